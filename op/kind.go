@@ -1,6 +1,7 @@
 package op
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -90,63 +91,142 @@ func ParseKindRule(s string) (KindRule, bool) {
 // such as ncclDevKernel_AllReduce_Sum_f32_RING_LL.
 var collectiveLibraries = [...]string{"nccl", "rccl", "msccl", "hccl", "oneccl"}
 
-// collectiveWords make an operation communication when its lower-cased name
-// contains one of them.
-var collectiveWords = [...]string{"allreduce", "all_gather", "reduce_scatter", "broadcast", "send", "recv", "comm"}
-
-// collectiveSpellings are further spellings of collectives, of PyTorch, JAX and MPI.
-var collectiveSpellings = [...]string{
-	"all_reduce", "all-reduce", "allgather", "all-gather", "reducescatter", "reduce-scatter", "alltoall", "all_to_all", "all-to-all",
+// collectives are the words of collectives on tensors of several ranks, as PyTorch, JAX and MPI spell them.
+var collectives = [...]string{
+	"_all_reduce_", "_allreduce_", "_all_gather_", "_allgather_", "_allgatherv_", "_reduce_scatter_", "_reducescatter_",
+	"_all_to_all_", "_alltoall_", "_alltoallv_", "_all2all_",
 }
+
+// transfers are the words of other communication. On a device they stand in names of kernels that compute.
+var transfers = [...]string{"_send_", "_recv_", "_isend_", "_irecv_", "_sendrecv_", "_comm_", "_comms_"}
+
+// broadcast is communication as the last word, or in front of one of broadcastForms; broadcast_in_dim and
+// broadcast_tensors change a shape.
+const broadcast = "_broadcast_"
+
+var broadcastForms = [...]string{"coalesced_", "oop_", "object_list_", "async_", "kernel_"}
 
 var memoryPrefixes = [...]string{"memcpy", "memset"}
 
+// deviceKernels are words of kernels that libraries name without the prefix of a collective library.
+var deviceKernels = [...]struct {
+	words, and string
+	kind       Kind
+}{
+	{"_cross_device_reduce_", "", KindCollective}, // vLLM, csrc/custom_all_reduce.cuh
+	{"_deep_ep_", "_dispatch_", KindCollective},   // DeepEP, csrc/kernels
+	{"_deep_ep_", "_combine_", KindCollective},    // DeepEP, csrc/kernels
+	{"_nvshmem_", "", KindCollective},             // NVSHMEM's kernels
+	{"_amd_rocclr_copy_", "", KindMemory},         // ROCclr, device/rocm/blitcl.cpp
+	{"_amd_rocclr_fill_", "", KindMemory},         // ROCclr, device/rocm/blitcl.cpp
+	{"_event_wait_", "", KindControl},             // MTIA
+}
+
 // InferKind classifies an operation by its name, ignoring ASCII case: the
-// prefix of a communication library, then a word that stands for
-// communication, then the prefix of a copy or set; any other name computes.
+// prefix of a communication library, then words that stand for communication,
+// then the prefix of a copy or set; any other name computes. Words end at
+// characters that are neither letters nor digits, and at a change of case.
 //
 //	ncclDevKernel_AllReduce   collective (library)
 //	all_gather_into_tensor    collective (name)
-//	all_reduce                collective (name)
+//	c10d::AllReduce_          collective (name)
 //	Memcpy HtoD               memory     (name)
-//	matmul                    compute    (default)
+//	recommendation            compute    (default)
 func InferKind(name string) (Kind, KindRule) {
-	lower := strings.ToLower(name)
+	var room [128]byte
+	words := appendWords(room[:0], name)
 	switch {
-	case hasAnyPrefix(lower, collectiveLibraries[:]):
+	case hasAnyPrefix(name, collectiveLibraries[:]):
 		return KindCollective, RuleLibrary
-	case IsCommunicationName(lower), containsAny(lower, collectiveSpellings[:]):
+	case containsAny(words, collectives[:]), containsAny(words, transfers[:]), isBroadcast(words):
 		return KindCollective, RuleName
-	case hasAnyPrefix(lower, memoryPrefixes[:]):
+	case hasAnyPrefix(name, memoryPrefixes[:]):
 		return KindMemory, RuleName
 	}
 	return KindCompute, RuleDefault
 }
 
 // InferDeviceKind classifies an operation that ran on a device, such as a GPU
-// kernel, by the prefix of its name alone: kernel names are long and hold words
-// like "recv" by accident.
+// kernel, by the prefix of its name and by the words of the function's name.
+// Arguments of templates and functions do not count, and of communication only
+// the collectives do: kernel names are long and hold words like "recv" by accident.
 func InferDeviceKind(name string) (Kind, KindRule) {
-	lower := strings.ToLower(name)
+	name = strings.TrimPrefix(name, "void ")
+	if i := strings.IndexAny(name, "<("); i > 0 {
+		name = name[:i]
+	}
 	switch {
-	case hasAnyPrefix(lower, collectiveLibraries[:]):
+	case hasAnyPrefix(name, collectiveLibraries[:]):
 		return KindCollective, RuleLibrary
-	case hasAnyPrefix(lower, memoryPrefixes[:]):
+	case hasAnyPrefix(name, memoryPrefixes[:]):
 		return KindMemory, RuleName
+	}
+	var room [128]byte
+	words := appendWords(room[:0], name)
+	for i := range deviceKernels {
+		k := &deviceKernels[i]
+		if bytes.Contains(words, []byte(k.words)) && (k.and == "" || bytes.Contains(words, []byte(k.and))) {
+			return k.kind, RuleName
+		}
+	}
+	// Triton's kernels are named after the operations that are fused in them.
+	if containsAny(words, collectives[:]) && !hasAnyPrefix(name, []string{"triton_"}) {
+		return KindCollective, RuleName
 	}
 	return KindCompute, RuleDefault
 }
 
-// IsCommunicationName reports whether the name holds one of the words allreduce,
-// all_gather, reduce_scatter, broadcast, send, recv or comm, ignoring ASCII case.
+// IsCommunicationName reports whether the name holds allreduce, all_gather,
+// reduce_scatter, broadcast, send, recv or comm, ignoring ASCII case, as a word
+// or a part of one. The format of the first recorder (op/seed) counts so.
 func IsCommunicationName(name string) bool {
-	return containsAny(strings.ToLower(name), collectiveWords[:])
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"allreduce", "all_gather", "reduce_scatter", "broadcast", "send", "recv", "comm"},
+		func(part string) bool { return strings.Contains(name, part) })
 }
 
-func containsAny(s string, words []string) bool {
-	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
+// appendWords appends the words of a name in lower case, with "_" around each.
+func appendWords(dst []byte, name string) []byte {
+	dst = append(dst, '_')
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		switch {
+		case isUpper(c):
+			if i > 0 && (isLowerOrDigit(name[i-1]) || isUpper(name[i-1]) && i+1 < len(name) && isLower(name[i+1])) {
+				dst = append(dst, '_')
+			}
+			dst = append(dst, c+'a'-'A')
+		case isLowerOrDigit(c):
+			dst = append(dst, c)
+		case dst[len(dst)-1] != '_':
+			dst = append(dst, '_')
+		}
+	}
+	if dst[len(dst)-1] != '_' {
+		dst = append(dst, '_')
+	}
+	return dst
+}
+
+func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
+
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+
+func isLowerOrDigit(c byte) bool { return isLower(c) || '0' <= c && c <= '9' }
+
+func isBroadcast(words []byte) bool {
+	i := bytes.LastIndex(words, []byte(broadcast))
+	if i < 0 {
+		return false
+	}
+	rest := string(words[i+len(broadcast):])
+	return rest == "" || slices.Contains(broadcastForms[:], rest)
+}
+
+func containsAny(words []byte, list []string) bool {
+	return slices.ContainsFunc(list, func(word string) bool { return bytes.Contains(words, []byte(word)) })
 }
 
 func hasAnyPrefix(s string, prefixes []string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
+	return slices.ContainsFunc(prefixes, func(p string) bool { return len(s) >= len(p) && strings.EqualFold(s[:len(p)], p) })
 }

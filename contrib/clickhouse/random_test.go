@@ -16,7 +16,7 @@ import (
 // randomEntry returns an entry with few names, devices and ranks, many equal durations, and now
 // and then a field that is missing. With weighted it always has a sampling weight.
 func randomEntry(r *rand.Rand, i int, weighted bool) *op.Entry {
-	names := []string{"matmul", "relu", "AllReduce", "ncclDevKernel_AllReduce", "Memcpy HtoD (Host -> Device)", "memset", "O'Brien \\ \"x\"\n"}
+	names := []string{"matmul", "relu", "AllReduce", "ncclDevKernel_AllReduce", "Memcpy HtoD (Host -> Device)", "memset", "recommendation_mlp", "broadcast_in_dim", "c10d::broadcast_", "small_reduce", "AllToAllV", "O'Brien \\ \"x\"\n"}
 	e := &op.Entry{
 		Operation: names[r.IntN(len(names))],
 		Duration:  int64(r.IntN(20)) * 100,

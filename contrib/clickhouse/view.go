@@ -161,17 +161,24 @@ var viewRule = fmt.Sprintf("if(%[1]s = '', 'attribute', %[1]s)", spanAttr(attrke
 // viewKind returns what follows from the kind that a span states or else from its name, as
 // op.InferKind has it.
 func viewKind(library, word, memory, compute, stated, collective string) string {
-	name := "lower(operation)"
+	const (
+		lower = `lower(operation)`
+		split = `replaceRegexpAll(replaceRegexpAll(operation, '([a-z0-9])([A-Z])', '\\1_\\2'), '([A-Z])([A-Z][a-z])', '\\1_\\2')`
+		words = `concat('_', replaceRegexpAll(lower(` + split + `), '[^a-z0-9]+', '_'), '_')`
+	)
 	prefix := func(list ...string) string {
-		return "arrayExists(p -> startsWith(" + name + ", p), " + texts(list) + ")"
+		return "arrayExists(p -> startsWith(" + lower + ", p), " + texts(list) + ")"
 	}
-	words := []string{
-		"allreduce", "all_gather", "reduce_scatter", "broadcast", "send", "recv", "comm", "all_reduce", "all-reduce", "allgather",
-		"all-gather", "reducescatter", "reduce-scatter", "alltoall", "all_to_all", "all-to-all",
+	communication := []string{
+		"_all_reduce_", "_allreduce_", "_all_gather_", "_allgather_", "_allgatherv_", "_reduce_scatter_", "_reducescatter_",
+		"_all_to_all_", "_alltoall_", "_alltoallv_", "_all2all_",
+		"_send_", "_recv_", "_isend_", "_irecv_", "_sendrecv_", "_comm_", "_comms_",
 	}
+	const broadcast = `'_broadcast_(coalesced_|oop_|object_list_|async_|kernel_)?_*$'`
 	return fmt.Sprintf("multiIf(%s IN ('compute', 'collective', 'memory', 'io', 'control'), %s, is_collective, %s, "+
-		"%s, %s, multiSearchAny(%s, %s), %s, %s, %s, %s)", spanAttr(attrkey.Kind), stated, collective,
-		prefix("nccl", "rccl", "msccl", "hccl", "oneccl"), library, name, texts(words), word, prefix("memcpy", "memset"), memory, compute)
+		"%s, %s, multiSearchAny(%s, %s) OR match(%s, %s), %s, %s, %s, %s)", spanAttr(attrkey.Kind), stated, collective,
+		prefix("nccl", "rccl", "msccl", "hccl", "oneccl"), library, words, texts(communication), words, broadcast, word,
+		prefix("memcpy", "memset"), memory, compute)
 }
 
 // viewWarnings are the warnings that a span states, and that of an end before the start.
