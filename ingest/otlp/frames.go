@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/ingest/otlp/internal/spans"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -133,9 +134,9 @@ func (r *FrameReader) extent() (head, size int, err error) {
 		}
 		head, size, err = r.framing.extent(text)
 		switch {
-		case err == spans.ErrEnd && len(text) == n && n < MaxMessageBytes:
+		case err == protobuf.ErrEnd && len(text) == n && n < MaxMessageBytes:
 			continue
-		case err == spans.ErrEnd:
+		case err == protobuf.ErrEnd:
 			return 0, 0, &op.SyntaxError{Msg: fmt.Sprintf("frame cut off after %d bytes", len(text)), Truncated: true}
 		case err != nil:
 			return 0, 0, &op.SyntaxError{Msg: err.Error()}

@@ -8,6 +8,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/optrace/optrace/ingest/otlp/internal/spans"
+	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
 // Framing is how OTLP stands in a file, apart from JSON that is not framed.
@@ -38,15 +39,15 @@ const (
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
 // extent returns the sizes of the head and the content of the frame that text starts with.
-// A field's tag and length belong to the content. The error is spans.ErrEnd where more
+// A field's tag and length belong to the content. The error is protobuf.ErrEnd where more
 // text is needed to tell.
 func (f Framing) extent(text []byte) (head, size int, err error) {
 	if f == FramingRaw {
-		size, err = spans.FieldSize(text)
+		size, err = protobuf.FieldSize(text)
 		return 0, size, err
 	}
 	if len(text) < framePrefix {
-		return 0, 0, spans.ErrEnd
+		return 0, 0, protobuf.ErrEnd
 	}
 	return framePrefix, int(min(binary.BigEndian.Uint32(text), math.MaxInt32)), nil
 }
@@ -106,7 +107,7 @@ func SniffDamaged(text []byte) Framing {
 // looksLikeTraces reports whether b may be the start of a TracesData message:
 // its one field, with a field of ResourceSpans in it.
 func looksLikeTraces(b []byte) bool {
-	const tag = spans.FieldResourceSpans<<3 | spans.WireBytes
+	const tag = protobuf.TracesResourceSpans<<3 | protobuf.Bytes
 	if len(b) < 2 || b[0] != tag {
 		return false
 	}
@@ -120,7 +121,7 @@ func looksLikeTraces(b []byte) bool {
 		return false
 	}
 	switch b[1+n] {
-	case 1<<3 | spans.WireBytes, 2<<3 | spans.WireBytes, 3<<3 | spans.WireBytes: // resource, scope_spans, schema_url
+	case 1<<3 | protobuf.Bytes, 2<<3 | protobuf.Bytes, 3<<3 | protobuf.Bytes: // resource, scope_spans, schema_url
 		return true
 	}
 	return false
@@ -129,7 +130,7 @@ func looksLikeTraces(b []byte) bool {
 // looksLikeProfiles reports whether b may be the start of a ProfilesData message that has its dictionary
 // in front: lists of messages and of strings.
 func looksLikeProfiles(b []byte) bool {
-	if len(b) < 3 || b[0] != spans.FieldDictionary<<3|spans.WireBytes {
+	if len(b) < 3 || b[0] != protobuf.ProfilesDictionary<<3|protobuf.Bytes {
 		return false
 	}
 	size, n := binary.Uvarint(b[1:])

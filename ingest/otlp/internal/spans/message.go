@@ -3,6 +3,8 @@ package spans
 import (
 	"regexp"
 	"strings"
+
+	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
 // message reads the fields of a message, and of those in it, one after the other. Its
@@ -11,7 +13,7 @@ import (
 //
 //	for outer := m.open(); m.more(outer, linkSchema); {
 //		switch m.number() {
-//		case fieldLinkTraceID:
+//		case protobuf.LinkTraceID:
 //			m.id(id[:])
 //		…
 //		default:
@@ -59,89 +61,30 @@ type message interface {
 // schema is the numbers of a message's fields by their names in JSON; others are passed over.
 type schema map[string]int
 
-// The field numbers of the messages, from opentelemetry/proto/trace/v1 and
-// common/v1.
-const (
-	FieldResourceSpans = 1 // of TracesData
-	FieldDictionary    = 2 // of ProfilesData, which is like TracesData otherwise
-	FieldHeader        = 1 // the resource of ResourceSpans, the scope of ScopeSpans
-	FieldList          = 2 // the scope_spans of ResourceSpans, the spans of ScopeSpans
-
-	fieldResourceAttributes = 1
-	fieldScopeName          = 1
-	fieldScopeVersion       = 2
-	fieldScopeAttributes    = 3
-
-	fieldSpanTraceID    = 1
-	fieldSpanID         = 2
-	fieldSpanTraceState = 3
-	fieldSpanParentID   = 4
-	fieldSpanName       = 5
-	fieldSpanKind       = 6
-	fieldSpanStart      = 7
-	fieldSpanEnd        = 8
-	fieldSpanAttributes = 9
-	fieldSpanDropped    = 10
-	fieldSpanEvents     = 11
-	fieldDroppedEvents  = 12
-	fieldSpanLinks      = 13
-	fieldDroppedLinks   = 14
-	fieldSpanStatus     = 15
-	fieldSpanFlags      = 16
-
-	fieldLinkTraceID    = 1
-	fieldLinkSpanID     = 2
-	fieldLinkState      = 3
-	fieldLinkAttributes = 4
-	fieldLinkDropped    = 5
-	fieldLinkFlags      = 6
-
-	fieldEventTime       = 1
-	fieldEventName       = 2
-	fieldEventAttributes = 3
-	fieldEventDropped    = 4
-
-	fieldStatusMessage = 2
-	fieldStatusCode    = 3
-
-	fieldKey   = 1
-	fieldValue = 2
-
-	fieldString = 1
-	fieldBool   = 2
-	fieldInt    = 3
-	fieldDouble = 4
-	fieldArray  = 5
-	fieldMap    = 6
-	fieldBytes  = 7
-
-	fieldValues = 1 // of arrays and maps
-)
-
 // The schemas of the messages.
 var (
 	spanSchema = newSchema([]string{
-		fieldSpanTraceID: "traceId", fieldSpanID: "spanId", fieldSpanTraceState: "traceState", fieldSpanParentID: "parentSpanId",
-		fieldSpanName: "name", fieldSpanKind: "kind", fieldSpanStart: "startTimeUnixNano", fieldSpanEnd: "endTimeUnixNano",
-		fieldSpanAttributes: "attributes", fieldSpanDropped: "droppedAttributesCount", fieldSpanEvents: "events",
-		fieldDroppedEvents: "droppedEventsCount", fieldSpanLinks: "links", fieldDroppedLinks: "droppedLinksCount",
-		fieldSpanStatus: "status", fieldSpanFlags: "flags",
+		protobuf.SpanTraceID: "traceId", protobuf.SpanID: "spanId", protobuf.SpanTraceState: "traceState", protobuf.SpanParentID: "parentSpanId",
+		protobuf.SpanName: "name", protobuf.SpanKind: "kind", protobuf.SpanStart: "startTimeUnixNano", protobuf.SpanEnd: "endTimeUnixNano",
+		protobuf.SpanAttributes: "attributes", protobuf.SpanDroppedAttributes: "droppedAttributesCount", protobuf.SpanEvents: "events",
+		protobuf.SpanDroppedEvents: "droppedEventsCount", protobuf.SpanLinks: "links", protobuf.SpanDroppedLinks: "droppedLinksCount",
+		protobuf.SpanStatus: "status", protobuf.SpanFlags: "flags",
 	})
 	linkSchema = newSchema([]string{
-		fieldLinkTraceID: "traceId", fieldLinkSpanID: "spanId", fieldLinkState: "traceState", fieldLinkAttributes: "attributes",
-		fieldLinkDropped: "droppedAttributesCount", fieldLinkFlags: "flags",
+		protobuf.LinkTraceID: "traceId", protobuf.LinkSpanID: "spanId", protobuf.LinkTraceState: "traceState", protobuf.LinkAttributes: "attributes",
+		protobuf.LinkDroppedAttributes: "droppedAttributesCount", protobuf.LinkFlags: "flags",
 	})
 	eventSchema = newSchema([]string{
-		fieldEventTime: "timeUnixNano", fieldEventName: "name", fieldEventAttributes: "attributes", fieldEventDropped: "droppedAttributesCount",
+		protobuf.EventTime: "timeUnixNano", protobuf.EventName: "name", protobuf.EventAttributes: "attributes", protobuf.EventDroppedAttributes: "droppedAttributesCount",
 	})
-	statusSchema   = newSchema([]string{fieldStatusMessage: "message", fieldStatusCode: "code"})
-	scopeSchema    = newSchema([]string{fieldScopeName: "name", fieldScopeVersion: "version", fieldScopeAttributes: "attributes"})
-	resourceSchema = newSchema([]string{fieldResourceAttributes: "attributes"})
-	attrSchema     = newSchema([]string{fieldKey: "key", fieldValue: "value"})
-	valuesSchema   = newSchema([]string{fieldValues: "values"})
+	statusSchema   = newSchema([]string{protobuf.StatusMessage: "message", protobuf.StatusCode: "code"})
+	scopeSchema    = newSchema([]string{protobuf.ScopeName: "name", protobuf.ScopeVersion: "version", protobuf.ScopeAttributes: "attributes"})
+	resourceSchema = newSchema([]string{protobuf.ResourceAttributes: "attributes"})
+	attrSchema     = newSchema([]string{protobuf.KeyValueKey: "key", protobuf.KeyValueValue: "value"})
+	valuesSchema   = newSchema([]string{protobuf.ListValues: "values"})
 	valueSchema    = newSchema([]string{
-		fieldString: "stringValue", fieldBool: "boolValue", fieldInt: "intValue", fieldDouble: "doubleValue", fieldArray: "arrayValue",
-		fieldMap: "kvlistValue", fieldBytes: "bytesValue",
+		protobuf.AnyString: "stringValue", protobuf.AnyBool: "boolValue", protobuf.AnyInt: "intValue", protobuf.AnyDouble: "doubleValue", protobuf.AnyArray: "arrayValue",
+		protobuf.AnyMap: "kvlistValue", protobuf.AnyBytes: "bytesValue",
 	})
 )
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 )
 
@@ -15,25 +16,25 @@ import (
 
 // The tags of the fields of a span. Those of the flags take two bytes, all others one.
 const (
-	tagTraceID   = fieldSpanTraceID<<3 | WireBytes
-	tagSpanID    = fieldSpanID<<3 | WireBytes
-	tagParentID  = fieldSpanParentID<<3 | WireBytes
-	tagName      = fieldSpanName<<3 | WireBytes
-	tagKind      = fieldSpanKind<<3 | WireVarint
-	tagStart     = fieldSpanStart<<3 | WireI64
-	tagEnd       = fieldSpanEnd<<3 | WireI64
-	tagAttribute = fieldSpanAttributes<<3 | WireBytes
-	tagStatus    = fieldSpanStatus<<3 | WireBytes
-	tagFlags     = fieldSpanFlags<<3 | WireI32
+	tagTraceID   = protobuf.SpanTraceID<<3 | protobuf.Bytes
+	tagSpanID    = protobuf.SpanID<<3 | protobuf.Bytes
+	tagParentID  = protobuf.SpanParentID<<3 | protobuf.Bytes
+	tagName      = protobuf.SpanName<<3 | protobuf.Bytes
+	tagKind      = protobuf.SpanKind<<3 | protobuf.Varint
+	tagStart     = protobuf.SpanStart<<3 | protobuf.Fixed64
+	tagEnd       = protobuf.SpanEnd<<3 | protobuf.Fixed64
+	tagAttribute = protobuf.SpanAttributes<<3 | protobuf.Bytes
+	tagStatus    = protobuf.SpanStatus<<3 | protobuf.Bytes
+	tagFlags     = protobuf.SpanFlags<<3 | protobuf.Fixed32
 	tagFlags0    = tagFlags&0x7f | 0x80
 	tagFlags1    = tagFlags >> 7
 
-	tagKey    = fieldKey<<3 | WireBytes
-	tagValue  = fieldValue<<3 | WireBytes
-	tagString = fieldString<<3 | WireBytes
-	tagInt    = fieldInt<<3 | WireVarint
-	tagArray  = fieldArray<<3 | WireBytes
-	tagValues = fieldValues<<3 | WireBytes
+	tagKey    = protobuf.KeyValueKey<<3 | protobuf.Bytes
+	tagValue  = protobuf.KeyValueValue<<3 | protobuf.Bytes
+	tagString = protobuf.AnyString<<3 | protobuf.Bytes
+	tagInt    = protobuf.AnyInt<<3 | protobuf.Varint
+	tagArray  = protobuf.AnyArray<<3 | protobuf.Bytes
+	tagValues = protobuf.ListValues<<3 | protobuf.Bytes
 )
 
 // readSpan reads a span.
@@ -44,14 +45,14 @@ func (r *Proto) readSpan(b []byte) error {
 		end := r.canonicalField(b, i)
 		if end < 0 {
 			r.msg.reset(b)
-			r.msg.pos = i
-			if r.msg.next() {
+			r.msg.Pos = i
+			if r.msg.Next() {
 				r.parseSpanField(&r.msg)
 			}
-			if r.msg.err != nil {
-				return r.msg.err
+			if r.msg.Err != nil {
+				return r.msg.Err
 			}
-			end = r.msg.pos
+			end = r.msg.Pos
 		}
 		i = end
 	}
@@ -152,7 +153,7 @@ func (r *Proto) canonicalAttributes(b []byte, i int) int {
 			r.builder.SetOther(a.target)
 		} else if !r.canonicalValue(a.target, b, from, to) {
 			r.msg.reset(b[from:to])
-			if r.parseValue(&r.msg, a.target); r.msg.err != nil {
+			if r.parseValue(&r.msg, a.target); r.msg.Err != nil {
 				break
 			}
 		}
