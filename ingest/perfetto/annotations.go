@@ -21,9 +21,9 @@ type annotator struct {
 // first one.
 func (a *annotator) member(dst []byte, b []byte, depth int) []byte {
 	key, ok := "", false
-	f := fields{rest: b, bad: a.bad}
+	f := fieldsOf(b, a.bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case annotationNameIID:
 			key, ok = a.seq.keys[f.n]
 			a.unknown = a.unknown || !ok
@@ -55,14 +55,14 @@ func (a *annotator) isLarge(dst []byte) bool {
 func (a *annotator) value(dst []byte, key string, b []byte, depth int) []byte {
 	start := len(dst)
 	open := byte(0) // what a list or an object ends with
-	f := fields{rest: b, bad: a.bad}
+	f := fieldsOf(b, a.bad)
 	for f.next() && !a.isLarge(dst) {
-		switch f.num {
+		switch f.Field {
 		case annotationEntries, annotationArray:
 			if depth >= maxDepth {
 				continue
 			}
-			if f.num == annotationEntries {
+			if f.Field == annotationEntries {
 				dst, open = a.enter(dst, start, open, '{')
 				dst = a.member(dst, f.data, depth+1)
 			} else {
@@ -98,7 +98,7 @@ func (a *annotator) enter(dst []byte, start int, open, with byte) ([]byte, byte)
 // value.
 func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte, bool) {
 	to := dst[:start]
-	switch f.num {
+	switch f.Field {
 	case annotationBool:
 		return strconv.AppendBool(to, f.n != 0), true
 	case annotationUint:
@@ -154,12 +154,12 @@ func isJSON(text []byte) bool {
 // has any is not known.
 func (a *annotator) nested(dst, b []byte) []byte {
 	text := "null"
-	f := fields{rest: b, bad: a.bad}
+	f := fieldsOf(b, a.bad)
 	for f.next() {
 		switch {
-		case f.num == nestedType && f.n == isDict:
+		case f.Field == nestedType && f.n == isDict:
 			text = "{}"
-		case f.num == nestedType && f.n == isArray:
+		case f.Field == nestedType && f.n == isArray:
 			text = "[]"
 		default:
 			text = "null"

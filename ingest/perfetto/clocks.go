@@ -63,9 +63,9 @@ func (r *reading) ns() int64 { return int64(r.timestamp) * r.unit }
 func (c *clocks) snapshot(b []byte, seq *sequence, bad *bool) {
 	var readings []reading
 	trace := uint64(clockBoottime)
-	f := fields{rest: b, bad: bad}
+	f := fieldsOf(b, bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case snapshotPrimary:
 			trace = f.n
 		case snapshotClocks:
@@ -111,9 +111,9 @@ func (c *clocks) moment(readings []reading, trace uint64, seq *sequence) (ns int
 
 func parseReading(b []byte, bad *bool) (r reading) {
 	r.unit = 1
-	f := fields{rest: b, bad: bad}
+	f := fieldsOf(b, bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case clockID:
 			r.id = f.n
 		case clockTimestamp:

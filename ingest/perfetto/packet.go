@@ -20,9 +20,9 @@ type packet struct {
 
 // parsePacket takes a packet apart.
 func parsePacket(b []byte, bad *bool) (p packet) {
-	f := fields{rest: b, bad: bad}
+	f := fieldsOf(b, bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case packetTimestamp:
 			p.timestamp, p.hasTimestamp = f.n, f.data == nil
 		case packetTimestampClock:

@@ -9,8 +9,8 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
-	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 )
 
@@ -101,7 +101,7 @@ func (r *packetReader) recordError(msg string) *op.SyntaxError {
 }
 
 // packetTag is the tag of a packet.
-const packetTag = tracePacket<<3 | uint64(protowire.BytesType)
+const packetTag = tracePacket<<3 | protobuf.Bytes
 
 // expand returns the packets in a compressed packet, up to MaxCompressedBytes. An error is about what is behind them.
 func expand(compressed []byte, isZstd bool) (packets []byte, err error) {

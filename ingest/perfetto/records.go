@@ -192,10 +192,10 @@ func (s *source) packet(b []byte, isInner bool) bool {
 // inner takes the packets of a compressed packet. err is about what is behind them.
 func (s *source) inner(packets []byte, err error) bool {
 	bad := false
-	f := fields{rest: packets, bad: &bad}
+	f := fieldsOf(packets, &bad)
 	for f.next() {
-		if f.num != tracePacket || f.data == nil {
-			return s.fail(fmt.Sprintf("compressed packets: expected a packet, found the field %d", f.num))
+		if f.Field != tracePacket || f.data == nil {
+			return s.fail(fmt.Sprintf("compressed packets: expected a packet, found the field %d", f.Field))
 		}
 		if !s.packet(f.data, true) {
 			return false
