@@ -78,9 +78,10 @@ func framingOf(content []byte) Framing {
 	return FramingNone
 }
 
-// Sniff returns the framing of a file that starts with head.
+// Sniff returns the framing of a file that starts with head. A head of empty messages alone has none: a Perfetto
+// trace may start so too.
 func Sniff(head []byte) Framing {
-	if FramingRaw.begins(head) {
+	if FramingRaw.begins(cutEmpty(head)) {
 		return FramingRaw
 	}
 	if !FramingProto.begins(head) {
@@ -91,6 +92,17 @@ func Sniff(head []byte) Framing {
 		content = firstBytes(content)
 	}
 	return framingOf(content)
+}
+
+// cutEmpty returns head without the empty ResourceSpans at its start.
+func cutEmpty(head []byte) []byte {
+	for {
+		c := protobuf.Cursor{Buf: head}
+		if !c.Next() || c.Field != protobuf.TracesResourceSpans || c.Type != protobuf.Bytes || c.Varint() != 0 || c.Err != nil {
+			return head
+		}
+		head = head[c.Pos:]
+	}
 }
 
 // SniffDamaged returns the framing of a file whose beginning, text, does not start with a frame but
