@@ -10,15 +10,13 @@ import (
 // annotator makes JSON of debug annotations.
 type annotator struct {
 	seq *sequence
-	// hasJSON is set if there was JSON among the values, and unknown if a name or text is
-	// not interned.
+	// hasJSON is set if there was JSON among the values, and unknown if a name or text is not interned.
 	hasJSON, unknown bool
 	bad              *bool // see fields
 	large            bool  // there is too much
 }
 
-// member appends an annotation as a member of an object, behind a comma unless it is the
-// first one.
+// member appends an annotation as a member of an object, behind a comma unless it is the first one.
 func (a *annotator) member(dst []byte, b []byte, depth int) []byte {
 	key, ok := "", false
 	f := fieldsOf(b, a.bad)
@@ -94,8 +92,7 @@ func (a *annotator) enter(dst []byte, start int, open, with byte) ([]byte, byte)
 	return append(dst[:start], with), with + 2
 }
 
-// scalar appends the value of a field in place of what is there from start on, if it is a
-// value.
+// scalar appends the value of a field in place of what is there from start on, if it is a value.
 func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte, bool) {
 	to := dst[:start]
 	switch f.Field {
@@ -150,8 +147,8 @@ func isJSON(text []byte) bool {
 	return l.Err() == nil
 }
 
-// nested appends a value of the older kind, which writers of today use for a list or an object without elements. One that
-// has any is not known.
+// nested appends a value of the older kind, which writers of today use for a list or an object without elements. One
+// that has any is not known.
 func (a *annotator) nested(dst, b []byte) []byte {
 	text := "null"
 	f := fieldsOf(b, a.bad)

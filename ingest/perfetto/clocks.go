@@ -86,9 +86,9 @@ func (c *clocks) snapshot(b []byte, seq *sequence, bad *bool) {
 	}
 }
 
-// moment returns the time of a snapshot by the clock of the trace: that clock shows it, or
-// another one that is placed already. In a trace without that clock the first one that is
-// not of a sequence takes its place. ok reports whether there is any of these.
+// moment returns the time of a snapshot by the clock of the trace: that clock shows it, or another one that is placed
+// already. In a trace without that clock the first one that is not of a sequence takes its place. ok reports whether
+// there is any of these.
 func (c *clocks) moment(readings []reading, trace uint64, seq *sequence) (ns int64, ok bool) {
 	for i := range readings {
 		if readings[i].id == trace {
@@ -127,8 +127,8 @@ func parseReading(b []byte, bad *bool) (r reading) {
 	return r
 }
 
-// time returns the time of a packet by the clock of the trace, which is that of packets
-// that name no other; ok reports whether it is known.
+// time returns the time of a packet by the clock of the trace, which is that of packets that name no other; ok reports
+// whether it is known.
 func (c *clocks) time(p *packet, seq *sequence) (ns int64, ok bool) {
 	id := p.clock
 	if id == 0 {

@@ -13,8 +13,8 @@ type packet struct {
 	// The messages in it, nil for none.
 	event, interned, defaults, snapshot, compressed, zstd []byte
 	descriptor                                            []byte
-	// isMetadata is set if there is a message about the trace or its writers, and other if
-	// there is one of another kind.
+	// isMetadata is set if there is a message about the trace or its writers, and other if there is one of another
+	// kind.
 	isMetadata, other bool
 }
 

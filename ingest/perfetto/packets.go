@@ -26,9 +26,8 @@ type packetReader struct {
 // errDone is the end of the packets.
 var errDone = errors.New("no more packets")
 
-// next returns the next packet, valid until the next call. A *[op.SyntaxError] of class
-// [op.ErrorRecord] is about one packet, any other error ends the reading, errDone at the
-// end of the file.
+// next returns the next packet, valid until the next call. A *[op.SyntaxError] of class [op.ErrorRecord] is about one
+// packet, any other error ends the reading, errDone at the end of the file.
 func (r *packetReader) next() ([]byte, error) {
 	r.start = r.pos
 	tag, err := r.varint()

@@ -3,8 +3,8 @@ package perfetto
 import "github.com/optrace/optrace/internal/text/protobuf"
 
 // Sniff reports whether a file that starts with head is a trace. The first packet with a field that only packets have
-// decides: it must be well formed and have the schema's types, and so must all packets before it. Other messages,
-// such as OTLP's, start with the same tag and lack such a field.
+// decides: it must be well formed and have the schema's types, and so must all packets before it. Other messages, such
+// as OTLP's, start with the same tag and lack such a field.
 func Sniff(head []byte) bool {
 	for rest := head; len(rest) > 1; {
 		if rest[0] != packetTag {
@@ -31,8 +31,8 @@ func Sniff(head []byte) bool {
 // maxField is above the numbers of all fields of a packet.
 const maxField = 2000
 
-// tells reports whether a packet has a field that only packets have. ok is false for a packet that is malformed or
-// has a field of another type than the schema's.
+// tells reports whether a packet has a field that only packets have. ok is false for a packet that is malformed or has
+// a field of another type than the schema's.
 func tells(packet []byte) (telling, ok bool) {
 	bad := false
 	f := fieldsOf(packet, &bad)

@@ -33,14 +33,13 @@ const (
 // deviceTables lists those of what ran on devices, in the order in which they are read.
 var deviceTables = []string{kernelTable, copyTable, setTable, graphTable}
 
-// expected lists the tables that are named where they are missing. Those of graphs are there where
-// there are graphs.
+// expected lists the tables that are named where they are missing. Those of graphs are there where there are graphs.
 var expected = []string{
 	kernelTable, copyTable, setTable, runtimeTable, syncTable, rangeTable, textTable, processTable, threadTable, startTable,
 }
 
-// The types of events that are ranges: pushed and popped, started and ended, and the same of files of
-// marks that were imported.
+// The types of events that are ranges: pushed and popped, started and ended, and the same of files of marks that were
+// imported.
 const (
 	rangePushPop     = 59
 	rangeStartEnd    = 60
@@ -103,8 +102,8 @@ func (t *tables) symbol(raw []byte) uint32 {
 // textBytes is what a text takes beside its bytes: its headers and its share of an index.
 const textBytes = 64
 
-// readTables reads everything but the rows of devices, of which it finds the processes. It reports
-// false where no more records are wanted.
+// readTables reads everything but the rows of devices, of which it finds the processes. It reports false where no more
+// records are wanted.
 func (r *reader) readTables() bool {
 	r.texts, r.threadIDs, r.processes = make(map[int64]string), make(map[int64]uint32), make(map[int64]string)
 	r.copies = make(map[nodeKey]int64)
@@ -142,8 +141,8 @@ func (r *reader) readTables() bool {
 		}) && r.readRanks()
 }
 
-// readStart finds what is to be added to times. They are those of a clock of the system, which stands
-// at systemClockNs at the start of the session, or count from there where a version does not state it.
+// readStart finds what is to be added to times. They are those of a clock of the system, which stands at systemClockNs
+// at the start of the session, or count from there where a version does not state it.
 func (r *reader) readStart() bool {
 	normalized := false
 	return r.scan(exportTable, []string{"name", "value"}, func(_ int64, v []sqlite.Value) error {
@@ -263,9 +262,8 @@ func (r *reader) thread(globalTid int64) uint32 {
 	return n
 }
 
-// readRanks numbers the processes whose work ran on devices, where there are several, and adds the
-// rows to what tells the recording from others. What is wrong with rows is said when they become
-// entries.
+// readRanks numbers the processes whose work ran on devices, where there are several, and adds the rows to what tells
+// the recording from others. What is wrong with rows is said when they become entries.
 func (r *reader) readRanks() bool {
 	seen := make(map[int64]struct{})
 	for _, table := range deviceTables {

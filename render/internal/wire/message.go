@@ -13,14 +13,14 @@ import (
 // Message is a message. OTLP's generated types exist in two modules. One program cannot have both, and may have either.
 type Message []Field
 
-// Field is a field of a message. A value of 0 and an empty value are left out, except for messages and the elements
-// of lists.
+// Field is a field of a message. A value of 0 and an empty value are left out, except for messages and the elements of
+// lists.
 type Field struct {
 	// Number is the field's key in protobuf, Name its key in JSON. Each encoding needs only its own.
 	Number int
 	Name   string
-	// Value is a bool, an int32, a uint32, an int64, a Fixed64, a float64, a string, a Text, a []byte, an ID, a Message,
-	// a list of int32, int64, Fixed64, string or Message, an Ints, an Attributes, an Encoded or an Always.
+	// Value is a bool, an int32, a uint32, an int64, a Fixed64, a float64, a string, a Text, a []byte, an ID, a
+	// Message, a list of int32, int64, Fixed64, string or Message, an Ints, an Attributes, an Encoded or an Always.
 	Value any
 }
 
@@ -30,8 +30,8 @@ func F(number int, name string, value any) Field { return Field{number, name, va
 // Fixed64 is a number of eight bytes in protobuf.
 type Fixed64 int64
 
-// Ints is a list of integers. Protobuf packs more than two, the shorter form. The elements of a shorter list are
-// never 0.
+// Ints is a list of integers. Protobuf packs more than two, the shorter form. The elements of a shorter list are never
+// 0.
 type Ints []int64
 
 // Encoded is all fields of one number, in protobuf.

@@ -7,9 +7,8 @@ import (
 	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
-// message reads the fields of a message, and of those in it, one after the other. Its
-// encodings are [wire] and [jsonMessage]. The first error is kept, and from then on every
-// call returns zero values.
+// message reads the fields of a message, and of those in it, one after the other. Its encodings are [wire] and
+// [jsonMessage]. The first error is kept, and from then on every call returns zero values.
 //
 //	for outer := m.open(); m.more(outer, linkSchema); {
 //		switch m.number() {
@@ -21,8 +20,7 @@ import (
 //		}
 //	}
 type message interface {
-	// open goes into the message that is the value of the current field, and returns what
-	// more needs to leave it.
+	// open goes into the message that is the value of the current field, and returns what more needs to leave it.
 	open() (outer int)
 	// more goes to the next field that the schema has, and reports whether there is one.
 	more(outer int, s schema) bool
@@ -31,8 +29,8 @@ type message interface {
 	// failure returns the first error.
 	failure() error
 
-	// What follows reads the value of the current field. What is not of the type is passed
-	// over and is not ok; null in JSON is for null to pass over.
+	// What follows reads the value of the current field. What is not of the type is passed over and is not ok; null in
+	// JSON is for null to pass over.
 
 	null() bool
 	skip()
@@ -88,8 +86,8 @@ var (
 	})
 )
 
-// newSchema returns the schema of fields by their names in lower camel case, by number. JSON may have
-// them as the schema has, too.
+// newSchema returns the schema of fields by their names in lower camel case, by number. JSON may have them as the
+// schema has, too.
 func newSchema(names []string) schema {
 	s := schema{}
 	for number, name := range names {

@@ -98,8 +98,7 @@ func TestCanonicalProtoSpanReadsAsParseSpan(t *testing.T) {
 	}
 }
 
-// Keys are told apart by every one of their bytes, whichever was expected and wherever the
-// value stands.
+// Keys are told apart by every one of their bytes, whichever was expected and wherever the value stands.
 func TestCanonicalProtoKeysDifferInAnyByte(t *testing.T) {
 	span := func(key []byte, valueFirst bool) []byte {
 		parts := [][]byte{protoField(protobuf.KeyValueKey, key), protoField(protobuf.KeyValueValue, protoField(protobuf.AnyString, []byte("value")))}

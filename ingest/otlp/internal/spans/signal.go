@@ -5,8 +5,8 @@ import "github.com/optrace/optrace/internal/text/protobuf"
 // Messages of metrics, logs and profiles have the structure of TracesData down to the lists of scopes. The wire types
 // of the fields of their elements tell them apart.
 
-// signals has the wire types of the fields of a LogRecord, a Metric and a Profile, by number from 0: v is a varint,
-// b bytes, q eight bytes, d four bytes, and a dash no field.
+// signals has the wire types of the fields of a LogRecord, a Metric and a Profile, by number from 0: v is a varint, b
+// bytes, q eight bytes, d four bytes, and a dash no field.
 var signals = []struct{ name, types string }{
 	{"logs", "-qvb-bbvdbbqb"},
 	{"metrics", "-bbb-b-b-bbbb"},
@@ -35,8 +35,8 @@ type signalError string
 // Error describes the message.
 func (e signalError) Error() string { return "records of OTLP " + string(e) }
 
-// IsDictionary reports whether b may be the start of the dictionary of profiles: size bytes of lists of messages and
-// of strings.
+// IsDictionary reports whether b may be the start of the dictionary of profiles: size bytes of lists of messages and of
+// strings.
 func IsDictionary(b []byte, size uint64) bool {
 	const lists = 7
 	c := protobuf.Cursor{Buf: b[:min(size, uint64(len(b)))]}

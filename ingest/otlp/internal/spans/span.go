@@ -93,8 +93,7 @@ func (d *Decoder) parseStatus(m message) {
 	}
 }
 
-// parseLink gives a link of a span to the builder. Ids that are none make it one that
-// leads nowhere.
+// parseLink gives a link of a span to the builder. Ids that are none make it one that leads nowhere.
 func (d *Decoder) parseLink(m message) {
 	var link op.Link
 	var extra op.LinkExtra

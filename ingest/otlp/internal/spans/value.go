@@ -10,8 +10,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxValueDepth bounds how deep attribute values are looked into. Shapes need
-// two levels; what is deeper is taken as a value of a wrong type.
+// maxValueDepth bounds how deep attribute values are looked into. Shapes need two levels; what is deeper is taken as a
+// value of a wrong type.
 const maxValueDepth = 8
 
 // parseAttribute feeds one attribute of a span to the builder.
@@ -67,8 +67,7 @@ func (d *Decoder) parseValue(m message, t attrmap.Target) {
 	}
 }
 
-// parseVariant feeds a value of the current field's type to the builder. It passes over
-// what is none of the types.
+// parseVariant feeds a value of the current field's type to the builder. It passes over what is none of the types.
 func (d *Decoder) parseVariant(m message, t attrmap.Target) bool {
 	b := d.builder
 	ok := true
@@ -187,8 +186,7 @@ func (d *Decoder) appendValue(dst []byte, m message, depth int) []byte {
 	return dst
 }
 
-// appendVariant appends a value of the current field's type as JSON. It passes over
-// what is none of the types.
+// appendVariant appends a value of the current field's type as JSON. It passes over what is none of the types.
 func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte, ok bool) {
 	switch m.number() {
 	case protobuf.AnyString:
@@ -244,8 +242,8 @@ func (d *Decoder) appendMember(dst []byte, m message, depth int) []byte {
 	return append(append(lexer.AppendString(dst, key), ':'), value...)
 }
 
-// appendValues appends the values of an array or a map, separated by commas. Values
-// that are nested too deep are left out.
+// appendValues appends the values of an array or a map, separated by commas. Values that are nested too deep are left
+// out.
 func (d *Decoder) appendValues(dst []byte, m message, depth int, element func(d *Decoder, dst []byte, m message, depth int) []byte) []byte {
 	if depth == maxValueDepth {
 		m.skip()
