@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/ingest/jaeger"
-	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/jaegertest"
 	"github.com/optrace/optrace/op"
 )
 
