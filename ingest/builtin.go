@@ -15,8 +15,8 @@ import (
 	"github.com/optrace/optrace/op/seed"
 )
 
-// openEntries reads entries JSON Lines. The entries state their fields, so the
-// mapping has a say in the attributes of resources only, see inheriting.
+// openEntries reads entries JSON Lines. The entries state their fields, so the mapping has a say in the attributes of
+// resources only, see inheriting.
 func openEntries(readerOptions) readFunc {
 	r := entries.NewReader(nil, "")
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
@@ -52,12 +52,12 @@ func framed(f otlp.Framing, name, short, summary string) Format {
 	}
 }
 
-// maxTraceBytes is the largest seed trace that is held in memory, so that its metadata,
-// which stand behind the entries, come in front of them. A larger one is read as it comes.
+// maxTraceBytes is the largest seed trace that is held in memory, so that its metadata, which stand behind the entries,
+// come in front of them. A larger one is read as it comes.
 const maxTraceBytes = 64 << 20
 
-// traceRecords reads a seed trace. An entry that cannot be read does not end it, and
-// one that is cut off is read up to there.
+// traceRecords reads a seed trace. An entry that cannot be read does not end it, and one that is cut off is read up to
+// there.
 func traceRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		text, err := lineio.ReadUpTo(src, maxTraceBytes+1)

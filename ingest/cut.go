@@ -8,17 +8,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// How much of a file makes a part. A part grows while no record ends in it; a
-// file without one up to the last size is read as a stream. A part should fit into
-// a core's cache.
+// How much of a file makes a part. A part grows while no record ends in it; a file without one up to the last size is
+// read as a stream. A part should fit into a core's cache.
 const (
 	partBytes = 256 << 10
 	maxPart   = 16 << 20
 )
 
-// cutFunc cuts text, which starts with a record, behind a record: it returns the end of
-// the last whole record, 0 if there is none, and whether the records are known to be lines, which it
-// need not find out where known says so. first is the beginning of the file.
+// cutFunc cuts text, which starts with a record, behind a record: it returns the end of the last whole record, 0 if
+// there is none, and whether the records are known to be lines, which it need not find out where known says so. first
+// is the beginning of the file.
 type cutFunc func(text, first []byte, known bool) (end int, lines bool)
 
 // cutter cuts a file into parts.
@@ -29,8 +28,8 @@ type cutter struct {
 	// lines is set once the records are known to be lines.
 	lines bool
 	size  int // how much of the file makes a part
-	// rest is what was read behind the part before, in that part's buffer: nobody
-	// writes there until the next call of next.
+	// rest is what was read behind the part before, in that part's buffer: nobody writes there until the next call of
+	// next.
 	rest []byte
 	at   op.Position // of rest
 	done bool        // the last part has been returned
@@ -41,9 +40,8 @@ type cutter struct {
 // maxFirst is how much of the beginning of a file the cut functions need.
 const maxFirst = 64
 
-// next returns the next part, in a buffer that is the caller's. Where the file
-// cannot be cut, or reading fails, the rest of it comes as a stream, which yields
-// the failure too.
+// next returns the next part, in a buffer that is the caller's. Where the file cannot be cut, or reading fails, the
+// rest of it comes as a stream, which yields the failure too.
 func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position) {
 	at = c.at
 	if !c.grow(&buf, len(c.rest)) {
@@ -100,9 +98,8 @@ func cutLines(text, _ []byte, _ bool) (end int, lines bool) {
 	return end, end > 0
 }
 
-// cutDocuments cuts behind the last newline that is followed by a document which
-// starts with the same member as the first one. Within a document that is spread
-// over lines none does: they are indented, or start with other members.
+// cutDocuments cuts behind the last newline that is followed by a document which starts with the same member as the
+// first one. Within a document that is spread over lines none does: they are indented, or start with other members.
 func cutDocuments(text, first []byte, known bool) (end int, lines bool) {
 	if !bytes.HasPrefix(first, []byte(`{"`)) {
 		return 0, false
@@ -112,8 +109,7 @@ func cutDocuments(text, first []byte, known bool) (end int, lines bool) {
 		return 0, false
 	}
 	start := first[:2+name+1]
-	// Forwards, because IndexByte is many times as fast as LastIndexByte and such
-	// documents are long lines.
+	// Forwards, because IndexByte is many times as fast as LastIndexByte and such documents are long lines.
 	n := 0
 	for second := !known; ; second = false {
 		newline := bytes.IndexByte(text[n:], '\n')

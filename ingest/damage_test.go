@@ -19,8 +19,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// What one place of damage may cost, in operations and other spans: those of one record,
-// and of the next one where the damage lies between the two.
+// What one place of damage may cost, in operations and other spans: those of one record, and of the next one where the
+// damage lies between the two.
 const (
 	costLine  = 2  // a record a line
 	costSpan  = 2  // a record a span, in a document
@@ -70,9 +70,8 @@ var damages = map[string]func(text []byte, at int) []byte{
 	},
 }
 
-// TestR1Damage damages files at many places of their first 64 KiB, one at a time. No file
-// is refused but a document whose format its damaged head told, and what is lost is what
-// docs/reliability.md says.
+// TestR1Damage damages files at many places of their first 64 KiB, one at a time. No file is refused but a document
+// whose format its damaged head told, and what is lost is what docs/reliability.md says.
 func TestR1Damage(t *testing.T) {
 	sample := func(path string) []byte {
 		return check.Must(os.ReadFile(path))(t)
@@ -127,8 +126,8 @@ func TestR1Damage(t *testing.T) {
 					}
 				}
 			}
-			// The first place is outside of the lists, and another may be, in all kinds of damage. A bit of a name
-			// or of a field's number makes another valid record.
+			// The first place is outside of the lists, and another may be, in all kinds of damage. A bit of a name or
+			// of a field's number makes another valid record.
 			if outside > 2*len(damages)+places/10 || silent > 2 {
 				t.Errorf("of %d places %d cost a whole batch, and %d were not reported", places, outside, silent)
 			}
@@ -152,8 +151,7 @@ func TestR1Zeros(t *testing.T) {
 	}
 }
 
-// TestR1Foreign checks that files of other kinds are refused, though some have lines or
-// members as recordings do.
+// TestR1Foreign checks that files of other kinds are refused, though some have lines or members as recordings do.
 func TestR1Foreign(t *testing.T) {
 	executable := check.Must(os.Executable())(t)
 	entry := `{"step":0,"operation":"relu","device_id":"cuda:0","duration_us":1}`

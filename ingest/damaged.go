@@ -7,8 +7,8 @@ import (
 	"github.com/optrace/optrace/ingest/otlp"
 )
 
-// matchDamaged returns the format of a file whose beginning is damaged, nil where the file is
-// something else: it has frames behind the damage, or most of its lines are records.
+// matchDamaged returns the format of a file whose beginning is damaged, nil where the file is something else: it has
+// frames behind the damage, or most of its lines are records.
 func (h *head) matchDamaged() *Format {
 	if h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) { // something else
 		return nil
@@ -23,8 +23,8 @@ func (h *head) matchDamaged() *Format {
 // maxLines bounds the lines that are looked at, each of which is taken apart.
 const maxLines = 1 << 10
 
-// matchLines returns the format of the first line that is a record, where there are more
-// lines of that format than others that are not even remains of a record.
+// matchLines returns the format of the first line that is a record, where there are more lines of that format than
+// others that are not even remains of a record.
 func matchLines(text []byte) *Format {
 	var found *Format
 	records, others, n := 0, 0, 0

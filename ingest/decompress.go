@@ -18,8 +18,8 @@ const (
 	// freeDecompressedBytes may come out of a file whatever the ratio, because small files of equal lines compress
 	// extremely well.
 	freeDecompressedBytes = 64 << 20
-	// maxWindowBytes bounds the memory that a zstd frame may ask for: the window of the strongest settings that zstd uses
-	// without a special flag.
+	// maxWindowBytes bounds the memory that a zstd frame may ask for: the window of the strongest settings that zstd
+	// uses without a special flag.
 	maxWindowBytes = 128 << 20
 )
 
@@ -28,9 +28,8 @@ var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// content is the content of a file after decompression. A file that is cut off
-// or damaged ends early: reads return io.EOF after the last good byte, and
-// damage holds the reason.
+// content is the content of a file after decompression. A file that is cut off or damaged ends early: reads return
+// io.EOF after the last good byte, and damage holds the reason.
 type content struct {
 	src io.Reader
 	// stored counts the bytes that src takes.
@@ -41,8 +40,8 @@ type content struct {
 	close        func()
 }
 
-// decompress looks at the beginning of file and returns its content. The count
-// that file keeps is of the bytes as they are stored.
+// decompress looks at the beginning of file and returns its content. The count that file keeps is of the bytes as they
+// are stored.
 func decompress(file *countingReader, t *tail) (*content, error) {
 	buffered := bufio.NewReaderSize(file, storedBuffer)
 	head, err := buffered.Peek(len(zstdMagic))

@@ -27,8 +27,7 @@ func randomTraces(rng *rand.Rand) *tracepb.TracesData {
 	return otlptest.RandomTraces(rng, 1+rng.IntN(6), 1<<rng.IntN(8))
 }
 
-// jsonDocuments returns a file of one or more documents of OTLP JSON, on a line or
-// spread over lines.
+// jsonDocuments returns a file of one or more documents of OTLP JSON, on a line or spread over lines.
 func jsonDocuments(t *testing.T, rng *rand.Rand) []byte {
 	t.Helper()
 	text := otlptest.MarshalJSON(t, randomTraces(rng))
@@ -50,8 +49,7 @@ func protoMessage(t *testing.T, rng *rand.Rand) []byte {
 	return check.Must(proto.Marshal(randomTraces(rng)))(t)
 }
 
-// damage changes a text a little: by a byte, by the end that it lacks, or by a member
-// that is none of the schema's.
+// damage changes a text a little: by a byte, by the end that it lacks, or by a member that is none of the schema's.
 func damage(rng *rand.Rand, text []byte) []byte {
 	text = bytes.Clone(text)
 	at := rng.IntN(len(text))
@@ -71,8 +69,8 @@ func damage(rng *rand.Rand, text []byte) []byte {
 	return bytes.Replace(text, []byte(`"resource"`), []byte(`"other":0,"resource"`), rng.IntN(9))
 }
 
-// The parts of a document are those of one pass, whatever is wrong with it. One pass does not look
-// further than its buffer to tell that documents are lines.
+// The parts of a document are those of one pass, whatever is wrong with it. One pass does not look further than its
+// buffer to tell that documents are lines.
 func TestDocumentsInParts(t *testing.T) {
 	testDocuments(t, func(t *testing.T, rng *rand.Rand) []byte {
 		for {

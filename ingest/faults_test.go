@@ -14,9 +14,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// document is a text of two operations, first and second, in a format of JSON. The
-// marks ◂ and ▸ stand in front of the members of the first operation and behind
-// them, the mark ¶ behind those of the second one.
+// document is a text of two operations, first and second, in a format of JSON. The marks ◂ and ▸ stand in front of the
+// members of the first operation and behind them, the mark ¶ behind those of the second one.
 type document struct {
 	format string
 	text   string
@@ -68,8 +67,8 @@ func documents() []document {
 	}
 }
 
-// with returns the document's text with members in front of those of the first
-// operation, behind them, and behind those of the second one.
+// with returns the document's text with members in front of those of the first operation, behind them, and behind those
+// of the second one.
 func (d document) with(front, behind, second string) []byte {
 	comma := func(members string) string {
 		if members != "" {
@@ -83,8 +82,7 @@ func (d document) with(front, behind, second string) []byte {
 // named returns the member that names the operation.
 func named(member, name string) string { return strings.Replace(member, "X", name, 1) }
 
-// G9: of equal keys in an object the last one counts, and keys of another case are
-// other keys, in every format.
+// G9: of equal keys in an object the last one counts, and keys of another case are other keys, in every format.
 func TestKeysOfJSON(t *testing.T) {
 	for _, d := range documents() {
 		for _, test := range []struct{ name, front, behind, want string }{
@@ -109,8 +107,7 @@ func TestKeysOfJSON(t *testing.T) {
 	}
 }
 
-// G5: a million brackets cost the record that they are in, in every format, and no
-// stack.
+// G5: a million brackets cost the record that they are in, in every format, and no stack.
 func TestDeepNesting(t *testing.T) {
 	const depth = 1_000_000
 	far := `"long":"` + strings.Repeat("x", 300<<10) + `"` // behind what the format is recognised by
@@ -165,8 +162,7 @@ func TestForeignLines(t *testing.T) {
 	}
 }
 
-// G2: a frame that asks for a window beyond the limit is refused before there is
-// memory for it.
+// G2: a frame that asks for a window beyond the limit is refused before there is memory for it.
 func TestHugeWindow(t *testing.T) {
 	for _, window := range []byte{0xff, 20 << 3} { // 3.75 TiB and 1 GiB
 		frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, window, 1, 0, 0} // one empty block, the last

@@ -36,8 +36,8 @@ type file struct {
 	hosts bool
 	// mapping says which attributes entries inherit from their resources.
 	mapping *attr.Mapping
-	// users are whoever makes parts of the file, and those who read them. broken is set where a part was not
-	// read to its end.
+	// users are whoever makes parts of the file, and those who read them. broken is set where a part was not read to
+	// its end.
 	users  atomic.Int64
 	broken atomic.Bool
 }
@@ -150,8 +150,8 @@ func (f *file) detect(name string) (err error) {
 	return err
 }
 
-// isReport reports whether the file is one of Nsight Systems' own. Their beginning does not tell, so
-// that it is one by its name where that is of no format, or of one that any bytes may start like.
+// isReport reports whether the file is one of Nsight Systems' own. Their beginning does not tell, so that it is one by
+// its name where that is of no format, or of one that any bytes may start like.
 func (f *file) isReport() bool {
 	ext := filepath.Ext(f.path)
 	return (ext == ".nsys-rep" || ext == ".qdrep") && slices.Contains([]string{"", "perfetto", "otlp-proto"}, f.formatName())
@@ -177,8 +177,8 @@ func (f *file) inherits() bool {
 	return f.format != nil && f.format.inherits && len(attrmap.Kept(f.mapping)) > 0
 }
 
-// inheriting yields records, entries and spans with the attributes of their resources and
-// scopes that m asks for. resource is that of the first ones.
+// inheriting yields records, entries and spans with the attributes of their resources and scopes that m asks for.
+// resource is that of the first ones.
 func inheriting(m *attr.Mapping, records iter.Seq2[op.Record, error], resource *op.Resource) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		for rec, err := range records {

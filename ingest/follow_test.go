@@ -17,8 +17,8 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// following reads a file while a test writes it: whenever everything is read, the next of
-// the steps is taken, and behind the last one reading ends.
+// following reads a file while a test writes it: whenever everything is read, the next of the steps is taken, and
+// behind the last one reading ends.
 type following struct {
 	operations, spans, errs int
 	final                   error

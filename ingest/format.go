@@ -27,17 +27,16 @@ type Format struct {
 
 	// detect reports whether a file that starts with h is of this format.
 	detect func(h *head) bool
-	// open returns a reader of files of this format, and of parts of them, one
-	// after the other. It may keep interned strings from part to part.
+	// open returns a reader of files of this format, and of parts of them, one after the other. It may keep interned
+	// strings from part to part.
 	open func(o readerOptions) readFunc
-	// cut, if not nil, cuts files into parts. The whole file is one record where it
-	// returns 0 for all that fits into memory.
+	// cut, if not nil, cuts files into parts. The whole file is one record where it returns 0 for all that fits into
+	// memory.
 	cut cutFunc
-	// recordsAt, if not nil, is open for a format that is read here and there,
-	// from a file where that is possible.
+	// recordsAt, if not nil, is open for a format that is read here and there, from a file where that is possible.
 	recordsAt func(o readerOptions, src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
-	// partsAt, if not nil, returns the records of a file in parts that several
-	// goroutines may read. An error says that the file is to be read otherwise.
+	// partsAt, if not nil, returns the records of a file in parts that several goroutines may read. An error says that
+	// the file is to be read otherwise.
 	partsAt func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
 	// framing is that of OTLP in frames.
 	framing otlp.Framing
@@ -47,8 +46,7 @@ type Format struct {
 	registers bool
 	// partial is set where files hold partial results, see [Input.Partials].
 	partial bool
-	// inherits is set where the reader does not add the attributes of resources that
-	// are asked for to the entries.
+	// inherits is set where the reader does not add the attributes of resources that are asked for to the entries.
 	inherits bool
 }
 
@@ -60,8 +58,7 @@ type readerOptions struct {
 	memory int64
 }
 
-// readFunc reads the records that start at a place. A *op.SyntaxError is not the end, any
-// other error is.
+// readFunc reads the records that start at a place. A *op.SyntaxError is not the end, any other error is.
 type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
 
 // place is where a part of a file lies.
@@ -70,8 +67,8 @@ type place struct {
 	op.Position
 	// lines is set where the records of the part are lines.
 	lines bool
-	// sources are the resources that hold at the start of a part of an entries file;
-	// nil where nothing of theirs is asked for.
+	// sources are the resources that hold at the start of a part of an entries file; nil where nothing of theirs is
+	// asked for.
 	sources *entries.Sources
 }
 
@@ -107,8 +104,8 @@ func unregistered(pkg string) func(readerOptions) readFunc {
 // Formats returns the formats in the order in which they are tried.
 func Formats() []Format { return slices.Clone(formats) }
 
-// FormatNames returns the names that [Options].Format may have, in the order of [Formats]:
-// for each format the short name, if it has one, and the name in reports.
+// FormatNames returns the names that [Options].Format may have, in the order of [Formats]: for each format the short
+// name, if it has one, and the name in reports.
 func FormatNames() []string {
 	var names []string
 	for _, f := range formats {
@@ -138,8 +135,8 @@ func (e *UnknownFormatError) Error() string {
 	return "unknown format: " + e.Found + "; tried " + strings.Join(names, ", ")
 }
 
-// How much of a file is looked at: the first amount suffices for nearly all,
-// the last for a JSON document with long values in front of the telling key.
+// How much of a file is looked at: the first amount suffices for nearly all, the last for a JSON document with long
+// values in front of the telling key.
 const (
 	firstLook = 64 << 10
 	lastLook  = 1 << 20
@@ -148,9 +145,9 @@ const (
 // minBinary is how much of a binary file that grows there must be to tell its format.
 const minBinary = 64
 
-// detect finds the format of src, by the text at its start unless its name is given, and returns that
-// text. An empty file has no format: nil. Of a file that is followed the first line suffices, or as much of
-// a binary file as tells its format.
+// detect finds the format of src, by the text at its start unless its name is given, and returns that text. An empty
+// file has no format: nil. Of a file that is followed the first line suffices, or as much of a binary file as tells its
+// format.
 func detect(src io.Reader, name string, t *tail) (*Format, []byte, error) {
 	text := make([]byte, 0, firstLook)
 	for {
@@ -192,8 +189,7 @@ func detect(src io.Reader, name string, t *tail) (*Format, []byte, error) {
 	}
 }
 
-// format returns the format of the file, nil if it is not known. Where a name is given,
-// that is one of its variants.
+// format returns the format of the file, nil if it is not known. Where a name is given, that is one of its variants.
 func (h *head) format(name string) *Format {
 	if name == "" {
 		return match(h)

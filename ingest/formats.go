@@ -12,8 +12,8 @@ import (
 	"github.com/optrace/optrace/internal/model/opfile"
 )
 
-// formats lists the formats, in the order in which they are tried. A detect
-// function looks at the telling keys of the first record, or at the first bytes.
+// formats lists the formats, in the order in which they are tried. A detect function looks at the telling keys of the
+// first record, or at the first bytes.
 var formats = []Format{
 	{
 		Name: "entries-jsonl", Short: "entries", Summary: "JSON Lines of optrace, its exporter's default",
@@ -100,8 +100,8 @@ var formats = []Format{
 		open: holding(ort.RecordsHolding),
 	},
 	{
-		// An object around the events, or the events alone. In front of the
-		// events Kineto may describe a job of thousands of ranks.
+		// An object around the events, or the events alone. In front of the events Kineto may describe a job of
+		// thousands of ranks.
 		Name: "chrome", Summary: "Chrome traces: torch.profiler's Kineto, and others",
 		detect: func(h *head) bool {
 			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") && h.has("deviceProperties", "distributedInfo")) ||

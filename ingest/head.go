@@ -23,8 +23,8 @@ type head struct {
 
 	// opening is '{' or '[' for JSON, else 0.
 	opening byte
-	// members are those of the first JSON object that has any: at the top level,
-	// or where that is an array, among its elements. The last value may be cut.
+	// members are those of the first JSON object that has any: at the top level, or where that is an array, among its
+	// elements. The last value may be cut.
 	members []member
 }
 
@@ -83,13 +83,11 @@ func (h *head) object(l *lexer.Lexer, text []byte) {
 // empty reports whether there is nothing but white space so far.
 func (h *head) empty() bool { return len(bytes.TrimSpace(h.text)) == 0 }
 
-// isObjects and isArray report whether the file starts with a JSON object or
-// with an array.
+// isObjects and isArray report whether the file starts with a JSON object or with an array.
 func (h *head) isObjects() bool { return h.opening == '{' }
 func (h *head) isArray() bool   { return h.opening == '[' }
 
-// value returns the value of the first record's member key, cut where the head
-// ends, or nil.
+// value returns the value of the first record's member key, cut where the head ends, or nil.
 func (h *head) value(key string) []byte {
 	for _, m := range h.members {
 		if m.key == key {
@@ -110,24 +108,22 @@ func (h *head) startsWith(key string, c byte) bool {
 	return len(v) > 0 && v[0] == c
 }
 
-// isErrorAnswer reports whether the file is a server's answer that holds no
-// data but says why: {"error":…}, {"data":null,"errors":[…]} or
-// {"code":…,"message":…}.
+// isErrorAnswer reports whether the file is a server's answer that holds no data but says why: {"error":…},
+// {"data":null,"errors":[…]} or {"code":…,"message":…}.
 func (h *head) isErrorAnswer() bool {
 	return h.isObjects() && (h.has("error") && !h.has("operation") ||
 		h.has("errors") && !h.startsWith("errors", 'n') && !h.startsWith("data", '[') ||
 		h.has("code") && h.has("message"))
 }
 
-// refusedError says what a file is that holds no recording, or none that this version can
-// read.
+// refusedError says what a file is that holds no recording, or none that this version can read.
 type refusedError struct{ reason string }
 
 // Error returns the reason.
 func (e *refusedError) Error() string { return e.reason }
 
-// laterSchema returns the error of a file of ours that starts with the header of another
-// version; nil for any other file.
+// laterSchema returns the error of a file of ours that starts with the header of another version; nil for any other
+// file.
 func (h *head) laterSchema() error {
 	schema := h.value("schema")
 	for _, known := range []string{op.Schema, opfile.PartialSchema} {
@@ -152,6 +148,8 @@ func (h *head) refusal() error {
 		return &refusedError{"text in UTF-16; convert it to UTF-8"}
 	case bytes.HasPrefix(h.text, []byte("ARROW1")), bytes.HasPrefix(h.text, []byte("\xff\xff\xff\xff")): // a file, a stream
 		return &refusedError{"Arrow, which is not read: write the table as Parquet, and record entries, with zstd for small files"}
+	case bytes.HasPrefix(h.text, []byte("\n\x00")) && len(bytes.TrimLeft(h.text, "\n\x00")) == 0:
+		return &refusedError{fmt.Sprintf("%d bytes of empty protobuf messages, which may be OTLP's or Perfetto's", len(h.text))}
 	case bytes.HasPrefix(trimmed, []byte("<")):
 		msg := "an HTML or XML page, not a trace"
 		if m := title.FindSubmatch(trimmed); m != nil {
@@ -168,8 +166,8 @@ func (h *head) refusal() error {
 // stackLine matches a line of folded stacks: frames and a number.
 var stackLine = regexp.MustCompile(`^[^\n;]+(;[^\n;]+)+ [0-9]+\r?(\n|$)`)
 
-// summary says what the file is where that is one of the outputs, of ours or of others, that
-// do not hold operations one by one; "" for any other.
+// summary says what the file is where that is one of the outputs, of ours or of others, that do not hold operations one
+// by one; "" for any other.
 func (h *head) summary() string {
 	switch {
 	case bytes.HasPrefix(h.text, []byte("step,operation,")):

@@ -11,9 +11,8 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Input is an input of one or several files. It can be read any number of times, each time
-// from its start and as the files are then; standard input only once. It is not safe for
-// concurrent use.
+// Input is an input of one or several files. It can be read any number of times, each time from its start and as the
+// files are then; standard input only once. It is not safe for concurrent use.
 type Input struct {
 	opts  Options
 	paths []string
@@ -44,8 +43,7 @@ type Stats struct {
 	Formats []string
 }
 
-// Open returns the input that the files, directories and "-" among paths form.
-// Nothing is opened before it is read.
+// Open returns the input that the files, directories and "-" among paths form. Nothing is opened before it is read.
 func Open(paths ...string) *Input { return Options{}.Open(paths...) }
 
 // Open is [Open] with options.
@@ -53,8 +51,8 @@ func (o Options) Open(paths ...string) *Input {
 	return &Input{opts: o, paths: paths, memory: newMemory(o.MaxMemory)}
 }
 
-// Want says what is wanted of the records the next time that the input is read. Without it
-// readers leave no field out, and a file of partial results is one that holds no recording.
+// Want says what is wanted of the records the next time that the input is read. Without it readers leave no field out,
+// and a file of partial results is one that holds no recording.
 func (in *Input) Want(w attr.Want) { in.want = w }
 
 // begin makes in an input of which nothing has been read.
@@ -89,8 +87,8 @@ type fileInfo struct {
 	bytes  int64  // as stored, before decompression; 0 until the file has ended
 }
 
-// Files yields the format and the stored size of each file that was read to its
-// end, in the order of the input. The format of an empty file is "".
+// Files yields the format and the stored size of each file that was read to its end, in the order of the input. The
+// format of an empty file is "".
 func (in *Input) Files() iter.Seq2[string, int64] {
 	return func(yield func(format string, bytes int64) bool) {
 		for _, f := range in.files {
@@ -101,8 +99,8 @@ func (in *Input) Files() iter.Seq2[string, int64] {
 	}
 }
 
-// Entries yields the operations of the input, and the errors of Records as
-// errors. An entry is the caller's to keep; [Input.Records] does without the copies.
+// Entries yields the operations of the input, and the errors of Records as errors. An entry is the caller's to keep;
+// [Input.Records] does without the copies.
 func (in *Input) Entries() iter.Seq2[*op.Entry, error] {
 	return func(yield func(*op.Entry, error) bool) {
 		for rec, err := range in.Records() {
@@ -120,11 +118,10 @@ func (in *Input) Entries() iter.Seq2[*op.Entry, error] {
 	}
 }
 
-// Records yields every record of the input with a nil error. A record that
-// could not be read is an [*op.SyntaxError], after which reading goes on; any
-// other error is the last thing yielded. What a record points to is valid until
-// the next one. A Resource holds for the records up to the next one; where a file
-// says nothing of its own, it starts with an empty one.
+// Records yields every record of the input with a nil error. A record that could not be read is an [*op.SyntaxError],
+// after which reading goes on; any other error is the last thing yielded. What a record points to is valid until the
+// next one. A Resource holds for the records up to the next one; where a file says nothing of its own, it starts with
+// an empty one.
 func (in *Input) Records() iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		if err := in.begin(); err != nil {
@@ -170,7 +167,7 @@ func (in *Input) count(n int) {
 	}
 }
 
-// Hold notes that whoever reads the input keeps so many bytes more of it, or less for a
-// negative number. The error is a *[MemoryError] where that is more than
-// [Options].MaxMemory, together with what the readers hold. It may be called concurrently.
+// Hold notes that whoever reads the input keeps so many bytes more of it, or less for a negative number. The error is a
+// *[MemoryError] where that is more than [Options].MaxMemory, together with what the readers hold. It may be called
+// concurrently.
 func (in *Input) Hold(bytes int64) error { return in.memory.hold(bytes) }

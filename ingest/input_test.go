@@ -28,8 +28,8 @@ const (
 		`"output_elements":1,"memory_bytes":8}],"total_duration_us":2.0,"metadata":{"model":"resnet50"}}`
 )
 
-// read drains an input and returns the names of its operations, the messages of
-// its bad records, and the error that ended it.
+// read drains an input and returns the names of its operations, the messages of its bad records, and the error that
+// ended it.
 func read(in *ingest.Input) (names, bad []string, err error) {
 	for e, err := range in.Entries() {
 		var syntax *op.SyntaxError
@@ -124,8 +124,7 @@ func TestInputOfSeveralFiles(t *testing.T) {
 	}
 }
 
-// An input of files is read any number of times, whatever happened the time before, and standard
-// input once.
+// An input of files is read any number of times, whatever happened the time before, and standard input once.
 func TestInputIsReadAgain(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "ops.jsonl"), []byte(strings.Repeat(entryLine, 1500)))
 	gone := errors.New("gone")
@@ -316,8 +315,8 @@ func ExampleOpen() {
 	// [entries-jsonl]
 }
 
-// An entry of a seed trace that cannot be read costs itself, wherever it stands: the
-// file is recognised although its start is damaged.
+// An entry of a seed trace that cannot be read costs itself, wherever it stands: the file is recognised although its
+// start is damaged.
 func TestInputOfDamagedSeedTrace(t *testing.T) {
 	good := `{"step":0,"operation":"relu","duration_us":2.0}`
 	for _, bad := range []string{

@@ -15,13 +15,12 @@ import (
 // DefaultMaxMemory is how much memory an input may take by default.
 const DefaultMaxMemory = 1 << 30
 
-// MemoryError is the error of an input that would take more memory than
-// [Options].MaxMemory.
+// MemoryError is the error of an input that would take more memory than [Options].MaxMemory.
 type MemoryError struct {
 	// Limit is the memory that was allowed, in bytes.
 	Limit int64
-	// File is the file that was being read, and Read how many bytes of it had been, as
-	// they are stored. With several workers that is somewhat behind the place.
+	// File is the file that was being read, and Read how many bytes of it had been, as they are stored. With several
+	// workers that is somewhat behind the place.
 	File string
 	Read int64
 }
@@ -33,8 +32,7 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("reading %s: more than %s of memory is needed (after %d bytes of the file)", e.File, units.Bytes(e.Limit), e.Read)
 }
 
-// memory is the memory that an input takes: what its readers hold, and what whoever reads
-// it says to keep.
+// memory is the memory that an input takes: what its readers hold, and what whoever reads it says to keep.
 type memory struct {
 	limit int64
 	held  atomic.Int64

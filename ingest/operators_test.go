@@ -18,8 +18,8 @@ import (
 // h100 is the folder of traces of an H100, which record.py there recorded.
 const h100 = "kineto/testdata/h100/"
 
-// Times and FLOPs on an H100 are those that PyTorch's profiler states itself (key_averages), to the nanosecond: of each kernel,
-// and of each operator that launched kernels other than by a CUDA graph.
+// Times and FLOPs on an H100 are those that PyTorch's profiler states itself (key_averages), to the nanosecond: of each
+// kernel, and of each operator that launched kernels other than by a CUDA graph.
 func TestAgainstPyTorch(t *testing.T) {
 	type row struct {
 		Key          string

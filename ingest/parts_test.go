@@ -23,8 +23,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// inParts returns the transcripts of the parts of an input, in order, and the
-// number of parts that are not empty.
+// inParts returns the transcripts of the parts of an input, in order, and the number of parts that are not empty.
 func inParts(t *testing.T, in *ingest.Input, size, workers int) (transcript string, n int) {
 	t.Helper()
 	in.SetPartSize(size)
@@ -71,8 +70,7 @@ func sampleFiles(t *testing.T) []string {
 	return files
 }
 
-// Whatever the size of the parts and the number of workers, the parts are the
-// input.
+// Whatever the size of the parts and the number of workers, the parts are the input.
 func TestPartsAreTheInput(t *testing.T) {
 	for _, path := range sampleFiles(t) {
 		if info, err := os.Stat(path); err != nil || info.IsDir() {

@@ -18,16 +18,15 @@ const Stdin = "-"
 // source is one file of an input.
 type source struct {
 	path string
-	// walked is set for a file that was found in a directory and not named, and alone for
-	// one that was named and is all of the input.
+	// walked is set for a file that was found in a directory and not named, and alone for one that was named and is all
+	// of the input.
 	walked, alone bool
 	// err says why a directory found in another could not be read; nil for files.
 	err error
 }
 
-// expand replaces the directories among paths by the regular files below
-// them, in lexical order. Names that start with a dot are passed over. Every
-// path is looked at before any is read, so that a mistyped one is reported at once.
+// expand replaces the directories among paths by the regular files below them, in lexical order. Names that start with
+// a dot are passed over. Every path is looked at before any is read, so that a mistyped one is reported at once.
 func (o *Options) expand(paths []string) ([]source, error) {
 	if o.Format != "" && !slices.Contains(FormatNames(), o.Format) {
 		return nil, fmt.Errorf("unknown format %q; formats are %s", o.Format, strings.Join(FormatNames(), ", "))
@@ -102,9 +101,9 @@ func (o *Options) walkDir(dir string, f fs.WalkDirFunc) error {
 	return filepath.WalkDir(dir, f)
 }
 
-// passedOver returns what to report in place of a file that ends with err when it is
-// opened; nil where that ends the input. One that is of no known format, or that may not be
-// read, does not where it is one of several: it is fatal only where there is nothing else.
+// passedOver returns what to report in place of a file that ends with err when it is opened; nil where that ends the
+// input. One that is of no known format, or that may not be read, does not where it is one of several: it is fatal only
+// where there is nothing else.
 func (s source) passedOver(err error) *op.SyntaxError {
 	if s.alone {
 		return nil
@@ -121,8 +120,7 @@ func (s source) passedOver(err error) *op.SyntaxError {
 	return nil
 }
 
-// errNothingRead returns the error for an input of which no file could be read, for the
-// last one's.
+// errNothingRead returns the error for an input of which no file could be read, for the last one's.
 func errNothingRead(last *op.SyntaxError) error {
 	what := "no file of a known format"
 	if last.Class == op.ErrorUnreadable {

@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// countingReaderAt reads a file anywhere. What it reads joins the count of the
-// reader that looked at the beginning, up to the size of the file: formats may
-// leave parts out and read others twice.
+// countingReaderAt reads a file anywhere. What it reads joins the count of the reader that looked at the beginning, up
+// to the size of the file: formats may leave parts out and read others twice.
 type countingReaderAt struct {
 	file    *os.File
 	size    int64
@@ -21,8 +20,7 @@ type countingReaderAt struct {
 // Hold bounds what readers of the file hold, see [Input.Hold].
 func (r *countingReaderAt) Hold(bytes int64) error { return r.memory.hold(bytes) }
 
-// seekable returns a reader of the file behind c, nil where src is something
-// else, such as a pipe, or is compressed.
+// seekable returns a reader of the file behind c, nil where src is something else, such as a pipe, or is compressed.
 func seekable(src io.Reader, c *content, counted *countingReader, m *memory) *countingReaderAt {
 	file, info := regular(src)
 	if file == nil || file == os.Stdin || c.isCompressed { // standard input may not stand at its beginning

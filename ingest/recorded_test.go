@@ -15,8 +15,7 @@ import (
 // recorded is where traces of other projects lie; see [recordtest.Figures].
 const recorded = "../../shared/data/kineto"
 
-// recordedFigures is a line of the figures that were computed of those traces
-// independently.
+// recordedFigures is a line of the figures that were computed of those traces independently.
 type recordedFigures struct {
 	File    string
 	Rank    op.Int

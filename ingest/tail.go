@@ -34,8 +34,8 @@ func (t *tail) open(src io.Reader, isAtPath bool) {
 // grows reports whether there may be more behind the end.
 func (t *tail) grows() bool { return t != nil && t.file != nil && !t.replaced }
 
-// Read implements io.Reader. At the end of a file that grows it waits for more. It ends
-// when ctx does, with the error of that, and where the file has been replaced.
+// Read implements io.Reader. At the end of a file that grows it waits for more. It ends when ctx does, with the error
+// of that, and where the file has been replaced.
 func (t *tail) Read(p []byte) (int, error) {
 	for {
 		n, err := t.src.Read(p)
@@ -51,8 +51,8 @@ func (t *tail) Read(p []byte) (int, error) {
 	}
 }
 
-// wait waits for more behind the end, and reports whether to look for it. Where the file has been
-// replaced, there may be what was written before that.
+// wait waits for more behind the end, and reports whether to look for it. Where the file has been replaced, there may
+// be what was written before that.
 func (t *tail) wait() bool {
 	if t.idle != nil {
 		t.idle()
@@ -61,8 +61,7 @@ func (t *tail) wait() bool {
 	return t.sleep()
 }
 
-// isReplaced reports whether another file is at the path, or the file is shorter than what
-// was read.
+// isReplaced reports whether another file is at the path, or the file is shorter than what was read.
 func (t *tail) isReplaced() bool {
 	now, err := os.Stat(t.path)
 	if err != nil {

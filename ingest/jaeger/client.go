@@ -20,8 +20,8 @@ const (
 	defaultMaxMemory = 1 << 30
 )
 
-// answersPerMemory is how many of the largest answers, as texts, fit into the memory: the records of an answer take up to
-// ten times as much.
+// answersPerMemory is how many of the largest answers, as texts, fit into the memory: the records of an answer take up
+// to ten times as much.
 const answersPerMemory = 16
 
 // ErrTraceNotFound is returned for a trace that Jaeger does not hold.
@@ -29,41 +29,35 @@ var ErrTraceNotFound = errors.New("trace not found")
 
 // ClientOptions configures a [Client]. The zero value is ready to use.
 type ClientOptions struct {
-	// HTTPClient makes the calls; nil is http.DefaultClient. Its own timeout, if
-	// it has one, bounds a single attempt.
+	// HTTPClient makes the calls; nil is http.DefaultClient. Its own timeout, if it has one, bounds a single attempt.
 	HTTPClient *http.Client
-	// Timeout is how long a call may take in all: every attempt, the pauses between
-	// them, and the answer to its last byte. Zero or less is DefaultTimeout. A search
-	// makes several calls.
+	// Timeout is how long a call may take in all: every attempt, the pauses between them, and the answer to its last
+	// byte. Zero or less is DefaultTimeout. A search makes several calls.
 	Timeout time.Duration
-	// MaxMemory is about how much memory an answer may take, as text and as records;
-	// zero or less is a gibibyte. A search whose answer is larger than a sixteenth of it is
-	// divided, and a window that cannot be divided is reported and left out.
+	// MaxMemory is about how much memory an answer may take, as text and as records; zero or less is a gibibyte. A
+	// search whose answer is larger than a sixteenth of it is divided, and a window that cannot be divided is reported
+	// and left out.
 	MaxMemory int64
-	// FollowRedirects lets the server send the client to any other host. Otherwise a
-	// redirect is followed on the same host only, and to https:// from http://. An
-	// HTTPClient with a CheckRedirect of its own decides by that.
+	// FollowRedirects lets the server send the client to any other host. Otherwise a redirect is followed on the same
+	// host only, and to https:// from http://. An HTTPClient with a CheckRedirect of its own decides by that.
 	FollowRedirects bool
-	// Mapping is the table from attribute keys to fields; nil is the
-	// conventions.
+	// Mapping is the table from attribute keys to fields; nil is the conventions.
 	Mapping *attr.Mapping
 }
 
-// Client asks a Jaeger query service for traces: with API version 3, which is
-// lossless, and with version 1 where the server has no other.
+// Client asks a Jaeger query service for traces: with API version 3, which is lossless, and with version 1 where the
+// server has no other.
 //
-// It trusts nothing that a server answers: the time of a call, the size of an answer, the
-// memory that it takes and the number of calls of a search are bounded. It holds one
-// answer at a time. A Client is not safe for concurrent use.
+// It trusts nothing that a server answers: the time of a call, the size of an answer, the memory that it takes and the
+// number of calls of a search are bounded. It holds one answer at a time. A Client is not safe for concurrent use.
 type Client struct {
 	base    *url.URL
 	opts    ClientOptions
 	version version // 0 until the server has answered on one
 }
 
-// NewClient returns a Client of the service at base, such as
-// "http://localhost:16686", with the path under which it is served, if any.
-// Nothing is sent yet.
+// NewClient returns a Client of the service at base, such as "http://localhost:16686", with the path under which it is
+// served, if any. Nothing is sent yet.
 func NewClient(base string, opts ClientOptions) (*Client, error) {
 	u, err := parseAddress(base)
 	if err != nil {
@@ -86,8 +80,8 @@ func NewClient(base string, opts ClientOptions) (*Client, error) {
 	return &Client{base: u, opts: opts}, nil
 }
 
-// parseAddress returns an address without a query and a fragment. An error does not show an address that may
-// hold a password or a token.
+// parseAddress returns an address without a query and a fragment. An error does not show an address that may hold a
+// password or a token.
 func parseAddress(base string) (*url.URL, error) {
 	shown, secret := strconv.Quote(base), strings.ContainsAny(base, "@?")
 	if secret {
@@ -103,16 +97,14 @@ func parseAddress(base string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User, Path: strings.TrimRight(u.Path, "/")}, nil
 }
 
-// Base returns the address of Jaeger's pages, without a user's name and
-// password.
+// Base returns the address of Jaeger's pages, without a user's name and password.
 func (c *Client) Base() string {
 	u := *c.base
 	u.User = nil
 	return u.String()
 }
 
-// API returns the name of the API version that the server answered on, "" when
-// it has not answered yet.
+// API returns the name of the API version that the server answered on, "" when it has not answered yet.
 func (c *Client) API() string {
 	if c.version == 0 {
 		return ""

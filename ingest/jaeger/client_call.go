@@ -30,8 +30,8 @@ type request struct {
 	query map[version]url.Values
 }
 
-// The attempts of a call. Those that fail at once are over after about three
-// seconds; no attempt begins once the timeout has passed.
+// The attempts of a call. Those that fail at once are over after about three seconds; no attempt begins once the
+// timeout has passed.
 const (
 	maxAttempts  = 6
 	firstBackoff = 100 * time.Millisecond
@@ -43,8 +43,8 @@ var (
 	errRedirect = errors.New("redirects")
 )
 
-// call asks the server and returns its answer, read with the API that it has.
-// Which one that is, the first call finds out.
+// call asks the server and returns its answer, read with the API that it has. Which one that is, the first call finds
+// out.
 func (c *Client) call(ctx context.Context, r request) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, errNoAnswer)
 	defer cancel()
@@ -156,8 +156,7 @@ func describeTransport(err error) error {
 	return fmt.Errorf("%w; check that Jaeger runs at this address and can be reached", err)
 }
 
-// checkRedirect refuses redirects to other hosts: who answers at an address may not choose
-// whom the client asks next.
+// checkRedirect refuses redirects to other hosts: who answers at an address may not choose whom the client asks next.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	const most = 10
 	from, to := via[0].URL, req.URL

@@ -32,8 +32,8 @@ func (e *answerError) Error() string {
 // isNotFound reports whether Jaeger said that it holds nothing of the kind.
 func (e *answerError) isNotFound() bool { return e.status == http.StatusNotFound && !e.foreign }
 
-// isNotFinite reports whether Jaeger could not write a trace because of a
-// number that JSON has no text for, which makes version 1 of its API fail.
+// isNotFinite reports whether Jaeger could not write a trace because of a number that JSON has no text for, which makes
+// version 1 of its API fail.
 func (e *answerError) isNotFinite() bool {
 	return e.status == http.StatusInternalServerError && strings.Contains(e.message, "unsupported value")
 }
@@ -78,8 +78,8 @@ func checkAnswer(url string, status int, body []byte) error {
 	return failed
 }
 
-// failure returns the message of an answer that holds an error instead of
-// data. What it reads of an answer with data ends where those begin.
+// failure returns the message of an answer that holds an error instead of data. What it reads of an answer with data
+// ends where those begin.
 func failure(body []byte) (msg string, failed bool) {
 	var l lexer.Lexer
 	l.Reset(body)

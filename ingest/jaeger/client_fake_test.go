@@ -17,8 +17,8 @@ type fakeTrace struct {
 	nan      bool // holds a number that version 1 fails on
 }
 
-// fakeJaeger answers searches as Jaeger's memory storage does: with traces in
-// the window in no particular order, up to the limit.
+// fakeJaeger answers searches as Jaeger's memory storage does: with traces in the window in no particular order, up to
+// the limit.
 type fakeJaeger struct {
 	traces []fakeTrace
 	v1     bool // has no version 3

@@ -17,8 +17,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// repeat writes head and then unit, so many times or, for a negative number, until the
-// client has had enough.
+// repeat writes head and then unit, so many times or, for a negative number, until the client has had enough.
 func repeat(w io.Writer, head, unit string, n int) {
 	if _, err := io.WriteString(w, head); err != nil {
 		return
@@ -56,8 +55,8 @@ func onlyV1(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// R3: whatever a server answers, a call ends within its time, in bounded memory, and with
-// an error that names the server.
+// R3: whatever a server answers, a call ends within its time, in bounded memory, and with an error that names the
+// server.
 func TestR3ServerFaults(t *testing.T) {
 	const v3, v1 = `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{}`, `{"data":[{"traceID":"1","spans":[{}`
 	const million = 1 << 20
@@ -130,8 +129,7 @@ func TestR3ServerFaults(t *testing.T) {
 	}
 }
 
-// R3: a search on a server whose answers are always too large ends after a bounded number
-// of calls.
+// R3: a search on a server whose answers are always too large ends after a bounded number of calls.
 func TestR3SearchTooLarge(t *testing.T) {
 	var calls atomic.Int64
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/ingest/jaeger"
-	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/jaegertest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -41,9 +41,8 @@ func realClients(t *testing.T, s *jaegertest.Server) map[string]*jaeger.Client {
 
 const realTrace = "000000000000000000000000000000f0"
 
-// realSpans is a request with a summary of pruned operations, and an operation
-// with an integer that a JavaScript number cannot hold. At %[1]d it starts, at %[2]d it
-// ends; %[3]s is a further attribute.
+// realSpans is a request with a summary of pruned operations, and an operation with an integer that a JavaScript number
+// cannot hold. At %[1]d it starts, at %[2]d it ends; %[3]s is a further attribute.
 const realSpans = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"odd"}}]},` +
 	`"scopeSpans":[{"spans":[
 {"traceId":"%[4]s","spanId":"00000000000000aa","name":"POST /predict","kind":2,"startTimeUnixNano":"%[1]d","endTimeUnixNano":"%[2]d",
@@ -86,8 +85,7 @@ func TestRealTrace(t *testing.T) {
 	}
 }
 
-// A number that is not finite makes version 1 fail; its neighbours are found
-// all the same.
+// A number that is not finite makes version 1 fail; its neighbours are found all the same.
 func TestRealNotFinite(t *testing.T) {
 	s := jaegertest.Start(t)
 	now := time.Now()

@@ -14,8 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Query says which traces to search for: those with a span that all of it is
-// true of.
+// Query says which traces to search for: those with a span that all of it is true of.
 type Query struct {
 	// Service is required. Operation is the span's name; "" is any.
 	Service, Operation string
@@ -23,8 +22,7 @@ type Query struct {
 	Start, End time.Time
 	// MinDuration is the least duration of the span; 0 is any.
 	MinDuration time.Duration
-	// Limit is how many traces to return, the latest of them; it must be
-	// positive.
+	// Limit is how many traces to return, the latest of them; it must be positive.
 	Limit int
 }
 
@@ -50,35 +48,30 @@ func (q *Query) request(w window, limit int) request {
 
 // The bounds of a search.
 const (
-	// pageTraces is how many traces are asked for at a time. Storages refuse very
-	// large numbers.
+	// pageTraces is how many traces are asked for at a time. Storages refuse very large numbers.
 	pageTraces = 100
-	// minWindow is the shortest time window that is divided further: Jaeger's storages
-	// keep microseconds.
+	// minWindow is the shortest time window that is divided further: Jaeger's storages keep microseconds.
 	minWindow = time.Microsecond
-	// minFailing is the same for a window with a trace that Jaeger cannot hand
-	// out. Each of its spans would have to be closed in upon.
+	// minFailing is the same for a window with a trace that Jaeger cannot hand out. Each of its spans would have to be
+	// closed in upon.
 	minFailing = time.Millisecond
-	// minSearchCalls is how many calls any search may make: a server need not heed the
-	// windows. One of many traces may make a call for every tracesPerCall of them.
+	// minSearchCalls is how many calls any search may make: a server need not heed the windows. One of many traces may
+	// make a call for every tracesPerCall of them.
 	minSearchCalls = 1000
 	tracesPerCall  = 10
-	// maxTooLarge is how many answers may be too large. It takes some 40 to find the
-	// one trace in an hour that is.
+	// maxTooLarge is how many answers may be too large. It takes some 40 to find the one trace in an hour that is.
 	maxTooLarge = 200
 )
 
 // window is a range of time, both ends included.
 type window struct{ from, to time.Time }
 
-// Search yields the traces that q asks for, each once, roughly the latest
-// first, and a *[op.SyntaxError] for each part of an answer that could not be
-// read and each part of the time whose traces Jaeger cannot hand out. Any other
-// error is the last thing yielded.
+// Search yields the traces that q asks for, each once, roughly the latest first, and a *[op.SyntaxError] for each part
+// of an answer that could not be read and each part of the time whose traces Jaeger cannot hand out. Any other error is
+// the last thing yielded.
 //
-// Jaeger has no pages: it returns at most as many traces as asked for, and does
-// not say whether there are more. So a window of time that is answered with
-// all that was asked for is divided, until the answers are complete.
+// Jaeger has no pages: it returns at most as many traces as asked for, and does not say whether there are more. So a
+// window of time that is answered with all that was asked for is divided, until the answers are complete.
 func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Trace, error] {
 	return func(yield func(*Trace, error) bool) {
 		switch {
@@ -149,8 +142,7 @@ func (s *search) next(ctx context.Context) bool {
 	return false
 }
 
-// divide puts the parts of w in its place, and reports false where w is too
-// small for that.
+// divide puts the parts of w in its place, and reports false where w is too small for that.
 func (s *search) divide(w window, smallest time.Duration) bool {
 	if w.to.Sub(w.from) <= smallest {
 		return false
@@ -160,8 +152,7 @@ func (s *search) divide(w window, smallest time.Duration) bool {
 	return true
 }
 
-// emit yields the traces of an answer that were not yielded before: spans of
-// one trace may start in several windows.
+// emit yields the traces of an answer that were not yielded before: spans of one trace may start in several windows.
 func (s *search) emit(ans *answer) bool {
 	for _, p := range ans.problems {
 		if !s.yield(nil, p) {

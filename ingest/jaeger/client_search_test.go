@@ -17,8 +17,7 @@ import (
 // noon is the end of the hour that the tests search.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// spread returns n traces within the hour, most of them in one second of it,
-// the latest last.
+// spread returns n traces within the hour, most of them in one second of it, the latest last.
 func spread(n int) []fakeTrace {
 	r := rand.New(rand.NewPCG(1, 2))
 	traces := make([]fakeTrace, n)
@@ -106,8 +105,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// Version 1 of the API fails on a number that is not finite. The traces around
-// it are found, and missing ones are reported.
+// Version 1 of the API fails on a number that is not finite. The traces around it are found, and missing ones are
+// reported.
 func TestSearchNotFinite(t *testing.T) {
 	const n = 500
 	f := &fakeJaeger{v1: true, traces: spread(n)}

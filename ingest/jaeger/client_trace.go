@@ -34,10 +34,9 @@ func (t *Trace) starts(start op.Int) {
 	}
 }
 
-// Trace returns the trace with the id, and the records that could not be read. The
-// error is [ErrTraceNotFound] where Jaeger does not hold it; a
-// *[op.SyntaxError] where it does and cannot hand it out, which is no reason
-// not to ask for others; and any other where Jaeger cannot be asked.
+// Trace returns the trace with the id, and the records that could not be read. The error is [ErrTraceNotFound] where
+// Jaeger does not hold it; a *[op.SyntaxError] where it does and cannot hand it out, which is no reason not to ask for
+// others; and any other where Jaeger cannot be asked.
 func (c *Client) Trace(ctx context.Context, id op.TraceID) (*Trace, []*op.SyntaxError, error) {
 	ans, err := c.call(ctx, request{
 		below: "/" + id.String(),
@@ -76,8 +75,7 @@ type answer struct {
 // maxProblems is how many problems of an answer are told one by one.
 const maxProblems = 100
 
-// decode reads an answer and collects the records of each trace, which version
-// 3 does not promise to keep together.
+// decode reads an answer and collects the records of each trace, which version 3 does not promise to keep together.
 func (c *Client) decode(v version, url string, body []byte) (*answer, error) {
 	ans := &answer{url: url, byID: make(map[op.TraceID]*Trace)}
 	for rec, err := range c.records(v, url, body, c.opts.Mapping) {
@@ -103,8 +101,8 @@ func (c *Client) decode(v version, url string, body []byte) (*answer, error) {
 			}
 		}
 	}
-	// Readers of spans pass over events unless everything is kept, so that an answer with summaries, which
-	// are events, is read once more. What is wrong with it has been told.
+	// Readers of spans pass over events unless everything is kept, so that an answer with summaries, which are events,
+	// is read once more. What is wrong with it has been told.
 	if bytes.Contains(body, []byte(attrkey.PrunedEvent)) {
 		m := new(attr.Mapping)
 		m.KeepAll()
@@ -126,8 +124,8 @@ func (c *Client) records(v version, url string, body []byte, m *attr.Mapping) it
 	if v == v1 {
 		return RecordsHolding(bytes.NewReader(body), url, m, upTo(c.opts.MaxMemory/2, nil))
 	}
-	// An answer is one document. Lines in it would look like documents of their
-	// own, and between the tokens any white space is as good as another.
+	// An answer is one document. Lines in it would look like documents of their own, and between the tokens any white
+	// space is as good as another.
 	for i := range body {
 		if body[i] == '\n' {
 			body[i] = ' '
@@ -136,8 +134,7 @@ func (c *Client) records(v version, url string, body []byte, m *attr.Mapping) it
 	return otlp.JSONRecords(bytes.NewReader(body), url, m)
 }
 
-// trace returns the trace with an id, nil for none: what belongs to no trace cannot be
-// shown in any.
+// trace returns the trace with an id, nil for none: what belongs to no trace cannot be shown in any.
 func (a *answer) trace(id op.TraceID) *Trace {
 	if id.IsZero() {
 		a.problem(&op.SyntaxError{File: a.url, Offset: -1, Class: op.ErrorRecord, Msg: "span without the id of its trace"})

@@ -15,28 +15,25 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// maxTraceBytes is the most memory that a trace takes. Its processes, which say where
-// spans come from, stand behind the spans, so that the text of one trace is held at a
-// time.
+// maxTraceBytes is the most memory that a trace takes. Its processes, which say where spans come from, stand behind the
+// spans, so that the text of one trace is held at a time.
 const maxTraceBytes = 512 << 20
 
 var errTraceTooLarge = errors.New("reading spans: the trace takes too much memory, because its processes are behind its spans")
 
-// Records reads answers of API version 1, one or several. name stands for src
-// in errors, and m is the table from attribute keys to fields, nil for the
-// conventions.
+// Records reads answers of API version 1, one or several. name stands for src in errors, and m is the table from
+// attribute keys to fields, nil for the conventions.
 //
-// A *[op.SyntaxError] is a span that could not be read or the early end of the
-// answer; any other error is the last thing yielded, and so is a
-// *[ServerError], where Jaeger answered with an error instead of data. What a
-// record points to is valid until the next one.
+// A *[op.SyntaxError] is a span that could not be read or the early end of the answer; any other error is the last
+// thing yielded, and so is a *[ServerError], where Jaeger answered with an error instead of data. What a record points
+// to is valid until the next one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return RecordsHolding(src, name, m, nil)
 }
 
-// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
-// number of bytes that are held in addition, a negative one for what no longer is, and an
-// error that it returns ends the reading. Without hold a trace may take 512 MiB.
+// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the number of bytes that are
+// held in addition, a negative one for what no longer is, and an error that it returns ends the reading. Without hold a
+// trace may take 512 MiB.
 func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := newReader(src, name, m, yield)
@@ -59,8 +56,7 @@ type reader struct {
 	processes map[string]*op.Resource // of the trace under way; nil until they have come
 	current   *op.Resource            // that of the span yielded last
 
-	// texts holds the spans of a trace until its processes are known, and spans
-	// says where each lies.
+	// texts holds the spans of a trace until its processes are known, and spans says where each lies.
 	texts []byte
 	spans []spanText
 }
@@ -225,8 +221,7 @@ func (r *reader) heldSpans() bool {
 	return true
 }
 
-// span yields one span, and in front of it its process unless that of the span
-// before was the same.
+// span yields one span, and in front of it its process unless that of the span before was the same.
 func (r *reader) span(text []byte, offset int64) bool {
 	s := r.dec.span(text)
 	if s == nil {

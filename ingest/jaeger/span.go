@@ -11,8 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// decoder reads the objects of an answer. What it returns is overwritten by
-// the next span.
+// decoder reads the objects of an answer. What it returns is overwritten by the next span.
 type decoder struct {
 	lex     lexer.Lexer
 	value   lexer.Lexer // of the value of a tag
@@ -83,10 +82,9 @@ type reference struct {
 	span    op.SpanID
 }
 
-// references finds the parent among the references of a span, if it is there, and
-// gives the other ones to the builder as links. The parent is the first CHILD_OF
-// within the trace, or where there is none the first reference of any type within
-// it: for a link to the span's own parent Jaeger turns CHILD_OF into FOLLOWS_FROM.
+// references finds the parent among the references of a span, if it is there, and gives the other ones to the builder
+// as links. The parent is the first CHILD_OF within the trace, or where there is none the first reference of any type
+// within it: for a link to the span's own parent Jaeger turns CHILD_OF into FOLLOWS_FROM.
 func (d *decoder) references(text []byte, f *fields) {
 	l := &d.lex
 	l.Reset(text)

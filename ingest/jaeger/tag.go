@@ -48,8 +48,7 @@ func (d *decoder) next() (t tag) {
 	return t
 }
 
-// tags reads the tags of a span: attributes into the builder, and tags
-// that stand for other parts of the span into f.
+// tags reads the tags of a span: attributes into the builder, and tags that stand for other parts of the span into f.
 func (d *decoder) tags(f *fields) {
 	if !d.lex.AnyArray() {
 		return
@@ -90,8 +89,8 @@ func (d *decoder) tags(f *fields) {
 	}
 }
 
-// attribute gives a tag to the builder. Where the builder wants a list and the tag is a text of one in JSON, it stands for
-// that list.
+// attribute gives a tag to the builder. Where the builder wants a list and the tag is a text of one in JSON, it stands
+// for that list.
 func (d *decoder) attribute(t tag) {
 	b, to := d.build, d.build.Target(t.key)
 	switch {
@@ -184,8 +183,7 @@ func (d *decoder) attr(t tag) op.Attr {
 	return a
 }
 
-// logs gives the logs of a span to the builder, as events. The name is the field
-// "event".
+// logs gives the logs of a span to the builder, as events. The name is the field "event".
 func (d *decoder) logs() {
 	l := &d.lex
 	for more := l.AnyArray(); more && l.More(); {

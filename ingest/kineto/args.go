@@ -10,8 +10,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// arguments holds the arguments of one of Kineto's events. It is reused
-// from event to event.
+// arguments holds the arguments of one of Kineto's events. It is reused from event to event.
 type arguments struct {
 	lex      lexer.Lexer
 	unescape lexer.Lexer // of a text
@@ -20,8 +19,8 @@ type arguments struct {
 
 	// values are those of the event; the slices are reused.
 	values
-	// extra is a JSON object of the other arguments that the mapping wants, and geometry one of
-	// those about the launch of a kernel that it does not.
+	// extra is a JSON object of the other arguments that the mapping wants, and geometry one of those about the launch
+	// of a kernel that it does not.
 	extra, geometry []byte
 }
 
@@ -35,8 +34,7 @@ type values struct {
 	peer, source, target  op.Int // ranks in the arguments of a send or receive
 	autograd, forward     op.Int // the number of autograd, and the thread of the forward operator
 
-	// dims and types are the JSON text of the inputs' shapes and types, concrete that of
-	// those that are given by value.
+	// dims and types are the JSON text of the inputs' shapes and types, concrete that of those that are given by value.
 	dims, types, concrete []byte
 }
 
@@ -63,9 +61,8 @@ func (a *arguments) parse(text []byte) {
 	a.finishCollective()
 }
 
-// straight reads the args object at b[i] in one pass and returns the index behind it,
-// or -1 where it is not valid or is written in an unusual way: parse reads it then, to
-// the same effect.
+// straight reads the args object at b[i] in one pass and returns the index behind it, or -1 where it is not valid or is
+// written in an unusual way: parse reads it then, to the same effect.
 func (a *arguments) straight(b []byte, i int) int {
 	a.reset()
 	i = lexer.Space(b, i+1)
@@ -114,8 +111,7 @@ func (a *arguments) text(value []byte) []byte {
 	return text
 }
 
-// finishCollective completes the collective. Without a name the arguments are
-// not about one.
+// finishCollective completes the collective. Without a name the arguments are not about one.
 func (a *arguments) finishCollective() {
 	c := &a.collective
 	switch c.Name {
@@ -128,8 +124,8 @@ func (a *arguments) finishCollective() {
 	}
 }
 
-// keep appends an argument to extra or geometry, if it is one of theirs: that the mapping wants
-// it does not change its meaning here.
+// keep appends an argument to extra or geometry, if it is one of theirs: that the mapping wants it does not change its
+// meaning here.
 func (a *arguments) keep(key *argumentKey, value []byte) {
 	switch {
 	case key.wanted:

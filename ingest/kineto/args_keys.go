@@ -16,8 +16,7 @@ type argument struct {
 	graph    bool // and 0 for none
 }
 
-// geometry lists the arguments that say how a kernel was launched, which entries have among their
-// attributes.
+// geometry lists the arguments that say how a kernel was launched, which entries have among their attributes.
 var geometry = [...]string{
 	attrkey.Grid, attrkey.Block, attrkey.Registers, attrkey.SharedMemory, attrkey.Occupancy, attrkey.Graph, attrkey.GraphNode,
 }
@@ -86,8 +85,8 @@ const (
 	maxKeyLen = 64 // of keys that are held
 )
 
-// find returns what is known of a key, valid until the next call. "device" and those of geometry are keys
-// of the mapping as well, but Kineto's meaning of them prevails.
+// find returns what is known of a key, valid until the next call. "device" and those of geometry are keys of the
+// mapping as well, but Kineto's meaning of them prevails.
 func (k *argumentKeys) find(key []byte) *argumentKey {
 	found := &k.other
 	if 0 < len(key) && len(key) <= maxKeyLen {

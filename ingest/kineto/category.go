@@ -20,8 +20,7 @@ const (
 	catSync
 )
 
-// categoryOf classifies a complete event. The capitalised spellings are those
-// of the profiler's first versions.
+// categoryOf classifies a complete event. The capitalised spellings are those of the profiler's first versions.
 func categoryOf(cat []byte) category {
 	switch string(cat) {
 	case "cpu_op", "Operator":
@@ -42,8 +41,8 @@ func categoryOf(cat []byte) category {
 	return otherCategory(string(cat))
 }
 
-// otherCategory classifies a complete event of a category that is in no list, by what PyTorch's
-// profiler calls those of further devices: xpu_driver, mtia_ccp_events, hpu_op.
+// otherCategory classifies a complete event of a category that is in no list, by what PyTorch's profiler calls those of
+// further devices: xpu_driver, mtia_ccp_events, hpu_op.
 func otherCategory(name string) category {
 	switch {
 	case strings.HasSuffix(name, "_runtime"), strings.HasSuffix(name, "_driver"):
@@ -61,8 +60,8 @@ func otherCategory(name string) category {
 	return catOther
 }
 
-// makerOf returns the maker of a device by the category of its events, such as mtia; "" for one of
-// CUDA's, of which AMD's are some.
+// makerOf returns the maker of a device by the category of its events, such as mtia; "" for one of CUDA's, of which
+// AMD's are some.
 func makerOf(cat []byte) string {
 	switch string(cat) {
 	case "kernel", "Kernel", "gpu_memcpy", "gpu_memset", "Memcpy", "Memset", "concurrent_kernel":
@@ -78,8 +77,7 @@ func makerOf(cat []byte) string {
 // maxCategories bounds how many categories are told apart.
 const maxCategories = 64
 
-// skipReason says why an event is neither an operation nor one end of a span,
-// by its phase; "" for those that are.
+// skipReason says why an event is neither an operation nor one end of a span, by its phase; "" for those that are.
 func skipReason(phase byte) op.SkipReason {
 	switch phase {
 	case 'X', 'B', 'E':

@@ -7,8 +7,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// signature tells which arguments of a convolution are its stride, padding and dilation, and
-// whether it is a transposed one, which is 0 where it cannot be.
+// signature tells which arguments of a convolution are its stride, padding and dilation, and whether it is a transposed
+// one, which is 0 where it cannot be.
 type signature struct{ stride, padding, dilation, transposed int }
 
 // signatures are those of PyTorch's native functions.
@@ -27,9 +27,8 @@ var convolutions = map[string]byte{
 	"aten::mkldnn_convolution": 4, "aten::miopen_convolution": 4,
 }
 
-// convolutionOutput returns the shape of a convolution's output, which Kineto does not
-// state. It follows from the shapes of the input and the weights and from the arguments that
-// are given by value:
+// convolutionOutput returns the shape of a convolution's output, which Kineto does not state. It follows from the
+// shapes of the input and the weights and from the arguments that are given by value:
 //
 //	"Concrete Inputs": ["", "", "", "[2, 2]", "[3, 3]", "[1, 1]", "1"]
 //

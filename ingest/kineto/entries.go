@@ -35,8 +35,8 @@ type entryMaker struct {
 	phases  map[uint32]string    // by symbol of the name of an operator
 	numbers map[int64]string     // their text
 	further []op.Attr            // of the entry
-	// gradient is the next row of gradients, gradientNumber the number of the one before with its text, and plain has the
-	// names of operators by symbol.
+	// gradient is the next row of gradients, gradientNumber the number of the one before with its text, and plain has
+	// the names of operators by symbol.
 	gradient       int32
 	gradientNumber int64
 	numberText     string
@@ -44,8 +44,7 @@ type entryMaker struct {
 	step           string // the name of the step of the entry
 }
 
-// deviceKind is what the name of an event on a device says; the zero value is
-// not known yet.
+// deviceKind is what the name of an event on a device says; the zero value is not known yet.
 type deviceKind struct {
 	kind op.Kind
 	rule op.KindRule
@@ -73,8 +72,7 @@ func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 	m.build.SetTime(opfile.UnixTime(m.base, start), dur)
 }
 
-// finish completes it. What the builder cannot know of this format, and what
-// is shared by many rows, is set directly.
+// finish completes it. What the builder cannot know of this format, and what is shared by many rows, is set directly.
 func (m *entryMaker) finish(inputs, coll uint32) *op.Entry {
 	e, _ := m.build.Entry() // an operation, for it has a name
 	e.StepName = m.step
@@ -143,8 +141,8 @@ func (m *entryMaker) addGradient(e *op.Entry, i int32) {
 	e.Attrs = m.further
 }
 
-// device makes the entry of the i-th event on a device. Its kind follows from its
-// category and the prefix of its name alone.
+// device makes the entry of the i-th event on a device. Its kind follows from its category and the prefix of its name
+// alone.
 func (m *entryMaker) device(i int) *op.Entry {
 	d := m.deviceOps.at(int32(i))
 	call := m.launchOf(d)
@@ -280,8 +278,7 @@ func (m *entryMaker) setStep(process uint32, at int64) {
 	}
 }
 
-// inputsOf returns the inputs that a symbol stands for. They are shared by all
-// entries that have them.
+// inputsOf returns the inputs that a symbol stands for. They are shared by all entries that have them.
 func (m *entryMaker) inputsOf(symbol uint32) *inputs {
 	if in, ok := m.inputs[symbol]; ok {
 		return in
@@ -307,8 +304,8 @@ type deviceKey struct {
 	device int32 // -1 where it has no number
 }
 
-// deviceName returns the name of the device of an event. AMD's devices are called CUDA devices in
-// PyTorch too. One of another maker has no number where that would be the id of a host's process.
+// deviceName returns the name of the device of an event. AMD's devices are called CUDA devices in PyTorch too. One of
+// another maker has no number where that would be the id of a host's process.
 func (m *entryMaker) deviceName(d *deviceOp) string {
 	key := deviceKey{d.maker, d.device}
 	ofHost := func(t threadKey) bool { return t.process == d.process }

@@ -8,8 +8,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// fingerprint returns a number that tells the trace from others: the same one for
-// the same content, whatever file it lies in.
+// fingerprint returns a number that tells the trace from others: the same one for the same content, whatever file it
+// lies in.
 func (t *tables) fingerprint(base int64, rank op.Int) uint64 {
 	names := fnv.New64a()
 	for _, text := range t.symbols.Texts() {

@@ -32,7 +32,8 @@ const maxForwards = 64
 //	forward   aten::linear 4 > aten::t 4   aten::addmm 5   aten::relu 6
 //	backward  TBackward0 4                 AddmmBackward0 5
 //
-// PyTorch numbers threads otherwise than it names them in events. Where operators of two threads match, none is certain.
+// PyTorch numbers threads otherwise than it names them in events. Where operators of two threads match, none is
+// certain.
 func (m *entryMaker) forwardOf(g *gradient) int32 {
 	o := m.hostOps.at(g.op)
 	name := m.plainOf(o.name).backward
@@ -62,8 +63,8 @@ func (m *entryMaker) forwardOf(g *gradient) int32 {
 	return found
 }
 
-// plainNames are what the name of an operator says: its own plain name, and that of the operator whose gradient it computes, "addmm" for
-// "autograd::engine::evaluate_function: AddmmBackward0", "" for none.
+// plainNames are what the name of an operator says: its own plain name, and that of the operator whose gradient it
+// computes, "addmm" for "autograd::engine::evaluate_function: AddmmBackward0", "" for none.
 type plainNames struct {
 	own, backward string
 	known         bool
@@ -86,8 +87,8 @@ func (m *entryMaker) plainOf(symbol uint32) *plainNames {
 	return p
 }
 
-// plainName returns a name without its namespaces, in small letters and without anything but letters and digits: classes of
-// gradients are named MaxPool2DWithIndices for max_pool2d_with_indices.
+// plainName returns a name without its namespaces, in small letters and without anything but letters and digits:
+// classes of gradients are named MaxPool2DWithIndices for max_pool2d_with_indices.
 func plainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -14,7 +14,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
-// forwardsOf returns the names of the forward operators of the operators on the host, "" for none, in the order of the trace.
+// forwardsOf returns the names of the forward operators of the operators on the host, "" for none, in the order of the
+// trace.
 func forwardsOf(t *testing.T, trace io.Reader) []string {
 	t.Helper()
 	var names []string

@@ -16,9 +16,8 @@ type inputs struct {
 	warn   op.Warning
 }
 
-// appendInputsKey joins the JSON texts of an operator's shapes and types to one symbol:
-// operators repeat with the same inputs. Of a convolution, the inputs given by value
-// are a part of it.
+// appendInputsKey joins the JSON texts of an operator's shapes and types to one symbol: operators repeat with the same
+// inputs. Of a convolution, the inputs given by value are a part of it.
 func appendInputsKey(dst, name []byte, v *values) []byte {
 	if v.dims == nil {
 		return dst
@@ -36,14 +35,13 @@ func appendInputsKey(dst, name []byte, v *values) []byte {
 	return dst
 }
 
-// parseInputs takes such a symbol apart. Kineto writes the inputs of an
-// operator as two parallel lists:
+// parseInputs takes such a symbol apart. Kineto writes the inputs of an operator as two parallel lists:
 //
 //	"Input Dims": [[64,784], [], [], [[2,3],[4]]]
 //	"Input type": ["float", "Scalar", "", "TensorList"]
 //
-// A number given by value is a scalar; an input that is no tensor, such as None,
-// has no type and an unknown shape; each tensor of a list is an input.
+// A number given by value is a scalar; an input that is no tensor, such as None, has no type and an unknown shape; each
+// tensor of a list is an input.
 func parseInputs(key string) *inputs {
 	dims, types, _ := strings.Cut(key, "\x00")
 	types, concrete, _ := strings.Cut(types, "\x00")
@@ -85,8 +83,8 @@ func parseTypes(text string) []string {
 	return names
 }
 
-// input reads one element of the list of shapes, which may be a list of
-// tensors. untyped is set where the types of the inputs are not known.
+// input reads one element of the list of shapes, which may be a list of tensors. untyped is set where the types of the
+// inputs are not known.
 func (in *inputs) input(l *lexer.Lexer, typeName string, untyped bool) {
 	if !l.AnyArray() {
 		in.warn |= op.WarnBadShape

@@ -11,8 +11,7 @@ import (
 	"github.com/optrace/optrace/internal/read/profiler"
 )
 
-// join connects the tables of a trace that has been read to its end. Nothing
-// is added to the tables afterwards.
+// join connects the tables of a trace that has been read to its end. Nothing is added to the tables afterwards.
 //
 //  1. Each host operator gets the innermost one that lies around it on its thread,
 //     and each launch the innermost one that was running on its thread when it
@@ -25,8 +24,8 @@ type join struct {
 	*tables
 	// byCorrelation lists the launches by correlation id and time.
 	byCorrelation []int32
-	// byExternal lists the host operators by external id. It is made when it is
-	// first needed, which is where there are no launches.
+	// byExternal lists the host operators by external id. It is made when it is first needed, which is where there are
+	// no launches.
 	byExternal []int32
 	byRange    []int32 // the ranges by thread and start
 	byNumber   []int32 // the gradients of forward operators by number and start
@@ -74,14 +73,13 @@ func (j *join) launchOf(d *deviceOp) *launch {
 	return nil
 }
 
-// hostOpOf returns the number of the operator that launched a device event, or -1. l may be
-// nil.
+// hostOpOf returns the number of the operator that launched a device event, or -1. l may be nil.
 func (j *join) hostOpOf(d *deviceOp, l *launch) int32 {
 	if l != nil && l.op >= 0 {
 		return l.op
 	}
-	// The first versions of the profiler repeat the correlation id in the place
-	// of the external id, which then says nothing.
+	// The first versions of the profiler repeat the correlation id in the place of the external id, which then says
+	// nothing.
 	if d.has&hasExternal == 0 || d.has&hasCorrelation != 0 && d.external == d.correlation {
 		return -1
 	}
@@ -101,8 +99,8 @@ func (j *join) hostOpOf(d *deviceOp, l *launch) int32 {
 	return j.byExternal[i]
 }
 
-// outermostRanges yields the ranges that lie in no others and that no rule knows, as steps, by the numbers of
-// their threads.
+// outermostRanges yields the ranges that lie in no others and that no rule knows, as steps, by the numbers of their
+// threads.
 func (t *tables) outermostRanges(byRange []int32) iter.Seq2[uint32, marks.Step] {
 	return func(yield func(uint32, marks.Step) bool) {
 		for _, i := range byRange {

@@ -28,8 +28,8 @@ func TestRowSizes(t *testing.T) {
 	}
 }
 
-// TestMemoryIsThatOfTheRows checks that reading a large trace allocates little beside
-// the rows: neither the text nor copies of rows that grow.
+// TestMemoryIsThatOfTheRows checks that reading a large trace allocates little beside the rows: neither the text nor
+// copies of rows that grow.
 func TestMemoryIsThatOfTheRows(t *testing.T) {
 	cases.NotUnderRace(t, "measures memory")
 	const events = 50_000

@@ -11,9 +11,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// ownArguments are the arguments of a plain span that are no attributes of an
-// operation: its ids, and what package render/chrome writes beside them. It is
-// reused from span to span.
+// ownArguments are the arguments of a plain span that are no attributes of an operation: its ids, and what package
+// render/chrome writes beside them. It is reused from span to span.
 type ownArguments struct {
 	lex     lexer.Lexer
 	strings intern.Table
@@ -31,8 +30,7 @@ type ownValues struct {
 	emptyDevice, noStart  bool
 }
 
-// read reads the arguments of objects that are valid JSON, nil for none, and feeds
-// the others.
+// read reads the arguments of objects that are valid JSON, nil for none, and feeds the others.
 func (a *ownArguments) read(feed *attrjson.Feeder, texts ...[]byte) {
 	a.ownValues = ownValues{}
 	a.links = a.links[:0]
@@ -49,9 +47,8 @@ func (a *ownArguments) read(feed *attrjson.Feeder, texts ...[]byte) {
 	}
 }
 
-// argument reads the value behind a key, and reports whether it is one of these
-// arguments; it reads nothing where it is not. A value of another type is as if it
-// were not there.
+// argument reads the value behind a key, and reports whether it is one of these arguments; it reads nothing where it is
+// not. A value of another type is as if it were not there.
 func (a *ownArguments) argument(key []byte) bool {
 	l := &a.lex
 	switch string(key) {

@@ -45,8 +45,8 @@ func (r *reader) begin(e *traceevent.Event) {
 	p.bytes += b.size()
 }
 
-// end yields the span that began last on the thread, and reports whether more
-// records are wanted. The arguments of both ends are the span's.
+// end yields the span that began last on the thread, and reports whether more records are wanted. The arguments of both
+// ends are the span's.
 func (r *reader) end(e *traceevent.Event) bool {
 	p := &r.pairs
 	thread := r.tables.addThread(e.PID, e.TID)

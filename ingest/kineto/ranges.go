@@ -28,8 +28,7 @@ func (t *tables) encloseRanges() []int32 {
 	return order
 }
 
-// openRange returns the innermost range that is open at a time, among one and those around it;
-// -1 for none.
+// openRange returns the innermost range that is open at a time, among one and those around it; -1 for none.
 func (t *tables) openRange(i int32, thread uint32, at int64) int32 {
 	for n := 0; i >= 0 && n < marks.MaxDepth; n++ {
 		r := t.ranges.at(i)
@@ -53,8 +52,8 @@ func (j *join) rangeAt(thread uint32, at int64) int32 {
 	return j.openRange(j.byRange[i], thread, at)
 }
 
-// setRanges gives an entry the ranges around its launch on a thread, and the phase that they or the
-// operators around it tell, unless an argument states these.
+// setRanges gives an entry the ranges around its launch on a thread, and the phase that they or the operators around it
+// tell, unless an argument states these.
 func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator int32) {
 	around := int32(-1)
 	if m.ranges.n > 0 {
@@ -87,8 +86,8 @@ func (m *entryMaker) phaseOf(i int32) string {
 	return ""
 }
 
-// operatorPhase returns the phase that the outermost operator around one tells by its name: that of the
-// engine which computes gradients, on threads of its own.
+// operatorPhase returns the phase that the outermost operator around one tells by its name: that of the engine which
+// computes gradients, on threads of its own.
 func (m *entryMaker) operatorPhase(i int32) string {
 	for n := 0; m.hostOps.at(i).parent >= 0; n++ {
 		if n == marks.MaxDepth {

@@ -28,8 +28,7 @@ type expectation struct {
 	Devices map[string]deviceFigures `json:"devices"`
 }
 
-// deviceFigures are those of a device, but for its timeline: TestRecordedTimelines of
-// package ingest looks at that.
+// deviceFigures are those of a device, but for its timeline: TestRecordedTimelines of package ingest looks at that.
 type deviceFigures struct {
 	Events      int   `json:"events"`
 	Sum         int64 `json:"sum_duration_ns"`

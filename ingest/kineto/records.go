@@ -25,19 +25,18 @@ const (
 	MemberBase = "baseTimeNanoseconds"
 )
 
-// Records reads a trace. name stands for src in errors, and m says which
-// further arguments matter; nil is the conventions.
+// Records reads a trace. name stands for src in errors, and m says which further arguments matter; nil is the
+// conventions.
 //
-// A *[op.SyntaxError] is an event that could not be read, or the early end of
-// the trace; any other error is the last thing yielded. What a record points to
-// is valid until the next one.
+// A *[op.SyntaxError] is an event that could not be read, or the early end of the trace; any other error is the last
+// thing yielded. What a record points to is valid until the next one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return RecordsHolding(src, name, m, nil)
 }
 
-// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
-// number of bytes that are held in addition, a negative one for what no longer is, and an
-// error that it returns ends the reading. Without hold a trace may take MaxHeldBytes.
+// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the number of bytes that are
+// held in addition, a negative one for what no longer is, and an error that it returns ends the reading. Without hold a
+// trace may take MaxHeldBytes.
 func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		newReader(src, name, m).read(hold, yield)
@@ -46,19 +45,19 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 
 // Source is where the events of a trace come from, in whatever format.
 type Source interface {
-	// Events yields each event, or an *[op.SyntaxError] for one that cannot be read. What
-	// ends reading early is not yielded but returned by Err.
+	// Events yields each event, or an *[op.SyntaxError] for one that cannot be read. What ends reading early is not
+	// yielded but returned by Err.
 	Events() iter.Seq2[*traceevent.Event, error]
 	Err() error
-	// Member returns the JSON text of what a document states beside its events, such as
-	// [MemberBase], nil where it is not known.
+	// Member returns the JSON text of what a document states beside its events, such as [MemberBase], nil where it is
+	// not known.
 	Member(key string) []byte
 	// RecordError returns an error about the event that was yielded last.
 	RecordError(msg string) *op.SyntaxError
 }
 
-// RecordsOf is [RecordsHolding] for events of any source. Their slices on a thread may
-// come in order of their ends, enclosing ones last.
+// RecordsOf is [RecordsHolding] for events of any source. Their slices on a thread may come in order of their ends,
+// enclosing ones last.
 func RecordsOf(events Source, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := newReaderOf(events, m)
@@ -75,8 +74,7 @@ func (r *reader) read(hold func(bytes int64) error, yield func(op.Record, error)
 	if !r.readEvents() {
 		return
 	}
-	// What was read in front of the end, or of the place where reading failed,
-	// is good.
+	// What was read in front of the end, or of the place where reading failed, is good.
 	if r.readTail() && r.events.Err() != nil {
 		yield(op.Record{}, r.events.Err())
 	}
@@ -165,8 +163,7 @@ func (r *reader) readEvents() bool {
 	return true
 }
 
-// event takes one event and reports whether more records are wanted. The error
-// is about this event.
+// event takes one event and reports whether more records are wanted. The error is about this event.
 func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	if reason := skipReason(e.Phase); reason != "" {
 		r.skipped[reason]++
@@ -220,8 +217,8 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	return true, nil
 }
 
-// otherEvent takes an event of a category that is not known: a span of a plain Chrome trace, an event
-// of a device if it names that and its stream or correlation, or one that is counted by its category.
+// otherEvent takes an event of a category that is not known: a span of a plain Chrome trace, an event of a device if it
+// names that and its stream or correlation, or one that is counted by its category.
 func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
 	more, taken := r.plainSpan(e.Name, e.Start.V, e.Duration.V, e.Args, nil)
 	if taken {
@@ -312,8 +309,7 @@ func (r *reader) addRange(e *traceevent.Event) {
 	}
 }
 
-// addMark adds a step of the event's process where the event's name is the mark of one, and reports
-// whether it is.
+// addMark adds a step of the event's process where the event's name is the mark of one, and reports whether it is.
 func (r *reader) addMark(e *traceevent.Event) bool {
 	t := &r.tables
 	name := t.notes.Add(e.Name)
@@ -325,8 +321,7 @@ func (r *reader) addMark(e *traceevent.Event) bool {
 	return true
 }
 
-// isIndex reports whether n can number a device or stream; the profiler writes
-// -1 where it knows none.
+// isIndex reports whether n can number a device or stream; the profiler writes -1 where it knows none.
 func isIndex(n op.Int) bool { return n.Known && 0 <= n.V && n.V <= math.MaxInt32 }
 
 // skipCategory counts an event of a category that is neither known nor of spans.

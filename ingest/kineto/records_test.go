@@ -201,8 +201,8 @@ func TestRecordsWithMapping(t *testing.T) {
 	check.Equal(t, "records", want, withoutIDs(transcript(t, []byte(text), m)))
 }
 
-// Operators on the host are below the innermost one that they lie within on their
-// thread, what ran on a device is below nothing, and ids tell traces apart.
+// Operators on the host are below the innermost one that they lie within on their thread, what ran on a device is below
+// nothing, and ids tell traces apart.
 func TestNesting(t *testing.T) {
 	event := func(cat, name, pid, tid string, ts, dur int) string {
 		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":%s,"tid":%s,"ts":%d,"dur":%d}`, cat, name, pid, tid, ts, dur)
@@ -314,7 +314,8 @@ func TestPaths(t *testing.T) {
 	check.Equal(t, "", want, got)
 }
 
-// Events of devices that no list knows are operations, runtime calls launch them, and what is left is counted by its category.
+// Events of devices that no list knows are operations, runtime calls launch them, and what is left is counted by its
+// category.
 func TestOtherDevices(t *testing.T) {
 	text := `[{"ph":"X","cat":"cpu_op","name":"aten::add","pid":9,"tid":1,"ts":0,"dur":9},
 		{"ph":"X","cat":"mtia_runtime","name":"runFunction","pid":9,"tid":1,"ts":1,"dur":2,"args":{"correlation":4}},

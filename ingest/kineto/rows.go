@@ -5,8 +5,7 @@ const chunkRows = 1 << chunkBits
 
 const chunkBits = 10
 
-// rows is a list that grows without being copied, so that a trace never takes more
-// memory than its rows need.
+// rows is a list that grows without being copied, so that a trace never takes more memory than its rows need.
 type rows[T any] struct {
 	chunks []*[chunkRows]T
 	n      int

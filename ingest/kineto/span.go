@@ -5,8 +5,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// plainSpan yields a span of a plain Chrome trace, if it is one that says something, and reports
-// whether more records are wanted. Its arguments are those of args and then those of more.
+// plainSpan yields a span of a plain Chrome trace, if it is one that says something, and reports whether more records
+// are wanted. Its arguments are those of args and then those of more.
 func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) (wanted, taken bool) {
 	base := r.timeBase()
 	b := r.build

@@ -12,7 +12,8 @@ import (
 )
 
 // The steps and phases of the kernels of recorded traces are those of the ranges in the JSON that were open at their
-// launches: nanoseconds by step and phase, as a program found them that looks at all ranges and operators for each launch.
+// launches: nanoseconds by step and phase, as a program found them that looks at all ranges and operators for each
+// launch.
 func TestRecordedSteps(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	for name, want := range map[string]map[string]map[string]int64{
@@ -47,8 +48,8 @@ func TestRecordedSteps(t *testing.T) {
 	}
 }
 
-// Of steps without numbers each is the next one; the ranges of no rule that repeat are steps where there are
-// no others; steps are no part of the path.
+// Of steps without numbers each is the next one; the ranges of no rule that repeat are steps where there are no others;
+// steps are no part of the path.
 func TestStepsOfRanges(t *testing.T) {
 	trace := func(names ...string) string {
 		var b strings.Builder

@@ -29,8 +29,8 @@ func records(t *testing.T, src io.Reader) string {
 	return recordtest.Transcript(t, kineto.Records(src, "trace", m))
 }
 
-// checkStraight compares the reading of events in one pass with that by the lexer: a
-// source that gives one byte at a time never holds an event when reading it begins.
+// checkStraight compares the reading of events in one pass with that by the lexer: a source that gives one byte at a
+// time never holds an event when reading it begins.
 func checkStraight(t *testing.T, text []byte) {
 	t.Helper()
 	straight, general := records(t, bytes.NewReader(text)), records(t, iotest.OneByteReader(bytes.NewReader(text)))
@@ -60,8 +60,7 @@ func TestRecordedTracesStraight(t *testing.T) {
 	}
 }
 
-// TestRandomTracesStraight compares the two on events that are written in many ways,
-// some of which are no JSON.
+// TestRandomTracesStraight compares the two on events that are written in many ways, some of which are no JSON.
 func TestRandomTracesStraight(t *testing.T) {
 	for seed := range cases.Numbers(t, 400) {
 		rng := rand.New(rand.NewPCG(seed, 3))

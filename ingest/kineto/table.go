@@ -10,8 +10,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// MaxHeldBytes bounds the memory held for a trace until its end. It suffices for
-// some 40 million events.
+// MaxHeldBytes bounds the memory held for a trace until its end. It suffices for some 40 million events.
 const MaxHeldBytes = 4 << 30
 
 // hostOp is an operator on the host.
@@ -118,8 +117,8 @@ type tables struct {
 	makers      []string
 	collectives rows[collective]
 	groupBytes  int64 // of the names of collectives
-	// innerFirst is set where, of two operators of a thread that cover the same time, the
-	// first row is that of the inner one.
+	// innerFirst is set where, of two operators of a thread that cover the same time, the first row is that of the
+	// inner one.
 	innerFirst bool
 }
 

@@ -11,8 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// readTail yields the records that are known only at the end of the trace, and reports
-// whether more records are wanted.
+// readTail yields the records that are known only at the end of the trace, and reports whether more records are wanted.
 func (r *reader) readTail() bool {
 	r.skipped[op.SkipUnpaired] += r.pairs.count
 	isPlain := r.tables.hostOps.n+r.tables.deviceOps.n == 0 // a trace that is no profiler's
@@ -75,8 +74,8 @@ func (r *reader) readCalls(m *entryMaker) bool {
 	return true
 }
 
-// timeBase returns the origin of the events' times, in Unix nanoseconds;
-// unknown where the document does not say so, or has not yet.
+// timeBase returns the origin of the events' times, in Unix nanoseconds; unknown where the document does not say so, or
+// has not yet.
 func (r *reader) timeBase() op.Int { return parseInt(r.events.Member(MemberBase)) }
 
 // parseDistributed reads the object that places the process in its job.

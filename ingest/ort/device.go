@@ -11,9 +11,8 @@ const (
 	defaultGPU = "cuda"
 )
 
-// device returns the device that an execution provider works on, without its
-// number, which the profile does not state: CPUExecutionProvider is "cpu",
-// CUDAExecutionProvider "cuda".
+// device returns the device that an execution provider works on, without its number, which the profile does not state:
+// CPUExecutionProvider is "cpu", CUDAExecutionProvider "cuda".
 func (d *decoder) device(provider []byte) string {
 	if name, ok := d.devices[string(provider)]; ok {
 		return name

@@ -24,16 +24,14 @@ import (
 // Records reads a profile. name stands for src in errors, and m says which further arguments matter, nil for the
 // conventions.
 //
-// A *[op.SyntaxError] is an event that could not be read, or the early end of
-// the profile; any other error is the last thing yielded. What a record points
-// to is valid until the next one.
+// A *[op.SyntaxError] is an event that could not be read, or the early end of the profile; any other error is the last
+// thing yielded. What a record points to is valid until the next one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return RecordsHolding(src, name, m, nil)
 }
 
-// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
-// number of bytes that are held in addition, a negative one for what no longer is, and an
-// error that it returns ends the reading.
+// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the number of bytes that are
+// held in addition, a negative one for what no longer is, and an error that it returns ends the reading.
 func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		events := traceevent.NewReader(src, name)

@@ -47,8 +47,8 @@ type run struct {
 	ids        uint64 // so many have been given away, the first to the run itself
 }
 
-// add holds an event of a thread. Some versions of the runtime write events by their ends and others by their starts: either
-// way a run is whole when an event comes that starts behind it.
+// add holds an event of a thread. Some versions of the runtime write events by their ends and others by their starts:
+// either way a run is whole when an event comes that starts behind it.
 func (d *decoder) add(e *traceevent.Event, h held) error {
 	key := string(e.PID) + " " + string(e.TID)
 	t, bytes := d.threads[key], int64(heldBytes)
@@ -129,8 +129,8 @@ func (d *decoder) finish() {
 	}
 }
 
-// release makes records of the events of a thread. What lies within another in time is its child, but for a node without
-// duration at the start of another node, which came before it.
+// release makes records of the events of a thread. What lies within another in time is its child, but for a node
+// without duration at the start of another node, which came before it.
 func (d *decoder) release(t *thread) {
 	_ = d.more(-heldBytes * int64(len(t.events))) // less than before
 	order := make([]int, 0, len(t.events))

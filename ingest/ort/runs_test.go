@@ -14,8 +14,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// session makes the profile of a session and notes what is below what, so that the reader, which has the times alone, can be
-// compared with it.
+// session makes the profile of a session and notes what is below what, so that the reader, which has the times alone,
+// can be compared with it.
 type session struct {
 	*rand.Rand
 	events []made
@@ -102,7 +102,8 @@ func (s *session) profile(threads int) string {
 	return "[" + strings.Join(texts, ",\n") + "]"
 }
 
-// TestRunsAgainstTheirMaking compares what is below what, and which kernel belongs to which node, with how the profile was made.
+// TestRunsAgainstTheirMaking compares what is below what, and which kernel belongs to which node, with how the profile
+// was made.
 func TestRunsAgainstTheirMaking(t *testing.T) {
 	kernels := 0
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {

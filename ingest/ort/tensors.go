@@ -5,8 +5,8 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// tensor reads a tensor of a list of types and shapes, as the runtime writes those of a node's inputs and outputs. What is
-// no tensor has no type and the shape null.
+// tensor reads a tensor of a list of types and shapes, as the runtime writes those of a node's inputs and outputs. What
+// is no tensor has no type and the shape null.
 //
 //	[{"float":[1,3,224,224]},{"int64":[]}]
 func (d *decoder) tensor() (dtype string, shape []byte) {

@@ -12,31 +12,29 @@ import (
 	"github.com/optrace/optrace/ingest/otlp/internal/spans"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
 
-// FramedRecords reads the frames that the Collector's file exporter writes: a
-// length in 4 bytes, then a batch in protobuf or JSON, which may be compressed
-// with zstd by itself. name stands for src in errors; m is the table from
+// FramedRecords reads the frames that the Collector's file exporter writes: a length in 4 bytes, then a batch in
+// protobuf or JSON, which may be compressed with zstd by itself. name stands for src in errors; m is the table from
 // attribute keys to fields, nil for the conventions.
 func FramedRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return NewFrameReader(m, FramingProto).Records(src, name, op.Position{})
 }
 
-// ProtoRecords is FramedRecords for one TracesData message, or several one behind the
-// other, which protobuf makes one.
+// ProtoRecords is FramedRecords for one TracesData message, or several one behind the other, which protobuf makes one.
 func ProtoRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return NewFrameReader(m, FramingRaw).Records(src, name, op.Position{})
 }
 
-// FrameReader is FramedRecords or ProtoRecords for several files, or parts of files, one
-// after the other. It keeps its buffers, and the strings and attribute keys it has met.
-// It is not safe for concurrent use.
+// FrameReader is FramedRecords or ProtoRecords for several files, or parts of files, one after the other. It keeps its
+// buffers, and the strings and attribute keys it has met. It is not safe for concurrent use.
 //
-// After a damaged frame it goes on with the next one. Where the length may be damaged, that
-// is the next place at which a frame starts that another one follows, or the end of
-// the input. In a message that is not framed there is no telling such a place.
+// After a damaged frame it goes on with the next one. Where the length may be damaged, that is the next place at which
+// a frame starts that another one follows, or the end of the input. In a message that is not framed there is no telling
+// such a place.
 type FrameReader struct {
 	*spans.Decoder
 	framing Framing
@@ -49,15 +47,14 @@ type FrameReader struct {
 	held    budget.Account
 }
 
-// NewFrameReader returns a reader; m is the table from attribute keys to fields,
-// nil for the conventions.
+// NewFrameReader returns a reader; m is the table from attribute keys to fields, nil for the conventions.
 func NewFrameReader(m *attr.Mapping, f Framing) *FrameReader {
 	d := spans.New(m)
 	return &FrameReader{Decoder: d, framing: f, proto: spans.NewProto(d), json: newJSONReader(d), held: attrmap.Account(m)}
 }
 
-// Records reads src, which starts with a frame at a position of the file called
-// name. The frames of a *bytes.Buffer are read where they lie in memory.
+// Records reads src, which starts with a frame at a position of the file called name. The frames of a *bytes.Buffer are
+// read where they lie in memory.
 func (r *FrameReader) Records(src io.Reader, name string, at op.Position) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r.in.reset(src, at.Offset)
@@ -70,9 +67,8 @@ func (r *FrameReader) Records(src io.Reader, name string, at op.Position) iter.S
 	}
 }
 
-// CutFrames returns how many of the first bytes of text, which starts with a
-// frame, are whole frames, up to the first that is damaged. What follows them in text
-// looks like a frame, so that it is known where they end.
+// CutFrames returns how many of the first bytes of text, which starts with a frame, are whole frames, up to the first
+// that is damaged. What follows them in text looks like a frame, so that it is known where they end.
 func CutFrames(text []byte, f Framing) (end int) {
 	for {
 		head, size, err := f.extent(text[end:])
@@ -119,8 +115,8 @@ func (r *FrameReader) frame() (more bool) {
 	return found
 }
 
-// extent returns the sizes of the next frame's head and content. The error is io.EOF where
-// there is none, and otherwise describes the frame.
+// extent returns the sizes of the next frame's head and content. The error is io.EOF where there is none, and otherwise
+// describes the frame.
 func (r *FrameReader) extent() (head, size int, err error) {
 	most := MaxMessageBytes
 	if r.framing == FramingRaw {
@@ -133,9 +129,9 @@ func (r *FrameReader) extent() (head, size int, err error) {
 		}
 		head, size, err = r.framing.extent(text)
 		switch {
-		case err == spans.ErrEnd && len(text) == n && n < MaxMessageBytes:
+		case err == protobuf.ErrEnd && len(text) == n && n < MaxMessageBytes:
 			continue
-		case err == spans.ErrEnd:
+		case err == protobuf.ErrEnd:
 			return 0, 0, &op.SyntaxError{Msg: fmt.Sprintf("frame cut off after %d bytes", len(text)), Truncated: true}
 		case err != nil:
 			return 0, 0, &op.SyntaxError{Msg: err.Error()}
@@ -147,8 +143,8 @@ func (r *FrameReader) extent() (head, size int, err error) {
 	}
 }
 
-// resume goes to the next frame, behind the place where the reader stands, that another
-// one follows or that ends the input, and reports whether there is one.
+// resume goes to the next frame, behind the place where the reader stands, that another one follows or that ends the
+// input, and reports whether there is one.
 func (r *FrameReader) resume() (found bool) {
 	in := &r.in
 	for r.framing != FramingRaw {
@@ -208,12 +204,12 @@ func (r *FrameReader) batchOfJSON(at int64, content []byte) (ok bool) {
 	return r.json.faults == 0
 }
 
-// decompress decompresses a frame to plain. It asks for the memory first: for as much as the frame says that it takes, and
-// for more where that does not suffice.
+// decompress decompresses a frame to plain. It asks for the memory first: for as much as the frame says that it takes,
+// and for more where that does not suffice.
 func (r *FrameReader) decompress(content []byte) error {
 	if r.zstd == nil {
-		// The options are valid, and so NewReader does not fail. Without a stream to
-		// read, the decoder has nothing to close.
+		// The options are valid, and so NewReader does not fail. Without a stream to read, the decoder has nothing to
+		// close.
 		r.zstd, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(minPlain))
 		r.plain = make([]byte, 0, minPlain)
 	}

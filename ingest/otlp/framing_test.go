@@ -51,8 +51,7 @@ func framed(payloads ...[]byte) (out []byte) {
 	return out
 }
 
-// The Collector wrote the same spans in each framing, with its feature gate for
-// native compression off and on.
+// The Collector wrote the same spans in each framing, with its feature gate for native compression off and on.
 func TestFramingsAgree(t *testing.T) {
 	for _, gate := range []string{"gate_off", "gate_on"} {
 		want := read(otlp.JSONRecords, load(t, gate+"/traces.jsonl"))
@@ -170,8 +169,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// The batch of a frame comes before what follows the frame is asked for: files that grow
-// are read so.
+// The batch of a frame comes before what follows the frame is asked for: files that grow are read so.
 func TestFramesAreNotAwaited(t *testing.T) {
 	for _, name := range []string{"traces.pb", "traces.pb.zst", "traces.jsonl.zst"} {
 		text := load(t, "gate_off/"+name)

@@ -18,8 +18,8 @@ func (in *input) reset(src io.Reader, offset int64) {
 	in.pos = 0
 }
 
-// peek returns the next n bytes without taking them, or fewer where the input ends or
-// fails. They are valid until the next call. It allocates for the bytes that exist, not for n.
+// peek returns the next n bytes without taking them, or fewer where the input ends or fails. They are valid until the
+// next call. It allocates for the bytes that exist, not for n.
 func (in *input) peek(n int) []byte {
 	for len(in.Text)-in.pos < n && in.Err == nil {
 		if len(in.Text) == cap(in.Text) {

@@ -14,28 +14,24 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// JSONRecords reads OTLP JSON: one document or several, on a line each or
-// spread over lines. Jaeger's api_v3 answers, which wrap the document in a
-// "result", are read too. name stands for src in errors; m is the table from
-// attribute keys to fields, nil for the conventions.
+// JSONRecords reads OTLP JSON: one document or several, on a line each or spread over lines. Jaeger's api_v3 answers,
+// which wrap the document in a "result", are read too. name stands for src in errors; m is the table from attribute
+// keys to fields, nil for the conventions.
 func JSONRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return NewJSONReader(m).Records(src, name, op.Position{}, false)
 }
 
-// JSONReader is JSONRecords for several files, or parts of files, one after the
-// other. It keeps its buffers, and the strings and attribute keys it has met. It is
-// not safe for concurrent use.
+// JSONReader is JSONRecords for several files, or parts of files, one after the other. It keeps its buffers, and the
+// strings and attribute keys it has met. It is not safe for concurrent use.
 type JSONReader struct{ r *jsonReader }
 
-// NewJSONReader returns a reader; m is the table from attribute keys to fields,
-// nil for the conventions.
+// NewJSONReader returns a reader; m is the table from attribute keys to fields, nil for the conventions.
 func NewJSONReader(m *attr.Mapping) *JSONReader {
 	return &JSONReader{r: newJSONReader(spans.New(m))}
 }
 
-// Records reads src, which starts at a position of the file called name. With lines
-// documents are known to be lines; otherwise the reader finds out. In either case one
-// may be spread over lines that begin with a brace alone.
+// Records reads src, which starts at a position of the file called name. With lines documents are known to be lines;
+// otherwise the reader finds out. In either case one may be spread over lines that begin with a brace alone.
 func (jr *JSONReader) Records(src io.Reader, name string, at op.Position, lines bool) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := jr.r
@@ -50,8 +46,8 @@ func (jr *JSONReader) Records(src io.Reader, name string, at op.Position, lines 
 type jsonReader struct {
 	*spans.JSON
 	w window
-	// lines is set once two documents were lines, and linewise if the one under way is
-	// taken for a line: where it is cut off, it ends with the line.
+	// lines is set once two documents were lines, and linewise if the one under way is taken for a line: where it is
+	// cut off, it ends with the line.
 	lines, linewise bool
 	// found is set if the document has a member of OTLP, other if it has any other.
 	found, other bool
@@ -246,8 +242,8 @@ func (r *jsonReader) lookAhead(headers []string, readHeader func()) (done, late 
 	return false, w.tooLong
 }
 
-// spans reads a list of spans. Behind damage reading goes on at the next text that can be nothing but the
-// beginning of a span, wherever it stands: all lists of spans are equally deep.
+// spans reads a list of spans. Behind damage reading goes on at the next text that can be nothing but the beginning of
+// a span, wherever it stands: all lists of spans are equally deep.
 func (r *jsonReader) spans() {
 	w := &r.w
 	if w.null() {
@@ -283,8 +279,8 @@ func (r *jsonReader) spans() {
 	}
 }
 
-// nextSpan goes to the next span of the document. What is known of the scope and the resource is forgotten
-// where others stand in between.
+// nextSpan goes to the next span of the document. What is known of the scope and the resource is forgotten where others
+// stand in between.
 func (r *jsonReader) nextSpan(from int64) bool {
 	w := &r.w
 	start := documentOrSpan

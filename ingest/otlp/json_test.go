@@ -31,8 +31,8 @@ func spanOf(name string) string {
 		`"startTimeUnixNano":"1000","endTimeUnixNano":"1600","attributes":[{"key":"tensor.op.name","value":{"stringValue":%q}}]}`, name)
 }
 
-// attribute returns a document with a span that has the attribute's value for
-// the key, beside the name that makes it an operation.
+// attribute returns a document with a span that has the attribute's value for the key, beside the name that makes it an
+// operation.
 func withAttribute(key, value string) string {
 	return strings.Replace(batch("op"), `"attributes":[{"key":"tensor.op.name"`,
 		fmt.Sprintf(`"attributes":[{"key":%q,"value":%s},{"key":"tensor.op.name"`, key, value), 1)

@@ -136,9 +136,9 @@ func TestProtoGroupTooLong(t *testing.T) {
 	}
 }
 
-// S2: an attribute costs the same beside many others as beside few, wherever it stands: reading
-// many takes at most eight times as long for each as reading a twentieth of them, where looking through the
-// others would take twenty times as long.
+// S2: an attribute costs the same beside many others as beside few, wherever it stands: reading many takes at most
+// eight times as long for each as reading a twentieth of them, where looking through the others would take twenty times
+// as long.
 func TestS2AttributesAreLinear(t *testing.T) {
 	many := cases.Count(t, 20_000, 200_000)
 	few := many / 20

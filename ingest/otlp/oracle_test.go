@@ -23,8 +23,8 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Over random spans, the readers find what the generated types of OTLP hold,
-// also where fields come in another order and unknown ones are among them.
+// Over random spans, the readers find what the generated types of OTLP hold, also where fields come in another order
+// and unknown ones are among them.
 func TestReadersAgreeWithOracle(t *testing.T) {
 	for seed := range cases.Numbers(t, 150) {
 		rng := rand.New(rand.NewPCG(seed, 1))

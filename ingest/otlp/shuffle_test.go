@@ -15,9 +15,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// shuffleJSON returns the document with the members of objects in another
-// order, unknown ones among them, indented or not, and with numbers, ids and
-// enums in the other spellings that are allowed.
+// shuffleJSON returns the document with the members of objects in another order, unknown ones among them, indented or
+// not, and with numbers, ids and enums in the other spellings that are allowed.
 func shuffleJSON(t *testing.T, rng *rand.Rand, text []byte) []byte {
 	t.Helper()
 	var tree any

@@ -12,18 +12,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// window runs a lexer over a stream. What the lexer looks at is a part of the
-// input that slides forward; each step is tried on what is there and, where it
-// runs into the end, tried again with more. So nearly everything is read
-// once, without a scan for where elements end.
+// window runs a lexer over a stream. What the lexer looks at is a part of the input that slides forward; each step is
+// tried on what is there and, where it runs into the end, tried again with more. So nearly everything is read once,
+// without a scan for where elements end.
 type window struct {
 	lineio.Buffer
 	name string
 	lex  lexer.Lexer
 
 	lines int64 // newlines in front of Text[counted]
-	// counted is how much of Text the newlines have been counted of: each is
-	// looked at once, however many lines are bad.
+	// counted is how much of Text the newlines have been counted of: each is looked at once, however many lines are
+	// bad.
 	counted int
 	// held is a place to come back to, which keeps what is behind it in Text.
 	held    lexer.Mark
@@ -32,8 +31,7 @@ type window struct {
 	tooLong bool
 }
 
-// reset makes w read src, which starts at a position of the file. What is in
-// memory already is read where it lies.
+// reset makes w read src, which starts at a position of the file. What is in memory already is read where it lies.
 func (w *window) reset(src io.Reader, name string, at op.Position) {
 	w.Reset(src, at.Offset)
 	w.name, w.lines, w.counted = name, at.Lines, 0
@@ -41,8 +39,8 @@ func (w *window) reset(src io.Reader, name string, at op.Position) {
 	w.lex.Reset(w.Text)
 }
 
-// do runs a step. It may run several times and has to start from scratch each
-// time; the last run saw all that it needed, or the end of the input.
+// do runs a step. It may run several times and has to start from scratch each time; the last run saw all that it
+// needed, or the end of the input.
 func (w *window) do(step func(l *lexer.Lexer)) {
 	if w.tooLong {
 		return
@@ -61,8 +59,8 @@ func (w *window) do(step func(l *lexer.Lexer)) {
 	}
 }
 
-// fill reads more behind the window and takes the lexer back to m. It reports
-// false where there is no more to be had: the step stands as it is.
+// fill reads more behind the window and takes the lexer back to m. It reports false where there is no more to be had:
+// the step stands as it is.
 func (w *window) fill(m lexer.Mark) bool {
 	keep := m.Pos()
 	if w.holding {
@@ -165,9 +163,9 @@ func (w *window) errorAt(msg string, class op.ErrorClass) *op.SyntaxError {
 	return &op.SyntaxError{File: w.name, Offset: w.Offset + int64(at), Line: w.line(), Msg: msg, Class: class}
 }
 
-// The places where reading goes on behind damage. A document starts with a line where documents are lines, else
-// with one that starts with a brace, because the lines within a document are indented. A span is known from a
-// link by its name, behind the members that writers put in front of that.
+// The places where reading goes on behind damage. A document starts with a line where documents are lines, else with
+// one that starts with a brace, because the lines within a document are indented. A span is known from a link by its
+// name, behind the members that writers put in front of that.
 var (
 	lineStart      = regexp.MustCompile(`\n`)
 	documentStart  = regexp.MustCompile(`\n\{`)
@@ -181,8 +179,8 @@ const groupOrSpan = `"(?:resource|scope)"\s*:|\{\s*"trace_?[iI]d"\s*:\s*"[0-9a-f
 // maxStart is how much of the beginning of a span is looked at together.
 const maxStart = 4 << 10
 
-// seek returns where in the window the first of some places lies, from an offset in the input on. It reports
-// false where there is none.
+// seek returns where in the window the first of some places lies, from an offset in the input on. It reports false
+// where there is none.
 func (w *window) seek(offset int64, places *regexp.Regexp) (at int, ok bool) {
 	w.tooLong, w.holding = false, false
 	at = min(max(0, int(offset-w.Offset)), len(w.Text))
@@ -216,9 +214,8 @@ func (w *window) null() (null bool) {
 	return null
 }
 
-// startsLines reports whether the lexer stands in front of a line that is a
-// document, as far as the window shows: the next line starts with the same
-// member. Within a document that is spread over lines none does.
+// startsLines reports whether the lexer stands in front of a line that is a document, as far as the window shows: the
+// next line starts with the same member. Within a document that is spread over lines none does.
 func (w *window) startsLines() bool {
 	rest := w.Text[min(w.lex.Offset(), len(w.Text)):]
 	line, next, ok := bytes.Cut(rest, []byte{'\n'})
@@ -229,8 +226,8 @@ func (w *window) startsLines() bool {
 	return ok && bytes.HasPrefix(next, line[:2+len(key)+1])
 }
 
-// startsSpread reports whether the lexer stands in front of an object whose first line is
-// a brace alone, and whose next line goes on with it.
+// startsSpread reports whether the lexer stands in front of an object whose first line is a brace alone, and whose next
+// line goes on with it.
 func (w *window) startsSpread() (spread bool) {
 	w.do(func(l *lexer.Lexer) {
 		m := l.Mark()

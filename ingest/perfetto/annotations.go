@@ -10,20 +10,18 @@ import (
 // annotator makes JSON of debug annotations.
 type annotator struct {
 	seq *sequence
-	// hasJSON is set if there was JSON among the values, and unknown if a name or text is
-	// not interned.
+	// hasJSON is set if there was JSON among the values, and unknown if a name or text is not interned.
 	hasJSON, unknown bool
 	bad              *bool // see fields
 	large            bool  // there is too much
 }
 
-// member appends an annotation as a member of an object, behind a comma unless it is the
-// first one.
+// member appends an annotation as a member of an object, behind a comma unless it is the first one.
 func (a *annotator) member(dst []byte, b []byte, depth int) []byte {
 	key, ok := "", false
-	f := fields{rest: b, bad: a.bad}
+	f := fieldsOf(b, a.bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case annotationNameIID:
 			key, ok = a.seq.keys[f.n]
 			a.unknown = a.unknown || !ok
@@ -55,14 +53,14 @@ func (a *annotator) isLarge(dst []byte) bool {
 func (a *annotator) value(dst []byte, key string, b []byte, depth int) []byte {
 	start := len(dst)
 	open := byte(0) // what a list or an object ends with
-	f := fields{rest: b, bad: a.bad}
+	f := fieldsOf(b, a.bad)
 	for f.next() && !a.isLarge(dst) {
-		switch f.num {
+		switch f.Field {
 		case annotationEntries, annotationArray:
 			if depth >= maxDepth {
 				continue
 			}
-			if f.num == annotationEntries {
+			if f.Field == annotationEntries {
 				dst, open = a.enter(dst, start, open, '{')
 				dst = a.member(dst, f.data, depth+1)
 			} else {
@@ -94,11 +92,10 @@ func (a *annotator) enter(dst []byte, start int, open, with byte) ([]byte, byte)
 	return append(dst[:start], with), with + 2
 }
 
-// scalar appends the value of a field in place of what is there from start on, if it is a
-// value.
+// scalar appends the value of a field in place of what is there from start on, if it is a value.
 func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte, bool) {
 	to := dst[:start]
-	switch f.num {
+	switch f.Field {
 	case annotationBool:
 		return strconv.AppendBool(to, f.n != 0), true
 	case annotationUint:
@@ -150,16 +147,16 @@ func isJSON(text []byte) bool {
 	return l.Err() == nil
 }
 
-// nested appends a value of the older kind, which writers of today use for a list or an object without elements. One that
-// has any is not known.
+// nested appends a value of the older kind, which writers of today use for a list or an object without elements. One
+// that has any is not known.
 func (a *annotator) nested(dst, b []byte) []byte {
 	text := "null"
-	f := fields{rest: b, bad: a.bad}
+	f := fieldsOf(b, a.bad)
 	for f.next() {
 		switch {
-		case f.num == nestedType && f.n == isDict:
+		case f.Field == nestedType && f.n == isDict:
 			text = "{}"
-		case f.num == nestedType && f.n == isArray:
+		case f.Field == nestedType && f.n == isArray:
 			text = "[]"
 		default:
 			text = "null"

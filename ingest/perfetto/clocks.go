@@ -63,9 +63,9 @@ func (r *reading) ns() int64 { return int64(r.timestamp) * r.unit }
 func (c *clocks) snapshot(b []byte, seq *sequence, bad *bool) {
 	var readings []reading
 	trace := uint64(clockBoottime)
-	f := fields{rest: b, bad: bad}
+	f := fieldsOf(b, bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case snapshotPrimary:
 			trace = f.n
 		case snapshotClocks:
@@ -86,9 +86,9 @@ func (c *clocks) snapshot(b []byte, seq *sequence, bad *bool) {
 	}
 }
 
-// moment returns the time of a snapshot by the clock of the trace: that clock shows it, or
-// another one that is placed already. In a trace without that clock the first one that is
-// not of a sequence takes its place. ok reports whether there is any of these.
+// moment returns the time of a snapshot by the clock of the trace: that clock shows it, or another one that is placed
+// already. In a trace without that clock the first one that is not of a sequence takes its place. ok reports whether
+// there is any of these.
 func (c *clocks) moment(readings []reading, trace uint64, seq *sequence) (ns int64, ok bool) {
 	for i := range readings {
 		if readings[i].id == trace {
@@ -111,9 +111,9 @@ func (c *clocks) moment(readings []reading, trace uint64, seq *sequence) (ns int
 
 func parseReading(b []byte, bad *bool) (r reading) {
 	r.unit = 1
-	f := fields{rest: b, bad: bad}
+	f := fieldsOf(b, bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case clockID:
 			r.id = f.n
 		case clockTimestamp:
@@ -127,8 +127,8 @@ func parseReading(b []byte, bad *bool) (r reading) {
 	return r
 }
 
-// time returns the time of a packet by the clock of the trace, which is that of packets
-// that name no other; ok reports whether it is known.
+// time returns the time of a packet by the clock of the trace, which is that of packets that name no other; ok reports
+// whether it is known.
 func (c *clocks) time(p *packet, seq *sequence) (ns int64, ok bool) {
 	id := p.clock
 	if id == 0 {

@@ -1,6 +1,6 @@
 package perfetto
 
-import "google.golang.org/protobuf/encoding/protowire"
+import "github.com/optrace/optrace/internal/text/protobuf"
 
 // event is a TrackEvent, as far as it matters here.
 type event struct {
@@ -21,9 +21,9 @@ func parseEvent(b []byte, seq *sequence, buf []byte, bad *bool) (e event) {
 	e.track, e.hasTrack = seq.defaultTrack, seq.hasTrack
 	a := annotator{seq: seq, bad: bad}
 	hasCategory, named := false, true
-	f := fields{rest: b, bad: bad}
+	f := fieldsOf(b, bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case eventType:
 			e.kind = f.n
 		case eventTrackUUID:
@@ -38,7 +38,8 @@ func parseEvent(b []byte, seq *sequence, buf []byte, bad *bool) (e event) {
 			if !hasCategory {
 				id := f.n
 				if f.data != nil {
-					id, _ = protowire.ConsumeVarint(f.data) // several in one field
+					packed := protobuf.Cursor{Buf: f.data}
+					id = packed.Varint()
 				}
 				e.category, hasCategory = seq.categories[id], true
 			}

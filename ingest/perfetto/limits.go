@@ -4,11 +4,9 @@ package perfetto
 const (
 	// MaxPacketBytes is the largest packet. A larger one is passed over and reported.
 	MaxPacketBytes = 16 << 20
-	// MaxAnnotationBytes bounds the annotations of a slice as text: interned names can make
-	// that long.
+	// MaxAnnotationBytes bounds the annotations of a slice as text: interned names can make that long.
 	MaxAnnotationBytes = 16 << 20
-	// MaxCompressedBytes is how much the packets in a compressed packet may expand to. The
-	// schema has 512 KiB.
+	// MaxCompressedBytes is how much the packets in a compressed packet may expand to. The schema has 512 KiB.
 	MaxCompressedBytes = 16 << 20
 )
 

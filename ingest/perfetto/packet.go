@@ -13,16 +13,16 @@ type packet struct {
 	// The messages in it, nil for none.
 	event, interned, defaults, snapshot, compressed, zstd []byte
 	descriptor                                            []byte
-	// isMetadata is set if there is a message about the trace or its writers, and other if
-	// there is one of another kind.
+	// isMetadata is set if there is a message about the trace or its writers, and other if there is one of another
+	// kind.
 	isMetadata, other bool
 }
 
 // parsePacket takes a packet apart.
 func parsePacket(b []byte, bad *bool) (p packet) {
-	f := fields{rest: b, bad: bad}
+	f := fieldsOf(b, bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case packetTimestamp:
 			p.timestamp, p.hasTimestamp = f.n, f.data == nil
 		case packetTimestampClock:

@@ -9,8 +9,8 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
-	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 )
 
@@ -26,9 +26,8 @@ type packetReader struct {
 // errDone is the end of the packets.
 var errDone = errors.New("no more packets")
 
-// next returns the next packet, valid until the next call. A *[op.SyntaxError] of class
-// [op.ErrorRecord] is about one packet, any other error ends the reading, errDone at the
-// end of the file.
+// next returns the next packet, valid until the next call. A *[op.SyntaxError] of class [op.ErrorRecord] is about one
+// packet, any other error ends the reading, errDone at the end of the file.
 func (r *packetReader) next() ([]byte, error) {
 	r.start = r.pos
 	tag, err := r.varint()
@@ -101,7 +100,7 @@ func (r *packetReader) recordError(msg string) *op.SyntaxError {
 }
 
 // packetTag is the tag of a packet.
-const packetTag = tracePacket<<3 | uint64(protowire.BytesType)
+const packetTag = tracePacket<<3 | protobuf.Bytes
 
 // expand returns the packets in a compressed packet, up to MaxCompressedBytes. An error is about what is behind them.
 func expand(compressed []byte, isZstd bool) (packets []byte, err error) {

@@ -100,8 +100,8 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-// Messages of OTLP start with the same tag. None of them is taken for a trace of Perfetto,
-// nor the reverse, wherever what is seen of it ends.
+// Messages of OTLP start with the same tag. None of them is taken for a trace of Perfetto, nor the reverse, wherever
+// what is seen of it ends.
 func TestSniffOTLP(t *testing.T) {
 	files, err := filepath.Glob("../otlp/testdata/*/traces*.pb")
 	if err != nil || len(files) == 0 {
@@ -127,8 +127,8 @@ func TestSniffOTLP(t *testing.T) {
 	}
 }
 
-// What a trace makes the reader hold is bounded: names that are interned, tracks, slices
-// that never end, annotations that interned texts make long.
+// What a trace makes the reader hold is bounded: names that are interned, tracks, slices that never end, annotations
+// that interned texts make long.
 func TestMemoryIsLimited(t *testing.T) {
 	full := errors.New("full")
 	const limit = 256 << 10

@@ -17,20 +17,18 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Records reads a trace. name stands for src in errors, and m says which
-// further arguments matter; nil is the conventions.
+// Records reads a trace. name stands for src in errors, and m says which further arguments matter; nil is the
+// conventions.
 //
-// A *[op.SyntaxError] is an event that could not be read, or the early end of
-// the trace; any other error is the last thing yielded. What a record points to
-// is valid until the next one.
+// A *[op.SyntaxError] is an event that could not be read, or the early end of the trace; any other error is the last
+// thing yielded. What a record points to is valid until the next one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return RecordsHolding(src, name, m, nil)
 }
 
-// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
-// number of bytes that are held in addition, a negative one for what no longer is, and an
-// error that it returns ends the reading. Without hold a trace may take
-// [kineto.MaxHeldBytes].
+// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the number of bytes that are
+// held in addition, a negative one for what no longer is, and an error that it returns ends the reading. Without hold a
+// trace may take [kineto.MaxHeldBytes].
 func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		hold := budget.UpTo(kineto.MaxHeldBytes, errTooLarge, hold)
@@ -192,10 +190,10 @@ func (s *source) packet(b []byte, isInner bool) bool {
 // inner takes the packets of a compressed packet. err is about what is behind them.
 func (s *source) inner(packets []byte, err error) bool {
 	bad := false
-	f := fields{rest: packets, bad: &bad}
+	f := fieldsOf(packets, &bad)
 	for f.next() {
-		if f.num != tracePacket || f.data == nil {
-			return s.fail(fmt.Sprintf("compressed packets: expected a packet, found the field %d", f.num))
+		if f.Field != tracePacket || f.data == nil {
+			return s.fail(fmt.Sprintf("compressed packets: expected a packet, found the field %d", f.Field))
 		}
 		if !s.packet(f.data, true) {
 			return false

@@ -50,8 +50,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// A trace that is cut off anywhere is read up to there: the records are the first ones of
-// the whole trace, and an error says where it ends unless that is behind a packet.
+// A trace that is cut off anywhere is read up to there: the records are the first ones of the whole trace, and an error
+// says where it ends unless that is behind a packet.
 func TestCutOff(t *testing.T) {
 	trace := readFile(t, "testdata/sdk.pftrace")
 	entries := func(text []byte) (lines []string, last error) {
@@ -91,8 +91,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// Nothing is read behind a tag that is not a packet's, and its place is told; a packet that
-// is not well formed costs itself.
+// Nothing is read behind a tag that is not a packet's, and its place is told; a packet that is not well formed costs
+// itself.
 func TestDamage(t *testing.T) {
 	good := perfettotest.Encode(t, reluSlice)
 	relu := transcript(t, good)
@@ -137,8 +137,8 @@ func TestRecordsEnd(t *testing.T) {
 	recordtest.Ends(t, perfetto.Records, string(readFile(t, "testdata/kineto.pftrace")), string(readFile(t, "testdata/sdk.pftrace")))
 }
 
-// FuzzRecords checks that no input makes the reader panic, that the entries it makes are
-// valid, and that they read back from JSON Lines as they were.
+// FuzzRecords checks that no input makes the reader panic, that the entries it makes are valid, and that they read back
+// from JSON Lines as they were.
 func FuzzRecords(f *testing.F) {
 	files := check.Must(filepath.Glob("testdata/*.pftrace"))(f)
 	for _, file := range files {

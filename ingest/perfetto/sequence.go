@@ -24,9 +24,9 @@ func (s *sequence) clear() { *s = sequence{valid: true, clocks: s.clocks} }
 
 // intern adds the texts of a message.
 func (s *sequence) intern(b []byte, bad *bool) {
-	f := fields{rest: b, bad: bad}
+	f := fieldsOf(b, bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case internedCategories:
 			s.add(&s.categories, f.data)
 		case internedNames:
@@ -44,9 +44,9 @@ func (s *sequence) add(table *map[uint64]string, b []byte) {
 	var id uint64
 	var text []byte
 	bad := false
-	f := fields{rest: b, bad: &bad}
+	f := fieldsOf(b, &bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case internedIID:
 			id = f.n
 		case internedName:
@@ -69,15 +69,15 @@ func (s *sequence) add(table *map[uint64]string, b []byte) {
 
 // setDefaults takes the defaults of later packets.
 func (s *sequence) setDefaults(b []byte, bad *bool) {
-	f := fields{rest: b, bad: bad}
+	f := fieldsOf(b, bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case defaultsClock:
 			s.defaultClock = f.n
 		case defaultsTrackEvent:
-			e := fields{rest: f.data, bad: bad}
+			e := fieldsOf(f.data, bad)
 			for e.next() {
-				if e.num == eventTrackUUID {
+				if e.Field == eventTrackUUID {
 					s.defaultTrack, s.hasTrack = e.n, true
 				}
 			}

@@ -56,17 +56,17 @@ func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
 	var parent uint64
 	var process string
 	hasParent := false
-	f := fields{rest: b, bad: bad}
+	f := fieldsOf(b, bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case trackUUID:
 			key.uuid = f.n
 		case trackParentUUID:
 			parent, hasParent = f.n, true
 		case trackProcess, trackThread:
-			d := fields{rest: f.data, bad: bad}
+			d := fieldsOf(f.data, bad)
 			for d.next() {
-				if d.num == descriptorPID {
+				if d.Field == descriptorPID {
 					process = "process " + strconv.FormatInt(int64(int32(d.n)), 10)
 				}
 			}

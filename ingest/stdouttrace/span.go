@@ -50,8 +50,7 @@ type spanContext struct {
 	Remote                                  bool
 }
 
-// The bits of OTLP's flags that say that it is known whether a context is from another
-// process, and that it is.
+// The bits of OTLP's flags that say that it is known whether a context is from another process, and that it is.
 const (
 	flagHasRemote = 1 << 8
 	flagRemote    = 1 << 9
@@ -75,8 +74,8 @@ type link struct {
 	DroppedAttributeCount int64
 }
 
-// span reads one span: its attributes into the builder, its resource and its
-// other fields. On an error it returns a message and the place in the text.
+// span reads one span: its attributes into the builder, its resource and its other fields. On an error it returns a
+// message and the place in the text.
 func (d *decoder) span(text []byte) (offset int, msg string) {
 	l, f, b := &d.lex, &d.fields, d.build
 	l.Reset(text)
@@ -305,8 +304,7 @@ func (d *decoder) events(list []byte) {
 	}
 }
 
-// scope reads the instrumentation scope, which old versions call a library and
-// new ones print under both names.
+// scope reads the instrumentation scope, which old versions call a library and new ones print under both names.
 func (d *decoder) scope() {
 	var s struct {
 		Name, Version string
@@ -321,8 +319,7 @@ func (d *decoder) scope() {
 	}
 }
 
-// readResource reads the attributes of the resource, unless they are those of
-// the span before.
+// readResource reads the attributes of the resource, unless they are those of the span before.
 func (d *decoder) readResource(text []byte) {
 	d.newResource = !bytes.Equal(text, d.resourceText)
 	if !d.newResource {
@@ -338,8 +335,8 @@ func (d *decoder) readResource(text []byte) {
 	}
 }
 
-// timestamp is a time in Unix nanoseconds. The zero time, which the exporter prints where it was
-// configured to leave out timestamps, is unknown, and so is one that does not fit.
+// timestamp is a time in Unix nanoseconds. The zero time, which the exporter prints where it was configured to leave
+// out timestamps, is unknown, and so is one that does not fit.
 type timestamp op.Int
 
 // UnmarshalText implements encoding.TextUnmarshaler.

@@ -25,8 +25,8 @@ type typed struct {
 	Value json.RawMessage
 }
 
-// The types of values that matter here, as the exporter names them. The others
-// are distinguished by the JSON of the value.
+// The types of values that matter here, as the exporter names them. The others are distinguished by the JSON of the
+// value.
 const (
 	kindBytes  = "BYTESLICE"
 	kindMap    = "MAP"
@@ -70,8 +70,7 @@ const readBytes = 32
 // maxDepth bounds how deep values are looked into.
 const maxDepth = 16
 
-// appendJSON appends a value as JSON, as op.AttrJSON describes. What cannot be read is
-// null.
+// appendJSON appends a value as JSON, as op.AttrJSON describes. What cannot be read is null.
 func (t *typed) appendJSON(dst []byte, depth int) []byte {
 	var floats []float64
 	var f float64

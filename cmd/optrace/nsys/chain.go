@@ -9,8 +9,8 @@ import (
 	"github.com/optrace/optrace/internal/read/profiler"
 )
 
-// join finds the range around each range and each launch, and names the nodes of CUDA graphs. It puts the launches into the
-// order of their processes and correlation ids, and returns the ranges of each thread in order of time.
+// join finds the range around each range and each launch, and names the nodes of CUDA graphs. It puts the launches into
+// the order of their processes and correlation ids, and returns the ranges of each thread in order of time.
 func (t *tables) join() (byThread []int32) {
 	ranges := profiler.Intervals{N: len(t.ranges), At: func(i int32) profiler.Interval {
 		r := &t.ranges[i]
@@ -38,8 +38,8 @@ func starts(calls []launch) *profiler.Intervals {
 
 type nodeKey struct{ process, node int64 }
 
-// captured notes the range in which a node of a CUDA graph was made or captured, unless it is a copy of another one or was
-// made before.
+// captured notes the range in which a node of a CUDA graph was made or captured, unless it is a copy of another one or
+// was made before.
 func (t *tables) captured(i, in int32) {
 	n := &t.nodes[i]
 	key := nodeKey{t.threads[n.thread].process, n.correlation}
@@ -70,8 +70,8 @@ func (t *tables) mark(i int32) *marks.Mark {
 	return t.marks.Of(name, t.symbols.Text(name))
 }
 
-// findSteps finds the steps of each process, from ranges on whatever thread. Operators of PyTorch are none
-// for coming again.
+// findSteps finds the steps of each process, from ranges on whatever thread. Operators of PyTorch are none for coming
+// again.
 func (r *reader) findSteps(byThread []int32) {
 	step := func(o *timeRange) marks.Step {
 		return marks.Step{Process: r.threads[o.thread].process, Start: o.start, End: o.end, Name: o.name}

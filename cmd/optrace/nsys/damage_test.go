@@ -60,8 +60,8 @@ func many(t *testing.T) []byte {
 		INSERT INTO NVTX_EVENTS SELECT 4000 + i, 4001 + i, 59, 'range ' || i, 0, NULL FROM n;`)
 }
 
-// A database that ends early reads with a word about what is lost; one whose bits are flipped or whose
-// pages are swapped, in little time, and errors name the table.
+// A database that ends early reads with a word about what is lost; one whose bits are flipped or whose pages are
+// swapped, in little time, and errors name the table.
 func TestDamaged(t *testing.T) {
 	const page = 512
 	text := many(t)

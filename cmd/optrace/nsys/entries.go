@@ -211,8 +211,8 @@ func (r *reader) kernel(demangled, short sqlite.Value) kernelName {
 	return k
 }
 
-// call returns the name of a call of the runtime by its text, "" for none, without the version of the interface that stands
-// behind it: cudaLaunchKernel for cudaLaunchKernel_v7000.
+// call returns the name of a call of the runtime by its text, "" for none, without the version of the interface that
+// stands behind it: cudaLaunchKernel for cudaLaunchKernel_v7000.
 func (r *reader) call(text int64) string {
 	name := validText(r.texts[text])
 	if i := strings.LastIndex(name, "_v"); i >= 0 && strings.Trim(name[i+2:], "0123456789") == "" {
@@ -221,8 +221,8 @@ func (r *reader) call(text int64) string {
 	return name
 }
 
-// geometry returns the attributes of the launch of a kernel, by the names that PyTorch's profiler
-// writes; none where a version lacks one of the columns of the grid and the blocks.
+// geometry returns the attributes of the launch of a kernel, by the names that PyTorch's profiler writes; none where a
+// version lacks one of the columns of the grid and the blocks.
 func geometry(v []sqlite.Value) []op.Attr {
 	for _, size := range v[:6] {
 		if _, ok := size.Number(); !ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// rangeName takes the name of a range apart where PyTorch's emit_nvtx made it, which adds numbers and
-// shapes to the names of operators. Others are plain.
+// rangeName takes the name of a range apart where PyTorch's emit_nvtx made it, which adds numbers and shapes to the
+// names of operators. Others are plain.
 //
 //	aten::mm, seq = 7, op_id = 3, sizes = [[2, 3], [3, 4]]   aten::mm  [[2, 3], [3, 4]]
 //	layer 3                                                  layer 3

@@ -22,8 +22,8 @@ const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 func init() { ingest.Register("nsys", ingest.Tables{Records: Records, RecordsAt: RecordsAt}) }
 
-// Records reads a database that can only be read from front to back: it is copied first, many bytes
-// to a temporary file. name stands for src in errors.
+// Records reads a database that can only be read from front to back: it is copied first, many bytes to a temporary
+// file. name stands for src in errors.
 func Records(src io.Reader, name string, m ingest.Memory) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		file, size, closer, err := spool.Copy(src, m.SpoolBytes, ".sqlite")
@@ -36,12 +36,11 @@ func Records(src io.Reader, name string, m ingest.Memory) iter.Seq2[op.Record, e
 	}
 }
 
-// RecordsAt reads a database of size bytes, the file called name. The ranges come first and then the
-// operations of devices, table by table.
+// RecordsAt reads a database of size bytes, the file called name. The ranges come first and then the operations of
+// devices, table by table.
 //
-// A *[op.SyntaxError] is a row that could not be read, or the rest of a table that is damaged, and
-// reading goes on behind it; any other error is the last thing yielded. What a record points to is
-// valid until the next one.
+// A *[op.SyntaxError] is a row that could not be read, or the rest of a table that is damaged, and reading goes on
+// behind it; any other error is the last thing yielded. What a record points to is valid until the next one.
 func RecordsAt(src io.ReaderAt, size int64, name string, m ingest.Memory) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		if err := besides(name); err != nil {
@@ -142,8 +141,8 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 // errEnough ends a scan after which nothing more is wanted.
 var errEnough = errors.New("enough")
 
-// scan calls row with the values of each row of a table, if there is one. It reports an error of row,
-// and what ends the table early, and returns false where no more records are wanted.
+// scan calls row with the values of each row of a table, if there is one. It reports an error of row, and what ends the
+// table early, and returns false where no more records are wanted.
 func (r *reader) scan(table string, columns []string, row func(n int64, v []sqlite.Value) error) (more bool) {
 	if !r.db.Has(table) {
 		return true

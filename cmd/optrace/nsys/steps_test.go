@@ -17,9 +17,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// stepsBySQL selects the step, the phase, the path and the innermost range of each kernel, by the ranges that were open at its launch:
-// the step by those of all threads of the process. Last comes the innermost range when the node was made that the node of its graph
-// is a copy of a copy of. The ranges of a thread nest.
+// stepsBySQL selects the step, the phase, the path and the innermost range of each kernel, by the ranges that were open
+// at its launch: the step by those of all threads of the process. Last comes the innermost range when the node was made
+// that the node of its graph is a copy of a copy of. The ranges of a thread nest.
 const stepsBySQL = `
 WITH r AS (SELECT *, globalTid / 0x1000000 p FROM NVTX_EVENTS),
 	marked AS (SELECT p, start, end, text, CAST(substr(text, 6) AS INTEGER) number FROM r WHERE text LIKE 'step %'),

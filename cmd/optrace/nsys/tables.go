@@ -35,14 +35,13 @@ const (
 // deviceTables lists those of what ran on devices, in the order in which they are read.
 var deviceTables = []string{kernelTable, copyTable, setTable, graphTable}
 
-// expected lists the tables that are named where they are missing. Those of graphs are there where
-// there are graphs.
+// expected lists the tables that are named where they are missing. Those of graphs are there where there are graphs.
 var expected = []string{
 	kernelTable, copyTable, setTable, runtimeTable, syncTable, rangeTable, textTable, processTable, threadTable, startTable,
 }
 
-// The types of events that are ranges: pushed and popped, started and ended, and the same of files of
-// marks that were imported.
+// The types of events that are ranges: pushed and popped, started and ended, and the same of files of marks that were
+// imported.
 const (
 	rangePushPop     = 59
 	rangeStartEnd    = 60
@@ -105,8 +104,8 @@ func (t *tables) symbol(raw []byte) uint32 {
 // textBytes is what a text takes beside its bytes: its headers and its share of an index.
 const textBytes = 64
 
-// readTables reads everything but the rows of devices, of which it finds the processes. It reports
-// false where no more records are wanted.
+// readTables reads everything but the rows of devices, of which it finds the processes. It reports false where no more
+// records are wanted.
 func (r *reader) readTables() bool {
 	r.texts, r.threadIDs, r.processes = make(map[int64]string), make(map[int64]uint32), make(map[int64]string)
 	r.copies = make(map[nodeKey]int64)
@@ -272,9 +271,8 @@ func (r *reader) thread(globalTid int64) uint32 {
 	return n
 }
 
-// readRanks numbers the processes whose work ran on devices, where there are several, and adds the
-// rows to what tells the recording from others. What is wrong with rows is said when they become
-// entries.
+// readRanks numbers the processes whose work ran on devices, where there are several, and adds the rows to what tells
+// the recording from others. What is wrong with rows is said when they become entries.
 func (r *reader) readRanks() bool {
 	seen := make(map[int64]struct{})
 	for _, table := range deviceTables {

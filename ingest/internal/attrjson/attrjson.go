@@ -1,6 +1,5 @@
-// Package attrjson gives JSON values to an attrmap.Builder as attributes, for
-// formats whose attributes are plain JSON. What is not valid JSON is the
-// lexer's to report.
+// Package attrjson gives JSON values to an attrmap.Builder as attributes, for formats whose attributes are plain JSON.
+// What is not valid JSON is the lexer's to report.
 package attrjson
 
 import (
@@ -13,8 +12,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Feeder feeds a builder. Keys and texts repeat, so it keeps them. It is not
-// safe for concurrent use.
+// Feeder feeds a builder. Keys and texts repeat, so it keeps them. It is not safe for concurrent use.
 type Feeder struct {
 	build   *attrmap.Builder
 	strings intern.Table

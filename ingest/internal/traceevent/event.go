@@ -6,18 +6,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Event is one event. The slices belong to the reader and are valid until the
-// next event.
+// Event is one event. The slices belong to the reader and are valid until the next event.
 type Event struct {
-	// Phase is the kind of event: 'X' for a span with start and
-	// duration, 'B' and 'E' for its two ends; 0 where none is given.
+	// Phase is the kind of event: 'X' for a span with start and duration, 'B' and 'E' for its two ends; 0 where none is
+	// given.
 	Phase byte
 	// Category and Name are empty where they are not given.
 	Category, Name []byte
 	// PID and TID are JSON text, a number or a string.
 	PID, TID []byte
-	// Start and Duration are in nanoseconds. What the start counts from depends
-	// on the writer.
+	// Start and Duration are in nanoseconds. What the start counts from depends on the writer.
 	Start, Duration op.Int
 	// Args is the text of a JSON object, nil where there is none.
 	Args []byte

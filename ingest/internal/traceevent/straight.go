@@ -8,10 +8,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// straight reads the event at the start of b in one pass and returns the length of its
-// text. It returns -1 where the event does not end in b, is not valid, or is written in
-// an unusual way, such as with escapes in a key: decode reads those. The events that
-// both read are the same.
+// straight reads the event at the start of b in one pass and returns the length of its text. It returns -1 where the
+// event does not end in b, is not valid, or is written in an unusual way, such as with escapes in a key: decode reads
+// those. The events that both read are the same.
 func (d *decoder) straight(b []byte) (size int) {
 	if !lexer.Has(b, 0, "{") {
 		return -1
@@ -28,8 +27,7 @@ func (d *decoder) straight(b []byte) (size int) {
 	return i
 }
 
-// The first three or four bytes behind the opening quote of a member, as a little-endian
-// word.
+// The first three or four bytes behind the opening quote of a member, as a little-endian word.
 const (
 	keyPhase    = 'p' | 'h'<<8 | '"'<<16
 	keyStart    = 't' | 's'<<8 | '"'<<16

@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Attributes are attributes as KeyValues, each in its type.
+// Attributes are attributes with their types, as a list of KeyValues.
 type Attributes []op.Attr
 
 func appendAttribute(dst []byte, a op.Attr) []byte {
@@ -21,17 +21,17 @@ func keyValue(key string, value Message) Message {
 	return Message{{1, "key", Text(key)}, {2, "value", value}}
 }
 
-// TextValue returns a text as an AnyValue.
+// TextValue returns an AnyValue of a text.
 func TextValue(text string) Message { return Message{{1, "stringValue", Text(text)}} }
 
-// ListValue returns a list of values as one.
+// ListValue returns an AnyValue of a list.
 func ListValue(values []Message) Message {
 	return Message{{5, "arrayValue", Message{{1, "values", Always{values}}}}}
 }
 
-// valueOf returns the value of an attribute as an AnyValue. One that is none of its type is text.
+// valueOf returns the value of an attribute as an AnyValue. A value of another type than the attribute's is text.
 func valueOf(a *op.Attr) Message {
-	switch a.Type { // of most
+	switch a.Type { // the common ones
 	case op.AttrText:
 		return TextValue(a.Value)
 	case op.AttrInt:
@@ -44,7 +44,7 @@ func valueOf(a *op.Attr) Message {
 	return jsonValue(&x)
 }
 
-// jsonValue returns the value that comes next in the lexer, as op.AttrJSON describes it.
+// jsonValue returns the next value in the lexer, see op.AttrJSON.
 func jsonValue(x *lexer.Lexer) Message {
 	switch x.Peek() {
 	case '"':
@@ -75,7 +75,7 @@ func intValue(n int64) Message { return Message{{3, "intValue", Always{n}}} }
 
 func doubleValue(f float64) Message { return Message{{4, "doubleValue", Always{f}}} }
 
-// objectValue returns a map, or what stands for bytes or a number that JSON does not have.
+// objectValue returns a map, or the bytes or number in an object that stands for them.
 func objectValue(x *lexer.Lexer) Message {
 	m := x.Mark()
 	raw := string(x.Raw())

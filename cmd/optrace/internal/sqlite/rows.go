@@ -32,8 +32,8 @@ func (k Kind) String() string {
 	return [...]string{"null", "an integer", "a floating-point number", "text", "a blob"}[k]
 }
 
-// Value is the value of a column in a row, as it is stored: a whole number of a column of type REAL is an
-// integer. Text is valid until the next row.
+// Value is the value of a column in a row, as it is stored: a whole number of a column of type REAL is an integer. Text
+// is valid until the next row.
 type Value struct {
 	Kind Kind
 	Int  int64
@@ -43,11 +43,11 @@ type Value struct {
 // Number returns the value of an integer.
 func (v Value) Number() (n int64, ok bool) { return v.Int, v.Kind == Integer }
 
-// Rows returns the values of columns in each row of a table, in the order of its pages. A column that
-// the table lacks is null, and so is one that was added with a default value behind the row.
+// Rows returns the values of columns in each row of a table, in the order of its pages. A column that the table lacks
+// is null, and so is one that was added with a default value behind the row.
 //
-// A *[DamageError] is a page or a row that cannot be read, and reading goes on behind it; any other
-// error is the last. A table that is not there has no rows. The values are valid until the next ones.
+// A *[DamageError] is a page or a row that cannot be read, and reading goes on behind it; any other error is the last.
+// A table that is not there has no rows. The values are valid until the next ones.
 func (d *Database) Rows(table string, columns ...string) iter.Seq2[[]Value, error] {
 	return func(yield func([]Value, error) bool) {
 		t, ok := d.tables[table]
@@ -84,8 +84,7 @@ type walk struct {
 	visited int64
 }
 
-// read reads page n into buf. A page that a table comes to more often than there are pages is an error
-// that ends it.
+// read reads page n into buf. A page that a table comes to more often than there are pages is an error that ends it.
 func (w *walk) read(n int64, buf []byte) error {
 	if n < 1 || n > w.pages {
 		return &DamageError{n, fmt.Sprintf("the database has %d", w.pages)}
@@ -255,8 +254,8 @@ func valueOf(kind uint64, b []byte) Value {
 	return Value{Kind: Integer, Int: n}
 }
 
-// varint returns the number at the start of b and how many bytes it takes; a number that is cut off is
-// larger than any that can be.
+// varint returns the number at the start of b and how many bytes it takes; a number that is cut off is larger than any
+// that can be.
 func varint(b []byte) (v uint64, n int) {
 	for i, c := range b {
 		if i == 8 {

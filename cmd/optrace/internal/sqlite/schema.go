@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// columnsOf returns the columns of a CREATE TABLE statement in the order in which rows have them, "" for
-// one that is computed, and the place of the one that is the number of the row, -1 for none.
+// columnsOf returns the columns of a CREATE TABLE statement in the order in which rows have them, "" for one that is
+// computed, and the place of the one that is the number of the row, -1 for none.
 func columnsOf(sql string) (names []string, rowid int) {
 	integers, primary := make(map[string]int), ""
 	for _, d := range definitions(sql) {

@@ -2,8 +2,7 @@ package spans
 
 import "github.com/optrace/optrace/internal/model/attrmap"
 
-// attribute is an attribute key that spans have had, with the place that its values
-// go to.
+// attribute is an attribute key that spans have had, with the place that its values go to.
 type attribute struct {
 	// text is the key in protobuf, and in JSON all of the text in front of the value.
 	text   string
@@ -23,9 +22,8 @@ const (
 	kindList
 )
 
-// attributeTable holds the attributes that spans have had. Programs write the
-// attributes of a span in few orders: the attributes that have followed the previous
-// one are tried first, and hardly any has to be looked up.
+// attributeTable holds the attributes that spans have had. Programs write the attributes of a span in few orders: the
+// attributes that have followed the previous one are tried first, and hardly any has to be looked up.
 type attributeTable struct {
 	byText map[string]*attribute
 	// first stands in front of the first attribute of a span.
@@ -34,8 +32,7 @@ type attributeTable struct {
 	before *attribute
 }
 
-// The bounds of a table. Keys are few and short, unless something writes values into
-// them.
+// The bounds of a table. Keys are few and short, unless something writes values into them.
 const (
 	maxAttributes    = 1 << 12
 	maxAttributeText = 1 << 9

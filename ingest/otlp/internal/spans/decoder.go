@@ -14,8 +14,7 @@ import (
 // YieldFunc takes what a reader found; false ends the reading.
 type YieldFunc func(op.Record, error) bool
 
-// Decoder makes records of spans, whatever their encoding. A record is overwritten by
-// the next one.
+// Decoder makes records of spans, whatever their encoding. A record is overwritten by the next one.
 type Decoder struct {
 	builder *attrmap.Builder
 	strings intern.Table // of valid UTF-8
@@ -31,8 +30,8 @@ type Decoder struct {
 	Yield   YieldFunc
 	Stopped bool
 
-	// dims, ends and list are buffers for a list: lists of integers one behind the
-	// other and the end of each, or strings.
+	// dims, ends and list are buffers for a list: lists of integers one behind the other and the end of each, or
+	// strings.
 	dims  []int64
 	ends  []int
 	list  []string
@@ -40,8 +39,7 @@ type Decoder struct {
 	json  []byte    // of a value
 }
 
-// New returns a decoder; m is the table from attribute keys to fields, nil for the
-// conventions.
+// New returns a decoder; m is the table from attribute keys to fields, nil for the conventions.
 func New(m *attr.Mapping) *Decoder {
 	return &Decoder{builder: attrmap.NewBuilder(m)}
 }
@@ -77,8 +75,7 @@ type spanFields struct {
 	invalidTimes                bool
 }
 
-// The bits of a span's flags: the second says whether the parent lies in another
-// process, the first that this is known.
+// The bits of a span's flags: the second says whether the parent lies in another process, the first that this is known.
 const (
 	flagHasRemote = 1 << 8
 	flagRemote    = 1 << 9
@@ -104,8 +101,7 @@ func (d *Decoder) text(b []byte) string {
 	return string(b)
 }
 
-// end returns the entry of the span in the builder and d.fields, or the span if it is no
-// operation.
+// end returns the entry of the span in the builder and d.fields, or the span if it is no operation.
 func (d *Decoder) end() (*op.Entry, *op.Span) {
 	f, b := &d.fields, d.builder
 	if opfile.IsPlaceholder(f.trace) {
@@ -176,12 +172,12 @@ func knownTime(ns uint64) op.Int {
 	return op.Known(int64(ns))
 }
 
-// maxBareDuration is the latest end, in nanoseconds, that together with a
-// start of 0 is a duration whose start is not known: a day.
+// maxBareDuration is the latest end, in nanoseconds, that together with a start of 0 is a duration whose start is not
+// known: a day.
 const maxBareDuration = 24 * 60 * 60 * 1e9
 
-// setTimes gives the builder start and duration, and returns them. A time that
-// is zero or does not fit is not known, and a duration that is not known is 0.
+// setTimes gives the builder start and duration, and returns them. A time that is zero or does not fit is not known,
+// and a duration that is not known is 0.
 func (d *Decoder) setTimes() (start op.Int, duration int64) {
 	f, b := &d.fields, d.builder
 	if f.start == 0 && f.end > 0 && f.end <= maxBareDuration && !f.invalidTimes {

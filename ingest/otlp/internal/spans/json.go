@@ -2,6 +2,7 @@ package spans
 
 import (
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
 // JSON reads the messages that stand next in a lexer.
@@ -137,12 +138,12 @@ func (m *jsonMessage) enum(names []string) int64 {
 func (m *jsonMessage) key() (key []byte) {
 	start := m.Mark()
 	for m.Skip(); m.more(0, attrSchema); m.Skip() {
-		if m.field == fieldKey {
+		if m.field == protobuf.KeyValueKey {
 			key = m.Str()
 			break
 		}
 	}
 	m.Rewind(start)
-	m.field = fieldValue
+	m.field = protobuf.KeyValueValue
 	return key
 }

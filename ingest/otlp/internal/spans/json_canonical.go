@@ -6,12 +6,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The methods in this file read spans in canonical form, as pdata and this project
-// write them: the members in the order of the schema, no white space, no escapes in
-// strings, integers in quotes. As the functions of lexer do, each takes the text
-// and an index and returns the index behind the text read, or -1 if that is not
-// canonical. A single member or attribute that is not canonical is read by the lexer;
-// any other span is read by parseSpan, from its start.
+// The methods in this file read spans in canonical form, as pdata and this project write them: the members in the order
+// of the schema, no white space, no escapes in strings, integers in quotes. As the functions of lexer do, each takes
+// the text and an index and returns the index behind the text read, or -1 if that is not canonical. A single member or
+// attribute that is not canonical is read by the lexer; any other span is read by parseSpan, from its start.
 
 // The texts in front of the values of a span.
 var (
@@ -31,9 +29,9 @@ var (
 	textValues   = lexer.NewName(`{"values":[`)
 )
 
-// ReadSpans reads and hands out spans in b, which is the lexer's text, beginning at the
-// lexer's position, as long as they are canonical. It leaves the lexer behind the last one
-// and reports true, or in front of a span that is not canonical and reports false.
+// ReadSpans reads and hands out spans in b, which is the lexer's text, beginning at the lexer's position, as long as
+// they are canonical. It leaves the lexer behind the last one and reports true, or in front of a span that is not
+// canonical and reports false.
 func (r *JSON) ReadSpans(b []byte) (behind bool) {
 	l := r.msg.Lexer
 	for i := l.Pos(); ; i++ {
@@ -152,8 +150,7 @@ func (r *JSON) canonicalString(b []byte, i int) (string, int) {
 	return text, end + 1
 }
 
-// canonicalAttributes reads the elements of a list of attributes, and the bracket
-// behind them.
+// canonicalAttributes reads the elements of a list of attributes, and the bracket behind them.
 func (r *JSON) canonicalAttributes(b []byte, i int) int {
 	if i < len(b) && b[i] == ']' {
 		return i + 1
@@ -203,8 +200,8 @@ var canonicalKinds = [...]struct {
 	{kindString, `stringValue":"`}, {kindInt, `intValue":"`}, {kindList, `arrayValue":{"values":[`},
 }
 
-// attributeAt returns the attribute at b[i], which follows another one and was not
-// expected. It returns nil for an attribute that is not canonical.
+// attributeAt returns the attribute at b[i], which follows another one and was not expected. It returns nil for an
+// attribute that is not canonical.
 func (r *JSON) attributeAt(b []byte, i int, before *attribute) *attribute {
 	a := before.other
 	if a == nil || !lexer.Has(b, i, a.text) {
@@ -234,8 +231,8 @@ func (r *JSON) newAttributeAt(b []byte, i int) *attribute {
 	return nil
 }
 
-// canonicalValue adds the value at b[i] to the builder and returns the index behind the
-// attribute. It returns -1 before anything is added.
+// canonicalValue adds the value at b[i] to the builder and returns the index behind the attribute. It returns -1 before
+// anything is added.
 func (r *JSON) canonicalValue(b []byte, i int, a *attribute) int {
 	switch a.kind {
 	case kindString:
@@ -281,8 +278,8 @@ func (r *JSON) canonicalValue(b []byte, i int, a *attribute) int {
 	return i
 }
 
-// canonicalList reads the elements of a list of integers into dims, or of a list of such
-// lists into dims and ends, and the closing bracket.
+// canonicalList reads the elements of a list of integers into dims, or of a list of such lists into dims and ends, and
+// the closing bracket.
 func (r *JSON) canonicalList(b []byte, i int) (nested bool, end int) {
 	r.dims, r.ends = r.dims[:0], r.ends[:0]
 	for {
@@ -324,8 +321,7 @@ func (r *JSON) canonicalStrings(b []byte, i int, a *attribute) int {
 	return i
 }
 
-// appendJSONInts appends the elements of a list of integers and reads the closing
-// bracket.
+// appendJSONInts appends the elements of a list of integers and reads the closing bracket.
 func appendJSONInts(dst []int64, b []byte, i int) ([]int64, int) {
 	if lexer.Has(b, i, `]`) {
 		return dst, i + 1
@@ -347,9 +343,8 @@ func appendJSONInts(dst []int64, b []byte, i int) ([]int64, int) {
 	}
 }
 
-// canonicalLinks gives the links at b[i], whose bracket has been read, to the builder,
-// and returns the index behind the closing bracket. It returns -1 before anything is
-// added.
+// canonicalLinks gives the links at b[i], whose bracket has been read, to the builder, and returns the index behind the
+// closing bracket. It returns -1 before anything is added.
 func (r *JSON) canonicalLinks(b []byte, i int) int {
 	if r.links = r.links[:0]; r.builder.KeepsAll() {
 		return -1
@@ -381,8 +376,8 @@ func (r *JSON) canonicalLinks(b []byte, i int) int {
 	return i
 }
 
-// canonicalLinkAttributes reads the attributes of a link, which are integers that it
-// takes and texts that it has no use for.
+// canonicalLinkAttributes reads the attributes of a link, which are integers that it takes and texts that it has no use
+// for.
 func canonicalLinkAttributes(b []byte, i int, link *op.Link) int {
 	for {
 		key, end := lexer.Quoted(b, lexer.Literal(b, i, `{"key":`))

@@ -15,9 +15,8 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// checkJSONSpans checks that canonicalSpan, which has read the texts before, reads each
-// text as parseSpan does, or leaves it to that. It returns how many canonicalSpan
-// read.
+// checkJSONSpans checks that canonicalSpan, which has read the texts before, reads each text as parseSpan does, or
+// leaves it to that. It returns how many canonicalSpan read.
 func checkJSONSpans(t *testing.T, texts ...string) (read int) {
 	t.Helper()
 	one, all := &attr.Mapping{}, &attr.Mapping{}

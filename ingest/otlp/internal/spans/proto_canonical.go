@@ -6,34 +6,35 @@ import (
 
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 )
 
-// The methods in this file read the fields of spans in canonical form, as programs encode
-// them: tags and lengths of no more bytes than needed. Any other field is read by
-// parseSpanField, and an attribute value that is not canonical by parseValue.
+// The methods in this file read the fields of spans in canonical form, as programs encode them: tags and lengths of no
+// more bytes than needed. Any other field is read by parseSpanField, and an attribute value that is not canonical by
+// parseValue.
 
 // The tags of the fields of a span. Those of the flags take two bytes, all others one.
 const (
-	tagTraceID   = fieldSpanTraceID<<3 | WireBytes
-	tagSpanID    = fieldSpanID<<3 | WireBytes
-	tagParentID  = fieldSpanParentID<<3 | WireBytes
-	tagName      = fieldSpanName<<3 | WireBytes
-	tagKind      = fieldSpanKind<<3 | WireVarint
-	tagStart     = fieldSpanStart<<3 | WireI64
-	tagEnd       = fieldSpanEnd<<3 | WireI64
-	tagAttribute = fieldSpanAttributes<<3 | WireBytes
-	tagStatus    = fieldSpanStatus<<3 | WireBytes
-	tagFlags     = fieldSpanFlags<<3 | WireI32
+	tagTraceID   = protobuf.SpanTraceID<<3 | protobuf.Bytes
+	tagSpanID    = protobuf.SpanID<<3 | protobuf.Bytes
+	tagParentID  = protobuf.SpanParentID<<3 | protobuf.Bytes
+	tagName      = protobuf.SpanName<<3 | protobuf.Bytes
+	tagKind      = protobuf.SpanKind<<3 | protobuf.Varint
+	tagStart     = protobuf.SpanStart<<3 | protobuf.Fixed64
+	tagEnd       = protobuf.SpanEnd<<3 | protobuf.Fixed64
+	tagAttribute = protobuf.SpanAttributes<<3 | protobuf.Bytes
+	tagStatus    = protobuf.SpanStatus<<3 | protobuf.Bytes
+	tagFlags     = protobuf.SpanFlags<<3 | protobuf.Fixed32
 	tagFlags0    = tagFlags&0x7f | 0x80
 	tagFlags1    = tagFlags >> 7
 
-	tagKey    = fieldKey<<3 | WireBytes
-	tagValue  = fieldValue<<3 | WireBytes
-	tagString = fieldString<<3 | WireBytes
-	tagInt    = fieldInt<<3 | WireVarint
-	tagArray  = fieldArray<<3 | WireBytes
-	tagValues = fieldValues<<3 | WireBytes
+	tagKey    = protobuf.KeyValueKey<<3 | protobuf.Bytes
+	tagValue  = protobuf.KeyValueValue<<3 | protobuf.Bytes
+	tagString = protobuf.AnyString<<3 | protobuf.Bytes
+	tagInt    = protobuf.AnyInt<<3 | protobuf.Varint
+	tagArray  = protobuf.AnyArray<<3 | protobuf.Bytes
+	tagValues = protobuf.ListValues<<3 | protobuf.Bytes
 )
 
 // readSpan reads a span.
@@ -44,22 +45,22 @@ func (r *Proto) readSpan(b []byte) error {
 		end := r.canonicalField(b, i)
 		if end < 0 {
 			r.msg.reset(b)
-			r.msg.pos = i
-			if r.msg.next() {
+			r.msg.Pos = i
+			if r.msg.Next() {
 				r.parseSpanField(&r.msg)
 			}
-			if r.msg.err != nil {
-				return r.msg.err
+			if r.msg.Err != nil {
+				return r.msg.Err
 			}
-			end = r.msg.pos
+			end = r.msg.Pos
 		}
 		i = end
 	}
 	return nil
 }
 
-// canonicalField reads the field of a span at b[i], or a run of attributes, and returns the
-// index behind it. It returns -1, and has read nothing, if that is not canonical.
+// canonicalField reads the field of a span at b[i], or a run of attributes, and returns the index behind it. It returns
+// -1, and has read nothing, if that is not canonical.
 func (r *Proto) canonicalField(b []byte, i int) int {
 	f := &r.fields
 	switch v := b[i:]; v[0] {
@@ -116,8 +117,7 @@ func (r *Proto) canonicalField(b []byte, i int) int {
 // tooFar is an end that is not within any message.
 const tooFar = math.MaxInt
 
-// extent reads the length at b[i] and returns the start and the end of the content
-// behind it. The end may be beyond b.
+// extent reads the length at b[i] and returns the start and the end of the content behind it. The end may be beyond b.
 func extent(b []byte, i int) (start, end int) {
 	if i < len(b) && b[i] < 0x80 {
 		return i + 1, i + 1 + int(b[i])
@@ -136,8 +136,8 @@ func longExtent(b []byte, i int) (start, end int) {
 	return start, start + int(size)
 }
 
-// canonicalAttributes adds the attributes from b[i] on to the builder and returns the
-// index behind the last one in the run that is canonical, -1 if the first one is not.
+// canonicalAttributes adds the attributes from b[i] on to the builder and returns the index behind the last one in the
+// run that is canonical, -1 if the first one is not.
 func (r *Proto) canonicalAttributes(b []byte, i int) int {
 	before, first := r.attributes.before, i
 	for i < len(b) && b[i] == tagAttribute {
@@ -152,7 +152,7 @@ func (r *Proto) canonicalAttributes(b []byte, i int) int {
 			r.builder.SetOther(a.target)
 		} else if !r.canonicalValue(a.target, b, from, to) {
 			r.msg.reset(b[from:to])
-			if r.parseValue(&r.msg, a.target); r.msg.err != nil {
+			if r.parseValue(&r.msg, a.target); r.msg.Err != nil {
 				break
 			}
 		}
@@ -165,9 +165,9 @@ func (r *Proto) canonicalAttributes(b []byte, i int) int {
 	return i
 }
 
-// valueAt returns where the value stands in the attribute at b[i], and where that ends. The
-// end is 0 if the key is not a's, or the attribute takes more than 127 bytes. Either part of
-// a KeyValue may come first: pdata writes the value in front.
+// valueAt returns where the value stands in the attribute at b[i], and where that ends. The end is 0 if the key is not
+// a's, or the attribute takes more than 127 bytes. Either part of a KeyValue may come first: pdata writes the value in
+// front.
 func (a *attribute) valueAt(b []byte, i int) (from, to, end int) {
 	if a == nil || len(b)-i < 4 {
 		return 0, 0, 0
@@ -189,8 +189,8 @@ func (a *attribute) valueAt(b []byte, i int) (from, to, end int) {
 	return 0, 0, 0
 }
 
-// attributeAt returns the attribute at b[i], which follows another one and was not the one
-// expected first, and what valueAt does. It returns nil for one that is not canonical.
+// attributeAt returns the attribute at b[i], which follows another one and was not the one expected first, and what
+// valueAt does. It returns nil for one that is not canonical.
 func (r *Proto) attributeAt(b []byte, i int, before *attribute) (a *attribute, from, to, end int) {
 	if from, to, end = before.other.valueAt(b, i); end > 0 {
 		before.expect(before.other)
@@ -232,9 +232,8 @@ func (r *Proto) attributeAt(b []byte, i int, before *attribute) (a *attribute, f
 // maxKeyField is the size of a key's field with a length of one byte.
 const maxKeyField = 2 + 0x7f
 
-// canonicalValue adds the AnyValue b[i:end] to the builder if it is a string, an integer,
-// or a list of integers or of lists of integers. It adds nothing and reports false for any
-// other value.
+// canonicalValue adds the AnyValue b[i:end] to the builder if it is a string, an integer, or a list of integers or of
+// lists of integers. It adds nothing and reports false for any other value.
 func (r *Proto) canonicalValue(t attrmap.Target, b []byte, i, end int) bool {
 	if end-i < 2 {
 		return false
@@ -270,8 +269,7 @@ func (r *Proto) canonicalValue(t attrmap.Target, b []byte, i, end int) bool {
 	return true
 }
 
-// canonicalList is canonicalValue for the elements of an array: of integers, or of
-// arrays of integers.
+// canonicalList is canonicalValue for the elements of an array: of integers, or of arrays of integers.
 func (r *Proto) canonicalList(t attrmap.Target, b []byte) (ok bool) {
 	r.dims, r.ends = r.dims[:0], r.ends[:0]
 	if len(b) < 3 || b[2] == tagInt {

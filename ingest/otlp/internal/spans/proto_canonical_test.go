@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/otlptest"
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -40,7 +41,7 @@ func checkProtoSpans(t *testing.T, spans ...[]byte) {
 			parsed := &Proto{Decoder: New(m)}
 			parsed.msg.reset(span)
 			parsed.parseSpan(&parsed.msg)
-			if want := parsed.msg.err; err != want {
+			if want := parsed.msg.Err; err != want {
 				t.Fatalf("the error is %v, want %v\n%x", err, want, span)
 			}
 			if diff := cmp.Diff(keep(parsed.end()), got); diff != "" && err == nil {
@@ -62,16 +63,16 @@ func randomProtoSpan(t testing.TB, rng *rand.Rand) []byte {
 	if rng.IntN(2) == 0 {
 		span = otlptest.ShuffleProto(rng, span, s.ProtoReflect().Descriptor())
 	}
-	key, value := protoField(fieldKey, []byte(attrkey.Name)), protoField(fieldValue, protoField(fieldString, []byte("bad\xff")))
+	key, value := protoField(protobuf.KeyValueKey, []byte(attrkey.Name)), protoField(protobuf.KeyValueValue, protoField(protobuf.AnyString, []byte("bad\xff")))
 	odd := [][]byte{
-		protoField(fieldSpanStatus, nil), protoField(fieldSpanStatus, []byte{fieldStatusCode << 3, statusError}),
-		protoField(fieldSpanEvents, bytes.Repeat([]byte("x"), rng.IntN(1<<15))), protoField(fieldSpanLinks, nil), protoField(99, nil),
-		protoField(fieldSpanTraceID, []byte("short")), protoField(fieldSpanParentID, []byte("short")),
-		protoField(fieldSpanLinks, protoField(fieldLinkSpanID, []byte("short"))), protoField(fieldSpanAttributes, key),
-		protoField(fieldSpanAttributes, slices.Concat(key, value, key)), protoField(fieldSpanAttributes, slices.Concat(key, value)),
-		protoField(fieldSpanAttributes, slices.Concat(key, value, []byte{7 << 3})),
-		protoField(fieldSpanAttributes, slices.Concat(value, key, value)),
-		protoField(fieldSpanAttributes, slices.Concat(key, protoField(fieldValue, append(protoField(fieldString, nil), fieldInt<<3, 7)))),
+		protoField(protobuf.SpanStatus, nil), protoField(protobuf.SpanStatus, []byte{protobuf.StatusCode << 3, statusError}),
+		protoField(protobuf.SpanEvents, bytes.Repeat([]byte("x"), rng.IntN(1<<15))), protoField(protobuf.SpanLinks, nil), protoField(99, nil),
+		protoField(protobuf.SpanTraceID, []byte("short")), protoField(protobuf.SpanParentID, []byte("short")),
+		protoField(protobuf.SpanLinks, protoField(protobuf.LinkSpanID, []byte("short"))), protoField(protobuf.SpanAttributes, key),
+		protoField(protobuf.SpanAttributes, slices.Concat(key, value, key)), protoField(protobuf.SpanAttributes, slices.Concat(key, value)),
+		protoField(protobuf.SpanAttributes, slices.Concat(key, value, []byte{7 << 3})),
+		protoField(protobuf.SpanAttributes, slices.Concat(value, key, value)),
+		protoField(protobuf.SpanAttributes, slices.Concat(key, protoField(protobuf.KeyValueValue, append(protoField(protobuf.AnyString, nil), protobuf.AnyInt<<3, 7)))),
 	}
 	for rng.IntN(2) == 0 {
 		field := odd[rng.IntN(len(odd))]
@@ -97,15 +98,14 @@ func TestCanonicalProtoSpanReadsAsParseSpan(t *testing.T) {
 	}
 }
 
-// Keys are told apart by every one of their bytes, whichever was expected and wherever the
-// value stands.
+// Keys are told apart by every one of their bytes, whichever was expected and wherever the value stands.
 func TestCanonicalProtoKeysDifferInAnyByte(t *testing.T) {
 	span := func(key []byte, valueFirst bool) []byte {
-		parts := [][]byte{protoField(fieldKey, key), protoField(fieldValue, protoField(fieldString, []byte("value")))}
+		parts := [][]byte{protoField(protobuf.KeyValueKey, key), protoField(protobuf.KeyValueValue, protoField(protobuf.AnyString, []byte("value")))}
 		if valueFirst {
 			slices.Reverse(parts)
 		}
-		return protoField(fieldSpanAttributes, slices.Concat(parts...))
+		return protoField(protobuf.SpanAttributes, slices.Concat(parts...))
 	}
 	for n := 1; n < 40; n++ {
 		key := bytes.Repeat([]byte("k"), n)

@@ -3,15 +3,15 @@ package spans
 import (
 	"strconv"
 
-	"github.com/optrace/optrace/internal/model/opmodel"
-
 	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 )
 
-// maxValueDepth bounds how deep attribute values are looked into. Shapes need
-// two levels; what is deeper is taken as a value of a wrong type.
+// maxValueDepth bounds how deep attribute values are looked into. Shapes need two levels; what is deeper is taken as a
+// value of a wrong type.
 const maxValueDepth = 8
 
 // parseAttribute feeds one attribute of a span to the builder.
@@ -19,9 +19,9 @@ func (d *Decoder) parseAttribute(m message) {
 	t, hasKey, hasValue := attrmap.Target{}, false, false
 	for outer := m.open(); m.more(outer, attrSchema); {
 		switch m.number() {
-		case fieldKey:
+		case protobuf.KeyValueKey:
 			t, hasKey = d.builder.Target(d.text(m.bytes())), true
-		case fieldValue:
+		case protobuf.KeyValueValue:
 			if !hasKey {
 				t, hasKey = d.builder.Target(d.text(m.key())), true
 			}
@@ -67,40 +67,39 @@ func (d *Decoder) parseValue(m message, t attrmap.Target) {
 	}
 }
 
-// parseVariant feeds a value of the current field's type to the builder. It passes over
-// what is none of the types.
+// parseVariant feeds a value of the current field's type to the builder. It passes over what is none of the types.
 func (d *Decoder) parseVariant(m message, t attrmap.Target) bool {
 	b := d.builder
 	ok := true
 	switch number := m.number(); number {
-	case fieldString:
+	case protobuf.AnyString:
 		b.SetStr(t, d.parseText(m))
-	case fieldInt:
+	case protobuf.AnyInt:
 		var n int64
 		if n, ok = m.integer(); ok {
 			b.SetInt(t, n)
 		}
-	case fieldDouble:
+	case protobuf.AnyDouble:
 		var f float64
 		if f, ok = m.double(); ok {
 			b.SetFloat(t, f)
 		}
-	case fieldBool:
+	case protobuf.AnyBool:
 		var v bool
 		if v, ok = m.boolean(); ok {
 			b.SetBool(t, v)
 		}
-	case fieldArray:
+	case protobuf.AnyArray:
 		d.json, _ = d.appendVariant(d.json[:0], m, 0)
 		b.SetList(t, d.json)
-	case fieldMap, fieldBytes:
+	case protobuf.AnyMap, protobuf.AnyBytes:
 		if !t.Kept() {
 			m.skip()
 			b.SetOther(t)
 			break
 		}
 		typ := op.AttrJSON
-		if number == fieldBytes {
+		if number == protobuf.AnyBytes {
 			typ = op.AttrBytes
 			d.json, ok = m.base64(d.json[:0])
 		} else {
@@ -127,9 +126,9 @@ func (d *Decoder) parseAttr(m message) op.Attr {
 	a := op.Attr{Value: "null", Type: op.AttrJSON}
 	for outer := m.open(); m.more(outer, attrSchema); {
 		switch m.number() {
-		case fieldKey:
+		case protobuf.KeyValueKey:
 			a.Key = valid(string(m.bytes()))
-		case fieldValue:
+		case protobuf.KeyValueValue:
 			d.parseAttrValue(m, &a)
 		default:
 			m.skip()
@@ -146,21 +145,21 @@ func (d *Decoder) parseAttrValue(m message, a *op.Attr) {
 	}
 	for outer := m.open(); m.more(outer, valueSchema); {
 		switch m.number() {
-		case fieldString:
+		case protobuf.AnyString:
 			a.Value, a.Type = valid(string(m.bytes())), op.AttrText
-		case fieldBool:
+		case protobuf.AnyBool:
 			if v, ok := m.boolean(); ok {
 				a.Value, a.Type = strconv.FormatBool(v), op.AttrBool
 			}
-		case fieldInt:
+		case protobuf.AnyInt:
 			if n, ok := m.integer(); ok {
 				a.Value, a.Type = strconv.FormatInt(n, 10), op.AttrInt
 			}
-		case fieldDouble:
+		case protobuf.AnyDouble:
 			if f, ok := m.double(); ok {
 				*a = opmodel.FloatAttr(a.Key, f)
 			}
-		case fieldBytes:
+		case protobuf.AnyBytes:
 			if text, ok := m.base64(nil); ok {
 				a.Value, a.Type = valid(string(text)), op.AttrBytes
 			}
@@ -187,34 +186,33 @@ func (d *Decoder) appendValue(dst []byte, m message, depth int) []byte {
 	return dst
 }
 
-// appendVariant appends a value of the current field's type as JSON. It passes over
-// what is none of the types.
+// appendVariant appends a value of the current field's type as JSON. It passes over what is none of the types.
 func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte, ok bool) {
 	switch m.number() {
-	case fieldString:
+	case protobuf.AnyString:
 		const escaped = 6 // bytes at most that JSON has for one
 		text := m.bytes()
 		if !d.builder.Take(escaped * len(text)) {
 			return append(dst, "null"...), true
 		}
 		return lexer.AppendString(dst, string(text)), true
-	case fieldBool:
+	case protobuf.AnyBool:
 		if v, ok := m.boolean(); ok {
 			return strconv.AppendBool(dst, v), true
 		}
-	case fieldInt:
+	case protobuf.AnyInt:
 		if n, ok := m.integer(); ok {
 			return strconv.AppendInt(dst, n, 10), true
 		}
-	case fieldDouble:
+	case protobuf.AnyDouble:
 		if f, ok := m.double(); ok {
 			return lexer.AppendDouble(dst, f), true
 		}
-	case fieldArray:
+	case protobuf.AnyArray:
 		return append(d.appendValues(append(dst, '['), m, depth, (*Decoder).appendValue), ']'), true
-	case fieldMap:
+	case protobuf.AnyMap:
 		return append(d.appendValues(append(dst, '{'), m, depth, (*Decoder).appendMember), '}'), true
-	case fieldBytes: // as JSON has it
+	case protobuf.AnyBytes: // as JSON has it
 		if text, ok := m.base64(nil); ok {
 			return lexer.AppendBytes(dst, string(text)), true
 		}
@@ -231,9 +229,9 @@ func (d *Decoder) appendMember(dst []byte, m message, depth int) []byte {
 	value := []byte("null")
 	for outer := m.open(); m.more(outer, attrSchema); {
 		switch m.number() {
-		case fieldKey:
+		case protobuf.KeyValueKey:
 			key = string(m.bytes())
-		case fieldValue:
+		case protobuf.KeyValueValue:
 			if value = d.appendValue(nil, m, depth); !d.builder.Take(len(value)) {
 				value = []byte("null")
 			}
@@ -244,8 +242,8 @@ func (d *Decoder) appendMember(dst []byte, m message, depth int) []byte {
 	return append(append(lexer.AppendString(dst, key), ':'), value...)
 }
 
-// appendValues appends the values of an array or a map, separated by commas. Values
-// that are nested too deep are left out.
+// appendValues appends the values of an array or a map, separated by commas. Values that are nested too deep are left
+// out.
 func (d *Decoder) appendValues(dst []byte, m message, depth int, element func(d *Decoder, dst []byte, m message, depth int) []byte) []byte {
 	if depth == maxValueDepth {
 		m.skip()
@@ -256,7 +254,7 @@ func (d *Decoder) appendValues(dst []byte, m message, depth int, element func(d 
 	}
 	n := 0
 	for outer := m.open(); m.more(outer, valuesSchema); {
-		if m.number() != fieldValues {
+		if m.number() != protobuf.ListValues {
 			m.skip()
 			continue
 		}

@@ -1,10 +1,9 @@
-// Package jaegertest runs a real Jaeger for tests, where the environment names
-// one:
+// Package jaegertest runs a real Jaeger for tests, where the environment names one:
 //
 //	OPTRACE_JAEGER_BIN=/path/to/jaeger go test ./...
 //
-// It is the binary of Jaeger 1.76 or later, also of 2.x, built from its
-// cmd/jaeger. Tests that need it are skipped without.
+// It is the binary of Jaeger 1.76 or later, also of 2.x, built from its cmd/jaeger. Tests that need it are skipped
+// without.
 package jaegertest
 
 import (
@@ -24,8 +23,7 @@ import (
 // BinaryVariable is the environment variable that names the binary.
 const BinaryVariable = "OPTRACE_JAEGER_BIN"
 
-// config keeps traces in memory, and receives and answers on loopback ports,
-// which Start replaces by free ones.
+// config keeps traces in memory, and receives and answers on loopback ports, which Start replaces by free ones.
 //
 //go:embed jaeger.yaml
 var config string
@@ -123,8 +121,7 @@ func (s *Server) answers(tb testing.TB, url string) bool {
 	return true
 }
 
-// Send sends spans, an OTLP JSON document, and returns when Jaeger has taken
-// them.
+// Send sends spans, an OTLP JSON document, and returns when Jaeger has taken them.
 func (s *Server) Send(tb testing.TB, document []byte) {
 	tb.Helper()
 	req, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, s.OTLP+"/v1/traces", bytes.NewReader(document))
