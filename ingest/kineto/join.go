@@ -41,7 +41,7 @@ func newJoin(t *tables) *join {
 		return profiler.Interval{Thread: l.thread, Start: l.start, End: l.start}
 	}}
 	operators.Enclose(&launches,
-		func(i, in int32) { t.hostOps.at(i).parent = in },
+		func(i int32, n profiler.Nest) { t.hostOps.at(i).parent = n.Parent },
 		func(i, in int32) { t.launches.at(i).op = in })
 	order := make([]int32, t.launches.n) // mostly in order of correlation ids already
 	for i := range order {
@@ -106,7 +106,7 @@ func (t *tables) outermostRanges(byRange []int32) iter.Seq2[uint32, marks.Step] 
 		for _, i := range byRange {
 			r := t.ranges.at(i)
 			name := t.notes.Text(r.name)
-			if r.parent >= 0 || strings.HasPrefix(name, modulePrefix) || t.marks.Of(r.name, name).IsKnown() {
+			if r.Parent >= 0 || strings.HasPrefix(name, modulePrefix) || t.marks.Of(r.name, name).IsKnown() {
 				continue
 			}
 			if !yield(r.thread, marks.Step{

@@ -11,33 +11,21 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// encloseRanges finds the range around each range and returns the ranges by thread and start.
+// encloseRanges finds the ranges around each range and returns the ranges by thread and start.
 func (t *tables) encloseRanges() []int32 {
 	ranges := profiler.Intervals{N: t.ranges.n, InnerFirst: t.innerFirst, At: func(i int32) profiler.Interval {
 		r := t.ranges.at(i)
 		return profiler.Interval{Thread: r.thread, Start: r.start, End: r.start + r.dur}
 	}}
-	order := ranges.Order()
-	for n, i := range order {
-		r := t.ranges.at(i)
-		r.parent = -1
-		if n > 0 {
-			r.parent = t.openRange(order[n-1], r.thread, r.start)
-		}
-	}
-	return order
+	return ranges.Enclose(&profiler.Intervals{}, func(i int32, n profiler.Nest) { t.ranges.at(i).Nest = n }, nil)
 }
 
-// openRange returns the innermost range that is open at a time, among one and those around it; -1 for none.
-func (t *tables) openRange(i int32, thread uint32, at int64) int32 {
-	for n := 0; i >= 0 && n < marks.MaxDepth; n++ {
+// outside returns the next range outward from the i-th among those that are open at a time, -1 for none.
+func (t *tables) outside(i int32, at int64) int32 {
+	return profiler.Outside(i, at, func(i int32) (profiler.Nest, int64) {
 		r := t.ranges.at(i)
-		if r.thread == thread && (r.start+r.dur > at || r.start == at) {
-			return i
-		}
-		i = r.parent
-	}
-	return -1
+		return r.Nest, r.start + r.dur
+	})
 }
 
 // rangeAt returns the innermost range that is open on a thread at a time, -1 for none.
@@ -46,10 +34,17 @@ func (j *join) rangeAt(thread uint32, at int64) int32 {
 		r := j.ranges.at(j.byRange[i])
 		return r.thread > thread || r.thread == thread && r.start > at
 	}) - 1
-	if i < 0 {
+	if i < 0 || j.ranges.at(j.byRange[i]).thread != thread {
 		return -1
 	}
-	return j.openRange(j.byRange[i], thread, at)
+	in := j.byRange[i]
+	for n := 0; in >= 0 && n < marks.MaxDepth; n++ {
+		if r := j.ranges.at(in); r.start+r.dur > at || r.start == at {
+			return in
+		}
+		in = j.outside(in, at)
+	}
+	return -1
 }
 
 // setRanges gives an entry the ranges around its launch on a thread, and the phase that they or the operators around it
@@ -60,10 +55,10 @@ func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator in
 		around = m.rangeAt(thread, at)
 	}
 	if e.Path == "" {
-		e.Path = m.pathOf(around)
+		e.Path = m.pathOf(around, at)
 	}
 	if e.Phase == "" {
-		e.Phase = m.phaseOf(around)
+		e.Phase = m.phaseOf(around, at)
 	}
 	if e.Phase == "" && operator >= 0 {
 		e.Phase = m.operatorPhase(operator)
@@ -76,9 +71,9 @@ func (t *tables) rangeMark(i int32) *marks.Mark {
 	return t.marks.Of(name, t.notes.Text(name))
 }
 
-// phaseOf returns the phase that the innermost range tells of a range and those around it.
-func (m *entryMaker) phaseOf(i int32) string {
-	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.ranges.at(i).parent {
+// phaseOf returns the phase that the innermost range tells, of a range and those around it that are open at a time.
+func (m *entryMaker) phaseOf(i int32, at int64) string {
+	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.outside(i, at) {
 		if phase := m.rangeMark(i).Phase; phase != "" {
 			return phase
 		}
@@ -111,7 +106,8 @@ func (m *entryMaker) rangeAround(call *launch) string {
 	if m.ranges.n == 0 {
 		return ""
 	}
-	for n, i := 0, m.rangeAt(call.thread, call.start); i >= 0 && n < marks.MaxDepth; n, i = n+1, m.ranges.at(i).parent {
+	i := m.rangeAt(call.thread, call.start)
+	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.outside(i, call.start) {
 		if !m.rangeMark(i).IsStep() {
 			return lexer.ValidUTF8(m.notes.Text(m.ranges.at(i).name))
 		}
@@ -119,22 +115,30 @@ func (m *entryMaker) rangeAround(call *launch) string {
 	return ""
 }
 
-// pathOf returns the names of a range and those around it that are no steps, the outermost first, "" for -1.
-func (m *entryMaker) pathOf(i int32) string {
+// pathOf returns the names of a range and of those around it that are open at a time and no steps, the outermost first.
+// It returns "" for -1.
+func (m *entryMaker) pathOf(i int32, at int64) string {
 	if i < 0 {
 		return ""
 	}
 	path, ok := m.paths[i]
-	if !ok {
-		var names []string
-		for n, at := 0, i; at >= 0 && n < marks.MaxDepth && len(names) < marks.MaxPath; n, at = n+1, m.ranges.at(at).parent {
-			if m.rangeMark(at).IsStep() {
-				continue
-			}
-			names = append(names, lexer.ValidUTF8(m.notes.Text(m.ranges.at(at).name)))
+	if ok && m.ranges.at(i).Across < 0 {
+		return path
+	}
+	var names []string
+	nested := true // every range lies within the next
+	for n, in := 0, i; in >= 0 && n < marks.MaxDepth && len(names) < marks.MaxPath; n++ {
+		if !m.rangeMark(in).IsStep() {
+			names = append(names, lexer.ValidUTF8(m.notes.Text(m.ranges.at(in).name)))
 		}
-		slices.Reverse(names)
-		path = remember(&m.paths, i, strings.Join(names, op.PathSeparator))
+		next := m.outside(in, at)
+		nested = nested && next == m.ranges.at(in).Parent
+		in = next
+	}
+	slices.Reverse(names)
+	path = strings.Join(names, op.PathSeparator)
+	if nested {
+		remember(&m.paths, i, path)
 	}
 	return path
 }

@@ -96,10 +96,10 @@ func (t *tables) addCollective(c *collective) uint32 {
 
 // timeRange is an annotation or a module of PyTorch that was open on a thread.
 type timeRange struct {
-	start, dur int64
-	thread     uint32
-	name       uint32 // index of notes
-	parent     int32  // the one around it, -1 for none: set by the join
+	start, dur    int64
+	thread        uint32
+	name          uint32 // index of notes
+	profiler.Nest        // set by the join
 }
 
 // tables holds the rows of a trace until its end.

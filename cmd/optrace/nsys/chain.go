@@ -16,11 +16,11 @@ func (t *tables) join() (byThread []int32) {
 		r := &t.ranges[i]
 		return profiler.Interval{Thread: r.thread, Start: r.start, End: r.end}
 	}}
-	parent := func(i, in int32) { t.ranges[i].parent = in }
-	byThread = ranges.Enclose(starts(t.launches), parent, func(i, in int32) { t.launches[i].at = in })
+	nest := func(i int32, n profiler.Nest) { t.ranges[i].Nest = n }
+	byThread = ranges.Enclose(starts(t.launches), nest, func(i, in int32) { t.launches[i].at = in })
 	if len(t.nodes) > 0 {
 		t.capturedIn = make(map[nodeKey]int32)
-		ranges.Enclose(starts(t.nodes), parent, t.captured)
+		ranges.Enclose(starts(t.nodes), nest, t.captured)
 		t.nodes = nil
 	}
 	slices.SortStableFunc(t.launches, func(a, b launch) int {
@@ -34,6 +34,11 @@ func starts(calls []launch) *profiler.Intervals {
 	return &profiler.Intervals{N: len(calls), At: func(i int32) profiler.Interval {
 		return profiler.Interval{Thread: calls[i].thread, Start: calls[i].start, End: calls[i].start}
 	}}
+}
+
+// enclosing returns the next range outward from the i-th among those that are open at a time, -1 for none.
+func (t *tables) enclosing(i int32, at int64) int32 {
+	return profiler.Outside(i, at, func(i int32) (profiler.Nest, int64) { return t.ranges[i].Nest, t.ranges[i].end })
 }
 
 type nodeKey struct{ process, node int64 }
@@ -83,7 +88,7 @@ func (r *reader) findSteps(byThread []int32) {
 	}
 	r.steps.Settle(func(yield func(uint32, marks.Step) bool) {
 		for _, i := range byThread {
-			if o := &r.ranges[i]; o.parent < 0 && o.plain && !r.mark(i).IsKnown() && !yield(o.thread, step(o)) {
+			if o := &r.ranges[i]; o.Parent < 0 && o.plain && !r.mark(i).IsKnown() && !yield(o.thread, step(o)) {
 				return
 			}
 		}

@@ -67,14 +67,15 @@ func (r *reader) finish(process int64) *op.Entry {
 func (r *reader) host(i int) *op.Entry {
 	o := &r.ranges[i]
 	th := &r.threads[o.thread]
-	r.begin(r.symbols.Text(o.name), i, int(o.parent), o.start, o.end)
+	r.begin(r.symbols.Text(o.name), i, int(o.Parent), o.start, o.end)
 	r.build.Str(attrkey.Device, "cpu")
 	r.build.Str(attrkey.Side, op.SideHost.String())
 	if o.shapes != 0 {
 		r.build.Str(attrkey.InputShapes, r.symbols.Text(o.shapes))
 	}
 	e := r.finish(th.process)
-	e.Path, e.Phase = r.path(o.parent), r.phase(int32(i))
+	e.Path = r.path(r.enclosing(int32(i), o.start), o.start)
+	e.Phase = r.phase(int32(i), o.start)
 	r.setStep(e, th.process, o.start)
 	e.Attrs = th.attrs
 	return e
@@ -169,7 +170,8 @@ func (r *reader) launched(e *op.Entry, call *launch) {
 	r.setStep(e, r.threads[call.thread].process, call.start)
 	if call.at >= 0 {
 		e.LaunchedBy, e.LaunchSpanID = r.symbols.Text(r.ranges[call.at].name), id(int(call.at))
-		e.Path, e.Phase = r.path(call.at), r.phase(call.at)
+		e.Path = r.path(call.at, call.start)
+		e.Phase = r.phase(call.at, call.start)
 	}
 }
 
@@ -237,36 +239,42 @@ func geometry(v []sqlite.Value) []op.Attr {
 	}
 }
 
-// path returns the names of the plain ranges at and around a range that are no steps, the outermost first.
-func (r *reader) path(i int32) string {
-	plain := func(i int32) int32 {
-		for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, r.ranges[i].parent {
-			if r.ranges[i].plain && !r.mark(i).IsStep() {
-				return i
-			}
-		}
-		return -1
+// path returns the names of a range and of those around it that are open at a time, plain and no steps, the outermost
+// first. It returns "" for -1.
+func (r *reader) path(i int32, at int64) string {
+	for n := 0; i >= 0 && !r.ranges[i].plain && n < marks.MaxDepth; n++ {
+		i = r.enclosing(i, at) // operators share the paths of what is around them
 	}
-	if i = plain(i); i < 0 {
+	if i < 0 {
 		return ""
 	}
 	path, ok := r.paths[i]
-	if !ok {
-		var names []string
-		for at := i; at >= 0 && len(names) < marks.MaxPath; at = plain(r.ranges[at].parent) {
-			names = append(names, r.symbols.Text(r.ranges[at].name))
+	if ok && r.ranges[i].Across < 0 {
+		return path
+	}
+	var names []string
+	nested := true // every range lies within the next
+	for n, in := 0, i; in >= 0 && n < marks.MaxDepth && len(names) < marks.MaxPath; n++ {
+		if r.ranges[in].plain && !r.mark(in).IsStep() {
+			names = append(names, r.symbols.Text(r.ranges[in].name))
 		}
-		slices.Reverse(names)
-		path = strings.Join(names, op.PathSeparator)
+		next := r.enclosing(in, at)
+		nested = nested && next == r.ranges[in].Parent
+		in = next
+	}
+	slices.Reverse(names)
+	path = strings.Join(names, op.PathSeparator)
+	if nested && !ok {
 		r.paths[i] = path
 		r.more(textBytes + len(path))
 	}
 	return path
 }
 
-// phase returns the phase that the innermost of a range and those around it tells by its name, "" for none.
-func (r *reader) phase(i int32) string {
-	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, r.ranges[i].parent {
+// phase returns the phase that the innermost range tells by its name, of a range and those around it that are open at a
+// time. It returns "" where there is none.
+func (r *reader) phase(i int32, at int64) string {
+	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, r.enclosing(i, at) {
 		if phase := r.mark(i).Phase; phase != "" {
 			return phase
 		}

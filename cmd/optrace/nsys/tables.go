@@ -52,10 +52,10 @@ const (
 type timeRange struct {
 	start, end int64
 	thread     uint32
-	parent     int32  // the one that began last of those around it, -1 for none
-	name       uint32 // index of symbols
-	shapes     uint32 // those of the inputs: index of symbols
-	plain      bool   // not an operator of PyTorch's
+	profiler.Nest
+	name   uint32 // index of symbols
+	shapes uint32 // those of the inputs: index of symbols
+	plain  bool   // not an operator of PyTorch's
 }
 
 type launch struct {
@@ -200,7 +200,7 @@ func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	}
 	name, shapes, plain := rangeName(raw)
 	r.ranges = append(r.ranges, timeRange{
-		start: start, end: end, thread: r.thread(id), parent: -1, name: r.symbol(name), shapes: r.symbol(shapes), plain: plain,
+		start: start, end: end, thread: r.thread(id), Nest: profiler.Nest{Parent: -1, Across: -1}, name: r.symbol(name), shapes: r.symbol(shapes), plain: plain,
 	})
 	r.more(int(unsafe.Sizeof(timeRange{})) + 4) // with its place in an order
 	r.more(int(r.symbols.Bytes() - before))

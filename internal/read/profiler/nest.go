@@ -70,24 +70,57 @@ func (s *Intervals) compare(i, j int32) int {
 	return cmp.Or(order, cmp.Compare(i, j))
 }
 
-// maxOverlaps is how many intervals that end too early are passed over to find one around another.
-const maxOverlaps = 64
+// Nest has the neighbours of an interval, -1 where there is none: Parent is the innermost one that covers it, Across
+// the last one that was open at its start and ends within it.
+type Nest struct{ Parent, Across int32 }
 
-// Enclose finds the innermost interval around each interval, for parent, and the innermost one that lasts at the
-// start of each of other intervals, for around; -1 stands for none. It returns the order of the intervals.
+// maxOverlaps bounds the intervals that end too early and are passed over to find a parent, maxAcross those that
+// crossed one another before a time.
+const (
+	maxOverlaps = 64
+	maxAcross   = 8
+)
+
+// Outside returns the next interval outward from the i-th among those that are open at a time within it, -1 for none.
+// of returns what Enclose found of an interval, and its end.
+func Outside(i int32, at int64, of func(i int32) (n Nest, end int64)) int32 {
+	n, _ := of(i)
+	c := n.Across
+	for range maxAcross {
+		if c < 0 || c == n.Parent {
+			break
+		}
+		next, end := of(c)
+		if end > at {
+			return c
+		}
+		if c = next.Across; c < 0 {
+			c = next.Parent
+		}
+	}
+	return n.Parent
+}
+
+// Enclose finds the neighbours of each interval, for nest, and the innermost interval that is open at the start of each
+// of other intervals, for around; -1 stands for none. It returns the order of the intervals.
 //
 //	a |------------------|
 //	b    |------|            parent a
-//	c         |------|       overlaps b, parent a
+//	c         |------|       parent a, across b
 //	other       ^ c   ^ a
-func (s *Intervals) Enclose(others *Intervals, parent, around func(i, in int32)) (order []int32) {
+func (s *Intervals) Enclose(others *Intervals, nest func(i int32, n Nest), around func(i, in int32)) (order []int32) {
 	order = s.Order()
 	var open []int32 // outermost first, all of one thread
+	isOpen := func(n int, thread uint32, at int64) bool {
+		o := s.At(open[n])
+		return o.Thread == thread && (o.End > at || o.Start == at)
+	}
 	stillOpen := func(thread uint32, at int64) {
-		for len(open) > 0 {
-			if o := s.At(open[len(open)-1]); o.Thread == thread && (o.End > at || o.Start == at) {
-				return
-			}
+		for len(open) > 0 && !isOpen(len(open)-1, thread, at) {
+			open = open[:len(open)-1]
+		}
+		for len(open) > 1 && !isOpen(len(open)-2, thread, at) {
+			open[len(open)-2] = open[len(open)-1]
 			open = open[:len(open)-1]
 		}
 	}
@@ -100,7 +133,11 @@ func (s *Intervals) Enclose(others *Intervals, parent, around func(i, in int32))
 				break
 			}
 		}
-		parent(i, in)
+		across := int32(-1)
+		if len(open) > 0 && open[len(open)-1] != in {
+			across = open[len(open)-1]
+		}
+		nest(i, Nest{Parent: in, Across: across})
 		open = append(open, i)
 	}
 	rest := order

@@ -2,6 +2,7 @@ package profiler
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -14,7 +15,7 @@ func enclose(rows, moments []Interval) (parents, around []int32) {
 	s := Intervals{N: len(rows), At: func(i int32) Interval { return rows[i] }}
 	others := Intervals{N: len(moments), At: func(i int32) Interval { return moments[i] }}
 	parents, around = make([]int32, len(rows)), make([]int32, len(moments))
-	s.Enclose(&others, func(i, in int32) { parents[i] = in }, func(i, in int32) { around[i] = in })
+	s.Enclose(&others, func(i int32, n Nest) { parents[i] = n.Parent }, func(i, in int32) { around[i] = in })
 	return parents, around
 }
 
@@ -71,4 +72,49 @@ func TestParentsAgainstSearch(t *testing.T) {
 			check.Equal(t, fmt.Sprintf("%d: around %v of %v", seed, o, rows), want, got[i])
 		}
 	})
+}
+
+// From the innermost interval that is open at a time, Outside leads through all the others that are open then.
+func TestOutsideAgainstSearch(t *testing.T) {
+	cases.Inputs(t, 300, 6000, func(seed uint64, r *rand.Rand) {
+		rows := overlapping(r)
+		rows = rows[:min(len(rows), maxAcross)]
+		moment := Interval{Start: r.Int64N(45)}
+		nests := make([]Nest, len(rows))
+		in := int32(-1)
+		s := Intervals{N: len(rows), At: func(i int32) Interval { return rows[i] }}
+		others := Intervals{N: 1, At: func(int32) Interval { return moment }}
+		s.Enclose(&others, func(i int32, n Nest) { nests[i] = n }, func(_, at int32) { in = at })
+		got := make(map[int32]bool)
+		for ; in >= 0; in = Outside(in, moment.Start, func(i int32) (Nest, int64) { return nests[i], rows[i].End }) {
+			got[in] = rows[in].Start < rows[in].End
+		}
+		maps.DeleteFunc(got, func(_ int32, lasts bool) bool { return !lasts })
+		want := make(map[int32]bool)
+		for i, o := range rows {
+			if o.Thread == moment.Thread && o.Start <= moment.Start && moment.Start < o.End {
+				want[int32(i)] = true
+			}
+		}
+		check.Equal(t, fmt.Sprintf("%d: open at %d of %v", seed, moment.Start, rows), want, got)
+	})
+}
+
+// Ranges that each end a tick after the next one began stand beside one another.
+func TestCrossingByATickIsNoNesting(t *testing.T) {
+	const n = 1000
+	nests := make([]Nest, n+1)
+	at := func(i int32) Interval {
+		if i == n {
+			return Interval{End: 100 * n} // around all
+		}
+		return Interval{Start: 100 * int64(i), End: 100*int64(i) + 101}
+	}
+	s := Intervals{N: n + 1, At: at}
+	s.Enclose(&Intervals{}, func(i int32, n Nest) { nests[i] = n }, nil)
+	of := func(i int32) (Nest, int64) { return nests[i], at(i).End }
+	for i := range int32(n - 1) {
+		check.Equal(t, fmt.Sprint("outside ", i, " in its middle"), n, Outside(i, 100*int64(i)+50, of))
+	}
+	check.Equal(t, "outside 7 at its start", 6, Outside(7, 700, of))
 }
