@@ -72,12 +72,13 @@ func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 	m.build.SetTime(opfile.UnixTime(m.base, start), dur)
 }
 
-// finish completes it. What the builder cannot know of this format, and what is shared by many rows, is set directly.
-func (m *entryMaker) finish(inputs, coll uint32) *op.Entry {
+// finish completes the entry of a process. What the builder cannot know of this format, and what is shared by many rows,
+// is set directly.
+func (m *entryMaker) finish(process, inputs, coll uint32) *op.Entry {
 	e, _ := m.build.Entry() // an operation, for it has a name
 	e.StepName = m.step
-	if m.rank.Known {
-		e.Rank = m.rank
+	if rank := m.rankOf(process); rank.Known {
+		e.Rank = rank
 	}
 	if inputs != 0 {
 		in := m.inputsOf(inputs)
@@ -89,6 +90,14 @@ func (m *entryMaker) finish(inputs, coll uint32) *op.Entry {
 		e.Collective = &m.coll.Collective
 	}
 	return e
+}
+
+// rankOf returns the rank of a process: that of its group, or else that of the file.
+func (m *entryMaker) rankOf(process uint32) op.Int {
+	if rank := m.groups[process].rank; rank.Known {
+		return rank
+	}
+	return m.rank
 }
 
 // spanID returns the id of the i-th operator, those on the host in front of those on devices; zero for -1.
@@ -105,7 +114,7 @@ func (m *entryMaker) host(i int) *op.Entry {
 	m.build.Str(attrkey.Device, "cpu")
 	m.build.Str(attrkey.Side, op.SideHost.String())
 	m.setStep(m.processOf(o.thread), o.start)
-	e := m.finish(o.inputs, o.collective)
+	e := m.finish(m.processOf(o.thread), o.inputs, o.collective)
 	m.setRanges(e, o.thread, o.start, int32(i))
 	if o.inputs != 0 {
 		if out := m.inputsOf(o.inputs).output; out != nil {
@@ -194,7 +203,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 	if o != nil {
 		inputs = o.inputs
 	}
-	e := m.finish(inputs, coll)
+	e := m.finish(d.process, inputs, coll)
 	e.Kind, e.KindRule = kind, rule
 	var launch op.Int
 	if call != nil {

@@ -18,7 +18,8 @@ import (
 //     began: both are gone through in order of time, with the running operators
 //     on a stack.
 //  2. Launches are ordered by correlation id, under which device events look
-//     for them. Of several launches with one id the earliest counts.
+//     for them. Of several launches with one id the earliest counts. In a file
+//     that traces of ranks were merged into, ids are those of a rank.
 //  3. Ranges get those around them, and steps are sorted by process and time.
 type join struct {
 	*tables
@@ -27,6 +28,7 @@ type join struct {
 	// byExternal lists the host operators by external id. It is made when it is first needed, which is where there are
 	// no launches.
 	byExternal []int32
+	groups     groups
 	byRange    []int32 // the ranges by thread and start
 	byNumber   []int32 // the gradients of forward operators by number and start
 }
@@ -43,18 +45,20 @@ func newJoin(t *tables) *join {
 	operators.Enclose(&launches,
 		func(i int32, n profiler.Nest) { t.hostOps.at(i).parent = n.Parent },
 		func(i, in int32) { t.launches.at(i).op = in })
+	g := t.findGroups()
 	order := make([]int32, t.launches.n) // mostly in order of correlation ids already
 	for i := range order {
 		order[i] = int32(i)
 	}
 	slices.SortFunc(order, func(i, j int32) int {
 		a, b := t.launches.at(i), t.launches.at(j)
-		return cmp.Or(cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start),
+		return cmp.Or(cmp.Compare(g.of(t.processOf(a.thread)), g.of(t.processOf(b.thread))),
+			cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start),
 			cmp.Compare(a.thread, b.thread), cmp.Compare(i, j))
 	})
 	byRange := t.encloseRanges()
 	t.steps.Settle(t.outermostRanges(byRange))
-	return &join{tables: t, byCorrelation: order, byRange: byRange, byNumber: t.forwards()}
+	return &join{tables: t, groups: g, byCorrelation: order, byRange: byRange, byNumber: t.forwards()}
 }
 
 // launchOf returns the launch of a device event, or nil.
@@ -62,15 +66,17 @@ func (j *join) launchOf(d *deviceOp) *launch {
 	if d.has&hasCorrelation == 0 {
 		return nil
 	}
+	group := j.groups.of(d.process)
+	order := func(i int32) int {
+		l := j.launches.at(i)
+		return cmp.Or(cmp.Compare(j.groups.of(j.processOf(l.thread)), group), cmp.Compare(l.correlation, d.correlation))
+	}
 	launches := j.byCorrelation
-	i := sort.Search(len(launches), func(i int) bool { return j.launches.at(launches[i]).correlation >= d.correlation })
-	if i == len(launches) {
+	i := sort.Search(len(launches), func(i int) bool { return order(launches[i]) >= 0 })
+	if i == len(launches) || order(launches[i]) != 0 {
 		return nil
 	}
-	if l := j.launches.at(launches[i]); l.correlation == d.correlation {
-		return l
-	}
-	return nil
+	return j.launches.at(launches[i])
 }
 
 // hostOpOf returns the number of the operator that launched a device event, or -1. l may be nil.
@@ -89,11 +95,19 @@ func (j *join) hostOpOf(d *deviceOp, l *launch) int32 {
 			j.byExternal[i] = int32(i)
 		}
 		slices.SortFunc(j.byExternal, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(j.hostOps.at(a).external, j.hostOps.at(b).external), cmp.Compare(a, b))
+			x := j.hostOps.at(a)
+			y := j.hostOps.at(b)
+			return cmp.Or(cmp.Compare(j.groups.of(j.processOf(x.thread)), j.groups.of(j.processOf(y.thread))),
+				cmp.Compare(x.external, y.external), cmp.Compare(a, b))
 		})
 	}
-	i := sort.Search(len(j.byExternal), func(i int) bool { return j.hostOps.at(j.byExternal[i]).external >= d.external })
-	if i == len(j.byExternal) || j.hostOps.at(j.byExternal[i]).external != d.external {
+	group := j.groups.of(d.process)
+	order := func(i int32) int {
+		o := j.hostOps.at(i)
+		return cmp.Or(cmp.Compare(j.groups.of(j.processOf(o.thread)), group), cmp.Compare(o.external, d.external))
+	}
+	i := sort.Search(len(j.byExternal), func(i int) bool { return order(j.byExternal[i]) >= 0 })
+	if i == len(j.byExternal) || order(j.byExternal[i]) != 0 {
 		return -1
 	}
 	return j.byExternal[i]

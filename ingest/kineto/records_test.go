@@ -276,6 +276,32 @@ func TestTraceIDs(t *testing.T) {
 	check.Equal(t, "ids", 8, len(ids))
 }
 
+// In a file that the traces of ranks were merged into, ids and devices are those of a rank.
+func TestMergedRanks(t *testing.T) {
+	event := func(rank int, cat, name, pid string, ts int, args string) string {
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":"[TP%02d] %s","tid":7,"ts":%d,"dur":5,"args":{%s}}`, cat, name, rank, pid, ts, args)
+	}
+	of := func(rank int, operator string) []string {
+		const ids = `"correlation":1,"External id":1`
+		return []string{
+			event(rank, "cpu_op", operator, "83", 10, `"External id":1`), event(rank, "cuda_runtime", "cudaLaunchKernel", "83", 11, ids),
+			event(rank, "kernel", "gemm", "0", 30, ids+`,"device":0,"stream":7`),
+			event(rank, "gpu_memset", "Memset", "0", 40, `"External id":1,"device":0,"stream":7`), // its call is not recorded
+		}
+	}
+	text := "[" + strings.Join(slices.Concat(of(3, "aten::mm"), of(4, "aten::bmm")), ",") + "]"
+	var got []string
+	entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(text), "trace", nil))
+	for _, e := range entries {
+		got = append(got, fmt.Sprint(e.Rank.V, " ", e.DeviceID, " ", e.Operation, " ", e.LaunchedBy))
+	}
+	slices.Sort(got)
+	check.Equal(t, "operations", []string{
+		"3 cpu aten::mm ", "3 cuda:0 Memset aten::mm", "3 cuda:0 gemm aten::mm",
+		"4 cpu aten::bmm ", "4 cuda:0 Memset aten::bmm", "4 cuda:0 gemm aten::bmm",
+	}, got)
+}
+
 // The annotations and modules around a launch are the path of what it launched, on its thread alone.
 func TestPaths(t *testing.T) {
 	event := func(cat, name string, tid, ts, dur int, args string) string {

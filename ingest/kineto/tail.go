@@ -56,18 +56,19 @@ func (r *reader) readTail() bool {
 
 // readCalls yields what the host did outside operators: ranges that are no steps, and calls of the runtime.
 func (r *reader) readCalls(m *entryMaker) bool {
-	call := op.Entry{Side: op.SideHost, Rank: m.rank}
-	give := func(name uint32, start, dur int64) bool {
+	call := op.Entry{Side: op.SideHost}
+	give := func(thread, name uint32, start, dur int64) bool {
+		call.Rank = m.rankOf(m.processOf(thread))
 		call.Operation, call.Start, call.Duration = lexer.ValidUTF8(m.notes.Text(name)), opfile.UnixTime(m.base, start), dur
 		return r.yield(op.Record{Call: &call}, nil)
 	}
 	for i := range m.ranges.n {
-		if t := m.ranges.at(int32(i)); !m.rangeMark(int32(i)).IsStep() && !give(t.name, t.start, t.dur) {
+		if t := m.ranges.at(int32(i)); !m.rangeMark(int32(i)).IsStep() && !give(t.thread, t.name, t.start, t.dur) {
 			return false
 		}
 	}
 	for i := range m.launches.n {
-		if l := m.launches.at(int32(i)); l.op < 0 && !give(l.name, l.start, l.dur) {
+		if l := m.launches.at(int32(i)); l.op < 0 && !give(l.thread, l.name, l.start, l.dur) {
 			return false
 		}
 	}

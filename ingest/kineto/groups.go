@@ -1,0 +1,71 @@
+package kineto
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+// groups tells the traces apart that were merged into one file: SGLang writes "[TP01] 83" for process 83 of the second
+// rank and "[TP01] 0" for its device 0. It has the group of each process by symbol, from 1; processes without a prefix
+// have none. Nil is a file without groups.
+type groups map[uint32]group
+
+type group struct {
+	number int // in the order of the prefixes
+	rank   op.Int
+}
+
+func (g groups) of(process uint32) int { return g[process].number }
+
+// findGroups finds the groups of the processes of all events.
+func (t *tables) findGroups() groups {
+	prefixes := make(map[uint32]string)
+	add := func(process uint32) {
+		if _, ok := prefixes[process]; !ok {
+			text := strings.Trim(t.symbols.Text(process), `"`)
+			end := strings.LastIndexByte(text, ']')
+			if !strings.HasPrefix(text, "[") {
+				end = -1
+			}
+			prefixes[process] = text[:end+1]
+		}
+	}
+	for _, thread := range t.threads.Values {
+		add(thread.process)
+	}
+	for i := range int32(t.deviceOps.n) {
+		add(t.deviceOps.at(i).process)
+	}
+	var list []string
+	for _, prefix := range prefixes {
+		if prefix != "" && !slices.Contains(list, prefix) {
+			list = append(list, prefix)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	slices.Sort(list)
+	g := make(groups)
+	for process, prefix := range prefixes {
+		if prefix == "" {
+			continue
+		}
+		number := slices.Index(list, prefix)
+		g[process] = group{number: number + 1, rank: op.Known(rankIn(prefix, number))}
+	}
+	return g
+}
+
+// rankIn returns the number in a prefix such as [TP01], or else the other one, where the prefix names several ranks or
+// none.
+func rankIn(prefix string, other int) int64 {
+	digits := strings.TrimLeft(strings.Trim(prefix, "[]"), "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz- ")
+	if rank, err := strconv.ParseUint(digits, 10, 31); err == nil {
+		return int64(rank)
+	}
+	return int64(other)
+}
