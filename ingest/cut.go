@@ -118,7 +118,8 @@ func cutDocuments(text, first []byte, known bool) (end int, lines bool) {
 		}
 		n += newline + 1
 		if bytes.HasPrefix(text[n:], start) {
-			end, lines = n, lines || second
+			end = n
+			lines = lines || second
 		}
 	}
 }

@@ -27,7 +27,7 @@ const maxLines = 1 << 10
 // others that are not even remains of a record.
 func matchLines(text []byte) *Format {
 	var found *Format
-	records, others, n := 0, 0, 0
+	var records, others, n int
 	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
 		// Zeros stand in front where pages of a file were never written.
 		if line = bytes.TrimSpace(bytes.TrimLeft(line, "\x00")); len(line) == 0 {

@@ -59,7 +59,8 @@ func decompress(file *countingReader, t *tail) (*content, error) {
 	if isGzip {
 		z, err := gzip.NewReader(buffered)
 		if err != nil {
-			c.src, c.damage = bytes.NewReader(nil), err
+			c.src = bytes.NewReader(nil)
+			c.damage = err
 			return c, nil
 		}
 		c.src = z
@@ -94,7 +95,8 @@ func (c *content) Read(p []byte) (int, error) {
 		return n, fmt.Errorf("zstd frame asks for more than %d bytes of memory: %w", maxWindowBytes, err)
 	case err != nil && err != io.EOF && c.stored.err == nil:
 		// The file itself could be read: its compressed data are damaged or cut off.
-		c.damage, err = err, io.EOF
+		c.damage = err
+		err = io.EOF
 	}
 	return n, err
 }

@@ -157,12 +157,15 @@ func detect(src io.Reader, name string, t *tail) (*Format, []byte, error) {
 		if err != nil && !atEnd {
 			return nil, nil, err
 		}
-		ended, isFull := atEnd && !t.grows(), len(text) == cap(text)
+		ended := atEnd && !t.grows()
+		isFull := len(text) == cap(text)
 		if t == nil && !ended && !isFull {
 			continue
 		}
 		h := newHead(text, ended)
-		isEmpty, isLine, isBinary := h.empty(), bytes.IndexByte(text, '\n') >= 0, h.opening == 0
+		isEmpty := h.empty()
+		isLine := bytes.IndexByte(text, '\n') >= 0
+		isBinary := h.opening == 0
 		if isEmpty && ended {
 			return nil, nil, nil
 		}

@@ -130,7 +130,8 @@ func (in *Input) Records() iter.Seq2[op.Record, error] {
 		}
 		known := false // a resource was handed out
 		for p := range in.parts(0, nil) {
-			stale, more := known, true // it is that of another file
+			stale := known
+			more := true // it is that of another file
 			p.read(in, &in.readers, func(rec op.Record, err error) bool {
 				switch {
 				case rec.Resource != nil:

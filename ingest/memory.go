@@ -87,7 +87,8 @@ func (m *memory) source(r io.Reader) (src io.Reader, free func()) {
 func (m *memory) opened(path string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.file, m.read = path, 0
+	m.file = path
+	m.read = 0
 }
 
 // count notes that n bytes of the file were read.

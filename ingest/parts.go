@@ -38,7 +38,8 @@ func (in *Input) Read(workers int, read func(worker int, file, part int64, recor
 		if next == nil { // in a worker: the caller may be locked to its thread, which the pulled function would be, too
 			next, stop = iter.Pull(in.parts(cmp.Or(in.partSize, partBytes), &buf))
 		}
-		n, buf = number, own
+		n = number
+		buf = own
 		number++
 		p, ok = next()
 		return p, n, ok
@@ -59,7 +60,8 @@ func (in *Input) Read(workers int, read func(worker int, file, part int64, recor
 					mu.Lock()
 					defer mu.Unlock()
 					if first == nil || n < failed {
-						first, failed = err, n
+						first = err
+						failed = n
 					}
 					stop()
 					return

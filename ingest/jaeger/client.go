@@ -83,7 +83,8 @@ func NewClient(base string, opts ClientOptions) (*Client, error) {
 // parseAddress returns an address without a query and a fragment. An error does not show an address that may hold a
 // password or a token.
 func parseAddress(base string) (*url.URL, error) {
-	shown, secret := strconv.Quote(base), strings.ContainsAny(base, "@?")
+	shown := strconv.Quote(base)
+	secret := strings.ContainsAny(base, "@?")
 	if secret {
 		shown = "the address, whose name and password may have to be escaped,"
 	}

@@ -65,11 +65,13 @@ func checkAnswer(url string, status int, body []byte) error {
 		msg, isError := failure(text)
 		switch {
 		case isError:
-			failed.status, failed.message = max(status, http.StatusBadRequest), msg
+			failed.status = max(status, http.StatusBadRequest)
+			failed.message = msg
 		case status == http.StatusOK:
 			return nil
 		default:
-			failed.message, failed.foreign = excerpt(text), status == http.StatusNotFound
+			failed.message = excerpt(text)
+			failed.foreign = status == http.StatusNotFound
 		}
 		return failed
 	}

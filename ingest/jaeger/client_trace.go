@@ -162,9 +162,13 @@ func (a *answer) addPruned(rec op.Record) {
 	var extra *op.Extra
 	var p op.Pruned
 	if e, s := rec.Entry, rec.Span; e != nil {
-		extra, p.TraceID, p.SpanID = e.Extra, e.TraceID, e.SpanID
+		extra = e.Extra
+		p.TraceID = e.TraceID
+		p.SpanID = e.SpanID
 	} else if s != nil {
-		extra, p.TraceID, p.SpanID = s.Extra, s.TraceID, s.SpanID
+		extra = s.Extra
+		p.TraceID = s.TraceID
+		p.SpanID = s.SpanID
 	}
 	t := a.byID[p.TraceID]
 	if extra == nil || t == nil {

@@ -132,9 +132,11 @@ func (r *reader) answer() bool {
 
 // trace reads one trace.
 func (r *reader) trace() bool {
-	r.processes, r.current = nil, nil
+	r.processes = nil
+	r.current = nil
 	r.dec.build.Outer.Held.Reset()
-	r.texts, r.spans = r.texts[:0], r.spans[:0]
+	r.texts = r.texts[:0]
+	r.spans = r.spans[:0]
 	s := r.stream
 	start, hasSpans := s.Position(), false
 	for s.Object(); s.More(); {
@@ -176,7 +178,8 @@ func (r *reader) trace() bool {
 		return r.heldSpans()
 	}
 	err := s.SyntaxError(0, "trace without spans")
-	err.Offset, err.Class = start, op.ErrorRecord
+	err.Offset = start
+	err.Class = op.ErrorRecord
 	return r.yield(op.Record{}, err)
 }
 
@@ -212,10 +215,12 @@ func (r *reader) heldSpans() bool {
 			return false
 		}
 	}
-	r.texts, r.spans = r.texts[:0], r.spans[:0]
+	r.texts = r.texts[:0]
+	r.spans = r.spans[:0]
 	const keep = 1 << 20
 	if cap(r.texts) > keep { // release the memory of a large trace
-		r.texts, r.spans = nil, nil
+		r.texts = nil
+		r.spans = nil
 		r.held.Free()
 	}
 	return true

@@ -176,7 +176,8 @@ func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 		return op.Record{Entry: e}
 	}
 	f.RemoteParent = f.RemoteParent && !f.ParentSpanID.IsZero()
-	f.Duration, x.Message = max(0, f.duration.V), f.description
+	f.Duration = max(0, f.duration.V)
+	x.Message = f.description
 	b.FillSpan(&f.Span)
 	return op.Record{Span: &f.Span}
 }

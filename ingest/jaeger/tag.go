@@ -35,7 +35,8 @@ func (d *decoder) next() (t tag) {
 			case "int64":
 				t.number = true
 			case "float64":
-				t.number, t.float = true, true
+				t.number = true
+				t.float = true
 			case "binary":
 				t.binary = true
 			}
@@ -92,7 +93,8 @@ func (d *decoder) tags(f *fields) {
 // attribute gives a tag to the builder. Where the builder wants a list and the tag is a text of one in JSON, it stands
 // for that list.
 func (d *decoder) attribute(t tag) {
-	b, to := d.build, d.build.Target(t.key)
+	b := d.build
+	to := d.build.Target(t.key)
 	switch {
 	case t.key == "" || len(t.value) == 0 || t.value[0] == 'n':
 	case t.value[0] == '{', t.value[0] == '[', !to.Wanted():
@@ -102,7 +104,8 @@ func (d *decoder) attribute(t tag) {
 		if a.Type == op.AttrText && strings.HasPrefix(a.Value, "[") && to.WantsList() {
 			var list bytes.Buffer
 			if json.Compact(&list, []byte(a.Value)) == nil {
-				a.Value, a.Type = list.String(), op.AttrJSON
+				a.Value = list.String()
+				a.Type = op.AttrJSON
 			}
 		}
 		b.SetAttr(a)
@@ -172,7 +175,8 @@ func (d *decoder) attr(t tag) op.Attr {
 		a.Type = op.AttrBytes
 	case isText && !t.number:
 	case isInt && !t.float:
-		a.Value, a.Type = strconv.FormatInt(n, 10), op.AttrInt
+		a.Value = strconv.FormatInt(n, 10)
+		a.Type = op.AttrInt
 	case a.Value == "true" || a.Value == "false":
 		a.Type = op.AttrBool
 	default:

@@ -46,11 +46,16 @@ func convolutionOutput(shapes []op.Shape, s signature, concrete string) op.Shape
 	if s.transposed != 0 && values[s.transposed] != "False" {
 		return nil
 	}
-	stride, padding, dilation := parseIntegers(values[s.stride]), parseIntegers(values[s.padding]), parseIntegers(values[s.dilation])
+	stride := parseIntegers(values[s.stride])
+	padding := parseIntegers(values[s.padding])
+	dilation := parseIntegers(values[s.dilation])
 	out := make(op.Shape, n)
-	out[0], out[1] = x[0], w[0]
+	out[0] = x[0]
+	out[1] = w[0]
 	for i := 2; i < n; i++ {
-		step, pad, spread := entryOf(stride, i-2), entryOf(padding, i-2), entryOf(dilation, i-2)
+		step := entryOf(stride, i-2)
+		pad := entryOf(padding, i-2)
+		spread := entryOf(dilation, i-2)
 		if !isExtent(x[i]) || !isExtent(w[i]) || !isExtent(step) || !isExtent(spread) || pad != 0 && !isExtent(pad) {
 			return nil
 		}

@@ -113,7 +113,8 @@ func (m *entryMaker) host(i int) *op.Entry {
 		}
 	}
 	if o.collective != 0 {
-		e.Kind, e.KindRule = op.KindCollective, op.RuleAttribute
+		e.Kind = op.KindCollective
+		e.KindRule = op.RuleAttribute
 	}
 	m.addGradient(e, int32(i))
 	return e
@@ -127,7 +128,8 @@ func (m *entryMaker) addGradient(e *op.Entry, i int32) {
 	g := m.gradients.at(m.gradient)
 	m.gradient++
 	if m.numberText == "" || m.gradientNumber != g.number { // operators within others mostly have the same
-		m.gradientNumber, m.numberText = g.number, strconv.FormatInt(g.number, 10)
+		m.gradientNumber = g.number
+		m.numberText = strconv.FormatInt(g.number, 10)
 	}
 	m.further = append(append(m.further[:0], e.Attrs...), op.Attr{Key: attrkey.AutogradSequence, Value: m.numberText, Type: op.AttrInt})
 	if g.forward != 0 {
@@ -156,7 +158,8 @@ func (m *entryMaker) device(i int) *op.Entry {
 		coll = o.collective // in older versions only the host's event has it
 	}
 	if d.memory {
-		kind, rule = op.KindMemory, op.RuleAttribute
+		kind = op.KindMemory
+		rule = op.RuleAttribute
 	}
 
 	m.begin(d.name, d.extra, d.start, d.dur)
@@ -194,7 +197,8 @@ func (m *entryMaker) device(i int) *op.Entry {
 		inputs = o.inputs
 	}
 	e := m.finish(inputs, coll)
-	e.Kind, e.KindRule = kind, rule
+	e.Kind = kind
+	e.KindRule = rule
 	switch {
 	case call != nil:
 		e.Launch = opfile.UnixTime(m.base, call.start)
@@ -203,7 +207,8 @@ func (m *entryMaker) device(i int) *op.Entry {
 		m.setRanges(e, o.thread, o.start, launcher)
 	}
 	if o != nil {
-		e.LaunchedBy, e.LaunchSpanID = lexer.ValidUTF8(m.symbols.Text(o.name)), spanID(int(launcher))
+		e.LaunchedBy = lexer.ValidUTF8(m.symbols.Text(o.name))
+		e.LaunchSpanID = spanID(int(launcher))
 	} else if call != nil && attrkey.IsGraphLaunch(m.notes.Text(call.name)) {
 		e.LaunchedBy = m.rangeAround(call)
 	}

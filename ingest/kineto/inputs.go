@@ -119,7 +119,8 @@ func (in *inputs) input(l *lexer.Lexer, typeName string, untyped bool) {
 		case l.Peek() == '[':
 			l.Array()
 			open++
-			holds, shape = nothing, nil
+			holds = nothing
+			shape = nil
 		default:
 			holds = dimensions
 			shape = append(shape, in.dimension(l))

@@ -140,14 +140,16 @@ func (a *ownArguments) complete(b *attrmap.Builder, e *op.Entry) {
 		e.Links = a.links
 	}
 	if a.droppedLinks > 0 {
-		e.Extra, e.Warn = a.withDropped(e.Extra), e.Warn|op.WarnDroppedLinks
+		e.Extra = a.withDropped(e.Extra)
+		e.Warn = e.Warn | op.WarnDroppedLinks
 	}
 }
 
 // withDropped returns x, or one of its own for nil, with the number of dropped links.
 func (a *ownArguments) withDropped(x *op.Extra) *op.Extra {
 	if x == nil {
-		x, a.extra = &a.extra, op.Extra{}
+		x = &a.extra
+		a.extra = op.Extra{}
 	}
 	x.DroppedLinks = a.droppedLinks
 	return x
@@ -155,7 +157,8 @@ func (a *ownArguments) withDropped(x *op.Extra) *op.Extra {
 
 // span returns the span of a name and time that is not an operation.
 func (a *ownArguments) span(name string, start op.Int, dur int64) *op.Span {
-	a.Name, a.Duration = strings.ToValidUTF8(name, "\ufffd"), max(0, dur)
+	a.Name = strings.ToValidUTF8(name, "\ufffd")
+	a.Duration = max(0, dur)
 	if !a.noStart {
 		a.Start = start
 	}

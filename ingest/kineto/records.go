@@ -294,7 +294,8 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	d.note(hasBytes, a.bytes.Known)
 	d.note(hasStream, isIndex(a.stream))
 	d.note(hasDevice, isIndex(a.device))
-	d.stream, d.device = int32(a.stream.V), int32(a.device.V)
+	d.stream = int32(a.stream.V)
+	d.device = int32(a.device.V)
 	*t.deviceOps.add() = d
 }
 

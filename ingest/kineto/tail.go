@@ -58,7 +58,9 @@ func (r *reader) readTail() bool {
 func (r *reader) readCalls(m *entryMaker) bool {
 	call := op.Entry{Side: op.SideHost, Rank: m.rank}
 	give := func(name uint32, start, dur int64) bool {
-		call.Operation, call.Start, call.Duration = lexer.ValidUTF8(m.notes.Text(name)), opfile.UnixTime(m.base, start), dur
+		call.Operation = lexer.ValidUTF8(m.notes.Text(name))
+		call.Start = opfile.UnixTime(m.base, start)
+		call.Duration = dur
 		return r.yield(op.Record{Call: &call}, nil)
 	}
 	for i := range m.ranges.n {

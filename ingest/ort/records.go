@@ -36,7 +36,8 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 	return func(yield func(op.Record, error) bool) {
 		events := traceevent.NewReader(src, name)
 		d := newDecoder(m)
-		d.events, d.held.Hold = events, hold
+		d.events = events
+		d.held.Hold = hold
 		defer d.held.Free()
 		d.yield = yield
 		for e, err := range events.Events() {
@@ -153,7 +154,8 @@ func (d *decoder) operation(e *traceevent.Event, kernel bool) error {
 func (d *decoder) entry(e *traceevent.Event, kernel bool) *op.Entry {
 	b := d.build
 	b.Reset()
-	d.by, d.grid = "", [6]int64{}
+	d.by = ""
+	d.grid = [6]int64{}
 	if kernel {
 		b.Str(attrkey.Name, d.strings.String(e.Name))
 		b.Str(attrkey.Device, defaultGPU)

@@ -21,13 +21,15 @@ func (d *decoder) tensor() (dtype string, shape []byte) {
 
 // inputs gives the types and shapes of a node's inputs to the builder.
 func (d *decoder) inputs() {
-	d.dtypes, d.shapes = d.dtypes[:0], append(d.shapes[:0], '[')
+	d.dtypes = d.dtypes[:0]
+	d.shapes = append(d.shapes[:0], '[')
 	for d.lex.Array(); d.lex.More(); {
 		dtype, shape := d.tensor()
 		if len(d.dtypes) > 0 {
 			d.shapes = append(d.shapes, ',')
 		}
-		d.dtypes, d.shapes = append(d.dtypes, dtype), append(d.shapes, shape...)
+		d.dtypes = append(d.dtypes, dtype)
+		d.shapes = append(d.shapes, shape...)
 	}
 	d.build.SetList(d.build.Target(attrkey.InputShapes), append(d.shapes, ']'))
 	d.build.SetStrs(d.build.Target(attrkey.InputDTypes), d.dtypes)

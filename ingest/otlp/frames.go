@@ -106,9 +106,11 @@ func (r *FrameReader) frame() (more bool) {
 	}
 	found := r.resume()
 	if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
-		syntax.File, syntax.Offset = r.name, start
+		syntax.File = r.name
+		syntax.Offset = start
 		if found && syntax.Truncated {
-			syntax.Truncated, syntax.Class = false, op.ErrorDamaged
+			syntax.Truncated = false
+			syntax.Class = op.ErrorDamaged
 		}
 		r.Emit(op.Record{}, syntax)
 	}
@@ -195,7 +197,8 @@ func (r *FrameReader) batchOfJSON(at int64, content []byte) (ok bool) {
 	defer func() { r.Yield = yield }()
 	r.json.start(func(rec op.Record, err error) bool { // what one frame holds says nothing of another
 		if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
-			syntax.Line, syntax.Truncated = 0, false // a frame has no lines, and is whole
+			syntax.Line = 0
+			syntax.Truncated = false // a frame has no lines, and is whole
 		}
 		return yield(rec, err)
 	})

@@ -36,7 +36,8 @@ func TestReadersAgreeWithOracle(t *testing.T) {
 // checkReaders checks what the readers find in traces, in all encodings.
 func checkReaders(t *testing.T, what string, rng *rand.Rand, td *tracepb.TracesData, m *attr.Mapping, want result) {
 	t.Helper()
-	text, message := otlptest.MarshalJSON(t, td), check.Must(proto.Marshal(td))(t)
+	text := otlptest.MarshalJSON(t, td)
+	message := check.Must(proto.Marshal(td))(t)
 	for name, got := range map[string]result{
 		"raw protobuf":       readWith(otlp.ProtoRecords, message, m),
 		"shuffled protobuf":  readWith(otlp.ProtoRecords, otlptest.ShuffleProto(rng, message, td.ProtoReflect().Descriptor()), m),
@@ -95,7 +96,8 @@ func spanID(b []byte) (id op.SpanID)   { copy(id[:], b); return id }
 
 func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope string) op.Record {
 	start, end := s.StartTimeUnixNano, s.EndTimeUnixNano
-	at, duration := op.Int{}, int64(0)
+	at := op.Int{}
+	duration := int64(0)
 	startOK, endOK := start > 0 && start <= math.MaxInt64, end > 0 && end <= math.MaxInt64
 	if startOK {
 		at = op.Known(int64(start))
@@ -111,7 +113,9 @@ func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope strin
 		b.SetTime(at, 0)
 		b.Warn(op.WarnBadTime)
 	}
-	trace, id, parent := traceID(s.TraceId), spanID(s.SpanId), spanID(s.ParentSpanId)
+	trace := traceID(s.TraceId)
+	id := spanID(s.SpanId)
+	parent := spanID(s.ParentSpanId)
 	failed := s.Status.Code == tracepb.Status_STATUS_CODE_ERROR
 	b.SetName(s.Name)
 	b.SetIDs(trace, id, parent)

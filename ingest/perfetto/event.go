@@ -20,14 +20,16 @@ func parseEvent(b []byte, seq *sequence, buf []byte, bad *bool) (e event) {
 	e.args = buf[:0]
 	e.track, e.hasTrack = seq.defaultTrack, seq.hasTrack
 	a := annotator{seq: seq, bad: bad}
-	hasCategory, named := false, true
+	hasCategory := false
+	named := true
 	f := fieldsOf(b, bad)
 	for f.next() {
 		switch f.Field {
 		case eventType:
 			e.kind = f.n
 		case eventTrackUUID:
-			e.track, e.hasTrack = f.n, true
+			e.track = f.n
+			e.hasTrack = true
 		case eventDeltaMicros, eventAbsoluteMicros:
 			e.oldTime = true
 		case eventNameIID:
@@ -41,11 +43,13 @@ func parseEvent(b []byte, seq *sequence, buf []byte, bad *bool) (e event) {
 					packed := protobuf.Cursor{Buf: f.data}
 					id = packed.Varint()
 				}
-				e.category, hasCategory = seq.categories[id], true
+				e.category = seq.categories[id]
+				hasCategory = true
 			}
 		case eventCategories:
 			if !hasCategory {
-				e.category, hasCategory = string(f.data), true
+				e.category = string(f.data)
+				hasCategory = true
 			}
 		case eventAnnotations:
 			e.args = a.member(e.args, f.data, 0)

@@ -24,7 +24,8 @@ func parsePacket(b []byte, bad *bool) (p packet) {
 	for f.next() {
 		switch f.Field {
 		case packetTimestamp:
-			p.timestamp, p.hasTimestamp = f.n, f.data == nil
+			p.timestamp = f.n
+			p.hasTimestamp = f.data == nil
 		case packetTimestampClock:
 			p.clock = f.n
 		case packetSequenceID:

@@ -78,7 +78,8 @@ func (s *sequence) setDefaults(b []byte, bad *bool) {
 			e := fieldsOf(f.data, bad)
 			for e.next() {
 				if e.Field == eventTrackUUID {
-					s.defaultTrack, s.hasTrack = e.n, true
+					s.defaultTrack = e.n
+					s.hasTrack = true
 				}
 			}
 		}

@@ -77,7 +77,9 @@ type link struct {
 // span reads one span: its attributes into the builder, its resource and its other fields. On an error it returns a
 // message and the place in the text.
 func (d *decoder) span(text []byte) (offset int, msg string) {
-	l, f, b := &d.lex, &d.fields, d.build
+	l := &d.lex
+	f := &d.fields
+	b := d.build
 	l.Reset(text)
 	b.Reset()
 	*f = fields{}

@@ -37,7 +37,8 @@ const (
 
 // attr returns the attribute with its type.
 func (d *decoder) attr(a *attribute) op.Attr {
-	key, value := a.Key, a.Value.Value
+	key := a.Key
+	value := a.Value.Value
 	if len(value) == 0 {
 		value = json.RawMessage("null")
 	}

@@ -123,7 +123,8 @@ func (r *reader) device(table string, v []sqlite.Value) (*op.Entry, error) {
 		r.build.Int(attrkey.Memory, n)
 	}
 	e := r.finish(process)
-	e.Kind, e.KindRule = kernel.kind, kernel.rule
+	e.Kind = kernel.kind
+	e.KindRule = kernel.rule
 	if table == kernelTable {
 		e.Attrs = geometry(own[2:11])
 	}
@@ -163,7 +164,8 @@ func (r *reader) launched(e *op.Entry, call *launch) {
 	}
 	r.setStep(e, r.threads[call.thread].process, call.start)
 	if call.at >= 0 {
-		e.LaunchedBy, e.LaunchSpanID = r.symbols.Text(r.ranges[call.at].name), id(int(call.at))
+		e.LaunchedBy = r.symbols.Text(r.ranges[call.at].name)
+		e.LaunchSpanID = id(int(call.at))
 		e.Path, e.Phase = r.path(call.at), r.phase(call.at)
 	}
 }
@@ -183,7 +185,8 @@ func (r *reader) outside(call *launch) *op.Entry {
 
 func (r *reader) setStep(e *op.Entry, process, at int64) {
 	if s := r.steps.At(process, at); s != nil {
-		e.Step, e.StepName = s.Number, r.symbols.Text(s.Name)
+		e.Step = s.Number
+		e.StepName = r.symbols.Text(s.Name)
 	}
 }
 

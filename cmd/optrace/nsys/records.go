@@ -151,7 +151,8 @@ func (r *reader) scan(table string, columns []string, row func(n int64, v []sqli
 	for v, err := range r.db.Rows(table, columns...) {
 		class := op.ErrorRecord
 		if err != nil {
-			class, err = op.ErrorDamaged, fmt.Errorf("behind it, %w", err)
+			class = op.ErrorDamaged
+			err = fmt.Errorf("behind it, %w", err)
 		} else {
 			n++
 			err = row(n, v)
@@ -167,7 +168,8 @@ func (r *reader) scan(table string, columns []string, row func(n int64, v []sqli
 }
 
 func (r *reader) fail(err *op.SyntaxError) (more bool) {
-	err.File, err.Offset = r.name, -1
+	err.File = r.name
+	err.Offset = -1
 	return r.yield(op.Record{}, err)
 }
 

@@ -48,7 +48,8 @@ func (t *attributeTable) find(text []byte) *attribute { return t.byText[string(t
 func (t *attributeTable) add(a *attribute) *attribute {
 	if t.byText == nil || len(t.byText) >= maxAttributes {
 		t.byText = make(map[string]*attribute)
-		t.first.next, t.first.other = nil, nil
+		t.first.next = nil
+		t.first.other = nil
 	}
 	a.wanted = a.target.Wanted()
 	t.byText[a.text] = a

@@ -105,7 +105,8 @@ func (d *Decoder) text(b []byte) string {
 func (d *Decoder) end() (*op.Entry, *op.Span) {
 	f, b := &d.fields, d.builder
 	if opfile.IsPlaceholder(f.trace) {
-		f.trace, f.id = op.TraceID{}, op.SpanID{}
+		f.trace = op.TraceID{}
+		f.id = op.SpanID{}
 	} else {
 		b.SetIDs(f.trace, f.id, f.parent)
 	}

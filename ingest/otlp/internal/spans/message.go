@@ -91,7 +91,8 @@ var (
 func newSchema(names []string) schema {
 	s := schema{}
 	for number, name := range names {
-		s[name], s[strings.ToLower(upper.ReplaceAllString(name, "_$0"))] = number, number
+		s[name] = number
+		s[strings.ToLower(upper.ReplaceAllString(name, "_$0"))] = number
 	}
 	return s
 }

@@ -39,7 +39,8 @@ func (d *Decoder) parseSpanField(m message) {
 	case protobuf.SpanTraceState:
 		f.state = d.parseText(m)
 	case protobuf.SpanName:
-		f.name, f.rawName = d.parseText(m), nil
+		f.name = d.parseText(m)
+		f.rawName = nil
 	case protobuf.SpanKind:
 		f.kind = m.enum(kindNames)
 	case protobuf.SpanFlags:
