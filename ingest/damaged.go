@@ -10,7 +10,8 @@ import (
 // matchDamaged returns the format of a file whose beginning is damaged, nil where the file is something else: it has
 // frames behind the damage, or most of its lines are records.
 func (h *head) matchDamaged() *Format {
-	if h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) { // something else
+	// something else
+	if h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) {
 		return nil
 	}
 	f := otlp.SniffDamaged(h.text)
@@ -44,7 +45,8 @@ func matchLines(text []byte) *Format {
 		case f != nil && f.grows && (found == nil || f == found):
 			found = f
 			records++
-		case !bytes.HasPrefix(line, []byte(`{"`)) && !bytes.Contains(line, []byte(`":`)): // not even a part of a JSON object
+		// not even a part of a JSON object
+		case !bytes.HasPrefix(line, []byte(`{"`)) && !bytes.Contains(line, []byte(`":`)):
 			others++
 		}
 	}

@@ -154,7 +154,8 @@ func (f *file) detect(name string) (err error) {
 // its name where that is of no format, or of one that any bytes may start like.
 func (f *file) isReport() bool {
 	ext := filepath.Ext(f.path)
-	return (ext == ".nsys-rep" || ext == ".qdrep") && slices.Contains([]string{"", "perfetto", "otlp-proto"}, f.formatName())
+	return (ext == ".nsys-rep" || ext == ".qdrep") && slices.Contains([]string{"", "perfetto", "otlp-proto"},
+		f.formatName())
 }
 
 // formatName returns the name of the format, "" for an empty file.

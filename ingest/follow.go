@@ -33,7 +33,8 @@ type Follower struct {
 func (f Follower) Records(ctx context.Context, path string) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		for {
-			t := &tail{ctx: ctx, path: path, interval: cmp.Or(f.Interval, followInterval), format: f.Started, idle: f.Idle}
+			t := &tail{ctx: ctx, path: path, interval: cmp.Or(f.Interval, followInterval), format: f.Started,
+				idle: f.Idle}
 			opts := f.Options
 			opts.tail = t
 			for rec, err := range opts.Open(path).Records() {

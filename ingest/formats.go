@@ -33,7 +33,10 @@ var formats = []Format{
 	},
 	{
 		Name: "optrace-profile", Short: "profile", Summary: "sums that optrace convert -to profile wrote, for reports",
-		detect:  func(h *head) bool { return h.isObjects() && string(h.value("schema")) == `"`+opfile.PartialSchema+`"` },
+		detect: func(h *head) bool {
+			return h.isObjects() &&
+				string(h.value("schema")) == `"`+opfile.PartialSchema+`"`
+		},
 		open:    whole(partialRecords),
 		partial: true,
 	},
@@ -104,7 +107,8 @@ var formats = []Format{
 		// thousands of ranks.
 		Name: "chrome", Summary: "Chrome traces: torch.profiler's Kineto, and others",
 		detect: func(h *head) bool {
-			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") && h.has("deviceProperties", "distributedInfo")) ||
+			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") &&
+				h.has("deviceProperties", "distributedInfo")) ||
 				h.isArray() && h.has("ph")
 		},
 		open: holding(kineto.RecordsHolding),

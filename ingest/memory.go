@@ -29,7 +29,8 @@ var _ error = (*MemoryError)(nil)
 
 // Error says what was allowed and where that did not suffice.
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("reading %s: more than %s of memory is needed (after %d bytes of the file)", e.File, units.Bytes(e.Limit), e.Read)
+	return fmt.Sprintf("reading %s: more than %s of memory is needed (after %d bytes of the file)", e.File,
+		units.Bytes(e.Limit), e.Read)
 }
 
 // memory is the memory that an input takes: what its readers hold, and what whoever reads it says to keep.

@@ -35,8 +35,9 @@ func (q *Query) request(w window, limit int) request {
 	return request{query: map[version]url.Values{
 		v3: {
 			"query.service_name": {q.Service}, "query.operation_name": {q.Operation}, "query.duration_min": {duration},
-			"query.start_time_min": {w.from.UTC().Format(time.RFC3339Nano)}, "query.start_time_max": {w.to.UTC().Format(time.RFC3339Nano)},
-			"query.num_traces": {strconv.Itoa(limit)}, "query.raw_traces": {"true"},
+			"query.start_time_min": {w.from.UTC().Format(time.RFC3339Nano)},
+			"query.start_time_max": {w.to.UTC().Format(time.RFC3339Nano)},
+			"query.num_traces":     {strconv.Itoa(limit)}, "query.raw_traces": {"true"},
 		},
 		v1: {
 			"service": {q.Service}, "operation": {q.Operation}, "minDuration": {duration},
@@ -85,7 +86,8 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Trace, error] {
 		s := &search{
 			client: c, query: &q, page: pageTraces, yield: yield, seen: make(map[op.TraceID]struct{}),
 			// The latest window is on top.
-			windows: []window{{q.Start.Truncate(time.Microsecond), q.End.Add(time.Microsecond - 1).Truncate(time.Microsecond)}},
+			windows: []window{{q.Start.Truncate(time.Microsecond),
+				q.End.Add(time.Microsecond - 1).Truncate(time.Microsecond)}},
 		}
 		most := minSearchCalls + q.Limit/tracesPerCall
 		for calls := 0; len(s.windows) > 0 && len(s.seen) < q.Limit; calls++ {
@@ -134,7 +136,8 @@ func (s *search) next(ctx context.Context) bool {
 		s.windows = append(s.windows, w)
 		return true
 	case isAnswer && failed.isNotFinite():
-		return s.divide(w, minFailing) || s.problem(w, op.ErrorRecord, "a trace with a number that is not finite, which Jaeger cannot hand out")
+		return s.divide(w, minFailing) ||
+			s.problem(w, op.ErrorRecord, "a trace with a number that is not finite, which Jaeger cannot hand out")
 	case errors.Is(err, errTooLarge):
 		return s.divide(w, minWindow) || s.problem(w, op.ErrorLimit, "%w", err)
 	}
@@ -148,7 +151,8 @@ func (s *search) divide(w window, smallest time.Duration) bool {
 		return false
 	}
 	middle := w.from.Add(w.to.Sub(w.from) / 2).Truncate(time.Microsecond)
-	s.windows = append(s.windows, window{w.from, middle.Add(-time.Microsecond)}, window{middle, w.to}) // the later part comes first
+	// the later part comes first
+	s.windows = append(s.windows, window{w.from, middle.Add(-time.Microsecond)}, window{middle, w.to})
 	return true
 }
 

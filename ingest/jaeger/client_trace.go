@@ -51,7 +51,8 @@ func (c *Client) Trace(ctx context.Context, id op.TraceID) (*Trace, []*op.Syntax
 		return nil, nil, &op.SyntaxError{File: failed.url, Offset: -1, Class: op.ErrorRecord,
 			Msg: "trace with a number that is not finite, which Jaeger cannot hand out"}
 	case errors.Is(err, errTooLarge):
-		return nil, nil, &op.SyntaxError{File: c.Base(), Offset: -1, Class: op.ErrorLimit, Msg: "trace left out, " + err.Error()}
+		return nil, nil, &op.SyntaxError{File: c.Base(), Offset: -1, Class: op.ErrorLimit, Msg: "trace left out, " +
+			err.Error()}
 	case err != nil:
 		return nil, nil, err
 	}
@@ -137,7 +138,8 @@ func (c *Client) records(v version, url string, body []byte, m *attr.Mapping) it
 // trace returns the trace with an id, nil for none: what belongs to no trace cannot be shown in any.
 func (a *answer) trace(id op.TraceID) *Trace {
 	if id.IsZero() {
-		a.problem(&op.SyntaxError{File: a.url, Offset: -1, Class: op.ErrorRecord, Msg: "span without the id of its trace"})
+		a.problem(&op.SyntaxError{File: a.url, Offset: -1, Class: op.ErrorRecord,
+			Msg: "span without the id of its trace"})
 		return nil
 	}
 	t := a.byID[id]

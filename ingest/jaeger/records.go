@@ -199,7 +199,8 @@ func (r *reader) readSpans() bool {
 			start := len(r.texts)
 			r.texts = append(r.texts, text...)
 			r.spans = append(r.spans, spanText{r.stream.Offset(), start, len(r.texts)})
-			if err := r.held.Set(int64(cap(r.texts))+int64(cap(r.spans))*int64(unsafe.Sizeof(spanText{})), 1); err != nil {
+			if err := r.held.Set(int64(cap(r.texts))+int64(cap(r.spans))*int64(unsafe.Sizeof(spanText{})),
+				1); err != nil {
 				r.yield(op.Record{}, err)
 				return false
 			}

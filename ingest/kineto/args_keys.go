@@ -18,7 +18,8 @@ type argument struct {
 
 // geometry lists the arguments that say how a kernel was launched, which entries have among their attributes.
 var geometry = [...]string{
-	attrkey.Grid, attrkey.Block, attrkey.Registers, attrkey.SharedMemory, attrkey.Occupancy, attrkey.Graph, attrkey.GraphNode,
+	attrkey.Grid, attrkey.Block, attrkey.Registers, attrkey.SharedMemory, attrkey.Occupancy, attrkey.Graph,
+	attrkey.GraphNode,
 }
 
 // meanings has the keys whose values matter to Kineto.

@@ -131,9 +131,11 @@ func (m *entryMaker) addGradient(e *op.Entry, i int32) {
 		m.gradientNumber = g.number
 		m.numberText = strconv.FormatInt(g.number, 10)
 	}
-	m.further = append(append(m.further[:0], e.Attrs...), op.Attr{Key: attrkey.AutogradSequence, Value: m.numberText, Type: op.AttrInt})
+	m.further = append(append(m.further[:0], e.Attrs...), op.Attr{Key: attrkey.AutogradSequence, Value: m.numberText,
+		Type: op.AttrInt})
 	if g.forward != 0 {
-		m.further = append(m.further, op.Attr{Key: attrkey.ForwardThread, Value: m.number(int64(g.forward)), Type: op.AttrInt})
+		m.further = append(m.further, op.Attr{Key: attrkey.ForwardThread, Value: m.number(int64(g.forward)),
+			Type: op.AttrInt})
 		if f := m.forwardOf(g); f >= 0 {
 			name := lexer.ValidUTF8(m.symbols.Text(m.hostOps.at(f).name))
 			m.further = append(m.further, op.Attr{Key: attrkey.ForwardName, Value: name})

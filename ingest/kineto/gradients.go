@@ -17,7 +17,8 @@ func (t *tables) forwards() []int32 {
 	}
 	slices.SortFunc(list, func(i, j int32) int {
 		a, b := t.gradients.at(i), t.gradients.at(j)
-		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(t.hostOps.at(a.op).start, t.hostOps.at(b.op).start), cmp.Compare(i, j))
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(t.hostOps.at(a.op).start, t.hostOps.at(b.op).start),
+			cmp.Compare(i, j))
 	})
 	return list
 }

@@ -92,7 +92,8 @@ func (j *join) hostOpOf(d *deviceOp, l *launch) int32 {
 			return cmp.Or(cmp.Compare(j.hostOps.at(a).external, j.hostOps.at(b).external), cmp.Compare(a, b))
 		})
 	}
-	i := sort.Search(len(j.byExternal), func(i int) bool { return j.hostOps.at(j.byExternal[i]).external >= d.external })
+	i := sort.Search(len(j.byExternal),
+		func(i int) bool { return j.hostOps.at(j.byExternal[i]).external >= d.external })
 	if i == len(j.byExternal) || j.hostOps.at(j.byExternal[i]).external != d.external {
 		return -1
 	}

@@ -127,7 +127,8 @@ func (m *entryMaker) pathOf(i int32) string {
 	path, ok := m.paths[i]
 	if !ok {
 		var names []string
-		for n, at := 0, i; at >= 0 && n < marks.MaxDepth && len(names) < marks.MaxPath; n, at = n+1, m.ranges.at(at).parent {
+		for n, at := 0, i; at >= 0 && n < marks.MaxDepth && len(names) < marks.MaxPath; n, at = n+1,
+			m.ranges.at(at).parent {
 			if m.rangeMark(at).IsStep() {
 				continue
 			}

@@ -250,7 +250,8 @@ func (r *reader) hostOp(e *traceevent.Event) {
 		extra:      t.symbols.Add(r.args.extra),
 	}
 	if a := &r.args; a.autograd.Known {
-		*t.gradients.add() = gradient{number: a.autograd.V, op: int32(t.hostOps.n - 1), forward: uint32(min(a.forward.V, math.MaxUint32))}
+		*t.gradients.add() = gradient{number: a.autograd.V, op: int32(t.hostOps.n - 1),
+			forward: uint32(min(a.forward.V, math.MaxUint32))}
 	}
 }
 
@@ -318,7 +319,8 @@ func (r *reader) addMark(e *traceevent.Event) bool {
 	if !mark.IsStep() {
 		return false
 	}
-	t.steps.Add(mark, marks.Step{Process: int64(t.symbols.Add(e.PID)), Start: e.Start.V, End: e.Start.V + e.Duration.V, Name: name})
+	t.steps.Add(mark, marks.Step{Process: int64(t.symbols.Add(e.PID)), Start: e.Start.V, End: e.Start.V + e.Duration.V,
+		Name: name})
 	return true
 }
 

@@ -118,7 +118,8 @@ func (d *decoder) event(e *traceevent.Event) error {
 		return d.add(e, held{
 			name: lexer.ValidUTF8(d.strings.String(e.Name)), start: e.Start.V, duration: max(0, e.Duration.V),
 		})
-	case category == "Api", isOperation && (bytes.HasSuffix(e.Name, fenceBefore) || bytes.HasSuffix(e.Name, fenceAfter)):
+	case category == "Api", isOperation &&
+		(bytes.HasSuffix(e.Name, fenceBefore) || bytes.HasSuffix(e.Name, fenceAfter)):
 		d.skip(op.SkipRuntime)
 	case isOperation:
 		return d.operation(e, category == "Kernel")
@@ -169,14 +170,16 @@ func (d *decoder) entry(e *traceevent.Event, kernel bool) *op.Entry {
 		return nil
 	}
 	if b.KeepsAll() { // those of the convention are not the file's
-		entry.Attrs = slices.DeleteFunc(entry.Attrs, func(a op.Attr) bool { return strings.HasPrefix(a.Key, "tensor.") })
+		entry.Attrs = slices.DeleteFunc(entry.Attrs,
+			func(a op.Attr) bool { return strings.HasPrefix(a.Key, "tensor.") })
 	}
 	if kernel {
 		entry.Kind, entry.KindRule = op.InferDeviceKind(entry.Operation)
 		entry.LaunchedBy = d.by
 		for i, name := range []string{"grid", "block"} {
 			if g := d.grid[3*i:]; g[0] > 0 && g[1] > 0 && g[2] > 0 {
-				entry.Attrs = append(entry.Attrs, op.Attr{Key: name, Value: fmt.Sprintf("[%d,%d,%d]", g[0], g[1], g[2]), Type: op.AttrJSON})
+				entry.Attrs = append(entry.Attrs, op.Attr{Key: name, Value: fmt.Sprintf("[%d,%d,%d]", g[0], g[1], g[2]),
+					Type: op.AttrJSON})
 			}
 		}
 	}

@@ -146,7 +146,8 @@ func (d *decoder) release(t *thread) {
 	}
 	slices.SortFunc(order, func(i, j int) int {
 		a, b := &t.events[i], &t.events[j]
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.duration, a.duration), cmp.Compare(a.rank(), b.rank()), cmp.Compare(j, i))
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.duration, a.duration),
+			cmp.Compare(a.rank(), b.rank()), cmp.Compare(j, i))
 	})
 	for len(order) > 0 {
 		root := &t.events[order[0]]
@@ -207,7 +208,8 @@ func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 		id := spanID(r.ids)
 		if h.entry == nil || h.duration > 0 || n == 0 {
 			around = append(around, open{h, id})
-		} else if i := slices.IndexFunc(around, func(o open) bool { return o.entry != nil && o.start == h.start }); i >= 0 {
+		} else if i := slices.IndexFunc(around,
+			func(o open) bool { return o.entry != nil && o.start == h.start }); i >= 0 {
 			n = i
 		}
 		above := parent
@@ -216,7 +218,8 @@ func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 		}
 		if h.entry == nil {
 			d.give(op.Record{Span: &op.Span{
-				Name: h.name, TraceID: r.trace, SpanID: id, ParentSpanID: above, Start: op.Known(h.start), Duration: h.duration,
+				Name: h.name, TraceID: r.trace, SpanID: id, ParentSpanID: above, Start: op.Known(h.start),
+				Duration: h.duration,
 			}})
 			continue
 		}

@@ -50,7 +50,8 @@ type FrameReader struct {
 // NewFrameReader returns a reader; m is the table from attribute keys to fields, nil for the conventions.
 func NewFrameReader(m *attr.Mapping, f Framing) *FrameReader {
 	d := spans.New(m)
-	return &FrameReader{Decoder: d, framing: f, proto: spans.NewProto(d), json: newJSONReader(d), held: attrmap.Account(m)}
+	return &FrameReader{Decoder: d, framing: f, proto: spans.NewProto(d), json: newJSONReader(d),
+		held: attrmap.Account(m)}
 }
 
 // Records reads src, which starts with a frame at a position of the file called name. The frames of a *bytes.Buffer are
@@ -93,7 +94,8 @@ func (r *FrameReader) frame() (more bool) {
 	case err == io.EOF:
 		return false
 	case err == nil && missing > 0:
-		err = &op.SyntaxError{Msg: fmt.Sprintf("frame of %d bytes cut off after %d", size, size-missing), Truncated: true}
+		err = &op.SyntaxError{Msg: fmt.Sprintf("frame of %d bytes cut off after %d", size, size-missing),
+			Truncated: true}
 	case err == nil && r.batch(start, text[head:]):
 		in.pos += len(text)
 		return true

@@ -84,7 +84,8 @@ func (r *packetReader) varint() (v uint64, err error) {
 // failed returns the error of a source that failed or ended within a packet.
 func (r *packetReader) failed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &op.SyntaxError{File: r.name, Offset: r.pos, Msg: "the file ends within a packet", Truncated: true, Class: op.ErrorDamaged}
+		return &op.SyntaxError{File: r.name, Offset: r.pos, Msg: "the file ends within a packet", Truncated: true,
+			Class: op.ErrorDamaged}
 	}
 	return fmt.Errorf("reading trace: %w", err)
 }
@@ -106,7 +107,8 @@ const packetTag = tracePacket<<3 | protobuf.Bytes
 func expand(compressed []byte, isZstd bool) (packets []byte, err error) {
 	var src io.Reader
 	if isZstd {
-		z, err := zstd.NewReader(bytes.NewReader(compressed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		z, err := zstd.NewReader(bytes.NewReader(compressed), zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxMemory(MaxPacketBytes))
 		if err != nil {
 			return nil, err

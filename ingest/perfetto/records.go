@@ -253,7 +253,8 @@ func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool
 		problem = "an event whose time is that of a clock in no snapshot"
 	}
 	if e.kind == typeBegin {
-		b := beginning{name: e.name, category: e.category, args: slices.Clone(e.args), start: at, problem: problem != ""}
+		b := beginning{name: e.name, category: e.category, args: slices.Clone(e.args), start: at,
+			problem: problem != ""}
 		tr.open = append(tr.open, b)
 		return s.keep(b.bytes()) && (problem == "" || s.fail(problem))
 	}

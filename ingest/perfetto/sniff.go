@@ -44,7 +44,8 @@ func tells(packet []byte) (telling, ok bool) {
 			ok = isNumber
 		case packetTrustedUID, packetTrustedPID, packetFirst, packetMachine:
 			ok = isNumber
-		case packetTrackEvent, packetTrackDescriptor, packetInternedData, packetDefaults, packetClockSnapshot, packetOldProcess,
+		case packetTrackEvent, packetTrackDescriptor, packetInternedData, packetDefaults, packetClockSnapshot,
+			packetOldProcess,
 			packetOldThread, packetCompressed, packetZstd:
 			telling = true
 			ok = !isNumber

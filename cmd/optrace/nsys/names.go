@@ -36,7 +36,8 @@ func validText(text string) string { return lexer.ValidUTF8(text) }
 // copyKinds and memoryKinds are the names that PyTorch's profiler writes for the numbers of CUPTI.
 var (
 	copyKinds = []string{
-		1: "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "Unified HtoD", "Unified DtoH", "Unified DtoD",
+		1: "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "Unified HtoD",
+		"Unified DtoH", "Unified DtoD",
 	}
 	memoryKinds = []string{"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"}
 )

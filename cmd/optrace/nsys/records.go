@@ -55,7 +55,8 @@ func RecordsAt(src io.ReaderAt, size int64, name string, m ingest.Memory) iter.S
 func besides(path string) error {
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if info, err := os.Stat(path + suffix); err == nil && info.Size() > 0 {
-			return fmt.Errorf("%s beside it holds a part of the database; 'sqlite3 %s .schema' puts it back", path+suffix, path)
+			return fmt.Errorf("%s beside it holds a part of the database; 'sqlite3 %s .schema' puts it back",
+				path+suffix, path)
 		}
 	}
 	return nil
@@ -98,7 +99,8 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 		}
 	}
 	if len(r.skipped) == len(expected) && !db.Has(graphTable) {
-		yield(op.Record{}, fmt.Errorf("an SQLite database without tables of Nsight Systems; it has %s", some(db.Tables())))
+		yield(op.Record{}, fmt.Errorf("an SQLite database without tables of Nsight Systems; it has %s",
+			some(db.Tables())))
 		return
 	}
 	if n := db.Lacks(); n > 0 &&
@@ -159,7 +161,8 @@ func (r *reader) scan(table string, columns []string, row func(n int64, v []sqli
 		}
 		switch {
 		case err == errEnough,
-			err != nil && !r.fail(&op.SyntaxError{Msg: fmt.Sprintf("table %s, row %d: %v", table, n, err), Class: class}),
+			err != nil && !r.fail(&op.SyntaxError{Msg: fmt.Sprintf("table %s, row %d: %v", table, n, err),
+				Class: class}),
 			!r.tell(maxUntold):
 			return false
 		}

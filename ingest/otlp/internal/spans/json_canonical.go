@@ -225,7 +225,8 @@ func (r *JSON) newAttributeAt(b []byte, i int) *attribute {
 			if a := r.attributes.find(text); a != nil {
 				return a
 			}
-			return r.attributes.add(&attribute{text: string(text), kind: k.kind, target: r.builder.Target(string(name))})
+			return r.attributes.add(&attribute{text: string(text), kind: k.kind,
+				target: r.builder.Target(string(name))})
 		}
 	}
 	return nil

@@ -287,7 +287,8 @@ func (r *Proto) canonicalList(t attrmap.Target, b []byte) (ok bool) {
 	}
 	for len(b) > 0 {
 		// An element is an array in a value, each with a tag and a length.
-		if len(b) < 4 || b[0] != tagValues || b[2] != tagArray || b[1] >= 0x80 || b[1] != b[3]+2 || len(b) < 4+int(b[3]) {
+		if len(b) < 4 || b[0] != tagValues || b[2] != tagArray || b[1] >= 0x80 || b[1] != b[3]+2 ||
+			len(b) < 4+int(b[3]) {
 			return false
 		}
 		end := 4 + int(b[3])
