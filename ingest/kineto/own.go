@@ -4,8 +4,10 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
+	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
@@ -169,4 +171,91 @@ func (a *ownArguments) span(name string, start op.Int, dur int64) *op.Span {
 		a.Extra = a.withDropped(nil)
 	}
 	return &a.Span
+}
+
+// plainSpan yields a span of a plain Chrome trace, if it is one that says something, and reports whether more records
+// are wanted. Its arguments are those of args and then those of more.
+func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) (wanted, taken bool) {
+	base := r.timeBase()
+	b := r.build
+	b.Reset()
+	own := &r.own
+	own.read(r.feed, args, more)
+	spanName := r.names.String(name)
+	b.SetName(spanName)
+	b.SetTime(opfile.UnixTime(base.V, start), dur)
+	rec := op.Record{}
+	if e, ok := b.Entry(); ok {
+		own.complete(b, e)
+		rec.Entry = e
+	} else if !own.SpanID.IsZero() {
+		rec.Span = own.span(spanName, opfile.UnixTime(base.V, start), dur)
+	} else {
+		return true, false
+	}
+	if !base.Known {
+		r.baseless++
+	}
+	return r.yield(rec, nil), true
+}
+
+// maxOpenBytes bounds the memory held for spans that have begun and not ended.
+const maxOpenBytes = 64 << 20
+
+// pairs holds the spans that have begun, by thread.
+type pairs struct {
+	open  map[uint32][]beginning
+	count int64 // of the open spans
+	bytes int64
+}
+
+// beginning is an event of phase B.
+type beginning struct {
+	name, args []byte
+	start      int64
+}
+
+func (b *beginning) size() int64 {
+	const header = 64
+	return int64(len(b.name)+len(b.args)) + header
+}
+
+// begin keeps the beginning of a span.
+func (r *reader) begin(e *traceevent.Event) {
+	p := &r.pairs
+	b := beginning{start: e.Start.V}
+	b.name = append(b.name, e.Name...)
+	b.args = append(b.args, e.Args...)
+	if p.bytes+b.size() > maxOpenBytes {
+		r.skipped[op.SkipUnpaired]++
+		return
+	}
+	if p.open == nil {
+		p.open = make(map[uint32][]beginning)
+	}
+	thread := r.tables.addThread(e.PID, e.TID)
+	p.open[thread] = append(p.open[thread], b)
+	p.count++
+	p.bytes += b.size()
+}
+
+// end yields the span that began last on the thread, and reports whether more records are wanted. The arguments of both
+// ends are the span's.
+func (r *reader) end(e *traceevent.Event) bool {
+	p := &r.pairs
+	thread := r.tables.addThread(e.PID, e.TID)
+	open := p.open[thread]
+	if len(open) == 0 {
+		r.skipped[op.SkipUnpaired]++
+		return true
+	}
+	b := open[len(open)-1]
+	p.open[thread] = open[:len(open)-1]
+	p.count--
+	p.bytes -= b.size()
+	more, taken := r.plainSpan(b.name, b.start, e.Start.V-b.start, b.args, e.Args)
+	if !taken {
+		r.skipped[op.SkipNonOp]++
+	}
+	return more
 }

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/optrace/optrace/ingest/otlp/internal/spans"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -247,3 +249,39 @@ const minPlain = 256 << 10
 func (r *FrameReader) damage(start int64, msg string, class op.ErrorClass) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: start, Msg: msg, Class: class}
 }
+
+// input reads a stream piece by piece.
+type input struct {
+	lineio.Buffer
+	pos int // in Text
+}
+
+func (in *input) reset(src io.Reader, offset int64) {
+	in.Reset(src, offset)
+	in.pos = 0
+}
+
+// peek returns the next n bytes without taking them, or fewer where the input ends or fails. They are valid until the
+// next call. It allocates for the bytes that exist, not for n.
+func (in *input) peek(n int) []byte {
+	for len(in.Text)-in.pos < n && in.Err == nil {
+		if len(in.Text) == cap(in.Text) {
+			in.Slide(in.pos, math.MaxInt)
+			in.pos = 0
+		}
+		in.Read()
+	}
+	return in.Text[in.pos:min(in.pos+n, len(in.Text))]
+}
+
+// The limits of what is held in memory at a time.
+const (
+	// MaxElementBytes is the longest span, resource or scope in JSON, and how far is read ahead for a resource or scope
+	// that follows its spans. Every known writer puts it in front.
+	MaxElementBytes = 16 << 20
+	// MaxMessageBytes is the largest frame. The Collector's receivers refuse requests of a fraction of that.
+	MaxMessageBytes = 64 << 20
+	// MaxFrameBytes is the largest frame after decompression, and the largest ResourceSpans of a message that is not
+	// framed.
+	MaxFrameBytes = 256 << 20
+)
