@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/text/lineio"
@@ -81,20 +80,5 @@ func traceRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Reco
 				return
 			}
 		}
-	}
-}
-
-// errPartial says what a file is that is not asked for.
-var errPartial = &refusedError{"sums that optrace convert -to profile wrote, and no operations: optrace report reads them, without -html"}
-
-// partialRecords yields a file of partial results.
-func partialRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
-	return func(yield func(op.Record, error) bool) {
-		text, err := lineio.ReadUpTo(src, math.MaxInt)
-		if err != nil {
-			yield(op.Record{}, fmt.Errorf("reading partial results: %w", err))
-			return
-		}
-		yield(op.Record{Partial: &op.Partial{File: name, Text: text}}, nil)
 	}
 }
