@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// inputs is the shapes and types of an operator's inputs.
+// inputs are the shapes and types of an operator's inputs.
 type inputs struct {
 	shapes []op.Shape
 	dtypes []op.DType
@@ -17,8 +17,8 @@ type inputs struct {
 	warn   op.Warning
 }
 
-// appendInputsKey joins the JSON texts of an operator's shapes and types to one symbol: operators repeat with the same
-// inputs. Of a convolution, the inputs given by value are a part of it.
+// appendInputsKey joins the JSON texts of an operator's shapes and types to one symbol: inputs repeat. For a
+// convolution the symbol includes the inputs given by value.
 func appendInputsKey(dst, name []byte, v *values) []byte {
 	if v.dims == nil {
 		return dst
@@ -36,13 +36,13 @@ func appendInputsKey(dst, name []byte, v *values) []byte {
 	return dst
 }
 
-// parseInputs takes such a symbol apart. Kineto writes the inputs of an operator as two parallel lists:
+// parseInputs parses such a symbol. Kineto writes the inputs of an operator as two parallel lists:
 //
 //	"Input Dims": [[64,784], [], [], [[2,3],[4]]]
 //	"Input type": ["float", "Scalar", "", "TensorList"]
 //
-// A number given by value is a scalar; an input that is no tensor, such as None, has no type and an unknown shape; each
-// tensor of a list is an input.
+// A number is a scalar. An input without a tensor, such as None, has no type and an unknown shape. Each tensor of a
+// list is an input.
 func parseInputs(key string) *inputs {
 	dims, types, _ := strings.Cut(key, "\x00")
 	types, concrete, _ := strings.Cut(types, "\x00")
@@ -70,7 +70,7 @@ func parseInputs(key string) *inputs {
 	return in
 }
 
-// parseTypes reads a list of type names; nil where there is none.
+// parseTypes reads a list of type names, nil if there is none.
 func parseTypes(text string) []string {
 	var l lexer.Lexer
 	l.Reset([]byte(text))
@@ -84,8 +84,8 @@ func parseTypes(text string) []string {
 	return names
 }
 
-// input reads one element of the list of shapes, which may be a list of tensors. untyped is set where the types of the
-// inputs are not known.
+// input reads one element of the list of shapes, a tensor or a list of tensors. untyped is set if the types are
+// unknown.
 func (in *inputs) input(l *lexer.Lexer, typeName string, untyped bool) {
 	if !l.AnyArray() {
 		in.warn |= op.WarnBadShape
@@ -96,7 +96,7 @@ func (in *inputs) input(l *lexer.Lexer, typeName string, untyped bool) {
 	if !isTensor {
 		dtype = ""
 	}
-	// What the innermost list that is open holds so far.
+	// The content so far of the innermost open list.
 	const (
 		nothing = iota
 		dimensions
@@ -129,7 +129,7 @@ func (in *inputs) input(l *lexer.Lexer, typeName string, untyped bool) {
 	}
 }
 
-// dimension reads one dimension; Dynamic-1 stands for one that is none.
+// dimension reads one dimension; an invalid one is Dynamic-1.
 func (in *inputs) dimension(l *lexer.Lexer) int64 {
 	if n, ok := lexer.ParseInt(l.AnyNumber()); ok {
 		return n
@@ -137,7 +137,7 @@ func (in *inputs) dimension(l *lexer.Lexer) int64 {
 	return op.Dynamic - 1
 }
 
-// addShape adds an input with dimensions as they were read.
+// addShape adds an input with its dimensions as read.
 func (in *inputs) addShape(shape op.Shape, dtype op.DType) {
 	for _, d := range shape {
 		if d < op.Dynamic {
@@ -162,11 +162,11 @@ func (in *inputs) add(shape op.Shape, dtype op.DType) {
 	in.dtypes = append(in.dtypes, dtype)
 }
 
-// signature tells which arguments of a convolution are its stride, padding and dilation, and whether it is a transposed
-// one, which is 0 where it cannot be.
+// signature has the indexes of a convolution's arguments: stride, padding, dilation, and the transposed flag, 0 if
+// there is none.
 type signature struct{ stride, padding, dilation, transposed int }
 
-// signatures are those of PyTorch's native functions.
+// signatures of PyTorch's native functions.
 var signatures = [...]signature{
 	{stride: 3, padding: 4, dilation: 5},
 	{stride: 3, padding: 4, dilation: 5, transposed: 6},
@@ -174,7 +174,7 @@ var signatures = [...]signature{
 	{padding: 3, stride: 4, dilation: 5},
 }
 
-// convolutions are the signatures of operators by name, each its index and 1 more.
+// convolutions maps operator names to indexes of signatures, plus 1.
 var convolutions = map[string]byte{
 	"aten::conv1d": 1, "aten::conv2d": 1, "aten::conv3d": 1,
 	"aten::convolution": 2, "aten::_convolution": 2, "aten::convolution_overrideable": 2,
@@ -182,12 +182,12 @@ var convolutions = map[string]byte{
 	"aten::mkldnn_convolution": 4, "aten::miopen_convolution": 4,
 }
 
-// convolutionOutput returns the shape of a convolution's output, which Kineto does not state. It follows from the
-// shapes of the input and the weights and from the arguments that are given by value:
+// convolutionOutput returns the shape of a convolution's output, missing in the trace. It computes it from the shapes
+// of input and weights and from the arguments given by value:
 //
 //	"Concrete Inputs": ["", "", "", "[2, 2]", "[3, 3]", "[1, 1]", "1"]
 //
-// It is nil where these are missing, or do not fit, and where padding is a word.
+// It returns nil if these are missing or do not fit, or if the padding is a word.
 func convolutionOutput(shapes []op.Shape, s signature, concrete string) op.Shape {
 	if len(shapes) < 2 {
 		return nil
@@ -226,10 +226,10 @@ func convolutionOutput(shapes []op.Shape, s signature, concrete string) op.Shape
 	return out
 }
 
-// isExtent reports whether n is a dimension, or another size that is multiplied with one.
+// isExtent reports whether n can be a dimension or a factor of one.
 func isExtent(n int64) bool { return 0 < n && n < 1<<30 }
 
-// parseIntegers returns the integers of a list such as "[1, 1]"; nil where it is none.
+// parseIntegers returns the integers of a list such as "[1, 1]", nil for any other text.
 func parseIntegers(text string) (list []int64) {
 	if strings.Contains(text, "null") || json.Unmarshal([]byte(text), &list) != nil {
 		return nil
@@ -237,7 +237,7 @@ func parseIntegers(text string) (list []int64) {
 	return list
 }
 
-// entryOf returns the i-th of a list, of which a single one stands for all; -1 where there is none.
+// entryOf returns the i-th element of a list, -1 if it is missing. A single element applies to every i.
 func entryOf(list []int64, i int) int64 {
 	switch {
 	case len(list) == 1:

@@ -13,8 +13,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// ownArguments are the arguments of a plain span that are no attributes of an operation: its ids, and what package
-// render/chrome writes beside them. It is reused from span to span.
+// ownArguments are the arguments of a plain span beside its attributes: its ids, and the arguments that package
+// render/chrome adds. It is reused for the next span.
 type ownArguments struct {
 	lex     lexer.Lexer
 	strings intern.Table
@@ -24,7 +24,6 @@ type ownArguments struct {
 	extra op.Extra
 }
 
-// ownValues are the values of a span's own arguments.
 type ownValues struct {
 	op.Span               // but for its name and times
 	scope, message, state string
@@ -32,7 +31,7 @@ type ownValues struct {
 	emptyDevice, noStart  bool
 }
 
-// read reads the arguments of objects that are valid JSON, nil for none, and feeds the others.
+// read reads the arguments in objects of valid JSON, nil for none, and feeds the others.
 func (a *ownArguments) read(feed *attrjson.Feeder, texts ...[]byte) {
 	a.ownValues = ownValues{}
 	a.links = a.links[:0]
@@ -49,8 +48,8 @@ func (a *ownArguments) read(feed *attrjson.Feeder, texts ...[]byte) {
 	}
 }
 
-// argument reads the value behind a key, and reports whether it is one of these arguments; it reads nothing where it is
-// not. A value of another type is as if it were not there.
+// argument reads the value of a key and reports whether the key is one of these arguments. Otherwise it reads no value.
+// It ignores a value of another type.
 func (a *ownArguments) argument(key []byte) bool {
 	l := &a.lex
 	switch string(key) {
@@ -121,7 +120,7 @@ func (a *ownArguments) readLinks() {
 	}
 }
 
-// complete adds the arguments to an operation that b has built.
+// complete adds the arguments to an operation built by b.
 func (a *ownArguments) complete(b *attrmap.Builder, e *op.Entry) {
 	if !a.TraceID.IsZero() || !a.SpanID.IsZero() || !a.ParentSpanID.IsZero() {
 		b.SetIDs(a.TraceID, a.SpanID, a.ParentSpanID)
@@ -147,7 +146,7 @@ func (a *ownArguments) complete(b *attrmap.Builder, e *op.Entry) {
 	}
 }
 
-// withDropped returns x, or one of its own for nil, with the number of dropped links.
+// withDropped sets the number of dropped links in x, or in a.extra if x is nil.
 func (a *ownArguments) withDropped(x *op.Extra) *op.Extra {
 	if x == nil {
 		x = &a.extra
@@ -157,7 +156,7 @@ func (a *ownArguments) withDropped(x *op.Extra) *op.Extra {
 	return x
 }
 
-// span returns the span of a name and time that is not an operation.
+// span returns a span that is no operation.
 func (a *ownArguments) span(name string, start op.Int, dur int64) *op.Span {
 	a.Name = strings.ToValidUTF8(name, "\ufffd")
 	a.Duration = max(0, dur)
@@ -173,8 +172,8 @@ func (a *ownArguments) span(name string, start op.Int, dur int64) *op.Span {
 	return &a.Span
 }
 
-// plainSpan yields a span of a plain Chrome trace, if it is one that says something, and reports whether more records
-// are wanted. Its arguments are those of args and then those of more.
+// plainSpan yields a span of a plain Chrome trace. taken is false for a span without content, wanted if the consumer
+// wants no more. args and then more are its arguments.
 func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) (wanted, taken bool) {
 	base := r.timeBase()
 	b := r.build
@@ -199,10 +198,10 @@ func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) (wa
 	return r.yield(rec, nil), true
 }
 
-// maxOpenBytes bounds the memory held for spans that have begun and not ended.
+// maxOpenBytes bounds the memory of spans without an end so far.
 const maxOpenBytes = 64 << 20
 
-// pairs holds the spans that have begun, by thread.
+// pairs holds the open spans by thread.
 type pairs struct {
 	open  map[uint32][]beginning
 	count int64 // of the open spans
@@ -239,8 +238,8 @@ func (r *reader) begin(e *traceevent.Event) {
 	p.bytes += b.size()
 }
 
-// end yields the span that began last on the thread, and reports whether more records are wanted. The arguments of both
-// ends are the span's.
+// end yields the last open span of the thread and reports whether the consumer wants more. The span has the arguments
+// of both ends.
 func (r *reader) end(e *traceevent.Event) bool {
 	p := &r.pairs
 	thread := r.tables.addThread(e.PID, e.TID)

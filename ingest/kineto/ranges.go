@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// encloseRanges finds the range around each range and returns the ranges by thread and start.
+// encloseRanges sets the parent of each range and returns the ranges by thread and start.
 func (t *tables) encloseRanges() []int32 {
 	ranges := profiler.Intervals{N: t.ranges.n, InnerFirst: t.innerFirst, At: func(i int32) profiler.Interval {
 		r := t.ranges.at(i)
@@ -28,7 +28,7 @@ func (t *tables) encloseRanges() []int32 {
 	return order
 }
 
-// openRange returns the innermost range that is open at a time, among one and those around it; -1 for none.
+// openRange returns the innermost range open at a time, starting at range i and going outwards; -1 for none.
 func (t *tables) openRange(i int32, thread uint32, at int64) int32 {
 	for n := 0; i >= 0 && n < marks.MaxDepth; n++ {
 		r := t.ranges.at(i)
@@ -40,7 +40,7 @@ func (t *tables) openRange(i int32, thread uint32, at int64) int32 {
 	return -1
 }
 
-// rangeAt returns the innermost range that is open on a thread at a time, -1 for none.
+// rangeAt returns the innermost range open on a thread at a time, -1 for none.
 func (j *join) rangeAt(thread uint32, at int64) int32 {
 	i := sort.Search(len(j.byRange), func(i int) bool {
 		r := j.ranges.at(j.byRange[i])
@@ -52,8 +52,8 @@ func (j *join) rangeAt(thread uint32, at int64) int32 {
 	return j.openRange(j.byRange[i], thread, at)
 }
 
-// setRanges gives an entry the ranges around its launch on a thread, and the phase that they or the operators around it
-// tell, unless an argument states these.
+// setRanges sets the path and phase of an entry from the ranges around its launch, and else the phase from the
+// operators around it. Arguments of the entry take precedence.
 func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator int32) {
 	around := int32(-1)
 	if m.ranges.n > 0 {
@@ -70,13 +70,13 @@ func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator in
 	}
 }
 
-// rangeMark returns what the name of a range says.
+// rangeMark returns the mark of a range's name.
 func (t *tables) rangeMark(i int32) *marks.Mark {
 	name := t.ranges.at(i).name
 	return t.marks.Of(name, t.notes.Text(name))
 }
 
-// phaseOf returns the phase that the innermost range tells of a range and those around it.
+// phaseOf returns the phase of the innermost range with one, from range i outwards.
 func (m *entryMaker) phaseOf(i int32) string {
 	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.ranges.at(i).parent {
 		if phase := m.rangeMark(i).Phase; phase != "" {
@@ -86,8 +86,8 @@ func (m *entryMaker) phaseOf(i int32) string {
 	return ""
 }
 
-// operatorPhase returns the phase that the outermost operator around one tells by its name: that of the engine which
-// computes gradients, on threads of its own.
+// operatorPhase returns the phase of the outermost operator around operator i. The autograd engine computes gradients
+// on threads of its own.
 func (m *entryMaker) operatorPhase(i int32) string {
 	for n := 0; m.hostOps.at(i).parent >= 0; n++ {
 		if n == marks.MaxDepth {
@@ -119,7 +119,7 @@ func (m *entryMaker) rangeAround(call *launch) string {
 	return ""
 }
 
-// pathOf returns the names of a range and those around it that are no steps, the outermost first, "" for -1.
+// pathOf returns the names of range i and the ranges around it, steps left out, outermost first, "" for -1.
 func (m *entryMaker) pathOf(i int32) string {
 	if i < 0 {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// readTail yields the records that are known only at the end of the trace, and reports whether more records are wanted.
+// readTail yields the records known only at the end of the trace, and reports whether the consumer wants more.
 func (r *reader) readTail() bool {
 	r.skipped[op.SkipUnpaired] += r.pairs.count
 	isPlain := r.tables.hostOps.n+r.tables.deviceOps.n == 0 // a trace that is no profiler's
@@ -57,7 +57,7 @@ func (r *reader) readTail() bool {
 	return r.readCalls(&entries)
 }
 
-// readCalls yields what the host did outside operators: ranges that are no steps, and calls of the runtime.
+// readCalls yields host activity outside operators: ranges other than steps, and runtime calls.
 func (r *reader) readCalls(m *entryMaker) bool {
 	call := op.Entry{Side: op.SideHost, Rank: m.rank}
 	give := func(name uint32, start, dur int64) bool {
@@ -79,11 +79,10 @@ func (r *reader) readCalls(m *entryMaker) bool {
 	return true
 }
 
-// timeBase returns the origin of the events' times, in Unix nanoseconds; unknown where the document does not say so, or
-// has not yet.
+// timeBase returns the origin of times in Unix nanoseconds, unknown if the document has not stated it.
 func (r *reader) timeBase() op.Int { return parseInt(r.events.Member(MemberBase)) }
 
-// parseDistributed reads the object that places the process in its job.
+// parseDistributed reads the rank and the size of the job.
 func parseDistributed(text []byte) (r op.Resource, known bool) {
 	var l lexer.Lexer
 	l.Reset(text)
@@ -100,8 +99,7 @@ func parseDistributed(text []byte) (r op.Resource, known bool) {
 	return r, r.Rank.Known || r.WorldSize.Known
 }
 
-// fingerprint returns a number that tells the trace from others: the same one for the same content, whatever file it
-// lies in.
+// fingerprint returns a hash of the content, independent of the file.
 func (t *tables) fingerprint(base int64, rank op.Int) uint64 {
 	names := fnv.New64a()
 	for _, text := range t.symbols.Texts() {
