@@ -108,7 +108,7 @@ func TestR1Damage(t *testing.T) {
 				t.Fatalf("undamaged: %+v", whole)
 			}
 			places := cases.Count(t, 5, 50)
-			outside, silent := 0, 0
+			var outside, silent int
 			for kind, damage := range damages {
 				for i := range places {
 					at := max(test.head, i*min(len(test.text), 64<<10)/places)

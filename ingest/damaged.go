@@ -7,10 +7,11 @@ import (
 	"github.com/optrace/optrace/ingest/otlp"
 )
 
-// matchDamaged returns the format of a file whose beginning is damaged, nil where the file is something else: it has
-// frames behind the damage, or most of its lines are records.
+// matchDamaged returns the format of a file with a damaged beginning: one with frames behind the damage, or one whose
+// lines are mostly records. It returns nil for any other file.
 func (h *head) matchDamaged() *Format {
-	if h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) { // something else
+	// Another kind of file.
+	if h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) {
 		return nil
 	}
 	f := otlp.SniffDamaged(h.text)
@@ -20,16 +21,15 @@ func (h *head) matchDamaged() *Format {
 	return matchLines(h.text)
 }
 
-// maxLines bounds the lines that are looked at, each of which is taken apart.
+// maxLines bounds the number of lines that matchLines parses.
 const maxLines = 1 << 10
 
-// matchLines returns the format of the first line that is a record, where there are more lines of that format than
-// others that are not even remains of a record.
+// matchLines returns the format of the first record among the lines, if more lines have this format than are foreign.
 func matchLines(text []byte) *Format {
 	var found *Format
-	records, others, n := 0, 0, 0
+	var records, others, n int
 	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
-		// Zeros stand in front where pages of a file were never written.
+		// Pages of a file that were never written are zeros.
 		if line = bytes.TrimSpace(bytes.TrimLeft(line, "\x00")); len(line) == 0 {
 			continue
 		}
@@ -44,7 +44,8 @@ func matchLines(text []byte) *Format {
 		case f != nil && f.grows && (found == nil || f == found):
 			found = f
 			records++
-		case !bytes.HasPrefix(line, []byte(`{"`)) && !bytes.Contains(line, []byte(`":`)): // not even a part of a JSON object
+		// No part of a JSON object.
+		case !bytes.HasPrefix(line, []byte(`{"`)) && !bytes.Contains(line, []byte(`":`)):
 			others++
 		}
 	}

@@ -91,7 +91,7 @@ func TestEntriesInParts(t *testing.T) {
 func testDocuments(t *testing.T, documents func(t *testing.T, rng *rand.Rand) []byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "input")
-	shared, read := 0, 0
+	var shared, read int
 	for seed := range cases.Numbers(t, 300) {
 		read++
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -144,7 +144,8 @@ func TestForeignLines(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var names []string
-			skipped, bad := int64(0), 0
+			skipped := int64(0)
+			bad := 0
 			for rec, err := range ingest.Open(write(t, filepath.Join(t.TempDir(), "input"), []byte(test.text))).Records() {
 				switch {
 				case err != nil:

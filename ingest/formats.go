@@ -12,8 +12,8 @@ import (
 	"github.com/optrace/optrace/internal/model/opfile"
 )
 
-// formats lists the formats, in the order in which they are tried. A detect function looks at the telling keys of the
-// first record, or at the first bytes.
+// formats lists the formats in the order of detection. A detect function looks at keys of the first record or at the
+// first bytes.
 var formats = []Format{
 	{
 		Name: "entries-jsonl", Short: "entries", Summary: "JSON Lines of optrace, its exporter's default",
@@ -33,7 +33,10 @@ var formats = []Format{
 	},
 	{
 		Name: "optrace-profile", Short: "profile", Summary: "sums that optrace convert -to profile wrote, for reports",
-		detect:  func(h *head) bool { return h.isObjects() && string(h.value("schema")) == `"`+opfile.PartialSchema+`"` },
+		detect: func(h *head) bool {
+			return h.isObjects() &&
+				string(h.value("schema")) == `"`+opfile.PartialSchema+`"`
+		},
 		open:    whole(partialRecords),
 		partial: true,
 	},
@@ -60,7 +63,7 @@ var formats = []Format{
 		open:   holding(perfetto.RecordsHolding),
 	},
 	{
-		// {} is an empty batch, and so is a file of nothing else.
+		// {} is an empty batch; a file may consist of it.
 		Name: "otlp-json", Short: "otlp", Summary: "OTLP in JSON: documents, JSON Lines, frames of the Collector",
 		detect: func(h *head) bool {
 			return h.isObjects() && (len(h.members) == 0 && h.atEnd || h.has(
@@ -100,11 +103,12 @@ var formats = []Format{
 		open: holding(ort.RecordsHolding),
 	},
 	{
-		// An object around the events, or the events alone. In front of the events Kineto may describe a job of
-		// thousands of ranks.
+		// Events in an object, or an array of events. Kineto may write a job of thousands of ranks in front of the
+		// events.
 		Name: "chrome", Summary: "Chrome traces: torch.profiler's Kineto, and others",
 		detect: func(h *head) bool {
-			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") && h.has("deviceProperties", "distributedInfo")) ||
+			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") &&
+				h.has("deviceProperties", "distributedInfo")) ||
 				h.isArray() && h.has("ph")
 		},
 		open: holding(kineto.RecordsHolding),

@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// errPartial says what a file is that is not asked for.
+// errPartial is the error of partial results that the caller does not want.
 var errPartial = &refusedError{"sums that optrace convert -to profile wrote, and no operations: optrace report reads them, without -html"}
 
 // partialRecords yields a file of partial results.

@@ -84,7 +84,8 @@ func (p *process) write(rng *rand.Rand, b *bytes.Buffer, hosts map[int64]string)
 		e := &op.Entry{Step: op.Known(step), Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Service: "s"}
 		hosts[step] = p.host
 		if rng.IntN(8) == 0 {
-			e.Attrs, hosts[step] = []op.Attr{{Key: "host.name", Value: "own"}}, "own"
+			e.Attrs = []op.Attr{{Key: "host.name", Value: "own"}}
+			hosts[step] = "own"
 		}
 		b.Write(append(e.AppendJSON(nil), '\n'))
 		if rng.IntN(8) == 0 {

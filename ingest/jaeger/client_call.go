@@ -20,18 +20,17 @@ const (
 	v3 version = 3 // OTLP
 )
 
-// paths are those of traces.
 var paths = map[version]string{v1: "/api/traces", v3: "/api/v3/traces"}
 
-// request is what a call asks for, below the path of traces, with its query as each version of the API has it. What is
-// empty in a query is not sent.
+// request is the request of a call: the path below the path of traces, and the query of each version. Empty values are
+// not sent.
 type request struct {
 	below string
 	query map[version]url.Values
 }
 
-// The attempts of a call. Those that fail at once are over after about three seconds; no attempt begins once the
-// timeout has passed.
+// The attempts of a call. Attempts that fail at once end after about three seconds. No attempt begins after the
+// timeout.
 const (
 	maxAttempts  = 6
 	firstBackoff = 100 * time.Millisecond
@@ -43,8 +42,7 @@ var (
 	errRedirect = errors.New("redirects")
 )
 
-// call asks the server and returns its answer, read with the API that it has. Which one that is, the first call finds
-// out.
+// call sends a request and returns the answer. The first call finds out the API version.
 func (c *Client) call(ctx context.Context, r request) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, errNoAnswer)
 	defer cancel()
@@ -69,7 +67,7 @@ func (c *Client) call(ctx context.Context, r request) (*answer, error) {
 	return nil, first
 }
 
-// callVersion is call with one API. It tries again where that may help.
+// callVersion is call with one version. It retries after temporary errors.
 func (c *Client) callVersion(ctx context.Context, v version, r request) (*answer, error) {
 	u := *c.base
 	u.Path += paths[v] + r.below
@@ -92,7 +90,7 @@ func (c *Client) callVersion(ctx context.Context, v version, r request) (*answer
 	}
 }
 
-// isTemporary reports whether err may be gone at the next attempt.
+// isTemporary reports whether another attempt may succeed.
 func isTemporary(err error) bool {
 	if failed, ok := errors.AsType[*answerError](err); ok {
 		return failed.isTemporary()
@@ -103,7 +101,7 @@ func isTemporary(err error) bool {
 	return !errors.Is(err, errNoAnswer) && !errors.Is(err, errTooLarge) && !errors.Is(err, errRedirect)
 }
 
-// attempt makes one call. The transport asks for gzip and takes it off.
+// attempt makes one attempt. The transport decompresses gzip.
 func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, error) {
 	asked := *u
 	asked.RawQuery = "" // long, and what it asks for is known to the caller
@@ -123,7 +121,7 @@ func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, e
 	if err != nil {
 		return fail(describeTransport(err))
 	}
-	// Nothing is lost when the connection cannot be used again.
+	// An error of Close loses no data.
 	defer func() { _ = resp.Body.Close() }()
 	limit := c.opts.MaxMemory / answersPerMemory
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
@@ -145,7 +143,7 @@ func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, e
 	return ans, nil
 }
 
-// describeTransport names the likely causes of an error of the transport, without its own idea of the address.
+// describeTransport adds the likely cause to an error of the transport and removes the address.
 func describeTransport(err error) error {
 	if transport, ok := errors.AsType[*url.Error](err); ok {
 		err = transport.Err
@@ -156,7 +154,7 @@ func describeTransport(err error) error {
 	return fmt.Errorf("%w; check that Jaeger runs at this address and can be reached", err)
 }
 
-// checkRedirect refuses redirects to other hosts: who answers at an address may not choose whom the client asks next.
+// checkRedirect refuses redirects to other hosts: a server must not choose the client's next host.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	const most = 10
 	from, to := via[0].URL, req.URL

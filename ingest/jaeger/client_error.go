@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// answerError is an answer without the data that were asked for.
+// answerError is an answer without the requested data.
 type answerError struct {
 	url     string // that was asked, without a password
 	status  int    // that of HTTP, or the one that the answer states in its place
@@ -17,7 +17,7 @@ type answerError struct {
 	foreign bool   // not from an API of Jaeger's
 }
 
-// Error names the address, the answer, and the likely causes.
+// Error states the address, the answer and the likely cause.
 func (e *answerError) Error() string {
 	text := fmt.Sprintf("%s: status %d: %q", e.url, e.status, e.message)
 	switch {
@@ -29,19 +29,18 @@ func (e *answerError) Error() string {
 	return text
 }
 
-// isNotFound reports whether Jaeger said that it holds nothing of the kind.
+// isNotFound reports whether Jaeger has no such trace.
 func (e *answerError) isNotFound() bool { return e.status == http.StatusNotFound && !e.foreign }
 
-// isNotFinite reports whether Jaeger could not write a trace because of a number that JSON has no text for, which makes
-// version 1 of its API fail.
+// isNotFinite reports whether Jaeger failed to write a number as JSON. Version 1 of its API fails for such a trace.
 func (e *answerError) isNotFinite() bool {
 	return e.status == http.StatusInternalServerError && strings.Contains(e.message, "unsupported value")
 }
 
-// isTooMany reports whether the storage refuses to look for so many traces.
+// isTooMany reports whether the storage refuses the number of traces.
 func (e *answerError) isTooMany() bool { return strings.Contains(e.message, "search depth") }
 
-// isTemporary reports whether the same call may succeed a little later.
+// isTemporary reports whether the same call may succeed later.
 func (e *answerError) isTemporary() bool {
 	switch e.status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -50,7 +49,7 @@ func (e *answerError) isTemporary() bool {
 	return e.status == http.StatusInternalServerError && !e.isNotFinite() && !e.isTooMany()
 }
 
-// checkAnswer returns the error that an answer stands for; nil if it holds data.
+// checkAnswer returns the error of an answer, nil for an answer with data.
 func checkAnswer(url string, status int, body []byte) error {
 	text := bytes.TrimLeft(body, "\ufeff \t\r\n")
 	failed := &answerError{url: url, status: status}
@@ -65,21 +64,22 @@ func checkAnswer(url string, status int, body []byte) error {
 		msg, isError := failure(text)
 		switch {
 		case isError:
-			failed.status, failed.message = max(status, http.StatusBadRequest), msg
+			failed.status = max(status, http.StatusBadRequest)
+			failed.message = msg
 		case status == http.StatusOK:
 			return nil
 		default:
-			failed.message, failed.foreign = excerpt(text), status == http.StatusNotFound
+			failed.message = excerpt(text)
+			failed.foreign = status == http.StatusNotFound
 		}
 		return failed
 	}
-	// What stands in front of Jaeger fails in words of its own.
+	// A proxy in front of Jaeger has error messages of its own.
 	failed.foreign = status < http.StatusInternalServerError && status != http.StatusTooManyRequests
 	return failed
 }
 
-// failure returns the message of an answer that holds an error instead of data. What it reads of an answer with data
-// ends where those begin.
+// failure returns the message of an answer with an error instead of data. It stops reading at the data.
 func failure(body []byte) (msg string, failed bool) {
 	var l lexer.Lexer
 	l.Reset(body)
@@ -101,7 +101,7 @@ func failure(body []byte) (msg string, failed bool) {
 	return "", false
 }
 
-// message returns the text in the error part of an answer, "" where there is none:
+// message returns the text of the error part of an answer, "" if there is none:
 //
 //	"not found"
 //	{"httpCode":404,"message":"No traces found"}

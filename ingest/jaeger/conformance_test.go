@@ -99,19 +99,24 @@ func tagsOf(t *testing.T, attrs []optest.Attr) []any {
 		tag := map[string]any{"key": a.Key}
 		switch v := a.Value.(type) {
 		case string:
-			tag["type"], tag["value"] = "string", v
+			tag["type"] = "string"
+			tag["value"] = v
 		case bool:
-			tag["type"], tag["value"] = "bool", v
+			tag["type"] = "bool"
+			tag["value"] = v
 		case float64:
-			tag["type"], tag["value"] = "float64", v
+			tag["type"] = "float64"
+			tag["value"] = v
 		case int64:
-			tag["type"], tag["value"] = "int64", v
+			tag["type"] = "int64"
+			tag["value"] = v
 			if const53 := int64(1)<<53 - 1; v > const53 || v < -const53 {
 				tag["value"] = strconv.FormatInt(v, 10)
 			}
 		default: // lists and maps become text
 			text := check.Must(json.Marshal(v))(t)
-			tag["type"], tag["value"] = "string", string(text)
+			tag["type"] = "string"
+			tag["value"] = string(text)
 		}
 		tags = append(tags, tag)
 	}

@@ -10,21 +10,21 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// arguments holds the arguments of one of Kineto's events. It is reused from event to event.
+// arguments holds the arguments of one event. It is reused for the next event.
 type arguments struct {
 	lex      lexer.Lexer
 	unescape lexer.Lexer // of a text
 	texts    intern.Table
 	keys     argumentKeys
 
-	// values are those of the event; the slices are reused.
+	// The values of the event. Its slices are reused.
 	values
-	// extra is a JSON object of the other arguments that the mapping wants, and geometry one of those about the launch
-	// of a kernel that it does not.
+	// extra is a JSON object of the other arguments that the mapping keeps, geometry one of the unkept arguments of a
+	// kernel's launch.
 	extra, geometry []byte
 }
 
-// values are the arguments of an event that matter to Kineto.
+// values are the arguments known to the reader.
 type values struct {
 	correlation, external op.Int
 	device, stream        op.Int
@@ -34,17 +34,17 @@ type values struct {
 	peer, source, target  op.Int // ranks in the arguments of a send or receive
 	autograd, forward     op.Int // the number of autograd, and the thread of the forward operator
 
-	// dims and types are the JSON text of the inputs' shapes and types, concrete that of those that are given by value.
+	// dims, types and concrete are the JSON texts of the inputs' shapes, types and values.
 	dims, types, concrete []byte
 }
 
-// reset forgets the arguments of the event before.
+// reset clears the arguments.
 func (a *arguments) reset() {
 	a.values = values{}
 	a.extra, a.geometry = a.extra[:0], a.geometry[:0]
 }
 
-// parse reads the text of an args object that is valid JSON; nil has none.
+// parse reads the text of an args object. It must be valid JSON; nil is an empty object.
 func (a *arguments) parse(text []byte) {
 	a.reset()
 	if text == nil {
@@ -61,8 +61,8 @@ func (a *arguments) parse(text []byte) {
 	a.finishCollective()
 }
 
-// straight reads the args object at b[i] in one pass and returns the index behind it, or -1 where it is not valid or is
-// written in an unusual way: parse reads it then, to the same effect.
+// straight reads the args object at b[i] in one pass and returns the index behind it. It returns -1 for an invalid or
+// unusual text; parse reads that to the same effect.
 func (a *arguments) straight(b []byte, i int) int {
 	a.reset()
 	i = lexer.Space(b, i+1)
@@ -78,7 +78,7 @@ func (a *arguments) straight(b []byte, i int) int {
 	return i
 }
 
-// set sets an argument to a value, which is valid JSON.
+// set sets an argument to a valid JSON value.
 func (a *arguments) set(key *argumentKey, value []byte) {
 	switch {
 	case key.json != nil:
@@ -98,7 +98,7 @@ func (a *arguments) set(key *argumentKey, value []byte) {
 	a.keep(key, value)
 }
 
-// text returns what stands between the quotes of a string; any other value has no text.
+// text returns the content of a string, nil for any other value.
 func (a *arguments) text(value []byte) []byte {
 	if value[0] != '"' {
 		return nil
@@ -111,7 +111,7 @@ func (a *arguments) text(value []byte) []byte {
 	return text
 }
 
-// finishCollective completes the collective. Without a name the arguments are not about one.
+// finishCollective completes the collective. A name is required.
 func (a *arguments) finishCollective() {
 	c := &a.collective
 	switch c.Name {
@@ -124,8 +124,7 @@ func (a *arguments) finishCollective() {
 	}
 }
 
-// keep appends an argument to extra or geometry, if it is one of theirs: that the mapping wants it does not change its
-// meaning here.
+// keep appends an argument to extra or geometry. The mapping does not change its meaning.
 func (a *arguments) keep(key *argumentKey, value []byte) {
 	switch {
 	case key.wanted:
@@ -135,7 +134,7 @@ func (a *arguments) keep(key *argumentKey, value []byte) {
 	}
 }
 
-// appendMember adds a member to a JSON object that has no space in it, or makes one of no text.
+// appendMember adds a member to a compact JSON object. An empty text becomes an object.
 func appendMember(object []byte, key string, value []byte) []byte {
 	if len(object) == 0 {
 		object = append(object, '{')
@@ -146,4 +145,28 @@ func appendMember(object []byte, key string, value []byte) []byte {
 	object = append(object, ':')
 	object = append(object, value...)
 	return append(object, '}')
+}
+
+func parseInt(text []byte) op.Int {
+	n, ok := lexer.ParseInt(text)
+	if !ok {
+		return op.Int{}
+	}
+	return op.Known(n)
+}
+
+// readCount reads a non-negative integer, also a quoted one; any other value is unknown.
+func readCount(l *lexer.Lexer) op.Int {
+	if l.Peek() == '"' {
+		return count(parseInt(l.Str()))
+	}
+	return count(parseInt(l.AnyNumber()))
+}
+
+// count returns n, unknown if it is negative.
+func count(n op.Int) op.Int {
+	if n.V < 0 {
+		return op.Int{}
+	}
+	return n
 }

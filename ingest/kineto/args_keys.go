@@ -6,7 +6,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// argument is the meaning of the key of an argument: where its value goes, if anywhere.
+// argument is the meaning of an argument's key: the destination of its value.
 type argument struct {
 	number   func(a *arguments) *op.Int
 	counts   bool // a number cannot be negative
@@ -16,12 +16,13 @@ type argument struct {
 	graph    bool // and 0 for none
 }
 
-// geometry lists the arguments that say how a kernel was launched, which entries have among their attributes.
+// geometry lists the arguments of a kernel's launch. Entries have them as attributes.
 var geometry = [...]string{
-	attrkey.Grid, attrkey.Block, attrkey.Registers, attrkey.SharedMemory, attrkey.Occupancy, attrkey.Graph, attrkey.GraphNode,
+	attrkey.Grid, attrkey.Block, attrkey.Registers, attrkey.SharedMemory, attrkey.Occupancy, attrkey.Graph,
+	attrkey.GraphNode,
 }
 
-// meanings has the keys whose values matter to Kineto.
+// meanings has the known keys.
 var meanings = makeMeanings()
 
 func makeMeanings() map[string]argument {
@@ -66,14 +67,13 @@ func makeMeanings() map[string]argument {
 	return all
 }
 
-// argumentKey is what is known of a key.
 type argumentKey struct {
 	name string
 	argument
 	wanted bool // by the mapping, and not in geometry
 }
 
-// argumentKeys knows keys. It is a direct-mapped cache: a trace has a few dozen.
+// argumentKeys looks up keys. It is a direct-mapped cache: a trace has a few dozen keys.
 type argumentKeys struct {
 	wants func(key string) bool
 	slots [1 << keyBits]argumentKey
@@ -85,8 +85,8 @@ const (
 	maxKeyLen = 64 // of keys that are held
 )
 
-// find returns what is known of a key, valid until the next call. "device" and those of geometry are keys of the
-// mapping as well, but Kineto's meaning of them prevails.
+// find returns the entry of a key, valid until the next call. Kineto's meaning of "device" and of geometry takes
+// precedence over the mapping's.
 func (k *argumentKeys) find(key []byte) *argumentKey {
 	found := &k.other
 	if 0 < len(key) && len(key) <= maxKeyLen {

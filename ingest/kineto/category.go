@@ -6,7 +6,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// category is the meaning of an event of Kineto.
+// category is the meaning of an event.
 type category uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	catSync
 )
 
-// categoryOf classifies a complete event. The capitalised spellings are those of the profiler's first versions.
+// categoryOf classifies a complete event. The first versions of the profiler capitalised the categories.
 func categoryOf(cat []byte) category {
 	switch string(cat) {
 	case "cpu_op", "Operator":
@@ -41,8 +41,8 @@ func categoryOf(cat []byte) category {
 	return otherCategory(string(cat))
 }
 
-// otherCategory classifies a complete event of a category that is in no list, by what PyTorch's profiler calls those of
-// further devices: xpu_driver, mtia_ccp_events, hpu_op.
+// otherCategory classifies a complete event of an unlisted category, by PyTorch's naming of further devices:
+// xpu_driver, mtia_ccp_events, hpu_op.
 func otherCategory(name string) category {
 	switch {
 	case strings.HasSuffix(name, "_runtime"), strings.HasSuffix(name, "_driver"):
@@ -60,8 +60,7 @@ func otherCategory(name string) category {
 	return catOther
 }
 
-// makerOf returns the maker of a device by the category of its events, such as mtia; "" for one of CUDA's, of which
-// AMD's are some.
+// makerOf returns the maker of a device by the category of its events, such as mtia. It is "" for CUDA and AMD.
 func makerOf(cat []byte) string {
 	switch string(cat) {
 	case "kernel", "Kernel", "gpu_memcpy", "gpu_memset", "Memcpy", "Memset", "concurrent_kernel":
@@ -74,10 +73,10 @@ func makerOf(cat []byte) string {
 	return name
 }
 
-// maxCategories bounds how many categories are told apart.
+// maxCategories bounds the number of distinct categories.
 const maxCategories = 64
 
-// skipReason says why an event is neither an operation nor one end of a span, by its phase; "" for those that are.
+// skipReason returns why a phase is neither an operation nor one end of a span, "" for one that is.
 func skipReason(phase byte) op.SkipReason {
 	switch phase {
 	case 'X', 'B', 'E':
@@ -85,7 +84,7 @@ func skipReason(phase byte) op.SkipReason {
 	case 's', 't', 'f':
 		return op.SkipFlow
 	case 'b', 'n', 'e', 'S', 'T', 'p', 'F':
-		// Asynchronous events lie on no thread and have no duration.
+		// Asynchronous events have no thread and no duration.
 		return op.SkipUnknownRecord
 	case 'M', 'I', 'i', 'R', 'C', 'P', 'c', 'N', 'O', 'D', 'V', 'v', '(', ')':
 		return op.SkipMetadata

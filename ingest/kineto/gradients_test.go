@@ -74,15 +74,18 @@ func TestGradientsAgainstNaive(t *testing.T) {
 		for i := range r.IntN(60) {
 			e := event{[]string{"Mul", "Addmm"}[r.IntN(2)], 1 + r.IntN(2), 1 + r.IntN(2)/(1+int(seed%2)), r.IntN(50), r.IntN(5), r.IntN(2)}
 			name := map[bool]string{true: e.kind + "Backward0", false: "aten::" + strings.ToLower(e.kind)}[e.thread > 0]
-			events, texts = append(events, e), append(texts, operator(name, e.pid, e.tid, e.ts*100+i, e.number, e.thread))
+			events = append(events, e)
+			texts = append(texts, operator(name, e.pid, e.tid, e.ts*100+i, e.number, e.thread))
 			events[i].ts = e.ts*100 + i
 		}
 		var want []string
 		for _, b := range events {
-			name, threads := "", map[int]bool{}
+			name := ""
+			threads := map[int]bool{}
 			for _, f := range events {
 				if b.thread > 0 && f.thread == 0 && f.number == b.number && f.pid == b.pid && f.kind == b.kind && f.ts < b.ts {
-					name, threads[f.tid] = "aten::"+strings.ToLower(f.kind), true
+					name = "aten::" + strings.ToLower(f.kind)
+					threads[f.tid] = true
 				}
 			}
 			if len(threads) > 1 {

@@ -11,22 +11,19 @@ import (
 	"github.com/optrace/optrace/internal/read/profiler"
 )
 
-// join connects the tables of a trace that has been read to its end. Nothing is added to the tables afterwards.
+// join connects the tables of a complete trace. The tables no longer change.
 //
-//  1. Each host operator gets the innermost one that lies around it on its thread,
-//     and each launch the innermost one that was running on its thread when it
-//     began: both are gone through in order of time, with the running operators
-//     on a stack.
-//  2. Launches are ordered by correlation id, under which device events look
-//     for them. Of several launches with one id the earliest counts. In a file
-//     that traces of ranks were merged into, ids are those of a rank.
-//  3. Ranges get those around them, and steps are sorted by process and time.
+//  1. Each host operator gets the innermost operator around it on its thread,
+//     each launch the innermost operator on its thread at its start.
+//  2. Launches are sorted by correlation id for lookups by device events. Of
+//     several launches with one id the earliest counts. In a file merged from
+//     the traces of several ranks, an id belongs to its rank.
+//  3. Ranges get the ranges around them, and steps are sorted by process and time.
 type join struct {
 	*tables
 	// byCorrelation lists the launches by correlation id and time.
 	byCorrelation []int32
-	// byExternal lists the host operators by external id. It is made when it is first needed, which is where there are
-	// no launches.
+	// byExternal lists the host operators by external id. It is built on demand, for traces without launches.
 	byExternal []int32
 	groups     groups
 	byRange    []int32 // the ranges by thread and start
@@ -84,8 +81,7 @@ func (j *join) hostOpOf(d *deviceOp, l *launch) int32 {
 	if l != nil && l.op >= 0 {
 		return l.op
 	}
-	// The first versions of the profiler repeat the correlation id in the place of the external id, which then says
-	// nothing.
+	// The first versions of the profiler put the correlation id in place of the external id.
 	if d.has&hasExternal == 0 || d.has&hasCorrelation != 0 && d.external == d.correlation {
 		return -1
 	}
@@ -113,8 +109,7 @@ func (j *join) hostOpOf(d *deviceOp, l *launch) int32 {
 	return j.byExternal[i]
 }
 
-// outermostRanges yields the ranges that lie in no others and that no rule knows, as steps, by the numbers of their
-// threads.
+// outermostRanges yields the outermost ranges without a known mark as steps, with the numbers of their threads.
 func (t *tables) outermostRanges(byRange []int32) iter.Seq2[uint32, marks.Step] {
 	return func(yield func(uint32, marks.Step) bool) {
 		for _, i := range byRange {

@@ -28,7 +28,7 @@ func (t *tables) outside(i int32, at int64) int32 {
 	})
 }
 
-// rangeAt returns the innermost range that is open on a thread at a time, -1 for none.
+// rangeAt returns the innermost range open on a thread at a time, -1 for none.
 func (j *join) rangeAt(thread uint32, at int64) int32 {
 	i := sort.Search(len(j.byRange), func(i int) bool {
 		r := j.ranges.at(j.byRange[i])
@@ -47,8 +47,8 @@ func (j *join) rangeAt(thread uint32, at int64) int32 {
 	return -1
 }
 
-// setRanges gives an entry the ranges around its launch on a thread, and the phase that they or the operators around it
-// tell, unless an argument states these.
+// setRanges sets the path and phase of an entry from the ranges around its launch, and else the phase from the
+// operators around it. Arguments of the entry take precedence.
 func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator int32) {
 	around := int32(-1)
 	if m.ranges.n > 0 {
@@ -65,7 +65,7 @@ func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator in
 	}
 }
 
-// rangeMark returns what the name of a range says.
+// rangeMark returns the mark of a range's name.
 func (t *tables) rangeMark(i int32) *marks.Mark {
 	name := t.ranges.at(i).name
 	return t.marks.Of(name, t.notes.Text(name))
@@ -81,8 +81,8 @@ func (m *entryMaker) phaseOf(i int32, at int64) string {
 	return ""
 }
 
-// operatorPhase returns the phase that the outermost operator around one tells by its name: that of the engine which
-// computes gradients, on threads of its own.
+// operatorPhase returns the phase of the outermost operator around operator i. The autograd engine computes gradients
+// on threads of its own.
 func (m *entryMaker) operatorPhase(i int32) string {
 	for n := 0; m.hostOps.at(i).parent >= 0; n++ {
 		if n == marks.MaxDepth {

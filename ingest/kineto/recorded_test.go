@@ -67,12 +67,14 @@ func TestRecordedTraces(t *testing.T) {
 				}
 				device := strings.TrimPrefix(e.DeviceID, "cuda:")
 				key := [2]string{device, e.Operation}
-				d, sum := got.Devices[device], sums[key]
+				d := got.Devices[device]
+				sum := sums[key]
 				if sum[0] == 0 {
 					d.DistinctOps++
 				}
 				d.Events, d.Sum = d.Events+1, d.Sum+e.Duration
-				got.Devices[device], sums[key] = d, [2]int64{sum[0] + 1, sum[1] + e.Duration}
+				got.Devices[device] = d
+				sums[key] = [2]int64{sum[0] + 1, sum[1] + e.Duration}
 			}
 			for device, d := range got.Devices {
 				for _, top := range want.Devices[device].Top {

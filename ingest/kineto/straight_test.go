@@ -33,7 +33,8 @@ func records(t *testing.T, src io.Reader) string {
 // time never holds an event when reading it begins.
 func checkStraight(t *testing.T, text []byte) {
 	t.Helper()
-	straight, general := records(t, bytes.NewReader(text)), records(t, iotest.OneByteReader(bytes.NewReader(text)))
+	straight := records(t, bytes.NewReader(text))
+	general := records(t, iotest.OneByteReader(bytes.NewReader(text)))
 	if diff := cmp.Diff(general, straight); diff != "" {
 		t.Fatalf("%s\n(-by the lexer +in one pass):\n%s", text[:min(len(text), 2000)], diff)
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// MaxHeldBytes bounds the memory held for a trace until its end. It suffices for some 40 million events.
+// MaxHeldBytes bounds the memory held until the end of a trace. It suffices for some 40 million events.
 const MaxHeldBytes = 4 << 30
 
-// hostOp is an operator on the host.
+// hostOp is a host operator.
 type hostOp struct {
 	start, dur int64 // relative to the trace's time base
 	external   int64
@@ -25,14 +25,14 @@ type hostOp struct {
 	parent     int32  // the host operator around it, -1 for none: set by the join
 }
 
-// gradient is the number that autograd gave an operator on the host.
+// gradient is the autograd number of a host operator.
 type gradient struct {
 	number  int64
 	op      int32
 	forward uint32 // the number of the thread of the forward operator, 0 for one that is no backward operator
 }
 
-// launch is a call of the device's runtime.
+// launch is a runtime call.
 type launch struct {
 	correlation int64
 	start, dur  int64
@@ -42,7 +42,7 @@ type launch struct {
 	name        uint32 // index of notes
 }
 
-// deviceOp is an event on a device.
+// deviceOp is a device event.
 type deviceOp struct {
 	start, dur  int64
 	correlation int64
@@ -60,7 +60,7 @@ type deviceOp struct {
 	has         known
 }
 
-// known says which optional columns of a deviceOp are set.
+// known tells the set columns of a deviceOp.
 type known uint8
 
 const (
@@ -94,7 +94,7 @@ func (t *tables) addCollective(c *collective) uint32 {
 	return uint32(t.collectives.n)
 }
 
-// timeRange is an annotation or a module of PyTorch that was open on a thread.
+// timeRange is an annotation or a module of PyTorch on a thread.
 type timeRange struct {
 	start, dur    int64
 	thread        uint32
@@ -117,23 +117,22 @@ type tables struct {
 	makers      []string
 	collectives rows[collective]
 	groupBytes  int64 // of the names of collectives
-	// innerFirst is set where, of two operators of a thread that cover the same time, the first row is that of the
-	// inner one.
+	// innerFirst is set if inner operators precede outer ones of the same time and thread.
 	innerFirst bool
 }
 
-// threadKey is the process and thread id of an event, as numbers of symbols.
+// threadKey is the process and thread id of an event, as symbols.
 type threadKey struct{ process, thread uint32 }
 
-// addThread returns the number of the thread with the ids of an event.
+// addThread returns the number of the thread with an event's ids.
 func (t *tables) addThread(pid, tid []byte) uint32 {
 	return uint32(t.threads.ID(threadKey{t.symbols.Add(pid), t.symbols.Add(tid)}))
 }
 
-// processOf returns the process of a thread, a number of symbols.
+// processOf returns the process of a thread, as a symbol.
 func (t *tables) processOf(thread uint32) uint32 { return t.threads.Values[thread].process }
 
-// makerOf returns the number of the maker of a device, 0 for CUDA.
+// makerOf returns the number of a device's maker, 0 for CUDA.
 func (t *tables) makerOf(cat []byte) uint16 {
 	name := makerOf(cat)
 	if name == "" {
@@ -150,7 +149,7 @@ func (t *tables) makerOf(cat []byte) uint16 {
 	return uint16(i) + 1
 }
 
-// heldBytes returns how much the tables hold.
+// heldBytes returns the memory of the tables.
 func (t *tables) heldBytes() int64 {
 	const place = unsafe.Sizeof(int32(0)) // in the order of the join
 	rows := t.ranges.n*int(unsafe.Sizeof(timeRange{})+place) + t.hostOps.n*int(unsafe.Sizeof(hostOp{})+place) +
@@ -162,3 +161,25 @@ func (t *tables) heldBytes() int64 {
 		t.collectives.n*int(unsafe.Sizeof(collective{}))
 	return int64(rows) + t.threads.Bytes(nil) + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes
 }
+
+// chunkRows is the number of rows per allocation.
+const chunkRows = 1 << chunkBits
+
+const chunkBits = 10
+
+// rows is a list that grows without copies: a trace takes no more memory than its rows.
+type rows[T any] struct {
+	chunks []*[chunkRows]T
+	n      int
+}
+
+// add appends a row and returns it for the caller to set.
+func (r *rows[T]) add() *T {
+	if r.n == len(r.chunks)*chunkRows {
+		r.chunks = append(r.chunks, new([chunkRows]T))
+	}
+	r.n++
+	return r.at(int32(r.n - 1))
+}
+
+func (r *rows[T]) at(i int32) *T { return &r.chunks[i>>chunkBits][i&(chunkRows-1)] }

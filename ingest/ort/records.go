@@ -36,7 +36,8 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 	return func(yield func(op.Record, error) bool) {
 		events := traceevent.NewReader(src, name)
 		d := newDecoder(m)
-		d.events, d.held.Hold = events, hold
+		d.events = events
+		d.held.Hold = hold
 		defer d.held.Free()
 		d.yield = yield
 		for e, err := range events.Events() {
@@ -117,7 +118,8 @@ func (d *decoder) event(e *traceevent.Event) error {
 		return d.add(e, held{
 			name: lexer.ValidUTF8(d.strings.String(e.Name)), start: e.Start.V, duration: max(0, e.Duration.V),
 		})
-	case category == "Api", isOperation && (bytes.HasSuffix(e.Name, fenceBefore) || bytes.HasSuffix(e.Name, fenceAfter)):
+	case category == "Api", isOperation &&
+		(bytes.HasSuffix(e.Name, fenceBefore) || bytes.HasSuffix(e.Name, fenceAfter)):
 		d.skip(op.SkipRuntime)
 	case isOperation:
 		return d.operation(e, category == "Kernel")
@@ -153,7 +155,8 @@ func (d *decoder) operation(e *traceevent.Event, kernel bool) error {
 func (d *decoder) entry(e *traceevent.Event, kernel bool) *op.Entry {
 	b := d.build
 	b.Reset()
-	d.by, d.grid = "", [6]int64{}
+	d.by = ""
+	d.grid = [6]int64{}
 	if kernel {
 		b.Str(attrkey.Name, d.strings.String(e.Name))
 		b.Str(attrkey.Device, defaultGPU)
@@ -167,14 +170,16 @@ func (d *decoder) entry(e *traceevent.Event, kernel bool) *op.Entry {
 		return nil
 	}
 	if b.KeepsAll() { // those of the convention are not the file's
-		entry.Attrs = slices.DeleteFunc(entry.Attrs, func(a op.Attr) bool { return strings.HasPrefix(a.Key, "tensor.") })
+		entry.Attrs = slices.DeleteFunc(entry.Attrs,
+			func(a op.Attr) bool { return strings.HasPrefix(a.Key, "tensor.") })
 	}
 	if kernel {
 		entry.Kind, entry.KindRule = op.InferDeviceKind(entry.Operation)
 		entry.LaunchedBy = d.by
 		for i, name := range []string{"grid", "block"} {
 			if g := d.grid[3*i:]; g[0] > 0 && g[1] > 0 && g[2] > 0 {
-				entry.Attrs = append(entry.Attrs, op.Attr{Key: name, Value: fmt.Sprintf("[%d,%d,%d]", g[0], g[1], g[2]), Type: op.AttrJSON})
+				entry.Attrs = append(entry.Attrs, op.Attr{Key: name, Value: fmt.Sprintf("[%d,%d,%d]", g[0], g[1], g[2]),
+					Type: op.AttrJSON})
 			}
 		}
 	}

@@ -51,7 +51,8 @@ type run struct {
 // either way a run is whole when an event comes that starts behind it.
 func (d *decoder) add(e *traceevent.Event, h held) error {
 	key := string(e.PID) + " " + string(e.TID)
-	t, bytes := d.threads[key], int64(heldBytes)
+	t := d.threads[key]
+	bytes := int64(heldBytes)
 	if t == nil {
 		t = new(thread)
 		d.threads[key] = t
@@ -65,7 +66,8 @@ func (d *decoder) add(e *traceevent.Event, h held) error {
 	t.events = append(t.events, h)
 	d.last = t
 	if h.entry == nil && h.name == modelRun {
-		t.until, t.runs = op.Known(h.end()), true
+		t.until = op.Known(h.end())
+		t.runs = true
 		bytes += runBytes
 	}
 	return d.more(bytes + int64(len(h.name)) + partBytes(h.entry))
@@ -144,7 +146,8 @@ func (d *decoder) release(t *thread) {
 	}
 	slices.SortFunc(order, func(i, j int) int {
 		a, b := &t.events[i], &t.events[j]
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.duration, a.duration), cmp.Compare(a.rank(), b.rank()), cmp.Compare(j, i))
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.duration, a.duration),
+			cmp.Compare(a.rank(), b.rank()), cmp.Compare(j, i))
 	})
 	for len(order) > 0 {
 		root := &t.events[order[0]]
@@ -155,7 +158,8 @@ func (d *decoder) release(t *thread) {
 		d.tree(t.events, order[:n], kernels)
 		order = order[n:]
 	}
-	t.events, t.until = t.events[:0], op.Int{}
+	t.events = t.events[:0]
+	t.until = op.Int{}
 }
 
 // rank orders events of the same time, the outer ones first.
@@ -175,7 +179,8 @@ func (h *held) within(outer *held) bool { return h.start < outer.end() || h.star
 // tree makes records of an event, the first of order, and of all within it.
 func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 	root := &events[order[0]]
-	r, parent := d.runOf(root), op.SpanID{}
+	r := d.runOf(root)
+	parent := op.SpanID{}
 	switch {
 	case r != nil:
 		parent = spanID(1)
@@ -203,7 +208,8 @@ func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 		id := spanID(r.ids)
 		if h.entry == nil || h.duration > 0 || n == 0 {
 			around = append(around, open{h, id})
-		} else if i := slices.IndexFunc(around, func(o open) bool { return o.entry != nil && o.start == h.start }); i >= 0 {
+		} else if i := slices.IndexFunc(around,
+			func(o open) bool { return o.entry != nil && o.start == h.start }); i >= 0 {
 			n = i
 		}
 		above := parent
@@ -212,20 +218,27 @@ func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 		}
 		if h.entry == nil {
 			d.give(op.Record{Span: &op.Span{
-				Name: h.name, TraceID: r.trace, SpanID: id, ParentSpanID: above, Start: op.Known(h.start), Duration: h.duration,
+				Name: h.name, TraceID: r.trace, SpanID: id, ParentSpanID: above, Start: op.Known(h.start),
+				Duration: h.duration,
 			}})
 			continue
 		}
 		e := h.entry
-		e.TraceID, e.SpanID, e.ParentSpanID = r.trace, id, above
+		e.TraceID = r.trace
+		e.SpanID = id
+		e.ParentSpanID = above
 		if d.launches[e.DeviceID] {
-			e.DeviceID, e.Side = hostDevice, op.SideHost
+			e.DeviceID = hostDevice
+			e.Side = op.SideHost
 		}
 		d.give(op.Record{Entry: e})
 		for _, k := range kernels[i] {
 			e := events[k].entry
 			r.ids++
-			e.TraceID, e.SpanID, e.ParentSpanID, e.LaunchSpanID = r.trace, spanID(r.ids), above, id
+			e.TraceID = r.trace
+			e.SpanID = spanID(r.ids)
+			e.ParentSpanID = above
+			e.LaunchSpanID = id
 			d.give(op.Record{Entry: e})
 		}
 	}

@@ -79,7 +79,8 @@ func (s *session) profile(threads int) string {
 			at += (at + int64(thread)) % 2 // no two runs start at once, so that they can be told apart
 			name := fmt.Sprintf("model_run@%d", at)
 			s.above[name] = ""
-			start, first := at, at+1+s.Int64N(3)
+			start := at
+			first := at + 1 + s.Int64N(3)
 			at = s.execute(thread, first, name, 2) + s.Int64N(3)
 			if pool := fmt.Sprintf("pool %d", at); threads == 1 && s.IntN(2) == 0 {
 				s.above[pool] = name
@@ -114,7 +115,9 @@ func TestRunsAgainstTheirMaking(t *testing.T) {
 			span  op.SpanID
 		}
 		names := make(map[key]string)
-		parents, launchers, roots := make(map[string]key), make(map[string]key), make(map[op.TraceID]int)
+		parents := make(map[string]key)
+		launchers := make(map[string]key)
+		roots := make(map[op.TraceID]int)
 		for rec, err := range ort.Records(strings.NewReader(text), "profile", nil) {
 			switch {
 			case err != nil:
@@ -128,7 +131,8 @@ func TestRunsAgainstTheirMaking(t *testing.T) {
 				names[key{rec.Span.TraceID, rec.Span.SpanID}] = name
 				parents[name] = key{rec.Span.TraceID, rec.Span.ParentSpanID}
 			case rec.Entry != nil:
-				e, name := rec.Entry, rec.Entry.Path
+				e := rec.Entry
+				name := rec.Entry.Path
 				if e.LaunchedBy != "" {
 					name = e.Operation
 					launchers[name] = key{e.TraceID, e.LaunchSpanID}

@@ -1,6 +1,8 @@
 package ort
 
 import (
+	"strings"
+
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/text/lexer"
 )
@@ -21,13 +23,15 @@ func (d *decoder) tensor() (dtype string, shape []byte) {
 
 // inputs gives the types and shapes of a node's inputs to the builder.
 func (d *decoder) inputs() {
-	d.dtypes, d.shapes = d.dtypes[:0], append(d.shapes[:0], '[')
+	d.dtypes = d.dtypes[:0]
+	d.shapes = append(d.shapes[:0], '[')
 	for d.lex.Array(); d.lex.More(); {
 		dtype, shape := d.tensor()
 		if len(d.dtypes) > 0 {
 			d.shapes = append(d.shapes, ',')
 		}
-		d.dtypes, d.shapes = append(d.dtypes, dtype), append(d.shapes, shape...)
+		d.dtypes = append(d.dtypes, dtype)
+		d.shapes = append(d.shapes, shape...)
 	}
 	d.build.SetList(d.build.Target(attrkey.InputShapes), append(d.shapes, ']'))
 	d.build.SetStrs(d.build.Target(attrkey.InputDTypes), d.dtypes)
@@ -45,4 +49,34 @@ func (d *decoder) outputs() {
 	for d.lex.More() {
 		d.lex.Skip()
 	}
+}
+
+// maxDevices bounds how many providers are remembered; there are a dozen.
+const maxDevices = 64
+
+// The devices of nodes that run on the host, and of kernels of which nothing is known.
+const (
+	hostDevice = "cpu"
+	defaultGPU = "cuda"
+)
+
+// device returns the device that an execution provider works on, without its number, which the profile does not state:
+// CPUExecutionProvider is "cpu", CUDAExecutionProvider "cuda".
+func (d *decoder) device(provider []byte) string {
+	if name, ok := d.devices[string(provider)]; ok {
+		return name
+	}
+	name := strings.ToLower(strings.TrimSuffix(string(provider), "ExecutionProvider"))
+	switch name {
+	case "dnnl", "xnnpack", "acl", "armnn": // libraries on the CPU
+		name = hostDevice
+	case "tensorrt", "nvtensorrtrtx": // libraries on CUDA
+		name = defaultGPU
+	case "migraphx":
+		name = "rocm"
+	}
+	if len(d.devices) < maxDevices {
+		d.devices[string(provider)] = name
+	}
+	return name
 }

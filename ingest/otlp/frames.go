@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/optrace/optrace/ingest/otlp/internal/spans"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -50,7 +52,8 @@ type FrameReader struct {
 // NewFrameReader returns a reader; m is the table from attribute keys to fields, nil for the conventions.
 func NewFrameReader(m *attr.Mapping, f Framing) *FrameReader {
 	d := spans.New(m)
-	return &FrameReader{Decoder: d, framing: f, proto: spans.NewProto(d), json: newJSONReader(d), held: attrmap.Account(m)}
+	return &FrameReader{Decoder: d, framing: f, proto: spans.NewProto(d), json: newJSONReader(d),
+		held: attrmap.Account(m)}
 }
 
 // Records reads src, which starts with a frame at a position of the file called name. The frames of a *bytes.Buffer are
@@ -93,7 +96,8 @@ func (r *FrameReader) frame() (more bool) {
 	case err == io.EOF:
 		return false
 	case err == nil && missing > 0:
-		err = &op.SyntaxError{Msg: fmt.Sprintf("frame of %d bytes cut off after %d", size, size-missing), Truncated: true}
+		err = &op.SyntaxError{Msg: fmt.Sprintf("frame of %d bytes cut off after %d", size, size-missing),
+			Truncated: true}
 	case err == nil && r.batch(start, text[head:]):
 		in.pos += len(text)
 		return true
@@ -106,9 +110,11 @@ func (r *FrameReader) frame() (more bool) {
 	}
 	found := r.resume()
 	if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
-		syntax.File, syntax.Offset = r.name, start
+		syntax.File = r.name
+		syntax.Offset = start
 		if found && syntax.Truncated {
-			syntax.Truncated, syntax.Class = false, op.ErrorDamaged
+			syntax.Truncated = false
+			syntax.Class = op.ErrorDamaged
 		}
 		r.Emit(op.Record{}, syntax)
 	}
@@ -195,7 +201,8 @@ func (r *FrameReader) batchOfJSON(at int64, content []byte) (ok bool) {
 	defer func() { r.Yield = yield }()
 	r.json.start(func(rec op.Record, err error) bool { // what one frame holds says nothing of another
 		if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
-			syntax.Line, syntax.Truncated = 0, false // a frame has no lines, and is whole
+			syntax.Line = 0
+			syntax.Truncated = false // a frame has no lines, and is whole
 		}
 		return yield(rec, err)
 	})
@@ -242,3 +249,39 @@ const minPlain = 256 << 10
 func (r *FrameReader) damage(start int64, msg string, class op.ErrorClass) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: start, Msg: msg, Class: class}
 }
+
+// input reads a stream piece by piece.
+type input struct {
+	lineio.Buffer
+	pos int // in Text
+}
+
+func (in *input) reset(src io.Reader, offset int64) {
+	in.Reset(src, offset)
+	in.pos = 0
+}
+
+// peek returns the next n bytes without taking them, or fewer where the input ends or fails. They are valid until the
+// next call. It allocates for the bytes that exist, not for n.
+func (in *input) peek(n int) []byte {
+	for len(in.Text)-in.pos < n && in.Err == nil {
+		if len(in.Text) == cap(in.Text) {
+			in.Slide(in.pos, math.MaxInt)
+			in.pos = 0
+		}
+		in.Read()
+	}
+	return in.Text[in.pos:min(in.pos+n, len(in.Text))]
+}
+
+// The limits of what is held in memory at a time.
+const (
+	// MaxElementBytes is the longest span, resource or scope in JSON, and how far is read ahead for a resource or scope
+	// that follows its spans. Every known writer puts it in front.
+	MaxElementBytes = 16 << 20
+	// MaxMessageBytes is the largest frame. The Collector's receivers refuse requests of a fraction of that.
+	MaxMessageBytes = 64 << 20
+	// MaxFrameBytes is the largest frame after decompression, and the largest ResourceSpans of a message that is not
+	// framed.
+	MaxFrameBytes = 256 << 20
+)

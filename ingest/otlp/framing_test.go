@@ -55,7 +55,7 @@ func framed(payloads ...[]byte) (out []byte) {
 func TestFramingsAgree(t *testing.T) {
 	for _, gate := range []string{"gate_off", "gate_on"} {
 		want := read(otlp.JSONRecords, load(t, gate+"/traces.jsonl"))
-		entries, spans := 0, 0
+		var entries, spans int
 		for _, rec := range want.Records {
 			switch {
 			case strings.HasPrefix(rec, `{"step"`):

@@ -65,7 +65,11 @@ func newJSONReader(d *spans.Decoder) *jsonReader {
 
 // start makes r yield the records of another input.
 func (r *jsonReader) start(yield spans.YieldFunc) {
-	r.Yield, r.Stopped, r.faults, r.lines, r.bad = yield, false, 0, false, nil
+	r.Yield = yield
+	r.Stopped = false
+	r.faults = 0
+	r.lines = false
+	r.bad = nil
 }
 
 // going reports whether the walk goes on.
@@ -97,9 +101,11 @@ func (r *jsonReader) documents() {
 		}
 		bad := cmp.Or(r.bad, w.syntaxError())
 		r.fault(bad)
-		start, from := documentStart, bad.Offset-1 // what is wrong may be the brace
+		start := documentStart
+		from := bad.Offset - 1 // what is wrong may be the brace
 		if r.linewise {
-			start, from = lineStart, bad.Offset
+			start = lineStart
+			from = bad.Offset
 		}
 		at, ok := w.seek(from, start)
 		if !ok {
@@ -202,7 +208,8 @@ var (
 // Their order is free in JSON: if the list comes first, the header is looked for behind it.
 func (r *jsonReader) group(headers, lists []string, readList, readHeader func()) {
 	w := &r.w
-	done, late := false, false // the header has been read, or lies too far behind the list
+	done := false
+	late := false // the header has been read, or lies too far behind the list
 	w.object()
 	for r.going() && w.more() {
 		switch key := string(w.key()); {

@@ -173,13 +173,15 @@ func TestS2AttributesAreLinear(t *testing.T) {
 			read := otlp.JSONRecords
 			if binary {
 				message := check.Must(proto.Marshal(otlptest.TracesJSON(t, text)))(t)
-				text, read = message, otlp.ProtoRecords
+				text = message
+				read = otlp.ProtoRecords
 			}
 			var m attr.Mapping
 			m.KeepAll()
 			best := time.Duration(math.MaxInt64)
 			for range 3 {
-				start, ops := time.Now(), 0
+				start := time.Now()
+				ops := 0
 				for rec, err := range read(bytes.NewReader(text), "input", &m) {
 					check.OK(t, err)
 					if rec.Entry != nil {
@@ -193,7 +195,8 @@ func TestS2AttributesAreLinear(t *testing.T) {
 			return best / time.Duration(n)
 		}
 		for _, binary := range []bool{false, true} {
-			less, more := perAttribute(few, binary), perAttribute(many, binary)
+			less := perAttribute(few, binary)
+			more := perAttribute(many, binary)
 			for try := 0; try < 10 && more > 8*max(less, 200*time.Nanosecond); try++ {
 				more = min(more, perAttribute(many, binary)) // of a machine that does other things, too
 			}
@@ -256,7 +259,8 @@ func TestAttributesAreAskedFor(t *testing.T) {
 		"event":    field(1, field(2, field(2, field(11, bytes.Repeat([]byte{0x1a, 0}, n))))),
 		"list":     field(1, field(2, field(2, field(9, field(2, field(5, bytes.Repeat([]byte{0x0a, 0}, n))))))),
 	} {
-		held, refused := int64(0), false
+		held := int64(0)
+		refused := false
 		m := new(attr.Mapping)
 		m.KeepAll()
 		m = attrmap.Holding(m, func(bytes int64) error {

@@ -1,10 +1,13 @@
 package otlp_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -19,6 +22,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/otlptest"
+	"github.com/optrace/optrace/internal/testing/recordtest"
+	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -36,7 +41,8 @@ func TestReadersAgreeWithOracle(t *testing.T) {
 // checkReaders checks what the readers find in traces, in all encodings.
 func checkReaders(t *testing.T, what string, rng *rand.Rand, td *tracepb.TracesData, m *attr.Mapping, want result) {
 	t.Helper()
-	text, message := otlptest.MarshalJSON(t, td), check.Must(proto.Marshal(td))(t)
+	text := otlptest.MarshalJSON(t, td)
+	message := check.Must(proto.Marshal(td))(t)
 	for name, got := range map[string]result{
 		"raw protobuf":       readWith(otlp.ProtoRecords, message, m),
 		"shuffled protobuf":  readWith(otlp.ProtoRecords, otlptest.ShuffleProto(rng, message, td.ProtoReflect().Descriptor()), m),
@@ -95,7 +101,8 @@ func spanID(b []byte) (id op.SpanID)   { copy(id[:], b); return id }
 
 func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope string) op.Record {
 	start, end := s.StartTimeUnixNano, s.EndTimeUnixNano
-	at, duration := op.Int{}, int64(0)
+	at := op.Int{}
+	duration := int64(0)
 	startOK, endOK := start > 0 && start <= math.MaxInt64, end > 0 && end <= math.MaxInt64
 	if startOK {
 		at = op.Known(int64(start))
@@ -111,7 +118,9 @@ func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope strin
 		b.SetTime(at, 0)
 		b.Warn(op.WarnBadTime)
 	}
-	trace, id, parent := traceID(s.TraceId), spanID(s.SpanId), spanID(s.ParentSpanId)
+	trace := traceID(s.TraceId)
+	id := spanID(s.SpanId)
+	parent := spanID(s.ParentSpanId)
 	failed := s.Status.Code == tracepb.Status_STATUS_CODE_ERROR
 	b.SetName(s.Name)
 	b.SetIDs(trace, id, parent)
@@ -166,4 +175,43 @@ func TestReadersKeepTheSame(t *testing.T) {
 		td := randomTraces(rng)
 		checkReaders(t, fmt.Sprint("seed ", seed), rng, td, m, readWith(otlp.ProtoRecords, check.Must(proto.Marshal(td))(t), m))
 	}
+}
+
+// fuzzReader checks what a reader makes of a text, and that no text ends it.
+func fuzzReader(t *testing.T, r reader, text []byte) {
+	t.Helper()
+	all := new(attr.Mapping)
+	all.KeepAll()
+	for _, m := range []*attr.Mapping{nil, all} {
+		recordtest.Check(t, r(bytes.NewReader(text), "fuzz", m))
+	}
+	check.Equal(t, "the error of a source that did not fail", "", read(r, text).Err)
+}
+
+func seed(f *testing.F, names ...string) {
+	f.Helper()
+	for _, name := range names {
+		text := check.Must(os.ReadFile(filepath.Join("testdata", name)))(f)
+		f.Add(text)
+	}
+}
+
+func FuzzJSON(f *testing.F) {
+	seed(f, "gate_off/traces.jsonl", "gate_off/metrics.jsonl")
+	f.Add([]byte(batch("matmul")))
+	f.Add([]byte(openSpans + spanOf("relu") + closeSpans + "," + resourceOf + "}]}"))
+	f.Fuzz(func(t *testing.T, text []byte) { fuzzReader(t, readers["json"], text) })
+}
+
+func FuzzFrames(f *testing.F) {
+	seed(f, "gate_off/traces.pb", "gate_off/traces.pb.zst", "gate_off/traces.jsonl.zst")
+	f.Add(framed([]byte(batch("matmul")), field(1, field(2, protoSpan()))))
+	f.Fuzz(func(t *testing.T, text []byte) { fuzzReader(t, readers["frames"], text) })
+}
+
+func FuzzProto(f *testing.F) {
+	f.Add(field(1, append(protoResource(), field(2, protoSpan())...)))
+	text := check.Must(os.ReadFile("testdata/gate_off/traces.pb"))(f)
+	f.Add(spantest.Messages(f, text)[0])
+	f.Fuzz(func(t *testing.T, text []byte) { fuzzReader(t, readers["raw"], text) })
 }

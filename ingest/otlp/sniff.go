@@ -62,7 +62,8 @@ func (f Framing) begins(text []byte) bool {
 	size := binary.BigEndian.Uint32(text)
 	content := text[framePrefix:]
 	content = content[:min(len(content), int(min(size, maxFirstFrame)))]
-	return 0 < size && size <= maxFirstFrame && (bytes.HasPrefix(content, zstdMagic) || framingOf(content) != FramingNone)
+	return 0 < size && size <= maxFirstFrame &&
+		(bytes.HasPrefix(content, zstdMagic) || framingOf(content) != FramingNone)
 }
 
 // framingOf returns the framing of frames whose content starts as one does.
@@ -96,7 +97,8 @@ func Sniff(head []byte) Framing {
 func cutEmpty(head []byte) []byte {
 	for {
 		c := protobuf.Cursor{Buf: head}
-		if !c.Next() || c.Field != protobuf.TracesResourceSpans || c.Type != protobuf.Bytes || c.Varint() != 0 || c.Err != nil {
+		if !c.Next() || c.Field != protobuf.TracesResourceSpans || c.Type != protobuf.Bytes || c.Varint() != 0 ||
+			c.Err != nil {
 			return head
 		}
 		head = head[c.Pos:]

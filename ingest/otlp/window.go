@@ -35,7 +35,8 @@ type window struct {
 func (w *window) reset(src io.Reader, name string, at op.Position) {
 	w.Reset(src, at.Offset)
 	w.name, w.lines, w.counted = name, at.Lines, 0
-	w.holding, w.tooLong = false, false
+	w.holding = false
+	w.tooLong = false
 	w.lex.Reset(w.Text)
 }
 
@@ -182,7 +183,8 @@ const maxStart = 4 << 10
 // seek returns where in the window the first of some places lies, from an offset in the input on. It reports false
 // where there is none.
 func (w *window) seek(offset int64, places *regexp.Regexp) (at int, ok bool) {
-	w.tooLong, w.holding = false, false
+	w.tooLong = false
+	w.holding = false
 	at = min(max(0, int(offset-w.Offset)), len(w.Text))
 	for {
 		if found := places.FindIndex(w.Text[at:]); found != nil {
@@ -199,13 +201,15 @@ func (w *window) seek(offset int64, places *regexp.Regexp) (at int, ok bool) {
 
 // hold keeps the place where the lexer stands, for release to come back to.
 func (w *window) hold() {
-	w.held, w.holding = w.lex.Mark(), true
+	w.held = w.lex.Mark()
+	w.holding = true
 }
 
 // release comes back to the place that was held.
 func (w *window) release() {
 	w.lex.Rewind(w.held)
-	w.holding, w.tooLong = false, false
+	w.holding = false
+	w.tooLong = false
 }
 
 // null consumes null and reports whether it stood there.

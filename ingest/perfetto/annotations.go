@@ -68,10 +68,12 @@ func (a *annotator) value(dst []byte, key string, b []byte, depth int) []byte {
 				dst = a.value(comma(dst), "", f.data, depth+1)
 			}
 		case annotationNested:
-			dst, open = a.nested(dst[:start], f.data), 0
+			dst = a.nested(dst[:start], f.data)
+			open = 0
 		default:
 			if next, ok := a.scalar(dst, start, key, &f); ok {
-				dst, open = next, 0
+				dst = next
+				open = 0
 			}
 		}
 	}

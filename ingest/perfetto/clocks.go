@@ -78,7 +78,8 @@ func (c *clocks) snapshot(b []byte, seq *sequence, bad *bool) {
 	}
 	for i := range readings {
 		r := &readings[i]
-		r.offset, r.last = at-r.ns(), r.timestamp
+		r.offset = at - r.ns()
+		r.last = r.timestamp
 		c.set(r.id, seq, r.clock)
 		if r.id == clockRealtime && !c.real.Known {
 			c.real = op.Known(-r.offset)

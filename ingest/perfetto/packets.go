@@ -84,7 +84,8 @@ func (r *packetReader) varint() (v uint64, err error) {
 // failed returns the error of a source that failed or ended within a packet.
 func (r *packetReader) failed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &op.SyntaxError{File: r.name, Offset: r.pos, Msg: "the file ends within a packet", Truncated: true, Class: op.ErrorDamaged}
+		return &op.SyntaxError{File: r.name, Offset: r.pos, Msg: "the file ends within a packet", Truncated: true,
+			Class: op.ErrorDamaged}
 	}
 	return fmt.Errorf("reading trace: %w", err)
 }
@@ -106,7 +107,8 @@ const packetTag = tracePacket<<3 | protobuf.Bytes
 func expand(compressed []byte, isZstd bool) (packets []byte, err error) {
 	var src io.Reader
 	if isZstd {
-		z, err := zstd.NewReader(bytes.NewReader(compressed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		z, err := zstd.NewReader(bytes.NewReader(compressed), zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxMemory(MaxPacketBytes))
 		if err != nil {
 			return nil, err
@@ -122,3 +124,80 @@ func expand(compressed []byte, isZstd bool) (packets []byte, err error) {
 	}
 	return io.ReadAll(io.LimitReader(src, MaxCompressedBytes))
 }
+
+// packet is a TracePacket, taken apart as far as it matters here.
+type packet struct {
+	timestamp    uint64
+	hasTimestamp bool
+	clock        uint64 // of the timestamp, 0 where none is given
+	sequence     uint64
+	cleared      bool // the state of the sequence is new
+	needsState   bool
+	dropped      bool // packets of the sequence before this one are missing
+
+	// The messages in it, nil for none.
+	event, interned, defaults, snapshot, compressed, zstd []byte
+	descriptor                                            []byte
+	// isMetadata is set if there is a message about the trace or its writers, and other if there is one of another
+	// kind.
+	isMetadata, other bool
+}
+
+// parsePacket takes a packet apart.
+func parsePacket(b []byte, bad *bool) (p packet) {
+	f := fieldsOf(b, bad)
+	for f.next() {
+		switch f.Field {
+		case packetTimestamp:
+			p.timestamp = f.n
+			p.hasTimestamp = f.data == nil
+		case packetTimestampClock:
+			p.clock = f.n
+		case packetSequenceID:
+			p.sequence = f.n
+		case packetSequenceFlags:
+			p.cleared = p.cleared || f.n&stateCleared != 0
+			p.needsState = f.n&needsState != 0
+		case packetCleared:
+			p.cleared = p.cleared || f.n != 0
+		case packetDropped:
+			p.dropped = f.n != 0
+		case packetTrackEvent:
+			p.event = f.data
+		case packetInternedData:
+			p.interned = f.data
+		case packetDefaults:
+			p.defaults = f.data
+		case packetClockSnapshot:
+			p.snapshot = f.data
+		case packetTrackDescriptor:
+			p.descriptor = f.data
+		case packetOldProcess, packetOldThread, packetTraceConfig, packetTraceStats, packetSyncMarker, packetSystemInfo,
+			packetServiceEvent, packetExtension, packetTraceUUID:
+			p.isMetadata = true
+		case packetCompressed:
+			p.compressed = f.data
+		case packetZstd:
+			p.zstd = f.data
+		default:
+			p.other = p.other || f.data != nil
+		}
+	}
+	return p
+}
+
+// The limits of what is held in memory at a time.
+const (
+	// MaxPacketBytes is the largest packet. A larger one is passed over and reported.
+	MaxPacketBytes = 16 << 20
+	// MaxAnnotationBytes bounds the annotations of a slice as text: interned names can make that long.
+	MaxAnnotationBytes = 16 << 20
+	// MaxCompressedBytes is how much the packets in a compressed packet may expand to. The schema has 512 KiB.
+	MaxCompressedBytes = 16 << 20
+)
+
+// maxDepth bounds how deep annotations are looked into. What is deeper is not known.
+const maxDepth = 32
+
+// maxParents bounds how many tracks above another are looked at for its process.
+const maxParents = 16

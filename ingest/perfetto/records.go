@@ -253,7 +253,8 @@ func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool
 		problem = "an event whose time is that of a clock in no snapshot"
 	}
 	if e.kind == typeBegin {
-		b := beginning{name: e.name, category: e.category, args: slices.Clone(e.args), start: at, problem: problem != ""}
+		b := beginning{name: e.name, category: e.category, args: slices.Clone(e.args), start: at,
+			problem: problem != ""}
 		tr.open = append(tr.open, b)
 		return s.keep(b.bytes()) && (problem == "" || s.fail(problem))
 	}
@@ -279,7 +280,8 @@ func (s *source) finish(tr *track, e *event, at int64, problem string) bool {
 	}
 	s.pid = lexer.AppendString(s.pid[:0], s.tracks.processOf(tr))
 	s.tid = strconv.AppendUint(s.tid[:0], tr.uuid, 10)
-	s.category, s.name = append(s.category[:0], b.category...), append(s.name[:0], b.name...)
+	s.category = append(s.category[:0], b.category...)
+	s.name = append(s.name[:0], b.name...)
 	s.args = append(append(s.args[:0], '{'), b.args...)
 	if len(e.args) > 0 {
 		s.args = append(comma(s.args), e.args...)

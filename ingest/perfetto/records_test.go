@@ -69,7 +69,8 @@ func TestCutOff(t *testing.T) {
 		size := int(trace[pos+1])
 		head := 2
 		if size >= 0x80 {
-			size, head = size&0x7f|int(trace[pos+2])<<7, 3
+			size = size&0x7f | int(trace[pos+2])<<7
+			head = 3
 		}
 		pos += head + size
 		ends[pos] = true

@@ -40,12 +40,15 @@ func tells(packet []byte) (telling, ok bool) {
 		isNumber := f.data == nil
 		switch f.Field {
 		case packetTimestamp, packetTimestampClock, packetSequenceID, packetSequenceFlags, packetCleared, packetDropped:
-			telling, ok = true, isNumber
+			telling = true
+			ok = isNumber
 		case packetTrustedUID, packetTrustedPID, packetFirst, packetMachine:
 			ok = isNumber
-		case packetTrackEvent, packetTrackDescriptor, packetInternedData, packetDefaults, packetClockSnapshot, packetOldProcess,
+		case packetTrackEvent, packetTrackDescriptor, packetInternedData, packetDefaults, packetClockSnapshot,
+			packetOldProcess,
 			packetOldThread, packetCompressed, packetZstd:
-			telling, ok = true, !isNumber
+			telling = true
+			ok = !isNumber
 		default:
 			ok = !isNumber && f.Field < maxField
 		}

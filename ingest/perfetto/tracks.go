@@ -62,7 +62,8 @@ func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
 		case trackUUID:
 			key.uuid = f.n
 		case trackParentUUID:
-			parent, hasParent = f.n, true
+			parent = f.n
+			hasParent = true
 		case trackProcess, trackThread:
 			d := fieldsOf(f.data, bad)
 			for d.next() {
@@ -77,7 +78,8 @@ func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
 	}
 	tr, isNew := t.of(key)
 	if hasParent {
-		tr.parent, tr.hasParent = parent, true
+		tr.parent = parent
+		tr.hasParent = true
 	}
 	if process != "" {
 		tr.process = process

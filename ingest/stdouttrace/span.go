@@ -77,7 +77,9 @@ type link struct {
 // span reads one span: its attributes into the builder, its resource and its other fields. On an error it returns a
 // message and the place in the text.
 func (d *decoder) span(text []byte) (offset int, msg string) {
-	l, f, b := &d.lex, &d.fields, d.build
+	l := &d.lex
+	f := &d.fields
+	b := d.build
 	l.Reset(text)
 	b.Reset()
 	*f = fields{}
@@ -283,7 +285,8 @@ func (d *decoder) link(k link) {
 	var out op.Link
 	out.TraceID, _ = op.ParseTraceID([]byte(k.SpanContext.TraceID))
 	out.SpanID, _ = op.ParseSpanID([]byte(k.SpanContext.SpanID))
-	extra := op.LinkExtra{TraceState: k.SpanContext.TraceState, Flags: k.SpanContext.flags(), DroppedAttributes: k.DroppedAttributeCount}
+	extra := op.LinkExtra{TraceState: k.SpanContext.TraceState, Flags: k.SpanContext.flags(),
+		DroppedAttributes: k.DroppedAttributeCount}
 	if k.SpanContext.Remote {
 		extra.Flags |= flagRemote
 	}
@@ -298,7 +301,8 @@ func (d *decoder) events(list []byte) {
 	for e := range links(list) {
 		if d.build.WantsEvent(e.Name) {
 			d.build.AddEvent(op.Event{
-				Name: e.Name, Time: op.Int(e.Time), Attrs: d.attrs(e.Attributes), DroppedAttributes: e.DroppedAttributeCount,
+				Name: e.Name, Time: op.Int(e.Time), Attrs: d.attrs(e.Attributes),
+				DroppedAttributes: e.DroppedAttributeCount,
 			})
 		}
 	}

@@ -37,7 +37,8 @@ const (
 
 // attr returns the attribute with its type.
 func (d *decoder) attr(a *attribute) op.Attr {
-	key, value := a.Key, a.Value.Value
+	key := a.Key
+	value := a.Value.Value
 	if len(value) == 0 {
 		value = json.RawMessage("null")
 	}
@@ -61,7 +62,8 @@ func (d *decoder) attr(a *attribute) op.Attr {
 	if !d.build.Take(readBytes * len(value)) {
 		return op.Attr{Key: key, Value: "null", Type: op.AttrJSON}
 	}
-	return op.Attr{Key: key, Value: strings.ToValidUTF8(string(a.Value.appendJSON(nil, 0)), "\ufffd"), Type: op.AttrJSON}
+	return op.Attr{Key: key, Value: strings.ToValidUTF8(string(a.Value.appendJSON(nil, 0)), "\ufffd"),
+		Type: op.AttrJSON}
 }
 
 // readBytes is the most memory that reading a list or map takes for each byte of it.

@@ -135,7 +135,8 @@ func TestCyclicPages(t *testing.T) {
 // What is held is told, and given back; an error about it ends the reading.
 func TestMemory(t *testing.T) {
 	text := many(t)
-	held, most := int64(0), int64(0)
+	held := int64(0)
+	most := int64(0)
 	memory := ingest.Memory{Hold: func(n int64) error {
 		held += n
 		most = max(most, held)

@@ -275,7 +275,8 @@ func TestRecordedAgainstSQL(t *testing.T) {
 		t.Fatalf("%d entries, %v, %v", len(f.entries), f.errs, f.err)
 	}
 	type sums struct{ Count, NS, Bytes int64 }
-	got, want := make(map[string]sums), make(map[string]sums)
+	got := make(map[string]sums)
+	want := make(map[string]sums)
 	add := func(all map[string]sums, key string, s sums) {
 		all[key] = sums{all[key].Count + s.Count, all[key].NS + s.NS, all[key].Bytes + s.Bytes}
 	}

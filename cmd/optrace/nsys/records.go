@@ -55,7 +55,8 @@ func RecordsAt(src io.ReaderAt, size int64, name string, m ingest.Memory) iter.S
 func besides(path string) error {
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if info, err := os.Stat(path + suffix); err == nil && info.Size() > 0 {
-			return fmt.Errorf("%s beside it holds a part of the database; 'sqlite3 %s .schema' puts it back", path+suffix, path)
+			return fmt.Errorf("%s beside it holds a part of the database; 'sqlite3 %s .schema' puts it back",
+				path+suffix, path)
 		}
 	}
 	return nil
@@ -98,7 +99,8 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 		}
 	}
 	if len(r.skipped) == len(expected) && !db.Has(graphTable) {
-		yield(op.Record{}, fmt.Errorf("an SQLite database without tables of Nsight Systems; it has %s", some(db.Tables())))
+		yield(op.Record{}, fmt.Errorf("an SQLite database without tables of Nsight Systems; it has %s",
+			some(db.Tables())))
 		return
 	}
 	if n := db.Lacks(); n > 0 &&
@@ -151,14 +153,16 @@ func (r *reader) scan(table string, columns []string, row func(n int64, v []sqli
 	for v, err := range r.db.Rows(table, columns...) {
 		class := op.ErrorRecord
 		if err != nil {
-			class, err = op.ErrorDamaged, fmt.Errorf("behind it, %w", err)
+			class = op.ErrorDamaged
+			err = fmt.Errorf("behind it, %w", err)
 		} else {
 			n++
 			err = row(n, v)
 		}
 		switch {
 		case err == errEnough,
-			err != nil && !r.fail(&op.SyntaxError{Msg: fmt.Sprintf("table %s, row %d: %v", table, n, err), Class: class}),
+			err != nil && !r.fail(&op.SyntaxError{Msg: fmt.Sprintf("table %s, row %d: %v", table, n, err),
+				Class: class}),
 			!r.tell(maxUntold):
 			return false
 		}
@@ -167,7 +171,8 @@ func (r *reader) scan(table string, columns []string, row func(n int64, v []sqli
 }
 
 func (r *reader) fail(err *op.SyntaxError) (more bool) {
-	err.File, err.Offset = r.name, -1
+	err.File = r.name
+	err.Offset = -1
 	return r.yield(op.Record{}, err)
 }
 

@@ -84,10 +84,12 @@ func randomSteps(r *rand.Rand) string {
 	var b strings.Builder
 	b.WriteString(schema + nodes + "INSERT INTO StringIds VALUES (1, 'k');\n")
 	for i, thread := range []int64{thread1, thread2} {
-		name, at := []string{"step %d", "batch", "other %d"}[r.IntN(3)], int64(0)
+		name := []string{"step %d", "batch", "other %d"}[r.IntN(3)]
+		at := int64(0)
 		for n := range r.IntN(8) {
 			at += 1 + r.Int64N(10)
-			text, end := name, at+20+r.Int64N(20)
+			text := name
+			end := at + 20 + r.Int64N(20)
 			if strings.Contains(name, "%") {
 				text = fmt.Sprintf(name, 3+n)
 			}
@@ -100,7 +102,9 @@ func randomSteps(r *rand.Rand) string {
 			at = end
 		}
 		for k := range r.Int64N(30) {
-			call, tid, correlation := r.Int64N(at+10), thread+r.Int64N(2), k+1
+			call := r.Int64N(at + 10)
+			tid := thread + r.Int64N(2)
+			correlation := k + 1
 			if r.IntN(9) > 0 {
 				fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %d, %d, 0);\n", call, call+1, tid, correlation)
 			}

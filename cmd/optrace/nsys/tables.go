@@ -37,7 +37,8 @@ var deviceTables = []string{kernelTable, copyTable, setTable, graphTable}
 
 // expected lists the tables that are named where they are missing. Those of graphs are there where there are graphs.
 var expected = []string{
-	kernelTable, copyTable, setTable, runtimeTable, syncTable, rangeTable, textTable, processTable, threadTable, startTable,
+	kernelTable, copyTable, setTable, runtimeTable, syncTable, rangeTable, textTable, processTable, threadTable,
+	startTable,
 }
 
 // The types of events that are ranges: pushed and popped, started and ended, and the same of files of marks that were
@@ -135,7 +136,8 @@ func (r *reader) readTables() bool {
 		return nil
 	}) && r.readStart() && r.scan(rangeTable, []string{
 		"start", "end", "eventType", "text", "textId", "globalTid",
-	}, r.addRange) && r.scan(runtimeTable, []string{"start", "end", "correlationId", "globalTid", "nameId"}, r.addLaunch) &&
+	}, r.addRange) && r.scan(runtimeTable, []string{"start", "end", "correlationId", "globalTid", "nameId"},
+		r.addLaunch) &&
 		r.scan(nodeTable, []string{"start", "graphNodeId", "originalGraphNodeId", "globalTid"}, r.addNode) &&
 		r.scan(syncTable, nil, func(int64, []sqlite.Value) error {
 			r.skipped[op.SkipRuntime]++
@@ -304,7 +306,8 @@ func (t *tables) process(globalPid sqlite.Value) int64 {
 	if id, ok := globalPid.Number(); ok {
 		return id
 	}
-	if len(t.threads) > 0 && !slices.ContainsFunc(t.threads, func(o thread) bool { return o.process != t.threads[0].process }) {
+	if len(t.threads) > 0 &&
+		!slices.ContainsFunc(t.threads, func(o thread) bool { return o.process != t.threads[0].process }) {
 		return t.threads[0].process
 	}
 	return 0

@@ -33,7 +33,9 @@ func (f *Feeder) Member(l *lexer.Lexer, key []byte) { f.Value(l, f.strings.Strin
 
 // Value adds the value that comes next in l; null is as if it were not there.
 func (f *Feeder) Value(l *lexer.Lexer, key string) {
-	b, t, c := f.build, f.build.Target(key), l.Peek()
+	b := f.build
+	t := f.build.Target(key)
+	c := l.Peek()
 	switch {
 	case c == 'n':
 		l.Null()

@@ -33,7 +33,8 @@ type decoder struct {
 
 // decode reads one event of any form, the value that a stream returned last.
 func (d *decoder) decode(text []byte, stream *jsonstream.Reader) (*Event, error) {
-	l, msg := &d.lex, ""
+	l := &d.lex
+	msg := ""
 	l.Reset(text)
 	d.event = Event{}
 	e := &d.event

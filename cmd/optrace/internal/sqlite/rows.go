@@ -120,7 +120,9 @@ func (w *walk) tree(n int64, depth int) bool {
 	if n == schemaRoot {
 		head = all[headerBytes:]
 	}
-	page, cells, size := all[:w.usable], int(binary.BigEndian.Uint16(head[3:])), 8
+	page := all[:w.usable]
+	cells := int(binary.BigEndian.Uint16(head[3:]))
+	size := 8
 	switch head[0] {
 	case interior:
 		size = 12
@@ -173,7 +175,8 @@ func (w *walk) leafRow(n int64, cell []byte) error {
 
 // whole returns the size bytes of a row, those that are in the cell and those in pages that follow.
 func (w *walk) whole(n int64, cell []byte, size int) ([]byte, error) {
-	local, rest := size, w.usable-4
+	local := size
+	rest := w.usable - 4
 	if size > w.usable-35 {
 		least := (w.usable-12)*32/255 - 23
 		if local = least + (size-least)%rest; local > w.usable-35 {
@@ -208,7 +211,8 @@ func (w *walk) decode(row []byte) bool {
 	if header > uint64(len(row)) || header < uint64(n) {
 		return false
 	}
-	types, body := row[n:header], row[header:]
+	types := row[n:header]
+	body := row[header:]
 	for _, slot := range w.slots {
 		if len(types) == 0 {
 			break // columns that were added later

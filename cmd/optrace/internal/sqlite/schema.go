@@ -9,7 +9,8 @@ import (
 // columnsOf returns the columns of a CREATE TABLE statement in the order in which rows have them, "" for one that is
 // computed, and the place of the one that is the number of the row, -1 for none.
 func columnsOf(sql string) (names []string, rowid int) {
-	integers, primary := make(map[string]int), ""
+	integers := make(map[string]int)
+	primary := ""
 	for _, d := range definitions(sql) {
 		name := d[0].text
 		isKey := d.has("PRIMARY")

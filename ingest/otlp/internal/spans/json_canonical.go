@@ -225,7 +225,8 @@ func (r *JSON) newAttributeAt(b []byte, i int) *attribute {
 			if a := r.attributes.find(text); a != nil {
 				return a
 			}
-			return r.attributes.add(&attribute{text: string(text), kind: k.kind, target: r.builder.Target(string(name))})
+			return r.attributes.add(&attribute{text: string(text), kind: k.kind,
+				target: r.builder.Target(string(name))})
 		}
 	}
 	return nil
@@ -281,7 +282,8 @@ func (r *JSON) canonicalValue(b []byte, i int, a *attribute) int {
 // canonicalList reads the elements of a list of integers into dims, or of a list of such lists into dims and ends, and
 // the closing bracket.
 func (r *JSON) canonicalList(b []byte, i int) (nested bool, end int) {
-	r.dims, r.ends = r.dims[:0], r.ends[:0]
+	r.dims = r.dims[:0]
+	r.ends = r.ends[:0]
 	for {
 		start := textValues.Read(b, textArray.Read(b, i))
 		if start < 0 {

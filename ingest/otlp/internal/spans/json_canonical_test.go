@@ -96,7 +96,8 @@ var (
 func spanText(t testing.TB, rng *rand.Rand) string {
 	t.Helper()
 	s := otlptest.RandomSpan(rng)
-	s.TraceId, s.SpanId = bytes.Repeat([]byte{byte(1 + rng.IntN(2))}, 16), []byte{7: 9}
+	s.TraceId = bytes.Repeat([]byte{byte(1 + rng.IntN(2))}, 16)
+	s.SpanId = []byte{7: 9}
 	text := string(otlptest.MarshalJSON(t, s))
 	for _, odd := range []struct {
 		texts       []string

@@ -62,26 +62,34 @@ type schema map[string]int
 // The schemas of the messages.
 var (
 	spanSchema = newSchema([]string{
-		protobuf.SpanTraceID: "traceId", protobuf.SpanID: "spanId", protobuf.SpanTraceState: "traceState", protobuf.SpanParentID: "parentSpanId",
-		protobuf.SpanName: "name", protobuf.SpanKind: "kind", protobuf.SpanStart: "startTimeUnixNano", protobuf.SpanEnd: "endTimeUnixNano",
-		protobuf.SpanAttributes: "attributes", protobuf.SpanDroppedAttributes: "droppedAttributesCount", protobuf.SpanEvents: "events",
-		protobuf.SpanDroppedEvents: "droppedEventsCount", protobuf.SpanLinks: "links", protobuf.SpanDroppedLinks: "droppedLinksCount",
-		protobuf.SpanStatus: "status", protobuf.SpanFlags: "flags",
+		protobuf.SpanTraceID: "traceId", protobuf.SpanID: "spanId", protobuf.SpanTraceState: "traceState",
+		protobuf.SpanParentID: "parentSpanId",
+		protobuf.SpanName:     "name", protobuf.SpanKind: "kind", protobuf.SpanStart: "startTimeUnixNano",
+		protobuf.SpanEnd:        "endTimeUnixNano",
+		protobuf.SpanAttributes: "attributes", protobuf.SpanDroppedAttributes: "droppedAttributesCount",
+		protobuf.SpanEvents:        "events",
+		protobuf.SpanDroppedEvents: "droppedEventsCount", protobuf.SpanLinks: "links",
+		protobuf.SpanDroppedLinks: "droppedLinksCount",
+		protobuf.SpanStatus:       "status", protobuf.SpanFlags: "flags",
 	})
 	linkSchema = newSchema([]string{
-		protobuf.LinkTraceID: "traceId", protobuf.LinkSpanID: "spanId", protobuf.LinkTraceState: "traceState", protobuf.LinkAttributes: "attributes",
+		protobuf.LinkTraceID: "traceId", protobuf.LinkSpanID: "spanId", protobuf.LinkTraceState: "traceState",
+		protobuf.LinkAttributes:        "attributes",
 		protobuf.LinkDroppedAttributes: "droppedAttributesCount", protobuf.LinkFlags: "flags",
 	})
 	eventSchema = newSchema([]string{
-		protobuf.EventTime: "timeUnixNano", protobuf.EventName: "name", protobuf.EventAttributes: "attributes", protobuf.EventDroppedAttributes: "droppedAttributesCount",
+		protobuf.EventTime: "timeUnixNano", protobuf.EventName: "name", protobuf.EventAttributes: "attributes",
+		protobuf.EventDroppedAttributes: "droppedAttributesCount",
 	})
-	statusSchema   = newSchema([]string{protobuf.StatusMessage: "message", protobuf.StatusCode: "code"})
-	scopeSchema    = newSchema([]string{protobuf.ScopeName: "name", protobuf.ScopeVersion: "version", protobuf.ScopeAttributes: "attributes"})
+	statusSchema = newSchema([]string{protobuf.StatusMessage: "message", protobuf.StatusCode: "code"})
+	scopeSchema  = newSchema([]string{protobuf.ScopeName: "name", protobuf.ScopeVersion: "version",
+		protobuf.ScopeAttributes: "attributes"})
 	resourceSchema = newSchema([]string{protobuf.ResourceAttributes: "attributes"})
 	attrSchema     = newSchema([]string{protobuf.KeyValueKey: "key", protobuf.KeyValueValue: "value"})
 	valuesSchema   = newSchema([]string{protobuf.ListValues: "values"})
 	valueSchema    = newSchema([]string{
-		protobuf.AnyString: "stringValue", protobuf.AnyBool: "boolValue", protobuf.AnyInt: "intValue", protobuf.AnyDouble: "doubleValue", protobuf.AnyArray: "arrayValue",
+		protobuf.AnyString: "stringValue", protobuf.AnyBool: "boolValue", protobuf.AnyInt: "intValue",
+		protobuf.AnyDouble: "doubleValue", protobuf.AnyArray: "arrayValue",
 		protobuf.AnyMap: "kvlistValue", protobuf.AnyBytes: "bytesValue",
 	})
 )
@@ -91,7 +99,8 @@ var (
 func newSchema(names []string) schema {
 	s := schema{}
 	for number, name := range names {
-		s[name], s[strings.ToLower(upper.ReplaceAllString(name, "_$0"))] = number, number
+		s[name] = number
+		s[strings.ToLower(upper.ReplaceAllString(name, "_$0"))] = number
 	}
 	return s
 }

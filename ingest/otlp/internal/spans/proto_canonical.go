@@ -139,7 +139,8 @@ func longExtent(b []byte, i int) (start, end int) {
 // canonicalAttributes adds the attributes from b[i] on to the builder and returns the index behind the last one in the
 // run that is canonical, -1 if the first one is not.
 func (r *Proto) canonicalAttributes(b []byte, i int) int {
-	before, first := r.attributes.before, i
+	before := r.attributes.before
+	first := i
 	for i < len(b) && b[i] == tagAttribute {
 		a := before.next
 		from, to, end := a.valueAt(b, i)
@@ -156,7 +157,8 @@ func (r *Proto) canonicalAttributes(b []byte, i int) int {
 				break
 			}
 		}
-		before, i = a, end
+		before = a
+		i = end
 	}
 	if i == first {
 		return -1
@@ -172,7 +174,8 @@ func (a *attribute) valueAt(b []byte, i int) (from, to, end int) {
 	if a == nil || len(b)-i < 4 {
 		return 0, 0, 0
 	}
-	size, key := int(b[i+1]), len(a.text)
+	size := int(b[i+1])
+	key := len(a.text)
 	i += 2
 	end = i + size
 	value := size - key - 2
@@ -211,7 +214,9 @@ func (r *Proto) attributeAt(b []byte, i int, before *attribute) (a *attribute, f
 	var text []byte // the field of the key, with its tag and length
 	switch {
 	case b[i] == tagKey && b[to] == tagValue:
-		text, from, to = b[i:to], from2, to2
+		text = b[i:to]
+		from = from2
+		to = to2
 	case b[i] == tagValue && b[to] == tagKey:
 		text = b[to:to2]
 	default:
@@ -238,7 +243,8 @@ func (r *Proto) canonicalValue(t attrmap.Target, b []byte, i, end int) bool {
 	if end-i < 2 {
 		return false
 	}
-	start, to := i+2, i+2+int(b[i+1])
+	start := i + 2
+	to := i + 2 + int(b[i+1])
 	if b[i+1] >= 0x80 {
 		start, to = extent(b, i+1)
 	}
@@ -271,7 +277,8 @@ func (r *Proto) canonicalValue(t attrmap.Target, b []byte, i, end int) bool {
 
 // canonicalList is canonicalValue for the elements of an array: of integers, or of arrays of integers.
 func (r *Proto) canonicalList(t attrmap.Target, b []byte) (ok bool) {
-	r.dims, r.ends = r.dims[:0], r.ends[:0]
+	r.dims = r.dims[:0]
+	r.ends = r.ends[:0]
 	if len(b) < 3 || b[2] == tagInt {
 		if r.dims, ok = appendProtoInts(r.dims, b); ok {
 			r.builder.SetInts(t, r.dims)
@@ -280,7 +287,8 @@ func (r *Proto) canonicalList(t attrmap.Target, b []byte) (ok bool) {
 	}
 	for len(b) > 0 {
 		// An element is an array in a value, each with a tag and a length.
-		if len(b) < 4 || b[0] != tagValues || b[2] != tagArray || b[1] >= 0x80 || b[1] != b[3]+2 || len(b) < 4+int(b[3]) {
+		if len(b) < 4 || b[0] != tagValues || b[2] != tagArray || b[1] >= 0x80 || b[1] != b[3]+2 ||
+			len(b) < 4+int(b[3]) {
 			return false
 		}
 		end := 4 + int(b[3])

@@ -63,7 +63,8 @@ func randomProtoSpan(t testing.TB, rng *rand.Rand) []byte {
 	if rng.IntN(2) == 0 {
 		span = otlptest.ShuffleProto(rng, span, s.ProtoReflect().Descriptor())
 	}
-	key, value := protoField(protobuf.KeyValueKey, []byte(attrkey.Name)), protoField(protobuf.KeyValueValue, protoField(protobuf.AnyString, []byte("bad\xff")))
+	key := protoField(protobuf.KeyValueKey, []byte(attrkey.Name))
+	value := protoField(protobuf.KeyValueValue, protoField(protobuf.AnyString, []byte("bad\xff")))
 	odd := [][]byte{
 		protoField(protobuf.SpanStatus, nil), protoField(protobuf.SpanStatus, []byte{protobuf.StatusCode << 3, statusError}),
 		protoField(protobuf.SpanEvents, bytes.Repeat([]byte("x"), rng.IntN(1<<15))), protoField(protobuf.SpanLinks, nil), protoField(99, nil),

@@ -9,7 +9,8 @@ import (
 // The names of the kinds of spans and of the codes of a status in OTLP's schema, by number.
 var (
 	kindNames = []string{
-		"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT", "SPAN_KIND_PRODUCER", "SPAN_KIND_CONSUMER",
+		"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT", "SPAN_KIND_PRODUCER",
+		"SPAN_KIND_CONSUMER",
 	}
 	codeNames = []string{"STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"}
 )
@@ -39,7 +40,8 @@ func (d *Decoder) parseSpanField(m message) {
 	case protobuf.SpanTraceState:
 		f.state = d.parseText(m)
 	case protobuf.SpanName:
-		f.name, f.rawName = d.parseText(m), nil
+		f.name = d.parseText(m)
+		f.rawName = nil
 	case protobuf.SpanKind:
 		f.kind = m.enum(kindNames)
 	case protobuf.SpanFlags:

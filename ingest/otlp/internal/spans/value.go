@@ -16,7 +16,8 @@ const maxValueDepth = 8
 
 // parseAttribute feeds one attribute of a span to the builder.
 func (d *Decoder) parseAttribute(m message) {
-	t, hasKey, hasValue := attrmap.Target{}, false, false
+	t := attrmap.Target{}
+	var hasKey, hasValue bool
 	for outer := m.open(); m.more(outer, attrSchema); {
 		switch m.number() {
 		case protobuf.KeyValueKey:
@@ -139,21 +140,25 @@ func (d *Decoder) parseAttr(m message) op.Attr {
 
 // parseAttrValue reads an AnyValue.
 func (d *Decoder) parseAttrValue(m message, a *op.Attr) {
-	a.Value, a.Type = "null", op.AttrJSON
+	a.Value = "null"
+	a.Type = op.AttrJSON
 	if m.null() {
 		return
 	}
 	for outer := m.open(); m.more(outer, valueSchema); {
 		switch m.number() {
 		case protobuf.AnyString:
-			a.Value, a.Type = valid(string(m.bytes())), op.AttrText
+			a.Value = valid(string(m.bytes()))
+			a.Type = op.AttrText
 		case protobuf.AnyBool:
 			if v, ok := m.boolean(); ok {
-				a.Value, a.Type = strconv.FormatBool(v), op.AttrBool
+				a.Value = strconv.FormatBool(v)
+				a.Type = op.AttrBool
 			}
 		case protobuf.AnyInt:
 			if n, ok := m.integer(); ok {
-				a.Value, a.Type = strconv.FormatInt(n, 10), op.AttrInt
+				a.Value = strconv.FormatInt(n, 10)
+				a.Type = op.AttrInt
 			}
 		case protobuf.AnyDouble:
 			if f, ok := m.double(); ok {
@@ -161,11 +166,13 @@ func (d *Decoder) parseAttrValue(m message, a *op.Attr) {
 			}
 		case protobuf.AnyBytes:
 			if text, ok := m.base64(nil); ok {
-				a.Value, a.Type = valid(string(text)), op.AttrBytes
+				a.Value = valid(string(text))
+				a.Type = op.AttrBytes
 			}
 		default:
 			if text, ok := d.appendVariant(nil, m, 0); ok {
-				a.Value, a.Type = valid(string(text)), op.AttrJSON
+				a.Value = valid(string(text))
+				a.Type = op.AttrJSON
 			}
 		}
 	}
