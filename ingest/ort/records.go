@@ -97,6 +97,10 @@ var (
 	sessionInit  = "session_initialization"
 )
 
+// webGPU is the device of the provider for WebGPU. Its kernels are events of category Api named NODE&KERNEL_N, at times
+// of the device's own clock.
+const webGPU = "webgpu"
+
 // The events of a node: the runtime appends the kind of measurement to its name.
 var (
 	kernelTime  = []byte("_kernel_time")
@@ -107,6 +111,12 @@ var (
 // event takes an event. An error that is no *[op.SyntaxError] is about the memory.
 func (d *decoder) event(e *traceevent.Event) error {
 	category := string(e.Category)
+	if i := bytes.IndexByte(e.Name, '&'); i >= 0 && category == "Api" {
+		e.Name = bytes.TrimRight(e.Name[i+1:], "0123456789")
+		e.Name = bytes.TrimSuffix(e.Name, []byte("_"))
+		d.launches[webGPU] = true
+		return d.operation(e, webGPU)
+	}
 	isOperation := category == "Node" || category == "Kernel"
 	switch {
 	case e.Phase != 'X':
@@ -122,16 +132,21 @@ func (d *decoder) event(e *traceevent.Event) error {
 		(bytes.HasSuffix(e.Name, fenceBefore) || bytes.HasSuffix(e.Name, fenceAfter)):
 		d.skip(op.SkipRuntime)
 	case isOperation:
-		return d.operation(e, category == "Kernel")
+		device := ""
+		if category == "Kernel" {
+			device = defaultGPU
+		}
+		return d.operation(e, device)
 	default:
 		d.skip(op.SkipNonOp)
 	}
 	return nil
 }
 
-// operation takes a node or a kernel.
-func (d *decoder) operation(e *traceevent.Event, kernel bool) error {
-	entry := d.entry(e, kernel)
+// operation takes a node, for which device is "", or a kernel of a device.
+func (d *decoder) operation(e *traceevent.Event, device string) error {
+	kernel := device != ""
+	entry := d.entry(e, device)
 	switch {
 	case entry == nil:
 		d.skip(op.SkipNonOp)
@@ -152,14 +167,15 @@ func (d *decoder) operation(e *traceevent.Event, kernel bool) error {
 }
 
 // entry makes the entry of a node or a kernel, nil for what is no operation. It is valid until the next one.
-func (d *decoder) entry(e *traceevent.Event, kernel bool) *op.Entry {
+func (d *decoder) entry(e *traceevent.Event, device string) *op.Entry {
+	kernel := device != ""
 	b := d.build
 	b.Reset()
 	d.by = ""
 	d.grid = [6]int64{}
 	if kernel {
 		b.Str(attrkey.Name, d.strings.String(e.Name))
-		b.Str(attrkey.Device, defaultGPU)
+		b.Str(attrkey.Device, device)
 	} else {
 		b.Str(attrkey.Path, d.strings.String(bytes.TrimSuffix(e.Name, kernelTime)))
 	}

@@ -53,6 +53,11 @@ func TestRecords(t *testing.T) {
 			"arguments of odd types", node(`,"provider":7,"input_type_shape":{},"output_type_shape":"x","output_size":"many"`),
 			entry(noShapes + end + `,"warn":["bad_memory"]`),
 		},
+		{
+			"a kernel of WebGPU", `[{"cat":"Api","pid":-1,"tid":-1,"dur":2,"ts":1,"ph":"X","name":"n&X_12","args":{"shapes":"inputs: {1,8}"}}]`,
+			entry(strings.Replace(noShapes, "null", `"webgpu"`, 1) + strings.Replace(end, `,"path":"n"`, "", 1)),
+		},
+		{"a call", `[{"cat":"Api","ph":"X","ts":1,"dur":2,"name":"cudaLaunchKernel"}]`, "skipped runtime_call: 1\n"},
 		{"a node without its operation", `[{"cat":"Node","ph":"X","ts":1,"dur":2,"name":"n"}]`, "skipped non_op: 1\n"},
 		{"an event of another phase", `[{"cat":"Node","ph":"M","name":"n","args":{"op_name":"X"}}]`, "skipped metadata: 1\n"},
 		{"a node without dur", strings.Replace(node(""), `"dur":2,`, "", 1), "error: profile: node without dur (at byte 1)\n"},
