@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// Six runs of a program before a change, and six behind it.
+// Six runs of a program before a change, and six after it.
 func ExampleCompare() {
 	var base, head []*diff.Run
 	for i := range 6 {
@@ -33,7 +33,8 @@ func ExampleCompare() {
 		panic(err)
 	}
 	for _, r := range report.Rows {
-		fmt.Printf("%s: %.0f -> %.0f ns, %s\n", r.Key, r.Comparison.BaseNS.V, r.Comparison.HeadNS.V, r.Comparison.Verdict)
+		c := &r.Comparison
+		fmt.Printf("%s: %.0f -> %.0f ns, %s\n", r.Key, c.BaseNS.V, c.HeadNS.V, c.Verdict)
 	}
 	// Output:
 	// matmul: 22494 -> 32496 ns, slower

@@ -207,7 +207,7 @@ type list struct {
 	queuedNS, quietNS int64
 	queuedIn          map[string]int64 // queuedNS by span name, not capped
 	ranks             bool             // several ranks are known
-	// late is the device that holds up the others in collectives, nil if there is none. spread is the sentence for this
+	// late is the device that holds up the others in collectives, nil without such a device. spread is the sentence for this
 	// case.
 	late   *blamed
 	spread string

@@ -214,7 +214,7 @@ func (l *list) number(one, several string) string {
 	return several
 }
 
-// whereGap locates an idle gap. The host ran the operation during the gap, "" for none.
+// whereGap locates an idle gap. The host ran the operation, if not "", during the gap.
 func whereGap(g timeline.HostGap, operation string) Where {
 	w := whereDevice("idle", g.Key)
 	w.Operation = operation
