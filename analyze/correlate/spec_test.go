@@ -6,7 +6,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// side is where a span of a test is held.
+// side is the set of sides that hold a span.
 type side uint8
 
 const (
@@ -15,7 +15,7 @@ const (
 	both = local | service
 )
 
-// span is an operation or a span and where it is held.
+// span is an operation or a span with its sides.
 type span struct {
 	tracetest.Spec
 	side side
@@ -25,7 +25,7 @@ func traceOf(n byte) op.TraceID { return op.TraceID{15: n} }
 
 func idOf(n byte) op.SpanID { return op.SpanID{7: n} }
 
-// join returns the join of spans, each on the side that it names.
+// join returns the join of spans, each on its sides.
 func join(spans []span) *correlate.Join {
 	j := correlate.NewJoin()
 	for i := range spans {
@@ -39,7 +39,7 @@ func join(spans []span) *correlate.Join {
 	return j
 }
 
-// moved returns spans with every one of them on a side.
+// moved returns spans, all of them on one side.
 func moved(spans []span, to side) []span {
 	all := make([]span, len(spans))
 	for i, s := range spans {
