@@ -23,9 +23,7 @@ const (
 
 // Options configures a comparison. The zero value means the defaults.
 type Options struct {
-	// By has no effect: [ReportOptions] groups a run when it is read.
-	//
-	// Deprecated: leave it out.
+	// By groups the operations that [Files] reads. [Compare] ignores it: [NewRun] groups a run.
 	By []key.Key
 	// Alpha is the probability of any false finding. 0 means DefaultAlpha.
 	Alpha float64

@@ -1,7 +1,7 @@
 // Package diff compares runs of a program: it finds the operations that became slower or faster from a base to a head,
 // estimates the change, and tells it from chance.
 //
-//	compared, err := diff.Files(ctx, base, head, nil, diff.Options{})
+//	compared, err := diff.Files(ctx, []string{"base.jsonl"}, []string{"head.jsonl"}, diff.Options{})
 //
 // [Compare] does the same for runs made by [NewRun] from reports.
 //
