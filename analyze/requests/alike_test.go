@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// The time in which a request waits for another is that of the spans on its path.
+// Waiting for another request counts for the spans on the request's path.
 func TestQueued(t *testing.T) {
 	all := requests.AlikeOf(tracetest.AddTo(trace.New(),
 		tracetest.SpanAt("POST", 1, 0, 0, 50), tracetest.OpAt("matmul", 9, 1, 5, 50),
