@@ -252,3 +252,14 @@ func TestReportShared(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkJoinAndReport(b *testing.B) {
+	var spans []span
+	for _, s := range tracetest.Requests(200, 100) {
+		spans = append(spans, span{s, both})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		join(spans).Report(correlate.Options{Findings: true})
+	}
+}

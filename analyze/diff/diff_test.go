@@ -72,7 +72,7 @@ func (s simulation) run(rng *rand.Rand, slower map[string]float64) (entries []*o
 	return entries
 }
 
-func (s simulation) runs(t *testing.T, rng *rand.Rand, n int, slower map[string]float64) (runs []*diff.Run) {
+func (s simulation) runs(t testing.TB, rng *rand.Rand, n int, slower map[string]float64) (runs []*diff.Run) {
 	t.Helper()
 	for i := range n {
 		runs = append(runs, run(t, fmt.Sprint("run ", i), s.run(rng, slower), n == 1))
@@ -268,14 +268,14 @@ func TestDocumentedComparison(t *testing.T) {
 }
 
 // analyzed returns the report on operations.
-func analyzed(t *testing.T, entries []*op.Entry, by []key.Key) *analyze.Report {
+func analyzed(t testing.TB, entries []*op.Entry, by []key.Key) *analyze.Report {
 	t.Helper()
 	records := recordtest.Entries(entries...)
 	return check.Must(analyze.Run(t.Context(), analyze.Records(records), diff.ReportOptions(by)))(t)
 }
 
 // run returns the run of operations.
-func run(t *testing.T, name string, entries []*op.Entry, single bool) *diff.Run {
+func run(t testing.TB, name string, entries []*op.Entry, single bool) *diff.Run {
 	t.Helper()
 	return check.Must(diff.NewRun(name, analyzed(t, entries, nil), nil, single))(t)
 }

@@ -136,3 +136,14 @@ func TestRunsOfDependentSteps(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkCompareSteps(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 10))
+	sim := simulation{names: six, steps: 200, within: 0.1}
+	base := sim.runs(b, rng, 1, nil)
+	head := sim.runs(b, rng, 1, map[string]float64{"relu": 1.1})
+	b.ReportAllocs()
+	for b.Loop() {
+		check.Must(diff.Compare(base, head, diff.Options{}))(b)
+	}
+}

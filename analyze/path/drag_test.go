@@ -275,3 +275,12 @@ func TestDragAgainstNaive(t *testing.T) {
 		t.Errorf("too few cases: drag %d, collective edges %d, stream edges %d, links %d", dragged, joined, stream, links)
 	}
 }
+
+func BenchmarkPathsWithDrag(b *testing.B) {
+	forest := tracetest.AddTo(trace.New(), tracetest.Requests(200, 100)...)
+	forest.Build()
+	b.ReportAllocs()
+	for b.Loop() {
+		Figures(forest, func() *collective.Joins { return collective.FindJoins(forest) }, 100)
+	}
+}

@@ -200,3 +200,13 @@ func TestCausesAddUp(t *testing.T) {
 		t.Error("no request waited for a straggler")
 	}
 }
+
+func BenchmarkCausesOfRequests(b *testing.B) {
+	requests := Find(tracetest.AddTo(trace.New(), tracetest.Requests(200, 100)...))
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range requests.List {
+			requests.Causes(&requests.List[i])
+		}
+	}
+}

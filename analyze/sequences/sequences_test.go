@@ -324,3 +324,12 @@ func TestDifferentRunsAreBounded(t *testing.T) {
 	check.Equal(t, "runs, operations and left out", [3]int64{runs, runs * length, length},
 		[3]int64{got.Runs, got.RunOperations, got.LeftOut})
 }
+
+func BenchmarkFindSequences(b *testing.B) {
+	forest := tracetest.AddTo(trace.New(), tracetest.Requests(200, 100)...)
+	forest.Build()
+	b.ReportAllocs()
+	for b.Loop() {
+		Find(forest, 10, 1e6)
+	}
+}

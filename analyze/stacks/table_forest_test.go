@@ -150,3 +150,12 @@ func TestStacksOfParts(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("seed %d: rows of an empty range", seed), 0, len(OfRange(forest, -1, -1).Rows()))
 	})
 }
+
+func BenchmarkStacksOfForest(b *testing.B) {
+	forest := tracetest.AddTo(trace.New(), tracetest.Requests(200, 100)...)
+	forest.Build()
+	b.ReportAllocs()
+	for b.Loop() {
+		Of(forest)
+	}
+}

@@ -114,3 +114,12 @@ func randomLoops(r *rand.Rand) []tracetest.Spec {
 	}
 	return specs
 }
+
+func BenchmarkFindSteps(b *testing.B) {
+	forest := tracetest.AddTo(trace.New(), tracetest.Requests(200, 100)...)
+	forest.Build()
+	b.ReportAllocs()
+	for b.Loop() {
+		Rows(forest)
+	}
+}
