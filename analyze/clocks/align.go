@@ -120,7 +120,6 @@ func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 // skew is the largest difference between the starts, and between the ends, of the ranks in collectives of a name.
 type skew struct{ start, end int64 }
 
-// skewsOf returns the skews of all names at the current times.
 func skewsOf(f *trace.Forest) map[int32]skew {
 	all := make(map[int32]skew)
 	eachRanked(f, func(name int32, parts []rankedPart) {
@@ -137,7 +136,6 @@ func skewsOf(f *trace.Forest) map[int32]skew {
 	return all
 }
 
-// timeRange is a first start and a last end.
 type timeRange struct{ first, last op.Int }
 
 func (t *timeRange) add(start, end int64) {
@@ -149,7 +147,6 @@ func (t *timeRange) add(start, end int64) {
 	}
 }
 
-// timesOf returns the times of the operations of each rank, and of all operations.
 func timesOf(f *trace.Forest) (ranks map[int64]timeRange, all timeRange) {
 	byLane := make([]timeRange, len(f.Names.Lanes.Values))
 	for r := range f.Rows() {
@@ -179,7 +176,6 @@ func (t *timeRange) wall() op.Int {
 // rankMixed stands for several ranks below a row.
 const rankMixed int32 = -2
 
-// shifts returns the clock offset of each row.
 func shifts(f *trace.Forest, offsets map[int64]int64) []int64 {
 	lanes := make([]int32, len(f.Names.Lanes.Values)) // the number of the rank, trace.NoRow without one
 	var ranks symbols.Table[int64]

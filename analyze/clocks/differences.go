@@ -36,7 +36,6 @@ type differences struct {
 	samples []sample
 }
 
-// sample is a difference at a time of the lower rank.
 type sample struct{ at, difference int64 }
 
 func newComparison() *comparison {
@@ -136,7 +135,6 @@ func (c *comparison) connected(reference int64, near map[int64][]int64) map[int6
 
 func (c *comparison) between(a, b int64) *differences { return c.pairs[pair{min(a, b), max(a, b)}] }
 
-// offset returns the offset of a rank by way of another rank.
 func (c *comparison) offset(via Offset, rank int64) Offset {
 	d := c.between(via.Rank, rank)
 	middle := d.median()
@@ -160,7 +158,6 @@ func (c *comparison) offset(via Offset, rank int64) Offset {
 	return o
 }
 
-// median returns the median difference, the lower of two.
 func (d *differences) median() int64 {
 	values := make([]int64, len(d.samples))
 	for i, s := range d.samples {

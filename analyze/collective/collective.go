@@ -91,7 +91,6 @@ type collectiveSum struct {
 	devices      map[int32]*collectiveDevice // by place
 }
 
-// collectiveDevice sums up one device in collectives with others.
 type collectiveDevice struct {
 	count  int64
 	waited wide.Sum
@@ -109,7 +108,6 @@ func newSum(j *Joins, name int32) *collectiveSum {
 	}
 }
 
-// add adds one collective, given one part per device.
 func (s *collectiveSum) add(parts []Part) {
 	s.Count++
 	switch {

@@ -80,7 +80,6 @@ func FindJoins(f *trace.Forest) *Joins {
 	return j
 }
 
-// places returns the place of each of n numbers in a list.
 func places(list []int32, n int) []int32 {
 	at := make([]int32, n)
 	for i, number := range list {
@@ -124,5 +123,4 @@ func (j *Joins) Key(place int32) device.Key {
 	return j.forest.Devices.Keys[j.forest.Devices.Order[place]]
 }
 
-// duration returns the duration of a part.
 func (j *Joins) duration(p *Part) int64 { return j.forest.Duration(p.Row) }

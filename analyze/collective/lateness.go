@@ -81,7 +81,6 @@ func (j *Joins) Lateness() []Lateness {
 	return list
 }
 
-// latenessOf sums up the collectives of a group.
 func (j *Joins) latenessOf(all []late) Lateness {
 	l := Lateness{Group: all[0].Group, Count: int64(len(all)), BlockNS: make([][]int64, min(len(all), Blocks))}
 	place := make(map[int32]int) // of the devices

@@ -134,7 +134,6 @@ func (r *Report) addShared(all *requests.Requests, s *sides, pruned map[trace.Sp
 	}
 }
 
-// addMissing adds the counts of missing operations of a request.
 func (r *Report) addMissing(q *Request) {
 	r.MissingInJaeger += q.MissingInJaeger
 	r.MissingOpsLocally += q.MissingOpsLocally
@@ -142,7 +141,6 @@ func (r *Report) addMissing(q *Request) {
 	r.PrunedOps += q.Pruned.Count
 }
 
-// unattached lists the operations without a request.
 func (r *Report) unattached(all *requests.Requests, opts Options, links Link) {
 	for n := range all.Unattached() {
 		if opts.KeepTrace != nil && !opts.KeepTrace(n.TraceID()) {

@@ -102,7 +102,6 @@ func group(requests []*Request, example *Request) Group {
 	return g
 }
 
-// meanParts returns the mean time per request in each part of the critical path.
 func meanParts(requests []*Request) map[partKey]float64 {
 	sums := make(map[partKey]float64)
 	for _, r := range requests {

@@ -116,7 +116,6 @@ func (e *Endpoint) add(r *Request) {
 	}
 }
 
-// withExamples adds examples to the shares of a path.
 func withExamples(sum *path.Sum, requests []*Request) Path {
 	type example struct {
 		request *Request
@@ -144,7 +143,6 @@ func withExamples(sum *path.Sum, requests []*Request) Path {
 	return path
 }
 
-// percentile returns a percentile of the durations of requests sorted by duration.
 func percentile(sorted []*Request, percent int64) op.Int {
 	if len(sorted) == 0 {
 		return op.Int{}

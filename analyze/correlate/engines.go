@@ -71,7 +71,6 @@ func (t *told) join(q *requests.Request) (all []engines.Request) {
 	return all
 }
 
-// maxRows bounds the rows of engines at an endpoint.
 const maxRows = 1000
 
 func (t *told) addRows(all []Endpoint) {

@@ -46,7 +46,6 @@ type Charge struct {
 	exact, stated spending // of all requests, and of requests with tokens
 }
 
-// spending is money in the currency and energy in joules.
 type spending struct{ money, energy float64 }
 
 func (s *spending) add(o spending, times float64) {

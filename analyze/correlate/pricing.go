@@ -63,7 +63,6 @@ func newPricing(t *price.Table, all *requests.Requests, forest *trace.Forest) *p
 	return p
 }
 
-// perNS returns the price of a nanosecond of an operation's device.
 func (p *pricing) perNS(n trace.Node) spending {
 	i := p.table.Find(n.Device().DeviceID)
 	if i < 0 {

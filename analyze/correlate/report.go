@@ -198,8 +198,6 @@ type Options struct {
 	Price *price.Table
 }
 
-// maxUnattached bounds the list of operations without a request.
 const maxUnattached = 1000
 
-// maxErrors bounds the distinct errors of a request.
 const maxErrors = 100

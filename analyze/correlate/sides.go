@@ -37,7 +37,6 @@ func (s *sides) inLocal(n trace.Node) bool { return n.Index() < s.localRows }
 
 func (s *sides) inJaeger(n trace.Node) bool { return !s.inLocal(n) || s.held[n.Index()] }
 
-// prunedKey identifies a row of a summary.
 type prunedKey struct{ operation, device string }
 
 // compareOps counts the operations of a request missing on one side. Summarised operations are not missing in Jaeger.

@@ -15,7 +15,6 @@ const (
 	both = local | service
 )
 
-// span is an operation or a span with its sides.
 type span struct {
 	tracetest.Spec
 	side side
@@ -25,7 +24,6 @@ func traceOf(n byte) op.TraceID { return op.TraceID{15: n} }
 
 func idOf(n byte) op.SpanID { return op.SpanID{7: n} }
 
-// join returns the join of spans, each on its sides.
 func join(spans []span) *correlate.Join {
 	j := correlate.NewJoin()
 	for i := range spans {
@@ -39,7 +37,6 @@ func join(spans []span) *correlate.Join {
 	return j
 }
 
-// moved returns spans, all of them on one side.
 func moved(spans []span, to side) []span {
 	all := make([]span, len(spans))
 	for i, s := range spans {

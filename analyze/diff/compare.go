@@ -167,7 +167,6 @@ func compare(unit Unit, base, head []float64, logarithms bool, alpha float64) Co
 	return c
 }
 
-// setAbsent sets the verdict of a row that one side lacks.
 func (c *Comparison) setAbsent(inBase, inHead bool) {
 	if !inBase {
 		c.Verdict = Added
@@ -204,7 +203,6 @@ func (c *Comparison) setShift(shift rank.Interval, logarithms bool) {
 	c.half = max(c.DeltaHigh.V-c.Delta.V, c.Delta.V-c.DeltaLow.V)
 }
 
-// comparisons returns the comparisons of all rows and parts.
 func (r *Report) comparisons() (all []*Comparison) {
 	for i := range r.Rows {
 		all = append(all, &r.Rows[i].Comparison)
@@ -215,7 +213,6 @@ func (r *Report) comparisons() (all []*Comparison) {
 	return all
 }
 
-// decide adjusts the p-values and sets the verdicts.
 func (r *Report) decide() {
 	tested := slices.DeleteFunc(r.comparisons(), func(c *Comparison) bool { return !c.P.Known })
 	r.Tests = len(tested)
@@ -239,7 +236,6 @@ func (r *Report) decide() {
 	}
 }
 
-// judge sets the verdict of a tested comparison.
 func (r *Report) judge(c *Comparison) {
 	switch {
 	case rank.LeastP(c.NBase, c.NHead)*float64(r.Tests) > r.Alpha:
@@ -276,7 +272,6 @@ func (r *Report) needed(c *Comparison) op.Int {
 	return op.Known(int64(math.Ceil(values * max(1, times*times))))
 }
 
-// sort puts changed rows first.
 func (r *Report) sort() {
 	verdicts := Verdicts()
 	place := func(row *Row) int { return slices.Index(verdicts, row.Verdict) }
@@ -293,7 +288,6 @@ func (r *Report) sort() {
 	})
 }
 
-// warn collects the reasons to doubt the comparison.
 func (r *Report) warn(base, head []*Run) {
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	if len(base) == 1 && len(head) == 1 {

@@ -267,20 +267,17 @@ func TestDocumentedComparison(t *testing.T) {
 	t.Error("no example")
 }
 
-// analyzed returns the report on operations.
 func analyzed(t testing.TB, entries []*op.Entry, by []key.Key) *analyze.Report {
 	t.Helper()
 	records := recordtest.Entries(entries...)
 	return check.Must(analyze.Run(t.Context(), analyze.Records(records), diff.ReportOptions(by)))(t)
 }
 
-// run returns the run of operations.
 func run(t testing.TB, name string, entries []*op.Entry, single bool) *diff.Run {
 	t.Helper()
 	return check.Must(diff.NewRun(name, analyzed(t, entries, nil), nil, single))(t)
 }
 
-// found returns the names of changed rows and parts.
 func found(r *diff.Report) (names []string) {
 	changed := func(c *diff.Comparison) bool {
 		return c.Verdict.Changed() || c.Verdict == diff.Added || c.Verdict == diff.Removed

@@ -12,7 +12,6 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// maxFindings bounds the rows with a finding of their own.
 const maxFindings = 3
 
 // findings states the change of the whole time, then the operations that changed it most.
@@ -107,7 +106,6 @@ func (r *Report) whole() string {
 		unit, c.NBase, c.NHead, c.needs())
 }
 
-// needs states the sample size that would decide.
 func (c *Comparison) needs() string {
 	switch {
 	case !c.Needed.Known:
@@ -121,7 +119,6 @@ func (c *Comparison) needs() string {
 // moved is the time that a row adds to or saves in a run of the head, by its median.
 func (r *Row) moved() float64 { return math.Abs(r.ShiftNS.V) * float64(r.HeadCount) }
 
-// by states the change of a comparison.
 func (c *Comparison) by() string {
 	chance := fmt.Sprintf("p %.3f", c.P.V)
 	if c.P.V < 0.0005 {
@@ -134,7 +131,6 @@ func (c *Comparison) fromTo() string {
 	return units.DurationFloat(c.HeadNS.V) + " in place of " + units.DurationFloat(c.BaseNS.V)
 }
 
-// bounds formats the interval of a change.
 func (c *Comparison) bounds() string {
 	if !c.Delta.Known {
 		return "of nothing"

@@ -17,7 +17,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// figures are the expected figures of a row.
 type figures struct{ P, Delta, Low, High, Independent float64 }
 
 // P-values, changes and intervals agree with a naive reference: for runs, steps and windows, with and without ties, and

@@ -30,7 +30,6 @@ type Run struct {
 	first, last int64
 }
 
-// group is a group of operations of one run.
 type group struct {
 	key   key.Group
 	side  string
@@ -45,7 +44,6 @@ type group struct {
 // SampleBytes estimates the memory that a Run takes for each kept operation.
 const SampleBytes = 32
 
-// sample is one operation.
 type sample struct {
 	start     int64 // noTime if unknown
 	duration  int64
@@ -54,7 +52,6 @@ type sample struct {
 
 const noTime = math.MinInt64
 
-// runSteps are the iterations of a run.
 type runSteps struct {
 	count       int
 	first, last []int64 // start and end by iteration, 0 if no operation has a start
@@ -93,7 +90,6 @@ func NewRun(name string, r *analyze.Report, by []key.Key, single bool) (*Run, er
 	return run, nil
 }
 
-// addGroups takes the figures of groups from the report's table with the same keys.
 func (r *Run) addGroups(report *analyze.Report, by []key.Key) error {
 	names := keyNames(by)
 	if slices.Equal(report.By, names) {

@@ -18,7 +18,6 @@ const (
 	minValues = 5
 )
 
-// chooseUnit returns the unit of the comparison.
 func chooseUnit(base, head []*Run) Unit {
 	switch {
 	case len(base) > 1 || len(head) > 1 || base[0].saved || head[0].saved:
@@ -68,7 +67,6 @@ func logarithmsOf(all []float64) (logs []float64) {
 	return logs
 }
 
-// logarithms returns the logarithms of single operations, by start.
 func (r *Run) logarithms(id string) (values []float64) {
 	if g := r.groups[id]; g != nil {
 		byStart := func(a, b sample) int { return cmp.Compare(a.start, b.start) }
@@ -96,10 +94,8 @@ func (r *Run) means(id string, unit Unit) []float64 {
 	return m.values()
 }
 
-// block returns the block of an iteration.
 func (s *runSteps) block(iteration int) int { return iteration * min(s.count, maxBlocks) / s.count }
 
-// blockMeans are means by block.
 type blockMeans [maxBlocks]struct {
 	sum float64
 	n   int
@@ -110,7 +106,6 @@ func (m *blockMeans) add(block int, value float64) {
 	m[block].n++
 }
 
-// values returns the means of the blocks with values.
 func (m *blockMeans) values() (means []float64) {
 	for _, b := range m {
 		if b.n > 0 {
@@ -132,10 +127,8 @@ const (
 	partIdle = "idle"
 )
 
-// partNames are the parts of a device's time in order.
 var partNames = []string{"compute", "exposed_communication", "exposed_memory", "other", partIdle}
 
-// partValues returns the values of the parts of both sides.
 func partValues(unit Unit, base, head []*Run) (b, h map[part][]float64) {
 	if unit == UnitSteps {
 		return base[0].steps.parts(), head[0].steps.parts()

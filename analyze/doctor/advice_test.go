@@ -164,7 +164,6 @@ func TestAttributeAdvice(t *testing.T) {
 	}
 }
 
-// pair is a JSON object.
 type pair = map[string]any
 
 // otlpValue returns a text, an integer or a list in OTLP's JSON form.

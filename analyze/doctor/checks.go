@@ -24,7 +24,6 @@ const (
 		`Attributes: []attribute.KeyValue{tensorconv.LinkWeight(128)}})`
 )
 
-// numChecks is the number of checks.
 const numChecks = 19
 
 // check looks for one property of a recording.

@@ -128,7 +128,6 @@ func (d *Doctor) id(trace op.TraceID, span op.SpanID) *references {
 	return &row.Value
 }
 
-// isSample reports whether ids were dropped.
 func (d *Doctor) isSample() bool { return d.ids.Overflowed() > 0 }
 
 // absent estimates how many of total references lead to missing spans. of returns the references to one id.

@@ -61,7 +61,6 @@ func (l *list) waitForDevices() bool {
 	return 10*l.devicesNum*(by.ComputeNS+by.CommunicationNS+by.MemoryNS+by.OtherNS) >= l.busyNS()
 }
 
-// busyNS returns the sum of the busy times of all devices.
 func (l *list) busyNS() (ns int64) {
 	for i := range l.Devices {
 		ns += l.Devices[i].BusyNS.V
@@ -122,7 +121,6 @@ func (l *list) bound() Finding {
 	return f
 }
 
-// wholeText names the divided time.
 func (l *list) wholeText() string {
 	switch {
 	case l.byRequest && l.Paths.Paths == 1:
@@ -218,7 +216,6 @@ func (l *list) hostParts() (parts []boundPart) {
 	return parts
 }
 
-// idleText divides the idle time between operations by cause.
 func (l *list) idleText() string {
 	var host, queue, other int64
 	for _, d := range l.IdleCauses.Devices {

@@ -17,7 +17,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// found returns the findings on records.
 func found(t *testing.T, records ...op.Record) []findings.Finding {
 	t.Helper()
 	source := analyze.Records(recordtest.All(records...))

@@ -36,7 +36,6 @@ type blamed struct {
 	p  float64
 }
 
-// devices finds devices that others wait for, and devices with more work than others.
 func (l *list) devices() {
 	most := l.mostWork()
 	late := l.late

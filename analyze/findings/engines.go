@@ -9,10 +9,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxEngines bounds the engines with a finding.
 const maxEngines = 3
 
-// partInText names a part of the time of requests in a sentence.
 var partInText = map[string]string{
 	"queue": "in the queue", "prefill": "in prefill", "decode": "in decode",
 	"execute": "in the model", "other": "outside the queue and the model",

@@ -15,7 +15,6 @@ import (
 // much is the share of lost or doubtful input above which its finding comes first.
 const much = 0.1
 
-// input reports lost and doubtful input.
 func (l *list) input() {
 	in := &l.Input
 	where := Where{Section: "summary"}
@@ -69,7 +68,6 @@ func (l *list) input() {
 	l.suspect()
 }
 
-// failures reports operations that ended with an error, by name.
 func (l *list) failures() {
 	rows := slices.DeleteFunc(slices.Clone(l.Operations), func(o profile.Operation) bool { return o.Errors == 0 })
 	if len(rows) == 0 {
@@ -143,7 +141,6 @@ func notUnderstood(in *Input) []string {
 	return classes
 }
 
-// suspect reports impossible durations.
 func (l *list) suspect() {
 	i := slices.IndexFunc(l.Input.Suspects, func(s suspects.Suspect) bool { return s.What == suspects.Duration })
 	if i < 0 {

@@ -102,7 +102,6 @@ func (l *list) waiting(ns int64) int64 {
 	return int64(min(float64(wait)*float64(ns)/float64(max(1, all)), float64(ns)))
 }
 
-// each adds to a statement about all devices whether it is a mean.
 func (l *list) each(what string) string {
 	if l.devicesNum > 1 {
 		return what + " on a device on average"
@@ -122,7 +121,6 @@ func (l *list) copyText(name string) string {
 	return ""
 }
 
-// hostTimes finds the host's work during idle time of devices.
 func (l *list) hostTimes() {
 	if l.byRequest {
 		l.hostOnPaths()
@@ -193,7 +191,6 @@ func (l *list) hostOnPaths() {
 	}
 }
 
-// gapText describes a part of an idle gap of a device.
 func (l *list) gapText(g timeline.HostGap, ns int64) string {
 	text := units.Duration(ns) + " of " + l.label(g.Key)
 	switch {
@@ -206,7 +203,6 @@ func (l *list) gapText(g timeline.HostGap, ns int64) string {
 	return text
 }
 
-// number returns the word for one request or for several.
 func (l *list) number(one, several string) string {
 	if l.Paths.Paths == 1 {
 		return one
@@ -279,7 +275,6 @@ func (l *list) sequenceGaps() (gaps int64, most *sequences.Sequence) {
 	return gaps, most
 }
 
-// others finds launches, sequences of short operations, and operations below their roofline.
 func (l *list) others() {
 	n := l.devicesNum
 	var ns, count int64

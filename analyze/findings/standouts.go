@@ -6,7 +6,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// standouts finds slow first steps, slow requests, and queues.
 func (l *list) standouts() {
 	if s := l.First; s != nil {
 		l.add(says(FirstStep, Where{Section: "steps", FromNS: op.Known(s.StartNS), ToNS: op.Known(s.EndNS)},

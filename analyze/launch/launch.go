@@ -147,7 +147,6 @@ func rowsOfStreams(f *trace.Forest, rows []int32) [][]int32 {
 	return slices.SortedFunc(maps.Values(byStream), func(a, b []int32) int { return order.Ints(id(a), id(b)) })
 }
 
-// addStream adds the row of a stream, given its operations by start.
 func (l *Launches) addStream(f *trace.Forest, all *launched, device int32, rows []int32) {
 	s := Stream{
 		Key: f.Devices.Keys[device], Stream: f.Names.Lanes.Values[f.Lane(rows[0])].Stream,
@@ -182,7 +181,6 @@ func (l *Launches) addStream(f *trace.Forest, all *launched, device int32, rows 
 	l.Streams = append(l.Streams, s)
 }
 
-// overheadOf sums up times. It sorts ns.
 func overheadOf(ns []int64) (o Overhead) {
 	if len(ns) == 0 {
 		return o
@@ -196,7 +194,6 @@ func overheadOf(ns []int64) (o Overhead) {
 	return Overhead{int64(len(ns)), sum.Int64(), at(50), at(95), ns[len(ns)-1]}
 }
 
-// addDepth counts the waiting operations, from launch to start.
 func (l *Launches) addDepth(f *trace.Forest, s *Stream, rows []int32) {
 	var from, to []int64
 	for _, r := range rows {

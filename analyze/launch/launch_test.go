@@ -90,7 +90,6 @@ func TestLaunchesAddUp(t *testing.T) {
 	})
 }
 
-// callEnd returns the end of the launching call.
 func callEnd(e op.Entry) int64 {
 	took := int64(0)
 	for _, a := range e.Attrs {

@@ -118,7 +118,6 @@ func (r *Requests) standout(q *Request, median int64) *Standout {
 	}
 }
 
-// medianOf returns the median duration, the lower of two.
 func medianOf(requests []*Request) int64 {
 	durations := make([]int64, len(requests))
 	for i, q := range requests {

@@ -125,7 +125,6 @@ func (r *Requests) Causes(q *Request) []Cause {
 	return r.causes.causes(q.Root.Row)
 }
 
-// causeFinder finds the causes of one request after the other.
 type causeFinder struct {
 	forest *trace.Forest
 	walk   path.Walk
@@ -180,7 +179,6 @@ func (c *causeFinder) causes(r int32) []Cause {
 	return c.largestFirst(f.Duration(r))
 }
 
-// addOperation adds the time of an operation.
 func (c *causeFinder) addOperation(s path.Window) {
 	f := c.forest
 	switch timeline.ClassOf(f.Kind(s.Row)) {
@@ -233,7 +231,6 @@ func (c *causeFinder) addWaiting(cause string, s path.Window, next int32, least 
 	c.addMeanwhile(part, next, s, device, true)
 }
 
-// maxMeanwhile bounds the operations examined before a time.
 const maxMeanwhile = 256
 
 // addMeanwhile adds the times of operations on the device of row last during s. If others is set, it adds only
@@ -283,7 +280,6 @@ func (c *causeFinder) add(cause string, s path.Window) *partSum {
 	return part
 }
 
-// part returns the part of a cause for a row.
 func (c *causeFinder) part(cause string, row int32, device device.Key) *partSum {
 	key := causeKey{cause, c.forest.RowName(row), device}
 	part := c.parts[key]
@@ -294,7 +290,6 @@ func (c *causeFinder) part(cause string, row int32, device device.Key) *partSum 
 	return part
 }
 
-// largestFirst returns the sums, the largest first.
 func (c *causeFinder) largestFirst(duration int64) []Cause {
 	byCause := make(map[string]*Cause)
 	for key, part := range c.parts {

@@ -74,7 +74,6 @@ func (r *Request) Executions() iter.Seq2[*Execution, int64] {
 	}
 }
 
-// sharedPart is the part of a request in an execution.
 type sharedPart struct {
 	execution *Execution
 	ns        int64

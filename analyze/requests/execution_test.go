@@ -77,7 +77,6 @@ func naiveParts(total int64, n int, weights []int64, links int, dropped int64) [
 	return parts
 }
 
-// executionRow describes a shared execution.
 type executionRow struct {
 	Name            string
 	Links, Requests int

@@ -140,7 +140,6 @@ func Find(f *trace.Forest) *Requests {
 	return all
 }
 
-// addTimes sets UncoveredNS and QueueingNS.
 func (r *Request) addTimes() {
 	if !r.StartNS.Known {
 		return
@@ -207,7 +206,6 @@ func (r *Requests) Path(q *Request) *path.Sum {
 	return sum
 }
 
-// window returns the window of the critical path of a request with a start.
 func (r *Request) window() path.Window {
 	return path.Window{Row: r.Root.Row, From: r.StartNS.V, To: r.StartNS.V + r.DurationNS.V}
 }

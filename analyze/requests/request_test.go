@@ -16,7 +16,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// described describes a request.
 type described struct {
 	Name      string
 	Trace     byte

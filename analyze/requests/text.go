@@ -23,10 +23,8 @@ var causeSentences = map[string]string{
 	CauseAfter:         "%s (%s) passed after its last operation: %s.",
 }
 
-// maxPartsInText bounds the parts named in a sentence.
 const maxPartsInText = 3
 
-// isOutside reports whether c is time without an operation on the path.
 func (c *Cause) isOutside() bool {
 	return c.Cause == CauseBefore || c.Cause == CauseHost || c.Cause == CauseAfter
 }
@@ -48,7 +46,6 @@ func (c *Cause) sentence(ranks bool) string {
 		units.Duration(c.TimeNS), units.Percent(c.Share), strings.Join(parts, ", "))
 }
 
-// maxNameInText bounds names in sentences.
 const maxNameInText = 48
 
 // NameInText prepares a name for a sentence: on one line, shortened for a kernel, and without the middle of a long

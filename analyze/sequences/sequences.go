@@ -110,7 +110,6 @@ type shortRuns struct {
 	durations, gapTimes []int64
 }
 
-// shortRun is a distinct run.
 type shortRun struct {
 	names []int32
 	count int64
@@ -125,7 +124,6 @@ type runParent struct {
 	span          uint64
 }
 
-// addDevice adds the runs of a device, given its rows by start.
 func (s *shortRuns) addDevice(rows []int32) {
 	f := s.forest
 	var numbers symbols.Table[runParent]

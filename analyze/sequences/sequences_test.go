@@ -18,10 +18,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// naiveRun is the operations of a run.
 type naiveRun []tracetest.Spec
 
-// naiveRuns returns the runs of short operations naively.
 func naiveRuns(n *tracetest.NaiveTree) (runs []naiveRun) {
 	type group struct {
 		device device.Key
@@ -80,7 +78,6 @@ func naiveRuns(n *tracetest.NaiveTree) (runs []naiveRun) {
 	return runs
 }
 
-// naiveItem is an operation, or a sequence of operations with consecutive rounds.
 type naiveItem struct {
 	at, length, rounds int
 	text               string // names and rounds
@@ -117,7 +114,6 @@ func naiveNames(run naiveRun, at, length int) string {
 	return strings.Join(names, "\x00")
 }
 
-// naiveOccurrence is an occurrence in a run.
 type naiveOccurrence struct{ run, at, length, rounds int }
 
 // naiveFound returns the occurrences of sequences of n items, without covered items and overlaps, from the first run
@@ -184,7 +180,6 @@ func naiveSequences(runs []naiveRun) map[string]*Sequence {
 	return rows
 }
 
-// naiveAdd adds an occurrence to the row of its names.
 func naiveAdd(rows map[string]*Sequence, run naiveRun, o naiveOccurrence) {
 	names := naiveNames(run, o.at, o.length)
 	row := rows[names]

@@ -130,7 +130,6 @@ func (w *stackWalk) walk(roots []int32) {
 	}
 }
 
-// push schedules rows below another row.
 func (w *stackWalk) push(rows []int32, above stackVisit) {
 	for _, r := range rows {
 		v := above
@@ -139,7 +138,6 @@ func (w *stackWalk) push(rows []int32, above stackVisit) {
 	}
 }
 
-// add adds the operation in row r at the end of the path.
 func (w *stackWalk) add(r int32, device string) {
 	f := w.forest
 	lane := &f.Names.Lanes.Values[f.Lane(r)]
@@ -173,7 +171,6 @@ func ownTime(f *trace.Forest, r int32, d *timeline.Descent) int64 {
 	return max(0, left)
 }
 
-// stackRequest returns the request of the operation in row r.
 func stackRequest(f *trace.Forest, r int32, owner []int32) Request {
 	root := owner[r]
 	if e := f.ExecutionOf(r, owner); e != trace.NoExecution {

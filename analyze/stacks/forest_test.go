@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/internal/testing/fulldisk"
 )
 
-// rawStack returns the frames of spec i and its ancestors, and its device.
 func rawStack(n *tracetest.NaiveTree, i int, ranks bool) (frames []string, device device.Key) {
 	if n.Duplicate[i] {
 		if s := n.Specs[i]; s.Device != "" {

@@ -48,13 +48,11 @@ func launchesOf(f *trace.Forest) *launches {
 	return l
 }
 
-// moves reports whether row r moves below its operator.
 func (l *launches) moves(r int32) bool { return l != nil && l.by[r] >= 0 }
 
 // isNamed reports whether row r moves below an operator with only a name.
 func (l *launches) isNamed(r int32) bool { return l != nil && l.by[r] == named }
 
-// of returns the operations moved below row r.
 func (l *launches) of(r int32) []int32 {
 	if l == nil {
 		return nil

@@ -121,7 +121,6 @@ func (t *Table) add(level, own int, l *Labels, v Values, more bool) (done bool) 
 	return !more
 }
 
-// appendRequest appends a request and its hash to a key.
 func appendRequest(dst []byte, r *Request) []byte {
 	start := len(dst)
 	dst = key.AppendCounted(dst, r.Name)
@@ -129,7 +128,6 @@ func appendRequest(dst []byte, r *Request) []byte {
 	return binary.BigEndian.AppendUint64(dst, table.Hash(dst[start:]))
 }
 
-// requestHash returns the hash appended by appendRequest.
 func requestHash(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-8:]) }
 
 // AddTime extends Start and End to the times of an operation.
@@ -228,7 +226,6 @@ func appendRow(rows []Row, row Row, v Values) []Row {
 	return append(rows, row)
 }
 
-// framesOf returns the frames in the text of a path.
 func framesOf(text string) []string {
 	frames := []string{}
 	for text != "" {

@@ -50,7 +50,6 @@ func naiveTime(n *tracetest.NaiveTree, i int) int64 {
 	return max(0, left)
 }
 
-// naiveRequest returns the request of operation i.
 func naiveRequest(n *tracetest.NaiveTree, i int) Request {
 	if n.Duplicate[i] {
 		return Request{}

@@ -13,7 +13,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// addition is a call of Add.
 type addition struct {
 	frames []string
 	Labels

@@ -37,7 +37,6 @@ func FirstOf(f *trace.Forest, rows []Row) *First {
 	return first
 }
 
-// firstOf compares the first step of a loop with the others.
 func firstOf(rows []Row) *First {
 	const (
 		others = 3

@@ -10,7 +10,6 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// step is a step of a service.
 type step struct {
 	service string
 	number  int64

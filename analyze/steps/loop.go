@@ -28,7 +28,6 @@ func (s *search) request(r int32) int32 {
 	return s.owners[r]
 }
 
-// addLane adds the parts of one stream of a device, given the places of its operations.
 func (s *search) addLane(lane int32, places []int32) {
 	loops := make(map[int32]*loop) // by request
 	for _, at := range places {
@@ -89,7 +88,6 @@ type stepAt struct {
 	number int64
 }
 
-// add adds the operation at a place behind all others.
 func (l *laterStep) add(place int32, number int64) {
 	kept := *l
 	for len(kept) > 0 && kept[len(kept)-1].number <= number {

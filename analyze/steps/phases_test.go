@@ -60,7 +60,6 @@ func TestPhasesAgainstNaive(t *testing.T) {
 	})
 }
 
-// naivePhases sums up the phases of the iterations of naiveIterations.
 func naivePhases(specs []tracetest.Spec) []Phase {
 	var table []Phase
 	some := false
@@ -122,7 +121,6 @@ func TestSteadyAgainstNaive(t *testing.T) {
 	})
 }
 
-// naiveSteady tries every run.
 func naiveSteady(walls []int64) *Steady {
 	median := func(list []int64) int64 {
 		list = slices.Clone(list)

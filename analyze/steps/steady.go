@@ -86,7 +86,6 @@ func steadyOf(rows []Row) *Steady {
 	}
 }
 
-// levels returns the median of each window.
 func levels(walls []int64) []int64 {
 	medians := make([]int64, len(walls)-steadyWindow+1)
 	for i := range medians {
@@ -126,7 +125,6 @@ func longestLevel(levels []int64) (from, to int) {
 	return from, to
 }
 
-// sameLevel reports whether the larger of two times is at most 1.2 times the other.
 func sameLevel(a, b int64) bool {
 	highA, lowA := bits.Mul64(uint64(max(a, b)), leastLevel)
 	highB, lowB := bits.Mul64(uint64(min(a, b)), mostSteady)

@@ -99,7 +99,6 @@ func rowsWithSteps(f *trace.Forest) []int32 {
 	return rows
 }
 
-// sortBySteps sorts rows of one start, or without a start.
 func sortBySteps(f *trace.Forest, rows []int32) {
 	if len(rows) > 1 {
 		slices.SortFunc(rows, func(a, b int32) int {
@@ -121,7 +120,6 @@ func numberRuns(steps []Row) {
 	}
 }
 
-// sumStep sums up the rows of an iteration, sorted by start.
 func sumStep(f *trace.Forest, rows []int32) Row {
 	step := Row{Step: f.Step(rows[0]), Service: f.Service(rows[0]), Count: int64(len(rows))}
 	var sum wide.Sum

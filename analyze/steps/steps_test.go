@@ -19,7 +19,6 @@ func stepOp(step, start, end int64) tracetest.Spec {
 	return tracetest.OpAt("a", 0, 0, start, end).InStep(step)
 }
 
-// stepRow is a row of the table without a service.
 func stepRow(step, run, count, sum, wall, busy int64) Row {
 	return Row{
 		Step: step, Run: run, Count: count, SumNS: sum, WallNS: op.Known(wall), BusyNS: op.Known(busy),

@@ -118,7 +118,6 @@ type rangeTree struct {
 	least, most []int32
 }
 
-// reset empties the tree and makes room for n places.
 func (t *rangeTree) reset(n int) {
 	t.leaves = n
 	t.least = slices.Grow(t.least[:0], 2*n)[:2*n]
@@ -129,7 +128,6 @@ func (t *rangeTree) reset(n int) {
 	}
 }
 
-// insert puts a number at a place.
 func (t *rangeTree) insert(place int, number int32) {
 	for i := place + t.leaves; i > 0; i /= 2 {
 		if t.least[i] <= number && t.most[i] >= number {
