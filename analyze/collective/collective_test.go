@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
@@ -59,7 +60,7 @@ func TestCollectiveSizes(t *testing.T) {
 // for ranks without some numbers, and for entries without a start.
 func TestCollectivesAgainstDefinition(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
-		parts := randomParts(r)
+		parts := tracetest.CollectiveParts(r)
 		shards := []*trace.Forest{trace.New(), trace.New(), trace.New()}
 		for i, p := range parts {
 			shard := shards[r.IntN(len(shards))]
@@ -73,38 +74,6 @@ func TestCollectivesAgainstDefinition(t *testing.T) {
 		got := FindJoins(merged).Rows()
 		check.Equal(t, fmt.Sprintf("seed %d", seed), naiveCollectives(parts), got, cmpopts.EquateApprox(1e-12, 1e-9))
 	})
-}
-
-func randomParts(r *rand.Rand) []op.Entry {
-	var parts []op.Entry
-	for range r.IntN(60) {
-		name := []string{"all_reduce", "broadcast", "all_gather"}[r.IntN(3)]
-		p := op.Entry{
-			Operation: "nccl:" + name, Kind: op.KindCollective, DeviceID: "cuda:0", Rank: op.Known(r.Int64N(4)),
-			Duration:   r.Int64N(100),
-			Collective: &op.Collective{Name: name, Group: []string{"", "dp"}[r.IntN(2)]},
-		}
-		switch r.IntN(12) {
-		case 0:
-			p.Kind = op.KindCompute
-		case 1:
-			p.Side = op.SideHost
-		}
-		if r.IntN(8) > 0 {
-			p.Start = op.Known(r.Int64N(100))
-		}
-		if r.IntN(3) > 0 {
-			p.MemoryBytes = op.Known(r.Int64N(3) * 64)
-		}
-		if r.IntN(4) > 0 {
-			p.Collective.Sequence = op.Known(r.Int64N(4))
-		}
-		if r.IntN(2) == 0 {
-			p.Collective.GroupSize = op.Known(1 + r.Int64N(6)) // possibly more than were read
-		}
-		parts = append(parts, p)
-	}
-	return parts
 }
 
 // naiveCollectives applies the definition of [Row] to one collective after the other.

@@ -12,35 +12,13 @@ import (
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
-	"github.com/optrace/optrace/op"
 )
 
-// randomSpans returns a few traces of random trees, with spans that outlive their parents and links to spans of earlier
-// traces. Each span is on a random side.
-func randomSpans(r *rand.Rand) []span {
-	var all []span
-	for trace := range byte(1 + r.IntN(4)) {
-		n := byte(1 + r.IntN(20))
-		for id := range n {
-			start := r.Int64N(100)
-			spec := tracetest.SpanAt(string(rune('a'+r.IntN(5))), uint64(id+1), 0, start, start+r.Int64N(50))
-			s := span{spec.In(trace + 1), side(1 + r.IntN(3))}
-			if id > 0 {
-				s.Parent = 1 + uint64(r.IntN(int(id)))
-				s.Remote = r.IntN(10) == 0
-			}
-			if id > 0 && r.IntN(2) == 0 {
-				s.Spec = s.As(op.KindCompute).On(string(rune('x' + r.IntN(2))))
-				s.IsOp = true
-				s.Remote = false
-			}
-			for trace > 0 && r.IntN(5) == 0 {
-				s.Spec = s.To(1+byte(r.IntN(int(trace))), uint64(1+r.IntN(20)))
-			}
-			all = append(all, s)
-		}
+// randomSpans returns random traces with each span on a random side.
+func randomSpans(r *rand.Rand) (all []span) {
+	for _, s := range tracetest.LinkedTraces(r) {
+		all = append(all, span{s, side(1 + r.IntN(3))})
 	}
-	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
 }
 

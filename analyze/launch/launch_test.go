@@ -9,39 +9,12 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
-
-// randomLaunches returns operations on the streams of two devices, some with a launch.
-func randomLaunches(rng *rand.Rand, n int) []op.Entry {
-	entries := make([]op.Entry, n)
-	free := make(map[int]int64)
-	for i := range entries {
-		device := rng.IntN(2)
-		stream := rng.IntN(3)
-		key := device*3 + stream
-		start := max(0, free[key]+rng.Int64N(40_000)-rng.Int64N(30_000))
-		e := op.Entry{
-			Operation: "op", Kind: op.Kind(rng.IntN(5)), DeviceID: []string{"cuda:0", "cuda:1"}[device],
-			Stream: op.Int{Known: stream > 0, V: int64(stream)},
-			Start:  op.Known(start), Duration: rng.Int64N(30_000) * rng.Int64N(2),
-		}
-		if rng.IntN(4) > 0 {
-			e.Launch = op.Known(max(0, start-rng.Int64N(60_000)+5_000))
-			if rng.IntN(2) == 0 {
-				took := strconv.FormatInt(rng.Int64N(20_000), 10)
-				e.Attrs = []op.Attr{{Key: attrkey.LaunchDuration, Value: took, Type: op.AttrInt}}
-			}
-		}
-		free[key] = start + e.Duration
-		entries[i] = e
-	}
-	return entries
-}
 
 func forestOf(entries []op.Entry) *trace.Forest {
 	f := trace.New()
@@ -55,7 +28,7 @@ func forestOf(entries []op.Entry) *trace.Forest {
 // a count at each change.
 func TestLaunchesAddUp(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, rng *rand.Rand) {
-		entries := randomLaunches(rng, 1+rng.IntN(60))
+		entries := tracetest.Launches(rng, 1+rng.IntN(60))
 		l := Find(forestOf(entries), 20)
 		known := int64(0)
 		for i := range entries {

@@ -48,7 +48,7 @@ func TestStepsAreDescribed(t *testing.T) {
 // The rows divide the operations among any steps and phases.
 func TestPhasesAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
-		specs := randomLoops(r)
+		specs := tracetest.Loops(r)
 		for i := range specs {
 			specs[i].Phase = tracetest.Pick(r, "", "prefill", "decode")
 			if specs[i].Step.Known {

@@ -72,46 +72,10 @@ func TestSteps(t *testing.T) {
 
 func TestStepsAgainstNaive(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
-		specs := randomLoops(r)
+		specs := tracetest.Loops(r)
 		rows := Rows(tracetest.AddTo(trace.New(), specs...))
 		check.Equal(t, fmt.Sprintf("seed %d: steps", seed), naiveSteps(specs), rows)
 	})
-}
-
-// randomLoops returns loops of several services and ranks, below two requests or without one, that begin again, pause, overlap
-// and lack operations. Some operations have no step, or are the host's view.
-func randomLoops(r *rand.Rand) []tracetest.Spec {
-	specs := []tracetest.Spec{tracetest.SpanAt("GET /a", 1, 0, 0, 10), tracetest.SpanAt("GET /b", 2, 0, 0, 10).In(2)}
-	for range 1 + r.IntN(6) {
-		at := r.Int64N(4000)
-		service, rank := tracetest.Pick(r, "", "", "api"), op.Int{}
-		trace, parent := byte(3+r.IntN(3)), uint64(0)
-		device := tracetest.Pick(r, "cuda:0", "cuda:1")
-		if r.IntN(2) == 0 {
-			rank = op.Known(r.Int64N(3))
-		}
-		if request := byte(r.IntN(5)); request == 1 || request == 2 {
-			trace, parent = request, uint64(request)
-		}
-		for step := range r.Int64N(4) {
-			for range r.IntN(4) {
-				const ms = 1_000_000
-				s := tracetest.OpAt("a", 10+uint64(len(specs)), parent, at*ms, (at+r.Int64N(600))*ms).Of(service)
-				s = s.In(trace).InStep(step).On(device)
-				s.Rank = rank
-				s.Timeless = r.IntN(15) == 0
-				switch r.IntN(30) {
-				case 0:
-					s.Step = op.Int{}
-				case 1:
-					s = s.FromHost()
-				}
-				at += r.Int64N(700)
-				specs = append(specs, s)
-			}
-		}
-	}
-	return specs
 }
 
 func BenchmarkFindSteps(b *testing.B) {
