@@ -23,7 +23,7 @@ func ends(low, high int64, differences ...int64) [][]rankedPart {
 	return list
 }
 
-func TestEstimate(t *testing.T) {
+func TestEstimatesOfSmallInputs(t *testing.T) {
 	constant := func(d int64, n int) []int64 { return slices.Repeat([]int64{d}, n) }
 	known := func(rank, offset int64, via op.Int, n, median, most int64, drift float64) Offset {
 		return Offset{

@@ -35,7 +35,7 @@ func predictions(n, slow int) []span {
 	return all
 }
 
-func TestComparison(t *testing.T) {
+func TestSlowRequestsAreComparedWithTypicalOnes(t *testing.T) {
 	r := join(predictions(20, 2)).Report(correlate.Options{Jaeger: address})
 	if len(r.Endpoints) != 1 {
 		t.Fatalf("endpoints %+v", r.Endpoints)
@@ -77,7 +77,7 @@ func TestComparison(t *testing.T) {
 }
 
 // The groups never overlap, whatever the number of requests. Fewer than four are not compared.
-func TestComparisonSizes(t *testing.T) {
+func TestComparedGroupsDoNotOverlap(t *testing.T) {
 	for n := range 60 {
 		r := join(predictions(n, 1)).Report(correlate.Options{})
 		if n == 0 {

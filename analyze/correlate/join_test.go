@@ -74,7 +74,7 @@ func TestReport(t *testing.T) {
 }
 
 // Requests and shared executions have the errors of their operations. Records held by both sides count once.
-func TestReportErrors(t *testing.T) {
+func TestReportHasErrorsOnce(t *testing.T) {
 	j := correlate.NewJoin()
 	request := tracetest.SpanAt("POST /a", 1, 0, 0, 50).Span()
 	request.Failed = true
@@ -111,7 +111,7 @@ func TestReportErrors(t *testing.T) {
 }
 
 // Either side may be absent. Its spans then do not count as missing.
-func TestReportOneSide(t *testing.T) {
+func TestEitherSideMayBeAbsent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		side    side
 		address string
@@ -149,7 +149,7 @@ func TestReportOneSide(t *testing.T) {
 }
 
 // An operation with a stated root belongs to that request, even if the request's span is unknown or on the other side.
-func TestReportStampedRoot(t *testing.T) {
+func TestStatedRootsAreRequests(t *testing.T) {
 	request := tracetest.SpanAt("POST /predict", 1, 0, 0, 100)
 	stamped := tracetest.OpAt("matmul", 3, 2, 20, 80).On("cpu")
 	stamped.Root = "POST /predict"
@@ -170,7 +170,7 @@ func TestReportStampedRoot(t *testing.T) {
 	}
 }
 
-func TestReportKeep(t *testing.T) {
+func TestKeepLeavesOutRequests(t *testing.T) {
 	spans := append([]span{
 		{tracetest.SpanAt("GET /health", 1, 0, 0, 1).In(3), both},
 		{tracetest.OpAt("ping", 2, 1, 0, 1).On("cpu").In(3), both},
@@ -205,7 +205,7 @@ func TestReportOfParts(t *testing.T) {
 	check.Equal(t, "report", want, j.Report(correlate.Options{Jaeger: address}))
 }
 
-func TestReportMaxUnattached(t *testing.T) {
+func TestUnattachedOperationsAreBounded(t *testing.T) {
 	var spans []span
 	for i := range 1200 {
 		op := tracetest.OpAt("relu", uint64(1+i%200), 0, 0, 1).On("cpu").In(byte(1 + i/200))
@@ -219,7 +219,7 @@ func TestReportMaxUnattached(t *testing.T) {
 
 // A step of an engine works for requests of both sides. It is left out with its last request, and its trace counts as
 // the report's if one of its requests is kept.
-func TestReportShared(t *testing.T) {
+func TestExecutionsAreSharedAcrossSides(t *testing.T) {
 	spans := []span{
 		{tracetest.SpanAt("POST /a", 1, 0, 0, 50), both},
 		{tracetest.SpanAt("POST /b", 1, 0, 0, 60).In(2), service},

@@ -111,7 +111,7 @@ func TestChargesAddUpToTheLastDigit(t *testing.T) {
 }
 
 // A request's own operations cost the prices of their devices, its part of a step costs the mean price of the step.
-func TestCharges(t *testing.T) {
+func TestChargesByDeviceAndWeight(t *testing.T) {
 	table := &price.Table{Tenant: "tenant.id", Devices: []price.Device{
 		{Match: "gpu*", PerHour: 36, Watts: 500}, {Match: "cpu", PerHour: 3.6},
 	}}

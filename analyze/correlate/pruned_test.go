@@ -28,7 +28,7 @@ func summary(name, device string, count, duration int64) op.Pruned {
 	}
 }
 
-func TestPruned(t *testing.T) {
+func TestPrunedOperationsAreNotMissing(t *testing.T) {
 	all := []op.Pruned{summary("relu", "cuda:0", 2, 5), summary("relu", "cuda:1", 1, 1), summary("add", "cuda:0", 1, 1)}
 	offline := join(moved(pruned, local)).Report(correlate.Options{})
 	for name, tc := range map[string]struct {

@@ -23,7 +23,7 @@ func randomSpans(r *rand.Rand) (all []span) {
 }
 
 // Operations missing on one side do not change the requests, and the parts of a critical path add up to the duration.
-func TestJoinRandom(t *testing.T) {
+func TestJoinEqualsOneCompleteSide(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	sides := cmpopts.IgnoreFields(correlate.Request{}, "InJaeger", "InLocal", "MissingInJaeger", "MissingOpsLocally")
 	for range cases.Count(t, 20, 200) {

@@ -106,7 +106,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 // Rows are not called unchanged if the samples are too small to find a change.
-func TestTooFew(t *testing.T) {
+func TestSmallSamplesAreNotDecided(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
 	sim := simulation{names: six, steps: 3, within: 0.01}
 	for _, tt := range []struct {
@@ -164,7 +164,7 @@ func TestSavedReports(t *testing.T) {
 }
 
 // Reports by several keys have a row per combination.
-func TestKeys(t *testing.T) {
+func TestRowsOfSeveralKeys(t *testing.T) {
 	keys := check.Must(key.Parse("operation,device"))(t)
 	sim := simulation{names: six[:2], steps: 30, within: 0.1}
 	rng := rand.New(rand.NewPCG(1, 6))
@@ -203,7 +203,7 @@ func TestKeys(t *testing.T) {
 }
 
 // Lost records are warnings.
-func TestWarnings(t *testing.T) {
+func TestLostRecordsAreWarnings(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
 	sim := simulation{names: six, steps: 3}
 	report := analyzed(t, sim.run(rng, nil), nil)

@@ -88,7 +88,7 @@ func recordAll(t *testing.T, exp *optrace.Exporter) {
 }
 
 // Each advised line of Go is a line of a compiled program, and its recording passes all checks.
-func TestGoAdvice(t *testing.T) {
+func TestAdvisedGoRecordsEverything(t *testing.T) {
 	text := check.Must(os.ReadFile("advice_test.go"))(t)
 	lines := make(map[string]bool)
 	for line := range strings.Lines(string(text)) {
@@ -117,7 +117,7 @@ func TestGoAdvice(t *testing.T) {
 func squeeze(line string) string { return strings.Join(strings.Fields(line), " ") }
 
 // The advised attributes together make a span without a missing property.
-func TestAttributeAdvice(t *testing.T) {
+func TestAdvisedAttributesAreComplete(t *testing.T) {
 	span := pair{"name": "all_reduce", "kind": 1}
 	above := pair{
 		"name": "train_step", "kind": 1,

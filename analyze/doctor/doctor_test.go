@@ -40,7 +40,7 @@ func find(r *Report, name string) Finding {
 }
 
 // The counts agree with a naive count.
-func TestCountsAreThoseOfANaiveCount(t *testing.T) {
+func TestCountsAgainstNaive(t *testing.T) {
 	for seed := range cases.Numbers(t, 50) {
 		records := randomRecords(rand.New(rand.NewPCG(seed, 1)), 200)
 		r := examine(records, maxIDs)
@@ -101,7 +101,7 @@ func TestCountsAreThoseOfANaiveCount(t *testing.T) {
 }
 
 // With fewer rows than ids, the report is near the truth and independent of the order of records.
-func TestSampleOfIDs(t *testing.T) {
+func TestSampleIsNearTheTruthInAnyOrder(t *testing.T) {
 	const room = 4000
 	rnd := rand.New(rand.NewPCG(1, 2))
 	records := randomRecords(rnd, 20_000)

@@ -16,7 +16,7 @@ import (
 
 // The bound names at most three operators, each with a twentieth of the device work or more, and the share of the work
 // without a known operator.
-func TestLaunchedBy(t *testing.T) {
+func TestBoundNamesLaunchingOperators(t *testing.T) {
 	of := func(unattributed int64, rows ...operators.Row) *operators.Operators {
 		return &operators.Operators{Rows: rows, Unattributed: operators.Unattributed{SumNS: unattributed}}
 	}

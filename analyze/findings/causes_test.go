@@ -30,7 +30,7 @@ func isNamed(all []findings.Finding, c *causes.Cause) bool {
 }
 
 // From the strength stated in docs/analyses.md on, the first finding names the cause in nine of ten runs.
-func TestCauses(t *testing.T) {
+func TestFirstFindingNamesTheCause(t *testing.T) {
 	seeds := cases.Count(t, 2, 40)
 	for i := range causes.Causes {
 		c := &causes.Causes[i]
@@ -56,7 +56,7 @@ func TestCauses(t *testing.T) {
 }
 
 // docs/analyses.md states the strengths.
-func TestStatedStrengths(t *testing.T) {
+func TestDocumentedStrengths(t *testing.T) {
 	text := check.Must(os.ReadFile("../../docs/analyses.md"))(t)
 	for _, c := range causes.Causes {
 		line := fmt.Sprintf("\n    %-16s %-17s %g ", c.Name, c.Finding, c.From)
@@ -67,7 +67,7 @@ func TestStatedStrengths(t *testing.T) {
 }
 
 // In a hundred runs without a cause, at most two name a device or a request.
-func TestNoCause(t *testing.T) {
+func TestFewClaimsWithoutACause(t *testing.T) {
 	_, err := causes.Records("magic", 1, 1)
 	check.Says(t, "", `there is no cause "magic"`, err)
 	runs := cases.Count(t, 10, 100)
@@ -88,7 +88,7 @@ func TestNoCause(t *testing.T) {
 }
 
 // The first of several calls is start-up if it takes nine tenths of their time.
-func TestStartUp(t *testing.T) {
+func TestSlowFirstCallIsStartUp(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		calls []int64 // durations on the host, an operation of the device behind each
@@ -119,7 +119,7 @@ func TestStartUp(t *testing.T) {
 }
 
 // Idle time names the host calls that cover a tenth of it or more.
-func TestIdleInCalls(t *testing.T) {
+func TestIdleTimeNamesHostCalls(t *testing.T) {
 	loader := "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 	all := found(t,
 		tracetest.OpAt("matmul", 0, 0, 1_000_000, 1_001_000).Record(),

@@ -9,7 +9,7 @@ import (
 )
 
 // Without operations, the finding names the likely cause.
-func TestNothing(t *testing.T) {
+func TestEmptyInputNamesItsCause(t *testing.T) {
 	const shutdown = " Call Shutdown before os.Exit or log.Fatal"
 	for _, test := range []struct {
 		name string

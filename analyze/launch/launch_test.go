@@ -125,7 +125,7 @@ func checkStream(t *testing.T, s *Stream, entries []op.Entry) {
 }
 
 // Operations without duration at the same time do not lead the path in circles.
-func TestLaunchPathEnds(t *testing.T) {
+func TestPathEndsAtOperationsWithoutDuration(t *testing.T) {
 	entries := make([]op.Entry, 50)
 	for i := range entries {
 		entries[i] = op.Entry{

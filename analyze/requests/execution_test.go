@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-func TestDivide(t *testing.T) {
+func TestDivisionIsExact(t *testing.T) {
 	for _, tt := range []struct {
 		total    int64
 		n        int

@@ -134,7 +134,7 @@ func TestStacksAgainstNaive(t *testing.T) {
 }
 
 // Merged sums of parts equal the sum of the whole.
-func TestStacksOfParts(t *testing.T) {
+func TestPartsAddUpToTheWhole(t *testing.T) {
 	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
 		forest := tracetest.AddTo(trace.New(), tracetest.RandomSpecs(r, 40)...)
 		want, got := Of(forest), NewTable(Limits{})

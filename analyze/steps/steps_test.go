@@ -26,7 +26,7 @@ func stepRow(step, run, count, sum, wall, busy int64) Row {
 	}
 }
 
-func TestSteps(t *testing.T) {
+func TestIterationsAreToldApart(t *testing.T) {
 	tests := []struct {
 		name  string
 		specs []tracetest.Spec
