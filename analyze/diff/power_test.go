@@ -16,8 +16,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// The table of docs/analyses.md says which slow-down four of five comparisons find. The test
-// makes the whole table, or a few of its cells from fewer comparisons.
+// The table of docs/analyses.md lists the slow-down found by four of five comparisons. The test checks the whole table,
+// or a few of its cells with fewer comparisons.
 func TestPower(t *testing.T) {
 	text := check.Must(os.ReadFile("../../docs/analyses.md"))(t)
 	type cell struct {
@@ -25,7 +25,8 @@ func TestPower(t *testing.T) {
 		column int
 		sim    simulation
 	}
-	sizes, table := []int{12, 50, 200}, map[string][]string{}
+	sizes := []int{12, 50, 200}
+	table := make(map[string][]string)
 	var cells []cell
 	for _, noise := range []float64{0.05, 0.1, 0.2} {
 		for _, row := range []string{"steps", "steps, ρ 0.5", "runs"} {
@@ -40,7 +41,11 @@ func TestPower(t *testing.T) {
 			}
 		}
 	}
-	rounds, few := cases.Count(t, 5, 20), map[bool]int{true: len(cells), false: 2}[cases.All()]
+	rounds := cases.Count(t, 5, 20)
+	few := 2
+	if cases.All() {
+		few = len(cells)
+	}
 	for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(len(cells))[:few] {
 		c := cells[i]
 		var least []float64
@@ -51,9 +56,10 @@ func TestPower(t *testing.T) {
 		got := 100 * least[rounds*4/5-1]
 		table[c.row][c.column] = fmt.Sprintf("%.1f %%", got)
 		want := math.NaN()
-		if line := regexp.MustCompile(`(?m)^    ` + regexp.QuoteMeta(c.row) + ` .*$`).FindString(string(text)); line != "" {
-			figures := regexp.MustCompile(`([0-9.]+|more than 100) %`).FindAllStringSubmatch(strings.TrimPrefix(line, "    "+c.row), -1)
-			want, _ = strconv.ParseFloat(figures[c.column][1], 64)
+		line := regexp.MustCompile(`(?m)^    ` + regexp.QuoteMeta(c.row) + ` .*$`).FindString(string(text))
+		if figures, ok := strings.CutPrefix(line, "    "+c.row); ok {
+			percents := regexp.MustCompile(`([0-9.]+|more than 100) %`).FindAllStringSubmatch(figures, -1)
+			want, _ = strconv.ParseFloat(percents[c.column][1], 64)
 		}
 		if off := math.Abs(math.Log(got / want)); !(off < 0.1) && (cases.All() || !(off < 0.7)) {
 			t.Errorf("%s, %d a side: %.1f %%, and %v %% in the table", c.row, sizes[c.column], got, want)
@@ -66,17 +72,20 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// leastFound returns the smallest slow-down of an operation that is found in two sides of n steps
-// or runs; 1 where none up to that is.
+// leastFound returns the smallest slow-down that is found between two sides of n steps or runs, 1 if none is.
 func leastFound(t *testing.T, sim simulation, n int, runs bool, seed uint64) float64 {
 	t.Helper()
 	sides := 1
 	if runs {
-		sim.steps, sim.within, sim.between, sides = 1, 0, sim.within, n
+		sim.steps = 1
+		sim.between = sim.within
+		sim.within = 0
+		sides = n
 	}
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
 	base := sim.runs(t, rng, sides, nil)
-	low, high := 0.0, 1.0
+	low := 0.0
+	high := 1.0
 	for high-low > 0.03*high && high > 0.005 {
 		slower := (low + high) / 2
 		head := sim.runs(t, rand.New(rand.NewPCG(seed, 1)), sides, map[string]float64{"softmax": 1 + slower})
@@ -90,21 +99,25 @@ func leastFound(t *testing.T, sim simulation, n int, runs bool, seed uint64) flo
 	return high
 }
 
-// Runs of the same program find nothing in 95 of 100 comparisons, also where each step takes
-// about as long as the one before, for all correlations of neighbours, and where runs differ much.
+// Runs of the same program give no finding in 95 of 100 comparisons, for any correlation of neighbouring steps, and for
+// runs that differ much.
 func TestRunsOfDependentSteps(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	lengths := []int{12, 20, 50, 12, 20, 50, 200}
 	for _, unit := range []diff.Unit{diff.UnitSteps, diff.UnitWindows, diff.UnitRuns} {
 		for _, rho := range []float64{0, 0.3, 0.5, 0.7, 0.8, 0.9} {
 			t.Run(fmt.Sprint(unit, " ", rho), func(t *testing.T) {
-				pairs, alarms := cases.Count(t, 12, 1000), 0
+				pairs := cases.Count(t, 12, 1000)
+				alarms := 0
 				for seed := range uint64(pairs) {
 					rng := rand.New(rand.NewPCG(seed, uint64(100*rho)))
-					sim := simulation{names: six, steps: lengths[int(seed)%len(lengths)], within: 0.1, rho: rho, noStep: unit == diff.UnitWindows}
+					sim := simulation{names: six, steps: lengths[int(seed)%len(lengths)], within: 0.1, rho: rho}
+					sim.noStep = unit == diff.UnitWindows
 					n := 1
 					if unit == diff.UnitRuns {
-						n, sim.steps, sim.between = 7, 2, 0.2
+						n = 7
+						sim.steps = 2
+						sim.between = 0.2
 					}
 					r := check.Must(diff.Compare(sim.runs(t, rng, n, nil), sim.runs(t, rng, n, nil), diff.Options{}))(t)
 					if r.Unit != unit {
@@ -121,5 +134,16 @@ func TestRunsOfDependentSteps(t *testing.T) {
 				t.Logf("%d of %d", alarms, pairs)
 			})
 		}
+	}
+}
+
+func BenchmarkCompareSteps(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 10))
+	sim := simulation{names: six, steps: 200, within: 0.1}
+	base := sim.runs(b, rng, 1, nil)
+	head := sim.runs(b, rng, 1, map[string]float64{"relu": 1.1})
+	b.ReportAllocs()
+	for b.Loop() {
+		check.Must(diff.Compare(base, head, diff.Options{}))(b)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// randomRecords returns operations and spans of which many lack each thing.
+// randomRecords returns operations and spans, many of them without some property.
 func randomRecords(r *rand.Rand, n int) []op.Record {
 	specs := tracetest.RandomSpecs(r, n)
 	for i := range specs {
@@ -39,8 +39,8 @@ func find(r *Report, name string) Finding {
 	return r.Findings[slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Name == name })]
 }
 
-// The counts are those of counting each thing by itself.
-func TestCountsAreThoseOfANaiveCount(t *testing.T) {
+// The counts agree with a naive count.
+func TestCountsAgainstNaive(t *testing.T) {
 	for seed := range cases.Numbers(t, 50) {
 		records := randomRecords(rand.New(rand.NewPCG(seed, 1)), 200)
 		r := examine(records, maxIDs)
@@ -100,15 +100,16 @@ func TestCountsAreThoseOfANaiveCount(t *testing.T) {
 	}
 }
 
-// With less room than there are ids the report does not depend on the order of records, and
-// is near the truth.
-func TestSampleOfIDs(t *testing.T) {
+// With fewer rows than ids, the report is near the truth and independent of the order of records.
+func TestSampleIsNearTheTruthInAnyOrder(t *testing.T) {
 	const room = 4000
 	rnd := rand.New(rand.NewPCG(1, 2))
 	records := randomRecords(rnd, 20_000)
-	whole, part := examine(records, maxIDs), examine(records, room)
+	whole := examine(records, maxIDs)
+	part := examine(records, room)
 	for _, name := range []string{"parent_records", "linked_spans"} {
-		w, p := find(whole, name), find(part, name)
+		w := find(whole, name)
+		p := find(part, name)
 		if w.Estimated || !p.Estimated {
 			t.Errorf("%s: estimated %v and %v", name, w.Estimated, p.Estimated)
 		}
@@ -131,7 +132,8 @@ func TestManyNames(t *testing.T) {
 		d.Add(op.Record{Entry: &op.Entry{Operation: fmt.Sprint("op", i)}})
 	}
 	f := find(d.Report(analyze.Envelope{}), "starts")
-	if f.Missing != 3*maxNames || f.Operations[0].Operation != otherOperations || f.Operations[0].Missing != 2*maxNames {
+	want := Operation{otherOperations, 2 * maxNames}
+	if f.Missing != 3*maxNames || f.Operations[0] != want {
 		t.Errorf("%d operations lack a start: %v", f.Missing, f.Operations)
 	}
 }
