@@ -14,14 +14,25 @@ import (
 const (
 	normalOverlap      = 5_000 // nanoseconds
 	normalOverlapParts = 100   // of the operation's duration
+
+	tooLong = 365 * 24 * 3600e9 // nanoseconds, of an operation whose end is out of range
 )
 
 // suspectDurations returns the operations with impossible durations, in input order. A stream runs one operation at a
 // time. Operation A is suspect if a later operation B of the same stream, not below A, ends before A, and A runs at
-// least normalOverlap and a hundredth of its own duration beyond the start of B. Repeats do not count.
+// least normalOverlap and a hundredth of its own duration beyond the start of B. An operation of more than a year with
+// an end out of range is suspect, too. Repeats do not count.
 func suspectDurations(f *trace.Forest) []int32 {
+	s := overrunSearch{Forest: f}
+	if f.Structure().BadTimes > 0 {
+		for r := range f.Rows() {
+			if f.CountsInSums(r) && !f.Has(r, trace.FlagStart) && f.Duration(r) > tooLong {
+				s.found = append(s.found, r)
+			}
+		}
+	}
 	if !slices.ContainsFunc(f.Names.Lanes.Values, func(l trace.Lane) bool { return l.Stream.Known }) {
-		return nil
+		return s.found
 	}
 	rows, first := order.GroupRows(f.Devices.ByStart, len(f.Names.Lanes.Values), nil, func(i int32) int32 {
 		lane := f.Lane(f.Devices.ByStart[i])
@@ -30,7 +41,6 @@ func suspectDurations(f *trace.Forest) []int32 {
 		}
 		return f.Devices.Streams[lane]
 	})
-	s := overrunSearch{Forest: f}
 	for stream := range len(first) - 1 {
 		s.stream(rows[first[stream]:first[stream+1]])
 	}

@@ -41,6 +41,7 @@ func TestSuspectDurations(t *testing.T) {
 			"less than 1 % of a length without a whole hundredth",
 			[]tracetest.Spec{kernel("a", 0, 10*ms+1), kernel("b", 9900*us+1, 9901*us)}, nil,
 		},
+		{"an end in the year 2206", []tracetest.Spec{kernel("a", 0, 236*365*24*3600*1000*ms)}, []string{"a"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			forest := tracetest.AddTo(trace.New(), tc.specs...)
