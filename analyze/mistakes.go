@@ -55,9 +55,11 @@ func (m *mistakes) merge(o *mistakes) {
 	m.Products += o.Products
 	if o.Early > 0 {
 		if m.Early == 0 {
-			m.First, m.Last = o.First, o.Last
+			m.First = o.First
+			m.Last = o.Last
 		}
-		m.First, m.Last = min(m.First, o.First), max(m.Last, o.Last)
+		m.First = min(m.First, o.First)
+		m.Last = max(m.Last, o.Last)
 	}
 	m.Early += o.Early
 	m.Mixed = m.Mixed || o.Mixed

@@ -28,7 +28,8 @@ func ReadPartial(ctx context.Context, src Source, opts Options) (*Partial, error
 	if i := slices.IndexFunc(opts.By, key.Key.NeedsTree); i >= 0 {
 		return nil, fmt.Errorf("partial results have no groups by %s, which may be in another part of the run", opts.By[i])
 	}
-	opts.SumsOnly, opts.KeepForest = true, false
+	opts.SumsOnly = true
+	opts.KeepForest = false
 	c, err := collect(ctx, src, opts)
 	if err != nil {
 		return nil, err

@@ -75,12 +75,15 @@ func (c *collector) readPartial(p *op.Partial) (docs []*partialDoc, err error) {
 			}
 		}
 		if ended {
-			held, doc = c.partialBytes, nil
+			held = c.partialBytes
+			doc = nil
 		}
 		at.Offset += int64(len(text))
 	}
 	if doc != nil || len(docs) == 0 {
-		at.Line, at.Truncated, at.Msg = at.Line+1, true, "the file ends within partial results"
+		at.Line = at.Line + 1
+		at.Truncated = true
+		at.Msg = "the file ends within partial results"
 		return nil, &at
 	}
 	return docs, nil
@@ -175,7 +178,8 @@ func (d *partialDoc) addInput(l *inputLine) error {
 		return profile.ErrNumber
 	}
 	c := d.counter
-	c.counts, c.Formats = l.counts, nil
+	c.counts = l.counts
+	c.Formats = nil
 	for _, name := range l.Formats {
 		c.addFormat(name)
 	}

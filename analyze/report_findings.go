@@ -28,10 +28,19 @@ func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 		MissingEntries: in.MissingEntries, SuspectDurations: in.SuspectDurations.V, SkippedBy: in.SkippedBy, Suspects: in.Suspects,
 		TimeUnit: in.TimeUnit, EarlyStarts: in.EarlyStarts, BadProducts: in.BadProducts, BadProduct: in.BadProduct,
 	}
-	facts.Total, facts.Operations, facts.Devices, facts.Copies = r.Total, r.Operations, r.Devices, r.Memory.Copies
+	facts.Total = r.Total
+	facts.Operations = r.Operations
+	facts.Devices = r.Devices
+	facts.Copies = r.Memory.Copies
 	facts.Errors = r.Errors
-	facts.Idle, facts.IdleCauses, facts.Launches, facts.Operators = r.Idle, r.IdleCauses, r.Launches, r.Operators
-	facts.Paths, facts.PathOperations, facts.Sequences, facts.Engines = r.PathTotals, r.PathOperations, r.Sequences, r.Engines
+	facts.Idle = r.Idle
+	facts.IdleCauses = r.IdleCauses
+	facts.Launches = r.Launches
+	facts.Operators = r.Operators
+	facts.Paths = r.PathTotals
+	facts.PathOperations = r.PathOperations
+	facts.Sequences = r.Sequences
+	facts.Engines = r.Engines
 	facts.First = steps.FirstOf(f, r.Steps)
 	r.Findings = findings.Of(facts)
 }

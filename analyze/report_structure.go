@@ -63,7 +63,8 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		{"critical_path", func() { r.SlowestRequest = requests.Slowest(forest, joins) }},
 		{"overview findings devices idle launches", func() {
 			idle := timeline.Idle(forest, top)
-			r.Idle, r.IdleCauses = idle.Longest, &idle.IdleCauses
+			r.Idle = idle.Longest
+			r.IdleCauses = &idle.IdleCauses
 		}},
 		{rooflines, func() { r.Operators = operators.Find(forest, groups) }},
 		{"overview findings launches", func() { r.Launches = launch.Find(forest, timeBuckets) }},
@@ -111,10 +112,16 @@ func (r *Report) AddTimelines(timelines []timeline.Timeline) {
 	for i := range r.Devices {
 		d := &r.Devices[i]
 		if p := parts[d.Key()]; p != nil {
-			d.SpanNS, d.BusyNS, d.IdleNS = op.Known(p.Span), op.Known(p.Busy), op.Known(p.Idle)
-			d.ComputeNS, d.OtherNS = op.Known(p.Compute), op.Known(p.Other)
-			d.ExposedCommunicationNS, d.ExposedMemoryNS = op.Known(p.ExposedCommunication), op.Known(p.ExposedMemory)
-			d.CommunicationNS, d.MemoryNS, d.OverlapNS = op.Known(p.Communication), op.Known(p.Memory), op.Known(p.Overlap)
+			d.SpanNS = op.Known(p.Span)
+			d.BusyNS = op.Known(p.Busy)
+			d.IdleNS = op.Known(p.Idle)
+			d.ComputeNS = op.Known(p.Compute)
+			d.OtherNS = op.Known(p.Other)
+			d.ExposedCommunicationNS = op.Known(p.ExposedCommunication)
+			d.ExposedMemoryNS = op.Known(p.ExposedMemory)
+			d.CommunicationNS = op.Known(p.Communication)
+			d.MemoryNS = op.Known(p.Memory)
+			d.OverlapNS = op.Known(p.Overlap)
 			if ratio, ok := p.OverlapRatio(); ok {
 				d.OverlapRatio = op.KnownFloat(ratio)
 			}
@@ -160,7 +167,9 @@ func setSelfTimes[R any](rows []R, times map[timeline.RowID]int64, of func(*R) (
 // busyImbalance returns the imbalance of the devices by busy time, unknown when
 // the busy time of one of them is.
 func busyImbalance(timelines []timeline.Timeline) op.Float {
-	longest, sum, n := int64(0), int64(0), 0
+	longest := int64(0)
+	sum := int64(0)
+	n := 0
 	for _, line := range timelines {
 		if line.IsNone() {
 			continue

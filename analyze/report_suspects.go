@@ -38,12 +38,16 @@ func Describe(f *trace.Forest, env *Envelope) { describe(f, env, suspects.Find(f
 
 func describe(f *trace.Forest, env *Envelope, s *suspects.Found) {
 	counts := f.Structure()
-	env.Orphans, env.Duplicates, env.Repeated = op.Known(counts.Orphans), op.Known(counts.Duplicates), op.Known(counts.Repeated)
+	env.Orphans = op.Known(counts.Orphans)
+	env.Duplicates = op.Known(counts.Duplicates)
+	env.Repeated = op.Known(counts.Repeated)
 	if counts.Duplicates > 0 {
 		env.DuplicatesKept = "first_in_input"
 	}
-	env.SuspectDurations, env.Clock = op.Known(int64(len(s.Durations))), op.Known(int64(len(s.Clock)))
-	env.Cycles, env.MissingLinks = op.Known(counts.Cycles), op.Known(counts.MissingLinks)
+	env.SuspectDurations = op.Known(int64(len(s.Durations)))
+	env.Clock = op.Known(int64(len(s.Clock)))
+	env.Cycles = op.Known(counts.Cycles)
+	env.MissingLinks = op.Known(counts.MissingLinks)
 	if counts.Clocked > 0 {
 		env.DeviceClock = &DeviceClock{Entries: counts.Clocked, MaxErrorNS: counts.ClockError}
 	}

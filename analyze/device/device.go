@@ -107,7 +107,8 @@ type sharing struct{ services, hosts bool }
 // service or host that is not known is none of several.
 func FindShared(devices iter.Seq[Key]) Shared {
 	type source struct{ device, service string }
-	services, hosts := make(map[string]string), make(map[source]string)
+	services := make(map[string]string)
+	hosts := make(map[source]string)
 	shared := make(Shared)
 	for k := range devices {
 		by := shared[k.DeviceID]

@@ -41,9 +41,11 @@ func asked(by []key.Key, where key.Filter) (attrs, names []string) {
 	for _, k := range by {
 		switch name := k.String(); {
 		case k.Attr() != "":
-			attrs, names = append(attrs, k.Attr()), append(names, k.Attr())
+			attrs = append(attrs, k.Attr())
+			names = append(names, k.Attr())
 		case name == "service":
-			attrs, names = append(attrs, attrkey.ServiceName), append(names, name)
+			attrs = append(attrs, attrkey.ServiceName)
+			names = append(names, name)
 		}
 	}
 	for _, k := range where.Keys() {
@@ -109,7 +111,8 @@ func (r *Requests) read(n trace.Node) *span {
 	}
 	for i, key := range r.attrs {
 		if attr := opmodel.FindAttr(attrs, key); attr != nil {
-			s.by[i], some = attr.Value, true
+			s.by[i] = attr.Value
+			some = true
 		}
 	}
 	if !some {
@@ -190,7 +193,8 @@ func addBelow(f *trace.Forest, rows map[int32]*span) {
 		if f.Flags(r)&(trace.FlagOp|trace.FlagDuplicate) != 0 || !names[f.Node(r).Name()] {
 			continue
 		}
-		above, isRequest := f.Tree.Parent[r], func(r int32) bool { return rows[r] != nil && rows[r].dialect >= 0 }
+		above := f.Tree.Parent[r]
+		isRequest := func(r int32) bool { return rows[r] != nil && rows[r].dialect >= 0 }
 		for n := 1; n < maxAbove && above != trace.NoRow && !isRequest(above); n++ {
 			above = f.Tree.Parent[above]
 		}
@@ -243,7 +247,8 @@ func (q *request) inherit(r *Requests, rows map[int32]*span) {
 
 // derive fills in the times that follow from others.
 func (q *request) derive(f *trace.Forest) {
-	d, n := &dialects[q.dialect], &q.numbers
+	d := &dialects[q.dialect]
+	n := &q.numbers
 	for i, of := range q.below {
 		if of.Known {
 			n[i] = of
@@ -264,7 +269,8 @@ func (q *request) derive(f *trace.Forest) {
 	if n[prefill].Known && n[decode].Known {
 		n[execute] = op.Int{} // that is both
 	} else if n[execute].Known {
-		n[prefill], n[decode] = op.Int{}, op.Int{}
+		n[prefill] = op.Int{}
+		n[decode] = op.Int{}
 	}
 	if !n[perToken].Known && n[decode].Known && n[tokensOut].V > 1 {
 		n[perToken] = op.Known(n[decode].V / (n[tokensOut].V - 1))

@@ -145,11 +145,14 @@ func (r *Requests) row(of []*request) Engine {
 			e.Key[name] = v.Text
 		}
 	}
-	e.TokensIn, e.TokensOut = sum(of, tokensIn), sum(of, tokensOut)
+	e.TokensIn = sum(of, tokensIn)
+	e.TokensOut = sum(of, tokensOut)
 	for _, p := range parts {
 		*p.times(&e) = timesOf(of, p.field)
 	}
-	e.TTFT, e.TPOT, e.E2E = timesOf(of, toFirst), timesOf(of, perToken), timesOf(of, total)
+	e.TTFT = timesOf(of, toFirst)
+	e.TPOT = timesOf(of, perToken)
+	e.E2E = timesOf(of, total)
 	e.Slow = slowOf(r.forest, of, e.E2E.P50)
 	return e
 }
@@ -221,11 +224,14 @@ func slowOf(f *trace.Forest, all []*request, median int64) *Slow {
 	}
 	s.MoreNS = mean(slow, total).V - mean(typical, total).V
 	for _, p := range parts {
-		a, b := mean(slow, p.field), mean(typical, p.field)
+		a := mean(slow, p.field)
+		b := mean(typical, p.field)
 		if more := a.V - b.V; a.Known && b.Known && more > s.PartNS {
-			s.Part, s.PartNS = p.name, more
+			s.Part = p.name
+			s.PartNS = more
 		}
 	}
-	s.TokensOut, s.TypicalOut = mean(slow, tokensOut), mean(typical, tokensOut)
+	s.TokensOut = mean(slow, tokensOut)
+	s.TypicalOut = mean(typical, tokensOut)
 	return s
 }

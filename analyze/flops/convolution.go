@@ -9,7 +9,8 @@ import (
 // convolution counts 2·c·w for each element of the output, which has to be known: a sum over the c channels of its group
 // and the w positions of the kernel. Channels come first ([N,C,…], [M,C/groups,…]) or last ([N,…,C], […,C/groups,M]).
 func convolution(o operands) result {
-	x, w := o.input(0), o.input(1)
+	x := o.input(0)
+	w := o.input(1)
 	n := len(x)
 	if n < 3 || len(w) != n || len(o.out) != n || o.out[0] != x[0] {
 		return noResult()
@@ -26,7 +27,8 @@ func convolution(o operands) result {
 		first = last
 	} else if last != unknown && last != first {
 		// Either may be meant, unless one kernel only is within its input.
-		asFirst, asLast := covers(x[2:], w[2:]), covers(x[1:n-1], w[:n-2])
+		asFirst := covers(x[2:], w[2:])
+		asLast := covers(x[1:n-1], w[:n-2])
 		if asFirst == asLast {
 			return noResult()
 		}
@@ -59,7 +61,8 @@ func covers(input, kernel op.Shape) bool {
 // transposedConvolution counts 2·m·w for each element of the input, which is multiplied by
 // the w positions of m kernels ([C,M/groups,…]) and added to the output.
 func transposedConvolution(o operands) result {
-	x, w := o.input(0), o.input(1)
+	x := o.input(0)
+	w := o.input(1)
 	n := len(x)
 	if n < 3 || len(w) != n || w[0] != x[1] || w[1] < 1 {
 		return noResult()

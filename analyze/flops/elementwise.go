@@ -34,7 +34,8 @@ func (o operands) broadcastOf(inputs int) (outputs int64, more bool) {
 		}
 		return o.broadcastAll(o.in), true
 	}
-	given, whole := o.in[:inputs], o.out
+	given := o.in[:inputs]
+	whole := o.out
 	if whole == nil {
 		whole = given[0]
 	}
@@ -49,7 +50,8 @@ func (o operands) broadcastOf(inputs int) (outputs int64, more bool) {
 // broadcastAll is broadcastOf for inputs that differ.
 func (o operands) broadcastAll(inputs []op.Shape) int64 {
 	var room, next [op.MaxRank]int64
-	shape, other := op.Shape(room[:0]), op.Shape(next[:0])
+	shape := op.Shape(room[:0])
+	other := op.Shape(next[:0])
 	for _, s := range inputs {
 		if s == nil {
 			return unknown
@@ -132,7 +134,8 @@ func copied(o operands) result {
 
 // embedding counts one that reads rows of a table, [rows, size], by indices.
 func embedding(o operands) result {
-	table, indices := o.input(0), o.input(1)
+	table := o.input(0)
+	indices := o.input(1)
 	if len(table) != 2 || indices == nil {
 		return noResult()
 	}

@@ -16,8 +16,10 @@ func fromEnd(s op.Shape, i int) int64 {
 // weighted counts ggml's product of a matrix, or of a batch of them that is repeated, and the
 // transpose of another.
 func weighted(o operands) result {
-	a, b := o.input(0), o.input(1)
-	k, outputs := fromEnd(a, 0), elements(o.out)
+	a := o.input(0)
+	b := o.input(1)
+	k := fromEnd(a, 0)
+	outputs := elements(o.out)
 	if len(a) == 0 || len(b) == 0 || k < 1 || fromEnd(b, 0) != k || fromEnd(o.out, 0) != fromEnd(a, 1) || fromEnd(o.out, 1) != fromEnd(b, 1) {
 		return noResult()
 	}
@@ -30,23 +32,31 @@ func weighted(o operands) result {
 // weightedByExpert counts a product with those matrices of [experts,n,k] that the third input
 // lists for each token. Which ones it reads is known for a single token.
 func weightedByExpert(o operands) result {
-	a, b, ids := o.input(0), o.input(1), o.input(2)
-	k, n := fromEnd(a, 0), fromEnd(a, 1)
+	a := o.input(0)
+	b := o.input(1)
+	ids := o.input(2)
+	k := fromEnd(a, 0)
+	n := fromEnd(a, 1)
 	outputs := times(elements(ids), n)
 	if len(a) != 3 || len(b) == 0 || k < 1 || fromEnd(b, 0) != k || outputs == unknown || outputs != elements(o.out) {
 		return noResult()
 	}
 	r := result{flops: times(times(outputs, k), 2), elements: outputs, more: true}
 	if len(ids) == 1 {
-		r.more, r.first = false, times(times(ids[0], n), k)
+		r.more = false
+		r.first = times(times(ids[0], n), k)
 	}
 	return r
 }
 
 // flashAttention is attention with the output [length, heads, size].
 func flashAttention(o operands) result {
-	q, k, v := o.input(0), o.input(1), o.input(2)
-	d, e, keys := fromEnd(q, 0), fromEnd(v, 0), fromEnd(k, 1)
+	q := o.input(0)
+	k := o.input(1)
+	v := o.input(2)
+	d := fromEnd(q, 0)
+	e := fromEnd(v, 0)
+	keys := fromEnd(k, 1)
 	if len(q) == 0 || len(k) == 0 || len(v) == 0 || d < 1 || fromEnd(k, 0) != d || fromEnd(v, 1) != keys {
 		return noResult()
 	}

@@ -10,7 +10,8 @@ import (
 // matmul: 2·m·n·k for each matrix of m×n elements, each of them a sum of k products. The
 // output tells whether operands are transposed; without it they are not.
 func matmul(o operands) result {
-	a, b := o.input(0), o.input(1)
+	a := o.input(0)
+	b := o.input(1)
 	if a != nil && b == nil && o.out != nil {
 		return multiplyBy(a, o.out)
 	}
@@ -58,11 +59,15 @@ func multiplyBy(a, out op.Shape) result {
 func multiply(a, b, out op.Shape, transposeA, transposeB bool) result {
 	m, k, ok := matrix(a, transposeA)
 	if len(a) == 1 {
-		m, k, ok = 1, a[0], !transposeA
+		m = 1
+		k = a[0]
+		ok = !transposeA
 	}
 	inner, n, fits := matrix(b, transposeB)
 	if len(b) == 1 {
-		inner, n, fits = b[0], 1, !transposeB
+		inner = b[0]
+		n = 1
+		fits = !transposeB
 	}
 	if !ok || !fits || k != inner {
 		return noResult()
@@ -89,7 +94,8 @@ func matrix(s op.Shape, transpose bool) (rows, columns int64, ok bool) {
 	if len(s) < 2 {
 		return 0, 0, false
 	}
-	rows, columns = s[len(s)-2], s[len(s)-1]
+	rows = s[len(s)-2]
+	columns = s[len(s)-1]
 	if transpose {
 		rows, columns = columns, rows
 	}
@@ -111,7 +117,8 @@ func quantized(of func(operands) result) func(operands) result {
 // linear counts a layer that multiplies the last dimension of its first input by a matrix
 // of weights, of which either dimension may be that of the outputs.
 func linear(o operands) result {
-	x, w := o.input(0), o.input(1)
+	x := o.input(0)
+	w := o.input(1)
 	if len(x) == 0 || len(w) != 2 {
 		return noResult()
 	}
@@ -145,7 +152,9 @@ func kernelProduct(o operands) result {
 // each head, where d and e are the sizes of a key and a value. The shapes are [batch, length, size] or [batch, heads,
 // length, size].
 func attention(o operands) result {
-	q, k, v := o.input(0), o.input(1), o.input(2)
+	q := o.input(0)
+	k := o.input(1)
+	v := o.input(2)
 	n := len(q)
 	if n != 3 && n != 4 || len(k) != n || len(v) != n || k[0] != q[0] || v[0] != q[0] || k[n-1] != q[n-1] || k[n-2] != v[n-2] {
 		return noResult()
@@ -181,7 +190,8 @@ func multiHeadAttention(o operands) result {
 // onnxAttention counts ONNX's Attention, and the operator of ONNX Runtime of that name, which multiplies its input by the
 // weights of queries, keys and values, of one size, first.
 func onnxAttention(o operands) result {
-	x, w := o.input(0), o.input(1)
+	x := o.input(0)
+	w := o.input(1)
 	switch {
 	case len(o.input(4)) > 0: // keys and values of earlier calls, whose length may be anything
 		return noResult()

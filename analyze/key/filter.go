@@ -29,7 +29,8 @@ func (f *Filter) Set(s string) error {
 	if slices.Contains(f.keys, k) {
 		return fmt.Errorf("%s is there twice", k)
 	}
-	f.keys, f.values = append(f.keys, k), append(f.values, value)
+	f.keys = append(f.keys, k)
+	f.values = append(f.values, value)
 	return nil
 }
 

@@ -54,7 +54,8 @@ func (v *Value) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &v.Number); err != nil {
 		return err
 	}
-	v.Known, v.Text = true, v.Number.String()
+	v.Known = true
+	v.Text = v.Number.String()
 	return nil
 }
 
@@ -131,7 +132,8 @@ func (g *Group) UnmarshalJSON(text []byte) error {
 		if err := dec.Decode(&v); err != nil {
 			return fmt.Errorf("reading group key: %w", err)
 		}
-		g.Keys, g.Values = append(g.Keys, key), append(g.Values, v)
+		g.Keys = append(g.Keys, key)
+		g.Values = append(g.Values, v)
 		g.Other = g.Other && v == textValue(Other)
 	}
 	if g.Other {

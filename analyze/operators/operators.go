@@ -152,7 +152,8 @@ func (s *sums) addGraph(f *trace.Forest, r int32, processes []int32) bool {
 		return false
 	}
 	if s.below == nil {
-		s.below, s.launches = make(map[node]*belowSums), make(map[launch]struct{})
+		s.below = make(map[node]*belowSums)
+		s.launches = make(map[launch]struct{})
 	}
 	b := order.At(s.below, node{f.RowName(r), g.Node})
 	b.count++
@@ -177,7 +178,8 @@ func (s *sums) list() (all []Below) {
 	if len(all) > maxBelow {
 		rest := Below{Operation: key.Other}
 		for _, b := range all[maxBelow:] {
-			rest.Count, rest.SumNS = rest.Count+b.Count, wide.AddSaturating(rest.SumNS, b.SumNS)
+			rest.Count = rest.Count + b.Count
+			rest.SumNS = wide.AddSaturating(rest.SumNS, b.SumNS)
 		}
 		all = append(all[:maxBelow], rest)
 	}
@@ -239,7 +241,8 @@ func (s *sums) row(name string) Row {
 		Operator: name, Calls: s.calls, DeviceSelfNS: s.self.Int64(), DeviceTotalNS: s.total.Int64(), Kernels: s.kernels,
 	}
 	if s.calls > 0 {
-		r.HostSelfNS, r.HostTotalNS = op.Known(s.hostSelf.Int64()), op.Known(s.hostTotal.Int64())
+		r.HostSelfNS = op.Known(s.hostSelf.Int64())
+		r.HostTotalNS = op.Known(s.hostTotal.Int64())
 		r.DeviceIdleNS = op.Known(s.idle.Int64())
 	}
 	r.Roofline = s.bounds.Roofline()
@@ -265,7 +268,8 @@ func others(rows []Row) Row {
 		sum.self.Add(r.DeviceSelfNS)
 		sum.hostSelf.Add(r.HostSelfNS.V)
 	}
-	sum.total, sum.hostTotal = sum.self, sum.hostSelf
+	sum.total = sum.self
+	sum.hostTotal = sum.hostSelf
 	row := sum.row(key.Other)
 	row.DeviceIdleNS = op.Int{}
 	return row

@@ -74,7 +74,8 @@ func appendErrorKey(dst []byte, side, operation, text string) []byte {
 // add counts an operation that ended with an error.
 func (s *errorSums) add(side op.Side, operation, text string, at Occurrence) {
 	if opfile.IsLocal(at.TraceID) { // these ids cannot be looked up
-		at.TraceID, at.SpanID = op.TraceID{}, op.SpanID{}
+		at.TraceID = op.TraceID{}
+		at.SpanID = op.SpanID{}
 	}
 	text = cutError(text)
 	s.key = appendErrorKey(s.key[:0], side.String(), operation, text)
@@ -82,7 +83,9 @@ func (s *errorSums) add(side op.Side, operation, text string, at Occurrence) {
 	if isNew {
 		own := row.Key() // the texts may lie in a large piece of the input
 		at := len(own) - len(text)
-		row.Value.Text, row.Value.Operation, row.Value.Side = own[at:], own[at-len(operation):at], side.String()
+		row.Value.Text = own[at:]
+		row.Value.Operation = own[at-len(operation) : at]
+		row.Value.Side = side.String()
 	}
 	row.Value.fold(&Error{Count: 1, First: at})
 }
@@ -93,7 +96,9 @@ func (s *errorSums) addEntry(e *op.Entry) {
 
 func (s *errorSums) merge(o *errorSums) {
 	s.rows.Merge(o.rows, func(dst, src *Error) {
-		dst.Text, dst.Operation, dst.Side = src.Text, src.Operation, src.Side
+		dst.Text = src.Text
+		dst.Operation = src.Operation
+		dst.Side = src.Side
 	})
 }
 
@@ -103,7 +108,8 @@ func (s *errorSums) list() []Error {
 	for row, other := range s.rows.All() {
 		e := *row
 		if other {
-			e.Text, e.Operation = key.Other, key.Other
+			e.Text = key.Other
+			e.Operation = key.Other
 		}
 		rows = append(rows, e)
 	}

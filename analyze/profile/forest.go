@@ -37,7 +37,8 @@ func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 	}
 	p.slowest.merge(&base.slowest, 0)
 	p.hotspots.merge(&base.hotspots, 0)
-	p.StatedMore, p.States = base.StatedMore, base.States
+	p.StatedMore = base.StatedMore
+	p.States = base.States
 	if f.Counts.BadTimes > 0 {
 		p.extend(base.First, base.Last)
 	}
@@ -49,7 +50,9 @@ func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 
 // setEntry makes e the operation in row r as far as a Profile sums it up, without the keys of groups.
 func setEntry(f *trace.Forest, r int32, e *op.Entry) {
-	flags, lane, v := f.Flags(r), &f.Names.Lanes.Values[f.Lane(r)], &f.Names.Varieties.Values[f.Variety(r)]
+	flags := f.Flags(r)
+	lane := &f.Names.Lanes.Values[f.Lane(r)]
+	v := &f.Names.Varieties.Values[f.Variety(r)]
 	*e = op.Entry{
 		Operation: f.Names.Operations.Values[f.Name(r)], Kind: f.Kind(r), KindRule: op.KindRule(flags >> trace.RuleShift),
 		TraceID: f.Names.Traces.Values[f.Trace(r)], SpanID: trace.SpanID(f.Span(r)),

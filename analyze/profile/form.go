@@ -124,7 +124,8 @@ func (p *Profile) addTotals(l *totalsLine) error {
 	if !wide.AreCounts(l.Weighted, l.Hotspots, r.Attribute, r.Library, r.Name) || l.PeakMemoryBytes < 0 || l.First.Known != l.Last.Known {
 		return ErrNumber
 	}
-	p.totals, p.hotCount = l.totals, l.Hotspots
+	p.totals = l.totals
+	p.hotCount = l.Hotspots
 	for _, c := range l.Copies {
 		i := slices.Index(directions[:], c.Direction)
 		if i < 1 || !wide.AreCounts(c.Count, c.MemoryCount) {

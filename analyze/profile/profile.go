@@ -255,7 +255,8 @@ func (p *Profile) Merge(o *Profile) {
 	p.inParts = p.inParts || o.inParts
 	for side := range p.operations {
 		p.operations[side].Merge(o.operations[side], func(dst, src *operationRow) {
-			dst.Name, dst.direction = src.Name, src.direction
+			dst.Name = src.Name
+			dst.direction = src.direction
 		})
 		p.groups[side].Merge(o.groups[side], func(dst, src *groupRow) { dst.Values = src.Values })
 	}
@@ -280,7 +281,8 @@ func (p *Profile) MergeNext(o *Profile) {
 	for _, list := range []*topEntries{&o.slowest, &o.hotspots} {
 		for i := range list.kept {
 			at := &list.kept[i].at
-			at.part, at.n = p.at.part, at.n+p.at.n
+			at.part = p.at.part
+			at.n = at.n + p.at.n
 		}
 	}
 	p.inParts = true

@@ -128,7 +128,8 @@ func (a *accumulator) add(e *op.Entry, w work.Work) {
 // as none.
 func (a *accumulator) offerSlowest(d int64, trace op.TraceID, span op.SpanID) {
 	if opfile.IsLocal(trace) {
-		trace, span = op.TraceID{}, op.SpanID{}
+		trace = op.TraceID{}
+		span = op.SpanID{}
 	}
 	switch {
 	case a.Count == 0 || d > a.MaxNS:
@@ -263,7 +264,8 @@ func (w *weighted) add(weight float64, duration int64) {
 	weight = min(weight, maxWeight)
 	whole := uint64(weight)
 	part := uint64((weight - float64(whole)) * estimateUnit)
-	mid, lo := whole>>32, whole<<32|part
+	mid := whole >> 32
+	lo := whole<<32 | part
 	w.Count.AddWords(0, mid, lo)
 	w.Sum.AddProduct(mid, lo, duration)
 }
@@ -274,7 +276,8 @@ func (w *weighted) merge(o *weighted) {
 }
 
 func (w *weighted) estimate() Estimate {
-	count, sum := w.Count.Float64()/estimateUnit, w.Sum.Float64()/estimateUnit
+	count := w.Count.Float64() / estimateUnit
+	sum := w.Sum.Float64() / estimateUnit
 	return Estimate{EstCount: op.KnownFloat(count), EstSumNS: op.KnownFloat(sum)}
 }
 

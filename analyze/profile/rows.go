@@ -117,7 +117,8 @@ func (p *Profile) deviceSums(shared device.Shared) []*deviceRow {
 	for row, other := range p.devices.All() {
 		if other {
 			sum := *row
-			sum.Key, sum.other = device.Key{DeviceID: key.Other}, true
+			sum.Key = device.Key{DeviceID: key.Other}
+			sum.other = true
 			sums = append(sums, &sum)
 			continue
 		}

@@ -89,8 +89,10 @@ func (t *topEntries) keep(c placedEntry) {
 // sorted sorts the entries, removes those that repeat one before them and those beyond the limit, and returns the others.
 func (t *topEntries) sorted() []placedEntry {
 	slices.SortStableFunc(t.kept, t.compare)
-	all, seen := t.kept, make(map[recordID]struct{})
-	t.kept, t.bytes = nil, 0
+	all := t.kept
+	seen := make(map[recordID]struct{})
+	t.kept = nil
+	t.bytes = 0
 	for _, c := range all {
 		e := c.entry
 		id := recordID{e.TraceID, e.SpanID, e.Start, e.Duration}
@@ -103,7 +105,8 @@ func (t *topEntries) sorted() []placedEntry {
 		t.keep(c)
 	}
 	if n := len(t.kept); n > 0 && n == t.limit {
-		t.shortest, t.last = t.kept[n-1].entry.Duration, t.kept[n-1].at
+		t.shortest = t.kept[n-1].entry.Duration
+		t.last = t.kept[n-1].at
 	}
 	return t.kept
 }
@@ -126,7 +129,9 @@ func (t *topEntries) list() []*op.Entry {
 		entries[i] = c.entry
 		if e := c.entry; opfile.IsLocal(e.TraceID) { // these ids cannot be looked up
 			entries[i] = e.Clone()
-			entries[i].TraceID, entries[i].SpanID, entries[i].ParentSpanID = op.TraceID{}, op.SpanID{}, op.SpanID{}
+			entries[i].TraceID = op.TraceID{}
+			entries[i].SpanID = op.SpanID{}
+			entries[i].ParentSpanID = op.SpanID{}
 		}
 	}
 	return entries

@@ -108,7 +108,8 @@ func ExtentOf(f *trace.Forest) *Extent {
 			e.Host = append(e.Host, h.HostTime)
 		}
 	}
-	e.Host, e.Calls = largestTimes(e.Host), largestTimes(e.Calls)
+	e.Host = largestTimes(e.Host)
+	e.Calls = largestTimes(e.Calls)
 	slices.SortFunc(e.Alone, func(a, b Alone) int {
 		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation))
 	})
@@ -170,7 +171,8 @@ func (e *extents) findHost() {
 		}
 	}
 	if first <= last {
-		e.StartNS, e.DurationNS = first, last-first
+		e.StartNS = first
+		e.DurationNS = last - first
 	}
 }
 
@@ -190,7 +192,8 @@ func (e *extents) compareTied(a, b int32) int {
 	if a >= 0 {
 		return cmp.Or(cmp.Compare(e.forest.End(b), e.forest.End(a)), e.forest.CompareStart(a, b))
 	}
-	x, y := &e.forest.Calls[^a], &e.forest.Calls[^b]
+	x := &e.forest.Calls[^a]
+	y := &e.forest.Calls[^b]
 	return cmp.Or(cmp.Compare(y.Duration, x.Duration), strings.Compare(x.Name, y.Name), cmp.Compare(x.Rank.V, y.Rank.V))
 }
 
@@ -248,7 +251,8 @@ func (e *extents) startDevice(k device.Key) {
 		did = e.hostOf(rank)
 		e.did[rank] = did
 	}
-	e.left, e.open = did, [2][]int32{}
+	e.left = did
+	e.open = [2][]int32{}
 }
 
 // device adds a device, given its rows by start.
@@ -285,7 +289,8 @@ func (e *extents) device(k device.Key, rows []int32) {
 const maxTogether = 8
 
 func (e *extents) run(rows []runningRow, ns int64) {
-	f, inner := e.forest, rows[0].row
+	f := e.forest
+	inner := rows[0].row
 	if len(rows) > 1 {
 		if len(rows) > maxTogether {
 			return
@@ -342,14 +347,16 @@ func (e *extents) gap(from, to int64) {
 func (h *hostSum) add(e *extents, i int32, ns int64, g HostGap) {
 	if i >= 0 {
 		if h.first == trace.NoRow || e.forest.Start(i) < e.forest.Start(h.first) {
-			h.first, h.FirstNS = i, 0
+			h.first = i
+			h.FirstNS = 0
 		}
 		if i == h.first {
 			h.FirstNS += ns
 		}
 	}
 	if h.gap != e.gaps {
-		h.gap, h.inGap = e.gaps, 0
+		h.gap = e.gaps
+		h.inGap = 0
 	}
 	h.TimeNS += ns
 	h.inGap += ns

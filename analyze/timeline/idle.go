@@ -81,7 +81,8 @@ func Idle(f *trace.Forest, top int) *Gaps { return idleGaps(f, IdleThreshold, to
 func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 	f.Build()
 	idle := &Gaps{IdleCauses: IdleCauses{ThresholdNS: int64(threshold), Devices: []IdleDevice{}}}
-	longest, above := []IdleGap{}, int64(0) // up to this length a gap is not among the longest
+	longest := []IdleGap{}
+	above := int64(0) // up to this length a gap is not among the longest
 	if top = max(0, top); top == 0 {
 		above = math.MaxInt64
 	}
@@ -98,7 +99,8 @@ func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 			if length == 0 {
 				continue
 			}
-			cause, quiet := idleCause(f, s.next, hosts, start, length, idle.ThresholdNS), int64(0)
+			cause := idleCause(f, s.next, hosts, start, length, idle.ThresholdNS)
+			quiet := int64(0)
 			if onlyRequests {
 				quiet = length - asked.Within(start, s.to)
 			}

@@ -70,7 +70,8 @@ func sumsBy(f *trace.Forest, numbers int, of func(r int32) int32, name func(numb
 // above. An operation without a start covers nothing, and its own self time is its duration. So is that of a duplicate,
 // which has no place in the tree.
 func SelfTime(f *trace.Forest, r int32, below *Descent) int64 {
-	start, duration := f.Start(r), f.Duration(r)
+	start := f.Start(r)
+	duration := f.Duration(r)
 	if !f.Has(r, trace.FlagStart) || f.Has(r, trace.FlagDuplicate) || len(f.Tree.Children(r)) == 0 {
 		return duration
 	}
@@ -96,7 +97,8 @@ func OpsBelow(f *trace.Forest, r int32, d *Descent) []int32 {
 	if !slices.ContainsFunc(children, func(r int32) bool { return !f.Has(r, trace.FlagOp) }) {
 		return children // sorted already
 	}
-	d.found, d.Pending = d.found[:0], append(d.Pending[:0], children...)
+	d.found = d.found[:0]
+	d.Pending = append(d.Pending[:0], children...)
 	for len(d.Pending) > 0 {
 		last := len(d.Pending) - 1
 		child := d.Pending[last]

@@ -56,7 +56,9 @@ func PartsOf(f *trace.Forest, rows []int32) (p Parts) {
 }
 
 func (p *Parts) add(s *stretch) {
-	compute, communication, memory := s.active[ClassCompute], s.active[ClassCommunication], s.active[ClassMemory]
+	compute := s.active[ClassCompute]
+	communication := s.active[ClassCommunication]
+	memory := s.active[ClassMemory]
 	p.Span += s.to - s.from
 	p.Busy += s.busy
 	p.Idle += s.to - s.from - s.busy
@@ -148,12 +150,16 @@ func sweep(f *trace.Forest, rows []int32) iter.Seq[*stretch] {
 		s := stretch{last: trace.NoRow}
 		latest := int64(-trace.MaxTime)
 		for i, r := range rows {
-			k, end := ClassOf(f.Kind(r)), f.End(r)
+			k := ClassOf(f.Kind(r))
+			end := f.End(r)
 			until[k] = max(until[k], end)
 			if s.last == trace.NoRow || end > latest {
-				latest, s.last = end, r
+				latest = end
+				s.last = r
 			}
-			s.from, s.to, s.next = f.Start(r), latest, trace.NoRow
+			s.from = f.Start(r)
+			s.to = latest
+			s.next = trace.NoRow
 			if i+1 < len(rows) {
 				s.next = rows[i+1]
 				s.to = f.Start(s.next)

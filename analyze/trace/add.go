@@ -42,8 +42,10 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 		trace: f.Names.Traces.ID(e.TraceID), name: f.Names.Operations.ID(e.Operation), lane: f.Names.laneOf(e),
 	}
 	v := &r.numbers
-	v[colMemory], v[colElements] = e.MemoryBytes.V, e.OutputElements.V
-	v[colFLOPs], v[colBound] = w.Flops, w.Bound
+	v[colMemory] = e.MemoryBytes.V
+	v[colElements] = e.OutputElements.V
+	v[colFLOPs] = w.Flops
+	v[colBound] = w.Bound
 	if w.Moved() {
 		v[colMoved] = ^w.Bytes
 	}
@@ -189,23 +191,27 @@ func (f *Forest) addCollective(e *op.Entry) {
 		return
 	}
 	c := Collective{Row: f.Rows() - 1, Start: e.Start.V, Started: e.Start.Known, Inferred: true}
-	name, size := CollectiveName{Name: e.Operation}, e.MemoryBytes
+	name := CollectiveName{Name: e.Operation}
+	size := e.MemoryBytes
 	if of := e.Collective; of != nil {
 		name = CollectiveName{cmp.Or(of.Name, e.Operation), of.Group}
-		c.Number, c.Inferred = of.Sequence.V, !of.Sequence.Known
+		c.Number = of.Sequence.V
+		c.Inferred = !of.Sequence.Known
 		c.Ranks = int32(min(max(0, of.GroupSize.V), math.MaxInt32))
 		if bytes := messageBytes(of, e.DType); bytes > 0 {
 			size = op.Known(bytes)
 		}
 	}
-	c.Bytes, c.Sized = size.V, size.Known
+	c.Bytes = size.V
+	c.Sized = size.Known
 	c.Name = f.Names.Collectives.ID(name)
 	f.Collectives = append(f.Collectives, c)
 }
 
 // messageBytes returns the size of the larger side of a collective, the one that bandwidth is about; 0 where it is not known.
 func messageBytes(c *op.Collective, t op.DType) int64 {
-	n, size := max(c.InElements.V, c.OutElements.V), t.Size()
+	n := max(c.InElements.V, c.OutElements.V)
+	size := t.Size()
 	if n <= 0 || size == 0 || n > math.MaxInt64/size {
 		return 0
 	}

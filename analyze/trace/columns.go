@@ -117,11 +117,17 @@ func (c *columns) Len() int { return int(c.N) }
 func (c *columns) Rows() int32 { return c.N }
 
 func (c *columns) append(r *row) {
-	b, i := c.room(), c.N%blockRows
-	b.start[i], b.duration[i] = r.start, r.duration
-	b.span[i], b.parent[i] = r.span, r.parent
-	b.trace[i], b.name[i], b.lane[i] = r.trace, r.name, r.lane
-	b.kind[i], b.flags[i] = r.kind, r.flags
+	b := c.room()
+	i := c.N % blockRows
+	b.start[i] = r.start
+	b.duration[i] = r.duration
+	b.span[i] = r.span
+	b.parent[i] = r.parent
+	b.trace[i] = r.trace
+	b.name[i] = r.name
+	b.lane[i] = r.lane
+	b.kind[i] = r.kind
+	b.flags[i] = r.flags
 	for k, v := range r.numbers {
 		if v != 0 {
 			made(c, &b.numbers[k])[i] = v
@@ -159,7 +165,8 @@ func made[T any](c *columns, column **[blockRows]T) *[blockRows]T {
 // copy appends n rows of a block from the i-th on, for which the last block has room, and
 // returns that and the place of the first of them.
 func (c *columns) copy(from *block, i, n int32) (to *block, k int32) {
-	to, k = c.room(), c.N%blockRows
+	to = c.room()
+	k = c.N % blockRows
 	copy(to.start[k:k+n], from.start[i:])
 	copy(to.duration[k:k+n], from.duration[i:])
 	copy(to.span[k:k+n], from.span[i:])

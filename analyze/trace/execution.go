@@ -32,7 +32,8 @@ func (s *linkSearch) findDeep(found *Executions) {
 	found.deep = make([]bool, len(found.List))
 	rows := 0
 	for i := range found.List {
-		nested, e := 0, int32(i)
+		nested := 0
+		e := int32(i)
 		for ; e != NoExecution && nested <= maxNested; nested++ {
 			parent := s.forest.Tree.Parent[found.List[e].Row]
 			if e = NoExecution; parent != NoRow {
@@ -65,7 +66,8 @@ func (s *linkSearch) executions() Executions {
 		for c := range s.cands {
 			if cand := &s.cands[c]; cand.shared {
 				at[cand.Row] = int32(len(shared))
-				shared, found.List = append(shared, cand), append(found.List, cand.Execution)
+				shared = append(shared, cand)
+				found.List = append(found.List, cand.Execution)
 			}
 		}
 		if len(shared) == 0 {

@@ -128,7 +128,8 @@ type SpanRef struct {
 
 // KeepAttrs makes f keep attributes of the spans that are added from now on, for [Forest.SpanAttrs] and [Forest.Attr].
 func (f *Forest) KeepAttrs(keys ...string) {
-	f.spanKeys, f.spanAttrs = keys, make(map[SpanRef][]op.Attr)
+	f.spanKeys = keys
+	f.spanAttrs = make(map[SpanRef][]op.Attr)
 }
 
 // SpanAttrs returns the attributes that were kept of a span, those of the first that has some where several have its id.
@@ -166,7 +167,8 @@ func (f *Forest) takeKept(o *Forest) {
 	f.Calls = append(f.Calls, o.Calls...)
 	f.attrBytes += o.attrBytes
 	if f.spanAttrs == nil {
-		f.spanKeys, f.spanAttrs = o.spanKeys, o.spanAttrs
+		f.spanKeys = o.spanKeys
+		f.spanAttrs = o.spanAttrs
 		return
 	}
 	for k, v := range o.spanAttrs {

@@ -138,7 +138,8 @@ func (f *Forest) Processes() []int32 {
 // where there are any.
 func (f *Forest) buildLaunchers() {
 	hosts := make(map[process][]int32)
-	processes, some := f.Processes(), false
+	processes := f.Processes()
+	some := false
 	for r := range f.Rows() {
 		if !f.isHostOp(r) {
 			continue

@@ -47,7 +47,8 @@ func newLinkSearch(f *Forest) *linkSearch {
 	s.most = max(minPassed, 4*f.Len())
 	end := int32(0)
 	for links := range order.RunsOf(f.links, func(l *rowLink) int32 { return l.row }) {
-		row, first := links[0].row, end
+		row := links[0].row
+		first := end
 		end += int32(len(links))
 		if f.Has(row, FlagDuplicate) {
 			continue
@@ -90,7 +91,8 @@ func (s *linkSearch) namedRequests() map[stamp]int32 {
 // above; where there is none, for the root that the topmost row names and what is
 // above that.
 func (s *linkSearch) spread(at map[int32]int32) []int32 {
-	numbers, parent := noRows(s.forest.Rows()), s.forest.Tree.Parent
+	numbers := noRows(s.forest.Rows())
+	parent := s.forest.Tree.Parent
 	for _, r := range s.order.rows {
 		if number, ok := at[r]; ok {
 			numbers[r] = number
@@ -181,10 +183,13 @@ func (s *linkSearch) needs(c int32) []int32 {
 // executions too.
 func (s *linkSearch) decide(c int32) {
 	cand := &s.cands[c]
-	weighted, attention := true, true // every link has the weight
+	weighted := true
+	attention := true // every link has the weight
 	for l := cand.first; l < cand.end; l++ {
-		target, link := s.forest.Tree.target[l], &s.forest.links[l]
-		weighted, attention = weighted && link.weight != noWeight, attention && link.attention != noWeight
+		target := s.forest.Tree.target[l]
+		link := &s.forest.links[l]
+		weighted = weighted && link.weight != noWeight
+		attention = attention && link.attention != noWeight
 		var found []int32
 		if target == NoRow {
 			if found = []int32{s.namedRequest(l)}; found[0] == NoRow {
@@ -197,7 +202,8 @@ func (s *linkSearch) decide(c int32) {
 			continue
 		}
 		cand.Led++
-		weighted, attention = weighted && len(found) == 1, attention && len(found) == 1
+		weighted = weighted && len(found) == 1
+		attention = attention && len(found) == 1
 		if s.passed += len(found) - 1; s.passed > s.most {
 			found = found[:1]
 		}
@@ -226,7 +232,9 @@ func (s *linkSearch) decide(c int32) {
 // add adds a request to those of e, with the weights of a link to it.
 func (s *linkSearch) add(e *Execution, request int32, link *rowLink) {
 	if s.place[request] == 0 {
-		e.Requests, e.Weights, e.Attention = append(e.Requests, request), append(e.Weights, 0), append(e.Attention, 0)
+		e.Requests = append(e.Requests, request)
+		e.Weights = append(e.Weights, 0)
+		e.Attention = append(e.Attention, 0)
 		s.place[request] = int32(len(e.Requests))
 	}
 	i := s.place[request] - 1
@@ -285,7 +293,9 @@ func (s *linkSearch) dropLost(of []int32) (dropped bool) {
 			cand.Requests[kept] = request
 			kept++
 		}
-		cand.Requests, cand.Weights, cand.Attention = cand.Requests[:kept], cut(cand.Weights, kept), cut(cand.Attention, kept)
+		cand.Requests = cand.Requests[:kept]
+		cand.Weights = cut(cand.Weights, kept)
+		cand.Attention = cut(cand.Attention, kept)
 		cand.shared = len(cand.Requests) > 0
 	}
 	return dropped

@@ -16,11 +16,14 @@ func (f *Forest) Merge(others ...*Forest) {
 		f.takeKept(o)
 		sources = append(sources, o.takeAll(&f.Names))
 	}
-	links, collected := 0, 0
+	links := 0
+	collected := 0
 	for _, s := range sources {
-		links, collected = links+len(s.links), collected+len(s.collected)
+		links = links + len(s.links)
+		collected = collected + len(s.collected)
 	}
-	f.links, f.Collectives = slices.Grow(f.links, links), slices.Grow(f.Collectives, collected)
+	f.links = slices.Grow(f.links, links)
+	f.Collectives = slices.Grow(f.Collectives, collected)
 	f.appendRuns(inputOrder(sources))
 	f.Counts.addLasting(&lost)
 }
@@ -40,7 +43,11 @@ func (f *Forest) takeAll(to *Names) *mergeSource {
 	for b := range s.blocks {
 		s.unread = append(s.unread, min(blockRows, s.N-int32(b)*blockRows))
 	}
-	f.columns, f.Names, f.Collectives, f.runs, f.Counts = columns{}, newDictionary(), nil, nil, Counts{}
+	f.columns = columns{}
+	f.Names = newDictionary()
+	f.Collectives = nil
+	f.runs = nil
+	f.Counts = Counts{}
 	f.links = nil
 	f.built.Store(false)
 	s.numbers = to.numberingOf(&names)
@@ -117,7 +124,8 @@ func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
 	b, k := f.copy(s.blocks[at], first%blockRows, n)
 	s.numbers.traces.all(b.trace[k : k+n])
 	s.numbers.lanes.all(b.lane[k : k+n])
-	names, flags := b.name[k:k+n], b.flags[k:k+n]
+	names := b.name[k : k+n]
+	flags := b.flags[k : k+n]
 	for i := range names {
 		if flags[i] &^= BuiltFlags; flags[i]&FlagOp != 0 {
 			f.Counts.Ops++

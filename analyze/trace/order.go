@@ -42,7 +42,8 @@ func (f *Forest) compareTied(x, y int32) int {
 	if d := f.compareDepth(x, y); d != 0 {
 		return d
 	}
-	tx, ty := f.traceID(x), f.traceID(y) // those that files keep
+	tx := f.traceID(x)
+	ty := f.traceID(y) // those that files keep
 	if d := bytes.Compare(tx[:], ty[:]); d != 0 {
 		return d
 	}
@@ -59,7 +60,8 @@ func (f *Forest) compareTied(x, y int32) int {
 func (f *Forest) compareDepth(x, y int32) int {
 	parent := f.Tree.Parent
 	for range maxAbove {
-		x, y = parent[x], parent[y]
+		x = parent[x]
+		y = parent[y]
 		if x == y {
 			return 0
 		}
@@ -99,7 +101,8 @@ func (f *Forest) Nesting() *Nesting {
 	}
 	for r, original := range f.Tree.Originals {
 		if f.Has(int32(r), FlagDuplicate) {
-			n.Place[r], n.Size[r] = n.Place[original], n.Size[original]
+			n.Place[r] = n.Place[original]
+			n.Size[r] = n.Size[original]
 		}
 	}
 	return n

@@ -6,7 +6,8 @@ import "github.com/optrace/optrace/analyze/internal/wide"
 // any more. Calls are forgotten: which clock is theirs is not known.
 func (f *Forest) Shift(shifts []int64) {
 	for r := range f.Rows() {
-		b, i := f.block(r), at(r)
+		b := f.block(r)
+		i := at(r)
 		if f.Has(r, FlagStart) {
 			b.start[i] = wide.AddSaturating(b.start[i], -shifts[r])
 			if !IsTime(b.start[i], b.duration[i]) {

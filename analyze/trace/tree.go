@@ -16,7 +16,11 @@ import (
 // A duplicate gets no place in the tree. Every other row is in it exactly once,
 // whatever the input says.
 func (f *Forest) buildTree() {
-	f.Counts.Orphans, f.Counts.Duplicates, f.Counts.Repeated, f.Counts.Cycles, f.Counts.MissingLinks = 0, 0, 0, 0, 0
+	f.Counts.Orphans = 0
+	f.Counts.Duplicates = 0
+	f.Counts.Repeated = 0
+	f.Counts.Cycles = 0
+	f.Counts.MissingLinks = 0
 	for r := range f.Rows() {
 		f.clearFlags(r, BuiltFlags)
 	}
@@ -30,8 +34,10 @@ func (f *Forest) buildTree() {
 // orphans. Rows without a trace id belong together with nothing.
 func (f *Forest) join(byTrace, first []int32) {
 	f.Tree.Parent = slices.Grow(f.Tree.Parent[:0], f.Len())[:f.Len()]
-	f.Tree.stampRow, f.Tree.target = noRows(len(f.Names.Stamps.Values)), noRows(len(f.links))
-	f.Tree.Originals, f.Tree.launcher = nil, nil
+	f.Tree.stampRow = noRows(len(f.Names.Stamps.Values))
+	f.Tree.target = noRows(len(f.links))
+	f.Tree.Originals = nil
+	f.Tree.launcher = nil
 	if slices.ContainsFunc(f.blocks, func(b *block) bool { return b.numbers[colLaunchSpan] != nil }) {
 		f.Tree.launcher = noRows(f.Rows())
 	}

@@ -34,7 +34,8 @@ func (t *Varieties) id(v Variety) int32 {
 		for i, s := range v.InputShapes {
 			v.InputShapes[i] = slices.Clone(s)
 		}
-		v.OutputShape, v.InputDTypes = slices.Clone(v.OutputShape), slices.Clone(v.InputDTypes)
+		v.OutputShape = slices.Clone(v.OutputShape)
+		v.InputDTypes = slices.Clone(v.InputDTypes)
 		t.Values = append(t.Values, v)
 	}
 	return id

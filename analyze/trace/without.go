@@ -6,7 +6,10 @@ import "github.com/optrace/optrace/analyze/internal/order"
 // row that is out hangs below the one above it.
 func (f *Forest) Without(out []bool) *Forest {
 	g := NewLimited(f.limit)
-	g.By, g.apart, g.MaxDevices, g.Calls = f.By, f.Devices.Shared, f.MaxDevices, f.Calls
+	g.By = f.By
+	g.apart = f.Devices.Shared
+	g.MaxDevices = f.MaxDevices
+	g.Calls = f.Calls
 	adopted := f.adopted(out)
 	source := &mergeSource{
 		columns: f.columns, collected: f.Collectives, links: f.links, numbers: g.Names.numberingOf(&f.Names),

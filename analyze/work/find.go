@@ -36,7 +36,8 @@ func (f *Finder) Entry(e *op.Entry) (w Work) {
 		slot.Set(e.Operation, struct{}{}, flops.Find(e.Operation))
 	}
 	follows := slot.Value.Of(e)
-	w.Flops, w.Bytes = follows.FLOPs.V, follows.Bytes.V
+	w.Flops = follows.FLOPs.V
+	w.Bytes = follows.Bytes.V
 	if follows.FLOPs.Known {
 		w.Facts = Known | Derived
 	}
@@ -52,6 +53,7 @@ func (f *Finder) Entry(e *op.Entry) (w Work) {
 
 func (w *Work) record(n op.Int) {
 	if n.Known {
-		w.Flops, w.Facts = n.V, w.Facts&Moved|Known
+		w.Flops = n.V
+		w.Facts = w.Facts&Moved | Known
 	}
 }

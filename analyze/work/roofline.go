@@ -73,7 +73,8 @@ func (s *Bounds) Roofline() *Roofline {
 	if s.Count == 0 {
 		return nil
 	}
-	arithmetic, all := s.ArithmeticPS.Float64(), s.ArithmeticPS
+	arithmetic := s.ArithmeticPS.Float64()
+	all := s.ArithmeticPS
 	all.Merge(s.MemoryPS)
 	r := &Roofline{
 		Count: s.Count, SumNS: s.TimeNS.Int64(), FLOPs: s.FLOPs.Int64(), MovedBytes: s.Bytes.Int64(),
@@ -103,7 +104,8 @@ func (w *Work) bound(d *peaks.Device, dtype op.DType) {
 		return
 	}
 	const picosecond = 1e12
-	memory, arithmetic := float64(w.Bytes)/d.BytesPerSecond, 0.0
+	memory := float64(w.Bytes) / d.BytesPerSecond
+	arithmetic := 0.0
 	if w.Flops > 0 {
 		arithmetic = float64(w.Flops) / d.FLOPsPerSecond[dtype]
 	}

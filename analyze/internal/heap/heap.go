@@ -28,7 +28,8 @@ func (h *Heap[T]) Push(v T) {
 
 // Pop removes the largest item of a heap that is not empty, and returns it.
 func (h *Heap[T]) Pop() T {
-	top, last := h.Items[0], h.Items[len(h.Items)-1]
+	top := h.Items[0]
+	last := h.Items[len(h.Items)-1]
 	h.Items = h.Items[:len(h.Items)-1]
 	if len(h.Items) > 0 {
 		h.ReplaceTop(last)

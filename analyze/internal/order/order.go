@@ -20,7 +20,8 @@ func Runs(keys []Key) iter.Seq[[]Key] { return RunsOf(keys, func(k *Key) int64 {
 func RunsOf[T any, K comparable](list []T, of func(*T) K) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		for len(list) > 0 {
-			n, first := 1, of(&list[0])
+			n := 1
+			first := of(&list[0])
 			for n < len(list) && of(&list[n]) == first {
 				n++
 			}
@@ -79,11 +80,13 @@ func merge(keys []Key, middle int, left []Key) []Key {
 	from := sort.Search(middle, func(i int) bool { return first.At < keys[i].At })
 	to := middle + sort.Search(len(keys)-middle, func(i int) bool { return keys[middle+i].At >= last.At })
 	left = append(left[:0], keys[from:middle]...)
-	at, right := from, middle
+	at := from
+	right := middle
 	for _, k := range left {
 		for right < to && keys[right].At < k.At {
 			keys[at] = keys[right]
-			at, right = at+1, right+1
+			at = at + 1
+			right = right + 1
 		}
 		keys[at] = k
 		at++

@@ -18,11 +18,13 @@ const minIndependent = 6
 func Series(x, y []float64, alpha float64) (p float64, shift Interval, independent float64, ok bool) {
 	n := float64(len(x)+len(y)) / 2
 	times := inflation(x, y)
-	shift, independent = Shift(x, y, alpha), 2*n/times
+	shift = Shift(x, y, alpha)
+	independent = 2 * n / times
 	if independent < minIndependent {
 		return 1, shift, independent, false
 	}
-	t, z := student((independent-2)/2), math.Sqrt2*math.Erfinv(1-alpha)
+	t := student((independent - 2) / 2)
+	z := math.Sqrt2 * math.Erfinv(1-alpha)
 	wider := math.Sqrt(times * n / (n - times))
 	toZero := shift.Estimate - shift.Low
 	if shift.Estimate < 0 {

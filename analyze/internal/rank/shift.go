@@ -46,7 +46,8 @@ func boundary(m, n int, alpha float64) int64 {
 	for _, c := range counts {
 		all += c
 	}
-	least, below := m*(m+1)/2, 0.0
+	least := m * (m + 1) / 2
+	below := 0.0
 	for u := range int64(m) * int64(n) {
 		if below += counts[least+int(u)]; below >= all*alpha/2 {
 			return max(1, u)
@@ -76,7 +77,8 @@ func (p pairs) difference(k int64) float64 {
 
 // upTo counts the differences that are at most d.
 func (p pairs) upTo(d float64) int64 {
-	n, end := int64(0), 0
+	n := int64(0)
+	end := 0
 	for _, x := range p.x {
 		for end < len(p.y) && p.y[end]-x <= d {
 			end++

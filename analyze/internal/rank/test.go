@@ -16,7 +16,8 @@ const maxExact = 40
 // samples are at least as uneven as those of x and y if both come from one distribution. It
 // is 1 where a sample is empty.
 func Test(x, y []float64) float64 {
-	m, n := len(x), len(y)
+	m := len(x)
+	n := len(y)
 	if m == 0 || n == 0 {
 		return 1
 	}
@@ -29,7 +30,8 @@ func Test(x, y []float64) float64 {
 		return exact(ranks, m, sum)
 	}
 	u := float64(sum)/2 - float64(m)*float64(m+1)/2
-	mn, all := float64(m)*float64(n), float64(m+n)
+	mn := float64(m) * float64(n)
+	all := float64(m + n)
 	variance := mn / 12 * (all + 1 - ties/(all*(all-1)))
 	if variance <= 0 {
 		return 1 // all values are equal
@@ -61,7 +63,9 @@ func doubledRanks(x, y []float64) (ranks []int, ties float64) {
 // the middle as sum.
 func exact(ranks []int, m, sum int) float64 {
 	counts := subsetSums(ranks, m)
-	below, above, all := 0.0, 0.0, 0.0
+	below := 0.0
+	above := 0.0
+	all := 0.0
 	for s, n := range counts {
 		all += n
 		if s <= sum {

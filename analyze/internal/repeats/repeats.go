@@ -105,14 +105,16 @@ func (f *finder) cut() {
 // roundsAt returns the sequence at the start of a text whose rounds cover most, by its length,
 // and how many rounds there are.
 func roundsAt(text []int32) (length, n int) {
-	length, n = 1, 1
+	length = 1
+	n = 1
 	for period := 1; period <= MaxLength && 2*period <= len(text); period++ {
 		end := period
 		for end < len(text) && text[end] == text[end-period] {
 			end++
 		}
 		if k := end / period; k > 1 && k*period > n*length {
-			length, n = period, k
+			length = period
+			n = k
 		}
 	}
 	return length, n
@@ -139,12 +141,15 @@ func (f *finder) sort() {
 	}
 	slices.SortFunc(f.sorted, func(a, b start) int { return slices.Compare(from(a.at), from(b.at)) })
 	for i := 1; i < len(f.sorted); i++ {
-		before, s := &f.sorted[i-1], &f.sorted[i]
-		a, b := from(before.at), from(s.at)
+		before := &f.sorted[i-1]
+		s := &f.sorted[i]
+		a := from(before.at)
+		b := from(s.at)
 		for s.common < min(len(a), len(b)) && a[s.common] == b[s.common] {
 			s.common++
 		}
-		before.longest, s.longest = max(before.longest, s.common), max(s.longest, s.common)
+		before.longest = max(before.longest, s.common)
+		s.longest = max(s.longest, s.common)
 	}
 }
 
@@ -234,5 +239,7 @@ func (f *finder) add(s Sequence) {
 		return
 	}
 	known := &f.found[i]
-	known.Count, known.Rounds, known.At = known.Count+s.Count, known.Rounds+s.Rounds, append(known.At, s.At...)
+	known.Count = known.Count + s.Count
+	known.Rounds = known.Rounds + s.Rounds
+	known.At = append(known.At, s.At...)
 }

@@ -78,8 +78,12 @@ type Edges struct{ Stream, Collective int64 }
 
 // Reset removes all nodes.
 func (s *Schedule) Reset() {
-	s.nodes, s.from, s.to, s.savings = s.nodes[:0], s.from[:0], s.to[:0], s.savings[:0]
-	s.Edges, s.parents = Edges{}, 0
+	s.nodes = s.nodes[:0]
+	s.from = s.from[:0]
+	s.to = s.to[:0]
+	s.savings = s.savings[:0]
+	s.Edges = Edges{}
+	s.parents = 0
 	s.laneNumbers.clear()
 	s.joinNumbers.clear()
 }
@@ -87,7 +91,9 @@ func (s *Schedule) Reset() {
 // Add adds a node with its times, which lie within those of its parent, and which are
 // not the same. The parent was added before.
 func (s *Schedule) Add(n Node, from, to int64) {
-	n.below, n.last, n.saved = None, None, None
+	n.below = None
+	n.last = None
+	n.saved = None
 	if n.Lane != None {
 		n.Lane = s.laneNumbers.of(n.Lane)
 	}
@@ -100,7 +106,9 @@ func (s *Schedule) Add(n Node, from, to int64) {
 			s.parents++
 		}
 	}
-	s.nodes, s.from, s.to = append(s.nodes, n), append(s.from, from), append(s.to, to)
+	s.nodes = append(s.nodes, n)
+	s.from = append(s.from, from)
+	s.to = append(s.to, to)
 }
 
 // Save tells by how much the node that was added last is shorter without each set.
@@ -247,8 +255,10 @@ func (s *Schedule) Connect() {
 }
 
 func (s *Schedule) clear() {
-	s.ended, s.loose = zeros(s.ended, int(s.parents)), zeros(s.loose, int(s.parents))
-	s.lanes, s.joins = zeros(s.lanes, len(s.laneNumbers.keys)), zeros(s.joins, len(s.joinNumbers.keys))
+	s.ended = zeros(s.ended, int(s.parents))
+	s.loose = zeros(s.loose, int(s.parents))
+	s.lanes = zeros(s.lanes, len(s.laneNumbers.keys))
+	s.joins = zeros(s.joins, len(s.joinNumbers.keys))
 }
 
 // zeros returns n of them, in the memory of a list if that is large enough.
@@ -263,7 +273,8 @@ func zeros(list []times, n int) []times {
 func (s *Schedule) Run(sets ...int16) []int64 {
 	s.clear()
 	n := len(s.nodes)
-	s.begun, s.done = slices.Grow(s.begun[:0], n)[:n], slices.Grow(s.done[:0], n)[:n]
+	s.begun = slices.Grow(s.begun[:0], n)[:n]
+	s.done = slices.Grow(s.done[:0], n)[:n]
 	out := [Together]int16{None, None, None, None}
 	copy(out[:], sets)
 	for _, event := range s.order {
@@ -291,12 +302,15 @@ func (s *Schedule) begin(i int32, out *[Together]int16) {
 				at[k] = from[k] + lag[k]
 			}
 		case n.Lane == None:
-			from, ended := &s.begun[p], &s.ended[above.below]
+			from := &s.begun[p]
+			ended := &s.ended[above.below]
 			for k := range at {
 				at[k] = max(from[k], ended[k]+lag[k])
 			}
 		default:
-			from, last, loose := &s.begun[p], &s.done[n.last], &s.loose[above.below]
+			from := &s.begun[p]
+			last := &s.done[n.last]
+			loose := &s.loose[above.below]
 			for k := range at {
 				at[k] = max(from[k], max(last[k], loose[k])+lag[k])
 			}

@@ -29,7 +29,8 @@ func (s *Sketch) Form() Form {
 	var all Sketch
 	all.Merge(s)
 	all.countFew()
-	bins, empty := []int64(nil), int64(0)
+	bins := []int64(nil)
+	empty := int64(0)
 	for i, n := range all.counts {
 		switch {
 		case n == 0:
@@ -40,7 +41,8 @@ func (s *Sketch) Form() Form {
 		case empty < 0:
 			bins = append(bins, empty)
 		}
-		bins, empty = append(bins, n), 0
+		bins = append(bins, n)
+		empty = 0
 	}
 	return Form{Bins: bins}
 }
@@ -48,7 +50,8 @@ func (s *Sketch) Form() Form {
 // Of returns the sketch of a form. It takes eight bytes for each bin between the first one
 // and the last one, Bytes of them in all.
 func Of(f Form) (s Sketch, err error) {
-	durations, bins := f.Durations, f.Bins
+	durations := f.Durations
+	bins := f.Bins
 	if len(durations) > MaxExact || len(durations) > 0 && len(bins) > 0 {
 		return s, errForm
 	}

@@ -56,7 +56,8 @@ func (s *Sketch) countIn(bin int, n int64) {
 // extend adds the bins up to one, or down to it.
 func (s *Sketch) extend(bin int) {
 	const power = 1 << binBits
-	first, end := bin/power*power, (bin/power+1)*power
+	first := bin / power * power
+	end := (bin/power + 1) * power
 	if len(s.counts) > 0 {
 		first, end = min(first, s.first), max(end, s.first+len(s.counts))
 	}
@@ -64,7 +65,8 @@ func (s *Sketch) extend(bin int) {
 	if len(s.counts) > 0 {
 		copy(counts[s.first-first:], s.counts)
 	}
-	s.counts, s.first = counts, first
+	s.counts = counts
+	s.first = first
 }
 
 // Merge adds the durations of o, which does not change.

@@ -48,7 +48,8 @@ func (t *Table[R]) Put(key []byte, value R, other *Other) error {
 	if len(other.Hashes)%8 != 0 {
 		return errors.New("hashes are not of eight bytes each")
 	}
-	beyond, n := place{string(other.Beyond), t.hash(other.Beyond)}, len(other.Hashes)/8
+	beyond := place{string(other.Beyond), t.hash(other.Beyond)}
+	n := len(other.Hashes) / 8
 	if t.full || t.reaches(beyond) || n == 0 || n > maxDistinct || other.Estimated && n < maxDistinct {
 		return errors.New("no table holds this beside its rows")
 	}
@@ -56,6 +57,8 @@ func (t *Table[R]) Put(key []byte, value R, other *Other) error {
 		t.overflowed.addSpread(binary.BigEndian.Uint64(h))
 	}
 	t.overflowed.overflow = other.Estimated
-	t.other.Value, t.beyond, t.full = value, beyond, true
+	t.other.Value = value
+	t.beyond = beyond
+	t.full = true
 	return nil
 }

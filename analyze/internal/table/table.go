@@ -108,7 +108,8 @@ func (t *Table[R]) evict() {
 	delete(t.rows, last.key)
 	t.keyBytes -= len(last.key)
 	last.Evicted = true
-	t.beyond, t.full = last.place, true
+	t.beyond = last.place
+	t.full = true
 }
 
 // Whole reports whether the table has had room for all keys with the hash of a key that
@@ -130,7 +131,8 @@ func (t *Table[R]) Merge(o *Table[R], init func(dst, src *R)) {
 	}
 	if o.full {
 		if !t.full || o.beyond.less(t.beyond) {
-			t.beyond, t.full = o.beyond, true
+			t.beyond = o.beyond
+			t.full = true
 		}
 		t.fold(&t.other.Value, &o.other.Value)
 	}

@@ -163,7 +163,9 @@ func (w *Sum) UnmarshalJSON(text []byte) error {
 	}
 	var words [24]byte
 	n.FillBytes(words[:])
-	w.hi, w.mid, w.lo = binary.BigEndian.Uint64(words[:]), binary.BigEndian.Uint64(words[8:]), binary.BigEndian.Uint64(words[16:])
+	w.hi = binary.BigEndian.Uint64(words[:])
+	w.mid = binary.BigEndian.Uint64(words[8:])
+	w.lo = binary.BigEndian.Uint64(words[16:])
 	return nil
 }
 
