@@ -39,8 +39,8 @@ func (j *rankedJob) records() (records []op.Record) {
 		id++
 		s.ID = id
 		s.Service = "trainer"
-		s.Start = s.Start + clock
-		s.End = s.End + clock
+		s.Start += clock
+		s.End += clock
 		if s.Rank.Known {
 			s.Launch = op.Known(s.Start - 100)
 		}

@@ -9,8 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// FindingsOf returns the findings of the operations and requests of f, as a report on them has these. in are the counts
-// of the input.
+// FindingsOf returns the findings about f, as in a report. in has the counts of the input.
 func FindingsOf(f *trace.Forest, in *Envelope) []findings.Finding {
 	opts := Options{Sections: []string{"findings"}}
 	input := *in
@@ -19,7 +18,7 @@ func FindingsOf(f *trace.Forest, in *Envelope) []findings.Finding {
 	return newReport(input, profile.Of(f, profile.New(opts.sums()), f.CountsInSums), f, &opts).Findings
 }
 
-// addFindings adds what the other figures of r say, and those that only findings are made of: facts has these.
+// addFindings computes the findings from the figures of r and from facts, which it completes.
 func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 	in := &r.Input
 	facts.Input = findings.Input{

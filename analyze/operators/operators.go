@@ -178,7 +178,7 @@ func (s *sums) list() (all []Below) {
 	if len(all) > maxBelow {
 		rest := Below{Operation: key.Other}
 		for _, b := range all[maxBelow:] {
-			rest.Count = rest.Count + b.Count
+			rest.Count += b.Count
 			rest.SumNS = wide.AddSaturating(rest.SumNS, b.SumNS)
 		}
 		all = append(all[:maxBelow], rest)

@@ -160,7 +160,7 @@ func (p *Profile) addGroup(l *groupLine) error {
 		if of, err = key.AppendValues(nil, p.opts.By, l.Values); err != nil {
 			return err
 		}
-		l.Values = key.Cut(string(of), p.opts.By)
+		l.Values = key.Decode(string(of), p.opts.By)
 	}
 	return p.groups[side].Put(of, l.groupRow, l.Other)
 }

@@ -239,7 +239,7 @@ func (p *Profile) deviceRow(e *op.Entry) *table.Row[deviceRow] {
 func (p *Profile) groupRow(side int) *groupRow {
 	row, isNew := p.groups[side].Row(p.key)
 	if isNew {
-		row.Value.Values = key.Cut(string(p.key), p.opts.By)
+		row.Value.Values = key.Decode(string(p.key), p.opts.By)
 	}
 	return &row.Value
 }
@@ -282,7 +282,7 @@ func (p *Profile) MergeNext(o *Profile) {
 		for i := range list.kept {
 			at := &list.kept[i].at
 			at.part = p.at.part
-			at.n = at.n + p.at.n
+			at.n += p.at.n
 		}
 	}
 	p.inParts = true

@@ -179,9 +179,9 @@ func TestProfileAgainstReference(t *testing.T) {
 		compare("groups", func(e op.Entry) string { return cmp.Or(e.DeviceID, "unknown") + ", " + e.Attrs[0].Value }, got)
 		var devices [3]int64
 		for _, row := range rep.Devices {
-			devices[0] = devices[0] + row.Count
-			devices[1] = devices[1] + row.SumNS
-			devices[2] = devices[2] + row.MemoryBytes.V
+			devices[0] += row.Count
+			devices[1] += row.SumNS
+			devices[2] += row.MemoryBytes.V
 		}
 		check.Equal(t, fmt.Sprintf("seed %d: devices", seed), [3]int64{total.Count, total.SumNS, total.MemoryBytes.V}, devices)
 	})

@@ -25,7 +25,7 @@ func OperationSelfTimes(f *trace.Forest) map[RowID]int64 {
 // GroupSelfTimes returns the sum of the self times of each group and side, in nanoseconds.
 func GroupSelfTimes(f *trace.Forest) map[RowID]int64 {
 	groups := f.Names.Groups.Values
-	return sumsBy(f, len(groups), f.Group, func(group int) string { return GroupName(key.Cut(groups[group], f.By)) })
+	return sumsBy(f, len(groups), f.Group, func(group int) string { return GroupName(key.Decode(groups[group], f.By)) })
 }
 
 // GroupName identifies the group with the values.

@@ -15,8 +15,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Add adds an operation, another span or a call of the host, and ignores every other record. It
-// keeps nothing of the record but strings.
+// Add adds an operation, a span or a call of the host and ignores other records. It retains only strings of rec.
 func (f *Forest) Add(rec op.Record) {
 	switch {
 	case rec.Entry != nil:
@@ -92,7 +91,7 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	}
 }
 
-// sumFlags returns the facts about e and its work that only sums need.
+// sumFlags returns the facts about e and its work needed only by sums.
 func sumFlags(e *op.Entry, w *work.Work) Flags {
 	flags := Flags(e.KindRule) << RuleShift
 	if e.MemoryBytes.Known {
@@ -113,10 +112,11 @@ func sumFlags(e *op.Entry, w *work.Work) Flags {
 	return flags
 }
 
-// AddSpan adds a span that is no operation.
+// AddSpan adds a span other than an operation.
 func (f *Forest) AddSpan(s *op.Span) {
-	if s.SpanID.IsZero() && s.ParentSpanID.IsZero() && !s.Start.Known && s.Duration <= 0 && s.Name == "" && len(s.Links) == 0 {
-		return // nothing that figures could be made of
+	isEmpty := s.SpanID.IsZero() && s.ParentSpanID.IsZero() && !s.Start.Known && s.Duration <= 0 && s.Name == ""
+	if isEmpty && len(s.Links) == 0 {
+		return
 	}
 	r := row{
 		duration: max(0, s.Duration), span: SpanNumber(s.SpanID), parent: SpanNumber(s.ParentSpanID),
@@ -140,7 +140,7 @@ func (f *Forest) AddSpan(s *op.Span) {
 	}
 }
 
-// add adds r, which starts at start, unless there is no more room.
+// add adds r with the given start. It returns false if f is full.
 func (f *Forest) add(r *row, start op.Int) bool {
 	switch {
 	case !start.Known:
@@ -166,7 +166,7 @@ func (f *Forest) add(r *row, start op.Int) bool {
 	return true
 }
 
-// addLinks adds the links of the row that was added last.
+// addLinks adds links of the last row.
 func (f *Forest) addLinks(links []op.Link) {
 	for i := range links {
 		l := &links[i]
@@ -184,8 +184,8 @@ func linkWeight(w op.Int) int64 {
 	return max(0, w.V)
 }
 
-// addCollective adds what the operation of the row that was added last states, if it is of
-// kind collective and not the host's view of one.
+// addCollective adds the collective stated by the operation in the last row, if it is of kind collective and not
+// the host's view.
 func (f *Forest) addCollective(e *op.Entry) {
 	if e.Kind != op.KindCollective || e.Side == op.SideHost {
 		return
@@ -208,7 +208,7 @@ func (f *Forest) addCollective(e *op.Entry) {
 	f.Collectives = append(f.Collectives, c)
 }
 
-// messageBytes returns the size of the larger side of a collective, the one that bandwidth is about; 0 where it is not known.
+// messageBytes returns the size of the larger side of a collective, as used for bandwidth; 0 if unknown.
 func messageBytes(c *op.Collective, t op.DType) int64 {
 	n := max(c.InElements.V, c.OutElements.V)
 	size := t.Size()
@@ -249,19 +249,19 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 		}
 	}
 	if g.ID != "" {
-		g.Call = "" // the same graph, whatever is known of the call
+		g.Call = "" // the number alone identifies the graph
 	}
 	if g.ID != "" || g.Call != "" {
 		r.codes[colGraph] = f.Names.Graphs.ID(g)
 	}
 }
 
-// nanoseconds returns the value of an attribute, 0 where it is no integer; ok is false for one that is negative or does not fit, too.
+// nanoseconds returns an integer attribute clipped to 0, or 0 if it is no integer. ok is false for invalid and negative values.
 func nanoseconds(a *op.Attr) (n int64, ok bool) {
 	if a.Type != op.AttrInt {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(a.Value, 10, 64) // 0 where it is none
+	n, err := strconv.ParseInt(a.Value, 10, 64) // 0 on error
 	return max(0, n), err == nil && n >= 0
 }
 

@@ -15,7 +15,7 @@ type deviceStream struct {
 	stream op.Int
 }
 
-// buildDevices lists the operations of each device by start.
+// buildDevices sorts the operations of each device by start.
 func (f *Forest) buildDevices() {
 	f.nameDevices()
 	d := &f.Devices
@@ -26,7 +26,8 @@ func (f *Forest) buildDevices() {
 		}
 	}
 	order.Rows(d.ByStart, f.Start, f.CompareStart)
-	d.Rows, d.first = order.GroupRows(d.ByStart, len(d.Keys), d.Rows, func(i int32) int32 { return d.Lanes[f.Lane(d.ByStart[i])] })
+	deviceOf := func(i int32) int32 { return d.Lanes[f.Lane(d.ByStart[i])] }
+	d.Rows, d.first = order.GroupRows(d.ByStart, len(d.Keys), d.Rows, deviceOf)
 	d.FirstStart = MaxTime
 	d.LastEnd = -MaxTime
 	for _, r := range d.Rows {
@@ -34,7 +35,7 @@ func (f *Forest) buildDevices() {
 	}
 }
 
-// nameDevices numbers the devices, and lists those that any operation names, with a start or not.
+// nameDevices numbers the devices and lists those with an operation, with or without a start.
 func (f *Forest) nameDevices() {
 	lanes := f.Names.Lanes.Values
 	seen := make([]bool, len(lanes))

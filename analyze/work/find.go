@@ -7,17 +7,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Finder finds the work of entries. It looks the formula of a name up once, as long as a
-// cache has room. The zero value is ready to use, for devices whose peaks are not known.
+// Finder finds the work of entries. It caches formulas by name. The zero value is ready to use, without peaks.
+// It is not safe for concurrent use.
 type Finder struct {
-	formulas *symbols.Cache[struct{}, *flops.Formula] // nil before the first entry
+	formulas *symbols.Cache[struct{}, *flops.Formula] // nil until first used
 	peaks    *peaks.Table                             // nil for none
 
-	recordedOnly bool // nothing follows from shapes
+	recordedOnly bool // do not derive from shapes
 }
 
-// NewFinder returns a finder of work as it was recorded, and unless recordedOnly is set as it follows
-// from shapes, and of the least times by the peaks in table, which may be nil.
+// NewFinder returns a Finder. Unless recordedOnly is set it derives work from shapes. table has the peaks
+// for least times and may be nil.
 func NewFinder(recordedOnly bool, table *peaks.Table) Finder {
 	return Finder{recordedOnly: recordedOnly, peaks: table}
 }

@@ -85,8 +85,8 @@ func merge(keys []Key, middle int, left []Key) []Key {
 	for _, k := range left {
 		for right < to && keys[right].At < k.At {
 			keys[at] = keys[right]
-			at = at + 1
-			right = right + 1
+			at++
+			right++
 		}
 		keys[at] = k
 		at++

@@ -239,7 +239,7 @@ func (f *finder) add(s Sequence) {
 		return
 	}
 	known := &f.found[i]
-	known.Count = known.Count + s.Count
-	known.Rounds = known.Rounds + s.Rounds
+	known.Count += s.Count
+	known.Rounds += s.Rounds
 	known.At = append(known.At, s.At...)
 }
