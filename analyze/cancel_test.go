@@ -41,7 +41,8 @@ func TestRunEndsWithContext(t *testing.T) {
 			Start: op.Known(int64(100 * i)), Duration: 300}
 		e := op.Entry{Operation: "matmul", DeviceID: "cuda:0", TraceID: root.TraceID, SpanID: op.SpanID{0: 1, 7: 2},
 			ParentSpanID: root.SpanID, Start: op.Known(int64(100*i + 10)), Duration: 50}
-		root.TraceID[13], e.TraceID[13] = 1, 1
+		root.TraceID[13] = 1
+		e.TraceID[13] = 1
 		if i > 0 && i%3 == 0 {
 			root.Links = []op.Link{{TraceID: op.TraceID{13: 1, 14: byte((i - 1) >> 8), 15: byte(i - 1)}, SpanID: root.SpanID}}
 		}

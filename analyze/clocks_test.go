@@ -33,10 +33,14 @@ type rankedJob struct {
 
 func (j *rankedJob) records() (records []op.Record) {
 	r := rand.New(rand.NewPCG(j.seed, 1))
-	id, clock := uint64(0), int64(0) // the latest id, and how far the clock is ahead of which times are
+	id := uint64(0)
+	clock := int64(0) // the latest id, and how far the clock is ahead of which times are
 	add := func(s tracetest.Spec) *op.Entry {
 		id++
-		s.ID, s.Service, s.Start, s.End = id, "trainer", s.Start+clock, s.End+clock
+		s.ID = id
+		s.Service = "trainer"
+		s.Start += clock
+		s.End += clock
 		if s.Rank.Known {
 			s.Launch = op.Known(s.Start - 100)
 		}
@@ -108,7 +112,8 @@ func TestAlignClocks(t *testing.T) {
 				t.Errorf("seed %d: rank %d has times %+v", seed, i, at)
 			}
 		}
-		least, most := slices.Min(j.offsets), slices.Max(j.offsets)
+		least := slices.Min(j.offsets)
+		most := slices.Max(j.offsets)
 		row := c.Collectives[0]
 		if row.RecordedMaxEndSkewNS != most-least || row.MaxEndSkewNS != 0 ||
 			row.MaxStartSkewNS != want.Communication.Collectives[0].MaxStartSkewNS.V {

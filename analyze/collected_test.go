@@ -90,11 +90,13 @@ func TestGroupsByRoot(t *testing.T) {
 		naive := tracetest.NewNaiveTree(specs)
 		roots := make([]string, len(specs))
 		for i := range specs {
-			specs[i].Root, specs[i].RootID = "", 0
+			specs[i].Root = ""
+			specs[i].RootID = 0
 			specs[i].Links = nil // a stamp may make a request that they lead to
 		}
 		plain := tracetest.RecordsOf(r, specs)
-		stamped, some := slices.Clone(plain), slices.Clone(plain)
+		stamped := slices.Clone(plain)
+		some := slices.Clone(plain)
 		for i, rec := range plain {
 			if rec.Entry == nil {
 				continue

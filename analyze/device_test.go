@@ -41,7 +41,8 @@ func TestSharedDevicesAreSeparate(t *testing.T) {
 			check.Equal(t, fmt.Sprintf("seed %d, %d workers", seed, workers), renamedJSON(t, want), renamedJSON(t, got))
 		}
 		for i := range specs { // an operator launches what is of its service
-			specs[i].Launch, renamed[i].Launch = op.Int{}, op.Int{}
+			specs[i].Launch = op.Int{}
+			renamed[i].Launch = op.Int{}
 		}
 		var collapsed, renamedStacks bytes.Buffer
 		check.OK(t, stacks.WriteForest(tracetest.AddTo(trace.New(), specs...), &collapsed))
@@ -62,10 +63,17 @@ func plainRecords(specs []tracetest.Spec) []op.Record {
 // their texts; without what tells of spans, which lose their services, too, and what goes by the order of names.
 func renamedJSON(t *testing.T, r *Report) any {
 	t.Helper()
-	r.Findings, r.Operators, r.Slowest, r.Idle, r.Steps, r.Memory.Hotspots = nil, nil, nil, nil, nil, nil
+	r.Findings = nil
+	r.Operators = nil
+	r.Slowest = nil
+	r.Idle = nil
+	r.Steps = nil
+	r.Memory.Hotspots = nil
 	delete(r.Input.Warnings, warnDeviceShared)
 	if slow := r.SlowestRequest; slow != nil {
-		slow.Service, slow.Alike, slow.MedianNS = "", 0, 0
+		slow.Service = ""
+		slow.Alike = 0
+		slow.MedianNS = 0
 	}
 	var all any
 	check.OK(t, json.Unmarshal(reportJSON(t, r), &all))

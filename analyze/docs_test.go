@@ -24,7 +24,8 @@ import (
 // of collapsed stacks behind it is what comes of it, too.
 func TestDocumentedFigures(t *testing.T) {
 	var input []op.Record
-	figures, blocks := 0, 0
+	figures := 0
+	blocks := 0
 	for _, b := range documentParts(t) {
 		heading, align := strings.CutSuffix(b.header[0], " `-align-clocks`")
 		head, by, _ := strings.Cut(heading, " `-by ")
@@ -62,7 +63,8 @@ type documentPart struct {
 
 func documentParts(t *testing.T) (all []documentPart) {
 	t.Helper()
-	fenced, inTable := false, false
+	fenced := false
+	inTable := false
 	for i, line := range strings.Split(string(check.Must(os.ReadFile("../docs/analyses.md"))(t)), "\n") {
 		language, isFence := strings.CutPrefix(line, "```")
 		cells := tableCells(line)
@@ -78,7 +80,8 @@ func documentParts(t *testing.T) (all []documentPart) {
 			last := &all[len(all)-1]
 			last.rows = append(last.rows, cells)
 		}
-		fenced, inTable = fenced != isFence, cells != nil
+		fenced = fenced != isFence
+		inTable = cells != nil
 	}
 	return all
 }

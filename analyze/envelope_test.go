@@ -54,7 +54,8 @@ func TestInput(t *testing.T) {
 		{"entries with warnings", []event{
 			entryEvent(0, 0), entryEvent(op.WarnBadShape|op.WarnNegativeDuration, 0), entryEvent(op.WarnBadShape, 0),
 		}, func(e *Envelope) {
-			e.Entries, e.Spans = 3, 3
+			e.Entries = 3
+			e.Spans = 3
 			e.Warnings = map[string]int64{"bad_shape": 2, "neg_duration": 1}
 		}},
 		{"spans are skipped, other records are no spans", []event{
@@ -64,19 +65,27 @@ func TestInput(t *testing.T) {
 			{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: 5}}},
 			{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}},
 		}, func(e *Envelope) {
-			e.Entries, e.Spans, e.Skipped = 1, 4, 3
+			e.Entries = 1
+			e.Spans = 4
+			e.Skipped = 3
 			e.SkippedBy = map[string]int64{"non_op": 3, "other_signal": 5, "unknown_record": 1}
 		}},
 		{"a sampler", []event{
 			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "TraceIDRatioBased{0.1}"}}}}},
 			{rec: op.Record{Resource: &op.Resource{}}}, entryEvent(0, 0),
 		}, func(e *Envelope) {
-			e.Entries, e.Spans, e.Sampling, e.Sampler = 1, 1, SamplingUnknown, "TraceIDRatioBased{0.1}"
+			e.Entries = 1
+			e.Spans = 1
+			e.Sampling = SamplingUnknown
+			e.Sampler = "TraceIDRatioBased{0.1}"
 		}},
 		{"a sampler and its weights", []event{
 			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "Probability"}}}}}, entryEvent(0, 10),
 		}, func(e *Envelope) {
-			e.Entries, e.Spans, e.Sampling, e.Sampler = 1, 1, SamplingKnown, "Probability"
+			e.Entries = 1
+			e.Spans = 1
+			e.Sampling = SamplingKnown
+			e.Sampler = "Probability"
 		}},
 		{"gaps", []event{
 			{rec: op.Record{Gap: &op.Gap{Dropped: 7, Reason: "queue_full"}}},
@@ -93,7 +102,8 @@ func TestInput(t *testing.T) {
 			{err: fmt.Errorf("reading: %w", io.ErrUnexpectedEOF)},
 			{err: errors.New("disk on fire")},
 		}, func(e *Envelope) {
-			e.Malformed, e.Truncated = 3, 2
+			e.Malformed = 3
+			e.Truncated = 2
 			e.MalformedBy = map[string]int64{"syntax": 1, "damaged": 1, "other": 1}
 			e.Problems = []string{
 				"a.jsonl:3: expected a value, found 'y' (at byte 0)",
@@ -102,22 +112,34 @@ func TestInput(t *testing.T) {
 			}
 		}},
 		{"all weighted", []event{entryEvent(0, 2), entryEvent(0, 1)}, func(e *Envelope) {
-			e.Entries, e.Spans, e.Sampling = 2, 2, SamplingKnown
+			e.Entries = 2
+			e.Spans = 2
+			e.Sampling = SamplingKnown
 		}},
 		{"some weighted", []event{entryEvent(0, 2), entryEvent(0, 0)}, func(e *Envelope) {
-			e.Entries, e.Spans, e.Sampling = 2, 2, SamplingUnknown
+			e.Entries = 2
+			e.Spans = 2
+			e.Sampling = SamplingUnknown
 		}},
 		{"holes in the batches of each writer", []event{
 			batchEvent("a", 0, 0), batchEvent("b", 5, 0), batchEvent("a", 3, 0), batchEvent("b", 6, 0),
-		}, func(e *Envelope) { e.MissingBatches, e.EarlierBatches = 2, 5 }},
+		}, func(e *Envelope) {
+			e.MissingBatches = 2
+			e.EarlierBatches = 5
+		}},
 		{"entries that were announced", []event{
 			batchEvent("a", 0, 3), entryEvent(0, 0), entryEvent(0, 0), batchEvent("a", 1, 1), entryEvent(0, 0),
-		}, func(e *Envelope) { e.Entries, e.Spans, e.MissingEntries = 3, 3, 1 }},
+		}, func(e *Envelope) {
+			e.Entries = 3
+			e.Spans = 3
+			e.MissingEntries = 1
+		}},
 		{"numbers beyond reason", []event{
 			batchEvent("a", 0, math.MaxInt64), batchEvent("a", 1, math.MaxInt64), batchEvent("a", 2, -9),
 			{rec: op.Record{Gap: &op.Gap{Dropped: math.MaxInt64}}}, {rec: op.Record{Gap: &op.Gap{Dropped: 5}}},
 		}, func(e *Envelope) {
-			e.MissingEntries, e.Dropped = math.MaxInt64, math.MaxInt64
+			e.MissingEntries = math.MaxInt64
+			e.Dropped = math.MaxInt64
 			e.DroppedBy = map[string]int64{"unknown": math.MaxInt64}
 		}},
 	} {
@@ -128,7 +150,9 @@ func TestInput(t *testing.T) {
 			}
 			in.endFile("entries-jsonl", 100)
 			want := empty(tc.want)
-			want.Files, want.Bytes, want.Formats = 1, 100, []string{"entries-jsonl"}
+			want.Files = 1
+			want.Bytes = 100
+			want.Formats = []string{"entries-jsonl"}
 			check.Equal(t, "", want, in.envelope())
 		})
 	}

@@ -76,7 +76,8 @@ func TestStepsAreHeld(t *testing.T) {
 		for i := range int64(10_000) {
 			f.Add(op.Record{Entry: &op.Entry{Operation: "m", Step: op.Known(step(i)), Start: op.Known(i * 1000), Duration: 1}})
 		}
-		before, bytes := check.Heap(), f.Bytes()
+		before := check.Heap()
+		bytes := f.Bytes()
 		rows := steps.Rows(f)
 		took := check.Heap() - before
 		runtime.KeepAlive(rows)

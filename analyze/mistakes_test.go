@@ -46,7 +46,8 @@ func TestTimeUnitOfStarts(t *testing.T) {
 
 // Parts of an input count to what the whole does, in any order.
 func TestMistakesMerge(t *testing.T) {
-	whole, entries := new(mistakes), []*op.Entry{
+	whole := new(mistakes)
+	entries := []*op.Entry{
 		{Operation: "mm", InputShapes: []op.Shape{{5, 7}, {11, 3}}, Start: op.Known(7), Duration: 3},
 		{Operation: "mm", InputShapes: []op.Shape{{5, 7}, {11, 13}}, Start: op.Known(5), Duration: 1},
 		{Operation: "mm", InputShapes: []op.Shape{{5, 7}, {7, 13}}},

@@ -21,8 +21,9 @@ func TestOrderOfRecords(t *testing.T) {
 		specs := tracetest.RandomSpecs(r, 2+r.IntN(25))
 		for i := range specs {
 			s := &specs[i]
-			s.Trace, s.ID = byte(1+r.IntN(2)), uint64(i+1) // no duplicates
-			s.Start = r.Int64N(6)                          // many at the same time
+			s.Trace = byte(1 + r.IntN(2))
+			s.ID = uint64(i + 1)  // no duplicates
+			s.Start = r.Int64N(6) // many at the same time
 			s.End = s.Start + r.Int64N(4)
 			if s.Root != "" {
 				s.Root = fmt.Sprint("GET /", s.RootID) // one name

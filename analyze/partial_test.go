@@ -83,11 +83,13 @@ func randomFile(r *rand.Rand, name string, weighted bool) inputFile {
 		case 0:
 			e.Operation += fmt.Sprint(r.IntN(60))
 		case 1:
-			e.Service, e.Rank = "trainer-"+fmt.Sprint(r.IntN(2)), op.Int{}
+			e.Service = "trainer-" + fmt.Sprint(r.IntN(2))
+			e.Rank = op.Int{}
 		case 2:
 			e.TraceID = opfile.LocalTraceID(uint64(r.IntN(3)))
 		case 3:
-			e.Stream, e.EmptyDevice = op.Known(r.Int64N(2)), e.DeviceID == ""
+			e.Stream = op.Known(r.Int64N(2))
+			e.EmptyDevice = e.DeviceID == ""
 		}
 		if weighted || r.IntN(50) == 0 {
 			e.AdjustedCount = 1 / (1 - r.Float64())
@@ -131,7 +133,8 @@ func TestPartialsAddUp(t *testing.T) {
 	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		opts := randomOptions(r)
 		opts.By = slices.DeleteFunc(opts.By, func(k key.Key) bool { return k == key.Root })
-		opts.SumsOnly, opts.Workers = true, 1+r.IntN(3)
+		opts.SumsOnly = true
+		opts.Workers = 1 + r.IntN(3)
 		weighted := r.IntN(3) == 0
 		var files, partials inputFiles
 		for i := range r.IntN(12) {

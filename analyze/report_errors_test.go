@@ -22,12 +22,14 @@ func TestErrorsAddUp(t *testing.T) {
 		spans := int64(0)
 		for i := range records {
 			if s := records[i].Span; s != nil && r.IntN(3) == 0 {
-				s.Failed, s.Extra = true, tracetest.Pick(r, nil, &op.Extra{Message: "status 500"})
+				s.Failed = true
+				s.Extra = tracetest.Pick(r, nil, &op.Extra{Message: "status 500"})
 				spans++
 			}
 		}
 		report := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{By: tracetest.Keys("error")}))(t)
-		operations, groups := int64(0), int64(0)
+		operations := int64(0)
+		groups := int64(0)
 		for _, o := range report.Operations {
 			operations += o.Errors
 		}
@@ -70,7 +72,8 @@ func TestMostFrequentErrorIsOfAllOperations(t *testing.T) {
 	for name, text := range map[string]string{"matmul": "timeout", "relu": "out of memory", "softmax": "out of memory"} {
 		for range errors[name] {
 			e := tracetest.OpAt(name, uint64(len(records)+1), 0, int64(10*len(records)), 5).Entry()
-			e.Failed, e.Error = true, text
+			e.Failed = true
+			e.Error = text
 			records = append(records, op.Record{Entry: e})
 		}
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// FindingsOf returns the findings of the operations and requests of f, as a report on them has these. in are the counts
-// of the input.
+// FindingsOf returns the findings about f, as in a report. in has the counts of the input.
 func FindingsOf(f *trace.Forest, in *Envelope) []findings.Finding {
 	opts := Options{Sections: []string{"findings"}}
 	input := *in
@@ -19,7 +18,7 @@ func FindingsOf(f *trace.Forest, in *Envelope) []findings.Finding {
 	return newReport(input, profile.Of(f, profile.New(opts.sums()), f.CountsInSums), f, &opts).Findings
 }
 
-// addFindings adds what the other figures of r say, and those that only findings are made of: facts has these.
+// addFindings computes the findings from the figures of r and from facts, which it completes.
 func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 	in := &r.Input
 	facts.Input = findings.Input{
@@ -28,10 +27,19 @@ func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 		MissingEntries: in.MissingEntries, SuspectDurations: in.SuspectDurations.V, SkippedBy: in.SkippedBy, Suspects: in.Suspects,
 		TimeUnit: in.TimeUnit, EarlyStarts: in.EarlyStarts, BadProducts: in.BadProducts, BadProduct: in.BadProduct,
 	}
-	facts.Total, facts.Operations, facts.Devices, facts.Copies = r.Total, r.Operations, r.Devices, r.Memory.Copies
+	facts.Total = r.Total
+	facts.Operations = r.Operations
+	facts.Devices = r.Devices
+	facts.Copies = r.Memory.Copies
 	facts.Errors = r.Errors
-	facts.Idle, facts.IdleCauses, facts.Launches, facts.Operators = r.Idle, r.IdleCauses, r.Launches, r.Operators
-	facts.Paths, facts.PathOperations, facts.Sequences, facts.Engines = r.PathTotals, r.PathOperations, r.Sequences, r.Engines
+	facts.Idle = r.Idle
+	facts.IdleCauses = r.IdleCauses
+	facts.Launches = r.Launches
+	facts.Operators = r.Operators
+	facts.Paths = r.PathTotals
+	facts.PathOperations = r.PathOperations
+	facts.Sequences = r.Sequences
+	facts.Engines = r.Engines
 	facts.First = steps.FirstOf(f, r.Steps)
 	r.Findings = findings.Of(facts)
 }

@@ -68,7 +68,9 @@ func TestManyNames(t *testing.T) {
 	const names, limit = 50_000, 2_500
 	records := operations(names, func(i int) string { return "op" + strconv.Itoa(i) })
 	r := check.Must(Run(t.Context(), Records(records), Options{SumsOnly: true, MaxGroups: limit}))(t)
-	count, sum, others := int64(0), int64(0), int64(0)
+	count := int64(0)
+	sum := int64(0)
+	others := int64(0)
 	for _, row := range r.Operations {
 		count += row.Count
 		sum += row.SumNS

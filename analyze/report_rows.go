@@ -9,22 +9,20 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// warnSumOverflow counts, among the warnings of the envelope, the rows with a
-// sum that does not fit 64 bits and is shown as the largest number that does.
-const warnSumOverflow = "sum_overflow"
+// Keys of [Envelope].Warnings. warnSumOverflow counts rows with a sum beyond 64 bits, shown as the largest int64.
+// warnDeviceShared counts device names used by several services without a rank.
+const (
+	warnSumOverflow  = "sum_overflow"
+	warnDeviceShared = "device_shared"
+)
 
-// warnDeviceShared counts, among the warnings of the envelope, the names of devices
-// that several services have without stating a rank.
-const warnDeviceShared = "device_shared"
-
-// ReportOn returns the report on a profile alone: without the structural figures
-// and the counts of an input.
+// ReportOn returns the report on p alone, without structural figures and without counts of an input.
 func ReportOn(p *profile.Profile) *Report {
 	return newReport(newCounter().envelope(), p, nil, &Options{})
 }
 
-// newReport returns the report on in, p and forest. Without a forest the
-// structural figures are unknown. It may reorder what p holds.
+// newReport returns the report on in, p and forest. Structural figures are unknown if forest is nil. It may reorder the
+// rows of p.
 func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Options) *Report {
 	var moved *clocks.Alignment
 	var s *profile.Sums

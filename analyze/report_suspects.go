@@ -12,13 +12,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// WithoutSuspects has figures without the operations whose times cannot be
-// right: those with suspect durations, and those that are clock problems or lie
-// below one.
+// WithoutSuspects has figures without operations whose times cannot be right: suspect durations,
+// clock problems, and all below a clock problem.
 type WithoutSuspects struct {
 	Total      profile.Total       `json:"total"`
 	Operations []profile.Operation `json:"operations"`
-	// Groups is nil when no grouping was asked for.
+	// Groups is nil without grouping.
 	Groups  []profile.Group  `json:"groups"`
 	Devices []profile.Device `json:"devices"`
 	// LoadBalance is nil for fewer than two devices.
@@ -26,24 +25,32 @@ type WithoutSuspects struct {
 	Communication Communication    `json:"communication"`
 	// IdleCauses sums up the idle time of each device.
 	IdleCauses *timeline.IdleCauses `json:"idle_causes"`
-	// Launches is nil where no launch is known.
+	// Launches is nil if no launches are known.
 	Launches   *launch.Launches `json:"launches,omitempty"`
 	PathTotals *path.Totals     `json:"critical_path_totals"`
 	Steps      []steps.Row      `json:"steps"`
 }
 
-// Describe fills in the counts of env that only the structure of an input tells,
-// from orphans to suspect times.
-func Describe(f *trace.Forest, env *Envelope) { describe(f, env, suspects.Find(f)) }
+// AddStructure adds the counts that need the structure to env, from orphans to suspect times.
+func AddStructure(f *trace.Forest, env *Envelope) { describe(f, env, suspects.Find(f)) }
+
+// Describe adds structural counts to env.
+//
+// Deprecated: use [AddStructure].
+func Describe(f *trace.Forest, env *Envelope) { AddStructure(f, env) }
 
 func describe(f *trace.Forest, env *Envelope, s *suspects.Found) {
 	counts := f.Structure()
-	env.Orphans, env.Duplicates, env.Repeated = op.Known(counts.Orphans), op.Known(counts.Duplicates), op.Known(counts.Repeated)
+	env.Orphans = op.Known(counts.Orphans)
+	env.Duplicates = op.Known(counts.Duplicates)
+	env.Repeated = op.Known(counts.Repeated)
 	if counts.Duplicates > 0 {
 		env.DuplicatesKept = "first_in_input"
 	}
-	env.SuspectDurations, env.Clock = op.Known(int64(len(s.Durations))), op.Known(int64(len(s.Clock)))
-	env.Cycles, env.MissingLinks = op.Known(counts.Cycles), op.Known(counts.MissingLinks)
+	env.SuspectDurations = op.Known(int64(len(s.Durations)))
+	env.Clock = op.Known(int64(len(s.Clock)))
+	env.Cycles = op.Known(counts.Cycles)
+	env.MissingLinks = op.Known(counts.MissingLinks)
 	if counts.Clocked > 0 {
 		env.DeviceClock = &DeviceClock{Entries: counts.Clocked, MaxErrorNS: counts.ClockError}
 	}
@@ -53,10 +60,11 @@ func describe(f *trace.Forest, env *Envelope, s *suspects.Found) {
 	}
 }
 
-// addSuspects fills in what is known about times and parents that cannot be
-// right, given the suspects. all has the sums over the operations of forest. It returns the total
-// without suspects, nil where there are none, and fills in no more of that if totalOnly is set.
-func (r *Report) addSuspects(forest *trace.Forest, all *profile.Profile, s *suspects.Found, totalOnly bool) *profile.Total {
+// addSuspects adds the faults of times and parents to r, given the suspects and the sums over all operations.
+// It returns the total without suspects, nil if there are none. With totalOnly it skips [Report].WithoutSuspects.
+func (r *Report) addSuspects(
+	forest *trace.Forest, all *profile.Profile, s *suspects.Found, totalOnly bool,
+) *profile.Total {
 	describe(forest, &r.Input, s)
 	if len(s.Durations)+len(s.Clock) == 0 || forest.Counts.Overflow > 0 {
 		return nil
@@ -72,15 +80,17 @@ func (r *Report) addSuspects(forest *trace.Forest, all *profile.Profile, s *susp
 	return &sums.Total
 }
 
-// without returns the figures over the operations that are not out, given their sums. The forest must
-// hold all operations that were summed up.
+// without returns the figures over the operations not in out, given their sums. f must hold all summed operations.
 func without(f *trace.Forest, sums *profile.Sums, out []bool) *WithoutSuspects {
 	left := f.Without(out)
-	figures := Report{Operations: sums.Operations, Groups: sums.Groups, Devices: sums.Devices, LoadBalance: sums.LoadBalance}
+	figures := Report{
+		Operations: sums.Operations, Groups: sums.Groups, Devices: sums.Devices, LoadBalance: sums.LoadBalance,
+	}
 	figures.addSelfTimes(left)
 	figures.AddTimelines(timeline.Timelines(left))
 	return &WithoutSuspects{
-		Total: sums.Total, Operations: figures.Operations, Groups: figures.Groups, Devices: figures.Devices, LoadBalance: figures.LoadBalance,
+		Total: sums.Total, Operations: figures.Operations, Groups: figures.Groups,
+		Devices: figures.Devices, LoadBalance: figures.LoadBalance,
 		Communication: Communication{
 			Rules: sums.Rules, Bottlenecks: sums.Bottlenecks, Collectives: collective.FindJoins(left).Rows(),
 		},

@@ -22,7 +22,9 @@ func TestReportWithoutSuspects(t *testing.T) {
 			specs[i].Kind = tracetest.Pick(r, op.KindCompute, op.KindCollective, op.KindMemory)
 			specs[i].Step = op.Known(r.Int64N(3))
 			if s := &specs[i]; seed%2 == 1 { // with links, remote parents and launches
-				s.Memory, s.Remote, s.IsOp = r.Int64N(100), r.IntN(8) == 0, s.IsOp && r.IntN(6) > 0
+				s.Memory = r.Int64N(100)
+				s.Remote = r.IntN(8) == 0
+				s.IsOp = s.IsOp && r.IntN(6) > 0
 				if r.IntN(8) == 0 {
 					*s = s.To(1, uint64(1+r.IntN(len(specs))))
 				}

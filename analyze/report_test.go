@@ -28,8 +28,11 @@ import (
 func sampleRecords() []op.Record {
 	trace := op.TraceID{0: 0xaa, 15: 1}
 	entry := func(id byte, e op.Entry) op.Record {
-		e.TraceID, e.SpanID, e.ParentSpanID = trace, op.SpanID{7: id}, op.SpanID{7: 1}
-		e.Root, e.RootSpanID = "POST /predict", op.SpanID{7: 1}
+		e.TraceID = trace
+		e.SpanID = op.SpanID{7: id}
+		e.ParentSpanID = op.SpanID{7: 1}
+		e.Root = "POST /predict"
+		e.RootSpanID = op.SpanID{7: 1}
 		return op.Record{Entry: &e}
 	}
 	at := func(offset int64) op.Int { return op.Known(1_700_000_000_000_000_000 + offset) }
@@ -102,7 +105,8 @@ func TestReportWithoutStructure(t *testing.T) {
 		for i := range entries {
 			records = append(records, op.Record{Entry: &entries[i]})
 		}
-		full, flat := sampleReport(records, "device", true), sampleReport(records, "device", false)
+		full := sampleReport(records, "device", true)
+		flat := sampleReport(records, "device", false)
 		structural := cmp.Options{
 			tracetest.EqualKeys,
 			cmpopts.IgnoreFields(Envelope{}, "Orphans", "Duplicates", "Repeated", "SuspectDurations", "Clock", "Cycles", "Suspects", "MissingLinks"),

@@ -45,7 +45,8 @@ func TestRowsAgainstNaive(t *testing.T) {
 				n := r.Int64N(a.most)
 				value := fmt.Sprint(n)
 				if k < 3 {
-					value, n = fmt.Sprint(float64(n)/1e3), n*1e6
+					value = fmt.Sprint(float64(n) / 1e3)
+					n = n * 1e6
 				}
 				if q.says[k] = n; r.IntN(5) == 0 {
 					q.says[k] = -1

@@ -359,7 +359,9 @@ func BenchmarkOf(b *testing.B) {
 func TestOperationsOfAModel(t *testing.T) {
 	file := check.Must(os.Open("../../ingest/ort/testdata/ocr.json"))(t)
 	defer file.Close()
-	sums, unknown, convolutions := map[string]int64{}, map[string]int{}, 0
+	sums := map[string]int64{}
+	unknown := map[string]int{}
+	convolutions := 0
 	for rec, err := range ort.Records(file, "ocr.json", nil) {
 		check.OK(t, err)
 		e := rec.Entry
@@ -374,7 +376,8 @@ func TestOperationsOfAModel(t *testing.T) {
 		}
 		if e.Operation == "Conv" { // a product and a sum for each output, channel of the group and place of the kernel
 			convolutions++
-			k, out := e.InputShapes[1], e.OutputShape
+			k := e.InputShapes[1]
+			out := e.OutputShape
 			check.Equal(t, e.Path, op.Known(2*out[0]*out[1]*out[2]*out[3]*k[1]*k[2]*k[3]), w.FLOPs)
 		}
 	}

@@ -2,10 +2,9 @@ package flops
 
 import "github.com/optrace/optrace/op"
 
-// Shapes of ggml have no dimensions of 1 in front, and weights come first: a product of
-// weights [n,k] and activations [m,k] is [m,n].
+// Shapes of ggml omit leading dimensions of 1, and weights come first: weights [n,k] times activations [m,k] is [m,n].
 
-// fromEnd returns a dimension counted from the last one, 0, and 1 in front of the first one.
+// fromEnd returns dimension i from the end, or 1 before the first dimension.
 func fromEnd(s op.Shape, i int) int64 {
 	if i < len(s) {
 		return s[len(s)-1-i]
@@ -13,12 +12,16 @@ func fromEnd(s op.Shape, i int) int64 {
 	return 1
 }
 
-// weighted counts ggml's product of a matrix, or of a batch of them that is repeated, and the
-// transpose of another.
+// weighted counts ggml's product of a matrix, or of a repeated batch, and the transpose of another.
 func weighted(o operands) result {
-	a, b := o.input(0), o.input(1)
-	k, outputs := fromEnd(a, 0), elements(o.out)
-	if len(a) == 0 || len(b) == 0 || k < 1 || fromEnd(b, 0) != k || fromEnd(o.out, 0) != fromEnd(a, 1) || fromEnd(o.out, 1) != fromEnd(b, 1) {
+	a := o.input(0)
+	b := o.input(1)
+	k := fromEnd(a, 0)
+	outputs := elements(o.out)
+	if len(a) == 0 || len(b) == 0 || k < 1 || fromEnd(b, 0) != k {
+		return noResult()
+	}
+	if fromEnd(o.out, 0) != fromEnd(a, 1) || fromEnd(o.out, 1) != fromEnd(b, 1) {
 		return noResult()
 	}
 	if all := elements(b); all == unknown || outputs != times(all/k, fromEnd(a, 1)) {
@@ -27,26 +30,34 @@ func weighted(o operands) result {
 	return result{flops: times(times(outputs, k), 2), elements: outputs}
 }
 
-// weightedByExpert counts a product with those matrices of [experts,n,k] that the third input
-// lists for each token. Which ones it reads is known for a single token.
+// weightedByExpert counts a product with the matrices of [experts,n,k] listed by the third input for each token. The
+// matrices read are known for a single token only.
 func weightedByExpert(o operands) result {
-	a, b, ids := o.input(0), o.input(1), o.input(2)
-	k, n := fromEnd(a, 0), fromEnd(a, 1)
+	a := o.input(0)
+	b := o.input(1)
+	ids := o.input(2)
+	k := fromEnd(a, 0)
+	n := fromEnd(a, 1)
 	outputs := times(elements(ids), n)
 	if len(a) != 3 || len(b) == 0 || k < 1 || fromEnd(b, 0) != k || outputs == unknown || outputs != elements(o.out) {
 		return noResult()
 	}
 	r := result{flops: times(times(outputs, k), 2), elements: outputs, more: true}
 	if len(ids) == 1 {
-		r.more, r.first = false, times(times(ids[0], n), k)
+		r.more = false
+		r.first = times(times(ids[0], n), k)
 	}
 	return r
 }
 
 // flashAttention is attention with the output [length, heads, size].
 func flashAttention(o operands) result {
-	q, k, v := o.input(0), o.input(1), o.input(2)
-	d, e, keys := fromEnd(q, 0), fromEnd(v, 0), fromEnd(k, 1)
+	q := o.input(0)
+	k := o.input(1)
+	v := o.input(2)
+	d := fromEnd(q, 0)
+	e := fromEnd(v, 0)
+	keys := fromEnd(k, 1)
 	if len(q) == 0 || len(k) == 0 || len(v) == 0 || d < 1 || fromEnd(k, 0) != d || fromEnd(v, 1) != keys {
 		return noResult()
 	}

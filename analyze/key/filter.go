@@ -8,15 +8,15 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Filter is the values of keys that an operation must have, each of them. It is a flag.Value
-// of KEY=VALUE that may be given several times. The zero value lets every operation through.
+// Filter selects operations by the values of keys. It is a flag.Value of KEY=VALUE and may be set several times.
+// The zero value matches every operation.
 type Filter struct {
 	keys   []Key
 	values []string
 }
 
-// Set adds KEY=VALUE. The value is written as [Value.String] writes it: "unknown" is for
-// operations without one.
+// Set adds KEY=VALUE, with VALUE as written by [Value.String]: "unknown" selects operations without a value. It returns an
+// error for an unknown or repeated key.
 func (f *Filter) Set(s string) error {
 	name, value, ok := strings.Cut(s, "=")
 	if !ok {
@@ -29,11 +29,12 @@ func (f *Filter) Set(s string) error {
 	if slices.Contains(f.keys, k) {
 		return fmt.Errorf("%s is there twice", k)
 	}
-	f.keys, f.values = append(f.keys, k), append(f.values, value)
+	f.keys = append(f.keys, k)
+	f.values = append(f.values, value)
 	return nil
 }
 
-// String returns what Set was given, separated by spaces.
+// String returns the arguments of Set, separated by spaces.
 func (f *Filter) String() string {
 	parts := make([]string, len(f.keys))
 	for i, k := range f.keys {
@@ -45,14 +46,14 @@ func (f *Filter) String() string {
 // Keys returns the keys.
 func (f *Filter) Keys() []Key { return f.keys }
 
-// Values returns the values, one for each of the keys.
+// Values returns the values in the order of Keys.
 func (f *Filter) Values() []string { return f.values }
 
-// Match reports whether e has the values. It may be called concurrently.
+// Match reports whether e has all values. It may be called concurrently.
 func (f *Filter) Match(e *op.Entry) bool { return f.match(e, func(Key) bool { return true }) }
 
-// MatchRequest reports whether a request that is no operation has the values of the keys that requests have:
-// of attributes, of the service and of the trace. It may be called concurrently.
+// MatchRequest is Match for a request other than an operation. It ignores keys other than attributes, service
+// and trace. It may be called concurrently.
 func (f *Filter) MatchRequest(e *op.Entry) bool {
 	return f.match(e, func(k Key) bool { return k.field == byAttr || k.field == byService || k.field == byTrace })
 }

@@ -148,7 +148,8 @@ func TestKeyEncodingIsInjective(t *testing.T) {
 	})
 	a := op.Entry{DeviceID: "ab", Service: "c"}
 	b := op.Entry{DeviceID: "a", Service: "bc"}
-	device, service := Key{field: byDevice}, Key{field: byService}
+	device := Key{field: byDevice}
+	service := Key{field: byService}
 	if string(service.appendTo(device.appendTo(nil, &a), &a)) == string(service.appendTo(device.appendTo(nil, &b), &b)) {
 		t.Error("values run into each other")
 	}

@@ -19,7 +19,8 @@ import (
 
 // Kernels that a graph launched have one where nothing says which it was; and what is beyond a number of names is one row.
 func TestManyKernelsOfGraph(t *testing.T) {
-	f, sum := trace.New(), int64(0)
+	f := trace.New()
+	sum := int64(0)
 	for i := range int64(30) {
 		e := tracetest.OpAt(fmt.Sprint("k", i), uint64(1+i), 0, 100*i, 101*i).Entry()
 		e.Attrs = []op.Attr{{Key: "tensor.launch.call", Value: "cudaGraphLaunch"}}
@@ -43,7 +44,8 @@ func TestRoofline(t *testing.T) {
 		return tracetest.OpAt(name, id, parent, start, end).On("cpu").FromHost().Entry()
 	}
 	mm := host("aten::mm", 2, 1, 1, 8)
-	mm.InputShapes, mm.InputDTypes = []op.Shape{{2, 3}, {3, 4}}, []op.DType{op.F32, op.F32}
+	mm.InputShapes = []op.Shape{{2, 3}, {3, 4}}
+	mm.InputDTypes = []op.DType{op.F32, op.F32}
 	entries := []*op.Entry{
 		host("aten::linear", 1, 0, 0, 9), mm, host("aten::mm", 3, 0, 10, 19),
 		tracetest.OpAt("gemm", 11, 0, 20, 180).LaunchedBy("aten::mm", 2).Entry(),
@@ -64,7 +66,8 @@ func TestRoofline(t *testing.T) {
 		{[]peaks.Device{cuda, other}, nil},
 		{[]peaks.Device{cpu}, nil},
 	} {
-		f, finder := trace.New(), work.NewFinder(false, &peaks.Table{Devices: tt.devices})
+		f := trace.New()
+		finder := work.NewFinder(false, &peaks.Table{Devices: tt.devices})
 		for _, e := range entries {
 			f.AddOp(e, finder.Entry(e))
 		}
@@ -94,7 +97,9 @@ func TestOperatorsAgainstNaive(t *testing.T) {
 			}
 			return want[name]
 		}
-		sum, all, bare := int64(0), int64(0), operators.Unattributed{}
+		sum := int64(0)
+		all := int64(0)
+		bare := operators.Unattributed{}
 		for i, s := range specs {
 			if !s.IsOp || n.Repeat[i] {
 				continue
@@ -139,7 +144,8 @@ func TestOperatorsAgainstNaive(t *testing.T) {
 			w := row(s.Name)
 			w.Calls++
 			w.HostSelfNS = op.Known(w.HostSelfNS.V + n.Self(i))
-			w.HostTotalNS.Known, w.DeviceIdleNS.Known = true, true
+			w.HostTotalNS.Known = true
+			w.DeviceIdleNS.Known = true
 			inside := false
 			for at := n.Parent[i]; at >= 0; at = n.Parent[at] {
 				inside = inside || specs[at].IsOp && !specs[at].DeviceSide() && specs[at].Name == s.Name

@@ -56,7 +56,7 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                       "EOF",
 		`{"devices":[]}`:                         "no devices",
-		`{"devices":[]} 1`:                       "behind the object",
+		`{"devices":[]} 1`:                       "unexpected text after the object",
 		`{"devises":[]}`:                         "unknown field",
 		`{"devices":[{"device":"nvidia-h101"}]}`: `device 1: "nvidia-h101" is not known; known are nvidia-v100-sxm2`,
 		`{"devices":[{"device":"amd-mi300x","memory_bytes_per_second":1}]}`:                  "has peaks already",
@@ -64,7 +64,7 @@ func TestParse(t *testing.T) {
 		`{"devices":[{"memory_bytes_per_second":-1}]}`:                                       "memory_bytes_per_second is -1",
 		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f33":1}}]}`:           `"f33" is no element type`,
 		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f32":0}}]}`:           "flops_per_second of f32 is 0",
-		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f32":1,"float":2}}]}`: "f32 is there twice",
+		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f32":1,"float":2}}]}`: "repeated type f32",
 	} {
 		_, err := peaks.Parse([]byte(text))
 		check.Says(t, text, want, err)

@@ -8,22 +8,24 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// directions are the names of directions, that of none first.
+// directions lists the names of directions; "" is no direction.
 var directions = [...]string{"", "HtoD", "DtoH", "DtoD", "PtoP"}
 
-// copyDirection reads the direction from the name of a copy, ignoring case; 0 is none.
+// copyDirection returns the index in directions of the direction in a copy's name, ignoring case; 0 for none.
 //
 //	Memcpy HtoD (Pageable -> Device)   HtoD
 //	memcpy_dtoh                        DtoH
 //	Memset (Device)                    none
 func copyDirection(operation string) uint8 {
 	lower := strings.ToLower(operation)
-	return uint8(1 + slices.IndexFunc(directions[1:], func(name string) bool { return strings.Contains(lower, strings.ToLower(name)) }))
+	return uint8(1 + slices.IndexFunc(directions[1:], func(name string) bool {
+		return strings.Contains(lower, strings.ToLower(name))
+	}))
 }
 
 type copies struct {
 	entrySums
-	// TimedNS and TimedBytes are of the copies from which a rate can be computed.
+	// TimedNS and TimedBytes cover copies with a known rate.
 	TimedNS    wide.Sum `json:"timed_ns"`
 	TimedBytes wide.Sum `json:"timed_bytes"`
 }
@@ -42,7 +44,7 @@ func (c *copies) merge(o *copies) {
 	c.TimedBytes.Merge(o.TimedBytes)
 }
 
-// copyRows returns a row per direction that occurs, never nil.
+// copyRows returns a row per direction with copies, never nil.
 func copyRows(all *[len(directions)]copies) []Copy {
 	rows := []Copy{}
 	for d := range all {

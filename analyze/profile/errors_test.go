@@ -22,7 +22,8 @@ func naiveErrors(entries []op.Entry) []Error {
 	failed := slices.DeleteFunc(slices.Clone(entries), func(e op.Entry) bool { return !e.Failed })
 	for i := range failed {
 		if e := &failed[i]; opfile.IsLocal(e.TraceID) {
-			e.TraceID, e.SpanID = op.TraceID{}, op.SpanID{}
+			e.TraceID = op.TraceID{}
+			e.SpanID = op.SpanID{}
 		}
 	}
 	start := func(e op.Entry) int64 { // of Unix times that are no limits

@@ -17,7 +17,8 @@ func ExampleProfile_Merge() {
 		{Operation: "relu", Duration: 70},
 	}
 	opts := profile.Options{Top: 1}
-	first, second := profile.New(opts), profile.New(opts)
+	first := profile.New(opts)
+	second := profile.New(opts)
 	for i := range entries[:2] {
 		first.Add(&entries[i])
 		second.Add(&entries[2+i])

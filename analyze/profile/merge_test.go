@@ -14,13 +14,16 @@ import (
 // Profiles that were not told of chunks merge in the order of the calls.
 func TestProfileMergeWithoutChunksKeepsOrder(t *testing.T) {
 	opts := Options{}
-	opts.Top, opts.HotspotBytes = 3, -1
+	opts.Top = 3
+	opts.HotspotBytes = -1
 	add := func(p *Profile, names ...string) {
 		for _, name := range names {
 			p.Add(&op.Entry{Operation: name, Duration: 5, MemoryBytes: op.Known(1)})
 		}
 	}
-	a, b, c := New(opts), New(opts), New(opts)
+	a := New(opts)
+	b := New(opts)
+	c := New(opts)
 	add(a, "1", "2")
 	add(b, "3")
 	add(c, "4", "5")

@@ -16,13 +16,16 @@ import (
 func naiveWork(opts *Options, entries []op.Entry) (total int64, w work.Figures) {
 	var time, moved, movedFLOPs int64
 	var roof work.Roofline
-	all, compute := new(big.Rat), new(big.Rat)
+	all := new(big.Rat)
+	compute := new(big.Rat)
 	for _, e := range entries {
 		var follows flops.Work
 		if !opts.RecordedFLOPs {
 			follows = flops.Of(&e)
 		}
-		n, bytes, dtype := follows.FLOPs, follows.Bytes, follows.DType
+		n := follows.FLOPs
+		bytes := follows.Bytes
+		dtype := follows.DType
 		if e.FLOPs.Known {
 			n = e.FLOPs
 		} else if n.Known {
@@ -45,7 +48,8 @@ func naiveWork(opts *Options, entries []op.Entry) (total int64, w work.Figures) 
 		if bandwidth == 0 || n.V > 0 && speed == 0 {
 			continue
 		}
-		least, busy := big.NewRat(bytes.V, bandwidth), new(big.Rat)
+		least := big.NewRat(bytes.V, bandwidth)
+		busy := new(big.Rat)
 		if n.V > 0 {
 			busy.SetFrac64(n.V, speed)
 		}
@@ -118,8 +122,11 @@ func randomPeaks(r *rand.Rand) *peaks.Table {
 
 // setRandomWork makes e one of few different operations, of which some compute for longer than they move.
 func setRandomWork(r *rand.Rand, e *op.Entry) {
-	e.Operation, e.Kind = tracetest.Pick(r, "add", "mul", "matmul", "relu", "copy", "mystery"), op.Kind(r.IntN(3))
-	e.DType, e.InputShapes, e.InputDTypes = tracetest.Pick(r, op.F32, op.F16, op.BF16, "", op.C64), nil, nil
+	e.Operation = tracetest.Pick(r, "add", "mul", "matmul", "relu", "copy", "mystery")
+	e.Kind = op.Kind(r.IntN(3))
+	e.DType = tracetest.Pick(r, op.F32, op.F16, op.BF16, "", op.C64)
+	e.InputShapes = nil
+	e.InputDTypes = nil
 	dim := func() int64 { return tracetest.Pick[int64](r, 0, 1, 2, 64, 784) }
 	shape := func() op.Shape { return tracetest.Pick(r, nil, op.Shape{}, op.Shape{dim(), dim()}, op.Shape{1, 2}) }
 	for range r.IntN(4) {
@@ -127,8 +134,12 @@ func setRandomWork(r *rand.Rand, e *op.Entry) {
 		e.InputDTypes = append(e.InputDTypes, tracetest.Pick(r, op.F32, op.F16, ""))
 	}
 	if e.OutputShape = shape(); r.IntN(2) == 0 {
-		m, n, k := dim(), dim(), dim()
-		e.OutputShape, e.InputShapes, e.InputDTypes = op.Shape{m, n}, []op.Shape{{m, n}, {m, n}}, nil
+		m := dim()
+		n := dim()
+		k := dim()
+		e.OutputShape = op.Shape{m, n}
+		e.InputShapes = []op.Shape{{m, n}, {m, n}}
+		e.InputDTypes = nil
 		if e.Operation == "matmul" {
 			e.InputShapes = []op.Shape{{m, k}, {k, n}}
 		}

@@ -33,7 +33,8 @@ func naiveStats(opts *Options, entries []op.Entry, totalNS int64) Stats {
 	var durations []int64
 	for _, e := range entries {
 		s.SumNS += e.Duration
-		s.MinNS, s.MaxNS = min(s.MinNS, e.Duration), max(s.MaxNS, e.Duration)
+		s.MinNS = min(s.MinNS, e.Duration)
+		s.MaxNS = max(s.MaxNS, e.Duration)
 		s.Elements += e.OutputElements.V
 		s.MemoryBytes = plus(s.MemoryBytes, e.MemoryBytes)
 		if e.Failed {
@@ -149,7 +150,8 @@ func TestProfileAgainstReference(t *testing.T) {
 
 		// An entry whose own row is not there is in that of the others.
 		compare := func(what string, key func(op.Entry) string, got map[string]Stats) {
-			groups, want := map[string][]op.Entry{}, map[string]Stats{}
+			groups := map[string][]op.Entry{}
+			want := map[string]Stats{}
 			for _, e := range entries {
 				of := e.Side.String() + "|" + key(e)
 				if _, kept := got[of]; !kept {
@@ -177,7 +179,9 @@ func TestProfileAgainstReference(t *testing.T) {
 		compare("groups", func(e op.Entry) string { return cmp.Or(e.DeviceID, "unknown") + ", " + e.Attrs[0].Value }, got)
 		var devices [3]int64
 		for _, row := range rep.Devices {
-			devices[0], devices[1], devices[2] = devices[0]+row.Count, devices[1]+row.SumNS, devices[2]+row.MemoryBytes.V
+			devices[0] += row.Count
+			devices[1] += row.SumNS
+			devices[2] += row.MemoryBytes.V
 		}
 		check.Equal(t, fmt.Sprintf("seed %d: devices", seed), [3]int64{total.Count, total.SumNS, total.MemoryBytes.V}, devices)
 	})
@@ -206,10 +210,14 @@ func diffStats(want, got map[string]Stats) string {
 }
 
 func naiveWall(entries []op.Entry) op.Int {
-	first, last, ok := int64(math.MaxInt64), int64(math.MinInt64), false
+	first := int64(math.MaxInt64)
+	last := int64(math.MinInt64)
+	ok := false
 	for _, e := range entries {
 		if e.Start.Known && e.Side != op.SideHost {
-			first, last, ok = min(first, e.Start.V), max(last, e.Start.V+e.Duration), true
+			first = min(first, e.Start.V)
+			last = max(last, e.Start.V+e.Duration)
+			ok = true
 		}
 	}
 	if !ok {

@@ -9,18 +9,19 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// set is a set of kinds, or of properties that differ, with a bit for each. In JSON it is a list of their names.
+// set is a set of kinds or of differing properties, one bit each. Its JSON form is a list of names.
 type set uint16
 
 const (
-	mixesInputs set = 1 << (iota + op.KindControl + 1) // behind the kinds
+	mixesInputs set = 1 << (iota + op.KindControl + 1) // after the kinds
 	mixesOutput
 	mixesDType
 	mixesDTypes
 )
 
 var setNames = []string{
-	"", op.KindCompute.String(), op.KindCollective.String(), op.KindMemory.String(), op.KindIO.String(), op.KindControl.String(),
+	"", op.KindCompute.String(), op.KindCollective.String(), op.KindMemory.String(), op.KindIO.String(),
+	op.KindControl.String(),
 	"input_shapes", "output_shape", "dtype", "input_dtypes",
 }
 

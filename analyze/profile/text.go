@@ -6,12 +6,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// MaxText is the longest name that figures are kept by, in bytes, as the exporter writes
-// at most. A longer one is cut.
+// MaxText is the longest name in figures, in bytes, and the longest written by the exporter. Longer names are cut.
 const MaxText = 64 << 10
 
-// LongRecord reports whether a record has a text longer than MaxText among those that
-// figures are kept by.
+// LongRecord reports whether a name in rec is longer than MaxText.
 func LongRecord(rec *op.Record) bool {
 	switch {
 	case rec.Entry != nil:
@@ -23,10 +21,10 @@ func LongRecord(rec *op.Record) bool {
 	return false
 }
 
-// cutMark ends a text that was cut.
+// cutMark ends a shortened text.
 const cutMark = "…"
 
-// CutTexts cuts these texts of a record, which becomes another one.
+// CutTexts shortens the long names of rec. It replaces the entry or span by a copy.
 func CutTexts(rec *op.Record) {
 	cut := func(s *string) {
 		if len(*s) > MaxText {

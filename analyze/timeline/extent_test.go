@@ -33,7 +33,8 @@ func TestExtentAgainstNaive(t *testing.T) {
 			calls = append(calls, c)
 		}
 		e := timeline.ExtentOf(f)
-		got, host := make(map[string]int64), int64(0)
+		got := make(map[string]int64)
+		host := int64(0)
 		for _, c := range e.Calls {
 			got[c.Operation] = c.TimeNS
 		}
@@ -64,7 +65,8 @@ func naiveHost(n *tracetest.NaiveTree, calls []trace.Call, e *timeline.Extent) (
 			ranked = ranked || s.IsOp && !s.DeviceSide() && !s.Timeless && !n.Repeat[i] && s.End > s.Start && d.Rank.Known && s.Rank == d.Rank
 		}
 		for at := e.StartNS; at < e.StartNS+e.DurationNS; at++ {
-			busy, onHost := false, false
+			busy := false
+			onHost := false
 			for i, s := range n.Specs {
 				switch {
 				case n.Repeat[i] || !s.RunsAt(at):
@@ -108,7 +110,8 @@ func TestCallsOfForests(t *testing.T) {
 		f.Add(op.Record{Call: &op.Entry{Operation: name, Start: op.Known(5), Duration: 10}})
 		return f
 	}
-	f, other := of("x"), of("y")
+	f := of("x")
+	other := of("y")
 	f.Merge(other)
 	f.Merge(of("z"))
 	f.Build()

@@ -83,7 +83,8 @@ func naiveQuiet(n *tracetest.NaiveTree, g IdleGap) (quiet int64) {
 }
 
 func naiveCause(n *tracetest.NaiveTree, r int, from int64, short bool) IdleCause {
-	earliest, latest := n.Specs[r].Launch, n.Specs[r].Launch
+	earliest := n.Specs[r].Launch
+	latest := n.Specs[r].Launch
 	if !earliest.Known {
 		host := n.Parent[r]
 		for host >= 0 && n.Specs[host].DeviceSide() {
@@ -92,7 +93,8 @@ func naiveCause(n *tracetest.NaiveTree, r int, from int64, short bool) IdleCause
 		if host < 0 || n.Specs[host].Timeless {
 			return IdleOther
 		}
-		earliest, latest = op.Known(n.Specs[host].Start), op.Known(n.Specs[host].End)
+		earliest = op.Known(n.Specs[host].Start)
+		latest = op.Known(n.Specs[host].End)
 	}
 	switch {
 	case earliest.V > from:
@@ -110,12 +112,14 @@ func TestIdleAgainstNaive(t *testing.T) {
 		if seed%2 == 1 { // all operations below requests
 			for i := range specs {
 				if specs[i].IsOp {
-					specs[i].Trace, specs[i].Parent = 1, uint64(1000+i%2)
+					specs[i].Trace = 1
+					specs[i].Parent = uint64(1000 + i%2)
 				}
 			}
 			specs = append(specs, tracetest.SpanAt("a", 1000, 0, 0, 40), tracetest.SpanAt("b", 1001, 0, 60, 90))
 		}
-		forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
+		forest := tracetest.AddTo(trace.New(), specs...)
+		naive := tracetest.NewNaiveTree(specs)
 		idle := idleGaps(forest, 20, 5)
 
 		want := []IdleGap{}

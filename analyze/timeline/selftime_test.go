@@ -16,7 +16,8 @@ import (
 func TestSelfTimesAgainstNaive(t *testing.T) {
 	cases.Inputs(t, 100, 500, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(25))
-		forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
+		forest := tracetest.AddTo(trace.New(), specs...)
+		naive := tracetest.NewNaiveTree(specs)
 		got := make(map[int]int64)
 		for n := range forest.Nodes() {
 			if !forest.CountsInSums(n.Row) {

@@ -32,7 +32,9 @@ func naiveParts(specs []tracetest.Spec) *Parts {
 		runs := func(kinds ...op.Kind) bool {
 			return slices.ContainsFunc(specs, func(s tracetest.Spec) bool { return s.RunsAt(at) && slices.Contains(kinds, s.Kind) })
 		}
-		compute, communication, memory := runs(op.KindCompute), runs(op.KindCollective), runs(op.KindMemory)
+		compute := runs(op.KindCompute)
+		communication := runs(op.KindCollective)
+		memory := runs(op.KindMemory)
 		other := runs(op.KindIO, op.KindControl, op.KindUnknown)
 		count := func(n *int64, happens bool) {
 			if happens {

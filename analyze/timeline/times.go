@@ -2,16 +2,15 @@ package timeline
 
 import "sort"
 
-// Times are intervals that neither touch nor overlap, by start.
+// Times is a list of disjoint, non-adjacent intervals, sorted by start.
 type Times []span
 
 type span struct {
 	start, end int64
-	before     int64 // the sum of those before it
+	before     int64 // the length of all earlier spans
 }
 
-// Add adds the interval [start, end), which starts no earlier than those before. What it has in
-// common with them, or touches, is one interval.
+// Add adds the interval [start, end), which must not start before earlier ones. Overlapping and adjacent intervals merge.
 func (t *Times) Add(start, end int64) {
 	n := len(*t)
 	switch {
@@ -26,10 +25,10 @@ func (t *Times) Add(start, end int64) {
 	}
 }
 
-// Within returns how much of [start, end) lies in the intervals.
+// Within returns the length of the intervals inside [start, end).
 func (t Times) Within(start, end int64) int64 { return t.until(end) - t.until(start) }
 
-// until returns how much lies before a moment.
+// until returns the length of the intervals before at.
 func (t Times) until(at int64) int64 {
 	i := sort.Search(len(t), func(i int) bool { return t[i].start >= at }) - 1
 	if i < 0 {

@@ -68,8 +68,11 @@ func TestMemoryUseDoesNotOverflow(t *testing.T) {
 func TestUseOverTimeAgainstNaive(t *testing.T) {
 	cases.Inputs(t, 50, 500, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(30))
-		forest, buckets := tracetest.AddTo(trace.New(), specs...), 1+r.IntN(tracetest.Horizon)
-		u, m, c := UseOf(forest, buckets), MemoryOf(forest, buckets), Concurrency(forest)
+		forest := tracetest.AddTo(trace.New(), specs...)
+		buckets := 1 + r.IntN(tracetest.Horizon)
+		u := UseOf(forest, buckets)
+		m := MemoryOf(forest, buckets)
+		c := Concurrency(forest)
 		d := 0
 		for _, key := range tracetest.DevicesOf(specs) {
 			mine := tracetest.OnDevice(specs, key)
@@ -77,11 +80,14 @@ func TestUseOverTimeAgainstNaive(t *testing.T) {
 			if !ok {
 				continue
 			}
-			busy, written, running := make([]int64, u.Buckets), make([]int64, u.Buckets), make([]int64, u.Buckets)
+			busy := make([]int64, u.Buckets)
+			written := make([]int64, u.Buckets)
+			running := make([]int64, u.Buckets)
 			levels := make([]int64, 1)
 			for at := first; at < last; at++ {
 				b := (at - u.StartNS) / u.WidthNS
-				n, bytes := 0, int64(0)
+				n := 0
+				bytes := int64(0)
 				for _, s := range mine {
 					if s.RunsAt(at) {
 						n++

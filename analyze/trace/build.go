@@ -1,7 +1,7 @@
 package trace
 
-// Build joins the spans to a tree and orders what ran on each device, unless
-// nothing was added since. Every analysis calls it.
+// Build links the spans to a tree and sorts the operations of each device. It does nothing if no record was added since
+// the last call. Every analysis calls it.
 func (f *Forest) Build() {
 	if f.built.Load() {
 		return
@@ -19,7 +19,7 @@ func (f *Forest) Build() {
 	f.built.Store(true)
 }
 
-// Structure returns the counts.
+// Structure builds f and returns its counts.
 func (f *Forest) Structure() Counts {
 	f.Build()
 	return f.Counts

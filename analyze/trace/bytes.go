@@ -6,14 +6,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// builtBytes is about what a row takes once the tree and the orders of the rows are
-// built, beside its columns.
+// builtBytes is the approximate memory of a row's tree and sort orders, beside its columns.
 const builtBytes = 28
 
-// stepBytes is about what the analysis of steps takes for the operations of a lane that are one behind the other in a step.
+// stepBytes is the approximate memory of package steps for a run of operations of one lane and step.
 const stepBytes = 400
 
-// stepRuns counts these, by their lanes.
+// stepRuns counts runs of consecutive operations of a lane with the same step.
 type stepRuns struct {
 	last []op.Int // by lane
 	n    int64
@@ -29,7 +28,7 @@ func (s *stepRuns) add(lane int32, step int64) {
 	}
 }
 
-// Bytes returns about how much memory f takes, its tree included.
+// Bytes returns the approximate memory of f, including its tree.
 func (f *Forest) Bytes() int64 {
 	return f.columns.bytes + int64(f.Rows())*builtBytes + int64(cap(f.links))*int64(unsafe.Sizeof(rowLink{})) +
 		int64(cap(f.Collectives))*int64(unsafe.Sizeof(Collective{})) + int64(cap(f.Calls))*int64(unsafe.Sizeof(Call{})) +
@@ -38,8 +37,9 @@ func (f *Forest) Bytes() int64 {
 
 func (d *Names) bytes() int64 {
 	text := func(s string) int { return len(s) }
-	return d.Traces.Bytes(nil) + d.Operations.Bytes(text) + d.Shapes.Bytes(text) + d.Launchers.Bytes(text) + d.Groups.Bytes(text) + d.Errors.Bytes(text) +
-		d.Varieties.texts.Bytes(text) + int64(cap(d.Varieties.Values))*int64(unsafe.Sizeof(Variety{})) + d.Arguments.Bytes(text) +
+	return d.Traces.Bytes(nil) + d.Operations.Bytes(text) + d.Shapes.Bytes(text) + d.Launchers.Bytes(text) +
+		d.Groups.Bytes(text) + d.Errors.Bytes(text) + d.Arguments.Bytes(text) + d.Varieties.texts.Bytes(text) +
+		int64(cap(d.Varieties.Values))*int64(unsafe.Sizeof(Variety{})) +
 		d.Spans.Bytes(func(s spanName) int { return len(s.Name) + len(s.Service) }) +
 		d.Lanes.Bytes(func(l Lane) int {
 			return len(l.Device.DeviceID) + len(l.Device.Service) + len(l.Device.Host) + len(l.Service)

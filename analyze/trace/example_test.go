@@ -22,7 +22,10 @@ func request() *trace.Forest {
 		{Operation: "all_reduce", Kind: op.KindCollective, Start: at(30), Duration: 40_000},
 		{Operation: "Memcpy DtoH", Kind: op.KindMemory, Start: at(75), Duration: 10_000},
 	} {
-		e.DeviceID, e.TraceID, e.SpanID, e.ParentSpanID = "cuda:0", id, op.SpanID{7: byte(2 + i)}, op.SpanID{7: 1}
+		e.DeviceID = "cuda:0"
+		e.TraceID = id
+		e.SpanID = op.SpanID{7: byte(2 + i)}
+		e.ParentSpanID = op.SpanID{7: 1}
 		forest.Add(op.Record{Entry: &e})
 	}
 	return forest

@@ -117,7 +117,8 @@ func addRequests(forest *trace.Forest, n int) {
 	kinds := [...]op.Kind{op.KindCompute, op.KindCompute, op.KindCompute, op.KindCollective, op.KindMemory}
 	idOf := func(i int) op.SpanID { return trace.SpanID(uint64(i+1) * 0x9e3779b97f4a7c15) } // spread over all values
 	for i := range n {
-		request, k := i/100, i%100
+		request := i / 100
+		k := i % 100
 		at := 1_700_000_000_000_000_000 + 120_000*int64(request)
 		s := op.Span{
 			Name: "POST /predict", Service: "inference", Start: op.Known(at), Duration: 100_000,
@@ -129,7 +130,8 @@ func addRequests(forest *trace.Forest, n int) {
 			Start: op.Known(at + 1000*int64(k)), Duration: 900,
 		}
 		if k%5 == 0 {
-			e.ParentSpanID, e.Duration = s.SpanID, 4900
+			e.ParentSpanID = s.SpanID
+			e.Duration = 4900
 		}
 		forest.Add(op.Record{Entry: &e})
 		if k == 99 {

@@ -6,16 +6,15 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 )
 
-// GroupBy makes f keep the group of each operation that is added from now on.
-// Where the tree tells one of the keys it keeps what else the sums of groups
-// need, because the groups are made again once the tree is there.
+// GroupBy makes f keep the group of each operation added later. If a key needs the tree, f also keeps what sums of groups
+// need, because the groups change once the tree is built.
 func (f *Forest) GroupBy(keys []key.Key) {
 	f.By = keys
 	f.ByTree = slices.ContainsFunc(keys, key.Key.NeedsTree)
 }
 
-// FillGroups puts the local roots and operators that the tree tells into the groups of the
-// operations that state none, and reports whether it changed any.
+// FillGroups adds the local roots and operators found in the tree to the groups of operations that state
+// none. It reports whether any group changed.
 func (f *Forest) FillGroups() bool {
 	if !f.ByTree {
 		return false
@@ -25,7 +24,7 @@ func (f *Forest) FillGroups() bool {
 	return slices.Contains(f.By, key.Operator) && f.fillOperators() || changed
 }
 
-// fillOperators fills in the operators, and puts CUDA graphs in their place.
+// fillOperators fills in operators, and CUDA graphs in their place.
 func (f *Forest) fillOperators() (changed bool) {
 	if f.Tree.launcher == nil && f.Tree.graphs == nil {
 		return false
@@ -40,8 +39,7 @@ func (f *Forest) fillOperators() (changed bool) {
 	return changed
 }
 
-// fillRoots fills in the local roots. An operation that repeats the ids of another one has the
-// root of that.
+// fillRoots fills in local roots. A duplicate gets the root of the first row with its ids.
 func (f *Forest) fillRoots() bool {
 	roots := f.localRoots()
 	changed := false
@@ -58,7 +56,7 @@ func (f *Forest) fillRoots() bool {
 		case root == NoRow:
 		case int(root) >= f.Len():
 			name = f.Names.Stamps.Values[root-f.Rows()].Name
-		case f.Span(root) != 0: // not an operation without ids
+		case f.Span(root) != 0: // operations without ids do not count
 			name = f.RowName(root)
 		}
 		if name != "" {
@@ -69,12 +67,12 @@ func (f *Forest) fillRoots() bool {
 	return changed
 }
 
-// setKey changes the group of row r to that with a text for a key.
+// setKey replaces the value of a key in the group of row r.
 func (f *Forest) setKey(r int32, of key.Key, value string) {
 	f.scratch = f.scratch[:0]
 	text := f.Names.Groups.Values[f.Group(r)]
 	for _, k := range f.By {
-		_, rest := k.Cut(text)
+		_, rest := k.Decode(text)
 		if k == of {
 			f.scratch = key.AppendCounted(f.scratch, value)
 		} else {
@@ -85,9 +83,8 @@ func (f *Forest) setKey(r int32, of key.Key, value string) {
 	made(&f.columns, &f.block(r).codes[colGroup])[at(r)] = f.Names.Groups.ID(f.scratch)
 }
 
-// Group returns the number of the operation's group, by the keys of GroupBy: operations
-// with the same values have the same number. It is -1 for a span that is no operation, for
-// a repeat of an operation, and where the forest was made without keys.
+// Group returns the number of n's group by the keys of GroupBy: equal values have equal numbers. It returns -1 for spans,
+// for repeats, and without keys.
 func (n Node) Group() int {
 	if n.IsZero() || n.Forest.By == nil || !n.Forest.CountsInSums(n.Row) {
 		return -1
@@ -95,8 +92,7 @@ func (n Node) Group() int {
 	return int(n.Forest.Group(n.Row))
 }
 
-// GroupKey returns the keys of the groups, and the values that they have in the group of that
-// number.
+// GroupKey returns the keys and values of the group with the given number.
 func (f *Forest) GroupKey(group int) key.Group {
-	return key.Group{Keys: f.By, Values: key.Cut(f.Names.Groups.Values[group], f.By)}
+	return key.Group{Keys: f.By, Values: key.Decode(f.Names.Groups.Values[group], f.By)}
 }

@@ -131,9 +131,13 @@ func TestMergeOfManyBlocks(t *testing.T) {
 	for part := range 12 {
 		for i := range 700 + r.IntN(2000) {
 			s := tracetest.RandomSpec(r, 1000)
-			s.ID, s.Parent = uint64(part*10_000+i), uint64(r.IntN(part*10_000+i+1))
+			s.ID = uint64(part*10_000 + i)
+			s.Parent = uint64(r.IntN(part*10_000 + i + 1))
 			if part%3 == 0 {
-				s.Memory, s.Step, s.Launch, s.Root = 0, op.Int{}, op.Int{}, ""
+				s.Memory = 0
+				s.Step = op.Int{}
+				s.Launch = op.Int{}
+				s.Root = ""
 				s.RootID = 0
 			}
 			specs = append(specs, s)

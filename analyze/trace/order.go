@@ -7,11 +7,8 @@ import (
 	"strings"
 )
 
-// CompareStart orders rows by start and then by end. Those of the same times are ordered as
-// all analyses order them, by what they are and not by their place in the input, so that a file
-// that was converted has the same figures: first the one nearer to the root of its tree (of more
-// than 64 levels the 64th counts), then by trace id, by span id, and by name. What is equal in all
-// that is in the order of the input.
+// CompareStart orders rows by start and then by end. Ties are broken by content, so a converted file has the same
+// figures: by depth in the tree (up to 64 levels), trace id, span id and name, and at last by input order.
 func (f *Forest) CompareStart(x, y int32) int {
 	if d := cmp.Compare(f.Start(x), f.Start(y)); d != 0 {
 		return d
@@ -22,8 +19,8 @@ func (f *Forest) CompareStart(x, y int32) int {
 	return f.compareTied(x, y)
 }
 
-// CompareEnd orders rows by end, the last first, then the longest first, then as CompareStart
-// orders those of the same times. Rows without a start come last.
+// CompareEnd orders rows by end, last first, then longest first, then as CompareStart breaks ties. Rows
+// without a start come last.
 func (f *Forest) CompareEnd(x, y int32) int {
 	if d := int(f.Flags(y)&FlagStart) - int(f.Flags(x)&FlagStart); d != 0 {
 		return d
@@ -37,12 +34,13 @@ func (f *Forest) CompareEnd(x, y int32) int {
 	return f.compareTied(x, y)
 }
 
-// compareTied orders rows of the same times. It is used from when parents are known.
+// compareTied orders rows with equal times. It needs the parents.
 func (f *Forest) compareTied(x, y int32) int {
 	if d := f.compareDepth(x, y); d != 0 {
 		return d
 	}
-	tx, ty := f.traceID(x), f.traceID(y) // those that files keep
+	tx := f.traceID(x)
+	ty := f.traceID(y) // files keep these ids
 	if d := bytes.Compare(tx[:], ty[:]); d != 0 {
 		return d
 	}
@@ -55,11 +53,12 @@ func (f *Forest) compareTied(x, y int32) int {
 	return int(x) - int(y)
 }
 
-// compareDepth orders rows by how many are above them, up to maxAbove.
+// compareDepth orders rows by depth, up to maxAbove.
 func (f *Forest) compareDepth(x, y int32) int {
 	parent := f.Tree.Parent
 	for range maxAbove {
-		x, y = parent[x], parent[y]
+		x = parent[x]
+		y = parent[y]
 		if x == y {
 			return 0
 		}
@@ -73,11 +72,11 @@ func (f *Forest) compareDepth(x, y int32) int {
 	return 0
 }
 
-// Nesting says which rows lie below which.
+// Nesting answers which rows are below others.
 type Nesting struct {
-	rows []int32 // those of the tree, top down
-	// Place has the place of each row in rows, size how many rows lie at or below
-	// it. A duplicate has those of the row with its ids.
+	rows []int32 // of the tree, top down
+	// Place is the index of each row in rows. Size is the number of rows at or below it. A duplicate has the
+	// values of the first row with its ids.
 	Place, Size []int32
 }
 
@@ -99,16 +98,17 @@ func (f *Forest) Nesting() *Nesting {
 	}
 	for r, original := range f.Tree.Originals {
 		if f.Has(int32(r), FlagDuplicate) {
-			n.Place[r], n.Size[r] = n.Place[original], n.Size[original]
+			n.Place[r] = n.Place[original]
+			n.Size[r] = n.Size[original]
 		}
 	}
 	return n
 }
 
-// Rows returns the rows of the tree, each behind the one above it.
+// Rows returns the rows of the tree, each after its parent.
 func (n *Nesting) Rows() []int32 { return n.rows }
 
-// Within reports whether row r is row above or lies below it.
+// Within reports whether r equals above or is below it.
 func (n *Nesting) Within(r, above int32) bool {
 	d := n.Place[r] - n.Place[above]
 	return d >= 0 && d < n.Size[above]

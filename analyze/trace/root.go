@@ -1,8 +1,7 @@
 package trace
 
-// RequestOwners returns, for each row, the row of the request that it belongs
-// to; the number of rows plus that of a stamp for a request that was not read;
-// NoRow for none.
+// RequestOwners returns the request of each row: its row; the number of rows plus its stamp if the request was not
+// read or NoRow.
 func (f *Forest) RequestOwners() []int32 {
 	owner := noRows(f.Rows())
 	named := f.stampedSpans()
@@ -20,7 +19,7 @@ func (f *Forest) RequestOwners() []int32 {
 	return owner
 }
 
-// stampedSpans returns the rows that stamps name and that are no operations.
+// stampedSpans returns the rows of spans named by stamps.
 func (f *Forest) stampedSpans() map[int32]bool {
 	named := make(map[int32]bool)
 	for _, r := range f.Tree.stampRow {
@@ -31,7 +30,7 @@ func (f *Forest) stampedSpans() map[int32]bool {
 	return named
 }
 
-// namedOwner returns the owner that a stamp stands for.
+// namedOwner returns the request that stamp s names.
 func (f *Forest) namedOwner(s int32) int32 {
 	if s == 0 {
 		return NoRow
@@ -46,13 +45,11 @@ func (f *Forest) namedOwner(s int32) int32 {
 	return root
 }
 
-// localRoots returns, for each row, the row of the local root above it, which may
-// be the row itself; the number of rows plus that of a stamp for a root that is
-// named and was not read; NoRow where the local root is not known.
+// localRoots returns the local root of each row, possibly the row itself; the number of rows plus a stamp for a named
+// root that was not read; NoRow if unknown.
 //
-// A stamp is believed. Otherwise the walk up ends at a span that a stamp names,
-// whose parent is in another process, or that has none. Where it ends at an operation whose parent was
-// not read, the stamp of that decides for everything below it.
+// A stamp decides. Otherwise the search upward ends at a span named by a stamp, with a remote parent, or without
+// a parent. If it ends at an orphan, the orphan's stamp decides for all rows below.
 func (f *Forest) localRoots() []int32 {
 	roots := noRows(f.Rows())
 	named := f.stampedSpans()

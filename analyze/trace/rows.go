@@ -9,7 +9,7 @@ import (
 // Service returns the service of the operation in row r.
 func (f *Forest) Service(r int32) string { return f.Names.Lanes.Values[f.Lane(r)].Service }
 
-// IsLocal reports whether row r is in a local trace.
+// IsLocal reports whether row r belongs to a local trace.
 func (f *Forest) IsLocal(r int32) bool { return opfile.IsLocal(f.Names.Traces.Values[f.Trace(r)]) }
 
 // RowName returns the name of the operation or span in row r.
@@ -20,7 +20,7 @@ func (f *Forest) RowName(r int32) string {
 	return f.Names.Spans.Values[f.Name(r)].Name
 }
 
-// ErrorText returns the text of the error with which row r ended, "" where none is known.
+// ErrorText returns the error text of row r, "" if unknown.
 func (f *Forest) ErrorText(r int32) string { return f.Names.Errors.Values[f.code(r, colError)] }
 
 // Device returns the number of the device of row r.

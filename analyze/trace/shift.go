@@ -2,11 +2,12 @@ package trace
 
 import "github.com/optrace/optrace/analyze/internal/wide"
 
-// Shift moves the times of each row back. A time that would be out of range is not known
-// any more. Calls are forgotten: which clock is theirs is not known.
+// Shift subtracts shifts[r] from the times of each row r. Times that leave the valid range become unknown.
+// Calls are dropped because their clock is unknown.
 func (f *Forest) Shift(shifts []int64) {
 	for r := range f.Rows() {
-		b, i := f.block(r), at(r)
+		b := f.block(r)
+		i := at(r)
 		if f.Has(r, FlagStart) {
 			b.start[i] = wide.AddSaturating(b.start[i], -shifts[r])
 			if !IsTime(b.start[i], b.duration[i]) {

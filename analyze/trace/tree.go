@@ -9,14 +9,16 @@ import (
 	"github.com/optrace/optrace/analyze/internal/parallel"
 )
 
-// buildTree joins rows to their parents by trace and span id, and orders what ran on
-// each device.
+// buildTree links rows to their parents by trace and span id, and sorts the operations of each device.
 //
-// A parent that was not read makes an operation an orphan, which becomes a root.
-// A duplicate gets no place in the tree. Every other row is in it exactly once,
-// whatever the input says.
+// An operation whose parent was not read becomes an orphan and a root. Duplicates are not in the tree. Every other row is
+// in the tree exactly once for any input.
 func (f *Forest) buildTree() {
-	f.Counts.Orphans, f.Counts.Duplicates, f.Counts.Repeated, f.Counts.Cycles, f.Counts.MissingLinks = 0, 0, 0, 0, 0
+	f.Counts.Orphans = 0
+	f.Counts.Duplicates = 0
+	f.Counts.Repeated = 0
+	f.Counts.Cycles = 0
+	f.Counts.MissingLinks = 0
 	for r := range f.Rows() {
 		f.clearFlags(r, BuiltFlags)
 	}
@@ -26,16 +28,18 @@ func (f *Forest) buildTree() {
 	parallel.Do(f.linkChildren, func() { f.collectRoots(byTrace, first) }, f.buildDevices)
 }
 
-// join finds parents and the roots that stamps name, and marks duplicates and
-// orphans. Rows without a trace id belong together with nothing.
+// join finds parents and the roots named by stamps, and marks duplicates and orphans. Rows without a trace id are unrelated.
 func (f *Forest) join(byTrace, first []int32) {
 	f.Tree.Parent = slices.Grow(f.Tree.Parent[:0], f.Len())[:f.Len()]
-	f.Tree.stampRow, f.Tree.target = noRows(len(f.Names.Stamps.Values)), noRows(len(f.links))
-	f.Tree.Originals, f.Tree.launcher = nil, nil
+	f.Tree.stampRow = noRows(len(f.Names.Stamps.Values))
+	f.Tree.target = noRows(len(f.links))
+	f.Tree.Originals = nil
+	f.Tree.launcher = nil
 	if slices.ContainsFunc(f.blocks, func(b *block) bool { return b.numbers[colLaunchSpan] != nil }) {
 		f.Tree.launcher = noRows(f.Rows())
 	}
-	linked, firstLink := order.Group(int32(len(f.links)), len(f.Names.Traces.Values), nil, func(i int32) int32 { return f.links[i].trace })
+	traceOf := func(i int32) int32 { return f.links[i].trace }
+	linked, firstLink := order.Group(int32(len(f.links)), len(f.Names.Traces.Values), nil, traceOf)
 	joiners := []*joiner{{Forest: f}}
 	for _, r := range byTrace[:first[1]] {
 		joiners[0].setParent(r, NoRow)
@@ -71,18 +75,18 @@ func (f *Forest) join(byTrace, first []int32) {
 	}
 }
 
-// joiner joins the rows of traces, each by itself.
+// joiner links the rows of single traces.
 type joiner struct {
 	*Forest
 	index map[uint64]int32 // the rows of the trace by span id
-	// others has the rows of a trace that are no originals.
+	// others holds the times of duplicates in the trace.
 	others map[recordTimes]struct{}
 
 	orphans, repeated int64
 	duplicates        []duplicate
 }
 
-// duplicate is a row and the one that had its ids before.
+// duplicate is a row and the first row with its ids.
 type duplicate struct{ row, original int32 }
 
 func (j *joiner) join(rows, links []int32) {
@@ -125,7 +129,7 @@ func (j *joiner) find(id uint64) int32 {
 	return NoRow
 }
 
-// recordTimes tells apart the records of one trace with the same ids.
+// recordTimes distinguishes records of one trace with the same ids.
 type recordTimes struct {
 	span            uint64
 	start, duration int64
@@ -136,8 +140,8 @@ func (f *Forest) recordTimes(r int32) recordTimes {
 	return recordTimes{f.Span(r), f.Start(r), f.Duration(r), f.Flags(r) & (FlagOp | FlagHost | FlagStart)}
 }
 
-// markDuplicate marks row r, whose ids the original had before, and whether a
-// row with these ids has the same times.
+// markDuplicate marks row r as a duplicate of original, and as a repeat if an earlier row with these ids has
+// the same times.
 func (j *joiner) markDuplicate(r, original int32) {
 	j.setFlags(r, FlagDuplicate)
 	j.duplicates = append(j.duplicates, duplicate{r, original})
@@ -153,7 +157,7 @@ func (j *joiner) markDuplicate(r, original int32) {
 	}
 }
 
-// setParent records the parent of r, NoRow for one that was not found.
+// setParent records the parent of r, NoRow if not found.
 func (j *joiner) setParent(r, parent int32) {
 	if j.Has(r, FlagDuplicate) {
 		parent = NoRow
@@ -164,13 +168,12 @@ func (j *joiner) setParent(r, parent int32) {
 	j.Tree.Parent[r] = parent
 }
 
-// breakCycles makes a root of one row of each ring of parents, the one that
-// starts first. Each row is walked over twice at most.
+// breakCycles makes the earliest row of each cycle a root. It visits each row at most twice.
 func (f *Forest) breakCycles() {
 	parent := f.Tree.Parent
 	f.Tree.Cut = f.Tree.Cut[:0]
 	f.Tree.kids = slices.Grow(f.Tree.kids[:0], len(parent))
-	walk := f.Tree.kids[:len(parent)] // the walk that came by; 0 is none
+	walk := f.Tree.kids[:len(parent)] // the walk that visited the row; 0 is none
 	clear(walk)
 	for r := range int32(len(parent)) {
 		at := r
@@ -179,7 +182,7 @@ func (f *Forest) breakCycles() {
 			at = parent[at]
 		}
 		if at == NoRow || walk[at] != r+1 {
-			continue // ended at a root, or where an earlier walk has been
+			continue // reached a root or an earlier walk
 		}
 		earliest := at
 		for next := parent[at]; next != at; next = parent[next] {
@@ -221,8 +224,7 @@ func (f *Forest) collectRoots(byTrace, first []int32) {
 	}
 }
 
-// SortByEnd sorts rows by end, the last first. Few rows have more than one
-// child, and those of most others are in order or in reverse order.
+// SortByEnd sorts rows by end, last first. Most lists are short or already sorted in one direction.
 func (f *Forest) SortByEnd(rows []int32) {
 	if len(rows) > 1 {
 		slices.Reverse(rows)

@@ -23,7 +23,8 @@ func TestBadTimes(t *testing.T) {
 func TestTreeAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(40))
-		forest, naive := tracetest.AddTo(New(), specs...), tracetest.NewNaiveTree(specs)
+		forest := tracetest.AddTo(New(), specs...)
+		naive := tracetest.NewNaiveTree(specs)
 		counts := Counts{
 			Orphans: int64(naive.Orphans), Repeated: int64(naive.Repeated), Cycles: int64(naive.Cycles), MissingLinks: int64(naive.MissingLinks()),
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Variety is what an entry tells of shapes and element types.
+// Variety holds the shapes and element types of an entry.
 type Variety struct {
 	InputShapes []op.Shape
 	OutputShape op.Shape
@@ -16,16 +16,16 @@ type Variety struct {
 	InputDTypes []op.DType
 }
 
-// Varieties numbers distinct varieties. Number 0 tells nothing.
+// Varieties numbers distinct varieties. Number 0 is the empty variety.
 type Varieties struct {
-	// Values holds the varieties by number.
+	// Values lists the varieties by number.
 	Values []Variety
 
 	texts   symbols.Texts
 	scratch []byte
 }
 
-// id returns the number of v, of which it keeps a copy.
+// id returns the number of v. It stores a copy of a new variety.
 func (t *Varieties) id(v Variety) int32 {
 	t.scratch = v.appendTo(t.scratch[:0])
 	id := t.texts.ID(t.scratch)
@@ -34,13 +34,14 @@ func (t *Varieties) id(v Variety) int32 {
 		for i, s := range v.InputShapes {
 			v.InputShapes[i] = slices.Clone(s)
 		}
-		v.OutputShape, v.InputDTypes = slices.Clone(v.OutputShape), slices.Clone(v.InputDTypes)
+		v.OutputShape = slices.Clone(v.OutputShape)
+		v.InputDTypes = slices.Clone(v.InputDTypes)
 		t.Values = append(t.Values, v)
 	}
 	return id
 }
 
-// appendTo appends v in a form that differs for different ones, what is empty from what is not known.
+// appendTo appends v in an injective encoding. Empty differs from unknown.
 func (v *Variety) appendTo(dst []byte) []byte {
 	dst = v.OutputShape.AppendJSON(op.AppendShapesJSON(dst, v.InputShapes))
 	for _, t := range v.InputDTypes {

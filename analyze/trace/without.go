@@ -2,11 +2,13 @@ package trace
 
 import "github.com/optrace/optrace/analyze/internal/order"
 
-// Without returns a Forest of the rows of f that are not out. What is below a
-// row that is out hangs below the one above it.
+// Without returns a Forest of the rows not in out. Rows below a removed row move below the row above it.
 func (f *Forest) Without(out []bool) *Forest {
 	g := NewLimited(f.limit)
-	g.By, g.apart, g.MaxDevices, g.Calls = f.By, f.Devices.Shared, f.MaxDevices, f.Calls
+	g.By = f.By
+	g.apart = f.Devices.Shared
+	g.MaxDevices = f.MaxDevices
+	g.Calls = f.Calls
 	adopted := f.adopted(out)
 	source := &mergeSource{
 		columns: f.columns, collected: f.Collectives, links: f.links, numbers: g.Names.numberingOf(&f.Names),
@@ -30,7 +32,7 @@ func (f *Forest) Without(out []bool) *Forest {
 	return g
 }
 
-// adopted returns the id of the parent that the children of each row that is out get.
+// adopted returns the new parent id for the children of each removed row.
 func (f *Forest) adopted(out []bool) map[int32]uint64 {
 	ids := make(map[int32]uint64)
 	for r := range f.Tree.topDown() {

@@ -7,17 +7,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Finder finds the work of entries. It looks the formula of a name up once, as long as a
-// cache has room. The zero value is ready to use, for devices whose peaks are not known.
+// Finder finds the work of entries. It caches formulas by name. The zero value is ready to use, without peaks.
+// It is not safe for concurrent use.
 type Finder struct {
-	formulas *symbols.Cache[struct{}, *flops.Formula] // nil before the first entry
+	formulas *symbols.Cache[struct{}, *flops.Formula] // nil until first used
 	peaks    *peaks.Table                             // nil for none
 
-	recordedOnly bool // nothing follows from shapes
+	recordedOnly bool // do not derive from shapes
 }
 
-// NewFinder returns a finder of work as it was recorded, and unless recordedOnly is set as it follows
-// from shapes, and of the least times by the peaks in table, which may be nil.
+// NewFinder returns a Finder. Unless recordedOnly is set it derives work from shapes. table has the peaks
+// for least times and may be nil.
 func NewFinder(recordedOnly bool, table *peaks.Table) Finder {
 	return Finder{recordedOnly: recordedOnly, peaks: table}
 }
@@ -36,7 +36,8 @@ func (f *Finder) Entry(e *op.Entry) (w Work) {
 		slot.Set(e.Operation, struct{}{}, flops.Find(e.Operation))
 	}
 	follows := slot.Value.Of(e)
-	w.Flops, w.Bytes = follows.FLOPs.V, follows.Bytes.V
+	w.Flops = follows.FLOPs.V
+	w.Bytes = follows.Bytes.V
 	if follows.FLOPs.Known {
 		w.Facts = Known | Derived
 	}
@@ -52,6 +53,7 @@ func (f *Finder) Entry(e *op.Entry) (w Work) {
 
 func (w *Work) record(n op.Int) {
 	if n.Known {
-		w.Flops, w.Facts = n.V, w.Facts&Moved|Known
+		w.Flops = n.V
+		w.Facts = w.Facts&Moved | Known
 	}
 }

@@ -1,15 +1,14 @@
-// Package heap is a binary heap of values. Unlike container/heap it calls no
-// methods through an interface, and it has the operations that keeping the first n of
-// many values needs.
+// Package heap is a generic binary heap. Unlike container/heap it needs no interface calls, and it supports
+// keeping the first n of many values.
 package heap
 
-// Heap keeps the largest of its items, in the order of Less, on top.
+// Heap keeps its largest item by Less on top.
 type Heap[T any] struct {
 	Items []T
 	Less  func(a, b T) bool
 }
 
-// Top returns the largest item of a heap that is not empty.
+// Top returns the largest item. The heap must not be empty.
 func (h *Heap[T]) Top() T { return h.Items[0] }
 
 // Push adds v.
@@ -26,9 +25,10 @@ func (h *Heap[T]) Push(v T) {
 	}
 }
 
-// Pop removes the largest item of a heap that is not empty, and returns it.
+// Pop removes and returns the largest item. The heap must not be empty.
 func (h *Heap[T]) Pop() T {
-	top, last := h.Items[0], h.Items[len(h.Items)-1]
+	top := h.Items[0]
+	last := h.Items[len(h.Items)-1]
 	h.Items = h.Items[:len(h.Items)-1]
 	if len(h.Items) > 0 {
 		h.ReplaceTop(last)

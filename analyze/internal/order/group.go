@@ -2,9 +2,8 @@ package order
 
 import "slices"
 
-// Group orders n rows by the group that each belongs to, keeping their
-// order within one: those of group g are rows[first[g]:first[g+1]]. Rows of the
-// group -1 are left out. It uses the memory of buffer where that is large enough.
+// Group sorts the rows 0 to n-1 by group, keeping their order within a group. Group g is rows[first[g]:first[g+1]]. Rows
+// with group -1 are omitted. It uses the memory of buffer if large enough.
 func Group(n int32, groups int, buffer []int32, group func(r int32) int32) (rows, first []int32) {
 	first = make([]int32, groups+1)
 	for r := range n {
@@ -22,12 +21,12 @@ func Group(n int32, groups int, buffer []int32, group func(r int32) int32) (rows
 			first[g]++
 		}
 	}
-	copy(first[1:], first) // each first[g] has moved to where g+1 begins
+	copy(first[1:], first) // each first[g] has moved to the start of g+1
 	first[0] = 0
 	return rows, first
 }
 
-// GroupRows orders rows by the group that each belongs to, given its place, as Group does.
+// GroupRows is Group for the given rows. group maps an index of rows to its group.
 func GroupRows(rows []int32, groups int, buffer []int32, group func(i int32) int32) (grouped, first []int32) {
 	grouped, first = Group(int32(len(rows)), groups, buffer, group)
 	for i, at := range grouped {
@@ -36,7 +35,7 @@ func GroupRows(rows []int32, groups int, buffer []int32, group func(i int32) int
 	return grouped, first
 }
 
-// Numbers returns the numbers from 0 up to n, sorted.
+// Numbers returns the numbers from 0 to n-1 sorted by compare.
 func Numbers(n int, compare func(a, b int32) int) []int32 {
 	numbers := make([]int32, n)
 	for i := range numbers {
@@ -46,7 +45,7 @@ func Numbers(n int, compare func(a, b int32) int) []int32 {
 	return numbers
 }
 
-// At returns the value of a key in a map, a new one where there is none.
+// At returns m[key], after adding a new value if there is none.
 func At[K comparable, V any](m map[K]*V, key K) *V {
 	v := m[key]
 	if v == nil {

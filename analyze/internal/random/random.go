@@ -32,7 +32,8 @@ func Entry(r *rand.Rand, i int) op.Entry {
 	}
 	e.Kind, e.KindRule = op.InferKind(e.Operation)
 	if r.IntN(10) == 0 {
-		e.Kind, e.KindRule = op.KindControl, op.RuleAttribute
+		e.Kind = op.KindControl
+		e.KindRule = op.RuleAttribute
 	}
 	if r.IntN(4) == 0 {
 		e.Duration = r.Int64N(1 << uint(1+r.IntN(45)))
@@ -60,13 +61,16 @@ func Entry(r *rand.Rand, i int) op.Entry {
 		e.InputDTypes = []op.DType{op.F16, op.F32}
 	}
 	if r.IntN(30) == 0 {
-		e.Duration, e.Warn = 0, op.WarnNegativeDuration
+		e.Duration = 0
+		e.Warn = op.WarnNegativeDuration
 	}
 	if r.IntN(20) == 0 {
-		e.Failed, e.Error = true, []string{"out of memory", "", "timeout: \x1b[31m\u202e"}[i%3]
+		e.Failed = true
+		e.Error = []string{"out of memory", "", "timeout: \x1b[31m\u202e"}[i%3]
 	}
 	if r.IntN(15) == 0 {
-		e.SpanID, e.TraceID = op.SpanID{}, op.TraceID{}
+		e.SpanID = op.SpanID{}
+		e.TraceID = op.TraceID{}
 	}
 	e.Step = op.Known(int64(i / 50))
 	if e.FLOPs = op.Known(int64(r.IntN(1000))); r.IntN(3) == 0 {
@@ -74,7 +78,8 @@ func Entry(r *rand.Rand, i int) op.Entry {
 	}
 	if e.OutputShape != nil && r.IntN(2) == 0 { // of a matmul
 		k := int64(r.IntN(3))
-		e.InputShapes, e.InputDTypes = []op.Shape{{e.OutputShape[0], k}, {k, 4}}, nil
+		e.InputShapes = []op.Shape{{e.OutputShape[0], k}, {k, 4}}
+		e.InputDTypes = nil
 	}
 	e.Root = []string{"", "GET /a", "GET /b"}[r.IntN(3)]
 	e.Attrs = []op.Attr{{Key: "layer", Value: strconv.Itoa(r.IntN(4))}}
@@ -87,7 +92,8 @@ func Trace(r *rand.Rand, n int) *seed.Trace {
 	t := &seed.Trace{}
 	for i := range n {
 		e := Entry(r, i)
-		e.Side, e.Start = op.SideNone, op.Int{}
+		e.Side = op.SideNone
+		e.Start = op.Int{}
 		t.AddEntry(&e)
 	}
 	return t

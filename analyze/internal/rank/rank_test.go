@@ -65,10 +65,12 @@ func TestEqualValues(t *testing.T) {
 func TestIntervalCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for _, size := range [][2]int{{5, 5}, {8, 12}, {20, 20}, {40, 30}} {
-		rounds, shift := cases.Count(t, 100, 400), 0.7
+		rounds := cases.Count(t, 100, 400)
+		shift := 0.7
 		held := 0
 		for range rounds {
-			x, y := make([]float64, size[0]), make([]float64, size[1])
+			x := make([]float64, size[0])
+			y := make([]float64, size[1])
 			for i := range x {
 				x[i] = rng.NormFloat64()
 			}
@@ -87,9 +89,11 @@ func TestIntervalCovers(t *testing.T) {
 					}
 					return Test(x, moved)
 				}
-				least, most := 0.04, 0.06 // the normal distribution is near
+				least := 0.04
+				most := 0.06 // the normal distribution is near
 				if len(x)+len(y) <= maxExact {
-					least, most = 0.05, 0.05
+					least = 0.05
+					most = 0.05
 				}
 				if p(bound+within) <= least || p(bound-within) > most {
 					t.Errorf("%v: %v has the bound %v", size, in, bound)
@@ -107,7 +111,8 @@ func TestLeastP(t *testing.T) {
 		m, n int
 		want float64
 	}{{1, 1, 1}, {4, 4, 2.0 / 70}, {5, 5, 2.0 / 252}, {7, 7, 2.0 / 3432}, {5, 7, 2.0 / 792}} {
-		x, y := make([]float64, tt.m), make([]float64, tt.n)
+		x := make([]float64, tt.m)
+		y := make([]float64, tt.n)
 		for i := range x {
 			x[i] = float64(i)
 		}

@@ -5,13 +5,11 @@ import (
 	"slices"
 )
 
-// Interval is an estimate and the bounds between which the true value lies.
+// Interval is an estimate with bounds for the true value.
 type Interval struct{ Estimate, Low, High float64 }
 
-// Shift returns by how much the values of y are larger than those of x: the median of the
-// differences of all pairs, which is the estimate of Hodges and Lehmann, with an interval of
-// confidence 1-alpha. Both samples must have values. The interval of samples that are too
-// small for alpha spans all differences.
+// Shift returns the shift from x to y: the median difference over all pairs (Hodges and Lehmann), with an interval of
+// confidence 1-alpha. The samples must not be empty. If they are too small for alpha, the interval spans all differences.
 func Shift(x, y []float64, alpha float64) Interval {
 	p := pairs{slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))}
 	all := int64(len(x)) * int64(len(y))
@@ -22,15 +20,15 @@ func Shift(x, y []float64, alpha float64) Interval {
 	}
 }
 
-// Median returns the median of values that are not empty.
+// Median returns the median of values, which must not be empty.
 func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// boundary returns which of the sorted differences, from 1, is the lower bound of the
-// interval. As many from the end is the upper one.
+// boundary returns the rank, from 1, of the sorted difference at the lower bound of the interval. The upper bound has the
+// same rank from the end.
 func boundary(m, n int, alpha float64) int64 {
 	if m+n > maxExact {
 		mn := float64(m) * float64(n)
@@ -46,7 +44,8 @@ func boundary(m, n int, alpha float64) int64 {
 	for _, c := range counts {
 		all += c
 	}
-	least, below := m*(m+1)/2, 0.0
+	least := m * (m + 1) / 2
+	below := 0.0
 	for u := range int64(m) * int64(n) {
 		if below += counts[least+int(u)]; below >= all*alpha/2 {
 			return max(1, u)
@@ -55,12 +54,12 @@ func boundary(m, n int, alpha float64) int64 {
 	return 1
 }
 
-// pairs has two sorted samples.
+// pairs holds two sorted samples.
 type pairs struct{ x, y []float64 }
 
-// difference returns the k-th smallest of the differences y-x of all pairs, from 1.
+// difference returns the k-th smallest difference y-x over all pairs, from 1.
 func (p pairs) difference(k int64) float64 {
-	// A search by halves over all floating-point numbers, in their order.
+	// Binary search over the ordered floating-point numbers.
 	low := ordinal(p.y[0] - p.x[len(p.x)-1])
 	high := ordinal(p.y[len(p.y)-1] - p.x[0])
 	for low < high {
@@ -74,9 +73,10 @@ func (p pairs) difference(k int64) float64 {
 	return number(low)
 }
 
-// upTo counts the differences that are at most d.
+// upTo counts differences of at most d.
 func (p pairs) upTo(d float64) int64 {
-	n, end := int64(0), 0
+	n := int64(0)
+	end := 0
 	for _, x := range p.x {
 		for end < len(p.y) && p.y[end]-x <= d {
 			end++
@@ -86,7 +86,7 @@ func (p pairs) upTo(d float64) int64 {
 	return n
 }
 
-// ordinal returns a number for f that is the larger the larger f is.
+// ordinal maps floating-point numbers to integers in the same order.
 func ordinal(f float64) int64 {
 	bits := int64(math.Float64bits(f + 0)) // +0 for -0
 	if bits < 0 {

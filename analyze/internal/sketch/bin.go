@@ -2,13 +2,12 @@ package sketch
 
 import "math/bits"
 
-// Durations below 128 ns have a bin each. Above that, every power of two is
-// divided into 64 bins of the same width, so that a duration differs from the
-// middle of its bin by at most 1/128. This is the scale of DDSketch with the
-// logarithm interpolated linearly between powers of two.
+// Durations below 128 ns have a bin each. Above, each power of two is divided into 64 equal bins, so a duration differs from
+// the middle of its bin by at most 1/128. This is the scale of DDSketch with the logarithm interpolated linearly between
+// powers of two.
 const binBits = 6
 
-// binOf returns the bin of a duration; a negative one has the bin of 0.
+// binOf returns the bin of a duration. Negative durations use the bin of 0.
 func binOf(v int64) int {
 	u := uint64(max(v, 0))
 	shift := max(0, bits.Len64(u)-binBits-1)

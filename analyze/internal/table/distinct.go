@@ -6,19 +6,18 @@ import (
 	"github.com/optrace/optrace/analyze/internal/heap"
 )
 
-// maxDistinct is the number up to which distinct hashes are counted exactly.
+// maxDistinct is the largest exact count of distinct hashes.
 const maxDistinct = 1 << 16
 
-// distinct counts different hashes. It keeps the smallest maxDistinct of them;
-// beyond that it estimates the count from their density. The result does not
-// depend on the order of the hashes. The zero value is ready to use.
+// distinct counts distinct hashes. It keeps the smallest maxDistinct and then estimates the count from their density.
+// The result does not depend on the order. The zero value is ready to use.
 type distinct struct {
 	kept     map[uint64]struct{}
 	largest  heap.Heap[uint64]
 	overflow bool
 }
 
-// add adds a hash, which need not be distributed evenly.
+// add adds a hash, which may be unevenly distributed.
 func (d *distinct) add(h uint64) { d.addSpread(spread(h)) }
 
 func (d *distinct) addSpread(h uint64) {
@@ -59,8 +58,7 @@ func (d *distinct) count() int64 {
 	return int64((maxDistinct - 1) / (float64(d.largest.Top()) / math.MaxUint64))
 }
 
-// spread maps numbers one to one to evenly distributed numbers, by the last
-// steps of SplitMix64.
+// spread maps numbers one to one to evenly distributed numbers, by the last steps of SplitMix64.
 func spread(h uint64) uint64 {
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb

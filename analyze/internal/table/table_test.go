@@ -40,7 +40,8 @@ func count(t *Table[counter], key string) {
 // same rows stay, and they are complete.
 func TestTableKeepsTheSameRowsInAnyOrder(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
-		limit, keys := r.IntN(9), 1+r.IntN(20)
+		limit := r.IntN(9)
+		keys := 1 + r.IntN(20)
 		keyLimit := 1 + r.IntN(100)
 		New := func(limit int, fold func(dst, src *counter)) *Table[counter] {
 			t := New(limit, fold)

@@ -10,7 +10,10 @@ import (
 // circle: what is found then depends on where one begins.
 func (n *NaiveTree) FindExecutions() bool {
 	n.Led = make(map[int]int)
-	n.WorksFor, n.Weights, n.Attention, n.deciding = make(map[int][]int), make(map[int][]int64), make(map[int][]int64), make(map[int]bool)
+	n.WorksFor = make(map[int][]int)
+	n.Weights = make(map[int][]int64)
+	n.Attention = make(map[int][]int64)
+	n.deciding = make(map[int]bool)
 	n.Execution = make([]int, len(n.Specs))
 	for i := range n.Specs {
 		if n.isShared(i) {
@@ -87,14 +90,19 @@ func (n *NaiveTree) isShared(i int) bool {
 	}
 	var requests []int
 	var weights, attention []int64
-	weighted, attended, shared, led := true, true, false, 0
+	weighted := true
+	attended := true
+	shared := false
+	led := 0
 	for _, l := range n.Specs[i].Links {
 		found, outside := n.linkedRequests(i, l)
 		for _, request := range found {
 			at := slices.Index(requests, request)
 			if at < 0 {
 				at = len(requests)
-				requests, weights, attention = append(requests, request), append(weights, 0), append(attention, 0)
+				requests = append(requests, request)
+				weights = append(weights, 0)
+				attention = append(attention, 0)
 			}
 			weights[at] += l.Weight.V
 			attention[at] += l.Attention.V
@@ -115,7 +123,10 @@ func (n *NaiveTree) isShared(i int) bool {
 	if !attended {
 		attention = nil
 	}
-	n.WorksFor[i], n.Weights[i], n.Attention[i], n.Led[i] = requests, weights, attention, led
+	n.WorksFor[i] = requests
+	n.Weights[i] = weights
+	n.Attention[i] = attention
+	n.Led[i] = led
 	return shared
 }
 

@@ -7,7 +7,8 @@ import (
 
 // LaunchedBy returns s with the name and the span id of the operator that launched it.
 func (s Spec) LaunchedBy(name string, id uint64) Spec {
-	s.Launcher, s.LauncherID = name, id
+	s.Launcher = name
+	s.LauncherID = id
 	return s
 }
 
@@ -63,7 +64,8 @@ func (n *NaiveTree) LaunchName(i int) string {
 		return n.Specs[j].DeviceSide() && !n.Repeat[j] && n.Specs[j].Graph == n.Specs[i].Graph
 	}
 	if n.Specs[i].Graph == "?" {
-		name, alike = "CUDA graph", func(j int) bool { return i == j }
+		name = "CUDA graph"
+		alike = func(j int) bool { return i == j }
 	}
 	common := func(text func(j int) string) string {
 		var found []string

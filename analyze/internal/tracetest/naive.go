@@ -79,7 +79,8 @@ func (n *NaiveTree) breakCycles() {
 // CompareStart orders specs by start and end, and those of the same times by how many are above them, by ids, name
 // and place.
 func (n *NaiveTree) CompareStart(i, j int) int {
-	a, b := n.Specs[i], n.Specs[j]
+	a := n.Specs[i]
+	b := n.Specs[j]
 	if a.Timeless != b.Timeless {
 		if a.Timeless {
 			return 1
@@ -87,7 +88,10 @@ func (n *NaiveTree) CompareStart(i, j int) int {
 		return -1
 	}
 	if a.Timeless {
-		a.End, a.Start, b.End, b.Start = a.End-a.Start, 0, b.End-b.Start, 0
+		a.End = a.End - a.Start
+		a.Start = 0
+		b.End = b.End - b.Start
+		b.Start = 0
 	}
 	if a.Trace == 0 {
 		a.ID = 0
@@ -190,7 +194,9 @@ func Extent(specs []Spec) (first, last int64, ok bool) {
 			continue
 		}
 		if !ok {
-			first, last, ok = s.Start, s.End, true
+			first = s.Start
+			last = s.End
+			ok = true
 		}
 		first, last = min(first, s.Start), max(last, s.End)
 	}

@@ -186,13 +186,15 @@ func RandomSpecs(r *rand.Rand, n int) []Spec {
 	for i := range specs {
 		if r.IntN(3) == 0 { // a parent that is there
 			above := specs[r.IntN(n)]
-			specs[i].Trace, specs[i].Parent = above.Trace, above.ID
+			specs[i].Trace = above.Trace
+			specs[i].Parent = above.ID
 		}
 		if specs[i].IsOp && r.IntN(6) == 0 {
 			specs[i] = specs[i].LaunchedBy(Pick(r, "", "aten::mm", "relu"), uint64(r.IntN(n+1)))
 		}
 		if specs[i].IsOp && r.IntN(8) == 0 {
-			specs[i].Graph, specs[i].CapturedIn = Pick(r, "3", "4", "?"), Pick(r, "", "layer")
+			specs[i].Graph = Pick(r, "3", "4", "?")
+			specs[i].CapturedIn = Pick(r, "", "layer")
 		}
 	}
 	return specs
@@ -210,7 +212,8 @@ func RandomSpec(r *rand.Rand, n int) Spec {
 		s.Parent = 0
 	}
 	for r.IntN(6) == 0 {
-		trace, id := 1+r.IntN(2), 1+r.IntN(n+1)
+		trace := 1 + r.IntN(2)
+		id := 1 + r.IntN(n+1)
 		l := op.Link{TraceID: op.TraceID{15: byte(trace)}, SpanID: idOf(uint64(id))}
 		if r.IntN(2) == 0 {
 			l.Weight = op.Known(r.Int64N(4))
@@ -242,7 +245,8 @@ func RandomSpec(r *rand.Rand, n int) Spec {
 		s.Launch = op.Known(r.Int64N(Horizon))
 	}
 	if r.IntN(3) == 0 {
-		s.Root, s.RootID = Pick(r, "GET /a", "GET /b"), uint64(r.IntN(n+2))
+		s.Root = Pick(r, "GET /a", "GET /b")
+		s.RootID = uint64(r.IntN(n + 2))
 	}
 	return s
 }
@@ -264,11 +268,20 @@ func RecordsOf(r *rand.Rand, specs []Spec) []op.Record {
 			records = append(records, op.Record{Span: s.Span()})
 			continue
 		}
-		e, more := s.Entry(), random.Entry(r, i)
-		e.OutputShape, e.InputShapes, e.DType, e.InputDTypes = more.OutputShape, more.InputShapes, more.DType, more.InputDTypes
-		e.FLOPs, e.OutputElements, e.Attrs = more.FLOPs, more.OutputElements, more.Attrs
-		e.Failed, e.Error = more.Failed, more.Error
-		e.KindRule, e.Warn, e.EmptyDevice = more.KindRule, more.Warn, e.DeviceID == "" && r.IntN(4) == 0
+		e := s.Entry()
+		more := random.Entry(r, i)
+		e.OutputShape = more.OutputShape
+		e.InputShapes = more.InputShapes
+		e.DType = more.DType
+		e.InputDTypes = more.InputDTypes
+		e.FLOPs = more.FLOPs
+		e.OutputElements = more.OutputElements
+		e.Attrs = more.Attrs
+		e.Failed = more.Failed
+		e.Error = more.Error
+		e.KindRule = more.KindRule
+		e.Warn = more.Warn
+		e.EmptyDevice = e.DeviceID == "" && r.IntN(4) == 0
 		if weighted && r.IntN(50) > 0 {
 			e.AdjustedCount = 1 / (1 - r.Float64())
 		}

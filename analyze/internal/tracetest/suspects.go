@@ -102,7 +102,8 @@ func damaged(r *rand.Rand, s Spec, n int) Spec {
 		s.End += r.Int64N(5 * Millisecond)
 	case 2:
 		skew := r.Int64N(6*Millisecond) - 3*Millisecond
-		s.Start, s.End = s.Start+skew, s.End+skew
+		s.Start += skew
+		s.End += skew
 		if skew%2 == 0 {
 			s.Launch = op.Known(s.Start - max(skew, -skew))
 		}
