@@ -42,6 +42,12 @@ func convolution(o operands) result {
 	return result{flops: times(times(outputs, first), 2), elements: outputs}
 }
 
+// convolutionGradients counts one of the products for the gradients of a convolution: 2·c·w for each element of the
+// gradient of its output, the first input. A kernel computes the gradient of the input or of the weights.
+func convolutionGradients(o operands) result {
+	return convolution(operands{in: []op.Shape{o.input(1), o.input(2)}, out: o.input(0)})
+}
+
 // groupsFit reports whether a kernel with ofKernel channels divides inputs and outputs into groups.
 func groupsFit(inputs, ofKernel, outputs int64) bool {
 	return ofKernel > 0 && inputs > 0 && inputs%ofKernel == 0 && outputs%(inputs/ofKernel) == 0

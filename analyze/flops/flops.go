@@ -3,7 +3,10 @@ package flops
 import (
 	"math"
 	"math/bits"
+	"strconv"
 
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
 )
 
@@ -22,8 +25,10 @@ func Of(e *op.Entry) Work { return Find(e.Operation).Of(e) }
 
 // Formula computes the work of operations of some names. A nil *Formula returns unknown work.
 type Formula struct {
-	count func(o operands) result
-	moves moves
+	count  func(o operands) result
+	moves  moves
+	inputs int  // that count, 0 for all: PyTorch lists the output of mm(out=) behind them
+	kernel bool // of a library, with the inputs of an operator
 }
 
 // Of returns the work of e, whose name must belong to the formula.
@@ -32,13 +37,29 @@ func (f *Formula) Of(e *op.Entry) Work {
 	if f == nil || !computes || e.InputShapes == nil && e.OutputShape == nil {
 		return Work{}
 	}
+	share := int64(1)
+	if f.kernel {
+		if a := opmodel.FindAttr(e.Attrs, attrkey.LaunchShare); a != nil {
+			n, _ := strconv.ParseInt(a.Value, 10, 64)
+			share = max(1, n)
+		}
+		f = f.ofKernel(e.LaunchedBy)
+	}
+	if f.count == nil {
+		return Work{}
+	}
 	o := operands{in: e.InputShapes, out: e.OutputShape}
+	types := elementTypes{in: e.InputDTypes, out: e.DType}
+	if f.inputs > 0 {
+		o.in = o.in[:min(f.inputs, len(o.in))]
+		types.in = types.in[:min(f.inputs, len(types.in))]
+	}
+	types.count = len(o.in)
 	r := f.count(o)
 	if r.flops == unknown {
 		return Work{}
 	}
-	types := elementTypes{in: e.InputDTypes, out: e.DType, count: len(e.InputShapes)}
-	w := Work{FLOPs: op.Known(r.flops), DType: types.computed(r.operand)}
+	w := Work{FLOPs: op.Known(r.flops / share), DType: types.computed(r.operand)}
 	if w.DType == op.C64 || w.DType == op.C128 {
 		return Work{} // formulas count real numbers
 	}
@@ -51,6 +72,7 @@ func (f *Formula) Of(e *op.Entry) Work {
 	case f.moves == movesNothing:
 		w.Bytes = op.Known(0)
 	}
+	w.Bytes.V /= share
 	return w
 }
 

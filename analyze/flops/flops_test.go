@@ -279,6 +279,30 @@ func TestIsAttention(t *testing.T) {
 	}
 }
 
+func TestKernelHasTheWorkOfItsOperator(t *testing.T) {
+	for _, test := range []struct {
+		kernel, operator, shapes string
+		want                     int64
+	}{
+		{"nvjet_tst_128x8", "aten::mm", "64x784 784x256 64x256", 25_690_112}, // mm(out=)
+		{"nvjet_tst_128x8", "", "64x784 784x256", 25_690_112},
+		{"ampere_sgemm", "aten::bmm", "8x64x32 8x32x16 8x64x16", 524_288},
+		{"ampere_sgemm", "aten::addmm", "256 64x784 784x256 [] [] 64x256", 25_690_112},
+		{"sm90_xmma_gemm_warpgroupsize1x1x1", "aten::linear", "8x16 16x16 16", 4096}, // square, with a bias
+		{"sm90_xmma_gemm_f8", "aten::_scaled_mm", "64x784 784x256 [] []", 25_690_112},
+		{"sm80_xmma_fprop_implicit_gemm", "aten::conv2d", "1x32x28x28 64x8x3x3 -> 1x64x26x26", 6_230_016},
+		{"sm80_xmma_dgrad_implicit_gemm", "aten::convolution_backward", "1x64x26x26 1x32x28x28 64x8x3x3", 6_230_016},
+		{"flash_fwd_kernel", "aten::_scaled_dot_product_flash_attention", "2x8x128x64 2x8x128x64 2x8x128x64", 67_108_864},
+		{"flash_bwd_kernel", "aten::_scaled_dot_product_flash_attention_backward", "2x8x128x64 2x8x128x64 2x8x128x64 2x8x128x64", 167_772_160},
+		{"sm80_xmma_fprop_implicit_gemm", "mine", "1x32x28x28 64x8x3x3", unknown},
+		{"splitKreduce_kernel", "aten::mm", "64x784 784x256", unknown},
+	} {
+		e := entry(t, test.kernel, test.shapes)
+		e.LaunchedBy = test.operator
+		check.Equal(t, test.kernel+" of "+test.operator, known(test.want), flops.Of(e).FLOPs)
+	}
+}
+
 func TestOnlyWhatComputesHasWork(t *testing.T) {
 	for _, kind := range []op.Kind{op.KindCollective, op.KindMemory, op.KindIO, op.KindControl} {
 		e := entry(t, "add", "5x7 5x7 -> 5x7 f32")

@@ -1,6 +1,10 @@
 package flops
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/optrace/optrace/internal/model/kernelname"
+)
 
 // torchPrefix starts the names of PyTorch's operators. A name with the prefix and without its own entry in the table has
 // the formula of the name without the prefix.
@@ -9,10 +13,11 @@ const torchPrefix = "aten::"
 // formulas is the table of all names. Names of ONNX and ONNX Runtime are in camel case, names of ggml in capitals. Names of
 // PyTorch are also common elsewhere.
 var formulas = tableOf([]namesOf{
-	{Formula{count: matmul}, "matmul mm bmm mv dot gemm batch_matmul batched_matmul dot_general" +
+	{Formula{count: matmul, inputs: 2}, "matmul mm bmm mv dot _scaled_mm _int_mm"},
+	{Formula{count: matmul}, "gemm batch_matmul batched_matmul dot_general" +
 		" MatMul FusedMatMul TransposeMatMul MatMulInteger MatMulIntegerToFloat DynamicQuantizeMatMul"},
 	{Formula{count: gemm}, "Gemm FusedGemm"},
-	{Formula{count: addedProduct}, "addmm baddbmm addmv _addmm_activation"},
+	{Formula{count: addedProduct, inputs: 3}, "addmm baddbmm addmv _addmm_activation"},
 	{Formula{count: quantized(matmul)}, "QLinearMatMul"},
 	{Formula{count: linear}, "linear dense fully_connected"},
 	{Formula{count: attention}, "scaled_dot_product_attention _scaled_dot_product_flash_attention" +
@@ -59,13 +64,13 @@ var formulas = tableOf([]namesOf{
 	{Formula{count: normalization(3, 4, 2)}, "rms_norm rmsnorm _fused_rms_norm RMSNormalization" +
 		" SimplifiedLayerNormalization"},
 
-	{Formula{copied, movesAll}, "copy clone contiguous cast to concat cat concatenate transpose pad tile" +
+	{Formula{count: copied, moves: movesAll}, "copy clone contiguous cast to concat cat concatenate transpose pad tile" +
 		" Cast Concat Transpose Pad Tile Expand ReorderInput ReorderOutput"},
-	{Formula{copied, movesPerhaps}, "reshape flatten squeeze unsqueeze Reshape Flatten Squeeze Unsqueeze" +
+	{Formula{count: copied, moves: movesPerhaps}, "reshape flatten squeeze unsqueeze Reshape Flatten Squeeze Unsqueeze" +
 		" Identity Dropout"},
-	{Formula{copied, movesRows}, "slice gather index_select Slice Gather GatherElements GatherND"},
-	{Formula{embedding, movesRows}, "embedding embedding_lookup"},
-	{Formula{copied, movesNothing}, "aten::view aten::_unsafe_view aten::reshape aten::_reshape_alias aten::t" +
+	{Formula{count: copied, moves: movesRows}, "slice gather index_select Slice Gather GatherElements GatherND"},
+	{Formula{count: embedding, moves: movesRows}, "embedding embedding_lookup"},
+	{Formula{count: copied, moves: movesNothing}, "aten::view aten::_unsafe_view aten::reshape aten::_reshape_alias aten::t" +
 		" aten::transpose" +
 		" aten::permute aten::expand aten::squeeze aten::unsqueeze aten::select aten::slice aten::narrow" +
 		" aten::flatten aten::detach" +
@@ -83,14 +88,36 @@ var formulas = tableOf([]namesOf{
 	{Formula{count: elementwise(2, 1)}, "ADD SUB MUL DIV"},
 	{Formula{count: elementwise(2, 2)}, "SWIGLU GEGLU REGLU GEGLU_QUICK GEGLU_ERF"},
 	{Formula{count: reduction(1)}, "SUM SUM_ROWS MEAN ARGMAX"},
-	{Formula{copied, movesAll}, "CONT DUP CONCAT REPEAT PAD"},
-	{Formula{copied, movesRows}, "GET_ROWS"},
-	{Formula{copied, movesNothing}, "VIEW RESHAPE PERMUTE TRANSPOSE"},
+	{Formula{count: copied, moves: movesAll}, "CONT DUP CONCAT REPEAT PAD"},
+	{Formula{count: copied, moves: movesRows}, "GET_ROWS"},
+	{Formula{count: copied, moves: movesNothing}, "VIEW RESHAPE PERMUTE TRANSPOSE"},
 	{Formula{}, "aten::to aten::contiguous aten::copy aten::gather"}, // may copy or not, or have other inputs
 })
 
-// kernels is the formula of library kernels for products.
-var kernels = Formula{count: kernelProduct}
+// kernels are the formulas of library kernels by task. One has the inputs of the operator that launched it, whose formula
+// counts. If that operator is unknown, a product has its own.
+var kernels = [...]Formula{
+	kernelname.Product: {count: kernelProduct, kernel: true}, kernelname.Convolution: {kernel: true}, kernelname.Attention: {kernel: true},
+}
+
+// gradients are the formulas of operators that compute the gradients of another one.
+var gradients = tableOf([]namesOf{
+	{Formula{count: convolutionGradients}, "aten::convolution_backward"},
+	{Formula{count: attentionGradients, moves: movesPerhaps}, "aten::_scaled_dot_product_flash_attention_backward" +
+		" aten::_scaled_dot_product_efficient_attention_backward aten::_scaled_dot_product_cudnn_attention_backward" +
+		" aten::_flash_attention_backward aten::_efficient_attention_backward"},
+})
+
+// ofKernel returns the formula for the share of a kernel in the work of an operator, nil if unknown.
+func (f *Formula) ofKernel(operator string) *Formula {
+	if g, ok := gradients[operator]; ok {
+		return g
+	}
+	if g := Find(operator); g != nil && !g.kernel {
+		return g
+	}
+	return f
+}
 
 type namesOf struct {
 	formula Formula
@@ -119,8 +146,8 @@ func Find(name string) *Formula {
 	if rest, ok := strings.CutPrefix(name, torchPrefix); ok {
 		return findTorch(rest)
 	}
-	if isProductKernel(name) {
-		return &kernels
+	if task := kernelname.TaskOf(name); task != kernelname.Aside {
+		return &kernels[task]
 	}
 	return nil
 }
@@ -150,17 +177,4 @@ func findTorch(name string) *Formula {
 		return nil // an ONNX name
 	}
 	return formulas[name]
-}
-
-// isProductKernel reports whether name is a matrix product kernel of cuBLAS, CUTLASS or rocBLAS. Convolution kernels also
-// have names with gemm.
-func isProductKernel(name string) bool {
-	if strings.HasPrefix(name, "Cijk_") {
-		return true
-	}
-	gemm := strings.Contains(name, "gemm") || strings.Contains(name, "Gemm")
-	for _, other := range [...]string{"implicit", "conv", "fprop", "dgrad", "wgrad", "group", "reduce"} {
-		gemm = gemm && !strings.Contains(name, other)
-	}
-	return gemm
 }

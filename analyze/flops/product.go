@@ -172,6 +172,17 @@ func attention(o operands) result {
 	return result{flops: times(plus(times(rows, q[n-1]), outputs), 2*k[n-2]), elements: outputs}
 }
 
+// attentionGradients counts the five products of the gradients, with the products of the forward pass computed again:
+// 2.5 times those, as FlashAttention counts them. The first input is the gradient of the output.
+func attentionGradients(o operands) result {
+	r := attention(operands{in: []op.Shape{o.input(1), o.input(2), o.input(3)}})
+	r.flops = times(r.flops, 5)
+	if r.flops != unknown {
+		r.flops /= 2
+	}
+	return r
+}
+
 // anyAttention is attention for shapes without heads, because heads may come before or after the length.
 func anyAttention(o operands) result {
 	if len(o.input(0)) != 3 {

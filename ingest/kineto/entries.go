@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/text/lexer"
@@ -35,6 +36,7 @@ type entryMaker struct {
 	phases  map[uint32]string    // by symbol of the name of an operator
 	numbers map[int64]string     // their text
 	further []op.Attr            // of the entry
+	shares  map[int32]int64      // kernels that do the work of an operator, by its number; nil before the first
 	// gradient is the next row of gradients, gradientNumber the number of the last row, numberText its text, and plain
 	// the plain names of operators by symbol.
 	gradient       int32
@@ -48,6 +50,7 @@ type entryMaker struct {
 type deviceKind struct {
 	kind op.Kind
 	rule op.KindRule
+	task kernelname.Task
 }
 
 // remember caches a value. It clears the cache when it is full.
@@ -232,7 +235,35 @@ func (m *entryMaker) device(i int) *op.Entry {
 		e.LaunchedBy = m.rangeAround(call)
 	}
 	m.addAttrs(e, d.geometry, call)
+	if o != nil && m.taskOf(d.name) != kernelname.Aside {
+		m.addShare(e, o, launcher)
+	}
 	return e
+}
+
+// addShare adds to the entry of a kernel its share in the work of the operator that launched it, and the operator's
+// output.
+func (m *entryMaker) addShare(e *op.Entry, o *hostOp, launcher int32) {
+	if out := m.inputsOf(o.inputs).output; out != nil {
+		e.OutputShape = out
+		e.OutputElements, _ = out.Elements()
+	}
+	if m.shares == nil {
+		m.shares = make(map[int32]int64)
+		for i := range int32(m.deviceOps.n) {
+			if d := m.deviceOps.at(i); m.taskOf(d.name) != kernelname.Aside {
+				m.shares[m.hostOpOf(d, m.launchOf(d))]++
+			}
+		}
+	}
+	n := m.shares[launcher]
+	if m.symbols.Text(o.name) == "aten::convolution_backward" {
+		n = (n + 1) / 2 // two products: the gradients of the input and of the weights
+	}
+	if n > 1 {
+		m.further = append(append(m.further[:0], e.Attrs...), op.Attr{Key: attrkey.LaunchShare, Value: m.number(n), Type: op.AttrInt})
+		e.Attrs = m.further
+	}
 }
 
 // addAttrs adds the attributes of a launch, valid until the next entry. call may be nil.
@@ -310,8 +341,17 @@ func (m *entryMaker) kindOf(name uint32) (op.Kind, op.KindRule) {
 	k := &m.kinds[name]
 	if k.kind == op.KindUnknown {
 		k.kind, k.rule = op.InferDeviceKind(m.symbols.Text(name))
+		k.task = kernelname.TaskOf(m.symbols.Text(name))
 	}
 	return k.kind, k.rule
+}
+
+// taskOf returns what a kernel does of an operator's work.
+func (m *entryMaker) taskOf(name uint32) kernelname.Task {
+	if kind, _ := m.kindOf(name); kind != op.KindCompute {
+		return kernelname.Aside
+	}
+	return m.kinds[name].task
 }
 
 // deviceKey identifies a device.

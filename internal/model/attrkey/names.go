@@ -28,6 +28,7 @@ const (
 	Launch         = "tensor.launch.time"
 	LaunchDuration = "tensor.launch.duration"
 	LaunchCall     = "tensor.launch.call"
+	LaunchShare    = "tensor.launch.share"
 	ClockError     = "tensor.clock.error"
 	Step           = "tensor.step"
 	Phase          = "tensor.phase"

@@ -44,6 +44,7 @@ var conventions = []keyTarget{
 	{attrkey.Launch, target{field: FieldLaunch, family: familyTensor}},
 	{attrkey.LaunchDuration, target{family: familyTensor, keep: true}},
 	{attrkey.LaunchCall, target{family: familyTensor, keep: true}},
+	{attrkey.LaunchShare, target{family: familyTensor, keep: true}},
 	{attrkey.AutogradSequence, target{family: familyTensor, keep: true}},
 	{attrkey.ForwardThread, target{family: familyTensor, keep: true}},
 	{attrkey.ForwardName, target{family: familyTensor, keep: true}},

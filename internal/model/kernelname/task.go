@@ -1,0 +1,49 @@
+package kernelname
+
+import "strings"
+
+// Task is the part of an operator's work that a kernel does.
+type Task uint8
+
+const (
+	// Aside is any other work, such as sums of partial results and changes of layout.
+	Aside Task = iota
+	// Product is a product of matrices.
+	Product
+	// Convolution is a convolution, or the gradient of its input or weights.
+	Convolution
+	// Attention is attention as a whole.
+	Attention
+)
+
+// TaskOf returns what a kernel does by its name: those of cuBLAS, CUTLASS, cuDNN, rocBLAS, hipBLASLt, MIOpen and of
+// libraries for attention.
+func TaskOf(name string) Task {
+	lower := strings.ToLower(name)
+	has := func(parts ...string) bool {
+		for _, part := range parts {
+			if strings.Contains(lower, part) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("flash_fwd", "flash_bwd", "fmha", "attention", "sdpa"):
+		if has("convert", "preprocess", "combine", "dot_do_o") {
+			return Aside
+		}
+		return Attention
+	case has("splitkreduce", "reduce_kernel", "transform", "im2col"):
+		return Aside
+	case has("fprop", "dgrad", "wgrad", "implicit_gemm", "implicit_convolve", "igemm_", "convolve", "winograd", "conv2d", "conv_"):
+		return Convolution
+	case strings.HasPrefix(name, "Cijk_"), strings.HasPrefix(name, "nvjet"):
+		return Product
+	case has("grouped", "group_gemm", "groupgemm"):
+		return Aside // of several products, whose shapes are not those of the operator's inputs
+	case has("gemm"):
+		return Product
+	}
+	return Aside
+}
