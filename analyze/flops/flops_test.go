@@ -294,7 +294,8 @@ func TestKernelHasTheWorkOfItsOperator(t *testing.T) {
 		{"sm80_xmma_dgrad_implicit_gemm", "aten::convolution_backward", "1x64x26x26 1x32x28x28 64x8x3x3", 6_230_016},
 		{"flash_fwd_kernel", "aten::_scaled_dot_product_flash_attention", "2x8x128x64 2x8x128x64 2x8x128x64", 67_108_864},
 		{"flash_bwd_kernel", "aten::_scaled_dot_product_flash_attention_backward", "2x8x128x64 2x8x128x64 2x8x128x64 2x8x128x64", 167_772_160},
-		{"sm80_xmma_fprop_implicit_gemm", "mine", "1x32x28x28 64x8x3x3", unknown},
+		{"sm80_xmma_fprop_implicit_gemm", "", "1x32x28x28 64x8x3x3", unknown},
+		{"ampere_sgemm", "CompiledFunction", "64x784 784x256", unknown},
 		{"splitKreduce_kernel", "aten::mm", "64x784 784x256", unknown},
 	} {
 		e := entry(t, test.kernel, test.shapes)

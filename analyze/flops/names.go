@@ -95,7 +95,7 @@ var formulas = tableOf([]namesOf{
 })
 
 // kernels are the formulas of library kernels by task. One has the inputs of the operator that launched it, whose formula
-// counts. If that operator is unknown, a product has its own.
+// counts. A product without an operator has its own.
 var kernels = [...]Formula{
 	kernelname.Product: {count: kernelProduct, kernel: true}, kernelname.Convolution: {kernel: true}, kernelname.Attention: {kernel: true},
 }
@@ -108,15 +108,21 @@ var gradients = tableOf([]namesOf{
 		" aten::_flash_attention_backward aten::_efficient_attention_backward"},
 })
 
-// ofKernel returns the formula for the share of a kernel in the work of an operator, nil if unknown.
+var none Formula // of unknown work
+
+// ofKernel returns the formula for the share of a kernel in the work of an operator. Without an operator it is f. The
+// work of an operator without a formula is unknown.
 func (f *Formula) ofKernel(operator string) *Formula {
+	if operator == "" {
+		return f
+	}
 	if g, ok := gradients[operator]; ok {
 		return g
 	}
 	if g := Find(operator); g != nil && !g.kernel {
 		return g
 	}
-	return f
+	return &none
 }
 
 type namesOf struct {
