@@ -1,6 +1,7 @@
 package spans
 
 import (
+	"encoding/base64"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/internal/text/protobuf"
 )
@@ -77,7 +78,21 @@ func (m *jsonMessage) id(dst []byte) (ok bool) {
 		return true
 	}
 	text := m.Str()
-	return len(text) == 0 || lexer.ParseID(dst, text)
+	return len(text) == 0 || lexer.ParseID(dst, text) || parseBase64ID(dst, text)
+}
+
+// parseBase64ID parses an id in base64, as protobuf's own JSON has it, or the base64 of its hexadecimal digits.
+func parseBase64ID(dst, text []byte) (ok bool) {
+	var room [64]byte
+	b, err := base64.StdEncoding.AppendDecode(room[:0], text)
+	if err != nil {
+		return false
+	}
+	if len(b) == len(dst) {
+		copy(dst, b)
+		return true
+	}
+	return lexer.ParseID(dst, b)
 }
 
 func (m *jsonMessage) integer() (int64, bool) {
