@@ -69,6 +69,7 @@ func TestJSONLayouts(t *testing.T) {
 			"ca979163b1fe8ba7", "ypeRY7H+i6c=").Replace(batch("matmul")),
 		"ids in base64 of hex": strings.NewReplacer("4d02081d276cbb954beb68be77c6566e",
 			"NGQwMjA4MWQyNzZjYmI5NTRiZWI2OGJlNzdjNjU2NmU=", "ca979163b1fe8ba7", "Y2E5NzkxNjNiMWZlOGJhNw==").Replace(batch("matmul")),
+		"a negative count": strings.Replace(batch("matmul"), `{"traceId"`, `{"droppedLinksCount":-1,"traceId"`, 1),
 		"unknown fields": strings.NewReplacer(`{"traceId"`, `{"new":{"a":[1,{"b":"}"}]},"traceId"`, `{"scope"`,
 			`{"schemaUrl":"x","scope"`, `[{"resource"`, `[{"x":null,"resource"`, `{"resourceSpans"`,
 			`{"y":1.5e3,"resourceSpans"`).Replace(batch("matmul")),

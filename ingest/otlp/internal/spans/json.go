@@ -120,7 +120,11 @@ func (m *jsonMessage) boolean() (v, ok bool) {
 	return false, false
 }
 
-func (m *jsonMessage) count() int64 { return int64(m.flags()) }
+// count reads a number of dropped things. A negative one is no count.
+func (m *jsonMessage) count() int64 {
+	n, _ := m.integer()
+	return int64(uint32(max(0, n)))
+}
 
 func (m *jsonMessage) flags() uint32 {
 	n, _ := m.integer()
