@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"math/bits"
@@ -26,7 +25,6 @@ type Processor struct {
 	shards  []*shard // the length is a power of two
 	withOps traces.WithOps
 	metrics *metrics // nil for none
-	push    *push    // nil for none
 	stopped atomic.Bool
 	dropped atomic.Uint64 // operations that a panic took
 
@@ -41,11 +39,8 @@ var _ sdktrace.SpanProcessor = (*Processor)(nil)
 func NewProcessor(opts ...Option) (*Processor, error) {
 	cfg, err := newConfig(opts)
 	p := &Processor{seed: maphash.MakeSeed()}
-	if err == nil && cfg.pushURL != "" {
-		p.push, err = newPush(cfg)
-	}
 	if err == nil && cfg.meters != nil {
-		p.metrics, err = newMetrics(cfg.meters, &p.dropped, p.push)
+		p.metrics, err = newMetrics(cfg.meters, &p.dropped)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("live: new processor: %w", err)
@@ -53,10 +48,7 @@ func NewProcessor(opts ...Option) (*Processor, error) {
 	// A few for each processor, so that hardly any is taken when a span ends.
 	n := min(maxShards, 1<<bits.Len(uint(2*runtime.GOMAXPROCS(0)-1)))
 	for range n {
-		p.shards = append(p.shards, newShard(cfg, n, p.metrics, p.push))
-	}
-	if p.push != nil {
-		p.push.pusher.Start()
+		p.shards = append(p.shards, newShard(cfg, n, p.metrics))
 	}
 	window := livepage.NewWindow(livepage.Limits{Records: cfg.records, Age: cfg.age})
 	p.writer = window.Input("").Writer()
@@ -75,12 +67,8 @@ const (
 	rowShare = 4
 )
 
-// OnStart remembers a span that starts, where profiles are pushed, and does nothing elsewhere.
-func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
-	if p.push != nil && !p.stopped.Load() {
-		p.push.ancestry.start(s)
-	}
-}
+// OnStart does nothing.
+func (p *Processor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
 // OnEnd takes a finished span. An operation is profiled whether it is sampled or only
 // recorded.
@@ -88,22 +76,15 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	if p.stopped.Load() {
 		return
 	}
-	var f *frame
-	if p.push != nil {
-		f = p.push.ancestry.end(s)
-	}
 	defer func() {
 		if recover() != nil { // an attribute's own code may panic
 			p.dropped.Add(1)
-			if f != nil {
-				p.push.miss(f)
-			}
 		}
 	}()
 	d := span.Read(s, s.SpanContext(), s.Parent())
 	// Operations of a name keep to a shard, which knows their attributes, unless it is taken.
 	sh := p.lock(uint32(maphash.String(p.seed, d.Name)))
-	of, duration := sh.end(&d, &p.withOps, f)
+	of, duration := sh.end(&d, &p.withOps)
 	if p.metrics != nil && of != nil {
 		p.metrics.record(&d, of, duration)
 	}
@@ -142,32 +123,12 @@ func (p *Processor) Dropped() uint64 { return p.dropped.Load() }
 // ForceFlush does nothing: what has ended is in the report.
 func (p *Processor) ForceFlush(context.Context) error { return nil }
 
-// PushStats returns what became of the profiles that WithProfilePush sends.
-func (p *Processor) PushStats() PushStats {
-	if p.push == nil {
-		return PushStats{}
-	}
-	s := p.push.pusher.Stats()
-	s.Missed, s.Forgotten = p.push.missed.Load(), p.push.ancestry.lost.Load()
-	return s
-}
-
-// Shutdown makes the Processor ignore spans that end from now on. Its handler still
-// answers. Where profiles are pushed, Shutdown sends the last one and those that wait,
-// until ctx is done; ten seconds where it has no deadline. It returns an error where some were
-// lost.
-func (p *Processor) Shutdown(ctx context.Context) error {
-	if p.stopped.Swap(true) {
+// Shutdown makes the Processor ignore spans that end from now on. Its handler still answers.
+func (p *Processor) Shutdown(context.Context) error {
+	if p.stopped.Swap(true) || p.metrics == nil {
 		return nil
 	}
-	var errs [2]error
-	if p.push != nil {
-		errs[0] = p.push.shutdown(ctx)
-	}
-	if p.metrics != nil {
-		errs[1] = p.metrics.registration.Unregister()
-	}
-	return errors.Join(errs[:]...)
+	return p.metrics.registration.Unregister()
 }
 
 // Handler returns the handler of the page, for any path that ends in a slash, such as

@@ -34,7 +34,6 @@ type shard struct {
 	oldest  int
 	lost    livepage.Lost
 
-	push    *push    // nil for none
 	scratch op.Entry // of one record
 
 	_ [64]byte // the next shard's lock is in another cache line
@@ -60,20 +59,20 @@ type record struct {
 }
 
 // newShard returns one of n shards.
-func newShard(cfg config, n int, m *metrics, p *push) *shard {
+func newShard(cfg config, n int, m *metrics) *shard {
 	s := &shard{
 		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes), cache: attrcache.New[*template](maxCacheBytes / n),
 		profile: profile.New(profile.Options{RecordedFLOPs: true, MaxGroups: min(maxRows, rowShare*maxRows/n)}),
-		most:    max(1, cfg.records/n), metrics: m, push: p,
+		most:    max(1, cfg.records/n), metrics: m,
 	}
 	s.strings.Limit(maxNameBytes / n)
 	return s
 }
 
-// end takes the data of a span that has ended, and its frame where profiles are pushed. It
+// end takes the data of a span that has ended. It
 // returns what metrics record of an operation, a nil template for another span. The shard is
 // locked, and unlocked by end.
-func (s *shard) end(d *span.Data, withOps *traces.WithOps, f *frame) (of *template, duration int64) {
+func (s *shard) end(d *span.Data, withOps *traces.WithOps) (of *template, duration int64) {
 	defer s.mu.Unlock()
 	r := record{trace: d.TraceID(), id: d.SpanID(), parent: d.ParentID()}
 	t, isOperation := s.template(d, &r)
@@ -88,9 +87,6 @@ func (s *shard) end(d *span.Data, withOps *traces.WithOps, f *frame) (of *templa
 	r.copyTo(&s.scratch)
 	s.profile.Add(&s.scratch)
 	s.add(r)
-	if s.push != nil {
-		s.push.add(pushed{r, f})
-	}
 	return t, r.duration
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/metrics"
 	"github.com/optrace/optrace/cmd/optrace/internal/receiver"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
-	"github.com/optrace/optrace/internal/profilepush"
 	"github.com/optrace/optrace/internal/serve/livepage"
 	"github.com/optrace/optrace/internal/serve/loopback"
 	"github.com/optrace/optrace/internal/text/units"
@@ -50,11 +49,6 @@ is compressed, are read once.
   -host NAME[,NAME] further names under which programs and browsers reach this
                     machine; addresses and localhost need not be named
   -open             open the page in the browser
-  -push URL         post profiles of the operations to a receiver of OpenTelemetry
-                    profiles by OTLP over HTTP; a URL without a path gets
-                    /v1development/profiles
-  -push-interval D  how often, as in 1m (10s). Operations are pushed an interval after
-                    they came, with the spans above them
 ` + flags.FormatUsage + `
   -for D            end after that time, as in 30s
 
@@ -73,14 +67,10 @@ after decompression, arrives within 15 s, at no less than 16 KiB a second, and i
 within 10 s; of each protocol 8 are read at a time. All together take a quarter of -max-memory: more
 of them are told to come again. Each server has 1,536 connections at most; idle ones make room.
 
-What is pushed is tried again while the receiver is down, 32 MiB of it; what is lost
-is counted in the head of the page.
-
 Examples:
 
   optrace serve -open
   optrace serve ops.jsonl
-  optrace serve -push http://localhost:4040 -otlp-grpc - ops.jsonl
   optrace serve -window 1000000,10m -otlp-http - -otlp-grpc - traces/
 `
 
@@ -90,8 +80,6 @@ type serveFlags struct {
 	format             string
 	open               bool
 	duration           time.Duration
-	push               string
-	pushInterval       time.Duration
 	memory             flags.MemorySize
 }
 
@@ -103,8 +91,6 @@ func (f *serveFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.hosts, "host", "", "")
 	fs.BoolVar(&f.open, "open", false, "")
 	flags.Format(fs, &f.format)
-	fs.StringVar(&f.push, "push", "", "")
-	fs.DurationVar(&f.pushInterval, "push-interval", defaultPushInterval, "")
 	fs.DurationVar(&f.duration, "for", 0, "")
 	f.memory = serveMemory
 	fs.Var(&f.memory, "max-memory", "")
@@ -121,8 +107,6 @@ func (f *serveFlags) run(ctx context.Context, s streams.Streams, line *flags.Lin
 		return exit.Usagef("-max-memory is less than %s", units.Bytes(minServeMemory))
 	case isOff(f.listen):
 		return exit.Usagef("-listen has no address")
-	case f.pushInterval < profilepush.MinInterval:
-		return exit.Usagef("-push-interval is less than %v", profilepush.MinInterval)
 	}
 	if f.duration > 0 {
 		var cancel context.CancelFunc
@@ -135,11 +119,6 @@ func (f *serveFlags) run(ctx context.Context, s streams.Streams, line *flags.Lin
 	limits.Observe = scraped.Observe
 	server := newServer(*f, livepage.NewWindow(limits))
 	server.metrics = scraped
-	if line.IsSet("push") {
-		if server.push, err = newServePush(f, server.window); err != nil {
-			return err
-		}
-	}
 	return server.run(ctx, s, line.Inputs)
 }
 
@@ -179,7 +158,6 @@ type server struct {
 	flags  serveFlags
 	hosts  loopback.Hosts
 	window *livepage.Window
-	push   *servePush // nil for none
 	// metrics are those of all operations that came in.
 	metrics http.Handler
 
@@ -204,20 +182,12 @@ func newServer(f serveFlags, window *livepage.Window) *server {
 // run serves until ctx is done, which is no error, or until something fails.
 func (s *server) run(ctx context.Context, std streams.Streams, inputs []string) error {
 	ctx, s.end = context.WithCancelCause(ctx)
-	if s.push != nil {
-		s.push.pusher.Start()
-	}
 	err := s.start(ctx, std, inputs)
 	if err != nil {
 		s.end(err)
 	}
 	<-ctx.Done()
 	s.running.Wait()
-	if s.push != nil {
-		if err := s.push.end(); err != nil {
-			return exit.Output(err)
-		}
-	}
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -256,9 +226,6 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 		sources = append(sources, in.name+" at "+l.Addr().String())
 		fmt.Fprintf(std.Out, "%s  "+in.url+"\n", in.name, l.Addr())
 	}
-	if s.push != nil {
-		fmt.Fprintf(std.Out, "profiles   to %s every %v\n", s.push.client.URL(), s.flags.pushInterval)
-	}
 	handler := s.handler(strings.Join(sources, ", "))
 	s.serve(exit.Output, func() error { return loopback.Serve(ctx, page, handler) })
 	if err := s.follow(ctx, std, inputs); err != nil {
@@ -291,9 +258,6 @@ func (s *server) serve(mark func(error) error, f func() error) {
 
 func (s *server) handler(title string) http.Handler {
 	page := &livepage.Page{Window: s.window, Title: title, Version: version()}
-	if s.push != nil {
-		page.Notes = s.push.notes
-	}
 	mux := http.NewServeMux()
 	for _, path := range []string{"/{$}", "/data", "/trace.json"} {
 		mux.Handle(path, page)

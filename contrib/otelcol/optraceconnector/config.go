@@ -12,11 +12,10 @@ import (
 
 // Config is the configuration of the connector.
 type Config struct {
-	// FlushInterval is how often metrics and profiles are sent on.
+	// FlushInterval is how often metrics are sent on.
 	FlushInterval time.Duration `mapstructure:"flush_interval"`
-	// Metrics is about metrics, Profiles about profiles.
-	Metrics  Metrics  `mapstructure:"metrics"`
-	Profiles Profiles `mapstructure:"profiles"`
+	// Metrics is about metrics.
+	Metrics Metrics `mapstructure:"metrics"`
 }
 
 // Metrics says which metrics there are at most.
@@ -37,13 +36,6 @@ type Metrics struct {
 	Exemplars int `mapstructure:"exemplars"`
 }
 
-// Profiles says which profiles there are at most.
-type Profiles struct {
-	// MaxSpans is how many spans a profile is made of, or some more: it is sent before
-	// the interval is over where there are as many.
-	MaxSpans int `mapstructure:"max_spans"`
-}
-
 const (
 	cumulative = "cumulative"
 	delta      = "delta"
@@ -55,7 +47,6 @@ func createDefaultConfig() component.Config {
 	return &Config{
 		FlushInterval: time.Minute,
 		Metrics:       Metrics{Temporality: cumulative, SeriesLimit: 2000, ResourceLimit: 1000, MaxBuckets: 160, Exemplars: 4},
-		Profiles:      Profiles{MaxSpans: 1_000_000},
 	}
 }
 
@@ -86,14 +77,6 @@ func (m *Metrics) Validate() error {
 		errs = append(errs, fmt.Errorf("exemplars is %d; it must be from 0 to 100", m.Exemplars))
 	}
 	return errors.Join(errs...)
-}
-
-// Validate implements xconfmap.Validator.
-func (p *Profiles) Validate() error {
-	if p.MaxSpans < 1 {
-		return fmt.Errorf("max_spans is %d; it must be positive", p.MaxSpans)
-	}
-	return nil
 }
 
 func (m *Metrics) temporality() pmetric.AggregationTemporality {

@@ -6,7 +6,5 @@
 // computed from the window when somebody asks for it, not when an operation comes in,
 // and at most so often that it takes a third of one processor's time.
 //
-// A [Delta] adds up what comes into a window in each interval, for profiles that are pushed.
-//
 // The command's serve and package live fill windows; package render/html makes the page.
 package livepage

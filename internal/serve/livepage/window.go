@@ -44,7 +44,6 @@ type Window struct {
 	version uint64 // grows with every change
 	lost    Lost
 	inputs  []*Input
-	came    mark // what has come in
 }
 
 // Lost counts what fell out of a Window.
@@ -111,8 +110,6 @@ func (w *Window) add(b *block) {
 	defer w.mu.Unlock()
 	b.at = w.now()
 	w.blocks = append(w.blocks, b)
-	w.came.blocks++
-	w.came.operations += int64(b.operations)
 	w.records += b.records()
 	w.bytes += b.bytes()
 	w.version++
@@ -142,14 +139,13 @@ type view struct {
 	blocks  []*block
 	lost    Lost
 	inputs  []Input // as they were
-	came    mark
 }
 
 func (w *Window) view() *view {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.trim()
-	v := &view{version: w.version, blocks: slices.Clone(w.blocks), lost: w.lost, came: w.came}
+	v := &view{version: w.version, blocks: slices.Clone(w.blocks), lost: w.lost}
 	for _, in := range w.inputs {
 		v.inputs = append(v.inputs, *in)
 	}

@@ -34,7 +34,7 @@ var importRules = map[string]struct {
 		foreign: openTelemetry,
 	},
 	"internal/serve": {
-		own:     []string{"op", "analyze", "render", "internal/profilepush", "internal/model", "internal/text", "internal/read", "internal/serve"},
+		own:     []string{"op", "analyze", "render", "internal/model", "internal/text", "internal/read", "internal/serve"},
 		foreign: slices.Concat(encoders, []string{"golang.org/x/net/netutil"}),
 	},
 	"internal/testing": {

@@ -13,11 +13,8 @@ import (
 	"github.com/optrace/optrace/render/pprof"
 )
 
-// The formats that have flags of their own.
-const (
-	OTLPProfiles = "otlp-profiles"
-	Profile      = "profile" // partial results, which a Target does not write
-)
+// Profile is the name of the format of partial results. It has flags of its own, and no Target writes it.
+const Profile = "profile"
 
 // Target is a format that convert writes.
 type Target struct {
@@ -80,7 +77,7 @@ func Targets() []Target {
 		}, binary: true, create: newProfile(func(w io.Writer, t *stacks.Table, opts otlpprofiles.Options) error {
 			return pprof.Write(w, t, opts.Options)
 		})},
-		{Name: OTLPProfiles, Summary: "OpenTelemetry profiles in protobuf, with links to requests", Keeps: []string{
+		{Name: "otlp-profiles", Summary: "OpenTelemetry profiles in protobuf, with links to requests", Keeps: []string{
 			"keeps what pprof keeps, a profile per value; it is not read",
 		}, binary: true, create: newProfile(otlpprofiles.Write)},
 		{Name: "otlp-profiles-json", Summary: "the same in JSON", Keeps: []string{

@@ -60,12 +60,20 @@ var otherNames = map[string]string{
 	"limit": "top", "n": "top", "group-by": "by", "filter": "where", "sections": "section", "open": "html",
 }
 
+// removed are flags that no command has any more, and what to write instead.
+var removed = map[string]string{"push": noPush, "push-interval": noPush}
+
+const noPush = "profiles are not pushed any more: write them by optrace convert -to otlp-profiles -o FILE, and post FILE"
+
 // badValue matches an error of package flag about a value: the value as it is quoted, the flag and the cause.
 var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+?): (.*)$`)
 
 // describe returns an error of package flag in words that say what may be written.
 func describe(fs *flag.FlagSet, err error) error {
 	if typed, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+		if instead := removed[typed]; instead != "" {
+			return exit.Usagef("-%s was removed: %s", typed, instead)
+		}
 		if other := otherNames[typed]; fs.Lookup(other) != nil {
 			return exit.Usagef("unknown flag -%s; did you mean -%s?", typed, other)
 		}

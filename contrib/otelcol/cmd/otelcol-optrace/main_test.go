@@ -16,9 +16,6 @@ import (
 
 func TestExamplesAreValid(t *testing.T) {
 	check.OK(t, validate(t, "../../examples/config.yaml"))
-	check.Says(t, "profiles need no permission", "", validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"))
-	allowProfiles(t)
-	check.OK(t, validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"))
 }
 
 // The configurations of the README are valid.
@@ -34,8 +31,8 @@ func TestREADME(t *testing.T) {
 			t.Errorf("%v\n%s", err, yaml)
 		}
 	}
-	if n != 4 {
-		t.Errorf("%d configurations, want 3", n-1)
+	if n != 3 {
+		t.Errorf("%d configurations, want 2", n-1)
 	}
 }
 

@@ -12,20 +12,14 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/xconfmap"
-	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 	render "github.com/optrace/optrace/render/otlp"
-	"github.com/optrace/optrace/render/otlpprofiles"
 )
 
 // Training returns the spans of a training run, a request for each step: a process per
@@ -102,47 +96,6 @@ func Report(t *testing.T, opts analyze.Options, all ...ptrace.Traces) *analyze.R
 	t.Helper()
 	records := otlp.ProtoRecords(bytes.NewReader(Proto(t, all...)), "spans", nil)
 	return check.Must(analyze.Run(t.Context(), analyze.Records(records), opts))(t)
-}
-
-// Profiles returns the profile that the command makes of spans.
-func Profiles(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
-	t.Helper()
-	forest := trace.New()
-	forest.KeepShapes()
-	var from otlpprofiles.Producers
-	for rec, err := range otlp.ProtoRecords(bytes.NewReader(Proto(t, all...)), "spans", nil) {
-		check.OK(t, err)
-		forest.Add(rec)
-		if rec.Resource != nil {
-			from.Resource(rec.Resource)
-		}
-		if rec.Entry != nil {
-			from.Operation(rec.Entry)
-		}
-	}
-	var out bytes.Buffer
-	opts := otlpprofiles.Options{Producers: &from}
-	opts.Version = optrace.Version
-	check.OK(t, otlpprofiles.Write(&out, stacks.Of(forest), opts))
-	request := pprofileotlp.NewExportRequest()
-	check.OK(t, request.UnmarshalProto(out.Bytes()))
-	return request.Profiles()
-}
-
-// Sums returns the sums of the values of profiles by their names.
-func Sums(all ...pprofile.Profiles) map[string]int64 {
-	sums := make(map[string]int64)
-	for _, ps := range all {
-		names := ps.Dictionary().StringTable()
-		for _, rp := range ps.ResourceProfiles().All() {
-			for _, p := range rp.ScopeProfiles().At(0).Profiles().All() {
-				for _, s := range p.Samples().All() {
-					sums[names.At(int(p.SampleType().TypeStrindex()))] += s.Values().At(0)
-				}
-			}
-		}
-	}
-	return sums
 }
 
 // CheckConfig checks that a configuration that is read from text is refused with an error that says want, and taken where
