@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/render/internal/timeline"
 )
 
-// writeSize is the number of bytes that are collected before they are written.
+// writeSize is the size of the output buffer in bytes.
 const writeSize = 256 << 10
 
 // Write writes the timeline as one JSON document.
@@ -92,8 +92,7 @@ func (w *writer) slice(s *timeline.Slice) {
 	w.end()
 }
 
-// arrow leads from a span to an operation or span. It must begin within the span, even
-// if what it leads to begins later.
+// arrow writes an arrow between slices. It must begin within the first slice, even if the second starts later.
 func (w *writer) arrow(id int, name string, from, to *timeline.Slice) {
 	at := max(from.Start, min(to.Start, from.End()-1))
 	for _, side := range []struct {

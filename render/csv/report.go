@@ -21,7 +21,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// tables are the tables of a report by the names of their sections.
+// tables maps the name of a section to the writer of its table.
 var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error{
 	"operations": func(w io.Writer, r *analyze.Report, opts Options) error {
 		return writeTable(w, opts, r.Operations, append(fields[profile.Operation]("operation"), statColumns[profile.Operation](r)...))
@@ -65,15 +65,15 @@ var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error
 	"engines": writeEngines,
 }
 
-// table returns what writes fields of the rows of a report.
+// table returns a writer of the keyed fields of rows.
 func table[T any](keys string, rows func(*analyze.Report) []T) func(io.Writer, *analyze.Report, Options) error {
 	return func(w io.Writer, r *analyze.Report, opts Options) error {
 		return writeTable(w, opts, rows(r), fields[T](keys))
 	}
 }
 
-// Write writes the table of a section of a report, which is called as in the text form ("operations",
-// "devices", "critical_path", …), or "groups" for the table by keys. Another name is an error.
+// Write writes the table of a section of a report. The section has its name in the text form ("operations", "devices",
+// "critical_path", …), or is "groups", the table by keys. Any other name is an error.
 func Write(w io.Writer, r *analyze.Report, section string, opts Options) error {
 	write, ok := tables[section]
 	if !ok {
@@ -82,8 +82,8 @@ func Write(w io.Writer, r *analyze.Report, section string, opts Options) error {
 	return write(w, r, opts)
 }
 
-// statColumns returns the columns of statistics, which are a part of T: estimates where every entry
-// carries its sampling weight, and rooflines where there are peaks.
+// statColumns returns the columns of the statistics in T. They include estimates where every entry carries its sampling
+// weight, and rooflines where the report has peaks.
 func statColumns[T any](r *analyze.Report) []column[T] {
 	keys := "kind side count sum_ns mean_ns min_ns max_ns std_ns p50_ns p90_ns p95_ns p99_ns self_ns" +
 		" elements memory_bytes flops errors share exemplar.trace_id exemplar.span_id mixes"
@@ -131,8 +131,7 @@ func writeBalance(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, b.PerDeviceDurationUS, columns)
 }
 
-// writeSequences writes the table of repeated sequences; the names of the operations are a
-// list in JSON.
+// writeSequences writes the repeated sequences, with the names of their operations as a JSON list.
 func writeSequences(w io.Writer, r *analyze.Report, opts Options) error {
 	columns := []column[sequences.Sequence]{
 		{"operations", func(w *writer, s *sequences.Sequence) {
@@ -163,8 +162,7 @@ func writeEngines(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, r.Engines, columns)
 }
 
-// WriteEntries writes a list of entries, such as the slowest or the hotspots
-// of a report.
+// WriteEntries writes a list of entries, such as the slowest of a report.
 func WriteEntries(w io.Writer, entries []*op.Entry, opts Options) error {
 	out, err := NewEntryWriter(w, opts)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// selection is the evidence of a finding: fields of the page's state.
+// selection is the evidence of a finding, as fields of the page's state.
 type selection struct {
 	Section   string `json:"section,omitempty"`
 	Operation string `json:"operation,omitempty"`
@@ -23,10 +23,10 @@ type selection struct {
 	To        *int64 `json:"to,omitempty"`
 }
 
-// pageSections are the parts of the page that show what sections of the report do, where they have other names.
+// pageSections maps sections of the report to parts of the page with other names.
 var pageSections = map[string]string{"critical_path": "requests", "idle": "timeline", "balance": "devices", "summary": "timeline"}
 
-// selectionOf returns what to select to see the evidence of a finding.
+// selectionOf returns the selection that shows the evidence of a finding.
 func selectionOf(f *findings.Finding, r *analyze.Report, v *view) selection {
 	w := &f.Where
 	s := selection{Section: cmp.Or(pageSections[w.Section], w.Section, "timeline"), Operation: w.Operation}
@@ -54,7 +54,7 @@ func selectionOf(f *findings.Finding, r *analyze.Report, v *view) selection {
 	return s
 }
 
-// sentence describes the input in one sentence, and notes what is wrong with it.
+// sentence describes the input in one sentence, and its faults in notes.
 func sentence(r *analyze.Report, devices int) (string, []Note) {
 	in := &r.Input
 	text := units.Plural(in.Entries, "operation") + " in " + units.Plural(in.Spans, "span")
@@ -96,7 +96,7 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	return text + ".", chips
 }
 
-// reasons lists counts by reason, the largest first.
+// reasons lists counts by reason, largest first.
 func reasons(by map[string]int64) string {
 	keys := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b)) })
 	for i, k := range keys {

@@ -28,14 +28,14 @@ type span struct {
 	Warnings   []string    `json:"warnings"`
 }
 
-// reference leads to the parent of a span, or to one that is linked.
+// reference leads to the parent of a span or to a linked span.
 type reference struct {
 	RefType string     `json:"refType"`
 	TraceID op.TraceID `json:"traceID"`
 	SpanID  op.SpanID  `json:"spanID"`
 }
 
-// process is what a span is from.
+// process is the origin of spans.
 type process struct {
 	ServiceName string `json:"serviceName"`
 	Tags        []tag  `json:"tags"`
@@ -52,23 +52,21 @@ type tag struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// reserved are the names of tags that describe the span itself, the former one of the scope among them.
+// reserved are the tags that describe the span itself, with the former tag of the scope.
 var reserved = []string{
 	attrkey.JaegerError, attrkey.JaegerStatus, attrkey.JaegerDescription, attrkey.JaegerScope, attrkey.JaegerOldScope,
 	attrkey.JaegerVersion, attrkey.JaegerKind, attrkey.JaegerTraceState, attrkey.JaegerDropped, attrkey.JaegerDroppedLinks,
 }
 
-// withoutReserved returns the attributes but for those that have such names.
+// withoutReserved returns the attributes without reserved names.
 func withoutReserved(attrs []op.Attr) []op.Attr {
 	return slices.DeleteFunc(slices.Clone(attrs), func(a op.Attr) bool { return slices.Contains(reserved, a.Key) })
 }
 
-// maxExactInt is the largest integer that JavaScript distinguishes from its
-// neighbours.
+// maxExactInt is the largest integer that JavaScript distinguishes from its neighbours.
 const maxExactInt = 1<<53 - 1
 
-// tagsOf returns attributes in their types. Lists and maps are JSON text, and so are
-// numbers that JavaScript could not hold.
+// tagsOf returns attributes with their types. Lists, maps and numbers too large for JavaScript are text.
 func tagsOf(attrs []op.Attr) []tag {
 	tags := make([]tag, len(attrs))
 	for i := range attrs {
@@ -95,8 +93,7 @@ func tagsOf(attrs []op.Attr) []tag {
 	return tags
 }
 
-// setReferences refers to the parent and to the spans that are linked. The UI would
-// follow a reference to the span itself for ever.
+// setReferences refers to the parent and to linked spans, but not to the span itself: the UI would follow it forever.
 func (s *span) setReferences(parent op.SpanID, links []op.Link) {
 	s.References = []reference{}
 	if !parent.IsZero() {
@@ -117,7 +114,7 @@ func originOf(kind string, s *op.Scope) (tags []op.Attr) {
 	return opmodel.AppendText(tags, attrkey.JaegerVersion, s.Version)
 }
 
-// appendStatus appends the tags of a span that failed, and of one that lost links.
+// appendStatus appends the tags of a failed span, and of a span with dropped links.
 func appendStatus(tags []op.Attr, lostLinks int64, failed bool, message string) []op.Attr {
 	tags = spanattr.AppendCount(tags, attrkey.JaegerDroppedLinks, lostLinks)
 	if !failed {

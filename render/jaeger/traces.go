@@ -16,18 +16,15 @@ import (
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
-// Traces collects operations and spans by trace, in the order of their first
-// spans.
-//
-// The format groups spans by trace, and the spans of a trace may be anywhere in
-// the input, so a Traces holds the text of all of them until it is written. The
-// zero value is ready to use. It is not safe for concurrent use.
+// Traces collects operations and spans by trace, in the order of their first spans. The spans of a trace may be
+// anywhere in the input, so a Traces holds the text of all spans until it is written. The zero value is ready to use.
+// It is not safe for concurrent use.
 type Traces struct {
 	order    []*trace
 	byID     map[op.TraceID]*trace
 	resource op.Resource
-	// source is the origin of the last span, and process its text; nil before the
-	// first span and after a change of resource.
+	// source is the origin of the last span, and process its text. process is nil before the first span and after a
+	// change of resource.
 	source  source
 	process []byte
 	ids     spanattr.Placeholders
@@ -37,20 +34,19 @@ type Traces struct {
 // trace is the text of one trace.
 type trace struct {
 	id op.TraceID
-	// spans and processes hold the elements of a list and the members of an object,
-	// separated by commas.
+	// spans and processes hold the elements of a list and the members of an object, separated by commas.
 	spans, processes []byte
 	// numbers holds the number of each process by its text.
 	numbers map[string]int
 }
 
-// source is the origin of spans, which Jaeger calls a process.
+// source is the origin of spans, a process in Jaeger's terms.
 type source struct {
 	service string
 	rank    op.Int
 }
 
-// Resource sets the origin of the spans that are added next. It copies r.
+// Resource sets the origin of the spans added next. It copies r.
 func (t *Traces) Resource(r *op.Resource) {
 	t.resource = *r.Clone()
 	t.process = nil
@@ -70,8 +66,8 @@ func (t *Traces) Add(e *op.Entry) {
 	t.add(&s, x.Events, source{e.Service, e.Rank})
 }
 
-// AddSpan adds a span that is not an operation. A span whose parent is in another
-// process gets the kind "server", as the format has no other field for that.
+// AddSpan adds a span that is not an operation. A span with a parent in another process gets kind "server", because the
+// format has no other field for it.
 func (t *Traces) AddSpan(o *op.Span) {
 	x := cmp.Or(o.Extra, &op.Extra{})
 	kind := cmp.Or(x.Kind, "internal")
@@ -129,14 +125,13 @@ func textOf(v any) []byte {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// traceBytes is about what a trace takes beside its text.
+// traceBytes is about the size of a trace without its text.
 const traceBytes = 512
 
 // Bytes returns about how much memory the operations and spans take.
 func (t *Traces) Bytes() int64 { return t.bytes }
 
-// describe returns the text of a process. The attributes of the last resource
-// belong to its service.
+// describe returns the text of a process. The attributes of the last resource belong to its service.
 func (t *Traces) describe(src source) []byte {
 	attrs := opmodel.AppendInt(nil, attrkey.Rank, src.rank)
 	if src.service == t.resource.Service {

@@ -1,5 +1,5 @@
-// Package markdown writes comparisons as Markdown, for a pull request or an issue. Names are
-// escaped: they cannot make links, mentions or markup.
+// Package markdown writes comparisons as Markdown, for a pull request or an issue. It escapes names, so they cannot
+// make links, mentions or markup.
 package markdown
 
 import (
@@ -15,7 +15,7 @@ import (
 
 // Options configures the Markdown.
 type Options struct {
-	// Rows bounds the rows that did not change; all others are shown. 0 shows none of them.
+	// Rows bounds the unchanged rows; 0 shows no unchanged row. Changed rows are always shown.
 	Rows int
 }
 

@@ -19,10 +19,10 @@ const (
 	statusError = 2
 )
 
-// The flags of a span whose parent is in another process.
+// flagsRemoteParent are the flags of a span with a parent in another process.
 const flagsRemoteParent = 0x301
 
-// noExtra stands for what a span without Extra has.
+// noExtra is the Extra of spans without one.
 var noExtra op.Extra
 
 // kindNumber returns OTLP's number of a kind.
@@ -35,7 +35,7 @@ func kindNumber(kind string) int32 {
 
 func member(name string, value any) wire.Field { return wire.Field{Name: name, Value: value} }
 
-// spanOf returns the span of an operation, whose resource states a rank.
+// spanOf returns the span of an operation. rank is the rank in its resource.
 func (w *Writer) spanOf(e *op.Entry, rank op.Int) *op.Span {
 	x := *cmp.Or(e.Extra, &noExtra)
 	x.Scope.Name = e.Scope
@@ -53,7 +53,7 @@ func (w *Writer) spanOf(e *op.Entry, rank op.Int) *op.Span {
 	return s
 }
 
-// spanMessage returns the message of a span. A start that is not known is written as 0, which readers recognise.
+// spanMessage returns the message of a span. Readers recognise start 0 as unknown.
 func spanMessage(s *op.Span) wire.Message {
 	x := cmp.Or(s.Extra, &noExtra)
 	parent, flags := s.ParentSpanID[:], x.Flags
@@ -84,7 +84,7 @@ func spanMessage(s *op.Span) wire.Message {
 	return m
 }
 
-// dropped is the field with the number of things that are missing.
+// dropped returns a field with a number of dropped items.
 func dropped(name string, n int64) wire.Field {
 	return member(name, uint32(min(n, math.MaxUint32)))
 }
@@ -100,7 +100,7 @@ func events(all []op.Event) (list []wire.Message) {
 	return list
 }
 
-// links returns the links of a span, without those to itself, for which backends have no use.
+// links returns the links of a span to other spans. Backends have no use for links to itself.
 func links(s *op.Span) (list []wire.Message) {
 	for i := range s.Links {
 		l := &s.Links[i]

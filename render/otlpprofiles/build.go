@@ -15,18 +15,17 @@ import (
 
 type message = wire.Message
 
-// The attributes of samples and profiles that are no attributes of operations, and that of a
-// frame that says what code it is.
+// The attributes of samples, profiles and frames, other than attributes of operations.
 const (
 	keyShapes    = "tensor.op.shapes"
 	keyComment   = "pprof.profile.comment"
 	keyFrameType = "profile.frame.type"
 )
 
-// values are the values that there are profiles of. Tools show the first one, and that is the time.
+// values are the values with a profile. Tools show the first one, time.
 var values = slices.Concat(stacknotes.Values[1:3], stacknotes.Values[:1], stacknotes.Values[3:])
 
-// build returns the message ProfilesData of a table: the profiles of each producer.
+// build returns the message ProfilesData of a table, with the profiles of each producer.
 func build(t *stacks.Table, opts Options) message {
 	d := newDictionary()
 	byProducer := make(map[stacks.Producer][]stacks.Row)
@@ -53,7 +52,7 @@ func build(t *stacks.Table, opts Options) message {
 	return message{wire.F(1, "resourceProfiles", all), wire.F(2, "dictionary", d.message())}
 }
 
-// clean returns attributes fit for the viewers of profiles.
+// clean returns attributes fit for viewers of profiles.
 func clean(attrs []op.Attr) []op.Attr {
 	attrs = slices.Clone(attrs)
 	for i := range attrs {
@@ -87,13 +86,13 @@ func (d *dictionary) profiles(rows []row, t *stacks.Table, comment message) (all
 	return all
 }
 
-// row is a row of a table and what identifies its samples.
+// row is a row of a table and the identity of its samples.
 type row struct {
 	stacks.Row
 	identity message
 }
 
-// codeOf returns the type of an operation's frame: cuda for what a CUDA device computes.
+// codeOf returns the frame type of an operation: cuda for computation on a CUDA device.
 func codeOf(r *stacks.Row) string {
 	if strings.HasPrefix(r.Device, "cuda:") && r.Kind != op.KindMemory {
 		return "cuda"
@@ -101,8 +100,7 @@ func codeOf(r *stacks.Row) string {
 	return ""
 }
 
-// rows puts the stacks and labels of rows into the dictionary. Rows that differ in nothing
-// that is left of them become one.
+// rows adds the stacks and labels of rows to the dictionary, and merges rows with equal identity.
 func (d *dictionary) rows(all []stacks.Row) []row {
 	var rows []row
 	byIdentity := make(map[string]int)

@@ -12,10 +12,10 @@ import (
 	"github.com/optrace/optrace/render/internal/wire"
 )
 
-// writeSize is the number of bytes that are collected before they are written.
+// writeSize is the size of the output buffer in bytes.
 const writeSize = 256 << 10
 
-// internedSize is about how large a packet of interned names gets.
+// internedSize is about the largest size of a packet of interned names.
 const internedSize = 32 << 10
 
 // sequence is the number of the one sequence of packets.
@@ -62,7 +62,7 @@ func (w *writer) packet(fields ...wire.Field) {
 // timestamp is the time of a packet.
 func timestamp(at int64) wire.Field { return wire.F(8, "timestamp", wire.Always{Of: at}) }
 
-// clocks writes that the clock of the trace is real time.
+// clocks relates the clock of the trace to real time.
 func (w *writer) clocks() {
 	var clocks []message
 	for _, id := range []int32{clockBoottime, clockRealtime} {
@@ -134,7 +134,7 @@ func (w *writer) event(at int64, kind int32, track int64, more ...wire.Field) {
 	w.packet(timestamp(at), wire.F(11, "track_event", w.fields))
 }
 
-// slices writes the slices track by track, in order of time on each, and ends those of a pass before the next one.
+// slices writes the slices track by track, in order of time on each, and ends the slices of a pass before the next one.
 func (w *writer) slices(t *timeline.Timeline, l *layout, f *flows) {
 	open := make([][]*timeline.Slice, len(l.lanes)) // by lane, those that have begun, innermost last
 	for _, pass := range t.Passes() {
@@ -160,20 +160,18 @@ func (w *writer) slice(at int64, kind int32, track int64, s *timeline.Slice, arg
 		wire.F(48, "terminating_flow_ids", f.ends[node]))
 }
 
-// close ends the innermost of the open slices as long as they are done, and returns the
-// others.
+// close ends the innermost open slices while they are done, and returns the others.
 func (w *writer) close(open []*timeline.Slice, track int64, done func(*timeline.Slice) bool) []*timeline.Slice {
 	for len(open) > 0 && done(open[len(open)-1]) {
 		s := open[len(open)-1]
-		// A sum beyond 64 bits wraps around, and the difference is the duration all the same.
+		// Sums beyond 64 bits wrap around; the difference still equals the duration.
 		w.event(w.start(s)+s.Duration, typeEnd, track)
 		open = open[:len(open)-1]
 	}
 	return open
 }
 
-// start returns when a slice begins. Those without a start follow the first one that has
-// one.
+// start returns the start of a slice in the trace. Slices without a start follow the first known start.
 func (w *writer) start(s *timeline.Slice) int64 {
 	if s.Bare {
 		return w.base + s.Start

@@ -72,10 +72,10 @@ func (v *view) collectives(rows []collective.Row) {
 	}
 }
 
-// maxDeviceRows bounds the devices that are listed for one collective.
+// maxDeviceRows bounds the listed devices of one collective.
 const maxDeviceRows = 16
 
-// stragglers lists the devices that others waited for, the first ones of each collective.
+// stragglers lists the devices that kept others waiting, by collective.
 func (v *view) stragglers(rows []collective.Row) {
 	t, left := newTable("last to arrive:n|group:n2|device:n|times:1|others waited"), 0
 	for i := range rows {
@@ -90,7 +90,7 @@ func (v *view) stragglers(rows []collective.Row) {
 	v.first(t, v.Rows, left)
 }
 
-// waits lists how long each device waited, the first ones and the last ones of each collective.
+// waits lists the waiting time of devices: the first and the last ones of each collective.
 func (v *view) waits(rows []collective.Row) {
 	t, left := newTable("wait by device:n|group:n2|device:n|took part:1|waited"), 0
 	for i := range rows {

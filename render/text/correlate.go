@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxEndpoints bounds how many endpoints are shown in detail.
+// maxEndpoints bounds the endpoints shown in detail.
 const maxEndpoints = 5
 
 // WriteCorrelation renders c to w with one call of Write.
@@ -41,7 +41,7 @@ type correlation struct {
 	c *correlate.Report
 }
 
-// envelope says what was joined, and what is wrong with it.
+// envelope describes the joined inputs and their faults.
 func (v *correlation) envelope() {
 	c := v.c
 	if c.Jaeger != "" {
@@ -111,7 +111,7 @@ func (v *correlation) endpoints() {
 	}
 }
 
-// engines shows what inference engines tell of the requests, by endpoint.
+// engines shows the requests of inference engines by endpoint.
 func (v *correlation) engines() {
 	var rows []engines.Engine
 	for i := range v.c.Endpoints {
@@ -153,7 +153,7 @@ func (v *correlation) price() {
 		t.add(by, name, nonZero(c.Requests, units.Count), units.Duration(c.DeviceNS), c.Cost.String(), ifAny(c.Joules.Units, c.Joules.String()),
 			nonZero(c.Tokens, units.Count), rate(c.CostPerThousand), rate(c.JoulesPerThousand))
 	}
-	// group adds the rows of a list, the dearest first, and one for those that are too many.
+	// group adds the rows of a list, most expensive first, and one row for the rest.
 	group := func(by string, rows []correlate.Charge, most int) {
 		var others correlate.Charge
 		for i := range rows {
@@ -188,7 +188,7 @@ func (v *correlation) price() {
 		"each with those of no request, add up to the total")
 }
 
-// rate writes a figure of which 0 means that there is none.
+// rate formats a figure, "" for 0.
 func rate(x float64) string {
 	if x == 0 {
 		return ""
@@ -196,7 +196,7 @@ func rate(x float64) string {
 	return strconv.FormatFloat(x, 'g', 4, 64)
 }
 
-// details shows the endpoints with operations that took most of the time.
+// details shows the endpoints with the most time in operations.
 func (v *correlation) details() {
 	shown, more := 0, int64(0)
 	for i := range v.c.Endpoints {
@@ -214,8 +214,7 @@ func (v *correlation) details() {
 	}
 }
 
-// endpoint shows where the requests of an endpoint spend their time, and the
-// slow ones more of it.
+// endpoint shows the critical path of an endpoint's requests, and the extra time of slow ones.
 func (v *correlation) endpoint(e *correlate.Endpoint) {
 	if len(e.Path.Shares) == 0 {
 		return
@@ -246,7 +245,7 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 	v.open(linked{"the slowest", c.Slow.Link}, linked{"a typical one", c.Typical.Link}, linked{"both compared", c.Link})
 }
 
-// ids returns the cells of a row that tell what a link would.
+// ids returns the cells of ids, "" for a row with a link.
 func ids(link correlate.Link, trace op.TraceID, span op.SpanID) (traceText, spanText string) {
 	if link != "" {
 		return "", ""
@@ -254,7 +253,7 @@ func ids(link correlate.Link, trace op.TraceID, span op.SpanID) (traceText, span
 	return idText(trace), idText(span)
 }
 
-// largest returns as many of the largest rows as are shown, and a title that says so.
+// largest returns the most largest rows, and the title with their number.
 func largest[T any](rows []T, most int, title, which string, size func(*T) int64) ([]T, string) {
 	sorted := slices.Clone(rows)
 	slices.SortStableFunc(sorted, func(a, b T) int { return cmp.Compare(size(&b), size(&a)) })
@@ -282,7 +281,7 @@ func (v *correlation) requests() {
 	})
 }
 
-// failure names the most frequent error of operations, "out of memory in matmul, 2 more", or else that of their request.
+// failure names the most frequent error of operations, "out of memory in matmul, 2 more", or else the request's own.
 func failure(failed bool, text string, errors []profile.Error) string {
 	if len(errors) == 0 {
 		if failed {
@@ -301,7 +300,7 @@ func failure(failed bool, text string, errors []profile.Error) string {
 	return cell + ifAny(more, ", "+units.Count(more)+" more")
 }
 
-// sharedTime writes the part in operations of shared executions.
+// sharedTime formats the time in operations of shared executions.
 func sharedTime(ns, ops int64) string {
 	return nonZero(ops, func(n int64) string { return units.Duration(ns) + " (" + units.Count(n) + ")" })
 }
@@ -333,7 +332,7 @@ func (v *correlation) shared() {
 	v.note(strings.Join(parts, "; "))
 }
 
-// laws tell by what time is divided among requests.
+// laws describes the ways to divide time among requests.
 var laws = []struct{ name, text string }{
 	{requests.LawAttention, " of attention by the links' weights for it"}, {requests.LawWeight, " by their weights"},
 	{requests.LawEqual, " equally"},

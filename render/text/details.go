@@ -44,7 +44,7 @@ func (v *view) slowest() {
 	}
 }
 
-// errors shows the errors of operations, and of spans that are none.
+// errors shows the errors of operations and of other spans.
 func (v *view) errors() {
 	if v.r.Errors == nil || v.Show == nil && len(v.r.Errors)+len(v.r.SpanErrors) == 0 {
 		return
@@ -68,7 +68,6 @@ func errorsTable(of string, rows []profile.Error) *table {
 	return t
 }
 
-// errorText is the text of an error, or what stands for one that is not known.
 func errorText(text string) string { return cmp.Or(text, "(no text)") }
 
 func (v *view) entryTable(entries []*op.Entry) {

@@ -64,7 +64,7 @@ func (v *comparison) envelope() {
 	}
 }
 
-// unitText says what the values are, where they are not single operations.
+// unitText describes the compared values; single operations are not listed.
 var unitText = map[diff.Unit]string{
 	diff.UnitRuns: "means of runs", diff.UnitSteps: "means of blocks of steps",
 	diff.UnitWindows: "means of parts of the time, or else single operations",
@@ -125,7 +125,7 @@ func (v *comparison) parts() {
 	v.note(per + ": wall is from the first start to the last end")
 }
 
-// comparisonTable returns a table of comparisons behind columns of names and one of another text.
+// comparisonTable returns a table of comparisons with columns for keys and a text in front.
 func comparisonTable(keys []string, text string) *table {
 	return newTable(text+":t|base|head|change|:t2|p:1|n:2|count:3|:4|differs in:n5|:t", keys...)
 }

@@ -70,7 +70,7 @@ func (v *examination) envelope() {
 	}
 }
 
-// sampling says how the operations are recorded that the sampler left out.
+// sampling shows how to record the operations dropped by the sampler.
 func (v *examination) sampling() {
 	v.heading("SAMPLING")
 	v.note("Requests and operations that the sampler dropped are missing: counts and sums may be too small.")
@@ -79,8 +79,7 @@ func (v *examination) sampling() {
 	v.code(2, "Go", `sdktrace.WithSampler(sdktrace.AlwaysRecord(s))                   // with this sampler`)
 }
 
-// unknownCategories returns the categories of a profiler's events that are not known, and how many
-// events these are.
+// unknownCategories lists the unknown categories of a profiler's events, and counts their events.
 func unknownCategories(skipped map[string]int64) (list string, n int64) {
 	unknown := make(map[string]int64)
 	for reason, events := range skipped {
@@ -92,7 +91,7 @@ func unknownCategories(skipped map[string]int64) (list string, n int64) {
 	return strings.Join(counted(unknown), ", "), n
 }
 
-// nothing says why a recording usually has no operations.
+// nothing lists common reasons for a recording without operations.
 func (v *examination) nothing() {
 	if len(v.r.Engines) > 0 {
 		v.heading("REQUESTS OF ENGINES")
@@ -129,7 +128,7 @@ func (v *examination) nothing() {
 	v.labelled("sampling", "a Processor gets no span that the sampler drops, unless Setup or sdktrace.AlwaysRecord keeps it on record")
 }
 
-// thing returns the name of what a finding is about.
+// thing returns the subject of a finding.
 func thing(f *doctor.Finding) string { return strings.ReplaceAll(f.Name, "_", " ") }
 
 func (v *examination) findings() {
@@ -147,7 +146,7 @@ func (v *examination) findings() {
 	})
 }
 
-// percent returns a share with as many digits as tell some from none and from all.
+// percent formats a share with enough digits to tell some from 0 % and 100 %.
 func percent(share float64) string {
 	switch text := units.Percent(share); {
 	case share <= 0:
@@ -161,7 +160,7 @@ func percent(share float64) string {
 	}
 }
 
-// advice says what a thing is for and how it is recorded.
+// advice explains a missing thing and how to record it.
 func (v *examination) advice(f *doctor.Finding) {
 	v.heading(strings.ToUpper(thing(f)))
 	v.note(f.Effect)
@@ -189,7 +188,7 @@ func (v *examination) labelled(label, text string) {
 	v.fold(fmt.Sprintf("  %-*s", adviceLabel, label), strings.Repeat(" ", adviceLabel+2), text, "")
 }
 
-// code writes the i-th line behind a label. Code is not folded, so that it can be copied.
+// code writes line i behind a label, unfolded for copying.
 func (v *examination) code(i int, label, line string) {
 	if i > 0 {
 		label = ""
@@ -197,7 +196,7 @@ func (v *examination) code(i int, label, line string) {
 	fmt.Fprintf(&v.b, "  %-*s%s\n", adviceLabel, label, line)
 }
 
-// attribute describes an attribute in a line.
+// attribute describes an attribute in one line.
 func attribute(a *doctor.Attribute) string {
 	example, _ := json.Marshal(a.Example) // a text, an integer, or a list
 	return fmt.Sprintf("%s = %s  (%s; %s)", a.Key, example, a.Type, a.Where)

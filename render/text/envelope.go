@@ -18,7 +18,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// envelope says what the figures were computed from, and what is wrong with it.
+// envelope describes the input and its faults.
 func (v *view) envelope() {
 	in := &v.r.Input
 	v.field("input", inputText(in), false)
@@ -53,7 +53,7 @@ func inputText(in *analyze.Envelope) string {
 	return fmt.Sprintf("%s, %s, %s", units.Plural(in.Files, "file"), formats, units.Bytes(in.Bytes))
 }
 
-// splitSkipped divides what was passed over into spans and other records, and lists the tables that were missing.
+// splitSkipped divides skipped records into spans and others, and lists missing tables.
 func splitSkipped(by map[string]int64) (spans, others map[string]int64, missing []string) {
 	spans, others = make(map[string]int64), make(map[string]int64)
 	for _, reason := range slices.Sorted(maps.Keys(by)) {
@@ -80,7 +80,7 @@ func (p *page) missingLinks(n int64) {
 	p.fault("links", n, units.Plural(n, "link")+" to spans that are not in the input")
 }
 
-// faults lists what was lost or is wrong; nothing where all is well.
+// faults lists lost and wrong records.
 func (p *page) faults(in *analyze.Envelope) {
 	p.fault("malformed", in.Malformed, units.Plural(in.Malformed, "record")+" could not be read"+reasons(in.MalformedBy))
 	p.fault("truncated", in.Truncated, units.Plural(in.Truncated, "input")+" cut off within a record")
@@ -116,7 +116,7 @@ func (p *page) faults(in *analyze.Envelope) {
 	p.example(in, n, suspects.Cycle, "the first: ")
 }
 
-// example shows the example of a kind of suspect records, of which there are n.
+// example shows the example of a kind with n suspect records.
 func (p *page) example(in *analyze.Envelope, n int64, what suspects.Kind, label string) {
 	for i := range in.Suspects {
 		if s := &in.Suspects[i]; n > 0 && s.What == what {
@@ -137,7 +137,7 @@ func samplingText(in *analyze.Envelope) string {
 	return "no sampling recorded"
 }
 
-// total sums the operations up, in brief without what is said of memory and derived FLOPs.
+// total sums up the operations; brief leaves out memory and derived FLOPs.
 func (v *view) total(brief bool) {
 	t := &v.r.Total
 	text := units.Plural(t.Count, "operation") + ", " + units.Duration(t.SumNS)
@@ -174,7 +174,7 @@ func (v *view) total(brief bool) {
 	}
 }
 
-// reasons returns " (a 1, b 2)", or nothing for an empty map.
+// reasons returns " (a 1, b 2)", "" for an empty map.
 func reasons(by map[string]int64) string {
 	if len(by) == 0 {
 		return ""
@@ -191,7 +191,7 @@ func counted(by map[string]int64) []string {
 	return parts
 }
 
-// warningText says what a warning means, in addition to its name.
+// warningText explains warnings by name.
 var warningText = map[string]string{
 	"bad_shape": "a shape that cannot be", "dynamic_dim": "a dimension of -1", "overflow": "elements or bytes beyond 64 bits",
 	"shape_truncated": "too many dimensions or inputs", "bad_value": "an attribute of another type or out of range",
@@ -212,7 +212,7 @@ func warnings(by map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// suspectText describes a record with times that cannot be right.
+// suspectText describes a record with impossible times.
 func suspectText(s *suspects.Suspect) string {
 	text := inText(s.Operation)
 	if s.DeviceID != "" {
@@ -235,8 +235,7 @@ func suspectText(s *suspects.Suspect) string {
 	return text
 }
 
-// without says in the envelope what changes without the operations whose times
-// cannot be right.
+// without shows how the totals change without operations with suspect times.
 func (v *view) without() {
 	w := v.r.WithoutSuspects
 	if w == nil {
@@ -252,8 +251,7 @@ func (v *view) without() {
 	v.spanWithout(w)
 }
 
-// largestWithout names the operation with the largest share without suspect
-// times, where that changes.
+// largestWithout names the operation with the largest share without suspect times, if the share changes.
 func (v *view) largestWithout(w *analyze.WithoutSuspects) {
 	largest := slices.IndexFunc(w.Operations, func(o profile.Operation) bool { return o.Share.Known })
 	if largest < 0 {
@@ -271,7 +269,7 @@ func (v *view) largestWithout(w *analyze.WithoutSuspects) {
 	}
 }
 
-// spanWithout names the device with the span that changes most, if any does.
+// spanWithout names the device whose span shrinks most without suspect times.
 func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 	var device, with *profile.Device
 	most := int64(0)
@@ -289,7 +287,7 @@ func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 	}
 }
 
-// clocks shows how far the clocks of ranks are apart, if that was asked for.
+// clocks shows the offsets between the clocks of ranks, if they were asked for.
 func (v *view) clocks() {
 	c := v.r.Clocks
 	if c == nil {
@@ -331,5 +329,5 @@ func (v *view) clocks() {
 	}
 }
 
-// drift is nanoseconds in a second, which are a thousandth of parts per million.
+// drift formats a drift in ns/s as parts per million.
 func drift(perSecond float64) string { return strconv.FormatFloat(perSecond/1000, 'f', 3, 64) + " ppm" }

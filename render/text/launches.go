@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// launches shows how operations fared between their launch and their start.
+// launches shows the time of operations between launch and start.
 func (v *view) launches() {
 	l := v.r.Launches
 	if v.r.IdleCauses == nil || l == nil && v.Show == nil {

@@ -75,7 +75,7 @@ func groupStats(rows []profile.Group, keys int) []namedStats {
 	return stats
 }
 
-// keyNames returns the values of a group's keys, of which there are n.
+// keyNames returns the n values of a group's keys.
 func keyNames(k key.Group, n int) []string {
 	names := make([]string, n)
 	if k.Other {
@@ -91,7 +91,7 @@ func keyNames(k key.Group, n int) []string {
 	return names
 }
 
-// ofDevices puts rows of the host's side behind the others and returns how many others there are.
+// ofDevices moves rows of the host's side to the end and returns the number of other rows.
 func ofDevices(rows []namedStats) int {
 	slices.SortStableFunc(rows, func(a, b namedStats) int { return cmp.Compare(a.Side, b.Side) })
 	if n := slices.IndexFunc(rows, func(r namedStats) bool { return r.Side != "" }); n >= 0 {
@@ -165,8 +165,7 @@ func (v *view) operators() {
 	}
 }
 
-// roofline shows how near operations came to what their devices can do at best, those that
-// took longest first.
+// roofline shows how close operations came to the peaks of their devices, longest first.
 func (v *view) roofline() {
 	if len(v.r.Peaks) == 0 || len(v.r.Operations) == 0 {
 		return
@@ -212,8 +211,7 @@ func (v *view) roofline() {
 	}
 }
 
-// peaksText describes a device: "cuda:* is an NVIDIA H100 SXM, 3.35 TB/s, f32 67.0 TFLOP/s
-// (data sheet)".
+// peaksText describes a device: "cuda:* is an NVIDIA H100 SXM, 3.35 TB/s, f32 67.0 TFLOP/s (data sheet)".
 func peaksText(d *peaks.Device) string {
 	text := cmp.Or(d.Match, "every device")
 	if d.Name != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// The width of an overview where none is stated, how many lines it has in that width, and bounds on its parts.
+// The default width of an overview, its lines in this width, and bounds of its parts.
 const (
 	overviewWidth    = 80
 	overviewLines    = 30
@@ -20,12 +20,12 @@ const (
 	overviewKey      = 40 // a kernel's name says more than its percentiles
 )
 
-// WriteOverview renders the first screen of r to w, with one call of Write: the input and what is wrong with
-// it, the most important findings, the operations with the most time, or the groups where there are any, and
-// the devices. Operations of the host's side are shown where there are no others.
+// WriteOverview renders the first screen of r to w, with one call of Write: the input and its faults, the most
+// important findings, the operations with the most time (or groups, if the report has any), and the devices. Operations
+// of the host's side are shown if there are no others.
 //
-// In 80 columns, which is the default here, that is 30 lines at most, unless opts.Rows asks for rows. Sections
-// for which opts.Show is set follow in full, and rooflines where there are peaks.
+// In 80 columns, the default width here, it has at most 30 lines, unless opts.Rows is set. The sections selected by
+// opts.Show follow in full, and rooflines if the report has peaks.
 func WriteOverview(w io.Writer, r *analyze.Report, opts Options) error {
 	if opts.Width == 0 {
 		opts.Width = overviewWidth
@@ -43,13 +43,12 @@ func WriteOverview(w io.Writer, r *analyze.Report, opts Options) error {
 	return o.writeTo(w)
 }
 
-// overview is the first screen under way.
 type overview struct {
 	*view
 	most int // rows of a table
 }
 
-// write divides the lines among the parts: a few rows of each table, then findings, then rows.
+// write divides the lines among the parts: a few rows of each table, then findings, then more rows.
 func (o *overview) write() {
 	head, foot := o.lines(o.head), o.lines(o.foot)
 	keys, stats := o.rows()
@@ -101,7 +100,7 @@ func (o *overview) write() {
 	}
 }
 
-// lines returns what a part writes, in lines.
+// lines returns the output of write as lines.
 func (o *overview) lines(write func(*view)) []string {
 	v := newView(o.r, o.Options)
 	write(v)
@@ -111,7 +110,7 @@ func (o *overview) lines(write func(*view)) []string {
 	return strings.Split(strings.TrimSuffix(v.b.String(), "\n"), "\n")
 }
 
-// ofAll is the head of a column of n names of all there are.
+// ofAll returns the head of a column with n of all names.
 func ofAll(n, all int, noun string) string {
 	if n == all {
 		return noun
@@ -119,8 +118,8 @@ func ofAll(n, all int, noun string) string {
 	return fmt.Sprintf("%s (%d of %s)", noun, n, units.Count(int64(all)))
 }
 
-// rows returns the rows of the table of operations or groups, and what names them. Those of the host are
-// among them where there are no others.
+// rows returns the rows of operations or groups and the heads of their names. Rows of the host are left out unless
+// there are no others.
 func (o *overview) rows() (keys []string, rows []namedStats) {
 	keys, rows = []string{"operation"}, operationStats(o.r.Operations)
 	if o.r.Groups != nil {
@@ -132,7 +131,7 @@ func (o *overview) rows() (keys []string, rows []namedStats) {
 	return keys, rows
 }
 
-// told returns the findings as lines, as many as there is room for, and the lines that are left.
+// told returns the lines of as many findings as fit, and the number of lines left.
 func (o *overview) told(left int) (told []string, rest int) {
 	for i := range o.r.Findings {
 		f := o.lines(func(v *view) { v.finding(o.r.Findings, i, " → ", "") })
@@ -149,7 +148,7 @@ func (o *overview) told(left int) (told []string, rest int) {
 	return told, left - len(told)
 }
 
-// head says what was read, what is wrong with it, and how much it is.
+// head describes the input, its faults and its size.
 func (o *overview) head(v *view) {
 	in := &v.r.Input
 	skipped, others, missing := splitSkipped(in.SkippedBy)

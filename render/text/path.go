@@ -26,7 +26,7 @@ func (v *view) slowestRequest() {
 	}
 }
 
-// criticalPath shows what the traces' longest chains of work consist of.
+// criticalPath shows the parts of the longest chains of work of traces.
 func (v *view) criticalPath() {
 	totals := v.r.PathTotals
 	if totals == nil {
@@ -65,8 +65,7 @@ func pathText(totals *path.Totals) string {
 		boundBy(&totals.BoundBy, totals.DurationNS))
 }
 
-// pathTable shows what critical paths consist of: by operation, and by device too where the
-// report is by device.
+// pathTable shows the parts of critical paths by operation, and by device if the report is by device.
 func (v *view) pathTable() {
 	t := newTable("operation:n|kind:t3|device:n2|time|share|:t1|drag|segments:4")
 	add := func(operation, kind, device string, ns int64, share float64, drag op.Int, segments int64) {
@@ -88,7 +87,7 @@ func (v *view) pathTable() {
 	v.table(t)
 }
 
-// dragNotes says what the drag is and what it goes by.
+// dragNotes explains drag and its edges.
 func (v *view) dragNotes(totals *path.Totals) {
 	known := func(p path.Share) bool { return p.DragNS.Known }
 	if !slices.ContainsFunc(v.r.CriticalPath, known) {
@@ -108,7 +107,7 @@ func (v *view) dragNotes(totals *path.Totals) {
 	v.note(text)
 }
 
-// boundBy lists what the paths were waiting for, without what they were not.
+// boundBy lists the parts of the paths, largest classes only if present.
 func boundBy(b *path.BoundBy, total int64) string {
 	text := parts(total, []namedTime{
 		{"compute", b.ComputeNS}, {"communication", b.CommunicationNS}, {"memory", b.MemoryNS}, {"other", b.OtherNS},
@@ -117,13 +116,13 @@ func boundBy(b *path.BoundBy, total int64) string {
 	return cmp.Or(strings.Join(text, ", "), "nothing")
 }
 
-// namedTime is a part of a time, with the name of what it was for.
+// namedTime is a named part of a time.
 type namedTime struct {
 	name string
 	ns   int64
 }
 
-// parts lists the parts of a total that are not 0.
+// parts lists the non-zero parts of a total.
 func parts(total int64, all []namedTime) (texts []string) {
 	for _, p := range all {
 		if p.ns > 0 && total > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// sequences shows what short operations do one behind the other again and again.
+// sequences shows repeated sequences of short operations.
 func (v *view) sequences() {
 	s := v.r.Sequences
 	if s == nil || s.Count == 0 && v.Show == nil {
@@ -29,7 +29,7 @@ func (v *view) sequences() {
 	v.note(text + ifAny(s.LeftOut, "; "+units.Plural(s.LeftOut, "operation")+" of runs that differ from all others were not looked at"))
 }
 
-// sequenceText joins operations; an operation several times in a row is named once.
+// sequenceText joins operations and counts consecutive equal ones.
 func sequenceText(operations []string) string {
 	var parts []string
 	for i := 0; i < len(operations); {
@@ -47,7 +47,7 @@ func sequenceText(operations []string) string {
 	return strings.Join(parts, " → ")
 }
 
-// streamsText names the streams of a sequence, or counts them.
+// streamsText names up to two streams of a sequence, or counts them.
 func streamsText(streams []sequences.Stream, ranks bool) string {
 	if len(streams) > 2 {
 		return units.Count(int64(len(streams)))
