@@ -23,7 +23,7 @@ type metrics struct {
 	registration metric.Registration
 }
 
-// series are the attributes that measurements of an operation have.
+// series are the attributes of an operation's measurements.
 type series struct {
 	record []metric.RecordOption
 	add    []metric.AddOption
@@ -61,7 +61,7 @@ func newSeries(e *op.Entry) *series {
 	return &series{record: []metric.RecordOption{set}, add: []metric.AddOption{set}}
 }
 
-// record measures an operation, in the context of its span.
+// record measures an operation in the context of its span.
 func (m *metrics) record(d *span.Data, of *template, duration int64) {
 	ctx := context.Background()
 	if d.Context.IsSampled() {

@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// defaultWindow is how many of the latest operations and spans a Processor holds.
+// defaultWindow is the default number of latest operations and spans.
 const defaultWindow = 20_000
 
 // Option configures a Processor.
@@ -26,31 +26,27 @@ type config struct {
 	mapping *attr.Mapping
 }
 
-// WithWindow sets how many of the latest operations and spans the page shows, and for how
-// long, by the time at which somebody first looked; an age of 0 is for as long as there
-// is room. The default are 20,000 of any age.
+// WithWindow sets the largest number of latest operations and spans on the page, and their largest age since the page
+// first read them; an age of 0 means no limit. The default is 20,000 of any age.
 func WithWindow(records int, age time.Duration) Option {
 	return optionFunc(func(c *config) { c.records, c.age = records, age })
 }
 
-// WithMeterProvider records metrics of the operations, with the attributes
-// tensor.op.name, tensor.device.id and tensor.op.kind:
+// WithMeterProvider records metrics of the operations, with the attributes tensor.op.name, tensor.device.id and
+// tensor.op.kind:
 //
-//   - tensor.op.duration, a histogram in seconds. It suggests no buckets: choose the
-//     base-2 exponential histogram by a view, or by the exporter's
-//     OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION;
-//   - tensor.op.memory, a counter in bytes, of the operations that state them;
-//   - tensor.op.dropped, a counter of the operations that are not in the profile, because
-//     a span could not be read.
+//   - tensor.op.duration, a histogram in seconds. It suggests no buckets: choose the base-2 exponential histogram by a
+//     view, or by the exporter's OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION;
+//   - tensor.op.memory, a counter in bytes, of operations with a stated size;
+//   - tensor.op.dropped, a counter of operations missing from the profile because their spans could not be read.
 //
-// Measurements are made in the context of the operation's span, so that they are its
-// exemplars. The MeterProvider bounds the combinations of attributes: OpenTelemetry's has
-// 2,000 of them by default, and further ones share one.
+// Measurements are made in the context of the operation's span, so the span becomes their exemplar. The MeterProvider
+// bounds the combinations of attributes: OpenTelemetry's has 2,000 by default, and further ones share one.
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return optionFunc(func(c *config) { c.meters = p })
 }
 
-// WithMapping sets which attributes are read as what; nil is the conventions.
+// WithMapping sets the mapping of attributes; nil is the conventions.
 func WithMapping(m *attr.Mapping) Option { return optionFunc(func(c *config) { c.mapping = m }) }
 
 func newConfig(opts []Option) (config, error) {

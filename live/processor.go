@@ -18,8 +18,7 @@ import (
 	"github.com/optrace/optrace/internal/serve/livepage"
 )
 
-// Processor profiles the operations among the spans that end. It is an
-// sdktrace.SpanProcessor, and safe for concurrent use.
+// Processor profiles the operations among finished spans. It is an sdktrace.SpanProcessor, and safe for concurrent use.
 type Processor struct {
 	seed    maphash.Seed
 	shards  []*shard // the length is a power of two
@@ -34,8 +33,7 @@ type Processor struct {
 
 var _ sdktrace.SpanProcessor = (*Processor)(nil)
 
-// NewProcessor returns a Processor. It is registered with a TracerProvider by
-// sdktrace.WithSpanProcessor.
+// NewProcessor returns a Processor. Register it with a TracerProvider by sdktrace.WithSpanProcessor.
 func NewProcessor(opts ...Option) (*Processor, error) {
 	cfg, err := newConfig(opts)
 	p := &Processor{seed: maphash.MakeSeed()}
@@ -45,7 +43,7 @@ func NewProcessor(opts ...Option) (*Processor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("live: new processor: %w", err)
 	}
-	// A few for each processor, so that hardly any is taken when a span ends.
+	// A few shards for each processor, so that a span rarely waits for one.
 	n := min(maxShards, 1<<bits.Len(uint(2*runtime.GOMAXPROCS(0)-1)))
 	for range n {
 		p.shards = append(p.shards, newShard(cfg, n, p.metrics))
@@ -61,8 +59,8 @@ const (
 	maxShards     = 64
 	maxCacheBytes = 32 << 20 // of attributes that repeat
 	maxNameBytes  = 8 << 20
-	// maxRows is how many operations and how many devices have a row in the report. Shards that take each other's
-	// operations have rows for the same ones, rowShare times as many.
+	// maxRows bounds the rows of operations, and of devices, in the report. Shards that take each other's operations
+	// have rows for equal names, together up to rowShare times as many.
 	maxRows  = 10_000
 	rowShare = 4
 )
@@ -70,8 +68,7 @@ const (
 // OnStart does nothing.
 func (p *Processor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
-// OnEnd takes a finished span. An operation is profiled whether it is sampled or only
-// recorded.
+// OnEnd takes a finished span. It profiles both sampled and record-only operations.
 func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	if p.stopped.Load() {
 		return
@@ -82,7 +79,7 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 		}
 	}()
 	d := span.Read(s, s.SpanContext(), s.Parent())
-	// Operations of a name keep to a shard, which knows their attributes, unless it is taken.
+	// Operations of a name prefer one shard, because it has their attributes cached.
 	sh := p.lock(uint32(maphash.String(p.seed, d.Name)))
 	of, duration := sh.end(&d, &p.withOps)
 	if p.metrics != nil && of != nil {
@@ -90,8 +87,7 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// lock returns a locked shard, one that nobody else has if there is one near n. The
-// shard's end unlocks it.
+// lock returns a locked shard, an idle one near n if possible. The shard's end unlocks it.
 func (p *Processor) lock(n uint32) *shard {
 	mask := uint32(len(p.shards) - 1)
 	for i := range uint32(4) {
@@ -104,8 +100,8 @@ func (p *Processor) lock(n uint32) *shard {
 	return sh
 }
 
-// Report returns the sums of all operations since the Processor was made: what needs the
-// structure of the run, such as self times, is in the page's report only.
+// Report returns the sums of all operations since the Processor was made. Self times and other figures that need the
+// structure of the run are only in the page's report.
 func (p *Processor) Report() *analyze.Report {
 	sum := profile.New(profile.Options{RecordedFLOPs: true, MaxGroups: maxRows})
 	for _, sh := range p.shards {
@@ -116,11 +112,10 @@ func (p *Processor) Report() *analyze.Report {
 	return analyze.ReportOn(sum)
 }
 
-// Dropped returns how many operations are not in the report, because their spans could not
-// be read.
+// Dropped returns the number of operations missing from the report because their spans could not be read.
 func (p *Processor) Dropped() uint64 { return p.dropped.Load() }
 
-// ForceFlush does nothing: what has ended is in the report.
+// ForceFlush does nothing: the report has all finished operations.
 func (p *Processor) ForceFlush(context.Context) error { return nil }
 
 // Shutdown makes the Processor ignore spans that end from now on. Its handler still answers.
@@ -131,16 +126,12 @@ func (p *Processor) Shutdown(context.Context) error {
 	return p.metrics.registration.Unregister()
 }
 
-// Handler returns the handler of the page, for any path that ends in a slash, such as
-// /debug/optrace/, and those below it:
+// Handler returns the handler of the page, for any path with a final slash, such as /debug/optrace/, and paths below:
 //
-//   - the page itself; with ?format=json the report on the latest operations, with
-//     ?format=text the same to read (&section=all has every section), with
-//     ?format=collapsed their stacks, with ?format=pprof a profile of them that go tool
-//     pprof opens by its URL;
-//   - with ?format=json&since=start the report on all operations since the start, see
-//     [Processor.Report];
-//   - data and trace.json below it, which the page asks for.
+//   - the page itself; for the latest operations, ?format=json is their report, ?format=text the same as text
+//     (&section=all has every section), ?format=collapsed their stacks, ?format=pprof a profile for go tool pprof;
+//   - with ?format=json&since=start the report on all operations since the start, see [Processor.Report];
+//   - data and trace.json, for the page.
 func (p *Processor) Handler() http.Handler { return &p.page }
 
 // fill moves the records from the shards to the window.

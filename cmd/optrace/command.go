@@ -13,9 +13,9 @@ import (
 type command struct {
 	name, summary, usage string
 	job
-	// needsInput is set where a command line without inputs is wrong.
+	// needsInput is set if the command requires an input.
 	needsInput bool
-	// arguments are the words that the command takes in place of inputs; nil for inputs.
+	// arguments are the words that the command takes instead of inputs; nil if it takes inputs.
 	arguments []string
 }
 
@@ -71,7 +71,7 @@ func (c command) help() string {
 	return c.usage + "\nSee also: optrace help formats, optrace help exit-codes\n"
 }
 
-// flagSet returns the flags of the command, which set those of its job.
+// flagSet returns the flags of the command, bound to its job.
 func (c command) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // errors are for whoever parses
@@ -79,7 +79,7 @@ func (c command) flagSet() *flag.FlagSet {
 	return fs
 }
 
-// execute executes the command line of a command that there is.
+// execute executes the command line of an existing command.
 func execute(ctx context.Context, s streams.Streams, args []string) error {
 	c, _ := find(args[0])
 	return c.execute(ctx, s, args[1:])

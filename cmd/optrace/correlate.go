@@ -89,7 +89,7 @@ type correlateFlags struct {
 	now     time.Time
 	prices  *price.Table
 	traceID op.TraceID
-	// asked are the traces that Jaeger was asked for, nil if it was not asked.
+	// asked are the traces requested from Jaeger, nil before any request.
 	asked map[op.TraceID]struct{}
 }
 
@@ -164,7 +164,7 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 	return report, f.checkTrace(report)
 }
 
-// checkTrace returns an error if the one trace that was asked for is nowhere.
+// checkTrace returns an error if the requested trace was not found.
 func (f *correlateFlags) checkTrace(r *correlate.Report) error {
 	switch {
 	case f.trace == "" || len(r.Requests) > 0 || r.UnattachedOps > 0:
@@ -242,7 +242,7 @@ func (f *correlateFlags) write(w io.Writer, opts text.Options, r *correlate.Repo
 	return text.WriteCorrelation(w, r, opts)
 }
 
-// wantsTrace reports whether operations of the trace without a request are shown.
+// wantsTrace reports whether to show operations of the trace without a request.
 func (f *correlateFlags) wantsTrace(id op.TraceID) bool {
 	if f.trace != "" {
 		return id == f.traceID
@@ -254,9 +254,8 @@ func (f *correlateFlags) wantsTrace(id op.TraceID) bool {
 	return asked || f.service == "" && id.IsZero()
 }
 
-// wantsRequest reports whether q is part of the report. In the traces that Jaeger found
-// all requests of the service are: the search may have matched a span within the
-// request.
+// wantsRequest reports whether q is part of the report. In traces found by Jaeger all requests of the service are: the
+// search may have matched a span within the request.
 func (f *correlateFlags) wantsRequest(q *requests.Request) bool {
 	if f.trace != "" { // q or an execution that works for it is of that
 		for e := range q.Executions() {
@@ -273,7 +272,7 @@ func (f *correlateFlags) wantsRequest(q *requests.Request) bool {
 	return asked && f.matches(q)
 }
 
-// wantsLocal is wantsRequest for traces that Jaeger has not been asked for, where no trace is asked for by its id.
+// wantsLocal is wantsRequest for traces not requested from Jaeger, without -trace.
 func (f *correlateFlags) wantsLocal(q *requests.Request) bool {
 	// The default of one hour applies to the search only.
 	anyTime := !f.line.IsSet("since") && (f.jaeger == "" || f.service == "")
@@ -281,7 +280,7 @@ func (f *correlateFlags) wantsLocal(q *requests.Request) bool {
 	return (anyTime || recent) && f.matches(q) && (f.operation == "" || q.Name == f.operation)
 }
 
-// matches reports whether q is of the service and took as long as was asked for.
+// matches reports whether q is of the service and long enough.
 func (f *correlateFlags) matches(q *requests.Request) bool {
 	return (f.service == "" || q.Service == f.service || q.Root.IsZero()) &&
 		(f.minDuration == 0 || q.DurationNS.Known && q.DurationNS.V >= int64(f.minDuration))

@@ -126,7 +126,7 @@ func (f *diffFlags) define(fs *flag.FlagSet) {
 	f.InOut.Define(fs)
 }
 
-// check finds both sides, and returns an error if flags and inputs do not fit.
+// check splits the inputs into both sides and returns an error if flags and inputs do not fit.
 func (f *diffFlags) check(line *flags.Line) (err error) {
 	before := line.Before
 	switch {
@@ -161,8 +161,8 @@ func (f *diffFlags) check(line *flags.Line) (err error) {
 	return nil
 }
 
-// report reads all runs, one after the other, and compares them. It also returns the report
-// on the first run of the head, where a page is made of it.
+// report reads all runs in sequence and compares them. It also returns the report on the first run of the head, if it
+// is needed for a page.
 func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.File) (*diff.Report, *analyze.Report, error) {
 	single := len(f.base) == 1 && len(f.head) == 1
 	var runs []*diff.Run
@@ -192,7 +192,7 @@ func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.F
 	return r, head, nil
 }
 
-// read returns the report on one run, or the one that was saved.
+// read returns the report on one run, or a saved one.
 func (f *diffFlags) read(ctx context.Context, s streams.Streams, in string, out *output.File) (*analyze.Report, error) {
 	if f.Format == "" {
 		r, err := readSavedReport(s, in, int64(f.Memory))
@@ -222,11 +222,10 @@ func (f *diffFlags) read(ctx context.Context, s streams.Streams, in string, out 
 	return r, nil
 }
 
-// savedReport is how a saved report begins.
+// savedReport matches the beginning of a saved report.
 var savedReport = regexp.MustCompile(`^\s*\{\s*"schema"\s*:\s*"` + regexp.QuoteMeta(analyze.Schema) + `"`)
 
-// readSavedReport returns the report that a file holds, nil where it holds something else
-// or may not be read.
+// readSavedReport returns the report in a file, nil for any other or unreadable content.
 func readSavedReport(s streams.Streams, path string, most int64) (*analyze.Report, error) {
 	info, err := s.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {

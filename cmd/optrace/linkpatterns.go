@@ -21,8 +21,8 @@ func checkReportURL(address string) error {
 	return nil
 }
 
-// linkPattern is a rule by which Jaeger's pages link a trace or an attribute to a
-// URL, in which #{name} stands for a field or an attribute.
+// linkPattern is a rule of Jaeger's pages that links a trace or an attribute to a URL. In the URL, #{name} stands for a
+// field or an attribute.
 type linkPattern struct {
 	Type string `json:"type"`
 	Key  string `json:"key,omitempty"`
@@ -30,8 +30,7 @@ type linkPattern struct {
 	Text string `json:"text"`
 }
 
-// writeLinkPatterns writes rules that link traces and operations to the page that optrace serve
-// has at an address.
+// writeLinkPatterns writes rules that link traces and operations to the page of optrace serve at an address.
 func writeLinkPatterns(w io.Writer, report string) error {
 	const text = "Operations of this request"
 	report = strings.TrimRight(report, "/") + "/trace/"
@@ -43,7 +42,7 @@ func writeLinkPatterns(w io.Writer, report string) error {
 	}})
 }
 
-// showTrace leads from an address of the rules to the page with the request selected.
+// showTrace redirects from an address of the rules to the page with the request selected.
 func showTrace(w http.ResponseWriter, r *http.Request) {
 	id := strings.ToLower(r.PathValue("id"))
 	if id == "" || len(id) > 32 || strings.Trim(id, "0123456789abcdef") != "" {

@@ -35,7 +35,7 @@ func commandNames() (names []string) {
 	return names
 }
 
-// topic is a help text that is not about one command.
+// topic is a help text about more than one command.
 type topic struct {
 	name, summary string
 	text          func() string
@@ -95,7 +95,7 @@ func finish(s streams.Streams, c command, err error) int {
 	return code
 }
 
-// explain prints the help text of a command or topic, without arguments the overview.
+// explain prints the help text of a command or topic, or the overview without arguments.
 func explain(s streams.Streams, args []string) int {
 	if len(args) == 0 {
 		return show(s, overview())

@@ -184,7 +184,7 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 	})
 }
 
-// showPage says which page was written, and opens it if that was asked for.
+// showPage names the written page, and opens it if requested.
 func showPage(ctx context.Context, s streams.Streams, path string, open bool) {
 	if path == ingest.Stdin {
 		return
@@ -202,7 +202,7 @@ func showPage(ctx context.Context, s streams.Streams, path string, open bool) {
 	}
 }
 
-// openBrowser shows an address in the user's browser, which goes on by itself.
+// openBrowser shows an address in the user's browser, without waiting for it.
 func openBrowser(ctx context.Context, address string) error {
 	name, args := "xdg-open", []string{address}
 	switch runtime.GOOS {
@@ -246,7 +246,7 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	return opts, err
 }
 
-// computed returns the sections whose figures are shown, nil for all of them: those of the first screen where none is chosen.
+// computed returns the sections to compute, nil for all. Without a choice these are the sections of the first screen.
 func (f *reportFlags) computed(chosen selection) []string {
 	switch {
 	case chosen != nil || f.json || f.html != "" || f.section != "":
@@ -281,14 +281,14 @@ func (f *reportFlags) write(w *output.File, opts text.Options, r *analyze.Report
 	return text.Write(w, r, opts)
 }
 
-// maxListed bounds the values of a key that are listed, and maxListedWidth each of them.
+// maxListed bounds the listed values of a key, and maxListedWidth the width of each.
 const (
 	maxListed      = 8
 	maxListedWidth = 80
 )
 
-// missed reads inputs of which no operation passes a filter once more. It says which values none has, and which there are; ""
-// if all are there, or what is read is no file.
+// missed reads inputs again after a filter passed no operation. It names missing values and lists existing ones. It
+// returns "" if all values exist or an input is not a file.
 func missed(ctx context.Context, s streams.Streams, src input.Source, where key.Filter) string {
 	for _, path := range src.Inputs {
 		if info, err := s.Stat(path); err != nil || !info.Mode().IsRegular() && !info.IsDir() {

@@ -122,7 +122,7 @@ func (f *serveFlags) run(ctx context.Context, s streams.Streams, line *flags.Lin
 	return server.run(ctx, s, line.Inputs)
 }
 
-// The memory of the command: a report on the window takes several times that of it.
+// The memory of the command: a report on the window takes several times the window's memory.
 const (
 	serveMemory    = 512 << 20
 	minServeMemory = 64 << 20
@@ -131,7 +131,7 @@ const (
 	inputShare     = 2 // of what a followed input holds at most
 )
 
-// parseWindow reads the number, the time, or both that bound the window.
+// parseWindow reads the number, the time, or both, of the window's bounds.
 func parseWindow(text string) (limits livepage.Limits, err error) {
 	if text == "" {
 		return limits, nil
@@ -151,17 +151,17 @@ func parseWindow(text string) (limits livepage.Limits, err error) {
 	return limits, nil
 }
 
-// isOff reports whether an address stands for none.
+// isOff reports whether an address means no server.
 func isOff(address string) bool { return address == "" || address == "-" }
 
 type server struct {
 	flags  serveFlags
 	hosts  loopback.Hosts
 	window *livepage.Window
-	// metrics are those of all operations that came in.
+	// metrics serves metrics of all incoming operations.
 	metrics http.Handler
 
-	// end ends everything with the error that is the command's.
+	// end ends the command with an error.
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
 }
@@ -169,7 +169,7 @@ type server struct {
 func newServer(f serveFlags, window *livepage.Window) *server {
 	s := &server{flags: f, window: window}
 	s.hosts = strings.Split(strings.ToLower(f.hosts), ",")
-	// The name that a server listens on is one of its own.
+	// Clients may use the name in a listening address.
 	for _, address := range []string{f.listen, f.http, f.grpc} {
 		if name, _, err := net.SplitHostPort(address); err == nil {
 			s.hosts = append(s.hosts, strings.ToLower(name))
@@ -179,7 +179,7 @@ func newServer(f serveFlags, window *livepage.Window) *server {
 	return s
 }
 
-// run serves until ctx is done, which is no error, or until something fails.
+// run serves until ctx is done, without an error, or until the first failure.
 func (s *server) run(ctx context.Context, std streams.Streams, inputs []string) error {
 	ctx, s.end = context.WithCancelCause(ctx)
 	err := s.start(ctx, std, inputs)
@@ -194,7 +194,7 @@ func (s *server) run(ctx context.Context, std streams.Streams, inputs []string) 
 	return nil
 }
 
-// start starts the servers and the reading of inputs, and says where they are.
+// start starts the servers and the readers of inputs, and prints their addresses.
 func (s *server) start(ctx context.Context, std streams.Streams, inputs []string) error {
 	page, err := loopback.Listen(ctx, s.flags.listen)
 	if err != nil {
@@ -239,7 +239,7 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 	return nil
 }
 
-// listenError is the error of the address that a flag gives.
+// listenError adds the flag of the address to an error.
 func listenError(flag string, err error) error {
 	err = fmt.Errorf("%s: %w", flag, err)
 	if _, ok := errors.AsType[*net.AddrError](err); ok {

@@ -23,7 +23,7 @@ func printVersion(s streams.Streams, arguments []string) error {
 	return exit.Output(err)
 }
 
-// release is the version that the linker stamped a release with; "" for any other build.
+// release is the version set by the linker for a release, "" for any other build.
 var release string
 
 func version() string {
@@ -31,8 +31,8 @@ func version() string {
 	return versionOf(info)
 }
 
-// versionOf returns the version of a release, or else that of the module and, for a build
-// from a work tree, its commit.
+// versionOf returns the version of a release, or else the module's version, with the commit for a build from a work
+// tree.
 func versionOf(info *debug.BuildInfo) string {
 	if release != "" {
 		return release

@@ -35,15 +35,14 @@ func Find(name string) (Target, error) {
 	return Target{}, exit.Unknown("format", name, names)
 }
 
-// maxFaultsShown is how many records that cannot be read are shown, and checkInterval the number of records between two
-// looks at the memory.
+// maxFaultsShown bounds the shown errors, and checkInterval is the number of records between checks of the memory.
 const (
 	maxFaultsShown = 10
 	checkInterval  = 256
 )
 
-// Write writes the records of src to out. Those that cannot be read are left out and reported on s. drop leaves out
-// what no field of an operation holds; version is that of the program.
+// Write writes the records of src to out. It leaves out unreadable records and reports them on s. drop leaves out
+// attributes without a field in an operation; version is the program's.
 func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, drop bool, version string) error {
 	if t.binary && out.Terminal {
 		return exit.Usagef("%s is binary and not written to a terminal: give -o FILE, or redirect the output with > FILE", t.Name)
@@ -99,10 +98,10 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 	return exit.Output(c.end())
 }
 
-// textCopies is how often a text is in memory while it is written.
+// textCopies is the number of copies of a text in memory while it is written.
 const textCopies = 8
 
-// longBytes returns about how long the text of a record is that has long texts or lists, 0 for any other.
+// longBytes returns about the size of a record with long texts or lists, 0 for any other.
 func longBytes(rec op.Record) (n int64) {
 	const manyBytes, perElement = 1 << 16, 64 // about, as it is written
 	list := func(attrs []op.Attr, x *op.Extra) {
@@ -127,7 +126,7 @@ func longBytes(rec op.Record) (n int64) {
 	return n
 }
 
-// count counts the operations, and what says whether an input was read.
+// count counts operations, and other records that show whether an input was read.
 func count(in *analyze.Envelope, rec op.Record) {
 	if rec.Entry != nil {
 		in.Entries++
@@ -143,7 +142,7 @@ func count(in *analyze.Envelope, rec op.Record) {
 	}
 }
 
-// dropAttributes removes from a record what the flag of that name leaves out.
+// dropAttributes removes attributes for -drop-attributes.
 func dropAttributes(rec op.Record) {
 	var links []op.Link
 	switch {

@@ -28,7 +28,7 @@ type options struct {
 
 // converter writes records in a format, or collects them for end.
 type converter struct {
-	// These take the records of their kinds, which they must not retain; nil passes over.
+	// These functions take the records of a kind and must not retain them; nil ignores the kind.
 	entry    func(*op.Entry) error
 	span     func(*op.Span) error
 	resource func(*op.Resource) error
@@ -38,7 +38,7 @@ type converter struct {
 
 	// end writes the rest of the output.
 	end func() error
-	// holds returns about how much memory is held; nil for little.
+	// holds returns about the memory held; nil means little.
 	holds func() int64
 }
 
@@ -60,7 +60,7 @@ func (c *converter) record(rec op.Record) error {
 	return nil
 }
 
-// always makes of a function without an error one with it.
+// always adapts a function without an error.
 func always[T any](f func(T)) func(T) error {
 	return func(v T) error {
 		f(v)
@@ -68,8 +68,8 @@ func always[T any](f func(T)) func(T) error {
 	}
 }
 
-// changed passes on the resources that differ from the last one, which may be nil: files of the Collector
-// repeat them with every batch.
+// changed passes on resources different from the last one, which may be nil: files of the Collector repeat them with
+// every batch.
 func changed(last *op.Resource, f func(*op.Resource) error) func(*op.Resource) error {
 	if last != nil {
 		last = last.Clone()
@@ -90,8 +90,7 @@ func newEntries(o options) *converter {
 	}
 }
 
-// newTrace writes a seed trace. The total and the metadata come last, so that it need not
-// hold the entries.
+// newTrace writes a seed trace. Total and metadata come last, so it need not hold the entries.
 func newTrace(o options) *converter {
 	enc, sum, metadata := opseed.NewEncoder(nil), int64(0), make(map[string]string)
 	return &converter{
@@ -130,7 +129,7 @@ func newOTLP(o options) *converter {
 	return &converter{entry: w.Entry, span: w.Span, resource: w.Resource, end: w.Flush}
 }
 
-// groupShare is the part of the memory that the texts and numbers of a row group take: writing takes several times as much.
+// groupShare is the share of the memory for the texts and numbers of a row group: writing takes several times as much.
 const groupShare = 16
 
 func newParquet(o options) *converter {
@@ -144,7 +143,7 @@ func newParquet(o options) *converter {
 	}
 }
 
-// timeline collects operations and spans and writes them in the end.
+// timeline collects operations and spans and writes them at the end.
 type timeline[T any] interface {
 	*T
 	Add(e *op.Entry)

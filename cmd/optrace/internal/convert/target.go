@@ -1,5 +1,5 @@
-// Package convert writes records in the formats of optrace convert: Targets is the table of them. What writes
-// a format is a package below render, or one of op; inputs and outputs are those of packages input and output.
+// Package convert writes records in the formats of optrace convert, listed by Targets. The packages below render and op
+// write the formats; packages input and output handle files.
 package convert
 
 import (
@@ -13,17 +13,15 @@ import (
 	"github.com/optrace/optrace/render/pprof"
 )
 
-// Profile is the name of the format of partial results. It has flags of its own, and no Target writes it.
+// Profile is the format of partial results. It has flags of its own, and no Target writes it.
 const Profile = "profile"
 
 // Target is a format that convert writes.
 type Target struct {
 	Name, Summary string
-	// Keeps says, in lines of the help, what of its input the format keeps and what it
-	// cannot hold.
+	// Keeps says, in lines of the help, what the format keeps of its input and what it cannot hold.
 	Keeps []string
-	// attributes is set where the format holds attributes, so that they are read, and binary
-	// where it is not for a terminal.
+	// attributes is set if the format holds attributes, so they must be read, and binary if it is unfit for a terminal.
 	attributes, binary bool
 	create             func(options) *converter
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Unknown is the error of a name that is none of names: it says the nearest of them, and all. What names the
-// thing, such as "section".
+// Unknown returns the error of a name missing from names. It suggests the nearest one and lists all. what is the kind
+// of name, such as "section".
 func Unknown(what, typed string, names []string) error {
 	all := strings.Join(names, ", ")
 	if guess := Guess(typed, names); guess != "" {
@@ -15,11 +15,11 @@ func Unknown(what, typed string, names []string) error {
 	return Usagef("unknown %s %q; there are %s", what, typed, all)
 }
 
-// maxGuesses bounds how many names a Guess lists.
+// maxGuesses bounds the names listed by Guess.
 const maxGuesses = 3
 
-// Guess returns "; did you mean X?" for the name that a mistyped one is nearest to, or for those that begin with
-// it or contain it, and "" where none is near.
+// Guess returns "; did you mean X?" with the name nearest to a mistyped one, or with several names that contain it, or
+// "".
 func Guess(typed string, names []string) string {
 	var within []string
 	for _, name := range names {
@@ -53,7 +53,7 @@ func Guess(typed string, names []string) string {
 	return fmt.Sprintf("; did you mean %s?", best)
 }
 
-// distance returns how many characters are to be inserted, left out, changed or swapped with the next to make b of a.
+// distance returns the number of insertions, deletions, changes and swaps of neighbours that turn a into b.
 func distance(a, b string) int {
 	const far = 1 << 20
 	if len(a) > 64 || len(b) > 64 {

@@ -11,8 +11,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Unread returns the error of inputs in which there is something, but nothing that could be read as
-// spans; nil for all others. The output says the same in figures.
+// Unread returns the error of inputs without readable spans; nil for empty and all other inputs. The output has the
+// same figures.
 func Unread(inputs []string, in *analyze.Envelope) error {
 	others := in.SkippedBy[string(op.SkipOtherSignal)]
 	if in.Spans > 0 || in.Malformed+others == 0 {

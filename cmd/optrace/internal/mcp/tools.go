@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// run returns what a command prints about inputs that an assistant names.
+// run returns the output of a command for inputs named by an assistant.
 func (s *Server) run(ctx context.Context, inputs []string, command ...string) (string, error) {
 	paths, err := s.files.resolve(inputs)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Server) run(ctx context.Context, inputs []string, command ...string) (s
 	return s.execute(ctx, append(append(command, "--"), paths...))
 }
 
-// rows returns a flag for a number of rows, which is n by default.
+// rows returns a flag for a number of rows, n by default.
 func rows(top, n int) string {
 	if top <= 0 {
 		top = n
@@ -90,7 +90,7 @@ func (s *Server) operation(ctx context.Context, in operationArgs) (string, error
 	return b.String(), nil
 }
 
-// nameOf returns the name of the only operation with name, or with name in its own.
+// nameOf returns the operation called name, or the only one with name in its own.
 func nameOf(r *analyze.Report, name string) (string, error) {
 	var found, names []string
 	for _, row := range r.Operations {
@@ -114,7 +114,7 @@ func nameOf(r *analyze.Report, name string) (string, error) {
 	return "", fmt.Errorf("no operation has the name %q; the largest are %q", name, shown(names))
 }
 
-// shown returns the first names as an error shows them.
+// shown returns the first names for an error.
 func shown(names []string) []string {
 	const most, width = 10, 200
 	names = slices.Clone(names[:min(len(names), most)])

@@ -14,7 +14,7 @@ import (
 
 const method = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
-// frameHeader is the size of what precedes a message: a flag that it is compressed, and its length.
+// frameHeader is the size of a message's prefix: a compression flag and the length.
 const frameHeader = 5
 
 var (
@@ -23,7 +23,7 @@ var (
 	errFrame  = &refusal{http.StatusBadRequest, codes.InvalidArgument, "the request is not one message"}
 )
 
-// GRPC returns the handler of OTLP over gRPC, for a server of HTTP/2.
+// GRPC returns the handler of OTLP over gRPC, for an HTTP/2 server.
 func (r *Receiver) GRPC() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch {

@@ -33,7 +33,7 @@ type encoding struct {
 	records func(io.Reader, string, *attr.Mapping) iter.Seq2[op.Record, error]
 }
 
-// New returns a Receiver for requests to the hosts, which together take up to so many bytes of memory.
+// New returns a Receiver for requests to hosts; bytes bounds the memory of all requests together.
 func New(window *livepage.Window, hosts loopback.Hosts, bytes int64) *Receiver {
 	all := &memory{limit: bytes}
 	input := func(format string) func() *livepage.Input {
