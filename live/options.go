@@ -57,7 +57,7 @@ func newConfig(opts []Option) (config, error) {
 		}
 	}
 	if c.records < 1 || c.age < 0 {
-		return c, fmt.Errorf("a window of %d records, of %v", c.records, c.age)
+		return c, fmt.Errorf("invalid window: %d records, age %v", c.records, c.age)
 	}
 	return c, nil
 }

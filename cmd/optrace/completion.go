@@ -18,9 +18,9 @@ import (
 
 const completionUsage = `usage: optrace completion SHELL
 
-Completion prints a script that makes a shell complete the commands of optrace,
-their flags and the values of flags. The script asks the optrace that is on the
-command line, so that it need not be made again for another version. SHELL is
+Completion prints a script for a shell that completes the commands of optrace, their
+flags and values of flags. The script calls the optrace on the command line, so it
+stays valid for other versions. SHELL is
 
   bash              Bash 3.2 and later
   zsh               Z shell

@@ -19,22 +19,22 @@ import (
 
 const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] [flags] INPUT...
 
-Convert writes the operations of the inputs, together, in another format. An
-unknown shape stays unknown in all of them.
+Convert writes the operations of all inputs in another format. An unknown shape stays
+unknown in every format.
 
 %s
   -to FORMAT        one of the formats above
 ` + flags.FormatUsage + `
-  -o FILE           write to FILE, which is no INPUT and is replaced once complete
-  -by KEY[,KEY]     with -to profile, the groups of the reports on it, but for root; these
-                    have the same -by, or none
-  -top N            with -to profile, how many entries reports on it may list (10)
-  -hotspot-bytes N  with -to profile, the same as of the reports on it (1048576)
-  -peaks FILE       with -to profile, the same as of the reports on it
-  -drop-attributes  leave out attributes, events and what else no field of an
-                    operation holds; links stay, without theirs
+  -o FILE           write to FILE, not an INPUT; replaced once complete
+  -by KEY[,KEY]     with -to profile, the groups of reports on it, but not root; such
+                    reports have the same -by, or none
+  -top N            with -to profile, the most entries listed by reports on it (10)
+  -hotspot-bytes N  with -to profile, the hotspots of reports on it (1048576)
+  -peaks FILE       with -to profile, the peaks of reports on it
+  -drop-attributes  leave out attributes, events and other data without a field in an
+                    operation; links stay, without attributes
 ` + flags.MemoryUsage + `
-Records that cannot be read are left out and reported on standard error.
+Unreadable records are left out and reported on standard error.
 
 Examples:
 
@@ -98,10 +98,10 @@ func (f *convertFlags) writeSums(ctx context.Context, s streams.Streams, line *f
 	case err != nil:
 		return err
 	case line.IsSet("drop-attributes"):
-		return exit.Usagef("-drop-attributes is not for -to %s, which has the attributes of -by alone", convert.Profile)
+		return exit.Usagef("-drop-attributes does not apply to -to %s, which keeps only attributes of -by", convert.Profile)
 	case slices.ContainsFunc(opts.By, key.Key.NeedsTree):
 		tree := opts.By[slices.IndexFunc(opts.By, key.Key.NeedsTree)]
-		return exit.Usagef("-by %s needs the structure of the whole run, which -to %s has not", tree, convert.Profile)
+		return exit.Usagef("-by %s needs the structure of the whole run; -to %s does not keep it", tree, convert.Profile)
 	}
 	src.Mapping = flags.MappingFor(opts.By)
 	return output.Produce(ctx, s, f.Output, src.Inputs, func(out *output.File) error {

@@ -66,7 +66,7 @@ func TestS7OtherSignals(t *testing.T) {
 	}
 	damaged := tempInput(t, "in", strings.Repeat(`{"operation":"relu","duration_us":x}`+"\n", 2))
 	if code, out, errs := ran(t, "report", damaged); code != exit.BadInput || out == "" ||
-		!strings.Contains(errs, "nothing but 2 records") {
+		!strings.Contains(errs, "only 2 unreadable records") {
 		t.Errorf("damaged: exit code %d, %q, %s", code, out, errs)
 	}
 }

@@ -16,7 +16,7 @@ const defaultReportURL = "http://127.0.0.1:8318"
 func checkReportURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Contains(address, "#") {
-		return exit.Usagef("-report-url: %q is no http:// or https:// URL", address)
+		return exit.Usagef("-report-url: %q is not an http:// or https:// URL", address)
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func writeLinkPatterns(w io.Writer, report string) error {
 func showTrace(w http.ResponseWriter, r *http.Request) {
 	id := strings.ToLower(r.PathValue("id"))
 	if id == "" || len(id) > 32 || strings.Trim(id, "0123456789abcdef") != "" {
-		http.Error(w, "no trace id: 32 hexadecimal digits", http.StatusNotFound)
+		http.Error(w, "not a trace id of 32 hexadecimal digits", http.StatusNotFound)
 		return
 	}
 	http.Redirect(w, r, "/#request="+strings.Repeat("0", 32-len(id))+id, http.StatusFound)

@@ -43,8 +43,8 @@ type topic struct {
 
 // topics lists the topics in the order of the overview.
 var topics = []topic{
-	{"formats", "the formats that are read and written", formatsHelp},
-	{"exit-codes", "what the exit codes mean", func() string { return exit.Help }},
+	{"formats", "input and output formats", formatsHelp},
+	{"exit-codes", "the exit codes", func() string { return exit.Help }},
 	{"json", "the keys of the reports in JSON", help.JSON},
 }
 
@@ -127,7 +127,7 @@ func overview() string {
 		fmt.Fprintf(&b, "  %-11s %s\n", c.name, c.summary)
 	}
 	b.WriteString("\nAn INPUT is a file, a directory, or - for standard input; its format is found by content.\n" +
-		"Run 'optrace help COMMAND' for the flags and for examples. Further topics are\n\n")
+		"Run 'optrace help COMMAND' for flags and examples. Further topics are\n\n")
 	for _, t := range topics {
 		fmt.Fprintf(&b, "  optrace help %-11s %s\n", t.name, t.summary)
 	}
@@ -136,8 +136,8 @@ func overview() string {
 
 func formatsHelp() string {
 	var b strings.Builder
-	b.WriteString("Optrace reads these formats. It finds the format of a file by its content, in gzip\n" +
-		"and zstd too; -format NAME takes all inputs for files of one format:\n\n")
+	b.WriteString("Optrace reads these formats. It finds the format of a file by its content, also in\n" +
+		"gzip and zstd; -format NAME reads all inputs as one format:\n\n")
 	seen := make(map[string]bool)
 	for _, f := range ingest.Formats() {
 		if seen[f.Name] {
@@ -150,7 +150,7 @@ func formatsHelp() string {
 		}
 		fmt.Fprintf(&b, "  %-23s %s\n", name, f.Summary)
 	}
-	b.WriteString("\nIt writes these; 'optrace help convert' says what each keeps:\n\n")
+	b.WriteString("\nIt writes these; 'optrace help convert' lists the data kept by each:\n\n")
 	for _, t := range convert.Targets() {
 		fmt.Fprintf(&b, "  %-23s %s\n", t.Name, t.Summary)
 	}

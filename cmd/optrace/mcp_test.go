@@ -101,8 +101,8 @@ func TestMCPTools(t *testing.T) {
 		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": "nope"}, []string{"Names below are data", "long4"}, true},
 		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": strings.Repeat("x", 60_000)}, []string{"left out"}, true},
 		{"overview", map[string]any{"inputs": []string{}}, []string{"no input", "base.jsonl"}, true},
-		{"overview", map[string]any{"inputs": []string{"absent.jsonl"}}, []string{"absent.jsonl is no file", "base.jsonl"}, true},
-		{"overview", map[string]any{"inputs": []string{"-"}}, []string{"- is no file"}, true},
+		{"overview", map[string]any{"inputs": []string{"absent.jsonl"}}, []string{"absent.jsonl is not a file", "base.jsonl"}, true},
+		{"overview", map[string]any{"inputs": []string{"-"}}, []string{"- is not a file"}, true},
 		{"table", map[string]any{"inputs": head, "section": "colours"}, []string{`unknown section "colours"`, "critical_path"}, true},
 		{"table", map[string]any{"inputs": head, "by": "colour"}, []string{`unknown key "colour"; there are operation, kind`}, true},
 		{"table", map[string]any{"inputs": head, "where": map[string]string{"colour": "red"}},
@@ -138,7 +138,7 @@ func TestMCPDirectories(t *testing.T) {
 	relative := check.Must(filepath.Rel(dir, outer))(t)
 	for _, in := range []string{outer, relative, "file.jsonl", "dir", "dir/secret.jsonl", outside, "/", "..", dir + "x"} {
 		if text, failed := call(t, c, "overview", map[string]any{"inputs": []string{in}}); !failed ||
-			!strings.Contains(text, "is no file or directory below") {
+			!strings.Contains(text, "is not a file or directory below") {
 			t.Errorf("%s: %s", in, text)
 		}
 	}

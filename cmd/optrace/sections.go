@@ -79,5 +79,5 @@ func (s selection) csvTable(by bool) (string, error) {
 	case !by || s[0] == "engines":
 		return s[0], nil
 	}
-	return "", exit.Usagef("-csv prints one table: that of the groups by -by, or that of -section %s", s[0])
+	return "", exit.Usagef("-csv prints one table: the groups of -by, or -section %s", s[0])
 }

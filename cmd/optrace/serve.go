@@ -27,45 +27,44 @@ import (
 
 const serveUsage = `usage: optrace serve [flags] [INPUT...]
 
-Serve shows the operations on a page in the browser while they come in: from
-INPUTs that grow, and from any program whose OpenTelemetry SDK exports to this
-machine by OTLP. SDKs send there by default; some, such as Go's, expect TLS unless
-OTEL_EXPORTER_OTLP_INSECURE=true. It goes on until it is interrupted.
+Serve shows operations on a page in the browser as they come in: from growing INPUTs,
+and from any program with an OpenTelemetry SDK that exports to this machine by OTLP.
+SDKs do so by default; some, such as Go's, expect TLS unless
+OTEL_EXPORTER_OTLP_INSECURE=true. Serve runs until it is interrupted.
 
-An INPUT is a file, a directory or - for standard input. Entries, OTLP in JSON
-Lines and in frames, and stdouttrace are followed as they grow and when they are
-rotated, and so are the files that come into a directory. Other formats, and what
-is compressed, are read once.
+An INPUT is a file, a directory or - for standard input. Entries, OTLP in JSON Lines
+and in frames, and stdouttrace are followed as they grow and rotate; so are new files
+in a directory. Other formats and compressed files are read once.
 
-  -listen ADDR      where the page is served (127.0.0.1:8318)
-  -otlp-http ADDR   where OTLP is received by HTTP, /v1/traces in protobuf and in
-                    JSON, gzip or not (127.0.0.1:4318); - switches it off
-  -otlp-grpc ADDR   where it is received by gRPC (127.0.0.1:4317); - switches it off
-  -window N[,D]     how many operations and spans the page shows at most, and from how
-                    long ago, as in 100000,10m (100000). What is older falls out,
-                    and the head of the page says how many
-  -max-memory N     about how much memory the command takes, as in 1G (512M); where it
-                    does not suffice, the page shows fewer operations, and says so
-  -host NAME[,NAME] further names under which programs and browsers reach this
-                    machine; addresses and localhost need not be named
+  -listen ADDR      the address of the page (127.0.0.1:8318)
+  -otlp-http ADDR   receive OTLP by HTTP, /v1/traces in protobuf and in JSON, gzip or
+                    not (127.0.0.1:4318); - switches it off
+  -otlp-grpc ADDR   receive OTLP by gRPC (127.0.0.1:4317); - switches it off
+  -window N[,D]     show at most N operations and spans, not older than D, as in
+                    100000,10m (100000). The head of the page counts older ones
+  -max-memory N     about the memory of the command, as in 1G (512M); if it is too
+                    small, the page shows fewer operations, and says so
+  -host NAME[,NAME] further names of this machine for programs and browsers; addresses
+                    and localhost need not be named
   -open             open the page in the browser
 ` + flags.FormatUsage + `
-  -for D            end after that time, as in 30s
+  -for D            end after this time, as in 30s
 
-Beside the page are ?format=json, the report as 'optrace report -json' prints it,
-?format=text, the one that 'optrace report' prints, with &section=all or &section=NAME
-as its -section, ?format=collapsed, stacks for flame graphs, ?format=pprof, a profile
-that 'go tool pprof' opens by its URL, and trace.json, a Chrome trace. The page's
-button "to Perfetto" opens ui.perfetto.dev and hands it that trace within the browser;
-nothing else leaves this machine. /metrics has counts, sums and native histograms of
-all operations since the start by operation, device and kind, for Prometheus;
-docs/grafana.json is a dashboard of them.
+The page also has ?format=json, the report of 'optrace report -json', ?format=text,
+the report of 'optrace report', with &section=all or &section=NAME for -section,
+?format=collapsed, stacks for flame graphs, ?format=pprof, a profile to open by URL in
+'go tool pprof', and trace.json, a Chrome trace. Its button "to Perfetto" opens
+ui.perfetto.dev and passes the trace within the browser; no other data leaves this
+machine. /metrics has counts, sums and native histograms of all operations since the
+start by operation, device and kind, for Prometheus; docs/grafana.json is a dashboard
+for them.
 
-Limits: a table of the page and of its reports has 1,000 rows; more groups share one.
-Texts of more than 256 bytes are cut. A request of OTLP is at most 20 MiB, before and
-after decompression, arrives within 15 s, at no less than 16 KiB a second, and is read
-within 10 s; of each protocol 8 are read at a time. All together take a quarter of -max-memory: more
-of them are told to come again. Each server has 1,536 connections at most; idle ones make room.
+Limits: tables of the page and of its reports have 1,000 rows; further groups share
+one. Texts of more than 256 bytes are cut. An OTLP request has at most 20 MiB, before
+and after decompression, arrives within 15 s, at no less than 16 KiB a second, and is
+read within 10 s; 8 requests of each protocol are read at a time. All requests together
+take a quarter of -max-memory; further clients are told to retry. Each server has at
+most 1,536 connections; idle ones make room.
 
 Examples:
 
@@ -264,7 +263,7 @@ func (s *server) handler(title string) http.Handler {
 	}
 	mux.HandleFunc("GET /trace/{id}", showTrace)
 	mux.HandleFunc("POST "+receiver.Path, func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "this is the page, which receives no spans; its sources: "+cmp.Or(title, "none"), http.StatusNotFound)
+		http.Error(w, "this is the page; it receives no spans; its sources: "+cmp.Or(title, "none"), http.StatusNotFound)
 	})
 	mux.Handle("GET /metrics", s.metrics)
 	return s.hosts.Handler(mux)

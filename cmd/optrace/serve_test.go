@@ -216,7 +216,7 @@ func TestServeWrongPort(t *testing.T) {
 	r := check.Must(http.Post(s.page+"v1/traces", "application/json", strings.NewReader("{}")))(t)
 	defer r.Body.Close()
 	if text, err := io.ReadAll(r.Body); err != nil || r.StatusCode != http.StatusNotFound ||
-		string(text) != "this is the page, which receives no spans; its sources: none\n" {
+		string(text) != "this is the page; it receives no spans; its sources: none\n" {
 		t.Errorf("%s: %q, error %v", r.Status, text, err)
 	}
 	w := httptest.NewRecorder()

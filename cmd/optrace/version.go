@@ -11,8 +11,8 @@ import (
 
 const versionUsage = `usage: optrace version
 
-Version prints the version of the program, the commit that it was built from if
-that is known, and the version of Go. 'optrace --version' does the same.
+Version prints the version of the program, its commit if known, and the version of Go.
+'optrace --version' does the same.
 `
 
 func printVersion(s streams.Streams, arguments []string) error {

@@ -110,7 +110,7 @@ type data struct {
 
 func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	if r.Forest == nil {
-		return nil, errors.New("html: the report was made without its forest")
+		return nil, errors.New("html: the report has no forest; set KeepForest")
 	}
 	v, columns := newView(r, opts)
 	rows, err := columns.encode(level)

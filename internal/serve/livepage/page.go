@@ -133,7 +133,7 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-var errNoSection = errors.New("the section is all, or a name that optrace report -section takes")
+var errNoSection = errors.New("the section is all, or a name for optrace report -section")
 
 // answer computes a body, one at a time, and sends it to the client of r.
 func (p *Page) answer(w http.ResponseWriter, r *http.Request, kind string, write func(io.Writer) error) error {

@@ -136,7 +136,7 @@ func (h Hosts) Handler(next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !h.Allow(r.Host) {
-			http.Error(w, "this server is not known by the name in the request", http.StatusMisdirectedRequest)
+			http.Error(w, "the host name in the request is not one of this server", http.StatusMisdirectedRequest)
 			return
 		}
 		if isForeign(r) {

@@ -30,7 +30,7 @@ func Find(name string) (Target, error) {
 	case "":
 		return Target{}, exit.Usagef("no -to; formats are %s", strings.Join(names, ", "))
 	case "arrow", "arrow-lz4", "arrow-zstd": // which earlier versions wrote
-		return Target{}, exit.Usagef("the format %s was withdrawn: parquet is for tables, entries compressed with zstd for recordings", name)
+		return Target{}, exit.Usagef("the format %s was removed: use parquet for tables, entries compressed with zstd for recordings", name)
 	}
 	return Target{}, exit.Unknown("format", name, names)
 }
@@ -45,7 +45,7 @@ const (
 // attributes without a field in an operation; version is the program's.
 func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, drop bool, version string) error {
 	if t.binary && out.Terminal {
-		return exit.Usagef("%s is binary and not written to a terminal: give -o FILE, or redirect the output with > FILE", t.Name)
+		return exit.Usagef("%s is binary and unfit for a terminal: give -o FILE, or redirect with > FILE", t.Name)
 	}
 	out.Escape() // names of a recording may hold escape sequences
 	found := analyze.Envelope{SkippedBy: make(map[string]int64)}

@@ -21,12 +21,11 @@ const (
 // Help lists the exit codes.
 const Help = `Exit codes:
 
-  0  fine; an input without operations is fine too
-  1  the command worked, and a gate that was asked for failed
+  0  success; an input without operations is a success too
+  1  the command worked, and a requested gate failed
   2  wrong usage
-  3  an input could not be read, or is of no known format, or holds something else
-     than spans; Jaeger does not answer or does not hold the trace; the command was
-     interrupted
+  3  an input is unreadable, of an unknown format, or has no spans; Jaeger does not
+     answer or does not have the trace; the command was interrupted
   4  the output could not be written
 `
 

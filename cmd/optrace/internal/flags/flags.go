@@ -62,7 +62,7 @@ var otherNames = map[string]string{
 // removed maps flags of earlier versions to their replacement.
 var removed = map[string]string{"push": noPush, "push-interval": noPush}
 
-const noPush = "profiles are not pushed any more: write them by optrace convert -to otlp-profiles -o FILE, and post FILE"
+const noPush = "write profiles by optrace convert -to otlp-profiles -o FILE, and post FILE"
 
 // badValue matches an error of package flag about a value: the quoted value, the flag and the cause.
 var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+?): (.*)$`)
@@ -99,13 +99,13 @@ func kindOf(f *flag.Flag) string {
 	getter, _ := f.Value.(flag.Getter)
 	switch getter.Get().(type) {
 	case time.Duration:
-		return "no duration, such as 30s or 10m"
+		return "not a duration, such as 30s or 10m"
 	case float64:
-		return "no number, such as 0.5"
+		return "not a number, such as 0.5"
 	case bool:
 		return "neither true nor false"
 	}
-	return "no whole number, such as 10"
+	return "not a whole number, such as 10"
 }
 
 // CheckInput returns an error if there is no input.
@@ -178,12 +178,12 @@ func Format(fs *flag.FlagSet, format *string) {
 }
 
 // FormatUsage describes -format in help texts.
-const FormatUsage = `  -format NAME      take all INPUTs for files of a format, whatever they look like;
-                    optrace help formats lists them`
+const FormatUsage = `  -format NAME      read all INPUTs as this format, whatever their content; optrace
+                    help formats lists the names`
 
 // MemoryUsage describes -max-memory in help texts.
-const MemoryUsage = `  -max-memory N     about how much memory an input may take: 512M, 4G or a number of
-                    bytes; 0 is no bound (1G). What needs more is an error
+const MemoryUsage = `  -max-memory N     about the most memory for an input: 512M, 4G or a number of
+                    bytes; 0 is no bound (1G). Inputs that need more are an error
 `
 
 // MemorySize is the value of -max-memory in bytes; 0 is no bound.

@@ -37,13 +37,13 @@ func Outputs() []Output {
 // JSON lists the keys of the reports, from their types.
 func JSON() string {
 	var b strings.Builder
-	b.WriteString(`The keys of what commands print with -json, as jq takes them. Keys are added, and
-never renamed or removed. What is not known is null, never 0; a list or an object
-that may be absent or null, where the part of the report was not computed, is marked
-with a question mark. Keys that end in _ns are nanoseconds, _us microseconds and _bytes
-bytes; shares and ratios are parts of 1. An entry is an operation, as a line of the
-entries format (` + op.Schema + `) has it: docs/formats.md lists its keys. [] stands
-for any element of a list, [KEY] for any key.
+	b.WriteString(`The keys of the JSON printed by -json, as paths for jq. New versions add keys; they
+never rename or remove one. Unknown values are null, never 0. A question mark follows
+lists and objects that may be absent or null, if their part of the report was not
+computed. Keys with suffix _ns are nanoseconds, _us microseconds, _bytes bytes; shares
+and ratios are parts of 1. An entry is an operation, as in a line of the entries format
+(` + op.Schema + `); docs/formats.md lists its keys. [] stands for any element of a
+list, [KEY] for any key.
 `)
 	for _, out := range Outputs() {
 		fmt.Fprintf(&b, "\noptrace %s, schema %s:\n\n", out.Command, out.Schema)

@@ -91,7 +91,7 @@ func (r *Receiver) take(ctx context.Context, e encoding, own *share, body []byte
 		return nil, fmt.Errorf("the request is not OTLP: %w", first)
 	case rejected > 0:
 		answer.PartialSuccess = &collector.ExportTracePartialSuccess{
-			RejectedSpans: rejected, ErrorMessage: fmt.Sprintf("spans that cannot be read, the first: %v", first),
+			RejectedSpans: rejected, ErrorMessage: fmt.Sprintf("unreadable spans, the first: %v", first),
 		}
 	}
 	return answer, nil

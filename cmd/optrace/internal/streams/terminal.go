@@ -62,10 +62,10 @@ type DisplayFlags struct {
 func Colors() []string { return []string{"auto", "always", "never"} }
 
 // DisplayUsage describes the flags in help texts.
-const DisplayUsage = `  -color WHEN       mark headings up: always, never, or auto, which is on a terminal
-                    unless NO_COLOR is set (auto)
-  -width N          the width of the text in columns (that of the terminal, else
-                    COLUMNS, else 200; 80 for a report without -section)
+const DisplayUsage = `  -color WHEN       colour headings: always, never, or auto, on a terminal unless
+                    NO_COLOR is set (auto)
+  -width N          the width of the text in columns (the terminal's, else COLUMNS,
+                    else 200; 80 for a report without -section)
 `
 
 // Register defines the flags.
@@ -73,14 +73,14 @@ func (f *DisplayFlags) Register(fs *flag.FlagSet) {
 	f.color = "auto"
 	fs.Func("color", "", func(when string) error {
 		if !slices.Contains(Colors(), when) {
-			return fmt.Errorf("it is none of %s", strings.Join(Colors(), ", "))
+			return fmt.Errorf("it is not one of %s", strings.Join(Colors(), ", "))
 		}
 		f.color = when
 		return nil
 	})
 	fs.Func("width", "", func(width string) (err error) {
 		if f.width, err = strconv.Atoi(width); err != nil || f.width != 0 && f.width < text.MinWidth {
-			return fmt.Errorf("it is no number of at least %d", text.MinWidth)
+			return fmt.Errorf("it is not a number of at least %d", text.MinWidth)
 		}
 		return nil
 	})
