@@ -56,7 +56,8 @@ func recordSome(tp trace.TracerProvider, n int) {
 		for k, name := range []string{"embed", "matmul", "allreduce", "copy"} {
 			from := at.Add(time.Duration(100*k) * time.Microsecond)
 			_, o := tr.Start(ctx, name, trace.WithTimestamp(from))
-			attrs := []attribute.KeyValue{tensorconv.OpName(name), tensorconv.DeviceID(fmt.Sprint("cuda:", i%3)), tensorconv.Step(int64(i / 10)),
+			attrs := []attribute.KeyValue{tensorconv.OpName(name), tensorconv.DeviceID(fmt.Sprint("cuda:", i%3)),
+				tensorconv.Step(int64(i / 10)),
 				tensorconv.InputShapes([]int64{64, int64(k)}), tensorconv.OutputShape(64), tensorconv.DType(op.F32)}
 			end := from.Add(time.Duration(50+i) * time.Microsecond)
 			switch {
@@ -117,8 +118,10 @@ func TestReports(t *testing.T) {
 	check.Equal(t, "latest operations: live against file", offline, served)
 	check.Equal(t, "operations", 1200, want.Input.Entries)
 
-	sums := check.Must(analyze.Run(t.Context(), ingest.Open(path), analyze.Options{SumsOnly: true, RecordedFLOPs: true}))(t)
-	for name, r := range map[string]*analyze.Report{"Report": p.Report(), "JSON": decode(t, get(t, p, "?format=json&since=start"))} {
+	sums := check.Must(analyze.Run(t.Context(), ingest.Open(path),
+		analyze.Options{SumsOnly: true, RecordedFLOPs: true}))(t)
+	for name, r := range map[string]*analyze.Report{"Report": p.Report(),
+		"JSON": decode(t, get(t, p, "?format=json&since=start"))} {
 		check.Equal(t, fmt.Sprintf("%s: total: live against file", name), sums.Total, r.Total)
 		for i := range sums.Operations { // the slowest of equal ones may be another
 			sums.Operations[i].Exemplar, r.Operations[i].Exemplar = nil, nil
@@ -178,9 +181,10 @@ func TestOptions(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	reader := sdkmetric.NewManualReader()
-	mp := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithCardinalityLimit(6), sdkmetric.WithView(sdkmetric.NewView(
-		sdkmetric.Instrument{Name: "tensor.op.duration"},
-		sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}})))
+	mp := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithCardinalityLimit(6),
+		sdkmetric.WithView(sdkmetric.NewView(
+			sdkmetric.Instrument{Name: "tensor.op.duration"},
+			sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}})))
 	p := newProcessor(t, live.WithMeterProvider(mp))
 	recordSome(provider(p), 300)
 	var rm metricdata.ResourceMetrics
@@ -201,8 +205,10 @@ func TestMetrics(t *testing.T) {
 					}
 				}
 			}
-			if count != uint64(total.Count) || int64(sum*1e6+0.5) != total.SumNS/1000 || exemplars == 0 || len(data.DataPoints) != 6 {
-				t.Errorf("%d operations of %v s in %d series, %d exemplars; the report has %+v", count, sum, len(data.DataPoints), exemplars, total)
+			if count != uint64(total.Count) || int64(sum*1e6+0.5) != total.SumNS/1000 || exemplars == 0 ||
+				len(data.DataPoints) != 6 {
+				t.Errorf("%d operations of %v s in %d series, %d exemplars; the report has %+v", count, sum,
+					len(data.DataPoints), exemplars, total)
 			}
 		case metricdata.Sum[int64]:
 			sum := int64(0)
@@ -251,7 +257,8 @@ func TestRowsAreBounded(t *testing.T) {
 	tr := tp.Tracer("engine")
 	for i := range n {
 		name := fmt.Sprint("op", i, strings.Repeat("n", 300))
-		_, s := tr.Start(t.Context(), name, trace.WithAttributes(tensorconv.OpName(name), tensorconv.DeviceID(fmt.Sprint("cuda:", i))))
+		_, s := tr.Start(t.Context(), name, trace.WithAttributes(tensorconv.OpName(name),
+			tensorconv.DeviceID(fmt.Sprint("cuda:", i))))
 		s.End()
 	}
 	r := p.Report()

@@ -60,7 +60,8 @@ type record struct {
 // newShard returns one of n shards.
 func newShard(cfg config, n int, m *metrics) *shard {
 	s := &shard{
-		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes), cache: attrcache.New[*template](maxCacheBytes / n),
+		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes),
+		cache:   attrcache.New[*template](maxCacheBytes / n),
 		profile: profile.New(profile.Options{RecordedFLOPs: true, MaxGroups: min(maxRows, rowShare*maxRows/n)}),
 		most:    max(1, cfg.records/n), metrics: m,
 	}
@@ -97,7 +98,8 @@ func (r *record) copyTo(e *op.Entry) {
 // template returns the template of an operation, or false for any other span, and sets the step and times of r.
 func (s *shard) template(d *span.Data, r *record) (*template, bool) {
 	varying := attrcache.NoVarying
-	fits := d.DroppedAttrs == 0 && len(d.Links) == 0 && d.DroppedLinks == 0 && !d.Failed() && d.Context.TraceState().Len() == 0
+	fits := d.DroppedAttrs == 0 && len(d.Links) == 0 && d.DroppedLinks == 0 && !d.Failed() &&
+		d.Context.TraceState().Len() == 0
 	if s.mapping == nil {
 		varying.Step = attrcache.FindVarying(d.Attrs).Step
 	}

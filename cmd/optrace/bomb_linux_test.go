@@ -85,7 +85,8 @@ var bombs = map[string]struct {
 	says  string   // what the report has
 }{
 	"jaeger v1, empty spans": {
-		write: zipped(repeated(`{"data":[{"traceID":"1","spans":[{}`, ",{}", 6<<20, `],"processes":{}}]}`)), says: "6,291,457",
+		write: zipped(repeated(`{"data":[{"traceID":"1","spans":[{}`, ",{}", 6<<20, `],"processes":{}}]}`)),
+		says:  "6,291,457",
 	},
 	"jaeger v1, small spans": {
 		write: zipped(repeated(`{"data":[{"traceID":"1","spans":[{}`, `,{"a":1}`, 4<<20, `],"processes":{}}]}`)),
@@ -96,18 +97,22 @@ var bombs = map[string]struct {
 		args:  []string{"report", "-section", "summary"}, fails: "-max-memory 4G",
 	},
 	"seed trace": {
-		write: zipped(repeated(`{"entries":[{"operation":"a","duration_us":1}`, `,{"operation":"a","duration_us":1}`, 3<<20, "]}")),
-		args:  []string{"report", "-section", "summary", "-max-memory", "160M"}, says: "3,145,729",
+		write: zipped(repeated(`{"entries":[{"operation":"a","duration_us":1}`, `,{"operation":"a","duration_us":1}`,
+			3<<20, "]}")),
+		args: []string{"report", "-section", "summary", "-max-memory", "160M"}, says: "3,145,729",
 	},
-	"entries, long names":       {write: zipped(longNames), says: "40 operations"},
-	"entries, long names, sums": {write: zipped(longNames), args: []string{"report", "-section", "summary"}, says: "40 entries"},
-	"entries, many long names":  {write: zipped(manyNames), fails: "more than 64.0 MiB of memory is needed"},
+	"entries, long names": {write: zipped(longNames), says: "40 operations"},
+	"entries, long names, sums": {write: zipped(longNames), args: []string{"report", "-section", "summary"},
+		says: "40 entries"},
+	"entries, many long names": {write: zipped(manyNames), fails: "more than 64.0 MiB of memory is needed"},
 	"entries, many long names, sums": {
-		write: zipped(manyNames), args: []string{"report", "-section", "summary,operations", "-max-memory", "256M"}, says: "16,384 entries",
+		write: zipped(manyNames), args: []string{"report", "-section", "summary,operations", "-max-memory", "256M"},
+		says: "16,384 entries",
 	},
 	"otlp, empty spans": {write: emptySpans, says: "4,194,304"},
 	"entries, millions": {
-		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 3<<20, "")), fails: "-section summary",
+		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 3<<20, "")),
+		fails: "-section summary",
 	},
 	"entries, millions, to a timeline": {
 		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 1<<20, "")),
@@ -118,7 +123,8 @@ var bombs = map[string]struct {
 		args:  []string{"convert", "-to", "perfetto"}, fails: "-max-memory 4G",
 	},
 	"perfetto, beginnings": {
-		write: zipped(repeated("", "\x0a\x06\x40\x01\x5a\x02\x48\x01", 2<<20, "")), fails: "more than 64.0 MiB of memory is needed",
+		write: zipped(repeated("", "\x0a\x06\x40\x01\x5a\x02\x48\x01", 2<<20, "")),
+		fails: "more than 64.0 MiB of memory is needed",
 	},
 	"perfetto, tracks and sequences": {
 		write: zipped(tracks), fails: "more than 64.0 MiB of memory is needed",
@@ -127,13 +133,16 @@ var bombs = map[string]struct {
 		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 1<<20, "")),
 		args:  []string{"convert", "-to", "jaeger"}, fails: "-max-memory 4G",
 	},
-	"otlp json, newlines": {write: zipped(repeated(`{"resourceSpans":[]}`+"\n", "\n", 16<<20, "")), says: "0 operations"},
+	"otlp json, newlines": {write: zipped(repeated(`{"resourceSpans":[]}`+"\n", "\n", 16<<20, "")),
+		says: "0 operations"},
 	"otlp json, newlines between": {
 		write: zipped(repeated(`{"resourceSpans":[{"scopeSpans":[`, "\n", 16<<20, "]}]}")), says: "0 operations",
 	},
-	"otlp json, braces": {write: repeated(`{"resourceSpans":[]}`+"\n", "{\n", 4<<20, ""), fails: "only 4194303 unreadable records"},
-	"entries, newlines": {write: zipped(repeated(`{"operation":"a","duration_ns":1}`+"\n", "\n", 64<<20, "")), says: "1 operation"},
-	"parquet, zeros":    {write: zipped(repeated("PAR1", "\x00", 300<<20, "")), fails: "too large to be copied"},
+	"otlp json, braces": {write: repeated(`{"resourceSpans":[]}`+"\n", "{\n", 4<<20, ""),
+		fails: "only 4194303 unreadable records"},
+	"entries, newlines": {write: zipped(repeated(`{"operation":"a","duration_ns":1}`+"\n", "\n", 64<<20, "")),
+		says: "1 operation"},
+	"parquet, zeros": {write: zipped(repeated("PAR1", "\x00", 300<<20, "")), fails: "too large to be copied"},
 }
 
 // R2: no input takes more memory than it is allowed, or the machine has.
@@ -168,7 +177,8 @@ func TestR2Bombs(t *testing.T) {
 				if !strings.Contains(stdout.String(), bomb.says) {
 					t.Errorf("the report lacks %q: %.2000s", bomb.says, stdout.String())
 				}
-			case !errors.As(err, &ended) || ended.ExitCode() != exit.BadInput || !strings.Contains(stderr.String(), bomb.fails):
+			case !errors.As(err, &ended) || ended.ExitCode() != exit.BadInput ||
+				!strings.Contains(stderr.String(), bomb.fails):
 				t.Errorf("ended with %v and %q, want %q", err, stderr.String(), bomb.fails)
 			}
 			const most = 400 << 10 // of which 64 MiB or more is held, and some 50 the program

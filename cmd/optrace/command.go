@@ -38,23 +38,29 @@ func (p plain) run(_ context.Context, s streams.Streams, line *flags.Line) error
 func commands() []command {
 	return []command{
 		{
-			name: "report", summary: "profile the operations in the inputs", usage: fmt.Sprintf(reportUsage, flags.PeaksUsage()),
-			job: new(reportFlags), needsInput: true,
+			name: "report", summary: "profile the operations in the inputs",
+			usage: fmt.Sprintf(reportUsage, flags.PeaksUsage()), job: new(reportFlags), needsInput: true,
 		},
-		{name: "convert", summary: "write the operations in another format", usage: convertHelp(), job: new(convertFlags), needsInput: true},
-		{name: "correlate", summary: "find the operations that made a request slow", usage: correlateUsage, job: new(correlateFlags)},
-		{name: "diff", summary: "find operations that became slower between runs", usage: diffUsage, job: new(diffFlags)},
-		{name: "serve", summary: "show operations in the browser as they come in", usage: serveUsage, job: new(serveFlags)},
+		{name: "convert", summary: "write the operations in another format", usage: convertHelp(),
+			job: new(convertFlags), needsInput: true},
+		{name: "correlate", summary: "find the operations that made a request slow", usage: correlateUsage,
+			job: new(correlateFlags)},
+		{name: "diff", summary: "find operations that became slower between runs", usage: diffUsage,
+			job: new(diffFlags)},
+		{name: "serve", summary: "show operations in the browser as they come in", usage: serveUsage,
+			job: new(serveFlags)},
 		{
 			name: "doctor", summary: "list the gaps of a recording, and how to fill them", usage: doctorUsage,
 			job: new(doctorFlags), needsInput: true,
 		},
-		{name: "mcp", summary: "answer an assistant by the Model Context Protocol", usage: mcpUsage, job: new(mcpFlags)},
+		{name: "mcp", summary: "answer an assistant by the Model Context Protocol", usage: mcpUsage,
+			job: new(mcpFlags)},
 		{
 			name: "completion", summary: "print a completion script for a shell", usage: completionUsage,
 			job: plain(printCompletion), arguments: shells,
 		},
-		{name: "version", summary: "print the version", usage: versionUsage, job: plain(printVersion), arguments: []string{}},
+		{name: "version", summary: "print the version", usage: versionUsage, job: plain(printVersion),
+			arguments: []string{}},
 	}
 }
 

@@ -152,8 +152,8 @@ func flagValues(name string) (lines []string) {
 		}
 		return lines
 	case "by":
-		return append(key.Names(), "attr:", attrkey.HardwareID, attrkey.HardwareType, attrkey.HardwareModel, attrkey.GPUIndex,
-			attrkey.RequestModel)
+		return append(key.Names(), "attr:", attrkey.HardwareID, attrkey.HardwareType, attrkey.HardwareModel,
+			attrkey.GPUIndex, attrkey.RequestModel)
 	case "section":
 		return slices.Clone(sections)
 	case "color":

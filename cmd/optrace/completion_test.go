@@ -55,7 +55,8 @@ func TestComplete(t *testing.T) {
 		{"serve -listen ", ""},
 	} {
 		var found []string
-		for line := range strings.Lines(succeeds(t, append([]string{"completion", completionWords}, strings.Split(c.line, " ")...)...)) {
+		for line := range strings.Lines(succeeds(t, append([]string{"completion", completionWords},
+			strings.Split(c.line, " ")...)...)) {
 			word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 			found = append(found, word)
 		}
@@ -107,7 +108,8 @@ func TestCompletedValuesAreTaken(t *testing.T) {
 				if c.name == "serve" {
 					args = append(args[:3], "-for=-1s") // refused before anything is opened
 				}
-				if _, _, errs := ran(t, args...); !strings.Contains(errs, "no such file") && !strings.Contains(errs, "-for is negative") {
+				if _, _, errs := ran(t, args...); !strings.Contains(errs, "no such file") &&
+					!strings.Contains(errs, "-for is negative") {
 					t.Errorf("%q: %s", args, errs)
 				}
 			}
@@ -143,7 +145,8 @@ true`,
 complete -C "$LINE" | string replace -r '\t.*' '' | string join ' '
 true`,
 	}
-	lines := []struct{ line, words, want string }{ // words are those that Bash divides the line into, "" where other shells do, too
+	// words are those that Bash divides the line into, "" where other shells do, too
+	lines := []struct{ line, words, want string }{
 		{"optrace conv", "", "convert"},
 		{"optrace report -section idle,s", "", "idle,summary idle,slowest idle,sequences idle,steps"},
 		{"optrace convert -to otlp-", "", "otlp-profiles otlp-profiles-json"},
@@ -177,7 +180,8 @@ func sorted(words string) []string { return slices.Sorted(strings.FieldsSeq(word
 func shellCompletes(t *testing.T, shell, script, dir, line string, words []string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), shell, append([]string{script}, words...)...)
-	cmd.Env = append(os.Environ(), "LINE="+line, "HOME="+dir, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "LINE="+line, "HOME="+dir,
+		"PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()

@@ -98,10 +98,12 @@ func (f *convertFlags) writeSums(ctx context.Context, s streams.Streams, line *f
 	case err != nil:
 		return err
 	case line.IsSet("drop-attributes"):
-		return exit.Usagef("-drop-attributes does not apply to -to %s, which keeps only attributes of -by", convert.Profile)
+		return exit.Usagef("-drop-attributes does not apply to -to %s, which keeps only attributes of -by",
+			convert.Profile)
 	case slices.ContainsFunc(opts.By, key.Key.NeedsTree):
 		tree := opts.By[slices.IndexFunc(opts.By, key.Key.NeedsTree)]
-		return exit.Usagef("-by %s needs the structure of the whole run; -to %s does not keep it", tree, convert.Profile)
+		return exit.Usagef("-by %s needs the structure of the whole run; -to %s does not keep it", tree,
+			convert.Profile)
 	}
 	src.Mapping = flags.MappingFor(opts.By)
 	return output.Produce(ctx, s, f.Output, src.Inputs, func(out *output.File) error {

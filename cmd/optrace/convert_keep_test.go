@@ -107,7 +107,8 @@ func describeTraces(t *testing.T, td ptrace.Traces) (texts []string) {
 				s.CopyTo(own)
 				own.Attributes().Remove("tensor.memory.size")
 				own.Attributes().Remove("optrace.warnings")
-				for _, m := range []pcommon.Map{r.Resource().Attributes(), scope.Scope().Attributes(), own.Attributes()} {
+				for _, m := range []pcommon.Map{r.Resource().Attributes(), scope.Scope().Attributes(),
+					own.Attributes()} {
 					sortMap(m)
 				}
 				for _, l := range own.Links().All() {

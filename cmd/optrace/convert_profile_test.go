@@ -31,7 +31,8 @@ func filesBelow(t *testing.T, folder, part string) (files []string) {
 		case errors.Is(err, fs.ErrNotExist) && path == folder:
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "fuzz" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
+		case d.IsDir() && (d.Name() == "fuzz" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") &&
+			len(d.Name()) > 2):
 			return fs.SkipDir
 		case d.Type().IsRegular() && strings.Contains(path, part):
 			files = append(files, path)
@@ -96,7 +97,8 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 			for _, s := range profileOf(t, file).Sample {
 				leaf := s.Location[0].Line[0].Function.Name
 				f := flat[leaf]
-				flat[leaf] = figures{f.Count + s.Value[0], f.SelfNS + s.Value[2], f.Bytes + s.Value[3], f.FLOPs + s.Value[4]}
+				flat[leaf] = figures{f.Count + s.Value[0], f.SelfNS + s.Value[2], f.Bytes + s.Value[3],
+					f.FLOPs + s.Value[4]}
 			}
 			text, _ := converted(t, "collapsed", file)
 			for line := range strings.Lines(string(text)) {
@@ -110,7 +112,8 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 					derived++
 				}
 				want[name] = figures{o.Count, o.SelfNS, o.MemoryBytes, o.FLOPs}
-				check.Equal(t, fmt.Sprintf("%q: self time in collapsed stacks", name), o.SelfNS, self[stacks.Collapse(o.Operation)])
+				check.Equal(t, fmt.Sprintf("%q: self time in collapsed stacks", name), o.SelfNS,
+					self[stacks.Collapse(o.Operation)])
 			}
 			check.Equal(t, "pprof against report", want, flat)
 		})

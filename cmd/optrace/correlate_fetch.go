@@ -20,7 +20,8 @@ type fetch struct {
 }
 
 // readService adds the requested traces of Jaeger to the join.
-func (f *correlateFlags) readService(ctx context.Context, client *jaeger.Client, join *correlate.Join) (*correlate.Service, error) {
+func (f *correlateFlags) readService(ctx context.Context, client *jaeger.Client,
+	join *correlate.Join) (*correlate.Service, error) {
 	f.asked = make(map[op.TraceID]struct{})
 	from := &fetch{correlateFlags: f, client: client, join: join}
 	env, err := analyze.Read(ctx, analyze.Records(func(yield func(op.Record, error) bool) {

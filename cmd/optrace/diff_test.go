@@ -31,7 +31,9 @@ func generate(ts *testscript.TestScript, neg bool, args []string) {
 			ns   float64
 		}{{"matmul", 120_000 * factor}, {"relu", 9000}, {"all_reduce", 60_000}} {
 			ns := int64(o.ns * math.Exp(0.03*rng.NormFloat64()))
-			fmt.Fprintf(&lines, `{"step":%d,"operation":%q,"device_id":"cuda:0","start_unix_ns":%d,"duration_ns":%d}`+"\n", step, o.name, at, ns)
+			fmt.Fprintf(&lines,
+				`{"step":%d,"operation":%q,"device_id":"cuda:0","start_unix_ns":%d,"duration_ns":%d}`+"\n", step,
+				o.name, at, ns)
 			at += ns + 2000
 		}
 		at += 15_000

@@ -30,7 +30,8 @@ func TestDoctorSamples(t *testing.T) {
 			if _, err := os.Stat(path); err != nil && strings.HasPrefix(path, recorded) {
 				t.Skipf("needs the recorded traces in %s", recorded)
 			}
-			golden.Check(t, filepath.Join("testdata", "doctor", name+".txt"), succeeds(t, "doctor", "-width", "120", path))
+			golden.Check(t, filepath.Join("testdata", "doctor", name+".txt"),
+				succeeds(t, "doctor", "-width", "120", path))
 		})
 	}
 }

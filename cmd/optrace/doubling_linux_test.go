@@ -62,10 +62,13 @@ func links(id int, to ...int) string {
 // members are dimensions of operations of one request, one behind the other: each has another value of a member.
 var members = map[string]string{
 	"names": `"operation":"op#"`, "devices": `"device_id":"d#"`, "ranks": `"rank":#`, "services": `"service":"s#"`,
-	"streams": `"stream":#,"launch_unix_ns":1#`, "steps": `"step":#`, "phases": `"phase":"p#","step":#`, "errors": `"error":"failed #"`,
-	"shapes": `"output_shape":[#,4],"memory_bytes":4000000`, "paths": `"path":"model/layer#/attention"`, "copies": `"kind":"memory"`,
-	"roots": `"root":"GET /#","root_span_id":"000000000000000#"`, "attributes": `"attrs":{"key#":#}`, "operations": `"flops":1`,
-	"events": `"extra":{"events":[{"name":"e#","ts_unix_ns":1}]}`, "graphs": `"attrs":{"graph id":#,"graph node id":1}`,
+	"streams": `"stream":#,"launch_unix_ns":1#`, "steps": `"step":#`, "phases": `"phase":"p#","step":#`,
+	"errors": `"error":"failed #"`,
+	"shapes": `"output_shape":[#,4],"memory_bytes":4000000`, "paths": `"path":"model/layer#/attention"`,
+	"copies": `"kind":"memory"`,
+	"roots":  `"root":"GET /#","root_span_id":"000000000000000#"`, "attributes": `"attrs":{"key#":#}`,
+	"operations": `"flops":1`,
+	"events":     `"extra":{"events":[{"name":"e#","ts_unix_ns":1}]}`, "graphs": `"attrs":{"graph id":#,"graph node id":1}`,
 	"launchers":        `"launched_by":"aten::#"`,
 	"groups":           `"kind":"collective","collective":{"name":"all_reduce","group":"g#","group_size":2,"sequence":1}`,
 	"collectives":      `"kind":"collective","collective":{"name":"all_reduce","group":"g","group_size":2,"sequence":#}`,
@@ -90,7 +93,9 @@ var dimensions = map[string]func(l *recording, i, n int){
 	"rings of parents":     func(l *recording, i, n int) { l.add(operation, "m", 1, i+1, (i+1)%n+1, 10*i, 9) },
 	"depth of operations":  func(l *recording, i, n int) { l.add(operation, "m", 1, i+1, i, i, 4*n-2*i) },
 	"damaged lines":        func(l *recording, i, _ int) { fmt.Fprintf(l, "{\"operation\":%d\n", i) },
-	"patterns":             func(l *recording, i, _ int) { l.add(operation, fmt.Sprint("k", i*i*7919>>7%13%5), 1, i+1, 0, 10*i, 8) },
+	"patterns": func(l *recording, i, _ int) {
+		l.add(operation, fmt.Sprint("k", i*i*7919>>7%13%5), 1, i+1, 0, 10*i, 8)
+	},
 	"depth of spans": func(l *recording, i, n int) {
 		l.add(span, fmt.Sprint("f", i), 1, i+1, i, i, 4*n-2*i)
 		l.add(operation, "m", 1, i+1<<30, i+1, i, 1)
@@ -161,8 +166,10 @@ func record(t *testing.T, path, dimension string, n int) {
 
 // doublingCommands has the arguments in front of the recording.
 var doublingCommands = map[string][]string{
-	"report": {"report", "-section", "all"}, "json": {"report", "-json", "-by", "device,request,step,operator"}, "doctor": {"doctor"},
-	"correlate": {"correlate", "-json"}, "page": {"report", "-html", "page.html"}, "diff": {"diff", "recording"}, "serve": nil,
+	"report": {"report", "-section", "all"}, "json": {"report", "-json", "-by", "device,request,step,operator"},
+	"doctor":    {"doctor"},
+	"correlate": {"correlate", "-json"}, "page": {"report", "-html", "page.html"}, "diff": {"diff", "recording"},
+	"serve": nil,
 }
 
 // cost is what a command took: processor time and memory.
@@ -177,11 +184,14 @@ func costOf(t *testing.T, optrace, command, dimension string, n, runs int) (leas
 	dir := t.TempDir()
 	record(t, filepath.Join(dir, "recording"), dimension, n)
 	for i := range runs {
-		cmd := exec.CommandContext(t.Context(), optrace, append(slices.Clone(doublingCommands[command]), "-max-memory", "0", "recording")...)
+		cmd := exec.CommandContext(t.Context(), optrace, append(slices.Clone(doublingCommands[command]), "-max-memory",
+			"0", "recording")...)
 		if cmd.Dir = dir; command == "serve" {
-			cmd.Args = []string{optrace, "serve", "-listen", "127.0.0.1:0", "-otlp-http", "127.0.0.1:0", "-otlp-grpc", "-",
+			cmd.Args = []string{optrace, "serve", "-listen", "127.0.0.1:0", "-otlp-http", "127.0.0.1:0", "-otlp-grpc",
+				"-",
 				"-window", "10000000", "-max-memory", "16G"}
-			convert := exec.CommandContext(t.Context(), optrace, "convert", "-to", "otlp", "-max-memory", "0", "-o", "otlp", "recording")
+			convert := exec.CommandContext(t.Context(), optrace, "convert", "-to", "otlp", "-max-memory", "0", "-o",
+				"otlp", "recording")
 			convert.Dir = dir
 			check.OK(t, convert.Run())
 			visit(t, cmd)
@@ -210,7 +220,8 @@ func visit(t *testing.T, cmd *exec.Cmd) {
 		check.Equal(t, "status", http.StatusOK, answer.StatusCode)
 		check.OK(t, answer.Body.Close())
 	}
-	for _, path := range []string{"", "data", "?format=json", "?format=text&section=all", "?format=pprof", "trace.json"} {
+	for _, path := range []string{"", "data", "?format=json", "?format=text&section=all", "?format=pprof",
+		"trace.json"} {
 		fetchText(t, strings.TrimSpace(page)+path)
 	}
 	_ = cmd.Process.Signal(os.Interrupt)
@@ -247,7 +258,8 @@ func TestDoublingTakesTwiceTheTime(t *testing.T) {
 				one = costOf(t, optrace, c[0], c[1], n, 2)
 				two := costOf(t, optrace, c[0], c[1], 2*n, 2)
 				times, memory := float64(two.cpu)/float64(one.cpu), float64(two.resident)/float64(one.resident)
-				t.Logf("%d: %v, %d MiB; twice as many: %.2f times the time, %.2f times the memory", n, one.cpu, one.resident>>20, times, memory)
+				t.Logf("%d: %v, %d MiB; twice as many: %.2f times the time, %.2f times the memory", n, one.cpu,
+					one.resident>>20, times, memory)
 				if times <= most && (memory <= most || two.resident < 256<<20) {
 					return
 				}

@@ -51,11 +51,13 @@ func TestS7OtherSignals(t *testing.T) {
 		for i, encode := range marshal {
 			in := tempInput(t, "in", string(check.Must(encode())(t)))
 			for _, args := range []string{
-				"report", "report -json", "report -csv", "convert -to csv", "convert -to entries", "convert -to profile", "correlate", "doctor",
+				"report", "report -json", "report -csv", "convert -to csv", "convert -to entries",
+				"convert -to profile", "correlate", "doctor",
 				"diff " + operation,
 			} {
 				code, out, errs := ran(t, append(strings.Fields(args), in)...)
-				if code != exit.BadInput || out == "" || !strings.HasSuffix(errs, in+" holds OTLP "+signal+", not spans\n") {
+				if code != exit.BadInput || out == "" || !strings.HasSuffix(errs,
+					in+" holds OTLP "+signal+", not spans\n") {
 					t.Errorf("%s, encoding %d, %s: exit code %d, %d bytes, %s", signal, i, args, code, len(out), errs)
 				}
 			}
@@ -85,7 +87,8 @@ func TestS8BinaryToTerminal(t *testing.T) {
 		if code, _, errs := ran(t, "convert", "-to", to.Name, "-o", file, in); code != exit.OK {
 			t.Fatalf("%s: exit code %d, %s", to.Name, code, errs)
 		}
-		if text, err := os.ReadFile(file); err != nil || bytes.ContainsAny(text, "\x00\x01\x02\x1f") != binary[to.Name] {
+		if text, err := os.ReadFile(file); err != nil || bytes.ContainsAny(text,
+			"\x00\x01\x02\x1f") != binary[to.Name] {
 			t.Errorf("%s is text, or is not: %.40q, %v", to.Name, text, err)
 		}
 		if !binary[to.Name] {
@@ -93,7 +96,8 @@ func TestS8BinaryToTerminal(t *testing.T) {
 		}
 		var errs bytes.Buffer
 		code := run(t.Context(), []string{"convert", "-to", to.Name, in}, strings.NewReader(""), terminal, &errs)
-		if code != exit.WrongUsage || !strings.Contains(errs.String(), "not written to a terminal: give -o FILE, or redirect") {
+		if code != exit.WrongUsage || !strings.Contains(errs.String(),
+			"not written to a terminal: give -o FILE, or redirect") {
 			t.Errorf("%s: exit code %d, %s", to.Name, code, errs.String())
 		}
 	}
@@ -126,7 +130,8 @@ func TestConvertToTerminalIsEscaped(t *testing.T) {
 // Keys of -by are text of a command line that somebody else may have written.
 func TestHeadingsAreClean(t *testing.T) {
 	in := tempInput(t, "in", anOperation)
-	for _, command := range [][]string{{"report", "-by", "attr:a\x1b[31m\u202eb"}, {"diff", "-by", "attr:a\x1b[31m\u202eb", in}} {
+	for _, command := range [][]string{{"report", "-by", "attr:a\x1b[31m\u202eb"},
+		{"diff", "-by", "attr:a\x1b[31m\u202eb", in}} {
 		_, text, errs := ran(t, append(command, in)...)
 		if strings.ContainsAny(text+errs, "\x1b\u202e") || !strings.Contains(strings.ToLower(text), "attr:ab") {
 			t.Errorf("%v:\n%q, %q", command, text, errs)

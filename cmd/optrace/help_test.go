@@ -15,7 +15,8 @@ import (
 func TestJSONHelpIsComplete(t *testing.T) {
 	lines := map[string][]string{
 		analyze.Schema: {
-			"report -json -by operation,device -peaks nvidia-h100-sxm testdata/requests.jsonl", "report -json testdata/ops.jsonl",
+			"report -json -by operation,device -peaks nvidia-h100-sxm testdata/requests.jsonl",
+			"report -json testdata/ops.jsonl",
 		},
 		"optrace.correlate/v1": {"correlate -json testdata/requests.jsonl"},
 		"optrace.diff/v1":      {"diff -json testdata/base.jsonl testdata/head.jsonl"},
@@ -71,7 +72,8 @@ func checkJSON(t *testing.T, about map[string]string, path string, value any) {
 		kind = "true"
 	}
 	isContainer := !known && (kind == "object" || kind == "array")
-	if !isContainer && text != "any value" && !strings.Contains(text, kind) && !(kind == "integer" && strings.HasPrefix(text, "number")) {
+	if !isContainer && text != "any value" && !strings.Contains(text, kind) &&
+		!(kind == "integer" && strings.HasPrefix(text, "number")) {
 		t.Errorf("%s is %v, and described as %q", path, value, text)
 	}
 }

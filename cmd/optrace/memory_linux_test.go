@@ -50,13 +50,16 @@ var grammars = map[string]grammar{
 		nest: [4]string{`"k":`, `{"a":[`, `]}`, ``},
 	},
 	"otlp": {
-		head: `{"resourceSpans":[`, operation: `{"resource":{"attributes":[@resource]},"scopeSpans":[{"scope":{"attributes":[@scope]},` +
+		head: `{"resourceSpans":[`,
+		operation: `{"resource":{"attributes":[@resource]},"scopeSpans":[{"scope":{"attributes":[@scope]},` +
 			`"spans":[{` + ids + `,"name":"@name","startTimeUnixNano":"1#0","endTimeUnixNano":"1#5","attributes":[` +
 			`{"key":"tensor.op.name","value":{"stringValue":"@name"}},{"key":"tensor.device.id","value":{"stringValue":"@device"}},` +
 			`{"key":"tensor.stream.id","value":{"intValue":"@stream"}},{"key":"tensor.step","value":{"intValue":"@step"}},` +
 			`{"key":"tensor.output.shape","value":{"arrayValue":{"values":[{"intValue":"@dim"}]}}},@attrs],"links":[@links],` +
-			`"events":[@events]}]}]}`, between: ",", tail: "]}", attr: numbered, link: "{" + ids + "}", event: `{"attributes":[` + numbered + `]}`,
-		nest: [4]string{`{"key":"k","value":`, `{"kvlistValue":{"values":[{"value":{"arrayValue":{"values":[`, `]}}}]}}`, `}`},
+			`"events":[@events]}]}]}`, between: ",", tail: "]}", attr: numbered, link: "{" + ids + "}",
+		event: `{"attributes":[` + numbered + `]}`,
+		nest: [4]string{`{"key":"k","value":`, `{"kvlistValue":{"values":[{"value":{"arrayValue":{"values":[`,
+			`]}}}]}}`, `}`},
 	},
 	"jaeger": {
 		head: `{"data":[{"traceID":"1","processes":{"p":{"serviceName":"s","tags":[]}},"spans":[`,
@@ -64,7 +67,8 @@ var grammars = map[string]grammar{
 			`{"key":"tensor.op.name","type":"string","value":"@name"},{"key":"tensor.device.id","type":"string","value":"@device"},` +
 			`{"key":"tensor.stream.id","type":"int64","value":@stream},{"key":"tensor.step","type":"int64","value":@step},` +
 			`{"key":"tensor.output.shape","type":"string","value":"[@dim]"},@attrs],"references":[@links],"logs":[@events]}`,
-		between: ",", tail: `]}]}`, attr: numbered, link: `{"refType":"FOLLOWS_FROM","traceID":"00000000000000001#","spanID":"#"}`,
+		between: ",", tail: `]}]}`, attr: numbered,
+		link:  `{"refType":"FOLLOWS_FROM","traceID":"00000000000000001#","spanID":"#"}`,
 		event: `{"fields":[` + numbered + `]}`, nest: [4]string{`{"key":"k","value":`, `[{"a":`, `}]`, `}`},
 	},
 	"stdouttrace": {
@@ -79,10 +83,12 @@ var grammars = map[string]grammar{
 		nest:  [4]string{`{"Key":"k","Value":`, `{"Type":"SLICE","Value":[`, `]}`, `}`},
 	},
 	"chrome": {
-		head: `{"schemaVersion":1,"traceEvents":[`, operation: `{"ph":"X","cat":"kernel","name":"@name","pid":"@device","tid":@stream,"ts":1#,` +
+		head: `{"schemaVersion":1,"traceEvents":[`,
+		operation: `{"ph":"X","cat":"kernel","name":"@name","pid":"@device","tid":@stream,"ts":1#,` +
 			`"dur":1,"args":{"stream":@stream,"correlation":1#,@attrs}},{"ph":"X","cat":"cpu_op","name":"@name","pid":1,"tid":1,"ts":1#,"dur":1,` +
 			`"args":{"Input Dims":[[@dim]],"External id":1#,@attrs}},{"ph":"X","cat":"user_annotation","name":"ProfilerStep\u0023@step",` +
-			`"pid":1,"tid":1,"ts":1#,"dur":1}`, between: ",", tail: `]}`, attr: `"k#":1`, nest: [4]string{`"k":`, `{"a":[`, `]}`, ``},
+			`"pid":1,"tid":1,"ts":1#,"dur":1}`, between: ",", tail: `]}`, attr: `"k#":1`,
+		nest: [4]string{`"k":`, `{"a":[`, `]}`, ``},
 	},
 	"ort": {
 		head: `[{"cat":"Session","ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"model_loading_uri","args":{}},`,
@@ -103,15 +109,18 @@ type hoard struct {
 const listBytes = 15 << 20
 
 func hoards() map[string]hoard {
-	all := map[string]hoard{"nest": {list: "nest"}, "longest @name": {perOp: 4 << 20, values: map[string]string{"@name": strings.Repeat("x", 7<<20) + "#"}}}
+	all := map[string]hoard{"nest": {list: "nest"}, "longest @name": {perOp: 4 << 20,
+		values: map[string]string{"@name": strings.Repeat("x", 7<<20) + "#"}}}
 	for _, list := range []string{"@dim", "@attrs", "@links", "@events", "@scope", "@resource"} {
 		all[list] = hoard{list: list}
 	}
 	for _, perOp := range []int64{64, 200, 700} { // some are refused as they are read, others fit and are analysed
-		for value, text := range map[string]string{"@name": "n#", "@device": "gpu:#", "@stream": "1#", "@step": "1#", "@dim": "1#", "@links": "link", "": ""} {
+		for value, text := range map[string]string{"@name": "n#", "@device": "gpu:#", "@stream": "1#", "@step": "1#",
+			"@dim": "1#", "@links": "link", "": ""} {
 			all[fmt.Sprintf("%s per %d", value, perOp)] = hoard{perOp: perOp, values: map[string]string{value: text}}
 		}
-		all[fmt.Sprintf("long @name per %d", perOp)] = hoard{perOp: 16 * perOp, values: map[string]string{"@name": strings.Repeat("x", 2<<10) + "#"}}
+		all[fmt.Sprintf("long @name per %d", perOp)] = hoard{perOp: 16 * perOp,
+			values: map[string]string{"@name": strings.Repeat("x", 2<<10) + "#"}}
 	}
 	return all
 }
@@ -192,7 +201,8 @@ func protobuf(place string) []byte {
 	if place == "zeros" {
 		zeros = make([]byte, listBytes)
 	}
-	span := field(2, name, empty("span", 9), field(11, empty("event", 3)), empty("events", 11), field(13, empty("link", 4)),
+	span := field(2, name, empty("span", 9), field(11, empty("event", 3)), empty("events", 11),
+		field(13, empty("link", 4)),
 		value(field(5, empty("list", 1), field(1, field(1, zeros)))), value(field(6, empty("map", 1))))
 	message := field(1, field(1, empty("resource", 1)), field(2, field(1, empty("scope", 3)), span))
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(message))), message...)
@@ -228,7 +238,8 @@ func makeHoard(t *testing.T, format, name, path string, memory int64) {
 		g := grammars["entries"]
 		g.write(w, h, memory)
 		_ = w.Close()
-		check.OK(t, exec.CommandContext(t.Context(), "optrace", "convert", "-max-memory", "0", "-to", format, "-o", path+".2", path).Run())
+		check.OK(t, exec.CommandContext(t.Context(), "optrace", "convert", "-max-memory", "0", "-to", format, "-o",
+			path+".2", path).Run())
 		check.OK(t, os.Rename(path+".2", path))
 	default:
 		g := grammars[format]
@@ -242,7 +253,8 @@ func makeHoard(t *testing.T, format, name, path string, memory int64) {
 func runBounded(t *testing.T, args []string) (peak int64, said string, err error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `ulimit -v 4800000; exec "$0" "$@"`, "optrace"}, args...)...)
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `ulimit -v 4800000; exec "$0" "$@"`, "optrace"},
+		args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	check.OK(t, cmd.Start())
@@ -288,7 +300,8 @@ func TestMemoryStaysBounded(t *testing.T) {
 		for _, place := range []string{"resource", "scope", "span", "event", "events", "link", "list", "map", "zeros"} {
 			all = append(all, one{"otlp-proto", place, memory}, one{"otlp-zstd", place, memory})
 		}
-		for _, name := range []string{"@name per 200", "@name per 700", "@step per 200", "@stream per 700", "long @name per 64", " per 200"} {
+		for _, name := range []string{"@name per 200", "@name per 700", "@step per 200", "@stream per 700",
+			"long @name per 64", " per 200"} {
 			all = append(all, one{"parquet", name, memory}, one{"perfetto", name, memory}, one{"nsys", name, memory})
 		}
 	}
@@ -299,18 +312,22 @@ func TestMemoryStaysBounded(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "hoard")
 			makeHoard(t, c.format, c.hoard, path, c.memory<<20)
 			lines := []string{
-				"report", "report -section summary", "convert -o @.out -to entries", // what follows does not depend on the format
+				// what follows does not depend on the format
+				"report", "report -section summary", "convert -o @.out -to entries",
 				"report -section all -by step,stream", "report -html @.html", "correlate", "diff @", "doctor",
-				"convert -o @.out -to otlp", "convert -o @.out -to parquet", "convert -o @.out -to perfetto", "convert -o @.out -to pprof",
+				"convert -o @.out -to otlp", "convert -o @.out -to parquet", "convert -o @.out -to perfetto",
+				"convert -o @.out -to pprof",
 			}
 			if c.format != "entries" {
 				lines = lines[:3]
 			}
 			for _, line := range lines {
-				args := append(strings.Fields(strings.ReplaceAll(line, "@", path)), "-max-memory", fmt.Sprint(c.memory<<20), path)
+				args := append(strings.Fields(strings.ReplaceAll(line, "@", path)), "-max-memory",
+					fmt.Sprint(c.memory<<20), path)
 				peak, said, err := runBounded(t, args)
 				var ended *exec.ExitError
-				if err != nil && (!errors.As(err, &ended) || ended.ExitCode() != exit.BadInput || !strings.Contains(said, path)) {
+				if err != nil && (!errors.As(err, &ended) || ended.ExitCode() != exit.BadInput ||
+					!strings.Contains(said, path)) {
 					t.Errorf("%s: %v, %.300q", line, err, said)
 				}
 				if most := 2*c.memory + 64; peak > most<<20 {

@@ -23,7 +23,8 @@ func TestMistakes(t *testing.T) {
 		{"report -where devise=cpu", `-where "devise=cpu": unknown key "devise"; did you mean device? There are `},
 		{"report -where device", `-where: "device" is not of the form KEY=VALUE, such as device=gpu:0`},
 		{"report -top x", `-top "x": it is not a whole number, such as 10`},
-		{"report -hotspot-bytes 99999999999999999999", `-hotspot-bytes "99999999999999999999": it is not a whole number`},
+		{"report -hotspot-bytes 99999999999999999999",
+			`-hotspot-bytes "99999999999999999999": it is not a whole number`},
 		{"report -min-comm-ratio x", `-min-comm-ratio "x": it is not a number, such as 0.5`},
 		{"report -open=x", `-open "x": it is neither true nor false`},
 		{"report -max-memory 1Q", `-max-memory: "1Q" is no number of bytes such as 64M or 1.5G`},
@@ -36,7 +37,8 @@ func TestMistakes(t *testing.T) {
 		{"serve -addr", `unknown flag -addr; did you mean -listen?`},
 		{"serve -addr :8080", `unknown flag -addr; did you mean -listen?`},
 		{"serve -listen 8080", `missing port in address; write HOST:PORT, such as 127.0.0.1:8318`},
-		{"serve -otlp-grpc :99999 -otlp-http - -listen 127.0.0.1:0", `-otlp-grpc: listen tcp: address 99999: invalid port; write HOST:PORT`},
+		{"serve -otlp-grpc :99999 -otlp-http - -listen 127.0.0.1:0",
+			`-otlp-grpc: listen tcp: address 99999: invalid port; write HOST:PORT`},
 	} {
 		code, _, errs := ran(t, append(strings.Fields(test.args), in)...)
 		if code == exit.OK || !strings.Contains(errs, test.want) {

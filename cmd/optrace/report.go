@@ -152,7 +152,8 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 	}
 	return output.Produce(ctx, s, f.Output, inputs, func(out *output.File) error {
 		src := input.Source{
-			Inputs: inputs, InOut: f.InOut, Mapping: flags.MappingFor(slices.Concat(opts.By, f.where.Keys())), Exclude: out.Exclude,
+			Inputs: inputs, InOut: f.InOut, Mapping: flags.MappingFor(slices.Concat(opts.By, f.where.Keys())),
+			Exclude: out.Exclude,
 		}
 		in, done := src.Open(s)
 		r, err := analyze.Run(ctx, in, opts)
@@ -270,7 +271,8 @@ func (f *reportFlags) write(w *output.File, opts text.Options, r *analyze.Report
 	}
 	if f.section == "" {
 		opts.Show = func(section string) bool {
-			return section == "memory" && f.line.IsSet("hotspot-bytes") || section == "communication" && f.line.IsSet("min-comm-ratio")
+			return section == "memory" && f.line.IsSet("hotspot-bytes") || section == "communication" &&
+				f.line.IsSet("min-comm-ratio")
 		}
 		return text.WriteOverview(w, r, opts)
 	}
@@ -315,8 +317,8 @@ func missed(ctx context.Context, s streams.Streams, src input.Source, where key.
 		if len(values) > maxListed {
 			more = ", …"
 		}
-		parts = append(parts, fmt.Sprintf("no operation has %s=%s%s; there are %s%s", where.Keys()[i], value, exit.Guess(value, values),
-			strings.Join(values[:min(len(values), maxListed)], ", "), more))
+		parts = append(parts, fmt.Sprintf("no operation has %s=%s%s; there are %s%s", where.Keys()[i], value,
+			exit.Guess(value, values), strings.Join(values[:min(len(values), maxListed)], ", "), more))
 	}
 	return termtext.Escape(strings.Join(parts, "; "))
 }

@@ -9,7 +9,8 @@ import (
 
 // sections are the parts of the report.
 var sections = []string{
-	"summary", "findings", "operations", "operators", "devices", "balance", "communication", "memory", "slowest", "errors", "idle", "launches",
+	"summary", "findings", "operations", "operators", "devices", "balance", "communication", "memory", "slowest",
+	"errors", "idle", "launches",
 	"critical_path", "sequences", "steps", "phases", "engines",
 }
 
@@ -59,7 +60,9 @@ func (s selection) structural() bool {
 
 // needsStructure reports whether a selected section is empty without the structure.
 func (s selection) needsStructure() bool {
-	return slices.ContainsFunc(s, func(name string) bool { return !slices.Contains(sumsOnly, name) && !slices.Contains(inPart, name) })
+	return slices.ContainsFunc(s, func(name string) bool {
+		return !slices.Contains(sumsOnly, name) && !slices.Contains(inPart, name)
+	})
 }
 
 // csvTable returns the name of the one selected table; with by set this is the table of groups.

@@ -263,7 +263,8 @@ func (s *server) handler(title string) http.Handler {
 	}
 	mux.HandleFunc("GET /trace/{id}", showTrace)
 	mux.HandleFunc("POST "+receiver.Path, func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "this is the page; it receives no spans; its sources: "+cmp.Or(title, "none"), http.StatusNotFound)
+		http.Error(w, "this is the page; it receives no spans; its sources: "+cmp.Or(title, "none"),
+			http.StatusNotFound)
 	})
 	mux.Handle("GET /metrics", s.metrics)
 	return s.hosts.Handler(mux)

@@ -55,7 +55,9 @@ func (s *server) followFile(ctx context.Context, std streams.Streams, path strin
 	f := ingest.Follower{
 		Options: ingest.Options{
 			MaxMemory: int64(s.flags.memory) / inputShare,
-			Stdin:     std.In, Format: s.flags.format, Mapping: livepage.Mapping, Progress: func(n int) { in.AddBytes(int64(n)) },
+			Stdin:     std.In, Format: s.flags.format, Mapping: livepage.Mapping, Progress: func(n int) {
+				in.AddBytes(int64(n))
+			},
 		},
 		Started: in.SetFormat, Idle: w.Flush,
 	}

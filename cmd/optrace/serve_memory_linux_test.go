@@ -43,7 +43,8 @@ func TestS1ServeMemory(t *testing.T) {
 	cases.NotUnderRace(t, "the race detector multiplies the memory that is measured, and takes minutes")
 	for name := range cases.Of(t, 1, slices.Sorted(maps.Keys(crowds))) {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), "optrace", "serve", "-listen", "127.0.0.1:0", "-otlp-http", "127.0.0.1:0", "-otlp-grpc", "-")
+			cmd := exec.CommandContext(t.Context(), "optrace", "serve", "-listen", "127.0.0.1:0", "-otlp-http",
+				"127.0.0.1:0", "-otlp-grpc", "-")
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			out := check.Must(cmd.StdoutPipe())(t)
@@ -63,7 +64,8 @@ func TestS1ServeMemory(t *testing.T) {
 			for _, one := range []struct {
 				path string
 				most int // bytes
-			}{{"", 16 << 20}, {"data", 16 << 20}, {"?format=json", 64 << 20}, {"?format=text", 16 << 20}, {"?format=pprof", 64 << 20},
+			}{{"", 16 << 20}, {"data", 16 << 20}, {"?format=json", 64 << 20}, {"?format=text", 16 << 20},
+				{"?format=pprof", 64 << 20},
 				{"trace.json", 128 << 20}} {
 				start := time.Now()
 				text := fetchText(t, page+one.path)
@@ -110,10 +112,11 @@ func sendCrowd(t *testing.T, receiver, crowd string) {
 			text.WriteByte(',')
 		}
 		number := strconv.Itoa(i)
-		fmt.Fprintf(&text, `{"traceId":"%032x","spanId":"%016x","name":"%s","startTimeUnixNano":"%d","endTimeUnixNano":"%d",`+
-			`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"%[3]s"}},{"key":%[6]q,"value":{%[7]s}}]}`,
-			i/100+1, i+1, strings.ReplaceAll(c.name, "#", number), 1_000_000_000_000_000_000+i*1000, 1_000_000_000_000_000_900+i*1000,
-			c.key, strings.ReplaceAll(c.value, "#", number))
+		fmt.Fprintf(&text,
+			`{"traceId":"%032x","spanId":"%016x","name":"%s","startTimeUnixNano":"%d","endTimeUnixNano":"%d",`+
+				`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"%[3]s"}},{"key":%[6]q,"value":{%[7]s}}]}`,
+			i/100+1, i+1, strings.ReplaceAll(c.name, "#", number), 1_000_000_000_000_000_000+i*1000,
+			1_000_000_000_000_000_900+i*1000, c.key, strings.ReplaceAll(c.value, "#", number))
 		if text.Len() < 4<<20 && i < c.operations-1 {
 			continue
 		}

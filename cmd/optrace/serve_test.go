@@ -41,7 +41,8 @@ func startServe(t *testing.T, args ...string) *serving {
 	var stderr bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, append([]string{"serve", "-listen", "127.0.0.1:0", "-otlp-http", "-", "-otlp-grpc", "-"}, args...), nil, stdout, &stderr)
+		code <- run(ctx, append([]string{"serve", "-listen", "127.0.0.1:0", "-otlp-http", "-", "-otlp-grpc", "-"},
+			args...), nil, stdout, &stderr)
 		_ = stdout.Close()
 	}()
 	lines := bufio.NewScanner(out)
@@ -166,7 +167,8 @@ func TestServeEngines(t *testing.T) {
 		return a.(map[string]any)["dialect"].(string) < b.(map[string]any)["dialect"].(string)
 	}
 	for range 500 {
-		if got = reportIn(t, fetchText(t, s.page+"?format=json"))["engines"]; cmp.Equal(want, got, cmpopts.SortSlices(less)) {
+		if got = reportIn(t, fetchText(t, s.page+"?format=json"))["engines"]; cmp.Equal(want, got,
+			cmpopts.SortSlices(less)) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -179,7 +181,8 @@ func TestServeHostile(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 	s := startServe(t)
 	for path, want := range map[string]int{
-		"": 200, "data": 200, "trace.json": 200, "other": 404, "..%2f..%2fetc/passwd": 404, "x/data": 404, "?format=../../etc/passwd": 400,
+		"": 200, "data": 200, "trace.json": 200, "other": 404, "..%2f..%2fetc/passwd": 404, "x/data": 404,
+		"?format=../../etc/passwd":               400,
 		"trace/4bf92f3577b34da6a3ce929d0e0e4736": 200, "trace/x": 404,
 	} {
 		for host, status := range map[string]int{"": want, "evil.example": 421} {
@@ -220,7 +223,8 @@ func TestServeWrongPort(t *testing.T) {
 		t.Errorf("%s: %q, error %v", r.Status, text, err)
 	}
 	w := httptest.NewRecorder()
-	receiver.New(nil, nil, 0).Handler(s.page).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/", nil))
+	receiver.New(nil, nil, 0).Handler(s.page).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+		"http://127.0.0.1/", nil))
 	want := "spans are received here, by POST to /v1/traces; the page is at " + s.page + "\n"
 	if w.Code != http.StatusNotFound || w.Body.String() != want {
 		t.Errorf("%d: %q, want %q", w.Code, w.Body, want)

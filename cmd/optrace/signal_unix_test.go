@@ -50,7 +50,8 @@ func TestSignals(t *testing.T) {
 				if !errors.As(err, &ended) || ended.ExitCode() != exit.BadInput {
 					t.Errorf("ended with %v, want exit code %d", err, exit.BadInput)
 				}
-				if want := sig.String() + " signal received"; !strings.Contains(stderr.String(), want) || stdout.Len() > 0 {
+				if want := sig.String() + " signal received"; !strings.Contains(stderr.String(), want) ||
+					stdout.Len() > 0 {
 					t.Errorf("printed %q and %q, want only %q", stdout.String(), stderr.String(), want)
 				}
 				if text, err := os.ReadFile(out); string(text) != "as before" || err != nil {

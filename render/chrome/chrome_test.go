@@ -13,13 +13,15 @@ import (
 const start = 1795224124978150123
 
 func entry(name, device string, from, duration int64) *op.Entry {
-	return &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: device, Start: op.Known(start + from), Duration: duration}
+	return &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: device, Start: op.Known(start + from),
+		Duration: duration}
 }
 
 func TestGolden(t *testing.T) {
 	var tl chrome.Timeline
 	request := &op.Span{
-		Name: "POST /predict", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 10_000, Service: "api",
+		Name: "POST /predict", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 10_000,
+		Service: "api",
 	}
 	tl.AddSpan(request)
 	matmul := entry("matmul", "cuda:0", 1000, 600)

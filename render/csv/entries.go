@@ -16,9 +16,11 @@ import (
 // follow. Columns have the names of entries JSON Lines; the fields of a collective have their names within it.
 var (
 	entryColumns = []string{
-		"step", "operation", "kind", "side", "path", "device_id", "stream", "rank", "input_shapes", "input_dtypes", "output_shape",
+		"step", "operation", "kind", "side", "path", "device_id", "stream", "rank", "input_shapes", "input_dtypes",
+		"output_shape",
 		"dtype", "start_unix_ns", "duration_ns", "duration_us", "output_elements", "memory_bytes", "flops", "error",
-		"trace_id", "span_id", "parent_span_id", "root", "root_span_id", "service", "scope", "collective", "adjusted_count",
+		"trace_id", "span_id", "parent_span_id", "root", "root_span_id", "service", "scope", "collective",
+		"adjusted_count",
 		"dropped_attributes", "warn",
 	}
 	unwritten = []string{"kind_rule", "launch_unix_ns", "attrs", "links", "extra"}
@@ -30,8 +32,12 @@ type EntryWriter struct{ table *tableWriter[op.Entry] }
 
 // NewEntryWriter writes the header row and returns an EntryWriter to w.
 func NewEntryWriter(w io.Writer, opts Options) (*EntryWriter, error) {
-	written := slices.DeleteFunc(slices.Clone(op.Columns), func(c op.Column[op.Entry]) bool { return slices.Contains(unwritten, c.Name) })
-	slices.SortStableFunc(written, func(a, b op.Column[op.Entry]) int { return cmp.Compare(place(a.Name), place(b.Name)) })
+	written := slices.DeleteFunc(slices.Clone(op.Columns), func(c op.Column[op.Entry]) bool {
+		return slices.Contains(unwritten, c.Name)
+	})
+	slices.SortStableFunc(written, func(a, b op.Column[op.Entry]) int {
+		return cmp.Compare(place(a.Name), place(b.Name))
+	})
 	var columns []column[op.Entry]
 	for _, c := range written {
 		switch c.Name {
@@ -45,11 +51,13 @@ func NewEntryWriter(w io.Writer, opts Options) (*EntryWriter, error) {
 				if i > 0 {
 					c.Name = of.Name // the first is that of the collective
 				}
-				columns = append(columns, column[op.Entry]{c.Name, func(w *writer, e *op.Entry) { field(w, &of, cmp.Or(e.Collective, &noCollective)) }})
+				columns = append(columns, column[op.Entry]{c.Name,
+					func(w *writer, e *op.Entry) { field(w, &of, cmp.Or(e.Collective, &noCollective)) }})
 			}
 			continue
 		case "error":
-			columns = append(columns, column[op.Entry]{"failed", func(w *writer, e *op.Entry) { w.plain(strconv.FormatBool(e.Failed), true) }})
+			columns = append(columns, column[op.Entry]{"failed",
+				func(w *writer, e *op.Entry) { w.plain(strconv.FormatBool(e.Failed), true) }})
 		}
 		columns = append(columns, column[op.Entry]{c.Name, func(w *writer, e *op.Entry) { field(w, &c, e) }})
 	}

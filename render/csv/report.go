@@ -24,7 +24,8 @@ import (
 // tables maps the name of a section to the writer of its table.
 var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error{
 	"operations": func(w io.Writer, r *analyze.Report, opts Options) error {
-		return writeTable(w, opts, r.Operations, append(fields[profile.Operation]("operation"), statColumns[profile.Operation](r)...))
+		return writeTable(w, opts, r.Operations, append(fields[profile.Operation]("operation"),
+			statColumns[profile.Operation](r)...))
 	},
 	"groups": writeGroups,
 	"findings": table("kind text saved_ns of_ns chance"+
@@ -141,13 +142,15 @@ func writeSequences(w io.Writer, r *analyze.Report, opts Options) error {
 		{"length", func(w *writer, s *sequences.Sequence) { w.int(int64(len(s.Operations))) }},
 	}
 	columns = append(columns, fields[sequences.Sequence]("count rounds sum_ns share gap_ns gap_share")...)
-	columns = append(columns, column[sequences.Sequence]{"streams", func(w *writer, s *sequences.Sequence) { w.int(int64(len(s.Streams))) }})
+	columns = append(columns, column[sequences.Sequence]{"streams",
+		func(w *writer, s *sequences.Sequence) { w.int(int64(len(s.Streams))) }})
 	return writeTable(w, opts, cmp.Or(r.Sequences, &sequences.Sequences{}).Rows, columns)
 }
 
 func writeEngines(w io.Writer, r *analyze.Report, opts Options) error {
 	keys := []string{"dialect service model requests tokens_in tokens_out"}
-	for _, times := range []string{"e2e_ns", "ttft_ns", "tpot_ns", "queue_ns", "prefill_ns", "decode_ns", "execute_ns", "other_ns"} {
+	for _, times := range []string{"e2e_ns", "ttft_ns", "tpot_ns", "queue_ns", "prefill_ns", "decode_ns", "execute_ns",
+		"other_ns"} {
 		for _, figure := range []string{"count", "mean", "p50", "p95", "p99", "max"} {
 			keys = append(keys, times+"."+figure)
 		}

@@ -81,7 +81,8 @@ func WriteData(w io.Writer, r *analyze.Report, opts Options) error {
 
 // Policy returns the content security policy of pages.
 func Policy(opts Options) string {
-	return "default-src 'none'; style-src '" + hashOf(asset("page.css")) + "'; script-src '" + hashOf(script(opts.Live)) + "';" +
+	return "default-src 'none'; style-src '" + hashOf(asset("page.css")) + "'; script-src '" +
+		hashOf(script(opts.Live)) + "';" +
 		connect(opts) +
 		" base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
@@ -135,7 +136,8 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	}
 	line, chips := sentence(r, v.reported)
 	d := &data{
-		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line, Notes: append(chips, opts.Notes...),
+		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line,
+		Notes:    append(chips, opts.Notes...),
 		Findings: []shownFinding{}, LeftOut: columns.leftOut, View: text, Rows: rows,
 	}
 	all := r.Findings

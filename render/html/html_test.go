@@ -24,7 +24,8 @@ import (
 // reportOn returns the report on records, with its forest.
 func reportOn(tb testing.TB, records ...op.Record) *analyze.Report {
 	tb.Helper()
-	r := check.Must(analyze.Run(tb.Context(), analyze.Records(recordtest.All(records...)), analyze.Options{KeepForest: true}))(tb)
+	r := check.Must(analyze.Run(tb.Context(), analyze.Records(recordtest.All(records...)),
+		analyze.Options{KeepForest: true}))(tb)
 	return r
 }
 
@@ -38,7 +39,8 @@ func pageOf(tb testing.TB, opts html.Options, records ...op.Record) string {
 func operation(name string, id byte, start, duration int64) op.Record {
 	return op.Record{Entry: &op.Entry{
 		Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Stream: op.Known(7), Step: op.Known(3),
-		TraceID: op.TraceID{1}, SpanID: op.SpanID{id}, ParentSpanID: op.SpanID{1}, Start: op.Known(start), Duration: duration,
+		TraceID: op.TraceID{1}, SpanID: op.SpanID{id}, ParentSpanID: op.SpanID{1}, Start: op.Known(start),
+		Duration:    duration,
 		InputShapes: []op.Shape{{64, 784}, {784, 256}}, OutputShape: op.Shape{64, 256}, DType: op.F32,
 		MemoryBytes: op.Known(65536), FLOPs: op.Known(25_690_112),
 	}}
@@ -46,7 +48,8 @@ func operation(name string, id byte, start, duration int64) op.Record {
 
 func request(start, duration int64) op.Record {
 	return op.Record{Span: &op.Span{
-		Name: "POST /predict", Service: "api", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: duration,
+		Name: "POST /predict", Service: "api", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start),
+		Duration: duration,
 	}}
 }
 
@@ -142,7 +145,8 @@ func TestColumns(t *testing.T) {
 	check.Equal(t, "columns", want, c)
 	check.Equal(t, "names", []string{"POST /predict", "matmul", "relu"}, v.Names)
 	check.Equal(t, "shapes", []string{"", "64x784, 784x256 → 64x256 f32"}, v.Shapes)
-	if v.SpanNS != 1000 || len(v.Steps) != 1 || v.Steps[0] != 3 || len(v.Devices) != 1 || v.Devices[0].Label != "cuda:0" {
+	if v.SpanNS != 1000 || len(v.Steps) != 1 || v.Steps[0] != 3 || len(v.Devices) != 1 ||
+		v.Devices[0].Label != "cuda:0" {
 		t.Errorf("view %+v", v)
 	}
 	if len(v.Requests) != 1 {
@@ -174,10 +178,12 @@ func TestArguments(t *testing.T) {
 	}
 	grid := op.Attr{Key: "grid", Value: "[50,4,1]", Type: op.AttrJSON}
 	v, c := decode(t, pageOf(t, html.Options{},
-		kernel(2, 10), kernel(3, 20, grid, op.Attr{Key: "block", Value: "</script>"}, op.Attr{Key: "other", Value: "x"}),
+		kernel(2, 10), kernel(3, 20, grid, op.Attr{Key: "block", Value: "</script>"},
+			op.Attr{Key: "other", Value: "x"}),
 		kernel(4, 30, grid), kernel(5, 40, grid), kernel(6, 50)))
 	check.Equal(t, "column", []uint64{0, 2, 3, 0, 1}, c["arguments"]) // 0 for that of the row before
-	check.Equal(t, "arguments", `[{} {"grid":[50,4,1],"block":"\u003c/script\u003e"} {"grid":[50,4,1]}]`, fmt.Sprintf("%s", v.Arguments))
+	check.Equal(t, "arguments", `[{} {"grid":[50,4,1],"block":"\u003c/script\u003e"} {"grid":[50,4,1]}]`,
+		fmt.Sprintf("%s", v.Arguments))
 }
 
 // The rows of the page add up to the report, whatever the input.
@@ -201,7 +207,8 @@ func TestColumnsAddUpToTheReport(t *testing.T) {
 	check.Equal(t, "operations", 7, len(sums))
 	for _, o := range r.Operations {
 		if sums[o.Operation] != o.SumNS || selves[o.Operation] != o.SelfNS.V {
-			t.Errorf("%s: %d and %d in the page, %d and %d in the report", o.Operation, sums[o.Operation], selves[o.Operation], o.SumNS, o.SelfNS.V)
+			t.Errorf("%s: %d and %d in the page, %d and %d in the report", o.Operation, sums[o.Operation],
+				selves[o.Operation], o.SumNS, o.SelfNS.V)
 		}
 	}
 	var back analyze.Report
@@ -211,7 +218,8 @@ func TestColumnsAddUpToTheReport(t *testing.T) {
 
 // hostile are names that would break out of a careless page.
 var hostile = []string{
-	`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "<!--", "]]>", "\u2028\u2029", "'};alert(1);//", "{{.}}",
+	`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "<!--", "]]>", "\u2028\u2029",
+	"'};alert(1);//", "{{.}}",
 	"\x00\xff", "<script>",
 }
 
@@ -219,10 +227,12 @@ var hostile = []string{
 func TestLaunchDevices(t *testing.T) {
 	launched := func(device string, stream, start int64) op.Record {
 		return op.Record{Entry: &op.Entry{
-			Operation: "op", DeviceID: device, Stream: op.Known(stream), Start: op.Known(start), Duration: 5, Launch: op.Known(start - 1),
+			Operation: "op", DeviceID: device, Stream: op.Known(stream), Start: op.Known(start), Duration: 5,
+			Launch: op.Known(start - 1),
 		}}
 	}
-	v, c := decode(t, pageOf(t, html.Options{}, launched("cuda:10", 1, 100), launched("cuda:2", 4, 110), launched("cuda:2", 3, 120),
+	v, c := decode(t, pageOf(t, html.Options{}, launched("cuda:10", 1, 100), launched("cuda:2", 4, 110),
+		launched("cuda:2", 3, 120),
 		op.Record{Entry: &op.Entry{Operation: "unknown", DeviceID: "cuda:0", Start: op.Known(130), Duration: 5}}))
 	var report analyze.Report
 	check.OK(t, json.Unmarshal(v.Report, &report))
@@ -248,10 +258,12 @@ var script = regexp.MustCompile(`(?s)<script type="module">(.*)</script>`)
 // that its policy allows its own script and style.
 func checkPage(tb testing.TB, page string) {
 	tb.Helper()
-	if !strings.Contains(page, `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-`) {
+	if !strings.Contains(page,
+		`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-`) {
 		tb.Error("the policy allows more than the page's own text")
 	}
-	frame := viewText.ReplaceAllString(rowsText.ReplaceAllString(script.ReplaceAllString(page, "SCRIPT"), "ROWS"), "VIEW")
+	frame := viewText.ReplaceAllString(rowsText.ReplaceAllString(script.ReplaceAllString(page, "SCRIPT"), "ROWS"),
+		"VIEW")
 	if strings.Contains(frame, "<script") || strings.Contains(frame, "<img") || strings.Contains(frame, "<!--") {
 		tb.Errorf("markup in the page's texts:\n%s", frame)
 	}
@@ -294,7 +306,8 @@ func TestEmpty(t *testing.T) {
 }
 
 func TestWriteErrors(t *testing.T) {
-	r := check.Must(analyze.Run(t.Context(), analyze.Records(func(func(op.Record, error) bool) {}), analyze.Options{}))(t)
+	r := check.Must(analyze.Run(t.Context(), analyze.Records(func(func(op.Record, error) bool) {}),
+		analyze.Options{}))(t)
 	check.Says(t, "a report without its forest is accepted", "", html.Write(io.Discard, r, html.Options{}))
 	check.Is(t, "", fulldisk.Err, html.Write(&fulldisk.Writer{}, reportOn(t), html.Options{}))
 }

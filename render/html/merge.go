@@ -37,7 +37,8 @@ func (r *rows) merge(limit int) {
 		r.setList(list)
 		return
 	}
-	m := merger{rows: r, chains: chains{rows: r, number: slices.Repeat([]int32{-1}, len(r.request))}, isParent: make([]bool, len(r.request))}
+	m := merger{rows: r, chains: chains{rows: r, number: slices.Repeat([]int32{-1}, len(r.request))},
+		isParent: make([]bool, len(r.request))}
 	for i := range r.timed {
 		if p := r.timed[i].node.Parent(); !p.IsZero() {
 			m.isParent[p.Index()] = true

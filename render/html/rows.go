@@ -106,7 +106,8 @@ func newRows(forest *trace.Forest) *rows {
 			r.leftOut++
 			continue
 		}
-		r.timed = append(r.timed, timed{n, n.Start().V, r.shapes.Within(maxTexts, n.Shapes(), ""), collectives[n.Index()]})
+		r.timed = append(r.timed, timed{n, n.Start().V, r.shapes.Within(maxTexts, n.Shapes(), ""),
+			collectives[n.Index()]})
 	}
 	slices.SortFunc(r.timed, func(a, b timed) int {
 		if d := cmp.Compare(a.start, b.start); d != 0 {

@@ -117,8 +117,8 @@ type part struct {
 // newView describes a report and the rows of its forest.
 func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v := &view{
-		Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []shownDevice{}, Shapes: []string{""}, Steps: []int64{}, Names: []string{},
-		Errors: []string{},
+		Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []shownDevice{}, Shapes: []string{""},
+		Steps: []int64{}, Names: []string{}, Errors: []string{},
 	}
 	columns := newRows(r.Forest)
 	v.SpanNS, v.Origin = columns.span, strconv.FormatInt(columns.origin, 10)
@@ -141,8 +141,12 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 		}
 	}
 	found := requests.Find(r.Forest)
-	slowest := slices.DeleteFunc(found.List, func(q requests.Request) bool { return q.Root.IsZero() || !q.StartNS.Known })
-	slices.SortStableFunc(slowest, func(a, b requests.Request) int { return cmp.Compare(b.DurationNS.V, a.DurationNS.V) })
+	slowest := slices.DeleteFunc(found.List, func(q requests.Request) bool {
+		return q.Root.IsZero() || !q.StartNS.Known
+	})
+	slices.SortStableFunc(slowest, func(a, b requests.Request) int {
+		return cmp.Compare(b.DurationNS.V, a.DurationNS.V)
+	})
 	v.Total = len(slowest)
 	slowest = slowest[:min(len(slowest), maxRequests)]
 	for i := range slowest {
@@ -193,15 +197,16 @@ func (v *view) request(q *requests.Request, i int, columns *rows, left *int) req
 	if critical != nil && len(critical.Segments) <= *left {
 		*left -= len(critical.Segments)
 		for _, s := range critical.Segments {
-			r.Segments = append(r.Segments, [3]int64{int64(columns.rowOf(s.Node)), s.StartNS - columns.origin, s.DurationNS})
+			r.Segments = append(r.Segments, [3]int64{int64(columns.rowOf(s.Node)), s.StartNS - columns.origin,
+				s.DurationNS})
 		}
 	}
 	for e, ns := range q.Executions() {
 		r.SharedTotal++
 		r.SharedNS += ns
 		r.Shared = append(r.Shared, shared{
-			Name: e.Name, Row: columns.rowOf(e.Root), Start: e.StartNS.V - columns.origin, Duration: e.DurationNS, Requests: e.Requests,
-			Ops: e.Ops(), NS: ns,
+			Name: e.Name, Row: columns.rowOf(e.Root), Start: e.StartNS.V - columns.origin, Duration: e.DurationNS,
+			Requests: e.Requests, Ops: e.Ops(), NS: ns,
 		})
 	}
 	slices.SortStableFunc(r.Shared, func(a, b shared) int { return cmp.Compare(b.NS, a.NS) })

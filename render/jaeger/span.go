@@ -55,7 +55,8 @@ type tag struct {
 // reserved are the tags that describe the span itself, with the former tag of the scope.
 var reserved = []string{
 	attrkey.JaegerError, attrkey.JaegerStatus, attrkey.JaegerDescription, attrkey.JaegerScope, attrkey.JaegerOldScope,
-	attrkey.JaegerVersion, attrkey.JaegerKind, attrkey.JaegerTraceState, attrkey.JaegerDropped, attrkey.JaegerDroppedLinks,
+	attrkey.JaegerVersion, attrkey.JaegerKind, attrkey.JaegerTraceState, attrkey.JaegerDropped,
+	attrkey.JaegerDroppedLinks,
 }
 
 // withoutReserved returns the attributes without reserved names.
@@ -102,7 +103,9 @@ func (s *span) setReferences(parent op.SpanID, links []op.Link) {
 	for i := range links {
 		s.References = append(s.References, reference{"FOLLOWS_FROM", links[i].TraceID, links[i].SpanID})
 	}
-	s.References = slices.DeleteFunc(s.References, func(r reference) bool { return r.TraceID == s.TraceID && r.SpanID == s.SpanID })
+	s.References = slices.DeleteFunc(s.References, func(r reference) bool {
+		return r.TraceID == s.TraceID && r.SpanID == s.SpanID
+	})
 }
 
 // originOf returns the kind and the scope of a span as tags, as far as they are known.

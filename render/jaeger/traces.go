@@ -76,7 +76,8 @@ func (t *Traces) AddSpan(o *op.Span) {
 	}
 	tags := append(originOf(kind, &x.Scope), withoutReserved(o.Attrs)...)
 	tags = appendStatus(tags, opmodel.DroppedLinks(o.Extra), o.Failed, x.Message)
-	s := span{TraceID: o.TraceID, SpanID: o.SpanID, Name: o.Name, StartTime: o.Start.V, Duration: o.Duration, Tags: tagsOf(tags)}
+	s := span{TraceID: o.TraceID, SpanID: o.SpanID, Name: o.Name, StartTime: o.Start.V, Duration: o.Duration,
+		Tags: tagsOf(tags)}
 	s.setReferences(o.ParentSpanID, o.Links)
 	src := source{service: o.Service}
 	if o.Service == t.resource.Service {

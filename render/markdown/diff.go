@@ -92,7 +92,8 @@ func headline(r *diff.Report) string {
 
 func writeTable(b *strings.Builder, head string, rows []string) {
 	if len(rows) > 0 {
-		fmt.Fprintf(b, "\n| %s | base | head | change | p | n | |\n|---|--:|--:|--:|--:|--:|---|\n%s", head, strings.Join(rows, ""))
+		fmt.Fprintf(b, "\n| %s | base | head | change | p | n | |\n|---|--:|--:|--:|--:|--:|---|\n%s", head,
+			strings.Join(rows, ""))
 	}
 }
 
@@ -119,8 +120,8 @@ func line(name string, c *diff.Comparison) string {
 	if c.Verdict == diff.Slower {
 		verdict = "**slower**"
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s | %d+%d | %s |\n", code(name), duration(c.BaseNS), duration(c.HeadNS), change, p,
-		c.NBase, c.NHead, verdict)
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %d+%d | %s |\n", code(name), duration(c.BaseNS), duration(c.HeadNS),
+		change, p, c.NBase, c.NHead, verdict)
 }
 
 func code(text string) string {

@@ -27,7 +27,8 @@ var noExtra op.Extra
 
 // kindNumber returns OTLP's number of a kind.
 func kindNumber(kind string) int32 {
-	if i := slices.Index([]string{"unspecified", "internal", "server", "client", "producer", "consumer"}, kind); i >= 0 {
+	if i := slices.Index([]string{"unspecified", "internal", "server", "client", "producer", "consumer"},
+		kind); i >= 0 {
 		return int32(i)
 	}
 	return 1
@@ -64,9 +65,12 @@ func spanMessage(s *op.Span) wire.Message {
 		flags = flagsRemoteParent
 	}
 	m := wire.Message{
-		member("traceId", wire.ID(s.TraceID[:])), member("spanId", wire.ID(s.SpanID[:])), member("traceState", x.TraceState),
-		member("parentSpanId", wire.ID(parent)), member("flags", flags), member("name", wire.Text(s.Name)), member("kind", kindNumber(x.Kind)),
-		member("startTimeUnixNano", wire.Always{Of: s.Start.V}), member("endTimeUnixNano", wire.Always{Of: s.Start.V + s.Duration}),
+		member("traceId", wire.ID(s.TraceID[:])), member("spanId", wire.ID(s.SpanID[:])),
+		member("traceState", x.TraceState),
+		member("parentSpanId", wire.ID(parent)), member("flags", flags), member("name", wire.Text(s.Name)),
+		member("kind", kindNumber(x.Kind)),
+		member("startTimeUnixNano", wire.Always{Of: s.Start.V}),
+		member("endTimeUnixNano", wire.Always{Of: s.Start.V + s.Duration}),
 		member("attributes", wire.Attributes(s.Attrs)), dropped("droppedAttributesCount", x.DroppedAttributes),
 		member("events", events(x.Events)), dropped("droppedEventsCount", x.DroppedEvents),
 		member("links", links(s)), dropped("droppedLinksCount", x.DroppedLinks),
@@ -79,7 +83,8 @@ func spanMessage(s *op.Span) wire.Message {
 		code = statusOK
 	}
 	if code != 0 || x.Message != "" {
-		m = append(m, member("status", wire.Message{member("code", wire.Always{Of: code}), member("message", x.Message)}))
+		m = append(m, member("status", wire.Message{member("code", wire.Always{Of: code}),
+			member("message", x.Message)}))
 	}
 	return m
 }
@@ -115,9 +120,10 @@ func links(s *op.Span) (list []wire.Message) {
 			}
 		}
 		list = append(list, wire.Message{
-			member("traceId", wire.ID(l.TraceID[:])), member("spanId", wire.ID(l.SpanID[:])), member("traceState", x.TraceState),
-			member("attributes", wire.Attributes(append(attrs, x.Attrs...))), dropped("droppedAttributesCount", x.DroppedAttributes),
-			member("flags", x.Flags),
+			member("traceId", wire.ID(l.TraceID[:])), member("spanId", wire.ID(l.SpanID[:])),
+			member("traceState", x.TraceState),
+			member("attributes", wire.Attributes(append(attrs, x.Attrs...))),
+			dropped("droppedAttributesCount", x.DroppedAttributes), member("flags", x.Flags),
 		})
 	}
 	return list

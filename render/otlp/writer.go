@@ -87,7 +87,8 @@ func (w *Writer) begin(s source, scope *op.Scope) error {
 			return err
 		}
 	}
-	isScope := scope.Name == w.scope.Name && scope.Version == w.scope.Version && slices.Equal(scope.Attrs, w.scope.Attrs)
+	isScope := scope.Name == w.scope.Name && scope.Version == w.scope.Version &&
+		slices.Equal(scope.Attrs, w.scope.Attrs)
 	switch {
 	case w.spans == 0:
 		w.source = s
@@ -117,7 +118,8 @@ func (w *Writer) appendHead(dst []byte) []byte {
 
 // appendScope appends a scope up to its first span.
 func appendScope(dst []byte, s *op.Scope) []byte {
-	scope := wire.Message{member("name", s.Name), member("version", s.Version), member("attributes", wire.Attributes(s.Attrs))}
+	scope := wire.Message{member("name", s.Name), member("version", s.Version),
+		member("attributes", wire.Attributes(s.Attrs))}
 	return append(scope.AppendJSON(append(dst, `{"scope":`...)), `,"spans":[`...)
 }
 

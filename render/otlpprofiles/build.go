@@ -77,9 +77,10 @@ func (d *dictionary) profiles(rows []row, t *stacks.Table, comment message) (all
 			}
 		}
 		all = append(all, message{
-			wire.F(1, "sampleType", d.valueType(v.Name, v.Unit)), wire.F(2, "samples", samples), wire.F(3, "timeUnixNano", start),
-			wire.F(4, "durationNano", duration),
-			wire.F(5, "periodType", d.valueType("count", "count")), wire.F(6, "period", int64(1)), // every operation counts
+			wire.F(1, "sampleType", d.valueType(v.Name, v.Unit)), wire.F(2, "samples", samples),
+			wire.F(3, "timeUnixNano", start), wire.F(4, "durationNano", duration),
+			// every operation counts
+			wire.F(5, "periodType", d.valueType("count", "count")), wire.F(6, "period", int64(1)),
 			wire.F(11, "attributeIndices", comments),
 		})
 	}
@@ -108,13 +109,15 @@ func (d *dictionary) rows(all []stacks.Row) []row {
 		stack, link := d.stack(r.Frames, codeOf(&r)), d.link(&r.Request)
 		var attributes []int32
 		for _, label := range [][2]string{
-			{attrkey.Device, r.Device}, {attrkey.Kind, r.Kind.String()}, {keyShapes, r.Shape}, {attrkey.Root, r.Request.Name},
+			{attrkey.Device, r.Device}, {attrkey.Kind, r.Kind.String()}, {keyShapes, r.Shape},
+			{attrkey.Root, r.Request.Name},
 		} {
 			if text := stacks.Clean(label[1]); text != "" {
 				attributes = append(attributes, d.attribute(label[0], wire.TextValue(text)))
 			}
 		}
-		identity := message{wire.F(1, "stackIndex", stack), wire.F(2, "attributeIndices", attributes), wire.F(3, "linkIndex", link)}
+		identity := message{wire.F(1, "stackIndex", stack), wire.F(2, "attributeIndices", attributes),
+			wire.F(3, "linkIndex", link)}
 		key := string(identity.AppendProto(nil))
 		i, ok := byIdentity[key]
 		if !ok {

@@ -58,7 +58,8 @@ func (d *dictionary) location(frame, code string) int32 {
 		attributes = append(attributes, d.attribute(keyFrameType, wire.TextValue(code)))
 	}
 	return d.locations.add(message{
-		wire.F(3, "lines", []message{{wire.F(1, "functionIndex", function)}}), wire.F(4, "attributeIndices", attributes),
+		wire.F(3, "lines", []message{{wire.F(1, "functionIndex", function)}}),
+		wire.F(4, "attributeIndices", attributes),
 	})
 }
 

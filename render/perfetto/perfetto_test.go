@@ -19,7 +19,8 @@ import (
 const start = 1795224124978150123
 
 func entry(name, device string, from, duration int64) *op.Entry {
-	return &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: device, Start: op.Known(start + from), Duration: duration}
+	return &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: device, Start: op.Known(start + from),
+		Duration: duration}
 }
 
 // write returns what a viewer shows of a timeline.
@@ -57,7 +58,8 @@ func describe(t *testing.T, trace *view) []byte {
 func TestGolden(t *testing.T) {
 	var tl perfetto.Timeline
 	tl.AddSpan(&op.Span{
-		Name: "POST /predict", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 10_000, Service: "api",
+		Name: "POST /predict", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 10_000,
+		Service: "api",
 	})
 	matmul := entry("matmul", "cuda:0", 1000, 600)
 	matmul.TraceID, matmul.SpanID, matmul.ParentSpanID = op.TraceID{1}, op.SpanID{2}, op.SpanID{1}
@@ -74,7 +76,8 @@ func TestGolden(t *testing.T) {
 	other := entry("copy", "cuda:1", 1300, 0)
 	other.Rank, other.Launch = op.Known(0), op.Known(start+1301) // of another clock
 	other.Links = []op.Link{
-		{TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Weight: op.Known(2)}, {TraceID: op.TraceID{9}, SpanID: op.SpanID{9}},
+		{TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Weight: op.Known(2)},
+		{TraceID: op.TraceID{9}, SpanID: op.SpanID{9}},
 	}
 	tl.Add(other)
 	late := entry("relu", "cuda:0", 12_000, 1) // after its request
@@ -93,7 +96,8 @@ func TestSlicesNest(t *testing.T) {
 		var tl perfetto.Timeline
 		memory := make(map[string][]*op.Entry)
 		for i := range rng.IntN(60) {
-			e := entry(fmt.Sprint("op", i), []string{"cuda:0", "cuda:1", ""}[rng.IntN(3)], rng.Int64N(1000), rng.Int64N(200))
+			e := entry(fmt.Sprint("op", i), []string{"cuda:0", "cuda:1", ""}[rng.IntN(3)], rng.Int64N(1000),
+				rng.Int64N(200))
 			if rng.IntN(2) == 0 {
 				e.Stream = op.Known(rng.Int64N(2))
 			}

@@ -28,5 +28,6 @@ const writeBytes = 192
 
 // Bytes returns about how much memory the operations and spans take, including memory for writing them.
 func (t *Timeline) Bytes() int64 {
-	return t.events.Bytes() + t.keys.Bytes(func(key string) int { return len(key) }) + int64(len(t.events.Slices))*writeBytes
+	return t.events.Bytes() + t.keys.Bytes(func(key string) int { return len(key) }) +
+		int64(len(t.events.Slices))*writeBytes
 }

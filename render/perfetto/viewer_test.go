@@ -40,7 +40,8 @@ func viewOf(t *testing.T, b []byte) *view {
 	packets := perfettotest.Decode(t, b)
 	for i, p := range packets {
 		flags := perfettotest.Field(p, "sequence_flags").Uint()
-		if perfettotest.Field(p, "trusted_packet_sequence_id").Uint() == 0 || flags != uint64(min(i, 1)+1) { // cleared, then needed
+		// cleared, then needed
+		if perfettotest.Field(p, "trusted_packet_sequence_id").Uint() == 0 || flags != uint64(min(i, 1)+1) {
 			t.Fatalf("packet %d is of no sequence, or has the flags %d", i, flags)
 		}
 		v.intern(perfettotest.Field(p, "interned_data").Message())

@@ -88,7 +88,8 @@ func (w *writer) intern(t *Timeline) {
 		name   string
 		names  []string
 	}{
-		{1, "event_categories", w.categories.Values}, {2, "event_names", w.labels.Values}, {3, "debug_annotation_names", t.keys.Values},
+		{1, "event_categories", w.categories.Values}, {2, "event_names", w.labels.Values},
+		{3, "debug_annotation_names", t.keys.Values},
 	} {
 		for i, name := range kind.names {
 			one := message{wire.F(1, "iid", int64(i+1)), wire.F(2, "name", wire.Text(name))}
@@ -139,7 +140,9 @@ func (w *writer) slices(t *timeline.Timeline, l *layout, f *flows) {
 	open := make([][]*timeline.Slice, len(l.lanes)) // by lane, those that have begun, innermost last
 	for _, pass := range t.Passes() {
 		for i, s := range pass {
-			open[s.Lane] = w.close(open[s.Lane], l.lanes[s.Lane], func(o *timeline.Slice) bool { return o.End() <= s.Start })
+			open[s.Lane] = w.close(open[s.Lane], l.lanes[s.Lane], func(o *timeline.Slice) bool {
+				return o.End() <= s.Start
+			})
 			if hasLaunch(s) {
 				w.slice(s.Launch.V, typeInstant, l.launches[s.Lane], s, "", f, f.launch(i))
 			}

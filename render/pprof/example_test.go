@@ -14,7 +14,8 @@ func ExampleWrite() {
 	var path stacks.Path
 	path.Push("step")
 	path.Push("matmul")
-	t.Add(&path, &stacks.Labels{Device: "cuda:0", Kind: op.KindCompute}, stacks.Values{Count: 3, TimeNS: 3000, SelfNS: 3000})
+	t.Add(&path, &stacks.Labels{Device: "cuda:0", Kind: op.KindCompute},
+		stacks.Values{Count: 3, TimeNS: 3000, SelfNS: 3000})
 
 	var file bytes.Buffer
 	if err := pprof.Write(&file, t, pprof.Options{}); err != nil {

@@ -46,12 +46,14 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 	for _, row := range t.Rows() {
 		out = message{wire.F(2, "sample", b.sample(&row))}.AppendProto(out)
 	}
-	mappings := message{wire.F(1, "id", mapping), wire.F(5, "filename", b.text("operations")), wire.F(7, "has_functions", true)}
+	mappings := message{wire.F(1, "id", mapping), wire.F(5, "filename", b.text("operations")),
+		wire.F(7, "has_functions", true)}
 	var locations, functions []message
 	for i, name := range b.names.Values {
 		id := int64(i + 1)
 		line := message{wire.F(1, "function_id", id)}
-		locations = append(locations, message{wire.F(1, "id", id), wire.F(2, "mapping_id", mapping), wire.F(4, "line", line)})
+		locations = append(locations, message{wire.F(1, "id", id), wire.F(2, "mapping_id", mapping),
+			wire.F(4, "line", line)})
 		// The function has no system name: pprof would take it for a symbol of C++ and cut template arguments.
 		functions = append(functions, message{wire.F(1, "id", id), wire.F(2, "name", b.text(name))})
 	}
@@ -71,7 +73,8 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 	defaultType := b.text("time")
 	return message{
 		wire.F(3, "mapping", mappings), wire.F(4, "location", locations), wire.F(5, "function", functions),
-		wire.F(6, "string_table", b.texts.Values), wire.F(9, "time_nanos", start), wire.F(10, "duration_nanos", duration),
+		wire.F(6, "string_table", b.texts.Values), wire.F(9, "time_nanos", start),
+		wire.F(10, "duration_nanos", duration),
 		wire.F(11, "period_type", period), wire.F(12, "period", int64(1)), // every operation is in it
 		wire.F(13, "comment", comments), wire.F(14, "default_sample_type", defaultType),
 	}.AppendProto(out)

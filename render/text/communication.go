@@ -18,7 +18,8 @@ func (v *view) communication() {
 		units.Count(c.Rules.Attribute), units.Count(c.Rules.Library), units.Count(c.Rules.Name)))
 	if len(c.Bottlenecks) > 0 {
 		show(&v.page, "operation:n|calls|sum|of total|:t1", c.Bottlenecks, func(t *table, b *seed.Bottleneck) {
-			t.add(b.Operation, units.Count(b.CallCount), micros(b.TotalDurationUS), units.Percent(b.RatioOfTotal), bar(b.RatioOfTotal))
+			t.add(b.Operation, units.Count(b.CallCount), micros(b.TotalDurationUS), units.Percent(b.RatioOfTotal),
+				bar(b.RatioOfTotal))
 		})
 	} else if c.Rules != (profile.CommunicationRules{}) {
 		v.note("no operation reaches -min-comm-ratio")
@@ -48,8 +49,10 @@ func (v *view) collectives(rows []collective.Row) {
 	const columns = "collective:n|group:n6|count|inferred:8|single:7|repeats:9|transfer:1|wait|max skew:4|algorithm:5|bus:3"
 	show(&v.page, columns, rows, func(t *table, c *collective.Row) {
 		t.add(c.Name, c.Group, units.Count(c.Count), nonZero(c.Inferred, units.Count), nonZero(c.Single, units.Count),
-			nonZero(c.Repeats, units.Count), knownDuration(c.TransferNS), knownDuration(c.WaitNS), knownDuration(c.MaxStartSkewNS),
-			knownFloat(c.AlgorithmBytesPerSecond, units.BytesPerSecond), knownFloat(c.BusBytesPerSecond, units.BytesPerSecond))
+			nonZero(c.Repeats, units.Count), knownDuration(c.TransferNS), knownDuration(c.WaitNS),
+			knownDuration(c.MaxStartSkewNS),
+			knownFloat(c.AlgorithmBytesPerSecond, units.BytesPerSecond),
+			knownFloat(c.BusBytesPerSecond, units.BytesPerSecond))
 	})
 	for _, n := range []struct {
 		applies func(collective.Row) bool
@@ -83,8 +86,8 @@ func (v *view) stragglers(rows []collective.Row) {
 		shown := c.Stragglers[:min(len(c.Stragglers), maxDeviceRows)]
 		left += len(c.Stragglers) - len(shown)
 		for _, s := range shown {
-			t.add(c.Name, c.Group, s.Label(v.ranks), fmt.Sprintf("%s of %s", units.Count(s.Count), units.Count(c.Count-c.Single)),
-				units.Duration(s.CausedWaitNS))
+			t.add(c.Name, c.Group, s.Label(v.ranks), fmt.Sprintf("%s of %s", units.Count(s.Count),
+				units.Count(c.Count-c.Single)), units.Duration(s.CausedWaitNS))
 		}
 	}
 	v.first(t, v.Rows, left)

@@ -74,7 +74,8 @@ func (v *correlation) envelope() {
 		e := &c.Shared[i]
 		shared, sharedNS, dropped = shared+e.Ops, sharedNS+e.SumNS, dropped+e.DroppedLinks
 	}
-	v.field("requests", units.Count(int64(len(c.Requests)))+" with "+units.Plural(own, "operation")+ifAny(executions, " of their own"), false)
+	v.field("requests", units.Count(int64(len(c.Requests)))+" with "+units.Plural(own, "operation")+ifAny(executions,
+		" of their own"), false)
 	v.fact("shared", executions, fmt.Sprintf("%s with %s, %s, divided among the requests that they link to",
 		units.Plural(executions, "execution"), units.Plural(shared, "operation"), units.Duration(sharedNS)))
 	v.missingLinks(c.MissingLinks)
@@ -84,13 +85,14 @@ func (v *correlation) envelope() {
 	v.fact("pruned", c.PrunedOps, units.Plural(c.PrunedOps, "operation")+" in Jaeger as a summary on the request")
 	if c.Service != nil && c.Input != nil {
 		v.field("missing", fmt.Sprintf("%s in Jaeger; %s locally, %s of them",
-			units.Plural(c.MissingInJaeger, "operation"), units.Plural(c.MissingLocally, "span"), units.Plural(c.MissingOpsLocally, "operation")),
-			c.MissingInJaeger > 0)
+			units.Plural(c.MissingInJaeger, "operation"), units.Plural(c.MissingLocally, "span"),
+			units.Plural(c.MissingOpsLocally, "operation")), c.MissingInJaeger > 0)
 	}
 }
 
 func (v *correlation) endpoints() {
-	if v.empty("ENDPOINTS", len(v.c.Endpoints) == 0, "no requests: no span above an operation; optrace doctor says how there are some") {
+	if v.empty("ENDPOINTS", len(v.c.Endpoints) == 0,
+		"no requests: no span above an operation; optrace doctor says how there are some") {
 		return
 	}
 	const columns = "endpoint:n|service:n8|requests|operations:9|shared:6|mean:5|p50:3|p95:1|max:2|uncovered:4|queueing:7|pruned:10"
@@ -101,8 +103,11 @@ func (v *correlation) endpoints() {
 			longest = units.Duration(e.MaxNS)
 			uncovered, queueing = part(e.UncoveredNS, e.DurationNS), part(e.QueueingNS, e.DurationNS)
 		}
-		pruned := nonZero(e.Pruned.Count, func(n int64) string { return units.Count(n) + ", " + units.Duration(e.Pruned.SumNS) })
-		t.addLinked(e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), sharedTime(e.SharedNS, e.SharedOps),
+		pruned := nonZero(e.Pruned.Count, func(n int64) string {
+			return units.Count(n) + ", " + units.Duration(e.Pruned.SumNS)
+		})
+		t.addLinked(e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops),
+			sharedTime(e.SharedNS, e.SharedOps),
 			mean, knownDuration(e.P50NS), knownDuration(e.P95NS), longest, uncovered, queueing, pruned)
 	})
 	v.note("uncovered: no operation ran; queueing: before the first one; both as parts of the requests' durations")
@@ -150,7 +155,8 @@ func (v *correlation) price() {
 	t := newTable("by:t|:n|requests:3|device time:2|cost|J:1|tokens:4|cost/1000 tokens|J/1000 tokens:1")
 	t.columns[4].head, t.columns[7].head = unit, unit+"/1000 tokens"
 	add := func(by, name string, c *correlate.Charge) {
-		t.add(by, name, nonZero(c.Requests, units.Count), units.Duration(c.DeviceNS), c.Cost.String(), ifAny(c.Joules.Units, c.Joules.String()),
+		t.add(by, name, nonZero(c.Requests, units.Count), units.Duration(c.DeviceNS), c.Cost.String(),
+			ifAny(c.Joules.Units, c.Joules.String()),
 			nonZero(c.Tokens, units.Count), rate(c.CostPerThousand), rate(c.JoulesPerThousand))
 	}
 	// group adds the rows of a list, most expensive first, and one row for the rest.
@@ -171,7 +177,9 @@ func (v *correlation) price() {
 	group("model", p.Models, v.Rows)
 	group("route", p.Routes, v.Rows)
 	if v.Top > 0 {
-		dearest, _ := largest(v.c.Requests, len(v.c.Requests), "", "", func(r *correlate.Request) int64 { return r.Charge.Cost.Units })
+		dearest, _ := largest(v.c.Requests, len(v.c.Requests), "", "", func(r *correlate.Request) int64 {
+			return r.Charge.Cost.Units
+		})
 		charges := make([]correlate.Charge, len(dearest))
 		for i, r := range dearest {
 			charges[i] = *r.Charge
@@ -221,27 +229,31 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 	}
 	v.heading("CRITICAL PATH of " + termtext.Clean(e.Name))
 	v.note("bound by " + boundBy(&e.Path.BoundBy, e.Path.DurationNS))
-	ranks := slices.ContainsFunc(e.Path.Shares, func(s correlate.Share) bool { return s.Rank.Known && s.Rank != e.Path.Shares[0].Rank })
-	show(&v.page, "operation:n|kind:t3|device:n2|time|share|:t1|segments:4", e.Path.Shares, func(t *table, s *correlate.Share) {
-		t.addLinked(s.Link, s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS), units.Percent(s.Share.Share),
-			bar(s.Share.Share), units.Count(s.Segments))
+	ranks := slices.ContainsFunc(e.Path.Shares, func(s correlate.Share) bool {
+		return s.Rank.Known && s.Rank != e.Path.Shares[0].Rank
 	})
+	show(&v.page, "operation:n|kind:t3|device:n2|time|share|:t1|segments:4", e.Path.Shares,
+		func(t *table, s *correlate.Share) {
+			t.addLinked(s.Link, s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS), units.Percent(s.Share.Share),
+				bar(s.Share.Share), units.Count(s.Segments))
+		})
 	c := e.Slow
 	if c == nil {
 		return
 	}
 	v.heading("SLOW REQUESTS of " + termtext.Clean(e.Name))
 	v.note(fmt.Sprintf("the slowest tenth, %s of %s on average, against the half around the median, %s of %s: %s more, on the critical path",
-		units.Count(c.Slow.Requests), units.DurationFloat(c.Slow.MeanNS), units.Count(c.Typical.Requests), units.DurationFloat(c.Typical.MeanNS),
-		units.DurationFloat(c.DifferenceNS)))
-	show(&v.page, "operation:n|kind:t4|device:n3|slow|typical:2|difference|of it|:t1", c.Parts, func(t *table, p *correlate.PartDifference) {
-		of, drawn := absent, ""
-		if c.DifferenceNS > 0 {
-			of, drawn = units.Percent(p.DifferenceNS/c.DifferenceNS), bar(p.DifferenceNS/c.DifferenceNS)
-		}
-		t.addLinked(p.Link, p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.SlowNS),
-			units.DurationFloat(p.TypicalNS), units.DurationFloat(p.DifferenceNS), of, drawn)
-	})
+		units.Count(c.Slow.Requests), units.DurationFloat(c.Slow.MeanNS), units.Count(c.Typical.Requests),
+		units.DurationFloat(c.Typical.MeanNS), units.DurationFloat(c.DifferenceNS)))
+	show(&v.page, "operation:n|kind:t4|device:n3|slow|typical:2|difference|of it|:t1", c.Parts,
+		func(t *table, p *correlate.PartDifference) {
+			of, drawn := absent, ""
+			if c.DifferenceNS > 0 {
+				of, drawn = units.Percent(p.DifferenceNS/c.DifferenceNS), bar(p.DifferenceNS/c.DifferenceNS)
+			}
+			t.addLinked(p.Link, p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.SlowNS),
+				units.DurationFloat(p.TypicalNS), units.DurationFloat(p.DifferenceNS), of, drawn)
+		})
 	v.open(linked{"the slowest", c.Slow.Link}, linked{"a typical one", c.Typical.Link}, linked{"both compared", c.Link})
 }
 
@@ -268,16 +280,20 @@ func (v *correlation) requests() {
 	if len(v.c.Requests) == 0 || v.Top <= 0 {
 		return
 	}
-	slowest, title := largest(v.c.Requests, v.Top, "REQUESTS", "slowest", func(r *correlate.Request) int64 { return r.DurationNS.V })
+	slowest, title := largest(v.c.Requests, v.Top, "REQUESTS", "slowest", func(r *correlate.Request) int64 {
+		return r.DurationNS.V
+	})
 	v.heading(title)
 	const columns = "request:n|service:n7|start:t5|duration|operations:4|shared:6|uncovered:1|queueing:3|mostly:n2|error:n4" +
 		"|not in jaeger:3|not local:3|trace:t10|span:t11"
 	show(&v.page, columns, slowest, func(t *table, r *correlate.Request) {
 		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, r.DurationNS.V) }) }
 		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)
-		t.addLinked(r.Link, r.Root, r.Service, known(r.StartNS, startText), knownDuration(r.DurationNS), units.Count(r.Ops),
+		t.addLinked(r.Link, r.Root, r.Service, known(r.StartNS, startText), knownDuration(r.DurationNS),
+			units.Count(r.Ops),
 			sharedTime(r.SharedNS, r.SharedOps), share(r.UncoveredNS), share(r.QueueingNS), mostly(r),
-			failure(r.Failed, r.Error, r.Errors), nonZero(r.MissingInJaeger, units.Count), nonZero(r.MissingOpsLocally, units.Count), trace, span)
+			failure(r.Failed, r.Error, r.Errors), nonZero(r.MissingInJaeger, units.Count),
+			nonZero(r.MissingOpsLocally, units.Count), trace, span)
 	})
 }
 
@@ -309,13 +325,17 @@ func (v *correlation) shared() {
 	if len(v.c.Shared) == 0 || v.Top <= 0 {
 		return
 	}
-	shown, title := largest(v.c.Shared, v.Top, "SHARED EXECUTIONS", "largest", func(e *correlate.Shared) int64 { return e.SumNS })
+	shown, title := largest(v.c.Shared, v.Top, "SHARED EXECUTIONS", "largest", func(e *correlate.Shared) int64 {
+		return e.SumNS
+	})
 	v.heading(title)
 	const columns = "execution:n|service:n5|start:t3|duration|links:4|requests:1|operations:2|sum|error:n3|trace:t6|span:t7"
 	show(&v.page, columns, shown, func(t *table, e *correlate.Shared) {
 		trace, span := ids(e.Link, e.TraceID, e.SpanID)
-		t.addLinked(e.Link, e.Name, e.Service, known(e.StartNS, startText), units.Duration(e.DurationNS), units.Count(e.Links),
-			units.Count(e.Requests), units.Count(e.Ops), units.Duration(e.SumNS), failure(false, "", e.Errors), trace, span)
+		t.addLinked(e.Link, e.Name, e.Service, known(e.StartNS, startText), units.Duration(e.DurationNS),
+			units.Count(e.Links),
+			units.Count(e.Requests), units.Count(e.Ops), units.Duration(e.SumNS), failure(false, "", e.Errors), trace,
+			span)
 	})
 	sums := make(map[string]int64)
 	for i := range v.c.Shared {
@@ -361,8 +381,10 @@ func (v *correlation) unattached() {
 	if len(shown) == 0 {
 		return
 	}
-	show(&v.page, "operation:n|kind:t3|device:n1|duration|start:t2|trace:t4|span:t5", shown, func(t *table, o *correlate.Op) {
-		trace, span := ids(o.Link, o.TraceID, o.SpanID)
-		t.addLinked(o.Link, o.Operation, o.Kind, o.Label(true), units.Duration(o.DurationNS), known(o.StartNS, startText), trace, span)
-	})
+	show(&v.page, "operation:n|kind:t3|device:n1|duration|start:t2|trace:t4|span:t5", shown,
+		func(t *table, o *correlate.Op) {
+			trace, span := ids(o.Link, o.TraceID, o.SpanID)
+			t.addLinked(o.Link, o.Operation, o.Kind, o.Label(true), units.Duration(o.DurationNS),
+				known(o.StartNS, startText), trace, span)
+		})
 }

@@ -62,8 +62,8 @@ func errorsTable(of string, rows []profile.Error) *table {
 	t := newTable(of+":n|side:t3|count|first:t2|trace:t4|span:t5", "error")
 	for i := range rows {
 		e := &rows[i]
-		t.add(errorText(e.Text), e.Operation, e.Side, units.Count(e.Count), known(e.First.StartNS, startText), idText(e.First.TraceID),
-			idText(e.First.SpanID))
+		t.add(errorText(e.Text), e.Operation, e.Side, units.Count(e.Count), known(e.First.StartNS, startText),
+			idText(e.First.TraceID), idText(e.First.SpanID))
 	}
 	return t
 }
@@ -84,7 +84,8 @@ func (v *view) entryTable(entries []*op.Entry) {
 		if e.Failed {
 			failure = cmp.Or(e.Error, "failed")
 		}
-		t.add(e.Operation, units.Duration(e.Duration), known(e.MemoryBytes, units.Bytes), device, known(e.Rank, decimal),
+		t.add(e.Operation, units.Duration(e.Duration), known(e.MemoryBytes, units.Bytes), device,
+			known(e.Rank, decimal),
 			known(e.Step, decimal), shape, known(e.Start, startText), idText(e.TraceID), idText(e.SpanID), failure)
 	})
 }

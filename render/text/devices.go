@@ -26,7 +26,8 @@ func (v *view) devices() {
 	v.devicesWithout()
 	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.SpanNS.Known }) {
 		idle := "idle"
-		if c := v.r.IdleCauses; c != nil && slices.ContainsFunc(c.Devices, func(d timeline.IdleDevice) bool { return d.NoRequest.SumNS > 0 }) {
+		if c := v.r.IdleCauses; c != nil && slices.ContainsFunc(c.Devices,
+			func(d timeline.IdleDevice) bool { return d.NoRequest.SumNS > 0 }) {
 			idle = "idle + no request"
 		}
 		v.note("compute █ + exposed comm ▓ + exposed mem ▒ + other ░ + " + idle + " = span; " +
@@ -64,10 +65,11 @@ func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCause
 		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, whole) }) }
 		idle := d.IdleNS
 		idle.V -= none
-		t.add(v.deviceLabel(d), units.Count(d.Count), units.Duration(d.SumNS), nonZero(d.MemoryBytes.V, units.Bytes), knownDuration(d.SpanNS),
+		t.add(v.deviceLabel(d), units.Count(d.Count), units.Duration(d.SumNS), nonZero(d.MemoryBytes.V, units.Bytes),
+			knownDuration(d.SpanNS),
 			partsBar(whole, d.ComputeNS.V, d.ExposedCommunicationNS.V, d.ExposedMemoryNS.V, d.OtherNS.V),
-			share(d.BusyNS), share(d.ComputeNS), share(d.ExposedCommunicationNS), share(d.ExposedMemoryNS), share(d.OtherNS),
-			share(idle), nonZero(none, units.Duration), knownFloat(d.OverlapRatio, units.Percent))
+			share(d.BusyNS), share(d.ComputeNS), share(d.ExposedCommunicationNS), share(d.ExposedMemoryNS),
+			share(d.OtherNS), share(idle), nonZero(none, units.Duration), knownFloat(d.OverlapRatio, units.Percent))
 	}
 	return t
 }
@@ -82,7 +84,8 @@ func (v *view) devicesWithout() {
 	for i := range v.r.Devices {
 		with := &v.r.Devices[i]
 		d := cmp.Or(left[with.Key()],
-			&profile.Device{DeviceID: with.DeviceID, Named: with.Named, Rank: with.Rank, Service: with.Service, Host: with.Host})
+			&profile.Device{DeviceID: with.DeviceID, Named: with.Named, Rank: with.Rank, Service: with.Service,
+				Host: with.Host})
 		if *d != *with {
 			changed = append(changed, *d)
 		}
@@ -142,5 +145,6 @@ func (v *view) balance() {
 
 func balanceText(b *profile.Balance) string {
 	return fmt.Sprintf("%d devices, ideal %s each, largest %s: imbalance %s by sums, %s by busy time", b.DeviceCount,
-		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio), knownFloat(b.BusyImbalanceRatio, units.Percent))
+		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio),
+		knownFloat(b.BusyImbalanceRatio, units.Percent))
 }

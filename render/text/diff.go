@@ -42,7 +42,8 @@ func (v *comparison) envelope() {
 		v.field(side.name, text, false)
 	}
 	v.field("compared", fmt.Sprintf("%s; Mann–Whitney U test, "+
-		"p-values adjusted for %s (Holm), α %s; unchanged is within %s %%", cmp.Or(unitText[v.r.Unit], "single operations"),
+		"p-values adjusted for %s (Holm), α %s; unchanged is within %s %%",
+		cmp.Or(unitText[v.r.Unit], "single operations"),
 		units.Plural(int64(v.r.Tests), "test"), strconv.FormatFloat(v.r.Alpha, 'g', 3, 64),
 		strconv.FormatFloat(100*v.r.Bound, 'g', 3, 64)), false)
 	counts := make(map[diff.Verdict]int64)
@@ -147,6 +148,6 @@ func (t *table) addComparison(names []string, c *diff.Comparison, count, countCh
 	if c.Verdict == diff.CannotTell && c.Needed.Known {
 		verdict += ", " + units.Count(c.Needed.V) + " " + string(c.Unit) + " would"
 	}
-	t.add(append(names, knownFloat(c.BaseNS, units.DurationFloat), knownFloat(c.HeadNS, units.DurationFloat), change, interval, p,
-		fmt.Sprintf("%d+%d", c.NBase, c.NHead), count, countChange, mixes, verdict)...)
+	t.add(append(names, knownFloat(c.BaseNS, units.DurationFloat), knownFloat(c.HeadNS, units.DurationFloat), change,
+		interval, p, fmt.Sprintf("%d+%d", c.NBase, c.NHead), count, countChange, mixes, verdict)...)
 }

@@ -29,12 +29,14 @@ func compared(tb testing.TB, name string) *diff.Report {
 					ns *= factor
 				}
 				entries = append(entries, &op.Entry{
-					Operation: name, DeviceID: "cuda:0", Rank: op.Known(3), Start: op.Known(at), Duration: int64(ns), Step: op.Known(step),
+					Operation: name, DeviceID: "cuda:0", Rank: op.Known(3), Start: op.Known(at), Duration: int64(ns),
+					Step: op.Known(step),
 				})
 				at += int64(ns)
 			}
 		}
-		r := check.Must(analyze.Run(tb.Context(), analyze.Records(recordtest.Entries(entries...)), diff.ReportOptions(nil)))(tb)
+		r := check.Must(analyze.Run(tb.Context(), analyze.Records(recordtest.Entries(entries...)),
+			diff.ReportOptions(nil)))(tb)
 		r.Input.Dropped = int64(len(names) - 3)
 		run := check.Must(diff.NewRun("ops.jsonl", r, nil, true))(tb)
 		return []*diff.Run{run}

@@ -47,7 +47,8 @@ func (v *examination) envelope() {
 	v.field("spans", fmt.Sprintf("%s: %s, %s skipped",
 		units.Count(in.Spans), units.Plural(in.Entries, "entry"), units.Count(in.Skipped)), false)
 	reasons, n := unknownCategories(in.SkippedBy)
-	v.fault("unknown", n, units.Plural(n, "event")+" of categories that are not known, which may be operations: "+reasons)
+	v.fault("unknown", n,
+		units.Plural(n, "event")+" of categories that are not known, which may be operations: "+reasons)
 	v.faults(in)
 	if in.Sampling != analyze.SamplingNone {
 		v.field("sampling", samplingText(in), in.Sampling == analyze.SamplingUnknown)
@@ -74,8 +75,10 @@ func (v *examination) envelope() {
 func (v *examination) sampling() {
 	v.heading("SAMPLING")
 	v.note("Requests and operations that the sampler dropped are missing: counts and sums may be too small.")
-	v.code(0, "Go", `sdk, err := optrace.Setup("ops.jsonl", optrace.WithSampler(s)) // the file has all operations, without WithSampledOnly`)
-	v.code(1, "Go", `proc, err := optrace.NewProcessor(exp, optrace.WithRecordOnly()) // or in a TracerProvider of your own,`)
+	v.code(0, "Go",
+		`sdk, err := optrace.Setup("ops.jsonl", optrace.WithSampler(s)) // the file has all operations, without WithSampledOnly`)
+	v.code(1, "Go",
+		`proc, err := optrace.NewProcessor(exp, optrace.WithRecordOnly()) // or in a TracerProvider of your own,`)
 	v.code(2, "Go", `sdktrace.WithSampler(sdktrace.AlwaysRecord(s))                   // with this sampler`)
 }
 
@@ -96,16 +99,19 @@ func (v *examination) nothing() {
 	if len(v.r.Engines) > 0 {
 		v.heading("REQUESTS OF ENGINES")
 		for _, name := range slices.Sorted(maps.Keys(v.r.Engines)) {
-			v.note(units.Plural(v.r.Engines[name], "request") + " of " + name + ", in spans: report says what they waited for")
+			v.note(units.Plural(v.r.Engines[name],
+				"request") + " of " + name + ", in spans: report says what they waited for")
 		}
 		v.code(0, "shell", "optrace report FILE")
 		return
 	}
 	v.heading("NO OPERATIONS")
 	if n := v.r.Input.Spans; n > 0 {
-		v.note(fmt.Sprintf("%s there, but no operation among them: a span is one by the attribute %s", units.Plural(n, "span"), attrkey.Name))
+		v.note(fmt.Sprintf("%s there, but no operation among them: a span is one by the attribute %s",
+			units.Plural(n, "span"), attrkey.Name))
 		v.code(0, "Go", `ctx, o := tr.Start(ctx, "matmul", "cuda:0") // a Tracer of optrace; o.End() when it has ended`)
-		v.code(0, "else", attribute(&doctor.Attribute{Key: attrkey.Name, Type: "string", Example: "matmul", Where: "span attribute"}))
+		v.code(0, "else", attribute(&doctor.Attribute{Key: attrkey.Name, Type: "string", Example: "matmul",
+			Where: "span attribute"}))
 		return
 	}
 	if v.r.Input.Malformed > 0 {
@@ -125,7 +131,8 @@ func (v *examination) nothing() {
 	v.code(1, "Go", `o.End()                 // of each operation, and no os.Exit or log.Fatal before Shutdown`)
 	v.code(2, "Go", `optrace.WithSignals()   // an option of Setup: an interrupt or SIGTERM flushes first`)
 	v.code(3, "Go", `tr := sdk.Tracer()      // or NewTracer of the TracerProvider that has the Processor`)
-	v.labelled("sampling", "a Processor gets no span that the sampler drops, unless Setup or sdktrace.AlwaysRecord keeps it on record")
+	v.labelled("sampling",
+		"a Processor gets no span that the sampler drops, unless Setup or sdktrace.AlwaysRecord keeps it on record")
 }
 
 // thing returns the subject of a finding.

@@ -23,7 +23,8 @@ func (v *view) envelope() {
 	in := &v.r.Input
 	v.field("input", inputText(in), false)
 	skipped, others, missing := splitSkipped(in.SkippedBy)
-	v.field("spans", fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), units.Plural(in.Entries, "entry"), units.Count(in.Skipped))+
+	v.field("spans", fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), units.Plural(in.Entries, "entry"),
+		units.Count(in.Skipped))+
 		reasons(skipped), false)
 	v.fact("others", int64(len(others)), "records that are no spans: "+strings.Join(counted(others), ", "))
 	v.missingTables(missing)
@@ -73,7 +74,8 @@ func (p *page) missingTables(names []string) {
 }
 
 func (p *page) droppedLinks(n int64) {
-	p.fault("dropped", n, units.Plural(n, "link")+" dropped by the limits of the recorder: the parts of their requests are nobody's")
+	p.fault("dropped", n,
+		units.Plural(n, "link")+" dropped by the limits of the recorder: the parts of their requests are nobody's")
 }
 
 func (p *page) missingLinks(n int64) {
@@ -82,27 +84,35 @@ func (p *page) missingLinks(n int64) {
 
 // faults lists lost and wrong records.
 func (p *page) faults(in *analyze.Envelope) {
-	p.fault("malformed", in.Malformed, units.Plural(in.Malformed, "record")+" could not be read"+reasons(in.MalformedBy))
+	p.fault("malformed", in.Malformed, units.Plural(in.Malformed,
+		"record")+" could not be read"+reasons(in.MalformedBy))
 	p.fault("truncated", in.Truncated, units.Plural(in.Truncated, "input")+" cut off within a record")
 	for _, problem := range in.Problems {
 		p.note(termtext.Clean(problem))
 	}
-	p.fault("dropped", in.Dropped, units.Plural(in.Dropped, "entry")+" lost before they were written"+reasons(in.DroppedBy))
+	p.fault("dropped", in.Dropped,
+		units.Plural(in.Dropped, "entry")+" lost before they were written"+reasons(in.DroppedBy))
 	p.fault("missing", in.MissingBatches+in.MissingEntries,
-		fmt.Sprintf("%s and %s that were announced", units.Plural(in.MissingBatches, "batch"), units.Plural(in.MissingEntries, "entry")))
-	p.fact("earlier", in.EarlierBatches, units.Plural(in.EarlierBatches, "batch")+" written before the first of the input, to other files")
+		fmt.Sprintf("%s and %s that were announced", units.Plural(in.MissingBatches, "batch"),
+			units.Plural(in.MissingEntries, "entry")))
+	p.fact("earlier", in.EarlierBatches, units.Plural(in.EarlierBatches,
+		"batch")+" written before the first of the input, to other files")
 	p.droppedLinks(in.DroppedLinks)
-	p.fault("orphans", in.Orphans.V, units.Plural(in.Orphans.V, "entry")+" whose parent is not in the input: see optrace doctor")
+	p.fault("orphans", in.Orphans.V, units.Plural(in.Orphans.V,
+		"entry")+" whose parent is not in the input: see optrace doctor")
 	repeats := ifAny(in.Repeated.V, ", "+units.Count(in.Repeated.V)+" of them with the same times: counted once")
 	p.fault("duplicates", in.Duplicates.V, units.Plural(in.Duplicates.V, "span")+" more than once in the input"+repeats+
 		"; the tree has the first of an id")
 	p.example(in, in.Duplicates.V, suspects.Repeat, "counted once: ")
-	p.fault("overflow", in.OverflowedGroups, units.Plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)")
+	p.fault("overflow", in.OverflowedGroups, units.Plural(in.OverflowedGroups,
+		"group")+" beyond the limit, summed up as (other)")
 	p.fault("warnings", int64(len(in.Warnings)), warnings(in.Warnings))
-	p.fault("shapes", in.BadProducts, units.Plural(in.BadProducts, "product")+" of shapes that cannot be multiplied, such as "+
+	p.fault("shapes", in.BadProducts, units.Plural(in.BadProducts,
+		"product")+" of shapes that cannot be multiplied, such as "+
 		inText(in.BadProduct))
 	if in.TimeUnit != "" {
-		p.fault("times", in.EarlyStarts, units.Plural(in.EarlyStarts, "operation")+" in 1970: times look like "+in.TimeUnit+
+		p.fault("times", in.EarlyStarts, units.Plural(in.EarlyStarts,
+			"operation")+" in 1970: times look like "+in.TimeUnit+
 			", and should be Unix nanoseconds")
 	}
 	n := in.SuspectDurations.V
@@ -170,7 +180,8 @@ func (v *view) total(brief bool) {
 		v.field("empty", "optrace doctor says what may be the reason", true)
 	}
 	if t.EstCount.Known && t.EstSumNS.Known {
-		v.field("est.", fmt.Sprintf("%s operations, %s", units.Count(int64(t.EstCount.V+0.5)), units.DurationFloat(t.EstSumNS.V)), false)
+		v.field("est.", fmt.Sprintf("%s operations, %s", units.Count(int64(t.EstCount.V+0.5)),
+			units.DurationFloat(t.EstSumNS.V)), false)
 	}
 }
 
@@ -193,10 +204,12 @@ func counted(by map[string]int64) []string {
 
 // warningText explains warnings by name.
 var warningText = map[string]string{
-	"bad_shape": "a shape that cannot be", "dynamic_dim": "a dimension of -1", "overflow": "elements or bytes beyond 64 bits",
+	"bad_shape": "a shape that cannot be", "dynamic_dim": "a dimension of -1",
+	"overflow":        "elements or bytes beyond 64 bits",
 	"shape_truncated": "too many dimensions or inputs", "bad_value": "an attribute of another type or out of range",
 	"bad_memory": "a size in bytes that cannot be", "unknown_dtype": "an element type that is not known",
-	"neg_duration": "an end before the start", "bad_time": "a time of zero or beyond 64 bits", "bad_id": "an id that cannot be",
+	"neg_duration": "an end before the start", "bad_time": "a time of zero or beyond 64 bits",
+	"bad_id":     "an id that cannot be",
 	"non_finite": "a number that is NaN or infinite", "invalid_utf8": "text that is not UTF-8",
 	"dropped_attributes": "attributes dropped by limits", "no_start": "the source has no start times",
 	"us_truncated": "the source has whole microseconds only", "dropped_links": "links dropped by limits",
@@ -294,16 +307,18 @@ func (v *view) clocks() {
 		return
 	}
 	if v.empty("CLOCKS", len(c.Offsets) == 0, fmt.Sprintf(
-		"not compared: no two ranks have %d collectives in common that end for all at once, with their starts", c.MinCollectives)) {
+		"not compared: no two ranks have %d collectives in common that end for all at once, with their starts",
+		c.MinCollectives)) {
 		return
 	}
 	v.note(fmt.Sprintf("times are those of rank %d; entries that are listed are as recorded", *c.Reference))
-	show(&v.page, "rank:n|ahead by|by collectives|with rank:n|residual|at most|drift:1", c.Offsets, func(t *table, o *clocks.Offset) {
-		if o.Via.Known {
-			t.add(decimal(o.Rank), units.Duration(o.OffsetNS), units.Count(o.Collectives), o.Via.String(),
-				knownDuration(o.ResidualMedianNS), knownDuration(o.ResidualMaxNS), knownFloat(o.DriftNSPerS, drift))
-		}
-	})
+	show(&v.page, "rank:n|ahead by|by collectives|with rank:n|residual|at most|drift:1", c.Offsets,
+		func(t *table, o *clocks.Offset) {
+			if o.Via.Known {
+				t.add(decimal(o.Rank), units.Duration(o.OffsetNS), units.Count(o.Collectives), o.Via.String(),
+					knownDuration(o.ResidualMedianNS), knownDuration(o.ResidualMaxNS), knownFloat(o.DriftNSPerS, drift))
+			}
+		})
 	v.note("residual: how far apart collectives end after the correction, in the median and at most; " +
 		"drift: what the clock gains on the other one")
 	if c.Inferred {

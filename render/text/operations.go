@@ -111,11 +111,12 @@ func statsTable(keys []string, rows []namedStats) *table {
 		if s.FLOPsPerByte.Known {
 			intensity = units.Intensity(s.FLOPsPerByte.V)
 		}
-		t.add(append(s.names, s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent), bar(s.Share.V),
+		t.add(append(s.names, s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS),
+			knownFloat(s.Share, units.Percent), bar(s.Share.V),
 			knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 			knownFloat(s.P95NS, units.DurationFloat), knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS),
-			nonZero(s.MemoryBytes.V, units.Bytes), nonZero(max(0, s.FLOPs), units.FLOPs), rate, intensity, nonZero(max(0, s.Errors), units.Count),
-			strings.Join(s.Mixes, ", "))...)
+			nonZero(s.MemoryBytes.V, units.Bytes), nonZero(max(0, s.FLOPs), units.FLOPs), rate, intensity,
+			nonZero(max(0, s.Errors), units.Count), strings.Join(s.Mixes, ", "))...)
 	}
 	return t
 }
@@ -130,8 +131,10 @@ func (v *view) statsWithout(keys []string, with, without []namedStats) {
 			t.add(append(row.names, row.Side, "0", absent, absent, "", absent, absent, absent, absent, absent)...)
 		case s.Count != row.Count || s.SumNS != row.SumNS || s.SelfNS != row.SelfNS ||
 			knownFloat(s.Share, units.Percent) != knownFloat(row.Share, units.Percent): // they look different
-			t.add(append(row.names, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent),
-				bar(s.Share.V), knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
+			t.add(append(row.names, s.Side, units.Count(s.Count), units.Duration(s.SumNS),
+				knownFloat(s.Share, units.Percent),
+				bar(s.Share.V), knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS),
+				knownFloat(s.P50NS, units.DurationFloat),
 				knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS))...)
 		}
 	}
@@ -147,8 +150,10 @@ func (v *view) operators() {
 	const columns = "operator:n|calls:3|device self|share|:t2|device total|kernels:4|host self|host total:1|device idle:5|memory:6|flops:7"
 	show(&v.page, columns, o.Rows, func(t *table, r *operators.Row) {
 		share := shareOf(r.DeviceSelfNS, v.r.Total.SumNS)
-		t.add(r.Operator, nonZero(r.Calls, units.Count), units.Duration(r.DeviceSelfNS), units.Percent(share), bar(share),
-			units.Duration(r.DeviceTotalNS), nonZero(r.Kernels, units.Count), knownDuration(r.HostSelfNS), knownDuration(r.HostTotalNS),
+		t.add(r.Operator, nonZero(r.Calls, units.Count), units.Duration(r.DeviceSelfNS), units.Percent(share),
+			bar(share),
+			units.Duration(r.DeviceTotalNS), nonZero(r.Kernels, units.Count), knownDuration(r.HostSelfNS),
+			knownDuration(r.HostTotalNS),
 			knownDuration(r.DeviceIdleNS), ifKnown(r.MemoryBytes, units.Bytes), ifKnown(r.FLOPs, units.FLOPs))
 		for _, b := range r.Below {
 			name := kernelname.Short(b.Operation)
@@ -161,7 +166,8 @@ func (v *view) operators() {
 	v.note("device self: the operations of devices that the operator launched; total: with those of the operators inside it; " +
 		"device idle: of host total, the time in which nothing ran on a device")
 	if u := o.Unattributed; u.Count > 0 {
-		v.note(units.Plural(u.Count, "operation") + " of devices, " + units.Duration(u.SumNS) + ", without a known operator")
+		v.note(units.Plural(u.Count,
+			"operation") + " of devices, " + units.Duration(u.SumNS) + ", without a known operator")
 	}
 }
 
@@ -200,7 +206,8 @@ func (v *view) roofline() {
 		v.table(t)
 		if r := v.r.Total.Roofline; r != nil {
 			v.note(fmt.Sprintf("of best: the least time that FLOPs or bytes take at the device's peaks, as a part of the time taken;"+
-				" %s of %s in all, %s", knownFloat(r.Share, units.Percent), units.Duration(r.SumNS), units.Plural(r.Count, "operation")))
+				" %s of %s in all, %s", knownFloat(r.Share, units.Percent), units.Duration(r.SumNS),
+				units.Plural(r.Count, "operation")))
 		}
 	}
 	if beyond {

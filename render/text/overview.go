@@ -137,7 +137,8 @@ func (o *overview) told(left int) (told []string, rest int) {
 		f := o.lines(func(v *view) { v.finding(o.r.Findings, i, " → ", "") })
 		more := min(1, len(o.r.Findings)-1-i) // a line that says that there are more
 		if i > 0 && (i >= overviewFindings || len(told)+len(f)+more > left-1) {
-			return append(told, o.lines(func(v *view) { v.note(fmt.Sprintf("… and %d more → findings", len(v.r.Findings)-i)) })...),
+			return append(told,
+					o.lines(func(v *view) { v.note(fmt.Sprintf("… and %d more → findings", len(v.r.Findings)-i)) })...),
 				left - len(told) - 1
 		}
 		if i == 0 {

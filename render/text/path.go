@@ -19,7 +19,8 @@ func (v *view) slowestRequest() {
 	}
 	v.heading("SLOWEST REQUEST")
 	text := inText(q.Name) + " took " + units.Duration(q.DurationNS)
-	text += ifAny(q.Alike-1, "; the median of "+units.Count(q.Alike)+" requests of the name is "+units.Duration(q.MedianNS))
+	text += ifAny(q.Alike-1,
+		"; the median of "+units.Count(q.Alike)+" requests of the name is "+units.Duration(q.MedianNS))
 	v.note(text + ". Trace " + idText(q.TraceID) + ", span " + idText(q.SpanID) + ".")
 	for i := range q.Causes {
 		v.note(termtext.Clean(q.Causes[i].Text)) // of a report from a file
@@ -61,15 +62,16 @@ func whyNoPath(totals *path.Totals) string {
 }
 
 func pathText(totals *path.Totals) string {
-	return fmt.Sprintf("%s, %s in all, bound by %s", units.Plural(totals.Paths, "path"), units.Duration(totals.DurationNS),
-		boundBy(&totals.BoundBy, totals.DurationNS))
+	return fmt.Sprintf("%s, %s in all, bound by %s", units.Plural(totals.Paths, "path"),
+		units.Duration(totals.DurationNS), boundBy(&totals.BoundBy, totals.DurationNS))
 }
 
 // pathTable shows the parts of critical paths by operation, and by device if the report is by device.
 func (v *view) pathTable() {
 	t := newTable("operation:n|kind:t3|device:n2|time|share|:t1|drag|segments:4")
 	add := func(operation, kind, device string, ns int64, share float64, drag op.Int, segments int64) {
-		t.add(operation, kind, device, units.Duration(ns), units.Percent(share), bar(share), ifKnown(drag, units.Duration), units.Count(segments))
+		t.add(operation, kind, device, units.Duration(ns), units.Percent(share), bar(share),
+			ifKnown(drag, units.Duration), units.Count(segments))
 	}
 	if v.r.PathOperations == nil || slices.Contains(v.r.By, "device") {
 		for _, s := range v.r.CriticalPath {

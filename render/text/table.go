@@ -60,7 +60,8 @@ func newTable(columns string, keys ...string) *table {
 		}
 		drop, _ := strconv.Atoi(strings.TrimLeft(how, "nt"))
 		name := strings.HasPrefix(how, "n")
-		t.columns = append(t.columns, column{head: head, left: name || strings.HasPrefix(how, "t"), name: name, drop: drop})
+		t.columns = append(t.columns, column{head: head, left: name || strings.HasPrefix(how, "t"), name: name,
+			drop: drop})
 	}
 	return t
 }
@@ -150,7 +151,9 @@ func (t *table) layOut(width int) (left []string, needed int) {
 	}
 	// Give the remaining room to the narrowest names.
 	for room := width - t.total(); room > 0; room-- {
-		narrowest := t.pick(func(c, than *column) bool { return c.width < c.natural && (than == nil || c.width < than.width) })
+		narrowest := t.pick(func(c, than *column) bool {
+			return c.width < c.natural && (than == nil || c.width < than.width)
+		})
 		if narrowest == nil {
 			break
 		}

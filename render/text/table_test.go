@@ -89,7 +89,8 @@ func TestTableIsAligned(t *testing.T) {
 			if end < 0 {
 				end = termtext.Width(line)
 			}
-			if strings.HasPrefix(line, "  without") || strings.HasPrefix(line, "    ") && !strings.HasSuffix(line, "|") {
+			if strings.HasPrefix(line, "  without") || strings.HasPrefix(line, "    ") &&
+				!strings.HasSuffix(line, "|") {
 				continue
 			}
 			if got := termtext.Width(line); got != end || got > width {
@@ -135,7 +136,8 @@ func TestBars(t *testing.T) {
 // What is no address that can stand in a text is none.
 func TestAddress(t *testing.T) {
 	for link, want := range map[string]string{
-		"http://jaeger:16686/trace/1?x=y": "http://jaeger:16686/trace/1?x=y", "http://a b": "", "http://\x1b\\": "", "http://ä": "", "": "",
+		"http://jaeger:16686/trace/1?x=y": "http://jaeger:16686/trace/1?x=y", "http://a b": "", "http://\x1b\\": "",
+		"http://ä": "", "": "",
 	} {
 		check.Equal(t, fmt.Sprintf("address(%q)", link), want, address(correlate.Link(link)))
 	}

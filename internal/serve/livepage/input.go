@@ -96,7 +96,8 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 		w.open.others = append(w.open.others, op.Record{Gap: new(*rec.Gap)})
 	case rec.Batch != nil:
 		// A batch may still be growing: drop its promised entries.
-		w.open.others = append(w.open.others, op.Record{Batch: &op.Batch{Writer: rec.Batch.Writer, Sequence: rec.Batch.Sequence}})
+		w.open.others = append(w.open.others, op.Record{Batch: &op.Batch{Writer: rec.Batch.Writer,
+			Sequence: rec.Batch.Sequence}})
 	case rec.Total != nil:
 		w.open.others = append(w.open.others, op.Record{Total: new(*rec.Total)})
 	}

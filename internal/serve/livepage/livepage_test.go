@@ -32,13 +32,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func operation(i int) *op.Entry {
 	return &op.Entry{
 		Operation: fmt.Sprint("op", i%5), Kind: op.KindCompute, DeviceID: fmt.Sprint("cuda:", i%2),
-		Start: op.Known(int64(1000 * i)), Duration: int64(100 + i%7), OutputShape: op.Shape{2, 3}, Warn: op.Warning(i % 2),
+		Start: op.Known(int64(1000 * i)), Duration: int64(100 + i%7), OutputShape: op.Shape{2, 3},
+		Warn:    op.Warning(i % 2),
 		TraceID: op.TraceID{1, byte(i >> 8)}, SpanID: op.SpanID{2, byte(i >> 8), byte(i)}, ParentSpanID: op.SpanID{1},
 	}
 }
 
 func request(i int) *op.Span {
-	return &op.Span{Name: "POST /", TraceID: op.TraceID{1, byte(i >> 8)}, SpanID: op.SpanID{1}, Start: op.Known(0), Duration: 1e6}
+	return &op.Span{Name: "POST /", TraceID: op.TraceID{1, byte(i >> 8)}, SpanID: op.SpanID{1}, Start: op.Known(0),
+		Duration: 1e6}
 }
 
 // mixed are records of all kinds, with those that could not be read.
@@ -172,7 +174,8 @@ func TestLongTexts(t *testing.T) {
 		e.Operation, e.Path = strings.Repeat("é", 1000+i%2), strings.Repeat("x", longText)
 		out.Add(op.Record{Entry: e}, nil)
 	}
-	out.Add(op.Record{Span: &op.Span{Name: strings.Repeat("y", 1<<20), SpanID: op.SpanID{9}, TraceID: op.TraceID{9}}}, nil)
+	out.Add(op.Record{Span: &op.Span{Name: strings.Repeat("y", 1<<20), SpanID: op.SpanID{9}, TraceID: op.TraceID{9}}},
+		nil)
 	out.Flush()
 	if w.bytes > 6*1200 {
 		t.Errorf("%d bytes", w.bytes)
@@ -209,9 +212,10 @@ func TestFurtherGroups(t *testing.T) {
 	for i := range r.CriticalPath {
 		path += r.CriticalPath[i].TimeNS
 	}
-	if len(r.Operations) != maxGroups+1 || len(r.Devices) != maxGroups+1 || operations != n || devices != n || r.Input.OverflowedGroups == 0 {
-		t.Errorf("%d operations in %d rows and on %d devices in %d rows, %d groups beyond", operations, len(r.Operations), devices,
-			len(r.Devices), r.Input.OverflowedGroups)
+	if len(r.Operations) != maxGroups+1 || len(r.Devices) != maxGroups+1 || operations != n || devices != n ||
+		r.Input.OverflowedGroups == 0 {
+		t.Errorf("%d operations in %d rows and on %d devices in %d rows, %d groups beyond", operations,
+			len(r.Operations), devices, len(r.Devices), r.Input.OverflowedGroups)
 	}
 	if len(r.CriticalPath) > maxGroups+1 || path != r.PathTotals.DurationNS {
 		t.Errorf("%d rows of the critical path with %d ns of %d", len(r.CriticalPath), path, r.PathTotals.DurationNS)
@@ -251,7 +255,9 @@ func body(t *testing.T, r *http.Response) string {
 
 func TestPage(t *testing.T) {
 	w := NewWindow(Limits{Records: 100})
-	p := &Page{Window: w, Title: "a <title>", Notes: func() []html.Note { return []html.Note{{Label: "one more", Detail: "note"}} },
+	p := &Page{Window: w, Title: "a <title>", Notes: func() []html.Note {
+		return []html.Note{{Label: "one more", Detail: "note"}}
+	},
 		Since: func() *analyze.Report { return new(analyze.Report) }}
 	in := w.Input("entries-jsonl")
 	fill(in, mixed(50))
@@ -264,7 +270,8 @@ func TestPage(t *testing.T) {
 			t.Errorf("the page has no %s", want)
 		}
 	}
-	if page.StatusCode != http.StatusOK || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "connect-src 'self'") {
+	if page.StatusCode != http.StatusOK || !strings.Contains(policy, "default-src 'none'") ||
+		!strings.Contains(policy, "connect-src 'self'") {
 		t.Errorf("status %s, policy %q", page.Status, policy)
 	}
 
@@ -286,7 +293,8 @@ func TestPage(t *testing.T) {
 	p.built.at = time.Time{} // long ago
 	changed := get(t, p, "/data", "If-None-Match", tag)
 	text = body(t, changed)
-	if changed.StatusCode != http.StatusOK || changed.Header.Get("ETag") == tag || !strings.Contains(text, "fell out of the window") {
+	if changed.StatusCode != http.StatusOK || changed.Header.Get("ETag") == tag ||
+		!strings.Contains(text, "fell out of the window") {
 		t.Errorf("changed: %s\n%.300s", changed.Status, text)
 	}
 
@@ -341,7 +349,8 @@ func TestPageEndsWithClient(t *testing.T) {
 	w := NewWindow(Limits{})
 	p := &Page{Window: w}
 	fill(w.Input("entries-jsonl"), mixed(5000))
-	for _, path := range []string{"/", "/data", "/?format=json", "/?format=text&section=all", "/?format=pprof", "/trace.json"} {
+	for _, path := range []string{"/", "/data", "/?format=json", "/?format=text&section=all", "/?format=pprof",
+		"/trace.json"} {
 		ask := func(left int64) (size int, further int64) {
 			l := &looks{Context: context.Background()}
 			l.left.Store(left)
@@ -355,7 +364,8 @@ func TestPageEndsWithClient(t *testing.T) {
 		all := many + left
 		for _, part := range []int64{0, all / 3, all - all/4, all - 1} {
 			if size, further := ask(part); size > 0 || further > 64 {
-				t.Errorf("%s, gone after %d of %d looks at that: %d bytes, %d further looks", path, part, all, size, further)
+				t.Errorf("%s, gone after %d of %d looks at that: %d bytes, %d further looks", path, part, all, size,
+					further)
 			}
 		}
 		if again, _ := ask(many); again != whole {

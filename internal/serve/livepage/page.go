@@ -78,7 +78,9 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	switch name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]; {
 	case p.Since != nil && q.Get("format") == "json" && q.Get("since") == "start":
-		err = p.answer(w, r, "application/json", func(to io.Writer) error { return writeJSON(to, p.Since(), html.Options{}) })
+		err = p.answer(w, r, "application/json", func(to io.Writer) error {
+			return writeJSON(to, p.Since(), html.Options{})
+		})
 	case name == "":
 		err = p.serveReport(w, r)
 	case name == "data":
@@ -182,8 +184,11 @@ var formats = map[string]struct {
 	"text": {plain, func(w io.Writer, r *analyze.Report, _ html.Options) error {
 		return text.WriteOverview(w, r, text.Options{})
 	}},
-	"collapsed": {plain, func(w io.Writer, r *analyze.Report, _ html.Options) error { return stacks.WriteForest(r.Forest, w) }},
-	"pprof":     {"application/octet-stream", writePprof},
+	"collapsed": {plain, func(w io.Writer, r *analyze.Report,
+		_ html.Options) error {
+		return stacks.WriteForest(r.Forest, w)
+	}},
+	"pprof": {"application/octet-stream", writePprof},
 }
 
 // writeSection writes a section of a report, or all sections.
@@ -248,7 +253,8 @@ func (p *Page) data(ctx context.Context) (built, error) {
 	p.run.Lock()
 	defer p.run.Unlock()
 	v := p.view()
-	if p.built.answer != nil && (p.built.version == v.version || time.Since(p.built.at) < min(2*p.built.took, maxPause)) {
+	if p.built.answer != nil && (p.built.version == v.version ||
+		time.Since(p.built.at) < min(2*p.built.took, maxPause)) {
 		return p.built, nil
 	}
 	start := time.Now()
@@ -257,7 +263,8 @@ func (p *Page) data(ctx context.Context) (built, error) {
 		return built{}, err
 	}
 	var text bytes.Buffer
-	if err := untilDone(ctx, &text, func(to io.Writer) error { return html.WriteData(to, report, p.options(v)) }); err != nil {
+	if err := untilDone(ctx, &text,
+		func(to io.Writer) error { return html.WriteData(to, report, p.options(v)) }); err != nil {
 		return built{}, err
 	}
 	p.built = built{version: v.version, answer: &answer{data: text.Bytes()}, at: time.Now(), took: time.Since(start)}

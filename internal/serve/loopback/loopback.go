@@ -54,7 +54,8 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		Handler:  h, MaxHeaderBytes: MaxHeaderBytes, ReadHeaderTimeout: ReadTimeout, ReadTimeout: ReadTimeout,
 		WriteTimeout: ReadTimeout + WriteTimeout, IdleTimeout: IdleTimeout, Protocols: new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: streams, MaxReceiveBufferPerConnection: streamBytes, MaxReceiveBufferPerStream: streamBytes,
+			MaxConcurrentStreams: streams, MaxReceiveBufferPerConnection: streamBytes,
+			MaxReceiveBufferPerStream: streamBytes,
 		},
 		ConnState: (&connections{known: make(map[net.Conn]time.Time)}).changed,
 	}

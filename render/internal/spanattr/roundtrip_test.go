@@ -222,16 +222,19 @@ func TestEntriesReadBack(t *testing.T) {
 			e.Launch, e.FLOPs, e.Step = op.Known(start-5), op.Known(math.MaxInt64), op.Known(-3)
 		}),
 		with(func(e *op.Entry) {
-			e.Links = []op.Link{{TraceID: op.TraceID{3}, SpanID: op.SpanID{4}, Weight: op.Known(2), Attention: op.Known(9)},
+			e.Links = []op.Link{{TraceID: op.TraceID{3}, SpanID: op.SpanID{4}, Weight: op.Known(2),
+				Attention: op.Known(9)},
 				{TraceID: op.TraceID{5}, SpanID: op.SpanID{6}}}
 		}),
 		with(func(e *op.Entry) {
 			e.Operation, e.Kind, e.KindRule = "ncclDevKernel_AllReduce", op.KindCollective, op.RuleLibrary
-			e.Collective = &op.Collective{Name: "all_reduce", Group: "0", GroupSize: op.Known(8), Sequence: op.Known(7), PeerRank: op.Known(1)}
+			e.Collective = &op.Collective{Name: "all_reduce", Group: "0", GroupSize: op.Known(8), Sequence: op.Known(7),
+				PeerRank: op.Known(1)}
 		}),
 		with(func(e *op.Entry) { e.Operation, e.Kind, e.KindRule = "send_kernel", op.KindCompute, op.RuleDefault }),
 		with(func(e *op.Entry) { e.Operation, e.Kind, e.KindRule = "load", op.KindIO, op.RuleAttribute }),
-		{Entry: &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125, Warn: op.WarnNoStart}},
+		{Entry: &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125,
+			Warn: op.WarnNoStart}},
 	}
 	for _, c := range optest.Cases() {
 		if c.Want != nil {
@@ -279,16 +282,19 @@ func TestRandomRecordsReadBack(t *testing.T) {
 			}
 			switch rng.IntN(4) {
 			case 0:
-				records = append(records, op.Record{Resource: &op.Resource{Service: service, Rank: rank, WorldSize: op.Known(2),
-					Attrs: []op.Attr{{Key: "host.name", Value: service}}}})
+				records = append(records, op.Record{Resource: &op.Resource{Service: service, Rank: rank,
+					WorldSize: op.Known(2),
+					Attrs:     []op.Attr{{Key: "host.name", Value: service}}}})
 			case 1:
 				s := &op.Span{Name: "span", TraceID: trace, SpanID: id(), ParentSpanID: id(),
-					RemoteParent: rng.IntN(2) == 0, Start: at(), Duration: rng.Int64N(30) * 1000, Service: service, Failed: rng.IntN(2) == 0,
-					Links: links}
+					RemoteParent: rng.IntN(2) == 0, Start: at(), Duration: rng.Int64N(30) * 1000, Service: service,
+					Failed: rng.IntN(2) == 0,
+					Links:  links}
 				records = append(records, op.Record{Span: s})
 			default:
 				e := &op.Entry{
-					Operation: fmt.Sprint("op", rng.IntN(5)), Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: trace, SpanID: id(),
+					Operation: fmt.Sprint("op", rng.IntN(5)), Kind: op.KindCompute, KindRule: op.RuleDefault,
+					TraceID: trace, SpanID: id(),
 					ParentSpanID: id(), Start: at(), Duration: rng.Int64N(30) * 700, Service: service, Rank: rank,
 					DeviceID: []string{"cuda:0", "cuda:1", ""}[rng.IntN(3)], Stream: sometimes(rng.Int64N(2)),
 					Launch: sometimes(start + rng.Int64N(1e6)), Links: links, Scope: []string{"", "lib"}[rng.IntN(2)],

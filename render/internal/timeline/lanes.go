@@ -21,7 +21,8 @@ type Lane struct {
 // lanes in order. Call it once.
 func (t *Timeline) Arrange() (lanes []Lane) {
 	t.markAgain()
-	slices.SortStableFunc(t.Slices, func(a, b Slice) int { // services first, and slices whose ids others had before last in their stream
+	// services first, and slices whose ids others had before last in their stream
+	slices.SortStableFunc(t.Slices, func(a, b Slice) int {
 		return cmp.Or(compareBools(b.IsService, a.IsService), compareInts(a.Rank, b.Rank), cmp.Compare(a.Name, b.Name),
 			compareBools(a.Bare, b.Bare), compareInts(a.Stream, b.Stream), compareBools(a.again, b.again),
 			cmp.Compare(a.Start, b.Start), cmp.Compare(b.End(), a.End()))
@@ -29,7 +30,8 @@ func (t *Timeline) Arrange() (lanes []Lane) {
 	for from := 0; from < len(t.Slices); {
 		first := &t.Slices[from]
 		to := from + 1
-		for to < len(t.Slices) && t.Slices[to].Group == first.Group && t.Slices[to].Stream == first.Stream && t.Slices[to].again == first.again {
+		for to < len(t.Slices) && t.Slices[to].Group == first.Group && t.Slices[to].Stream == first.Stream &&
+			t.Slices[to].again == first.again {
 			to++
 		}
 		for n := range divide(t.Slices[from:to], len(lanes)) {

@@ -64,8 +64,8 @@ func (s *Slice) End() int64 {
 func (t *Timeline) Add(e *op.Entry, args string) {
 	t.add(Slice{
 		Group:  Group{Rank: e.Rank, Name: cmp.Or(e.DeviceID, "unknown"), Bare: !e.Start.Known},
-		Stream: e.Stream, Start: e.Start.V, Duration: e.Duration, Label: e.Operation, Category: e.Kind.String(), Args: args,
-		Launch: e.Launch, Bytes: e.MemoryBytes, OnHost: e.Side == op.SideHost,
+		Stream: e.Stream, Start: e.Start.V, Duration: e.Duration, Label: e.Operation, Category: e.Kind.String(),
+		Args: args, Launch: e.Launch, Bytes: e.MemoryBytes, OnHost: e.Side == op.SideHost,
 		trace: e.TraceID, span: e.SpanID, parent: e.ParentSpanID, links: withoutExtra(e.Links),
 	})
 }

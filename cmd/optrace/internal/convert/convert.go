@@ -30,7 +30,8 @@ func Find(name string) (Target, error) {
 	case "":
 		return Target{}, exit.Usagef("no -to; formats are %s", strings.Join(names, ", "))
 	case "arrow", "arrow-lz4", "arrow-zstd": // which earlier versions wrote
-		return Target{}, exit.Usagef("the format %s was removed: use parquet for tables, entries compressed with zstd for recordings", name)
+		return Target{},
+			exit.Usagef("the format %s was removed: use parquet for tables, entries compressed with zstd for recordings", name)
 	}
 	return Target{}, exit.Unknown("format", name, names)
 }

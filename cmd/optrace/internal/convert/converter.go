@@ -154,7 +154,8 @@ type timeline[T any] interface {
 
 func newTimeline[T any, P timeline[T]](o options) *converter {
 	t := P(new(T))
-	c := &converter{entry: always(t.Add), span: always(t.AddSpan), holds: t.Bytes, end: func() error { return t.Write(o.out) }}
+	c := &converter{entry: always(t.Add), span: always(t.AddSpan), holds: t.Bytes,
+		end: func() error { return t.Write(o.out) }}
 	if t, ok := any(t).(interface{ Resource(r *op.Resource) }); ok {
 		c.resource = always(t.Resource)
 	}
@@ -170,7 +171,8 @@ func newFlat(o options) *converter {
 // ofForest returns a converter that needs the structure of the whole input.
 func ofForest(f *trace.Forest, end func() error) *converter {
 	return &converter{
-		entry: always(func(e *op.Entry) { f.Add(op.Record{Entry: e}) }), span: always(f.AddSpan), holds: f.Bytes, end: end,
+		entry: always(func(e *op.Entry) { f.Add(op.Record{Entry: e}) }), span: always(f.AddSpan), holds: f.Bytes,
+		end: end,
 	}
 }
 

@@ -80,7 +80,8 @@ func (d directories) resolve(inputs []string) ([]string, error) {
 			}
 		}
 		if paths[i] == "" {
-			return nil, fmt.Errorf("%s is not a file or directory below %s; %s", in, strings.Join(d.names(), ", "), d.list())
+			return nil, fmt.Errorf("%s is not a file or directory below %s; %s", in, strings.Join(d.names(), ", "),
+				d.list())
 		}
 	}
 	return paths, nil

@@ -92,8 +92,10 @@ func (nopCloser) Close() error { return nil }
 
 // add adds a tool with the answers of f. more tells how to ask for omitted lines.
 func add[In any](s *Server, server *mcp.Server, name, more, about string, f func(context.Context, In) (string, error)) {
-	tool := &mcp.Tool{Name: name, Description: about, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: new(false)}}
-	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+	tool := &mcp.Tool{Name: name, Description: about, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true,
+		OpenWorldHint: new(false)}}
+	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any,
+		error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, s.opts.Timeout,
 			fmt.Errorf("the call took longer than %v: ask for fewer inputs, or start optrace mcp with a longer -timeout", s.opts.Timeout))
 		defer cancel()
@@ -114,7 +116,8 @@ func add[In any](s *Server, server *mcp.Server, name, more, about string, f func
 func (s *Server) execute(ctx context.Context, args []string) (string, error) {
 	var out, notes strings.Builder
 	args = slices.Insert(args, 1, fmt.Sprint("-max-memory=", int64(s.opts.Memory)), "-width=120")
-	if err := s.opts.Execute(ctx, streams.Streams{In: strings.NewReader(""), Out: &out, Err: &notes, Files: s.files}, args); err != nil {
+	if err := s.opts.Execute(ctx, streams.Streams{In: strings.NewReader(""), Out: &out, Err: &notes, Files: s.files},
+		args); err != nil {
 		return "", err
 	}
 	return out.String() + notes.String(), nil

@@ -71,7 +71,8 @@ func (s *Server) operation(ctx context.Context, in operationArgs) (string, error
 	if err != nil {
 		return "", err
 	}
-	tables, err := s.run(ctx, in.Inputs, "report", "-section=operations,slowest", "-by=device,shape", "-top=10", "-where=operation="+name)
+	tables, err := s.run(ctx, in.Inputs, "report", "-section=operations,slowest", "-by=device,shape", "-top=10",
+		"-where=operation="+name)
 	if err != nil {
 		return "", err
 	}
@@ -84,7 +85,8 @@ func (s *Server) operation(ctx context.Context, in operationArgs) (string, error
 	}
 	for _, p := range all.PathOperations {
 		if p.Operation == name {
-			fmt.Fprintf(&b, "\nOf the whole run: %s of the critical paths, %s.\n", units.Duration(p.TimeNS), units.Percent(p.Share))
+			fmt.Fprintf(&b, "\nOf the whole run: %s of the critical paths, %s.\n", units.Duration(p.TimeNS),
+				units.Percent(p.Share))
 		}
 	}
 	return b.String(), nil

@@ -51,7 +51,8 @@ func scrape(t *testing.T, m http.Handler) map[string]*dto.MetricFamily {
 func TestMetrics(t *testing.T) {
 	m := New()
 	for i := range 100 {
-		m.Observe(&op.Entry{Operation: "matmul", DeviceID: "gpu:0", Kind: op.KindCompute, Duration: int64(i+1) * 1e6, MemoryBytes: op.Known(10)})
+		m.Observe(&op.Entry{Operation: "matmul", DeviceID: "gpu:0", Kind: op.KindCompute, Duration: int64(i+1) * 1e6,
+			MemoryBytes: op.Known(10)})
 	}
 	m.Observe(&op.Entry{Operation: "relu", Duration: 0})
 	families := scrape(t, m)
@@ -147,8 +148,10 @@ func TestLive(t *testing.T) {
 		_, o := tr.Start(t.Context(), "matmul", "cuda:0")
 		o.End()
 	}
-	durations := scrape(t, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))["tensor_op_duration_seconds"].GetMetric()
-	if len(durations) != 1 || durations[0].GetHistogram().GetSampleCount() != 3 || len(durations[0].GetHistogram().GetPositiveSpan()) == 0 {
+	durations := scrape(t,
+		promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))["tensor_op_duration_seconds"].GetMetric()
+	if len(durations) != 1 || durations[0].GetHistogram().GetSampleCount() != 3 ||
+		len(durations[0].GetHistogram().GetPositiveSpan()) == 0 {
 		t.Errorf("the durations are %v", durations)
 	}
 }

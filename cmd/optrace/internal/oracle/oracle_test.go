@@ -22,9 +22,11 @@ func samples(tb testing.TB) (paths []string) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == ".git" || d.Name() == "bench" || d.Name() == "node_modules" || d.Name() == "fuzz"):
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "bench" || d.Name() == "node_modules" ||
+			d.Name() == "fuzz"):
 			return fs.SkipDir
-		case d.Type().IsRegular() && strings.Contains(filepath.ToSlash(path), "/testdata/") && filepath.Ext(path) != ".golden":
+		case d.Type().IsRegular() && strings.Contains(filepath.ToSlash(path), "/testdata/") &&
+			filepath.Ext(path) != ".golden":
 			paths = append(paths, path)
 		}
 		return nil

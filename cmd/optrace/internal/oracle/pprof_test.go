@@ -46,7 +46,8 @@ const requestLines = `{"span":{"name":"POST /predict","trace_id":"T1","span_id":
 func pprofRequests() *trace.Forest {
 	f := trace.New()
 	f.KeepShapes()
-	text := strings.NewReplacer(`"T`, `"0000000000000000000000000000000`, `span_id":"`, `span_id":"00000000000000`, ":N", ":1772366400000000",
+	text := strings.NewReplacer(`"T`, `"0000000000000000000000000000000`, `span_id":"`, `span_id":"00000000000000`,
+		":N", ":1772366400000000",
 		"SHAPES", `"device_id":"cuda:0","input_shapes":[[64,784],[784,256]],"output_shape":[64,256],"dtype":"f32",`+
 			`"memory_bytes":65536,"flops":25690112,`,
 	).Replace(requestLines)
@@ -75,12 +76,14 @@ func TestPprofOverflow(t *testing.T) {
 		var path stacks.Path
 		path.Push(name)
 		for _, shape := range []string{"2", "3"} {
-			table.Add(&path, &stacks.Labels{Shape: shape}, stacks.Values{Count: 1, TimeNS: math.MaxInt64 / 2, SelfNS: 4})
+			table.Add(&path, &stacks.Labels{Shape: shape}, stacks.Values{Count: 1, TimeNS: math.MaxInt64 / 2,
+				SelfNS: 4})
 		}
 	}
 	comments := strings.Join(pprofOf(t, table, pprof.Options{}).Comments, "\n")
 	for _, want := range []string{
-		"stacks beyond the limit, which are in (other): 2", "shapes of stacks beyond the limit, which are in (other): 5",
+		"stacks beyond the limit, which are in (other): 2",
+		"shapes of stacks beyond the limit, which are in (other): 5",
 		"sums that do not fit 64 bits are cut",
 	} {
 		if !strings.Contains(comments, want) {

@@ -80,18 +80,23 @@ func TestRecordingMatchesSchema(t *testing.T) {
 	exp := check.Must(optrace.NewExporter(w, optrace.WithMapping(mapping)))(t)
 	p := check.Must(optrace.NewProcessor(exp))(t)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(resource.NewSchemaless(
-		attribute.String(attrkey.ServiceName, "trainer"), attribute.Int(attrkey.Rank, 1), attribute.Int(attrkey.WorldSize, 8))))
+		attribute.String(attrkey.ServiceName, "trainer"), attribute.Int(attrkey.Rank, 1),
+		attribute.Int(attrkey.WorldSize, 8))))
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range int64(100) {
 		random := &spantest.Random{Data: make([]byte, 1500), Keys: []string{
-			attrkey.Name, attrkey.InputShapes, attrkey.OutputShape, attrkey.InputDTypes, attrkey.Kind, attrkey.Path, attrkey.FLOPs, attrkey.Side,
-			attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream, attrkey.Step, attrkey.Memory, attrkey.Collective, attrkey.Group,
-			attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements, attrkey.OutElements, attrkey.Rank, attrkey.Launch, "kept",
+			attrkey.Name, attrkey.InputShapes, attrkey.OutputShape, attrkey.InputDTypes, attrkey.Kind, attrkey.Path,
+			attrkey.FLOPs, attrkey.Side,
+			attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream, attrkey.Step, attrkey.Memory,
+			attrkey.Collective, attrkey.Group,
+			attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements, attrkey.OutElements,
+			attrkey.Rank, attrkey.Launch, "kept",
 		}}
 		for i := range random.Data {
 			random.Data[i] = byte(rng.Uint32())
 		}
-		_ = exp.ExportSpans(t.Context(), tracetest.SpanStubs{random.Span(), random.Operation(), random.Operation()}.Snapshots())
+		_ = exp.ExportSpans(t.Context(), tracetest.SpanStubs{random.Span(), random.Operation(),
+			random.Operation()}.Snapshots())
 		ctx, request := tp.Tracer("example.com/engine").Start(t.Context(), "POST /predict")
 		_, o := optrace.NewTracer(tp).Start(optrace.ContextWithStep(ctx, i), "ncclKernel_AllGather", "cuda:1")
 		o.DType(op.F32).In(64, i).Out(64, i).End()
@@ -117,7 +122,8 @@ func TestSamplesMatchSchema(t *testing.T) {
 	files := 0
 	for _, path := range samples(t) {
 		text := check.Must(os.ReadFile(path))(t)
-		if bytes.HasPrefix(text, []byte(`{"batch":`)) || bytes.HasPrefix(text, []byte(`{"schema":`)) && filepath.Base(path) == "records.jsonl" {
+		if bytes.HasPrefix(text, []byte(`{"batch":`)) || bytes.HasPrefix(text, []byte(`{"schema":`)) &&
+			filepath.Base(path) == "records.jsonl" {
 			files++
 			validateAll(t, s, path, text)
 		}
@@ -190,8 +196,10 @@ func TestFormatsDocumented(t *testing.T) {
 		heading, def, inner string
 		table               int // which one below the heading
 	}{
-		{"Entry", "entry", "", 0}, {"Collective", "collective", "", 0}, {"Header", "header", "", 0}, {"Header", "resource", "", 1},
-		{"Batch record", "batch", "batch", 0}, {"Gap record", "gap", "gap", 0}, {"Ancestry record", "span", "span", 0}, {"Extra", "extra", "", 0},
+		{"Entry", "entry", "", 0}, {"Collective", "collective", "", 0}, {"Header", "header", "", 0},
+		{"Header", "resource", "", 1},
+		{"Batch record", "batch", "batch", 0}, {"Gap record", "gap", "gap", 0}, {"Ancestry record", "span", "span", 0},
+		{"Extra", "extra", "", 0},
 	} {
 		found := tables[part.heading]
 		if len(found) <= part.table {
@@ -203,7 +211,8 @@ func TestFormatsDocumented(t *testing.T) {
 	}
 
 	check.Equal(t, "the keys of an entry: page against table of fields", columnNames(op.Columns), tables["Entry"][0])
-	check.Equal(t, "the keys of a collective: page against table of fields", columnNames(op.CollectiveColumns), tables["Collective"][0])
+	check.Equal(t, "the keys of a collective: page against table of fields", columnNames(op.CollectiveColumns),
+		tables["Collective"][0])
 
 	s := lineSchema(t)
 	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(page), -1)

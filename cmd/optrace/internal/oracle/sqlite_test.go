@@ -62,7 +62,8 @@ func TestAgainstSQLite(t *testing.T) {
 		do(tables[r.IntN(len(tables))])
 		do("BEGIN")
 		for range r.IntN(1 << r.IntN(9)) {
-			do(fmt.Sprintf("INSERT INTO t (a, b, c, d) VALUES (%s, %s, %s, %s)", literal(r), literal(r), literal(r), literal(r)))
+			do(fmt.Sprintf("INSERT INTO t (a, b, c, d) VALUES (%s, %s, %s, %s)", literal(r), literal(r), literal(r),
+				literal(r)))
 		}
 		do("DELETE FROM t WHERE rowid % 7 = 0; ALTER TABLE t ADD COLUMN e; INSERT INTO other VALUES (1)")
 		for range r.IntN(20) {

@@ -258,7 +258,8 @@ func Wrote(s streams.Streams, path string, operations int64) {
 	if info == nil || path == ingest.Stdin {
 		return
 	}
-	fmt.Fprintf(s.Err, "wrote %s: %s, %s\n", termtext.Escape(path), units.Plural(operations, "operation"), units.Bytes(info.Size()))
+	fmt.Fprintf(s.Err, "wrote %s: %s, %s\n", termtext.Escape(path), units.Plural(operations, "operation"),
+		units.Bytes(info.Size()))
 }
 
 // Screen returns standard output, if it is the output.

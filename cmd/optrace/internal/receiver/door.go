@@ -41,8 +41,9 @@ var (
 	errTooLarge = &refusal{http.StatusRequestEntityTooLarge, codes.ResourceExhausted, "the request is too large"}
 	errEncoding = &refusal{http.StatusUnsupportedMediaType, codes.Unimplemented, "the content encoding is gzip or none"}
 	errEmpty    = &refusal{http.StatusBadRequest, codes.InvalidArgument, "the request is empty"}
-	errMemory   = &refusal{http.StatusRequestEntityTooLarge, codes.ResourceExhausted, "the request exceeds the memory for requests"}
-	errLong     = &refusal{http.StatusServiceUnavailable, codes.Unavailable, "the request takes too long to read"}
+	errMemory   = &refusal{http.StatusRequestEntityTooLarge, codes.ResourceExhausted,
+		"the request exceeds the memory for requests"}
+	errLong = &refusal{http.StatusServiceUnavailable, codes.Unavailable, "the request takes too long to read"}
 )
 
 func refusalOf(err error) *refusal {

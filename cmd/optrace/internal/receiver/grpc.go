@@ -18,7 +18,8 @@ const method = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 const frameHeader = 5
 
 var (
-	errHost   = &refusal{http.StatusMisdirectedRequest, codes.PermissionDenied, "the host name in the request is not one of this server"}
+	errHost = &refusal{http.StatusMisdirectedRequest, codes.PermissionDenied,
+		"the host name in the request is not one of this server"}
 	errMethod = &refusal{http.StatusNotFound, codes.Unimplemented, "the method is " + method}
 	errFrame  = &refusal{http.StatusBadRequest, codes.InvalidArgument, "the request is not one message"}
 )

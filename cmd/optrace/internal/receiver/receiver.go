@@ -41,12 +41,14 @@ func New(window *livepage.Window, hosts loopback.Hosts, bytes int64) *Receiver {
 	}
 	return &Receiver{
 		hosts: hosts, http: newDoor(all), grpc: newDoor(all),
-		protobuf: encoding{input("otlp-proto"), otlp.ProtoRecords}, json: encoding{input("otlp-json"), otlp.JSONRecords},
+		protobuf: encoding{input("otlp-proto"), otlp.ProtoRecords},
+		json:     encoding{input("otlp-json"), otlp.JSONRecords},
 	}
 }
 
 // take reads a request, until ctx is done, and returns the answer.
-func (r *Receiver) take(ctx context.Context, e encoding, own *share, body []byte) (*collector.ExportTraceServiceResponse, error) {
+func (r *Receiver) take(ctx context.Context, e encoding, own *share,
+	body []byte) (*collector.ExportTraceServiceResponse, error) {
 	in := e.input()
 	in.AddBytes(int64(len(body)))
 	w := in.Writer()

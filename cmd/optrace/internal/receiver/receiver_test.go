@@ -46,13 +46,16 @@ func batch(n int) *collector.ExportTraceServiceRequest {
 		return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: s}}
 	}
 	spans := []*trace.Span{{
-		TraceId: bytes.Repeat([]byte{1}, 16), SpanId: bytes.Repeat([]byte{9}, 8), Name: "request", StartTimeUnixNano: 1, EndTimeUnixNano: 1e6,
+		TraceId: bytes.Repeat([]byte{1}, 16), SpanId: bytes.Repeat([]byte{9}, 8), Name: "request", StartTimeUnixNano: 1,
+		EndTimeUnixNano: 1e6,
 	}}
 	for i := range n {
 		spans = append(spans, &trace.Span{
-			TraceId: bytes.Repeat([]byte{1}, 16), SpanId: []byte{2, 0, 0, 0, 0, 0, byte(i >> 8), byte(i)}, ParentSpanId: bytes.Repeat([]byte{9}, 8),
-			Name: "matmul", StartTimeUnixNano: uint64(100 * i), EndTimeUnixNano: uint64(100*i + 50),
-			Attributes: []*common.KeyValue{{Key: "tensor.op.name", Value: text("matmul")}, {Key: "tensor.device.id", Value: text("cuda:0")}},
+			TraceId: bytes.Repeat([]byte{1}, 16), SpanId: []byte{2, 0, 0, 0, 0, 0, byte(i >> 8), byte(i)},
+			ParentSpanId: bytes.Repeat([]byte{9}, 8),
+			Name:         "matmul", StartTimeUnixNano: uint64(100 * i), EndTimeUnixNano: uint64(100*i + 50),
+			Attributes: []*common.KeyValue{{Key: "tensor.op.name", Value: text("matmul")},
+				{Key: "tensor.device.id", Value: text("cuda:0")}},
 		})
 	}
 	return &collector.ExportTraceServiceRequest{ResourceSpans: []*trace.ResourceSpans{{ScopeSpans: []*trace.ScopeSpans{{Spans: spans}}}}}
@@ -77,7 +80,8 @@ type figures struct {
 func figuresOf(t *testing.T, w *livepage.Window) (f figures) {
 	t.Helper()
 	answer := httptest.NewRecorder()
-	(&livepage.Page{Window: w}).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?format=json", nil))
+	(&livepage.Page{Window: w}).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+		"/?format=json", nil))
 	check.OK(t, json.Unmarshal(answer.Body.Bytes(), &f))
 	return f
 }
@@ -94,27 +98,32 @@ func TestHTTP(t *testing.T) {
 		rejected                   int64
 		engines                    int
 	}{
-		"protobuf":            {kind: protobuf, body: good, want: 200, entries: 3},
-		"protobuf, gzip":      {kind: protobuf, coding: "gzip", body: check.Gzip(t, good), want: 200, entries: 3},
-		"empty protobuf":      {kind: protobuf, want: 200},
-		"JSON":                {kind: jsonText, body: fmt.Appendf(nil, batchJSON, ""), want: 200, entries: 1},
-		"JSON with a charset": {kind: jsonText + "; charset=utf-8", body: fmt.Appendf(nil, batchJSON, ""), want: 200, entries: 1},
-		"JSON, gzip":          {kind: jsonText, coding: "gzip", body: check.Gzip(t, fmt.Appendf(nil, batchJSON, "")), want: 200, entries: 1},
+		"protobuf":       {kind: protobuf, body: good, want: 200, entries: 3},
+		"protobuf, gzip": {kind: protobuf, coding: "gzip", body: check.Gzip(t, good), want: 200, entries: 3},
+		"empty protobuf": {kind: protobuf, want: 200},
+		"JSON":           {kind: jsonText, body: fmt.Appendf(nil, batchJSON, ""), want: 200, entries: 1},
+		"JSON with a charset": {kind: jsonText + "; charset=utf-8", body: fmt.Appendf(nil, batchJSON, ""), want: 200,
+			entries: 1},
+		"JSON, gzip": {kind: jsonText, coding: "gzip", body: check.Gzip(t, fmt.Appendf(nil, batchJSON, "")),
+			want: 200, entries: 1},
 		"requests of an engine": {
-			kind: jsonText, body: check.Must(os.ReadFile("../../testdata/figures/31_sglang.otlp.jsonl"))(t), want: 200, engines: 1,
+			kind: jsonText, body: check.Must(os.ReadFile("../../testdata/figures/31_sglang.otlp.jsonl"))(t), want: 200,
+			engines: 1,
 		},
 		"no span": {kind: jsonText, body: []byte("{}"), want: 200},
 		"one bad span": {
-			kind: jsonText, body: fmt.Appendf(nil, batchJSON, `,{"name":5,"spanId":{}}`), want: 200, entries: 1, malformed: 1, rejected: 1,
+			kind: jsonText, body: fmt.Appendf(nil, batchJSON, `,{"name":5,"spanId":{}}`), want: 200, entries: 1,
+			malformed: 1, rejected: 1,
 		},
 
-		"bad protobuf":      {kind: protobuf, body: []byte("\x0a\x05hello world"), want: 400, malformed: 1},
-		"bad JSON":          {kind: jsonText, body: []byte("hello"), want: 400, malformed: 1},
-		"empty JSON":        {kind: jsonText, want: 400},
-		"cut off JSON":      {kind: jsonText, body: fmt.Appendf(nil, batchJSON, "")[:100], want: 400},
-		"not gzip":          {kind: protobuf, coding: "gzip", body: good, want: 400},
-		"cut off gzip":      {kind: protobuf, coding: "gzip", body: check.Gzip(t, good)[:40], want: 400},
-		"gzip bomb":         {kind: protobuf, coding: "gzip", body: check.Gzip(t, make([]byte, MaxRequestBytes+1)), want: 413},
+		"bad protobuf": {kind: protobuf, body: []byte("\x0a\x05hello world"), want: 400, malformed: 1},
+		"bad JSON":     {kind: jsonText, body: []byte("hello"), want: 400, malformed: 1},
+		"empty JSON":   {kind: jsonText, want: 400},
+		"cut off JSON": {kind: jsonText, body: fmt.Appendf(nil, batchJSON, "")[:100], want: 400},
+		"not gzip":     {kind: protobuf, coding: "gzip", body: good, want: 400},
+		"cut off gzip": {kind: protobuf, coding: "gzip", body: check.Gzip(t, good)[:40], want: 400},
+		"gzip bomb": {kind: protobuf, coding: "gzip", body: check.Gzip(t, make([]byte, MaxRequestBytes+1)),
+			want: 413},
 		"too large":         {kind: protobuf, body: make([]byte, MaxRequestBytes+1), want: 413},
 		"another coding":    {kind: protobuf, coding: "zstd", body: good, want: 415},
 		"text":              {kind: "text/plain", body: good, want: 415},
@@ -129,7 +138,8 @@ func TestHTTP(t *testing.T) {
 			window := livepage.NewWindow(livepage.Limits{})
 			h := New(window, nil, 128<<20).Handler("")
 			url := "http://127.0.0.1:4318" + cmp.Or(c.path, Path)
-			r := httptest.NewRequestWithContext(t.Context(), cmp.Or(c.method, http.MethodPost), url, bytes.NewReader(c.body))
+			r := httptest.NewRequestWithContext(t.Context(), cmp.Or(c.method, http.MethodPost), url,
+				bytes.NewReader(c.body))
 			r.Host = cmp.Or(c.host, r.Host)
 			r.Header.Set("Content-Type", c.kind)
 			r.Header.Set("Content-Encoding", c.coding)
@@ -160,7 +170,8 @@ func TestHTTP(t *testing.T) {
 			}
 			var answer collector.ExportTraceServiceResponse
 			check.OK(t, unmarshal(w.Body.Bytes(), &answer))
-			if p := answer.GetPartialSuccess(); p.GetRejectedSpans() != c.rejected || (p.GetErrorMessage() != "") != (c.rejected > 0) {
+			if p := answer.GetPartialSuccess(); p.GetRejectedSpans() != c.rejected ||
+				(p.GetErrorMessage() != "") != (c.rejected > 0) {
 				t.Errorf("partial success %v", p)
 			}
 		})
@@ -260,17 +271,21 @@ func TestGRPC(t *testing.T) {
 		"bad":       {body: []byte("\x0a\x05hello world"), want: codes.InvalidArgument},
 		"too large": {body: make([]byte, MaxRequestBytes+1), want: codes.ResourceExhausted},
 		"gzip bomb": {
-			body: make([]byte, MaxRequestBytes+1), opts: []grpc.CallOption{grpc.UseCompressor("gzip")}, want: codes.ResourceExhausted,
+			body: make([]byte, MaxRequestBytes+1), opts: []grpc.CallOption{grpc.UseCompressor("gzip")},
+			want: codes.ResourceExhausted,
 		},
-		"metrics":      {method: "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", want: codes.Unimplemented},
-		"another site": {body: marshal(t, batch(3)), dial: []grpc.DialOption{grpc.WithAuthority("evil.example")}, want: codes.PermissionDenied},
+		"metrics": {method: "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+			want: codes.Unimplemented},
+		"another site": {body: marshal(t, batch(3)), dial: []grpc.DialOption{grpc.WithAuthority("evil.example")},
+			want: codes.PermissionDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			window := livepage.NewWindow(livepage.Limits{})
 			_, address := starts(t, New(window, nil, 128<<20))
 			conn := newConn(t, address, c.dial...)
 			var answer collector.ExportTraceServiceResponse
-			err := conn.Invoke(t.Context(), cmp.Or(c.method, method), c.body, &answer, append(c.opts, grpc.WaitForReady(true))...)
+			err := conn.Invoke(t.Context(), cmp.Or(c.method, method), c.body, &answer,
+				append(c.opts, grpc.WaitForReady(true))...)
 			if status.Code(err) != c.want {
 				t.Errorf("error %v", err)
 			}
@@ -294,20 +309,25 @@ func TestNoCalls(t *testing.T) {
 		"HTTP/1":       {major: 1, kind: "application/grpc", want: http.StatusHTTPVersionNotSupported},
 		"another kind": {major: 2, kind: "application/json", want: http.StatusUnsupportedMediaType},
 		"nothing":      {major: 2, kind: "application/grpc", want: http.StatusOK, code: codes.InvalidArgument},
-		"half":         {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x09", want: http.StatusOK, code: codes.InvalidArgument},
-		"two": {major: 2, kind: "application/grpc+proto", body: strings.Repeat("\x00\x00\x00\x00\x00", 2), want: http.StatusOK,
+		"half": {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x09", want: http.StatusOK,
 			code: codes.InvalidArgument},
-		"unknown codec": {major: 2, kind: "application/grpc", coding: "zstd", body: "\x01\x00\x00\x00\x00", want: http.StatusOK,
+		"two": {major: 2, kind: "application/grpc+proto", body: strings.Repeat("\x00\x00\x00\x00\x00", 2),
+			want: http.StatusOK,
+			code: codes.InvalidArgument},
+		"unknown codec": {major: 2, kind: "application/grpc", coding: "zstd", body: "\x01\x00\x00\x00\x00",
+			want: http.StatusOK,
 			code: codes.Unimplemented},
 		"one": {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x00", want: http.StatusOK},
 	} {
-		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+method, strings.NewReader(c.body))
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+method,
+			strings.NewReader(c.body))
 		req.ProtoMajor = c.major
 		req.Header.Set("Content-Type", c.kind)
 		req.Header.Set("Grpc-Encoding", c.coding)
 		w := httptest.NewRecorder()
 		r.GRPC().ServeHTTP(w, req)
-		if w.Code != c.want || w.Code == http.StatusOK && w.Result().Trailer.Get("Grpc-Status") != fmt.Sprint(int(c.code)) {
+		if w.Code != c.want || w.Code == http.StatusOK &&
+			w.Result().Trailer.Get("Grpc-Status") != fmt.Sprint(int(c.code)) {
 			t.Errorf("%s: status %d, trailer %v", name, w.Code, w.Result().Trailer)
 		}
 	}
@@ -376,16 +396,19 @@ func TestS3Starve(t *testing.T) {
 		for _, address := range []string{overHTTP, overGRPC} {
 			connect(address, "")
 			connect(address, "POST "+Path+" HTTP/1.1\r\nHost: localhost\r\nContent-")
-			connect(address, "POST "+Path+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nContent-Length: 1000\r\n\r\nx")
+			connect(address,
+				"POST "+Path+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nContent-Length: 1000\r\n\r\nx")
 		}
 	}
 	for range MaxRequests { // of a connection
-		check.Must(conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, method, grpc.WaitForReady(true)))(t)
+		check.Must(conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, method,
+			grpc.WaitForReady(true)))(t)
 	}
 	good := newConn(t, overGRPC)
 	start := time.Now()
 	for range 20 {
-		answer := check.Must(http.Post("http://"+overHTTP+Path, "application/x-protobuf", bytes.NewReader(marshal(t, batch(10)))))(t)
+		answer := check.Must(http.Post("http://"+overHTTP+Path, "application/x-protobuf",
+			bytes.NewReader(marshal(t, batch(10)))))(t)
 		_ = answer.Body.Close()
 		if answer.StatusCode != http.StatusOK {
 			t.Errorf("status %s", answer.Status)
@@ -464,7 +487,8 @@ func TestS3Fleet(t *testing.T) {
 	}
 	close(again)
 	wg.Wait()
-	if f := figuresOf(t, window); f.Input.Entries < int64(exporters*3*2*10) { // more where one was cut short, and sent again
+	// more where one was cut short, and sent again
+	if f := figuresOf(t, window); f.Input.Entries < int64(exporters*3*2*10) {
 		t.Errorf("%d entries of %d exporters", f.Input.Entries, exporters)
 	}
 }
