@@ -82,7 +82,8 @@ func (s *shard) end(d *span.Data, withOps *traces.WithOps) (of *template, durati
 		return nil, 0
 	}
 	withOps.Add(r.trace)
-	r.template, r.resource = t, t.resource
+	r.template = t
+	r.resource = t.resource
 	r.copyTo(&s.scratch)
 	s.profile.Add(&s.scratch)
 	s.add(r)
@@ -91,8 +92,12 @@ func (s *shard) end(d *span.Data, withOps *traces.WithOps) (of *template, durati
 
 func (r *record) copyTo(e *op.Entry) {
 	*e = r.template.entry
-	e.Step, e.Start.V, e.Duration = r.step, r.start, r.duration
-	e.TraceID, e.SpanID, e.ParentSpanID = r.trace, r.id, r.parent
+	e.Step = r.step
+	e.Start.V = r.start
+	e.Duration = r.duration
+	e.TraceID = r.trace
+	e.SpanID = r.id
+	e.ParentSpanID = r.parent
 }
 
 // template returns the template of an operation, or false for any other span, and sets the step and times of r.
@@ -103,7 +108,8 @@ func (s *shard) template(d *span.Data, r *record) (*template, bool) {
 	if s.mapping == nil {
 		varying.Step = attrcache.FindVarying(d.Attrs).Step
 	}
-	r.start, r.duration = d.Start.UnixNano(), int64(d.End.Sub(d.Start))
+	r.start = d.Start.UnixNano()
+	r.duration = int64(d.End.Sub(d.Start))
 	fits = fits && r.duration >= 0 && inRange(d.Start) && inRange(d.End)
 	key := attrcache.Key{Attrs: d.Attrs, Varying: varying, Name: d.Name, Scope: d.Scope.Name, Resource: d.Resource}
 	cached, worthAdding := s.cache.Lookup(&key)
@@ -124,7 +130,9 @@ func (s *shard) template(d *span.Data, r *record) (*template, bool) {
 	if s.metrics != nil {
 		t.series = newSeries(e)
 	}
-	r.step, r.start, r.duration = e.Step, e.Start.V, e.Duration
+	r.step = e.Step
+	r.start = e.Start.V
+	r.duration = e.Duration
 	steps := varying.Step < 0 || e.Step == op.Known(d.Attrs[varying.Step].Value.AsInt64())
 	if worthAdding && fits && steps {
 		s.cache.Add(&key, t, templateBytes)
@@ -186,7 +194,8 @@ func (s *shard) drain(w *livepage.Writer, window *livepage.Window) {
 		}
 	}
 	clear(s.records) // what they refer to
-	s.records, s.oldest = s.records[:0], 0
+	s.records = s.records[:0]
+	s.oldest = 0
 	window.AddLost(s.lost)
 	s.lost = livepage.Lost{}
 }

@@ -131,7 +131,8 @@ func values(dashed, prefix, text string) []string {
 	if comma := strings.LastIndexByte(text, ','); comma >= 0 && (name == "by" || name == "section") {
 		taken := strings.Split(text[:comma], ",")
 		lines = slices.DeleteFunc(lines, func(line string) bool { return slices.Contains(taken, line) })
-		prefix, text = prefix+text[:comma+1], text[comma+1:]
+		prefix += text[:comma+1]
+		text = text[comma+1:]
 	}
 	return starting(lines, prefix, text)
 }

@@ -238,7 +238,8 @@ func (f *correlateFlags) write(w io.Writer, opts text.Options, r *correlate.Repo
 	if f.json {
 		return output.JSON(w, r)
 	}
-	opts.Top, opts.Rows = f.top, f.line.Rows()
+	opts.Top = f.top
+	opts.Rows = f.line.Rows()
 	return text.WriteCorrelation(w, r, opts)
 }
 

@@ -136,7 +136,9 @@ func (f *diffFlags) check(line *flags.Line) (err error) {
 	case before == 0 || before == len(line.Inputs):
 		return exit.Usagef("both sides of -- must have an input")
 	}
-	f.base, f.head, f.all = line.Inputs[:before], line.Inputs[before:], line.Inputs
+	f.base = line.Inputs[:before]
+	f.head = line.Inputs[before:]
+	f.all = line.Inputs
 	f.gate = line.IsSet("fail-above")
 	if f.keys, err = flags.Keys(f.by); err != nil {
 		return err

@@ -201,12 +201,14 @@ func showPage(ctx context.Context, s streams.Streams, path string, open bool) {
 
 // openBrowser shows an address in the user's browser, without waiting for it.
 func openBrowser(ctx context.Context, address string) error {
-	name, args := "xdg-open", []string{address}
+	name := "xdg-open"
+	args := []string{address}
 	switch runtime.GOOS {
 	case "darwin":
 		name = "open"
 	case "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+		name = "rundll32"
+		args = []string{"url.dll,FileProtocolHandler", address}
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...)
 	if err := cmd.Start(); err != nil {
@@ -235,10 +237,15 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 		return opts, exit.Usagef("-min-comm-ratio is not between 0 and 1")
 	}
 	opts, err := f.Sums.Options()
-	opts.MinCommunicationRatio, opts.SumsOnly, opts.KeepForest = f.minRatio, !chosen.structural(), f.html != ""
-	opts.AlignClocks, opts.Steady, opts.Sections = f.align, f.steady, f.computed(chosen)
+	opts.MinCommunicationRatio = f.minRatio
+	opts.SumsOnly = !chosen.structural()
+	opts.KeepForest = f.html != ""
+	opts.AlignClocks = f.align
+	opts.Steady = f.steady
+	opts.Sections = f.computed(chosen)
 	if len(f.where.Keys()) > 0 {
-		opts.Filter, opts.Where = f.where.Match, f.where
+		opts.Filter = f.where.Match
+		opts.Where = f.where
 	}
 	return opts, err
 }
@@ -310,7 +317,8 @@ func missed(ctx context.Context, s streams.Streams, src input.Source, where key.
 		if len(seen) == 0 || seen[value] {
 			continue
 		}
-		values, more := slices.Sorted(maps.Keys(seen)), ""
+		values := slices.Sorted(maps.Keys(seen))
+		more := ""
 		for i, v := range values {
 			values[i] = termtext.Shorten(v, maxListedWidth)
 		}

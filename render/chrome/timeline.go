@@ -30,7 +30,8 @@ type track struct {
 
 // tracks returns the processes and threads, and the thread of each lane.
 func tracks(lanes []timeline.Lane) (all, threads []track) {
-	pid, tid := 0, 0
+	pid := 0
+	tid := 0
 	for i := range lanes {
 		l := &lanes[i]
 		if i == 0 || l.Group != lanes[i-1].Group {
@@ -40,7 +41,8 @@ func tracks(lanes []timeline.Lane) (all, threads []track) {
 		}
 		tid++
 		thread := track{pid, tid, l.Title()}
-		all, threads = append(all, thread), append(threads, thread)
+		all = append(all, thread)
+		threads = append(threads, thread)
 	}
 	return all, threads
 }

@@ -66,9 +66,13 @@ func (w *writer) end() {
 }
 
 func (w *writer) track(tr track) {
-	name, sort, index := "process_name", "process_sort_index", tr.pid
+	name := "process_name"
+	sort := "process_sort_index"
+	index := tr.pid
 	if tr.tid > 0 {
-		name, sort, index = "thread_name", "thread_sort_index", tr.tid
+		name = "thread_name"
+		sort = "thread_sort_index"
+		index = tr.tid
 	}
 	w.event('M', tr)
 	w.text(`,"name":`, name)

@@ -29,7 +29,8 @@ func fields[T any](list string) []column[T] {
 		at := reflect.TypeFor[T]()
 		for part := range strings.SplitSeq(key, ".") {
 			f := fieldOf(at, part)
-			path, at = append(path, f.Index), f.Type
+			path = append(path, f.Index)
+			at = f.Type
 		}
 		columns = append(columns, column[T]{name, func(w *writer, row *T) {
 			v := reflect.ValueOf(row)

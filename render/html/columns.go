@@ -62,7 +62,8 @@ func (r *rows) encode(level int) (string, error) {
 		return 0
 	})
 	column(func(_ int, one *row) uint64 {
-		f, at := one.node.Forest, one.node.Row
+		f := one.node.Forest
+		at := one.node.Row
 		return uint64(f.Launched(at) - f.Launch(at))
 	})
 	column(func(_ int, one *row) uint64 { return uint64(one.collective) })
@@ -116,7 +117,8 @@ func (r *rows) unlessUsual(value func(one *row) int64) func(i int, one *row) uin
 	}
 	last := make(map[key]int64)
 	return func(_ int, one *row) uint64 {
-		k, v := key{r.name(one.node.Name()), one.shape}, max(0, value(one))
+		k := key{r.name(one.node.Name()), one.shape}
+		v := max(0, value(one))
 		if last[k] == v {
 			return 0
 		}

@@ -43,7 +43,9 @@ func selectionOf(f *findings.Finding, r *analyze.Report, v *view) selection {
 		if i >= 0 {
 			q := &v.Requests[i]
 			from, to := q.Start, q.Start+q.Duration
-			s.Request, s.From, s.To = &q.Index, &from, &to
+			s.Request = &q.Index
+			s.From = &from
+			s.To = &to
 		}
 		return s
 	}

@@ -53,7 +53,8 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 	if err != nil {
 		return err
 	}
-	script, style := script(opts.Live), asset("page.css")
+	script := script(opts.Live)
+	style := asset("page.css")
 	return page.Execute(w, map[string]any{
 		"Title": opts.Title, "Version": opts.Version, "Live": opts.Live, "Diff": opts.Diff != nil, "Build": d.Build,
 		"Sentence": d.Sentence, "Chips": d.Notes, "Findings": d.Findings, "LeftOut": d.LeftOut,
@@ -118,7 +119,8 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Names, v.Shapes = append(v.Names, columns.names.Values...), columns.shapes.Values
+	v.Names = append(v.Names, columns.names.Values...)
+	v.Shapes = columns.shapes.Values
 	v.Errors = append(v.Errors, columns.errors.Values...)
 	v.Short = make(map[string]string)
 	for _, name := range v.Names {

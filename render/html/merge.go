@@ -93,7 +93,9 @@ type boxKey struct {
 // run merges operations shorter than width and reports whether at most limit rows remain. It gives up as soon as there
 // are more.
 func (m *merger) run(width int64, limit int) bool {
-	m.out, m.lanes, m.merged = m.out[:0], make(map[lane]*pending), merged{WidthNS: width}
+	m.out = m.out[:0]
+	m.lanes = make(map[lane]*pending)
+	m.merged = merged{WidthNS: width}
 	var order []*pending
 	for i := range m.timed {
 		if len(m.out) > limit {

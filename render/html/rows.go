@@ -90,7 +90,8 @@ func newRows(forest *trace.Forest) *rows {
 	r.shapes.ID("")
 	r.arguments.ID("")
 	r.request = slices.Repeat([]int32{none}, forest.Len())
-	collectives, number := make([]int32, forest.Len()), int32(0)
+	collectives := make([]int32, forest.Len())
+	number := int32(0)
 	for parts := range collective.FindJoins(forest).All() {
 		if len(parts) < 2 {
 			continue
@@ -139,7 +140,8 @@ func (r *rows) row(t *timed) row {
 
 // setList sets the rows and indexes them by node.
 func (r *rows) setList(list []row) {
-	r.list, r.timed = list, nil
+	r.list = list
+	r.timed = nil
 	r.index = slices.Repeat([]int32{none}, len(r.request))
 	for i := range r.list {
 		r.index[r.list[i].node.Index()] = int32(i)

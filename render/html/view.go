@@ -121,7 +121,8 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 		Steps: []int64{}, Names: []string{}, Errors: []string{},
 	}
 	columns := newRows(r.Forest)
-	v.SpanNS, v.Origin = columns.span, strconv.FormatInt(columns.origin, 10)
+	v.SpanNS = columns.span
+	v.Origin = strconv.FormatInt(columns.origin, 10)
 	devices := columns.devices.Values
 	v.severalRanks = slices.ContainsFunc(devices, func(k device.Key) bool { return k.Rank != devices[0].Rank })
 	rowOf := places(r.Devices, (*profile.Device).Key)
@@ -153,7 +154,8 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 		columns.setRequest(&slowest[i], i)
 	}
 	columns.merge(maxRows)
-	v.Rows, v.Merged = len(columns.list), columns.merged
+	v.Rows = len(columns.list)
+	v.Merged = columns.merged
 	v.Links, v.LinksTotal = columns.links()
 	segments := maxSegments
 	for i := range slowest {
@@ -227,7 +229,8 @@ func pathParts(p *path.Path, withRank bool) []part {
 		case s.Node.IsZero():
 			key.Kind = path.KindIdle
 		case s.Node.IsOp() && s.Node.Side() == op.SideNone:
-			key.Kind, key.Device = s.Node.Kind().String(), s.Node.Device().Label(withRank)
+			key.Kind = s.Node.Kind().String()
+			key.Device = s.Node.Device().Label(withRank)
 		}
 		i := int(keys.ID(key))
 		if i == len(parts) {

@@ -83,11 +83,13 @@ func tagsOf(attrs []op.Attr) []tag {
 			}
 		case op.AttrFloat:
 			if f, err := strconv.ParseFloat(a.Value, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
-				tags[i].Type, tags[i].Value = "float64", lexer.AppendDouble(nil, f)
+				tags[i].Type = "float64"
+				tags[i].Value = lexer.AppendDouble(nil, f)
 			}
 		case op.AttrBool:
 			if a.Value == "true" || a.Value == "false" {
-				tags[i].Type, tags[i].Value = "bool", json.RawMessage(a.Value)
+				tags[i].Type = "bool"
+				tags[i].Value = json.RawMessage(a.Value)
 			}
 		}
 	}

@@ -105,9 +105,12 @@ func (t *Traces) add(s *span, events []op.Event, src source) {
 	}
 	before := cap(to.spans) + cap(to.processes)
 	if t.process == nil || src != t.source {
-		t.source, t.process = src, t.describe(src)
+		t.source = src
+		t.process = t.describe(src)
 	}
-	s.Flags, s.StartTime, s.Duration = 1, max(0, s.StartTime)/1000, max(0, s.Duration)/1000
+	s.Flags = 1
+	s.StartTime = max(0, s.StartTime) / 1000
+	s.Duration = max(0, s.Duration) / 1000
 	s.ProcessID = to.number(t.process)
 	if len(to.spans) > 0 {
 		to.spans = append(to.spans, ',')

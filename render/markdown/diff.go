@@ -104,7 +104,8 @@ func line(name string, c *diff.Comparison) string {
 		}
 		return units.DurationFloat(ns.V)
 	}
-	change, p := "-", "-"
+	change := "-"
+	p := "-"
 	if c.P.Known {
 		if p = fmt.Sprintf("%.3f", c.P.V); c.P.V < 0.0005 {
 			p = "<0.001"

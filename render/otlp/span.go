@@ -40,7 +40,8 @@ func member(name string, value any) wire.Field { return wire.Field{Name: name, V
 func (w *Writer) spanOf(e *op.Entry, rank op.Int) *op.Span {
 	x := *cmp.Or(e.Extra, &noExtra)
 	x.Scope.Name = e.Scope
-	x.DroppedAttributes, x.Message = e.DroppedAttributes, cmp.Or(e.Error, x.Message)
+	x.DroppedAttributes = e.DroppedAttributes
+	x.Message = cmp.Or(e.Error, x.Message)
 	x.TraceState = cmp.Or(x.TraceState, spanattr.TraceState(e.AdjustedCount))
 	attrs := attrmap.Attrs(e)
 	if e.Rank != rank {
@@ -57,7 +58,8 @@ func (w *Writer) spanOf(e *op.Entry, rank op.Int) *op.Span {
 // spanMessage returns the message of a span. Readers recognise start 0 as unknown.
 func spanMessage(s *op.Span) wire.Message {
 	x := cmp.Or(s.Extra, &noExtra)
-	parent, flags := s.ParentSpanID[:], x.Flags
+	parent := s.ParentSpanID[:]
+	flags := x.Flags
 	if s.ParentSpanID.IsZero() || s.ParentSpanID == s.SpanID { // a backend may follow parents for ever
 		parent = nil
 	}

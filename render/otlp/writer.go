@@ -133,7 +133,8 @@ func (w *Writer) Flush() error {
 	if err == nil && n < len(w.buf) {
 		err = io.ErrShortWrite
 	}
-	w.buf, w.spans = w.buf[:0], 0
+	w.buf = w.buf[:0]
+	w.spans = 0
 	if err != nil {
 		return fmt.Errorf("writing OTLP: %w", err)
 	}

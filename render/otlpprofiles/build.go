@@ -67,7 +67,8 @@ func (d *dictionary) profiles(rows []row, t *stacks.Table, comment message) (all
 	var start wire.Fixed64
 	var duration int64
 	if t.Start.Known {
-		start, duration = wire.Fixed64(max(0, t.Start.V)), t.End.V-t.Start.V
+		start = wire.Fixed64(max(0, t.Start.V))
+		duration = t.End.V - t.Start.V
 	}
 	for _, v := range values {
 		var samples []message
@@ -106,7 +107,8 @@ func (d *dictionary) rows(all []stacks.Row) []row {
 	var rows []row
 	byIdentity := make(map[string]int)
 	for _, r := range all {
-		stack, link := d.stack(r.Frames, codeOf(&r)), d.link(&r.Request)
+		stack := d.stack(r.Frames, codeOf(&r))
+		link := d.link(&r.Request)
 		var attributes []int32
 		for _, label := range [][2]string{
 			{attrkey.Device, r.Device}, {attrkey.Kind, r.Kind.String()}, {keyShapes, r.Shape},

@@ -38,7 +38,8 @@ func common(first bool, attrs, others []op.Attr) []op.Attr {
 // Resource sets the resource of the following operations. It does not retain r.
 func (p *Producers) Resource(r *op.Resource) {
 	if !opfile.SameResource(&p.resource, r) {
-		p.resource, p.changed = *r.Clone(), true
+		p.resource = *r.Clone()
+		p.changed = true
 	}
 }
 
@@ -48,7 +49,9 @@ func (p *Producers) Operation(e *op.Entry) {
 	if p.of != nil && !p.changed && who == p.last && e.Host == p.host {
 		return
 	}
-	p.last, p.host, p.changed = who, e.Host, false
+	p.last = who
+	p.host = e.Host
+	p.changed = false
 	attrs := p.attributes()
 	p.all = common(p.of == nil, p.all, attrs)
 	if p.of == nil {

@@ -46,7 +46,8 @@ func layoutOf(t *timeline.Timeline) *layout {
 	}
 	l := &layout{lanes: make([]int64, len(lanes)), launches: make([]int64, len(lanes)), counters: t.Counters()}
 	var parent int64
-	rank, counter := 0, 0
+	rank := 0
+	counter := 0
 	add := func(title string, c *timeline.Counter) int64 {
 		rank++
 		return l.add(track{parent: parent, title: title, rank: rank, counter: c})

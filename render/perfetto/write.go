@@ -51,7 +51,8 @@ type writer struct {
 func (w *writer) packet(fields ...wire.Field) {
 	flags := needsState
 	if !w.cleared {
-		flags, w.cleared = stateCleared, true
+		flags = stateCleared
+		w.cleared = true
 	}
 	packet := append(make(message, 0, 4), fields...)
 	packet = append(packet, wire.F(10, "trusted_packet_sequence_id", sequence), wire.F(13, "sequence_flags", flags))

@@ -68,7 +68,8 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 	}
 	var start, duration int64
 	if t.Start.Known {
-		start, duration = t.Start.V, t.End.V-t.Start.V
+		start = t.Start.V
+		duration = t.End.V - t.Start.V
 	}
 	defaultType := b.text("time")
 	return message{
@@ -99,7 +100,8 @@ func (b *builder) sample(row *stacks.Row) message {
 	amounts := make(wire.Ints, len(b.room))
 	for i, v := range stacknotes.Values {
 		if amounts[i] = v.Of(row); amounts[i] > b.room[i] {
-			amounts[i], b.cut = b.room[i], true
+			amounts[i] = b.room[i]
+			b.cut = true
 		}
 		b.room[i] -= amounts[i]
 	}

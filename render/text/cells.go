@@ -129,7 +129,8 @@ func partsBar(whole int64, parts ...int64) string {
 		return ""
 	}
 	var b strings.Builder
-	sum, drawn := 0.0, 0
+	sum := 0.0
+	drawn := 0
 	for i, part := range parts {
 		sum += float64(max(part, 0))
 		to := min(int(sum/float64(whole)*partsWidth+0.5), partsWidth)

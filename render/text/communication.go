@@ -80,7 +80,8 @@ const maxDeviceRows = 16
 
 // stragglers lists the devices that kept others waiting, by collective.
 func (v *view) stragglers(rows []collective.Row) {
-	t, left := newTable("last to arrive:n|group:n2|device:n|times:1|others waited"), 0
+	t := newTable("last to arrive:n|group:n2|device:n|times:1|others waited")
+	left := 0
 	for i := range rows {
 		c := &rows[i]
 		shown := c.Stragglers[:min(len(c.Stragglers), maxDeviceRows)]
@@ -95,7 +96,8 @@ func (v *view) stragglers(rows []collective.Row) {
 
 // waits lists the waiting time of devices: the first and the last ones of each collective.
 func (v *view) waits(rows []collective.Row) {
-	t, left := newTable("wait by device:n|group:n2|device:n|took part:1|waited"), 0
+	t := newTable("wait by device:n|group:n2|device:n|took part:1|waited")
+	left := 0
 	for i := range rows {
 		c := &rows[i]
 		shown := c.Waits

@@ -72,7 +72,9 @@ func (v *correlation) envelope() {
 	}
 	for i := range c.Shared {
 		e := &c.Shared[i]
-		shared, sharedNS, dropped = shared+e.Ops, sharedNS+e.SumNS, dropped+e.DroppedLinks
+		shared += e.Ops
+		sharedNS += e.SumNS
+		dropped += e.DroppedLinks
 	}
 	v.field("requests", units.Count(int64(len(c.Requests)))+" with "+units.Plural(own, "operation")+ifAny(executions,
 		" of their own"), false)
@@ -97,11 +99,15 @@ func (v *correlation) endpoints() {
 	}
 	const columns = "endpoint:n|service:n8|requests|operations:9|shared:6|mean:5|p50:3|p95:1|max:2|uncovered:4|queueing:7|pruned:10"
 	show(&v.page, columns, v.c.Endpoints, func(t *table, e *correlate.Endpoint) {
-		mean, uncovered, queueing, longest := absent, absent, absent, absent
+		mean := absent
+		uncovered := absent
+		queueing := absent
+		longest := absent
 		if e.Timed > 0 {
 			mean = units.DurationFloat(float64(e.DurationNS) / float64(e.Timed))
 			longest = units.Duration(e.MaxNS)
-			uncovered, queueing = part(e.UncoveredNS, e.DurationNS), part(e.QueueingNS, e.DurationNS)
+			uncovered = part(e.UncoveredNS, e.DurationNS)
+			queueing = part(e.QueueingNS, e.DurationNS)
 		}
 		pruned := nonZero(e.Pruned.Count, func(n int64) string {
 			return units.Count(n) + ", " + units.Duration(e.Pruned.SumNS)
@@ -153,7 +159,8 @@ func (v *correlation) price() {
 		v.styledNote(warn, units.Duration(p.UnpricedNS)+" on devices that have no price")
 	}
 	t := newTable("by:t|:n|requests:3|device time:2|cost|J:1|tokens:4|cost/1000 tokens|J/1000 tokens:1")
-	t.columns[4].head, t.columns[7].head = unit, unit+"/1000 tokens"
+	t.columns[4].head = unit
+	t.columns[7].head = unit + "/1000 tokens"
 	add := func(by, name string, c *correlate.Charge) {
 		t.add(by, name, nonZero(c.Requests, units.Count), units.Duration(c.DeviceNS), c.Cost.String(),
 			ifAny(c.Joules.Units, c.Joules.String()),
@@ -206,7 +213,8 @@ func rate(x float64) string {
 
 // details shows the endpoints with the most time in operations.
 func (v *correlation) details() {
-	shown, more := 0, int64(0)
+	shown := 0
+	more := int64(0)
 	for i := range v.c.Endpoints {
 		switch e := &v.c.Endpoints[i]; {
 		case e.Ops+e.SharedOps == 0:
@@ -234,8 +242,8 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 	})
 	show(&v.page, "operation:n|kind:t3|device:n2|time|share|:t1|segments:4", e.Path.Shares,
 		func(t *table, s *correlate.Share) {
-			t.addLinked(s.Link, s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS), units.Percent(s.Share.Share),
-				bar(s.Share.Share), units.Count(s.Segments))
+			t.addLinked(s.Link, s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS),
+				units.Percent(s.Share.Share), bar(s.Share.Share), units.Count(s.Segments))
 		})
 	c := e.Slow
 	if c == nil {
@@ -247,9 +255,11 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 		units.DurationFloat(c.Typical.MeanNS), units.DurationFloat(c.DifferenceNS)))
 	show(&v.page, "operation:n|kind:t4|device:n3|slow|typical:2|difference|of it|:t1", c.Parts,
 		func(t *table, p *correlate.PartDifference) {
-			of, drawn := absent, ""
+			of := absent
+			drawn := ""
 			if c.DifferenceNS > 0 {
-				of, drawn = units.Percent(p.DifferenceNS/c.DifferenceNS), bar(p.DifferenceNS/c.DifferenceNS)
+				of = units.Percent(p.DifferenceNS / c.DifferenceNS)
+				drawn = bar(p.DifferenceNS / c.DifferenceNS)
 			}
 			t.addLinked(p.Link, p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.SlowNS),
 				units.DurationFloat(p.TypicalNS), units.DurationFloat(p.DifferenceNS), of, drawn)
@@ -306,7 +316,8 @@ func failure(failed bool, text string, errors []profile.Error) string {
 		return ""
 	}
 	first := max(0, slices.IndexFunc(errors, func(e profile.Error) bool { return e.Text != "" }))
-	cell, more := errorText(errors[first].Text)+" in "+errors[first].Operation, int64(-1)
+	cell := errorText(errors[first].Text) + " in " + errors[first].Operation
+	more := int64(-1)
 	for i := range errors {
 		more += errors[i].Count
 	}

@@ -74,7 +74,9 @@ func (v *view) entryTable(entries []*op.Entry) {
 	const columns = "operation:n|duration|memory:5|device:n2|rank:6|step:7|output:n8|start:t10|trace:t11|span:t9|error:n1"
 	show(&v.page, columns, entries, func(t *table, at **op.Entry) {
 		e := *at
-		device, shape, failure := e.DeviceID, absent, ""
+		device := e.DeviceID
+		shape := absent
+		failure := ""
 		if e.HasDevice() {
 			device = deviceName(device)
 		}

@@ -135,9 +135,11 @@ func (v *view) balance() {
 	devices := slices.Clone(b.PerDeviceDurationUS)
 	slices.SortStableFunc(devices, func(a, b seed.DeviceDuration) int { return natural.Compare(a.Device, b.Device) })
 	show(&v.page, "device:n|sum|of ideal|of largest:t1", devices, func(t *table, d *seed.DeviceDuration) {
-		of, drawn := absent, ""
+		of := absent
+		drawn := ""
 		if b.IdealDurationUS > 0 {
-			of, drawn = units.Percent(d.DurationUS/b.IdealDurationUS), bar(d.DurationUS/b.MaxDurationUS)
+			of = units.Percent(d.DurationUS / b.IdealDurationUS)
+			drawn = bar(d.DurationUS / b.MaxDurationUS)
 		}
 		t.add(deviceName(d.Device), micros(d.DurationUS), of, drawn)
 	})

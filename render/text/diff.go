@@ -133,7 +133,10 @@ func comparisonTable(keys []string, text string) *table {
 
 // addComparison appends a row to a table of comparisons.
 func (t *table) addComparison(names []string, c *diff.Comparison, count, countChange, mixes string) {
-	change, interval, p, verdict := absent, "", absent, verdictText(c.Verdict)
+	change := absent
+	interval := ""
+	p := absent
+	verdict := verdictText(c.Verdict)
 	if c.P.Known {
 		if p = fmt.Sprintf("%.3f", c.P.V); c.P.V < 0.0005 {
 			p = "<0.001"

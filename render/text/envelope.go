@@ -56,7 +56,8 @@ func inputText(in *analyze.Envelope) string {
 
 // splitSkipped divides skipped records into spans and others, and lists missing tables.
 func splitSkipped(by map[string]int64) (spans, others map[string]int64, missing []string) {
-	spans, others = make(map[string]int64), make(map[string]int64)
+	spans = make(map[string]int64)
+	others = make(map[string]int64)
 	for _, reason := range slices.Sorted(maps.Keys(by)) {
 		if table, ok := strings.CutPrefix(reason, string(op.SkipMissing)); ok {
 			missing = append(missing, termtext.Clean(table))
@@ -154,7 +155,8 @@ func (v *view) total(brief bool) {
 	if extent := cmp.Or(v.r.ExtentNS, t.WallNS); extent.Known {
 		text += " within " + units.Duration(extent.V)
 	}
-	outputs, derived := t.MemoryBytes.V-t.CopiedBytes.V, ""
+	outputs := t.MemoryBytes.V - t.CopiedBytes.V
+	derived := ""
 	if !brief {
 		text += ifAny(outputs, ", outputs of "+units.Bytes(outputs))
 		if t.CopiedBytes.Known {
@@ -271,7 +273,8 @@ func (v *view) largestWithout(w *analyze.WithoutSuspects) {
 		return
 	}
 	o := &w.Operations[largest]
-	share, before := knownFloat(o.Share, units.Percent), absent
+	share := knownFloat(o.Share, units.Percent)
+	before := absent
 	if at := slices.IndexFunc(v.r.Operations, func(with profile.Operation) bool {
 		return with.Operation == o.Operation && with.Side == o.Side
 	}); at >= 0 {
@@ -291,7 +294,9 @@ func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 		d := &w.Devices[i]
 		b := before[d.Key()]
 		if b != nil && d.SpanNS.Known && b.SpanNS.V-d.SpanNS.V > most {
-			device, with, most = d, b, b.SpanNS.V-d.SpanNS.V
+			device = d
+			with = b
+			most = b.SpanNS.V - d.SpanNS.V
 		}
 	}
 	if device != nil {

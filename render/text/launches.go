@@ -80,9 +80,11 @@ func (v *view) queues(l *launch.Launches) {
 	if l.WidthNS <= 0 {
 		return
 	}
-	deepest, buckets := int64(1), 0
+	deepest := int64(1)
+	buckets := 0
 	for i := range l.Streams {
-		deepest, buckets = max(deepest, l.Streams[i].MaxDepth), max(buckets, len(l.Streams[i].Depth))
+		deepest = max(deepest, l.Streams[i].MaxDepth)
+		buckets = max(buckets, len(l.Streams[i].Depth))
 	}
 	together := v.together(buckets, leastName+gap+len("stream"))
 	columns := fmt.Sprintf("stream of:n|stream|waiting over time, %s a column, up to %s:t",

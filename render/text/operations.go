@@ -104,7 +104,8 @@ func statsTable(keys []string, rows []namedStats) *table {
 	t := newTable("kind:t7|side:t|count|sum|share|:t2|self:6|mean:4|p50:9|p95:11|p99:5|max:3|memory:10|flops:8|flop/s:13|flop/B:14"+
 		"|errors:1|differs in:n12", keys...)
 	for _, s := range rows {
-		rate, intensity := "", ""
+		rate := ""
+		intensity := ""
 		if s.FLOPsPerSecond.V != 0 {
 			rate = units.FLOPsPerSecond(s.FLOPsPerSecond.V)
 		}
@@ -183,7 +184,8 @@ func (v *view) roofline() {
 		if r == nil {
 			return
 		}
-		rate, intensity := "", ""
+		rate := ""
+		intensity := ""
 		if r.FLOPs > 0 {
 			rate = units.FLOPsPerSecond(float64(r.FLOPs) / float64(r.SumNS) * 1e9)
 			intensity = units.Intensity(float64(r.FLOPs) / float64(r.MovedBytes))

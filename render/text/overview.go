@@ -50,7 +50,8 @@ type overview struct {
 
 // write divides the lines among the parts: a few rows of each table, then findings, then more rows.
 func (o *overview) write() {
-	head, foot := o.lines(o.head), o.lines(o.foot)
+	head := o.lines(o.head)
+	foot := o.lines(o.foot)
 	keys, stats := o.rows()
 	rows := [2]int{min(len(stats), 4), min(len(o.r.Devices), 4)}
 	most := [2]int{min(len(stats), o.most), min(len(o.r.Devices), o.most)}
@@ -121,9 +122,11 @@ func ofAll(n, all int, noun string) string {
 // rows returns the rows of operations or groups and the heads of their names. Rows of the host are left out unless
 // there are no others.
 func (o *overview) rows() (keys []string, rows []namedStats) {
-	keys, rows = []string{"operation"}, operationStats(o.r.Operations)
+	keys = []string{"operation"}
+	rows = operationStats(o.r.Operations)
 	if o.r.Groups != nil {
-		keys, rows = append([]string(nil), o.r.By...), groupStats(o.r.Groups, len(o.r.By))
+		keys = append([]string(nil), o.r.By...)
+		rows = groupStats(o.r.Groups, len(o.r.By))
 	}
 	if n := ofDevices(rows); n > 0 {
 		rows = rows[:n]

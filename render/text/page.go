@@ -47,7 +47,8 @@ type page struct {
 }
 
 func newPage(opts Options) page {
-	opts.Width, opts.Rows = max(cmp.Or(opts.Width, defaultWidth), MinWidth), cmp.Or(opts.Rows, defaultRows)
+	opts.Width = max(cmp.Or(opts.Width, defaultWidth), MinWidth)
+	opts.Rows = cmp.Or(opts.Rows, defaultRows)
 	return page{Options: opts}
 }
 

@@ -18,8 +18,8 @@ func (v *view) sequences() {
 		"short operation")+" in "+units.Plural(s.Runs, "run"))
 	show(&v.page, "sequence:n|length:3|times|rounds:6|sum|share:2|gaps|of both:4|streams:n5", s.Rows,
 		func(t *table, s *sequences.Sequence) {
-			t.add(sequenceText(s.Operations), strconv.Itoa(len(s.Operations)), units.Count(s.Count), units.Count(s.Rounds),
-				units.Duration(s.SumNS),
+			t.add(sequenceText(s.Operations), strconv.Itoa(len(s.Operations)), units.Count(s.Count),
+				units.Count(s.Rounds), units.Duration(s.SumNS),
 				knownFloat(s.Share, units.Percent), units.Duration(s.GapNS), knownFloat(s.GapShare, units.Percent),
 				streamsText(s.Streams, v.ranks))
 		})

@@ -25,21 +25,25 @@ func (v *view) steps() {
 	services := slices.ContainsFunc(rows, func(s steps.Row) bool { return s.Service != rows[0].Service })
 	runs := slices.ContainsFunc(rows, func(s steps.Row) bool { return s.Run > 1 })
 	first, last := v.Rows-v.Rows/2, v.Rows/2
-	shown, left := rows, len(rows)-v.Rows
+	shown := rows
+	left := len(rows) - v.Rows
 	if left > 0 {
 		shown = slices.Concat(rows[:first], rows[len(rows)-last:])
 	}
 	show(&v.page, "service:n|step|run|count:2|sum:1|wall|busy|phase:t|tokens:3|requests:4|range:n5", shown,
 		func(t *table, s *steps.Row) {
-			service, run := "", ""
+			service := ""
+			run := ""
 			if services {
 				service = s.Service
 			}
 			if runs {
 				run = units.Count(s.Run)
 			}
-			t.add(service, units.Count(s.Step), run, units.Count(s.Count), units.Duration(s.SumNS), knownDuration(s.WallNS),
-				knownDuration(s.BusyNS), s.Phase, ifKnown(s.Tokens, units.Count), ifKnown(s.Requests, units.Count), s.Name)
+			t.add(service, units.Count(s.Step), run, units.Count(s.Count), units.Duration(s.SumNS),
+				knownDuration(s.WallNS),
+				knownDuration(s.BusyNS), s.Phase, ifKnown(s.Tokens, units.Count), ifKnown(s.Requests, units.Count),
+				s.Name)
 		})
 	if left > 0 {
 		v.note(fmt.Sprintf("… and %s more between the first %d and the last %d", units.Count(int64(left)), first, last))
@@ -111,9 +115,11 @@ func enginesTable(rows []engines.Engine, by []string) *table {
 			ifKnown(e.TokensOut, units.Count))
 		for column, times := range []*engines.Times{e.E2E, e.TTFT, e.TPOT, e.Queue, e.Prefill, e.Decode, e.Execute,
 			e.Other} {
-			median, p99 := "", ""
+			median := ""
+			p99 := ""
 			if times != nil {
-				median, p99 = units.Duration(times.P50), units.Duration(times.P99)
+				median = units.Duration(times.P50)
+				p99 = units.Duration(times.P99)
 			}
 			if cells = append(cells, median); column < 2 || column == 3 { // of others p99 is not shown
 				cells = append(cells, p99)

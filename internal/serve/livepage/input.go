@@ -76,7 +76,8 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 	case rec.Resource != nil:
 		if w.resource == nil || !opfile.SameResource(w.resource, rec.Resource) {
 			w.Flush()
-			w.resource, w.text = rec.Resource.Clone(), nil
+			w.resource = rec.Resource.Clone()
+			w.text = nil
 		}
 	case rec.Entry != nil:
 		e := withShortTexts(rec.Entry)
@@ -86,7 +87,8 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 		}
 	case rec.Span != nil:
 		s := *rec.Span
-		s.Name, s.Service = ShortText(s.Name), ShortText(s.Service)
+		s.Name = ShortText(s.Name)
+		s.Service = ShortText(s.Service)
 		s.Attrs = slices.Clone(s.Attrs)
 		for i := range s.Attrs {
 			s.Attrs[i].Value = ShortText(s.Attrs[i].Value)

@@ -62,7 +62,8 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 	}
 	in, done := src.Open(s)
 	defer done()
-	n, held := 0, budget.Account{Hold: in.Hold}
+	n := 0
+	held := budget.Account{Hold: in.Hold}
 	for rec, err := range in.Records() {
 		switch syntax, ok := errors.AsType[*op.SyntaxError](err); {
 		case ok:
@@ -148,9 +149,13 @@ func dropAttributes(rec op.Record) {
 	var links []op.Link
 	switch {
 	case rec.Entry != nil:
-		rec.Entry.Attrs, rec.Entry.Extra, links = nil, nil, rec.Entry.Links
+		rec.Entry.Attrs = nil
+		rec.Entry.Extra = nil
+		links = rec.Entry.Links
 	case rec.Span != nil:
-		rec.Span.Attrs, rec.Span.Extra, links = nil, nil, rec.Span.Links
+		rec.Span.Attrs = nil
+		rec.Span.Extra = nil
+		links = rec.Span.Links
 	case rec.Resource != nil:
 		rec.Resource.Attrs = nil
 	}

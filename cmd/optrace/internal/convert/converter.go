@@ -92,7 +92,9 @@ func newEntries(o options) *converter {
 
 // newTrace writes a seed trace. Total and metadata come last, so it need not hold the entries.
 func newTrace(o options) *converter {
-	enc, sum, metadata := opseed.NewEncoder(nil), int64(0), make(map[string]string)
+	enc := opseed.NewEncoder(nil)
+	sum := int64(0)
+	metadata := make(map[string]string)
 	return &converter{
 		entry: func(e *op.Entry) error {
 			if e.Side != op.SideHost {
@@ -183,11 +185,15 @@ func newCollapsed(o options) *converter {
 
 func newProfile(write func(io.Writer, *stacks.Table, otlpprofiles.Options) error) func(options) *converter {
 	return func(o options) *converter {
-		f, from, lost := trace.New(), new(otlpprofiles.Producers), int64(0)
+		f := trace.New()
+		from := new(otlpprofiles.Producers)
+		lost := int64(0)
 		f.KeepShapes()
 		c := ofForest(f, func() error {
 			opts := otlpprofiles.Options{Producers: from}
-			opts.Version, opts.Lost, opts.Unread = o.version, lost, o.found.Malformed
+			opts.Version = o.version
+			opts.Lost = lost
+			opts.Unread = o.found.Malformed
 			return write(o.out, stacks.Of(f), opts)
 		})
 		add := c.entry

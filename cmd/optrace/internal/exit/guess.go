@@ -30,7 +30,8 @@ func Guess(typed string, names []string) string {
 	if len(within) > 1 && len(within) <= maxGuesses {
 		return fmt.Sprintf("; did you mean %s?", strings.Join(within, " or "))
 	}
-	best, least := "", 0
+	best := ""
+	least := 0
 	for _, name := range names {
 		d := distance(typed, name)
 		if len(typed) > 2 {
@@ -44,7 +45,8 @@ func Guess(typed string, names []string) string {
 			same++
 		}
 		if far := 100*d - same; d <= len(typed)/3+1 && (best == "" || far < least) {
-			best, least = name, far
+			best = name
+			least = far
 		}
 	}
 	if best == "" {

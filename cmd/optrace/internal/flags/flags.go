@@ -84,7 +84,9 @@ func describe(fs *flag.FlagSet, err error) error {
 	if parts == nil {
 		return exit.Usagef("%w", err)
 	}
-	value, name, cause := parts[1], parts[2], parts[3]
+	value := parts[1]
+	name := parts[2]
+	cause := parts[3]
 	if cause == "parse error" || cause == "value out of range" { // of the types of package flag
 		cause = "it is " + kindOf(fs.Lookup(name))
 	}

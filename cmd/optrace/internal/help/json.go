@@ -101,9 +101,11 @@ func (l *keyList) key(path string, t reflect.Type, optional bool) {
 		}
 		t = t.Elem()
 	}
-	about, isObject := describeJSON(t), false
+	about := describeJSON(t)
+	isObject := false
 	if about == "" {
-		about, isObject = "object", true
+		about = "object"
+		isObject = true
 	}
 	mark := ""
 	if optional {

@@ -35,7 +35,8 @@ func newProgress(stderr io.Writer, inputs []string) *progress {
 	if !streams.IsTerminal(stderr) {
 		return p
 	}
-	p.w, p.total = stderr, sizeOf(inputs)
+	p.w = stderr
+	p.total = sizeOf(inputs)
 	return p
 }
 
@@ -71,7 +72,8 @@ func (p *progress) add(n int) {
 	if now.Before(p.next) {
 		return
 	}
-	p.next, p.shown = now.Add(progressInterval), true
+	p.next = now.Add(progressInterval)
+	p.shown = true
 	fmt.Fprintf(p.w, "\r\x1b[K%s", p.text(now.Sub(p.start)))
 }
 

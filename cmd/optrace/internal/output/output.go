@@ -162,7 +162,8 @@ func (o *File) create(path string) error {
 	if err != nil {
 		return err
 	}
-	o.file, o.Writer = file, newWriter(file)
+	o.file = file
+	o.Writer = newWriter(file)
 	like := o.existing
 	if like == nil {
 		like, err = file.Stat() // what a new file gets

@@ -37,10 +37,12 @@ func (r *Receiver) GRPC() http.Handler {
 		}
 		w.Header().Set("Content-Type", "application/grpc")
 		w.Header().Set("Grpc-Accept-Encoding", "gzip")
-		code, msg := codes.OK, ""
+		code := codes.OK
+		msg := ""
 		if err := r.call(w, req); err != nil {
 			why := refusalOf(err)
-			code, msg = why.code, why.msg
+			code = why.code
+			msg = why.msg
 		}
 		w.Header().Set(http.TrailerPrefix+"Grpc-Status", strconv.Itoa(int(code)))
 		w.Header().Set(http.TrailerPrefix+"Grpc-Message", url.PathEscape(msg))

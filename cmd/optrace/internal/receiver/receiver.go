@@ -53,7 +53,9 @@ func (r *Receiver) take(ctx context.Context, e encoding, own *share,
 	in.AddBytes(int64(len(body)))
 	w := in.Writer()
 	defer w.Flush()
-	spans, rejected, cut := 0, int64(0), false
+	spans := 0
+	rejected := int64(0)
+	cut := false
 	var first error
 	signal := ""
 	for rec, err := range e.records(bytes.NewBuffer(body), "request", attrmap.Holding(livepage.Mapping, own.hold)) {
