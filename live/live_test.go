@@ -47,7 +47,7 @@ func provider(processors ...sdktrace.SpanProcessor) *sdktrace.TracerProvider {
 	return sdktrace.NewTracerProvider(options...)
 }
 
-// recordSome records operations of every kind of oddity below requests.
+// recordSome records operations below requests, with every kind of irregularity.
 func recordSome(tp trace.TracerProvider, n int) {
 	tr, start := tp.Tracer("engine"), time.Unix(1_700_000_000, 0)
 	for i := range n {
@@ -89,7 +89,7 @@ func get(t *testing.T, p *live.Processor, path string) string {
 	return w.Body.String()
 }
 
-// asMap returns a report without what tells how its records came in.
+// asMap returns a report without the description of its input.
 func asMap(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var r map[string]any
@@ -100,7 +100,7 @@ func asMap(t *testing.T, text string) map[string]any {
 	return r
 }
 
-// The reports in the process are those on a file of the same spans.
+// Reports in the process equal reports on a file of the same spans.
 func TestReports(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	exp := check.Must(optrace.NewFileExporter(path))(t)
@@ -226,7 +226,7 @@ func TestMetrics(t *testing.T) {
 	check.OK(t, p.Shutdown(t.Context()))
 }
 
-// Spans end in many goroutines while somebody looks.
+// Spans end in many goroutines while the page is read.
 func TestOnEndConcurrentSafe(t *testing.T) {
 	p := newProcessor(t, live.WithWindow(200, 0))
 	tp := provider(p)
@@ -248,7 +248,7 @@ func TestOnEndConcurrentSafe(t *testing.T) {
 	}
 }
 
-// However many operations and devices there are, the report has a bounded number of rows, and sums all of them up.
+// For any number of operations and devices, the report has a bounded number of rows, and complete sums.
 func TestRowsAreBounded(t *testing.T) {
 	p := newProcessor(t)
 	tp := provider(p)

@@ -40,14 +40,14 @@ func zipped(write func(io.Writer)) func(io.Writer) {
 	}
 }
 
-// longNames writes operations of names that are as long as a line may be.
+// longNames writes operations with names as long as a line may be.
 func longNames(w io.Writer) {
 	for i := range 40 {
 		repeated(`{"operation":"`+string(rune('a'+i)), "x", 15<<20, `","duration_ns":1}`+"\n")(w)
 	}
 }
 
-// manyNames writes operations that all have another long name.
+// manyNames writes operations with distinct long names.
 func manyNames(w io.Writer) {
 	name := strings.Repeat("x", 8<<10)
 	var number [8]byte
@@ -58,7 +58,7 @@ func manyNames(w io.Writer) {
 	}
 }
 
-// emptySpans writes a frame of OTLP protobuf with spans of no fields.
+// emptySpans writes a frame of OTLP protobuf with spans without fields.
 func emptySpans(w io.Writer) {
 	message := func(field byte, text []byte) []byte {
 		return append(binary.AppendUvarint([]byte{field<<3 | 2}, uint64(len(text))), text...)
@@ -76,8 +76,8 @@ func tracks(w io.Writer) {
 	}
 }
 
-// bombs are inputs that once took gigabytes or minutes, in smaller versions. Each is read
-// in little memory, or refused with an error that says where and what to do.
+// bombs are smaller versions of inputs that once took gigabytes or minutes. Each is read in little memory, or refused
+// with an error that gives the position and advice.
 var bombs = map[string]struct {
 	write func(io.Writer)
 	args  []string // of the command; none is a report
@@ -145,8 +145,8 @@ var bombs = map[string]struct {
 	"parquet, zeros": {write: zipped(repeated("PAR1", "\x00", 300<<20, "")), fails: "too large to be copied"},
 }
 
-// R2: no input takes more memory than it is allowed, or the machine has.
-func TestR2Bombs(t *testing.T) {
+// R2: no input takes more memory than allowed, or than the machine has.
+func TestBombsAreRefused(t *testing.T) {
 	cases.NotUnderRace(t, "the race detector multiplies the memory that is measured, and takes minutes")
 	for name := range cases.Of(t, 1, slices.Sorted(maps.Keys(bombs))) {
 		bomb := bombs[name]

@@ -25,8 +25,7 @@ func tempInput(t *testing.T, name, text string) string {
 	return path
 }
 
-// An operation has the resource of its writer, wherever that was stated, and none of
-// another file's.
+// An operation has the resource of its own writer and file.
 func TestConversionsKeepSources(t *testing.T) {
 	const entry = `{"operation":"relu","duration_us":1,"service":"svc"}` + "\n"
 	header := func(host string) string {

@@ -20,10 +20,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// allSamples is why tests over all samples are skipped under the race detector.
+// allSamples explains why tests over all samples are skipped under the race detector.
 const allSamples = "all samples: minutes under the race detector, which goes through readers and analyses in their own tests"
 
-// filesBelow returns the files below a folder, none if it is not there, whose paths have a part.
+// filesBelow returns the files below a folder with part in their paths, nil for a missing folder.
 func filesBelow(t *testing.T, folder, part string) (files []string) {
 	t.Helper()
 	check.OK(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -42,7 +42,7 @@ func filesBelow(t *testing.T, folder, part string) (files []string) {
 	return files
 }
 
-// samples are the files that tests read, and the recorded traces where they are.
+// samples returns the files read by tests, and recorded traces if present.
 func samples(t *testing.T) []string {
 	t.Helper()
 	return slices.Collect(cases.Of(t, 20, append(filesBelow(t, "../..", "/testdata/"), filesBelow(t, recorded, "")...)))
@@ -69,7 +69,7 @@ type reported struct {
 	Derived     int64 `json:"flops_derived"`
 }
 
-// operationsOf returns the operations in a report on a file, but for the host's view.
+// operationsOf returns the operations in a report on a file, without the host's view.
 func operationsOf(t *testing.T, file string) map[string]reported {
 	t.Helper()
 	var report struct{ Operations []reported }
@@ -83,8 +83,8 @@ func operationsOf(t *testing.T, file string) map[string]reported {
 	return rows
 }
 
-// In each sample of each format, every operation has the same nanoseconds, bytes and FLOPs in the report, in the profile and in
-// collapsed stacks.
+// In each sample of each format, every operation has the same nanoseconds, bytes and FLOPs in the report, in the
+// profile and in collapsed stacks.
 func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 	cases.NotUnderRace(t, allSamples)
 	compared, derived := 0, 0
@@ -123,8 +123,7 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 	}
 }
 
-// nestedOps are operations below operations, of a device below those of the host, and
-// one that outlives what it lies below.
+// nestedOps are nested operations, device operations below host operations, and an operation that outlives its parent.
 const nestedOps = `{"span":{"name":"POST /predict","trace_id":"0a","span_id":"01","start_unix_ns":1000,"duration_ns":9000}}
 {"operation":"attention","device_id":"cuda:0","duration_ns":6000,"start_unix_ns":2000,"trace_id":"0a","span_id":"02","parent_span_id":"01"}
 {"operation":"softmax","device_id":"cuda:0","duration_ns":3000,"start_unix_ns":2500,"trace_id":"0a","span_id":"03","parent_span_id":"02"}

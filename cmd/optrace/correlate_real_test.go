@@ -18,9 +18,8 @@ import (
 	"github.com/optrace/optrace/render/otlp"
 )
 
-// realRequests writes n requests to Jaeger and to a file: Jaeger gets the
-// requests, the long operations and a summary of the short ones, the file
-// everything. Every tenth request is slow because of its matmul.
+// realRequests writes n requests to Jaeger and to a file: Jaeger gets the requests, the long operations and a summary
+// of the short ones, the file everything. Every tenth request is slow because of its matmul.
 func realRequests(t *testing.T, s *jaegertest.Server, n int) (path string) {
 	t.Helper()
 	start := time.Now().Add(-time.Minute).UnixNano()
@@ -99,7 +98,7 @@ func TestCorrelateReal(t *testing.T) {
 		}
 	}
 
-	// Without a search the traces of the batch are looked up one by one.
+	// Without a search, correlate looks up the traces of the batch one by one.
 	lookedUp := correlateReal(t, "-jaeger", s.Query, path)
 	if lookedUp.MissingInJaeger != 0 || len(lookedUp.Requests) != n {
 		t.Errorf("looked up: %d requests, missing in Jaeger %d", len(lookedUp.Requests), lookedUp.MissingInJaeger)

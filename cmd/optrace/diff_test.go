@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// generate is the script command "generate FILE FACTOR": it writes a run of 20 steps, with
-// durations that depend on the file's name, and those of matmul multiplied by the factor.
+// generate is the script command "generate FILE FACTOR": it writes a run of 20 steps, with random durations seeded by
+// the file's name; the durations of matmul are multiplied by the factor.
 func generate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: generate file factor")

@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/program"
 )
 
-// recording writes lines of entries. Times are in units of 10 ns; the parent 0 is none.
+// recording writes lines of entries. Times are in units of 10 ns; parent 0 means no parent.
 type recording struct {
 	*bufio.Writer
 	i, n int // the line's number, and how many there are
@@ -31,7 +31,7 @@ const (
 	operation = `{"operation":%q,"device_id":"cuda:0"`
 )
 
-// add writes a span or an operation with further members of its object, in which # is the number of the line.
+// add writes a span or an operation with further JSON members; # becomes the number of the line.
 func (l *recording) add(kind, name string, trace, id, parent, start, duration int, more ...string) {
 	text := fmt.Sprintf(kind+`,"trace_id":"%032x","span_id":"%016x"`, name, trace, id)
 	if parent != 0 {
@@ -44,13 +44,13 @@ func (l *recording) add(kind, name string, trace, id, parent, start, duration in
 	_, _ = l.WriteString(text + strings.Repeat("}", strings.Count(kind, "{")) + "\n")
 }
 
-// request writes a trace with an operation in a span, with links to those of others.
+// request writes a trace with an operation in a span, with links to spans of other requests.
 func (l *recording) request(name string, start, duration int, to ...int) {
 	l.add(span, name, l.i+2, 1, 0, start, duration, links(1, to...))
 	l.add(operation, "m", l.i+2, 2, 1, start+1, max(1, min(8, duration-2)))
 }
 
-// links is the member with links to a span of the traces of other requests.
+// links returns the member with links to spans in the traces of other requests.
 func links(id int, to ...int) string {
 	var list []string
 	for _, i := range to {
@@ -59,7 +59,7 @@ func links(id int, to ...int) string {
 	return `"links":[` + strings.Join(list, ",") + "]"
 }
 
-// members are dimensions of operations of one request, one behind the other: each has another value of a member.
+// members are dimensions with consecutive operations of one request, each with a distinct value of a member.
 var members = map[string]string{
 	"names": `"operation":"op#"`, "devices": `"device_id":"d#"`, "ranks": `"rank":#`, "services": `"service":"s#"`,
 	"streams": `"stream":#,"launch_unix_ns":1#`, "steps": `"step":#`, "phases": `"phase":"p#","step":#`,
@@ -75,7 +75,7 @@ var members = map[string]string{
 	"collective ranks": `"kind":"collective","rank":#,"collective":{"name":"all_reduce","group":"g","sequence":1}`,
 }
 
-// dimensions are further ones: each writes the i-th part of n.
+// dimensions are further dimensions: each writes part i of n.
 var dimensions = map[string]func(l *recording, i, n int){
 	"requests":             func(l *recording, i, _ int) { l.request("GET", 10*i, 9) },
 	"request names":        func(l *recording, i, _ int) { l.request(fmt.Sprint("GET /", i), 10*i, 9) },
@@ -164,7 +164,7 @@ func record(t *testing.T, path, dimension string, n int) {
 	check.OK(t, f.Close())
 }
 
-// doublingCommands has the arguments in front of the recording.
+// doublingCommands has the arguments before the recording.
 var doublingCommands = map[string][]string{
 	"report": {"report", "-section", "all"}, "json": {"report", "-json", "-by", "device,request,step,operator"},
 	"doctor":    {"doctor"},
@@ -172,13 +172,13 @@ var doublingCommands = map[string][]string{
 	"serve": nil,
 }
 
-// cost is what a command took: processor time and memory.
+// cost is the processor time and memory of a command.
 type cost struct {
 	cpu      time.Duration
 	resident int64
 }
 
-// costOf returns the least of some runs of a command on a recording of n parts.
+// costOf returns the least cost of some runs of a command on a recording of n parts.
 func costOf(t *testing.T, optrace, command, dimension string, n, runs int) (least cost) {
 	t.Helper()
 	dir := t.TempDir()
@@ -206,7 +206,7 @@ func costOf(t *testing.T, optrace, command, dimension string, n, runs int) (leas
 	return least
 }
 
-// visit runs serve until it has received the lines of a file and answered for its page and what stands beside it.
+// visit runs serve until it has received the lines of a file and answered all requests for its page.
 func visit(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	lines := bufio.NewReaderSize(check.Must(os.Open(filepath.Join(cmd.Dir, "otlp")))(t), 1<<20)
@@ -228,8 +228,8 @@ func visit(t *testing.T, cmd *exec.Cmd) {
 	check.OK(t, cmd.Wait())
 }
 
-// No command takes more than twice the time or the memory for twice as much of anything, but for what it takes for any input
-// and for sorting. A short time, or 256 MiB, proves nothing, and so does one size that the machine was busy at.
+// No command takes more than twice the time or the memory for twice as much of anything, apart from constant costs and
+// sorting. Short times, less than 256 MiB, and a single slow size on a busy machine do not count.
 func TestDoublingTakesTwiceTheTime(t *testing.T) {
 	cases.NotUnderRace(t, "measures time")
 	const most, largest = 2.6, 1 << 18

@@ -22,8 +22,8 @@ import (
 
 const anOperation = `{"operation":"relu","duration_us":1}`
 
-// S7: files of OTLP's other signals, in JSON and in protobuf, are named as what they are, with exit code 3.
-func TestS7OtherSignals(t *testing.T) {
+// S7: files of OTLP's other signals, in JSON and in protobuf, are named, with exit code 3.
+func TestOtherSignalsAreNamed(t *testing.T) {
 	profiles := pprofile.NewProfiles()
 	profiles.Dictionary().StringTable().Append("", "time")
 	profiles.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().SetTime(17)
@@ -73,8 +73,8 @@ func TestS7OtherSignals(t *testing.T) {
 	}
 }
 
-// S8: what is no text is not written to a terminal, and the error says where to.
-func TestS8BinaryToTerminal(t *testing.T) {
+// S8: binary output does not go to a terminal, and the error shows how to write a file.
+func TestTerminalGetsNoBinary(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip("needs a terminal: ", err)
@@ -103,7 +103,7 @@ func TestS8BinaryToTerminal(t *testing.T) {
 	}
 }
 
-// A terminal obeys nothing that a recording holds, whatever format convert writes, and JSON stays the same value.
+// A terminal gets no control sequences of a recording, in any format, and JSON values stay equal.
 func TestConvertToTerminalIsEscaped(t *testing.T) {
 	const hostile = "a\u009b31m\u202eb\u0085\U000e0041"
 	in := tempInput(t, "in", strings.ReplaceAll(anOperation, "relu", hostile))
@@ -127,7 +127,7 @@ func TestConvertToTerminalIsEscaped(t *testing.T) {
 	}
 }
 
-// Keys of -by are text of a command line that somebody else may have written.
+// Keys of -by are untrusted text.
 func TestHeadingsAreClean(t *testing.T) {
 	in := tempInput(t, "in", anOperation)
 	for _, command := range [][]string{{"report", "-by", "attr:a\x1b[31m\u202eb"},

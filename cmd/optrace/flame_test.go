@@ -23,7 +23,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// flame is what the page's own code says about its flame graph.
+// flame is the flame graph computed by the page's own code.
 type flame struct {
 	Stacks   map[string][5]int64
 	HostOnly bool
@@ -55,7 +55,7 @@ func flames(t *testing.T, pages []string) []flame {
 	}
 }
 
-// named returns stacks by what names become in profiles.
+// named returns stacks by their names in profiles.
 func named(all map[string][5]int64) map[string][5]int64 {
 	sums := make(map[string][5]int64)
 	for path, values := range all {
@@ -93,8 +93,8 @@ func byStack(p *profile.Profile) map[string][5]int64 {
 	return sums
 }
 
-// The flame graph of the page of a whole run has the stacks of pprof and of collapsed stacks:
-// count, time, self time, bytes and FLOPs of each.
+// The page's flame graph of a whole run has the stacks of pprof and of collapsed stacks: count, time, self time, bytes
+// and FLOPs of each.
 func TestFlameGraphIsTheStackTable(t *testing.T) {
 	cases.NotUnderRace(t, allSamples)
 	var pages, files []string

@@ -10,8 +10,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// Every key of a report in JSON is in the help text, and nothing that is described as a
-// number or a text is something else.
+// The help text lists every key of a report in JSON, with the right type.
 func TestJSONHelpIsComplete(t *testing.T) {
 	lines := map[string][]string{
 		analyze.Schema: {

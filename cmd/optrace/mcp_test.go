@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// askMCP starts the command for the inputs below a directory, which ends with the client of the protocol's own SDK.
+// askMCP starts the command for the inputs below a directory. It ends with the client of the protocol's own SDK.
 func askMCP(t *testing.T, dir string, flags ...string) *client.ClientSession {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // until the session is closed
@@ -137,7 +137,7 @@ func TestMCPTools(t *testing.T) {
 	}
 }
 
-// Nothing outside of the directories is read, by whatever way its path leads there.
+// No file outside the directories is read, by any path.
 func TestMCPDirectories(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	writeRun(t, outside, "secret.jsonl", causes.Training, 0, 1)
@@ -156,7 +156,7 @@ func TestMCPDirectories(t *testing.T) {
 			t.Errorf("%s: %s", in, text)
 		}
 	}
-	// links in a directory that is read are passed over
+	// links in a directory are skipped
 	for _, in := range []string{"in.jsonl", "within.jsonl", ".", dir} {
 		if text, failed := call(t, c, "overview", map[string]any{"inputs": []string{in}}); failed ||
 			!strings.Contains(text, "1 file") {
@@ -177,8 +177,8 @@ func TestMCPLimits(t *testing.T) {
 	}
 }
 
-// An assistant that asks for the overview and then for the sections that its findings name has read the cause after three
-// calls, for nine of ten runs with a cause.
+// An assistant that asks for the overview, then for the sections named by its findings, reads the cause within three
+// calls in nine of ten runs.
 func TestMCPFindsCauses(t *testing.T) {
 	dir := t.TempDir()
 	c := askMCP(t, dir)

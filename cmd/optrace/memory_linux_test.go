@@ -27,9 +27,10 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// A grammar is how a format writes a recording. In operation @name, @device, @stream, @step and @dim stand for values, @attrs, @links,
-// @events, @scope and @resource for lists, and # for the number of the operation; attr, link and event are elements of the lists,
-// in which # is the number of the element. nest is a value in an attribute, from the outside to the inside and back.
+// A grammar is a format of recordings. In operation @name, @device, @stream, @step and @dim stand for values, @attrs,
+// @links, @events, @scope and @resource for lists, and # for the number of the operation; attr, link and event are
+// elements of the lists, with # for the number of the element. nest is a nested value in an attribute, outside to
+// inside and back.
 type grammar struct {
 	head, operation, between, tail string
 	attr, link, event              string
@@ -98,8 +99,8 @@ var grammars = map[string]grammar{
 	},
 }
 
-// A hoard is a recording that has much of one thing: an operation, with values of its own, for each perOp bytes of the memory that may
-// be taken, or one operation with a list of listBytes.
+// A hoard is a recording with much of one thing: an operation with distinct values for each perOp bytes of the allowed
+// memory, or one operation with a list of listBytes.
 type hoard struct {
 	perOp  int64
 	values map[string]string
@@ -125,7 +126,7 @@ func hoards() map[string]hoard {
 	return all
 }
 
-// write writes a hoard for so many bytes of memory, and takes little itself.
+// write writes a hoard for a memory limit, and takes little memory itself.
 func (g *grammar) write(w io.Writer, h hoard, memory int64) {
 	const none, here = "\x00", "\x01"
 	values := map[string]string{
@@ -183,7 +184,7 @@ func (g *grammar) write(w io.Writer, h hoard, memory int64) {
 	_, _ = io.WriteString(w, g.tail)
 }
 
-// protobuf writes a frame of OTLP with empty elements in one place of a span, and of what it belongs to.
+// protobuf writes a frame of OTLP with empty elements in one place of a span, its scope or its resource.
 func protobuf(place string) []byte {
 	field := func(n byte, parts ...[]byte) []byte {
 		text := bytes.Join(parts, nil)
@@ -208,7 +209,7 @@ func protobuf(place string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(message))), message...)
 }
 
-// kernels writes an export of Nsight Systems in which each of n kernels has a name, a device and a stream of its own.
+// kernels writes an export of Nsight Systems with n kernels, each with distinct name, device and stream.
 func kernels(t *testing.T, path string, n int64) {
 	db := check.Must(sql.Open("sqlite", path))(t)
 	defer db.Close()
@@ -219,7 +220,7 @@ func kernels(t *testing.T, path string, n int64) {
 		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT id*10, id*10+5, id, id, id, 1, id, id FROM StringIds`, n)))(t)
 }
 
-// makeHoard writes a hoard in a format to a file, compressed as far as the format is not by itself.
+// makeHoard writes a hoard in a format to a file, compressed if the format is not.
 func makeHoard(t *testing.T, format, name, path string, memory int64) {
 	h := hoards()[name]
 	file := check.Must(os.Create(path))(t)
@@ -249,7 +250,7 @@ func makeHoard(t *testing.T, format, name, path string, memory int64) {
 	check.OK(t, file.Close())
 }
 
-// runBounded runs the command and returns the most memory that it took, what it said and its error.
+// runBounded runs the command and returns its peak memory, its output and its error.
 func runBounded(t *testing.T, args []string) (peak int64, said string, err error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -280,8 +281,8 @@ func runBounded(t *testing.T, args []string) (peak int64, said string, err error
 	return peak, stderr.String(), err
 }
 
-// Whatever a recording holds, a command takes at most twice the memory that it may take, and 64 MiB. It counts what it leaves out,
-// or says what was too much.
+// For any recording, a command takes at most twice the allowed memory plus 64 MiB. It counts omitted records, or names
+// the exceeded limit.
 func TestMemoryStaysBounded(t *testing.T) {
 	cases.NotUnderRace(t, "the race detector multiplies the memory that is measured, and takes minutes")
 	type one struct {
@@ -312,7 +313,7 @@ func TestMemoryStaysBounded(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "hoard")
 			makeHoard(t, c.format, c.hoard, path, c.memory<<20)
 			lines := []string{
-				// what follows does not depend on the format
+				// the rest does not depend on the format
 				"report", "report -section summary", "convert -o @.out -to entries",
 				"report -section all -by step,stream", "report -html @.html", "correlate", "diff @", "doctor",
 				"convert -o @.out -to otlp", "convert -o @.out -to parquet", "convert -o @.out -to perfetto",

@@ -7,7 +7,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
 
-// The error of a typical mistake in a command line says what is wrong and what may be written.
+// The error of a typical mistake in a command line names the fault and valid values.
 func TestMistakes(t *testing.T) {
 	in := tempInput(t, "ops.jsonl", anOperation)
 	for _, test := range []struct {

@@ -9,7 +9,8 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
 
-// Reports on recorded samples have operations that take time, and findings: on 27 November 2026 those on 73 of 137 files had.
+// Reports on recorded samples have operations with durations, and findings: on 27 November 2026 those on 73 of 137
+// files.
 func TestSamplesHaveFigures(t *testing.T) {
 	const least = 73
 	files := filesBelow(t, recorded, "")

@@ -21,8 +21,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// crowds are operations of which each has another value of something, with its number in the place of #: their name, and the key
-// and the value of an attribute, as a span of OTLP has them.
+// crowds are operations with a distinct value each, its number in place of #: a name, and the key and value of an
+// attribute in OTLP.
 var crowds = map[string]struct {
 	operations       int
 	name, key, value string
@@ -38,8 +38,8 @@ var crowds = map[string]struct {
 	"attributes":  {100_000, "matmul", "note", `"stringValue":"` + strings.Repeat("z", 8<<10) + `#"`},
 }
 
-// S1: what programs send, and what the page and the report make of it, takes the memory that the command may take.
-func TestS1ServeMemory(t *testing.T) {
+// S1: received data, the page and the report together stay within the memory of the command.
+func TestServeMemoryStaysBounded(t *testing.T) {
 	cases.NotUnderRace(t, "the race detector multiplies the memory that is measured, and takes minutes")
 	for name := range cases.Of(t, 1, slices.Sorted(maps.Keys(crowds))) {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestS1ServeMemory(t *testing.T) {
 	}
 }
 
-// mostResident returns the most memory that a process has had, in bytes.
+// mostResident returns the peak memory of a process in bytes.
 func mostResident(t *testing.T, pid int) int64 {
 	t.Helper()
 	text := check.Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))(t)
@@ -137,7 +137,7 @@ func sendCrowd(t *testing.T, receiver, crowd string) {
 	}
 }
 
-// checkCrowd checks that every operation that was sent is in the sums of the report, or among those that fell out.
+// checkCrowd checks that every sent operation is in the sums of the report, or among those that fell out.
 func checkCrowd(t *testing.T, report string, sent int) {
 	t.Helper()
 	var r struct {

@@ -28,7 +28,7 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// serving runs optrace serve until end is called, which returns the exit code.
+// serving runs optrace serve until end is called. end returns the exit code.
 type serving struct {
 	page string // its address
 	end  func() int
@@ -90,7 +90,7 @@ func reportIn(t *testing.T, text string) map[string]any {
 	return r
 }
 
-// await fetches the report until it has so many operations.
+// await fetches the report until it has n operations.
 func (s *serving) await(t *testing.T, n int) string {
 	t.Helper()
 	for range 3000 {
@@ -120,8 +120,7 @@ func writeOps(t *testing.T, path string, from, to int) {
 	check.OK(t, f.Close())
 }
 
-// The report of the server is that of report -json on the same files, while they grow and
-// are rotated.
+// The server's report equals report -json on the same files, while they grow and rotate.
 func TestServeFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ops.jsonl")
@@ -154,7 +153,7 @@ func TestServeFiles(t *testing.T) {
 	check.Equal(t, "/metrics: operations", 1000, total)
 }
 
-// The requests of engines are those of report -json.
+// The requests of engines equal those of report -json.
 func TestServeEngines(t *testing.T) {
 	paths := check.Must(filepath.Glob("testdata/figures/3[01235]_*.otlp.jsonl"))(t)
 	want := reportIn(t, succeeds(t, append([]string{"report", "-json"}, paths...)...))["engines"].([]any)
@@ -213,7 +212,7 @@ func TestParseWindow(t *testing.T) {
 	}
 }
 
-// The page and the receiver name each other's address to who asks the wrong one.
+// The page and the receiver name each other's address to misdirected clients.
 func TestServeWrongPort(t *testing.T) {
 	s := startServe(t)
 	r := check.Must(http.Post(s.page+"v1/traces", "application/json", strings.NewReader("{}")))(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// A command that waits ends at a signal, and leaves nothing behind.
+// A waiting command ends at a signal and leaves no file behind.
 func TestSignals(t *testing.T) {
 	commands := map[string]struct {
 		args []string

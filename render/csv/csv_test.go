@@ -77,8 +77,7 @@ func TestEntries(t *testing.T) {
 	check.Equal(t, "", want, parse(t, b.Bytes()))
 }
 
-// Every table of a report has a header and rows of its length, in the order of
-// the report.
+// Every table of a report has a header and rows of its length, in the order of the report.
 func TestReportTables(t *testing.T) {
 	keys := check.Must(key.Parse("operation,step,attr:region"))(t)
 	records := recordtest.Entries(entries()...)
@@ -122,8 +121,8 @@ func TestWriteError(t *testing.T) {
 	check.Says(t, "", "", csv.WriteEntries(&fulldisk.Writer{}, entries(), csv.Options{}))
 }
 
-// TestR4Printable checks that a terminal gets no control characters.
-func TestR4Printable(t *testing.T) {
+// R4: a terminal gets no control characters.
+func TestTerminalGetsNoControlCharacters(t *testing.T) {
 	e := &op.Entry{Operation: "\x1b[31mred\x1b]0;x\x07\u009b\u202e", Root: "a\nb"}
 	for _, printable := range []bool{false, true} {
 		var b bytes.Buffer
@@ -138,8 +137,7 @@ func TestR4Printable(t *testing.T) {
 	}
 }
 
-// Whatever names are, other programs read the fields that were written, and run none
-// of them.
+// For any names, other programs read the written fields, and run no formula.
 func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		for _, opts := range []csv.Options{{}, {Unguarded: true}} {

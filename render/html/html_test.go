@@ -59,7 +59,7 @@ type columns map[string][]uint64
 const columnNames = "start duration self name kind device stream parent request shape memory flops step launch call group count most " +
 	"launcher arguments maker error"
 
-// view is the part of a page's JSON that the tests look at.
+// view is the tested part of a page's JSON.
 type view struct {
 	Rows      int      `json:"rows"`
 	SpanNS    int64    `json:"span_ns"`
@@ -114,7 +114,7 @@ func decode(tb testing.TB, page string) (v view, c columns) {
 	return v, c
 }
 
-// Rows that failed have the texts of their errors, and stay apart from others where rows are merged.
+// Failed rows have the texts of their errors, and are not merged with others.
 func TestErrors(t *testing.T) {
 	failed := operation("relu", 3, 1_600, 300)
 	failed.Entry.Failed, failed.Entry.Error = true, "<b>out of memory"
@@ -169,7 +169,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// Kernels have the arguments of their launch, what is merged has none.
+// Kernels have the arguments of their launch, merged rows have no arguments.
 func TestArguments(t *testing.T) {
 	kernel := func(id byte, start int64, attrs ...op.Attr) op.Record {
 		rec := operation("gemm", id, start, 5)
@@ -186,7 +186,7 @@ func TestArguments(t *testing.T) {
 		fmt.Sprintf("%s", v.Arguments))
 }
 
-// The rows of the page add up to the report, whatever the input.
+// The rows of the page add up to the report, for any input.
 func TestColumnsAddUpToTheReport(t *testing.T) {
 	var records []op.Record
 	for i := range 500 {
@@ -254,8 +254,8 @@ func TestLaunchDevices(t *testing.T) {
 
 var script = regexp.MustCompile(`(?s)<script type="module">(.*)</script>`)
 
-// checkPage checks that a page has the elements of the frame and no others, and
-// that its policy allows its own script and style.
+// checkPage checks that a page has exactly the elements of the frame, and that its policy allows its own script and
+// style.
 func checkPage(tb testing.TB, page string) {
 	tb.Helper()
 	if !strings.Contains(page,
@@ -282,7 +282,7 @@ func checkPage(tb testing.TB, page string) {
 	}
 }
 
-// Nothing in the page is an address that a browser would load.
+// The page contains no address that a browser would load.
 func TestLoadsNothing(t *testing.T) {
 	page := pageOf(t, html.Options{Title: "ops.jsonl"}, request(0, 1_000), operation("matmul", 2, 100, 500))
 	for _, m := range regexp.MustCompile(`https?://[^"' )]*`).FindAllString(page, -1) {

@@ -43,8 +43,8 @@ func randomForest(r *rand.Rand, n int) *trace.Forest {
 	return forest
 }
 
-// Whatever is merged, sums stay by name, kind and device, boxes fit into the time of
-// their operations, and long operations stay as they are.
+// Merging keeps the sums by name, kind and device, fits boxes into the time of their operations, and leaves long
+// operations alone.
 func TestMergeKeepsSums(t *testing.T) {
 	for seed := range cases.Numbers(t, 20) {
 		r := rand.New(rand.NewPCG(seed, 0))

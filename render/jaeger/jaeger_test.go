@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/render/jaeger"
 )
 
-// write returns what is written of what add adds.
+// write returns the output for the records added by add.
 func write(t *testing.T, add func(*jaeger.Traces)) []byte {
 	t.Helper()
 	var traces jaeger.Traces
@@ -20,8 +20,7 @@ func write(t *testing.T, add func(*jaeger.Traces)) []byte {
 	return b.Bytes()
 }
 
-// Two traces that lie in the input one within the other, with a resource that
-// changes, a request around an operation, a failure and an operation without
+// Two interleaved traces with a changing resource, a request around an operation, a failure and an operation without
 // ids.
 func TestGolden(t *testing.T) {
 	const start = 1795224124978150999
@@ -58,7 +57,7 @@ func TestGolden(t *testing.T) {
 	golden.Check(t, "testdata/traces.golden", text)
 }
 
-// Attributes cannot speak for the span.
+// Attributes cannot replace the fields of a span.
 func TestReservedAttributes(t *testing.T) {
 	e := &op.Entry{Operation: "op", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}, Start: op.Known(5000)}
 	want := string(write(t, func(to *jaeger.Traces) { to.Add(e) }))

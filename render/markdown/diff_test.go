@@ -15,7 +15,7 @@ import (
 	"github.com/optrace/optrace/render/markdown"
 )
 
-// report returns a comparison of operations, one of which has the name.
+// report returns a comparison of operations, one of them called name.
 func report(name string) *diff.Report {
 	keys, err := key.Parse("operation")
 	if err != nil {
@@ -70,7 +70,7 @@ func TestDiffGolden(t *testing.T) {
 	}
 }
 
-// Whatever names are, they stay in their cells, and no markup.
+// Any names stay in their cells, without markup.
 func FuzzWriteDiff(f *testing.F) {
 	for _, name := range []string{"", " ", "a|b", "`", "``x`", "@team", "<img src=x>", "[a](b)", "\x1b[1m", "a\nb",
 		"\xff", "\u202e"} {

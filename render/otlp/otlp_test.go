@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/render/otlp"
 )
 
-// Batches are bounded, and a resource's attributes are on each.
+// Batches are bounded, and each has the resource's attributes.
 func TestBatches(t *testing.T) {
 	var b bytes.Buffer
 	w := otlp.NewWriter(&b)

@@ -23,7 +23,7 @@ func entry(name, device string, from, duration int64) *op.Entry {
 		Duration: duration}
 }
 
-// write returns what a viewer shows of a timeline.
+// write returns a viewer's model of a timeline.
 func write(t *testing.T, tl *perfetto.Timeline) *view {
 	t.Helper()
 	var b bytes.Buffer
@@ -89,7 +89,7 @@ func TestGolden(t *testing.T) {
 	golden.Check(t, "testdata/timeline.txt", describe(t, write(t, &tl)))
 }
 
-// Over random operations: slices nest on their tracks, and the counter of memory is what runs at each moment.
+// In random traces, slices nest on their tracks, and the counter of memory matches the running operations.
 func TestSlicesNest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 100 {
@@ -131,7 +131,7 @@ func TestSlicesNest(t *testing.T) {
 	}
 }
 
-// The utilisation is the part of each bucket in which anything ran.
+// The utilisation is the busy part of each bucket.
 func TestUtilisation(t *testing.T) {
 	var tl perfetto.Timeline
 	tl.Add(entry("a", "cuda:0", 0, 1000))
@@ -149,7 +149,7 @@ func TestUtilisation(t *testing.T) {
 	check.Equal(t, "", want, got)
 }
 
-// A span that very many operations work for has no more flows than a viewer can show.
+// A span with very many operations has no more flows than a viewer can show.
 func TestFlowsAreLimited(t *testing.T) {
 	var tl perfetto.Timeline
 	tl.AddSpan(&op.Span{Name: "r", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 1})
@@ -161,7 +161,7 @@ func TestFlowsAreLimited(t *testing.T) {
 	check.Equal(t, "flows", 1<<12, len(write(t, &tl).flows))
 }
 
-// Whatever names and times are, the trace is one of the public schema with all times.
+// For any names and times, the trace matches the public schema and has all times.
 func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		var tl perfetto.Timeline

@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/perfettotest"
 )
 
-// view is what a viewer shows of a trace.
+// view is a viewer's model of a trace.
 type view struct {
 	tracks            []string // their paths, in the order in which they are described
 	slices, instants  []*slice
@@ -28,8 +28,8 @@ type slice struct {
 	start, end            int64
 }
 
-// viewOf reads a trace as trace_processor does, and fails if it is not one of the public schema, if the slices on
-// a track do not nest, if anything is referred to that is not there, or if a flow does not lead anywhere.
+// viewOf reads a trace as trace_processor does. It fails if the trace violates the public schema, if slices on a track
+// do not nest, or if a reference or a flow has no target.
 func viewOf(t *testing.T, b []byte) *view {
 	t.Helper()
 	v := &view{
@@ -49,7 +49,7 @@ func viewOf(t *testing.T, b []byte) *view {
 			v.track(t, perfettotest.Field(p, "track_descriptor").Message())
 		}
 	}
-	// Events are sorted by time, those of one time as they stand in the file.
+	// Events are sorted by time, equal times in file order.
 	slices.SortStableFunc(packets, func(a, b protoreflect.Message) int { return cmp.Compare(timeOf(a), timeOf(b)) })
 	for _, p := range packets {
 		if perfettotest.Has(p, "track_event") {
@@ -83,7 +83,7 @@ func (v *view) intern(data protoreflect.Message) {
 	}
 }
 
-// text returns what a table has for a number.
+// text returns the text of a number in a table.
 func text(t *testing.T, table map[uint64]string, number uint64) string {
 	t.Helper()
 	text, ok := table[number]
@@ -93,7 +93,7 @@ func text(t *testing.T, table map[uint64]string, number uint64) string {
 	return text
 }
 
-// track takes a track, whose parent stands in front of it.
+// track takes a track. Its parent precedes it.
 func (v *view) track(t *testing.T, d protoreflect.Message) {
 	t.Helper()
 	path := perfettotest.Field(d, "name").String()
@@ -133,7 +133,7 @@ func (v *view) event(t *testing.T, at int64, e protoreflect.Message) {
 	}
 }
 
-// slice returns what begins at a time.
+// slice returns the slice that begins at a time.
 func (v *view) slice(t *testing.T, at int64, e protoreflect.Message, path string) *slice {
 	t.Helper()
 	s := &slice{track: path, start: at, end: at, name: text(t, v.names, perfettotest.Field(e, "name_iid").Uint())}

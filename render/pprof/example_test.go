@@ -21,7 +21,7 @@ func ExampleWrite() {
 	if err := pprof.Write(&file, t, pprof.Options{}); err != nil {
 		panic(err)
 	}
-	// go tool pprof opens the file, which is compressed by gzip.
+	// go tool pprof opens the file; it is compressed by gzip.
 	fmt.Printf("%x\n", file.Bytes()[:2])
 	// Output: 1f8b
 }

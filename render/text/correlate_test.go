@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-// correlated returns a join in which everything has something to show.
+// correlated returns a join with content for every section.
 func correlated(jaeger string) *correlate.Report {
 	j := correlate.NewJoin()
 	for i := range byte(5) {
@@ -79,8 +79,7 @@ func TestCorrelationGolden(t *testing.T) {
 	})
 }
 
-// Many endpoints do not make a long text, and those without operations are
-// listed only.
+// Many endpoints do not make a long text, and those without operations are only listed.
 func TestCorrelationManyEndpoints(t *testing.T) {
 	j := correlate.NewJoin()
 	for i := range byte(9) {

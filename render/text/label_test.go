@@ -58,7 +58,7 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
-// Names that cannot be told apart are numbered.
+// Names that look equal are numbered.
 func TestDistinctNumbers(t *testing.T) {
 	got := distinct([]string{"abcdefgh1", "abcdefgh2", "abcdefgh1", "abcdefgh3"}, 3)
 	check.Equal(t, "", []string{"a…1", "a…2", "a…1", "a…3"}, got)
@@ -66,7 +66,7 @@ func TestDistinctNumbers(t *testing.T) {
 	check.Equal(t, "", []string{"a…z", "…#2", "a…z", "…#3"}, got)
 }
 
-// What is shown differs where names do, and fits.
+// Different names look different, and fit.
 func TestDistinctIsDistinct(t *testing.T) {
 	for seed := range cases.Numbers(t, 500) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -63,7 +63,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Columns stay aligned whatever the names hold, and fit.
+// Columns stay aligned for any names, and fit.
 func TestTableIsAligned(t *testing.T) {
 	parts := []string{
 		"a", "\x1b[31m", "\x00", "\u202e", "\u200d", "矩阵", "e\u0301\u0302", "\U0001f469\u200d\U0001f680", "✅", "\xff",
@@ -133,7 +133,7 @@ func TestBars(t *testing.T) {
 	check.Equal(t, "strip of pairs", "▁▆█", strip([]int64{0, 1, 50, 100, 100}, 100, 2))
 }
 
-// What is no address that can stand in a text is none.
+// Addresses unfit for text are dropped.
 func TestAddress(t *testing.T) {
 	for link, want := range map[string]string{
 		"http://jaeger:16686/trace/1?x=y": "http://jaeger:16686/trace/1?x=y", "http://a b": "", "http://\x1b\\": "",

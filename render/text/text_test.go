@@ -36,11 +36,10 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-// hostile is a name that would recolour the terminal, move the cursor and
-// reorder the line.
+// hostile is a name that would recolour the terminal, move the cursor and reorder the line.
 const hostile = "\x1b[31mred\x1b[0m\r\x1b]0;title\x07\u202emul" + "\n" + "x"
 
-// full returns a report in which everything has something to show.
+// full returns a report with content for every section.
 func full() *analyze.Report {
 	cuda0 := device.Key{Rank: op.Known(0), DeviceID: "cuda:0"}
 	cuda1 := device.Key{Rank: op.Known(1), DeviceID: "cuda:0"}
@@ -195,7 +194,7 @@ func full() *analyze.Report {
 	}
 }
 
-// empty returns the report of an input without anything.
+// empty returns the report of an empty input.
 func empty() *analyze.Report {
 	r, err := analyze.Run(context.Background(), analyze.Records(func(func(op.Record, error) bool) {}),
 		analyze.Options{})
@@ -212,7 +211,7 @@ func render(t *testing.T, r *analyze.Report, opts text.Options) string {
 	return b.String()
 }
 
-// goldens compares what is written with files of testdata.
+// goldens compares outputs with files of testdata.
 func goldens(t *testing.T, all map[string]func(io.Writer) error) {
 	t.Helper()
 	for name, write := range all {
@@ -238,7 +237,7 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// An overview has at most 30 lines of 80 columns, and only what was asked for behind them.
+// An overview has at most 30 lines of 80 columns, and requested sections behind them.
 func TestOverview(t *testing.T) {
 	host := empty()
 	host.Input.Entries = 1
@@ -284,7 +283,7 @@ func TestWriteError(t *testing.T) {
 	check.Says(t, "correlation", "", text.WriteCorrelation(&fulldisk.Writer{}, correlated(""), text.Options{}))
 }
 
-// Whatever names are, the report holds no character that controls a terminal.
+// For any names, the report has no character that controls a terminal.
 func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		r := check.Must(analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
@@ -300,8 +299,7 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// What a recording lacks is told in lines that fit, code aside, and without control
-// characters, in JSON too.
+// The gaps of a recording are listed in lines that fit, except code, without control characters, in JSON too.
 func FuzzWriteDoctor(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		r := check.Must(doctor.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
@@ -342,8 +340,8 @@ var (
 	finding      = regexp.MustCompile(`(?m)^const \w+ Kind = "(.*)"$`)
 )
 
-// docs/analyses.md defines every number of the first screen: those of its lines, the columns of its tables, and the
-// kinds of findings.
+// docs/analyses.md defines every figure of the first screen: in its lines, in the columns of its tables, and the kinds
+// of findings.
 func TestFirstScreenIsDefined(t *testing.T) {
 	file := check.Must(os.ReadFile("../../docs/analyses.md"))(t)
 	_, section, _ := strings.Cut(string(file), "\n## The first screen\n")
@@ -355,7 +353,7 @@ func TestFirstScreenIsDefined(t *testing.T) {
 	r.Input.EarlierBatches, r.Input.DroppedLinks, r.Input.MissingLinks = 1, 1, op.Known(1)
 	var b bytes.Buffer
 	check.OK(t, text.WriteOverview(&b, r, text.Options{Width: 500}))
-	// all that may be wrong
+	// all possible faults
 	b.WriteString(render(t, r, text.Options{Width: 500, Show: func(string) bool { return false }}))
 	for _, m := range screenField.FindAllStringSubmatch(b.String(), -1) {
 		for part := range strings.FieldsFuncSeq(screenNumber.ReplaceAllString(m[2], "N"), func(r rune) bool {

@@ -43,7 +43,7 @@ func request(i int) *op.Span {
 		Duration: 1e6}
 }
 
-// mixed are records of all kinds, with those that could not be read.
+// mixed yields records of all kinds, and errors.
 func mixed(n int) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		host := ""
@@ -92,7 +92,7 @@ func asJSON(t *testing.T, r *analyze.Report) string {
 	return string(text)
 }
 
-// The report on a window is that on the records which went into it.
+// The report on a window equals the report on its records.
 func TestReportOfWindow(t *testing.T) {
 	want := check.Must(analyze.Run(t.Context(), analyze.Records(mixed(5000)), analyze.Options{}))(t)
 	w := NewWindow(Limits{})
@@ -155,7 +155,7 @@ func TestWindowLimits(t *testing.T) {
 	if operations, _ := held(); operations != 10 {
 		t.Errorf("%d operations are left", operations)
 	}
-	// Large ones count by their bytes.
+	// Large operations count by their bytes.
 	for i := range 50 {
 		e := operation(i)
 		e.OutputShape = make(op.Shape, 50_000)
@@ -165,7 +165,7 @@ func TestWindowLimits(t *testing.T) {
 	verify("bytes", 20)
 }
 
-// A long text is its beginning and a number, which tells it from others and is the same again.
+// A long text becomes its beginning and a number, distinct and stable.
 func TestLongTexts(t *testing.T) {
 	w := NewWindow(Limits{})
 	out := w.Input("").Writer()
@@ -190,7 +190,7 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
-// A table of the page has a bounded number of rows; the rest is one more.
+// A table of the page has a bounded number of rows; further groups share one.
 func TestFurtherGroups(t *testing.T) {
 	w := NewWindow(Limits{})
 	out := w.Input("").Writer()
@@ -331,7 +331,7 @@ func TestPage(t *testing.T) {
 	check.Equal(t, "caching", "no-store", get(t, p, since).Header.Get("Cache-Control"))
 }
 
-// looks is a context that is done after some looks at it.
+// looks is a context that is done after some calls of Err.
 type looks struct {
 	context.Context
 	left atomic.Int64
@@ -344,7 +344,7 @@ func (l *looks) Err() error {
 	return nil
 }
 
-// The work for a client that is gone ends, with nothing to send and nothing kept, and others get all.
+// Work for a disconnected client ends without output or cached data, and others get complete answers.
 func TestPageEndsWithClient(t *testing.T) {
 	w := NewWindow(Limits{})
 	p := &Page{Window: w}

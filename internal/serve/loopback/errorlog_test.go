@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// Broken connections cost one line a minute, and every one is counted.
+// Broken connections cost one line a minute, and each is counted.
 func TestErrorLogIsThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder

@@ -86,7 +86,7 @@ func TestServe(t *testing.T) {
 	answer := check.Must(http.Get(url))(t)
 	_ = answer.Body.Close()
 
-	// A header that is too large, and one that does not end.
+	// Send a header that is too large, and one without end.
 	request, _ := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	request.Header.Set("X", strings.Repeat("x", 2*loopback.MaxHeaderBytes))
 	if answer, err := http.DefaultClient.Do(request); err == nil {
@@ -99,7 +99,7 @@ func TestServe(t *testing.T) {
 	defer conn.Close()
 	check.Must(io.WriteString(conn, "GET / HTTP/1.1\r\nHost:"))(t)
 
-	// A request that goes on does not keep the server from ending.
+	// A running request does not keep the server from ending.
 	go func() {
 		if answer, err := http.Get(url + "/slow"); err == nil {
 			_ = answer.Body.Close()
@@ -118,8 +118,8 @@ func TestServe(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// S3: connections that are idle take nobody's place.
-func TestS3IdleConnections(t *testing.T) {
+// S3: idle connections take no other client's place.
+func TestIdleConnectionsMakeRoom(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	l := check.Must(loopback.Listen(ctx, "127.0.0.1:0"))(t)
 	served := make(chan error, 1)

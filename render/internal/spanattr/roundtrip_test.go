@@ -1,4 +1,4 @@
-// Tests of all formats of spans: what is written reads back.
+// Tests of all formats of spans: written records read back.
 package spanattr_test
 
 import (
@@ -30,14 +30,14 @@ import (
 	"github.com/optrace/optrace/render/perfetto"
 )
 
-// timeline is a writer of the formats that hold everything until it is written.
+// timeline is a writer of the formats that are written at the end.
 type timeline interface {
 	Add(e *op.Entry)
 	AddSpan(s *op.Span)
 	Write(w io.Writer) error
 }
 
-// format is a format of operations and spans, and the reader of it.
+// format is a format of operations and spans, with its reader.
 type format struct {
 	name    string
 	write   func(w io.Writer, records []op.Record) error
@@ -91,7 +91,7 @@ func writeOTLP(w io.Writer, records []op.Record) error {
 	return out.Flush()
 }
 
-// kept returns what a format keeps of a record, as JSON; nothing for a resource.
+// kept returns the parts of a record kept by a format, as JSON; nil for a resource.
 func kept(f format, rec op.Record) []string {
 	switch {
 	case rec.Entry != nil:
@@ -125,7 +125,7 @@ func withoutWeights(links []op.Link) {
 	}
 }
 
-// noteFirst adds what is kept of a record to those of the first ones of each id.
+// noteFirst adds the kept parts of a record to the first ones of each id.
 func noteFirst(firsts map[string][]string, rec op.Record, kept []string) {
 	id := "" // of records without one
 	switch {
@@ -139,7 +139,7 @@ func noteFirst(firsts map[string][]string, rec op.Record, kept []string) {
 	}
 }
 
-// readsBack writes records and checks that they are what is read, and that whichever record of an id came first still does.
+// readsBack writes records and checks that they read back, with the first record of an id still first.
 func readsBack(t *testing.T, f format, records ...op.Record) {
 	t.Helper()
 	var want, got []string
@@ -179,7 +179,7 @@ func readsBack(t *testing.T, f format, records ...op.Record) {
 	}
 }
 
-// written returns what records are written as, which is JSON in the formats that are.
+// written returns the written records, which are valid JSON in JSON formats.
 func written(t *testing.T, f format, records ...op.Record) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -260,7 +260,7 @@ func TestEntriesReadBack(t *testing.T) {
 	}
 }
 
-// Operations and spans at random, of several services and ranks, many on one track, at the same times and with the same ids.
+// Random operations and spans of several services and ranks, with shared tracks, times and ids.
 func TestRandomRecordsReadBack(t *testing.T) {
 	for seed := range cases.Numbers(t, 60) {
 		rng := rand.New(rand.NewPCG(seed, 8))
@@ -311,7 +311,7 @@ func TestRandomRecordsReadBack(t *testing.T) {
 	}
 }
 
-// Whatever names and times are, all formats read back as what was written.
+// For any names and times, all formats read back as written.
 func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		for i, f := range formats() {
@@ -325,7 +325,7 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// What is no UTF-8 is written with the usual mark for it, and times that no clock shows do no harm.
+// Invalid UTF-8 is written as the replacement character, and impossible times do no harm.
 func TestOddRecords(t *testing.T) {
 	ids := op.Entry{Operation: "a\xff", Service: "b\xfe", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}}
 	for _, f := range formats() {
@@ -345,7 +345,7 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
-// No threshold says of a span that it stands for more than 2^56.
+// No threshold stands for more than 2^56 spans.
 func TestTraceState(t *testing.T) {
 	check.Equal(t, "the state", "ot=th:ffffffffffffff", spanattr.TraceState(math.MaxFloat64))
 }

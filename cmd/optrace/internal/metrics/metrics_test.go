@@ -27,7 +27,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// scrape returns the families by name, as Prometheus asks for them.
+// scrape returns the families by name, scraped as Prometheus does.
 func scrape(t *testing.T, m http.Handler) map[string]*dto.MetricFamily {
 	t.Helper()
 	request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
@@ -47,7 +47,7 @@ func scrape(t *testing.T, m http.Handler) map[string]*dto.MetricFamily {
 	}
 }
 
-// Counts, sums and the buckets of native histograms are those of the operations.
+// Counts, sums and the buckets of native histograms match the operations.
 func TestMetrics(t *testing.T) {
 	m := New()
 	for i := range 100 {
@@ -87,7 +87,7 @@ func TestMetrics(t *testing.T) {
 	check.Equal(t, "bytes", 1000, memory)
 }
 
-// The dashboard asks for metrics that there are.
+// The dashboard uses existing metrics.
 func TestDashboard(t *testing.T) {
 	text := check.Must(os.ReadFile("../../../../docs/grafana.json"))(t)
 	var board struct {
@@ -113,7 +113,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// The number of series is bounded, and operations beyond it are counted all the same.
+// The number of series is bounded, and further operations still count.
 func TestSeriesAreBoundedConcurrentSafe(t *testing.T) {
 	m := New()
 	var workers sync.WaitGroup
@@ -135,7 +135,7 @@ func TestSeriesAreBoundedConcurrentSafe(t *testing.T) {
 	}
 }
 
-// Package live's metrics are scraped as docs/using.md says, with OpenTelemetry's exporter.
+// Package live's metrics can be scraped with OpenTelemetry's exporter, as in docs/using.md.
 func TestLive(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	reader := check.Must(exporter.New(exporter.WithRegisterer(registry)))(t)

@@ -27,14 +27,12 @@ import (
 	"github.com/optrace/optrace/render/pprof"
 )
 
-// profilesOf returns the profiles that a table is written as, read by the Collector's types
-// from protobuf and from JSON.
+// profilesOf writes a table as profiles and returns them as read by the Collector's types from protobuf and from JSON.
 func profilesOf(t *testing.T, table *stacks.Table, opts otlpprofiles.Options) pprofile.Profiles {
 	t.Helper()
 	var binary, text bytes.Buffer
 	check.OK(t, errors.Join(otlpprofiles.Write(&binary, table, opts), otlpprofiles.WriteJSON(&text, table, opts)))
-	// As the Collector's receiver reads them. The unmarshalers of pprofile take the names of
-	// a resource's attributes away.
+	// As the Collector's receiver reads them. The unmarshalers of pprofile drop the names of a resource's attributes.
 	first, second := pprofileotlp.NewExportRequest(), pprofileotlp.NewExportRequest()
 	if err := errors.Join(first.UnmarshalProto(binary.Bytes()), second.UnmarshalJSON(text.Bytes())); err != nil {
 		t.Fatalf("%v\n%s", err, text.Bytes())
@@ -58,7 +56,7 @@ func profilesOf(t *testing.T, table *stacks.Table, opts otlpprofiles.Options) pp
 	return p
 }
 
-// sample is one of OTLP's profiles, with what it refers to.
+// sample is one of OTLP's samples, with its references resolved.
 type sample struct {
 	resource   map[string]any
 	kind       string   // one of kinds
@@ -112,9 +110,9 @@ func asJSON(t *testing.T, request pprofileotlp.ExportRequest) string {
 	return indented.String()
 }
 
-// checkRules checks what the specification, and profcheck of open-telemetry/sig-profiling, say of dictionaries and samples of a
-// request, which is decoded JSON: each table begins with an empty element, not one of zeroes, and has none twice, and all of its
-// elements are referred to, by fields whose names tell the table.
+// checkRules checks the rules of the specification, and of profcheck of open-telemetry/sig-profiling, for dictionaries
+// and samples of a request in decoded JSON: each table begins with an empty element, not one of zeroes, has distinct
+// elements, and all are referred to, by fields named after the table.
 func checkRules(t *testing.T, request any) {
 	t.Helper()
 	tables := request.(map[string]any)["dictionary"].(map[string]any)
@@ -175,7 +173,8 @@ func checkRules(t *testing.T, request any) {
 	}
 }
 
-// checkProfile checks that a profile has types and a period, and its samples a stack and one positive value each, and none twice.
+// checkProfile checks that a profile has types and a period, and that its samples are distinct, with a stack and one
+// positive value each.
 func checkProfile(t *testing.T, p map[string]any) {
 	t.Helper()
 	for _, key := range []string{"sampleType", "periodType"} {
@@ -230,7 +229,7 @@ func TestProfilesWriteError(t *testing.T) {
 	}
 }
 
-// randomTable returns a table of operations with hostile names, some of which become equal.
+// randomTable returns a table of operations with hostile names; some become equal.
 func randomTable(r *rand.Rand) *stacks.Table {
 	names := []string{"", "a", "a\n", "a ", "b;c", "\xff", "(other)", "é\u2028", "void gemm<4, float>(float*)"}
 	name := func() string { return names[r.IntN(len(names))] }
@@ -255,7 +254,7 @@ func randomTable(r *rand.Rand) *stacks.Table {
 	return t
 }
 
-// Whatever a table holds, the profiles keep the rules, and have its sums by producer, device, kind and stack.
+// The profiles of any table keep the rules, and have its sums by producer, device, kind and stack.
 func FuzzProfiles(f *testing.F) {
 	for seed := range cases.Numbers(f, 50) {
 		f.Add(seed)

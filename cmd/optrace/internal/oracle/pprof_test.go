@@ -21,7 +21,7 @@ import (
 	"github.com/optrace/optrace/render/pprof"
 )
 
-// pprofOf returns the profile that a table is written as, read back.
+// pprofOf writes a table as a profile and reads it back.
 func pprofOf(t *testing.T, table *stacks.Table, opts pprof.Options) *profile.Profile {
 	t.Helper()
 	var b bytes.Buffer
@@ -31,8 +31,7 @@ func pprofOf(t *testing.T, table *stacks.Table, opts pprof.Options) *profile.Pro
 	return p
 }
 
-// requestLines is a run of two requests, one of them with an operation below another, one
-// from the host, and one whose ids another has.
+// requestLines is a run of two requests, with a nested operation, an operation of the host, and a repeated id.
 const requestLines = `{"span":{"name":"POST /predict","trace_id":"T1","span_id":"01","start_unix_ns":N000,"duration_ns":1000}}
 {"operation":"attention","device_id":"cuda:0","trace_id":"T1","span_id":"02","parent_span_id":"01","start_unix_ns":N100,"duration_ns":500}
 {"operation":"matmul",SHAPES"trace_id":"T1","span_id":"03","parent_span_id":"02","start_unix_ns":N150,"duration_ns":200}
@@ -69,7 +68,7 @@ func TestPprofGolden(t *testing.T) {
 	}
 }
 
-// What a table had no room for, and sums that do not fit, are told by comments; FuzzPprof has the samples.
+// Comments mention overflowed rows and sums; FuzzPprof checks the samples.
 func TestPprofOverflow(t *testing.T) {
 	table := stacks.NewTable(stacks.Limits{Stacks: 1, Shapes: 1})
 	for _, name := range []string{"a", "b", "c"} {
@@ -103,7 +102,7 @@ func TestPprofWriteError(t *testing.T) {
 	}
 }
 
-// Whatever a table holds, the samples are its rows.
+// The samples of any table are its rows.
 func FuzzPprof(f *testing.F) {
 	for seed := range cases.Numbers(f, 50) {
 		f.Add(seed)

@@ -46,8 +46,7 @@ func validate(s *jsonschema.Schema, line []byte) error {
 	return s.Validate(v)
 }
 
-// validateAll checks every line of a text and counts the records in it by their
-// first key.
+// validateAll checks every line of a text and counts its records by their first key.
 func validateAll(t *testing.T, s *jsonschema.Schema, name string, text []byte) map[string]int {
 	t.Helper()
 	kinds := map[string]int{}
@@ -65,7 +64,7 @@ func validateAll(t *testing.T, s *jsonschema.Schema, name string, text []byte) m
 	return kinds
 }
 
-// Whatever is recorded, in all ways, what is written of it is valid, also while the writer fails and gaps tell of it.
+// All ways of recording write valid lines, also while the writer fails and writes gaps.
 func TestRecordingMatchesSchema(t *testing.T) {
 	var text bytes.Buffer
 	writes := 0
@@ -115,8 +114,7 @@ func TestRecordingMatchesSchema(t *testing.T) {
 	}
 }
 
-// The files of the repository in this format are valid where optrace wrote them, and
-// so are the entries that are read from those in other formats.
+// The repository's files in this format are valid if optrace wrote them, and so are entries read from other formats.
 func TestSamplesMatchSchema(t *testing.T) {
 	s := lineSchema(t)
 	files := 0
@@ -143,7 +141,7 @@ func TestSamplesMatchSchema(t *testing.T) {
 	}
 }
 
-// A schema that takes everything would be worth nothing.
+// The schema rejects invalid lines.
 func TestSchemaRejects(t *testing.T) {
 	s := lineSchema(t)
 	const entry = `{"step":1,"operation":"a","device_id":null,"input_shapes":null,"output_shape":[1],"duration_us":1.5,` +
@@ -175,7 +173,7 @@ type definition struct {
 	Properties map[string]*definition `json:"properties"`
 }
 
-// keys returns the keys of an object, or those of the only object in it.
+// keys returns the keys of an object, or of the only object in it.
 func (d *definition) keys(inner string) []string {
 	if p := d.Properties[inner]; p != nil {
 		d = p
@@ -183,7 +181,7 @@ func (d *definition) keys(inner string) []string {
 	return slices.Sorted(maps.Keys(d.Properties))
 }
 
-// TestFormatsDocumented holds formats.md against the schema and the code.
+// TestFormatsDocumented compares formats.md with the schema and the code.
 func TestFormatsDocumented(t *testing.T) {
 	page := check.Must(os.ReadFile(root + "/docs/formats.md"))(t)
 	text := check.Must(os.ReadFile(schemaFile))(t)

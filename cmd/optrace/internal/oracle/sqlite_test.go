@@ -19,7 +19,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// tables are definitions of tables with the columns a to d, some of which are computed, beside others.
+// tables are definitions of tables with the columns a to d, partly computed, beside others.
 var tables = []string{
 	"CREATE TABLE t (a, b, c, d)",
 	"create table if not exists t (a INTEGER PRIMARY KEY, b TEXT, c NUMERIC, d BLOB)",
@@ -29,7 +29,7 @@ var tables = []string{
 	"CREATE TABLE t (a INTEGER, b INTEGER, c, d, CONSTRAINT \"k\" PRIMARY KEY (b, a))",
 }
 
-// literal returns a value as SQL writes it.
+// literal returns a value as an SQL literal.
 func literal(r *rand.Rand) string {
 	switch r.IntN(8) {
 	case 0:

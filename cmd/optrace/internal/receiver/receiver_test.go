@@ -66,12 +66,12 @@ func marshal(t *testing.T, m proto.Message) []byte {
 	return check.Must(proto.Marshal(m))(t)
 }
 
-// batchJSON is a request as OTLP JSON has it, with ids in hexadecimal.
+// batchJSON is a request in OTLP JSON, with ids in hexadecimal.
 const batchJSON = `{"resourceSpans":[{"scopeSpans":[{"spans":[
 {"traceId":"01010101010101010101010101010101","spanId":"0202020202020202","name":"matmul","startTimeUnixNano":"100","endTimeUnixNano":"150",
 "attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}}]}%s]}]}]}`
 
-// figures are those of a report that the tests look at.
+// figures are the tested figures of a report.
 type figures struct {
 	Input   struct{ Entries, Spans, Malformed, Files int64 }
 	Engines []any
@@ -190,8 +190,7 @@ func post(t *testing.T, r *Receiver, body []byte) int {
 	return w.Code
 }
 
-// Where too many requests are read, or there are too many bytes of them, more are told to come again; the protocols have
-// limits of their own.
+// Too many requests, or too many bytes, are told to retry; each protocol has its own limit.
 func TestTurns(t *testing.T) {
 	for name, of := range map[string]func(*Receiver) *door{
 		"HTTP": func(r *Receiver) *door { return r.http }, "gRPC": func(r *Receiver) *door { return r.grpc },
@@ -296,7 +295,7 @@ func TestGRPC(t *testing.T) {
 	}
 }
 
-// What is no call of gRPC gets an answer that a person can read, and what is not one message an error.
+// A request other than a gRPC call gets a readable answer, and a malformed message an error.
 func TestNoCalls(t *testing.T) {
 	r := New(livepage.NewWindow(livepage.Limits{}), nil, 128<<20)
 	for name, c := range map[string]struct {
@@ -333,7 +332,7 @@ func TestNoCalls(t *testing.T) {
 	}
 }
 
-// What is made of a request counts in the memory of all requests, and a request that needs more is told so.
+// Decoded data counts in the memory of all requests, and a request that needs more gets an error.
 func TestRequestsShareMemory(t *testing.T) {
 	scope := bytes.Repeat([]byte{3<<3 | 2, 0}, 1<<20) // empty attributes
 	message := func(n byte, text []byte) []byte {
@@ -380,8 +379,8 @@ func starts(t *testing.T, r *Receiver) (overHTTP, overGRPC string) {
 	return start(r.Handler("")), start(r.GRPC())
 }
 
-// S3: clients that send nothing, half a header or a slow body, cost the others nothing, and are given up.
-func TestS3Starve(t *testing.T) {
+// S3: clients that send no data, half a header or a slow body do not affect others, and are given up.
+func TestSlowClientsStarveNoOther(t *testing.T) {
 	r := New(livepage.NewWindow(livepage.Limits{}), nil, 128<<20)
 	overHTTP, overGRPC := starts(t, r)
 	const slow = 4 * MaxRequests
@@ -429,9 +428,9 @@ func TestS3Starve(t *testing.T) {
 	}
 }
 
-// S3: a fleet of exporters that keep their connections is served, each of its requests. They try again, as
-// exporters do, where the receiver says that it is busy.
-func TestS3Fleet(t *testing.T) {
+// S3: all requests of a fleet of exporters with open connections are served. Like exporters they retry if the receiver
+// is busy.
+func TestFleetOfExportersIsServed(t *testing.T) {
 	window := livepage.NewWindow(livepage.Limits{Records: 1 << 20})
 	r := New(window, nil, 128<<20)
 	overHTTP, overGRPC := starts(t, r)
@@ -487,7 +486,7 @@ func TestS3Fleet(t *testing.T) {
 	}
 	close(again)
 	wg.Wait()
-	// more where one was cut short, and sent again
+	// more after a retry of an interrupted request
 	if f := figuresOf(t, window); f.Input.Entries < int64(exporters*3*2*10) {
 		t.Errorf("%d entries of %d exporters", f.Input.Entries, exporters)
 	}
@@ -521,7 +520,7 @@ func TestExportConcurrentSafe(t *testing.T) {
 	}
 }
 
-// Whatever is posted, the receiver answers and counts what it could not read.
+// The receiver answers every post and counts unreadable records.
 func FuzzTake(f *testing.F) {
 	text := check.Must(proto.Marshal(batch(2)))(f)
 	f.Add(text, true)
