@@ -49,7 +49,8 @@ func provider(processors ...sdktrace.SpanProcessor) *sdktrace.TracerProvider {
 
 // recordSome records operations below requests, with every kind of irregularity.
 func recordSome(tp trace.TracerProvider, n int) {
-	tr, start := tp.Tracer("engine"), time.Unix(1_700_000_000, 0)
+	tr := tp.Tracer("engine")
+	start := time.Unix(1_700_000_000, 0)
 	for i := range n {
 		at := start.Add(time.Duration(i) * time.Millisecond)
 		ctx, request := tr.Start(context.Background(), "POST /", trace.WithTimestamp(at))
@@ -110,7 +111,8 @@ func TestReports(t *testing.T) {
 	recordSome(tp, 300)
 	check.OK(t, tp.Shutdown(t.Context()))
 	want := check.Must(analyze.Run(t.Context(), ingest.Open(path), analyze.Options{}))(t)
-	offline, served := asMap(t, string(check.Must(json.Marshal(want))(t))), asMap(t, get(t, p, "?format=json"))
+	offline := asMap(t, string(check.Must(json.Marshal(want))(t)))
+	served := asMap(t, get(t, p, "?format=json"))
 	for _, lists := range []string{"slowest", "memory"} { // equal ones come in another order
 		delete(offline, lists)
 		delete(served, lists)
@@ -124,7 +126,8 @@ func TestReports(t *testing.T) {
 		"JSON": decode(t, get(t, p, "?format=json&since=start"))} {
 		check.Equal(t, fmt.Sprintf("%s: total: live against file", name), sums.Total, r.Total)
 		for i := range sums.Operations { // the slowest of equal ones may be another
-			sums.Operations[i].Exemplar, r.Operations[i].Exemplar = nil, nil
+			sums.Operations[i].Exemplar = nil
+			r.Operations[i].Exemplar = nil
 		}
 		check.Equal(t, fmt.Sprintf("%s: operations: live against file", name), sums.Operations, r.Operations)
 	}
@@ -195,7 +198,9 @@ func TestMetrics(t *testing.T) {
 		seen[m.Name] = true
 		switch data := m.Data.(type) {
 		case metricdata.ExponentialHistogram[float64]:
-			count, sum, exemplars := uint64(0), 0.0, 0
+			count := uint64(0)
+			sum := 0.0
+			exemplars := 0
 			for _, point := range data.DataPoints {
 				count += point.Count
 				sum += point.Sum
@@ -271,5 +276,16 @@ func TestRowsAreBounded(t *testing.T) {
 	}
 	if count != n || len(r.Operations) > most || len(r.Devices) > most {
 		t.Errorf("%d operations of %d in %d rows, %d devices", count, n, len(r.Operations), len(r.Devices))
+	}
+}
+
+func BenchmarkEndOperation(b *testing.B) {
+	tr := provider(newProcessor(b)).Tracer("engine")
+	attrs := trace.WithAttributes(tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.DType(op.F32),
+		tensorconv.InputShapes([]int64{64, 784}, []int64{784, 256}), tensorconv.OutputShape(64, 256))
+	b.ReportAllocs()
+	for b.Loop() {
+		_, s := tr.Start(b.Context(), "matmul", attrs)
+		s.End()
 	}
 }

@@ -23,9 +23,9 @@ type Processor struct {
 	seed    maphash.Seed
 	shards  []*shard // the length is a power of two
 	withOps traces.WithOps
-	metrics *metrics // nil for none
+	metrics *metrics // may be nil
 	stopped atomic.Bool
-	dropped atomic.Uint64 // operations that a panic took
+	dropped atomic.Uint64 // operations lost to a panic
 
 	page   livepage.Page
 	writer *livepage.Writer // for fill
@@ -57,7 +57,7 @@ func NewProcessor(opts ...Option) (*Processor, error) {
 // The bounds of all shards together.
 const (
 	maxShards     = 64
-	maxCacheBytes = 32 << 20 // of attributes that repeat
+	maxCacheBytes = 32 << 20 // of repeated attributes
 	maxNameBytes  = 8 << 20
 	// maxRows bounds the rows of operations, and of devices, in the report. Shards that take each other's operations
 	// have rows for equal names, together up to rowShare times as many.

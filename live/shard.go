@@ -43,7 +43,7 @@ type shard struct {
 type template struct {
 	entry    op.Entry
 	resource *op.Resource
-	series   *series // nil for none
+	series   *series // may be nil
 }
 
 // record is a finished operation or span.
@@ -193,7 +193,7 @@ func (s *shard) drain(w *livepage.Writer, window *livepage.Window) {
 			w.Add(op.Record{Entry: &s.scratch}, nil)
 		}
 	}
-	clear(s.records) // what they refer to
+	clear(s.records) // release references
 	s.records = s.records[:0]
 	s.oldest = 0
 	window.AddLost(s.lost)

@@ -80,9 +80,9 @@ func tracks(w io.Writer) {
 // with an error that gives the position and advice.
 var bombs = map[string]struct {
 	write func(io.Writer)
-	args  []string // of the command; none is a report
-	fails string   // what the error has; "" for none
-	says  string   // what the report has
+	args  []string // of the command; nil is a report
+	fails string   // part of the error; "" without one
+	says  string   // part of the report
 }{
 	"jaeger v1, empty spans": {
 		write: zipped(repeated(`{"data":[{"traceID":"1","spans":[{}`, ",{}", 6<<20, `],"processes":{}}]}`)),
@@ -181,7 +181,7 @@ func TestBombsAreRefused(t *testing.T) {
 				!strings.Contains(stderr.String(), bomb.fails):
 				t.Errorf("ended with %v and %q, want %q", err, stderr.String(), bomb.fails)
 			}
-			const most = 400 << 10 // of which 64 MiB or more is held, and some 50 the program
+			const most = 400 << 10 // 64 MiB or more held, some 50 for the program
 			if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && usage.Maxrss > most {
 				t.Errorf("took %d MiB", usage.Maxrss>>10)
 			}

@@ -80,7 +80,7 @@ func (c command) help() string {
 // flagSet returns the flags of the command, bound to its job.
 func (c command) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // errors are for whoever parses
+	fs.SetOutput(io.Discard) // the parser reports errors
 	c.define(fs)
 	return fs
 }

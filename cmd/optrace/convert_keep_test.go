@@ -61,7 +61,7 @@ func randomTraces(t *testing.T, r *rand.Rand) ptrace.Traces {
 
 // distinct removes repeated attributes and deeply nested values.
 func distinct(m pcommon.Map, depth int) {
-	seen := map[string]bool{"op": true} // beside which writers state the name
+	seen := map[string]bool{"op": true} // writers also state the name
 	m.RemoveIf(func(key string, v pcommon.Value) bool {
 		shallow(v, depth)
 		switch key {

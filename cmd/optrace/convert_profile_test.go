@@ -87,13 +87,16 @@ func operationsOf(t *testing.T, file string) map[string]reported {
 // profile and in collapsed stacks.
 func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 	cases.NotUnderRace(t, allSamples)
-	compared, derived := 0, 0
+	compared := 0
+	derived := 0
 	for _, file := range samples(t) {
 		if code, _, _ := ran(t, "report", file); code != exit.OK {
 			continue // no input
 		}
 		t.Run(file, func(t *testing.T) {
-			flat, want, self := make(map[string]figures), make(map[string]figures), make(map[string]int64)
+			flat := make(map[string]figures)
+			want := make(map[string]figures)
+			self := make(map[string]int64)
 			for _, s := range profileOf(t, file).Sample {
 				leaf := s.Location[0].Line[0].Function.Name
 				f := flat[leaf]

@@ -128,7 +128,7 @@ func (f *correlateFlags) run(ctx context.Context, s streams.Streams, line *flags
 // report joins the operations of the inputs with the traces of Jaeger.
 func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src input.Source) (*correlate.Report, error) {
 	join := correlate.NewJoin()
-	var keep []string // the attributes of spans that are needed
+	var keep []string // needed attributes of spans
 	if f.prices != nil {
 		keep = correlate.PriceAttrs(f.prices)
 	}
@@ -258,7 +258,7 @@ func (f *correlateFlags) wantsTrace(id op.TraceID) bool {
 // wantsRequest reports whether q is part of the report. In traces found by Jaeger all requests of the service are: the
 // search may have matched a span within the request.
 func (f *correlateFlags) wantsRequest(q *requests.Request) bool {
-	if f.trace != "" { // q or an execution that works for it is of that
+	if f.trace != "" { // q or one of its executions
 		for e := range q.Executions() {
 			if e.TraceID == f.traceID {
 				return true

@@ -24,14 +24,16 @@ func realRequests(t *testing.T, s *jaegertest.Server, n int) (path string) {
 	t.Helper()
 	start := time.Now().Add(-time.Minute).UnixNano()
 	var file, sent bytes.Buffer
-	w, toJaeger := entries.NewWriter(&file, &op.Resource{Service: "api"}), otlp.NewWriter(&sent)
+	w := entries.NewWriter(&file, &op.Resource{Service: "api"})
+	toJaeger := otlp.NewWriter(&sent)
 	pruned := []op.Attr{
 		{Key: "tensor.op.name", Value: "relu"}, {Key: "tensor.device.id", Value: "cuda:0"},
 		{Key: "tensor.ops.pruned.count", Value: "1", Type: op.AttrInt},
 		{Key: "tensor.ops.pruned.duration", Value: "1500", Type: op.AttrInt},
 	}
 	for i := range n {
-		from, matmul := start+int64(i)*100_000_000, int64(2_000_000)
+		from := start + int64(i)*100_000_000
+		matmul := int64(2_000_000)
 		if i%10 == 5 {
 			matmul = 30_000_000
 		}

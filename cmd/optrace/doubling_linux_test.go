@@ -67,8 +67,9 @@ var members = map[string]string{
 	"shapes": `"output_shape":[#,4],"memory_bytes":4000000`, "paths": `"path":"model/layer#/attention"`,
 	"copies": `"kind":"memory"`,
 	"roots":  `"root":"GET /#","root_span_id":"000000000000000#"`, "attributes": `"attrs":{"key#":#}`,
-	"operations": `"flops":1`,
-	"events":     `"extra":{"events":[{"name":"e#","ts_unix_ns":1}]}`, "graphs": `"attrs":{"graph id":#,"graph node id":1}`,
+	"operations":       `"flops":1`,
+	"events":           `"extra":{"events":[{"name":"e#","ts_unix_ns":1}]}`,
+	"graphs":           `"attrs":{"graph id":#,"graph node id":1}`,
 	"launchers":        `"launched_by":"aten::#"`,
 	"groups":           `"kind":"collective","collective":{"name":"all_reduce","group":"g#","group_size":2,"sequence":1}`,
 	"collectives":      `"kind":"collective","collective":{"name":"all_reduce","group":"g","group_size":2,"sequence":#}`,
@@ -257,7 +258,8 @@ func TestDoublingTakesTwiceTheTime(t *testing.T) {
 				}
 				one = costOf(t, optrace, c[0], c[1], n, 2)
 				two := costOf(t, optrace, c[0], c[1], 2*n, 2)
-				times, memory := float64(two.cpu)/float64(one.cpu), float64(two.resident)/float64(one.resident)
+				times := float64(two.cpu) / float64(one.cpu)
+				memory := float64(two.resident) / float64(one.resident)
 				t.Logf("%d: %v, %d MiB; twice as many: %.2f times the time, %.2f times the memory", n, one.cpu,
 					one.resident>>20, times, memory)
 				if times <= most && (memory <= most || two.resident < 256<<20) {

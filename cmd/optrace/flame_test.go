@@ -39,7 +39,8 @@ func flames(t *testing.T, pages []string) []flame {
 	}
 	var out, problems bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), node, append([]string{"testdata/flame.mjs"}, pages...)...)
-	cmd.Stdout, cmd.Stderr = &out, &problems
+	cmd.Stdout = &out
+	cmd.Stderr = &problems
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %s", err, &problems)
 	}
@@ -104,7 +105,8 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 		if code, _, _ := ran(t, "report", "-html", page, file); code != exit.OK {
 			continue // no input
 		}
-		pages, files = append(pages, page), append(files, file)
+		pages = append(pages, page)
+		files = append(files, file)
 	}
 	compared := 0
 	for i, f := range flames(t, pages) {
@@ -115,7 +117,7 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 			timed = timed && (n.Start().Known || n.IsDuplicate())
 		}
 		if f.HostOnly || !timed {
-			continue // the page shows the host's view there, and nothing that has no place in time
+			continue // the page shows the host's view there, and only records with times
 		}
 		compared++
 		p := profileOf(t, files[i])

@@ -48,7 +48,7 @@ func checkJSON(t *testing.T, about map[string]string, path string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		if kind = "object"; strings.HasPrefix(text, "entry") || strings.HasPrefix(text, "object, ") {
-			return // whose keys are described elsewhere
+			return // its keys are described elsewhere
 		}
 		for key, below := range v {
 			at := path + "." + key

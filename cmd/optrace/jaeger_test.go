@@ -38,7 +38,7 @@ func setupJaeger(answers string) func(*testscript.Env) error {
 func recordedJaeger(answers, work string) http.Handler {
 	file := func(w http.ResponseWriter, status int, path ...string) {
 		w.WriteHeader(status)
-		text, _ := os.ReadFile(filepath.Join(path...)) // what is missing shows in the script
+		text, _ := os.ReadFile(filepath.Join(path...)) // the script shows missing files
 		_, _ = w.Write(text)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -86,7 +86,7 @@ func finish(s streams.Streams, c command, err error) int {
 		return show(s, c.help())
 	}
 	code := exit.Code(err)
-	if err != nil { // errors quote file names and input, which may hold control characters
+	if err != nil { // file names and input in errors may have control characters
 		fmt.Fprintf(s.Err, "optrace %s: %s\n", c.name, termtext.Escape(err.Error()))
 	}
 	if code == exit.WrongUsage {

@@ -76,7 +76,8 @@ func TestMCPTools(t *testing.T) {
 	}
 	slices.Sort(names)
 	check.Equal(t, "tools", []string{"compare", "doctor", "operation", "overview", "request", "table"}, names)
-	head, serve := []string{"head.jsonl"}, []string{filepath.Join(dir, "serve.jsonl")}
+	head := []string{"head.jsonl"}
+	serve := []string{filepath.Join(dir, "serve.jsonl")}
 	for _, tt := range []struct {
 		tool   string
 		args   map[string]any
@@ -139,7 +140,8 @@ func TestMCPTools(t *testing.T) {
 
 // No file outside the directories is read, by any path.
 func TestMCPDirectories(t *testing.T) {
-	outside, dir := t.TempDir(), t.TempDir()
+	outside := t.TempDir()
+	dir := t.TempDir()
 	writeRun(t, outside, "secret.jsonl", causes.Training, 0, 1)
 	writeRun(t, dir, "in.jsonl", causes.Training, 0, 1)
 	for link, to := range map[string]string{"file.jsonl": filepath.Join(outside, "secret.jsonl"), "dir": outside,
@@ -183,7 +185,9 @@ func TestMCPFindsCauses(t *testing.T) {
 	dir := t.TempDir()
 	c := askMCP(t, dir)
 	arrow := regexp.MustCompile(`→\s+([a-z_]+)`)
-	found, runs, seeds := 0, 0, cases.Count(t, 1, 20)
+	found := 0
+	runs := 0
+	seeds := cases.Count(t, 1, 20)
 	for i := range causes.Causes {
 		cause := &causes.Causes[i]
 		for seed := range seeds {

@@ -104,7 +104,7 @@ var grammars = map[string]grammar{
 type hoard struct {
 	perOp  int64
 	values map[string]string
-	list   string // and "nest" for an attribute whose value is nested
+	list   string // or "nest" for a nested attribute
 }
 
 const listBytes = 15 << 20
@@ -261,7 +261,7 @@ func runBounded(t *testing.T, args []string) (peak int64, said string, err error
 	check.OK(t, cmd.Start())
 	var running sync.WaitGroup
 	ended := make(chan struct{})
-	running.Go(func() { // the resources of a process that has ended count what the test took before it began
+	running.Go(func() { // the resources of a finished process include the test's own before its start
 		for {
 			select {
 			case <-ended:

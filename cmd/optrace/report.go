@@ -214,7 +214,7 @@ func openBrowser(ctx context.Context, address string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // what it says is for nobody
+	go func() { _ = cmd.Wait() }() // ignore its output
 	return nil
 }
 

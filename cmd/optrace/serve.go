@@ -126,8 +126,8 @@ const (
 	serveMemory    = 512 << 20
 	minServeMemory = 64 << 20
 	windowShare    = 8
-	requestShare   = 4 // of the requests of OTLP that are under way
-	inputShare     = 2 // of what a followed input holds at most
+	requestShare   = 4 // of running OTLP requests
+	inputShare     = 2 // of a followed input
 )
 
 // parseWindow reads the number, the time, or both, of the window's bounds.
@@ -208,7 +208,7 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 	r := receiver.New(s.window, s.hosts, int64(s.flags.memory)/requestShare)
 	for _, in := range []struct {
 		flag, address, name string
-		url                 string // of what listens at %s
+		url                 string // of the listener at %s
 		handler             http.Handler
 	}{
 		{"-otlp-http", s.flags.http, "OTLP/HTTP", "http://%s" + receiver.Path, r.Handler(address)},

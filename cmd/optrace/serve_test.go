@@ -125,12 +125,14 @@ func TestServeFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ops.jsonl")
 	writeOps(t, path, 0, 500)
-	s, d := startServe(t, path), startServe(t, dir)
+	s := startServe(t, path)
+	d := startServe(t, dir)
 	verify := func(n int) {
 		t.Helper()
 		want := succeeds(t, "report", "-json", dir)
 		for name, serving := range map[string]*serving{"file": s, "directory": d} {
-			got, offline := reportIn(t, serving.await(t, n)), reportIn(t, want)
+			got := reportIn(t, serving.await(t, n))
+			offline := reportIn(t, want)
 			for _, r := range []map[string]any{got, offline} {
 				delete(r["input"].(map[string]any), "files") // a rotated file is one input
 			}

@@ -39,7 +39,8 @@ func TestSignals(t *testing.T) {
 				cmd := exec.CommandContext(t.Context(), "optrace", test.args...)
 				cmd.Dir = dir
 				var stdout, stderr bytes.Buffer
-				cmd.Stdout, cmd.Stderr = &stdout, &stderr
+				cmd.Stdout = &stdout
+				cmd.Stderr = &stderr
 				src := test.feed(t, cmd, dir)
 				defer src.Close()
 				check.OK(t, cmd.Start())

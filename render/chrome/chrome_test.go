@@ -2,6 +2,7 @@ package chrome_test
 
 import (
 	"bytes"
+	"io"
 	"testing"
 
 	"github.com/optrace/optrace/internal/testing/check"
@@ -25,13 +26,25 @@ func TestGolden(t *testing.T) {
 	}
 	tl.AddSpan(request)
 	matmul := entry("matmul", "cuda:0", 1000, 600)
-	matmul.TraceID, matmul.SpanID, matmul.ParentSpanID = op.TraceID{1}, op.SpanID{2}, op.SpanID{1}
-	matmul.Rank, matmul.Stream, matmul.Step = op.Known(0), op.Known(7), op.Known(3)
-	matmul.InputShapes, matmul.OutputShape, matmul.DType = []op.Shape{{64, 784}, nil}, op.Shape{}, op.F32
-	matmul.MemoryBytes, matmul.FLOPs, matmul.Failed, matmul.Error = op.Known(4), op.Known(8), true, "</script>\u2028"
+	matmul.TraceID = op.TraceID{1}
+	matmul.SpanID = op.SpanID{2}
+	matmul.ParentSpanID = op.SpanID{1}
+	matmul.Rank = op.Known(0)
+	matmul.Stream = op.Known(7)
+	matmul.Step = op.Known(3)
+	matmul.InputShapes = []op.Shape{{64, 784}, nil}
+	matmul.OutputShape = op.Shape{}
+	matmul.DType = op.F32
+	matmul.MemoryBytes = op.Known(4)
+	matmul.FLOPs = op.Known(8)
+	matmul.Failed = true
+	matmul.Error = "</script>\u2028"
 	tl.Add(matmul)
 	late := entry("relu", "cuda:0", 12_000, 1) // after its request
-	late.TraceID, late.SpanID, late.ParentSpanID, late.Rank = op.TraceID{1}, op.SpanID{3}, op.SpanID{1}, op.Known(1)
+	late.TraceID = op.TraceID{1}
+	late.SpanID = op.SpanID{3}
+	late.ParentSpanID = op.SpanID{1}
+	late.Rank = op.Known(1)
 	late.Links = []op.Link{{TraceID: op.TraceID{1}, SpanID: op.SpanID{2}}}
 	tl.Add(late)
 	for _, name := range []string{"first", "second"} {
@@ -40,4 +53,17 @@ func TestGolden(t *testing.T) {
 	var b bytes.Buffer
 	check.OK(t, tl.Write(&b))
 	golden.Check(t, "testdata/timeline.json", b.Bytes())
+}
+
+func BenchmarkAddAndWrite(b *testing.B) {
+	e := entry("matmul", "cuda:0", 0, 10)
+	b.ReportAllocs()
+	for b.Loop() {
+		var tl chrome.Timeline
+		for i := range int64(1000) {
+			e.Start = op.Known(start + 20*i)
+			tl.Add(e)
+		}
+		check.OK(b, tl.Write(io.Discard))
+	}
 }

@@ -42,7 +42,7 @@ func (t *Timeline) Write(w io.Writer) error {
 }
 
 type writer struct {
-	w       *bufio.Writer // which keeps the first error for Flush
+	w       *bufio.Writer // keeps the first error for Flush
 	base    int64
 	threads []track // by lane
 	buf     []byte  // the event under way

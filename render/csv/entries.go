@@ -49,7 +49,7 @@ func NewEntryWriter(w io.Writer, opts Options) (*EntryWriter, error) {
 		case "collective":
 			for i, of := range op.CollectiveColumns {
 				if i > 0 {
-					c.Name = of.Name // the first is that of the collective
+					c.Name = of.Name // the first has the collective's name
 				}
 				columns = append(columns, column[op.Entry]{c.Name,
 					func(w *writer, e *op.Entry) { field(w, &of, cmp.Or(e.Collective, &noCollective)) }})

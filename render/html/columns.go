@@ -21,7 +21,7 @@ func (r *rows) encode(level int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out := bufio.NewWriterSize(deflate, 64<<10) // which keeps the first error for Flush
+	out := bufio.NewWriterSize(deflate, 64<<10) // keeps the first error for Flush
 	column := func(value func(i int, one *row) uint64) {
 		for i := range r.list {
 			out.Write(binary.AppendUvarint(out.AvailableBuffer(), value(i, &r.list[i])))

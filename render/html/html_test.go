@@ -117,7 +117,8 @@ func decode(tb testing.TB, page string) (v view, c columns) {
 // Failed rows have the texts of their errors, and are not merged with others.
 func TestErrors(t *testing.T) {
 	failed := operation("relu", 3, 1_600, 300)
-	failed.Entry.Failed, failed.Entry.Error = true, "<b>out of memory"
+	failed.Entry.Failed = true
+	failed.Entry.Error = "<b>out of memory"
 	root := request(1_000, 1_000)
 	root.Span.Failed = true
 	v, c := decode(t, pageOf(t, html.Options{}, failed, root, operation("matmul", 2, 1_100, 500)))
@@ -127,7 +128,7 @@ func TestErrors(t *testing.T) {
 
 func TestColumns(t *testing.T) {
 	page := pageOf(t, html.Options{Link: func(op.TraceID, op.SpanID) string { return "link" }},
-		operation("relu", 3, 1_600, 300), // the order of the input is not that of time
+		operation("relu", 3, 1_600, 300), // the input is not in order of time
 		request(1_000, 1_000),
 		operation("matmul", 2, 1_100, 500),
 		op.Record{Entry: &op.Entry{Operation: "untimed", Duration: 5}},
@@ -181,7 +182,7 @@ func TestArguments(t *testing.T) {
 		kernel(2, 10), kernel(3, 20, grid, op.Attr{Key: "block", Value: "</script>"},
 			op.Attr{Key: "other", Value: "x"}),
 		kernel(4, 30, grid), kernel(5, 40, grid), kernel(6, 50)))
-	check.Equal(t, "column", []uint64{0, 2, 3, 0, 1}, c["arguments"]) // 0 for that of the row before
+	check.Equal(t, "column", []uint64{0, 2, 3, 0, 1}, c["arguments"]) // 0 repeats the row before
 	check.Equal(t, "arguments", `[{} {"grid":[50,4,1],"block":"\u003c/script\u003e"} {"grid":[50,4,1]}]`,
 		fmt.Sprintf("%s", v.Arguments))
 }
@@ -191,7 +192,8 @@ func TestColumnsAddUpToTheReport(t *testing.T) {
 	var records []op.Record
 	for i := range 500 {
 		rec := operation(fmt.Sprint("op", i%7), byte(i), int64(i*37%1000), int64(i%50))
-		rec.Entry.TraceID, rec.Entry.ParentSpanID = op.TraceID{byte(i / 250), byte(i)}, op.SpanID{byte(i / 3)}
+		rec.Entry.TraceID = op.TraceID{byte(i / 250), byte(i)}
+		rec.Entry.ParentSpanID = op.SpanID{byte(i / 3)}
 		rec.Entry.DeviceID = fmt.Sprint("cuda:", i%3)
 		records = append(records, rec)
 	}
@@ -199,7 +201,8 @@ func TestColumnsAddUpToTheReport(t *testing.T) {
 	var b bytes.Buffer
 	check.OK(t, html.Write(&b, r, html.Options{}))
 	v, c := decode(t, b.String())
-	sums, selves := make(map[string]int64), make(map[string]int64)
+	sums := make(map[string]int64)
+	selves := make(map[string]int64)
 	for i := range v.Rows {
 		sums[v.Names[c["name"][i]]] += int64(c["duration"][i])
 		selves[v.Names[c["name"][i]]] += int64(c["duration"][i] - c["self"][i]/2) // none is longer than its operation
@@ -314,6 +317,12 @@ func TestWriteErrors(t *testing.T) {
 
 // A hundred thousand operations of a realistic graph take less than 2 MB.
 func TestSize(t *testing.T) {
+	if page := pageOf(t, html.Options{}, graphRecords()...); len(page) > 2<<20 {
+		t.Errorf("%d bytes", len(page))
+	}
+}
+
+func graphRecords() []op.Record {
 	var records []op.Record
 	start := int64(0)
 	for i := range 100_000 {
@@ -324,8 +333,14 @@ func TestSize(t *testing.T) {
 		start += int64(i) * 7_919 % 9_000
 		records = append(records, rec)
 	}
-	if page := pageOf(t, html.Options{}, records...); len(page) > 2<<20 {
-		t.Errorf("%d bytes", len(page))
+	return records
+}
+
+func BenchmarkWritePage(b *testing.B) {
+	r := reportOn(b, graphRecords()...)
+	b.ReportAllocs()
+	for b.Loop() {
+		check.OK(b, html.Write(io.Discard, r, html.Options{}))
 	}
 }
 
@@ -336,9 +351,11 @@ func FuzzWrite(f *testing.F) {
 	f.Add("matmul", int64(-5), int64(1<<60))
 	f.Fuzz(func(t *testing.T, name string, start, duration int64) {
 		rec := operation(name, 2, start, max(0, duration))
-		rec.Entry.DeviceID, rec.Entry.DType = name, op.DType(name)
+		rec.Entry.DeviceID = name
+		rec.Entry.DType = op.DType(name)
 		req := request(start/2, max(0, duration))
-		req.Span.Name, req.Span.Service = name, name
+		req.Span.Name = name
+		req.Span.Service = name
 		page := pageOf(t, html.Options{Title: name, Version: name}, req, rec)
 		checkPage(t, page)
 		decode(t, page)

@@ -84,7 +84,7 @@ type pending struct {
 
 // boxKey is equal for the operations of a box.
 type boxKey struct {
-	chain   int32 // the names of what they lie below, and theirs
+	chain   int32 // their names and the names above
 	kind    uint64
 	request int32
 	error   uint64

@@ -37,7 +37,7 @@ type timed struct {
 	node       trace.Node
 	start      int64 // Unix nanoseconds
 	shape      int32 // in shapes
-	collective int32 // its number plus one, 0 for none
+	collective int32 // its number plus one, or 0
 }
 
 // row is an operation or a span, or a box of several short operations.

@@ -49,7 +49,7 @@ type view struct {
 	Diff       *diff.Report    `json:"diff,omitempty"`
 
 	severalRanks bool // labels of devices have the rank
-	reported     int  // the devices that the report has, without those that only the host's views of operations name
+	reported     int  // devices in the report, without devices named only by the host's view
 }
 
 type shownDevice struct {
@@ -89,7 +89,7 @@ type request struct {
 // shared is an execution for several requests, and one request's part in it.
 type shared struct {
 	Name     string `json:"name"`
-	Row      int32  `json:"row"` // of its span, -1 for none
+	Row      int32  `json:"row"` // of its span, -1 if not drawn
 	Start    int64  `json:"start"`
 	Duration int64  `json:"dur"`
 	Requests int    `json:"requests"`

@@ -28,7 +28,7 @@ type Traces struct {
 	source  source
 	process []byte
 	ids     spanattr.Placeholders
-	bytes   int64 // that the traces take
+	bytes   int64 // of the traces
 }
 
 // trace is the text of one trace.
@@ -160,7 +160,7 @@ func (t *trace) number(process []byte) string {
 
 // Write writes the traces as one document.
 func (t *Traces) Write(w io.Writer) error {
-	out := bufio.NewWriter(w) // which keeps the first error for Flush
+	out := bufio.NewWriter(w) // keeps the first error for Flush
 	out.WriteString(`{"data":[`)
 	for i, tr := range t.order {
 		if i > 0 {

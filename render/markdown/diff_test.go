@@ -28,7 +28,8 @@ func report(name string) *diff.Report {
 		}
 		switch verdict {
 		case diff.Added:
-			c.BaseNS, c.NBase = op.Float{}, 0
+			c.BaseNS = op.Float{}
+			c.NBase = 0
 		case diff.Slower, diff.Faster, diff.Unchanged, diff.CannotTell:
 			c.Delta, c.DeltaLow, c.DeltaHigh, c.P = op.KnownFloat(delta), op.KnownFloat(delta-0.02),
 				op.KnownFloat(delta+0.03), op.KnownFloat(p)

@@ -18,7 +18,7 @@ const maxProducers = 1 << 10
 // several resources, it keeps the common attributes. The zero value is ready to use.
 type Producers struct {
 	resource op.Resource
-	changed  bool            // resource is another one than that of the last operation
+	changed  bool            // resource differs from the last operation's
 	last     stacks.Producer // of the last operation
 	host     string
 	// all has the attributes common to all resources, sorted by key, of the attributes of each producer; of is nil at

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -62,16 +63,29 @@ func TestGolden(t *testing.T) {
 		Service: "api",
 	})
 	matmul := entry("matmul", "cuda:0", 1000, 600)
-	matmul.TraceID, matmul.SpanID, matmul.ParentSpanID = op.TraceID{1}, op.SpanID{2}, op.SpanID{1}
-	matmul.Rank, matmul.Stream, matmul.Step, matmul.Launch = op.Known(0), op.Known(7), op.Known(3), op.Known(start+400)
-	matmul.InputShapes, matmul.OutputShape, matmul.DType = []op.Shape{{64, 784}, nil, {}}, op.Shape{}, op.F32
-	matmul.MemoryBytes, matmul.FLOPs, matmul.Failed, matmul.Error = op.Known(4), op.Known(8), true, "</script>\u2028"
+	matmul.TraceID = op.TraceID{1}
+	matmul.SpanID = op.SpanID{2}
+	matmul.ParentSpanID = op.SpanID{1}
+	matmul.Rank = op.Known(0)
+	matmul.Stream = op.Known(7)
+	matmul.Step = op.Known(3)
+	matmul.Launch = op.Known(start + 400)
+	matmul.InputShapes = []op.Shape{{64, 784}, nil, {}}
+	matmul.OutputShape = op.Shape{}
+	matmul.DType = op.F32
+	matmul.MemoryBytes = op.Known(4)
+	matmul.FLOPs = op.Known(8)
+	matmul.Failed = true
+	matmul.Error = "</script>\u2028"
 	tl.Add(matmul)
 	inner := entry("inner", "cuda:0", 1100, 500) // within matmul, and to its end
-	inner.Rank, inner.Stream, inner.MemoryBytes = op.Known(0), op.Known(7), op.Known(16)
+	inner.Rank = op.Known(0)
+	inner.Stream = op.Known(7)
+	inner.MemoryBytes = op.Known(16)
 	tl.Add(inner)
 	overlap := entry("overlap", "cuda:0", 1200, 600)
-	overlap.Rank, overlap.Stream = op.Known(0), op.Known(7)
+	overlap.Rank = op.Known(0)
+	overlap.Stream = op.Known(7)
 	tl.Add(overlap)
 	other := entry("copy", "cuda:1", 1300, 0)
 	other.Rank, other.Launch = op.Known(0), op.Known(start+1301) // of another clock
@@ -81,7 +95,10 @@ func TestGolden(t *testing.T) {
 	}
 	tl.Add(other)
 	late := entry("relu", "cuda:0", 12_000, 1) // after its request
-	late.TraceID, late.SpanID, late.ParentSpanID, late.Rank = op.TraceID{1}, op.SpanID{3}, op.SpanID{1}, op.Known(1)
+	late.TraceID = op.TraceID{1}
+	late.SpanID = op.SpanID{3}
+	late.ParentSpanID = op.SpanID{1}
+	late.Rank = op.Known(1)
 	tl.Add(late)
 	for _, name := range []string{"first", "second"} {
 		tl.Add(&op.Entry{Operation: name, Kind: op.KindCompute, Duration: 1500})
@@ -155,7 +172,9 @@ func TestFlowsAreLimited(t *testing.T) {
 	tl.AddSpan(&op.Span{Name: "r", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 1})
 	for i := range 1<<12 + 10 {
 		e := entry("op", "cpu", int64(i), 1)
-		e.TraceID, e.SpanID, e.ParentSpanID = op.TraceID{1}, op.SpanID{2, byte(i >> 8), byte(i)}, op.SpanID{1}
+		e.TraceID = op.TraceID{1}
+		e.SpanID = op.SpanID{2, byte(i >> 8), byte(i)}
+		e.ParentSpanID = op.SpanID{1}
 		tl.Add(e)
 	}
 	check.Equal(t, "flows", 1<<12, len(write(t, &tl).flows))
@@ -177,4 +196,17 @@ func FuzzWrite(f *testing.F) {
 			}
 		}
 	})
+}
+
+func BenchmarkAddAndWrite(b *testing.B) {
+	e := entry("matmul", "cuda:0", 0, 10)
+	b.ReportAllocs()
+	for b.Loop() {
+		var tl perfetto.Timeline
+		for i := range int64(1000) {
+			e.Start = op.Known(start + 20*i)
+			tl.Add(e)
+		}
+		check.OK(b, tl.Write(io.Discard))
+	}
 }

@@ -39,7 +39,7 @@ func processOf(g timeline.Group) timeline.Group {
 // the track of their operations.
 func layoutOf(t *timeline.Timeline) *layout {
 	lanes := t.Arrange()
-	launches := make([]bool, len(lanes)) // the lanes with operations whose launches are shown
+	launches := make([]bool, len(lanes)) // lanes with shown launches
 	for i := range t.Slices {
 		s := &t.Slices[i]
 		launches[s.Lane] = launches[s.Lane] || hasLaunch(s)

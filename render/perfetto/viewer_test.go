@@ -12,14 +12,14 @@ import (
 
 // view is a viewer's model of a trace.
 type view struct {
-	tracks            []string // their paths, in the order in which they are described
+	tracks            []string // their paths, in order of description
 	slices, instants  []*slice
 	counters          map[string][][2]int64 // times and values by track
 	flows             [][2]*slice
 	paths             map[uint64]string // of tracks, by uuid
 	categories, names map[uint64]string
 	open              map[uint64][]*slice
-	starts            map[uint64]*slice // of flows that have not ended
+	starts            map[uint64]*slice // of open flows
 }
 
 // slice is a slice or an instant on a track.
@@ -115,11 +115,13 @@ func (v *view) track(t *testing.T, d protoreflect.Message) {
 func (v *view) event(t *testing.T, at int64, e protoreflect.Message) {
 	t.Helper()
 	uuid := perfettotest.Field(e, "track_uuid").Uint()
-	path, open := text(t, v.paths, uuid), v.open[uuid]
+	path := text(t, v.paths, uuid)
+	open := v.open[uuid]
 	switch perfettotest.Field(e, "type").Int() {
 	case 1:
 		s := v.slice(t, at, e, path)
-		v.slices, v.open[uuid] = append(v.slices, s), append(open, s)
+		v.slices = append(v.slices, s)
+		v.open[uuid] = append(open, s)
 	case 2:
 		if len(open) == 0 {
 			t.Fatalf("an end on the track %q, where nothing is open", path)

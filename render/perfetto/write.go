@@ -39,13 +39,13 @@ func (t *Timeline) Write(w io.Writer) error {
 }
 
 type writer struct {
-	w      *bufio.Writer // which keeps the first error for Flush
+	w      *bufio.Writer // keeps the first error for Flush
 	base   int64
 	buf    []byte // scratch, and so are the fields of an event
 	fields message
 
 	categories, labels symbols.Table[string]
-	cleared            bool // a packet says that the state of the sequence is new
+	cleared            bool // a packet has cleared the state of the sequence
 }
 
 func (w *writer) packet(fields ...wire.Field) {
@@ -138,7 +138,7 @@ func (w *writer) event(at int64, kind int32, track int64, more ...wire.Field) {
 
 // slices writes the slices track by track, in order of time on each, and ends the slices of a pass before the next one.
 func (w *writer) slices(t *timeline.Timeline, l *layout, f *flows) {
-	open := make([][]*timeline.Slice, len(l.lanes)) // by lane, those that have begun, innermost last
+	open := make([][]*timeline.Slice, len(l.lanes)) // by lane, innermost last
 	for _, pass := range t.Passes() {
 		for i, s := range pass {
 			open[s.Lane] = w.close(open[s.Lane], l.lanes[s.Lane], func(o *timeline.Slice) bool {

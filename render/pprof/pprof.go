@@ -83,7 +83,7 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 
 type builder struct {
 	texts symbols.Table[string] // "" is the first
-	names symbols.Table[string] // of functions and locations, whose IDs are their places, from 1 on
+	names symbols.Table[string] // of functions and locations; an ID is the index plus one
 	// room is the remaining growth of the sum of each value: pprof sums them up in 64 bits.
 	room []int64
 	cut  bool // there was not enough room

@@ -85,7 +85,7 @@ func keyNames(k key.Group, n int) []string {
 	for i, v := range k.Values {
 		names[i] = v.String()
 		if v.Known && (v.Text == device.Unknown || strings.TrimSpace(v.Text) == "") {
-			names[i] = strconv.Quote(v.Text) // unlike a value that is not known, and unlike none
+			names[i] = strconv.Quote(v.Text) // unlike an unknown or a missing value
 		}
 	}
 	return names

@@ -86,7 +86,7 @@ func (o *overview) write() {
 		t := o.devicesTable(o.r.Devices, o.r.IdleCauses, rows[1])
 		for _, row := range t.rows {
 			for i := range row.cells {
-				row.cells[i] = strings.TrimSuffix(row.cells[i], part(0, 1)) // columns of nothing but this are left out
+				row.cells[i] = strings.TrimSuffix(row.cells[i], part(0, 1)) // drop columns with only zeros
 			}
 		}
 		t.columns[0].head = ofAll(rows[1], len(o.r.Devices), t.columns[0].head)
@@ -138,7 +138,7 @@ func (o *overview) rows() (keys []string, rows []namedStats) {
 func (o *overview) told(left int) (told []string, rest int) {
 	for i := range o.r.Findings {
 		f := o.lines(func(v *view) { v.finding(o.r.Findings, i, " → ", "") })
-		more := min(1, len(o.r.Findings)-1-i) // a line that says that there are more
+		more := min(1, len(o.r.Findings)-1-i) // one line for the rest
 		if i > 0 && (i >= overviewFindings || len(told)+len(f)+more > left-1) {
 			return append(told,
 					o.lines(func(v *view) { v.note(fmt.Sprintf("… and %d more → findings", len(v.r.Findings)-i)) })...),

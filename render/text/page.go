@@ -43,7 +43,7 @@ type Options struct {
 type page struct {
 	Options
 	b         strings.Builder
-	addresses symbols.Table[string] // that the text refers to
+	addresses symbols.Table[string] // linked from the text
 }
 
 func newPage(opts Options) page {

@@ -12,7 +12,7 @@ import (
 
 func (v *view) steps() {
 	rows := v.r.Steps
-	if rows == nil || v.Show == nil && len(rows) == 0 && v.r.StatedSteps.V == 0 { // not computed, or nothing to say
+	if rows == nil || v.Show == nil && len(rows) == 0 && v.r.StatedSteps.V == 0 { // not computed, or empty
 		return
 	}
 	why := "no steps: no step holds several operations"

@@ -32,12 +32,12 @@ type table struct {
 type column struct {
 	head string
 	left bool // texts are aligned left, and figures right
-	name bool // of texts from the input, which are shortened to the room there is
+	name bool // texts are from the input, and shortened to the available room
 	// drop orders the columns left out of a table without room, highest first. A column with 0 stays.
 	drop int
 
 	used, shown           bool
-	width, cells, natural int // as shown; that of the cells; that of all with the head
+	width, cells, natural int // shown width; width of the cells; with the head
 }
 
 // row is a row of a table. Its first cell links to address unless this is "".

@@ -11,7 +11,7 @@ import (
 type view struct {
 	page
 	r     *analyze.Report
-	ranks bool // devices have several ranks, which their labels then have
+	ranks bool // devices have several ranks, shown in their labels
 }
 
 func newView(r *analyze.Report, opts Options) *view {

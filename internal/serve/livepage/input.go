@@ -54,7 +54,7 @@ func (in *Input) Writer() *Writer { return &Writer{window: in.window} }
 type Writer struct {
 	window   *Window
 	text     []byte
-	header   int // length of the header that text starts with
+	header   int // length of text's header
 	resource *op.Resource
 	open     block
 }

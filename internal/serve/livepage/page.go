@@ -65,7 +65,7 @@ const maxPause = 5 * time.Second
 // ServeHTTP implements http.Handler.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	if r.Method != http.MethodGet && r.Method != http.MethodHead { // which would change something
+	if r.Method != http.MethodGet && r.Method != http.MethodHead { // other methods would change state
 		h.Set("Allow", "GET, HEAD")
 		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
 		return

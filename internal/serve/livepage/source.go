@@ -66,7 +66,7 @@ func (v *view) timeline(ctx context.Context) (*chrome.Timeline, error) {
 		}
 		for rec, err := range b.read(r) {
 			switch {
-			case err != nil: // a record that could not be read is no event
+			case err != nil: // an unreadable record is not an event
 			case rec.Entry != nil:
 				t.Add(rec.Entry)
 			case rec.Span != nil:

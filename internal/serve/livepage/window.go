@@ -34,10 +34,10 @@ const (
 type Window struct {
 	limits Limits
 	now    func() time.Time
-	id     string // tells its versions from those of another window
+	id     string // distinguishes its versions from another window's
 
 	mu      sync.Mutex
-	blocks  []*block // in the order in which they came in
+	blocks  []*block // in order of arrival
 	records int
 	bytes   int64
 	version uint64 // grows with every change

@@ -18,7 +18,7 @@ func TestErrorLogIsThrottled(t *testing.T) {
 		expect := func(what, want string) {
 			t.Helper()
 			synctest.Wait()
-			e.mu.Lock() // with which lines are written
+			e.mu.Lock() // guards out
 			defer e.mu.Unlock()
 			check.Equal(t, what, want, out.String())
 			out.Reset()

@@ -67,7 +67,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
 		if s.Shutdown(last) != nil {
-			_ = s.Close() // whoever is left waits no longer
+			_ = s.Close() // end the remaining requests
 		}
 	})
 	err := s.Serve(l)
@@ -83,7 +83,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 // connections closes the connection with the longest idle time when the limit is reached.
 type connections struct {
 	mu    sync.Mutex
-	known map[net.Conn]time.Time // since when it is idle or new; zero for one that is not
+	known map[net.Conn]time.Time // start of idle time; zero while busy
 }
 
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
@@ -125,7 +125,7 @@ func (h Hosts) Allow(host string) bool {
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 	if _, err := netip.ParseAddr(host); err == nil {
-		return true // it resolves to nothing else
+		return true // an address cannot be rebound
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(h, host)

@@ -109,7 +109,8 @@ func kept(f format, rec op.Record) []string {
 	case rec.Span != nil:
 		s := rec.Span.Clone()
 		if s.ParentSpanID == s.SpanID && (f.name == "jaeger" || f.name == "otlp") {
-			s.ParentSpanID, s.RemoteParent = op.SpanID{}, s.RemoteParent && f.name == "otlp"
+			s.ParentSpanID = op.SpanID{}
+			s.RemoteParent = s.RemoteParent && f.name == "otlp"
 		}
 		if f.name == "jaeger" {
 			withoutWeights(s.Links)
@@ -121,7 +122,8 @@ func kept(f format, rec op.Record) []string {
 
 func withoutWeights(links []op.Link) {
 	for i := range links {
-		links[i].Weight, links[i].Attention = op.Int{}, op.Int{}
+		links[i].Weight = op.Int{}
+		links[i].Attention = op.Int{}
 	}
 }
 
@@ -143,7 +145,8 @@ func noteFirst(firsts map[string][]string, rec op.Record, kept []string) {
 func readsBack(t *testing.T, f format, records ...op.Record) {
 	t.Helper()
 	var want, got []string
-	wantFirst, gotFirst := map[string][]string{"": nil}, map[string][]string{"": nil}
+	wantFirst := map[string][]string{"": nil}
+	gotFirst := map[string][]string{"": nil}
 	for _, rec := range records {
 		texts := kept(f, rec)
 		want = append(want, texts...)
@@ -195,7 +198,9 @@ const start = 1795224124978150123
 func TestEntriesReadBack(t *testing.T) {
 	with := func(change func(e *op.Entry)) op.Record {
 		e := &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault}
-		e.TraceID, e.SpanID, e.Start = op.TraceID{1}, op.SpanID{2}, op.Known(start)
+		e.TraceID = op.TraceID{1}
+		e.SpanID = op.SpanID{2}
+		e.Start = op.Known(start)
 		change(e)
 		return op.Record{Entry: e}
 	}
@@ -204,7 +209,10 @@ func TestEntriesReadBack(t *testing.T) {
 		with(func(e *op.Entry) { e.Stream, e.Rank, e.DeviceID = op.Known(7), op.Known(1), "cuda:0" }),
 		with(func(e *op.Entry) { e.DeviceID = "unknown" }),
 		with(func(e *op.Entry) {
-			e.ParentSpanID, e.Side, e.Root, e.RootSpanID = op.SpanID{8}, op.SideHost, "POST /", op.SpanID{9}
+			e.ParentSpanID = op.SpanID{8}
+			e.Side = op.SideHost
+			e.Root = "POST /"
+			e.RootSpanID = op.SpanID{9}
 		}),
 		with(func(e *op.Entry) { e.ParentSpanID, e.Service, e.Scope = op.SpanID{8}, "api", "engine" }),
 		with(func(e *op.Entry) { e.InputShapes, e.Warn = []op.Shape{{2, -1}, {}, nil}, op.WarnBadShape }),
@@ -212,14 +220,18 @@ func TestEntriesReadBack(t *testing.T) {
 		with(func(e *op.Entry) { e.InputShapes = []op.Shape{} }),
 		with(func(e *op.Entry) { e.InputDTypes, e.DType = []op.DType{"f32", "", "int4"}, op.BF16 }),
 		with(func(e *op.Entry) {
-			e.OutputShape, e.OutputElements, e.MemoryBytes = op.Shape{}, op.Known(1), op.Known(8)
+			e.OutputShape = op.Shape{}
+			e.OutputElements = op.Known(1)
+			e.MemoryBytes = op.Known(8)
 		}),
 		with(func(e *op.Entry) { e.OutputElements, e.MemoryBytes = op.Known(1<<53-1), op.Known(1<<53) }),
 		with(func(e *op.Entry) { e.Failed, e.Error = true, "</script>\u2028" }),
 		with(func(e *op.Entry) { e.Failed = true }),
 		with(func(e *op.Entry) { e.AdjustedCount, e.DroppedAttributes, e.Warn = 1<<55, 3, op.WarnDroppedAttributes }),
 		with(func(e *op.Entry) {
-			e.Launch, e.FLOPs, e.Step = op.Known(start-5), op.Known(math.MaxInt64), op.Known(-3)
+			e.Launch = op.Known(start - 5)
+			e.FLOPs = op.Known(math.MaxInt64)
+			e.Step = op.Known(-3)
 		}),
 		with(func(e *op.Entry) {
 			e.Links = []op.Link{{TraceID: op.TraceID{3}, SpanID: op.SpanID{4}, Weight: op.Known(2),
@@ -227,7 +239,9 @@ func TestEntriesReadBack(t *testing.T) {
 				{TraceID: op.TraceID{5}, SpanID: op.SpanID{6}}}
 		}),
 		with(func(e *op.Entry) {
-			e.Operation, e.Kind, e.KindRule = "ncclDevKernel_AllReduce", op.KindCollective, op.RuleLibrary
+			e.Operation = "ncclDevKernel_AllReduce"
+			e.Kind = op.KindCollective
+			e.KindRule = op.RuleLibrary
 			e.Collective = &op.Collective{Name: "all_reduce", Group: "0", GroupSize: op.Known(8), Sequence: op.Known(7),
 				PeerRank: op.Known(1)}
 		}),
@@ -274,7 +288,8 @@ func TestRandomRecordsReadBack(t *testing.T) {
 		id := func() op.SpanID { return op.SpanID{byte(1 + rng.IntN(30))} }
 		var records []op.Record
 		for range rng.IntN(50) {
-			service, rank := []string{"", "a", "b"}[rng.IntN(3)], sometimes(rng.Int64N(2))
+			service := []string{"", "a", "b"}[rng.IntN(3)]
+			rank := sometimes(rng.Int64N(2))
 			trace := op.TraceID{byte(rng.IntN(3)), 1}
 			var links []op.Link
 			for range rng.IntN(3) {
@@ -333,7 +348,8 @@ func TestOddRecords(t *testing.T) {
 			op.Record{Resource: &op.Resource{Service: "\xff", Attrs: []op.Attr{{Key: "\xff", Value: "\xff"}}}})
 		for _, n := range []int64{math.MinInt64, -1, 0, 999, math.MaxInt64} {
 			e := ids
-			e.Start, e.Duration = op.Known(n), max(0, -1-n)
+			e.Start = op.Known(n)
+			e.Duration = max(0, -1-n)
 			written(t, f, op.Record{Entry: &e})
 		}
 	}

@@ -28,7 +28,7 @@ var noStart = op.Attr{Key: "optrace.start_unix_ns", Value: "null", Type: op.Attr
 func EntryArguments(e *op.Entry) []op.Attr {
 	args := appendIDs(nil, e.TraceID, e.SpanID, e.ParentSpanID)
 	own := *e
-	own.Attrs = nil // which have no say in what the operation is
+	own.Attrs = nil // they do not describe the operation
 	args = append(args, attrmap.Attrs(&own)...)
 	args = opmodel.AppendInt(args, attrkey.Rank, e.Rank)
 	args = opmodel.AppendText(args, attrkey.ServiceName, e.Service)

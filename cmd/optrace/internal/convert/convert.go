@@ -29,7 +29,7 @@ func Find(name string) (Target, error) {
 	switch name {
 	case "":
 		return Target{}, exit.Usagef("no -to; formats are %s", strings.Join(names, ", "))
-	case "arrow", "arrow-lz4", "arrow-zstd": // which earlier versions wrote
+	case "arrow", "arrow-lz4", "arrow-zstd": // of earlier versions
 		return Target{},
 			exit.Usagef("the format %s was removed: use parquet for tables, entries compressed with zstd for recordings", name)
 	}

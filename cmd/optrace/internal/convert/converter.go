@@ -21,9 +21,9 @@ import (
 type options struct {
 	out     *output.File
 	version string            // of the program
-	found   *analyze.Envelope // what was read, once all has been
-	first   *op.Resource      // the one that is in front of all other records, if any is
-	memory  int64             // that the command may take, 0 for any
+	found   *analyze.Envelope // complete after the last record
+	first   *op.Resource      // in front of all other records, or nil
+	memory  int64             // bound, 0 for no bound
 }
 
 // converter writes records in a format, or collects them for end.

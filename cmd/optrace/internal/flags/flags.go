@@ -142,7 +142,7 @@ func (l *Line) Rows() int {
 // ValueFollows reports whether the value of the flag is the next argument.
 func ValueFollows(fs *flag.FlagSet, arg string) bool {
 	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
-	f := fs.Lookup(name) // none for "name=value"
+	f := fs.Lookup(name) // nil for "name=value"
 	if f == nil {
 		return false
 	}

@@ -61,7 +61,8 @@ func TestMetrics(t *testing.T) {
 		t.Fatalf("%d series", len(durations))
 	}
 	for _, d := range durations {
-		h, text := d.GetHistogram(), fmt.Sprint(d.GetLabel())
+		h := d.GetHistogram()
+		text := fmt.Sprint(d.GetLabel())
 		switch {
 		case strings.Contains(text, "matmul"):
 			if !strings.Contains(text, "gpu:0") || !strings.Contains(text, "compute") {
@@ -125,7 +126,8 @@ func TestSeriesAreBoundedConcurrentSafe(t *testing.T) {
 		})
 	}
 	workers.Wait()
-	series, count := 0, uint64(0)
+	series := 0
+	count := uint64(0)
 	for _, d := range scrape(t, m)["tensor_op_duration_seconds"].GetMetric() {
 		series++
 		count += d.GetHistogram().GetSampleCount()

@@ -114,7 +114,7 @@ func FuzzPprof(f *testing.F) {
 		if len(p.Sample) != len(rows) {
 			t.Fatalf("%d samples of %d rows", len(p.Sample), len(rows))
 		}
-		room := int64(math.MaxInt64) // what the sum of all bytes may still grow by
+		room := int64(math.MaxInt64) // remaining growth of the sum of bytes
 		for i, s := range p.Sample {
 			row := &rows[i]
 			var want, got []string

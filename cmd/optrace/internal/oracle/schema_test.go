@@ -51,7 +51,7 @@ func validateAll(t *testing.T, s *jsonschema.Schema, name string, text []byte) m
 	t.Helper()
 	kinds := map[string]int{}
 	for line := range bytes.Lines(text) {
-		if len(bytes.TrimSpace(line)) == 0 { // the end of a write that failed
+		if len(bytes.TrimSpace(line)) == 0 { // the end of a failed write
 			continue
 		}
 		if err := validate(s, line); err != nil {
@@ -69,7 +69,7 @@ func TestRecordingMatchesSchema(t *testing.T) {
 	var text bytes.Buffer
 	writes := 0
 	w := spantest.WriterFunc(func(p []byte) (int, error) {
-		if writes++; writes%3 == 2 { // so that gap records are written
+		if writes++; writes%3 == 2 { // provoke gap records
 			return 0, errors.New("disk full")
 		}
 		return text.Write(p)
@@ -192,7 +192,7 @@ func TestFormatsDocumented(t *testing.T) {
 	tables := keyTables(string(page))
 	for _, part := range []struct {
 		heading, def, inner string
-		table               int // which one below the heading
+		table               int // index below the heading
 	}{
 		{"Entry", "entry", "", 0}, {"Collective", "collective", "", 0}, {"Header", "header", "", 0},
 		{"Header", "resource", "", 1},

@@ -77,7 +77,7 @@ func writeError(err error) error {
 // File is the destination of a command's result. Writing is buffered.
 type File struct {
 	*bufio.Writer
-	to io.Writer // what Writer writes to
+	to io.Writer // behind Writer
 
 	// file is nil for standard output.
 	file *os.File
@@ -124,7 +124,7 @@ func open(ctx context.Context, s streams.Streams, path string) (*File, error) {
 	o := &File{existing: regular(info, err)}
 	if err := o.create(path); err != nil {
 		if failed, ok := errors.AsType[*fs.PathError](err); ok {
-			err = &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err} // that of the temporary file says less
+			err = &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err} // without the temporary name
 		}
 		return nil, exit.Output(fmt.Errorf("creating output: %w", err))
 	}
@@ -150,7 +150,7 @@ func openInPlace(ctx context.Context, s streams.Streams, path string) (*File, er
 // create creates the temporary file that will replace path. Until it is complete only its owner can read it.
 func (o *File) create(path string) error {
 	o.target = followLinks(path)
-	if o.existing != nil { // a rename would replace a file that may not be written, too
+	if o.existing != nil { // a rename would also replace a read-only file
 		f, err := os.OpenFile(o.target, os.O_WRONLY, 0)
 		if err != nil {
 			return err
@@ -166,7 +166,7 @@ func (o *File) create(path string) error {
 	o.Writer = newWriter(file)
 	like := o.existing
 	if like == nil {
-		like, err = file.Stat() // what a new file gets
+		like, err = file.Stat() // permissions of a new file
 	}
 	if err == nil {
 		o.mode = like.Mode().Perm()

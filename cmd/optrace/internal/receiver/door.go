@@ -55,7 +55,7 @@ func refusalOf(err error) *refusal {
 
 // door admits the requests of one protocol. Slow and waiting requests do not block others.
 type door struct {
-	turns  chan struct{} // one is taken by each request that is being read
+	turns  chan struct{} // one for each running request
 	memory *memory
 	// patience is the longest wait of a complete request for its turn.
 	patience time.Duration
@@ -126,7 +126,7 @@ func (d *door) arrive(w http.ResponseWriter, req *http.Request, own *share) (bod
 			if deadline.After(last) {
 				deadline = last
 			}
-			_ = ctl.SetReadDeadline(deadline) // a recorder of tests has none
+			_ = ctl.SetReadDeadline(deadline) // test recorders have no deadline
 			due = len(body) + slowBytes
 		}
 		n, err := req.Body.Read(chunk[:])

@@ -77,7 +77,7 @@ func (r *Receiver) call(w http.ResponseWriter, req *http.Request) error {
 			return err
 		}
 		binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-frameHeader))
-		_, _ = w.Write(frame) // a client that went away is no error of ours
+		_, _ = w.Write(frame) // a disconnected client is not an error
 		return nil
 	})
 }

@@ -118,5 +118,5 @@ func answer(w http.ResponseWriter, kind string, code int, m proto.Message) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	_, _ = w.Write(text) // a client that went away is no error of ours
+	_, _ = w.Write(text) // a disconnected client is not an error
 }

@@ -208,7 +208,7 @@ func TestTurns(t *testing.T) {
 				code := post(t, r, marshal(t, batch(1)))
 				wantHTTP, wantGRPC := http.StatusOK, codes.OK
 				switch {
-				case full && d.memory.held.Load() > 0: // which both have together
+				case full && d.memory.held.Load() > 0: // shared by both
 					wantHTTP, wantGRPC = http.StatusServiceUnavailable, codes.Unavailable
 				case full && name == "HTTP":
 					wantHTTP = http.StatusServiceUnavailable
