@@ -97,7 +97,7 @@ func TestTerminalGetsNoBinary(t *testing.T) {
 		var errs bytes.Buffer
 		code := run(t.Context(), []string{"convert", "-to", to.Name, in}, strings.NewReader(""), terminal, &errs)
 		if code != exit.WrongUsage || !strings.Contains(errs.String(),
-			"not written to a terminal: give -o FILE, or redirect") {
+			"unfit for a terminal: give -o FILE, or redirect") {
 			t.Errorf("%s: exit code %d, %s", to.Name, code, errs.String())
 		}
 	}

@@ -121,7 +121,7 @@ func TestMCPTools(t *testing.T) {
 			true},
 		{"operation", map[string]any{"inputs": head, "name": "nothing such"},
 			[]string{"no operation has the name", "layer_05"}, true},
-		{"request", map[string]any{"inputs": serve, "trace_id": "12"}, []string{"no trace id"}, true},
+		{"request", map[string]any{"inputs": serve, "trace_id": "12"}, []string{"not a trace id"}, true},
 		{"request", map[string]any{"inputs": serve, "trace_id": strings.Repeat("ab", 16)},
 			[]string{"does not hold the trace"}, true},
 		{"compare", map[string]any{"base": head, "head": []string{}}, []string{"base and head"}, true},

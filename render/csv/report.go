@@ -36,7 +36,8 @@ var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error
 			fields[operators.Row]("operator calls device_self_ns device_total_ns host_self_ns host_total_ns kernels"+
 				" memory_bytes flops device_idle_ns"+rooflineKeys(r)))
 	},
-	"devices": table("device_id rank count sum_ns memory_bytes span_ns busy_ns compute_ns exposed_communication_ns exposed_memory_ns"+
+	"devices": table("device_id rank count sum_ns memory_bytes span_ns busy_ns compute_ns exposed_communication_ns "+
+		"exposed_memory_ns"+
 		" other_ns idle_ns communication_ns memory_ns overlap_ns overlap_ratio service host",
 		func(r *analyze.Report) []profile.Device { return r.Devices }),
 	"balance": writeBalance,

@@ -196,10 +196,12 @@ func (r *rows) parentOf(i int) int32 { return r.rowOf(r.list[i].node.Parent()) }
 // row.
 func (r *rows) launcherOf(i int) int32 {
 	host := r.list[i].node.Launcher()
-	for n, steps := r.list[i].node.Parent(), 0; !host.IsZero() && !n.IsZero() && steps < maxSteps; n, steps = n.Parent(), steps+1 {
+	n := r.list[i].node.Parent()
+	for steps := 0; !host.IsZero() && !n.IsZero() && steps < maxSteps; steps++ {
 		if n == host {
 			return none
 		}
+		n = n.Parent()
 	}
 	return r.rowOf(host)
 }

@@ -46,7 +46,8 @@ func (v *view) whyNoCollectives() string {
 }
 
 func (v *view) collectives(rows []collective.Row) {
-	const columns = "collective:n|group:n6|count|inferred:8|single:7|repeats:9|transfer:1|wait|max skew:4|algorithm:5|bus:3"
+	const columns = "collective:n|group:n6|count|inferred:8|single:7|repeats:9|transfer:1|wait|max skew:4" +
+		"|algorithm:5|bus:3"
 	show(&v.page, columns, rows, func(t *table, c *collective.Row) {
 		t.add(c.Name, c.Group, units.Count(c.Count), nonZero(c.Inferred, units.Count), nonZero(c.Single, units.Count),
 			nonZero(c.Repeats, units.Count), knownDuration(c.TransferNS), knownDuration(c.WaitNS),
@@ -61,7 +62,8 @@ func (v *view) collectives(rows []collective.Row) {
 		{func(c collective.Row) bool { return c.TransferNS.Known },
 			"transfer: the shortest duration among the devices; wait: what all devices took beyond it"},
 		{func(c collective.Row) bool { return c.BusBytesPerSecond.Known },
-			"algorithm: bytes by the transfer; bus: the part of them that each link carries, for any number of devices"},
+			"algorithm: bytes by the transfer; bus: the part of them that each link carries, for any number of " +
+				"devices"},
 		{func(c collective.Row) bool { return c.Inferred > 0 },
 			"inferred: without sequence numbers, so that the k-th of each device belong together"},
 		{func(c collective.Row) bool { return c.Single > 0 },

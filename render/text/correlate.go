@@ -97,7 +97,8 @@ func (v *correlation) endpoints() {
 		"no requests: no span above an operation; optrace doctor says how there are some") {
 		return
 	}
-	const columns = "endpoint:n|service:n8|requests|operations:9|shared:6|mean:5|p50:3|p95:1|max:2|uncovered:4|queueing:7|pruned:10"
+	const columns = "endpoint:n|service:n8|requests|operations:9|shared:6|mean:5|p50:3|p95:1|max:2|uncovered:4" +
+		"|queueing:7|pruned:10"
 	show(&v.page, columns, v.c.Endpoints, func(t *table, e *correlate.Endpoint) {
 		mean := absent
 		uncovered := absent
@@ -250,7 +251,8 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 		return
 	}
 	v.heading("SLOW REQUESTS of " + termtext.Clean(e.Name))
-	v.note(fmt.Sprintf("the slowest tenth, %s of %s on average, against the half around the median, %s of %s: %s more, on the critical path",
+	v.note(fmt.Sprintf("the slowest tenth, %s of %s on average, against the half around the median, %s of %s: %s "+
+		"more, on the critical path",
 		units.Count(c.Slow.Requests), units.DurationFloat(c.Slow.MeanNS), units.Count(c.Typical.Requests),
 		units.DurationFloat(c.Typical.MeanNS), units.DurationFloat(c.DifferenceNS)))
 	show(&v.page, "operation:n|kind:t4|device:n3|slow|typical:2|difference|of it|:t1", c.Parts,
@@ -294,7 +296,8 @@ func (v *correlation) requests() {
 		return r.DurationNS.V
 	})
 	v.heading(title)
-	const columns = "request:n|service:n7|start:t5|duration|operations:4|shared:6|uncovered:1|queueing:3|mostly:n2|error:n4" +
+	const columns = "request:n|service:n7|start:t5|duration|operations:4|shared:6|uncovered:1|queueing:3|mostly:n2" +
+		"|error:n4" +
 		"|not in jaeger:3|not local:3|trace:t10|span:t11"
 	show(&v.page, columns, slowest, func(t *table, r *correlate.Request) {
 		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, r.DurationNS.V) }) }
@@ -340,7 +343,8 @@ func (v *correlation) shared() {
 		return e.SumNS
 	})
 	v.heading(title)
-	const columns = "execution:n|service:n5|start:t3|duration|links:4|requests:1|operations:2|sum|error:n3|trace:t6|span:t7"
+	const columns = "execution:n|service:n5|start:t3|duration|links:4|requests:1|operations:2|sum|error:n3|trace:t6" +
+		"|span:t7"
 	show(&v.page, columns, shown, func(t *table, e *correlate.Shared) {
 		trace, span := ids(e.Link, e.TraceID, e.SpanID)
 		t.addLinked(e.Link, e.Name, e.Service, known(e.StartNS, startText), units.Duration(e.DurationNS),

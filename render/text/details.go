@@ -71,7 +71,8 @@ func errorsTable(of string, rows []profile.Error) *table {
 func errorText(text string) string { return cmp.Or(text, "(no text)") }
 
 func (v *view) entryTable(entries []*op.Entry) {
-	const columns = "operation:n|duration|memory:5|device:n2|rank:6|step:7|output:n8|start:t10|trace:t11|span:t9|error:n1"
+	const columns = "operation:n|duration|memory:5|device:n2|rank:6|step:7|output:n8|start:t10|trace:t11|span:t9" +
+		"|error:n1"
 	show(&v.page, columns, entries, func(t *table, at **op.Entry) {
 		e := *at
 		device := e.DeviceID

@@ -21,7 +21,8 @@ func (v *view) devices() {
 	}
 	v.first(v.devicesTable(v.r.Devices, v.r.IdleCauses, v.Rows), v.Rows, max(0, len(v.r.Devices)-v.Rows))
 	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.Service+d.Host != "" }) {
-		v.note("a device of several services or hosts that state no rank is as many devices: the service or host stands before it")
+		v.note("a device of several services or hosts that state no rank is as many devices: the service or host " +
+			"stands before it")
 	}
 	v.devicesWithout()
 	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.SpanNS.Known }) {
@@ -46,7 +47,8 @@ func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCause
 			quiet[d.Key] = d.NoRequest.SumNS
 		}
 	}
-	t := newTable("device:n|count:9|sum:10|memory:11|span|parts:t1|busy:3|compute:5|exposed comm:4|exposed mem:6|other:7|idle:2" +
+	t := newTable("device:n|count:9|sum:10|memory:11|span|parts:t1|busy:3|compute:5|exposed comm:4|exposed mem:6" +
+		"|other:7|idle:2" +
 		"|no request:2|overlap:8")
 	devices = slices.Clone(devices[:min(len(devices), rows)])
 	slices.SortStableFunc(devices, func(a, b profile.Device) int {

@@ -97,7 +97,8 @@ func (v *comparison) rows() {
 			units.Count(row.BaseCount), change, strings.Join(row.Mixes, ", "))
 	}
 	v.table(t)
-	v.note("durations are geometric means; the interval of a change is by the row alone; ~ is no change that can be told from chance")
+	v.note("durations are geometric means; the interval of a change is by the row alone; ~ is no change that can be " +
+		"told from chance")
 }
 
 // partNames writes parts of a device's time as the report does.

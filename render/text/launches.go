@@ -42,7 +42,8 @@ func (v *view) launches() {
 }
 
 func (v *view) launchesTable(streams []launch.Stream) *table {
-	t := newTable("stream of:n|stream|launches:2|overhead|median:3|waiting|deepest:1|idle: host:4|dependency:5|queue:6|other:7")
+	t := newTable("stream of:n|stream|launches:2|overhead|median:3|waiting|deepest:1|idle: host:4|dependency:5" +
+		"|queue:6|other:7")
 	for i := range streams {
 		s := &streams[i]
 		t.add(s.Label(v.ranks), ifKnown(s.Stream, decimal), units.Count(s.Count), units.Duration(s.Overhead.SumNS),

@@ -101,7 +101,8 @@ func ofDevices(rows []namedStats) int {
 }
 
 func statsTable(keys []string, rows []namedStats) *table {
-	t := newTable("kind:t7|side:t|count|sum|share|:t2|self:6|mean:4|p50:9|p95:11|p99:5|max:3|memory:10|flops:8|flop/s:13|flop/B:14"+
+	t := newTable("kind:t7|side:t|count|sum|share|:t2|self:6|mean:4|p50:9|p95:11|p99:5|max:3|memory:10|flops:8"+
+		"|flop/s:13|flop/B:14"+
 		"|errors:1|differs in:n12", keys...)
 	for _, s := range rows {
 		rate := ""
@@ -148,7 +149,8 @@ func (v *view) operators() {
 		return
 	}
 	v.heading("OPERATORS")
-	const columns = "operator:n|calls:3|device self|share|:t2|device total|kernels:4|host self|host total:1|device idle:5|memory:6|flops:7"
+	const columns = "operator:n|calls:3|device self|share|:t2|device total|kernels:4|host self|host total:1" +
+		"|device idle:5|memory:6|flops:7"
 	show(&v.page, columns, o.Rows, func(t *table, r *operators.Row) {
 		share := shareOf(r.DeviceSelfNS, v.r.Total.SumNS)
 		t.add(r.Operator, nonZero(r.Calls, units.Count), units.Duration(r.DeviceSelfNS), units.Percent(share),
@@ -164,7 +166,8 @@ func (v *view) operators() {
 			t.add("  "+name, "", units.Duration(b.SumNS), "", "", "", nonZero(b.Count, units.Count), "", "", "", "", "")
 		}
 	})
-	v.note("device self: the operations of devices that the operator launched; total: with those of the operators inside it; " +
+	v.note("device self: the operations of devices that the operator launched; total: with those of the operators " +
+		"inside it; " +
 		"device idle: of host total, the time in which nothing ran on a device")
 	if u := o.Unattributed; u.Count > 0 {
 		v.note(units.Plural(u.Count,
@@ -207,7 +210,8 @@ func (v *view) roofline() {
 	} else {
 		v.table(t)
 		if r := v.r.Total.Roofline; r != nil {
-			v.note(fmt.Sprintf("of best: the least time that FLOPs or bytes take at the device's peaks, as a part of the time taken;"+
+			v.note(fmt.Sprintf("of best: the least time that FLOPs or bytes take at the device's peaks, as a part of "+
+				"the time taken;"+
 				" %s of %s in all, %s", knownFloat(r.Share, units.Percent), units.Duration(r.SumNS),
 				units.Plural(r.Count, "operation")))
 		}

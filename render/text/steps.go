@@ -95,7 +95,8 @@ func (v *view) engines() {
 	}
 }
 
-const enginesNote = "times are medians, p99 that of the column before; ttft: to the first token; tpot: from one token to the next"
+const enginesNote = "times are medians, p99 that of the column before; ttft: to the first token; tpot: from one " +
+	"token to the next"
 
 // enginesTable returns the table of engines, with a column for each key.
 func enginesTable(rows []engines.Engine, by []string) *table {

@@ -31,7 +31,7 @@ func Find(name string) (Target, error) {
 		return Target{}, exit.Usagef("no -to; formats are %s", strings.Join(names, ", "))
 	case "arrow", "arrow-lz4", "arrow-zstd": // of earlier versions
 		return Target{},
-			exit.Usagef("the format %s was removed: use parquet for tables, entries compressed with zstd for recordings", name)
+			exit.Usagef("the format %s was removed: use parquet for tables, entries with zstd for recordings", name)
 	}
 	return Target{}, exit.Unknown("format", name, names)
 }
