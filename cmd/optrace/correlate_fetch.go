@@ -60,8 +60,7 @@ func (f *fetch) all(ctx context.Context) error {
 
 func (f *fetch) search(ctx context.Context) error {
 	query := jaeger.Query{
-		Service: f.service, Operation: f.operation,
-		Start: f.now.Add(-f.since), End: f.now,
+		Service: f.service, Operation: f.operation, Start: f.now.Add(-f.since), End: f.now,
 		MinDuration: f.minDuration, Limit: f.limit,
 	}
 	for t, err := range f.client.Search(ctx, query) {

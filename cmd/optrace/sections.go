@@ -10,8 +10,7 @@ import (
 // sections are the parts of the report.
 var sections = []string{
 	"summary", "findings", "operations", "operators", "devices", "balance", "communication", "memory", "slowest",
-	"errors", "idle", "launches",
-	"critical_path", "sequences", "steps", "phases", "engines",
+	"errors", "idle", "launches", "critical_path", "sequences", "steps", "phases", "engines",
 }
 
 // sumsOnly are sections without need for the structure of the run, which takes memory for every entry. The sections in

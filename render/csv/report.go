@@ -62,8 +62,7 @@ var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error
 	"sequences": writeSequences,
 	"steps": table("step service run count sum_ns wall_ns busy_ns name source phase tokens requests",
 		func(r *analyze.Report) []steps.Row { return r.Steps }),
-	"phases": table("phase steps count sum_ns tokens",
-		func(r *analyze.Report) []steps.Phase { return r.Phases }),
+	"phases":  table("phase steps count sum_ns tokens", func(r *analyze.Report) []steps.Phase { return r.Phases }),
 	"engines": writeEngines,
 }
 

@@ -40,8 +40,7 @@ func (w *writer) text(s string) {
 func guard(s string) string {
 	switch first, _ := utf8.DecodeRuneInString(s); first {
 	case '=', '+', '-', '@', '\t', '\r', '\n',
-		'\uff1d', '\uff0b', '\uff0d', '\uff20',
-		'\ufe66', '\ufe62', '\ufe63', '\ufe6b':
+		'\uff1d', '\uff0b', '\uff0d', '\uff20', '\ufe66', '\ufe62', '\ufe63', '\ufe6b':
 		return "'" + s
 	}
 	return s

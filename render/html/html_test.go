@@ -129,8 +129,7 @@ func TestErrors(t *testing.T) {
 func TestColumns(t *testing.T) {
 	page := pageOf(t, html.Options{Link: func(op.TraceID, op.SpanID) string { return "link" }},
 		operation("relu", 3, 1_600, 300), // the input is not in order of time
-		request(1_000, 1_000),
-		operation("matmul", 2, 1_100, 500),
+		request(1_000, 1_000), operation("matmul", 2, 1_100, 500),
 		op.Record{Entry: &op.Entry{Operation: "untimed", Duration: 5}},
 	)
 	v, c := decode(t, page)
@@ -180,8 +179,7 @@ func TestArguments(t *testing.T) {
 	grid := op.Attr{Key: "grid", Value: "[50,4,1]", Type: op.AttrJSON}
 	v, c := decode(t, pageOf(t, html.Options{},
 		kernel(2, 10), kernel(3, 20, grid, op.Attr{Key: "block", Value: "</script>"},
-			op.Attr{Key: "other", Value: "x"}),
-		kernel(4, 30, grid), kernel(5, 40, grid), kernel(6, 50)))
+			op.Attr{Key: "other", Value: "x"}), kernel(4, 30, grid), kernel(5, 40, grid), kernel(6, 50)))
 	check.Equal(t, "column", []uint64{0, 2, 3, 0, 1}, c["arguments"]) // 0 repeats the row before
 	check.Equal(t, "arguments", `[{} {"grid":[50,4,1],"block":"\u003c/script\u003e"} {"grid":[50,4,1]}]`,
 		fmt.Sprintf("%s", v.Arguments))

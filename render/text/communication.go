@@ -51,8 +51,7 @@ func (v *view) collectives(rows []collective.Row) {
 	show(&v.page, columns, rows, func(t *table, c *collective.Row) {
 		t.add(c.Name, c.Group, units.Count(c.Count), nonZero(c.Inferred, units.Count), nonZero(c.Single, units.Count),
 			nonZero(c.Repeats, units.Count), knownDuration(c.TransferNS), knownDuration(c.WaitNS),
-			knownDuration(c.MaxStartSkewNS),
-			knownFloat(c.AlgorithmBytesPerSecond, units.BytesPerSecond),
+			knownDuration(c.MaxStartSkewNS), knownFloat(c.AlgorithmBytesPerSecond, units.BytesPerSecond),
 			knownFloat(c.BusBytesPerSecond, units.BytesPerSecond))
 	})
 	for _, n := range []struct {

@@ -33,8 +33,7 @@ func correlated(jaeger string) *correlate.Report {
 		}}
 		short := op.Record{Entry: &op.Entry{
 			Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(1), TraceID: id,
-			SpanID: op.SpanID{7: 3}, ParentSpanID: op.SpanID{7: 1},
-			Start: op.Known(1795224124000900000), Duration: 600,
+			SpanID: op.SpanID{7: 3}, ParentSpanID: op.SpanID{7: 1}, Start: op.Known(1795224124000900000), Duration: 600,
 		}}
 		j.AddLocal(long)
 		j.AddLocal(short)

@@ -336,8 +336,7 @@ func (v *view) clocks() {
 			c.Unknown[0].Rank, c.MinCollectives))
 	default:
 		v.note(fmt.Sprintf("%s ranks, such as %d, have less than %d collectives in common with others: their times "+
-			"are as recorded",
-			units.Count(int64(n)), c.Unknown[0].Rank, c.MinCollectives))
+			"are as recorded", units.Count(int64(n)), c.Unknown[0].Rank, c.MinCollectives))
 	}
 	const columns = "collective:n|group:n4|recorded start skew:2|start skew|recorded end skew:1|end skew"
 	show(&v.page, columns, c.Collectives, func(t *table, s *clocks.AlignedCollective) {

@@ -154,8 +154,7 @@ func (v *view) operators() {
 	show(&v.page, columns, o.Rows, func(t *table, r *operators.Row) {
 		share := shareOf(r.DeviceSelfNS, v.r.Total.SumNS)
 		t.add(r.Operator, nonZero(r.Calls, units.Count), units.Duration(r.DeviceSelfNS), units.Percent(share),
-			bar(share),
-			units.Duration(r.DeviceTotalNS), nonZero(r.Kernels, units.Count), knownDuration(r.HostSelfNS),
+			bar(share), units.Duration(r.DeviceTotalNS), nonZero(r.Kernels, units.Count), knownDuration(r.HostSelfNS),
 			knownDuration(r.HostTotalNS),
 			knownDuration(r.DeviceIdleNS), ifKnown(r.MemoryBytes, units.Bytes), ifKnown(r.FLOPs, units.FLOPs))
 		for _, b := range r.Below {

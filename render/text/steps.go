@@ -89,8 +89,7 @@ func (v *view) engines() {
 	for i := range v.r.Engines {
 		if s := v.r.Engines[i].Slow; s != nil {
 			v.note(v.r.Engines[i].Dialect + ": the slowest of " + units.Count(s.Requests) + " slow requests is span " +
-				s.SpanID.String() +
-				" of trace " + s.TraceID.String())
+				s.SpanID.String() + " of trace " + s.TraceID.String())
 		}
 	}
 }

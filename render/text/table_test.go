@@ -112,8 +112,7 @@ func TestNotesAreFolded(t *testing.T) {
 
 func TestBars(t *testing.T) {
 	for share, want := range map[float64]string{
-		0: "", 0.003: "", 0.0125: "▏", 0.05: "▌", 0.5: "█████",
-		1: "██████████", 2: "██████████", -1: "",
+		0: "", 0.003: "", 0.0125: "▏", 0.05: "▌", 0.5: "█████", 1: "██████████", 2: "██████████", -1: "",
 	} {
 		check.Equal(t, fmt.Sprintf("bar(%v)", share), want, bar(share))
 	}

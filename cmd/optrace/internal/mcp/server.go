@@ -66,14 +66,11 @@ func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 		"Input and losses, bounds of the run, ways to make it faster, the largest operations, the devices.",
 		func(ctx context.Context, in inputsArgs) (string, error) { return s.run(ctx, in.Inputs, "report") })
 	add(s, server, "table", "ask for fewer rows with top, or for fewer operations with where",
-		"One section of the report, or operations grouped by any keys; all, or only those with given values.",
-		s.table)
+		"One section of the report, or operations grouped by any keys; all, or only those with given values.", s.table)
 	add(s, server, "operation", "call table with where operation=NAME",
-		"One operation, operator or kernel in depth: times by device and shape, waits, slowest calls.",
-		s.operation)
+		"One operation, operator or kernel in depth: times by device and shape, waits, slowest calls.", s.operation)
 	add(s, server, "request", "ask for one trace_id, or for fewer requests with top",
-		"Waits of requests: the longest ones, or one trace, against typical requests of the same name.",
-		s.request)
+		"Waits of requests: the longest ones, or one trace, against typical requests of the same name.", s.request)
 	add(s, server, "compare", "compare by fewer keys",
 		"Changes in speed from a base to a head, and whether they are significant.", s.compare)
 	add(s, server, "doctor", "the most frequent gaps come first",

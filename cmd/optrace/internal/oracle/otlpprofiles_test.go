@@ -281,8 +281,7 @@ func FuzzProfiles(f *testing.F) {
 			service, _ := s.resource["service.name"].(string)
 			rank, _ := s.resource["tensor.rank"].(int64)
 			add(got, fmt.Sprint(s.kind, "|", service, "|", rank, "|", s.attributes["tensor.device.id"], "|",
-				s.attributes["tensor.op.kind"],
-				"|", strings.Join(s.names, "|")), s.value)
+				s.attributes["tensor.op.kind"], "|", strings.Join(s.names, "|")), s.value)
 		}
 		check.Equal(t, "samples", want, got)
 	})
