@@ -164,8 +164,8 @@ func (f *diffFlags) check(line *flags.Line) (err error) {
 
 // report reads all runs in sequence and compares them. It also returns the report on the first run of the head, if it
 // is needed for a page.
-func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.File) (*diff.Report, *analyze.Report,
-	error) {
+func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.File,
+) (*diff.Report, *analyze.Report, error) {
 	single := len(f.base) == 1 && len(f.head) == 1
 	var runs []*diff.Run
 	var head *analyze.Report

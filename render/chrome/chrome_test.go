@@ -13,11 +13,6 @@ import (
 
 const start = 1795224124978150123
 
-func entry(name, device string, from, duration int64) *op.Entry {
-	return &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: device, Start: op.Known(start + from),
-		Duration: duration}
-}
-
 func TestGolden(t *testing.T) {
 	var tl chrome.Timeline
 	request := &op.Span{
@@ -25,27 +20,18 @@ func TestGolden(t *testing.T) {
 		Service: "api",
 	}
 	tl.AddSpan(request)
-	matmul := entry("matmul", "cuda:0", 1000, 600)
-	matmul.TraceID = op.TraceID{1}
-	matmul.SpanID = op.SpanID{2}
-	matmul.ParentSpanID = op.SpanID{1}
-	matmul.Rank = op.Known(0)
-	matmul.Stream = op.Known(7)
-	matmul.Step = op.Known(3)
-	matmul.InputShapes = []op.Shape{{64, 784}, nil}
-	matmul.OutputShape = op.Shape{}
-	matmul.DType = op.F32
-	matmul.MemoryBytes = op.Known(4)
-	matmul.FLOPs = op.Known(8)
-	matmul.Failed = true
-	matmul.Error = "</script>\u2028"
+	matmul := &op.Entry{
+		Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(start + 1000), Duration: 600,
+		TraceID: op.TraceID{1}, SpanID: op.SpanID{2}, ParentSpanID: op.SpanID{1}, Rank: op.Known(0),
+		Stream: op.Known(7), Step: op.Known(3), InputShapes: []op.Shape{{64, 784}, nil}, OutputShape: op.Shape{},
+		DType: op.F32, MemoryBytes: op.Known(4), FLOPs: op.Known(8), Failed: true, Error: "</script>\u2028",
+	}
 	tl.Add(matmul)
-	late := entry("relu", "cuda:0", 12_000, 1) // after its request
-	late.TraceID = op.TraceID{1}
-	late.SpanID = op.SpanID{3}
-	late.ParentSpanID = op.SpanID{1}
-	late.Rank = op.Known(1)
-	late.Links = []op.Link{{TraceID: op.TraceID{1}, SpanID: op.SpanID{2}}}
+	late := &op.Entry{ // after its request
+		Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(start + 12_000), Duration: 1,
+		TraceID: op.TraceID{1}, SpanID: op.SpanID{3}, ParentSpanID: op.SpanID{1}, Rank: op.Known(1),
+		Links: []op.Link{{TraceID: op.TraceID{1}, SpanID: op.SpanID{2}}},
+	}
 	tl.Add(late)
 	for _, name := range []string{"first", "second"} {
 		tl.Add(&op.Entry{Operation: name, Kind: op.KindCompute, Duration: 1500})
@@ -56,7 +42,7 @@ func TestGolden(t *testing.T) {
 }
 
 func BenchmarkAddAndWrite(b *testing.B) {
-	e := entry("matmul", "cuda:0", 0, 10)
+	e := &op.Entry{Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Duration: 10}
 	b.ReportAllocs()
 	for b.Loop() {
 		var tl chrome.Timeline

@@ -62,21 +62,13 @@ func TestGolden(t *testing.T) {
 		Name: "POST /predict", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 10_000,
 		Service: "api",
 	})
-	matmul := entry("matmul", "cuda:0", 1000, 600)
-	matmul.TraceID = op.TraceID{1}
-	matmul.SpanID = op.SpanID{2}
-	matmul.ParentSpanID = op.SpanID{1}
-	matmul.Rank = op.Known(0)
-	matmul.Stream = op.Known(7)
-	matmul.Step = op.Known(3)
-	matmul.Launch = op.Known(start + 400)
-	matmul.InputShapes = []op.Shape{{64, 784}, nil, {}}
-	matmul.OutputShape = op.Shape{}
-	matmul.DType = op.F32
-	matmul.MemoryBytes = op.Known(4)
-	matmul.FLOPs = op.Known(8)
-	matmul.Failed = true
-	matmul.Error = "</script>\u2028"
+	matmul := &op.Entry{
+		Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(start + 1000), Duration: 600,
+		TraceID: op.TraceID{1}, SpanID: op.SpanID{2}, ParentSpanID: op.SpanID{1}, Rank: op.Known(0),
+		Stream: op.Known(7), Step: op.Known(3), Launch: op.Known(start + 400),
+		InputShapes: []op.Shape{{64, 784}, nil, {}}, OutputShape: op.Shape{}, DType: op.F32,
+		MemoryBytes: op.Known(4), FLOPs: op.Known(8), Failed: true, Error: "</script>\u2028",
+	}
 	tl.Add(matmul)
 	inner := entry("inner", "cuda:0", 1100, 500) // within matmul, and to its end
 	inner.Rank = op.Known(0)
@@ -88,17 +80,17 @@ func TestGolden(t *testing.T) {
 	overlap.Stream = op.Known(7)
 	tl.Add(overlap)
 	other := entry("copy", "cuda:1", 1300, 0)
-	other.Rank, other.Launch = op.Known(0), op.Known(start+1301) // of another clock
+	other.Rank = op.Known(0)
+	other.Launch = op.Known(start + 1301) // of another clock
 	other.Links = []op.Link{
 		{TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Weight: op.Known(2)},
 		{TraceID: op.TraceID{9}, SpanID: op.SpanID{9}},
 	}
 	tl.Add(other)
-	late := entry("relu", "cuda:0", 12_000, 1) // after its request
-	late.TraceID = op.TraceID{1}
-	late.SpanID = op.SpanID{3}
-	late.ParentSpanID = op.SpanID{1}
-	late.Rank = op.Known(1)
+	late := &op.Entry{ // after its request
+		Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(start + 12_000), Duration: 1,
+		TraceID: op.TraceID{1}, SpanID: op.SpanID{3}, ParentSpanID: op.SpanID{1}, Rank: op.Known(1),
+	}
 	tl.Add(late)
 	for _, name := range []string{"first", "second"} {
 		tl.Add(&op.Entry{Operation: name, Kind: op.KindCompute, Duration: 1500})

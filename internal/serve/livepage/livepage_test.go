@@ -255,17 +255,14 @@ func body(t *testing.T, r *http.Response) string {
 
 func TestPage(t *testing.T) {
 	w := NewWindow(Limits{Records: 100})
-	p := &Page{Window: w, Title: "a <title>", Notes: func() []html.Note {
-		return []html.Note{{Label: "one more", Detail: "note"}}
-	},
-		Since: func() *analyze.Report { return new(analyze.Report) }}
+	p := &Page{Window: w, Title: "a <title>", Since: func() *analyze.Report { return new(analyze.Report) }}
 	in := w.Input("entries-jsonl")
 	fill(in, mixed(50))
 
 	page := get(t, p, "/debug/optrace/")
 	text := body(t, page)
 	policy := page.Header.Get("Content-Security-Policy")
-	for _, want := range []string{"a &lt;title&gt;", "window of 100", "one more", `data-build="sha256-`, "connect-src &#39;self&#39;"} {
+	for _, want := range []string{"a &lt;title&gt;", "window of 100", `data-build="sha256-`, "connect-src &#39;self&#39;"} {
 		if !strings.Contains(text, want) && !strings.Contains(text, strings.ReplaceAll(want, "&#39;", "'")) {
 			t.Errorf("the page has no %s", want)
 		}

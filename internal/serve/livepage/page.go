@@ -37,8 +37,6 @@ type Page struct {
 	Version string
 	// Fill is called before each read of the window, to add pending records, never concurrently; it may be nil.
 	Fill func()
-	// Notes returns more notes for the head of the page; it may be nil.
-	Notes func() []html.Note
 	// Since returns the report since the start, for ?format=json&since=start; it may be nil.
 	Since func() *analyze.Report
 
@@ -282,11 +280,7 @@ func (p *Page) serveTrace(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Page) options(v *view) html.Options {
-	opts := html.Options{Title: p.Title, Version: p.Version, Live: true, Notes: []html.Note{p.Window.note(v.lost)}}
-	if p.Notes != nil {
-		opts.Notes = append(opts.Notes, p.Notes()...)
-	}
-	return opts
+	return html.Options{Title: p.Title, Version: p.Version, Live: true, Notes: []html.Note{p.Window.note(v.lost)}}
 }
 
 // note describes the window and counts records that fell out.

@@ -91,8 +91,7 @@ func (nopCloser) Close() error { return nil }
 func add[In any](s *Server, server *mcp.Server, name, more, about string, f func(context.Context, In) (string, error)) {
 	tool := &mcp.Tool{Name: name, Description: about, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true,
 		OpenWorldHint: new(false)}}
-	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any,
-		error) {
+	handle := func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, s.opts.Timeout,
 			fmt.Errorf("the call took longer than %v: use fewer inputs or a longer -timeout", s.opts.Timeout))
 		defer cancel()
@@ -107,7 +106,8 @@ func add[In any](s *Server, server *mcp.Server, name, more, about string, f func
 			return nil, nil, errors.New(mark + cut(termtext.Escape(err.Error()), more))
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: mark + cut(text, more)}}}, nil, nil
-	})
+	}
+	mcp.AddTool(server, tool, handle)
 }
 
 func (s *Server) execute(ctx context.Context, args []string) (string, error) {
