@@ -21,7 +21,7 @@ func checkReportURL(address string) error {
 	return nil
 }
 
-// linkPattern is a rule of Jaeger's pages that links a trace or an attribute to a URL. In the URL, #{name} stands for a
+// linkPattern is a rule of Jaeger's pages. It links a trace or an attribute to a URL. In the URL, #{name} stands for a
 // field or an attribute.
 type linkPattern struct {
 	Type string `json:"type"`
@@ -30,7 +30,7 @@ type linkPattern struct {
 	Text string `json:"text"`
 }
 
-// writeLinkPatterns writes rules that link traces and operations to the page of optrace serve at an address.
+// writeLinkPatterns writes rules from traces and operations to the page of optrace serve at an address.
 func writeLinkPatterns(w io.Writer, report string) error {
 	const text = "Operations of this request"
 	report = strings.TrimRight(report, "/") + "/trace/"

@@ -34,6 +34,8 @@ func TestMistakes(t *testing.T) {
 		{"report -format oltp", `-format: unknown format "oltp"; did you mean otlp? There are entries, `},
 		{"convert -to entrys", `unknown format "entrys"; did you mean entries? There are entries, `},
 		{"convert -output x", `unknown flag -output; did you mean -o?`},
+		{"serve -push http://localhost:4318", `-push was removed: write profiles by optrace convert -to otlp-profiles`},
+		{"convert -to otlp-profiles -push http://localhost:4318", `-push was removed: write profiles by optrace`},
 		{"serve -addr", `unknown flag -addr; did you mean -listen?`},
 		{"serve -addr :8080", `unknown flag -addr; did you mean -listen?`},
 		{"serve -listen 8080", `missing port in address; write HOST:PORT, such as 127.0.0.1:8318`},

@@ -303,9 +303,8 @@ func (v *correlation) requests() {
 		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, r.DurationNS.V) }) }
 		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)
 		t.addLinked(r.Link, r.Root, r.Service, known(r.StartNS, startText), knownDuration(r.DurationNS),
-			units.Count(r.Ops),
-			sharedTime(r.SharedNS, r.SharedOps), share(r.UncoveredNS), share(r.QueueingNS), mostly(r),
-			failure(r.Failed, r.Error, r.Errors), nonZero(r.MissingInJaeger, units.Count),
+			units.Count(r.Ops), sharedTime(r.SharedNS, r.SharedOps), share(r.UncoveredNS), share(r.QueueingNS),
+			mostly(r), failure(r.Failed, r.Error, r.Errors), nonZero(r.MissingInJaeger, units.Count),
 			nonZero(r.MissingOpsLocally, units.Count), trace, span)
 	})
 }
@@ -348,9 +347,8 @@ func (v *correlation) shared() {
 	show(&v.page, columns, shown, func(t *table, e *correlate.Shared) {
 		trace, span := ids(e.Link, e.TraceID, e.SpanID)
 		t.addLinked(e.Link, e.Name, e.Service, known(e.StartNS, startText), units.Duration(e.DurationNS),
-			units.Count(e.Links),
-			units.Count(e.Requests), units.Count(e.Ops), units.Duration(e.SumNS), failure(false, "", e.Errors), trace,
-			span)
+			units.Count(e.Links), units.Count(e.Requests), units.Count(e.Ops), units.Duration(e.SumNS),
+			failure(false, "", e.Errors), trace, span)
 	})
 	sums := make(map[string]int64)
 	for i := range v.c.Shared {

@@ -37,9 +37,8 @@ func (v *view) devices() {
 	}
 }
 
-// devicesTable has the first of the devices, in the order in which people list
-// them; that of operations without a device is the last. Of their spans, time in which no request
-// was under way is no part.
+// devicesTable has the first devices, in natural order, operations without a device last. Their spans leave out time
+// without a running request.
 func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCauses, rows int) *table {
 	quiet := make(map[device.Key]int64)
 	if causes != nil {
@@ -95,8 +94,7 @@ func (v *view) devicesWithout() {
 	v.tableWithout(v.devicesTable(changed, w.IdleCauses, len(changed)))
 }
 
-// deviceLabel is the device, in front of it the rank, or the service and the host,
-// where there are several.
+// deviceLabel returns the device, with its rank, or its service and host, if there are several.
 func (v *view) deviceLabel(d *profile.Device) string {
 	k := d.Key()
 	if k.DeviceID = deviceName(k.DeviceID); k.Named {
@@ -105,7 +103,7 @@ func (v *view) deviceLabel(d *profile.Device) string {
 	return k.Label(v.ranks)
 }
 
-// deviceName is a device's id, quotes for an empty one.
+// deviceName returns a device's id, quotes for an empty one.
 func deviceName(id string) string { return cmp.Or(id, `""`) }
 
 func (v *view) utilisation() {

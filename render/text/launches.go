@@ -105,9 +105,8 @@ func (v *view) idle() {
 	}
 	const columns = "device:n|host|gaps:1|queue|gaps:1|other|gaps:1|no request|gaps:1"
 	show(&v.page, columns, causes.Devices, func(t *table, d *timeline.IdleDevice) {
-		t.add(d.Label(v.ranks), units.Duration(d.Host.SumNS), units.Count(d.Host.Count),
-			units.Duration(d.Queue.SumNS), units.Count(d.Queue.Count), units.Duration(d.Other.SumNS),
-			units.Count(d.Other.Count),
+		t.add(d.Label(v.ranks), units.Duration(d.Host.SumNS), units.Count(d.Host.Count), units.Duration(d.Queue.SumNS),
+			units.Count(d.Queue.Count), units.Duration(d.Other.SumNS), units.Count(d.Other.Count),
 			nonZero(d.NoRequest.SumNS, units.Duration), nonZero(d.NoRequest.Count, units.Count))
 	})
 	v.note("host: the next operation was launched after the gap began; queue: it was waiting, for less than " +

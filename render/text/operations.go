@@ -134,9 +134,8 @@ func (v *view) statsWithout(keys []string, with, without []namedStats) {
 		case s.Count != row.Count || s.SumNS != row.SumNS || s.SelfNS != row.SelfNS ||
 			knownFloat(s.Share, units.Percent) != knownFloat(row.Share, units.Percent): // they look different
 			t.add(append(row.names, s.Side, units.Count(s.Count), units.Duration(s.SumNS),
-				knownFloat(s.Share, units.Percent),
-				bar(s.Share.V), knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS),
-				knownFloat(s.P50NS, units.DurationFloat),
+				knownFloat(s.Share, units.Percent), bar(s.Share.V), knownDuration(s.SelfNS),
+				units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 				knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS))...)
 		}
 	}

@@ -90,7 +90,7 @@ func (p *page) heading(text string) {
 	p.fold("", "", termtext.Clean(text), bold)
 }
 
-// empty writes a heading. If nothing is true it also writes why the section is empty. It returns nothing.
+// empty writes a heading. If nothing is true it also writes why. It returns nothing.
 func (p *page) empty(heading string, nothing bool, why string) bool {
 	p.heading(heading)
 	if nothing {

@@ -19,9 +19,8 @@ func (v *view) sequences() {
 	show(&v.page, "sequence:n|length:3|times|rounds:6|sum|share:2|gaps|of both:4|streams:n5", s.Rows,
 		func(t *table, s *sequences.Sequence) {
 			t.add(sequenceText(s.Operations), strconv.Itoa(len(s.Operations)), units.Count(s.Count),
-				units.Count(s.Rounds), units.Duration(s.SumNS),
-				knownFloat(s.Share, units.Percent), units.Duration(s.GapNS), knownFloat(s.GapShare, units.Percent),
-				streamsText(s.Streams, v.ranks))
+				units.Count(s.Rounds), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent),
+				units.Duration(s.GapNS), knownFloat(s.GapShare, units.Percent), streamsText(s.Streams, v.ranks))
 		})
 	if n := s.Count - int64(len(s.Rows)); n > 0 {
 		v.note("… and " + units.Count(n) + " more that take less time")

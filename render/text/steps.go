@@ -41,9 +41,8 @@ func (v *view) steps() {
 				run = units.Count(s.Run)
 			}
 			t.add(service, units.Count(s.Step), run, units.Count(s.Count), units.Duration(s.SumNS),
-				knownDuration(s.WallNS),
-				knownDuration(s.BusyNS), s.Phase, ifKnown(s.Tokens, units.Count), ifKnown(s.Requests, units.Count),
-				s.Name)
+				knownDuration(s.WallNS), knownDuration(s.BusyNS), s.Phase, ifKnown(s.Tokens, units.Count),
+				ifKnown(s.Requests, units.Count), s.Name)
 		})
 	if left > 0 {
 		v.note(fmt.Sprintf("… and %s more between the first %d and the last %d", units.Count(int64(left)), first, last))

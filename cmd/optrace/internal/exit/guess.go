@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Unknown returns the error of a name missing from names. It suggests the nearest one and lists all. what is the kind
-// of name, such as "section".
+// Unknown returns the error of a typed name missing from names. It suggests the nearest one and lists all. The first
+// argument is the kind of name, such as "section".
 func Unknown(what, typed string, names []string) error {
 	all := strings.Join(names, ", ")
 	if guess := Guess(typed, names); guess != "" {
@@ -18,7 +18,7 @@ func Unknown(what, typed string, names []string) error {
 // maxGuesses bounds the names listed by Guess.
 const maxGuesses = 3
 
-// Guess returns "; did you mean X?" with the name nearest to a mistyped one, or with several names that contain it, or
+// Guess returns "; did you mean X?" with the name nearest to a mistyped one, or with several names containing it, or
 // "".
 func Guess(typed string, names []string) string {
 	var within []string
@@ -55,7 +55,7 @@ func Guess(typed string, names []string) string {
 	return fmt.Sprintf("; did you mean %s?", best)
 }
 
-// distance returns the number of insertions, deletions, changes and swaps of neighbours that turn a into b.
+// distance returns the number of insertions, deletions, changes and swaps of neighbours between a and b.
 func distance(a, b string) int {
 	const far = 1 << 20
 	if len(a) > 64 || len(b) > 64 {
