@@ -23,7 +23,6 @@ type metrics struct {
 	registration metric.Registration
 }
 
-// series are the attributes of an operation's measurements.
 type series struct {
 	record []metric.RecordOption
 	add    []metric.AddOption

@@ -9,7 +9,6 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// defaultWindow is the default number of latest operations and spans.
 const defaultWindow = 20_000
 
 // Option configures a Processor.

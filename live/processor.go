@@ -134,7 +134,6 @@ func (p *Processor) Shutdown(context.Context) error {
 //   - data and trace.json, for the page.
 func (p *Processor) Handler() http.Handler { return &p.page }
 
-// fill moves the records from the shards to the window.
 func (p *Processor) fill() {
 	for _, sh := range p.shards {
 		sh.drain(p.writer, p.page.Window)

@@ -46,7 +46,6 @@ type template struct {
 	series   *series // may be nil
 }
 
-// record is a finished operation or span.
 type record struct {
 	template        *template // nil for a span
 	span            *op.Span
@@ -57,7 +56,6 @@ type record struct {
 	id, parent      op.SpanID
 }
 
-// newShard returns one of n shards.
 func newShard(cfg config, n int, m *metrics) *shard {
 	s := &shard{
 		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes),

@@ -77,7 +77,6 @@ func (c command) help() string {
 	return c.usage + "\nSee also: optrace help formats, optrace help exit-codes\n"
 }
 
-// flagSet returns the flags of the command, bound to its job.
 func (c command) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard) // the parser reports errors

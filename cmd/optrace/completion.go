@@ -53,7 +53,6 @@ func printCompletion(s streams.Streams, arguments []string) error {
 // being completed. Completion then prints a line for each candidate: a word, a tab and its description, or anyFile.
 const completionWords = "words"
 
-// anyFile stands for the names of files.
 const anyFile = ":files"
 
 // complete returns candidates for the last word, which may be empty.
@@ -137,7 +136,6 @@ func values(dashed, prefix, text string) []string {
 	return starting(lines, prefix, text)
 }
 
-// flagValues returns the values of a flag, nil for numbers and free text.
 func flagValues(name string) (lines []string) {
 	switch name {
 	case "to":

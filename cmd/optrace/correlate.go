@@ -125,7 +125,6 @@ func (f *correlateFlags) run(ctx context.Context, s streams.Streams, line *flags
 	})
 }
 
-// report joins the operations of the inputs with the traces of Jaeger.
 func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src input.Source) (*correlate.Report, error) {
 	join := correlate.NewJoin()
 	var keep []string // needed attributes of spans
@@ -164,7 +163,6 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 	return report, f.checkTrace(report)
 }
 
-// checkTrace returns an error if the requested trace was not found.
 func (f *correlateFlags) checkTrace(r *correlate.Report) error {
 	switch {
 	case f.trace == "" || len(r.Requests) > 0 || r.UnattachedOps > 0:
@@ -281,7 +279,6 @@ func (f *correlateFlags) wantsLocal(q *requests.Request) bool {
 	return (anyTime || recent) && f.matches(q) && (f.operation == "" || q.Name == f.operation)
 }
 
-// matches reports whether q is of the service and long enough.
 func (f *correlateFlags) matches(q *requests.Request) bool {
 	return (f.service == "" || q.Service == f.service || q.Root.IsZero()) &&
 		(f.minDuration == 0 || q.DurationNS.Known && q.DurationNS.V >= int64(f.minDuration))

@@ -19,7 +19,6 @@ type fetch struct {
 	done   bool // yield has returned false
 }
 
-// readService adds the requested traces of Jaeger to the join.
 func (f *correlateFlags) readService(ctx context.Context, client *jaeger.Client,
 	join *correlate.Join) (*correlate.Service, error) {
 	f.asked = make(map[op.TraceID]struct{})

@@ -194,7 +194,6 @@ func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.F
 	return r, head, nil
 }
 
-// read returns the report on one run, or a saved one.
 func (f *diffFlags) read(ctx context.Context, s streams.Streams, in string, out *output.File) (*analyze.Report, error) {
 	if f.Format == "" {
 		r, err := readSavedReport(s, in, int64(f.Memory))
@@ -224,7 +223,6 @@ func (f *diffFlags) read(ctx context.Context, s streams.Streams, in string, out 
 	return r, nil
 }
 
-// savedReport matches the beginning of a saved report.
 var savedReport = regexp.MustCompile(`^\s*\{\s*"schema"\s*:\s*"` + regexp.QuoteMeta(analyze.Schema) + `"`)
 
 // readSavedReport returns the report in a file, nil for any other or unreadable content.

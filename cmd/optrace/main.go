@@ -80,7 +80,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exit.WrongUsage
 }
 
-// finish reports a command's error and returns its exit code.
 func finish(s streams.Streams, c command, err error) int {
 	if errors.Is(err, flag.ErrHelp) {
 		return show(s, c.help())

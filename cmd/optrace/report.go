@@ -181,7 +181,6 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 	})
 }
 
-// showPage names the written page, and opens it if requested.
 func showPage(ctx context.Context, s streams.Streams, path string, open bool) {
 	if path == ingest.Stdin {
 		return

@@ -7,7 +7,6 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
 
-// sections are the parts of the report.
 var sections = []string{
 	"summary", "findings", "operations", "operators", "devices", "balance", "communication", "memory", "slowest",
 	"errors", "idle", "launches", "critical_path", "sequences", "steps", "phases", "engines",
@@ -23,7 +22,6 @@ var (
 // selection is a set of sections; nil is all.
 type selection []string
 
-// parseSections reads a list of sections separated by commas.
 func parseSections(list string) (selection, error) {
 	if list == "" || list == "all" {
 		return nil, nil

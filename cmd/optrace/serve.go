@@ -150,7 +150,6 @@ func parseWindow(text string) (limits livepage.Limits, err error) {
 	return limits, nil
 }
 
-// isOff reports whether an address means no server.
 func isOff(address string) bool { return address == "" || address == "-" }
 
 type server struct {
@@ -238,7 +237,6 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 	return nil
 }
 
-// listenError adds the flag of the address to an error.
 func listenError(flag string, err error) error {
 	err = fmt.Errorf("%s: %w", flag, err)
 	if _, ok := errors.AsType[*net.AddrError](err); ok {

@@ -10,7 +10,6 @@ import (
 	"github.com/optrace/optrace/render/internal/timeline"
 )
 
-// writeSize is the size of the output buffer in bytes.
 const writeSize = 256 << 10
 
 // Write writes the timeline as one JSON document.
@@ -115,7 +114,6 @@ func (w *writer) arrow(id int, name string, from, to *timeline.Slice) {
 	}
 }
 
-// since returns a time relative to the base.
 func (w *writer) since(s *timeline.Slice, at int64) int64 {
 	if s.Bare {
 		return at

@@ -66,7 +66,6 @@ var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error
 	"engines": writeEngines,
 }
 
-// table returns a writer of the keyed fields of rows.
 func table[T any](keys string, rows func(*analyze.Report) []T) func(io.Writer, *analyze.Report, Options) error {
 	return func(w io.Writer, r *analyze.Report, opts Options) error {
 		return writeTable(w, opts, rows(r), fields[T](keys))

@@ -17,7 +17,6 @@ type Options struct {
 	Printable bool
 }
 
-// writer writes rows of typed fields.
 type writer struct {
 	csv  *csv.Writer
 	opts Options

@@ -27,7 +27,6 @@ type selection struct {
 var pageSections = map[string]string{"critical_path": "requests", "idle": "timeline", "balance": "devices",
 	"summary": "timeline"}
 
-// selectionOf returns the selection that shows the evidence of a finding.
 func selectionOf(f *findings.Finding, r *analyze.Report, v *view) selection {
 	w := &f.Where
 	s := selection{Section: cmp.Or(pageSections[w.Section], w.Section, "timeline"), Operation: w.Operation}
@@ -107,7 +106,6 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	return text + ".", chips
 }
 
-// reasons lists counts by reason, largest first.
 func reasons(by map[string]int64) string {
 	keys := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
 		return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b))

@@ -96,7 +96,6 @@ func connect(opts Options) string {
 	return ""
 }
 
-// data is the data of a page.
 type data struct {
 	// Build identifies the scripts of a version of this package.
 	Build    string          `json:"build"`

@@ -58,7 +58,6 @@ func (r *rows) merge(limit int) {
 	r.setList(m.out)
 }
 
-// merger merges the rows of each lane.
 type merger struct {
 	*rows
 	chains   chains
@@ -131,7 +130,6 @@ func (m *merger) run(width int64, limit int) bool {
 	return len(m.out) <= limit
 }
 
-// add adds an operation to the box of its key.
 func (p *pending) add(one *row, key boxKey) {
 	i, ok := p.at[key]
 	if !ok {

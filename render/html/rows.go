@@ -32,7 +32,6 @@ func kindNumber(n trace.Node) uint64 {
 	return uint64(n.Kind())
 }
 
-// timed is an operation or span with a start.
 type timed struct {
 	node       trace.Node
 	start      int64 // Unix nanoseconds
@@ -84,7 +83,6 @@ const (
 	maxArguments = 5_000
 )
 
-// newRows orders the nodes of a forest.
 func newRows(forest *trace.Forest) *rows {
 	r := new(rows)
 	r.shapes.ID("")
@@ -138,7 +136,6 @@ func (r *rows) row(t *timed) row {
 	return one
 }
 
-// setList sets the rows and indexes them by node.
 func (r *rows) setList(list []row) {
 	r.list = list
 	r.timed = nil
@@ -223,10 +220,8 @@ func (r *rows) launcherName(i int) string {
 	return name
 }
 
-// maxSteps bounds the ancestors visited.
 const maxSteps = 64
 
-// maxLinks bounds the drawn links.
 const maxLinks = 20_000
 
 // links returns the source and target rows of links, and the number of all links.

@@ -97,16 +97,12 @@ type shared struct {
 	NS       int64  `json:"ns"`
 }
 
-// maxCauses bounds the requests with causes.
 const maxCauses = 100
 
-// maxSegments bounds the segments of all critical paths together.
 const maxSegments = 20_000
 
-// maxShared bounds the listed executions of a request.
 const maxShared = 20
 
-// part is a share of a critical path.
 type part struct {
 	Operation string `json:"operation"`
 	Kind      string `json:"kind"`

@@ -35,7 +35,6 @@ type reference struct {
 	SpanID  op.SpanID  `json:"spanID"`
 }
 
-// process is the origin of spans.
 type process struct {
 	ServiceName string `json:"serviceName"`
 	Tags        []tag  `json:"tags"`
@@ -59,7 +58,6 @@ var reserved = []string{
 	attrkey.JaegerDroppedLinks,
 }
 
-// withoutReserved returns the attributes without reserved names.
 func withoutReserved(attrs []op.Attr) []op.Attr {
 	return slices.DeleteFunc(slices.Clone(attrs), func(a op.Attr) bool { return slices.Contains(reserved, a.Key) })
 }

@@ -31,7 +31,6 @@ type Traces struct {
 	bytes   int64 // of the traces
 }
 
-// trace is the text of one trace.
 type trace struct {
 	id op.TraceID
 	// spans and processes hold the elements of a list and the members of an object, separated by commas.
@@ -129,7 +128,6 @@ func textOf(v any) []byte {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// traceBytes is about the size of a trace without its text.
 const traceBytes = 512
 
 // Bytes returns about how much memory the operations and spans take.
@@ -144,7 +142,6 @@ func (t *Traces) describe(src source) []byte {
 	return textOf(process{cmp.Or(src.service, attrkey.JaegerNoService), tagsOf(attrs)})
 }
 
-// number returns the name of a process in the trace.
 func (t *trace) number(process []byte) string {
 	n, ok := t.numbers[string(process)]
 	if !ok {

@@ -137,7 +137,6 @@ func code(text string) string {
 	return fence + text + fence
 }
 
-// escape returns text without markup.
 func escape(text string) string {
 	var b strings.Builder
 	for _, r := range termtext.Clean(text) {

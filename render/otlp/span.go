@@ -22,10 +22,8 @@ const (
 // flagsRemoteParent are the flags of a span with a parent in another process.
 const flagsRemoteParent = 0x301
 
-// noExtra is the Extra of spans without one.
 var noExtra op.Extra
 
-// kindNumber returns OTLP's number of a kind.
 func kindNumber(kind string) int32 {
 	if i := slices.Index([]string{"unspecified", "internal", "server", "client", "producer", "consumer"},
 		kind); i >= 0 {
@@ -91,7 +89,6 @@ func spanMessage(s *op.Span) wire.Message {
 	return m
 }
 
-// dropped returns a field with a number of dropped items.
 func dropped(name string, n int64) wire.Field {
 	return member(name, uint32(min(n, math.MaxUint32)))
 }

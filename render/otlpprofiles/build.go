@@ -52,7 +52,6 @@ func build(t *stacks.Table, opts Options) message {
 	return message{wire.F(1, "resourceProfiles", all), wire.F(2, "dictionary", d.message())}
 }
 
-// clean returns attributes fit for viewers of profiles.
 func clean(attrs []op.Attr) []op.Attr {
 	attrs = slices.Clone(attrs)
 	for i := range attrs {
@@ -61,7 +60,6 @@ func clean(attrs []op.Attr) []op.Attr {
 	return attrs
 }
 
-// profiles returns the profiles of some rows of a table.
 func (d *dictionary) profiles(rows []row, t *stacks.Table, comment message) (all []message) {
 	comments := []int32{d.attribute(keyComment, comment)}
 	var start wire.Fixed64

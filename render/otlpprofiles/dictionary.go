@@ -6,7 +6,6 @@ import (
 	"github.com/optrace/optrace/render/internal/wire"
 )
 
-// dictionary builds the tables referred to by profiles.
 type dictionary struct {
 	locations, functions, links, attributes, stacks table
 	strings                                         symbols.Table[string]

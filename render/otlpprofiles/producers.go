@@ -62,7 +62,6 @@ func (p *Producers) Operation(e *op.Entry) {
 	}
 }
 
-// attributes returns the attributes of the last operation, sorted by key.
 func (p *Producers) attributes() []op.Attr {
 	attrs := opmodel.AppendText(nil, attrkey.ServiceName, p.last.Service)
 	attrs = opmodel.AppendText(attrs, attrkey.HostName, p.host)

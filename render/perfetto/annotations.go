@@ -8,7 +8,6 @@ import (
 	"github.com/optrace/optrace/render/internal/wire"
 )
 
-// annotations returns the arguments of an event as debug annotations.
 func (t *Timeline) annotations(args []op.Attr) string {
 	var x lexer.Lexer
 	var text []byte

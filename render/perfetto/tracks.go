@@ -14,7 +14,6 @@ type track struct {
 	counter *timeline.Counter
 }
 
-// layout holds the tracks of a timeline.
 type layout struct {
 	tracks []track
 	// lanes and launches are the tracks of each lane; a launch track of 0 is missing.
@@ -74,5 +73,4 @@ func layoutOf(t *timeline.Timeline) *layout {
 	return l
 }
 
-// hasLaunch reports whether the launch of a slice is shown.
 func hasLaunch(s *timeline.Slice) bool { return s.Launch.Known && !s.Bare }

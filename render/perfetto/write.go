@@ -12,13 +12,11 @@ import (
 	"github.com/optrace/optrace/render/internal/wire"
 )
 
-// writeSize is the size of the output buffer in bytes.
 const writeSize = 256 << 10
 
 // internedSize is about the largest size of a packet of interned names.
 const internedSize = 32 << 10
 
-// sequence is the number of the one sequence of packets.
 const sequence = int64(1)
 
 // Write writes the timeline as one trace.
@@ -60,7 +58,6 @@ func (w *writer) packet(fields ...wire.Field) {
 	w.w.Write(w.buf)
 }
 
-// timestamp is the time of a packet.
 func timestamp(at int64) wire.Field { return wire.F(8, "timestamp", wire.Always{Of: at}) }
 
 // clocks relates the clock of the trace to real time.

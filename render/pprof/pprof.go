@@ -89,7 +89,6 @@ type builder struct {
 	cut  bool // there was not enough room
 }
 
-// text returns the index of a text in the profile's table.
 func (b *builder) text(s string) int64 { return int64(b.texts.ID(s)) }
 
 func (b *builder) valueType(name, unit string) message {

@@ -87,7 +87,6 @@ func shareOf(n, whole int64) float64 {
 // maxInText bounds names within sentences.
 const maxInText = 48
 
-// inText formats a name for a sentence.
 func inText(name string) string { return shorten(termtext.Clean(name), maxInText) }
 
 // shorten fits a name into a width. It takes the short form of a kernel's name. Longer ones lose their middle, or the
@@ -105,7 +104,6 @@ func shorten(name string, width int) string {
 	return termtext.Shorten(short, width)
 }
 
-// barWidth is the width of a full bar.
 const barWidth = 10
 
 // bar draws a share; less than an eighth of a column is "".
@@ -117,10 +115,8 @@ func bar(share float64) string {
 	return strings.Repeat("█", eighths/8) + []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}[eighths%8]
 }
 
-// partsWidth is the width of a bar of parts.
 const partsWidth = 20
 
-// partSigns are the signs of the parts of a bar.
 var partSigns = []string{"█", "▓", "▒", "░"}
 
 // partsBar draws consecutive parts of a whole, each with its sign. Columns are divided at rounded sums, so they add up.

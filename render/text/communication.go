@@ -76,7 +76,6 @@ func (v *view) collectives(rows []collective.Row) {
 	}
 }
 
-// maxDeviceRows bounds the listed devices of one collective.
 const maxDeviceRows = 16
 
 // stragglers lists the devices that kept others waiting, by collective.

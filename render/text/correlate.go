@@ -17,7 +17,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxEndpoints bounds the endpoints shown in detail.
 const maxEndpoints = 5
 
 // WriteCorrelation renders c to w with one call of Write.
@@ -123,7 +122,6 @@ func (v *correlation) endpoints() {
 	}
 }
 
-// engines shows the requests of inference engines by endpoint.
 func (v *correlation) engines() {
 	var rows []engines.Engine
 	for i := range v.c.Endpoints {
@@ -204,7 +202,6 @@ func (v *correlation) price() {
 		"each with those of no request, add up to the total")
 }
 
-// rate formats a figure, "" for 0.
 func rate(x float64) string {
 	if x == 0 {
 		return ""

@@ -44,7 +44,6 @@ func (v *view) slowest() {
 	}
 }
 
-// errors shows the errors of operations and of other spans.
 func (v *view) errors() {
 	if v.r.Errors == nil || v.Show == nil && len(v.r.Errors)+len(v.r.SpanErrors) == 0 {
 		return

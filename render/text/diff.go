@@ -132,7 +132,6 @@ func comparisonTable(keys []string, text string) *table {
 	return newTable(text+":t|base|head|change|:t2|p:1|n:2|count:3|:4|differs in:n5|:t", keys...)
 }
 
-// addComparison appends a row to a table of comparisons.
 func (t *table) addComparison(names []string, c *diff.Comparison, count, countChange, mixes string) {
 	change := absent
 	interval := ""

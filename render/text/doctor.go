@@ -135,7 +135,6 @@ func (v *examination) nothing() {
 		"a Processor gets no span that the sampler drops, unless Setup or sdktrace.AlwaysRecord keeps it on record")
 }
 
-// thing returns the subject of a finding.
 func thing(f *doctor.Finding) string { return strings.ReplaceAll(f.Name, "_", " ") }
 
 func (v *examination) findings() {
@@ -187,10 +186,8 @@ func (v *examination) advice(f *doctor.Finding) {
 	}
 }
 
-// adviceLabel is the width of the labels of a finding.
 const adviceLabel = 12
 
-// labelled writes a label and a text, indented.
 func (v *examination) labelled(label, text string) {
 	v.fold(fmt.Sprintf("  %-*s", adviceLabel, label), strings.Repeat(" ", adviceLabel+2), text, "")
 }
@@ -203,7 +200,6 @@ func (v *examination) code(i int, label, line string) {
 	fmt.Fprintf(&v.b, "  %-*s%s\n", adviceLabel, label, line)
 }
 
-// attribute describes an attribute in one line.
 func attribute(a *doctor.Attribute) string {
 	example, _ := json.Marshal(a.Example) // a text, an integer, or a list
 	return fmt.Sprintf("%s = %s  (%s; %s)", a.Key, example, a.Type, a.Where)

@@ -83,7 +83,6 @@ func (p *page) missingLinks(n int64) {
 	p.fault("links", n, units.Plural(n, "link")+" to spans that are not in the input")
 }
 
-// faults lists lost and wrong records.
 func (p *page) faults(in *analyze.Envelope) {
 	p.fault("malformed", in.Malformed, units.Plural(in.Malformed,
 		"record")+" could not be read"+reasons(in.MalformedBy))
@@ -204,7 +203,6 @@ func counted(by map[string]int64) []string {
 	return parts
 }
 
-// warningText explains warnings by name.
 var warningText = map[string]string{
 	"bad_shape": "a shape that cannot be", "dynamic_dim": "a dimension of -1",
 	"overflow":        "elements or bytes beyond 64 bits",
@@ -349,5 +347,4 @@ func (v *view) clocks() {
 	}
 }
 
-// drift formats a drift in ns/s as parts per million.
 func drift(perSecond float64) string { return strconv.FormatFloat(perSecond/1000, 'f', 3, 64) + " ppm" }

@@ -43,7 +43,6 @@ func distinct(names []string, width int) []string {
 	return cut
 }
 
-// alike groups names by their short form.
 func alike(names []string, short map[string]string) map[string][]string {
 	lists := make(map[string][]string)
 	for _, name := range names {

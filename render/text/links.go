@@ -16,7 +16,6 @@ func address(l correlate.Link) string {
 	return string(l)
 }
 
-// hyperlink returns text linked to an address by escape sequence OSC 8.
 func hyperlink(address, text string) string {
 	return "\x1b]8;;" + address + "\x1b\\" + text + "\x1b]8;;\x1b\\"
 }

@@ -101,7 +101,6 @@ func (o *overview) write() {
 	}
 }
 
-// lines returns the output of write as lines.
 func (o *overview) lines(write func(*view)) []string {
 	v := newView(o.r, o.Options)
 	write(v)

@@ -17,7 +17,6 @@ const (
 	MinWidth     = 60
 )
 
-// defaultRows is the default bound of the rows of a table.
 const defaultRows = 30
 
 // Options configures rendering.
@@ -39,7 +38,6 @@ type Options struct {
 	Show func(section string) bool
 }
 
-// page is a text being written.
 type page struct {
 	Options
 	b         strings.Builder
@@ -57,7 +55,6 @@ func (p *page) writeTo(w io.Writer) error {
 	return err
 }
 
-// labelWidth is the width of the labels of the envelope.
 const labelWidth = 11
 
 // field writes a label and a value, folded, and marks values that need attention. It writes no line for an empty value.

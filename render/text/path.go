@@ -89,7 +89,6 @@ func (v *view) pathTable() {
 	v.table(t)
 }
 
-// dragNotes explains drag and its edges.
 func (v *view) dragNotes(totals *path.Totals) {
 	known := func(p path.Share) bool { return p.DragNS.Known }
 	if !slices.ContainsFunc(v.r.CriticalPath, known) {
@@ -109,7 +108,7 @@ func (v *view) dragNotes(totals *path.Totals) {
 	v.note(text)
 }
 
-// boundBy lists the parts of the paths, largest classes only if present.
+// boundBy lists the classes of time on the paths, without empty ones.
 func boundBy(b *path.BoundBy, total int64) string {
 	text := parts(total, []namedTime{
 		{"compute", b.ComputeNS}, {"communication", b.CommunicationNS}, {"memory", b.MemoryNS}, {"other", b.OtherNS},
@@ -118,13 +117,11 @@ func boundBy(b *path.BoundBy, total int64) string {
 	return cmp.Or(strings.Join(text, ", "), "nothing")
 }
 
-// namedTime is a named part of a time.
 type namedTime struct {
 	name string
 	ns   int64
 }
 
-// parts lists the non-zero parts of a total.
 func parts(total int64, all []namedTime) (texts []string) {
 	for _, p := range all {
 		if p.ns > 0 && total > 0 {

@@ -8,7 +8,6 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// sequences shows repeated sequences of short operations.
 func (v *view) sequences() {
 	s := v.r.Sequences
 	if s == nil || s.Count == 0 && v.Show == nil {

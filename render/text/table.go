@@ -21,7 +21,6 @@ const (
 // gap is the space in front of each column.
 const gap = 2
 
-// table lays out rows of cells in columns.
 type table struct {
 	columns []column
 	rows    []row

@@ -69,10 +69,8 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 	return v.writeTo(w)
 }
 
-// maxFindings bounds the findings.
 const maxFindings = 8
 
-// findings shows the bounds of the run and ways to make it faster.
 func (v *view) findings() {
 	v.listFindings(v.r.Findings, " See -section ", ".")
 }

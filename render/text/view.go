@@ -27,7 +27,6 @@ func (v *view) whyNothingRan() string {
 	return "no operations in the input"
 }
 
-// byKey maps the key of each row to the row.
 func byKey[K comparable, T any](rows []T, key func(*T) K) map[K]*T {
 	all := make(map[K]*T, len(rows))
 	for i := range rows {

@@ -127,7 +127,6 @@ func ShortText(text string) string {
 	return fmt.Sprintf("%s…%08x", text[:n], h.Sum32())
 }
 
-// withShortTexts returns e, or a copy with long texts cut.
 func withShortTexts(e *op.Entry) *op.Entry {
 	short := e
 	for i := range op.Columns {

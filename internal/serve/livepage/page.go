@@ -93,7 +93,6 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// view returns the content of the window, with pending records.
 func (p *Page) view() *view {
 	if p.Fill != nil {
 		p.Fill()
@@ -189,7 +188,6 @@ var formats = map[string]struct {
 	"pprof": {"application/octet-stream", writePprof},
 }
 
-// writeSection writes a section of a report, or all sections.
 func writeSection(w io.Writer, r *analyze.Report, section string) error {
 	known := section == "summary"
 	err := text.Write(w, r, text.Options{Show: func(s string) bool {

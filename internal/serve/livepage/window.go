@@ -115,7 +115,6 @@ func (w *Window) add(b *block) {
 	w.trim()
 }
 
-// trim removes the oldest blocks until the rest is within the limits.
 func (w *Window) trim() {
 	for len(w.blocks) > 0 {
 		b := w.blocks[0]

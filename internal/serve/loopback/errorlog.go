@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// errorPause is the pause of an errorLog after each line.
 const errorPause = time.Minute
 
 // errorLog takes the lines of an http.Server about broken connections, and writes one a minute with the number of

@@ -99,7 +99,6 @@ func AppendObject(dst []byte, args []op.Attr) []byte {
 	return append(dst, '}')
 }
 
-// appendAttr appends a further attribute as text.
 func appendAttr(args []op.Attr, a *op.Attr) []op.Attr {
 	text := op.Attr{Key: a.Key, Value: a.Value}
 	switch a.Key {

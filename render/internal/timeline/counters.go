@@ -19,7 +19,6 @@ type Counter struct {
 // Point is a value from a time on, in Unix nanoseconds.
 type Point struct{ At, Value int64 }
 
-// utilisationBuckets is the number of parts of a device's time for its utilisation.
 const utilisationBuckets = 500
 
 // Counters returns the counters of each device with operations that have starts, by rank and name. Operations of the

@@ -144,7 +144,6 @@ func count(in *analyze.Envelope, rec op.Record) {
 	}
 }
 
-// dropAttributes removes attributes for -drop-attributes.
 func dropAttributes(rec op.Record) {
 	var links []op.Link
 	switch {

@@ -60,7 +60,6 @@ func (c *converter) record(rec op.Record) error {
 	return nil
 }
 
-// always adapts a function without an error.
 func always[T any](f func(T)) func(T) error {
 	return func(v T) error {
 		f(v)

@@ -15,7 +15,6 @@ func Unknown(what, typed string, names []string) error {
 	return Usagef("unknown %s %q; there are %s", what, typed, all)
 }
 
-// maxGuesses bounds the names listed by Guess.
 const maxGuesses = 3
 
 // Guess returns "; did you mean X?" with the name nearest to a mistyped one, or with several names containing it, or

@@ -52,7 +52,6 @@ func Keys(by string) ([]key.Key, error) {
 	return nil, exit.Usagef("-by: %w", err)
 }
 
-// checkKey returns an error for an unknown key.
 func checkKey(name string) error {
 	if _, err := key.ParseOne(name); err != nil {
 		return exit.Unknown("key", name, append(key.Names(), "request", "attr:NAME"))

@@ -28,7 +28,6 @@ const (
 	progressInterval = 200 * time.Millisecond
 )
 
-// newProgress returns a progress, shown if stderr is a terminal.
 func newProgress(stderr io.Writer, inputs []string) *progress {
 	now := time.Now()
 	p := &progress{start: now, next: now.Add(progressDelay)}

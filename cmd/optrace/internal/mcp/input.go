@@ -12,7 +12,6 @@ import (
 // path when a file is opened, so no link leads out of a directory.
 type directories []*os.Root
 
-// openDirectories opens directories.
 func openDirectories(paths []string) (d directories, err error) {
 	for _, path := range paths {
 		if path, err = filepath.Abs(path); err == nil {
@@ -94,7 +93,6 @@ func (d directories) names() (names []string) {
 	return names
 }
 
-// list lists some of the files for an error.
 func (d directories) list() string {
 	const most = 20
 	var names []string

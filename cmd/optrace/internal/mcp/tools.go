@@ -25,7 +25,6 @@ func (s *Server) run(ctx context.Context, inputs []string, command ...string) (s
 	return s.execute(ctx, append(append(command, "--"), paths...))
 }
 
-// rows returns a flag for a number of rows, n by default.
 func rows(top, n int) string {
 	if top <= 0 {
 		top = n
@@ -116,7 +115,6 @@ func nameOf(r *analyze.Report, name string) (string, error) {
 	return "", fmt.Errorf("no operation has the name %q; the largest are %q", name, shown(names))
 }
 
-// shown returns the first names for an error.
 func shown(names []string) []string {
 	const most, width = 10, 200
 	names = slices.Clone(names[:min(len(names), most)])

@@ -224,7 +224,6 @@ func (o *File) Exclude(info fs.FileInfo) bool {
 	return false
 }
 
-// commit completes the flushed output.
 func (o *File) commit() error {
 	switch {
 	case o.file == nil:

@@ -27,7 +27,6 @@ func (r *Receiver) Handler(page string) http.Handler {
 	return r.hosts.Handler(mux)
 }
 
-// export answers one request in the request's encoding.
 func (r *Receiver) export(w http.ResponseWriter, req *http.Request) {
 	kind, _, _ := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	var e encoding

@@ -104,7 +104,6 @@ func ClearLine(w io.Writer) {
 	}
 }
 
-// terminalWidth returns the width of a terminal, 0 for anything else.
 func terminalWidth(w io.Writer) int {
 	if !IsTerminal(w) {
 		return 0
