@@ -21,7 +21,8 @@ import (
 )
 
 // allSamples explains why tests over all samples are skipped under the race detector.
-const allSamples = "all samples: minutes under the race detector, which goes through readers and analyses in their own tests"
+const allSamples = "all samples: minutes under the race detector, which goes through readers and analyses in their " +
+	"own tests"
 
 // filesBelow returns the files below a folder with part in their paths, nil for a missing folder.
 func filesBelow(t *testing.T, folder, part string) (files []string) {

@@ -67,11 +67,12 @@ var members = map[string]string{
 	"shapes": `"output_shape":[#,4],"memory_bytes":4000000`, "paths": `"path":"model/layer#/attention"`,
 	"copies": `"kind":"memory"`,
 	"roots":  `"root":"GET /#","root_span_id":"000000000000000#"`, "attributes": `"attrs":{"key#":#}`,
-	"operations":       `"flops":1`,
-	"events":           `"extra":{"events":[{"name":"e#","ts_unix_ns":1}]}`,
-	"graphs":           `"attrs":{"graph id":#,"graph node id":1}`,
-	"launchers":        `"launched_by":"aten::#"`,
-	"groups":           `"kind":"collective","collective":{"name":"all_reduce","group":"g#","group_size":2,"sequence":1}`,
+	"operations": `"flops":1`,
+	"events":     `"extra":{"events":[{"name":"e#","ts_unix_ns":1}]}`,
+	"graphs":     `"attrs":{"graph id":#,"graph node id":1}`,
+	"launchers":  `"launched_by":"aten::#"`,
+	"groups": `"kind":"collective","collective":{"name":"all_reduce","group":"g#","group_size":2,` +
+		`"sequence":1}`,
 	"collectives":      `"kind":"collective","collective":{"name":"all_reduce","group":"g","group_size":2,"sequence":#}`,
 	"collective ranks": `"kind":"collective","rank":#,"collective":{"name":"all_reduce","group":"g","sequence":1}`,
 }
@@ -137,11 +138,13 @@ var dimensions = map[string]func(l *recording, i, n int){
 	},
 	"attributes of a resource": func(l *recording, i, n int) {
 		if i == 0 {
-			_, _ = l.WriteString(`{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"m"}}`)
+			_, _ = l.WriteString(`{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name",` +
+				`"value":{"stringValue":"m"}}`)
 		}
 		fmt.Fprintf(l, `,{"key":"key%d","value":{"intValue":"%[1]d"}}`, i)
 		if i == n-1 {
-			_, _ = l.WriteString(`]},"scopeSpans":[{"spans":[{"traceId":"00000000000000000000000000000001","spanId":"0000000000000001",` +
+			_, _ = l.WriteString(`]},"scopeSpans":[{"spans":[{"traceId":"00000000000000000000000000000001",` +
+				`"spanId":"0000000000000001",` +
 				`"name":"m","attributes":[{"key":"tensor.op.name","value":{"stringValue":"m"}}]}]}]}]}` + "\n")
 		}
 	},

@@ -44,7 +44,8 @@ const (
 
 var grammars = map[string]grammar{
 	"entries": {
-		operation: `{"operation":"@name","device_id":"@device","stream":@stream,"step":@step,"output_shape":[@dim],"start_unix_ns":1#0,` +
+		operation: `{"operation":"@name","device_id":"@device","stream":@stream,"step":@step,"output_shape":[@dim],` +
+			`"start_unix_ns":1#0,` +
 			`"duration_ns":5,"trace_id":"00000000000000001#","span_id":"#","attrs":{@attrs},"links":[@links],` +
 			`"extra":{"events":[@events],"scope_attrs":{@scope}}}` + "\n",
 		attr: `"k#":1`, link: `{"trace_id":"00000000000000001#","span_id":"#"}`, event: `{"name":"e","attrs":{"k#":1}}`,
@@ -54,9 +55,12 @@ var grammars = map[string]grammar{
 		head: `{"resourceSpans":[`,
 		operation: `{"resource":{"attributes":[@resource]},"scopeSpans":[{"scope":{"attributes":[@scope]},` +
 			`"spans":[{` + ids + `,"name":"@name","startTimeUnixNano":"1#0","endTimeUnixNano":"1#5","attributes":[` +
-			`{"key":"tensor.op.name","value":{"stringValue":"@name"}},{"key":"tensor.device.id","value":{"stringValue":"@device"}},` +
-			`{"key":"tensor.stream.id","value":{"intValue":"@stream"}},{"key":"tensor.step","value":{"intValue":"@step"}},` +
-			`{"key":"tensor.output.shape","value":{"arrayValue":{"values":[{"intValue":"@dim"}]}}},@attrs],"links":[@links],` +
+			`{"key":"tensor.op.name","value":{"stringValue":"@name"}},{"key":"tensor.device.id",` +
+			`"value":{"stringValue":"@device"}},` +
+			`{"key":"tensor.stream.id","value":{"intValue":"@stream"}},{"key":"tensor.step",` +
+			`"value":{"intValue":"@step"}},` +
+			`{"key":"tensor.output.shape","value":{"arrayValue":{"values":[{"intValue":"@dim"}]}}},@attrs],` +
+			`"links":[@links],` +
 			`"events":[@events]}]}]}`, between: ",", tail: "]}", attr: numbered, link: "{" + ids + "}",
 		event: `{"attributes":[` + numbered + `]}`,
 		nest: [4]string{`{"key":"k","value":`, `{"kvlistValue":{"values":[{"value":{"arrayValue":{"values":[`,
@@ -64,20 +68,28 @@ var grammars = map[string]grammar{
 	},
 	"jaeger": {
 		head: `{"data":[{"traceID":"1","processes":{"p":{"serviceName":"s","tags":[]}},"spans":[`,
-		operation: `{"traceID":"00000000000000001#","spanID":"#","operationName":"@name","startTime":1#,"duration":5,"processID":"p","tags":[` +
-			`{"key":"tensor.op.name","type":"string","value":"@name"},{"key":"tensor.device.id","type":"string","value":"@device"},` +
-			`{"key":"tensor.stream.id","type":"int64","value":@stream},{"key":"tensor.step","type":"int64","value":@step},` +
-			`{"key":"tensor.output.shape","type":"string","value":"[@dim]"},@attrs],"references":[@links],"logs":[@events]}`,
+		operation: `{"traceID":"00000000000000001#","spanID":"#","operationName":"@name","startTime":1#,` +
+			`"duration":5,"processID":"p","tags":[` +
+			`{"key":"tensor.op.name","type":"string","value":"@name"},{"key":"tensor.device.id","type":"string",` +
+			`"value":"@device"},` +
+			`{"key":"tensor.stream.id","type":"int64","value":@stream},{"key":"tensor.step","type":"int64",` +
+			`"value":@step},` +
+			`{"key":"tensor.output.shape","type":"string","value":"[@dim]"},@attrs],"references":[@links],` +
+			`"logs":[@events]}`,
 		between: ",", tail: `]}]}`, attr: numbered,
 		link:  `{"refType":"FOLLOWS_FROM","traceID":"00000000000000001#","spanID":"#"}`,
 		event: `{"fields":[` + numbered + `]}`, nest: [4]string{`{"key":"k","value":`, `[{"a":`, `}]`, `}`},
 	},
 	"stdouttrace": {
-		operation: `{"Name":"@name","SpanContext":{"TraceID":"00000000000000001#","SpanID":"#"},"StartTime":"2026-01-01T00:00:00.1Z",` +
-			`"EndTime":"2026-01-01T00:00:01Z","Attributes":[{"Key":"tensor.op.name","Value":{"Type":"STRING","Value":"@name"}},` +
+		operation: `{"Name":"@name","SpanContext":{"TraceID":"00000000000000001#","SpanID":"#"},` +
+			`"StartTime":"2026-01-01T00:00:00.1Z",` +
+			`"EndTime":"2026-01-01T00:00:01Z","Attributes":[{"Key":"tensor.op.name","Value":{"Type":"STRING",` +
+			`"Value":"@name"}},` +
 			`{"Key":"tensor.device.id","Value":{"Type":"STRING","Value":"@device"}},` +
-			`{"Key":"tensor.stream.id","Value":{"Type":"INT64","Value":@stream}},{"Key":"tensor.step","Value":{"Type":"INT64","Value":@step}},` +
-			`{"Key":"tensor.output.shape","Value":{"Type":"INT64SLICE","Value":[@dim]}},@attrs],"Links":[@links],"Events":[@events],` +
+			`{"Key":"tensor.stream.id","Value":{"Type":"INT64","Value":@stream}},{"Key":"tensor.step",` +
+			`"Value":{"Type":"INT64","Value":@step}},` +
+			`{"Key":"tensor.output.shape","Value":{"Type":"INT64SLICE","Value":[@dim]}},@attrs],"Links":[@links],` +
+			`"Events":[@events],` +
 			`"Resource":[@resource],"InstrumentationScope":{"Name":"s","Attributes":[@scope]}}` + "\n",
 		attr: `{"Key":"k#","Value":{"Value":1}}`, link: `{"SpanContext":{"TraceID":"00000000000000001#","SpanID":"#"}}`,
 		event: `{"Attributes":[{"Key":"k#"}]}`,
@@ -86,14 +98,17 @@ var grammars = map[string]grammar{
 	"chrome": {
 		head: `{"schemaVersion":1,"traceEvents":[`,
 		operation: `{"ph":"X","cat":"kernel","name":"@name","pid":"@device","tid":@stream,"ts":1#,` +
-			`"dur":1,"args":{"stream":@stream,"correlation":1#,@attrs}},{"ph":"X","cat":"cpu_op","name":"@name","pid":1,"tid":1,"ts":1#,"dur":1,` +
-			`"args":{"Input Dims":[[@dim]],"External id":1#,@attrs}},{"ph":"X","cat":"user_annotation","name":"ProfilerStep\u0023@step",` +
+			`"dur":1,"args":{"stream":@stream,"correlation":1#,@attrs}},{"ph":"X","cat":"cpu_op","name":"@name",` +
+			`"pid":1,"tid":1,"ts":1#,"dur":1,` +
+			`"args":{"Input Dims":[[@dim]],"External id":1#,@attrs}},{"ph":"X","cat":"user_annotation",` +
+			`"name":"ProfilerStep\u0023@step",` +
 			`"pid":1,"tid":1,"ts":1#,"dur":1}`, between: ",", tail: `]}`, attr: `"k#":1`,
 		nest: [4]string{`"k":`, `{"a":[`, `]}`, ``},
 	},
 	"ort": {
 		head: `[{"cat":"Session","ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"model_loading_uri","args":{}},`,
-		operation: `{"cat":"Node","ph":"X","pid":1,"tid":@stream,"ts":1#,"dur":1,"name":"@name_kernel_time","args":{"op_name":"@name",` +
+		operation: `{"cat":"Node","ph":"X","pid":1,"tid":@stream,"ts":1#,"dur":1,"name":"@name_kernel_time",` +
+			`"args":{"op_name":"@name",` +
 			`"provider":"CPUExecutionProvider","input_type_shape":[{"float":[@dim]}],@attrs}}`,
 		between: ",", tail: "]", attr: `"k#":1`, nest: [4]string{`"k":`, `{"a":[`, `]}`, ``},
 	},

@@ -137,7 +137,7 @@ func sendCrowd(t *testing.T, receiver, crowd string) {
 	}
 }
 
-// checkCrowd checks that every sent operation is in the sums of the report, or among those that fell out.
+// checkCrowd checks the sums of the report: every sent operation counts, or has fallen out of the window.
 func checkCrowd(t *testing.T, report string, sent int) {
 	t.Helper()
 	var r struct {

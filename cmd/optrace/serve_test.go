@@ -155,7 +155,7 @@ func TestServeFiles(t *testing.T) {
 	check.Equal(t, "/metrics: operations", 1000, total)
 }
 
-// The requests of engines equal those of report -json.
+// The requests of engines equal the requests of report -json.
 func TestServeEngines(t *testing.T) {
 	paths := check.Must(filepath.Glob("testdata/figures/3[01235]_*.otlp.jsonl"))(t)
 	want := reportIn(t, succeeds(t, append([]string{"report", "-json"}, paths...)...))["engines"].([]any)

@@ -66,7 +66,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// feedStdin gives the command a standard input that stays open.
+// feedStdin gives the command an open standard input.
 func feedStdin(t *testing.T, cmd *exec.Cmd, _ string) io.Closer {
 	return check.Must(cmd.StdinPipe())(t)
 }

@@ -59,7 +59,8 @@ func TestSentence(t *testing.T) {
 	for _, c := range chips {
 		labels = append(labels, c.Label)
 	}
-	want := "1 lost operation|9 missing operations|3 malformed records|2 cut-off files|1 suspect duration|2 clock problems|3 cycles"
+	want := "1 lost operation|9 missing operations|3 malformed records|2 cut-off files|1 suspect duration|2 clock " +
+		"problems|3 cycles"
 	check.Equal(t, "chips", want, strings.Join(labels, "|"))
 	if !strings.Contains(chips[2].Detail, "syntax 2, limit_exceeded 1") {
 		t.Errorf("detail %q", chips[2].Detail)

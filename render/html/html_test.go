@@ -56,7 +56,8 @@ func request(start, duration int64) op.Record {
 // columns are the columns of a page by name, decoded by this test's own reader.
 type columns map[string][]uint64
 
-const columnNames = "start duration self name kind device stream parent request shape memory flops step launch call group count most " +
+const columnNames = "start duration self name kind device stream parent request shape memory flops step launch call " +
+	"group count most " +
 	"launcher arguments maker error"
 
 // view is the tested part of a page's JSON.

@@ -33,14 +33,14 @@ func rows(top, n int) string {
 }
 
 type inputsArgs struct {
-	Inputs []string `json:"inputs" jsonschema:"files or directories of one run, absolute or relative to a directory of the server"`
+	Inputs []string `json:"inputs" jsonschema:"files or directories of one run, absolute or below a server directory"`
 }
 
 type tableArgs struct {
 	Inputs  []string          `json:"inputs" jsonschema:"files or directories of one run"`
 	Section string            `json:"section,omitempty" jsonschema:"findings, operations, devices, balance, communication, memory, slowest, errors, idle, launches, critical_path, sequences, steps, phases, engines or operators; operations by default"`
 	By      string            `json:"by,omitempty" jsonschema:"keys to group by, separated by commas: operation, kind, device, rank, stream, shape, step, root, service, trace, path, module, operator, phase, error, model, route, tenant, attr:NAME"`
-	Where   map[string]string `json:"where,omitempty" jsonschema:"only the operations with these values of keys, such as {\"device\": \"gpu:0\"}"`
+	Where   map[string]string `json:"where,omitempty" jsonschema:"only operations with these values of keys, such as {\"device\": \"gpu:0\"}"`
 	Top     int               `json:"top,omitempty" jsonschema:"how many rows, 20 by default"`
 }
 

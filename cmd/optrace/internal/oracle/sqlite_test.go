@@ -23,7 +23,8 @@ import (
 var tables = []string{
 	"CREATE TABLE t (a, b, c, d)",
 	"create table if not exists t (a INTEGER PRIMARY KEY, b TEXT, c NUMERIC, d BLOB)",
-	"CREATE TABLE \"t\" (\n  b TEXT DEFAULT (1 + 2), -- not a, the \"first\"\n  a INTEGER, /* , x */ c, d, PRIMARY KEY (a))",
+	"CREATE TABLE \"t\" (\n  b TEXT DEFAULT (1 + 2), -- not a, the \"first\"\n  a INTEGER, /* , x */ c, d, PRIMARY " +
+		"KEY (a))",
 	"CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10, 2) NOT NULL DEFAULT ')', [c], `d`, CHECK (a <> 'x,y'))",
 	"CREATE TABLE t (x AS (a + 1), a, b, y INT GENERATED ALWAYS AS (1) STORED, c, \"d\", UNIQUE (a, b))",
 	"CREATE TABLE t (a INTEGER, b INTEGER, c, d, CONSTRAINT \"k\" PRIMARY KEY (b, a))",

@@ -396,7 +396,8 @@ func TestSlowClientsStarveNoOther(t *testing.T) {
 			connect(address, "")
 			connect(address, "POST "+Path+" HTTP/1.1\r\nHost: localhost\r\nContent-")
 			connect(address,
-				"POST "+Path+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nContent-Length: 1000\r\n\r\nx")
+				"POST "+Path+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+
+					"application/x-protobuf\r\nContent-Length: 1000\r\n\r\nx")
 		}
 	}
 	for range MaxRequests { // of a connection
