@@ -41,7 +41,7 @@ func TestGolden(t *testing.T) {
 	golden.Check(t, "testdata/timeline.json", b.Bytes())
 }
 
-func BenchmarkAddAndWrite(b *testing.B) {
+func BenchmarkThousandOperations(b *testing.B) {
 	e := &op.Entry{Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Duration: 10}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -190,7 +190,7 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-func BenchmarkAddAndWrite(b *testing.B) {
+func BenchmarkThousandOperations(b *testing.B) {
 	e := entry("matmul", "cuda:0", 0, 10)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -21,7 +21,7 @@ type Lane struct {
 // lanes in order. Call it once.
 func (t *Timeline) Arrange() (lanes []Lane) {
 	t.markAgain()
-	// services first, and slices whose ids others had before last in their stream
+	// Services come first, and slices with repeated ids last in their stream.
 	slices.SortStableFunc(t.Slices, func(a, b Slice) int {
 		return cmp.Or(compareBools(b.IsService, a.IsService), compareInts(a.Rank, b.Rank), cmp.Compare(a.Name, b.Name),
 			compareBools(a.Bare, b.Bare), compareInts(a.Stream, b.Stream), compareBools(a.again, b.again),

@@ -44,14 +44,14 @@ func Targets() []Target {
 			`optrace; a device called "" reads back as no device`,
 		}, attributes: true, create: newOTLP},
 		{Name: "jaeger", Summary: "JSON as the Jaeger UI downloads and uploads it", Keeps: []string{
-			"keeps operations, spans, links, events and resources with attributes; times",
-			"in whole µs, lists as text; no gaps, batches, attributes of scopes and links",
-			`(such as weights of links), and no device called ""`,
+			"keeps operations and spans with attributes, also of resources and events, and",
+			"links; times in whole µs, lists as text; no gaps, batches, attributes of",
+			`scopes and links (such as weights), and no device called ""`,
 		}, attributes: true, create: newTimeline[jaeger.Traces]},
 		{Name: "chrome", Summary: "a timeline for ui.perfetto.dev and chrome://tracing", Keeps: []string{
 			"keeps operations and spans, times to the ns, ordered by device, stream and",
-			"start, and attributes as text; no events, resources with their hosts, gaps,",
-			"batches and spans without ids",
+			"start, and attributes of entries files as text; no other attributes, events,",
+			"resources with their hosts, gaps, batches and spans without ids",
 		}, create: newTimeline[chrome.Timeline]},
 		{Name: "perfetto", Summary: "the same in Perfetto's own format, with counters", Keeps: []string{
 			"keeps the data of chrome; a file named .pftrace opens at ui.perfetto.dev",
