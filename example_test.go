@@ -84,7 +84,7 @@ func ExampleProcessor() {
 	}
 	proc, err := optrace.NewProcessor(exp,
 		optrace.WithPolicy(optrace.PolicyDropOldest),
-		optrace.WithBufferBytes(16<<20),
+		optrace.WithMaxBytes(16<<20),
 		optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool { return s.Name() != "reshape" }))
 	if err != nil {
 		log.Fatal(err)

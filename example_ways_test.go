@@ -132,11 +132,11 @@ func ExampleTimes() {
 
 // Operations follow long after the end of the request: Expect has it written when it ends, however many requests end
 // until then.
-func ExampleProcessor_Expect() {
+func ExampleProcessor_KeepTrace() {
 	var ops bytes.Buffer
 	tp, proc, shutdown := toBuffer(&ops)
 	ctx, request := tp.Tracer("app").Start(context.Background(), "POST /predict")
-	proc.Expect(ctx)
+	proc.KeepTrace(ctx)
 	request.End()
 	now := time.Now().UnixNano()
 	err := optrace.NewTracer(tp).Record(ctx, optrace.OpSpec{Name: "matmul", Device: "cuda:0"}, optrace.Times{Start: now, End: now + 1000})

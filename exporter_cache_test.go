@@ -157,7 +157,7 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 				defer shut.Unlock()
 				return len(p), nil
 			}), optrace.WithFormat(format), optrace.WithMapping(&mapping))
-			proc := newProcessor(t, exp, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
+			proc := newProcessor(t, exp, optrace.WithMaxBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
 				optrace.WithCacheBytes(cacheBytes))
 			atOnce(cores, func(core int) {
 				rec := proc.Recorder(t.Context())
@@ -197,7 +197,7 @@ func TestM3QueueKeepsToItsBound(t *testing.T) {
 		shut := make(chan struct{})
 		next := &spantest.Exporter{OnExport: func(context.Context) error { <-shut; return nil }}
 		before := check.Heap()
-		proc := newForwarder(t, next, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
+		proc := newForwarder(t, next, optrace.WithMaxBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
 			optrace.WithPolicy(policies[i%2]))
 		for i := range 2 * bufferBytes / 500 {
 			stub := spantest.Operation(i)

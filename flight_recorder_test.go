@@ -22,7 +22,7 @@ import (
 
 type flight struct {
 	out  spantest.Buffer
-	proc *optrace.FlightRecorder
+	proc *optrace.Processor
 	app  trace.Tracer
 	ops  *optrace.Tracer
 }
@@ -91,7 +91,7 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 			exp := newExporter(t, io.Discard)
 			large := strings.Repeat("x", tt.text)
 			before := check.Heap()
-			rec := check.Must(optrace.NewFlightRecorder(exp, 20_000, optrace.WithBufferBytes(tt.bound), optrace.WithCacheBytes(0)))(t)
+			rec := check.Must(optrace.NewFlightRecorder(exp, 20_000, optrace.WithMaxBytes(tt.bound), optrace.WithCacheBytes(0)))(t)
 			verify := func(when string, most int64) {
 				t.Helper()
 				most += rest + int64(tt.text) // of the last operation
@@ -127,7 +127,7 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 func TestM2FlightRecorderTakesWhatItNeeds(t *testing.T) {
 	exp := newExporter(t, io.Discard)
 	before := check.Heap()
-	rec := check.Must(optrace.NewFlightRecorder(exp, math.MaxInt32, optrace.WithBufferBytes(1<<50)))(t)
+	rec := check.Must(optrace.NewFlightRecorder(exp, math.MaxInt32, optrace.WithMaxBytes(1<<50)))(t)
 	rec.Recorder(t.Context()).Begin("matmul", "").Finish()
 	if held := check.Heap() - before; held > 1<<20 {
 		t.Errorf("a recorder of one operation holds %d bytes", held)

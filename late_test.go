@@ -47,7 +47,7 @@ var services = map[string]func(t *testing.T, s *service){
 	},
 	"a FlightRecorder": func(t *testing.T, s *service) {
 		f := check.Must(optrace.NewFlightRecorder(newFile(t, s.path), 10_000))(t)
-		s.start(t, f.Processor)
+		s.start(t, f)
 		shut := s.end
 		s.end = func() { check.OK(t, f.Dump(t.Context())); shut() }
 	},
@@ -326,7 +326,7 @@ func TestLateRecordIsTheSame(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ops")
 			p := newProcessor(t, newFile(t, path, optrace.WithFormat(f)), optrace.WithRecordOnly())
 			if expect {
-				p.Expect(trace.ContextWithSpanContext(t.Context(), above.SpanContext))
+				p.KeepTrace(trace.ContextWithSpanContext(t.Context(), above.SpanContext))
 			}
 			for _, s := range []tracetest.SpanStub{above, below} {
 				p.OnEnd(s.Snapshot())

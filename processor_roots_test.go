@@ -214,7 +214,7 @@ func (l *leaks) checkMemory() {
 	if held := check.Heap() - l.before; held > tableBytes+rest {
 		l.Errorf("%.1f MiB are held, want %d at most", float64(held)/(1<<20), (tableBytes+rest)>>20)
 	}
-	if l.proc.Stats().Forgotten == 0 {
+	if l.proc.Stats().EvictedSpans == 0 {
 		l.Error("nothing is forgotten, or not counted: too few spans leak")
 	}
 }
@@ -349,7 +349,7 @@ func TestM1LeakedRootsAndForwardThreshold(t *testing.T) {
 			if held := check.Heap() - l.before; held > both {
 				t.Errorf("%.1f MiB are held, want %d at most", float64(held)/(1<<20), both>>20)
 			}
-			if st := proc.Stats(); st.Skipped != uint64(tt.leaks*tt.ops) || tt.ops > 0 != (st.Unsummed > 0) {
+			if st := proc.Stats(); st.Skipped != uint64(tt.leaks*tt.ops) || tt.ops > 0 != (st.Unsummarized > 0) {
 				t.Errorf("stats are %+v, want %d skipped, and some unsummed if there are any", st, tt.leaks*tt.ops)
 			}
 			l.requests(1000)

@@ -182,7 +182,7 @@ func TestMaxBytesHeld(t *testing.T) {
 	const bound, threads = 4 << 20, 4
 	for _, length := range []int{6, 200_000} { // of the names
 		w := spantest.NewStuckWriter()
-		proc := newProcessor(t, newExporter(t, w), optrace.WithBufferBytes(bound), optrace.WithFlushInterval(time.Hour))
+		proc := newProcessor(t, newExporter(t, w), optrace.WithMaxBytes(bound), optrace.WithFlushInterval(time.Hour))
 		stub := spantest.Operation(0)
 		stub.Attributes = append(stub.Attributes, tensorconv.OpName(strings.Repeat("n", length)))
 		span, before := stub.Snapshot(), check.Heap()
@@ -325,8 +325,8 @@ func TestNewProcessorOptions(t *testing.T) {
 	}{
 		"processor: none":        {processor(nil), ""},
 		"processor: policy":      {processor(optrace.WithPolicy(optrace.PolicyBlock + 1)), "unknown policy"},
-		"processor: bytes":       {processor(optrace.WithBufferBytes(64<<10 - 1)), "below 65536"},
-		"processor: least bytes": {processor(optrace.WithBufferBytes(64 << 10)), ""},
+		"processor: bytes":       {processor(optrace.WithMaxBytes(64<<10 - 1)), "below 65536"},
+		"processor: least bytes": {processor(optrace.WithMaxBytes(64 << 10)), ""},
 		"processor: interval":    {processor(optrace.WithFlushInterval(0)), "flush interval"},
 		"processor: timeout":     {processor(optrace.WithExportTimeout(-1)), "export timeout"},
 		"processor: nil filter":  {processor(optrace.WithFilter(nil)), ""},
@@ -334,7 +334,7 @@ func TestNewProcessorOptions(t *testing.T) {
 		"forwarder: threshold":   {forwarder(optrace.WithForwardThreshold(-1)), "threshold -1ns is negative"},
 		"forwarder: sampling":    {forwarder(optrace.WithForwardSampling(2)), "ratio 2 is not between"},
 		"forwarder: negative":    {forwarder(optrace.WithForwardSampling(-0.1)), "ratio -0.1 is not between"},
-		"forwarder: bytes":       {forwarder(optrace.WithBufferBytes(1)), "below 65536"},
+		"forwarder: bytes":       {forwarder(optrace.WithMaxBytes(1)), "below 65536"},
 		"processor: forwarding":  {processor(optrace.WithForwardThreshold(1)), "WithForwardThreshold is not for a processor"},
 		"processor: dump":        {processor(optrace.WithDumpOnError()), "WithDumpOnError is not for a processor"},
 		"forwarder: cache":       {forwarder(optrace.WithCacheBytes(1)), "WithCacheBytes is not for a forwarder"},
@@ -423,7 +423,7 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 			Stats() optrace.Stats
 			MarshalLog() any
 		}{
-			"processor": newProcessor(t, newExporter(t, &out), append(opts, optrace.WithBufferBytes(1<<20))...),
+			"processor": newProcessor(t, newExporter(t, &out), append(opts, optrace.WithMaxBytes(1<<20))...),
 			"forwarder": newForwarder(t, next, opts...), "flight recorder": flight,
 		} {
 			flush := proc.ForceFlush
@@ -504,7 +504,7 @@ func TestW8ShutdownOfAHungWriter(t *testing.T) {
 	}
 	for _, policy := range policies {
 		recordings["processor "+policy.String()] = recording{func(w io.Writer, _ sdktrace.SpanExporter) ending {
-			return end(newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(timeout), optrace.WithBufferBytes(leastBytes),
+			return end(newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(timeout), optrace.WithMaxBytes(leastBytes),
 				optrace.WithPolicy(policy)), 3000)
 		}, 2 * timeout}
 	}
@@ -544,7 +544,7 @@ func TestW8ShutdownOfASlowWriter(t *testing.T) {
 			time.Sleep(900 * time.Millisecond)
 			return w.Write(p)
 		})
-		proc := newProcessor(t, newExporter(t, slow), optrace.WithExportTimeout(time.Second), optrace.WithBufferBytes(1<<20),
+		proc := newProcessor(t, newExporter(t, slow), optrace.WithExportTimeout(time.Second), optrace.WithMaxBytes(1<<20),
 			optrace.WithPolicy(optrace.PolicyBlock))
 		const n = 5000
 		for i := range n {

@@ -48,7 +48,7 @@ func passedAt(at int64) *mark {
 	return m
 }
 
-func newQueue(t *testing.T, to optrace.Recording, opts ...optrace.QueueOption) *optrace.Queue[*mark] {
+func newQueue(t *testing.T, to optrace.Recording, opts ...optrace.ProcessorOption) *optrace.Queue[*mark] {
 	t.Helper()
 	return check.Must(optrace.NewQueue[*mark](to, opts...))(t)
 }
@@ -259,7 +259,7 @@ func TestDeviceQueueWithoutRoom(t *testing.T) {
 	} {
 		mem := tracetest.NewInMemoryExporter()
 		tr := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(mem)))
-		q := newQueue(t, tr, optrace.WithQueueSize(2), optrace.WithQueuePolicy(policy), nil)
+		q := newQueue(t, tr, optrace.WithQueueSize(2), optrace.WithPolicy(policy), nil)
 		ends := make([]*mark, 4)
 		for i := range ends {
 			ends[i] = new(mark)
@@ -311,8 +311,8 @@ func TestDeviceQueueFlushIsBounded(t *testing.T) {
 
 func TestNewQueueErrors(t *testing.T) {
 	clock := deviceclock.New(deviceclock.Config{})
-	for i, opt := range []optrace.QueueOption{
-		optrace.WithQueueSize(0), optrace.WithQueuePolicy(9), optrace.WithEventTimeout(0), optrace.WithDeviceClock(clock, 1, nil),
+	for i, opt := range []optrace.ProcessorOption{
+		optrace.WithQueueSize(0), optrace.WithPolicy(9), optrace.WithEventTimeout(0), optrace.WithDeviceClock(clock, 1, nil),
 	} {
 		if q, err := optrace.NewQueue[*mark](optrace.NewTracer(nil), opt); q != nil || err == nil {
 			t.Errorf("option %d: %v, error %v", i, q, err)
@@ -329,7 +329,7 @@ func TestDeviceQueueConcurrentSafe(t *testing.T) {
 	begin := time.Now()
 	read := func() (int64, error) { return int64(time.Since(begin)) + 1, nil }
 	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
-		q := newQueue(t, p, optrace.WithQueueSize(50), optrace.WithQueuePolicy(optrace.PolicyBlock),
+		q := newQueue(t, p, optrace.WithQueueSize(50), optrace.WithPolicy(optrace.PolicyBlock),
 			optrace.WithDeviceClock(deviceclock.New(deviceclock.Config{}), time.Millisecond, read))
 		var wg sync.WaitGroup
 		for g := range int64(goroutines) {

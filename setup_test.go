@@ -208,8 +208,8 @@ func TestSetupErrors(t *testing.T) {
 	before := otel.GetTracerProvider()
 	for name, opts := range map[string][]optrace.SetupOption{
 		"no such directory": nil,
-		"bad option":        {optrace.WithProcessorOptions(optrace.WithBufferBytes(1))},
-		"bad forwarding":    {optrace.WithSpanExporter(&spantest.Exporter{}, optrace.WithBufferBytes(1))},
+		"bad option":        {optrace.WithProcessorOptions(optrace.WithMaxBytes(1))},
+		"bad forwarding":    {optrace.WithSpanExporter(&spantest.Exporter{}, optrace.WithMaxBytes(1))},
 		"nil forwarding":    {optrace.WithSpanExporter(nil)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 )
 
 // recordSpans returns the spans that f makes.
-func recordSpans(t *testing.T, f func(tr *optrace.Tracer), opts ...optrace.TracerOption) tracetest.SpanStubs {
+func recordSpans(t *testing.T, f func(tr *optrace.Tracer), opts ...optrace.SetupOption) tracetest.SpanStubs {
 	t.Helper()
 	exp := tracetest.NewInMemoryExporter()
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exp))
@@ -90,7 +90,7 @@ func (*spySampler) Description() string { return "spy" }
 func TestWithStartAttributes(t *testing.T) {
 	spy := &spySampler{}
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(spy))
-	for _, opts := range [][]optrace.TracerOption{nil, {optrace.WithStartAttributes()}} {
+	for _, opts := range [][]optrace.SetupOption{nil, {optrace.WithStartAttributes()}} {
 		_, o := optrace.NewTracer(tp, opts...).Start(t.Context(), "a", "cpu")
 		o.End()
 	}

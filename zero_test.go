@@ -18,7 +18,7 @@ func TestZeroValuesRecordNothing(t *testing.T) {
 	for _, v := range []any{
 		(*optrace.Tracer)(nil), new(optrace.Tracer), (*optrace.Prepared)(nil), new(optrace.Prepared),
 		(*optrace.Recorder)(nil), new(optrace.Recorder), (*optrace.SDK)(nil), new(optrace.SDK),
-		(*optrace.Processor)(nil), new(optrace.Processor), (*optrace.FlightRecorder)(nil), new(optrace.FlightRecorder),
+		(*optrace.Processor)(nil), new(optrace.Processor), (*optrace.Processor)(nil), new(optrace.FlightRecorder),
 		(*optrace.Exporter)(nil), new(optrace.Exporter), (*optrace.Queue[*mark])(nil), new(optrace.Queue[*mark]),
 		//nolint:staticcheck // a nil context
 		optrace.Op{}, optrace.PreparedOp{}, new(optrace.SDK).Tracer(), new(optrace.SDK).Processor(), new(optrace.Processor).Recorder(nil),
@@ -59,7 +59,7 @@ func TestZeroValuesRecordNothing(t *testing.T) {
 	}
 	_, o := prepared.Start(t.Context())
 	o.EndAt(1)
-	for _, to := range []optrace.Recording{tr, (*optrace.Processor)(nil), new(optrace.Processor), (*optrace.FlightRecorder)(nil)} {
+	for _, to := range []optrace.Recording{tr, (*optrace.Processor)(nil), new(optrace.Processor), (*optrace.Processor)(nil)} {
 		q := newQueue(t, to)
 		q.Launched(q.Begin(t.Context(), prepared), passedAt(1), passedAt(2))
 		q.Poll()
