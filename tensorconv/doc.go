@@ -14,4 +14,4 @@
 // DeviceID and DeviceIDKey. The package depends on go.opentelemetry.io/otel/attribute and package op only, not on the SDK.
 package tensorconv
 
-//go:generate go run -C ../contrib/conventions .
+//go:generate go run generate.go
