@@ -143,8 +143,9 @@ func TestRecorderAllocations(t *testing.T) {
 		step++
 		rec.Step(step)
 		recordMatmul(rec)
-		rec.Device("cuda:1").Stream(7).Kind(op.KindCompute).Path("encoder.0").FLOPs(64*784*256*2).
-			Attrs(tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveSequence(step))
+		rec.Attrs(tensorconv.DeviceID("cuda:1"), tensorconv.StreamID(7), tensorconv.OpKind(op.KindCompute),
+			tensorconv.OpPath("encoder.0"), tensorconv.OpFLOPCount(64*784*256*2),
+			tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveSequence(step))
 	})
 	if n > 0 {
 		t.Errorf("%v allocations per operation with all that can be said of it, want none", n)

@@ -161,7 +161,7 @@ func ExampleProcessor_Recorder() {
 	rec := proc.Recorder(context.Background())
 	for step := range int64(2) {
 		rec.Step(step)
-		rec.Begin("matmul", "cuda:0").In(64, 784).In(784, 10).Out(64, 10).DType(op.F32).FLOPs(2 * 64 * 784 * 10)
+		rec.Begin("matmul", "cuda:0").In(64, 784).In(784, 10).Out(64, 10).DType(op.F32)
 		// The matrices are multiplied here.
 		rec.Begin("softmax", "cuda:0").In(64, 10).Out(64, 10).DType(op.F32) // ends the product
 		rec.Finish()

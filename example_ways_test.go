@@ -29,8 +29,11 @@ func ExampleNewForwarder() {
 	ctx, request := tp.Tracer("app").Start(context.Background(), "POST /predict")
 	start := time.Now().UnixNano()
 	for name, took := range map[string]time.Duration{"relu": time.Microsecond, "matmul": time.Second} {
-		_, o := tr.StartAt(ctx, name, "cuda:0", start)
-		o.EndAt(start + int64(took))
+		prepared, err := tr.Prepare(optrace.OpSpec{Name: name, Device: "cuda:0"})
+		if err != nil {
+			log.Fatal(err)
+		}
+		prepared.Record(ctx, optrace.Times{Start: start, End: start + int64(took)})
 	}
 	request.End()
 	if err := tp.ForceFlush(context.Background()); err != nil {
@@ -130,19 +133,20 @@ func ExampleTimes() {
 	// matmul on cuda:0: [] -> ?, unknown bytes
 }
 
-// Operations follow long after the end of the request: Expect has it written when it ends, however many requests end
-// until then.
+// Operations follow long after the end of the request. KeepTrace makes the Processor write the request when it ends,
+// however many other requests end meanwhile.
 func ExampleProcessor_KeepTrace() {
 	var ops bytes.Buffer
 	tp, proc, shutdown := toBuffer(&ops)
 	ctx, request := tp.Tracer("app").Start(context.Background(), "POST /predict")
 	proc.KeepTrace(ctx)
 	request.End()
-	now := time.Now().UnixNano()
-	err := optrace.NewTracer(tp).Record(ctx, optrace.OpSpec{Name: "matmul", Device: "cuda:0"}, optrace.Times{Start: now, End: now + 1000})
+	matmul, err := optrace.NewTracer(tp).Prepare(optrace.OpSpec{Name: "matmul", Device: "cuda:0"})
 	if err != nil {
 		log.Fatal(err)
 	}
+	now := time.Now().UnixNano()
+	matmul.Record(ctx, optrace.Times{Start: now, End: now + 1000})
 	shutdown()
 	printEntries(&ops)
 	// Unordered output:

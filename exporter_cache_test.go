@@ -137,7 +137,7 @@ var varieties = []func(i int) []attribute.KeyValue{
 
 // All caches of a processor together keep to their bound, and buffers and caches to
 // theirs, on many cores, whatever operations there are.
-func TestM3CachesKeepToTheirBound(t *testing.T) {
+func TestCachesKeepToTheirBound(t *testing.T) {
 	cases.Rare(t)
 	const (
 		cores       = 64
@@ -191,7 +191,7 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 }
 
 // The spans in the queue of a forwarder keep to its bound, whatever they hold and whichever are given up.
-func TestM3QueueKeepsToItsBound(t *testing.T) {
+func TestForwarderQueueKeepsToItsBound(t *testing.T) {
 	const bufferBytes = 4 << 20
 	for i, variety := range varieties {
 		shut := make(chan struct{})

@@ -105,7 +105,7 @@ func manyAttributes(n, size int) (attrs []attribute.KeyValue) {
 
 // Whatever an operation carries, what is written of it can be read; what was cut
 // is marked and counted.
-func TestW5LargeOperations(t *testing.T) {
+func TestLargeOperationsAreShortened(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	const huge = 9 << 20
 	long := strings.Repeat("ü\x00", huge/3)
@@ -151,7 +151,7 @@ func TestW5LargeOperations(t *testing.T) {
 
 // A text that was cut ends with a mark, and the operation says that something is
 // missing.
-func TestW5ShortenedIsMarkedAndCounted(t *testing.T) {
+func TestShortenedIsMarkedAndCounted(t *testing.T) {
 	for _, f := range allFormats {
 		path, mapping := filepath.Join(t.TempDir(), "ops.x"), keepAll()
 		exp := newFile(t, path, optrace.WithFormat(f), optrace.WithMapping(mapping))
@@ -172,7 +172,7 @@ func TestW5ShortenedIsMarkedAndCounted(t *testing.T) {
 }
 
 // A batch of any size is written in messages that can be read.
-func TestW5LargeBatches(t *testing.T) {
+func TestLargeBatchesAreWhole(t *testing.T) {
 	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	n := cases.Count(t, 100, 512) // of 200 KiB: at least two messages
@@ -196,7 +196,7 @@ func TestW5LargeBatches(t *testing.T) {
 }
 
 // A batch that is written in parts counts each part as what became of it.
-func TestW5LargeBatchThatFailsInPart(t *testing.T) {
+func TestLargeBatchThatFailsInPart(t *testing.T) {
 	var out bytes.Buffer
 	writes := 0
 	exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {

@@ -16,7 +16,7 @@ import (
 // A write got through in part because there was no room, and then somebody made
 // room: the rest of that batch goes first if the file was left as it is. If it was not, the rest has no place any more and is
 // counted as lost. What comes next can be read, and a program that is started again can go on.
-func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
+func TestPartialWriteAndFileTakenAway(t *testing.T) {
 	if os.Getenv(childVariable) == "" { // limits hold for all files of a process, those of the test runner among them
 		if out, err := child(t, "limited").CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
@@ -82,7 +82,7 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 
 // A file that was removed takes no room: the exporter lets go of it with the next
 // batch.
-func TestW2RemovedFileIsClosed(t *testing.T) {
+func TestRemovedFileIsClosed(t *testing.T) {
 	for _, o := range outputs() {
 		path := filepath.Join(t.TempDir(), "ops.x")
 		exp := newFile(t, path, o.options()...)

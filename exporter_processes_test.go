@@ -43,7 +43,7 @@ func faults() []fault {
 // Processes record in every format, compression and way to one file that rotates or not, beside one another and while faults happen
 // at random moments: what was flushed is there unless somebody removed it, nothing is there twice, nothing else is damaged, the
 // books add up, and the next process goes on.
-func TestW1Faults(t *testing.T) {
+func TestRecordingSurvivesFaults(t *testing.T) {
 	for _, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()

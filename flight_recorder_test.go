@@ -46,6 +46,15 @@ func (f *flight) request(ctx context.Context, n int, err error) {
 	span.End()
 }
 
+// Dump and WriteTo are for flight recorders.
+func TestDumpOfAnotherProcessor(t *testing.T) {
+	p := newProcessor(t, newExporter(t, io.Discard))
+	check.Says(t, "Dump", "not a flight recorder", p.Dump(t.Context()))
+	_, err := p.WriteTo(io.Discard)
+	check.Says(t, "WriteTo", "not a flight recorder", err)
+	shutdown(t, p)
+}
+
 // WriteTo is a dump to another writer, which is a file of its own; what the writer does not take is lost.
 func TestFlightRecorderWriteTo(t *testing.T) {
 	f := newFlight(t, 3)
@@ -67,7 +76,7 @@ func TestFlightRecorderWriteTo(t *testing.T) {
 
 // A flight recorder keeps to the bound of its memory whatever operations end, needs
 // little for small ones after large ones, and nothing after a dump.
-func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
+func TestFlightRecorderKeepsToItsBound(t *testing.T) {
 	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	const (
@@ -124,7 +133,7 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 
 // A bound and a number of operations that nobody has memory for cost nothing by
 // themselves.
-func TestM2FlightRecorderTakesWhatItNeeds(t *testing.T) {
+func TestFlightRecorderTakesWhatItNeeds(t *testing.T) {
 	exp := newExporter(t, io.Discard)
 	before := check.Heap()
 	rec := check.Must(optrace.NewFlightRecorder(exp, math.MaxInt32, optrace.WithMaxBytes(1<<50)))(t)
@@ -136,7 +145,7 @@ func TestM2FlightRecorderTakesWhatItNeeds(t *testing.T) {
 }
 
 // A dump larger than one write has all operations, in order.
-func TestM2FlightRecorderLargeDump(t *testing.T) {
+func TestFlightRecorderLargeDump(t *testing.T) {
 	f := newFlight(t, 10_000)
 	ops := f.proc.Recorder(t.Context())
 	var want []string

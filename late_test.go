@@ -98,9 +98,6 @@ var lateWays = map[string]func(t *testing.T, s *service, ctx context.Context, p 
 	"Prepared.Record": func(_ *testing.T, _ *service, ctx context.Context, p *optrace.Prepared) func() {
 		return func() { p.Record(ctx, ran) }
 	},
-	"Tracer.Record": func(t *testing.T, s *service, ctx context.Context, _ *optrace.Prepared) func() {
-		return func() { check.OK(t, s.ops.Record(ctx, matmulSpec(), ran)) }
-	},
 	"Prepared.Start before": func(_ *testing.T, _ *service, ctx context.Context, p *optrace.Prepared) func() {
 		_, o := p.Start(ctx)
 		return o.End

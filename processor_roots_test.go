@@ -232,7 +232,7 @@ func (l *leaks) requests(n int) {
 
 // Roots that never end cost other traces nothing: neither new ones, nor old ones
 // that go on.
-func TestM1LeakedRoots(t *testing.T) {
+func TestLeakedRootsStayBounded(t *testing.T) {
 	type leak struct {
 		name  string
 		leaks int
@@ -268,7 +268,7 @@ func TestM1LeakedRoots(t *testing.T) {
 
 // Spans that never end in traces with several roots are bounded too. No operation is
 // given to a root that is not above it.
-func TestM1LeakedSpansOfSeveralRoots(t *testing.T) {
+func TestLeakedSpansOfSeveralRootsStayBounded(t *testing.T) {
 	for _, tt := range []struct {
 		name                    string
 		traces, roots, children int
@@ -319,7 +319,7 @@ func TestM1LeakedSpansOfSeveralRoots(t *testing.T) {
 }
 
 // Operations below new roots are summed up, and not forwarded, whatever leaked before.
-func TestM1LeakedRootsAndForwardThreshold(t *testing.T) {
+func TestLeakedRootsWithForwardThresholdStayBounded(t *testing.T) {
 	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	type leak struct {

@@ -205,7 +205,7 @@ func TestMaxBytesHeld(t *testing.T) {
 }
 
 // An error that panics costs nothing but its text.
-func TestW7ErrorsThatPanic(t *testing.T) {
+func TestErrorsThatPanic(t *testing.T) {
 	for name, err := range map[string]error{"nothing in it": struct{ error }{}, "typed nil": (*os.PathError)(nil)} {
 		t.Run(name, func(t *testing.T) {
 			var out spantest.Buffer
@@ -251,7 +251,7 @@ func (p *panickingProcessor) OnEnd(sdktrace.ReadOnlySpan) {
 
 // A processor of the application that panics costs the operation at which it does,
 // no other, and nothing is emitted twice.
-func TestW7FinishWithAPanickingProcessor(t *testing.T) {
+func TestFinishWithAPanickingProcessor(t *testing.T) {
 	spans, panicking := &spantest.Exporter{}, &panickingProcessor{}
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(panicking), sdktrace.WithSyncer(spans))
 	rec := optrace.NewTracer(tp).Recorder(t.Context())
@@ -265,7 +265,7 @@ func TestW7FinishWithAPanickingProcessor(t *testing.T) {
 }
 
 // What is lost before the pipeline has it is counted, in the file as well.
-func TestW7LossBeforeThePipelineIsCounted(t *testing.T) {
+func TestLossBeforeThePipelineIsCounted(t *testing.T) {
 	var out spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &out))
 	rec := proc.Recorder(trace.ContextWithSpan(t.Context(), struct{ trace.Span }{})) // whose methods panic
@@ -281,7 +281,7 @@ func TestW7LossBeforeThePipelineIsCounted(t *testing.T) {
 }
 
 // The Exporter ends with the last of the processors in front of it.
-func TestW9TwoProcessorsInFrontOfOneExporter(t *testing.T) {
+func TestTwoProcessorsInFrontOfOneExporter(t *testing.T) {
 	var out spantest.Buffer
 	exp := newExporter(t, &out)
 	first, second := newProcessor(t, exp), newProcessor(t, exp)
@@ -390,7 +390,7 @@ func TestProcessorShutdown(t *testing.T) {
 }
 
 // A filter leaves out the spans for which it returns false, and none when it panics; those of a Recorder too.
-func TestW7FilterThatPanics(t *testing.T) {
+func TestFilterThatPanics(t *testing.T) {
 	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf), optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool {
 		if s.Name() == "panic" {
@@ -468,7 +468,7 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 
 // A Shutdown without a deadline ends although the writer, or the exporter behind a forwarder, hangs, in the time that it
 // states, and what was not written is counted.
-func TestW8ShutdownOfAHungWriter(t *testing.T) {
+func TestShutdownOfAHungWriter(t *testing.T) {
 	const timeout = 200 * time.Millisecond
 	type ending interface {
 		Shutdown(context.Context) error
@@ -537,7 +537,7 @@ func TestW8ShutdownOfAHungWriter(t *testing.T) {
 }
 
 // A writer that is slow is waited for as long as batches get through.
-func TestW8ShutdownOfASlowWriter(t *testing.T) {
+func TestShutdownOfASlowWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := new(spantest.Buffer)
 		slow := spantest.WriterFunc(func(p []byte) (int, error) {

@@ -52,7 +52,7 @@ func endChild(t *testing.T, sig syscall.Signal, what string) syscall.WaitStatus 
 }
 
 // A program that handles the signal, before Setup or behind it, and lets a second one end it, ends in its own time.
-func TestW9SetupLeavesTheEndToTheProgram(t *testing.T) {
+func TestSetupLeavesTheEndToTheProgram(t *testing.T) {
 	if when, path, isChild := strings.Cut(os.Getenv(childVariable), ":"); isChild {
 		endGracefully(t, path, when == "before")
 		return

@@ -3,6 +3,7 @@ package optrace_test
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 	"unsafe"
@@ -94,7 +95,11 @@ func TestWithStartAttributes(t *testing.T) {
 		_, o := optrace.NewTracer(tp, opts...).Start(t.Context(), "a", "cpu")
 		o.End()
 	}
-	want := []string{"a []", "a [tensor.device.id=cpu tensor.op.name=a]"}
+	sdk := setup(t, filepath.Join(t.TempDir(), "ops.jsonl"), optrace.WithSampler(spy), optrace.WithStartAttributes())
+	_, o := sdk.Tracer().Start(t.Context(), "a", "cpu")
+	o.End()
+	shutdown(t, sdk)
+	want := []string{"a []", "a [tensor.device.id=cpu tensor.op.name=a]", "a [tensor.device.id=cpu tensor.op.name=a]"}
 	check.Equal(t, "what samplers see", want, spy.seen)
 }
 

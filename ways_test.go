@@ -146,7 +146,7 @@ var tracerWays = map[string]func(a *attempt){
 		sayAll(o, a.said)
 		o.End()
 	},
-	"StartAt": func(a *attempt) {
+	"StartAt, deprecated": func(a *attempt) {
 		_, o := a.tracer.StartAt(a.ctx, a.Name, "", started)
 		if a.times.Launch != 0 {
 			o.LaunchedAt(a.times.Launch)
@@ -158,9 +158,10 @@ var tracerWays = map[string]func(a *attempt){
 	},
 	"Prepared.Start": func(a *attempt) {
 		_, o := a.prepared.Start(a.ctx)
-		o.Attrs(a.more...).Err(nil).Err(a.err).End()
+		sayAll(o, a.said)
+		o.End()
 	},
-	"Prepared.StartAt": func(a *attempt) {
+	"Prepared.StartAt, deprecated": func(a *attempt) {
 		a.times.Launch = 0
 		_, o := a.prepared.StartAt(a.ctx, started)
 		o.Attrs(a.more...).Err(nil).Err(a.err).EndAt(ended)
@@ -171,7 +172,7 @@ var tracerWays = map[string]func(a *attempt){
 		a.err = nil
 		a.prepared.Record(a.ctx, a.times, a.more...)
 	},
-	"Record": func(a *attempt) {
+	"Record, deprecated": func(a *attempt) {
 		a.more, a.err = nil, nil
 		_ = a.tracer.Record(a.ctx, a.OpSpec, a.times) // an error is one of the spec
 	},

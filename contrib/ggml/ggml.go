@@ -211,7 +211,7 @@ func (h *Hook) endLayer(t *tensor) {
 	if h.layer != noLayer {
 		path = "blk." + strconv.Itoa(h.layer)
 	}
-	h.rec.Path(path)
+	h.rec.Attrs(tensorconv.OpPath(path))
 	if t != nil {
 		h.rec.Out(t.appendShape(h.dims[:0])...).DType(h.node(t).dtype)
 	}

@@ -49,7 +49,7 @@ func newEngine(net *network, sdk *optrace.SDK) (*engine, error) {
 	e := &engine{net: net, dev: net.dev, requests: sdk.TracerProvider().Tracer("server"), host: sdk.Tracer()}
 	clock := deviceclock.New(deviceclock.Config{Resolution: resolution})
 	var err error
-	e.queue, err = optrace.NewQueue[*event](sdk.Processor(), optrace.WithQueuePolicy(optrace.PolicyBlock),
+	e.queue, err = optrace.NewQueue[*event](sdk.Processor(), optrace.WithPolicy(optrace.PolicyBlock),
 		optrace.WithDeviceClock(clock, 20*time.Millisecond, e.dev.clock.read))
 	if err != nil {
 		return nil, err
