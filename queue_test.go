@@ -48,7 +48,7 @@ func passedAt(at int64) *mark {
 	return m
 }
 
-func newQueue(t *testing.T, to optrace.Recording, opts ...optrace.ProcessorOption) *optrace.Queue[*mark] {
+func newQueue(t testing.TB, to optrace.Recording, opts ...optrace.ProcessorOption) *optrace.Queue[*mark] {
 	t.Helper()
 	return check.Must(optrace.NewQueue[*mark](to, opts...))(t)
 }
