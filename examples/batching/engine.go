@@ -21,7 +21,7 @@ type engine struct {
 
 func newEngine(sdk *optrace.SDK) *completions.Batcher {
 	e := &engine{tracer: sdk.TracerProvider().Tracer("example.com/engine"), model: newModel(sdk.Tracer())}
-	batcher := completions.NewBatcher(maxBatch, sdk.Processor().Expect)
+	batcher := completions.NewBatcher(maxBatch, sdk.Processor().KeepTrace)
 	batcher.Step = e.step
 	return batcher
 }

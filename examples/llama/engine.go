@@ -26,7 +26,7 @@ type slot struct {
 
 func newEngine(sdk *optrace.SDK, m *model) *completions.Batcher {
 	e := &engine{tracer: sdk.TracerProvider().Tracer("example.com/engine"), model: m}
-	batcher := completions.NewBatcher(maxSequences, sdk.Processor().Expect)
+	batcher := completions.NewBatcher(maxSequences, sdk.Processor().KeepTrace)
 	batcher.Step, batcher.Leave = e.step, e.leave
 	return batcher
 }
