@@ -1,8 +1,8 @@
-// Package tensorconv spells the attributes by which optrace knows tensor operations: keys, and constructors that pair a key with a
-// value of the right type.
+// Package tensorconv has the attributes of tensor operations: keys, and constructors of a key with a value of the right
+// type.
 //
-// It is for instrumentation that keeps a tracer of its own. A span with the attribute [OpName] is an operation; set all
-// attributes with one SetAttributes call, and name the span like the operation:
+// It is for instrumentation with its own tracer. A span with the attribute [OpName] is an operation. Set all attributes
+// with one SetAttributes call, and give the span the operation's name:
 //
 //	ctx, span := tracer.Start(ctx, "matmul")
 //	span.SetAttributes(
