@@ -23,8 +23,8 @@ const (
 	streamNonBlocking        = 1
 )
 
-// driver is what is used of libcuda: functions by their names in the library, which
-// cuda.h may hide behind names without version.
+// driver holds the functions of libcuda in use, by their names in the library. cuda.h hides some of them behind
+// unversioned names.
 type driver struct {
 	Init         func(flags uint32) result                               `symbol:"cuInit"`
 	GetErrorName func(r result, name **byte) result                      `symbol:"cuGetErrorName"`
@@ -61,10 +61,10 @@ type driver struct {
 	EventElapsed      func(milliseconds *float32, start, end handle) result `symbol:"cuEventElapsedTime"`
 }
 
-// errNotPassed means that the device has not passed an event.
+// errNotPassed is the error of an event that the device has not passed.
 var errNotPassed = errors.New("the device has not passed the event")
 
-// check returns the error that a call of the driver answered with, nil if it succeeded.
+// check returns the error for result r of a call, nil for success.
 func (d *driver) check(call string, r result) error {
 	switch r {
 	case success:
@@ -79,7 +79,7 @@ func (d *driver) check(call string, r result) error {
 	return fmt.Errorf("%s: %s (CUDA error %d)", call, goString(name), r)
 }
 
-// goString returns the text at p, which ends with a zero.
+// goString returns the zero-terminated text at p.
 func goString(p *byte) string {
 	n := 0
 	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {

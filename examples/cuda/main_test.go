@@ -173,7 +173,7 @@ func TestFailures(t *testing.T) {
 		"cuModuleLoadData": "cuModuleLoadData: CUDA error 7",
 		"cuMemAlloc":       "cuMemAlloc: CUDA error 7",
 		"cuLaunchKernel":   "cuLaunchKernel: CUDA error 7",
-		"wrong product":    "the device's product is wrong",
+		"wrong product":    "wrong product of stream",
 	} {
 		t.Run(call, func(t *testing.T) {
 			f := newFake(t)
