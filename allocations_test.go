@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// noopProcessor makes the SDK finish spans and does nothing with them.
+// noopProcessor makes the SDK finish spans and discards them.
 type noopProcessor struct{}
 
 func (noopProcessor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
@@ -48,7 +48,7 @@ func dynamicOp(tr *optrace.Tracer, n int64) {
 	o.In(n, 784).In(784, 256).Out(n, 256).DType(op.F32).End()
 }
 
-// Recording allocates what the SDK's span does and nothing on top, whose attributes are built before and set in one call.
+// Recording allocates no more than an SDK span with attributes built in advance and set in one call.
 func TestRecordingAllocations(t *testing.T) {
 	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
 	tp := noopProvider(t)
@@ -84,14 +84,14 @@ func TestRecordingAllocations(t *testing.T) {
 	}
 }
 
-// Exporting repeated shapes allocates nothing per span, in every format.
+// Exporting repeated shapes does not allocate per span, in any format.
 func TestExportAllocations(t *testing.T) {
 	cases.NotUnderRace(t, "the race detector allocates")
 	spans := batchOf512(t)
 	for _, f := range allFormats {
 		exp := newExporter(t, io.Discard, optrace.WithFormat(f))
 		for range 20 {
-			export(t, exp, spans...) // what repeats gets known
+			export(t, exp, spans...) // fill the caches
 		}
 		if got := testing.AllocsPerRun(50, func() { export(t, exp, spans...) }); got > 4 {
 			t.Errorf("%v: a batch of 512 spans makes %v allocations", f, got)
@@ -99,7 +99,7 @@ func TestExportAllocations(t *testing.T) {
 	}
 }
 
-// Encoding in OnEnd allocates nothing per span.
+// Encoding in OnEnd does not allocate.
 func TestProcessorAllocations(t *testing.T) {
 	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
 	proc := newProcessor(t, newExporter(t, io.Discard))
@@ -111,8 +111,8 @@ func TestProcessorAllocations(t *testing.T) {
 	}
 }
 
-// batchOf512 returns snapshots of the SDK, as its batch processor exports them:
-// 40 operations that repeat, with attribute values of their own.
+// batchOf512 returns snapshots of the SDK, as its batch processor exports them: 40 operations that repeat, with
+// separate attribute values.
 func batchOf512(tb testing.TB) []sdktrace.ReadOnlySpan {
 	tb.Helper()
 	kept := &spantest.Exporter{}
@@ -131,7 +131,7 @@ func batchOf512(tb testing.TB) []sdktrace.ReadOnlySpan {
 	return kept.Spans()[:512]
 }
 
-// A Recorder allocates nothing, whatever is said of an operation.
+// A Recorder does not allocate, with any attributes.
 func TestRecorderAllocations(t *testing.T) {
 	rec := discardingRecorder(t)
 	n := testing.AllocsPerRun(1000, func() { recordMatmul(rec) })

@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// convertKeys are the attributes that become fields of entries, and others.
+// convertKeys are attributes with a field in entries, and others.
 var convertKeys = []string{
 	attrkey.Name, attrkey.Name, attrkey.InputShapes, attrkey.InputShapes, attrkey.OutputShape, attrkey.InputDTypes, attrkey.Kind,
 	attrkey.Path, attrkey.FLOPs, attrkey.Side, attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream, attrkey.Step,
@@ -26,8 +26,7 @@ var convertKeys = []string{
 	"pytorch.device.index", "pytorch.device_memory_usage_bytes", "op", "device", "kept",
 }
 
-// Whatever a span holds: nothing panics, what is written is whole lines, and
-// each entry is valid and comes back as it was.
+// For any span: no panic, whole lines only, and each entry is valid and survives a round trip.
 func FuzzConvert(f *testing.F) {
 	f.Add([]byte{})
 	random := rand.NewChaCha8([32]byte{})
@@ -66,8 +65,8 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
-// The SDK's spans mean what those of all other sources mean. The entries come
-// from the converter itself: what is written leaves out what readers infer.
+// Spans of the SDK convert like spans of all other sources. The entries come from the converter, because writers omit
+// inferred values.
 func TestConformance(t *testing.T) {
 	conv := optrace.NewConverter(nil)
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {

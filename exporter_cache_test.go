@@ -28,9 +28,8 @@ import (
 
 var allFormats = []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto}
 
-// checkMemo checks that an exporter that remembers spans writes for stubs, several
-// times over, what one without a memory writes. It returns how many were found in
-// the memory.
+// checkMemo checks that an exporter with a cache writes the same for repeated stubs as one without. It returns the
+// number of cache hits.
 func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts ...optrace.ExporterOption) (hits int) {
 	tb.Helper()
 	var with, without bytes.Buffer
@@ -49,7 +48,7 @@ func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts 
 	return optrace.CacheHits(memo)
 }
 
-// withoutWriter takes the name of the writer out of the batch record.
+// withoutWriter removes the writer's name from the batch record.
 func withoutWriter(f optrace.Format, text []byte) []byte {
 	if f == optrace.FormatEntries {
 		_, text, _ = bytes.Cut(text, []byte("\n"))
@@ -57,8 +56,7 @@ func withoutWriter(f optrace.Format, text []byte) []byte {
 	return text
 }
 
-// FuzzMemo makes operations of its input that share attributes or differ in one. A mapping may make anything of the
-// iteration and the device.
+// FuzzMemo makes operations that share attributes or differ in one. The mapping changes the meaning of step and device.
 func FuzzMemo(f *testing.F) {
 	random := rand.NewChaCha8([32]byte{})
 	for i := range cases.Count(f, 150, 1000) {
@@ -85,7 +83,7 @@ func FuzzMemo(f *testing.F) {
 			s := stubs[r.Below(len(stubs))]
 			s.SpanContext = s.SpanContext.WithSpanID(spantest.SpanID(len(stubs)))
 			switch r.Below(5) {
-			case 0: // only the ids are others, or none
+			case 0: // new ids, or none
 				s.SpanContext = spantest.Pick(r, s.SpanContext, s.SpanContext.WithSpanID(trace.SpanID{}), r.Operation().SpanContext)
 			case 1:
 				s.Attributes = slices.Clone(s.Attributes)
@@ -110,7 +108,7 @@ func FuzzMemo(f *testing.F) {
 	})
 }
 
-// varieties are attributes that differ from one operation to the next.
+// varieties are attributes that differ between operations.
 var varieties = []func(i int) []attribute.KeyValue{
 	func(i int) []attribute.KeyValue {
 		numbers := make([]int64, 390)
@@ -135,22 +133,22 @@ var varieties = []func(i int) []attribute.KeyValue{
 	},
 }
 
-// All caches of a processor together keep to their bound, and buffers and caches to
-// theirs, on many cores, whatever operations there are.
+// The caches of a processor together keep to their bound, and the buffers to theirs, on many cores, for any operations.
+// Row M3 of docs/reliability.md.
 func TestCachesKeepToTheirBound(t *testing.T) {
 	cases.Rare(t)
 	const (
 		cores       = 64
 		bufferBytes = 8 << 20
 	)
-	cacheBytes := int64(cases.Count(t, 16, 64)) << 20 // of 64 MiB, the default
-	each := int(1500 * cacheBytes / (64 << 20))       // operations of each core: enough to fill a cache
+	cacheBytes := int64(cases.Count(t, 16, 64)) << 20 // 64 MiB is the default
+	each := int(1500 * cacheBytes / (64 << 20))       // operations per core, enough to fill a cache
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 	var mapping attr.Mapping
 	mapping.Keep("token.ids")
 	for _, format := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPProto} {
 		t.Run(format.String(), func(t *testing.T) {
-			var shut sync.Mutex // the writer waits while it is
+			var shut sync.Mutex // blocks the writer
 			before := check.Heap()
 			exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
 				shut.Lock()
@@ -167,12 +165,12 @@ func TestCachesKeepToTheirBound(t *testing.T) {
 					stub.Attributes = varieties[i%len(varieties)](i)
 					s := stub.Snapshot()
 					proc.OnEnd(s)
-					proc.OnEnd(s) // sets that repeat keep a cache in use
+					proc.OnEnd(s) // repeats keep a cache in use
 					rec.Begin(strings.Repeat("n", i%100), "").In(int64(i), 7).Out(int64(i)).Attrs(stub.Attributes...)
 					rec.Finish()
 				}
 			})
-			shut.Lock() // from now on buffers fill
+			shut.Lock() // fill the buffers
 			s := spantest.Operation(0).Snapshot()
 			atOnce(cores, func(int) {
 				for range 2 * bufferBytes / cores / 100 {
@@ -190,7 +188,7 @@ func TestCachesKeepToTheirBound(t *testing.T) {
 	}
 }
 
-// The spans in the queue of a forwarder keep to its bound, whatever they hold and whichever are given up.
+// The queue of a forwarder keeps to its bound, for any spans and policy. Row M3 of docs/reliability.md.
 func TestForwarderQueueKeepsToItsBound(t *testing.T) {
 	const bufferBytes = 4 << 20
 	for i, variety := range varieties {
@@ -204,7 +202,7 @@ func TestForwarderQueueKeepsToItsBound(t *testing.T) {
 			stub.Attributes = variety(i)
 			proc.OnEnd(stub.Snapshot())
 		}
-		// What the exporter has got is no longer in the queue.
+		// The exporter's own spans have left the queue.
 		if held := check.Heap() - before; held > bufferBytes*5/4+512*10_000 {
 			t.Errorf("variety %d: %.1f MiB are held, want %d at most", i, float64(held)/(1<<20), bufferBytes>>20)
 		}

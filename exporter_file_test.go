@@ -23,7 +23,7 @@ func readFile(t *testing.T, path string) []byte {
 	return check.Must(os.ReadFile(path))(t)
 }
 
-// What an exporter cannot be made of is an error, and no file is written to.
+// Invalid options are errors, and no file is written.
 func TestExporterOptionErrors(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ops.jsonl")
@@ -55,11 +55,11 @@ func TestExporterOptionErrors(t *testing.T) {
 	check.Is(t, "no directory", fs.ErrNotExist, err)
 	_, err = optrace.NewExporter(io.Discard, optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
 	check.Says(t, "rotation of a writer", "rotation is for files", err)
-	shutdown(t, newFile(t, path, nil, optrace.WithRotation(optrace.Rotation{}), optrace.WithMapping(nil))) // what is off
+	shutdown(t, newFile(t, path, nil, optrace.WithRotation(optrace.Rotation{}), optrace.WithMapping(nil))) // all off
 	check.Equal(t, "an unknown format", "Format(7)", optrace.Format(7).String())
 }
 
-// H5: no name that is recorded becomes part of a path, whatever it looks like.
+// No recorded name becomes part of a path. Row H5 of docs/faults.md.
 func TestNamesAreNoPaths(t *testing.T) {
 	above := t.TempDir()
 	dir := filepath.Join(above, "a", "b")
@@ -91,8 +91,7 @@ func TestNamesAreNoPaths(t *testing.T) {
 	}
 }
 
-// A rotated file is whole as soon as it is there: a reader may remove what it has
-// read.
+// A rotated file is complete when it appears: a reader may remove it after reading.
 func TestRotatedFilesAreWholeConcurrentSafe(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("this system reserves names by empty files")

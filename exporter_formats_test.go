@@ -30,7 +30,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// output is a combination of options that say what is written.
+// output is a combination of format, compression and rotation.
 type output struct {
 	format      optrace.Format
 	compression optrace.Compression
@@ -53,7 +53,7 @@ func outputs() (all []output) {
 	return all
 }
 
-// exportTo appends operations with the steps 0 to n-1 to a file, as a process of its own does.
+// exportTo appends operations with the steps 0 to n-1 to a file, like a separate process.
 func (o output) exportTo(tb testing.TB, path string, n int) {
 	tb.Helper()
 	exp := newFile(tb, path, o.options()...)
@@ -61,7 +61,7 @@ func (o output) exportTo(tb testing.TB, path string, n int) {
 	shutdown(tb, exp)
 }
 
-// exported returns what one batch of spans looks like in a format.
+// exported returns one batch of spans in a format.
 func exported(tb testing.TB, f optrace.Format, spans []sdktrace.ReadOnlySpan) []byte {
 	tb.Helper()
 	var out bytes.Buffer
@@ -81,7 +81,7 @@ func TestOTLPGolden(t *testing.T) {
 	}
 }
 
-// keepAll returns a mapping under which entries keep all attributes.
+// keepAll returns a mapping that keeps all attributes in entries.
 func keepAll() *attr.Mapping {
 	m := new(attr.Mapping)
 	m.KeepAll()
@@ -103,8 +103,7 @@ func manyAttributes(n, size int) (attrs []attribute.KeyValue) {
 	return attrs
 }
 
-// Whatever an operation carries, what is written of it can be read; what was cut
-// is marked and counted.
+// Readers can read every written operation. Cut operations are marked and counted. Row W5 of docs/reliability.md.
 func TestLargeOperationsAreShortened(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	const huge = 9 << 20
@@ -149,8 +148,7 @@ func TestLargeOperationsAreShortened(t *testing.T) {
 	}
 }
 
-// A text that was cut ends with a mark, and the operation says that something is
-// missing.
+// A cut text ends with a mark, and the operation has a warning.
 func TestShortenedIsMarkedAndCounted(t *testing.T) {
 	for _, f := range allFormats {
 		path, mapping := filepath.Join(t.TempDir(), "ops.x"), keepAll()
@@ -171,11 +169,11 @@ func TestShortenedIsMarkedAndCounted(t *testing.T) {
 	}
 }
 
-// A batch of any size is written in messages that can be read.
+// A batch of any size is written in readable messages.
 func TestLargeBatchesAreWhole(t *testing.T) {
 	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
-	n := cases.Count(t, 100, 512) // of 200 KiB: at least two messages
+	n := cases.Count(t, 100, 512) // 200 KiB each: at least two messages
 	for o := range cases.Of(t, 3, outputs()) {
 		t.Run(o.String(), func(t *testing.T) {
 			dir := t.TempDir()
@@ -195,7 +193,7 @@ func TestLargeBatchesAreWhole(t *testing.T) {
 	}
 }
 
-// A batch that is written in parts counts each part as what became of it.
+// A batch written in parts counts the outcome of each part.
 func TestLargeBatchThatFailsInPart(t *testing.T) {
 	var out bytes.Buffer
 	writes := 0

@@ -46,7 +46,7 @@ func (f *flight) request(ctx context.Context, n int, err error) {
 	span.End()
 }
 
-// Dump and WriteTo are for flight recorders.
+// Dump and WriteTo of another Processor are errors.
 func TestDumpOfAnotherProcessor(t *testing.T) {
 	p := newProcessor(t, newExporter(t, io.Discard))
 	check.Says(t, "Dump", "not a flight recorder", p.Dump(t.Context()))
@@ -55,7 +55,7 @@ func TestDumpOfAnotherProcessor(t *testing.T) {
 	shutdown(t, p)
 }
 
-// WriteTo is a dump to another writer, which is a file of its own; what the writer does not take is lost.
+// WriteTo writes a complete file to another writer. Operations that the writer does not take are dropped.
 func TestFlightRecorderWriteTo(t *testing.T) {
 	f := newFlight(t, 3)
 	f.request(t.Context(), 5, nil)
@@ -74,22 +74,22 @@ func TestFlightRecorderWriteTo(t *testing.T) {
 	check.Equal(t, "stats", optrace.Stats{Recorded: 6, Written: 3, Dropped: 3, Skipped: 2}, f.proc.Stats())
 }
 
-// A flight recorder keeps to the bound of its memory whatever operations end, needs
-// little for small ones after large ones, and nothing after a dump.
+// A flight recorder keeps to its bound, needs little memory for small operations after large ones, and releases it
+// after a dump. Row M2 of docs/reliability.md.
 func TestFlightRecorderKeepsToItsBound(t *testing.T) {
 	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	const (
 		mib = 1 << 20
-		// The encoder, and a part that is used again.
+		// The encoder and a reused part.
 		rest = mib / 2
 	)
 	type load struct {
 		name   string
 		bound  int64
-		text   int // of each operation
+		text   int // bytes in each operation
 		ended  int
-		atMost int64 // the memory held by small operations that follow
+		atMost int64 // memory for later small operations
 	}
 	for tt := range cases.Of(t, 1, []load{
 		{"large", mib, 20 << 10, 5000, mib},
@@ -103,7 +103,7 @@ func TestFlightRecorderKeepsToItsBound(t *testing.T) {
 			rec := check.Must(optrace.NewFlightRecorder(exp, 20_000, optrace.WithMaxBytes(tt.bound), optrace.WithCacheBytes(0)))(t)
 			verify := func(when string, most int64) {
 				t.Helper()
-				most += rest + int64(tt.text) // of the last operation
+				most += rest + int64(tt.text) // the last operation
 				if held := check.Heap() - before; held > most {
 					t.Errorf("%s: %d KiB are held, want %d at most", when, held>>10, most>>10)
 				}
@@ -131,8 +131,7 @@ func TestFlightRecorderKeepsToItsBound(t *testing.T) {
 	}
 }
 
-// A bound and a number of operations that nobody has memory for cost nothing by
-// themselves.
+// A large bound and a large number of operations cost memory only when used.
 func TestFlightRecorderTakesWhatItNeeds(t *testing.T) {
 	exp := newExporter(t, io.Discard)
 	before := check.Heap()

@@ -30,7 +30,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Operations of a Tracer and of a Recorder are pruned alike; a share of them is forwarded all the same.
+// A forwarder prunes operations of a Tracer and of a Recorder alike, and forwards a share of them.
 func TestForwardThreshold(t *testing.T) {
 	const ops = 100
 	for ratio, names := range map[float64][]string{0: {"failed", "request"},
@@ -70,7 +70,7 @@ func TestForwardThreshold(t *testing.T) {
 	}
 }
 
-// unsafeAttributes are what tracing backends choke on.
+// unsafeAttributes are invalid for tracing backends.
 func unsafeAttributes() []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.Float64("nan", math.NaN()),
@@ -82,7 +82,7 @@ func unsafeAttributes() []attribute.KeyValue {
 	}
 }
 
-// harmless are attributes that stay.
+// harmless are valid attributes.
 func harmless() []attribute.KeyValue {
 	return []attribute.KeyValue{
 		tensorconv.OpName("matmul"), tensorconv.OpFLOPCount(math.MaxInt64), attribute.Int64("min", math.MinInt64),
@@ -91,16 +91,15 @@ func harmless() []attribute.KeyValue {
 	}
 }
 
-// recordHostile makes a request with an operation in it, both with everything
-// that is not safe: 6 attributes each, and on the operation 2 links and an
-// event with 6 more.
+// recordHostile makes a request with one operation. Both have 6 invalid attributes; the operation also has 2 links, and
+// an event with 6 more.
 func recordHostile(tp *sdktrace.TracerProvider) {
 	ctx, request := tp.Tracer("app").Start(context.Background(), "request", trace.WithAttributes(unsafeAttributes()...))
 	request.SetAttributes(attribute.String("kept", "yes"))
 	opCtx, o := optrace.NewTracer(tp).Start(ctx, "matmul", "cuda:0")
 	o.Attrs(unsafeAttributes()...).Attrs(harmless()...)
 	span := o.Span()
-	span.AddLink(trace.Link{SpanContext: trace.SpanContextFromContext(ctx)})   // its own parent
+	span.AddLink(trace.Link{SpanContext: trace.SpanContextFromContext(ctx)})   // its parent
 	span.AddLink(trace.Link{SpanContext: trace.SpanContextFromContext(opCtx)}) // itself
 	span.AddLink(trace.Link{
 		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}}),
@@ -116,8 +115,7 @@ func hostileProvider(p sdktrace.SpanProcessor) *sdktrace.TracerProvider {
 		sdktrace.WithResource(resource.NewSchemaless(append(unsafeAttributes(), attribute.String("service.name", "api"))...)))
 }
 
-// An exporter of spans behind a Processor gets no operation that Jaeger cannot take, and the
-// application's other spans as they are.
+// A forwarder removes values invalid for Jaeger from operations and leaves other spans unchanged.
 func TestForwardedSpansAreSafe(t *testing.T) {
 	mem := &spantest.Exporter{}
 	tp := hostileProvider(newForwarder(t, mem))
@@ -150,7 +148,7 @@ func TestForwardedSpansAreSafe(t *testing.T) {
 	}
 }
 
-// The files that can be sent on to Jaeger are as safe.
+// OTLP files for Jaeger have valid values only.
 func TestOTLPFilesAreSafe(t *testing.T) {
 	unsafe := map[optrace.Format][]string{
 		optrace.FormatOTLPJSON: {"NaN", "Infinity", `"nan"`, `"list"`, `"nested"`, `"map"`},
@@ -164,7 +162,7 @@ func TestOTLPFilesAreSafe(t *testing.T) {
 			proc := newProcessor(t, exp)
 			tp := hostileProvider(proc)
 			recordHostile(tp)
-			own := spantest.Operation(7) // its own parent, which the SDK does not make
+			own := spantest.Operation(7) // its parent, which the SDK would not add
 			own.Parent = own.SpanContext
 			export(t, exp, tracetest.SpanStubs{own}.Snapshots()...)
 			shutdown(t, tp)
@@ -184,8 +182,7 @@ func TestOTLPFilesAreSafe(t *testing.T) {
 	}
 }
 
-// A real Jaeger hands out what was recorded with hostile attributes, on both
-// versions of its API.
+// Jaeger returns the recorded hostile operations, in both versions of its API.
 func TestRealJaegerTakesHostileSpans(t *testing.T) {
 	s := jaegertest.Start(t)
 	var out bytes.Buffer

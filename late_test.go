@@ -27,16 +27,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// service is a program whose spans end before their operations are recorded.
+// service is a program with spans that end before their operations are recorded.
 type service struct {
 	path  string
 	procs []*optrace.Processor
-	tp    *sdktrace.TracerProvider // of requests
-	ops   *optrace.Tracer          // of operations
+	tp    *sdktrace.TracerProvider // for requests
+	ops   *optrace.Tracer          // for operations
 	end   func()
 }
 
-// services are ways to set a service up.
+// services are setups of a service.
 var services = map[string]func(t *testing.T, s *service){
 	"entries": func(t *testing.T, s *service) { s.start(t, newProcessor(t, newFile(t, s.path))) },
 	"OTLP JSON": func(t *testing.T, s *service) {
@@ -82,7 +82,7 @@ func newService(t *testing.T, kind string) *service {
 	return s
 }
 
-// names returns how many times spans of each name are in the file, and how many operations are.
+// names counts the spans in the file by name, and the operations.
 func (s *service) names(t *testing.T) (spans map[string]int, ops int) {
 	t.Helper()
 	entries, all := recordtest.Split(t, ingest.Open(s.path).Records())
@@ -93,7 +93,7 @@ func (s *service) names(t *testing.T) (spans map[string]int, ops int) {
 	return spans, len(entries)
 }
 
-// lateWays are all ways to record below a span that has ended meanwhile. They return what is left to do then.
+// lateWays are the ways to record below a span that has ended. They return the part after its end.
 var lateWays = map[string]func(t *testing.T, s *service, ctx context.Context, p *optrace.Prepared) (later func()){
 	"Prepared.Record": func(_ *testing.T, _ *service, ctx context.Context, p *optrace.Prepared) func() {
 		return func() { p.Record(ctx, ran) }
@@ -133,8 +133,8 @@ func launch(t *testing.T, to optrace.Recording, ctx context.Context, p *optrace.
 	}
 }
 
-// A request that has ended when its operations are recorded is in the file once, and so is every span between it and
-// them, however they are recorded and written.
+// A request that ended before its operations is in the file once, and so are the spans between, for every way and
+// format.
 func TestLateOperationsKeepTheirRequest(t *testing.T) {
 	for kind := range services {
 		for name, way := range lateWays {
@@ -150,7 +150,7 @@ func TestLateOperationsKeepTheirRequest(t *testing.T) {
 				ctx, handler := spans.Start(request, "handler")
 				later = append(later, way(t, s, ctx, prepared))
 				if i%2 == 0 {
-					prepared.Record(ctx, ran) // operations come before and after the end
+					prepared.Record(ctx, ran) // operations before and after the end
 				}
 				handler.End()
 				requestSpan.End()
@@ -168,8 +168,7 @@ func TestLateOperationsKeepTheirRequest(t *testing.T) {
 	}
 }
 
-// naiveSpan and naiveFile are a model of what is written: with unlimited memory, the spans of traces with operations
-// that end, and those that ended before and that records refer to.
+// naiveSpan and naiveFile are a model of the file with unlimited memory.
 type naiveSpan struct {
 	ctx            context.Context
 	span           trace.Span
@@ -178,7 +177,7 @@ type naiveSpan struct {
 	ended, written bool
 }
 
-type naiveFile map[trace.TraceID]bool // the traces with operations
+type naiveFile map[trace.TraceID]bool // traces with operations
 
 func (f naiveFile) refer(s *naiveSpan) {
 	if s == nil {
@@ -196,8 +195,8 @@ func (f naiveFile) write(s *naiveSpan) {
 	f.refer(s.link)
 }
 
-// Spans start and end and operations are recorded in any order, in several traces, some with several local roots and
-// some with links to others.
+// The file agrees with a naive model when spans and operations come in any order, in several traces, with several local
+// roots and links.
 func TestLateOperationsAgainstNaive(t *testing.T) {
 	kinds := []string{"entries", "OTLP JSON", "a FlightRecorder"}
 	cases.Inputs(t, 20, 300, func(seed uint64, r *rand.Rand) {
@@ -248,9 +247,9 @@ func TestLateOperationsAgainstNaive(t *testing.T) {
 	})
 }
 
-// More requests than fit into memory: those that are not in the file are counted, and the memory is bounded.
+// With more requests than memory the missing ones are counted, and the memory is bounded.
 func TestLateOperationsOfManyRequests(t *testing.T) {
-	for _, before := range []int{0, 1} { // operations
+	for _, before := range []int{0, 1} { // operations before
 		s := newService(t, "entries")
 		spans, prepared := s.tp.Tracer("app"), prepare(t, s.ops, matmulSpec())
 		request := func() context.Context {
@@ -284,7 +283,7 @@ func TestLateOperationsOfManyRequests(t *testing.T) {
 	}
 }
 
-// A request, and operations of it, end at the same time.
+// A request and its operations end at the same time.
 func TestLateOperationsConcurrentSafe(t *testing.T) {
 	for kind := range maps.Keys(services) {
 		s := newService(t, kind)
@@ -308,7 +307,7 @@ func TestLateOperationsConcurrentSafe(t *testing.T) {
 	}
 }
 
-// A span that is written late has the same record as one that is written when it ends.
+// A late span has the same record as a span written at its end.
 func TestLateRecordIsTheSame(t *testing.T) {
 	above := spantest.Request()
 	above.SpanContext = above.SpanContext.WithTraceState(check.Must(trace.ParseTraceState("ot=th:8,a=b"))(t))
@@ -342,7 +341,7 @@ func TestLateRecordIsTheSame(t *testing.T) {
 	}
 }
 
-// After Shutdown nothing is written, whatever operations come.
+// After Shutdown operations are not written.
 func TestLateOperationsAfterShutdown(t *testing.T) {
 	s := newService(t, "entries")
 	ctx, request := s.tp.Tracer("app").Start(t.Context(), "request")

@@ -19,8 +19,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// rootsOf runs f with a provider and returns, for each operation by its name,
-// the local root that it was stamped with.
+// rootsOf runs f with a provider and returns the local root of each operation by name.
 func rootsOf(t *testing.T, f func(spans trace.Tracer, ops *optrace.Tracer)) map[string]string {
 	t.Helper()
 	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, _ *optrace.Processor) {
@@ -47,14 +46,13 @@ func run(ctx context.Context, ops *optrace.Tracer, name string) {
 	o.End()
 }
 
-// remote returns a context as a server has it: the caller's span, from another
-// process, is the parent.
+// remote returns a server's context: its parent is a span of another process.
 func remote(ctx context.Context) context.Context {
 	return trace.ContextWithRemoteSpanContext(ctx, trace.SpanContextFromContext(ctx))
 }
 
-// An operation has the name of the span at the top of those above it in this process, as it was when that began. A service
-// that calls itself has several of these in one trace, and so has a program with many requests at once.
+// An operation has the name of its local root at the time the operation began. A trace may have several local roots, as
+// a service that calls itself has, and a program with many requests.
 func TestRootStamping(t *testing.T) {
 	type node struct {
 		ctx  context.Context
@@ -76,7 +74,7 @@ func TestRootStamping(t *testing.T) {
 					var o optrace.Op
 					n.ctx, o = ops.Start(above.ctx, n.name, "")
 					n.end, want[n.name] = o.End, ""
-				case above.root == nil || what == 1: // a request, maybe of this service to itself
+				case above.root == nil || what == 1: // a request, maybe from the same service
 					var s trace.Span
 					n.ctx, s = spans.Start(remote(above.ctx), n.name)
 					n.end = func() { s.End() }
@@ -106,8 +104,7 @@ func TestRootStamping(t *testing.T) {
 	})
 }
 
-// Operations that began before their root ended have it, those that begin later have none. What is above them otherwise may
-// have ended.
+// Operations that began before the end of their root have it, later ones do not. Other spans above them may have ended.
 func TestRootsThatHaveEnded(t *testing.T) {
 	got := rootsOf(t, func(spans trace.Tracer, ops *optrace.Tracer) {
 		front, frontSpan := spans.Start(t.Context(), "front")
@@ -133,12 +130,12 @@ func TestRootsThatHaveEnded(t *testing.T) {
 	}, got)
 }
 
-// Spans that began before the processor was registered do no harm to the others.
+// Spans that began before the processor was registered do not disturb others.
 func TestRootsRegisteredLate(t *testing.T) {
 	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf))
 	tp := sdktrace.NewTracerProvider()
-	// Without a processor spans do not record; this one stands for others'.
+	// Without a processor the SDK does not record spans.
 	tp.RegisterSpanProcessor(sdktrace.NewSimpleSpanProcessor(&spantest.Exporter{}))
 	spans, ops := tp.Tracer("service"), optrace.NewTracer(tp)
 	early, earlySpan := spans.Start(t.Context(), "early")
@@ -185,19 +182,19 @@ func TestRootStampingConcurrentSafe(t *testing.T) {
 	check.Equal(t, "entries", 8*50, len(entries))
 }
 
-// The tables of spans that have not ended take 24 MiB at most, as Stats says, and sums below them 32.
+// Bounds: 24 MiB for the tables of open spans, as documented in Stats, and 32 MiB for the sums below them.
 const (
 	tableBytes = 24 << 20
 	sumBytes   = 32 << 20
 )
 
-// leaks is a processor in front of which spans do not end.
+// leaks is a processor with spans that never end.
 type leaks struct {
 	*testing.T
 	proc   *optrace.Processor
 	spans  trace.Tracer
 	ops    *optrace.Tracer
-	before int64 // heap in use
+	before int64 // bytes of heap in use
 }
 
 func newLeaks(t *testing.T, proc *optrace.Processor) *leaks {
@@ -206,8 +203,7 @@ func newLeaks(t *testing.T, proc *optrace.Processor) *leaks {
 	return &leaks{t, proc, tp.Tracer("service"), optrace.NewTracer(tp), check.Heap()}
 }
 
-// checkMemory fails if the processor holds more than the tables and some MiB for
-// all else.
+// checkMemory fails if the processor holds more than the tables and some MiB.
 func (l *leaks) checkMemory() {
 	l.Helper()
 	const rest = 4 << 20
@@ -219,7 +215,7 @@ func (l *leaks) checkMemory() {
 	}
 }
 
-// requests makes new traces, each with an operation, and shuts the processor down.
+// requests makes new traces with an operation each and shuts the processor down.
 func (l *leaks) requests(n int) {
 	l.Helper()
 	for range n {
@@ -230,8 +226,7 @@ func (l *leaks) requests(n int) {
 	check.OK(l, l.proc.Shutdown(l.Context()))
 }
 
-// Roots that never end cost other traces nothing: neither new ones, nor old ones
-// that go on.
+// Roots that never end do not disturb other traces, new or old. Row M1 of docs/reliability.md.
 func TestLeakedRootsStayBounded(t *testing.T) {
 	type leak struct {
 		name  string
@@ -266,8 +261,7 @@ func TestLeakedRootsStayBounded(t *testing.T) {
 	}
 }
 
-// Spans that never end in traces with several roots are bounded too. No operation is
-// given to a root that is not above it.
+// Spans that never end in traces with several roots are bounded. No operation gets a root that is not above it.
 func TestLeakedSpansOfSeveralRootsStayBounded(t *testing.T) {
 	for _, tt := range []struct {
 		name                    string
@@ -318,15 +312,15 @@ func TestLeakedSpansOfSeveralRootsStayBounded(t *testing.T) {
 	}
 }
 
-// Operations below new roots are summed up, and not forwarded, whatever leaked before.
+// A forwarder sums up operations below new roots after any leak.
 func TestLeakedRootsWithForwardThresholdStayBounded(t *testing.T) {
 	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	type leak struct {
 		name  string
 		leaks int
-		ops   int // below each
-		width int // of their names
+		ops   int // operations below each
+		width int // length of their names
 	}
 	for tt := range cases.Of(t, 1, []leak{
 		{"many", 300_000, 0, 0},

@@ -26,7 +26,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// record makes n operations of tp, numbered by their steps, below ctx.
+// record makes n operations with the steps 0 to n-1 below ctx.
 func record(ctx context.Context, tp trace.TracerProvider, n int) {
 	tracer := optrace.NewTracer(tp)
 	for i := range n {
@@ -53,8 +53,8 @@ func TestProcessorWithoutExporter(t *testing.T) {
 	}
 }
 
-// With AlwaysRecord and WithRecordOnly every operation is counted, whatever
-// the sampler decides, while others export the sampled ones only.
+// With AlwaysRecord and WithRecordOnly every operation is counted for any sampler. Other processors export sampled
+// spans only.
 func TestProcessorRecordOnly(t *testing.T) {
 	const n = 400
 	sampler := sdktrace.AlwaysRecord(sdktrace.TraceIDRatioBased(0.25))
@@ -76,8 +76,8 @@ func TestProcessorRecordOnly(t *testing.T) {
 	check.Equal(t, "Stats of the sampled ones", stats, usual.Stats())
 }
 
-// A recording of all operations counts none for others, whatever trace state the sampler gives to those that it takes; one
-// of the sampled ones does. Other processors see the trace state.
+// A recording of all operations has no adjusted counts, for any trace state. A recording of sampled operations has.
+// Other processors see the trace state.
 func TestRecordOnlyHasNoWeights(t *testing.T) {
 	state := check.Must(trace.ParseTraceState("ot=rv:0123456789abcd;th:8,x=y"))(t)
 	parent := trace.ContextWithSpanContext(t.Context(), spantest.SpanContext(0, 1).WithTraceState(state))
@@ -88,7 +88,7 @@ func TestRecordOnlyHasNoWeights(t *testing.T) {
 		exported := tracetest.NewInMemoryExporter()
 		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(everything), sdktrace.WithSpanProcessor(usual), sdktrace.WithSyncer(exported))
 		_, s := tp.Tracer("t").Start(parent, "matmul", trace.WithAttributes(tensorconv.OpName("matmul")), trace.WithLinks(
-			trace.Link{SpanContext: spantest.SpanContext(0, 1)}, // which the encoder takes out, as its own parent
+			trace.Link{SpanContext: spantest.SpanContext(0, 1)}, // a link to its parent, which the encoder removes
 		))
 		s.End()
 		for _, p := range []*optrace.Processor{everything, usual} {
@@ -106,8 +106,7 @@ func TestRecordOnlyHasNoWeights(t *testing.T) {
 	}
 }
 
-// Where the sampler leaves operations out all the same, the weights of the others stay, and the file has one resource, which
-// names it.
+// If the sampler drops operations, the others keep their weights, and the file names the sampler in one resource.
 func TestRecordOnlyBehindASampler(t *testing.T) {
 	state := check.Must(trace.ParseTraceState("ot=th:8"))(t)
 	parent := trace.ContextWithSpanContext(t.Context(), spantest.SpanContext(0, 1).WithTraceState(state))
@@ -172,15 +171,15 @@ func TestObservability(t *testing.T) {
 	}
 }
 
-// leastBytes is the smallest bound that a processor takes.
+// leastBytes is the smallest bound.
 const leastBytes = 64 << 10
 
 var policies = []optrace.Policy{optrace.PolicyDropNewest, optrace.PolicyDropOldest, optrace.PolicyBlock}
 
-// The bound holds also for operations that are far larger than usual.
+// The bound also holds for unusually large operations.
 func TestMaxBytesHeld(t *testing.T) {
 	const bound, threads = 4 << 20, 4
-	for _, length := range []int{6, 200_000} { // of the names
+	for _, length := range []int{6, 200_000} { // bytes of the names
 		w := spantest.NewStuckWriter()
 		proc := newProcessor(t, newExporter(t, w), optrace.WithMaxBytes(bound), optrace.WithFlushInterval(time.Hour))
 		stub := spantest.Operation(0)
@@ -204,7 +203,7 @@ func TestMaxBytesHeld(t *testing.T) {
 	}
 }
 
-// An error that panics costs nothing but its text.
+// An error with a panicking Error method loses its text only.
 func TestErrorsThatPanic(t *testing.T) {
 	for name, err := range map[string]error{"nothing in it": struct{ error }{}, "typed nil": (*os.PathError)(nil)} {
 		t.Run(name, func(t *testing.T) {
@@ -249,8 +248,7 @@ func (p *panickingProcessor) OnEnd(sdktrace.ReadOnlySpan) {
 	}
 }
 
-// A processor of the application that panics costs the operation at which it does,
-// no other, and nothing is emitted twice.
+// A panicking processor of the application loses one operation, and no operation is emitted twice.
 func TestFinishWithAPanickingProcessor(t *testing.T) {
 	spans, panicking := &spantest.Exporter{}, &panickingProcessor{}
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(panicking), sdktrace.WithSyncer(spans))
@@ -264,11 +262,11 @@ func TestFinishWithAPanickingProcessor(t *testing.T) {
 	check.Equal(t, "spans that are exported, and that have ended", [2]int{199, 200}, [2]int{len(spans.Names()), panicking.ended})
 }
 
-// What is lost before the pipeline has it is counted, in the file as well.
+// Losses before the pipeline are counted, in the file too.
 func TestLossBeforeThePipelineIsCounted(t *testing.T) {
 	var out spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &out))
-	rec := proc.Recorder(trace.ContextWithSpan(t.Context(), struct{ trace.Span }{})) // whose methods panic
+	rec := proc.Recorder(trace.ContextWithSpan(t.Context(), struct{ trace.Span }{})) // its methods panic
 	for range 10 {
 		rec.Begin("matmul", "cuda:0")
 	}
@@ -280,7 +278,7 @@ func TestLossBeforeThePipelineIsCounted(t *testing.T) {
 	check.Equal(t, "gap records tell", 11, spantest.ReadWhole(t, out.Bytes()).Lost())
 }
 
-// The Exporter ends with the last of the processors in front of it.
+// The last processor in front of an exporter shuts it down.
 func TestTwoProcessorsInFrontOfOneExporter(t *testing.T) {
 	var out spantest.Buffer
 	exp := newExporter(t, &out)
@@ -299,7 +297,7 @@ func TestTwoProcessorsInFrontOfOneExporter(t *testing.T) {
 	check.Equal(t, "entries", spantest.UpTo(200), got)
 }
 
-// Options with values that make no sense are errors of each constructor, and so is what is no exporter; nil options are ignored.
+// Invalid options and exporters are errors of each constructor. Nil options are ignored.
 func TestNewProcessorOptions(t *testing.T) {
 	end := func(p interface{ Shutdown(context.Context) error }, err error) error {
 		if err == nil {
@@ -321,7 +319,7 @@ func TestNewProcessorOptions(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		err  error
-		want string // "" for none
+		want string // "" for no error
 	}{
 		"processor: none":        {processor(nil), ""},
 		"processor: policy":      {processor(optrace.WithPolicy(optrace.PolicyBlock + 1)), "unknown policy"},
@@ -358,8 +356,8 @@ func TestNewProcessorOptions(t *testing.T) {
 	}
 }
 
-// A flush that ran out of time, and a Shutdown whose context is done, still bring what is in the buffers to a writer that
-// takes it. What ends after that counts as dropped, and the exporter has ended too.
+// A flush that timed out and a Shutdown with a done context still write the buffers to a working writer. Later
+// operations count as dropped, and the exporter has ended.
 func TestProcessorShutdown(t *testing.T) {
 	for name, ctx := range map[string]context.Context{"in time": context.Background(), "cancelled": cancelled()} {
 		t.Run(name, func(t *testing.T) {
@@ -389,7 +387,7 @@ func TestProcessorShutdown(t *testing.T) {
 	}
 }
 
-// A filter leaves out the spans for which it returns false, and none when it panics; those of a Recorder too.
+// A filter skips spans and operations of a Recorder for which it returns false. A panic keeps the span.
 func TestFilterThatPanics(t *testing.T) {
 	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf), optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool {
@@ -410,7 +408,7 @@ func TestFilterThatPanics(t *testing.T) {
 	check.Equal(t, "stats", optrace.Stats{Recorded: 6, Written: 6, Skipped: 2}, proc.Stats())
 }
 
-// Goroutines record, flush and end; everything is counted once, and the exporter behind ends once.
+// Goroutines record, flush and shut down concurrently: every operation is counted once, and the exporter ends once.
 func TestProcessorConcurrentSafe(t *testing.T) {
 	const producers, each = 6, 300
 	for _, policy := range policies {
@@ -466,8 +464,8 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 	}
 }
 
-// A Shutdown without a deadline ends although the writer, or the exporter behind a forwarder, hangs, in the time that it
-// states, and what was not written is counted.
+// Without a deadline Shutdown ends in the stated time if the writer or the exporter of a forwarder hangs, and counts
+// the unwritten operations.
 func TestShutdownOfAHungWriter(t *testing.T) {
 	const timeout = 200 * time.Millisecond
 	type ending interface {
@@ -536,7 +534,7 @@ func TestShutdownOfAHungWriter(t *testing.T) {
 	check.Says(t, "an exporter that panics", "exporter panicked in Shutdown", proc.Shutdown(t.Context()))
 }
 
-// A writer that is slow is waited for as long as batches get through.
+// Shutdown waits for a slow writer as long as it makes progress.
 func TestShutdownOfASlowWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := new(spantest.Buffer)

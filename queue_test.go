@@ -24,7 +24,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// mark is an event that a test passes, 0 while it has not been.
+// mark is an event of a test, 0 until the device has passed it.
 type mark struct {
 	at         atomic.Int64
 	bad, panic atomic.Bool
@@ -41,7 +41,7 @@ func (m *mark) Time() (at int64, done bool, err error) {
 	return at, at != 0, nil
 }
 
-// at returns an event that was passed at a time.
+// at returns a passed event.
 func passedAt(at int64) *mark {
 	m := new(mark)
 	m.at.Store(at)
@@ -53,7 +53,7 @@ func newQueue(t testing.TB, to optrace.Recording, opts ...optrace.ProcessorOptio
 	return check.Must(optrace.NewQueue[*mark](to, opts...))(t)
 }
 
-// inOrderOfLaunch sorts entries, whose order in a file is any.
+// inOrderOfLaunch sorts entries of a file by launch.
 func inOrderOfLaunch(entries []*op.Entry) {
 	slices.SortFunc(entries, func(a, b *op.Entry) int { return cmp.Compare(a.Launch.V, b.Launch.V) })
 }
@@ -66,8 +66,8 @@ func onStream(t *testing.T, tr *optrace.Tracer, stream int64) *optrace.Prepared 
 	return prepare(t, tr, spec)
 }
 
-// Operations are recorded when the device has got through them, in the order of each
-// stream, below a request that has ended, as spans or as entries.
+// Operations are recorded when the device has run them, in the order of each stream, below a request that has ended, as
+// spans and as entries.
 func TestDeviceQueue(t *testing.T) {
 	for _, asSpans := range []bool{false, true} {
 		entries, spans := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
@@ -88,7 +88,7 @@ func TestDeviceQueue(t *testing.T) {
 			request.End()
 			later := func(i int) { ends[i].at.Store(time.Now().UnixNano() + 5000) }
 			check.Equal(t, "operations have ended before the device got there", 0, q.Poll())
-			later(2) // behind operation 0, which has not ended
+			later(2) // after operation 0, which has not ended
 			later(1)
 			check.Equal(t, "operations have ended", 1, q.Poll())
 			later(0)
@@ -115,7 +115,7 @@ func TestDeviceQueue(t *testing.T) {
 	}
 }
 
-// With a device's clock the times are Unix times, and no farther off than is stated.
+// With a device clock the times are Unix times within the stated error.
 func TestDeviceQueueDeviceClock(t *testing.T) {
 	begin := time.Now()
 	read := func() (int64, error) { return 7e12 + int64(float64(time.Since(begin))*1.0003), nil }
@@ -147,15 +147,14 @@ func TestDeviceQueueDeviceClock(t *testing.T) {
 		if len(e.Attrs) != 1 || e.Attrs[0].Key != attrkey.ClockError || e.Attrs[0].Type != op.AttrInt || e.Start.V < e.Launch.V {
 			t.Fatalf("%+v", e)
 		}
-		// The time was read a little before the device's clock was.
+		// The host read the time shortly before the device's clock.
 		if off := e.Start.V - ran[i].UnixNano(); off < -int64(10*time.Millisecond) || off > int64(100*time.Millisecond) {
 			t.Errorf("operation %d starts %d ns after it did", i, off)
 		}
 	}
 }
 
-// Where the clock of a device runs backward, the times of a stream stand still, and the clock
-// counts them.
+// If a device clock runs backward, the times of a stream stand still, and the clock counts them.
 func TestDeviceQueueClockRunsBackward(t *testing.T) {
 	begin := time.Now()
 	read := func() (int64, error) { return 7e12 + int64(time.Since(begin)), nil }
@@ -163,7 +162,7 @@ func TestDeviceQueueClockRunsBackward(t *testing.T) {
 	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
 		q := newQueue(t, p, optrace.WithDeviceClock(clock, time.Millisecond, read))
 		prep := onStream(t, optrace.NewTracer(tp), 7)
-		q.Poll() // the clock has a pair from before
+		q.Poll() // the clock has an earlier pair
 		first, second := q.Begin(t.Context(), prep), q.Begin(t.Context(), prep)
 		at, _ := read()
 		at += int64(10 * time.Millisecond)
@@ -183,12 +182,12 @@ func TestDeviceQueueClockRunsBackward(t *testing.T) {
 	check.Equal(t, "times that run backward, and steps", [2]uint64{1, 0}, [2]uint64{clock.Stats().Backward, clock.Stats().Steps})
 }
 
-// What cannot be recorded is counted by what is wrong with it.
+// Unrecorded operations are counted by reason.
 func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 	now := func(d time.Duration) int64 { return time.Now().Add(d).UnixNano() }
 	broken := new(mark)
 	broken.bad.Store(true)
-	panics := new(mark) // S5 of the second campaign
+	panics := new(mark)
 	panics.panic.Store(true)
 	told := make(chan error, 100)
 	spantest.HandleErrors(t, func(err error) { told <- err })
@@ -203,14 +202,14 @@ func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 		launch(panics, passedAt(now(0)))
 		launch(passedAt(now(2*time.Second)), passedAt(now(time.Second))) // reversed
 		launch(passedAt(now(-time.Second)), passedAt(now(time.Second)))  // early
-		launch(new(mark), passedAt(now(0)))                              // starts never
-		launch(passedAt(now(0)), new(mark))                              // ends never
+		launch(new(mark), passedAt(now(0)))                              // never starts
+		launch(passedAt(now(0)), new(mark))                              // never ends
 		launch(passedAt(now(time.Second)), passedAt(now(2*time.Second)))
 		q.Launched(q.Begin(t.Context(), nil), new(mark), new(mark))
-		q.Launched(optrace.Launch{}, new(mark), new(mark)) // adds nothing
+		q.Launched(optrace.Launch{}, new(mark), new(mark)) // no effect
 		twice := q.Begin(t.Context(), prep)
 		q.Launched(twice, broken, broken)
-		q.Launched(twice, broken, broken) // adds nothing
+		q.Launched(twice, broken, broken) // no effect
 		flush(t, q)
 		check.Equal(t, "", optrace.QueueStats{Launched: 11, Recorded: 3, Lost: 8, Reversed: 1, Early: 1}, q.Stats())
 		stats = p.Stats()
@@ -222,7 +221,7 @@ func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 	check.Says(t, "the first in ten seconds", "it is not prepared", <-told)
 	check.Equal(t, "further errors told", 0, len(told))
 
-	// A clock that is never right places nothing.
+	// With a wrong clock every operation is unplaced.
 	mem := tracetest.NewInMemoryExporter()
 	tr := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(mem)))
 	device := int64(0)
@@ -235,7 +234,7 @@ func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 	check.Equal(t, "unplaced, and spans", [2]int{1, 0}, [2]int{int(q.Stats().Unplaced), len(mem.GetSpans())})
 }
 
-// A context whose trace is not sampled costs nothing and is counted.
+// An operation of an unsampled trace is skipped.
 func TestDeviceQueueUnsampled(t *testing.T) {
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 	tr := optrace.NewTracer(tp)
@@ -245,14 +244,14 @@ func TestDeviceQueueUnsampled(t *testing.T) {
 	check.Equal(t, "", optrace.QueueStats{Launched: 1, Skipped: 1}, q.Stats())
 	tp = sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysRecord(sdktrace.NeverSample())))
 	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-	request.End() // it was recorded, and so are operations below it
+	request.End() // recorded, like the operations below it
 	later := passedAt(time.Now().Add(time.Hour).UnixNano())
 	q.Launched(q.Begin(ctx, prepare(t, tr, matmulSpec())), later, later)
 	flush(t, q)
 	check.Equal(t, "", optrace.QueueStats{Launched: 2, Skipped: 1, Recorded: 1}, q.Stats())
 }
 
-// Where there is no room the policy decides; other streams have rings of their own.
+// If a ring is full, the policy decides. Other streams have their own rings.
 func TestDeviceQueueWithoutRoom(t *testing.T) {
 	for policy, want := range map[optrace.Policy]string{
 		optrace.PolicyDropNewest: "0 1 other", optrace.PolicyDropOldest: "2 3 other", optrace.PolicyBlock: "0 1 2 3 other",
@@ -291,7 +290,7 @@ func TestDeviceQueueWithoutRoom(t *testing.T) {
 	}
 }
 
-// A flush waits until its context ends, and says what is left; Shutdown counts it.
+// A flush waits until its context ends and returns the number of pending operations. Shutdown counts them.
 func TestDeviceQueueFlushIsBounded(t *testing.T) {
 	tr := optrace.NewTracer(noopProvider(t))
 	q := newQueue(t, tr)
@@ -323,7 +322,7 @@ func TestNewQueueErrors(t *testing.T) {
 	}
 }
 
-// Goroutines launch, poll and flush at once; everything is recorded once.
+// Goroutines launch, poll and flush concurrently, and every operation is recorded once.
 func TestDeviceQueueConcurrentSafe(t *testing.T) {
 	const goroutines, each = 4, 300
 	begin := time.Now()
@@ -364,7 +363,7 @@ func TestDeviceQueueConcurrentSafe(t *testing.T) {
 	}
 }
 
-// Nothing is allocated for an operation.
+// An operation does not allocate.
 func TestDeviceQueueAllocations(t *testing.T) {
 	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
 	tr := optrace.NewTracer(nil)
@@ -380,7 +379,7 @@ func TestDeviceQueueAllocations(t *testing.T) {
 		q.Poll()
 	}
 	round()
-	if got := testing.AllocsPerRun(50, round); got > 20 { // of Poll, and of the goroutine that writes
+	if got := testing.AllocsPerRun(50, round); got > 20 { // by Poll and the writing goroutine
 		t.Errorf("100 operations make %v allocations", got)
 	}
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// recording holds the parts that the benchmarks record with: an open request, and a Processor with an Exporter that
-// discards its output.
+// recording holds the parts of a benchmark: an open request, and a Processor with an Exporter that discards its output.
 type recording struct {
 	ctx      context.Context
 	app      trace.Tracer
@@ -44,7 +43,7 @@ func newRecording(b *testing.B, opts ...optrace.ExporterOption) *recording {
 
 func (r *recording) times() optrace.Times { return optrace.Times{Start: r.now, End: r.now + 1} }
 
-// The yardstick: a span of the SDK with the same attributes.
+// BenchmarkSDKSpan is the yardstick: an SDK span with the same attributes.
 func BenchmarkSDKSpan(b *testing.B) {
 	r := newRecording(b)
 	attrs := spantest.Operation(0).Attributes[:5]
@@ -70,7 +69,7 @@ func BenchmarkPreparedStart(b *testing.B) {
 	}
 }
 
-// Three operations below a layer, as OTLP.
+// BenchmarkPreparedStartInLayers records three operations below a layer, as OTLP.
 func BenchmarkPreparedStartInLayers(b *testing.B) {
 	r := newRecording(b, optrace.WithFormat(optrace.FormatOTLPJSON))
 	for b.Loop() {
@@ -146,7 +145,7 @@ func BenchmarkExportBatchOf512(b *testing.B) {
 	}
 }
 
-// A span of a server, which is no operation.
+// BenchmarkServerSpan records a span of a server without operations.
 func BenchmarkServerSpan(b *testing.B) {
 	attrs := []attribute.KeyValue{
 		attribute.String("http.request.method", "POST"), attribute.String("http.route", "/v1/items/{id}"),

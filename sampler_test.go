@@ -27,7 +27,7 @@ const (
 	tenth           = "TraceIDRatioBased{0.1}"
 )
 
-// spread makes trace ids at equal distances, a tenth of which the ratio sampler takes.
+// spread makes equidistant trace ids. The ratio sampler takes a tenth of them.
 type spread struct{ traces, spans uint64 }
 
 func (s *spread) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
@@ -48,7 +48,7 @@ func spreadID(i uint64) (id trace.TraceID) {
 	return id
 }
 
-// recordSampled records requests, below remote parents of which a tenth is sampled if remote is set.
+// recordSampled records requests. With remote their parents are remote, and one in ten is sampled.
 func recordSampled(tp trace.TracerProvider, remote bool) {
 	tr := optrace.NewTracer(tp)
 	for i := range uint64(sampledRequests) {
@@ -67,7 +67,7 @@ func recordSampled(tp trace.TracerProvider, remote bool) {
 	}
 }
 
-// sampledRun is what a file, a forwarder and a batch processor have of recordSampled.
+// sampledRun is the output of recordSampled in a file, a forwarder and a batch processor.
 type sampledRun struct {
 	Operations, Requests int64
 	Forwarded, Batched   int
@@ -75,7 +75,7 @@ type sampledRun struct {
 	Sampler              string
 }
 
-// runSampled records with a provider of Setup, or of ProviderOptions and behind.
+// runSampled records with a provider of Setup, or of ProviderOptions and further options.
 func runSampled(t *testing.T, bySetup, remote bool, format optrace.Format, opts []optrace.SetupOption,
 	behind ...sdktrace.TracerProviderOption) sampledRun {
 	t.Helper()
@@ -103,8 +103,8 @@ func runSampled(t *testing.T, bySetup, remote bool, format optrace.Format, opts 
 	return sampledRun{in.Entries, in.Skipped, len(forwarded.Spans()), len(batched.Spans()), in.Sampling, in.Sampler}
 }
 
-// The file has every operation, whatever the sampler decides and however it is set, unless sampled ones alone are asked for:
-// then it names the sampler. Others get the sampled ones.
+// The file has every operation for any sampler, however it is set. With sampled operations only, the file names the
+// sampler. Other processors get sampled spans.
 func TestSetupRecordsWhatTheSamplerDrops(t *testing.T) {
 	ratio := sdktrace.TraceIDRatioBased(0.1)
 	const sent = (opsPerRequest + 1) * sampledRequests / 10
@@ -112,7 +112,7 @@ func TestSetupRecordsWhatTheSamplerDrops(t *testing.T) {
 	some := sampledRun{opsPerRequest * sampledRequests / 10, sampledRequests / 10, sent, sent, analyze.SamplingUnknown, tenth}
 	type options = []optrace.SetupOption
 	for _, way := range []struct {
-		name, sampler, recordOnly string // the variables
+		name, sampler, recordOnly string // variables
 		opts                      options
 		remote                    bool
 		behind                    sdktrace.Sampler
@@ -147,7 +147,7 @@ func TestSetupRecordsWhatTheSamplerDrops(t *testing.T) {
 	}
 }
 
-// The sampler of the SDK is read where it is expected, and not anywhere else.
+// The SDK's sampler is read from the expected field only.
 func TestSamplerIn(t *testing.T) {
 	want := sdktrace.TraceIDRatioBased(0.1)
 	check.Equal(t, "this SDK", want.Description(),
@@ -161,8 +161,7 @@ func TestSamplerIn(t *testing.T) {
 	}
 }
 
-// BenchmarkUnsampledRequest measures a request with 100 operations of a trace that the sampler drops; ns/op and allocs/op
-// are those of the request.
+// BenchmarkUnsampledRequest measures a request with 100 operations in an unsampled trace.
 func BenchmarkUnsampledRequest(b *testing.B) {
 	for name, opts := range map[string][]optrace.SetupOption{"all": nil, "sampled only": {optrace.WithSampledOnly()}} {
 		b.Run(name, func(b *testing.B) {

@@ -32,7 +32,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// operationsIn returns the names of the operations in what was written.
+// operationsIn returns the names of the operations in an output.
 func operationsIn(t *testing.T, text []byte) (names []string) {
 	t.Helper()
 	for _, e := range spantest.ReadWhole(t, text).Entries {
@@ -46,7 +46,7 @@ func setup(t *testing.T, path string, opts ...optrace.SetupOption) *optrace.SDK 
 	return check.Must(optrace.Setup(path, opts...))(t)
 }
 
-// What an option lists is added to what it listed before.
+// Repeated options add up.
 func TestSetup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	first, second, spy := &spantest.Exporter{}, &spantest.Exporter{}, &spySampler{}
@@ -64,7 +64,7 @@ func TestSetup(t *testing.T) {
 	ctx, request := otel.Tracer("app").Start(t.Context(), "request")
 	run(ctx, sdk.Tracer(), "matmul")
 	request.End()
-	for range 2 { // the second call does nothing
+	for range 2 { // the second call has no effect
 		shutdown(t, sdk)
 	}
 	if otel.GetTracerProvider() != before {
@@ -82,7 +82,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// A provider of the program's own is made of what Setup makes its own of, and the global one stays.
+// A program's own provider gets the same parts as Setup's, and the global provider does not change.
 func TestProviderOptions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	spans, before := &spantest.Exporter{}, otel.GetTracerProvider()
@@ -136,8 +136,8 @@ func TestSetupKeepsLinks(t *testing.T) {
 	}
 }
 
-// The global provider is that of the SDK that was set up last among those that have not ended, whatever the order in which
-// they end, and in the end the one before all.
+// The global provider belongs to the last SDK that has not ended, in any order of ends. After all ends the first
+// provider is back.
 func TestSetupsEndInAnyOrder(t *testing.T) {
 	original := otel.GetTracerProvider()
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
@@ -162,7 +162,7 @@ func TestSetupsEndInAnyOrder(t *testing.T) {
 	}
 }
 
-// SDKs that are set up and end at once leave the global provider as it was.
+// SDKs set up and shut down concurrently restore the global provider.
 func TestSetupsConcurrentSafe(t *testing.T) {
 	original := otel.GetTracerProvider()
 	var wg sync.WaitGroup
@@ -185,7 +185,7 @@ func TestSetupsConcurrentSafe(t *testing.T) {
 	}
 }
 
-// A Setup without the global provider leaves that as it is, and one that became the global one later stays that.
+// A Setup without the global provider leaves it unchanged, and its Shutdown keeps a provider set later.
 func TestSetupLeavesOtherProviders(t *testing.T) {
 	before, foreign := otel.GetTracerProvider(), noop.NewTracerProvider()
 	defer otel.SetTracerProvider(before)
@@ -238,7 +238,7 @@ func TestSetupEnvironment(t *testing.T) {
 	check.Must(os.Stat(path))(t)
 }
 
-// With OPTRACE_DISABLED no operation is recorded, and an exporter of the program's own goes on.
+// With OPTRACE_DISABLED operations are not recorded, and the program's own exporter still works.
 func TestSetupDisabled(t *testing.T) {
 	t.Setenv("OPTRACE_DISABLED", "true")
 	path, spans := filepath.Join(t.TempDir(), "ops.jsonl"), &spantest.Exporter{}
@@ -261,7 +261,7 @@ func TestSetupDisabled(t *testing.T) {
 	check.Is(t, "the file", os.ErrNotExist, err)
 }
 
-// clearLaunchers unsets the variables of whatever started the tests.
+// clearLaunchers unsets the variables of launchers.
 func clearLaunchers(t *testing.T) {
 	for _, name := range []string{
 		"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
@@ -299,8 +299,7 @@ func TestProcessDetector(t *testing.T) {
 	}
 }
 
-// What the environment says of the process stands in the file, and a report groups by it. What OpenTelemetry's variables say
-// of the rank wins.
+// The file has the process's rank from the environment, and a report groups by it. OpenTelemetry's variables win.
 func TestSetupStatesProcess(t *testing.T) {
 	clearLaunchers(t)
 	t.Setenv("RANK", "3")
@@ -320,7 +319,7 @@ func TestSetupStatesProcess(t *testing.T) {
 			t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "service.instance.id=i-7,service.name=trainer,host.name=node-7"+test.stated)
 			path := filepath.Join(t.TempDir(), "ops")
 			sdk := setup(t, path, optrace.WithExporterOptions(optrace.WithFormat(test.format)))
-			rec := sdk.Processor().Recorder(t.Context()) // before there are spans
+			rec := sdk.Processor().Recorder(t.Context()) // before the first span
 			rec.Begin("matmul", "cuda:0")
 			rec.Finish()
 			run(t.Context(), sdk.Tracer(), "matmul")
@@ -337,12 +336,12 @@ func TestSetupStatesProcess(t *testing.T) {
 	}
 }
 
-// Variables set defaults; what cannot be is reported, and the default is used.
+// Variables set defaults. Invalid values are reported, and the default applies.
 func TestEnvironmentOfRecording(t *testing.T) {
 	for _, tt := range []struct {
 		name, value string
 		bad         []string
-		log         string // what MarshalLog then shows
+		log         string // output of MarshalLog
 	}{
 		{"OPTRACE_POLICY", "block", []string{"Block", "drop", "0"}, "Policy:block"},
 		{"OPTRACE_MAX_BYTES", "1000000", []string{"abc", "-1", "12", "1e9", "99999999999999999999"}, "BufferBytes:1000000"},
@@ -396,7 +395,7 @@ func TestEnvironmentOfRecording(t *testing.T) {
 	}
 }
 
-// describe returns how a forwarder and a file exporter, which all variables apply to, describe themselves.
+// describe returns the settings of a forwarder and of a file exporter. Together they use all variables.
 func describe(t *testing.T, opts ...optrace.ProcessorOption) string {
 	t.Helper()
 	proc, exp := newForwarder(t, &spantest.Exporter{}, opts...), newFile(t, filepath.Join(t.TempDir(), "ops"))
@@ -405,7 +404,7 @@ func describe(t *testing.T, opts ...optrace.ProcessorOption) string {
 	return fmt.Sprintf("%+v %+v", proc.MarshalLog(), exp.MarshalLog())
 }
 
-// A program that shuts down with the context that a signal has ended keeps its operations all the same.
+// A program that shuts down with a cancelled context keeps its operations.
 func TestShutdownWithContextThatIsDone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	spans := tracetest.NewInMemoryExporter()
@@ -420,7 +419,7 @@ func TestShutdownWithContextThatIsDone(t *testing.T) {
 	}
 }
 
-// keep keeps spans when it is shut down.
+// keep keeps spans after Shutdown.
 type keep struct{ *tracetest.InMemoryExporter }
 
 func (keep) Shutdown(context.Context) error { return nil }

@@ -32,8 +32,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// What is wrong with a span is marked on its entry, whatever the format; the operation is kept, and what is not known is left
-// out.
+// Faults of a span are warnings on its entry, in every format. The operation stays, without the unknown values.
 func TestFaultsOfSpans(t *testing.T) {
 	for _, f := range allFormats {
 		otlp := f != optrace.FormatEntries
@@ -49,10 +48,10 @@ func TestFaultsOfSpans(t *testing.T) {
 					return c.Want, true
 				}
 				if otlp && c.Needs.Has(optest.InvalidUTF8) {
-					e.Warn |= op.WarnInvalidUTF8 // the writer has put U+FFFD there
+					e.Warn |= op.WarnInvalidUTF8 // the writer replaced bytes by U+FFFD
 				}
 				if !otlp && e.Kind != op.KindCollective {
-					e.KindRule = c.Want.KindRule // which files of entries keep for collectives only
+					e.KindRule = c.Want.KindRule // entries keep it for collectives only
 				}
 				return e, true
 			})
@@ -60,7 +59,7 @@ func TestFaultsOfSpans(t *testing.T) {
 	}
 }
 
-// In one batch, whose encoder remembers attributes, each span has its own warnings.
+// In one batch each span has its own warnings, despite the encoder's cache.
 func TestFaultsOfSpansInOneBatch(t *testing.T) {
 	var stubs tracetest.SpanStubs
 	for _, c := range optest.Cases() {
@@ -73,8 +72,8 @@ func TestFaultsOfSpansInOneBatch(t *testing.T) {
 	}
 }
 
-// A step that runs for two requests is recorded with its links in every format, and
-// so are the requests, whose traces hold no operations.
+// A step for two requests is recorded with its links in every format, and so are the requests, although their traces
+// hold no operations.
 func TestLinksAreRecorded(t *testing.T) {
 	for _, o := range outputs() {
 		path := filepath.Join(t.TempDir(), "ops.jsonl")
@@ -122,7 +121,7 @@ func TestLinksAreRecorded(t *testing.T) {
 	}
 }
 
-// richSpans returns an operation and the span above it with all that spans have.
+// richSpans returns an operation and its parent with all possible parts of spans.
 func richSpans() []sdktrace.ReadOnlySpan {
 	attrs := []attribute.KeyValue{
 		attribute.String("model", "m1"), attribute.Int("batch", 64), attribute.Float64("scale", 4), attribute.Bool("warm", true),
@@ -154,7 +153,7 @@ func richSpans() []sdktrace.ReadOnlySpan {
 	return []sdktrace.ReadOnlySpan{o.Snapshot(), request.Snapshot()}
 }
 
-// The exporter of stdouttrace and that of OTLP say the same about a span.
+// The exporters of stdouttrace and OTLP agree about a span.
 func TestKeptSpansOfStdouttrace(t *testing.T) {
 	var lines, objects bytes.Buffer
 	exp := newExporter(t, &lines, optrace.WithFormat(optrace.FormatOTLPJSON))

@@ -26,7 +26,7 @@ const (
 
 var ran = optrace.Times{Start: started, End: ended, Launch: launched}
 
-// entriesOf returns the records that a set-up with a Processor writes.
+// entriesOf returns the records written with a Processor.
 func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace.Processor)) (ops []*op.Entry, spans []*op.Span) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
@@ -37,7 +37,7 @@ func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace
 	return recordtest.Split(t, ingest.Open(path).Records())
 }
 
-// What cannot be right is recorded as it is, and readers warn of it.
+// Invalid times are recorded unchanged, and readers warn of them.
 func TestRecordBadTimes(t *testing.T) {
 	told := make(chan string, 100)
 	spantest.HandleErrors(t, func(err error) {
@@ -50,7 +50,7 @@ func TestRecordBadTimes(t *testing.T) {
 		times optrace.Times
 		start op.Int
 		warn  op.Warning
-		spans int // of Record, and of the two ways to give a start and an end
+		spans int // by Record, and by the two ways with a start and an end
 	}{
 		{"the end before the start", optrace.Times{Start: ended, End: started}, op.Known(ended), op.WarnNegativeDuration, 3},
 		{"nothing", optrace.Times{}, op.Int{}, op.WarnBadTime, 0},
@@ -99,8 +99,8 @@ func TestRecordBadTimes(t *testing.T) {
 	}
 }
 
-// Of times in a unit other than nanoseconds the error handler is told once, whatever records them, and the operations
-// are recorded.
+// The first time in another unit than nanoseconds is reported once, for every way to record, and the operations are
+// recorded.
 func TestEarlyTimes(t *testing.T) {
 	const ms = 1_764_359_584_123
 	early := optrace.Times{Start: ms, End: ms + 5}
@@ -144,8 +144,8 @@ func TestEarlyTimes(t *testing.T) {
 	}
 }
 
-// In a trace that is not sampled nothing is recorded, but by a Processor that takes all, and what a Processor was given is
-// counted.
+// Operations of an unsampled trace are not recorded, except by a Processor that takes all spans. A Processor counts
+// them.
 func TestRecordUnsampled(t *testing.T) {
 	for want, opts := range map[uint64][]optrace.ProcessorOption{0: nil, 2: {optrace.WithRecordOnly()}} {
 		p := newProcessor(t, newExporter(t, io.Discard), opts...)

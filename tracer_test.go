@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// recordSpans returns the spans that f makes.
+// recordSpans returns the spans made by f.
 func recordSpans(t *testing.T, f func(tr *optrace.Tracer), opts ...optrace.SetupOption) tracetest.SpanStubs {
 	t.Helper()
 	exp := tracetest.NewInMemoryExporter()
@@ -31,7 +31,7 @@ func recordSpans(t *testing.T, f func(tr *optrace.Tracer), opts ...optrace.Setup
 	return spans
 }
 
-// texts returns attributes as texts, sorted.
+// texts returns attributes as sorted texts.
 func texts(attrs []attribute.KeyValue) []string {
 	var all []string
 	for _, kv := range attrs {
@@ -41,7 +41,7 @@ func texts(attrs []attribute.KeyValue) []string {
 	return all
 }
 
-// An operation that has ended must not touch the one that its state went to.
+// An ended operation does not change the operation that reuses its state.
 func TestOpAfterEnd(t *testing.T) {
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
 		_, old := tr.Start(t.Context(), "old", "")
@@ -64,7 +64,7 @@ func TestOpAfterEnd(t *testing.T) {
 	}
 }
 
-// An operation that is not sampled, or whose provider is nil, does nothing.
+// An operation without a recorded span has no effect.
 func TestOpNotRecording(t *testing.T) {
 	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 	for _, tr := range []*optrace.Tracer{optrace.NewTracer(nil, nil), optrace.NewTracer(never, optrace.WithStartAttributes())} {
@@ -78,7 +78,7 @@ func TestOpNotRecording(t *testing.T) {
 	}
 }
 
-// spySampler keeps the attributes that samplers see.
+// spySampler keeps the attributes seen by the sampler.
 type spySampler struct{ seen []string }
 
 func (s *spySampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
@@ -103,14 +103,15 @@ func TestWithStartAttributes(t *testing.T) {
 	check.Equal(t, "what samplers see", want, spy.seen)
 }
 
-// A Tracer per package costs nothing until it is used.
+// An unused Tracer is small.
 func TestTracerSize(t *testing.T) {
 	if n := unsafe.Sizeof(optrace.Tracer{}); n > 256 {
 		t.Errorf("a Tracer takes %d bytes", n)
 	}
 }
 
-// More than readers take: they see that there was more. Those of the convention come first, where the SDK keeps 128 attributes.
+// Excess inputs and dimensions are recorded up to one above the readers' limit, so that readers warn. Attributes of the
+// conventions come first, because the SDK keeps 128.
 func TestTracerLimits(t *testing.T) {
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
 		_, o := tr.Start(t.Context(), "concat", "")
@@ -168,7 +169,7 @@ func TestPrepareErrors(t *testing.T) {
 			t.Errorf("%s: there is an operation", want)
 		}
 	}
-	// What it was made of may change afterwards.
+	// Prepare copies its argument.
 	inputs, attrs := []op.Shape{{2, 3}}, []attribute.KeyValue{attribute.Int("k", 1)}
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
 		p := prepare(t, tr, optrace.OpSpec{Name: "a", Inputs: inputs, Attrs: attrs})
@@ -179,7 +180,7 @@ func TestPrepareErrors(t *testing.T) {
 	check.Equal(t, "attributes", want, texts(spans[0].Attributes))
 }
 
-// Operations that are prepared separately share the memory of equal shapes, by which exporters know them again.
+// Operations prepared separately share the memory of equal shapes, so that exporters recognize them.
 func TestPrepareSharesShapes(t *testing.T) {
 	spec := matmulSpec()
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
@@ -203,8 +204,7 @@ func TestPrepareSharesShapes(t *testing.T) {
 	}
 }
 
-// Whatever several goroutines add to the prepared attributes of one operation at once, each of
-// its spans has the prepared ones and its own.
+// Each span has the prepared attributes and its own, with several goroutines recording one prepared operation.
 func TestPreparedConcurrentSafe(t *testing.T) {
 	const goroutines, each = 4, 400
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
@@ -244,7 +244,7 @@ func TestPreparedConcurrentSafe(t *testing.T) {
 	}
 }
 
-// memory returns the bytes of kv, pointers included.
+// memory returns the bytes of kv with its pointers.
 func memory(kv attribute.KeyValue) [unsafe.Sizeof(attribute.KeyValue{})]byte {
 	return *(*[unsafe.Sizeof(attribute.KeyValue{})]byte)(unsafe.Pointer(&kv))
 }

@@ -23,12 +23,12 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// said is what is said of an operation.
+// said is a description of an operation.
 type said struct {
 	optrace.OpSpec
 	step  op.Int
 	times optrace.Times
-	more  []attribute.KeyValue // beside what the spec says, or instead of it
+	more  []attribute.KeyValue // in addition to the spec, or replacing it
 	err   error
 }
 
@@ -58,7 +58,7 @@ func randomSaid(r *rand.Rand) *said {
 	return s
 }
 
-// attributes returns the attributes of the operation's span, of which each key is there once.
+// attributes returns the attributes of the operation's span, one per key.
 func (s *said) attributes() []string {
 	all := make(map[attribute.Key]attribute.KeyValue)
 	add := func(known bool, a attribute.KeyValue) {
@@ -87,7 +87,7 @@ func (s *said) attributes() []string {
 	return texts(slices.Collect(maps.Values(all)))
 }
 
-// describer is an operation under way, which its methods return.
+// describer is a running operation.
 type describer[O any] interface {
 	In(dims ...int64) O
 	Out(dims ...int64) O
@@ -101,7 +101,7 @@ type describer[O any] interface {
 	Err(err error) O
 }
 
-// sayAll says what s has, some of it wrong at first.
+// sayAll describes o with s, with some wrong values first.
 func sayAll[O describer[O]](o O, s *said) {
 	for _, in := range s.Inputs {
 		o.In(in...)
@@ -130,16 +130,17 @@ func sayAll[O describer[O]](o O, s *said) {
 	o.Attrs(s.Attrs...).Attrs(s.more...).Err(nil).Err(s.err)
 }
 
-// attempt is what an operation is recorded with.
+// attempt holds the parts for recording an operation.
 type attempt struct {
 	*said
 	ctx      context.Context
 	tracer   *optrace.Tracer
 	rec      *optrace.Recorder
-	prepared *optrace.Prepared // of the spec
+	prepared *optrace.Prepared // from the spec
 }
 
-// tracerWays and recorderWays are all ways to record an operation. What a way cannot say it takes out of what is said.
+// tracerWays and recorderWays are all ways to record an operation. A way removes from said the values it cannot
+// express.
 var tracerWays = map[string]func(a *attempt){
 	"Start": func(a *attempt) {
 		_, o := a.tracer.Start(a.ctx, a.Name, a.Device)
@@ -174,7 +175,7 @@ var tracerWays = map[string]func(a *attempt){
 	},
 	"Record, deprecated": func(a *attempt) {
 		a.more, a.err = nil, nil
-		_ = a.tracer.Record(a.ctx, a.OpSpec, a.times) // an error is one of the spec
+		_ = a.tracer.Record(a.ctx, a.OpSpec, a.times) // said is valid
 	},
 }
 
@@ -193,7 +194,7 @@ var recorderWays = map[string]func(a *attempt){
 		if expected.Output != nil && expected.FLOPs.Known {
 			expected.Output, expected.FLOPs = op.Shape{8}, op.Known(9)
 		}
-		prepared, _ := a.tracer.Prepare(expected) // the spec has no fault
+		prepared, _ := a.tracer.Prepare(expected) // the spec is valid
 		sayAll(a.rec.BeginPrepared(prepared), a.said)
 	},
 	"Begin and End": func(a *attempt) {
@@ -203,13 +204,13 @@ var recorderWays = map[string]func(a *attempt){
 	"RecordPrepared": func(a *attempt) { a.rec.RecordPrepared(a.prepared, a.times).Attrs(a.more...).Err(nil).Err(a.err) },
 }
 
-// Every way to record gives the same span of what is said of an operation, also when its request has ended before.
+// Every way to record gives the same span for the same description, even after the end of its request.
 func TestEveryWay(t *testing.T) {
 	for name, record := range tracerWays {
 		checkWay(t, name, func(a *attempt, _ *optrace.Processor) { record(a) })
 	}
 	for name, record := range recorderWays {
-		among := func(a *attempt, rec *optrace.Recorder) { // others, of which nothing stays
+		among := func(a *attempt, rec *optrace.Recorder) { // neighbors leave no trace
 			a.rec = rec
 			a.rec.In(9).Out(9).DType(op.F32).Device("x").FLOPs(9).Attrs(attribute.Int("k", 9)).Err(errors.New("no operation"))
 			a.rec.Begin("before", "cpu").In(7).Out(7).Path("before")

@@ -12,8 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// A program that does not record has nil pointers and zero values, whose methods do nothing:
-// every exported one is called, with zero arguments.
+// Nil pointers and zero values have no effect: every exported method is called with zero arguments.
 func TestZeroValuesRecordNothing(t *testing.T) {
 	for _, v := range []any{
 		(*optrace.Tracer)(nil), new(optrace.Tracer), (*optrace.Prepared)(nil), new(optrace.Prepared),
