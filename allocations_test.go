@@ -34,7 +34,8 @@ func noopProvider(tb testing.TB) *sdktrace.TracerProvider {
 
 func matmulSpec() optrace.OpSpec {
 	return optrace.OpSpec{
-		Name: "matmul", Device: "cuda:0", DType: op.F32, Inputs: []op.Shape{{64, 784}, {784, 256}}, Output: op.Shape{64, 256},
+		Name: "matmul", Device: "cuda:0", DType: op.F32, Inputs: []op.Shape{{64, 784}, {784, 256}},
+		Output: op.Shape{64, 256},
 	}
 }
 
@@ -52,19 +53,23 @@ func dynamicOp(tr *optrace.Tracer, n int64) {
 func TestRecordingAllocations(t *testing.T) {
 	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
 	tp := noopProvider(t)
-	tracer, tr := tp.Tracer("by hand"), optrace.NewTracer(tp)
+	tracer := tp.Tracer("by hand")
+	tr := optrace.NewTracer(tp)
 	p := prepare(t, tr, matmulSpec())
 	attrs := spantest.Operation(0).Attributes[:5]
-	none, stepped := context.Background(), optrace.ContextWithStep(context.Background(), 7)
+	none := context.Background()
+	stepped := optrace.ContextWithStep(context.Background(), 7)
 	for what, tt := range map[string]struct {
 		record func()
 		attrs  []attribute.KeyValue // of the SDK's span
 		timed  bool
 	}{
-		"prepared":                {func() { preparedOp(p) }, attrs, false},
-		"of a known shape":        {func() { dynamicOp(tr, 64) }, attrs, false},
-		"prepared, with a step":   {func() { _, o := p.Start(stepped); o.End() }, append(attrs[:5:5], tensorconv.Step(7)), false},
-		"recorded after the fact": {func() { p.Record(none, ran) }, append(attrs[:5:5], tensorconv.LaunchTime(launched)), true},
+		"prepared":         {func() { preparedOp(p) }, attrs, false},
+		"of a known shape": {func() { dynamicOp(tr, 64) }, attrs, false},
+		"prepared, with a step": {func() { _, o := p.Start(stepped); o.End() },
+			append(attrs[:5:5], tensorconv.Step(7)), false},
+		"recorded after the fact": {func() { p.Record(none, ran) },
+			append(attrs[:5:5], tensorconv.LaunchTime(launched)), true},
 	} {
 		sdk := func() {
 			_, span := tracer.Start(none, "matmul")

@@ -19,9 +19,12 @@ import (
 
 // convertKeys are attributes with a field in entries, and others.
 var convertKeys = []string{
-	attrkey.Name, attrkey.Name, attrkey.InputShapes, attrkey.InputShapes, attrkey.OutputShape, attrkey.InputDTypes, attrkey.Kind,
-	attrkey.Path, attrkey.FLOPs, attrkey.Side, attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream, attrkey.Step,
-	attrkey.Memory, attrkey.Collective, attrkey.Group, attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements,
+	attrkey.Name, attrkey.Name, attrkey.InputShapes, attrkey.InputShapes, attrkey.OutputShape, attrkey.InputDTypes,
+	attrkey.Kind,
+	attrkey.Path, attrkey.FLOPs, attrkey.Side, attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream,
+	attrkey.Step,
+	attrkey.Memory, attrkey.Collective, attrkey.Group, attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank,
+	attrkey.InElements,
 	attrkey.Rank, attrkey.InputShape(0), attrkey.InputShape(3), "pytorch.input_shapes", "pytorch.device.type",
 	"pytorch.device.index", "pytorch.device_memory_usage_bytes", "op", "device", "kept",
 }
@@ -61,7 +64,8 @@ func FuzzConvert(f *testing.F) {
 			check.OK(t, rec.Entry.Validate())
 			check.Equal(t, "an entry that is read and written", string(line), string(rec.Entry.AppendJSON(nil)))
 		}
-		check.Equal(t, "entries that are written and dropped", [2]uint64{written, 0}, [2]uint64{exp.Stats().Written, exp.Stats().Dropped})
+		check.Equal(t, "entries that are written and dropped", [2]uint64{written, 0},
+			[2]uint64{exp.Stats().Written, exp.Stats().Dropped})
 	})
 }
 

@@ -41,7 +41,8 @@ func printEntries(r io.Reader) {
 			log.Print(err)
 		case rec.Entry != nil:
 			e := rec.Entry
-			fmt.Printf("%s on %s: %v -> %v, %v bytes", e.Operation, e.DeviceID, e.InputShapes, e.OutputShape, e.MemoryBytes)
+			fmt.Printf("%s on %s: %v -> %v, %v bytes", e.Operation, e.DeviceID, e.InputShapes, e.OutputShape,
+				e.MemoryBytes)
 			if e.Step.Known {
 				fmt.Printf(", step %v", e.Step)
 			}
@@ -186,7 +187,8 @@ func ExampleWithMapping() {
 	}
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exp))
 	_, span := tp.Tracer("engine").Start(context.Background(), "launch")
-	span.SetAttributes(attribute.String("engine.kernel", "gemm"), attribute.String("engine.out", "64x256"), tensorconv.DeviceID("cuda:1"))
+	span.SetAttributes(attribute.String("engine.kernel", "gemm"), attribute.String("engine.out", "64x256"),
+		tensorconv.DeviceID("cuda:1"))
 	span.End()
 	printEntries(&ops)
 	// Output:
@@ -223,7 +225,8 @@ func Example_register() {
 		if err != nil {
 			return err
 		}
-		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc), sdktrace.WithRawSpanLimits(optrace.SpanLimits()))
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc),
+			sdktrace.WithRawSpanLimits(optrace.SpanLimits()))
 		defer tp.Shutdown(ctx)
 
 		tr := optrace.NewTracer(tp)

@@ -99,12 +99,14 @@ func ExampleQueue() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	start, end := new(event), new(event)
+	start := new(event)
+	end := new(event)
 	o := q.Begin(context.Background(), matmul)
 	// Enqueue the start event, the kernel and the end event here.
 	q.Launched(o, start, end)
 	fmt.Println(q.Poll(), "recorded")
-	start.at, end.at = time.Now(), time.Now()
+	start.at = time.Now()
+	end.at = time.Now()
 	fmt.Println(q.Poll(), "recorded")
 	if err := q.Shutdown(context.Background()); err != nil {
 		log.Fatal(err)
@@ -159,7 +161,8 @@ func ExampleProviderOptions() {
 	path := filepath.Join(os.TempDir(), "own-provider.jsonl")
 	defer os.Remove(path)
 	otlp := tracetest.NewInMemoryExporter() // stands for an exporter of OTLP
-	opts, err := optrace.ProviderOptions(path, optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
+	opts, err := optrace.ProviderOptions(path,
+		optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
 	if err != nil {
 		log.Fatal(err)
 	}

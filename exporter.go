@@ -266,13 +266,8 @@ func (e *Exporter) Stats() Stats {
 	}
 	n := e.sink.Stats()
 	st := Stats{
-		Recorded:     n.Written + n.Dropped + n.Underway,
-		Written:      n.Written,
-		Dropped:      n.Dropped,
-		Skipped:      e.skipped.Load(),
-		Shortened:    n.Shortened,
-		DeletedFiles: e.deleted(),
-		LostParents:  e.traces.LostParents(),
+		Recorded: n.Written + n.Dropped + n.Underway, Written: n.Written, Dropped: n.Dropped,
+		Skipped: e.skipped.Load(), Shortened: n.Shortened, DeletedFiles: e.deleted(), LostParents: e.traces.LostParents(),
 	}
 	if e.stopped.Load() {
 		st.Dropped += n.Underway // a write still running after Shutdown is lost
@@ -292,14 +287,10 @@ func (e *Exporter) MarshalLog() any {
 
 // Stats counts the operations of an Exporter or a Processor by outcome.
 type Stats struct {
-	// Recorded counts all operations. After Shutdown it equals Written plus Dropped.
-	Recorded uint64
-	// Written counts operations taken by the writer, or by the exporter of a forwarder.
-	Written uint64
-	// Dropped counts operations lost for lack of room or time, or because a write failed.
-	Dropped uint64
-	// Skipped counts other spans, and operations left out by a filter or by sampling.
-	Skipped uint64
+	Recorded uint64 // all operations; after Shutdown the sum of Written and Dropped
+	Written  uint64 // taken by the writer, or by the exporter of a forwarder
+	Dropped  uint64 // lost for lack of room or time, or because a write failed
+	Skipped  uint64 // other spans, and operations left out by a filter or by sampling
 	// Shortened counts operations, and spans above them, too large for readers: the Exporter cut their
 	// texts, which end with "…", or removed attributes, events and links, and counted these as the span's dropped ones.
 	Shortened uint64

@@ -34,13 +34,15 @@ func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts 
 	tb.Helper()
 	var with, without bytes.Buffer
 	opts = append(slices.Clone(opts), optrace.WithFormat(f))
-	memo, plain := newExporter(tb, &with, opts...), newExporter(tb, &without, append(opts, optrace.WithCacheBytes(0))...)
+	memo := newExporter(tb, &with, opts...)
+	plain := newExporter(tb, &without, append(opts, optrace.WithCacheBytes(0))...)
 	spans := stubs.Snapshots()
 	for round := range 3 {
 		for _, exp := range []*optrace.Exporter{memo, plain} {
 			export(tb, exp, spans...)
 		}
-		got, want := withoutWriter(f, with.Bytes()), withoutWriter(f, without.Bytes())
+		got := withoutWriter(f, with.Bytes())
+		want := withoutWriter(f, without.Bytes())
 		check.Equal(tb, fmt.Sprintf("%v, round %d: what is written with a memory", f, round), string(want), string(got))
 		with.Reset()
 		without.Reset()
@@ -84,14 +86,16 @@ func FuzzMemo(f *testing.F) {
 			s.SpanContext = s.SpanContext.WithSpanID(spantest.SpanID(len(stubs)))
 			switch r.Below(5) {
 			case 0: // new ids, or none
-				s.SpanContext = spantest.Pick(r, s.SpanContext, s.SpanContext.WithSpanID(trace.SpanID{}), r.Operation().SpanContext)
+				s.SpanContext = spantest.Pick(r, s.SpanContext, s.SpanContext.WithSpanID(trace.SpanID{}),
+					r.Operation().SpanContext)
 			case 1:
 				s.Attributes = slices.Clone(s.Attributes)
 				if i := r.Below(max(1, len(s.Attributes))); i < len(s.Attributes) {
 					s.Attributes[i].Value = r.Value(2)
 				}
 			case 2:
-				s.Attributes = append(slices.Clone(s.Attributes), attribute.KeyValue{Key: attribute.Key(r.Key()), Value: r.Value(1)})
+				s.Attributes = append(slices.Clone(s.Attributes),
+					attribute.KeyValue{Key: attribute.Key(r.Key()), Value: r.Value(1)})
 			case 3:
 				s.Attributes = slices.Clone(s.Attributes[:len(s.Attributes)-r.Below(1+len(s.Attributes))])
 				slices.Reverse(s.Attributes)
@@ -123,7 +127,8 @@ var varieties = []func(i int) []attribute.KeyValue{
 	},
 	func(i int) []attribute.KeyValue {
 		return []attribute.KeyValue{
-			tensorconv.OpName("add"), tensorconv.InputShapes([]int64{int64(i), 784}, []int64{784, 256}), tensorconv.OutputShape(int64(i), 256),
+			tensorconv.OpName("add"), tensorconv.InputShapes([]int64{int64(i), 784}, []int64{784, 256}),
+			tensorconv.OutputShape(int64(i), 256),
 		}
 	},
 	func(i int) []attribute.KeyValue {
@@ -179,7 +184,8 @@ func TestCachesKeepToTheirBound(t *testing.T) {
 			})
 			held := check.Heap() - before
 			if held > bufferBytes+cacheBytes || held < cacheBytes/3 {
-				t.Errorf("%.1f MiB are held, want %d at most, and most of that", float64(held)/(1<<20), (bufferBytes+cacheBytes)>>20)
+				t.Errorf("%.1f MiB are held, want %d at most, and most of that", float64(held)/(1<<20),
+					(bufferBytes+cacheBytes)>>20)
 			}
 			shut.Unlock()
 			shutdown(t, proc)

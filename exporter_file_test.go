@@ -32,11 +32,12 @@ func TestExporterOptionErrors(t *testing.T) {
 		opt  optrace.ExporterOption
 		want string
 	}{
-		"format":       {path, optrace.WithFormat(9), "unknown format 9"},
-		"compression":  {path, optrace.WithCompression(9), "unknown compression 9"},
-		"cache":        {path, optrace.WithCacheBytes(-1), "cache size -1 is negative"},
-		"rotation":     {path, optrace.WithRotation(optrace.Rotation{MaxBytes: -1}), "-1 is negative"},
-		"a device":     {os.DevNull, optrace.WithRotation(optrace.Rotation{MaxBytes: 1000}), "rotation needs a regular file"},
+		"format":      {path, optrace.WithFormat(9), "unknown format 9"},
+		"compression": {path, optrace.WithCompression(9), "unknown compression 9"},
+		"cache":       {path, optrace.WithCacheBytes(-1), "cache size -1 is negative"},
+		"rotation":    {path, optrace.WithRotation(optrace.Rotation{MaxBytes: -1}), "-1 is negative"},
+		"a device": {os.DevNull, optrace.WithRotation(optrace.Rotation{MaxBytes: 1000}),
+			"rotation needs a regular file"},
 		"a directory":  {dir, nil, dir},
 		"no directory": {filepath.Join(dir, "missing", "ops.jsonl"), nil, "missing"},
 		"no name":      {"", nil, "the path is empty"},
@@ -67,11 +68,14 @@ func TestNamesAreNoPaths(t *testing.T) {
 	t.Chdir(dir)
 	exp := newFile(t, "ops.jsonl", optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
 	recorder := check.Must(optrace.NewFlightRecorder(exp, 10))(t)
-	names := []string{"../../x", "/tmp/../x", filepath.Join(above, "y"), "CON", "nul\x00byte", "..", "a\\b", "ops.jsonl"}
+	names := []string{"../../x", "/tmp/../x", filepath.Join(above, "y"), "CON", "nul\x00byte", "..", "a\\b",
+		"ops.jsonl"}
 	for i, name := range names {
 		stub := spantest.Operation(i)
-		stub.Name, stub.Resource = name, spantest.Service(name)
-		stub.Attributes = append(stub.Attributes, tensorconv.OpName(name), tensorconv.DeviceID(name), tensorconv.OpPath(name))
+		stub.Name = name
+		stub.Resource = spantest.Service(name)
+		stub.Attributes = append(stub.Attributes, tensorconv.OpName(name), tensorconv.DeviceID(name),
+			tensorconv.OpPath(name))
 		export(t, exp, stub.Snapshot())
 		recorder.OnEnd(stub.Snapshot())
 		check.OK(t, recorder.Dump(t.Context()))
@@ -108,7 +112,8 @@ func TestRotatedFilesAreWholeConcurrentSafe(t *testing.T) {
 		}
 		done <- errors.Join(err, exp.Shutdown(t.Context()))
 	}()
-	found, ended := 0, false
+	found := 0
+	ended := false
 	for !ended {
 		select {
 		case err := <-done:

@@ -40,13 +40,15 @@ func (o output) String() string { return fmt.Sprintf("%v %v", o.format, o.compre
 
 // options returns o's options and others.
 func (o output) options(others ...optrace.ExporterOption) []optrace.ExporterOption {
-	return append([]optrace.ExporterOption{optrace.WithFormat(o.format), optrace.WithCompression(o.compression)}, others...)
+	return append([]optrace.ExporterOption{optrace.WithFormat(o.format), optrace.WithCompression(o.compression)},
+		others...)
 }
 
 // outputs returns all combinations.
 func outputs() (all []output) {
 	for _, f := range allFormats {
-		for _, c := range []optrace.Compression{optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd} {
+		for _, c := range []optrace.Compression{optrace.CompressionNone, optrace.CompressionGzip,
+			optrace.CompressionZstd} {
 			all = append(all, output{f, c})
 		}
 	}
@@ -117,7 +119,10 @@ func TestLargeOperationsAreShortened(t *testing.T) {
 		"list": func(s *tracetest.SpanStub) {
 			s.Attributes = append(s.Attributes, attribute.Int64Slice("ids", make([]int64, huge/4)))
 		},
-		"attributes": func(s *tracetest.SpanStub) { s.Attributes = append(s.Attributes, manyAttributes(5000, 4000)...) },
+		"attributes": func(s *tracetest.SpanStub) {
+			s.Attributes = append(s.Attributes,
+				manyAttributes(5000, 4000)...)
+		},
 		"shapes first": func(s *tracetest.SpanStub) {
 			s.Attributes = append(manyAttributes(5000, 4000), s.Attributes...)
 		},
@@ -141,7 +146,8 @@ func TestLargeOperationsAreShortened(t *testing.T) {
 				export(t, exp, spantest.Operation(0).Snapshot(), large.Snapshot(), spantest.Operation(2).Snapshot())
 				shutdown(t, exp)
 				found := findIn(t, dir)
-				check.Equal(t, fmt.Sprintf("%v: operations there and written, and unreadable records", o), [3]int{3, 3, 0},
+				check.Equal(t, fmt.Sprintf("%v: operations there and written, and unreadable records", o),
+					[3]int{3, 3, 0},
 					[3]int{int(found.Of(0)), int(exp.Stats().Written), found.Malformed})
 			}
 		})
@@ -151,7 +157,8 @@ func TestLargeOperationsAreShortened(t *testing.T) {
 // A cut text ends with a mark, and the operation has a warning.
 func TestShortenedIsMarkedAndCounted(t *testing.T) {
 	for _, f := range allFormats {
-		path, mapping := filepath.Join(t.TempDir(), "ops.x"), keepAll()
+		path := filepath.Join(t.TempDir(), "ops.x")
+		mapping := keepAll()
 		exp := newFile(t, path, optrace.WithFormat(f), optrace.WithMapping(mapping))
 		proc := newProcessor(t, exp)
 		large := spantest.Operation(1)
@@ -159,12 +166,15 @@ func TestShortenedIsMarkedAndCounted(t *testing.T) {
 		proc.OnEnd(spantest.Operation(0).Snapshot())
 		proc.OnEnd(large.Snapshot())
 		shutdown(t, proc)
-		check.Equal(t, f.String()+": records that were shortened", [2]uint64{1, 1}, [2]uint64{exp.Stats().Shortened, proc.Stats().Shortened})
+		check.Equal(t, f.String()+": records that were shortened", [2]uint64{1, 1},
+			[2]uint64{exp.Stats().Shortened, proc.Stats().Shortened})
 		entries, _ := recordtest.Split(t, (ingest.Options{Mapping: mapping}).Open(path).Records())
 		e := entries[slices.IndexFunc(entries, func(e *op.Entry) bool { return e.Step.V == 1 })]
 		note := slices.IndexFunc(e.Attrs, func(a op.Attr) bool { return a.Key == "note" })
-		if text := e.Attrs[note].Value; e.Warn&op.WarnDroppedAttributes == 0 || !strings.HasSuffix(text, "ü…") || len(text) > 64<<10 {
-			t.Errorf("%v: the text of %d bytes has no mark, or nothing is said to be missing: warnings %b", f, len(text), e.Warn)
+		if text := e.Attrs[note].Value; e.Warn&op.WarnDroppedAttributes == 0 || !strings.HasSuffix(text, "ü…") ||
+			len(text) > 64<<10 {
+			t.Errorf("%v: the text of %d bytes has no mark, or nothing is said to be missing: warnings %b", f,
+				len(text), e.Warn)
 		}
 	}
 }
@@ -181,7 +191,8 @@ func TestLargeBatchesAreWhole(t *testing.T) {
 			var spans []sdktrace.ReadOnlySpan
 			for i := range n {
 				s := spantest.Operation(i)
-				s.Attributes = append(s.Attributes, attribute.String("note", noise(100<<10)), attribute.String("more", noise(100<<10)))
+				s.Attributes = append(s.Attributes, attribute.String("note", noise(100<<10)),
+					attribute.String("more", noise(100<<10)))
 				spans = append(spans, s.Snapshot())
 			}
 			export(t, exp, spans...)
@@ -215,7 +226,8 @@ func TestLargeBatchThatFailsInPart(t *testing.T) {
 	st := exp.Stats()
 	checkBooks(t, "exporter", st)
 	rec := spantest.ReadWhole(t, out.Bytes())
-	if uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped || st.Recorded != n || st.Dropped == 0 || writes < 4 {
+	if uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped || st.Recorded != n || st.Dropped == 0 ||
+		writes < 4 {
 		t.Errorf("%d entries, %d lost in %d writes, with %+v", len(rec.Entries), rec.Lost(), writes, st)
 	}
 }

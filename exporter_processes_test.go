@@ -63,7 +63,8 @@ func TestRecordingSurvivesFaults(t *testing.T) {
 
 // producer returns a random process for the fault.
 func (f *fault) producer(r *rand.Rand) producer.Producer {
-	o, ways := outputs()[r.IntN(len(outputs()))], producer.Ways()
+	o := outputs()[r.IntN(len(outputs()))]
+	ways := producer.Ways()
 	p := producer.Producer{
 		Format: o.format, Compression: o.compression, Way: ways[r.IntN(len(ways))],
 		Batch: 1 + r.IntN(1000), For: time.Second, MayLose: f.full || f.loses,
@@ -89,7 +90,8 @@ func (f *fault) happen(t *testing.T, p producer.Producer, r *rand.Rand) {
 	p.Path = filepath.Join(dir, "ops.x")
 	var runs []*producer.Process
 	start := func(d time.Duration) *producer.Process {
-		p.Run, p.For = int64(len(runs)), d
+		p.Run = int64(len(runs))
+		p.For = d
 		runs = append(runs, check.Must(p.Start(t.Context()))(t))
 		return runs[p.Run]
 	}
@@ -113,22 +115,28 @@ func (f *fault) happen(t *testing.T, p producer.Producer, r *rand.Rand) {
 	for _, run := range runs {
 		check.OK(t, run.Wait())
 	}
-	p.MaxFile, p.MayLose, p.Batch = 0, false, 50
+	p.MaxFile = 0
+	p.MayLose = false
+	p.Batch = 50
 	next := int(p.Run) + 1
 	check.OK(t, start(100*time.Millisecond).Wait())
 
 	found := findIn(t, dir)
 	if n := found.Repeated(); n > 0 || !f.loses && !f.full && found.Malformed > kills {
-		t.Errorf("%d operations are there more than once, %d records cannot be read after %d kills", n, found.Malformed, kills)
+		t.Errorf("%d operations are there more than once, %d records cannot be read after %d kills", n, found.Malformed,
+			kills)
 	}
 	for i, run := range runs {
-		told, there, lost := run.Told(), found.Of(int64(i)), found.Lost(int64(i), run.Told().Written)
+		told := run.Told()
+		there := found.Of(int64(i))
+		lost := found.Lost(int64(i), run.Told().Written)
 		switch {
 		case told.Recorded != told.Written+told.Dropped || i == next && told.Written == 0:
 			t.Errorf("process %d of %d tells %+v", i, next, told)
 		case i < next && f.loses:
 		case i < next && f.full && (there < told.Written || there > told.Recorded), (i == next || !f.full) && lost > 0:
-			t.Errorf("process %d of %d tells %+v: %d operations are there, and %d of the first are not", i, next, told, there, lost)
+			t.Errorf("process %d of %d tells %+v: %d operations are there, and %d of the first are not", i, next, told,
+				there, lost)
 		}
 	}
 }

@@ -35,7 +35,8 @@ func TestExportSpansGolden(t *testing.T) {
 	other.Parent = spantest.Request().SpanContext
 	unrelated := spantest.Request()
 	unrelated.SpanContext = spantest.SpanContext(7, 7)
-	spans := tracetest.SpanStubs{spantest.Operation(0), spantest.Operation(1), failed, other, spantest.Request(), unrelated}.Snapshots()
+	spans := tracetest.SpanStubs{spantest.Operation(0), spantest.Operation(1), failed, other, spantest.Request(),
+		unrelated}.Snapshots()
 
 	var out bytes.Buffer
 	exp := newExporter(t, &out)
@@ -57,15 +58,18 @@ func TestExportSpansChecks(t *testing.T) {
 		want     error
 		stats    optrace.Stats
 	}{
-		{name: "shut down", ctx: t.Context(), shutdown: true, spans: spantest.Operations(1), want: optrace.ErrExporterShutdown},
-		{name: "shut down, cancelled", ctx: cancelled(), shutdown: true, spans: spantest.Operations(1), want: optrace.ErrExporterShutdown},
+		{name: "shut down", ctx: t.Context(), shutdown: true, spans: spantest.Operations(1),
+			want: optrace.ErrExporterShutdown},
+		{name: "shut down, cancelled", ctx: cancelled(), shutdown: true, spans: spantest.Operations(1),
+			want: optrace.ErrExporterShutdown},
 		{name: "shut down, empty", ctx: t.Context(), shutdown: true, want: optrace.ErrExporterShutdown},
 		{name: "cancelled", ctx: cancelled(), spans: spantest.Operations(2), want: context.Canceled,
 			stats: optrace.Stats{Recorded: 2, Dropped: 2}},
 		{name: "cancelled, empty", ctx: cancelled(), want: context.Canceled},
 		{name: "empty", ctx: t.Context(), spans: []sdktrace.ReadOnlySpan{}},
 		{name: "nil spans", ctx: t.Context(), spans: make([]sdktrace.ReadOnlySpan, 3)},
-		{name: "no operations", ctx: t.Context(), spans: tracetest.SpanStubs{spantest.Request()}.Snapshots(), stats: optrace.Stats{Skipped: 1}},
+		{name: "no operations", ctx: t.Context(), spans: tracetest.SpanStubs{spantest.Request()}.Snapshots(),
+			stats: optrace.Stats{Skipped: 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -201,7 +205,8 @@ func TestExporterConcurrentSafe(t *testing.T) {
 				if err := exp.ForceFlush(ctx); err != nil {
 					t.Errorf("ForceFlush: %v", err)
 				}
-				_, _ = exp.Stats(), exp.MarshalLog()
+				_ = exp.Stats()
+				_ = exp.MarshalLog()
 				cancel()
 			}
 		})
@@ -251,15 +256,18 @@ func TestWriterThatStartsSpans(t *testing.T) {
 // An exporter writes the spans above operations, in every format, but no spans of other traces and no spans that ended
 // before.
 func TestExportSpansAncestors(t *testing.T) {
-	unrelated, before := spantest.Request(), spantest.Request()
-	unrelated.SpanContext, before.SpanContext = spantest.SpanContext(5, 5), spantest.SpanContext(0, 1<<21)
+	unrelated := spantest.Request()
+	before := spantest.Request()
+	unrelated.SpanContext = spantest.SpanContext(5, 5)
+	before.SpanContext = spantest.SpanContext(0, 1<<21)
 	spans := tracetest.SpanStubs{before, spantest.Operation(0), spantest.Request(), unrelated}.Snapshots()
 	for _, f := range allFormats {
 		var out bytes.Buffer
 		exp := newExporter(t, &out, optrace.WithFormat(f))
 		export(t, exp, spans...)
 		export(t, exp, spans[3])
-		want, got := withoutWriter(f, exported(t, f, spans[1:3])), withoutWriter(f, out.Bytes())
+		want := withoutWriter(f, exported(t, f, spans[1:3]))
+		got := withoutWriter(f, out.Bytes())
 		check.Equal(t, f.String()+": the operation and what is above it", string(want), string(got))
 		check.Equal(t, f.String()+": stats", optrace.Stats{Recorded: 1, Written: 1, Skipped: 4}, exp.Stats())
 	}
@@ -316,7 +324,8 @@ func TestErrorTexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := spantest.Errors(t)
 		w := spantest.NewStuckWriter()
-		proc := newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(time.Second), optrace.WithFlushInterval(time.Second))
+		proc := newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(time.Second),
+			optrace.WithFlushInterval(time.Second))
 		proc.OnEnd(spantest.Operation(0).Snapshot())
 		time.Sleep(time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -326,7 +335,8 @@ func TestErrorTexts(t *testing.T) {
 		}
 		w.Release()
 		synctest.Wait()
-		if got := told(); len(got) == 0 || slices.ContainsFunc(got, func(err error) bool { return strings.HasPrefix(err.Error(), "context ") }) {
+		if got := told(); len(got) == 0 ||
+			slices.ContainsFunc(got, func(err error) bool { return strings.HasPrefix(err.Error(), "context ") }) {
 			t.Errorf("told %q", got)
 		}
 		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {

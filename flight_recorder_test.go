@@ -32,7 +32,8 @@ func newFlight(t *testing.T, n int, opts ...optrace.ProcessorOption) *flight {
 	f := &flight{}
 	f.proc = check.Must(optrace.NewFlightRecorder(newExporter(t, &f.out), n, opts...))(t)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(f.proc))
-	f.app, f.ops = tp.Tracer("app"), optrace.NewTracer(tp)
+	f.app = tp.Tracer("app")
+	f.ops = optrace.NewTracer(tp)
 	return f
 }
 
@@ -63,7 +64,8 @@ func TestFlightRecorderWriteTo(t *testing.T) {
 	check.Equal(t, "bytes", check.Must(f.proc.WriteTo(&out))(t), int64(out.Len()))
 	rec := spantest.ReadWhole(t, out.Bytes())
 	rec.CheckBatches(t)
-	check.Equal(t, "entries, spans and resources", [3]int{3, 1, 1}, [3]int{len(rec.Entries), len(rec.Spans), len(rec.Resources)})
+	check.Equal(t, "entries, spans and resources", [3]int{3, 1, 1},
+		[3]int{len(rec.Entries), len(rec.Spans), len(rec.Resources)})
 	f.request(t.Context(), 1, nil)
 	_, err := f.proc.WriteTo(spantest.WriterFunc(func([]byte) (int, error) { return 0, errDisk }))
 	check.Is(t, "a writer that fails", errDisk, err)
@@ -100,7 +102,8 @@ func TestFlightRecorderKeepsToItsBound(t *testing.T) {
 			exp := newExporter(t, io.Discard)
 			large := strings.Repeat("x", tt.text)
 			before := check.Heap()
-			rec := check.Must(optrace.NewFlightRecorder(exp, 20_000, optrace.WithMaxBytes(tt.bound), optrace.WithCacheBytes(0)))(t)
+			rec := check.Must(optrace.NewFlightRecorder(exp, 20_000, optrace.WithMaxBytes(tt.bound),
+				optrace.WithCacheBytes(0)))(t)
 			verify := func(when string, most int64) {
 				t.Helper()
 				most += rest + int64(tt.text) // the last operation

@@ -40,7 +40,8 @@ func TestForwardThreshold(t *testing.T) {
 			proc := newForwarder(t, mem, optrace.WithForwardThreshold(time.Second), optrace.WithForwardSampling(ratio))
 			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 			ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-			rec, tr := proc.Recorder(ctx), optrace.NewTracer(tp)
+			rec := proc.Recorder(ctx)
+			tr := optrace.NewTracer(tp)
 			record := func(name string, err error) {
 				if recorder {
 					rec.Begin(name, "cuda:0").Err(err).End()
@@ -112,7 +113,8 @@ func recordHostile(tp *sdktrace.TracerProvider) {
 
 func hostileProvider(p sdktrace.SpanProcessor) *sdktrace.TracerProvider {
 	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p),
-		sdktrace.WithResource(resource.NewSchemaless(append(unsafeAttributes(), attribute.String("service.name", "api"))...)))
+		sdktrace.WithResource(resource.NewSchemaless(append(unsafeAttributes(),
+			attribute.String("service.name", "api"))...)))
 }
 
 // A forwarder removes values invalid for Jaeger from operations and leaves other spans unchanged.
@@ -124,12 +126,15 @@ func TestForwardedSpansAreSafe(t *testing.T) {
 	if len(mem.Stubs()) != 2 {
 		t.Fatalf("%d spans", len(mem.Stubs()))
 	}
-	matmul, request := mem.Stubs()[0], mem.Stubs()[1]
-	if n := len(unsafeAttributes()) + 1; len(request.Attributes) != n || request.DroppedAttributes != 0 || request.Resource.Len() != n {
+	matmul := mem.Stubs()[0]
+	request := mem.Stubs()[1]
+	if n := len(unsafeAttributes()) + 1; len(request.Attributes) != n || request.DroppedAttributes != 0 ||
+		request.Resource.Len() != n {
 		t.Errorf("the request was changed: %+v", request)
 	}
 	kept := []attribute.KeyValue{attribute.String("kept", "yes")}
-	if matmul.DroppedAttributes != 6 || matmul.Events[0].DroppedAttributeCount != 6 || matmul.DroppedLinks != 2 || len(matmul.Links) != 1 {
+	if matmul.DroppedAttributes != 6 || matmul.Events[0].DroppedAttributeCount != 6 || matmul.DroppedLinks != 2 ||
+		len(matmul.Links) != 1 {
 		t.Errorf("dropped %d attributes, %d of the event, %d links; %d links left",
 			matmul.DroppedAttributes, matmul.Events[0].DroppedAttributeCount, matmul.DroppedLinks, len(matmul.Links))
 	}
@@ -143,7 +148,8 @@ func TestForwardedSpansAreSafe(t *testing.T) {
 			t.Errorf("attributes of the %s are %v, want %v", what, attrs.got, attrs.want)
 		}
 	}
-	if id := request.SpanContext.SpanID(); matmul.Parent.SpanID() != id || matmul.Links[0].SpanContext.SpanID() != (trace.SpanID{1}) {
+	if id := request.SpanContext.SpanID(); matmul.Parent.SpanID() != id ||
+		matmul.Links[0].SpanContext.SpanID() != (trace.SpanID{1}) {
 		t.Errorf("the parent is %v, want %v; link %+v", matmul.Parent.SpanID(), id, matmul.Links[0])
 	}
 }
@@ -153,7 +159,8 @@ func TestOTLPFilesAreSafe(t *testing.T) {
 	unsafe := map[optrace.Format][]string{
 		optrace.FormatOTLPJSON: {"NaN", "Infinity", `"nan"`, `"list"`, `"nested"`, `"map"`},
 		// The last bytes of the numbers, the lowest first.
-		optrace.FormatOTLPProto: {"\x00\x00\x00\x00\x00\xf8\x7f", "\x00\x00\x00\x00\x00\xf0\x7f", "\x00\x00\x00\x00\x00\xf0\xff"},
+		optrace.FormatOTLPProto: {"\x00\x00\x00\x00\x00\xf8\x7f", "\x00\x00\x00\x00\x00\xf0\x7f",
+			"\x00\x00\x00\x00\x00\xf0\xff"},
 	}
 	for format, bad := range unsafe {
 		t.Run(format.String(), func(t *testing.T) {
@@ -174,7 +181,8 @@ func TestOTLPFilesAreSafe(t *testing.T) {
 			check.Equal(t, "a harmless attribute is there: times", 1, bytes.Count(out.Bytes(), []byte("largest")))
 			if format == optrace.FormatOTLPJSON {
 				id := own.SpanContext.SpanID().String()
-				if bytes.Contains(out.Bytes(), []byte(`"parentSpanId":"`+id)) || !bytes.Contains(out.Bytes(), []byte(`"spanId":"`+id)) {
+				if bytes.Contains(out.Bytes(), []byte(`"parentSpanId":"`+id)) ||
+					!bytes.Contains(out.Bytes(), []byte(`"spanId":"`+id)) {
 					t.Errorf("a span is its own parent:\n%s", out.String())
 				}
 			}
@@ -208,7 +216,8 @@ func TestRealJaegerTakesHostileSpans(t *testing.T) {
 		client := check.Must(jaeger.NewClient(address, jaeger.ClientOptions{}))(t)
 		now := time.Now()
 		found := 0
-		for tr, err := range client.Search(t.Context(), jaeger.Query{Service: "api", Start: now.Add(-time.Hour), End: now, Limit: 10}) {
+		for tr, err := range client.Search(t.Context(),
+			jaeger.Query{Service: "api", Start: now.Add(-time.Hour), End: now, Limit: 10}) {
 			if err != nil {
 				t.Fatalf("%s: %v", version, err)
 			}

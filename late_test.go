@@ -124,7 +124,8 @@ var lateWays = map[string]func(t *testing.T, s *service, ctx context.Context, p 
 
 func launch(t *testing.T, to optrace.Recording, ctx context.Context, p *optrace.Prepared) func() {
 	q := newQueue(t, to)
-	start, end := new(mark), new(mark)
+	start := new(mark)
+	end := new(mark)
 	q.Launched(q.Begin(ctx, p), start, end)
 	return func() {
 		start.at.Store(started)
@@ -143,7 +144,8 @@ func TestLateOperationsKeepTheirRequest(t *testing.T) {
 				s.end()
 				continue // needs a Processor
 			}
-			spans, prepared := s.tp.Tracer("app"), prepare(t, s.ops, matmulSpec())
+			spans := s.tp.Tracer("app")
+			prepared := prepare(t, s.ops, matmulSpec())
 			var later []func()
 			for i := range 100 {
 				request, requestSpan := spans.Start(t.Context(), "request")
@@ -201,7 +203,8 @@ func TestLateOperationsAgainstNaive(t *testing.T) {
 	kinds := []string{"entries", "OTLP JSON", "a FlightRecorder"}
 	cases.Inputs(t, 20, 300, func(seed uint64, r *rand.Rand) {
 		s := newService(t, kinds[seed%3])
-		spans, prepared := s.tp.Tracer("app"), prepare(t, s.ops, matmulSpec())
+		spans := s.tp.Tracer("app")
+		prepared := prepare(t, s.ops, matmulSpec())
 		f := make(naiveFile)
 		var all []*naiveSpan
 		for i := range 120 {
@@ -251,7 +254,8 @@ func TestLateOperationsAgainstNaive(t *testing.T) {
 func TestLateOperationsOfManyRequests(t *testing.T) {
 	for _, before := range []int{0, 1} { // operations before
 		s := newService(t, "entries")
-		spans, prepared := s.tp.Tracer("app"), prepare(t, s.ops, matmulSpec())
+		spans := s.tp.Tracer("app")
+		prepared := prepare(t, s.ops, matmulSpec())
 		request := func() context.Context {
 			text := attribute.String("http.request.body", strings.Repeat("x", 1<<10))
 			_, span := spans.Start(t.Context(), "request", trace.WithAttributes(text))
@@ -277,8 +281,10 @@ func TestLateOperationsOfManyRequests(t *testing.T) {
 		st := s.procs[0].Stats()
 		s.end()
 		got, _ := s.names(t)
-		if n := got["request"] + int(st.LostParents); n != len(contexts)+before || st.LostParents == 0 || got["request"] < len(contexts)/3 {
-			t.Errorf("of %d requests %d are in the file and %d are counted as lost", len(contexts)+before, got["request"], st.LostParents)
+		if n := got["request"] + int(st.LostParents); n != len(contexts)+before || st.LostParents == 0 ||
+			got["request"] < len(contexts)/3 {
+			t.Errorf("of %d requests %d are in the file and %d are counted as lost", len(contexts)+before,
+				got["request"], st.LostParents)
 		}
 	}
 }
@@ -287,7 +293,8 @@ func TestLateOperationsOfManyRequests(t *testing.T) {
 func TestLateOperationsConcurrentSafe(t *testing.T) {
 	for kind := range maps.Keys(services) {
 		s := newService(t, kind)
-		spans, prepared := s.tp.Tracer("app"), prepare(t, s.ops, matmulSpec())
+		spans := s.tp.Tracer("app")
+		prepared := prepare(t, s.ops, matmulSpec())
 		want := make(map[string]int)
 		for i := range 200 {
 			name := fmt.Sprint(i)

@@ -17,26 +17,16 @@ import (
 
 // OpSpec describes an operation that repeats. Every field except Name is optional.
 type OpSpec struct {
-	// Name is the name of the operation and of its span.
-	Name string
-	// Device is the device, such as "cuda:0".
-	Device string
-	// Stream is the device's stream.
-	Stream op.Int
-	// Path is the layer or module.
-	Path string
-	// Kind is the kind of the operation. By default readers infer it from the name.
-	Kind op.Kind
-	// Inputs holds the shape of each input. Nil is unknown.
-	Inputs []op.Shape
-	// Output is the shape of the output. Nil is unknown, op.Shape{} a scalar.
-	Output op.Shape
-	// DType is the element type of the output.
-	DType op.DType
-	// FLOPs is the number of floating-point operations.
-	FLOPs op.Int
-	// Attrs are further attributes. The last attribute of a key wins.
-	Attrs []attribute.KeyValue
+	Name   string               // of the operation and of its span
+	Device string               // such as "cuda:0"
+	Stream op.Int               // of the device
+	Path   string               // layer or module
+	Kind   op.Kind              // by default readers infer it from the name
+	Inputs []op.Shape           // shape of each input; nil is unknown
+	Output op.Shape             // shape of the output; nil is unknown, op.Shape{} a scalar
+	DType  op.DType             // element type of the output
+	FLOPs  op.Int               // number of floating-point operations
+	Attrs  []attribute.KeyValue // further attributes; the last one of a key wins
 }
 
 // Prepared is an operation with attributes built in advance, so that recording it costs as much as its
@@ -62,12 +52,8 @@ func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 		return nil, errors.New("optrace: preparing an operation: no name")
 	}
 	t = t.orOff()
-	p := &Prepared{
-		tracer: t,
-		name:   spec.Name,
-		stream: streamKey{spec.Device, spec.Stream},
-		attrs:  make([]attribute.KeyValue, 0, 9+len(spec.Attrs)),
-	}
+	p := &Prepared{tracer: t, name: spec.Name, stream: streamKey{spec.Device, spec.Stream}}
+	p.attrs = make([]attribute.KeyValue, 0, 9+len(spec.Attrs))
 	add := func(known bool, kv attribute.KeyValue) {
 		if known {
 			p.attrs = setAttribute(p.attrs, kv)

@@ -119,7 +119,7 @@ func NewFlightRecorder(exp *Exporter, n int, opts ...ProcessorOption) (*Processo
 	}
 	format, ok := exp.format.(encoding.Joiner)
 	if !ok {
-		return nil, fmt.Errorf("optrace: new flight recorder: the format is %v, it must be %v", exp.cfg.format, FormatEntries)
+		return nil, fmt.Errorf("optrace: new flight recorder: the format is %v, not %v", exp.cfg.format, FormatEntries)
 	}
 	cfg, err := newProcessorConfig(flightRecorders, opts)
 	if n <= 0 {
@@ -189,11 +189,8 @@ func (p *Processor) start(next pipeline.Pipeline) {
 		lost := p.lost.Load()
 		n := p.pipeline.Stats()
 		counts := observ.Counts{
-			Recorded:  n.Recorded + lost,
-			Exported:  n.Exported,
-			Lost:      n.Lost + lost,
-			Forgotten: st.EvictedSpans,
-			Unsummed:  st.Unsummarized,
+			Recorded: n.Recorded + lost, Exported: n.Exported, Lost: n.Lost + lost,
+			Forgotten: st.EvictedSpans, Unsummed: st.Unsummarized,
 		}
 		if p.isFirst { // Processors in front of one Exporter share the count
 			counts.LostParents = st.LostParents
@@ -299,13 +296,13 @@ func (p *Processor) ForceFlush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	reported := p.reported.Load()
+	before := p.reported.Load()
 	err := p.pipeline.Flush(ctx)
 	lost := p.pipeline.Stats().Dropped + p.lost.Load()
-	for before := p.reported.Load(); before < lost && !p.reported.CompareAndSwap(before, lost); before = p.reported.Load() {
+	for now := p.reported.Load(); now < lost && !p.reported.CompareAndSwap(now, lost); now = p.reported.Load() {
 	}
-	if lost > reported {
-		err = errors.Join(fmt.Errorf("optrace: %d operations were dropped since the last flush", lost-reported), err)
+	if lost > before {
+		err = errors.Join(fmt.Errorf("optrace: %d operations were dropped since the last flush", lost-before), err)
 	}
 	return err
 }
@@ -371,11 +368,8 @@ func (p *Processor) Stats() Stats {
 	n := p.pipeline.Stats()
 	lost := p.lost.Load()
 	st := Stats{
-		Recorded:     n.Recorded + lost,
-		Written:      n.Written,
-		Dropped:      n.Dropped + lost,
-		Skipped:      n.Skipped + p.skipped.Load(),
-		EvictedSpans: p.roots.Forgotten(),
+		Recorded: n.Recorded + lost, Written: n.Written, Dropped: n.Dropped + lost,
+		Skipped: n.Skipped + p.skipped.Load(), EvictedSpans: p.roots.Forgotten(),
 	}
 	if p.pruner != nil {
 		st.Unsummarized = p.pruner.Forgotten()

@@ -29,7 +29,8 @@ type moody struct {
 func (m *moody) set(full bool, part int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.full, m.part = full, part
+	m.full = full
+	m.part = part
 }
 
 func (m *moody) Write(p []byte) (int, error) {
@@ -73,7 +74,8 @@ func TestForceFlushTellsOfLosses(t *testing.T) {
 // recording and flushing, and a disk that is full at any time.
 func TestFlushedIsWrittenConcurrentSafe(t *testing.T) {
 	for name, opts := range map[string][]optrace.ExporterOption{
-		"entries": nil, "OTLP": {optrace.WithFormat(optrace.FormatOTLPProto)}, "gzip": {optrace.WithCompression(optrace.CompressionGzip)},
+		"entries": nil, "OTLP": {optrace.WithFormat(optrace.FormatOTLPProto)},
+		"gzip": {optrace.WithCompression(optrace.CompressionGzip)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			count := cases.Count(t, 200, 5000)

@@ -127,7 +127,8 @@ func (cfg *processorConfig) readEnvironment() {
 func (cfg processorConfig) validate() error {
 	wrong := cfg.wrong
 	wrong.add(cfg.policy > PolicyBlock, "unknown policy %d", cfg.policy)
-	wrong.add(cfg.maxBytes < pipeline.MinMaxBytes, "a bound of %d bytes is below %d", cfg.maxBytes, pipeline.MinMaxBytes)
+	const least = pipeline.MinMaxBytes
+	wrong.add(cfg.maxBytes < least, "a bound of %d bytes is below %d", cfg.maxBytes, least)
 	wrong.add(cfg.cacheBytes < 0, "cache size %d is negative", cfg.cacheBytes)
 	wrong.add(cfg.flushInterval <= 0, "flush interval %v is not positive", cfg.flushInterval)
 	wrong.add(cfg.exportTimeout <= 0, "export timeout %v is not positive", cfg.exportTimeout)
@@ -145,14 +146,9 @@ func (cfg processorConfig) validate() error {
 // pipeline returns the configuration of a pipeline.
 func (cfg processorConfig) pipeline() pipeline.Config {
 	return pipeline.Config{
-		Policy:        pipeline.Policy(cfg.policy),
-		MaxBytes:      cfg.maxBytes,
-		FlushInterval: cfg.flushInterval,
-		ExportTimeout: cfg.exportTimeout,
-		CacheBytes:    cfg.encoderBytes(),
-		OnError:       cfg.dumpOnError,
-		OnSlow:        cfg.dumpOnSlow,
-		Signals:       cfg.dumpSignals,
+		Policy: pipeline.Policy(cfg.policy), MaxBytes: cfg.maxBytes, CacheBytes: cfg.encoderBytes(),
+		FlushInterval: cfg.flushInterval, ExportTimeout: cfg.exportTimeout,
+		OnError: cfg.dumpOnError, OnSlow: cfg.dumpOnSlow, Signals: cfg.dumpSignals,
 	}
 }
 

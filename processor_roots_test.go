@@ -64,7 +64,8 @@ func TestRootStamping(t *testing.T) {
 	cases.Inputs(t, 20, 300, func(_ uint64, r *rand.Rand) {
 		want := make(map[string]string)
 		got := rootsOf(t, func(spans trace.Tracer, ops *optrace.Tracer) {
-			nodes := []*node{{ctx: trace.ContextWithRemoteSpanContext(t.Context(), spantest.SpanContext(3, 3))}, {ctx: t.Context()}}
+			nodes := []*node{{ctx: trace.ContextWithRemoteSpanContext(t.Context(), spantest.SpanContext(3, 3))},
+				{ctx: t.Context()}}
 			for i := range 100 {
 				above := nodes[r.IntN(len(nodes))]
 				n := &node{name: fmt.Sprint(i), open: true}
@@ -73,7 +74,8 @@ func TestRootStamping(t *testing.T) {
 				case above.root == nil && what == 0: // an operation is the root
 					var o optrace.Op
 					n.ctx, o = ops.Start(above.ctx, n.name, "")
-					n.end, want[n.name] = o.End, ""
+					n.end = o.End
+					want[n.name] = ""
 				case above.root == nil || what == 1: // a request, maybe from the same service
 					var s trace.Span
 					n.ctx, s = spans.Start(remote(above.ctx), n.name)
@@ -83,7 +85,8 @@ func TestRootStamping(t *testing.T) {
 				case what == 2:
 					var s trace.Span
 					n.ctx, s = spans.Start(above.ctx, n.name)
-					n.end, n.root = func() { s.End() }, above.root
+					n.end = func() { s.End() }
+					n.root = above.root
 				case what == 3:
 					above.end()
 					above.open = false
@@ -137,7 +140,8 @@ func TestRootsRegisteredLate(t *testing.T) {
 	tp := sdktrace.NewTracerProvider()
 	// Without a processor the SDK does not record spans.
 	tp.RegisterSpanProcessor(sdktrace.NewSimpleSpanProcessor(&spantest.Exporter{}))
-	spans, ops := tp.Tracer("service"), optrace.NewTracer(tp)
+	spans := tp.Tracer("service")
+	ops := optrace.NewTracer(tp)
 	early, earlySpan := spans.Start(t.Context(), "early")
 	tp.RegisterSpanProcessor(proc)
 	run(early, ops, "below early")
@@ -155,7 +159,8 @@ func TestRootStampingConcurrentSafe(t *testing.T) {
 	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	spans, ops := tp.Tracer("service"), optrace.NewTracer(tp)
+	spans := tp.Tracer("service")
+	ops := optrace.NewTracer(tp)
 	shared, sharedSpan := spans.Start(t.Context(), "shared")
 	atOnce(8, func(i int) {
 		for j := range 50 {
@@ -256,7 +261,8 @@ func TestLeakedRootsStayBounded(t *testing.T) {
 			for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
 				got[e.Operation+" below "+e.Root]++
 			}
-			check.Equal(t, "operations by root", map[string]int{"matmul below training": 101, "relu below request": 1000}, got)
+			check.Equal(t, "operations by root",
+				map[string]int{"matmul below training": 101, "relu below request": 1000}, got)
 		})
 	}
 }

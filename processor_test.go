@@ -40,7 +40,8 @@ func TestProcessorWithoutExporter(t *testing.T) {
 		t.Errorf("NewProcessor(nil) returns %v, %v", p, err)
 	}
 	for name, next := range map[string]sdktrace.SpanExporter{
-		"nil": nil, "nil pointer": (*spantest.Exporter)(nil), "nil Exporter": (*optrace.Exporter)(nil), "Exporter": newExporter(t, io.Discard),
+		"nil": nil, "nil pointer": (*spantest.Exporter)(nil), "nil Exporter": (*optrace.Exporter)(nil),
+		"Exporter": newExporter(t, io.Discard),
 	} {
 		if p, err := optrace.NewForwarder(next); p != nil || err == nil {
 			t.Errorf("%s: NewForwarder returns %v, %v", name, p, err)
@@ -86,23 +87,27 @@ func TestRecordOnlyHasNoWeights(t *testing.T) {
 		everything := newProcessor(t, newExporter(t, &all, optrace.WithFormat(format)), optrace.WithRecordOnly())
 		usual := newProcessor(t, newExporter(t, &sampled, optrace.WithFormat(format)))
 		exported := tracetest.NewInMemoryExporter()
-		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(everything), sdktrace.WithSpanProcessor(usual), sdktrace.WithSyncer(exported))
-		_, s := tp.Tracer("t").Start(parent, "matmul", trace.WithAttributes(tensorconv.OpName("matmul")), trace.WithLinks(
-			trace.Link{SpanContext: spantest.SpanContext(0, 1)}, // a link to its parent, which the encoder removes
-		))
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(everything), sdktrace.WithSpanProcessor(usual),
+			sdktrace.WithSyncer(exported))
+		_, s := tp.Tracer("t").Start(parent, "matmul", trace.WithAttributes(tensorconv.OpName("matmul")),
+			trace.WithLinks(
+				trace.Link{SpanContext: spantest.SpanContext(0, 1)}, // a link to its parent, which the encoder removes
+			))
 		s.End()
 		for _, p := range []*optrace.Processor{everything, usual} {
 			rec := p.Recorder(parent)
 			rec.Begin("relu", "")
 			rec.Finish()
 		}
-		check.Equal(t, "another exporter sees", state.String(), exported.GetSpans()[0].SpanContext.TraceState().String())
+		check.Equal(t, "another exporter sees", state.String(),
+			exported.GetSpans()[0].SpanContext.TraceState().String())
 		shutdown(t, tp)
 		var weights []float64
 		for _, e := range spantest.ReadWhole(t, slices.Concat(all.Bytes(), sampled.Bytes())).Entries {
 			weights = append(weights, e.AdjustedCount)
 		}
-		check.Equal(t, fmt.Sprintf("%v: the weights of all, and of the sampled ones", format), []float64{0, 0, 2, 2}, weights)
+		check.Equal(t, fmt.Sprintf("%v: the weights of all, and of the sampled ones", format), []float64{0, 0, 2, 2},
+			weights)
 	}
 }
 
@@ -163,7 +168,8 @@ func TestObservability(t *testing.T) {
 	maps.DeleteFunc(got, func(name string, _ float64) bool { return strings.Contains(name, "duration") })
 	check.Equal(t, "metrics", want, got)
 	shutdown(t, tp)
-	check.Is(t, "export after shutdown", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), make([]sdktrace.ReadOnlySpan, 4)))
+	check.Is(t, "export after shutdown", optrace.ErrExporterShutdown,
+		exp.ExportSpans(t.Context(), make([]sdktrace.ReadOnlySpan, 4)))
 	got, _ = read()
 	check.Equal(t, "spans refused after shutdown", 4, got["otel.sdk.exporter.span.exported already_shutdown"])
 	if _, ok := got["otel.sdk.processor.span.queue.size"]; ok {
@@ -184,7 +190,8 @@ func TestMaxBytesHeld(t *testing.T) {
 		proc := newProcessor(t, newExporter(t, w), optrace.WithMaxBytes(bound), optrace.WithFlushInterval(time.Hour))
 		stub := spantest.Operation(0)
 		stub.Attributes = append(stub.Attributes, tensorconv.OpName(strings.Repeat("n", length)))
-		span, before := stub.Snapshot(), check.Heap()
+		span := stub.Snapshot()
+		before := check.Heap()
 		atOnce(threads, func(int) {
 			for range max(200, 30_000/(1+length/100)) {
 				proc.OnEnd(span)
@@ -231,7 +238,8 @@ func TestErrorsThatPanic(t *testing.T) {
 					failed++
 				}
 			}
-			check.Equal(t, "written, entries and failures", [3]int{202, 202, 4}, [3]int{int(proc.Stats().Written), len(rec.Entries), failed})
+			check.Equal(t, "written, entries and failures", [3]int{202, 202, 4},
+				[3]int{int(proc.Stats().Written), len(rec.Entries), failed})
 		})
 	}
 }
@@ -250,7 +258,8 @@ func (p *panickingProcessor) OnEnd(sdktrace.ReadOnlySpan) {
 
 // A panicking processor of the application loses one operation, and no operation is emitted twice.
 func TestFinishWithAPanickingProcessor(t *testing.T) {
-	spans, panicking := &spantest.Exporter{}, &panickingProcessor{}
+	spans := &spantest.Exporter{}
+	panicking := &panickingProcessor{}
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(panicking), sdktrace.WithSyncer(spans))
 	rec := optrace.NewTracer(tp).Recorder(t.Context())
 	for range 2 {
@@ -259,7 +268,8 @@ func TestFinishWithAPanickingProcessor(t *testing.T) {
 		}
 		rec.Finish()
 	}
-	check.Equal(t, "spans that are exported, and that have ended", [2]int{199, 200}, [2]int{len(spans.Names()), panicking.ended})
+	check.Equal(t, "spans that are exported, and that have ended", [2]int{199, 200},
+		[2]int{len(spans.Names()), panicking.ended})
 }
 
 // Losses before the pipeline are counted, in the file too.
@@ -282,7 +292,8 @@ func TestLossBeforeThePipelineIsCounted(t *testing.T) {
 func TestTwoProcessorsInFrontOfOneExporter(t *testing.T) {
 	var out spantest.Buffer
 	exp := newExporter(t, &out)
-	first, second := newProcessor(t, exp), newProcessor(t, exp)
+	first := newProcessor(t, exp)
+	second := newProcessor(t, exp)
 	for i := range 100 {
 		first.OnEnd(spantest.Operation(i).Snapshot())
 		second.OnEnd(spantest.Operation(100 + i).Snapshot())
@@ -291,7 +302,8 @@ func TestTwoProcessorsInFrontOfOneExporter(t *testing.T) {
 		shutdown(t, proc)
 		check.Equal(t, "written", 100, proc.Stats().Written)
 	}
-	check.Is(t, "after both have ended the exporter says", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), spantest.Operations(1)))
+	check.Is(t, "after both have ended the exporter says", optrace.ErrExporterShutdown,
+		exp.ExportSpans(t.Context(), spantest.Operations(1)))
 	got := spantest.ReadWhole(t, bytes.Clone(out.Bytes())).Steps()
 	slices.Sort(got)
 	check.Equal(t, "entries", spantest.UpTo(200), got)
@@ -333,11 +345,13 @@ func TestNewProcessorOptions(t *testing.T) {
 		"forwarder: sampling":    {forwarder(optrace.WithForwardSampling(2)), "ratio 2 is not between"},
 		"forwarder: negative":    {forwarder(optrace.WithForwardSampling(-0.1)), "ratio -0.1 is not between"},
 		"forwarder: bytes":       {forwarder(optrace.WithMaxBytes(1)), "below 65536"},
-		"processor: forwarding":  {processor(optrace.WithForwardThreshold(1)), "WithForwardThreshold is not for a processor"},
-		"processor: dump":        {processor(optrace.WithDumpOnError()), "WithDumpOnError is not for a processor"},
-		"forwarder: cache":       {forwarder(optrace.WithCacheBytes(1)), "WithCacheBytes is not for a forwarder"},
-		"flight recorder: none":  {flight(1, nil), ""},
-		"flight recorder: queue": {flight(1, optrace.WithPolicy(optrace.PolicyBlock)), "WithPolicy is not for a flight recorder"},
+		"processor: forwarding": {processor(optrace.WithForwardThreshold(1)),
+			"WithForwardThreshold is not for a processor"},
+		"processor: dump":       {processor(optrace.WithDumpOnError()), "WithDumpOnError is not for a processor"},
+		"forwarder: cache":      {forwarder(optrace.WithCacheBytes(1)), "WithCacheBytes is not for a forwarder"},
+		"flight recorder: none": {flight(1, nil), ""},
+		"flight recorder: queue": {flight(1, optrace.WithPolicy(optrace.PolicyBlock)),
+			"WithPolicy is not for a flight recorder"},
 		"flight recorder: size":  {flight(0, nil), "size 0 is not positive"},
 		"flight recorder: cache": {flight(1, optrace.WithCacheBytes(-1)), "cache size -1 is negative"},
 		"flight recorder: slow":  {flight(1, optrace.WithDumpOnSlow(-1)), "-1ns of slow local roots is negative"},
@@ -348,7 +362,7 @@ func TestNewProcessorOptions(t *testing.T) {
 	}
 	lines := newExporter(t, io.Discard, optrace.WithFormat(optrace.FormatOTLPJSON))
 	if f, err := optrace.NewFlightRecorder(lines, 1); f != nil || err == nil ||
-		!strings.Contains(err.Error(), "the format is otlp-json, it must be entries") {
+		!strings.Contains(err.Error(), "the format is otlp-json, not entries") {
 		t.Errorf("a flight recorder in front of lines: %v, %v", f, err)
 	}
 	if f, err := optrace.NewFlightRecorder(nil, 1); f != nil || err == nil {
@@ -370,7 +384,8 @@ func TestProcessorShutdown(t *testing.T) {
 			record(t.Context(), tp, 5)
 			tr := optrace.NewTracer(tp)
 			_, late := tr.Start(t.Context(), "late", "")
-			rec, q := proc.Recorder(t.Context()), newQueue(t, proc)
+			rec := proc.Recorder(t.Context())
+			q := newQueue(t, proc)
 			rec.Begin("late", "")
 			now := passedAt(time.Now().UnixNano())
 			q.Launched(q.Begin(t.Context(), prepare(t, tr, matmulSpec())), now, now)
@@ -381,7 +396,8 @@ func TestProcessorShutdown(t *testing.T) {
 			flush(t, q)
 			check.Equal(t, "entries", 10, len(spantest.ReadWhole(t, buf.Bytes()).Entries))
 			check.Equal(t, "stats", optrace.Stats{Recorded: 13, Written: 10, Dropped: 3}, proc.Stats())
-			check.Is(t, "the exporter behind", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), spantest.Operations(1)))
+			check.Is(t, "the exporter behind", optrace.ErrExporterShutdown,
+				exp.ExportSpans(t.Context(), spantest.Operations(1)))
 			_ = tp.Shutdown(t.Context())
 		})
 	}
@@ -415,7 +431,8 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 		var out, dumps spantest.Buffer
 		next := &spantest.Exporter{}
 		opts := []optrace.ProcessorOption{optrace.WithPolicy(policy), optrace.WithFlushInterval(time.Millisecond)}
-		flight := check.Must(optrace.NewFlightRecorder(newExporter(t, &dumps), 16, optrace.WithDumpOnSlow(time.Nanosecond)))(t)
+		flight := check.Must(optrace.NewFlightRecorder(newExporter(t, &dumps), 16,
+			optrace.WithDumpOnSlow(time.Nanosecond)))(t)
 		for name, proc := range map[string]interface {
 			sdktrace.SpanProcessor
 			Stats() optrace.Stats
@@ -435,10 +452,13 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 				wg.Go(func() {
 					for range 20 {
 						err := flush(context.Background())
-						if err != nil && (policy == optrace.PolicyBlock || !strings.Contains(err.Error(), "operations were dropped")) {
+						if err != nil &&
+							(policy == optrace.PolicyBlock ||
+								!strings.Contains(err.Error(), "operations were dropped")) {
 							t.Errorf("%v %s: a flush: %v", policy, name, err)
 						}
-						_, _ = proc.Stats(), proc.MarshalLog()
+						_ = proc.Stats()
+						_ = proc.MarshalLog()
 					}
 				})
 			}
@@ -448,11 +468,15 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 			}
 			wg.Wait()
 			_ = tp.Shutdown(context.Background())
-			st, kept, lost := proc.Stats(), uint64(len(next.Spans())), uint64(0)
+			st := proc.Stats()
+			kept := uint64(len(next.Spans()))
+			lost := uint64(0)
 			if name != "forwarder" {
-				rec := spantest.ReadWhole(t, map[string]*spantest.Buffer{"processor": &out, "flight recorder": &dumps}[name].Bytes())
+				rec := spantest.ReadWhole(t,
+					map[string]*spantest.Buffer{"processor": &out, "flight recorder": &dumps}[name].Bytes())
 				rec.CheckBatches(t)
-				kept, lost = uint64(len(rec.Entries)), rec.Lost()
+				kept = uint64(len(rec.Entries))
+				lost = rec.Lost()
 			}
 			checkBooks(t, name, st)
 			if st.Recorded != producers*each || st.Written != kept || st.Dropped != lost ||
@@ -502,7 +526,8 @@ func TestShutdownOfAHungWriter(t *testing.T) {
 	}
 	for _, policy := range policies {
 		recordings["processor "+policy.String()] = recording{func(w io.Writer, _ sdktrace.SpanExporter) ending {
-			return end(newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(timeout), optrace.WithMaxBytes(leastBytes),
+			return end(newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(timeout),
+				optrace.WithMaxBytes(leastBytes),
 				optrace.WithPolicy(policy)), 3000)
 		}, 2 * timeout}
 	}
@@ -511,7 +536,8 @@ func TestShutdownOfAHungWriter(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
 				hang := func(context.Context) error { <-release; return nil }
-				w, next := spantest.NewStuckWriter(), &spantest.Exporter{OnExport: hang, OnShutdown: hang}
+				w := spantest.NewStuckWriter()
+				next := &spantest.Exporter{OnExport: hang, OnShutdown: hang}
 				recorded := tt.record(w, next)
 				synctest.Wait()
 				begin := time.Now()
@@ -523,7 +549,8 @@ func TestShutdownOfAHungWriter(t *testing.T) {
 				w.Release()
 				close(release)
 				synctest.Wait()
-				st, kept := recorded.Stats(), len(spantest.Read(t, w.Bytes()).Entries)+len(next.Spans())
+				st := recorded.Stats()
+				kept := len(spantest.Read(t, w.Bytes()).Entries) + len(next.Spans())
 				if checkBooks(t, name, st); uint64(kept) != st.Written {
 					t.Errorf("%d operations got through in the end, with %+v", kept, st)
 				}
@@ -542,7 +569,8 @@ func TestShutdownOfASlowWriter(t *testing.T) {
 			time.Sleep(900 * time.Millisecond)
 			return w.Write(p)
 		})
-		proc := newProcessor(t, newExporter(t, slow), optrace.WithExportTimeout(time.Second), optrace.WithMaxBytes(1<<20),
+		proc := newProcessor(t, newExporter(t, slow), optrace.WithExportTimeout(time.Second),
+			optrace.WithMaxBytes(1<<20),
 			optrace.WithPolicy(optrace.PolicyBlock))
 		const n = 5000
 		for i := range n {

@@ -92,10 +92,8 @@ func NewQueue[E Event](to Recording, opts ...ProcessorOption) (*Queue[E], error)
 		return nil, err
 	}
 	return &Queue[E]{
-		to:    to.queueTarget(),
-		cfg:   cfg,
-		rings: make(map[streamKey]*ring[E]),
-		uses:  sync.Pool{New: func() any { return new(launchUse) }},
+		to: to.queueTarget(), cfg: cfg, rings: make(map[streamKey]*ring[E]),
+		uses: sync.Pool{New: func() any { return new(launchUse) }},
 	}, nil
 }
 

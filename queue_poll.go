@@ -101,7 +101,8 @@ func (q *Queue[E]) look(r *ring[E]) bool {
 // pass reads the events of an operation and reports whether its wait is over.
 func (q *Queue[E]) pass(o *pendingOp[E]) bool {
 	end, ended, err := q.eventTime(o.end)
-	start, begun := int64(0), false
+	start := int64(0)
+	begun := false
 	if err == nil && ended {
 		start, begun, err = q.eventTime(o.start)
 	}
@@ -110,7 +111,8 @@ func (q *Queue[E]) pass(o *pendingOp[E]) bool {
 	case err != nil:
 		o.lost = true
 	case ended && begun:
-		o.startAt, o.endAt = start, end
+		o.startAt = start
+		o.endAt = end
 	default:
 		o.lost = o.passed.UnixNano()-o.at > int64(q.cfg.eventTimeout)
 		return o.lost

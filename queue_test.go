@@ -105,7 +105,8 @@ func TestDeviceQueue(t *testing.T) {
 			t.Fatalf("%d entries and %d spans", len(entries), len(spans))
 		}
 		for _, e := range entries {
-			if e.ParentSpanID != spans[0].SpanID || e.Step != op.Known(5) || !e.Launch.Known || e.Start.V <= e.Launch.V || e.Duration <= 0 {
+			if e.ParentSpanID != spans[0].SpanID || e.Step != op.Known(5) || !e.Launch.Known ||
+				e.Start.V <= e.Launch.V || e.Duration <= 0 {
 				t.Errorf("%+v", e)
 			}
 			if !asSpans && e.Root != "request" {
@@ -125,7 +126,8 @@ func TestDeviceQueueDeviceClock(t *testing.T) {
 		q := newQueue(t, p, optrace.WithDeviceClock(clock, 5*time.Millisecond, read))
 		prep := onStream(t, optrace.NewTracer(tp), 7)
 		for range 50 {
-			start, end := new(mark), new(mark)
+			start := new(mark)
+			end := new(mark)
 			q.Launched(q.Begin(t.Context(), prep), start, end)
 			ran = append(ran, time.Now())
 			at, _ := read()
@@ -144,11 +146,13 @@ func TestDeviceQueueDeviceClock(t *testing.T) {
 	}
 	inOrderOfLaunch(entries)
 	for i, e := range entries {
-		if len(e.Attrs) != 1 || e.Attrs[0].Key != attrkey.ClockError || e.Attrs[0].Type != op.AttrInt || e.Start.V < e.Launch.V {
+		if len(e.Attrs) != 1 || e.Attrs[0].Key != attrkey.ClockError || e.Attrs[0].Type != op.AttrInt ||
+			e.Start.V < e.Launch.V {
 			t.Fatalf("%+v", e)
 		}
 		// The host read the time shortly before the device's clock.
-		if off := e.Start.V - ran[i].UnixNano(); off < -int64(10*time.Millisecond) || off > int64(100*time.Millisecond) {
+		if off := e.Start.V - ran[i].UnixNano(); off < -int64(10*time.Millisecond) ||
+			off > int64(100*time.Millisecond) {
 			t.Errorf("operation %d starts %d ns after it did", i, off)
 		}
 	}
@@ -163,7 +167,8 @@ func TestDeviceQueueClockRunsBackward(t *testing.T) {
 		q := newQueue(t, p, optrace.WithDeviceClock(clock, time.Millisecond, read))
 		prep := onStream(t, optrace.NewTracer(tp), 7)
 		q.Poll() // the clock has an earlier pair
-		first, second := q.Begin(t.Context(), prep), q.Begin(t.Context(), prep)
+		first := q.Begin(t.Context(), prep)
+		second := q.Begin(t.Context(), prep)
 		at, _ := read()
 		at += int64(10 * time.Millisecond)
 		q.Launched(first, passedAt(at), passedAt(at+9_000_000))
@@ -177,9 +182,11 @@ func TestDeviceQueueClockRunsBackward(t *testing.T) {
 	}
 	inOrderOfLaunch(entries)
 	if end := entries[0].Start.V + entries[0].Duration; entries[1].Start.V != end || entries[1].Duration != 0 {
-		t.Errorf("the first ends at %d, the second starts at %d and takes %d", end, entries[1].Start.V, entries[1].Duration)
+		t.Errorf("the first ends at %d, the second starts at %d and takes %d", end, entries[1].Start.V,
+			entries[1].Duration)
 	}
-	check.Equal(t, "times that run backward, and steps", [2]uint64{1, 0}, [2]uint64{clock.Stats().Backward, clock.Stats().Steps})
+	check.Equal(t, "times that run backward, and steps", [2]uint64{1, 0},
+		[2]uint64{clock.Stats().Backward, clock.Stats().Steps})
 }
 
 // Unrecorded operations are counted by reason.
@@ -225,10 +232,11 @@ func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 	mem := tracetest.NewInMemoryExporter()
 	tr := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(mem)))
 	device := int64(0)
-	q := newQueue(t, tr, optrace.WithDeviceClock(deviceclock.New(deviceclock.Config{}), time.Millisecond, func() (int64, error) {
-		device += 1000
-		return device, nil
-	}))
+	q := newQueue(t, tr,
+		optrace.WithDeviceClock(deviceclock.New(deviceclock.Config{}), time.Millisecond, func() (int64, error) {
+			device += 1000
+			return device, nil
+		}))
 	q.Launched(q.Begin(t.Context(), prepare(t, tr, matmulSpec())), passedAt(-1e15), passedAt(-1e15+5))
 	flush(t, q)
 	check.Equal(t, "unplaced, and spans", [2]int{1, 0}, [2]int{int(q.Stats().Unplaced), len(mem.GetSpans())})
@@ -254,7 +262,8 @@ func TestDeviceQueueUnsampled(t *testing.T) {
 // If a ring is full, the policy decides. Other streams have their own rings.
 func TestDeviceQueueWithoutRoom(t *testing.T) {
 	for policy, want := range map[optrace.Policy]string{
-		optrace.PolicyDropNewest: "0 1 other", optrace.PolicyDropOldest: "2 3 other", optrace.PolicyBlock: "0 1 2 3 other",
+		optrace.PolicyDropNewest: "0 1 other", optrace.PolicyDropOldest: "2 3 other",
+		optrace.PolicyBlock: "0 1 2 3 other",
 	} {
 		mem := tracetest.NewInMemoryExporter()
 		tr := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(mem)))
@@ -270,11 +279,13 @@ func TestDeviceQueueWithoutRoom(t *testing.T) {
 			if policy == optrace.PolicyBlock && i == 2 {
 				wg.Go(func() { pass(<-launched); pass(<-launched) })
 			}
-			q.Launched(q.Begin(t.Context(), prepare(t, tr, optrace.OpSpec{Name: name, Stream: op.Known(1)})), passedAt(started), ends[i])
+			q.Launched(q.Begin(t.Context(), prepare(t, tr, optrace.OpSpec{Name: name, Stream: op.Known(1)})),
+				passedAt(started), ends[i])
 			launched <- i
 		}
 		wg.Wait()
-		q.Launched(q.Begin(t.Context(), prepare(t, tr, optrace.OpSpec{Name: "other", Stream: op.Known(2)})), passedAt(started), passedAt(ended))
+		q.Launched(q.Begin(t.Context(), prepare(t, tr, optrace.OpSpec{Name: "other", Stream: op.Known(2)})),
+			passedAt(started), passedAt(ended))
 		for i := range ends {
 			pass(i)
 		}
@@ -284,7 +295,8 @@ func TestDeviceQueueWithoutRoom(t *testing.T) {
 			names = append(names, s.Name)
 		}
 		st := q.Stats()
-		if got := strings.Join(names, " "); got != want || st.Launched != 5 || st.Recorded+st.Dropped != 5 || int(st.Recorded) != len(names) {
+		if got := strings.Join(names, " "); got != want || st.Launched != 5 || st.Recorded+st.Dropped != 5 ||
+			int(st.Recorded) != len(names) {
 			t.Errorf("%v: recorded %q, want %q; %+v", policy, got, want, st)
 		}
 	}
@@ -311,7 +323,8 @@ func TestDeviceQueueFlushIsBounded(t *testing.T) {
 func TestNewQueueErrors(t *testing.T) {
 	clock := deviceclock.New(deviceclock.Config{})
 	for i, opt := range []optrace.ProcessorOption{
-		optrace.WithQueueSize(0), optrace.WithPolicy(9), optrace.WithEventTimeout(0), optrace.WithDeviceClock(clock, 1, nil),
+		optrace.WithQueueSize(0), optrace.WithPolicy(9), optrace.WithEventTimeout(0),
+		optrace.WithDeviceClock(clock, 1, nil),
 	} {
 		if q, err := optrace.NewQueue[*mark](optrace.NewTracer(nil), opt); q != nil || err == nil {
 			t.Errorf("option %d: %v, error %v", i, q, err)
@@ -371,7 +384,8 @@ func TestDeviceQueueAllocations(t *testing.T) {
 	proc := newProcessor(t, newExporter(t, io.Discard))
 	defer func() { _ = proc.Shutdown(t.Context()) }()
 	q := newQueue(t, proc, optrace.WithQueueSize(100))
-	start, end := passedAt(started), passedAt(ended)
+	start := passedAt(started)
+	end := passedAt(ended)
 	round := func() {
 		for range 100 {
 			q.Launched(q.Begin(context.Background(), prep), start, end)

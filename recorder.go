@@ -167,7 +167,10 @@ func (r *Recorder) record(t *Times) *recordedOp {
 		r.flush()
 	}
 	o := r.add()
-	o.start, o.end, o.launch, o.unix = t.Start, t.End, t.Launch, true
+	o.start = t.Start
+	o.end = t.End
+	o.launch = t.Launch
+	o.unix = true
 	return o
 }
 

@@ -31,10 +31,13 @@ func TestRecorderCurrent(t *testing.T) {
 	var got []string
 	for _, e := range all {
 		known := e.InputShapes != nil
-		got = append(got, fmt.Sprintf("%v %s %t %v %v %v", e.Step, e.Operation, known, e.InputShapes, e.OutputShape, e.OutputElements))
+		got = append(got,
+			fmt.Sprintf("%v %s %t %v %v %v", e.Step, e.Operation, known, e.InputShapes, e.OutputShape,
+				e.OutputElements))
 	}
 	check.Equal(t, "operations", []string{
-		"0 matmul true [2x3 3x4] 2x4 8", "1 unknown false [] ? unknown", "2 scalar false [] scalar 1", "3 unknown false [] ? unknown",
+		"0 matmul true [2x3 3x4] 2x4 8", "1 unknown false [] ? unknown", "2 scalar false [] scalar 1",
+		"3 unknown false [] ? unknown",
 	}, got)
 	check.Equal(t, "the end of one and the start of the next are one reading", all[1].End(), all[2].Start)
 }
@@ -55,7 +58,8 @@ func TestProcessorRecorder(t *testing.T) {
 	}
 	for _, e := range ops {
 		check.OK(t, e.Validate())
-		if e.TraceID != spans[0].TraceID || e.ParentSpanID != spans[0].SpanID || e.SpanID.IsZero() || e.Root != "request" ||
+		if e.TraceID != spans[0].TraceID || e.ParentSpanID != spans[0].SpanID || e.SpanID.IsZero() ||
+			e.Root != "request" ||
 			e.RootSpanID != e.ParentSpanID || e.Service == "" || e.Scope != optrace.ScopeName {
 			t.Errorf("%+v", e)
 		}
@@ -123,7 +127,8 @@ func TestRecorderCurrentMapping(t *testing.T) {
 	m.Keep("engine.kernel")
 	proc := newProcessor(t, newExporter(t, io.Discard, optrace.WithMapping(&m)))
 	rec := proc.Recorder(t.Context())
-	rec.Begin("matmul", "").Attrs(attribute.String("engine.layer", "encoder.0"), attribute.String("engine.kernel", "tiled")).End()
+	rec.Begin("matmul", "").Attrs(attribute.String("engine.layer", "encoder.0"),
+		attribute.String("engine.kernel", "tiled")).End()
 	e := rec.Current()[0]
 	if e.Path != "encoder.0" || len(e.Attrs) != 1 || e.Warn != 0 {
 		t.Errorf("path %q, attributes %v, warnings %v", e.Path, e.Attrs, e.Warn)

@@ -80,7 +80,8 @@ func runSampled(t *testing.T, bySetup, remote bool, format optrace.Format, opts 
 	behind ...sdktrace.TracerProviderOption) sampledRun {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ops")
-	forwarded, batched := &spantest.Exporter{}, &spantest.Exporter{}
+	forwarded := &spantest.Exporter{}
+	batched := &spantest.Exporter{}
 	opts = append([]optrace.SetupOption{
 		optrace.WithProviderOptions(sdktrace.WithIDGenerator(new(spread)), sdktrace.WithBatcher(batched)),
 		optrace.WithSpanExporter(forwarded), optrace.WithExporterOptions(optrace.WithFormat(format)),
@@ -109,7 +110,8 @@ func TestSetupRecordsWhatTheSamplerDrops(t *testing.T) {
 	ratio := sdktrace.TraceIDRatioBased(0.1)
 	const sent = (opsPerRequest + 1) * sampledRequests / 10
 	all := sampledRun{opsPerRequest * sampledRequests, sampledRequests, sent, sent, analyze.SamplingNone, ""}
-	some := sampledRun{opsPerRequest * sampledRequests / 10, sampledRequests / 10, sent, sent, analyze.SamplingUnknown, tenth}
+	some := sampledRun{opsPerRequest * sampledRequests / 10, sampledRequests / 10, sent, sent, analyze.SamplingUnknown,
+		tenth}
 	type options = []optrace.SetupOption
 	for _, way := range []struct {
 		name, sampler, recordOnly string // variables
@@ -120,7 +122,8 @@ func TestSetupRecordsWhatTheSamplerDrops(t *testing.T) {
 	}{
 		{name: "environment", sampler: "traceidratio", want: all},
 		{name: "environment, by the parent", sampler: "parentbased_traceidratio", want: all},
-		{name: "WithProviderOptions", opts: options{optrace.WithProviderOptions(sdktrace.WithSampler(ratio))}, want: all},
+		{name: "WithProviderOptions", opts: options{optrace.WithProviderOptions(sdktrace.WithSampler(ratio))},
+			want: all},
 		{name: "WithSampler", sampler: "always_on", opts: options{optrace.WithSampler(ratio)}, want: all},
 		{name: "remote parents", remote: true, want: all},
 		{name: "OPTRACE_RECORD_ONLY=true", recordOnly: "true", opts: options{optrace.WithSampler(ratio)}, want: all},
@@ -135,7 +138,8 @@ func TestSetupRecordsWhatTheSamplerDrops(t *testing.T) {
 			errs := spantest.Errors(t)
 			for _, format := range allFormats {
 				if way.behind == nil {
-					check.Equal(t, "Setup, "+format.String(), way.want, runSampled(t, true, way.remote, format, way.opts))
+					check.Equal(t, "Setup, "+format.String(), way.want,
+						runSampled(t, true, way.remote, format, way.opts))
 				}
 				got := runSampled(t, false, way.remote, format, way.opts, sdktrace.WithSampler(way.behind))
 				check.Equal(t, "ProviderOptions, "+format.String(), way.want, got)
@@ -153,7 +157,8 @@ func TestSamplerIn(t *testing.T) {
 	check.Equal(t, "this SDK", want.Description(),
 		optrace.SamplerIn(reflect.ValueOf(sdktrace.NewTracerProvider(sdktrace.WithSampler(want))).Elem()).Description())
 	for _, provider := range []any{
-		&struct{}{}, &struct{ sampler string }{"x"}, &struct{ sampler *sdktrace.Sampler }{&want}, &struct{ Sampler sdktrace.Sampler }{want},
+		&struct{}{}, &struct{ sampler string }{"x"}, &struct{ sampler *sdktrace.Sampler }{&want},
+		&struct{ Sampler sdktrace.Sampler }{want},
 	} {
 		if got := optrace.SamplerIn(reflect.ValueOf(provider).Elem()); got != nil {
 			t.Errorf("%T has the sampler %v", provider, got)
@@ -165,9 +170,12 @@ func TestSamplerIn(t *testing.T) {
 func BenchmarkUnsampledRequest(b *testing.B) {
 	for name, opts := range map[string][]optrace.SetupOption{"all": nil, "sampled only": {optrace.WithSampledOnly()}} {
 		b.Run(name, func(b *testing.B) {
-			sdk := check.Must(optrace.Setup(filepath.Join(b.TempDir(), "ops.jsonl"), append(opts, optrace.WithoutGlobalProvider(),
-				optrace.WithSampler(sdktrace.NeverSample()), optrace.WithProcessorOptions(optrace.WithPolicy(optrace.PolicyBlock)))...))(b)
-			tr, app := sdk.Tracer(), sdk.TracerProvider().Tracer("app")
+			sdk := check.Must(optrace.Setup(filepath.Join(b.TempDir(), "ops.jsonl"),
+				append(opts, optrace.WithoutGlobalProvider(),
+					optrace.WithSampler(sdktrace.NeverSample()),
+					optrace.WithProcessorOptions(optrace.WithPolicy(optrace.PolicyBlock)))...))(b)
+			tr := sdk.Tracer()
+			app := sdk.TracerProvider().Tracer("app")
 			b.ReportAllocs()
 			for b.Loop() {
 				ctx, request := app.Start(context.Background(), "request")

@@ -237,12 +237,8 @@ func Setup(path string, opts ...SetupOption) (*SDK, error) {
 		return nil, &failure{"setup", err}
 	}
 	tp := sdktrace.NewTracerProvider(provider...)
-	sdk := &SDK{
-		provider:        tp,
-		processors:      made,
-		startAttributes: cfg.startAttributes,
-		stopSignals:     flushOnSignal(tp, cfg.signals),
-	}
+	sdk := &SDK{provider: tp, processors: made, startAttributes: cfg.startAttributes}
+	sdk.stopSignals = flushOnSignal(tp, cfg.signals)
 	if !cfg.disabled {
 		sdk.processor = made[len(made)-1]
 	}

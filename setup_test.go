@@ -49,7 +49,9 @@ func setup(t *testing.T, path string, opts ...optrace.SetupOption) *optrace.SDK 
 // Repeated options add up.
 func TestSetup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	first, second, spy := &spantest.Exporter{}, &spantest.Exporter{}, &spySampler{}
+	first := &spantest.Exporter{}
+	second := &spantest.Exporter{}
+	spy := &spySampler{}
 	before := otel.GetTracerProvider()
 	sdk := setup(t, path,
 		optrace.WithSpanExporter(first), optrace.WithSpanExporter(second),
@@ -73,7 +75,8 @@ func TestSetup(t *testing.T) {
 	check.Equal(t, "sampled", 2, len(spy.seen))
 	check.Equal(t, "stats", optrace.Stats{Recorded: 1, Written: 1, Skipped: 1}, sdk.Processor().Stats())
 	text := readFile(t, path)
-	if check.Equal(t, "file", []string{"matmul"}, operationsIn(t, text)); !bytes.Contains(text, []byte("resourceSpans")) {
+	if check.Equal(t, "file", []string{"matmul"}, operationsIn(t, text)); !bytes.Contains(text,
+		[]byte("resourceSpans")) {
 		t.Errorf("file %s", text)
 	}
 	for _, e := range []*spantest.Exporter{first, second} {
@@ -85,8 +88,10 @@ func TestSetup(t *testing.T) {
 // A program's own provider gets the same parts as Setup's, and the global provider does not change.
 func TestProviderOptions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	spans, before := &spantest.Exporter{}, otel.GetTracerProvider()
-	opts := check.Must(optrace.ProviderOptions(path, optrace.WithSpanExporter(spans, optrace.WithForwardThreshold(time.Hour)),
+	spans := &spantest.Exporter{}
+	before := otel.GetTracerProvider()
+	opts := check.Must(optrace.ProviderOptions(path,
+		optrace.WithSpanExporter(spans, optrace.WithForwardThreshold(time.Hour)),
 		optrace.WithResourceAttributes(attribute.String("service.name", "ranker"))))(t)
 	tp := sdktrace.NewTracerProvider(opts...)
 	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
@@ -97,7 +102,8 @@ func TestProviderOptions(t *testing.T) {
 	if len(rec.Entries) != 1 || rec.Entries[0].Service != "ranker" || rec.Entries[0].Root != "request" {
 		t.Errorf("entries %+v", rec.Entries)
 	}
-	if diff := cmp.Diff([]string{"request"}, spans.Names()); diff != "" || spans.Shutdowns() != 1 || otel.GetTracerProvider() != before {
+	if diff := cmp.Diff([]string{"request"}, spans.Names()); diff != "" || spans.Shutdowns() != 1 ||
+		otel.GetTracerProvider() != before {
 		t.Errorf("%d shutdowns; forwarded (-want +got):\n%s", spans.Shutdowns(), diff)
 	}
 	if opts, err := optrace.ProviderOptions(path, optrace.WithSpanExporter(nil)); opts != nil || err == nil {
@@ -116,14 +122,16 @@ func TestSetupKeepsLinks(t *testing.T) {
 	}{
 		"default":     {want: 256},
 		"environment": {env: "7", want: 7},
-		"option":      {opts: []optrace.SetupOption{optrace.WithProviderOptions(sdktrace.WithRawSpanLimits(few))}, want: 3},
+		"option": {opts: []optrace.SetupOption{optrace.WithProviderOptions(sdktrace.WithRawSpanLimits(few))},
+			want: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tt.env != "" {
 				t.Setenv("OTEL_SPAN_LINK_COUNT_LIMIT", tt.env)
 			}
 			spans := &spantest.Exporter{}
-			sdk := setup(t, filepath.Join(t.TempDir(), "ops.jsonl"), append(tt.opts, optrace.WithSpanExporter(spans))...)
+			sdk := setup(t, filepath.Join(t.TempDir(), "ops.jsonl"),
+				append(tt.opts, optrace.WithSpanExporter(spans))...)
 			_, step := otel.Tracer("app").Start(t.Context(), "step")
 			for i := range 256 {
 				step.AddLink(trace.Link{SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, byte(i)},
@@ -187,7 +195,8 @@ func TestSetupsConcurrentSafe(t *testing.T) {
 
 // A Setup without the global provider leaves it unchanged, and its Shutdown keeps a provider set later.
 func TestSetupLeavesOtherProviders(t *testing.T) {
-	before, foreign := otel.GetTracerProvider(), noop.NewTracerProvider()
+	before := otel.GetTracerProvider()
+	foreign := noop.NewTracerProvider()
 	defer otel.SetTracerProvider(before)
 	sdk := setup(t, filepath.Join(t.TempDir(), "ops.jsonl"), optrace.WithoutGlobalProvider())
 	run(t.Context(), sdk.Tracer(), "matmul")
@@ -221,7 +230,8 @@ func TestSetupErrors(t *testing.T) {
 			if sdk != nil || err == nil || otel.GetTracerProvider() != before {
 				t.Errorf("a failed setup returns %v, %v, or changed the provider", sdk, err)
 			}
-			if text := fmt.Sprint(err); !strings.HasPrefix(text, "optrace: setup: ") || strings.Count(text, "optrace: ") > 1 {
+			if text := fmt.Sprint(err); !strings.HasPrefix(text, "optrace: setup: ") ||
+				strings.Count(text, "optrace: ") > 1 {
 				t.Errorf("the error %q does not name the package once", text)
 			}
 			if opts == nil {
@@ -241,7 +251,8 @@ func TestSetupEnvironment(t *testing.T) {
 // With OPTRACE_DISABLED operations are not recorded, and the program's own exporter still works.
 func TestSetupDisabled(t *testing.T) {
 	t.Setenv("OPTRACE_DISABLED", "true")
-	path, spans := filepath.Join(t.TempDir(), "ops.jsonl"), &spantest.Exporter{}
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	spans := &spantest.Exporter{}
 	for _, opts := range [][]optrace.SetupOption{nil, {optrace.WithSpanExporter(spans)}} {
 		sdk := setup(t, path, opts...)
 		ctx, request := otel.Tracer("app").Start(t.Context(), "request")
@@ -264,7 +275,8 @@ func TestSetupDisabled(t *testing.T) {
 // clearLaunchers unsets the variables of launchers.
 func clearLaunchers(t *testing.T) {
 	for _, name := range []string{
-		"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+		"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID",
+		"SLURM_STEP_NUM_TASKS",
 	} {
 		t.Setenv(name, "")
 	}
@@ -277,7 +289,8 @@ func TestProcessDetector(t *testing.T) {
 		{"open MPI", "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1", " tensor.rank=0 tensor.world_size=1"},
 		{"MPICH", "PMI_RANK=1 PMI_SIZE=2", " tensor.rank=1 tensor.world_size=2"},
 		{"slurm", "SLURM_PROCID=15 SLURM_STEP_NUM_TASKS=16", " tensor.rank=15 tensor.world_size=16"},
-		{"torchrun below slurm", "RANK=9 WORLD_SIZE=16 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2", " tensor.rank=9 tensor.world_size=16"},
+		{"torchrun below slurm", "RANK=9 WORLD_SIZE=16 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2",
+			" tensor.rank=9 tensor.world_size=16"},
 		{"a rank of something else", "RANK=3", ""},
 		{"a size alone", "WORLD_SIZE=3", ""},
 		{"no number", "RANK=first WORLD_SIZE=8", ""},
@@ -316,7 +329,8 @@ func TestSetupStatesProcess(t *testing.T) {
 		{"the rank is stated", optrace.FormatEntries, ",tensor.rank=5", "5"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "service.instance.id=i-7,service.name=trainer,host.name=node-7"+test.stated)
+			t.Setenv("OTEL_RESOURCE_ATTRIBUTES",
+				"service.instance.id=i-7,service.name=trainer,host.name=node-7"+test.stated)
 			path := filepath.Join(t.TempDir(), "ops")
 			sdk := setup(t, path, optrace.WithExporterOptions(optrace.WithFormat(test.format)))
 			rec := sdk.Processor().Recorder(t.Context()) // before the first span
@@ -344,7 +358,8 @@ func TestEnvironmentOfRecording(t *testing.T) {
 		log         string // output of MarshalLog
 	}{
 		{"OPTRACE_POLICY", "block", []string{"Block", "drop", "0"}, "Policy:block"},
-		{"OPTRACE_MAX_BYTES", "1000000", []string{"abc", "-1", "12", "1e9", "99999999999999999999"}, "BufferBytes:1000000"},
+		{"OPTRACE_MAX_BYTES", "1000000", []string{"abc", "-1", "12", "1e9", "99999999999999999999"},
+			"BufferBytes:1000000"},
 		{"OPTRACE_FLUSH_INTERVAL", "250ms", []string{"250", "0s", "-1s", "soon"}, "FlushInterval:250ms"},
 		{"OPTRACE_EXPORT_TIMEOUT", "3s", []string{"3", "0s"}, ""},
 		{"OPTRACE_RECORD_ONLY", "true", []string{"maybe"}, ""},
@@ -398,7 +413,8 @@ func TestEnvironmentOfRecording(t *testing.T) {
 // describe returns the settings of a forwarder and of a file exporter. Together they use all variables.
 func describe(t *testing.T, opts ...optrace.ProcessorOption) string {
 	t.Helper()
-	proc, exp := newForwarder(t, &spantest.Exporter{}, opts...), newFile(t, filepath.Join(t.TempDir(), "ops"))
+	proc := newForwarder(t, &spantest.Exporter{}, opts...)
+	exp := newFile(t, filepath.Join(t.TempDir(), "ops"))
 	defer shutdown(t, proc)
 	defer shutdown(t, exp)
 	return fmt.Sprintf("%+v %+v", proc.MarshalLog(), exp.MarshalLog())
@@ -414,7 +430,8 @@ func TestShutdownWithContextThatIsDone(t *testing.T) {
 	check.OK(t, sdk.Shutdown(t.Context()))
 	record(t.Context(), sdk.TracerProvider(), 3)
 	check.Equal(t, "operations in the file", 10, len(spantest.Read(t, check.Must(os.ReadFile(path))(t)).Entries))
-	if st := sdk.Processor().Stats(); st.Written != 10 || st.Recorded != st.Written+st.Dropped || len(spans.GetSpans()) != 10 {
+	if st := sdk.Processor().Stats(); st.Written != 10 || st.Recorded != st.Written+st.Dropped ||
+		len(spans.GetSpans()) != 10 {
 		t.Errorf("%+v, %d spans", st, len(spans.GetSpans()))
 	}
 }

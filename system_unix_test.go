@@ -118,7 +118,8 @@ func TestStdoutWithoutReader(t *testing.T) {
 		}
 		os.Exit(0) // the test runner would write to standard output
 	}
-	for kind, want := range map[string]syscall.WaitStatus{"ignores": 0, "default": syscall.WaitStatus(syscall.SIGPIPE)} {
+	for kind, want := range map[string]syscall.WaitStatus{"ignores": 0,
+		"default": syscall.WaitStatus(syscall.SIGPIPE)} {
 		reader, writer, err := os.Pipe()
 		check.OK(t, err)
 		check.OK(t, reader.Close())

@@ -58,7 +58,8 @@ func TestOpAfterEnd(t *testing.T) {
 		t.Fatalf("%d spans, want 101", len(spans))
 	}
 	for _, s := range spans[1:] {
-		if diff := cmp.Diff([]string{"tensor.input.shapes=[[2]]", "tensor.op.name=new"}, texts(s.Attributes)); diff != "" {
+		if diff := cmp.Diff([]string{"tensor.input.shapes=[[2]]", "tensor.op.name=new"},
+			texts(s.Attributes)); diff != "" {
 			t.Fatalf("attributes (-want +got):\n%s", diff)
 		}
 	}
@@ -67,7 +68,8 @@ func TestOpAfterEnd(t *testing.T) {
 // An operation without a recorded span has no effect.
 func TestOpNotRecording(t *testing.T) {
 	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
-	for _, tr := range []*optrace.Tracer{optrace.NewTracer(nil, nil), optrace.NewTracer(never, optrace.WithStartAttributes())} {
+	for _, tr := range []*optrace.Tracer{optrace.NewTracer(nil, nil),
+		optrace.NewTracer(never, optrace.WithStartAttributes())} {
 		ctx, o := tr.Start(nil, "a", "cpu") //nolint:staticcheck // a nil context
 		o.In(1).Out(2).DType(op.F32).Err(errors.New("x")).Attrs(tensorconv.Step(1)).End()
 		_, p := prepare(t, tr, optrace.OpSpec{Name: "a"}).Start(ctx)
@@ -133,11 +135,13 @@ func TestTracerLimits(t *testing.T) {
 	rec.End()
 	entries := spantest.ReadWhole(t, exported(t, optrace.FormatEntries, spans.Snapshots())).Entries
 	for _, e := range []*op.Entry{entries[0], &rec.Current()[0]} {
-		if len(e.InputShapes) != op.MaxInputs || len(e.OutputShape) != op.MaxRank || e.Warn&op.WarnShapeTruncated == 0 || e.Validate() != nil {
+		if len(e.InputShapes) != op.MaxInputs || len(e.OutputShape) != op.MaxRank ||
+			e.Warn&op.WarnShapeTruncated == 0 || e.Validate() != nil {
 			t.Errorf("%d inputs, an output of rank %d, warnings %b", len(e.InputShapes), len(e.OutputShape), e.Warn)
 		}
 	}
-	if e := entries[1]; e.Operation != "custom" || len(e.InputShapes) != 1 || e.OutputShape == nil || e.DroppedAttributes == 0 {
+	if e := entries[1]; e.Operation != "custom" || len(e.InputShapes) != 1 || e.OutputShape == nil ||
+		e.DroppedAttributes == 0 {
 		t.Errorf("under the SDK's limit the entry is %+v", e)
 	}
 }
@@ -170,10 +174,12 @@ func TestPrepareErrors(t *testing.T) {
 		}
 	}
 	// Prepare copies its argument.
-	inputs, attrs := []op.Shape{{2, 3}}, []attribute.KeyValue{attribute.Int("k", 1)}
+	inputs := []op.Shape{{2, 3}}
+	attrs := []attribute.KeyValue{attribute.Int("k", 1)}
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
 		p := prepare(t, tr, optrace.OpSpec{Name: "a", Inputs: inputs, Attrs: attrs})
-		inputs[0][0], attrs[0] = 99, attribute.Int("k", 99)
+		inputs[0][0] = 99
+		attrs[0] = attribute.Int("k", 99)
 		preparedOp(p)
 	})
 	want := []string{"k=1", "tensor.input.shapes=[[2,3]]", "tensor.op.name=a"}
@@ -212,7 +218,9 @@ func TestPreparedConcurrentSafe(t *testing.T) {
 		atOnce(goroutines, func(g int) {
 			for i := range int64(each) {
 				n := 1 + int64(g)*each + i
-				ctx, further := t.Context(), []attribute.KeyValue{attribute.Int64("w", n), attribute.Int64("x", n), attribute.Int64("y", n)}
+				ctx := t.Context()
+				further := []attribute.KeyValue{attribute.Int64("w", n), attribute.Int64("x", n),
+					attribute.Int64("y", n)}
 				if n%3 > 0 {
 					ctx = optrace.ContextWithStep(ctx, n)
 				}

@@ -174,7 +174,8 @@ var tracerWays = map[string]func(a *attempt){
 		a.prepared.Record(a.ctx, a.times, a.more...)
 	},
 	"Record, deprecated": func(a *attempt) {
-		a.more, a.err = nil, nil
+		a.more = nil
+		a.err = nil
 		_ = a.tracer.Record(a.ctx, a.OpSpec, a.times) // said is valid
 	},
 }
@@ -189,10 +190,12 @@ var recorderWays = map[string]func(a *attempt){
 			expected.Inputs = []op.Shape{{8}}
 		}
 		if expected.Device != "" && expected.DType != "" {
-			expected.Device, expected.DType = "cuda:9", op.F16
+			expected.Device = "cuda:9"
+			expected.DType = op.F16
 		}
 		if expected.Output != nil && expected.FLOPs.Known {
-			expected.Output, expected.FLOPs = op.Shape{8}, op.Known(9)
+			expected.Output = op.Shape{8}
+			expected.FLOPs = op.Known(9)
 		}
 		prepared, _ := a.tracer.Prepare(expected) // the spec is valid
 		sayAll(a.rec.BeginPrepared(prepared), a.said)
@@ -201,7 +204,10 @@ var recorderWays = map[string]func(a *attempt){
 		a.rec.Begin(a.Name, "").End()
 		sayAll(a.rec, a.said)
 	},
-	"RecordPrepared": func(a *attempt) { a.rec.RecordPrepared(a.prepared, a.times).Attrs(a.more...).Err(nil).Err(a.err) },
+	"RecordPrepared": func(a *attempt) {
+		a.rec.RecordPrepared(a.prepared,
+			a.times).Attrs(a.more...).Err(nil).Err(a.err)
+	},
 }
 
 // Every way to record gives the same span for the same description, even after the end of its request.
@@ -212,7 +218,8 @@ func TestEveryWay(t *testing.T) {
 	for name, record := range recorderWays {
 		among := func(a *attempt, rec *optrace.Recorder) { // neighbors leave no trace
 			a.rec = rec
-			a.rec.In(9).Out(9).DType(op.F32).Device("x").FLOPs(9).Attrs(attribute.Int("k", 9)).Err(errors.New("no operation"))
+			a.rec.In(9).Out(9).DType(op.F32).Device("x").FLOPs(9).Attrs(attribute.Int("k",
+				9)).Err(errors.New("no operation"))
 			a.rec.Begin("before", "cpu").In(7).Out(7).Path("before")
 			record(a)
 			a.rec.Begin("after", "cpu").In(7).Out(7).Path("after").Err(errors.New("boom"))
@@ -251,12 +258,15 @@ func checkWay(t *testing.T, name string, record func(a *attempt, p *optrace.Proc
 			status = sdktrace.Status{Code: codes.Error, Description: a.err.Error()}
 		}
 		check.Equal(t, name+": status", status, got.Status)
-		begin, end := got.StartTime.UnixNano(), got.EndTime.UnixNano()
+		begin := got.StartTime.UnixNano()
+		end := got.EndTime.UnixNano()
 		if end < begin || a.times.Start != 0 && (begin != started || end != ended) {
 			t.Errorf("%s: from %d to %d", name, begin, end)
 		}
-		if scope := got.InstrumentationScope; got.Parent.SpanID() != request.SpanContext().SpanID() || !got.SpanContext.IsValid() ||
-			got.SpanKind != trace.SpanKindInternal || scope.Name != optrace.ScopeName || scope.Version != optrace.Version {
+		if scope := got.InstrumentationScope; got.Parent.SpanID() != request.SpanContext().SpanID() ||
+			!got.SpanContext.IsValid() ||
+			got.SpanKind != trace.SpanKindInternal || scope.Name != optrace.ScopeName ||
+			scope.Version != optrace.Version {
 			t.Errorf("%s: span %+v", name, got)
 		}
 	}

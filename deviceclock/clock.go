@@ -68,10 +68,8 @@ func New(cfg Config) *Clock {
 		return v
 	}
 	c := &Clock{
-		tick:   or(cfg.TickNanos, 1),
-		drift:  or(cfg.MaxDrift, 1000) / 1e6,
-		wander: or(cfg.Wander, 20) / 1e6,
-		set:    math.MinInt64,
+		tick: or(cfg.TickNanos, 1), drift: or(cfg.MaxDrift, 1000) / 1e6, wander: or(cfg.Wander, 20) / 1e6,
+		set: math.MinInt64,
 	}
 	c.resolution = or(float64(cfg.Resolution), 1) * c.tick
 	return c

@@ -35,7 +35,9 @@ func (s *simulated) at(host int64, tick float64) int64 {
 
 // turn lets the clock show a time, and run at another rate from then on.
 func (s *simulated) turn(host int64, rate, show float64) {
-	s.host, s.device, s.rate = append(s.host, host), append(s.device, show), append(s.rate, rate)
+	s.host = append(s.host, host)
+	s.device = append(s.device, show)
+	s.rate = append(s.rate, rate)
 }
 
 const second = int64(time.Second)
@@ -58,18 +60,24 @@ func (sc scenario) run(rng *rand.Rand) (clock *deviceclock.Clock, sim *simulated
 	clock = deviceclock.New(deviceclock.Config{TickNanos: sc.tick})
 	end = start + 20*second
 	set = start
-	stepped, reset := false, false
+	stepped := false
+	reset := false
 	for at := int64(start); at < end; at += second/10 + rng.Int64N(second/100) {
 		turn := at - rng.Int64N(second/20)
 		show := sim.shows(turn)
 		switch since := at - start; {
 		case sc.step && since/second == 7 && !stepped && rng.IntN(5) == 0:
-			stepped, set, show = true, at, show+(rng.Float64()-0.5)*4e8
+			stepped = true
+			set = at
+			show = show + (rng.Float64()-0.5)*4e8
 		case sc.reset && since/second == 13 && !reset && rng.IntN(5) == 0:
-			reset, set, show = true, at, 0
+			reset = true
+			set = at
+			show = 0
 		}
 		sim.turn(turn, rate(), show)
-		first, second := int64(rng.ExpFloat64()*sc.jitter), int64(rng.ExpFloat64()*sc.jitter)
+		first := int64(rng.ExpFloat64() * sc.jitter)
+		second := int64(rng.ExpFloat64() * sc.jitter)
 		p := deviceclock.Pair{Before: at, Device: sim.at(at+first, sc.tick), After: at + first + second}
 		if rng.Float64() < sc.outliers {
 			p.Device -= int64((2e6 + rng.Float64()*5e7) / sc.tick) // an old reading
@@ -98,7 +106,9 @@ func TestErrorIsBounded(t *testing.T) {
 			for seed := range cases.Numbers(t, 20) {
 				rng := rand.New(rand.NewPCG(seed, 1))
 				clock, sim, set, end := sc.run(rng)
-				known, settled, close := 0, 0, 0
+				known := 0
+				settled := 0
+				close := 0
 				for range 3000 {
 					host := end - 20*second + rng.Int64N(20*second)
 					launch := host - rng.Int64N(second/200)
@@ -115,14 +125,16 @@ func TestErrorIsBounded(t *testing.T) {
 					settled++
 					off := got.Unix - host
 					if max(off, -off) > got.Error {
-						t.Fatalf("seed %d: off by %d at %.3f s before the end, bound %d, %+v", seed, off, float64(end-host)/1e9, got.Error, clock.Stats())
+						t.Fatalf("seed %d: off by %d at %.3f s before the end, bound %d, %+v", seed, off,
+							float64(end-host)/1e9, got.Error, clock.Stats())
 					}
 					if float64(got.Error) < 10_000+5*sc.jitter+2*sc.tick {
 						close++
 					}
 				}
 				if settled < known*5/6 || close < settled*9/10 {
-					t.Errorf("seed %d: of %d times %d are settled and %d close, %+v", seed, known, settled, close, clock.Stats())
+					t.Errorf("seed %d: of %d times %d are settled and %d close, %+v", seed, known, settled, close,
+						clock.Stats())
 				}
 			}
 		})
@@ -156,7 +168,8 @@ func TestBadPairsAreCounted(t *testing.T) {
 	if _, ok := clock.Unix(400*second, 0, at); ok {
 		t.Error("a time long after the end is known")
 	}
-	if err := clock.Sample(func() (int64, error) { return 0, errors.New("lost") }); err == nil || clock.Stats().Pairs != 10 {
+	if err := clock.Sample(func() (int64, error) { return 0, errors.New("lost") }); err == nil ||
+		clock.Stats().Pairs != 10 {
 		t.Error("a reading that fails is a pair")
 	}
 }
@@ -174,7 +187,8 @@ func TestTimesThatComeAgain(t *testing.T) {
 		t.Errorf("nothing known of when it was: %+v", got)
 	}
 	want := base + 105*second
-	if got, ok := clock.Unix(5*second, base+100*second, base+200*second); !ok || got.Unix < want || got.Unix > want+1000 || got.Error > 2000 {
+	if got, ok := clock.Unix(5*second, base+100*second, base+200*second); !ok || got.Unix < want ||
+		got.Unix > want+1000 || got.Error > 2000 {
 		t.Errorf("%+v %v, want %d", got, ok, want)
 	}
 }
@@ -189,10 +203,12 @@ func TestStreamIsMonotone(t *testing.T) {
 	clock := deviceclock.New(deviceclock.Config{})
 	stream := clock.Stream()
 	clock.Add(deviceclock.Pair{Before: start, Device: sim.at(start, 1), After: start})
-	last, shifted := int64(0), 0
+	last := int64(0)
+	shifted := 0
 	for host := start + 1; host < start+5*second; host += rng.Int64N(second / 1000) {
 		if rng.IntN(50) == 0 {
-			first, second := int64(rng.ExpFloat64()*20_000), int64(rng.ExpFloat64()*20_000)
+			first := int64(rng.ExpFloat64() * 20_000)
+			second := int64(rng.ExpFloat64() * 20_000)
 			clock.Add(deviceclock.Pair{Before: host, Device: sim.at(host+first, 1), After: host + first + second})
 		}
 		plain, _ := clock.Unix(sim.at(host, 1), 0, math.MaxInt64)
@@ -209,7 +225,8 @@ func TestStreamIsMonotone(t *testing.T) {
 		t.Error("no time was ever held back")
 	}
 	before := clock.Stats().Backward
-	if got, ok := stream.Unix(sim.at(start+second, 1), 0, math.MaxInt64); !ok || got.Unix != last || clock.Stats().Backward != before+1 {
+	if got, ok := stream.Unix(sim.at(start+second, 1), 0, math.MaxInt64); !ok || got.Unix != last ||
+		clock.Stats().Backward != before+1 {
 		t.Errorf("a clock that runs backward: %+v %v, %+v", got, ok, clock.Stats())
 	}
 }

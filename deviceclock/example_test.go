@@ -15,7 +15,8 @@ func ExampleClock_Unix() {
 		unix := 1_700_000_000*second + i*second
 		c.Add(deviceclock.Pair{Before: unix - 500, Device: i * second, After: unix + 500})
 	}
-	launch, now := int64(1_700_000_010*second), int64(1_700_000_011*second)
+	launch := int64(1_700_000_010 * second)
+	now := int64(1_700_000_011 * second)
 	t, ok := c.Unix(10*second+250_000_000, launch, now)
 	fmt.Println(t.Unix-launch, "ns behind the launch, at most", t.Error, "ns off,", ok)
 	// Output:

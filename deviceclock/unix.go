@@ -97,7 +97,8 @@ func placed(base int64, in span, at float64, settled bool) place {
 	}
 	at = min(max(at, in.from), in.to)
 	return place{
-		from: add(base, math.Floor(in.from)), to: add(base, math.Ceil(in.to)), at: add(base, math.Round(at)), settled: settled,
+		from: add(base, math.Floor(in.from)), to: add(base, math.Ceil(in.to)), at: add(base, math.Round(at)),
+		settled: settled,
 	}
 }
 

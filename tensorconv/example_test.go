@@ -37,7 +37,8 @@ func Example() {
 			log.Fatal(err)
 		}
 		if e := rec.Entry; e != nil {
-			fmt.Printf("%s on %s: %v -> %v, %v bytes\n", e.Operation, e.DeviceID, e.InputShapes, e.OutputShape, e.MemoryBytes)
+			fmt.Printf("%s on %s: %v -> %v, %v bytes\n", e.Operation, e.DeviceID, e.InputShapes, e.OutputShape,
+				e.MemoryBytes)
 		}
 	}
 	// Output:

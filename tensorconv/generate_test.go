@@ -30,7 +30,8 @@ func newGenerator(t *testing.T) (generate func() error, dir string) {
 	check.OK(t, os.CopyFS(filepath.Join(dir, "docs/registry"), os.DirFS("../docs/registry")))
 	for _, path := range generatedFiles {
 		check.OK(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o700))
-		check.OK(t, os.WriteFile(filepath.Join(dir, path), check.Must(os.ReadFile(filepath.Join("..", path)))(t), 0o600))
+		check.OK(t, os.WriteFile(filepath.Join(dir, path), check.Must(os.ReadFile(filepath.Join("..", path)))(t),
+			0o600))
 	}
 	program := filepath.Join(dir, "generate")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "generate.go").CombinedOutput()
@@ -105,7 +106,8 @@ func TestGeneratorErrors(t *testing.T) {
 		{with("examples: [1]", "sample: [1]"), "field sample not found"},
 		{with(", examples: [1]", ""), "no stability, type or examples"},
 		{group + "{ref: hw.name, brief: The id.}]}", "hw.name: no type"},
-		{with("examples: [1]", "examples: [1], annotations: {key: Name}"), "tensor.op.name: tensor.y also has the key Name"},
+		{with("examples: [1]", "examples: [1], annotations: {key: Name}"),
+			"tensor.op.name: tensor.y also has the key Name"},
 		{span("tensor.z, requirement_level: required"), `refers to "tensor.z"`},
 		{span("tensor.y"), "tensor.y has no requirement level"},
 		{span("tensor.y, requirement_level: perhaps"), `unknown requirement level "perhaps"`},

@@ -37,7 +37,8 @@ func BenchmarkOperation(b *testing.B) {
 		name string
 		to   Recording
 		mode Mode
-	}{{"Processor", sdk.Processor(), EveryOperation}, {"Tracer", sdk.Tracer(), EveryOperation}, {"Layers", sdk.Processor(), EveryLayer}} {
+	}{{"Processor", sdk.Processor(), EveryOperation}, {"Tracer", sdk.Tracer(), EveryOperation},
+		{"Layers", sdk.Processor(), EveryLayer}} {
 		b.Run(side.name, func(b *testing.B) {
 			h := newHook(side.to, side.mode)
 			b.ReportAllocs()
@@ -107,13 +108,18 @@ func (e *engine) benchmark(b *testing.B) {
 	for b.Loop() {
 		for i := range sides {
 			s := &sides[i]
-			began, before := time.Now(), processorTime(b)
+			began := time.Now()
+			before := processorTime(b)
 			e.decode(b, s.hook, s.lctx)
-			s.wall, s.cpu = append(s.wall, float64(time.Since(began))), append(s.cpu, float64(processorTime(b)-before))
+			s.wall = append(s.wall, float64(time.Since(began)))
+			s.cpu = append(s.cpu, float64(processorTime(b)-before))
 		}
 	}
 	nodes /= b.N
-	off, bared, every, layer := &sides[0], &sides[1], &sides[2], &sides[3]
+	off := &sides[0]
+	bared := &sides[1]
+	every := &sides[2]
+	layer := &sides[3]
 	b.ReportMetric(median(off.wall)/1e6, "ms/step")
 	b.ReportMetric(float64(nodes), "nodes/step")
 	b.ReportMetric(median(difference(every.wall, bared.wall))/float64(nodes), "ns/node-above-bare")

@@ -66,7 +66,9 @@ func newEngine(t testing.TB, size llamacpp.Model) *engine {
 func (e *engine) context(t testing.TB, attach func(*llama.ContextParams)) llama.Context {
 	t.Helper()
 	params := llama.ContextDefaultParams()
-	params.NCtx, params.NThreads, params.NThreadsBatch = uint32(e.size.Context), e.threads, e.threads
+	params.NCtx = uint32(e.size.Context)
+	params.NThreads = e.threads
+	params.NThreadsBatch = e.threads
 	attach(&params)
 	lctx, err := llama.InitFromModel(e.model, params)
 	if err != nil || lctx == 0 {
@@ -119,7 +121,8 @@ func TestLibrary(t *testing.T) {
 	e := newEngine(t, small)
 	_, want := e.record(t, Off)
 	for _, mode := range []Mode{EveryOperation, EveryLayer} {
-		if _, got := e.record(t, mode); slices.ContainsFunc(got, func(v float32) bool { return math.IsNaN(float64(v)) }) ||
+		if _, got := e.record(t, mode); slices.ContainsFunc(got,
+			func(v float32) bool { return math.IsNaN(float64(v)) }) ||
 			!slices.Equal(got, want) {
 			t.Errorf("mode %d: other logits than without a callback", mode)
 		}
@@ -176,7 +179,8 @@ func TestBlocks(t *testing.T) {
 			continue
 		}
 		known++
-		if wantElements, wantBytes := llama.GGMLBlockSize(number), llama.GGMLTypeSize(number); elements != wantElements ||
+		if wantElements, wantBytes := llama.GGMLBlockSize(number),
+			llama.GGMLTypeSize(number); elements != wantElements ||
 			bytes != int64(wantBytes) {
 			t.Errorf("%s: %d elements in %d bytes, want %d in %d", name, elements, bytes, wantElements, wantBytes)
 		}

@@ -15,7 +15,8 @@ import (
 
 // Each phase is found by its figures, and nothing is lost.
 func TestPhases(t *testing.T) {
-	dir, out := t.TempDir(), new(bytes.Buffer)
+	dir := t.TempDir()
+	out := new(bytes.Buffer)
 	const requests = 6
 	check.OK(t, run(t.Context(), config{requests, dir}, out))
 	const launched = requests * (2 + 2*layers)

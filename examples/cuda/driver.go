@@ -19,8 +19,9 @@ const (
 	success       result = 0
 	errorNotReady result = 600
 
-	eventTimed, eventUntimed = 0, 2
-	streamNonBlocking        = 1
+	eventTimed        = 0
+	eventUntimed      = 2
+	streamNonBlocking = 1
 )
 
 // driver holds the functions of libcuda in use, by their names in the library. cuda.h hides some of them behind
@@ -40,15 +41,18 @@ type driver struct {
 	ModuleLoadData    func(module *handle, image *byte) result                 `symbol:"cuModuleLoadData"`
 	ModuleUnload      func(module handle) result                               `symbol:"cuModuleUnload"`
 	ModuleGetFunction func(function *handle, module handle, name *byte) result `symbol:"cuModuleGetFunction"`
-	LaunchKernel      func(function handle, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes uint32, stream handle,
+	LaunchKernel      func(function handle, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes uint32,
+		stream handle,
 		params, extra *unsafe.Pointer) result `symbol:"cuLaunchKernel"`
 
-	MemAlloc     func(p *address, bytes uintptr) result                                     `symbol:"cuMemAlloc_v2"`
-	MemFree      func(p address) result                                                     `symbol:"cuMemFree_v2"`
-	MemHostAlloc func(p *unsafe.Pointer, bytes uintptr, flags uint32) result                `symbol:"cuMemHostAlloc"`
-	MemFreeHost  func(p unsafe.Pointer) result                                              `symbol:"cuMemFreeHost"`
-	CopyToDevice func(to address, from unsafe.Pointer, bytes uintptr, stream handle) result `symbol:"cuMemcpyHtoDAsync_v2"`
-	CopyToHost   func(to unsafe.Pointer, from address, bytes uintptr, stream handle) result `symbol:"cuMemcpyDtoHAsync_v2"`
+	MemAlloc     func(p *address, bytes uintptr) result                      `symbol:"cuMemAlloc_v2"`
+	MemFree      func(p address) result                                      `symbol:"cuMemFree_v2"`
+	MemHostAlloc func(p *unsafe.Pointer, bytes uintptr, flags uint32) result `symbol:"cuMemHostAlloc"`
+	MemFreeHost  func(p unsafe.Pointer) result                               `symbol:"cuMemFreeHost"`
+	CopyToDevice func(to address, from unsafe.Pointer, bytes uintptr,
+		stream handle) result `symbol:"cuMemcpyHtoDAsync_v2"`
+	CopyToHost func(to unsafe.Pointer, from address, bytes uintptr,
+		stream handle) result `symbol:"cuMemcpyDtoHAsync_v2"`
 
 	StreamCreate      func(stream *handle, flags uint32) result             `symbol:"cuStreamCreate"`
 	StreamDestroy     func(stream handle) result                            `symbol:"cuStreamDestroy_v2"`

@@ -189,7 +189,10 @@ func (f *fakeDevice) launch(
 	fn handle, gridX, gridY, gridZ, blockX, blockY, blockZ, _ uint32, stream handle, params, _ *unsafe.Pointer,
 ) result {
 	p := unsafe.Slice(params, 4)
-	a, b, c, n := f.memory[*(*address)(p[0])], f.memory[*(*address)(p[1])], f.memory[*(*address)(p[2])], *(*uint32)(p[3])
+	a := f.memory[*(*address)(p[0])]
+	b := f.memory[*(*address)(p[1])]
+	c := f.memory[*(*address)(p[2])]
+	n := *(*uint32)(p[3])
 	if fn != f.module+0x10000 || blockZ != 1 || blockX*blockY > 1024 || f.enqueue(stream, fakeKernel) == 0 {
 		return errorInvalid
 	}
@@ -233,7 +236,8 @@ func (f *fakeDevice) addStreams(d *driver) {
 		if f.events[e] == nil || at == 0 {
 			return errorHandle
 		}
-		f.events[e].recorded, f.events[e].at = true, at
+		f.events[e].recorded = true
+		f.events[e].at = at
 		if f.events[e].timed {
 			f.stamps[s] = append(f.stamps[s], at)
 		}
@@ -244,7 +248,8 @@ func (f *fakeDevice) addStreams(d *driver) {
 		return f.sleep(f.events[e].at)
 	}
 	d.EventElapsed = func(ms *float32, from, to handle) result {
-		a, b := f.events[from], f.events[to]
+		a := f.events[from]
+		b := f.events[to]
 		switch {
 		case a == nil || b == nil || !a.timed || !b.timed || !a.recorded || !b.recorded:
 			return errorHandle

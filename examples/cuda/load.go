@@ -45,7 +45,8 @@ func compare(batch string, byHand *[numStreams][]time.Duration, out io.Writer) e
 		_, err = fmt.Fprintln(out, "no kernel ran")
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%d kernels of %v on average: recorded times differ from those taken by hand by %v at most\n",
+	_, err = fmt.Fprintf(out,
+		"%d kernels of %v on average: recorded times differ from those taken by hand by %v at most\n",
 		n, sum/time.Duration(n), largest)
 	return err
 }

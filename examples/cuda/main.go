@@ -79,7 +79,8 @@ func runOn(ctx context.Context, cfg config, drv *driver, out io.Writer) (err err
 		dev.name, batch, cfg.n, cfg.n, compared)
 
 	file := filepath.Join(cfg.dir, "cuda.jsonl")
-	e, err := record(ctx, net, file, func(ctx context.Context, e *engine) error { return sendAll(ctx, e, cfg.steps) }, out)
+	all := func(ctx context.Context, e *engine) error { return sendAll(ctx, e, cfg.steps) }
+	e, err := record(ctx, net, file, all, out)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,9 @@ func loadFake(f *fakeDevice) func() (*driver, error) {
 // All runs on a fake device: the product is checked, nothing is lost, what is recorded is
 // what the device did.
 func TestRun(t *testing.T) {
-	f, out, dir := newFake(t), new(bytes.Buffer), t.TempDir()
+	f := newFake(t)
+	out := new(bytes.Buffer)
+	dir := t.TempDir()
 	const steps = 6
 	check.OK(t, run(t.Context(), config{steps, 9, dir}, loadFake(f), out))
 	for _, want := range []string{
@@ -50,7 +52,8 @@ func TestRun(t *testing.T) {
 	}
 	batch := filepath.Join(dir, "cuda.jsonl")
 	r := check.Must(analyze.Run(t.Context(), ingest.Open(batch), analyze.Options{}))(t)
-	if l := r.Launches; l.Count != steps*opsPerStep || l.Early != 0 || len(l.Streams) != clockStream || l.EnqueueNS == 0 {
+	if l := r.Launches; l.Count != steps*opsPerStep || l.Early != 0 || len(l.Streams) != clockStream ||
+		l.EnqueueNS == 0 {
 		t.Errorf("launches %+v", l)
 	}
 	if c := r.Input.DeviceClock; c == nil || c.Entries != steps*opsPerStep || c.MaxErrorNS == 0 {
@@ -64,7 +67,8 @@ func TestRun(t *testing.T) {
 // Times are right within the bound that is recorded with them, and lengths as exact as the
 // device tells them, also when base events follow one another.
 func TestTimes(t *testing.T) {
-	f, file := newFake(t), filepath.Join(t.TempDir(), "batch.jsonl")
+	f := newFake(t)
+	file := filepath.Join(t.TempDir(), "batch.jsonl")
 	dev := check.Must(openDevice(f.driver()))(t)
 	defer dev.close()
 	dev.clock.every = 3 * time.Millisecond
@@ -87,13 +91,17 @@ func TestTimes(t *testing.T) {
 	}
 	recorded := check.Must(kernels(file))(t)
 	for _, stream := range []int{firstCompute, secondCompute} {
-		entries, hand, stamps := recorded[stream], e.byHand[stream], f.stamps[dev.streams[stream]]
+		entries := recorded[stream]
+		hand := e.byHand[stream]
+		stamps := f.stamps[dev.streams[stream]]
 		if len(entries) != 40*layers || len(hand) != len(entries) || len(stamps) != 40*(layers+1)*2 {
 			t.Fatalf("stream %d: %d entries, %d times by hand, %d events", stream, len(entries), len(hand), len(stamps))
 		}
 		for i, entry := range entries {
 			at := 2 * (i + i/layers) // behind the kernels of a step is a copy
-			start, length, bound := f.unix(stamps[at]), stamps[at+1]-stamps[at], clockError(t, &entry)
+			start := f.unix(stamps[at])
+			length := stamps[at+1] - stamps[at]
+			bound := clockError(t, &entry)
 			if off := entry.Start.V - start; max(off, -off) > bound {
 				t.Errorf("stream %d, kernel %d: begins %d ns late, bound %d", stream, i, off, bound)
 			}
@@ -134,10 +142,12 @@ func TestNoDevice(t *testing.T) {
 		"no driver":             {func() (*driver, error) { return nil, errNoDevice }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, dir := new(bytes.Buffer), t.TempDir()
+			out := new(bytes.Buffer)
+			dir := t.TempDir()
 			check.OK(t, run(t.Context(), config{1, 4, dir}, c.load, out))
 			got := out.String()
-			if !strings.HasPrefix(got, "Nothing was run: no CUDA device can be used here") || !strings.Contains(got, c.want) ||
+			if !strings.HasPrefix(got, "Nothing was run: no CUDA device can be used here") ||
+				!strings.Contains(got, c.want) ||
 				strings.Count(got, "\n") != 1 {
 				t.Errorf("%q", got)
 			}
@@ -194,7 +204,8 @@ func TestFailures(t *testing.T) {
 
 // Operations whose events fail are lost, and counted.
 func TestEventFails(t *testing.T) {
-	f, out := newFake(t), new(bytes.Buffer)
+	f := newFake(t)
+	out := new(bytes.Buffer)
 	f.fail["cuEventElapsedTime"] = 7
 	err := run(t.Context(), config{2, 4, t.TempDir()}, loadFake(f), out)
 	if !strings.Contains(out.String(), "8 operations launched, 0 recorded, 0 dropped, 8 lost, 0 unplaced") {
@@ -204,7 +215,8 @@ func TestEventFails(t *testing.T) {
 
 func TestFlagsAreChecked(t *testing.T) {
 	for _, cfg := range []config{{0, 4, ""}, {1, 0, ""}, {1, maxSize + 1, ""}} {
-		check.Says(t, fmt.Sprintf("%+v is not refused", cfg), "", run(t.Context(), cfg, loadFake(newFake(t)), new(bytes.Buffer)))
+		check.Says(t, fmt.Sprintf("%+v is not refused", cfg), "",
+			run(t.Context(), cfg, loadFake(newFake(t)), new(bytes.Buffer)))
 	}
 }
 

@@ -55,8 +55,10 @@ func main() {
 	var cfg config
 	flag.StringVar(&cfg.addr, "addr", "127.0.0.1:0", "serve on `ADDRESS`")
 	flag.StringVar(&cfg.file, "o", "llama.jsonl", "write operations to `FILE`, which is replaced, and a page beside it")
-	flag.StringVar(&cfg.otlp, "otlp", "", "also send traces to the OTLP receiver at `URL`, such as http://localhost:4318")
-	flag.StringVar(&cfg.record, "record", "operations", "record operations, layers, or nothing but requests: `operations|layers|off`")
+	flag.StringVar(&cfg.otlp, "otlp", "",
+		"also send traces to the OTLP receiver at `URL`, such as http://localhost:4318")
+	flag.StringVar(&cfg.record, "record", "operations",
+		"record operations, layers, or nothing but requests: `operations|layers|off`")
 	flag.IntVar(&cfg.requests, "requests", 24, "send `N` requests to itself and exit; 0 serves until it is interrupted")
 	flag.IntVar(&cfg.threads, "threads", max(1, runtime.NumCPU()/2), "compute with `N` threads")
 	demo.Main("llama", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })

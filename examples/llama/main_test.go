@@ -27,7 +27,8 @@ func record(t *testing.T, mode string) (file, output string) {
 	}
 	file = filepath.Join(t.TempDir(), "llama.jsonl")
 	var out bytes.Buffer
-	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", file: file, record: mode, requests: requests, threads: 1}, &out))
+	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", file: file, record: mode, requests: requests, threads: 1},
+		&out))
 	return file, out.String()
 }
 
@@ -58,7 +59,8 @@ func TestRequests(t *testing.T) {
 			t.Errorf("no %q in\n%s", part, output)
 		}
 	}
-	if page, err := os.ReadFile(strings.TrimSuffix(file, ".jsonl") + ".html"); err != nil || !bytes.Contains(page, []byte("FLASH_ATTN_EXT")) {
+	if page, err := os.ReadFile(strings.TrimSuffix(file, ".jsonl") + ".html"); err != nil ||
+		!bytes.Contains(page, []byte("FLASH_ATTN_EXT")) {
 		t.Errorf("no page: %v", err)
 	}
 	operations, weighed, join := recorded(t, file)
@@ -67,7 +69,8 @@ func TestRequests(t *testing.T) {
 		t.Errorf("%d requests, %d shared executions, %d operations unattached, %d links missing",
 			len(r.Requests), len(r.Shared), r.UnattachedOps, r.MissingLinks)
 	}
-	parts, sum := int64(0), int64(0)
+	parts := int64(0)
+	sum := int64(0)
 	phases := make(map[string]int)
 	for i := range r.Requests {
 		parts += r.Requests[i].SharedNS

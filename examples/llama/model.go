@@ -38,7 +38,9 @@ type model struct {
 }
 
 // loadModel fetches the libraries, makes the model and loads it.
-func loadModel(ctx context.Context, threads int, to ggml.Recording, mode ggml.Mode, out io.Writer) (m *model, err error) {
+func loadModel(
+	ctx context.Context, threads int, to ggml.Recording, mode ggml.Mode, out io.Writer,
+) (m *model, err error) {
 	libraries, err := llamacpp.Libraries(ctx, out)
 	if err != nil {
 		return nil, err

@@ -79,7 +79,8 @@ func record(ctx context.Context, cfg config, batch string, out io.Writer) (err e
 	defer func() {
 		err = errors.Join(err, sdk.Shutdown(context.WithoutCancel(ctx)))
 		stats := sdk.Processor().Stats()
-		fmt.Fprintf(out, "%d operations recorded, %d written, %d dropped\n\n", stats.Recorded, stats.Written, stats.Dropped)
+		fmt.Fprintf(out, "%d operations recorded, %d written, %d dropped\n\n",
+			stats.Recorded, stats.Written, stats.Dropped)
 	}()
 	return workload(ctx, cfg, sdk.TracerProvider(), out)
 }

@@ -93,7 +93,8 @@ func TestRunWritesWhatItDid(t *testing.T) {
 		for _, e := range entries {
 			if c := e.Collective; c != nil {
 				devicesOf[c.Sequence.V] = append(devicesOf[c.Sequence.V], e.DeviceID)
-				if c.Name != "all_reduce" || c.Group != "data_parallel" || c.GroupSize != op.Known(devices) || !c.Sequence.Known {
+				if c.Name != "all_reduce" || c.Group != "data_parallel" || c.GroupSize != op.Known(devices) ||
+					!c.Sequence.Known {
 					t.Errorf("collective: %+v", c)
 				}
 			}
@@ -106,7 +107,8 @@ func TestRunWritesWhatItDid(t *testing.T) {
 	})
 
 	t.Run("the report is printed", func(t *testing.T) {
-		for _, want := range []string{"loss", "images recognised", " 0 dropped", " operations ", "no request", "The bound is", "all_reduce"} {
+		for _, want := range []string{"loss", "images recognised", " 0 dropped", " operations ", "no request",
+			"The bound is", "all_reduce"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("output lacks %q:\n%s", want, out)
 			}
@@ -166,7 +168,8 @@ func train(t *testing.T, devices, steps, rows int) (trainer *Trainer, losses []f
 
 func TestLossDecreases(t *testing.T) {
 	_, losses := train(t, 2, 12, 128)
-	first, last := losses[0], losses[len(losses)-1]
+	first := losses[0]
+	last := losses[len(losses)-1]
 	if math.IsNaN(last) || last > 0.8*first {
 		t.Errorf("loss went from %g to %g: %v", first, last, losses)
 	}

@@ -35,7 +35,8 @@ func TestJavaScriptServed(t *testing.T) {
 	}
 	check.OK(t, json.NewDecoder(answer.Body).Decode(&report))
 	want := map[string]operation{
-		"matmul": {"matmul", 1, 65536, 2 * 64 * 784 * 256}, "relu": {"relu", 1, 65536, 64 * 256}, "sum": {"sum", 1, 4, 64 * 256},
+		"matmul": {"matmul", 1, 65536, 2 * 64 * 784 * 256}, "relu": {"relu", 1, 65536, 64 * 256},
+		"sum": {"sum", 1, 4, 64 * 256},
 	}
 	got := make(map[string]operation)
 	for _, o := range report.Operations {

@@ -125,8 +125,12 @@ func transcript(t *testing.T, path string) string {
 	var text strings.Builder
 	for _, e := range entries {
 		text.WriteString(names[e.ParentSpanID] + " < ")
-		e.TraceID, e.SpanID, e.ParentSpanID, e.RootSpanID = op.TraceID{}, op.SpanID{}, op.SpanID{}, op.SpanID{}
-		e.Start, e.Duration = op.Int{}, 0
+		e.TraceID = op.TraceID{}
+		e.SpanID = op.SpanID{}
+		e.ParentSpanID = op.SpanID{}
+		e.RootSpanID = op.SpanID{}
+		e.Start = op.Int{}
+		e.Duration = 0
 		text.Write(append(e.AppendJSON(nil), '\n'))
 	}
 	return text.String()
@@ -159,7 +163,8 @@ func TestRun(t *testing.T) {
 			check.OK(t, os.WriteFile(path, spans, 0o644))
 			got := transcript(t, path)
 			if name == "python" { // which operations there are depends on the version of PyTorch
-				want, got = productsOf(want), productsOf(got)
+				want = productsOf(want)
+				got = productsOf(got)
 			}
 			check.Equal(t, "operations: now against recorded", want, got)
 		})
