@@ -14,26 +14,26 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// simulated is a device's clock by the host's time: its readings at turning points,
-// between which it runs evenly.
+// simulated is a device's clock as a function of host time: readings at turning points, and constant rates between
+// them.
 type simulated struct {
-	host   []int64   // when it begins to run at a rate
-	device []float64 // what it shows then, ns
+	host   []int64   // start of a rate
+	device []float64 // reading at the start, ns
 	rate   []float64
 }
 
-// shows returns what the clock shows, in ns.
+// shows returns the clock's reading in ns.
 func (s *simulated) shows(host int64) float64 {
 	i := sort.Search(len(s.host), func(i int) bool { return s.host[i] > host }) - 1
 	return s.device[i] + float64(host-s.host[i])*s.rate[i]
 }
 
-// at returns what the clock shows, in ticks.
+// at returns the clock's reading in ticks.
 func (s *simulated) at(host int64, tick float64) int64 {
 	return int64(math.Floor(s.shows(host) / tick))
 }
 
-// turn lets the clock show a time, and run at another rate from then on.
+// turn sets the clock's reading and its rate from then on.
 func (s *simulated) turn(host int64, rate, show float64) {
 	s.host = append(s.host, host)
 	s.device = append(s.device, show)
@@ -42,16 +42,16 @@ func (s *simulated) turn(host int64, rate, show float64) {
 
 const second = int64(time.Second)
 
-// scenario is a run of the simulation, of 20 seconds with a pair every tenth of one.
+// scenario is a simulation of 20 seconds with a pair every tenth of a second.
 type scenario struct {
 	drift, wander float64 // parts per million
-	jitter        float64 // ns, mean length of a reading
-	outliers      float64 // share of pairs that lie
+	jitter        float64 // ns, mean duration of a reading
+	outliers      float64 // share of false pairs
 	step, reset   bool
 	tick          float64
 }
 
-// run returns the clock, what it shows, when that was set last, and the end.
+// run returns the clock, its simulation, the time of the last step, and the end.
 func (sc scenario) run(rng *rand.Rand) (clock *deviceclock.Clock, sim *simulated, set, end int64) {
 	const start = 1_795_000_000_000_000_000
 	sim = &simulated{}
@@ -87,8 +87,8 @@ func (sc scenario) run(rng *rand.Rand) (clock *deviceclock.Clock, sim *simulated
 	return clock, sim, set, end
 }
 
-// Whatever a clock does, no settled time is off by more than is stated, and the bound is
-// of use. Times since it was set last are known.
+// For any clock the error of a settled time is within its bound, and the bound is useful. Times after the last step are
+// known.
 func TestErrorIsBounded(t *testing.T) {
 	for name, sc := range map[string]scenario{
 		"perfect":       {tick: 1},
@@ -113,7 +113,7 @@ func TestErrorIsBounded(t *testing.T) {
 					host := end - 20*second + rng.Int64N(20*second)
 					launch := host - rng.Int64N(second/200)
 					got, ok := clock.Unix(sim.at(host, sc.tick), launch, end)
-					if !ok && launch > set+second/2 { // pairs after it may lie
+					if !ok && launch > set+second/2 { // later pairs may lie
 						t.Fatalf("seed %d: no time at %d", seed, host-end)
 					}
 					if ok {
@@ -141,7 +141,7 @@ func TestErrorIsBounded(t *testing.T) {
 	}
 }
 
-// Steps, resets and outliers are told apart and counted.
+// Steps, resets and outliers are distinguished and counted.
 func TestBadPairsAreCounted(t *testing.T) {
 	clock := deviceclock.New(deviceclock.Config{})
 	at := int64(1_000_000_000_000)
@@ -154,11 +154,11 @@ func TestBadPairsAreCounted(t *testing.T) {
 	}
 	add(5*second/10-5_000_000, 1000) // outlier
 	add(6*second/10, 1000)
-	clock.Add(deviceclock.Pair{Before: at - 3_000_000, Device: 7 * second / 10, After: at + 3_000_000}) // took long
+	clock.Add(deviceclock.Pair{Before: at - 3_000_000, Device: 7 * second / 10, After: at + 3_000_000}) // slow
 	at += second / 10
-	add(70*second, 1000)          // set
+	add(70*second, 1000)          // step
 	add(70*second+second/10, 500) // agrees
-	add(3, 500)                   // started again
+	add(3, 500)                   // restart
 	add(3+second/10, 500)
 	clock.Add(deviceclock.Pair{Before: at, Device: 5, After: at - 1})
 	clock.Add(deviceclock.Pair{Before: 5, Device: 5, After: 6})
@@ -174,7 +174,7 @@ func TestBadPairsAreCounted(t *testing.T) {
 	}
 }
 
-// A time that the device may have shown before it started again is not known, one from after that is.
+// A time possibly before a restart is unknown. A later time is known.
 func TestTimesThatComeAgain(t *testing.T) {
 	clock := deviceclock.New(deviceclock.Config{})
 	base := int64(1_000_000_000_000)
@@ -193,8 +193,7 @@ func TestTimesThatComeAgain(t *testing.T) {
 	}
 }
 
-// The times of a stream do not go back, whatever the clock learns in between, and the
-// bound still holds.
+// The times of a stream do not go back, and the bound holds.
 func TestStreamIsMonotone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	sim := &simulated{}
@@ -231,7 +230,7 @@ func TestStreamIsMonotone(t *testing.T) {
 	}
 }
 
-// No pairs and no numbers make it panic, and old pairs are forgotten.
+// The clock does not panic without pairs or for any numbers, and forgets old pairs.
 func TestExtremes(t *testing.T) {
 	numbers := []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, 1 << 53, math.MaxInt64 - 1, math.MaxInt64}
 	rng := rand.New(rand.NewPCG(5, 6))

@@ -6,8 +6,8 @@ import (
 	"github.com/optrace/optrace/deviceclock"
 )
 
-// A device counts nanoseconds from its own beginning. Each pair says what its clock showed
-// between two readings of the system's clock.
+// A device counts nanoseconds from its own start. Each pair holds its reading between two readings of the system's
+// clock.
 func ExampleClock_Unix() {
 	c := deviceclock.New(deviceclock.Config{TickNanos: 1})
 	const second = 1_000_000_000

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// An engine with a tracer of its own sets the attributes of an operation itself.
+// An engine with its own tracer sets the attributes itself.
 func Example() {
 	var ops bytes.Buffer
 	exp, err := optrace.NewExporter(&ops)

@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// The keys are a contract: other instrumentation and other readers spell them.
+// The keys are a contract with other instrumentation and readers.
 func TestAttributes(t *testing.T) {
 	tests := []struct {
 		kv    attribute.KeyValue
@@ -80,7 +80,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// A link has what else is given, and the pairs of tokens are those of causal attention.
+// A link keeps further attributes. AttentionPairs counts the pairs of causal attention.
 func TestLinkAttention(t *testing.T) {
 	for before := range int64(5) {
 		for tokens := range int64(5) {
@@ -99,7 +99,7 @@ func TestLinkAttention(t *testing.T) {
 	}
 }
 
-// The constructors copy the dimensions that they are given.
+// Constructors copy dimensions.
 func TestShapesAreCopied(t *testing.T) {
 	dims := []int64{2, 3}
 	kvs := []attribute.KeyValue{tensorconv.InputShapes(dims), tensorconv.OutputShape(dims...),

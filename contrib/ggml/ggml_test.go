@@ -93,7 +93,7 @@ func newProbe() *probe {
 	}
 }
 
-// A library that differs in anything that is read is refused, and the error says its version.
+// A library with any other layout is refused. The error states its version.
 func TestLayout(t *testing.T) {
 	check.OK(t, newProbe().check())
 	for what, change := range map[string]func(p *probe){
@@ -149,7 +149,7 @@ func TestAttachRefuses(t *testing.T) {
 	h.Finish()
 }
 
-// graph is two layers as llama.cpp makes them, with the names of the operations in data.
+// graph returns two layers in llama.cpp's form, with the names of the operations in data.
 var operations = map[*tensor]string{}
 
 func graph() (all []*tensor) {
@@ -176,7 +176,7 @@ func graph() (all []*tensor) {
 	return all
 }
 
-// evaluateAll does what llama.cpp does with a graph.
+// evaluateAll evaluates a graph like llama.cpp.
 func evaluateAll(t testing.TB, h *Hook, all []*tensor) {
 	for _, n := range all {
 		if h.evaluate(n, true) && !h.evaluate(n, false) {
@@ -203,7 +203,7 @@ func newProcessor(t testing.TB) *optrace.Processor {
 	return sdk.Processor()
 }
 
-// lines says what has been recorded and not yet been handed over.
+// lines returns the operations in the Hook's Recorder.
 func lines(h *Hook) (all []string) {
 	for _, e := range h.rec.Current() {
 		all = append(all,
@@ -216,7 +216,7 @@ func lines(h *Hook) (all []string) {
 func TestEveryOperation(t *testing.T) {
 	h := newHook(newProcessor(t), EveryOperation)
 	all := graph()
-	evaluateAll(t, h, all) // before a step: nothing is recorded
+	evaluateAll(t, h, all) // not recorded before a step
 	for step := range 2 {
 		h.Start(t.Context())
 		evaluateAll(t, h, all)
@@ -246,20 +246,20 @@ func TestEveryLayer(t *testing.T) {
 			"0 layer compute cuda:0 blk.0 [] [] 5x64 f32", "0 layer compute cuda:0 blk.1 [] [] 5x64 f32",
 			"0 layer compute cuda:0 output [] [] ? ",
 		}},
-		// Without l_out the first node of a layer ends the one before.
+		// Without l_out the first node of a layer ends the layer before.
 		{append(all[:4:4], all[5:8]...),
 			[]string{"0 layer compute cuda:0 blk.0 [] [] 5x64 f32", "0 layer compute cuda:0 blk.1 [] [] ? "}},
 	} {
 		h := newHook(newProcessor(t), EveryLayer)
 		h.Start(t.Context())
 		evaluateAll(t, h, test.nodes)
-		h.endLayer(nil) // as Finish does
+		h.endLayer(nil) // like Finish
 		check.Equal(t, "", test.want, lines(h))
 		h.Finish()
 	}
 }
 
-// What is remembered of nodes has a bound, and does not go stale where memory is used again.
+// The memory of nodes is bounded and does not go stale when addresses are reused.
 func TestNodes(t *testing.T) {
 	h := newHook(nil, EveryOperation)
 	all := graph()

@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// Every operation was for requests, and the requests' parts add up to all of them.
+// Every operation belongs to requests, and the requests' shares add up to all operations.
 func TestPartsAddUp(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ops.jsonl")
 	var out bytes.Buffer

@@ -27,8 +27,7 @@ func loadFake(f *fakeDevice) func() (*driver, error) {
 	return func() (*driver, error) { return f.driver(), nil }
 }
 
-// All runs on a fake device: the product is checked, nothing is lost, what is recorded is
-// what the device did.
+// On a fake device the product is checked, every operation is recorded, and the recording matches the device.
 func TestRun(t *testing.T) {
 	f := newFake(t)
 	out := new(bytes.Buffer)
@@ -64,8 +63,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Times are right within the bound that is recorded with them, and lengths as exact as the
-// device tells them, also when base events follow one another.
+// Times are right within their recorded bound, and durations as exact as the device's, even with many base events.
 func TestTimes(t *testing.T) {
 	f := newFake(t)
 	file := filepath.Join(t.TempDir(), "batch.jsonl")
@@ -79,7 +77,7 @@ func TestTimes(t *testing.T) {
 			if err := sendAll(ctx, e, 10); err != nil {
 				return err
 			}
-			time.Sleep(20 * time.Millisecond) // the clock is read
+			time.Sleep(20 * time.Millisecond) // between clock readings
 		}
 		return nil
 	}, new(bytes.Buffer)))(t)
@@ -98,7 +96,7 @@ func TestTimes(t *testing.T) {
 			t.Fatalf("stream %d: %d entries, %d times by hand, %d events", stream, len(entries), len(hand), len(stamps))
 		}
 		for i, entry := range entries {
-			at := 2 * (i + i/layers) // behind the kernels of a step is a copy
+			at := 2 * (i + i/layers) // a copy follows the kernels of a step
 			start := f.unix(stamps[at])
 			length := stamps[at+1] - stamps[at]
 			bound := clockError(t, &entry)
@@ -115,7 +113,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// clockError returns the bound that is recorded with an entry.
+// clockError returns the error bound of an entry.
 func clockError(t *testing.T, e *op.Entry) int64 {
 	t.Helper()
 	for _, a := range e.Attrs {
@@ -127,7 +125,7 @@ func clockError(t *testing.T, e *op.Entry) int64 {
 	return 0
 }
 
-// Where nothing can be run the program says so, in a line, and ends well.
+// Without a device the program says so in one line and exits without an error.
 func TestNoDevice(t *testing.T) {
 	none := newFake(t)
 	none.fail["cuInit"] = errorNoDevice
@@ -158,7 +156,7 @@ func TestNoDevice(t *testing.T) {
 	}
 }
 
-// The program itself loads the driver of the machine, if there is one, and ends well.
+// The program loads the machine's driver, if any, and exits without an error.
 func TestProgram(t *testing.T) {
 	cases.Rare(t)
 	binary := filepath.Join(t.TempDir(), "cuda.exe")
@@ -176,7 +174,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// What fails is an error that names the call, and what was made is destroyed.
+// A failed call is an error with its name, and all objects are destroyed.
 func TestFailures(t *testing.T) {
 	for call, want := range map[string]string{
 		"cuDeviceGetCount": "cuDeviceGetCount: CUDA error 7",
@@ -202,7 +200,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Operations whose events fail are lost, and counted.
+// Operations with failed events are lost and counted.
 func TestEventFails(t *testing.T) {
 	f := newFake(t)
 	out := new(bytes.Buffer)

@@ -25,7 +25,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// fakeJaeger receives OTLP over HTTP, and answers a search with all that it has received.
+// fakeJaeger receives OTLP over HTTP and answers a search with all spans.
 func fakeJaeger(t *testing.T) (url string) {
 	var mu sync.Mutex
 	all := new(tracepb.TracesData)
@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 	testRun(t, "", url)
 }
 
-// Without a receiver the operations are recorded, and the program says where no traces were sent.
+// Without a receiver the operations are recorded, and the program prints the address.
 func TestRunWithoutReceiver(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 	batch := filepath.Join(t.TempDir(), "ops.jsonl")
@@ -72,14 +72,13 @@ func TestRunWithoutReceiver(t *testing.T) {
 	}
 }
 
-// The same with a real Jaeger, where there is one.
+// The same test with a real Jaeger, if available.
 func TestRunWithJaeger(t *testing.T) {
 	s := jaegertest.Start(t)
 	testRun(t, s.OTLP, s.Query)
 }
 
-// testRun checks that what goes to Jaeger and what goes into the batch are one when they are
-// joined: nothing is missing, and nothing is there twice.
+// testRun checks the join of Jaeger's traces and the file: each operation is there once.
 func testRun(t *testing.T, otlp, query string) {
 	const n = 60
 	batch := filepath.Join(t.TempDir(), "ops.jsonl")

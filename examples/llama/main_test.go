@@ -17,9 +17,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-const requests = 12 // the last of them has a long prompt
+const requests = 12 // the last prompt is long
 
-// record runs the program, and skips a test where llama.cpp cannot be had.
+// record runs the program, or skips the test without llama.cpp.
 func record(t *testing.T, mode string) (file, output string) {
 	t.Helper()
 	if _, err := llamacpp.Libraries(t.Context(), t.Output()); err != nil {
@@ -32,7 +32,7 @@ func record(t *testing.T, mode string) (file, output string) {
 	return file, out.String()
 }
 
-// recorded reads a file: its operations, and the tokens that the links of the steps weigh.
+// recorded returns the operations of a file, and the tokens weighed by the links of steps.
 func recorded(t *testing.T, file string) (operations []*op.Entry, weighed int64, join *correlate.Join) {
 	t.Helper()
 	join = correlate.NewJoin()
@@ -51,7 +51,7 @@ func recorded(t *testing.T, file string) (operations []*op.Entry, weighed int64,
 	return operations, weighed, join
 }
 
-// Every operation was for requests, whose parts add up to all of them, below the phases of each.
+// Every operation belongs to requests. Their shares add up to all operations, below the phases of each.
 func TestRequests(t *testing.T) {
 	file, output := record(t, "operations")
 	for _, part := range []string{"MUL_MAT", "SLOW REQUESTS of POST " + completions.Route, "SHARED EXECUTIONS"} {

@@ -12,8 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// The batches of two ranks are profiled as one. A line of the second one is
-// damaged.
+// One profile of two ranks' recordings. The second one has a damaged line.
 func Example() {
 	inputs := []string{filepath.Join("testdata", "rank0.jsonl"), filepath.Join("testdata", "rank1.jsonl")}
 	if err := run(inputs, os.Stdout, io.Discard); err != nil {

@@ -28,7 +28,7 @@ func runIn(t *testing.T, ctx context.Context, cfg config) string {
 	return out.String()
 }
 
-// recorded opens what a run has written into a directory.
+// recorded opens the output of a run in a directory.
 func recorded(dir string) *ingest.Input { return ingest.Open(filepath.Join(dir, "ops.jsonl")) }
 
 func TestRunWritesWhatItDid(t *testing.T) {
@@ -154,8 +154,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// train returns a trainer after steps with batches of the given number of rows,
-// and the losses.
+// train returns a trainer after steps with batches of the given number of rows, and the losses.
 func train(t *testing.T, devices, steps, rows int) (trainer *Trainer, losses []float64) {
 	t.Helper()
 	trainer = check.Must(newTrainer(noop.NewTracerProvider(), devices))(t)
@@ -180,7 +179,7 @@ func TestLossDecreases(t *testing.T) {
 func TestDevicesDoNotChangeTheResult(t *testing.T) {
 	one, lossOne := train(t, 1, 3, 64)
 	four, lossFour := train(t, 4, 3, 64)
-	const tolerance = 1e-9 // sums in another order
+	const tolerance = 1e-9 // other order of summation
 	if !floats.EqualApprox(lossOne, lossFour, tolerance) {
 		t.Errorf("losses %v and %v", lossOne, lossFour)
 	}

@@ -61,7 +61,7 @@ func send(t *testing.T, exporters ...sdktrace.SpanExporter) {
 	}
 }
 
-// withoutInput removes from a report what tells how its records came in.
+// withoutInput removes the source of records from a report.
 func withoutInput(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var r map[string]any
@@ -74,7 +74,7 @@ func withoutInput(t *testing.T, text []byte) map[string]any {
 	return r
 }
 
-// What the SDK's own exporters send gives the report that a file of the same spans does.
+// Spans sent by the SDK's exporters give the same report as a file of these spans.
 func TestExporters(t *testing.T) {
 	command := program.Optrace(t, "../..")
 	exporters := map[string]func(addresses map[string]string) (sdktrace.SpanExporter, error){
@@ -119,7 +119,7 @@ func TestExporters(t *testing.T) {
 	}
 }
 
-// keep is an exporter that two providers use one after the other.
+// keep is an exporter for two providers, one after the other.
 type keep struct{ sdktrace.SpanExporter }
 
 func (keep) Shutdown(context.Context) error { return nil }
