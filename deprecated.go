@@ -53,7 +53,7 @@ func WithQueuePolicy(p Policy) ProcessorOption { return WithPolicy(p) }
 // Deprecated: Use [Processor.KeepTrace].
 func (p *Processor) Expect(ctx context.Context) { p.KeepTrace(ctx) }
 
-// Record prepares spec and records it. Its errors are those of [Tracer.Prepare].
+// Record prepares spec and records it. It returns the error of [Tracer.Prepare].
 //
 // Deprecated: Use [Tracer.Prepare] and [Prepared.Record].
 func (t *Tracer) Record(ctx context.Context, spec OpSpec, times Times) error {

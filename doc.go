@@ -16,7 +16,7 @@
 // [ProviderOptions], or [NewFileExporter] with [NewProcessor].
 //
 // A Processor encodes each span as it ends and hands the writer of its Exporter whole batches; it does not
-// call ExportSpans, because ExportSpans takes spans, and a Processor keeps none of them in memory.
+// call ExportSpans, because ExportSpans takes spans, and a Processor does not keep spans in memory.
 //
 // # Three ways to record
 //

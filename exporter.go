@@ -28,7 +28,7 @@ var ErrExporterShutdown = sink.ErrShutdown
 //
 // All methods are safe for concurrent use. An Exporter counts entries that it could not write, and the next batch
 // reports them in a gap record. After a partial write it writes the rest first, unless the format
-// consists of lines. A nil or zero Exporter does nothing.
+// consists of lines. A nil or zero Exporter is a no-op.
 type Exporter struct {
 	sink    *sink.Sink
 	cfg     exporterConfig
@@ -105,7 +105,7 @@ func newExporter(t sink.Target, cfg exporterConfig) (*Exporter, error) {
 	}, nil
 }
 
-// isOff reports whether e writes nothing.
+// isOff reports whether e is nil or zero.
 func (e *Exporter) isOff() bool { return e == nil || e.sink == nil }
 
 // isNil reports whether v is nil or a nil pointer.
@@ -243,7 +243,7 @@ func (e *Exporter) ForceFlush(ctx context.Context) error {
 }
 
 // Shutdown ends the Exporter and closes its file. It waits for the batch being written until ctx is done, or for
-// ten seconds if ctx has no deadline; a later end of this write closes the file. Further calls do nothing.
+// ten seconds if ctx has no deadline; a later end of this write closes the file. Further calls are no-ops.
 func (e *Exporter) Shutdown(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if e.isOff() || e.stopped.Swap(true) {
@@ -267,7 +267,8 @@ func (e *Exporter) Stats() Stats {
 	n := e.sink.Stats()
 	st := Stats{
 		Recorded: n.Written + n.Dropped + n.Underway, Written: n.Written, Dropped: n.Dropped,
-		Skipped: e.skipped.Load(), Shortened: n.Shortened, DeletedFiles: e.deleted(), LostParents: e.traces.LostParents(),
+		Skipped: e.skipped.Load(), Shortened: n.Shortened,
+		DeletedFiles: e.deleted(), LostParents: e.traces.LostParents(),
 	}
 	if e.stopped.Load() {
 		st.Dropped += n.Underway // a write still running after Shutdown is lost

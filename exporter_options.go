@@ -55,7 +55,7 @@ func newExporterConfig(toFile bool, opts []ExporterOption) (exporterConfig, erro
 func (cfg *exporterConfig) readEnvironment(toFile bool) {
 	if os.Getenv("OPTRACE_FORMAT") == "arrow" { // a format of earlier versions
 		env.Set("OPTRACE_FORMAT", func(string) error {
-			return errors.New("the format arrow was withdrawn: entries with OPTRACE_COMPRESSION=zstd are small files, " +
+			return errors.New("the format arrow was withdrawn: entries with OPTRACE_COMPRESSION=zstd are small, " +
 				`and "optrace convert -to parquet" makes tables of them`)
 		})
 	} else {

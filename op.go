@@ -16,7 +16,7 @@ import (
 )
 
 // Op is a running operation; see [Tracer.Start] and [Prepared.Start]. Its methods describe the operation
-// and return it for chaining. After End they do nothing. The zero Op does nothing.
+// and return it for chaining. After End they have no effect. The zero Op is a no-op.
 //
 //	ctx, mm := tr.Start(ctx, "matmul", "cuda:0")
 //	defer mm.In(64, 784).In(784, 256).Out(64, 256).End()
@@ -31,7 +31,7 @@ type Op struct {
 // preparedUse marks a recorded Op of Prepared.Start.
 const preparedUse = 1
 
-// opState collects the attributes of one operation. States are pooled, so that an operation allocates nothing.
+// opState collects the attributes of one operation. States are pooled, to save allocations.
 type opState struct {
 	tracer *Tracer
 	use    atomic.Uint64 // counts the operations that ended with this state
@@ -105,7 +105,7 @@ func (o Op) Path(path string) Op { return o.set(tensorconv.OpPath(path)) }
 // FLOPs sets the number of floating-point operations.
 func (o Op) FLOPs(n int64) Op { return o.set(tensorconv.OpFLOPCount(n)) }
 
-// Err marks the operation as failed. A nil err does nothing, so that o.Err(err).End() serves both outcomes.
+// Err marks the operation as failed. A nil err has no effect, so that o.Err(err).End() serves both outcomes.
 func (o Op) Err(err error) Op {
 	if o.span != nil && err != nil {
 		o.span.SetStatus(codes.Error, errorText(err))
@@ -132,7 +132,7 @@ func (o Op) Span() trace.Span {
 	return o.span
 }
 
-// End ends the operation now. A second End does nothing.
+// End ends the operation now. A second End has no effect.
 func (o Op) End() {
 	if o.finish() {
 		o.span.End()

@@ -15,7 +15,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// OpSpec describes an operation that repeats. Every field except Name is optional.
+// OpSpec describes a repeated operation. Every field except Name is optional.
 type OpSpec struct {
 	Name   string               // of the operation and of its span
 	Device string               // such as "cuda:0"
@@ -30,7 +30,7 @@ type OpSpec struct {
 }
 
 // Prepared is an operation with attributes built in advance, so that recording it costs as much as its
-// span. It is safe for concurrent use. A nil or zero Prepared records nothing.
+// span. It is safe for concurrent use. A nil or zero Prepared is a no-op.
 type Prepared struct {
 	tracer *Tracer
 	name   string
@@ -44,9 +44,9 @@ type streamKey struct {
 	stream op.Int
 }
 
-// Prepare builds the attributes of an operation that repeats. It copies spec. It returns an error if spec has no
+// Prepare builds the attributes of a repeated operation. It copies spec. It returns an error if spec has no
 // name, a dimension below [op.Dynamic], a negative stream, a negative number of FLOPs or bytes, or
-// input matrices that cannot be multiplied, transposed or not.
+// input matrices of incompatible shapes, transposed or not.
 func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 	if spec.Name == "" {
 		return nil, errors.New("optrace: preparing an operation: no name")

@@ -41,7 +41,7 @@ import (
 // later (package unsafe, memory of C): otherwise an old text may be recorded.
 //
 // All methods are safe for concurrent use. OnStart and OnEnd do not block, except under
-// [PolicyBlock]. A nil or zero Processor does nothing.
+// [PolicyBlock]. A nil or zero Processor is a no-op.
 type Processor struct {
 	cfg       processorConfig
 	next      sdktrace.SpanExporter
@@ -105,9 +105,9 @@ func NewForwarder(next sdktrace.SpanExporter, opts ...ProcessorOption) (*Process
 }
 
 // NewFlightRecorder returns a Processor that keeps the last n operations in memory, with up to a quarter as many
-// spans above them, and writes none to exp until a dump. [Processor.Dump], [Processor.WriteTo] and the events of the
+// spans above them, and writes them to exp at a dump. [Processor.Dump], [Processor.WriteTo] and the events of the
 // WithDump options request one. A dump writes all kept operations and removes them. Operations displaced
-// by later ones, or left at Shutdown, count as dropped. ForceFlush does nothing.
+// by later ones, or left at Shutdown, count as dropped. ForceFlush is a no-op.
 //
 // It keeps fewer than n operations if they need more memory than [WithMaxBytes] allows. During a dump, later
 // operations may take as much memory again. The last Processor in front of exp shuts it down.
@@ -148,7 +148,7 @@ func (p *Processor) flight() (*pipeline.Flight, error) {
 }
 
 // Dump writes the kept operations of a flight recorder to its exporter. It waits for the write until ctx is done.
-// After Shutdown it does nothing. It returns an error if p is not from [NewFlightRecorder].
+// After Shutdown it is a no-op. It returns an error if p is not from [NewFlightRecorder].
 func (p *Processor) Dump(ctx context.Context) error {
 	f, err := p.flight()
 	if f == nil {
@@ -158,8 +158,8 @@ func (p *Processor) Dump(ctx context.Context) error {
 }
 
 // WriteTo writes the kept operations of a flight recorder to w, such as an HTTP response, as a file of entries. It
-// returns the number of bytes written; operations that w did not take count as dropped. After Shutdown
-// it writes nothing. It returns an error if p is not from [NewFlightRecorder].
+// returns the number of bytes written; operations that w did not take count as dropped. After Shutdown it
+// is a no-op. It returns an error if p is not from [NewFlightRecorder].
 func (p *Processor) WriteTo(w io.Writer) (n int64, err error) {
 	f, err := p.flight()
 	if f == nil {
@@ -311,7 +311,7 @@ const lastFlush = 100 * time.Millisecond // for a Shutdown with a context that i
 
 // Shutdown flushes, ends the Processor and shuts its exporter down. If ctx is done first, the remaining and later
 // operations count as dropped. If ctx has no deadline, Shutdown gives up after the time of [WithExportTimeout] without
-// progress. Further calls do nothing.
+// progress. Further calls are no-ops.
 func (p *Processor) Shutdown(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if p.isOff() || p.stopped.Swap(true) {

@@ -161,7 +161,7 @@ type Policy uint8
 
 // The policies. Each counts every lost operation.
 const (
-	// PolicyDropNewest drops the operation that just ended. It never blocks.
+	// PolicyDropNewest drops the new operation. It never blocks.
 	PolicyDropNewest Policy = iota
 	// PolicyDropOldest drops the oldest batch that is not being written, or the oldest operation in a [Queue]. It
 	// never blocks.
@@ -190,13 +190,13 @@ func WithMaxBytes(n int64) ProcessorOption {
 }
 
 // WithCacheBytes bounds the caches for repeated operations: the cache of an [Exporter] used without a Processor, or the
-// caches of a [Processor] in front of one, which all its encoders share. The bound includes memory that the caches
+// caches of a [Processor] in front of one, shared by its encoders. The bound includes memory that the caches
 // keep alive. They allocate only when operations repeat. 0 turns them off. Default: 32 MiB for an Exporter,
 // 64 MiB for a Processor.
 //
 // A Processor takes at most [WithMaxBytes] plus WithCacheBytes, and for each core some ten KiB and the operation being
-// encoded. Spans that never end, or that end without operations, take the memory listed for EvictedSpans, LostParents
-// and Unsummarized in [Stats].
+// encoded. Spans without an end or without operations take the memory listed for EvictedSpans, LostParents and
+// Unsummarized in [Stats].
 func WithCacheBytes(n int64) interface {
 	ExporterOption
 	ProcessorOption
@@ -233,17 +233,16 @@ func WithRecordOnly() ProcessorOption {
 	return processorOption{allProcessors, "WithRecordOnly", func(cfg *processorConfig) { cfg.recordOnly = true }}
 }
 
-// WithFilter makes the Processor skip spans for which keep returns false. The goroutine that ends a span calls keep,
-// which must be safe for concurrent use. Operations of a [Recorder] become spans for keep, which allocates. A nil
-// keep keeps all spans.
+// WithFilter makes the Processor skip a span if keep returns false. OnEnd calls keep, concurrently. Operations of a
+// [Recorder] become spans for keep, at the cost of allocations. A nil keep keeps all spans.
 func WithFilter(keep func(sdktrace.ReadOnlySpan) bool) ProcessorOption {
 	return processorOption{allProcessors, "WithFilter", func(cfg *processorConfig) { cfg.filter = keep }}
 }
 
 // WithForwardThreshold leaves out operations shorter than d without an error and children, because a request may have
 // many thousands. The local root above them gets an event "tensor.ops.pruned" for each operation and device, with
-// their number and the sum of their durations. It is for [NewForwarder]. Default: OPTRACE_FORWARD_THRESHOLD, or 0, which
-// forwards all operations.
+// their number and the sum of their durations. It is for [NewForwarder]. Default: OPTRACE_FORWARD_THRESHOLD, or 0 to
+// forward all operations.
 func WithForwardThreshold(d time.Duration) ProcessorOption {
 	return processorOption{forwarders, "WithForwardThreshold", func(cfg *processorConfig) { cfg.forwardThreshold = d }}
 }
@@ -266,8 +265,8 @@ func WithDumpOnSlow(d time.Duration) ProcessorOption {
 	return processorOption{flightRecorders, "WithDumpOnSlow", func(cfg *processorConfig) { cfg.dumpOnSlow = d }}
 }
 
-// WithDumpOnSignal requests a dump on each of the signals, which lose their default effect on the process. It is
-// for [NewFlightRecorder].
+// WithDumpOnSignal requests a dump on each of the signals and removes their default effect. It is for
+// [NewFlightRecorder].
 func WithDumpOnSignal(signals ...os.Signal) ProcessorOption {
 	signals = slices.Clone(signals)
 	set := func(cfg *processorConfig) { cfg.dumpSignals = signals }

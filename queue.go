@@ -48,7 +48,7 @@ type Event interface {
 //   - a context in an unrecorded trace: skipped at once
 //   - an event that panics, or a nil Prepared: lost and reported to OpenTelemetry's error handler
 //
-// A Queue is safe for concurrent use and has no goroutine. A nil or zero Queue records nothing.
+// A Queue is safe for concurrent use and has no goroutine. A nil or zero Queue is a no-op.
 type Queue[E Event] struct {
 	to   queueTarget // nil for a zero Queue
 	cfg  processorConfig
@@ -82,7 +82,7 @@ type QueueStats struct {
 }
 
 // NewQueue returns a Queue that records spans with a [Tracer], or entries with a [Processor]. A nil or zero Tracer or
-// Processor records nothing. NewQueue returns an error if to is nil or an option is invalid.
+// Processor is a no-op. NewQueue returns an error if to is nil or an option is invalid.
 func NewQueue[E Event](to Recording, opts ...ProcessorOption) (*Queue[E], error) {
 	if to == nil {
 		return nil, errors.New("optrace: new queue: no tracer or processor")
@@ -111,7 +111,7 @@ type Launch struct {
 // launchUse counts launches. Launches share it one after the other.
 type launchUse struct{ launched atomic.Uint64 }
 
-// isOff reports whether q records nothing.
+// isOff reports whether q is nil or zero.
 func (q *Queue[E]) isOff() bool { return q == nil || q.to == nil }
 
 // Begin notes the time of the launch of p below the span of ctx. Call it before the kernel is enqueued: the device may

@@ -10,8 +10,8 @@ import (
 	"github.com/optrace/optrace/deviceclock"
 )
 
-// ring holds the waiting operations of a stream, with indices from head to tail. The queue's mutex guards all but times,
-// which the polling goroutine owns.
+// ring holds the waiting operations of a stream, with indices from head to tail. The queue's mutex guards all but times;
+// the polling goroutine owns times.
 type ring[E Event] struct {
 	ops        []pendingOp[E]
 	head, tail uint64
@@ -25,7 +25,7 @@ type pendingOp[E Event] struct {
 	start, end E
 	attrs      []attribute.KeyValue
 
-	// Set when the host sees that the device has passed the end.
+	// Set when the device has passed the end.
 	startAt, endAt int64
 	passed         time.Time
 	lost           bool
@@ -38,7 +38,7 @@ func (r *ring[E]) pop()                      { *r.at(r.head) = pendingOp[E]{}; r
 func (r *ring[E]) isThere(i uint64) bool     { return r.head <= i && i < r.tail }
 func (q *Queue[E]) locked(do func())         { q.mu.Lock(); defer q.mu.Unlock(); do() }
 
-// Poll reads the events and records the operations that the device has run. It does not wait for the device. It returns
+// Poll reads the events and records completed operations. It does not wait for the device. It returns
 // the number of recorded operations.
 func (q *Queue[E]) Poll() int {
 	if q.isOff() {
@@ -126,7 +126,7 @@ func (q *Queue[E]) eventTime(e E) (at int64, done bool, err error) {
 	return e.Time()
 }
 
-// read calls the application's function that reads the device's clock.
+// read reads the device's clock.
 func (q *Queue[E]) read() (at int64, err error) {
 	defer q.recover("reading the clock of the device", &err)
 	return q.cfg.readClock()
@@ -140,7 +140,7 @@ func (q *Queue[E]) recover(what string, err *error) {
 	}
 }
 
-// record records the operations of a stream that the device has run.
+// record records the completed operations of a stream.
 func (q *Queue[E]) record(r *ring[E]) (recorded int) {
 	q.mu.Lock()
 	for r.head < r.passed {

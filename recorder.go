@@ -26,12 +26,12 @@ import (
 // without spans.
 //
 // In, Out, DType, Err and Attrs describe the last operation, before or after its end, and return the Recorder. They
-// do nothing before the first operation. They do not allocate once the buffers have grown.
+// have no effect before the first operation. They do not allocate once the buffers have grown.
 //
 // A Recorder holds about 200 bytes per operation until Finish and can be used again afterwards. With 65,536
 // operations, 16 MiB of shapes or 262,144 further attributes, the next Begin emits the ended operations, as Finish does.
 //
-// One goroutine uses a Recorder at a time; concurrent use may panic. A nil or zero Recorder does nothing.
+// One goroutine uses a Recorder at a time; concurrent use may panic. A nil or zero Recorder is a no-op.
 type Recorder struct {
 	emit    func(*Recorder) // makes spans or entries
 	cache   *shapes.Cache   // of the Tracer or Processor
@@ -134,7 +134,7 @@ func (r *Recorder) RecordPrepared(p *Prepared, t Times) *Recorder {
 	return r
 }
 
-// isOff reports whether r records nothing.
+// isOff reports whether r is nil or zero.
 func (r *Recorder) isOff() bool { return r == nil || r.emit == nil }
 
 // begin adds a running operation. It returns nil if r is off.
@@ -254,7 +254,7 @@ func (r *Recorder) DType(t op.DType) *Recorder {
 	return r
 }
 
-// Err marks the operation as failed. A nil err does nothing.
+// Err marks the operation as failed. A nil err has no effect.
 func (r *Recorder) Err(err error) *Recorder {
 	if o := r.last(); o != nil && err != nil {
 		o.failed = true

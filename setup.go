@@ -112,7 +112,7 @@ func WithStartAttributes() SetupOption {
 func (cfg *setupConfig) samplerOption() sdktrace.TracerProviderOption {
 	s := cfg.sampler
 	if cfg.sampledOnly || cfg.disabled {
-		return sdktrace.WithSampler(s) // nil changes nothing
+		return sdktrace.WithSampler(s) // nil has no effect
 	}
 	switch {
 	case s != nil:
@@ -129,7 +129,7 @@ func (cfg *setupConfig) samplerOption() sdktrace.TracerProviderOption {
 	return sdktrace.WithSampler(sdktrace.AlwaysRecord(s))
 }
 
-// SDK holds the parts made by [Setup]. It is safe for concurrent use. A nil or zero SDK records nothing.
+// SDK holds the parts made by [Setup]. It is safe for concurrent use. A nil or zero SDK is a no-op.
 type SDK struct {
 	provider        *sdktrace.TracerProvider // nil if recording is disabled and no other exporter is set
 	before          trace.TracerProvider     // earlier global provider; running guards it
@@ -175,7 +175,7 @@ func (s *SDK) ForceFlush(ctx context.Context) error {
 }
 
 // Shutdown flushes and ends all parts. If the TracerProvider is still the global one, Shutdown restores the earlier
-// one, skipping SDKs that have ended. Further calls do nothing.
+// one, skipping SDKs that have ended. Further calls are no-ops.
 func (s *SDK) Shutdown(ctx context.Context) (err error) {
 	if s == nil || s.provider == nil {
 		return nil
@@ -207,8 +207,8 @@ func SpanLimits() sdktrace.SpanLimits {
 
 // Setup makes a program append its operations to the file at path. It builds a file exporter, a Processor and a
 // TracerProvider, and makes the provider global. With path "" the file is OPTRACE_FILE, or "ops.jsonl". With
-// OPTRACE_DISABLED=true it records no operation and touches no file: the SDK's Tracer and Processor are nil and do
-// nothing, while exporters of [WithSpanExporter] and options of [WithProviderOptions] still work.
+// OPTRACE_DISABLED=true it records no operation and touches no file: the SDK's Tracer and Processor are nil and have
+// no effect, while exporters of [WithSpanExporter] and options of [WithProviderOptions] still work.
 //
 // The file holds every operation and the spans above it, whatever the sampler decides; see [WithSampledOnly].
 // Exporters of [WithSpanExporter] and batch processors get sampled spans only.

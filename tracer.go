@@ -22,7 +22,7 @@ const ScopeName = "github.com/optrace/optrace"
 // Tracer starts operations: spans with the attributes of package tensorconv. It is safe for concurrent use.
 //
 // Make one Tracer for a package or an engine. It needs no shutdown. It caches the attributes of the shapes it has
-// seen, in at most 20 MiB, or 3 MiB if the operations have matrices only. A nil or zero Tracer records nothing.
+// seen, in at most 20 MiB, or 3 MiB if the operations have matrices only. A nil or zero Tracer is a no-op.
 type Tracer struct {
 	tracer          trace.Tracer
 	startAttributes bool
@@ -32,7 +32,7 @@ type Tracer struct {
 }
 
 // NewTracer returns a Tracer that makes spans with tp, in the instrumentation scope [ScopeName]. A nil tp
-// records nothing. [WithStartAttributes] is the only option with an effect.
+// makes a no-op. [WithStartAttributes] is the only option with an effect.
 func NewTracer(tp trace.TracerProvider, opts ...SetupOption) *Tracer {
 	if tp == nil {
 		tp = noop.NewTracerProvider()
