@@ -225,8 +225,8 @@ func Example_register() {
 		if err != nil {
 			return err
 		}
-		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc),
-			sdktrace.WithRawSpanLimits(optrace.SpanLimits()))
+		tp := sdktrace.NewTracerProvider(
+			sdktrace.WithSpanProcessor(proc), sdktrace.WithRawSpanLimits(optrace.SpanLimits()))
 		defer tp.Shutdown(ctx)
 
 		tr := optrace.NewTracer(tp)
