@@ -22,13 +22,13 @@ import (
 // ErrExporterShutdown is the error of an Exporter after Shutdown.
 var ErrExporterShutdown = sink.ErrShutdown
 
-// Exporter writes the operations among finished spans as entries, one JSON object per line (schema
-// optrace.entries/v1), and the spans above them as ancestry records. [WithFormat] sets another format. It writes
-// each batch with one Write call. Its output is valid after every Write, without a Shutdown.
+// Exporter writes the operations among finished spans as entries, one JSON object per line (schema optrace.entries/v1),
+// and the spans above them as ancestry records. [WithFormat] sets another format. It writes each batch with one Write
+// call. Its output is valid after every Write, without a Shutdown.
 //
 // All methods are safe for concurrent use. An Exporter counts entries that it could not write, and the next batch
-// reports them in a gap record. After a partial write it writes the rest first, unless the format
-// consists of lines. A nil or zero Exporter is a no-op.
+// reports them in a gap record. After a partial write it writes the rest first, unless the format consists of lines. A
+// nil or zero Exporter is a no-op.
 type Exporter struct {
 	sink    *sink.Sink
 	cfg     exporterConfig
@@ -60,17 +60,17 @@ func NewExporter(w io.Writer, opts ...ExporterOption) (*Exporter, error) {
 	return newExporter(sink.ToWriter(w), cfg)
 }
 
-// NewFileExporter returns an Exporter that appends to the file at path. It creates the file, readable for its
-// owner only. Shutdown closes it.
+// NewFileExporter returns an Exporter that appends to the file at path. It creates the file, readable for its owner
+// only. Shutdown closes it.
 //
-// NewFileExporter returns an error, and leaves the file unchanged, if the file has other contents, another format
-// or another compression, or if path is a symbolic link to a regular file, which could lead elsewhere.
-// The Exporter never removes or overwrites data: it ends an incomplete line with a newline, and renames
-// a damaged file, as [WithRotation] does, before it writes a batch.
+// NewFileExporter returns an error, and leaves the file unchanged, if the file has other contents, another format or
+// another compression, or if path is a symbolic link to a regular file, which could lead elsewhere. The Exporter never
+// removes or overwrites data: it ends an incomplete line with a newline, and renames a damaged file, as [WithRotation]
+// does, before it writes a batch.
 //
-// The Exporter creates a renamed or removed file again. Several processes with the same options may append to one
-// file: each takes an advisory lock, if the system has them, to write a batch. A process killed within
-// a write loses this batch only.
+// The Exporter creates a renamed or removed file again. Several processes with the same options may append to one file:
+// each takes an advisory lock, if the system has them, to write a batch. A process killed within a write loses this
+// batch only.
 func NewFileExporter(path string, opts ...ExporterOption) (*Exporter, error) {
 	if path == "" {
 		return nil, errors.New("optrace: opening the file to export to: the path is empty")
@@ -118,8 +118,8 @@ func isNil(v any) bool {
 var scope = instrumentation.Scope{Name: ScopeName, Version: Version}
 
 // ExportSpans writes the operations among spans and the spans above them. It keeps spans of other traces for later
-// operations; see LostParents of [Stats]. It blocks while the writer does, until ctx ends. It then writes
-// the operations converted so far and drops the rest.
+// operations; see LostParents of [Stats]. It blocks while the writer does, until ctx ends. It then writes the
+// operations converted so far and drops the rest.
 func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	ctx = orBackground(ctx)
 	if e.isOff() {
@@ -177,8 +177,8 @@ func (e *Exporter) exportBatch(ctx context.Context, spans []sdktrace.ReadOnlySpa
 
 const lastWriteTimeout = time.Second // for a batch cut short by its context
 
-// encode adds spans to b until b is full or ctx is done. It returns the number of spans read. A span that panics
-// counts as dropped.
+// encode adds spans to b until b is full or ctx is done. It returns the number of spans read. A span that panics counts
+// as dropped.
 func (e *Exporter) encode(ctx context.Context, b *encoding.Batch, spans []sdktrace.ReadOnlySpan) (n int, err error) {
 	const checkEvery = 64
 	for ; n < len(spans) && !b.Full(); n++ {
@@ -242,8 +242,8 @@ func (e *Exporter) ForceFlush(ctx context.Context) error {
 	return nil
 }
 
-// Shutdown ends the Exporter and closes its file. It waits for the batch being written until ctx is done, or for
-// ten seconds if ctx has no deadline; a later end of this write closes the file. Further calls are no-ops.
+// Shutdown ends the Exporter and closes its file. It waits for the batch being written until ctx is done, or for ten
+// seconds if ctx has no deadline; a later end of this write closes the file. Further calls are no-ops.
 func (e *Exporter) Shutdown(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if e.isOff() || e.stopped.Swap(true) {
@@ -292,23 +292,23 @@ type Stats struct {
 	Written  uint64 // taken by the writer, or by the exporter of a forwarder
 	Dropped  uint64 // lost for lack of room or time, or because a write failed
 	Skipped  uint64 // other spans, and operations left out by a filter or by sampling
-	// Shortened counts operations, and spans above them, too large for readers: the Exporter cut their
-	// texts, which end with "…", or removed attributes, events and links, and counted these as the span's dropped ones.
+	// Shortened counts operations, and spans above them, too large for readers: the Exporter cut their texts, which end
+	// with "…", or removed attributes, events and links, and counted these as the span's dropped ones.
 	Shortened uint64
 	// DeletedFiles counts deleted rotated files; see [Rotation].
 	DeletedFiles uint64
 	// EvictedSpans counts open spans removed from a [Processor]'s table of open local roots, and of open spans of
-	// traces with several. The table takes at most 24 MiB, about a hundred thousand spans.
-	// Operations below an evicted root have no Root.
+	// traces with several. The table takes at most 24 MiB, about a hundred thousand spans. Operations below an evicted
+	// root have no Root.
 	EvictedSpans uint64
-	// LostParents counts spans above operations missing in the recording. A span that ends before
-	// the first operation of its trace waits for one, in 8 MiB of the [Exporter]'s memory, or in 1 MiB before
-	// the first operation of any trace. Later spans may displace it; an operation
-	// recorded below it then counts it here, once. The Exporter remembers about the last 30,000 waiting spans, 4,000
-	// before the first operation; older ones, and spans above them, are not counted. [Processor.KeepTrace]
-	// avoids the wait. Processors in front of one Exporter share the count.
+	// LostParents counts spans above operations missing in the recording. A span that ends before the first operation
+	// of its trace waits for one, in 8 MiB of the [Exporter]'s memory, or in 1 MiB before the first operation of any
+	// trace. Later spans may displace it; an operation recorded below it then counts it here, once. The Exporter
+	// remembers about the last 30,000 waiting spans, 4,000 before the first operation; older ones, and spans above
+	// them, are not counted. [Processor.KeepTrace] avoids the wait. Processors in front of one Exporter share the
+	// count.
 	LostParents uint64
-	// Unsummarized counts operations left out by [WithForwardThreshold] and missing in its summary events:
-	// the sums below open local roots take at most 32 MiB. Later operations below their roots are forwarded.
+	// Unsummarized counts operations left out by [WithForwardThreshold] and missing in its summary events: the sums
+	// below open local roots take at most 32 MiB. Later operations below their roots are forwarded.
 	Unsummarized uint64
 }

@@ -109,9 +109,9 @@ const (
 	// FormatOTLPJSON is OTLP as JSON Lines, one TracesData object per batch, as the OpenTelemetry Collector reads and
 	// writes it.
 	FormatOTLPJSON
-	// FormatOTLPProto is OTLP in protocol buffers: for each batch the length of a TracesData message in four
-	// bytes, big-endian, and the message. Values invalid for backends count as dropped: numbers
-	// that are not finite, links to the span itself or its parent.
+	// FormatOTLPProto is OTLP in protocol buffers: for each batch the length of a TracesData message in four bytes,
+	// big-endian, and the message. Values invalid for backends count as dropped: numbers that are not finite, links to
+	// the span itself or its parent.
 	FormatOTLPProto
 )
 
@@ -152,12 +152,12 @@ func WithCompression(c Compression) ExporterOption {
 type Rotation struct {
 	// MaxBytes is the largest size of a file. A larger batch gets a file of its own.
 	MaxBytes int64
-	// MaxAge is the largest age of a file when a batch is written, since its start or, after a restart of the
-	// program, since the last rotation.
+	// MaxAge is the largest age of a file when a batch is written, since its start or, after a restart of the program,
+	// since the last rotation.
 	MaxAge time.Duration
 	// MaxTotalBytes bounds the current file and the rotated files in its directory, including files of earlier
-	// processes. The exporter deletes the oldest files and counts them in [Stats]. It
-	// requires MaxBytes, and at least this value.
+	// processes. The exporter deletes the oldest files and counts them in [Stats]. It requires MaxBytes, and at least
+	// this value.
 	MaxTotalBytes int64
 }
 
@@ -165,8 +165,8 @@ type Rotation struct {
 //
 //	ops-2026-11-21T00-32-27.391.jsonl
 //
-// by the time of the rotation in UTC, so that names sort in the order of the files. Rotation of anything but
-// a regular file is an error.
+// by the time of the rotation in UTC, so that names sort in the order of the files. Rotation of anything but a regular
+// file is an error.
 //
 // Default: OPTRACE_ROTATE_BYTES, OPTRACE_ROTATE_AGE and OPTRACE_MAX_TOTAL_BYTES, or no rotation.
 func WithRotation(r Rotation) ExporterOption {

@@ -15,8 +15,8 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Op is a running operation; see [Tracer.Start] and [Prepared.Start]. Its methods describe the operation
-// and return it for chaining. After End they have no effect. The zero Op is a no-op.
+// Op is a running operation; see [Tracer.Start] and [Prepared.Start]. Its methods describe the operation and return it
+// for chaining. After End they have no effect. The zero Op is a no-op.
 //
 //	ctx, mm := tr.Start(ctx, "matmul", "cuda:0")
 //	defer mm.In(64, 784).In(784, 256).Out(64, 256).End()
@@ -36,8 +36,7 @@ type opState struct {
 	tracer *Tracer
 	use    atomic.Uint64 // counts the operations that ended with this state
 	attrs  []attribute.KeyValue
-	// extra holds the caller's attributes. They come last, so that the SDK's
-	// limit of attributes drops them first.
+	// extra holds the caller's attributes. They come last, so that the SDK's limit of attributes drops them first.
 	extra   []attribute.KeyValue
 	inputs  shapes.Key
 	inCount int
@@ -68,8 +67,8 @@ func (o Op) set(kv attribute.KeyValue) Op {
 
 func (o Op) isPrepared() bool { return o.state == nil && o.use == preparedUse }
 
-// In adds the shape of the next input. No dimensions mean a scalar; [op.Dynamic] is an unknown dimension.
-// In copies dims. A prepared operation keeps the input shapes of its [OpSpec].
+// In adds the shape of the next input. No dimensions mean a scalar; [op.Dynamic] is an unknown dimension. In copies
+// dims. A prepared operation keeps the input shapes of its [OpSpec].
 func (o Op) In(dims ...int64) Op {
 	// One input beyond the readers' limit tells them of the excess.
 	if s := o.live(); s != nil && s.inCount <= op.MaxInputs {
@@ -113,8 +112,8 @@ func (o Op) Err(err error) Op {
 	return o
 }
 
-// Attrs adds attributes. The last attribute of a key wins, and attributes of Attrs win over the other methods.
-// On a prepared operation the later call wins.
+// Attrs adds attributes. The last attribute of a key wins, and attributes of Attrs win over the other methods. On a
+// prepared operation the later call wins.
 func (o Op) Attrs(attrs ...attribute.KeyValue) Op {
 	if s := o.live(); s != nil {
 		s.extra = append(s.extra, attrs...)
@@ -164,8 +163,8 @@ func (o Op) finish() bool {
 	return true
 }
 
-// recycle empties s and returns it to the pool. It clears the application's values. Names, paths and
-// shapes may stay: clearing them costs as much as a lookup of a shape.
+// recycle empties s and returns it to the pool. It clears the application's values. Names, paths and shapes may stay:
+// clearing them costs as much as a lookup of a shape.
 func (t *Tracer) recycle(s *opState) {
 	if len(s.extra) > 0 {
 		clear(s.attrs)

@@ -29,8 +29,8 @@ type OpSpec struct {
 	Attrs  []attribute.KeyValue // further attributes; the last one of a key wins
 }
 
-// Prepared is an operation with attributes built in advance, so that recording it costs as much as its
-// span. It is safe for concurrent use. A nil or zero Prepared is a no-op.
+// Prepared is an operation with attributes built in advance, so that recording it costs as much as its span. It is safe
+// for concurrent use. A nil or zero Prepared is a no-op.
 type Prepared struct {
 	tracer *Tracer
 	name   string
@@ -44,9 +44,9 @@ type streamKey struct {
 	stream op.Int
 }
 
-// Prepare builds the attributes of a repeated operation. It copies spec. It returns an error if spec has no
-// name, a dimension below [op.Dynamic], a negative stream, a negative number of FLOPs or bytes, or
-// input matrices of incompatible shapes, transposed or not.
+// Prepare builds the attributes of a repeated operation. It copies spec. It returns an error if spec has no name, a
+// dimension below [op.Dynamic], a negative stream, a negative number of FLOPs or bytes, or input matrices of
+// incompatible shapes, transposed or not.
 func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 	if spec.Name == "" {
 		return nil, errors.New("optrace: preparing an operation: no name")

@@ -30,18 +30,18 @@ import (
 
 // Processor is a span processor for 10^5 to 10^6 operations per second.
 //
-// In front of an [Exporter], see [NewProcessor], it encodes each span as it ends, into buffers written by one goroutine.
-// In front of any other exporter, see [NewForwarder], it queues spans in bounded memory, and removes
-// values invalid for tracing backends from operations: numbers that are not finite, links to the span itself or its
-// parent. They count as dropped. [NewFlightRecorder] keeps the last operations until a dump.
+// In front of an [Exporter], see [NewProcessor], it encodes each span as it ends, into buffers written by one
+// goroutine. In front of any other exporter, see [NewForwarder], it queues spans in bounded memory, and removes values
+// invalid for tracing backends from operations: numbers that are not finite, links to the span itself or its parent.
+// They count as dropped. [NewFlightRecorder] keeps the last operations until a dump.
 //
 // If a buffer is full, the [Policy] decides. Every loss is counted; see [Stats].
 //
-// A Processor recognizes repeated strings by their memory. Clone a string over memory that changes
-// later (package unsafe, memory of C): otherwise an old text may be recorded.
+// A Processor recognizes repeated strings by their memory. Clone a string over memory that changes later (package
+// unsafe, memory of C): otherwise an old text may be recorded.
 //
-// All methods are safe for concurrent use. OnStart and OnEnd do not block, except under
-// [PolicyBlock]. A nil or zero Processor is a no-op.
+// All methods are safe for concurrent use. OnStart and OnEnd do not block, except under [PolicyBlock]. A nil or zero
+// Processor is a no-op.
 type Processor struct {
 	cfg       processorConfig
 	next      sdktrace.SpanExporter
@@ -83,8 +83,8 @@ func NewProcessor(exp *Exporter, opts ...ProcessorOption) (*Processor, error) {
 }
 
 // NewForwarder returns a Processor that forwards all spans, operations and others, to next, such as an exporter of
-// OTLP. Its Shutdown shuts next down. NewForwarder returns an error if next is nil or an [Exporter], or an option
-// is invalid.
+// OTLP. Its Shutdown shuts next down. NewForwarder returns an error if next is nil or an [Exporter], or an option is
+// invalid.
 func NewForwarder(next sdktrace.SpanExporter, opts ...ProcessorOption) (*Processor, error) {
 	if isNil(next) {
 		return nil, errors.New("optrace: new forwarder: the exporter is nil")
@@ -104,15 +104,14 @@ func NewForwarder(next sdktrace.SpanExporter, opts ...ProcessorOption) (*Process
 	return p, nil
 }
 
-// NewFlightRecorder returns a Processor that keeps the last n operations in memory, with up to a quarter as many
-// spans above them, and writes them to exp at a dump. [Processor.Dump], [Processor.WriteTo] and the events of the
-// WithDump options request one. A dump writes all kept operations and removes them. Operations displaced
-// by later ones, or left at Shutdown, count as dropped. ForceFlush is a no-op.
+// NewFlightRecorder returns a Processor that keeps the last n operations in memory, with up to a quarter as many spans
+// above them, and writes them to exp at a dump. [Processor.Dump], [Processor.WriteTo] and the events of the WithDump
+// options request one. A dump writes all kept operations and removes them. Operations displaced by later ones, or left
+// at Shutdown, count as dropped. ForceFlush is a no-op.
 //
-// It keeps fewer than n operations if they need more memory than [WithMaxBytes] allows. During a dump, later
-// operations may take as much memory again. The last Processor in front of exp shuts it down.
-// NewFlightRecorder returns an error if exp is nil or has a format other than [FormatEntries], n is not positive, or
-// an option is invalid.
+// It keeps fewer than n operations if they need more memory than [WithMaxBytes] allows. During a dump, later operations
+// may take as much memory again. The last Processor in front of exp shuts it down. NewFlightRecorder returns an error
+// if exp is nil or has a format other than [FormatEntries], n is not positive, or an option is invalid.
 func NewFlightRecorder(exp *Exporter, n int, opts ...ProcessorOption) (*Processor, error) {
 	if exp.isOff() {
 		return nil, errors.New("optrace: new flight recorder: the exporter is nil")
@@ -147,8 +146,8 @@ func (p *Processor) flight() (*pipeline.Flight, error) {
 	return f, nil
 }
 
-// Dump writes the kept operations of a flight recorder to its exporter. It waits for the write until ctx is done.
-// After Shutdown it is a no-op. It returns an error if p is not from [NewFlightRecorder].
+// Dump writes the kept operations of a flight recorder to its exporter. It waits for the write until ctx is done. After
+// Shutdown it is a no-op. It returns an error if p is not from [NewFlightRecorder].
 func (p *Processor) Dump(ctx context.Context) error {
 	f, err := p.flight()
 	if f == nil {
@@ -158,8 +157,8 @@ func (p *Processor) Dump(ctx context.Context) error {
 }
 
 // WriteTo writes the kept operations of a flight recorder to w, such as an HTTP response, as a file of entries. It
-// returns the number of bytes written; operations that w did not take count as dropped. After Shutdown it
-// is a no-op. It returns an error if p is not from [NewFlightRecorder].
+// returns the number of bytes written; operations that w did not take count as dropped. After Shutdown it is a no-op.
+// It returns an error if p is not from [NewFlightRecorder].
 func (p *Processor) WriteTo(w io.Writer) (n int64, err error) {
 	f, err := p.flight()
 	if f == nil {
@@ -239,8 +238,7 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// admit reports whether e goes to the pipeline, and counts it if not. It may replace e's span by a span with a
-// summary.
+// admit reports whether e goes to the pipeline, and counts it if not. It may replace e's span by a span with a summary.
 func (p *Processor) admit(e *span.Ended) bool {
 	if !p.takes(e.Context) {
 		p.skipped.Add(1)
@@ -420,8 +418,8 @@ func samplerOf(tp trace.TracerProvider) sdktrace.Sampler {
 	return samplerIn(reflect.ValueOf(p).Elem())
 }
 
-// samplerIn reads the unexported field sampler of an addressable TracerProvider: the SDK has no accessor. It
-// returns nil if the field has another name or type.
+// samplerIn reads the unexported field sampler of an addressable TracerProvider: the SDK has no accessor. It returns
+// nil if the field has another name or type.
 func samplerIn(provider reflect.Value) sdktrace.Sampler {
 	f := provider.FieldByName("sampler")
 	if !f.IsValid() || f.Type() != reflect.TypeFor[sdktrace.Sampler]() {
@@ -460,8 +458,8 @@ func (p *Processor) stated(r *resource.Resource) *resource.Resource {
 	return r
 }
 
-// dropsOperations reports whether a sampler with this description drops spans of traces started in this process.
-// With recordOnly, record-only spans are not dropped.
+// dropsOperations reports whether a sampler with this description drops spans of traces started in this process. With
+// recordOnly, record-only spans are not dropped.
 func dropsOperations(description string, recordOnly bool) bool {
 	root, records := strings.CutPrefix(description, "AlwaysRecord{root:")
 	root = strings.TrimPrefix(root, "ParentBased{root:")

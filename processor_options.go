@@ -163,8 +163,8 @@ type Policy uint8
 const (
 	// PolicyDropNewest drops the new operation. It never blocks.
 	PolicyDropNewest Policy = iota
-	// PolicyDropOldest drops the oldest batch that is not being written, or the oldest operation in a [Queue]. It
-	// never blocks.
+	// PolicyDropOldest drops the oldest batch that is not being written, or the oldest operation in a [Queue]. It never
+	// blocks.
 	PolicyDropOldest
 	// PolicyBlock makes the operation's End wait for room, and Launched of a [Queue]. It loses no operation while the
 	// exporter makes progress. An exporter that hangs blocks the application until Shutdown.
@@ -190,9 +190,9 @@ func WithMaxBytes(n int64) ProcessorOption {
 }
 
 // WithCacheBytes bounds the caches for repeated operations: the cache of an [Exporter] used without a Processor, or the
-// caches of a [Processor] in front of one, shared by its encoders. The bound includes memory that the caches
-// keep alive. They allocate only when operations repeat. 0 turns them off. Default: 32 MiB for an Exporter,
-// 64 MiB for a Processor.
+// caches of a [Processor] in front of one, shared by its encoders. The bound includes memory that the caches keep
+// alive. They allocate only when operations repeat. 0 turns them off. Default: 32 MiB for an Exporter, 64 MiB for a
+// Processor.
 //
 // A Processor takes at most [WithMaxBytes] plus WithCacheBytes, and for each core some ten KiB and the operation being
 // encoded. Spans without an end or without operations take the memory listed for EvictedSpans, LostParents and
@@ -213,9 +213,9 @@ func (o cacheOption) applyProcessor(cfg *processorConfig) {
 	processorOption{processors | flightRecorders, "WithCacheBytes", set}.applyProcessor(cfg)
 }
 
-// WithFlushInterval sets the longest time of an operation in a buffer before it goes to the exporter. A killed
-// process may lose the operations of this time. It is for [NewProcessor] and [NewForwarder]. Default:
-// OPTRACE_FLUSH_INTERVAL, or 1 s.
+// WithFlushInterval sets the longest time of an operation in a buffer before it goes to the exporter. A killed process
+// may lose the operations of this time. It is for [NewProcessor] and [NewForwarder]. Default: OPTRACE_FLUSH_INTERVAL,
+// or 1 s.
 func WithFlushInterval(d time.Duration) ProcessorOption {
 	set := func(cfg *processorConfig) { cfg.flushInterval = d }
 	return processorOption{processors | forwarders, "WithFlushInterval", set}
@@ -240,15 +240,15 @@ func WithFilter(keep func(sdktrace.ReadOnlySpan) bool) ProcessorOption {
 }
 
 // WithForwardThreshold leaves out operations shorter than d without an error and children, because a request may have
-// many thousands. The local root above them gets an event "tensor.ops.pruned" for each operation and device, with
-// their number and the sum of their durations. It is for [NewForwarder]. Default: OPTRACE_FORWARD_THRESHOLD, or 0 to
-// forward all operations.
+// many thousands. The local root above them gets an event "tensor.ops.pruned" for each operation and device, with their
+// number and the sum of their durations. It is for [NewForwarder]. Default: OPTRACE_FORWARD_THRESHOLD, or 0 to forward
+// all operations.
 func WithForwardThreshold(d time.Duration) ProcessorOption {
 	return processorOption{forwarders, "WithForwardThreshold", func(cfg *processorConfig) { cfg.forwardThreshold = d }}
 }
 
-// WithForwardSampling forwards the given share, 0 to 1, of the operations below the threshold of [WithForwardThreshold],
-// chosen by span id, instead of counting them in the events. It is for [NewForwarder]. Default:
+// WithForwardSampling forwards the given share, 0 to 1, of the operations below the threshold of
+// [WithForwardThreshold], chosen by span id, instead of counting them in the events. It is for [NewForwarder]. Default:
 // OPTRACE_FORWARD_SAMPLING, or 0.
 func WithForwardSampling(ratio float64) ProcessorOption {
 	return processorOption{forwarders, "WithForwardSampling", func(cfg *processorConfig) { cfg.forwardRatio = ratio }}
@@ -259,8 +259,8 @@ func WithDumpOnError() ProcessorOption {
 	return processorOption{flightRecorders, "WithDumpOnError", func(cfg *processorConfig) { cfg.dumpOnError = true }}
 }
 
-// WithDumpOnSlow requests a dump after each local root span, such as a request or a training step, of d or longer.
-// It is for [NewFlightRecorder]. Default: 0, no dump.
+// WithDumpOnSlow requests a dump after each local root span, such as a request or a training step, of d or longer. It
+// is for [NewFlightRecorder]. Default: 0, no dump.
 func WithDumpOnSlow(d time.Duration) ProcessorOption {
 	return processorOption{flightRecorders, "WithDumpOnSlow", func(cfg *processorConfig) { cfg.dumpOnSlow = d }}
 }
@@ -278,16 +278,16 @@ func WithQueueSize(n int) ProcessorOption {
 	return processorOption{queues, "WithQueueSize", func(cfg *processorConfig) { cfg.queueSize = n }}
 }
 
-// WithEventTimeout sets the longest wait of a [Queue] for the events of an operation. It is for [NewQueue].
-// Default: one minute.
+// WithEventTimeout sets the longest wait of a [Queue] for the events of an operation. It is for [NewQueue]. Default:
+// one minute.
 func WithEventTimeout(d time.Duration) ProcessorOption {
 	return processorOption{queues, "WithEventTimeout", func(cfg *processorConfig) { cfg.eventTimeout = d }}
 }
 
-// WithDeviceClock makes a [Queue] convert times of events with clock. Poll reads the device's clock with read if the last
-// reading is older than every, such as a tenth of a second. An operation waits for a reading after its end. Its
-// attribute tensor.clock.error is the largest possible error of its times, rounded up to 1, 2 or 5 times a power
-// of ten. It is for [NewQueue].
+// WithDeviceClock makes a [Queue] convert times of events with clock. Poll reads the device's clock with read if the
+// last reading is older than every, such as a tenth of a second. An operation waits for a reading after its end. Its
+// attribute tensor.clock.error is the largest possible error of its times, rounded up to 1, 2 or 5 times a power of
+// ten. It is for [NewQueue].
 func WithDeviceClock(clock *deviceclock.Clock, every time.Duration, read func() (int64, error)) ProcessorOption {
 	return processorOption{queues, "WithDeviceClock", func(cfg *processorConfig) {
 		cfg.clock = clock

@@ -20,9 +20,9 @@ import (
 
 // Event is a mark in a stream of a device. The device stamps it with its clock when it reaches the mark.
 type Event interface {
-	// Time returns the device's stamp and whether the device has reached the event. The stamp is in ticks of
-	// the clock of [WithDeviceClock], or in Unix nanoseconds without one. An error means that the device
-	// will not reach the event. Time must not call the Queue.
+	// Time returns the device's stamp and whether the device has reached the event. The stamp is in ticks of the clock
+	// of [WithDeviceClock], or in Unix nanoseconds without one. An error means that the device will not reach the
+	// event. Time must not call the Queue.
 	Time() (at int64, done bool, err error)
 }
 
@@ -33,8 +33,8 @@ type Event interface {
 //	q.Launched(o, start, end)
 //
 // and calls Poll regularly, such as after each step. Poll does not wait for the device. Operations belong to the span
-// of their ctx, even if it has ended. With a Processor, Begin makes sure that this span is recorded; with
-// a Tracer see [Times].
+// of their ctx, even if it has ended. With a Processor, Begin makes sure that this span is recorded; with a Tracer see
+// [Times].
 //
 // Operations with one device and stream in their [OpSpec] end in launch order. Each stream has a ring of waiting
 // operations. If it is full, the [Policy] decides. [QueueStats] counts every loss:
@@ -131,8 +131,8 @@ func (q *Queue[E]) Begin(ctx context.Context, p *Prepared) Launch {
 }
 
 // Launched adds an operation to the queue, with the events before and after it, and attributes in addition to the
-// prepared ones. It reports a second call with one Launch, or a Launch not from Begin, to OpenTelemetry's error
-// handler and adds no operation.
+// prepared ones. It reports a second call with one Launch, or a Launch not from Begin, to OpenTelemetry's error handler
+// and adds no operation.
 func (q *Queue[E]) Launched(l Launch, start, end E, attrs ...attribute.KeyValue) {
 	if q.isOff() {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/optrace/optrace/deviceclock"
 )
 
-// ring holds the waiting operations of a stream, with indices from head to tail. The queue's mutex guards all but times;
-// the polling goroutine owns times.
+// ring holds the waiting operations of a stream, with indices from head to tail. The queue's mutex guards all but
+// times; the polling goroutine owns times.
 type ring[E Event] struct {
 	ops        []pendingOp[E]
 	head, tail uint64
@@ -38,8 +38,8 @@ func (r *ring[E]) pop()                      { *r.at(r.head) = pendingOp[E]{}; r
 func (r *ring[E]) isThere(i uint64) bool     { return r.head <= i && i < r.tail }
 func (q *Queue[E]) locked(do func())         { q.mu.Lock(); defer q.mu.Unlock(); do() }
 
-// Poll reads the events and records completed operations. It does not wait for the device. It returns
-// the number of recorded operations.
+// Poll reads the events and records completed operations. It does not wait for the device. It returns the number of
+// recorded operations.
 func (q *Queue[E]) Poll() int {
 	if q.isOff() {
 		return 0

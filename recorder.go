@@ -28,8 +28,8 @@ import (
 // In, Out, DType, Err and Attrs describe the last operation, before or after its end, and return the Recorder. They
 // have no effect before the first operation. They do not allocate once the buffers have grown.
 //
-// A Recorder holds about 200 bytes per operation until Finish and can be used again afterwards. With 65,536
-// operations, 16 MiB of shapes or 262,144 further attributes, the next Begin emits the ended operations, as Finish does.
+// A Recorder holds about 200 bytes per operation until Finish and can be used again afterwards. With 65,536 operations,
+// 16 MiB of shapes or 262,144 further attributes, the next Begin emits the ended operations, as Finish does.
 //
 // One goroutine uses a Recorder at a time; concurrent use may panic. A nil or zero Recorder is a no-op.
 type Recorder struct {
@@ -88,8 +88,8 @@ func newRecorder(ctx context.Context, emit func(*Recorder), cache *shapes.Cache,
 	return r
 }
 
-// Step sets the iteration of a training or generation loop for the next operations. A new Recorder has the
-// iteration of its context; see [ContextWithStep].
+// Step sets the iteration of a training or generation loop for the next operations. A new Recorder has the iteration of
+// its context; see [ContextWithStep].
 func (r *Recorder) Step(n int64) {
 	if r != nil {
 		r.step = op.Known(n)
@@ -115,8 +115,8 @@ func (r *Recorder) BeginPrepared(p *Prepared) *Recorder {
 	return r
 }
 
-// Record adds an operation that has ended, on device, which may be "", and ends the running operation. The span
-// above may have ended; see [Times].
+// Record adds an operation that has ended, on device, which may be "", and ends the running operation. The span above
+// may have ended; see [Times].
 func (r *Recorder) Record(name, device string, t Times) *Recorder {
 	if o := r.record(&t); o != nil {
 		o.name = name

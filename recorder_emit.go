@@ -30,9 +30,9 @@ func (t *Tracer) Recorder(ctx context.Context) *Recorder {
 	return newRecorder(ctx, t.emit, &t.shapes, nil)
 }
 
-// Recorder returns a Recorder that gives its operations to p, as entries below the span of ctx. Other span
-// processors do not see them. A forwarder makes spans of them. Below an unsampled span the Recorder records
-// only if p has [WithRecordOnly], as the Processor of [Setup] has. The Recorder of a nil or zero Processor is nil.
+// Recorder returns a Recorder that gives its operations to p, as entries below the span of ctx. Other span processors
+// do not see them. A forwarder makes spans of them. Below an unsampled span the Recorder records only if p has
+// [WithRecordOnly], as the Processor of [Setup] has. The Recorder of a nil or zero Processor is nil.
 func (p *Processor) Recorder(ctx context.Context) *Recorder {
 	if p.isOff() {
 		return nil
@@ -42,18 +42,18 @@ func (p *Processor) Recorder(ctx context.Context) *Recorder {
 	return r
 }
 
-// KeepTrace makes p write every span of ctx's trace as it ends, for operations recorded later. Without it ended
-// spans wait in memory for operations below them. This memory may not suffice if requests end long before
-// their operations, or many at once; see LostParents of [Stats]. [Processor.Recorder] and the Begin of a
-// [Queue] of p call KeepTrace. A Processor remembers about the last 16,000 traces.
+// KeepTrace makes p write every span of ctx's trace as it ends, for operations recorded later. Without it ended spans
+// wait in memory for operations below them. This memory may not suffice if requests end long before their operations,
+// or many at once; see LostParents of [Stats]. [Processor.Recorder] and the Begin of a [Queue] of p call KeepTrace. A
+// Processor remembers about the last 16,000 traces.
 func (p *Processor) KeepTrace(ctx context.Context) {
 	if ctx != nil && !p.isOff() {
 		p.expect(ctx)
 	}
 }
 
-// expect notes that operations below the span of ctx follow. It returns their local root, if known, and
-// whether p will take them.
+// expect notes that operations below the span of ctx follow. It returns their local root, if known, and whether p will
+// take them.
 func (p *Processor) expect(ctx context.Context) (root span.Root, taken bool) {
 	defer p.recover("looking for the span above operations", nil)
 	taken = true // after a panic here, recording the operations counts them
@@ -145,8 +145,8 @@ func (p *Processor) resourceOf(ctx context.Context) *resource.Resource {
 	return cmp.Or(p.resource.Load(), p.expected)
 }
 
-// Current returns copies of the ended operations in the Recorder, without ids. Operations without an
-// iteration are numbered from 0.
+// Current returns copies of the ended operations in the Recorder, without ids. Operations without an iteration are
+// numbered from 0.
 func (r *Recorder) Current() []op.Entry {
 	if r.isOff() {
 		return nil

@@ -86,17 +86,15 @@ func WithSignals(signals ...os.Signal) SetupOption {
 	return option[setupConfig](func(cfg *setupConfig) { cfg.signals = signals })
 }
 
-// WithSampler sets the sampler. It replaces samplers of [WithProviderOptions] and OTEL_TRACES_SAMPLER, and
-// selects the spans for exporters of [WithSpanExporter]. The file holds all operations regardless; see
-// [WithSampledOnly].
+// WithSampler sets the sampler. It replaces samplers of [WithProviderOptions] and OTEL_TRACES_SAMPLER, and selects the
+// spans for exporters of [WithSpanExporter]. The file holds all operations regardless; see [WithSampledOnly].
 func WithSampler(s sdktrace.Sampler) SetupOption {
 	return option[setupConfig](func(cfg *setupConfig) { cfg.sampler = s })
 }
 
-// WithSampledOnly leaves operations of unsampled traces out of the file. By default the provider wraps its
-// sampler in sdktrace.AlwaysRecord: the file holds all operations and the spans above them, IsRecording is
-// true for every span, and an operation of an unsampled trace costs as much as a sampled one.
-// OPTRACE_RECORD_ONLY=false sets this option.
+// WithSampledOnly leaves operations of unsampled traces out of the file. By default the provider wraps its sampler in
+// sdktrace.AlwaysRecord: the file holds all operations and the spans above them, IsRecording is true for every span,
+// and an operation of an unsampled trace costs as much as a sampled one. OPTRACE_RECORD_ONLY=false sets this option.
 func WithSampledOnly() SetupOption {
 	return option[setupConfig](func(cfg *setupConfig) { cfg.sampledOnly = true })
 }
@@ -193,8 +191,8 @@ func (s *SDK) Shutdown(ctx context.Context) (err error) {
 	return err
 }
 
-// SpanLimits returns the SDK's limits, but for 4,096 links per span in place of 128 unless OTEL_SPAN_LINK_COUNT_LIMIT is
-// set: a step links to each request of its batch. [Setup] sets these limits. Another TracerProvider gets them by
+// SpanLimits returns the SDK's limits, but for 4,096 links per span in place of 128 unless OTEL_SPAN_LINK_COUNT_LIMIT
+// is set: a step links to each request of its batch. [Setup] sets these limits. Another TracerProvider gets them by
 //
 //	sdktrace.WithRawSpanLimits(optrace.SpanLimits())
 func SpanLimits() sdktrace.SpanLimits {
@@ -207,11 +205,11 @@ func SpanLimits() sdktrace.SpanLimits {
 
 // Setup makes a program append its operations to the file at path. It builds a file exporter, a Processor and a
 // TracerProvider, and makes the provider global. With path "" the file is OPTRACE_FILE, or "ops.jsonl". With
-// OPTRACE_DISABLED=true it records no operation and touches no file: the SDK's Tracer and Processor are nil and have
-// no effect, while exporters of [WithSpanExporter] and options of [WithProviderOptions] still work.
+// OPTRACE_DISABLED=true it records no operation and touches no file: the SDK's Tracer and Processor are nil and have no
+// effect, while exporters of [WithSpanExporter] and options of [WithProviderOptions] still work.
 //
-// The file holds every operation and the spans above it, whatever the sampler decides; see [WithSampledOnly].
-// Exporters of [WithSpanExporter] and batch processors get sampled spans only.
+// The file holds every operation and the spans above it, whatever the sampler decides; see [WithSampledOnly]. Exporters
+// of [WithSpanExporter] and batch processors get sampled spans only.
 //
 // The resource is the SDK's, with host, process and rank from [ProcessDetector]. The limits are [SpanLimits].
 // [WithProviderOptions] overrides both.
@@ -279,8 +277,8 @@ func (s *SDK) leave() {
 }
 
 // ProviderOptions returns the options of the TracerProvider that [Setup] would make: resource, limits, sampler and span
-// processors. The program makes and shuts down the provider. Later options win. A later sampler drops
-// operations, and the file then names it: use [WithSampler], or wrap it in sdktrace.AlwaysRecord.
+// processors. The program makes and shuts down the provider. Later options win. A later sampler drops operations, and
+// the file then names it: use [WithSampler], or wrap it in sdktrace.AlwaysRecord.
 //
 //	opts, err := optrace.ProviderOptions("ops.jsonl",
 //		optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
@@ -384,8 +382,8 @@ func flushOnSignal(tp *sdktrace.TracerProvider, signals []os.Signal) (stop func(
 	}
 }
 
-// ProcessDetector returns a detector of the attributes that tell the processes of a job apart: host.name,
-// process.pid, and tensor.rank with tensor.world_size if the environment has them. Use it for your own resource:
+// ProcessDetector returns a detector of the attributes that tell the processes of a job apart: host.name, process.pid,
+// and tensor.rank with tensor.world_size if the environment has them. Use it for your own resource:
 //
 //	res, err := resource.New(ctx,
 //		resource.WithDetectors(optrace.ProcessDetector()),
@@ -393,8 +391,8 @@ func flushOnSignal(tp *sdktrace.TracerProvider, signals []os.Signal) (stop func(
 //		resource.WithAttributes(semconv.ServiceName("trainer")))
 //
 // It reads RANK and WORLD_SIZE of torchrun, OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE of Open MPI, PMI_RANK and
-// PMI_SIZE of MPICH, and SLURM_PROCID and SLURM_STEP_NUM_TASKS of Slurm. The first complete pair with a
-// rank below the size wins.
+// PMI_SIZE of MPICH, and SLURM_PROCID and SLURM_STEP_NUM_TASKS of Slurm. The first complete pair with a rank below the
+// size wins.
 func ProcessDetector() resource.Detector { return process.Detector{} }
 
 // failure is the error of a task. Its text names the package once.

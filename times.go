@@ -13,13 +13,13 @@ import (
 	"github.com/optrace/optrace/internal/record/observ"
 )
 
-// Times holds the times of an operation that has ended, in Unix nanoseconds. [Prepared.Record] and
-// [Recorder.Record] take operations in any order. Package deviceclock converts a device's times to Unix
-// nanoseconds. A [Queue] waits for the device and then records.
+// Times holds the times of an operation that has ended, in Unix nanoseconds. [Prepared.Record] and [Recorder.Record]
+// take operations in any order. Package deviceclock converts a device's times to Unix nanoseconds. A [Queue] waits for
+// the device and then records.
 //
-// The spans above an operation may have ended. An [Exporter] keeps ended spans in bounded memory and writes them
-// with the first operation below them. LostParents of [Stats] counts spans missing for lack of
-// memory; [Processor.KeepTrace] avoids the wait.
+// The spans above an operation may have ended. An [Exporter] keeps ended spans in bounded memory and writes them with
+// the first operation below them. LostParents of [Stats] counts spans missing for lack of memory; [Processor.KeepTrace]
+// avoids the wait.
 //
 // Invalid times are recorded unchanged. Readers count them in the warnings and suspects of a report:
 //
@@ -31,16 +31,16 @@ import (
 //   - a Start before the Start of the span above: counted as clock, if the span is known
 //   - a Launch after the Start: counted as early
 //
-// An unsampled trace records no operations, unless its sampler and Processor record all spans, as in
-// [Setup]. A Recorder of a Processor and a Queue count these operations as skipped; a Tracer does not.
+// An unsampled trace records no operations, unless its sampler and Processor record all spans, as in [Setup]. A
+// Recorder of a Processor and a Queue count these operations as skipped; a Tracer does not.
 type Times struct {
 	Start, End int64
 	// Launch is the time at which the host enqueued the operation, tensor.launch.time. 0 is unknown.
 	Launch int64
 }
 
-// Record makes a span of an operation that has ended, below the span of ctx, which may have ended too; see
-// [Times]. It adds attrs to the prepared attributes.
+// Record makes a span of an operation that has ended, below the span of ctx, which may have ended too; see [Times]. It
+// adds attrs to the prepared attributes.
 func (p *Prepared) Record(ctx context.Context, t Times, attrs ...attribute.KeyValue) {
 	if p == nil || p.tracer == nil {
 		return

@@ -21,8 +21,8 @@ const ScopeName = "github.com/optrace/optrace"
 
 // Tracer starts operations: spans with the attributes of package tensorconv. It is safe for concurrent use.
 //
-// Make one Tracer for a package or an engine. It needs no shutdown. It caches the attributes of the shapes it has
-// seen, in at most 20 MiB, or 3 MiB if the operations have matrices only. A nil or zero Tracer is a no-op.
+// Make one Tracer for a package or an engine. It needs no shutdown. It caches the attributes of the shapes it has seen,
+// in at most 20 MiB, or 3 MiB if the operations have matrices only. A nil or zero Tracer is a no-op.
 type Tracer struct {
 	tracer          trace.Tracer
 	startAttributes bool
@@ -31,8 +31,8 @@ type Tracer struct {
 	errs            observ.Errors
 }
 
-// NewTracer returns a Tracer that makes spans with tp, in the instrumentation scope [ScopeName]. A nil tp
-// makes a no-op. [WithStartAttributes] is the only option with an effect.
+// NewTracer returns a Tracer that makes spans with tp, in the instrumentation scope [ScopeName]. A nil tp makes a
+// no-op. [WithStartAttributes] is the only option with an effect.
 func NewTracer(tp trace.TracerProvider, opts ...SetupOption) *Tracer {
 	if tp == nil {
 		tp = noop.NewTracerProvider()
@@ -59,8 +59,8 @@ func (t *Tracer) orOff() *Tracer {
 // Start starts the operation name on device, which may be "". The returned context holds the operation's span:
 // operations and spans started with it are children of the operation. The caller must call End.
 //
-// name is also the span's name and should have few distinct values: "matmul", not "matmul_64x784". An
-// operation without a recorded span costs as much as this span. A nil ctx is context.Background().
+// name is also the span's name and should have few distinct values: "matmul", not "matmul_64x784". An operation without
+// a recorded span costs as much as this span. A nil ctx is context.Background().
 func (t *Tracer) Start(ctx context.Context, name, device string) (context.Context, Op) {
 	return t.orOff().start(ctx, name, device)
 }

@@ -10,8 +10,8 @@ import (
 type Config struct {
 	// TickNanos is the nominal length of a tick in nanoseconds. 0 is 1.
 	TickNanos float64
-	// MaxDrift bounds the difference in rate between the device's clock and the host's, in parts per
-	// million. 0 is 1000, enough for a host's clock that is being slewed.
+	// MaxDrift bounds the difference in rate between the device's clock and the host's, in parts per million. 0 is
+	// 1000, enough for a host's clock that is being slewed.
 	MaxDrift float64
 	// Wander bounds the change of the drift between two pairs, in parts per million. 0 is 20.
 	Wander float64

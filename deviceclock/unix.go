@@ -6,8 +6,8 @@ import (
 )
 
 // Unix converts a time of the device to Unix nanoseconds. The result lies between from and to, such as the launch of an
-// operation and now. Unix reports false if no such time agrees with the pairs, or if the clock
-// may have been set after the time: a restarted clock shows the same times again.
+// operation and now. Unix reports false if no such time agrees with the pairs, or if the clock may have been set after
+// the time: a restarted clock shows the same times again.
 func (c *Clock) Unix(device, from, to int64) (t Time, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -77,17 +77,17 @@ func CollectiveInElements(n int64) attribute.KeyValue { return CollectiveInEleme
 // CollectiveOutElements returns tensor.collective.out_elements, the message's number of elements after the collective.
 func CollectiveOutElements(n int64) attribute.KeyValue { return CollectiveOutElementsKey.Int64(n) }
 
-// LinkWeight returns tensor.link.weight, for a span link: the share of the span's work for the linked span, in a unit of
-// the engine such as tokens or rows.
+// LinkWeight returns tensor.link.weight, for a span link: the share of the span's work for the linked span, in a unit
+// of the engine such as tokens or rows.
 func LinkWeight(n int64) attribute.KeyValue { return LinkWeightKey.Int64(n) }
 
-// LinkWeightAttention returns tensor.link.weight.attention, for a span link with tensor.link.weight: the share of the span's
-// attention for the linked span, in pairs of queries and keys.
+// LinkWeightAttention returns tensor.link.weight.attention, for a span link with tensor.link.weight: the share of the
+// span's attention for the linked span, in pairs of queries and keys.
 func LinkWeightAttention(n int64) attribute.KeyValue { return LinkWeightAttentionKey.Int64(n) }
 
-// Link returns a link from the step of a batch to the span sc of one of its requests. weight is the request's share of the
-// step, in a unit of the engine such as tokens or rows. 0 sets no weight; without weights all requests have equal shares.
-// more may hold [LinkWeightAttention].
+// Link returns a link from the step of a batch to the span sc of one of its requests. weight is the request's share of
+// the step, in a unit of the engine such as tokens or rows. 0 sets no weight; without weights all requests have equal
+// shares. more may hold [LinkWeightAttention].
 func Link(sc trace.SpanContext, weight int64, more ...attribute.KeyValue) trace.Link {
 	link := trace.Link{SpanContext: sc, Attributes: more}
 	if weight != 0 {

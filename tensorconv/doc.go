@@ -10,8 +10,9 @@
 //		tensorconv.InputShapes([]int64{64, 784}, []int64{784, 256}), tensorconv.OutputShape(64, 256))
 //	defer span.End()
 //
-// Constructors and keys are named after their attributes, as in OpenTelemetry's own semconv packages: tensor.device.id is
-// DeviceID and DeviceIDKey. The package depends on go.opentelemetry.io/otel/attribute and package op only, not on the SDK.
+// Constructors and keys are named after their attributes, as in OpenTelemetry's own semconv packages: tensor.device.id
+// is DeviceID and DeviceIDKey. The package depends on go.opentelemetry.io/otel/attribute and package op only, not on
+// the SDK.
 package tensorconv
 
 //go:generate go run generate.go

@@ -5,8 +5,8 @@
 //
 //	go generate ./tensorconv
 //
-// It reads YAML with a module of go.work, because the module of this package does not require one. It knows the
-// parts of OpenTelemetry's Weaver format in use and refuses others.
+// It reads YAML with a module of go.work, because the module of this package does not require one. It knows the parts
+// of OpenTelemetry's Weaver format in use and refuses others.
 package main
 
 import (
@@ -86,8 +86,8 @@ import (
 )
 `
 
-// registry holds spans and groups in the order of the pages: optrace's conventions, adopted attributes,
-// optrace's own attributes.
+// registry holds spans and groups in the order of the pages: optrace's conventions, adopted attributes, optrace's own
+// attributes.
 type registry struct{ spans, groups []*group }
 
 type group struct {
@@ -387,8 +387,8 @@ func (a *attribute) example() string {
 const property = `(?m)^    "%s": \{\n(?:      .*\n)*?` +
 	`( +"%s": \{ ?(?:\n +)?)(?:"description": "(?:[^"\\]|\\.)*", ?(?:\n +)?)?`
 
-// schema returns the JSON Schema old with the descriptions of the registry. It returns an error if an enumeration
-// in the schema differs from the registry's.
+// schema returns the JSON Schema old with the descriptions of the registry. It returns an error if an enumeration in
+// the schema differs from the registry's.
 func schema(r *registry, old []byte) ([]byte, error) {
 	var parsed struct {
 		Defs map[string]struct {

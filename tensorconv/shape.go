@@ -9,8 +9,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// InputShapes returns tensor.input.shapes, the dimensions of each input. No dimensions mean a scalar, nil an unknown shape,
-// and [op.Dynamic] an unknown dimension. It copies shapes.
+// InputShapes returns tensor.input.shapes, the dimensions of each input. No dimensions mean a scalar, nil an unknown
+// shape, and [op.Dynamic] an unknown dimension. It copies shapes.
 func InputShapes(shapes ...[]int64) attribute.KeyValue {
 	values := make([]attribute.Value, len(shapes))
 	for i, dims := range shapes {
@@ -21,8 +21,8 @@ func InputShapes(shapes ...[]int64) attribute.KeyValue {
 	return attribute.Slice(attrkey.InputShapes, values...)
 }
 
-// InputShapesText returns tensor.input.shapes as strings such as "64x784", for backends without nested values. The SDK's
-// limit on the length of values may turn one shape into another.
+// InputShapesText returns tensor.input.shapes as strings such as "64x784", for backends without nested values. The
+// SDK's limit on the length of values may turn one shape into another.
 func InputShapesText(shapes ...[]int64) attribute.KeyValue {
 	texts := make([]string, len(shapes))
 	for i, dims := range shapes {
@@ -50,8 +50,8 @@ func InputShapeAt(i int, dims ...int64) attribute.KeyValue {
 	return attribute.Int64Slice(attrkey.InputShape(i), dims)
 }
 
-// OutputShape returns tensor.output.shape, the dimensions of the output. No dimensions mean a scalar, and [op.Dynamic] an
-// unknown dimension. It copies dims.
+// OutputShape returns tensor.output.shape, the dimensions of the output. No dimensions mean a scalar, and [op.Dynamic]
+// an unknown dimension. It copies dims.
 func OutputShape(dims ...int64) attribute.KeyValue { return OutputShapeKey.Int64Slice(dims) }
 
 // OutputElements returns tensor.output.elements, the number of elements of an output with unknown shape.

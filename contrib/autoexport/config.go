@@ -22,11 +22,11 @@ const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 const configFile = "OTEL_CONFIG_FILE"
 
 // NewSDK makes an SDK from a declarative configuration in YAML, as [otelconf.NewSDK] does, and records operations if
-// "distribution" has "optrace", which may be empty. The file named by OTEL_CONFIG_FILE replaces text, which may
-// then be nil. The caller shuts the SDK down.
+// "distribution" has "optrace", which may be empty. The file named by OTEL_CONFIG_FILE replaces text, which may then be
+// nil. The caller shuts the SDK down.
 //
-// If the SDK or OPTRACE_DISABLED disables recording, NewSDK records no operations. It returns an error if the section is
-// present and "tracer_provider" is not. Environment variables of optrace and defaults supply missing settings.
+// If the SDK or OPTRACE_DISABLED disables recording, NewSDK records no operations. It returns an error if the section
+// is present and "tracer_provider" is not. Environment variables of optrace and defaults supply missing settings.
 func NewSDK(ctx context.Context, text []byte, opts ...otelconf.ConfigurationOption) (otelconf.SDK, error) {
 	path, fromFile := os.LookupEnv(configFile)
 	if fromFile {

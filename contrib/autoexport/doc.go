@@ -7,11 +7,11 @@
 //
 // OTEL_TRACES_EXPORTER=optrace then writes operations to the file OPTRACE_FILE. OTEL_TRACES_EXPORTER=optrace+otlp also
 // sends all spans by OTLP, configured by the OTEL_EXPORTER_OTLP_ variables: a receiver without TLS, such as optrace
-// serve, needs OTEL_EXPORTER_OTLP_INSECURE=true. The package registers both names once; it panics if another
-// package has registered them.
+// serve, needs OTEL_EXPORTER_OTLP_INSECURE=true. The package registers both names once; it panics if another package
+// has registered them.
 //
-// A program that uses go.opentelemetry.io/contrib/otelconf calls [NewSDK] of this package instead. The part "optrace" of
-// the section "distribution" configures the recording:
+// A program that uses go.opentelemetry.io/contrib/otelconf calls [NewSDK] of this package instead. The part "optrace"
+// of the section "distribution" configures the recording:
 //
 //	distribution:
 //	  optrace:

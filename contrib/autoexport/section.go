@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// section returns the node distribution.optrace of a configuration with its variables replaced, or nil. otelconf does not
-// expose this part of a file.
+// section returns the node distribution.optrace of a configuration with its variables replaced, or nil. otelconf does
+// not expose this part of a file.
 func section(text []byte) (*yaml.Node, error) {
 	var file struct {
 		Distribution map[string]yaml.Node `yaml:"distribution"`

@@ -5,10 +5,10 @@
 //	lctx, err := llama.InitFromModel(model, params)
 //	code, err := hook.Decode(ctx, lctx, batch) // in place of llama.Decode
 //
-// An operation has ggml's name (MUL_MAT), shapes with the outermost dimension first, element types (q4_K), the path of its
-// weights or its layer (blk.3.ffn_down), the device of its output (cuda:0) and the step. Views, reshapes and permutations
-// are left out. The callback makes llama.cpp wait for the device after each node and prevents fused nodes, so that a
-// step takes longer; [EveryLayer] costs less.
+// An operation has ggml's name (MUL_MAT), shapes with the outermost dimension first, element types (q4_K), the path of
+// its weights or its layer (blk.3.ffn_down), the device of its output (cuda:0) and the step. Views, reshapes and
+// permutations are left out. The callback makes llama.cpp wait for the device after each node and prevents fused nodes,
+// so that a step takes longer; [EveryLayer] costs less.
 //
 // The package reads the library's tensors. Their layout is not part of ggml's interface: Attach checks it and refuses
 // other versions. README.md lists the versions and the cost.
@@ -37,9 +37,9 @@ type Mode uint8
 const (
 	// EveryOperation records each node of the graph that computes or moves data.
 	EveryOperation Mode = iota
-	// EveryLayer records one operation, "layer", for the nodes of each layer, and one for the nodes after the last layer.
-	// A layer ends with the node l_out-N. In a model without such nodes, the first node of a layer belongs to the layer
-	// before.
+	// EveryLayer records one operation, "layer", for the nodes of each layer, and one for the nodes after the last
+	// layer. A layer ends with the node l_out-N. In a model without such nodes, the first node of a layer belongs to
+	// the layer before.
 	EveryLayer
 	// Off sets no callback.
 	Off
@@ -95,8 +95,8 @@ var callback = sync.OnceValue(func() uintptr {
 })
 
 // Attach sets the evaluation callback in params, for contexts made from them. Call [llama.Load] first. Attach returns
-// an error if params already have a callback or the library has an unknown layout. The Hook stays in memory
-// until the process ends.
+// an error if params already have a callback or the library has an unknown layout. The Hook stays in memory until the
+// process ends.
 func Attach(params *llama.ContextParams, to Recording, mode Mode) (*Hook, error) {
 	h := &Hook{to: to, mode: mode, nodes: make(map[nodeKey]*node)}
 	switch {
@@ -131,8 +131,8 @@ func callbackKnown(d llama.ContextParams) bool {
 	return d.DefragThold == -1 && d.CbEval == 0 && d.CbEvalUserData == 0 && d.TypeK == f16 && d.TypeV == f16
 }
 
-// Decode calls [llama.Decode], records its operations below the span of ctx and waits for them. Their step is the number
-// of the call, from 0.
+// Decode calls [llama.Decode], records its operations below the span of ctx and waits for them. Their step is the
+// number of the call, from 0.
 func (h *Hook) Decode(ctx context.Context, lctx llama.Context, batch llama.Batch) (int32, error) {
 	h.Start(ctx)
 	defer h.Finish()

@@ -48,8 +48,8 @@ var (
 	nameOfWeights = regexp.MustCompile(`^((?:blk\.(\d+)\.)?.+)\.weight$`)
 )
 
-// place returns the path and the layer of a node. The path is the path of its weights, or else its own name in the layer,
-// or the layer of its first input with a layer:
+// place returns the path and the layer of a node. The path is the path of its weights, or else its own name in the
+// layer, or the layer of its first input with a layer:
 //
 //	ffn_out-3 of blk.3.ffn_down.weight   blk.3.ffn_down
 //	kq_soft_max-3                        blk.3.kq_soft_max

@@ -174,8 +174,7 @@ func TestLossDecreases(t *testing.T) {
 	}
 }
 
-// TestDevicesDoNotChangeTheResult trains on the same batches with one device
-// and with four.
+// TestDevicesDoNotChangeTheResult trains on the same batches with one device and with four.
 func TestDevicesDoNotChangeTheResult(t *testing.T) {
 	one, lossOne := train(t, 1, 3, 64)
 	four, lossFour := train(t, 4, 3, 64)
