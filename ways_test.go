@@ -3,6 +3,7 @@ package optrace_test
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -270,4 +271,16 @@ func checkWay(t *testing.T, name string, record func(a *attempt, p *optrace.Proc
 			t.Errorf("%s: span %+v", name, got)
 		}
 	}
+}
+
+// Deprecated names still compile and work.
+func TestDeprecatedNames(t *testing.T) {
+	var _ optrace.CacheOption = optrace.WithCacheBytes(0)
+	var _ optrace.TracerOption = optrace.WithStartAttributes()
+	var _ optrace.PreparedOp = optrace.Op{}
+	var proc *optrace.FlightRecorder = newProcessor(t, newExporter(t, io.Discard), optrace.WithBufferBytes(leastBytes))
+	proc.Expect(t.Context())
+	q := newQueue(t, proc, []optrace.QueueOption{optrace.WithQueuePolicy(optrace.PolicyBlock)}...)
+	shutdown(t, q)
+	shutdown(t, proc)
 }
