@@ -171,8 +171,8 @@ func TestShortenedIsMarkedAndCounted(t *testing.T) {
 		entries, _ := recordtest.Split(t, (ingest.Options{Mapping: mapping}).Open(path).Records())
 		e := entries[slices.IndexFunc(entries, func(e *op.Entry) bool { return e.Step.V == 1 })]
 		note := slices.IndexFunc(e.Attrs, func(a op.Attr) bool { return a.Key == "note" })
-		if text := e.Attrs[note].Value; e.Warn&op.WarnDroppedAttributes == 0 || !strings.HasSuffix(text, "ü…") ||
-			len(text) > 64<<10 {
+		text := e.Attrs[note].Value
+		if e.Warn&op.WarnDroppedAttributes == 0 || !strings.HasSuffix(text, "ü…") || len(text) > 64<<10 {
 			t.Errorf("%v: the text of %d bytes has no mark, or nothing is said to be missing: warnings %b", f,
 				len(text), e.Warn)
 		}

@@ -128,8 +128,8 @@ func TestForwardedSpansAreSafe(t *testing.T) {
 	}
 	matmul := mem.Stubs()[0]
 	request := mem.Stubs()[1]
-	if n := len(unsafeAttributes()) + 1; len(request.Attributes) != n || request.DroppedAttributes != 0 ||
-		request.Resource.Len() != n {
+	n := len(unsafeAttributes()) + 1
+	if len(request.Attributes) != n || request.DroppedAttributes != 0 || request.Resource.Len() != n {
 		t.Errorf("the request was changed: %+v", request)
 	}
 	kept := []attribute.KeyValue{attribute.String("kept", "yes")}
@@ -148,8 +148,8 @@ func TestForwardedSpansAreSafe(t *testing.T) {
 			t.Errorf("attributes of the %s are %v, want %v", what, attrs.got, attrs.want)
 		}
 	}
-	if id := request.SpanContext.SpanID(); matmul.Parent.SpanID() != id ||
-		matmul.Links[0].SpanContext.SpanID() != (trace.SpanID{1}) {
+	id := request.SpanContext.SpanID()
+	if matmul.Parent.SpanID() != id || matmul.Links[0].SpanContext.SpanID() != (trace.SpanID{1}) {
 		t.Errorf("the parent is %v, want %v; link %+v", matmul.Parent.SpanID(), id, matmul.Links[0])
 	}
 }

@@ -281,8 +281,8 @@ func TestLateOperationsOfManyRequests(t *testing.T) {
 		st := s.procs[0].Stats()
 		s.end()
 		got, _ := s.names(t)
-		if n := got["request"] + int(st.LostParents); n != len(contexts)+before || st.LostParents == 0 ||
-			got["request"] < len(contexts)/3 {
+		n := got["request"] + int(st.LostParents)
+		if n != len(contexts)+before || st.LostParents == 0 || got["request"] < len(contexts)/3 {
 			t.Errorf("of %d requests %d are in the file and %d are counted as lost", len(contexts)+before,
 				got["request"], st.LostParents)
 		}

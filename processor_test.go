@@ -361,8 +361,8 @@ func TestNewProcessorOptions(t *testing.T) {
 		}
 	}
 	lines := newExporter(t, io.Discard, optrace.WithFormat(optrace.FormatOTLPJSON))
-	if f, err := optrace.NewFlightRecorder(lines, 1); f != nil || err == nil ||
-		!strings.Contains(err.Error(), "the format is otlp-json, not entries") {
+	f, err := optrace.NewFlightRecorder(lines, 1)
+	if f != nil || err == nil || !strings.Contains(err.Error(), "the format is otlp-json, not entries") {
 		t.Errorf("a flight recorder in front of lines: %v, %v", f, err)
 	}
 	if f, err := optrace.NewFlightRecorder(nil, 1); f != nil || err == nil {

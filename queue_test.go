@@ -151,8 +151,8 @@ func TestDeviceQueueDeviceClock(t *testing.T) {
 			t.Fatalf("%+v", e)
 		}
 		// The host read the time shortly before the device's clock.
-		if off := e.Start.V - ran[i].UnixNano(); off < -int64(10*time.Millisecond) ||
-			off > int64(100*time.Millisecond) {
+		off := e.Start.V - ran[i].UnixNano()
+		if off < -int64(10*time.Millisecond) || off > int64(100*time.Millisecond) {
 			t.Errorf("operation %d starts %d ns after it did", i, off)
 		}
 	}
@@ -295,8 +295,8 @@ func TestDeviceQueueWithoutRoom(t *testing.T) {
 			names = append(names, s.Name)
 		}
 		st := q.Stats()
-		if got := strings.Join(names, " "); got != want || st.Launched != 5 || st.Recorded+st.Dropped != 5 ||
-			int(st.Recorded) != len(names) {
+		got := strings.Join(names, " ")
+		if got != want || st.Launched != 5 || st.Recorded+st.Dropped != 5 || int(st.Recorded) != len(names) {
 			t.Errorf("%v: recorded %q, want %q; %+v", policy, got, want, st)
 		}
 	}

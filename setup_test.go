@@ -75,8 +75,8 @@ func TestSetup(t *testing.T) {
 	check.Equal(t, "sampled", 2, len(spy.seen))
 	check.Equal(t, "stats", optrace.Stats{Recorded: 1, Written: 1, Skipped: 1}, sdk.Processor().Stats())
 	text := readFile(t, path)
-	if check.Equal(t, "file", []string{"matmul"}, operationsIn(t, text)); !bytes.Contains(text,
-		[]byte("resourceSpans")) {
+	check.Equal(t, "file", []string{"matmul"}, operationsIn(t, text))
+	if !bytes.Contains(text, []byte("resourceSpans")) {
 		t.Errorf("file %s", text)
 	}
 	for _, e := range []*spantest.Exporter{first, second} {
@@ -102,8 +102,8 @@ func TestProviderOptions(t *testing.T) {
 	if len(rec.Entries) != 1 || rec.Entries[0].Service != "ranker" || rec.Entries[0].Root != "request" {
 		t.Errorf("entries %+v", rec.Entries)
 	}
-	if diff := cmp.Diff([]string{"request"}, spans.Names()); diff != "" || spans.Shutdowns() != 1 ||
-		otel.GetTracerProvider() != before {
+	diff := cmp.Diff([]string{"request"}, spans.Names())
+	if diff != "" || spans.Shutdowns() != 1 || otel.GetTracerProvider() != before {
 		t.Errorf("%d shutdowns; forwarded (-want +got):\n%s", spans.Shutdowns(), diff)
 	}
 	if opts, err := optrace.ProviderOptions(path, optrace.WithSpanExporter(nil)); opts != nil || err == nil {
@@ -230,8 +230,8 @@ func TestSetupErrors(t *testing.T) {
 			if sdk != nil || err == nil || otel.GetTracerProvider() != before {
 				t.Errorf("a failed setup returns %v, %v, or changed the provider", sdk, err)
 			}
-			if text := fmt.Sprint(err); !strings.HasPrefix(text, "optrace: setup: ") ||
-				strings.Count(text, "optrace: ") > 1 {
+			text := fmt.Sprint(err)
+			if !strings.HasPrefix(text, "optrace: setup: ") || strings.Count(text, "optrace: ") > 1 {
 				t.Errorf("the error %q does not name the package once", text)
 			}
 			if opts == nil {
@@ -430,8 +430,8 @@ func TestShutdownWithContextThatIsDone(t *testing.T) {
 	check.OK(t, sdk.Shutdown(t.Context()))
 	record(t.Context(), sdk.TracerProvider(), 3)
 	check.Equal(t, "operations in the file", 10, len(spantest.Read(t, check.Must(os.ReadFile(path))(t)).Entries))
-	if st := sdk.Processor().Stats(); st.Written != 10 || st.Recorded != st.Written+st.Dropped ||
-		len(spans.GetSpans()) != 10 {
+	st := sdk.Processor().Stats()
+	if st.Written != 10 || st.Recorded != st.Written+st.Dropped || len(spans.GetSpans()) != 10 {
 		t.Errorf("%+v, %d spans", st, len(spans.GetSpans()))
 	}
 }

@@ -58,8 +58,8 @@ func TestOpAfterEnd(t *testing.T) {
 		t.Fatalf("%d spans, want 101", len(spans))
 	}
 	for _, s := range spans[1:] {
-		if diff := cmp.Diff([]string{"tensor.input.shapes=[[2]]", "tensor.op.name=new"},
-			texts(s.Attributes)); diff != "" {
+		diff := cmp.Diff([]string{"tensor.input.shapes=[[2]]", "tensor.op.name=new"}, texts(s.Attributes))
+		if diff != "" {
 			t.Fatalf("attributes (-want +got):\n%s", diff)
 		}
 	}
@@ -140,8 +140,8 @@ func TestTracerLimits(t *testing.T) {
 			t.Errorf("%d inputs, an output of rank %d, warnings %b", len(e.InputShapes), len(e.OutputShape), e.Warn)
 		}
 	}
-	if e := entries[1]; e.Operation != "custom" || len(e.InputShapes) != 1 || e.OutputShape == nil ||
-		e.DroppedAttributes == 0 {
+	e := entries[1]
+	if e.Operation != "custom" || len(e.InputShapes) != 1 || e.OutputShape == nil || e.DroppedAttributes == 0 {
 		t.Errorf("under the SDK's limit the entry is %+v", e)
 	}
 }

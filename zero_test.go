@@ -36,8 +36,8 @@ func TestZeroValuesRecordNothing(t *testing.T) {
 					call = method.CallSlice
 				}
 				for _, result := range call(args) {
-					if err, failed := reflect.TypeAssert[error](result); failed && name != "Prepare" &&
-						name != "Record" {
+					err, failed := reflect.TypeAssert[error](result)
+					if failed && name != "Prepare" && name != "Record" {
 						t.Errorf("error %v", err)
 					}
 				}

@@ -168,8 +168,8 @@ func TestBadPairsAreCounted(t *testing.T) {
 	if _, ok := clock.Unix(400*second, 0, at); ok {
 		t.Error("a time long after the end is known")
 	}
-	if err := clock.Sample(func() (int64, error) { return 0, errors.New("lost") }); err == nil ||
-		clock.Stats().Pairs != 10 {
+	err := clock.Sample(func() (int64, error) { return 0, errors.New("lost") })
+	if err == nil || clock.Stats().Pairs != 10 {
 		t.Error("a reading that fails is a pair")
 	}
 }
@@ -187,8 +187,8 @@ func TestTimesThatComeAgain(t *testing.T) {
 		t.Errorf("nothing known of when it was: %+v", got)
 	}
 	want := base + 105*second
-	if got, ok := clock.Unix(5*second, base+100*second, base+200*second); !ok || got.Unix < want ||
-		got.Unix > want+1000 || got.Error > 2000 {
+	got, ok := clock.Unix(5*second, base+100*second, base+200*second)
+	if !ok || got.Unix < want || got.Unix > want+1000 || got.Error > 2000 {
 		t.Errorf("%+v %v, want %d", got, ok, want)
 	}
 }
@@ -224,8 +224,8 @@ func TestStreamIsMonotone(t *testing.T) {
 		t.Error("no time was ever held back")
 	}
 	before := clock.Stats().Backward
-	if got, ok := stream.Unix(sim.at(start+second, 1), 0, math.MaxInt64); !ok || got.Unix != last ||
-		clock.Stats().Backward != before+1 {
+	got, ok := stream.Unix(sim.at(start+second, 1), 0, math.MaxInt64)
+	if !ok || got.Unix != last || clock.Stats().Backward != before+1 {
 		t.Errorf("a clock that runs backward: %+v %v, %+v", got, ok, clock.Stats())
 	}
 }

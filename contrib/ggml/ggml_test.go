@@ -132,13 +132,13 @@ func TestCallbackKnown(t *testing.T) {
 
 func TestAttachRefuses(t *testing.T) {
 	params := llama.ContextParams{CbEval: 1}
-	if _, err := Attach(&params, nil, EveryOperation); err == nil ||
-		!strings.Contains(err.Error(), "callback already") {
+	_, err := Attach(&params, nil, EveryOperation)
+	if err == nil || !strings.Contains(err.Error(), "callback already") {
 		t.Errorf("with a callback: %v", err)
 	}
 	params.CbEval = 0
-	if _, err := Attach(&params, nil, EveryLayer); llama.LibPath() == "" &&
-		(err == nil || !strings.Contains(err.Error(), "llama.Load")) {
+	_, err = Attach(&params, nil, EveryLayer)
+	if llama.LibPath() == "" && (err == nil || !strings.Contains(err.Error(), "llama.Load")) {
 		t.Errorf("without a library: %v", err)
 	}
 	h, err := Attach(&params, nil, Off)

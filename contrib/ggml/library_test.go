@@ -179,9 +179,8 @@ func TestBlocks(t *testing.T) {
 			continue
 		}
 		known++
-		if wantElements, wantBytes := llama.GGMLBlockSize(number),
-			llama.GGMLTypeSize(number); elements != wantElements ||
-			bytes != int64(wantBytes) {
+		wantElements, wantBytes := llama.GGMLBlockSize(number), llama.GGMLTypeSize(number)
+		if elements != wantElements || bytes != int64(wantBytes) {
 			t.Errorf("%s: %d elements in %d bytes, want %d in %d", name, elements, bytes, wantElements, wantBytes)
 		}
 	}

@@ -51,8 +51,8 @@ func TestRun(t *testing.T) {
 	}
 	batch := filepath.Join(dir, "cuda.jsonl")
 	r := check.Must(analyze.Run(t.Context(), ingest.Open(batch), analyze.Options{}))(t)
-	if l := r.Launches; l.Count != steps*opsPerStep || l.Early != 0 || len(l.Streams) != clockStream ||
-		l.EnqueueNS == 0 {
+	l := r.Launches
+	if l.Count != steps*opsPerStep || l.Early != 0 || len(l.Streams) != clockStream || l.EnqueueNS == 0 {
 		t.Errorf("launches %+v", l)
 	}
 	if c := r.Input.DeviceClock; c == nil || c.Entries != steps*opsPerStep || c.MaxErrorNS == 0 {

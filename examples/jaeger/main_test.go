@@ -130,8 +130,8 @@ func testRun(t *testing.T, otlp, query string) {
 				q.DurationNS.V, q.InJaeger, q.InLocal)
 		}
 	}
-	if e := r.Endpoints[0]; e.Name != "POST /v1/rank" || e.Service != serviceName || r.PrunedOps != e.Ops-held ||
-		held == 0 {
+	e := r.Endpoints[0]
+	if e.Name != "POST /v1/rank" || e.Service != serviceName || r.PrunedOps != e.Ops-held || held == 0 {
 		t.Errorf("%+v, %d in Jaeger and %d in summaries", e, held, r.PrunedOps)
 	}
 	if !strings.Contains(out.String(), fmt.Sprintf("%d operations written, 0 dropped", local)) {

@@ -59,8 +59,8 @@ func TestRequests(t *testing.T) {
 			t.Errorf("no %q in\n%s", part, output)
 		}
 	}
-	if page, err := os.ReadFile(strings.TrimSuffix(file, ".jsonl") + ".html"); err != nil ||
-		!bytes.Contains(page, []byte("FLASH_ATTN_EXT")) {
+	page, err := os.ReadFile(strings.TrimSuffix(file, ".jsonl") + ".html")
+	if err != nil || !bytes.Contains(page, []byte("FLASH_ATTN_EXT")) {
 		t.Errorf("no page: %v", err)
 	}
 	operations, weighed, join := recorded(t, file)
