@@ -102,8 +102,10 @@ func ExampleProcessor() {
 	printEntries(&ops)
 	st := proc.Stats()
 	fmt.Printf("recorded %d, written %d, dropped %d, skipped %d\n", st.Recorded, st.Written, st.Dropped, st.Skipped)
-	// Unordered output: conv on cpu: [] -> 4x2, 64 bytes softmax on cpu: [] -> 4x2, 64 bytes recorded 2, written 2,
-	// dropped 0, skipped 1
+	// Unordered output:
+	// conv on cpu: [] -> 4x2, 64 bytes
+	// softmax on cpu: [] -> 4x2, 64 bytes
+	// recorded 2, written 2, dropped 0, skipped 1
 }
 
 // Operations of a training loop: nested, with steps, a scalar result, an error.
@@ -123,8 +125,10 @@ func ExampleTracer() {
 
 	shutdown()
 	printEntries(&ops)
-	// Unordered output: mean on cuda:0: [64x10] -> scalar, 4 bytes, step 0 mean on cuda:0: [64x10] -> scalar, 4 bytes,
-	// step 1 all_reduce on cuda:0: [] -> ?, unknown bytes, failed: peer 3 is gone
+	// Unordered output:
+	// mean on cuda:0: [64x10] -> scalar, 4 bytes, step 0
+	// mean on cuda:0: [64x10] -> scalar, 4 bytes, step 1
+	// all_reduce on cuda:0: [] -> ?, unknown bytes, failed: peer 3 is gone
 }
 
 // A prepared operation costs as much as its span.
@@ -145,8 +149,9 @@ func ExampleTracer_Prepare() {
 	}
 	shutdown()
 	printEntries(&ops)
-	// Unordered output: matmul on cuda:0: [64x784 784x256] -> 64x256, 32768 bytes matmul on cuda:0: [64x784 784x256] ->
-	// 64x256, 32768 bytes
+	// Unordered output:
+	// matmul on cuda:0: [64x784 784x256] -> 64x256, 32768 bytes
+	// matmul on cuda:0: [64x784 784x256] -> 64x256, 32768 bytes
 }
 
 // A graph executor puts its operations into a Recorder and emits them after each iteration. It makes no spans.
@@ -163,9 +168,11 @@ func ExampleProcessor_Recorder() {
 	}
 	shutdown()
 	printEntries(&ops)
-	// Unordered output: matmul on cuda:0: [64x784 784x10] -> 64x10, 2560 bytes, step 0 softmax on cuda:0: [64x10] ->
-	// 64x10, 2560 bytes, step 0 matmul on cuda:0: [64x784 784x10] -> 64x10, 2560 bytes, step 1 softmax on cuda:0:
-	// [64x10] -> 64x10, 2560 bytes, step 1
+	// Unordered output:
+	// matmul on cuda:0: [64x784 784x10] -> 64x10, 2560 bytes, step 0
+	// softmax on cuda:0: [64x10] -> 64x10, 2560 bytes, step 0
+	// matmul on cuda:0: [64x784 784x10] -> 64x10, 2560 bytes, step 1
+	// softmax on cuda:0: [64x10] -> 64x10, 2560 bytes, step 1
 }
 
 // A mapping reads attributes of other instrumentation.
@@ -247,7 +254,9 @@ func Example_beside() {
 		request.End()
 		return nil
 	})
-	// Unordered output: relu on cuda:0: [] -> ?, unknown bytes below POST /v1/predict
+	// Unordered output:
+	// relu on cuda:0: [] -> ?, unknown bytes
+	// below POST /v1/predict
 }
 
 // inDirectory calls f in a new directory and prints the operations in its ops.jsonl.

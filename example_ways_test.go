@@ -151,7 +151,9 @@ func ExampleProcessor_KeepTrace() {
 	matmul.Record(ctx, optrace.Times{Start: now, End: now + 1000})
 	shutdown()
 	printEntries(&ops)
-	// Unordered output: below POST /predict matmul on cuda:0: [] -> ?, unknown bytes
+	// Unordered output:
+	// below POST /predict
+	// matmul on cuda:0: [] -> ?, unknown bytes
 }
 
 // A program's own TracerProvider, with a file and another exporter.
