@@ -275,11 +275,10 @@ func checkWay(t *testing.T, name string, record func(a *attempt, p *optrace.Proc
 
 // Deprecated names still compile and work.
 func TestDeprecatedNames(t *testing.T) {
-	var _ optrace.CacheOption = optrace.WithCacheBytes(0)
-	var _ optrace.TracerOption = optrace.WithStartAttributes()
-	var _ optrace.PreparedOp = optrace.Op{}
-	var proc *optrace.FlightRecorder = newProcessor(t, newExporter(t, io.Discard), optrace.WithBufferBytes(leastBytes))
-	proc.Expect(t.Context())
+	proc := newProcessor(t, newExporter(t, io.Discard), optrace.WithBufferBytes(leastBytes))
+	func(_ optrace.CacheOption, _ optrace.TracerOption, _ optrace.PreparedOp, f *optrace.FlightRecorder) {
+		f.Expect(t.Context())
+	}(optrace.WithCacheBytes(0), optrace.WithStartAttributes(), optrace.Op{}, proc)
 	q := newQueue(t, proc, []optrace.QueueOption{optrace.WithQueuePolicy(optrace.PolicyBlock)}...)
 	shutdown(t, q)
 	shutdown(t, proc)
