@@ -74,7 +74,7 @@ bounds: ## every command on twice as much of everything: an hour
 	OPTRACE_CASES=all $(GO) test -run '^TestDoubling' -count=1 -timeout=0 ./cmd/optrace
 
 faults: ## kills, files that are taken away and files without room, ROUNDS times: a minute each
-	OPTRACE_CASES=all $(GO) test -run '^TestW1Faults$$' -count=$(ROUNDS) -parallel=8 -timeout=0 .
+	OPTRACE_CASES=all $(GO) test -run '^TestRecordingSurvivesFaults$$' -count=$(ROUNDS) -parallel=8 -timeout=0 .
 
 release: ## the command for linux, darwin and windows on amd64 and arm64, with its version and SHA-256 sums, in dist/
 	GO="$(GO)" .ci/release

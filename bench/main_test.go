@@ -63,7 +63,7 @@ func TestWays(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	check.OK(t, run(t.Context(), &measure.Env{Trial: true, Progress: &stderr}, []string{"-ways", "-update", document}, &stdout))
 	rows := regexp.MustCompile(`(?m)^\| .*\| \d+\.\d\d µs \| \d+ B \| \d+ \| \d+\.\d\d \| \d+\.\d\d µs \| \d+ B \| \d+ \| \d+\.\d\d \|$`)
-	if n := len(rows.FindAllString(stdout.String(), -1)); n != 9 {
+	if n := len(rows.FindAllString(stdout.String(), -1)); n != 8 {
 		t.Errorf("%d rows:\n%s", n, &stdout)
 	}
 	text := string(check.Must(os.ReadFile(document))(t))

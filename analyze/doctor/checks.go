@@ -76,12 +76,12 @@ var checks = [numChecks]check{
 			f.Missing = d.absent(f.Count, func(r *references) int64 { return r.children })
 		},
 		effect: "Without it an operation has a parent that is not in the recording. Record with a Processor; where requests end long " +
-			"before their operations, call Processor.Expect(ctx) in the request. Or was the parent sampled out, is it in another " +
+			"before their operations, call Processor.KeepTrace(ctx) in the request. Or was the parent sampled out, is it in another " +
 			"file, or does it not end?",
 		figures: []string{"input.orphans", "operations[].self_ns", "critical_path", "critical_path_operations", "slowest_request"},
 		code: []string{
 			`proc, err := optrace.NewProcessor(exp) // records the spans above operations with them`,
-			`proc.Expect(ctx)                       // in a request that ends long before its operations are recorded`,
+			`proc.KeepTrace(ctx)                    // in a request that ends long before its operations are recorded`,
 			`defer step.End()                       // a span is recorded when it ends`,
 		},
 		attributes: []Attribute{{spanField, "endTimeUnixNano", "int", int64(1772366400000700000)}},
@@ -163,7 +163,7 @@ var checks = [numChecks]check{
 		effect:  "Without it a device that idles does not tell why: the host that launches too late looks like a queue that is slow.",
 		figures: []string{"launches", "idle[].cause", "idle_causes", "slowest_request.causes"},
 		code: []string{
-			`mm.LaunchedAt(launched) // in Unix ns`,
+			`mm.Attrs(tensorconv.LaunchTime(launched)) // in Unix ns`,
 			`err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns`,
 		},
 		attributes: []Attribute{{onSpan, attrkey.Launch, "int, Unix ns", int64(1772366400000100000)}},

@@ -208,7 +208,7 @@ func (w *operations) recorded(p *optrace.Processor, prepared bool) func(context.
 			s := &w.ops[i]
 			rec.Begin(s.Name, s.Device).DType(s.DType)
 			if s.Path != "" {
-				rec.Stream(s.Stream.V).Path(s.Path).Kind(s.Kind)
+				rec.Attrs(tensorconv.StreamID(s.Stream.V), tensorconv.OpPath(s.Path), tensorconv.OpKind(s.Kind))
 			}
 			for _, shape := range s.Inputs {
 				rec.In(shape...)

@@ -75,14 +75,6 @@ var allWays = []way{
 		}
 		return nil
 	}},
-	{"`Tracer.Record`, which prepares each time", func(ctx context.Context, w *ways, n int) error {
-		for at := range times(n) {
-			if err := w.ours.Record(ctx, w.one.OpSpec, at); err != nil {
-				return err
-			}
-		}
-		return nil
-	}},
 	{"`Recorder.Begin`, `In`, `Out`, `DType` … `Finish`; no span", func(_ context.Context, w *ways, n int) error {
 		for i := range n {
 			w.recorder.Begin(w.one.Name, w.one.Device).In(64, inner).In(inner, columns).Out(64, columns).DType(op.F32)

@@ -1,13 +1,11 @@
-// Command offline profiles batches that were recorded elsewhere, by the
-// library: it prints the five operations that took the most time and how
-// evenly the devices were loaded.
+// Command offline profiles recordings with the library: it prints the five most expensive operations and the load
+// balance of the devices.
 //
 // Usage:
 //
 //	go run ./offline INPUT...
 //
-// An INPUT is a file, a directory or "-". What a file holds is found by its
-// content, and gzip and zstd are opened transparently.
+// An INPUT is a file, a directory or "-". The library detects formats and decompresses gzip and zstd.
 package main
 
 import (
@@ -37,11 +35,9 @@ func main() {
 	}
 }
 
-// run profiles the inputs and prints to out; it tells errs of what could not be
-// read.
+// run profiles the inputs, prints to out, and reports unreadable lines to errs.
 func run(inputs []string, out, errs io.Writer) error {
-	// A Profile sums up in one pass. Its memory grows with the number of
-	// different operations and devices, not with that of entries.
+	// A Profile adds up entries in one pass. Its memory grows with the number of distinct operations and devices.
 	profile := profile.New(profile.Options{})
 	for entry, err := range ingest.Open(inputs...).Entries() {
 		var bad *op.SyntaxError
@@ -51,12 +47,11 @@ func run(inputs []string, out, errs io.Writer) error {
 		case err != nil:
 			return err
 		default:
-			profile.Add(entry) // entry is overwritten by the next one: Clone to keep it
+			profile.Add(entry) // the next entry overwrites this one: Clone to keep it
 		}
 	}
 
-	// analyze.Run does the above and more: it also says what was read and lost, and
-	// computes what needs parents and times.
+	// analyze.Run does the same, reports losses, and computes figures that need parents and times.
 	report := analyze.ReportOn(profile)
 	if err := printOperations(out, report); err != nil {
 		return err
@@ -67,9 +62,9 @@ func run(inputs []string, out, errs io.Writer) error {
 func printOperations(out io.Writer, r *analyze.Report) error {
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "operation\tcount\ttotal\tmean\tshare\n")
-	for _, o := range r.Operations[:min(top, len(r.Operations))] { // the most expensive come first
+	for _, o := range r.Operations[:min(top, len(r.Operations))] { // most expensive first
 		share := "-"
-		if o.Share.Known { // pointers are figures that may be unknown
+		if o.Share.Known { // unknown figures have Known false
 			share = fmt.Sprintf("%.1f %%", 100*o.Share.V)
 		}
 		fmt.Fprintf(tw, "%s\t%d\t%v\t%v\t%s\n", o.Operation, o.Count, micros(float64(o.SumNS)), micros(o.MeanNS), share)
@@ -77,8 +72,7 @@ func printOperations(out io.Writer, r *analyze.Report) error {
 	return tw.Flush()
 }
 
-// micros is a duration to the microsecond. Figures are in nanoseconds
-// throughout.
+// micros rounds a duration to microseconds. All figures are in nanoseconds.
 func micros(ns float64) time.Duration { return time.Duration(ns).Round(time.Microsecond) }
 
 func printBalance(out io.Writer, b *profile.Balance) error {

@@ -12,8 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// The batches of two ranks are profiled as one. A line of the second one is
-// damaged.
+// One profile of two ranks' recordings. The second one has a damaged line.
 func Example() {
 	inputs := []string{filepath.Join("testdata", "rank0.jsonl"), filepath.Join("testdata", "rank1.jsonl")}
 	if err := run(inputs, os.Stdout, io.Discard); err != nil {
@@ -36,7 +35,8 @@ func TestRunTellsOfDamagedLines(t *testing.T) {
 	var out, errs bytes.Buffer
 	path := filepath.Join("testdata", "rank1.jsonl")
 	check.OK(t, run([]string{path}, &out, &errs))
-	if want := "skipped: " + path + ":6: "; !strings.HasPrefix(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 {
+	want := "skipped: " + path + ":6: "
+	if !strings.HasPrefix(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 {
 		t.Errorf("errors %q, want one line that starts with %q", errs.String(), want)
 	}
 	if want := "fewer than two devices"; !strings.Contains(out.String(), want) {

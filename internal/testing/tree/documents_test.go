@@ -180,8 +180,8 @@ func TestReadmeSnippets(t *testing.T) {
 		return err
 	}))
 	readme := readFile(t, "README.md")
-	if n := strings.Count(readme, "\n"); n > 180 {
-		t.Errorf("README.md has %d lines, more than 180", n)
+	if n := strings.Count(readme, "\n"); n > 150 {
+		t.Errorf("README.md has %d lines, more than 150", n)
 	}
 	snippets := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(
 		readme+readFile(t, "docs/recording.md")+readFile(t, "docs/using.md"), -1)
