@@ -13,15 +13,17 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 )
 
-// parseReport returns the rows of a report that is grouped by device.
+// parseReport returns the rows of a report grouped by device.
 func parseReport(text []byte) (rows []row, err error) {
 	var rep analyze.Report
 	if err := json.Unmarshal(text, &rep); err != nil {
 		return nil, fmt.Errorf("the report: %w", err)
 	}
 	add := func(name string, s *profile.Stats) {
-		rows = append(rows, row{name, float64(s.Count), float64(s.SumNS), float64(s.MinNS), float64(s.MaxNS),
-			[]float64{s.P50NS.V, s.P95NS.V, s.P99NS.V}})
+		rows = append(rows, row{
+			name, float64(s.Count), float64(s.SumNS), float64(s.MinNS), float64(s.MaxNS),
+			[]float64{s.P50NS.V, s.P95NS.V, s.P99NS.V},
+		})
 	}
 	for i := range rep.Operations {
 		add(operationPrefix+rep.Operations[i].Operation, &rep.Operations[i].Stats)
@@ -34,8 +36,8 @@ func parseReport(text []byte) (rows []row, err error) {
 
 const operationPrefix = "operation "
 
-// row holds the figures of an operation or a device: counts, sums and extremes are
-// exact, the percentiles 50, 95 and 99 estimates. Times are in nanoseconds.
+// row holds the figures of an operation or a device. Counts, sums and extremes are exact; the
+// percentiles 50, 95 and 99 are estimates. Times are in nanoseconds.
 type row struct {
 	Name        string    `json:"name"`
 	Count       float64   `json:"count"`
@@ -45,24 +47,27 @@ type row struct {
 	Percentiles []float64 `json:"percentiles"`
 }
 
-// digest sums up the figures that must be the same for all.
+// digest describes the figures that must be identical on all sides.
 func digest(rows []row) string {
 	rows = slices.SortedFunc(slices.Values(rows), func(a, b row) int { return cmp.Compare(a.Name, b.Name) })
 	var text strings.Builder
-	count, sum := 0.0, 0.0
+	count := 0.0
+	sum := 0.0
 	for _, r := range rows {
 		fmt.Fprintf(&text, "%s %.0f %.0f %.0f %.0f\n", r.Name, r.Count, r.Sum, r.Min, r.Max)
 		if strings.HasPrefix(r.Name, operationPrefix) {
-			count, sum = count+r.Count, sum+r.Sum
+			count += r.Count
+			sum += r.Sum
 		}
 	}
-	return fmt.Sprintf("%d rows, %.0f operations of %.0f ns, figures %08x", len(rows), count, sum, crc32.ChecksumIEEE([]byte(text.String())))
+	figures := crc32.ChecksumIEEE([]byte(text.String()))
+	return fmt.Sprintf("%d rows, %.0f operations of %.0f ns, figures %08x", len(rows), count, sum, figures)
 }
 
-// samePercentiles returns an error if percentiles lie too far apart: ours are off by
-// 1 % at most and of nearest rank, DuckDB's lie between two ranks.
+// samePercentiles returns an error if percentiles differ by more than 2 %. Ours have the nearest rank
+// and an error of at most 1 %; DuckDB interpolates between two ranks.
 func samePercentiles(a, b []row) error {
-	// Of few values the ranks themselves lie far apart.
+	// Ranks of few values lie far apart.
 	const most, few = 0.02, 2000
 	of := map[string]row{}
 	for _, r := range a {

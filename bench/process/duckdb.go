@@ -18,7 +18,7 @@ const duckDBVersion = "1.5.6-r.1"
 //go:embed query.mjs
 var queryScript []byte
 
-// duckDB is DuckDB for Node.js, in the directory where it is installed.
+// duckDB is DuckDB for Node.js, installed in dir.
 type duckDB struct{ node, dir string }
 
 // newDuckDB installs DuckDB from the npm registry unless it is in the cache.
@@ -31,13 +31,14 @@ func newDuckDB(ctx context.Context, env *measure.Env) (*duckDB, error) {
 	if err != nil {
 		return nil, &measure.UnavailableError{Need: "npm"}
 	}
-	dir, err := env.Prepared(fmt.Sprintf("duckdb-%s-%s-%s", duckDBVersion, runtime.GOOS, runtime.GOARCH), func(dir string) error {
+	name := fmt.Sprintf("duckdb-%s-%s-%s", duckDBVersion, runtime.GOOS, runtime.GOARCH)
+	dir, err := env.Prepared(name, func(dir string) error {
 		env.Log("installing DuckDB %s from the npm registry", duckDBVersion)
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
 		}
-		if _, _, err := measure.Command(ctx, 1, npm, "install", "--prefix", dir, "--no-fund", "--no-audit", "--no-update-notifier",
-			"@duckdb/node-api@"+duckDBVersion); err != nil {
+		if _, _, err := measure.Command(ctx, 1, npm, "install", "--prefix", dir, "--no-fund", "--no-audit",
+			"--no-update-notifier", "@duckdb/node-api@"+duckDBVersion); err != nil {
 			return &measure.UnavailableError{Need: "@duckdb/node-api " + duckDBVersion + " from the npm registry: " + err.Error()}
 		}
 		if _, _, err := (&duckDB{node, dir}).query(ctx, 1, "select 'x' as name, 1::double as count"); err != nil {
@@ -48,9 +49,9 @@ func newDuckDB(ctx context.Context, env *measure.Env) (*duckDB, error) {
 	return &duckDB{node, dir}, err
 }
 
-// query runs a statement in a process of its own. n is over how many operations.
+// query runs a statement over n operations in its own process.
 func (d *duckDB) query(ctx context.Context, n int64, sql string) (measure.Sample, []row, error) {
-	script := filepath.Join(d.dir, "query.mjs") // modules are found from where it lies
+	script := filepath.Join(d.dir, "query.mjs") // Node.js looks for modules beside the script
 	if err := os.WriteFile(script, queryScript, 0o644); err != nil {
 		return measure.Sample{}, nil, err
 	}
