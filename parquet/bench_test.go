@@ -47,19 +47,6 @@ func BenchmarkReadParquet(b *testing.B) {
 	}
 }
 
-func BenchmarkReadParquetParts(b *testing.B) {
-	file := table(b, step(benchmarkRows))
-	b.SetBytes(int64(len(file)))
-	b.ReportAllocs()
-	for b.Loop() {
-		for _, part := range check.Must(parquet.Parts(bytes.NewReader(file), int64(len(file)), "benchmark", 1<<16))(b) {
-			for _, err := range part {
-				check.OK(b, err)
-			}
-		}
-	}
-}
-
 func BenchmarkWriteParquet(b *testing.B) {
 	records := step(benchmarkRows)
 	b.ReportAllocs()

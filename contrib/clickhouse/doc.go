@@ -1,16 +1,12 @@
-// Package clickhouse keeps operations in ClickHouse and has it compute their
-// report, for recordings that one machine does not hold.
+// Package clickhouse keeps operations in ClickHouse and lets it compute their report, for recordings too
+// large for one machine.
 //
-// A [Schema] is the tables: one typed table of records, on each shard and
-// distributed by trace, and one that lists the inputs that are in it. [Load]
-// brings files of every format that package ingest reads into them, each record
-// once, also where it is killed and started again. A [Source] has its report
-// computed: partial sums on each shard, which the server that is asked adds up, as
-// package analyze reads them, so that the figures are those of optrace report.
-// What needs the structure of single traces is read as records, bounded in number,
-// and left to package analyze.
+// A [Schema] describes the tables: records, distributed over the shards by trace, and loaded inputs.
+// [Load] reads files of all formats of package ingest and inserts each record once, even after interrupted
+// loads. A [Source] computes reports: the shards compute partial sums, the server adds them up, and
+// package analyze reads the result. The figures equal those of optrace report. For figures that need the
+// structure of traces, a limited number of records is read instead.
 //
-// The statements keep to what ClickHouse 18.16 and current versions have in common,
-// so that the same text runs on both. The package has no connections of its own: it
-// speaks to a [DB], and [Open] makes one of the native protocol.
+// The statements run on ClickHouse 18.16 and on current versions. The package connects through a [DB];
+// [Open] returns one for the native protocol.
 package clickhouse

@@ -2,13 +2,13 @@ package clickhouse
 
 import "math/big"
 
-// Sums are exact, of up to 192 bits, by arithmetic that every version has: numbers
-// are cut into parts of 32 bits, and a sum of 64 bits is made for each of them.
+// Sums are exact up to 192 bits, with arithmetic of all versions: numbers are split into parts of 32 bits,
+// and each part is summed up in 64 bits.
 
-// maxCount bounds the rows of a sum: the sum of so many parts fits 64 bits.
+// maxCount limits the rows of a sum, so that a sum of 32-bit parts fits 64 bits.
 const maxCount = 1 << 32
 
-// limb is 32 bits of a number that is not negative: an expression of type UInt64.
+// limb is 32 bits of a non-negative number, as an expression of type UInt64.
 type limb struct {
 	expr  string
 	shift uint
@@ -21,13 +21,13 @@ func limbsOf(expr string) []limb {
 	}
 }
 
-// term is an aggregate of type UInt64, to be shifted.
+// term is a sum of type UInt64 to shift left.
 type term struct {
 	expr  string
 	shift uint
 }
 
-// sumOf returns the terms of the sum of limbs over the rows at which cond holds, "" for all.
+// sumOf returns the terms of a sum over the rows with cond; "" is all rows.
 func sumOf(limbs []limb, cond string) []term {
 	var terms []term
 	for _, l := range limbs {
@@ -36,7 +36,7 @@ func sumOf(limbs []limb, cond string) []term {
 	return terms
 }
 
-// sumOfProducts returns the terms of the sum of the products of two numbers.
+// sumOfProducts returns the terms of the sum of a * b.
 func sumOfProducts(a, b []limb, cond string) []term {
 	var terms []term
 	for _, x := range a {
@@ -57,7 +57,7 @@ func sumIf(expr, cond string) string {
 	return "sumIf(" + expr + ", " + cond + ")"
 }
 
-// total returns the sum that the values of terms make.
+// total adds up the shifted values.
 func total(terms []term, values []uint64) *big.Int {
 	sum, part := new(big.Int), new(big.Int)
 	for i, t := range terms {

@@ -9,10 +9,10 @@ import (
 // keyColumn is a key of groups as an expression.
 type keyColumn struct {
 	expr   string // of type Nullable(String)
-	number bool   // its values are integers
+	number bool   // the values are integers
 }
 
-// keyColumnOf returns the expression of a key. The local root is not known to single rows.
+// keyColumnOf returns the expression of a key. Rows do not have the local root.
 func keyColumnOf(k key.Key) (keyColumn, error) {
 	if name := k.Attr(); name != "" {
 		at := "indexOf(attr_k, " + quote(name) + ")"

@@ -13,7 +13,8 @@ import (
 )
 
 func (s *selection) read(ctx context.Context, opts analyze.Options) (*documents, error) {
-	o := profile.Options{By: opts.By, MaxGroups: opts.MaxGroups, Top: opts.Top, HotspotBytes: opts.HotspotBytes}.WithDefaults()
+	o := profile.Options{By: opts.By, MaxGroups: opts.MaxGroups, Top: opts.Top,
+		HotspotBytes: opts.HotspotBytes}.WithDefaults()
 	d := newDocuments(o, s.recordedFLOPs)
 	for _, in := range s.inputs {
 		d.addInput(in)
@@ -39,7 +40,7 @@ func (s *selection) addSums(ctx context.Context, d *documents, o profile.Options
 		return err
 	}
 	spans := int64(0)
-	if s.inputs == nil { // else their counts have the spans that are no operations, and those that readers passed over
+	if s.inputs == nil { // the counts of inputs include skipped spans
 		if spans, err = s.count(ctx, s.where(recordSpan, "")); err != nil {
 			return err
 		}
@@ -96,7 +97,7 @@ func (s *selection) warnings(ctx context.Context) (map[string]uint64, error) {
 	})
 }
 
-// addWriters adds the numbers of the batches of each writer, in ranges.
+// addWriters adds the batch numbers of each writer, as ranges.
 func (s *selection) addWriters(ctx context.Context, d *documents) error {
 	var writer string
 	var numbers []int64
@@ -124,7 +125,7 @@ func (s *selection) addOperations(ctx context.Context, d *documents) error {
 	return q.each(ctx, s, func(l line) { d.row("operation", l) })
 }
 
-// addErrors adds the errors by text and operation, with the operation that started first.
+// addErrors adds the errors by text and operation, with the earliest operation.
 func (s *selection) addErrors(ctx context.Context, d *documents) error {
 	var r reader
 	var ids string
@@ -160,7 +161,8 @@ func (s *selection) addGroups(ctx context.Context, d *documents, o profile.Optio
 		if err != nil {
 			return err
 		}
-		keys, exprs = append(keys, c), append(exprs, c.expr)
+		keys = append(keys, c)
+		exprs = append(exprs, c.expr)
 	}
 	q := newSumsReader(exprs, s.recordedFLOPs)
 	return q.each(ctx, s, func(l line) {
@@ -179,7 +181,7 @@ func (c keyColumn) value(v *string) json.RawMessage {
 			return strconv.AppendInt(nil, n, 10)
 		}
 	}
-	text, _ := json.Marshal(v) // a text has a form
+	text, _ := json.Marshal(v) // never fails
 	return text
 }
 

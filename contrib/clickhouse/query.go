@@ -4,7 +4,7 @@ import "context"
 
 type line map[string]any
 
-// reader reads rows of an answer: their columns into places, and from there into the members of an object.
+// reader scans the rows of a result into places and makes objects of them.
 type reader struct {
 	places  []place
 	members []func(line)
@@ -12,7 +12,7 @@ type reader struct {
 
 func (r *reader) add(expr string, to any) { r.places = append(r.places, place{expr, to}) }
 
-// member adds a column that is a member.
+// member adds a column as a member of the object.
 func member[T any](r *reader, name, expr string) {
 	place := new(T)
 	r.add(expr, place)
@@ -43,7 +43,7 @@ func (r *reader) object(name, cond string, add func()) {
 	})
 }
 
-// object returns the object of members.
+// object returns the object of the current row.
 func object(members []func(line)) line {
 	l := make(line, len(members))
 	for _, set := range members {

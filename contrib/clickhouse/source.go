@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// selection is the rows that a report is on.
+// selection is the set of rows of a report.
 type selection struct {
 	db    DB
 	table string
-	// inputs are those loaded, in order; nil for a table that other programs fill.
+	// inputs are the loaded inputs in order; nil for a view.
 	inputs []*input
-	// listed are the same, as a list of numbers.
+	// listed has the ids of the inputs as a list.
 	listed string
-	// recordedFLOPs takes no FLOPs but those recorded.
+	// recordedFLOPs ignores derived FLOPs.
 	recordedFLOPs bool
 }
 
-// checkSettings fails where limits of the user's profile would cut answers short.
+// checkSettings returns an error if limits of the user's profile would truncate results.
 func checkSettings(ctx context.Context, db DB) error {
 	var modes []string
 	for _, of := range []string{"read", "group_by", "sort", "result", "timeout", "set", "distinct", "transfer"} {
@@ -33,7 +33,7 @@ func checkSettings(ctx context.Context, db DB) error {
 
 func (s *selection) isEmpty() bool { return s.table == tableOps && len(s.inputs) == 0 }
 
-// where returns a condition that holds for the rows of a kind at which cond holds, "" for all.
+// where returns a condition for the rows of a kind of record with cond; "" is all.
 func (s *selection) where(record, cond string) string {
 	w := "record = " + quote(record) + s.inInputs()
 	if cond != "" {
@@ -42,7 +42,7 @@ func (s *selection) where(record, cond string) string {
 	return w
 }
 
-// inInputs returns the end of a condition that holds for the rows of the inputs.
+// inInputs returns the end of a condition that selects the inputs.
 func (s *selection) inInputs() string {
 	if s.listed == "" {
 		return ""
@@ -50,7 +50,7 @@ func (s *selection) inInputs() string {
 	return " AND input IN (" + s.listed + ")"
 }
 
-// order returns expressions that sort rows as the inputs have them.
+// order returns expressions that sort rows in the order of the inputs.
 func (s *selection) order() string {
 	if s.listed == "" {
 		return "row, trace_id, span_id"
@@ -58,7 +58,7 @@ func (s *selection) order() string {
 	return "indexOf([" + s.listed + "], input), row"
 }
 
-// query asks for the rows at which a condition holds, and what rest says.
+// query selects places from the rows with a condition, followed by rest.
 func (s *selection) query(ctx context.Context, places []place, where, rest string, row func() error) error {
 	return ask(ctx, s.db, places, s.from(where, rest), row)
 }

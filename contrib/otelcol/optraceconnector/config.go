@@ -54,8 +54,9 @@ var _ xconfmap.Validator = (*Config)(nil)
 func createDefaultConfig() component.Config {
 	return &Config{
 		FlushInterval: time.Minute,
-		Metrics:       Metrics{Temporality: cumulative, SeriesLimit: 2000, ResourceLimit: 1000, MaxBuckets: 160, Exemplars: 4},
-		Profiles:      Profiles{MaxSpans: 1_000_000},
+		Metrics: Metrics{Temporality: cumulative, SeriesLimit: 2000, ResourceLimit: 1000, MaxBuckets: 160,
+			Exemplars: 4},
+		Profiles: Profiles{MaxSpans: 1_000_000},
 	}
 }
 

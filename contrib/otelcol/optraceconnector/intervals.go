@@ -23,14 +23,16 @@ func (v *intervals) add(start, end int64) (more int64) {
 		return 0
 	}
 	// The intervals from first to before after touch the new one.
-	first, _ := slices.BinarySearchFunc(v.list, start, func(o interval, start int64) int { return cmp.Compare(o.end, start) })
+	first, _ := slices.BinarySearchFunc(v.list, start,
+		func(o interval, start int64) int { return cmp.Compare(o.end, start) })
 	after := first
 	more = end - start
 	joined := interval{start, end}
 	for after < len(v.list) && v.list[after].start <= end {
 		o := v.list[after]
 		more -= min(o.end, end) - max(o.start, start)
-		joined.start, joined.end = min(joined.start, o.start), max(joined.end, o.end)
+		joined.start = min(joined.start, o.start)
+		joined.end = max(joined.end, o.end)
 		after++
 	}
 	v.list = slices.Replace(v.list, first, after, joined)

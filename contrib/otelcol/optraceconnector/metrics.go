@@ -77,7 +77,9 @@ func (c *metricsConnector) take() pmetric.Metrics {
 	for _, s := range c.sources.all {
 		w.write(out, s)
 	}
-	out.ResourceMetrics().RemoveIf(func(rm pmetric.ResourceMetrics) bool { return rm.ScopeMetrics().At(0).Metrics().Len() == 0 })
+	out.ResourceMetrics().RemoveIf(func(rm pmetric.ResourceMetrics) bool {
+		return rm.ScopeMetrics().At(0).Metrics().Len() == 0
+	})
 	if c.cfg.Temporality == delta { // without the resources that nothing came from in the last interval
 		for _, s := range c.sources.all {
 			s.reset(w.now)

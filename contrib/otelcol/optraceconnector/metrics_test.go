@@ -73,7 +73,8 @@ func figuresOf(all ...pmetric.Metrics) map[figureKey]figures {
 	out := make(map[figureKey]figures)
 	add := func(rm pmetric.ResourceMetrics, a pcommon.Map, f func(*figures)) {
 		rank, _ := strconv.ParseInt(text(rm.Resource().Attributes(), attrkey.Rank), 10, 64)
-		k := figureKey{rank, text(a, attrkey.Name), text(a, attrkey.Side), text(a, attrkey.Device), text(a, keyOverflow) == "true"}
+		k := figureKey{rank, text(a, attrkey.Name), text(a, attrkey.Side), text(a, attrkey.Device),
+			text(a, keyOverflow) == "true"}
 		x := out[k]
 		f(&x)
 		out[k] = x
@@ -87,7 +88,9 @@ func figuresOf(all ...pmetric.Metrics) map[figureKey]figures {
 							if x.Min = min(x.Min, p.Min()); x.Count == 0 {
 								x.Min = p.Min()
 							}
-							x.Count, x.Sum, x.Max = x.Count+int64(p.Count()), x.Sum+p.Sum(), max(x.Max, p.Max())
+							x.Count = x.Count + int64(p.Count())
+							x.Sum = x.Sum + p.Sum()
+							x.Max = max(x.Max, p.Max())
 						})
 					}
 					continue
@@ -192,7 +195,10 @@ func TestLimits(t *testing.T) {
 			if k.Operation == "" && !k.Overflow {
 				continue // a device
 			}
-			sum.Count, sum.Memory, sum.FLOPs, sum.Sum = sum.Count+f.Count, sum.Memory+f.Memory, sum.FLOPs+f.FLOPs, sum.Sum+f.Sum
+			sum.Count = sum.Count + f.Count
+			sum.Memory = sum.Memory + f.Memory
+			sum.FLOPs = sum.FLOPs + f.FLOPs
+			sum.Sum = sum.Sum + f.Sum
 			if k.Overflow {
 				overflown += f.Count
 			}
@@ -279,7 +285,8 @@ func TestHistograms(t *testing.T) {
 			}
 		}
 		slices.Sort(longest)
-		check.Equal(t, "exemplars of "+text(a, attrkey.Name), all[max(0, len(all)-3):], longest, cmpopts.EquateApprox(1e-12, 0))
+		check.Equal(t, "exemplars of "+text(a, attrkey.Name), all[max(0, len(all)-3):], longest,
+			cmpopts.EquateApprox(1e-12, 0))
 		counts := p.Positive().BucketCounts().AsRaw()
 		buckets := make([]uint64, len(counts))
 		for _, d := range all[p.ZeroCount():] {
@@ -298,9 +305,11 @@ func TestHistograms(t *testing.T) {
 func TestLifecycle(t *testing.T) {
 	all := pdatatest.Training(t, 6, 2, 2)
 	cfg := createDefaultConfig().(*Config)
-	cfg.FlushInterval, cfg.Metrics.Temporality = 5*time.Millisecond, delta
+	cfg.FlushInterval = 5 * time.Millisecond
+	cfg.Metrics.Temporality = delta
 	var sink consumertest.MetricsSink
-	c := check.Must(NewFactory().CreateTracesToMetrics(t.Context(), connectortest.NewNopSettings(NewFactory().Type()), cfg, &sink))(t)
+	c := check.Must(NewFactory().CreateTracesToMetrics(t.Context(), connectortest.NewNopSettings(NewFactory().Type()),
+		cfg, &sink))(t)
 	if c.Capabilities().MutatesData {
 		t.Error("the connector claims to change spans")
 	}
@@ -338,6 +347,7 @@ func TestMetricsConcurrentSafe(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	want, got := reported(t, all...), figuresOf(append(parts, c.take())...)
+	want := reported(t, all...)
+	got := figuresOf(append(parts, c.take())...)
 	equal(t, want, got)
 }

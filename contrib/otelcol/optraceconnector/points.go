@@ -35,7 +35,8 @@ func (w *writer) write(out pmetric.Metrics, s *source) {
 	w.duration = h.DataPoints()
 	w.memory = w.sum(sm, "tensor.op.memory", "By", "Memory that tensor operations state.")
 	w.flops = w.sum(sm, "tensor.op.flops", "{operation}", "Floating-point operations that tensor operations state.")
-	w.busy = w.sum(sm, "tensor.op.busy_time", "s", "Time in which a tensor operation was running on a device, once or several times at once.")
+	w.busy = w.sum(sm, "tensor.op.busy_time", "s",
+		"Time in which a tensor operation was running on a device, once or several times at once.")
 	w.deviceUse = w.sum(sm, "tensor.device.busy_time", "s", "Time in which a device was running any tensor operation.")
 	for _, x := range s.series.all {
 		if x.duration.Count() > 0 { // since the last delta points

@@ -104,6 +104,10 @@ func (s *series) point(e *op.Entry, most int) {
 // reset begins another interval of delta points at a time.
 func (s *series) reset(now pcommon.Timestamp) {
 	s.duration.Clear()
-	s.durationNS, s.memory, s.flops, s.busyNS, s.start = 0, 0, 0, 0, now
+	s.durationNS = 0
+	s.memory = 0
+	s.flops = 0
+	s.busyNS = 0
+	s.start = now
 	s.knowsMemory, s.knowsFLOPs = false, false
 }

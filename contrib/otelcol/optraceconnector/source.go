@@ -35,7 +35,8 @@ func newSource(r pcommon.Resource, overflow bool, cfg *Metrics) *source {
 
 // add adds an operation. Names that are very long are cut.
 func (s *source) add(e *op.Entry, now pcommon.Timestamp) {
-	name, device := span.CutText(e.Operation), span.CutText(e.DeviceID)
+	name := span.CutText(e.Operation)
+	device := span.CutText(e.DeviceID)
 	s.find(&s.series, seriesKey{name, device, e.Kind, e.Side}, seriesIntervals, now).add(e, s.cfg.Exemplars)
 	if device != "" && e.Side != op.SideHost {
 		s.find(&s.devices, seriesKey{device: device}, deviceIntervals, now).addBusy(e)

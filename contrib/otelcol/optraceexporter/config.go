@@ -79,7 +79,8 @@ func (r Rotation) limits() rotate.Limits {
 
 func (c *Config) compression() (sink.Compression, error) {
 	if c.Format != "entries" {
-		return sink.None, fmt.Errorf("unknown format %q; it is entries, with the compression zstd for small files", c.Format)
+		return sink.None, fmt.Errorf("unknown format %q; it is entries, with the compression zstd for small files",
+			c.Format)
 	}
 	z, err := env.OneOf(c.Compression, sink.None, sink.Gzip, sink.Zstd)
 	if err != nil {

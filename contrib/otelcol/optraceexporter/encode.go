@@ -86,6 +86,7 @@ func (w *batchWriter) write(line []byte, n int) bool {
 		w.err = errors.Join(w.err, fmt.Errorf("a record of %d bytes is too large to be read again", len(w.line)))
 		return false
 	}
-	entries.Format.Join(w.batch, &encoding.Record{Bytes: w.line, Entries: n, Source: w.source.id, Resource: w.source.resource})
+	entries.Format.Join(w.batch, &encoding.Record{Bytes: w.line, Entries: n, Source: w.source.id,
+		Resource: w.source.resource})
 	return true
 }

@@ -54,7 +54,8 @@ func (e *fileExporter) start(context.Context, component.Host) error {
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	e.file, e.sink = file, s
+	e.file = file
+	e.sink = s
 	e.reader = pdataop.NewReader(attrmap.With(nil, attr.Want{Keep: e.cfg.KeepAttributes}))
 	return nil
 }

@@ -61,13 +61,15 @@ func compareReports(t *testing.T, path string, all ...ptrace.Traces) {
 	if want.Total.Count == 0 || got.Input.Malformed+got.Input.Dropped != 0 {
 		t.Errorf("%d operations, %d errors", want.Total.Count, got.Input.Malformed)
 	}
-	check.Equal(t, "report of the file against that of the spans", want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input"))
+	check.Equal(t, "report of the file against that of the spans", want, got,
+		cmpopts.IgnoreFields(analyze.Report{}, "Input"))
 }
 
 func TestFileHoldsTheSpans(t *testing.T) {
 	all := pdatatest.Training(t, 1, 4, 5)
 	for name, change := range map[string]func(*Config){
-		"none": nil, "gzip": func(c *Config) { c.Compression = "gzip" }, "zstd": func(c *Config) { c.Compression = "zstd" },
+		"none": nil, "gzip": func(c *Config) { c.Compression = "gzip" },
+		"zstd":    func(c *Config) { c.Compression = "zstd" },
 		"rotated": func(c *Config) { c.Rotation.MaxBytes = 100_000 },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,7 +193,8 @@ func TestConsumeAfterShutdown(t *testing.T) {
 	e := newExporter(t, filepath.Join(t.TempDir(), "ops.jsonl"), nil)
 	check.OK(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	check.OK(t, e.Shutdown(t.Context()))
-	check.Says(t, "an exporter that was shut down takes spans", "", e.ConsumeTraces(t.Context(), pdatatest.Training(t, 8, 1, 1)[0]))
+	check.Says(t, "an exporter that was shut down takes spans", "",
+		e.ConsumeTraces(t.Context(), pdatatest.Training(t, 8, 1, 1)[0]))
 }
 
 func TestExporterConcurrentSafe(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 
 func TestExamplesAreValid(t *testing.T) {
 	check.OK(t, validate(t, "../../examples/config.yaml"))
-	check.Says(t, "profiles need no permission", "", validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"))
+	check.Says(t, "profiles need no permission", "", validate(t, "../../examples/config.yaml",
+		"../../examples/profiles.yaml"))
 	allowProfiles(t)
 	check.OK(t, validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"))
 }

@@ -75,7 +75,9 @@ service:
 // what the offline report says of the same spans. Profiles that it pushes are sent on as they are.
 func TestPipelines(t *testing.T) {
 	allowProfiles(t)
-	dir, to, address := t.TempDir(), newBackend(t), freeAddress(t)
+	dir := t.TempDir()
+	to := newBackend(t)
+	address := freeAddress(t)
 	config := filepath.Join(dir, "config.yaml")
 	check.OK(t, os.WriteFile(config, fmt.Appendf(nil, pipelines, address, to.address, dir), 0o600))
 	stop := start(t, config)
@@ -102,15 +104,19 @@ func TestPipelines(t *testing.T) {
 	opts := analyze.Options{Workers: 1}
 	want := pdatatest.Report(t, opts, sent...)
 	if want.Input.Entries != operations || calls != spans {
-		t.Fatalf("%d operations of %d; span_metrics counts %v spans of %d", want.Input.Entries, operations, calls, spans)
+		t.Fatalf("%d operations of %d; span_metrics counts %v spans of %d", want.Input.Entries, operations, calls,
+			spans)
 	}
 	got := check.Must(analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, "ops.jsonl")), opts))(t)
-	check.Equal(t, "report of the file against that of the spans", want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input"))
+	check.Equal(t, "report of the file against that of the spans", want, got,
+		cmpopts.IgnoreFields(analyze.Report{}, "Input"))
 	compareMetrics(t, want, to.of("/v1/metrics"))
 	arrived := pprofileotlp.NewExportRequestFromProfiles(to.asProfiles[0]) // nothing comes any more
-	check.Equal(t, "pushed profiles", string(check.Must(pushed.MarshalJSON())(t)), string(check.Must(arrived.MarshalJSON())(t)))
+	check.Equal(t, "pushed profiles", string(check.Must(pushed.MarshalJSON())(t)),
+		string(check.Must(arrived.MarshalJSON())(t)))
 	samples := pdatatest.Sums(to.asProfiles[1:]...)
-	if samples["count"] != want.Total.Count || samples["bytes"] != want.Total.MemoryBytes.V || samples["flops"] != want.Total.FLOPs {
+	if samples["count"] != want.Total.Count || samples["bytes"] != want.Total.MemoryBytes.V ||
+		samples["flops"] != want.Total.FLOPs {
 		t.Errorf("the profiles have %v, the report %+v", samples, want.Total)
 	}
 }

@@ -41,19 +41,26 @@ func Training(t *testing.T, seed uint64, ranks, steps int) (all []ptrace.Traces)
 		w := render.NewWriter(&text)
 		for rank := range ranks {
 			check.OK(t, w.Resource(&op.Resource{
-				Service: "trainer", Rank: op.Known(int64(rank)), Attrs: []op.Attr{{Key: attrkey.HostName, Value: fmt.Sprint("node", rank/2)}},
+				Service: "trainer", Rank: op.Known(int64(rank)),
+				Attrs: []op.Attr{{Key: attrkey.HostName, Value: fmt.Sprint("node", rank/2)}},
 			}))
-			traceID, id := op.TraceID{1, 14: byte(step), 15: byte(rank)}, func(n int) op.SpanID { return op.SpanID{byte(step), byte(rank), byte(n)} }
+			traceID := op.TraceID{1, 14: byte(step), 15: byte(rank)}
+			id := func(n int) op.SpanID { return op.SpanID{byte(step), byte(rank), byte(n)} }
 			check.OK(t, w.Span(&op.Span{
-				Name: "train_step", Service: "trainer", TraceID: traceID, SpanID: id(1), Start: op.Known(now), Duration: 2_500_000,
-				Extra: &op.Extra{Scope: op.Scope{Name: "example.com/engine"}},
+				Name: "train_step", Service: "trainer", TraceID: traceID, SpanID: id(1), Start: op.Known(now),
+				Duration: 2_500_000,
+				Extra:    &op.Extra{Scope: op.Scope{Name: "example.com/engine"}},
 			}))
 			for i := range 40 {
 				e := &op.Entry{
-					Operation: names[rng.IntN(len(names))], TraceID: traceID, SpanID: id(2 + i), ParentSpanID: id(1), Service: "trainer",
-					Scope: "example.com/engine", Start: op.Known(now + int64(i)*50_000 + rng.Int64N(40_000)), Duration: 1_000 + rng.Int64N(120_000),
-					DType: []op.DType{op.F32, op.BF16}[rng.IntN(2)], Step: op.Known(int64(step)), OutputShape: op.Shape{64, 32 << rng.IntN(4)},
-					InputShapes: []op.Shape{{64, 32 << rng.IntN(4)}, {32 << rng.IntN(4), 256}}, Rank: op.Known(int64(rank)),
+					Operation: names[rng.IntN(len(names))], TraceID: traceID, SpanID: id(2 + i), ParentSpanID: id(1),
+					Service: "trainer",
+					Scope:   "example.com/engine", Start: op.Known(now + int64(i)*50_000 + rng.Int64N(40_000)),
+					Duration: 1_000 + rng.Int64N(120_000),
+					DType:    []op.DType{op.F32, op.BF16}[rng.IntN(2)], Step: op.Known(int64(step)),
+					OutputShape: op.Shape{64, 32 << rng.IntN(4)},
+					InputShapes: []op.Shape{{64, 32 << rng.IntN(4)}, {32 << rng.IntN(4), 256}},
+					Rank:        op.Known(int64(rank)),
 				}
 				if i%20 != 7 {
 					e.DeviceID = fmt.Sprint("cuda:", rng.IntN(2))
@@ -69,7 +76,8 @@ func Training(t *testing.T, seed uint64, ranks, steps int) (all []ptrace.Traces)
 					e.Side = op.SideHost
 				}
 				if i == 11 {
-					e.Failed, e.Error = true, "out of memory"
+					e.Failed = true
+					e.Error = "out of memory"
 				}
 				check.OK(t, w.Entry(e))
 			}
