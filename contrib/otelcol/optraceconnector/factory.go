@@ -16,7 +16,7 @@ func NewFactory() connector.Factory {
 		xconnector.WithTracesToProfiles(create(newProfilesConnector), component.StabilityLevelDevelopment))
 }
 
-// create makes of what returns a connector to a consumer what a factory takes.
+// create adapts a connector constructor to the factory's signature.
 func create[N any, C connector.Traces](
 	of func(*Config, *zap.Logger, N) C,
 ) func(context.Context, connector.Settings, component.Config, N) (connector.Traces, error) {

@@ -5,19 +5,17 @@ import (
 	"slices"
 )
 
-// intervals adds up how long something was going on, by intervals that may overlap and
-// come in any order. It remembers a bounded number of times in which nothing was: an
-// interval that comes so late that it lies in an earlier one counts for nothing there,
-// so that the sum is never too large.
+// intervals adds up the union of time intervals in any order. It remembers a limited number of gaps. A
+// late interval within forgotten gaps adds 0, so the sum is never too large.
 type intervals struct {
-	list []interval // disjoint and in order, most at most
+	list []interval // disjoint, sorted, at most most
 	most int
 }
 
 // interval is a time in Unix nanoseconds.
 type interval struct{ start, end int64 }
 
-// add adds an interval and returns how much of it was not covered before.
+// add adds an interval and returns the newly covered time.
 func (v *intervals) add(start, end int64) (more int64) {
 	if end <= start {
 		return 0
@@ -42,7 +40,7 @@ func (v *intervals) add(start, end int64) (more int64) {
 	return more
 }
 
-// forget makes one interval of the older half of them.
+// forget merges the older half of the intervals.
 func (v *intervals) forget() {
 	half := len(v.list) / 2
 	v.list[half].start = v.list[0].start

@@ -30,8 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newTestConnector returns a connector that has not been started, by a clock that
-// stands still.
+// newTestConnector returns a connector with a stopped clock, before Start.
 func newTestConnector(change func(*Config)) *metricsConnector {
 	cfg := createDefaultConfig().(*Config)
 	if change != nil {
@@ -61,14 +60,14 @@ type figures struct {
 	Sum, Min, Max, FLOPs, Busys float64
 }
 
-// figureKey says of what.
+// figureKey identifies figures.
 type figureKey struct {
 	Rank                    int64
 	Operation, Side, Device string
 	Overflow                bool
 }
 
-// figuresOf returns the figures of metrics. Of points with equal keys it adds them up.
+// figuresOf returns the figures of metrics. It adds up points with equal keys.
 func figuresOf(all ...pmetric.Metrics) map[figureKey]figures {
 	out := make(map[figureKey]figures)
 	add := func(rm pmetric.ResourceMetrics, a pcommon.Map, f func(*figures)) {
@@ -137,8 +136,8 @@ func reported(t *testing.T, all ...ptrace.Traces) map[figureKey]figures {
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// equal compares figures. Those of operations are compared without their busy times,
-// which the report has of devices only.
+// equal compares figures. Operations are compared without busy times, because the report only has those of
+// devices.
 func equal(t *testing.T, want, got map[figureKey]figures) {
 	t.Helper()
 	for k, f := range got {
@@ -157,7 +156,7 @@ func TestMetricsEqualReport(t *testing.T) {
 	all := pdatatest.Training(t, 1, 4, 6)
 	c := newTestConnector(nil)
 	consume(t, c, all[:3]...)
-	c.take() // cumulative points go on
+	c.take() // cumulative points continue
 	consume(t, c, all[3:]...)
 	equal(t, reported(t, all...), figuresOf(c.take()))
 }
@@ -187,7 +186,7 @@ func TestDeltasAddUp(t *testing.T) {
 	}
 }
 
-// What is beyond the limits is in series of its own, and nothing is lost.
+// Operations beyond the limits are in separate series, and no operation is lost.
 func TestLimits(t *testing.T) {
 	all := pdatatest.Training(t, 3, 4, 3)
 	total := func(m pmetric.Metrics) (sum figures, overflown int64) {
@@ -247,7 +246,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// The exemplars of a series are its longest operations, and each of its durations is in the bucket of its size.
+// The exemplars of a series are its longest operations, and each duration is in the bucket of its size.
 func TestHistograms(t *testing.T) {
 	all := pdatatest.Training(t, 4, 1, 6)
 	none := all[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(1)
@@ -301,7 +300,7 @@ func TestHistograms(t *testing.T) {
 	check.Equal(t, "exemplars", 0, histograms(0).At(0).Exemplars().Len())
 }
 
-// A connector of the factory sends at intervals, and the rest when it ends.
+// A connector of the factory flushes at intervals and at its end.
 func TestLifecycle(t *testing.T) {
 	all := pdatatest.Training(t, 6, 2, 2)
 	cfg := createDefaultConfig().(*Config)

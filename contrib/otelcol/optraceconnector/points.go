@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// keyOverflow marks the series of what has no series of its own.
+// keyOverflow marks the series of operations beyond the limits.
 const keyOverflow = "otel.metric.overflow"
 
 const scopeName = "github.com/optrace/optrace/contrib/otelcol/optraceconnector"
@@ -111,8 +111,7 @@ func (s *series) attributes(to pcommon.Map) {
 	}
 }
 
-// histogram adds the histogram of the durations of a series, with its exemplars, which
-// are those of an interval.
+// histogram adds the histogram of a series' durations, with the exemplars of the interval.
 func (w *writer) histogram(s *series) {
 	p := w.duration.AppendEmpty()
 	s.attributes(p.Attributes())

@@ -14,7 +14,7 @@ func TestConfig(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		text map[string]any
-		want string // part of the error; "" for none
+		want string // part of the error
 	}{
 		{"path alone", map[string]any{"path": "ops.jsonl"}, ""},
 		{"compressed", map[string]any{"path": "ops.jsonl.zst", "format": "entries", "compression": "zstd"}, ""},

@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newExporter returns an exporter to path that has not been started.
+// newExporter returns an exporter to path before Start.
 func newExporter(t *testing.T, path string, change func(*Config)) exporter.Traces {
 	t.Helper()
 	cfg := createDefaultConfig().(*Config)
@@ -76,7 +76,7 @@ func TestFileHoldsTheSpans(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "ops")
 			export(t, path, change, all[:2]...)
-			export(t, path, change, all[2:]...) // another process goes on
+			export(t, path, change, all[2:]...) // another process appends
 			compareReports(t, dir, all...)
 			if files, _ := check.Files(t, dir); len(files) > 1 != (name == "rotated") {
 				t.Errorf("files %q", files)
@@ -117,7 +117,7 @@ func TestKeepAttributes(t *testing.T) {
 	check.Equal(t, "operations have the attribute", 1, kept)
 }
 
-// What is too large to be read again is left out, counted and told.
+// Records too large to be read again are omitted, counted and reported.
 func TestLargeTexts(t *testing.T) {
 	all := pdatatest.Training(t, 6, 1, 1)
 	rs := all[0].ResourceSpans().At(0)
@@ -153,7 +153,7 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// A batch that could not be written is not sent again: it counts as dropped.
+// A batch that failed is not sent again: it counts as dropped.
 func TestWriteErrorIsPermanent(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /dev/full, which Linux has")
@@ -167,7 +167,7 @@ func TestWriteErrorIsPermanent(t *testing.T) {
 	_ = e.Shutdown(t.Context())
 }
 
-// A batch for which there was no time at all is not lost: it may come again.
+// A batch that timed out before its write may be sent again.
 func TestBusyFile(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	cfg.Path = filepath.Join(t.TempDir(), "ops.jsonl")

@@ -93,7 +93,7 @@ func TestPipelines(t *testing.T) {
 	push(t, address, check.Must(pushed.MarshalProto())(t))
 	const spans, operations = 2 * 5 * 41, 2 * 5 * 40
 	calls := 0.0
-	for range 1000 { // the other connector sends nothing when it ends
+	for range 1000 { // the other connector does not flush at its end
 		if calls = sumOf(to.of("/calls"), "traces.span.metrics.calls"); calls >= spans {
 			break
 		}
@@ -139,7 +139,7 @@ func compareMetrics(t *testing.T, want *analyze.Report, got []pmetric.Metrics) {
 	for _, o := range want.Operations {
 		sums["tensor.op.duration"] += float64(o.SumNS) / 1e9
 		sums["tensor.op.memory"] += float64(o.MemoryBytes.V)
-		sums["tensor.op.flops"] += float64(o.FLOPs - o.FLOPsDerived) // those recorded
+		sums["tensor.op.flops"] += float64(o.FLOPs - o.FLOPsDerived) // recorded FLOPs only
 	}
 	for _, d := range want.Devices {
 		if d.DeviceID != "unknown" {
@@ -163,7 +163,7 @@ func allowProfiles(t *testing.T) {
 	})
 }
 
-// freeAddress returns an address of this machine that nobody listens on.
+// freeAddress returns an unused address of this machine.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l := check.Must(net.Listen("tcp", "127.0.0.1:0"))(t)

@@ -1,5 +1,5 @@
-// Package pdatatest makes spans for the tests of this module, and reports on them as the
-// command optrace does on files.
+// Package pdatatest makes spans for the tests of this module, and reports on them like the command
+// optrace.
 package pdatatest
 
 import (
@@ -28,10 +28,10 @@ import (
 	"github.com/optrace/optrace/render/otlpprofiles"
 )
 
-// Training returns the spans of a training run, a request for each step: a process per
-// rank drives two devices, whose operations overlap; some fail, some are seen from the
-// host, and some have no device.
-func Training(t *testing.T, seed uint64, ranks, steps int) (all []ptrace.Traces) {
+// Training returns the spans of a training run, with a request for each step. Each rank is a process with
+// two devices and overlapping operations. Some operations fail, some are seen from the host, and some have
+// no device.
+func Training(t testing.TB, seed uint64, ranks, steps int) (all []ptrace.Traces) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	names := []string{"matmul", "layer_norm", "softmax", "gelu", "memcpy_h2d", "all_reduce"}
@@ -105,7 +105,7 @@ func Proto(t *testing.T, all ...ptrace.Traces) []byte {
 	return check.Must(m.MarshalTraces(whole))(t)
 }
 
-// Report returns the report on spans, as they are read from a file of OTLP.
+// Report returns the report on spans, read from a file of OTLP.
 func Report(t *testing.T, opts analyze.Options, all ...ptrace.Traces) *analyze.Report {
 	t.Helper()
 	records := otlp.ProtoRecords(bytes.NewReader(Proto(t, all...)), "spans", nil)
@@ -153,8 +153,7 @@ func Sums(all ...pprofile.Profiles) map[string]int64 {
 	return sums
 }
 
-// CheckConfig checks that a configuration that is read from text is refused with an error that says want, and taken where
-// that is empty.
+// CheckConfig unmarshals text into cfg and validates it. The error must contain want; "" wants no error.
 func CheckConfig(t *testing.T, cfg component.Config, text map[string]any, want string) {
 	t.Helper()
 	err := confmap.NewFromStringMap(text).Unmarshal(cfg)
