@@ -38,7 +38,8 @@ func TestDiffAgainstBenchstat(t *testing.T) {
 		head := benchmath.NewSample(ns[1], &benchmath.DefaultThresholds)
 		want := benchmath.AssumeNothing.Compare(base, head)
 		if uneven := ties && want.N1 != want.N2; !uneven && math.Abs(got.P.V-want.P) > 1e-9 {
-			t.Errorf("seed %d, %d and %d runs, ties %v: p is %v, benchstat's %v", seed, want.N1, want.N2, ties, got.P.V, want.P)
+			t.Errorf("seed %d, %d and %d runs, ties %v: p is %v, benchstat's %v", seed, want.N1, want.N2, ties, got.P.V,
+				want.P)
 		}
 		for _, m := range []struct {
 			ns     float64

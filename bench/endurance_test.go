@@ -47,7 +47,8 @@ func TestEveryOperationIsAccountedFor(t *testing.T) {
 				following.Wait()
 				f.rotated(t)
 				f.read(t, f.path)
-				t.Logf("%d operations, %d dropped, %d files, heap at most %d MB", st.Recorded, st.Dropped, f.files, f.heap>>20)
+				t.Logf("%d operations, %d dropped, %d files, heap at most %d MB", st.Recorded, st.Dropped, f.files,
+					f.heap>>20)
 				if f.entries != st.Written || f.lost != st.Dropped || st.Recorded != f.entries+f.lost || f.holes > 0 ||
 					policy == optrace.PolicyBlock && f.lost > 0 {
 					t.Errorf("%+v; the files have %d entries, %d lost, %d holes", st, f.entries, f.lost, f.holes)
@@ -67,7 +68,8 @@ func recordFor(t *testing.T, exp *optrace.Exporter, policy optrace.Policy, d tim
 	proc := check.Must(optrace.NewProcessor(exp, opts...))(t)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	prep := check.Must(optrace.NewTracer(tp).Prepare(optrace.OpSpec{
-		Name: "matmul", Device: "cuda:0", DType: op.F32, Inputs: []op.Shape{{64, 784}, {784, 256}}, Output: op.Shape{64, 256},
+		Name: "matmul", Device: "cuda:0", DType: op.F32, Inputs: []op.Shape{{64, 784}, {784, 256}},
+		Output: op.Shape{64, 256},
 	}))(t)
 	var ended [2]uint64
 	var wg sync.WaitGroup

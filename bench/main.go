@@ -61,7 +61,8 @@ func run(ctx context.Context, env *measure.Env, args []string, stdout io.Writer)
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(env.Progress)
 	fs.BoolVar(&env.Quick, "quick", false, "do less work: at most 90 s once everything is prepared")
-	update := fs.String("update", "", "write the table into `FILE`, between the lines <!-- table --> and <!-- end of table -->")
+	update := fs.String("update", "",
+		"write the table into `FILE`, between the lines <!-- table --> and <!-- end of table -->")
 	only := fs.String("only", "", "run only the comparisons with these `names`, separated by commas")
 	ways := fs.Bool("ways", false, "measure what each way to record costs instead")
 	if err := fs.Parse(args); err != nil {

@@ -63,7 +63,8 @@ func TestWaysReplacesTheTableOfADocument(t *testing.T) {
 		t.Errorf("%d rows:\n%s", n, &stdout)
 	}
 	text := string(check.Must(os.ReadFile(document))(t))
-	if !strings.Contains(text, stdout.String()) || strings.Contains(text, "old") || !strings.HasSuffix(text, "\nbehind\n") {
+	if !strings.Contains(text, stdout.String()) || strings.Contains(text, "old") ||
+		!strings.HasSuffix(text, "\nbehind\n") {
 		t.Errorf("the document is %s", text)
 	}
 }

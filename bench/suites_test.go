@@ -31,7 +31,8 @@ func TestAllSidesAgree(t *testing.T) {
 			if suite.rare {
 				cases.Rare(t)
 			}
-			env := &measure.Env{Trial: true, Cache: t.TempDir(), Optrace: program.Optrace(t, ".."), Progress: io.Discard}
+			env := &measure.Env{Trial: true, Cache: t.TempDir(), Optrace: program.Optrace(t, ".."),
+				Progress: io.Discard}
 			all := suite.measures
 			if suite.name == "process" && !linkDuckDB(t, env.Cache) {
 				t.Skip("DuckDB is not installed; a run of the comparison installs it")

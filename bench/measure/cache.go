@@ -64,7 +64,8 @@ func (e *Env) Program(ctx context.Context, pkg string) (string, error) {
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/optrace/optrace/"+pkg).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", program,
+		"github.com/optrace/optrace/"+pkg).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building %s, with go run -C bench: %w: %s", pkg, err, out)
 	}

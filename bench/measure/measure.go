@@ -110,7 +110,8 @@ type Case struct {
 
 // Over makes a copy of s for each kind of data. open prepares the sides of one copy. The returned
 // function makes the cases that compare two sides.
-func Over[D any](s Suite, data []D, open func(context.Context, *Env, D) (*Opened, error)) func(peer, ours string) []Case {
+func Over[D any](s Suite, data []D,
+	open func(context.Context, *Env, D) (*Opened, error)) func(peer, ours string) []Case {
 	var all []Case
 	for _, d := range data {
 		own := s
@@ -181,7 +182,8 @@ func newRow(m Measure, samples func(Case, string) []Sample) Row {
 			ratios[i] = p[i] / o[i]
 		}
 		f := Figures{
-			Ratio: Median(ratios), Min: slices.Min(ratios), Max: slices.Max(ratios), PeerNS: Median(p), OursNS: Median(o),
+			Ratio: Median(ratios), Min: slices.Min(ratios), Max: slices.Max(ratios), PeerNS: Median(p),
+			OursNS: Median(o),
 		}
 		r.Cases[c.Data] = f
 		if i == 0 || f.Ratio < r.Ratio {

@@ -108,7 +108,8 @@ func TestRunFailures(t *testing.T) {
 		}, "failed", "fake: peer comes to 7, but ours to 8"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &Suite{Name: "fake", Rounds: 2, Open: func(context.Context, *Env) (*Opened, error) { return tt.open() }}
+			s := &Suite{Name: "fake", Rounds: 2,
+				Open: func(context.Context, *Env) (*Opened, error) { return tt.open() }}
 			rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Cases: compare(s), Target: 1}})
 			check.Equal(t, "error", tt.err, fmt.Sprint(err))
 			check.Equal(t, "reason", tt.reason, rep.Reasons["a"])
@@ -123,11 +124,13 @@ func TestRowHasSmallestRatio(t *testing.T) {
 		return nil, &UnavailableError{Need: "a tool"}
 	}}
 	both := []Case{
-		{Data: "fast", Suite: fast, Peer: "peer", Ours: "ours"}, {Data: "slow", Suite: slow, Peer: "peer", Ours: "ours"},
+		{Data: "fast", Suite: fast, Peer: "peer", Ours: "ours"},
+		{Data: "slow", Suite: slow, Peer: "peer", Ours: "ours"},
 	}
 	rep := check.Must(Run(t.Context(), env(), []Measure{
 		{Name: "both", Cases: both},
-		{Name: "lacking", Target: 1, Cases: append([]Case{{Data: "absent", Suite: absent, Peer: "peer", Ours: "ours"}}, both...)},
+		{Name: "lacking", Target: 1, Cases: append([]Case{{Data: "absent", Suite: absent, Peer: "peer", Ours: "ours"}},
+			both...)},
 	}))(t)
 	got := map[string]float64{}
 	for _, r := range rep.Rows {

@@ -32,8 +32,9 @@ func TestTable(t *testing.T) {
 	rep := &Report{
 		Rows: []Row{
 			{
-				Measure: Measure{Name: "fast", Limit: "memory", Target: 2, Cases: []Case{{Data: "one"}, {Data: "many"}}},
-				Data:    "many", Figures: many, Unit: "op", Cases: map[string]Figures{"one": one, "many": many},
+				Measure: Measure{Name: "fast", Limit: "memory", Target: 2,
+					Cases: []Case{{Data: "one"}, {Data: "many"}}},
+				Data: "many", Figures: many, Unit: "op", Cases: map[string]Figures{"one": one, "many": many},
 				Allocs: &Allocs{AllocTarget{1, "op", 0}, 4, 0},
 			},
 			{

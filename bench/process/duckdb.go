@@ -39,7 +39,8 @@ func newDuckDB(ctx context.Context, env *measure.Env) (*duckDB, error) {
 		}
 		if _, _, err := measure.Command(ctx, 1, npm, "install", "--prefix", dir, "--no-fund", "--no-audit",
 			"--no-update-notifier", "@duckdb/node-api@"+duckDBVersion); err != nil {
-			return &measure.UnavailableError{Need: "@duckdb/node-api " + duckDBVersion + " from the npm registry: " + err.Error()}
+			return &measure.UnavailableError{Need: "@duckdb/node-api " + duckDBVersion + " from the npm registry: " +
+				err.Error()}
 		}
 		if _, _, err := (&duckDB{node, dir}).query(ctx, 1, "select 'x' as name, 1::double as count"); err != nil {
 			return &measure.UnavailableError{Need: "@duckdb/node-api that runs here: " + err.Error()}

@@ -40,7 +40,8 @@ func Suite() []measure.Measure {
 		{"OTLP JSON tuned", workload.OTLPJSON, quickOTLP, false, 5, duckTuned, tunedOTLPSQL},
 		{"Parquet", workload.Entries, million, true, 9, duckFile, parquetSQL},
 	} {
-		s := measure.Suite{Name: "whole processes, " + in.name, Unit: "op", Cold: true, Rounds: in.rounds, QuickRounds: 3}
+		s := measure.Suite{Name: "whole processes, " + in.name, Unit: "op", Cold: true, Rounds: in.rounds,
+			QuickRounds: 3}
 		measures[i].Cases = measure.Over(s, []workload.Kind{workload.G512, workload.G1}, in.open)(in.peer, ours)
 	}
 	return measures
@@ -75,7 +76,8 @@ func (in *input) open(ctx context.Context, env *measure.Env, k workload.Kind) (*
 	}
 	if in.parquet {
 		table := file.Path + ".parquet"
-		if _, _, err := measure.Command(ctx, 1, program, "convert", "-to", "parquet", "-o", table, file.Path); err != nil {
+		if _, _, err := measure.Command(ctx, 1, program, "convert", "-to", "parquet", "-o", table,
+			file.Path); err != nil {
 			return nil, err
 		}
 		file.Path = table

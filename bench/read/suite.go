@@ -85,8 +85,10 @@ var readers = map[workload.Format]map[string]reader{
 // the other, and for one large message.
 func workers() measure.Measure {
 	sides := map[string]reader{ours: readWith(1), oursTwice: readWith(2)}
-	files := over("workers", 7, workload.Kinds(), sides, workload.OTLPJSON, workload.OTLPProto, workload.Entries)(ours, oursTwice)
-	message := over("workers, one message", 7, []workload.Kind{workload.G1}, sides, workload.OTLPMessage)(ours, oursTwice)
+	files := over("workers", 7, workload.Kinds(), sides, workload.OTLPJSON, workload.OTLPProto, workload.Entries)(ours,
+		oursTwice)
+	message := over("workers, one message", 7, []workload.Kind{workload.G1}, sides, workload.OTLPMessage)(ours,
+		oursTwice)
 	message[0].Data = "one message"
 	return measure.Measure{
 		Name: "workers_2_vs_1", Target: 1.7, Wall: true, Limit: limitWorkers, Cases: append(files, message...),
@@ -98,21 +100,22 @@ func over(
 	name string, rounds int, kinds []workload.Kind, sides map[string]reader, formats ...workload.Format,
 ) func(peer, ours string) []measure.Case {
 	s := measure.Suite{Name: name, Unit: "span", Rounds: rounds, QuickRounds: 3}
-	return measure.Over(s, kinds, func(ctx context.Context, env *measure.Env, k workload.Kind) (*measure.Opened, error) {
-		var files []workload.File
-		for _, f := range formats {
-			file, err := workload.Get(ctx, env, f, workload.Config{Ops: env.Size(fullOps, quickOps), Kind: k})
-			if err != nil {
-				return nil, err
+	return measure.Over(s, kinds,
+		func(ctx context.Context, env *measure.Env, k workload.Kind) (*measure.Opened, error) {
+			var files []workload.File
+			for _, f := range formats {
+				file, err := workload.Get(ctx, env, f, workload.Config{Ops: env.Size(fullOps, quickOps), Kind: k})
+				if err != nil {
+					return nil, err
+				}
+				files = append(files, file)
 			}
-			files = append(files, file)
-		}
-		open := &measure.Opened{Sides: map[string]measure.Side{}}
-		for name, read := range sides {
-			open.Sides[name] = timing(files, read)
-		}
-		return open, nil
-	})
+			open := &measure.Opened{Sides: map[string]measure.Side{}}
+			for name, read := range sides {
+				open.Sides[name] = timing(files, read)
+			}
+			return open, nil
+		})
 }
 
 // timing returns a side that reads files one after the other. Its sum is a digest of the reports.
@@ -140,7 +143,8 @@ func timing(files []workload.File, read reader) measure.Side {
 			total.N += s.N
 			total.CPU += s.CPU
 			total.Wall += s.Wall
-			total.Sum += fmt.Sprintf("%d operations, %d ns, report %08x; ", file.Ops, file.SumNS, crc32.ChecksumIEEE(text))
+			total.Sum += fmt.Sprintf("%d operations, %d ns, report %08x; ", file.Ops, file.SumNS,
+				crc32.ChecksumIEEE(text))
 		}
 		return total, nil
 	}

@@ -42,7 +42,8 @@ const (
 
 // exportSuite compares exports of batches of 512 real SDK spans to a writer that discards them.
 func exportSuite() []measure.Measure {
-	cases := measure.Over(measure.Suite{Name: "exporting", Unit: "span", Rounds: 31, QuickRounds: 7}, exportSets, openExport)
+	cases := measure.Over(measure.Suite{Name: "exporting", Unit: "span", Rounds: 31, QuickRounds: 7}, exportSets,
+		openExport)
 	const limit = "reading the span, from memory and by its interface; finding its attributes in a cache, copying text"
 	return []measure.Measure{
 		{
@@ -103,7 +104,8 @@ func openExport(ctx context.Context, env *measure.Env, s *set) (*measure.Opened,
 		},
 		Check: func() error { return sameBytes(ctx, batches) },
 		Close: func() error {
-			return errors.Join(lines.Shutdown(ctx), entriesExp.Shutdown(ctx), protoExp.Shutdown(ctx), theirs.Shutdown(ctx))
+			return errors.Join(lines.Shutdown(ctx), entriesExp.Shutdown(ctx), protoExp.Shutdown(ctx),
+				theirs.Shutdown(ctx))
 		},
 	}, nil
 }
@@ -159,7 +161,8 @@ func sameBytes(ctx context.Context, batches [][]sdktrace.ReadOnlySpan) error {
 		}
 		want := binary.BigEndian.AppendUint32(nil, uint32(len(client.last)))
 		if want = append(want, client.last...); !bytes.Equal(written.Bytes(), want) {
-			return fmt.Errorf("batch %d: our OTLP protobuf differs from otlptrace's: %d bytes and %d", i, written.Len(), len(want))
+			return fmt.Errorf("batch %d: our OTLP protobuf differs from otlptrace's: %d bytes and %d", i, written.Len(),
+				len(want))
 		}
 	}
 	return nil

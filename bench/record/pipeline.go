@@ -26,7 +26,8 @@ const (
 // loop, until the exporter has the last one. The cost is the processor time of the process per
 // operation, spans included. It is an error to lose an operation.
 func pipelineSuite() []measure.Measure {
-	cases := measure.Over(measure.Suite{Name: "processing", Unit: "op", Rounds: 31, QuickRounds: 7}, sets, openPipelines)
+	cases := measure.Over(measure.Suite{Name: "processing", Unit: "op", Rounds: 31, QuickRounds: 7}, sets,
+		openPipelines)
 	const limitSpan = "the SDK's span, three quarters of our cost"
 	return []measure.Measure{
 		{Name: "processor_vs_batch_otlp", Target: 2.7, Cases: cases(batchOTLP, oursEntries), Limit: limitSpan},
@@ -54,9 +55,11 @@ func openPipelines(_ context.Context, env *measure.Env, set *set) (*measure.Open
 		return err
 	}
 	for name, open := range map[string]func() (pipeline, error){
-		batchOTLP:    func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) },
-		batchDiscard: func() (pipeline, error) { return newBatch(tracetest.NewNoopExporter(), sdktrace.WithBlocking()) },
-		oursEntries:  func() (pipeline, error) { return newOurs(optrace.WithPolicy(optrace.PolicyBlock)) },
+		batchOTLP: func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) },
+		batchDiscard: func() (pipeline, error) {
+			return newBatch(tracetest.NewNoopExporter(), sdktrace.WithBlocking())
+		},
+		oursEntries: func() (pipeline, error) { return newOurs(optrace.WithPolicy(optrace.PolicyBlock)) },
 	} {
 		p, err := newProducers(open, set, ops)
 		if err != nil {

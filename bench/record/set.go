@@ -42,7 +42,8 @@ const opsPerStep = 2_000
 
 func oneOp() optrace.OpSpec {
 	return optrace.OpSpec{
-		Name: "matmul", Device: "cuda:0", DType: op.F32, Inputs: []op.Shape{{64, 784}, {784, 256}}, Output: op.Shape{64, 256},
+		Name: "matmul", Device: "cuda:0", DType: op.F32, Inputs: []op.Shape{{64, 784}, {784, 256}},
+		Output: op.Shape{64, 256},
 	}
 }
 

@@ -38,11 +38,12 @@ var allWays = []struct {
 	name   string
 	record func(ctx context.Context, w *world, i int)
 }{
-	{"your own tracer: `Start`, one `SetAttributes` with attributes made before, `End`", func(ctx context.Context, w *world, _ int) {
-		_, span := w.byHand.Start(ctx, w.spec.Name)
-		span.SetAttributes(w.attrs...)
-		span.End()
-	}},
+	{"your own tracer: `Start`, one `SetAttributes` with attributes made before, `End`",
+		func(ctx context.Context, w *world, _ int) {
+			_, span := w.byHand.Start(ctx, w.spec.Name)
+			span.SetAttributes(w.attrs...)
+			span.End()
+		}},
 	{"`Tracer.Start` … `In`, `Out`, `DType`, `End`", func(ctx context.Context, w *world, _ int) {
 		_, o := w.ours.Start(ctx, w.spec.Name, w.spec.Device)
 		o.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).End()

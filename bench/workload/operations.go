@@ -31,10 +31,12 @@ var operations = [...]struct {
 	name string
 	form form
 }{
-	{"matmul", matrix}, {"bmm", matrix}, {"linear", matrix}, {"attention_scores", matrix}, {"attention_context", matrix},
+	{"matmul", matrix}, {"bmm", matrix}, {"linear", matrix}, {"attention_scores", matrix},
+	{"attention_context", matrix},
 	{"conv1d", conv}, {"conv2d", conv}, {"conv_transpose2d", conv},
 	{"relu", unary}, {"gelu", unary}, {"silu", unary}, {"sigmoid", unary}, {"tanh", unary}, {"softmax", unary},
-	{"log_softmax", unary}, {"dropout", unary}, {"transpose", moved}, {"contiguous", moved}, {"cast", moved}, {"exp", unary},
+	{"log_softmax", unary}, {"dropout", unary}, {"transpose", moved}, {"contiguous", moved}, {"cast", moved},
+	{"exp", unary},
 	{"sqrt", unary}, {"rotary_embedding", unary},
 	{"add", elementwise}, {"sub", elementwise}, {"mul", elementwise}, {"div", elementwise}, {"where", elementwise},
 	{"residual_add", elementwise},

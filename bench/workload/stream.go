@@ -139,7 +139,8 @@ func (c Config) streams() []*stream {
 	for i := range streams {
 		rng := rand.New(rand.NewPCG(c.Seed, uint64(3+i)))
 		streams[i] = &stream{
-			rng: rng, device: deviceName(i), graph: graph, own: make([]*Spec, len(graph)), clock: firstStart + rng.Int64N(1_000_000),
+			rng: rng, device: deviceName(i), graph: graph, own: make([]*Spec, len(graph)), clock: firstStart +
+				rng.Int64N(1_000_000),
 		}
 		if c.Kind == G512 {
 			streams[i].process = i

@@ -149,7 +149,8 @@ func write(ctx context.Context, env *measure.Env, path string, f Format, c Confi
 		if format == optrace.FormatEntries {
 			return optrace.NewProcessor(exp, optrace.WithPolicy(optrace.PolicyBlock))
 		}
-		return sdktrace.NewBatchSpanProcessor(exp, sdktrace.WithBlocking(), sdktrace.WithMaxExportBatchSize(batchSize)), nil
+		return sdktrace.NewBatchSpanProcessor(exp, sdktrace.WithBlocking(), sdktrace.WithMaxExportBatchSize(batchSize)),
+			nil
 	})
 }
 

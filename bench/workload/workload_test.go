@@ -67,8 +67,10 @@ func TestAllFormatsHoldTheSameSpans(t *testing.T) {
 		for _, f := range []Format{OTLPJSON, OTLPProto, OTLPMessage, Entries} {
 			entries, spans := spansOf(t, f, c)
 			for _, e := range entries {
-				if e.Kind == op.KindUnknown || e.Path == "" || !e.Stream.Known || !e.Step.Known || e.InputShapes == nil ||
-					e.OutputShape == nil || !e.MemoryBytes.Known || (e.Collective != nil) != (e.Kind == op.KindCollective) {
+				if e.Kind == op.KindUnknown || e.Path == "" || !e.Stream.Known || !e.Step.Known ||
+					e.InputShapes == nil ||
+					e.OutputShape == nil || !e.MemoryBytes.Known ||
+					(e.Collective != nil) != (e.Kind == op.KindCollective) {
 					t.Fatalf("%s, %s: an entry lacks attributes of its span: %+v", kind, f, e)
 				}
 				if f == Entries && (e.Root != stepName || e.RootSpanID.IsZero()) {
@@ -83,7 +85,8 @@ func TestAllFormatsHoldTheSameSpans(t *testing.T) {
 				above = spans
 			}
 			if len(entries) != 1200 || len(spans) != len(above) {
-				t.Errorf("%s, %s: %d operations and %d spans above, not %d", kind, f, len(entries), len(spans), len(above))
+				t.Errorf("%s, %s: %d operations and %d spans above, not %d", kind, f, len(entries), len(spans),
+					len(above))
 			}
 			check.Equal(t, fmt.Sprintf("%s: %s", kind, f), byID(first), byID(entries))
 		}

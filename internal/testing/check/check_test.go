@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// recorder is a test that keeps whether it failed.
+// recorder records whether the test failed.
 type recorder struct {
 	testing.TB
 	failed bool

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Gzip returns the parts compressed, a member each.
+// Gzip compresses each part as a gzip member.
 func Gzip[T string | []byte](t testing.TB, parts ...T) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -19,7 +19,7 @@ func Gzip[T string | []byte](t testing.TB, parts ...T) []byte {
 	return b.Bytes()
 }
 
-// Gunzip returns what was compressed. It may be called in any goroutine.
+// Gunzip decompresses src. Any goroutine may call it.
 func Gunzip(t testing.TB, src io.Reader) []byte {
 	t.Helper()
 	z, err := gzip.NewReader(src)

@@ -7,7 +7,8 @@ import (
 
 // links covers links to other spans.
 func links() []Case {
-	otherTrace, otherSpan := op.TraceID{0xb0, 15: 1}, op.SpanID{0xc0, 7: 1}
+	otherTrace := op.TraceID{0xb0, 15: 1}
+	otherSpan := op.SpanID{0xc0, 7: 1}
 	linked := func(name string, needs Needs, links []Link, change func(*op.Entry)) Case {
 		s := matmul()
 		s.Links = links
@@ -36,18 +37,23 @@ func links() []Case {
 		linked("two", 0, append(one(), Link{TraceID: otherTrace, SpanID: SpanID}), func(e *op.Entry) {
 			e.Links = []op.Link{{TraceID: otherTrace, SpanID: otherSpan}, {TraceID: otherTrace, SpanID: SpanID}}
 		}),
-		linked("other attributes", LinkAttributes, one(Attr{"queue", "fast"}, Attr{"sizes", []int64{1}}), want(op.Int{}, 0)),
+		linked("other attributes", LinkAttributes, one(Attr{"queue", "fast"}, Attr{"sizes", []int64{1}}),
+			want(op.Int{}, 0)),
 		linked("without ids", 0, []Link{{}}, warn(op.WarnBadID)),
-		linked("weight of one of two", LinkAttributes, append(one(Attr{attrkey.LinkWeight, int64(3)}), one()...), func(e *op.Entry) {
-			link := op.Link{TraceID: otherTrace, SpanID: otherSpan}
-			e.Links = []op.Link{link, link}
-			e.Links[0].Weight = op.Known(3)
-		}),
-		linked("weight of attention", LinkAttributes, one(Attr{attrkey.LinkAttention, int64(40)}, Attr{attrkey.LinkWeight, int64(3)}),
+		linked("weight of one of two", LinkAttributes, append(one(Attr{attrkey.LinkWeight, int64(3)}), one()...),
 			func(e *op.Entry) {
-				e.Links = []op.Link{{TraceID: otherTrace, SpanID: otherSpan, Weight: op.Known(3), Attention: op.Known(40)}}
+				link := op.Link{TraceID: otherTrace, SpanID: otherSpan}
+				e.Links = []op.Link{link, link}
+				e.Links[0].Weight = op.Known(3)
 			}),
-		linked("negative weight of attention", LinkAttributes, one(Attr{attrkey.LinkAttention, int64(-1)}), want(op.Int{}, op.WarnBadValue)),
+		linked("weight of attention", LinkAttributes, one(Attr{attrkey.LinkAttention, int64(40)},
+			Attr{attrkey.LinkWeight, int64(3)}),
+			func(e *op.Entry) {
+				e.Links = []op.Link{{TraceID: otherTrace, SpanID: otherSpan, Weight: op.Known(3),
+					Attention: op.Known(40)}}
+			}),
+		linked("negative weight of attention", LinkAttributes, one(Attr{attrkey.LinkAttention, int64(-1)}),
+			want(op.Int{}, op.WarnBadValue)),
 		weight("of an int", int64(12), op.Known(12), 0),
 		weight("of zero", int64(0), op.Known(0), 0),
 		weight("as text", " 12", op.Known(12), 0),
@@ -58,7 +64,8 @@ func links() []Case {
 		weight("as bool", true, op.Int{}, op.WarnBadValue),
 		weight("as list", []int64{3}, op.Int{}, op.WarnBadValue),
 		{Name: "links/dropped", Needs: Dropped, Span: dropped, Want: entry(func(e *op.Entry) {
-			e.Warn, e.Extra = op.WarnDroppedLinks, &op.Extra{DroppedLinks: 2}
+			e.Warn = op.WarnDroppedLinks
+			e.Extra = &op.Extra{DroppedLinks: 2}
 		})},
 	}
 }

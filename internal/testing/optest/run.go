@@ -8,11 +8,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Run runs every case as a subtest. convert turns the span of a case into an
-// entry, or returns false where the span is no operation; it skips the test
-// where its format lacks something that the case needs. Marks that a format puts on
-// all of its entries, such as op.WarnMicroseconds, and the root, which is no
-// part of a span, are for convert to remove.
+// Run runs every case as a subtest. convert turns the span of a case into an entry, or returns false if
+// the span is no operation. It skips the test if its format lacks a need of the case. convert removes the
+// root and warnings of its format, such as op.WarnMicroseconds.
 func Run(t *testing.T, convert func(t *testing.T, c Case) (*op.Entry, bool)) {
 	t.Helper()
 	for _, c := range Cases() {

@@ -47,12 +47,15 @@ func shapes() []Case {
 		in("text of two", "64x784,784x256", two),
 		in("text of two with semicolons", "64,784;784,256", two),
 		in("empty text", "", entry()),
-		{Name: "inputs/one attribute each", Span: matmul(Attr{attrkey.InputShape(0), []int64{64, 784}}, Attr{attrkey.InputShape(1), "784x256"}),
+		{Name: "inputs/one attribute each", Span: matmul(Attr{attrkey.InputShape(0), []int64{64, 784}},
+			Attr{attrkey.InputShape(1), "784x256"}),
 			Want: two},
-		{Name: "inputs/one attribute each, backwards", Span: matmul(Attr{attrkey.InputShape(1), "[784,256]"}, Attr{attrkey.InputShape(0),
-			[]float64{64, 784}}), Want: two},
-		{Name: "inputs/one attribute each, one missing", Span: matmul(Attr{attrkey.InputShape(1), []int64{3}}), Want: entry(inputs(nil,
-			op.Shape{3}))},
+		{Name: "inputs/one attribute each, backwards", Span: matmul(Attr{attrkey.InputShape(1), "[784,256]"},
+			Attr{attrkey.InputShape(0),
+				[]float64{64, 784}}), Want: two},
+		{Name: "inputs/one attribute each, one missing", Span: matmul(Attr{attrkey.InputShape(1), []int64{3}}),
+			Want: entry(inputs(nil,
+				op.Shape{3}))},
 
 		out("ints", []int64{64, 256}, entry(output(64*256, 64, 256))),
 		out("floats", []float64{64, 256}, entry(output(64*256, 64, 256))),
@@ -65,7 +68,8 @@ func shapes() []Case {
 		nested(out("list", List{int64(64), float64(256)}, entry(output(64*256, 64, 256)))),
 		{Name: "output/scalar", Span: matmul(Attr{attrkey.OutputShape, []int64{}}), Want: entry(output(1))},
 		{Name: "output/absent", Span: matmul(), Want: entry()},
-		{Name: "output/dtype gives the size", Span: matmul(Attr{attrkey.OutputShape, []int64{64, 256}}, Attr{attrkey.DType, "torch.bfloat16"}),
+		{Name: "output/dtype gives the size", Span: matmul(Attr{attrkey.OutputShape, []int64{64, 256}},
+			Attr{attrkey.DType, "torch.bfloat16"}),
 			Want: entry(output(64*256, 64, 256), memory(2*64*256), func(e *op.Entry) { e.DType = op.BF16 })},
 		{Name: "output/elements alone", Span: matmul(Attr{attrkey.OutputElements, int64(10)}),
 			Want: entry(memory(80), func(e *op.Entry) { e.OutputElements = op.Known(10) })},
@@ -76,10 +80,12 @@ func shapes() []Case {
 func badShapes() []Case {
 	bad := entry(warn(op.WarnBadShape))
 	in := func(name string, value any, needs Needs, changes ...func(*op.Entry)) Case {
-		return Case{Name: "inputs/" + name, Span: matmul(Attr{attrkey.InputShapes, value}), Needs: needs, Want: entry(changes...)}
+		return Case{Name: "inputs/" + name, Span: matmul(Attr{attrkey.InputShapes, value}), Needs: needs,
+			Want: entry(changes...)}
 	}
 	out := func(name string, value any, needs Needs, changes ...func(*op.Entry)) Case {
-		return Case{Name: "output/" + name, Span: matmul(Attr{attrkey.OutputShape, value}), Needs: needs, Want: entry(changes...)}
+		return Case{Name: "output/" + name, Span: matmul(Attr{attrkey.OutputShape, value}), Needs: needs,
+			Want: entry(changes...)}
 	}
 	unknownSize := func(w op.Warning, dims ...int64) func(*op.Entry) {
 		return func(e *op.Entry) {
@@ -92,7 +98,8 @@ func badShapes() []Case {
 	for range 65 {
 		rank65 = append(rank65, 1)
 	}
-	inputs1025, kept := make([]string, 1025), make([]op.Shape, 1024)
+	inputs1025 := make([]string, 1025)
+	kept := make([]op.Shape, 1024)
 	for i := range inputs1025 {
 		inputs1025[i] = "2"
 	}
@@ -112,7 +119,8 @@ func badShapes() []Case {
 		in("flat NaN", []float64{nan()}, NonFinite, badShape),
 		in("one of two", []string{"64x784", "float32"}, 0, inputs(op.Shape{64, 784}, nil), badShape),
 		in("one of two in text", "[[64,784],[1,[2]]]", 0, inputs(op.Shape{64, 784}, nil), badShape),
-		in("one of two nested", List{[]int64{64, 784}, List{[]int64{2}}}, NestedLists, inputs(op.Shape{64, 784}, nil), badShape),
+		in("one of two nested", List{[]int64{64, 784}, List{[]int64{2}}}, NestedLists, inputs(op.Shape{64, 784}, nil),
+			badShape),
 		in("one is a bool", List{true, []int64{3}}, NestedLists, inputs(nil, op.Shape{3}), badShape),
 		in("one is null in text", "[[64,784],null]", 0, inputs(op.Shape{64, 784}, nil)),
 		in("nulls in text", "[null,[64,784],None,?]", 0, inputs(nil, op.Shape{64, 784}, nil, nil)),
@@ -121,14 +129,17 @@ func badShapes() []Case {
 		in("an unknown shape in a bare list", "64x784,?", 0, inputs(op.Shape{64, 784}, nil)),
 		in("null among dimensions", "[[64,null]]", 0, badShape),
 		in("words behind a list", "[[64,784]] x", 0, badShape),
-		in("a shape behind a dimension", List{int64(5), []int64{2, 3}}, NestedLists, inputs(nil, op.Shape{2, 3}), badShape),
-		in("words among dimensions", List{[]string{"64", "many"}, []int64{3}}, NestedLists, inputs(nil, op.Shape{3}), badShape),
+		in("a shape behind a dimension", List{int64(5), []int64{2, 3}}, NestedLists, inputs(nil, op.Shape{2, 3}),
+			badShape),
+		in("words among dimensions", List{[]string{"64", "many"}, []int64{3}}, NestedLists, inputs(nil, op.Shape{3}),
+			badShape),
 		in("dynamic", "[[-1,784]]", 0, inputs(op.Shape{-1, 784})),
 		in("below -1", []int64{-2, 784}, 0, badShape),
 		in("too many", inputs1025, 0, func(e *op.Entry) { e.InputShapes = kept }, warn(op.WarnShapeTruncated)),
 		in("rank 65", rank65, 0, inputs(op.Shape(rank65[:64])), warn(op.WarnShapeTruncated)),
 		{Name: "inputs/bad index", Span: matmul(Attr{attrkey.InputShape(0), "x"}), Want: bad},
-		{Name: "shapes/several bad ones are one warning", Span: matmul(Attr{attrkey.InputShapes, true}, Attr{attrkey.OutputShape, "x"}),
+		{Name: "shapes/several bad ones are one warning", Span: matmul(Attr{attrkey.InputShapes, true},
+			Attr{attrkey.OutputShape, "x"}),
 			Want: bad},
 
 		out("int", int64(5), 0, badShape),
@@ -142,9 +153,11 @@ func badShapes() []Case {
 		out("zero before overflow", []int64{0, huge, 8}, 0, output(0, 0, huge, 8)),
 		out("overflow before zero", []int64{huge, 8, 0}, 0, output(0, huge, 8, 0)),
 		out("bytes overflow", []int64{huge}, 0, func(e *op.Entry) {
-			e.OutputShape, e.OutputElements = op.Shape{huge}, op.Known(huge)
+			e.OutputShape = op.Shape{huge}
+			e.OutputElements = op.Known(huge)
 		}, warn(op.WarnOverflow)),
-		out("text of rank 65", "1"+strings.Repeat("x1", 64), 0, func(e *op.Entry) { e.OutputShape = rank65[:64] }, warn(op.WarnShapeTruncated)),
+		out("text of rank 65", "1"+strings.Repeat("x1", 64), 0, func(e *op.Entry) { e.OutputShape = rank65[:64] },
+			warn(op.WarnShapeTruncated)),
 		out("rank 65", rank65, 0, func(e *op.Entry) { e.OutputShape = rank65[:64] }, warn(op.WarnShapeTruncated)),
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// ShuffleProto returns a message of a type with its fields, and those of the messages in it, in another order, unknown ones
-// among them. Fields of one number stay in order, as they are a list.
+// ShuffleProto returns a message with its fields in another order, recursively, and with unknown fields.
+// Fields with the same number keep their order, because they are a list.
 func ShuffleProto(rng *rand.Rand, msg []byte, of protoreflect.MessageDescriptor) (out []byte) {
 	fields := make(map[protowire.Number][][]byte)
 	var order []protowire.Number

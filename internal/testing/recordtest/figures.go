@@ -12,9 +12,10 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// Figures returns the lines of expected.jsonl in a folder that lies beside the repository, with the traces that it
-// has figures of, computed by another program: those of the tests of Holistic Trace Analysis
-// (github.com/facebookresearch/HolisticTraceAnalysis, tests/data). It skips the test where the folder is not there.
+// Figures returns the lines of expected.jsonl in a folder beside the repository. Another program computed
+// the figures from the test data of Holistic Trace Analysis
+// (github.com/facebookresearch/HolisticTraceAnalysis, tests/data). Figures skips the test if the folder is
+// missing.
 func Figures[T any](t testing.TB, folder string) (all []T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, "expected.jsonl"))

@@ -7,7 +7,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Clone copies a record, which belongs to the reader.
+// Clone copies a record of a reader.
 func Clone(rec op.Record) op.Record {
 	switch {
 	case rec.Entry != nil:
@@ -30,7 +30,7 @@ type Random struct{ *rand.Rand }
 // Maybe reports true half of the time.
 func (r Random) Maybe() bool { return r.IntN(2) == 0 }
 
-// ID returns an id that is not zero.
+// ID returns a random id that is not zero.
 func (r Random) ID() (id op.SpanID) {
 	for i := range id {
 		id[i] = byte(1 + r.IntN(255))
@@ -38,7 +38,7 @@ func (r Random) ID() (id op.SpanID) {
 	return id
 }
 
-// Entry returns an entry as readers make them, with its kind found by any rule.
+// Entry returns an entry in the form of readers, with any rule for its kind.
 func (r Random) Entry() *op.Entry {
 	e := optest.RandomEntry(r.Rand)
 	e.KindRule = op.KindRule(r.IntN(int(op.RuleDefault) + 1))
@@ -52,7 +52,8 @@ func (r Random) Record() op.Record {
 	case 0:
 		return op.Record{Span: &op.Span{
 			Name: e.Path, TraceID: op.TraceID{7}, SpanID: r.ID(), ParentSpanID: r.ID(), RemoteParent: r.Maybe(),
-			Start: e.Start, Duration: e.Duration, Service: e.Service, Failed: e.Failed, Attrs: e.Attrs, Links: e.Links, Extra: e.Extra,
+			Start: e.Start, Duration: e.Duration, Service: e.Service, Failed: e.Failed, Attrs: e.Attrs, Links: e.Links,
+			Extra: e.Extra,
 		}}
 	case 1:
 		return op.Record{Resource: &op.Resource{Service: e.Service, Rank: e.Rank, WorldSize: e.FLOPs, Attrs: e.Attrs}}

@@ -1,7 +1,5 @@
-// Package spantest has what tests of the exporting side share: finished spans,
-// fixed and random ones, exporters that keep spans, writers that are stuck or
-// faulty, and what readers find in what was written.
+// Package spantest has common helpers for tests of exporting: fixed and random finished spans, exporters
+// that keep spans, stuck and faulty writers, and a reader of written files.
 //
-// Only tests import it. It knows nothing of the root package, so that the tests
-// of every package below that one can use it too.
+// Only tests import it. It does not import the root package, so that all packages below can use it.
 package spantest

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Messages returns the messages in text, in front of each of which is its length
-// in four bytes.
+// Messages splits text into messages. The length of each precedes it in four bytes.
 func Messages(tb testing.TB, text []byte) (all [][]byte) {
 	tb.Helper()
 	for len(text) > 0 {

@@ -24,7 +24,9 @@ func TestAPI(t *testing.T) {
 	packages := goPackages(t)
 	imports := importsOf(packages, token.NewFileSet())
 	listed := make(map[string]bool)
-	stable, counted, names := stablePackages(t), 0, 0
+	stable := stablePackages(t)
+	counted := 0
+	names := 0
 	for path, p := range packages {
 		name, ok := publicName(path)
 		if !ok || p.Export == "" { // no Go files but tests
@@ -43,7 +45,8 @@ func TestAPI(t *testing.T) {
 		golden.Check(t, file, strings.Join(listAPI(pkg), ""))
 	}
 	if names > 500 || counted != len(stable) {
-		t.Errorf("%d of %d packages of compatibility.md have %d names, at most 500 are wanted", counted, len(stable), names)
+		t.Errorf("%d of %d packages of compatibility.md have %d names, at most 500 are wanted", counted, len(stable),
+			names)
 	}
 	if len(listed) < 20 {
 		t.Errorf("%d packages are listed", len(listed))

@@ -59,7 +59,8 @@ func testRows(page string) (rows [][]string) {
 		last := strings.TrimSpace(columns[len(columns)-1])
 		switch {
 		case !inTable:
-			inTable, hasTests = true, last == "test"
+			inTable = true
+			hasTests = last == "test"
 		case hasTests && !strings.HasPrefix(last, "--"):
 			rows = append(rows, columns)
 		}
@@ -172,7 +173,8 @@ func TestExamples(t *testing.T) {
 func TestReadmeSnippets(t *testing.T) {
 	var sources []string
 	check.OK(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "example_test.go") && !(strings.HasPrefix(path, "examples") && strings.HasSuffix(path, ".go")) {
+		if err != nil || !strings.HasSuffix(path, "example_test.go") &&
+			!(strings.HasPrefix(path, "examples") && strings.HasSuffix(path, ".go")) {
 			return err
 		}
 		text, err := os.ReadFile(path)

@@ -19,22 +19,25 @@ var importRules = map[string]struct {
 	own     []string // paths of this module, each with all below it
 	foreign []string // paths of other modules
 }{
-	"op":             {own: []string{"internal/text/lexer", "internal/model/attrkey"}},
-	"op/attr":        {own: codecs},
-	"op/entries":     {own: codecs},
-	"op/seed":        {own: codecs},
-	"op/internal":    {own: codecs},
-	"tensorconv":     {own: []string{"op", "internal/text/lexer", "internal/model/attrkey"}, foreign: otelAPI},
-	"deviceclock":    {},
-	"internal/text":  {own: []string{"op", "internal/model/attrkey", "internal/text"}, foreign: []string{"golang.org/x/text"}},
+	"op":          {own: []string{"internal/text/lexer", "internal/model/attrkey"}},
+	"op/attr":     {own: codecs},
+	"op/entries":  {own: codecs},
+	"op/seed":     {own: codecs},
+	"op/internal": {own: codecs},
+	"tensorconv":  {own: []string{"op", "internal/text/lexer", "internal/model/attrkey"}, foreign: otelAPI},
+	"deviceclock": {},
+	"internal/text": {own: []string{"op", "internal/model/attrkey", "internal/text"},
+		foreign: []string{"golang.org/x/text"}},
 	"internal/model": {own: codecs},
 	"internal/read":  {own: codecs},
 	"internal/record": {
-		own:     []string{"op", "tensorconv", "internal/record", "internal/model", "internal/text", "internal/read/budget"},
+		own: []string{"op", "tensorconv", "internal/record", "internal/model", "internal/text",
+			"internal/read/budget"},
 		foreign: openTelemetry,
 	},
 	"internal/serve": {
-		own:     []string{"op", "analyze", "render", "internal/profilepush", "internal/model", "internal/text", "internal/read", "internal/serve"},
+		own: []string{"op", "analyze", "render", "internal/profilepush", "internal/model", "internal/text",
+			"internal/read", "internal/serve"},
 		foreign: slices.Concat(encoders, []string{"golang.org/x/net/netutil"}),
 	},
 	"internal/testing": {
@@ -50,16 +53,20 @@ var importRules = map[string]struct {
 		own:     []string{"op", "ingest", "internal/model", "internal/text", "internal/read"},
 		foreign: slices.Concat(encoders, []string{"github.com/klauspost/compress"}),
 	},
-	"render": {own: []string{"op", "analyze", "render", "internal/model", "internal/text", "internal/read"}, foreign: encoders},
+	"render": {own: []string{"op", "analyze", "render", "internal/model", "internal/text", "internal/read"},
+		foreign: encoders},
 	"parquet": {
-		own: []string{"op", "ingest", "parquet", "internal/release", "internal/model", "internal/text", "internal/read"},
+		own: []string{"op", "ingest", "parquet", "internal/release", "internal/model", "internal/text",
+			"internal/read"},
 		foreign: []string{
-			"github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/google/uuid", "github.com/klauspost/compress",
+			"github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/google/uuid",
+			"github.com/klauspost/compress",
 			"github.com/pierrec/lz4", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf",
 		},
 	},
 	"": {
-		own:     []string{"op", "tensorconv", "deviceclock", "internal/record", "internal/model", "internal/text", "internal/read/budget"},
+		own: []string{"op", "tensorconv", "deviceclock", "internal/record", "internal/model", "internal/text",
+			"internal/read/budget"},
 		foreign: openTelemetry,
 	},
 }
@@ -171,7 +178,8 @@ func TestImportRules(t *testing.T) {
 			case forbidding && hasPrefix(dep, []string{bad}):
 				t.Errorf("%s must not depend on %s", pkg, dep)
 			case key == "" && rel != "": // a command may depend on all
-			case ok && !hasPrefix(own, rule.own), !ok && !hasPrefix(dep, rule.foreign) && !(forTests && hasPrefix(dep, []string{goCmp})):
+			case ok && !hasPrefix(own, rule.own), !ok && !hasPrefix(dep, rule.foreign) &&
+				!(forTests && hasPrefix(dep, []string{goCmp})):
 				t.Errorf("%s must not depend on %s", pkg, dep)
 			}
 		}

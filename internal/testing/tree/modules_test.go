@@ -104,7 +104,8 @@ func TestModulesMustBeOfOneRelease(t *testing.T) {
 			}
 			fromRoot := func(path string) bool { return strings.HasPrefix(path, internal) }
 			if slices.ContainsFunc(imports, fromRoot) && !slices.Contains(imports, internal+"release") {
-				t.Errorf("%s imports internal packages of the root, and does not refer to release.%s", path, releaseConstant())
+				t.Errorf("%s imports internal packages of the root, and does not refer to release.%s", path,
+					releaseConstant())
 			}
 		}
 	}

@@ -49,7 +49,8 @@ func measureModule(t *testing.T, dir string, sizes map[string]size) {
 		if p.DepOnly || len(p.GoFiles) == 0 {
 			continue
 		}
-		s, files := size{}, []*ast.File{}
+		s := size{}
+		files := []*ast.File{}
 		for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
@@ -70,7 +71,8 @@ func measureModule(t *testing.T, dir string, sizes map[string]size) {
 
 // fileUses returns which files of a package use what which others of them declare: variables, constants, types, functions,
 // methods and fields.
-func fileUses(fset *token.FileSet, path string, files []*ast.File, imports types.Importer) (map[string]map[string]bool, error) {
+func fileUses(fset *token.FileSet, path string, files []*ast.File, imports types.Importer) (map[string]map[string]bool,
+	error) {
 	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
 	pkg, err := (&types.Config{Importer: imports}).Check(path, fset, files, info)
 	if err != nil {
@@ -82,7 +84,8 @@ func fileUses(fset *token.FileSet, path string, files []*ast.File, imports types
 		if _, imported := obj.(*types.PkgName); imported || obj.Pkg() != pkg || !obj.Pos().IsValid() {
 			continue
 		}
-		from, to := name(id.Pos()), name(obj.Pos())
+		from := name(id.Pos())
+		to := name(obj.Pos())
 		if uses[from] == nil {
 			uses[from] = make(map[string]bool)
 		}
@@ -106,7 +109,8 @@ func largestCycle(uses map[string]map[string]bool) (largest []string) {
 		}
 	}
 	for _, from := range slices.Sorted(maps.Keys(uses)) {
-		cycle := slices.DeleteFunc(slices.Sorted(maps.Keys(reached[from])), func(to string) bool { return !reached[to][from] })
+		cycle := slices.DeleteFunc(slices.Sorted(maps.Keys(reached[from])),
+			func(to string) bool { return !reached[to][from] })
 		if len(cycle) > max(1, len(largest)) {
 			largest = cycle
 		}

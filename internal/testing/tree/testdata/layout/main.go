@@ -58,12 +58,14 @@ func record(path string, f optrace.Format) (optrace.Stats, error) {
 	if err != nil {
 		return optrace.Stats{}, err
 	}
-	ctx, tracer := context.Background(), sdk.Tracer()
+	ctx := context.Background()
+	tracer := sdk.Tracer()
 	recorder := tracer.Recorder(ctx)
 	var prepared [4]*optrace.Prepared
 	for i := range prepared {
 		prepared[i], err = tracer.Prepare(optrace.OpSpec{
-			Name: "prepared", Device: "cuda:0", Inputs: []op.Shape{{rows(i), 8}}, Output: op.Shape{rows(i)}, Attrs: lists,
+			Name: "prepared", Device: "cuda:0", Inputs: []op.Shape{{rows(i), 8}}, Output: op.Shape{rows(i)},
+			Attrs: lists,
 		})
 		if err != nil {
 			return optrace.Stats{}, err
