@@ -2,8 +2,8 @@ package cases
 
 import "testing"
 
-// NotUnderRace skips a test under the race detector, and says why: it measures memory or allocations, which the detector
-// changes, or it has one goroutine and takes minutes.
+// NotUnderRace skips a test under the race detector and logs why: it measures memory or allocations, which
+// the detector changes, or it has one goroutine and takes minutes.
 func NotUnderRace(t testing.TB, why string) {
 	t.Helper()
 	if Race {
@@ -11,5 +11,5 @@ func NotUnderRace(t testing.TB, why string) {
 	}
 }
 
-// OneGoroutine is the reason of tests that have nothing to race and would take minutes.
+// OneGoroutine is the reason of slow tests with one goroutine.
 const OneGoroutine = "one goroutine: minutes under the race detector tell nothing of races"

@@ -76,7 +76,7 @@ func shapes() []Case {
 	}
 }
 
-// badShapes covers rows A1 to A6 of the fault table.
+// badShapes covers rows A1 to A6 of docs/faults.md.
 func badShapes() []Case {
 	bad := entry(warn(op.WarnBadShape))
 	in := func(name string, value any, needs Needs, changes ...func(*op.Entry)) Case {

@@ -13,10 +13,10 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// importRules lists the packages of this module, and of others, that the packages below a path may depend on,
-// beside the standard library. The longest path that fits a package decides.
+// importRules lists the allowed dependencies of packages below a path, besides the standard library. The
+// longest matching path decides.
 var importRules = map[string]struct {
-	own     []string // paths of this module, each with all below it
+	own     []string // paths of this module, with all packages below
 	foreign []string // paths of other modules
 }{
 	"op":          {own: []string{"internal/text/lexer", "internal/model/attrkey"}},
@@ -71,13 +71,13 @@ var importRules = map[string]struct {
 	},
 }
 
-// codecs are the packages around the model, and the texts and bounds that these share.
+// codecs are the packages around the model, with their texts and bounds.
 var codecs = []string{"op", "internal/model", "internal/text", "internal/read/budget"}
 
 // encoders are libraries for messages and texts.
 var encoders = []string{"google.golang.org/protobuf", "golang.org/x/text"}
 
-// otelAPI is OpenTelemetry's API without its SDK, for programs that record with a tracer of their own.
+// otelAPI is OpenTelemetry's API without its SDK, for programs with their own tracer.
 var otelAPI = []string{
 	"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/codes",
 	"go.opentelemetry.io/otel/semconv",
@@ -90,8 +90,8 @@ var openTelemetry = []string{
 	"github.com/go-logr", "github.com/google/uuid", "github.com/cespare/xxhash", "golang.org/x/sys",
 }
 
-// analysisImports says which packages below analyze, internal ones aside, each of them
-// imports at most: the store below the analyses, and these below the report.
+// analysisImports lists the allowed imports of packages below analyze, besides internal ones: the store
+// below the analyses, and these below the report.
 var analysisImports = map[string][]string{
 	"key": {}, "flops": {}, "peaks": {}, "price": {}, "device": {"key"}, "work": {"flops", "peaks"},
 	"trace":      {"device", "key", "work"},
@@ -136,7 +136,7 @@ func TestAnalysesStandInOrder(t *testing.T) {
 	}
 }
 
-// forbidden lists what a package must never depend on, whatever its rule.
+// forbidden lists forbidden dependencies, regardless of the rules.
 var forbidden = map[string]string{
 	"cmd/optrace": "go.opentelemetry.io/otel/sdk",
 	"tensorconv":  "go.opentelemetry.io/otel/sdk",
@@ -177,7 +177,7 @@ func TestImportRules(t *testing.T) {
 				}
 			case forbidding && hasPrefix(dep, []string{bad}):
 				t.Errorf("%s must not depend on %s", pkg, dep)
-			case key == "" && rel != "": // a command may depend on all
+			case key == "" && rel != "": // commands may depend on all packages
 			case ok && !hasPrefix(own, rule.own), !ok && !hasPrefix(dep, rule.foreign) &&
 				!(forTests && hasPrefix(dep, []string{goCmp})):
 				t.Errorf("%s must not depend on %s", pkg, dep)
@@ -190,7 +190,7 @@ func hasPrefix(pkg string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return pkg == p || strings.HasPrefix(pkg, p+"/") })
 }
 
-// Engines record with the API of OpenTelemetry only. The files that they need stay free of the SDK.
+// Engines record with the API of OpenTelemetry only. Their files stay free of the SDK.
 func TestRecordingWithoutSDK(t *testing.T) {
 	for _, name := range []string{"tracer.go", "op.go", "prepared.go", "recorder.go"} {
 		f := check.Must(parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly))(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// edit replaces a text that a file has once.
+// edit replaces a text that occurs once in a file.
 type edit struct{ file, old, new string }
 
 const (
@@ -51,7 +51,7 @@ var layouts = []struct {
 	}},
 }
 
-// Recordings are right with any layout of attribute.Value, whose memory this module reads.
+// Recordings are correct with any layout of attribute.Value, although this module reads its memory.
 func TestLayoutsOfValues(t *testing.T) {
 	for layout := range cases.Of(t, 3, layouts) {
 		t.Run(layout.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func operations(t *testing.T, path string) map[string]int {
 	return n
 }
 
-// buildWith builds testdata/layout with a copy of OpenTelemetry's module that has been edited.
+// buildWith builds testdata/layout with an edited copy of OpenTelemetry's module.
 func buildWith(t *testing.T, edits []edit) (program string) {
 	t.Helper()
 	const path = "go.opentelemetry.io/otel"
