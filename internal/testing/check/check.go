@@ -43,7 +43,7 @@ func Heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// Allocated returns the bytes that the program allocates while f runs.
+// Allocated returns the bytes allocated by the program while f runs.
 func Allocated(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

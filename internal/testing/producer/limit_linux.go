@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// LimitFiles limits the size of files that this process writes. Writes beyond it fail in part, as on a
+// LimitFiles limits the size of files written by this process. Writes beyond it fail in part, as on a
 // full disk. It returns the previous limit.
 func LimitFiles(most uint64) (before uint64, err error) {
 	signal.Ignore(syscall.SIGXFSZ)

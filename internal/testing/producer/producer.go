@@ -1,4 +1,4 @@
-// Package producer runs processes that record operations, for tests that kill or stop them or remove their
+// Package producer runs recording processes, for tests that kill or stop them or remove their
 // files, and then look for the reported operations.
 //
 // The process is the calling program, started again with an environment variable; [Main] turns it into a
@@ -23,7 +23,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// Producer is a process that records operations with distinct steps. After every flush it reports how many
+// Producer is a process recording operations with distinct steps. After every flush it reports how many
 // are safe.
 type Producer struct {
 	Path        string
@@ -168,13 +168,13 @@ func (w Way) start(exp *optrace.Exporter, p *Producer) (writer, error) {
 	return writer{proc, spans(proc), proc.ForceFlush}, nil
 }
 
-// passed is an event that the device reached, in Unix nanoseconds.
+// passed is the time of a completed event in Unix nanoseconds.
 type passed int64
 
 // Time implements [optrace.Event].
 func (at passed) Time() (int64, bool, error) { return int64(at), true, nil }
 
-// spans returns a function that records an operation as a span.
+// spans returns a function to record an operation as a span.
 func spans(p sdktrace.SpanProcessor) func(context.Context, int64) {
 	tracer := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p)))
 	return func(ctx context.Context, _ int64) {
