@@ -101,6 +101,12 @@ const (
 	LinkAttributes
 )
 
+// needNames are the names of the needs in cases.jsonl, in order.
+var needNames = []string{
+	"Nanoseconds", "Duplicates", "NonFinite", "InvalidUTF8", "EndBeforeStart", "NoTime", "NoIDs", "NoResource", "TraceState",
+	"Dropped", "NestedLists", "LinkAttributes",
+}
+
 // Has reports whether n has all of needs.
 func (n Needs) Has(needs Needs) bool { return n&needs == needs }
 
@@ -111,14 +117,4 @@ type Case struct {
 	Needs Needs
 	// Want is nil if the span is no operation.
 	Want *op.Entry
-}
-
-// Cases returns all cases.
-func Cases() []Case {
-	var all []Case
-	for _, group := range [][]Case{shapes(), badShapes(), fields(), kinds(), predicates(), precedence(), faults(),
-		links()} {
-		all = append(all, group...)
-	}
-	return all
 }
