@@ -96,8 +96,6 @@ type Measure struct {
 	Wall bool
 	// Target is the ratio to reach; 0 sets no target.
 	Target float64
-	// Allocs bounds the allocations of our side; nil sets no bound.
-	Allocs *AllocTarget
 }
 
 // Case is a comparison of two sides of a suite.
@@ -129,21 +127,12 @@ func Over[D any](s Suite, data []D,
 	}
 }
 
-// AllocTarget bounds allocations per Per units, for example 512 spans, a "batch".
-type AllocTarget struct {
-	Per     float64
-	PerName string
-	Max     float64
-}
-
 // Row is the outcome of a Measure, with the figures of the case that has the smallest ratio.
 type Row struct {
 	Measure Measure
 	Data    string
 	Figures
 	Unit string
-	// Allocs holds the allocations of the last case in which our side allocates most.
-	Allocs *Allocs
 	// Cases holds the figures by kind of data.
 	Cases map[string]Figures
 }
@@ -159,24 +148,12 @@ type Figures struct {
 	PeerNS, OursNS float64
 }
 
-// Allocs counts allocations in the round with the fewest.
-type Allocs struct {
-	AllocTarget
-	Peer, Ours float64
-}
-
-// Met reports whether our allocations stay within the bound. A hundredth of an allocation per unit
-// is tolerated, because a buffer may grow once.
-func (a *Allocs) Met() bool { return a.Ours < a.Max+0.005 }
-
 // newRow compares the samples of the sides of each case.
 func newRow(m Measure, samples func(Case, string) []Sample) Row {
 	r := Row{Measure: m, Cases: map[string]Figures{}}
 	for i, c := range m.Cases {
-		peer := samples(c, c.Peer)
-		ours := samples(c, c.Ours)
-		p := m.costs(peer)
-		o := m.costs(ours)
+		p := m.costs(samples(c, c.Peer))
+		o := m.costs(samples(c, c.Ours))
 		ratios := make([]float64, len(p))
 		for i := range ratios {
 			ratios[i] = p[i] / o[i]
@@ -190,12 +167,6 @@ func newRow(m Measure, samples func(Case, string) []Sample) Row {
 			r.Data = c.Data
 			r.Figures = f
 			r.Unit = c.Suite.Unit
-		}
-		if t := m.Allocs; t != nil {
-			a := &Allocs{AllocTarget: *t, Peer: t.Per * fewestAllocs(peer), Ours: t.Per * fewestAllocs(ours)}
-			if r.Allocs == nil || a.Ours >= r.Allocs.Ours {
-				r.Allocs = a
-			}
 		}
 	}
 	return r
@@ -211,16 +182,6 @@ func (m *Measure) costs(samples []Sample) []float64 {
 		costs[i] = float64(t.Nanoseconds()) / float64(x.N)
 	}
 	return costs
-}
-
-// fewestAllocs returns allocations per unit in the round with the fewest. Others count allocations
-// of the runtime and of growing buffers too.
-func fewestAllocs(samples []Sample) float64 {
-	fewest := math.Inf(1)
-	for _, s := range samples {
-		fewest = min(fewest, float64(s.Allocs)/float64(s.N))
-	}
-	return fewest
 }
 
 // Median returns the middle value, or the mean of the two middle values. It returns NaN for an empty list.

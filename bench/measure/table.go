@@ -60,8 +60,8 @@ func Table(rep *Report, machine string, now time.Time) string {
 		if !r.Met() {
 			verdict = "**missed**"
 		}
-		fmt.Fprintf(&b, "| %s | %.2f | %s | %s | %.2f–%.2f | ≥ %g | %s%s | %s | %s | %s |\n", r.Measure.Name, r.Ratio,
-			r.Data, r.others(), r.Min, r.Max, r.Measure.Target, verdict, r.Allocs, cost(r.PeerNS, r.Unit),
+		fmt.Fprintf(&b, "| %s | %.2f | %s | %s | %.2f–%.2f | ≥ %g | %s | %s | %s | %s |\n", r.Measure.Name, r.Ratio,
+			r.Data, r.others(), r.Min, r.Max, r.Measure.Target, verdict, cost(r.PeerNS, r.Unit),
 			cost(r.OursNS, r.Unit),
 			r.Measure.Limit)
 	}
@@ -99,16 +99,4 @@ func cost(ns float64, unit string) string {
 		return fmt.Sprintf("%.0f ns/%s", ns, unit)
 	}
 	return fmt.Sprintf("%.3g ns/%s", ns, unit)
-}
-
-// String returns the allocations and the verdict for the table, "" for a nil a.
-func (a *Allocs) String() string {
-	if a == nil {
-		return ""
-	}
-	met := "met"
-	if !a.Met() {
-		met = "MISSED"
-	}
-	return fmt.Sprintf("; %.3g allocations (peer %.3g) per %s, ≤ %g: %s", a.Ours, a.Peer, a.PerName, a.Max, met)
 }

@@ -46,15 +46,9 @@ func exportSuite() []measure.Measure {
 		openExport)
 	const limit = "reading the span, from memory and by its interface; finding its attributes in a cache, copying text"
 	return []measure.Measure{
-		{
-			Name: "export_vs_stdouttrace", Target: 30, Cases: cases(stdout, entries), Limit: limit,
-			Allocs: &measure.AllocTarget{Per: 1, PerName: "span"},
-		},
+		{Name: "export_vs_stdouttrace", Target: 30, Cases: cases(stdout, entries), Limit: limit},
 		{Name: "export_vs_otlp", Target: 7, Cases: cases(otlp, entries), Limit: limit},
-		{
-			Name: "export_otlp_vs_otlp", Target: 12, Cases: cases(otlp, otlpProto), Limit: limit,
-			Allocs: &measure.AllocTarget{Per: batchSize, PerName: "batch", Max: 2},
-		},
+		{Name: "export_otlp_vs_otlp", Target: 12, Cases: cases(otlp, otlpProto), Limit: limit},
 	}
 }
 

@@ -2,7 +2,12 @@
 package check
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -68,4 +73,43 @@ func Must[T any](v T, err error) func(testing.TB) T {
 		OK(t, err)
 		return v
 	}
+}
+
+// Files returns the names and the contents of the files in a directory, sorted by name.
+func Files(t testing.TB, dir string) (names []string, contents [][]byte) {
+	t.Helper()
+	for _, e := range Must(os.ReadDir(dir))(t) {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+			contents = append(contents, Must(os.ReadFile(filepath.Join(dir, e.Name())))(t))
+		}
+	}
+	return names, contents
+}
+
+// Gzip compresses each part as a gzip member.
+func Gzip[T string | []byte](t testing.TB, parts ...T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, part := range parts {
+		z := gzip.NewWriter(&b)
+		Must(z.Write([]byte(part)))(t)
+		OK(t, z.Close())
+	}
+	return b.Bytes()
+}
+
+// Gunzip decompresses src. Any goroutine may call it.
+func Gunzip(t testing.TB, src io.Reader) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(src)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Error(err)
+	}
+	return text
 }

@@ -3,10 +3,13 @@ package recordtest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +18,7 @@ import (
 
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/golden"
+	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
@@ -192,4 +196,84 @@ func Check(t testing.TB, records iter.Seq2[op.Record, error]) {
 			t.Fatalf("read back as\n%s\nwant\n%s", again, line)
 		}
 	}
+}
+
+// Figures returns the lines of expected.jsonl in a folder beside the repository. Another program computed
+// the figures from the test data of Holistic Trace Analysis
+// (github.com/facebookresearch/HolisticTraceAnalysis, tests/data). Figures skips the test if the folder is
+// missing.
+func Figures[T any](t testing.TB, folder string) (all []T) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "expected.jsonl"))
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("needs %s: copies of *.json.gz from tests/data of github.com/facebookresearch/HolisticTraceAnalysis and expected.jsonl, "+
+			"the figures of each, computed by another program", folder)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	for err == nil && d.More() {
+		var one T
+		err = d.Decode(&one)
+		all = append(all, one)
+	}
+	check.OK(t, err)
+	return all
+}
+
+// Clone copies a record of a reader.
+func Clone(rec op.Record) op.Record {
+	switch {
+	case rec.Entry != nil:
+		rec.Entry = rec.Entry.Clone()
+	case rec.Span != nil:
+		rec.Span = rec.Span.Clone()
+	case rec.Resource != nil:
+		rec.Resource = rec.Resource.Clone()
+	case rec.Gap != nil:
+		rec.Gap = new(*rec.Gap)
+	case rec.Batch != nil:
+		rec.Batch = new(*rec.Batch)
+	}
+	return rec
+}
+
+// Random makes random records.
+type Random struct{ *rand.Rand }
+
+// Maybe reports true half of the time.
+func (r Random) Maybe() bool { return r.IntN(2) == 0 }
+
+// ID returns a random id that is not zero.
+func (r Random) ID() (id op.SpanID) {
+	for i := range id {
+		id[i] = byte(1 + r.IntN(255))
+	}
+	return id
+}
+
+// Entry returns an entry in the form of readers, with any rule for its kind.
+func (r Random) Entry() *op.Entry {
+	e := optest.RandomEntry(r.Rand)
+	e.KindRule = op.KindRule(r.IntN(int(op.RuleDefault) + 1))
+	return e
+}
+
+// Record returns a record of any kind.
+func (r Random) Record() op.Record {
+	e := r.Entry()
+	switch r.IntN(8) {
+	case 0:
+		return op.Record{Span: &op.Span{
+			Name: e.Path, TraceID: op.TraceID{7}, SpanID: r.ID(), ParentSpanID: r.ID(), RemoteParent: r.Maybe(),
+			Start: e.Start, Duration: e.Duration, Service: e.Service, Failed: e.Failed, Attrs: e.Attrs, Links: e.Links,
+			Extra: e.Extra,
+		}}
+	case 1:
+		return op.Record{Resource: &op.Resource{Service: e.Service, Rank: e.Rank, WorldSize: e.FLOPs, Attrs: e.Attrs}}
+	case 2:
+		return op.Record{Gap: &op.Gap{Dropped: r.Int64N(100), Reason: e.Path}}
+	case 3:
+		return op.Record{Batch: &op.Batch{Writer: e.Path, Sequence: r.Int64N(100), Entries: r.Int64N(100)}}
+	}
+	return op.Record{Entry: e}
 }
