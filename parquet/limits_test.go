@@ -113,8 +113,8 @@ func (f *forged) listOf(n int32, padding int) {
 func (f *forged) withoutDictionary(t *testing.T) {
 	f.change = func(c *format.ColumnMetaData) {
 		skip := c.TotalCompressedSize - int64(len(f.body)) - int64(len(marshal(t, &f.header)))
-		c.DataPageOffset = c.DataPageOffset + skip
-		c.TotalCompressedSize = c.TotalCompressedSize - skip
+		c.DataPageOffset += skip
+		c.TotalCompressedSize -= skip
 	}
 }
 

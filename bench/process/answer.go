@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +28,6 @@ func parseReport(text []byte) (rows []row, err error) {
 	add := func(name string, s *profile.Stats) {
 		rows = append(rows, row{
 			name, float64(s.Count), float64(s.SumNS), float64(s.MinNS), float64(s.MaxNS),
-			[]float64{s.P50NS.V, s.P95NS.V, s.P99NS.V},
 		})
 	}
 	for i := range rep.Operations {
@@ -43,15 +41,13 @@ func parseReport(text []byte) (rows []row, err error) {
 
 const operationPrefix = "operation "
 
-// row holds the figures of an operation or a device. Counts, sums and extremes are exact; the
-// percentiles 50, 95 and 99 are estimates. Times are in nanoseconds.
+// row holds the exact figures of an operation or a device. Times are in nanoseconds.
 type row struct {
-	Name        string    `json:"name"`
-	Count       float64   `json:"count"`
-	Sum         float64   `json:"sum"`
-	Min         float64   `json:"min"`
-	Max         float64   `json:"max"`
-	Percentiles []float64 `json:"percentiles"`
+	Name  string  `json:"name"`
+	Count float64 `json:"count"`
+	Sum   float64 `json:"sum"`
+	Min   float64 `json:"min"`
+	Max   float64 `json:"max"`
 }
 
 // digest describes the figures that must be identical on all sides.
@@ -69,29 +65,6 @@ func digest(rows []row) string {
 	}
 	figures := crc32.ChecksumIEEE([]byte(text.String()))
 	return fmt.Sprintf("%d rows, %.0f operations of %.0f ns, figures %08x", len(rows), count, sum, figures)
-}
-
-// samePercentiles returns an error if percentiles differ by more than 2 %. Ours have the nearest rank
-// and an error of at most 1 %; DuckDB interpolates between two ranks.
-func samePercentiles(a, b []row) error {
-	// Ranks of few values lie far apart.
-	const most, few = 0.02, 2000
-	of := map[string]row{}
-	for _, r := range a {
-		of[r.Name] = r
-	}
-	for _, r := range b {
-		other := of[r.Name].Percentiles
-		if len(other) == 0 || len(other) != len(r.Percentiles) {
-			return fmt.Errorf("%s: %d percentiles and %d", r.Name, len(other), len(r.Percentiles))
-		}
-		for i, p := range r.Percentiles {
-			if want := other[i]; r.Count >= few && math.Abs(p-want) > most*want {
-				return fmt.Errorf("%s: percentile %d is %.0f ns and %.0f ns", r.Name, i, want, p)
-			}
-		}
-	}
-	return nil
 }
 
 const duckDBVersion = "1.5.6-r.1"

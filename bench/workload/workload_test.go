@@ -136,42 +136,6 @@ func TestSpansNest(t *testing.T) {
 	}
 }
 
-func TestKindsDifferInRepetition(t *testing.T) {
-	cases.Rare(t)
-	type variety struct {
-		Names, Processes, Steps int
-		ShapesRepeat, InRuns    bool
-	}
-	got := map[Kind]variety{}
-	const ops = 32_000
-	for _, kind := range simulated() {
-		entries, _ := spansOf(t, OTLPProto, Config{Ops: ops, Kind: kind})
-		names := map[string]bool{}
-		processes := map[op.Int]bool{}
-		shapes := map[string]bool{}
-		steps := map[int64]bool{}
-		changes := 0
-		device := ""
-		for _, e := range entries {
-			names[e.Operation] = true
-			processes[e.Rank] = true
-			steps[e.Step.V] = true
-			shapes[e.Operation+e.DeviceID+e.Path+e.OutputShape.String()] = true
-			if e.DeviceID != device {
-				changes++
-				device = e.DeviceID
-			}
-		}
-		got[kind] = variety{len(names), len(processes), len(steps), len(shapes) < ops*3/4, changes < ops/100}
-	}
-	want := map[Kind]variety{
-		G512:   {len(operations), numDevices, 3, true, true},
-		G1:     {len(operations), 1, 3, true, false},
-		Random: {len(operations), 1, 3, false, false},
-	}
-	check.Equal(t, "kinds", want, got)
-}
-
 func TestRecordedInAllFormats(t *testing.T) {
 	cases.Rare(t)
 	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}

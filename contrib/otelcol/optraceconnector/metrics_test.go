@@ -87,8 +87,8 @@ func figuresOf(all ...pmetric.Metrics) map[figureKey]figures {
 							if x.Min = min(x.Min, p.Min()); x.Count == 0 {
 								x.Min = p.Min()
 							}
-							x.Count = x.Count + int64(p.Count())
-							x.Sum = x.Sum + p.Sum()
+							x.Count += int64(p.Count())
+							x.Sum += p.Sum()
 							x.Max = max(x.Max, p.Max())
 						})
 					}
@@ -194,10 +194,10 @@ func TestLimits(t *testing.T) {
 			if k.Operation == "" && !k.Overflow {
 				continue // a device
 			}
-			sum.Count = sum.Count + f.Count
-			sum.Memory = sum.Memory + f.Memory
-			sum.FLOPs = sum.FLOPs + f.FLOPs
-			sum.Sum = sum.Sum + f.Sum
+			sum.Count += f.Count
+			sum.Memory += f.Memory
+			sum.FLOPs += f.FLOPs
+			sum.Sum += f.Sum
 			if k.Overflow {
 				overflown += f.Count
 			}

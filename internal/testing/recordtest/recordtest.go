@@ -113,7 +113,7 @@ func Ends(t *testing.T, read ReadFunc, texts ...string) {
 		records := 0
 		var last error
 		for _, err := range read(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), "broken", nil) {
-			records = records + 1
+			records++
 			last = err
 		}
 		if !errors.Is(last, broken) {

@@ -84,6 +84,6 @@ func shapeText(attr string) translate {
 		b.texts.Str(attr, to.text)
 		e, _ := b.texts.Entry()
 		to.shapes = e.Clone()
-		to.warning = to.warning | e.Warn
+		to.warning |= e.Warn
 	}
 }
