@@ -54,10 +54,10 @@ func (d *decompressor) decompress(c format.CompressionCodec, dst, src []byte) (e
 	case format.Lz4Raw:
 		n, err = lz4.UncompressBlock(src, dst)
 	default:
-		return fmt.Errorf("compressed with codec %d (%v), which is not supported", c, c)
+		return fmt.Errorf("unsupported codec %d (%v)", c, c)
 	}
 	if err == nil && n != len(dst) {
-		err = errors.New("page is not of the size that it states")
+		err = errors.New("page differs from its stated size")
 	}
 	return err
 }

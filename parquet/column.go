@@ -95,7 +95,7 @@ func (c *column) setPage(pg page) error {
 	case !c.hasIndexes:
 		err = c.own.decode(c.leaf, pg, n)
 	case !c.hasDictionary:
-		err = errors.New("page refers to a dictionary that is missing")
+		err = errors.New("page refers to a missing dictionary")
 	case n > 0 && len(pg.data) == 0:
 		err = errShortPage
 	case n > 0:
@@ -225,9 +225,9 @@ func (c *column) readCells() (err error) {
 		case n > 0 && p.Rep == 0:
 			return nil
 		case n == 0 && p.Rep > 0:
-			return errors.New("row that starts within a list")
+			return errors.New("row starts within a list")
 		case n > 0 && c.cells[0].Def < c.leaf.Lists[0]:
-			return errors.New("elements of a list that has none")
+			return errors.New("elements in an empty list")
 		case n == maxRowValues:
 			return fmt.Errorf("row of more than %d values", maxRowValues)
 		}

@@ -157,7 +157,7 @@ func TestLimits(t *testing.T) {
 			"fewer values than the row group has rows"},
 		{"negative values", func(f *forged) { f.header.DataPageHeader.V.NumValues = -1 }, "page of -1 values"},
 		{"page larger than the file", func(f *forged) { f.header.CompressedPageSize = 1 << 20 },
-			"page of 1048576 bytes, 1 of which are there"},
+			"page of 1048576 bytes, the file has 1"},
 		{
 			"page that expands too far", func(f *forged) { f.header.UncompressedPageSize = 1 << 30 },
 			"page of 1073741824 bytes; at most 134217728 are read",
@@ -165,17 +165,17 @@ func TestLimits(t *testing.T) {
 		{"page of no size", func(f *forged) { f.header.CompressedPageSize = -1 }, "page of -1 bytes"},
 		{"compressed with something new", func(f *forged) {
 			f.change = func(c *format.ColumnMetaData) { c.Codec = 9 }
-		}, "compressed with codec 9 "},
+		}, "unsupported codec 9 "},
 		{"LZ4 in frames", func(f *forged) {
 			f.change = func(c *format.ColumnMetaData) { c.Codec = format.Lz4 }
-		}, "compressed with codec 5 (LZ4), which is not supported"},
+		}, "unsupported codec 5 (LZ4)"},
 		{"values outside the file", func(f *forged) {
 			f.change = func(c *format.ColumnMetaData) { c.TotalCompressedSize = math.MaxInt64 }
 		}, "the values are not within the file"},
 		{"values before the file", func(f *forged) {
 			f.change = func(c *format.ColumnMetaData) { c.DataPageOffset = -1 }
 		}, "the values are not within the file"},
-		{"no dictionary", func(f *forged) { f.withoutDictionary(t) }, "page refers to a dictionary that is missing"},
+		{"no dictionary", func(f *forged) { f.withoutDictionary(t) }, "page refers to a missing dictionary"},
 		{"dictionary of more values than fit in memory", func(f *forged) {
 			f.body = make([]byte, 1<<20)
 			f.header = format.PageHeader{

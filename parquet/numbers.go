@@ -106,7 +106,7 @@ func (h *numbers) decodeLevels(src []byte, highest int32, n int) (full int, err 
 		}
 	}
 	if most > highest {
-		return 0, errors.New("level that the column does not have")
+		return 0, errors.New("level above the column's maximum")
 	}
 	if h.are(highest) {
 		full = n

@@ -104,7 +104,7 @@ func (p *pages) check(h *format.PageHeader, pg *page, rep, def int64) error {
 	uncompressed := int64(h.UncompressedPageSize)
 	switch {
 	case compressed < 0 || compressed > p.end-p.pos:
-		return fmt.Errorf("page of %d bytes, %d of which are there", compressed, p.end-p.pos)
+		return fmt.Errorf("page of %d bytes, the file has %d", compressed, p.end-p.pos)
 	case uncompressed < 0 || uncompressed > maxPageBytes || compressed > maxPageBytes:
 		return fmt.Errorf("page of %d bytes; at most %d are read", max(compressed, uncompressed), maxPageBytes)
 	case pg.values < 0:

@@ -56,7 +56,7 @@ func testLoadTwice(t *testing.T, c *cluster) {
 	}
 	r, err := clickhouse.Source{DB: db}.Report(t.Context(), analyze.Options{})
 	if err != nil || r.Total.Count != 0 {
-		t.Errorf("a report on rows that are there twice: %v", err)
+		t.Errorf("a report on duplicate rows: %v", err)
 	}
 }
 
@@ -90,7 +90,7 @@ func testKilledLoads(t *testing.T, c *cluster) {
 		}
 		r, err := clickhouse.Source{DB: db}.Report(t.Context(), analyze.Options{})
 		if err != nil || r.Total.Count != 0 {
-			t.Errorf("a report on a file that is not there as a whole: %v", err)
+			t.Errorf("a report on a partly loaded file: %v", err)
 		}
 	}
 	there := count(t, db, "SELECT count() FROM optrace_ops")

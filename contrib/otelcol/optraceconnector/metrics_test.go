@@ -180,9 +180,9 @@ func TestDeltasAddUp(t *testing.T) {
 		}
 		check.Equal(t, m.Name(), pmetric.AggregationTemporalityDelta, temporality)
 	}
-	check.Equal(t, "points of nothing", 0, c.take().DataPointCount())
+	check.Equal(t, "points without spans", 0, c.take().DataPointCount())
 	if c.take(); len(c.sources.all)+len(c.sources.byKey) != 0 {
-		t.Errorf("%d resources are kept that nothing comes from", len(c.sources.all))
+		t.Errorf("%d unused resources are kept", len(c.sources.all))
 	}
 }
 
@@ -321,7 +321,7 @@ func TestLifecycle(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if sink.DataPointCount() == 0 {
-		t.Error("nothing is sent at intervals")
+		t.Error("no metrics at intervals")
 	}
 	check.OK(t, c.ConsumeTraces(t.Context(), all[1]))
 	check.OK(t, c.Shutdown(context.WithoutCancel(t.Context())))

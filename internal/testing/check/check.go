@@ -35,7 +35,7 @@ func Is(t testing.TB, what string, want, err error) {
 func Says(t testing.TB, what, want string, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%s: error %v, want one that says %q", what, err, want)
+		t.Errorf("%s: error %v, want %q", what, err, want)
 	}
 }
 

@@ -54,7 +54,7 @@ func TestAPI(t *testing.T) {
 	files := check.Must(filepath.Glob("docs/api/*.txt"))(t)
 	for _, file := range files {
 		if !listed[filepath.FromSlash(file)] {
-			t.Errorf("%s lists a package that is not there", file)
+			t.Errorf("%s lists a missing package", file)
 		}
 	}
 }

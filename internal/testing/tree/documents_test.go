@@ -75,7 +75,7 @@ func TestDocumentedTests(t *testing.T) {
 			if !slices.ContainsFunc(names, func(name string) bool {
 				return name == m[1] || m[2] != "" && strings.HasPrefix(name, m[1])
 			}) {
-				t.Errorf("%s names %s, which is not there", path, m[0])
+				t.Errorf("%s names %s, a missing test", path, m[0])
 			}
 		}
 		rows := testRows(page)

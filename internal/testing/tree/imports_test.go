@@ -173,7 +173,7 @@ func TestImportRules(t *testing.T) {
 			switch {
 			case ok && hasPrefix(own, testPackages):
 				if !forTests {
-					t.Errorf("%s must not depend on %s, which is for tests", pkg, dep)
+					t.Errorf("%s must not depend on %s, a package for tests", pkg, dep)
 				}
 			case forbidding && hasPrefix(dep, []string{bad}):
 				t.Errorf("%s must not depend on %s", pkg, dep)
