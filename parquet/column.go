@@ -11,9 +11,8 @@ import (
 	"github.com/optrace/optrace/parquet/internal/rows"
 )
 
-// column reads the values of a column in a row group, page by page. A repetition level of 0 starts a new
-// row; a larger one continues a list. The definition level counts the parts of the value's path that are
-// present.
+// column reads the values of a column in a row group, page by page. A repetition level of 0 starts a new row; a
+// larger one continues a list. The definition level counts the parts of the value's path that are present.
 type column struct {
 	leaf  *leaf
 	chunk int // index among the chunks of a row group
@@ -133,8 +132,7 @@ func (c *column) setDictionary(pg page) error {
 	return nil
 }
 
-// nextValue returns the next value that is not null. A value outside the dictionary is translated into
-// room.
+// nextValue returns the next value that is not null. A value outside the dictionary is translated into room.
 func (c *column) nextValue(room *rows.Meaning) (*rows.Meaning, error) {
 	if !c.hasIndexes {
 		*room = rows.Meaning{}
@@ -149,15 +147,13 @@ func (c *column) nextValue(room *rows.Meaning) (*rows.Meaning, error) {
 	return &c.dictionary[at], nil
 }
 
-// allNull reports whether all rows of the page are null. Definition level 0 is null unless it means an
-// empty list.
+// allNull reports whether all rows of the page are null. Definition level 0 is null unless it means an empty list.
 func (c *column) allNull() bool {
 	l := c.leaf
 	return c.defs.are(0) && c.reps.are(0) && l.MaxDef > 0 && (l.MaxRep == 0 || l.Lists[0] > 1)
 }
 
-// read reads the column into rows and returns the number of rows read. After an error it skips the rest of
-// the page.
+// read reads the column into rows and returns the number of rows read. After an error it skips the rest of the page.
 func (c *column) read(rows []rows.Row) (n int, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // of the library

@@ -1,14 +1,14 @@
-// Package parquet writes operations as a table in Apache Parquet, for DuckDB, pandas, Spark, Trino and
-// ClickHouse, and reads such tables. Its own tables keep everything in entries JSON Lines. It also
-// reads tables that other programs rewrote or made themselves. The package is a module of its own. A
-// program that imports it reads Parquet through package ingest:
+// Package parquet writes operations as a table in Apache Parquet, for DuckDB, pandas, Spark, Trino and ClickHouse,
+// and reads such tables. Its own tables keep everything in entries JSON Lines. It also reads tables that other
+// programs rewrote or made themselves. The package is a module of its own. A program that imports it reads Parquet
+// through package ingest:
 //
 //	import _ "github.com/optrace/optrace/parquet"
 //
 // # The table
 //
-// Each record is a row, in the order of the input. The column record has the kind of record, so a
-// query over operations starts with
+// Each record is a row, in the order of the input. The column record has the kind of record, so a query over
+// operations starts with
 //
 //	SELECT operation, count(*), sum(duration_ns)
 //	FROM 'ops.parquet' WHERE record = 'entry' GROUP BY operation
@@ -60,21 +60,20 @@
 //	extra               VARCHAR       a JSON object: typed attributes, and other
 //	                    fields of spans and links
 //
-// The file's metadata have the schema's name, optrace.entries/v1, under the key optrace.schema. If all
-// rows come from one process, optrace.resource has its header in JSON, with service, rank, host and
-// other attributes of its resource. Text is dictionary-encoded, and pages are compressed with zstd.
+// The file's metadata have the schema's name, optrace.entries/v1, under the key optrace.schema. If all rows come from
+// one process, optrace.resource has its header in JSON, with service, rank, host and other attributes of its
+// resource. Text is dictionary-encoded, and pages are compressed with zstd.
 //
 // # Reading
 //
-// Columns are found by name. Only operation and a duration, in duration_ns or duration_us, are
-// required. Missing columns are derived where possible: the kind from the name, elements and bytes
-// from the output's shape. Integers may have any width or be integral floating-point numbers, times
-// may be timestamps, ids bytes, and shapes a text with all inputs. Values of another type are unknown,
-// and the entry gets a warning.
+// Columns are found by name. Only operation and a duration, in duration_ns or duration_us, are required. Missing
+// columns are derived where possible: the kind from the name, elements and bytes from the output's shape. Integers
+// may have any width or be integral floating-point numbers, times may be timestamps, ids bytes, and shapes a text
+// with all inputs. Values of another type are unknown, and the entry gets a warning.
 //
-// The reader works in batches of rows, column by column. The parquet-go library decodes the metadata
-// and the values of a page, but it allocates as much as they claim. Therefore the reader first checks
-// claimed sizes, runs and lengths against the bytes in the file. It translates the values of a
-// dictionary once and skips unknown columns. Memory holds a batch of rows, and a page and a dictionary
-// of each column, at most 512 MiB. Several goroutines can read the row groups of a file.
+// The reader works in batches of rows, column by column. The parquet-go library decodes the metadata and the values
+// of a page, but it allocates as much as they claim. Therefore the reader first checks claimed sizes, runs and
+// lengths against the bytes in the file. It translates the values of a dictionary once and skips unknown columns.
+// Memory holds a batch of rows, and a page and a dictionary of each column, at most 512 MiB. Several goroutines can
+// read the row groups of a file.
 package parquet

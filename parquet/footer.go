@@ -32,8 +32,7 @@ type footer struct {
 	schema string // schema named by the metadata; "" in foreign files
 }
 
-// groupPlace locates a row group in the footer. It also has the number of the first row and the stated
-// size.
+// groupPlace locates a row group in the footer. It also has the number of the first row and the stated size.
 type groupPlace struct {
 	offset       int
 	first, bytes int64

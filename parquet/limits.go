@@ -8,11 +8,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Limits of memory and disk space. A file states the sizes of its parts; the reader believes them up to
-// these limits.
+// Limits of memory and disk space. A file states the sizes of its parts; the reader believes them up to these limits.
 const (
-	// maxFooterBytes limits the footer. At some kilobytes per row group it allows far more than a billion
-	// operations.
+	// maxFooterBytes limits the footer. At some kilobytes per row group it allows far more than a billion operations.
 	maxFooterBytes = 128 << 20
 	// maxPageBytes limits a decompressed page. Known writers stay below 100 MiB, most of them at 1 MiB.
 	maxPageBytes = 128 << 20

@@ -114,9 +114,8 @@ func (h *numbers) decodeLevels(src []byte, highest int32, n int) (full int, err 
 	return full, nil
 }
 
-// checkDeltas checks integers in DELTA_BINARY_PACKED encoding with at most width bits. It returns their
-// number, which may be at most most, and the rest of src. The library allocates as much as the header
-// claims and accepts any width.
+// checkDeltas checks integers in DELTA_BINARY_PACKED encoding with at most width bits. It returns their number, which
+// may be at most most, and the rest of src. The library allocates as much as the header claims and accepts any width.
 func checkDeltas(src []byte, width byte, most int) (total int, rest []byte, err error) {
 	var header [4]uint64 // block size, miniblocks per block, total, first value
 	for i := range header {

@@ -155,8 +155,7 @@ func (p *pages) read(h *format.PageHeader, pg *page, rep, def int) (err error) {
 	return err
 }
 
-// cutLevels removes the levels from the start of a version 1 page and returns them. Their length precedes
-// them.
+// cutLevels removes the levels from the start of a version 1 page and returns them. Their length precedes them.
 func cutLevels(pg *page, highest int32, encoding format.Encoding) ([]byte, error) {
 	const prefix = 4
 	switch {

@@ -18,8 +18,7 @@ import (
 // pageValues has the values of a page or a dictionary, without nulls. They are valid until the next page.
 type pageValues struct {
 	at int // index of the next value
-	// ints has integers in a delta encoding. data has other values in plain encoding, and texts between
-	// offsets.
+	// ints has integers in a delta encoding. data has other values in plain encoding, and texts between offsets.
 	ints    []int64
 	data    []byte
 	offsets []uint32
@@ -30,9 +29,8 @@ type pageValues struct {
 	held    int64 // bytes of buf in the budget
 }
 
-// next returns the next value. The caller knows their number from decode. A 96-bit timestamp, nanoseconds
-// of the day and a Julian day, becomes Unix time in nanoseconds. It wraps around outside the years 1678 to
-// 2262.
+// next returns the next value. The caller knows their number from decode. A 96-bit timestamp, nanoseconds of the day
+// and a Julian day, becomes Unix time in nanoseconds. It wraps around outside the years 1678 to 2262.
 func (p *pageValues) next(l *leaf) rows.Value {
 	i := p.at
 	to := rows.Value{Kind: l.kind}

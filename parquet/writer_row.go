@@ -121,8 +121,7 @@ func (r *row) entry(e *op.Entry) {
 	r.more(e.Attrs, e.Links, e.Extra)
 }
 
-// set sets the column of a simple field: an integer, a text, a name, an id or a number. An unknown value
-// stays null.
+// set sets the column of a simple field: an integer, a text, a name, an id or a number. An unknown value stays null.
 func set[T any](r *row, col int, c *op.Column[T], v *T) {
 	switch at := c.At.(type) {
 	case func(*T) *op.Int:

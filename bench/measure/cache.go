@@ -20,9 +20,8 @@ func DefaultCache() (string, error) {
 	return filepath.Join(base, "optrace-bench"), nil
 }
 
-// Prepared returns the path of a file or directory in the cache. If it is missing, build makes it at
-// a temporary path, and Prepared moves it into place as a whole. The name must include everything
-// that the content depends on.
+// Prepared returns the path of a file or directory in the cache. If it is missing, build makes it at a temporary
+// path, and Prepared moves it into place as a whole. The name must include everything that the content depends on.
 func (e *Env) Prepared(name string, build func(path string) error) (string, error) {
 	path := filepath.Join(e.Cache, name)
 	if _, err := os.Lstat(path); err == nil {

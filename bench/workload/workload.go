@@ -37,8 +37,7 @@ const (
 	// G512 runs the graph in a process per device, like the ranks of a job: 512 spans of one
 	// process, then 512 of the next.
 	G512 Kind = "g512"
-	// G1 runs the graph in one process that drives all devices. The device changes at random from
-	// span to span.
+	// G1 runs the graph in one process that drives all devices. The device changes at random from span to span.
 	G1 Kind = "g1"
 	// Random runs operations with random shapes on random devices in one process, so that
 	// attributes hardly ever repeat.

@@ -14,9 +14,8 @@ import (
 type DB interface {
 	// Exec runs a statement without a result.
 	Exec(ctx context.Context, statement string) error
-	// Query runs a query and calls row for each row. scan stores the columns in places: pointers to
-	// integers, texts, numbers and lists, and pointers to pointers for nullable columns. A partial result
-	// is an error.
+	// Query runs a query and calls row for each row. scan stores the columns in places: pointers to integers, texts,
+	// numbers and lists, and pointers to pointers for nullable columns. A partial result is an error.
 	Query(ctx context.Context, query string, row func(scan func(places ...any) error) error) error
 	// Insert prepares an insert into columns of a table. id becomes the query id of the statement; "" lets
 	// the server choose.

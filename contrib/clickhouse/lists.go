@@ -7,8 +7,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// list returns the first n entries with cond. Of duplicates with the same ids and times it returns the
-// first.
+// list returns the first n entries with cond. Of duplicates with the same ids and times it returns the first.
 func (s *selection) list(ctx context.Context, cond, order string, n int) ([]*op.Entry, error) {
 	if n <= 0 {
 		return nil, nil

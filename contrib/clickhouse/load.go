@@ -35,13 +35,12 @@ type Loaded struct {
 	Envelope analyze.Envelope
 }
 
-// Load inserts each record of a file into the table once. The SHA-256 of the file and the record's number
-// identify a record, so an interrupted load can be repeated: Load inserts the missing rows. Reports
-// include a file after Load has checked that the table has all of it.
+// Load inserts each record of a file into the table once. The SHA-256 of the file and the record's number identify a
+// record, so an interrupted load can be repeated: Load inserts the missing rows. Reports include a file after Load
+// has checked that the table has all of it.
 //
-// Only one load of a file may run at a time, and all loads of it must use the same server. Load waits for
-// inserts of an interrupted load there. If the table has a record twice nevertheless, Load fails, and
-// reports exclude the file.
+// Only one load of a file may run at a time, and all loads of it must use the same server. Load waits for inserts of
+// an interrupted load there. If the table has a record twice nevertheless, Load fails, and reports exclude the file.
 //
 // Loaded counts damaged records; they are not errors.
 func Load(ctx context.Context, db DB, path string, opts LoadOptions) (*Loaded, error) {

@@ -23,8 +23,7 @@ type Schema struct {
 	Cluster string
 }
 
-// The tables. On a cluster each shard has a local table with records, and these names are distributed
-// tables.
+// The tables. On a cluster each shard has a local table with records, and these names are distributed tables.
 const (
 	tableOps    = "optrace_ops"
 	tableInputs = "optrace_inputs"

@@ -20,8 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// wantReport returns the report of files by package analyze, as JSON, with sums and the timelines of
-// devices.
+// wantReport returns the report of files by package analyze, as JSON, with sums and the timelines of devices.
 func wantReport(t *testing.T, opts analyze.Options, files ...string) string {
 	t.Helper()
 	opts.SumsOnly = true
@@ -65,8 +64,7 @@ func load(t *testing.T, db clickhouse.DB, opts clickhouse.LoadOptions, files ...
 	}
 }
 
-// testSuite compares an engine with package analyze, each part on new tables. It returns the files in the
-// last ones.
+// testSuite compares an engine with package analyze, each part on new tables. It returns the files in the last ones.
 func testSuite(t *testing.T, db clickhouse.DB, newTables func(t *testing.T)) (files []string) {
 	part := func(name string, test func(t *testing.T), loaded ...string) {
 		t.Run(name, func(t *testing.T) {

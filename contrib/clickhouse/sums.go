@@ -17,8 +17,7 @@ const maxExact = 32
 // timedCond selects entries with a duration for percentiles.
 const timedCond = "NOT has(warn, 'neg_duration')"
 
-// exemplarIDs has the ids of an entry as one text. Entries without ids, and those of a trace in a profile,
-// sort last.
+// exemplarIDs has the ids of an entry as one text. Entries without ids, and those of a trace in a profile, sort last.
 const exemplarIDs = "if(span_id = '' OR startsWith(trace_id, '6f70747261636501'), 'g', concat(trace_id, ',', span_id))"
 
 // sumsReader reads sums over groups of entries, as members of a line of partial results.
@@ -188,8 +187,7 @@ func (q *sumsReader) each(ctx context.Context, s *selection, f func(line)) error
 	})
 }
 
-// binOf is the first duration of a bin. Each power of two has 64 bins, and each duration below 128 ns has
-// its own.
+// binOf is the first duration of a bin. Each power of two has 64 bins, and each duration below 128 ns has its own.
 const binOf = "duration_ns - duration_ns % greatest(intDiv(roundToExp2(duration_ns), 64), 1)"
 
 // bins is the number of durations in each bin: a list of first durations in order, and a list of counts.

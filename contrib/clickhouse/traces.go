@@ -16,17 +16,14 @@ import (
 // Traces selects traces to read as records, for figures that need the structure of a run, such as critical
 // paths and stacks.
 type Traces struct {
-	// IDs are the traces. Without IDs the Slowest traces are selected, by the time from first start to
-	// last end.
+	// IDs are the traces. Without IDs the Slowest traces are selected, by the time from first start to last end.
 	IDs     []op.TraceID
 	Slowest int
-	// MaxRecords limits the operations and spans of all selected traces; 0 is DefaultMaxRecords. More are
-	// an error.
+	// MaxRecords limits the operations and spans of all selected traces; 0 is DefaultMaxRecords. More are an error.
 	MaxRecords int64
 }
 
-// DefaultMaxRecords is the default of [Traces.MaxRecords]. A report takes about 100 bytes of memory for
-// each.
+// DefaultMaxRecords is the default of [Traces.MaxRecords]. A report takes about 100 bytes of memory for each.
 const DefaultMaxRecords = 1_000_000
 
 // Records yields the operations and spans of traces in the order of the input. A resource precedes the

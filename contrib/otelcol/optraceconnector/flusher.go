@@ -12,8 +12,7 @@ import (
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
 )
 
-// flusher is common to the connectors: it calls flush at an interval while a component runs, and at its
-// end.
+// flusher is common to the connectors: it calls flush at an interval while a component runs, and at its end.
 type flusher struct {
 	interval time.Duration
 	flush    func(context.Context) error

@@ -136,8 +136,7 @@ func reported(t *testing.T, all ...ptrace.Traces) map[figureKey]figures {
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// equal compares figures. Operations are compared without busy times, because the report only has those of
-// devices.
+// equal compares figures. Operations are compared without busy times, because the report only has those of devices.
 func equal(t *testing.T, want, got map[figureKey]figures) {
 	t.Helper()
 	for k, f := range got {

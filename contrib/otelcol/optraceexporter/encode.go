@@ -60,8 +60,7 @@ type source struct {
 	resource *op.Resource
 }
 
-// newSource returns the source of a resource. It only keeps the numbers of a resource too large to be read
-// again.
+// newSource returns the source of a resource. It only keeps the numbers of a resource too large to be read again.
 func newSource(r *op.Resource) source {
 	header := op.AppendHeader(nil, r)
 	if len(header) > encoding.MaxRecordBytes {

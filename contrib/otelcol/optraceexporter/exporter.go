@@ -71,9 +71,8 @@ func (e *fileExporter) shutdown(ctx context.Context) error {
 	return err
 }
 
-// consume writes the operations of td and the other spans. An error is permanent if the file may have a
-// part of the batch: the rest counts as dropped, in the file too. A timeout before the write is not
-// permanent.
+// consume writes the operations of td and the other spans. An error is permanent if the file may have a part of the
+// batch: the rest counts as dropped, in the file too. A timeout before the write is not permanent.
 func (e *fileExporter) consume(ctx context.Context, td ptrace.Traces) error {
 	if err := e.sink.Acquire(ctx); err != nil {
 		return err

@@ -33,8 +33,7 @@ const (
 // All reports whether every case is to run.
 func All() bool { return os.Getenv(switchName) == all }
 
-// Count returns few, or total if every case is to run. Use it for repetitions and sizes: rounds, kills,
-// spans, bytes.
+// Count returns few, or total if every case is to run. Use it for repetitions and sizes: rounds, kills, spans, bytes.
 func Count(t testing.TB, few, total int) int {
 	t.Helper()
 	n := min(few, total)
@@ -113,8 +112,7 @@ func Inputs(t testing.TB, few, total int, run func(seed uint64, r *rand.Rand)) {
 	}
 }
 
-// Rare skips a slow test, unless every case is to run or the text of the switch chooses it. One of five
-// texts does.
+// Rare skips a slow test, unless every case is to run or the text of the switch chooses it. One of five texts does.
 func Rare(t testing.TB) {
 	t.Helper()
 	if text := os.Getenv(switchName); text != all && (text == "" || source(t.Name()).IntN(5) > 0) {

@@ -65,8 +65,7 @@ func OK(t testing.TB, err error) {
 	}
 }
 
-// Must returns a function that returns v, or ends the test if err is not nil:
-// check.Must(os.ReadFile(name))(t).
+// Must returns a function that returns v, or ends the test if err is not nil: check.Must(os.ReadFile(name))(t).
 func Must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

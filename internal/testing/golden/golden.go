@@ -17,8 +17,7 @@ import (
 // Update is the flag -update, for tests that rewrite files themselves.
 var Update = flag.Bool("update", false, "rewrite the golden files")
 
-// Check reports an error if got differs from the file at path. With -update it writes got to the file
-// instead.
+// Check reports an error if got differs from the file at path. With -update it writes got to the file instead.
 func Check[Text string | []byte](t testing.TB, path string, got Text) {
 	t.Helper()
 	if *Update {

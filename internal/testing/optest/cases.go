@@ -35,11 +35,10 @@ var (
 //
 //	{"name":…, "needs":[…], "attributes":[[key, value], …], "span":{…}, "want":{…}}
 //
-// span has the fields of [Span] that differ from baseSpan. want has the fields of [op.Entry] that
-// differ from baseEntry; without want the span is no operation. Lists of one type are JSON arrays.
-// Other values are {"list":[…]}, {"map":[[key, value], …]}, {"ints":[]} for an empty list,
-// {"float":"NaN"} and {"hex":…} for bytes that are not UTF-8. Numbers with a point or exponent are
-// float64.
+// span has the fields of [Span] that differ from baseSpan. want has the fields of [op.Entry] that differ from
+// baseEntry; without want the span is no operation. Lists of one type are JSON arrays. Other values are {"list":[…]},
+// {"map":[[key, value], …]}, {"ints":[]} for an empty list, {"float":"NaN"} and {"hex":…} for bytes that are not
+// UTF-8. Numbers with a point or exponent are float64.
 //
 //go:embed cases.jsonl
 var casesText []byte

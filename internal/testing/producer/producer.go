@@ -23,8 +23,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// Producer is a process recording operations with distinct steps. After every flush it reports how many
-// are safe.
+// Producer is a process recording operations with distinct steps. After every flush it reports how many are safe.
 type Producer struct {
 	Path        string
 	Format      optrace.Format

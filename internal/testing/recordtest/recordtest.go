@@ -198,10 +198,9 @@ func Check(t testing.TB, records iter.Seq2[op.Record, error]) {
 	}
 }
 
-// Figures returns the lines of expected.jsonl in a folder beside the repository. Another program computed
-// the figures from the test data of Holistic Trace Analysis
-// (github.com/facebookresearch/HolisticTraceAnalysis, tests/data). Figures skips the test if the folder is
-// missing.
+// Figures returns the lines of expected.jsonl in a folder beside the repository. Another program computed the figures
+// from the test data of Holistic Trace Analysis (github.com/facebookresearch/HolisticTraceAnalysis, tests/data).
+// Figures skips the test if the folder is missing.
 func Figures[T any](t testing.TB, folder string) (all []T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, "expected.jsonl"))

@@ -171,8 +171,7 @@ func constantText(v constant.Value) string {
 	return v.ExactString()
 }
 
-// typeName adds a type with its exported fields and methods. An alias of an internal type is listed in
-// full.
+// typeName adds a type with its exported fields and methods. An alias of an internal type is listed in full.
 func (l *apiList) typeName(obj *types.TypeName) {
 	name := obj.Name()
 	named, ok := types.Unalias(obj.Type()).(*types.Named)

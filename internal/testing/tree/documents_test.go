@@ -164,8 +164,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// Every Go snippet of README.md, docs/recording.md and docs/using.md is part of a compiled example, line
-// by line.
+// Every Go snippet of README.md, docs/recording.md and docs/using.md is part of a compiled example, line by line.
 func TestReadmeSnippets(t *testing.T) {
 	var sources []string
 	check.OK(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {

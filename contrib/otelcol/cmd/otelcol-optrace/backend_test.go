@@ -15,8 +15,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// backend keeps the metrics and profiles that are sent to it. It is safe for concurrent
-// use.
+// backend keeps the metrics and profiles that are sent to it. It is safe for concurrent use.
 type backend struct {
 	address string
 

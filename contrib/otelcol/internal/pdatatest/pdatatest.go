@@ -1,5 +1,4 @@
-// Package pdatatest makes spans for the tests of this module, and reports on them like the command
-// optrace.
+// Package pdatatest makes spans for the tests of this module, and reports on them like the command optrace.
 package pdatatest
 
 import (
@@ -28,9 +27,8 @@ import (
 	"github.com/optrace/optrace/render/otlpprofiles"
 )
 
-// Training returns the spans of a training run, with a request for each step. Each rank is a process with
-// two devices and overlapping operations. Some operations fail, some are seen from the host, and some have
-// no device.
+// Training returns the spans of a training run, with a request for each step. Each rank is a process with two devices
+// and overlapping operations. Some operations fail, some are seen from the host, and some have no device.
 func Training(t testing.TB, seed uint64, ranks, steps int) (all []ptrace.Traces) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
