@@ -1,13 +1,5 @@
 package parquet
 
-import (
-	"io"
-	"iter"
-
-	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/op"
-)
-
 // Limits of memory and disk space. A file states the sizes of its parts; the reader believes them up to these limits.
 const (
 	// maxFooterBytes limits the footer. At some kilobytes per row group it allows far more than a billion operations.
@@ -39,15 +31,3 @@ const (
 	// maxHeaderBytes limits a page header. It may hold the smallest and the largest value.
 	maxHeaderBytes = 1 << 20
 )
-
-func init() {
-	ingest.Register("parquet", ingest.Tables{
-		Records: func(src io.Reader, name string, m ingest.Memory) iter.Seq2[op.Record, error] {
-			return Records(src, name, m.SpoolBytes)
-		},
-		RecordsAt: func(src io.ReaderAt, size int64, name string, _ ingest.Memory) iter.Seq2[op.Record, error] {
-			return RecordsAt(src, size, name)
-		},
-		Parts: Parts,
-	})
-}
