@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/parquet"
 )
 
-// step returns the operations of a training step, with all usual fields.
+// step returns operations of training steps, with all usual fields.
 func step(n int) []op.Record {
 	names := []string{"matmul", "softmax", "layer_norm", "all_reduce", "relu"}
 	all := make([]op.Record, n)

@@ -121,20 +121,7 @@ func TestStop(t *testing.T) {
 // The reader reuses memory: it allocates per file, page and distinct text.
 func TestAllocations(t *testing.T) {
 	const n = 20_000
-	r := recordtest.Random{Rand: rand.New(rand.NewPCG(1, 2))}
-	all := make([]op.Record, n)
-	for i := range all {
-		rows, cols := int64(32<<r.IntN(5)), int64(32<<r.IntN(5))
-		all[i].Entry = &op.Entry{
-			Step: op.Known(int64(i / 400)), Operation: []string{"matmul", "add", "relu"}[i%3], Kind: op.KindCompute,
-			KindRule: op.RuleDefault,
-			DeviceID: "cuda:0", InputShapes: []op.Shape{{64, rows}, {rows, cols}}, OutputShape: op.Shape{64, cols},
-			DType: op.F32,
-			Start: op.Known(int64(i)), Duration: r.Int64N(200_000), TraceID: op.TraceID{byte(i / 400)}, SpanID: r.ID(),
-			Service: "trainer",
-		}
-	}
-	file := table(t, all)
+	file := table(t, step(n))
 	allocs := testing.AllocsPerRun(3, func() {
 		for _, err := range parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet") {
 			check.OK(t, err)
