@@ -31,7 +31,8 @@ func Suite() []measure.Measure {
 		},
 		{
 			Name: "profile_parquet_vs_duckdb", Target: 0.8,
-			Limit: "decompressing and decoding pages; shapes, which FLOPs follow from, row by row; starting the process",
+			Limit: "decompressing and decoding pages; " +
+				"shapes, which FLOPs follow from, row by row; starting the process",
 		},
 	}
 	const quickOTLP = 200_000
@@ -119,7 +120,8 @@ const entriesSQL = `select operation, device_id as device, duration_ns as ns fro
   format = 'newline_delimited', columns = {operation: 'VARCHAR', device_id: 'VARCHAR', duration_ns: 'BIGINT'})`
 
 // parquetSQL reads the rows of entries in a file of optrace convert.
-const parquetSQL = "select operation, device_id as device, duration_ns as ns from read_parquet('%s') where record = 'entry'"
+const parquetSQL = "select operation, device_id as device, duration_ns as ns from read_parquet('%s') " +
+	"where record = 'entry'"
 
 // tunedOTLPSQL is the fastest statement found for OTLP JSON Lines. from_json extracts the needed
 // fields, and the bound on the size of lines lets both threads work.

@@ -53,7 +53,11 @@ func (s *selection) addDevices(ctx context.Context, d *documents) error {
 				return fmt.Errorf("there are more than %d devices", maxRows)
 			}
 			k := key.key()
-			l["rank"], l["device_id"], l["named"], l["service"], l["host"] = k.Rank, k.DeviceID, k.Named, k.Service, k.Host
+			l["rank"] = k.Rank
+			l["device_id"] = k.DeviceID
+			l["named"] = k.Named
+			l["service"] = k.Service
+			l["host"] = k.Host
 			d.row("device", l)
 			return nil
 		})
@@ -92,7 +96,8 @@ func (s *selection) totals(ctx context.Context, hotspotBytes int64) (line, error
 // direction is the direction of a copy, from its name; "" if unknown.
 const direction = "multiIf(" +
 	"positionCaseInsensitive(operation, 'HtoD') > 0, 'HtoD', positionCaseInsensitive(operation, 'DtoH') > 0, 'DtoH', " +
-	"positionCaseInsensitive(operation, 'DtoD') > 0, 'DtoD', positionCaseInsensitive(operation, 'PtoP') > 0, 'PtoP', '')"
+	"positionCaseInsensitive(operation, 'DtoD') > 0, 'DtoD', " +
+	"positionCaseInsensitive(operation, 'PtoP') > 0, 'PtoP', '')"
 
 func (s *selection) copies(ctx context.Context) (list []line, err error) {
 	var r reader

@@ -55,7 +55,9 @@ func (s *selection) addSums(ctx context.Context, d *documents, o profile.Options
 	if spans > 0 {
 		d.reason("skipped", string(op.SkipNonOp), spans)
 	}
-	for _, add := range []func(context.Context, *documents) error{s.addGaps, s.addWriters, s.addOperations, s.addDevices, s.addErrors} {
+	for _, add := range []func(context.Context, *documents) error{
+		s.addGaps, s.addWriters, s.addOperations, s.addDevices, s.addErrors,
+	} {
 		if err := add(ctx, d); err != nil {
 			return err
 		}
@@ -229,5 +231,5 @@ func keyColumnOf(k key.Key) (keyColumn, error) {
 	case "trace":
 		return keyColumn{expr: "if(trace_id = '' OR startsWith(trace_id, '6f70747261636501'), NULL, trace_id)"}, nil
 	}
-	return keyColumn{}, errors.New("groups by root need the structure of the run: convert the records, and use optrace report")
+	return keyColumn{}, errors.New("groups by root need the structure of the run: use optrace report on the files")
 }

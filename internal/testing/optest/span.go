@@ -70,7 +70,7 @@ func (m Map) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// Needs is the set of a case's needs that some formats lack.
+// Needs is a set of features needed by a case and missing in some formats.
 type Needs uint
 
 // The needs.
@@ -103,8 +103,8 @@ const (
 
 // needNames are the names of the needs in cases.jsonl, in order.
 var needNames = []string{
-	"Nanoseconds", "Duplicates", "NonFinite", "InvalidUTF8", "EndBeforeStart", "NoTime", "NoIDs", "NoResource", "TraceState",
-	"Dropped", "NestedLists", "LinkAttributes",
+	"Nanoseconds", "Duplicates", "NonFinite", "InvalidUTF8", "EndBeforeStart", "NoTime", "NoIDs", "NoResource",
+	"TraceState", "Dropped", "NestedLists", "LinkAttributes",
 }
 
 // Has reports whether n has all of needs.

@@ -47,9 +47,9 @@ func parseField(t testing.TB, line string) *descriptorpb.FieldDescriptorProto {
 	if _, err := fmt.Sscanf(strings.TrimSuffix(line, ";"), "%s %s %s = %d", &label, &typ, &name, &number); err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
+	n := descriptorpb.FieldDescriptorProto_Label_value["LABEL_"+strings.ToUpper(label)]
 	f := &descriptorpb.FieldDescriptorProto{
-		Name: proto.String(name), Number: proto.Int32(number),
-		Label: descriptorpb.FieldDescriptorProto_Label(descriptorpb.FieldDescriptorProto_Label_value["LABEL_"+strings.ToUpper(label)]).Enum(),
+		Name: proto.String(name), Number: proto.Int32(number), Label: descriptorpb.FieldDescriptorProto_Label(n).Enum(),
 	}
 	if n, ok := descriptorpb.FieldDescriptorProto_Type_value["TYPE_"+strings.ToUpper(typ)]; ok {
 		f.Type = descriptorpb.FieldDescriptorProto_Type(n).Enum()

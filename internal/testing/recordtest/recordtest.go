@@ -205,7 +205,8 @@ func Figures[T any](t testing.TB, folder string) (all []T) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, "expected.jsonl"))
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("needs %s: copies of *.json.gz from tests/data of github.com/facebookresearch/HolisticTraceAnalysis and expected.jsonl, "+
+		t.Skipf("needs %s: copies of *.json.gz from tests/data of "+
+			"github.com/facebookresearch/HolisticTraceAnalysis and expected.jsonl, "+
 			"the figures of each, computed by another program", folder)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -83,7 +83,8 @@ func Training(t testing.TB, seed uint64, ranks, steps int) (all []ptrace.Traces)
 		check.OK(t, w.Flush())
 		td := ptrace.NewTraces()
 		for line := range bytes.Lines(text.Bytes()) {
-			check.Must(new(ptrace.JSONUnmarshaler).UnmarshalTraces(line))(t).ResourceSpans().MoveAndAppendTo(td.ResourceSpans())
+			one := check.Must(new(ptrace.JSONUnmarshaler).UnmarshalTraces(line))(t)
+			one.ResourceSpans().MoveAndAppendTo(td.ResourceSpans())
 		}
 		all = append(all, td)
 	}
