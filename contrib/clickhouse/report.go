@@ -32,15 +32,21 @@ const leftOut = "ClickHouse computes sums and the time lines of devices, and not
 // Profile returns the sums of the operations in the format of optrace convert -to profile. optrace report
 // reads and adds up such profiles.
 func (s Source) Profile(ctx context.Context, o analyze.Options) ([]byte, error) {
-	selected, err := s.selection(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	d, err := selected.read(ctx, o)
+	_, d, err := s.read(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	return d.text.Bytes(), nil
+}
+
+// read returns the selected rows and their sums.
+func (s Source) read(ctx context.Context, o analyze.Options) (*selection, *documents, error) {
+	selected, err := s.selection(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := selected.read(ctx, o)
+	return selected, d, err
 }
 
 // selection returns the rows for a report: all completely loaded inputs, or a view.
@@ -69,11 +75,7 @@ func (s Source) Report(ctx context.Context, o analyze.Options) (*analyze.Report,
 	if s.View != "" {
 		o.RecordedFLOPs = true
 	}
-	selected, err := s.selection(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	d, err := selected.read(ctx, o)
+	selected, d, err := s.read(ctx, o)
 	if err != nil {
 		return nil, err
 	}
