@@ -13,9 +13,9 @@ import (
 	"github.com/optrace/optrace/render/csv"
 )
 
-// A row that is added to the table of fields is a field of every format.
+// Every format keeps a field that is added to the table of fields.
 func TestAddedField(t *testing.T) {
-	kept := make(map[op.SpanID]*op.Int) // where a field of Entry would be
+	kept := make(map[op.SpanID]*op.Int) // in place of a field of Entry
 	before := op.Columns
 	op.Columns = append(slices.Clip(before), op.Column[op.Entry]{Name: "priority", At: func(e *op.Entry) *op.Int {
 		if kept[e.SpanID] == nil {

@@ -18,21 +18,19 @@ type Config struct {
 	Metrics Metrics `mapstructure:"metrics"`
 }
 
-// Metrics says which metrics there are at most.
+// Metrics configures the metrics.
 type Metrics struct {
 	// Temporality is "cumulative" or "delta".
 	Temporality string `mapstructure:"temporality"`
-	// SeriesLimit is how many operations, and how many devices, of a resource have
-	// series of their own. What others cost is in a series with the attribute
-	// otel.metric.overflow.
+	// SeriesLimit limits the operations, and the devices, of a resource with their own series. Others
+	// share a series with the attribute otel.metric.overflow.
 	SeriesLimit int `mapstructure:"series_limit"`
-	// ResourceLimit is how many resources have series of their own. Those of others
-	// are in a resource with the attribute otel.metric.overflow.
+	// ResourceLimit limits the resources with their own series. Others share a resource with the attribute
+	// otel.metric.overflow.
 	ResourceLimit int `mapstructure:"resource_limit"`
-	// MaxBuckets is how many buckets a histogram has at most.
+	// MaxBuckets limits the buckets of a histogram.
 	MaxBuckets int32 `mapstructure:"max_buckets"`
-	// Exemplars is how many of the longest operations of an interval a histogram
-	// points to; 0 for none.
+	// Exemplars is the number of longest operations in an interval that become exemplars of a histogram.
 	Exemplars int `mapstructure:"exemplars"`
 }
 

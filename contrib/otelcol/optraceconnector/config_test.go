@@ -17,7 +17,7 @@ func TestConfig(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		text map[string]any
-		want string // part of the error; "" for none
+		want string // part of the error
 	}{
 		{"nothing", nil, ""},
 		{"delta", metrics("temporality", "delta"), ""},

@@ -43,7 +43,7 @@ func (b *backend) take(path string, text []byte) error {
 	return err
 }
 
-// of returns the metrics that were sent to a path.
+// of returns the metrics sent to a path.
 func (b *backend) of(path string) []pmetric.Metrics {
 	b.mu.Lock()
 	defer b.mu.Unlock()

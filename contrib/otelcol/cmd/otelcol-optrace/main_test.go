@@ -36,7 +36,7 @@ func TestREADME(t *testing.T) {
 	}
 }
 
-// validate checks configurations as the command validate does.
+// validate checks configurations like the command validate.
 func validate(t *testing.T, uris ...string) error {
 	t.Helper()
 	c := check.Must(otelcol.NewCollector(settings(uris...)))(t)

@@ -80,7 +80,7 @@ func TestPipelines(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	const spans, operations = 2 * 5 * 41, 2 * 5 * 40
 	calls := 0.0
-	for range 1000 { // the other connector sends nothing when it ends
+	for range 1000 { // the other connector does not flush at its end
 		if calls = sumOf(to.of("/calls"), "traces.span.metrics.calls"); calls >= spans {
 			break
 		}
@@ -91,10 +91,12 @@ func TestPipelines(t *testing.T) {
 	opts := analyze.Options{Workers: 1}
 	want := pdatatest.Report(t, opts, sent...)
 	if want.Input.Entries != operations || calls != spans {
-		t.Fatalf("%d operations of %d; span_metrics counts %v spans of %d", want.Input.Entries, operations, calls, spans)
+		t.Fatalf("%d operations of %d; span_metrics counts %v spans of %d", want.Input.Entries, operations, calls,
+			spans)
 	}
 	got := check.Must(analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, "ops.jsonl")), opts))(t)
-	check.Equal(t, "report of the file against that of the spans", want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input"))
+	check.Equal(t, "report of the file against that of the spans", want, got,
+		cmpopts.IgnoreFields(analyze.Report{}, "Input"))
 	compareMetrics(t, want, to.of("/v1/metrics"))
 }
 
@@ -104,7 +106,7 @@ func compareMetrics(t *testing.T, want *analyze.Report, got []pmetric.Metrics) {
 	for _, o := range want.Operations {
 		sums["tensor.op.duration"] += float64(o.SumNS) / 1e9
 		sums["tensor.op.memory"] += float64(o.MemoryBytes.V)
-		sums["tensor.op.flops"] += float64(o.FLOPs - o.FLOPsDerived) // those recorded
+		sums["tensor.op.flops"] += float64(o.FLOPs - o.FLOPsDerived) // recorded FLOPs only
 	}
 	for _, d := range want.Devices {
 		if d.DeviceID != "unknown" {
