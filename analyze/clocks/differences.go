@@ -14,8 +14,7 @@ import (
 const (
 	// MinCollectives is the least number of collectives of two ranks for a comparison.
 	MinCollectives = 5
-	// maxSamples bounds the kept differences of two ranks: beyond it every second one is kept, then every fourth, and
-	// so on.
+	// maxSamples bounds the kept differences of two ranks. Beyond it every second is kept, then every fourth.
 	maxSamples = 512
 	// maxDifference bounds the difference of two times, 73 years, to keep residuals from overflowing.
 	maxDifference = 1 << 61
@@ -72,8 +71,7 @@ func (d *differences) add(s sample) {
 	d.seen++
 }
 
-// estimate returns the offsets. The reference is the lowest rank of the largest set of ranks connected by pairs with
-// enough collectives.
+// estimate returns the offsets. The reference is the lowest rank of the largest connected set of ranks.
 func (c *comparison) estimate() Estimate {
 	near := make(map[int64][]int64)
 	for p, d := range c.pairs {

@@ -14,8 +14,7 @@ import (
 // minCompared is the least number of requests of an endpoint for a comparison of slow and typical ones.
 const minCompared = 4
 
-// Comparison compares the slow requests of an endpoint, the slowest tenth, with the typical ones, the half around the
-// median.
+// Comparison compares an endpoint's slowest tenth of requests with the half around the median.
 type Comparison struct {
 	Slow    Group `json:"slow"`
 	Typical Group `json:"typical"`

@@ -62,8 +62,7 @@ type Share struct {
 	Link    Link       `json:"link"`
 }
 
-// endpoints sums up the requests and the sums of their paths, by name and service, the largest duration first. It marks
-// slow requests.
+// endpoints sums up requests by name and service, the largest duration first, and marks slow requests.
 func endpoints(rows []Request, paths map[endpointName]*path.Sum, links Link) []Endpoint {
 	byName := make(map[endpointName][]*Request)
 	for i := range rows {

@@ -17,8 +17,7 @@ type Price struct {
 	// UnpricedNS is the time on devices without a price.
 	UnpricedNS int64  `json:"unpriced_ns"`
 	Total      Charge `json:"total"`
-	// Rest is the cost outside the requests of the report: operations without a request, dropped links, requests left
-	// out.
+	// Rest is the cost of operations without a request, of dropped links, and of requests left out.
 	Rest Charge `json:"rest"`
 	// The lists sum up the requests by attribute, the largest first: Tenants by the attribute named in the price file,
 	// Models by gen_ai.request.model, Routes by http.route or else the name. A list is empty if no request has its

@@ -27,8 +27,7 @@ type Options struct {
 	By []key.Key
 	// Alpha is the probability of any false finding. 0 means DefaultAlpha.
 	Alpha float64
-	// Bound is the largest change, as a fraction of the base, of an unchanged row: its whole interval lies within
-	// Bound. 0 means DefaultBound.
+	// Bound is the largest change of an unchanged row's interval, as a fraction of the base. 0 means DefaultBound.
 	Bound float64
 }
 

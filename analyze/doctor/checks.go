@@ -32,8 +32,7 @@ type check struct {
 	// of names the examined operations, applies selects them.
 	of      string
 	applies func(e *op.Entry) bool
-	// lacks reports whether an operation lacks the property. It is nil for checks not about single operations: count
-	// then fills in the counts of the finding.
+	// lacks reports whether an operation lacks the property. If it is nil, count fills in the finding.
 	lacks func(e *op.Entry) bool
 	count func(d *Doctor, f *Finding)
 	// effect, figures, code and attributes are the fields of the Advice.
@@ -304,8 +303,7 @@ func hasMemory(e *op.Entry) bool {
 	return e.Kind != op.KindControl && e.Kind != op.KindIO && e.Side != op.SideHost
 }
 
-// onAccelerator reports whether an operation ran on a device with streams: a named device other than the host's
-// processor.
+// onAccelerator reports whether an operation ran on a named device other than the host's processor.
 func onAccelerator(e *op.Entry) bool {
 	device := strings.ToLower(e.DeviceID)
 	return device != "" && e.Side != op.SideHost && !strings.HasPrefix(device, "cpu") &&

@@ -24,8 +24,7 @@ type Alike struct {
 	// first operation and their end. QueuedIn divides it by the names of the spans on the critical paths.
 	QueuedNS int64
 	QueuedIn map[string]int64
-	// First is the first request to start, if it takes at least Slower times the median of at least three others, else
-	// nil.
+	// First is the first request to start, if it takes Slower times the median of at least three others, else nil.
 	First *Standout
 	// Slow is the slowest of the others, nil if it takes less than Slower times their median. SlowCount counts the
 	// others at least that slow. ChanceOf is the probability of the slowest by chance.

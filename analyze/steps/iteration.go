@@ -15,8 +15,7 @@ type step struct {
 	number  int64
 }
 
-// part is operations of one step that belong together: at first operations on one stream of a device below one request,
-// in the end an iteration.
+// part is operations of one step: at first on one stream below one request, in the end an iteration.
 type part struct {
 	step
 	places   []int32 // by start
@@ -24,8 +23,7 @@ type part struct {
 	lanes    []int32
 	// first is the first start, last the last end.
 	first, last int64
-	// trace is the trace of the first operation to start, lastTrace the trace of the last operation on the stream that
-	// ends last.
+	// trace is the trace of the first operation, lastTrace of the last one on the stream that ends last.
 	trace, lastTrace int32
 	// next is the next start of a part on one of the lanes, possibly outdated, math.MaxInt64 without another part.
 	next int64

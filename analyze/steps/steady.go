@@ -14,8 +14,7 @@ type Steady struct {
 	// FirstStep and LastStep are the numbers of its first and last step.
 	FirstStep int64 `json:"first_step"`
 	LastStep  int64 `json:"last_step"`
-	// Steps is its number of steps, LeftOut the number of other steps, and MedianNS the median wall time of its steps
-	// in nanoseconds.
+	// Steps counts its steps, LeftOut the others, and MedianNS is the median wall time in nanoseconds.
 	Steps    int64 `json:"steps"`
 	LeftOut  int64 `json:"left_out"`
 	MedianNS int64 `json:"median_ns"`
