@@ -147,7 +147,7 @@ type PathPart struct {
 	Kind string `json:"kind"`
 	// Key is the zero Key outside operations.
 	device.Key
-	// Segments counts the segments of the path in this part.
+	// TimeNS is the time of the part, Segments the number of its segments of the path.
 	TimeNS   int64 `json:"ns"`
 	Segments int64 `json:"segments"`
 	// SpanID is the span of the longest segment, Link leads to it.

@@ -120,9 +120,7 @@ func TestSmallSamplesAreNotDecided(t *testing.T) {
 	} {
 		r := check.Must(diff.Compare(sim.runs(t, rng, tt.n, nil), sim.runs(t, rng, tt.n, nil), diff.Options{}))(t)
 		for _, row := range r.Rows {
-			if row.Verdict != tt.verdict || row.NBase != tt.n {
-				t.Errorf("%d runs: %s", tt.n, encoded(t, row))
-			}
+			check.Equal(t, fmt.Sprintf("%d runs: verdict and values", tt.n), fmt.Sprint(tt.verdict, tt.n), fmt.Sprint(row.Verdict, row.NBase))
 		}
 		check.Equal(t, fmt.Sprintf("%d runs: warnings", tt.n), tt.warning, strings.Join(r.Warnings, "; "))
 	}
@@ -131,36 +129,6 @@ func TestSmallSamplesAreNotDecided(t *testing.T) {
 func encoded(t *testing.T, v any) string {
 	t.Helper()
 	return string(check.Must(json.Marshal(v))(t))
-}
-
-// A saved report supports comparisons of several runs per side, not of single runs.
-func TestSavedReports(t *testing.T) {
-	sim := simulation{names: six, steps: 20, within: 0.1}
-	rng := rand.New(rand.NewPCG(1, 5))
-	sides := make([][]*diff.Run, 2)
-	for side, slower := range []map[string]float64{nil, {"relu": 2}} {
-		for range 6 {
-			report := analyzed(t, sim.run(rng, slower), nil)
-			var saved analyze.Report
-			check.OK(t, json.Unmarshal([]byte(encoded(t, report)), &saved))
-			r := check.Must(diff.NewRun("saved.json", &saved, nil, false))(t)
-			sides[side] = append(sides[side], r)
-		}
-	}
-	r, err := diff.Compare(sides[0], sides[1], diff.Options{})
-	check.OK(t, err)
-	if r.Rows[0].Key.String() != "relu" || r.Rows[0].Verdict != diff.Slower || math.Abs(r.Rows[0].Delta.V-1) > 0.1 {
-		t.Errorf("the first row is %s", encoded(t, r.Rows[0]))
-	}
-	_, err = diff.Compare(sides[0][:1], sides[1][:1], diff.Options{})
-	check.Says(t, "", "saved.json is a saved report, which has sums but no single operations", err)
-	keys, err := key.Parse("operation,device")
-	check.OK(t, err)
-	_, err = diff.NewRun("saved.json", analyzed(t, sim.run(rng, nil), nil), keys, false)
-	check.Says(t, "", "make it with -by operation,device", err)
-	if _, err := diff.Compare(nil, sides[0], diff.Options{}); err == nil {
-		t.Error("a side without runs is compared")
-	}
 }
 
 // Reports by several keys have a row per combination.
@@ -230,9 +198,7 @@ func TestReportReadsBack(t *testing.T) {
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	dec.DisallowUnknownFields()
 	check.OK(t, dec.Decode(&back))
-	if got := encoded(t, &back); got != text {
-		t.Errorf("reads back as\n%s, was\n%s", got, text)
-	}
+	check.Equal(t, "reads back", text, encoded(t, &back))
 }
 
 // The example of docs/analyses.md shows the results of Compare.

@@ -79,7 +79,7 @@ func SavedReport(r io.Reader) (*analyze.Report, error) {
 		return nil, fmt.Errorf("reading a saved report: byte %d: %w", dec.InputOffset(), err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading a saved report: byte %d: more behind it", dec.InputOffset())
+		return nil, fmt.Errorf("reading a saved report: byte %d: data after the report", dec.InputOffset())
 	}
 	return report, nil
 }

@@ -120,9 +120,7 @@ func TestRunsOfDependentSteps(t *testing.T) {
 						sim.between = 0.2
 					}
 					r := check.Must(diff.Compare(sim.runs(t, rng, n, nil), sim.runs(t, rng, n, nil), diff.Options{}))(t)
-					if r.Unit != unit {
-						t.Fatalf("%s are compared", r.Unit)
-					}
+					check.Equal(t, "unit", unit, r.Unit)
 					if names := found(r); len(names) > 0 {
 						alarms++
 						t.Logf("pair %d, %d steps: %v", seed, sim.steps, names)

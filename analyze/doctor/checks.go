@@ -26,8 +26,8 @@ const (
 
 const numChecks = 19
 
-// check looks for one property of a recording.
-type check struct {
+// property is a property of operations that a recording may lack.
+type property struct {
 	name string
 	// of names the examined operations, applies selects them.
 	of      string
@@ -43,7 +43,7 @@ type check struct {
 
 // checks holds the checks in report order. The lines of Go are lines of the program in advice_test.go. The attributes
 // together make a span without a missing property.
-var checks = [numChecks]check{
+var checks = [numChecks]property{
 	{
 		name: "starts", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return !e.Start.Known },
 		effect: "Without it nothing is known of when an operation ran: it counts in sums, and in nothing that is " +
