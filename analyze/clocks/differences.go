@@ -144,11 +144,10 @@ func (c *comparison) offset(via Offset, rank int64) Offset {
 	for i, s := range d.samples {
 		residuals[i] = max(s.difference-middle, middle-s.difference)
 	}
-	slices.Sort(residuals)
 	o := Offset{
 		Rank: rank, OffsetNS: wide.AddSaturating(via.OffsetNS, sign*middle), Via: op.Known(via.Rank),
-		Collectives: d.seen, ResidualMedianNS: op.Known(median(residuals)),
-		ResidualMaxNS: op.Known(residuals[len(residuals)-1]),
+		Collectives: d.seen, ResidualMedianNS: op.Known(sketch.Median(residuals)),
+		ResidualMaxNS: op.Known(slices.Max(residuals)),
 	}
 	if drift, ok := d.drift(); ok {
 		o.DriftNSPerS = op.KnownFloat(float64(sign) * drift)
@@ -161,12 +160,8 @@ func (d *differences) median() int64 {
 	for i, s := range d.samples {
 		values[i] = s.difference
 	}
-	slices.Sort(values)
-	return median(values)
+	return sketch.Median(values)
 }
-
-// median returns the median of sorted values, the lower of two.
-func median(sorted []int64) int64 { return sorted[sketch.Place(int64(len(sorted)), 50)] }
 
 // drift returns the growth of the difference in nanoseconds per second, between the medians of the first and the last
 // third of the samples. ok is false if these are less than 10 ms apart.

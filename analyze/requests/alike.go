@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/chance"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
@@ -38,7 +39,7 @@ type Standout struct {
 	TraceID             op.TraceID
 	SpanID              op.SpanID
 	StartNS, DurationNS int64
-	// MedianNS is the median of the others, BeyondNS the time above it, summed over all requests at least that slow.
+	// MedianNS is the median of the others. BeyondNS is the time above it, of Alike.Slow over all slow requests.
 	MedianNS, BeyondNS int64
 	// Causes divide its time by what it waited for, the largest first.
 	Causes []Cause
@@ -122,8 +123,7 @@ func medianOf(requests []*Request) int64 {
 	for i, q := range requests {
 		durations[i] = q.DurationNS.V
 	}
-	slices.Sort(durations)
-	return durations[(len(durations)-1)/2]
+	return sketch.Median(durations)
 }
 
 // runningOf returns when any request was between its first operation and its end.
