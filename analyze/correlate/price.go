@@ -2,8 +2,7 @@ package correlate
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
+	"fmt"
 
 	"github.com/optrace/optrace/analyze/price"
 )
@@ -61,12 +60,9 @@ type Amount struct {
 
 // String returns the number with all its digits.
 func (a Amount) String() string {
-	text := strconv.FormatInt(a.Units, 10)
+	text := fmt.Sprintf("%0*d", a.Digits+1, a.Units)
 	if a.Digits == 0 {
 		return text
-	}
-	if zeros := a.Digits + 1 - len(text); zeros > 0 {
-		text = strings.Repeat("0", zeros) + text
 	}
 	point := len(text) - a.Digits
 	return text[:point] + "." + text[point:]

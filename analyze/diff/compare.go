@@ -177,24 +177,17 @@ func (c *Comparison) setAbsent(inBase, inHead bool) {
 // setShift converts a shift into Delta and ShiftNS: a shift of logarithms is the logarithm of a ratio, a shift of
 // nanoseconds a fraction of the base, at least -1.
 func (c *Comparison) setShift(shift rank.Interval, logarithms bool) {
-	part := func(difference float64) op.Float {
+	set := func(difference float64, delta, shift *op.Float) {
 		switch {
 		case logarithms:
-			return op.KnownFloat(math.Expm1(difference))
+			*delta = op.KnownFloat(math.Expm1(difference))
 		case c.BaseNS.V > 0:
-			return op.KnownFloat(max(-1, difference/c.BaseNS.V))
+			*delta = op.KnownFloat(max(-1, difference/c.BaseNS.V))
+		default:
+			*shift = op.KnownFloat(difference)
+			return
 		}
-		return op.Float{}
-	}
-	ns := func(difference float64, delta op.Float) op.Float {
-		if delta.Known {
-			return op.KnownFloat(delta.V * c.BaseNS.V)
-		}
-		return op.KnownFloat(difference)
-	}
-	set := func(difference float64, delta, shift *op.Float) {
-		*delta = part(difference)
-		*shift = ns(difference, *delta)
+		*shift = op.KnownFloat(delta.V * c.BaseNS.V)
 	}
 	set(shift.Estimate, &c.Delta, &c.ShiftNS)
 	set(shift.Low, &c.DeltaLow, &c.LowNS)
