@@ -35,13 +35,13 @@ type Options struct {
 // of two single runs is a saved report.
 func Compare(base, head []*Run, opts Options) (*Report, error) {
 	if len(base) == 0 || len(head) == 0 {
-		return nil, fmt.Errorf("comparing %d runs with %d: both sides need one", len(base), len(head))
+		return nil, fmt.Errorf("comparing %d base runs with %d head runs: each side needs a run", len(base), len(head))
 	}
 	if len(base) == 1 && len(head) == 1 {
 		for _, r := range []*Run{base[0], head[0]} {
 			if r.saved {
-				return nil, fmt.Errorf("%s is a saved report, which has sums but no single operations: "+
-					"compare the recordings, or several runs a side", r.name)
+				return nil, fmt.Errorf("%s is a saved report without single operations: "+
+					"compare recordings, or several runs per side", r.name)
 			}
 		}
 	}

@@ -49,9 +49,9 @@ func TestFiles(t *testing.T) {
 		by         []key.Key
 		says       string
 	}{
-		{nil, sides[0], nil, "both sides need one"},
-		{sides[0][:1], sides[1][:1], nil, "is a saved report, which has sums but no single operations"},
-		{[]string{recorded}, sides[0], check.Must(key.Parse("device"))(t), "make it with -by device"},
+		{nil, sides[0], nil, "each side needs a run"},
+		{sides[0][:1], sides[1][:1], nil, "is a saved report without single operations"},
+		{[]string{recorded}, sides[0], check.Must(key.Parse("device"))(t), "create it with -by device"},
 		{[]string{filepath.Join(dir, "missing")}, sides[0], nil, "missing"},
 		{[]string{write("two.json", encoded(t, analyzed(t, nil, nil))+"{}")}, sides[0], nil, "data after the report"},
 		{[]string{write("cut.json", `{"schema":"optrace.report/v1"`)}, sides[0], nil, "cut.json: reading a saved report"},

@@ -102,7 +102,7 @@ func (r *Run) addGroups(report *analyze.Report, by []key.Key) error {
 		return nil
 	}
 	if !slices.Equal(names, []string{defaultKey}) {
-		return fmt.Errorf("the saved report has other keys: make it with -by %s", strings.Join(names, ","))
+		return fmt.Errorf("the saved report has other keys: create it with -by %s", strings.Join(names, ","))
 	}
 	for i := range report.Operations {
 		o := &report.Operations[i]

@@ -176,7 +176,7 @@ func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.F
 		runs = append(runs, run)
 		if i == len(f.base) && f.html != "" {
 			if r.Forest == nil {
-				return nil, nil, exit.Input(fmt.Errorf("%s is a saved report, of which no page can be made", in))
+				return nil, nil, exit.Input(fmt.Errorf("%s is a saved report: a page needs a recording", in))
 			}
 			head = r
 		}
