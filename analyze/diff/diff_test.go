@@ -15,67 +15,18 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
-// simulation makes runs of operations with lognormal durations.
-type simulation struct {
-	names []string
-	steps int
-	// between is the standard deviation of logarithms between runs, within the deviation between operations of a run.
-	between, within float64
-	noStart, noStep bool
-	// rho correlates the noise of an operation in a step with its noise in the step before.
-	rho   float64
-	tight bool // no idle time
-}
-
-// run returns a run. The operations named in slower take longer by its factors.
-func (s simulation) run(rng *rand.Rand, slower map[string]float64) (entries []*op.Entry) {
-	pace := math.Exp(rng.NormFloat64() * s.between)
-	at := int64(1_700_000_000_000_000_000)
-	noise := make([]float64, len(s.names))
-	for step := range int64(s.steps) {
-		for i, name := range s.names {
-			fresh := math.Sqrt(1 - s.rho*s.rho)
-			if step == 0 {
-				fresh = 1
-			}
-			noise[i] = s.rho*noise[i] + fresh*rng.NormFloat64()
-			ns := 10_000 * float64(i+1) * pace * math.Exp(noise[i]*s.within)
-			if f := slower[name]; f != 0 {
-				ns *= f
-			}
-			e := &op.Entry{
-				Operation: name, Kind: op.KindCompute, DeviceID: "gpu:0", Start: op.Known(at), Duration: int64(ns),
-				Step: op.Known(step),
-			}
-			at += e.Duration
-			if !s.tight {
-				at += 500
-			}
-			if s.noStart {
-				e.Start = op.Int{}
-			}
-			if s.noStep {
-				e.Step = op.Int{}
-			}
-			entries = append(entries, e)
-		}
-		if !s.tight {
-			at += 20_000
-		}
-	}
-	return entries
-}
-
-func (s simulation) runs(t testing.TB, rng *rand.Rand, n int, slower map[string]float64) (runs []*diff.Run) {
+// runs returns n runs of a simulation.
+func runs(t testing.TB, sim tracetest.Simulation, rng *rand.Rand, n int, slower map[string]float64) (runs []*diff.Run) {
 	t.Helper()
 	for i := range n {
-		runs = append(runs, run(t, fmt.Sprint("run ", i), s.run(rng, slower), n == 1))
+		runs = append(runs, run(t, fmt.Sprint("run ", i), sim.Run(rng, slower), n == 1))
 	}
 	return runs
 }
@@ -84,10 +35,10 @@ var six = []string{"matmul", "conv2d", "relu", "softmax", "all_reduce", "add"}
 
 func TestVerdicts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
-	sim := simulation{names: []string{"matmul", "relu", "old"}, steps: 40, within: 0.01}
-	base := sim.runs(t, rng, 1, nil)
-	sim.names = []string{"matmul", "relu", "new"}
-	head := sim.runs(t, rng, 1, map[string]float64{"matmul": 0.5})
+	sim := tracetest.Simulation{Names: []string{"matmul", "relu", "old"}, Steps: 40, Within: 0.01}
+	base := runs(t, sim, rng, 1, nil)
+	sim.Names = []string{"matmul", "relu", "new"}
+	head := runs(t, sim, rng, 1, map[string]float64{"matmul": 0.5})
 	r := check.Must(diff.Compare(base, head, diff.Options{}))(t)
 	got := make(map[string]diff.Verdict)
 	for _, row := range r.Rows {
@@ -108,7 +59,7 @@ func TestVerdicts(t *testing.T) {
 // Rows are not called unchanged if the samples are too small to find a change.
 func TestSmallSamplesAreNotDecided(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
-	sim := simulation{names: six, steps: 3, within: 0.01}
+	sim := tracetest.Simulation{Names: six, Steps: 3, Within: 0.01}
 	for _, tt := range []struct {
 		n       int
 		verdict diff.Verdict
@@ -118,7 +69,7 @@ func TestSmallSamplesAreNotDecided(t *testing.T) {
 		{5, diff.TooFew, "too few values to find any difference with 9 tests: 6 a side would do"},
 		{6, diff.Unchanged, ""},
 	} {
-		r := check.Must(diff.Compare(sim.runs(t, rng, tt.n, nil), sim.runs(t, rng, tt.n, nil), diff.Options{}))(t)
+		r := check.Must(diff.Compare(runs(t, sim, rng, tt.n, nil), runs(t, sim, rng, tt.n, nil), diff.Options{}))(t)
 		for _, row := range r.Rows {
 			check.Equal(t, fmt.Sprintf("%d runs: verdict and values", tt.n), fmt.Sprint(tt.verdict, tt.n), fmt.Sprint(row.Verdict, row.NBase))
 		}
@@ -134,12 +85,12 @@ func encoded(t *testing.T, v any) string {
 // Reports by several keys have a row per combination.
 func TestRowsOfSeveralKeys(t *testing.T) {
 	keys := check.Must(key.Parse("operation,device"))(t)
-	sim := simulation{names: six[:2], steps: 30, within: 0.1}
+	sim := tracetest.Simulation{Names: six[:2], Steps: 30, Within: 0.1}
 	rng := rand.New(rand.NewPCG(1, 6))
 	sides := make([][]*diff.Run, 2)
 	for side, factor := range []float64{1, 2} {
-		entries := sim.run(rng, nil)
-		for _, e := range sim.run(rng, map[string]float64{"matmul": factor}) {
+		entries := sim.Run(rng, nil)
+		for _, e := range sim.Run(rng, map[string]float64{"matmul": factor}) {
 			e.DeviceID = "gpu:1"
 			entries = append(entries, e)
 		}
@@ -173,8 +124,8 @@ func TestRowsOfSeveralKeys(t *testing.T) {
 // Lost records are warnings.
 func TestLostRecordsAreWarnings(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
-	sim := simulation{names: six, steps: 3}
-	report := analyzed(t, sim.run(rng, nil), nil)
+	sim := tracetest.Simulation{Names: six, Steps: 3}
+	report := analyzed(t, sim.Run(rng, nil), nil)
 	report.Input.Dropped = 7
 	report.Input.Malformed = 1
 	base := check.Must(diff.NewRun("a.jsonl", report, nil, true))(t)
@@ -190,9 +141,9 @@ func TestLostRecordsAreWarnings(t *testing.T) {
 // Reports survive a round trip through JSON.
 func TestReportReadsBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 8))
-	sim := simulation{names: six, steps: 30, within: 0.1}
-	head := sim.runs(t, rng, 1, map[string]float64{"add": 3})
-	r := check.Must(diff.Compare(sim.runs(t, rng, 1, nil), head, diff.Options{}))(t)
+	sim := tracetest.Simulation{Names: six, Steps: 30, Within: 0.1}
+	head := runs(t, sim, rng, 1, map[string]float64{"add": 3})
+	r := check.Must(diff.Compare(runs(t, sim, rng, 1, nil), head, diff.Options{}))(t)
 	text := encoded(t, r)
 	var back diff.Report
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))

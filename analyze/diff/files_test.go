@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/testing/check"
 )
@@ -22,12 +23,12 @@ func TestFiles(t *testing.T) {
 		return path
 	}
 	keys := check.Must(key.Parse("operation,device"))(t)
-	sim := simulation{names: six, steps: 20, within: 0.1}
+	sim := tracetest.Simulation{Names: six, Steps: 20, Within: 0.1}
 	rng := rand.New(rand.NewPCG(1, 5))
 	var sides [2][]string
 	for side, slower := range []map[string]float64{nil, {"relu": 2}} {
 		for i := range 6 {
-			saved := encoded(t, analyzed(t, sim.run(rng, slower), keys))
+			saved := encoded(t, analyzed(t, sim.Run(rng, slower), keys))
 			sides[side] = append(sides[side], write(fmt.Sprint("saved", side, i, ".json"), saved))
 		}
 	}
