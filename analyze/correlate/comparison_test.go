@@ -42,7 +42,8 @@ func TestSlowRequestsAreComparedWithTypicalOnes(t *testing.T) {
 	}
 	e := &r.Endpoints[0]
 	got := [4]op.Int{e.P50NS, e.P95NS, op.Known(e.Requests), op.Known(e.MaxNS)}
-	check.Equal(t, "p50, p95, requests and the longest", [4]op.Int{op.Known(32), op.Known(137), op.Known(20), op.Known(137)}, got)
+	wantFigures := [4]op.Int{op.Known(32), op.Known(137), op.Known(20), op.Known(137)}
+	check.Equal(t, "p50, p95, requests and the longest", wantFigures, got)
 	cuda := device.Key{DeviceID: "cuda:0"}
 	want := &correlate.Comparison{
 		Slow:         correlate.Group{Requests: 2, MeanNS: 137, TraceID: traceOf(2)},

@@ -89,9 +89,8 @@ func endpoints(rows []Request, paths map[endpointName]*path.Sum, links Link) []E
 		all = append(all, row)
 	}
 	slices.SortFunc(all, func(a, b Endpoint) int {
-		return cmp.Or(
-			cmp.Compare(b.DurationNS, a.DurationNS), strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service),
-		)
+		return cmp.Or(cmp.Compare(b.DurationNS, a.DurationNS),
+			strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service))
 	})
 	return all
 }

@@ -28,7 +28,7 @@ func NewJoin() *Join {
 	return &Join{local: trace.New(), service: service, pruned: make(map[trace.SpanRef][]op.Pruned)}
 }
 
-// KeepAttrs keeps attributes of spans added later, such as the result of [PriceAttrs], and the attributes of engines' requests.
+// KeepAttrs keeps attributes of spans added later, such as the result of [PriceAttrs], and of engines' requests.
 func (j *Join) KeepAttrs(keys ...string) {
 	keys = slices.Concat(keys, engines.Keys())
 	j.local.KeepAttrs(keys...)

@@ -49,7 +49,8 @@ func Compare(base, head []*Run, opts Options) (*Report, error) {
 	unit := chooseUnit(base, head)
 	r := &Report{
 		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Unit: unit, Alpha: alpha,
-		Bound: cmp.Or(opts.Bound, DefaultBound), Rows: rows(unit, base, head, alpha), Parts: parts(unit, base, head, alpha),
+		Bound: cmp.Or(opts.Bound, DefaultBound), Rows: rows(unit, base, head, alpha),
+		Parts:    parts(unit, base, head, alpha),
 		Warnings: []string{},
 	}
 	r.decide()
@@ -269,8 +270,8 @@ func (r *Report) sort() {
 	place := func(row *Row) int { return slices.Index(verdicts, row.Verdict) }
 	slices.SortFunc(r.Rows, func(a, b Row) int {
 		return cmp.Or(
-			cmp.Compare(place(&a), place(&b)), cmp.Compare(b.sum, a.sum), strings.Compare(a.Key.String(), b.Key.String()),
-			strings.Compare(groupID(a.Key, a.Side), groupID(b.Key, b.Side)),
+			cmp.Compare(place(&a), place(&b)), cmp.Compare(b.sum, a.sum),
+			strings.Compare(a.Key.String(), b.Key.String()), strings.Compare(groupID(a.Key, a.Side), groupID(b.Key, b.Side)),
 		)
 	})
 	var none device.Key // of wall: it comes first, as wall does, which is not in partNames

@@ -71,7 +71,8 @@ func TestSmallSamplesAreNotDecided(t *testing.T) {
 	} {
 		r := check.Must(diff.Compare(runs(t, sim, rng, tt.n, nil), runs(t, sim, rng, tt.n, nil), diff.Options{}))(t)
 		for _, row := range r.Rows {
-			check.Equal(t, fmt.Sprintf("%d runs: verdict and values", tt.n), fmt.Sprint(tt.verdict, tt.n), fmt.Sprint(row.Verdict, row.NBase))
+			check.Equal(t, fmt.Sprintf("%d runs: verdict", tt.n), tt.verdict, row.Verdict)
+			check.Equal(t, "values", tt.n, row.NBase)
 		}
 		check.Equal(t, fmt.Sprintf("%d runs: warnings", tt.n), tt.warning, strings.Join(r.Warnings, "; "))
 	}
@@ -103,7 +104,8 @@ func TestRowsOfSeveralKeys(t *testing.T) {
 		got = append(got, row.Key.String()+": "+string(row.Verdict))
 	}
 	want := []string{
-		"matmul, gpu:1: slower", "conv2d, gpu:0: cannot_tell", "conv2d, gpu:1: cannot_tell", "matmul, gpu:0: cannot_tell",
+		"matmul, gpu:1: slower", "conv2d, gpu:0: cannot_tell", "conv2d, gpu:1: cannot_tell",
+		"matmul, gpu:0: cannot_tell",
 	}
 	check.Equal(t, "", want, got, cmpopts.SortSlices(strings.Compare))
 	var parts []string
@@ -116,7 +118,8 @@ func TestRowsOfSeveralKeys(t *testing.T) {
 	}
 	// The devices drift apart: the time of a step depends on the step before.
 	want = []string{
-		" wall cannot_tell", "gpu:0 compute cannot_tell", "gpu:0 idle unchanged", "gpu:1 compute slower", "gpu:1 idle unchanged",
+		" wall cannot_tell", "gpu:0 compute cannot_tell", "gpu:0 idle unchanged", "gpu:1 compute slower",
+		"gpu:1 idle unchanged",
 	}
 	check.Equal(t, "", want, parts)
 }

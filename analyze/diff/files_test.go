@@ -55,7 +55,7 @@ func TestFiles(t *testing.T) {
 		{[]string{recorded}, sides[0], check.Must(key.Parse("device"))(t), "create it with -by device"},
 		{[]string{filepath.Join(dir, "missing")}, sides[0], nil, "missing"},
 		{[]string{write("two.json", encoded(t, analyzed(t, nil, nil))+"{}")}, sides[0], nil, "data after the report"},
-		{[]string{write("cut.json", `{"schema":"optrace.report/v1"`)}, sides[0], nil, "cut.json: reading a saved report"},
+		{[]string{write("cut.json", `{"schema":"optrace.report/v1"`)}, sides[0], nil, "reading a saved report"},
 	} {
 		_, err := diff.Files(t.Context(), test.base, test.head, diff.Options{By: test.by})
 		check.Says(t, test.says, test.says, err)

@@ -112,7 +112,8 @@ func TestRunsOfDependentSteps(t *testing.T) {
 				alarms := 0
 				for seed := range uint64(pairs) {
 					rng := rand.New(rand.NewPCG(seed, uint64(100*rho)))
-					sim := tracetest.Simulation{Names: six, Steps: lengths[int(seed)%len(lengths)], Within: 0.1, Rho: rho}
+					sim := tracetest.Simulation{Names: six, Within: 0.1, Rho: rho}
+					sim.Steps = lengths[int(seed)%len(lengths)]
 					sim.NoStep = unit == diff.UnitWindows
 					n := 1
 					if unit == diff.UnitRuns {
@@ -120,7 +121,8 @@ func TestRunsOfDependentSteps(t *testing.T) {
 						sim.Steps = 2
 						sim.Between = 0.2
 					}
-					r := check.Must(diff.Compare(runs(t, sim, rng, n, nil), runs(t, sim, rng, n, nil), diff.Options{}))(t)
+					base := runs(t, sim, rng, n, nil)
+					r := check.Must(diff.Compare(base, runs(t, sim, rng, n, nil), diff.Options{}))(t)
 					check.Equal(t, "unit", unit, r.Unit)
 					if names := found(r); len(names) > 0 {
 						alarms++

@@ -81,7 +81,8 @@ func timesText(t *engines.Times) string {
 func slowText(e *engines.Engine) string {
 	s := e.Slow
 	text := fmt.Sprintf("%s of %s of %s took at least %d times the median, %s more than the others in the mean",
-		units.Count(s.Requests), units.Plural(e.Requests, "request"), engineName(e), engines.Slower, units.Duration(s.MoreNS))
+		units.Count(s.Requests), units.Plural(e.Requests, "request"), engineName(e), engines.Slower,
+		units.Duration(s.MoreNS))
 	if s.Part != "" {
 		text += fmt.Sprintf(": %s of it %s", units.Duration(s.PartNS), partInText[s.Part])
 	}

@@ -79,9 +79,8 @@ func AlikeOf(f *trace.Forest) []Alike {
 		list = append(list, a)
 	}
 	slices.SortFunc(list, func(a, b Alike) int {
-		return cmp.Or(
-			cmp.Compare(b.DurationNS, a.DurationNS), strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service),
-		)
+		return cmp.Or(cmp.Compare(b.DurationNS, a.DurationNS),
+			strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service))
 	})
 	return list
 }

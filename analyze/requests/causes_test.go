@@ -177,7 +177,8 @@ func TestCausesAddUp(t *testing.T) {
 			got := path.BoundBy{
 				ComputeNS: sums[CauseCompute], MemoryNS: sums[CauseMemory], OtherNS: sums[CauseOther],
 				CommunicationNS: sums[CauseStraggler] + sums[CauseCommunication],
-				HostNS:          sums[CauseLaunch] + sums[CauseQueue] + sums[CauseBefore] + sums[CauseHost] + sums[CauseAfter],
+				HostNS: sums[CauseLaunch] + sums[CauseQueue] + sums[CauseBefore] + sums[CauseHost] +
+					sums[CauseAfter],
 			}
 			check.Equal(t, fmt.Sprintf("seed %d: bounds by causes", seed), sum.BoundBy(), got)
 		}

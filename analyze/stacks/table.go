@@ -239,6 +239,7 @@ func compareRows(a, b Row) int {
 		slices.Compare(a.Frames, b.Frames), strings.Compare(a.Device, b.Device), cmp.Compare(a.Kind, b.Kind),
 		strings.Compare(a.Shape, b.Shape), strings.Compare(a.Request.Name, b.Request.Name),
 		bytes.Compare(a.Request.TraceID[:], b.Request.TraceID[:]),
-		bytes.Compare(a.Request.SpanID[:], b.Request.SpanID[:]), a.Producer.Compare(b.Producer), cmp.Compare(a.Count, b.Count),
+		bytes.Compare(a.Request.SpanID[:], b.Request.SpanID[:]), a.Producer.Compare(b.Producer),
+		cmp.Compare(a.Count, b.Count),
 	)
 }
