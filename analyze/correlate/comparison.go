@@ -56,8 +56,7 @@ func compare(sorted []*Request, links Link) *Comparison {
 	}
 	slow := sorted[n-(n+9)/10:]
 	typical := sorted[n/4 : n-(n+3)/4]
-	slowest := slow[len(slow)-1]
-	median := typical[len(typical)/2]
+	slowest, median := slow[len(slow)-1], typical[len(typical)/2]
 	for _, r := range slow {
 		r.Slow = true
 		r.CompareLink = links.compare(r.TraceID, median.TraceID)
@@ -69,8 +68,7 @@ func compare(sorted []*Request, links Link) *Comparison {
 		Link:    links.compare(slowest.TraceID, median.TraceID),
 	}
 	c.DifferenceNS = c.Slow.MeanNS - c.Typical.MeanNS
-	inSlow := meanParts(slow)
-	inTypical := meanParts(typical)
+	inSlow, inTypical := meanParts(slow), meanParts(typical)
 	exemplar := make(map[partKey]Link)
 	for i := range slowest.CriticalPath {
 		exemplar[slowest.CriticalPath[i].key()] = slowest.CriticalPath[i].Link
@@ -84,8 +82,7 @@ func compare(sorted []*Request, links Link) *Comparison {
 		})
 	}
 	slices.SortFunc(c.Parts, func(a, b PartDifference) int {
-		ka := partKey{a.Operation, a.Kind, a.Key}
-		kb := partKey{b.Operation, b.Kind, b.Key}
+		ka, kb := partKey{a.Operation, a.Kind, a.Key}, partKey{b.Operation, b.Kind, b.Key}
 		return cmp.Or(cmp.Compare(math.Abs(b.DifferenceNS), math.Abs(a.DifferenceNS)), ka.compare(kb))
 	})
 	return c

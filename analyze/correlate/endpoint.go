@@ -80,8 +80,7 @@ func endpoints(rows []Request, paths map[endpointName]*path.Sum, links Link) []E
 			}
 		}
 		slices.SortStableFunc(timed, func(a, b *Request) int { return cmp.Compare(a.DurationNS.V, b.DurationNS.V) })
-		row.P50NS = percentile(timed, 50)
-		row.P95NS = percentile(timed, 95)
+		row.P50NS, row.P95NS = percentile(timed, 50), percentile(timed, 95)
 		row.Slow = compare(timed, links)
 		if len(timed) > 0 {
 			row.Link = timed[len(timed)-1].Link

@@ -144,8 +144,7 @@ func compare(unit Unit, base, head []float64, logarithms bool, alpha float64) Co
 		return c
 	}
 	if !logarithms && min(slices.Min(base), slices.Min(head)) > 0 {
-		base = logarithmsOf(base)
-		head = logarithmsOf(head)
+		base, head = logarithmsOf(base), logarithmsOf(head)
 		logarithms = true
 	}
 	if unit == UnitRuns {

@@ -138,8 +138,7 @@ type Comparison struct {
 func (r *Report) Slowdown() (what string, by float64) {
 	for i := range r.Rows {
 		if d := r.Rows[i].slowdown(r.Rows[i].BaseNS); d > by {
-			what = r.Rows[i].Key.String()
-			by = d
+			what, by = r.Rows[i].Key.String(), d
 		}
 	}
 	wall := op.Float{}

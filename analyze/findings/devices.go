@@ -136,8 +136,7 @@ func (l *list) mostWork() *uneven {
 			known = known && v > 0
 		}
 		if ratio := timesOthers(m.count(u.DeviceWork), sum, n); known && ratio > u.work {
-			u.work = ratio
-			u.of = m.of
+			u.work, u.of = ratio, m.of
 		}
 	}
 	return u

@@ -40,15 +40,13 @@ func engineFindings(rows []engines.Engine, alone bool) (found []Finding) {
 
 func engineText(e *engines.Engine) string {
 	var shares []string
-	most := 0.0
-	part := ""
+	most, part := 0.0, ""
 	for name, t := range e.Parts {
 		sum := t.Mean * float64(t.Count)
 		share := sum / max(1, e.E2E.Mean*float64(e.E2E.Count))
 		shares = append(shares, name+" "+units.Percent(share))
 		if sum > most {
-			most = sum
-			part = name
+			most, part = sum, name
 		}
 	}
 	of := units.Plural(e.Requests, "request") + " of " + engineName(e)

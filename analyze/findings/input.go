@@ -111,8 +111,7 @@ func (l *list) mostFrequentError() (text string, count int64) {
 	}
 	for _, e := range l.Errors { // in the order of the section
 		if n := counts[e.Text]; n > count {
-			text = e.Text
-			count = n
+			text, count = e.Text, n
 		}
 	}
 	return text, count

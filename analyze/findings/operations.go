@@ -211,8 +211,7 @@ func (l *list) number(one, several string) string {
 func whereGap(g timeline.HostGap, operation string) Where {
 	w := whereDevice("idle", g.Key)
 	w.Operation = operation
-	w.FromNS = op.Known(g.StartNS)
-	w.ToNS = op.Known(g.StartNS + g.DurationNS)
+	w.FromNS, w.ToNS = op.Known(g.StartNS), op.Known(g.StartNS+g.DurationNS)
 	return w
 }
 

@@ -117,8 +117,7 @@ func longestLevel(levels []int64) (from, to int) {
 			}
 		}
 		if i+1-start > to-from {
-			from = start
-			to = i + 1
+			from, to = start, i+1
 		}
 	}
 	return from, to
