@@ -245,7 +245,7 @@ func TestExecutionsAreSharedAcrossSides(t *testing.T) {
 
 func BenchmarkJoinAndReport(b *testing.B) {
 	var spans []span
-	for _, s := range tracetest.Requests(200, 100) {
+	for _, s := range tracetest.ServerRequests(200, 100) {
 		spans = append(spans, span{s, both})
 	}
 	b.ReportAllocs()

@@ -275,7 +275,7 @@ func TestDragAgainstNaive(t *testing.T) {
 }
 
 func BenchmarkPathsWithDrag(b *testing.B) {
-	forest := tracetest.AddTo(trace.New(), tracetest.Requests(200, 100)...)
+	forest := tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...)
 	forest.Build()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -199,7 +199,7 @@ func TestCausesAddUp(t *testing.T) {
 }
 
 func BenchmarkCausesOfRequests(b *testing.B) {
-	requests := Find(tracetest.AddTo(trace.New(), tracetest.Requests(200, 100)...))
+	requests := Find(tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...))
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range requests.List {

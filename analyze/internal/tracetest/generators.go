@@ -10,9 +10,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Requests returns n requests, at most 255, each with ops operations, for benchmarks. The operations alternate between
+// ServerRequests returns n requests, at most 255, each with ops operations, for benchmarks. The operations alternate between
 // two devices, have launch times, and the request's number as their step.
-func Requests(n, ops int) []Spec {
+func ServerRequests(n, ops int) []Spec {
 	names := []string{"layer_norm", "matmul", "softmax", "matmul", "gelu", "matmul", "add"}
 	var specs []Spec
 	at := int64(0)
