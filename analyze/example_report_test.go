@@ -20,9 +20,23 @@ const batch = `{"schema":"optrace.entries/v1","resource":{"service":"trainer"}}
 {"gap":{"dropped":7,"reason":"queue_full"}}
 `
 
-// A report starts with its input: nothing that could not be read or was lost
-// before is left out in silence. Files are read with ingest.Open(paths...) in
-// place of the reader of a string here.
+// One call reads a file of any format and computes its report.
+func ExampleFile() {
+	report, err := analyze.File(context.Background(), "../examples/offline/testdata/rank0.jsonl", analyze.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, row := range report.Operations[:2] {
+		fmt.Printf("%s: %d times, %d ns\n", row.Operation, row.Count, row.SumNS)
+	}
+	// Output:
+	// matmul: 4 times, 1000000 ns
+	// all_reduce: 2 times, 440000 ns
+}
+
+// Run reads records from any source. The report counts damaged records and
+// operations lost before they were written.
 func ExampleRun() {
 	records := entries.NewReader(strings.NewReader(batch), "ops.jsonl").Records()
 	r, err := analyze.Run(context.Background(), analyze.Records(records), analyze.Options{})

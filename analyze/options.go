@@ -67,22 +67,28 @@ type Options struct {
 	Workers int
 }
 
-// Want returns what [Run] wants of the records of an input beside their fields, such as the attributes to
-// group by. It tells a Source that has a method Want(attr.Want).
+// Want returns the attributes and partial results that [Run] needs beside the fields of
+// entries. Run passes it to a Source with a method Want(attr.Want).
 func (o Options) Want() attr.Want {
-	want := attr.Want{Partials: !o.KeepForest}
+	want := attr.Want{Partials: !o.KeepForest, Keep: o.attrs()}
 	if o.wantsEngines() {
 		want.Spans = engines.Keys()
 	}
 	if o.KeepForest {
 		want.Keep = append(want.Keep, attrkey.Shown[:]...)
 	}
-	for _, k := range o.By {
+	return want
+}
+
+// attrs returns the names of the attributes that By and Where use.
+func (o Options) attrs() []string {
+	var names []string
+	for _, k := range slices.Concat(o.By, o.Where.Keys()) {
 		if k.Attr() != "" {
-			want.Keep = append(want.Keep, k.Attr())
+			names = append(names, k.Attr())
 		}
 	}
-	return want
+	return names
 }
 
 // wants reports whether one of the sections, which are separated by blanks, is computed.

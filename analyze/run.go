@@ -75,7 +75,7 @@ var ErrNotSteady = errors.New("no steady state: it takes at least eight steps in
 // findSteady returns the steady state of an input, and makes opts leave out all else.
 func findSteady(ctx context.Context, src Source, opts *Options) (*steps.Steady, error) {
 	filter := opts.Filter
-	c, err := collectBy(ctx, src, opts.Workers, attr.Want{}, func() *collector {
+	c, err := collectBy(ctx, src, opts.Workers, attr.Want{Keep: opts.attrs()}, func() *collector {
 		return &collector{counter: newCounter(), forest: trace.New(), opts: Options{Filter: filter}}
 	})
 	if err != nil {

@@ -12,14 +12,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// endsAtOnce lists the collectives that no rank can leave before all have come, by words of
-// their names without underscores and dashes, in lower case. Of others, such as a broadcast,
-// the ranks that only send may be done long before.
+// endsAtOnce lists collectives that no rank leaves before all have arrived, as lower-case words of their names without
+// underscores and dashes. In others, such as a broadcast, sending ranks may finish early.
 var endsAtOnce = []string{"allreduce", "allgather", "reducescatter", "alltoall", "barrier"}
 
-// Align estimates how far the clocks of ranks are apart, moves the times of the ranks for which that is known onto the
-// clock of the reference, and returns what it did. What states no rank, such as the span of a step, moves with the
-// operations below it if these are of one rank, and where there are none with what is above.
+// Align estimates the offsets of the ranks' clocks, moves the times of ranks with a known offset onto the clock of the
+// reference, and returns the result. Rows without a rank, such as the span of a step, move with the operations below
+// them if these have one rank, or without such operations with their parent.
 func Align(f *trace.Forest) *Alignment {
 	c := compareClocks(f)
 	if len(c.Offsets) == 0 {
@@ -34,11 +33,15 @@ func Align(f *trace.Forest) *Alignment {
 	f.Shift(shifts(f, offsets))
 	f.Build()
 	alignedTimes, allAligned := timesOf(f)
-	c.RecordedWallNS, c.WallNS = all.wall(), allAligned.wall()
-	aligned, names := skewsOf(f), f.Names.Collectives.Values
+	c.RecordedWallNS = all.wall()
+	c.WallNS = allAligned.wall()
+	aligned := skewsOf(f)
+	names := f.Names.Collectives.Values
 	for n, s := range skews {
 		after := aligned[n]
-		c.Collectives = append(c.Collectives, AlignedCollective{names[n].Name, names[n].Group, s.start, s.end, after.start, after.end})
+		c.Collectives = append(c.Collectives, AlignedCollective{
+			names[n].Name, names[n].Group, s.start, s.end, after.start, after.end,
+		})
 	}
 	slices.SortFunc(c.Collectives, func(a, b AlignedCollective) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Group, b.Group))
@@ -50,10 +53,10 @@ func Align(f *trace.Forest) *Alignment {
 	return c
 }
 
-// compareClocks returns the offsets, from collectives with a sequence number, or where these
-// say nothing from the others.
+// compareClocks returns the offsets from collectives with a sequence number, or from the others without such offsets.
 func compareClocks(f *trace.Forest) *Alignment {
-	numbered, inferred := newComparison(), newComparison()
+	numbered := newComparison()
+	inferred := newComparison()
 	eachRanked(f, func(_ int32, parts []rankedPart) {
 		if parts[0].inferred {
 			inferred.add(parts)
@@ -63,20 +66,19 @@ func compareClocks(f *trace.Forest) *Alignment {
 	})
 	c := &Alignment{Estimate: numbered.estimate(), Collectives: []AlignedCollective{}, Ranks: []AlignedRank{}}
 	if other := inferred.estimate(); len(c.Offsets) == 0 && len(other.Offsets)+len(other.Unknown) > len(c.Unknown) {
-		c.Estimate, c.Inferred = other, true
+		c.Estimate = other
+		c.Inferred = true
 	}
 	return c
 }
 
-// rankedPart is the part that one rank had in a collective: until the last of its devices was
-// done.
+// rankedPart is the part of one rank in a collective, until the last of its devices was done.
 type rankedPart struct {
 	rank, start, end int64
 	inferred         bool
 }
 
-// eachRanked calls found with the number of the name and the parts, in order of the ranks, of each collective of
-// several ranks that ends for all of them at once and is no repeat.
+// eachRanked calls found for each collective of several ranks in endsAtOnce, with its name and its parts by rank.
 func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 	plain := strings.NewReplacer("_", "", "-", "")
 	atOnce := make([]bool, len(f.Names.Collectives.Values))
@@ -87,19 +89,23 @@ func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 	var ranked []rankedPart
 	joins := collective.FindJoins(f)
 	for parts := range joins.All() {
-		name, inferred := parts[0].Name, parts[0].Inferred
+		name := parts[0].Name
+		inferred := parts[0].Inferred
 		if !atOnce[name] || parts[0].Occurrence > 0 && !inferred {
 			continue
 		}
 		ranked = ranked[:0]
 		for _, p := range parts {
-			rank, duration := joins.Key(p.Device).Rank, f.Duration(p.Row)
+			rank := joins.Key(p.Device).Rank
+			duration := f.Duration(p.Row)
 			if !rank.Known || !p.Started || !trace.IsTime(p.Start, duration) {
 				continue
 			}
 			part := rankedPart{rank.V, p.Start, p.Start + duration, inferred}
 			if n := len(ranked); n > 0 && ranked[n-1].rank == part.rank { // devices come by rank
-				ranked[n-1].start, ranked[n-1].end = min(ranked[n-1].start, part.start), max(ranked[n-1].end, part.end)
+				last := &ranked[n-1]
+				last.start = min(last.start, part.start)
+				last.end = max(last.end, part.end)
 				continue
 			}
 			ranked = append(ranked, part)
@@ -110,17 +116,18 @@ func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 	}
 }
 
-// skew says how far the ranks of the collectives of a name begin and end apart at most.
+// skew is the largest difference between the starts, and between the ends, of the ranks in collectives of a name.
 type skew struct{ start, end int64 }
 
-// skewsOf returns those of all names, as the times are now.
 func skewsOf(f *trace.Forest) map[int32]skew {
 	all := make(map[int32]skew)
 	eachRanked(f, func(name int32, parts []rankedPart) {
 		least, most := parts[0], parts[0]
 		for _, p := range parts {
-			least.start, least.end = min(least.start, p.start), min(least.end, p.end)
-			most.start, most.end = max(most.start, p.start), max(most.end, p.end)
+			least.start = min(least.start, p.start)
+			least.end = min(least.end, p.end)
+			most.start = max(most.start, p.start)
+			most.end = max(most.end, p.end)
 		}
 		s := all[name]
 		all[name] = skew{max(s.start, most.start-least.start), max(s.end, most.end-least.end)}
@@ -128,7 +135,6 @@ func skewsOf(f *trace.Forest) map[int32]skew {
 	return all
 }
 
-// timeRange is from a first start to a last end.
 type timeRange struct{ first, last op.Int }
 
 func (t *timeRange) add(start, end int64) {
@@ -140,7 +146,6 @@ func (t *timeRange) add(start, end int64) {
 	}
 }
 
-// timesOf returns the times of the operations of each rank, and of all.
 func timesOf(f *trace.Forest) (ranks map[int64]timeRange, all timeRange) {
 	byLane := make([]timeRange, len(f.Names.Lanes.Values))
 	for r := range f.Rows() {
@@ -167,12 +172,11 @@ func (t *timeRange) wall() op.Int {
 	return op.Int{V: wide.Between(t.first.V, t.last.V), Known: t.first.Known}
 }
 
-// rankMixed stands for the ranks of operations below a row that are not all the same.
+// rankMixed stands for several ranks below a row.
 const rankMixed int32 = -2
 
-// shifts returns how far the clock is ahead by which the times of each row are.
 func shifts(f *trace.Forest, offsets map[int64]int64) []int64 {
-	lanes := make([]int32, len(f.Names.Lanes.Values)) // the number of the rank, trace.NoRow for none
+	lanes := make([]int32, len(f.Names.Lanes.Values)) // the number of the rank, trace.NoRow without one
 	var ranks symbols.Table[int64]
 	for i, l := range f.Names.Lanes.Values {
 		if lanes[i] = trace.NoRow; l.Device.Rank.Known {
@@ -188,12 +192,12 @@ func shifts(f *trace.Forest, offsets map[int64]int64) []int64 {
 	return list
 }
 
-// rowRanks returns the rank of each row, given those of lanes: that of the operation, or else
-// that of all operations below that have one, or else that of the nearest row above. A
-// duplicate has the rank of the row that it repeats.
+// rowRanks returns the rank of each row, given the ranks of lanes: the operation's own, else the common rank of all
+// operations below, else the rank of the nearest row above. A duplicate has the rank of its original.
 func rowRanks(f *trace.Forest, lanes []int32) []int32 {
-	ranks, rows := slices.Repeat([]int32{trace.NoRow}, int(f.Rows())), f.Nesting().Rows()
-	for _, r := range slices.Backward(rows) { // ranks has what is below
+	ranks := slices.Repeat([]int32{trace.NoRow}, int(f.Rows()))
+	rows := f.Nesting().Rows()
+	for _, r := range slices.Backward(rows) { // first with the ranks of rows below
 		own := trace.NoRow
 		if f.Has(r, trace.FlagOp) {
 			own = lanes[f.Lane(r)]

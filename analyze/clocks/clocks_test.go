@@ -13,8 +13,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// ends returns the ends of collectives for two ranks, a second apart, that differ by so many
-// nanoseconds.
+// ends returns collectives of two ranks, a second apart, whose ends differ by the given nanoseconds.
 func ends(low, high int64, differences ...int64) [][]rankedPart {
 	var list [][]rankedPart
 	for i, d := range differences {
@@ -24,7 +23,7 @@ func ends(low, high int64, differences ...int64) [][]rankedPart {
 	return list
 }
 
-func TestEstimate(t *testing.T) {
+func TestEstimatesOfSmallInputs(t *testing.T) {
 	constant := func(d int64, n int) []int64 { return slices.Repeat([]int64{d}, n) }
 	known := func(rank, offset int64, via op.Int, n, median, most int64, drift float64) Offset {
 		return Offset{
@@ -60,14 +59,17 @@ func TestEstimate(t *testing.T) {
 				{Rank: 0}, known(1, 15, op.Known(2), 7, 0, 0, 0), known(2, 10, op.Known(0), 6, 0, 0, 0),
 			},
 		}},
-		{"two parts", slices.Concat(ends(0, 1, constant(10, 5)...), ends(2, 3, constant(20, 5)...), ends(3, 4, constant(20, 5)...)),
+		{
+			"two parts",
+			slices.Concat(ends(0, 1, constant(10, 5)...), ends(2, 3, constant(20, 5)...), ends(3, 4, constant(20, 5)...)),
 			Estimate{
 				Reference: new(int64(2)),
 				Offsets: []Offset{
 					{Rank: 2}, known(3, 20, op.Known(2), 5, 0, 0, 0), known(4, 40, op.Known(3), 5, 0, 0, 0),
 				},
 				Unknown: []Unknown{{Rank: 0, Collectives: 5}, {Rank: 1, Collectives: 5}},
-			}},
+			},
+		},
 		{"beyond 73 years", ends(0, 1, constant(1<<61+1, 9)...), Estimate{
 			Unknown: []Unknown{{Rank: 0, Collectives: 9}, {Rank: 1, Collectives: 9}},
 		}},
@@ -83,21 +85,23 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// Offsets that are known come out within the noise, through groups that overlap, whatever the
-// number of collectives; and the drift where there is one.
+// Known offsets are estimated within the noise, through overlapping groups, for any number of collectives. So is a
+// drift.
 func TestOffsetsAreRecovered(t *testing.T) {
 	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		ranks := 2 + r.IntN(30)
 		noise := 1 + r.Int64N(10_000)
-		offsets, drifts := make([]int64, ranks), make([]float64, ranks)
+		offsets := make([]int64, ranks)
+		drifts := make([]float64, ranks)
 		for i := range offsets {
 			offsets[i] = r.Int64N(2_000_000_000) - 1_000_000_000
 		}
-		drifts[1] = float64(r.IntN(5)) * 10_000 // ns in a second
+		drifts[1] = float64(r.IntN(5)) * 10_000 // ns per second
 		const seconds = 4
 		n := 50 + r.IntN(3000)
 		e := newComparison()
-		for first, last := 0, 0; first < ranks-1; first = last { // neighbours, in a chain of groups
+		last := 0
+		for first := 0; first < ranks-1; first = last { // neighbours, in a chain of groups
 			last = min(ranks-1, first+1+r.IntN(8))
 			for k := range n {
 				passed := seconds * float64(k) / float64(n)
@@ -106,7 +110,7 @@ func TestOffsetsAreRecovered(t *testing.T) {
 				for rank := first; rank <= last; rank++ {
 					d := offsets[rank] + int64(drifts[rank]*(passed-seconds/2)) + r.Int64N(2*noise+1) - noise
 					if r.IntN(20) == 0 {
-						d += r.Int64N(1_000_000_000) // learnt of the end late
+						d += r.Int64N(1_000_000_000) // a late record of the end
 					}
 					list = append(list, rankedPart{rank: int64(rank), end: at + d})
 				}
@@ -133,9 +137,10 @@ func TestOffsetsAreRecovered(t *testing.T) {
 			if o.Via.V != 0 || o.Rank != 1 {
 				continue
 			}
-			// The medians of thirds lie more than half of the time apart. Each is within the noise, and the
-			// outliers move it along the drift.
-			if drift := o.DriftNSPerS; !drift.Known || math.Abs(drift.V-drifts[1]) > float64(4*noise)/(seconds/2)+drifts[1]/8 {
+			// The medians of thirds lie more than half of the time apart. Each is within the noise. Outliers move it
+			// along the drift.
+			bound = float64(4*noise)/(seconds/2) + drifts[1]/8
+			if drift := o.DriftNSPerS; !drift.Known || math.Abs(drift.V-drifts[1]) > bound {
 				t.Errorf("seed %d: the drift is %v, want %v", seed, drift, drifts[1])
 			}
 		}

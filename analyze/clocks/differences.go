@@ -12,39 +12,36 @@ import (
 )
 
 const (
-	// MinCollectives is how many collectives two ranks must have in common to be compared.
+	// MinCollectives is the least number of collectives of two ranks for a comparison.
 	MinCollectives = 5
-	// maxSamples is how many differences of two ranks are kept: of more, every second one,
-	// every fourth one and so on.
+	// maxSamples bounds the kept differences of two ranks. Beyond it every second is kept, then every fourth.
 	maxSamples = 512
-	// maxDifference bounds by how much two times differ, 73 years, so that no residual overflows.
+	// maxDifference bounds the difference of two times, 73 years, to keep residuals from overflowing.
 	maxDifference = 1 << 61
 )
 
 type comparison struct {
 	pairs map[pair]*differences
-	ranks map[int64]int64 // how many collectives each rank took part in
+	ranks map[int64]int64 // number of collectives of each rank
 }
 
-// pair are two ranks, of which the first is the lower one.
+// pair is two ranks, the lower first.
 type pair struct{ low, high int64 }
 
-// differences are by how much the clock of the higher rank of a pair was ahead of that of the
-// lower one when collectives ended.
+// differences are the offsets of the higher rank's clock to the lower rank's at the ends of collectives.
 type differences struct {
 	seen    int64
-	stride  int64 // of so many collectives, one is kept
+	stride  int64 // one of stride collectives is kept
 	samples []sample
 }
 
-// sample is a difference at a time, which is that of the lower rank.
 type sample struct{ at, difference int64 }
 
 func newComparison() *comparison {
 	return &comparison{pairs: make(map[pair]*differences), ranks: make(map[int64]int64)}
 }
 
-// add adds a collective of several ranks, which are in order. Each is compared with the lowest one.
+// add adds a collective of several ranks, sorted by rank. It compares each rank with the lowest.
 func (c *comparison) add(parts []rankedPart) {
 	lowest := parts[0]
 	c.ranks[lowest.rank]++
@@ -74,8 +71,7 @@ func (d *differences) add(s sample) {
 	d.seen++
 }
 
-// estimate returns the offsets. The reference is the lowest rank of the largest part whose ranks are
-// connected by pairs that have enough collectives.
+// estimate returns the offsets. The reference is the lowest rank of the largest connected set of ranks.
 func (c *comparison) estimate() Estimate {
 	near := make(map[int64][]int64)
 	for p, d := range c.pairs {
@@ -85,7 +81,8 @@ func (c *comparison) estimate() Estimate {
 		}
 	}
 	est := Estimate{MinCollectives: MinCollectives, Offsets: []Offset{}, Unknown: []Unknown{}}
-	ranks, seen := slices.Sorted(maps.Keys(c.ranks)), make(map[int64]bool)
+	ranks := slices.Sorted(maps.Keys(c.ranks))
+	seen := make(map[int64]bool)
 	var largest map[int64]Offset
 	for _, rank := range ranks {
 		if seen[rank] || len(near[rank]) == 0 {
@@ -96,7 +93,8 @@ func (c *comparison) estimate() Estimate {
 			seen[r] = true
 		}
 		if len(offsets) > len(largest) {
-			largest, est.Reference = offsets, &rank
+			largest = offsets
+			est.Reference = &rank
 		}
 	}
 	for _, rank := range ranks {
@@ -109,8 +107,8 @@ func (c *comparison) estimate() Estimate {
 	return est
 }
 
-// connected returns the offsets of all ranks that are connected to the reference: by as few pairs as there can be, and
-// among those by the rank with which each has most collectives.
+// connected returns the offsets of all ranks connected to the reference, through as few pairs as possible, and among
+// equals through the rank with the most common collectives.
 func (c *comparison) connected(reference int64, near map[int64][]int64) map[int64]Offset {
 	offsets := map[int64]Offset{reference: {Rank: reference}}
 	for level := []int64{reference}; len(level) > 0; {
@@ -135,10 +133,10 @@ func (c *comparison) connected(reference int64, near map[int64][]int64) map[int6
 
 func (c *comparison) between(a, b int64) *differences { return c.pairs[pair{min(a, b), max(a, b)}] }
 
-// offset returns the offset of a rank by way of another one.
 func (c *comparison) offset(via Offset, rank int64) Offset {
 	d := c.between(via.Rank, rank)
-	middle, sign := d.median(), int64(1)
+	middle := d.median()
+	sign := int64(1)
 	if rank < via.Rank {
 		sign = -1
 	}
@@ -146,10 +144,10 @@ func (c *comparison) offset(via Offset, rank int64) Offset {
 	for i, s := range d.samples {
 		residuals[i] = max(s.difference-middle, middle-s.difference)
 	}
-	slices.Sort(residuals)
 	o := Offset{
-		Rank: rank, OffsetNS: wide.AddSaturating(via.OffsetNS, sign*middle), Via: op.Known(via.Rank), Collectives: d.seen,
-		ResidualMedianNS: op.Known(median(residuals)), ResidualMaxNS: op.Known(residuals[len(residuals)-1]),
+		Rank: rank, OffsetNS: wide.AddSaturating(via.OffsetNS, sign*middle), Via: op.Known(via.Rank),
+		Collectives: d.seen, ResidualMedianNS: op.Known(sketch.Median(residuals)),
+		ResidualMaxNS: op.Known(slices.Max(residuals)),
 	}
 	if drift, ok := d.drift(); ok {
 		o.DriftNSPerS = op.KnownFloat(float64(sign) * drift)
@@ -157,28 +155,23 @@ func (c *comparison) offset(via Offset, rank int64) Offset {
 	return o
 }
 
-// median returns the median of the differences, the lower one of two.
 func (d *differences) median() int64 {
 	values := make([]int64, len(d.samples))
 	for i, s := range d.samples {
 		values[i] = s.difference
 	}
-	slices.Sort(values)
-	return median(values)
+	return sketch.Median(values)
 }
 
-// median returns the median of values in order, the lower one of two.
-func median(sorted []int64) int64 { return sorted[sketch.Place(int64(len(sorted)), 50)] }
-
-// drift returns by how many nanoseconds in a second the difference grows: between the medians
-// of the first and of the last third of the time. ok is false where these are less than a
-// hundredth of a second apart.
+// drift returns the growth of the difference in nanoseconds per second, between the medians of the first and the last
+// third of the samples. ok is false if these are less than 10 ms apart.
 func (d *differences) drift() (perSecond float64, ok bool) {
 	samples := slices.SortedFunc(slices.Values(d.samples), func(a, b sample) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.difference, b.difference))
 	})
 	n := max(1, len(samples)/3)
-	early, late := differences{samples: samples[:n]}, differences{samples: samples[len(samples)-n:]}
+	early := differences{samples: samples[:n]}
+	late := differences{samples: samples[len(samples)-n:]}
 	const shortest = 10_000_000
 	passed := late.samples[n/2].at - early.samples[n/2].at
 	if passed < shortest {

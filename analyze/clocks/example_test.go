@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The clock of rank 1 is 300 ns ahead. The third collective ended late for it.
+// The clock of rank 1 is 300 ns ahead. Its third collective ended late.
 func ExampleAlign() {
 	forest := trace.New()
 	for i, late := range []int64{0, 0, 900, 0, 0} {
@@ -21,7 +21,8 @@ func ExampleAlign() {
 		}
 	}
 	for _, o := range clocks.Align(forest).Offsets {
-		fmt.Printf("rank %d: %d ns, of %d collectives, at most %s ns off\n", o.Rank, o.OffsetNS, o.Collectives, o.ResidualMaxNS)
+		fmt.Printf("rank %d: %d ns, of %d collectives, at most %s ns off\n",
+			o.Rank, o.OffsetNS, o.Collectives, o.ResidualMaxNS)
 	}
 	// Output:
 	// rank 0: 0 ns, of 0 collectives, at most unknown ns off

@@ -2,25 +2,20 @@ package clocks
 
 import "github.com/optrace/optrace/op"
 
-// Alignment says how far the clocks of ranks are apart, and what their times are on one clock.
-// The figures of the report that depend on times are those on one clock; here they stand
-// beside those of the times as recorded.
+// Alignment has the offsets of the ranks' clocks, and times before and after alignment.
 type Alignment struct {
 	Estimate
-	// Inferred is set where collectives carry no sequence numbers and were matched by their
-	// place in the order of each rank.
+	// Inferred is set if collectives without sequence numbers were matched by their order on each rank.
 	Inferred bool `json:"inferred"`
-	// RecordedWallNS and WallNS are from the first start to the last end; unknown where no
-	// offset is known.
+	// RecordedWallNS and WallNS are from the first start to the last end, unknown if no offset is known.
 	RecordedWallNS op.Int `json:"recorded_wall_ns"`
 	WallNS         op.Int `json:"wall_ns"`
-	// Collectives has the collectives that were looked at, by name and group, Ranks those
-	// whose times were moved and the reference.
+	// Collectives has the compared collectives, by name and group, Ranks the moved ranks and the reference.
 	Collectives []AlignedCollective `json:"collectives"`
 	Ranks       []AlignedRank       `json:"ranks"`
 }
 
-// AlignedCollective says by how much the ranks of a collective begin and end apart at most.
+// AlignedCollective has the largest differences between the starts and the ends of ranks in collectives of a name.
 type AlignedCollective struct {
 	Name                   string `json:"name"`
 	Group                  string `json:"group"`
@@ -39,38 +34,35 @@ type AlignedRank struct {
 	LastEnd            op.Int `json:"last_end_unix_ns"`
 }
 
-// Estimate says how far the clocks of ranks are apart.
+// Estimate has the offsets between the clocks of ranks.
 type Estimate struct {
-	// Reference is the rank whose clock the others are compared with: the lowest one of those that can be; nil for none.
+	// Reference is the rank of the reference clock: the lowest connected rank, nil without one.
 	Reference *int64 `json:"reference_rank"`
-	// MinCollectives is how many collectives two ranks must have in common to be compared.
+	// MinCollectives is the least number of collectives of two ranks for a comparison.
 	MinCollectives int64 `json:"min_collectives"`
-	// Offsets has the ranks whose offset is known, the reference too, Unknown the other ranks with collectives.
+	// Offsets has the ranks with a known offset and the reference, Unknown the other ranks with collectives.
 	Offsets []Offset  `json:"offsets"`
 	Unknown []Unknown `json:"unknown"`
 }
 
-// Offset says how far the clock of a rank is ahead.
+// Offset is the offset of the clock of a rank.
 type Offset struct {
 	Rank int64 `json:"rank"`
-	// OffsetNS is the time of the rank minus that of the reference.
+	// OffsetNS is the time of the rank minus the time of the reference.
 	OffsetNS int64 `json:"offset_ns"`
-	// Via is the rank that this one has collectives with, and Collectives their number;
-	// unknown and 0 for the reference. The figures below are about these collectives.
+	// Via is the compared rank, unknown for the reference, Collectives the number of common collectives.
 	Via         op.Int `json:"via_rank"`
 	Collectives int64  `json:"collectives"`
-	// ResidualMedianNS and ResidualMaxNS are by how much the ends of collectives differ after the correction.
+	// ResidualMedianNS and ResidualMaxNS are the differences between the ends of collectives after the correction.
 	ResidualMedianNS op.Int `json:"residual_median_ns"`
 	ResidualMaxNS    op.Int `json:"residual_max_ns"`
-	// DriftNSPerS is by how many nanoseconds in a second the clock gains on that of Via;
-	// unknown where the collectives lie too close together in time.
+	// DriftNSPerS is the gain on Via's clock per second, unknown if the collectives are too close in time.
 	DriftNSPerS op.Float `json:"drift_ns_per_s"`
 }
 
-// Unknown is a rank whose offset is not known.
+// Unknown is a rank with an unknown offset.
 type Unknown struct {
 	Rank int64 `json:"rank"`
-	// Collectives is the number of collectives that the rank has with any others: each of
-	// those has too few of them, or has no way to the reference itself.
+	// Collectives counts the rank's collectives with others, too few with any connected rank.
 	Collectives int64 `json:"collectives"`
 }

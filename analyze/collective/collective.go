@@ -11,39 +11,33 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Row sums up the collectives of one name and group across the
-// devices that took part in them.
+// Row sums up the collectives of one name and group across their devices.
 //
-// A collective ends for all at about the same time, so the device that was
-// last to arrive spends the least time in it. That least time counts as the
-// transfer, and the additional time of the others as waiting.
+// A collective ends for all devices at about the same time: the last device to arrive spends the least time in it. This
+// least time counts as the transfer, the additional time of the others as waiting.
 //
 //	rank 0   |--------------------|   [0,100)    waits 60
 //	rank 1               |--------|   [60,100)   waits 0: the straggler
 //
 //	transfer 40, wait 60, start skew 60
 type Row struct {
-	// Name is the collective, such as "all_reduce", or the name of its
-	// operations where nothing else is known.
+	// Name is the collective, such as "all_reduce", or the operation name if the collective is unknown.
 	Name  string `json:"name"`
 	Group string `json:"group"`
-	// Count is how many collectives there were. Inferred of them were matched by
-	// their place in the order of each device, because they carry no sequence
-	// number. Single were seen on one device only: they take no part in the
-	// figures below. Repeats have a sequence number that an earlier collective
-	// had, as after a restart.
+	// Count is the number of collectives. Inferred counts collectives matched by their order on each device, for lack
+	// of a sequence number. Single counts collectives seen on one device, left out below. Repeats counts collectives
+	// with an earlier sequence number, as after a restart.
 	Count    int64 `json:"count"`
 	Inferred int64 `json:"inferred"`
 	Single   int64 `json:"single"`
 	Repeats  int64 `json:"repeats"`
-	// TransferNS is the sum of the transfers, WaitNS the time that all devices together waited; unknown when all
-	// collectives were seen on one device only.
+	// TransferNS is the sum of the transfers, WaitNS of all waiting, unknown if all collectives are Single.
 	TransferNS op.Int `json:"transfer_ns"`
 	WaitNS     op.Int `json:"wait_ns"`
-	// MaxStartSkewNS is the longest time between two starts of the same collective; nil when no starts are known.
+	// MaxStartSkewNS is the longest time between two starts of one collective, nil if no starts are known.
 	MaxStartSkewNS op.Int `json:"max_start_skew_ns"`
-	// AlgorithmBytesPerSecond is size by transfer, BusBytesPerSecond the traffic
-	// of the links for it among all ranks of the group; unknown where the sizes are.
+	// AlgorithmBytesPerSecond is size by transfer time, BusBytesPerSecond the resulting traffic of the links among all
+	// ranks of the group. Both are unknown if the sizes are.
 	AlgorithmBytesPerSecond op.Float `json:"algorithm_bytes_per_second"`
 	BusBytesPerSecond       op.Float `json:"bus_bytes_per_second"`
 	// Stragglers has a row per device that waited least, the most frequent first.
@@ -55,13 +49,12 @@ type Row struct {
 // Straggler is a device that others waited for.
 type Straggler struct {
 	device.Key
-	// Count is for how many collectives, CausedWaitNS for how long all others
-	// together.
+	// Count is the number of collectives, CausedWaitNS the waiting time of all others together.
 	Count        int64 `json:"count"`
 	CausedWaitNS int64 `json:"caused_wait_ns"`
 }
 
-// Wait is how long a device waited in collectives with others.
+// Wait is the waiting time of a device in collectives with others.
 type Wait struct {
 	device.Key
 	// Count is the number of these collectives.
@@ -69,8 +62,7 @@ type Wait struct {
 	WaitNS int64 `json:"wait_ns"`
 }
 
-// Rows returns the collectives across devices, the largest sum of transfers first. The row counts those without a
-// sequence number as inferred.
+// Rows returns the collectives across devices, the largest sum of transfers first.
 func (j *Joins) Rows() []Row {
 	rows := []Row{}
 	for of := range order.RunsOf(j.all, func(parts *[]Part) int32 { return (*parts)[0].Name }) {
@@ -84,24 +76,23 @@ func (j *Joins) Rows() []Row {
 	return rows
 }
 
-// collectiveSum sums up the collectives of one name and group. The counts of its row and the skew are those so far.
+// collectiveSum sums up the collectives of one name and group. Its row has the counts and the skew so far.
 type collectiveSum struct {
 	Row
 	joins          *Joins
 	transfer, wait wide.Sum
-	// timed and carried are of the collectives whose sizes are known.
+	// timed is the transfer time of collectives of known size, moved their size and carried the traffic of the links.
 	timed, moved wide.Sum
 	carried      float64
 	noFactor     bool
-	plain        string                      // the name, as busFactor takes it
+	plain        string                      // the name for busFactor
 	devices      map[int32]*collectiveDevice // by place
 }
 
-// collectiveDevice sums up what one device did in collectives with others.
 type collectiveDevice struct {
 	count  int64
 	waited wide.Sum
-	// last is how often it waited least, caused how long the others waited then.
+	// last counts the collectives with the least wait of the device, caused sums up the others' waits in them.
 	last   int64
 	caused wide.Sum
 }
@@ -115,7 +106,6 @@ func newSum(j *Joins, name int32) *collectiveSum {
 	}
 }
 
-// add adds one collective, given its parts: one of each device that took part.
 func (s *collectiveSum) add(parts []Part) {
 	s.Count++
 	switch {
@@ -136,16 +126,22 @@ func (s *collectiveSum) add(parts []Part) {
 	}
 	transfer := s.joins.duration(last)
 	var wait wide.Sum
-	bytes, ranks := int64(0), len(parts)
-	first, latest, started := parts[0].Start, parts[0].Start, true
+	bytes := int64(0)
+	ranks := len(parts)
+	first := parts[0].Start
+	latest := first
+	started := true
 	for i := range parts {
 		p := &parts[i]
 		ranks = max(ranks, int(p.Ranks))
-		device, waited := order.At(s.devices, p.Device), s.joins.duration(p)-transfer
+		device := order.At(s.devices, p.Device)
+		waited := s.joins.duration(p) - transfer
 		device.count++
 		device.waited.Add(waited)
 		wait.Add(waited)
-		first, latest, started = min(first, p.Start), max(latest, p.Start), started && p.Started
+		first = min(first, p.Start)
+		latest = max(latest, p.Start)
+		started = started && p.Started
 		if p.Sized {
 			bytes = max(bytes, p.Bytes)
 		}
@@ -169,17 +165,16 @@ func (s *collectiveSum) add(parts []Part) {
 	}
 }
 
-// row returns the sums.
 func (s *collectiveSum) row() Row {
 	row := s.Row
 	if row.Count > row.Single {
-		row.TransferNS, row.WaitNS = op.Known(s.transfer.Int64()), op.Known(s.wait.Int64())
+		row.TransferNS = op.Known(s.transfer.Int64())
+		row.WaitNS = op.Known(s.wait.Int64())
 	}
 	if seconds := s.timed.Float64() / 1e9; seconds > 0 {
-		algorithm, bus := s.moved.Float64()/seconds, s.carried/seconds
-		row.AlgorithmBytesPerSecond = op.KnownFloat(algorithm)
+		row.AlgorithmBytesPerSecond = op.KnownFloat(s.moved.Float64() / seconds)
 		if !s.noFactor {
-			row.BusBytesPerSecond = op.KnownFloat(bus)
+			row.BusBytesPerSecond = op.KnownFloat(s.carried / seconds)
 		}
 	}
 	for place, d := range s.devices {
@@ -198,8 +193,8 @@ func (s *collectiveSum) row() Row {
 	return row
 }
 
-// busFactor is how much the links carry per byte of a collective among n ranks with the best algorithm; ok is false for
-// a collective that is not known. The name is in lower case, without dashes.
+// busFactor returns the bytes carried by the links per byte of a collective among n ranks with the best algorithm. ok
+// is false for an unknown collective. The name is in lower case, without dashes.
 func busFactor(name string, n int) (factor float64, ok bool) {
 	share := float64(n-1) / float64(n)
 	for _, known := range []struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
@@ -42,23 +43,24 @@ func TestCollectiveSizes(t *testing.T) {
 		forest := trace.New()
 		for rank := range int64(4) {
 			forest.Add(op.Record{Entry: &op.Entry{
-				Operation: "c", Kind: op.KindCollective, Rank: op.Known(rank), Duration: k, DType: tc.dtype, MemoryBytes: tc.memory,
-				Collective: &op.Collective{Name: tc.name, GroupSize: op.Known(8), OutElements: op.Known(tc.elements)},
+				Operation: "c", Kind: op.KindCollective, Rank: op.Known(rank), Duration: k, DType: tc.dtype,
+				MemoryBytes: tc.memory,
+				Collective:  &op.Collective{Name: tc.name, GroupSize: op.Known(8), OutElements: op.Known(tc.elements)},
 			}})
 		}
 		row := FindJoins(forest).Rows()[0]
 		want := []op.Float{tc.algorithm, tc.bytes}
 		got := []op.Float{row.AlgorithmBytesPerSecond, row.BusBytesPerSecond}
-		check.Equal(t, fmt.Sprintf("%s of %d %s", tc.name, tc.elements, tc.dtype), want, got, cmpopts.EquateApprox(1e-12, 1e-9))
+		name := fmt.Sprintf("%s of %d %s", tc.name, tc.elements, tc.dtype)
+		check.Equal(t, name, want, got, cmpopts.EquateApprox(1e-12, 1e-9))
 	}
 }
 
-// What the rows say follows from the entries whichever way they are sharded,
-// and agrees with the definition applied to each number: numbers come again,
-// ranks miss some, and some entries have no start.
+// The rows do not depend on the division of entries among shards, and agree with the definition: for repeated numbers,
+// for ranks without some numbers, and for entries without a start.
 func TestCollectivesAgainstDefinition(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
-		parts := randomParts(r)
+		parts := tracetest.CollectiveParts(r)
 		shards := []*trace.Forest{trace.New(), trace.New(), trace.New()}
 		for i, p := range parts {
 			shard := shards[r.IntN(len(shards))]
@@ -74,46 +76,15 @@ func TestCollectivesAgainstDefinition(t *testing.T) {
 	})
 }
 
-func randomParts(r *rand.Rand) []op.Entry {
-	var parts []op.Entry
-	for range r.IntN(60) {
-		name := []string{"all_reduce", "broadcast", "all_gather"}[r.IntN(3)]
-		p := op.Entry{
-			Operation: "nccl:" + name, Kind: op.KindCollective, DeviceID: "cuda:0", Rank: op.Known(r.Int64N(4)), Duration: r.Int64N(100),
-			Collective: &op.Collective{Name: name, Group: []string{"", "dp"}[r.IntN(2)]},
-		}
-		switch r.IntN(12) {
-		case 0:
-			p.Kind = op.KindCompute
-		case 1:
-			p.Side = op.SideHost
-		}
-		if r.IntN(8) > 0 {
-			p.Start = op.Known(r.Int64N(100))
-		}
-		if r.IntN(3) > 0 {
-			p.MemoryBytes = op.Known(r.Int64N(3) * 64)
-		}
-		if r.IntN(4) > 0 {
-			p.Collective.Sequence = op.Known(r.Int64N(4))
-		}
-		if r.IntN(2) == 0 {
-			p.Collective.GroupSize = op.Known(1 + r.Int64N(6)) // as many as are there, or some of which nothing was read
-		}
-		parts = append(parts, p)
-	}
-	return parts
-}
-
-// naiveCollectives applies the definition of [Row] to one collective
-// after the other.
+// naiveCollectives applies the definition of [Row] to one collective after the other.
 func naiveCollectives(parts []op.Entry) []Row {
 	rows := []Row{}
 	for _, name := range []string{"all_gather", "all_reduce", "broadcast"} {
 		for _, group := range []string{"", "dp"} {
 			var mine []op.Entry
 			for _, p := range parts {
-				if p.Collective.Name == name && p.Collective.Group == group && p.Kind == op.KindCollective && p.Side == op.SideNone {
+				isDevice := p.Kind == op.KindCollective && p.Side == op.SideNone
+				if isDevice && p.Collective.Name == name && p.Collective.Group == group {
 					mine = append(mine, p)
 				}
 			}
@@ -143,7 +114,8 @@ func naiveRow(name, group string, parts []op.Entry) Row {
 				row.Single++
 				continue
 			}
-			last, wait, bytes, skew := met[0], int64(0), int64(0), int64(0)
+			last := met[0]
+			var wait, bytes, skew int64
 			for _, p := range met {
 				if p.Duration < last.Duration {
 					last = p
@@ -178,7 +150,9 @@ func naiveRow(name, group string, parts []op.Entry) Row {
 				n := float64(ranks)
 				transferred += float64(last.Duration)
 				moved += float64(bytes)
-				carried += float64(bytes) * map[string]float64{"all_gather": (n - 1) / n, "all_reduce": 2 * (n - 1) / n, "broadcast": 1}[name]
+				share := (n - 1) / n
+				factors := map[string]float64{"all_gather": share, "all_reduce": 2 * share, "broadcast": 1}
+				carried += float64(bytes) * factors[name]
 			}
 		}
 	}
@@ -187,7 +161,8 @@ func naiveRow(name, group string, parts []op.Entry) Row {
 		row.BusBytesPerSecond = op.KnownFloat(carried / transferred * 1e9)
 	}
 	for rank := range waits {
-		waits[rank].Key, stragglers[rank].Key = onRank(int64(rank)), onRank(int64(rank))
+		waits[rank].Key = onRank(int64(rank))
+		stragglers[rank].Key = onRank(int64(rank))
 		if waits[rank].Count > 0 {
 			row.Waits = append(row.Waits, waits[rank])
 		}
@@ -200,8 +175,8 @@ func naiveRow(name, group string, parts []op.Entry) Row {
 	return row
 }
 
-// naiveOccurrences returns the collectives of a number, one after the other:
-// the k-th of each rank by start, those without a start last.
+// naiveOccurrences returns the collectives of a number, one after the other: the k-th of each rank by start, parts
+// without a start last.
 func naiveOccurrences(parts []op.Entry, number op.Int) [][]op.Entry {
 	var all [][]op.Entry
 	for rank := range int64(4) {
@@ -212,7 +187,8 @@ func naiveOccurrences(parts []op.Entry, number op.Int) [][]op.Entry {
 			}
 		}
 		slices.SortStableFunc(mine, func(a, b op.Entry) int {
-			return cmp.Or(order.Flags(b.Start.Known, a.Start.Known), cmp.Compare(a.Start.V, b.Start.V), cmp.Compare(a.Duration, b.Duration))
+			return cmp.Or(order.Flags(b.Start.Known, a.Start.Known), cmp.Compare(a.Start.V, b.Start.V),
+				cmp.Compare(a.Duration, b.Duration))
 		})
 		for k, p := range mine {
 			if k == len(all) {

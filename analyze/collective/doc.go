@@ -1,7 +1,7 @@
-// Package collective joins the operations that are one collective on several devices: by name,
-// group and sequence number, or by their order where there is none.
+// Package collective joins the operations of one collective on several devices: by name, group and sequence number, or
+// by their order without a number.
 //
-// [FindJoins] tells which operations belong together, [Joins.Rows] sums them up with waiting times and
-// stragglers, and [Joins.Lateness] says which devices came last. Package clocks compares the clocks of ranks by when
-// collectives end, and package path lets a device that came last hold up the others.
+// [FindJoins] joins the operations, [Joins.Rows] sums them up with waiting times and stragglers, and [Joins.Lateness]
+// finds devices that came last. Package clocks compares clocks by the ends of collectives. In package path, a late
+// device holds up the others.
 package collective

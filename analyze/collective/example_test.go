@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Rank 0 waits 60 for rank 1, which comes last.
+// Rank 0 waits 60 for rank 1, the last to arrive.
 func ExampleJoins_Rows() {
 	forest := trace.New()
 	for rank, start := range []int64{0, 60} {

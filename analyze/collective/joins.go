@@ -15,26 +15,24 @@ import (
 type Joins struct {
 	forest *trace.Forest
 	all    [][]Part // by number
-	// numbers has the number of the collective of several devices that each of the forest's is a part of,
-	// trace.NoRow for none.
+	// numbers has the number of each of the forest's collectives, trace.NoRow for one on a single device.
 	numbers []int32
 }
 
-// Part is the part that one device had in a collective.
+// Part is the part of one device in a collective.
 type Part struct {
 	*trace.Collective
-	// Device is the place of the device among all, in their order.
+	// Device is the place of the device in the order of devices.
 	Device int32
-	// Occurrence is how many others of the sequence number there are on the device in front of it.
+	// Occurrence counts earlier parts of the same sequence number on the device.
 	Occurrence int32
-	// group is that of the name, apart for those without a sequence number.
+	// group is the number of name and group, with a separate number for parts without a sequence number.
 	group int32
 }
 
-// FindJoins returns the collectives. Operations are of one when they agree in name, group and sequence number. Where a
-// number occurs several times on a device, its k-th occurrence there belongs to the k-th occurrence on the others.
-// Where there is no sequence number, the k-th of a name and group on each device belong together. Records that repeat
-// others are left out.
+// FindJoins returns the collectives. Operations join if name, group and sequence number agree. If a number repeats on a
+// device, its k-th occurrence joins the k-th on the others. Without a sequence number, the k-th of a name and group on
+// each device join. Repeated records are left out.
 func FindJoins(f *trace.Forest) *Joins {
 	f.Build()
 	j := &Joins{forest: f, numbers: slices.Repeat([]int32{trace.NoRow}, len(f.Collectives))}
@@ -55,7 +53,8 @@ func FindJoins(f *trace.Forest) *Joins {
 	}
 	slices.SortFunc(list, j.compareOnDevice)
 	for i := 1; i < len(list); i++ {
-		if p, before := &list[i], &list[i-1]; p.group == before.group && p.Number == before.Number && p.Device == before.Device {
+		p, before := &list[i], &list[i-1]
+		if p.group == before.group && p.Number == before.Number && p.Device == before.Device {
 			p.Occurrence = before.Occurrence + 1
 		}
 	}
@@ -69,7 +68,8 @@ func FindJoins(f *trace.Forest) *Joins {
 		group, occurrence int32
 		number            int64
 	}
-	for parts := range order.RunsOf(list, func(p *Part) collective { return collective{p.group, p.Occurrence, p.Number} }) {
+	identify := func(p *Part) collective { return collective{p.group, p.Occurrence, p.Number} }
+	for parts := range order.RunsOf(list, identify) {
 		for i := range parts {
 			if at, ok := trace.CollectiveOf(f.Collectives, parts[i].Row); ok && len(parts) > 1 {
 				j.numbers[at] = int32(len(j.all))
@@ -80,7 +80,6 @@ func FindJoins(f *trace.Forest) *Joins {
 	return j
 }
 
-// places returns the place of each of n numbers in a list.
 func places(list []int32, n int) []int32 {
 	at := make([]int32, n)
 	for i, number := range list {
@@ -89,12 +88,12 @@ func places(list []int32, n int) []int32 {
 	return at
 }
 
-// compareNumbers orders parts by name, those with a sequence number first, and by that.
+// compareNumbers orders parts by name, parts with a sequence number first, then by number.
 func compareNumbers(a, b *Part) int {
 	return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.Number, b.Number))
 }
 
-// compareOnDevice orders parts of a name and sequence number by device, and those of a device by start, unknown ones last.
+// compareOnDevice orders parts of a name and number by device, then by start, unknown starts last.
 func (j *Joins) compareOnDevice(a, b Part) int {
 	if d := cmp.Or(compareNumbers(&a, &b), cmp.Compare(a.Device, b.Device), order.Flags(b.Started, a.Started)); d != 0 {
 		return d
@@ -105,14 +104,13 @@ func (j *Joins) compareOnDevice(a, b Part) int {
 	return j.forest.CompareStart(a.Row, b.Row)
 }
 
-// All yields the parts of each collective, by device: by name and group, collectives with a sequence number first.
+// All yields the parts of each collective, sorted by device: by name and group, collectives with a number first.
 func (j *Joins) All() iter.Seq[[]Part] { return slices.Values(j.all) }
 
-// Of returns the parts of collective n, one of each device.
+// Of returns the parts of collective n, one per device.
 func (j *Joins) Of(n int32) []Part { return j.all[n] }
 
-// Number returns the number of the collective of several devices that the operation in row r is a part of,
-// trace.NoRow for none.
+// Number returns the number of the collective of the operation in row r, trace.NoRow for one on a single device.
 func (j *Joins) Number(r int32) int32 {
 	if i, ok := trace.CollectiveOf(j.forest.Collectives, r); ok {
 		return j.numbers[i]
@@ -120,10 +118,9 @@ func (j *Joins) Number(r int32) int32 {
 	return trace.NoRow
 }
 
-// Key returns the device at a place, as [Part] has it.
+// Key returns the device at a place, see [Part].
 func (j *Joins) Key(place int32) device.Key {
 	return j.forest.Devices.Keys[j.forest.Devices.Order[place]]
 }
 
-// duration returns how long a part took.
 func (j *Joins) duration(p *Part) int64 { return j.forest.Duration(p.Row) }

@@ -12,26 +12,24 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Blocks is into how many parts the collectives of a group are divided to compare devices.
+// Blocks is the number of blocks of a group's collectives.
 const Blocks = 16
 
-// Lateness is about the devices of a group that came last to its collectives. The lateness of the
-// last device is for how long the one before it waited: as much sooner would all of them have gone
-// on. Sends and receives count in none, for which one side waits by design.
+// Lateness is the lateness of devices in the collectives of a group. The last device is late by the wait of the one
+// before: all could have continued so much sooner. Sends and receives do not count, because one side waits by design.
 //
 //	rank 0   |--------------------|   [0,100)
 //	rank 1          |-------------|   [35,100)
 //	rank 2               |--------|   [60,100)   late by 25
 type Lateness struct {
-	// Name is the collective with the largest part of it, "" where nobody was late.
+	// Name is the collective with the largest part of the lateness, "" without any.
 	Name  string
 	Group string
 	// Devices are the devices, by rank and name.
 	Devices []device.Key
-	// Count is how many collectives there are, WaitNS how long all waited in them.
+	// Count is the number of collectives, WaitNS the waiting time of all devices.
 	Count, WaitNS int64
-	// BlockNS is the lateness of each device in up to Blocks parts of as many collectives each,
-	// one after the other.
+	// BlockNS is the lateness of each device in up to Blocks consecutive blocks with equal numbers of collectives.
 	BlockNS [][]int64
 }
 
@@ -39,25 +37,31 @@ type Lateness struct {
 type late struct {
 	trace.CollectiveName
 	parts           []Part
-	device          int32 // the last one
+	device          int32 // the last to arrive
 	start, wait, ns int64
 }
 
-// Lateness returns the lateness in the collectives of each group, the largest first.
+// Lateness returns the lateness in the collectives of each group, the largest wait first.
 func (j *Joins) Lateness() []Lateness {
 	var all []late
 	for parts := range j.All() {
-		c := late{CollectiveName: j.forest.Names.Collectives.Values[parts[0].Name], parts: parts, start: math.MaxInt64}
+		c := late{
+			CollectiveName: j.forest.Names.Collectives.Values[parts[0].Name], parts: parts, start: math.MaxInt64,
+		}
 		plain := strings.ToLower(c.Name)
 		if len(parts) < 2 || strings.Contains(plain, "send") || strings.Contains(plain, "recv") {
 			continue
 		}
 		least, next := int64(math.MaxInt64), int64(math.MaxInt64)
 		for i := range parts {
-			p, ns := &parts[i], j.duration(&parts[i])
-			c.start, c.wait = min(c.start, p.Start), c.wait+ns
+			p := &parts[i]
+			ns := j.duration(p)
+			c.start = min(c.start, p.Start)
+			c.wait += ns
 			if ns < least {
-				c.device, least, next = p.Device, ns, least
+				next = least
+				least = ns
+				c.device = p.Device
 			} else {
 				next = min(next, ns)
 			}
@@ -66,7 +70,9 @@ func (j *Joins) Lateness() []Lateness {
 		c.ns = next - least
 		all = append(all, c)
 	}
-	slices.SortStableFunc(all, func(a, b late) int { return cmp.Or(strings.Compare(a.Group, b.Group), cmp.Compare(a.start, b.start)) })
+	slices.SortStableFunc(all, func(a, b late) int {
+		return cmp.Or(strings.Compare(a.Group, b.Group), cmp.Compare(a.start, b.start))
+	})
 	var list []Lateness
 	for of := range order.RunsOf(all, func(c *late) string { return c.Group }) {
 		list = append(list, j.latenessOf(of))
@@ -75,7 +81,6 @@ func (j *Joins) Lateness() []Lateness {
 	return list
 }
 
-// latenessOf sums up the collectives of a group.
 func (j *Joins) latenessOf(all []late) Lateness {
 	l := Lateness{Group: all[0].Group, Count: int64(len(all)), BlockNS: make([][]int64, min(len(all), Blocks))}
 	place := make(map[int32]int) // of the devices
@@ -98,7 +103,8 @@ func (j *Joins) latenessOf(all []late) Lateness {
 		l.BlockNS[i*len(l.BlockNS)/len(all)][place[c.device]] += c.ns
 		byName[c.Name] += c.ns
 		if sum := byName[c.Name]; sum > most {
-			most, l.Name = sum, c.Name
+			most = sum
+			l.Name = c.Name
 		}
 	}
 	return l

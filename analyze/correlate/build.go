@@ -13,10 +13,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Report joins the two sides. It ends the Join: nothing can be added after it,
-// and it is called once.
+// Report joins the two sides. It ends the Join: call it once, and add no record after it.
 func (j *Join) Report(opts Options) *Report {
-	forest, localRows := j.local, j.local.Len()
+	forest := j.local
+	localRows := forest.Len()
 	if j.service.Len() > 0 {
 		forest.Merge(j.service)
 	}
@@ -31,7 +31,8 @@ func (j *Join) Report(opts Options) *Report {
 	if opts.Price != nil {
 		prices = newPricing(opts.Price, all, forest)
 	}
-	told, kept := newTold(forest), all.List[:0]
+	told := newTold(forest)
+	kept := all.List[:0]
 	keptTraces := make(map[op.TraceID]struct{})
 	paths := make(map[endpointName]*path.Sum)
 	for i := range all.List {
@@ -60,7 +61,8 @@ func (j *Join) Report(opts Options) *Report {
 		}
 		s.compareOps(&row, q.Operations(), j.pruned[trace.SpanRef{Trace: row.TraceID, Span: row.RootSpanID}])
 		if root := q.Root; !root.IsZero() {
-			row.InLocal, row.InJaeger = s.inLocal(root), s.asked && s.inJaeger(root)
+			row.InLocal = s.inLocal(root)
+			row.InJaeger = s.asked && s.inJaeger(root)
 		}
 		if prices != nil {
 			row.Charge = prices.charge(q)
@@ -93,7 +95,7 @@ func (j *Join) Report(opts Options) *Report {
 	return r
 }
 
-// counts returns those of the local batch, or else of the other side.
+// counts returns the envelope of the local batch, or else of the other side.
 func (r *Report) counts(f *trace.Forest) *analyze.Envelope {
 	if r.Input != nil {
 		return r.Input
@@ -103,8 +105,7 @@ func (r *Report) counts(f *trace.Forest) *analyze.Envelope {
 	return &analyze.Envelope{Spans: f.Counts.Spans + f.Counts.Ops, Entries: f.Counts.Ops}
 }
 
-// addShared lists the executions that work for the requests that were kept, and adds
-// their traces to those of the report.
+// addShared lists the executions of the kept requests, and adds their traces to traces.
 func (r *Report) addShared(all *requests.Requests, s *sides, pruned map[trace.SpanRef][]op.Pruned,
 	traces map[op.TraceID]struct{}, links Link) {
 	kept := make(map[*requests.Execution]struct{})
@@ -133,7 +134,6 @@ func (r *Report) addShared(all *requests.Requests, s *sides, pruned map[trace.Sp
 	}
 }
 
-// addMissing adds what one of the sides lacks of a request.
 func (r *Report) addMissing(q *Request) {
 	r.MissingInJaeger += q.MissingInJaeger
 	r.MissingOpsLocally += q.MissingOpsLocally
@@ -141,7 +141,6 @@ func (r *Report) addMissing(q *Request) {
 	r.PrunedOps += q.Pruned.Count
 }
 
-// unattached lists the operations that belong to no request.
 func (r *Report) unattached(all *requests.Requests, opts Options, links Link) {
 	for n := range all.Unattached() {
 		if opts.KeepTrace != nil && !opts.KeepTrace(n.TraceID()) {
@@ -164,7 +163,7 @@ func (r *Report) unattached(all *requests.Requests, opts Options, links Link) {
 	}
 }
 
-// pathParts divides the critical path of a request, the largest part first; sum is nil where there is none.
+// pathParts divides the critical path of a request, the largest part first. sum is nil for a request without a path.
 func pathParts(f *trace.Forest, sum *path.Sum, links Link) []PathPart {
 	parts := []PathPart{}
 	if sum == nil {
@@ -173,10 +172,13 @@ func pathParts(f *trace.Forest, sum *path.Sum, links Link) []PathPart {
 	for row, share := range sum.Rows() {
 		longest := f.Node(share.Longest.Row)
 		parts = append(parts, PathPart{
-			Operation: row.Operation, Kind: row.Kind, Key: row.Key, TimeNS: share.Time.Int64(), Segments: share.Segments,
+			Operation: row.Operation, Kind: row.Kind, Key: row.Key,
+			TimeNS: share.Time.Int64(), Segments: share.Segments,
 			SpanID: longest.SpanID(), Link: links.span(longest.TraceID(), longest.SpanID()),
 		})
 	}
-	slices.SortFunc(parts, func(a, b PathPart) int { return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), a.key().compare(b.key())) })
+	slices.SortFunc(parts, func(a, b PathPart) int {
+		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), a.key().compare(b.key()))
+	})
 	return parts
 }

@@ -11,17 +11,15 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// minCompared is the smallest number of requests of an endpoint that are divided
-// into slow and typical ones.
+// minCompared is the least number of requests of an endpoint for a comparison of slow and typical ones.
 const minCompared = 4
 
-// Comparison compares the slow requests of an endpoint, the slowest tenth, with
-// the typical ones, the half around the median.
+// Comparison compares an endpoint's slowest tenth of requests with the half around the median.
 type Comparison struct {
 	Slow    Group `json:"slow"`
 	Typical Group `json:"typical"`
-	// DifferenceNS is the mean duration of the slow requests less that of the typical ones. Parts divides it by where on
-	// the critical path it lies, the largest first.
+	// DifferenceNS is the mean duration of the slow requests minus the mean of the typical ones. Parts divides it by
+	// operation on the critical path, the largest first.
 	DifferenceNS float64          `json:"difference_ns"`
 	Parts        []PartDifference `json:"parts"`
 	// Link leads to the comparison of the two groups' examples.
@@ -32,28 +30,25 @@ type Comparison struct {
 type Group struct {
 	Requests int64   `json:"requests"`
 	MeanNS   float64 `json:"mean_ns"`
-	// TraceID is an example: the slowest of the slow ones, the median of the
-	// typical ones.
+	// TraceID is an example: the slowest of the slow requests, the median of the typical ones.
 	TraceID op.TraceID `json:"trace_id"`
 	Link    Link       `json:"link"`
 }
 
-// PartDifference is a part of the critical path in slow and in typical
-// requests.
+// PartDifference is a part of the critical path in slow and in typical requests.
 type PartDifference struct {
 	Operation string `json:"operation"`
 	Kind      string `json:"kind"`
 	device.Key
-	// SlowNS and TypicalNS are the mean times per request, DifferenceNS is the one less the other.
+	// SlowNS and TypicalNS are mean times per request, DifferenceNS is SlowNS minus TypicalNS.
 	SlowNS       float64 `json:"slow_mean_ns"`
 	TypicalNS    float64 `json:"typical_mean_ns"`
 	DifferenceNS float64 `json:"difference_ns"`
-	// Link leads to where the slowest request spent that time.
+	// Link leads to this part of the slowest request.
 	Link Link `json:"link"`
 }
 
-// compare compares requests that are sorted by duration, and marks the slow
-// ones. It returns nil for too few of them.
+// compare compares requests sorted by duration, and marks the slow ones. It returns nil for fewer than minCompared.
 func compare(sorted []*Request, links Link) *Comparison {
 	n := len(sorted)
 	if n < minCompared {
@@ -103,8 +98,6 @@ func group(requests []*Request, example *Request) Group {
 	return g
 }
 
-// meanParts returns the mean time per request in each part of the critical
-// path.
 func meanParts(requests []*Request) map[partKey]float64 {
 	sums := make(map[partKey]float64)
 	for _, r := range requests {

@@ -13,16 +13,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// predictions returns n requests, each with an add of 10 and a matmul of 20, but
-// for the slow ones, in which the matmul takes 120 and is followed by a copy
-// of 5. They begin and end with 1 of their own.
+// predictions returns n requests, each with an add of 10 and a matmul of 20. In the slow ones the matmul takes 120 and
+// a copy of 5 follows. Each request begins and ends with 1 of its own.
 func predictions(n, slow int) []span {
 	var all []span
 	for i := range n {
 		trace := byte(i + 1)
-		matmul, end := int64(20), int64(32)
+		matmul := int64(20)
+		end := int64(32)
 		if i < slow {
-			matmul, end = 120, 137
+			matmul = 120
+			end = 137
 			all = append(all, span{tracetest.OpAt("copy", 4, 1, 131, 136).In(trace), both})
 		}
 		all = append(all,
@@ -34,15 +35,15 @@ func predictions(n, slow int) []span {
 	return all
 }
 
-func TestComparison(t *testing.T) {
+func TestSlowRequestsAreComparedWithTypicalOnes(t *testing.T) {
 	r := join(predictions(20, 2)).Report(correlate.Options{Jaeger: address})
 	if len(r.Endpoints) != 1 {
 		t.Fatalf("endpoints %+v", r.Endpoints)
 	}
 	e := &r.Endpoints[0]
-	if e.P50NS != op.Known(32) || e.P95NS != op.Known(137) || e.Requests != 20 || e.MaxNS != 137 {
-		t.Errorf("p50 %v, p95 %v, %d requests, the longest %d", e.P50NS, e.P95NS, e.Requests, e.MaxNS)
-	}
+	got := [4]op.Int{e.P50NS, e.P95NS, op.Known(e.Requests), op.Known(e.MaxNS)}
+	wantFigures := [4]op.Int{op.Known(32), op.Known(137), op.Known(20), op.Known(137)}
+	check.Equal(t, "p50, p95, requests and the longest", wantFigures, got)
 	cuda := device.Key{DeviceID: "cuda:0"}
 	want := &correlate.Comparison{
 		Slow:         correlate.Group{Requests: 2, MeanNS: 137, TraceID: traceOf(2)},
@@ -65,9 +66,8 @@ func TestComparison(t *testing.T) {
 	slow := 0
 	for i := range r.Requests {
 		q := &r.Requests[i]
-		if q.Slow != (q.DurationNS.V == 137) || q.Slow != (q.CompareLink != "") {
-			t.Errorf("request of %d: slow %v, link %v", q.DurationNS.V, q.Slow, q.CompareLink)
-		}
+		isSlow := q.DurationNS.V == 137
+		check.Equal(t, "slow and linked", [2]bool{isSlow, isSlow}, [2]bool{q.Slow, q.CompareLink != ""})
 		if q.Slow {
 			slow++
 		}
@@ -75,9 +75,8 @@ func TestComparison(t *testing.T) {
 	check.Equal(t, "slow requests", 2, slow)
 }
 
-// The groups never overlap, whatever the number of requests; too few are not
-// compared.
-func TestComparisonSizes(t *testing.T) {
+// The groups never overlap, whatever the number of requests. Fewer than four are not compared.
+func TestComparedGroupsDoNotOverlap(t *testing.T) {
 	for n := range 60 {
 		r := join(predictions(n, 1)).Report(correlate.Options{})
 		if n == 0 {

@@ -16,59 +16,53 @@ import (
 type Endpoint struct {
 	Name    string `json:"root"`
 	Service string `json:"service"`
-	// Requests is how many there are, Ops the operations that belong to them.
+	// Requests is the number of requests, Ops the number of their operations.
 	Requests int64 `json:"requests"`
 	Ops      int64 `json:"ops"`
-	// OwnNS and SharedNS are the time of the requests' operations and their part of
-	// that of shared executions, SharedOps the operations of these, counted for each
-	// request.
+	// OwnNS is the time of the requests' operations, SharedNS their part of the time of shared executions. SharedOps
+	// counts the operations of shared executions, once per request.
 	OwnNS     int64 `json:"own_ns"`
 	SharedNS  int64 `json:"shared_ns"`
 	SharedOps int64 `json:"shared_ops"`
-	// Timed is how many of the requests have a start and so count below.
+	// Timed is the number of requests with a start. The fields below count only these.
 	Timed int64 `json:"timed_requests"`
-	// The sums are as in Request, MaxNS is the longest one.
+	// The sums are as in Request, MaxNS is the longest duration.
 	DurationNS  int64 `json:"duration_ns"`
 	MaxNS       int64 `json:"max_ns"`
 	UncoveredNS int64 `json:"uncovered_ns"`
 	QueueingNS  int64 `json:"queueing_ns"`
 	// Path sums up the critical paths of the requests.
 	Path Path `json:"critical_path"`
-	// P50NS and P95NS are of the durations of the requests: the smallest that no less than that share of them does not
-	// exceed. Unknown without requests that have a duration.
+	// P50NS and P95NS are percentiles of the durations of the requests. They are unknown if no duration is known.
 	P50NS op.Int `json:"p50_ns"`
 	P95NS op.Int `json:"p95_ns"`
-	// Pruned are the operations that Jaeger holds in summaries.
+	// Pruned counts the operations held by Jaeger as summaries.
 	Pruned PrunedSum `json:"pruned"`
-	// Engines sums up the requests to inference engines in them, by engine, service and model.
+	// Engines sums up the requests to inference engines, by engine, service and model.
 	Engines []engines.Engine `json:"engines,omitempty"`
-	// Slow compares the slow requests with the typical ones; nil where there are
-	// too few.
+	// Slow compares slow with typical requests. It is nil for too few requests.
 	Slow *Comparison `json:"slow"`
 	// Link leads to the slowest request.
 	Link Link `json:"link"`
 }
 
-// Path sums up critical paths. It adds rows with examples to a [path.Summary].
+// Path sums up critical paths: a [path.Summary] with rows and examples.
 type Path struct {
 	path.Summary
 	// Shares has a row per operation, kind and device, the largest first.
 	Shares []Share `json:"shares"`
 }
 
-// Share is the part of critical paths that lies in one operation, or in a span
-// that is no operation.
+// Share is the part of critical paths in one operation, or in a span that is no operation.
 type Share struct {
 	path.Share
-	// TraceID is the request that spent the most time on it, SpanID where the path
-	// was longest in that; Link leads there.
+	// TraceID is the request with the most time in it, SpanID its longest segment there. Link leads to that segment.
 	TraceID op.TraceID `json:"trace_id"`
 	SpanID  op.SpanID  `json:"span_id"`
 	Link    Link       `json:"link"`
 }
 
-// endpoints sums up the requests, with the sums of their paths by name, the largest duration first, and marks the
-// slow ones.
+// endpoints sums up requests by name and service, the largest duration first, and marks slow requests.
 func endpoints(rows []Request, paths map[endpointName]*path.Sum, links Link) []Endpoint {
 	byName := make(map[endpointName][]*Request)
 	for i := range rows {
@@ -94,7 +88,8 @@ func endpoints(rows []Request, paths map[endpointName]*path.Sum, links Link) []E
 		all = append(all, row)
 	}
 	slices.SortFunc(all, func(a, b Endpoint) int {
-		return cmp.Or(cmp.Compare(b.DurationNS, a.DurationNS), strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service))
+		return cmp.Or(cmp.Compare(b.DurationNS, a.DurationNS),
+			strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service))
 	})
 	return all
 }
@@ -118,7 +113,6 @@ func (e *Endpoint) add(r *Request) {
 	}
 }
 
-// withExamples adds to the shares of a path where to look at them.
 func withExamples(sum *path.Sum, requests []*Request) Path {
 	type example struct {
 		request *Request
@@ -137,15 +131,15 @@ func withExamples(sum *path.Sum, requests []*Request) Path {
 	for _, s := range sum.List() {
 		row := Share{Share: s}
 		if e, found := longest[partKey{s.Operation, s.Kind, s.Key}]; found {
-			row.TraceID, row.SpanID, row.Link = e.request.TraceID, e.part.SpanID, e.part.Link
+			row.TraceID = e.request.TraceID
+			row.SpanID = e.part.SpanID
+			row.Link = e.part.Link
 		}
 		path.Shares = append(path.Shares, row)
 	}
 	return path
 }
 
-// percentile returns a percentile of the durations of requests that are sorted
-// by them.
 func percentile(sorted []*Request, percent int64) op.Int {
 	if len(sorted) == 0 {
 		return op.Int{}

@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/engines"
@@ -9,31 +10,46 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// told joins the requests of which inference engines tell with those of the report.
+// told joins requests reported by inference engines with the requests of the report.
 type told struct {
 	*engines.Requests
 	list      []engines.Request
-	endpoints []endpointName          // of list, empty for those that are not in the report
-	at        map[trace.SpanRef]int   // by the span of an engine
-	below     map[trace.SpanRef][]int // by that span and each above it
+	endpoints []endpointName          // by index of list, empty for requests outside the report
+	at        map[trace.SpanRef]int   // index of list by the engine's span
+	below     map[trace.SpanRef][]int // indexes of list by the engine's span and each span above it
 }
 
 type endpointName struct{ root, service string }
 
-// maxAbove bounds how many spans lie between the request to an engine and that of a service.
+// maxAbove bounds the number of spans between a request to an engine and the service's request.
 const maxAbove = 64
 
 func newTold(f *trace.Forest) *told {
-	t := &told{Requests: engines.Find(f, nil, key.Filter{}), at: make(map[trace.SpanRef]int), below: make(map[trace.SpanRef][]int)}
+	t := &told{
+		Requests: engines.Find(f, nil, key.Filter{}),
+		at:       make(map[trace.SpanRef]int), below: make(map[trace.SpanRef][]int),
+	}
 	t.list = slices.Collect(t.All)
 	t.endpoints = make([]endpointName, len(t.list))
 	for i := range t.list {
 		t.at[ref(t.list[i].Node)] = i
-		for n, up := t.list[i].Node, 0; up < maxAbove && !n.IsZero(); n, up = n.Parent(), up+1 {
-			t.below[ref(n)] = append(t.below[ref(n)], i)
+		for above := range upward(t.list[i].Node) {
+			t.below[above] = append(t.below[above], i)
 		}
 	}
 	return t
+}
+
+// upward yields a span and at most maxAbove-1 spans above it.
+func upward(n trace.Node) iter.Seq[trace.SpanRef] {
+	return func(yield func(trace.SpanRef) bool) {
+		for range maxAbove {
+			if n.IsZero() || !yield(ref(n)) {
+				return
+			}
+			n = n.Parent()
+		}
+	}
 }
 
 func ref(n trace.Node) trace.SpanRef { return trace.SpanRef{Trace: n.TraceID(), Span: n.SpanID()} }
@@ -42,8 +58,8 @@ func ref(n trace.Node) trace.SpanRef { return trace.SpanRef{Trace: n.TraceID(), 
 func (t *told) join(q *requests.Request) (all []engines.Request) {
 	of := t.below[trace.SpanRef{Trace: q.TraceID, Span: q.SpanID}]
 	if of == nil && len(t.at) > 0 {
-		for n, up := q.Root, 0; up < maxAbove && !n.IsZero(); n, up = n.Parent(), up+1 {
-			if i, ok := t.at[ref(n)]; ok {
+		for above := range upward(q.Root) {
+			if i, ok := t.at[above]; ok {
 				of = []int{i}
 				break
 			}
@@ -56,7 +72,6 @@ func (t *told) join(q *requests.Request) (all []engines.Request) {
 	return all
 }
 
-// maxRows bounds the rows of engines at an endpoint.
 const maxRows = 1000
 
 func (t *told) addRows(all []Endpoint) {

@@ -7,26 +7,28 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Jaeger holds a request and its long operation, the local batch the short one
-// too. Jaeger was told of that in a summary, so that nothing is missing.
+// Jaeger holds a request, its long operation, and a summary of the short one. The local batch holds all three spans.
+// None is missing.
 func ExampleJoin() {
 	trace, root := op.TraceID{15: 1}, op.SpanID{7: 1}
 	request := op.Record{Span: &op.Span{
 		Name: "POST /predict", Service: "api", TraceID: trace, SpanID: root, Start: op.Known(0), Duration: 1_000_000,
 	}}
 	matmul := op.Record{Entry: &op.Entry{
-		Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", TraceID: trace, SpanID: op.SpanID{7: 2}, ParentSpanID: root,
-		Start: op.Known(100_000), Duration: 700_000,
+		Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", TraceID: trace, SpanID: op.SpanID{7: 2},
+		ParentSpanID: root, Start: op.Known(100_000), Duration: 700_000,
 	}}
 	relu := op.Record{Entry: &op.Entry{
-		Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", TraceID: trace, SpanID: op.SpanID{7: 3}, ParentSpanID: root,
-		Start: op.Known(800_000), Duration: 1_000,
+		Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", TraceID: trace, SpanID: op.SpanID{7: 3},
+		ParentSpanID: root, Start: op.Known(800_000), Duration: 1_000,
 	}}
 
 	join := correlate.NewJoin()
 	join.AddService(request)
 	join.AddService(matmul)
-	join.AddPruned(op.Pruned{TraceID: trace, SpanID: root, Operation: "relu", DeviceID: "cuda:0", Count: 1, Duration: 1_000})
+	join.AddPruned(op.Pruned{
+		TraceID: trace, SpanID: root, Operation: "relu", DeviceID: "cuda:0", Count: 1, Duration: 1_000,
+	})
 	join.AddLocal(request)
 	join.AddLocal(matmul)
 	join.AddLocal(relu)

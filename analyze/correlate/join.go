@@ -11,38 +11,34 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Join collects the records that a local batch and a tracing backend hold of the
-// same traces, in any order. It keeps the columns of an [trace.Forest] for each
-// operation and span.
+// Join collects the records of the same traces from a local batch and a tracing backend, in any order. It keeps the
+// columns of a [trace.Forest] for each operation and span.
 //
 // A Join is not safe for concurrent use.
 type Join struct {
 	local, service *trace.Forest
-	// pruned has the summaries of operations that the backend was not sent, by
-	// local root.
+	// pruned has the backend's summaries of operations, by local root.
 	pruned map[trace.SpanRef][]op.Pruned
 }
 
 // NewJoin returns an empty Join.
 func NewJoin() *Join {
 	service := trace.New()
-	service.StartPart(math.MaxInt64) // behind all of the local batch
+	service.StartPart(math.MaxInt64) // after the local batch
 	return &Join{local: trace.New(), service: service, pruned: make(map[trace.SpanRef][]op.Pruned)}
 }
 
-// KeepAttrs makes j keep attributes of the spans that are added from now on, such as those of [PriceAttrs], and
-// those by which engines tell of requests.
+// KeepAttrs keeps attributes of spans added later, such as the result of [PriceAttrs], and of engines' requests.
 func (j *Join) KeepAttrs(keys ...string) {
 	keys = slices.Concat(keys, engines.Keys())
 	j.local.KeepAttrs(keys...)
 	j.service.KeepAttrs(keys...)
 }
 
-// AddLocal adds a record of the local batch. It ignores records other than
-// operations and spans, and keeps nothing of rec but strings.
+// AddLocal adds an operation or span of the local batch. It ignores other records, and keeps only strings of rec.
 func (j *Join) AddLocal(rec op.Record) { j.local.Add(rec) }
 
-// TakeLocal adds the local batch as a whole. The forest must not be used any more.
+// TakeLocal adds the local batch as a whole and takes ownership of forest.
 func (j *Join) TakeLocal(forest *trace.Forest) {
 	if j.local.Len() == 0 {
 		j.local = forest
@@ -54,21 +50,17 @@ func (j *Join) TakeLocal(forest *trace.Forest) {
 // AddService adds a record of the tracing backend.
 func (j *Join) AddService(rec op.Record) { j.service.Add(rec) }
 
-// AddPruned adds a summary of operations that the tracing backend was not sent. The local batch may hold them; they are not counted twice.
+// AddPruned adds the backend's summary of operations. Operations also held by the local batch are not counted twice.
 func (j *Join) AddPruned(p op.Pruned) {
 	root := trace.SpanRef{Trace: p.TraceID, Span: p.SpanID}
 	j.pruned[root] = append(j.pruned[root], p)
 }
 
-// DescribeLocal fills in the counts of env that the structure of the local batch
-// tells, such as suspect times; DescribeService does so for the tracing backend. Call
-// them before Report.
+// DescribeLocal fills in the counts of env that need the local batch's structure. Call it before Report.
 func (j *Join) DescribeLocal(env *analyze.Envelope) { analyze.Describe(j.local, env) }
 
-// DescribeService is described at [Join.DescribeLocal].
+// DescribeService does the same for the tracing backend.
 func (j *Join) DescribeService(env *analyze.Envelope) { analyze.Describe(j.service, env) }
 
-// LocalRequests returns the requests that the local batch holds, so that the
-// tracing backend can be asked for their traces. It is valid until something is
-// added.
+// LocalRequests returns the requests of the local batch. The result is valid until a record is added.
 func (j *Join) LocalRequests() *requests.Requests { return requests.Find(j.local) }

@@ -1,6 +1,7 @@
 package correlate_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/correlate"
@@ -16,8 +17,7 @@ import (
 
 const address = "http://jaeger:16686"
 
-// predict is a request of which each side lacks something, and an operation of
-// no request.
+// predict is a request with an operation missing on each side, and an operation without a request.
 var predict = []span{
 	{tracetest.SpanAt("POST /predict", 1, 0, 0, 100).Of("api"), both},
 	{tracetest.SpanAt("inference", 2, 1, 5, 95), both},
@@ -30,32 +30,38 @@ var predict = []span{
 
 func TestReport(t *testing.T) {
 	link := func(path string) correlate.Link { return correlate.Link(address + "/trace/" + path) }
-	const trace1, trace2 = "00000000000000000000000000000001", "00000000000000000000000000000002"
-	cuda := device.Key{DeviceID: "cuda:0"}
+	const (
+		trace1 = "00000000000000000000000000000001"
+		trace2 = "00000000000000000000000000000002"
+	)
+	part := func(operation string, id byte, ns, segments int64) correlate.PathPart {
+		p := correlate.PathPart{Operation: operation, Kind: "host", TimeNS: ns, Segments: segments, SpanID: idOf(id)}
+		p.Link = link(trace1 + "?uiFind=" + p.SpanID.String())
+		return p
+	}
+	onDevice := func(p correlate.PathPart) correlate.PathPart {
+		p.Kind = "compute"
+		p.DeviceID = "cuda:0"
+		return p
+	}
 	want := &correlate.Report{
 		Schema: correlate.Schema,
 		Jaeger: address,
 		Requests: []correlate.Request{{
 			TraceID: traceOf(1), Root: "POST /predict", RootSpanID: idOf(1), Service: "api",
-			StartNS: op.Known(0), DurationNS: op.Known(100), Ops: 3, OwnNS: 75, UncoveredNS: op.Known(25), QueueingNS: op.Known(10),
+			StartNS: op.Known(0), DurationNS: op.Known(100), Ops: 3, OwnNS: 75,
+			UncoveredNS: op.Known(25), QueueingNS: op.Known(10),
 			CriticalPath: []correlate.PathPart{
-				{Operation: "matmul", Kind: "compute", Key: cuda, TimeNS: 40, Segments: 1, SpanID: idOf(3), Link: link(trace1 +
-					"?uiFind=0000000000000003")},
-				{Operation: "softmax", Kind: "compute", Key: cuda, TimeNS: 30, Segments: 1, SpanID: idOf(5), Link: link(trace1 +
-					"?uiFind=0000000000000005")},
-				{Operation: "inference", Kind: "host", TimeNS: 15, Segments: 3, SpanID: idOf(2), Link: link(trace1 + "?uiFind=0000000000000002")},
-				{Operation: "POST /predict", Kind: "host", TimeNS: 8, Segments: 3, SpanID: idOf(1), Link: link(trace1 + "?uiFind=0000000000000001")},
-				{Operation: "relu", Kind: "compute", Key: cuda, TimeNS: 5, Segments: 1, SpanID: idOf(4), Link: link(trace1 +
-					"?uiFind=0000000000000004")},
-				{Operation: "SELECT", Kind: "host", TimeNS: 2, Segments: 1, SpanID: idOf(6), Link: link(trace1 + "?uiFind=0000000000000006")},
+				onDevice(part("matmul", 3, 40, 1)), onDevice(part("softmax", 5, 30, 1)), part("inference", 2, 15, 3),
+				part("POST /predict", 1, 8, 3), onDevice(part("relu", 4, 5, 1)), part("SELECT", 6, 2, 1),
 			},
 			InJaeger: true, InLocal: true, MissingInJaeger: 1, MissingOpsLocally: 1,
 			Errors: []profile.Error{}, Link: link(trace1 + "?uiFind=0000000000000001"),
 		}},
 		Findings: []findings.Finding{}, Shared: []correlate.Shared{},
 		Unattached: []correlate.Op{{
-			Operation: "warmup", Kind: "compute", Key: cuda, TraceID: traceOf(2), SpanID: idOf(7), StartNS: op.Known(0), DurationNS: 7,
-			Link: link(trace2 + "?uiFind=0000000000000007"),
+			Operation: "warmup", Kind: "compute", Key: device.Key{DeviceID: "cuda:0"}, TraceID: traceOf(2), SpanID: idOf(7),
+			StartNS: op.Known(0), DurationNS: 7, Link: link(trace2 + "?uiFind=0000000000000007"),
 		}},
 		UnattachedOps: 1, MissingInJaeger: 1, MissingLocally: 2, MissingOpsLocally: 1,
 	}
@@ -68,19 +74,21 @@ func TestReport(t *testing.T) {
 	check.Equal(t, "report", want, got)
 }
 
-// A request tells of its own error and of those of its operations, as an execution of several requests does; a record of
-// both sides counts once.
-func TestReportErrors(t *testing.T) {
+// Requests and shared executions have the errors of their operations. Records held by both sides count once.
+func TestReportHasErrorsOnce(t *testing.T) {
 	j := correlate.NewJoin()
-	request, shared := tracetest.SpanAt("POST /a", 1, 0, 0, 50).Span(), tracetest.SpanAt("step", 1, 0, 10, 41).In(2).To(1, 1).Span()
-	request.Failed, request.Extra = true, &op.Extra{Message: "status 500"}
+	request := tracetest.SpanAt("POST /a", 1, 0, 0, 50).Span()
+	request.Failed = true
+	request.Extra = &op.Extra{Message: "status 500"}
+	shared := tracetest.SpanAt("step", 1, 0, 10, 41).In(2).To(1, 1).Span()
 	add := func(r op.Record) {
 		j.AddLocal(r)
 		j.AddService(r)
 	}
 	failing := func(s tracetest.Spec, text string) op.Record {
 		e := s.Entry()
-		e.Failed, e.Error = true, text
+		e.Failed = true
+		e.Error = text
 		return op.Record{Entry: e}
 	}
 	add(op.Record{Span: request})
@@ -89,21 +97,20 @@ func TestReportErrors(t *testing.T) {
 	add(failing(tracetest.OpAt("matmul", 3, 1, 15, 19), "out of memory"))
 	add(failing(tracetest.OpAt("all_reduce", 2, 1, 15, 19).In(2), ""))
 	r := j.Report(correlate.Options{})
-	q, e := r.Requests[0], r.Shared[0]
-	if !q.Failed || q.Error != "status 500" {
-		t.Errorf("request %+v", q)
-	}
+	q := r.Requests[0]
+	check.Equal(t, "error of the request", "status 500 true", fmt.Sprint(q.Error, " ", q.Failed))
 	check.Equal(t, "errors of the request", []profile.Error{{
 		Text: "out of memory", Operation: "matmul", Count: 2,
 		First: profile.Occurrence{TraceID: traceOf(1), SpanID: idOf(2), StartNS: op.Known(5)},
 	}}, q.Errors)
 	check.Equal(t, "errors of the execution", []profile.Error{{
-		Operation: "all_reduce", Count: 1, First: profile.Occurrence{TraceID: traceOf(2), SpanID: idOf(2), StartNS: op.Known(15)},
-	}}, e.Errors)
+		Operation: "all_reduce", Count: 1,
+		First: profile.Occurrence{TraceID: traceOf(2), SpanID: idOf(2), StartNS: op.Known(15)},
+	}}, r.Shared[0].Errors)
 }
 
-// Either side may be absent. What is asked of it is then not counted as missing.
-func TestReportOneSide(t *testing.T) {
+// Either side may be absent. Its spans then do not count as missing.
+func TestEitherSideMayBeAbsent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		side    side
 		address string
@@ -119,19 +126,14 @@ func TestReportOneSide(t *testing.T) {
 				t.Fatalf("requests %+v", r.Requests)
 			}
 			q := r.Requests[0]
-			if (q.Link != "") != tc.links || (r.Jaeger != "") != tc.links {
-				t.Errorf("link %v", q.Link)
-			}
+			check.Equal(t, "links", [2]bool{tc.links, tc.links}, [2]bool{q.Link != "", r.Jaeger != ""})
 			missing := int64(0)
 			if tc.side == local && tc.address != "" {
 				missing = 3
 			}
-			if r.MissingInJaeger != missing || r.MissingLocally != 0 || r.MissingOpsLocally != 0 {
-				t.Errorf("missing in Jaeger %d, want %d; locally %d", r.MissingInJaeger, missing, r.MissingLocally)
-			}
-			if q.InLocal != (tc.side == local) || q.InJaeger != (tc.side == service) {
-				t.Errorf("in local %v, in Jaeger %v", q.InLocal, q.InJaeger)
-			}
+			got := [3]int64{r.MissingInJaeger, r.MissingLocally, r.MissingOpsLocally}
+			check.Equal(t, "missing", [3]int64{missing, 0, 0}, got)
+			check.Equal(t, "sides", [2]bool{tc.side == local, tc.side == service}, [2]bool{q.InLocal, q.InJaeger})
 		})
 	}
 	empty := correlate.NewJoin().Report(correlate.Options{})
@@ -140,11 +142,12 @@ func TestReportOneSide(t *testing.T) {
 	}
 }
 
-// Operations that state their root belong to it, whether or not it was read,
-// and wherever.
-func TestReportStampedRoot(t *testing.T) {
-	stamped, request := tracetest.OpAt("matmul", 3, 2, 20, 80).On("cpu"), tracetest.SpanAt("POST /predict", 1, 0, 0, 100)
-	stamped.Root, stamped.RootID = "POST /predict", 1
+// An operation with a stated root belongs to that request, even if the request's span is unknown or on the other side.
+func TestStatedRootsAreRequests(t *testing.T) {
+	request := tracetest.SpanAt("POST /predict", 1, 0, 0, 100)
+	stamped := tracetest.OpAt("matmul", 3, 2, 20, 80).On("cpu")
+	stamped.Root = "POST /predict"
+	stamped.RootID = 1
 	j := correlate.NewJoin()
 	j.AddLocal(stamped.Record())
 	alone := j.Report(correlate.Options{})
@@ -161,7 +164,7 @@ func TestReportStampedRoot(t *testing.T) {
 	}
 }
 
-func TestReportKeep(t *testing.T) {
+func TestKeepLeavesOutRequests(t *testing.T) {
 	spans := append([]span{
 		{tracetest.SpanAt("GET /health", 1, 0, 0, 1).In(3), both},
 		{tracetest.OpAt("ping", 2, 1, 0, 1).On("cpu").In(3), both},
@@ -177,7 +180,7 @@ func TestReportKeep(t *testing.T) {
 	check.Equal(t, "missing locally", 2, r.MissingLocally)
 }
 
-// A local batch that was read in parts holds what it holds in one.
+// A local batch read in parts equals the batch read at once.
 func TestReportOfParts(t *testing.T) {
 	forest := trace.New()
 	var backend []span
@@ -196,20 +199,19 @@ func TestReportOfParts(t *testing.T) {
 	check.Equal(t, "report", want, j.Report(correlate.Options{Jaeger: address}))
 }
 
-func TestReportMaxUnattached(t *testing.T) {
+func TestUnattachedOperationsAreBounded(t *testing.T) {
 	var spans []span
 	for i := range 1200 {
-		spans = append(spans, span{tracetest.OpAt("relu", uint64(1+i%200), 0, 0, 1).On("cpu").In(byte(1 + i/200)), local})
+		op := tracetest.OpAt("relu", uint64(1+i%200), 0, 0, 1).On("cpu").In(byte(1 + i/200))
+		spans = append(spans, span{op, local})
 	}
 	r := join(spans).Report(correlate.Options{})
-	if len(r.Unattached) != 1000 || r.UnattachedOps != 1200 {
-		t.Errorf("%d listed of %d", len(r.Unattached), r.UnattachedOps)
-	}
+	check.Equal(t, "listed and all", [2]int{1000, 1200}, [2]int{len(r.Unattached), int(r.UnattachedOps)})
 }
 
-// A step of an engine on one side works for requests that the other side has, too;
-// it is left out with all of them, and its trace is the report's where one is kept.
-func TestReportShared(t *testing.T) {
+// A step of an engine works for requests of both sides. It is left out with its last request, and its trace counts as
+// the report's if one of its requests is kept.
+func TestExecutionsAreSharedAcrossSides(t *testing.T) {
 	spans := []span{
 		{tracetest.SpanAt("POST /a", 1, 0, 0, 50), both},
 		{tracetest.SpanAt("POST /b", 1, 0, 0, 60).In(2), service},
@@ -220,8 +222,9 @@ func TestReportShared(t *testing.T) {
 	whole := join(spans).Report(correlate.Options{Jaeger: address})
 	want := []correlate.Shared{{
 		Name: "step", Service: "api", TraceID: traceOf(3), SpanID: idOf(1), StartNS: op.Known(10), DurationNS: 31,
-		Links: 3, Requests: 2, Ops: 1, SumNS: 31, Errors: []profile.Error{}, DividedBy: []requests.Division{{Law: requests.LawEqual, TimeNS: 31}},
-		Link: address + "/trace/00000000000000000000000000000003?uiFind=0000000000000001",
+		Links: 3, Requests: 2, Ops: 1, SumNS: 31, Errors: []profile.Error{},
+		DividedBy: []requests.Division{{Law: requests.LawEqual, TimeNS: 31}},
+		Link:      address + "/trace/00000000000000000000000000000003?uiFind=0000000000000001",
 	}}
 	check.Equal(t, "shared", want, whole.Shared)
 	if whole.MissingLinks != 1 || whole.MissingInJaeger != 1 || whole.MissingLocally != 2 || whole.UnattachedOps != 0 {
@@ -231,13 +234,22 @@ func TestReportShared(t *testing.T) {
 	for name, part := range map[string]int64{"POST /a": 16, "POST /b": 15, "none": 0} {
 		r := join(spans).Report(correlate.Options{Keep: func(q *requests.Request) bool { return q.Name == name }})
 		if name == "none" {
-			if len(r.Shared) != 0 || r.LeftOut.Ops != 1 {
-				t.Errorf("%d executions are kept for no request, %d operations left out", len(r.Shared), r.LeftOut.Ops)
-			}
+			check.Equal(t, "executions and left out", [2]int{0, 1}, [2]int{len(r.Shared), int(r.LeftOut.Ops)})
 			continue
 		}
 		if len(r.Requests) != 1 || r.Requests[0].SharedNS != part || len(r.Shared) != 1 {
 			t.Errorf("%s: requests %+v", name, r.Requests)
 		}
+	}
+}
+
+func BenchmarkJoinAndReport(b *testing.B) {
+	var spans []span
+	for _, s := range tracetest.ServerRequests(200, 100) {
+		spans = append(spans, span{s, both})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		join(spans).Report(correlate.Options{Findings: true})
 	}
 }

@@ -7,16 +7,15 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Link is the address of a page, "" for none.
+// Link is the address of a page, "" if there is no page.
 type Link string
 
-// MarshalJSON returns the address as a string, null for none.
+// MarshalJSON returns the address as a string, or null for "".
 func (l Link) MarshalJSON() ([]byte, error) {
 	return key.Value{Text: string(l), Known: l != ""}.MarshalJSON()
 }
 
-// span returns the page of Jaeger, whose address is l, for a span, or without a
-// span for its trace. It is "" where l is.
+// span returns the page of a span in Jaeger at l, or of the trace for a zero span, "" if l is empty.
 func (l Link) span(trace op.TraceID, span op.SpanID) Link {
 	if l == "" || trace.IsZero() {
 		return ""

@@ -2,51 +2,48 @@ package correlate
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
+	"fmt"
 
 	"github.com/optrace/optrace/analyze/price"
 )
 
-// Price says what the time of devices cost. The charges of the requests, and those of the rows of each list, add up
-// with Rest to Total, to the last digit.
+// Price is the cost of the devices' time. The charges of the requests, and of the rows of each list, add up with Rest
+// to Total, to the last digit.
 type Price struct {
-	// Currency is that of the file of prices.
+	// Currency is the currency of the price file.
 	Currency string         `json:"currency"`
 	Devices  []price.Device `json:"devices"`
-	// UnpricedNS is the time on devices that have no price.
+	// UnpricedNS is the time on devices without a price.
 	UnpricedNS int64  `json:"unpriced_ns"`
 	Total      Charge `json:"total"`
-	// Rest is what belongs to no request of the report: operations of none, links that were dropped, requests that were
-	// left out.
+	// Rest is the cost of operations without a request, of dropped links, and of requests left out.
 	Rest Charge `json:"rest"`
-	// The lists sum up the requests, the largest first, by attributes: Tenants by that which the file of prices names,
-	// Models by gen_ai.request.model, Routes by http.route or else the name. A list is empty where no request has its
+	// The lists sum up the requests by attribute, the largest first: Tenants by the attribute named in the price file,
+	// Models by gen_ai.request.model, Routes by http.route or else the name. A list is empty if no request has its
 	// attribute.
 	Tenants []Charge `json:"tenants"`
 	Models  []Charge `json:"models"`
 	Routes  []Charge `json:"routes"`
 }
 
-// Charge is the price of the time that devices worked.
+// Charge is the price of busy time of devices.
 type Charge struct {
 	// Name is the value of the attribute, "" for requests without it.
 	Name     string `json:"name,omitzero"`
 	Requests int64  `json:"requests,omitzero"`
-	// DeviceNS is the sum of the durations of operations, in nanoseconds, and of parts of them.
+	// DeviceNS is the sum of the durations of operations, in nanoseconds, and of parts of operations.
 	DeviceNS int64  `json:"device_ns"`
 	Cost     Amount `json:"cost"`
 	Joules   Amount `json:"joules,omitzero"`
-	// Tokens is how many the requests read and wrote, as far as they say. The costs of a thousand are those of
-	// the requests that do, 0 where none does.
+	// Tokens is the number of tokens read and written, as far as requests state it. The costs per thousand tokens cover
+	// only these requests. They are 0 if no request states tokens.
 	Tokens            int64   `json:"tokens,omitzero"`
 	CostPerThousand   float64 `json:"cost_per_1000_tokens,omitzero"`
 	JoulesPerThousand float64 `json:"joules_per_1000_tokens,omitzero"`
 
-	exact, stated spending // of all, and of those that state tokens
+	exact, stated spending // of all requests, and of requests with tokens
 }
 
-// spending is money and energy, in the currency and in joules.
 type spending struct{ money, energy float64 }
 
 func (s *spending) add(o spending, times float64) {
@@ -56,19 +53,16 @@ func (s *spending) add(o spending, times float64) {
 
 // Amount is a decimal number.
 type Amount struct {
-	// Units is the number in units of the last digit, Digits how many digits it has behind the point.
+	// Units counts the last digit, Digits is the number of digits after the point.
 	Units  int64
 	Digits int
 }
 
 // String returns the number with all its digits.
 func (a Amount) String() string {
-	text := strconv.FormatInt(a.Units, 10)
+	text := fmt.Sprintf("%0*d", a.Digits+1, a.Units)
 	if a.Digits == 0 {
 		return text
-	}
-	if zeros := a.Digits + 1 - len(text); zeros > 0 {
-		text = strings.Repeat("0", zeros) + text
 	}
 	point := len(text) - a.Digits
 	return text[:point] + "." + text[point:]
@@ -90,6 +84,7 @@ func (c *Charge) Add(o *Charge) {
 
 func (c *Charge) perThousand() {
 	if c.Tokens > 0 {
-		c.CostPerThousand, c.JoulesPerThousand = c.stated.money/float64(c.Tokens)*1000, c.stated.energy/float64(c.Tokens)*1000
+		c.CostPerThousand = c.stated.money / float64(c.Tokens) * 1000
+		c.JoulesPerThousand = c.stated.energy / float64(c.Tokens) * 1000
 	}
 }

@@ -17,21 +17,22 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// near reports whether a number is at most so many units of its last digit from the exact one.
+// near reports whether a number differs from the exact one by at most so many units of its last digit.
 func near(got correlate.Amount, exact *big.Rat, most float64) bool {
 	number, _ := new(big.Rat).SetString(got.String())
 	d, _ := number.Sub(number, exact).Float64()
 	return math.Abs(d) <= most*math.Pow10(-got.Digits)
 }
 
-// The charges add up to the time of the devices times their prices, to the last digit, in every list, whatever requests the
-// report is about and whichever side holds them.
-func TestPricesAddUp(t *testing.T) {
+// The charges add up to the time of the devices times their prices, to the last digit, in every list, whatever requests
+// are kept and whichever side holds them.
+func TestChargesAddUpToTheLastDigit(t *testing.T) {
 	priced := 0
 	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
 		spans := randomSpans(r)
 		table := &price.Table{Tenant: "customer", Devices: []price.Device{
-			{Match: "x", PerHour: float64(r.IntN(9)) * 1e9, Watts: float64(r.IntN(3)) * 1e6}, {Match: "y", PerHour: r.Float64() * 1e10},
+			{Match: "x", PerHour: float64(r.IntN(9)) * 1e9, Watts: float64(r.IntN(3)) * 1e6},
+			{Match: "y", PerHour: r.Float64() * 1e10},
 		}}
 		even := r.IntN(2) == 0
 		if even {
@@ -41,7 +42,8 @@ func TestPricesAddUp(t *testing.T) {
 		}
 		j := correlate.NewJoin()
 		j.KeepAttrs(correlate.PriceAttrs(table)...)
-		money, time, unpriced := new(big.Rat), int64(0), int64(0)
+		money := new(big.Rat)
+		var time, unpriced int64
 		for i := range spans {
 			rec := spans[i].Record()
 			if rec.Span != nil && r.IntN(3) > 0 {
@@ -70,7 +72,8 @@ func TestPricesAddUp(t *testing.T) {
 		report := j.Report(opts)
 		p := report.Price
 		name := fmt.Sprintf("seed %d", seed)
-		check.Equal(t, name+": time of devices and without a price", [2]int64{time, unpriced}, [2]int64{p.Total.DeviceNS, p.UnpricedNS})
+		got := [2]int64{p.Total.DeviceNS, p.UnpricedNS}
+		check.Equal(t, name+": time of devices and without a price", [2]int64{time, unpriced}, got)
 		if !near(p.Total.Cost, money, 0.51) {
 			t.Errorf("%s: cost %v, want %v", name, p.Total.Cost, money.FloatString(14))
 		}
@@ -81,11 +84,14 @@ func TestPricesAddUp(t *testing.T) {
 			all = append(all, *c)
 			tokens += c.Tokens
 			hour := new(big.Rat).SetFloat64(table.Devices[0].PerHour)
-			if exact := hour.Mul(hour, big.NewRat(c.DeviceNS, 3_600_000_000_000)); even && !near(c.Cost, exact, 1.01) {
+			exact := hour.Mul(hour, big.NewRat(c.DeviceNS, 3_600_000_000_000))
+			if even && !near(c.Cost, exact, 1.01) {
 				t.Errorf("%s: a request of %d ns costs %v, want %v", name, c.DeviceNS, c.Cost, exact.FloatString(14))
 			}
 		}
-		for list, rows := range map[string][]correlate.Charge{"requests": all, "tenants": p.Tenants, "models": p.Models, "routes": p.Routes} {
+		for list, rows := range map[string][]correlate.Charge{
+			"requests": all, "tenants": p.Tenants, "models": p.Models, "routes": p.Routes,
+		} {
 			if len(rows) == 0 && (list == "models" || tokens == 0) {
 				continue
 			}
@@ -93,8 +99,9 @@ func TestPricesAddUp(t *testing.T) {
 			for i := range rows {
 				sum.Add(&rows[i])
 			}
+			want := [5]int64{int64(len(all)), time, p.Total.Cost.Units, p.Total.Joules.Units, tokens}
 			got := [5]int64{sum.Requests, sum.DeviceNS, sum.Cost.Units, sum.Joules.Units, sum.Tokens}
-			check.Equal(t, name+": sum of "+list, [5]int64{int64(len(all)), time, p.Total.Cost.Units, p.Total.Joules.Units, tokens}, got)
+			check.Equal(t, name+": sum of "+list, want, got)
 			priced += len(rows)
 		}
 	})
@@ -103,38 +110,46 @@ func TestPricesAddUp(t *testing.T) {
 	}
 }
 
-// A request's own operations count at the prices of their devices, its part of a step at the mean price of the step.
-func TestCharges(t *testing.T) {
-	table := &price.Table{Tenant: "tenant.id", Devices: []price.Device{{Match: "gpu*", PerHour: 36, Watts: 500}, {Match: "cpu", PerHour: 3.6}}}
+// A request's own operations cost the prices of their devices, its part of a step costs the mean price of the step.
+func TestChargesByDeviceAndWeight(t *testing.T) {
+	table := &price.Table{Tenant: "tenant.id", Devices: []price.Device{
+		{Match: "gpu*", PerHour: 36, Watts: 500}, {Match: "cpu", PerHour: 3.6},
+	}}
 	j := correlate.NewJoin()
 	j.KeepAttrs(correlate.PriceAttrs(table)...)
 	const second = 1_000_000_000
 	for _, s := range []tracetest.Spec{
 		tracetest.SpanAt("a", 1, 0, 0, 9*second), tracetest.SpanAt("b", 1, 0, 0, 9*second).In(2),
-		tracetest.SpanAt("step", 1, 0, 0, 9*second).In(3), tracetest.OpAt("matmul", 2, 1, 0, 2*second).On("gpu:1").In(3),
-		tracetest.OpAt("sample", 3, 1, second, 3*second).On("cpu").In(3), tracetest.OpAt("tokenize", 2, 1, 0, second).On("cpu"),
+		tracetest.SpanAt("step", 1, 0, 0, 9*second).In(3),
+		tracetest.OpAt("matmul", 2, 1, 0, 2*second).On("gpu:1").In(3),
+		tracetest.OpAt("sample", 3, 1, second, 3*second).On("cpu").In(3),
+		tracetest.OpAt("tokenize", 2, 1, 0, second).On("cpu"),
 	} {
 		rec := s.Record()
 		switch s.Name {
 		case "step":
 			rec.Span.Links = []op.Link{
-				{TraceID: traceOf(1), SpanID: idOf(1), Weight: op.Known(1)}, {TraceID: traceOf(2), SpanID: idOf(1), Weight: op.Known(3)},
+				{TraceID: traceOf(1), SpanID: idOf(1), Weight: op.Known(1)},
+				{TraceID: traceOf(2), SpanID: idOf(1), Weight: op.Known(3)},
 			}
 		case "b":
-			rec.Span.Attrs = []op.Attr{{Key: "tenant.id", Value: "them"}, {Key: attrkey.InputTokens, Value: "90", Type: op.AttrInt},
-				{Key: attrkey.OutputTokens, Value: "10", Type: op.AttrInt}}
+			rec.Span.Attrs = []op.Attr{
+				{Key: "tenant.id", Value: "them"}, {Key: attrkey.InputTokens, Value: "90", Type: op.AttrInt},
+				{Key: attrkey.OutputTokens, Value: "10", Type: op.AttrInt},
+			}
 		}
 		j.AddLocal(rec)
 	}
 	got := map[string]string{}
 	report := j.Report(correlate.Options{Price: table})
 	for _, r := range report.Requests {
-		got[r.Root] = fmt.Sprint(r.Charge.DeviceNS, r.Charge.Cost, r.Charge.Joules, r.Charge.Tokens, r.Charge.CostPerThousand)
+		c := r.Charge
+		got[r.Root] = fmt.Sprint(c.DeviceNS, c.Cost, c.Joules, c.Tokens, c.CostPerThousand)
 	}
 	for _, c := range append(report.Price.Tenants, report.Price.Total) {
 		got["of "+c.Name] = fmt.Sprintf("%d %v %.6g %.6g", c.Requests, c.Cost, c.CostPerThousand, c.JoulesPerThousand)
 	}
-	// The step costs 0.02 + 0.002, a quarter of it for a, which adds 0.001 of its own.
+	// The step costs 0.02 + 0.002. a pays a quarter of it, and 0.001 of its own.
 	check.Equal(t, "charges", map[string]string{
 		"a": "2000000000 0.0065000 250.00 0 0", "b": "3000000000 0.0165000 750.00 100 0.165",
 		"of them": "1 0.0165000 0.165 7500", "of ": "2 0.0230000 0.165 7500",

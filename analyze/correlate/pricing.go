@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 )
 
-// PriceAttrs returns the attributes of requests that prices are summed up by, for [Join.KeepAttrs].
+// PriceAttrs returns the attributes of requests that a Price sums up, for [Join.KeepAttrs].
 func PriceAttrs(t *price.Table) []string {
 	return append(slices.Clone(attrkey.OfRequests[1:]), t.Tenant)
 }
@@ -24,11 +24,11 @@ func PriceAttrs(t *price.Table) []string {
 type pricing struct {
 	table  *price.Table
 	forest *trace.Forest
-	shared map[*requests.Execution]spending // for a nanosecond of it
+	shared map[*requests.Execution]spending // per nanosecond
 	sum    *Price
 }
 
-// newPricing adds up everything, whether it is of a request of the report or not.
+// newPricing prices all operations, of kept requests and others.
 func newPricing(t *price.Table, all *requests.Requests, forest *trace.Forest) *pricing {
 	p := &pricing{table: t, forest: forest, shared: make(map[*requests.Execution]spending),
 		sum: &Price{Currency: t.Currency, Devices: t.Devices}}
@@ -58,11 +58,11 @@ func newPricing(t *price.Table, all *requests.Requests, forest *trace.Forest) *p
 			p.shared[e] = mean
 		}
 	}
-	p.sum.Total.DeviceNS, p.sum.UnpricedNS = total.Int64(), unpriced.Int64()
+	p.sum.Total.DeviceNS = total.Int64()
+	p.sum.UnpricedNS = unpriced.Int64()
 	return p
 }
 
-// perNS returns what a nanosecond of the device of an operation costs.
 func (p *pricing) perNS(n trace.Node) spending {
 	i := p.table.Find(n.Device().DeviceID)
 	if i < 0 {
@@ -72,7 +72,7 @@ func (p *pricing) perNS(n trace.Node) spending {
 	return spending{d.PerHour / 3.6e12, d.Watts / 1e9}
 }
 
-// charge returns what a request costs, without the amounts.
+// charge prices a request, without the amounts.
 func (p *pricing) charge(q *requests.Request) *Charge {
 	c := &Charge{Requests: 1, DeviceNS: q.OwnNS + q.SharedNS}
 	for n := range q.Operations() {
@@ -84,7 +84,8 @@ func (p *pricing) charge(q *requests.Request) *Charge {
 		c.exact.add(p.shared[e], float64(ns))
 	}
 	for _, key := range []string{attrkey.InputTokens, attrkey.OutputTokens} {
-		if tokens, err := strconv.ParseInt(p.forest.Attr(q.TraceID, q.SpanID, key), 10, 64); err == nil && tokens > 0 && tokens < 1<<40 {
+		tokens, err := strconv.ParseInt(p.forest.Attr(q.TraceID, q.SpanID, key), 10, 64)
+		if err == nil && tokens > 0 && tokens < 1<<40 {
 			c.Tokens += tokens
 		}
 	}
@@ -94,11 +95,12 @@ func (p *pricing) charge(q *requests.Request) *Charge {
 	return c
 }
 
-// finish gives the charges of rows their amounts and sums them up.
+// finish sets the amounts of the rows' charges and sums them up.
 func (p *pricing) finish(rows []Request) *Price {
 	sum := p.sum
 	charges := make([]*Charge, 0, len(rows)+1)
-	sum.Rest.DeviceNS, sum.Rest.exact = sum.Total.DeviceNS, sum.Total.exact
+	sum.Rest.DeviceNS = sum.Total.DeviceNS
+	sum.Rest.exact = sum.Total.exact
 	for i := range rows {
 		c := rows[i].Charge
 		charges = append(charges, c)
@@ -109,11 +111,13 @@ func (p *pricing) finish(rows []Request) *Price {
 		sum.Rest.exact.add(c.exact, -1)
 	}
 	if sum.Rest.DeviceNS == 0 {
-		sum.Rest.exact = spending{} // what rounding left
+		sum.Rest.exact = spending{} // a rounding error
 	}
 	charges = append(charges, &sum.Rest)
-	divideAmount(charges, &sum.Total, 12, func(s *spending) *float64 { return &s.money }, func(c *Charge) *Amount { return &c.Cost })
-	divideAmount(charges, &sum.Total, 9, func(s *spending) *float64 { return &s.energy }, func(c *Charge) *Amount { return &c.Joules })
+	money := func(s *spending) *float64 { return &s.money }
+	energy := func(s *spending) *float64 { return &s.energy }
+	divideAmount(charges, &sum.Total, 12, money, func(c *Charge) *Amount { return &c.Cost })
+	divideAmount(charges, &sum.Total, 9, energy, func(c *Charge) *Amount { return &c.Joules })
 	for _, c := range append(charges, &sum.Total) {
 		c.perThousand()
 	}
@@ -123,14 +127,16 @@ func (p *pricing) finish(rows []Request) *Price {
 	return sum
 }
 
-// divideAmount gives total an amount of six digits, of which at most some are behind the point, and divides it among charges.
+// divideAmount gives total an amount of six digits, at most most of them after the point, and divides it among charges.
 func divideAmount(charges []*Charge, total *Charge, most int, of func(*spending) *float64, to func(*Charge) *Amount) {
-	value, digits := *of(&total.exact), 0
+	value := *of(&total.exact)
+	digits := 0
 	if value > 0 {
 		digits = min(max(5-int(math.Floor(math.Log10(value))), 2), most)
 	}
 	units := int64(min(math.Round(value*math.Pow10(digits)), math.MaxInt64/2))
-	weights, all := make([]int64, len(charges)), uint64(0)
+	weights := make([]int64, len(charges))
+	all := uint64(0)
 	for i, c := range charges {
 		if value > 0 {
 			weights[i] = int64(max(0, *of(&c.exact)) / value * (1 << 52))
@@ -139,16 +145,18 @@ func divideAmount(charges []*Charge, total *Charge, most int, of func(*spending)
 	}
 	*to(total) = Amount{units, digits}
 	if all == 0 {
-		units, all = 0, 1
+		units = 0
+		all = 1
 	}
 	for i, n := range apportion.By(units, weights, all) {
 		*to(charges[i]) = Amount{n, digits}
 	}
 }
 
-// by sums up the charges of rows by an attribute, or by what otherwise returns for requests without it.
+// by sums up the charges of rows by an attribute, or by otherwise for requests without it.
 func (p *pricing) by(rows []Request, key string, otherwise func(*Request) string) []Charge {
-	sums, named := make(map[string]*Charge), otherwise != nil
+	sums := make(map[string]*Charge)
+	named := otherwise != nil
 	for i := range rows {
 		r := &rows[i]
 		name := p.forest.Attr(r.TraceID, r.RootSpanID, key)
@@ -168,7 +176,8 @@ func (p *pricing) by(rows []Request, key string, otherwise func(*Request) string
 		list = append(list, *c)
 	}
 	slices.SortFunc(list, func(a, b Charge) int {
-		return cmp.Or(cmp.Compare(b.Cost.Units, a.Cost.Units), cmp.Compare(b.DeviceNS, a.DeviceNS), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Cost.Units, a.Cost.Units), cmp.Compare(b.DeviceNS, a.DeviceNS),
+			strings.Compare(a.Name, b.Name))
 	})
 	return list
 }

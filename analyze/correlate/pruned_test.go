@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// pruned is a request of whose operations Jaeger was sent the long one.
+// pruned is a request with its long operation in Jaeger.
 var pruned = []span{
 	{tracetest.SpanAt("POST /predict", 1, 0, 0, 100), both},
 	{tracetest.OpAt("matmul", 2, 1, 10, 50), both},
@@ -23,10 +23,12 @@ var pruned = []span{
 }
 
 func summary(name, device string, count, duration int64) op.Pruned {
-	return op.Pruned{TraceID: traceOf(1), SpanID: idOf(1), Operation: name, DeviceID: device, Count: count, Duration: duration}
+	return op.Pruned{
+		TraceID: traceOf(1), SpanID: idOf(1), Operation: name, DeviceID: device, Count: count, Duration: duration,
+	}
 }
 
-func TestPruned(t *testing.T) {
+func TestPrunedOperationsAreNotMissing(t *testing.T) {
 	all := []op.Pruned{summary("relu", "cuda:0", 2, 5), summary("relu", "cuda:1", 1, 1), summary("add", "cuda:0", 1, 1)}
 	offline := join(moved(pruned, local)).Report(correlate.Options{})
 	for name, tc := range map[string]struct {
@@ -41,10 +43,13 @@ func TestPruned(t *testing.T) {
 		"no batch":            {spans: pruned[:2], summaries: all, notHeld: 4, locally: 4, ops: 5},
 		"nothing told of one": {spans: pruned, summaries: all[:2], jaeger: 1, ops: 5},
 		"the batch lost one":  {spans: pruned[:5], summaries: all, notHeld: 1, locally: 1, ops: 5},
-		"the rest in one row": {spans: pruned, summaries: []op.Pruned{summary(attrkey.PrunedOthers, "", 2, 2), summary("relu", "cuda:0", 2,
-			5)}, ops: 5},
-		"more than the batch has": {spans: pruned, summaries: append([]op.Pruned{summary("mul", "cpu", 7, 70)}, all...), notHeld: 7,
-			locally: 7, ops: 12},
+		"the rest in one row": {spans: pruned, summaries: []op.Pruned{
+			summary(attrkey.PrunedOthers, "", 2, 2), summary("relu", "cuda:0", 2, 5),
+		}, ops: 5},
+		"more than the batch has": {
+			spans: pruned, summaries: append([]op.Pruned{summary("mul", "cpu", 7, 70)}, all...),
+			notHeld: 7, locally: 7, ops: 12,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := join(tc.spans)
@@ -63,16 +68,15 @@ func TestPruned(t *testing.T) {
 			q := r.Requests[0]
 			check.Equal(t, "pruned", want, q.Pruned)
 			check.Equal(t, "pruned at the endpoint", want, r.Endpoints[0].Pruned)
-			if q.MissingInJaeger != tc.jaeger || r.MissingInJaeger != tc.jaeger || q.MissingOpsLocally != tc.locally ||
-				r.MissingOpsLocally != tc.locally {
-				t.Errorf("missing in Jaeger %d, want %d; locally %d, want %d", r.MissingInJaeger, tc.jaeger, r.MissingOpsLocally, tc.locally)
-			}
+			missing := [4]int64{q.MissingInJaeger, r.MissingInJaeger, q.MissingOpsLocally, r.MissingOpsLocally}
+			check.Equal(t, "missing", [4]int64{tc.jaeger, tc.jaeger, tc.locally, tc.locally}, missing)
 			check.Equal(t, "operations", tc.ops, q.Ops)
 			if len(tc.spans) < len(pruned) {
 				return
 			}
-			// Jaeger adds nothing to what a complete batch tells.
-			ignore := cmpopts.IgnoreFields(correlate.Request{}, "Ops", "Pruned", "InJaeger", "MissingInJaeger", "MissingOpsLocally", "Link")
+			// Jaeger adds no information to a complete batch.
+			ignore := cmpopts.IgnoreFields(correlate.Request{},
+				"Ops", "Pruned", "InJaeger", "MissingInJaeger", "MissingOpsLocally", "Link")
 			links := cmpopts.IgnoreFields(correlate.PathPart{}, "Link")
 			check.Equal(t, "request", offline.Requests[0], q, ignore, links)
 		})

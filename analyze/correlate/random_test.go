@@ -12,38 +12,18 @@ import (
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
-	"github.com/optrace/optrace/op"
 )
 
-// randomSpans returns a few traces of random trees, with spans that outlive
-// their parents, links to spans of earlier traces, and each span on a random side.
-func randomSpans(r *rand.Rand) []span {
-	var all []span
-	for trace := range byte(1 + r.IntN(4)) {
-		n := byte(1 + r.IntN(20))
-		for id := range n {
-			start := r.Int64N(100)
-			s := span{tracetest.SpanAt(string(rune('a'+r.IntN(5))), uint64(id+1), 0, start, start+r.Int64N(50)).In(trace + 1), side(1 + r.IntN(3))}
-			if id > 0 {
-				s.Parent = 1 + uint64(r.IntN(int(id)))
-				s.Remote = r.IntN(10) == 0
-			}
-			if id > 0 && r.IntN(2) == 0 {
-				s.IsOp, s.Kind, s.Device, s.Remote = true, op.KindCompute, string(rune('x'+r.IntN(2))), false
-			}
-			for trace > 0 && r.IntN(5) == 0 {
-				s.Spec = s.To(1+byte(r.IntN(int(trace))), uint64(1+r.IntN(20)))
-			}
-			all = append(all, s)
-		}
+// randomSpans returns random traces with each span on a random side.
+func randomSpans(r *rand.Rand) (all []span) {
+	for _, s := range tracetest.LinkedTraces(r) {
+		all = append(all, span{s, side(1 + r.IntN(3))})
 	}
-	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
 }
 
-// What each side lacks makes no difference to what the join tells of the
-// requests, and the parts of a critical path add up to the request's duration.
-func TestJoinRandom(t *testing.T) {
+// Operations missing on one side do not change the requests, and the parts of a critical path add up to the duration.
+func TestJoinEqualsOneCompleteSide(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	sides := cmpopts.IgnoreFields(correlate.Request{}, "InJaeger", "InLocal", "MissingInJaeger", "MissingOpsLocally")
 	for range cases.Count(t, 20, 200) {
@@ -68,9 +48,7 @@ func TestJoinRandom(t *testing.T) {
 			for _, p := range joined.Requests[i].CriticalPath {
 				sum += p.TimeNS
 			}
-			if sum != joined.Requests[i].DurationNS.V {
-				t.Errorf("request %d: path of %d, duration %d", i, sum, joined.Requests[i].DurationNS.V)
-			}
+			check.Equal(t, fmt.Sprintf("path of request %d", i), joined.Requests[i].DurationNS.V, sum)
 		}
 		for i := range joined.Endpoints {
 			e := &joined.Endpoints[i]
@@ -78,15 +56,13 @@ func TestJoinRandom(t *testing.T) {
 			for _, s := range e.Path.Shares {
 				sum += s.TimeNS
 			}
-			if sum != e.DurationNS {
-				t.Errorf("endpoint %s: path of %d, duration %d", e.Name, sum, e.DurationNS)
-			}
+			check.Equal(t, "path of endpoint "+e.Name, e.DurationNS, sum)
 		}
 	}
 }
 
-// checkMissing compares with counts by hand. Every operation has a request or a
-// shared execution above it, for roots are none.
+// checkMissing compares with a naive count. Every operation has a request or a shared execution above it: roots are no
+// operations.
 func checkMissing(t *testing.T, spans []span, r *correlate.Report) {
 	t.Helper()
 	var inJaeger, locally, opsLocally int64
@@ -109,6 +85,7 @@ func checkMissing(t *testing.T, spans []span, r *correlate.Report) {
 	if held&service == 0 {
 		inJaeger = 0
 	}
-	want, got := [3]int64{inJaeger, locally, opsLocally}, [3]int64{r.MissingInJaeger, r.MissingLocally, r.MissingOpsLocally}
+	want := [3]int64{inJaeger, locally, opsLocally}
+	got := [3]int64{r.MissingInJaeger, r.MissingLocally, r.MissingOpsLocally}
 	check.Equal(t, "missing in Jaeger, spans and operations missing locally", want, got)
 }

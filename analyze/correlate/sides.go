@@ -10,17 +10,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// sides finds which of the two sides hold an operation or span.
+// sides finds the sides that hold an operation or span.
 type sides struct {
-	// localRows is how many operations and spans the local batch added; those of
-	// the backend come behind them.
+	// localRows is the number of rows of the local batch. The backend's rows follow.
 	localRows int
-	// held has those of the local batch that the backend holds, too; asked reports whether there is a backend.
+	// held marks rows of the local batch that the backend holds, too. asked reports whether there is a backend.
 	held  []bool
 	asked bool
 }
 
-// newSides returns the sides of a forest that has so many rows of the local batch in front.
+// newSides returns the sides of a forest with localRows rows of the local batch in front.
 func newSides(f *trace.Forest, localRows int, asked bool) *sides {
 	f.Build()
 	s := &sides{localRows: localRows, held: make([]bool, localRows), asked: asked || f.Len() > localRows}
@@ -38,12 +37,10 @@ func (s *sides) inLocal(n trace.Node) bool { return n.Index() < s.localRows }
 
 func (s *sides) inJaeger(n trace.Node) bool { return !s.inLocal(n) || s.held[n.Index()] }
 
-// prunedKey identifies a row of a summary.
 type prunedKey struct{ operation, device string }
 
-// compareOps fills in which operations of a request one of the sides lacks. An
-// operation that Jaeger knows from a summary is not missing there, and one
-// that the local batch holds is not counted again for the summary.
+// compareOps counts the operations of a request missing on one side. Summarised operations are not missing in Jaeger.
+// Those of them held by the local batch are not counted again.
 func (s *sides) compareOps(r *Request, ops iter.Seq[trace.Node], summaries []op.Pruned) {
 	lacking := make(map[prunedKey]int64) // in Jaeger
 	for n := range ops {
@@ -56,7 +53,7 @@ func (s *sides) compareOps(r *Request, ops iter.Seq[trace.Node], summaries []op.
 			r.MissingInJaeger++
 		}
 	}
-	// The summary's rest comes last, and takes what no other row explains.
+	// The summary row for all other operations comes last, and explains the remaining operations.
 	inOrder := slices.Clone(summaries)
 	slices.SortStableFunc(inOrder, func(a, b op.Pruned) int { return rest(a) - rest(b) })
 	for _, p := range inOrder {
@@ -72,7 +69,7 @@ func (s *sides) compareOps(r *Request, ops iter.Seq[trace.Node], summaries []op.
 	}
 }
 
-// rest is 1 for the row of a summary that stands for all other operations.
+// rest returns 1 for the row of a summary that stands for all other operations.
 func rest(p op.Pruned) int {
 	if p.Operation == attrkey.PrunedOthers {
 		return 1
@@ -80,8 +77,7 @@ func rest(p op.Pruned) int {
 	return 0
 }
 
-// explain removes the operations that p stands for from those that Jaeger lacks,
-// and returns their number.
+// explain removes the operations summarised by p from the operations missing in Jaeger, and returns their number.
 func (r *Request) explain(lacking map[prunedKey]int64, p op.Pruned) (explained int64) {
 	if rest(p) == 0 {
 		k := prunedKey{p.Operation, p.DeviceID}

@@ -6,7 +6,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// side is where a span of a test is held.
+// side is the set of sides that hold a span.
 type side uint8
 
 const (
@@ -15,7 +15,6 @@ const (
 	both = local | service
 )
 
-// span is an operation or a span and where it is held.
 type span struct {
 	tracetest.Spec
 	side side
@@ -25,7 +24,6 @@ func traceOf(n byte) op.TraceID { return op.TraceID{15: n} }
 
 func idOf(n byte) op.SpanID { return op.SpanID{7: n} }
 
-// join returns the join of spans, each on the side that it names.
 func join(spans []span) *correlate.Join {
 	j := correlate.NewJoin()
 	for i := range spans {
@@ -39,7 +37,6 @@ func join(spans []span) *correlate.Join {
 	return j
 }
 
-// moved returns spans with every one of them on a side.
 func moved(spans []span, to side) []span {
 	all := make([]span, len(spans))
 	for i, s := range spans {

@@ -21,37 +21,37 @@ const (
 	DefaultBound = 0.05
 )
 
-// Options configures a comparison. The zero value stands for the defaults.
+// Options configures a comparison. The zero value means the defaults.
 type Options struct {
-	// By has no effect: runs are grouped when they are made, see [ReportOptions].
-	//
-	// Deprecated: leave it out.
+	// By groups the operations that [Files] reads. [Compare] ignores it: [NewRun] groups a run.
 	By []key.Key
-	// Alpha is the probability of any false finding. 0 is DefaultAlpha.
+	// Alpha is the probability of any false finding. 0 means DefaultAlpha.
 	Alpha float64
-	// Bound is the change, as a part of the base, below which a row counts as unchanged: its
-	// whole interval must lie within it. 0 is DefaultBound.
+	// Bound is the largest change of an unchanged row's interval, as a fraction of the base. 0 means DefaultBound.
 	Bound float64
 }
 
-// Compare compares the runs of the head with those of the base. It fails where a side has no
-// run, or where one of two single runs is a saved report.
+// Compare compares the runs of the head with the runs of the base. It returns an error if a side has no run, or if one
+// of two single runs is a saved report.
 func Compare(base, head []*Run, opts Options) (*Report, error) {
 	if len(base) == 0 || len(head) == 0 {
-		return nil, fmt.Errorf("comparing %d runs with %d: both sides need one", len(base), len(head))
+		return nil, fmt.Errorf("comparing %d base runs with %d head runs: each side needs a run", len(base), len(head))
 	}
 	if len(base) == 1 && len(head) == 1 {
 		for _, r := range []*Run{base[0], head[0]} {
 			if r.saved {
-				return nil, fmt.Errorf("%s is a saved report, which has sums but no single operations: "+
-					"compare the recordings, or several runs a side", r.name)
+				return nil, fmt.Errorf("%s is a saved report without single operations: "+
+					"compare recordings, or several runs per side", r.name)
 			}
 		}
 	}
-	unit, alpha := chooseUnit(base, head), cmp.Or(opts.Alpha, DefaultAlpha)
+	alpha := cmp.Or(opts.Alpha, DefaultAlpha)
+	unit := chooseUnit(base, head)
 	r := &Report{
-		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Unit: unit, Alpha: alpha, Bound: cmp.Or(opts.Bound, DefaultBound),
-		Rows: rows(unit, base, head, alpha), Parts: parts(unit, base, head, alpha), Warnings: []string{},
+		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Unit: unit, Alpha: alpha,
+		Bound: cmp.Or(opts.Bound, DefaultBound), Rows: rows(unit, base, head, alpha),
+		Parts:    parts(unit, base, head, alpha),
+		Warnings: []string{},
 	}
 	r.decide()
 	r.sort()
@@ -71,7 +71,7 @@ func sideOf(runs []*Run) Side {
 	return s
 }
 
-// rows returns a row per group of either side, not decided yet.
+// rows returns a row per group of either side, without verdicts.
 func rows(unit Unit, base, head []*Run, alpha float64) []Row {
 	groups := make(map[string]*Row)
 	collect := func(runs []*Run, count func(*Row) *int64) {
@@ -79,7 +79,9 @@ func rows(unit Unit, base, head []*Run, alpha float64) []Row {
 			for id, g := range r.groups {
 				row := order.At(groups, id)
 				if row.Mixes == nil {
-					row.Key, row.Side, row.Mixes = g.key, g.side, []string{}
+					row.Key = g.key
+					row.Side = g.side
+					row.Mixes = []string{}
 				}
 				*count(row) += g.count
 				row.sum += float64(g.sum)
@@ -101,7 +103,7 @@ func rows(unit Unit, base, head []*Run, alpha float64) []Row {
 	return all
 }
 
-// parts returns the rows of wall time and of the parts of devices, not decided yet.
+// parts returns the rows of wall time and of the parts of device time, without verdicts.
 func parts(unit Unit, base, head []*Run, alpha float64) []Part {
 	b, h := partValues(unit, base, head)
 	all := []Part{}
@@ -124,13 +126,13 @@ func parts(unit Unit, base, head []*Run, alpha float64) []Part {
 	return all
 }
 
-// compare compares two samples, of logarithms or of nanoseconds, of which it takes the
-// logarithms where none is 0. Its p-value is not adjusted yet, and nothing is decided.
+// compare compares two samples, either of logarithms or of nanoseconds. It takes logarithms of nanoseconds unless a
+// value is 0. The p-value is not adjusted and the verdict is open.
 func compare(unit Unit, base, head []float64, logarithms bool, alpha float64) Comparison {
 	c := Comparison{Unit: unit, NBase: len(base), NHead: len(head), Verdict: TooFew}
-	ns := func(value float64) float64 { return value }
-	if logarithms {
-		ns = math.Exp
+	ns := math.Exp
+	if !logarithms {
+		ns = func(value float64) float64 { return value }
 	}
 	if len(base) > 0 {
 		c.BaseNS = op.KnownFloat(ns(rank.Median(base)))
@@ -142,10 +144,12 @@ func compare(unit Unit, base, head []float64, logarithms bool, alpha float64) Co
 		return c
 	}
 	if !logarithms && min(slices.Min(base), slices.Min(head)) > 0 {
-		base, head, logarithms = logarithmsOf(base), logarithmsOf(head), true
+		base, head = logarithmsOf(base), logarithmsOf(head)
+		logarithms = true
 	}
 	if unit == UnitRuns {
-		c.P, c.Independent = op.KnownFloat(rank.Test(base, head)), op.KnownFloat(float64(len(base)+len(head)))
+		c.P = op.KnownFloat(rank.Test(base, head))
+		c.Independent = op.KnownFloat(float64(len(base) + len(head)))
 		c.setShift(rank.Shift(base, head, alpha), logarithms)
 		return c
 	}
@@ -154,12 +158,14 @@ func compare(unit Unit, base, head []float64, logarithms bool, alpha float64) Co
 	if c.Independent = op.KnownFloat(independent); ok {
 		c.P = op.KnownFloat(p)
 	} else {
-		c.DeltaLow, c.DeltaHigh, c.LowNS, c.HighNS = op.Float{}, op.Float{}, op.Float{}, op.Float{}
+		c.DeltaLow = op.Float{}
+		c.DeltaHigh = op.Float{}
+		c.LowNS = op.Float{}
+		c.HighNS = op.Float{}
 	}
 	return c
 }
 
-// setAbsent decides what one side has and the other has not.
 func (c *Comparison) setAbsent(inBase, inHead bool) {
 	if !inBase {
 		c.Verdict = Added
@@ -168,28 +174,27 @@ func (c *Comparison) setAbsent(inBase, inHead bool) {
 	}
 }
 
-// setShift takes a shift of logarithms for the logarithm of a ratio, and one of nanoseconds for
-// a part of the base, of which no more can go than there is.
+// setShift converts a shift into Delta and ShiftNS: a shift of logarithms is the logarithm of a ratio, a shift of
+// nanoseconds a fraction of the base, at least -1.
 func (c *Comparison) setShift(shift rank.Interval, logarithms bool) {
-	part := func(difference float64) op.Float {
+	set := func(difference float64, delta, shift *op.Float) {
 		switch {
 		case logarithms:
-			return op.KnownFloat(math.Expm1(difference))
+			*delta = op.KnownFloat(math.Expm1(difference))
 		case c.BaseNS.V > 0:
-			return op.KnownFloat(max(-1, difference/c.BaseNS.V))
+			*delta = op.KnownFloat(max(-1, difference/c.BaseNS.V))
+		default:
+			*shift = op.KnownFloat(difference)
+			return
 		}
-		return op.Float{}
+		*shift = op.KnownFloat(delta.V * c.BaseNS.V)
 	}
-	c.Delta, c.DeltaLow, c.DeltaHigh = part(shift.Estimate), part(shift.Low), part(shift.High)
+	set(shift.Estimate, &c.Delta, &c.ShiftNS)
+	set(shift.Low, &c.DeltaLow, &c.LowNS)
+	set(shift.High, &c.DeltaHigh, &c.HighNS)
 	c.half = max(c.DeltaHigh.V-c.Delta.V, c.Delta.V-c.DeltaLow.V)
-	c.ShiftNS, c.LowNS, c.HighNS = op.KnownFloat(shift.Estimate), op.KnownFloat(shift.Low), op.KnownFloat(shift.High)
-	if c.Delta.Known {
-		ns := func(part op.Float) op.Float { return op.KnownFloat(part.V * c.BaseNS.V) }
-		c.ShiftNS, c.LowNS, c.HighNS = ns(c.Delta), ns(c.DeltaLow), ns(c.DeltaHigh)
-	}
 }
 
-// comparisons returns those of all rows and parts.
 func (r *Report) comparisons() (all []*Comparison) {
 	for i := range r.Rows {
 		all = append(all, &r.Rows[i].Comparison)
@@ -200,7 +205,6 @@ func (r *Report) comparisons() (all []*Comparison) {
 	return all
 }
 
-// decide adjusts the p-values and says what became of each row.
 func (r *Report) decide() {
 	tested := slices.DeleteFunc(r.comparisons(), func(c *Comparison) bool { return !c.P.Known })
 	r.Tests = len(tested)
@@ -224,7 +228,6 @@ func (r *Report) decide() {
 	}
 }
 
-// judge gives a comparison its verdict.
 func (r *Report) judge(c *Comparison) {
 	switch {
 	case rank.LeastP(c.NBase, c.NHead)*float64(r.Tests) > r.Alpha:
@@ -241,12 +244,12 @@ func (r *Report) judge(c *Comparison) {
 	}
 }
 
-// power is how many times the half of an interval a change must be to be found in four of five
-// comparisons: the quantiles of the normal distribution for 0.975 and 0.8, by the first one.
+// power is the ratio of a change found in four of five comparisons to half of its interval: the sum of the normal
+// quantiles for 0.975 and 0.8, divided by the first.
 const power = (1.960 + 0.842) / 1.960
 
-// needed returns about how many runs, steps, windows or entries a side would decide a row: the interval, which becomes
-// shorter by the root of their number, must exclude either no change, adjusted for all tests, or one by the bound.
+// needed estimates the number of runs, steps, windows or entries per side that would decide a row. The interval shrinks
+// with the root of their number, and must exclude either no change, adjusted for all tests, or a change by the bound.
 func (r *Report) needed(c *Comparison) op.Int {
 	if !c.Delta.Known {
 		return op.Int{}
@@ -261,21 +264,22 @@ func (r *Report) needed(c *Comparison) op.Int {
 	return op.Known(int64(math.Ceil(values * max(1, times*times))))
 }
 
-// sort puts what changed first.
 func (r *Report) sort() {
 	verdicts := Verdicts()
+	place := func(row *Row) int { return slices.Index(verdicts, row.Verdict) }
 	slices.SortFunc(r.Rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(slices.Index(verdicts, a.Verdict), slices.Index(verdicts, b.Verdict)), cmp.Compare(b.sum, a.sum),
-			strings.Compare(a.Key.String(), b.Key.String()), strings.Compare(groupID(a.Key, a.Side), groupID(b.Key, b.Side)))
+		return cmp.Or(
+			cmp.Compare(place(&a), place(&b)), cmp.Compare(b.sum, a.sum),
+			strings.Compare(a.Key.String(), b.Key.String()), strings.Compare(groupID(a.Key, a.Side), groupID(b.Key, b.Side)),
+		)
 	})
-	var none device.Key // comes first, and so does wall, which is none of partNames
+	var none device.Key // of wall: it comes first, as wall does, which is not in partNames
 	slices.SortFunc(r.Parts, func(a, b Part) int {
 		return cmp.Or(cmp.Or(a.Device, &none).Compare(*cmp.Or(b.Device, &none)),
 			cmp.Compare(slices.Index(partNames, a.Part), slices.Index(partNames, b.Part)))
 	})
 }
 
-// warn says what makes the comparison doubtful.
 func (r *Report) warn(base, head []*Run) {
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	if len(base) == 1 && len(head) == 1 {
@@ -285,8 +289,8 @@ func (r *Report) warn(base, head []*Run) {
 		warn("too few values to find any difference with %d tests: %d a side would do", r.Tests, n)
 	}
 	if n := len(slices.DeleteFunc(r.comparisons(), func(c *Comparison) bool { return !c.isDependent() })); n > 0 {
-		warn("not decided: %d of %d comparisons, whose values of one run depend on one another; more steps, or several runs a side, would do",
-			n, len(r.comparisons()))
+		warn("not decided: %d of %d comparisons, whose values of one run depend on one another; "+
+			"more steps, or several runs a side, would do", n, len(r.comparisons()))
 	}
 	for _, side := range []struct {
 		name string
@@ -315,8 +319,8 @@ func (r *Report) warn(base, head []*Run) {
 	}
 }
 
-// neededForAny returns how many values a side must have for a row to be decided, 0 where some
-// row has been, or would be if its values did not depend on one another.
+// neededForAny returns the number of values per side needed to decide any row. It returns 0 if a row is decided, or is
+// undecided only because its values depend on each other.
 func (r *Report) neededForAny() int {
 	if r.Tests == 0 {
 		return 0
@@ -329,7 +333,7 @@ func (r *Report) neededForAny() int {
 	return r.leastValues()
 }
 
-// leastValues returns how many values a side must have for any change to be found.
+// leastValues returns the least number of values per side for a significant change.
 func (r *Report) leastValues() int {
 	for n := minValues; ; n++ {
 		if rank.LeastP(n, n)*float64(r.Tests) <= r.Alpha || n == math.MaxInt16 {
@@ -338,5 +342,5 @@ func (r *Report) leastValues() int {
 	}
 }
 
-// isDependent reports whether the values of a row depend on one another too much to compare them.
+// isDependent reports whether the values of one run depend on each other too much for a comparison.
 func (c *Comparison) isDependent() bool { return c.Independent.Known && !c.P.Known }

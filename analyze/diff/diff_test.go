@@ -15,65 +15,18 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
-// simulation makes runs of operations that take lognormal times.
-type simulation struct {
-	names []string
-	steps int
-	// between is how much runs differ, within how much operations of a run do: the standard
-	// deviations of logarithms.
-	between, within float64
-	noStart, noStep bool
-	// rho correlates what a step does to an operation with what the step before did.
-	rho   float64
-	tight bool // nothing is idle
-}
-
-// run returns a run in which the operations of some names take longer by a factor.
-func (s simulation) run(rng *rand.Rand, slower map[string]float64) (entries []*op.Entry) {
-	pace := math.Exp(rng.NormFloat64() * s.between)
-	at := int64(1_700_000_000_000_000_000)
-	noise := make([]float64, len(s.names))
-	for step := range int64(s.steps) {
-		for i, name := range s.names {
-			fresh := math.Sqrt(1 - s.rho*s.rho)
-			if step == 0 {
-				fresh = 1
-			}
-			noise[i] = s.rho*noise[i] + fresh*rng.NormFloat64()
-			ns := 10_000 * float64(i+1) * pace * math.Exp(noise[i]*s.within)
-			if f := slower[name]; f != 0 {
-				ns *= f
-			}
-			e := &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: "gpu:0", Start: op.Known(at), Duration: int64(ns), Step: op.Known(step)}
-			at += e.Duration
-			if !s.tight {
-				at += 500
-			}
-			if s.noStart {
-				e.Start = op.Int{}
-			}
-			if s.noStep {
-				e.Step = op.Int{}
-			}
-			entries = append(entries, e)
-		}
-		if !s.tight {
-			at += 20_000
-		}
-	}
-	return entries
-}
-
-func (s simulation) runs(t *testing.T, rng *rand.Rand, n int, slower map[string]float64) (runs []*diff.Run) {
+// runs returns n runs of a simulation.
+func runs(t testing.TB, sim tracetest.Simulation, rng *rand.Rand, n int, slower map[string]float64) (runs []*diff.Run) {
 	t.Helper()
 	for i := range n {
-		runs = append(runs, run(t, fmt.Sprint("run ", i), s.run(rng, slower), n == 1))
+		runs = append(runs, run(t, fmt.Sprint("run ", i), sim.Run(rng, slower), n == 1))
 	}
 	return runs
 }
@@ -82,14 +35,18 @@ var six = []string{"matmul", "conv2d", "relu", "softmax", "all_reduce", "add"}
 
 func TestVerdicts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
-	base := simulation{names: []string{"matmul", "relu", "old"}, steps: 40, within: 0.01}.runs(t, rng, 1, nil)
-	head := simulation{names: []string{"matmul", "relu", "new"}, steps: 40, within: 0.01}.runs(t, rng, 1, map[string]float64{"matmul": 0.5})
+	sim := tracetest.Simulation{Names: []string{"matmul", "relu", "old"}, Steps: 40, Within: 0.01}
+	base := runs(t, sim, rng, 1, nil)
+	sim.Names = []string{"matmul", "relu", "new"}
+	head := runs(t, sim, rng, 1, map[string]float64{"matmul": 0.5})
 	r := check.Must(diff.Compare(base, head, diff.Options{}))(t)
 	got := make(map[string]diff.Verdict)
 	for _, row := range r.Rows {
 		got[row.Key.String()] = row.Verdict
 	}
-	want := map[string]diff.Verdict{"matmul": diff.Faster, "relu": diff.Unchanged, "new": diff.Added, "old": diff.Removed}
+	want := map[string]diff.Verdict{
+		"matmul": diff.Faster, "relu": diff.Unchanged, "new": diff.Added, "old": diff.Removed,
+	}
 	check.Equal(t, "", want, got)
 	if d := r.Rows[0].Delta.V; r.Rows[0].Verdict != diff.Faster || math.Abs(d+0.5) > 0.01 {
 		t.Errorf("the first row is %s", encoded(t, r.Rows[0]))
@@ -99,10 +56,10 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// Where no difference could be found nothing is said to be unchanged.
-func TestTooFew(t *testing.T) {
+// Rows are not called unchanged if the samples are too small to find a change.
+func TestSmallSamplesAreNotDecided(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
-	sim := simulation{names: six, steps: 3, within: 0.01}
+	sim := tracetest.Simulation{Names: six, Steps: 3, Within: 0.01}
 	for _, tt := range []struct {
 		n       int
 		verdict diff.Verdict
@@ -112,11 +69,10 @@ func TestTooFew(t *testing.T) {
 		{5, diff.TooFew, "too few values to find any difference with 9 tests: 6 a side would do"},
 		{6, diff.Unchanged, ""},
 	} {
-		r := check.Must(diff.Compare(sim.runs(t, rng, tt.n, nil), sim.runs(t, rng, tt.n, nil), diff.Options{}))(t)
+		r := check.Must(diff.Compare(runs(t, sim, rng, tt.n, nil), runs(t, sim, rng, tt.n, nil), diff.Options{}))(t)
 		for _, row := range r.Rows {
-			if row.Verdict != tt.verdict || row.NBase != tt.n {
-				t.Errorf("%d runs: %s", tt.n, encoded(t, row))
-			}
+			check.Equal(t, fmt.Sprintf("%d runs: verdict", tt.n), tt.verdict, row.Verdict)
+			check.Equal(t, "values", tt.n, row.NBase)
 		}
 		check.Equal(t, fmt.Sprintf("%d runs: warnings", tt.n), tt.warning, strings.Join(r.Warnings, "; "))
 	}
@@ -124,49 +80,18 @@ func TestTooFew(t *testing.T) {
 
 func encoded(t *testing.T, v any) string {
 	t.Helper()
-	text := check.Must(json.Marshal(v))(t)
-	return string(text)
+	return string(check.Must(json.Marshal(v))(t))
 }
 
-// A report that was saved has what several runs a side need, and no more.
-func TestSavedReports(t *testing.T) {
-	sim := simulation{names: six, steps: 20, within: 0.1}
-	rng := rand.New(rand.NewPCG(1, 5))
-	sides := make([][]*diff.Run, 2)
-	for side, slower := range []map[string]float64{nil, {"relu": 2}} {
-		for range 6 {
-			report := analyzed(t, sim.run(rng, slower), nil)
-			var saved analyze.Report
-			check.OK(t, json.Unmarshal([]byte(encoded(t, report)), &saved))
-			r := check.Must(diff.NewRun("saved.json", &saved, nil, false))(t)
-			sides[side] = append(sides[side], r)
-		}
-	}
-	r, err := diff.Compare(sides[0], sides[1], diff.Options{})
-	check.OK(t, err)
-	if r.Rows[0].Key.String() != "relu" || r.Rows[0].Verdict != diff.Slower || math.Abs(r.Rows[0].Delta.V-1) > 0.1 {
-		t.Errorf("the first row is %s", encoded(t, r.Rows[0]))
-	}
-	_, err = diff.Compare(sides[0][:1], sides[1][:1], diff.Options{})
-	check.Says(t, "", "saved.json is a saved report, which has sums but no single operations", err)
-	keys, err := key.Parse("operation,device")
-	check.OK(t, err)
-	_, err = diff.NewRun("saved.json", analyzed(t, sim.run(rng, nil), nil), keys, false)
-	check.Says(t, "", "make it with -by operation,device", err)
-	if _, err := diff.Compare(nil, sides[0], diff.Options{}); err == nil {
-		t.Error("a side without runs is compared")
-	}
-}
-
-// Reports by other keys have a row per combination.
-func TestKeys(t *testing.T) {
+// Reports by several keys have a row per combination.
+func TestRowsOfSeveralKeys(t *testing.T) {
 	keys := check.Must(key.Parse("operation,device"))(t)
-	sim := simulation{names: six[:2], steps: 30, within: 0.1}
+	sim := tracetest.Simulation{Names: six[:2], Steps: 30, Within: 0.1}
 	rng := rand.New(rand.NewPCG(1, 6))
 	sides := make([][]*diff.Run, 2)
 	for side, factor := range []float64{1, 2} {
-		entries := sim.run(rng, nil)
-		for _, e := range sim.run(rng, map[string]float64{"matmul": factor}) {
+		entries := sim.Run(rng, nil)
+		for _, e := range sim.Run(rng, map[string]float64{"matmul": factor}) {
 			e.DeviceID = "gpu:1"
 			entries = append(entries, e)
 		}
@@ -178,7 +103,10 @@ func TestKeys(t *testing.T) {
 	for _, row := range r.Rows {
 		got = append(got, row.Key.String()+": "+string(row.Verdict))
 	}
-	want := []string{"matmul, gpu:1: slower", "conv2d, gpu:0: cannot_tell", "conv2d, gpu:1: cannot_tell", "matmul, gpu:0: cannot_tell"}
+	want := []string{
+		"matmul, gpu:1: slower", "conv2d, gpu:0: cannot_tell", "conv2d, gpu:1: cannot_tell",
+		"matmul, gpu:0: cannot_tell",
+	}
 	check.Equal(t, "", want, got, cmpopts.SortSlices(strings.Compare))
 	var parts []string
 	for _, p := range r.Parts {
@@ -188,17 +116,21 @@ func TestKeys(t *testing.T) {
 		}
 		parts = append(parts, device+" "+p.Part+" "+string(p.Verdict))
 	}
-	// The devices drift apart, so that the time of a step depends on that of the one before.
-	want = []string{" wall cannot_tell", "gpu:0 compute cannot_tell", "gpu:0 idle unchanged", "gpu:1 compute slower", "gpu:1 idle unchanged"}
+	// The devices drift apart: the time of a step depends on the step before.
+	want = []string{
+		" wall cannot_tell", "gpu:0 compute cannot_tell", "gpu:0 idle unchanged", "gpu:1 compute slower",
+		"gpu:1 idle unchanged",
+	}
 	check.Equal(t, "", want, parts)
 }
 
-// What was lost makes a comparison doubtful.
-func TestWarnings(t *testing.T) {
+// Lost records are warnings.
+func TestLostRecordsAreWarnings(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
-	sim := simulation{names: six, steps: 3}
-	report := analyzed(t, sim.run(rng, nil), nil)
-	report.Input.Dropped, report.Input.Malformed = 7, 1
+	sim := tracetest.Simulation{Names: six, Steps: 3}
+	report := analyzed(t, sim.Run(rng, nil), nil)
+	report.Input.Dropped = 7
+	report.Input.Malformed = 1
 	base := check.Must(diff.NewRun("a.jsonl", report, nil, true))(t)
 	r := check.Must(diff.Compare([]*diff.Run{base}, []*diff.Run{run(t, "b.jsonl", nil, true)}, diff.Options{}))(t)
 	want := []string{
@@ -209,22 +141,21 @@ func TestWarnings(t *testing.T) {
 	check.Equal(t, "", want, r.Warnings)
 }
 
-// The report reads back from JSON.
+// Reports survive a round trip through JSON.
 func TestReportReadsBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 8))
-	sim := simulation{names: six, steps: 30, within: 0.1}
-	r := check.Must(diff.Compare(sim.runs(t, rng, 1, nil), sim.runs(t, rng, 1, map[string]float64{"add": 3}), diff.Options{}))(t)
+	sim := tracetest.Simulation{Names: six, Steps: 30, Within: 0.1}
+	head := runs(t, sim, rng, 1, map[string]float64{"add": 3})
+	r := check.Must(diff.Compare(runs(t, sim, rng, 1, nil), head, diff.Options{}))(t)
 	text := encoded(t, r)
 	var back diff.Report
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	dec.DisallowUnknownFields()
 	check.OK(t, dec.Decode(&back))
-	if got := encoded(t, &back); got != text {
-		t.Errorf("reads back as\n%s, was\n%s", got, text)
-	}
+	check.Equal(t, "reads back", text, encoded(t, &back))
 }
 
-// The example of docs/analyses.md is what the comparison says.
+// The example of docs/analyses.md shows the results of Compare.
 func TestDocumentedComparison(t *testing.T) {
 	text := check.Must(os.ReadFile("../../docs/analyses.md"))(t)
 	var sides [][]*diff.Run
@@ -245,7 +176,8 @@ func TestDocumentedComparison(t *testing.T) {
 				check.OK(t, json.Unmarshal([]byte(encoded(t, r.Rows[0])), &got))
 			}
 		case strings.HasPrefix(line, "    "):
-			if want, err := strconv.ParseFloat(words[1], 64); err != nil || got[words[0]] == nil || math.Abs(got[words[0]].(float64)-want) > 1e-6 {
+			want, err := strconv.ParseFloat(words[1], 64)
+			if err != nil || got[words[0]] == nil || math.Abs(got[words[0]].(float64)-want) > 1e-6 {
 				t.Errorf("%s is %v (%v)", line, got[words[0]], err)
 			}
 		case strings.HasPrefix(line, "**Values"):
@@ -255,20 +187,17 @@ func TestDocumentedComparison(t *testing.T) {
 	t.Error("no example")
 }
 
-// analyzed returns the report on operations.
-func analyzed(t *testing.T, entries []*op.Entry, by []key.Key) *analyze.Report {
+func analyzed(t testing.TB, entries []*op.Entry, by []key.Key) *analyze.Report {
 	t.Helper()
 	records := recordtest.Entries(entries...)
 	return check.Must(analyze.Run(t.Context(), analyze.Records(records), diff.ReportOptions(by)))(t)
 }
 
-// run returns the run of operations.
-func run(t *testing.T, name string, entries []*op.Entry, single bool) *diff.Run {
+func run(t testing.TB, name string, entries []*op.Entry, single bool) *diff.Run {
 	t.Helper()
 	return check.Must(diff.NewRun(name, analyzed(t, entries, nil), nil, single))(t)
 }
 
-// found returns the names of the rows and parts that changed.
 func found(r *diff.Report) (names []string) {
 	changed := func(c *diff.Comparison) bool {
 		return c.Verdict.Changed() || c.Verdict == diff.Added || c.Verdict == diff.Removed

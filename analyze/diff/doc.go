@@ -1,26 +1,23 @@
-// Package diff compares runs of a program: which operations became slower or faster from a
-// base to a head, by how much, and whether that can be told from chance.
+// Package diff compares runs of a program: it finds the operations that became slower or faster from a base to a head,
+// estimates the change, and tells it from chance.
 //
-//	base, err := diff.NewRun("base.jsonl", report, by, true) // of analyze.Run with diff.ReportOptions(by)
-//	…
-//	compared, err := diff.Compare([]*diff.Run{base}, []*diff.Run{head}, diff.Options{})
+//	compared, err := diff.Files(ctx, []string{"base.jsonl"}, []string{"head.jsonl"}, diff.Options{})
 //
-// Durations of one run are not independent of one another: a slow moment makes many operations
-// slow. What is compared are therefore the geometric means of larger units, named in the report:
+// [Compare] does the same for runs made by [NewRun] from reports.
 //
-//   - runs, where a side has several of them: a run is one value. That is the only unit
-//     that tells a change from what differs between runs anyway.
-//   - steps, where each side is one run of at least ten iterations: up to twenty blocks of
-//     consecutive iterations.
-//   - windows, where operations have starts: twenty equal parts of the time of the run, for
-//     operations that occur in at least ten of them on both sides.
-//   - entries, otherwise: each operation is a value.
+// Durations of one run depend on each other: a slow moment slows many operations. The comparison therefore uses
+// geometric means of larger units. The report names the unit:
 //
-// The test is the two-sided Mann–Whitney U test. The p-values of all rows are adjusted
-// together by Holm's method, so that the probability of any false finding is at most Alpha.
-// The change is the estimate of Hodges and Lehmann, the median of the differences of all pairs
-// of units, with the interval that belongs to the test. A row with fewer than five units
-// on a side, or with so few that no difference could be found, is not decided.
+//   - runs, if a side has several. A run is one value. Only this unit tells a change from the differences between runs.
+//   - steps, if each side is one run of at least ten iterations: up to twenty blocks of consecutive iterations.
+//   - windows, if operations have starts: twenty equal parts of the run's time, for operations found in at least ten of
+//     them on both sides.
+//   - entries otherwise: each operation is a value.
 //
-// The package does no input or output.
+// The test is the two-sided Mann–Whitney U test. Holm's method adjusts the p-values of all rows together: the
+// probability of any false finding is at most Alpha. The change is the Hodges–Lehmann estimate, the median of the
+// differences of all pairs of units, with the interval of the test. Rows with fewer than five units on a side, or too
+// few for any significant difference, stay undecided.
+//
+// [Files] reads files. All other functions do no input or output.
 package diff

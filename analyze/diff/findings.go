@@ -12,10 +12,9 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// maxFindings bounds the rows that are findings of their own.
 const maxFindings = 3
 
-// findings says what became of the whole time, and then which operations changed it most.
+// findings states the change of the whole time, then the operations that changed it most.
 func (r *Report) findings() []findings.Finding {
 	all := []findings.Finding{{Kind: findings.Change, Text: r.whole()}}
 	var changed []*Row
@@ -35,7 +34,9 @@ func (r *Report) findings() []findings.Finding {
 		if more := len(changed) - i - 1; i == maxFindings-1 && more > 0 {
 			text += fmt.Sprintf(" So are, slower or faster, %s more.", units.Count(int64(more)))
 		}
-		all = append(all, findings.Finding{Kind: findings.Operation, Text: text, Where: findings.Where{Operation: row.Key.String()}})
+		all = append(all, findings.Finding{
+			Kind: findings.Operation, Text: text, Where: findings.Where{Operation: row.Key.String()},
+		})
 	}
 	for _, v := range []struct {
 		verdict Verdict
@@ -72,7 +73,7 @@ func (r *Report) findings() []findings.Finding {
 
 func (r *Report) bound() string { return strconv.FormatFloat(100*r.Bound, 'g', 3, 64) + " %" }
 
-// whole says what became of the time from the first start to the last end.
+// whole states the change of the time from the first start to the last end.
 func (r *Report) whole() string {
 	unit := "run"
 	if r.Base.Steps > 0 && r.Head.Steps > 0 {
@@ -90,19 +91,21 @@ func (r *Report) whole() string {
 	case Slower, Faster:
 		return fmt.Sprintf("The head is %s: a %s takes %s.", c.by(), unit, c.fromTo())
 	case Unchanged:
-		return fmt.Sprintf("The head is as fast as the base, within %s: a %s takes %s, %s.", r.bound(), unit, c.fromTo(), c.bounds())
+		return fmt.Sprintf("The head is as fast as the base, within %s: a %s takes %s, %s.",
+			r.bound(), unit, c.fromTo(), c.bounds())
 	case CannotTell:
-		return fmt.Sprintf("Whether the head is slower cannot be told: a %s takes %s, %s.%s", unit, c.fromTo(), c.bounds(), c.needs())
+		return fmt.Sprintf("Whether the head is slower cannot be told: a %s takes %s, %s.%s",
+			unit, c.fromTo(), c.bounds(), c.needs())
 	}
 	if c.isDependent() {
-		return fmt.Sprintf("Whether the head is slower cannot be told: a %s takes %s, but %ss of one run depend on one another too much, "+
-			"and count as %.1f independent ones. Several runs a side can tell.", unit, c.fromTo(), unit, c.Independent.V)
+		return fmt.Sprintf("Whether the head is slower cannot be told: a %s takes %s, but %ss of one run depend on "+
+			"one another too much, and count as %.1f independent ones. Several runs a side can tell.",
+			unit, c.fromTo(), unit, c.Independent.V)
 	}
 	return fmt.Sprintf("Whether the head is slower cannot be told from so few %ss: %d in the base and %d in the head.%s",
 		unit, c.NBase, c.NHead, c.needs())
 }
 
-// needs says what would tell.
 func (c *Comparison) needs() string {
 	switch {
 	case !c.Needed.Known:
@@ -113,10 +116,9 @@ func (c *Comparison) needs() string {
 	return fmt.Sprintf(" About %s %s a side would tell.", units.Count(c.Needed.V), c.Unit)
 }
 
-// moved is how much time a row adds or saves in a run of the head, by its median.
+// moved is the time that a row adds to or saves in a run of the head, by its median.
 func (r *Row) moved() float64 { return math.Abs(r.ShiftNS.V) * float64(r.HeadCount) }
 
-// by says by how much a comparison is slower or faster.
 func (c *Comparison) by() string {
 	chance := fmt.Sprintf("p %.3f", c.P.V)
 	if c.P.V < 0.0005 {
@@ -129,7 +131,6 @@ func (c *Comparison) fromTo() string {
 	return units.DurationFloat(c.HeadNS.V) + " in place of " + units.DurationFloat(c.BaseNS.V)
 }
 
-// bounds writes the interval of a change.
 func (c *Comparison) bounds() string {
 	if !c.Delta.Known {
 		return "of nothing"

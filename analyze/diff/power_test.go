@@ -12,27 +12,29 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// The table of docs/analyses.md says which slow-down four of five comparisons find. The test
-// makes the whole table, or a few of its cells from fewer comparisons.
+// The table of docs/analyses.md lists the slow-down found by four of five comparisons. The test checks the whole table,
+// or a few of its cells with fewer comparisons.
 func TestPower(t *testing.T) {
 	text := check.Must(os.ReadFile("../../docs/analyses.md"))(t)
 	type cell struct {
 		row    string
 		column int
-		sim    simulation
+		sim    tracetest.Simulation
 	}
-	sizes, table := []int{12, 50, 200}, map[string][]string{}
+	sizes := []int{12, 50, 200}
+	table := make(map[string][]string)
 	var cells []cell
 	for _, noise := range []float64{0.05, 0.1, 0.2} {
 		for _, row := range []string{"steps", "steps, ρ 0.5", "runs"} {
 			for column, n := range sizes {
-				s := simulation{names: []string{"matmul", "softmax", "relu"}, steps: n, within: noise}
+				s := tracetest.Simulation{Names: []string{"matmul", "softmax", "relu"}, Steps: n, Within: noise}
 				if row == "steps, ρ 0.5" {
-					s.rho = 0.5
+					s.Rho = 0.5
 				}
 				name := fmt.Sprintf("%s, noise %.0f %%", row, 100*noise)
 				cells = append(cells, cell{name, column, s})
@@ -40,7 +42,11 @@ func TestPower(t *testing.T) {
 			}
 		}
 	}
-	rounds, few := cases.Count(t, 5, 20), map[bool]int{true: len(cells), false: 2}[cases.All()]
+	rounds := cases.Count(t, 5, 20)
+	few := 2
+	if cases.All() {
+		few = len(cells)
+	}
 	for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(len(cells))[:few] {
 		c := cells[i]
 		var least []float64
@@ -51,9 +57,10 @@ func TestPower(t *testing.T) {
 		got := 100 * least[rounds*4/5-1]
 		table[c.row][c.column] = fmt.Sprintf("%.1f %%", got)
 		want := math.NaN()
-		if line := regexp.MustCompile(`(?m)^    ` + regexp.QuoteMeta(c.row) + ` .*$`).FindString(string(text)); line != "" {
-			figures := regexp.MustCompile(`([0-9.]+|more than 100) %`).FindAllStringSubmatch(strings.TrimPrefix(line, "    "+c.row), -1)
-			want, _ = strconv.ParseFloat(figures[c.column][1], 64)
+		line := regexp.MustCompile(`(?m)^    ` + regexp.QuoteMeta(c.row) + ` .*$`).FindString(string(text))
+		if figures, ok := strings.CutPrefix(line, "    "+c.row); ok {
+			percents := regexp.MustCompile(`([0-9.]+|more than 100) %`).FindAllStringSubmatch(figures, -1)
+			want, _ = strconv.ParseFloat(percents[c.column][1], 64)
 		}
 		if off := math.Abs(math.Log(got / want)); !(off < 0.1) && (cases.All() || !(off < 0.7)) {
 			t.Errorf("%s, %d a side: %.1f %%, and %v %% in the table", c.row, sizes[c.column], got, want)
@@ -66,20 +73,23 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// leastFound returns the smallest slow-down of an operation that is found in two sides of n steps
-// or runs; 1 where none up to that is.
-func leastFound(t *testing.T, sim simulation, n int, runs bool, seed uint64) float64 {
+// leastFound returns the smallest slow-down that is found between two sides of n steps or runs, 1 if none is.
+func leastFound(t *testing.T, sim tracetest.Simulation, n int, ofRuns bool, seed uint64) float64 {
 	t.Helper()
 	sides := 1
-	if runs {
-		sim.steps, sim.within, sim.between, sides = 1, 0, sim.within, n
+	if ofRuns {
+		sim.Steps = 1
+		sim.Between = sim.Within
+		sim.Within = 0
+		sides = n
 	}
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
-	base := sim.runs(t, rng, sides, nil)
-	low, high := 0.0, 1.0
+	base := runs(t, sim, rng, sides, nil)
+	low := 0.0
+	high := 1.0
 	for high-low > 0.03*high && high > 0.005 {
 		slower := (low + high) / 2
-		head := sim.runs(t, rand.New(rand.NewPCG(seed, 1)), sides, map[string]float64{"softmax": 1 + slower})
+		head := runs(t, sim, rand.New(rand.NewPCG(seed, 1)), sides, map[string]float64{"softmax": 1 + slower})
 		r := check.Must(diff.Compare(base, head, diff.Options{}))(t)
 		if slices.Contains(found(r), "slower softmax") {
 			high = slower
@@ -90,29 +100,33 @@ func leastFound(t *testing.T, sim simulation, n int, runs bool, seed uint64) flo
 	return high
 }
 
-// Runs of the same program find nothing in 95 of 100 comparisons, also where each step takes
-// about as long as the one before, for all correlations of neighbours, and where runs differ much.
+// Runs of the same program give no finding in 95 of 100 comparisons, for any correlation of neighbouring steps, and for
+// runs that differ much.
 func TestRunsOfDependentSteps(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	lengths := []int{12, 20, 50, 12, 20, 50, 200}
 	for _, unit := range []diff.Unit{diff.UnitSteps, diff.UnitWindows, diff.UnitRuns} {
 		for _, rho := range []float64{0, 0.3, 0.5, 0.7, 0.8, 0.9} {
 			t.Run(fmt.Sprint(unit, " ", rho), func(t *testing.T) {
-				pairs, alarms := cases.Count(t, 12, 1000), 0
+				pairs := cases.Count(t, 12, 1000)
+				alarms := 0
 				for seed := range uint64(pairs) {
 					rng := rand.New(rand.NewPCG(seed, uint64(100*rho)))
-					sim := simulation{names: six, steps: lengths[int(seed)%len(lengths)], within: 0.1, rho: rho, noStep: unit == diff.UnitWindows}
+					sim := tracetest.Simulation{Names: six, Within: 0.1, Rho: rho}
+					sim.Steps = lengths[int(seed)%len(lengths)]
+					sim.NoStep = unit == diff.UnitWindows
 					n := 1
 					if unit == diff.UnitRuns {
-						n, sim.steps, sim.between = 7, 2, 0.2
+						n = 7
+						sim.Steps = 2
+						sim.Between = 0.2
 					}
-					r := check.Must(diff.Compare(sim.runs(t, rng, n, nil), sim.runs(t, rng, n, nil), diff.Options{}))(t)
-					if r.Unit != unit {
-						t.Fatalf("%s are compared", r.Unit)
-					}
+					base := runs(t, sim, rng, n, nil)
+					r := check.Must(diff.Compare(base, runs(t, sim, rng, n, nil), diff.Options{}))(t)
+					check.Equal(t, "unit", unit, r.Unit)
 					if names := found(r); len(names) > 0 {
 						alarms++
-						t.Logf("pair %d, %d steps: %v", seed, sim.steps, names)
+						t.Logf("pair %d, %d steps: %v", seed, sim.Steps, names)
 					}
 				}
 				if allowed := 0.05 * float64(pairs); float64(alarms) > allowed+2*math.Sqrt(allowed) {
@@ -121,5 +135,16 @@ func TestRunsOfDependentSteps(t *testing.T) {
 				t.Logf("%d of %d", alarms, pairs)
 			})
 		}
+	}
+}
+
+func BenchmarkCompareSteps(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 10))
+	sim := tracetest.Simulation{Names: six, Steps: 200, Within: 0.1}
+	base := runs(b, sim, rng, 1, nil)
+	head := runs(b, sim, rng, 1, map[string]float64{"relu": 1.1})
+	b.ReportAllocs()
+	for b.Loop() {
+		check.Must(diff.Compare(base, head, diff.Options{}))(b)
 	}
 }

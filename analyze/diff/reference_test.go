@@ -12,26 +12,30 @@ import (
 
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/analyze/internal/rank"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 
-// figures are what the reference says of a row.
 type figures struct{ P, Delta, Low, High, Independent float64 }
 
-// P-values, changes and intervals are those of a naive reference, for runs, steps and windows,
-// with and without ties, also of the parts of the time.
+// P-values, changes and intervals agree with a naive reference: for runs, steps and windows, with and without ties, and
+// for the parts of the time.
 func TestAgainstNaive(t *testing.T) {
 	for i := range cases.Some(t, 50, 5000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 9))
-		sim := simulation{
-			names: six[:1+rng.IntN(3)], steps: 10 + rng.IntN(60), between: 0.05, within: []float64{0, 0.001, 0.1, 0.7}[rng.IntN(4)],
-			rho: rng.Float64() * 0.95, noStep: rng.IntN(3) == 0, tight: rng.IntN(3) == 0,
+		sim := tracetest.Simulation{
+			Names: six[:1+rng.IntN(3)], Steps: 10 + rng.IntN(60), Between: 0.05,
+			Within: []float64{0, 0.001, 0.1, 0.7}[rng.IntN(4)], Rho: rng.Float64() * 0.95,
+			NoStep: rng.IntN(3) == 0, Tight: rng.IntN(3) == 0,
 		}
 		n := [2]int{1, 1}
 		if rng.IntN(3) == 0 {
-			n, sim.noStart, sim.noStep, sim.steps = [2]int{5 + rng.IntN(4), 5 + rng.IntN(4)}, true, true, 3
+			n = [2]int{5 + rng.IntN(4), 5 + rng.IntN(4)}
+			sim.NoStart = true
+			sim.NoStep = true
+			sim.Steps = 3
 		}
 		round := []int64{1, 5000}[rng.IntN(2)]
 		var values [2]map[string][]float64
@@ -39,7 +43,7 @@ func TestAgainstNaive(t *testing.T) {
 		for side := range 2 {
 			values[side] = map[string][]float64{}
 			for range n[side] {
-				entries := sim.run(rng, map[string]float64{"matmul": 1 + 0.2*float64(side*rng.IntN(2))})
+				entries := sim.Run(rng, map[string]float64{"matmul": 1 + 0.2*float64(side*rng.IntN(2))})
 				for _, e := range entries {
 					e.Duration -= e.Duration % round
 				}
@@ -61,33 +65,40 @@ func TestAgainstNaive(t *testing.T) {
 			add(r.Parts[i].Part, &r.Parts[i].Comparison)
 		}
 		want := naiveFigures(values[0], values[1], n == [2]int{1, 1})
-		check.Equal(t, encoded(t, map[string]any{"seed": i, "unit": r.Unit}), want, got, cmpopts.EquateApprox(1e-5, 1e-8)) // ratios
+		name := encoded(t, map[string]any{"seed": i, "unit": r.Unit})
+		check.Equal(t, name, want, got, cmpopts.EquateApprox(1e-5, 1e-8)) // ratios
 	}
 }
 
-// naiveValues adds the values of a run: a mean of all, or of each block of steps or window; of
-// logarithms for operations, of nanoseconds for parts.
-func naiveValues(values map[string][]float64, entries []*op.Entry, sim simulation) {
+// naiveValues adds the values of a run: its mean, or a mean per block of steps or per window. Means of operations are
+// of logarithms, means of parts of nanoseconds.
+func naiveValues(values map[string][]float64, entries []*op.Entry, sim tracetest.Simulation) {
 	type cell struct {
 		name  string
 		block int64
 	}
-	sum, n := map[cell]float64{}, map[cell]float64{}
-	first, last := entries[0].Start.V, entries[len(entries)-1].Start.V
-	blocks, steps := min(20, int64(sim.steps)), int64(sim.steps)
-	begin, end, busy := map[int64]int64{}, map[int64]int64{}, map[int64]int64{}
+	sum := make(map[cell]float64)
+	n := make(map[cell]float64)
+	first := entries[0].Start.V
+	last := entries[len(entries)-1].Start.V
+	steps := int64(sim.Steps)
+	blocks := min(20, steps)
+	begin := make(map[int64]int64)
+	end := make(map[int64]int64)
+	busy := make(map[int64]int64)
 	for _, e := range entries {
 		at := cell{name: e.Operation}
 		switch {
-		case sim.noStart: // a value for the run
-		case sim.noStep:
+		case sim.NoStart: // a value for the run
+		case sim.NoStep:
 			at.block = (e.Start.V - first) / ((last-first)/20 + 1)
 		default:
 			at.block = e.Step.V * blocks / steps
 			if begin[e.Step.V] == 0 {
 				begin[e.Step.V] = e.Start.V
 			}
-			end[e.Step.V], busy[e.Step.V] = e.Start.V+e.Duration, busy[e.Step.V]+e.Duration
+			end[e.Step.V] = e.Start.V + e.Duration
+			busy[e.Step.V] += e.Duration
 		}
 		sum[at] += math.Log(math.Max(1, float64(e.Duration)))
 		n[at]++
@@ -109,12 +120,15 @@ func naiveValues(values map[string][]float64, entries []*op.Entry, sim simulatio
 	}
 }
 
+func isPart(name string) bool { return name == "wall" || name == "compute" || name == "idle" }
+
 func naiveFigures(base, head map[string][]float64, dependent bool) map[string]figures {
 	all := map[string]figures{}
 	for name, b := range base {
 		h := head[name]
+		n := min(len(b), len(h))
 		switch {
-		case min(len(b), len(h)) < 5, dependent && !slices.Contains([]string{"wall", "compute", "idle"}, name) && min(len(b), len(h)) < 10:
+		case n < 5, dependent && !isPart(name) && n < 10:
 		case slices.Max(b) == 0 && slices.Max(h) == 0: // no idle time
 		default:
 			if f, ok := naiveRow(name, b, h, dependent); ok {
@@ -123,7 +137,8 @@ func naiveFigures(base, head map[string][]float64, dependent bool) map[string]fi
 		}
 	}
 	least := 0.0
-	for i, name := range slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Compare(all[a].P, all[b].P) }) {
+	byP := func(a, b string) int { return cmp.Compare(all[a].P, all[b].P) }
+	for i, name := range slices.SortedFunc(maps.Keys(all), byP) {
 		f := all[name]
 		least = max(least, min(1, f.P*float64(len(all)-i)))
 		f.P = least
@@ -132,11 +147,12 @@ func naiveFigures(base, head map[string][]float64, dependent bool) map[string]fi
 	return all
 }
 
-// naiveRow compares two samples, of one run each where dependent is set. ok is false where these
-// depend on each other too much.
+// naiveRow compares two samples, of one run each if dependent is set. ok is false if their values depend on each other
+// too much.
 func naiveRow(name string, b, h []float64, dependent bool) (f figures, ok bool) {
-	median, part := rank.Median(b), math.Expm1
-	if slices.Contains([]string{"wall", "compute", "idle"}, name) {
+	median := rank.Median(b)
+	part := math.Expm1
+	if isPart(name) {
 		if min(slices.Min(b), slices.Min(h)) > 0 {
 			logs := func(v []float64) (l []float64) {
 				for _, x := range v {
@@ -144,12 +160,15 @@ func naiveRow(name string, b, h []float64, dependent bool) (f figures, ok bool) 
 				}
 				return l
 			}
-			b, h = logs(b), logs(h)
+			b = logs(b)
+			h = logs(h)
 		} else {
 			part = func(d float64) float64 { return max(-1, d/median) }
 		}
 	}
-	in, all, p := rank.Shift(b, h, 0.05), float64(len(b)+len(h)), rank.Test(b, h)
+	in := rank.Shift(b, h, 0.05)
+	all := float64(len(b) + len(h))
+	p := rank.Test(b, h)
 	shift, low, high := in.Estimate, in.Low, in.High
 	f = figures{p, part(shift), part(low), part(high), all}
 	if !dependent {
@@ -164,7 +183,9 @@ func naiveRow(name string, b, h []float64, dependent bool) (f figures, ok bool) 
 	if f.Independent /= inflation; f.Independent < 6 {
 		return f, false
 	}
-	freedom, deviation, z := f.Independent/2-1, math.Sqrt(inflation/(1-inflation/n)), 1.959963984540054
+	const z = 1.959963984540054
+	freedom := f.Independent/2 - 1
+	deviation := math.Sqrt(inflation / (1 - inflation/n))
 	side := max(shift-low, 0)
 	if shift < 0 {
 		side = high - shift
@@ -181,11 +202,12 @@ func naiveRow(name string, b, h []float64, dependent bool) (f figures, ok bool) 
 		}
 	}
 	wider := math.Sqrt(freedom) * math.Tan(from) / z * deviation
-	f.Low, f.High = part(shift-(shift-low)*wider), part(shift+(high-shift)*wider)
+	f.Low = part(shift - (shift-low)*wider)
+	f.High = part(shift + (high-shift)*wider)
 	return f, true
 }
 
-// naiveStudent is the two-sided p-value of the value √freedom·tan(angle), by Simpson's rule.
+// naiveStudent returns the two-sided p-value of √freedom·tan(angle), by Simpson's rule.
 func naiveStudent(freedom, angle float64) float64 {
 	area := func(from float64) (sum float64) {
 		const parts = 300

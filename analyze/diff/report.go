@@ -10,28 +10,26 @@ import (
 // Schema names the JSON form of a [Report].
 const Schema = "optrace.diff/v1"
 
-// Report says what changed from the base to the head. It may be read back from JSON.
+// Report lists the changes from the base to the head. It can be read back from JSON.
 type Report struct {
 	Schema string `json:"schema"`
 	Base   Side   `json:"base"`
 	Head   Side   `json:"head"`
-	// Findings say what became of the whole, and what changed it most.
+	// Findings state the change of the whole, then the largest changes.
 	Findings []findings.Finding `json:"findings"`
-	// Unit is what the values of most rows are means of.
+	// Unit is the unit of most rows.
 	Unit Unit `json:"unit"`
-	// Alpha is the probability of any false finding, 1-Alpha the confidence of intervals.
+	// Alpha is the probability of any false finding, 1-Alpha the confidence of the intervals.
 	Alpha float64 `json:"alpha"`
-	// Bound is the change, as a part of the base, within which a row is Unchanged.
+	// Bound is the largest change of an Unchanged row, as a fraction of the base.
 	Bound float64 `json:"bound"`
-	// Tests is the number of tests for which p-values are adjusted.
+	// Tests is the number of tests that p-values are adjusted for.
 	Tests int `json:"tests"`
-	// Rows has a row per group of operations: first what changed, then by the time that
-	// operations took in both sides.
+	// Rows has a row per group of operations: changed rows first, then by their time in both sides.
 	Rows []Row `json:"rows"`
-	// Parts has the time between first start and last end, and for each device its parts, by
-	// step where there are steps and by run otherwise; empty where nothing has a start.
+	// Parts has the wall time and each device's parts of it, per step or else per run, if operations have starts.
 	Parts []Part `json:"parts"`
-	// Warnings say what makes the comparison doubtful.
+	// Warnings are reasons to doubt the comparison.
 	Warnings []string `json:"warnings"`
 }
 
@@ -39,14 +37,13 @@ type Report struct {
 type Side struct {
 	Files int64 `json:"files"`
 	Runs  int   `json:"runs"`
-	// Entries is the number of operations, Steps that of the iterations, and LeftOut of those that are not in the steady
-	// state and not compared.
+	// Entries is the number of operations, Steps of iterations, and LeftOut of iterations outside the steady state.
 	Entries int64 `json:"entries"`
 	Steps   int   `json:"steps"`
 	LeftOut int64 `json:"left_out,omitempty"`
 }
 
-// Unit is what a value of a row is the mean of.
+// Unit names the group of operations behind one value of a row.
 type Unit string
 
 // The units.
@@ -57,20 +54,20 @@ const (
 	UnitEntries Unit = "entries"
 )
 
-// Verdict says what became of a row.
+// Verdict is the result of a row.
 type Verdict string
 
 // The verdicts.
 const (
 	Slower     Verdict = "slower"
 	Faster     Verdict = "faster"
-	More       Verdict = "more"        // idle time, which makes nothing slower by itself
+	More       Verdict = "more"        // idle time; it does not make the head slower by itself
 	Less       Verdict = "less"        // idle time
 	Unchanged  Verdict = "unchanged"   // within the bound of the report
-	Added      Verdict = "added"       // not in the base
-	Removed    Verdict = "removed"     // not in the head
-	CannotTell Verdict = "cannot_tell" // whether there is a change, or none beyond the bound
-	TooFew     Verdict = "too_few"     // values to find any change
+	Added      Verdict = "added"       // missing in the base
+	Removed    Verdict = "removed"     // missing in the head
+	CannotTell Verdict = "cannot_tell" // neither a change nor its absence is proven
+	TooFew     Verdict = "too_few"     // the samples are too small to find any change
 )
 
 // Verdicts returns the verdicts in the order of a report.
@@ -89,15 +86,14 @@ type Row struct {
 	// BaseCount and HeadCount are the numbers of operations.
 	BaseCount int64 `json:"base_count"`
 	HeadCount int64 `json:"head_count"`
-	// Mixes names the properties that differ among the operations of a run, such as
-	// "shape": means then also depend on how many there are of each.
+	// Mixes names the properties that differ among a run's operations, such as "shape", and affect the means.
 	Mixes []string `json:"mixes"`
 	Comparison
 
 	sum float64 // of the durations in both sides
 }
 
-// Part compares a part of the time of a device, or of all.
+// Part compares a part of the time of a device, or the wall time.
 type Part struct {
 	// Part is wall, compute, exposed_communication, exposed_memory, other or idle.
 	Part string `json:"part"`
@@ -106,42 +102,39 @@ type Part struct {
 	Comparison
 }
 
-// Comparison compares the values of two sides. Figures that are not known are nil.
+// Comparison compares the values of two sides. Unknown figures are nil.
 type Comparison struct {
 	Verdict Verdict `json:"verdict"`
-	// Unit is what a value is the mean of, NBase and NHead the numbers of values.
+	// Unit is the unit of a value, NBase and NHead are the numbers of values.
 	Unit  Unit `json:"unit"`
 	NBase int  `json:"n_base"`
 	NHead int  `json:"n_head"`
-	// BaseNS and HeadNS are the medians of the values. Those of rows are geometric means of
-	// durations, or arithmetic ones where a run is a saved report; those of parts are
-	// arithmetic means.
+	// BaseNS and HeadNS are medians of geometric means for rows, of arithmetic means for parts and saved reports.
 	BaseNS op.Float `json:"base_ns"`
 	HeadNS op.Float `json:"head_ns"`
-	// Delta is by how much the head's values are larger, as a part of the base's: the median of the ratios of all pairs of
-	// values, less 1, or, where a value is 0, of their differences as a part of BaseNS. DeltaLow and DeltaHigh bound it,
-	// from -1; nil where the samples are too small.
+	// Delta is the change from base to head as a fraction of the base: the median of the ratios of all pairs of values,
+	// less 1. If a value is 0, it is the median of their differences divided by BaseNS. DeltaLow and DeltaHigh bound
+	// Delta, from -1 on. They are nil if the samples are too small.
 	Delta     op.Float `json:"delta"`
 	DeltaLow  op.Float `json:"delta_low"`
 	DeltaHigh op.Float `json:"delta_high"`
-	// ShiftNS, LowNS and HighNS are these times BaseNS.
+	// ShiftNS, LowNS and HighNS are the same times BaseNS.
 	ShiftNS op.Float `json:"shift_ns"`
 	LowNS   op.Float `json:"low_ns"`
 	HighNS  op.Float `json:"high_ns"`
 	// P is the p-value, adjusted for the number of tests.
 	P op.Float `json:"p"`
-	// Independent is as how many independent values those of both sides count, which are
-	// fewer where values of one run depend on one another.
+	// Independent is the number of independent values that both samples are worth.
 	Independent op.Float `json:"independent"`
-	// Needed is about how many runs, steps, windows as long as those here, or entries a side
-	// would tell, if the head is as far from the base as here; nil where the verdict is known.
+	// Needed estimates the number of runs, steps, windows or entries per side that would decide the row, given the same
+	// distance of head and base. It is nil for decided rows.
 	Needed op.Int `json:"needed"`
 
 	half float64 // of the interval
 }
 
-// Slowdown returns by how much, as a part of what it took in the base, the row is slower that became slower by most, and
-// which one that is: "" and 0 for none. A part of the time is slower by what was added to it as a part of the time of all.
+// Slowdown returns the row with the largest slow-down, and the slow-down as a fraction of the row's base, "" and 0 if
+// no row is slower. The slow-down of a part is a fraction of the wall time.
 func (r *Report) Slowdown() (what string, by float64) {
 	for i := range r.Rows {
 		if d := r.Rows[i].slowdown(r.Rows[i].BaseNS); d > by {
@@ -157,7 +150,9 @@ func (r *Report) Slowdown() (what string, by float64) {
 	for i := range r.Parts {
 		p := &r.Parts[i]
 		if d := p.slowdown(wall); d > by {
-			if what, by = p.Part, d; p.Device != nil {
+			what = p.Part
+			by = d
+			if p.Device != nil {
 				what += " of " + p.Device.Label(true)
 			}
 		}
@@ -165,7 +160,7 @@ func (r *Report) Slowdown() (what string, by float64) {
 	return what, by
 }
 
-// slowdown returns what was added as a part of a time, 0 where nothing became slower.
+// slowdown returns the added time as a fraction of another time, 0 if the row is not slower.
 func (c *Comparison) slowdown(of op.Float) float64 {
 	if c.Verdict != Slower && c.Verdict != More || !(of.V > 0) {
 		return 0

@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Run is one run of a program, as the comparison sees it.
+// Run is one run of a program.
 type Run struct {
 	name  string
 	input analyze.Envelope
@@ -24,44 +24,41 @@ type Run struct {
 	// saved is set for a report without its operations.
 	saved bool
 	steps runSteps
-	// leftOut is how many steps there are that are not in the steady state, where the report is on that.
+	// leftOut is the number of steps outside the steady state, if the report is limited to it.
 	leftOut int64
 	// first and last are the starts of the first and the last operation.
 	first, last int64
 }
 
-// group is a group of operations of one run.
 type group struct {
 	key   key.Group
 	side  string
 	count int64
 	sum   int64
 	mixes []string
-	// logarithms is the sum of those of the durations; 0 in a saved report.
+	// logarithms is the sum of the logarithms of the durations, 0 in a saved report.
 	logarithms float64
-	samples    []sample // of a run that is the only one of its side
+	samples    []sample // of a run alone on its side
 }
 
-// SampleBytes is about how much memory a Run takes for each operation that it keeps.
+// SampleBytes estimates the memory that a Run takes for each kept operation.
 const SampleBytes = 32
 
-// sample is one operation.
 type sample struct {
-	start     int64 // noTime where it is not known
+	start     int64 // noTime if unknown
 	duration  int64
 	iteration int32 // -1 for none
 }
 
 const noTime = math.MinInt64
 
-// runSteps are the iterations of a run.
 type runSteps struct {
 	count       int
-	first, last []int64 // start and end by iteration, 0 where no operation has a start
+	first, last []int64 // start and end by iteration, 0 if no operation has a start
 	devices     []steps.Device
 }
 
-// ReportOptions returns the options with which [analyze.Run] makes a report for [NewRun].
+// ReportOptions returns the options of [analyze.Run] for a report that [NewRun] accepts.
 func ReportOptions(by []key.Key) analyze.Options {
 	if len(by) == 0 {
 		by, _ = key.Parse(defaultKey)
@@ -69,14 +66,16 @@ func ReportOptions(by []key.Key) analyze.Options {
 	return analyze.Options{By: by, KeepForest: true, Top: -1}
 }
 
-// defaultKey is what operations are grouped by.
+// defaultKey groups operations if no key is given.
 const defaultKey = "operation"
 
-// NewRun returns the run that a report describes: one of [analyze.Run] with ReportOptions, or one read back from JSON, with
-// the figures of the whole run only. Where single is set the run is the only one of its side, and its operations are kept.
+// NewRun returns the run behind a report, made by [analyze.Run] with ReportOptions or read back from JSON. A run read
+// back has figures of the whole run only. If single is set, the run is alone on its side, and NewRun keeps its
+// operations.
 func NewRun(name string, r *analyze.Report, by []key.Key, single bool) (*Run, error) {
 	run := &Run{
-		name: name, input: r.Input, total: r.Total, saved: r.Forest == nil, groups: make(map[string]*group), devices: r.Devices,
+		name: name, input: r.Input, total: r.Total, saved: r.Forest == nil,
+		groups: make(map[string]*group), devices: r.Devices,
 	}
 	if err := run.addGroups(r, ReportOptions(by).By); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -91,7 +90,6 @@ func NewRun(name string, r *analyze.Report, by []key.Key, single bool) (*Run, er
 	return run, nil
 }
 
-// addGroups takes the figures of groups from the report's table by the same keys.
 func (r *Run) addGroups(report *analyze.Report, by []key.Key) error {
 	names := keyNames(by)
 	if slices.Equal(report.By, names) {
@@ -104,7 +102,7 @@ func (r *Run) addGroups(report *analyze.Report, by []key.Key) error {
 		return nil
 	}
 	if !slices.Equal(names, []string{defaultKey}) {
-		return fmt.Errorf("the saved report has other keys: make it with -by %s", strings.Join(names, ","))
+		return fmt.Errorf("the saved report has other keys: create it with -by %s", strings.Join(names, ","))
 	}
 	for i := range report.Operations {
 		o := &report.Operations[i]
@@ -126,13 +124,13 @@ func keyNames(by []key.Key) []string {
 	return names
 }
 
-// groupID returns a text that differs for different groups.
+// groupID returns a text unique to the group.
 func groupID(key key.Group, side string) string {
 	id, _ := key.MarshalJSON() // texts and numbers
 	return side + string(id)
 }
 
-// addOperations goes over the operations one by one, and keeps them where single is set.
+// addOperations reads the operations one by one, and keeps them if single is set.
 func (r *Run) addOperations(f *trace.Forest, single bool) {
 	type number struct {
 		group int
@@ -140,7 +138,8 @@ func (r *Run) addOperations(f *trace.Forest, single bool) {
 	}
 	groups := make(map[number]*group)
 	iterations := steps.Find(f)
-	r.steps = runSteps{count: iterations.Len(), first: make([]int64, iterations.Len()), last: make([]int64, iterations.Len())}
+	n := iterations.Len()
+	r.steps = runSteps{count: n, first: make([]int64, n), last: make([]int64, n)}
 	r.first, r.last = math.MaxInt64, math.MinInt64
 	for n := range f.Nodes() {
 		at := number{n.Group(), n.Side().String()}
@@ -171,7 +170,7 @@ func (r *Run) addOperations(f *trace.Forest, single bool) {
 	}
 }
 
-// add takes the time of an operation for that of its iteration.
+// add extends the time of the operation's iteration.
 func (s *runSteps) add(o sample) {
 	i := o.iteration
 	if i < 0 {
@@ -180,5 +179,6 @@ func (s *runSteps) add(o sample) {
 	if s.last[i] == 0 {
 		s.first[i] = o.start
 	}
-	s.first[i], s.last[i] = min(s.first[i], o.start), max(s.last[i], o.start+o.duration)
+	s.first[i] = min(s.first[i], o.start)
+	s.last[i] = max(s.last[i], o.start+o.duration)
 }

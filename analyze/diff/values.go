@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// maxBlocks is into how many blocks a run is divided, minBlocks how many a run must have.
-	maxBlocks, minBlocks = 20, 10
-	// minValues is how many values a side of a row must have.
+	// maxBlocks is the number of blocks of a run, minBlocks the least number of blocks with values.
+	maxBlocks = 20
+	minBlocks = 10
+	// minValues is the least number of values on a side of a row.
 	minValues = 5
 )
 
-// chooseUnit returns what is compared of the sides.
 func chooseUnit(base, head []*Run) Unit {
 	switch {
 	case len(base) > 1 || len(head) > 1 || base[0].saved || head[0].saved:
@@ -28,9 +28,8 @@ func chooseUnit(base, head []*Run) Unit {
 	return UnitWindows
 }
 
-// groupValues returns the values of a group in both sides, and their unit: logarithms of
-// durations in nanoseconds, so that a value is the logarithm of a geometric mean. A few
-// operations that took very long move that little.
+// groupValues returns the values of a group on both sides and their unit. Values are means of logarithms of durations
+// in nanoseconds: a few very long operations hardly move them.
 func groupValues(unit Unit, base, head []*Run, id string) (u Unit, b, h []float64) {
 	if unit == UnitRuns {
 		saved := slices.ContainsFunc(slices.Concat(base, head), func(r *Run) bool { return r.saved })
@@ -43,8 +42,7 @@ func groupValues(unit Unit, base, head []*Run, id string) (u Unit, b, h []float6
 	return UnitEntries, base[0].logarithms(id), head[0].logarithms(id)
 }
 
-// runMeans returns the mean of a group in each run that has it. Saved reports hold
-// arithmetic means only.
+// runMeans returns the mean of a group in each run. Saved reports have arithmetic means only.
 func runMeans(runs []*Run, id string, saved bool) (means []float64) {
 	for _, r := range runs {
 		switch g := r.groups[id]; {
@@ -58,7 +56,7 @@ func runMeans(runs []*Run, id string, saved bool) (means []float64) {
 	return means
 }
 
-// logarithm returns that of a duration, of which the least is a nanosecond.
+// logarithm returns the logarithm of a duration, at least a nanosecond.
 func logarithm(ns float64) float64 { return math.Log(max(1, ns)) }
 
 func logarithmsOf(all []float64) (logs []float64) {
@@ -68,17 +66,17 @@ func logarithmsOf(all []float64) (logs []float64) {
 	return logs
 }
 
-// logarithms returns those of single operations, in the order of their starts.
 func (r *Run) logarithms(id string) (values []float64) {
 	if g := r.groups[id]; g != nil {
-		for _, s := range slices.SortedStableFunc(slices.Values(g.samples), func(a, b sample) int { return cmp.Compare(a.start, b.start) }) {
+		byStart := func(a, b sample) int { return cmp.Compare(a.start, b.start) }
+		for _, s := range slices.SortedStableFunc(slices.Values(g.samples), byStart) {
 			values = append(values, logarithm(float64(s.duration)))
 		}
 	}
 	return values
 }
 
-// means returns the mean of a group in each block of steps, or window, of the run that has it.
+// means returns the mean of a group in each block of steps or window with values.
 func (r *Run) means(id string, unit Unit) []float64 {
 	var m blockMeans
 	if g := r.groups[id]; g != nil {
@@ -95,10 +93,8 @@ func (r *Run) means(id string, unit Unit) []float64 {
 	return m.values()
 }
 
-// block returns the block that an iteration belongs to.
 func (s *runSteps) block(iteration int) int { return iteration * min(s.count, maxBlocks) / s.count }
 
-// blockMeans are means by block.
 type blockMeans [maxBlocks]struct {
 	sum float64
 	n   int
@@ -109,7 +105,6 @@ func (m *blockMeans) add(block int, value float64) {
 	m[block].n++
 }
 
-// values returns the means of the blocks that have values.
 func (m *blockMeans) values() (means []float64) {
 	for _, b := range m {
 		if b.n > 0 {
@@ -119,22 +114,20 @@ func (m *blockMeans) values() (means []float64) {
 	return means
 }
 
-// part names a part of the time of a device; the device is nil where it is the time of all.
+// part names a part of the time of a device, or with the zero device the wall time.
 type part struct {
 	name   string
 	device device.Key
 }
 
-// The time of all devices, and the time in which a device did nothing.
+// The time of all devices, and the time in which a device did not work.
 const (
 	partWall = "wall"
 	partIdle = "idle"
 )
 
-// partNames are the parts of a device's time in their order.
 var partNames = []string{"compute", "exposed_communication", "exposed_memory", "other", partIdle}
 
-// partValues returns the values of the parts of both sides.
 func partValues(unit Unit, base, head []*Run) (b, h map[part][]float64) {
 	if unit == UnitSteps {
 		return base[0].steps.parts(), head[0].steps.parts()
@@ -146,7 +139,7 @@ func partValues(unit Unit, base, head []*Run) (b, h map[part][]float64) {
 	return runParts(base, bySteps), runParts(head, bySteps)
 }
 
-// runParts returns the parts of each run, divided by its iterations where bySteps is set.
+// runParts returns the parts of each run, divided by its number of iterations if bySteps is set.
 func runParts(runs []*Run, bySteps bool) map[part][]float64 {
 	all := make(map[part][]float64)
 	for _, r := range runs {

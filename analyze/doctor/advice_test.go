@@ -29,7 +29,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// recordAll is the program of the advice: it records everything.
+// recordAll is the advised program: it records everything.
 func recordAll(t *testing.T, exp *optrace.Exporter) {
 	t.Helper()
 	must := func(err error) {
@@ -50,7 +50,8 @@ func recordAll(t *testing.T, exp *optrace.Exporter) {
 		ctx, step := tp.Tracer("engine").Start(ctx, "train_step") // or the request's ctx, as it is
 		defer step.End()                                          // a span is recorded when it ends
 		launched := time.Now().UnixNano()
-		start, end, launch := launched, launched+1000, launched-1000
+		start, end := launched, launched+1000
+		launch := launched - 1000
 		{
 			ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done
 			_ = ctx
@@ -74,8 +75,8 @@ func recordAll(t *testing.T, exp *optrace.Exporter) {
 			ar.Out(64).DType(op.F32).Stream(8).Attrs(tensorconv.LaunchTime(launched)).End()
 		}
 		spec := optrace.OpSpec{
-			Name: "relu", Device: "cuda:0", Stream: op.Known(7), Inputs: []op.Shape{{64}}, Output: op.Shape{64}, DType: op.F32,
-			Attrs: []attribute.KeyValue{tensorconv.LaunchTime(launch)},
+			Name: "relu", Device: "cuda:0", Stream: op.Known(7), Inputs: []op.Shape{{64}}, Output: op.Shape{64},
+			DType: op.F32, Attrs: []attribute.KeyValue{tensorconv.LaunchTime(launch)},
 		}
 		err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end}) // or afterwards, in Unix ns
 		must(err)
@@ -86,9 +87,8 @@ func recordAll(t *testing.T, exp *optrace.Exporter) {
 	must(tp.Shutdown(context.WithoutCancel(ctx)))
 }
 
-// The lines of Go that are advised are lines of a program that compiles, and which lacks
-// nothing.
-func TestGoAdvice(t *testing.T) {
+// Each advised line of Go is a line of a compiled program, and its recording passes all checks.
+func TestAdvisedGoRecordsEverything(t *testing.T) {
 	text := check.Must(os.ReadFile("advice_test.go"))(t)
 	lines := make(map[string]bool)
 	for line := range strings.Lines(string(text)) {
@@ -113,22 +113,26 @@ func TestGoAdvice(t *testing.T) {
 	}
 }
 
-// squeeze returns a line without white space, which gofmt aligns comments by.
+// squeeze returns a line without white space: gofmt aligns comments.
 func squeeze(line string) string { return strings.Join(strings.Fields(line), " ") }
 
-// The attributes that are advised, taken together, make a span of which nothing is missing.
-func TestAttributeAdvice(t *testing.T) {
+// The advised attributes together make a span without a missing property.
+func TestAdvisedAttributesAreComplete(t *testing.T) {
 	span := pair{"name": "all_reduce", "kind": 1}
 	above := pair{
-		"name": "train_step", "kind": 1, "startTimeUnixNano": "1772366400000000000", "endTimeUnixNano": "1772366400000800000",
+		"name": "train_step", "kind": 1,
+		"startTimeUnixNano": "1772366400000000000", "endTimeUnixNano": "1772366400000800000",
 	}
 	link := pair{}
-	attributes := map[string][]pair{"span attribute": {{"key": attrkey.Name, "value": pair{"stringValue": "all_reduce"}}}}
+	attributes := map[string][]pair{
+		"span attribute": {{"key": attrkey.Name, "value": pair{"stringValue": "all_reduce"}}},
+	}
 	for _, f := range doctor.New().Report(analyze.Envelope{}).Findings {
 		for _, a := range f.Attributes {
 			switch name, of, isLink := strings.Cut(a.Key, "links[]."); {
 			case a.Where != "span field":
-				attributes[a.Where] = append(attributes[a.Where], pair{"key": a.Key, "value": otlpValue(reflect.ValueOf(a.Example))})
+				value := otlpValue(reflect.ValueOf(a.Example))
+				attributes[a.Where] = append(attributes[a.Where], pair{"key": a.Key, "value": value})
 			case isLink:
 				link[of] = a.Example
 			default:
@@ -160,10 +164,9 @@ func TestAttributeAdvice(t *testing.T) {
 	}
 }
 
-// pair is an object of JSON.
 type pair = map[string]any
 
-// otlpValue returns a text, an integer or a list as OTLP has it in JSON.
+// otlpValue returns a text, an integer or a list in OTLP's JSON form.
 func otlpValue(v reflect.Value) pair {
 	switch v.Kind() {
 	case reflect.String:

@@ -11,22 +11,22 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// maxNames bounds the names of operations that counts are kept for, maxIDs the ids of spans.
+// maxNames bounds the names of operations with counts, maxIDs the ids of spans.
 const (
 	maxNames = 1 << 12
 	maxIDs   = 1 << 16
 )
 
-// Doctor looks at the records of one input. It is not safe for concurrent use.
+// Doctor examines the records of one input. It is not safe for concurrent use.
 type Doctor struct {
-	counts [numChecks]int64 // of the operations that each check looked at
-	// byName has the counts of each name. Names beyond the limit share a row.
+	counts [numChecks]int64 // of operations, by the check that examined them
+	// byName has the counts per operation name. Names beyond the limit share a row.
 	byName *table.Table[nameCounts]
-	// ids has what is known of each id. Those that remain beyond the limit are a sample of all, whatever their order.
+	// ids has the references to each span id. Beyond the limit it is a sample, independent of the order of records.
 	ids *table.Table[references]
-	// links counts the links, weights those with a weight.
+	// links counts the links, weights the links with a weight.
 	links, weights int64
-	// engines counts the spans that are requests of engines, by dialect.
+	// engines counts the requests of inference engines, by dialect.
 	engines map[string]int64
 	// children counts the operations with a parent.
 	children int64
@@ -43,22 +43,23 @@ func (c *nameCounts) fold(src *nameCounts) {
 	}
 }
 
-// references is what is known of the id of a span.
+// references counts the references to a span id.
 type references struct {
-	there           bool // a span has it
+	there           bool // the span itself was read
 	children, links int64
 }
 
-func (*references) fold(*references) {} // what is beyond the sample is not looked at
+func (*references) fold(*references) {} // ids outside the sample do not count
 
-// New returns a Doctor that has seen nothing.
+// New returns a Doctor without records.
 func New() *Doctor {
 	return &Doctor{
-		byName: table.New(maxNames, (*nameCounts).fold), ids: table.New(maxIDs, (*references).fold), engines: make(map[string]int64),
+		byName: table.New(maxNames, (*nameCounts).fold), ids: table.New(maxIDs, (*references).fold),
+		engines: make(map[string]int64),
 	}
 }
 
-// Run reads an input and returns what it lacks. Errors are those of [analyze.Run].
+// Run reads an input and reports its missing properties. It returns the errors of [analyze.Run].
 func Run(ctx context.Context, src analyze.Source) (*Report, error) {
 	d := New()
 	if s, ok := src.(interface{ Want(attr.Want) }); ok {
@@ -71,7 +72,7 @@ func Run(ctx context.Context, src analyze.Source) (*Report, error) {
 	return d.Report(*env), nil
 }
 
-// Add looks at a record, of which nothing is kept.
+// Add examines a record. It keeps no reference to it.
 func (d *Doctor) Add(rec op.Record) {
 	switch {
 	case rec.Entry != nil:
@@ -118,7 +119,7 @@ func (d *Doctor) addLinks(links []op.Link) {
 	}
 }
 
-// id returns what is known of an id, of which zero is none.
+// id returns the references to an id. References to the zero id are discarded.
 func (d *Doctor) id(trace op.TraceID, span op.SpanID) *references {
 	if span.IsZero() {
 		return new(references)
@@ -127,10 +128,9 @@ func (d *Doctor) id(trace op.TraceID, span op.SpanID) *references {
 	return &row.Value
 }
 
-// isSample reports whether some ids are not kept.
 func (d *Doctor) isSample() bool { return d.ids.Overflowed() > 0 }
 
-// absent returns how many of a number of references lead to spans that are not there. of counts the references to an id.
+// absent estimates how many of total references lead to missing spans. of returns the references to one id.
 func (d *Doctor) absent(total int64, of func(*references) int64) int64 {
 	var kept, missing int64
 	for r, other := range d.ids.All() {

@@ -7,16 +7,15 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 
-// randomRecords returns operations and spans of which many lack each thing.
+// randomRecords returns operations and spans, many of them without some property.
 func randomRecords(r *rand.Rand, n int) []op.Record {
 	specs := tracetest.RandomSpecs(r, n)
 	for i := range specs {
@@ -39,8 +38,8 @@ func find(r *Report, name string) Finding {
 	return r.Findings[slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Name == name })]
 }
 
-// The counts are those of counting each thing by itself.
-func TestCountsAreThoseOfANaiveCount(t *testing.T) {
+// The counts agree with a naive count.
+func TestCountsAgainstNaive(t *testing.T) {
 	for seed := range cases.Numbers(t, 50) {
 		records := randomRecords(rand.New(rand.NewPCG(seed, 1)), 200)
 		r := examine(records, maxIDs)
@@ -90,37 +89,30 @@ func TestCountsAreThoseOfANaiveCount(t *testing.T) {
 		}
 		for name, n := range want {
 			f := find(r, name)
-			if got := [2]int64{f.Count, f.Missing}; got != n {
-				t.Errorf("seed %d: %s: %v, want %v", seed, name, got, n)
-			}
-			if f.Estimated {
-				t.Errorf("seed %d: %s is estimated", seed, name)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: %s", seed, name), n, [2]int64{f.Count, f.Missing})
+			check.Equal(t, fmt.Sprintf("seed %d: %s: estimated", seed, name), false, f.Estimated)
 		}
 	}
 }
 
-// With less room than there are ids the report does not depend on the order of records, and
-// is near the truth.
-func TestSampleOfIDs(t *testing.T) {
+// With fewer rows than ids, the report is near the truth and independent of the order of records.
+func TestSampleIsNearTheTruthInAnyOrder(t *testing.T) {
 	const room = 4000
 	rnd := rand.New(rand.NewPCG(1, 2))
 	records := randomRecords(rnd, 20_000)
-	whole, part := examine(records, maxIDs), examine(records, room)
+	whole := examine(records, maxIDs)
+	part := examine(records, room)
 	for _, name := range []string{"parent_records", "linked_spans"} {
-		w, p := find(whole, name), find(part, name)
-		if w.Estimated || !p.Estimated {
-			t.Errorf("%s: estimated %v and %v", name, w.Estimated, p.Estimated)
-		}
+		w := find(whole, name)
+		p := find(part, name)
+		check.Equal(t, name+": estimated", [2]bool{false, true}, [2]bool{w.Estimated, p.Estimated})
 		if math.Abs(w.Share.V-p.Share.V) > 0.05 {
 			t.Errorf("%s: the share is %v, by the sample %v", name, w.Share, p.Share)
 		}
 	}
 	for range 3 {
 		rnd.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
-		if diff := cmp.Diff(part, examine(records, room)); diff != "" {
-			t.Errorf("in another order (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "in another order", part, examine(records, room))
 	}
 }
 
@@ -131,7 +123,8 @@ func TestManyNames(t *testing.T) {
 		d.Add(op.Record{Entry: &op.Entry{Operation: fmt.Sprint("op", i)}})
 	}
 	f := find(d.Report(analyze.Envelope{}), "starts")
-	if f.Missing != 3*maxNames || f.Operations[0].Operation != otherOperations || f.Operations[0].Missing != 2*maxNames {
+	want := Operation{otherOperations, 2 * maxNames}
+	if f.Missing != 3*maxNames || f.Operations[0] != want {
 		t.Errorf("%d operations lack a start: %v", f.Missing, f.Operations)
 	}
 }

@@ -11,7 +11,8 @@ import (
 )
 
 func ExampleRun() {
-	const batch = `{"operation":"matmul","start_unix_ns":1000,"duration_us":0.3,"input_shapes":[[64,784],[784,256]],"output_shape":[64,256]}
+	const batch = `{"operation":"matmul","start_unix_ns":1000,"duration_us":0.3,` +
+		`"input_shapes":[[64,784],[784,256]],"output_shape":[64,256]}
 {"operation":"relu","start_unix_ns":1400,"duration_us":0.1}
 `
 	records := entries.NewReader(strings.NewReader(batch), "ops.jsonl").Records()

@@ -9,77 +9,80 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Schema names the JSON form of a [Report] and its major version: keys are only ever added.
+// Schema names the JSON form of a [Report] and its major version. Minor versions only add keys.
 const Schema = "optrace.doctor/v1"
 
-// Report says what a recording lacks.
+// Report lists the properties missing in a recording.
 type Report struct {
 	Schema string `json:"schema"`
-	// Input describes the input, and what of it could not be read.
+	// Input describes the input and its unreadable parts.
 	Input analyze.Envelope `json:"input"`
-	// Findings has one for each thing that was looked for, missing or not, in one order.
+	// Findings has an element per check, in fixed order, whether or not anything is missing.
 	Findings []Finding `json:"findings"`
-	// Engines counts the requests of which engines tell in spans that are no operations, by dialect.
+	// Engines counts the requests of inference engines in spans that are no operations, by dialect.
 	Engines map[string]int64 `json:"engines,omitempty"`
 }
 
-// Finding is about one thing that a recording may lack.
+// Finding is the result of one check.
 type Finding struct {
-	// Name is what was looked for, such as "launch_times".
+	// Name is the checked property, such as "launch_times".
 	Name string `json:"name"`
-	// Of says where, such as "operations on accelerators", and Count how many of those there are.
+	// Of names the examined operations, such as "operations on accelerators". Count is their number.
 	Of    string `json:"of"`
 	Count int64  `json:"count"`
-	// Missing is how many of them lack it; Share is their part, nil where Count is 0.
+	// Missing counts the operations without the property. Share is their fraction of Count, nil if Count is 0.
 	Missing int64    `json:"missing"`
 	Share   op.Float `json:"share"`
-	// Estimated is set where Missing was found on a sample of the ids.
+	// Estimated is set if Missing comes from a sample of the ids.
 	Estimated bool `json:"estimated"`
-	// Operations has the names of the operations that lack it most often, at most five.
+	// Operations has the operation names with the most missing, at most five.
 	Operations []Operation `json:"operations"`
 	Advice
 }
 
-// Operation counts what the operations of a name lack.
+// Operation counts the operations of a name without the property.
 type Operation struct {
 	Operation string `json:"operation"`
 	Missing   int64  `json:"missing"`
 }
 
-// maxOperations bounds the names of a finding, and otherOperations stands for those beyond the limit of all.
+// maxOperations bounds the names of a finding. otherOperations stands for all names beyond maxNames.
 const (
 	maxOperations   = 5
 	otherOperations = "(other)"
 )
 
-// Advice is what can be said of a thing whatever the input.
+// Advice is the part of a finding independent of the input.
 type Advice struct {
-	// Effect says what it is for, and Figures are the keys of the report that are empty,
-	// partial or not as good without it; those of the report of correlate start with its name.
+	// Effect describes the cost of the lack. Figures are the keys of the report made empty, partial or worse by it.
+	// Keys of a correlate report start with "correlate".
 	Effect  string   `json:"effect"`
 	Figures []string `json:"figures"`
-	// Go has the lines that record it by this module's API.
+	// Go has lines of code that record the property through this module's API.
 	Go []string `json:"go"`
-	// Attributes record it in any language.
+	// Attributes record the property in any language.
 	Attributes []Attribute `json:"attributes"`
 }
 
 // Attribute is an attribute, or a field of a span that SDKs fill in.
 type Attribute struct {
-	// Where it stands: "span attribute", "resource attribute", "link attribute", or "span field" of OTLP.
+	// Where is "span attribute", "resource attribute", "link attribute", or "span field" of OTLP.
 	Where string `json:"where"`
 	Key   string `json:"key"`
-	// Type is the type of the value, Example one: a text, an integer, or a list.
+	// Type is the type of the value, Example an example: a text, an integer, or a list.
 	Type    string `json:"type"`
 	Example any    `json:"example"`
 }
 
-// Report returns what was found, given the counts of the input.
+// Report returns the findings, given the counts of the input.
 func (d *Doctor) Report(env analyze.Envelope) *Report {
 	r := &Report{Schema: Schema, Input: env, Findings: make([]Finding, 0, numChecks), Engines: d.engines}
 	for i := range checks {
 		c := &checks[i]
-		f := Finding{Name: c.name, Of: c.of, Advice: Advice{c.effect, c.figures, c.code, c.attributes}, Operations: []Operation{}}
+		f := Finding{
+			Name: c.name, Of: c.of, Operations: []Operation{},
+			Advice: Advice{c.effect, c.figures, c.code, c.attributes},
+		}
 		if c.count != nil {
 			c.count(d, &f)
 		} else {
@@ -94,7 +97,7 @@ func (d *Doctor) Report(env analyze.Envelope) *Report {
 	return r
 }
 
-// operations returns how many operations a check found, and the names that it found most often.
+// operations counts the operations without the property of a check, and returns the names with the most of them.
 func (d *Doctor) operations(id int) (missing int64, found []Operation) {
 	found = []Operation{}
 	for row, other := range d.byName.All() {

@@ -25,7 +25,10 @@ func (l *list) divide() {
 	l.whole = l.Extent.DurationNS
 	by := &l.by
 	if l.Paths != nil && l.Paths.DurationNS > 0 && len(l.Alike) > 0 && l.waitForDevices() {
-		l.byRequest, l.whole, l.devicesNum, *by = true, l.Paths.DurationNS, 1, l.Paths.BoundBy
+		l.byRequest = true
+		l.whole = l.Paths.DurationNS
+		l.devicesNum = 1
+		*by = l.Paths.BoundBy
 		l.queuedIn = make(map[string]int64)
 		for i := range l.Alike {
 			l.queuedNS += l.Alike[i].QueuedNS
@@ -47,17 +50,17 @@ func (l *list) divide() {
 			l.quietNS += d.NoRequest.SumNS
 		}
 	}
-	l.queuedNS, l.quietNS = min(l.queuedNS, by.HostNS), min(l.quietNS, by.IdleNS)
+	l.queuedNS = min(l.queuedNS, by.HostNS)
+	l.quietNS = min(l.quietNS, by.IdleNS)
 }
 
-// waitForDevices reports whether requests wait for what devices do: a tenth of the time in which a device works lies
-// on their paths. Requests that end when their operations are launched do not.
+// waitForDevices reports whether requests wait for their devices: at least a tenth of the busy time of the devices lies
+// on their paths. Requests that end at the launch of their operations do not.
 func (l *list) waitForDevices() bool {
 	by := &l.Paths.BoundBy
 	return 10*l.devicesNum*(by.ComputeNS+by.CommunicationNS+by.MemoryNS+by.OtherNS) >= l.busyNS()
 }
 
-// busyNS returns the time in which devices worked, of all devices together.
 func (l *list) busyNS() (ns int64) {
 	for i := range l.Devices {
 		ns += l.Devices[i].BusyNS.V
@@ -70,7 +73,7 @@ type boundPart struct {
 	ns   int64
 }
 
-// bound says what most of the time goes to: the largest part, or two where none has half.
+// bound states the largest part of the time, or the two largest if no part reaches half.
 func (l *list) bound() Finding {
 	f := Finding{Kind: Bound, Where: Where{Section: "devices"}}
 	if l.byRequest {
@@ -81,12 +84,14 @@ func (l *list) bound() Finding {
 			units.Plural(l.Total.Count, "operation"), units.Duration(l.Total.SumNS))
 		if len(l.Operations) > 0 && l.Operations[0].Share.Known {
 			o := &l.Operations[0]
-			f.Text += fmt.Sprintf(" The most is that of %s, %s (%s).", named(o.Operation), units.Duration(o.SumNS), units.Percent(o.Share.V))
+			f.Text += fmt.Sprintf(" The most is that of %s, %s (%s).",
+				named(o.Operation), units.Duration(o.SumNS), units.Percent(o.Share.V))
 		}
 		return f
 	}
 	by := l.by
-	by.HostNS, by.IdleNS = by.HostNS-l.queuedNS, by.IdleNS-l.quietNS
+	by.HostNS -= l.queuedNS
+	by.IdleNS -= l.quietNS
 	all := []boundPart{
 		{"compute", by.ComputeNS}, {"communication", by.CommunicationNS}, {"memory", by.MemoryNS},
 		{"other operations", by.OtherNS}, {"the host", by.HostNS}, {"idle time", by.IdleNS},
@@ -94,7 +99,8 @@ func (l *list) bound() Finding {
 	}
 	slices.SortStableFunc(all, func(a, b boundPart) int { return cmp.Compare(b.ns, a.ns) })
 	share := func(p boundPart) float64 { return float64(p.ns) / float64(l.whole*l.devicesNum) }
-	text, rest := "The bound is "+all[0].name+": "+units.Percent(share(all[0])), all[1:]
+	text := "The bound is " + all[0].name + ": " + units.Percent(share(all[0]))
+	rest := all[1:]
 	if share(all[0]) < 0.5 && share(all[1]) > 0 {
 		text = fmt.Sprintf("The bound is %s and %s: %s and %s", all[0].name, all[1].name, units.Percent(share(all[0])),
 			units.Percent(share(all[1])))
@@ -115,7 +121,6 @@ func (l *list) bound() Finding {
 	return f
 }
 
-// wholeText names the time that is divided.
 func (l *list) wholeText() string {
 	switch {
 	case l.byRequest && l.Paths.Paths == 1:
@@ -144,7 +149,8 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 			text = " It was mostly in " + strings.Join(mostly, " and ") + "."
 		}
 		if !l.byRequest && len(l.Extent.Devices) > 0 {
-			text += " The devices worked for " + units.Duration((l.whole*l.devicesNum-by.HostNS-by.IdleNS)/l.devicesNum) + "." + l.launchedBy()
+			text += " The devices worked for " +
+				units.Duration((l.whole*l.devicesNum-by.HostNS-by.IdleNS)/l.devicesNum) + "." + l.launchedBy()
 		}
 		return text
 	case "idle time":
@@ -167,12 +173,15 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 	return fmt.Sprintf(" %s of %s ran.", units.Plural(l.Total.Count, "operation"), units.Plural(int64(names), "name"))
 }
 
-// launchedBy says which operators launched most of what the devices did, "" where none is known.
+// launchedBy names the operators that launched most of the device work, "" if no operator is known.
 func (l *list) launchedBy() string {
 	if l.Total.SumNS == 0 {
 		return ""
 	}
-	const most, least = 3, 0.05
+	const (
+		most  = 3
+		least = 0.05
+	)
 	var by []string
 	add := func(name string, ns int64) {
 		if share := float64(ns) / float64(l.Total.SumNS); share >= least {
@@ -207,17 +216,20 @@ func (l *list) hostParts() (parts []boundPart) {
 	return parts
 }
 
-// idleText divides the idle time between operations by cause.
 func (l *list) idleText() string {
 	var host, queue, other int64
 	for _, d := range l.IdleCauses.Devices {
-		host, queue, other = host+d.Host.SumNS, queue+d.Queue.SumNS, other+d.Other.SumNS
+		host += d.Host.SumNS
+		queue += d.Queue.SumNS
+		other += d.Other.SumNS
 	}
 	if host+queue == 0 {
 		return "" // the finding on the idle time says more
 	}
 	var by []string
-	for _, p := range []boundPart{{"a launch that came late", host}, {"queueing", queue}, {"causes that are not known", other}} {
+	for _, p := range []boundPart{
+		{"a launch that came late", host}, {"queueing", queue}, {"causes that are not known", other},
+	} {
 		if 100*p.ns >= l.whole*l.devicesNum {
 			by = append(by, units.Percent(float64(p.ns)/float64(l.whole*l.devicesNum))+" by "+p.name)
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The first finding names the operators that launched at least a twentieth of the work of devices, three
-// at most, and how much of it nothing is known to have launched.
-func TestLaunchedBy(t *testing.T) {
+// The bound names at most three operators, each with a twentieth of the device work or more, and the share of the work
+// without a known operator.
+func TestBoundNamesLaunchingOperators(t *testing.T) {
 	of := func(unattributed int64, rows ...operators.Row) *operators.Operators {
 		return &operators.Operators{Rows: rows, Unattributed: operators.Unattributed{SumNS: unattributed}}
 	}
@@ -29,7 +29,10 @@ func TestLaunchedBy(t *testing.T) {
 		{"unknown", nil, "5 operations of 0 names ran."},
 		{"none with a twentieth", of(96, row("a", 4)), "5 operations of 0 names ran."},
 		{"one", of(4, row("a", 96)), "Their work was launched by a (96.0 %)."},
-		{"some unknown", of(40, row("a", 55), row("b", 5)), "Their work was launched by a (55.0 %), b (5.0 %), no known operator (40.0 %)."},
+		{
+			"some unknown", of(40, row("a", 55), row("b", 5)),
+			"Their work was launched by a (55.0 %), b (5.0 %), no known operator (40.0 %).",
+		},
 		{"the others", of(0, row("a", 60), row(key.Other, 40)), "Their work was launched by a (60.0 %)."},
 		{
 			"more than three", of(0, row("a", 40), row("b", 30), row("c", 20), row("d", 10)),
@@ -38,9 +41,11 @@ func TestLaunchedBy(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			found := findings.Of(&findings.Facts{
-				Input: findings.Input{Entries: 5}, Total: profile.Total{Count: 5, SumNS: 100}, Operators: test.operators,
-				Devices: []profile.Device{{DeviceID: "cuda:0", ComputeNS: op.Known(100), BusyNS: op.Known(100)}},
-				Extent:  &timeline.Extent{DurationNS: 100},
+				Input:     findings.Input{Entries: 5},
+				Total:     profile.Total{Count: 5, SumNS: 100},
+				Operators: test.operators,
+				Devices:   []profile.Device{{DeviceID: "cuda:0", ComputeNS: op.Known(100), BusyNS: op.Known(100)}},
+				Extent:    &timeline.Extent{DurationNS: 100},
 			})
 			if !strings.HasSuffix(found[0].Text, test.want) {
 				t.Errorf("%q, want %q", found[0].Text, test.want)
@@ -49,9 +54,8 @@ func TestLaunchedBy(t *testing.T) {
 	}
 }
 
-// What an operation would take less at best is no part of the run where its calls overlap, and saves no more than the time
-// in which devices work.
-func TestRooflineOfOverlap(t *testing.T) {
+// The saving of a roofline finding is at most the busy time of the devices: calls of an operation may overlap.
+func TestRooflineSavesAtMostTheBusyTime(t *testing.T) {
 	for _, test := range []struct {
 		sum, saved int64
 		want       string
@@ -62,7 +66,9 @@ func TestRooflineOfOverlap(t *testing.T) {
 		found := findings.Of(&findings.Facts{
 			Input: findings.Input{Entries: 5}, Total: profile.Total{Count: 5, SumNS: test.sum},
 			Operations: []profile.Operation{{Operation: "matmul", Stats: profile.Stats{Figures: work.Figures{
-				Roofline: &work.Roofline{SumNS: test.sum, BoundNS: 20, Share: op.KnownFloat(20 / float64(test.sum)), Bound: "memory"},
+				Roofline: &work.Roofline{
+					SumNS: test.sum, BoundNS: 20, Share: op.KnownFloat(20 / float64(test.sum)), Bound: "memory",
+				},
 			}}}},
 			Devices: []profile.Device{{DeviceID: "cuda:0", ComputeNS: op.Known(90), BusyNS: op.Known(90)}},
 			Extent:  &timeline.Extent{DurationNS: 100, Devices: make([]timeline.DeviceWork, 1)},

@@ -13,16 +13,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// minRatio is how many times the work of the others a device has at least that stands out.
+// minRatio is the least ratio of a device's work to the mean of the others for the device to stand out.
 const minRatio = 1.1
 
-// uneven is the device with the most work of several alike.
+// uneven is the device with the most work among equal devices.
 type uneven struct {
 	*timeline.DeviceWork
-	// time is how many times that of the others its operations take, work how many times as much of what of says they do.
+	// time is the device's operation time relative to the mean of the others, work its amount of work, counted in of.
 	time, work float64
 	of         string
-	// ns is how much longer its operations take than the mean, and p the probability of as much.
+	// ns is the operation time above the mean, p the probability of such an excess by chance.
 	ns int64
 	p  float64
 }
@@ -31,20 +31,22 @@ type uneven struct {
 type blamed struct {
 	*collective.Lateness
 	device int
-	// ns is how much sooner the others would have gone on, and p the probability of as much by chance.
+	// ns is how much sooner the others would have continued, p the probability of such a delay by chance.
 	ns int64
 	p  float64
 }
 
-// devices finds the devices that others wait for, and those with more work than others.
 func (l *list) devices() {
-	most, late := l.mostWork(), l.late
+	most := l.mostWork()
+	late := l.late
 	switch {
 	case late != nil:
 		key := late.Devices[late.device]
-		f := says(Straggler, whereDevice("communication", key), "%s comes last to %s and holds up the other devices by %s, chance %s.",
+		f := says(Straggler, whereDevice("communication", key),
+			"%s comes last to %s and holds up the other devices by %s, chance %s.",
 			l.label(key), named(late.Name), l.part(late.ns), probability(late.p))
-		f.Where.Operation, f.Chance = late.Name, op.KnownFloat(late.p)
+		f.Where.Operation = late.Name
+		f.Chance = op.KnownFloat(late.p)
 		if most != nil && most.Key == key {
 			if f.Text += " " + most.text(); most.hasMore() {
 				f.Kind = Imbalance
@@ -52,8 +54,9 @@ func (l *list) devices() {
 		}
 		l.add(f, late.ns)
 	case most != nil && most.p <= maxChance:
-		f := says(Straggler, whereDevice("balance", most.Key), "%s takes %s longer than the mean of %s, chance %s. %s", l.label(most.Key),
-			l.part(most.ns), units.Plural(int64(len(l.Extent.Devices)), "device"), probability(most.p), most.text())
+		f := says(Straggler, whereDevice("balance", most.Key), "%s takes %s longer than the mean of %s, chance %s. %s",
+			l.label(most.Key), l.part(most.ns), units.Plural(int64(len(l.Extent.Devices)), "device"),
+			probability(most.p), most.text())
 		f.Chance = op.KnownFloat(most.p)
 		if most.hasMore() {
 			f.Kind = Imbalance
@@ -62,8 +65,7 @@ func (l *list) devices() {
 	}
 }
 
-// blame finds the group of collectives and the device of it that holds up the others most by more than chance. Where
-// devices wait and none is found, spread says so.
+// blame finds the device that holds up a group of collectives most. Without one, spread describes the waiting.
 func (l *list) blame() {
 	for i := range l.Lateness {
 		g := &l.Lateness[i]
@@ -73,7 +75,7 @@ func (l *list) blame() {
 			l.spread = fmt.Sprintf(" Devices waited %s for each other in collectives, in sum, and no single one "+
 				"holds up the others by more than chance (p = %s).", units.Duration(g.WaitNS), probability(p))
 		}
-		own, all := int64(0), int64(0)
+		var own, all int64
 		for _, b := range g.BlockNS {
 			own += b[d]
 			for _, v := range b {
@@ -90,7 +92,7 @@ func (l *list) blame() {
 	}
 }
 
-// mostWork returns the device with at least minRatio times the work of the others, nil if none has, or not all are of one kind.
+// mostWork returns the device with at least minRatio times the others' work, nil without one or if kinds differ.
 func (l *list) mostWork() *uneven {
 	devices := l.Extent.Devices
 	if len(devices) < 2 {
@@ -98,7 +100,8 @@ func (l *list) mostWork() *uneven {
 	}
 	kind, _, _ := strings.Cut(devices[0].DeviceID, ":")
 	blocks := make([][]int64, timeline.Blocks)
-	sums, all := make([]int64, len(devices)), int64(0)
+	sums := make([]int64, len(devices))
+	var all int64
 	for i := range devices {
 		d := &devices[i]
 		if of, _, _ := strings.Cut(d.DeviceID, ":"); of != kind || d.IsNone() {
@@ -125,7 +128,8 @@ func (l *list) mostWork() *uneven {
 		{"elements", func(d *timeline.DeviceWork) int64 { return d.Elements }},
 		{"operations", func(d *timeline.DeviceWork) int64 { return d.Count }},
 	} {
-		sum, known := int64(0), true
+		sum := int64(0)
+		known := true
 		for i := range devices {
 			v := m.count(&devices[i])
 			sum += v
@@ -138,7 +142,7 @@ func (l *list) mostWork() *uneven {
 	return u
 }
 
-// timesOthers returns how many times the mean of the others a device has.
+// timesOthers returns the ratio of own to the mean of the other n-1 devices.
 func timesOthers(own, all, n int64) float64 {
 	if all == own {
 		return math.Inf(1)
@@ -146,14 +150,15 @@ func timesOthers(own, all, n int64) float64 {
 	return float64(own) * float64(n-1) / float64(all-own)
 }
 
-// hasMore reports whether the device has more work than the others, and not only takes longer for it.
+// hasMore reports whether the device has more work, and does not just take longer for the same work.
 func (u *uneven) hasMore() bool { return u.work-1 >= (u.time-1)/2 }
 
 func (u *uneven) text() string {
 	if u.hasMore() {
 		return fmt.Sprintf("It has %s times the %s of the others.", factor(u.work), u.of)
 	}
-	return fmt.Sprintf("Its operations take %s times as long as those of the others for %s times the work.", factor(u.time), factor(u.work))
+	return fmt.Sprintf("Its operations take %s times as long as those of the others for %s times the work.",
+		factor(u.time), factor(u.work))
 }
 
 func probability(p float64) string {

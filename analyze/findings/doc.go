@@ -1,7 +1,6 @@
-// Package findings says in words what a run was bound by, and what would make it faster.
+// Package findings states in words the bottleneck of a run and the changes that would make it faster.
 //
-// Of returns the findings of the figures of a report, the most important first: what is missing where
-// that is much, the bound, and then whatever would save most. What is a comparison, of devices or of
-// requests, is a finding only if chance explains it in one of a hundred cases at most. Package analyze
-// collects the Facts, renderers show the same list everywhere.
+// Of turns the figures of a report into findings, the most important first: lost data, the bound, then the largest
+// savings. A comparison of devices or requests becomes a finding only if its p-value is at most 0.01. Package analyze
+// collects the Facts. All renderers show the same list.
 package findings

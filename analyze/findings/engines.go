@@ -9,17 +9,15 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxEngines bounds the rows of which the findings tell.
 const maxEngines = 3
 
-// partInText says what requests do in a part of their time.
 var partInText = map[string]string{
 	"queue": "in the queue", "prefill": "in prefill", "decode": "in decode",
 	"execute": "in the model", "other": "outside the queue and the model",
 }
 
-// engineFindings says what the slow requests of engines have more of than others and, where alone is set because there
-// are no operations that tell it, what all of them wait for.
+// engineFindings compares the slow requests of each engine with its others. If alone is set, the input has no
+// operations, and the bound comes from the engine's own times.
 func engineFindings(rows []engines.Engine, alone bool) (found []Finding) {
 	for i := range rows[:min(len(rows), maxEngines)] {
 		e := &rows[i]
@@ -30,7 +28,8 @@ func engineFindings(rows []engines.Engine, alone bool) (found []Finding) {
 		if e.Slow == nil {
 			continue
 		}
-		where.TraceID, where.SpanID = e.Slow.TraceID, e.Slow.SpanID
+		where.TraceID = e.Slow.TraceID
+		where.SpanID = e.Slow.SpanID
 		found = append(found, Finding{
 			Kind: SlowRequest, Text: slowText(e), Where: where,
 			SavedNS: op.Known(e.Slow.BeyondNS), OfNS: op.Known(int64(e.E2E.Mean * float64(e.E2E.Count))),
@@ -79,13 +78,15 @@ func timesText(t *engines.Times) string {
 
 func slowText(e *engines.Engine) string {
 	s := e.Slow
-	text := fmt.Sprintf("%s of %s of %s took at least %d times the median, %s more than the others in the mean", units.Count(s.Requests),
-		units.Plural(e.Requests, "request"), engineName(e), engines.Slower, units.Duration(s.MoreNS))
+	text := fmt.Sprintf("%s of %s of %s took at least %d times the median, %s more than the others in the mean",
+		units.Count(s.Requests), units.Plural(e.Requests, "request"), engineName(e), engines.Slower,
+		units.Duration(s.MoreNS))
 	if s.Part != "" {
 		text += fmt.Sprintf(": %s of it %s", units.Duration(s.PartNS), partInText[s.Part])
 	}
 	if s.Part == "decode" && s.TokensOut.Known && s.TypicalOut.Known {
-		text += fmt.Sprintf(", for %s written instead of %s", units.Plural(s.TokensOut.V, "token"), units.Count(s.TypicalOut.V))
+		text += fmt.Sprintf(", for %s written instead of %s",
+			units.Plural(s.TokensOut.V, "token"), units.Count(s.TypicalOut.V))
 	}
 	return text + fmt.Sprintf(". The slowest took %s.", units.Duration(e.E2E.Max))
 }

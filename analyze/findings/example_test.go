@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// A report has its findings; here are those of a few figures.
+// Findings of a report with a host that runs 60 % of the time.
 func Example() {
 	facts := &findings.Facts{
 		Input: findings.Input{Spans: 10, Entries: 10},

@@ -27,61 +27,59 @@ import (
 // Kind is the kind of a finding.
 type Kind string
 
-// The kinds. Findings that would save the same are in this order.
+// The kinds. Findings with equal savings are sorted in this order.
 const (
-	// Bound is what most of the time goes to. It always comes unless there is nothing.
+	// Bound states the largest part of the time. Every input with operations has it.
 	Bound Kind = "bound"
-	// Operation is an operation without which the run would be shorter, on a device or on the host.
+	// Operation is an operation, on a device or the host, that makes the run longer.
 	Operation Kind = "operation"
-	// HostGap is time in which a device had nothing to do because of the host.
+	// HostGap is idle time of a device caused by the host.
 	HostGap Kind = "host_gap"
-	// Straggler is a device that others wait for, Imbalance one that has more to do than others.
+	// Straggler is a device that others wait for, Imbalance a device with more work than others.
 	Straggler Kind = "straggler"
 	Imbalance Kind = "imbalance"
-	// SlowRequest is a request slower than others of its name, or several that wait in a queue.
+	// SlowRequest is a request slower than others of its name, or a queue of requests.
 	SlowRequest Kind = "slow_request"
-	// FirstStep is a first step or request that takes much longer than the others.
+	// FirstStep is a first step or request slower than the others.
 	FirstStep Kind = "first_step"
-	// Launch is the time that launching operations takes.
+	// Launch is the time spent launching operations.
 	Launch Kind = "launch"
-	// SmallOperations are sequences of short operations with gaps between them.
+	// SmallOperations are repeated sequences of short operations with gaps between them.
 	SmallOperations Kind = "small_operations"
-	// Copies are copies of memory that nothing hides.
+	// Copies are memory copies not hidden behind other work.
 	Copies Kind = "copies"
-	// Roofline is an operation far from what its device can do.
+	// Roofline is an operation far below the peak of its device.
 	Roofline Kind = "roofline"
-	// Suspect is times that cannot be right, Lost what was lost before it was written, and
-	// NotUnderstood what may be operations and was passed over.
+	// Suspect marks impossible times, Lost lost data, and NotUnderstood skipped records that may be operations.
 	Suspect       Kind = "suspect"
 	Lost          Kind = "lost"
 	NotUnderstood Kind = "not_understood"
-	// failed is operations that ended with an error.
+	// failed marks operations that ended with an error.
 	failed Kind = "failed"
-	// Change is what became of the whole from one run to another, the first finding of a comparison.
+	// Change is the first finding of a comparison: the change of the whole run.
 	Change Kind = "change"
-	// Nothing says that there are no operations.
+	// Nothing marks an input without operations.
 	Nothing Kind = "nothing"
 )
 
 var kinds = []Kind{
-	Bound, Operation, HostGap, Straggler, Imbalance, SlowRequest, FirstStep, Launch, SmallOperations, Copies, Roofline, Suspect, Lost,
-	NotUnderstood, failed, Nothing,
+	Bound, Operation, HostGap, Straggler, Imbalance, SlowRequest, FirstStep, Launch, SmallOperations, Copies, Roofline,
+	Suspect, Lost, NotUnderstood, failed, Nothing,
 }
 
-// Finding is a sentence or two about a run, with the figures that prove it.
+// Finding is one or two sentences about a run, with its figures.
 type Finding struct {
 	Kind Kind   `json:"kind"`
 	Text string `json:"text"`
-	// SavedNS is how much shorter the run would be, or the requests together, without what was found,
-	// of OfNS; unknown where that cannot be said.
+	// SavedNS is the time saved without the cause, out of OfNS of the run or its requests, unknown if not estimated.
 	SavedNS op.Int `json:"saved_ns"`
 	OfNS    op.Int `json:"of_ns"`
-	// Chance is the probability of as much by chance; unknown for what is no comparison.
+	// Chance is the p-value of a comparison, unknown for other findings.
 	Chance op.Float `json:"chance"`
 	Where  Where    `json:"where"`
 }
 
-// Where is what to look at: fields that say nothing are left out.
+// Where locates a finding. Fields without meaning for it are empty.
 type Where struct {
 	Section   string     `json:"section,omitempty"`
 	Operation string     `json:"operation,omitempty"`
@@ -91,16 +89,15 @@ type Where struct {
 	SpanID    op.SpanID  `json:"span_id,omitzero"`
 	FromNS    op.Int     `json:"from_unix_ns,omitzero"`
 	ToNS      op.Int     `json:"to_unix_ns,omitzero"`
-	// Command shows it in more detail.
+	// Command is the command line for more detail.
 	Command string `json:"command,omitempty"`
 }
 
-// Facts are the figures that findings are made of, those of a report and, in addition, Extent,
-// Lateness, Alike, Engines and First.
+// Facts are the input of Of: the figures of a report and, in addition, Extent, Lateness, Alike, Engines and First.
 type Facts struct {
 	Input Input
 	Total profile.Total
-	// WithoutSuspects is the total without suspect times, nil where there are none.
+	// WithoutSuspects is the total without suspect times, nil without suspects.
 	WithoutSuspects *profile.Total
 	Operations      []profile.Operation
 	Errors          []profile.Error
@@ -120,7 +117,7 @@ type Facts struct {
 	First           *steps.First
 }
 
-// Input is what is known about the input.
+// Input describes the input.
 type Input struct {
 	Files, Bytes int64
 	// Formats has the names of the files' formats.
@@ -131,17 +128,15 @@ type Input struct {
 	SkippedBy map[string]int64
 	Suspects  []suspects.Suspect
 
-	// TimeUnit is the unit in which times of EarlyStarts operations seem to be recorded in place of nanoseconds, "" for
-	// none.
+	// TimeUnit is the likely unit of the times of EarlyStarts operations, "" if all times look like nanoseconds.
 	TimeUnit    string
 	EarlyStarts int64
-	// BadProducts counts products of shapes that cannot be multiplied, such as BadProduct.
+	// BadProducts counts products of incompatible shapes, such as BadProduct.
 	BadProducts int64
 	BadProduct  string
 }
 
-// maxChance is the largest probability by which a comparison is a finding, and minShare the part of
-// the time that a finding would save at least.
+// maxChance is the largest p-value of a finding, minShare its least share of the time.
 const (
 	maxChance = 0.01
 	minShare  = 0.03
@@ -150,8 +145,10 @@ const (
 // Of returns the findings, the most important first.
 func Of(f *Facts) []Finding {
 	l := &list{Facts: *f}
-	l.Extent, l.IdleCauses = cmp.Or(l.Extent, new(timeline.Extent)), cmp.Or(l.IdleCauses, new(timeline.IdleCauses))
-	l.Operators, l.Launches = cmp.Or(l.Operators, new(operators.Operators)), cmp.Or(l.Launches, new(launch.Launches))
+	l.Extent = cmp.Or(l.Extent, new(timeline.Extent))
+	l.IdleCauses = cmp.Or(l.IdleCauses, new(timeline.IdleCauses))
+	l.Operators = cmp.Or(l.Operators, new(operators.Operators))
+	l.Launches = cmp.Or(l.Launches, new(launch.Launches))
 	l.Sequences = cmp.Or(l.Sequences, new(sequences.Sequences))
 	l.input()
 	switch {
@@ -160,7 +157,7 @@ func Of(f *Facts) []Finding {
 	case len(f.Engines) > 0:
 		l.first = append(l.first, engineFindings(f.Engines, true)...)
 	default:
-		l.all = append(l.all, nothing(&f.Input))
+		l.all = append(l.all, emptyInput(&f.Input))
 	}
 	found := append(l.first, l.all...)
 	for i := range found {
@@ -195,19 +192,18 @@ func (l *list) run() {
 
 type list struct {
 	Facts
-	// first has what comes before all others: what puts the figures in doubt, and the bound.
+	// first holds the findings that cast doubt on the figures, and the bound. They come before all others.
 	first, all []Finding
-	failed     []Finding // comes behind the bound
-	// whole is the time that is divided, devices by how many it was multiplied: the paths of the
-	// requests, where there are any, or the extent on each device.
+	failed     []Finding // come after the bound
+	// whole is the divided time: the paths of the requests, or the extent on each of devicesNum devices.
 	whole, devicesNum int64
 	byRequest         bool
-	// by divides it. Of the host's part requests waited in a queue for queuedNS, and in quietNS of the idle time none was under way.
+	// by divides whole. queuedNS of the host's part is waiting in queues, quietNS of idle time is without a request.
 	by                path.BoundBy
 	queuedNS, quietNS int64
-	queuedIn          map[string]int64 // queuedNS by the names of spans, uncapped
-	ranks             bool             // there are several
-	// late is the device that holds up the others in collectives, nil for none; spread is what is said then.
+	queuedIn          map[string]int64 // queuedNS by span name, not capped
+	ranks             bool             // several ranks are known
+	// late is the device that holds up the others in collectives. It may be nil. spread then describes the waiting.
 	late   *blamed
 	spread string
 }
@@ -216,16 +212,17 @@ func says(kind Kind, where Where, format string, args ...any) Finding {
 	return Finding{Kind: kind, Where: where, Text: fmt.Sprintf(format, args...)}
 }
 
-// add adds a finding that would save ns, if that is enough.
+// add appends a finding that saves ns, unless that is below minShare.
 func (l *list) add(f Finding, ns int64) {
 	if l.whole <= 0 || float64(ns) < minShare*float64(l.whole) {
 		return
 	}
-	f.SavedNS, f.OfNS = op.Known(min(ns, l.whole)), op.Known(l.whole)
+	f.SavedNS = op.Known(min(ns, l.whole))
+	f.OfNS = op.Known(l.whole)
 	l.all = append(l.all, f)
 }
 
-// part returns a time with its part of the whole.
+// part formats a time with its share of the whole.
 func (l *list) part(ns int64) string {
 	share := "0 %"
 	if l.whole != 0 {

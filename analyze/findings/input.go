@@ -12,10 +12,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// much is the part of the input from which what is missing, or in doubt, comes before all findings.
+// much is the share of lost or doubtful input above which its finding comes first.
 const much = 0.1
 
-// input says what is missing or in doubt.
 func (l *list) input() {
 	in := &l.Input
 	where := Where{Section: "summary"}
@@ -30,9 +29,11 @@ func (l *list) input() {
 		lost = append(lost, units.Plural(in.Truncated, "file")+" cut off")
 	}
 	if len(lost) > 0 {
-		n, text := in.Dropped+in.MissingEntries, "The recording is lossy: "+strings.Join(lost, ", ")
+		n := in.Dropped + in.MissingEntries
+		text := "The recording is lossy: " + strings.Join(lost, ", ")
 		if n > 0 {
-			text += fmt.Sprintf(", %s of all operations; sums and times are too small by them", units.Percent(float64(n)/float64(n+in.Entries)))
+			text += fmt.Sprintf(", %s of all operations; sums and times are too small by them",
+				units.Percent(float64(n)/float64(n+in.Entries)))
 		}
 		l.note(Finding{Kind: Lost, Text: text + ".", Where: where}, float64(n) > much*float64(n+in.Entries))
 	}
@@ -43,7 +44,8 @@ func (l *list) input() {
 	}
 	for _, c := range notUnderstood(in) {
 		n += in.SkippedBy[c]
-		what = append(what, strings.ReplaceAll(strings.TrimPrefix(c, string(op.SkipCategory)), "_", " ")+" "+units.Count(in.SkippedBy[c]))
+		name := strings.ReplaceAll(strings.TrimPrefix(c, string(op.SkipCategory)), "_", " ")
+		what = append(what, name+" "+units.Count(in.SkippedBy[c]))
 	}
 	if n > 0 {
 		l.note(says(NotUnderstood, where, "%s that may be operations were not understood: %s.",
@@ -55,18 +57,18 @@ func (l *list) input() {
 		if in.EarlyStarts == in.Entries {
 			who = "All operations"
 		}
-		l.note(says(Suspect, where, "%s start in 1970: times look like %s. Record Unix nanoseconds, as time.Now().UnixNano() returns.",
+		l.note(says(Suspect, where,
+			"%s start in 1970: times look like %s. Record Unix nanoseconds, as time.Now().UnixNano() returns.",
 			who, in.TimeUnit), true)
 	}
 	if in.BadProducts > 0 {
-		l.note(says(Suspect, where, "%s of shapes that cannot be multiplied, such as %s.", units.Plural(in.BadProducts, "product"), in.BadProduct),
-			false)
+		l.note(says(Suspect, where, "%s of shapes that cannot be multiplied, such as %s.",
+			units.Plural(in.BadProducts, "product"), in.BadProduct), false)
 	}
 	l.failures()
 	l.suspect()
 }
 
-// failures tells of operations that ended with an error, by their names.
 func (l *list) failures() {
 	rows := slices.DeleteFunc(slices.Clone(l.Operations), func(o profile.Operation) bool { return o.Errors == 0 })
 	if len(rows) == 0 {
@@ -74,11 +76,13 @@ func (l *list) failures() {
 	}
 	slices.SortStableFunc(rows, func(a, b profile.Operation) int { return cmp.Compare(b.Errors, a.Errors) })
 	const most = 3
-	n, what := int64(0), []string{}
+	n := int64(0)
+	var what []string
 	for i, o := range rows {
 		n += o.Errors
 		if i < most {
-			what = append(what, fmt.Sprintf("%s %s of %s", named(o.Operation), units.Count(o.Errors), units.Count(o.Count)))
+			what = append(what, fmt.Sprintf("%s %s of %s",
+				named(o.Operation), units.Count(o.Errors), units.Count(o.Count)))
 		}
 	}
 	if len(rows) > most {
@@ -99,7 +103,7 @@ func (l *list) failures() {
 	}
 }
 
-// mostFrequentError returns the text of the most errors of operations, and how many have it.
+// mostFrequentError returns the most frequent error text and its count.
 func (l *list) mostFrequentError() (text string, count int64) {
 	counts := make(map[string]int64)
 	for _, e := range l.Errors {
@@ -113,7 +117,7 @@ func (l *list) mostFrequentError() (text string, count int64) {
 	return text, count
 }
 
-// note adds a finding about the input, before all others if it puts the figures in doubt.
+// note adds a finding about the input, before all others if first is set.
 func (l *list) note(f Finding, first bool) {
 	if first {
 		l.first = append(l.first, f)
@@ -122,7 +126,7 @@ func (l *list) note(f Finding, first bool) {
 	}
 }
 
-// notUnderstood returns the reasons of what was skipped and may be operations, the most frequent first.
+// notUnderstood returns the reasons of skipped records that may be operations, the most frequent first.
 func notUnderstood(in *Input) []string {
 	var classes []string
 	for reason, n := range in.SkippedBy {
@@ -137,7 +141,6 @@ func notUnderstood(in *Input) []string {
 	return classes
 }
 
-// suspect tells of durations that cannot be right.
 func (l *list) suspect() {
 	i := slices.IndexFunc(l.Input.Suspects, func(s suspects.Suspect) bool { return s.What == suspects.Duration })
 	if i < 0 {
@@ -149,24 +152,26 @@ func (l *list) suspect() {
 		units.Plural(l.Input.SuspectDurations, "suspect duration"), named(s.Operation), units.Duration(s.DurationNS))
 	doubt := false
 	if w := l.WithoutSuspects; w != nil {
-		found.Text += fmt.Sprintf(" Without suspect times all operations take %s instead of %s.", units.Duration(w.SumNS),
-			units.Duration(l.Total.SumNS))
+		found.Text += fmt.Sprintf(" Without suspect times all operations take %s instead of %s.",
+			units.Duration(w.SumNS), units.Duration(l.Total.SumNS))
 		doubt = float64(w.SumNS) < (1-much)*float64(l.Total.SumNS)
 	}
 	l.note(found, doubt)
 }
 
-// isRecording reports whether all files that are not empty have formats that exporters write.
+// isRecording reports whether every file with a known format has one written by an exporter.
 func (in *Input) isRecording() bool {
 	return !slices.ContainsFunc(in.Formats, func(name string) bool {
 		return name != "entries-jsonl" && name != "otlp-json" && name != "otlp-proto"
 	})
 }
 
-// nothing says that there are no operations, and how to send some.
-func nothing(in *Input) Finding {
+// emptyInput explains an input without operations, and how to record some.
+func emptyInput(in *Input) Finding {
 	if n := in.SkippedBy[string(op.SkipFiltered)]; n > 0 {
-		return Finding{Kind: Nothing, Text: units.Plural(n, "operation") + " came in, and none of them is what is asked for."}
+		return Finding{
+			Kind: Nothing, Text: units.Plural(n, "operation") + " came in, and none of them is what is asked for.",
+		}
 	}
 	if in.Files > 0 && in.Spans+in.Malformed == 0 && len(in.SkippedBy) == 0 && in.isRecording() {
 		text := "The input is empty: the program ended before anything was flushed."
@@ -186,8 +191,8 @@ func nothing(in *Input) Finding {
 	}
 	return Finding{
 		Kind: Nothing,
-		Text: text + " Record with optrace.NewFileExporter and run optrace report ops.jsonl, or run optrace serve and set " +
-			"OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318.",
+		Text: text + " Record with optrace.NewFileExporter and run optrace report ops.jsonl, or run optrace serve and " +
+			"set OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318.",
 		Where: Where{Command: "optrace serve"},
 	}
 }

@@ -8,26 +8,39 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Where there are no operations, the finding names the likely cause.
-func TestNothing(t *testing.T) {
+// Without operations, the finding names the likely cause.
+func TestEmptyInputNamesItsCause(t *testing.T) {
 	const shutdown = " Call Shutdown before os.Exit or log.Fatal"
 	for _, test := range []struct {
 		name string
 		in   findings.Input
 		want string
 	}{
-		{"an empty file", findings.Input{Files: 1}, "The input is empty: the program ended before anything was flushed." + shutdown},
-		{"a header", findings.Input{Files: 1, Bytes: 57, Formats: []string{"entries-jsonl"}}, "The recording holds no operations: "},
-		{"an empty profile", findings.Input{Files: 1, Bytes: 18, Formats: []string{"chrome"}}, "Nothing came in. Record with"},
+		{
+			"an empty file", findings.Input{Files: 1},
+			"The input is empty: the program ended before anything was flushed." + shutdown,
+		},
+		{
+			"a header", findings.Input{Files: 1, Bytes: 57, Formats: []string{"entries-jsonl"}},
+			"The recording holds no operations: ",
+		},
+		{
+			"an empty profile", findings.Input{Files: 1, Bytes: 18, Formats: []string{"chrome"}},
+			"Nothing came in. Record with",
+		},
 		{"a window", findings.Input{}, "Nothing came in. Record with"},
-		{"spans", findings.Input{Files: 1, Bytes: 9, Spans: 2, Formats: []string{"otlp-json"}}, "2 spans came in, none of them an operation"},
+		{
+			"spans", findings.Input{Files: 1, Bytes: 9, Spans: 2, Formats: []string{"otlp-json"}},
+			"2 spans came in, none of them an operation",
+		},
 		{
 			"filtered",
 			findings.Input{Files: 1, Bytes: 9, Spans: 2, SkippedBy: map[string]int64{string(op.SkipFiltered): 2}},
 			"2 operations came in, and none",
 		},
 	} {
-		if got := findings.Of(&findings.Facts{Input: test.in}); len(got) != 1 || !strings.HasPrefix(got[0].Text, test.want) {
+		got := findings.Of(&findings.Facts{Input: test.in})
+		if len(got) != 1 || !strings.HasPrefix(got[0].Text, test.want) {
 			t.Errorf("%s: %v, want %s", test.name, got, test.want)
 		}
 	}

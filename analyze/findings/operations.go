@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,11 +15,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxOperations bounds the findings on operations of devices, and those on the host.
+// maxOperations bounds the findings on device operations, and separately the findings on host operations.
 const maxOperations = 5
 
-// operations finds the operations without which the run would be shorter: by their drag on the paths of
-// requests, otherwise by the time in which devices ran nothing else.
+// operations finds operations that make the run longer: by drag on paths, else by the time in which they ran alone.
 func (l *list) operations() {
 	var all []saving
 	add := func(name, kind string, ns int64, format string, args ...any) {
@@ -28,10 +28,11 @@ func (l *list) operations() {
 		rows := slices.DeleteFunc(slices.Clone(l.PathOperations), func(o path.Operation) bool {
 			return o.Kind == path.KindHost || o.Kind == path.KindIdle || !o.DragNS.Known
 		})
-		slices.SortStableFunc(rows, func(a, b path.Operation) int { return int(min(1, max(-1, b.DragNS.V-a.DragNS.V))) })
+		slices.SortStableFunc(rows, func(a, b path.Operation) int { return cmp.Compare(b.DragNS.V, a.DragNS.V) })
 		for _, o := range rows {
-			add(o.Operation, o.Kind, o.DragNS.V, "Without %s the %s would be %s shorter; it is %s of %s.", named(o.Operation),
-				l.number("request", "requests"), l.part(o.DragNS.V), units.Percent(o.Share), l.number("its path", "their paths"))
+			add(o.Operation, o.Kind, o.DragNS.V, "Without %s the %s would be %s shorter; it is %s of %s.",
+				named(o.Operation), l.number("request", "requests"), l.part(o.DragNS.V), units.Percent(o.Share),
+				l.number("its path", "their paths"))
 		}
 		l.savings(all)
 		return
@@ -39,28 +40,28 @@ func (l *list) operations() {
 	for _, a := range l.Extent.Alone {
 		ns := a.TimeNS / l.devicesNum
 		if a.Kind == op.KindCollective {
-			ns -= l.waiting(a.TimeNS) / l.devicesNum // it would go on if this took no time
+			ns -= l.waiting(a.TimeNS) / l.devicesNum // the wait for the last device remains
 		}
-		add(a.Operation, a.Kind.String(), ns, "Without %s the run would be up to %s shorter: for so long %s.", named(a.Operation),
-			l.part(ns), l.each("nothing else ran"))
+		add(a.Operation, a.Kind.String(), ns, "Without %s the run would be up to %s shorter: for so long %s.",
+			named(a.Operation), l.part(ns), l.each("nothing else ran"))
 	}
 	l.savings(all)
 }
 
-// saving is an operation of devices, and how much shorter the run would be without it.
+// saving is a device operation with the time that the run would save without it.
 type saving struct {
 	name, kind, text string
 	ns               int64
 }
 
-// alike is how many operations save about as much as one another where one finding tells of all of them.
+// alike is the least number of operations with similar savings that share one finding.
 const alike = 3
 
-// savings finds operations, the largest first. Of several of a kind that save within a tenth of the same, none stands
-// out: the first tells of the others.
+// savings adds findings on operations, the largest first. Savings within a tenth share a finding.
 func (l *list) savings(all []saving) {
 	for n := 0; len(all) > 0 && n < maxOperations; n++ {
-		first, same := all[0], 1
+		first := all[0]
+		same := 1
 		for same < len(all) && all[same].kind == first.kind && 10*all[same].ns >= 9*first.ns {
 			same++
 		}
@@ -76,17 +77,17 @@ func (l *list) savings(all []saving) {
 		if same < alike {
 			same = 1
 		} else {
-			f.Text += fmt.Sprintf(" The same, within a tenth, holds for each of %s.", units.Plural(int64(same-1), "other operation"))
+			f.Text += fmt.Sprintf(" The same, within a tenth, holds for each of %s.",
+				units.Plural(int64(same-1), "other operation"))
 		}
 		l.add(f, first.ns)
 		all = all[same:]
 	}
 }
 
-// waiting returns the part of the time of a collective that is waiting for the last device: that of all
-// collectives, by their times.
+// waiting estimates the part of a collective's time spent waiting, by the ratio over all collectives.
 func (l *list) waiting(ns int64) int64 {
-	wait, all := int64(0), int64(0)
+	var wait, all int64
 	for i := range l.Lateness {
 		wait += l.Lateness[i].WaitNS
 	}
@@ -98,7 +99,6 @@ func (l *list) waiting(ns int64) int64 {
 	return int64(min(float64(wait)*float64(ns)/float64(max(1, all)), float64(ns)))
 }
 
-// each says of what all devices do that it is a mean.
 func (l *list) each(what string) string {
 	if l.devicesNum > 1 {
 		return what + " on a device on average"
@@ -106,10 +106,11 @@ func (l *list) each(what string) string {
 	return what + " on the device"
 }
 
-// copyText tells of the copies that an operation may be.
+// copyText describes the copies of an operation's direction, "" if it is no copy.
 func (l *list) copyText(name string) string {
+	name = strings.ToLower(name)
 	for _, c := range l.Copies {
-		if c.Direction != "" && strings.Contains(strings.ToLower(name), strings.ToLower(c.Direction)) && c.BytesPerSecond.Known {
+		if c.Direction != "" && strings.Contains(name, strings.ToLower(c.Direction)) && c.BytesPerSecond.Known {
 			return fmt.Sprintf(" %s copied %s at %s.",
 				units.Plural(c.Count, "call"), units.Bytes(c.MemoryBytes.V), units.BytesPerSecond(c.BytesPerSecond.V))
 		}
@@ -117,7 +118,6 @@ func (l *list) copyText(name string) string {
 	return ""
 }
 
-// hostTimes finds what the host did while devices had nothing to do.
 func (l *list) hostTimes() {
 	if l.byRequest {
 		l.hostOnPaths()
@@ -128,19 +128,22 @@ func (l *list) hostTimes() {
 		if l.inFirst(h.Longest) {
 			continue
 		}
-		ns, name := h.TimeNS/l.devicesNum, named(h.Operation)
+		ns := h.TimeNS / l.devicesNum
+		name := named(h.Operation)
 		f := Finding{Kind: HostGap, Where: whereGap(h.Longest, h.Operation)}
 		switch {
 		case len(l.Extent.Devices) == 0:
-			f.Kind, f.Where = Operation, Where{Section: "operations", Operation: h.Operation}
+			f.Kind = Operation
+			f.Where = Where{Section: "operations", Operation: h.Operation}
 			f.Text = fmt.Sprintf("The host ran %s for %s.", name, l.part(ns))
 		case 10*h.FirstNS >= 9*h.TimeNS && l.hostCalls(h) >= 2: // the first call started a library or a device
 			f.Kind = FirstStep
-			f.Text = fmt.Sprintf("The first of %s of %s took %s on the host, in which %s: start-up that later calls do not have.",
+			f.Text = fmt.Sprintf(
+				"The first of %s of %s took %s on the host, in which %s: start-up that later calls do not have.",
 				units.Plural(l.hostCalls(h), "call"), name, l.part(ns), l.each("nothing ran"))
 		case 2*h.Longest.HostNS*l.devicesNum >= h.TimeNS || !h.IsOp:
-			f.Text = fmt.Sprintf("%s while the host ran %s for %s; the longest such time is %s.", l.each("Nothing ran"), name, l.part(ns),
-				l.gapText(h.Longest, h.Longest.HostNS))
+			f.Text = fmt.Sprintf("%s while the host ran %s for %s; the longest such time is %s.",
+				l.each("Nothing ran"), name, l.part(ns), l.gapText(h.Longest, h.Longest.HostNS))
 		default:
 			f.Kind = Operation
 			f.Text = fmt.Sprintf("On the host %s took %s in which %s.", name, l.part(ns), l.each("nothing ran"))
@@ -152,7 +155,7 @@ func (l *list) hostTimes() {
 	l.unexplained()
 }
 
-// hostCalls returns how many calls of an operation the host made, 0 where that is not known.
+// hostCalls returns the number of host calls of an operation, 0 if unknown.
 func (l *list) hostCalls(h timeline.HostTime) int64 {
 	for i := range l.Operations {
 		if o := &l.Operations[i]; h.IsOp && o.Operation == h.Operation && o.Side == op.SideHost.String() {
@@ -162,7 +165,7 @@ func (l *list) hostCalls(h timeline.HostTime) int64 {
 	return 0
 }
 
-// hostOnPaths finds the spans in which requests spend their time between operations.
+// hostOnPaths finds the spans where requests spend time between operations.
 func (l *list) hostOnPaths() {
 	for _, o := range l.PathOperations {
 		if o.Kind != path.KindHost {
@@ -172,21 +175,19 @@ func (l *list) hostOnPaths() {
 		f := says(HostGap, Where{Section: "critical_path", Operation: o.Operation},
 			"%s of the %s on the host in %s, with no operation to wait for.",
 			l.part(ns), l.number("request's path passes", "requests' paths pass"), named(o.Operation))
-		for _, h := range l.Extent.Host {
-			if h.Operation == o.Operation {
-				if l.inFirst(h.Longest) && 2*h.Longest.HostNS >= ns {
-					ns = 0
-				}
-				f.Text += fmt.Sprintf(" The longest idle time of a device in it is %s.", l.gapText(h.Longest, h.Longest.HostNS))
-				f.Where = whereGap(h.Longest, h.Operation)
-				break
+		i := slices.IndexFunc(l.Extent.Host, func(h timeline.HostTime) bool { return h.Operation == o.Operation })
+		if i >= 0 {
+			longest := l.Extent.Host[i].Longest
+			if l.inFirst(longest) && 2*longest.HostNS >= ns {
+				ns = 0
 			}
+			f.Text += fmt.Sprintf(" The longest idle time of a device in it is %s.", l.gapText(longest, longest.HostNS))
+			f.Where = whereGap(longest, o.Operation)
 		}
 		l.add(f, ns)
 	}
 }
 
-// gapText tells of a part of an idle time of a device.
 func (l *list) gapText(g timeline.HostGap, ns int64) string {
 	text := units.Duration(ns) + " of " + l.label(g.Key)
 	switch {
@@ -199,7 +200,6 @@ func (l *list) gapText(g timeline.HostGap, ns int64) string {
 	return text
 }
 
-// number returns the word for one request, or that for several.
 func (l *list) number(one, several string) string {
 	if l.Paths.Paths == 1 {
 		return one
@@ -207,7 +207,7 @@ func (l *list) number(one, several string) string {
 	return several
 }
 
-// whereGap returns the place of an idle time in which the host ran an operation, "" for none.
+// whereGap locates an idle gap. The host ran the operation, if not "", during the gap.
 func whereGap(g timeline.HostGap, operation string) Where {
 	w := whereDevice("idle", g.Key)
 	w.Operation = operation
@@ -215,7 +215,7 @@ func whereGap(g timeline.HostGap, operation string) Where {
 	return w
 }
 
-// inFirst reports whether most of an idle time lies in a first step that is a finding of its own.
+// inFirst reports whether more than half of a gap lies in a first step with its own finding.
 func (l *list) inFirst(g timeline.HostGap) bool {
 	if l.First == nil {
 		return false
@@ -224,7 +224,7 @@ func (l *list) inFirst(g timeline.HostGap) bool {
 	return 2*within > g.DurationNS
 }
 
-// unexplained finds idle time in which nothing was recorded on the host.
+// unexplained finds idle time without any record of the host.
 func (l *list) unexplained() {
 	g := &l.Extent.Quiet
 	if len(l.Extent.Devices) == 0 {
@@ -232,7 +232,8 @@ func (l *list) unexplained() {
 	}
 	gaps, _ := l.sequenceGaps()
 	ns := (l.by.IdleNS - l.quietNS - gaps) / l.devicesNum
-	f := says(HostGap, whereGap(*g, ""), "%s for %s, and no operation was recorded on the host meanwhile%s; the longest such time is %s",
+	f := says(HostGap, whereGap(*g, ""),
+		"%s for %s, and no operation was recorded on the host meanwhile%s; the longest such time is %s",
 		l.each("Nothing ran"), l.part(ns), l.calls(ns), l.gapText(*g, g.DurationNS-g.HostNS))
 	for i := range l.Idle {
 		if gap := &l.Idle[i]; gap.Key == g.Key && gap.StartNS == g.StartNS {
@@ -243,7 +244,7 @@ func (l *list) unexplained() {
 	l.add(f, ns)
 }
 
-// calls tells in which calls the host was for most of an idle time, "" where none is known.
+// calls names the host calls during most of an idle time, "" if no call is known.
 func (l *list) calls(idle int64) string {
 	var most []string
 	for i := range l.Extent.Calls {
@@ -258,7 +259,7 @@ func (l *list) calls(idle int64) string {
 	return ": it was " + strings.Join(most, ", ")
 }
 
-// sequenceGaps returns the time between the operations of repeated sequences, and the sequence with most of it.
+// sequenceGaps returns the time between the operations of repeated sequences, and the sequence with the longest gaps.
 func (l *list) sequenceGaps() (gaps int64, most *sequences.Sequence) {
 	for i := range l.Sequences.Rows {
 		s := &l.Sequences.Rows[i]
@@ -270,15 +271,15 @@ func (l *list) sequenceGaps() (gaps int64, most *sequences.Sequence) {
 	return gaps, most
 }
 
-// others finds launches, sequences of short operations, and operations below their roofline.
 func (l *list) others() {
 	n := l.devicesNum
-	ns, count, room := int64(0), int64(0), l.whole
+	var ns, count int64
+	room := l.whole
 	for _, s := range l.Launches.Streams {
 		ns += s.Overhead.Count * s.Overhead.MedianNS.V
 		count += s.Overhead.Count
 	}
-	if !l.byRequest { // it lies in the time in which the devices run nothing
+	if !l.byRequest { // launches lie in the idle time of devices
 		room = (l.by.HostNS + l.by.IdleNS) / n
 	}
 	if count > 0 && ns/n <= room {
@@ -306,8 +307,7 @@ func (l *list) others() {
 	}
 }
 
-// roofline finds that operations of a name are far from what their devices can do. Where their sum is longer than devices
-// worked at all, they overlap, and what they would take less is no part of the run.
+// roofline adds a finding on operations below half of their peak. Overlap caps the saving at the busy time.
 func (l *list) roofline(section, name string, r *work.Roofline) {
 	if r == nil || !r.Share.Known || r.Share.V >= 0.5 {
 		return

@@ -15,41 +15,36 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Launches is about operations that ran on a device behind the host: those of which
-// it is known when the host launched them.
+// Launches sums up operations with a known launch on the host.
 type Launches struct {
 	timeline.TimeAxis
-	// Count is how many there are. Early counts those that started before they were
-	// launched, which clocks that differ explain only, and EarlyMaxNS is by how much at
-	// most.
+	// Count is their number. Early counts starts before the launch, EarlyMaxNS is the largest lead.
 	Count      int64 `json:"count"`
 	Early      int64 `json:"early"`
 	EarlyMaxNS int64 `json:"early_max_ns"`
-	// EnqueueNS is the time in which operations on the host were under way that
-	// launched something on a device.
+	// EnqueueNS is the running time of launching operations on the host, overlaps counted once.
 	EnqueueNS int64 `json:"enqueue_ns"`
-	// Streams has a row per stream of a device with launches, by device and stream.
+	// Streams has a row per stream with launches, by device and stream.
 	Streams []Stream `json:"streams"`
 	// Path is the critical path across host and devices.
 	Path *Path `json:"path"`
 }
 
-// Stream is about the operations of one stream.
+// Stream sums up the operations of one stream.
 type Stream struct {
 	device.Key
-	// Stream is nil for operations that state none.
+	// Stream is nil for operations without a stream.
 	Stream op.Int `json:"stream"`
-	// Count is how many operations there are with a known launch.
+	// Count is the number of operations with a known launch.
 	Count int64 `json:"count"`
-	// Overhead is the time from the launch to the start of the operations that nothing else held back: their stream had
-	// nothing to do, no operation on another one ended in between, less than 30 µs before the start, and they were not early.
+	// Overhead is the time from launch to start of operations held up by their launch alone: their stream was idle, no
+	// operation on another stream ended meanwhile and less than 30 µs before the start, and they were not early.
 	Overhead Overhead `json:"overhead"`
-	// WaitingNS is the time from the launch to the start of all operations in sum,
-	// MaxDepth the most that waited at once, and Depth the most that did in each bucket.
+	// WaitingNS sums up the times from launch to start, MaxDepth and Depth, by bucket, count waiting operations.
 	WaitingNS int64   `json:"waiting_ns"`
 	MaxDepth  int64   `json:"max_depth"`
 	Depth     []int64 `json:"depth"`
-	// Idle divides the time between the operations of the stream in which none ran.
+	// Idle divides the idle time between the operations of the stream.
 	Idle Idle `json:"idle"`
 }
 
@@ -57,37 +52,34 @@ type Stream struct {
 type Overhead struct {
 	Count int64 `json:"count"`
 	SumNS int64 `json:"sum_ns"`
-	// MedianNS and P95NS are unknown where Count is 0.
+	// MedianNS and P95NS are unknown if Count is 0.
 	MedianNS op.Int `json:"median_ns"`
 	P95NS    op.Int `json:"p95_ns"`
 	MaxNS    int64  `json:"max_ns"`
 }
 
-// Idle divides the idle time of a stream by what the operation behind each gap
-// waited for.
+// Idle divides the idle time of a stream by what the operation after each gap waited for.
 type Idle struct {
-	// Host: it was launched only after the gap had begun.
+	// Host: its launch came after the beginning of the gap.
 	Host timeline.IdleSum `json:"host"`
-	// Dependency: it had been launched, and an operation on another stream of the device
-	// ended within the gap and less than the threshold before its end.
+	// Dependency: an operation on another stream of the device ended less than the threshold before the gap's end.
 	Dependency timeline.IdleSum `json:"dependency"`
-	// Queue: it had been launched, and the gap is shorter than the threshold.
+	// Queue: it was launched, and the gap is shorter than the threshold.
 	Queue timeline.IdleSum `json:"queue"`
-	// Other: anything else, or nothing is known of its launch.
+	// Other: all other gaps, and gaps before operations without a launch.
 	Other timeline.IdleSum `json:"other"`
 }
 
 // launched has the operations of devices with launches.
 type launched struct {
 	f *trace.Forest
-	// order lists the operations by end, and before has for each the place of the
-	// operation in front of it on its stream; trace.NoRow for none.
+	// order lists operations by end, before the place of the previous one on the stream, or trace.NoRow.
 	order, before []int32
-	// devices lists for each device the places of its operations.
+	// devices lists the places of the operations of each device.
 	devices map[int32][]int32
 }
 
-// Find returns the figures on launches, nil where no launch is known.
+// Find returns the figures on launches, nil if no launch is known.
 func Find(f *trace.Forest, buckets int) *Launches {
 	f.Build()
 	all := launchedRows(f)
@@ -108,8 +100,7 @@ func Find(f *trace.Forest, buckets int) *Launches {
 	return l
 }
 
-// launchedRows returns the operations of the devices on which some launch is known, nil if
-// there are none.
+// launchedRows returns the operations of devices with a known launch, nil without such devices.
 func launchedRows(f *trace.Forest) *launched {
 	l := &launched{f: f, devices: make(map[int32][]int32)}
 	for _, device := range f.Devices.Order {
@@ -126,7 +117,8 @@ func launchedRows(f *trace.Forest) *launched {
 	l.before = slices.Repeat([]int32{trace.NoRow}, len(l.order))
 	last := make(map[int32]int32) // by stream
 	for i, r := range l.order {
-		place, stream := int32(i), f.DeviceStreamOf(r)
+		place := int32(i)
+		stream := f.DeviceStreamOf(r)
 		if j, ok := last[stream]; ok {
 			l.before[i] = j
 		}
@@ -140,8 +132,7 @@ func (l *launched) compare(a, b int32) int {
 	return cmp.Or(cmp.Compare(l.f.End(a), l.f.End(b)), l.f.CompareStart(a, b))
 }
 
-// rowsOfStreams divides the rows of a device by stream, in the order of the streams'
-// numbers, those without one first.
+// rowsOfStreams divides the rows of a device by stream, in the order of stream numbers, rows without a stream first.
 func rowsOfStreams(f *trace.Forest, rows []int32) [][]int32 {
 	byStream := make(map[int32][]int32)
 	for _, r := range rows {
@@ -152,10 +143,10 @@ func rowsOfStreams(f *trace.Forest, rows []int32) [][]int32 {
 	return slices.SortedFunc(maps.Values(byStream), func(a, b []int32) int { return order.Ints(id(a), id(b)) })
 }
 
-// addStream adds the row of a stream, whose operations are in the order of their starts.
 func (l *Launches) addStream(f *trace.Forest, all *launched, device int32, rows []int32) {
 	s := Stream{
-		Key: f.Devices.Keys[device], Stream: f.Names.Lanes.Values[f.Lane(rows[0])].Stream, Depth: make([]int64, l.Buckets),
+		Key: f.Devices.Keys[device], Stream: f.Names.Lanes.Values[f.Lane(rows[0])].Stream,
+		Depth: make([]int64, l.Buckets),
 	}
 	var waiting wide.Sum
 	var overhead []int64
@@ -186,7 +177,6 @@ func (l *Launches) addStream(f *trace.Forest, all *launched, device int32, rows 
 	l.Streams = append(l.Streams, s)
 }
 
-// overheadOf sums up times, which it sorts.
 func overheadOf(ns []int64) (o Overhead) {
 	if len(ns) == 0 {
 		return o
@@ -200,21 +190,23 @@ func overheadOf(ns []int64) (o Overhead) {
 	return Overhead{int64(len(ns)), sum.Int64(), at(50), at(95), ns[len(ns)-1]}
 }
 
-// addDepth counts the operations that wait, from the launch to the start.
 func (l *Launches) addDepth(f *trace.Forest, s *Stream, rows []int32) {
 	var from, to []int64
 	for _, r := range rows {
 		if f.Has(r, trace.FlagLaunch) && f.Launch(r) < f.Start(r) {
-			from, to = append(from, f.Launch(r)), append(to, f.Start(r))
+			from = append(from, f.Launch(r))
+			to = append(to, f.Start(r))
 		}
 	}
 	slices.Sort(from) // the starts are in order
-	depth, at, end := int64(0), int64(0), l.StartNS+l.WidthNS*int64(l.Buckets)
+	var depth, at int64
+	end := l.StartNS + l.WidthNS*int64(l.Buckets)
 	step := func(to, change int64) {
 		if depth > 0 {
 			l.Spread(max(at, l.StartNS), min(to, end), func(b int, _ int64) { s.Depth[b] = max(s.Depth[b], depth) })
 		}
-		at, depth = to, depth+change
+		at = to
+		depth += change
 		s.MaxDepth = max(s.MaxDepth, depth)
 	}
 	for _, start := range to {
@@ -225,7 +217,7 @@ func (l *Launches) addDepth(f *trace.Forest, s *Stream, rows []int32) {
 	}
 }
 
-// gapOf returns the sum in d of gaps like that on the stream of r from a time until r started.
+// gapOf returns the sum in d for the gap between from and the start of r.
 func (l *launched) gapOf(d *Idle, r int32, from int64) *timeline.IdleSum {
 	f := l.f
 	switch {
@@ -241,11 +233,11 @@ func (l *launched) gapOf(d *Idle, r int32, from int64) *timeline.IdleSum {
 	return &d.Other
 }
 
-// dependency returns the place of the operation on another stream of the device that ended
-// last before r started: after a time, and less than the threshold before; trace.NoRow if there
-// is none.
+// dependency returns the place of the operation on another stream of the device that ended last before the start of r:
+// later than after, and less than the threshold before the start. It returns trace.NoRow without one.
 func (l *launched) dependency(r int32, after int64) int32 {
-	f, places := l.f, l.devices[l.f.Device(r)]
+	f := l.f
+	places := l.devices[f.Device(r)]
 	start, own := f.Start(r), f.DeviceStreamOf(r)
 	i := sort.Search(len(places), func(i int) bool { return f.End(l.order[places[i]]) > start }) - 1
 	const most = 256 // operations without duration
@@ -262,12 +254,12 @@ func (l *launched) dependency(r int32, after int64) int32 {
 	return trace.NoRow
 }
 
-// enqueueTime returns the time in which operations on the host ran that launched
-// something: of those that ran at a launch the one that had started last.
+// enqueueTime returns the running time of launching operations, at each launch the last host operation to start.
 func enqueueTime(f *trace.Forest, l *launched) int64 {
 	var hosts []int32
 	for r := range f.Rows() {
-		if f.Flags(r)&(trace.FlagOp|trace.FlagHost|trace.FlagStart|trace.FlagRepeat) == trace.FlagOp|trace.FlagHost|trace.FlagStart {
+		const all = trace.FlagOp | trace.FlagHost | trace.FlagStart | trace.FlagRepeat
+		if f.Flags(r)&all == all&^trace.FlagRepeat {
 			hosts = append(hosts, r)
 		}
 	}
@@ -282,7 +274,7 @@ func enqueueTime(f *trace.Forest, l *launched) int64 {
 		}
 	}
 	slices.Sort(at)
-	var launching, open []int32 // open are those that have started, by start
+	var launching, open []int32 // open are the started operations, by start
 	next := 0
 	for _, launch := range at {
 		for ; next < len(hosts) && f.Start(hosts[next]) <= launch; next++ {

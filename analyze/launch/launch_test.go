@@ -2,42 +2,19 @@ package launch
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
-	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
-
-// randomLaunches returns operations on the streams of two devices, some with a launch.
-func randomLaunches(rng *rand.Rand, n int) []op.Entry {
-	entries := make([]op.Entry, n)
-	free := make(map[int]int64)
-	for i := range entries {
-		device, stream := rng.IntN(2), rng.IntN(3)
-		key := device*3 + stream
-		start := max(0, free[key]+rng.Int64N(40_000)-rng.Int64N(30_000))
-		e := op.Entry{
-			Operation: "op", Kind: op.Kind(rng.IntN(5)), DeviceID: []string{"cuda:0", "cuda:1"}[device],
-			Stream: op.Int{Known: stream > 0, V: int64(stream)},
-			Start:  op.Known(start), Duration: rng.Int64N(30_000) * rng.Int64N(2),
-		}
-		if rng.IntN(4) > 0 {
-			e.Launch = op.Known(max(0, start-rng.Int64N(60_000)+5_000))
-			if rng.IntN(2) == 0 {
-				e.Attrs = []op.Attr{{Key: attrkey.LaunchDuration, Value: strconv.FormatInt(rng.Int64N(20_000), 10), Type: op.AttrInt}}
-			}
-		}
-		free[key] = start + e.Duration
-		entries[i] = e
-	}
-	return entries
-}
 
 func forestOf(entries []op.Entry) *trace.Forest {
 	f := trace.New()
@@ -47,11 +24,11 @@ func forestOf(entries []op.Entry) *trace.Forest {
 	return f
 }
 
-// The parts of a path add up, the causes of gaps to the idle time of the stream, and depths
-// are those counted at every moment at which one changes.
+// The parts of a path add up to its duration, the causes of gaps to the idle time of the stream, and depths agree with
+// a count at each change.
 func TestLaunchesAddUp(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, rng *rand.Rand) {
-		entries := randomLaunches(rng, 1+rng.IntN(60))
+		entries := tracetest.Launches(rng, 1+rng.IntN(60))
 		l := Find(forestOf(entries), 20)
 		known := int64(0)
 		for i := range entries {
@@ -74,9 +51,7 @@ func TestLaunchesAddUp(t *testing.T) {
 			}
 			checkStream(t, s, entries)
 		}
-		if count != known || l.Count != known {
-			t.Fatalf("seed %d: %d launches, %d in the streams, want %d", seed, l.Count, count, known)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: launches", seed), [2]int64{known, known}, [2]int64{count, l.Count})
 		p := l.Path
 		b := p.BoundBy
 		sum := b.ComputeNS + b.CommunicationNS + b.MemoryNS + b.OtherNS + b.HostNS + b.IdleNS + p.LaunchNS + p.QueueNS
@@ -86,7 +61,6 @@ func TestLaunchesAddUp(t *testing.T) {
 	})
 }
 
-// callEnd returns the end of the launching call.
 func callEnd(e op.Entry) int64 {
 	took := int64(0)
 	for _, a := range e.Attrs {
@@ -104,12 +78,14 @@ func checkStream(t *testing.T, s *Stream, entries []op.Entry) {
 		}
 	}
 	overhead := []int64{}
-	// late is the idle time before operations of which the launching call had not ended when the gap began.
-	idle, late, depth := int64(0), int64(0), int64(0)
+	// late is the idle time before operations whose launching call ended after the beginning of the gap.
+	var idle, late, depth int64
 	for i, e := range of {
-		waiting, latest := int64(0), int64(-1) // the end of what began before
+		waiting, latest := int64(0), int64(-1) // the latest end of earlier operations
 		for k, o := range of {
-			if o.Start.V < e.Start.V || o.Start == e.Start && (o.Duration < e.Duration || o.Duration == e.Duration && k < i) {
+			earlier := o.Start.V < e.Start.V || o.Start == e.Start &&
+				(o.Duration < e.Duration || o.Duration == e.Duration && k < i)
+			if earlier {
 				latest = max(latest, o.Start.V+o.Duration)
 			}
 			if o.Launch.Known && o.Launch.V <= e.Launch.V && e.Launch.V < o.Start.V {
@@ -141,20 +117,20 @@ func checkStream(t *testing.T, s *Stream, entries []op.Entry) {
 		t.Fatalf("%v: overhead %+v, want %v", s.Stream, o, overhead)
 	}
 	got := s.Idle.Host.SumNS + s.Idle.Dependency.SumNS + s.Idle.Queue.SumNS + s.Idle.Other.SumNS
-	if s.Idle.Host.SumNS != late || got != idle || s.MaxDepth != depth {
-		t.Fatalf("%v: idle %d, by the host %d, and depth %d, want %d, %d and %d", s.Stream, got, s.Idle.Host.SumNS, s.MaxDepth, idle, late, depth)
-	}
+	check.Equal(t, fmt.Sprint(s.Stream, ": idle"), idle, got)
+	check.Equal(t, fmt.Sprint(s.Stream, ": idle by the host"), late, s.Idle.Host.SumNS)
+	check.Equal(t, fmt.Sprint(s.Stream, ": depth"), depth, s.MaxDepth)
 }
 
-// Operations without duration at one time do not lead the path around.
-func TestLaunchPathEnds(t *testing.T) {
+// Operations without duration at the same time do not lead the path in circles.
+func TestPathEndsAtOperationsWithoutDuration(t *testing.T) {
 	entries := make([]op.Entry, 50)
 	for i := range entries {
-		entries[i] = op.Entry{Operation: "op", DeviceID: "cuda:0", Stream: op.Known(int64(i % 3)), Start: op.Known(100), Launch: op.Known(100)}
+		entries[i] = op.Entry{
+			Operation: "op", DeviceID: "cuda:0", Stream: op.Known(int64(i % 3)), Start: op.Known(100), Launch: op.Known(100),
+		}
 	}
 	entries[0].Launch = op.Known(150)
 	l := Find(forestOf(entries), 10)
-	if l.Path.DurationNS != 0 || l.Early != 1 || l.EarlyMaxNS != 50 {
-		t.Errorf("%+v, %+v", l, l.Path)
-	}
+	check.Equal(t, "", [3]int64{0, 1, 50}, [3]int64{l.Path.DurationNS, l.Early, l.EarlyMaxNS})
 }

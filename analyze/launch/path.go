@@ -9,26 +9,23 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Path is the critical path of a run across the host and the devices behind it:
-// from the end of the operation that ended last back through what each operation waited
-// for. What it is bound by and the two times beside add up to its duration.
+// Path is the critical path of a run across host and devices: from the end of the last operation back through the
+// reasons for each wait. BoundBy, LaunchNS and QueueNS add up to DurationNS.
 type Path struct {
 	StartNS    int64 `json:"start_unix_ns"`
 	DurationNS int64 `json:"duration_ns"`
-	// BoundBy divides the time of operations; HostNS is the time from the end of an operation to the end of the next
-	// launching call, IdleNS the time of which nothing is known.
+	// BoundBy divides operations' time. HostNS is time until the end of launching calls, IdleNS unexplained.
 	BoundBy path.BoundBy `json:"bound_by"`
-	// LaunchNS is the time from the end of a launching call to the start, QueueNS that between the
-	// operation waited for and the start.
+	// LaunchNS is time from a launching call to the start, QueueNS from an awaited operation to the start.
 	LaunchNS int64 `json:"launch_ns"`
 	QueueNS  int64 `json:"queue_ns"`
-	// Edges counts the steps of the path by what the operation had waited for.
+	// Edges counts the steps of the path by reason.
 	Edges Edges `json:"edges"`
 }
 
 // Edges counts the steps of a [Path].
 type Edges struct {
-	// Launch: its launch. The path goes on with the operation that ended last before, on any stream.
+	// Launch: its launch. The path continues with the last operation to end before, on any stream.
 	Launch int64 `json:"launch"`
 	// Stream: the operation before it on its stream.
 	Stream int64 `json:"stream"`
@@ -44,13 +41,13 @@ type launchWalk struct {
 	edges              Edges
 }
 
-// path returns the critical path. Every step leads to an operation before, in the order of ends.
+// path returns the critical path. Every step leads to an earlier operation in the order of ends.
 func (l *launched) path() *Path {
 	w := launchWalk{launched: l}
 	f := l.f
 	place := int32(len(l.order) - 1)
 	end := f.End(l.order[place])
-	at := end // what lies behind is settled
+	at := end // the path is settled from here on
 	for place != trace.NoRow {
 		r := l.order[place]
 		at = min(at, f.End(r))
@@ -65,19 +62,22 @@ func (l *launched) path() *Path {
 	}
 }
 
-// step returns the place with which the path goes on before the operation at a place,
-// trace.NoRow at its beginning, and up to when the time in between is settled. at is the
-// operation's start, or when the path came in if that was before.
+// step returns the place of the operation before the one at place on the path, trace.NoRow at the beginning, and the
+// time from which the path is settled. at is the operation's start, or the earlier time at which the path came in.
 func (w *launchWalk) step(place int32, at int64) (next int32, settled int64) {
-	f, r := w.f, w.order[place]
+	f := w.f
+	r := w.order[place]
 	before := w.before[place]
-	free := int64(-trace.MaxTime) // when its stream was
+	free := int64(-trace.MaxTime) // when its stream became free
 	if before != trace.NoRow {
 		free = min(at, f.End(w.order[before]))
 	}
-	launch, launched, known := int64(-trace.MaxTime), int64(-trace.MaxTime), f.Has(r, trace.FlagLaunch)
+	launch := int64(-trace.MaxTime)
+	launched := launch
+	known := f.Has(r, trace.FlagLaunch)
 	if known {
-		launch, launched = min(at, f.Launch(r)), min(at, f.Launched(r))
+		launch = min(at, f.Launch(r))
+		launched = min(at, f.Launched(r))
 	}
 	if other := w.dependency(r, max(free, launched)); other != trace.NoRow && f.End(w.order[other]) <= at {
 		w.edges.Dependency++
@@ -94,7 +94,8 @@ func (w *launchWalk) step(place int32, at int64) (next int32, settled int64) {
 		w.edges.Launch++
 		w.overhead.Add(at - launched)
 		w.host.Add(launched - launch)
-		at, between = launch, &w.host
+		at = launch
+		between = &w.host
 	}
 	last := int32(sort.Search(int(place), func(i int) bool { return f.End(w.order[i]) > at })) - 1
 	if last < 0 {

@@ -1,6 +1,6 @@
-// Package path finds critical paths: the chain of work that decided how long something took.
+// Package path finds critical paths: the chain of work that decided a duration.
 //
-// [Of] returns the path of a node; [Figures] divides the paths of all traces by operation, with
-// the drag: how much shorter the traces would be without an operation. Package requests divides
-// the path of a request by what it waited for.
+// [Of] returns the path of a node. [Figures] divides the paths of all traces by operation, and adds the drag: the time
+// that the traces would save without the operation. Package requests divides the path of a request by what it waited
+// for.
 package path

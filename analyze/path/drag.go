@@ -14,33 +14,31 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// dragRows bounds the rows of each table of critical paths with a drag: the largest ones
-// of operations on devices.
+// dragRows bounds the rows with a drag in each table of critical paths: the largest rows of device operations.
 const dragRows = 10
 
-// Operation is the part of critical paths that lies in one operation, on any device.
+// Operation is the part of critical paths in one operation, on any device.
 type Operation struct {
-	// Operation is the name of the operation or span; "" while idle.
+	// Operation is the name of the operation or span, "" while idle.
 	Operation string `json:"operation"`
-	// Kind is the kind of the operation, "mixed" where it has several, KindHost or
-	// KindIdle.
+	// Kind is the kind of the operation, "mixed" for several kinds, KindHost or KindIdle.
 	Kind   string  `json:"kind"`
 	TimeNS int64   `json:"ns"`
 	Share  float64 `json:"share"`
-	// Segments is how many times the path came by.
+	// Segments counts the segments of the paths in this row.
 	Segments int64 `json:"segments"`
-	// DragNS is how much shorter the traces would be, in sum, if the operation took no
-	// time; known for the largest rows of operations on devices.
+	// DragNS is the time saved in all traces if the operation took no time, known for the largest device rows.
 	DragNS op.Int `json:"drag_ns"`
 }
 
-// operationsOf sums up the rows of operations on all devices.
+// operationsOf sums up shares over devices.
 func operationsOf(shares []Share) []Operation {
 	type place struct {
 		operation  string
 		host, idle bool
 	}
-	rows, at := []Operation{}, symbols.Table[place]{}
+	rows := []Operation{}
+	var at symbols.Table[place]
 	for _, s := range shares {
 		i := int(at.ID(place{s.Operation, s.Kind == KindHost, s.Kind == KindIdle}))
 		if i == len(rows) {
@@ -50,7 +48,9 @@ func operationsOf(shares []Share) []Operation {
 		if row.Kind != s.Kind {
 			row.Kind = key.Mixed
 		}
-		row.TimeNS, row.Share, row.Segments = wide.AddSaturating(row.TimeNS, s.TimeNS), row.Share+s.Share, row.Segments+s.Segments
+		row.TimeNS = wide.AddSaturating(row.TimeNS, s.TimeNS)
+		row.Share += s.Share
+		row.Segments += s.Segments
 	}
 	slices.SortStableFunc(rows, func(a, b Operation) int {
 		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), strings.Compare(a.Operation, b.Operation))
@@ -58,21 +58,20 @@ func operationsOf(shares []Share) []Operation {
 	return rows
 }
 
-// drags finds how much shorter traces would be without the time of sets of operations:
-// those of a row of the critical paths each.
+// drags computes the time that traces would save without sets of operations. Each set is a row of the critical paths.
 type drags struct {
-	sum          *Sum      // of the paths, which gets the edges that the drags go by
+	sum          *Sum      // of the paths; it gets the edges of the schedules
 	whole, inner scheduler // of traces and of executions
 
-	names  []int16      // the sets of operations, by name
-	shares [][]shareSet // those of operations on devices, by name
-	within []int16      // for each set of an operation on a device, that of the operation
+	names  []int16      // the set of each operation name
+	shares [][]shareSet // the sets of single devices and kinds, by name
+	within []int16      // for each set of one device, the set of its operation
 	drag   []*op.Int    // by set
 
 	saved  map[int32][]int64 // of executions, by row
 	counts []int64           // operations of a trace, by set
-	less   []int64           // how much shorter a trace is without each set
-	out    []int16           // the sets that are left out
+	less   []int64           // time saved in a trace, by set
+	out    []int16           // the sets left out
 }
 
 type shareSet struct {
@@ -80,10 +79,11 @@ type shareSet struct {
 	set int16
 }
 
-// addDrag computes the drag of the largest of the rows of sum, by device and not, and counts the edges that it goes by there.
+// addDrag computes the drag of the largest rows of byDevice and operations.
 func addDrag(sum *Sum, byDevice []Share, operations []Operation, joins *collective.Joins) {
 	d := newDrags(sum, joins)
-	names, shares := make(map[string]int16), make(map[Share]int16)
+	names := make(map[string]int16)
+	shares := make(map[Share]int16)
 	for i := range operations {
 		if row := &operations[i]; isOnDevice(row.Kind) && len(names) < dragRows {
 			names[row.Operation] = d.addSet(schedule.None, &row.DragNS)
@@ -113,13 +113,14 @@ func addDrag(sum *Sum, byDevice []Share, operations []Operation, joins *collecti
 	d.run()
 }
 
-// isOnDevice reports whether the kind of a row is that of operations on devices.
+// isOnDevice reports whether a row has operations on devices.
 func isOnDevice(kind string) bool { return kind != KindHost && kind != KindIdle }
 
-// addSet adds a set of operations, all of which belong to another one, or to none. Its drag, 0 so far, goes to drag.
+// addSet adds a set of operations. All of them belong to the set of, unless of is None. The drag is written to drag.
 func (d *drags) addSet(of int16, drag *op.Int) int16 {
 	*drag = op.Known(0)
-	d.within, d.drag = append(d.within, of), append(d.drag, drag)
+	d.within = append(d.within, of)
+	d.drag = append(d.drag, drag)
 	return int16(len(d.within) - 1)
 }
 
@@ -132,14 +133,15 @@ func newDrags(sum *Sum, joins *collective.Joins) *drags {
 	f := sum.forest
 	n := len(f.Names.Operations.Values)
 	d := &drags{
-		sum: sum, names: slices.Repeat([]int16{schedule.None}, n), shares: make([][]shareSet, n), saved: make(map[int32][]int64),
+		sum: sum, names: slices.Repeat([]int16{schedule.None}, n), shares: make([][]shareSet, n),
+		saved: make(map[int32][]int64),
 	}
 	d.inner = scheduler{forest: f, sets: d.setsOf, joins: joins}
 	d.whole = scheduler{forest: f, sets: d.setsOf, joins: joins, saved: d.savedIn}
 	return d
 }
 
-// setsOf returns the sets that an operation of a name belongs to, given its device and kind.
+// setsOf returns the sets of an operation, by its name alone and by name, device and kind.
 func (d *drags) setsOf(name, device int32, kind op.Kind) [2]int16 {
 	sets := [2]int16{d.names[name], schedule.None}
 	for _, s := range d.shares[name] {
@@ -150,7 +152,6 @@ func (d *drags) setsOf(name, device int32, kind op.Kind) [2]int16 {
 	return sets
 }
 
-// run computes the drags over all traces.
 func (d *drags) run() {
 	for w, roots := range traceWindows(d.sum.forest) {
 		if w.From == w.To {
@@ -163,7 +164,7 @@ func (d *drags) run() {
 	}
 }
 
-// savedIn returns by how much an execution is shorter without each set.
+// savedIn returns the time that an execution saves without each set.
 func (d *drags) savedIn(w Window) []int64 {
 	saved, ok := d.saved[w.Row]
 	if !ok {
@@ -174,8 +175,7 @@ func (d *drags) savedIn(w Window) []int64 {
 	return saved
 }
 
-// savings returns by how much a schedule is shorter without each set, and counts its edges.
-// The result is valid until the next call.
+// savings returns the time saved without each set, valid until the next call, and counts edges.
 func (d *drags) savings(s *scheduler, duration int64) []int64 {
 	d.sum.edges.Stream += s.Edges.Stream
 	d.sum.edges.Collective += s.Edges.Collective
@@ -202,15 +202,13 @@ func (d *drags) savings(s *scheduler, duration int64) []int64 {
 	return d.less
 }
 
-// equalsItsOperation reports whether all of an operation ran in the schedule on the one device
-// of a set.
+// equalsItsOperation reports whether the schedule holds all operations of a set's operation on the set's one device.
 func (d *drags) equalsItsOperation(set int, executions bool) bool {
 	of := d.within[set]
 	return of != schedule.None && d.counts[of] == d.counts[set] && !executions
 }
 
-// Figures returns the rows of the critical paths of all traces, by device and not,
-// with their drag, and the sums of all. Rows beyond most share one.
+// Figures returns the paths of all traces by device and by operation, with drag, and sums. Rows beyond most share one.
 func Figures(f *trace.Forest, joins func() *collective.Joins, most int) ([]Share, []Operation, *Totals) {
 	sum := sumAll(f)
 	shares := sum.List()
@@ -227,7 +225,7 @@ func TotalsOf(f *trace.Forest) *Totals {
 	return pathTotals(sum)
 }
 
-// fold makes one row of the rows beyond most, by adding them to other.
+// fold merges the rows beyond most into other.
 func fold[T any](rows []T, most int, other T, add func(other, row *T)) []T {
 	if len(rows) <= most {
 		return rows
@@ -239,9 +237,13 @@ func fold[T any](rows []T, most int, other T, add func(other, row *T)) []T {
 }
 
 func (s *Share) add(o *Share) {
-	s.TimeNS, s.Share, s.Segments = s.TimeNS+o.TimeNS, s.Share+o.Share, s.Segments+o.Segments
+	s.TimeNS += o.TimeNS
+	s.Share += o.Share
+	s.Segments += o.Segments
 }
 
 func (o *Operation) add(row *Operation) {
-	o.TimeNS, o.Share, o.Segments = o.TimeNS+row.TimeNS, o.Share+row.Share, o.Segments+row.Segments
+	o.TimeNS += row.TimeNS
+	o.Share += row.Share
+	o.Segments += row.Segments
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// naiveSchedule is a schedule by the plainest means: every node looks at all others.
+// naiveSchedule is a naive schedule: every node looks at all others.
 type naiveSchedule struct {
 	*tracetest.NaiveTree
 	nodes   []*naiveNode
-	without func(tracetest.Spec) bool // the operations that take no time
-	joins   map[int]int               // the collectives of specs
+	without func(tracetest.Spec) bool // the operations without duration
+	joins   map[int]int               // the collective of each spec
 	inner   bool                      // within an execution
 }
 
@@ -51,7 +51,7 @@ func (s *naiveSchedule) build(spec int, children []int, from, to int64) {
 	}
 }
 
-// lane returns the queue that a node ran on; ok is false for none.
+// lane returns the queue of a node. ok is false without one.
 func (s *naiveSchedule) lane(n *naiveNode) (of [2]any, ok bool) {
 	if n.spec < 0 || n.closed || !s.Specs[n.spec].DeviceSide() || s.Specs[n.spec].Device == "" {
 		return of, false
@@ -85,7 +85,10 @@ func (s *naiveSchedule) begin(i int) int64 {
 			last = slices.MinFunc(before, func(a, b int) int {
 				x, y := s.nodes[a], s.nodes[b]
 				v, w := s.Specs[x.spec], s.Specs[y.spec]
-				return cmp.Or(cmp.Compare(y.to, x.to), cmp.Compare(w.End, v.End), cmp.Compare(v.Start, w.Start), cmp.Compare(x.spec, y.spec))
+				return cmp.Or(
+					cmp.Compare(y.to, x.to), cmp.Compare(w.End, v.End), cmp.Compare(v.Start, w.Start),
+					cmp.Compare(x.spec, y.spec),
+				)
 			})
 			behind = s.nodes[last].to
 		}
@@ -116,10 +119,14 @@ func (s *naiveSchedule) end(i int) int64 {
 	if n.ended != nil {
 		return *n.ended
 	}
-	at, after, leaf := s.begin(i), n.from, true
+	at := s.begin(i)
+	after := n.from
+	leaf := true
 	for k, o := range s.nodes {
 		if o.parent == i {
-			at, after, leaf = max(at, s.end(k)), max(after, o.to), false
+			at = max(at, s.end(k))
+			after = max(after, o.to)
+			leaf = false
 		}
 	}
 	if number, ok := s.joins[n.spec]; ok && leaf && !n.closed {
@@ -127,7 +134,8 @@ func (s *naiveSchedule) end(i int) int64 {
 		latest := n.from
 		for k, o := range s.nodes {
 			if other, ok := s.joins[o.spec]; ok && other == number && !o.closed {
-				parts, latest = append(parts, k), max(latest, o.from)
+				parts = append(parts, k)
+				latest = max(latest, o.from)
 			}
 		}
 		if latest < n.to {
@@ -149,17 +157,20 @@ func (s *naiveSchedule) end(i int) int64 {
 	return at
 }
 
-// naiveJoins returns the collective that each spec is a part of, by a number: the k-th of a name on each device, where two
-// devices or more have a k-th.
+// naiveJoins returns the collective of each spec as a number: the k-th of a name on each device, if at least two
+// devices have a k-th.
 func naiveJoins(n *tracetest.NaiveTree) map[int]int {
 	joins := make(map[int]int)
 	meet := func(i int) (place string, ok bool) {
-		s, k := n.Specs[i], 0
+		k := 0
+		s := n.Specs[i]
 		if s.Kind != op.KindCollective || !s.DeviceSide() || n.Repeat[i] {
 			return "", false
 		}
 		for j, o := range n.Specs {
-			if o.Kind == s.Kind && o.DeviceSide() && !n.Repeat[j] && o.Name == s.Name && o.DeviceKey() == s.DeviceKey() && n.CompareStart(j, i) < 0 {
+			same := o.Kind == s.Kind && o.DeviceSide() && !n.Repeat[j] && o.Name == s.Name &&
+				o.DeviceKey() == s.DeviceKey()
+			if same && n.CompareStart(j, i) < 0 {
 				k++
 			}
 		}
@@ -169,7 +180,8 @@ func naiveJoins(n *tracetest.NaiveTree) map[int]int {
 		for j := range i {
 			mine, ok := meet(i)
 			if other, also := meet(j); ok && also && mine == other {
-				joins[j], joins[i] = j, j
+				joins[j] = j
+				joins[i] = j
 				break
 			}
 		}
@@ -177,7 +189,7 @@ func naiveJoins(n *tracetest.NaiveTree) map[int]int {
 	return joins
 }
 
-// naiveDrag returns how much shorter all traces are without some operations.
+// naiveDrag returns the time that all traces save without some operations.
 func naiveDrag(t *testing.T, naive *tracetest.NaiveTree, joins map[int]int, without func(tracetest.Spec) bool) int64 {
 	t.Helper()
 	saved := int64(0)
@@ -189,12 +201,11 @@ func naiveDrag(t *testing.T, naive *tracetest.NaiveTree, joins map[int]int, with
 		if len(roots) == 1 {
 			root = roots[0]
 		}
-		whole := naiveSchedule{NaiveTree: naive, without: func(tracetest.Spec) bool { return false }, joins: joins}
+		none := func(tracetest.Spec) bool { return false }
+		whole := naiveSchedule{NaiveTree: naive, without: none, joins: joins}
 		whole.build(root, roots, from, to)
 		for i, n := range whole.nodes {
-			if b, e := whole.begin(i), whole.end(i); b != n.from || e != n.to {
-				t.Errorf("with everything, %v is [%d,%d), want [%d,%d)", n.spec, b, e, n.from, n.to)
-			}
+			check.Equal(t, "times with everything", [2]int64{n.from, n.to}, [2]int64{whole.begin(i), whole.end(i)})
 		}
 		s := naiveSchedule{NaiveTree: naive, without: without, joins: joins}
 		s.build(root, roots, from, to)
@@ -203,14 +214,16 @@ func naiveDrag(t *testing.T, naive *tracetest.NaiveTree, joins map[int]int, with
 	return saved
 }
 
-// checkDrag compares the drags of operations with those of the naive program, and returns the edges of the paths and the sum.
+// checkDrag compares drags with the naive ones, and returns the edges of the paths and the sum of the drags.
 func checkDrag(t *testing.T, name string, specs []tracetest.Spec) (edges Edges, dragged int64) {
 	t.Helper()
-	forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
+	naive := tracetest.NewNaiveTree(specs)
+	forest := tracetest.AddTo(trace.New(), specs...)
 	if !naive.FindExecutions() {
 		return edges, 0 // links in a circle
 	}
-	sum, joins := sumAll(forest), naiveJoins(naive)
+	joins := naiveJoins(naive)
+	sum := sumAll(forest)
 	shares := sum.List()
 	operations := operationsOf(shares)
 	addDrag(sum, shares, operations, collective.FindJoins(forest))
@@ -223,7 +236,7 @@ func checkDrag(t *testing.T, name string, specs []tracetest.Spec) (edges Edges, 
 		dragged += want
 	}
 	for _, row := range shares {
-		if !row.DragNS.Known || row.Key.Service+row.Key.Host != "" { // the naive program tells devices by rank and name alone
+		if !row.DragNS.Known || row.Key.Service+row.Key.Host != "" { // naiveDrag ignores both
 			continue
 		}
 		want := naiveDrag(t, naive, joins, func(s tracetest.Spec) bool {
@@ -244,14 +257,28 @@ func TestDragAgainstNaive(t *testing.T) {
 			}
 			if s := &specs[i]; seed%2 == 1 && r.IntN(2) == 0 { // on two devices, and below few
 				*s = s.As(op.KindCollective).On(fmt.Sprint("cuda:", r.IntN(2))).In(1).OnRank(0)
-				s.Name, s.IsOp, s.Side, s.Parent = "all_reduce", true, op.SideNone, s.Parent%3
+				s.Name = "all_reduce"
+				s.IsOp = true
+				s.Side = op.SideNone
+				s.Parent %= 3
 			}
 		}
 		edges, saved := checkDrag(t, fmt.Sprint("seed ", seed), specs)
 		dragged += saved
-		joined, stream, links = joined+edges.Collective, stream+edges.Stream, links+edges.Links
+		joined += edges.Collective
+		stream += edges.Stream
+		links += edges.Links
 	})
 	if cases.All() && (dragged == 0 || joined == 0 || stream == 0 || links == 0) {
-		t.Errorf("nothing was compared: drag %d, collective edges %d, stream edges %d, links %d", dragged, joined, stream, links)
+		t.Errorf("too few cases: drag %d, edges of collectives %d, streams %d, links %d", dragged, joined, stream, links)
+	}
+}
+
+func BenchmarkPathsWithDrag(b *testing.B) {
+	forest := tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...)
+	forest.Build()
+	b.ReportAllocs()
+	for b.Loop() {
+		Figures(forest, func() *collective.Joins { return collective.FindJoins(forest) }, 100)
 	}
 }

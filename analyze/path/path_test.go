@@ -14,36 +14,36 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// step is a segment by the number of its operation or span, -1 for idle time.
+// step is a segment by the index of its spec, -1 for idle time.
 type step struct {
 	Row      int
 	From, To int64
 }
 
-// whole stands for a path, of which the segments follow.
+// whole marks the step for a whole path, followed by its segments.
 const whole = -2
 
 func TestCriticalPathOfNothing(t *testing.T) {
 	forest := tracetest.AddTo(trace.New(), tracetest.OpAt("a", 1, 0, 0, 10).WithoutStart())
-	if p := Of(forest, trace.Node{}); p != nil {
-		t.Errorf("path of no node: %+v", p)
-	}
-	if p := Of(forest, forest.Node(0)); p != nil {
-		t.Errorf("path without a start: %+v", p)
-	}
+	check.Equal(t, "path of no node", (*Path)(nil), Of(forest, trace.Node{}))
+	check.Equal(t, "path without a start", (*Path)(nil), Of(forest, forest.Node(0)))
 }
 
-// naivePaths finds critical paths by the plainest means.
+// naivePaths finds critical paths naively.
 type naivePaths struct {
 	*tracetest.NaiveTree
 	edges Edges
 }
 
-// lastToEnd returns the last to end of those of which something holds, -1 for none.
+// lastToEnd returns the last to end among the specs that satisfy holds, -1 if there is no such spec.
 func (n *naivePaths) lastToEnd(list []int, holds func(tracetest.Spec) bool) int {
 	last := -1
 	for _, c := range list {
-		if s := n.Specs[c]; holds(s) && (last < 0 || s.End > n.Specs[last].End || s.End == n.Specs[last].End && n.CompareStart(c, last) < 0) {
+		s := n.Specs[c]
+		if !holds(s) {
+			continue
+		}
+		if last < 0 || s.End > n.Specs[last].End || s.End == n.Specs[last].End && n.CompareStart(c, last) < 0 {
 			last = c
 		}
 	}
@@ -80,14 +80,15 @@ func (n *naivePaths) within(i int, from, to int64) (steps []step) {
 	return steps
 }
 
-// throughRoots returns the segments within [from, to), the last first: at each nanosecond the root that runs and ends last,
-// and its path in each such run of nanoseconds.
+// throughRoots returns the segments within [from, to), the last first. At each nanosecond the path is in the running
+// root that ends last.
 func (n *naivePaths) throughRoots(roots []int, from, to int64) (steps []step) {
 	latest := func(at int64) int {
 		return n.lastToEnd(roots, func(s tracetest.Spec) bool { return s.RunsAt(at) })
 	}
 	for to > from {
-		root, begin := latest(to-1), to-1
+		begin := to - 1
+		root := latest(begin)
 		for begin > from && latest(begin-1) == root {
 			begin--
 		}
@@ -102,7 +103,7 @@ func (n *naivePaths) throughRoots(roots []int, from, to int64) (steps []step) {
 	return steps
 }
 
-// naiveTraces yields the roots of each trace with a critical path, and its time.
+// naiveTraces yields the roots and the extent of each trace with a critical path.
 func naiveTraces(n *tracetest.NaiveTree, yield func(number byte, roots []int, from, to int64)) {
 	for number := byte(1); number < 3; number++ {
 		var specs []tracetest.Spec
@@ -124,11 +125,13 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 				specs[i].Service = "" // devices are not told apart by it
 			}
 		}
-		forest, naive := tracetest.AddTo(trace.New(), specs...), naivePaths{NaiveTree: tracetest.NewNaiveTree(specs)}
+		naive := naivePaths{NaiveTree: tracetest.NewNaiveTree(specs)}
+		forest := tracetest.AddTo(trace.New(), specs...)
 		if !naive.FindExecutions() {
 			return // links in a circle: see TestSharedExecutionsAddUp
 		}
-		got, want := make(map[op.TraceID][]step), make(map[op.TraceID][]step)
+		got := make(map[op.TraceID][]step)
+		want := make(map[op.TraceID][]step)
 		forest.Build()
 		for w, roots := range traceWindows(forest) {
 			id := forest.Node(roots[0]).TraceID()
@@ -142,7 +145,9 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 				got[id] = append(got[id], step{row, s.StartNS, s.StartNS + s.DurationNS})
 			}
 		}
-		rows, sum, b := []Share{}, Summary{}, BoundBy{}
+		var sum Summary
+		var b BoundBy
+		rows := []Share{}
 		classes := map[string]*int64{
 			"compute": &b.ComputeNS, "collective": &b.CommunicationNS, "memory": &b.MemoryNS, "io": &b.OtherNS,
 			KindHost: &b.HostNS, KindIdle: &b.IdleNS,
@@ -156,7 +161,8 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 			}
 			slices.Reverse(steps)
 			want[op.TraceID{15: number}] = append([]step{{whole, from, to}}, steps...)
-			sum.Paths, sum.DurationNS = sum.Paths+1, sum.DurationNS+to-from
+			sum.Paths++
+			sum.DurationNS += to - from
 			for _, s := range steps {
 				row := Share{Kind: KindIdle}
 				if s.Row >= 0 {
@@ -170,18 +176,24 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 				}
 				at := slices.IndexFunc(rows, func(o Share) bool { return o.key() == row })
 				if at < 0 {
-					at, rows = len(rows), append(rows, row)
+					at = len(rows)
+					rows = append(rows, row)
 				}
-				rows[at].TimeNS, rows[at].Segments = rows[at].TimeNS+s.To-s.From, rows[at].Segments+1
+				rows[at].TimeNS += s.To - s.From
+				rows[at].Segments++
 				*classes[row.Kind] += s.To - s.From
 			}
 		})
-		sum.BoundBy, sum.Edges = b, naive.edges
+		sum.BoundBy = b
+		sum.Edges = naive.edges
 		for i := range rows {
 			rows[i].Share = float64(rows[i].TimeNS) / float64(sum.DurationNS)
 		}
 		slices.SortFunc(rows, func(a, b Share) int {
-			return cmp.Or(int(b.TimeNS-a.TimeNS), cmp.Compare(a.Operation, b.Operation), a.Key.Compare(b.Key), cmp.Compare(a.Kind, b.Kind))
+			return cmp.Or(
+				int(b.TimeNS-a.TimeNS), cmp.Compare(a.Operation, b.Operation), a.Key.Compare(b.Key),
+				cmp.Compare(a.Kind, b.Kind),
+			)
 		})
 		all := sumAll(forest)
 		check.Equal(t, fmt.Sprintf("seed %d: paths", seed), want, got)

@@ -9,17 +9,15 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// scheduler makes schedules of traces and executions. Times count from the start of what
-// is run again. A shared execution is one operation of the requests that it works for.
+// scheduler makes schedules of traces and executions. Times count from the start of the window.
 type scheduler struct {
 	schedule.Schedule
 	forest *trace.Forest
 	sets   func(name, device int32, kind op.Kind) [2]int16
 	joins  *collective.Joins
-	saved  func(w Window) []int64 // of an execution; may be nil
+	saved  func(w Window) []int64 // time saved in an execution, may be nil
 
-	// rows are those of the nodes, the first of which may have none, and the complements
-	// of those below which nothing is looked at.
+	// rows has the row of each node, NoRow for a first node without one, the complement for a closed node.
 	rows []int32
 }
 
@@ -44,7 +42,7 @@ func (s *scheduler) build(w Window, roots []int32) {
 	s.Connect()
 }
 
-// addChild adds row r below node i, if any of its time lies within.
+// addChild adds row r below node i, unless none of its time lies within.
 func (s *scheduler) addChild(i, r int32, origin int64) {
 	f := s.forest
 	if !f.Has(r, trace.FlagStart) {
@@ -52,7 +50,8 @@ func (s *scheduler) addChild(i, r int32, origin int64) {
 	}
 	first, last := s.Times(i)
 	start := f.Start(r) - origin
-	from, to := max(start, first), min(start+f.Duration(r), last)
+	from := max(start, first)
+	to := min(start+f.Duration(r), last)
 	if from >= to {
 		return
 	}
@@ -63,19 +62,22 @@ func (s *scheduler) addChild(i, r int32, origin int64) {
 	}
 	s.rows = append(s.rows, ^r) // an execution, by a link
 	s.Add(s.node(trace.NoRow, i), from, to)
-	if w := (Window{Row: r, From: origin + from, To: origin + to}); s.saved != nil && isWhole(f, w) && !f.IsDeep(f.Executions.Of[r]) {
+	w := Window{Row: r, From: origin + from, To: origin + to}
+	if s.saved != nil && isWhole(f, w) && !f.IsDeep(f.Executions.Of[r]) {
 		s.Save(s.saved(w))
 	}
 }
 
-// node returns the node of row r below another, trace.NoRow for what is no operation of a device.
+// node returns the node of row r below parent. r is trace.NoRow outside device operations.
 func (s *scheduler) node(r, parent int32) schedule.Node {
 	f := s.forest
-	n := schedule.Node{Parent: parent, Lane: schedule.None, Join: schedule.None, Sets: [2]int16{schedule.None, schedule.None}}
+	n := schedule.Node{Parent: parent, Lane: schedule.None, Join: schedule.None}
+	n.Sets = [2]int16{schedule.None, schedule.None}
 	if r == trace.NoRow || !f.IsDeviceSide(r) {
 		return n
 	}
-	lane, kind := f.Lane(r), f.Kind(r)
+	lane := f.Lane(r)
+	kind := f.Kind(r)
 	n.Sets = s.sets(f.Name(r), f.Devices.Lanes[lane], kind)
 	if !f.Names.Lanes.Values[lane].Device.IsNone() {
 		n.Lane = f.Devices.Streams[lane]

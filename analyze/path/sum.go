@@ -13,10 +13,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The kinds of time on a critical path that is not an operation's on a device.
+// The kinds of time on a critical path outside device operations.
 const (
-	KindHost = "host" // of spans that are no operations, and of operations seen from the host
-	KindIdle = "idle" // in which nothing that was read was running
+	KindHost = "host" // in spans that are no operations, and in operations seen from the host
+	KindIdle = "idle" // while no recorded span was running
 )
 
 // Summary sums up critical paths.
@@ -25,12 +25,11 @@ type Summary struct {
 	DurationNS int64 `json:"duration_ns"`
 	// BoundBy divides DurationNS by the kind of work on the paths.
 	BoundBy BoundBy `json:"bound_by"`
-	// Edges says where the order on the paths was taken from.
+	// Edges counts the reasons for the order on the paths.
 	Edges Edges `json:"edges"`
 }
 
-// BoundBy divides the duration of critical paths by the kind of work on them. The
-// figures add up to the duration.
+// BoundBy divides the duration of critical paths by the kind of work. The figures add up to the duration.
 type BoundBy struct {
 	ComputeNS       int64 `json:"compute_ns"`
 	CommunicationNS int64 `json:"communication_ns"`
@@ -40,21 +39,20 @@ type BoundBy struct {
 	IdleNS          int64 `json:"idle_ns"`
 }
 
-// Share is the part of critical paths that lies in one operation.
+// Share is the part of critical paths in one operation.
 type Share struct {
-	// Operation is the name of the operation or span; "" while idle.
+	// Operation is the name of the operation or span, "" while idle.
 	Operation string `json:"operation"`
 	// Kind is the kind of the operation, KindHost or KindIdle.
 	Kind string `json:"kind"`
 	// Key is the zero Key outside operations.
 	device.Key
 	TimeNS int64 `json:"ns"`
-	// Share is TimeNS as a part of the paths' duration.
+	// Share is TimeNS as a fraction of the paths' duration.
 	Share float64 `json:"share"`
-	// Segments is how many times the path came by.
+	// Segments counts the segments of the paths in this row.
 	Segments int64 `json:"segments"`
-	// DragNS is how much shorter the traces would be, in sum, if the operation took no
-	// time on the device; known for the largest rows of a report.
+	// DragNS is the time saved in all traces if the operation took no time, known for the largest rows of a report.
 	DragNS op.Int `json:"drag_ns,omitzero"`
 }
 
@@ -69,7 +67,7 @@ func sumAll(f *trace.Forest) *Sum {
 	return sum
 }
 
-// Sum sums up segments.
+// Sum sums up the segments of critical paths.
 type Sum struct {
 	forest   *trace.Forest
 	paths    int64
@@ -78,14 +76,14 @@ type Sum struct {
 	edges    Edges
 }
 
-// shareKey identifies a row of the shares by the numbers of a dictionary.
+// shareKey identifies a row of the shares by the forest's numbers.
 type shareKey struct {
 	name, device int32
 	kind         op.Kind
 	what         segmentKind
 }
 
-// segmentKind is the kind of node that a segment lies in.
+// segmentKind is the kind of the segment's node.
 type segmentKind uint8
 
 const (
@@ -98,16 +96,15 @@ const (
 type shareSum struct {
 	Time     wide.Sum
 	Segments int64
-	// Longest is the longest of the segments, the first of them in time where several are.
+	// Longest is the longest segment, the first in time among equals.
 	Longest Window
 }
 
-// longer reports whether s is longer than o, or as long and earlier.
+// longer reports whether s is longer than o, or equally long and earlier.
 func (s *Window) longer(o *Window) bool {
 	return cmp.Or(cmp.Compare(s.To-s.From, o.To-o.From), cmp.Compare(o.From, s.From)) > 0
 }
 
-// merge adds the segments of o.
 func (s *shareSum) merge(o *shareSum) {
 	if s.Segments == 0 || o.Segments > 0 && o.Longest.longer(&s.Longest) {
 		s.Longest = o.Longest
@@ -116,7 +113,7 @@ func (s *shareSum) merge(o *shareSum) {
 	s.Segments += o.Segments
 }
 
-// NewSum returns the sum of no paths.
+// NewSum returns an empty Sum for paths of forest.
 func NewSum(forest *trace.Forest) *Sum {
 	return &Sum{forest: forest, Shares: make(map[shareKey]*shareSum)}
 }
@@ -177,9 +174,9 @@ func (s *Sum) List() []Share {
 	return list
 }
 
-// Rows returns the sums by their rows.
+// Rows returns the sums by row.
 func (s *Sum) Rows() map[Share]*shareSum {
-	merged := make(map[Share]*shareSum, len(s.Shares)) // span names that differ in service only
+	merged := make(map[Share]*shareSum, len(s.Shares)) // services share a row
 	for key, sum := range s.Shares {
 		order.At(merged, s.describe(key)).merge(sum)
 	}
@@ -206,7 +203,7 @@ func (s *Sum) describe(key shareKey) Share {
 	return row
 }
 
-// BoundBy returns what the paths of s consist of.
+// BoundBy divides the paths of s by the kind of work.
 func (s *Sum) BoundBy() BoundBy {
 	var host, idle wide.Sum
 	var classes [timeline.NumClasses]wide.Sum
@@ -223,7 +220,7 @@ func (s *Sum) BoundBy() BoundBy {
 	return BoundByOf(&classes, host, idle)
 }
 
-// BoundByOf returns the division by class, host and idle time.
+// BoundByOf converts sums by class, host and idle time.
 func BoundByOf(classes *[timeline.NumClasses]wide.Sum, host, idle wide.Sum) BoundBy {
 	return BoundBy{
 		ComputeNS:       classes[timeline.ClassCompute].Int64(),
@@ -235,8 +232,6 @@ func BoundByOf(classes *[timeline.NumClasses]wide.Sum, host, idle wide.Sum) Boun
 	}
 }
 
-// comparePathShares puts the largest first and then goes by name, device and
-// kind.
 func comparePathShares(a, b Share) int {
 	return cmp.Or(
 		cmp.Compare(b.TimeNS, a.TimeNS),
@@ -249,22 +244,22 @@ func comparePathShares(a, b Share) int {
 // Totals sums up the critical paths of all traces.
 type Totals struct {
 	Summary
-	// NoIDs is the number of operations and spans without a trace id, NoStart the
-	// number of traces whose roots have no start: they have no path.
+	// NoIDs counts operations and spans without a trace id, NoStart traces without a path because no root has a start.
 	NoIDs   int64 `json:"no_ids"`
 	NoStart int64 `json:"no_start"`
 }
 
-// pathTotals returns the sums of s, the paths of all traces, and counts what has no path.
+// pathTotals returns the sums of s, the paths of all traces, and counts spans and traces without a path.
 func pathTotals(s *Sum) *Totals {
-	f, totals := s.forest, &Totals{Summary: s.Summary()}
+	f := s.forest
+	totals := &Totals{Summary: s.Summary()}
 	for r := range f.Rows() {
 		if !isTraced(f, r) && !f.Has(r, trace.FlagRepeat) {
 			totals.NoIDs++
 		}
 	}
 	for roots := range traceRoots(f) {
-		if isTraced(f, roots[0]) && !f.Has(roots[0], trace.FlagStart) { // known starts come first
+		if isTraced(f, roots[0]) && !f.Has(roots[0], trace.FlagStart) { // roots with a start come first
 			totals.NoStart++
 		}
 	}

@@ -2,13 +2,12 @@ package path
 
 import "github.com/optrace/optrace/analyze/trace"
 
-// Walks sums up critical paths. What lies within an execution that works for several
-// requests is walked once.
+// Walks sums up critical paths. It walks each shared execution once.
 type Walks struct {
 	forest *trace.Forest
 	walk   Walk
 	inner  Walk
-	// within has the sums of whole executions, by their rows.
+	// within has the sums of whole executions, by row.
 	within map[int32]*Sum
 }
 
@@ -34,12 +33,14 @@ func (p *Walks) AddPath(sum *Sum, w Window, roots []int32) {
 	sum.edges.add(p.walk.Run(p.forest, w, roots, pass, sum.add))
 }
 
-// inside returns the sum of the path within an execution that several requests share, nil
-// where w is none, or a part of one.
+// inside returns the sum of the path within a whole execution of several requests, nil for other windows.
 func (p *Walks) inside(w Window) *Sum {
 	f := p.forest
 	of := f.Executions.Of[w.Row]
-	if of == trace.NoExecution || f.Executions.List[of].Row != w.Row || len(f.Executions.List[of].Requests) < 2 || !isWhole(f, w) || f.IsDeep(of) {
+	if of == trace.NoExecution || !isWhole(f, w) || f.IsDeep(of) {
+		return nil
+	}
+	if e := &f.Executions.List[of]; e.Row != w.Row || len(e.Requests) < 2 {
 		return nil
 	}
 	if sum, ok := p.within[w.Row]; ok {
@@ -51,5 +52,5 @@ func (p *Walks) inside(w Window) *Sum {
 	return sum
 }
 
-// isWhole reports whether w is all of the time of its row.
+// isWhole reports whether w covers all of the time of its row.
 func isWhole(f *trace.Forest, w Window) bool { return w.From == f.Start(w.Row) && w.To == f.End(w.Row) }

@@ -6,47 +6,46 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/chance"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
-// Slower is how many times the median a request takes at least to be compared with the others.
+// Slower is the least ratio to the median of a slow request.
 const Slower = 2
 
 // Alike compares the requests of one name and service that have operations.
 type Alike struct {
 	Name, Service string
-	// Count is how many there are, DurationNS the sum of their durations and MedianNS the median.
+	// Count is the number of requests, DurationNS the sum of their durations and MedianNS the median.
 	Count, DurationNS, MedianNS int64
-	// QueuedNS is the part of the time from their starts to their first operations in which others had begun theirs and had
-	// not ended, in sum; QueuedIn divides it by the names of the spans on their critical paths.
+	// QueuedNS is the part of the requests' time before their first operations while other requests were between their
+	// first operation and their end. QueuedIn divides it by the names of the spans on the critical paths.
 	QueuedNS int64
 	QueuedIn map[string]int64
-	// First is the first request to start where it takes at least Slower times the median of at
-	// least three others, nil otherwise.
+	// First is the first request to start, if it takes Slower times the median of at least three others, else nil.
 	First *Standout
-	// Slow is the slowest of the others, nil where it takes less than Slower times their median. SlowCount is how many of them
-	// take as much, and ChanceOf the probability that the slowest of as many is as slow by chance.
+	// Slow is the slowest of the others, nil if it takes less than Slower times their median. SlowCount counts the
+	// others at least that slow. ChanceOf is the probability of the slowest by chance.
 	Slow      *Standout
 	SlowCount int64
 	ChanceOf  float64
 }
 
-// Standout is a request that takes longer than others.
+// Standout is a request slower than others.
 type Standout struct {
 	TraceID             op.TraceID
 	SpanID              op.SpanID
 	StartNS, DurationNS int64
-	// MedianNS is the median of the others, BeyondNS how much longer it takes, those that take as
-	// long included.
+	// MedianNS is the median of the others. BeyondNS is the time above it, of Alike.Slow over all slow requests.
 	MedianNS, BeyondNS int64
-	// Causes say what it waited for, the largest first.
+	// Causes divide its time by what it waited for, the largest first.
 	Causes []Cause
 }
 
-// AlikeOf compares the requests of f, the names with the largest durations first.
+// AlikeOf compares the requests of f, by name and service, the largest sum of durations first.
 func AlikeOf(f *trace.Forest) []Alike {
 	type name struct{ name, service string }
 	all := Find(f)
@@ -56,7 +55,8 @@ func AlikeOf(f *trace.Forest) []Alike {
 			byName[name{q.Name, q.Service}] = append(byName[name{q.Name, q.Service}], q)
 		}
 	}
-	running, walk := runningOf(all.List), path.Walk{}
+	running := runningOf(all.List)
+	var walk path.Walk
 	var list []Alike
 	for n, requests := range byName { // each by start
 		a := Alike{Name: n.name, Service: n.service, Count: int64(len(requests)), QueuedIn: make(map[string]int64)}
@@ -79,14 +79,17 @@ func AlikeOf(f *trace.Forest) []Alike {
 		list = append(list, a)
 	}
 	slices.SortFunc(list, func(a, b Alike) int {
-		return cmp.Or(cmp.Compare(b.DurationNS, a.DurationNS), strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service))
+		return cmp.Or(cmp.Compare(b.DurationNS, a.DurationNS),
+			strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service))
 	})
 	return list
 }
 
-// compare finds the slowest of requests.
+// compare sets the slowest of requests.
 func (a *Alike) compare(all *Requests, requests []*Request) {
-	slowest, median, beyond := requests[0], medianOf(requests), int64(0)
+	slowest := requests[0]
+	median := medianOf(requests)
+	beyond := int64(0)
 	durations := make([]float64, len(requests))
 	for i, q := range requests {
 		durations[i] = float64(q.DurationNS.V)
@@ -114,17 +117,15 @@ func (r *Requests) standout(q *Request, median int64) *Standout {
 	}
 }
 
-// medianOf returns the median duration, the lower one of an even number.
 func medianOf(requests []*Request) int64 {
 	durations := make([]int64, len(requests))
 	for i, q := range requests {
 		durations[i] = q.DurationNS.V
 	}
-	slices.Sort(durations)
-	return durations[(len(durations)-1)/2]
+	return sketch.Median(durations)
 }
 
-// runningOf returns when any of the requests had begun its first operation and had not ended.
+// runningOf returns when any request was between its first operation and its end.
 func runningOf(list []Request) (running timeline.Times) {
 	var times [][2]int64
 	for i := range list {

@@ -9,8 +9,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// The time in which a request waits for another is that of the spans on its path.
-func TestQueued(t *testing.T) {
+// Waiting for another request counts for the spans on the request's path.
+func TestWaitingCountsForSpansOnThePath(t *testing.T) {
 	all := requests.AlikeOf(tracetest.AddTo(trace.New(),
 		tracetest.SpanAt("POST", 1, 0, 0, 50), tracetest.OpAt("matmul", 9, 1, 5, 50),
 		tracetest.SpanAt("POST", 1, 0, 10, 80).In(2), tracetest.SpanAt("queue", 2, 1, 12, 48).In(2),

@@ -15,28 +15,26 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The causes for which a request waits. Together they make up its duration.
+// The causes of waiting. Together they add up to the duration of a request.
 const (
 	// CauseCompute, CauseMemory and CauseOther are operations on its critical path.
 	CauseCompute = "compute"
 	CauseMemory  = "memory"
 	CauseOther   = "other"
-	// CauseStraggler is the time in a collective until the last device had begun it,
-	// CauseCommunication the rest of the time in collectives.
+	// CauseStraggler is the time in a collective until the last device arrives, CauseCommunication the rest of it.
 	CauseStraggler     = "straggler"
 	CauseCommunication = "communication"
-	// CauseLaunch is the time without an operation on the path until the host had launched
-	// the next one, CauseQueue the time from there to its start.
+	// CauseLaunch is time on the path until the launch of the next operation, CauseQueue from there to its start.
 	CauseLaunch = "launch"
 	CauseQueue  = "queue"
-	// CauseBefore, CauseHost and CauseAfter are the time without an operation on the path
-	// before the first, between two and behind the last, where no launch is known.
+	// CauseBefore, CauseHost and CauseAfter are time without an operation on the path before the first operation,
+	// between two, and after the last, if the launch is unknown.
 	CauseBefore = "before"
 	CauseHost   = "host"
 	CauseAfter  = "after"
 )
 
-// Slow is the slowest request and what it waited for.
+// Slow is the slowest request with the causes of its duration.
 type Slow struct {
 	Name       string     `json:"name"`
 	Service    string     `json:"service"`
@@ -44,15 +42,14 @@ type Slow struct {
 	SpanID     op.SpanID  `json:"span_id"`
 	StartNS    int64      `json:"start_unix_ns"`
 	DurationNS int64      `json:"duration_ns"`
-	// Alike is how many requests have the name and the service, MedianNS the median of
-	// their durations.
+	// Alike is the number of requests of the same name and service, MedianNS the median of their durations.
 	Alike    int64 `json:"alike"`
 	MedianNS int64 `json:"median_ns"`
 	// Causes divide the duration, the largest first.
 	Causes []Cause `json:"causes"`
 }
 
-// Cause is a cause for which a request waited.
+// Cause is one reason for the duration of a request.
 type Cause struct {
 	Cause  string  `json:"cause"`
 	TimeNS int64   `json:"ns"`
@@ -65,24 +62,25 @@ type Cause struct {
 
 // CausePart is a part of the time of a cause.
 type CausePart struct {
-	// Operation is the operation or, outside operations, the span. Key is the device that it ran on; of a straggler, that
-	// which the others waited for. It is the zero Key outside operations.
+	// Operation is the operation or, outside operations, the span. Key is its device, or for a straggler the late
+	// device. It is the zero Key outside operations.
 	Operation string `json:"operation"`
 	device.Key
 	TimeNS int64 `json:"ns"`
-	// Meanwhile is the operation that ran longest on a device in this time, for MeanwhileNS;
-	// "" where none ran. Of a straggler it is the device that the others waited for, and
-	// otherwise MeanwhileDevice, that of the next operation, and operations of other traces.
+	// Meanwhile is the operation with the longest time on a device during this part, for MeanwhileNS, "" if the device
+	// was idle. For a straggler it ran on the late device, else on MeanwhileDevice, the device of the next operation,
+	// and for another trace.
 	Meanwhile       string `json:"meanwhile,omitempty"`
 	MeanwhileNS     int64  `json:"meanwhile_ns,omitzero"`
 	MeanwhileDevice string `json:"meanwhile_device,omitempty"`
 }
 
-// Slowest returns the slowest request with an operation on its critical path, nil
-// if there is none. joins returns the collectives of several devices.
+// Slowest returns the slowest request with an operation on its path, nil without one. joins returns collectives.
 func Slowest(f *trace.Forest, joins func() *collective.Joins) *Slow {
 	all := Find(f)
-	requests := slices.DeleteFunc(all.List, func(q Request) bool { return q.Root.IsZero() || !q.StartNS.Known || q.DurationNS.V == 0 })
+	requests := slices.DeleteFunc(all.List, func(q Request) bool {
+		return q.Root.IsZero() || !q.StartNS.Known || q.DurationNS.V == 0
+	})
 	if len(requests) == 0 {
 		return nil
 	}
@@ -106,14 +104,14 @@ func Slowest(f *trace.Forest, joins func() *collective.Joins) *Slow {
 				alike = append(alike, other.DurationNS.V)
 			}
 		}
-		slow.Alike, slow.MedianNS = int64(len(alike)), alike[(len(alike)-1)/2]
+		slow.Alike = int64(len(alike))
+		slow.MedianNS = alike[(len(alike)-1)/2]
 		return slow
 	}
 	return nil
 }
 
-// Causes divides the duration of a request, one of r, by what it waited for, the largest
-// part first. A request without a start has none.
+// Causes divides the duration of a request of r, the largest part first. A request without a start has no causes.
 func (r *Requests) Causes(q *Request) []Cause {
 	if !q.StartNS.Known || q.Root.IsZero() {
 		return nil
@@ -124,18 +122,17 @@ func (r *Requests) Causes(q *Request) []Cause {
 	return r.causes.causes(q.Root.Row)
 }
 
-// causeFinder finds what requests waited for, one after the other.
 type causeFinder struct {
 	forest *trace.Forest
 	walk   path.Walk
 	joins  *collective.Joins
-	parts  map[causeKey]*partSum // of the request that is looked at
+	parts  map[causeKey]*partSum // of the current request
 }
 
-// last returns the part that began last of the collective that the operation in row r is a
-// part of; ok is false unless r waited for it.
+// last returns the last part to begin of the collective in row r. ok is false unless r waited for it.
 func (c *causeFinder) last(r int32) (last int32, ok bool) {
-	f, number := c.forest, c.joins.Number(r)
+	f := c.forest
+	number := c.joins.Number(r)
 	if number == trace.NoRow || !f.Has(r, trace.FlagStart) {
 		return trace.NoRow, false
 	}
@@ -159,14 +156,17 @@ func (c *causeFinder) causes(r int32) []Cause {
 	c.parts = make(map[causeKey]*partSum)
 	cause := CauseBefore
 	for len(segments) > 0 {
-		outside, next := slices.IndexFunc(segments, func(s path.Window) bool { return f.IsDeviceSide(s.Row) }), trace.NoRow
+		next := trace.NoRow
+		outside := slices.IndexFunc(segments, func(s path.Window) bool { return f.IsDeviceSide(s.Row) })
 		switch outside {
 		case 0:
 			c.addOperation(segments[0])
-			segments, cause = segments[1:], CauseHost
+			segments = segments[1:]
+			cause = CauseHost
 			continue
 		case -1:
-			outside, cause = len(segments), CauseAfter
+			outside = len(segments)
+			cause = CauseAfter
 		default:
 			next = segments[outside].Row
 		}
@@ -176,7 +176,6 @@ func (c *causeFinder) causes(r int32) []Cause {
 	return c.largestFirst(f.Duration(r))
 }
 
-// addOperation adds the time of an operation.
 func (c *causeFinder) addOperation(s path.Window) {
 	f := c.forest
 	switch timeline.ClassOf(f.Kind(s.Row)) {
@@ -186,7 +185,8 @@ func (c *causeFinder) addOperation(s path.Window) {
 		c.add(CauseMemory, s)
 	case timeline.ClassCommunication:
 		if last, ok := c.last(s.Row); ok && s.From < f.Start(last) {
-			part, until := c.part(CauseStraggler, s.Row, f.DeviceKey(last)), min(s.To, f.Start(last))
+			until := min(s.To, f.Start(last))
+			part := c.part(CauseStraggler, s.Row, f.DeviceKey(last))
 			part.TimeNS += until - s.From
 			c.addMeanwhile(part, last, path.Window{Row: s.Row, From: s.From, To: until}, "", false)
 			s.From = until
@@ -197,16 +197,15 @@ func (c *causeFinder) addOperation(s path.Window) {
 	}
 }
 
-// minMeanwhile is which part of a request its waiting must take at least for what ran
-// meanwhile to be looked up.
+// minMeanwhile is the least waiting time, as the inverse of its fraction of the request, for a look at its device.
 const minMeanwhile = 1000
 
-// addOutside adds time in which the path lies in no operation, next is the operation
-// behind it. What ran meanwhile is looked up for segments of least ns or more.
+// addOutside adds time before operation next. Segments of least ns or more name the operation meanwhile.
 func (c *causeFinder) addOutside(spans []path.Window, next int32, cause string, least int64) {
 	f := c.forest
 	if next != trace.NoRow && f.Has(next, trace.FlagLaunch) {
-		from, to := spans[0].From, spans[len(spans)-1].To
+		from := spans[0].From
+		to := spans[len(spans)-1].To
 		launch := min(max(f.Launch(next), from), to)
 		c.add(CauseLaunch, path.Window{Row: next, From: from, To: launch})
 		c.addWaiting(CauseQueue, path.Window{Row: next, From: launch, To: to}, next, least)
@@ -217,8 +216,7 @@ func (c *causeFinder) addOutside(spans []path.Window, next int32, cause string, 
 	}
 }
 
-// addWaiting adds a segment at whose end, or later, the operation in row next began, and what
-// its device ran of other traces.
+// addWaiting adds a segment before operation next, and operations of other traces on its device meanwhile.
 func (c *causeFinder) addWaiting(cause string, s path.Window, next int32, least int64) {
 	part := c.add(cause, s)
 	if part == nil || next == trace.NoRow || s.To-s.From < least {
@@ -228,18 +226,17 @@ func (c *causeFinder) addWaiting(cause string, s path.Window, next int32, least 
 	c.addMeanwhile(part, next, s, device, true)
 }
 
-// maxMeanwhile bounds how many operations are looked at that began before a time.
 const maxMeanwhile = 256
 
-// addMeanwhile adds how long operations ran on the device of the operation in row last before it, while s waited for
-// it; where others is set, only those of other traces.
+// addMeanwhile adds the times of operations on the device of row last during s, only of other traces if others is set.
 func (c *causeFinder) addMeanwhile(part *partSum, last int32, s path.Window, device string, others bool) {
 	f := c.forest
 	rows := f.Devices.Of(f.Device(last))
 	i := sort.Search(len(rows), func(i int) bool { return f.Start(rows[i]) >= s.To })
 	for first := max(0, i-maxMeanwhile); i > first; i-- {
 		r := rows[i-1]
-		if ns := min(s.To, f.End(r)) - max(s.From, f.Start(r)); ns > 0 && r != last && !(others && f.Trace(r) == f.Trace(last)) {
+		ns := min(s.To, f.End(r)) - max(s.From, f.Start(r))
+		if ns > 0 && r != last && !(others && f.Trace(r) == f.Trace(last)) {
 			part.meanwhile[meanwhileKey{f.RowName(r), device}] += ns
 		}
 	}
@@ -250,20 +247,20 @@ type causeKey struct {
 	device           device.Key
 }
 
-// partSum is a part with the times of what ran meanwhile.
+// partSum is a part with the times of operations meanwhile.
 type partSum struct {
 	CausePart
 	meanwhile map[meanwhileKey]int64
 }
 
-// meanwhileKey is an operation that ran meanwhile, and the device if it is not the part's.
+// meanwhileKey is an operation meanwhile, with its device unless it is the part's.
 type meanwhileKey struct{ operation, device string }
 
 func (k meanwhileKey) compare(o meanwhileKey) int {
 	return cmp.Or(strings.Compare(k.operation, o.operation), strings.Compare(k.device, o.device))
 }
 
-// add adds a segment, if it takes time, and returns its part.
+// add adds a segment and returns its part, nil for an empty segment.
 func (c *causeFinder) add(cause string, s path.Window) *partSum {
 	if s.From == s.To {
 		return nil
@@ -277,7 +274,6 @@ func (c *causeFinder) add(cause string, s path.Window) *partSum {
 	return part
 }
 
-// part returns the part of a cause that the row belongs to.
 func (c *causeFinder) part(cause string, row int32, device device.Key) *partSum {
 	key := causeKey{cause, c.forest.RowName(row), device}
 	part := c.parts[key]
@@ -288,15 +284,17 @@ func (c *causeFinder) part(cause string, row int32, device device.Key) *partSum 
 	return part
 }
 
-// largestFirst returns the sums, the largest first.
 func (c *causeFinder) largestFirst(duration int64) []Cause {
 	byCause := make(map[string]*Cause)
 	for key, part := range c.parts {
 		cause := order.At(byCause, key.cause)
 		cause.Cause = key.cause
 		for k, ns := range part.meanwhile {
-			if ns > part.MeanwhileNS || ns == part.MeanwhileNS && k.compare(meanwhileKey{part.Meanwhile, part.MeanwhileDevice}) < 0 {
-				part.Meanwhile, part.MeanwhileDevice, part.MeanwhileNS = k.operation, k.device, ns
+			known := meanwhileKey{part.Meanwhile, part.MeanwhileDevice}
+			if ns > part.MeanwhileNS || ns == part.MeanwhileNS && k.compare(known) < 0 {
+				part.Meanwhile = k.operation
+				part.MeanwhileDevice = k.device
+				part.MeanwhileNS = ns
 			}
 		}
 		cause.TimeNS += part.TimeNS
@@ -305,7 +303,9 @@ func (c *causeFinder) largestFirst(duration int64) []Cause {
 	causes := []Cause{}
 	for _, cause := range byCause {
 		slices.SortFunc(cause.Parts, func(a, b CausePart) int {
-			return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), strings.Compare(a.Operation, b.Operation), a.Key.Compare(b.Key))
+			return cmp.Or(
+				cmp.Compare(b.TimeNS, a.TimeNS), strings.Compare(a.Operation, b.Operation), a.Key.Compare(b.Key),
+			)
 		})
 		cause.Share = float64(cause.TimeNS) / float64(duration)
 		cause.Text = cause.sentence(c.forest.Devices.Ranks)

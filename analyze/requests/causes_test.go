@@ -28,10 +28,11 @@ func TestSlowestRequestInWords(t *testing.T) {
 		{
 			name: "around operations",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("model", 2, 1, 5, 90), tracetest.OpAt("matmul", 3, 2, 10, 50),
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("model", 2, 1, 5, 90),
+				tracetest.OpAt("matmul", 3, 2, 10, 50),
 				tracetest.OpAt("copy", 4, 2, 60, 80).As(op.KindMemory),
 				tracetest.OpAt("load", 5, 2, 80, 85).As(op.KindIO),
-				tracetest.SpanAt("GET /", 1, 0, 0, 400).In(2), // longer, and nothing to say about it
+				tracetest.SpanAt("GET /", 1, 0, 0, 400).In(2), // longer, but without operations
 			},
 			want: []string{
 				"It computed for 40 ns (40.0 %): matmul on cuda:0 40 ns.",
@@ -51,14 +52,16 @@ func TestSlowestRequestInWords(t *testing.T) {
 			want: []string{
 				"It computed for 70 ns (70.0 %): relu on cuda:0 40 ns, matmul on cuda:0 30 ns.",
 				"It waited 15 ns (15.0 %) for the host to launch what came next: matmul on cuda:0 15 ns.",
-				"It waited 15 ns (15.0 %) for the start of what the host had launched: relu on cuda:0 10 ns, matmul on cuda:0 5 ns.",
+				"It waited 15 ns (15.0 %) for the start of what the host had launched: " +
+					"relu on cuda:0 10 ns, matmul on cuda:0 5 ns.",
 			},
 		},
 		{
 			name: "a straggler",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("step", 1, 0, 0, 100), tracetest.SpanAt("a", 2, 1, 0, 100), tracetest.SpanAt("b", 3, 1, 0, 95),
-				tracetest.OpAt("matmul", 4, 2, 0, 20), tracetest.OpAt("all_reduce", 5, 2, 20, 100).As(op.KindCollective),
+				tracetest.SpanAt("step", 1, 0, 0, 100), tracetest.SpanAt("a", 2, 1, 0, 100),
+				tracetest.SpanAt("b", 3, 1, 0, 95), tracetest.OpAt("matmul", 4, 2, 0, 20),
+				tracetest.OpAt("all_reduce", 5, 2, 20, 100).As(op.KindCollective),
 				tracetest.OpAt("matmul", 6, 3, 0, 50).On("cuda:1"), tracetest.OpAt("relu", 7, 3, 50, 90).On("cuda:1"),
 				tracetest.OpAt("all_reduce", 8, 3, 90, 95).On("cuda:1").As(op.KindCollective),
 			},
@@ -72,7 +75,8 @@ func TestSlowestRequestInWords(t *testing.T) {
 		{
 			name: "a device that others use",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 80, 90), tracetest.OpAt("relu", 3, 1, 95, 100).On("cuda:1"),
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 80, 90),
+				tracetest.OpAt("relu", 3, 1, 95, 100).On("cuda:1"),
 				tracetest.OpAt("conv2d", 2, 0, 10, 50).In(2), tracetest.OpAt("matmul", 3, 0, 50, 80).In(2),
 				tracetest.OpAt("relu", 4, 0, 0, 95).In(2).On("cuda:1"),
 			},
@@ -89,7 +93,8 @@ func TestSlowestRequestInWords(t *testing.T) {
 				tracetest.OpAt("conv2d", 2, 0, 0, 75).In(2),
 			},
 			want: []string{
-				"It waited 70 ns (70.0 %) for the start of what the host had launched: matmul on cuda:0 70 ns while cuda:0 ran conv2d for 65 ns.",
+				"It waited 70 ns (70.0 %) for the start of what the host had launched: " +
+					"matmul on cuda:0 70 ns while cuda:0 ran conv2d for 65 ns.",
 				"It computed for 20 ns (20.0 %): matmul on cuda:0 20 ns.",
 				"It waited 10 ns (10.0 %) for the host to launch what came next: matmul on cuda:0 10 ns.",
 			},
@@ -97,11 +102,13 @@ func TestSlowestRequestInWords(t *testing.T) {
 		{
 			name: "many parts",
 			specs: []tracetest.Spec{
-				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 2, 1, 0, 40), tracetest.OpAt("b", 3, 1, 40, 70),
-				tracetest.OpAt("c", 4, 1, 70, 90),
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 2, 1, 0, 40),
+				tracetest.OpAt("b", 3, 1, 40, 70), tracetest.OpAt("c", 4, 1, 70, 90),
 				tracetest.OpAt("d", 5, 1, 90, 96), tracetest.OpAt("e\n"+strings.Repeat("x", 60), 6, 1, 96, 100),
 			},
-			want: []string{"It computed for 100 ns (100.0 %): a on cuda:0 40 ns, b on cuda:0 30 ns, c on cuda:0 20 ns, 2 more 10 ns."},
+			want: []string{
+				"It computed for 100 ns (100.0 %): a on cuda:0 40 ns, b on cuda:0 30 ns, c on cuda:0 20 ns, 2 more 10 ns.",
+			},
 		},
 	}
 	for _, tt := range tests {
@@ -130,14 +137,15 @@ func TestNameInText(t *testing.T) {
 	}
 }
 
-// The causes of a request add up to its duration, and agree with what its path is bound by.
+// The causes of a request add up to its duration, and agree with the bounds of its path.
 func TestCausesAddUp(t *testing.T) {
 	waited := int64(0)
 	cases.Seeds(t, 500, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(25))
 		for i := range specs {
 			if r.IntN(3) == 0 {
-				specs[i].Name, specs[i].Kind = "all_reduce", op.KindCollective
+				specs[i].Name = "all_reduce"
+				specs[i].Kind = op.KindCollective
 			}
 		}
 		forest := tracetest.AddTo(trace.New(), specs...)
@@ -146,9 +154,7 @@ func TestCausesAddUp(t *testing.T) {
 			q := &requests.List[i]
 			causes := requests.Causes(q)
 			if !q.StartNS.Known || q.Root.IsZero() {
-				if causes != nil {
-					t.Errorf("seed %d: causes of a request without a start: %+v", seed, causes)
-				}
+				check.Equal(t, fmt.Sprintf("seed %d: causes without a start", seed), []Cause(nil), causes)
 				continue
 			}
 			sums := make(map[string]int64)
@@ -171,24 +177,33 @@ func TestCausesAddUp(t *testing.T) {
 			got := path.BoundBy{
 				ComputeNS: sums[CauseCompute], MemoryNS: sums[CauseMemory], OtherNS: sums[CauseOther],
 				CommunicationNS: sums[CauseStraggler] + sums[CauseCommunication],
-				HostNS:          sums[CauseLaunch] + sums[CauseQueue] + sums[CauseBefore] + sums[CauseHost] + sums[CauseAfter],
+				HostNS: sums[CauseLaunch] + sums[CauseQueue] + sums[CauseBefore] + sums[CauseHost] +
+					sums[CauseAfter],
 			}
-			if want := sum.BoundBy(); got != want {
-				t.Errorf("seed %d: causes are %+v, the path is bound by %+v", seed, got, want)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: bounds by causes", seed), sum.BoundBy(), got)
 		}
 		slow := Slowest(forest, func() *collective.Joins { return collective.FindJoins(forest) })
 		for _, q := range requests.List {
 			if q.Root.IsZero() || !q.StartNS.Known || slow != nil && q.DurationNS.V <= slow.DurationNS {
 				continue
 			}
-			outside := func(c Cause) bool { return c.isOutside() }
-			if causes := requests.Causes(&q); slices.IndexFunc(causes, func(c Cause) bool { return !outside(c) }) >= 0 {
+			causes := requests.Causes(&q)
+			if slices.ContainsFunc(causes, func(c Cause) bool { return !c.isOutside() }) {
 				t.Errorf("seed %d: a request of %d ns is slower than %+v", seed, q.DurationNS.V, slow)
 			}
 		}
 	})
 	if cases.All() && waited == 0 {
 		t.Error("no request waited for a straggler")
+	}
+}
+
+func BenchmarkCausesOfRequests(b *testing.B) {
+	requests := Find(tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...))
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range requests.List {
+			requests.Causes(&requests.List[i])
+		}
 	}
 }

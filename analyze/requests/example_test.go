@@ -9,19 +9,26 @@ import (
 )
 
 func ExampleFind() {
-	forest, id := trace.New(), op.TraceID{15: 1}
-	forest.Add(op.Record{Span: &op.Span{Name: "POST /predict", TraceID: id, SpanID: op.SpanID{7: 1}, Start: op.Known(0), Duration: 100}})
+	forest := trace.New()
+	id := op.TraceID{15: 1}
+	forest.Add(op.Record{Span: &op.Span{
+		Name: "POST /predict", TraceID: id, SpanID: op.SpanID{7: 1}, Start: op.Known(0), Duration: 100,
+	}})
 	for i, e := range []op.Entry{
 		{Operation: "matmul", Kind: op.KindCompute, Start: op.Known(10), Duration: 40},
 		{Operation: "relu", Kind: op.KindCompute, Start: op.Known(60), Duration: 30},
 	} {
-		e.DeviceID, e.TraceID, e.SpanID, e.ParentSpanID = "cuda:0", id, op.SpanID{7: byte(2 + i)}, op.SpanID{7: 1}
+		e.DeviceID = "cuda:0"
+		e.TraceID = id
+		e.SpanID = op.SpanID{7: byte(2 + i)}
+		e.ParentSpanID = op.SpanID{7: 1}
 		forest.Add(op.Record{Entry: &e})
 	}
 	all := requests.Find(forest)
 	for i := range all.List {
 		r := &all.List[i]
-		fmt.Println(r.Name, "of", r.DurationNS, "ns:", r.Ops(), "operations, uncovered", r.UncoveredNS, "queueing", r.QueueingNS)
+		fmt.Println(r.Name, "of", r.DurationNS, "ns:", r.Ops(), "operations, uncovered", r.UncoveredNS, "queueing",
+			r.QueueingNS)
 		for _, c := range all.Causes(r) {
 			fmt.Println(c.Cause, c.TimeNS)
 		}

@@ -14,25 +14,22 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Execution is a span that works for requests which it does not lie below, such as
-// the step of an engine that runs several requests as one batch. It says so by links
-// to spans of the requests.
+// Execution is a span linked to the requests that it works for, such as the step of an engine for a batch.
 type Execution struct {
 	Name, Service string
 	TraceID       op.TraceID
 	SpanID        op.SpanID
 	StartNS       op.Int
 	DurationNS    int64
-	// Links is how many links the span has, Requests to how many distinct requests
-	// they lead.
+	// Links is the number of links of the span, Requests the number of distinct linked requests.
 	Links    int
 	Requests int
-	// DroppedLinks is how many further links the limits of the recorder dropped.
+	// DroppedLinks counts further links dropped by the limits of the recorder.
 	DroppedLinks int64
-	// SumNS is the sum of the durations of its operations, without the host's view of device work. It is divided among the
-	// requests; UnlinkedNS is the part of those that the dropped links lead to.
+	// SumNS is the sum of the durations of its operations, without the host's view of device work. It is divided among
+	// the requests. UnlinkedNS is the part of the dropped links.
 	SumNS, UnlinkedNS int64
-	// DividedBy says by which laws: those that some of SumNS was divided by.
+	// DividedBy lists the laws applied to parts of SumNS.
 	DividedBy []Division
 	// Root is the span.
 	Root trace.Node
@@ -40,34 +37,32 @@ type Execution struct {
 	forest *trace.Forest
 	ops    []int32
 	byEnd  []int32      // ops, the last to end first; nil until needed
-	within []*Execution // the executions directly below, but for those that are deep
+	within []*Execution // the executions directly below, without deep ones
 }
 
-// Division is a part of the time of an execution and the law by which it is divided among the requests.
+// Division is a part of an execution's time and the law that divides it among the requests.
 type Division struct {
 	Law    string `json:"law"`
 	TimeNS int64  `json:"ns"`
 }
 
-// The laws.
+// The laws of division.
 const (
-	// LawAttention divides attention by tensor.link.weight.attention, where every link has one.
+	// LawAttention divides attention by tensor.link.weight.attention, if every link has one.
 	LawAttention = "attention"
-	// LawWeight divides everything else, and attention too without such weights, by tensor.link.weight.
+	// LawWeight divides the rest, and attention without weights of its own, by tensor.link.weight.
 	LawWeight = "weight"
-	// LawEqual is without weights: the requests have equal parts.
+	// LawEqual gives all requests equal parts, if weights are missing.
 	LawEqual = "equal"
 )
 
-// Ops returns the number of operations at and below the span, without those of
-// executions that lie within.
+// Ops returns the number of operations at and below the span, without the operations of executions within.
 func (e *Execution) Ops() int { return len(e.ops) }
 
-// Operations returns these operations in the order of the input.
+// Operations yields these operations in input order.
 func (e *Execution) Operations() iter.Seq[trace.Node] { return e.forest.NodesOf(e.ops) }
 
-// Executions returns the shared executions that work for the request, with its part
-// of their time in nanoseconds.
+// Executions yields the shared executions of the request, with its part of their time in nanoseconds.
 func (r *Request) Executions() iter.Seq2[*Execution, int64] {
 	return func(yield func(*Execution, int64) bool) {
 		for _, p := range r.shared {
@@ -78,24 +73,21 @@ func (r *Request) Executions() iter.Seq2[*Execution, int64] {
 	}
 }
 
-// sharedPart is the part that a request has in an execution.
 type sharedPart struct {
 	execution *Execution
 	ns        int64
 }
 
-// sharedWork is the shared executions and what they have to do with the requests,
-// which go by their numbers as requestOwners has them.
+// sharedWork has the shared executions and their relations to requests. Requests are numbered as in RequestOwners.
 type sharedWork struct {
-	// list is in the order of the input.
+	// list is in input order.
 	list []Execution
-	// parts has the parts of each request, below the executions that lie directly
-	// below one, linked to it or not.
+	// parts has the parts of each request, below the executions directly below one, linked or not.
 	parts map[int32][]sharedPart
 	below map[int32][]*Execution
 }
 
-// shareWork returns the shared executions, given what requestOwners returns.
+// shareWork returns the shared executions. owner is the result of RequestOwners.
 func shareWork(f *trace.Forest, owner []int32) *sharedWork {
 	if f.Executions.Of == nil {
 		return &sharedWork{list: []Execution{}}
@@ -107,11 +99,14 @@ func shareWork(f *trace.Forest, owner []int32) *sharedWork {
 		return f.ExecutionOf(r, owner)
 	})
 	work := &sharedWork{
-		list: make([]Execution, len(f.Executions.List)), parts: make(map[int32][]sharedPart), below: make(map[int32][]*Execution),
+		list: make([]Execution, len(f.Executions.List)), parts: make(map[int32][]sharedPart),
+		below: make(map[int32][]*Execution),
 	}
 	isAttention := make(map[int32]bool) // by name
 	for i := range f.Executions.List {
-		e, row, ops := &work.list[i], &f.Executions.List[i], ops[first[i]:first[i+1]:first[i+1]]
+		e := &work.list[i]
+		row := &f.Executions.List[i]
+		ops := ops[first[i]:first[i+1]:first[i+1]]
 		n := f.Node(row.Row)
 		*e = Execution{
 			Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
@@ -126,7 +121,8 @@ func shareWork(f *trace.Forest, owner []int32) *sharedWork {
 		}
 	}
 	for i := range work.list {
-		e, parent := &work.list[i], f.Tree.Parent[f.Executions.List[i].Row]
+		e := &work.list[i]
+		parent := f.Tree.Parent[f.Executions.List[i].Row]
 		if parent == trace.NoRow {
 			continue
 		}
@@ -142,8 +138,7 @@ func shareWork(f *trace.Forest, owner []int32) *sharedWork {
 	return work
 }
 
-// sumDeviceSide returns the sum of the durations of operations, without those that
-// are the host's view of device work.
+// sumDeviceSide sums up the durations of operations, without the host's view of device work.
 func sumDeviceSide(f *trace.Forest, ops []int32) int64 {
 	var sum wide.Sum
 	for _, r := range ops {
@@ -154,10 +149,10 @@ func sumDeviceSide(f *trace.Forest, ops []int32) int64 {
 	return sum.Int64()
 }
 
-// divide divides the time of an execution among its requests, each operation by its law. isAttention tells of names
-// that were looked up.
+// divide divides an execution's time among its requests, each operation by its law. isAttention is a cache by name.
 func (e *Execution) divide(row *trace.Execution, isAttention map[int32]bool) []int64 {
-	rest, law := e.SumNS, LawEqual
+	law := LawEqual
+	rest := e.SumNS
 	if hasWeights(row.Weights) {
 		law = LawWeight
 	}
@@ -194,9 +189,9 @@ func hasWeights(weights []int64) bool {
 	return slices.ContainsFunc(weights, func(w int64) bool { return w > 0 })
 }
 
-// divide divides total among the requests of e in proportion to weights, in equal parts where there are none or all are
-// 0. A link that was dropped counts as one to a further request, with the mean weight of the others; unlinked is the part
-// of all of these. The parts are whole numbers that add up with it to total, as [apportion.By] rounds them.
+// divide divides total among the requests of e in proportion to weights, equally if all weights are 0 or missing. A
+// dropped link counts as a link to a further request with the mean weight of the others, and unlinked is the part of
+// all dropped links. The whole parts and unlinked add up to total, see [apportion.By].
 //
 //	100 by 1, 1, 1                34, 33, 33
 //	100 by 1, 2, 4                14, 29, 57
@@ -211,23 +206,26 @@ func divide(total int64, weights []int64, e *trace.Execution, dropped int64) (pa
 	return parts[:n], unlinked
 }
 
-// weigh returns the weights of the requests of e and, where links were dropped, behind them that of the dropped ones.
+// weigh returns the weights of the requests of e, followed by the weight of the dropped links, if any.
 func weigh(given []int64, e *trace.Execution, dropped int64) (weights []int64, sum uint64) {
 	carry := uint64(0)
 	for _, w := range given {
 		if sum, carry = bits.Add64(sum, uint64(w), 0); carry != 0 {
-			break // no measure of any engine
+			break // an absurd sum
 		}
 	}
 	hi, lo := bits.Mul64(sum, uint64(dropped))
 	if links := uint64(e.Led); sum == 0 || carry != 0 || hi >= links || sum > math.MaxInt64 {
-		weights, sum, lo = slices.Repeat([]int64{1}, len(e.Requests)), uint64(len(e.Requests)), uint64(dropped)
+		weights = slices.Repeat([]int64{1}, len(e.Requests))
+		sum = uint64(len(e.Requests))
+		lo = uint64(dropped)
 	} else {
 		weights = slices.Clone(given)
 		lo, _ = bits.Div64(hi, lo, links)
 	}
 	if dropped > 0 && lo <= math.MaxInt64 {
-		weights, sum = append(weights, int64(lo)), sum+lo
+		weights = append(weights, int64(lo))
+		sum += lo
 	}
 	return weights, sum
 }

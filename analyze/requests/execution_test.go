@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-func TestDivide(t *testing.T) {
+func TestDivisionIsExact(t *testing.T) {
 	for _, tt := range []struct {
 		total    int64
 		n        int
@@ -25,19 +25,19 @@ func TestDivide(t *testing.T) {
 	}{
 		{100, 3, []int64{1, 2, 4}, 0, []int64{14, 29, 57}, 0},
 		{1<<63 - 1, 2, []int64{1<<63 - 1, 1<<63 - 1}, 0, []int64{1 << 62, 1<<62 - 1}, 0},
-		{1<<63 - 1, 3, []int64{1<<63 - 1, 1<<63 - 1, 1<<63 - 1}, 0, []int64{3074457345618258603, 3074457345618258602, 3074457345618258602}, 0},
-		{100, 2, []int64{1, 3}, 2, []int64{13, 37}, 50}, // each of those dropped weighs 2
+		{
+			1<<63 - 1, 3, []int64{1<<63 - 1, 1<<63 - 1, 1<<63 - 1}, 0,
+			[]int64{3074457345618258603, 3074457345618258602, 3074457345618258602}, 0,
+		},
+		{100, 2, []int64{1, 3}, 2, []int64{13, 37}, 50}, // a dropped link weighs 2
 		{100, 2, []int64{1 << 62, 1 << 62}, 2, []int64{25, 25}, 50},
 		{100, 1, []int64{1}, 1<<63 - 1, []int64{0}, 100},
 	} {
 		e := &trace.Execution{Led: tt.n, Requests: make([]int32, tt.n), Weights: tt.weights}
 		got, unlinked := divide(tt.total, e.Weights, e, tt.dropped)
-		if !slices.Equal(got, tt.want) || unlinked != tt.unlinked {
-			t.Errorf("divide(%d, %d, %v, %d) = %v, %d, want %v, %d", tt.total, tt.n, tt.weights, tt.dropped, got, unlinked, tt.want, tt.unlinked)
-		}
-		if sum := naiveSum(got) + unlinked; sum != tt.total {
-			t.Errorf("divide(%d, %d, %v, %d) adds up to %d", tt.total, tt.n, tt.weights, tt.dropped, sum)
-		}
+		name := fmt.Sprintf("divide(%d, %d, %v, %d)", tt.total, tt.n, tt.weights, tt.dropped)
+		check.Equal(t, name, append(tt.want, tt.unlinked), append(got, unlinked))
+		check.Equal(t, name+" adds up", tt.total, naiveSum(got)+unlinked)
 	}
 }
 
@@ -48,14 +48,16 @@ func naiveSum(list []int64) (sum int64) {
 	return sum
 }
 
-// naiveParts divides a small total nanosecond by nanosecond: each goes to who has least of what is due, the first of several.
-// dropped links count as so many mean ones of the others, and have the last part.
+// naiveParts divides a small total nanosecond by nanosecond, each to the part farthest below its due, the first among
+// equals. Dropped links count as mean ones, in the last part.
 func naiveParts(total int64, n int, weights []int64, links int, dropped int64) []int64 {
 	if naiveSum(weights) == 0 {
-		weights, links = slices.Repeat([]int64{1}, n), n
+		weights = slices.Repeat([]int64{1}, n)
+		links = n
 	}
 	weights = append(slices.Clone(weights), naiveSum(weights)*dropped/int64(links))
-	all, parts := naiveSum(weights), make([]int64, len(weights))
+	all := naiveSum(weights)
+	parts := make([]int64, len(weights))
 	left := total
 	for i, w := range weights {
 		parts[i] = total * w / all
@@ -73,7 +75,6 @@ func naiveParts(total int64, n int, weights []int64, links int, dropped int64) [
 	return parts
 }
 
-// executionRow is a shared execution as the tests write it.
 type executionRow struct {
 	Name            string
 	Links, Requests int
@@ -90,7 +91,7 @@ func executionRows(all *Requests) []executionRow {
 	return rows
 }
 
-// The executions and the shares of the requests are those of the definition.
+// The executions and the parts of the requests agree with a naive computation.
 func TestSharedExecutionsAgainstNaive(t *testing.T) {
 	found, attended := 0, 0
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
@@ -137,7 +138,7 @@ func TestSharedExecutionsAgainstNaive(t *testing.T) {
 		}
 		all := Find(tracetest.AddTo(trace.New(), specs...))
 		check.Equal(t, fmt.Sprintf("seed %d: executions", seed), want, executionRows(all))
-		sums := make(map[int64]int) // which sums there are, and how often
+		sums := make(map[int64]int) // how often each sum occurs
 		for _, ns := range shared {
 			sums[ns]++
 		}
@@ -157,14 +158,15 @@ func TestSharedExecutionsAgainstNaive(t *testing.T) {
 	}
 }
 
-// Whatever links say, every operation counts once: for its request, for the requests
-// of its execution, or for none; and the parts of a path are the sums of its segments.
+// With any links, every operation counts once: for its request, for the requests of its execution, or as unattached.
+// The parts of a path are the sums of its segments.
 func TestSharedExecutionsAddUp(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(30))
 		forest := tracetest.AddTo(trace.New(), specs...)
 		naive := tracetest.NewNaiveTree(specs)
-		total, want := int64(0), 0
+		total := int64(0)
+		want := 0
 		for i, s := range specs {
 			if s.IsOp && !naive.Duplicate[i] {
 				if want++; s.DeviceSide() {
@@ -173,7 +175,8 @@ func TestSharedExecutionsAddUp(t *testing.T) {
 			}
 		}
 		all := Find(forest)
-		got, ops := int64(0), 0
+		got := int64(0)
+		ops := 0
 		for i := range all.List {
 			q := &all.List[i]
 			got += q.OwnNS + q.SharedNS
@@ -193,9 +196,8 @@ func TestSharedExecutionsAddUp(t *testing.T) {
 				got += n.Duration()
 			}
 		}
-		if got != total || ops != want {
-			t.Errorf("seed %d: %d ns of %d operations, want %d of %d", seed, got, ops, total, want)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: ns", seed), total, got)
+		check.Equal(t, fmt.Sprintf("seed %d: operations", seed), want, ops)
 	})
 }
 
@@ -206,7 +208,8 @@ func checkParts(t *testing.T, seed uint64, forest *trace.Forest, all *Requests, 
 		NS, Segments int64
 		Longest      path.Window
 	}
-	want, got := make(map[path.Share]part), make(map[path.Share]part)
+	want := make(map[path.Share]part)
+	got := make(map[path.Share]part)
 	if longest := path.Of(forest, q.Root); longest != nil {
 		for _, s := range longest.Segments {
 			row := path.Share{Operation: s.Node.Name(), Kind: path.KindHost}

@@ -13,47 +13,42 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Request is a local root that is no operation, such as the server span of an
-// HTTP request, with its operations.
+// Request is a local root that is no operation, such as the server span of an HTTP request, with its operations.
 type Request struct {
-	// When the span was not read, Name is the root name that its operations state, Service is "", and StartNS and
-	// DurationNS are unknown.
+	// If the span was not read, Name is the root stated by operations, Service is "" and times are unknown.
 	Name, Service       string
 	TraceID             op.TraceID
 	SpanID              op.SpanID
 	StartNS, DurationNS op.Int
-	// OwnNS is the sum of the durations of the operations that belong to the request,
-	// SharedNS its part of those of shared executions, both without the host's view of device work. SharedOps is the
-	// number of operations of those executions, host's views included.
+	// OwnNS is the sum of the durations of its operations, SharedNS its part of shared executions, both without the
+	// host's view of device work. SharedOps counts the operations of the executions, host's views included.
 	OwnNS     int64
 	SharedNS  int64
 	SharedOps int
-	// UncoveredNS is the time in which no operation below the request ran, nor any of an execution that it shares.
-	// QueueingNS is the time from its start to that of the first of them: 0 when that starts earlier, all of it when
-	// that starts after the request; unknown without operations that have a start.
+	// UncoveredNS is the time without any operation of the request or of an execution that it shares. QueueingNS is the
+	// time from its start to the first of these operations, between 0 and DurationNS. It is unknown without operations
+	// with a start.
 	UncoveredNS, QueueingNS op.Int
-	// Root is the request's span; the zero Node when it was not read.
+	// Root is the request's span, the zero Node if it was not read.
 	Root trace.Node
 
 	forest *trace.Forest
 	ops    []int32
 	shared []sharedPart
-	below  []*Execution // executions below the request, linked to it or not
+	below  []*Execution // executions below the request, linked or not
 }
 
-// Ops returns the number of operations that belong to the request.
+// Ops returns the number of operations of the request.
 func (r *Request) Ops() int { return len(r.ops) }
 
-// Operations returns the operations that belong to the request, in the order
-// of the input.
+// Operations yields the operations of the request in input order.
 func (r *Request) Operations() iter.Seq[trace.Node] { return r.forest.NodesOf(r.ops) }
 
 // Requests are the requests of a [trace.Forest].
 type Requests struct {
-	// List has the requests by start, those without a start last; in the order
-	// of the input where that is equal.
+	// List has the requests by start, requests without a start last, equal ones in input order.
 	List []Request
-	// Shared has the shared executions in the order of the input.
+	// Shared has the shared executions in input order.
 	Shared []Execution
 	// MissingLinks counts the links to spans that were not read.
 	MissingLinks int64
@@ -64,28 +59,22 @@ type Requests struct {
 	causes     *causeFinder // likewise
 }
 
-// Unattached returns the operations that belong to no request, in the order of
-// the input.
+// Unattached yields the operations without a request, in input order.
 func (r *Requests) Unattached() iter.Seq[trace.Node] { return r.forest.NodesOf(r.unattached) }
 
-// Find returns the local roots that are no operations, with or without
-// operations, and the operations that belong to each.
+// Find returns the local roots that are no operations, and the operations of each.
 //
-// A span is a local root when it has no parent among the spans read, when its
-// parent is in another process, or when an operation names it as its root. An
-// operation belongs to the first one above it. Where the walk up ends at an
-// operation, the root that this names decides; a root that is named and was
-// not read is a request without times. Duplicates are left out.
+// A span is a local root if its parent was not read or is in another process, or if an operation names it as its root.
+// An operation belongs to the nearest local root above it. If its topmost ancestor is an operation, the root named by
+// that decides. A named root that was not read is a request without times. Duplicates are left out.
 //
 //	POST /predict   [0,100)    2 ops, uncovered 100 − 70 = 30, queueing 10
 //	  matmul          [10,50)
 //	  softmax         [40,80)
 //
-// A span that links to spans of requests, and lies below none of these, is a shared
-// execution, with everything below it: no request, and its operations belong to
-// none. Their time is divided among the distinct requests that it links to, by the
-// weights of the links where all of them have one, else equally. What a request
-// links to counts through executions that are themselves linked to requests.
+// A span with links to spans of other requests is a shared execution, with everything below it. It is no request, and
+// its operations belong to no request. Their time is divided among the distinct linked requests, by the weights of the
+// links if all have one, else equally. Links to executions count for their requests.
 //
 //	POST /a   [0,100)              own 0, shared 20
 //	POST /b   [5,90)               own 0, shared 20
@@ -108,13 +97,17 @@ func Find(f *trace.Forest) *Requests {
 		if ended = ended || f.Ended(); ended {
 			return
 		}
-		q.forest, q.ops, q.shared, q.below = f, ops[first[number]:first[number+1]:first[number+1]], work.parts[number], work.below[number]
+		q.forest = f
+		q.ops = ops[first[number]:first[number+1]:first[number+1]]
+		q.shared = work.parts[number]
+		q.below = work.below[number]
 		var sum wide.Sum
 		for _, p := range q.shared {
 			sum.Add(p.ns)
 			q.SharedOps += p.execution.Ops()
 		}
-		q.OwnNS, q.SharedNS = sumDeviceSide(f, q.ops), sum.Int64()
+		q.OwnNS = sumDeviceSide(f, q.ops)
+		q.SharedNS = sum.Int64()
 		all.List = append(all.List, q)
 		all.List[len(all.List)-1].addTimes()
 	}
@@ -127,13 +120,16 @@ func Find(f *trace.Forest) *Requests {
 			})
 		}
 	}
-	for i, stamp := range f.Names.Stamps.Values { // of requests whose spans were not read
+	for i, stamp := range f.Names.Stamps.Values { // requests without a span
 		if number := int32(f.Len() + i); first[number] < first[number+1] || len(work.parts[number]) > 0 {
-			add(number, Request{Name: stamp.Name, TraceID: f.Names.Traces.Values[stamp.Trace], SpanID: trace.SpanID(stamp.Span)})
+			add(number, Request{
+				Name: stamp.Name, TraceID: f.Names.Traces.Values[stamp.Trace], SpanID: trace.SpanID(stamp.Span),
+			})
 		}
 	}
 	for r := range int32(f.Len()) {
-		if f.Has(r, trace.FlagOp) && owner[r] == trace.NoRow && f.ExecutionOf(r, owner) == trace.NoExecution && !f.Has(r, trace.FlagDuplicate) {
+		isAttached := owner[r] != trace.NoRow || f.ExecutionOf(r, owner) != trace.NoExecution
+		if f.Has(r, trace.FlagOp) && !isAttached && !f.Has(r, trace.FlagDuplicate) {
 			all.unattached = append(all.unattached, r)
 		}
 	}
@@ -143,7 +139,6 @@ func Find(f *trace.Forest) *Requests {
 	return all
 }
 
-// addTimes measures the time that operations cover and the one before the first.
 func (r *Request) addTimes() {
 	if !r.StartNS.Known {
 		return
@@ -152,7 +147,7 @@ func (r *Request) addTimes() {
 	covered := timeline.NewCoverage(f.Start(r.Root.Row), f.End(r.Root.Row))
 	for _, o := range r.byEnd() {
 		if !f.Has(o, trace.FlagStart) {
-			break // those come last
+			break // operations without a start come last
 		}
 		covered.Add(f.Start(o), f.End(o))
 		queueing := min(max(0, f.Start(o)-r.StartNS.V), r.DurationNS.V)
@@ -163,13 +158,13 @@ func (r *Request) addTimes() {
 	r.UncoveredNS = op.Known(r.DurationNS.V - covered.Covered)
 }
 
-// byEnd returns the operations below the request and those of the executions that it
-// shares, with what lies below these, the last to end first. Executions follow one another as a rule, so that only
-// those of a request in which some overlap have to be sorted anew.
+// byEnd returns the operations below the request and of its executions, including executions within, the last to end
+// first. It sorts the whole only if executions overlap.
 func (r *Request) byEnd() []int32 {
 	own := slices.Clone(r.ops)
 	r.forest.SortByEnd(own)
-	lists, pending := [][]int32{own}, slices.Clone(r.below)
+	lists := [][]int32{own}
+	pending := slices.Clone(r.below)
 	for _, p := range r.shared {
 		pending = append(pending, p.execution)
 	}
@@ -197,7 +192,7 @@ func (r *Request) byEnd() []int32 {
 	return rows
 }
 
-// Path sums up the critical path of a request, one of r, nil for a request without a start.
+// Path sums up the critical path of a request of r, nil for a request without a start.
 func (r *Requests) Path(q *Request) *path.Sum {
 	if !q.StartNS.Known {
 		return nil
@@ -210,7 +205,6 @@ func (r *Requests) Path(q *Request) *path.Sum {
 	return sum
 }
 
-// window returns the window of the critical path of a request that has a start.
 func (r *Request) window() path.Window {
 	return path.Window{Row: r.Root.Row, From: r.StartNS.V, To: r.StartNS.V + r.DurationNS.V}
 }

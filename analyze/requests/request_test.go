@@ -16,7 +16,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// described is a request as the tests write it.
 type described struct {
 	Name      string
 	Trace     byte
@@ -33,7 +32,8 @@ func describe(requests *Requests) []described {
 	for i := range requests.List {
 		r := &requests.List[i]
 		row := described{
-			r.Name, r.TraceID[15], trace.SpanNumber(r.SpanID), r.StartNS, r.DurationNS, r.UncoveredNS, r.QueueingNS, tracetest.Names(r.Operations()),
+			r.Name, r.TraceID[15], trace.SpanNumber(r.SpanID), r.StartNS, r.DurationNS, r.UncoveredNS, r.QueueingNS,
+			tracetest.Names(r.Operations()),
 		}
 		if r.Ops() != len(row.Ops) {
 			panic("Ops and Operations disagree")
@@ -94,7 +94,8 @@ func TestRequestsAgainstNaive(t *testing.T) {
 		slices.SortFunc(want, byIdentity)
 		slices.SortFunc(got, byIdentity)
 		check.Equal(t, fmt.Sprintf("seed %d: requests", seed), want, got)
-		check.Equal(t, fmt.Sprintf("seed %d: unattached operations", seed), unattached, tracetest.Names(requests.Unattached()))
+		names := tracetest.Names(requests.Unattached())
+		check.Equal(t, fmt.Sprintf("seed %d: unattached operations", seed), unattached, names)
 	})
 }
 
@@ -106,12 +107,17 @@ func describeNaive(n *tracetest.NaiveTree, owner int, ops []int) described {
 	ops = append(slices.Clip(ops), n.SharedOps(owner)...)
 	if owner >= len(n.Specs) {
 		s := n.Specs[owner-len(n.Specs)]
-		row.Name, row.Trace, row.ID = s.Root, s.Trace, s.RootID
+		row.Name = s.Root
+		row.Trace = s.Trace
+		row.ID = s.RootID
 		return row
 	}
 	s := n.Specs[owner]
-	row.Name, row.Trace, row.ID = s.Name, s.Trace, s.ID
-	row.Start, row.Duration = s.StartTime(), op.Known(s.End-s.Start)
+	row.Name = s.Name
+	row.Trace = s.Trace
+	row.ID = s.ID
+	row.Start = s.StartTime()
+	row.Duration = op.Known(s.End - s.Start)
 	if s.Timeless {
 		return row
 	}
@@ -133,15 +139,15 @@ func describeNaive(n *tracetest.NaiveTree, owner int, ops []int) described {
 	return row
 }
 
-// The operations of a request are in the group of its name, those of a shared
-// execution in that of the execution.
+// The operations of a request are in the group of its name, the operations of a shared execution in the execution's.
 func TestRequestsAgreeWithGroupsByRoot(t *testing.T) {
 	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(40))
 		forest := trace.New()
 		forest.GroupBy(tracetest.Keys("kind,root"))
 		for _, s := range specs {
-			s.Root, s.RootID = "", 0
+			s.Root = ""
+			s.RootID = 0
 			forest.Add(s.Record())
 		}
 		forest.FillGroups()
@@ -150,9 +156,19 @@ func TestRequestsAgreeWithGroupsByRoot(t *testing.T) {
 			for n := range requests.List[i].Operations() {
 				values := key.Cut(forest.Names.Groups.Values[forest.Group(n.Row)], forest.By)
 				if values[1].Text != requests.List[i].Name {
-					t.Errorf("seed %d: %s is in the group %q, its request is %q", seed, n.Name(), values[1], requests.List[i].Name)
+					t.Errorf("seed %d: %s is in the group %q, its request is %q",
+						seed, n.Name(), values[1], requests.List[i].Name)
 				}
 			}
 		}
 	})
+}
+
+func BenchmarkFindRequests(b *testing.B) {
+	forest := tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...)
+	forest.Build()
+	b.ReportAllocs()
+	for b.Loop() {
+		Find(forest)
+	}
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// causeSentences are the sentences of causes: the time, its share and the parts stand for
-// the placeholders.
+// causeSentences are the sentences of causes, with placeholders for the time, its share and the parts.
 var causeSentences = map[string]string{
 	CauseCompute:       "It computed for %s (%s): %s.",
 	CauseMemory:        "It moved data for %s (%s): %s.",
@@ -24,15 +23,12 @@ var causeSentences = map[string]string{
 	CauseAfter:         "%s (%s) passed after its last operation: %s.",
 }
 
-// maxPartsInText bounds the parts that a sentence names.
 const maxPartsInText = 3
 
-// isOutside reports whether c is time without an operation on the path.
 func (c *Cause) isOutside() bool {
 	return c.Cause == CauseBefore || c.Cause == CauseHost || c.Cause == CauseAfter
 }
 
-// sentence returns the figures of c in words.
 func (c *Cause) sentence(ranks bool) string {
 	var parts []string
 	rest := int64(0)
@@ -46,14 +42,13 @@ func (c *Cause) sentence(ranks bool) string {
 	if n := len(c.Parts) - maxPartsInText; n > 0 {
 		parts = append(parts, fmt.Sprintf("%s more %s", units.Count(int64(n)), units.Duration(rest)))
 	}
-	return fmt.Sprintf(causeSentences[c.Cause], units.Duration(c.TimeNS), units.Percent(c.Share), strings.Join(parts, ", "))
+	return fmt.Sprintf(causeSentences[c.Cause],
+		units.Duration(c.TimeNS), units.Percent(c.Share), strings.Join(parts, ", "))
 }
 
-// maxNameInText bounds names in sentences.
 const maxNameInText = 48
 
-// NameInText returns a name as it stands in a sentence: on one line, a kernel's in short, and without the middle
-// of a long one.
+// NameInText prepares a name for a sentence: on one line, a kernel's shortened, a long one without its middle.
 func NameInText(name string) string {
 	runes := []rune(name)
 	if len(runes) > maxNameInText {
@@ -71,14 +66,14 @@ func NameInText(name string) string {
 	return string(runes)
 }
 
-// words returns the figures of a part of a cause in words.
 func (p *CausePart) words(cause string, ranks bool) string {
-	name, time := NameInText(p.Operation), units.Duration(p.TimeNS)
+	name := NameInText(p.Operation)
+	time := units.Duration(p.TimeNS)
 	device := NameInText(p.Label(ranks))
 	switch {
 	case cause == CauseStraggler && p.Meanwhile != "":
-		return fmt.Sprintf("%s in %s for %s, which meanwhile ran %s for %s", time, name, device, NameInText(p.Meanwhile),
-			units.Duration(p.MeanwhileNS))
+		return fmt.Sprintf("%s in %s for %s, which meanwhile ran %s for %s",
+			time, name, device, NameInText(p.Meanwhile), units.Duration(p.MeanwhileNS))
 	case cause == CauseStraggler:
 		return fmt.Sprintf("%s in %s for %s", time, name, device)
 	case p.DeviceID != "" && !p.IsNone():
@@ -86,10 +81,11 @@ func (p *CausePart) words(cause string, ranks bool) string {
 	}
 	text := name + " " + time
 	if p.MeanwhileDevice != "" && minMeanwhileInText*p.MeanwhileNS >= p.TimeNS {
-		text += fmt.Sprintf(" while %s ran %s for %s", NameInText(p.MeanwhileDevice), NameInText(p.Meanwhile), units.Duration(p.MeanwhileNS))
+		text += fmt.Sprintf(" while %s ran %s for %s",
+			NameInText(p.MeanwhileDevice), NameInText(p.Meanwhile), units.Duration(p.MeanwhileNS))
 	}
 	return text
 }
 
-// minMeanwhileInText is which part of the time something must have run to be named.
+// minMeanwhileInText is the inverse of the least fraction of the time for an operation to be named.
 const minMeanwhileInText = 10

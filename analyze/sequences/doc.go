@@ -1,3 +1,2 @@
-// Package sequences finds sequences of short operations that come again and again on a stream:
-// what could be one operation instead.
+// Package sequences finds sequences of short operations that repeat on a stream: candidates for one fused operation.
 package sequences

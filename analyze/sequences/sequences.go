@@ -16,20 +16,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Sequences are sequences of short operations that come again: what could be one
-// operation instead, or part of a graph.
+// Sequences are repeated sequences of short operations, candidates for one fused operation or a graph.
 type Sequences struct {
-	// ShortNS is the longest duration of a short operation, and the longest time from the end
-	// of one to the start of the next within a sequence. MaxOperations is the longest sequence that is looked for.
+	// ShortNS bounds short operations and gaps within a sequence, MaxOperations the length of a sequence.
 	ShortNS       int64 `json:"short_ns"`
 	MaxOperations int64 `json:"max_operations"`
-	// Runs is how many runs there are of two or more short operations, RunOperations how many operations they have, and
-	// LeftOut how many of these were not looked at, because too many runs differ.
+	// Runs is the number of runs of two or more short operations, RunOperations the number of their operations, and
+	// LeftOut the number not examined, because too many runs differ.
 	Runs          int64 `json:"runs"`
 	RunOperations int64 `json:"run_operations"`
 	LeftOut       int64 `json:"left_out"`
-	// Count is how many sequences were found, Rows has those that take longest, gaps
-	// included.
+	// Count is the number of sequences found, Rows has the ones with the most time, gaps included.
 	Count int64      `json:"count"`
 	Rows  []Sequence `json:"rows"`
 }
@@ -37,36 +34,33 @@ type Sequences struct {
 // Sequence is a sequence of short operations below one parent, on one stream.
 type Sequence struct {
 	Operations []string `json:"operations"`
-	// Count is how many times it occurs. An occurrence is a number of rounds, one behind the
-	// other; Rounds is how many there are in all.
+	// Count is the number of occurrences of one or more rounds, Rounds the number of rounds in all.
 	Count  int64 `json:"count"`
 	Rounds int64 `json:"rounds"`
-	// SumNS is the time of its operations, GapNS that between them.
+	// SumNS is the time of its operations, GapNS the time between them.
 	SumNS int64 `json:"sum_ns"`
 	GapNS int64 `json:"gap_ns"`
-	// Share is SumNS as a part of the total's; nil where that is 0. GapShare is GapNS
-	// as a part of both.
+	// Share is SumNS as a fraction of the total, nil if that is 0, GapShare GapNS as a fraction of both.
 	Share    op.Float `json:"share"`
 	GapShare op.Float `json:"gap_share"`
-	// Streams has a row per stream that it ran on, by device and stream.
+	// Streams has a row per stream, by device and stream.
 	Streams []Stream `json:"streams"`
 }
 
-// Stream is how many times a sequence occurs on a stream.
+// Stream counts a sequence on a stream.
 type Stream struct {
 	device.Key
-	// Stream is nil for operations that state none.
+	// Stream is nil for operations without a stream.
 	Stream op.Int `json:"stream"`
 	Count  int64  `json:"count"`
 }
 
 const shortOperation = 100 * time.Microsecond
 
-// maxRunOperations bounds the operations of runs that differ.
+// maxRunOperations bounds the operations of different runs.
 const maxRunOperations = 1 << 18
 
-// Find returns the repeated sequences, of which top are described, given the sum of
-// all durations.
+// Find returns the repeated sequences and describes top of them. whole is the sum of all durations.
 func Find(f *trace.Forest, top int, whole float64) *Sequences {
 	f.Build()
 	runs := shortRuns{forest: f, tops: hostTops(f), index: make(map[string]int32)}
@@ -74,12 +68,14 @@ func Find(f *trace.Forest, top int, whole float64) *Sequences {
 		runs.addDevice(rows)
 	}
 	s := &Sequences{
-		ShortNS: int64(shortOperation), MaxOperations: repeats.MaxLength, Runs: runs.count, RunOperations: runs.operations,
-		LeftOut: runs.leftOut, Rows: []Sequence{},
+		ShortNS: int64(shortOperation), MaxOperations: repeats.MaxLength,
+		Runs: runs.count, RunOperations: runs.operations, LeftOut: runs.leftOut, Rows: []Sequence{},
 	}
-	texts, weights := make([][]int32, len(runs.list)), make([]int64, len(runs.list))
+	texts := make([][]int32, len(runs.list))
+	weights := make([]int64, len(runs.list))
 	for i := range runs.list {
-		texts[i], weights[i] = runs.list[i].names, runs.list[i].count
+		texts[i] = runs.list[i].names
+		weights[i] = runs.list[i].count
 	}
 	found := repeats.Find(texts, weights)
 	s.Count = int64(len(found))
@@ -89,74 +85,77 @@ func Find(f *trace.Forest, top int, whole float64) *Sequences {
 	slices.SortFunc(s.Rows, Sequence.compare)
 	s.Rows = s.Rows[:min(len(s.Rows), max(0, top))]
 	for i := range s.Rows {
-		slices.SortFunc(s.Rows[i].Streams, func(a, b Stream) int { return cmp.Or(a.Key.Compare(b.Key), order.Ints(a.Stream, b.Stream)) })
+		slices.SortFunc(s.Rows[i].Streams, func(a, b Stream) int {
+			return cmp.Or(a.Key.Compare(b.Key), order.Ints(a.Stream, b.Stream))
+		})
 	}
 	return s
 }
 
-// shortRuns has the runs of short operations: below one parent, on one stream, one behind the
-// other. Equal ones are kept once.
+// shortRuns has the distinct runs: consecutive short operations below one parent, on one stream.
 type shortRuns struct {
 	forest              *trace.Forest
-	tops                []int32 // of each row, as hostTops returns them
+	tops                []int32 // of each row, see hostTops
 	list                []shortRun
 	index               map[string]int32 // by names
 	key                 []byte
 	count, operations   int64
 	different, leftOut  int64
 	parents, grouped    []int32 // of the rows of a device, and those by parent
-	names               []int32 // of the run under way
+	names               []int32 // of the current run
 	durations, gapTimes []int64
 }
 
-// shortRun is a run, as often as it occurs.
 type shortRun struct {
 	names []int32
 	count int64
-	// durations and gaps have the sums over all its occurrences, gaps before each operation.
+	// durations and gaps are sums over all occurrences. A gap lies before its operation.
 	durations, gaps []int64
 	streams         map[int32]int64 // occurrences by lane
 }
 
-// runParent identifies the operations among which runs are looked for.
+// runParent identifies operations that may form runs.
 type runParent struct {
 	trace, stream int32
 	span          uint64
 }
 
-// addDevice adds the runs of a device, given its rows by start.
 func (s *shortRuns) addDevice(rows []int32) {
 	f := s.forest
 	var numbers symbols.Table[runParent]
 	s.parents = slices.Grow(s.parents[:0], len(rows))
 	var below timeline.Descent
-	latest, number := runParent{}, trace.NoRow
+	var latest runParent
+	number := trace.NoRow
 	for _, r := range rows {
 		if anyOpBelow(f, r, &below) {
 			s.parents = append(s.parents, trace.NoRow)
 			continue
 		}
 		if parent := s.parentOf(r); number == trace.NoRow || parent != latest {
-			latest, number = parent, numbers.ID(parent)
+			latest = parent
+			number = numbers.ID(parent)
 		}
 		s.parents = append(s.parents, number)
 	}
 	var first []int32
-	s.grouped, first = order.GroupRows(rows, len(numbers.Values), s.grouped, func(i int32) int32 { return s.parents[i] })
+	parent := func(i int32) int32 { return s.parents[i] }
+	s.grouped, first = order.GroupRows(rows, len(numbers.Values), s.grouped, parent)
 	for g := range numbers.Values {
 		s.addGroup(s.grouped[first[g]:first[g+1]])
 	}
 }
 
 func anyOpBelow(f *trace.Forest, r int32, below *timeline.Descent) bool {
-	return !f.Has(r, trace.FlagDuplicate) && f.Tree.First[r] < f.Tree.First[r+1] && len(timeline.OpsBelow(f, r, below)) > 0
+	mayHave := !f.Has(r, trace.FlagDuplicate) && f.Tree.First[r] < f.Tree.First[r+1]
+	return mayHave && len(timeline.OpsBelow(f, r, below)) > 0
 }
 
-// hostTops returns, for each row, the topmost of the operations of the host in a row above it, or else the row itself.
+// hostTops returns the topmost row of the host operations directly above each row, or the row itself.
 func hostTops(f *trace.Forest) []int32 {
 	tops := make([]int32, f.Len())
 	for r := range f.Rows() {
-		tops[r] = r // of duplicates, too
+		tops[r] = r // duplicates included
 	}
 	for _, r := range f.Nesting().Rows() {
 		if p := f.Tree.Parent[r]; p != trace.NoRow && f.Has(p, trace.FlagOp|trace.FlagHost) {
@@ -166,21 +165,20 @@ func hostTops(f *trace.Forest) []int32 {
 	return tops
 }
 
-// parentOf returns the span above row r that is no operation of the host, read or not, with
-// the stream of r.
+// parentOf returns the nearest span above row r that is no host operation, read or not, with the stream of r.
 func (s *shortRuns) parentOf(r int32) runParent {
 	f, top := s.forest, s.tops[r]
 	return runParent{trace: f.Trace(top), stream: f.DeviceStreamOf(r), span: f.ParentID(top)}
 }
 
-// addGroup adds the runs among the operations below one parent, which are in the order of
-// their starts.
+// addGroup adds the runs among operations below one parent, sorted by start.
 func (s *shortRuns) addGroup(rows []int32) {
 	f := s.forest
 	end := int64(0)
 	lane := int32(0)
 	for _, r := range rows {
-		start, duration := f.Start(r), f.Duration(r)
+		start := f.Start(r)
+		duration := f.Duration(r)
 		gap := max(0, start-end)
 		if len(s.names) > 0 && (duration > int64(shortOperation) || gap > int64(shortOperation)) {
 			s.endRun(lane)
@@ -189,9 +187,13 @@ func (s *shortRuns) addGroup(rows []int32) {
 			continue
 		}
 		if len(s.names) == 0 {
-			gap, end, lane = 0, start, f.Lane(r)
+			gap = 0
+			end = start
+			lane = f.Lane(r)
 		}
-		s.names, s.durations, s.gapTimes = append(s.names, f.Name(r)), append(s.durations, duration), append(s.gapTimes, gap)
+		s.names = append(s.names, f.Name(r))
+		s.durations = append(s.durations, duration)
+		s.gapTimes = append(s.gapTimes, gap)
 		end = max(end, start+duration)
 	}
 	s.endRun(lane)
@@ -211,10 +213,12 @@ func (s *shortRuns) endRun(lane int32) {
 			}
 		}
 	}
-	s.names, s.durations, s.gapTimes = s.names[:0], s.durations[:0], s.gapTimes[:0]
+	s.names = s.names[:0]
+	s.durations = s.durations[:0]
+	s.gapTimes = s.gapTimes[:0]
 }
 
-// run returns the run that equals the one under way, nil if there are too many.
+// run returns the kept run equal to the current one, nil beyond maxRunOperations.
 func (s *shortRuns) run() *shortRun {
 	s.key = s.key[:0]
 	for _, name := range s.names {
@@ -231,7 +235,8 @@ func (s *shortRuns) run() *shortRun {
 	s.different += int64(n)
 	s.index[string(s.key)] = int32(len(s.list))
 	s.list = append(s.list, shortRun{
-		names: slices.Clone(s.names), durations: make([]int64, n), gaps: make([]int64, n), streams: make(map[int32]int64),
+		names: slices.Clone(s.names), durations: make([]int64, n), gaps: make([]int64, n),
+		streams: make(map[int32]int64),
 	})
 	return &s.list[len(s.list)-1]
 }
@@ -249,7 +254,8 @@ func (s *shortRuns) sequence(found *repeats.Sequence, whole float64) Sequence {
 			}
 		}
 		for lane, n := range run.streams {
-			streams[Stream{Key: f.Devices.Keys[f.Devices.Lanes[lane]], Stream: f.Names.Lanes.Values[lane].Stream}] += n
+			stream := Stream{Key: f.Devices.Keys[f.Devices.Lanes[lane]], Stream: f.Names.Lanes.Values[lane].Stream}
+			streams[stream] += n
 		}
 	}
 	first := found.At[0]
@@ -269,7 +275,7 @@ func (s *shortRuns) sequence(found *repeats.Sequence, whole float64) Sequence {
 	return row
 }
 
-// compare puts first what takes longest, gaps included, then the longer sequences.
+// compare orders sequences by time, gaps included, the longest first, then by length and names.
 func (s Sequence) compare(o Sequence) int {
 	return cmp.Or(
 		cmp.Compare(wide.AddSaturating(o.SumNS, o.GapNS), wide.AddSaturating(s.SumNS, s.GapNS)),

@@ -18,10 +18,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// naiveRun is the operations of a run.
 type naiveRun []tracetest.Spec
 
-// naiveRuns returns the runs of short operations, by the plainest means.
 func naiveRuns(n *tracetest.NaiveTree) (runs []naiveRun) {
 	type group struct {
 		device device.Key
@@ -38,7 +36,8 @@ func naiveRuns(n *tracetest.NaiveTree) (runs []naiveRun) {
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(n.Specs[a].DeviceKey().Compare(n.Specs[b].DeviceKey()), n.CompareStart(a, b))
 	})
-	groups, of := []group{}, make(map[group][]int)
+	var groups []group
+	of := make(map[group][]int)
 	for _, i := range order {
 		s := n.Specs[i]
 		at := i
@@ -70,7 +69,8 @@ func naiveRuns(n *tracetest.NaiveTree) (runs []naiveRun) {
 				if len(run) == 0 {
 					end = s.Start
 				}
-				run, end = append(run, s), max(end, s.End)
+				run = append(run, s)
+				end = max(end, s.End)
 			}
 		}
 		finish()
@@ -78,10 +78,9 @@ func naiveRuns(n *tracetest.NaiveTree) (runs []naiveRun) {
 	return runs
 }
 
-// naiveItem is an operation, or a sequence of them with the rounds that follow each other.
 type naiveItem struct {
 	at, length, rounds int
-	text               string // the names and rounds
+	text               string // names and rounds
 	covered            bool
 }
 
@@ -89,17 +88,20 @@ type naiveItem struct {
 func naiveItems(run naiveRun) (items []*naiveItem) {
 	for at := 0; at < len(run); {
 		best := naiveItem{at: at, length: 1, rounds: 1}
-		for length := 1; length <= 32; length++ {
+		for length := 1; length <= min(32, len(run)-at); length++ {
 			rounds := 1
-			for at+(rounds+1)*length <= len(run) && naiveNames(run, at, length) == naiveNames(run, at+rounds*length, length) {
+			names := naiveNames(run, at, length)
+			for at+(rounds+1)*length <= len(run) && names == naiveNames(run, at+rounds*length, length) {
 				rounds++
 			}
 			if rounds > 1 && rounds*length > best.rounds*best.length {
-				best.length, best.rounds = length, rounds
+				best.length = length
+				best.rounds = rounds
 			}
 		}
 		best.text = fmt.Sprint(naiveNames(run, at, best.length), " × ", best.rounds)
-		items, at = append(items, &best), at+best.rounds*best.length
+		items = append(items, &best)
+		at += best.rounds * best.length
 	}
 	return items
 }
@@ -112,19 +114,22 @@ func naiveNames(run naiveRun, at, length int) string {
 	return strings.Join(names, "\x00")
 }
 
-// naiveOccurrence is an occurrence in a run.
 type naiveOccurrence struct{ run, at, length, rounds int }
 
-// naiveFound returns the occurrences of sequences of so many items, none of which is covered and no two of which overlap, from the
-// first run on.
+// naiveFound returns the occurrences of sequences of n items, without covered items and overlaps, from the first run
+// on.
 func naiveFound(items [][]*naiveItem, n int) (order []string, found map[string][]naiveOccurrence) {
 	found = make(map[string][]naiveOccurrence)
-	behind := make(map[string][2]int) // run and item behind the latest occurrence
+	behind := make(map[string][2]int) // run and item after the latest occurrence
 	for run, list := range items {
 		for i := 0; i+n <= len(list); i++ {
-			text, operations, covered := "", 0, false
+			text := ""
+			operations := 0
+			covered := false
 			for _, item := range list[i : i+n] {
-				text, operations, covered = text+item.text+"\x01", operations+item.length*item.rounds, covered || item.covered
+				text += item.text + "\x01"
+				operations += item.length * item.rounds
+				covered = covered || item.covered
 			}
 			if last, ok := behind[text]; covered || operations > 32 || ok && last[0] == run && i < last[1] {
 				continue
@@ -132,7 +137,8 @@ func naiveFound(items [][]*naiveItem, n int) (order []string, found map[string][
 			if found[text] == nil {
 				order = append(order, text)
 			}
-			found[text], behind[text] = append(found[text], naiveOccurrence{run, list[i].at, operations, 1}), [2]int{run, i + n}
+			found[text] = append(found[text], naiveOccurrence{run, list[i].at, operations, 1})
+			behind[text] = [2]int{run, i + n}
 		}
 	}
 	return order, found
@@ -174,7 +180,6 @@ func naiveSequences(runs []naiveRun) map[string]*Sequence {
 	return rows
 }
 
-// naiveAdd adds an occurrence to the row of its names.
 func naiveAdd(rows map[string]*Sequence, run naiveRun, o naiveOccurrence) {
 	names := naiveNames(run, o.at, o.length)
 	row := rows[names]
@@ -190,7 +195,7 @@ func naiveAdd(rows map[string]*Sequence, run naiveRun, o naiveOccurrence) {
 			row.SumNS += s.End - s.Start
 		}
 		if i > o.at {
-			row.GapNS += max(0, s.Start-end) // in which nothing of the run ran
+			row.GapNS += max(0, s.Start-end) // idle in the run
 		}
 		end = max(end, s.End)
 	}
@@ -207,52 +212,38 @@ func naiveAdd(rows map[string]*Sequence, run naiveRun, o naiveOccurrence) {
 		}
 	}
 	row.Streams = append(row.Streams, on)
-	slices.SortFunc(row.Streams, func(a, b Stream) int { return cmp.Or(a.Key.Compare(b.Key), order.Ints(a.Stream, b.Stream)) })
-}
-
-// randomRun returns operations on one stream, below two parents, of which many come again.
-func randomRun(r *rand.Rand) (specs []tracetest.Spec) {
-	at, names, period, noise := int64(0), []string{"a", "b", "c", "d", "e"}[:1+r.IntN(5)], r.IntN(50), tracetest.Pick(r, 8, 80)
-	for i := range r.IntN(120) {
-		name := names[r.IntN(len(names))]
-		back := 1 + period
-		if noise == 8 && r.IntN(2) == 0 {
-			back = 1 + r.IntN(6)
-		}
-		if back <= i && r.IntN(noise) > 0 {
-			name = specs[i-back].Name
-		}
-		s := tracetest.OpAt(name, uint64(100+i), 1+uint64(r.IntN(80)/79), at, at+tracetest.Pick(r, 0, r.Int64N(101_000))).OnStream(1)
-		specs, at = append(specs, s), s.End+tracetest.Pick(r, 0, r.Int64N(5000), r.Int64N(101_000))-r.Int64N(2000)*r.Int64N(2)
-	}
-	for again := range byte(r.IntN(4)) { // the same runs again
-		for _, s := range specs[:len(specs)/int(1+again)] {
-			specs = append(specs, s.In(2+again).OnStream(int64(again)))
-		}
-	}
-	return specs
+	slices.SortFunc(row.Streams, func(a, b Stream) int {
+		return cmp.Or(a.Key.Compare(b.Key), order.Ints(a.Stream, b.Stream))
+	})
 }
 
 func TestSequencesAgainstNaive(t *testing.T) {
-	count, rounds := 0, 0
+	var count, rounds int
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(80))
 		for i := range specs {
 			s := &specs[i]
-			s.Start, s.End = s.Start*4000, s.Start*4000+(s.End-s.Start)*2000 // up to 240 µs
-			s.Trace, s.Parent, s.Rank = s.Trace%2, s.Parent%4, op.Int{}
+			duration := 2000 * (s.End - s.Start) // up to 240 µs
+			s.Start *= 4000
+			s.End = s.Start + duration
+			s.Trace %= 2
+			s.Parent %= 4
+			s.Rank = op.Int{}
 			if r.IntN(8) == 0 {
 				s.Stream = op.Known(r.Int64N(2))
 			}
 		}
 		if seed%2 == 1 {
-			specs = randomRun(r)
+			specs = tracetest.Repetitions(r)
 		}
-		forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
+		naive := tracetest.NewNaiveTree(specs)
+		forest := tracetest.AddTo(trace.New(), specs...)
 		runs := naiveRuns(naive)
 		want := naiveSequences(runs)
 		got := Find(forest, 1000, 1e6)
-		rows, operations, longest := make(map[string]*Sequence), 0, int64(math.MaxInt64)
+		rows := make(map[string]*Sequence)
+		operations := 0
+		longest := int64(math.MaxInt64)
 		for _, row := range got.Rows {
 			rows[strings.Join(row.Operations, "\x00")] = &row
 			if row.SumNS+row.GapNS > longest {
@@ -261,18 +252,20 @@ func TestSequencesAgainstNaive(t *testing.T) {
 			longest = row.SumNS + row.GapNS
 		}
 		check.Equal(t, fmt.Sprintf("seed %d: sequences", seed), want, rows)
-		check.Equal(t, fmt.Sprintf("seed %d: the first of a total of 1 ms", seed), got.Rows[:min(1, len(got.Rows))], Find(forest, 1, 1e6).Rows)
+		first := Find(forest, 1, 1e6).Rows
+		check.Equal(t, fmt.Sprintf("seed %d: the first row", seed), got.Rows[:min(1, len(got.Rows))], first)
 		for _, row := range Find(forest, 1, 0).Rows {
 			check.Equal(t, fmt.Sprintf("seed %d: the share of a total of 0", seed), op.Float{}, row.Share)
 		}
 		for _, run := range runs {
 			operations += len(run)
 		}
-		if got.Runs != int64(len(runs)) || got.RunOperations != int64(operations) || got.Count != int64(len(want)) {
-			t.Errorf("seed %d: %d runs of %d operations, want %d of %d", seed, got.Runs, got.RunOperations, len(runs), operations)
-		}
+		sums := [3]int64{got.Runs, got.RunOperations, got.Count}
+		wantSums := [3]int64{int64(len(runs)), int64(operations), int64(len(want))}
+		check.Equal(t, fmt.Sprintf("seed %d: runs, operations and sequences", seed), wantSums, sums)
 		for _, row := range want {
-			count, rounds = count+1, rounds+int(row.Rounds-row.Count)
+			count++
+			rounds += int(row.Rounds - row.Count)
 		}
 	})
 	if count == 0 || rounds == 0 {
@@ -280,12 +273,13 @@ func TestSequencesAgainstNaive(t *testing.T) {
 	}
 }
 
-// Too many runs that differ are left out, and counted.
-func TestSequencesLeaveOut(t *testing.T) {
+// Different runs beyond the bound are left out, and counted.
+func TestDifferentRunsAreBounded(t *testing.T) {
 	forest := trace.New()
 	r := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a", "b", "c", "d"}
-	const runs, length = 3, maxRunOperations / 2
+	const runs = 3
+	const length = maxRunOperations / 2
 	id := uint64(1)
 	for run := range uint64(runs) {
 		for i := range int64(length) {
@@ -294,7 +288,15 @@ func TestSequencesLeaveOut(t *testing.T) {
 		}
 	}
 	got := Find(forest, 10, 0)
-	if got.Runs != runs || got.LeftOut != length || got.RunOperations != runs*length {
-		t.Errorf("%d of %d operations in %d runs were left out, want %d", got.LeftOut, got.RunOperations, got.Runs, length)
+	check.Equal(t, "runs, operations and left out", [3]int64{runs, runs * length, length},
+		[3]int64{got.Runs, got.RunOperations, got.LeftOut})
+}
+
+func BenchmarkFindSequences(b *testing.B) {
+	forest := tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...)
+	forest.Build()
+	b.ReportAllocs()
+	for b.Loop() {
+		Find(forest, 10, 1e6)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 )
 
-// WriteCollapsed writes the self times as collapsed stacks, see [WriteCollapsed].
+// WriteCollapsed writes the self times as collapsed stacks, see the function [WriteCollapsed].
 func (t *Table) WriteCollapsed(w io.Writer) error {
 	weights := make(map[string]int64)
 	for sum, other := range t.levels[byStack].All() {
@@ -28,8 +28,7 @@ func (t *Table) WriteCollapsed(w io.Writer) error {
 	return WriteCollapsed(w, weights)
 }
 
-// WriteCollapsed writes a line per stack with a weight: what [Collapse] made of its
-// frames, a space and the weight. The lines are sorted by stack.
+// WriteCollapsed writes a sorted line per stack with positive weight: the result of [Collapse], a space, the weight.
 func WriteCollapsed(w io.Writer, weights map[string]int64) error {
 	out := bufio.NewWriter(w)
 	for _, stack := range slices.Sorted(maps.Keys(weights)) {
@@ -40,7 +39,7 @@ func WriteCollapsed(w io.Writer, weights map[string]int64) error {
 		out.WriteByte(' ')
 		out.Write(strconv.AppendInt(out.AvailableBuffer(), weights[stack], 10))
 		if out.WriteByte('\n') != nil {
-			break // of any of these writes; Flush returns it
+			break // Flush returns the error
 		}
 	}
 	if err := out.Flush(); err != nil {
@@ -49,8 +48,7 @@ func WriteCollapsed(w io.Writer, weights map[string]int64) error {
 	return nil
 }
 
-// Collapse joins frames, from the root down, to a collapsed stack. A semicolon in a
-// name, which separates frames, becomes a colon; the rest is as in [Clean].
+// Collapse joins frames, from the root down, with semicolons. A semicolon in a name becomes a colon, see also [Clean].
 func Collapse(frames ...string) string {
 	var b strings.Builder
 	for i, frame := range frames {
@@ -62,8 +60,8 @@ func Collapse(frames ...string) string {
 	return b.String()
 }
 
-// Clean returns a name for files of UTF-8 by lines, or for terminals: control characters and separators of lines and
-// paragraphs become spaces, and bytes that are not UTF-8 U+FFFD.
+// Clean makes a name safe for lines of UTF-8 and for terminals: control characters and separators of lines and
+// paragraphs become spaces, invalid bytes U+FFFD.
 func Clean(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -73,5 +71,5 @@ func Clean(name string) string {
 	}, name)
 }
 
-// Name returns the name of a frame for a format in which one without a name is none.
+// Name returns the name of a frame for formats without empty names.
 func Name(frame string) string { return cmp.Or(Clean(frame), "(unnamed)") }

@@ -8,10 +8,9 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// hostileNames are names that collapsed stacks have to escape or to keep apart.
+// hostileNames are names that collapsed stacks must escape or keep apart.
 var hostileNames = []string{"", "a", "b", "ab", "a b", "a~", "a;b", "a:b", "\n", " ", "\xff"}
 
-// pathOf returns a path of the frames.
 func pathOf(frames ...string) *Path {
 	var p Path
 	for _, f := range frames {
@@ -20,7 +19,7 @@ func pathOf(frames ...string) *Path {
 	return &p
 }
 
-// A stack of too many names, or of too long ones, ends in the frame Deeper, until frames are taken away again.
+// A stack of too many or too long names ends in the frame Deeper, until frames are cut.
 func TestStackDepthIsBounded(t *testing.T) {
 	path := pathOf("a", strings.Repeat("b", MaxBytes-100), "c", strings.Repeat("d", 100), "e")
 	check.Equal(t, "depth", 4, path.Depth())

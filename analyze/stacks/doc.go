@@ -1,13 +1,9 @@
-// Package stacks adds up operations by stack: the spans and operations that they
-// lie below, from the root down, with the device in front of the first operation
-// on it.
+// Package stacks sums up operations by stack: their ancestors from the root down, with the device in front of its first
+// operation.
 //
-// A [Table] is behind every output that shows stacks: collapsed stacks, which
-// this package writes, and pprof, which render/pprof writes. [Of] fills one with the
-// operations of a forest. Tables of several inputs merge, in any order and with the
-// same result.
+// Every output with stacks is made from a [Table]: collapsed stacks, written by this package, and pprof, written by
+// render/pprof. [Of] fills one with the operations of a forest. Tables merge in any order with the same result.
 //
-// A table is bounded. Beyond its limits it gives up requests, then shapes, and then
-// stacks; what their operations took is kept in rows that are called [Other], so that
-// sums stay what they are.
+// A table is bounded. Beyond its limits it drops requests, then shapes, then stacks. Rows called [Other] keep the
+// values of dropped rows, so sums stay correct.
 package stacks

@@ -8,9 +8,9 @@ import (
 	"github.com/optrace/optrace/internal/model/opfile"
 )
 
-// WriteForest writes the self times of the operations as collapsed stacks,
-// the input of flame graph tools: a line per stack of [Of] with the frames that [Collapse] joins, a space and the sum of
-// the self times in nanoseconds. Lines are sorted by stack; stacks without weight are left out.
+// WriteForest writes the self times of the operations as collapsed stacks, the input of flame graph tools: a line per
+// stack of [Of] with the frames joined by [Collapse], a space and the sum of the self times in nanoseconds. Lines are
+// sorted by stack. Stacks without weight are left out.
 //
 //	POST /predict;inference;cuda:0;relu 40
 //	POST /predict;inference;cuda:0;relu;matmul 60
@@ -18,31 +18,27 @@ func WriteForest(f *trace.Forest, w io.Writer) error {
 	return addStacks(f, 0, f.Rows(), func(int32, *Labels) {}).WriteCollapsed(w)
 }
 
-// Of adds up the operations by stack, with the requests that they belong to and,
-// where the forest keeps them, their shapes.
+// Of sums up the operations by stack, with their requests and, if the forest keeps them, their shapes.
 //
-// Where it is known which operator on the host launched an operation ([trace.Forest.Launcher]), the
-// frames above it are that operator and what is above that one.
+// The frames above a launched operation are the launching operator ([trace.Forest.Launcher]) and its ancestors, if
+// known.
 //
-// The device is a frame before the first operation on it, with its rank where
-// there are several. Spans that are no operations and operations seen from the
-// host are frames without values of their own: waiting is no work of a device.
-// Duplicates have no place in the tree, and are stacks of their own.
+// A device is a frame before the first operation on it, with its rank if there are several ranks. Spans that are no
+// operations, and operations seen from the host, are frames without values: waiting is no device work. Duplicates,
+// which have no place in the tree, are stacks of their own.
 func Of(f *trace.Forest) *Table { return OfRange(f, 0, f.Len()) }
 
-// OfRange is [Of] of the operations among those that were added from the number
-// first on, which Len returned before, up to the number end. All others are frames without
-// values of their own; self times are without theirs.
+// OfRange is [Of] for operations number first up to end, as Len counts them. Others are frames without values.
 func OfRange(f *trace.Forest, first, end int) *Table {
 	f.Build()
 	owner := f.RequestOwners()
 	return addStacks(f, int32(max(0, first)), int32(min(end, f.Len())), func(r int32, l *Labels) {
-		l.Shape, l.Request = f.Names.Shapes.Values[f.Shape(r)], stackRequest(f, r, owner)
+		l.Shape = f.Names.Shapes.Values[f.Shape(r)]
+		l.Request = stackRequest(f, r, owner)
 	})
 }
 
-// addStacks adds up the operations in rows first to end by stack and the labels that label gives to the
-// operation of a row beside its device and kind.
+// addStacks sums up rows first to end by stack and labels. label sets labels other than device and kind.
 func addStacks(f *trace.Forest, first, end int32, label func(r int32, l *Labels)) *Table {
 	f.Build()
 	w := &stackWalk{forest: f, label: label, first: first, end: end, table: NewTable(Limits{}), launches: launchesOf(f)}
@@ -66,9 +62,9 @@ func addStacks(f *trace.Forest, first, end int32, label func(r int32, l *Labels)
 type stackWalk struct {
 	forest  *trace.Forest
 	label   func(r int32, l *Labels)
-	first   int32 // the first row that counts, and that behind the last one
+	first   int32 // the first row with values, and the row behind the last
 	end     int32
-	devices []string // their labels
+	devices []string // labels
 	table   *Table
 	path    Path
 	below   timeline.Descent
@@ -77,16 +73,16 @@ type stackWalk struct {
 	launches *launches
 }
 
-// stackVisit is a row whose frames are to be put below those of another one.
+// stackVisit is a row whose frames go below the frames of another row.
 type stackVisit struct {
 	row    int32
 	depth  int   // of the stack above
-	device int32 // the last one on that stack; trace.NoRow for none
-	// launched is set where the one above is not that of the tree but what launched the row.
+	device int32 // the last device on the stack, trace.NoRow for none
+	// launched is set if the row above is the launcher, not the parent in the tree.
 	launched bool
 }
 
-// addAlone adds up an operation that has no place in a tree.
+// addAlone adds an operation without a place in the tree.
 func (w *stackWalk) addAlone(r int32) {
 	w.path.Cut(0)
 	label := ""
@@ -132,14 +128,14 @@ func (w *stackWalk) walk(roots []int32) {
 	}
 }
 
-// push puts off rows that lie below another one.
 func (w *stackWalk) push(rows []int32, above stackVisit) {
 	for _, r := range rows {
-		w.pending = append(w.pending, stackVisit{row: r, depth: above.depth, device: above.device, launched: above.launched})
+		v := above
+		v.row = r
+		w.pending = append(w.pending, v)
 	}
 }
 
-// add adds the operation in row r, which the path ends in.
 func (w *stackWalk) add(r int32, device string) {
 	f := w.forest
 	lane := &f.Names.Lanes.Values[f.Lane(r)]
@@ -148,15 +144,15 @@ func (w *stackWalk) add(r int32, device string) {
 	}}
 	w.label(r, &labels)
 	w.table.Add(&w.path, &labels, Values{
-		Count: 1, TimeNS: ownTime(f, r, &w.below), SelfNS: timeline.SelfTime(f, r, &w.below), Bytes: f.Memory(r), FLOPs: f.Flops(r),
+		Count: 1, TimeNS: ownTime(f, r, &w.below), SelfNS: timeline.SelfTime(f, r, &w.below),
+		Bytes: f.Memory(r), FLOPs: f.Flops(r),
 	})
 	if f.Has(r, trace.FlagStart) {
 		w.table.AddTime(f.Start(r), f.End(r))
 	}
 }
 
-// ownTime returns the duration of r without the durations of the operations directly
-// below it, 0 where these are longer together. What is only a frame is looked through.
+// ownTime returns the duration of r minus the durations of the nearest operations below it, at least 0.
 func ownTime(f *trace.Forest, r int32, d *timeline.Descent) int64 {
 	left := f.Duration(r)
 	d.Pending = append(d.Pending[:0], f.Tree.Children(r)...)
@@ -173,7 +169,6 @@ func ownTime(f *trace.Forest, r int32, d *timeline.Descent) int64 {
 	return max(0, left)
 }
 
-// stackRequest returns the span that the operation in row r worked for.
 func stackRequest(f *trace.Forest, r int32, owner []int32) Request {
 	root := owner[r]
 	if e := f.ExecutionOf(r, owner); e != trace.NoExecution {
@@ -192,7 +187,7 @@ func stackRequest(f *trace.Forest, r int32, owner []int32) Request {
 		name, of, span = f.RowName(root), f.Trace(root), f.Span(root)
 	}
 	id := f.Names.Traces.Values[of]
-	if opfile.IsLocal(id) || id.IsZero() { // the ids of a local trace stand for nothing outside
+	if opfile.IsLocal(id) || id.IsZero() { // ids of a local trace have no meaning outside
 		return Request{Name: name}
 	}
 	return Request{Name: name, TraceID: id, SpanID: trace.SpanID(span)}

@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/internal/testing/fulldisk"
 )
 
-// rawStack returns the frames above and of spec i, and its device.
 func rawStack(n *tracetest.NaiveTree, i int, ranks bool) (frames []string, device device.Key) {
 	if n.Duplicate[i] {
 		if s := n.Specs[i]; s.Device != "" {
@@ -46,22 +45,25 @@ func TestWriteCollapsedError(t *testing.T) {
 	}
 }
 
-// Whatever names are, the stacks are what Collapse makes of them, which nothing that separates frames and lines is in.
+// Stacks have the frames of Collapse for any names, without separators of frames and lines.
 func FuzzWriteCollapsed(f *testing.F) {
-	for _, name := range []string{"", "a", "a;b", "a b", "line\nbreak", "tab\t", "\x00\x1b[31m", "\xff\xfe", "\u2028", "x 5", "trace;5 5"} {
+	for _, name := range []string{
+		"", "a", "a;b", "a b", "line\nbreak", "tab\t", "\x00\x1b[31m", "\xff\xfe", "\u2028", "x 5", "trace;5 5",
+	} {
 		f.Add("request", name, "cuda:0")
 		f.Add(name, "matmul", name)
 	}
 	f.Fuzz(func(t *testing.T, root, name, on string) {
-		forest := tracetest.AddTo(trace.New(), tracetest.SpanAt(root, 1, 0, 0, 10), tracetest.OpAt(name, 2, 1, 0, 7).On(on),
-			tracetest.OpAt("x", 3, 2, 2, 5).On(on))
+		forest := tracetest.AddTo(trace.New(),
+			tracetest.SpanAt(root, 1, 0, 0, 10), tracetest.OpAt(name, 2, 1, 0, 7).On(on), tracetest.OpAt("x", 3, 2, 2, 5).On(on))
 		frames := []string{Collapse(root)}
 		if on != "" && on != device.Unknown {
 			frames = append(frames, Collapse(on))
 		}
 		frames = append(frames, Collapse(name))
 		for _, frame := range frames {
-			if !utf8.ValidString(frame) || strings.ContainsAny(frame, ";\u2028\u2029") || strings.ContainsFunc(frame, unicode.IsControl) {
+			separates := func(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune(";\u2028\u2029", r) }
+			if !utf8.ValidString(frame) || strings.ContainsFunc(frame, separates) {
 				t.Errorf("frame %q", frame)
 			}
 			check.Equal(t, fmt.Sprintf("escaping %q again", frame), frame, Collapse(frame))

@@ -5,25 +5,24 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// launches says which operations stand below the operator that launched them and not below what
-// is above them in the tree. nil is none.
+// launches moves operations below their launching operator, away from their parents. nil moves no operation.
 type launches struct {
-	by    []int32 // the operator, trace.NoRow for an operation that stays, named for one whose operator has a name alone
-	rows  []int32 // those of row r are rows[first[r]:first[r+1]]
+	// by is the operator of each row, trace.NoRow for an operation that stays, named for an operator with only a name.
+	by    []int32
+	rows  []int32 // the operations of row r are rows[first[r]:first[r+1]]
 	first []int32
 }
 
 // named stands for an operator that was not read.
 const named = trace.NoRow - 1
 
-// launchesOf finds the operations whose stacks begin with those of their operators: the outermost ones of a device that
-// are not below their operator anyway, and whose operator is not inside an operation of a device.
+// launchesOf finds the operations to move: outermost on a device, with an operator outside device operations.
 func launchesOf(f *trace.Forest) *launches {
 	if !f.HasLaunchers() {
 		return nil
 	}
 	nesting := f.Nesting()
-	below := make([]int32, f.Rows()) // 1 more than the place of the outermost operation of a device around each row; 0 for none
+	below := make([]int32, f.Rows()) // place of the outermost device operation around each row, plus 1; 0 for none
 	l := &launches{by: make([]int32, f.Rows())}
 	for _, r := range nesting.Rows() {
 		if p := f.Tree.Parent[r]; p != trace.NoRow && below[p] > 0 {
@@ -47,13 +46,11 @@ func launchesOf(f *trace.Forest) *launches {
 	return l
 }
 
-// moves reports whether row r stands below what launched it.
 func (l *launches) moves(r int32) bool { return l != nil && l.by[r] >= 0 }
 
-// isNamed reports whether row r stands below the name of what launched it.
+// isNamed reports whether row r moves below an operator with only a name.
 func (l *launches) isNamed(r int32) bool { return l != nil && l.by[r] == named }
 
-// of returns the operations that stand below row r.
 func (l *launches) of(r int32) []int32 {
 	if l == nil {
 		return nil

@@ -12,20 +12,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Other names what a table had no room for: the one frame of a row of stacks, the
-// shape and the request of a row of operations whose own are not kept.
+// Other names dropped rows: the frame of a dropped stack, or a dropped shape or request.
 const Other = "(other)"
 
-// Limits bounds the rows of a [Table]. The text of a row, its stack above all, is
-// 256 bytes long on average at most; of longer ones there are fewer.
+// Limits bounds the rows of a [Table], given 256 bytes of text per row. Longer texts reduce the number of rows.
 type Limits struct {
-	// Stacks is how many stacks it keeps, those on different devices, of different kinds or
-	// of different producers counted apart; 0 is DefaultStacks.
+	// Stacks bounds the stacks, counted per device, kind and producer. 0 means DefaultStacks.
 	Stacks int
-	// Shapes is how many of them with different shapes; 0 is DefaultShapes.
+	// Shapes bounds the stacks of different shapes. 0 means DefaultShapes.
 	Shapes int
-	// Requests is how many of those of different requests; 0 is DefaultRequests. Of a
-	// request all are kept, as far as their shapes are, or none.
+	// Requests bounds the stacks and shapes of different requests. 0 means DefaultRequests. A request is kept or
+	// dropped as a whole, as far as its shapes are kept.
 	Requests int
 }
 
@@ -36,27 +33,23 @@ const (
 	DefaultRequests = 1 << 17
 )
 
-// Overflow is how many stacks, stacks of different shapes, and requests a table had
-// no room for; estimates where there are very many.
+// Overflow counts the dropped stacks, stacks of different shapes, and requests. Large counts are estimates.
 type Overflow struct{ Stacks, Shapes, Requests int64 }
 
-// Table adds up what operations took, by stack, device, kind and producer, within these by shape
-// and within these by request. Its rows depend on what was added, not on the order or
-// on how it was divided among tables that were merged. It is not safe for concurrent
-// use.
+// Table sums up values by stack, device, kind and producer, then by shape, then by request. Its rows do not depend on
+// the order of additions, or on their division among merged tables. It is not safe for concurrent use.
 type Table struct {
-	// Start and End are the first start and the last end of the operations in Unix ns, unknown where none has a start.
+	// Start and End are the first start and the last end in Unix ns, unknown if no operation has a start.
 	Start, End op.Int
-	// HostSide counts the operations that were left out as the host's view of work
-	// of a device, Duplicates those whose ids others had before, which are in no tree: stacks of their own.
+	// HostSide counts operations left out as the host's view of device work, Duplicates operations with the ids of
+	// earlier ones. Duplicates are stacks of their own.
 	HostSide, Duplicates int64
 
 	levels [numLevels]*table.Table[sum]
 	key    []byte
 }
 
-// The levels of a Table. The key of a row begins with that of its row on the level
-// before.
+// The levels of a Table. The key of a row begins with the key of its row on the level above.
 const (
 	byStack = iota
 	byShape
@@ -64,14 +57,14 @@ const (
 	numLevels
 )
 
-// sum is what the operations of a row on some level took.
+// sum has the values of a row on some level.
 type sum struct {
 	key string
-	// own is where the key goes on from that of the row on the level before; on the first one, where the frames begin.
+	// own is the length of the key of the level above, or on the first level the place of the frames.
 	own    int
-	labels Labels // as far as the level tells them
+	labels Labels // as far as the level knows them
 	all    Values
-	// plain is the part of the operations that have no row on the next level.
+	// plain is the part without a row on the next level.
 	plain Values
 }
 
@@ -88,16 +81,20 @@ func NewTable(limits Limits) *Table {
 	}}
 }
 
-// Add adds operations at the end of a path. It keeps nothing of path.
+// Add adds operations at the end of a path. It does not keep path.
 func (t *Table) Add(path *Path, l *Labels, v Values) {
 	t.key = append(key.AppendCounted(t.key[:0], l.Device), byte(l.Kind))
-	t.key = key.AppendInt(key.AppendCounted(key.AppendCounted(t.key, l.Producer.Service), l.Producer.Host), l.Producer.Rank)
-	own, labels, hasRequest := len(t.key), Labels{Device: l.Device, Kind: l.Kind, Producer: l.Producer}, l.Request != (Request{})
+	t.key = key.AppendCounted(key.AppendCounted(t.key, l.Producer.Service), l.Producer.Host)
+	t.key = key.AppendInt(t.key, l.Producer.Rank)
+	own := len(t.key)
+	labels := Labels{Device: l.Device, Kind: l.Kind, Producer: l.Producer}
+	hasRequest := l.Request != (Request{})
 	t.key = append(t.key, path.text...)
 	if t.add(byStack, own, &labels, v, l.Shape != "" || hasRequest) {
 		return
 	}
-	own, labels.Shape = len(t.key), l.Shape
+	own = len(t.key)
+	labels.Shape = l.Shape
 	t.key = key.AppendCounted(t.key, l.Shape)
 	if t.add(byShape, own, &labels, v, hasRequest) {
 		return
@@ -107,12 +104,13 @@ func (t *Table) Add(path *Path, l *Labels, v Values) {
 	t.add(byRequest, own, l, v, false)
 }
 
-// add adds operations to the row of t.key on a level, and reports whether the next
-// levels have nothing of them.
+// add adds operations to the row of t.key on a level. It reports whether they end there.
 func (t *Table) add(level, own int, l *Labels, v Values, more bool) (done bool) {
 	row, isNew := t.levels[level].Row(t.key)
 	if isNew {
-		row.Value.key, row.Value.own, row.Value.labels = row.Key(), own, *l
+		row.Value.key = row.Key()
+		row.Value.own = own
+		row.Value.labels = *l
 	}
 	row.Value.all.Add(v)
 	if !more {
@@ -121,7 +119,6 @@ func (t *Table) add(level, own int, l *Labels, v Values, more bool) (done bool) 
 	return !more
 }
 
-// appendRequest appends a request to a key, and its hash.
 func appendRequest(dst []byte, r *Request) []byte {
 	start := len(dst)
 	dst = key.AppendCounted(dst, r.Name)
@@ -129,10 +126,9 @@ func appendRequest(dst []byte, r *Request) []byte {
 	return binary.BigEndian.AppendUint64(dst, table.Hash(dst[start:]))
 }
 
-// requestHash returns the hash that appendRequest appended.
 func requestHash(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-8:]) }
 
-// AddTime notes that an operation started and ended at these times.
+// AddTime extends Start and End to the times of an operation.
 func (t *Table) AddTime(start, end int64) {
 	if !t.Start.Known || start < t.Start.V {
 		t.Start = op.Known(start)
@@ -142,7 +138,7 @@ func (t *Table) AddTime(start, end int64) {
 	}
 }
 
-// Merge adds the operations of o, which does not change.
+// Merge adds the operations of o. It does not change o.
 func (t *Table) Merge(o *Table) {
 	if o.Start.Known {
 		t.AddTime(o.Start.V, o.End.V)
@@ -150,11 +146,15 @@ func (t *Table) Merge(o *Table) {
 	t.HostSide += o.HostSide
 	t.Duplicates += o.Duplicates
 	for i := range t.levels {
-		t.levels[i].Merge(o.levels[i], func(dst, src *sum) { dst.key, dst.own, dst.labels = src.key, src.own, src.labels })
+		t.levels[i].Merge(o.levels[i], func(dst, src *sum) {
+			dst.key = src.key
+			dst.own = src.own
+			dst.labels = src.labels
+		})
 	}
 }
 
-// Operations returns how many operations were added.
+// Operations returns the number of added operations.
 func (t *Table) Operations() int64 {
 	all := Values{}
 	for sum := range t.levels[byStack].All() {
@@ -163,24 +163,23 @@ func (t *Table) Operations() int64 {
 	return all.Count
 }
 
-// Overflowed returns what there was no room for.
+// Overflowed counts the dropped rows.
 func (t *Table) Overflowed() Overflow {
 	return Overflow{t.levels[byStack].Overflowed(), t.levels[byShape].Overflowed(), t.levels[byRequest].Overflowed()}
 }
 
-// Row is what the operations of one stack took that have the same labels.
+// Row has the values of the operations of one stack and equal labels.
 type Row struct {
-	// Frames are names from the root down, as they were recorded.
+	// Frames are names from the root down, as recorded.
 	Frames []string
 	Labels
 	Values
 }
 
-// Rows returns the rows, sorted by frames and labels. They add up to all that was added: what is not kept of operations,
-// their request, shape or stack, is [Other].
+// Rows returns the rows, sorted by frames and labels. They add up to all additions, dropped parts are [Other].
 func (t *Table) Rows() []Row {
 	var rows []Row
-	above := map[string]*Row{} // what is not in rows yet, by key
+	above := map[string]*Row{} // by key, the rows of the level above not yet in rows
 	for level := range t.levels {
 		here := make(map[string]*Row)
 		for s, other := range t.levels[level].All() {
@@ -202,7 +201,7 @@ func (t *Table) Rows() []Row {
 				row.sub(s.plain)
 			}
 		}
-		for _, row := range above { // with what is left of them
+		for _, row := range above { // the rest
 			if level == byShape {
 				row.Shape = Other
 			}
@@ -215,7 +214,7 @@ func (t *Table) Rows() []Row {
 	return rows
 }
 
-// appendRow appends a row with other values, unless nothing is in them.
+// appendRow appends a row with other values, unless they are empty.
 func appendRow(rows []Row, row Row, v Values) []Row {
 	if v.Count == 0 {
 		return rows
@@ -224,13 +223,13 @@ func appendRow(rows []Row, row Row, v Values) []Row {
 	return append(rows, row)
 }
 
-// framesOf returns the frames in the text of a path.
 func framesOf(text string) []string {
 	frames := []string{}
 	for text != "" {
 		length, size := binary.Uvarint([]byte(text[:min(len(text), binary.MaxVarintLen64)]))
 		end := size + int(length)
-		frames, text = append(frames, text[size:end]), text[end:]
+		frames = append(frames, text[size:end])
+		text = text[end:]
 	}
 	return frames
 }
@@ -239,7 +238,8 @@ func compareRows(a, b Row) int {
 	return cmp.Or(
 		slices.Compare(a.Frames, b.Frames), strings.Compare(a.Device, b.Device), cmp.Compare(a.Kind, b.Kind),
 		strings.Compare(a.Shape, b.Shape), strings.Compare(a.Request.Name, b.Request.Name),
-		bytes.Compare(a.Request.TraceID[:], b.Request.TraceID[:]), bytes.Compare(a.Request.SpanID[:], b.Request.SpanID[:]),
-		a.Producer.Compare(b.Producer), cmp.Compare(a.Count, b.Count),
+		bytes.Compare(a.Request.TraceID[:], b.Request.TraceID[:]),
+		bytes.Compare(a.Request.SpanID[:], b.Request.SpanID[:]), a.Producer.Compare(b.Producer),
+		cmp.Compare(a.Count, b.Count),
 	)
 }

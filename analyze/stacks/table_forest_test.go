@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/cases"
@@ -16,10 +14,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Shapes are labels where the forest was made to keep them.
+// Rows have shapes if the forest keeps them.
 func TestStacksHaveShapes(t *testing.T) {
 	e := tracetest.OpAt("matmul", 1, 0, 0, 10).Entry()
-	e.InputShapes, e.DType, e.FLOPs = []op.Shape{{2, 3}}, "f32", op.Known(12)
+	e.InputShapes = []op.Shape{{2, 3}}
+	e.DType = "f32"
+	e.FLOPs = op.Known(12)
 	forest := trace.New()
 	forest.KeepShapes()
 	forest.Add(op.Record{Entry: e})
@@ -30,8 +30,7 @@ func TestStacksHaveShapes(t *testing.T) {
 	check.Equal(t, "", want, Of(forest).Rows())
 }
 
-// naiveTime returns the duration of operation i without those of the operations of
-// devices that are the nearest below it.
+// naiveTime returns the duration of operation i minus the durations of the nearest device operations below it.
 func naiveTime(n *tracetest.NaiveTree, i int) int64 {
 	if n.Duplicate[i] {
 		return n.Specs[i].End - n.Specs[i].Start
@@ -51,7 +50,6 @@ func naiveTime(n *tracetest.NaiveTree, i int) int64 {
 	return max(0, left)
 }
 
-// naiveRequest returns what operation i worked for.
 func naiveRequest(n *tracetest.NaiveTree, i int) Request {
 	if n.Duplicate[i] {
 		return Request{}
@@ -81,7 +79,8 @@ func naiveIDs(name string, of op.TraceID, id uint64) Request {
 func TestStacksAgainstNaive(t *testing.T) {
 	cases.Inputs(t, 50, 500, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(30))
-		forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
+		naive := tracetest.NewNaiveTree(specs)
+		forest := tracetest.AddTo(trace.New(), specs...)
 		if !naive.FindExecutions() {
 			return // links in a circle: see TestSharedExecutionsAddUp
 		}
@@ -110,15 +109,19 @@ func TestStacksAgainstNaive(t *testing.T) {
 			if s.Device != "" {
 				row.Device = s.DeviceKey().Label(len(ranks) > 1)
 			}
-			at := slices.IndexFunc(want, func(w Row) bool { return w.Labels == row.Labels && slices.Equal(w.Frames, row.Frames) })
+			at := slices.IndexFunc(want, func(w Row) bool {
+				return w.Labels == row.Labels && slices.Equal(w.Frames, row.Frames)
+			})
 			if at < 0 {
-				at, want = len(want), append(want, row)
+				at = len(want)
+				want = append(want, row)
 			}
 			want[at].Add(Values{Count: 1, TimeNS: naiveTime(naive, i), SelfNS: naive.Self(i), Bytes: s.Memory})
 		}
 		table := Of(forest)
 		if table.HostSide != hosts || table.Duplicates != duplicates {
-			t.Errorf("seed %d: %d of the host, %d duplicates, want %d and %d", seed, table.HostSide, table.Duplicates, hosts, duplicates)
+			t.Errorf("seed %d: %d of the host, %d duplicates, want %d and %d",
+				seed, table.HostSide, table.Duplicates, hosts, duplicates)
 		}
 		order := func(a, b Row) int {
 			return cmp.Compare(fmt.Sprintf("%q%v", a.Frames, a.Labels), fmt.Sprintf("%q%v", b.Frames, b.Labels))
@@ -130,8 +133,8 @@ func TestStacksAgainstNaive(t *testing.T) {
 	})
 }
 
-// What is added up in parts is, together, what is added up at once.
-func TestStacksOfParts(t *testing.T) {
+// Merged sums of parts equal the sum of the whole.
+func TestPartsAddUpToTheWhole(t *testing.T) {
 	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
 		forest := tracetest.AddTo(trace.New(), tracetest.RandomSpecs(r, 40)...)
 		want, got := Of(forest), NewTable(Limits{})
@@ -140,12 +143,18 @@ func TestStacksOfParts(t *testing.T) {
 			got.Merge(OfRange(forest, first, end))
 			first = end
 		}
-		diff := gocmp.Diff(want.Rows(), got.Rows())
-		if diff != "" || want.Start != got.Start || want.End != got.End || want.HostSide != got.HostSide || want.Duplicates != got.Duplicates {
-			t.Errorf("seed %d (-at once +in parts):\n%s", seed, diff)
-		}
-		if rows := OfRange(forest, -1, -1).Rows(); len(rows) != 0 {
-			t.Errorf("seed %d: none of the operations make %d rows", seed, len(rows))
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: rows in parts", seed), want.Rows(), got.Rows())
+		figures := func(t *Table) [4]any { return [4]any{t.Start, t.End, t.HostSide, t.Duplicates} }
+		check.Equal(t, fmt.Sprintf("seed %d: figures in parts", seed), figures(want), figures(got))
+		check.Equal(t, fmt.Sprintf("seed %d: rows of an empty range", seed), 0, len(OfRange(forest, -1, -1).Rows()))
 	})
+}
+
+func BenchmarkStacksOfForest(b *testing.B) {
+	forest := tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...)
+	forest.Build()
+	b.ReportAllocs()
+	for b.Loop() {
+		Of(forest)
+	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// addition is a call of Add.
 type addition struct {
 	frames []string
 	Labels
@@ -33,19 +32,23 @@ func randomAddition(r *rand.Rand) addition {
 		start:  r.Int64N(100), end: 100 + r.Int64N(100),
 	}
 	if r.IntN(3) == 0 {
-		a.Producer = Producer{Service: hostileNames[r.IntN(2)], Rank: op.Int{V: int64(r.IntN(2)), Known: true}, Host: hostileNames[r.IntN(2)]}
+		a.Producer = Producer{
+			Service: hostileNames[r.IntN(2)], Rank: op.Known(int64(r.IntN(2))), Host: hostileNames[r.IntN(2)],
+		}
 	}
 	for range 1 + r.IntN(3) {
 		a.frames = append(a.frames, hostileNames[r.IntN(len(hostileNames))])
 	}
 	if r.IntN(2) == 0 {
-		a.Request = Request{Name: hostileNames[r.IntN(3)], SpanID: op.SpanID{7: byte(r.IntN(3))}, TraceID: op.TraceID{15: byte(r.IntN(2))}}
+		a.Request = Request{
+			Name: hostileNames[r.IntN(3)], SpanID: op.SpanID{7: byte(r.IntN(3))}, TraceID: op.TraceID{15: byte(r.IntN(2))},
+		}
 	}
 	return a
 }
 
-// Each addition is in its own row or, beyond the limits, in the one of its stack and shape for requests that there was no room
-// for, of its stack for shapes, or of all stacks, whatever the order of additions and the tables that they are divided among.
+// Each addition is in its own row or, beyond the limits, in the row for dropped requests of its stack and shape, for
+// dropped shapes of its stack, or for dropped stacks, in any order of additions and any division among tables.
 func TestRowsAgainstDefinition(t *testing.T) {
 	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
 		limits := Limits{Stacks: 1 + r.IntN(20), Shapes: 1 + r.IntN(20), Requests: 1 + r.IntN(20)}
@@ -61,28 +64,37 @@ func TestRowsAgainstDefinition(t *testing.T) {
 		for i := range want {
 			want[i].Values = Values{}
 		}
-		lost := [4]map[string]bool{{}, {}, {}, {}} // what has no row of its own, by which row its operations are in
+		lost := [4]map[string]bool{{}, {}, {}, {}} // the dropped rows, by level
 		added := 0
 		for _, a := range all {
 			own := Row{Frames: a.frames, Labels: a.Labels}
-			noRequest, noShape := own, own
-			noRequest.Request, noShape.Request, noShape.Shape = Request{Name: Other}, Request{Name: Other}, Other
+			noRequest := own
+			noRequest.Request = Request{Name: Other}
+			noShape := noRequest
+			noShape.Shape = Other
 			for level, row := range []Row{own, noRequest, noShape, {Frames: []string{Other}}} {
-				i := slices.IndexFunc(want, func(w Row) bool { return w.Labels == row.Labels && slices.Equal(w.Frames, row.Frames) })
+				i := slices.IndexFunc(want, func(w Row) bool {
+					return w.Labels == row.Labels && slices.Equal(w.Frames, row.Frames)
+				})
 				if i < 0 {
 					continue
 				}
 				want[i].Add(a.Values)
 				added++
-				request, shape, stack := fmt.Sprint(a.Request), fmt.Sprintf("%q%v", a.frames, noRequest), fmt.Sprintf("%q%v", a.frames, noShape)
+				request := fmt.Sprint(a.Request)
+				shape := fmt.Sprintf("%q%v", a.frames, noRequest)
+				stack := fmt.Sprintf("%q%v", a.frames, noShape)
 				lost[level][[]string{request, request, shape, stack}[level]] = true
 				break
 			}
 		}
 		check.Equal(t, fmt.Sprintf("seed %d", seed), want, rows)
-		check.Equal(t, fmt.Sprintf("seed %d: operations", seed), [2]int{len(all), len(all)}, [2]int{added, int(whole.Operations())})
-		got, beyond := whole.Overflowed(), Overflow{int64(len(lost[3])), int64(len(lost[2])), int64(len(lost[1]))}
-		if got != beyond && !(limits.Shapes > 0 && got.Stacks == beyond.Stacks && (limits.Stacks > 0 || got.Shapes == beyond.Shapes)) {
+		sums := [2]int{added, int(whole.Operations())}
+		check.Equal(t, fmt.Sprintf("seed %d: operations", seed), [2]int{len(all), len(all)}, sums)
+		got := whole.Overflowed()
+		beyond := Overflow{int64(len(lost[3])), int64(len(lost[2])), int64(len(lost[1]))}
+		bounded := got.Stacks == beyond.Stacks && (limits.Stacks > 0 || got.Shapes == beyond.Shapes)
+		if got != beyond && !(limits.Shapes > 0 && bounded) {
 			t.Errorf("seed %d: %+v beyond %+v, want %v", seed, got, limits, lost)
 		}
 		for request := range lost[0] {
@@ -111,7 +123,7 @@ func TestRowsAgainstDefinition(t *testing.T) {
 	})
 }
 
-// Sums stop at the largest number instead of wrapping around.
+// Sums stop at the largest number and do not wrap around.
 func TestSumsSaturate(t *testing.T) {
 	table := NewTable(Limits{})
 	for range 3 {
@@ -121,8 +133,8 @@ func TestSumsSaturate(t *testing.T) {
 	check.Equal(t, "", want, table.Rows())
 }
 
-// What path and labels hold may change after they were added.
-func TestNothingIsKept(t *testing.T) {
+// Add does not keep the path.
+func TestAddDoesNotKeepThePath(t *testing.T) {
 	table := NewTable(Limits{})
 	path := pathOf("a", "b")
 	table.Add(path, &Labels{}, Values{Count: 1})

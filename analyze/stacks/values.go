@@ -9,16 +9,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Values are what the operations of a row took. A sum that does not fit is the
-// largest int64, and a negative value counts as 0.
+// Values are sums over the operations of a row. They stop at the largest int64. Negative values count as 0.
 type Values struct {
-	// Count is the number of operations.
 	Count int64
-	// TimeNS is the sum of their durations, each without the durations of the operations directly below it, and not
-	// below 0. SelfNS is the sum of their durations without the time that the operations below them cover.
+	// TimeNS sums up durations minus the durations of the nearest operations below, each at least 0. SelfNS sums up
+	// durations minus the time covered by operations below.
 	TimeNS, SelfNS int64
-	// Bytes and FLOPs are sums of what the operations state; FLOPs that they do not state
-	// follow from their shapes, as in reports.
+	// Bytes and FLOPs are sums of stated values. FLOPs not stated are derived from shapes, as in reports.
 	Bytes, FLOPs int64
 }
 
@@ -31,7 +28,7 @@ func (v *Values) Add(o Values) {
 	v.FLOPs = wide.AddSaturating(v.FLOPs, max(0, o.FLOPs))
 }
 
-// sub takes o away, which was added before.
+// sub subtracts o, added before.
 func (v *Values) sub(o Values) {
 	v.Count = max(0, v.Count-o.Count)
 	v.TimeNS = max(0, v.TimeNS-o.TimeNS)
@@ -40,33 +37,31 @@ func (v *Values) sub(o Values) {
 	v.FLOPs = max(0, v.FLOPs-o.FLOPs)
 }
 
-// Labels say about the operations of a row what their stack does not.
+// Labels are properties of a row's operations beside their stack.
 type Labels struct {
-	// Device is the device that they ran on, as people read it; "" for none.
+	// Device is the readable name of the device, "" for none.
 	Device string
 	Kind   op.Kind
-	// Shape is their shapes and element type; "" where these are not known.
+	// Shape is their shapes and element type, "" if unknown.
 	Shape    string
 	Request  Request
 	Producer Producer
 }
 
-// Producer is who recorded operations, as far as it is known of each of them and tells them
-// apart; the zero value is nobody known.
+// Producer is the process that recorded operations, as far as it is known. The zero value is unknown.
 type Producer struct {
 	Service string
-	// Rank is the process in a distributed job; Host is that of operations on devices which
-	// state none.
+	// Rank is the process in a distributed job. Host is set only for devices of operations without a rank.
 	Rank op.Int
 	Host string
 }
 
-// Compare orders producers by service, rank, an unknown one first, and host.
+// Compare orders producers by service, rank (unknown first), and host.
 func (p Producer) Compare(o Producer) int {
 	return cmp.Or(strings.Compare(p.Service, o.Service), order.Ints(p.Rank, o.Rank), strings.Compare(p.Host, o.Host))
 }
 
-// ProducerOf returns who recorded an operation.
+// ProducerOf returns the producer of an operation.
 func ProducerOf(e *op.Entry) Producer {
 	p := Producer{Service: e.Service, Rank: e.Rank}
 	if e.HasDevice() && !e.Rank.Known {
@@ -75,11 +70,10 @@ func ProducerOf(e *op.Entry) Producer {
 	return p
 }
 
-// Request is the span that operations worked for: the request above them, or the
-// shared execution, which works for several requests. The zero value is none.
+// Request is the request above operations, or their shared execution. The zero value is none.
 type Request struct {
 	Name string
-	// TraceID and SpanID are those of its span, zero where nothing else knows them.
+	// TraceID and SpanID identify its span. They are zero for local traces.
 	TraceID op.TraceID
 	SpanID  op.SpanID
 }

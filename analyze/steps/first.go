@@ -2,21 +2,22 @@ package steps
 
 import (
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// First is a first step that takes much longer than the others.
+// First is a first step slower than the others.
 type First struct {
 	Row
-	// MedianNS is the median of the wall times of the others, which are Others, and AllNS the sum of all.
+	// MedianNS is the median wall time of the Others other steps, AllNS the sum of all wall times.
 	MedianNS, AllNS int64
 	Others          int
 	// StartNS and EndNS are the first start and the last end of the step.
 	StartNS, EndNS int64
 }
 
-// FirstOf returns the first step of the loop that takes longest, where it takes at least twice the
-// median of at least three others; nil otherwise. rows are those of f.
+// FirstOf returns the first step of the loop with the most wall time, if it takes at least twice the median of at least
+// three others, else nil. rows are the result of Rows.
 func FirstOf(f *trace.Forest, rows []Row) *First {
 	var first *First
 	for loop := range order.RunsOf(rows, serviceOf) {
@@ -37,9 +38,11 @@ func FirstOf(f *trace.Forest, rows []Row) *First {
 	return first
 }
 
-// firstOf compares the first step of a loop with the others.
 func firstOf(rows []Row) *First {
-	const others, slower = 3, 2
+	const (
+		others = 3
+		slower = 2
+	)
 	var walls []int64
 	all := int64(0)
 	for _, row := range rows {
@@ -51,7 +54,7 @@ func firstOf(rows []Row) *First {
 	if len(walls) < others+1 || !rows[0].WallNS.Known {
 		return nil
 	}
-	if median := medianOf(walls[1:]); walls[0] >= slower*median {
+	if median := sketch.Median(walls[1:]); walls[0] >= slower*median {
 		return &First{Row: rows[0], MedianNS: median, AllNS: all, Others: len(walls) - 1}
 	}
 	return nil

@@ -10,52 +10,49 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// step is a step of a service.
 type step struct {
 	service string
 	number  int64
 }
 
-// part is operations of one step that belong together: first those on one stream of a device below one
-// request, in the end an iteration.
+// part is operations of one step: at first on one stream below one request, in the end an iteration.
 type part struct {
 	step
-	places   []int32 // of the operations, the first to start first
-	requests []int32 // as search.request has them
+	places   []int32 // by start
+	requests []int32 // as search.request returns them
 	lanes    []int32
 	// first is the first start, last the last end.
 	first, last int64
-	// trace is that of the operation that starts first, lastTrace that of the stream that ends last: of its
-	// operation that starts last.
+	// trace is the trace of the first operation, lastTrace of the last one on the stream that ends last.
 	trace, lastTrace int32
-	// next is when the next part of one of the lanes that is still to come starts,
-	// or when one started that has come; math.MaxInt64 for never.
+	// next is the next start of a part on one of the lanes, possibly outdated, math.MaxInt64 without another part.
 	next int64
 }
 
-// search finds the iterations of rows, which go by their places.
+// search finds the iterations of rows. Operations go by their places in rows.
 type search struct {
 	*Iterations
 	owners []int32 // RequestOwners
 	parts  []*part
 }
 
-// find numbers the iterations that rows belong to, which are by start. They are numbered by start, those without one last.
+// find assigns rows, sorted by start, to iterations numbered by start. Iterations without a start come last.
 //
-// Operations of one step are of different iterations when they are of different
-// services, or on one stream of a device and
-//   - below different requests, or below one and below none,
-//   - apart in a loop that began again in between: see search.comesAgain,
+// Operations of one step belong to different iterations if their services differ, or if they are on one stream of a
+// device and
+//   - below different requests, or only one is below a request,
+//   - apart in a loop that began again in between, see search.comesAgain,
 //   - below no request, in different traces and more than a second apart.
 //
-// Parts on different devices and streams meet in the order of their starts: each meets
-// the one that it overlaps or lies next to, first those of the same request.
-// Operations without a start belong to the first iteration of their request.
+// Parts on different lanes meet in the order of their starts, first within a request: each joins the part that it
+// overlaps or is next to. Operations without a start belong to the first iteration of their request.
 func (it *Iterations) find() {
-	f, rows := it.forest, it.rows
+	f := it.forest
+	rows := it.rows
 	s := &search{Iterations: it, owners: f.RequestOwners()}
 	started := startedOf(f, rows)
-	places, first := order.Group(int32(started), len(f.Names.Lanes.Values), nil, func(at int32) int32 { return f.Lane(rows[at]) })
+	lane := func(at int32) int32 { return f.Lane(rows[at]) }
+	places, first := order.Group(int32(started), len(f.Names.Lanes.Values), nil, lane)
 	for lane := range int32(len(first) - 1) {
 		s.addLane(lane, places[first[lane]:first[lane+1]])
 	}
@@ -85,14 +82,12 @@ func (it *Iterations) find() {
 	}
 }
 
-// iterations joins the parts of different devices and streams, and returns the
-// iterations by start.
+// iterations joins the parts of different lanes, and returns the iterations by start.
 func (s *search) iterations() (all []*part) {
 	byPlace := func(a, b *part) int { return cmp.Compare(a.places[0], b.places[0]) }
 	slices.SortFunc(s.parts, func(a, b *part) int {
-		return cmp.Or(
-			strings.Compare(a.service, b.service), cmp.Compare(a.number, b.number), cmp.Compare(a.requests[0], b.requests[0]), byPlace(a, b),
-		)
+		return cmp.Or(strings.Compare(a.service, b.service), cmp.Compare(a.number, b.number),
+			cmp.Compare(a.requests[0], b.requests[0]), byPlace(a, b))
 	})
 	requestOf := func(p **part) int32 { return (*p).requests[0] }
 	for ofStep := range order.RunsOf(s.parts, func(p **part) step { return (*p).step }) {
@@ -112,16 +107,16 @@ func (s *search) iterations() (all []*part) {
 	return all
 }
 
-// lane is what is known of a device and stream while parts meet.
+// lane is the state of a device's stream in meet.
 type lane struct {
-	behind int     // how many iterations there are up to the last one with a part of the lane
-	starts []int64 // of its parts that are still to come
+	behind int     // number of iterations up to the last with a part of the lane
+	starts []int64 // of the lane's later parts
 }
 
 type lanes map[int32]*lane
 
-// meet joins parts of different lanes, which are by start. A part joins the nearest iteration behind that of its lanes'
-// part before, unless a part of a lane there that is still to come is nearer to it.
+// meet joins parts of different lanes, sorted by start. A part joins the nearest iteration behind the last iteration of
+// its lanes, unless a later part of a lane there is nearer.
 func meet(parts []*part) []*part {
 	all := make(lanes)
 	for _, p := range parts {
@@ -151,7 +146,7 @@ func meet(parts []*part) []*part {
 	return met
 }
 
-// next returns when the next part of some lanes starts, math.MaxInt64 for never.
+// next returns the start of the next part on some lanes, math.MaxInt64 without one.
 func (l lanes) next(of []int32) int64 {
 	next := int64(math.MaxInt64)
 	for _, n := range of {
@@ -162,8 +157,7 @@ func (l lanes) next(of []int32) int64 {
 	return next
 }
 
-// nearest returns the place of the iteration that p joins, the number of
-// candidates for none.
+// nearest returns the place of the iteration that p joins, or len(candidates).
 func (l lanes) nearest(candidates []*part, p *part) int {
 	best, distance := len(candidates), uint64(math.MaxUint64)
 	for i, c := range candidates {
@@ -182,7 +176,7 @@ func (l lanes) nearest(candidates []*part, p *part) int {
 		return best
 	}
 	c := candidates[best]
-	if c.next <= p.first { // it may have come
+	if c.next <= p.first { // outdated
 		c.next = l.next(c.lanes)
 	}
 	if timeBetween(p.last, c.next) < distance {
@@ -191,7 +185,7 @@ func (l lanes) nearest(candidates []*part, p *part) int {
 	return best
 }
 
-// absorb adds o, which starts later, to p.
+// absorb adds o, a later part, to p.
 func (p *part) absorb(o *part) {
 	p.places = append(p.places, o.places...)
 	p.requests = append(p.requests, o.requests...)

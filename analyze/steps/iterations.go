@@ -10,11 +10,10 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Iterations are the iterations of steps, those of the report's steps, numbered by start
-// from 0.
+// Iterations are the iterations of steps, numbered by start from 0.
 type Iterations struct {
 	forest *trace.Forest
-	rows   []int32 // those with a step
+	rows   []int32 // operations with a step
 	of     []int32 // by row
 	count  int
 }
@@ -29,10 +28,10 @@ func Find(f *trace.Forest) *Iterations {
 	return it
 }
 
-// Len returns how many iterations there are.
+// Len returns the number of iterations.
 func (it *Iterations) Len() int { return it.count }
 
-// Of returns the iteration that a node of the forest belongs to, -1 for none.
+// Of returns the iteration of a node, -1 for none.
 func (it *Iterations) Of(n trace.Node) int { return int(it.of[n.Row]) }
 
 // Device is the time of a device within an iteration.

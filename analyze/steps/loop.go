@@ -7,19 +7,17 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// maxPause is the longest time in nanoseconds in which nothing of a step runs
-// although it goes on in another trace.
+// maxPause is the longest pause, in nanoseconds, of a step that continues in another trace.
 const maxPause = 1_000_000_000
 
-// loop is what ran on one stream of a device below one request, or below none, since it began
-// for the first time or again.
+// loop is the operations on one stream of a device below one request, or without one, since the loop last began.
 type loop struct {
 	latest map[int64]*part // the operations of each step
 	later  laterStep
 }
 
-// request returns the number of the request that row r belongs to, as RequestOwners has it, a number below trace.NoRow
-// for a shared execution, and trace.NoRow for none. A duplicate belongs where the first of its ids does.
+// request returns the request of row r: its number in RequestOwners, a number below trace.NoRow for a shared execution,
+// or trace.NoRow. A duplicate belongs to the request of its original.
 func (s *search) request(r int32) int32 {
 	if s.forest.Has(r, trace.FlagDuplicate) {
 		r = s.forest.Tree.Originals[r]
@@ -30,7 +28,6 @@ func (s *search) request(r int32) int32 {
 	return s.owners[r]
 }
 
-// addLane adds the parts of one stream of a device, given the places of its operations.
 func (s *search) addLane(lane int32, places []int32) {
 	loops := make(map[int32]*loop) // by request
 	for _, at := range places {
@@ -41,11 +38,13 @@ func (s *search) addLane(lane int32, places []int32) {
 
 // addTo adds the operation at a place to its step in a loop.
 func (s *search) addTo(l *loop, lane, request, at int32) {
-	f, r := s.forest, s.rows[at]
+	f := s.forest
+	r := s.rows[at]
 	number := f.Step(r)
 	p := l.latest[number]
 	if l.latest == nil || p != nil && s.comesAgain(l, p, r) {
-		l.latest, p = make(map[int64]*part), nil
+		l.latest = make(map[int64]*part)
+		p = nil
 	}
 	if p == nil {
 		p = &part{
@@ -56,14 +55,14 @@ func (s *search) addTo(l *loop, lane, request, at int32) {
 		s.parts = append(s.parts, p)
 	}
 	p.places = append(p.places, at)
-	p.last, p.lastTrace = max(p.last, f.End(r)), f.Trace(r)
+	p.last = max(p.last, f.End(r))
+	p.lastTrace = f.Trace(r)
 	l.later.add(at, number)
 }
 
-// comesAgain reports whether row r belongs to another iteration than the operations of its step before: where the loop
-// has begun again, or where r is far from them and in another trace, with no request to hold them together. The loop has
-// begun again if a later step has begun since and nothing of this step is running any more. The step that follows may
-// begin before this one is over, with the copy of its data: then the pause has to be as long as what ran of this step.
+// comesAgain reports whether row r begins another iteration of the step of p: the loop has begun again, or, without a
+// request, r is in another trace after a long pause. A loop has begun again if a later step has begun and p has ended.
+// The next step may begin early, with the copy of its data: then the pause must be as long as p.
 func (s *search) comesAgain(l *loop, p *part, r int32) bool {
 	pause := timeBetween(p.last, s.forest.Start(r))
 	later, ok := l.later.since(p.places[len(p.places)-1])
@@ -73,7 +72,7 @@ func (s *search) comesAgain(l *loop, p *part, r int32) bool {
 	return p.requests[0] == trace.NoRow && s.forest.Trace(r) != p.lastTrace && pause > maxPause
 }
 
-// timeBetween returns the time from end to start, 0 when start is not later.
+// timeBetween returns the time from end to start, 0 unless start is later.
 func timeBetween(end, start int64) uint64 {
 	if start <= end {
 		return 0
@@ -81,8 +80,7 @@ func timeBetween(end, start int64) uint64 {
 	return uint64(start) - uint64(end)
 }
 
-// laterStep tells the highest step that began after some operation. It holds,
-// in the order of their operations, the steps that no later one has exceeded.
+// laterStep finds the highest step begun after some operation. It holds the steps that no later one exceeds, by place.
 type laterStep []stepAt
 
 type stepAt struct {
@@ -90,7 +88,6 @@ type stepAt struct {
 	number int64
 }
 
-// add adds the operation at a place behind all others.
 func (l *laterStep) add(place int32, number int64) {
 	kept := *l
 	for len(kept) > 0 && kept[len(kept)-1].number <= number {

@@ -30,9 +30,11 @@ func newNaivePart(ops []tracetest.Spec) naivePart {
 }
 
 func (p naivePart) with(o naivePart) naivePart {
-	p.ops, p.lanes = slices.Concat(p.ops, o.ops), slices.Concat(p.lanes, o.lanes)
+	p.ops = slices.Concat(p.ops, o.ops)
+	p.lanes = slices.Concat(p.lanes, o.lanes)
 	if o.last > p.last {
-		p.last, p.lastTrace = o.last, o.lastTrace
+		p.last = o.last
+		p.lastTrace = o.lastTrace
 	}
 	return p
 }
@@ -41,8 +43,7 @@ func (p naivePart) sharesLane(o naivePart) bool {
 	return slices.ContainsFunc(p.lanes, func(lane device.Key) bool { return slices.Contains(o.lanes, lane) })
 }
 
-// naiveSteps divides operations of the steps 0 to 3 of two services. The parent
-// of an operation is its request.
+// naiveSteps divides operations of the steps 0 to 3 of two services. The parent of an operation is its request.
 func naiveSteps(specs []tracetest.Spec) []Row {
 	var rows []Row
 	for _, service := range []string{"", "api"} {
@@ -67,7 +68,8 @@ func naiveIterations(specs []tracetest.Spec, service string, step int64) [][]tra
 		for _, rank := range []op.Int{{}, op.Known(0), op.Known(1), op.Known(2)} {
 			for _, device := range []string{"cuda:0", "cuda:1"} {
 				loop := slices.DeleteFunc(slices.Clone(specs), func(s tracetest.Spec) bool {
-					return !hasStep(s) || s.Timeless || s.Service != service || s.Rank != rank || s.Device != device || s.Parent != request
+					return !hasStep(s) || s.Timeless || s.Service != service || s.Rank != rank || s.Device != device ||
+						s.Parent != request
 				})
 				parts = append(parts, naiveOccurrencesOf(loop, step)...)
 			}
@@ -79,7 +81,9 @@ func naiveIterations(specs []tracetest.Spec, service string, step int64) [][]tra
 		}
 	}
 	joined := naiveJoin(append(ofRequests, others...))
-	slices.SortStableFunc(joined, func(a, b naivePart) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.last, b.last)) })
+	slices.SortStableFunc(joined, func(a, b naivePart) int {
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.last, b.last))
+	})
 	var iterations [][]tracetest.Spec
 	for _, p := range joined {
 		iterations = append(iterations, p.ops)
@@ -121,7 +125,8 @@ func naiveOccurrencesOf(loop []tracetest.Spec, step int64) []naivePart {
 		later := s.Step.V
 		for _, o := range run {
 			if o.Step == s.Step {
-				before, later = append(before, o), s.Step.V
+				before = append(before, o)
+				later = s.Step.V
 			}
 			later = max(later, o.Step.V)
 		}
@@ -148,9 +153,11 @@ func naiveJoin(parts []naivePart) []naivePart {
 			distance := max(0, p.first-it.last)
 			switch {
 			case it.sharesLane(p):
-				best, nearest = -1, math.MaxInt64 // only those behind it
+				best = -1 // only parts behind it
+				nearest = math.MaxInt64
 			case distance < nearest && (distance <= second || it.lastTrace == p.trace):
-				best, nearest = m, distance
+				best = m
+				nearest = distance
 			}
 		}
 		if best >= 0 && !slices.ContainsFunc(parts[i+1:], func(next naivePart) bool {

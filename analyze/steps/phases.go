@@ -12,10 +12,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// describe sets what the names of the ranges and the phases of a step's operations say.
+// describe sets the fields taken from the names of ranges and the phases of a step's operations.
 func (s *Row) describe(f *trace.Forest, rows []int32) {
 	values := f.Names.Marks.Values
-	s.Phase, s.Source = values[f.Mark(rows[0])].Phase, SourceAttribute
+	s.Phase = values[f.Mark(rows[0])].Phase
+	s.Source = SourceAttribute
 	one := true
 	for _, r := range rows {
 		m := values[f.Mark(r)]
@@ -35,26 +36,25 @@ func (s *Row) describe(f *trace.Forest, rows []int32) {
 			s.Phase = m.Phase
 		}
 		if one { // else processes had batches of their own
-			s.Tokens, s.Requests = m.Tokens, m.Requests
+			s.Tokens = m.Tokens
+			s.Requests = m.Requests
 		}
 	}
 }
 
 // Phase is a row of the table of phases.
 type Phase struct {
-	// Phase is not known for the operations that state none.
+	// Phase is unknown for operations without a phase.
 	Phase key.Value `json:"phase"`
-	// Steps is how many iterations have operations of it, Count the number of operations and SumNS the
-	// sum of their durations in nanoseconds.
+	// Steps counts iterations with operations of the phase, Count operations. SumNS sums up their durations.
 	Steps int64 `json:"steps"`
 	Count int64 `json:"count"`
 	SumNS int64 `json:"sum_ns"`
-	// Tokens is the sum of those of the steps that are of this phase, unknown where none says it.
+	// Tokens is the sum of the tokens of the phase's steps, unknown if no step states them.
 	Tokens op.Int `json:"tokens"`
 }
 
-// Phases sums up the operations that are not the host's view by their phases, the largest sum first. It
-// is empty where no operation has one. rows are those of f.
+// Phases sums up device operations by phase, the largest sum first, nil without phases. rows come from Rows.
 func Phases(f *trace.Forest, rows []Row) []Phase {
 	f.Build()
 	if len(f.Names.Marks.Values) < 2 {
@@ -95,8 +95,8 @@ func Phases(f *trace.Forest, rows []Row) []Phase {
 	table := make([]Phase, 0, len(all))
 	for name, s := range all {
 		table = append(table, Phase{
-			Phase: key.Value{Text: name, Known: name != ""}, Steps: int64(len(s.steps)), Count: s.count, SumNS: s.sum.Int64(),
-			Tokens: tokens[name],
+			Phase: key.Value{Text: name, Known: name != ""}, Steps: int64(len(s.steps)),
+			Count: s.count, SumNS: s.sum.Int64(), Tokens: tokens[name],
 		})
 	}
 	slices.SortFunc(table, func(a, b Phase) int {

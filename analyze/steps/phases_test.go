@@ -17,14 +17,19 @@ import (
 
 func TestStepsAreDescribed(t *testing.T) {
 	marked := func(s tracetest.Spec, name, phase string) tracetest.Spec {
-		s.StepName, s.Phase = name, phase
+		s.StepName = name
+		s.Phase = phase
 		return s
 	}
-	const mixed, range0 = "execute_context_1(512)_generation_2(2)", "one batch"
+	const (
+		mixed  = "execute_context_1(512)_generation_2(2)"
+		range0 = "one batch"
+	)
 	rows := Rows(tracetest.AddTo(trace.New(),
 		marked(stepOp(0, 0, 10), mixed, "mixed"), marked(stepOp(0, 10, 20), mixed, "communication"),
 		marked(stepOp(1, 20, 30), range0, "forward"), marked(stepOp(1, 30, 40), range0, "forward"),
-		marked(stepOp(2, 40, 50), mixed, "mixed"), marked(stepOp(2, 45, 50).On("cuda:1"), "execute_context_0(0)_generation_2(2)", "decode"),
+		marked(stepOp(2, 40, 50), mixed, "mixed"),
+		marked(stepOp(2, 45, 50).On("cuda:1"), "execute_context_0(0)_generation_2(2)", "decode"),
 		marked(stepOp(3, 60, 70), "", "decode"),
 	))
 	var got []string
@@ -40,10 +45,10 @@ func TestStepsAreDescribed(t *testing.T) {
 	}, got)
 }
 
-// The rows share out the operations, whatever their steps and phases are.
+// The rows divide the operations among any steps and phases.
 func TestPhasesAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
-		specs := randomLoops(r)
+		specs := tracetest.Loops(r)
 		for i := range specs {
 			specs[i].Phase = tracetest.Pick(r, "", "prefill", "decode")
 			if specs[i].Step.Known {
@@ -55,7 +60,6 @@ func TestPhasesAgainstNaive(t *testing.T) {
 	})
 }
 
-// naivePhases sums up the phases of the steps that naiveIterations finds.
 func naivePhases(specs []tracetest.Spec) []Phase {
 	var table []Phase
 	some := false
@@ -74,7 +78,7 @@ func naivePhases(specs []tracetest.Spec) []Phase {
 					if slices.ContainsFunc(ops, func(s tracetest.Spec) bool { return s.Phase == phase }) {
 						row.Steps++
 					}
-					if phase == "decode" && several { // what the names of the steps say
+					if phase == "decode" && several { // by the names of the steps
 						row.Tokens = op.Known(row.Tokens.V + step + 1)
 					}
 				}
@@ -117,7 +121,6 @@ func TestSteadyAgainstNaive(t *testing.T) {
 	})
 }
 
-// naiveSteady tries every run.
 func naiveSteady(walls []int64) *Steady {
 	median := func(list []int64) int64 {
 		list = slices.Clone(list)

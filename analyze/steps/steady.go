@@ -2,35 +2,35 @@ package steps
 
 import (
 	"math/bits"
-	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 )
 
-// Steady is the part of a loop in which its steps take about the same time.
+// Steady is the part of a loop with steps of similar wall times.
 type Steady struct {
-	// Service is the service of the loop, "" where it states none.
+	// Service is the service of the loop, "" if not stated.
 	Service string `json:"service,omitempty"`
 	// FirstStep and LastStep are the numbers of its first and last step.
 	FirstStep int64 `json:"first_step"`
 	LastStep  int64 `json:"last_step"`
-	// Steps is how many steps it has, LeftOut how many others there are, and MedianNS the median of
-	// the wall times of its steps in nanoseconds.
+	// Steps counts its steps, LeftOut the others, and MedianNS is the median wall time in nanoseconds.
 	Steps    int64 `json:"steps"`
 	LeftOut  int64 `json:"left_out"`
 	MedianNS int64 `json:"median_ns"`
 }
 
 const (
-	steadyWindow = 5 // steps whose median is a level
-	leastSteady  = 8 // steps
-	// The highest level of a steady state is at most most/least times its lowest.
-	mostSteady, leastLevel = 6, 5
+	steadyWindow = 5 // steps per level
+	leastSteady  = 8 // least number of steps
+	// The highest level of a steady state is at most mostSteady/leastLevel times its lowest.
+	mostSteady = 6
+	leastLevel = 5
 )
 
-// SteadyOf returns the longest run of steps of one loop without a change of level, the first of several, nil for none of
-// at least eight steps. A level is the median of the wall times of five steps in a row; the highest of a run is at most 1.2
-// times the lowest. Steps at either end that are further than that from the median of the run are not part of it.
+// SteadyOf returns the longest run of steps of one loop without a change of level, the first among equals, nil for
+// fewer than eight steps. A level is the median wall time of five steps in a row. The highest level of a run is at most
+// 1.2 times the lowest. Steps at either end farther from the median of the run are cut off.
 //
 //	wall      90 50 | 10 11 10 10 35 10 11 10 | 30 31 30 30 31
 //	steady            1  2  3  4  5  6  7  8
@@ -49,7 +49,7 @@ func SteadyOf(rows []Row) *Steady {
 
 func serviceOf(r *Row) string { return r.Service }
 
-// steadyOf returns the steady state of one loop: of its first run, where steps come again.
+// steadyOf returns the steady state of the first run of one loop.
 func steadyOf(rows []Row) *Steady {
 	var loop []Row
 	for _, r := range rows {
@@ -69,7 +69,7 @@ func steadyOf(rows []Row) *Steady {
 		return nil
 	}
 	to += steadyWindow - 1
-	median := medianOf(walls[from:to])
+	median := sketch.Median(walls[from:to])
 	for from < to && !sameLevel(walls[from], median) {
 		from++
 	}
@@ -81,21 +81,20 @@ func steadyOf(rows []Row) *Steady {
 	}
 	return &Steady{
 		Service: loop[0].Service, FirstStep: loop[from].Step, LastStep: loop[to-1].Step, Steps: int64(to - from),
-		MedianNS: medianOf(walls[from:to]),
+		MedianNS: sketch.Median(walls[from:to]),
 	}
 }
 
-// levels returns the median of each window.
 func levels(walls []int64) []int64 {
 	medians := make([]int64, len(walls)-steadyWindow+1)
 	for i := range medians {
-		medians[i] = medianOf(walls[i : i+steadyWindow])
+		medians[i] = sketch.Median(walls[i : i+steadyWindow])
 	}
 	return medians
 }
 
-// longestLevel returns the longest run of levels that are the same, by two queues of the places at
-// which the run's lowest and highest level may lie: a look back at each change of level takes seconds where 100,000 steps drift.
+// longestLevel returns the longest run of levels within the ratio. Two queues hold the places of candidates for the
+// run's lowest and highest level: linear time, even if 100,000 steps drift.
 func longestLevel(levels []int64) (from, to int) {
 	var low, high []int
 	start := 0
@@ -106,7 +105,8 @@ func longestLevel(levels []int64) (from, to int) {
 		for len(high) > 0 && levels[high[len(high)-1]] <= v {
 			high = high[:len(high)-1]
 		}
-		low, high = append(low, i), append(high, i)
+		low = append(low, i)
+		high = append(high, i)
 		for !sameLevel(levels[low[0]], levels[high[0]]) {
 			start++
 			if low[0] < start {
@@ -123,16 +123,10 @@ func longestLevel(levels []int64) (from, to int) {
 	return from, to
 }
 
-// sameLevel reports whether the larger of two times is at most 1.2 times the other.
 func sameLevel(a, b int64) bool {
 	highA, lowA := bits.Mul64(uint64(max(a, b)), leastLevel)
 	highB, lowB := bits.Mul64(uint64(min(a, b)), mostSteady)
 	return highA < highB || highA == highB && lowA <= lowB
-}
-
-func medianOf(walls []int64) int64 {
-	sorted := slices.Sorted(slices.Values(walls))
-	return sorted[(len(sorted)-1)/2]
 }
 
 // Holds reports whether a step of a service is part of the steady state.
@@ -140,8 +134,7 @@ func (s *Steady) Holds(service string, step int64) bool {
 	return service == s.Service && s.FirstStep <= step && step <= s.LastStep
 }
 
-// Left returns how many steps there are beside the steady state, of the rows of a report: 0 where the
-// report is on that alone.
+// Left returns the number of rows outside the steady state, 0 if the report is limited to it.
 func (s *Steady) Left(rows []Row) int64 {
 	if s == nil {
 		return int64(len(rows))

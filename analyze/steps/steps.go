@@ -12,23 +12,20 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Row is a row of the step table: one iteration of a loop, over all devices
-// and ranks.
+// Row is one iteration of a loop, over all devices and ranks.
 type Row struct {
 	Step    int64  `json:"step"`
-	Service string `json:"service,omitempty"` // "" where the operations state none
-	// Run tells apart the iterations of one number in a service: 1 is the first to
-	// start, 2 the one in a second request or after a restart.
+	Service string `json:"service,omitempty"` // "" if not stated
+	// Run counts the iterations of a number in a service: 2 is in a second request or after a restart.
 	Run int64 `json:"run"`
 	// Count is the number of operations, SumNS the sum of their durations.
 	Count int64 `json:"count"`
 	SumNS int64 `json:"sum_ns"`
-	// WallNS is the last end minus the first start, BusyNS the part of it in which
-	// anything ran on any device; nil when no operation of the step has a start.
+	// WallNS is the last end minus the first start, BusyNS the busy part of it, nil without starts.
 	WallNS op.Int `json:"wall_ns"`
 	BusyNS op.Int `json:"busy_ns"`
-	// Name is the range on the host that is the step, and Source says where the step is known from.
-	// Phase, Tokens and Requests are what the name says; without a name Phase is that of all operations.
+	// Name is the step's range on the host, Source the origin of the step. Phase, Tokens and Requests come from the
+	// name. Without a name, Phase is the common phase of all operations.
 	Name     string `json:"name,omitempty"`
 	Source   string `json:"source"`
 	Phase    string `json:"phase,omitempty"`
@@ -38,15 +35,14 @@ type Row struct {
 
 // The sources of steps.
 const (
-	SourceAttribute  = "attribute"  // the operations state it
-	SourceAnnotation = "annotation" // a range whose name tells that it is a step
-	SourceRange      = "range"      // a range that repeats
+	SourceAttribute  = "attribute"  // stated by the operations
+	SourceAnnotation = "annotation" // a range named as a step
+	SourceRange      = "range"      // a repeated range
 )
 
-// Rows returns the iterations by service, step and run, over the operations
-// that have a step and are not the host's view. It returns nil unless some
-// iteration holds several operations: where each has its own, as in a seed
-// trace, the number is an ordinal and not an iteration.
+// Rows returns the iterations by service, step and run, over operations with a step, without the host's view. It
+// returns nil unless some iteration has several operations: in a seed trace each operation has its own number, an
+// ordinal.
 func Rows(f *trace.Forest) []Row {
 	it := Find(f)
 	order, first := order.GroupRows(it.rows, it.count, nil, func(i int32) int32 { return it.of[it.rows[i]] })
@@ -64,7 +60,7 @@ func Rows(f *trace.Forest) []Row {
 	return steps
 }
 
-// Stated returns how many operations have a step and are not the host's view.
+// Stated returns the number of operations with a step, without the host's view.
 func Stated(f *trace.Forest) int64 {
 	count := int64(0)
 	for r := range f.Rows() {
@@ -75,12 +71,11 @@ func Stated(f *trace.Forest) int64 {
 	return count
 }
 
-// rowsWithSteps returns the operations that have a step and are not the host's view,
-// those with a start first. They are sorted by start, step and then as CompareStart
-// does; those without a start by step, duration and the order of the input.
+// rowsWithSteps returns the operations with a step, without the host's view: operations with a start first, by start,
+// step and CompareStart, then the others by step, duration and input order.
 func rowsWithSteps(f *trace.Forest) []int32 {
 	rows := make([]int32, 0, Stated(f))
-	from := 0 // of those that start at once
+	from := 0 // first row of the same start
 	for _, r := range f.Devices.ByStart {
 		if !f.Has(r, trace.FlagStep) {
 			continue
@@ -102,15 +97,15 @@ func rowsWithSteps(f *trace.Forest) []int32 {
 	return rows
 }
 
-// sortBySteps sorts rows that start at once, or have no start.
 func sortBySteps(f *trace.Forest, rows []int32) {
 	if len(rows) > 1 {
-		slices.SortFunc(rows, func(a, b int32) int { return cmp.Or(cmp.Compare(f.Step(a), f.Step(b)), f.CompareStart(a, b)) })
+		slices.SortFunc(rows, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(f.Step(a), f.Step(b)), f.CompareStart(a, b))
+		})
 	}
 }
 
-// numberRuns sorts steps, which are by start, and numbers those of one service
-// and step.
+// numberRuns sorts steps, sorted by start, by service and step, and numbers equal ones.
 func numberRuns(steps []Row) {
 	slices.SortStableFunc(steps, func(a, b Row) int {
 		return cmp.Or(strings.Compare(a.Service, b.Service), cmp.Compare(a.Step, b.Step))
@@ -123,8 +118,6 @@ func numberRuns(steps []Row) {
 	}
 }
 
-// sumStep sums up the rows of an iteration, those with a start first and by
-// start.
 func sumStep(f *trace.Forest, rows []int32) Row {
 	step := Row{Step: f.Step(rows[0]), Service: f.Service(rows[0]), Count: int64(len(rows))}
 	var sum wide.Sum
@@ -135,12 +128,13 @@ func sumStep(f *trace.Forest, rows []int32) Row {
 	step.describe(f, rows)
 	if started := startedOf(f, rows); started > 0 {
 		parts := timeline.PartsOf(f, rows[:started])
-		step.WallNS, step.BusyNS = op.Known(parts.Span), op.Known(parts.Busy)
+		step.WallNS = op.Known(parts.Span)
+		step.BusyNS = op.Known(parts.Busy)
 	}
 	return step
 }
 
-// startedOf returns how many of the rows have a start. They come first.
+// startedOf returns the number of rows with a start. They come first.
 func startedOf(f *trace.Forest, rows []int32) int {
 	if n := slices.IndexFunc(rows, func(r int32) bool { return !f.Has(r, trace.FlagStart) }); n >= 0 {
 		return n

@@ -19,24 +19,28 @@ func stepOp(step, start, end int64) tracetest.Spec {
 	return tracetest.OpAt("a", 0, 0, start, end).InStep(step)
 }
 
-// stepRow is a row of the table without a service.
 func stepRow(step, run, count, sum, wall, busy int64) Row {
-	return Row{Step: step, Run: run, Count: count, SumNS: sum, WallNS: op.Known(wall), BusyNS: op.Known(busy), Source: SourceAttribute}
+	return Row{
+		Step: step, Run: run, Count: count, SumNS: sum, WallNS: op.Known(wall), BusyNS: op.Known(busy),
+		Source: SourceAttribute,
+	}
 }
 
-func TestSteps(t *testing.T) {
+func TestIterationsAreToldApart(t *testing.T) {
 	tests := []struct {
 		name  string
 		specs []tracetest.Spec
 		want  []Row
 	}{
 		{
-			name: "a shared execution is apart from those of the same engine",
+			name: "a shared execution is apart from others of its engine",
 			specs: []tracetest.Spec{
 				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("GET /", 2, 0, 0, 100).In(2),
 				tracetest.SpanAt("engine", 9, 0, 0, 100).In(3),
-				tracetest.SpanAt("batch", 10, 9, 0, 30).In(3).To(1, 1).To(2, 2), tracetest.OpAt("a", 11, 10, 0, 10).InStep(0).In(3),
-				tracetest.SpanAt("batch", 20, 9, 5, 30).In(3).To(1, 1).To(2, 2), tracetest.OpAt("a", 21, 20, 5, 25).InStep(0).In(3),
+				tracetest.SpanAt("batch", 10, 9, 0, 30).In(3).To(1, 1).To(2, 2),
+				tracetest.OpAt("a", 11, 10, 0, 10).InStep(0).In(3),
+				tracetest.SpanAt("batch", 20, 9, 5, 30).In(3).To(1, 1).To(2, 2),
+				tracetest.OpAt("a", 21, 20, 5, 25).InStep(0).In(3),
 				tracetest.OpAt("a", 12, 10, 20, 30).InStep(0).In(3), tracetest.OpAt("a", 13, 9, 40, 50).InStep(0).In(3),
 			},
 			want: []Row{stepRow(0, 1, 2, 20, 30, 20), stepRow(0, 2, 1, 20, 20, 20), stepRow(0, 3, 1, 10, 10, 10)},
@@ -68,40 +72,17 @@ func TestSteps(t *testing.T) {
 
 func TestStepsAgainstNaive(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
-		specs := randomLoops(r)
-		check.Equal(t, fmt.Sprintf("seed %d: steps", seed), naiveSteps(specs), Rows(tracetest.AddTo(trace.New(), specs...)))
+		specs := tracetest.Loops(r)
+		rows := Rows(tracetest.AddTo(trace.New(), specs...))
+		check.Equal(t, fmt.Sprintf("seed %d: steps", seed), naiveSteps(specs), rows)
 	})
 }
 
-// randomLoops has loops of several services and ranks, below two requests or
-// none, that begin again, pause, overlap and lack operations; some operations have no step, or are the host's.
-func randomLoops(r *rand.Rand) []tracetest.Spec {
-	specs := []tracetest.Spec{tracetest.SpanAt("GET /a", 1, 0, 0, 10), tracetest.SpanAt("GET /b", 2, 0, 0, 10).In(2)}
-	for range 1 + r.IntN(6) {
-		at := r.Int64N(4000)
-		service, rank, trace, parent := tracetest.Pick(r, "", "", "api"), op.Int{}, byte(3+r.IntN(3)), uint64(0)
-		device := tracetest.Pick(r, "cuda:0", "cuda:1")
-		if r.IntN(2) == 0 {
-			rank = op.Known(r.Int64N(3))
-		}
-		if request := byte(r.IntN(5)); request == 1 || request == 2 {
-			trace, parent = request, uint64(request)
-		}
-		for step := range r.Int64N(4) {
-			for range r.IntN(4) {
-				s := tracetest.OpAt("a", 10+uint64(len(specs)), parent, at, at+r.Int64N(600)).Of(service).In(trace).InStep(step)
-				s.Rank, s.Device, s.Timeless = rank, device, r.IntN(15) == 0
-				s.Start, s.End = s.Start*1_000_000, s.End*1_000_000
-				switch r.IntN(30) {
-				case 0:
-					s.Step = op.Int{}
-				case 1:
-					s = s.FromHost()
-				}
-				at += r.Int64N(700)
-				specs = append(specs, s)
-			}
-		}
+func BenchmarkFindSteps(b *testing.B) {
+	forest := tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...)
+	forest.Build()
+	b.ReportAllocs()
+	for b.Loop() {
+		Rows(forest)
 	}
-	return specs
 }

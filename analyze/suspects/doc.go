@@ -1,7 +1,6 @@
-// Package suspects finds operations and spans whose times or parents cannot be right: what is
-// still running when a later operation of its stream has ended, what starts long before its
-// parent or after it, cycles, and repeats.
+// Package suspects finds operations and spans with impossible times or parents: operations still running when a later
+// operation of their stream has ended, starts long before or after the parent, cycles, and repeats.
 //
-// [Find] returns them, [Examples] describes the worst of each kind, and [Without] tells which
-// rows figures leave out that are made without them.
+// [Find] returns them, [Examples] describes the worst of each kind, and [Without] selects the rows left out of figures
+// without suspects.
 package suspects

@@ -9,18 +9,16 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// The overlap of an operation with the next one of its stream that is normal: a
-// dependent launch begins while the operation before it ends. Overlap below one
-// of the two is no reason for doubt.
+// The normal overlap of an operation with the next one of its stream: a dependent launch begins before the end of the
+// operation before. Only an overlap above both bounds is suspect.
 const (
 	normalOverlap      = 5_000 // nanoseconds
-	normalOverlapParts = 100   // a hundredth of the operation
+	normalOverlapParts = 100   // of the operation's duration
 )
 
-// suspectDurations returns the operations whose durations cannot be right, in the order of the input: a stream runs one
-// operation at a time, in order. An operation A is suspect if an operation B of the same device and stream that starts
-// later, and does not lie below A, ends before A does, and A goes on for at least normalOverlap and a hundredth of its own
-// duration after the start of B. Repeats take no part.
+// suspectDurations returns the operations with impossible durations, in input order. A stream runs one operation at a
+// time. Operation A is suspect if a later operation B of the same stream, not below A, ends before A, and A runs at
+// least normalOverlap and a hundredth of its own duration beyond the start of B. Repeats do not count.
 func suspectDurations(f *trace.Forest) []int32 {
 	if !slices.ContainsFunc(f.Names.Lanes.Values, func(l trace.Lane) bool { return l.Stream.Known }) {
 		return nil
@@ -46,20 +44,23 @@ type overrunSearch struct {
 	found []int32
 
 	order *trace.Nesting // nil until there is a stretch
-	// byEnd and seen are used again for each stretch.
+	// byEnd and seen are reused for each stretch.
 	byEnd []int32
 	seen  rangeTree
 }
 
-// stream searches the rows of a stream, which are sorted by start: each stretch in which something ran all the while.
+// stream searches the rows of a stream, sorted by start. A stretch is a range of rows without a gap.
 func (s *overrunSearch) stream(rows []int32) {
-	from, latest, overrun := 0, int64(-trace.MaxTime), false
+	from := 0
+	latest := int64(-trace.MaxTime)
+	overrun := false
 	for i, r := range rows {
 		if s.Start(r) >= latest {
 			if overrun {
 				s.stretch(rows[from:i])
 			}
-			from, overrun = i, false
+			from = i
+			overrun = false
 		}
 		end := s.End(r)
 		overrun = overrun || end < latest
@@ -70,9 +71,9 @@ func (s *overrunSearch) stream(rows []int32) {
 	}
 }
 
-// stretch searches rows, which are sorted by start, by end. Those gone over before end earlier. The ones among them that
-// matter to an operation start after it and early enough: of these neighbours in rows it is enough to know the first and
-// the last by their order in the tree, where the operations below it are without a gap.
+// stretch searches rows, sorted by start, in the order of ends. seen has the rows that end earlier. Of these, rows that
+// start after an operation and early enough are neighbours. It is enough to know their first and last place in the
+// tree: descendants of the operation have consecutive places there.
 func (s *overrunSearch) stretch(rows []int32) {
 	if s.order == nil {
 		s.order = s.Nesting()
@@ -95,8 +96,7 @@ func (s *overrunSearch) stretch(rows []int32) {
 	}
 }
 
-// isOverrun reports whether one of the operations seen starts after that in
-// place i, early enough, and does not lie below it.
+// isOverrun reports whether a seen operation starts after rows[i], early enough, and is not below it.
 func (s *overrunSearch) isOverrun(rows []int32, i int) bool {
 	r := rows[i]
 	until := s.End(r) - max(normalOverlap, (s.Duration(r)+normalOverlapParts-1)/normalOverlapParts)
@@ -111,44 +111,48 @@ func (s *overrunSearch) isOverrun(rows []int32, i int) bool {
 	return least < place || most >= place+s.order.Size[r]
 }
 
-// rangeTree holds numbers at places and finds the extremes within a range of
-// places: a binary tree in which node i has the children 2i and 2i+1.
+// rangeTree finds extremes of numbers at a range of places. Node i has the children 2i and 2i+1.
 type rangeTree struct {
 	leaves      int
 	least, most []int32
 }
 
-// reset empties the tree and makes room for n places.
 func (t *rangeTree) reset(n int) {
 	t.leaves = n
-	t.least, t.most = slices.Grow(t.least[:0], 2*n)[:2*n], slices.Grow(t.most[:0], 2*n)[:2*n]
+	t.least = slices.Grow(t.least[:0], 2*n)[:2*n]
+	t.most = slices.Grow(t.most[:0], 2*n)[:2*n]
 	for i := range t.least {
-		t.least[i], t.most[i] = math.MaxInt32, -1
+		t.least[i] = math.MaxInt32
+		t.most[i] = -1
 	}
 }
 
-// insert puts a number at a place.
 func (t *rangeTree) insert(place int, number int32) {
 	for i := place + t.leaves; i > 0; i /= 2 {
 		if t.least[i] <= number && t.most[i] >= number {
-			return // so it is further up
+			return // the ancestors hold as extreme numbers
 		}
-		t.least[i], t.most[i] = min(t.least[i], number), max(t.most[i], number)
+		t.least[i] = min(t.least[i], number)
+		t.most[i] = max(t.most[i], number)
 	}
 }
 
-// extremes returns the least and the largest number at the places from … to-1;
-// without any they are the largest int32 and -1.
+// extremes returns the least and largest number at places from … to-1, math.MaxInt32 and -1 without any.
 func (t *rangeTree) extremes(from, to int) (least, most int32) {
-	least, most = math.MaxInt32, -1
-	for from, to = from+t.leaves, to+t.leaves; from < to; from, to = from/2, to/2 {
+	least = math.MaxInt32
+	most = -1
+	from += t.leaves
+	to += t.leaves
+	for ; from < to; from, to = from/2, to/2 {
 		if from%2 == 1 {
-			least, most = min(least, t.least[from]), max(most, t.most[from])
+			least = min(least, t.least[from])
+			most = max(most, t.most[from])
 			from++
 		}
 		if to%2 == 1 {
 			to--
-			least, most = min(least, t.least[to]), max(most, t.most[to])
+			least = min(least, t.least[to])
+			most = max(most, t.most[to])
 		}
 	}
 	return least, most

@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// An operation that is still running when the next one of its stream has ended.
+// An operation still running when the next one of its stream has ended.
 func ExampleFind() {
 	forest := trace.New()
 	for _, e := range []op.Entry{

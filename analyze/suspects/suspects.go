@@ -8,23 +8,20 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// clockSlack is by how much the clocks of hosts that are kept in step over a network may differ, in nanoseconds.
+// clockSlack is the normal difference, in nanoseconds, between clocks kept in step over a network.
 const clockSlack = 1_000_000
 
-// Found are the rows of a [trace.Forest] whose times cannot be right, each list in
-// the order of the input.
+// Found has the rows of a [trace.Forest] with impossible times, each list in input order.
 type Found struct {
-	// Durations are the operations that are still running when a later
-	// operation of their stream has ended.
+	// Durations are operations still running when a later operation of their stream has ended.
 	Durations []int32
-	// Clock are the operations and spans that start too long before their
-	// parent starts or after it ends.
+	// Clock are operations and spans that start too long before their parent starts or after it ends.
 	Clock []int32
-	// repeats are the operations and spans that repeat one before.
+	// repeats are operations and spans that repeat an earlier one.
 	repeats []int32
 }
 
-// Find finds the rows whose times cannot be right.
+// Find finds the rows with impossible times.
 func Find(f *trace.Forest) *Found {
 	f.Build()
 	s := &Found{Durations: suspectDurations(f)}
@@ -39,8 +36,8 @@ func Find(f *trace.Forest) *Found {
 	return s
 }
 
-// clockOffset returns for how long row r, or its launch, starts after the end of its parent, negative for how long before
-// the parent's start, in nanoseconds; 0 within the parent's time, and where one of the two has no start.
+// clockOffset returns the nanoseconds from the end of the parent to the start or launch of row r, negative from the
+// start of the parent back to the row's. It returns 0 within the parent's time, and if a start is unknown.
 func clockOffset(f *trace.Forest, r int32) int64 {
 	parent := f.Tree.Parent[r]
 	if parent == trace.NoRow || !f.Has(r, trace.FlagStart) || !f.Has(parent, trace.FlagStart) {
@@ -53,27 +50,26 @@ func clockOffset(f *trace.Forest, r int32) int64 {
 	return min(f.Start(r)-f.Start(parent), max(0, begun-f.End(parent)))
 }
 
-// Kind says what is wrong with a record.
+// Kind is the kind of a suspect record.
 type Kind string
 
 // The kinds of suspect records.
 const (
 	// Duration: an operation is still running when a later operation of its stream has ended.
 	Duration Kind = "duration"
-	// Clock: an operation or span starts before its parent started, or after it ended, by more than clocks differ.
+	// Clock: a span starts before its parent starts or after it ends, by more than clocks differ.
 	Clock Kind = "clock"
-	// Cycle: an operation or span lies below itself.
+	// Cycle: a span is below itself.
 	Cycle Kind = "cycle"
-	// Repeat: the record was there before, with the same ids and times. It counts once.
+	// Repeat: the record repeats the ids and times of an earlier one. It counts once.
 	Repeat Kind = "repeated"
 )
 
-// Suspect is an example of the records with times or parents that cannot be right.
+// Suspect is an example of the records with impossible times or parents.
 type Suspect struct {
 	What Kind `json:"what"`
-	// Operation is the name of the operation or span. DeviceID, Rank, Service,
-	// Host (as in [device.Key]) and Stream are an operation's. A span has no device,
-	// and the ids are left out where there are none.
+	// Operation is the name of the operation or span. DeviceID, Rank, Service, Host (as in [device.Key]) and Stream
+	// describe an operation. Spans have no device. Zero ids are left out.
 	Operation   string     `json:"operation"`
 	DeviceID    string     `json:"device_id"`
 	Rank        op.Int     `json:"rank"`
@@ -84,14 +80,12 @@ type Suspect struct {
 	DurationNS  int64      `json:"duration_ns"`
 	TraceID     op.TraceID `json:"trace_id,omitzero"`
 	SpanID      op.SpanID  `json:"span_id,omitzero"`
-	// OffNS is for how long a clock problem starts after the end of its parent,
-	// negative for how long before the parent's start; nil for the others.
+	// OffNS is a clock problem's time after the end of its parent, negative before the parent's start.
 	OffNS op.Int `json:"off_ns"`
 }
 
-// Examples returns the worst suspect of each kind that there is: the longest
-// duration, the start that is farthest off, the first cycle and the longest repeat.
-// Of several it is the first by [trace.Forest.CompareStart].
+// Examples returns the worst suspect of each kind: the longest duration, the largest clock offset, the first cycle and
+// the longest repeat. Of equals it returns the first by [trace.Forest.CompareStart].
 func Examples(f *trace.Forest, s *Found) []Suspect {
 	list := []Suspect{}
 	add := func(rows []int32, what Kind, size func(r int32) int64) {
@@ -107,8 +101,9 @@ func Examples(f *trace.Forest, s *Found) []Suspect {
 		n := f.Node(worst)
 		device := n.Device()
 		s := Suspect{
-			What: what, Operation: n.Name(), DeviceID: device.DeviceID, Rank: device.Rank, Service: device.Service, Host: device.Host,
-			Stream: n.Stream(), StartUnixNS: n.Start(), DurationNS: n.Duration(), TraceID: n.TraceID(), SpanID: n.SpanID(),
+			What: what, Operation: n.Name(), DeviceID: device.DeviceID, Rank: device.Rank, Service: device.Service,
+			Host: device.Host, Stream: n.Stream(), StartUnixNS: n.Start(), DurationNS: n.Duration(),
+			TraceID: n.TraceID(), SpanID: n.SpanID(),
 		}
 		if what == Clock {
 			s.OffNS = op.Known(clockOffset(f, worst))
@@ -122,9 +117,7 @@ func Examples(f *trace.Forest, s *Found) []Suspect {
 	return list
 }
 
-// Without reports for each row whether it has a suspect duration, is a clock
-// problem or lies below one: the times of a whole branch come from the same
-// clock.
+// Without marks rows with a suspect duration, and rows at and below a clock problem: a branch has one clock.
 func Without(f *trace.Forest, s *Found) []bool {
 	out := make([]bool, f.Len())
 	for pending := slices.Clone(s.Clock); len(pending) > 0; {

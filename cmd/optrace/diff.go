@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 
 	"github.com/optrace/optrace/analyze"
@@ -182,7 +178,7 @@ func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.F
 		runs = append(runs, run)
 		if i == len(f.base) && f.html != "" {
 			if r.Forest == nil {
-				return nil, nil, exit.Input(fmt.Errorf("%s is a saved report: a page needs the recording", in))
+				return nil, nil, exit.Input(fmt.Errorf("%s is a saved report: a page needs a recording", in))
 			}
 			head = r
 		}
@@ -223,9 +219,7 @@ func (f *diffFlags) read(ctx context.Context, s streams.Streams, in string, out 
 	return r, nil
 }
 
-var savedReport = regexp.MustCompile(`^\s*\{\s*"schema"\s*:\s*"` + regexp.QuoteMeta(analyze.Schema) + `"`)
-
-// readSavedReport returns the report in a file, nil for any other or unreadable content.
+// readSavedReport returns the saved report at path, nil for any other input.
 func readSavedReport(s streams.Streams, path string, most int64) (*analyze.Report, error) {
 	info, err := s.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -236,22 +230,12 @@ func readSavedReport(s streams.Streams, path string, most int64) (*analyze.Repor
 		return nil, nil //nolint:nilerr // as above
 	}
 	defer func() { _ = file.Close() }()
-	b := bufio.NewReader(file)
-	if head, _ := b.Peek(256); !savedReport.Match(head) {
-		return nil, nil
+	limited := &io.LimitedReader{R: file, N: most}
+	r, err := diff.SavedReport(limited)
+	if err != nil && limited.N <= 0 {
+		return nil, fmt.Errorf("the saved report is larger than -max-memory allows: %d bytes", info.Size())
 	}
-	if info.Size() > most {
-		return nil, fmt.Errorf("the saved report exceeds -max-memory: %d bytes", info.Size())
-	}
-	r := new(analyze.Report)
-	dec := json.NewDecoder(b)
-	if err := dec.Decode(r); err != nil {
-		return nil, fmt.Errorf("reading a saved report: byte %d: %w", dec.InputOffset(), err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading a saved report: byte %d: more behind it", dec.InputOffset())
-	}
-	return r, nil
+	return r, err
 }
 
 func (f *diffFlags) write(w io.Writer, opts text.Options, r *diff.Report) error {

@@ -152,8 +152,7 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 	}
 	return output.Produce(ctx, s, f.Output, inputs, func(out *output.File) error {
 		src := input.Source{
-			Inputs: inputs, InOut: f.InOut, Mapping: flags.MappingFor(slices.Concat(opts.By, f.where.Keys())),
-			Exclude: out.Exclude,
+			Inputs: inputs, InOut: f.InOut, Exclude: out.Exclude,
 		}
 		in, done := src.Open(s)
 		r, err := analyze.Run(ctx, in, opts)

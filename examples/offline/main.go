@@ -1,15 +1,16 @@
-// Command offline profiles recordings with the library: it prints the five most expensive operations and the load
-// balance of the devices.
+// Command offline profiles recordings of other programs with the library: it prints
+// the five operations with the largest total time and the load of each device.
 //
 // Usage:
 //
 //	go run ./offline INPUT...
 //
-// An INPUT is a file, a directory or "-". The library detects formats and decompresses gzip and zstd.
+// An INPUT is a file, a directory or "-" for standard input. Formats are found by
+// content, and gzip and zstd are opened transparently.
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -18,8 +19,6 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/op"
 )
 
 const top = 5
@@ -35,24 +34,17 @@ func main() {
 	}
 }
 
-// run profiles the inputs, prints to out, and reports unreadable lines to errs.
+// run prints the figures of the inputs to out and the damaged records to errs.
 func run(inputs []string, out, errs io.Writer) error {
-	// A Profile adds up entries in one pass. Its memory grows with the number of distinct operations and devices.
-	profile := profile.New(profile.Options{})
-	for entry, err := range ingest.Open(inputs...).Entries() {
-		var bad *op.SyntaxError
-		switch {
-		case errors.As(err, &bad): // one damaged line; reading goes on
-			fmt.Fprintln(errs, "skipped:", bad)
-		case err != nil:
-			return err
-		default:
-			profile.Add(entry) // the next entry overwrites this one: Clone to keep it
-		}
+	// SumsOnly reads in one pass. Memory grows with the number of different operations
+	// and devices, not with the number of records.
+	report, err := analyze.Files(context.Background(), inputs, analyze.Options{SumsOnly: true})
+	if err != nil {
+		return err
 	}
-
-	// analyze.Run does the same, reports losses, and computes figures that need parents and times.
-	report := analyze.ReportOn(profile)
+	for _, problem := range report.Input.Problems {
+		fmt.Fprintln(errs, "skipped:", problem)
+	}
 	if err := printOperations(out, report); err != nil {
 		return err
 	}
@@ -64,7 +56,7 @@ func printOperations(out io.Writer, r *analyze.Report) error {
 	fmt.Fprintf(tw, "operation\tcount\ttotal\tmean\tshare\n")
 	for _, o := range r.Operations[:min(top, len(r.Operations))] { // most expensive first
 		share := "-"
-		if o.Share.Known { // unknown figures have Known false
+		if o.Share.Known { // some figures may be unknown
 			share = fmt.Sprintf("%.1f %%", 100*o.Share.V)
 		}
 		fmt.Fprintf(tw, "%s\t%d\t%v\t%v\t%s\n", o.Operation, o.Count, micros(float64(o.SumNS)), micros(o.MeanNS), share)
@@ -72,7 +64,7 @@ func printOperations(out io.Writer, r *analyze.Report) error {
 	return tw.Flush()
 }
 
-// micros rounds a duration to microseconds. All figures are in nanoseconds.
+// micros converts nanoseconds, the unit of all figures, to a duration in whole microseconds.
 func micros(ns float64) time.Duration { return time.Duration(ns).Round(time.Microsecond) }
 
 func printBalance(out io.Writer, b *profile.Balance) error {

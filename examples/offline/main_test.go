@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// One profile of two ranks' recordings. The second one has a damaged line.
+// The files of two ranks make one report. A line of the second file is damaged.
 func Example() {
 	inputs := []string{filepath.Join("testdata", "rank0.jsonl"), filepath.Join("testdata", "rank1.jsonl")}
 	if err := run(inputs, os.Stdout, io.Discard); err != nil {

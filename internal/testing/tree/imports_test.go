@@ -36,24 +36,30 @@ var importRules = map[string]struct {
 		foreign: openTelemetry,
 	},
 	"internal/serve": {
-		own:     []string{"op", "analyze", "render", "internal/model", "internal/text", "internal/read", "internal/serve"},
-		foreign: slices.Concat(encoders, []string{"golang.org/x/net/netutil"}),
+		own: []string{"op", "analyze", "render", "ingest", "internal/model", "internal/text",
+			"internal/read", "internal/serve"},
+		foreign: slices.Concat(encoders, compression, []string{"golang.org/x/net/netutil"}),
 	},
 	"internal/testing": {
 		own:     []string{"op", "tensorconv", "deviceclock", "ingest", "internal"},
 		foreign: slices.Concat(openTelemetry, encoders, []string{module, goCmp, "go.opentelemetry.io/proto/otlp"}),
 	},
 	"live": {
-		own:     []string{"op", "tensorconv", "analyze", "render", "internal"},
+		own:     []string{"op", "tensorconv", "analyze", "render", "ingest", "internal"},
 		foreign: slices.Concat(openTelemetry, encoders),
 	},
-	"analyze": {own: []string{"op", "analyze", "internal/model", "internal/text", "internal/read"}, foreign: encoders},
+	"analyze": {
+		own:     []string{"op", "analyze", "ingest", "internal/model", "internal/text", "internal/read"},
+		foreign: slices.Concat(encoders, compression),
+	},
 	"ingest": {
 		own:     []string{"op", "ingest", "internal/model", "internal/text", "internal/read"},
-		foreign: slices.Concat(encoders, []string{"github.com/klauspost/compress"}),
+		foreign: slices.Concat(encoders, compression),
 	},
-	"render": {own: []string{"op", "analyze", "render", "internal/model", "internal/text", "internal/read"},
-		foreign: encoders},
+	"render": {
+		own:     []string{"op", "analyze", "render", "ingest", "internal/model", "internal/text", "internal/read"},
+		foreign: slices.Concat(encoders, compression),
+	},
 	"parquet": {
 		own: []string{"op", "ingest", "parquet", "internal/release", "internal/model", "internal/text",
 			"internal/read"},
@@ -75,6 +81,9 @@ var codecs = []string{"op", "internal/model", "internal/text", "internal/read/bu
 
 // encoders are libraries for messages and texts.
 var encoders = []string{"google.golang.org/protobuf", "golang.org/x/text"}
+
+// compression is the library for gzip and zstd.
+var compression = []string{"github.com/klauspost/compress"}
 
 // otelAPI is OpenTelemetry's API without its SDK, for programs with their own tracer.
 var otelAPI = []string{
@@ -131,6 +140,19 @@ func TestAnalysesStandInOrder(t *testing.T) {
 			if own, ok := strings.CutPrefix(imported, module+"/"); ok && !hasPrefix(own, allowed) {
 				t.Errorf("analyze/%s must not import %s", pkg, own)
 			}
+		}
+	}
+}
+
+// Below analyze only the root package and diff read files themselves.
+func TestAnalysesDoNotReadFiles(t *testing.T) {
+	for pkg, found := range goPackages(t) {
+		own, ok := strings.CutPrefix(pkg, module+"/")
+		if !ok || !hasPrefix(own, []string{"analyze"}) || own == "analyze" || own == "analyze/diff" {
+			continue
+		}
+		if slices.Contains(found.Imports, module+"/ingest") {
+			t.Errorf("%s must not import ingest", own)
 		}
 	}
 }
