@@ -21,11 +21,10 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Records reads a profile. name stands for src in errors, and m says which further arguments matter, nil for the
-// conventions.
+// Records reads a profile. name names src in errors, and m selects further arguments, nil by the conventions.
 //
-// A *[op.SyntaxError] is an event that could not be read, or the early end of the profile; any other error is the last
-// thing yielded. What a record points to is valid until the next one.
+// A *[op.SyntaxError] is a bad event or the early end of the profile; any other error is the last value. A record's
+// pointers are valid until the next one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return RecordsHolding(src, name, m, nil)
 }
@@ -91,7 +90,7 @@ func newDecoder(m *attr.Mapping) *decoder {
 	}
 }
 
-// What a session does before its first run. Nobody asks for it again, and no node lies in it.
+// Events of the session before its first run. They contain no node.
 var (
 	modelLoading = []byte("model_loading")
 	sessionInit  = "session_initialization"
@@ -104,7 +103,7 @@ var (
 	fenceAfter  = []byte("_fence_after")
 )
 
-// event takes an event. An error that is no *[op.SyntaxError] is about the memory.
+// event takes an event. An error other than an *[op.SyntaxError] is about memory.
 func (d *decoder) event(e *traceevent.Event) error {
 	category := string(e.Category)
 	isOperation := category == "Node" || category == "Kernel"
@@ -151,7 +150,7 @@ func (d *decoder) operation(e *traceevent.Event, kernel bool) error {
 	return nil
 }
 
-// entry makes the entry of a node or a kernel, nil for what is no operation. It is valid until the next one.
+// entry makes the entry of a node or a kernel, valid until the next one, nil if it is no operation.
 func (d *decoder) entry(e *traceevent.Event, kernel bool) *op.Entry {
 	b := d.build
 	b.Reset()
@@ -190,7 +189,7 @@ func (d *decoder) skip(reason op.SkipReason) {
 	d.give(op.Record{Skipped: op.Skipped{Reason: reason, N: 1}})
 }
 
-// geometry names the arguments that say how a kernel was launched.
+// geometry lists the arguments of a kernel's launch.
 var geometry = [...]string{"grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"}
 
 // arguments gives the arguments of a node to the builder:
@@ -199,7 +198,7 @@ var geometry = [...]string{"grid_x", "grid_y", "grid_z", "block_x", "block_y", "
 //	 "input_type_shape":[{"float":[1,3,224,224]},{"float":[64,3,7,7]}],
 //	 "output_type_shape":[{"float":[1,64,112,112]}],…}
 //
-// and for a kernel {"stream":"7","grid_x":"4",…,"op_name":"Conv"}.
+// and of a kernel {"stream":"7","grid_x":"4",…,"op_name":"Conv"}.
 func (d *decoder) arguments(text []byte, kernel bool) {
 	if text == nil {
 		return

@@ -7,8 +7,7 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// tensor reads a tensor of a list of types and shapes, as the runtime writes those of a node's inputs and outputs. What
-// is no tensor has no type and the shape null.
+// tensor reads a tensor of a list of types and shapes. An element that is no tensor has no type and the shape null.
 //
 //	[{"float":[1,3,224,224]},{"int64":[]}]
 func (d *decoder) tensor() (dtype string, shape []byte) {
@@ -51,17 +50,17 @@ func (d *decoder) outputs() {
 	}
 }
 
-// maxDevices bounds how many providers are remembered; there are a dozen.
+// maxDevices bounds the cached providers; there are a dozen.
 const maxDevices = 64
 
-// The devices of nodes that run on the host, and of kernels of which nothing is known.
+// The devices of nodes on the host, and of kernels without a known node.
 const (
 	hostDevice = "cpu"
 	defaultGPU = "cuda"
 )
 
-// device returns the device that an execution provider works on, without its number, which the profile does not state:
-// CPUExecutionProvider is "cpu", CUDAExecutionProvider "cuda".
+// device returns the device of an execution provider: "cpu" for CPUExecutionProvider, "cuda" for CUDAExecutionProvider.
+// The profile does not state its number.
 func (d *decoder) device(provider []byte) string {
 	if name, ok := d.devices[string(provider)]; ok {
 		return name

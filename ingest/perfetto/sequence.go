@@ -4,11 +4,11 @@ import (
 	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
-// sequence is the state of a sequence of packets: what it interned, and its defaults.
+// sequence is the state of a sequence of packets: interned texts and defaults.
 type sequence struct {
-	// valid is set if no packet is missing that the state depends on.
+	// valid is set if no packet is missing since the state was cleared.
 	valid bool
-	// The tables of interned texts by their numbers.
+	// The interned texts by number.
 	categories, names, keys, texts map[uint64]string
 	bytes                          int64 // of the tables
 
@@ -23,7 +23,7 @@ const (
 	entryBytes    = 64
 )
 
-// clear forgets what was interned and the defaults.
+// clear forgets the state.
 func (s *sequence) clear() { *s = sequence{valid: true, clocks: s.clocks} }
 
 // intern adds the texts of a message.
@@ -90,7 +90,7 @@ func (s *sequence) setDefaults(b []byte, bad *bool) {
 	}
 }
 
-// event is a TrackEvent, as far as it matters here.
+// event holds the fields of a TrackEvent that the reader uses.
 type event struct {
 	kind     uint64
 	track    uint64
@@ -99,11 +99,11 @@ type event struct {
 	category string // the first one
 	args     []byte // the annotations as members of a JSON object, valid until the next event
 	oldTime  bool   // it has a time of its own
-	// problem says why the event cannot be read; "" if it can.
+	// problem is the reason why the event cannot be read, "" if it can.
 	problem string
 }
 
-// parseEvent takes an event of a sequence apart. buf is used for the arguments.
+// parseEvent parses an event of a sequence. It uses buf for the arguments.
 func parseEvent(b []byte, seq *sequence, buf []byte, bad *bool) (e event) {
 	e.args = buf[:0]
 	e.track, e.hasTrack = seq.defaultTrack, seq.hasTrack

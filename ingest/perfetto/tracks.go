@@ -2,7 +2,7 @@ package perfetto
 
 import "strconv"
 
-// track is a track with the slices on it that have begun.
+// track is a track with its open slices.
 type track struct {
 	uuid, parent uint64
 	hasParent    bool
@@ -18,26 +18,25 @@ type beginning struct {
 	name, category string
 	args           []byte // members of a JSON object
 	start          int64
-	// problem is set if the slice cannot be read: its end is then none of another one.
+	// problem is set if the slice cannot be read. Its end belongs to no other slice.
 	problem bool
 }
 
-// beginningBytes is the memory of a beginning beside its texts, which may be shared.
+// beginningBytes is the memory of a beginning without its texts, which may be shared.
 const beginningBytes = 96
 
-// bytes returns how much memory the beginning takes.
+// bytes returns the memory of the beginning.
 func (b *beginning) bytes() int64 { return beginningBytes + int64(len(b.args)) }
 
-// trackKey identifies a track. Events on no track are on one of their sequence.
+// trackKey identifies a track. Events without a track have one per sequence.
 type trackKey struct {
 	uuid, sequence uint64
 	isImplicit     bool
 }
 
-// tracks are the tracks of a trace.
 type tracks map[trackKey]*track
 
-// of returns a track, and whether it is new.
+// of returns a track and whether it is new.
 func (t tracks) of(key trackKey) (tr *track, isNew bool) {
 	tr, ok := t[key]
 	if !ok {
@@ -50,7 +49,7 @@ func (t tracks) of(key trackKey) (tr *track, isNew bool) {
 	return tr, !ok
 }
 
-// describe takes a descriptor, and reports whether its track is new.
+// describe takes a descriptor and reports whether its track is new.
 func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
 	var key trackKey
 	var parent uint64
@@ -87,7 +86,7 @@ func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
 	return isNew
 }
 
-// processOf returns the name of the process that a track belongs to.
+// processOf returns the name of a track's process.
 func (t tracks) processOf(tr *track) string {
 	for range maxParents {
 		if tr.process != "" || !tr.hasParent {

@@ -9,8 +9,8 @@ import (
 	"github.com/optrace/optrace/internal/read/profiler"
 )
 
-// join finds the range around each range and each launch, and names the nodes of CUDA graphs. It puts the launches into
-// the order of their processes and correlation ids, and returns the ranges of each thread in order of time.
+// join finds the range around each range and each launch, and names the nodes of CUDA graphs. It sorts the launches by
+// process and correlation id, and returns the ranges of each thread in order of time.
 func (t *tables) join() (byThread []int32) {
 	ranges := profiler.Intervals{N: len(t.ranges), At: func(i int32) profiler.Interval {
 		r := &t.ranges[i]
@@ -38,8 +38,7 @@ func starts(calls []launch) *profiler.Intervals {
 
 type nodeKey struct{ process, node int64 }
 
-// captured notes the range in which a node of a CUDA graph was made or captured, unless it is a copy of another one or
-// was made before.
+// captured notes the first range in which a node of a CUDA graph was created or captured. It skips copies.
 func (t *tables) captured(i, in int32) {
 	n := &t.nodes[i]
 	key := nodeKey{t.threads[n.thread].process, n.correlation}
@@ -48,10 +47,10 @@ func (t *tables) captured(i, in int32) {
 	}
 }
 
-// maxCopies is how many copies of copies of nodes are followed.
+// maxCopies bounds the chain of copies of a node.
 const maxCopies = 16
 
-// nodeName returns the name of the range in which a node of a process was captured, "" where it is not known.
+// nodeName returns the name of the range in which a node was captured, "" if unknown.
 func (t *tables) nodeName(process, node int64) string {
 	key := nodeKey{process, node}
 	for range maxCopies {
@@ -70,8 +69,7 @@ func (t *tables) mark(i int32) *marks.Mark {
 	return t.marks.Of(name, t.symbols.Text(name))
 }
 
-// findSteps finds the steps of each process, from ranges on whatever thread. Operators of PyTorch are none for coming
-// again.
+// findSteps finds the steps of each process in the ranges of all its threads. Repeating PyTorch operators are no steps.
 func (r *reader) findSteps(byThread []int32) {
 	step := func(o *timeRange) marks.Step {
 		return marks.Step{Process: r.threads[o.thread].process, Start: o.start, End: o.end, Name: o.name}
@@ -91,7 +89,7 @@ func (r *reader) findSteps(byThread []int32) {
 	r.more(len(r.marks)*int(unsafe.Sizeof(uintptr(0))) + len(r.steps)*int(unsafe.Sizeof(marks.Step{})))
 }
 
-// launchOf returns the call of a process with a correlation id, nil for none.
+// launchOf returns the call of a process with a correlation id, nil if there is none.
 func (t *tables) launchOf(process, correlation int64) *launch {
 	i, ok := slices.BinarySearchFunc(t.launches, correlation, func(l launch, correlation int64) int {
 		return cmp.Or(cmp.Compare(t.threads[l.thread].process, process), cmp.Compare(l.correlation, correlation))

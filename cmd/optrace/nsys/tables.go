@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The tables that are read, as far as they are there.
+// The tables in use.
 const (
 	kernelTable  = "CUPTI_ACTIVITY_KIND_KERNEL"
 	copyTable    = "CUPTI_ACTIVITY_KIND_MEMCPY"
@@ -30,17 +30,16 @@ const (
 	exportTable  = "META_DATA_EXPORT"
 )
 
-// deviceTables lists those of what ran on devices, in the order in which they are read.
+// deviceTables lists the tables of device work in the order of reading.
 var deviceTables = []string{kernelTable, copyTable, setTable, graphTable}
 
-// expected lists the tables that are named where they are missing. Those of graphs are there where there are graphs.
+// expected lists the tables to report if missing. Tables of graphs exist only with graphs.
 var expected = []string{
 	kernelTable, copyTable, setTable, runtimeTable, syncTable, rangeTable, textTable, processTable, threadTable,
 	startTable,
 }
 
-// The types of events that are ranges: pushed and popped, started and ended, and the same of files of marks that were
-// imported.
+// The event types of ranges: push-pop, start-end, and both from imported files.
 const (
 	rangePushPop     = 59
 	rangeStartEnd    = 60
@@ -70,10 +69,10 @@ type thread struct {
 	attrs   []op.Attr
 }
 
-// processOf returns the globalPid of a globalTid, which has the thread in its last 24 bits.
+// processOf returns the globalPid of a globalTid. Its last 24 bits are the thread.
 func processOf(globalTid int64) int64 { return globalTid &^ 0xffffff }
 
-// tables holds what the rows of devices are joined with.
+// tables holds the rows to join with device rows.
 type tables struct {
 	texts      map[int64]string // of StringIds
 	symbols    profiler.Symbols
@@ -92,7 +91,7 @@ type tables struct {
 	session    profiler.Fingerprint
 }
 
-// symbol returns the number of a text, with U+FFFD in the place of what is no UTF-8.
+// symbol returns the symbol of a text as valid UTF-8.
 func (t *tables) symbol(raw []byte) uint32 {
 	if !utf8.Valid(raw) {
 		raw = []byte(validText(string(raw)))
@@ -100,11 +99,11 @@ func (t *tables) symbol(raw []byte) uint32 {
 	return t.symbols.Add(raw)
 }
 
-// textBytes is what a text takes beside its bytes: its headers and its share of an index.
+// textBytes is the memory of a text beside its bytes: headers and its share of an index.
 const textBytes = 64
 
-// readTables reads everything but the rows of devices, of which it finds the processes. It reports false where no more
-// records are wanted.
+// readTables reads all but the rows of devices; of those it reads the processes. It reports false when the consumer
+// wants no more.
 func (r *reader) readTables() bool {
 	r.texts, r.threadIDs, r.processes = make(map[int64]string), make(map[int64]uint32), make(map[int64]string)
 	r.copies = make(map[nodeKey]int64)
@@ -143,8 +142,8 @@ func (r *reader) readTables() bool {
 		}) && r.readRanks()
 }
 
-// readStart finds what is to be added to times. They are those of a clock of the system, which stands at systemClockNs
-// at the start of the session, or count from there where a version does not state it.
+// readStart finds the offset of times. They are by a system clock, at systemClockNs at the start of the session, or
+// count from that start in versions without this column.
 func (r *reader) readStart() bool {
 	normalized := false
 	return r.scan(exportTable, []string{"name", "value"}, func(_ int64, v []sqlite.Value) error {
@@ -201,7 +200,7 @@ func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	return nil
 }
 
-// text returns the text of an id, and says so where there is none.
+// text returns the text of an id, a placeholder if it is missing.
 func (t *tables) text(id int64) string {
 	if text, ok := t.texts[id]; ok {
 		return text
@@ -211,7 +210,7 @@ func (t *tables) text(id int64) string {
 
 const maxTextBytes = 16 << 10
 
-// shortText returns a text, or what stands for one that is too long.
+// shortText returns a text, a placeholder if it is too long.
 func shortText(text []byte) []byte {
 	if len(text) > maxTextBytes {
 		return fmt.Appendf(nil, "(text of %d bytes)", len(text))
@@ -265,8 +264,8 @@ func (r *reader) thread(globalTid int64) uint32 {
 	return n
 }
 
-// readRanks numbers the processes whose work ran on devices, where there are several, and adds the rows to what tells
-// the recording from others. What is wrong with rows is said when they become entries.
+// readRanks numbers the processes with device work, if there are several, and adds device rows to the fingerprint. The
+// pass that makes entries reports their errors.
 func (r *reader) readRanks() bool {
 	seen := make(map[int64]struct{})
 	for _, table := range deviceTables {
@@ -293,7 +292,7 @@ func (r *reader) readRanks() bool {
 	return r.tell(1)
 }
 
-// process returns the process that a row names, or the only one that there is.
+// process returns the process of a row, or the only process.
 func (t *tables) process(globalPid sqlite.Value) int64 {
 	if id, ok := globalPid.Number(); ok {
 		return id
@@ -319,7 +318,7 @@ func times(v []sqlite.Value) (start, end int64, err error) {
 	return start, end, nil
 }
 
-// errType is the error of a value that is no integer where there has to be one, or no text.
+// errType is the error of a value of the wrong type.
 func errType(column string, v sqlite.Value) error {
 	return fmt.Errorf("column %s is %s", column, v.Kind)
 }

@@ -6,18 +6,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Event is one event. The slices belong to the reader and are valid until the next event.
+// Event is one event. The reader owns the slices; they are valid until the next event.
 type Event struct {
-	// Phase is the kind of event: 'X' for a span with start and duration, 'B' and 'E' for its two ends; 0 where none is
-	// given.
+	// Phase is the kind of event: 'X' for a span with start and duration, 'B' and 'E' for its two ends; 0 if missing.
 	Phase byte
-	// Category and Name are empty where they are not given.
+	// Category and Name are empty if missing.
 	Category, Name []byte
 	// PID and TID are JSON text, a number or a string.
 	PID, TID []byte
-	// Start and Duration are in nanoseconds. What the start counts from depends on the writer.
+	// Start and Duration are in nanoseconds. The writer chooses the origin of Start.
 	Start, Duration op.Int
-	// Args is the text of a JSON object, nil where there is none.
+	// Args is the text of a JSON object, nil if missing.
 	Args []byte
 	// ArgsRead is set if the function given to ReadArgs has read Args.
 	ArgsRead bool
@@ -31,7 +30,7 @@ type decoder struct {
 	readArgs       func(e *Event, text []byte, i int) (end int)
 }
 
-// decode reads one event of any form, the value that a stream returned last.
+// decode reads an event in any form from the stream's last value.
 func (d *decoder) decode(text []byte, stream *jsonstream.Reader) (*Event, error) {
 	l := &d.lex
 	msg := ""

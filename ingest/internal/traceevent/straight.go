@@ -8,9 +8,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// straight reads the event at the start of b in one pass and returns the length of its text. It returns -1 where the
-// event does not end in b, is not valid, or is written in an unusual way, such as with escapes in a key: decode reads
-// those. The events that both read are the same.
+// straight reads the event at the start of b in one pass and returns the length of its text. It returns -1 if the event
+// is incomplete, invalid or written in an unusual way, such as with escapes in a key. decode reads any event with the
+// same result.
 func (d *decoder) straight(b []byte) (size int) {
 	if !lexer.Has(b, 0, "{") {
 		return -1
@@ -85,7 +85,7 @@ func (d *decoder) straightMember(b []byte, i int) int {
 	return lexer.Value(b, i)
 }
 
-// straightText reads a string, which is unescaped into buf where that is needed.
+// straightText reads a string. It uses buf to unescape it.
 func (d *decoder) straightText(b []byte, i int, buf *[]byte) (text []byte, end int) {
 	if text, end = lexer.Quoted(b, i); end >= 0 || !lexer.Has(b, i, `"`) {
 		return text, end

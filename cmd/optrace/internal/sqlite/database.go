@@ -22,7 +22,7 @@ const (
 	schemaColumns = "CREATE TABLE sqlite_schema (type TEXT, name TEXT, tbl_name TEXT, rootpage INTEGER, sql TEXT)"
 )
 
-// Database is a database that is only read. Its methods may be called concurrently.
+// Database is a read-only database. Its methods may be called concurrently.
 type Database struct {
 	src    io.ReaderAt
 	page   int // bytes
@@ -32,13 +32,13 @@ type Database struct {
 	tables map[string]table
 }
 
-// table is where the rows of a table are, and the statement that made it.
+// table has the root page of a table and its CREATE statement.
 type table struct {
 	root int64
 	sql  string
 }
 
-// DamageError says what is wrong with a database.
+// DamageError describes a damaged page.
 type DamageError struct {
 	Page int64 // from 1
 	Msg  string
@@ -87,11 +87,11 @@ func Open(src io.ReaderAt, size int64) (*Database, error) {
 	return d, nil
 }
 
-// Tables lists the names of the tables, in their order.
+// Tables returns the sorted names of the tables.
 func (d *Database) Tables() []string { return slices.Sorted(maps.Keys(d.tables)) }
 
 // Has reports whether there is a table.
 func (d *Database) Has(table string) bool { _, ok := d.tables[table]; return ok }
 
-// Lacks returns how many pages the file has less than its header states.
+// Lacks returns the number of pages missing at the end of the file.
 func (d *Database) Lacks() int64 { return max(0, d.stated-d.pages) }

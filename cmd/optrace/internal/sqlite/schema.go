@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// columnsOf returns the columns of a CREATE TABLE statement in the order in which rows have them, "" for one that is
-// computed, and the place of the one that is the number of the row, -1 for none.
+// columnsOf returns the columns of a CREATE TABLE statement in the order of a row, "" for a computed one, and the index
+// of the row id's column, -1 if there is none.
 func columnsOf(sql string) (names []string, rowid int) {
 	integers := make(map[string]int)
 	primary := ""
@@ -38,10 +38,10 @@ func columnsOf(sql string) (names []string, rowid int) {
 	return names, -1
 }
 
-// constraints begin definitions that are no columns.
+// constraints begin definitions other than columns.
 var constraints = []string{"CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"}
 
-// token is a word, a name in quotes, a text or a mark, in so many parentheses.
+// token is a word, a quoted name, a text or a mark, at a depth of parentheses.
 type token struct {
 	text   string
 	quoted bool
@@ -50,15 +50,15 @@ type token struct {
 
 func (t token) is(word string) bool { return !t.quoted && strings.EqualFold(t.text, word) }
 
-// definition is what stands between the commas of a CREATE TABLE statement.
+// definition is one definition of a CREATE TABLE statement.
 type definition []token
 
-// has reports whether a word stands in it, outside of parentheses.
+// has reports whether the definition has a word outside of parentheses.
 func (d definition) has(word string) bool {
 	return slices.ContainsFunc(d, func(t token) bool { return t.depth == 1 && t.is(word) })
 }
 
-// inner returns the one name in its parentheses, "" where there are others.
+// inner returns the single name in parentheses, "" for several.
 func (d definition) inner() (name string) {
 	for _, t := range d {
 		switch {
@@ -95,6 +95,6 @@ func definitions(sql string) (all []definition) {
 	return all
 }
 
-// tokens are comments, texts and names in quotes, marks and words.
+// tokens matches comments, texts, quoted names, marks and words.
 var tokens = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?(?:\*/|$)|([(),/-]|[^\s"'` + "`" + `\[(),/-]+)|` +
 	`"([^"]*)"?|'([^']*)'?|` + "`([^`]*)`?" + `|\[([^]]*)\]?`)
