@@ -72,7 +72,7 @@ func traceRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Reco
 		for rec, err := range records {
 			syntax, ok := errors.AsType[*op.SyntaxError](err)
 			if ok && syntax.Class == op.ErrorSyntax && !syntax.Truncated && !found {
-				err = fmt.Errorf("%s (at byte %d)", syntax.Msg, syntax.Offset) // nothing is read
+				err = fmt.Errorf("%s (at byte %d)", syntax.Msg, syntax.Offset) // no entry was read
 			}
 			found = found || rec.Entry != nil
 			if !yield(rec, err) {

@@ -125,7 +125,7 @@ func (f *file) release() {
 	}
 	if !f.broken.Load() {
 		if f.anywhere != nil && f.format != nil && f.format.recordsAt != nil {
-			f.anywhere.count(f.anywhere.size) // what was left out
+			f.anywhere.count(f.anywhere.size) // the parts left out
 		}
 		f.in.mu.Lock()
 		f.in.files[f.number].bytes = f.counted.n

@@ -129,7 +129,7 @@ func (in *Input) Records() iter.Seq2[op.Record, error] {
 		known := false // a resource was handed out
 		for p := range in.parts(0, nil) {
 			stale := known
-			more := true // it is that of another file
+			more := true // it belongs to another file
 			p.read(in, &in.readers, func(rec op.Record, err error) bool {
 				switch {
 				case rec.Resource != nil:

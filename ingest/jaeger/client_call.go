@@ -104,7 +104,7 @@ func isTemporary(err error) bool {
 // attempt makes one attempt. The transport decompresses gzip.
 func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, error) {
 	asked := *u
-	asked.RawQuery = "" // long, and what it asks for is known to the caller
+	asked.RawQuery = "" // long, and known to the caller
 	address := asked.Redacted()
 	fail := func(err error) (*answer, error) {
 		if errors.Is(context.Cause(ctx), errNoAnswer) {

@@ -11,10 +11,10 @@ import (
 
 // answerError is an answer without the requested data.
 type answerError struct {
-	url     string // that was asked, without a password
-	status  int    // that of HTTP, or the one that the answer states in its place
-	message string // the server's, or a description of an answer that is not JSON
-	foreign bool   // not from an API of Jaeger's
+	url     string // of the request, without a password
+	status  int    // of HTTP, or as stated in the answer
+	message string // of the server, or a description of an answer without JSON
+	foreign bool   // not from Jaeger's API
 }
 
 // Error states the address, the answer and the likely cause.

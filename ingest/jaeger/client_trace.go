@@ -68,8 +68,8 @@ type answer struct {
 	url      string
 	traces   []*Trace
 	byID     map[op.TraceID]*Trace
-	problems []*op.SyntaxError // records that could not be read, the first ones
-	untold   int               // further ones
+	problems []*op.SyntaxError // of bad records, the first ones
+	untold   int               // the number of further problems
 }
 
 // maxProblems is the number of problems of an answer to report one by one.

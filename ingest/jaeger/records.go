@@ -48,11 +48,11 @@ type reader struct {
 	yield  func(op.Record, error) bool
 	held   budget.Account
 
-	failure *ServerError // what the answer under way says is wrong
-	hasData bool         // it has data
+	failure *ServerError // the error in the current answer
+	hasData bool         // the current answer has data
 
-	processes map[string]*op.Resource // of the trace under way; nil until they have come
-	current   *op.Resource            // that of the span yielded last
+	processes map[string]*op.Resource // of the current trace; nil until they are read
+	current   *op.Resource            // of the last span
 
 	// texts holds the spans of a trace until its processes are known; spans has the place of each.
 	texts []byte

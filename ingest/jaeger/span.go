@@ -24,7 +24,7 @@ type decoder struct {
 
 // fields are the fields of a span beside its attributes.
 type fields struct {
-	op.Span     // RemoteParent is set where the kind says that the parent lies in another process
+	op.Span     // the kind tells RemoteParent
 	process     string
 	badID       bool
 	duration    op.Int // in nanoseconds

@@ -29,7 +29,7 @@ type values struct {
 	correlation, external op.Int
 	device, stream        op.Int
 	bytes                 op.Int // of a copy or set on the device
-	size                  op.Int // of the call that launches it
+	size                  op.Int // of its launch
 	collective            collective
 	peer, source, target  op.Int // ranks in the arguments of a send or receive
 	autograd, forward     op.Int // the number of autograd, and the thread of the forward operator

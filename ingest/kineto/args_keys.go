@@ -13,7 +13,7 @@ type argument struct {
 	text     func(c *collective, s string)
 	json     func(a *arguments) *[]byte
 	geometry bool // one of geometry
-	graph    bool // and 0 for none
+	graph    bool // 0 is no graph
 }
 
 // geometry lists the arguments of a kernel's launch. Entries have them as attributes.
@@ -82,7 +82,7 @@ type argumentKeys struct {
 
 const (
 	keyBits   = 9
-	maxKeyLen = 64 // of keys that are held
+	maxKeyLen = 64 // of cached keys
 )
 
 // find returns the entry of a key, valid until the next call. Kineto's meaning of "device" and of geometry takes

@@ -62,7 +62,7 @@ func parseInputs(key string) *inputs {
 		in.input(&l, name, names == nil)
 	}
 	if !slices.ContainsFunc(in.dtypes, func(d op.DType) bool { return d != "" }) {
-		in.dtypes = nil // nothing is known of them
+		in.dtypes = nil // all unknown
 	}
 	if concrete != "" && 0 < concrete[0] && int(concrete[0]) <= len(signatures) {
 		in.output = convolutionOutput(in.shapes, signatures[concrete[0]-1], concrete[1:])
@@ -193,7 +193,7 @@ func convolutionOutput(shapes []op.Shape, s signature, concrete string) op.Shape
 		return nil
 	}
 	x, w := shapes[0], shapes[1]
-	values := parseTypes(concrete) // a list of texts, as that of types is
+	values := parseTypes(concrete) // a list of texts, like the types
 	n := len(x)
 	if n < 3 || len(w) != n || len(values) <= max(s.stride, s.padding, s.dilation, s.transposed) {
 		return nil

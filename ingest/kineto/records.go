@@ -90,7 +90,7 @@ type reader struct {
 	key     []byte       // scratch for the key of inputs
 	tables  tables
 	pairs   pairs
-	skipped map[op.SkipReason]int64 // events that are no operations
+	skipped map[op.SkipReason]int64 // events without an operation
 
 	held     budget.Account
 	baseless int64 // spans yielded while the time base was not known

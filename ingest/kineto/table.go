@@ -22,14 +22,14 @@ type hostOp struct {
 	inputs     uint32 // shapes and types: index of symbols
 	collective uint32 // index of collectives
 	extra      uint32 // further arguments: index of symbols
-	parent     int32  // the host operator around it, -1 for none: set by the join
+	parent     int32  // the host operator around it, -1 if there is no such operator; set by the join
 }
 
 // gradient is the autograd number of a host operator.
 type gradient struct {
 	number  int64
 	op      int32
-	forward uint32 // the number of the thread of the forward operator, 0 for one that is no backward operator
+	forward uint32 // the thread number of the forward operator, 0 for a forward operator
 }
 
 // launch is a runtime call.
@@ -38,7 +38,7 @@ type launch struct {
 	start, dur  int64
 	bytes       int64 // 0 where not known: only AMD's calls state it
 	thread      uint32
-	op          int32  // the host operator around it, -1 for none
+	op          int32  // the host operator around it, or -1
 	name        uint32 // index of notes
 }
 
@@ -99,13 +99,13 @@ type timeRange struct {
 	start, dur int64
 	thread     uint32
 	name       uint32 // index of notes
-	parent     int32  // the one around it, -1 for none: set by the join
+	parent     int32  // the range around it, or -1; set by the join
 }
 
 // tables holds the rows of a trace until its end.
 type tables struct {
 	symbols     profiler.Symbols
-	notes       profiler.Symbols // what does not tell a trace from others: names of ranges and calls, geometry
+	notes       profiler.Symbols // texts outside the fingerprint: names of ranges and calls, geometry
 	threads     symbols.Table[threadKey]
 	hostOps     rows[hostOp]
 	gradients   rows[gradient] // by operator

@@ -17,7 +17,7 @@ import (
 // readTail yields the records known only at the end of the trace, and reports whether the consumer wants more.
 func (r *reader) readTail() bool {
 	r.skipped[op.SkipUnpaired] += r.pairs.count
-	isPlain := r.tables.hostOps.n+r.tables.deviceOps.n == 0 // a trace that is no profiler's
+	isPlain := r.tables.hostOps.n+r.tables.deviceOps.n == 0 // no trace of a profiler
 	for reason, n := range r.skipped {
 		if isPlain && strings.HasPrefix(string(reason), string(op.SkipCategory)) {
 			delete(r.skipped, reason)

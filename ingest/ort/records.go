@@ -69,11 +69,11 @@ type decoder struct {
 	grid    [6]int64          // of a kernel: grid and block, 0 where not stated
 
 	held     budget.Account
-	bytes    int64 // that are held
+	bytes    int64 // held ones
 	threads  map[string]*thread
 	order    []*thread       // as they come
-	last     *thread         // of the last event that is no kernel
-	launches map[string]bool // the devices whose nodes launch kernels
+	last     *thread         // of the last event except kernels
+	launches map[string]bool // devices of nodes with kernels
 	runs     []*run
 	yield    func(op.Record, error) bool
 	stopped  bool // no more records are wanted
@@ -168,7 +168,7 @@ func (d *decoder) entry(e *traceevent.Event, kernel bool) *op.Entry {
 	if !ok {
 		return nil
 	}
-	if b.KeepsAll() { // those of the convention are not the file's
+	if b.KeepsAll() { // conventional ones are not in the file
 		entry.Attrs = slices.DeleteFunc(entry.Attrs,
 			func(a op.Attr) bool { return strings.HasPrefix(a.Key, "tensor.") })
 	}

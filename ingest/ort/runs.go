@@ -18,9 +18,9 @@ const modelRun = "model_run"
 // held is an event held until its run is complete.
 type held struct {
 	entry           *op.Entry // of a node or a kernel, nil for an event of the session
-	name            string    // of that
+	name            string    // of the event
 	start, duration int64
-	node            int // of a kernel the index of the node in front of it, -1 for other events
+	node            int // the index of a kernel's node, -1 for other events
 }
 
 func (h *held) end() int64 { return h.start + h.duration }
@@ -44,7 +44,7 @@ type thread struct {
 type run struct {
 	start, end int64
 	trace      op.TraceID
-	ids        uint64 // so many have been given away, the first to the run itself
+	ids        uint64 // used so far; the run has the first
 }
 
 // add holds an event of a thread. Some versions of the runtime sort events by end, others by start. Either way a run is

@@ -91,7 +91,7 @@ func (r *FrameReader) frame() (more bool) {
 	missing := head + size - len(text)
 	switch {
 	case in.Err != nil && in.Err != io.EOF && (err != nil || missing > 0):
-		return false // which Records reports
+		return false // Records reports the error
 	case err == io.EOF:
 		return false
 	case err == nil && missing > 0:
@@ -196,7 +196,7 @@ func (r *FrameReader) batch(start int64, content []byte) (ok bool) {
 func (r *FrameReader) batchOfJSON(at int64, content []byte) (ok bool) {
 	yield := r.Yield
 	defer func() { r.Yield = yield }()
-	r.json.start(func(rec op.Record, err error) bool { // what one frame holds says nothing of another
+	r.json.start(func(rec op.Record, err error) bool { // frames are independent
 		if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
 			syntax.Line = 0
 			syntax.Truncated = false // a frame has no lines, and is whole
@@ -217,7 +217,7 @@ func (r *FrameReader) decompress(content []byte) error {
 		r.plain = make([]byte, 0, minPlain)
 	}
 	var head zstd.Header
-	_ = head.Decode(content) // DecodeAll says what is wrong
+	_ = head.Decode(content) // DecodeAll reports errors
 	for size := max(head.FrameContentSize, min(head.WindowSize, MaxFrameBytes)); ; size = 2 * uint64(cap(r.plain)) {
 		if size > MaxFrameBytes {
 			return zstd.ErrDecoderSizeExceeded

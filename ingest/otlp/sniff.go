@@ -159,6 +159,6 @@ func firstBytes(frame []byte) []byte {
 	}
 	defer z.Close()
 	first := make([]byte, 64)
-	n, _ := z.Read(first) // what came counts, not why there is no more
+	n, _ := z.Read(first) // the frame is cut: ignore the error
 	return first[:n]
 }

@@ -44,7 +44,7 @@ func (w *window) do(step func(l *lexer.Lexer)) {
 		return
 	}
 	for {
-		w.lex.Peek() // what white space there is need not be read again
+		w.lex.Peek() // skips white space once
 		m := w.lex.Mark()
 		step(&w.lex)
 		// A number at the end of the window may go on behind it.

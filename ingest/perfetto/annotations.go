@@ -52,7 +52,7 @@ func (a *annotator) isLarge(dst []byte) bool {
 // value appends the value of an annotation, null if it has none.
 func (a *annotator) value(dst []byte, key string, b []byte, depth int) []byte {
 	start := len(dst)
-	open := byte(0) // what a list or an object ends with
+	open := byte(0) // the closing bracket of a list or an object
 	f := fieldsOf(b, a.bad)
 	for f.next() && !a.isLarge(dst) {
 		switch f.Field {

@@ -15,10 +15,10 @@ type clock struct {
 
 // clocks converts times to the trace's clock.
 type clocks struct {
-	all map[uint64]*clock // those of no sequence
+	all map[uint64]*clock // except for clocks of a sequence
 	// real is the difference from the trace's clock to Unix time.
 	real  op.Int
-	bytes int64 // about what the clocks take
+	bytes int64 // approximate memory of the clocks
 }
 
 // clockBytes is the memory of a clock in its table.

@@ -19,7 +19,7 @@ type packetReader struct {
 	src   *bufio.Reader
 	name  string
 	pos   int64 // in the file
-	start int64 // where the packet starts that was read last
+	start int64 // of the last packet
 	buf   bytes.Buffer
 }
 
@@ -47,7 +47,7 @@ func (r *packetReader) next() ([]byte, error) {
 		return nil, r.damage(fmt.Sprintf("a packet of %d bytes", size))
 	}
 	r.buf.Reset()
-	to := io.Writer(&r.buf) // which grows with what is there
+	to := io.Writer(&r.buf) // grows with the existing bytes
 	if size > MaxPacketBytes {
 		to = io.Discard
 	}
@@ -128,7 +128,7 @@ func expand(compressed []byte, isZstd bool) (packets []byte, err error) {
 type packet struct {
 	timestamp    uint64
 	hasTimestamp bool
-	clock        uint64 // of the timestamp, 0 where none is given
+	clock        uint64 // of the timestamp, 0 if missing
 	sequence     uint64
 	cleared      bool // the state of the sequence is new
 	needsState   bool

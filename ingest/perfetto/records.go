@@ -52,13 +52,13 @@ type source struct {
 	clocks    clocks
 
 	held  budget.Account
-	bytes int64 // that are held
-	err   error // what ended the reading
+	bytes int64 // held ones
+	err   error // the error that ended the reading
 	bad   bool  // the packet is not well formed
 
 	event                          traceevent.Event
 	args, pid, tid, category, name []byte // the buffers behind the event's
-	parsed                         []byte // the buffer behind the arguments that are being read
+	parsed                         []byte // the buffer of the current arguments
 	yield                          func(*traceevent.Event, error) bool
 }
 

@@ -58,7 +58,7 @@ func (s *sequence) add(table *map[uint64]string, b []byte) {
 		}
 	}
 	if bad || id == 0 {
-		return // what refers to it is reported
+		return // references to it are reported
 	}
 	if *table == nil {
 		*table = make(map[uint64]string)

@@ -20,7 +20,7 @@ import (
 type decoder struct {
 	lex   lexer.Lexer
 	list  lexer.Lexer // of attributes
-	value lexer.Lexer // of that of an attribute
+	value lexer.Lexer // of an attribute's value
 	build *attrmap.Builder
 
 	strings intern.Table
@@ -29,8 +29,8 @@ type decoder struct {
 	out    op.Span
 
 	resource     op.Resource
-	resourceText []byte // the text that resource was read from
-	newResource  bool   // the span's resource is not that of the span before
+	resourceText []byte // the text of resource
+	newResource  bool   // the resource changed with this span
 }
 
 // fields are the fields of a span beside its attributes.
@@ -155,7 +155,7 @@ func links(list []byte) iter.Seq[link] {
 		l.Reset(list)
 		for more := l.AnyArray(); more && l.More(); {
 			var k link
-			_ = json.Unmarshal(l.Raw(), &k) // what is of another type is as if it were not there
+			_ = json.Unmarshal(l.Raw(), &k) // ignores values of another type
 			if l.Err() != nil || !yield(k) {
 				return
 			}
@@ -263,7 +263,7 @@ func (d *decoder) add(a *attribute) {
 	case a.Value.Value[0] == 'n':
 		if b.KeepsAll() {
 			b.SetEmpty(t)
-		} // else it is as if it were not there
+		} // else it is ignored
 	case !t.Wanted():
 		b.SetOther(t)
 	default:

@@ -68,7 +68,7 @@ type reader struct {
 	skipped map[op.SkipReason]int64
 
 	held  budget.Account
-	bytes int64 // that are held
+	bytes int64 // held ones
 
 	tables
 	build   *attrmap.Builder

@@ -50,18 +50,18 @@ const (
 type timeRange struct {
 	start, end int64
 	thread     uint32
-	parent     int32  // the one that began last of those around it, -1 for none
+	parent     int32  // the innermost range around it, or -1
 	name       uint32 // index of symbols
-	shapes     uint32 // those of the inputs: index of symbols
+	shapes     uint32 // of the inputs: index of symbols
 	plain      bool   // not an operator of PyTorch's
 }
 
 type launch struct {
 	correlation int64
 	start, dur  int64
-	name        int64 // its text, 0 for none
+	name        int64 // its text, or 0
 	thread      uint32
-	at          int32 // the range that it lies in, -1 for none
+	at          int32 // the range around it, or -1
 }
 
 type thread struct {
@@ -79,8 +79,8 @@ type tables struct {
 	ranges     []timeRange
 	launches   []launch
 	nodes      []launch          // creations of nodes of CUDA graphs, by the node as correlation, until they are named
-	capturedIn map[nodeKey]int32 // the range that a node was created in
-	copies     map[nodeKey]int64 // the node that a node is a copy of
+	capturedIn map[nodeKey]int32 // the range in which a node was created
+	copies     map[nodeKey]int64 // the original of a node
 	threads    []thread
 	threadIDs  map[int64]uint32 // by globalTid
 	processes  map[int64]string // names by globalPid

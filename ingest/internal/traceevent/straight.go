@@ -101,7 +101,7 @@ func (d *decoder) straightText(b []byte, i int, buf *[]byte) (text []byte, end i
 // straightMicros reads a number of microseconds.
 func straightMicros(b []byte, i int) (ns op.Int, end int) {
 	if v, end := lexer.Micros(b, i); end >= 0 {
-		return op.Known(v), end // an exponent behind it is refused as what follows a value
+		return op.Known(v), end // the caller refuses an exponent behind it
 	}
 	if end = lexer.Value(b, i); end < 0 {
 		return op.Int{}, -1

@@ -11,7 +11,7 @@ import (
 
 const (
 	maxRowBytes = 1 << 20
-	maxDepth    = 20 // that of SQLite
+	maxDepth    = 20 // as in SQLite
 	interior    = 5
 	leaf        = 13
 )
@@ -75,12 +75,12 @@ func (d *Database) Rows(table string, columns ...string) iter.Seq2[[]Value, erro
 type walk struct {
 	*Database
 	yield   func([]Value, error) bool
-	slots   []int // the index in values by place in a row, -1 for one that is not wanted
-	rowid   int   // the index of the number of the row, -1 for one that is not wanted
+	slots   []int // the index in values by column of a row, -1 for an unwanted column
+	rowid   int   // the index of the row id in values, -1 if unwanted
 	values  []Value
 	levels  [maxDepth + 1][]byte
-	row     []byte // one that goes on in other pages
-	further []byte // such a page
+	row     []byte // a row with overflow pages
+	further []byte // an overflow page
 	visited int64
 }
 
@@ -215,7 +215,7 @@ func (w *walk) decode(row []byte) bool {
 	body := row[header:]
 	for _, slot := range w.slots {
 		if len(types) == 0 {
-			break // columns that were added later
+			break // columns added later
 		}
 		kind, n := varint(types)
 		types = types[n:]

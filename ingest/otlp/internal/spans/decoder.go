@@ -24,7 +24,7 @@ type Decoder struct {
 	Scope    op.Scope
 
 	fields spanFields
-	other  op.Span // the last one that is no operation
+	other  op.Span // the last span without an operation
 
 	// Yield takes the records. Stopped is set once it returned false.
 	Yield   YieldFunc
@@ -34,7 +34,7 @@ type Decoder struct {
 	dims  []int64
 	ends  []int
 	list  []string
-	links []op.Link // that have not been given to the builder
+	links []op.Link // not yet given to the builder
 	json  []byte    // of a value
 }
 
@@ -63,7 +63,7 @@ type spanFields struct {
 	id, parent                  op.SpanID
 	badID                       bool
 	name, state                 string
-	rawName                     []byte // in place of name, in the text that is read; nil for none
+	rawName                     []byte // replaces name: a part of the input, or nil
 	flags                       uint32
 	start, end                  uint64 // Unix nanoseconds, 0 where unknown
 	dropped                     int64

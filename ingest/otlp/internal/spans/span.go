@@ -6,7 +6,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The names of the kinds of spans and of the codes of a status in OTLP's schema, by number.
+// OTLP's names of span kinds and status codes, by number.
 var (
 	kindNames = []string{
 		"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT", "SPAN_KIND_PRODUCER",
@@ -15,7 +15,7 @@ var (
 	codeNames = []string{"STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"}
 )
 
-// parseSpan reads a span in any spelling.
+// parseSpan reads a span in any encoding.
 func (d *Decoder) parseSpan(m message) {
 	d.begin()
 	for outer := m.open(); m.more(outer, spanSchema); {
@@ -95,7 +95,7 @@ func (d *Decoder) parseStatus(m message) {
 	}
 }
 
-// parseLink gives a link of a span to the builder. Ids that are none make it one that leads nowhere.
+// parseLink gives a link of a span to the builder. Bad ids are zero.
 func (d *Decoder) parseLink(m message) {
 	var link op.Link
 	var extra op.LinkExtra
