@@ -144,7 +144,7 @@ func (f *file) detect(name string) (err error) {
 	f.format, head, err = detect(f.content, name, t)
 	f.src = io.MultiReader(bytes.NewReader(head), f.content)
 	if f.isReport() {
-		err = &refusedError{"a report of Nsight Systems, which is read once it is exported: nsys export --type sqlite " + filepath.Base(f.path)}
+		err = &refusedError{"a report of Nsight Systems: export it with nsys export --type sqlite " + filepath.Base(f.path)}
 	}
 	f.hosts = bytes.Contains(head, []byte(`"`+attrkey.HostName+`"`))
 	return err
@@ -180,7 +180,9 @@ func (f *file) inherits() bool {
 
 // inheriting adds the attributes that m keeps to entries and spans, from their resources and scopes. resource is the
 // resource of the first records.
-func inheriting(m *attr.Mapping, records iter.Seq2[op.Record, error], resource *op.Resource) iter.Seq2[op.Record, error] {
+func inheriting(
+	m *attr.Mapping, records iter.Seq2[op.Record, error], resource *op.Resource,
+) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		for rec, err := range records {
 			if rec.Resource != nil {

@@ -71,20 +71,11 @@ type place struct {
 }
 
 // whole returns open for a format whose files are read whole.
-func whole(records func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]) func(readerOptions) readFunc {
-	return holding(func(src io.Reader, name string, m *attr.Mapping, _ func(int64) error) iter.Seq2[op.Record, error] {
-		return records(src, name, m)
-	})
-}
-
-// holding is whole for a reader that takes a memory bound.
-func holding(
-	records func(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error],
+func whole(
+	records func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error],
 ) func(readerOptions) readFunc {
 	return func(o readerOptions) readFunc {
-		return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
-			return records(src, at.name, o.mapping, o.hold)
-		}
+		return func(src io.Reader, at place) iter.Seq2[op.Record, error] { return records(src, at.name, o.mapping) }
 	}
 }
 
@@ -93,7 +84,7 @@ func unregistered(pkg string) func(readerOptions) readFunc {
 	return func(readerOptions) readFunc {
 		return func(io.Reader, place) iter.Seq2[op.Record, error] {
 			return func(yield func(op.Record, error) bool) {
-				yield(op.Record{}, fmt.Errorf("this program does not read the format: it would import _ %q", pkg))
+				yield(op.Record{}, fmt.Errorf("the format needs a package that this program does not import: %s", pkg))
 			}
 		}
 	}

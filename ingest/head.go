@@ -144,10 +144,9 @@ func (h *head) refusal() error {
 		return &refusedError{"text in UTF-16; convert it to UTF-8"}
 	// A file, a stream.
 	case bytes.HasPrefix(h.text, []byte("ARROW1")), bytes.HasPrefix(h.text, []byte("\xff\xff\xff\xff")):
-		return &refusedError{"Arrow, which is not read: write the table as Parquet, and record entries, with zstd for small files"}
+		return &refusedError{"Arrow is not supported: write tables as Parquet, and record entries, with zstd for small files"}
 	case bytes.HasPrefix(h.text, []byte("\n\x00")) && len(bytes.TrimLeft(h.text, "\n\x00")) == 0:
-		return &refusedError{fmt.Sprintf("%d bytes of empty protobuf messages, which may be OTLP's or Perfetto's",
-			len(h.text))}
+		return &refusedError{fmt.Sprintf("%d bytes of empty protobuf messages, of OTLP or of Perfetto", len(h.text))}
 	case bytes.HasPrefix(trimmed, []byte("<")):
 		msg := "an HTML or XML page, not a trace"
 		if m := title.FindSubmatch(trimmed); m != nil {
@@ -156,8 +155,7 @@ func (h *head) refusal() error {
 		return &refusedError{msg}
 	}
 	if what := h.summary(); what != "" {
-		return &refusedError{what +
-			", which is written for other tools and not read: give the recording that it was made from"}
+		return &refusedError{what + ", an output for other tools: read the recording instead"}
 	}
 	return &UnknownFormatError{Found: h.describe()}
 }

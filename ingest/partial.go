@@ -12,7 +12,7 @@ import (
 )
 
 // errPartial is the error of partial results that the caller does not want.
-var errPartial = &refusedError{"sums that optrace convert -to profile wrote, and no operations: optrace report reads them, without -html"}
+var errPartial = &refusedError{"partial results of optrace convert -to profile: only optrace report reads them, without -html"}
 
 // partialRecords yields a file of partial results.
 func partialRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {

@@ -18,7 +18,9 @@ import (
 // Files and parts are numbered from 0 in the order of the input, parts across files; worker is the number of the
 // goroutine. A part's records are as in [Input.Records]; range over them once. Read ends early if a call returns an
 // error, and returns the error of the first such part.
-func (in *Input) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
+func (in *Input) Read(
+	workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error,
+) error {
 	if err := in.begin(); err != nil {
 		return err
 	}

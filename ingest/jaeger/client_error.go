@@ -22,9 +22,9 @@ func (e *answerError) Error() string {
 	text := fmt.Sprintf("%s: status %d: %q", e.url, e.status, e.message)
 	switch {
 	case e.status == http.StatusUnauthorized || e.status == http.StatusForbidden:
-		return text + "; a name and password can stand in the address, http://name:password@host"
+		return text + "; the address may contain a name and password: http://name:password@host"
 	case e.foreign:
-		return text + "; check that the address is that of Jaeger's pages, usually on port 16686, with the path that they are served under"
+		return text + "; use the address of Jaeger's pages, usually port 16686, with their path"
 	}
 	return text
 }

@@ -91,7 +91,7 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Trace, error] {
 		most := minSearchCalls + q.Limit/tracesPerCall
 		for calls := 0; len(s.windows) > 0 && len(s.seen) < q.Limit; calls++ {
 			if calls == most || s.tooLarge == maxTooLarge {
-				yield(nil, fmt.Errorf("searching Jaeger at %s: not done after %d calls, %d of which gave too large answers; "+
+				yield(nil, fmt.Errorf("searching Jaeger at %s: incomplete after %d calls, %d with too large answers; "+
 					"search in less time or with a longer minimal duration", c.Base(), calls, s.tooLarge))
 				return
 			}
@@ -136,7 +136,7 @@ func (s *search) next(ctx context.Context) bool {
 		return true
 	case isAnswer && failed.isNotFinite():
 		return s.divide(w, minFailing) ||
-			s.problem(w, op.ErrorRecord, "a trace with a number that is not finite, which Jaeger cannot hand out")
+			s.problem(w, op.ErrorRecord, "a trace with a number that is not finite: Jaeger cannot return it")
 	case errors.Is(err, errTooLarge):
 		return s.divide(w, minWindow) || s.problem(w, op.ErrorLimit, "%w", err)
 	}

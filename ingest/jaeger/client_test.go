@@ -148,8 +148,8 @@ func TestClientErrors(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"web page":     {paths(t, nil), `a web page, not JSON"; check that the address is that of Jaeger's pages, usually on port 16686`},
-		"other server": {status(404, "404 page not found\n"), `"404 page not found"; check that the address`},
+		"web page":     {paths(t, nil), `a web page, not JSON"; use the address of Jaeger's pages, usually port 16686`},
+		"other server": {status(404, "404 page not found\n"), `"404 page not found"; use the address`},
 		"empty":        {status(200, ""), "an empty answer"},
 		"other JSON":   {status(404, `{"detail":"nothing here"}`), "nothing here"},
 		"bad request":  {status(400, `{"error":{"httpCode":400,"message":"malformed parameter"}}`), `status 400: "malformed parameter"`},

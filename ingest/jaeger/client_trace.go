@@ -48,7 +48,7 @@ func (c *Client) Trace(ctx context.Context, id op.TraceID) (*Trace, []*op.Syntax
 		return nil, nil, fmt.Errorf("%w: %s", ErrTraceNotFound, id)
 	case ok && failed.isNotFinite():
 		return nil, nil, &op.SyntaxError{File: failed.url, Offset: -1, Class: op.ErrorRecord,
-			Msg: "trace with a number that is not finite, which Jaeger cannot hand out"}
+			Msg: "trace with a number that is not finite: Jaeger cannot return it"}
 	case errors.Is(err, errTooLarge):
 		return nil, nil, &op.SyntaxError{File: c.Base(), Offset: -1, Class: op.ErrorLimit, Msg: "trace left out, " +
 			err.Error()}
@@ -114,7 +114,7 @@ func (c *Client) decode(v version, url string, body []byte) (*answer, error) {
 	}
 	if ans.untold > 0 {
 		ans.problems = append(ans.problems, &op.SyntaxError{File: url, Offset: -1, Class: op.ErrorOther,
-			Msg: fmt.Sprintf("%d further problems of this answer are not told", ans.untold)})
+			Msg: fmt.Sprintf("%d further problems of this answer", ans.untold)})
 	}
 	return ans, nil
 }

@@ -19,7 +19,7 @@ import (
 // trace.
 const maxTraceBytes = 512 << 20
 
-var errTraceTooLarge = errors.New("reading spans: the trace takes too much memory, because its processes are behind its spans")
+var errTraceTooLarge = errors.New("reading spans: the trace exceeds the memory limit, because its processes follow its spans")
 
 // Records reads answers of API version 1. name names src in errors, and m maps attribute keys to fields, nil by the
 // conventions.
@@ -27,12 +27,14 @@ var errTraceTooLarge = errors.New("reading spans: the trace takes too much memor
 // A *[op.SyntaxError] is a bad span or the early end of the answer. Any other error is the last value, such as a
 // *[ServerError] for an answer with an error instead of data. A record's pointers are valid until the next one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
-	return RecordsHolding(src, name, m, nil)
+	return RecordsHolding(src, name, m, attrmap.Account(m).Hold)
 }
 
 // RecordsHolding is [Records] with a memory bound. It calls hold with the number of bytes held in addition, negative
 // for bytes released. An error of hold ends the reading. A nil hold bounds a trace to 512 MiB.
-func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
+func RecordsHolding(
+	src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error,
+) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := newReader(src, name, m, yield)
 		r.held.Hold = upTo(maxTraceBytes, hold)

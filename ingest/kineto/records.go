@@ -30,15 +30,8 @@ const (
 // A *[op.SyntaxError] is a bad event or the early end of the trace; any other error is the last value. A record's
 // pointers are valid until the next one. A trace may hold MaxHeldBytes.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
-	return RecordsHolding(src, name, m, nil)
-}
-
-// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the number of bytes that are
-// held in addition, a negative one for what no longer is, and an error that it returns ends the reading. Without hold a
-// trace may take MaxHeldBytes.
-func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		newReader(src, name, m).read(hold, yield)
+		newReader(src, name, m).read(attrmap.Account(m).Hold, yield)
 	}
 }
 

@@ -26,17 +26,11 @@ import (
 // A *[op.SyntaxError] is a bad event or the early end of the profile; any other error is the last value. A record's
 // pointers are valid until the next one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
-	return RecordsHolding(src, name, m, nil)
-}
-
-// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the number of bytes that are
-// held in addition, a negative one for what no longer is, and an error that it returns ends the reading.
-func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		events := traceevent.NewReader(src, name)
 		d := newDecoder(m)
 		d.events = events
-		d.held.Hold = hold
+		d.held = attrmap.Account(m)
 		defer d.held.Free()
 		d.yield = yield
 		for e, err := range events.Events() {

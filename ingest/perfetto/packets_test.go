@@ -14,6 +14,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/ingest/perfetto"
+	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/perfettotest"
 )
@@ -167,7 +168,7 @@ func TestMemoryIsLimited(t *testing.T) {
 			return nil
 		}
 		var last error
-		for _, err := range perfetto.RecordsHolding(bytes.NewReader(trace), "trace", nil, hold) {
+		for _, err := range perfetto.Records(bytes.NewReader(trace), "trace", attrmap.Holding(nil, hold)) {
 			last = err
 		}
 		check.Is(t, name, full, last)

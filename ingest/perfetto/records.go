@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
@@ -22,15 +23,8 @@ import (
 // A *[op.SyntaxError] is a bad event or the early end of the trace; any other error is the last value. A record's
 // pointers are valid until the next one. A trace may hold [kineto.MaxHeldBytes].
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
-	return RecordsHolding(src, name, m, nil)
-}
-
-// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the number of bytes that are
-// held in addition, a negative one for what no longer is, and an error that it returns ends the reading. Without hold a
-// trace may take [kineto.MaxHeldBytes].
-func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		hold := budget.UpTo(kineto.MaxHeldBytes, errTooLarge, hold)
+		hold := budget.UpTo(kineto.MaxHeldBytes, errTooLarge, attrmap.Account(m).Hold)
 		s := &source{
 			packets: &packetReader{src: bufio.NewReaderSize(src, 64<<10), name: name}, held: budget.Account{Hold: hold},
 			sequences: make(map[uint64]*sequence), tracks: make(tracks),

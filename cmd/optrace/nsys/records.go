@@ -54,7 +54,7 @@ func RecordsAt(src io.ReaderAt, size int64, name string, m ingest.Memory) iter.S
 func besides(path string) error {
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if info, err := os.Stat(path + suffix); err == nil && info.Size() > 0 {
-			return fmt.Errorf("%s beside it holds a part of the database; 'sqlite3 %s .schema' puts it back",
+			return fmt.Errorf("%s beside it holds a part of the database; 'sqlite3 %s .schema' merges it",
 				path+suffix, path)
 		}
 	}

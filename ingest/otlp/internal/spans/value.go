@@ -250,7 +250,9 @@ func (d *Decoder) appendMember(dst []byte, m message, depth int) []byte {
 }
 
 // appendValues appends the values of an array or a map, separated by commas. It leaves out values nested too deep.
-func (d *Decoder) appendValues(dst []byte, m message, depth int, element func(d *Decoder, dst []byte, m message, depth int) []byte) []byte {
+func (d *Decoder) appendValues(
+	dst []byte, m message, depth int, element func(d *Decoder, dst []byte, m message, depth int) []byte,
+) []byte {
 	if depth == maxValueDepth {
 		m.skip()
 		return dst
