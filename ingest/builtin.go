@@ -35,7 +35,6 @@ func openOTLPJSON(o readerOptions) readFunc {
 	}
 }
 
-// framed returns OTLP's format in a framing.
 func framed(f otlp.Framing, name, short, summary string) Format {
 	isRaw := f == otlp.FramingRaw
 	return Format{

@@ -21,7 +21,6 @@ func (h *head) matchDamaged() *Format {
 	return matchLines(h.text)
 }
 
-// maxLines bounds the number of lines that matchLines parses.
 const maxLines = 1 << 10
 
 // matchLines returns the format of the first record among the lines, if more lines have this format than are foreign.

@@ -103,7 +103,6 @@ func (c *content) truncated() bool {
 	return errors.Is(c.damage, io.ErrUnexpectedEOF) || errors.Is(c.damage, io.EOF)
 }
 
-// countingReader counts the bytes read and keeps the error that ended reading.
 type countingReader struct {
 	src  io.Reader
 	n    int64

@@ -18,7 +18,6 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// file is a file under way.
 type file struct {
 	in      *Input
 	number  int64 // from 0
@@ -134,7 +133,6 @@ func (f *file) release() {
 	f.close()
 }
 
-// detect finds the format of the file. name is the stated format, "" for none.
 func (f *file) detect(name string) (err error) {
 	t := f.in.opts.tail
 	if f.content.isCompressed {
@@ -158,7 +156,6 @@ func (f *file) isReport() bool {
 		f.formatName())
 }
 
-// formatName returns the name of the format, "" for an empty file.
 func (f *file) formatName() string {
 	if f.format == nil {
 		return ""
@@ -207,10 +204,8 @@ func scopeOf(x *op.Extra) *op.Scope {
 	return &x.Scope
 }
 
-// readers are the readers of one goroutine, by format.
 type readers map[*Format]readFunc
 
-// of returns the reader of a format, nil for a nil format.
 func (r *readers) of(f *Format, o readerOptions) readFunc {
 	if f == nil {
 		return nil

@@ -25,7 +25,6 @@ type Format struct {
 	// Summary describes files of the format in a few words.
 	Summary string
 
-	// detect reports whether a file that starts with h has this format.
 	detect func(h *head) bool
 	// open returns a reader of files or parts of files, one after the other. It may keep interned strings between
 	// parts.
@@ -37,7 +36,6 @@ type Format struct {
 	// partsAt returns the records of a file in parts for several goroutines; nil if the format has no parts. On an
 	// error the file is read by another method.
 	partsAt func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
-	// framing is set for OTLP in frames.
 	framing otlp.Framing
 	// grows is set if records can be read while they are appended, see [Follower].
 	grows bool
@@ -49,7 +47,6 @@ type Format struct {
 	inherits bool
 }
 
-// readerOptions configures a reader.
 type readerOptions struct {
 	mapping *attr.Mapping
 	// hold bounds the memory of the reader, see [Input.Hold]; memory is its limit.
@@ -70,7 +67,6 @@ type place struct {
 	sources *entries.Sources
 }
 
-// whole returns open for a format whose files are read whole.
 func whole(
 	records func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error],
 ) func(readerOptions) readFunc {
@@ -79,7 +75,6 @@ func whole(
 	}
 }
 
-// unregistered returns open for a format whose package is not imported.
 func unregistered(pkg string) func(readerOptions) readFunc {
 	return func(readerOptions) readFunc {
 		return func(io.Reader, place) iter.Seq2[op.Record, error] {
@@ -131,7 +126,6 @@ const (
 	lastLook  = 1 << 20
 )
 
-// minBinary is the least size of a growing binary file for detection.
 const minBinary = 64
 
 // detect returns the format of src and the head that it has read. The format is nil for an empty file. name is the
@@ -193,7 +187,6 @@ func (h *head) format(name string) *Format {
 	return nil
 }
 
-// damagedFormat is format for a file whose head is damaged.
 func (h *head) damagedFormat(name string) *Format {
 	f := h.matchDamaged()
 	if name == "" || f != nil && f.isNamed(name) {

@@ -96,12 +96,10 @@ func (h *head) value(key string) []byte {
 	return nil
 }
 
-// has reports whether the first record has a member with one of the keys.
 func (h *head) has(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return h.value(key) != nil })
 }
 
-// startsWith reports whether the value of a member starts with c.
 func (h *head) startsWith(key string, c byte) bool {
 	v := h.value(key)
 	return len(v) > 0 && v[0] == c
@@ -134,7 +132,6 @@ func (h *head) laterSchema() error {
 
 var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// refusal returns the reason why no format matches.
 func (h *head) refusal() error {
 	trimmed := bytes.TrimLeft(h.text, " \t\r\n")
 	switch {
@@ -176,7 +173,6 @@ func (h *head) summary() string {
 	return ""
 }
 
-// describe describes the beginning of the file in a few words.
 func (h *head) describe() string {
 	const maxKeys = 8
 	var keys []string
@@ -199,7 +195,6 @@ func isUTF16(text []byte) bool {
 		text[1] == 0 && (text[0] == '{' || text[0] == '['))
 }
 
-// serverMessage matches the text in an error answer.
 var serverMessage = regexp.MustCompile(`"(?:message|msg|error)"\s*:\s*("(?:[^"\\]|\\.)*")`)
 
 // answer returns the quoted text of an error answer, or the beginning of the answer.

@@ -28,9 +28,8 @@ type Input struct {
 	files    []fileInfo
 	// partSize is the size of a part in bytes, 0 for the default.
 	partSize int
-	// readers are reused between files, by format.
-	readers readers
-	memory  *memory
+	readers  readers
+	memory   *memory
 }
 
 // Stats counts the input read.
@@ -55,7 +54,6 @@ func (o Options) Open(paths ...string) *Input {
 // error.
 func (in *Input) Want(w attr.Want) { in.want = w }
 
-// begin resets in for a new read.
 func (in *Input) begin() error {
 	if in.began && slices.Contains(in.paths, Stdin) {
 		return errStdinAgain
@@ -80,7 +78,6 @@ func (in *Input) Stats() Stats {
 	return s
 }
 
-// fileInfo describes an opened file.
 type fileInfo struct {
 	format string // "" for an empty file
 	bytes  int64  // as stored, before decompression; 0 until the file has ended

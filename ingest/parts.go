@@ -75,7 +75,6 @@ func (in *Input) Read(
 	return first
 }
 
-// part is a part of a file, or an error.
 type part struct {
 	file int64
 	src  *file // nil for an error

@@ -16,7 +16,6 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// version is a version of Jaeger's HTTP API.
 type version int
 
 const (
@@ -94,7 +93,6 @@ func (c *Client) callVersion(ctx context.Context, v version, r request) (*answer
 	}
 }
 
-// isTemporary reports whether another attempt may succeed.
 func isTemporary(err error) bool {
 	if failed, ok := errors.AsType[*answerError](err); ok {
 		return failed.isTemporary()
@@ -105,7 +103,6 @@ func isTemporary(err error) bool {
 	return !errors.Is(err, errNoAnswer) && !errors.Is(err, errTooLarge) && !errors.Is(err, errRedirect)
 }
 
-// attempt makes one attempt. The transport decompresses gzip.
 func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, error) {
 	asked := *u
 	asked.RawQuery = "" // long, and known to the caller
@@ -125,7 +122,6 @@ func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, e
 	if err != nil {
 		return fail(describeTransport(err))
 	}
-	// An error of Close loses no data.
 	defer func() { _ = resp.Body.Close() }()
 	limit := c.opts.MaxMemory / answersPerMemory
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
@@ -194,7 +190,6 @@ func (e *answerError) Error() string {
 	return text
 }
 
-// isNotFound reports whether Jaeger has no such trace.
 func (e *answerError) isNotFound() bool { return e.status == http.StatusNotFound && !e.foreign }
 
 // isNotFinite reports whether Jaeger failed to write a number as JSON. Version 1 of its API fails for such a trace.
@@ -202,10 +197,8 @@ func (e *answerError) isNotFinite() bool {
 	return e.status == http.StatusInternalServerError && strings.Contains(e.message, "unsupported value")
 }
 
-// isTooMany reports whether the storage refuses the number of traces.
 func (e *answerError) isTooMany() bool { return strings.Contains(e.message, "search depth") }
 
-// isTemporary reports whether the same call may succeed later.
 func (e *answerError) isTemporary() bool {
 	switch e.status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -214,7 +207,6 @@ func (e *answerError) isTemporary() bool {
 	return e.status == http.StatusInternalServerError && !e.isNotFinite() && !e.isTooMany()
 }
 
-// checkAnswer returns the error of an answer, nil for an answer with data.
 func checkAnswer(url string, status int, body []byte) error {
 	text := bytes.TrimLeft(body, "\ufeff \t\r\n")
 	failed := &answerError{url: url, status: status}
@@ -294,7 +286,6 @@ func message(text []byte) string {
 	return ""
 }
 
-// excerpt returns the beginning of a text.
 func excerpt(text []byte) string {
 	const length = 120
 	if len(text) <= length {

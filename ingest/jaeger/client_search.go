@@ -26,7 +26,6 @@ type Query struct {
 	Limit int
 }
 
-// request returns the request for limit traces in a window.
 func (q *Query) request(w window, limit int) request {
 	duration := ""
 	if q.MinDuration > 0 {
@@ -102,19 +101,16 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Trace, error] {
 	}
 }
 
-// search is a search under way.
 type search struct {
-	client  *Client
-	query   *Query
-	page    int // how many traces to ask for at a time
-	windows []window
-	seen    map[op.TraceID]struct{}
-	yield   func(*Trace, error) bool
-	// tooLarge counts the answers above the size limit.
+	client   *Client
+	query    *Query
+	page     int // how many traces to ask for at a time
+	windows  []window
+	seen     map[op.TraceID]struct{}
+	yield    func(*Trace, error) bool
 	tooLarge int
 }
 
-// next requests the traces of the latest window and reports whether to go on.
 func (s *search) next(ctx context.Context) bool {
 	w := s.windows[len(s.windows)-1]
 	s.windows = s.windows[:len(s.windows)-1]
@@ -178,7 +174,6 @@ func (s *search) emit(ans *answer) bool {
 	return true
 }
 
-// problem yields an error about a window.
 func (s *search) problem(w window, class op.ErrorClass, format string, args ...any) bool {
 	msg := fmt.Errorf(format, args...).Error() + fmt.Sprintf(", within %v from %s: left out", w.to.Sub(w.from),
 		w.from.UTC().Format(time.RFC3339Nano))

@@ -27,7 +27,6 @@ type Trace struct {
 	start op.Int // the earliest, in Unix nanoseconds
 }
 
-// starts notes the start of a span.
 func (t *Trace) starts(start op.Int) {
 	if start.Known && (!t.start.Known || start.V < t.start.V) {
 		t.start = start
@@ -72,7 +71,6 @@ type answer struct {
 	untold   int               // the number of further problems
 }
 
-// maxProblems is the number of problems of an answer to report one by one.
 const maxProblems = 100
 
 // decode reads an answer and collects the records of each trace. In version 3 they may be scattered.

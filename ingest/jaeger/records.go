@@ -43,7 +43,6 @@ func RecordsHolding(
 	}
 }
 
-// reader reads a sequence of answers.
 type reader struct {
 	stream *jsonstream.Reader
 	dec    *decoder
@@ -61,7 +60,6 @@ type reader struct {
 	spans []spanText
 }
 
-// spanText is the place of a span in the reader's texts.
 type spanText struct {
 	offset     int64 // in the input
 	start, end int
@@ -129,7 +127,6 @@ func (r *reader) answer() bool {
 	return false
 }
 
-// trace reads one trace.
 func (r *reader) trace() bool {
 	r.processes = nil
 	r.current = nil
@@ -208,7 +205,6 @@ func (r *reader) readSpans() bool {
 	return true
 }
 
-// heldSpans yields the kept spans.
 func (r *reader) heldSpans() bool {
 	for _, t := range r.spans {
 		if !r.span(r.texts[t.start:t.end], t.offset) {

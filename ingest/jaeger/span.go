@@ -22,7 +22,6 @@ type decoder struct {
 	refs   []reference
 }
 
-// fields are the fields of a span beside its attributes.
 type fields struct {
 	op.Span     // the kind tells RemoteParent
 	process     string
@@ -76,7 +75,6 @@ func (d *decoder) span(text []byte) *fields {
 	return f
 }
 
-// reference is a reference of a span to another one.
 type reference struct {
 	childOf bool
 	trace   op.TraceID
@@ -132,7 +130,6 @@ func (d *decoder) reference() (r reference) {
 	return r
 }
 
-// record returns the last span as a record. Its process may be nil.
 func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 	b := d.build
 	b.SetName(f.Name)
@@ -189,7 +186,6 @@ func (d *decoder) valid(text []byte) string {
 	return strings.ToValidUTF8(d.strings.String(text), "\ufffd")
 }
 
-// micros reads microseconds and returns nanoseconds.
 func (d *decoder) micros() op.Int {
 	ns, ok := lexer.ParseMicros(d.lex.AnyNumber())
 	if !ok {
@@ -221,7 +217,6 @@ func parseTraceID(text []byte) (op.TraceID, bool) {
 
 func parseSpanID(text []byte) (op.SpanID, bool) { return op.ParseSpanID(padded(text, 16)) }
 
-// padded adds leading zeros to a text, unless it is empty.
 func padded(text []byte, digits int) []byte {
 	if len(text) == 0 || len(text) >= digits {
 		return text

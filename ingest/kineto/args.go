@@ -39,7 +39,6 @@ type values struct {
 	dims, types, concrete []byte
 }
 
-// reset clears the arguments.
 func (a *arguments) reset() {
 	a.values = values{}
 	a.extra, a.geometry = a.extra[:0], a.geometry[:0]
@@ -79,7 +78,6 @@ func (a *arguments) straight(b []byte, i int) int {
 	return i
 }
 
-// set sets an argument to a valid JSON value.
 func (a *arguments) set(key *argumentKey, value []byte) {
 	switch {
 	case key.json != nil:
@@ -112,7 +110,6 @@ func (a *arguments) text(value []byte) []byte {
 	return text
 }
 
-// finishCollective completes the collective. A name is required.
 func (a *arguments) finishCollective() {
 	c := &a.collective
 	switch c.Name {
@@ -172,7 +169,6 @@ func count(n op.Int) op.Int {
 	return n
 }
 
-// argument is the meaning of an argument's key: the destination of its value.
 type argument struct {
 	number   func(a *arguments) *op.Int
 	counts   bool // a number cannot be negative
@@ -182,13 +178,11 @@ type argument struct {
 	graph    bool // 0 is no graph
 }
 
-// geometry lists the arguments of a kernel's launch. Entries have them as attributes.
 var geometry = [...]string{
 	attrkey.Grid, attrkey.Block, attrkey.Registers, attrkey.SharedMemory, attrkey.Occupancy, attrkey.Graph,
 	attrkey.GraphNode,
 }
 
-// meanings has the known keys.
 var meanings = makeMeanings()
 
 func makeMeanings() map[string]argument {

@@ -9,7 +9,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// inputs are the shapes and types of an operator's inputs.
 type inputs struct {
 	shapes []op.Shape
 	dtypes []op.DType
@@ -137,7 +136,6 @@ func (in *inputs) dimension(l *lexer.Lexer) int64 {
 	return op.Dynamic - 1
 }
 
-// addShape adds an input with its dimensions as read.
 func (in *inputs) addShape(shape op.Shape, dtype op.DType) {
 	for _, d := range shape {
 		if d < op.Dynamic {

@@ -22,7 +22,6 @@ import (
 //  3. Ranges get the range around them, and steps are sorted by process and time.
 type join struct {
 	*tables
-	// byCorrelation lists the launches by correlation id and time.
 	byCorrelation []int32
 	// byExternal lists the host operators by external id. It is built on demand, for traces without launches.
 	byExternal []int32
@@ -145,7 +144,6 @@ func (t *tables) openRange(i int32, thread uint32, at int64) int32 {
 	return -1
 }
 
-// rangeAt returns the innermost range open on a thread at a time, -1 for none.
 func (j *join) rangeAt(thread uint32, at int64) int32 {
 	i := sort.Search(len(j.byRange), func(i int) bool {
 		r := j.ranges.at(j.byRange[i])
@@ -175,7 +173,6 @@ func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator in
 	}
 }
 
-// rangeMark returns the mark of a range's name.
 func (t *tables) rangeMark(i int32) *marks.Mark {
 	name := t.ranges.at(i).name
 	return t.marks.Of(name, t.notes.Text(name))

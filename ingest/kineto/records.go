@@ -18,7 +18,6 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Members of the document beside the events.
 const (
 	memberDistributed = "distributedInfo"
 	// MemberBase is the origin of times in Unix nanoseconds.
@@ -56,7 +55,6 @@ func RecordsOf(events Source, m *attr.Mapping, hold func(bytes int64) error) ite
 	}
 }
 
-// read yields the records of a trace.
 func (r *reader) read(hold func(bytes int64) error, yield func(op.Record, error) bool) {
 	r.yield = yield
 	r.held.Hold = budget.UpTo(MaxHeldBytes, errTooLarge, hold)
@@ -70,7 +68,6 @@ func (r *reader) read(hold func(bytes int64) error, yield func(op.Record, error)
 	}
 }
 
-// reader reads one trace.
 type reader struct {
 	events Source
 	yield  func(op.Record, error) bool
@@ -89,7 +86,6 @@ type reader struct {
 	baseless int64 // spans yielded while the time base was not known
 }
 
-// holdStep is the least change of held memory to report.
 const holdStep = 64 << 10
 
 var errTooLarge = fmt.Errorf("joining events: the trace takes more than %d MiB of memory", MaxHeldBytes>>20)
@@ -126,14 +122,12 @@ func (r *reader) straightArgs(e *traceevent.Event, text []byte, i int) (end int)
 	return -1
 }
 
-// readArgs reads the arguments of an event unless straightArgs has read them.
 func (r *reader) readArgs(e *traceevent.Event) {
 	if !e.ArgsRead {
 		r.args.parse(e.Args)
 	}
 }
 
-// readEvents reads all events and reports whether the consumer wants more.
 func (r *reader) readEvents() bool {
 	for e, err := range r.events.Events() {
 		if err == nil {
@@ -317,7 +311,6 @@ func (r *reader) addMark(e *traceevent.Event) bool {
 // isIndex reports whether n can number a device or stream; -1 is Kineto's unknown.
 func isIndex(n op.Int) bool { return n.Known && 0 <= n.V && n.V <= math.MaxInt32 }
 
-// skipCategory counts an event of an unknown category.
 func (r *reader) skipCategory(cat []byte) {
 	reason := op.SkipCategory + op.SkipReason(strings.ToValidUTF8(string(cat), "\ufffd"))
 	if _, ok := r.skipped[reason]; len(cat) == 0 || !ok && len(r.skipped) >= maxCategories {

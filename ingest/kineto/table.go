@@ -14,7 +14,6 @@ import (
 // MaxHeldBytes bounds the memory held until the end of a trace. It suffices for some 40 million events.
 const MaxHeldBytes = 4 << 30
 
-// hostOp is a host operator.
 type hostOp struct {
 	start, dur int64 // relative to the trace's time base
 	external   int64
@@ -33,7 +32,6 @@ type gradient struct {
 	forward uint32 // the thread number of the forward operator, 0 for a forward operator
 }
 
-// launch is a runtime call.
 type launch struct {
 	correlation int64
 	start, dur  int64
@@ -43,7 +41,6 @@ type launch struct {
 	name        uint32 // index of notes
 }
 
-// deviceOp is a device event.
 type deviceOp struct {
 	start, dur  int64
 	correlation int64
@@ -79,7 +76,6 @@ func (d *deviceOp) note(flag known, is bool) {
 	}
 }
 
-// collective holds the arguments of a collective operation.
 type collective struct {
 	op.Collective
 	dtype op.DType
@@ -103,7 +99,6 @@ type timeRange struct {
 	parent     int32  // the range around it, or -1; set by the join
 }
 
-// tables holds the rows of a trace until its end.
 type tables struct {
 	symbols     profiler.Symbols
 	notes       profiler.Symbols // texts outside the fingerprint: names of ranges and calls, geometry
@@ -125,7 +120,6 @@ type tables struct {
 // threadKey is the process and thread id of an event, as symbols.
 type threadKey struct{ process, thread uint32 }
 
-// addThread returns the number of the thread with an event's ids.
 func (t *tables) addThread(pid, tid []byte) uint32 {
 	return uint32(t.threads.ID(threadKey{t.symbols.Add(pid), t.symbols.Add(tid)}))
 }
@@ -150,7 +144,6 @@ func (t *tables) makerOf(cat []byte) uint16 {
 	return uint16(i) + 1
 }
 
-// heldBytes returns the memory of the tables.
 func (t *tables) heldBytes() int64 {
 	const place = unsafe.Sizeof(int32(0)) // in the order of the join
 	rows := t.ranges.n*int(unsafe.Sizeof(timeRange{})+place) + t.hostOps.n*int(unsafe.Sizeof(hostOp{})+place) +
@@ -163,7 +156,6 @@ func (t *tables) heldBytes() int64 {
 	return int64(rows) + t.threads.Bytes(nil) + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes
 }
 
-// chunkRows is the number of rows per allocation.
 const chunkRows = 1 << chunkBits
 
 const chunkBits = 10
@@ -185,7 +177,6 @@ func (r *rows[T]) add() *T {
 
 func (r *rows[T]) at(i int32) *T { return &r.chunks[i>>chunkBits][i&(chunkRows-1)] }
 
-// category is the meaning of an event.
 type category uint8
 
 const (
@@ -252,7 +243,6 @@ func makerOf(cat []byte) string {
 	return name
 }
 
-// maxCategories bounds the number of distinct categories.
 const maxCategories = 64
 
 // skipReason returns why a phase is neither an operation nor one end of a span, "" for one that is.

@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// readTail yields the records known only at the end of the trace, and reports whether the consumer wants more.
 func (r *reader) readTail() bool {
 	r.skipped[op.SkipUnpaired] += r.pairs.count
 	isPlain := r.tables.hostOps.n+r.tables.deviceOps.n == 0 // no trace of a profiler

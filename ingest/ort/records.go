@@ -49,7 +49,6 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 	}
 }
 
-// decoder makes records of events.
 type decoder struct {
 	events  *traceevent.Reader
 	build   *attrmap.Builder
@@ -73,7 +72,6 @@ type decoder struct {
 	stopped  bool // no more records are wanted
 }
 
-// give yields a record.
 func (d *decoder) give(rec op.Record) { d.stopped = d.stopped || !d.yield(rec, nil) }
 
 func newDecoder(m *attr.Mapping) *decoder {
@@ -122,7 +120,6 @@ func (d *decoder) event(e *traceevent.Event) error {
 	return nil
 }
 
-// operation takes a node or a kernel.
 func (d *decoder) operation(e *traceevent.Event, kernel bool) error {
 	entry := d.entry(e, kernel)
 	switch {
@@ -183,7 +180,6 @@ func (d *decoder) skip(reason op.SkipReason) {
 	d.give(op.Record{Skipped: op.Skipped{Reason: reason, N: 1}})
 }
 
-// geometry lists the arguments of a kernel's launch.
 var geometry = [...]string{"grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"}
 
 // arguments gives the arguments of a node to the builder:
@@ -240,7 +236,6 @@ func (d *decoder) tensor() (dtype string, shape []byte) {
 	return dtype, shape
 }
 
-// inputs gives the types and shapes of a node's inputs to the builder.
 func (d *decoder) inputs() {
 	d.dtypes = d.dtypes[:0]
 	d.shapes = append(d.shapes[:0], '[')
@@ -256,7 +251,6 @@ func (d *decoder) inputs() {
 	d.build.SetStrs(d.build.Target(attrkey.InputDTypes), d.dtypes)
 }
 
-// outputs gives the type and shape of a node's first output to the builder.
 func (d *decoder) outputs() {
 	d.lex.Array()
 	if !d.lex.More() {

@@ -12,7 +12,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// modelRun is the session's event of a run.
 const modelRun = "model_run"
 
 // held is an event held until its run is complete.
@@ -40,7 +39,6 @@ type thread struct {
 	runs  bool
 }
 
-// run is a yielded run.
 type run struct {
 	start, end int64
 	trace      op.TraceID
@@ -89,7 +87,6 @@ func partBytes(e *op.Entry) int64 {
 	return int64(n)
 }
 
-// maxBehind bounds the events between a node and its kernel.
 const maxBehind = 64
 
 // addKernel holds a kernel if a preceding event is its node: the last one with its name that had begun.
@@ -172,7 +169,6 @@ func (h *held) rank() int {
 	return 1
 }
 
-// within reports whether h, later in order, begins within outer.
 func (h *held) within(outer *held) bool { return h.start < outer.end() || h.start == outer.start }
 
 // tree makes records of the first event in order and the events within it.
@@ -243,7 +239,6 @@ func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 	}
 }
 
-// maxRuns bounds the runs searched for a node of another thread.
 const maxRuns = 64
 
 // runOf returns the last-started run around a node on a pool thread, nil if there is none.

@@ -82,7 +82,6 @@ func CutFrames(text []byte, f Framing) (end int) {
 	}
 }
 
-// frame reads the next frame and reports whether there may be another.
 func (r *FrameReader) frame() (more bool) {
 	in := &r.in
 	start := in.Offset + int64(in.pos)
@@ -172,7 +171,6 @@ func (r *FrameReader) resume() (found bool) {
 	return false
 }
 
-// batch reads the content of the frame at start and reports whether it read all of it.
 func (r *FrameReader) batch(start int64, content []byte) (ok bool) {
 	if r.framing != FramingRaw && bytes.HasPrefix(content, zstdMagic) {
 		if err := r.decompress(content); err != nil {
@@ -239,14 +237,12 @@ func (r *FrameReader) decompress(content []byte) error {
 	}
 }
 
-// minPlain is room for usual frames after decompression.
 const minPlain = 256 << 10
 
 func (r *FrameReader) damage(start int64, msg string, class op.ErrorClass) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: start, Msg: msg, Class: class}
 }
 
-// input reads a stream in pieces.
 type input struct {
 	lineio.Buffer
 	pos int // in Text

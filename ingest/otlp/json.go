@@ -62,7 +62,6 @@ func newJSONReader(d *spans.Decoder) *jsonReader {
 	return r
 }
 
-// start begins another input.
 func (r *jsonReader) start(yield spans.YieldFunc) {
 	r.Yield = yield
 	r.Stopped = false
@@ -71,16 +70,13 @@ func (r *jsonReader) start(yield spans.YieldFunc) {
 	r.bad = nil
 }
 
-// going reports whether the walk goes on.
 func (r *jsonReader) going() bool { return !r.Stopped && r.bad == nil && !r.w.failed() }
 
-// fault yields an error about a part of the input.
 func (r *jsonReader) fault(err *op.SyntaxError) {
 	r.faults++
 	r.Emit(op.Record{}, err)
 }
 
-// documents reads until the end of the input.
 func (r *jsonReader) documents() {
 	w := &r.w
 	for !r.Stopped {
@@ -164,7 +160,6 @@ func (r *jsonReader) otherSignal(signal string) {
 	}
 }
 
-// list reads the elements of a list or null.
 func (r *jsonReader) list(element func()) {
 	if r.w.null() {
 		return
@@ -175,7 +170,6 @@ func (r *jsonReader) list(element func()) {
 	}
 }
 
-// resourceSpans reads the spans of one resource.
 func (r *jsonReader) resourceSpans() {
 	r.Resource = op.Resource{}
 	r.group("resource", "scopeSpans", "scope_spans", func() { r.list(r.scopeSpans) }, func() {
@@ -186,7 +180,6 @@ func (r *jsonReader) resourceSpans() {
 	})
 }
 
-// scopeSpans reads the spans of one instrumentation scope.
 func (r *jsonReader) scopeSpans() {
 	r.Scope = op.Scope{}
 	r.group("scope", "spans", "spans", r.spans, func() {

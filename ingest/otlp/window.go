@@ -106,7 +106,6 @@ func (w *window) key() (k []byte) {
 	return k
 }
 
-// skip passes over a value of any length.
 func (w *window) skip() {
 	base := w.lex.Depth()
 	for {
@@ -133,7 +132,6 @@ func (w *window) skip() {
 	}
 }
 
-// failed reports whether the lexer cannot go on.
 func (w *window) failed() bool { return w.tooLong || w.lex.Err() != nil }
 
 // sourceError returns the error of the source, nil at its end.
@@ -144,7 +142,6 @@ func (w *window) sourceError() error {
 	return w.Err
 }
 
-// syntaxError describes the failure.
 func (w *window) syntaxError() *op.SyntaxError {
 	if w.tooLong {
 		return w.errorAt(fmt.Sprintf("element longer than %d MiB", MaxElementBytes>>20), op.ErrorLimit)
@@ -154,7 +151,6 @@ func (w *window) syntaxError() *op.SyntaxError {
 	return err
 }
 
-// errorAt returns an error at the lexer's position.
 func (w *window) errorAt(msg string, class op.ErrorClass) *op.SyntaxError {
 	at := min(w.lex.Offset(), len(w.Text))
 	return &op.SyntaxError{File: w.name, Offset: w.Offset + int64(at), Line: w.line(), Msg: msg, Class: class}

@@ -7,7 +7,6 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// annotator converts debug annotations to JSON.
 type annotator struct {
 	seq *sequence
 	// hasJSON is set if a value was JSON, unknown if a name or text is not interned.

@@ -2,7 +2,6 @@ package perfetto
 
 import "github.com/optrace/optrace/op"
 
-// clock is a clock of packets.
 type clock struct {
 	// offset is the difference to the trace's clock in nanoseconds.
 	offset int64
@@ -21,7 +20,6 @@ type clocks struct {
 	bytes int64 // approximate memory of the clocks
 }
 
-// clockBytes is the memory of a clock in its table.
 const clockBytes = 96
 
 // isOfSequence reports whether a clock belongs to one sequence.
@@ -35,7 +33,6 @@ func (c *clocks) of(id uint64, seq *sequence) *clock {
 	return c.all[id]
 }
 
-// set places a clock.
 func (c *clocks) set(id uint64, seq *sequence, to clock) {
 	table := &c.all
 	if isOfSequence(id) {
@@ -50,7 +47,6 @@ func (c *clocks) set(id uint64, seq *sequence, to clock) {
 	(*table)[id] = &to
 }
 
-// reading is the value of a clock in a snapshot.
 type reading struct {
 	id, timestamp uint64
 	clock

@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// packetReader reads the packets of a trace.
 type packetReader struct {
 	src   *bufio.Reader
 	name  string
@@ -23,7 +22,6 @@ type packetReader struct {
 	buf   bytes.Buffer
 }
 
-// errDone is the end of the packets.
 var errDone = errors.New("no more packets")
 
 // next returns the next packet, valid until the next call. A *[op.SyntaxError] of class [op.ErrorRecord] is about one
@@ -124,7 +122,6 @@ func expand(compressed []byte, isZstd bool) (packets []byte, err error) {
 	return io.ReadAll(io.LimitReader(src, MaxCompressedBytes))
 }
 
-// packet holds the fields of a TracePacket that the reader uses.
 type packet struct {
 	timestamp    uint64
 	hasTimestamp bool

@@ -56,7 +56,6 @@ type source struct {
 	yield                          func(*traceevent.Event, error) bool
 }
 
-// holdStep is the least change of held memory to report.
 const holdStep = 64 << 10
 
 var errTooLarge = fmt.Errorf("matching slices: the trace takes more than %d MiB of memory", kineto.MaxHeldBytes>>20)
@@ -126,7 +125,6 @@ func (s *source) count(phase byte) bool {
 	return s.yield(&s.event, nil)
 }
 
-// fail yields an error about the packet.
 func (s *source) fail(msg string) bool { return s.yield(nil, s.RecordError(msg)) }
 
 // packet takes a packet, perhaps from a compressed one, and reports whether the consumer wants more.
@@ -201,7 +199,6 @@ func (s *source) inner(packets []byte, err error) bool {
 	return true
 }
 
-// describe takes the descriptor of a track.
 func (s *source) describe(b []byte) bool {
 	isNew := s.tracks.describe(b, &s.bad)
 	if s.bad {
@@ -213,7 +210,6 @@ func (s *source) describe(b []byte) bool {
 	return s.count('M')
 }
 
-// trackEvent takes an event.
 func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool {
 	e := parseEvent(p.event, seq, s.parsed, &s.bad)
 	s.parsed = e.args
@@ -254,7 +250,6 @@ func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool
 	return s.finish(tr, &e, at, problem)
 }
 
-// finish yields the last open slice of a track.
 func (s *source) finish(tr *track, e *event, at int64, problem string) bool {
 	n := len(tr.open) - 1
 	if n < 0 {

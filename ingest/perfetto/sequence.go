@@ -25,10 +25,8 @@ const (
 	entryBytes    = 64
 )
 
-// clear forgets the state.
 func (s *sequence) clear() { *s = sequence{valid: true, clocks: s.clocks} }
 
-// intern adds the texts of a message.
 func (s *sequence) intern(b []byte, bad *bool) {
 	f := fieldsOf(b, bad)
 	for f.next() {
@@ -45,7 +43,6 @@ func (s *sequence) intern(b []byte, bad *bool) {
 	}
 }
 
-// add adds a text to a table.
 func (s *sequence) add(table *map[uint64]string, b []byte) {
 	var id uint64
 	var text []byte
@@ -73,7 +70,6 @@ func (s *sequence) add(table *map[uint64]string, b []byte) {
 	(*table)[id] = string(text)
 }
 
-// setDefaults takes the defaults of later packets.
 func (s *sequence) setDefaults(b []byte, bad *bool) {
 	f := fieldsOf(b, bad)
 	for f.next() {
@@ -92,7 +88,6 @@ func (s *sequence) setDefaults(b []byte, bad *bool) {
 	}
 }
 
-// event holds the fields of a TrackEvent that the reader uses.
 type event struct {
 	kind     uint64
 	track    uint64
@@ -161,7 +156,6 @@ func parseEvent(b []byte, seq *sequence, buf []byte, bad *bool) (e event) {
 	return e
 }
 
-// track is a track with its open slices.
 type track struct {
 	uuid, parent uint64
 	hasParent    bool
@@ -169,10 +163,8 @@ type track struct {
 	open         []beginning
 }
 
-// trackBytes is the memory of a track beside its beginnings.
 const trackBytes = 160
 
-// beginning is the beginning of a slice.
 type beginning struct {
 	name, category string
 	args           []byte // members of a JSON object
@@ -184,7 +176,6 @@ type beginning struct {
 // beginningBytes is the memory of a beginning without its texts, which may be shared.
 const beginningBytes = 96
 
-// bytes returns the memory of the beginning.
 func (b *beginning) bytes() int64 { return beginningBytes + int64(len(b.args)) }
 
 // trackKey identifies a track. Events without a track have one per sequence.

@@ -16,7 +16,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// decoder reads spans. The next span overwrites its results.
 type decoder struct {
 	lex   lexer.Lexer
 	list  lexer.Lexer // of attributes
@@ -33,7 +32,6 @@ type decoder struct {
 	newResource  bool   // the resource changed with this span
 }
 
-// fields are the fields of a span beside its attributes.
 type fields struct {
 	name            string
 	context, parent spanContext
@@ -253,7 +251,6 @@ func (d *decoder) record() op.Record {
 // kinds are the names of span kinds by number.
 var kinds = [...]string{"unspecified", "", "server", "client", "producer", "consumer"}
 
-// add gives an attribute of the span to the builder.
 func (d *decoder) add(a *attribute) {
 	b := d.build
 	if a.Key == "" || len(a.Value.Value) == 0 {
@@ -278,7 +275,6 @@ func (d *decoder) attrs(list []byte) (all []op.Attr) {
 	return all
 }
 
-// link gives a link of the span to the builder.
 func (d *decoder) link(k link) {
 	var out op.Link
 	out.TraceID, _ = op.ParseTraceID([]byte(k.SpanContext.TraceID))
@@ -294,7 +290,6 @@ func (d *decoder) link(k link) {
 	d.build.AddLinkWith(out, &extra)
 }
 
-// events gives the events of a span to the builder.
 func (d *decoder) events(list []byte) {
 	for e := range links(list) {
 		if d.build.WantsEvent(e.Name) {

@@ -19,7 +19,6 @@ type attribute struct {
 	Value typed
 }
 
-// typed is a value with its type.
 type typed struct {
 	Type  string
 	Value json.RawMessage
@@ -34,7 +33,6 @@ const (
 	kindSlice  = "SLICE"
 )
 
-// attr returns the attribute with its type.
 func (d *decoder) attr(a *attribute) op.Attr {
 	key := a.Key
 	value := a.Value.Value
@@ -68,7 +66,6 @@ func (d *decoder) attr(a *attribute) op.Attr {
 // readBytes is the largest memory per byte of a list or map.
 const readBytes = 32
 
-// maxDepth bounds the depth of values.
 const maxDepth = 16
 
 // appendJSON appends a value as JSON, see op.AttrJSON. An unreadable value is null.
@@ -111,7 +108,6 @@ func (t *typed) appendJSON(dst []byte, depth int) []byte {
 	return append(dst, compact.Bytes()...)
 }
 
-// comma appends the comma between the elements of a list.
 func comma(dst []byte, i int) []byte {
 	if i > 0 {
 		return append(dst, ',')

@@ -22,7 +22,6 @@ type kernelName struct {
 	rule op.KindRule
 }
 
-// identify computes the trace id of the recording from its times.
 func (r *reader) identify() {
 	for i := range r.ranges {
 		o := &r.ranges[i]
@@ -35,7 +34,6 @@ func (r *reader) identify() {
 	r.trace = opfile.LocalTraceID(uint64(r.session))
 }
 
-// addToSession adds numbers to the fingerprint of the recording.
 func (t *tables) addToSession(numbers ...int64) {
 	for _, n := range numbers {
 		t.session.Add(uint64(n), 0)
@@ -81,7 +79,6 @@ func (r *reader) host(i int) *op.Entry {
 	return e
 }
 
-// The columns of device tables begin with common.
 var (
 	common        = []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid"}
 	deviceColumns = map[string][]string{
@@ -137,7 +134,6 @@ func (r *reader) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	return e, nil
 }
 
-// addGraph adds the CUDA graph and node of an entry.
 func (r *reader) addGraph(e *op.Entry, process int64, ids []sqlite.Value) {
 	for i, key := range [...]string{attrkey.Graph, attrkey.GraphNode} {
 		if n := ids[i].Int; n != 0 {
@@ -308,7 +304,6 @@ var (
 	memoryKinds = []string{"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"}
 )
 
-// copyName returns the name of a copy, such as "Memcpy HtoD (Pinned -> Device)".
 func copyName(kind, from, to sqlite.Value) string {
 	name := numbered(copyKinds, kind.Int, "kind")
 	if from.Kind == sqlite.Null || to.Kind == sqlite.Null {
@@ -317,7 +312,6 @@ func copyName(kind, from, to sqlite.Value) string {
 	return fmt.Sprintf("Memcpy %s (%s -> %s)", name, memoryName(from), memoryName(to))
 }
 
-// setName returns the name of a set, such as "Memset (Device)".
 func setName(kind sqlite.Value) string {
 	if kind.Kind == sqlite.Null {
 		return "Memset"
@@ -327,7 +321,6 @@ func setName(kind sqlite.Value) string {
 
 func memoryName(kind sqlite.Value) string { return numbered(memoryKinds, kind.Int, "memory") }
 
-// numbered returns the name of a number, or what and the number.
 func numbered(names []string, n int64, what string) string {
 	if 0 <= n && n < int64(len(names)) && names[n] != "" {
 		return names[n]

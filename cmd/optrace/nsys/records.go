@@ -78,7 +78,6 @@ type reader struct {
 	kernels map[int64]kernelName
 }
 
-// maxUntold is the most held memory to leave unreported.
 const maxUntold = 64 << 10
 
 func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield func(op.Record, error) bool) {
@@ -139,7 +138,6 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 	}
 }
 
-// errEnough ends a scan when the consumer wants no more.
 var errEnough = errors.New("enough")
 
 // scan calls row with the values of each row of a table. It reports errors of row and damage of the table, and returns

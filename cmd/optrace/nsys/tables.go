@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The tables in use.
 const (
 	kernelTable  = "CUPTI_ACTIVITY_KIND_KERNEL"
 	copyTable    = "CUPTI_ACTIVITY_KIND_MEMCPY"
@@ -73,7 +72,6 @@ type thread struct {
 // processOf returns the globalPid of a globalTid. Its last 24 bits are the thread.
 func processOf(globalTid int64) int64 { return globalTid &^ 0xffffff }
 
-// tables holds the rows to join with device rows.
 type tables struct {
 	texts      map[int64]string // of StringIds
 	symbols    profiler.Symbols
@@ -92,7 +90,6 @@ type tables struct {
 	session    profiler.Fingerprint
 }
 
-// symbol returns the symbol of a text as valid UTF-8.
 func (t *tables) symbol(raw []byte) uint32 {
 	if !utf8.Valid(raw) {
 		raw = []byte(validText(string(raw)))
@@ -201,7 +198,6 @@ func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	return nil
 }
 
-// text returns the text of an id, a placeholder if it is missing.
 func (t *tables) text(id int64) string {
 	if text, ok := t.texts[id]; ok {
 		return text
@@ -319,7 +315,6 @@ func times(v []sqlite.Value) (start, end int64, err error) {
 	return start, end, nil
 }
 
-// errType is the error of a value of the wrong type.
 func errType(column string, v sqlite.Value) error {
 	return fmt.Errorf("column %s is %s", column, v.Kind)
 }
@@ -362,7 +357,6 @@ func (t *tables) captured(i, in int32) {
 	}
 }
 
-// maxCopies bounds the chain of copies of a node.
 const maxCopies = 16
 
 // nodeName returns the name of the range in which a node was captured, "" if unknown.
@@ -404,7 +398,6 @@ func (r *reader) findSteps(byThread []int32) {
 	r.more(len(r.marks)*int(unsafe.Sizeof(uintptr(0))) + len(r.steps)*int(unsafe.Sizeof(marks.Step{})))
 }
 
-// launchOf returns the call of a process with a correlation id, nil if there is none.
 func (t *tables) launchOf(process, correlation int64) *launch {
 	i, ok := slices.BinarySearchFunc(t.launches, correlation, func(l launch, correlation int64) int {
 		return cmp.Or(cmp.Compare(t.threads[l.thread].process, process), cmp.Compare(l.correlation, correlation))

@@ -67,7 +67,6 @@ func (f *Feeder) Value(l *lexer.Lexer, key string) {
 	}
 }
 
-// compact returns JSON without white space.
 func (f *Feeder) compact(text []byte) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, text) != nil {

@@ -24,7 +24,6 @@ type Event struct {
 	ArgsRead bool
 }
 
-// decoder reads events.
 type decoder struct {
 	lex            lexer.Lexer
 	event          Event
@@ -80,7 +79,6 @@ func (d *decoder) decode(text []byte, stream *jsonstream.Reader) (*Event, error)
 	return e, nil
 }
 
-// micros reads a number of microseconds; null is unknown.
 func (d *decoder) micros(field string, msg *string) op.Int {
 	l := &d.lex
 	if l.Null() {
@@ -129,7 +127,6 @@ const (
 	keyArgs     = 'a' | 'r'<<8 | 'g'<<16 | 's'<<24
 )
 
-// straightMember reads a member of an event and returns the index behind it, or -1.
 func (d *decoder) straightMember(b []byte, i int) int {
 	if i < 0 || len(b)-i < len(`"name":""`) || b[i] != '"' {
 		return -1
@@ -188,7 +185,6 @@ func (d *decoder) straightText(b []byte, i int, buf *[]byte) (text []byte, end i
 	return *buf, end
 }
 
-// straightMicros reads a number of microseconds.
 func straightMicros(b []byte, i int) (ns op.Int, end int) {
 	if v, end := lexer.Micros(b, i); end >= 0 {
 		return op.Known(v), end // the caller refuses an exponent behind it
@@ -203,7 +199,6 @@ func straightMicros(b []byte, i int) (ns op.Int, end int) {
 	return op.Known(v), end
 }
 
-// straightID reads the id of a process or thread.
 func straightID(b []byte, i int) (text []byte, end int) {
 	end = lexer.Value(b, i)
 	if end < 0 {
@@ -212,7 +207,6 @@ func straightID(b []byte, i int) (text []byte, end int) {
 	return b[i:end], end
 }
 
-// straightArgs reads the arguments of an event.
 func (d *decoder) straightArgs(b []byte, i int) int {
 	if !lexer.Has(b, i, "{") {
 		return -1

@@ -32,7 +32,6 @@ type Database struct {
 	tables map[string]table
 }
 
-// table has the root page of a table and its CREATE statement.
 type table struct {
 	root int64
 	sql  string

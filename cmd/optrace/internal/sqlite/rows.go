@@ -99,7 +99,6 @@ func (w *walk) read(n int64, buf []byte) error {
 	return err
 }
 
-// fail yields an error and reports whether to go on.
 func (w *walk) fail(err error) bool {
 	_, damaged := err.(*DamageError) //nolint:errorlint // it is not wrapped
 	return w.yield(nil, err) && damaged
@@ -204,7 +203,6 @@ func (w *walk) whole(n int64, cell []byte, size int) ([]byte, error) {
 	return w.row, nil
 }
 
-// decode finds the wanted values of a row and reports whether the row is complete.
 func (w *walk) decode(row []byte) bool {
 	clear(w.values)
 	header, n := varint(row)

@@ -38,7 +38,6 @@ func columnsOf(sql string) (names []string, rowid int) {
 	return names, -1
 }
 
-// constraints begin definitions other than columns.
 var constraints = []string{"CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN"}
 
 // token is a word, a quoted name, a text or a mark, at a depth of parentheses.
@@ -50,7 +49,6 @@ type token struct {
 
 func (t token) is(word string) bool { return !t.quoted && strings.EqualFold(t.text, word) }
 
-// definition is one definition of a CREATE TABLE statement.
 type definition []token
 
 // has reports whether the definition has a word outside of parentheses.

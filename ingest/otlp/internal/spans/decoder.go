@@ -57,7 +57,6 @@ func (d *Decoder) EmitSpan() {
 	d.Emit(rec, nil)
 }
 
-// spanFields are the fields of a span beside its attributes.
 type spanFields struct {
 	trace                       op.TraceID
 	id, parent                  op.SpanID
@@ -80,19 +79,16 @@ const (
 	flagRemote    = 1 << 9
 )
 
-// The codes of a span's status.
 const (
 	statusOK    = 1
 	statusError = 2
 )
 
-// begin starts a span.
 func (d *Decoder) begin() {
 	d.fields = spanFields{}
 	d.builder.Reset()
 }
 
-// text returns b as a string.
 func (d *Decoder) text(b []byte) string {
 	if s, ok := d.strings.Valid(b); ok {
 		return s
@@ -147,7 +143,6 @@ func (d *Decoder) end() (*op.Entry, *op.Span) {
 	return nil, &d.other
 }
 
-// setExtra gives the builder the fields missing in an entry.
 func (d *Decoder) setExtra() {
 	f, x := &d.fields, d.builder.Extra()
 	x.Kind, x.Flags, x.TraceState = kinds[0], f.flags, valid(f.state)
@@ -213,7 +208,6 @@ type attribute struct {
 	next, other *attribute
 }
 
-// valueKind is the type of an attribute's value.
 type valueKind uint8
 
 const (
@@ -238,7 +232,6 @@ const (
 	maxAttributeText = 1 << 9
 )
 
-// start begins a span.
 func (t *attributeTable) start() { t.before = &t.first }
 
 // find returns the attribute with the text, nil for a new one.

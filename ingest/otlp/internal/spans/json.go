@@ -84,7 +84,6 @@ func (m *jsonMessage) integer() (int64, bool) {
 	return lexer.ParseInt(m.numberText())
 }
 
-// double reads a number, also the text of NaN or an infinity.
 func (m *jsonMessage) double() (float64, bool) {
 	return lexer.ParseFloat(m.numberText())
 }

@@ -48,7 +48,6 @@ func (r *JSON) ReadSpans(b []byte) (behind bool) {
 	}
 }
 
-// canonicalSpan reads the span at b[i], the lexer's position.
 func (r *JSON) canonicalSpan(b []byte, i int) int {
 	r.begin()
 	r.attributes.start()
@@ -93,7 +92,6 @@ func (r *JSON) canonicalSpan(b []byte, i int) int {
 	return lexer.Literal(b, i, "}")
 }
 
-// lastMember reads a member behind the attributes, with the comma in front of it.
 func (r *JSON) lastMember(b []byte, i int) int {
 	if j := lexer.Literal(b, i, `,"status":{}`); j > 0 {
 		return j
@@ -104,7 +102,6 @@ func (r *JSON) lastMember(b []byte, i int) int {
 	return r.otherMember(b, i+1)
 }
 
-// otherMember reads any member.
 func (r *JSON) otherMember(b []byte, i int) int {
 	key, i := lexer.Quoted(b, i)
 	if i = lexer.Literal(b, i, ":"); i < 0 {
@@ -301,7 +298,6 @@ func (r *JSON) canonicalList(b []byte, i int) (nested bool, end int) {
 	return false, end
 }
 
-// canonicalStrings is canonicalValue for a list of strings.
 func (r *JSON) canonicalStrings(b []byte, i int, a *attribute) int {
 	r.list = r.list[:0]
 	for {

@@ -24,9 +24,7 @@ type message interface {
 	open() (outer int)
 	// more goes to the next field in the schema and reports whether there is one.
 	more(outer int, s schema) bool
-	// number returns the number of the current field.
 	number() int
-	// failure returns the first error.
 	failure() error
 
 	// The methods below read the value of the current field. They skip a value of another type; it is not ok. null
@@ -59,7 +57,6 @@ type message interface {
 // schema maps the JSON names of a message's fields to their numbers.
 type schema map[string]int
 
-// The schemas of the messages.
 var (
 	spanSchema = newSchema([]string{
 		protobuf.SpanTraceID: "traceId", protobuf.SpanID: "spanId", protobuf.SpanTraceState: "traceState",

@@ -150,7 +150,6 @@ func signalOf(element []byte) string {
 	return ""
 }
 
-// signalError is the error of a message of another signal.
 type signalError string
 
 // Error describes the message.

@@ -36,7 +36,6 @@ const (
 	tagValues = protobuf.ListValues<<3 | protobuf.Bytes
 )
 
-// readSpan reads a span.
 func (r *Proto) readSpan(b []byte) error {
 	r.begin()
 	r.attributes.start()
@@ -113,7 +112,6 @@ func (r *Proto) canonicalField(b []byte, i int) int {
 	return -1
 }
 
-// tooFar is an end beyond any message.
 const tooFar = math.MaxInt
 
 // extent reads the length at b[i] and returns the start and the end of the content behind it. The end may be beyond b.
@@ -232,7 +230,6 @@ func (r *Proto) attributeAt(b []byte, i int, before *attribute) (a *attribute, f
 	return a, from, to, end
 }
 
-// maxKeyField is the size of a key's field with a length of one byte.
 const maxKeyField = 2 + 0x7f
 
 // canonicalValue adds the AnyValue b[i:end] to the builder if it is a string, an integer, or a list of integers or of
@@ -300,7 +297,6 @@ func (r *Proto) canonicalList(t attrmap.Target, b []byte) (ok bool) {
 	return true
 }
 
-// appendProtoInts appends the elements of an array of integers.
 func appendProtoInts(dst []int64, b []byte) ([]int64, bool) {
 	for len(b) > 0 {
 		// An element is a tag, a length, another tag and a varint.

@@ -15,7 +15,6 @@ var (
 	codeNames = []string{"STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"}
 )
 
-// parseSpan reads a span in any encoding.
 func (d *Decoder) parseSpan(m message) {
 	d.begin()
 	for outer := m.open(); m.more(outer, spanSchema); {
@@ -23,7 +22,6 @@ func (d *Decoder) parseSpan(m message) {
 	}
 }
 
-// parseSpanField reads the current field of a span.
 func (d *Decoder) parseSpanField(m message) {
 	f := &d.fields
 	var ok bool
@@ -126,7 +124,6 @@ func (d *Decoder) parseLink(m message) {
 	}
 }
 
-// parseEvent gives an event of a span to the builder.
 func (d *Decoder) parseEvent(m message) {
 	var e op.Event
 	for outer := m.open(); m.more(outer, eventSchema); {
@@ -155,7 +152,6 @@ func (d *Decoder) parseEvent(m message) {
 	}
 }
 
-// parseScope reads an instrumentation scope.
 func (d *Decoder) parseScope(m message) {
 	d.Scope = op.Scope{}
 	if m.null() {
@@ -177,7 +173,6 @@ func (d *Decoder) parseScope(m message) {
 	}
 }
 
-// parseResource reads a resource.
 func (d *Decoder) parseResource(m message) {
 	d.Resource = op.Resource{}
 	d.builder.Outer.Held.Reset()

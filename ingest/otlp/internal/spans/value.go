@@ -14,7 +14,6 @@ import (
 // type.
 const maxValueDepth = 8
 
-// parseAttribute feeds one attribute of a span to the builder.
 func (d *Decoder) parseAttribute(m message) {
 	t := attrmap.Target{}
 	var hasKey, hasValue bool
@@ -45,7 +44,6 @@ func (d *Decoder) parseAttribute(m message) {
 	}
 }
 
-// parseValue feeds an attribute's value to the builder.
 func (d *Decoder) parseValue(m message, t attrmap.Target) {
 	b := d.builder
 	if !t.Wanted() {
@@ -138,7 +136,6 @@ func (d *Decoder) parseAttr(m message) op.Attr {
 	return a
 }
 
-// parseAttrValue reads an AnyValue.
 func (d *Decoder) parseAttrValue(m message, a *op.Attr) {
 	a.Value = "null"
 	a.Type = op.AttrJSON
@@ -230,7 +227,6 @@ func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte,
 	return append(dst, "null"...), true
 }
 
-// appendMember appends a KeyValue of a map.
 func (d *Decoder) appendMember(dst []byte, m message, depth int) []byte {
 	var key string
 	value := []byte("null")
