@@ -28,8 +28,7 @@ const (
 		`"output_elements":1,"memory_bytes":8}],"total_duration_us":2.0,"metadata":{"model":"resnet50"}}`
 )
 
-// read drains an input and returns the names of its operations, the messages of its bad records, and the error that
-// ended it.
+// read drains an input and returns the names of its operations, the messages of its bad records, and the final error.
 func read(in *ingest.Input) (names, bad []string, err error) {
 	for e, err := range in.Entries() {
 		var syntax *op.SyntaxError
@@ -124,7 +123,7 @@ func TestInputOfSeveralFiles(t *testing.T) {
 	}
 }
 
-// An input of files is read any number of times, whatever happened the time before, and standard input once.
+// An input of files can be read several times, standard input once.
 func TestInputIsReadAgain(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "ops.jsonl"), []byte(strings.Repeat(entryLine, 1500)))
 	gone := errors.New("gone")
@@ -184,7 +183,7 @@ func TestInputIsReadAgain(t *testing.T) {
 	}
 }
 
-// Entries are the caller's to keep.
+// The caller owns the entries.
 func TestEntriesStay(t *testing.T) {
 	in := ingest.Options{Stdin: strings.NewReader(entryLine + strings.ReplaceAll(entryLine, "matmul", "relu"))}.Open("-")
 	var kept []*op.Entry
@@ -315,8 +314,7 @@ func ExampleOpen() {
 	// [entries-jsonl]
 }
 
-// An entry of a seed trace that cannot be read costs itself, wherever it stands: the file is recognised although its
-// start is damaged.
+// A bad entry of a seed trace costs itself at any place: the file is recognised with a damaged start.
 func TestInputOfDamagedSeedTrace(t *testing.T) {
 	good := `{"step":0,"operation":"relu","duration_us":2.0}`
 	for _, bad := range []string{

@@ -22,8 +22,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// hostsOf returns the attribute host.name of each entry, by its step. Entries are read by a number of workers in parts
-// of a size.
+// hostsOf returns the attribute host.name of each entry by step, read by several workers in parts of a size.
 func hostsOf(t *testing.T, path string, size, workers int) map[int64]string {
 	t.Helper()
 	m := new(attr.Mapping)
@@ -54,8 +53,8 @@ func hostsOf(t *testing.T, path string, size, workers int) map[int64]string {
 	return hosts
 }
 
-// process appends batches to a file, as the exporter does: a batch record, a header where the resource is another one
-// than before, and entries. Some have their header in front of the first batch record instead.
+// process appends batches to a file like the exporter: a batch record, a header if the resource changed, and entries.
+// Some have their header in front of the first batch record.
 type process struct {
 	name, host   string
 	headed, last bool
@@ -94,7 +93,7 @@ func (p *process) write(rng *rand.Rand, b *bytes.Buffer, hosts map[int64]string)
 	}
 }
 
-// Entries have the attributes of the resources of their writers, whatever the number of workers and the size of parts.
+// At any part size and number of workers, entries have the attributes of their writers' resources.
 func TestResourcesOfWriters(t *testing.T) {
 	for seed := range cases.Numbers(t, 60) {
 		rng := rand.New(rand.NewPCG(seed, 3))

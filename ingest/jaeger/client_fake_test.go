@@ -17,8 +17,7 @@ type fakeTrace struct {
 	nan      bool // holds a number that version 1 fails on
 }
 
-// fakeJaeger answers searches as Jaeger's memory storage does: with traces in the window in no particular order, up to
-// the limit.
+// fakeJaeger answers searches like Jaeger's memory storage: traces in the window in random order, up to the limit.
 type fakeJaeger struct {
 	traces []fakeTrace
 	v1     bool // has no version 3
@@ -34,7 +33,7 @@ func (f *fakeJaeger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "<!doctype html><html></html>")
 		return
 	}
-	// What cannot be read is a zero time or number.
+	// An unreadable value is zero.
 	from, _ := time.Parse(time.RFC3339Nano, q.Get("query.start_time_min"))
 	to, _ := time.Parse(time.RFC3339Nano, q.Get("query.start_time_max"))
 	if f.v1 {

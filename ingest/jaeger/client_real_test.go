@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// realClients returns a client of a real Jaeger for each version of its API.
+// realClients returns a client of a real Jaeger for each API version.
 func realClients(t *testing.T, s *jaegertest.Server) map[string]*jaeger.Client {
 	t.Helper()
 	target, err := url.Parse(s.Query)
@@ -41,8 +41,8 @@ func realClients(t *testing.T, s *jaegertest.Server) map[string]*jaeger.Client {
 
 const realTrace = "000000000000000000000000000000f0"
 
-// realSpans is a request with a summary of pruned operations, and an operation with an integer that a JavaScript number
-// cannot hold. At %[1]d it starts, at %[2]d it ends; %[3]s is a further attribute.
+// realSpans is a request with a summary of pruned operations, and an operation with an integer too large for
+// JavaScript. It starts at %[1]d and ends at %[2]d; %[3]s is another attribute.
 const realSpans = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"odd"}}]},` +
 	`"scopeSpans":[{"spans":[
 {"traceId":"%[4]s","spanId":"00000000000000aa","name":"POST /predict","kind":2,"startTimeUnixNano":"%[1]d","endTimeUnixNano":"%[2]d",
@@ -85,7 +85,7 @@ func TestRealTrace(t *testing.T) {
 	}
 }
 
-// A number that is not finite makes version 1 fail; its neighbours are found all the same.
+// A number that is not finite makes version 1 fail. Other traces are found.
 func TestRealNotFinite(t *testing.T) {
 	s := jaegertest.Start(t)
 	now := time.Now()

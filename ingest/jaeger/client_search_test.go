@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// noon is the end of the hour that the tests search.
+// noon is the end of the searched hour.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // spread returns n traces within the hour, most of them in one second of it, the latest last.
@@ -55,7 +55,7 @@ func search(t *testing.T, c *jaeger.Client, q jaeger.Query) (found map[int]int, 
 	return found, problems
 }
 
-// each returns n traces, each so long behind the one before.
+// each returns n traces at intervals of step.
 func each(n int, step time.Duration) (traces []fakeTrace) {
 	for i := range n {
 		traces = append(traces, fakeTrace{id: i + 1, start: noon.Add(-time.Hour).Add(time.Duration(i) * step)})
@@ -63,7 +63,7 @@ func each(n int, step time.Duration) (traces []fakeTrace) {
 	return traces
 }
 
-// All traces are found, each once, or those that a limit leaves, and what is missing is told.
+// A search finds all traces once, or the limit, and reports missing ones.
 func TestSearch(t *testing.T) {
 	thousands := spread(3000)
 	for name, test := range map[string]struct {
@@ -79,9 +79,9 @@ func TestSearch(t *testing.T) {
 		"the latest":    {fake: fakeJaeger{traces: each(1000, time.Second)}, limit: 50, from: 951, to: 1000},
 		"empty, v3":     {limit: 10, from: 1},
 		"empty, v1":     {fake: fakeJaeger{v1: true}, limit: 10, from: 1},
-		// More traces than a page holds within a window that cannot be divided.
+		// More traces than a page holds, in a window too small to divide.
 		"one instant": {fake: fakeJaeger{traces: each(300, 0)}, limit: 1000, from: 1, to: 100, problem: "100 traces or more"},
-		// An answer beyond the limit is asked for in parts.
+		// An answer above the limit is requested in parts.
 		"large answers": {fake: fakeJaeger{traces: spread(300)}, limit: 1000, memory: 128 << 10, from: 1, to: 300},
 		"a large trace": {fake: fakeJaeger{traces: spread(1)}, limit: 10, memory: 1600, from: 1, problem: "too large"},
 	} {
@@ -105,8 +105,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// Version 1 of the API fails on a number that is not finite. The traces around it are found, and missing ones are
-// reported.
+// API version 1 fails on a number that is not finite. The traces around it are found, the missing one is reported.
 func TestSearchNotFinite(t *testing.T) {
 	const n = 500
 	f := &fakeJaeger{v1: true, traces: spread(n)}
@@ -124,7 +123,7 @@ func TestSearchNotFinite(t *testing.T) {
 	}
 }
 
-// A server that does not heed the window does not keep the search forever.
+// A server that ignores the window does not keep the search forever.
 func TestSearchWindowIgnored(t *testing.T) {
 	answer := recorded(t, "client/v2.20.search.v3.json")
 	calls := 0
@@ -183,7 +182,7 @@ func TestSearchErrors(t *testing.T) {
 	}
 }
 
-// Summaries of pruned operations are read from events and from logs.
+// Summaries of pruned operations come from events and logs.
 func TestClientPruned(t *testing.T) {
 	want := []op.Pruned{
 		{TraceID: traceID(t, recordedID), SpanID: op.SpanID{7: 0xaa}, Operation: "relu", DeviceID: "cuda:0", Count: 3, Duration: 4500},

@@ -33,7 +33,7 @@ func serve(t *testing.T, h http.HandlerFunc, opts jaeger.ClientOptions) *jaeger.
 	return check.Must(jaeger.NewClient(server.URL+"/jaeger/", opts))(t)
 }
 
-// paths answers by path; any other gets the page that Jaeger answers with.
+// paths answers by path. Other paths get Jaeger's page.
 func paths(t *testing.T, files map[string]string) http.HandlerFunc {
 	t.Helper()
 	answers := make(map[string][]byte)
@@ -134,7 +134,7 @@ func TestClientTraceNotThere(t *testing.T) {
 	}
 }
 
-// A server that fails in every way is named, with the likely causes.
+// Errors name the failing server and the likely causes.
 func TestClientErrors(t *testing.T) {
 	status := func(code int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -190,7 +190,7 @@ func TestClientUnreachable(t *testing.T) {
 	}
 }
 
-// What fails for a moment is asked again.
+// Temporary failures are retried.
 func TestClientRetries(t *testing.T) {
 	answer := recorded(t, "client/v1.76.trace.v3.json")
 	calls := 0
@@ -222,7 +222,7 @@ func TestClientAddress(t *testing.T) {
 	}
 }
 
-// The password that an address holds is sent, and is in no message.
+// The password of an address is sent and appears in no message.
 func TestClientPassword(t *testing.T) {
 	var user, password string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -238,7 +238,7 @@ func TestClientPassword(t *testing.T) {
 	}
 }
 
-// answerAll answers every call with the same.
+// answerAll answers every call with the same text.
 type answerAll struct {
 	status int
 	body   []byte
@@ -248,7 +248,7 @@ func (a answerAll) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Body: io.NopCloser(bytes.NewReader(a.body)), Request: r}, nil
 }
 
-// Whatever a server answers, the client ends, with a trace or with an error.
+// With any answer, the client ends with a trace or an error.
 func FuzzClientAnswer(f *testing.F) {
 	for _, name := range []string{
 		"v1.76.trace.json", "edge.json", "client/v1.76.trace.v3.json", "client/nan.v1.json", "client/nan.v3.json",
@@ -269,7 +269,7 @@ func FuzzClientAnswer(f *testing.F) {
 		if (tr == nil) == (err == nil) || tr != nil && tr.ID != id {
 			t.Errorf("trace %v, error %v", tr, err)
 		}
-		// A window that is not divided: searches are long otherwise.
+		// An undivided window: other searches take long.
 		q := jaeger.Query{Service: "api", Start: noon, End: noon.Add(time.Microsecond), Limit: 3}
 		for tr, err := range c.Search(t.Context(), q) {
 			if (tr == nil) == (err == nil) {

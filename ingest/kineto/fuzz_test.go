@@ -14,8 +14,8 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// FuzzRecords checks that no input makes the reader panic, that the entries it makes are valid, that they read back
-// from JSON Lines as they were, and that they are those which the lexer makes.
+// FuzzRecords checks that no input makes the reader panic, that entries are valid and survive JSON Lines, and that the
+// lexer gives the same entries.
 func FuzzRecords(f *testing.F) {
 	files := check.Must(filepath.Glob("testdata/*.json"))(f)
 	for _, file := range files {
@@ -33,7 +33,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// events is how many events the benchmarks' trace has, a third each operators, launches and kernels.
+// events is the number of events in the benchmark's trace, a third each operators, launches and kernels.
 const events = 30_000
 
 func benchmarkTrace() []byte {

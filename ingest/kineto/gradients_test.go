@@ -14,8 +14,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
-// forwardsOf returns the names of the forward operators of the operators on the host, "" for none, in the order of the
-// trace.
+// forwardsOf returns the names of the forward operators of the host operators, "" for a missing one, in the order of
+// the trace.
 func forwardsOf(t *testing.T, trace io.Reader) []string {
 	t.Helper()
 	var names []string
@@ -32,7 +32,7 @@ func forwardsOf(t *testing.T, trace io.Reader) []string {
 	return names
 }
 
-// operator is the text of an operator on the host with a number of autograd.
+// operator is the text of a host operator with an autograd number.
 func operator(name string, pid, tid, ts, number, forward int) string {
 	return fmt.Sprintf(`{"ph":"X","cat":"cpu_op","name":%q,"pid":%d,"tid":%d,"ts":%d,"dur":1,`+
 		`"args":{"Sequence number":%d,"Fwd thread id":%d}}`, name, pid, tid, ts, number, forward)
@@ -62,7 +62,7 @@ AddmmBackward0 [{tensor.autograd.sequence 5 1} {tensor.autograd.forward.thread 1
 	check.Equal(t, "forward operators", want, forwardsOf(t, strings.NewReader(text)))
 }
 
-// Forward operators are those that a program finds that looks at all of them for each backward operator.
+// Forward operators agree with a search of all operators for each backward operator.
 func TestGradientsAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
 		type event struct {
@@ -97,8 +97,7 @@ func TestGradientsAgainstNaive(t *testing.T) {
 	})
 }
 
-// The operators of recorded traces that compute gradients, by the forward operators, which are those that the arrows of
-// the traces lead from, as far as their recorders drew any.
+// The forward operators of recorded backward operators. They agree with the arrows of the traces, if recorded.
 func TestRecordedGradients(t *testing.T) {
 	for name, want := range map[string]map[string]int{
 		"mi250_minitoy_train_ROCm6_2_kineto.json.gz": {"aten::addmm": 2, "aten::mse_loss": 2, "aten::relu": 2, "aten::t": 2},

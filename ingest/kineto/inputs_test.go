@@ -90,7 +90,7 @@ func TestConvolutionOutput(t *testing.T) {
 	}
 }
 
-// The FLOPs of a convolution follow, on the host's side only.
+// Only the host's convolution has FLOPs.
 func TestConvolutionFLOPs(t *testing.T) {
 	const trace = `[{"ph":"X","cat":"cpu_op","name":"aten::conv2d","pid":1,"tid":1,"ts":1,"dur":9,"args":{"External id":7,
 		"Input Dims":[[8,3,224,224],[64,3,7,7],[],[],[],[],[]],"Input type":["float","float","","ScalarList","ScalarList","ScalarList","Scalar"],

@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// TestRowSizes holds the figures of the package comment.
+// TestRowSizes checks the figures of the package comment.
 func TestRowSizes(t *testing.T) {
 	for _, test := range []struct {
 		row       string
@@ -28,8 +28,7 @@ func TestRowSizes(t *testing.T) {
 	}
 }
 
-// TestMemoryIsThatOfTheRows checks that reading a large trace allocates little beside the rows: neither the text nor
-// copies of rows that grow.
+// Reading a large trace allocates little beside the rows: neither the text nor copies of rows.
 func TestMemoryIsThatOfTheRows(t *testing.T) {
 	cases.NotUnderRace(t, "measures memory")
 	const events = 50_000

@@ -17,10 +17,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// recorded is where traces of other projects lie; see [recordtest.Figures].
+// recorded is the folder of traces of other projects, see [recordtest.Figures].
 const recorded = "../../../shared/data/kineto"
 
-// expectation holds figures of a recorded trace that were computed independently.
+// expectation has independently computed figures of a recorded trace.
 type expectation struct {
 	File    string
 	Rank    *int64
@@ -28,7 +28,7 @@ type expectation struct {
 	Devices map[string]deviceFigures `json:"devices"`
 }
 
-// deviceFigures are those of a device, but for its timeline: TestRecordedTimelines of package ingest looks at that.
+// deviceFigures are the figures of a device without its timeline, see TestRecordedTimelines of package ingest.
 type deviceFigures struct {
 	Events      int   `json:"events"`
 	Sum         int64 `json:"sum_duration_ns"`
@@ -39,7 +39,6 @@ type deviceFigures struct {
 
 func expectations(t *testing.T) []expectation { return recordtest.Figures[expectation](t, recorded) }
 
-// openRecorded opens a recorded trace.
 func openRecorded(t testing.TB, name string) io.Reader {
 	t.Helper()
 	f, err := os.Open(filepath.Join(recorded, name))

@@ -28,7 +28,7 @@ func wantKernel(start string) string {
 		start + `,"duration_ns":2000,"stream":7}` + "\n"
 }
 
-// withoutIDs removes the ids that the reader makes up, which [TestNesting] is about.
+// withoutIDs removes the made-up ids, see [TestNesting].
 func withoutIDs(transcript string) string {
 	return regexp.MustCompile(`,"trace_id":"6f70747261636501[^"]*","span_id":"[^"]*"`).ReplaceAllString(transcript, "")
 }
@@ -113,8 +113,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Of several calls of a correlation id the earliest launches, and the operator around it counts; where there is none,
-// it is the first of an external id that is not the correlation id again.
+// Of several calls with a correlation id the earliest one launches, and the operator around it counts; without one, the
+// first operator with the external id, unless that repeats the correlation id.
 func TestJoin(t *testing.T) {
 	event := func(cat, name string, tid, ts int, args string) string {
 		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%d,"dur":5,"args":{%s}},`, cat, name, tid, ts, args)
@@ -137,7 +137,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// Calls are ranges that are no steps, and calls of the runtime outside operators, on the rank's own clock.
+// Calls are ranges other than steps, and runtime calls outside operators, by the rank's clock.
 func TestCalls(t *testing.T) {
 	text := `{"baseTimeNanoseconds":1000000,"distributedInfo":{"rank":3},"traceEvents":[
 		{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":0,"dur":100},
@@ -195,8 +195,8 @@ func TestRecordsWithMapping(t *testing.T) {
 	check.Equal(t, "records", want, withoutIDs(transcript(t, []byte(text), m)))
 }
 
-// Operators on the host are below the innermost one that they lie within on their thread, what ran on a device is below
-// nothing, and ids tell traces apart.
+// Host operators are children of the innermost operator around them on their thread, device events have no parent, and
+// ids differ between traces.
 func TestNesting(t *testing.T) {
 	event := func(cat, name, pid, tid string, ts, dur int) string {
 		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":%s,"tid":%s,"ts":%d,"dur":%d}`, cat, name, pid, tid, ts, dur)
@@ -244,7 +244,7 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// The same content has the same ids in any file, other content has others.
+// Equal content has equal ids in any file, other content has other ids.
 func TestTraceIDs(t *testing.T) {
 	ids := map[op.TraceID]string{}
 	for _, text := range []string{
@@ -270,7 +270,7 @@ func TestTraceIDs(t *testing.T) {
 	check.Equal(t, "ids", 8, len(ids))
 }
 
-// The annotations and modules around a launch are the path of what it launched, on its thread alone.
+// The annotations and modules around a launch, on its thread alone, form the path of its kernel.
 func TestPaths(t *testing.T) {
 	event := func(cat, name string, tid, ts, dur int, args string) string {
 		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%d,"dur":%d,"args":{%s}}`, cat, name, tid, ts, dur, args)
@@ -308,8 +308,7 @@ func TestPaths(t *testing.T) {
 	check.Equal(t, "", want, got)
 }
 
-// Events of devices that no list knows are operations, runtime calls launch them, and what is left is counted by its
-// category.
+// Events of unlisted devices are operations, runtime calls launch them, and other events are counted by category.
 func TestOtherDevices(t *testing.T) {
 	text := `[{"ph":"X","cat":"cpu_op","name":"aten::add","pid":9,"tid":1,"ts":0,"dur":9},
 		{"ph":"X","cat":"mtia_runtime","name":"runFunction","pid":9,"tid":1,"ts":1,"dur":2,"args":{"correlation":4}},
@@ -341,7 +340,7 @@ func TestRecordsEnd(t *testing.T) {
 	recordtest.Ends(t, kineto.Records, string(check.Must(os.ReadFile("testdata/train.json"))(t)), bad+"]", bad)
 }
 
-// transcript returns the records of a trace, a line each.
+// transcript returns the records of a trace, one per line.
 func transcript(t testing.TB, text []byte, m *attr.Mapping) string {
 	t.Helper()
 	return recordtest.Transcript(t, kineto.Records(bytes.NewReader(text), "trace", m))

@@ -11,9 +11,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
-// The steps and phases of the kernels of recorded traces are those of the ranges in the JSON that were open at their
-// launches: nanoseconds by step and phase, as a program found them that looks at all ranges and operators for each
-// launch.
+// The steps and phases of recorded kernels agree with the ranges in the JSON open at their launches: nanoseconds by
+// step and phase, from a search of all ranges and operators for each launch.
 func TestRecordedSteps(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	for name, want := range map[string]map[string]map[string]int64{
@@ -48,8 +47,8 @@ func TestRecordedSteps(t *testing.T) {
 	}
 }
 
-// Of steps without numbers each is the next one; the ranges of no rule that repeat are steps where there are no others;
-// steps are no part of the path.
+// Steps without numbers count up. Without marked steps, repeating unknown ranges are the steps. Steps are no part of a
+// path.
 func TestStepsOfRanges(t *testing.T) {
 	trace := func(names ...string) string {
 		var b strings.Builder

@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// records returns all records of a trace, and the errors, as text.
+// records returns all records and errors of a trace as text.
 func records(t *testing.T, src io.Reader) string {
 	m := &attr.Mapping{}
 	for _, key := range []string{"queued", "correlation", "Input Dims", "Seq", "note"} {
@@ -29,8 +29,8 @@ func records(t *testing.T, src io.Reader) string {
 	return recordtest.Transcript(t, kineto.Records(src, "trace", m))
 }
 
-// checkStraight compares the reading of events in one pass with that by the lexer: a source that gives one byte at a
-// time never holds an event when reading it begins.
+// checkStraight compares one-pass reading with the lexer. A source of one byte at a time never holds a whole event, and
+// so forces the lexer.
 func checkStraight(t *testing.T, text []byte) {
 	t.Helper()
 	straight := records(t, bytes.NewReader(text))
@@ -61,7 +61,7 @@ func TestRecordedTracesStraight(t *testing.T) {
 	}
 }
 
-// TestRandomTracesStraight compares the two on events that are written in many ways, some of which are no JSON.
+// TestRandomTracesStraight compares the two on events in many forms, some of them invalid JSON.
 func TestRandomTracesStraight(t *testing.T) {
 	for seed := range cases.Numbers(t, 400) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -80,7 +80,6 @@ func TestRandomTracesStraight(t *testing.T) {
 	}
 }
 
-// traceWriter writes traces at random.
 type traceWriter struct{ rng *rand.Rand }
 
 func (w *traceWriter) one(texts ...string) string { return texts[w.rng.IntN(len(texts))] }

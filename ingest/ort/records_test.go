@@ -68,16 +68,14 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// FuzzRecords checks that no input makes the reader panic, that the entries it makes are valid, and that they read back
-// from JSON Lines as they were.
+// FuzzRecords checks that no input makes the reader panic, and that entries are valid and survive JSON Lines.
 func FuzzRecords(f *testing.F) {
 	text := check.Must(os.ReadFile("testdata/squeeze.json"))(f)
 	f.Add(text)
 	f.Add([]byte(`[{"cat":"Node","ph":"X","ts":1,"dur":-2,"args":{"op_name":"X","input_type_shape":[{"f":[1e3,-9]}],"output_size":"-1"}}]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		recordtest.Check(t, ort.Records(bytes.NewReader(text), "fuzz", nil))
-		// A source that gives one byte at a time never holds an event when reading it begins: events are then read by a
-		// lexer.
+		// A source of one byte at a time forces the lexer.
 		straight := recordtest.Transcript(t, ort.Records(bytes.NewReader(text), "fuzz", nil))
 		general := recordtest.Transcript(t, ort.Records(iotest.OneByteReader(bytes.NewReader(text)), "fuzz", nil))
 		check.Equal(t, "in one pass", general, straight)

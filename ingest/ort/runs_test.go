@@ -14,8 +14,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// session makes the profile of a session and notes what is below what, so that the reader, which has the times alone,
-// can be compared with it.
+// session makes the profile of a session and notes the parent of each event. The reader must find it by the times
+// alone.
 type session struct {
 	*rand.Rand
 	events []made
@@ -35,7 +35,7 @@ func (s *session) event(category, name string, thread int, start, end int64, arg
 		category, thread, start, end-start, name, args), start: start, end: end})
 }
 
-// nodes makes nodes one behind the other, some with a subgraph, and returns the end of the last.
+// nodes makes nodes in a row, some with a subgraph, and returns the end of the last.
 func (s *session) nodes(thread int, at int64, above string, depth int) int64 {
 	for range 1 + s.IntN(4) {
 		name, start, kind, provider := fmt.Sprintf("n%d", s.count), at+s.Int64N(2), "MatMul", "CPU"
@@ -70,7 +70,7 @@ func (s *session) execute(thread int, at int64, above string, depth int) int64 {
 	return end
 }
 
-// profile makes a few runs on some threads, and returns the text with the events by their starts or their ends.
+// profile makes a few runs on some threads and returns the text with the events sorted by start or by end.
 func (s *session) profile(threads int) string {
 	s.event("Session", "session_initialization", 1, 0, 5, "")
 	for thread := 1; thread <= threads; thread++ {
@@ -103,8 +103,7 @@ func (s *session) profile(threads int) string {
 	return "[" + strings.Join(texts, ",\n") + "]"
 }
 
-// TestRunsAgainstTheirMaking compares what is below what, and which kernel belongs to which node, with how the profile
-// was made.
+// TestRunsAgainstTheirMaking compares parents and the nodes of kernels with the making of the profile.
 func TestRunsAgainstTheirMaking(t *testing.T) {
 	kernels := 0
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {

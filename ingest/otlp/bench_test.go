@@ -13,13 +13,12 @@ import (
 	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
-// The benchmarks read batches of operations, as a recording writes them.
+// The benchmarks read batches of operations like a recording's.
 const (
 	batches   = 20
 	batchSize = 500
 )
 
-// batchJSON returns one batch in JSON, on one line.
 func batchJSON() []byte {
 	text := []byte(`{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"trainer"}}]},` +
 		`"scopeSpans":[{"scope":{"name":"torch"},"spans":[`)

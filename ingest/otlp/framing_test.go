@@ -43,7 +43,7 @@ func unzstd(t *testing.T, text []byte) []byte {
 	return check.Must(z.DecodeAll(text, nil))(t)
 }
 
-// framed returns the payloads as the Collector's file exporter writes them.
+// framed returns the payloads in frames of the Collector's file exporter.
 func framed(payloads ...[]byte) (out []byte) {
 	for _, p := range payloads {
 		out = append(binary.BigEndian.AppendUint32(out, uint32(len(p))), p...)
@@ -169,7 +169,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// The batch of a frame comes before what follows the frame is asked for: files that grow are read so.
+// The batch of a frame is yielded before the reader asks for more input: growing files need this.
 func TestFramesAreNotAwaited(t *testing.T) {
 	for _, name := range []string{"traces.pb", "traces.pb.zst", "traces.jsonl.zst"} {
 		text := load(t, "gate_off/"+name)
@@ -192,8 +192,8 @@ func TestFramesAreNotAwaited(t *testing.T) {
 	}
 }
 
-// S7: files of other signals in protobuf are told from spans, and named.
-func TestS7SignalsInProtobuf(t *testing.T) {
+// S7 of docs/faults.md: files of other signals in protobuf are recognised and named.
+func TestSignalsInProtobuf(t *testing.T) {
 	scope := &commonpb.InstrumentationScope{Name: "x"}
 	marshal := func(m proto.Message) []byte {
 		return check.Must(proto.Marshal(m))(t)

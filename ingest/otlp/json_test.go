@@ -25,14 +25,13 @@ func batch(name string) string {
 		`"scopeSpans":[{"scope":{"name":"lib"},"spans":[%s]}]}]}`, spanOf(name))
 }
 
-// spanOf returns a span that is an operation.
+// spanOf returns the span of an operation.
 func spanOf(name string) string {
 	return fmt.Sprintf(`{"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"ca979163b1fe8ba7","name":"op",`+
 		`"startTimeUnixNano":"1000","endTimeUnixNano":"1600","attributes":[{"key":"tensor.op.name","value":{"stringValue":%q}}]}`, name)
 }
 
-// attribute returns a document with a span that has the attribute's value for the key, beside the name that makes it an
-// operation.
+// withAttribute returns a document with an operation that has one more attribute.
 func withAttribute(key, value string) string {
 	return strings.Replace(batch("op"), `"attributes":[{"key":"tensor.op.name"`,
 		fmt.Sprintf(`"attributes":[{"key":%q,"value":%s},{"key":"tensor.op.name"`, key, value), 1)
@@ -40,7 +39,7 @@ func withAttribute(key, value string) string {
 
 const (
 	header = `{"schema":"optrace.entries/v1","resource":{"service":"svc"}}`
-	// entry is what batch("matmul") holds.
+	// entry is the record of batch("matmul").
 	entry = `{"step":null,"operation":"matmul","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":0.6,` +
 		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":600,` +
 		`"trace_id":"4d02081d276cbb954beb68be77c6566e","span_id":"ca979163b1fe8ba7","service":"svc","scope":"lib"}`
@@ -74,7 +73,7 @@ func TestJSONLayouts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want := result{Records: []string{header, entry}}
 			check.Equal(t, "at once", want, read(otlp.JSONRecords, []byte(text)))
-			// Whatever the reads bring, the result is the same.
+			// The sizes of reads do not matter.
 			check.Equal(t, "byte by byte", want, readFrom(otlp.JSONRecords, iotest.OneByteReader(strings.NewReader(text))))
 		})
 	}
@@ -107,7 +106,7 @@ func TestJSONAttributeValues(t *testing.T) {
 	}
 }
 
-// Text that is no UTF-8 is marked on its operation, in each encoding.
+// Text in invalid UTF-8 marks its operation, in each encoding.
 func TestInvalidUTF8(t *testing.T) {
 	document := []byte(withAttribute("tensor.op.path", "{\"stringValue\":\"a\x7fb\"}")) // libraries refuse 0xff
 	message := check.Must(proto.Marshal(otlptest.TracesJSON(t, document)))(t)
@@ -186,7 +185,7 @@ func TestJSONResource(t *testing.T) {
 	}
 }
 
-// Each bad line costs no more than the line.
+// A bad line costs only the line.
 func TestJSONManyBadLines(t *testing.T) {
 	const n = 200_000
 	text := batch("a") + "\n" + batch("b") + "\n" + strings.Repeat("bad\n", n) + batch("c") + "\n"
@@ -261,7 +260,7 @@ func TestJSONDamage(t *testing.T) {
 	}
 }
 
-// Behind damage that hides where another resource begins, nothing is known of the resource.
+// The resource is unknown behind damage that may hide another resource.
 func TestJSONResourceBehindDamage(t *testing.T) {
 	first, second := strings.TrimSuffix(batch("a"), `]}]}]}`), strings.TrimPrefix(batch("b"), `{"resourceSpans":[`)
 	res := read(otlp.JSONRecords, []byte(first+`,{"name":"x]}]},`+second+"\n"+batch("c")))

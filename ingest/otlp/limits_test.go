@@ -36,7 +36,7 @@ const (
 	resourceOf = `"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]}`
 )
 
-// drain reads everything and returns how many operations had a service.
+// drain reads all records and returns how many operations had a service.
 func drain(t *testing.T, r reader, src io.Reader) (ops, withService int, bad []string) {
 	t.Helper()
 	for rec, err := range r(src, "input", nil) {
@@ -88,7 +88,7 @@ func TestJSONElementTooLong(t *testing.T) {
 	}
 }
 
-// Values that are passed over may have any length.
+// Skipped values may have any length.
 func TestJSONSkipsWhatIsLong(t *testing.T) {
 	src := repeated(`{"other":[`, `{"a":"`+strings.Repeat("b", 20000)+`"}`, 2000, `],`+strings.TrimPrefix(batch("a"), "{"))
 	if ops, _, bad := drain(t, otlp.JSONRecords, src); ops != 1 || len(bad) > 0 {
@@ -115,7 +115,7 @@ func field(num protowire.Number, body []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), body)
 }
 
-// protoSpan returns a field with a span that is an operation.
+// protoSpan returns a field with the span of an operation.
 func protoSpan() []byte {
 	attr := append(field(1, []byte("tensor.op.name")), field(2, field(1, []byte("relu")))...)
 	return field(2, append(field(5, []byte("op")), field(9, attr)...))
@@ -126,7 +126,7 @@ func protoResource() []byte {
 	return field(1, field(1, append(field(1, []byte("service.name")), field(2, field(1, []byte("svc")))...)))
 }
 
-// A group that is too large for memory ends a message that is not framed.
+// A group above the limit ends a message without frames.
 func TestProtoGroupTooLong(t *testing.T) {
 	good := field(1, field(2, protoSpan()))
 	long := protowire.AppendVarint([]byte{0x0a}, otlp.MaxFrameBytes+1)
@@ -136,10 +136,9 @@ func TestProtoGroupTooLong(t *testing.T) {
 	}
 }
 
-// S2: an attribute costs the same beside many others as beside few, wherever it stands: reading many takes at most
-// eight times as long for each as reading a twentieth of them, where looking through the others would take twenty times
-// as long.
-func TestS2AttributesAreLinear(t *testing.T) {
+// S2 of docs/faults.md: many attributes cost at most eight times as much each as a twentieth of them, at every place. A
+// search through the others would cost twenty times as much.
+func TestAttributesAreLinear(t *testing.T) {
 	many := cases.Count(t, 20_000, 200_000)
 	few := many / 20
 	attrs := func(n int) string {
@@ -245,7 +244,7 @@ func ExampleJSONRecords() {
 	// matmul 32x64 10999 trainer
 }
 
-// Each list of attributes is asked for before it is made; what is refused is left out.
+// Memory is reserved before a list of attributes is made. Refused attributes are left out.
 func TestAttributesAreAskedFor(t *testing.T) {
 	field := func(n byte, parts ...[]byte) []byte {
 		text := bytes.Join(parts, nil)

@@ -28,8 +28,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Over random spans, the readers find what the generated types of OTLP hold, also where fields come in another order
-// and unknown ones are among them.
+// On random spans, shuffled and with unknown fields, the readers agree with OTLP's generated types.
 func TestReadersAgreeWithOracle(t *testing.T) {
 	for seed := range cases.Numbers(t, 150) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -38,7 +37,7 @@ func TestReadersAgreeWithOracle(t *testing.T) {
 	}
 }
 
-// checkReaders checks what the readers find in traces, in all encodings.
+// checkReaders checks the readers in all encodings.
 func checkReaders(t *testing.T, what string, rng *rand.Rand, td *tracepb.TracesData, m *attr.Mapping, want result) {
 	t.Helper()
 	text := otlptest.MarshalJSON(t, td)
@@ -57,7 +56,7 @@ func checkReaders(t *testing.T, what string, rng *rand.Rand, td *tracepb.TracesD
 	}
 }
 
-// oracle returns the records of td, found by walking the generated types.
+// oracle returns the records of td, by walking the generated types.
 func oracle(td *tracepb.TracesData) (records []string) {
 	b := attrmap.NewBuilder(nil)
 	for _, rs := range td.ResourceSpans {
@@ -166,7 +165,7 @@ func oracleLink(b *attrmap.Builder, l *tracepb.Span_Link) {
 	b.AddLink(link)
 }
 
-// Where everything is kept, the readers find the same in all encodings.
+// With a mapping that keeps everything, the readers agree in all encodings.
 func TestReadersKeepTheSame(t *testing.T) {
 	m := new(attr.Mapping)
 	m.KeepAll()
@@ -177,7 +176,7 @@ func TestReadersKeepTheSame(t *testing.T) {
 	}
 }
 
-// fuzzReader checks what a reader makes of a text, and that no text ends it.
+// fuzzReader checks a reader's records and that it does not panic.
 func fuzzReader(t *testing.T, r reader, text []byte) {
 	t.Helper()
 	all := new(attr.Mapping)

@@ -19,11 +19,11 @@ import (
 	"github.com/optrace/optrace/internal/testing/perfettotest"
 )
 
-// reluSlice is a slice that is an operation.
+// reluSlice is the slice of an operation.
 const reluSlice = `packet { timestamp: 1 track_event { type: 1 debug_annotations { name: "tensor.op.name" string_value: "relu" } } }
 	packet { timestamp: 3 track_event { type: 2 } }`
 
-// compressed returns a packet with packets in it.
+// compressed returns a packet with compressed packets in it.
 func compressed(t *testing.T, isZstd bool, packets []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -53,7 +53,7 @@ func TestCompressedPackets(t *testing.T) {
 		if !perfetto.Sniff(whole) {
 			t.Errorf("zstd %v: not recognised", isZstd)
 		}
-		// What is wrong in a compressed packet costs the rest of it.
+		// Damage in a compressed packet costs the rest of it.
 		for name, bad := range map[string][]byte{
 			"a packet that is cut off": compressed(t, isZstd, append(bytes.Clone(good), 0x0a, 9, 1)),
 			"a tag":                    compressed(t, isZstd, append(bytes.Clone(good), 9)),
@@ -74,7 +74,7 @@ func TestCompressedPackets(t *testing.T) {
 	}
 }
 
-// Packets that expand beyond a limit are read up to there.
+// A packet that expands beyond a limit is read up to the limit.
 func TestCompressedBomb(t *testing.T) {
 	bomb := compressed(t, false, bytes.Repeat([]byte{0x0a, 0}, perfetto.MaxCompressedBytes/2+1000))
 	good := perfettotest.Encode(t, reluSlice)
@@ -101,8 +101,7 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-// Messages of OTLP start with the same tag. None of them is taken for a trace of Perfetto, nor the reverse, wherever
-// what is seen of it ends.
+// OTLP messages start with the same tag. Whatever the length of the head, neither format is taken for the other.
 func TestSniffOTLP(t *testing.T) {
 	files, err := filepath.Glob("../otlp/testdata/*/traces*.pb")
 	if err != nil || len(files) == 0 {
@@ -128,8 +127,7 @@ func TestSniffOTLP(t *testing.T) {
 	}
 }
 
-// What a trace makes the reader hold is bounded: names that are interned, tracks, slices that never end, annotations
-// that interned texts make long.
+// Held memory is bounded: interned names, tracks, open slices, and annotations with long interned texts.
 func TestMemoryIsLimited(t *testing.T) {
 	full := errors.New("full")
 	const limit = 256 << 10
@@ -186,7 +184,7 @@ func TestMemoryIsLimited(t *testing.T) {
 	}
 }
 
-// Annotations that nest deep are read up to a depth.
+// Annotations are read up to a depth.
 func TestDeepAnnotations(t *testing.T) {
 	const depth = 5000
 	for name, value := range map[string]string{

@@ -20,7 +20,7 @@ func transcript(t testing.TB, text string) string {
 	return recordtest.Transcript(t, stdouttrace.Records(strings.NewReader(text), "output", nil))
 }
 
-// TestGolden reads the output of version 1.47 of the exporter, on lines and indented.
+// TestGolden reads the output of exporter version 1.47, on lines and indented.
 func TestGolden(t *testing.T) {
 	for _, file := range []string{"spans.jsonl", "spans.pretty.json"} {
 		t.Run(file, func(t *testing.T) {
@@ -133,8 +133,7 @@ func TestRecordsEnd(t *testing.T) {
 	recordtest.Ends(t, stdouttrace.Records, whole, operation("", "")+"\n{")
 }
 
-// FuzzRecords checks that no input makes the reader panic, that the entries it makes are valid, and that they read back
-// from JSON Lines as they were.
+// FuzzRecords checks that no input makes the reader panic, and that entries are valid and survive JSON Lines.
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte(operation(`,"Status":{"Code":"Error"},"Resource":[{"Key":"k","Value":{"Type":"SLICE","Value":[{"Value":1}]}}]`,
 		`,{"Key":"tensor.input.shapes","Value":{"Type":"SLICE","Value":[{"Type":"INT64SLICE","Value":[2]},{"Type":"MAP","Value":{}}]}}`)))

@@ -18,7 +18,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/optest"
 )
 
-// Rows with values that cannot be are reported with their table and number, and the others read.
+// A row with impossible values is reported with its table and number; the other rows are read.
 func TestBadRows(t *testing.T) {
 	f := read(database(t, small+`
 		INSERT INTO StringIds VALUES (9, zeroblob(20));
@@ -51,7 +51,7 @@ func TestBadRows(t *testing.T) {
 	}
 }
 
-// many is a database of more than a page per table.
+// many returns a database with several pages per table.
 func many(t *testing.T) []byte {
 	return database(t, small+`
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
@@ -60,8 +60,7 @@ func many(t *testing.T) []byte {
 		INSERT INTO NVTX_EVENTS SELECT 4000 + i, 4001 + i, 59, 'range ' || i, 0, NULL FROM n;`)
 }
 
-// A database that ends early reads with a word about what is lost; one whose bits are flipped or whose pages are
-// swapped, in little time, and errors name the table.
+// A truncated database reports the loss. Flipped bits or swapped pages cost little time, and errors name the table.
 func TestDamaged(t *testing.T) {
 	const page = 512
 	text := many(t)
@@ -98,7 +97,7 @@ func TestDamaged(t *testing.T) {
 	})
 }
 
-// Pages that refer to each other, or many times to the same, end with an error.
+// Pages that refer to each other, or several times to the same page, end with an error.
 func TestCyclicPages(t *testing.T) {
 	const page, interior = 512, 5
 	text := many(t)
@@ -132,7 +131,7 @@ func TestCyclicPages(t *testing.T) {
 	}
 }
 
-// What is held is told, and given back; an error about it ends the reading.
+// Held memory is reported and given back; an error of Hold ends the reading.
 func TestMemory(t *testing.T) {
 	text := many(t)
 	held := int64(0)

@@ -23,10 +23,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// recorded is where a recording of two H100 lies, beside the repository: the test fixture of nsys-ai.
+// recorded is a recording of two H100 beside the repository: the test fixture of nsys-ai.
 const recorded = "../../../../shared/data/nsys/h100_2gpu.sqlite"
 
-// schema is that of an export, with the columns that matter and some that do not.
+// schema is the schema of an export, with known columns and some others.
 const schema = `
 CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
@@ -47,7 +47,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER NOT NULL, end INTEGE
 CREATE TABLE SOMETHING_NEW (x BLOB);
 `
 
-// nodes is the table of the nodes of graphs, which is there where there are any.
+// nodes is the table of graph nodes. Exports without graphs lack it.
 const nodes = `CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start INTEGER NOT NULL, graphNodeId INTEGER NOT NULL, originalGraphNodeId INTEGER,
 	globalTid INTEGER);`
 
@@ -56,7 +56,7 @@ const (
 	thread1, thread2   = process1 + 11, process2 + 22
 )
 
-// small is a database of two processes with one device each, whose correlation ids are the same.
+// small is a database of two processes with one device each and equal correlation ids.
 var small = schema + fmt.Sprintf(`
 INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'ncclDevKernel_AllReduce'), (3, 'step'), (4, 'worker'),
 	(5, 'cudaLaunchKernel_v7000');
@@ -98,7 +98,6 @@ type found struct {
 	err     error
 }
 
-// unbounded is memory without a limit.
 var unbounded = ingest.Memory{Hold: func(int64) error { return nil }, SpoolBytes: math.MaxInt64}
 
 func read(text []byte) found {
@@ -121,7 +120,7 @@ func read(text []byte) found {
 	return f
 }
 
-// lines returns what was found, an entry a line.
+// lines returns the entries and errors, one per line.
 func (f *found) lines() string {
 	var b strings.Builder
 	for _, e := range f.entries {
@@ -151,7 +150,7 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// Calls of the runtime that have a name and lie in no range are what the host did beside its operations.
+// Named runtime calls outside ranges are the host's other activity.
 func TestCalls(t *testing.T) {
 	f := read(database(t, small+fmt.Sprintf(`
 INSERT INTO StringIds VALUES (6, 'cudaFree_v3020');
@@ -162,7 +161,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (2650, 2690, %d, 8, 6), (1210, 12
 	}, f.calls)
 }
 
-// A database reads the same whichever way it comes, and leaves no file behind.
+// A database reads the same from a file and from a stream, and leaves no file behind.
 func TestWays(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -185,7 +184,7 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// Versions have other columns and tables.
+// Versions have different columns and tables.
 func TestVersions(t *testing.T) {
 	kernel := "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, " +
 		"deviceId INT, streamId INT, correlationId INT, shortName INT);" +
@@ -255,7 +254,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The figures of the recording are those that SQL computes.
+// The figures of the recording agree with SQL.
 func TestRecordedAgainstSQL(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	text, err := os.ReadFile(recorded)

@@ -17,9 +17,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// stepsBySQL selects the step, the phase, the path and the innermost range of each kernel, by the ranges that were open
-// at its launch: the step by those of all threads of the process. Last comes the innermost range when the node was made
-// that the node of its graph is a copy of a copy of. The ranges of a thread nest.
+// stepsBySQL selects step, phase, path and innermost range of each kernel from the ranges open at its launch; steps
+// come from all threads of the process. The last column is the innermost range at the creation of the node's original.
+// The ranges of a thread nest.
 const stepsBySQL = `
 WITH r AS (SELECT *, globalTid / 0x1000000 p FROM NVTX_EVENTS),
 	marked AS (SELECT p, start, end, text, CAST(substr(text, 6) AS INTEGER) number FROM r WHERE text LIKE 'step %'),
@@ -40,7 +40,7 @@ FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME c
 	ON c.correlationId = k.correlationId AND c.globalTid / 0x1000000 = k.globalPid / 0x1000000
 ORDER BY k.start`
 
-// Steps, phases and paths are those that SQL finds.
+// Steps, phases and paths agree with SQL.
 func TestStepsAgainstSQL(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
@@ -79,7 +79,7 @@ func TestStepsAgainstSQL(t *testing.T) {
 	})
 }
 
-// randomSteps returns the statements of a database of two processes with two threads each, of which one has the steps.
+// randomSteps returns the statements of a database of two processes with two threads each. One thread has the steps.
 func randomSteps(r *rand.Rand) string {
 	var b strings.Builder
 	b.WriteString(schema + nodes + "INSERT INTO StringIds VALUES (1, 'k');\n")

@@ -49,8 +49,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The records of an export. The tests of package nsys load all of SQLite, at whose coverage fuzzing would look for each
-// input.
+// The records of an export. Package nsys's tests link all of SQLite; its coverage would slow fuzzing there.
 func FuzzRecords(f *testing.F) {
 	f.Add(check.Must(os.ReadFile("../../nsys/testdata/small.sqlite"))(f))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -15,8 +15,8 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// checkJSONSpans checks that canonicalSpan, which has read the texts before, reads each text as parseSpan does, or
-// leaves it to that. It returns how many canonicalSpan read.
+// checkJSONSpans checks that canonicalSpan agrees with parseSpan on each text or leaves it to parseSpan. The reader has
+// read the texts before. The result is the number of texts that canonicalSpan read.
 func checkJSONSpans(t *testing.T, texts ...string) (read int) {
 	t.Helper()
 	one, all := &attr.Mapping{}, &attr.Mapping{}
@@ -61,7 +61,7 @@ func checkJSONSpansWith(t *testing.T, m *attr.Mapping, texts ...string) (read in
 	return read
 }
 
-// Members of spans, attributes and links that are written in an unusual way, or are none.
+// Members of spans, attributes and links in unusual forms or invalid.
 var (
 	oddMembers = []string{
 		`"attributes":null`, `"status":{}`, `"status":{"code":2,"message":"out of memory"}`, `"traceState":"ot=th:8"`, `"new":[1]`,
@@ -92,7 +92,7 @@ var (
 	}
 )
 
-// spanText returns a span of any sort, some with odd parts, spaces, or without an end.
+// spanText returns a random span, some with odd parts, spaces, or without an end.
 func spanText(t testing.TB, rng *rand.Rand) string {
 	t.Helper()
 	s := otlptest.RandomSpan(rng)
@@ -134,7 +134,7 @@ func TestCanonicalJSONSpanReadsAsParseSpan(t *testing.T) {
 	}
 }
 
-// A text is the one read before where it is written without escapes and ends there.
+// A remembered text matches only an unescaped text of the same end.
 func TestCanonicalJSONTextsAreRemembered(t *testing.T) {
 	var texts []string
 	for _, name := range []string{

@@ -19,7 +19,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// keep returns a record with a copy of an entry or else a span.
+// keep returns a record with a copy of the entry, or else of the span.
 func keep(e *op.Entry, s *op.Span) op.Record {
 	if e != nil {
 		return op.Record{Entry: e.Clone()}
@@ -27,7 +27,7 @@ func keep(e *op.Entry, s *op.Span) op.Record {
 	return op.Record{Span: s.Clone()}
 }
 
-// checkProtoSpans checks that readSpan, which has read the spans before, reads each span as parseSpan does.
+// checkProtoSpans checks that readSpan agrees with parseSpan on each span. The reader has read the spans before.
 func checkProtoSpans(t *testing.T, spans ...[]byte) {
 	t.Helper()
 	one, all := &attr.Mapping{}, &attr.Mapping{}
@@ -55,7 +55,7 @@ func protoField(num protowire.Number, body []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), body)
 }
 
-// randomProtoSpan returns a span of any sort with its fields in some order, odd ones among them, perhaps damaged.
+// randomProtoSpan returns a random span, perhaps shuffled, damaged or with odd fields.
 func randomProtoSpan(t testing.TB, rng *rand.Rand) []byte {
 	t.Helper()
 	s := otlptest.RandomSpan(rng)
@@ -99,7 +99,7 @@ func TestCanonicalProtoSpanReadsAsParseSpan(t *testing.T) {
 	}
 }
 
-// Keys are told apart by every one of their bytes, whichever was expected and wherever the value stands.
+// Keys differ in any byte, whatever key was expected and wherever the value is.
 func TestCanonicalProtoKeysDifferInAnyByte(t *testing.T) {
 	span := func(key []byte, valueFirst bool) []byte {
 		parts := [][]byte{protoField(protobuf.KeyValueKey, key), protoField(protobuf.KeyValueValue, protoField(protobuf.AnyString, []byte("value")))}
@@ -120,7 +120,7 @@ func TestCanonicalProtoKeysDifferInAnyByte(t *testing.T) {
 	}
 }
 
-// Nothing behind a span is read, whatever lengths it holds.
+// Whatever its lengths, a span reads no byte behind its end.
 func TestCanonicalProtoSpanStaysWithinItsBytes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range cases.Count(t, 3, 50) {
