@@ -211,7 +211,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-func BenchmarkRecords(b *testing.B) {
+func BenchmarkReadJaeger(b *testing.B) {
 	one := check.Must(os.ReadFile(filepath.Join("testdata", "v2.20.search.json")))(b)
 	const answers = 100
 	text := bytes.Repeat(one, answers)

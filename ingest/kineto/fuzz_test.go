@@ -47,12 +47,12 @@ func benchmarkTrace() []byte {
 	return []byte(`{"traceEvents":[` + strings.Repeat(triple+",", events/3-1) + triple + `],"baseTimeNanoseconds":1750000000000000000}`)
 }
 
-func BenchmarkRecords(b *testing.B) {
+func BenchmarkReadKineto(b *testing.B) {
 	text := benchmarkTrace()
 	recordtest.Benchmark(b, text, events/3*2, kineto.Records)
 }
 
-func BenchmarkPlainSpans(b *testing.B) {
+func BenchmarkReadChromeSpans(b *testing.B) {
 	const span = `{"name":"matmul","ph":"X","cat":"op","pid":1,"tid":1,"ts":1750000000000100.125,"dur":0.6,` +
 		`"args":{"tensor.op.name":"matmul","tensor.device.id":"cuda:0","tensor.input.shapes":[[64,784],[784,256]],"tensor.output.shape":[64,` +
 		`256],"tensor.dtype":"f32"}}`

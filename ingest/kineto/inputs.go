@@ -69,7 +69,7 @@ func parseInputs(key string) *inputs {
 	return in
 }
 
-// parseTypes reads a list of type names, nil if there is none.
+// parseTypes reads a list of type names, nil if it is missing.
 func parseTypes(text string) []string {
 	var l lexer.Lexer
 	l.Reset([]byte(text))
@@ -161,7 +161,7 @@ func (in *inputs) add(shape op.Shape, dtype op.DType) {
 }
 
 // signature has the indexes of a convolution's arguments: stride, padding, dilation, and the transposed flag, 0 if
-// there is none.
+// it is missing.
 type signature struct{ stride, padding, dilation, transposed int }
 
 // signatures of PyTorch's native functions.

@@ -132,7 +132,7 @@ func (t *tables) encloseRanges() []int32 {
 	return order
 }
 
-// openRange returns the innermost range open at a time, starting at range i and going outwards; -1 for none.
+// openRange returns the innermost range open at a time, starting at range i and going outwards, or -1.
 func (t *tables) openRange(i int32, thread uint32, at int64) int32 {
 	for n := 0; i >= 0 && n < marks.MaxDepth; n++ {
 		r := t.ranges.at(i)
@@ -208,7 +208,7 @@ func (m *entryMaker) operatorPhase(i int32) string {
 	return phase
 }
 
-// rangeAround returns the name of the innermost range around a call that is no step, "" for none.
+// rangeAround returns the name of the innermost range around a call that is no step, or "".
 func (m *entryMaker) rangeAround(call *launch) string {
 	if m.ranges.n == 0 {
 		return ""

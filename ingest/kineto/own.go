@@ -31,7 +31,7 @@ type ownValues struct {
 	emptyDevice, noStart  bool
 }
 
-// read reads the arguments in objects of valid JSON, nil for none, and feeds the others.
+// read reads the arguments in objects of valid JSON or nil, and feeds the others.
 func (a *ownArguments) read(feed *attrjson.Feeder, texts ...[]byte) {
 	a.ownValues = ownValues{}
 	a.links = a.links[:0]

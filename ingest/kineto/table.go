@@ -81,7 +81,7 @@ type collective struct {
 	dtype op.DType
 }
 
-// addCollective keeps a collective and returns its number from 1, 0 for none.
+// addCollective keeps a collective and returns its number from 1, 0 without a name.
 func (t *tables) addCollective(c *collective) uint32 {
 	if c.Name == "" {
 		return 0

@@ -36,11 +36,11 @@ func batchJSON() []byte {
 	return append(text, "]}]}]}\n"...)
 }
 
-func BenchmarkReadJSON(b *testing.B) {
+func BenchmarkReadOTLPJSON(b *testing.B) {
 	recordtest.Benchmark(b, bytes.Repeat(batchJSON(), batches), batches*batchSize, otlp.JSONRecords)
 }
 
-func BenchmarkReadProto(b *testing.B) {
+func BenchmarkReadOTLPProto(b *testing.B) {
 	message := check.Must(proto.Marshal(otlptest.TracesJSON(b, batchJSON())))(b)
 	recordtest.Benchmark(b, bytes.Repeat(framed(message), batches), batches*batchSize, otlp.FramedRecords)
 }

@@ -143,7 +143,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-func BenchmarkRecords(b *testing.B) {
+func BenchmarkReadStdouttrace(b *testing.B) {
 	one := check.Must(os.ReadFile("testdata/spans.jsonl"))(b)
 	const copies = 100
 	text := bytes.Repeat(one, copies)

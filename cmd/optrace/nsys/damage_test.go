@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -16,6 +18,9 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/optest"
+	"github.com/optrace/optrace/internal/testing/recordtest"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // A row with impossible values is reported with its table and number; the other rows are read.
@@ -51,19 +56,20 @@ func TestBadRows(t *testing.T) {
 	}
 }
 
-// many returns a database with several pages per table.
-func many(t *testing.T) []byte {
-	return database(t, small+`
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
-		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 4000 + i, 4001 + i, 0, 7, i, 0, 1, 1, 32, 1, 1, 1, 1, 1, 1, 0, 0, NULL, NULL FROM n;
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
-		INSERT INTO NVTX_EVENTS SELECT 4000 + i, 4001 + i, 59, 'range ' || i, 0, NULL FROM n;`)
+// many returns a database with several pages per table: n more kernels and ranges.
+func many(t testing.TB, n int) []byte {
+	return database(t, small+fmt.Sprintf(`
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL
+			SELECT 4000 + i, 4001 + i, 0, 7, i, 0, 1, 1, 32, 1, 1, 1, 1, 1, 1, 0, 0, NULL, NULL FROM n;
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %[1]d)
+		INSERT INTO NVTX_EVENTS SELECT 4000 + i, 4001 + i, 59, 'range ' || i, 0, NULL FROM n;`, n))
 }
 
 // A truncated database reports the loss. Flipped bits or swapped pages cost little time, and errors name the table.
 func TestDamaged(t *testing.T) {
 	const page = 512
-	text := many(t)
+	text := many(t, 300)
 	check := func(t *testing.T, name string, damaged []byte) {
 		t.Helper()
 		start := time.Now()
@@ -100,7 +106,7 @@ func TestDamaged(t *testing.T) {
 // Pages that refer to each other, or several times to the same page, end with an error.
 func TestCyclicPages(t *testing.T) {
 	const page, interior = 512, 5
-	text := many(t)
+	text := many(t, 300)
 	pages := 0
 	for at := page; at < len(text); at += page {
 		if text[at] != interior {
@@ -133,7 +139,7 @@ func TestCyclicPages(t *testing.T) {
 
 // Held memory is reported and given back; an error of Hold ends the reading.
 func TestMemory(t *testing.T) {
-	text := many(t)
+	text := many(t, 300)
 	held := int64(0)
 	most := int64(0)
 	memory := ingest.Memory{Hold: func(n int64) error {
@@ -168,5 +174,13 @@ func TestMemory(t *testing.T) {
 func TestMutants(t *testing.T) {
 	optest.Mutants(t, cases.Count(t, 60, 3000), database(t, small), func(text []byte) optest.Found {
 		return optest.Find(ingest.Options{Stdin: bytes.NewReader(text)}.Open(ingest.Stdin).Records())
+	})
+}
+
+func BenchmarkReadNsys(b *testing.B) {
+	const rows = 5000
+	text := many(b, rows)
+	recordtest.Benchmark(b, text, 2*rows+10, func(io.Reader, string, *attr.Mapping) iter.Seq2[op.Record, error] {
+		return nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "db", unbounded)
 	})
 }

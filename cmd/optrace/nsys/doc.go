@@ -13,7 +13,7 @@
 //	CUPTI_ACTIVITY_KIND_GRAPH_TRACE   CUDA graphs traced as a whole, "CUDA graph 7"
 //	CUPTI_ACTIVITY_KIND_RUNTIME       launches, counted as skipped; calls outside ranges
 //	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION  counted as skipped
-//	CUDA_GRAPH_NODE_EVENTS            the ranges in which nodes of CUDA graphs were captured
+//	CUDA_GRAPH_NODE_EVENTS            the ranges around the capture of CUDA graph nodes
 //	NVTX_EVENTS                       operators on the host: push-pop and start-end ranges.
 //	                                  Marks and ranges without an end are counted
 //	StringIds                         the texts of the other tables

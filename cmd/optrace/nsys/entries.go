@@ -260,7 +260,7 @@ func (r *reader) path(i int32) string {
 	return path
 }
 
-// phase returns the phase of the innermost range with one, from range i outwards, "" if there is none.
+// phase returns the phase of the innermost range with one, from range i outwards, or "".
 func (r *reader) phase(i int32) string {
 	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, r.ranges[i].parent {
 		if phase := r.mark(i).Phase; phase != "" {

@@ -100,7 +100,7 @@ func (t *tables) symbol(raw []byte) uint32 {
 // textBytes is the memory of a text beside its bytes: headers and its share of an index.
 const textBytes = 64
 
-// readTables reads all but the rows of devices; of those it reads the processes. It reports false when the consumer
+// readTables reads all but the rows of devices, and their processes. It reports false when the consumer
 // wants no more.
 func (r *reader) readTables() bool {
 	r.texts, r.threadIDs, r.processes = make(map[int64]string), make(map[int64]uint32), make(map[int64]string)
@@ -348,7 +348,7 @@ func starts(calls []launch) *profiler.Intervals {
 
 type nodeKey struct{ process, node int64 }
 
-// captured notes the first range in which a node of a CUDA graph was created or captured. It skips copies.
+// captured notes the first range around the creation or capture of a node of a CUDA graph. It skips copies.
 func (t *tables) captured(i, in int32) {
 	n := &t.nodes[i]
 	key := nodeKey{t.threads[n.thread].process, n.correlation}
@@ -359,7 +359,7 @@ func (t *tables) captured(i, in int32) {
 
 const maxCopies = 16
 
-// nodeName returns the name of the range in which a node was captured, "" if unknown.
+// nodeName returns the name of the range around the capture of a node, "" if unknown.
 func (t *tables) nodeName(process, node int64) string {
 	key := nodeKey{process, node}
 	for range maxCopies {

@@ -7,7 +7,7 @@ import (
 )
 
 // columnsOf returns the columns of a CREATE TABLE statement in the order of a row, "" for a computed one, and the index
-// of the row id's column, -1 if there is none.
+// of the row id's column, or -1.
 func columnsOf(sql string) (names []string, rowid int) {
 	integers := make(map[string]int)
 	primary := ""
