@@ -39,7 +39,8 @@ func written(t *testing.T, f optrace.Format) []byte {
 		for i := range 12 {
 			_, s := tp.Tracer("engine").Start(ctx, "op")
 			s.SetAttributes(attribute.String("tensor.op.name", "matmul"), attribute.Int("tensor.step", i),
-				attribute.String("tensor.device.id", "cuda:0"), attribute.IntSlice("tensor.output.shape", []int{64, 256}))
+				attribute.String("tensor.device.id", "cuda:0"), attribute.IntSlice("tensor.output.shape",
+					[]int{64, 256}))
 			s.End()
 		}
 		root.End()
@@ -168,7 +169,8 @@ func TestForeignFilesAreRefused(t *testing.T) {
 		"nested brackets":       strings.Repeat("[", 100_000),
 		"brace lines":           strings.Repeat("{\n", 50_000),
 	}
-	paths := []string{executable, "../docs/formats.md", "../docs/reliability.md", "damage_test.go", "documents_test.go", "../go.mod"}
+	paths := []string{executable, "../docs/formats.md", "../docs/reliability.md", "damage_test.go", "documents_test.go",
+		"../go.mod"}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
 		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
@@ -190,7 +192,8 @@ func TestNamedFormats(t *testing.T) {
 	}{
 		{"entries", "one\ntwo\n" + entries, optest.Found{Entries: 1, Malformed: 2}},
 		{"entries-jsonl", entries, optest.Found{Entries: 1}},
-		{"jaeger", `{"dXta":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"x","duration":1}]}]}`, optest.Found{}},
+		{"jaeger", `{"dXta":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"x","duration":1}]}]}`,
+			optest.Found{}},
 		{"jaeger", `"data":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"x","duration":1}]}]}`,
 			optest.Found{Malformed: 1}},
 		{"otlp", string(written(t, optrace.FormatOTLPJSON)), optest.Found{Entries: 360, Spans: 30}},
@@ -204,7 +207,8 @@ func TestNamedFormats(t *testing.T) {
 		}
 	}
 	got := find(filepath.Join(dir, "input"), ingest.Options{Format: "colour"})
-	if want := `unknown format "colour"; formats are entries, `; got.Err == nil || !strings.HasPrefix(got.Err.Error(), want) {
+	if want := `unknown format "colour"; formats are entries, `; got.Err == nil || !strings.HasPrefix(got.Err.Error(),
+		want) {
 		t.Errorf("error %v, want %s…", got.Err, want)
 	}
 }

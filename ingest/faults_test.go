@@ -26,14 +26,18 @@ type document struct {
 // documents returns a document for each format.
 func documents() []document {
 	otlpSpan := func(id, name, more string) string {
-		return fmt.Sprintf(`{%s"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"%s","name":"%s","startTimeUnixNano":"1000",`+
-			`"endTimeUnixNano":"1600","attributes":[{"key":"tensor.op.name","value":{"stringValue":""}}]`, more, id, name)
+		return fmt.Sprintf(`{%s"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"%s","name":"%s",`+
+			`"startTimeUnixNano":"1000",`+
+			`"endTimeUnixNano":"1600","attributes":[{"key":"tensor.op.name","value":{"stringValue":""}}]`, more, id,
+			name)
 	}
 	otlp := `{"resourceSpans":[{"scopeSpans":[{"spans":[` + otlpSpan("ca979163b1fe8ba7", "first", "◂") + `▸},` +
 		otlpSpan("ca979163b1fe8ba8", "second", "") + `¶}]}]}]}`
 	jaeger := func(id, name, more string) string {
-		return fmt.Sprintf(`{%s"traceID":"4d02081d276cbb954beb68be77c6566e","spanID":"%s","operationName":"%s","references":[],"startTime":1,`+
-			`"duration":1,"tags":[{"key":"tensor.op.name","type":"string","value":""}],"processID":"p1"`, more, id, name)
+		return fmt.Sprintf(`{%s"traceID":"4d02081d276cbb954beb68be77c6566e","spanID":"%s","operationName":"%s",`+
+			`"references":[],"startTime":1,`+
+			`"duration":1,"tags":[{"key":"tensor.op.name","type":"string","value":""}],"processID":"p1"`, more, id,
+			name)
 	}
 	printed := func(id, name, more string) string {
 		return fmt.Sprintf(`{"SpanContext":{"TraceID":"4d02081d276cbb954beb68be77c6566e","SpanID":"%s"},%s"Name":"%s",`+
@@ -45,25 +49,30 @@ func documents() []document {
 	}
 	return []document{
 		{
-			"entries-jsonl", "{◂\"operation\":\"first\",\"duration_us\":1▸}\n{\"operation\":\"second\",\"duration_us\":1¶}\n",
+			"entries-jsonl", "{◂\"operation\":\"first\",\"duration_us\":1▸}\n{\"operation\":\"second\"," +
+				"\"duration_us\":1¶}\n",
 			`"operation":"X"`, `"OPERATION":"X"`,
 		},
 		{
 			"trace-json", `{"entries":[{◂"step":0,"operation":"first","duration_us":2.0▸},` +
-				`{"step":1,"operation":"second","duration_us":2.0¶}],"total_duration_us":4,"metadata":{}}`, `"operation":"X"`, `"Operation":"X"`,
+				`{"step":1,"operation":"second","duration_us":2.0¶}],"total_duration_us":4,"metadata":{}}`,
+			`"operation":"X"`, `"Operation":"X"`,
 		},
 		{"otlp-json", otlp, `"name":"X"`, `"Name":"X"`},
 		{"jaeger-v3", `{"result":` + otlp + `}`, `"name":"X"`, `"NAME":"X"`},
 		{
-			"jaeger-v1", `{"data":[{"traceID":"4d02081d276cbb954beb68be77c6566e","spans":[` + jaeger("ca979163b1fe8ba7", "first", "◂") + "▸}," +
+			"jaeger-v1", `{"data":[{"traceID":"4d02081d276cbb954beb68be77c6566e","spans":[` +
+				jaeger("ca979163b1fe8ba7", "first", "◂") + "▸}," +
 				jaeger("ca979163b1fe8ba8", "second", "") + `¶}],"processes":{"p1":{"serviceName":"s","tags":[]}}}]}`,
 			`"operationName":"X"`, `"OperationName":"X"`,
 		},
 		{
-			"stdouttrace", printed("ca979163b1fe8ba7", "first", "◂") + "▸}\n" + printed("ca979163b1fe8ba8", "second", "") + "¶}\n",
+			"stdouttrace", printed("ca979163b1fe8ba7", "first", "◂") + "▸}\n" + printed("ca979163b1fe8ba8", "second",
+				"") + "¶}\n",
 			`"Name":"X"`, `"name":"X"`,
 		},
-		{"chrome", `{"traceEvents":[` + event("first", "◂") + "▸}," + event("second", "") + `¶}]}`, `"name":"X"`, `"Name":"X"`},
+		{"chrome", `{"traceEvents":[` + event("first", "◂") + "▸}," + event("second", "") + `¶}]}`, `"name":"X"`,
+			`"Name":"X"`},
 	}
 }
 
@@ -75,7 +84,8 @@ func (d document) with(front, behind, second string) []byte {
 		}
 		return ""
 	}
-	return []byte(strings.NewReplacer("◂", front+comma(front), "▸", comma(behind)+behind, "¶", comma(second)+second).Replace(d.text))
+	return []byte(strings.NewReplacer("◂", front+comma(front), "▸", comma(behind)+behind, "¶",
+		comma(second)+second).Replace(d.text))
 }
 
 func named(member, name string) string { return strings.Replace(member, "X", name, 1) }
@@ -115,7 +125,8 @@ func TestDeepNesting(t *testing.T) {
 			"objects": strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth),
 		} {
 			t.Run(d.format+" "+name, func(t *testing.T) {
-				names, bad, err := read(ingest.Open(write(t, filepath.Join(t.TempDir(), "input"), d.with("", far, `"deep":`+value))))
+				names, bad, err := read(ingest.Open(write(t, filepath.Join(t.TempDir(), "input"),
+					d.with("", far, `"deep":`+value))))
 				if diff := cmp.Diff([]string{"first"}, names); diff != "" || err != nil {
 					t.Errorf("error %v, operations (-want +got):\n%s", err, diff)
 				}
@@ -144,7 +155,8 @@ func TestForeignLines(t *testing.T) {
 			var names []string
 			skipped := int64(0)
 			bad := 0
-			for rec, err := range ingest.Open(write(t, filepath.Join(t.TempDir(), "input"), []byte(test.text))).Records() {
+			for rec, err := range ingest.Open(write(t, filepath.Join(t.TempDir(), "input"),
+				[]byte(test.text))).Records() {
 				switch {
 				case err != nil:
 					bad++

@@ -120,7 +120,8 @@ func TestFollowGrowing(t *testing.T) {
 			}
 			seen := follow(t, path, steps...)
 			if seen.operations != operations || seen.spans != spans || seen.errs > 0 || seen.final != nil {
-				t.Errorf("%s in writes of %d: %+v, as a whole %d operations and %d spans", format, size, seen, operations, spans)
+				t.Errorf("%s in writes of %d: %+v, as a whole %d operations and %d spans", format, size, seen,
+					operations, spans)
 			}
 			if seen.format != format || seen.bytes != len(text) {
 				t.Errorf("%s: format %q, %d bytes of %d", format, seen.format, seen.bytes, len(text))
@@ -192,7 +193,8 @@ func TestFollowWhole(t *testing.T) {
 		seen := follow(t, sample)
 		if seen.operations != operations || seen.spans != spans || seen.format != format || seen.final != nil ||
 			int64(seen.bytes) != info.Size() {
-			t.Errorf("%s of %d bytes: %+v, read at once %d operations and %d spans", sample, info.Size(), seen, operations, spans)
+			t.Errorf("%s of %d bytes: %+v, read at once %d operations and %d spans", sample, info.Size(), seen,
+				operations, spans)
 		}
 	}
 }
@@ -201,7 +203,8 @@ func TestFollowErrors(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "notes.md")
 	appendTo(t, other, []byte("# Notes\nof a kind\n"))
-	for path, want := range map[string]string{filepath.Join(dir, "missing"): "no such file", other: "unknown format", dir: "is a directory"} {
+	for path, want := range map[string]string{filepath.Join(dir, "missing"): "no such file", other: "unknown format",
+		dir: "is a directory"} {
 		if seen := follow(t, path); seen.final == nil || !strings.Contains(seen.final.Error(), want) {
 			t.Errorf("%s: error %v", path, seen.final)
 		}

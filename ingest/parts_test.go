@@ -96,10 +96,10 @@ func TestPartsAreTheInput(t *testing.T) {
 }
 
 const (
-	partsEntry = `{"step":%d,"operation":"matmul","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":0.6,` +
-		`"output_elements":null,"memory_bytes":null}`
-	partsDocument = `{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"op","startTimeUnixNano":"%d","endTimeUnixNano":"900000",` +
-		`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}}]}]}]}]}`
+	partsEntry = `{"step":%d,"operation":"matmul","device_id":null,"input_shapes":null,"output_shape":null,` +
+		`"duration_us":0.6,"output_elements":null,"memory_bytes":null}`
+	partsDocument = `{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"op","startTimeUnixNano":"%d",` +
+		`"endTimeUnixNano":"900000","attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}}]}]}]}]}`
 )
 
 func lines(format string, n int) string {
@@ -182,7 +182,10 @@ func TestReadFromALockedThread(t *testing.T) {
 	in = ingest.Options{Stdin: strings.NewReader(content)}.Open(ingest.Stdin)
 	in.SetPartSize(1000)
 	stopped := errors.New("stopped")
-	if err := in.Read(3, func(int, int64, int64, iter.Seq2[op.Record, error]) error { return stopped }); err != stopped {
+	if err := in.Read(3, func(int, int64, int64,
+		iter.Seq2[op.Record, error]) error {
+		return stopped
+	}); err != stopped {
 		t.Errorf("error %v, want %v", err, stopped)
 	}
 }

@@ -61,7 +61,8 @@ func timelines(t *testing.T, paths ...string) map[string]timeline {
 		all[d.Rank.String()+"/"+d.DeviceID] = timeline{
 			Span: d.SpanNS.V, Busy: d.BusyNS.V, Idle: d.IdleNS.V, Compute: d.ComputeNS.V,
 			ExposedCommunication: d.ExposedCommunicationNS.V, ExposedMemory: d.ExposedMemoryNS.V,
-			Communication: d.CommunicationNS.V, Memory: d.MemoryNS.V, Overlap: d.OverlapNS.V, OverlapRatio: d.OverlapRatio,
+			Communication: d.CommunicationNS.V, Memory: d.MemoryNS.V, Overlap: d.OverlapNS.V,
+			OverlapRatio: d.OverlapRatio,
 		}
 	}
 	return all
@@ -127,7 +128,8 @@ func TestAgainstPyTorch(t *testing.T) {
 			if o.Kernels == 0 || o.Below != nil {
 				continue
 			}
-			if w := want["true"+o.Operator]; int64(math.Round(w.Self*1000)) != o.DeviceSelfNS || w.FLOPs != 0 && w.FLOPs != o.FLOPs.V {
+			if w := want["true"+o.Operator]; int64(math.Round(w.Self*1000)) != o.DeviceSelfNS || w.FLOPs != 0 &&
+				w.FLOPs != o.FLOPs.V {
 				t.Errorf("%s: %s launched %d ns of %d FLOPs, want %+v", name, o.Operator, o.DeviceSelfNS, o.FLOPs.V, w)
 			}
 		}
@@ -150,7 +152,10 @@ func TestGraphsOfPyTorch(t *testing.T) {
 // Memory given back to the driver in each step is the reason for the idle device.
 func TestCallsOfPyTorch(t *testing.T) {
 	r := check.Must(analyze.Run(t.Context(), ingest.Open(h100+"allocator.json.gz"), analyze.Options{}))(t)
-	if !slices.ContainsFunc(r.Findings, func(f findings.Finding) bool { return strings.Contains(f.Text, "it was in cudaFree for") }) {
+	if !slices.ContainsFunc(r.Findings, func(f findings.Finding) bool {
+		return strings.Contains(f.Text,
+			"it was in cudaFree for")
+	}) {
 		t.Errorf("%+v", r.Findings)
 	}
 }

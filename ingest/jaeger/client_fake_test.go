@@ -81,17 +81,18 @@ func (f *fakeJaeger) fail(w http.ResponseWriter, code int, msg string) {
 func (f *fakeJaeger) answerV3(w http.ResponseWriter, found []fakeTrace) {
 	var spans []string
 	for _, part := range []string{
-		`{"traceId":"%032x","spanId":"00000000000000aa","name":"POST /predict","startTimeUnixNano":"%d","endTimeUnixNano":"%d"}`,
-		`{"traceId":"%032x","spanId":"00000000000000bb","parentSpanId":"00000000000000aa","name":"matmul","startTimeUnixNano":"%d",` +
-			`"endTimeUnixNano":"%d",` +
+		`{"traceId":"%032x","spanId":"00000000000000aa","name":"POST /predict","startTimeUnixNano":"%d",` +
+			`"endTimeUnixNano":"%d"}`,
+		`{"traceId":"%032x","spanId":"00000000000000bb","parentSpanId":"00000000000000aa","name":"matmul",` +
+			`"startTimeUnixNano":"%d","endTimeUnixNano":"%d",` +
 			`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}}]}`,
 	} {
 		for _, t := range found {
 			spans = append(spans, fmt.Sprintf(part, t.id, t.start.UnixNano(), t.start.Add(t.duration).UnixNano()))
 		}
 	}
-	fmt.Fprintf(w, `{"result":{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"api"}}]},`+
-		`"scopeSpans":[{"spans":[%s]}]}]}}`,
+	fmt.Fprintf(w, `{"result":{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{`+
+		`"stringValue":"api"}}]},"scopeSpans":[{"spans":[%s]}]}]}}`,
 		strings.Join(spans, ","))
 }
 
@@ -100,12 +101,12 @@ func (f *fakeJaeger) answerV1(w http.ResponseWriter, found []fakeTrace) {
 	for i, t := range found {
 		us, d := t.start.UnixMicro(), t.duration.Microseconds()
 		traces[i] = fmt.Sprintf(`{"traceID":"%032x","spans":[`+
-			`{"traceID":"%032[1]x","spanID":"00000000000000aa","operationName":"POST /predict","references":[],"startTime":%[2]d,`+
-			`"duration":%[3]d,"tags":[],"logs":[],"processID":"p1"},`+
-			`{"traceID":"%032[1]x","spanID":"00000000000000bb","operationName":"matmul","references":[{"refType":"CHILD_OF",`+
-			`"traceID":"%032[1]x","spanID":"00000000000000aa"}],`+
-			`"startTime":%[2]d,"duration":%[3]d,"tags":[{"key":"tensor.op.name","type":"string","value":"matmul"}],"logs":[],"processID":"p1"}],`+
-			`"processes":{"p1":{"serviceName":"api","tags":[]}}}`, t.id, us, d)
+			`{"traceID":"%032[1]x","spanID":"00000000000000aa","operationName":"POST /predict","references":[],`+
+			`"startTime":%[2]d,"duration":%[3]d,"tags":[],"logs":[],"processID":"p1"},`+
+			`{"traceID":"%032[1]x","spanID":"00000000000000bb","operationName":"matmul","references":[{`+
+			`"refType":"CHILD_OF","traceID":"%032[1]x","spanID":"00000000000000aa"}],`+
+			`"startTime":%[2]d,"duration":%[3]d,"tags":[{"key":"tensor.op.name","type":"string","value":"matmul"}],`+
+			`"logs":[],"processID":"p1"}],"processes":{"p1":{"serviceName":"api","tags":[]}}}`, t.id, us, d)
 	}
 	fmt.Fprintf(w, `{"data":[%s],"total":0,"errors":null}`, strings.Join(traces, ","))
 }

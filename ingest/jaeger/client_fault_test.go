@@ -61,7 +61,8 @@ func TestServerFaults(t *testing.T) {
 	const v3, v1 = `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{}`, `{"data":[{"traceID":"1","spans":[{}`
 	const million = 1 << 20
 	// A deadline ends these.
-	slow := map[string]bool{"a byte at a time": true, "busy for ever": true, "failing": true, "empty members": true, "not gzip": true}
+	slow := map[string]bool{"a byte at a time": true, "busy for ever": true, "failing": true, "empty members": true,
+		"not gzip": true}
 	for name, tc := range map[string]struct {
 		handler http.HandlerFunc
 		want    string
@@ -90,7 +91,8 @@ func TestServerFaults(t *testing.T) {
 		"busy for ever": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		}, "status 429"},
-		"failing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, "status 500"},
+		"failing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+			"status 500"},
 		"a page": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "<!doctype html><html>")
 		}, "a web page, not JSON"},
@@ -163,7 +165,8 @@ func TestRedirects(t *testing.T) {
 		asked  bool
 		want   string
 	}{
-		"another host":          {to: other.URL + "/secret", want: "redirects to another host, \"" + other.URL + "\", which has to be allowed"},
+		"another host": {to: other.URL + "/secret", want: "redirects to another host, \"" + other.URL +
+			"\", which has to be allowed"},
 		"another host, allowed": {to: other.URL, follow: true, asked: true},
 		"another scheme":        {to: "file:///etc/passwd", want: "redirects to another host"},
 		"itself":                {to: "/jaeger/", want: "redirects 10 times"},
@@ -190,7 +193,8 @@ func TestRedirects(t *testing.T) {
 // A bad address is refused. The error shows no address with a possible password.
 func TestAddressErrors(t *testing.T) {
 	for _, address := range []string{
-		"http://me:sec/ret@host", "me:secret@host", "http://me:secret%@host", "http://me:sec#ret@host", "ftp://me:secret@host",
+		"http://me:sec/ret@host", "me:secret@host", "http://me:secret%@host", "http://me:sec#ret@host",
+		"ftp://me:secret@host",
 		"http://me:se?cret@host", "http://me:secret@", "http://me:sec ret@host:x", "http://me:secret@[::1",
 		"host/?token=secret", "http://host:x/?token=secret", "ftp://host?secret",
 		"", "localhost:16686", "ftp://host", "http://", ":",
@@ -205,11 +209,13 @@ func TestAddressErrors(t *testing.T) {
 // The first problems of an answer are reported, the others counted.
 func TestFurtherProblemsAreCounted(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		repeat(w, `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"`+recordedID+`","spanId":"0000000000000001"}`, ",{}", 1000)
+		repeat(w, `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{`+
+			`"traceId":"`+recordedID+`","spanId":"0000000000000001"}`, ",{}", 1000)
 		_, _ = io.WriteString(w, "]}]}]}}")
 	}, jaeger.ClientOptions{})
 	tr, problems, err := c.Trace(t.Context(), traceID(t, recordedID))
-	if err != nil || len(tr.Spans) != 1 || len(problems) != 101 || !strings.Contains(problems[100].Msg, "900 further problems") {
+	if err != nil || len(tr.Spans) != 1 || len(problems) != 101 || !strings.Contains(problems[100].Msg,
+		"900 further problems") {
 		t.Errorf("trace %+v, %d problems, error %v", tr, len(problems), err)
 	}
 	var syntax *op.SyntaxError

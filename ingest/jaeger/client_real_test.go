@@ -43,7 +43,8 @@ const realTrace = "000000000000000000000000000000f0"
 
 // realSpans is a request with a summary of pruned operations, and an operation with an integer too large for
 // JavaScript. It starts at %[1]d and ends at %[2]d; %[3]s is another attribute.
-const realSpans = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"odd"}}]},` +
+const realSpans = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{` +
+	`"stringValue":"odd"}}]},` +
 	`"scopeSpans":[{"spans":[
 {"traceId":"%[4]s","spanId":"00000000000000aa","name":"POST /predict","kind":2,"startTimeUnixNano":"%[1]d","endTimeUnixNano":"%[2]d",
 "events":[{"timeUnixNano":"%[2]d","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}},` +
@@ -74,10 +75,12 @@ func TestRealTrace(t *testing.T) {
 			t.Fatalf("%s: api %s, trace %+v", name, c.API(), tr)
 		}
 		e := tr.Entries[0]
-		if e.FLOPs != op.Known(9007199254740993) || e.Start != op.Known(start.UnixNano()) || e.Duration != 1_000_000 || e.Service != "odd" {
+		if e.FLOPs != op.Known(9007199254740993) || e.Start != op.Known(start.UnixNano()) || e.Duration != 1_000_000 ||
+			e.Service != "odd" {
 			t.Errorf("%s: entry %+v", name, e)
 		}
-		want := []op.Pruned{{TraceID: tr.ID, SpanID: op.SpanID{7: 0xaa}, Operation: "relu", DeviceID: "cuda:0", Count: 3, Duration: 4500}}
+		want := []op.Pruned{{TraceID: tr.ID, SpanID: op.SpanID{7: 0xaa}, Operation: "relu", DeviceID: "cuda:0",
+			Count: 3, Duration: 4500}}
 		check.Equal(t, fmt.Sprintf("%s: summaries", name), want, tr.Pruned)
 		if _, _, err := c.Trace(t.Context(), op.TraceID{1}); !errors.Is(err, jaeger.ErrTraceNotFound) {
 			t.Errorf("%s: unknown trace: error %v", name, err)

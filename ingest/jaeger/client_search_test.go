@@ -48,7 +48,8 @@ func search(t *testing.T, c *jaeger.Client, q jaeger.Query) (found map[int]int, 
 		case err != nil:
 			t.Fatal(err)
 		case len(tr.Entries) != 1 || len(tr.Spans) != 1:
-			t.Errorf("trace %v has %d operations and %d other spans, want 1 and 1", tr.ID, len(tr.Entries), len(tr.Spans))
+			t.Errorf("trace %v has %d operations and %d other spans, want 1 and 1", tr.ID, len(tr.Entries),
+				len(tr.Spans))
 		}
 		found[int(tr.ID[14])<<8|int(tr.ID[15])]++
 	}
@@ -80,7 +81,8 @@ func TestSearch(t *testing.T) {
 		"empty, v3":     {limit: 10, from: 1},
 		"empty, v1":     {fake: fakeJaeger{v1: true}, limit: 10, from: 1},
 		// More traces than a page holds, in a window too small to divide.
-		"one instant": {fake: fakeJaeger{traces: each(300, 0)}, limit: 1000, from: 1, to: 100, problem: "100 traces or more"},
+		"one instant": {fake: fakeJaeger{traces: each(300, 0)}, limit: 1000, from: 1, to: 100,
+			problem: "100 traces or more"},
 		// An answer above the limit is requested in parts.
 		"large answers": {fake: fakeJaeger{traces: spread(300)}, limit: 1000, memory: 128 << 10, from: 1, to: 300},
 		"a large trace": {fake: fakeJaeger{traces: spread(1)}, limit: 10, memory: 1600, from: 1, problem: "too large"},
@@ -157,9 +159,12 @@ func TestSearchQuery(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	want := []string{
-		"/jaeger/api/v3/traces?query.duration_min=1.5ms&query.num_traces=100&query.operation_name=POST+%2Fv1&query.raw_traces=true" +
-			"&query.service_name=api&query.start_time_max=2026-11-21T12%3A00%3A00.000001Z&query.start_time_min=2026-11-21T11%3A00%3A00Z",
-		"/jaeger/api/traces?end=1795262400000001&limit=100&minDuration=1.5ms&operation=POST+%2Fv1&raw=true&service=api&start=1795258800000000",
+		"/jaeger/api/v3/traces?query.duration_min=1.5ms&query.num_traces=100&query.operation_name=POST+%2Fv1&" +
+			"query.raw_traces=true" +
+			"&query.service_name=api&query.start_time_max=2026-11-21T12%3A00%3A00.000001Z&" +
+			"query.start_time_min=2026-11-21T11%3A00%3A00Z",
+		"/jaeger/api/traces?end=1795262400000001&limit=100&minDuration=1.5ms&operation=POST+%2Fv1&raw=true&" +
+			"service=api&start=1795258800000000",
 	}
 	check.Equal(t, "calls", want, got)
 }
@@ -185,7 +190,8 @@ func TestSearchErrors(t *testing.T) {
 // Summaries of pruned operations come from events and logs.
 func TestClientPruned(t *testing.T) {
 	want := []op.Pruned{
-		{TraceID: traceID(t, recordedID), SpanID: op.SpanID{7: 0xaa}, Operation: "relu", DeviceID: "cuda:0", Count: 3, Duration: 4500},
+		{TraceID: traceID(t, recordedID), SpanID: op.SpanID{7: 0xaa}, Operation: "relu", DeviceID: "cuda:0", Count: 3,
+			Duration: 4500},
 		{TraceID: traceID(t, recordedID), SpanID: op.SpanID{7: 0xaa}, Operation: "add", Count: 1, Duration: 250},
 	}
 	v3 := `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[

@@ -47,7 +47,8 @@ func paths(t *testing.T, files map[string]string) http.HandlerFunc {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			answer = page
 		}
-		if strings.Contains(string(answer), `"trace not found"`) || strings.Contains(string(answer), "No traces found") {
+		if strings.Contains(string(answer), `"trace not found"`) || strings.Contains(string(answer),
+			"No traces found") {
 			w.WriteHeader(http.StatusNotFound)
 		}
 		if strings.Contains(string(answer), `unsupported value`) {
@@ -91,9 +92,11 @@ func TestClientTrace(t *testing.T) {
 		files map[string]string
 		want  total
 	}{
-		"v3":            {map[string]string{path3: "client/v1.76.trace.v3.json", path1: "client/nan.v1.json"}, total{"v3", 7, 2, 74_601}},
-		"v1, no v3":     {map[string]string{path1: "v1.76.trace.json"}, total{"v1", 7, 2, 70_000}},
-		"v1, v3 broken": {map[string]string{path1: "v1.76.trace.json", path3: "client/page.html"}, total{"v1", 7, 2, 70_000}},
+		"v3": {map[string]string{path3: "client/v1.76.trace.v3.json", path1: "client/nan.v1.json"},
+			total{"v3", 7, 2, 74_601}},
+		"v1, no v3": {map[string]string{path1: "v1.76.trace.json"}, total{"v1", 7, 2, 70_000}},
+		"v1, v3 broken": {map[string]string{path1: "v1.76.trace.json", path3: "client/page.html"},
+			total{"v1", 7, 2, 70_000}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := serve(t, paths(t, tc.files), jaeger.ClientOptions{})
@@ -152,13 +155,17 @@ func TestClientErrors(t *testing.T) {
 		"other server": {status(404, "404 page not found\n"), `"404 page not found"; use the address`},
 		"empty":        {status(200, ""), "an empty answer"},
 		"other JSON":   {status(404, `{"detail":"nothing here"}`), "nothing here"},
-		"bad request":  {status(400, `{"error":{"httpCode":400,"message":"malformed parameter"}}`), `status 400: "malformed parameter"`},
-		"v1 errors":    {status(200, `{"data":null,"errors":[{"code":400,"msg":"no such thing"}]}`), `status 400: "no such thing"`},
-		"password":     {status(401, "who is it?"), "name:password@host"},
-		"always busy":  {status(503, "come back later"), "come back later"},
-		"failure":      {status(500, `{"error":{"httpCode":500,"message":"storage is down"}}`), "storage is down\" (tried"},
-		"cut off":      {status(200, string(half)), "cut off (tried"},
-		"hangs":        {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no answer in time (300ms)"},
+		"bad request": {status(400, `{"error":{"httpCode":400,"message":"malformed parameter"}}`),
+			`status 400: "malformed parameter"`},
+		"v1 errors": {status(200, `{"data":null,"errors":[{"code":400,"msg":"no such thing"}]}`),
+			`status 400: "no such thing"`},
+		"password":    {status(401, "who is it?"), "name:password@host"},
+		"always busy": {status(503, "come back later"), "come back later"},
+		"failure": {status(500, `{"error":{"httpCode":500,"message":"storage is down"}}`),
+			"storage is down\" (tried"},
+		"cut off": {status(200, string(half)), "cut off (tried"},
+		"hangs": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+			"no answer in time (300ms)"},
 		"hangs in the middle": {func(w http.ResponseWriter, r *http.Request) {
 			_, _ = w.Write(half)
 			_ = http.NewResponseController(w).Flush()
@@ -185,7 +192,8 @@ func TestClientUnreachable(t *testing.T) {
 	c, err := jaeger.NewClient(server.URL, jaeger.ClientOptions{Timeout: 300 * time.Millisecond})
 	check.OK(t, err)
 	_, _, err = c.Trace(t.Context(), traceID(t, recordedID))
-	if err == nil || !strings.Contains(err.Error(), "check that Jaeger runs at this address") || !strings.Contains(err.Error(), server.URL) {
+	if err == nil || !strings.Contains(err.Error(), "check that Jaeger runs at this address") ||
+		!strings.Contains(err.Error(), server.URL) {
 		t.Errorf("error %v", err)
 	}
 }

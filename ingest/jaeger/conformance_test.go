@@ -76,7 +76,8 @@ func encode(t *testing.T, s optest.Span) string {
 	}
 	var references []any
 	refer := func(kind string, trace op.TraceID, id op.SpanID) {
-		references = append(references, map[string]any{"refType": kind, "traceID": trace.String(), "spanID": id.String()})
+		references = append(references, map[string]any{"refType": kind, "traceID": trace.String(),
+			"spanID": id.String()})
 	}
 	for _, l := range s.Links {
 		refer("FOLLOWS_FROM", l.TraceID, l.SpanID)

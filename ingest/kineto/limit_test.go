@@ -18,7 +18,8 @@ func TestRowSizes(t *testing.T) {
 		row       string
 		got, want uintptr
 	}{
-		{"host operator, with its place in the order of the join", unsafe.Sizeof(hostOp{}) + unsafe.Sizeof(int32(0)), 52},
+		{"host operator, with its place in the order of the join", unsafe.Sizeof(hostOp{}) + unsafe.Sizeof(int32(0)),
+			52},
 		{"runtime call, with its place too", unsafe.Sizeof(launch{}) + unsafe.Sizeof(int32(0)), 52},
 		{"number of autograd, with its place too", unsafe.Sizeof(gradient{}) + unsafe.Sizeof(int32(0)), 20},
 		{"device event", unsafe.Sizeof(deviceOp{}), 72},

@@ -43,7 +43,8 @@ func openRecorded(t testing.TB, name string) io.Reader {
 	t.Helper()
 	f, err := os.Open(filepath.Join(recorded, name))
 	if err != nil {
-		t.Skipf("needs %s from tests/data of github.com/facebookresearch/HolisticTraceAnalysis in %s: %v", name, recorded, err)
+		t.Skipf("needs %s from tests/data of github.com/facebookresearch/HolisticTraceAnalysis in %s: %v", name,
+			recorded, err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	return check.Must(gzip.NewReader(bufio.NewReader(f)))(t)
@@ -78,7 +79,8 @@ func TestRecordedTraces(t *testing.T) {
 			for device, d := range got.Devices {
 				for _, top := range want.Devices[device].Top {
 					sum := sums[[2]string{device, top[0].(string)}]
-					d.Top = append(d.Top, [3]any{top[0], json.Number(fmt.Sprint(sum[0])), json.Number(fmt.Sprint(sum[1]))})
+					d.Top = append(d.Top, [3]any{top[0], json.Number(fmt.Sprint(sum[0])),
+						json.Number(fmt.Sprint(sum[1]))})
 				}
 				got.Devices[device] = d
 			}

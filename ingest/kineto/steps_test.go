@@ -17,15 +17,21 @@ func TestRecordedSteps(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	for name, want := range map[string]map[string]map[string]int64{
 		"nccl_data.json.gz": {
-			"ProfilerStep#4": {"": 510780, "backward": 25291215, "communication": 11989021, "forward": 12896854, "optimizer": 693145},
-			"ProfilerStep#5": {"": 499095, "backward": 25227649, "communication": 12300029, "forward": 12878104, "optimizer": 691989},
-			"ProfilerStep#6": {"": 520759, "backward": 25527881, "communication": 22587443, "forward": 12878730, "optimizer": 693144},
+			"ProfilerStep#4": {"": 510780, "backward": 25291215, "communication": 11989021, "forward": 12896854,
+				"optimizer": 693145},
+			"ProfilerStep#5": {"": 499095, "backward": 25227649, "communication": 12300029, "forward": 12878104,
+				"optimizer": 691989},
+			"ProfilerStep#6": {"": 520759, "backward": 25527881, "communication": 22587443, "forward": 12878730,
+				"optimizer": 693144},
 		},
-		"mi250_minitoy_train_ROCm6_2_kineto.json.gz": {"ProfilerStep#1": {"": 92081, "backward": 48480, "optimizer": 8481}},
+		"mi250_minitoy_train_ROCm6_2_kineto.json.gz": {"ProfilerStep#1": {"": 92081, "backward": 48480,
+			"optimizer": 8481}},
 		"sampled_rank-1.json.gz": {
-			"ProfilerStep#551": {"": 2714000, "backward": 90779000, "communication": 168027000, "data": 350000, "forward": 41358000,
+			"ProfilerStep#551": {"": 2714000, "backward": 90779000, "communication": 168027000, "data": 350000,
+				"forward":   41358000,
 				"optimizer": 3014000},
-			"ProfilerStep#552": {"": 2704000, "backward": 91365000, "communication": 211026000, "data": 11767000, "forward": 41587000,
+			"ProfilerStep#552": {"": 2704000, "backward": 91365000, "communication": 211026000, "data": 11767000,
+				"forward":   41587000,
 				"optimizer": 2839000},
 		},
 		"simple_add.json.gz": {"": {"": 49816000}},
@@ -68,14 +74,17 @@ func TestStepsOfRanges(t *testing.T) {
 		want   []string
 	}{
 		{
-			"steps of an engine", []string{"execute_context_1(9)_generation_0(0)", "execute_context_0(0)_generation_2(2)"},
-			[]string{"0 execute_context_1(9)_generation_0(0) prefill layer", "1 execute_context_0(0)_generation_2(2) decode layer"},
+			"steps of an engine", []string{"execute_context_1(9)_generation_0(0)",
+				"execute_context_0(0)_generation_2(2)"},
+			[]string{"0 execute_context_1(9)_generation_0(0) prefill layer",
+				"1 execute_context_0(0)_generation_2(2) decode layer"},
 		},
 		{
 			"ranges that repeat", []string{"a", "b", "a", "a", "a"},
 			[]string{"0 a  a/layer", "unknown   b/layer", "1 a  a/layer", "2 a  a/layer", "3 a  a/layer"},
 		},
-		{"ranges that come three times", []string{"a", "a", "a"}, []string{"unknown   a/layer", "unknown   a/layer", "unknown   a/layer"}},
+		{"ranges that come three times", []string{"a", "a", "a"}, []string{"unknown   a/layer", "unknown   a/layer",
+			"unknown   a/layer"}},
 		{
 			"marks of two kinds", []string{"ProfilerStep#4", "step[DECODE bs=2]"},
 			[]string{"unknown   layer", "0 step[DECODE bs=2] decode layer"},

@@ -31,7 +31,8 @@ type made struct {
 }
 
 func (s *session) event(category, name string, thread int, start, end int64, args string) {
-	s.events = append(s.events, made{text: fmt.Sprintf(`{"cat":%q,"pid":1,"tid":%d,"ts":%d,"dur":%d,"ph":"X","name":%q,"args":{%s}}`,
+	s.events = append(s.events, made{text: fmt.Sprintf(`{"cat":%q,"pid":1,"tid":%d,"ts":%d,"dur":%d,"ph":"X",`+
+		`"name":%q,"args":{%s}}`,
 		category, thread, start, end-start, name, args), start: start, end: end})
 }
 
@@ -47,14 +48,16 @@ func (s *session) nodes(thread int, at int64, above string, depth int) int64 {
 			provider = "CUDA"
 		}
 		s.above[name] = above
-		s.event("Node", name+"_kernel_time", thread, start, at, fmt.Sprintf(`"op_name":%q,"provider":"%sExecutionProvider"`, kind, provider))
+		s.event("Node", name+"_kernel_time", thread, start, at,
+			fmt.Sprintf(`"op_name":%q,"provider":"%sExecutionProvider"`, kind, provider))
 		if provider == "CUDA" {
 			node := &s.events[len(s.events)-1]
 			for range s.IntN(3) {
 				kernel := fmt.Sprintf("kernel %s %d", name, len(node.kernels))
 				s.above[kernel] = above + " < " + name
 				node.kernels = append(node.kernels, fmt.Sprintf(
-					`{"cat":"Kernel","pid":-1,"tid":-1,"ts":%d,"dur":9,"ph":"X","name":%q,"args":{"op_name":"MatMul","stream":"7"}}`, at, kernel))
+					`{"cat":"Kernel","pid":-1,"tid":-1,"ts":%d,"dur":9,"ph":"X","name":%q,"args":{"op_name":"MatMul",`+
+						`"stream":"7"}}`, at, kernel))
 			}
 		}
 	}
@@ -84,7 +87,8 @@ func (s *session) profile(threads int) string {
 			at = s.execute(thread, first, name, 2) + s.Int64N(3)
 			if pool := fmt.Sprintf("pool %d", at); threads == 1 && s.IntN(2) == 0 {
 				s.above[pool] = name
-				s.event("Node", pool+"_kernel_time", 9, first, first+1, `"op_name":"Relu","provider":"CPUExecutionProvider"`)
+				s.event("Node", pool+"_kernel_time", 9, first, first+1,
+					`"op_name":"Relu","provider":"CPUExecutionProvider"`)
 			}
 			s.event("Session", "model_run", thread, start, at, "")
 			at += s.Int64N(3) * s.Int64N(1000)

@@ -90,7 +90,8 @@ func TestJSONElementTooLong(t *testing.T) {
 
 // Skipped values may have any length.
 func TestJSONSkipsWhatIsLong(t *testing.T) {
-	src := repeated(`{"other":[`, `{"a":"`+strings.Repeat("b", 20000)+`"}`, 2000, `],`+strings.TrimPrefix(batch("a"), "{"))
+	src := repeated(`{"other":[`, `{"a":"`+strings.Repeat("b", 20000)+`"}`, 2000, `],`+strings.TrimPrefix(batch("a"),
+		"{"))
 	if ops, _, bad := drain(t, otlp.JSONRecords, src); ops != 1 || len(bad) > 0 {
 		t.Errorf("%d operations, bad %q", ops, bad)
 	}
@@ -99,7 +100,8 @@ func TestJSONSkipsWhatIsLong(t *testing.T) {
 // A document of any size is read in constant memory.
 func TestJSONConstantMemory(t *testing.T) {
 	const n = 100_000 // 20 MB
-	src := repeated(`{"resourceSpans":[{`+resourceOf+`,"scopeSpans":[{"scope":{},"spans":[`, spanOf("relu"), n, `]}]}]}`)
+	src := repeated(`{"resourceSpans":[{`+resourceOf+`,"scopeSpans":[{"scope":{},"spans":[`, spanOf("relu"), n,
+		`]}]}]}`)
 	var ops int
 	var bad []string
 	grown := check.Allocated(func() { ops, _, bad = drain(t, otlp.JSONRecords, src) })
@@ -155,20 +157,25 @@ func TestAttributesAreLinear(t *testing.T) {
 		"span":     func(n int) [5]string { return [5]string{2: attrs(n)} },
 		"event":    func(n int) [5]string { return [5]string{3: `{"name":"e","attributes":[` + op + attrs(n) + `]}`} },
 		"link": func(n int) [5]string {
-			return [5]string{4: `{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"0102030405060708","attributes":[` + op + attrs(n) + `]}`}
+			return [5]string{4: `{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"0102030405060708",` +
+				`"attributes":[` + op + attrs(n) + `]}`}
 		},
 		"list": func(n int) [5]string {
-			return [5]string{2: `,{"key":"l","value":{"arrayValue":{"values":[` + value + strings.Repeat(","+value, n-1) + `]}}}`}
+			return [5]string{2: `,{"key":"l","value":{"arrayValue":{"values":[` + value +
+				strings.Repeat(","+value, n-1) + `]}}}`}
 		},
 		"maps in a list": func(n int) [5]string {
 			one := `{"kvlistValue":{"values":[{"key":"k","value":` + value + `}]}}`
-			return [5]string{2: `,{"key":"l","value":{"arrayValue":{"values":[` + one + strings.Repeat(","+one, n-1) + `]}}}`}
+			return [5]string{2: `,{"key":"l","value":{"arrayValue":{"values":[` + one + strings.Repeat(","+one, n-1) +
+				`]}}}`}
 		},
 	} {
 		perAttribute := func(n int, binary bool) time.Duration {
 			p := f(n)
-			text := fmt.Appendf(nil, `{"resourceSpans":[{"resource":{"attributes":[%s%s]},"scopeSpans":[{"scope":{"name":"s","attributes":[%s%s]},`+
-				`"spans":[{"name":"relu","attributes":[%s%s],"events":[%s],"links":[%s]}]}]}]}`, op, p[0], op, p[1], op, p[2], p[3], p[4])
+			text := fmt.Appendf(nil, `{"resourceSpans":[{"resource":{"attributes":[%s%s]},"scopeSpans":[{"scope":{`+
+				`"name":"s","attributes":[%s%s]},`+
+				`"spans":[{"name":"relu","attributes":[%s%s],"events":[%s],"links":[%s]}]}]}]}`, op, p[0], op, p[1], op,
+				p[2], p[3], p[4])
 			read := otlp.JSONRecords
 			if binary {
 				message := check.Must(proto.Marshal(otlptest.TracesJSON(t, text)))(t)

@@ -43,8 +43,9 @@ func checkReaders(t *testing.T, what string, rng *rand.Rand, td *tracepb.TracesD
 	text := otlptest.MarshalJSON(t, td)
 	message := check.Must(proto.Marshal(td))(t)
 	for name, got := range map[string]result{
-		"raw protobuf":       readWith(otlp.ProtoRecords, message, m),
-		"shuffled protobuf":  readWith(otlp.ProtoRecords, otlptest.ShuffleProto(rng, message, td.ProtoReflect().Descriptor()), m),
+		"raw protobuf": readWith(otlp.ProtoRecords, message, m),
+		"shuffled protobuf": readWith(otlp.ProtoRecords, otlptest.ShuffleProto(rng, message,
+			td.ProtoReflect().Descriptor()), m),
 		"frames":             readWith(otlp.FramedRecords, framed(message), m),
 		"frames, compressed": readWith(otlp.FramedRecords, framed(zstdFrame(t, message)), m),
 		"JSON":               readWith(otlp.JSONRecords, text, m),
@@ -152,7 +153,8 @@ func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope strin
 		extra = &op.Extra{DroppedLinks: int64(s.DroppedLinksCount), Message: text}
 	}
 	return op.Record{Span: &op.Span{
-		Extra: extra, Name: s.Name, TraceID: trace, SpanID: id, ParentSpanID: parent, RemoteParent: s.Flags&0x300 == 0x300, Start: at,
+		Extra: extra, Name: s.Name, TraceID: trace, SpanID: id, ParentSpanID: parent,
+		RemoteParent: s.Flags&0x300 == 0x300, Start: at,
 		Duration: max(0, duration), Service: r.Service, Failed: failed, Links: b.Links(),
 	}}
 }
@@ -172,7 +174,8 @@ func TestReadersKeepTheSame(t *testing.T) {
 	for seed := range cases.Numbers(t, 100) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		td := randomTraces(rng)
-		checkReaders(t, fmt.Sprint("seed ", seed), rng, td, m, readWith(otlp.ProtoRecords, check.Must(proto.Marshal(td))(t), m))
+		checkReaders(t, fmt.Sprint("seed ", seed), rng, td, m,
+			readWith(otlp.ProtoRecords, check.Must(proto.Marshal(td))(t), m))
 	}
 }
 

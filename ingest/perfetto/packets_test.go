@@ -57,11 +57,13 @@ func TestCompressedPackets(t *testing.T) {
 		for name, bad := range map[string][]byte{
 			"a packet that is cut off": compressed(t, isZstd, append(bytes.Clone(good), 0x0a, 9, 1)),
 			"a tag":                    compressed(t, isZstd, append(bytes.Clone(good), 9)),
-			"compressed twice":         compressed(t, isZstd, append(bytes.Clone(good), compressed(t, isZstd, good)...)),
+			"compressed twice": compressed(t, isZstd,
+				append(bytes.Clone(good), compressed(t, isZstd, good)...)),
 		} {
 			got := transcript(t, append(bad, good...))
 			lines := strings.SplitAfter(got, "\n")
-			if len(lines) != 4 || lines[0] != relu || !strings.HasPrefix(lines[1], "error: trace: compressed packets ") &&
+			if len(lines) != 4 || lines[0] != relu || !strings.HasPrefix(lines[1], "error: trace: compressed "+
+				"packets ") &&
 				!strings.HasPrefix(lines[1], "error: trace: compressed packets: ") || lines[2] != relu {
 				t.Errorf("zstd %v, %s:\n%s", isZstd, name, got)
 			}
@@ -142,7 +144,8 @@ func TestMemoryIsLimited(t *testing.T) {
 	var damaged []byte
 	for i := range 3000 {
 		const defaults = 59 // of a packet
-		packet := perfettotest.Encode(t, fmt.Sprintf(`packet { interned_data { event_names { iid: %d name: "%s" } } }`, i+1, text))
+		packet := perfettotest.Encode(t, fmt.Sprintf(`packet { interned_data { event_names { iid: %d name: "%s" } } }`,
+			i+1, text))
 		packet, _ = protowire.ConsumeBytes(packet[1:])
 		packet = protowire.AppendBytes(protowire.AppendTag(packet, defaults, protowire.BytesType), []byte{0xff})
 		damaged = protowire.AppendBytes(protowire.AppendTag(damaged, 1, protowire.BytesType), packet)

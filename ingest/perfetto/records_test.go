@@ -103,7 +103,8 @@ func TestDamage(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"a packet", string(bad) + string(good), "error: trace: a packet that is not well formed (at byte 0)\n" + relu},
 		{"behind", string(good) + string(bad), relu + "error: trace: a packet that is not well formed (at byte 40)\n"},
-		{"a tag", string(good) + "\x0b" + string(good), relu + "error: trace: expected a packet, found the tag 11 (at byte 40)\n"},
+		{"a tag", string(good) + "\x0b" + string(good), relu +
+			"error: trace: expected a packet, found the tag 11 (at byte 40)\n"},
 		{
 			"a length", string(good) + "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
 			relu + "error: trace: a packet of 18446744073709551615 bytes (at byte 40)\n",
@@ -134,7 +135,8 @@ func TestLargePacket(t *testing.T) {
 }
 
 func TestRecordsEnd(t *testing.T) {
-	recordtest.Ends(t, perfetto.Records, string(readFile(t, "testdata/kineto.pftrace")), string(readFile(t, "testdata/sdk.pftrace")))
+	recordtest.Ends(t, perfetto.Records, string(readFile(t, "testdata/kineto.pftrace")),
+		string(readFile(t, "testdata/sdk.pftrace")))
 }
 
 // FuzzRecords checks that no input makes the reader panic, and that entries are valid and survive JSON Lines.

@@ -158,12 +158,13 @@ func TestMemory(t *testing.T) {
 	if _, ok := errors.AsType[*ingest.MemoryError](last); !ok && !strings.Contains(fmt.Sprint(last), "too large") {
 		t.Errorf("%v", last)
 	}
-	for _, err := range nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "db", ingest.Memory{Hold: func(n int64) error {
-		if n > 0 {
-			return &ingest.MemoryError{}
-		}
-		return nil
-	}}) {
+	for _, err := range nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "db",
+		ingest.Memory{Hold: func(n int64) error {
+			if n > 0 {
+				return &ingest.MemoryError{}
+			}
+			return nil
+		}}) {
 		last = err
 	}
 	if _, ok := errors.AsType[*ingest.MemoryError](last); !ok {

@@ -157,7 +157,8 @@ INSERT INTO StringIds VALUES (6, 'cudaFree_v3020');
 INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (2650, 2690, %d, 8, 6), (1210, 1215, %[1]d, 9, 6);
 `, thread1)))
 	check.Equal(t, "calls", []*op.Entry{
-		{Operation: "cudaFree", Side: op.SideHost, Rank: op.Known(0), Start: op.Known(1_700_000_000_000_001_650), Duration: 40},
+		{Operation: "cudaFree", Side: op.SideHost, Rank: op.Known(0), Start: op.Known(1_700_000_000_000_001_650),
+			Duration: 40},
 	}, f.calls)
 }
 
@@ -176,7 +177,8 @@ func TestWays(t *testing.T) {
 	for range nsys.Records(bytes.NewReader(text), "db", unbounded) {
 		break
 	}
-	for _, err := range nsys.Records(bytes.NewReader(text), "db", ingest.Memory{Hold: unbounded.Hold, SpoolBytes: 1000}) {
+	for _, err := range nsys.Records(bytes.NewReader(text), "db", ingest.Memory{Hold: unbounded.Hold,
+		SpoolBytes: 1000}) {
 		check.Says(t, "more was copied than may be", "", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -190,7 +192,8 @@ func TestVersions(t *testing.T) {
 		"deviceId INT, streamId INT, correlationId INT, shortName INT);" +
 		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 30, 2, 7, 5, 1);"
 	texts := "CREATE TABLE StringIds (id INT, value TEXT); INSERT INTO StringIds VALUES (1, 'gemm');"
-	start := "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INT); INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1000);"
+	start := "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INT); INSERT INTO " +
+		"TARGET_INFO_SESSION_START_TIME VALUES (1000);"
 	calls := "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT);" +
 		"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (3, 4, 5, 5);"
 	normalized := "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT); " +
@@ -234,7 +237,8 @@ func TestRefused(t *testing.T) {
 		with string
 		want string
 	}{
-		{"another database", database(t, "CREATE TABLE users (id INT);"), "", `without tables of Nsight Systems; it has ["users"]`},
+		{"another database", database(t, "CREATE TABLE users (id INT);"), "",
+			`without tables of Nsight Systems; it has ["users"]`},
 		{"a log beside it", text, path + "-wal", "beside it holds a part of the database"},
 		{"a journal beside it", text, path + "-journal", "beside it holds a part of the database"},
 		{"a header alone", text[:100], "", "table sqlite_schema"},

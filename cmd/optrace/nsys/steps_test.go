@@ -59,7 +59,8 @@ func TestStepsAgainstSQL(t *testing.T) {
 			if a := opmodel.FindAttr(e.Attrs, "graph node name"); a != nil {
 				node = *a
 			}
-			got = append(got, fmt.Sprintf("%d %s %s %s %s %s %s", e.Start.V, step, e.StepName, e.Phase, e.Path, e.LaunchedBy, node.Value))
+			got = append(got, fmt.Sprintf("%d %s %s %s %s %s %s", e.Start.V, step, e.StepName, e.Phase, e.Path,
+				e.LaunchedBy, node.Value))
 		}
 		path := filepath.Join(t.TempDir(), "db.sqlite")
 		check.OK(t, os.WriteFile(path, text, 0o644))
@@ -96,7 +97,8 @@ func randomSteps(r *rand.Rand) string {
 			fmt.Fprintf(&b, "INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, '%s', %d, NULL);\n", at, end, text, thread)
 			for inner := at + 1; inner < end-10; inner += 8 {
 				outer := []string{"forward", "## backward ##", "layer"}[r.IntN(3)]
-				fmt.Fprintf(&b, "INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, '%s', %d, NULL), (%d, %d, 59, 'block', %d, NULL);\n",
+				fmt.Fprintf(&b, "INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, '%s', %d, NULL), (%d, %d, 59, 'block',"+
+					" %d, NULL);\n",
 					inner, inner+7, outer, thread, inner+1+r.Int64N(2), inner+4+r.Int64N(3), thread)
 			}
 			at = end
@@ -106,13 +108,16 @@ func randomSteps(r *rand.Rand) string {
 			tid := thread + r.Int64N(2)
 			correlation := k + 1
 			if r.IntN(9) > 0 {
-				fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %d, %d, 0);\n", call, call+1, tid, correlation)
+				fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %d, %d, 0);\n", call, call+1,
+					tid, correlation)
 			}
 			node := 10 * correlation
-			fmt.Fprintf(&b, "INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (%d, %d, NULL, %d), (70, %d, %[2]d, %[3]d), (71, %[5]d, %[4]d, %[3]d);\n",
+			fmt.Fprintf(&b, "INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (%d, %d, NULL, %d), (70, %d, %[2]d, %[3]d),"+
+				" (71, %[5]d, %[4]d, %[3]d);\n",
 				r.Int64N(at+10), node, tid, node+1, node+2)
 			start := 1000*int64(i) + 10*k + r.Int64N(5) // not when it was launched
-			fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, "+
+			fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId,"+
+				" globalPid, "+
 				"demangledName, shortName, graphId, graphNodeId) VALUES (%d, %d, %d, 7, %d, %d, 1, 1, 5, %d);\n",
 				start, start+3, i, correlation, thread&^0xffffff, node+2)
 		}

@@ -38,7 +38,8 @@ func TestRefused(t *testing.T) {
 			"table sqlite_schema: page 1: is of kind 10, and no part of a table with numbered rows",
 		},
 		{"many cells", header(func(b []byte) { b[103] = 10 }), "table sqlite_schema: page 1: 2560 cells"},
-		{"a cell outside", header(func(b []byte) { b[104], b[108] = 1, 255 }), "table sqlite_schema: page 1: a cell at 65280"},
+		{"a cell outside", header(func(b []byte) { b[104], b[108] = 1, 255 }),
+			"table sqlite_schema: page 1: a cell at 65280"},
 		{"a large row", header(func(b []byte) { b[104], b[108] = 1, 2; copy(b[512:], "\xff\xff\xff\x7f") }),
 			"table sqlite_schema: page 1: a row of 268435455 bytes"},
 	} {

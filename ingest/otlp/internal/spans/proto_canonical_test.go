@@ -66,14 +66,20 @@ func randomProtoSpan(t testing.TB, rng *rand.Rand) []byte {
 	key := protoField(protobuf.KeyValueKey, []byte(attrkey.Name))
 	value := protoField(protobuf.KeyValueValue, protoField(protobuf.AnyString, []byte("bad\xff")))
 	odd := [][]byte{
-		protoField(protobuf.SpanStatus, nil), protoField(protobuf.SpanStatus, []byte{protobuf.StatusCode << 3, statusError}),
-		protoField(protobuf.SpanEvents, bytes.Repeat([]byte("x"), rng.IntN(1<<15))), protoField(protobuf.SpanLinks, nil), protoField(99, nil),
+		protoField(protobuf.SpanStatus, nil), protoField(protobuf.SpanStatus, []byte{protobuf.StatusCode << 3,
+			statusError}),
+		protoField(protobuf.SpanEvents, bytes.Repeat([]byte("x"), rng.IntN(1<<15))), protoField(protobuf.SpanLinks,
+			nil), protoField(99, nil),
 		protoField(protobuf.SpanTraceID, []byte("short")), protoField(protobuf.SpanParentID, []byte("short")),
-		protoField(protobuf.SpanLinks, protoField(protobuf.LinkSpanID, []byte("short"))), protoField(protobuf.SpanAttributes, key),
-		protoField(protobuf.SpanAttributes, slices.Concat(key, value, key)), protoField(protobuf.SpanAttributes, slices.Concat(key, value)),
+		protoField(protobuf.SpanLinks, protoField(protobuf.LinkSpanID, []byte("short"))),
+		protoField(protobuf.SpanAttributes, key),
+		protoField(protobuf.SpanAttributes, slices.Concat(key, value, key)), protoField(protobuf.SpanAttributes,
+			slices.Concat(key, value)),
 		protoField(protobuf.SpanAttributes, slices.Concat(key, value, []byte{7 << 3})),
 		protoField(protobuf.SpanAttributes, slices.Concat(value, key, value)),
-		protoField(protobuf.SpanAttributes, slices.Concat(key, protoField(protobuf.KeyValueValue, append(protoField(protobuf.AnyString, nil), protobuf.AnyInt<<3, 7)))),
+		protoField(protobuf.SpanAttributes,
+			slices.Concat(key, protoField(protobuf.KeyValueValue, append(protoField(protobuf.AnyString, nil),
+				protobuf.AnyInt<<3, 7)))),
 	}
 	for rng.IntN(2) == 0 {
 		field := odd[rng.IntN(len(odd))]
@@ -102,7 +108,8 @@ func TestCanonicalProtoSpanReadsAsParseSpan(t *testing.T) {
 // Keys differ in any byte, whatever key was expected and wherever the value is.
 func TestCanonicalProtoKeysDifferInAnyByte(t *testing.T) {
 	span := func(key []byte, valueFirst bool) []byte {
-		parts := [][]byte{protoField(protobuf.KeyValueKey, key), protoField(protobuf.KeyValueValue, protoField(protobuf.AnyString, []byte("value")))}
+		parts := [][]byte{protoField(protobuf.KeyValueKey, key), protoField(protobuf.KeyValueValue,
+			protoField(protobuf.AnyString, []byte("value")))}
 		if valueFirst {
 			slices.Reverse(parts)
 		}
