@@ -46,10 +46,13 @@ const realTrace = "000000000000000000000000000000f0"
 const realSpans = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{` +
 	`"stringValue":"odd"}}]},` +
 	`"scopeSpans":[{"spans":[
-{"traceId":"%[4]s","spanId":"00000000000000aa","name":"POST /predict","kind":2,"startTimeUnixNano":"%[1]d","endTimeUnixNano":"%[2]d",
-"events":[{"timeUnixNano":"%[2]d","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}},` +
+{"traceId":"%[4]s","spanId":"00000000000000aa","name":"POST /predict","kind":2,"startTimeUnixNano":"%[1]d",
+	"endTimeUnixNano":"%[2]d",
+"events":[{"timeUnixNano":"%[2]d","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name",
+	"value":{"stringValue":"relu"}},` +
 	`{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}},
-{"key":"tensor.ops.pruned.count","value":{"intValue":"3"}},{"key":"tensor.ops.pruned.duration","value":{"intValue":"4500"}}]}]},
+{"key":"tensor.ops.pruned.count","value":{"intValue":"3"}},{"key":"tensor.ops.pruned.duration",
+	"value":{"intValue":"4500"}}]}]},
 {"traceId":"%[4]s","spanId":"00000000000000bb","parentSpanId":"00000000000000aa","name":"matmul","kind":1,` +
 	`"startTimeUnixNano":"%[1]d","endTimeUnixNano":"%[2]d",
 "attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}},{"key":"tensor.op.flop_count",` +

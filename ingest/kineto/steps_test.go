@@ -62,8 +62,10 @@ func TestStepsOfRanges(t *testing.T) {
 		for i, name := range names {
 			fmt.Fprintf(&b, `{"ph":"X","cat":"user_annotation","name":%q,"pid":1,"tid":1,"ts":%d,"dur":10},
 				{"ph":"X","cat":"user_annotation","name":"layer","pid":1,"tid":1,"ts":%d,"dur":8},
-				{"ph":"X","cat":"cuda_runtime","name":"launch","pid":1,"tid":1,"ts":%d,"dur":1,"args":{"correlation":%d}},
-				{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%d,"dur":5,"args":{"correlation":%[5]d,"device":0,"stream":7}},`,
+				{"ph":"X","cat":"cuda_runtime","name":"launch","pid":1,"tid":1,"ts":%d,"dur":1,
+					"args":{"correlation":%d}},
+				{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%d,"dur":5,"args":{"correlation":%[5]d,
+					"device":0,"stream":7}},`,
 				name, i*20, i*20+1, i*20+2, i+1, i*20+15)
 		}
 		return b.String() + "{}]}"

@@ -20,7 +20,8 @@ import (
 )
 
 // reluSlice is the slice of an operation.
-const reluSlice = `packet { timestamp: 1 track_event { type: 1 debug_annotations { name: "tensor.op.name" string_value: "relu" } } }
+const reluSlice = `packet { timestamp: 1 track_event { type: 1
+	debug_annotations { name: "tensor.op.name" string_value: "relu" } } }
 	packet { timestamp: 3 track_event { type: 2 } }`
 
 // compressed returns a packet with compressed packets in it.
@@ -181,7 +182,8 @@ func TestMemoryIsLimited(t *testing.T) {
 	}
 	trace := perfettotest.Encode(t, fmt.Sprintf(`packet { interned_data {
 		debug_annotation_names { iid: 1 name: "%[1]s" } debug_annotation_string_values { iid: 1 str: "%[1]s" } } }
-		packet { timestamp: 1 track_event { type: 1 %s } } packet { timestamp: 2 track_event { type: 2 } }`, text, event.String()))
+		packet { timestamp: 1 track_event { type: 1 %s } } packet { timestamp: 2
+			track_event { type: 2 } }`, text, event.String()))
 	if got := transcript(t, trace); !strings.Contains(got, "an event with annotations that are too large") {
 		t.Error(got)
 	}
@@ -194,7 +196,8 @@ func TestDeepAnnotations(t *testing.T) {
 		"lists": strings.Repeat("array_values { ", depth) + "int_value: 1" + strings.Repeat(" }", depth),
 		"JSON":  `legacy_json_value: "` + strings.Repeat("[", depth) + "1" + strings.Repeat("]", depth) + `"`,
 	} {
-		trace := perfettotest.Encode(t, `packet { timestamp: 1 track_event { type: 1 debug_annotations { name: "a" `+value+` } } }
+		trace := perfettotest.Encode(t, `packet { timestamp: 1 track_event { type: 1
+			debug_annotations { name: "a" `+value+` } } }
 			packet { timestamp: 3 track_event { type: 2 } }`)
 		check.Equal(t, name, "skipped non_op: 1\n", transcript(t, trace))
 	}

@@ -28,13 +28,16 @@ func TestBadRows(t *testing.T) {
 	f := read(database(t, small+`
 		INSERT INTO StringIds VALUES (9, zeroblob(20));
 		INSERT INTO StringIds VALUES (10, printf('%20000d', 1));
-		INSERT INTO NVTX_EVENTS VALUES ('soon', 3, 59, 'a', 0, NULL), (5, 3, 59, 'a', 0, NULL), (1, 2, 'x', 'a', 0, NULL),
+		INSERT INTO NVTX_EVENTS VALUES ('soon', 3, 59, 'a', 0, NULL), (5, 3, 59, 'a', 0, NULL), (1, 2, 'x', 'a', 0,
+			NULL),
 			(1, 2, 59, 'a', 0.5, NULL),
-			(-9223372036854775807, 9223372036854775807, 59, 'a', 0, NULL), (1, 2, 59, printf('%30000d', 1), 0, NULL), (1, 2, 59, NULL, 0, 10),
+			(-9223372036854775807, 9223372036854775807, 59, 'a', 0, NULL), (1, 2, 59, printf('%30000d', 1), 0, NULL),
+				(1, 2, 59, NULL, 0, 10),
 			(1, 2, 59, 'a', zeroblob(5000000), NULL);
 		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, demangledName, shortName)
 			VALUES (x'00', 1, 0, 0, 1, 1), (1, 1.5, 0, 0, 1, 1);
-		INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, bytes, copyKind) VALUES (1, 2, -1, -1, -5, 77);`))
+		INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, bytes, copyKind) VALUES (1, 2, -1, -1,
+			-5, 77);`))
 	want := []string{
 		"db: table StringIds, row 6: column value is a blob",
 		"db: table NVTX_EVENTS, row 7: column start is text",

@@ -33,22 +33,30 @@ CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
 CREATE TABLE ThreadNames (nameId INTEGER NOT NULL, priority INTEGER, globalTid INTEGER);
 CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT, systemClockNs INTEGER);
 CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);
-CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT, globalTid INTEGER, textId INTEGER);
-CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER,
+CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT,
+	globalTid INTEGER, textId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER,
+	correlationId INTEGER,
 	nameId INTEGER);
-CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,
-	correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, registersPerThread INTEGER,
-	gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER, staticSharedMemory INTEGER,
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
+	streamId INTEGER NOT NULL,
+	correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL,
+		registersPerThread INTEGER,
+	gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER,
+		staticSharedMemory INTEGER,
 	dynamicSharedMemory INTEGER, graphNodeId INTEGER, graphId INTEGER);
-CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,
-	correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, srcKind INTEGER, dstKind INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
+	streamId INTEGER NOT NULL,
+	correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, srcKind INTEGER,
+		dstKind INTEGER);
 CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
 	streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, graphId INTEGER);
 CREATE TABLE SOMETHING_NEW (x BLOB);
 `
 
 // nodes is the table of graph nodes. Exports without graphs lack it.
-const nodes = `CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start INTEGER NOT NULL, graphNodeId INTEGER NOT NULL, originalGraphNodeId INTEGER,
+const nodes = `CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start INTEGER NOT NULL, graphNodeId INTEGER NOT NULL,
+	originalGraphNodeId INTEGER,
 	globalTid INTEGER);`
 
 const (
@@ -58,13 +66,15 @@ const (
 
 // small is a database of two processes with one device each and equal correlation ids.
 var small = schema + fmt.Sprintf(`
-INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'ncclDevKernel_AllReduce'), (3, 'step'), (4, 'worker'),
+INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'ncclDevKernel_AllReduce'), (3, 'step'), (4,
+	'worker'),
 	(5, 'cudaLaunchKernel_v7000');
 INSERT INTO PROCESSES VALUES (%[1]d, 1, 'train'), (%[2]d, 2, 'train');
 INSERT INTO ThreadNames VALUES (4, 20, %[3]d);
 INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '', '', 1000);
 INSERT INTO NVTX_EVENTS VALUES
-	(1100, 1900, 59, NULL, %[3]d, 3), (1200, 1500, 59, 'aten::mm, seq = 7, op_id = 3, sizes = [[2, 3], [3, 4]]', %[3]d, NULL),
+	(1100, 1900, 59, NULL, %[3]d, 3), (1200, 1500, 59, 'aten::mm, seq = 7, op_id = 3, sizes = [[2, 3], [3, 4]]', %[3]d,
+		NULL),
 	(1600, 2600, 60, 'overlap', %[3]d, NULL), (1150, 1300, 59, 'other thread', %[4]d, NULL),
 	(1300, NULL, 34, 'mark', %[3]d, NULL), (1400, NULL, 59, 'open', %[3]d, NULL);
 INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
@@ -296,9 +306,11 @@ func TestRecordedAgainstSQL(t *testing.T) {
 	check.Must(db.Exec("ATTACH 'file:" + recorded + `?mode=ro&immutable=1' AS recorded;
 		CREATE TABLE ranges AS SELECT * FROM NVTX_EVENTS; CREATE INDEX byStart ON ranges (globalTid, start);
 		CREATE TABLE forwards AS SELECT * FROM NVTX_EVENTS WHERE text LIKE 'FSDP::%forward%'`))(t)
-	const all = `(SELECT start, end, deviceId, globalPid, correlationId, 'compute' kind, 0 bytes FROM CUPTI_ACTIVITY_KIND_KERNEL
+	const all = `(SELECT start, end, deviceId, globalPid, correlationId, 'compute' kind, 0 bytes
+		FROM CUPTI_ACTIVITY_KIND_KERNEL
 		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY
-		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes FROM CUPTI_ACTIVITY_KIND_MEMSET)`
+		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes
+			FROM CUPTI_ACTIVITY_KIND_MEMSET)`
 	const launched = ` o LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = o.correlationId
 		AND r.globalTid / 0x1000000 = o.globalPid / 0x1000000 GROUP BY 1`
 	const cut = `substr(n.text, 1, instr(n.text, ',') - 1)`
@@ -306,19 +318,24 @@ func TestRecordedAgainstSQL(t *testing.T) {
 		`SELECT 'cuda:' || deviceId || ' ' || kind, count(*), sum(end - start), sum(bytes) FROM ` + all + ` GROUP BY 1`,
 		`SELECT 'operation ' || value, count(*), sum(end - start),` +
 			` 0 FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = demangledName GROUP BY 1`,
-		`SELECT 'operation Memset (' || label || ')', count(*), sum(end - start), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMSET
+		`SELECT 'operation Memset (' || label || ')', count(*), sum(end - start), sum(bytes)
+			FROM CUPTI_ACTIVITY_KIND_MEMSET
 			JOIN ENUM_CUDA_MEM_KIND e ON e.id = memKind GROUP BY 1`,
 		`SELECT 'operation Memcpy ' || CASE copyKind WHEN 1 THEN 'HtoD' WHEN 2 THEN 'DtoH' WHEN 8 THEN 'DtoD' END ||
 			' (' || s.label || ' -> ' || d.label || ')',
 			count(*), sum(end - start), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY
 			JOIN ENUM_CUDA_MEM_KIND s ON s.id = srcKind JOIN ENUM_CUDA_MEM_KIND d ON d.id = dstKind GROUP BY 1`,
-		`SELECT 'rank ' || (globalTid / 0x1000000 = (SELECT max(globalTid) / 0x1000000 FROM NVTX_EVENTS)) || ' range ' || ` + cut + `,
+		`SELECT 'rank ' || (globalTid / 0x1000000 = (SELECT max(globalTid) / 0x1000000
+			FROM NVTX_EVENTS)) || ' range ' || ` + cut + `,
 			count(*), sum(end - start), 0 FROM NVTX_EVENTS n GROUP BY 1`,
 		`SELECT 'cuda:' || deviceId || ' by ' || coalesce((SELECT ` + cut +
 			` FROM ranges n WHERE n.globalTid = r.globalTid AND n.start <= r.start
-			AND n.end > r.start ORDER BY n.start DESC, n.end LIMIT 1), ''), count(*), sum(o.end - o.start), sum(bytes) FROM ` + all + launched,
-		`SELECT 'step unknown, phase ' || CASE WHEN EXISTS (SELECT 1 FROM forwards n WHERE n.globalTid = r.globalTid AND n.start <= r.start
-			AND n.end > r.start) THEN 'forward' ELSE '' END, count(*), sum(o.end - o.start), sum(bytes) FROM ` + all + launched,
+			AND n.end > r.start ORDER BY n.start DESC, n.end LIMIT 1), ''), count(*), sum(o.end - o.start), sum(bytes)
+				FROM ` + all + launched,
+		`SELECT 'step unknown, phase ' || CASE WHEN EXISTS (SELECT 1 FROM forwards n WHERE n.globalTid = r.globalTid
+			AND n.start <= r.start
+			AND n.end > r.start) THEN 'forward' ELSE '' END, count(*), sum(o.end - o.start), sum(bytes)
+				FROM ` + all + launched,
 	} {
 		rows := check.Must(db.Query(query))(t)
 		for rows.Next() {
