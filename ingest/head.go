@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
@@ -205,4 +206,51 @@ func (h *head) answer() string {
 	}
 	const maxShown = 300
 	return fmt.Sprintf("%q", h.text[:min(len(h.text), maxShown)])
+}
+
+// matchDamaged returns the format of a file with a damaged beginning: one with frames behind the damage, or one whose
+// lines are mostly records. It returns nil for any other file.
+func (h *head) matchDamaged() *Format {
+	// Another kind of file.
+	if h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) {
+		return nil
+	}
+	f := otlp.SniffDamaged(h.text)
+	if i := slices.IndexFunc(formats, func(known Format) bool { return known.framing == f }); f != otlp.FramingNone {
+		return &formats[i]
+	}
+	return matchLines(h.text)
+}
+
+const maxLines = 1 << 10
+
+// matchLines returns the format of the first record among the lines, if more lines have this format than are foreign.
+func matchLines(text []byte) *Format {
+	var found *Format
+	var records, others, n int
+	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
+		// Pages of a file that were never written are zeros.
+		if line = bytes.TrimSpace(bytes.TrimLeft(line, "\x00")); len(line) == 0 {
+			continue
+		}
+		if n++; n > maxLines {
+			break
+		}
+		var f *Format
+		if line[0] == '{' {
+			f = match(newHead(line, true))
+		}
+		switch {
+		case f != nil && f.grows && (found == nil || f == found):
+			found = f
+			records++
+		// No part of a JSON object.
+		case !bytes.HasPrefix(line, []byte(`{"`)) && !bytes.Contains(line, []byte(`":`)):
+			others++
+		}
+	}
+	if records <= others {
+		return nil
+	}
+	return found
 }

@@ -28,11 +28,13 @@ import (
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		events := traceevent.NewReader(src, name)
-		d := newDecoder(m)
-		d.events = events
-		d.held = attrmap.Account(m)
+		build := attrmap.NewBuilder(m)
+		d := &decoder{
+			build: build, feed: attrjson.NewFeeder(build), devices: make(map[string]string),
+			threads: make(map[string]*thread), launches: make(map[string]bool),
+			events: events, held: attrmap.Account(m), yield: yield,
+		}
 		defer d.held.Free()
-		d.yield = yield
 		for e, err := range events.Events() {
 			if err == nil {
 				err = d.event(e)
@@ -73,14 +75,6 @@ type decoder struct {
 }
 
 func (d *decoder) give(rec op.Record) { d.stopped = d.stopped || !d.yield(rec, nil) }
-
-func newDecoder(m *attr.Mapping) *decoder {
-	build := attrmap.NewBuilder(m)
-	return &decoder{
-		build: build, feed: attrjson.NewFeeder(build), devices: make(map[string]string),
-		threads: make(map[string]*thread), launches: make(map[string]bool),
-	}
-}
 
 // Events of the session before its first run. They contain no node.
 var (
