@@ -85,7 +85,6 @@ func traceRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Reco
 // errPartial is the error of partial results that the caller does not want.
 var errPartial = &refusedError{"partial results of optrace convert -to profile: only optrace report reads them, without -html"}
 
-// partialRecords yields a file of partial results.
 func partialRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		text, err := lineio.ReadUpTo(src, math.MaxInt)

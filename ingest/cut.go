@@ -24,7 +24,6 @@ type cutter struct {
 	src   io.Reader
 	cut   cutFunc // of the file's format
 	first []byte  // the beginning of the file
-	// lines is set once the records are known to be lines.
 	lines bool
 	size  int // how much of the file makes a part
 	// rest is the input behind the last part. It shares that part's buffer: the buffer must not change before the next

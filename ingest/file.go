@@ -170,7 +170,6 @@ func (f *file) wrap(err error) error {
 	return fmt.Errorf("reading %s: %w", f.path, err)
 }
 
-// inherits reports whether entries and spans inherit attributes of their resources.
 func (f *file) inherits() bool {
 	return f.format != nil && f.format.inherits && len(attrmap.Kept(f.mapping)) > 0
 }

@@ -57,7 +57,6 @@ type readerOptions struct {
 // readFunc reads the records from a place on. Reading goes on after a *op.SyntaxError; any other error ends it.
 type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
 
-// place is the place of a part in a file.
 type place struct {
 	name string
 	op.Position

@@ -15,7 +15,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// head is the parsed beginning of a file.
 type head struct {
 	// text starts behind a UTF-8 byte order mark.
 	text []byte
@@ -81,7 +80,6 @@ func (h *head) object(l *lexer.Lexer, text []byte) {
 	}
 }
 
-// empty reports whether text is only white space.
 func (h *head) empty() bool { return len(bytes.TrimSpace(h.text)) == 0 }
 
 func (h *head) isObjects() bool { return h.opening == '{' }
@@ -140,7 +138,7 @@ func (h *head) refusal() error {
 		return &refusedError{"a server's error answer, not a trace: " + h.answer()}
 	case isUTF16(h.text):
 		return &refusedError{"text in UTF-16; convert it to UTF-8"}
-	// A file, a stream.
+	// Arrow's file format and stream format.
 	case bytes.HasPrefix(h.text, []byte("ARROW1")), bytes.HasPrefix(h.text, []byte("\xff\xff\xff\xff")):
 		return &refusedError{"Arrow is not supported: write tables as Parquet, and record entries, with zstd for small files"}
 	case bytes.HasPrefix(h.text, []byte("\n\x00")) && len(bytes.TrimLeft(h.text, "\n\x00")) == 0:
@@ -158,7 +156,6 @@ func (h *head) refusal() error {
 	return &UnknownFormatError{Found: h.describe()}
 }
 
-// stackLine matches a line of folded stacks: frames and a number.
 var stackLine = regexp.MustCompile(`^[^\n;]+(;[^\n;]+)+ [0-9]+\r?(\n|$)`)
 
 // summary names an output of optrace or another tool that holds no single operations, "" for any other file.
@@ -211,7 +208,6 @@ func (h *head) answer() string {
 // matchDamaged returns the format of a file with a damaged beginning: one with frames behind the damage, or one whose
 // lines are mostly records. It returns nil for any other file.
 func (h *head) matchDamaged() *Format {
-	// Another kind of file.
 	if h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) {
 		return nil
 	}
@@ -244,7 +240,7 @@ func matchLines(text []byte) *Format {
 		case f != nil && f.grows && (found == nil || f == found):
 			found = f
 			records++
-		// No part of a JSON object.
+		// Not even a part of a JSON object.
 		case !bytes.HasPrefix(line, []byte(`{"`)) && !bytes.Contains(line, []byte(`":`)):
 			others++
 		}

@@ -16,8 +16,7 @@ import (
 type Input struct {
 	opts  Options
 	paths []string
-	// want selects records for the next read.
-	want attr.Want
+	want  attr.Want
 
 	// The fields below belong to the current or last read.
 	began    bool

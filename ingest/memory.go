@@ -33,7 +33,6 @@ func (e *MemoryError) Error() string {
 		units.Bytes(e.Limit), e.Read)
 }
 
-// memory accounts for the memory of an input: its readers and its caller.
 type memory struct {
 	limit int64
 	held  atomic.Int64

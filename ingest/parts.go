@@ -183,7 +183,6 @@ func (f *file) shared(size int) []iter.Seq2[op.Record, error] {
 	return parts
 }
 
-// read yields the records of the part.
 func (p *part) read(in *Input, rs *readers, yield func(op.Record, error) bool) {
 	f := p.src
 	if f == nil {

@@ -170,7 +170,6 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return fmt.Errorf("%w to another host, %q, which has to be allowed", errRedirect, there.String())
 }
 
-// answerError is an answer without the requested data.
 type answerError struct {
 	url     string // of the request, without a password
 	status  int    // of HTTP, or as stated in the answer

@@ -83,7 +83,6 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Trace, error] {
 		}
 		s := &search{
 			client: c, query: &q, page: pageTraces, yield: yield, seen: make(map[op.TraceID]struct{}),
-			// The latest window is the last one.
 			windows: []window{{q.Start.Truncate(time.Microsecond),
 				q.End.Add(time.Microsecond - 1).Truncate(time.Microsecond)}},
 		}

@@ -155,7 +155,6 @@ func (a *answer) problem(p *op.SyntaxError) {
 	}
 }
 
-// addPruned adds the summaries among the events of a span to its trace.
 func (a *answer) addPruned(rec op.Record) {
 	var extra *op.Extra
 	var p op.Pruned

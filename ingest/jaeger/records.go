@@ -86,7 +86,6 @@ func (r *reader) answers() {
 	}
 }
 
-// answer reads one answer and reports whether the consumer wants more.
 func (r *reader) answer() bool {
 	r.failure, r.hasData = nil, false
 	s := r.stream

@@ -179,7 +179,6 @@ func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 	return op.Record{Span: &f.Span}
 }
 
-// text reads a string as valid UTF-8. It skips any other value.
 func (d *decoder) text() string { return d.valid(d.lex.AnyStr()) }
 
 func (d *decoder) valid(text []byte) string {

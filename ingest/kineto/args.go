@@ -25,7 +25,6 @@ type arguments struct {
 	extra, geometry []byte
 }
 
-// values are the arguments known to the reader.
 type values struct {
 	correlation, external op.Int
 	device, stream        op.Int
@@ -161,7 +160,6 @@ func readCount(l *lexer.Lexer) op.Int {
 	return count(parseInt(l.AnyNumber()))
 }
 
-// count returns n, unknown if it is negative.
 func count(n op.Int) op.Int {
 	if n.V < 0 {
 		return op.Int{}

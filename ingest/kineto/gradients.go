@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// forwards lists the gradient rows of forward operators by number and start.
 func (t *tables) forwards() []int32 {
 	var list []int32
 	for i := range int32(t.gradients.n) {

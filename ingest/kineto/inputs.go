@@ -69,7 +69,6 @@ func parseInputs(key string) *inputs {
 	return in
 }
 
-// parseTypes reads a list of type names, nil if it is missing.
 func parseTypes(text string) []string {
 	var l lexer.Lexer
 	l.Reset([]byte(text))
@@ -128,7 +127,6 @@ func (in *inputs) input(l *lexer.Lexer, typeName string, untyped bool) {
 	}
 }
 
-// dimension reads one dimension; an invalid one is Dynamic-1.
 func (in *inputs) dimension(l *lexer.Lexer) int64 {
 	if n, ok := lexer.ParseInt(l.AnyNumber()); ok {
 		return n

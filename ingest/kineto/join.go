@@ -55,7 +55,6 @@ func newJoin(t *tables) *join {
 	return &join{tables: t, byCorrelation: order, byRange: byRange, byNumber: t.forwards()}
 }
 
-// launchOf returns the launch of a device event, or nil.
 func (j *join) launchOf(d *deviceOp) *launch {
 	if d.has&hasCorrelation == 0 {
 		return nil

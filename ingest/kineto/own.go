@@ -145,7 +145,6 @@ func (a *ownArguments) complete(b *attrmap.Builder, e *op.Entry) {
 	}
 }
 
-// withDropped sets the number of dropped links in x, or in a.extra if x is nil.
 func (a *ownArguments) withDropped(x *op.Extra) *op.Extra {
 	if x == nil {
 		x = &a.extra

@@ -284,10 +284,8 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	*t.deviceOps.add() = d
 }
 
-// modulePrefix precedes the name of a module in a Python function's event.
 const modulePrefix = "nn.Module: "
 
-// addRange adds a range: an annotation or a module.
 func (r *reader) addRange(e *traceevent.Event) {
 	t := &r.tables
 	*t.ranges.add() = timeRange{

@@ -25,7 +25,6 @@ type hostOp struct {
 	parent     int32  // the host operator around it, -1 if there is no such operator; set by the join
 }
 
-// gradient is the autograd number of a host operator.
 type gradient struct {
 	number  int64
 	op      int32
@@ -117,17 +116,14 @@ type tables struct {
 	innerFirst bool
 }
 
-// threadKey is the process and thread id of an event, as symbols.
 type threadKey struct{ process, thread uint32 }
 
 func (t *tables) addThread(pid, tid []byte) uint32 {
 	return uint32(t.threads.ID(threadKey{t.symbols.Add(pid), t.symbols.Add(tid)}))
 }
 
-// processOf returns the process of a thread, as a symbol.
 func (t *tables) processOf(thread uint32) uint32 { return t.threads.Values[thread].process }
 
-// makerOf returns the number of a device's maker, 0 for CUDA.
 func (t *tables) makerOf(cat []byte) uint16 {
 	name := makerOf(cat)
 	if name == "" {
@@ -166,7 +162,6 @@ type rows[T any] struct {
 	n      int
 }
 
-// add appends a row and returns it for the caller to set.
 func (r *rows[T]) add() *T {
 	if r.n == len(r.chunks)*chunkRows {
 		r.chunks = append(r.chunks, new([chunkRows]T))

@@ -81,7 +81,6 @@ func (r *reader) readCalls(m *entryMaker) bool {
 // timeBase returns the origin of times in Unix nanoseconds, unknown if the document has not stated it.
 func (r *reader) timeBase() op.Int { return parseInt(r.events.Member(MemberBase)) }
 
-// parseDistributed reads the rank and the size of the job.
 func parseDistributed(text []byte) (r op.Resource, known bool) {
 	var l lexer.Lexer
 	l.Reset(text)

@@ -258,7 +258,6 @@ func (d *decoder) outputs() {
 	}
 }
 
-// maxDevices bounds the cached providers; there are a dozen.
 const maxDevices = 64
 
 // The devices of nodes on the host, and of kernels without a known node.

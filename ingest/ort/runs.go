@@ -14,7 +14,6 @@ import (
 
 const modelRun = "model_run"
 
-// held is an event held until its run is complete.
 type held struct {
 	entry           *op.Entry // of a node or a kernel, nil for an event of the session
 	name            string    // of the event

@@ -190,7 +190,6 @@ func (r *FrameReader) batch(start int64, content []byte) (ok bool) {
 	return true
 }
 
-// batchOfJSON is batch for JSON at an offset of the file.
 func (r *FrameReader) batchOfJSON(at int64, content []byte) (ok bool) {
 	yield := r.Yield
 	defer func() { r.Yield = yield }()

@@ -41,7 +41,6 @@ func (jr *JSONReader) Records(src io.Reader, name string, at op.Position, lines 
 	}
 }
 
-// jsonReader walks the documents of a stream.
 type jsonReader struct {
 	*spans.JSON
 	w window
@@ -151,7 +150,6 @@ func (r *jsonReader) members() {
 	}
 }
 
-// otherSignal skips the records of a signal other than traces.
 func (r *jsonReader) otherSignal(signal string) {
 	r.found = true
 	r.w.skip()

@@ -150,7 +150,6 @@ func looksLikeProfiles(b []byte) bool {
 	return spans.IsDictionary(b[1+n:], size)
 }
 
-// firstBytes returns the first decompressed bytes of a partial zstd frame.
 func firstBytes(frame []byte) []byte {
 	z, err := zstd.NewReader(bytes.NewReader(frame), zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(MaxFrameBytes))

@@ -134,7 +134,6 @@ func (w *window) skip() {
 
 func (w *window) failed() bool { return w.tooLong || w.lex.Err() != nil }
 
-// sourceError returns the error of the source, nil at its end.
 func (w *window) sourceError() error {
 	if w.Err == io.EOF {
 		return nil
@@ -191,13 +190,11 @@ func (w *window) seek(offset int64, places *regexp.Regexp) (at int, ok bool) {
 	}
 }
 
-// hold marks the lexer's position for release.
 func (w *window) hold() {
 	w.held = w.lex.Mark()
 	w.holding = true
 }
 
-// release returns to the held position.
 func (w *window) release() {
 	w.lex.Rewind(w.held)
 	w.holding = false
@@ -237,13 +234,11 @@ func (w *window) startsSpread() (spread bool) {
 	return spread
 }
 
-// line returns the lexer's line number, from 1.
 func (w *window) line() int64 {
 	w.countTo(min(w.lex.Offset(), len(w.Text)))
 	return w.lines + 1
 }
 
-// countTo sets lines to the number of newlines before Text[at].
 func (w *window) countTo(at int) {
 	newline := []byte{'\n'}
 	if at >= w.counted {

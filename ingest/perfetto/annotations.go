@@ -130,7 +130,6 @@ func (a *annotator) text(dst []byte, key, text string) []byte {
 	return lexer.AppendString(dst, text)
 }
 
-// json appends JSON, or a text if it is invalid.
 func (a *annotator) json(dst, text []byte) []byte {
 	if !isJSON(text) {
 		return lexer.AppendString(dst, string(text))

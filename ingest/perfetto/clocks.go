@@ -22,10 +22,8 @@ type clocks struct {
 
 const clockBytes = 96
 
-// isOfSequence reports whether a clock belongs to one sequence.
 func isOfSequence(id uint64) bool { return firstSequenceClock <= id && id <= lastSequenceClock }
 
-// of returns a clock, nil if no snapshot has it.
 func (c *clocks) of(id uint64, seq *sequence) *clock {
 	if isOfSequence(id) {
 		return seq.clocks[id]

@@ -93,7 +93,6 @@ func (r *packetReader) damage(msg string) error {
 	return &op.SyntaxError{File: r.name, Offset: r.start, Msg: msg, Class: op.ErrorDamaged}
 }
 
-// recordError returns an error about the last packet.
 func (r *packetReader) recordError(msg string) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: r.start, Msg: msg, Class: op.ErrorRecord}
 }
@@ -193,5 +192,4 @@ const (
 // maxDepth bounds the depth of annotations. Deeper values are null.
 const maxDepth = 32
 
-// maxParents bounds the tracks searched for the process of a track.
 const maxParents = 16

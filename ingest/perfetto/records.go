@@ -38,7 +38,6 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 	}
 }
 
-// source supplies the events of a trace. It is a [kineto.Source].
 type source struct {
 	packets   *packetReader
 	sequences map[uint64]*sequence

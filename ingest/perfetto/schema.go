@@ -84,7 +84,6 @@ const (
 	nestedType = 1
 )
 
-// The values of enums.
 const (
 	clockRealtime = 1
 	clockBoottime = 6

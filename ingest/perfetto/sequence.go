@@ -9,8 +9,7 @@ import (
 // sequence is the state of a sequence of packets: interned texts and defaults.
 type sequence struct {
 	// valid is set if no packet is missing since the state was cleared.
-	valid bool
-	// The interned texts by number.
+	valid                          bool
 	categories, names, keys, texts map[uint64]string
 	bytes                          int64 // of the tables
 
@@ -186,7 +185,6 @@ type trackKey struct {
 
 type tracks map[trackKey]*track
 
-// of returns a track and whether it is new.
 func (t tracks) of(key trackKey) (tr *track, isNew bool) {
 	tr, ok := t[key]
 	if !ok {
@@ -236,7 +234,6 @@ func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
 	return isNew
 }
 
-// processOf returns the name of a track's process.
 func (t tracks) processOf(tr *track) string {
 	for range maxParents {
 		if tr.process != "" || !tr.hasParent {

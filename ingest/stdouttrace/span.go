@@ -248,7 +248,6 @@ func (d *decoder) record() op.Record {
 	return op.Record{Span: &d.out}
 }
 
-// kinds are the names of span kinds by number.
 var kinds = [...]string{"unspecified", "", "server", "client", "producer", "consumer"}
 
 func (d *decoder) add(a *attribute) {

@@ -292,7 +292,6 @@ func rangeName(text []byte) (name, shapes []byte, plain bool) {
 	return name, shapes, false
 }
 
-// validText replaces invalid UTF-8 by U+FFFD.
 func validText(text string) string { return lexer.ValidUTF8(text) }
 
 // The names of PyTorch's profiler for CUPTI's numbers.

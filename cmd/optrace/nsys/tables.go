@@ -30,7 +30,6 @@ const (
 	exportTable  = "META_DATA_EXPORT"
 )
 
-// deviceTables lists the tables of device work in the order of reading.
 var deviceTables = []string{kernelTable, copyTable, setTable, graphTable}
 
 // expected lists the tables to report if missing. Tables of graphs exist only with graphs.

@@ -154,7 +154,6 @@ func (w *walk) tree(n int64, depth int) bool {
 	return head[0] == leaf || w.tree(int64(binary.BigEndian.Uint32(head[8:])), depth+1)
 }
 
-// leafRow finds the values of the row in a cell of page n.
 func (w *walk) leafRow(n int64, cell []byte) error {
 	size, a := varint(cell)
 	rowid, b := varint(cell[a:])

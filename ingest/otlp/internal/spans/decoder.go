@@ -156,10 +156,8 @@ func (d *Decoder) setExtra() {
 	x.DroppedEvents = f.droppedEvents
 }
 
-// kinds are the names of span kinds by number.
 var kinds = [...]string{"unspecified", "", "server", "client", "producer", "consumer"}
 
-// knownTime returns a time, unknown if it is zero or does not fit.
 func knownTime(ns uint64) op.Int {
 	if ns == 0 || ns > math.MaxInt64 {
 		return op.Int{}
@@ -220,9 +218,7 @@ const (
 // attributes that followed the previous one and rarely needs a lookup.
 type attributeTable struct {
 	byText map[string]*attribute
-	// first precedes the first attribute of a span.
-	first attribute
-	// before is the previous attribute.
+	first  attribute
 	before *attribute
 }
 
@@ -234,7 +230,6 @@ const (
 
 func (t *attributeTable) start() { t.before = &t.first }
 
-// find returns the attribute with the text, nil for a new one.
 func (t *attributeTable) find(text []byte) *attribute { return t.byText[string(text)] }
 
 // add adds an attribute. Its text must not exceed maxAttributeText.

@@ -11,7 +11,6 @@ import (
 // index and returns the index behind the text read, or -1 for text in another form. The lexer reads a single other
 // member or attribute; parseSpan reads any other span from its start.
 
-// The texts in front of the values of a span.
 var (
 	textTraceID  = lexer.NewName(`{"traceId":`)
 	textSpanID   = lexer.NewName(`,"spanId":`)

@@ -34,7 +34,6 @@ type message interface {
 	skip()
 	// element goes to the next element of a list and reports whether there is one.
 	element(first bool) bool
-	// bytes returns a string, valid until the next call.
 	bytes() []byte
 	// base64 appends bytes as base64, their form in JSON.
 	base64(dst []byte) (text []byte, ok bool)

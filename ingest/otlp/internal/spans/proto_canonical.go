@@ -316,7 +316,6 @@ func appendProtoInts(dst []int64, b []byte) ([]int64, bool) {
 	return dst, true
 }
 
-// canonicalText returns b as a string if it is valid UTF-8.
 func (r *Proto) canonicalText(b []byte) (text string, ok bool) {
 	w, short := intern.WordsOf(b)
 	if short {

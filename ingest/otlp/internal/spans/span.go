@@ -6,7 +6,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// OTLP's names of span kinds and status codes, by number.
 var (
 	kindNames = []string{
 		"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT", "SPAN_KIND_PRODUCER",
