@@ -40,9 +40,8 @@ func TestRecords(t *testing.T) {
 	// entry is the entry of an operation x, given the members after its ids.
 	entry := func(rest string) string {
 		return resource + `{"step":null,"operation":"x","device_id":null,"input_shapes":null,"output_shape":null,` +
-			`"duration_us":5,` +
-			`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":5000,` +
-			`"rank":3,` +
+			`"duration_us":5,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,` +
+			`"duration_ns":5000,"rank":3,` +
 			wantIDs + `,` + rest + "\n"
 	}
 	x := func(members, tags string) string {
@@ -64,9 +63,8 @@ func TestRecords(t *testing.T) {
 		{
 			"a server's span, with its parent elsewhere",
 			answer(`{` + ids + `,"operationName":"GET","startTime":1,"duration":5,"references":[{` +
-				`"refType":"CHILD_OF",` +
-				`"traceID":"0af7651916cd43dd8448eb211c80319c","spanID":"b7ad6b7169203331"}],"tags":[{` +
-				`"key":"span.kind","type":"string","value":"server"}]}`),
+				`"refType":"CHILD_OF","traceID":"0af7651916cd43dd8448eb211c80319c","spanID":"b7ad6b7169203331"}],` +
+				`"tags":[{"key":"span.kind","type":"string","value":"server"}]}`),
 			resource + `{"span":{"name":"GET",` + wantIDs +
 				`,"parent_span_id":"b7ad6b7169203331","parent_remote":true,"start_unix_ns":1000,` +
 				`"duration_ns":5000,"service":"api"}}` + "\n",

@@ -44,10 +44,9 @@ func benchmarkTrace() []byte {
 {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":100,"tid":100,"ts":4458676524650.5,"dur":5.25,` +
 		`"args":{"External id":11,"cbid":211,"correlation":501}},
 {"ph":"X","cat":"kernel","name":"ampere_sgemm_128x64_tn","pid":0,"tid":7,"ts":4458676524660.123,"dur":50.377,` +
-		`"args":{"External id":11,"queued":0,"device":0,"context":1,"stream":7,"correlation":501,"registers per ` +
-		`thread":122,"shared ` +
-		`memory":16384,"blocks per SM":0.074074,"warps per SM":0.296296,"grid":[4,2,1],"block":[128,1,1],` +
-		`"est. achieved occupancy %":0}}`
+		`"args":{"External id":11,"queued":0,"device":0,"context":1,"stream":7,"correlation":501,` +
+		`"registers per thread":122,"shared memory":16384,"blocks per SM":0.074074,"warps per SM":0.296296,"grid":[4,` +
+		`2,1],"block":[128,1,1],"est. achieved occupancy %":0}}`
 	return []byte(`{"traceEvents":[` + strings.Repeat(triple+",", events/3-1) + triple +
 		`],"baseTimeNanoseconds":1750000000000000000}`)
 }

@@ -90,11 +90,10 @@ func FuzzRecords(f *testing.F) {
 }
 
 func BenchmarkReadORT(b *testing.B) {
-	const event = `{"cat" : "Node","pid" :4711,"tid" :4711,"dur" :857,"ts" :2002,"ph" : "X","name" ` +
-		`:"conv1_kernel_time","args" : ` +
-		`{"output_type_shape" : [{"float":[1,64,111,111]}],"output_size" : "3154176","parameter_size" : "7168",` +
-		`"activation_size" : "602112",` +
-		`"node_index" : "0","input_type_shape" : [{"float":[1,3,224,224]},{"float":[64,3,3,3]},{"float":[64]}],` +
+	const event = `{"cat" : "Node","pid" :4711,"tid" :4711,"dur" :857,"ts" :2002,"ph" : "X",` +
+		`"name" :"conv1_kernel_time","args" : {"output_type_shape" : [{"float":[1,64,111,111]}],` +
+		`"output_size" : "3154176","parameter_size" : "7168","activation_size" : "602112","node_index" : "0",` +
+		`"input_type_shape" : [{"float":[1,3,224,224]},{"float":[64,3,3,3]},{"float":[64]}],` +
 		`"provider" : "CPUExecutionProvider","op_name" : "Conv"}}`
 	const events = 10_000
 	text := []byte("[" + strings.Repeat(event+",\n", events-1) + event + "]")

@@ -134,9 +134,8 @@ func TestJSONSpanFields(t *testing.T) {
 	for _, test := range []struct{ name, old, new, want string }{
 		{"status error by name", `"name":"op"`, `"name":"op","status":{"code":"STATUS_CODE_ERROR"}`, `"error":""`},
 		{"status error, its text in an exception", `"name":"op"`,
-			`"name":"op","status":{"code":2},"events":[{"name":"message",` +
-				`"attributes":[{"key":"exception.message","value":{"stringValue":"x"}}]},{"name":"exception",` +
-				`"attributes":[{"key":"exception.type",` +
+			`"name":"op","status":{"code":2},"events":[{"name":"message","attributes":[{"key":"exception.message",` +
+				`"value":{"stringValue":"x"}}]},{"name":"exception","attributes":[{"key":"exception.type",` +
 				`"value":{"stringValue":"OOM"}},{"key":"exception.message","value":{"stringValue":"out of memory"}}]}]`,
 			`"error":"out of memory"`},
 		{"status error with a text", `"name":"op"`, `"name":"op","status":{"code":2,"message":"failed"},"events":[{` +
@@ -165,9 +164,8 @@ func TestJSONSpanFields(t *testing.T) {
 
 func TestJSONOtherSpansAndSignals(t *testing.T) {
 	request := `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"4d02081d276cbb954beb68be77c6566e",` +
-		`"spanId":"ca979163b1fe8ba7",` +
-		`"parentSpanId":"00000000000000aa","flags":769,"name":"POST /","startTimeUnixNano":"5","endTimeUnixNano":"9",` +
-		`"status":{"code":2}}]}]}]}`
+		`"spanId":"ca979163b1fe8ba7","parentSpanId":"00000000000000aa","flags":769,"name":"POST /",` +
+		`"startTimeUnixNano":"5","endTimeUnixNano":"9","status":{"code":2}}]}]}]}`
 	text := strings.Join([]string{
 		batch("matmul"), request, // which has no resource
 		`{"resourceMetrics":[{"scopeMetrics":[]}]}`,
@@ -186,11 +184,10 @@ func TestJSONOtherSpansAndSignals(t *testing.T) {
 }
 
 func TestJSONResource(t *testing.T) {
-	attrs := `[{"key":"service.name","value":{"stringValue":"trainer"}},{"key":"tensor.rank","value":{` +
-		`"intValue":"3"}},{"key":"tensor.world_size","value":{"doubleValue":8}},` +
-		`{"key":"gpu.ids","value":{"arrayValue":{"values":[{"intValue":"0"},{"doubleValue":1.5}]}}},` +
-		`{"key":"labels","value":{"kvlistValue":{"values":[{"key":"a","value":{"boolValue":true}},{"key":"b",` +
-		`"value":{}}]}}},` +
+	attrs := `[{"key":"service.name","value":{"stringValue":"trainer"}},{"key":"tensor.rank",` +
+		`"value":{"intValue":"3"}},{"key":"tensor.world_size","value":{"doubleValue":8}},{"key":"gpu.ids",` +
+		`"value":{"arrayValue":{"values":[{"intValue":"0"},{"doubleValue":1.5}]}}},{"key":"labels",` +
+		`"value":{"kvlistValue":{"values":[{"key":"a","value":{"boolValue":true}},{"key":"b","value":{}}]}}},` +
 		`{"key":"digest","value":{"bytesValue":"AAE="}},{"key":"host.name","value":{"stringValue":"h1"}}]`
 	text := `{"resourceSpans":[{"resource":{"attributes":` + attrs + `},"scopeSpans":[{"spans":[` + spanOf("relu") +
 		`]}]}]}`

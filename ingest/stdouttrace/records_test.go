@@ -56,9 +56,8 @@ func TestRecords(t *testing.T) {
 	const wantSpan = `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1795222800000000001,"duration_ns":601}}` +
 		"\n"
 	const resource = `,"Resource":[{"Key":"service.name","Value":{"Type":"STRING","Value":"api"}},` +
-		`{"Key":"tensor.rank",` +
-		`"Value":{"Type":"INT64","Value":3}},{"Key":"tensor.world_size","Value":{"Type":"INT64","Value":8}},` +
-		`{"Key":"ids","Value":{"Type":"INT64SLICE","Value":[0, 1]}}]`
+		`{"Key":"tensor.rank","Value":{"Type":"INT64","Value":3}},{"Key":"tensor.world_size","Value":{"Type":"INT64",` +
+		`"Value":8}},{"Key":"ids","Value":{"Type":"INT64SLICE","Value":[0, 1]}}]`
 	const wantResource = `{"schema":"optrace.entries/v1","resource":{"service":"api","rank":3,"world_size":8,` +
 		`"attrs":{"ids":[0,1]}}}` + "\n"
 	ofAPI := strings.Replace(entry("null", `,"service":"api"`), `"duration_ns":601,`, `"duration_ns":601,"rank":3,`, 1)
