@@ -23,9 +23,9 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest/jaeger"
-	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/jaegertest"
 	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/text/lineio"
@@ -15,8 +16,8 @@ import (
 	"github.com/optrace/optrace/op/seed"
 )
 
-// openEntries reads entries JSON Lines. The entries state their fields, so the
-// mapping has a say in the attributes of resources only, see inheriting.
+// openEntries reads entries JSON Lines. Entries state their fields: the mapping only selects attributes of resources,
+// see inheriting.
 func openEntries(readerOptions) readFunc {
 	r := entries.NewReader(nil, "")
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
@@ -35,7 +36,6 @@ func openOTLPJSON(o readerOptions) readFunc {
 	}
 }
 
-// framed returns the format of OTLP in a framing.
 func framed(f otlp.Framing, name, short, summary string) Format {
 	isRaw := f == otlp.FramingRaw
 	return Format{
@@ -52,12 +52,11 @@ func framed(f otlp.Framing, name, short, summary string) Format {
 	}
 }
 
-// maxTraceBytes is the largest seed trace that is held in memory, so that its metadata,
-// which stand behind the entries, come in front of them. A larger one is read as it comes.
+// maxTraceBytes is the largest seed trace held in memory. Its metadata follow the entries in the file and precede them
+// in the records. A larger trace is read in the order of the file.
 const maxTraceBytes = 64 << 20
 
-// traceRecords reads a seed trace. An entry that cannot be read does not end it, and
-// one that is cut off is read up to there.
+// traceRecords reads a seed trace. It skips a bad entry, and reads a truncated trace up to its end.
 func traceRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		text, err := lineio.ReadUpTo(src, maxTraceBytes+1)
@@ -73,12 +72,26 @@ func traceRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Reco
 		for rec, err := range records {
 			syntax, ok := errors.AsType[*op.SyntaxError](err)
 			if ok && syntax.Class == op.ErrorSyntax && !syntax.Truncated && !found {
-				err = fmt.Errorf("%s (at byte %d)", syntax.Msg, syntax.Offset) // nothing is read
+				err = fmt.Errorf("%s (at byte %d)", syntax.Msg, syntax.Offset) // no entry was read
 			}
 			found = found || rec.Entry != nil
 			if !yield(rec, err) {
 				return
 			}
 		}
+	}
+}
+
+// errPartial is the error of partial results that the caller does not want.
+var errPartial = &refusedError{"partial results of optrace convert -to profile: only optrace report reads them, without -html"}
+
+func partialRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		text, err := lineio.ReadUpTo(src, math.MaxInt)
+		if err != nil {
+			yield(op.Record{}, fmt.Errorf("reading partial results: %w", err))
+			return
+		}
+		yield(op.Record{Partial: &op.Partial{File: name, Text: text}}, nil)
 	}
 }

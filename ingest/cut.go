@@ -8,42 +8,38 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// How much of a file makes a part. A part grows while no record ends in it; a
-// file without one up to the last size is read as a stream. A part should fit into
-// a core's cache.
+// The sizes of a part. A part grows until a record ends in it. Above maxPart the rest of the file is read as a stream.
+// A part should fit into a core's cache.
 const (
 	partBytes = 256 << 10
 	maxPart   = 16 << 20
 )
 
-// cutFunc cuts text, which starts with a record, behind a record: it returns the end of
-// the last whole record, 0 if there is none, and whether the records are known to be lines, which it
-// need not find out where known says so. first is the beginning of the file.
+// cutFunc returns the end of the last whole record in text, 0 if there is none. text starts with a record. lines
+// reports whether the records are lines; a caller that has found this out passes known. first is the beginning of the
+// file.
 type cutFunc func(text, first []byte, known bool) (end int, lines bool)
 
-// cutter cuts a file into parts.
 type cutter struct {
 	src   io.Reader
 	cut   cutFunc // of the file's format
 	first []byte  // the beginning of the file
-	// lines is set once the records are known to be lines.
 	lines bool
 	size  int // how much of the file makes a part
-	// rest is what was read behind the part before, in that part's buffer: nobody
-	// writes there until the next call of next.
+	// rest is the input behind the last part. It shares that part's buffer: the buffer must not change before the next
+	// call of next.
 	rest []byte
 	at   op.Position // of rest
 	done bool        // the last part has been returned
-	// spare notes that parts take so many bytes more, and reports whether they may.
+	// spare reserves bytes for parts and reports whether they are available.
 	spare func(bytes int64) bool
 }
 
 // maxFirst is how much of the beginning of a file the cut functions need.
 const maxFirst = 64
 
-// next returns the next part, in a buffer that is the caller's. Where the file
-// cannot be cut, or reading fails, the rest of it comes as a stream, which yields
-// the failure too.
+// next returns the next part. The caller owns its buffer. If the file cannot be cut or reading fails, the rest comes as
+// a stream, which yields the error.
 func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position) {
 	at = c.at
 	if !c.grow(&buf, len(c.rest)) {
@@ -79,7 +75,6 @@ func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position
 	}
 }
 
-// grow makes room for so many bytes in *buf, and reports whether there may be.
 func (c *cutter) grow(buf *[]byte, size int) bool {
 	if size > max(cap(*buf), 4*partBytes) && c.spare != nil && !c.spare(int64(size-cap(*buf))) {
 		return false
@@ -88,21 +83,18 @@ func (c *cutter) grow(buf *[]byte, size int) bool {
 	return true
 }
 
-// failing is a reader that fails.
 type failing struct{ err error }
 
 // Read implements io.Reader.
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// cutLines cuts behind the last newline.
 func cutLines(text, _ []byte, _ bool) (end int, lines bool) {
 	end = bytes.LastIndexByte(text, '\n') + 1
 	return end, end > 0
 }
 
-// cutDocuments cuts behind the last newline that is followed by a document which
-// starts with the same member as the first one. Within a document that is spread
-// over lines none does: they are indented, or start with other members.
+// cutDocuments cuts behind the last newline followed by a document with the same first member as the first document.
+// Lines within a document are indented or start with other members.
 func cutDocuments(text, first []byte, known bool) (end int, lines bool) {
 	if !bytes.HasPrefix(first, []byte(`{"`)) {
 		return 0, false
@@ -112,8 +104,7 @@ func cutDocuments(text, first []byte, known bool) (end int, lines bool) {
 		return 0, false
 	}
 	start := first[:2+name+1]
-	// Forwards, because IndexByte is many times as fast as LastIndexByte and such
-	// documents are long lines.
+	// Forwards: IndexByte is many times as fast as LastIndexByte, and documents are long lines.
 	n := 0
 	for second := !known; ; second = false {
 		newline := bytes.IndexByte(text[n:], '\n')
@@ -122,7 +113,8 @@ func cutDocuments(text, first []byte, known bool) (end int, lines bool) {
 		}
 		n += newline + 1
 		if bytes.HasPrefix(text[n:], start) {
-			end, lines = n, lines || second
+			end = n
+			lines = lines || second
 		}
 	}
 }

@@ -11,15 +11,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The limits of what one compressed file may expand to. Reading streams, so they bound time, but for the window.
+// The limits of the content of a compressed file. Decompression streams: all but the window bound time, not memory.
 const (
-	// maxRatio is the largest expansion taken for data. Spans that repeat reach some hundreds; gzip cannot exceed 1032.
+	// maxRatio is the largest accepted expansion. Repetitive spans reach some hundreds; gzip cannot exceed 1032.
 	maxRatio = 2000
-	// freeDecompressedBytes may come out of a file whatever the ratio, because small files of equal lines compress
-	// extremely well.
+	// freeDecompressedBytes are accepted at any ratio: small files of equal lines compress extremely well.
 	freeDecompressedBytes = 64 << 20
-	// maxWindowBytes bounds the memory that a zstd frame may ask for: the window of the strongest settings that zstd uses
-	// without a special flag.
+	// maxWindowBytes bounds the memory of a zstd frame: the largest window that zstd uses without a special flag.
 	maxWindowBytes = 128 << 20
 )
 
@@ -28,12 +26,10 @@ var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// content is the content of a file after decompression. A file that is cut off
-// or damaged ends early: reads return io.EOF after the last good byte, and
-// damage holds the reason.
+// content is the content of a file after decompression. A truncated or damaged file ends early: Read returns io.EOF
+// after the last good byte, and damage holds the reason.
 type content struct {
-	src io.Reader
-	// stored counts the bytes that src takes.
+	src          io.Reader
 	stored       *countingReader
 	isCompressed bool
 	total        int64
@@ -41,8 +37,7 @@ type content struct {
 	close        func()
 }
 
-// decompress looks at the beginning of file and returns its content. The count
-// that file keeps is of the bytes as they are stored.
+// decompress returns the content of file. file counts the stored bytes.
 func decompress(file *countingReader, t *tail) (*content, error) {
 	buffered := bufio.NewReaderSize(file, storedBuffer)
 	head, err := buffered.Peek(len(zstdMagic))
@@ -60,7 +55,8 @@ func decompress(file *countingReader, t *tail) (*content, error) {
 	if isGzip {
 		z, err := gzip.NewReader(buffered)
 		if err != nil {
-			c.src, c.damage = bytes.NewReader(nil), err
+			c.src = bytes.NewReader(nil)
+			c.damage = err
 			return c, nil
 		}
 		c.src = z
@@ -75,7 +71,6 @@ func decompress(file *countingReader, t *tail) (*content, error) {
 	return c, nil
 }
 
-// storedBuffer is how much of a file is read at a time to be decompressed.
 const storedBuffer = 64 << 10
 
 // Read implements io.Reader.
@@ -94,18 +89,17 @@ func (c *content) Read(p []byte) (int, error) {
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return n, fmt.Errorf("zstd frame asks for more than %d bytes of memory: %w", maxWindowBytes, err)
 	case err != nil && err != io.EOF && c.stored.err == nil:
-		// The file itself could be read: its compressed data are damaged or cut off.
-		c.damage, err = err, io.EOF
+		// The file itself was read without an error: its compressed data are damaged or truncated.
+		c.damage = err
+		err = io.EOF
 	}
 	return n, err
 }
 
-// truncated reports whether the compressed data ended early.
 func (c *content) truncated() bool {
 	return errors.Is(c.damage, io.ErrUnexpectedEOF) || errors.Is(c.damage, io.EOF)
 }
 
-// countingReader counts the bytes read and keeps the error that ended reading.
 type countingReader struct {
 	src  io.Reader
 	n    int64
@@ -123,7 +117,7 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// count adds n, which is negative for what will be read again.
+// count adds n. It is negative for bytes to be read again.
 func (r *countingReader) count(n int) {
 	r.n += int64(n)
 	if n != 0 && r.seen != nil {

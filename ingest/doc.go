@@ -1,21 +1,18 @@
-// Package ingest reads operations from files that this and other tools wrote.
+// Package ingest reads operations from the files of optrace and of other tools.
 //
-// What a file holds is found by its content, never by its name. Compressed
-// files are opened transparently, directories are walked, "-" is standard
-// input, and several files form one input:
+// It finds the format of a file by its content, never by its name. It opens compressed files transparently and walks
+// directories; "-" is standard input. Several files form one input:
 //
 //	in := ingest.Open("ops.jsonl", "collector/", "-")
 //	for e, err := range in.Entries() {
 //		…
 //	}
 //
-// Every format has a package of its own below this one, which turns bytes into
-// records and knows nothing of files. The table in formats.go is the only
-// place that lists them.
+// Each format has its own package below this one; it turns bytes into records and knows nothing of files. Only the
+// table in formats.go lists the formats.
 //
-// Reading takes constant memory, but for formats that have what is needed first at their
-// end; [Options].MaxMemory bounds that, together with what whoever reads the input keeps
-// of it. A record that cannot be read is yielded as an [*op.SyntaxError] with its position,
-// and reading goes on; any other error ends the input, such as that of a compressed file
-// that expands by more than 2000, above 64 MiB.
+// Reading takes constant memory for most formats. Some state at the end of a file the data needed at its start:
+// [Options].MaxMemory bounds the memory for these, together with the memory that the caller reports to [Input.Hold]. A
+// bad record is yielded as an [*op.SyntaxError] with its position, and reading goes on. Any other error ends the input,
+// for example a compressed file that expands to more than 64 MiB and more than 2000 times its size.
 package ingest

@@ -18,31 +18,30 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// file is a file that is being read.
 type file struct {
 	in      *Input
 	number  int64 // from 0
 	path    string
 	counted *countingReader
 	content *content
-	// anywhere is the file where it can be read anywhere; nil for others.
+	// anywhere reads the file at any offset; nil if the file allows only sequential reads.
 	anywhere *countingReaderAt
 	closers  []func()
 
-	// format is nil for an empty file, and src yields its content from the start.
+	// format is nil for an empty file. src yields the content from its start.
 	format *Format
 	src    io.Reader
-	// hosts reports whether a resource at the start of the file states its host.
+	// hosts is set if a resource at the start of the file states its host.
 	hosts bool
-	// mapping says which attributes entries inherit from their resources.
+	// mapping selects the attributes that entries inherit from their resources.
 	mapping *attr.Mapping
-	// users are whoever makes parts of the file, and those who read them. broken is set where a part was not
-	// read to its end.
+	// users counts the goroutines that make parts of the file or read them. broken is set if a part was not read to its
+	// end.
 	users  atomic.Int64
 	broken atomic.Bool
 }
 
-// open opens the next file and finds its format. The error may be one that does not end the input.
+// open opens the next file and finds its format. Some errors do not end the input, see passedOver.
 func (in *Input) open(s source) (*file, error) {
 	in.memory.opened(s.path)
 	in.mu.Lock()
@@ -108,7 +107,7 @@ func (o *Options) openSource(path string) (io.Reader, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// A failed Close of a file that was only read loses nothing.
+	// Close of a file that was only read loses no data.
 	return f, func() { _ = f.Close() }, nil
 }
 
@@ -118,14 +117,14 @@ func (f *file) close() {
 	}
 }
 
-// release notes that one of its users is done with the file, which may be nil. The last one closes it.
+// release drops one user of the file, which may be nil. The last one closes it.
 func (f *file) release() {
 	if f == nil || f.users.Add(-1) > 0 {
 		return
 	}
 	if !f.broken.Load() {
 		if f.anywhere != nil && f.format != nil && f.format.recordsAt != nil {
-			f.anywhere.count(f.anywhere.size) // what was left out
+			f.anywhere.count(f.anywhere.size) // the parts left out
 		}
 		f.in.mu.Lock()
 		f.in.files[f.number].bytes = f.counted.n
@@ -134,7 +133,6 @@ func (f *file) release() {
 	f.close()
 }
 
-// detect finds the format of the file, whose name may be given.
 func (f *file) detect(name string) (err error) {
 	t := f.in.opts.tail
 	if f.content.isCompressed {
@@ -144,20 +142,20 @@ func (f *file) detect(name string) (err error) {
 	f.format, head, err = detect(f.content, name, t)
 	f.src = io.MultiReader(bytes.NewReader(head), f.content)
 	if f.isReport() {
-		err = &refusedError{"a report of Nsight Systems, which is read once it is exported: nsys export --type sqlite " + filepath.Base(f.path)}
+		err = &refusedError{"a report of Nsight Systems: export it with nsys export --type sqlite " + filepath.Base(f.path)}
 	}
 	f.hosts = bytes.Contains(head, []byte(`"`+attrkey.HostName+`"`))
 	return err
 }
 
-// isReport reports whether the file is one of Nsight Systems' own. Their beginning does not tell, so
-// that it is one by its name where that is of no format, or of one that any bytes may start like.
+// isReport reports whether the file is a report of Nsight Systems. Such a file has no telling beginning: its name
+// decides if the content has no format, or one that arbitrary bytes may match.
 func (f *file) isReport() bool {
 	ext := filepath.Ext(f.path)
-	return (ext == ".nsys-rep" || ext == ".qdrep") && slices.Contains([]string{"", "perfetto", "otlp-proto"}, f.formatName())
+	return (ext == ".nsys-rep" || ext == ".qdrep") && slices.Contains([]string{"", "perfetto", "otlp-proto"},
+		f.formatName())
 }
 
-// formatName returns the name of the format, "" for an empty file.
 func (f *file) formatName() string {
 	if f.format == nil {
 		return ""
@@ -172,14 +170,15 @@ func (f *file) wrap(err error) error {
 	return fmt.Errorf("reading %s: %w", f.path, err)
 }
 
-// inherits reports whether entries and spans are to get attributes of their resources.
 func (f *file) inherits() bool {
 	return f.format != nil && f.format.inherits && len(attrmap.Kept(f.mapping)) > 0
 }
 
-// inheriting yields records, entries and spans with the attributes of their resources and
-// scopes that m asks for. resource is that of the first ones.
-func inheriting(m *attr.Mapping, records iter.Seq2[op.Record, error], resource *op.Resource) iter.Seq2[op.Record, error] {
+// inheriting adds the attributes that m keeps to entries and spans, from their resources and scopes. resource is the
+// resource of the first records.
+func inheriting(
+	m *attr.Mapping, records iter.Seq2[op.Record, error], resource *op.Resource,
+) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		for rec, err := range records {
 			if rec.Resource != nil {
@@ -204,10 +203,8 @@ func scopeOf(x *op.Extra) *op.Scope {
 	return &x.Scope
 }
 
-// readers are the readers of one goroutine, by format.
 type readers map[*Format]readFunc
 
-// of returns the reader of a format, nil for none.
 func (r *readers) of(f *Format, o readerOptions) readFunc {
 	if f == nil {
 		return nil

@@ -16,99 +16,79 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// Format is a file format that is recognised by its content.
+// Format is a file format that the content of a file tells.
 type Format struct {
 	// Name is the format's name in reports, such as "otlp-json".
 	Name string
-	// Short is the name that "optrace convert" writes it by; "" for none.
+	// Short is the format's name in "optrace convert -to"; "" if convert does not write it.
 	Short string
-	// Summary says what files of the format are, in a few words.
+	// Summary describes files of the format in a few words.
 	Summary string
 
-	// detect reports whether a file that starts with h is of this format.
 	detect func(h *head) bool
-	// open returns a reader of files of this format, and of parts of them, one
-	// after the other. It may keep interned strings from part to part.
+	// open returns a reader of files or parts of files, one after the other. It may keep interned strings between
+	// parts.
 	open func(o readerOptions) readFunc
-	// cut, if not nil, cuts files into parts. The whole file is one record where it
-	// returns 0 for all that fits into memory.
+	// cut cuts files into parts; nil if files are read whole.
 	cut cutFunc
-	// recordsAt, if not nil, is open for a format that is read here and there,
-	// from a file where that is possible.
+	// recordsAt is open for a format with random access; nil for a sequential one.
 	recordsAt func(o readerOptions, src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
-	// partsAt, if not nil, returns the records of a file in parts that several
-	// goroutines may read. An error says that the file is to be read otherwise.
+	// partsAt returns the records of a file in parts for several goroutines; nil if the format has no parts. On an
+	// error the file is read by another method.
 	partsAt func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
-	// framing is that of OTLP in frames.
 	framing otlp.Framing
-	// grows is set where records can be read as they are appended, see [Follower].
+	// grows is set if records can be read while they are appended, see [Follower].
 	grows bool
-	// registers is set where [Register] says how files are read.
+	// registers is set if a package supplies the reader by [Register].
 	registers bool
-	// partial is set where files hold partial results, see [Input.Partials].
+	// partial is set if files hold partial results, see [attr.Want].
 	partial bool
-	// inherits is set where the reader does not add the attributes of resources that
-	// are asked for to the entries.
+	// inherits is set if the reader leaves it to this package to add attributes of resources to entries.
 	inherits bool
 }
 
-// readerOptions is what a reader is made with.
 type readerOptions struct {
 	mapping *attr.Mapping
-	// hold bounds what the reader holds, see [Input.Hold]; memory is what it allows in all.
+	// hold bounds the memory of the reader, see [Input.Hold]; memory is its limit.
 	hold   func(bytes int64) error
 	memory int64
 }
 
-// readFunc reads the records that start at a place. A *op.SyntaxError is not the end, any
-// other error is.
+// readFunc reads the records from a place on. Reading goes on after a *op.SyntaxError; any other error ends it.
 type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
 
-// place is where a part of a file lies.
 type place struct {
 	name string
 	op.Position
-	// lines is set where the records of the part are lines.
+	// lines is set if the records of the part are lines.
 	lines bool
-	// sources are the resources that hold at the start of a part of an entries file;
-	// nil where nothing of theirs is asked for.
+	// sources are the resources in effect at the start of a part of entries; nil if no attribute of resources is kept.
 	sources *entries.Sources
 }
 
-// whole returns open for a format whose files are read as a whole.
-func whole(records func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]) func(readerOptions) readFunc {
-	return holding(func(src io.Reader, name string, m *attr.Mapping, _ func(int64) error) iter.Seq2[op.Record, error] {
-		return records(src, name, m)
-	})
-}
-
-// holding is whole for a format of which much has to be held.
-func holding(
-	records func(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error],
+func whole(
+	records func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error],
 ) func(readerOptions) readFunc {
 	return func(o readerOptions) readFunc {
-		return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
-			return records(src, at.name, o.mapping, o.hold)
-		}
+		return func(src io.Reader, at place) iter.Seq2[op.Record, error] { return records(src, at.name, o.mapping) }
 	}
 }
 
-// unregistered returns open for a format that is read once a package is imported.
 func unregistered(pkg string) func(readerOptions) readFunc {
 	return func(readerOptions) readFunc {
 		return func(io.Reader, place) iter.Seq2[op.Record, error] {
 			return func(yield func(op.Record, error) bool) {
-				yield(op.Record{}, fmt.Errorf("this program does not read the format: it would import _ %q", pkg))
+				yield(op.Record{}, fmt.Errorf("the format needs a package that this program does not import: %s", pkg))
 			}
 		}
 	}
 }
 
-// Formats returns the formats in the order in which they are tried.
+// Formats returns the formats in the order of detection.
 func Formats() []Format { return slices.Clone(formats) }
 
-// FormatNames returns the names that [Options].Format may have, in the order of [Formats]:
-// for each format the short name, if it has one, and the name in reports.
+// FormatNames returns the valid values of [Options].Format in the order of [Formats]: the short name, if any, and the
+// name.
 func FormatNames() []string {
 	var names []string
 	for _, f := range formats {
@@ -121,13 +101,13 @@ func FormatNames() []string {
 	return names
 }
 
-// UnknownFormatError is a file of none of the known formats.
+// UnknownFormatError reports a file of no known format.
 type UnknownFormatError struct {
 	// Found describes the beginning of the file.
 	Found string
 }
 
-// Error describes the beginning of the file and names every format that was tried.
+// Error describes the beginning of the file and lists the formats.
 func (e *UnknownFormatError) Error() string {
 	var names []string
 	for _, f := range formats {
@@ -138,19 +118,17 @@ func (e *UnknownFormatError) Error() string {
 	return "unknown format: " + e.Found + "; tried " + strings.Join(names, ", ")
 }
 
-// How much of a file is looked at: the first amount suffices for nearly all,
-// the last for a JSON document with long values in front of the telling key.
+// The sizes of the head used for detection. The first suffices for nearly all files, the last for a JSON document with
+// long values before the telling key.
 const (
 	firstLook = 64 << 10
 	lastLook  = 1 << 20
 )
 
-// minBinary is how much of a binary file that grows there must be to tell its format.
 const minBinary = 64
 
-// detect finds the format of src, by the text at its start unless its name is given, and returns that
-// text. An empty file has no format: nil. Of a file that is followed the first line suffices, or as much of
-// a binary file as tells its format.
+// detect returns the format of src and the head that it has read. The format is nil for an empty file. name is the
+// stated format, "" for none. For a followed file, one line or minBinary bytes suffice.
 func detect(src io.Reader, name string, t *tail) (*Format, []byte, error) {
 	text := make([]byte, 0, firstLook)
 	for {
@@ -160,12 +138,15 @@ func detect(src io.Reader, name string, t *tail) (*Format, []byte, error) {
 		if err != nil && !atEnd {
 			return nil, nil, err
 		}
-		ended, isFull := atEnd && !t.grows(), len(text) == cap(text)
+		ended := atEnd && !t.grows()
+		isFull := len(text) == cap(text)
 		if t == nil && !ended && !isFull {
 			continue
 		}
 		h := newHead(text, ended)
-		isEmpty, isLine, isBinary := h.empty(), bytes.IndexByte(text, '\n') >= 0, h.opening == 0
+		isEmpty := h.empty()
+		isLine := bytes.IndexByte(text, '\n') >= 0
+		isBinary := h.opening == 0
 		if isEmpty && ended {
 			return nil, nil, nil
 		}
@@ -192,8 +173,7 @@ func detect(src io.Reader, name string, t *tail) (*Format, []byte, error) {
 	}
 }
 
-// format returns the format of the file, nil if it is not known. Where a name is given,
-// that is one of its variants.
+// format returns the format of the file, nil if unknown. name restricts it to the variants of that format; "" is any.
 func (h *head) format(name string) *Format {
 	if name == "" {
 		return match(h)
@@ -206,7 +186,6 @@ func (h *head) format(name string) *Format {
 	return nil
 }
 
-// damagedFormat is format for a file of which all that is to be seen does not tell.
 func (h *head) damagedFormat(name string) *Format {
 	f := h.matchDamaged()
 	if name == "" || f != nil && f.isNamed(name) {
@@ -220,7 +199,6 @@ func (h *head) damagedFormat(name string) *Format {
 	return nil
 }
 
-// isNamed reports whether a name is that of the format.
 func (f *Format) isNamed(name string) bool { return name == f.Name || name == f.Short }
 
 func match(h *head) *Format {

@@ -12,8 +12,8 @@ import (
 	"github.com/optrace/optrace/internal/model/opfile"
 )
 
-// formats lists the formats, in the order in which they are tried. A detect
-// function looks at the telling keys of the first record, or at the first bytes.
+// formats lists the formats in the order of detection. A detect function looks at keys of the first record or at the
+// first bytes.
 var formats = []Format{
 	{
 		Name: "entries-jsonl", Short: "entries", Summary: "JSON Lines of optrace, its exporter's default",
@@ -33,7 +33,10 @@ var formats = []Format{
 	},
 	{
 		Name: "optrace-profile", Short: "profile", Summary: "sums that optrace convert -to profile wrote, for reports",
-		detect:  func(h *head) bool { return h.isObjects() && string(h.value("schema")) == `"`+opfile.PartialSchema+`"` },
+		detect: func(h *head) bool {
+			return h.isObjects() &&
+				string(h.value("schema")) == `"`+opfile.PartialSchema+`"`
+		},
 		open:    whole(partialRecords),
 		partial: true,
 	},
@@ -57,10 +60,10 @@ var formats = []Format{
 		// JSON may start like a packet, and OTLP's messages start with the same tag.
 		Name: "perfetto", Summary: "Perfetto traces: the slices of their TrackEvents",
 		detect: func(h *head) bool { return h.opening == 0 && perfetto.Sniff(h.text) },
-		open:   holding(perfetto.RecordsHolding),
+		open:   whole(perfetto.Records),
 	},
 	{
-		// {} is an empty batch, and so is a file of nothing else.
+		// {} is an empty batch; a file may consist of it.
 		Name: "otlp-json", Short: "otlp", Summary: "OTLP in JSON: documents, JSON Lines, frames of the Collector",
 		detect: func(h *head) bool {
 			return h.isObjects() && (len(h.members) == 0 && h.atEnd || h.has(
@@ -82,7 +85,7 @@ var formats = []Format{
 	{
 		Name: "jaeger-v1", Short: "jaeger", Summary: "traces as Jaeger's pages download them",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("data", '[') },
-		open:   holding(jaeger.RecordsHolding),
+		open:   whole(jaeger.Records),
 	},
 	{
 		Name: "stdouttrace", Summary: "spans as the stdouttrace exporters of SDKs print them",
@@ -97,16 +100,17 @@ var formats = []Format{
 			cat := string(h.value("cat"))
 			return h.isArray() && h.has("ph") && (cat == `"Session"` || cat == `"Node"`)
 		},
-		open: holding(ort.RecordsHolding),
+		open: whole(ort.Records),
 	},
 	{
-		// An object around the events, or the events alone. In front of the
-		// events Kineto may describe a job of thousands of ranks.
+		// Events in an object, or an array of events. Kineto may write a job of thousands of ranks in front of the
+		// events.
 		Name: "chrome", Summary: "Chrome traces: torch.profiler's Kineto, and others",
 		detect: func(h *head) bool {
-			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") && h.has("deviceProperties", "distributedInfo")) ||
+			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") &&
+				h.has("deviceProperties", "distributedInfo")) ||
 				h.isArray() && h.has("ph")
 		},
-		open: holding(kineto.RecordsHolding),
+		open: whole(kineto.Records),
 	},
 }

@@ -9,22 +9,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
-// head is the beginning of a file, taken apart as far as detection needs it.
 type head struct {
 	// text starts behind a UTF-8 byte order mark.
 	text []byte
-	// atEnd is set where text is the whole file.
+	// atEnd is set if text is the whole file.
 	atEnd bool
 
 	// opening is '{' or '[' for JSON, else 0.
 	opening byte
-	// members are those of the first JSON object that has any: at the top level,
-	// or where that is an array, among its elements. The last value may be cut.
+	// members are the members of the first JSON object that has any: the top level, or an element of the top-level
+	// array. The last value may be cut.
 	members []member
 }
 
@@ -80,16 +80,12 @@ func (h *head) object(l *lexer.Lexer, text []byte) {
 	}
 }
 
-// empty reports whether there is nothing but white space so far.
 func (h *head) empty() bool { return len(bytes.TrimSpace(h.text)) == 0 }
 
-// isObjects and isArray report whether the file starts with a JSON object or
-// with an array.
 func (h *head) isObjects() bool { return h.opening == '{' }
 func (h *head) isArray() bool   { return h.opening == '[' }
 
-// value returns the value of the first record's member key, cut where the head
-// ends, or nil.
+// value returns the value of a member of the first record, cut at the end of the head, nil if there is none.
 func (h *head) value(key string) []byte {
 	for _, m := range h.members {
 		if m.key == key {
@@ -99,19 +95,16 @@ func (h *head) value(key string) []byte {
 	return nil
 }
 
-// has reports whether the first record has a member of one of the keys.
 func (h *head) has(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return h.value(key) != nil })
 }
 
-// startsWith reports whether the member key has a value that starts with c.
 func (h *head) startsWith(key string, c byte) bool {
 	v := h.value(key)
 	return len(v) > 0 && v[0] == c
 }
 
-// isErrorAnswer reports whether the file is a server's answer that holds no
-// data but says why: {"error":…}, {"data":null,"errors":[…]} or
+// isErrorAnswer reports whether the file is a server's error answer: {"error":…}, {"data":null,"errors":[…]} or
 // {"code":…,"message":…}.
 func (h *head) isErrorAnswer() bool {
 	return h.isObjects() && (h.has("error") && !h.has("operation") ||
@@ -119,15 +112,12 @@ func (h *head) isErrorAnswer() bool {
 		h.has("code") && h.has("message"))
 }
 
-// refusedError says what a file is that holds no recording, or none that this version can
-// read.
+// refusedError is the error of a file that holds no recording, or one that this version cannot read.
 type refusedError struct{ reason string }
 
-// Error returns the reason.
 func (e *refusedError) Error() string { return e.reason }
 
-// laterSchema returns the error of a file of ours that starts with the header of another
-// version; nil for any other file.
+// laterSchema returns an error for a file of optrace with a header of another version, nil for any other file.
 func (h *head) laterSchema() error {
 	schema := h.value("schema")
 	for _, known := range []string{op.Schema, opfile.PartialSchema} {
@@ -139,10 +129,8 @@ func (h *head) laterSchema() error {
 	return nil
 }
 
-// title matches a web page's title.
 var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// refusal says why no format matched.
 func (h *head) refusal() error {
 	trimmed := bytes.TrimLeft(h.text, " \t\r\n")
 	switch {
@@ -150,8 +138,11 @@ func (h *head) refusal() error {
 		return &refusedError{"a server's error answer, not a trace: " + h.answer()}
 	case isUTF16(h.text):
 		return &refusedError{"text in UTF-16; convert it to UTF-8"}
-	case bytes.HasPrefix(h.text, []byte("ARROW1")), bytes.HasPrefix(h.text, []byte("\xff\xff\xff\xff")): // a file, a stream
-		return &refusedError{"Arrow, which is not read: write the table as Parquet, and record entries, with zstd for small files"}
+	// Arrow's file format and stream format.
+	case bytes.HasPrefix(h.text, []byte("ARROW1")), bytes.HasPrefix(h.text, []byte("\xff\xff\xff\xff")):
+		return &refusedError{"Arrow is not supported: write tables as Parquet, and record entries, with zstd for small files"}
+	case bytes.HasPrefix(h.text, []byte("\n\x00")) && len(bytes.TrimLeft(h.text, "\n\x00")) == 0:
+		return &refusedError{fmt.Sprintf("%d bytes of empty protobuf messages, of OTLP or of Perfetto", len(h.text))}
 	case bytes.HasPrefix(trimmed, []byte("<")):
 		msg := "an HTML or XML page, not a trace"
 		if m := title.FindSubmatch(trimmed); m != nil {
@@ -160,16 +151,14 @@ func (h *head) refusal() error {
 		return &refusedError{msg}
 	}
 	if what := h.summary(); what != "" {
-		return &refusedError{what + ", which is written for other tools and not read: give the recording that it was made from"}
+		return &refusedError{what + ", an output for other tools: read the recording instead"}
 	}
 	return &UnknownFormatError{Found: h.describe()}
 }
 
-// stackLine matches a line of folded stacks: frames and a number.
 var stackLine = regexp.MustCompile(`^[^\n;]+(;[^\n;]+)+ [0-9]+\r?(\n|$)`)
 
-// summary says what the file is where that is one of the outputs, of ours or of others, that
-// do not hold operations one by one; "" for any other.
+// summary names an output of optrace or another tool that holds no single operations, "" for any other file.
 func (h *head) summary() string {
 	switch {
 	case bytes.HasPrefix(h.text, []byte("step,operation,")):
@@ -182,7 +171,6 @@ func (h *head) summary() string {
 	return ""
 }
 
-// describe describes the beginning of the file in a few words.
 func (h *head) describe() string {
 	const maxKeys = 8
 	var keys []string
@@ -205,10 +193,9 @@ func isUTF16(text []byte) bool {
 		text[1] == 0 && (text[0] == '{' || text[0] == '['))
 }
 
-// serverMessage matches the text in an error answer.
 var serverMessage = regexp.MustCompile(`"(?:message|msg|error)"\s*:\s*("(?:[^"\\]|\\.)*")`)
 
-// answer returns the text in an error answer, in quotes, or the beginning of the answer.
+// answer returns the quoted text of an error answer, or the beginning of the answer.
 func (h *head) answer() string {
 	var message string
 	if m := serverMessage.FindSubmatch(h.text); m != nil && json.Unmarshal(m[1], &message) == nil {
@@ -216,4 +203,50 @@ func (h *head) answer() string {
 	}
 	const maxShown = 300
 	return fmt.Sprintf("%q", h.text[:min(len(h.text), maxShown)])
+}
+
+// matchDamaged returns the format of a file with a damaged beginning: one with frames behind the damage, or one whose
+// lines are mostly records. It returns nil for any other file.
+func (h *head) matchDamaged() *Format {
+	if h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) {
+		return nil
+	}
+	f := otlp.SniffDamaged(h.text)
+	if i := slices.IndexFunc(formats, func(known Format) bool { return known.framing == f }); f != otlp.FramingNone {
+		return &formats[i]
+	}
+	return matchLines(h.text)
+}
+
+const maxLines = 1 << 10
+
+// matchLines returns the format of the first record among the lines, if more lines have this format than are foreign.
+func matchLines(text []byte) *Format {
+	var found *Format
+	var records, others, n int
+	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
+		// Pages of a file that were never written are zeros.
+		if line = bytes.TrimSpace(bytes.TrimLeft(line, "\x00")); len(line) == 0 {
+			continue
+		}
+		if n++; n > maxLines {
+			break
+		}
+		var f *Format
+		if line[0] == '{' {
+			f = match(newHead(line, true))
+		}
+		switch {
+		case f != nil && f.grows && (found == nil || f == found):
+			found = f
+			records++
+		// Not even a part of a JSON object.
+		case !bytes.HasPrefix(line, []byte(`{"`)) && !bytes.Contains(line, []byte(`":`)):
+			others++
+		}
+	}
+	if records <= others {
+		return nil
+	}
+	return found
 }

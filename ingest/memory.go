@@ -12,34 +12,32 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// DefaultMaxMemory is how much memory an input may take by default.
+// DefaultMaxMemory is the default memory limit of an input, in bytes.
 const DefaultMaxMemory = 1 << 30
 
-// MemoryError is the error of an input that would take more memory than
-// [Options].MaxMemory.
+// MemoryError reports an input that needs more memory than [Options].MaxMemory.
 type MemoryError struct {
-	// Limit is the memory that was allowed, in bytes.
+	// Limit is the memory limit in bytes.
 	Limit int64
-	// File is the file that was being read, and Read how many bytes of it had been, as
-	// they are stored. With several workers that is somewhat behind the place.
+	// File is the file being read, and Read the number of its stored bytes read so far. With several workers, Read is
+	// approximate.
 	File string
 	Read int64
 }
 
 var _ error = (*MemoryError)(nil)
 
-// Error says what was allowed and where that did not suffice.
+// Error states the limit and the position.
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("reading %s: more than %s of memory is needed (after %d bytes of the file)", e.File, units.Bytes(e.Limit), e.Read)
+	return fmt.Sprintf("reading %s: more than %s of memory is needed (after %d bytes of the file)", e.File,
+		units.Bytes(e.Limit), e.Read)
 }
 
-// memory is the memory that an input takes: what its readers hold, and what whoever reads
-// it says to keep.
 type memory struct {
 	limit int64
 	held  atomic.Int64
-	// refused is set once more than the limit was asked for. What asked may go on without what it was refused until its
-	// record ends; the input ends then.
+	// refused is set once a request exceeded the limit. The current record goes on without the refused memory; then the
+	// input ends.
 	refused atomic.Pointer[MemoryError]
 
 	mu   sync.Mutex
@@ -57,7 +55,7 @@ func (m *memory) hold(bytes int64) error {
 	return m.refused.Load()
 }
 
-// spare is hold for what can be done without, and reports whether there is so much.
+// spare is hold for optional memory; it reports whether the memory is available.
 func (m *memory) spare(bytes int64) bool {
 	if m.held.Add(bytes) <= m.limit || bytes <= 0 {
 		return true
@@ -66,16 +64,14 @@ func (m *memory) spare(bytes int64) bool {
 	return false
 }
 
-// perWorker is about what a goroutine that reads takes beside what it holds: buffers, and texts that it remembers.
+// perWorker is about the memory of a reading goroutine beside what it holds: buffers and interned texts.
 const perWorker = 16 << 20
 
-// workers returns how many goroutines of n read an input.
 func (m *memory) workers(n int) int {
 	return max(1, min(n, int(min(m.limit/perWorker, math.MaxInt32))))
 }
 
-// source returns r for readers whose buffers, and what they make of a record, count in the memory, and a function that
-// gives back what they took.
+// source returns r for readers whose buffers and records count in the memory. free gives the memory back.
 func (m *memory) source(r io.Reader) (src io.Reader, free func()) {
 	held := int64(0)
 	hold := func(bytes int64) error {
@@ -85,21 +81,19 @@ func (m *memory) source(r io.Reader) (src io.Reader, free func()) {
 	return &lineio.Held{Reader: r, Hold: hold}, func() { _ = m.hold(-held) }
 }
 
-// opened notes the file that is read from now on.
 func (m *memory) opened(path string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.file, m.read = path, 0
+	m.file = path
+	m.read = 0
 }
 
-// count notes that n bytes of the file were read.
 func (m *memory) count(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.read += int64(n)
 }
 
-// newMemory returns the memory of an input that may take so much, see [Options].
 func newMemory(limit int64) *memory {
 	if limit < 0 {
 		limit = math.MaxInt64

@@ -7,30 +7,26 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Options says how to read. The zero value is right for most uses.
+// Options configures an input. The zero value suits most uses.
 type Options struct {
-	// Mapping is the table from attribute keys to fields; nil is the
-	// conventions.
+	// Mapping maps attribute keys to fields; nil is the conventions.
 	Mapping *attr.Mapping
-	// Format is the name of the format of all files, one of [FormatNames]; "" finds the
-	// format of each by its content.
+	// Format is the format of all files, one of [FormatNames]; "" detects the format of each file.
 	Format string
-	// MaxMemory is about how much memory the input may take, in bytes: what readers hold
-	// because a format has it in the wrong order, and what whoever reads it says to keep,
-	// see [Input.Hold]. What would take more ends with a *[MemoryError]. 0 is
-	// DefaultMaxMemory, a negative number no bound.
+	// MaxMemory is about the memory limit of the input in bytes. It covers data that readers hold and data reported to
+	// [Input.Hold]. Exceeding it ends the input with a *[MemoryError]. 0 is DefaultMaxMemory, a negative number no
+	// limit.
 	MaxMemory int64
-	// FS opens the paths; nil opens files of the operating system. Files that are *os.File, such as those of
-	// os.Root.FS, are read in parts where their format allows that.
+	// FS opens the paths; nil opens files of the operating system. An *os.File, as os.Root.FS returns it, can be read
+	// in parts.
 	FS fs.FS
-	// Stdin is read for the path "-"; nil means os.Stdin.
+	// Stdin is read for the path "-"; nil is os.Stdin.
 	Stdin io.Reader
-	// Progress is called with the number of bytes that each read brought from a
-	// file, as stored, and with the negative sum before the input is read again; nil
-	// for no calls.
+	// Progress is called with the number of stored bytes of each read, and with the negative sum before the input is
+	// read again; nil for no calls.
 	Progress func(n int)
-	// Exclude reports whether a file found in a directory is left out; nil leaves
-	// out none. It is not called for files that are named.
+	// Exclude reports whether to leave out a file found in a directory; nil leaves out no file. It is not called for
+	// named files.
 	Exclude func(fs.FileInfo) bool
 
 	tail *tail // where the one input is followed

@@ -12,22 +12,21 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// Read calls read for every part of the input, in the given number of goroutines
-// at once. Files are cut into parts of some hundred kilobytes where their format
-// allows it: entries, OTLP JSON Lines and OTLP protobuf. A Parquet file
-// that can be read anywhere has larger parts. Any other file is one part.
+// Read calls read for every part of the input, in workers goroutines. Entries, OTLP JSON Lines and OTLP protobuf have
+// parts of some hundred kilobytes, a Parquet file with random access larger ones. Any other file is one part.
 //
-// Files and parts are numbered from 0 in the order of the input, parts across
-// files; worker is the number of the goroutine. The records of a part are those
-// of [Input.Records]: valid until the next one, and to be ranged over once. Read
-// ends early when a call returns an error, and returns that of the first part.
-func (in *Input) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
+// Files and parts are numbered from 0 in the order of the input, parts across files; worker is the number of the
+// goroutine. A part's records are as in [Input.Records]; range over them once. Read ends early if a call returns an
+// error, and returns the error of the first such part.
+func (in *Input) Read(
+	workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error,
+) error {
 	if err := in.begin(); err != nil {
 		return err
 	}
 	var mu sync.Mutex // guards the variables of this function
 	var number, failed int64
-	var first error // that of the part failed
+	var first error // the error of the part failed
 	var buf []byte
 	var next func() (part, bool)
 	var stop func()
@@ -37,10 +36,11 @@ func (in *Input) Read(workers int, read func(worker int, file, part int64, recor
 		if first != nil {
 			return part{}, 0, false
 		}
-		if next == nil { // in a worker: the caller may be locked to its thread, which the pulled function would be, too
+		if next == nil { // in a worker: the caller may be locked to its thread
 			next, stop = iter.Pull(in.parts(cmp.Or(in.partSize, partBytes), &buf))
 		}
-		n, buf = number, own
+		n = number
+		buf = own
 		number++
 		p, ok = next()
 		return p, n, ok
@@ -61,7 +61,8 @@ func (in *Input) Read(workers int, read func(worker int, file, part int64, recor
 					mu.Lock()
 					defer mu.Unlock()
 					if first == nil || n < failed {
-						first, failed = err, n
+						first = err
+						failed = n
 					}
 					stop()
 					return
@@ -74,7 +75,6 @@ func (in *Input) Read(workers int, read func(worker int, file, part int64, recor
 	return first
 }
 
-// part is a part of an input: of a file, or an error in place of one.
 type part struct {
 	file int64
 	src  *file // nil for an error
@@ -82,15 +82,14 @@ type part struct {
 
 	at   place
 	last bool // of the file
-	// text is a part that was cut, rest one that is read as a stream, and records one that reads itself: two of
-	// them are nil.
+	// text is a part cut from a file, rest a stream, and records a part with its own reader. Two of them are nil.
 	text    []byte
 	rest    io.Reader
 	records iter.Seq2[op.Record, error]
 }
 
-// parts yields the parts of the input in order, each of about a size, where they can be cut; 0 leaves files whole. What was
-// cut lies in *buf, which is the caller's from then on. Whoever gets a part releases its file.
+// parts yields the parts of the input in order, each of about size bytes; 0 leaves files whole. A part's text is in
+// *buf, which the consumer takes over. The consumer releases the part's file.
 func (in *Input) parts(size int, buf *[]byte) iter.Seq[part] {
 	return func(yield func(part) bool) {
 		sources, err := in.opts.expand(in.paths)
@@ -123,7 +122,7 @@ func (in *Input) parts(size int, buf *[]byte) iter.Seq[part] {
 	}
 }
 
-// parts yields the parts of the file, and reports whether more are wanted.
+// parts yields the parts of the file and reports whether the consumer wants more.
 func (f *file) parts(size int, buf *[]byte, yield func(part) bool) (more bool) {
 	defer f.release()
 	give := func(p part) bool {
@@ -149,7 +148,7 @@ func (f *file) parts(size int, buf *[]byte, yield func(part) bool) (more bool) {
 		return give(part{rest: f.src, last: true})
 	}
 	c := cutter{src: f.src, cut: f.format.cut, size: size, spare: f.in.memory.spare}
-	var sources *entries.Sources // the resources that hold behind the parts so far
+	var sources *entries.Sources // the resources in effect behind the parts so far
 	if f.inherits() || f.format.inherits && f.hosts {
 		sources = new(entries.Sources)
 	}
@@ -168,10 +167,10 @@ func (f *file) parts(size int, buf *[]byte, yield func(part) bool) (more bool) {
 	return true
 }
 
-// shared returns the records of a file that several goroutines may read, in parts; nil for any other file. An error is that
-// of the whole file, which is read then.
+// shared returns the records of a file with random access in parts, nil for any other file. If partsAt fails, the file
+// is read whole.
 func (f *file) shared(size int) []iter.Seq2[op.Record, error] {
-	// Which resource holds at the start of a part is not known.
+	// The resource at the start of a part is unknown.
 	if size == 0 || f.format == nil || f.format.partsAt == nil || f.anywhere == nil || f.inherits() {
 		return nil
 	}
@@ -184,7 +183,6 @@ func (f *file) shared(size int) []iter.Seq2[op.Record, error] {
 	return parts
 }
 
-// read yields the records of the part.
 func (p *part) read(in *Input, rs *readers, yield func(op.Record, error) bool) {
 	f := p.src
 	if f == nil {
@@ -206,7 +204,7 @@ func (p *part) read(in *Input, rs *readers, yield func(op.Record, error) bool) {
 		records = rs.of(f.format, in.readerOptions())(src, p.at)
 	}
 	if records != nil && f.inherits() {
-		var resource *op.Resource // that was handed out in front of the part, as far as that is known
+		var resource *op.Resource // the last one before the part, if known
 		if p.at.sources != nil {
 			resource = p.at.sources.Announced()
 		}
@@ -217,8 +215,8 @@ func (p *part) read(in *Input, rs *readers, yield func(op.Record, error) bool) {
 	}
 }
 
-// part yields records of the file, behind the last ones what is wrong with its compressed data, and reports whether it was read
-// to the end.
+// part yields records of the file, and the damage of its compressed data behind the last ones. It reports whether it
+// reached the end.
 func (f *file) part(records iter.Seq2[op.Record, error], last bool, yield func(op.Record, error) bool) bool {
 	cut := false
 	if records != nil {
@@ -241,7 +239,7 @@ func (f *file) part(records iter.Seq2[op.Record, error], last bool, yield func(o
 		yield(op.Record{}, refused)
 		return false
 	}
-	// The reader of the format may have seen the early end as well.
+	// The reader of the format may have reported the early end.
 	c := f.content
 	if !last || c.damage == nil || cut && c.truncated() {
 		return true

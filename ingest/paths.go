@@ -12,22 +12,19 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Stdin is the path that stands for standard input.
+// Stdin is the path of standard input.
 const Stdin = "-"
 
-// source is one file of an input.
 type source struct {
 	path string
-	// walked is set for a file that was found in a directory and not named, and alone for
-	// one that was named and is all of the input.
+	// walked is set for a file found in a directory, alone for a named file that is the whole input.
 	walked, alone bool
-	// err says why a directory found in another could not be read; nil for files.
+	// err is the error of an unreadable subdirectory; nil for files.
 	err error
 }
 
-// expand replaces the directories among paths by the regular files below
-// them, in lexical order. Names that start with a dot are passed over. Every
-// path is looked at before any is read, so that a mistyped one is reported at once.
+// expand replaces directories by the regular files below them, in lexical order, without names that start with a dot.
+// It looks at every path before any is read, to report a mistyped one at once.
 func (o *Options) expand(paths []string) ([]source, error) {
 	if o.Format != "" && !slices.Contains(FormatNames(), o.Format) {
 		return nil, fmt.Errorf("unknown format %q; formats are %s", o.Format, strings.Join(FormatNames(), ", "))
@@ -102,9 +99,8 @@ func (o *Options) walkDir(dir string, f fs.WalkDirFunc) error {
 	return filepath.WalkDir(dir, f)
 }
 
-// passedOver returns what to report in place of a file that ends with err when it is
-// opened; nil where that ends the input. One that is of no known format, or that may not be
-// read, does not where it is one of several: it is fatal only where there is nothing else.
+// passedOver returns the report of a file that could not be opened, nil if err ends the input. A file of unknown format
+// or without read permission ends it only if it is the only input.
 func (s source) passedOver(err error) *op.SyntaxError {
 	if s.alone {
 		return nil
@@ -121,8 +117,7 @@ func (s source) passedOver(err error) *op.SyntaxError {
 	return nil
 }
 
-// errNothingRead returns the error for an input of which no file could be read, for the
-// last one's.
+// errNothingRead returns the error of an input without a readable file. last is the report of the last one.
 func errNothingRead(last *op.SyntaxError) error {
 	what := "no file of a known format"
 	if last.Class == op.ErrorUnreadable {

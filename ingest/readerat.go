@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// countingReaderAt reads a file anywhere. What it reads joins the count of the
-// reader that looked at the beginning, up to the size of the file: formats may
-// leave parts out and read others twice.
+// countingReaderAt reads a file at any offset. It adds to the count of the sequential reader, up to the size of the
+// file: formats may skip parts and read others twice.
 type countingReaderAt struct {
 	file    *os.File
 	size    int64
@@ -18,11 +17,10 @@ type countingReaderAt struct {
 	memory  *memory
 }
 
-// Hold bounds what readers of the file hold, see [Input.Hold].
+// Hold bounds the memory of readers of the file, see [Input.Hold].
 func (r *countingReaderAt) Hold(bytes int64) error { return r.memory.hold(bytes) }
 
-// seekable returns a reader of the file behind c, nil where src is something
-// else, such as a pipe, or is compressed.
+// seekable returns a reader of the file behind c, nil if src is compressed or no regular file.
 func seekable(src io.Reader, c *content, counted *countingReader, m *memory) *countingReaderAt {
 	file, info := regular(src)
 	if file == nil || file == os.Stdin || c.isCompressed { // standard input may not stand at its beginning
@@ -31,7 +29,7 @@ func seekable(src io.Reader, c *content, counted *countingReader, m *memory) *co
 	return &countingReaderAt{file: file, size: info.Size(), counted: counted, memory: m}
 }
 
-// regular returns the regular file that src is, which reads do not wait for; nil for anything else.
+// regular returns src if it is a regular file, nil otherwise. Reads of a regular file do not block.
 func regular(src io.Reader) (*os.File, fs.FileInfo) {
 	if file, ok := src.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
@@ -48,7 +46,6 @@ func (r *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// count counts bytes that were read, as far as the file has not been counted.
 func (r *countingReaderAt) count(n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

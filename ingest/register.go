@@ -9,29 +9,26 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Tables reads a format that takes modules which most programs do without. The package
-// that holds it registers it when it is imported.
+// Tables reads a format that needs large dependencies. Its package registers it when it is imported.
 type Tables struct {
-	// Records reads a file from front to back.
+	// Records reads a file sequentially.
 	Records func(src io.Reader, name string, m Memory) iter.Seq2[op.Record, error]
 	// RecordsAt reads a file of size bytes.
 	RecordsAt func(src io.ReaderAt, size int64, name string, m Memory) iter.Seq2[op.Record, error]
-	// Parts returns the records of a file in parts of at least partBytes, which several
-	// goroutines may read; nil where files are read as a whole.
+	// Parts returns the records of a file in parts of at least partBytes, for several goroutines; nil reads files
+	// whole.
 	Parts func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
 }
 
-// Memory is what reading a file may take.
+// Memory bounds the memory of reading a file.
 type Memory struct {
-	// Hold notes that so many bytes more are held, or less for a negative number. An error
-	// that it returns ends the reading.
+	// Hold reports that bytes more are held, or fewer for a negative number. An error ends the reading.
 	Hold func(bytes int64) error
-	// SpoolBytes is how much of a file that is read from front to back may be copied to a
-	// temporary one.
+	// SpoolBytes is how much of a sequential file may be copied to a temporary file.
 	SpoolBytes int64
 }
 
-// tableMemory returns what reading a table may take.
+// tableMemory returns the memory bounds for reading a table.
 func (o *readerOptions) tableMemory() Memory {
 	most := int64(math.MaxInt64)
 	if o.memory < math.MaxInt64/spoolPerMemory {
@@ -40,13 +37,11 @@ func (o *readerOptions) tableMemory() Memory {
 	return Memory{Hold: o.hold, SpoolBytes: most}
 }
 
-// spoolPerMemory is how many bytes of a file that cannot be read anywhere may be copied
-// to a temporary one for each byte of memory.
+// spoolPerMemory is the size of a temporary copy per byte of memory.
 const spoolPerMemory = 4
 
-// Register says how files of a format of [Formats] are read. It is called from init
-// functions, and panics if there is no format of this name that is read by a package of
-// its own.
+// Register sets the reader of a format. Call it from an init function. It panics if [Formats] has no such format or the
+// format has a built-in reader.
 func Register(format string, t Tables) {
 	i := slices.IndexFunc(formats, func(f Format) bool { return f.Name == format && f.registers })
 	if i < 0 {

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// tail reads a file that may grow. It is nil where an input is not followed.
+// tail reads a file that may grow. It is nil if the input is not followed.
 type tail struct {
 	ctx      context.Context
 	path     string
 	interval time.Duration
-	format   func(name string) // is told of the format; nil for no call
-	idle     func()            // is called before waiting; nil for no call
+	format   func(name string) // see Follower.Started
+	idle     func()            // see Follower.Idle
 	src      io.Reader
-	file     *os.File // nil for what has an end, such as a pipe
+	file     *os.File // nil for a pipe and the like
 	read     int64    // bytes
-	// waits is set where reading waits at the end of the file.
+	// waits is set if Read waits at the end of the file.
 	waits bool
-	// replaced is set where another file, or another content, was found at the path.
+	// replaced is set once another file or other content is at the path.
 	replaced bool
 }
 
-// open makes t read src, which may grow if it is a regular file at the path.
+// open sets the source. A regular file at the path may grow.
 func (t *tail) open(src io.Reader, isAtPath bool) {
 	t.src = src
 	if isAtPath {
@@ -31,11 +31,11 @@ func (t *tail) open(src io.Reader, isAtPath bool) {
 	}
 }
 
-// grows reports whether there may be more behind the end.
+// grows reports whether the file may grow.
 func (t *tail) grows() bool { return t != nil && t.file != nil && !t.replaced }
 
-// Read implements io.Reader. At the end of a file that grows it waits for more. It ends
-// when ctx does, with the error of that, and where the file has been replaced.
+// Read implements io.Reader. At the end of a growing file it waits for more. It ends when ctx does, with the cause, or
+// when the file has been replaced.
 func (t *tail) Read(p []byte) (int, error) {
 	for {
 		n, err := t.src.Read(p)
@@ -51,8 +51,7 @@ func (t *tail) Read(p []byte) (int, error) {
 	}
 }
 
-// wait waits for more behind the end, and reports whether to look for it. Where the file has been
-// replaced, there may be what was written before that.
+// wait waits and reports whether to read again. A replaced file may still have unread data.
 func (t *tail) wait() bool {
 	if t.idle != nil {
 		t.idle()
@@ -61,8 +60,7 @@ func (t *tail) wait() bool {
 	return t.sleep()
 }
 
-// isReplaced reports whether another file is at the path, or the file is shorter than what
-// was read.
+// isReplaced reports whether another file is at the path, or the file is shorter than the data read.
 func (t *tail) isReplaced() bool {
 	now, err := os.Stat(t.path)
 	if err != nil {
@@ -72,7 +70,7 @@ func (t *tail) isReplaced() bool {
 	return err != nil || !os.SameFile(old, now) || now.Size() < t.read
 }
 
-// awaitFile waits until there is a file at the path, and reports whether there is.
+// awaitFile waits for a file at the path and reports whether there is one.
 func (t *tail) awaitFile() bool {
 	for {
 		if _, err := os.Stat(t.path); err == nil {

@@ -14,56 +14,49 @@ import (
 
 // The defaults of [ClientOptions].
 const (
-	// DefaultTimeout is how long a call may take.
-	DefaultTimeout = 30 * time.Second
-	// defaultMaxMemory is what an answer may take in memory.
+	// DefaultTimeout is the default timeout of a call.
+	DefaultTimeout   = 30 * time.Second
 	defaultMaxMemory = 1 << 30
 )
 
-// answersPerMemory is how many of the largest answers, as texts, fit into the memory: the records of an answer take up to
-// ten times as much.
+// answersPerMemory is the number of largest answers, as text, per MaxMemory: the records of an answer take up to ten
+// times its size.
 const answersPerMemory = 16
 
-// ErrTraceNotFound is returned for a trace that Jaeger does not hold.
+// ErrTraceNotFound is the error for a trace unknown to Jaeger.
 var ErrTraceNotFound = errors.New("trace not found")
 
 // ClientOptions configures a [Client]. The zero value is ready to use.
 type ClientOptions struct {
-	// HTTPClient makes the calls; nil is http.DefaultClient. Its own timeout, if
-	// it has one, bounds a single attempt.
+	// HTTPClient makes the calls; nil is http.DefaultClient. Its timeout, if any, bounds a single attempt.
 	HTTPClient *http.Client
-	// Timeout is how long a call may take in all: every attempt, the pauses between
-	// them, and the answer to its last byte. Zero or less is DefaultTimeout. A search
-	// makes several calls.
+	// Timeout bounds a call: every attempt, the pauses between them, and the whole answer. Zero or less is
+	// DefaultTimeout. A search makes several calls.
 	Timeout time.Duration
-	// MaxMemory is about how much memory an answer may take, as text and as records;
-	// zero or less is a gibibyte. A search whose answer is larger than a sixteenth of it is
-	// divided, and a window that cannot be divided is reported and left out.
+	// MaxMemory is about the memory limit of an answer in bytes, as text and as records; zero or less is 1 GiB. An
+	// answer above a sixteenth of it makes a search divide its time window. A search reports a window that it cannot
+	// divide and leaves it out.
 	MaxMemory int64
-	// FollowRedirects lets the server send the client to any other host. Otherwise a
-	// redirect is followed on the same host only, and to https:// from http://. An
-	// HTTPClient with a CheckRedirect of its own decides by that.
+	// FollowRedirects allows redirects to any host. Otherwise the client follows redirects on the same host only, and
+	// from http:// to https://. A CheckRedirect of HTTPClient takes precedence.
 	FollowRedirects bool
-	// Mapping is the table from attribute keys to fields; nil is the
-	// conventions.
+	// Mapping maps attribute keys to fields; nil is the conventions.
 	Mapping *attr.Mapping
 }
 
-// Client asks a Jaeger query service for traces: with API version 3, which is
-// lossless, and with version 1 where the server has no other.
+// Client reads traces from a Jaeger query service. It uses the lossless version 3 of the API, or version 1 if the
+// server has no other.
 //
-// It trusts nothing that a server answers: the time of a call, the size of an answer, the
-// memory that it takes and the number of calls of a search are bounded. It holds one
-// answer at a time. A Client is not safe for concurrent use.
+// It does not trust the server: it bounds the time of a call, the size of an answer, its memory and the number of calls
+// of a search. It holds one answer at a time. A Client is not safe for concurrent use.
 type Client struct {
 	base    *url.URL
 	opts    ClientOptions
 	version version // 0 until the server has answered on one
 }
 
-// NewClient returns a Client of the service at base, such as
-// "http://localhost:16686", with the path under which it is served, if any.
-// Nothing is sent yet.
+// NewClient returns a Client for the service at base, such as "http://localhost:16686", with the service's path, if
+// any. It sends no request.
 func NewClient(base string, opts ClientOptions) (*Client, error) {
 	u, err := parseAddress(base)
 	if err != nil {
@@ -86,10 +79,11 @@ func NewClient(base string, opts ClientOptions) (*Client, error) {
 	return &Client{base: u, opts: opts}, nil
 }
 
-// parseAddress returns an address without a query and a fragment. An error does not show an address that may
-// hold a password or a token.
+// parseAddress returns an address without query and fragment. The error shows no address with a possible password or
+// token.
 func parseAddress(base string) (*url.URL, error) {
-	shown, secret := strconv.Quote(base), strings.ContainsAny(base, "@?")
+	shown := strconv.Quote(base)
+	secret := strings.ContainsAny(base, "@?")
 	if secret {
 		shown = "the address, whose name and password may have to be escaped,"
 	}
@@ -103,16 +97,14 @@ func parseAddress(base string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User, Path: strings.TrimRight(u.Path, "/")}, nil
 }
 
-// Base returns the address of Jaeger's pages, without a user's name and
-// password.
+// Base returns the address of Jaeger's pages without user name and password.
 func (c *Client) Base() string {
 	u := *c.base
 	u.User = nil
 	return u.String()
 }
 
-// API returns the name of the API version that the server answered on, "" when
-// it has not answered yet.
+// API returns the name of the API version in use, "" before the first answer.
 func (c *Client) API() string {
 	if c.version == 0 {
 		return ""

@@ -1,6 +1,7 @@
 package jaeger
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+
+	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// version is a version of Jaeger's HTTP API.
 type version int
 
 const (
@@ -20,18 +23,17 @@ const (
 	v3 version = 3 // OTLP
 )
 
-// paths are those of traces.
 var paths = map[version]string{v1: "/api/traces", v3: "/api/v3/traces"}
 
-// request is what a call asks for, below the path of traces, with its query as each version of the API has it. What is
-// empty in a query is not sent.
+// request is the request of a call: the path below the path of traces, and the query of each version. Empty values are
+// not sent.
 type request struct {
 	below string
 	query map[version]url.Values
 }
 
-// The attempts of a call. Those that fail at once are over after about three
-// seconds; no attempt begins once the timeout has passed.
+// The attempts of a call. Attempts that fail at once end after about three seconds. No attempt begins after the
+// timeout.
 const (
 	maxAttempts  = 6
 	firstBackoff = 100 * time.Millisecond
@@ -43,8 +45,7 @@ var (
 	errRedirect = errors.New("redirects")
 )
 
-// call asks the server and returns its answer, read with the API that it has.
-// Which one that is, the first call finds out.
+// call sends a request and returns the answer. The first call finds out the API version.
 func (c *Client) call(ctx context.Context, r request) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, errNoAnswer)
 	defer cancel()
@@ -69,7 +70,7 @@ func (c *Client) call(ctx context.Context, r request) (*answer, error) {
 	return nil, first
 }
 
-// callVersion is call with one API. It tries again where that may help.
+// callVersion is call with one version. It retries after temporary errors.
 func (c *Client) callVersion(ctx context.Context, v version, r request) (*answer, error) {
 	u := *c.base
 	u.Path += paths[v] + r.below
@@ -92,7 +93,6 @@ func (c *Client) callVersion(ctx context.Context, v version, r request) (*answer
 	}
 }
 
-// isTemporary reports whether err may be gone at the next attempt.
 func isTemporary(err error) bool {
 	if failed, ok := errors.AsType[*answerError](err); ok {
 		return failed.isTemporary()
@@ -103,10 +103,9 @@ func isTemporary(err error) bool {
 	return !errors.Is(err, errNoAnswer) && !errors.Is(err, errTooLarge) && !errors.Is(err, errRedirect)
 }
 
-// attempt makes one call. The transport asks for gzip and takes it off.
 func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, error) {
 	asked := *u
-	asked.RawQuery = "" // long, and what it asks for is known to the caller
+	asked.RawQuery = "" // long, and known to the caller
 	address := asked.Redacted()
 	fail := func(err error) (*answer, error) {
 		if errors.Is(context.Cause(ctx), errNoAnswer) {
@@ -123,7 +122,6 @@ func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, e
 	if err != nil {
 		return fail(describeTransport(err))
 	}
-	// Nothing is lost when the connection cannot be used again.
 	defer func() { _ = resp.Body.Close() }()
 	limit := c.opts.MaxMemory / answersPerMemory
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
@@ -145,7 +143,7 @@ func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, e
 	return ans, nil
 }
 
-// describeTransport names the likely causes of an error of the transport, without its own idea of the address.
+// describeTransport adds the likely cause to an error of the transport and removes the address.
 func describeTransport(err error) error {
 	if transport, ok := errors.AsType[*url.Error](err); ok {
 		err = transport.Err
@@ -156,8 +154,7 @@ func describeTransport(err error) error {
 	return fmt.Errorf("%w; check that Jaeger runs at this address and can be reached", err)
 }
 
-// checkRedirect refuses redirects to other hosts: who answers at an address may not choose
-// whom the client asks next.
+// checkRedirect refuses redirects to other hosts: a server must not choose the client's next host.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	const most = 10
 	from, to := via[0].URL, req.URL
@@ -171,4 +168,127 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	}
 	there := url.URL{Scheme: to.Scheme, Host: to.Host}
 	return fmt.Errorf("%w to another host, %q, which has to be allowed", errRedirect, there.String())
+}
+
+type answerError struct {
+	url     string // of the request, without a password
+	status  int    // of HTTP, or as stated in the answer
+	message string // of the server, or a description of an answer without JSON
+	foreign bool   // not from Jaeger's API
+}
+
+// Error states the address, the answer and the likely cause.
+func (e *answerError) Error() string {
+	text := fmt.Sprintf("%s: status %d: %q", e.url, e.status, e.message)
+	switch {
+	case e.status == http.StatusUnauthorized || e.status == http.StatusForbidden:
+		return text + "; the address may contain a name and password: http://name:password@host"
+	case e.foreign:
+		return text + "; use the address of Jaeger's pages, usually port 16686, with their path"
+	}
+	return text
+}
+
+func (e *answerError) isNotFound() bool { return e.status == http.StatusNotFound && !e.foreign }
+
+// isNotFinite reports whether Jaeger failed to write a number as JSON. Version 1 of its API fails for such a trace.
+func (e *answerError) isNotFinite() bool {
+	return e.status == http.StatusInternalServerError && strings.Contains(e.message, "unsupported value")
+}
+
+func (e *answerError) isTooMany() bool { return strings.Contains(e.message, "search depth") }
+
+func (e *answerError) isTemporary() bool {
+	switch e.status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return e.status == http.StatusInternalServerError && !e.isNotFinite() && !e.isTooMany()
+}
+
+func checkAnswer(url string, status int, body []byte) error {
+	text := bytes.TrimLeft(body, "\ufeff \t\r\n")
+	failed := &answerError{url: url, status: status}
+	switch lower := bytes.ToLower(text[:min(len(text), 512)]); {
+	case len(text) == 0:
+		failed.message = "an empty answer"
+	case bytes.Contains(lower, []byte("<html")):
+		failed.message = "a web page, not JSON"
+	case text[0] != '{':
+		failed.message = excerpt(text)
+	default:
+		msg, isError := failure(text)
+		switch {
+		case isError:
+			failed.status = max(status, http.StatusBadRequest)
+			failed.message = msg
+		case status == http.StatusOK:
+			return nil
+		default:
+			failed.message = excerpt(text)
+			failed.foreign = status == http.StatusNotFound
+		}
+		return failed
+	}
+	// A proxy in front of Jaeger has error messages of its own.
+	failed.foreign = status < http.StatusInternalServerError && status != http.StatusTooManyRequests
+	return failed
+}
+
+// failure returns the message of an answer with an error instead of data. It stops reading at the data.
+func failure(body []byte) (msg string, failed bool) {
+	var l lexer.Lexer
+	l.Reset(body)
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "error", "errors":
+			text := l.Raw()
+			if string(text) != "null" && string(text) != "[]" {
+				return message(text), true
+			}
+		case "data", "result":
+			if !l.Null() {
+				return "", false
+			}
+		default:
+			l.Skip()
+		}
+	}
+	return "", false
+}
+
+// message returns the text of the error part of an answer, "" if there is none:
+//
+//	"not found"
+//	{"httpCode":404,"message":"No traces found"}
+//	[{"code":500,"msg":"json: unsupported value: NaN"}]
+func message(text []byte) string {
+	var l lexer.Lexer
+	l.Reset(text)
+	if l.Peek() == '[' {
+		if l.Array(); !l.More() {
+			return ""
+		}
+	}
+	switch l.Peek() {
+	case '"':
+		return strings.ToValidUTF8(string(l.Str()), "\ufffd")
+	case '{':
+		for l.Object(); l.More(); {
+			if key := string(l.Key()); (key == "message" || key == "msg") && l.Peek() == '"' {
+				return strings.ToValidUTF8(string(l.Str()), "\ufffd")
+			}
+			l.Skip()
+		}
+		return string(text)
+	}
+	return ""
+}
+
+func excerpt(text []byte) string {
+	const length = 120
+	if len(text) <= length {
+		return strings.ToValidUTF8(string(bytes.TrimSpace(text)), "\ufffd")
+	}
+	return strings.ToValidUTF8(string(text[:length]), "\ufffd") + "…"
 }

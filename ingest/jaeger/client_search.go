@@ -14,21 +14,18 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Query says which traces to search for: those with a span that all of it is
-// true of.
+// Query selects the traces with a matching span.
 type Query struct {
-	// Service is required. Operation is the span's name; "" is any.
+	// Service is required. Operation is the span's name; "" matches any.
 	Service, Operation string
-	// Start and End bound the start of the span; they are required.
+	// Start and End bound the start of the span; both are required.
 	Start, End time.Time
-	// MinDuration is the least duration of the span; 0 is any.
+	// MinDuration is the least duration of the span; 0 matches any.
 	MinDuration time.Duration
-	// Limit is how many traces to return, the latest of them; it must be
-	// positive.
+	// Limit is the number of traces, the latest first; it must be positive.
 	Limit int
 }
 
-// request asks for so many traces of the query within a window.
 func (q *Query) request(w window, limit int) request {
 	duration := ""
 	if q.MinDuration > 0 {
@@ -37,8 +34,9 @@ func (q *Query) request(w window, limit int) request {
 	return request{query: map[version]url.Values{
 		v3: {
 			"query.service_name": {q.Service}, "query.operation_name": {q.Operation}, "query.duration_min": {duration},
-			"query.start_time_min": {w.from.UTC().Format(time.RFC3339Nano)}, "query.start_time_max": {w.to.UTC().Format(time.RFC3339Nano)},
-			"query.num_traces": {strconv.Itoa(limit)}, "query.raw_traces": {"true"},
+			"query.start_time_min": {w.from.UTC().Format(time.RFC3339Nano)},
+			"query.start_time_max": {w.to.UTC().Format(time.RFC3339Nano)},
+			"query.num_traces":     {strconv.Itoa(limit)}, "query.raw_traces": {"true"},
 		},
 		v1: {
 			"service": {q.Service}, "operation": {q.Operation}, "minDuration": {duration},
@@ -50,35 +48,29 @@ func (q *Query) request(w window, limit int) request {
 
 // The bounds of a search.
 const (
-	// pageTraces is how many traces are asked for at a time. Storages refuse very
-	// large numbers.
+	// pageTraces is the number of traces per call. Storages refuse very large numbers.
 	pageTraces = 100
-	// minWindow is the shortest time window that is divided further: Jaeger's storages
-	// keep microseconds.
+	// minWindow is the shortest window to divide: Jaeger's storages keep microseconds.
 	minWindow = time.Microsecond
-	// minFailing is the same for a window with a trace that Jaeger cannot hand
-	// out. Each of its spans would have to be closed in upon.
+	// minFailing is minWindow for a window with a trace that fails. A shorter one would cost a call for each of its
+	// spans.
 	minFailing = time.Millisecond
-	// minSearchCalls is how many calls any search may make: a server need not heed the
-	// windows. One of many traces may make a call for every tracesPerCall of them.
+	// minSearchCalls is the number of calls that every search may make; a server may ignore the window. A search for
+	// many traces may make one more call per tracesPerCall traces.
 	minSearchCalls = 1000
 	tracesPerCall  = 10
-	// maxTooLarge is how many answers may be too large. It takes some 40 to find the
-	// one trace in an hour that is.
+	// maxTooLarge bounds the answers above the size limit. Finding the one such trace in an hour takes about 40.
 	maxTooLarge = 200
 )
 
 // window is a range of time, both ends included.
 type window struct{ from, to time.Time }
 
-// Search yields the traces that q asks for, each once, roughly the latest
-// first, and a *[op.SyntaxError] for each part of an answer that could not be
-// read and each part of the time whose traces Jaeger cannot hand out. Any other
-// error is the last thing yielded.
+// Search yields the traces of q, each once, roughly the latest first. It yields a *[op.SyntaxError] for each unreadable
+// part of an answer and for each window with a trace that Jaeger fails to return. Any other error is the last value.
 //
-// Jaeger has no pages: it returns at most as many traces as asked for, and does
-// not say whether there are more. So a window of time that is answered with
-// all that was asked for is divided, until the answers are complete.
+// Jaeger has no pages: it returns at most the requested number of traces and does not say whether there are more.
+// Search divides the window of a full answer until the answers are complete.
 func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Trace, error] {
 	return func(yield func(*Trace, error) bool) {
 		switch {
@@ -91,13 +83,13 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Trace, error] {
 		}
 		s := &search{
 			client: c, query: &q, page: pageTraces, yield: yield, seen: make(map[op.TraceID]struct{}),
-			// The latest window is on top.
-			windows: []window{{q.Start.Truncate(time.Microsecond), q.End.Add(time.Microsecond - 1).Truncate(time.Microsecond)}},
+			windows: []window{{q.Start.Truncate(time.Microsecond),
+				q.End.Add(time.Microsecond - 1).Truncate(time.Microsecond)}},
 		}
 		most := minSearchCalls + q.Limit/tracesPerCall
 		for calls := 0; len(s.windows) > 0 && len(s.seen) < q.Limit; calls++ {
 			if calls == most || s.tooLarge == maxTooLarge {
-				yield(nil, fmt.Errorf("searching Jaeger at %s: not done after %d calls, %d of which gave too large answers; "+
+				yield(nil, fmt.Errorf("searching Jaeger at %s: incomplete after %d calls, %d with too large answers; "+
 					"search in less time or with a longer minimal duration", c.Base(), calls, s.tooLarge))
 				return
 			}
@@ -108,19 +100,16 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Trace, error] {
 	}
 }
 
-// search is a search under way.
 type search struct {
-	client  *Client
-	query   *Query
-	page    int // how many traces to ask for at a time
-	windows []window
-	seen    map[op.TraceID]struct{}
-	yield   func(*Trace, error) bool
-	// tooLarge is how many answers were too large.
+	client   *Client
+	query    *Query
+	page     int // how many traces to ask for at a time
+	windows  []window
+	seen     map[op.TraceID]struct{}
+	yield    func(*Trace, error) bool
 	tooLarge int
 }
 
-// next asks for the traces of the latest window, and reports whether to go on.
 func (s *search) next(ctx context.Context) bool {
 	w := s.windows[len(s.windows)-1]
 	s.windows = s.windows[:len(s.windows)-1]
@@ -141,7 +130,8 @@ func (s *search) next(ctx context.Context) bool {
 		s.windows = append(s.windows, w)
 		return true
 	case isAnswer && failed.isNotFinite():
-		return s.divide(w, minFailing) || s.problem(w, op.ErrorRecord, "a trace with a number that is not finite, which Jaeger cannot hand out")
+		return s.divide(w, minFailing) ||
+			s.problem(w, op.ErrorRecord, "a trace with a number that is not finite: Jaeger cannot return it")
 	case errors.Is(err, errTooLarge):
 		return s.divide(w, minWindow) || s.problem(w, op.ErrorLimit, "%w", err)
 	}
@@ -149,19 +139,18 @@ func (s *search) next(ctx context.Context) bool {
 	return false
 }
 
-// divide puts the parts of w in its place, and reports false where w is too
-// small for that.
+// divide replaces w by its halves. It reports false if w is too small.
 func (s *search) divide(w window, smallest time.Duration) bool {
 	if w.to.Sub(w.from) <= smallest {
 		return false
 	}
 	middle := w.from.Add(w.to.Sub(w.from) / 2).Truncate(time.Microsecond)
-	s.windows = append(s.windows, window{w.from, middle.Add(-time.Microsecond)}, window{middle, w.to}) // the later part comes first
+	// The later half comes next.
+	s.windows = append(s.windows, window{w.from, middle.Add(-time.Microsecond)}, window{middle, w.to})
 	return true
 }
 
-// emit yields the traces of an answer that were not yielded before: spans of
-// one trace may start in several windows.
+// emit yields the new traces of an answer: the spans of a trace may start in several windows.
 func (s *search) emit(ans *answer) bool {
 	for _, p := range ans.problems {
 		if !s.yield(nil, p) {
@@ -184,7 +173,6 @@ func (s *search) emit(ans *answer) bool {
 	return true
 }
 
-// problem yields an error about the traces of a window.
 func (s *search) problem(w window, class op.ErrorClass, format string, args ...any) bool {
 	msg := fmt.Errorf(format, args...).Error() + fmt.Sprintf(", within %v from %s: left out", w.to.Sub(w.from),
 		w.from.UTC().Format(time.RFC3339Nano))

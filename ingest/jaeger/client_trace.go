@@ -15,33 +15,30 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Trace is one trace as Jaeger holds it.
+// Trace is one trace in Jaeger.
 type Trace struct {
 	ID op.TraceID
 	// Entries are the operations, Spans the other spans.
 	Entries []*op.Entry
 	Spans   []op.Span
-	// Pruned sums up operations that were not sent to Jaeger one by one.
+	// Pruned sums up operations that the program did not send one by one.
 	Pruned []op.Pruned
 
 	start op.Int // the earliest, in Unix nanoseconds
 }
 
-// starts notes the start of one of its spans.
 func (t *Trace) starts(start op.Int) {
 	if start.Known && (!t.start.Known || start.V < t.start.V) {
 		t.start = start
 	}
 }
 
-// Trace returns the trace with the id, and the records that could not be read. The
-// error is [ErrTraceNotFound] where Jaeger does not hold it; a
-// *[op.SyntaxError] where it does and cannot hand it out, which is no reason
-// not to ask for others; and any other where Jaeger cannot be asked.
+// Trace returns the trace with the id and the errors of bad records. The error is [ErrTraceNotFound] if Jaeger has no
+// such trace, a *[op.SyntaxError] if Jaeger fails to return this one, and any other if Jaeger cannot be reached.
 func (c *Client) Trace(ctx context.Context, id op.TraceID) (*Trace, []*op.SyntaxError, error) {
 	ans, err := c.call(ctx, request{
 		below: "/" + id.String(),
-		// Adjusted spans differ from the spans sent: Jaeger moves them and adds to them.
+		// Jaeger moves and extends adjusted spans.
 		query: map[version]url.Values{v3: {"raw_traces": {"true"}}, v1: {"raw": {"true"}}},
 	})
 	failed, ok := errors.AsType[*answerError](err)
@@ -50,9 +47,10 @@ func (c *Client) Trace(ctx context.Context, id op.TraceID) (*Trace, []*op.Syntax
 		return nil, nil, fmt.Errorf("%w: %s", ErrTraceNotFound, id)
 	case ok && failed.isNotFinite():
 		return nil, nil, &op.SyntaxError{File: failed.url, Offset: -1, Class: op.ErrorRecord,
-			Msg: "trace with a number that is not finite, which Jaeger cannot hand out"}
+			Msg: "trace with a number that is not finite: Jaeger cannot return it"}
 	case errors.Is(err, errTooLarge):
-		return nil, nil, &op.SyntaxError{File: c.Base(), Offset: -1, Class: op.ErrorLimit, Msg: "trace left out, " + err.Error()}
+		return nil, nil, &op.SyntaxError{File: c.Base(), Offset: -1, Class: op.ErrorLimit, Msg: "trace left out, " +
+			err.Error()}
 	case err != nil:
 		return nil, nil, err
 	}
@@ -64,20 +62,18 @@ func (c *Client) Trace(ctx context.Context, id op.TraceID) (*Trace, []*op.Syntax
 
 var errCutOff = errors.New("the answer was cut off")
 
-// answer is an answer of the server, by trace in the order of first appearance.
+// answer is an answer of the server, by trace in order of first appearance.
 type answer struct {
 	url      string
 	traces   []*Trace
 	byID     map[op.TraceID]*Trace
-	problems []*op.SyntaxError // records that could not be read, the first ones
-	untold   int               // further ones
+	problems []*op.SyntaxError // of bad records, the first ones
+	untold   int               // the number of further problems
 }
 
-// maxProblems is how many problems of an answer are told one by one.
 const maxProblems = 100
 
-// decode reads an answer and collects the records of each trace, which version
-// 3 does not promise to keep together.
+// decode reads an answer and collects the records of each trace. In version 3 they may be scattered.
 func (c *Client) decode(v version, url string, body []byte) (*answer, error) {
 	ans := &answer{url: url, byID: make(map[op.TraceID]*Trace)}
 	for rec, err := range c.records(v, url, body, c.opts.Mapping) {
@@ -103,8 +99,8 @@ func (c *Client) decode(v version, url string, body []byte) (*answer, error) {
 			}
 		}
 	}
-	// Readers of spans pass over events unless everything is kept, so that an answer with summaries, which
-	// are events, is read once more. What is wrong with it has been told.
+	// Readers skip events unless the mapping keeps all attributes. An answer with summaries, which are events, is read
+	// once more. The first pass reported its errors.
 	if bytes.Contains(body, []byte(attrkey.PrunedEvent)) {
 		m := new(attr.Mapping)
 		m.KeepAll()
@@ -116,18 +112,17 @@ func (c *Client) decode(v version, url string, body []byte) (*answer, error) {
 	}
 	if ans.untold > 0 {
 		ans.problems = append(ans.problems, &op.SyntaxError{File: url, Offset: -1, Class: op.ErrorOther,
-			Msg: fmt.Sprintf("%d further problems of this answer are not told", ans.untold)})
+			Msg: fmt.Sprintf("%d further problems of this answer", ans.untold)})
 	}
 	return ans, nil
 }
 
-// records reads the spans of an answer, whose white space it may change.
+// records reads the spans of an answer. It may change white space in body.
 func (c *Client) records(v version, url string, body []byte, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	if v == v1 {
 		return RecordsHolding(bytes.NewReader(body), url, m, upTo(c.opts.MaxMemory/2, nil))
 	}
-	// An answer is one document. Lines in it would look like documents of their
-	// own, and between the tokens any white space is as good as another.
+	// An answer is one document. The reader would take its lines for documents.
 	for i := range body {
 		if body[i] == '\n' {
 			body[i] = ' '
@@ -136,11 +131,11 @@ func (c *Client) records(v version, url string, body []byte, m *attr.Mapping) it
 	return otlp.JSONRecords(bytes.NewReader(body), url, m)
 }
 
-// trace returns the trace with an id, nil for none: what belongs to no trace cannot be
-// shown in any.
+// trace returns the trace with an id. For a zero id it reports a problem and returns nil.
 func (a *answer) trace(id op.TraceID) *Trace {
 	if id.IsZero() {
-		a.problem(&op.SyntaxError{File: a.url, Offset: -1, Class: op.ErrorRecord, Msg: "span without the id of its trace"})
+		a.problem(&op.SyntaxError{File: a.url, Offset: -1, Class: op.ErrorRecord,
+			Msg: "span without the id of its trace"})
 		return nil
 	}
 	t := a.byID[id]
@@ -160,14 +155,17 @@ func (a *answer) problem(p *op.SyntaxError) {
 	}
 }
 
-// addPruned adds the summaries of pruned operations among the events of a span to its trace.
 func (a *answer) addPruned(rec op.Record) {
 	var extra *op.Extra
 	var p op.Pruned
 	if e, s := rec.Entry, rec.Span; e != nil {
-		extra, p.TraceID, p.SpanID = e.Extra, e.TraceID, e.SpanID
+		extra = e.Extra
+		p.TraceID = e.TraceID
+		p.SpanID = e.SpanID
 	} else if s != nil {
-		extra, p.TraceID, p.SpanID = s.Extra, s.TraceID, s.SpanID
+		extra = s.Extra
+		p.TraceID = s.TraceID
+		p.SpanID = s.SpanID
 	}
 	t := a.byID[p.TraceID]
 	if extra == nil || t == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// lost lists the fields that API version 1 cannot hold: it floors times, answers 500 to
-// numbers that are not finite, and has no spans without ids, times or a process.
+// lost lists the fields missing in API version 1: it floors times, fails on numbers that are not finite, and has no
+// spans without ids, times or a process.
 const lost = optest.Nanoseconds | optest.NonFinite | optest.InvalidUTF8 | optest.EndBeforeStart |
 	optest.NoTime | optest.NoIDs | optest.NoResource | optest.LinkAttributes
 
@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// encode returns the answer that Jaeger would give for a span.
+// encode returns Jaeger's answer for a span.
 func encode(t *testing.T, s optest.Span) string {
 	t.Helper()
 	tags := tagsOf(t, s.Attributes)
@@ -76,7 +76,8 @@ func encode(t *testing.T, s optest.Span) string {
 	}
 	var references []any
 	refer := func(kind string, trace op.TraceID, id op.SpanID) {
-		references = append(references, map[string]any{"refType": kind, "traceID": trace.String(), "spanID": id.String()})
+		references = append(references, map[string]any{"refType": kind, "traceID": trace.String(),
+			"spanID": id.String()})
 	}
 	for _, l := range s.Links {
 		refer("FOLLOWS_FROM", l.TraceID, l.SpanID)
@@ -99,19 +100,24 @@ func tagsOf(t *testing.T, attrs []optest.Attr) []any {
 		tag := map[string]any{"key": a.Key}
 		switch v := a.Value.(type) {
 		case string:
-			tag["type"], tag["value"] = "string", v
+			tag["type"] = "string"
+			tag["value"] = v
 		case bool:
-			tag["type"], tag["value"] = "bool", v
+			tag["type"] = "bool"
+			tag["value"] = v
 		case float64:
-			tag["type"], tag["value"] = "float64", v
+			tag["type"] = "float64"
+			tag["value"] = v
 		case int64:
-			tag["type"], tag["value"] = "int64", v
+			tag["type"] = "int64"
+			tag["value"] = v
 			if const53 := int64(1)<<53 - 1; v > const53 || v < -const53 {
 				tag["value"] = strconv.FormatInt(v, 10)
 			}
 		default: // lists and maps become text
 			text := check.Must(json.Marshal(v))(t)
-			tag["type"], tag["value"] = "string", string(text)
+			tag["type"] = "string"
+			tag["value"] = string(text)
 		}
 		tags = append(tags, tag)
 	}

@@ -15,29 +15,26 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// maxTraceBytes is the most memory that a trace takes. Its processes, which say where
-// spans come from, stand behind the spans, so that the text of one trace is held at a
-// time.
+// maxTraceBytes bounds the memory of a trace. Its processes follow its spans, so that the reader holds the text of one
+// trace.
 const maxTraceBytes = 512 << 20
 
-var errTraceTooLarge = errors.New("reading spans: the trace takes too much memory, because its processes are behind its spans")
+var errTraceTooLarge = errors.New("reading spans: the trace exceeds the memory limit, because its processes follow its spans")
 
-// Records reads answers of API version 1, one or several. name stands for src
-// in errors, and m is the table from attribute keys to fields, nil for the
+// Records reads answers of API version 1. name names src in errors, and m maps attribute keys to fields, nil by the
 // conventions.
 //
-// A *[op.SyntaxError] is a span that could not be read or the early end of the
-// answer; any other error is the last thing yielded, and so is a
-// *[ServerError], where Jaeger answered with an error instead of data. What a
-// record points to is valid until the next one.
+// A *[op.SyntaxError] is a bad span or the early end of the answer. Any other error is the last value, such as a
+// *[ServerError] for an answer with an error instead of data. A record's pointers are valid until the next one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
-	return RecordsHolding(src, name, m, nil)
+	return RecordsHolding(src, name, m, attrmap.Account(m).Hold)
 }
 
-// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
-// number of bytes that are held in addition, a negative one for what no longer is, and an
-// error that it returns ends the reading. Without hold a trace may take 512 MiB.
-func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
+// RecordsHolding is [Records] with a memory bound. It calls hold with the number of bytes held in addition, negative
+// for bytes released. An error of hold ends the reading. A nil hold bounds a trace to 512 MiB.
+func RecordsHolding(
+	src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error,
+) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := newReader(src, name, m, yield)
 		r.held.Hold = upTo(maxTraceBytes, hold)
@@ -46,26 +43,23 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 	}
 }
 
-// reader reads a sequence of answers.
 type reader struct {
 	stream *jsonstream.Reader
 	dec    *decoder
 	yield  func(op.Record, error) bool
 	held   budget.Account
 
-	failure *ServerError // what the answer under way says is wrong
-	hasData bool         // it has data
+	failure *ServerError // the error in the current answer
+	hasData bool         // the current answer has data
 
-	processes map[string]*op.Resource // of the trace under way; nil until they have come
-	current   *op.Resource            // that of the span yielded last
+	processes map[string]*op.Resource // of the current trace; nil until they are read
+	current   *op.Resource            // of the last span
 
-	// texts holds the spans of a trace until its processes are known, and spans
-	// says where each lies.
+	// texts holds the spans of a trace until its processes are known; spans has the place of each.
 	texts []byte
 	spans []spanText
 }
 
-// spanText is the place of a span in the reader's texts.
 type spanText struct {
 	offset     int64 // in the input
 	start, end int
@@ -75,25 +69,23 @@ func newReader(src io.Reader, name string, m *attr.Mapping, yield func(op.Record
 	return &reader{stream: jsonstream.NewReader(src, name), dec: &decoder{build: attrmap.NewBuilder(m)}, yield: yield}
 }
 
-// upTo returns hold, or where that is nil a function that holds up to a number of bytes.
+// upTo returns hold; if it is nil, a function with a limit of most bytes.
 func upTo(most int64, hold func(bytes int64) error) func(bytes int64) error {
 	return budget.UpTo(most, fmt.Errorf("%w: more than %d MiB", errTraceTooLarge, most>>20), hold)
 }
 
-// answers reads all answers.
 func (r *reader) answers() {
 	for r.stream.Next() {
 		if !r.answer() {
 			return
 		}
 	}
-	// The spans in front of the place where reading ended are good.
+	// The spans before the error are good.
 	if err := r.stream.Err(); err != nil && r.heldSpans() {
 		r.yield(op.Record{}, err)
 	}
 }
 
-// answer reads one answer, and reports whether more records are wanted.
 func (r *reader) answer() bool {
 	r.failure, r.hasData = nil, false
 	s := r.stream
@@ -134,11 +126,12 @@ func (r *reader) answer() bool {
 	return false
 }
 
-// trace reads one trace.
 func (r *reader) trace() bool {
-	r.processes, r.current = nil, nil
+	r.processes = nil
+	r.current = nil
 	r.dec.build.Outer.Held.Reset()
-	r.texts, r.spans = r.texts[:0], r.spans[:0]
+	r.texts = r.texts[:0]
+	r.spans = r.spans[:0]
 	s := r.stream
 	start, hasSpans := s.Position(), false
 	for s.Object(); s.More(); {
@@ -180,11 +173,12 @@ func (r *reader) trace() bool {
 		return r.heldSpans()
 	}
 	err := s.SyntaxError(0, "trace without spans")
-	err.Offset, err.Class = start, op.ErrorRecord
+	err.Offset = start
+	err.Class = op.ErrorRecord
 	return r.yield(op.Record{}, err)
 }
 
-// readSpans reads a list of spans. Where the processes are not known yet, they are kept for later.
+// readSpans reads a list of spans. It keeps them until the processes are known.
 func (r *reader) readSpans() bool {
 	for text, err := range r.stream.Elements() {
 		switch {
@@ -200,7 +194,8 @@ func (r *reader) readSpans() bool {
 			start := len(r.texts)
 			r.texts = append(r.texts, text...)
 			r.spans = append(r.spans, spanText{r.stream.Offset(), start, len(r.texts)})
-			if err := r.held.Set(int64(cap(r.texts))+int64(cap(r.spans))*int64(unsafe.Sizeof(spanText{})), 1); err != nil {
+			if err := r.held.Set(int64(cap(r.texts))+int64(cap(r.spans))*int64(unsafe.Sizeof(spanText{})),
+				1); err != nil {
 				r.yield(op.Record{}, err)
 				return false
 			}
@@ -209,24 +204,24 @@ func (r *reader) readSpans() bool {
 	return true
 }
 
-// heldSpans yields the spans that were kept.
 func (r *reader) heldSpans() bool {
 	for _, t := range r.spans {
 		if !r.span(r.texts[t.start:t.end], t.offset) {
 			return false
 		}
 	}
-	r.texts, r.spans = r.texts[:0], r.spans[:0]
+	r.texts = r.texts[:0]
+	r.spans = r.spans[:0]
 	const keep = 1 << 20
 	if cap(r.texts) > keep { // release the memory of a large trace
-		r.texts, r.spans = nil, nil
+		r.texts = nil
+		r.spans = nil
 		r.held.Free()
 	}
 	return true
 }
 
-// span yields one span, and in front of it its process unless that of the span
-// before was the same.
+// span yields a span. Its process precedes it unless the last span had the same.
 func (r *reader) span(text []byte, offset int64) bool {
 	s := r.dec.span(text)
 	if s == nil {
@@ -244,13 +239,13 @@ func (r *reader) span(text []byte, offset int64) bool {
 	return r.yield(r.dec.record(s, process), nil)
 }
 
-// ServerError is an answer that holds an error instead of data.
+// ServerError is an answer with an error instead of data.
 type ServerError struct {
-	// Message is the server's.
+	// Message is the server's message.
 	Message string
 }
 
 var _ error = (*ServerError)(nil)
 
-// Error returns the message, marked as the server's.
+// Error returns the quoted message.
 func (e *ServerError) Error() string { return fmt.Sprintf("the server's error: %q", e.Message) }

@@ -11,8 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// decoder reads the objects of an answer. What it returns is overwritten by
-// the next span.
+// decoder reads the objects of an answer. The next span overwrites its results.
 type decoder struct {
 	lex     lexer.Lexer
 	value   lexer.Lexer // of the value of a tag
@@ -23,9 +22,8 @@ type decoder struct {
 	refs   []reference
 }
 
-// fields are the fields of a span that are not its attributes.
 type fields struct {
-	op.Span     // RemoteParent is set where the kind says that the parent lies in another process
+	op.Span     // the kind tells RemoteParent
 	process     string
 	badID       bool
 	duration    op.Int // in nanoseconds
@@ -34,7 +32,8 @@ type fields struct {
 	description string
 }
 
-// span reads one span: its attributes into the builder, and its other fields, nil where the lexer has an error.
+// span reads one span: its attributes into the builder, its other fields into the result. It returns nil on a lexer
+// error.
 func (d *decoder) span(text []byte) *fields {
 	l := &d.lex
 	l.Reset(text)
@@ -76,17 +75,15 @@ func (d *decoder) span(text []byte) *fields {
 	return f
 }
 
-// reference is a reference of a span to another one.
 type reference struct {
 	childOf bool
 	trace   op.TraceID
 	span    op.SpanID
 }
 
-// references finds the parent among the references of a span, if it is there, and
-// gives the other ones to the builder as links. The parent is the first CHILD_OF
-// within the trace, or where there is none the first reference of any type within
-// it: for a link to the span's own parent Jaeger turns CHILD_OF into FOLLOWS_FROM.
+// references sets the parent of a span and gives the other references to the builder as links. The parent is the first
+// CHILD_OF within the trace, else the first reference within the trace: Jaeger turns CHILD_OF into FOLLOWS_FROM for a
+// link to the span's own parent.
 func (d *decoder) references(text []byte, f *fields) {
 	l := &d.lex
 	l.Reset(text)
@@ -116,7 +113,6 @@ func (d *decoder) references(text []byte, f *fields) {
 	}
 }
 
-// reference reads the members of one reference.
 func (d *decoder) reference() (r reference) {
 	l := &d.lex
 	for l.More() {
@@ -134,7 +130,6 @@ func (d *decoder) reference() (r reference) {
 	return r
 }
 
-// record returns the span that was read last as a record. Its process may be nil.
 func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 	b := d.build
 	b.SetName(f.Name)
@@ -178,19 +173,18 @@ func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 		return op.Record{Entry: e}
 	}
 	f.RemoteParent = f.RemoteParent && !f.ParentSpanID.IsZero()
-	f.Duration, x.Message = max(0, f.duration.V), f.description
+	f.Duration = max(0, f.duration.V)
+	x.Message = f.description
 	b.FillSpan(&f.Span)
 	return op.Record{Span: &f.Span}
 }
 
-// text reads a string, as valid UTF-8; of any other value it takes nothing.
 func (d *decoder) text() string { return d.valid(d.lex.AnyStr()) }
 
 func (d *decoder) valid(text []byte) string {
 	return strings.ToValidUTF8(d.strings.String(text), "\ufffd")
 }
 
-// micros reads a number of microseconds, as nanoseconds.
 func (d *decoder) micros() op.Int {
 	ns, ok := lexer.ParseMicros(d.lex.AnyNumber())
 	if !ok {
@@ -222,7 +216,6 @@ func parseTraceID(text []byte) (op.TraceID, bool) {
 
 func parseSpanID(text []byte) (op.SpanID, bool) { return op.ParseSpanID(padded(text, 16)) }
 
-// padded puts zeros in front of a text, unless it is empty.
 func padded(text []byte, digits int) []byte {
 	if len(text) == 0 || len(text) >= digits {
 		return text

@@ -12,15 +12,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// tag is an attribute as Jaeger has it.
 type tag struct {
 	key   string
 	value []byte // JSON text
-	// number and binary say how to read a value in quotes.
+	// number, float and binary tell how to read a quoted value.
 	number, float, binary bool
 }
 
-// next reads the next tag of a list.
 func (d *decoder) next() (t tag) {
 	l := &d.lex
 	if !l.AnyObject() {
@@ -35,7 +33,8 @@ func (d *decoder) next() (t tag) {
 			case "int64":
 				t.number = true
 			case "float64":
-				t.number, t.float = true, true
+				t.number = true
+				t.float = true
 			case "binary":
 				t.binary = true
 			}
@@ -48,8 +47,7 @@ func (d *decoder) next() (t tag) {
 	return t
 }
 
-// tags reads the tags of a span: attributes into the builder, and tags
-// that stand for other parts of the span into f.
+// tags reads the tags of a span: attributes into the builder, other fields into f.
 func (d *decoder) tags(f *fields) {
 	if !d.lex.AnyArray() {
 		return
@@ -90,10 +88,10 @@ func (d *decoder) tags(f *fields) {
 	}
 }
 
-// attribute gives a tag to the builder. Where the builder wants a list and the tag is a text of one in JSON, it stands for
-// that list.
+// attribute gives a tag to the builder. A text of a JSON list becomes a list if the builder wants one.
 func (d *decoder) attribute(t tag) {
-	b, to := d.build, d.build.Target(t.key)
+	b := d.build
+	to := d.build.Target(t.key)
 	switch {
 	case t.key == "" || len(t.value) == 0 || t.value[0] == 'n':
 	case t.value[0] == '{', t.value[0] == '[', !to.Wanted():
@@ -103,17 +101,18 @@ func (d *decoder) attribute(t tag) {
 		if a.Type == op.AttrText && strings.HasPrefix(a.Value, "[") && to.WantsList() {
 			var list bytes.Buffer
 			if json.Compact(&list, []byte(a.Value)) == nil {
-				a.Value, a.Type = list.String(), op.AttrJSON
+				a.Value = list.String()
+				a.Type = op.AttrJSON
 			}
 		}
 		b.SetAttr(a)
 	}
 }
 
-// tagInt returns the integer that a tag holds; beyond ±2^53 it stands in quotes.
+// tagInt returns the integer of a tag. Jaeger quotes integers beyond ±2^53.
 func (d *decoder) tagInt(t tag) (int64, bool) { return lexer.ParseInt(d.tagBytes(t)) }
 
-// tagText returns a string's content, and of any other value the JSON text.
+// tagText returns the content of a string, and the JSON text of any other value.
 func (d *decoder) tagText(t tag) string { return d.valid(d.tagBytes(t)) }
 
 func (d *decoder) tagBytes(t tag) []byte {
@@ -124,7 +123,7 @@ func (d *decoder) tagBytes(t tag) []byte {
 	return d.value.Str()
 }
 
-// processes reads the processes of a trace into dst, by id. The lexer has the error, if there is one.
+// processes reads the processes of a trace into dst, by id. The lexer has the error, if any.
 func (d *decoder) processes(text []byte, dst map[string]*op.Resource) {
 	l := &d.lex
 	l.Reset(text)
@@ -137,7 +136,6 @@ func (d *decoder) processes(text []byte, dst map[string]*op.Resource) {
 	}
 }
 
-// process reads one process. Its tags are the attributes of a resource.
 func (d *decoder) process() *op.Resource {
 	l := &d.lex
 	r := &op.Resource{}
@@ -163,7 +161,6 @@ func (d *decoder) process() *op.Resource {
 	return r
 }
 
-// attr returns a tag as an attribute with its type.
 func (d *decoder) attr(t tag) op.Attr {
 	a := op.Attr{Key: t.key, Value: d.tagText(t)}
 	n, isInt := d.tagInt(t)
@@ -173,7 +170,8 @@ func (d *decoder) attr(t tag) op.Attr {
 		a.Type = op.AttrBytes
 	case isText && !t.number:
 	case isInt && !t.float:
-		a.Value, a.Type = strconv.FormatInt(n, 10), op.AttrInt
+		a.Value = strconv.FormatInt(n, 10)
+		a.Type = op.AttrInt
 	case a.Value == "true" || a.Value == "false":
 		a.Type = op.AttrBool
 	default:
@@ -184,8 +182,7 @@ func (d *decoder) attr(t tag) op.Attr {
 	return a
 }
 
-// logs gives the logs of a span to the builder, as events. The name is the field
-// "event".
+// logs gives the logs of a span to the builder as events. The field "event" is the name.
 func (d *decoder) logs() {
 	l := &d.lex
 	for more := l.AnyArray(); more && l.More(); {
@@ -214,5 +211,4 @@ func (d *decoder) logs() {
 	}
 }
 
-// fieldEvent is the field of a log that names an event.
 const fieldEvent = "event"

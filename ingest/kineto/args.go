@@ -5,48 +5,45 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
-// arguments holds the arguments of one of Kineto's events. It is reused
-// from event to event.
+// arguments holds the arguments of one event. It is reused for the next event.
 type arguments struct {
 	lex      lexer.Lexer
 	unescape lexer.Lexer // of a text
 	texts    intern.Table
 	keys     argumentKeys
 
-	// values are those of the event; the slices are reused.
+	// The values of the event. Its slices are reused.
 	values
-	// extra is a JSON object of the other arguments that the mapping wants, and geometry one of
-	// those about the launch of a kernel that it does not.
+	// extra is a JSON object of the other arguments that the mapping keeps, geometry one of the unkept arguments of a
+	// kernel's launch.
 	extra, geometry []byte
 }
 
-// values are the arguments of an event that matter to Kineto.
 type values struct {
 	correlation, external op.Int
 	device, stream        op.Int
 	bytes                 op.Int // of a copy or set on the device
-	size                  op.Int // of the call that launches it
+	size                  op.Int // of its launch
 	collective            collective
 	peer, source, target  op.Int // ranks in the arguments of a send or receive
 	autograd, forward     op.Int // the number of autograd, and the thread of the forward operator
 
-	// dims and types are the JSON text of the inputs' shapes and types, concrete that of
-	// those that are given by value.
+	// dims, types and concrete are the JSON texts of the inputs' shapes, types and values.
 	dims, types, concrete []byte
 }
 
-// reset forgets the arguments of the event before.
 func (a *arguments) reset() {
 	a.values = values{}
 	a.extra, a.geometry = a.extra[:0], a.geometry[:0]
 }
 
-// parse reads the text of an args object that is valid JSON; nil has none.
+// parse reads the text of an args object. It must be valid JSON; nil is an empty object.
 func (a *arguments) parse(text []byte) {
 	a.reset()
 	if text == nil {
@@ -63,9 +60,8 @@ func (a *arguments) parse(text []byte) {
 	a.finishCollective()
 }
 
-// straight reads the args object at b[i] in one pass and returns the index behind it,
-// or -1 where it is not valid or is written in an unusual way: parse reads it then, to
-// the same effect.
+// straight reads the args object at b[i] in one pass and returns the index behind it. It returns -1 for an invalid or
+// unusual text; parse reads that to the same effect.
 func (a *arguments) straight(b []byte, i int) int {
 	a.reset()
 	i = lexer.Space(b, i+1)
@@ -81,7 +77,6 @@ func (a *arguments) straight(b []byte, i int) int {
 	return i
 }
 
-// set sets an argument to a value, which is valid JSON.
 func (a *arguments) set(key *argumentKey, value []byte) {
 	switch {
 	case key.json != nil:
@@ -101,7 +96,7 @@ func (a *arguments) set(key *argumentKey, value []byte) {
 	a.keep(key, value)
 }
 
-// text returns what stands between the quotes of a string; any other value has no text.
+// text returns the content of a string, nil for any other value.
 func (a *arguments) text(value []byte) []byte {
 	if value[0] != '"' {
 		return nil
@@ -114,8 +109,6 @@ func (a *arguments) text(value []byte) []byte {
 	return text
 }
 
-// finishCollective completes the collective. Without a name the arguments are
-// not about one.
 func (a *arguments) finishCollective() {
 	c := &a.collective
 	switch c.Name {
@@ -128,8 +121,7 @@ func (a *arguments) finishCollective() {
 	}
 }
 
-// keep appends an argument to extra or geometry, if it is one of theirs: that the mapping wants
-// it does not change its meaning here.
+// keep appends an argument to extra or geometry. The mapping does not change its meaning.
 func (a *arguments) keep(key *argumentKey, value []byte) {
 	switch {
 	case key.wanted:
@@ -139,7 +131,7 @@ func (a *arguments) keep(key *argumentKey, value []byte) {
 	}
 }
 
-// appendMember adds a member to a JSON object that has no space in it, or makes one of no text.
+// appendMember adds a member to a compact JSON object. An empty text becomes an object.
 func appendMember(object []byte, key string, value []byte) []byte {
 	if len(object) == 0 {
 		object = append(object, '{')
@@ -150,4 +142,119 @@ func appendMember(object []byte, key string, value []byte) []byte {
 	object = append(object, ':')
 	object = append(object, value...)
 	return append(object, '}')
+}
+
+func parseInt(text []byte) op.Int {
+	n, ok := lexer.ParseInt(text)
+	if !ok {
+		return op.Int{}
+	}
+	return op.Known(n)
+}
+
+// readCount reads a non-negative integer, also a quoted one; any other value is unknown.
+func readCount(l *lexer.Lexer) op.Int {
+	if l.Peek() == '"' {
+		return count(parseInt(l.Str()))
+	}
+	return count(parseInt(l.AnyNumber()))
+}
+
+func count(n op.Int) op.Int {
+	if n.V < 0 {
+		return op.Int{}
+	}
+	return n
+}
+
+type argument struct {
+	number   func(a *arguments) *op.Int
+	counts   bool // a number cannot be negative
+	text     func(c *collective, s string)
+	json     func(a *arguments) *[]byte
+	geometry bool // one of geometry
+	graph    bool // 0 is no graph
+}
+
+var geometry = [...]string{
+	attrkey.Grid, attrkey.Block, attrkey.Registers, attrkey.SharedMemory, attrkey.Occupancy, attrkey.Graph,
+	attrkey.GraphNode,
+}
+
+var meanings = makeMeanings()
+
+func makeMeanings() map[string]argument {
+	number := func(at func(a *arguments) *op.Int) argument { return argument{number: at} }
+	counts := func(at func(a *arguments) *op.Int) argument { return argument{number: at, counts: true} }
+	text := func(set func(c *collective, s string)) argument { return argument{text: set} }
+	json := func(at func(a *arguments) *[]byte) argument { return argument{json: at} }
+	external := number(func(a *arguments) *op.Int { return &a.external })
+	dims := json(func(a *arguments) *[]byte { return &a.dims })
+	all := map[string]argument{
+		"correlation":     number(func(a *arguments) *op.Int { return &a.correlation }),
+		"External id":     external,
+		"external id":     external,
+		"device":          number(func(a *arguments) *op.Int { return &a.device }),
+		"stream":          number(func(a *arguments) *op.Int { return &a.stream }),
+		"bytes":           counts(func(a *arguments) *op.Int { return &a.bytes }),
+		"size":            counts(func(a *arguments) *op.Int { return &a.size }),
+		"Input Dims":      dims,
+		"Input dims":      dims,
+		"Input type":      json(func(a *arguments) *[]byte { return &a.types }),
+		"Concrete Inputs": json(func(a *arguments) *[]byte { return &a.concrete }),
+		"Collective name": text(func(c *collective, s string) { c.Name = s }),
+		"dtype": text(func(c *collective, s string) {
+			if d, ok := op.ParseDType(s); ok {
+				c.dtype = d
+			}
+		}),
+		"Process Group Name": text(func(c *collective, s string) { c.Group = s }),
+		"Group size":         counts(func(a *arguments) *op.Int { return &a.collective.GroupSize }),
+		"Seq":                number(func(a *arguments) *op.Int { return &a.collective.Sequence }),
+		"In msg nelems":      counts(func(a *arguments) *op.Int { return &a.collective.InElements }),
+		"Out msg nelems":     counts(func(a *arguments) *op.Int { return &a.collective.OutElements }),
+		"Rank":               counts(func(a *arguments) *op.Int { return &a.peer }),
+		"Src Rank":           counts(func(a *arguments) *op.Int { return &a.source }),
+		"Dst Rank":           counts(func(a *arguments) *op.Int { return &a.target }),
+		"Sequence number":    counts(func(a *arguments) *op.Int { return &a.autograd }),
+		"Fwd thread id":      counts(func(a *arguments) *op.Int { return &a.forward }),
+	}
+	for _, key := range geometry {
+		all[key] = argument{geometry: true, graph: key == attrkey.Graph || key == attrkey.GraphNode}
+	}
+	return all
+}
+
+type argumentKey struct {
+	name string
+	argument
+	wanted bool // by the mapping, and not in geometry
+}
+
+// argumentKeys looks up keys. It is a direct-mapped cache: a trace has a few dozen keys.
+type argumentKeys struct {
+	wants func(key string) bool
+	slots [1 << keyBits]argumentKey
+	other argumentKey
+}
+
+const (
+	keyBits   = 9
+	maxKeyLen = 64 // of cached keys
+)
+
+// find returns the entry of a key, valid until the next call. Kineto's meaning of "device" and of geometry takes
+// precedence over the mapping's.
+func (k *argumentKeys) find(key []byte) *argumentKey {
+	found := &k.other
+	if 0 < len(key) && len(key) <= maxKeyLen {
+		found = &k.slots[intern.Hash(key)>>(64-keyBits)]
+		if found.name == string(key) {
+			return found
+		}
+	}
+	name := string(key)
+	*found = argumentKey{name: name, argument: meanings[name]}
+	found.wanted = name != "device" && !found.geometry && k.wants(name)
+	return found
 }

@@ -1,38 +1,26 @@
-// Package kineto reads the traces that PyTorch's profiler (Kineto) writes, and
-// other traces in Chrome's format.
+// Package kineto reads the traces of PyTorch's profiler (Kineto) and other traces in Chrome's format.
 //
-// What ran on a device (kernels, copies, memory sets) and the operators that
-// ran on the host become entries. A device entry is joined with the host's
-// events about it: the runtime call that launched it, found by its correlation id,
-// gives the launch time; the operator around that call, or failing that the
-// operator of the same external id, gives the shapes and types of the inputs;
-// the profiler step around the call gives the step. A backward operator has the name of the
-// forward one by its number of autograd. The output of a convolution follows where its
-// stride, padding and dilation are stated ("Concrete Inputs"); no event states the output
-// of anything else.
+// Device events (kernels, copies, memory sets) and host operators become entries. The reader joins a device event with
+// events of the host: the runtime call with its correlation id gives the launch time; the operator around that call, or
+// else the operator with the same external id, gives the shapes and types of the inputs; the profiler step around the
+// call gives the step. A backward operator has the name of its forward operator, by autograd's number. The stride,
+// padding and dilation of a convolution ("Concrete Inputs") give its output shape; for other operators it is unknown.
 //
-// The operators of one thread nest: one that lies within another is its child. So
-// that this is known wherever the entries go, the reader gives entries ids of a local
-// trace ([opfile.LocalTraceID]), which are the same for the same content and differ from
-// those of any other trace. What ran on a device has no parent.
+// The operators of a thread nest: an operator within another is its child. Entries have ids of a local trace
+// ([opfile.LocalTraceID]) to keep this structure. The trace id depends on the content alone and differs between traces.
+// Device entries have no parent.
 //
-// A trace states its time base, and sometimes its rank, behind the events, and
-// a kernel may stand in front of its launch. Entries can therefore be made only
-// once the document has ended. Until then each event is kept as one row of plain
-// values: 52 bytes for a host operator or a runtime call, 72 for a device event,
-// 20 more for an operator with a number of autograd and 128 more for a collective, with
-// names, shapes and types held once. Rows are never copied, so that besides them a large
-// trace takes little memory; its text, some 300 to 900 bytes per event, is not kept.
-// [MaxHeldBytes] bounds the rows.
+// A trace states its time base, and sometimes its rank, behind the events, and a kernel may precede its launch. The
+// reader can therefore make entries only at the end of the document. Until then it keeps one row of plain values per
+// event: 52 bytes for a host operator or a runtime call, 72 for a device event, 20 more for an operator with an
+// autograd number and 128 more for a collective. Names, shapes and types are held once. Rows are never copied, and the
+// text, some 300 to 900 bytes per event, is not kept. [MaxHeldBytes] bounds the rows.
 //
-// An event is read in one pass over its text, its arguments included, and arguments
-// that matter to nobody are checked and passed over. What is written in an unusual way,
-// such as a key with escapes, is read by a lexer, to the same effect.
+// The reader passes once over the text of an event and its arguments. A lexer reads unusual texts, such as a key with
+// escapes, to the same effect.
 //
-// Events of other categories are spans of a plain Chrome trace. Those whose
-// arguments make them an operation by the rules of package op become entries
-// at once, in constant memory, and so do pairs of begin and end events.
+// Events of other categories are spans of a plain Chrome trace. If their arguments describe an operation by the rules
+// of package op, they become entries at once, in constant memory. So do pairs of begin and end events.
 //
-// The categories of Kineto that are structure are counted as skipped. A trace
-// that is cut off is read up to there.
+// Structural categories are counted as skipped. A truncated trace is read up to its end.
 package kineto

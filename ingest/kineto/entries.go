@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// entryMaker makes entries of the rows of joined tables.
 type entryMaker struct {
 	*join
 	build *attrmap.Builder
@@ -34,8 +33,8 @@ type entryMaker struct {
 	phases  map[uint32]string    // by symbol of the name of an operator
 	numbers map[int64]string     // their text
 	further []op.Attr            // of the entry
-	// gradient is the next row of gradients, gradientNumber the number of the one before with its text, and plain has the
-	// names of operators by symbol.
+	// gradient is the next row of gradients, gradientNumber the number of the last row, numberText its text, and plain
+	// the plain names of operators by symbol.
 	gradient       int32
 	gradientNumber int64
 	numberText     string
@@ -43,14 +42,13 @@ type entryMaker struct {
 	step           string // the name of the step of the entry
 }
 
-// deviceKind is what the name of an event on a device says; the zero value is
-// not known yet.
+// deviceKind is the kind of a device event by its name; the zero value is not yet computed.
 type deviceKind struct {
 	kind op.Kind
 	rule op.KindRule
 }
 
-// remember adds a value to those that are kept by a key, which start anew when there are many.
+// remember caches a value. It clears the cache when it is full.
 func remember[K comparable, V any](values *map[K]V, key K, v V) V {
 	const most = 1 << 14
 	if *values == nil || len(*values) >= most {
@@ -60,7 +58,6 @@ func remember[K comparable, V any](values *map[K]V, key K, v V) V {
 	return v
 }
 
-// begin starts the entry of a row.
 func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 	m.build.Reset()
 	m.step = ""
@@ -72,8 +69,7 @@ func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 	m.build.SetTime(opfile.UnixTime(m.base, start), dur)
 }
 
-// finish completes it. What the builder cannot know of this format, and what
-// is shared by many rows, is set directly.
+// finish completes the entry. It sets directly the fields unknown to the builder and the values shared by many rows.
 func (m *entryMaker) finish(inputs, coll uint32) *op.Entry {
 	e, _ := m.build.Entry() // an operation, for it has a name
 	e.StepName = m.step
@@ -92,13 +88,12 @@ func (m *entryMaker) finish(inputs, coll uint32) *op.Entry {
 	return e
 }
 
-// spanID returns the id of the i-th operator, those on the host in front of those on devices; zero for -1.
+// spanID returns the id of the i-th operator, zero for -1. Host operators precede device events.
 func spanID(i int) (id op.SpanID) {
 	binary.BigEndian.PutUint64(id[:], uint64(i+1))
 	return id
 }
 
-// host makes the entry of the i-th operator on the host.
 func (m *entryMaker) host(i int) *op.Entry {
 	o := m.hostOps.at(int32(i))
 	m.begin(o.name, o.extra, o.start, o.dur)
@@ -115,13 +110,14 @@ func (m *entryMaker) host(i int) *op.Entry {
 		}
 	}
 	if o.collective != 0 {
-		e.Kind, e.KindRule = op.KindCollective, op.RuleAttribute
+		e.Kind = op.KindCollective
+		e.KindRule = op.RuleAttribute
 	}
 	m.addGradient(e, int32(i))
 	return e
 }
 
-// addGradient adds the attributes of the gradient of the operator on the host with a number. Operators come in order.
+// addGradient adds the autograd attributes of the i-th host operator. It is called in order of i.
 func (m *entryMaker) addGradient(e *op.Entry, i int32) {
 	if m.gradient == int32(m.gradients.n) || m.gradients.at(m.gradient).op != i {
 		return
@@ -129,11 +125,14 @@ func (m *entryMaker) addGradient(e *op.Entry, i int32) {
 	g := m.gradients.at(m.gradient)
 	m.gradient++
 	if m.numberText == "" || m.gradientNumber != g.number { // operators within others mostly have the same
-		m.gradientNumber, m.numberText = g.number, strconv.FormatInt(g.number, 10)
+		m.gradientNumber = g.number
+		m.numberText = strconv.FormatInt(g.number, 10)
 	}
-	m.further = append(append(m.further[:0], e.Attrs...), op.Attr{Key: attrkey.AutogradSequence, Value: m.numberText, Type: op.AttrInt})
+	m.further = append(append(m.further[:0], e.Attrs...), op.Attr{Key: attrkey.AutogradSequence, Value: m.numberText,
+		Type: op.AttrInt})
 	if g.forward != 0 {
-		m.further = append(m.further, op.Attr{Key: attrkey.ForwardThread, Value: m.number(int64(g.forward)), Type: op.AttrInt})
+		m.further = append(m.further, op.Attr{Key: attrkey.ForwardThread, Value: m.number(int64(g.forward)),
+			Type: op.AttrInt})
 		if f := m.forwardOf(g); f >= 0 {
 			name := lexer.ValidUTF8(m.symbols.Text(m.hostOps.at(f).name))
 			m.further = append(m.further, op.Attr{Key: attrkey.ForwardName, Value: name})
@@ -142,8 +141,7 @@ func (m *entryMaker) addGradient(e *op.Entry, i int32) {
 	e.Attrs = m.further
 }
 
-// device makes the entry of the i-th event on a device. Its kind follows from its
-// category and the prefix of its name alone.
+// device makes the entry of the i-th device event. Category and name prefix alone decide its kind.
 func (m *entryMaker) device(i int) *op.Entry {
 	d := m.deviceOps.at(int32(i))
 	call := m.launchOf(d)
@@ -158,7 +156,8 @@ func (m *entryMaker) device(i int) *op.Entry {
 		coll = o.collective // in older versions only the host's event has it
 	}
 	if d.memory {
-		kind, rule = op.KindMemory, op.RuleAttribute
+		kind = op.KindMemory
+		rule = op.RuleAttribute
 	}
 
 	m.begin(d.name, d.extra, d.start, d.dur)
@@ -196,7 +195,8 @@ func (m *entryMaker) device(i int) *op.Entry {
 		inputs = o.inputs
 	}
 	e := m.finish(inputs, coll)
-	e.Kind, e.KindRule = kind, rule
+	e.Kind = kind
+	e.KindRule = rule
 	switch {
 	case call != nil:
 		e.Launch = opfile.UnixTime(m.base, call.start)
@@ -205,7 +205,8 @@ func (m *entryMaker) device(i int) *op.Entry {
 		m.setRanges(e, o.thread, o.start, launcher)
 	}
 	if o != nil {
-		e.LaunchedBy, e.LaunchSpanID = lexer.ValidUTF8(m.symbols.Text(o.name)), spanID(int(launcher))
+		e.LaunchedBy = lexer.ValidUTF8(m.symbols.Text(o.name))
+		e.LaunchSpanID = spanID(int(launcher))
 	} else if call != nil && attrkey.IsGraphLaunch(m.notes.Text(call.name)) {
 		e.LaunchedBy = m.rangeAround(call)
 	}
@@ -213,7 +214,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 	return e
 }
 
-// addAttrs adds the attributes of the launch of an operation, which are valid until the next one. call may be nil.
+// addAttrs adds the attributes of a launch, valid until the next entry. call may be nil.
 func (m *entryMaker) addAttrs(e *op.Entry, geometry uint32, call *launch) {
 	m.further = append(m.further[:0], e.Attrs...)
 	if geometry != 0 {
@@ -230,7 +231,6 @@ func (m *entryMaker) addAttrs(e *op.Entry, geometry uint32, call *launch) {
 	}
 }
 
-// number returns a number as text. Many calls take as many microseconds as others.
 func (m *entryMaker) number(n int64) string {
 	text, ok := m.numbers[n]
 	if !ok {
@@ -239,7 +239,6 @@ func (m *entryMaker) number(n int64) string {
 	return text
 }
 
-// geometryOf returns the attributes of the launch of a kernel that a symbol stands for.
 func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
 	attrs, ok := m.attrs[symbol]
 	if !ok {
@@ -264,7 +263,6 @@ func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
 	return attrs
 }
 
-// setStep sets the step that a process was in.
 func (m *entryMaker) setStep(process uint32, at int64) {
 	if s := m.steps.At(int64(process), at); s != nil {
 		m.build.Int(attrkey.Step, s.Number.V)
@@ -272,8 +270,6 @@ func (m *entryMaker) setStep(process uint32, at int64) {
 	}
 }
 
-// inputsOf returns the inputs that a symbol stands for. They are shared by all
-// entries that have them.
 func (m *entryMaker) inputsOf(symbol uint32) *inputs {
 	if in, ok := m.inputs[symbol]; ok {
 		return in
@@ -281,7 +277,6 @@ func (m *entryMaker) inputsOf(symbol uint32) *inputs {
 	return remember(&m.inputs, symbol, parseInputs(m.symbols.Text(symbol)))
 }
 
-// kindOf returns the kind of an event on a device.
 func (m *entryMaker) kindOf(name uint32) (op.Kind, op.KindRule) {
 	if m.kinds == nil {
 		m.kinds = make([]deviceKind, len(m.symbols.Texts())+1)
@@ -293,14 +288,13 @@ func (m *entryMaker) kindOf(name uint32) (op.Kind, op.KindRule) {
 	return k.kind, k.rule
 }
 
-// deviceKey tells devices apart.
 type deviceKey struct {
 	maker  uint16
 	device int32 // -1 where it has no number
 }
 
-// deviceName returns the name of the device of an event. AMD's devices are called CUDA devices in
-// PyTorch too. One of another maker has no number where that would be the id of a host's process.
+// deviceName returns the name of an event's device. PyTorch calls AMD's devices CUDA devices, too. A device of another
+// maker gets no number if the number would be the id of a host process.
 func (m *entryMaker) deviceName(d *deviceOp) string {
 	key := deviceKey{d.maker, d.device}
 	ofHost := func(t threadKey) bool { return t.process == d.process }

@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// forwards lists the rows of gradients of the forward operators by number and start.
 func (t *tables) forwards() []int32 {
 	var list []int32
 	for i := range int32(t.gradients.n) {
@@ -17,22 +16,22 @@ func (t *tables) forwards() []int32 {
 	}
 	slices.SortFunc(list, func(i, j int32) int {
 		a, b := t.gradients.at(i), t.gradients.at(j)
-		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(t.hostOps.at(a.op).start, t.hostOps.at(b.op).start), cmp.Compare(i, j))
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(t.hostOps.at(a.op).start, t.hostOps.at(b.op).start),
+			cmp.Compare(i, j))
 	})
 	return list
 }
 
-// maxForwards is how many forward operators of one number are looked at.
 const maxForwards = 64
 
-// forwardOf returns the operator whose gradient a backward operator computes, -1 where that is not certain. An operator
-// without a gradient has the number of the next one that has one, so that several may have the number; the last of them
-// whose name is that of the backward operator is the one:
+// forwardOf returns the forward operator of a backward operator, -1 if ambiguous. An operator without a gradient shares
+// the number of the next operator with one. Of several operators with the number, the last one with the backward
+// operator's name matches:
 //
 //	forward   aten::linear 4 > aten::t 4   aten::addmm 5   aten::relu 6
 //	backward  TBackward0 4                 AddmmBackward0 5
 //
-// PyTorch numbers threads otherwise than it names them in events. Where operators of two threads match, none is certain.
+// Autograd's thread numbers differ from the thread ids of events. Matches on two threads are ambiguous.
 func (m *entryMaker) forwardOf(g *gradient) int32 {
 	o := m.hostOps.at(g.op)
 	name := m.plainOf(o.name).backward
@@ -62,14 +61,13 @@ func (m *entryMaker) forwardOf(g *gradient) int32 {
 	return found
 }
 
-// plainNames are what the name of an operator says: its own plain name, and that of the operator whose gradient it computes, "addmm" for
-// "autograd::engine::evaluate_function: AddmmBackward0", "" for none.
+// plainNames are the plain name of an operator and the plain name of the operator whose gradient it computes: "addmm"
+// for "autograd::engine::evaluate_function: AddmmBackward0", "" for a forward operator.
 type plainNames struct {
 	own, backward string
 	known         bool
 }
 
-// plainOf returns the plain names of a symbol.
 func (m *entryMaker) plainOf(symbol uint32) *plainNames {
 	if m.plain == nil {
 		m.plain = make([]plainNames, len(m.symbols.Texts())+1)
@@ -86,8 +84,8 @@ func (m *entryMaker) plainOf(symbol uint32) *plainNames {
 	return p
 }
 
-// plainName returns a name without its namespaces, in small letters and without anything but letters and digits: classes of
-// gradients are named MaxPool2DWithIndices for max_pool2d_with_indices.
+// plainName returns a name without namespaces, in lower case, letters and digits only: the gradient class of
+// max_pool2d_with_indices is MaxPool2DWithIndices.
 func plainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

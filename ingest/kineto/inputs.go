@@ -1,6 +1,7 @@
 package kineto
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -8,7 +9,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// inputs is the shapes and types of an operator's inputs.
 type inputs struct {
 	shapes []op.Shape
 	dtypes []op.DType
@@ -16,9 +16,8 @@ type inputs struct {
 	warn   op.Warning
 }
 
-// appendInputsKey joins the JSON texts of an operator's shapes and types to one symbol:
-// operators repeat with the same inputs. Of a convolution, the inputs given by value
-// are a part of it.
+// appendInputsKey joins the JSON texts of an operator's shapes and types to one symbol: inputs repeat. For a
+// convolution the symbol includes the inputs given by value.
 func appendInputsKey(dst, name []byte, v *values) []byte {
 	if v.dims == nil {
 		return dst
@@ -36,14 +35,13 @@ func appendInputsKey(dst, name []byte, v *values) []byte {
 	return dst
 }
 
-// parseInputs takes such a symbol apart. Kineto writes the inputs of an
-// operator as two parallel lists:
+// parseInputs parses such a symbol. Kineto writes the inputs of an operator as two parallel lists:
 //
 //	"Input Dims": [[64,784], [], [], [[2,3],[4]]]
 //	"Input type": ["float", "Scalar", "", "TensorList"]
 //
-// A number given by value is a scalar; an input that is no tensor, such as None,
-// has no type and an unknown shape; each tensor of a list is an input.
+// A number is a scalar. An input without a tensor, such as None, has no type and an unknown shape. Each tensor of a
+// list is an input.
 func parseInputs(key string) *inputs {
 	dims, types, _ := strings.Cut(key, "\x00")
 	types, concrete, _ := strings.Cut(types, "\x00")
@@ -63,7 +61,7 @@ func parseInputs(key string) *inputs {
 		in.input(&l, name, names == nil)
 	}
 	if !slices.ContainsFunc(in.dtypes, func(d op.DType) bool { return d != "" }) {
-		in.dtypes = nil // nothing is known of them
+		in.dtypes = nil // all unknown
 	}
 	if concrete != "" && 0 < concrete[0] && int(concrete[0]) <= len(signatures) {
 		in.output = convolutionOutput(in.shapes, signatures[concrete[0]-1], concrete[1:])
@@ -71,7 +69,6 @@ func parseInputs(key string) *inputs {
 	return in
 }
 
-// parseTypes reads a list of type names; nil where there is none.
 func parseTypes(text string) []string {
 	var l lexer.Lexer
 	l.Reset([]byte(text))
@@ -85,8 +82,8 @@ func parseTypes(text string) []string {
 	return names
 }
 
-// input reads one element of the list of shapes, which may be a list of
-// tensors. untyped is set where the types of the inputs are not known.
+// input reads one element of the list of shapes, a tensor or a list of tensors. untyped is set if the types are
+// unknown.
 func (in *inputs) input(l *lexer.Lexer, typeName string, untyped bool) {
 	if !l.AnyArray() {
 		in.warn |= op.WarnBadShape
@@ -97,7 +94,7 @@ func (in *inputs) input(l *lexer.Lexer, typeName string, untyped bool) {
 	if !isTensor {
 		dtype = ""
 	}
-	// What the innermost list that is open holds so far.
+	// The content so far of the innermost open list.
 	const (
 		nothing = iota
 		dimensions
@@ -121,7 +118,8 @@ func (in *inputs) input(l *lexer.Lexer, typeName string, untyped bool) {
 		case l.Peek() == '[':
 			l.Array()
 			open++
-			holds, shape = nothing, nil
+			holds = nothing
+			shape = nil
 		default:
 			holds = dimensions
 			shape = append(shape, in.dimension(l))
@@ -129,7 +127,6 @@ func (in *inputs) input(l *lexer.Lexer, typeName string, untyped bool) {
 	}
 }
 
-// dimension reads one dimension; Dynamic-1 stands for one that is none.
 func (in *inputs) dimension(l *lexer.Lexer) int64 {
 	if n, ok := lexer.ParseInt(l.AnyNumber()); ok {
 		return n
@@ -137,7 +134,6 @@ func (in *inputs) dimension(l *lexer.Lexer) int64 {
 	return op.Dynamic - 1
 }
 
-// addShape adds an input with dimensions as they were read.
 func (in *inputs) addShape(shape op.Shape, dtype op.DType) {
 	for _, d := range shape {
 		if d < op.Dynamic {
@@ -160,4 +156,90 @@ func (in *inputs) add(shape op.Shape, dtype op.DType) {
 	}
 	in.shapes = append(in.shapes, shape)
 	in.dtypes = append(in.dtypes, dtype)
+}
+
+// signature has the indexes of a convolution's arguments: stride, padding, dilation, and the transposed flag, 0 if
+// it is missing.
+type signature struct{ stride, padding, dilation, transposed int }
+
+// signatures of PyTorch's native functions.
+var signatures = [...]signature{
+	{stride: 3, padding: 4, dilation: 5},
+	{stride: 3, padding: 4, dilation: 5, transposed: 6},
+	{padding: 2, stride: 3, dilation: 4},
+	{padding: 3, stride: 4, dilation: 5},
+}
+
+// convolutions maps operator names to indexes of signatures, plus 1.
+var convolutions = map[string]byte{
+	"aten::conv1d": 1, "aten::conv2d": 1, "aten::conv3d": 1,
+	"aten::convolution": 2, "aten::_convolution": 2, "aten::convolution_overrideable": 2,
+	"aten::cudnn_convolution":  3,
+	"aten::mkldnn_convolution": 4, "aten::miopen_convolution": 4,
+}
+
+// convolutionOutput returns the shape of a convolution's output, missing in the trace. It computes it from the shapes
+// of input and weights and from the arguments given by value:
+//
+//	"Concrete Inputs": ["", "", "", "[2, 2]", "[3, 3]", "[1, 1]", "1"]
+//
+// It returns nil if these are missing or do not fit, or if the padding is a word.
+func convolutionOutput(shapes []op.Shape, s signature, concrete string) op.Shape {
+	if len(shapes) < 2 {
+		return nil
+	}
+	x, w := shapes[0], shapes[1]
+	values := parseTypes(concrete) // a list of texts, like the types
+	n := len(x)
+	if n < 3 || len(w) != n || len(values) <= max(s.stride, s.padding, s.dilation, s.transposed) {
+		return nil
+	}
+	if s.transposed != 0 && values[s.transposed] != "False" {
+		return nil
+	}
+	stride := parseIntegers(values[s.stride])
+	padding := parseIntegers(values[s.padding])
+	dilation := parseIntegers(values[s.dilation])
+	out := make(op.Shape, n)
+	out[0] = x[0]
+	out[1] = w[0]
+	for i := 2; i < n; i++ {
+		step := entryOf(stride, i-2)
+		pad := entryOf(padding, i-2)
+		spread := entryOf(dilation, i-2)
+		if !isExtent(x[i]) || !isExtent(w[i]) || !isExtent(step) || !isExtent(spread) || pad != 0 && !isExtent(pad) {
+			return nil
+		}
+		rest := x[i] + 2*pad - spread*(w[i]-1) - 1
+		if rest < 0 {
+			return nil
+		}
+		out[i] = rest/step + 1
+	}
+	if !isExtent(out[0]) || !isExtent(out[1]) {
+		return nil
+	}
+	return out
+}
+
+// isExtent reports whether n can be a dimension or a factor of one.
+func isExtent(n int64) bool { return 0 < n && n < 1<<30 }
+
+// parseIntegers returns the integers of a list such as "[1, 1]", nil for any other text.
+func parseIntegers(text string) (list []int64) {
+	if strings.Contains(text, "null") || json.Unmarshal([]byte(text), &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// entryOf returns the i-th element of a list, -1 if it is missing. A single element applies to every i.
+func entryOf(list []int64, i int) int64 {
+	switch {
+	case len(list) == 1:
+		return list[0]
+	case i < len(list):
+		return list[i]
+	}
+	return -1
 }

@@ -9,24 +9,21 @@ import (
 
 	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/internal/read/profiler"
+	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/op"
 )
 
-// join connects the tables of a trace that has been read to its end. Nothing
-// is added to the tables afterwards.
+// join connects the tables of a complete trace. The tables no longer change.
 //
-//  1. Each host operator gets the innermost one that lies around it on its thread,
-//     and each launch the innermost one that was running on its thread when it
-//     began: both are gone through in order of time, with the running operators
-//     on a stack.
-//  2. Launches are ordered by correlation id, under which device events look
-//     for them. Of several launches with one id the earliest counts.
-//  3. Ranges get those around them, and steps are sorted by process and time.
+//  1. Each host operator gets the innermost operator around it on its thread,
+//     each launch the innermost operator on its thread at its start.
+//  2. Launches are sorted by correlation id for lookups by device events. Of
+//     several launches with one id the earliest counts.
+//  3. Ranges get the range around them, and steps are sorted by process and time.
 type join struct {
 	*tables
-	// byCorrelation lists the launches by correlation id and time.
 	byCorrelation []int32
-	// byExternal lists the host operators by external id. It is made when it is
-	// first needed, which is where there are no launches.
+	// byExternal lists the host operators by external id. It is built on demand, for traces without launches.
 	byExternal []int32
 	byRange    []int32 // the ranges by thread and start
 	byNumber   []int32 // the gradients of forward operators by number and start
@@ -58,7 +55,6 @@ func newJoin(t *tables) *join {
 	return &join{tables: t, byCorrelation: order, byRange: byRange, byNumber: t.forwards()}
 }
 
-// launchOf returns the launch of a device event, or nil.
 func (j *join) launchOf(d *deviceOp) *launch {
 	if d.has&hasCorrelation == 0 {
 		return nil
@@ -74,14 +70,12 @@ func (j *join) launchOf(d *deviceOp) *launch {
 	return nil
 }
 
-// hostOpOf returns the number of the operator that launched a device event, or -1. l may be
-// nil.
+// hostOpOf returns the number of the operator that launched a device event, or -1. l may be nil.
 func (j *join) hostOpOf(d *deviceOp, l *launch) int32 {
 	if l != nil && l.op >= 0 {
 		return l.op
 	}
-	// The first versions of the profiler repeat the correlation id in the place
-	// of the external id, which then says nothing.
+	// The first versions of the profiler put the correlation id in place of the external id.
 	if d.has&hasExternal == 0 || d.has&hasCorrelation != 0 && d.external == d.correlation {
 		return -1
 	}
@@ -94,15 +88,15 @@ func (j *join) hostOpOf(d *deviceOp, l *launch) int32 {
 			return cmp.Or(cmp.Compare(j.hostOps.at(a).external, j.hostOps.at(b).external), cmp.Compare(a, b))
 		})
 	}
-	i := sort.Search(len(j.byExternal), func(i int) bool { return j.hostOps.at(j.byExternal[i]).external >= d.external })
+	i := sort.Search(len(j.byExternal),
+		func(i int) bool { return j.hostOps.at(j.byExternal[i]).external >= d.external })
 	if i == len(j.byExternal) || j.hostOps.at(j.byExternal[i]).external != d.external {
 		return -1
 	}
 	return j.byExternal[i]
 }
 
-// outermostRanges yields the ranges that lie in no others and that no rule knows, as steps, by the numbers of
-// their threads.
+// outermostRanges yields the outermost ranges without a known mark as steps, with the numbers of their threads.
 func (t *tables) outermostRanges(byRange []int32) iter.Seq2[uint32, marks.Step] {
 	return func(yield func(uint32, marks.Step) bool) {
 		for _, i := range byRange {
@@ -118,4 +112,131 @@ func (t *tables) outermostRanges(byRange []int32) iter.Seq2[uint32, marks.Step] 
 			}
 		}
 	}
+}
+
+// encloseRanges sets the parent of each range and returns the ranges by thread and start.
+func (t *tables) encloseRanges() []int32 {
+	ranges := profiler.Intervals{N: t.ranges.n, InnerFirst: t.innerFirst, At: func(i int32) profiler.Interval {
+		r := t.ranges.at(i)
+		return profiler.Interval{Thread: r.thread, Start: r.start, End: r.start + r.dur}
+	}}
+	order := ranges.Order()
+	for n, i := range order {
+		r := t.ranges.at(i)
+		r.parent = -1
+		if n > 0 {
+			r.parent = t.openRange(order[n-1], r.thread, r.start)
+		}
+	}
+	return order
+}
+
+// openRange returns the innermost range open at a time, starting at range i and going outwards, or -1.
+func (t *tables) openRange(i int32, thread uint32, at int64) int32 {
+	for n := 0; i >= 0 && n < marks.MaxDepth; n++ {
+		r := t.ranges.at(i)
+		if r.thread == thread && (r.start+r.dur > at || r.start == at) {
+			return i
+		}
+		i = r.parent
+	}
+	return -1
+}
+
+func (j *join) rangeAt(thread uint32, at int64) int32 {
+	i := sort.Search(len(j.byRange), func(i int) bool {
+		r := j.ranges.at(j.byRange[i])
+		return r.thread > thread || r.thread == thread && r.start > at
+	}) - 1
+	if i < 0 {
+		return -1
+	}
+	return j.openRange(j.byRange[i], thread, at)
+}
+
+// setRanges sets the path and phase of an entry from the ranges around its launch, and else the phase from the
+// operators around it. Arguments of the entry take precedence.
+func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator int32) {
+	around := int32(-1)
+	if m.ranges.n > 0 {
+		around = m.rangeAt(thread, at)
+	}
+	if e.Path == "" {
+		e.Path = m.pathOf(around)
+	}
+	if e.Phase == "" {
+		e.Phase = m.phaseOf(around)
+	}
+	if e.Phase == "" && operator >= 0 {
+		e.Phase = m.operatorPhase(operator)
+	}
+}
+
+func (t *tables) rangeMark(i int32) *marks.Mark {
+	name := t.ranges.at(i).name
+	return t.marks.Of(name, t.notes.Text(name))
+}
+
+// phaseOf returns the phase of the innermost range with one, from range i outwards.
+func (m *entryMaker) phaseOf(i int32) string {
+	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.ranges.at(i).parent {
+		if phase := m.rangeMark(i).Phase; phase != "" {
+			return phase
+		}
+	}
+	return ""
+}
+
+// operatorPhase returns the phase of the outermost operator around operator i. The autograd engine computes gradients
+// on threads of its own.
+func (m *entryMaker) operatorPhase(i int32) string {
+	for n := 0; m.hostOps.at(i).parent >= 0; n++ {
+		if n == marks.MaxDepth {
+			return ""
+		}
+		i = m.hostOps.at(i).parent
+	}
+	name := m.hostOps.at(i).name
+	phase, ok := m.phases[name]
+	if !ok {
+		if mark, known := marks.Of(m.symbols.Text(name)); known && !mark.IsStep() {
+			phase = mark.Phase
+		}
+		remember(&m.phases, name, phase)
+	}
+	return phase
+}
+
+// rangeAround returns the name of the innermost range around a call that is no step, or "".
+func (m *entryMaker) rangeAround(call *launch) string {
+	if m.ranges.n == 0 {
+		return ""
+	}
+	for n, i := 0, m.rangeAt(call.thread, call.start); i >= 0 && n < marks.MaxDepth; n, i = n+1, m.ranges.at(i).parent {
+		if !m.rangeMark(i).IsStep() {
+			return lexer.ValidUTF8(m.notes.Text(m.ranges.at(i).name))
+		}
+	}
+	return ""
+}
+
+// pathOf returns the names of range i and the ranges around it, steps left out, outermost first, "" for -1.
+func (m *entryMaker) pathOf(i int32) string {
+	if i < 0 {
+		return ""
+	}
+	path, ok := m.paths[i]
+	if !ok {
+		var names []string
+		for n, at := 0, i; at >= 0 && n < marks.MaxDepth && len(names) < marks.MaxPath; n, at = n+1,
+			m.ranges.at(at).parent {
+			if m.rangeMark(at).IsStep() {
+				continue
+			}
+			names = append(names, lexer.ValidUTF8(m.notes.Text(m.ranges.at(at).name)))
+		}
+		slices.Reverse(names)
+		path = remember(&m.paths, i, strings.Join(names, op.PathSeparator))
+	}
+	return path
 }

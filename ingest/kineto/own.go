@@ -4,16 +4,17 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
+	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
-// ownArguments are the arguments of a plain span that are no attributes of an
-// operation: its ids, and what package render/chrome writes beside them. It is
-// reused from span to span.
+// ownArguments are the arguments of a plain span beside its attributes: its ids, and the arguments that package
+// render/chrome adds. It is reused for the next span.
 type ownArguments struct {
 	lex     lexer.Lexer
 	strings intern.Table
@@ -23,7 +24,6 @@ type ownArguments struct {
 	extra op.Extra
 }
 
-// ownValues are the values of a span's own arguments.
 type ownValues struct {
 	op.Span               // but for its name and times
 	scope, message, state string
@@ -31,8 +31,7 @@ type ownValues struct {
 	emptyDevice, noStart  bool
 }
 
-// read reads the arguments of objects that are valid JSON, nil for none, and feeds
-// the others.
+// read reads the arguments in objects of valid JSON or nil, and feeds the others.
 func (a *ownArguments) read(feed *attrjson.Feeder, texts ...[]byte) {
 	a.ownValues = ownValues{}
 	a.links = a.links[:0]
@@ -49,9 +48,8 @@ func (a *ownArguments) read(feed *attrjson.Feeder, texts ...[]byte) {
 	}
 }
 
-// argument reads the value behind a key, and reports whether it is one of these
-// arguments; it reads nothing where it is not. A value of another type is as if it
-// were not there.
+// argument reads the value of a key and reports whether the key is one of these arguments. Otherwise it reads no value.
+// It ignores a value of another type.
 func (a *ownArguments) argument(key []byte) bool {
 	l := &a.lex
 	switch string(key) {
@@ -122,7 +120,6 @@ func (a *ownArguments) readLinks() {
 	}
 }
 
-// complete adds the arguments to an operation that b has built.
 func (a *ownArguments) complete(b *attrmap.Builder, e *op.Entry) {
 	if !a.TraceID.IsZero() || !a.SpanID.IsZero() || !a.ParentSpanID.IsZero() {
 		b.SetIDs(a.TraceID, a.SpanID, a.ParentSpanID)
@@ -143,22 +140,23 @@ func (a *ownArguments) complete(b *attrmap.Builder, e *op.Entry) {
 		e.Links = a.links
 	}
 	if a.droppedLinks > 0 {
-		e.Extra, e.Warn = a.withDropped(e.Extra), e.Warn|op.WarnDroppedLinks
+		e.Extra = a.withDropped(e.Extra)
+		e.Warn = e.Warn | op.WarnDroppedLinks
 	}
 }
 
-// withDropped returns x, or one of its own for nil, with the number of dropped links.
 func (a *ownArguments) withDropped(x *op.Extra) *op.Extra {
 	if x == nil {
-		x, a.extra = &a.extra, op.Extra{}
+		x = &a.extra
+		a.extra = op.Extra{}
 	}
 	x.DroppedLinks = a.droppedLinks
 	return x
 }
 
-// span returns the span of a name and time that is not an operation.
 func (a *ownArguments) span(name string, start op.Int, dur int64) *op.Span {
-	a.Name, a.Duration = strings.ToValidUTF8(name, "\ufffd"), max(0, dur)
+	a.Name = strings.ToValidUTF8(name, "\ufffd")
+	a.Duration = max(0, dur)
 	if !a.noStart {
 		a.Start = start
 	}
@@ -169,4 +167,87 @@ func (a *ownArguments) span(name string, start op.Int, dur int64) *op.Span {
 		a.Extra = a.withDropped(nil)
 	}
 	return &a.Span
+}
+
+// plainSpan yields a span of a plain Chrome trace. taken is false for a span without content, wanted if the consumer
+// wants no more. args and then more are its arguments.
+func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) (wanted, taken bool) {
+	base := r.timeBase()
+	b := r.build
+	b.Reset()
+	own := &r.own
+	own.read(r.feed, args, more)
+	spanName := r.names.String(name)
+	b.SetName(spanName)
+	b.SetTime(opfile.UnixTime(base.V, start), dur)
+	rec := op.Record{}
+	if e, ok := b.Entry(); ok {
+		own.complete(b, e)
+		rec.Entry = e
+	} else if !own.SpanID.IsZero() {
+		rec.Span = own.span(spanName, opfile.UnixTime(base.V, start), dur)
+	} else {
+		return true, false
+	}
+	if !base.Known {
+		r.baseless++
+	}
+	return r.yield(rec, nil), true
+}
+
+const maxOpenBytes = 64 << 20
+
+type pairs struct {
+	open  map[uint32][]beginning
+	count int64 // of the open spans
+	bytes int64
+}
+
+type beginning struct {
+	name, args []byte
+	start      int64
+}
+
+func (b *beginning) size() int64 {
+	const header = 64
+	return int64(len(b.name)+len(b.args)) + header
+}
+
+func (r *reader) begin(e *traceevent.Event) {
+	p := &r.pairs
+	b := beginning{start: e.Start.V}
+	b.name = append(b.name, e.Name...)
+	b.args = append(b.args, e.Args...)
+	if p.bytes+b.size() > maxOpenBytes {
+		r.skipped[op.SkipUnpaired]++
+		return
+	}
+	if p.open == nil {
+		p.open = make(map[uint32][]beginning)
+	}
+	thread := r.tables.addThread(e.PID, e.TID)
+	p.open[thread] = append(p.open[thread], b)
+	p.count++
+	p.bytes += b.size()
+}
+
+// end yields the last open span of the thread and reports whether the consumer wants more. The span has the arguments
+// of both ends.
+func (r *reader) end(e *traceevent.Event) bool {
+	p := &r.pairs
+	thread := r.tables.addThread(e.PID, e.TID)
+	open := p.open[thread]
+	if len(open) == 0 {
+		r.skipped[op.SkipUnpaired]++
+		return true
+	}
+	b := open[len(open)-1]
+	p.open[thread] = open[:len(open)-1]
+	p.count--
+	p.bytes -= b.size()
+	more, taken := r.plainSpan(b.name, b.start, e.Start.V-b.start, b.args, e.Args)
+	if !taken {
+		r.skipped[op.SkipNonOp]++
+	}
+	return more
 }

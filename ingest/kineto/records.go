@@ -18,47 +18,35 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// The members of the document beside the events that matter.
 const (
 	memberDistributed = "distributedInfo"
-	// MemberBase is what times count from, in Unix nanoseconds.
+	// MemberBase is the origin of times in Unix nanoseconds.
 	MemberBase = "baseTimeNanoseconds"
 )
 
-// Records reads a trace. name stands for src in errors, and m says which
-// further arguments matter; nil is the conventions.
+// Records reads a trace. name names src in errors, and m selects further arguments; nil is the conventions.
 //
-// A *[op.SyntaxError] is an event that could not be read, or the early end of
-// the trace; any other error is the last thing yielded. What a record points to
-// is valid until the next one.
+// A *[op.SyntaxError] is a bad event or the early end of the trace; any other error is the last value. A record's
+// pointers are valid until the next one. A trace may hold MaxHeldBytes.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
-	return RecordsHolding(src, name, m, nil)
-}
-
-// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
-// number of bytes that are held in addition, a negative one for what no longer is, and an
-// error that it returns ends the reading. Without hold a trace may take MaxHeldBytes.
-func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		newReader(src, name, m).read(hold, yield)
+		newReader(src, name, m).read(attrmap.Account(m).Hold, yield)
 	}
 }
 
-// Source is where the events of a trace come from, in whatever format.
+// Source supplies the events of a trace in any format.
 type Source interface {
-	// Events yields each event, or an *[op.SyntaxError] for one that cannot be read. What
-	// ends reading early is not yielded but returned by Err.
+	// Events yields each event, or an *[op.SyntaxError] for a bad one. Err returns the error that ended it early.
 	Events() iter.Seq2[*traceevent.Event, error]
 	Err() error
-	// Member returns the JSON text of what a document states beside its events, such as
-	// [MemberBase], nil where it is not known.
+	// Member returns the JSON text of a member beside the events, such as [MemberBase], nil if it is unknown.
 	Member(key string) []byte
-	// RecordError returns an error about the event that was yielded last.
+	// RecordError returns an error about the last event.
 	RecordError(msg string) *op.SyntaxError
 }
 
-// RecordsOf is [RecordsHolding] for events of any source. Their slices on a thread may
-// come in order of their ends, enclosing ones last.
+// RecordsOf is [Records] for events of any source. The slices of a thread may come in order of their ends, enclosing
+// slices last. hold bounds the memory; nil is MaxHeldBytes.
 func RecordsOf(events Source, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := newReaderOf(events, m)
@@ -67,7 +55,6 @@ func RecordsOf(events Source, m *attr.Mapping, hold func(bytes int64) error) ite
 	}
 }
 
-// read yields the records of a trace.
 func (r *reader) read(hold func(bytes int64) error, yield func(op.Record, error) bool) {
 	r.yield = yield
 	r.held.Hold = budget.UpTo(MaxHeldBytes, errTooLarge, hold)
@@ -75,14 +62,12 @@ func (r *reader) read(hold func(bytes int64) error, yield func(op.Record, error)
 	if !r.readEvents() {
 		return
 	}
-	// What was read in front of the end, or of the place where reading failed,
-	// is good.
+	// The records before an error are good.
 	if r.readTail() && r.events.Err() != nil {
 		yield(op.Record{}, r.events.Err())
 	}
 }
 
-// reader reads one trace.
 type reader struct {
 	events Source
 	yield  func(op.Record, error) bool
@@ -95,13 +80,12 @@ type reader struct {
 	key     []byte       // scratch for the key of inputs
 	tables  tables
 	pairs   pairs
-	skipped map[op.SkipReason]int64 // events that are no operations
+	skipped map[op.SkipReason]int64 // events without an operation
 
 	held     budget.Account
 	baseless int64 // spans yielded while the time base was not known
 }
 
-// holdStep is how much more is held before that is told.
 const holdStep = 64 << 10
 
 var errTooLarge = fmt.Errorf("joining events: the trace takes more than %d MiB of memory", MaxHeldBytes>>20)
@@ -126,7 +110,7 @@ func newReaderOf(events Source, m *attr.Mapping) *reader {
 	return r
 }
 
-// straightArgs reads the arguments of an event of Kineto while the event is read.
+// straightArgs reads the arguments of an event while the event is read.
 func (r *reader) straightArgs(e *traceevent.Event, text []byte, i int) (end int) {
 	if e.Phase != 'X' {
 		return -1
@@ -138,14 +122,12 @@ func (r *reader) straightArgs(e *traceevent.Event, text []byte, i int) (end int)
 	return -1
 }
 
-// readArgs reads the arguments of an event of Kineto unless they have been read.
 func (r *reader) readArgs(e *traceevent.Event) {
 	if !e.ArgsRead {
 		r.args.parse(e.Args)
 	}
 }
 
-// readEvents reads all events and reports whether more records are wanted.
 func (r *reader) readEvents() bool {
 	for e, err := range r.events.Events() {
 		if err == nil {
@@ -165,8 +147,7 @@ func (r *reader) readEvents() bool {
 	return true
 }
 
-// event takes one event and reports whether more records are wanted. The error
-// is about this event.
+// event takes one event and reports whether the consumer wants more. The error is about this event.
 func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	if reason := skipReason(e.Phase); reason != "" {
 		r.skipped[reason]++
@@ -220,8 +201,8 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	return true, nil
 }
 
-// otherEvent takes an event of a category that is not known: a span of a plain Chrome trace, an event
-// of a device if it names that and its stream or correlation, or one that is counted by its category.
+// otherEvent takes an event of an unknown category: a span of a plain Chrome trace, a device event if it states a
+// device and a stream or correlation id, or else a skipped event.
 func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
 	more, taken := r.plainSpan(e.Name, e.Start.V, e.Duration.V, e.Args, nil)
 	if taken {
@@ -253,7 +234,8 @@ func (r *reader) hostOp(e *traceevent.Event) {
 		extra:      t.symbols.Add(r.args.extra),
 	}
 	if a := &r.args; a.autograd.Known {
-		*t.gradients.add() = gradient{number: a.autograd.V, op: int32(t.hostOps.n - 1), forward: uint32(min(a.forward.V, math.MaxUint32))}
+		*t.gradients.add() = gradient{number: a.autograd.V, op: int32(t.hostOps.n - 1),
+			forward: uint32(min(a.forward.V, math.MaxUint32))}
 	}
 }
 
@@ -297,14 +279,13 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	d.note(hasBytes, a.bytes.Known)
 	d.note(hasStream, isIndex(a.stream))
 	d.note(hasDevice, isIndex(a.device))
-	d.stream, d.device = int32(a.stream.V), int32(a.device.V)
+	d.stream = int32(a.stream.V)
+	d.device = int32(a.device.V)
 	*t.deviceOps.add() = d
 }
 
-// modulePrefix stands in front of the name of a module in a Python function's event.
 const modulePrefix = "nn.Module: "
 
-// addRange adds an event that names what operations belong to.
 func (r *reader) addRange(e *traceevent.Event) {
 	t := &r.tables
 	*t.ranges.add() = timeRange{
@@ -312,8 +293,7 @@ func (r *reader) addRange(e *traceevent.Event) {
 	}
 }
 
-// addMark adds a step of the event's process where the event's name is the mark of one, and reports
-// whether it is.
+// addMark adds a step if the event's name marks one, and reports whether it does.
 func (r *reader) addMark(e *traceevent.Event) bool {
 	t := &r.tables
 	name := t.notes.Add(e.Name)
@@ -321,15 +301,14 @@ func (r *reader) addMark(e *traceevent.Event) bool {
 	if !mark.IsStep() {
 		return false
 	}
-	t.steps.Add(mark, marks.Step{Process: int64(t.symbols.Add(e.PID)), Start: e.Start.V, End: e.Start.V + e.Duration.V, Name: name})
+	t.steps.Add(mark, marks.Step{Process: int64(t.symbols.Add(e.PID)), Start: e.Start.V, End: e.Start.V + e.Duration.V,
+		Name: name})
 	return true
 }
 
-// isIndex reports whether n can number a device or stream; the profiler writes
-// -1 where it knows none.
+// isIndex reports whether n can number a device or stream; -1 is Kineto's unknown.
 func isIndex(n op.Int) bool { return n.Known && 0 <= n.V && n.V <= math.MaxInt32 }
 
-// skipCategory counts an event of a category that is neither known nor of spans.
 func (r *reader) skipCategory(cat []byte) {
 	reason := op.SkipCategory + op.SkipReason(strings.ToValidUTF8(string(cat), "\ufffd"))
 	if _, ok := r.skipped[reason]; len(cat) == 0 || !ok && len(r.skipped) >= maxCategories {

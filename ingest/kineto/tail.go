@@ -2,20 +2,21 @@ package kineto
 
 import (
 	"fmt"
+	"hash/fnv"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
-// readTail yields the records that are known only at the end of the trace, and reports
-// whether more records are wanted.
 func (r *reader) readTail() bool {
 	r.skipped[op.SkipUnpaired] += r.pairs.count
-	isPlain := r.tables.hostOps.n+r.tables.deviceOps.n == 0 // a trace that is no profiler's
+	isPlain := r.tables.hostOps.n+r.tables.deviceOps.n == 0 // no trace of a profiler
 	for reason, n := range r.skipped {
 		if isPlain && strings.HasPrefix(string(reason), string(op.SkipCategory)) {
 			delete(r.skipped, reason)
@@ -55,11 +56,13 @@ func (r *reader) readTail() bool {
 	return r.readCalls(&entries)
 }
 
-// readCalls yields what the host did outside operators: ranges that are no steps, and calls of the runtime.
+// readCalls yields host activity outside operators: ranges other than steps, and runtime calls.
 func (r *reader) readCalls(m *entryMaker) bool {
 	call := op.Entry{Side: op.SideHost, Rank: m.rank}
 	give := func(name uint32, start, dur int64) bool {
-		call.Operation, call.Start, call.Duration = lexer.ValidUTF8(m.notes.Text(name)), opfile.UnixTime(m.base, start), dur
+		call.Operation = lexer.ValidUTF8(m.notes.Text(name))
+		call.Start = opfile.UnixTime(m.base, start)
+		call.Duration = dur
 		return r.yield(op.Record{Call: &call}, nil)
 	}
 	for i := range m.ranges.n {
@@ -75,11 +78,9 @@ func (r *reader) readCalls(m *entryMaker) bool {
 	return true
 }
 
-// timeBase returns the origin of the events' times, in Unix nanoseconds;
-// unknown where the document does not say so, or has not yet.
+// timeBase returns the origin of times in Unix nanoseconds, unknown if the document has not stated it.
 func (r *reader) timeBase() op.Int { return parseInt(r.events.Member(MemberBase)) }
 
-// parseDistributed reads the object that places the process in its job.
 func parseDistributed(text []byte) (r op.Resource, known bool) {
 	var l lexer.Lexer
 	l.Reset(text)
@@ -94,4 +95,27 @@ func parseDistributed(text []byte) (r op.Resource, known bool) {
 		}
 	}
 	return r, r.Rank.Known || r.WorldSize.Known
+}
+
+// fingerprint returns a hash of the content, independent of the file.
+func (t *tables) fingerprint(base int64, rank op.Int) uint64 {
+	names := fnv.New64a()
+	for _, text := range t.symbols.Texts() {
+		_, _ = io.WriteString(names, text) // does not fail
+		_, _ = names.Write([]byte{0})
+	}
+	h := profiler.Fingerprint(names.Sum64())
+	h.Add(uint64(base), uint64(rank.V))
+	for i := range int32(t.hostOps.n) {
+		o := t.hostOps.at(i)
+		h.Add(uint64(o.start), uint64(o.dur))
+		h.Add(uint64(o.thread)<<32|uint64(o.name), uint64(o.inputs)<<32|uint64(o.extra))
+	}
+	for i := range int32(t.deviceOps.n) {
+		d := t.deviceOps.at(i)
+		h.Add(uint64(d.start), uint64(d.dur))
+		h.Add(uint64(d.correlation), uint64(d.name)<<32|uint64(uint32(d.device)))
+		h.Add(uint64(d.bytes), uint64(d.process)<<32|uint64(uint32(d.stream)))
+	}
+	return uint64(h)
 }

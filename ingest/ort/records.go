@@ -21,26 +21,20 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Records reads a profile. name stands for src in errors, and m says which further arguments matter, nil for the
-// conventions.
+// Records reads a profile. name names src in errors, and m selects further arguments, nil by the conventions.
 //
-// A *[op.SyntaxError] is an event that could not be read, or the early end of
-// the profile; any other error is the last thing yielded. What a record points
-// to is valid until the next one.
+// A *[op.SyntaxError] is a bad event or the early end of the profile; any other error is the last value. A record's
+// pointers are valid until the next one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
-	return RecordsHolding(src, name, m, nil)
-}
-
-// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
-// number of bytes that are held in addition, a negative one for what no longer is, and an
-// error that it returns ends the reading.
-func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		events := traceevent.NewReader(src, name)
-		d := newDecoder(m)
-		d.events, d.held.Hold = events, hold
+		build := attrmap.NewBuilder(m)
+		d := &decoder{
+			build: build, feed: attrjson.NewFeeder(build), devices: make(map[string]string),
+			threads: make(map[string]*thread), launches: make(map[string]bool),
+			events: events, held: attrmap.Account(m), yield: yield,
+		}
 		defer d.held.Free()
-		d.yield = yield
 		for e, err := range events.Events() {
 			if err == nil {
 				err = d.event(e)
@@ -57,7 +51,6 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 	}
 }
 
-// decoder makes records of events.
 type decoder struct {
 	events  *traceevent.Reader
 	build   *attrmap.Builder
@@ -71,28 +64,19 @@ type decoder struct {
 	grid    [6]int64          // of a kernel: grid and block, 0 where not stated
 
 	held     budget.Account
-	bytes    int64 // that are held
+	bytes    int64 // held ones
 	threads  map[string]*thread
 	order    []*thread       // as they come
-	last     *thread         // of the last event that is no kernel
-	launches map[string]bool // the devices whose nodes launch kernels
+	last     *thread         // of the last event except kernels
+	launches map[string]bool // devices of nodes with kernels
 	runs     []*run
 	yield    func(op.Record, error) bool
 	stopped  bool // no more records are wanted
 }
 
-// give yields a record.
 func (d *decoder) give(rec op.Record) { d.stopped = d.stopped || !d.yield(rec, nil) }
 
-func newDecoder(m *attr.Mapping) *decoder {
-	build := attrmap.NewBuilder(m)
-	return &decoder{
-		build: build, feed: attrjson.NewFeeder(build), devices: make(map[string]string),
-		threads: make(map[string]*thread), launches: make(map[string]bool),
-	}
-}
-
-// What a session does before its first run. Nobody asks for it again, and no node lies in it.
+// Events of the session before its first run. They contain no node.
 var (
 	modelLoading = []byte("model_loading")
 	sessionInit  = "session_initialization"
@@ -105,7 +89,7 @@ var (
 	fenceAfter  = []byte("_fence_after")
 )
 
-// event takes an event. An error that is no *[op.SyntaxError] is about the memory.
+// event takes an event. An error other than an *[op.SyntaxError] is about memory.
 func (d *decoder) event(e *traceevent.Event) error {
 	category := string(e.Category)
 	isOperation := category == "Node" || category == "Kernel"
@@ -119,7 +103,8 @@ func (d *decoder) event(e *traceevent.Event) error {
 		return d.add(e, held{
 			name: lexer.ValidUTF8(d.strings.String(e.Name)), start: e.Start.V, duration: max(0, e.Duration.V),
 		})
-	case category == "Api", isOperation && (bytes.HasSuffix(e.Name, fenceBefore) || bytes.HasSuffix(e.Name, fenceAfter)):
+	case category == "Api", isOperation &&
+		(bytes.HasSuffix(e.Name, fenceBefore) || bytes.HasSuffix(e.Name, fenceAfter)):
 		d.skip(op.SkipRuntime)
 	case isOperation:
 		return d.operation(e, category == "Kernel")
@@ -129,7 +114,6 @@ func (d *decoder) event(e *traceevent.Event) error {
 	return nil
 }
 
-// operation takes a node or a kernel.
 func (d *decoder) operation(e *traceevent.Event, kernel bool) error {
 	entry := d.entry(e, kernel)
 	switch {
@@ -151,11 +135,12 @@ func (d *decoder) operation(e *traceevent.Event, kernel bool) error {
 	return nil
 }
 
-// entry makes the entry of a node or a kernel, nil for what is no operation. It is valid until the next one.
+// entry makes the entry of a node or a kernel, valid until the next one, nil if it is no operation.
 func (d *decoder) entry(e *traceevent.Event, kernel bool) *op.Entry {
 	b := d.build
 	b.Reset()
-	d.by, d.grid = "", [6]int64{}
+	d.by = ""
+	d.grid = [6]int64{}
 	if kernel {
 		b.Str(attrkey.Name, d.strings.String(e.Name))
 		b.Str(attrkey.Device, defaultGPU)
@@ -168,15 +153,17 @@ func (d *decoder) entry(e *traceevent.Event, kernel bool) *op.Entry {
 	if !ok {
 		return nil
 	}
-	if b.KeepsAll() { // those of the convention are not the file's
-		entry.Attrs = slices.DeleteFunc(entry.Attrs, func(a op.Attr) bool { return strings.HasPrefix(a.Key, "tensor.") })
+	if b.KeepsAll() { // conventional ones are not in the file
+		entry.Attrs = slices.DeleteFunc(entry.Attrs,
+			func(a op.Attr) bool { return strings.HasPrefix(a.Key, "tensor.") })
 	}
 	if kernel {
 		entry.Kind, entry.KindRule = op.InferDeviceKind(entry.Operation)
 		entry.LaunchedBy = d.by
 		for i, name := range []string{"grid", "block"} {
 			if g := d.grid[3*i:]; g[0] > 0 && g[1] > 0 && g[2] > 0 {
-				entry.Attrs = append(entry.Attrs, op.Attr{Key: name, Value: fmt.Sprintf("[%d,%d,%d]", g[0], g[1], g[2]), Type: op.AttrJSON})
+				entry.Attrs = append(entry.Attrs, op.Attr{Key: name, Value: fmt.Sprintf("[%d,%d,%d]", g[0], g[1], g[2]),
+					Type: op.AttrJSON})
 			}
 		}
 	}
@@ -187,7 +174,6 @@ func (d *decoder) skip(reason op.SkipReason) {
 	d.give(op.Record{Skipped: op.Skipped{Reason: reason, N: 1}})
 }
 
-// geometry names the arguments that say how a kernel was launched.
 var geometry = [...]string{"grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"}
 
 // arguments gives the arguments of a node to the builder:
@@ -196,7 +182,7 @@ var geometry = [...]string{"grid_x", "grid_y", "grid_z", "block_x", "block_y", "
 //	 "input_type_shape":[{"float":[1,3,224,224]},{"float":[64,3,7,7]}],
 //	 "output_type_shape":[{"float":[1,64,112,112]}],…}
 //
-// and for a kernel {"stream":"7","grid_x":"4",…,"op_name":"Conv"}.
+// and of a kernel {"stream":"7","grid_x":"4",…,"op_name":"Conv"}.
 func (d *decoder) arguments(text []byte, kernel bool) {
 	if text == nil {
 		return
@@ -229,4 +215,74 @@ func (d *decoder) arguments(text []byte, kernel bool) {
 			d.feed.Value(l, key)
 		}
 	}
+}
+
+// tensor reads a tensor of a list of types and shapes. An element that is no tensor has no type and the shape null.
+//
+//	[{"float":[1,3,224,224]},{"int64":[]}]
+func (d *decoder) tensor() (dtype string, shape []byte) {
+	l := &d.lex
+	shape = []byte("null")
+	for more := l.AnyObject(); more && l.More(); {
+		dtype = lexer.ValidUTF8(d.strings.String(l.Key()))
+		shape = l.Raw()
+	}
+	return dtype, shape
+}
+
+func (d *decoder) inputs() {
+	d.dtypes = d.dtypes[:0]
+	d.shapes = append(d.shapes[:0], '[')
+	for d.lex.Array(); d.lex.More(); {
+		dtype, shape := d.tensor()
+		if len(d.dtypes) > 0 {
+			d.shapes = append(d.shapes, ',')
+		}
+		d.dtypes = append(d.dtypes, dtype)
+		d.shapes = append(d.shapes, shape...)
+	}
+	d.build.SetList(d.build.Target(attrkey.InputShapes), append(d.shapes, ']'))
+	d.build.SetStrs(d.build.Target(attrkey.InputDTypes), d.dtypes)
+}
+
+func (d *decoder) outputs() {
+	d.lex.Array()
+	if !d.lex.More() {
+		return
+	}
+	dtype, shape := d.tensor()
+	d.build.Str(attrkey.DType, dtype)
+	d.build.SetList(d.build.Target(attrkey.OutputShape), shape)
+	for d.lex.More() {
+		d.lex.Skip()
+	}
+}
+
+const maxDevices = 64
+
+// The devices of nodes on the host, and of kernels without a known node.
+const (
+	hostDevice = "cpu"
+	defaultGPU = "cuda"
+)
+
+// device returns the device of an execution provider: "cpu" for CPUExecutionProvider, "cuda" for CUDAExecutionProvider.
+// The profile does not state its number.
+func (d *decoder) device(provider []byte) string {
+	if name, ok := d.devices[string(provider)]; ok {
+		return name
+	}
+	name := strings.ToLower(strings.TrimSuffix(string(provider), "ExecutionProvider"))
+	switch name {
+	case "dnnl", "xnnpack", "acl", "armnn": // libraries on the CPU
+		name = hostDevice
+	case "tensorrt", "nvtensorrtrtx": // libraries on CUDA
+		name = defaultGPU
+	case "migraphx":
+		name = "rocm"
+	}
+	if len(d.devices) < maxDevices {
+		d.devices[string(provider)] = name
+	}
+	return name
 }

@@ -12,46 +12,44 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// modelRun is the session's event of a run, the only one that somebody asks for.
 const modelRun = "model_run"
 
-// held is an event that is held until the run is whole that it belongs to.
 type held struct {
 	entry           *op.Entry // of a node or a kernel, nil for an event of the session
-	name            string    // of that
+	name            string    // of the event
 	start, duration int64
-	node            int // of a kernel the index of the node in front of it, -1 for other events
+	node            int // the index of a kernel's node, -1 for other events
 }
 
 func (h *held) end() int64 { return h.start + h.duration }
 
-// heldBytes is about what an event takes while it is held; threads and runs are held until the end.
+// heldBytes is about the memory of a held event. Threads and runs are held until the end.
 const (
 	heldBytes   = 1 << 10
 	threadBytes = 256
 	runBytes    = 64
 )
 
-// thread has the events of a thread that are held, in the order of the file.
+// thread has the held events of a thread, in the order of the file.
 type thread struct {
 	events []held
-	// until is the end of the run that is held, if there is one. runs is whether there ever was.
+	// until is the end of the held run, if any. runs is set once the thread had a run.
 	until op.Int
 	runs  bool
 }
 
-// run is a run that has been yielded.
 type run struct {
 	start, end int64
 	trace      op.TraceID
-	ids        uint64 // so many have been given away, the first to the run itself
+	ids        uint64 // used so far; the run has the first
 }
 
-// add holds an event of a thread. Some versions of the runtime write events by their ends and others by their starts: either
-// way a run is whole when an event comes that starts behind it.
+// add holds an event of a thread. Some versions of the runtime sort events by end, others by start. Either way a run is
+// complete when an event starts behind it.
 func (d *decoder) add(e *traceevent.Event, h held) error {
 	key := string(e.PID) + " " + string(e.TID)
-	t, bytes := d.threads[key], int64(heldBytes)
+	t := d.threads[key]
+	bytes := int64(heldBytes)
 	if t == nil {
 		t = new(thread)
 		d.threads[key] = t
@@ -65,13 +63,14 @@ func (d *decoder) add(e *traceevent.Event, h held) error {
 	t.events = append(t.events, h)
 	d.last = t
 	if h.entry == nil && h.name == modelRun {
-		t.until, t.runs = op.Known(h.end()), true
+		t.until = op.Known(h.end())
+		t.runs = true
 		bytes += runBytes
 	}
 	return d.more(bytes + int64(len(h.name)) + partBytes(h.entry))
 }
 
-// partBytes returns about how much memory the texts, shapes and attributes of an entry take, which may be nil.
+// partBytes returns about the memory of an entry's texts, shapes and attributes. The entry may be nil.
 func partBytes(e *op.Entry) int64 {
 	if e == nil {
 		return 0
@@ -87,11 +86,9 @@ func partBytes(e *op.Entry) int64 {
 	return int64(n)
 }
 
-// maxBehind is how many events stand at most between a node and a kernel that it launched.
 const maxBehind = 64
 
-// addKernel holds a kernel, if one of the events in front of it is the node that launched it: the last one of the name
-// that had begun.
+// addKernel holds a kernel if a preceding event is its node: the last one with its name that had begun.
 func (d *decoder) addKernel(e *op.Entry) (taken bool, err error) {
 	if d.last == nil || e.LaunchedBy == "" || !e.Start.Known {
 		return false, nil
@@ -117,7 +114,7 @@ func (d *decoder) more(bytes int64) error {
 	return d.held.Set(d.bytes, 1)
 }
 
-// finish releases all that is held. Nodes on the threads of a pool come last: their runs are then known.
+// finish releases all events. Threads without runs come last: their runs are known by then.
 func (d *decoder) finish() {
 	for _, runs := range []bool{true, false} {
 		slices.SortStableFunc(d.runs, func(a, b *run) int { return cmp.Compare(a.start, b.start) })
@@ -129,8 +126,8 @@ func (d *decoder) finish() {
 	}
 }
 
-// release makes records of the events of a thread. What lies within another in time is its child, but for a node without
-// duration at the start of another node, which came before it.
+// release makes records of the events of a thread. An event within another one is its child. A node without duration
+// precedes another node with the same start and is not its child.
 func (d *decoder) release(t *thread) {
 	_ = d.more(-heldBytes * int64(len(t.events))) // less than before
 	order := make([]int, 0, len(t.events))
@@ -144,7 +141,8 @@ func (d *decoder) release(t *thread) {
 	}
 	slices.SortFunc(order, func(i, j int) int {
 		a, b := &t.events[i], &t.events[j]
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.duration, a.duration), cmp.Compare(a.rank(), b.rank()), cmp.Compare(j, i))
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.duration, a.duration),
+			cmp.Compare(a.rank(), b.rank()), cmp.Compare(j, i))
 	})
 	for len(order) > 0 {
 		root := &t.events[order[0]]
@@ -155,10 +153,11 @@ func (d *decoder) release(t *thread) {
 		d.tree(t.events, order[:n], kernels)
 		order = order[n:]
 	}
-	t.events, t.until = t.events[:0], op.Int{}
+	t.events = t.events[:0]
+	t.until = op.Int{}
 }
 
-// rank orders events of the same time, the outer ones first.
+// rank orders events of the same time, outer ones first.
 func (h *held) rank() int {
 	switch {
 	case h.entry != nil:
@@ -169,13 +168,13 @@ func (h *held) rank() int {
 	return 1
 }
 
-// within reports whether h, which is behind another event in order, begins within it.
 func (h *held) within(outer *held) bool { return h.start < outer.end() || h.start == outer.start }
 
-// tree makes records of an event, the first of order, and of all within it.
+// tree makes records of the first event in order and the events within it.
 func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 	root := &events[order[0]]
-	r, parent := d.runOf(root), op.SpanID{}
+	r := d.runOf(root)
+	parent := op.SpanID{}
 	switch {
 	case r != nil:
 		parent = spanID(1)
@@ -203,7 +202,8 @@ func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 		id := spanID(r.ids)
 		if h.entry == nil || h.duration > 0 || n == 0 {
 			around = append(around, open{h, id})
-		} else if i := slices.IndexFunc(around, func(o open) bool { return o.entry != nil && o.start == h.start }); i >= 0 {
+		} else if i := slices.IndexFunc(around,
+			func(o open) bool { return o.entry != nil && o.start == h.start }); i >= 0 {
 			n = i
 		}
 		above := parent
@@ -212,29 +212,35 @@ func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 		}
 		if h.entry == nil {
 			d.give(op.Record{Span: &op.Span{
-				Name: h.name, TraceID: r.trace, SpanID: id, ParentSpanID: above, Start: op.Known(h.start), Duration: h.duration,
+				Name: h.name, TraceID: r.trace, SpanID: id, ParentSpanID: above, Start: op.Known(h.start),
+				Duration: h.duration,
 			}})
 			continue
 		}
 		e := h.entry
-		e.TraceID, e.SpanID, e.ParentSpanID = r.trace, id, above
+		e.TraceID = r.trace
+		e.SpanID = id
+		e.ParentSpanID = above
 		if d.launches[e.DeviceID] {
-			e.DeviceID, e.Side = hostDevice, op.SideHost
+			e.DeviceID = hostDevice
+			e.Side = op.SideHost
 		}
 		d.give(op.Record{Entry: e})
 		for _, k := range kernels[i] {
 			e := events[k].entry
 			r.ids++
-			e.TraceID, e.SpanID, e.ParentSpanID, e.LaunchSpanID = r.trace, spanID(r.ids), above, id
+			e.TraceID = r.trace
+			e.SpanID = spanID(r.ids)
+			e.ParentSpanID = above
+			e.LaunchSpanID = id
 			d.give(op.Record{Entry: e})
 		}
 	}
 }
 
-// maxRuns bounds how many runs are looked at for the one around a node of another thread.
 const maxRuns = 64
 
-// runOf returns the run around a node on a thread of a pool: of those around it the one that began last; nil for none.
+// runOf returns the last-started run around a node on a pool thread, nil if there is none.
 func (d *decoder) runOf(h *held) *run {
 	if h.entry == nil {
 		return nil
@@ -253,7 +259,7 @@ func spanID(n uint64) (id op.SpanID) {
 	return id
 }
 
-// fingerprint returns the id of the trace of some events: the same one for the same content.
+// fingerprint returns a trace id that depends only on the events.
 func fingerprint(events []held, order []int) (id op.TraceID) {
 	h := fnv.New128a()
 	var text []byte

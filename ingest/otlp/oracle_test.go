@@ -1,10 +1,13 @@
 package otlp_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -19,12 +22,13 @@ import (
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/otlptest"
+	"github.com/optrace/optrace/internal/testing/recordtest"
+	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Over random spans, the readers find what the generated types of OTLP hold,
-// also where fields come in another order and unknown ones are among them.
+// On random spans, shuffled and with unknown fields, the readers agree with OTLP's generated types.
 func TestReadersAgreeWithOracle(t *testing.T) {
 	for seed := range cases.Numbers(t, 150) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -33,13 +37,15 @@ func TestReadersAgreeWithOracle(t *testing.T) {
 	}
 }
 
-// checkReaders checks what the readers find in traces, in all encodings.
+// checkReaders checks the readers in all encodings.
 func checkReaders(t *testing.T, what string, rng *rand.Rand, td *tracepb.TracesData, m *attr.Mapping, want result) {
 	t.Helper()
-	text, message := otlptest.MarshalJSON(t, td), check.Must(proto.Marshal(td))(t)
+	text := otlptest.MarshalJSON(t, td)
+	message := check.Must(proto.Marshal(td))(t)
 	for name, got := range map[string]result{
-		"raw protobuf":       readWith(otlp.ProtoRecords, message, m),
-		"shuffled protobuf":  readWith(otlp.ProtoRecords, otlptest.ShuffleProto(rng, message, td.ProtoReflect().Descriptor()), m),
+		"raw protobuf": readWith(otlp.ProtoRecords, message, m),
+		"shuffled protobuf": readWith(otlp.ProtoRecords, otlptest.ShuffleProto(rng, message,
+			td.ProtoReflect().Descriptor()), m),
 		"frames":             readWith(otlp.FramedRecords, framed(message), m),
 		"frames, compressed": readWith(otlp.FramedRecords, framed(zstdFrame(t, message)), m),
 		"JSON":               readWith(otlp.JSONRecords, text, m),
@@ -51,7 +57,7 @@ func checkReaders(t *testing.T, what string, rng *rand.Rand, td *tracepb.TracesD
 	}
 }
 
-// oracle returns the records of td, found by walking the generated types.
+// oracle returns the records of td, by walking the generated types.
 func oracle(td *tracepb.TracesData) (records []string) {
 	b := attrmap.NewBuilder(nil)
 	for _, rs := range td.ResourceSpans {
@@ -95,7 +101,8 @@ func spanID(b []byte) (id op.SpanID)   { copy(id[:], b); return id }
 
 func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope string) op.Record {
 	start, end := s.StartTimeUnixNano, s.EndTimeUnixNano
-	at, duration := op.Int{}, int64(0)
+	at := op.Int{}
+	duration := int64(0)
 	startOK, endOK := start > 0 && start <= math.MaxInt64, end > 0 && end <= math.MaxInt64
 	if startOK {
 		at = op.Known(int64(start))
@@ -111,7 +118,9 @@ func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope strin
 		b.SetTime(at, 0)
 		b.Warn(op.WarnBadTime)
 	}
-	trace, id, parent := traceID(s.TraceId), spanID(s.SpanId), spanID(s.ParentSpanId)
+	trace := traceID(s.TraceId)
+	id := spanID(s.SpanId)
+	parent := spanID(s.ParentSpanId)
 	failed := s.Status.Code == tracepb.Status_STATUS_CODE_ERROR
 	b.SetName(s.Name)
 	b.SetIDs(trace, id, parent)
@@ -144,7 +153,8 @@ func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope strin
 		extra = &op.Extra{DroppedLinks: int64(s.DroppedLinksCount), Message: text}
 	}
 	return op.Record{Span: &op.Span{
-		Extra: extra, Name: s.Name, TraceID: trace, SpanID: id, ParentSpanID: parent, RemoteParent: s.Flags&0x300 == 0x300, Start: at,
+		Extra: extra, Name: s.Name, TraceID: trace, SpanID: id, ParentSpanID: parent,
+		RemoteParent: s.Flags&0x300 == 0x300, Start: at,
 		Duration: max(0, duration), Service: r.Service, Failed: failed, Links: b.Links(),
 	}}
 }
@@ -157,13 +167,53 @@ func oracleLink(b *attrmap.Builder, l *tracepb.Span_Link) {
 	b.AddLink(link)
 }
 
-// Where everything is kept, the readers find the same in all encodings.
+// With a mapping that keeps everything, the readers agree in all encodings.
 func TestReadersKeepTheSame(t *testing.T) {
 	m := new(attr.Mapping)
 	m.KeepAll()
 	for seed := range cases.Numbers(t, 100) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		td := randomTraces(rng)
-		checkReaders(t, fmt.Sprint("seed ", seed), rng, td, m, readWith(otlp.ProtoRecords, check.Must(proto.Marshal(td))(t), m))
+		checkReaders(t, fmt.Sprint("seed ", seed), rng, td, m,
+			readWith(otlp.ProtoRecords, check.Must(proto.Marshal(td))(t), m))
 	}
+}
+
+// fuzzReader checks a reader's records and that it does not panic.
+func fuzzReader(t *testing.T, r reader, text []byte) {
+	t.Helper()
+	all := new(attr.Mapping)
+	all.KeepAll()
+	for _, m := range []*attr.Mapping{nil, all} {
+		recordtest.Check(t, r(bytes.NewReader(text), "fuzz", m))
+	}
+	check.Equal(t, "the error of a source that did not fail", "", read(r, text).Err)
+}
+
+func seed(f *testing.F, names ...string) {
+	f.Helper()
+	for _, name := range names {
+		text := check.Must(os.ReadFile(filepath.Join("testdata", name)))(f)
+		f.Add(text)
+	}
+}
+
+func FuzzJSON(f *testing.F) {
+	seed(f, "gate_off/traces.jsonl", "gate_off/metrics.jsonl")
+	f.Add([]byte(batch("matmul")))
+	f.Add([]byte(openSpans + spanOf("relu") + closeSpans + "," + resourceOf + "}]}"))
+	f.Fuzz(func(t *testing.T, text []byte) { fuzzReader(t, readers["json"], text) })
+}
+
+func FuzzFrames(f *testing.F) {
+	seed(f, "gate_off/traces.pb", "gate_off/traces.pb.zst", "gate_off/traces.jsonl.zst")
+	f.Add(framed([]byte(batch("matmul")), field(1, field(2, protoSpan()))))
+	f.Fuzz(func(t *testing.T, text []byte) { fuzzReader(t, readers["frames"], text) })
+}
+
+func FuzzProto(f *testing.F) {
+	f.Add(field(1, append(protoResource(), field(2, protoSpan())...)))
+	text := check.Must(os.ReadFile("testdata/gate_off/traces.pb"))(f)
+	f.Add(spantest.Messages(f, text)[0])
+	f.Fuzz(func(t *testing.T, text []byte) { fuzzReader(t, readers["raw"], text) })
 }

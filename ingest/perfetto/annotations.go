@@ -7,23 +7,20 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// annotator makes JSON of debug annotations.
 type annotator struct {
 	seq *sequence
-	// hasJSON is set if there was JSON among the values, and unknown if a name or text is
-	// not interned.
+	// hasJSON is set if a value was JSON, unknown if a name or text is not interned.
 	hasJSON, unknown bool
 	bad              *bool // see fields
 	large            bool  // there is too much
 }
 
-// member appends an annotation as a member of an object, behind a comma unless it is the
-// first one.
+// member appends an annotation as a member of an object, with a comma unless it is the first.
 func (a *annotator) member(dst []byte, b []byte, depth int) []byte {
 	key, ok := "", false
-	f := fields{rest: b, bad: a.bad}
+	f := fieldsOf(b, a.bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case annotationNameIID:
 			key, ok = a.seq.keys[f.n]
 			a.unknown = a.unknown || !ok
@@ -38,7 +35,7 @@ func (a *annotator) member(dst []byte, b []byte, depth int) []byte {
 	return a.value(dst, key, b, depth)
 }
 
-// comma appends a comma unless what is open has nothing in it yet.
+// comma appends a comma unless the open list or object is empty.
 func comma(dst []byte) []byte {
 	if n := len(dst); n > 0 && dst[n-1] != '{' && dst[n-1] != '[' {
 		return append(dst, ',')
@@ -51,18 +48,18 @@ func (a *annotator) isLarge(dst []byte) bool {
 	return a.large
 }
 
-// value appends the value of an annotation, null for none.
+// value appends the value of an annotation, null if it has none.
 func (a *annotator) value(dst []byte, key string, b []byte, depth int) []byte {
 	start := len(dst)
-	open := byte(0) // what a list or an object ends with
-	f := fields{rest: b, bad: a.bad}
+	open := byte(0) // the closing bracket of a list or an object
+	f := fieldsOf(b, a.bad)
 	for f.next() && !a.isLarge(dst) {
-		switch f.num {
+		switch f.Field {
 		case annotationEntries, annotationArray:
 			if depth >= maxDepth {
 				continue
 			}
-			if f.num == annotationEntries {
+			if f.Field == annotationEntries {
 				dst, open = a.enter(dst, start, open, '{')
 				dst = a.member(dst, f.data, depth+1)
 			} else {
@@ -70,10 +67,12 @@ func (a *annotator) value(dst []byte, key string, b []byte, depth int) []byte {
 				dst = a.value(comma(dst), "", f.data, depth+1)
 			}
 		case annotationNested:
-			dst, open = a.nested(dst[:start], f.data), 0
+			dst = a.nested(dst[:start], f.data)
+			open = 0
 		default:
 			if next, ok := a.scalar(dst, start, key, &f); ok {
-				dst, open = next, 0
+				dst = next
+				open = 0
 			}
 		}
 	}
@@ -94,11 +93,10 @@ func (a *annotator) enter(dst []byte, start int, open, with byte) ([]byte, byte)
 	return append(dst[:start], with), with + 2
 }
 
-// scalar appends the value of a field in place of what is there from start on, if it is a
-// value.
+// scalar replaces dst from start on by the value of a field. ok is false if the field is no scalar.
 func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte, bool) {
 	to := dst[:start]
-	switch f.num {
+	switch f.Field {
 	case annotationBool:
 		return strconv.AppendBool(to, f.n != 0), true
 	case annotationUint:
@@ -121,7 +119,7 @@ func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte
 	return dst, false
 }
 
-// text appends a text. What Kineto writes as lists may be a text of JSON.
+// text appends a text. Kineto's lists may be a text of JSON.
 func (a *annotator) text(dst []byte, key, text string) []byte {
 	switch key {
 	case "Input Dims", "Input dims", "Input type", "Concrete Inputs":
@@ -132,7 +130,6 @@ func (a *annotator) text(dst []byte, key, text string) []byte {
 	return lexer.AppendString(dst, text)
 }
 
-// json appends JSON, or a text where it is none.
 func (a *annotator) json(dst, text []byte) []byte {
 	if !isJSON(text) {
 		return lexer.AppendString(dst, string(text))
@@ -141,7 +138,6 @@ func (a *annotator) json(dst, text []byte) []byte {
 	return append(dst, text...)
 }
 
-// isJSON reports whether a text is one JSON value.
 func isJSON(text []byte) bool {
 	var l lexer.Lexer
 	l.Reset(text)
@@ -150,16 +146,16 @@ func isJSON(text []byte) bool {
 	return l.Err() == nil
 }
 
-// nested appends a value of the older kind, which writers of today use for a list or an object without elements. One that
-// has any is not known.
+// nested appends a value of the older kind. Current writers use it for an empty list or object; a non-empty one is
+// unknown.
 func (a *annotator) nested(dst, b []byte) []byte {
 	text := "null"
-	f := fields{rest: b, bad: a.bad}
+	f := fieldsOf(b, a.bad)
 	for f.next() {
 		switch {
-		case f.num == nestedType && f.n == isDict:
+		case f.Field == nestedType && f.n == isDict:
 			text = "{}"
-		case f.num == nestedType && f.n == isArray:
+		case f.Field == nestedType && f.n == isArray:
 			text = "[]"
 		default:
 			text = "null"

@@ -9,26 +9,23 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
-	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 )
 
-// packetReader reads the packets of a trace one after the other.
 type packetReader struct {
 	src   *bufio.Reader
 	name  string
 	pos   int64 // in the file
-	start int64 // where the packet starts that was read last
+	start int64 // of the last packet
 	buf   bytes.Buffer
 }
 
-// errDone is the end of the packets.
 var errDone = errors.New("no more packets")
 
-// next returns the next packet, valid until the next call. A *[op.SyntaxError] of class
-// [op.ErrorRecord] is about one packet, any other error ends the reading, errDone at the
-// end of the file.
+// next returns the next packet, valid until the next call. A *[op.SyntaxError] of class [op.ErrorRecord] is about one
+// packet. Any other error ends the reading, errDone at the end of the file.
 func (r *packetReader) next() ([]byte, error) {
 	r.start = r.pos
 	tag, err := r.varint()
@@ -48,7 +45,7 @@ func (r *packetReader) next() ([]byte, error) {
 		return nil, r.damage(fmt.Sprintf("a packet of %d bytes", size))
 	}
 	r.buf.Reset()
-	to := io.Writer(&r.buf) // which grows with what is there
+	to := io.Writer(&r.buf) // grows with the existing bytes
 	if size > MaxPacketBytes {
 		to = io.Discard
 	}
@@ -63,7 +60,7 @@ func (r *packetReader) next() ([]byte, error) {
 	return r.buf.Bytes(), nil
 }
 
-// varint reads a number; errDone where there is nothing.
+// varint reads a varint; errDone at the end of the file.
 func (r *packetReader) varint() (v uint64, err error) {
 	for shift := uint(0); shift < 64; shift += 7 {
 		c, err := r.src.ReadByte()
@@ -85,29 +82,29 @@ func (r *packetReader) varint() (v uint64, err error) {
 // failed returns the error of a source that failed or ended within a packet.
 func (r *packetReader) failed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &op.SyntaxError{File: r.name, Offset: r.pos, Msg: "the file ends within a packet", Truncated: true, Class: op.ErrorDamaged}
+		return &op.SyntaxError{File: r.name, Offset: r.pos, Msg: "the file ends within a packet", Truncated: true,
+			Class: op.ErrorDamaged}
 	}
 	return fmt.Errorf("reading trace: %w", err)
 }
 
-// damage returns the error of what is not a sequence of packets.
+// damage returns the error of data other than packets.
 func (r *packetReader) damage(msg string) error {
 	return &op.SyntaxError{File: r.name, Offset: r.start, Msg: msg, Class: op.ErrorDamaged}
 }
 
-// recordError returns an error about the packet that was read last.
 func (r *packetReader) recordError(msg string) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: r.start, Msg: msg, Class: op.ErrorRecord}
 }
 
-// packetTag is the tag of a packet.
-const packetTag = tracePacket<<3 | uint64(protowire.BytesType)
+const packetTag = tracePacket<<3 | protobuf.Bytes
 
-// expand returns the packets in a compressed packet, up to MaxCompressedBytes. An error is about what is behind them.
+// expand returns the packets in a compressed packet, up to MaxCompressedBytes. An error concerns the data behind them.
 func expand(compressed []byte, isZstd bool) (packets []byte, err error) {
 	var src io.Reader
 	if isZstd {
-		z, err := zstd.NewReader(bytes.NewReader(compressed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		z, err := zstd.NewReader(bytes.NewReader(compressed), zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxMemory(MaxPacketBytes))
 		if err != nil {
 			return nil, err
@@ -123,3 +120,76 @@ func expand(compressed []byte, isZstd bool) (packets []byte, err error) {
 	}
 	return io.ReadAll(io.LimitReader(src, MaxCompressedBytes))
 }
+
+type packet struct {
+	timestamp    uint64
+	hasTimestamp bool
+	clock        uint64 // of the timestamp, 0 if missing
+	sequence     uint64
+	cleared      bool // the state of the sequence is new
+	needsState   bool
+	dropped      bool // packets of the sequence before this one are missing
+
+	// The messages in it, nil if missing.
+	event, interned, defaults, snapshot, compressed, zstd []byte
+	descriptor                                            []byte
+	// isMetadata is set for a message about the trace or its writers, other for an unknown one.
+	isMetadata, other bool
+}
+
+func parsePacket(b []byte, bad *bool) (p packet) {
+	f := fieldsOf(b, bad)
+	for f.next() {
+		switch f.Field {
+		case packetTimestamp:
+			p.timestamp = f.n
+			p.hasTimestamp = f.data == nil
+		case packetTimestampClock:
+			p.clock = f.n
+		case packetSequenceID:
+			p.sequence = f.n
+		case packetSequenceFlags:
+			p.cleared = p.cleared || f.n&stateCleared != 0
+			p.needsState = f.n&needsState != 0
+		case packetCleared:
+			p.cleared = p.cleared || f.n != 0
+		case packetDropped:
+			p.dropped = f.n != 0
+		case packetTrackEvent:
+			p.event = f.data
+		case packetInternedData:
+			p.interned = f.data
+		case packetDefaults:
+			p.defaults = f.data
+		case packetClockSnapshot:
+			p.snapshot = f.data
+		case packetTrackDescriptor:
+			p.descriptor = f.data
+		case packetOldProcess, packetOldThread, packetTraceConfig, packetTraceStats, packetSyncMarker, packetSystemInfo,
+			packetServiceEvent, packetExtension, packetTraceUUID:
+			p.isMetadata = true
+		case packetCompressed:
+			p.compressed = f.data
+		case packetZstd:
+			p.zstd = f.data
+		default:
+			p.other = p.other || f.data != nil
+		}
+	}
+	return p
+}
+
+// The limits of held data.
+const (
+	// MaxPacketBytes is the largest packet. A larger one is skipped and reported.
+	MaxPacketBytes = 16 << 20
+	// MaxAnnotationBytes bounds the annotations of a slice as text; interned names can make them long.
+	MaxAnnotationBytes = 16 << 20
+	// MaxCompressedBytes bounds the packets in a compressed packet. The schema has 512 KiB.
+	MaxCompressedBytes = 16 << 20
+)
+
+// maxDepth bounds the depth of annotations. Deeper values are null.
+const maxDepth = 32
+
+const maxParents = 16

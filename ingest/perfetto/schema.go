@@ -1,8 +1,8 @@
 package perfetto
 
-import "google.golang.org/protobuf/encoding/protowire"
+import "github.com/optrace/optrace/internal/text/protobuf"
 
-// The fields of perfetto.protos that are read, by message.
+// The fields of perfetto.protos in use, by message.
 const (
 	tracePacket = 1
 
@@ -84,12 +84,11 @@ const (
 	nestedType = 1
 )
 
-// The values of enums.
 const (
 	clockRealtime = 1
 	clockBoottime = 6
 
-	// Clocks with these numbers belong to a sequence.
+	// Clocks in this range belong to a sequence.
 	firstSequenceClock, lastSequenceClock = 64, 127
 
 	stateCleared = 1
@@ -104,45 +103,31 @@ const (
 	isArray = 2
 )
 
-// fields walks the fields of a message.
+// fields walks the fields of a message. A malformed message sets *bad and ends the walk.
 type fields struct {
-	rest []byte
-	bad  *bool // is set where a message is not well formed, which ends the walk
-	num  protowire.Number
-	// n is the value of a number, and data the content of a text or message; the other one
-	// is zero.
+	protobuf.Cursor
+	bad *bool
+	// n is the value of a number, data the content of a text or message. The other one is zero.
 	n    uint64
 	data []byte
 }
 
-// next moves to the next field.
-func (f *fields) next() bool {
-	if *f.bad || len(f.rest) == 0 {
-		return false
-	}
-	num, typ, n := protowire.ConsumeTag(f.rest)
-	if n < 0 {
-		return f.fail()
-	}
-	f.num, f.n, f.data, f.rest = num, 0, nil, f.rest[n:]
-	switch typ {
-	case protowire.VarintType:
-		f.n, n = protowire.ConsumeVarint(f.rest)
-	case protowire.Fixed64Type:
-		f.n, n = protowire.ConsumeFixed64(f.rest)
-	case protowire.BytesType:
-		f.data, n = protowire.ConsumeBytes(f.rest)
-	default:
-		n = protowire.ConsumeFieldValue(num, typ, f.rest)
-	}
-	if n < 0 {
-		return f.fail()
-	}
-	f.rest = f.rest[n:]
-	return true
+func fieldsOf(message []byte, bad *bool) fields {
+	return fields{Cursor: protobuf.Cursor{Buf: message}, bad: bad}
 }
 
-func (f *fields) fail() bool {
-	f.rest, *f.bad = nil, true
-	return false
+// next moves to the next field and reads it.
+func (f *fields) next() bool {
+	if *f.bad {
+		return false
+	}
+	more := f.Next()
+	if more {
+		f.n, f.data = f.Any()
+	}
+	if f.Err != nil {
+		*f.bad = true
+		return false
+	}
+	return more
 }

@@ -1,10 +1,15 @@
 package perfetto
 
-// sequence is the state of a sequence of packets: what it interned, and its defaults.
+import (
+	"strconv"
+
+	"github.com/optrace/optrace/internal/text/protobuf"
+)
+
+// sequence is the state of a sequence of packets: interned texts and defaults.
 type sequence struct {
-	// valid is set if no packet is missing that the state depends on.
-	valid bool
-	// The tables of interned texts by their numbers.
+	// valid is set if no packet is missing since the state was cleared.
+	valid                          bool
 	categories, names, keys, texts map[uint64]string
 	bytes                          int64 // of the tables
 
@@ -19,14 +24,12 @@ const (
 	entryBytes    = 64
 )
 
-// clear forgets what was interned and the defaults.
 func (s *sequence) clear() { *s = sequence{valid: true, clocks: s.clocks} }
 
-// intern adds the texts of a message.
 func (s *sequence) intern(b []byte, bad *bool) {
-	f := fields{rest: b, bad: bad}
+	f := fieldsOf(b, bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case internedCategories:
 			s.add(&s.categories, f.data)
 		case internedNames:
@@ -39,14 +42,13 @@ func (s *sequence) intern(b []byte, bad *bool) {
 	}
 }
 
-// add adds a text to a table.
 func (s *sequence) add(table *map[uint64]string, b []byte) {
 	var id uint64
 	var text []byte
 	bad := false
-	f := fields{rest: b, bad: &bad}
+	f := fieldsOf(b, &bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case internedIID:
 			id = f.n
 		case internedName:
@@ -54,7 +56,7 @@ func (s *sequence) add(table *map[uint64]string, b []byte) {
 		}
 	}
 	if bad || id == 0 {
-		return // what refers to it is reported
+		return // references to it are reported
 	}
 	if *table == nil {
 		*table = make(map[uint64]string)
@@ -67,20 +69,184 @@ func (s *sequence) add(table *map[uint64]string, b []byte) {
 	(*table)[id] = string(text)
 }
 
-// setDefaults takes the defaults of later packets.
 func (s *sequence) setDefaults(b []byte, bad *bool) {
-	f := fields{rest: b, bad: bad}
+	f := fieldsOf(b, bad)
 	for f.next() {
-		switch f.num {
+		switch f.Field {
 		case defaultsClock:
 			s.defaultClock = f.n
 		case defaultsTrackEvent:
-			e := fields{rest: f.data, bad: bad}
+			e := fieldsOf(f.data, bad)
 			for e.next() {
-				if e.num == eventTrackUUID {
-					s.defaultTrack, s.hasTrack = e.n, true
+				if e.Field == eventTrackUUID {
+					s.defaultTrack = e.n
+					s.hasTrack = true
 				}
 			}
 		}
 	}
+}
+
+type event struct {
+	kind     uint64
+	track    uint64
+	hasTrack bool
+	name     string
+	category string // the first one
+	args     []byte // the annotations as members of a JSON object, valid until the next event
+	oldTime  bool   // it has a time of its own
+	// problem is the reason why the event cannot be read, "" if it can.
+	problem string
+}
+
+// parseEvent parses an event of a sequence. It uses buf for the arguments.
+func parseEvent(b []byte, seq *sequence, buf []byte, bad *bool) (e event) {
+	e.args = buf[:0]
+	e.track, e.hasTrack = seq.defaultTrack, seq.hasTrack
+	a := annotator{seq: seq, bad: bad}
+	hasCategory := false
+	named := true
+	f := fieldsOf(b, bad)
+	for f.next() {
+		switch f.Field {
+		case eventType:
+			e.kind = f.n
+		case eventTrackUUID:
+			e.track = f.n
+			e.hasTrack = true
+		case eventDeltaMicros, eventAbsoluteMicros:
+			e.oldTime = true
+		case eventNameIID:
+			e.name, named = seq.names[f.n]
+		case eventName:
+			e.name = string(f.data)
+		case eventCategoryIIDs:
+			if !hasCategory {
+				id := f.n
+				if f.data != nil {
+					packed := protobuf.Cursor{Buf: f.data}
+					id = packed.Varint()
+				}
+				e.category = seq.categories[id]
+				hasCategory = true
+			}
+		case eventCategories:
+			if !hasCategory {
+				e.category = string(f.data)
+				hasCategory = true
+			}
+		case eventAnnotations:
+			e.args = a.member(e.args, f.data, 0)
+		}
+	}
+	switch {
+	case !named:
+		e.problem = "an event with a name that is not known"
+	case a.unknown:
+		e.problem = "an event with an annotation that is not known"
+	case a.large:
+		e.problem = "an event with annotations that are too large"
+	case a.hasJSON && !isJSON(append(append([]byte{'{'}, e.args...), '}')):
+		e.problem = "an event with annotations that nest too deep"
+	}
+	if e.problem != "" {
+		e.args = e.args[:0]
+	}
+	return e
+}
+
+type track struct {
+	uuid, parent uint64
+	hasParent    bool
+	process      string // the name of its process for events; "" where it is not known itself
+	open         []beginning
+}
+
+const trackBytes = 160
+
+type beginning struct {
+	name, category string
+	args           []byte // members of a JSON object
+	start          int64
+	// problem is set if the slice cannot be read. Its end belongs to no other slice.
+	problem bool
+}
+
+// beginningBytes is the memory of a beginning without its texts, which may be shared.
+const beginningBytes = 96
+
+func (b *beginning) bytes() int64 { return beginningBytes + int64(len(b.args)) }
+
+// trackKey identifies a track. Events without a track have one per sequence.
+type trackKey struct {
+	uuid, sequence uint64
+	isImplicit     bool
+}
+
+type tracks map[trackKey]*track
+
+func (t tracks) of(key trackKey) (tr *track, isNew bool) {
+	tr, ok := t[key]
+	if !ok {
+		tr = &track{uuid: key.uuid}
+		if key.isImplicit {
+			tr.process = "sequence " + strconv.FormatUint(key.sequence, 10)
+		}
+		t[key] = tr
+	}
+	return tr, !ok
+}
+
+// describe takes a descriptor and reports whether its track is new.
+func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
+	var key trackKey
+	var parent uint64
+	var process string
+	hasParent := false
+	f := fieldsOf(b, bad)
+	for f.next() {
+		switch f.Field {
+		case trackUUID:
+			key.uuid = f.n
+		case trackParentUUID:
+			parent = f.n
+			hasParent = true
+		case trackProcess, trackThread:
+			d := fieldsOf(f.data, bad)
+			for d.next() {
+				if d.Field == descriptorPID {
+					process = "process " + strconv.FormatInt(int64(int32(d.n)), 10)
+				}
+			}
+		}
+	}
+	if *bad {
+		return false
+	}
+	tr, isNew := t.of(key)
+	if hasParent {
+		tr.parent = parent
+		tr.hasParent = true
+	}
+	if process != "" {
+		tr.process = process
+	}
+	return isNew
+}
+
+func (t tracks) processOf(tr *track) string {
+	for range maxParents {
+		if tr.process != "" || !tr.hasParent {
+			break
+		}
+		above := t[trackKey{uuid: tr.parent}]
+		if above == nil {
+			break
+		}
+		tr = above
+	}
+	if tr.process != "" {
+		return tr.process
+	}
+	return "track " + strconv.FormatUint(tr.uuid, 10)
 }

@@ -1,53 +1,56 @@
 package perfetto
 
-import "google.golang.org/protobuf/encoding/protowire"
+import "github.com/optrace/optrace/internal/text/protobuf"
 
-// Sniff reports whether a file that starts with head is a trace: the first packet that has
-// a field that tells has it as the schema says, and so far all is well formed. Other
-// messages, such as those of OTLP, start like packets do and have no such field.
+// Sniff reports whether a file that starts with head is a trace. The first packet with a field that only packets have
+// decides: it must be well formed and have the schema's types, and so must all packets before it. Other messages, such
+// as OTLP's, start with the same tag and lack such a field.
 func Sniff(head []byte) bool {
 	for rest := head; len(rest) > 1; {
-		if rest[0] != tracePacket<<3|byte(protowire.BytesType) {
+		if rest[0] != packetTag {
 			return false
 		}
-		size, n := protowire.ConsumeVarint(rest[1:])
-		if n < 0 {
+		c := protobuf.Cursor{Buf: rest, Pos: 1}
+		size := c.Varint()
+		if c.Err != nil {
 			return false
 		}
-		rest = rest[1+n:]
-		whole := size <= uint64(len(rest))
-		packet := rest
-		if whole {
-			packet, rest = rest[:size], rest[size:]
+		packet := rest[c.Pos:]
+		isWhole := size <= uint64(len(packet))
+		if isWhole {
+			packet, rest = packet[:size], packet[size:]
 		}
 		telling, ok := tells(packet)
-		if telling || !ok || !whole {
-			return telling && (ok || !whole)
+		if telling || !ok || !isWhole {
+			return telling && (ok || !isWhole)
 		}
 	}
 	return false
 }
 
-// maxField is a number above all fields of a packet.
+// maxField is above the numbers of all fields of a packet.
 const maxField = 2000
 
-// tells reports whether a packet has a field that others do not have, and whether it is
-// well formed and has fields of the schema's types only.
+// tells reports whether a packet has a field that only packets have. ok is false for a packet that is malformed or has
+// a field of another type than the schema's.
 func tells(packet []byte) (telling, ok bool) {
 	bad := false
-	f := fields{rest: packet, bad: &bad}
+	f := fieldsOf(packet, &bad)
 	for ok = true; ok && f.next(); {
 		isNumber := f.data == nil
-		switch f.num {
+		switch f.Field {
 		case packetTimestamp, packetTimestampClock, packetSequenceID, packetSequenceFlags, packetCleared, packetDropped:
-			telling, ok = true, isNumber
+			telling = true
+			ok = isNumber
 		case packetTrustedUID, packetTrustedPID, packetFirst, packetMachine:
 			ok = isNumber
-		case packetTrackEvent, packetTrackDescriptor, packetInternedData, packetDefaults, packetClockSnapshot, packetOldProcess,
+		case packetTrackEvent, packetTrackDescriptor, packetInternedData, packetDefaults, packetClockSnapshot,
+			packetOldProcess,
 			packetOldThread, packetCompressed, packetZstd:
-			telling, ok = true, !isNumber
+			telling = true
+			ok = !isNumber
 		default:
-			ok = !isNumber && f.num < maxField
+			ok = !isNumber && f.Field < maxField
 		}
 	}
 	return telling && ok, ok && !bad

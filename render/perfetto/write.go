@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/render/internal/timeline"
 	"github.com/optrace/optrace/render/internal/wire"
@@ -82,7 +80,7 @@ func (w *writer) intern(t *Timeline) {
 		}
 	}
 	for _, kind := range []struct {
-		number protowire.Number
+		number int
 		name   string
 		names  []string
 	}{

@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/read/marks"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -20,7 +22,6 @@ type kernelName struct {
 	rule op.KindRule
 }
 
-// identify makes the trace id of the recording, of the times in it.
 func (r *reader) identify() {
 	for i := range r.ranges {
 		o := &r.ranges[i]
@@ -33,14 +34,13 @@ func (r *reader) identify() {
 	r.trace = opfile.LocalTraceID(uint64(r.session))
 }
 
-// addToSession adds numbers to what tells the recording from others.
 func (t *tables) addToSession(numbers ...int64) {
 	for _, n := range numbers {
 		t.session.Add(uint64(n), 0)
 	}
 }
 
-// id returns the n-th span id, from 0; none for -1.
+// id returns the n-th span id, from 0; zero for -1.
 func id(n int) (id op.SpanID) {
 	binary.BigEndian.PutUint64(id[:], uint64(n+1))
 	return id
@@ -79,7 +79,6 @@ func (r *reader) host(i int) *op.Entry {
 	return e
 }
 
-// The columns of the tables of devices begin with common.
 var (
 	common        = []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid"}
 	deviceColumns = map[string][]string{
@@ -123,7 +122,8 @@ func (r *reader) device(table string, v []sqlite.Value) (*op.Entry, error) {
 		r.build.Int(attrkey.Memory, n)
 	}
 	e := r.finish(process)
-	e.Kind, e.KindRule = kernel.kind, kernel.rule
+	e.Kind = kernel.kind
+	e.KindRule = kernel.rule
 	if table == kernelTable {
 		e.Attrs = geometry(own[2:11])
 	}
@@ -134,7 +134,6 @@ func (r *reader) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	return e, nil
 }
 
-// addGraph says of an entry of a process which node of which CUDA graph it is.
 func (r *reader) addGraph(e *op.Entry, process int64, ids []sqlite.Value) {
 	for i, key := range [...]string{attrkey.Graph, attrkey.GraphNode} {
 		if n := ids[i].Int; n != 0 {
@@ -163,12 +162,13 @@ func (r *reader) launched(e *op.Entry, call *launch) {
 	}
 	r.setStep(e, r.threads[call.thread].process, call.start)
 	if call.at >= 0 {
-		e.LaunchedBy, e.LaunchSpanID = r.symbols.Text(r.ranges[call.at].name), id(int(call.at))
+		e.LaunchedBy = r.symbols.Text(r.ranges[call.at].name)
+		e.LaunchSpanID = id(int(call.at))
 		e.Path, e.Phase = r.path(call.at), r.phase(call.at)
 	}
 }
 
-// outside returns a call that lies in no range, nil for one that does, or has no name.
+// outside returns the entry of a named call outside ranges, nil for any other call.
 func (r *reader) outside(call *launch) *op.Entry {
 	name := r.call(call.name)
 	if call.at >= 0 || name == "" {
@@ -183,11 +183,12 @@ func (r *reader) outside(call *launch) *op.Entry {
 
 func (r *reader) setStep(e *op.Entry, process, at int64) {
 	if s := r.steps.At(process, at); s != nil {
-		e.Step, e.StepName = s.Number, r.symbols.Text(s.Name)
+		e.Step = s.Number
+		e.StepName = r.symbols.Text(s.Name)
 	}
 }
 
-// kernel returns the name of a kernel: the demangled one, or else the short one.
+// kernel returns the name of a kernel: the demangled or else the short one.
 func (r *reader) kernel(demangled, short sqlite.Value) kernelName {
 	n, ok := demangled.Number()
 	if !ok {
@@ -206,8 +207,8 @@ func (r *reader) kernel(demangled, short sqlite.Value) kernelName {
 	return k
 }
 
-// call returns the name of a call of the runtime by its text, "" for none, without the version of the interface that stands
-// behind it: cudaLaunchKernel for cudaLaunchKernel_v7000.
+// call returns the name of a runtime call, "" if unknown, without the interface version: cudaLaunchKernel for
+// cudaLaunchKernel_v7000.
 func (r *reader) call(text int64) string {
 	name := validText(r.texts[text])
 	if i := strings.LastIndex(name, "_v"); i >= 0 && strings.Trim(name[i+2:], "0123456789") == "" {
@@ -216,8 +217,8 @@ func (r *reader) call(text int64) string {
 	return name
 }
 
-// geometry returns the attributes of the launch of a kernel, by the names that PyTorch's profiler
-// writes; none where a version lacks one of the columns of the grid and the blocks.
+// geometry returns the launch attributes of a kernel under the names of PyTorch's profiler, nil if a column of grid or
+// block is missing.
 func geometry(v []sqlite.Value) []op.Attr {
 	for _, size := range v[:6] {
 		if _, ok := size.Number(); !ok {
@@ -232,7 +233,7 @@ func geometry(v []sqlite.Value) []op.Attr {
 	}
 }
 
-// path returns the names of the plain ranges at and around a range that are no steps, the outermost first.
+// path returns the names of the plain ranges at and around range i, steps left out, outermost first.
 func (r *reader) path(i int32) string {
 	plain := func(i int32) int32 {
 		for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, r.ranges[i].parent {
@@ -259,7 +260,7 @@ func (r *reader) path(i int32) string {
 	return path
 }
 
-// phase returns the phase that the innermost of a range and those around it tells by its name, "" for none.
+// phase returns the phase of the innermost range with one, from range i outwards, or "".
 func (r *reader) phase(i int32) string {
 	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, r.ranges[i].parent {
 		if phase := r.mark(i).Phase; phase != "" {
@@ -267,4 +268,61 @@ func (r *reader) phase(i int32) string {
 		}
 	}
 	return ""
+}
+
+// rangeName parses the name of a range. PyTorch's emit_nvtx adds numbers and shapes to the names of operators; other
+// names are plain.
+//
+//	aten::mm, seq = 7, op_id = 3, sizes = [[2, 3], [3, 4]]   aten::mm  [[2, 3], [3, 4]]
+//	layer 3                                                  layer 3
+func rangeName(text []byte) (name, shapes []byte, plain bool) {
+	name, rest, _ := bytes.Cut(text, []byte(", "))
+	key, _, ok := bytes.Cut(rest, []byte(" = "))
+	switch string(key) {
+	case "seq", "op_id", "sizes", "input_op_ids":
+	default:
+		ok = false
+	}
+	if !ok {
+		return text, nil, true
+	}
+	if _, after, ok := bytes.Cut(rest, []byte("sizes = ")); ok {
+		shapes, _, _ = bytes.Cut(after, []byte(", input_op_ids"))
+	}
+	return name, shapes, false
+}
+
+func validText(text string) string { return lexer.ValidUTF8(text) }
+
+// The names of PyTorch's profiler for CUPTI's numbers.
+var (
+	copyKinds = []string{
+		1: "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "Unified HtoD",
+		"Unified DtoH", "Unified DtoD",
+	}
+	memoryKinds = []string{"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"}
+)
+
+func copyName(kind, from, to sqlite.Value) string {
+	name := numbered(copyKinds, kind.Int, "kind")
+	if from.Kind == sqlite.Null || to.Kind == sqlite.Null {
+		return "Memcpy " + name
+	}
+	return fmt.Sprintf("Memcpy %s (%s -> %s)", name, memoryName(from), memoryName(to))
+}
+
+func setName(kind sqlite.Value) string {
+	if kind.Kind == sqlite.Null {
+		return "Memset"
+	}
+	return "Memset (" + memoryName(kind) + ")"
+}
+
+func memoryName(kind sqlite.Value) string { return numbered(memoryKinds, kind.Int, "memory") }
+
+func numbered(names []string, n int64, what string) string {
+	if 0 <= n && n < int64(len(names)) && names[n] != "" {
+		return names[n]
+	}
+	return fmt.Sprintf("%s %d", what, n)
 }

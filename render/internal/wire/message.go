@@ -1,53 +1,51 @@
-// Package wire writes messages, whose generated types would bring a module each, in protobuf and in OTLP's JSON.
+// Package wire writes messages in protobuf and in OTLP's JSON, without the modules of their generated types.
 package wire
 
 import (
+	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"math"
-	"slices"
 	"strconv"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/protobuf"
+	"github.com/optrace/optrace/op"
 )
 
-// Message is a message. Generated types of OTLP would not do: those of the two modules that there are cannot be in
-// one program, and a program may have either.
+// Message is a message. OTLP's generated types exist in two modules. One program cannot have both, and may have either.
 type Message []Field
 
-// Field is a field of a message. What is 0 or empty is left out, messages and the elements of
-// lists aside.
+// Field is a field of a message. A value of 0 and an empty value are left out, except for messages and the elements of
+// lists.
 type Field struct {
-	// Number is what protobuf knows the field by, and Name what JSON does; what is written in one of them needs
-	// only that.
-	Number protowire.Number
+	// Number is the field's key in protobuf, Name its key in JSON. Each encoding needs only its own.
+	Number int
 	Name   string
-	// Value is a bool, an int32, a uint32, an int64, a Fixed64, a float64, a string, a Text, a []byte, an ID, a Message,
-	// a list of int32, int64, Fixed64, string or Message, an Ints, an Attributes, an Encoded or an Always.
+	// Value is a bool, an int32, a uint32, an int64, a Fixed64, a float64, a string, a Text, a []byte, an ID, a
+	// Message, a list of int32, int64, Fixed64, string or Message, an Ints, an Attributes, an Encoded or an Always.
 	Value any
 }
 
 // F returns a field.
-func F(number protowire.Number, name string, value any) Field { return Field{number, name, value} }
+func F(number int, name string, value any) Field { return Field{number, name, value} }
 
-// Fixed64 is a number that takes eight bytes.
+// Fixed64 is a number of eight bytes in protobuf.
 type Fixed64 int64
 
-// Ints is a list of integers that protobuf has packed where that is shorter: of more than two. None of two is 0.
+// Ints is a list of integers. Protobuf packs more than two, the shorter form. The elements of a shorter list are never
+// 0.
 type Ints []int64
 
-// Encoded is all of the fields of a number, in protobuf.
+// Encoded is all fields of one number, in protobuf.
 type Encoded string
 
-// ID is bytes that JSON has in hexadecimal digits.
+// ID is bytes with hexadecimal digits in JSON.
 type ID []byte
 
-// Text is a string that is written even if it is empty.
+// Text is a string. An empty one is written too.
 type Text string
 
-// Always is another value that is written even if it is 0 or empty.
+// Always is another value. 0 and an empty one are written too.
 type Always struct{ Of any }
 
 // AppendProto appends the message in protobuf.
@@ -58,12 +56,12 @@ func (m Message) AppendProto(dst []byte) []byte {
 	return dst
 }
 
-func appendProto(dst []byte, n protowire.Number, v any, always bool) []byte {
+func appendProto(dst []byte, n int, v any, always bool) []byte {
 	switch v := v.(type) {
 	case Always:
 		return appendProto(dst, n, v.Of, true)
 	case bool:
-		return appendVarint(dst, n, protowire.EncodeBool(v), always)
+		return appendVarint(dst, n, number(v), always)
 	case int32:
 		return appendVarint(dst, n, uint64(v), always)
 	case int64:
@@ -115,42 +113,49 @@ func appendProto(dst []byte, n protowire.Number, v any, always bool) []byte {
 	return dst
 }
 
-func appendVarint(dst []byte, n protowire.Number, v uint64, always bool) []byte {
-	if v == 0 && !always {
-		return dst
+// number returns a bool as protobuf has it.
+func number(v bool) uint64 {
+	if v {
+		return 1
 	}
-	return protowire.AppendVarint(protowire.AppendTag(dst, n, protowire.VarintType), v)
+	return 0
 }
 
-func appendFixed(dst []byte, n protowire.Number, v uint64, always bool) []byte {
-	if v == 0 && !always {
-		return dst
+func appendVarint(dst []byte, n int, v uint64, always bool) []byte {
+	if v == 0 && always {
+		return append(protobuf.AppendTag(dst, n, protobuf.Varint), 0)
 	}
-	return protowire.AppendFixed64(protowire.AppendTag(dst, n, protowire.Fixed64Type), v)
+	return protobuf.AppendUint(dst, n, v)
 }
 
-func appendBytes[T ~string | ~[]byte](dst []byte, n protowire.Number, v T, always bool) []byte {
+func appendFixed(dst []byte, n int, v uint64, always bool) []byte {
+	if v == 0 && always {
+		return append(protobuf.AppendTag(dst, n, protobuf.Fixed64), make([]byte, 8)...)
+	}
+	return protobuf.AppendFixed64(dst, n, v)
+}
+
+func appendBytes[T ~string | ~[]byte](dst []byte, n int, v T, always bool) []byte {
 	if len(v) == 0 && !always {
 		return dst
 	}
-	return append(protowire.AppendVarint(protowire.AppendTag(dst, n, protowire.BytesType), uint64(len(v))), v...)
+	return append(protobuf.AppendHead(dst, n, len(v)), v...)
 }
 
-// appendMessage appends a message in place, and then its length in front of it.
-func appendMessage(dst []byte, n protowire.Number, m Message) []byte {
-	dst = protowire.AppendTag(dst, n, protowire.BytesType)
-	start := len(dst)
-	dst = m.AppendProto(dst)
-	var length [binary.MaxVarintLen64]byte
-	return slices.Insert(dst, start, length[:binary.PutUvarint(length[:], uint64(len(dst)-start))]...)
+func appendMessage(dst []byte, n int, m Message) []byte {
+	dst, start := protobuf.Begin(dst, n, 1)
+	return protobuf.End(m.AppendProto(dst), start, 1)
 }
 
-func appendPacked[T int32 | int64](dst []byte, n protowire.Number, list []T) []byte {
-	var packed []byte
-	for _, v := range list {
-		packed = protowire.AppendVarint(packed, uint64(v))
+func appendPacked[T int32 | int64](dst []byte, n int, list []T) []byte {
+	if len(list) == 0 {
+		return dst
 	}
-	return appendBytes(dst, n, packed, false)
+	dst, start := protobuf.Begin(dst, n, 1)
+	for _, v := range list {
+		dst = protobuf.AppendVarint(dst, uint64(v))
+	}
+	return protobuf.End(dst, start, 1)
 }
 
 // AppendJSON appends the message in JSON.
@@ -162,7 +167,9 @@ func (m Message) AppendJSON(dst []byte) []byte {
 		if before > start {
 			dst = append(dst, ',')
 		}
-		dst = append(append(append(dst, '"'), m[i].Name...), `":`...)
+		dst = append(dst, '"')
+		dst = append(dst, m[i].Name...)
+		dst = append(dst, `":`...)
 		value := len(dst)
 		if dst = appendJSON(dst, m[i].Value, false); len(dst) == value {
 			dst = dst[:before]
@@ -171,7 +178,7 @@ func (m Message) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendJSON appends the value of a field, or nothing where it is left out. Numbers of 64 bits are text.
+// appendJSON appends the value of a field unless it is left out. Numbers of 64 bits are text.
 func appendJSON(dst []byte, v any, always bool) []byte {
 	switch v := v.(type) {
 	case Always:
@@ -247,4 +254,92 @@ func appendList[T any](dst []byte, list []T, always bool, element func([]byte, T
 		dst = element(dst, v)
 	}
 	return append(dst, ']')
+}
+
+// Attributes are attributes with their types, as a list of KeyValues.
+type Attributes []op.Attr
+
+func appendAttribute(dst []byte, a op.Attr) []byte {
+	dst = lexer.AppendString(append(dst, `{"key":`...), a.Key)
+	return append(valueOf(&a).AppendJSON(append(dst, `,"value":`...)), '}')
+}
+
+func keyValue(key string, value Message) Message {
+	return Message{{1, "key", Text(key)}, {2, "value", value}}
+}
+
+// TextValue returns an AnyValue of a text.
+func TextValue(text string) Message { return Message{{1, "stringValue", Text(text)}} }
+
+// ListValue returns an AnyValue of a list.
+func ListValue(values []Message) Message {
+	return Message{{5, "arrayValue", Message{{1, "values", Always{values}}}}}
+}
+
+// valueOf returns the value of an attribute as an AnyValue. A value of another type than the attribute's is text.
+func valueOf(a *op.Attr) Message {
+	switch a.Type { // the common ones
+	case op.AttrText:
+		return TextValue(a.Value)
+	case op.AttrInt:
+		if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil {
+			return intValue(n)
+		}
+	}
+	var x lexer.Lexer
+	x.Reset(a.AppendJSONValue(nil))
+	return jsonValue(&x)
+}
+
+// jsonValue returns the next value in the lexer, see op.AttrJSON.
+func jsonValue(x *lexer.Lexer) Message {
+	switch x.Peek() {
+	case '"':
+		return TextValue(string(x.Str()))
+	case 't', 'f':
+		return Message{{2, "boolValue", Always{x.Bool()}}}
+	case 'n':
+		x.Null()
+		return Message{}
+	case '[':
+		var list []Message
+		for x.Array(); x.More(); {
+			list = append(list, jsonValue(x))
+		}
+		return ListValue(list)
+	case '{':
+		return objectValue(x)
+	}
+	number := x.Number()
+	if n, ok := lexer.ParseInt(number); ok && !bytes.ContainsAny(number, ".eE") {
+		return intValue(n)
+	}
+	f, _ := strconv.ParseFloat(string(number), 64) // an infinity where it is too large
+	return doubleValue(f)
+}
+
+func intValue(n int64) Message { return Message{{3, "intValue", Always{n}}} }
+
+func doubleValue(f float64) Message { return Message{{4, "doubleValue", Always{f}}} }
+
+// objectValue returns a map, or the bytes or number in an object that stands for them.
+func objectValue(x *lexer.Lexer) Message {
+	m := x.Mark()
+	raw := string(x.Raw())
+	if f, ok := lexer.CutDouble(raw); ok {
+		return doubleValue(f)
+	}
+	if text, ok := lexer.CutBytes(raw); ok {
+		if b, err := base64.StdEncoding.DecodeString(text); err == nil {
+			return Message{{7, "bytesValue", Always{b}}}
+		}
+		return TextValue(text)
+	}
+	x.Rewind(m)
+	var list []Message
+	for x.Object(); x.More(); {
+		key := string(x.Key())
+		list = append(list, keyValue(key, jsonValue(x)))
+	}
+	return Message{{6, "kvlistValue", Message{{1, "values", Always{list}}}}}
 }

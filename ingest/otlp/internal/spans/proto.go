@@ -1,11 +1,10 @@
 package spans
 
 import (
-	"encoding/binary"
 	"errors"
-	"math"
 
 	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 )
 
@@ -17,32 +16,37 @@ type Proto struct {
 	texts      intern.Short // of valid UTF-8
 }
 
-// NewProto returns a reader of messages, which hands the records to d.
+// NewProto returns a reader of messages. It hands the records to d.
 func NewProto(d *Decoder) *Proto { return &Proto{Decoder: d} }
+
+// A group is a ResourceSpans or a ScopeSpans message. Both have the same two fields: a resource or scope, and a list.
+const (
+	fieldHeader = protobuf.ResourceSpansResource
+	fieldList   = protobuf.ResourceSpansScopeSpans
+)
 
 // ReadTraces reads a TracesData message.
 func (r *Proto) ReadTraces(text []byte) error {
-	w := wire{buf: text}
-	for w.next() && !r.Stopped {
-		if w.field == FieldDictionary {
+	w := wireOf(text)
+	for w.Next() && !r.Stopped {
+		if w.Field == protobuf.ProfilesDictionary {
 			r.Emit(OfSignal("profiles"), nil)
 		}
-		if w.field != FieldResourceSpans {
-			w.skip()
+		if w.Field != protobuf.TracesResourceSpans {
+			w.Skip()
 			continue
 		}
-		if m := w.bytes(); w.err == nil {
-			w.err = r.readResourceSpans(m)
+		if m := w.Bytes(); w.Err == nil {
+			w.Err = r.readResourceSpans(m)
 		}
-		if signal, ok := errors.AsType[signalError](w.err); ok {
+		if signal, ok := errors.AsType[signalError](w.Err); ok {
 			r.Emit(OfSignal(string(signal)), nil)
-			w.err = nil
+			w.Err = nil
 		}
 	}
-	return w.err
+	return w.Err
 }
 
-// readResourceSpans reads a ResourceSpans message.
 func (r *Proto) readResourceSpans(text []byte) error {
 	r.Resource = op.Resource{}
 	return r.readGroup(text, func(m message) {
@@ -52,42 +56,41 @@ func (r *Proto) readResourceSpans(text []byte) error {
 	}, r.readScopeSpans)
 }
 
-// readScopeSpans reads a ScopeSpans message.
 func (r *Proto) readScopeSpans(text []byte) error {
 	r.Scope = op.Scope{}
 	return r.readGroup(text, r.parseScope, r.ReadSpan)
 }
 
-// readGroup reads a message of a header and a list. Fields may come in any order: the header is read first.
+// readGroup reads a group. Fields may come in any order; it reads the header first.
 func (r *Proto) readGroup(text []byte, parseHeader func(message), readElement func([]byte) error) error {
-	w := wire{buf: text}
+	w := wireOf(text)
 	b, err := header(w)
 	if err != nil {
 		return err
 	}
 	if b != nil {
 		r.msg.reset(b)
-		if parseHeader(&r.msg); r.msg.err != nil {
-			return r.msg.err
+		if parseHeader(&r.msg); r.msg.Err != nil {
+			return r.msg.Err
 		}
 	}
 	for !r.Stopped {
 		b := w.listed()
 		if b == nil {
-			if !w.next() {
+			if !w.Next() {
 				break
 			}
-			if w.field != FieldList {
-				w.skip()
+			if w.Field != fieldList {
+				w.Skip()
 				continue
 			}
-			b = w.bytes()
+			b = w.Bytes()
 		}
-		if w.err == nil {
-			w.err = readElement(b)
+		if w.Err == nil {
+			w.Err = readElement(b)
 		}
 	}
-	return w.err
+	return w.Err
 }
 
 // ReadSpan reads a span and hands it out.
@@ -104,31 +107,64 @@ func (r *Proto) ReadSpan(b []byte) error {
 	return err
 }
 
-// header returns the header of a group, nil for none, wherever it stands in the message:
-// first where an encoder wrote it, else it is looked for, passing over the list. A
-// second one is not looked for behind a first.
+// header returns the first header of a group, nil if it has none. Most encoders write it in front of the list, pdata
+// behind.
 func header(w wire) ([]byte, error) {
 	for {
-		for w.listed() != nil { // pdata writes the header behind the list
+		for w.listed() != nil {
 		}
-		if !w.next() {
-			return nil, w.err
+		if !w.Next() {
+			return nil, w.Err
 		}
-		if w.field == FieldHeader {
-			return w.bytes(), w.err
+		if w.Field == fieldHeader {
+			return w.Bytes(), w.Err
 		}
-		w.skip()
+		w.Skip()
 	}
 }
 
-// FieldSize returns the size of the field that text starts with, of which text may hold the
-// tag and the length alone. ErrEnd says that it ends before these, or within a field that has no length.
-func FieldSize(text []byte) (size int, err error) {
-	w := wire{buf: text}
-	if w.next(); w.err == nil && w.typ == WireBytes {
-		n := w.varint()
-		return w.pos + int(min(n, math.MaxInt32-binary.MaxVarintLen64)), w.err
+// Messages of metrics, logs and profiles have the structure of TracesData down to the lists of scopes. The wire types
+// of the fields of their elements tell them apart.
+
+// signals has the wire types of the fields of a LogRecord, a Metric and a Profile, by number from 0: v is a varint, b
+// bytes, q eight bytes, d four bytes, and a dash no field.
+var signals = []struct{ name, types string }{
+	{"logs", "-qvb-bbvdbbqb"},
+	{"metrics", "-bbb-b-b-bbbb"},
+	{"profiles", "-bbqvbvbvbbb"},
+}
+
+// signalOf returns the signal of an element of a group's list, "" for an unknown one.
+func signalOf(element []byte) string {
+	for _, s := range signals {
+		c := protobuf.Cursor{Buf: element}
+		fits := len(element) > 0
+		for fits && c.Next() {
+			fits = c.Field < len(s.types) && c.Type <= protobuf.Fixed32 && s.types[c.Field] == "vqb..d"[c.Type]
+			c.Skip()
+		}
+		if fits && c.Err == nil {
+			return s.name
+		}
 	}
-	w.skip()
-	return w.pos, w.err
+	return ""
+}
+
+type signalError string
+
+// Error describes the message.
+func (e signalError) Error() string { return "records of OTLP " + string(e) }
+
+// IsDictionary reports whether b may be the start of the dictionary of profiles: size bytes of lists of messages and of
+// strings.
+func IsDictionary(b []byte, size uint64) bool {
+	const lists = 7
+	c := protobuf.Cursor{Buf: b[:min(size, uint64(len(b)))]}
+	for c.Next() {
+		if c.Field > lists || c.Type != protobuf.Bytes {
+			return false
+		}
+		c.Skip()
+	}
+	return c.Pos > 0 && (c.Err == nil || c.Err == protobuf.ErrEnd && size > uint64(len(b)))
 }

@@ -6,37 +6,36 @@ import (
 
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/text/intern"
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 )
 
-// The methods in this file read the fields of spans in canonical form, as programs encode
-// them: tags and lengths of no more bytes than needed. Any other field is read by
-// parseSpanField, and an attribute value that is not canonical by parseValue.
+// The methods in this file read canonical fields of spans: tags and lengths in the fewest bytes, as programs encode
+// them. parseSpanField reads any other field, parseValue any other attribute value.
 
-// The tags of the fields of a span. Those of the flags take two bytes, all others one.
+// The tags of the fields of a span. The flags' tag takes two bytes, all others one.
 const (
-	tagTraceID   = fieldSpanTraceID<<3 | WireBytes
-	tagSpanID    = fieldSpanID<<3 | WireBytes
-	tagParentID  = fieldSpanParentID<<3 | WireBytes
-	tagName      = fieldSpanName<<3 | WireBytes
-	tagKind      = fieldSpanKind<<3 | WireVarint
-	tagStart     = fieldSpanStart<<3 | WireI64
-	tagEnd       = fieldSpanEnd<<3 | WireI64
-	tagAttribute = fieldSpanAttributes<<3 | WireBytes
-	tagStatus    = fieldSpanStatus<<3 | WireBytes
-	tagFlags     = fieldSpanFlags<<3 | WireI32
+	tagTraceID   = protobuf.SpanTraceID<<3 | protobuf.Bytes
+	tagSpanID    = protobuf.SpanID<<3 | protobuf.Bytes
+	tagParentID  = protobuf.SpanParentID<<3 | protobuf.Bytes
+	tagName      = protobuf.SpanName<<3 | protobuf.Bytes
+	tagKind      = protobuf.SpanKind<<3 | protobuf.Varint
+	tagStart     = protobuf.SpanStart<<3 | protobuf.Fixed64
+	tagEnd       = protobuf.SpanEnd<<3 | protobuf.Fixed64
+	tagAttribute = protobuf.SpanAttributes<<3 | protobuf.Bytes
+	tagStatus    = protobuf.SpanStatus<<3 | protobuf.Bytes
+	tagFlags     = protobuf.SpanFlags<<3 | protobuf.Fixed32
 	tagFlags0    = tagFlags&0x7f | 0x80
 	tagFlags1    = tagFlags >> 7
 
-	tagKey    = fieldKey<<3 | WireBytes
-	tagValue  = fieldValue<<3 | WireBytes
-	tagString = fieldString<<3 | WireBytes
-	tagInt    = fieldInt<<3 | WireVarint
-	tagArray  = fieldArray<<3 | WireBytes
-	tagValues = fieldValues<<3 | WireBytes
+	tagKey    = protobuf.KeyValueKey<<3 | protobuf.Bytes
+	tagValue  = protobuf.KeyValueValue<<3 | protobuf.Bytes
+	tagString = protobuf.AnyString<<3 | protobuf.Bytes
+	tagInt    = protobuf.AnyInt<<3 | protobuf.Varint
+	tagArray  = protobuf.AnyArray<<3 | protobuf.Bytes
+	tagValues = protobuf.ListValues<<3 | protobuf.Bytes
 )
 
-// readSpan reads a span.
 func (r *Proto) readSpan(b []byte) error {
 	r.begin()
 	r.attributes.start()
@@ -44,22 +43,22 @@ func (r *Proto) readSpan(b []byte) error {
 		end := r.canonicalField(b, i)
 		if end < 0 {
 			r.msg.reset(b)
-			r.msg.pos = i
-			if r.msg.next() {
+			r.msg.Pos = i
+			if r.msg.Next() {
 				r.parseSpanField(&r.msg)
 			}
-			if r.msg.err != nil {
-				return r.msg.err
+			if r.msg.Err != nil {
+				return r.msg.Err
 			}
-			end = r.msg.pos
+			end = r.msg.Pos
 		}
 		i = end
 	}
 	return nil
 }
 
-// canonicalField reads the field of a span at b[i], or a run of attributes, and returns the
-// index behind it. It returns -1, and has read nothing, if that is not canonical.
+// canonicalField reads the field of a span at b[i], or a run of attributes, and returns the index behind it. It returns
+// -1 for another form, without effect.
 func (r *Proto) canonicalField(b []byte, i int) int {
 	f := &r.fields
 	switch v := b[i:]; v[0] {
@@ -113,11 +112,9 @@ func (r *Proto) canonicalField(b []byte, i int) int {
 	return -1
 }
 
-// tooFar is an end that is not within any message.
 const tooFar = math.MaxInt
 
-// extent reads the length at b[i] and returns the start and the end of the content
-// behind it. The end may be beyond b.
+// extent reads the length at b[i] and returns the start and the end of the content behind it. The end may be beyond b.
 func extent(b []byte, i int) (start, end int) {
 	if i < len(b) && b[i] < 0x80 {
 		return i + 1, i + 1 + int(b[i])
@@ -136,10 +133,11 @@ func longExtent(b []byte, i int) (start, end int) {
 	return start, start + int(size)
 }
 
-// canonicalAttributes adds the attributes from b[i] on to the builder and returns the
-// index behind the last one in the run that is canonical, -1 if the first one is not.
+// canonicalAttributes adds the canonical attributes from b[i] on to the builder and returns the index behind them, -1
+// if the first one is not canonical.
 func (r *Proto) canonicalAttributes(b []byte, i int) int {
-	before, first := r.attributes.before, i
+	before := r.attributes.before
+	first := i
 	for i < len(b) && b[i] == tagAttribute {
 		a := before.next
 		from, to, end := a.valueAt(b, i)
@@ -152,11 +150,12 @@ func (r *Proto) canonicalAttributes(b []byte, i int) int {
 			r.builder.SetOther(a.target)
 		} else if !r.canonicalValue(a.target, b, from, to) {
 			r.msg.reset(b[from:to])
-			if r.parseValue(&r.msg, a.target); r.msg.err != nil {
+			if r.parseValue(&r.msg, a.target); r.msg.Err != nil {
 				break
 			}
 		}
-		before, i = a, end
+		before = a
+		i = end
 	}
 	if i == first {
 		return -1
@@ -165,14 +164,14 @@ func (r *Proto) canonicalAttributes(b []byte, i int) int {
 	return i
 }
 
-// valueAt returns where the value stands in the attribute at b[i], and where that ends. The
-// end is 0 if the key is not a's, or the attribute takes more than 127 bytes. Either part of
-// a KeyValue may come first: pdata writes the value in front.
+// valueAt returns the place of the value in the attribute at b[i], and the attribute's end. The end is 0 if the key is
+// not a's or the attribute exceeds 127 bytes. The value may precede the key: pdata writes it first.
 func (a *attribute) valueAt(b []byte, i int) (from, to, end int) {
 	if a == nil || len(b)-i < 4 {
 		return 0, 0, 0
 	}
-	size, key := int(b[i+1]), len(a.text)
+	size := int(b[i+1])
+	key := len(a.text)
 	i += 2
 	end = i + size
 	value := size - key - 2
@@ -189,8 +188,8 @@ func (a *attribute) valueAt(b []byte, i int) (from, to, end int) {
 	return 0, 0, 0
 }
 
-// attributeAt returns the attribute at b[i], which follows another one and was not the one
-// expected first, and what valueAt does. It returns nil for one that is not canonical.
+// attributeAt returns the unexpected attribute at b[i] behind before, and the results of valueAt. It returns nil if the
+// attribute is not canonical.
 func (r *Proto) attributeAt(b []byte, i int, before *attribute) (a *attribute, from, to, end int) {
 	if from, to, end = before.other.valueAt(b, i); end > 0 {
 		before.expect(before.other)
@@ -211,7 +210,9 @@ func (r *Proto) attributeAt(b []byte, i int, before *attribute) (a *attribute, f
 	var text []byte // the field of the key, with its tag and length
 	switch {
 	case b[i] == tagKey && b[to] == tagValue:
-		text, from, to = b[i:to], from2, to2
+		text = b[i:to]
+		from = from2
+		to = to2
 	case b[i] == tagValue && b[to] == tagKey:
 		text = b[to:to2]
 	default:
@@ -229,17 +230,16 @@ func (r *Proto) attributeAt(b []byte, i int, before *attribute) (a *attribute, f
 	return a, from, to, end
 }
 
-// maxKeyField is the size of a key's field with a length of one byte.
 const maxKeyField = 2 + 0x7f
 
-// canonicalValue adds the AnyValue b[i:end] to the builder if it is a string, an integer,
-// or a list of integers or of lists of integers. It adds nothing and reports false for any
-// other value.
+// canonicalValue adds the AnyValue b[i:end] to the builder if it is a string, an integer, or a list of integers or of
+// lists of integers. It reports false for any other value, without effect.
 func (r *Proto) canonicalValue(t attrmap.Target, b []byte, i, end int) bool {
 	if end-i < 2 {
 		return false
 	}
-	start, to := i+2, i+2+int(b[i+1])
+	start := i + 2
+	to := i + 2 + int(b[i+1])
 	if b[i+1] >= 0x80 {
 		start, to = extent(b, i+1)
 	}
@@ -270,10 +270,10 @@ func (r *Proto) canonicalValue(t attrmap.Target, b []byte, i, end int) bool {
 	return true
 }
 
-// canonicalList is canonicalValue for the elements of an array: of integers, or of
-// arrays of integers.
+// canonicalList is canonicalValue for the elements of an array: of integers, or of arrays of integers.
 func (r *Proto) canonicalList(t attrmap.Target, b []byte) (ok bool) {
-	r.dims, r.ends = r.dims[:0], r.ends[:0]
+	r.dims = r.dims[:0]
+	r.ends = r.ends[:0]
 	if len(b) < 3 || b[2] == tagInt {
 		if r.dims, ok = appendProtoInts(r.dims, b); ok {
 			r.builder.SetInts(t, r.dims)
@@ -282,7 +282,8 @@ func (r *Proto) canonicalList(t attrmap.Target, b []byte) (ok bool) {
 	}
 	for len(b) > 0 {
 		// An element is an array in a value, each with a tag and a length.
-		if len(b) < 4 || b[0] != tagValues || b[2] != tagArray || b[1] >= 0x80 || b[1] != b[3]+2 || len(b) < 4+int(b[3]) {
+		if len(b) < 4 || b[0] != tagValues || b[2] != tagArray || b[1] >= 0x80 || b[1] != b[3]+2 ||
+			len(b) < 4+int(b[3]) {
 			return false
 		}
 		end := 4 + int(b[3])
@@ -296,7 +297,6 @@ func (r *Proto) canonicalList(t attrmap.Target, b []byte) (ok bool) {
 	return true
 }
 
-// appendProtoInts appends the elements of an array of integers.
 func appendProtoInts(dst []int64, b []byte) ([]int64, bool) {
 	for len(b) > 0 {
 		// An element is a tag, a length, another tag and a varint.
@@ -316,7 +316,6 @@ func appendProtoInts(dst []int64, b []byte) ([]int64, bool) {
 	return dst, true
 }
 
-// canonicalText returns b as a string if it is valid UTF-8.
 func (r *Proto) canonicalText(b []byte) (text string, ok bool) {
 	w, short := intern.WordsOf(b)
 	if short {

@@ -14,11 +14,12 @@ import (
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/otlptest"
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
 
-// keep returns a record with a copy of an entry or else a span.
+// keep returns a record with a copy of the entry, or else of the span.
 func keep(e *op.Entry, s *op.Span) op.Record {
 	if e != nil {
 		return op.Record{Entry: e.Clone()}
@@ -26,7 +27,7 @@ func keep(e *op.Entry, s *op.Span) op.Record {
 	return op.Record{Span: s.Clone()}
 }
 
-// checkProtoSpans checks that readSpan, which has read the spans before, reads each span as parseSpan does.
+// checkProtoSpans checks that readSpan agrees with parseSpan on each span. The reader has read the spans before.
 func checkProtoSpans(t *testing.T, spans ...[]byte) {
 	t.Helper()
 	one, all := &attr.Mapping{}, &attr.Mapping{}
@@ -40,7 +41,7 @@ func checkProtoSpans(t *testing.T, spans ...[]byte) {
 			parsed := &Proto{Decoder: New(m)}
 			parsed.msg.reset(span)
 			parsed.parseSpan(&parsed.msg)
-			if want := parsed.msg.err; err != want {
+			if want := parsed.msg.Err; err != want {
 				t.Fatalf("the error is %v, want %v\n%x", err, want, span)
 			}
 			if diff := cmp.Diff(keep(parsed.end()), got); diff != "" && err == nil {
@@ -54,7 +55,7 @@ func protoField(num protowire.Number, body []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), body)
 }
 
-// randomProtoSpan returns a span of any sort with its fields in some order, odd ones among them, perhaps damaged.
+// randomProtoSpan returns a random span, perhaps shuffled, damaged or with odd fields.
 func randomProtoSpan(t testing.TB, rng *rand.Rand) []byte {
 	t.Helper()
 	s := otlptest.RandomSpan(rng)
@@ -62,16 +63,23 @@ func randomProtoSpan(t testing.TB, rng *rand.Rand) []byte {
 	if rng.IntN(2) == 0 {
 		span = otlptest.ShuffleProto(rng, span, s.ProtoReflect().Descriptor())
 	}
-	key, value := protoField(fieldKey, []byte(attrkey.Name)), protoField(fieldValue, protoField(fieldString, []byte("bad\xff")))
+	key := protoField(protobuf.KeyValueKey, []byte(attrkey.Name))
+	value := protoField(protobuf.KeyValueValue, protoField(protobuf.AnyString, []byte("bad\xff")))
 	odd := [][]byte{
-		protoField(fieldSpanStatus, nil), protoField(fieldSpanStatus, []byte{fieldStatusCode << 3, statusError}),
-		protoField(fieldSpanEvents, bytes.Repeat([]byte("x"), rng.IntN(1<<15))), protoField(fieldSpanLinks, nil), protoField(99, nil),
-		protoField(fieldSpanTraceID, []byte("short")), protoField(fieldSpanParentID, []byte("short")),
-		protoField(fieldSpanLinks, protoField(fieldLinkSpanID, []byte("short"))), protoField(fieldSpanAttributes, key),
-		protoField(fieldSpanAttributes, slices.Concat(key, value, key)), protoField(fieldSpanAttributes, slices.Concat(key, value)),
-		protoField(fieldSpanAttributes, slices.Concat(key, value, []byte{7 << 3})),
-		protoField(fieldSpanAttributes, slices.Concat(value, key, value)),
-		protoField(fieldSpanAttributes, slices.Concat(key, protoField(fieldValue, append(protoField(fieldString, nil), fieldInt<<3, 7)))),
+		protoField(protobuf.SpanStatus, nil), protoField(protobuf.SpanStatus, []byte{protobuf.StatusCode << 3,
+			statusError}),
+		protoField(protobuf.SpanEvents, bytes.Repeat([]byte("x"), rng.IntN(1<<15))), protoField(protobuf.SpanLinks,
+			nil), protoField(99, nil),
+		protoField(protobuf.SpanTraceID, []byte("short")), protoField(protobuf.SpanParentID, []byte("short")),
+		protoField(protobuf.SpanLinks, protoField(protobuf.LinkSpanID, []byte("short"))),
+		protoField(protobuf.SpanAttributes, key),
+		protoField(protobuf.SpanAttributes, slices.Concat(key, value, key)), protoField(protobuf.SpanAttributes,
+			slices.Concat(key, value)),
+		protoField(protobuf.SpanAttributes, slices.Concat(key, value, []byte{7 << 3})),
+		protoField(protobuf.SpanAttributes, slices.Concat(value, key, value)),
+		protoField(protobuf.SpanAttributes,
+			slices.Concat(key, protoField(protobuf.KeyValueValue, append(protoField(protobuf.AnyString, nil),
+				protobuf.AnyInt<<3, 7)))),
 	}
 	for rng.IntN(2) == 0 {
 		field := odd[rng.IntN(len(odd))]
@@ -97,15 +105,15 @@ func TestCanonicalProtoSpanReadsAsParseSpan(t *testing.T) {
 	}
 }
 
-// Keys are told apart by every one of their bytes, whichever was expected and wherever the
-// value stands.
+// Keys differ in any byte, whatever key was expected and wherever the value is.
 func TestCanonicalProtoKeysDifferInAnyByte(t *testing.T) {
 	span := func(key []byte, valueFirst bool) []byte {
-		parts := [][]byte{protoField(fieldKey, key), protoField(fieldValue, protoField(fieldString, []byte("value")))}
+		parts := [][]byte{protoField(protobuf.KeyValueKey, key), protoField(protobuf.KeyValueValue,
+			protoField(protobuf.AnyString, []byte("value")))}
 		if valueFirst {
 			slices.Reverse(parts)
 		}
-		return protoField(fieldSpanAttributes, slices.Concat(parts...))
+		return protoField(protobuf.SpanAttributes, slices.Concat(parts...))
 	}
 	for n := 1; n < 40; n++ {
 		key := bytes.Repeat([]byte("k"), n)
@@ -119,7 +127,7 @@ func TestCanonicalProtoKeysDifferInAnyByte(t *testing.T) {
 	}
 }
 
-// Nothing behind a span is read, whatever lengths it holds.
+// Whatever its lengths, a span reads no byte behind its end.
 func TestCanonicalProtoSpanStaysWithinItsBytes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range cases.Count(t, 3, 50) {

@@ -2,18 +2,18 @@ package spans
 
 import (
 	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 )
 
-// The names of the kinds of spans and of the codes of a status in OTLP's schema, by number.
 var (
 	kindNames = []string{
-		"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT", "SPAN_KIND_PRODUCER", "SPAN_KIND_CONSUMER",
+		"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT", "SPAN_KIND_PRODUCER",
+		"SPAN_KIND_CONSUMER",
 	}
 	codeNames = []string{"STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"}
 )
 
-// parseSpan reads a span in any spelling.
 func (d *Decoder) parseSpan(m message) {
 	d.begin()
 	for outer := m.open(); m.more(outer, spanSchema); {
@@ -21,53 +21,53 @@ func (d *Decoder) parseSpan(m message) {
 	}
 }
 
-// parseSpanField reads the current field of a span.
 func (d *Decoder) parseSpanField(m message) {
 	f := &d.fields
 	var ok bool
 	switch m.number() {
-	case fieldSpanTraceID:
+	case protobuf.SpanTraceID:
 		ok = m.id(f.trace[:])
 		f.badID = f.badID || !ok
-	case fieldSpanID:
+	case protobuf.SpanID:
 		ok = m.id(f.id[:])
 		f.badID = f.badID || !ok
-	case fieldSpanParentID:
+	case protobuf.SpanParentID:
 		ok = m.id(f.parent[:])
 		f.badID = f.badID || !ok
-	case fieldSpanTraceState:
+	case protobuf.SpanTraceState:
 		f.state = d.parseText(m)
-	case fieldSpanName:
-		f.name, f.rawName = d.parseText(m), nil
-	case fieldSpanKind:
+	case protobuf.SpanName:
+		f.name = d.parseText(m)
+		f.rawName = nil
+	case protobuf.SpanKind:
 		f.kind = m.enum(kindNames)
-	case fieldSpanFlags:
+	case protobuf.SpanFlags:
 		f.flags = m.flags()
-	case fieldSpanStart:
+	case protobuf.SpanStart:
 		f.start, ok = m.time()
 		f.invalidTimes = f.invalidTimes || !ok
-	case fieldSpanEnd:
+	case protobuf.SpanEnd:
 		f.end, ok = m.time()
 		f.invalidTimes = f.invalidTimes || !ok
-	case fieldSpanAttributes:
+	case protobuf.SpanAttributes:
 		for first := true; m.element(first); first = false {
 			d.parseAttribute(m)
 		}
-	case fieldSpanDropped:
+	case protobuf.SpanDroppedAttributes:
 		f.dropped = m.count()
-	case fieldSpanLinks:
+	case protobuf.SpanLinks:
 		for first := true; m.element(first); first = false {
 			d.parseLink(m)
 		}
-	case fieldDroppedLinks:
+	case protobuf.SpanDroppedLinks:
 		f.droppedLinks = m.count()
-	case fieldSpanEvents:
+	case protobuf.SpanEvents:
 		for first := true; m.element(first); first = false {
 			d.parseEvent(m)
 		}
-	case fieldDroppedEvents:
+	case protobuf.SpanDroppedEvents:
 		f.droppedEvents = m.count()
-	case fieldSpanStatus:
+	case protobuf.SpanStatus:
 		d.parseStatus(m)
 	default:
 		m.skip()
@@ -81,9 +81,9 @@ func (d *Decoder) parseStatus(m message) {
 	f := &d.fields
 	for outer := m.open(); m.more(outer, statusSchema); {
 		switch m.number() {
-		case fieldStatusMessage:
+		case protobuf.StatusMessage:
 			f.message = d.parseText(m)
-		case fieldStatusCode:
+		case protobuf.StatusCode:
 			f.code = m.enum(codeNames)
 			f.failed = f.code == statusError
 		default:
@@ -92,28 +92,27 @@ func (d *Decoder) parseStatus(m message) {
 	}
 }
 
-// parseLink gives a link of a span to the builder. Ids that are none make it one that
-// leads nowhere.
+// parseLink gives a link of a span to the builder. Bad ids are zero.
 func (d *Decoder) parseLink(m message) {
 	var link op.Link
 	var extra op.LinkExtra
 	for outer := m.open(); m.more(outer, linkSchema); {
 		switch m.number() {
-		case fieldLinkTraceID:
+		case protobuf.LinkTraceID:
 			m.id(link.TraceID[:])
-		case fieldLinkSpanID:
+		case protobuf.LinkSpanID:
 			m.id(link.SpanID[:])
-		case fieldLinkState:
+		case protobuf.LinkTraceState:
 			extra.TraceState = valid(d.parseText(m))
-		case fieldLinkAttributes:
+		case protobuf.LinkAttributes:
 			for first := true; m.element(first); first = false {
 				if a := d.parseAttr(m); m.failure() == nil {
 					d.builder.LinkAttr(&link, &extra, a)
 				}
 			}
-		case fieldLinkDropped:
+		case protobuf.LinkDroppedAttributes:
 			extra.DroppedAttributes = m.count()
-		case fieldLinkFlags:
+		case protobuf.LinkFlags:
 			extra.Flags = m.flags()
 		default:
 			m.skip()
@@ -124,17 +123,16 @@ func (d *Decoder) parseLink(m message) {
 	}
 }
 
-// parseEvent gives an event of a span to the builder.
 func (d *Decoder) parseEvent(m message) {
 	var e op.Event
 	for outer := m.open(); m.more(outer, eventSchema); {
 		switch m.number() {
-		case fieldEventTime:
+		case protobuf.EventTime:
 			ns, _ := m.time()
 			e.Time = knownTime(ns)
-		case fieldEventName:
+		case protobuf.EventName:
 			e.Name = valid(d.parseText(m))
-		case fieldEventAttributes:
+		case protobuf.EventAttributes:
 			if e.Name != "" && !d.builder.WantsEvent(e.Name) {
 				m.skip()
 				continue
@@ -142,7 +140,7 @@ func (d *Decoder) parseEvent(m message) {
 			for first := true; m.element(first); first = false {
 				e.Attrs = d.builder.EventAttr(e.Attrs, d.parseAttr(m))
 			}
-		case fieldEventDropped:
+		case protobuf.EventDroppedAttributes:
 			e.DroppedAttributes = m.count()
 		default:
 			m.skip()
@@ -153,7 +151,6 @@ func (d *Decoder) parseEvent(m message) {
 	}
 }
 
-// parseScope reads an instrumentation scope.
 func (d *Decoder) parseScope(m message) {
 	d.Scope = op.Scope{}
 	if m.null() {
@@ -161,11 +158,11 @@ func (d *Decoder) parseScope(m message) {
 	}
 	for outer := m.open(); m.more(outer, scopeSchema); {
 		switch m.number() {
-		case fieldScopeName:
+		case protobuf.ScopeName:
 			d.Scope.Name = valid(d.parseText(m))
-		case fieldScopeVersion:
+		case protobuf.ScopeVersion:
 			d.Scope.Version = valid(d.parseText(m))
-		case fieldScopeAttributes:
+		case protobuf.ScopeAttributes:
 			for first := true; m.element(first); first = false {
 				d.Scope.Attrs = d.builder.Outer.Append(d.Scope.Attrs, d.parseAttr(m))
 			}
@@ -175,7 +172,6 @@ func (d *Decoder) parseScope(m message) {
 	}
 }
 
-// parseResource reads a resource.
 func (d *Decoder) parseResource(m message) {
 	d.Resource = op.Resource{}
 	d.builder.Outer.Held.Reset()
@@ -183,7 +179,7 @@ func (d *Decoder) parseResource(m message) {
 		return
 	}
 	for outer := m.open(); m.more(outer, resourceSchema); {
-		if m.number() != fieldResourceAttributes {
+		if m.number() != protobuf.ResourceAttributes {
 			m.skip()
 			continue
 		}

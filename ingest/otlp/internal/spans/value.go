@@ -3,25 +3,25 @@ package spans
 import (
 	"strconv"
 
-	"github.com/optrace/optrace/internal/model/opmodel"
-
 	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 )
 
-// maxValueDepth bounds how deep attribute values are looked into. Shapes need
-// two levels; what is deeper is taken as a value of a wrong type.
+// maxValueDepth bounds the depth of attribute values. Shapes need two levels; a deeper value counts as one of a wrong
+// type.
 const maxValueDepth = 8
 
-// parseAttribute feeds one attribute of a span to the builder.
 func (d *Decoder) parseAttribute(m message) {
-	t, hasKey, hasValue := attrmap.Target{}, false, false
+	t := attrmap.Target{}
+	var hasKey, hasValue bool
 	for outer := m.open(); m.more(outer, attrSchema); {
 		switch m.number() {
-		case fieldKey:
+		case protobuf.KeyValueKey:
 			t, hasKey = d.builder.Target(d.text(m.bytes())), true
-		case fieldValue:
+		case protobuf.KeyValueValue:
 			if !hasKey {
 				t, hasKey = d.builder.Target(d.text(m.key())), true
 			}
@@ -44,7 +44,6 @@ func (d *Decoder) parseAttribute(m message) {
 	}
 }
 
-// parseValue feeds an attribute's value to the builder.
 func (d *Decoder) parseValue(m message, t attrmap.Target) {
 	b := d.builder
 	if !t.Wanted() {
@@ -62,45 +61,44 @@ func (d *Decoder) parseValue(m message, t attrmap.Target) {
 			empty = false
 		}
 	}
-	if empty { // or of a type that a later version added
+	if empty { // or a type of a later version
 		b.SetEmpty(t)
 	}
 }
 
-// parseVariant feeds a value of the current field's type to the builder. It passes over
-// what is none of the types.
+// parseVariant feeds a value of the current field's type to the builder. It skips an unknown type.
 func (d *Decoder) parseVariant(m message, t attrmap.Target) bool {
 	b := d.builder
 	ok := true
 	switch number := m.number(); number {
-	case fieldString:
+	case protobuf.AnyString:
 		b.SetStr(t, d.parseText(m))
-	case fieldInt:
+	case protobuf.AnyInt:
 		var n int64
 		if n, ok = m.integer(); ok {
 			b.SetInt(t, n)
 		}
-	case fieldDouble:
+	case protobuf.AnyDouble:
 		var f float64
 		if f, ok = m.double(); ok {
 			b.SetFloat(t, f)
 		}
-	case fieldBool:
+	case protobuf.AnyBool:
 		var v bool
 		if v, ok = m.boolean(); ok {
 			b.SetBool(t, v)
 		}
-	case fieldArray:
+	case protobuf.AnyArray:
 		d.json, _ = d.appendVariant(d.json[:0], m, 0)
 		b.SetList(t, d.json)
-	case fieldMap, fieldBytes:
+	case protobuf.AnyMap, protobuf.AnyBytes:
 		if !t.Kept() {
 			m.skip()
 			b.SetOther(t)
 			break
 		}
 		typ := op.AttrJSON
-		if number == fieldBytes {
+		if number == protobuf.AnyBytes {
 			typ = op.AttrBytes
 			d.json, ok = m.base64(d.json[:0])
 		} else {
@@ -122,14 +120,14 @@ func (d *Decoder) parseVariant(m message, t attrmap.Target) bool {
 	return true
 }
 
-// parseAttr reads an attribute that is not a span's.
+// parseAttr reads an attribute of a resource, scope, event or link.
 func (d *Decoder) parseAttr(m message) op.Attr {
 	a := op.Attr{Value: "null", Type: op.AttrJSON}
 	for outer := m.open(); m.more(outer, attrSchema); {
 		switch m.number() {
-		case fieldKey:
+		case protobuf.KeyValueKey:
 			a.Key = valid(string(m.bytes()))
-		case fieldValue:
+		case protobuf.KeyValueValue:
 			d.parseAttrValue(m, &a)
 		default:
 			m.skip()
@@ -138,41 +136,46 @@ func (d *Decoder) parseAttr(m message) op.Attr {
 	return a
 }
 
-// parseAttrValue reads an AnyValue.
 func (d *Decoder) parseAttrValue(m message, a *op.Attr) {
-	a.Value, a.Type = "null", op.AttrJSON
+	a.Value = "null"
+	a.Type = op.AttrJSON
 	if m.null() {
 		return
 	}
 	for outer := m.open(); m.more(outer, valueSchema); {
 		switch m.number() {
-		case fieldString:
-			a.Value, a.Type = valid(string(m.bytes())), op.AttrText
-		case fieldBool:
+		case protobuf.AnyString:
+			a.Value = valid(string(m.bytes()))
+			a.Type = op.AttrText
+		case protobuf.AnyBool:
 			if v, ok := m.boolean(); ok {
-				a.Value, a.Type = strconv.FormatBool(v), op.AttrBool
+				a.Value = strconv.FormatBool(v)
+				a.Type = op.AttrBool
 			}
-		case fieldInt:
+		case protobuf.AnyInt:
 			if n, ok := m.integer(); ok {
-				a.Value, a.Type = strconv.FormatInt(n, 10), op.AttrInt
+				a.Value = strconv.FormatInt(n, 10)
+				a.Type = op.AttrInt
 			}
-		case fieldDouble:
+		case protobuf.AnyDouble:
 			if f, ok := m.double(); ok {
 				*a = opmodel.FloatAttr(a.Key, f)
 			}
-		case fieldBytes:
+		case protobuf.AnyBytes:
 			if text, ok := m.base64(nil); ok {
-				a.Value, a.Type = valid(string(text)), op.AttrBytes
+				a.Value = valid(string(text))
+				a.Type = op.AttrBytes
 			}
 		default:
 			if text, ok := d.appendVariant(nil, m, 0); ok {
-				a.Value, a.Type = valid(string(text)), op.AttrJSON
+				a.Value = valid(string(text))
+				a.Type = op.AttrJSON
 			}
 		}
 	}
 }
 
-// appendValue appends an AnyValue as JSON, as op.AttrJSON describes.
+// appendValue appends an AnyValue as JSON, see op.AttrJSON.
 func (d *Decoder) appendValue(dst []byte, m message, depth int) []byte {
 	start := len(dst)
 	dst = append(dst, "null"...)
@@ -187,34 +190,33 @@ func (d *Decoder) appendValue(dst []byte, m message, depth int) []byte {
 	return dst
 }
 
-// appendVariant appends a value of the current field's type as JSON. It passes over
-// what is none of the types.
+// appendVariant appends a value of the current field's type as JSON. It skips an unknown type.
 func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte, ok bool) {
 	switch m.number() {
-	case fieldString:
-		const escaped = 6 // bytes at most that JSON has for one
+	case protobuf.AnyString:
+		const escaped = 6 // bytes at most in JSON per byte
 		text := m.bytes()
 		if !d.builder.Take(escaped * len(text)) {
 			return append(dst, "null"...), true
 		}
 		return lexer.AppendString(dst, string(text)), true
-	case fieldBool:
+	case protobuf.AnyBool:
 		if v, ok := m.boolean(); ok {
 			return strconv.AppendBool(dst, v), true
 		}
-	case fieldInt:
+	case protobuf.AnyInt:
 		if n, ok := m.integer(); ok {
 			return strconv.AppendInt(dst, n, 10), true
 		}
-	case fieldDouble:
+	case protobuf.AnyDouble:
 		if f, ok := m.double(); ok {
 			return lexer.AppendDouble(dst, f), true
 		}
-	case fieldArray:
+	case protobuf.AnyArray:
 		return append(d.appendValues(append(dst, '['), m, depth, (*Decoder).appendValue), ']'), true
-	case fieldMap:
+	case protobuf.AnyMap:
 		return append(d.appendValues(append(dst, '{'), m, depth, (*Decoder).appendMember), '}'), true
-	case fieldBytes: // as JSON has it
+	case protobuf.AnyBytes: // as JSON has it
 		if text, ok := m.base64(nil); ok {
 			return lexer.AppendBytes(dst, string(text)), true
 		}
@@ -225,15 +227,14 @@ func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte,
 	return append(dst, "null"...), true
 }
 
-// appendMember appends a KeyValue of a map.
 func (d *Decoder) appendMember(dst []byte, m message, depth int) []byte {
 	var key string
 	value := []byte("null")
 	for outer := m.open(); m.more(outer, attrSchema); {
 		switch m.number() {
-		case fieldKey:
+		case protobuf.KeyValueKey:
 			key = string(m.bytes())
-		case fieldValue:
+		case protobuf.KeyValueValue:
 			if value = d.appendValue(nil, m, depth); !d.builder.Take(len(value)) {
 				value = []byte("null")
 			}
@@ -244,9 +245,10 @@ func (d *Decoder) appendMember(dst []byte, m message, depth int) []byte {
 	return append(append(lexer.AppendString(dst, key), ':'), value...)
 }
 
-// appendValues appends the values of an array or a map, separated by commas. Values
-// that are nested too deep are left out.
-func (d *Decoder) appendValues(dst []byte, m message, depth int, element func(d *Decoder, dst []byte, m message, depth int) []byte) []byte {
+// appendValues appends the values of an array or a map, separated by commas. It leaves out values nested too deep.
+func (d *Decoder) appendValues(
+	dst []byte, m message, depth int, element func(d *Decoder, dst []byte, m message, depth int) []byte,
+) []byte {
 	if depth == maxValueDepth {
 		m.skip()
 		return dst
@@ -256,7 +258,7 @@ func (d *Decoder) appendValues(dst []byte, m message, depth int, element func(d 
 	}
 	n := 0
 	for outer := m.open(); m.more(outer, valuesSchema); {
-		if m.number() != fieldValues {
+		if m.number() != protobuf.ListValues {
 			m.skip()
 			continue
 		}

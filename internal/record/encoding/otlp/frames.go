@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
 const maxMessage = 64 << 20
@@ -40,7 +41,7 @@ func (protoFormat) Recognize(head []byte) encoding.Origin {
 // should start with: damaged where all that follows would be right behind that.
 func withoutTag(message []byte, length int64) encoding.Origin {
 	mended := bytes.Clone(message)
-	mended[0] = tracesResourceSpans<<3 | wireBytes
+	mended[0] = protobuf.TracesResourceSpans<<3 | protobuf.Bytes
 	if n, head, ok := resourceSpans(mended); ok && n <= length && int64(head) < n && head < len(mended) && startsLikeTraces(mended) {
 		return encoding.Damaged
 	}
@@ -49,7 +50,7 @@ func withoutTag(message []byte, length int64) encoding.Origin {
 
 // resourceSpans returns how long the field is that text starts with, and of that its tag and length, if text holds these.
 func resourceSpans(text []byte) (n int64, head int, ok bool) {
-	if len(text) == 0 || text[0] != tracesResourceSpans<<3|wireBytes {
+	if len(text) == 0 || text[0] != protobuf.TracesResourceSpans<<3|protobuf.Bytes {
 		return 0, 0, false
 	}
 	size, width := binary.Uvarint(text[1:])
@@ -65,7 +66,7 @@ func startsLikeTraces(text []byte) bool {
 	n, head, ok := resourceSpans(text)
 	if !ok {
 		const longestHead = 1 + 4 // a message has fewer bytes than 2²⁸
-		return len(text) < longestHead && text[0] == tracesResourceSpans<<3|wireBytes
+		return len(text) < longestHead && text[0] == protobuf.TracesResourceSpans<<3|protobuf.Bytes
 	}
 	inner := text[head:]
 	left := n - int64(head)
@@ -73,7 +74,8 @@ func startsLikeTraces(text []byte) bool {
 		return true
 	}
 	switch inner[0] {
-	case resourceSpansResource<<3 | wireBytes, resourceSpansScopeSpans<<3 | wireBytes, resourceSpansSchemaURL<<3 | wireBytes:
+	case protobuf.ResourceSpansResource<<3 | protobuf.Bytes, protobuf.ResourceSpansScopeSpans<<3 | protobuf.Bytes,
+		protobuf.ResourceSpansSchemaURL<<3 | protobuf.Bytes:
 	default:
 		return false
 	}
@@ -84,12 +86,12 @@ func startsLikeTraces(text []byte) bool {
 	if int64(size) > left-int64(1+width) {
 		return false
 	}
-	if inner[0] != resourceSpansResource<<3|wireBytes || size == 0 || len(inner) == 1+width {
+	if inner[0] != protobuf.ResourceSpansResource<<3|protobuf.Bytes || size == 0 || len(inner) == 1+width {
 		return true
 	}
 	// Resource has attributes, and the number of those that were dropped.
 	next := inner[1+width]
-	return next == resourceAttributes<<3|wireBytes || next == 2<<3|wireVarint
+	return next == protobuf.ResourceAttributes<<3|protobuf.Bytes || next == protobuf.ResourceDroppedAttributes<<3|protobuf.Varint
 }
 
 // Whole goes from one message to the next, as long as each of them is spans of

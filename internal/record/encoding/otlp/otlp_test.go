@@ -15,11 +15,12 @@ import (
 	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/internal/record/traces"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
 // messageOf returns a message of one field of n bytes, behind its length.
 func messageOf(n int) []byte {
-	field := append(appendMessageHead(nil, tracesResourceSpans, n), make([]byte, n)...)
+	field := append(protobuf.AppendHead(nil, protobuf.TracesResourceSpans, n), make([]byte, n)...)
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(field))), field...)
 }
 

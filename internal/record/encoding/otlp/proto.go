@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/optrace/optrace/internal/record/encoding"
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op/attr"
 )
 
@@ -15,26 +16,6 @@ import (
 var Proto encoding.Messages = protoFormat{}
 
 type protoFormat struct{}
-
-// The fields of OTLP's TracesData, ResourceSpans, Resource, ScopeSpans and
-// InstrumentationScope.
-const (
-	tracesResourceSpans = 1
-
-	resourceSpansResource   = 1
-	resourceSpansScopeSpans = 2
-	resourceSpansSchemaURL  = 3
-
-	resourceAttributes = 1
-
-	scopeSpansScope     = 1
-	scopeSpansSpans     = 2
-	scopeSpansSchemaURL = 3
-
-	scopeName       = 1
-	scopeVersion    = 2
-	scopeAttributes = 3
-)
 
 const frameLengthBytes = 4
 
@@ -78,14 +59,14 @@ func appendResourceHead(dst []byte, r *encoding.ResourceGroup) []byte {
 	size := len(r.Resource.Prefix) + len(r.Resource.Suffix)
 	for i := range r.Scopes {
 		n := scopeSize(&r.Scopes[i])
-		size += 1 + varintSize(uint64(n)) + n
+		size += 1 + protobuf.VarintSize(uint64(n)) + n
 	}
-	return append(appendMessageHead(dst, tracesResourceSpans, size), r.Resource.Prefix...)
+	return append(protobuf.AppendHead(dst, protobuf.TracesResourceSpans, size), r.Resource.Prefix...)
 }
 
 // appendScopeHead appends the beginning of a ScopeSpans message.
 func appendScopeHead(dst []byte, s *encoding.ScopeGroup) []byte {
-	return append(appendMessageHead(dst, resourceSpansScopeSpans, scopeSize(s)), s.Scope.Prefix...)
+	return append(protobuf.AppendHead(dst, protobuf.ResourceSpansScopeSpans, scopeSize(s)), s.Scope.Prefix...)
 }
 
 func scopeSize(s *encoding.ScopeGroup) int {
@@ -99,21 +80,21 @@ type protoCodec struct{ codecState }
 func (c *protoCodec) resourceEnvelope(r *resource.Resource) (prefix, suffix []byte) {
 	if r != nil {
 		var start int
-		prefix, start = beginMessage(nil, resourceSpansResource, 1)
-		prefix = c.attributes(prefix, resourceAttributes, r.Attributes(), 0)
-		prefix = endMessage(prefix, start, 1)
+		prefix, start = protobuf.Begin(nil, protobuf.ResourceSpansResource, 1)
+		prefix = c.attributes(prefix, protobuf.ResourceAttributes, r.Attributes(), 0)
+		prefix = protobuf.End(prefix, start, 1)
 	}
-	return prefix, appendOptionalText(nil, resourceSpansSchemaURL, r.SchemaURL())
+	return prefix, protobuf.AppendOptionalText(nil, protobuf.ResourceSpansSchemaURL, r.SchemaURL())
 }
 
 func (c *protoCodec) scopeEnvelope(s instrumentation.Scope) (prefix, suffix []byte) {
 	if s != (instrumentation.Scope{}) {
 		var start int
-		prefix, start = beginMessage(nil, scopeSpansScope, 1)
-		prefix = appendOptionalText(prefix, scopeName, s.Name)
-		prefix = appendOptionalText(prefix, scopeVersion, s.Version)
-		prefix = c.attributes(prefix, scopeAttributes, s.Attributes.ToSlice(), 0)
-		prefix = endMessage(prefix, start, 1)
+		prefix, start = protobuf.Begin(nil, protobuf.ScopeSpansScope, 1)
+		prefix = protobuf.AppendOptionalText(prefix, protobuf.ScopeName, s.Name)
+		prefix = protobuf.AppendOptionalText(prefix, protobuf.ScopeVersion, s.Version)
+		prefix = c.attributes(prefix, protobuf.ScopeAttributes, s.Attributes.ToSlice(), 0)
+		prefix = protobuf.End(prefix, start, 1)
 	}
-	return prefix, appendOptionalText(nil, scopeSpansSchemaURL, s.SchemaURL)
+	return prefix, protobuf.AppendOptionalText(nil, protobuf.ScopeSpansSchemaURL, s.SchemaURL)
 }

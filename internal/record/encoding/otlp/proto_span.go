@@ -6,40 +6,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/record/span"
-)
-
-// The fields of OTLP's Span, Event, Link and Status.
-const (
-	spanTraceID           = 1
-	spanSpanID            = 2
-	spanTraceState        = 3
-	spanParentSpanID      = 4
-	spanName              = 5
-	spanKindField         = 6
-	spanStart             = 7
-	spanEnd               = 8
-	spanAttributes        = 9
-	spanDroppedAttributes = 10
-	spanEvents            = 11
-	spanDroppedEvents     = 12
-	spanLinks             = 13
-	spanDroppedLinks      = 14
-	spanStatus            = 15
-	spanFlags             = 16
-
-	eventTime              = 1
-	eventName              = 2
-	eventAttributes        = 3
-	eventDroppedAttributes = 4
-
-	linkTraceID           = 1
-	linkSpanID            = 2
-	linkAttributes        = 4
-	linkDroppedAttributes = 5
-	linkFlags             = 6
-
-	statusMessage = 2
-	statusCode    = 3
+	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
 // spanReserve is the usual size of the length in front of a span.
@@ -50,68 +17,68 @@ const spanReserve = 2
 // not UTF-8, which makes those fail, and for parts that span.Data.Clean removes.
 func (c *protoCodec) span(dst []byte, v *span.Data, cached *template) []byte {
 	traceID, spanID, parentID := v.Context.TraceID(), v.Context.SpanID(), v.Parent.SpanID()
-	dst, start := beginMessage(dst, scopeSpansSpans, spanReserve)
-	dst = appendBytesField(dst, spanTraceID, traceID[:])
-	dst = appendBytesField(dst, spanSpanID, spanID[:])
+	dst, start := protobuf.Begin(dst, protobuf.ScopeSpansSpans, spanReserve)
+	dst = protobuf.AppendBytes(dst, protobuf.SpanTraceID, traceID[:])
+	dst = protobuf.AppendBytes(dst, protobuf.SpanID, spanID[:])
 	dst = appendTraceState(dst, v.Context.TraceState())
 	if parentID.IsValid() {
-		dst = appendBytesField(dst, spanParentSpanID, parentID[:])
+		dst = protobuf.AppendBytes(dst, protobuf.SpanParentID, parentID[:])
 	}
 	if cached != nil {
 		dst = append(dst, cached.name...)
 	} else {
 		dst = c.nameField(dst, v.Name)
 	}
-	dst = appendVarintField(dst, spanKindField, kindNumber(v.Kind))
-	dst = appendFixed64Field(dst, spanStart, unixNano(v.Start))
-	dst = appendFixed64Field(dst, spanEnd, unixNano(v.End))
+	dst = protobuf.AppendUint(dst, protobuf.SpanKind, kindNumber(v.Kind))
+	dst = protobuf.AppendFixed64(dst, protobuf.SpanStart, unixNano(v.Start))
+	dst = protobuf.AppendFixed64(dst, protobuf.SpanEnd, unixNano(v.End))
 	if cached != nil {
 		dst = cached.appendAttributes(dst, v.Attrs, c, &c.devices)
 	} else {
 		dst = c.spanAttributes(dst, v.Attrs)
 	}
-	dst = appendVarintField(dst, spanDroppedAttributes, count32(v.DroppedAttrs))
+	dst = protobuf.AppendUint(dst, protobuf.SpanDroppedAttributes, count32(v.DroppedAttrs))
 	for i := range v.Events {
 		dst = c.event(dst, &v.Events[i])
 	}
-	dst = appendVarintField(dst, spanDroppedEvents, count32(v.DroppedEvents))
+	dst = protobuf.AppendUint(dst, protobuf.SpanDroppedEvents, count32(v.DroppedEvents))
 	for i := range v.Links {
 		dst = c.link(dst, &v.Links[i])
 	}
-	dst = appendVarintField(dst, spanDroppedLinks, count32(v.DroppedLinks))
+	dst = protobuf.AppendUint(dst, protobuf.SpanDroppedLinks, count32(v.DroppedLinks))
 	dst = appendStatus(dst, v.Status)
-	dst = appendFixed32Field(dst, spanFlags, flags(v.Context.TraceFlags(), v.Parent))
-	return endMessage(dst, start, spanReserve)
+	dst = protobuf.AppendFixed32(dst, protobuf.SpanFlags, flags(v.Context.TraceFlags(), v.Parent))
+	return protobuf.End(dst, start, spanReserve)
 }
 
 func (c *protoCodec) nameField(dst []byte, name string) []byte {
-	return appendOptionalText(dst, spanName, name)
+	return protobuf.AppendOptionalText(dst, protobuf.SpanName, name)
 }
 
 func (c *protoCodec) spanAttributes(dst []byte, attrs []attribute.KeyValue) []byte {
-	return c.attributes(dst, spanAttributes, attrs, 0)
+	return c.attributes(dst, protobuf.SpanAttributes, attrs, 0)
 }
 
 func (c *protoCodec) event(dst []byte, e *sdktrace.Event) []byte {
-	dst, start := beginMessage(dst, spanEvents, 1)
-	dst = appendFixed64Field(dst, eventTime, unixNano(e.Time))
-	dst = appendOptionalText(dst, eventName, e.Name)
-	dst = c.attributes(dst, eventAttributes, e.Attributes, 0)
-	dst = appendVarintField(dst, eventDroppedAttributes, count32(e.DroppedAttributeCount))
-	return endMessage(dst, start, 1)
+	dst, start := protobuf.Begin(dst, protobuf.SpanEvents, 1)
+	dst = protobuf.AppendFixed64(dst, protobuf.EventTime, unixNano(e.Time))
+	dst = protobuf.AppendOptionalText(dst, protobuf.EventName, e.Name)
+	dst = c.attributes(dst, protobuf.EventAttributes, e.Attributes, 0)
+	dst = protobuf.AppendUint(dst, protobuf.EventDroppedAttributes, count32(e.DroppedAttributeCount))
+	return protobuf.End(dst, start, 1)
 }
 
 // link appends a link, without its tracestate: OpenTelemetry's exporters do
 // not send it either.
 func (c *protoCodec) link(dst []byte, l *sdktrace.Link) []byte {
 	traceID, spanID := l.SpanContext.TraceID(), l.SpanContext.SpanID()
-	dst, start := beginMessage(dst, spanLinks, 1)
-	dst = appendBytesField(dst, linkTraceID, traceID[:])
-	dst = appendBytesField(dst, linkSpanID, spanID[:])
-	dst = c.attributes(dst, linkAttributes, l.Attributes, 0)
-	dst = appendVarintField(dst, linkDroppedAttributes, count32(l.DroppedAttributeCount))
-	dst = appendFixed32Field(dst, linkFlags, flags(l.SpanContext.TraceFlags(), l.SpanContext))
-	return endMessage(dst, start, 1)
+	dst, start := protobuf.Begin(dst, protobuf.SpanLinks, 1)
+	dst = protobuf.AppendBytes(dst, protobuf.LinkTraceID, traceID[:])
+	dst = protobuf.AppendBytes(dst, protobuf.LinkSpanID, spanID[:])
+	dst = c.attributes(dst, protobuf.LinkAttributes, l.Attributes, 0)
+	dst = protobuf.AppendUint(dst, protobuf.LinkDroppedAttributes, count32(l.DroppedAttributeCount))
+	dst = protobuf.AppendFixed32(dst, protobuf.LinkFlags, flags(l.SpanContext.TraceFlags(), l.SpanContext))
+	return protobuf.End(dst, start, 1)
 }
 
 // appendTraceState appends a tracestate as TraceState.String has it, without
@@ -120,7 +87,7 @@ func appendTraceState(dst []byte, state trace.TraceState) []byte {
 	if state.Len() == 0 {
 		return dst
 	}
-	dst, start := beginMessage(dst, spanTraceState, 1)
+	dst, start := protobuf.Begin(dst, protobuf.SpanTraceState, 1)
 	state.Walk(func(key, value string) bool {
 		if len(dst) > start {
 			dst = append(dst, ',')
@@ -130,15 +97,15 @@ func appendTraceState(dst []byte, state trace.TraceState) []byte {
 		dst = append(dst, value...)
 		return true
 	})
-	return endMessage(dst, start, 1)
+	return protobuf.End(dst, start, 1)
 }
 
 func appendStatus(dst []byte, s sdktrace.Status) []byte {
 	if s == (sdktrace.Status{}) {
-		return append(dst, spanStatus<<3|wireBytes, 0)
+		return append(dst, protobuf.SpanStatus<<3|protobuf.Bytes, 0)
 	}
-	dst, start := beginMessage(dst, spanStatus, 1)
-	dst = appendOptionalText(dst, statusMessage, s.Description)
-	dst = appendVarintField(dst, statusCode, statusNumber(s.Code))
-	return endMessage(dst, start, 1)
+	dst, start := protobuf.Begin(dst, protobuf.SpanStatus, 1)
+	dst = protobuf.AppendOptionalText(dst, protobuf.StatusMessage, s.Description)
+	dst = protobuf.AppendUint(dst, protobuf.StatusCode, statusNumber(s.Code))
+	return protobuf.End(dst, start, 1)
 }

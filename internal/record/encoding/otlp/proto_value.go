@@ -7,59 +7,44 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/optrace/optrace/internal/record/span"
-)
-
-// The fields of OTLP's KeyValue and AnyValue, and the one of ArrayValue and
-// KeyValueList.
-const (
-	keyValueKey   = 1
-	keyValueValue = 2
-
-	anyString = 1
-	anyBool   = 2
-	anyInt    = 3
-	anyDouble = 4
-	anyArray  = 5
-	anyKvlist = 6
-	anyBytes  = 7
-
-	listValues = 1
+	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
 func (c *protoCodec) attributes(dst []byte, field int, attrs []attribute.KeyValue, depth int) []byte {
 	for i := range attrs {
 		var start int
-		dst, start = beginMessage(dst, field, 1)
-		dst = appendOptionalText(dst, keyValueKey, string(attrs[i].Key))
-		dst = c.value(dst, keyValueValue, attrs[i].Value, depth)
-		dst = endMessage(dst, start, 1)
+		dst, start = protobuf.Begin(dst, field, 1)
+		dst = protobuf.AppendOptionalText(dst, protobuf.KeyValueKey, string(attrs[i].Key))
+		dst = c.value(dst, protobuf.KeyValueValue, attrs[i].Value, depth)
+		dst = protobuf.End(dst, start, 1)
 	}
 	return dst
 }
 
 // value appends a field that holds v as an AnyValue, of which a zero is written too: it says which type the value has.
 func (c *protoCodec) value(dst []byte, field int, v attribute.Value, depth int) []byte {
-	dst, start := beginMessage(dst, field, 1)
+	dst, start := protobuf.Begin(dst, field, 1)
 	switch v.Type() {
 	case attribute.EMPTY:
 	case attribute.STRING:
-		dst = appendTextField(dst, anyString, v.AsString())
+		dst = protobuf.AppendText(dst, protobuf.AnyString, v.AsString())
 	case attribute.BOOL:
-		dst = appendTag(dst, anyBool, wireVarint)
+		dst = protobuf.AppendTag(dst, protobuf.AnyBool, protobuf.Varint)
 		if v.AsBool() {
 			dst = append(dst, 1)
 		} else {
 			dst = append(dst, 0)
 		}
 	case attribute.INT64:
-		dst = appendVarint(appendTag(dst, anyInt, wireVarint), uint64(v.AsInt64()))
+		dst = protobuf.AppendVarint(protobuf.AppendTag(dst, protobuf.AnyInt, protobuf.Varint), uint64(v.AsInt64()))
 	case attribute.FLOAT64:
 		c.floats = true
-		dst = binary.LittleEndian.AppendUint64(appendTag(dst, anyDouble, wireFixed64), math.Float64bits(v.AsFloat64()))
+		dst = protobuf.AppendTag(dst, protobuf.AnyDouble, protobuf.Fixed64)
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v.AsFloat64()))
 	default:
 		dst = c.composite(dst, v, depth)
 	}
-	return endMessage(dst, start, 1)
+	return protobuf.End(dst, start, 1)
 }
 
 // composite appends the content of an AnyValue that holds bytes or a list.
@@ -69,15 +54,15 @@ func (c *protoCodec) composite(dst []byte, v attribute.Value, depth int) []byte 
 	}
 	switch v.Type() {
 	case attribute.BYTESLICE:
-		return appendBytesField(dst, anyBytes, v.AsByteSlice())
+		return protobuf.AppendBytes(dst, protobuf.AnyBytes, v.AsByteSlice())
 	case attribute.MAP:
-		dst, start := beginMessage(dst, anyKvlist, 1)
-		dst = c.attributes(dst, listValues, v.AsMap(), depth+1)
-		return endMessage(dst, start, 1)
+		dst, start := protobuf.Begin(dst, protobuf.AnyMap, 1)
+		dst = c.attributes(dst, protobuf.ListValues, v.AsMap(), depth+1)
+		return protobuf.End(dst, start, 1)
 	case attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.SLICE:
-		dst, start := beginMessage(dst, anyArray, 1)
-		span.EachElement(v, func(e attribute.Value) { dst = c.value(dst, listValues, e, depth+1) })
-		return endMessage(dst, start, 1)
+		dst, start := protobuf.Begin(dst, protobuf.AnyArray, 1)
+		span.EachElement(v, func(e attribute.Value) { dst = c.value(dst, protobuf.ListValues, e, depth+1) })
+		return protobuf.End(dst, start, 1)
 	}
-	return appendTextField(dst, anyString, "INVALID") // a type of a later SDK
+	return protobuf.AppendText(dst, protobuf.AnyString, "INVALID") // a type of a later SDK
 }
