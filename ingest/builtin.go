@@ -1,18 +1,16 @@
 package ingest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 
 	"github.com/optrace/optrace/ingest/otlp"
-	"github.com/optrace/optrace/internal/text/lineio"
+	"github.com/optrace/optrace/ingest/seed"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
-	"github.com/optrace/optrace/op/seed"
 )
 
 // openEntries reads entries JSON Lines. The entries state their fields, so the
@@ -52,25 +50,12 @@ func framed(f otlp.Framing, name, short, summary string) Format {
 	}
 }
 
-// maxTraceBytes is the largest seed trace that is held in memory, so that its metadata,
-// which stand behind the entries, come in front of them. A larger one is read as it comes.
-const maxTraceBytes = 64 << 20
-
-// traceRecords reads a seed trace. An entry that cannot be read does not end it, and
+// seedRecords reads a seed trace. An entry that cannot be read does not end it, and
 // one that is cut off is read up to there.
-func traceRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
+func seedRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		text, err := lineio.ReadUpTo(src, maxTraceBytes+1)
-		if err != nil {
-			yield(op.Record{}, fmt.Errorf("reading trace: %w", err))
-			return
-		}
 		found := false
-		records := seed.Records(text, name)
-		if len(text) > maxTraceBytes {
-			records = seed.Stream(io.MultiReader(bytes.NewReader(text), src), name)
-		}
-		for rec, err := range records {
+		for rec, err := range seed.Records(src, name) {
 			syntax, ok := errors.AsType[*op.SyntaxError](err)
 			if ok && syntax.Class == op.ErrorSyntax && !syntax.Truncated && !found {
 				err = fmt.Errorf("%s (at byte %d)", syntax.Msg, syntax.Offset) // nothing is read

@@ -113,7 +113,7 @@ func ParseDType(s string) (d DType, ok bool) {
 // String returns the type as it is spelled.
 func (d DType) String() string { return string(d) }
 
-// SetName implements [Name].
+// SetName sets the value to the one called word, and returns the warning about an unknown word.
 func (d *DType) SetName(word string) Warning {
 	var ok bool
 	*d, ok = ParseDType(word)

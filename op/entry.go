@@ -176,7 +176,7 @@ func (s Side) String() string {
 	return ""
 }
 
-// SetName implements [Name].
+// SetName sets the value to the one called word, and returns the warning about an unknown word.
 func (s *Side) SetName(word string) Warning {
 	if *s = SideNone; word == SideHost.String() {
 		*s = SideHost

@@ -1,9 +1,9 @@
 package op
 
 import (
-	"errors"
 	"strconv"
 
+	"github.com/optrace/optrace/internal/model/unmarshal"
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
@@ -82,30 +82,26 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 	}
 	dst = appendText(dst, `,"step_name":`, e.StepName)
 	dst = appendText(dst, `,"phase":`, e.Phase)
-	for i := numWritten; i < len(Columns); i++ {
-		dst = Columns[i].appendJSON(dst, e)
-	}
 	return append(dst, '}')
 }
 
 // MarshalJSON returns the text that AppendJSON appends.
 func (e *Entry) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 
-// unmarshalEntry is the decoder of op/entries.
-var unmarshalEntry = func(*Entry, []byte) error { return errors.New("package op/entries is not imported") }
-
-// RegisterUnmarshal is called by package op/entries, whose decoder is not linked into programs that only write.
-func RegisterUnmarshal(unmarshal func(e *Entry, text []byte) error) { unmarshalEntry = unmarshal }
-
-// UnmarshalJSON reads the form of [Entry.MarshalJSON]. It is there where package op/entries is imported.
-func (e *Entry) UnmarshalJSON(text []byte) error { return unmarshalEntry(e, text) }
+// UnmarshalJSON reads the form of [Entry.MarshalJSON]. It returns an error unless the program imports package
+// op/entries.
+func (e *Entry) UnmarshalJSON(text []byte) error { return unmarshal.Entry(e, text) }
 
 func (c *Collective) appendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
 	start := len(dst)
-	for i := range CollectiveColumns {
-		dst = CollectiveColumns[i].appendJSON(dst, c)
-	}
+	dst = appendText(dst, `,"name":`, c.Name)
+	dst = appendText(dst, `,"group":`, c.Group)
+	dst = appendKnown(dst, `,"group_size":`, c.GroupSize)
+	dst = appendKnown(dst, `,"sequence":`, c.Sequence)
+	dst = appendKnown(dst, `,"peer_rank":`, c.PeerRank)
+	dst = appendKnown(dst, `,"in_elements":`, c.InElements)
+	dst = appendKnown(dst, `,"out_elements":`, c.OutElements)
 	return append(trimComma(dst, start), '}')
 }
 

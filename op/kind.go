@@ -40,7 +40,7 @@ func ParseKind(s string) (k Kind, ok bool) {
 	return Kind(i + 1), i >= 0
 }
 
-// SetName implements [Name].
+// SetName sets the value to the one called word, and returns the warning about an unknown word.
 func (k *Kind) SetName(word string) Warning {
 	var ok bool
 	*k, ok = ParseKind(word)
@@ -74,7 +74,7 @@ func (r KindRule) String() string {
 	return ruleNames[r]
 }
 
-// SetName implements [Name]. No warning tells of a rule that is not known.
+// SetName sets the value to the one called word, and returns the warning about an unknown word. No warning tells of a rule that is not known.
 func (r *KindRule) SetName(word string) Warning {
 	*r, _ = ParseKindRule(word)
 	return 0

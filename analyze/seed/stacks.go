@@ -11,47 +11,45 @@ import (
 // unknownDevice is the frame of entries without a device.
 const unknownDevice = "unknown"
 
-// Stacks collects the stacks of [Summary.FlamegraphCollapsed] entry by entry. Its memory
-// grows with the number of stacks, not of entries. The zero value is ready to
-// use; it is not safe for concurrent use.
+// Stacks sums up durations by device and operation, for flame graph tools. Its memory grows with the number of stacks.
+// The zero value is ready to use; it is not safe for concurrent use.
 type Stacks struct {
-	pairs   pairs
-	weights []int64 // by pair, in microseconds
+	weights map[stack]int64 // in microseconds
 }
 
-// Add adds an entry. It ignores entries of the host side, whose work is that of
-// the device's entries, and keeps nothing of e but its strings.
+type stack struct{ device, operation string }
+
+// Add adds the duration of e. It ignores host-side entries: their work has entries on the device.
 func (s *Stacks) Add(e *op.Entry) {
-	if e.Side == op.SideHost {
-		return
+	if e.Side != op.SideHost {
+		s.add(e)
 	}
-	number := int(s.pairs.number(e))
-	if number == len(s.weights) {
-		s.weights = append(s.weights, 0)
-	}
-	s.weights[number] = wide.AddSaturating(s.weights[number], roundMicros(e.Duration))
 }
 
-// Write writes a line "trace;<device>;<operation> <weight>" per stack, sorted.
-// The weight is the sum of the durations, each in microseconds, rounded half up
-// and at least 1. Names are escaped as in [Summary.FlamegraphCollapsed].
-func (s *Stacks) Write(w io.Writer) error { return s.pairs.names().writeStacks(w, s.weights) }
-
-func (x pairNames) writeStacks(w io.Writer, weights []int64) error {
-	byStack := make(map[string]int64, len(weights))
-	for i, weight := range weights {
-		p := x.pairs[i]
-		device := unknownDevice
-		if p.device > 0 {
-			device = x.devices[p.device-1]
-		}
-		stack := stacks.Collapse("trace", device, x.operations[p.operation])
-		byStack[stack] = wide.AddSaturating(byStack[stack], weight)
+func (s *Stacks) add(e *op.Entry) {
+	key := stack{device: unknownDevice, operation: e.Operation}
+	if e.HasDevice() {
+		key.device = e.DeviceID
 	}
-	return stacks.WriteCollapsed(w, byStack)
+	if s.weights == nil {
+		s.weights = make(map[stack]int64)
+	}
+	s.weights[key] = wide.AddSaturating(s.weights[key], roundMicros(e.Duration))
 }
 
-// roundMicros returns ns as microseconds, rounded half up and at least 1. An unsigned sum does not overflow.
+// Write writes a line "trace;<device>;<operation> <weight>" per stack, sorted. The weight is the sum of the durations,
+// each in microseconds, rounded half up and at least 1. In names a semicolon becomes a colon and control characters
+// become spaces.
+func (s *Stacks) Write(w io.Writer) error {
+	byText := make(map[string]int64, len(s.weights))
+	for key, weight := range s.weights {
+		text := stacks.Collapse("trace", key.device, key.operation)
+		byText[text] = wide.AddSaturating(byText[text], weight)
+	}
+	return stacks.WriteCollapsed(w, byText)
+}
+
+// roundMicros returns ns as microseconds, rounded half up and at least 1. The unsigned sum does not overflow.
 func roundMicros(ns int64) int64 {
 	return max(1, int64((uint64(max(ns, 0))+500)/1000))
 }

@@ -25,8 +25,8 @@ func (r *lcg) next() int64 {
 }
 
 // newColumns returns the entries that the Rust program makes.
-func newColumns(n int) *analysis.Columns {
-	t, random := analysis.NewColumns(nil), lcg(1)
+func newColumns(n int) *analysis.Trace {
+	t, random := &analysis.Trace{}, lcg(1)
 	for step := range n {
 		e := op.Entry{Step: op.Known(int64(step)), Operation: operations[random.next()%int64(len(operations))]}
 		if d := random.next() % int64(len(devices)+1); d < int64(len(devices)) {
@@ -36,7 +36,7 @@ func newColumns(n int) *analysis.Columns {
 		e.Duration = 2*(500+random.next()%100_000) + 1
 		e.InputShapes, e.OutputShape = []op.Shape{{rows, 784}, {784, 256}}, op.Shape{rows, 256}
 		e.OutputElements, e.MemoryBytes = op.Known(rows*256), op.Known(rows*256*8)
-		t.Add(&e)
+		t.AddEntry(&e)
 	}
 	return t
 }
@@ -49,8 +49,8 @@ const (
 
 // analyse makes the analyses: by operation, by device, communication, collapsed stacks, slowest. It returns what gives the
 // findings in the form of the Rust program.
-func analyse(t *analysis.Columns) func() []string {
-	s := t.Summary()
+func analyse(t *analysis.Trace) func() []string {
+	s := t
 	operations, devices, communication := s.OperationSummary(), s.PerDeviceSummary(), s.CommunicationBottlenecks(least)
 	stacks, slowest := s.FlamegraphCollapsed(), t.SlowestOps(top)
 	return func() []string {
@@ -70,7 +70,7 @@ func analyse(t *analysis.Columns) func() []string {
 		}
 		lines = append(lines, strings.Split(stacks, "\n")...)
 		for _, e := range slowest {
-			lines = append(lines, fmt.Sprintf("slowest %d %d", e.Index, e.DurationNS))
+			lines = append(lines, fmt.Sprintf("slowest %d %d", e.Step.V, e.Duration))
 		}
 		return lines
 	}

@@ -1,6 +1,6 @@
 package entries
 
-import "github.com/optrace/optrace/op/internal/decode"
+import "github.com/optrace/optrace/internal/model/decode"
 
 // IsCanonical reports whether a Reader reads the line, which ends with a newline,
 // as one in canonical form.

@@ -1,9 +1,9 @@
 package entries
 
 import (
+	"github.com/optrace/optrace/internal/model/decode"
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/internal/decode"
 )
 
 // DecodeLine reads one line of the entries format, for callers that cut lines

@@ -7,10 +7,10 @@ import (
 	"io"
 	"iter"
 
+	"github.com/optrace/optrace/internal/model/decode"
 	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/internal/decode"
 )
 
 // MaxLineBytes is the longest line that a [Reader] takes; a longer one is

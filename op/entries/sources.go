@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"maps"
 
+	"github.com/optrace/optrace/internal/model/decode"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/internal/decode"
 )
 
 // Sources follows the headers and batch records of an entries file, and tells which

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/optrace/optrace/internal/model/unmarshal"
 	"github.com/optrace/optrace/op"
 )
 
-func init() { op.RegisterUnmarshal(unmarshal) }
+func init() { unmarshal.Entry = readEntry }
 
-func unmarshal(e *op.Entry, text []byte) error {
+// readEntry reads text into e, an *op.Entry.
+func readEntry(e any, text []byte) error {
 	var line bytes.Buffer
 	if err := json.Compact(&line, text); err != nil {
 		return err
@@ -22,6 +24,6 @@ func unmarshal(e *op.Entry, text []byte) error {
 	case rec.Entry == nil:
 		return fmt.Errorf("%.100q is no entry", text)
 	}
-	*e = *rec.Entry.Clone()
+	*e.(*op.Entry) = *rec.Entry.Clone()
 	return nil
 }

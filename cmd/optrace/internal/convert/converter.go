@@ -8,10 +8,10 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
+	seedformat "github.com/optrace/optrace/ingest/seed"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
-	opseed "github.com/optrace/optrace/op/seed"
 	"github.com/optrace/optrace/parquet"
 	"github.com/optrace/optrace/render/csv"
 	"github.com/optrace/optrace/render/otlp"
@@ -93,7 +93,7 @@ func newEntries(o options) *converter {
 // newTrace writes a seed trace. The total and the metadata come last, so that it need not
 // hold the entries.
 func newTrace(o options) *converter {
-	enc, sum, metadata := opseed.NewEncoder(nil), int64(0), make(map[string]string)
+	enc, sum, metadata := seedformat.NewEncoder(nil), int64(0), make(map[string]string)
 	return &converter{
 		entry: func(e *op.Entry) error {
 			if e.Side != op.SideHost {

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
@@ -8,7 +9,7 @@ import (
 // Field reads the value of the member called name into the entry, and reports whether there is such a member. Of equal names
 // the last wins. A value of another type than the member asks for is unknown, with a warning.
 func (d *Decoder) Field(name []byte) bool {
-	c := find(op.Columns, name, &d.next)
+	c := find(opfields.Entry, name, &d.next)
 	if c == nil {
 		return false
 	}
@@ -71,7 +72,7 @@ func (d *Decoder) Field(name []byte) bool {
 }
 
 // find returns the column called name, nil for none. It begins behind the one found before: most members come in order.
-func find[T any](columns []op.Column[T], name []byte, next *int) *op.Column[T] {
+func find[T any](columns []opfields.Field[T], name []byte, next *int) *opfields.Field[T] {
 	for range columns {
 		if *next >= len(columns) {
 			*next = 0
@@ -85,13 +86,13 @@ func find[T any](columns []op.Column[T], name []byte, next *int) *op.Column[T] {
 }
 
 // read reads an integer, a text, a name, an id or a number into a field of v.
-func read[T any](d *Decoder, c *op.Column[T], v *T) {
+func read[T any](d *Decoder, c *opfields.Field[T], v *T) {
 	switch at := c.At.(type) {
 	case func(*T) *op.Int:
 		*at(v) = d.known(c.Signed, c.Bad())
 	case func(*T) *string:
 		*at(v) = d.text()
-	case func(*T) op.Name:
+	case func(*T) opfields.Name:
 		word := d.text()
 		d.Entry.Warn |= at(v).SetName(word)
 	case func(*T) []byte:
@@ -188,7 +189,7 @@ func (d *Decoder) collective() *op.Collective {
 	d.coll = op.Collective{}
 	next := 0
 	for l.Object(); l.More(); {
-		if c := find(op.CollectiveColumns, l.Key(), &next); c != nil {
+		if c := find(opfields.Collective, l.Key(), &next); c != nil {
 			read(d, c, &d.coll)
 		} else {
 			l.Skip()

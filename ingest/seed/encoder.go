@@ -9,28 +9,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// AppendJSON appends the trace as the seed's recorder prints it: indented by
-// two spaces, unknown numbers and dynamic dimensions as 0, unknown shapes as an
-// empty list: its numbers are unsigned. Steps that are not known are numbered
-// in order. Two members are added where they are needed, which the recorder's
-// reader ignores: the side of a host-side entry, and unknown_inputs, the indexes
-// of the inputs without a known shape.
-func (t *Trace) AppendJSON(dst []byte) []byte {
-	w := NewEncoder(dst)
-	for i := range t.Entries {
-		w.Entry(&t.Entries[i])
-	}
-	return w.End(t.TotalDuration, t.Metadata)
-}
-
-// MarshalJSON returns the text that AppendJSON appends.
-func (t *Trace) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
-
-// Encoder appends a seed trace entry by entry, for traces that are not
-// held in memory.
+// Encoder appends a seed trace entry by entry, in the layout of the reference recorder. The format's numbers are
+// unsigned: unknown numbers and dynamic dimensions become 0, unknown shapes become empty lists. Unknown steps are
+// numbered in order. Two members are additions: side for a host-side entry, and unknown_inputs, the indexes of inputs
+// of unknown shape.
 type Encoder struct {
-	// Buf is the text that has been appended and not been taken. A caller may write it
-	// out and cut it to Buf[:0] between calls.
+	// Buf is the text appended so far. A caller may write it out and cut it to Buf[:0] between calls.
 	Buf []byte
 	n   int64
 }
@@ -54,9 +38,8 @@ func (w *Encoder) Entry(e *op.Entry) {
 	} else {
 		dst = append(dst, "null"...)
 	}
-	dst = appendList(append(dst, ",\n      \"input_shapes\": "...), e.InputShapes, "\n      ", func(dst []byte, s op.Shape) []byte {
-		return appendList(dst, s, "\n        ", appendDim)
-	})
+	dst = appendList(append(dst, ",\n      \"input_shapes\": "...), e.InputShapes, "\n      ",
+		func(dst []byte, s op.Shape) []byte { return appendList(dst, s, "\n        ", appendDim) })
 	dst = appendList(append(dst, ",\n      \"output_shape\": "...), e.OutputShape, "\n      ", appendDim)
 	dst = appendSeedMicros(append(dst, ",\n      \"duration_us\": "...), e.Duration)
 	dst = strconv.AppendInt(append(dst, ",\n      \"output_elements\": "...), e.OutputElements.V, 10)
@@ -64,7 +47,7 @@ func (w *Encoder) Entry(e *op.Entry) {
 	if e.Side == op.SideHost {
 		dst = append(dst, ",\n      \"side\": \"host\""...)
 	}
-	var unknown []int64 // inputs, which look like scalars among the shapes
+	var unknown []int64 // they look like scalars in input_shapes
 	for i, s := range e.InputShapes {
 		if s == nil {
 			unknown = append(unknown, int64(i))
@@ -99,8 +82,7 @@ func (w *Encoder) End(totalDuration int64, metadata map[string]string) []byte {
 	return w.Buf
 }
 
-// appendSeedMicros appends ns as the microseconds of a float, 100.0 for a
-// whole number of them.
+// appendSeedMicros appends ns as microseconds in floating point, such as 100.0.
 func appendSeedMicros(dst []byte, ns int64) []byte {
 	dst = lexer.AppendMicros(dst, ns)
 	if ns%1000 == 0 {
@@ -111,7 +93,7 @@ func appendSeedMicros(dst []byte, ns int64) []byte {
 
 func appendDim(dst []byte, d int64) []byte { return strconv.AppendInt(dst, max(0, d), 10) }
 
-// appendList appends a list, each element on a line of its own behind a newline and two spaces more than those of the list.
+// appendList appends a list with one element a line. newline is a line break and the indent of the list.
 func appendList[T any](dst []byte, list []T, newline string, element func([]byte, T) []byte) []byte {
 	dst = append(dst, '[')
 	for i, v := range list {

@@ -1,3 +1,5 @@
+// Package seed has the analyses of the reference recorder, in its definitions and its microseconds: over a [Trace] in
+// memory, and as figures that package analyze reports too.
 package seed
 
 import (
@@ -24,12 +26,12 @@ type DeviceSummary struct {
 	TotalMemoryBytes int64   `json:"total_memory_bytes"`
 }
 
-// Sum is the number of entries of an operation or device and the sum of their
-// durations in nanoseconds.
+// Sum is the number of entries of an operation or device and the sum of their durations in nanoseconds.
 type Sum struct {
-	Name  string
-	Count int64
-	NS    int64
+	Name   string
+	Count  int64
+	NS     int64
+	memory int64 // bytes
 }
 
 // Bottleneck is an operation that communicates.
@@ -40,8 +42,8 @@ type Bottleneck struct {
 	CallCount       int64   `json:"call_count"`
 }
 
-// Bottlenecks returns the operations that take at least minRatio of a total
-// duration, the longest first, by name where durations are equal.
+// Bottlenecks returns the operations with at least minRatio of the total duration, longest first, then by name. It sorts
+// operations.
 func Bottlenecks(operations []Sum, totalNS int64, minRatio float64) []Bottleneck {
 	slices.SortFunc(operations, func(a, b Sum) int {
 		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name))
@@ -66,22 +68,20 @@ type Balance struct {
 	// IdealDurationUS is the duration of every device in perfect balance.
 	IdealDurationUS float64 `json:"ideal_duration_us"`
 	MaxDurationUS   float64 `json:"max_duration_us"`
-	// ImbalanceRatio is the difference of the maximum and the ideal as a share of
-	// the ideal.
+	// ImbalanceRatio is (maximum − ideal) / ideal.
 	ImbalanceRatio float64 `json:"imbalance_ratio"`
 	// PerDeviceDurationUS is sorted by device.
 	PerDeviceDurationUS []DeviceDuration `json:"per_device_duration_us"`
 }
 
-// NewBalance returns the balance of the devices, nil for fewer than two. It
-// sorts the devices by name.
+// NewBalance returns the balance of the devices, nil for fewer than two. It sorts devices by name.
 func NewBalance(devices []Sum) *Balance {
 	if len(devices) < 2 {
 		return nil
 	}
 	slices.SortFunc(devices, func(a, b Sum) int { return cmp.Compare(a.Name, b.Name) })
 	b := &Balance{DeviceCount: len(devices)}
-	total, longest := int64(0), int64(0)
+	var total, longest int64
 	for _, d := range devices {
 		total = wide.AddSaturating(total, d.NS)
 		longest = max(longest, d.NS)
@@ -102,8 +102,7 @@ func Imbalance(longest, ideal float64) float64 {
 	return max(0, (longest-ideal)/ideal)
 }
 
-// DeviceDuration is a device and its sum of durations: the JSON pair
-// ["gpu:0",12.5].
+// DeviceDuration is a device and its sum of durations. Its JSON form is a pair such as ["gpu:0",12.5].
 type DeviceDuration struct {
 	Device     string
 	DurationUS float64

@@ -2,78 +2,52 @@ package seed
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/internal/model/decode"
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/text/jsonstream"
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/internal/decode"
 )
 
-// Read reads a seed trace: one JSON document with entries,
-// total_duration_us and metadata, as the recorder this project started from
-// writes it. The numbers of elements and bytes stay as they are in the file;
-// durations are rounded to the nanosecond. name stands for src in errors.
+// maxHeld is the size of the largest trace that Records holds in memory.
+const maxHeld = 64 << 20
+
+// Records reads a seed trace: one JSON document with entries, total_duration_us and metadata. It yields the metadata as
+// the attributes of a resource, sorted by key, then the entries, then the total if the trace states one. Of a trace above
+// 64 MiB the metadata come at their place in the document. name stands for src in errors.
 //
-// An entry has no start time, and its step is its place in the sequence. An output
-// shape without dimensions and without elements is one that was not given.
+// An entry has no start time, and its step is its place in the sequence. Durations are rounded to the nanosecond. An
+// output shape without dimensions and without elements is unknown.
 //
-// Errors are those of [Records], joined; the trace holds what could be read.
-func Read(src io.Reader, name string) (*Trace, error) {
-	text, err := io.ReadAll(src)
-	if err != nil {
-		return nil, fmt.Errorf("reading trace: %w", err)
-	}
-	return Parse(text, name)
+// A *[op.SyntaxError] of class [op.ErrorSyntax] is the last thing yielded: the document is damaged there. One of another
+// class describes a single bad entry, with its index. Any other error is that of src and ends the sequence.
+func Records(src io.Reader, name string) iter.Seq2[op.Record, error] {
+	return records(src, name, maxHeld)
 }
 
-// Parse is Read for a document held in memory.
-func Parse(text []byte, name string) (*Trace, error) {
-	t := &Trace{}
-	var errs []error
-	for rec, err := range Records(text, name) {
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case rec.Entry != nil:
-			t.AddEntry(rec.Entry)
-		case rec.Total != nil:
-			t.TotalDuration = rec.Total.Stated
-		case rec.Resource != nil:
-			for _, a := range rec.Resource.Attrs {
-				t.WithMetadata(a.Key, a.Value)
-			}
-		}
-	}
-	return t, errors.Join(errs...)
-}
-
-// Records yields the records of a seed trace held in memory: its metadata as
-// the attributes of a resource, sorted by key, the entries, and the total if the
-// trace states one. Every error is a *[op.SyntaxError]: an entry that could not be read
-// is left out, and the error names its index. One of class [op.ErrorSyntax] says that the
-// document itself is damaged, and is the last thing yielded.
-func Records(text []byte, name string) iter.Seq2[op.Record, error] {
+// records is Records for a maximum of held bytes.
+func records(src io.Reader, name string, held int) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		r := &reader{stream: jsonstream.NewReader(bytes.NewReader(text), name), yield: yield, metadataFirst: true}
-		if r.resource(metadataOf(text)) {
-			r.read()
+		text, err := lineio.ReadUpTo(src, maxHeld+1)
+		if err != nil {
+			yield(op.Record{}, fmt.Errorf("reading trace: %w", err))
+			return
 		}
-	}
-}
-
-// Stream is [Records] for a trace that is not held in memory: it is read as it
-// comes, one entry at a time. So metadata that stand behind the entries come behind them.
-// An error that is no *[op.SyntaxError] is that of src, and the last thing yielded.
-func Stream(src io.Reader, name string) iter.Seq2[op.Record, error] {
-	return func(yield func(op.Record, error) bool) {
-		r := &reader{stream: jsonstream.NewReader(src, name), yield: yield}
+		r := &reader{yield: yield, metadataFirst: len(text) <= maxHeld}
+		rest := io.Reader(bytes.NewReader(text))
+		if !r.metadataFirst {
+			rest = io.MultiReader(rest, src)
+		} else if !r.resource(metadataOf(text)) {
+			return
+		}
+		r.stream = jsonstream.NewReader(rest, name)
 		r.read()
 	}
 }
@@ -82,12 +56,12 @@ type reader struct {
 	stream        *jsonstream.Reader
 	dec           decode.Decoder
 	yield         func(op.Record, error) bool
-	metadataFirst bool // they have been yielded
+	metadataFirst bool // metadata have been yielded
 	total         op.Int
 	sum           int64
 }
 
-// metadataOf returns the metadata of a document, which stand behind the entries.
+// metadataOf returns the metadata of a document. They stand behind the entries.
 func metadataOf(text []byte) (attrs []op.Attr) {
 	var d decode.Decoder
 	s := jsonstream.NewReader(bytes.NewReader(text), "")
@@ -102,7 +76,7 @@ func metadataOf(text []byte) (attrs []op.Attr) {
 	return attrs
 }
 
-// read yields the records of a document as they come.
+// read yields the records in the order of the document.
 func (r *reader) read() {
 	s := r.stream
 	for s.Object(); s.More(); {
@@ -131,18 +105,18 @@ func (r *reader) read() {
 	}
 }
 
-// resource yields the metadata, where there are any.
+// resource yields the metadata unless they are empty.
 func (r *reader) resource(attrs []op.Attr) bool {
 	return len(attrs) == 0 || r.yield(op.Record{Resource: &op.Resource{Attrs: attrs}}, nil)
 }
 
-// value has the value of a member read, and reports whether to go on.
+// value reads the value of a member, and reports whether to go on.
 func (r *reader) value(read func(*decode.Decoder)) bool {
 	err := r.decode(-1, read)
-	return r.stream.Err() != nil || err == nil || r.yield(op.Record{}, err) // the stream's ends the document
+	return r.stream.Err() != nil || err == nil || r.yield(op.Record{}, err) // an error of the stream ends the document
 }
 
-// decode has the next value read. The error says what is wrong with it, and with which entry unless index is negative.
+// decode reads the next value. The error names the entry unless index is negative.
 func (r *reader) decode(index int, read func(*decode.Decoder)) error {
 	s, d := r.stream, &r.dec
 	attempt := func(text []byte) {
@@ -150,7 +124,7 @@ func (r *reader) decode(index int, read func(*decode.Decoder)) error {
 		d.Reset()
 		read(d)
 	}
-	// Nearly always all of the value is there, and well formed: then nobody else has to look for its end.
+	// Nearly always the buffer holds the whole, well-formed value. Then a search for its end is not needed.
 	if attempt(s.Buffered()); d.Lex.Err() == nil && !d.Lex.AtEnd() {
 		s.Pass(d.Lex.Offset())
 	} else {
@@ -160,9 +134,11 @@ func (r *reader) decode(index int, read func(*decode.Decoder)) error {
 		}
 		attempt(text)
 	}
-	at, msg := d.FaultAt, d.Fault
+	at := d.FaultAt
+	msg := d.Fault
 	if err := d.Lex.Err(); err != nil {
-		at, msg = d.Lex.Offset(), err.Error()
+		at = d.Lex.Offset()
+		msg = err.Error()
 	}
 	if msg == "" {
 		return nil
@@ -171,12 +147,12 @@ func (r *reader) decode(index int, read func(*decode.Decoder)) error {
 		msg = fmt.Sprintf("entries[%d]: %s", index, msg)
 	}
 	damage := s.SyntaxError(at, msg)
-	damage.Class, damage.Truncated = op.ErrorRecord, d.Lex.Truncated()
+	damage.Class = op.ErrorRecord
+	damage.Truncated = d.Lex.Truncated()
 	return damage
 }
 
-// entries yields the entries and the errors of those that cannot be read. It reports
-// whether more records are wanted.
+// entries yields the entries, and the errors of bad ones. It reports whether to go on.
 func (r *reader) entries() bool {
 	s := r.stream
 	i := 0
@@ -184,7 +160,7 @@ func (r *reader) entries() bool {
 		rec := op.Record{Entry: &r.dec.Entry}
 		err := r.decode(i, readEntry)
 		switch {
-		case s.Err() != nil: // which ends the document
+		case s.Err() != nil: // the end of the document
 			return true
 		case err != nil:
 			rec = op.Record{}
@@ -235,7 +211,7 @@ func readEntry(d *decode.Decoder) {
 	}
 }
 
-// indexes reads a list of integers and leaves out what is none.
+// indexes reads a list of integers. It skips other values.
 func indexes(d *decode.Decoder) (list []int64) {
 	if !d.Is('[') {
 		return nil
@@ -254,8 +230,7 @@ func metadata(d *decode.Decoder) []op.Attr {
 	return attrs
 }
 
-// totalDuration reads the duration of the whole trace; null, which is how the
-// seed's recorder prints a NaN, is not stated.
+// totalDuration reads total_duration_us in nanoseconds. null is unknown: the reference recorder writes it for a NaN.
 func totalDuration(d *decode.Decoder) op.Int {
 	if d.Lex.Null() {
 		return op.Int{}
