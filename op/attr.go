@@ -8,8 +8,8 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// Attr is a further attribute. Value is text whatever the type; Type says how
-// formats with types write it.
+// Attr is an attribute beside the fields of an [Entry], [Span] or other record. Value is text for every type; Type
+// tells typed formats how to write it.
 type Attr struct {
 	Key   string
 	Value string
@@ -32,15 +32,14 @@ const (
 	AttrBool
 	// AttrBytes: Value is the bytes in base64.
 	AttrBytes
-	// AttrJSON: Value is a list, a map or null in JSON. Numbers with a point or an
-	// exponent in it are floating-point numbers, others integers; bytes are objects
-	// such as {"bytesValue":"AAE="}, and numbers that JSON does not have objects
-	// such as {"doubleValue":"NaN"}.
+	// AttrJSON: Value is a list, a map or null in JSON. A number with a point or an exponent is floating-point, any
+	// other an integer. Bytes are objects such as {"bytesValue":"AAE="}; NaN and the infinities are objects such as
+	// {"doubleValue":"NaN"}.
 	AttrJSON
 )
 
-// AppendJSONValue appends the value as JSON from which the type can be told again.
-// A value that is none of its type is appended as text.
+// AppendJSONValue appends the value as JSON that keeps its type. A value that does not fit its type is appended as
+// text.
 func (a *Attr) AppendJSONValue(dst []byte) []byte {
 	switch a.Type {
 	case AttrInt:

@@ -23,7 +23,7 @@ func TestAttrJSON(t *testing.T) {
 		{op.Attr{Value: "AAE=", Type: op.AttrBytes}, `{"bytesValue":"AAE="}`},
 		{op.Attr{Value: `[1,{"a":null}]`, Type: op.AttrJSON}, `[1,{"a":null}]`},
 		{op.Attr{Value: "null", Type: op.AttrJSON}, `null`},
-		// What is none of its type is text, so that the line stays valid.
+		// A value that does not fit its type is text: the line stays valid.
 		{op.Attr{Value: "four", Type: op.AttrInt}, `"four"`},
 		{op.Attr{Value: "1.5", Type: op.AttrInt}, `"1.5"`},
 		{op.Attr{Value: "x", Type: op.AttrFloat}, `"x"`},

@@ -2,8 +2,7 @@ package op
 
 import "strings"
 
-// DType is the element type of a tensor in its short spelling. A spelling that
-// is not recognised is kept as it was given; its Size is then 0.
+// DType is the element type of a tensor in its short spelling. An unrecognised spelling stays as given; its Size is 0.
 type DType string
 
 // The recognised element types.
@@ -27,11 +26,10 @@ const (
 	C128   DType = "c128"
 )
 
-// DefaultElementSize is assumed for a tensor whose element type is not known,
-// as the recorder this project started from did: float64.
+// DefaultElementSize is assumed for a tensor of unknown element type: the size of a float64.
 const DefaultElementSize = 8
 
-// Size returns the bytes of one element, 0 for a type that is not recognised.
+// Size returns the bytes of one element, 0 for an unrecognised type.
 func (d DType) Size() int64 {
 	switch d {
 	case C128:
@@ -48,8 +46,8 @@ func (d DType) Size() int64 {
 	return 0
 }
 
-// Block returns how many elements are stored together, and the bytes that they take: 1 and Size, or
-// those of a block of ggml's quantised types, such as "q4_K". The bytes are 0 as those of Size are.
+// Block returns the number of elements in a block and the bytes of a block: 1 and Size, or the block of one of ggml's
+// quantised types, such as "q4_K". bytes is 0 for an unrecognised type.
 func (d DType) Block() (elements, bytes int64) {
 	if size := d.Size(); size > 0 {
 		return 1, size
@@ -58,7 +56,7 @@ func (d DType) Block() (elements, bytes int64) {
 	return max(1, b[0]), b[1]
 }
 
-// quantised has the elements and bytes of the blocks of ggml's types.
+// quantised has the elements and bytes of a block of ggml's types.
 var quantised = map[DType][2]int64{
 	"q4_0": {32, 18}, "q4_1": {32, 20}, "q5_0": {32, 22}, "q5_1": {32, 24}, "q8_0": {32, 34}, "q8_1": {32, 36}, "q1_0": {128, 18},
 	"q2_0": {64, 18},
@@ -92,9 +90,8 @@ var dtypeAliases = map[string]DType{
 	"c128": C128, "complex128": C128, "cdouble": C128, "c10::complex<double>": C128, "<c16": C128,
 }
 
-// ParseDType returns the short spelling of the type that s names, such as
-// "torch.float32", "numpy.int8", "c10::BFloat16" or "f32". What is not
-// recognised comes back unchanged, with ok false.
+// ParseDType returns the short spelling of a type such as "torch.float32", "numpy.int8", "c10::BFloat16" or "f32". It
+// returns any other text unchanged, with ok false.
 func ParseDType(s string) (d DType, ok bool) {
 	if _, size := DType(s).Block(); size > 0 {
 		return DType(s), true
@@ -110,7 +107,7 @@ func ParseDType(s string) (d DType, ok bool) {
 	return DType(s), false
 }
 
-// String returns the type as it is spelled.
+// String returns the type's spelling.
 func (d DType) String() string { return string(d) }
 
 // SetName sets the value to the one called word, and returns the warning about an unknown word.

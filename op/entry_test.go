@@ -16,8 +16,7 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// A field that is added to Entry must be added here, and so reach the tests of
-// the encoder, of the decoder and of Clone.
+// A new field of Entry must be set in RichEntry: the tests of the encoder, of the decoder and of Clone use it.
 func TestRichEntryIsComplete(t *testing.T) {
 	for _, v := range []reflect.Value{
 		reflect.ValueOf(*optest.RichEntry()), reflect.ValueOf(*optest.RichEntry().Collective), reflect.ValueOf(*optest.RichExtra()),
@@ -85,7 +84,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Each field of an Extra makes one that is written, and reads back.
+// Each field of an Extra by itself is written and reads back.
 func TestExtra(t *testing.T) {
 	if none := new(op.Extra); !none.IsZero() || string(none.AppendJSON(nil)) != "{}" {
 		t.Errorf("nothing is %s", none.AppendJSON(nil))

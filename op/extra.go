@@ -7,30 +7,29 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// Extra is what a span has beside the fields of an [Entry] or [Span], its attributes
-// and its links. It is read where [attr.Mapping.KeepAll] asks for it, so that a conversion loses
-// nothing; DroppedLinks always are, for the requests of the links that are missing.
+// Extra holds the parts of a span beside the fields of an [Entry] or [Span], its attributes and its links. Readers
+// fill it under [attr.Mapping.KeepAll], for lossless conversions. They fill DroppedLinks always: it tells how many
+// requests are missing.
 type Extra struct {
-	// Name is the name of the span of an operation, where it is another one than that
-	// of the operation.
+	// Name is the span's name if it differs from the operation.
 	Name string
 	// Kind is "server", "client", "producer", "consumer" or "unspecified"; "" is
 	// internal.
 	Kind string
-	// Flags are the flags of OTLP, 0 for none.
+	// Flags are OTLP's flags.
 	Flags uint32
 	// TraceState is the W3C header.
 	TraceState string
-	// OK is set where the status says that the span succeeded.
+	// OK is set if the status is OK.
 	OK bool
-	// Message is the description of the status, where no other field holds it.
+	// Message is the status description, unless another field holds it.
 	Message string
-	// Scope is the instrumentation scope; of an entry its name is Entry.Scope.
+	// Scope is the instrumentation scope. For an entry its name is Entry.Scope.
 	Scope Scope
 	// Events are the span's events.
 	Events []Event
-	// DroppedAttributes, of a Span, DroppedEvents and DroppedLinks are how many of
-	// them the SDK's limits dropped; of links also those beyond [MaxLinks].
+	// These count the parts dropped by the SDK's limits. DroppedAttributes is for a Span only; DroppedLinks counts
+	// links beyond [MaxLinks] too.
 	DroppedAttributes int64
 	DroppedEvents     int64
 	DroppedLinks      int64
@@ -52,7 +51,7 @@ type Event struct {
 	DroppedAttributes int64
 }
 
-// LinkExtra is what a link has beside the fields of a [Link].
+// LinkExtra holds the parts of a link beside the fields of a [Link].
 type LinkExtra struct {
 	Attrs []Attr
 	// Flags are the flags of OTLP, 0 for none.
@@ -62,14 +61,14 @@ type LinkExtra struct {
 	DroppedAttributes int64
 }
 
-// IsZero reports whether there is nothing to keep.
+// IsZero reports whether all fields are empty.
 func (x *Extra) IsZero() bool {
 	return x.Name == "" && x.Kind == "" && x.Flags == 0 && x.TraceState == "" && !x.OK && x.Message == "" &&
 		x.Scope.Name == "" && x.Scope.Version == "" && len(x.Scope.Attrs) == 0 && len(x.Events) == 0 &&
 		x.DroppedAttributes == 0 && x.DroppedEvents == 0 && x.DroppedLinks == 0
 }
 
-// clone returns a copy that shares nothing with x but strings; nil of nil.
+// clone returns a deep copy of x, which may be nil. It shares strings only.
 func (x *Extra) clone() *Extra {
 	if x == nil {
 		return nil
@@ -83,7 +82,7 @@ func (x *Extra) clone() *Extra {
 	return &c
 }
 
-// cloneLinks returns a copy of links that shares nothing with them but strings.
+// cloneLinks returns a deep copy of links. It shares strings only.
 func cloneLinks(links []Link) []Link {
 	c := slices.Clone(links)
 	for i := range c {
@@ -137,7 +136,7 @@ func appendEvents(dst []byte, events []Event) []byte {
 	return append(dst, ']')
 }
 
-// appendExtra appends x as the member extra, or nothing where x is nil or empty.
+// appendExtra appends x as the member extra, unless x is nil or empty.
 func appendExtra(dst []byte, x *Extra) []byte {
 	if x == nil || x.IsZero() {
 		return dst
@@ -145,7 +144,7 @@ func appendExtra(dst []byte, x *Extra) []byte {
 	return x.AppendJSON(append(dst, `,"extra":`...))
 }
 
-// appendNumber appends a member, or nothing where n is 0.
+// appendNumber appends a member unless n is 0.
 func appendNumber(dst []byte, key string, n int64) []byte {
 	if n == 0 {
 		return dst

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Float is a number that may be unknown. The zero value is unknown.
+// Float is a number, perhaps unknown. The zero value is unknown.
 type Float struct {
-	// V is the value; 0 when it is not known.
+	// V is the value, 0 if unknown.
 	V float64
 	// Known reports whether V was given.
 	Known bool
@@ -16,7 +16,7 @@ type Float struct {
 // KnownFloat returns a Float of value v.
 func KnownFloat(v float64) Float { return Float{V: v, Known: true} }
 
-// String returns the value in decimal, "unknown" when it is not known.
+// String returns the value in decimal, or "unknown".
 func (f Float) String() string {
 	if !f.Known {
 		return "unknown"
@@ -24,7 +24,7 @@ func (f Float) String() string {
 	return strconv.FormatFloat(f.V, 'g', -1, 64)
 }
 
-// MarshalJSON returns the value, null when it is not known.
+// MarshalJSON returns the value, null if unknown.
 func (f Float) MarshalJSON() ([]byte, error) {
 	if !f.Known {
 		return []byte("null"), nil

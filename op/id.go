@@ -7,11 +7,10 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// TraceID identifies a trace. The zero value means that it is not known.
+// TraceID identifies a trace. The zero value is unknown.
 type TraceID [16]byte
 
-// SpanID identifies a span within its trace. The zero value means that it is
-// not known, or for a parent that there is none.
+// SpanID identifies a span within its trace. The zero value is unknown; a parent of zero is absent.
 type SpanID [8]byte
 
 // IsZero reports whether the id is not known.
@@ -32,8 +31,7 @@ func (id TraceID) MarshalText() ([]byte, error) { return lexer.AppendHex(nil, id
 // MarshalText returns the hexadecimal form.
 func (id SpanID) MarshalText() ([]byte, error) { return lexer.AppendHex(nil, id[:]), nil }
 
-// ParseTraceID reads 32 hexadecimal digits in either case, or the 16 that
-// Jaeger prints when the high half is zero.
+// ParseTraceID reads 32 hexadecimal digits in either case, or 16: Jaeger leaves out a high half of zeros.
 func ParseTraceID(s []byte) (id TraceID, ok bool) {
 	ok = lexer.ParseID(id[:], s)
 	return id, ok

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Int is an integer that may be unknown. The zero value is unknown.
+// Int is an integer, perhaps unknown. The zero value is unknown.
 type Int struct {
-	// V is the value; 0 when it is not known.
+	// V is the value, 0 if unknown.
 	V int64
 	// Known is set if V was given.
 	Known bool
@@ -16,7 +16,7 @@ type Int struct {
 // Known returns an Int of value v.
 func Known(v int64) Int { return Int{V: v, Known: true} }
 
-// Or returns the value, or def when it is not known.
+// Or returns the value, or def if it is unknown.
 func (i Int) Or(def int64) int64 {
 	if i.Known {
 		return i.V
@@ -24,7 +24,7 @@ func (i Int) Or(def int64) int64 {
 	return def
 }
 
-// String returns the value in decimal, "unknown" when it is not known.
+// String returns the value in decimal, or "unknown".
 func (i Int) String() string {
 	if !i.Known {
 		return "unknown"
@@ -32,7 +32,7 @@ func (i Int) String() string {
 	return strconv.FormatInt(i.V, 10)
 }
 
-// MarshalJSON returns the value, null when it is not known.
+// MarshalJSON returns the value, null if unknown.
 func (i Int) MarshalJSON() ([]byte, error) { return i.append(nil), nil }
 
 func (i Int) append(dst []byte) []byte {

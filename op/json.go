@@ -7,8 +7,8 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// AppendJSON appends the entry as one JSON object, without a newline: first
-// all keys of the seed format, then the others whose values are known.
+// AppendJSON appends the entry as one JSON object, without a newline: all keys of the seed format, then the other
+// known fields.
 func (e *Entry) AppendJSON(dst []byte) []byte {
 	dst = e.Step.append(append(dst, `{"step":`...))
 	dst = lexer.AppendString(append(dst, `,"operation":`...), e.Operation)
@@ -85,7 +85,7 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// MarshalJSON returns the text that AppendJSON appends.
+// MarshalJSON returns the text of AppendJSON.
 func (e *Entry) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 
 // UnmarshalJSON reads the form of [Entry.MarshalJSON]. It returns an error unless the program imports package
@@ -124,8 +124,8 @@ func (s *Span) AppendJSON(dst []byte) []byte {
 	return append(dst, '}', '}')
 }
 
-// AppendHeader appends the header record of a file whose records come from r,
-// without a newline. A nil r gives a header without a resource.
+// AppendHeader appends a header record for records from r, without a newline. A nil r gives a header without a
+// resource.
 func AppendHeader(dst []byte, r *Resource) []byte {
 	dst = append(dst, `{"schema":"`+Schema+`"`...)
 	if r != nil {
@@ -201,7 +201,7 @@ func appendKnown(dst []byte, key string, v Int) []byte {
 	return strconv.AppendInt(append(dst, key...), v.V, 10)
 }
 
-// appendAttrs appends an object, or nothing where there are no attributes.
+// appendAttrs appends an object unless attrs is empty.
 func appendAttrs(dst []byte, key string, attrs []Attr) []byte {
 	if len(attrs) == 0 {
 		return dst
@@ -217,8 +217,7 @@ func appendAttrs(dst []byte, key string, attrs []Attr) []byte {
 	return append(dst, '}')
 }
 
-// trimComma removes the comma at start, in front of an object's first member:
-// members are all appended with one.
+// trimComma removes the comma at start, in front of an object's first member. All members are appended with one.
 func trimComma(dst []byte, start int) []byte {
 	if len(dst) == start {
 		return dst

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Kind is the kind of work that an operation does.
+// Kind is the kind of work of an operation.
 type Kind uint8
 
 // The kinds of operations.
 const (
-	// KindUnknown is the kind of an entry that was not classified.
+	// KindUnknown is the kind of an unclassified entry.
 	KindUnknown Kind = iota
 	// KindCompute is arithmetic on tensors.
 	KindCompute
@@ -34,7 +34,7 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// ParseKind returns the kind that s names.
+// ParseKind returns the kind called s.
 func ParseKind(s string) (k Kind, ok bool) {
 	i := slices.Index(kindNames[1:], s)
 	return Kind(i + 1), i >= 0
@@ -47,18 +47,16 @@ func (k *Kind) SetName(word string) Warning {
 	return warnUnless(ok || word == "", WarnBadValue)
 }
 
-// KindRule is the rule by which the kind of an entry was found.
+// KindRule tells how the kind of an entry was found.
 type KindRule uint8
 
-// The rules, in the order in which they are tried.
+// The rules, in the order of precedence.
 const (
-	// RuleAttribute: tensor.op.kind, or an attribute of the tensor.collective
-	// family, says so. This is final.
+	// RuleAttribute: tensor.op.kind or an attribute of the tensor.collective family states it. This is final.
 	RuleAttribute KindRule = iota
-	// RuleLibrary: the name starts with that of a collective communication
-	// library.
+	// RuleLibrary: the name has the prefix of a collective communication library.
 	RuleLibrary
-	// RuleName: the name contains or starts with a certain word.
+	// RuleName: the name contains a certain word or starts with it.
 	RuleName
 	// RuleDefault: no other rule applied; the operation is taken to compute.
 	RuleDefault
@@ -74,13 +72,13 @@ func (r KindRule) String() string {
 	return ruleNames[r]
 }
 
-// SetName sets the value to the one called word, and returns the warning about an unknown word. No warning tells of a rule that is not known.
+// SetName sets the rule to the one called word. It never warns.
 func (r *KindRule) SetName(word string) Warning {
 	*r, _ = ParseKindRule(word)
 	return 0
 }
 
-// ParseKindRule returns the rule that s names.
+// ParseKindRule returns the rule called s.
 func ParseKindRule(s string) (KindRule, bool) {
 	i := slices.Index(ruleNames[:], s)
 	return KindRule(max(i, 0)), i >= 0
@@ -101,9 +99,8 @@ var collectiveSpellings = [...]string{
 
 var memoryPrefixes = [...]string{"memcpy", "memset"}
 
-// InferKind classifies an operation by its name, ignoring ASCII case: the
-// prefix of a communication library, then a word that stands for
-// communication, then the prefix of a copy or set; any other name computes.
+// InferKind classifies an operation by its name, ignoring ASCII case: by the prefix of a communication library, then by a
+// communication word, then by the prefix of a copy or set. Any other name computes.
 //
 //	ncclDevKernel_AllReduce   collective (library)
 //	all_gather_into_tensor    collective (name)
@@ -123,9 +120,8 @@ func InferKind(name string) (Kind, KindRule) {
 	return KindCompute, RuleDefault
 }
 
-// InferDeviceKind classifies an operation that ran on a device, such as a GPU
-// kernel, by the prefix of its name alone: kernel names are long and hold words
-// like "recv" by accident.
+// InferDeviceKind classifies an operation on a device, such as a GPU kernel, by the prefix of its name alone: kernel
+// names are long and contain words like "recv" by accident.
 func InferDeviceKind(name string) (Kind, KindRule) {
 	lower := strings.ToLower(name)
 	switch {

@@ -1,21 +1,19 @@
 package op
 
-// Link is a reference from an operation or span to a span of any trace, such as
-// from a step of a batching engine to the requests that it runs for.
+// Link is a reference from an operation or span to a span of any trace, such as from a step of a batching engine to
+// one of its requests.
 type Link struct {
 	TraceID TraceID
 	SpanID  SpanID
-	// Weight is the part of the work that was done for the linked span, by the
-	// measure of the engine, such as tokens or rows.
+	// Weight is the linked span's part of the work, in the engine's measure, such as tokens or rows.
 	Weight Int
-	// Attention is the same of the work of attention, where that differs: the pairs of queries and keys.
+	// Attention is the linked span's part of the attention work if it differs: pairs of queries and keys.
 	Attention Int
-	// Extra is what else the link had, nil unless a reader was asked for it.
+	// Extra holds the rest of the link. It is nil unless the reader was asked for it.
 	Extra *LinkExtra
 }
 
-// MaxLinks is the number of links that a record keeps; further ones are dropped,
-// with [WarnDroppedLinks].
+// MaxLinks is the largest number of links of a record. Readers drop further ones, with [WarnDroppedLinks].
 const MaxLinks = 4096
 
 func appendLinks(dst []byte, links []Link) []byte {

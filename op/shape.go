@@ -12,16 +12,15 @@ const (
 	MaxInputs = 1024
 )
 
-// Dynamic is the size of a dimension that is known only at run time.
+// Dynamic is the size of a dimension known only at run time.
 const Dynamic = -1
 
 // Shape is the dimensions of a tensor. nil means unknown, an empty non-nil
 // Shape a scalar.
 type Shape []int64
 
-// Elements returns the product of the dimensions: 1 for a scalar, 0 when a
-// dimension is 0, and unknown for a nil shape, a dynamic dimension or a
-// product that does not fit. The warning says why.
+// Elements returns the product of the dimensions: 1 for a scalar, 0 if a dimension is 0, and unknown for a nil shape, a
+// dynamic dimension or an overflow. The warning gives the reason.
 //
 //	nil          unknown
 //	[]           1
@@ -66,7 +65,7 @@ func (s Shape) Elements() (Int, Warning) {
 // dimensions, "?" for an unknown shape and for a dynamic dimension.
 func (s Shape) String() string { return string(s.AppendText(nil)) }
 
-// AppendText appends the text that String returns.
+// AppendText appends the text of String.
 func (s Shape) AppendText(dst []byte) []byte {
 	if s == nil {
 		return append(dst, '?')
@@ -87,7 +86,7 @@ func (s Shape) AppendText(dst []byte) []byte {
 	return dst
 }
 
-// AppendJSON appends the list of the dimensions, null for a shape that is not known.
+// AppendJSON appends the list of dimensions, null for an unknown shape.
 func (s Shape) AppendJSON(dst []byte) []byte {
 	if s == nil {
 		return append(dst, "null"...)

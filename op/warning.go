@@ -11,33 +11,31 @@ type Warning uint32
 
 // The warnings.
 const (
-	// WarnBadShape: a shape attribute of a wrong type, with an unreadable text
-	// or a dimension below -1. The shape is unknown.
+	// WarnBadShape: a shape attribute of a wrong type, an unreadable text or a dimension below -1. The shape is
+	// unknown.
 	WarnBadShape Warning = 1 << iota
-	// WarnDynamicDim: a dimension is -1, so elements and bytes are unknown.
+	// WarnDynamicDim: a dimension is -1; elements and bytes are unknown.
 	WarnDynamicDim
 	// WarnOverflow: the number of elements or bytes does not fit an int64 and
 	// is unknown.
 	WarnOverflow
 	// WarnShapeTruncated: more dimensions or inputs than MaxRank or MaxInputs.
 	WarnShapeTruncated
-	// WarnBadValue: an attribute of another type than its key asks for, or out
-	// of range. The field is unknown.
+	// WarnBadValue: an attribute of the wrong type or out of range. The field is unknown.
 	WarnBadValue
-	// WarnBadMemory: a memory size that is negative, fractional or too large.
+	// WarnBadMemory: a negative, fractional or too large memory size.
 	WarnBadMemory
-	// WarnUnknownDType: an element type that is not recognised.
+	// WarnUnknownDType: an unrecognised element type.
 	WarnUnknownDType
 	// WarnNegativeDuration: the end lies before the start; the duration is 0.
 	WarnNegativeDuration
-	// WarnBadTime: a start or end that is zero or does not fit int64
-	// nanoseconds; the start is unknown.
+	// WarnBadTime: a start or end of zero or outside int64 nanoseconds. The start is unknown.
 	WarnBadTime
-	// WarnBadID: a trace or span id that is zero or not hexadecimal.
+	// WarnBadID: a trace or span id of zero or not hexadecimal.
 	WarnBadID
-	// WarnNonFinite: a number that was NaN or infinite and was left out.
+	// WarnNonFinite: a NaN or infinite number was left out.
 	WarnNonFinite
-	// WarnInvalidUTF8: text that was not UTF-8; the bad bytes became U+FFFD.
+	// WarnInvalidUTF8: in text, bytes outside UTF-8 became U+FFFD.
 	WarnInvalidUTF8
 	// WarnDroppedAttributes: the SDK's limits dropped attributes of the span.
 	WarnDroppedAttributes
@@ -58,7 +56,7 @@ var warningNames = [...]string{
 	"dropped_links",
 }
 
-// String returns the name of the lowest warning in the set, "" for none.
+// String returns the name of the lowest warning in the set, "" for an empty set.
 func (w Warning) String() string {
 	if i := bits.TrailingZeros32(uint32(w)); i < len(warningNames) {
 		return warningNames[i]
@@ -77,7 +75,7 @@ func (w Warning) All() iter.Seq[Warning] {
 	}
 }
 
-// ParseWarning returns the warning that s names.
+// ParseWarning returns the warning called s.
 func ParseWarning(s string) (w Warning, ok bool) {
 	for i, name := range warningNames {
 		if s == name {

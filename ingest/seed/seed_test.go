@@ -191,7 +191,7 @@ func TestAdditionsReadBack(t *testing.T) {
 	}
 }
 
-func FuzzRecords(f *testing.F) {
+func FuzzSeedRecords(f *testing.F) {
 	f.Add(sample().write())
 	f.Add([]byte(`{"entries":[{"operation":"a","duration_us":0.0005,"step":"7","output_shape":[1e2]}],` +
 		`"metadata":{"a":{"b":1}}}`))

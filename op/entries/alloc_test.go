@@ -13,8 +13,7 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// Once names and shapes repeat, an entry costs no allocation: not to build, to
-// write or to read it.
+// Once names and shapes repeat, building, writing and reading an entry do not allocate.
 func TestEntriesDoNotAllocate(t *testing.T) {
 	b := attrmap.NewBuilder(nil)
 	inputs, texts := b.Target(attrkey.InputShapes), []string{"64x784", "784x256"}
@@ -53,7 +52,7 @@ func TestRichEntryDoesNotAllocate(t *testing.T) {
 	var buf []byte
 	once := func() { buf = e.AppendJSON(buf[:0]) }
 	once()
-	// Some versions of encoding/json copy the attribute that is a list, to see that it is one.
+	// Some versions of encoding/json copy a list attribute to validate it.
 	if got := testing.AllocsPerRun(100, once); got > 1 {
 		t.Errorf("%g allocations per entry", got)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// goldenRecords are records of every kind, each as its line.
+// goldenRecords are records of every kind, each as a line.
 func goldenRecords() []string {
 	line := func(b []byte) string { return string(b) + "\n" }
 	request := op.Span{
@@ -81,7 +81,7 @@ func TestMarshalJSON(t *testing.T) {
 	check.Equal(t, "read back", want, back)
 }
 
-// Values of every type read back; of numbers of more than 64 bits the text is left.
+// Values of every type read back. A number of more than 64 bits stays text.
 func TestAttrsReadBack(t *testing.T) {
 	line := `{"operation":"a","duration_ns":1,"attrs":{"t":"4","i":4,"f":4.0,"e":1E2,"b":false,"n":null,"l":[1, 2.0],"m":{"k":{}},` +
 		`"y":{"bytesValue":"AAE="},"inf":{"doubleValue":"Infinity"},"like":{"bytesValue":"a","x":1},"odd":{"doubleValue":"x"},` +

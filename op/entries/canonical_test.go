@@ -21,16 +21,16 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// A Reader reads lines in canonical form in another way than all others, which are
-// read as DecodeLine does. The tests in this file hold both against each other.
+// A Reader has a fast path for lines in canonical form and a general path, the one of DecodeLine. The tests in this
+// file compare the two.
 
-// outcome is a record, or what is wrong with a line.
+// outcome is a record or an error.
 type outcome struct {
 	Record op.Record
 	Err    error
 }
 
-// readWith returns what r makes of text.
+// readWith returns the outcomes of r on text.
 func readWith(r *entries.Reader, text []byte) (all []outcome) {
 	r.Reset(bytes.NewReader(text), "text", op.Position{})
 	for rec, err := range r.Records() {
@@ -39,7 +39,7 @@ func readWith(r *entries.Reader, text []byte) (all []outcome) {
 	return all
 }
 
-// decodeLines returns what DecodeLine makes of the lines of text.
+// decodeLines returns the outcomes of DecodeLine on the lines of text.
 func decodeLines(text []byte) (all []outcome) {
 	number, offset := int64(0), int64(0)
 	for line := range bytes.Lines(text) {
@@ -69,13 +69,12 @@ func checkLines(t *testing.T, text []byte) {
 	t.Helper()
 	if bytes.Contains(text, []byte("schema")) || bytes.HasPrefix(text, []byte("\xef")) ||
 		bytes.HasPrefix(text, []byte("\xff")) || bytes.HasPrefix(text, []byte("\xfe")) {
-		return // what ends the reading, and marks of the byte order, are the Reader's alone
+		return // final errors and byte order marks are the Reader's alone
 	}
 	checkSame(t, "DecodeLine against Reader", decodeLines(text), readWith(entries.NewReader(nil, ""), text), text)
 }
 
-// checkIndependence checks that what a Reader has read before does not change what
-// it reads.
+// checkIndependence checks that a Reader reads text alike whatever it has read before.
 func checkIndependence(t *testing.T, before, text []byte) {
 	t.Helper()
 	r := entries.NewReader(nil, "")
@@ -83,8 +82,7 @@ func checkIndependence(t *testing.T, before, text []byte) {
 	checkSame(t, "a new Reader against a used one", readWith(entries.NewReader(nil, ""), text), readWith(r, text), before, text)
 }
 
-// lineOf returns a line whose members are drawn from few values, in the usual
-// order unless it is odd.
+// lineOf returns a line with members of few distinct values, in the usual order unless it is odd.
 func lineOf(rng *rand.Rand) string {
 	pick := func(texts ...string) string { return texts[rng.IntN(len(texts))] }
 	members := []string{
@@ -163,7 +161,7 @@ func TestReaderOfRandomLines(t *testing.T) {
 	}
 }
 
-// fullLine has every member that a line in canonical form can have.
+// fullLine has every member of the canonical form.
 const fullLine = `{"step":-3,"operation":"matmul","device_id":"cuda:0","input_shapes":[[64,784],[],null,[-1,0]],"output_shape":[64,256],` +
 	`"duration_us":100.25,"output_elements":16384,"memory_bytes":65536,"kind":"collective","kind_rule":"name","dtype":"f32",` +
 	`"start_unix_ns":1760000000000557445,"duration_ns":100250,"launch_unix_ns":1760000000000557000,"stream":7,"rank":1,"flops":25690112,` +
@@ -176,7 +174,7 @@ const fullSpan = `{"span":{"name":"GET /","trace_id":"af05757baafa7b1b1ab4219cad
 	`"parent_span_id":"b9870bd3544e583b","parent_remote":true,"start_unix_ns":1760000000000557445,"duration_ns":100250,` +
 	`"service":"web"}}`
 
-// What AppendJSON writes is in canonical form, unless a string needs escapes or it has members that few have.
+// AppendJSON writes canonical form, except for escaped strings and rare members.
 func TestWrittenLinesAreCanonical(t *testing.T) {
 	for _, line := range []string{fullLine, fullSpan} {
 		if !entries.IsCanonical([]byte(line + "\n")) {
@@ -211,8 +209,7 @@ func isUnusual(line []byte) bool {
 	return false
 }
 
-// Every line that differs from a canonical one in a byte, or lacks some, is read as
-// the general reader does.
+// The general path reads every line that differs from a canonical one in a byte, or lacks some.
 func TestReaderOfAlteredLines(t *testing.T) {
 	for _, line := range []string{fullLine, fullSpan} {
 		checkLines(t, []byte(line+"\n"+line+"\n"))
@@ -263,7 +260,7 @@ func TestReaderOfExtremeValues(t *testing.T) {
 	checkLines(t, []byte(text.String()))
 }
 
-// The samples of the repository are read alike in both ways.
+// Both paths read the repository's samples alike.
 func TestReaderOfSamples(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.jsonl")
 	more, err2 := filepath.Glob("../../examples/offline/testdata/*.jsonl")

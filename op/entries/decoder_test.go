@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// minimal is the least that an entry can be, changed by changes.
+// minimal is the smallest entry with the changes applied.
 func minimal(changes ...func(*op.Entry)) *op.Entry {
 	e := &op.Entry{Operation: "a", Duration: 1500, Kind: op.KindCompute, KindRule: op.RuleDefault}
 	for _, change := range changes {
@@ -222,7 +222,7 @@ func FuzzDecodeLine(f *testing.F) {
 			t.Fatalf("%q is no JSON", line)
 		}
 		recordtest.Check(t, recordtest.All(rec))
-		if rec.Entry != nil { // and what was written loses nothing
+		if rec.Entry != nil { // and the written text loses no value
 			want, back := rec.Entry.Clone(), check.Must(entries.DecodeLine(rec.Entry.AppendJSON(nil)))(t).Entry
 			if want.Kind != op.KindCollective {
 				want.KindRule = back.KindRule // files keep it for collectives only

@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// readAll returns a word for each record and error of text.
+// readAll returns a word per record and error of text.
 func readAll(text string) []string {
 	var got []string
 	for rec, err := range entries.NewReader(strings.NewReader(text), "f").Records() {
@@ -92,7 +92,7 @@ func TestReaderGiantLine(t *testing.T) {
 	}
 }
 
-// A file is readable from any line boundary, and cut anywhere loses one line.
+// A file is readable from any line boundary; a cut inside a line costs this line only.
 func TestReaderFromAnyCut(t *testing.T) {
 	lines := goldenRecords()
 	text := strings.Join(lines, "")

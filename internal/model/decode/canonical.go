@@ -8,15 +8,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The methods in this file read entries and ancestry records in canonical form,
-// which is how AppendJSON writes them: the members in its order, no white space, no
-// escapes in strings, no member twice, and of the members those that most of them have.
-// Nearly all lines are, and reading those in one pass without a Lexer takes a fraction of
-// the time. Each method takes the text and an index and returns the index behind what it
-// has read, -1 where the text is not canonical, as the functions of lexer do. Such a
-// line is read by Record, from its start.
+// The methods in this file read entries and ancestry records in canonical form, the form of AppendJSON: its order of
+// members, no white space, no escapes, no member twice, common members only. Nearly all lines have it, and one pass
+// without a Lexer takes a fraction of the time. Each method takes the text and an index, and returns the index behind
+// the value, or -1 outside the canonical form, like the functions of lexer. Record then reads the line from its start.
 
-// The names of the members that most entries have.
+// The common members.
 var (
 	nameStep           = lexer.NewName(`{"step":`)
 	nameOperation      = lexer.NewName(`,"operation":`)
@@ -46,8 +43,8 @@ var (
 	nameParentSpanID   = lexer.NewName(`,"parent_span_id":`)
 )
 
-// Canonical reads the entry or ancestry record in canonical form at the start of
-// text. It returns the length of the line with its newline, 0 where it is something else.
+// Canonical reads the entry or ancestry record in canonical form at the start of text. It returns the length of the
+// line with its newline, 0 outside the canonical form.
 func (d *Decoder) Canonical(text []byte) (size int) {
 	if size = d.canonicalLine(text); size == 0 && len(text) < maxTail {
 		d.tail = append(append(d.tail[:0], text...), tailMargin...)
@@ -56,14 +53,14 @@ func (d *Decoder) Canonical(text []byte) (size int) {
 	return size
 }
 
-// Names are not read in the last bytes of a text. Up to maxTail bytes are read again
-// with tailMargin behind them.
+// The last bytes of a text are too few for reading names. Up to maxTail bytes are read again with tailMargin behind
+// them.
 const (
 	maxTail    = 2048
 	tailMargin = "                                "
 )
 
-// canonicalLine is Canonical, but may take no line at the end of text.
+// canonicalLine is Canonical, except that it may miss a line at the end of text.
 func (d *Decoder) canonicalLine(text []byte) (size int) {
 	if d.IsSpan = lexer.Has(text, 0, `{"span":`); d.IsSpan {
 		size = d.canonicalSpan(text)
@@ -213,8 +210,7 @@ func (d *Decoder) canonicalSpan(b []byte) (i int) {
 	return lexer.Literal(b, i, "}}\n")
 }
 
-// canonicalIDs reads the ids of a span, none of which AppendJSON writes where it
-// is zero.
+// canonicalIDs reads the ids of a span. AppendJSON writes no id of zero.
 func canonicalIDs(b []byte, i int, trace *op.TraceID, span, parent *op.SpanID) int {
 	if j := nameTraceID.Read(b, i); j > 0 {
 		if i = lexer.QuotedHex(b, j, trace[:]); trace.IsZero() {

@@ -10,7 +10,7 @@ import (
 
 // The values of members in canonical form, see canonical.go.
 
-// canonicalText reads a string, which is valid UTF-8.
+// canonicalText reads a string of valid UTF-8.
 func (d *Decoder) canonicalText(b []byte, i int) (string, int) {
 	first, second, third, end := lexer.QuotedWords(b, i)
 	if end < 0 {
@@ -26,7 +26,7 @@ func (d *Decoder) canonicalText(b []byte, i int) (string, int) {
 	return s, end
 }
 
-// otherText is canonicalText for a string that is long or has not been read before.
+// otherText is canonicalText for a long or a new string.
 func (d *Decoder) otherText(b []byte, i int) (string, int) {
 	text, end := lexer.Quoted(b, i)
 	if s, ok := d.strings.Find(text); ok {
@@ -47,7 +47,7 @@ func (d *Decoder) canonicalKind(b []byte, i int) (op.Kind, int) {
 	return k, i
 }
 
-// canonicalDType reads an element type that is recognised.
+// canonicalDType reads a recognised element type.
 func (d *Decoder) canonicalDType(b []byte, i int) (op.DType, int) {
 	name, i := d.canonicalText(b, i)
 	t, ok := op.ParseDType(name)
@@ -119,7 +119,7 @@ func (d *Decoder) canonicalShape(b []byte, i int) (op.Shape, int) {
 		return nil, -1
 	}
 	d.dims = dims
-	// Where dims grows later, this shape keeps the memory it had.
+	// If dims grows later, this shape keeps its memory.
 	return op.Shape(dims[start:len(dims):len(dims)]), end
 }
 
@@ -147,8 +147,7 @@ func optionalInt(b []byte, i int) (op.Int, int) {
 	return integer(b, i)
 }
 
-// repeatedText is canonicalText for a member that is mostly the same as in the
-// record before, which last holds.
+// repeatedText is canonicalText for a member that mostly has the value of the record before, *last.
 func (d *Decoder) repeatedText(b []byte, i int, last *string) (string, int) {
 	end := i + 1 + len(*last)
 	if i >= 0 && end < len(b) && b[end] == '"' && b[i] == '"' && string(b[i+1:end]) == *last {

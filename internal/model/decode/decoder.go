@@ -13,11 +13,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Decoder reads records of the entries format, and of seed traces, into the memory of the ones before.
+// Decoder reads records of the entries format and of seed traces. It reuses the memory of earlier records.
 type Decoder struct {
 	Lex     lexer.Lexer
 	strings intern.Table
-	short   intern.Short // what canonicalText finds in strings
+	short   intern.Short // the short ones of strings
 	kinds   opmodel.KindCache
 
 	Entry    op.Entry
@@ -27,7 +27,7 @@ type Decoder struct {
 	gap      op.Gap
 	batch    op.Batch
 
-	// What Canonical read is a span, else the entry.
+	// Canonical has read a span, not an entry.
 	IsSpan bool
 	tail   []byte // see Canonical
 
@@ -39,7 +39,7 @@ type Decoder struct {
 	links  []op.Link
 	link   op.Link // under way
 
-	// What entries seldom have.
+	// Rare parts of entries.
 	extra      op.Extra
 	eventList  []op.Event
 	moreAttrs  []op.Attr // of events, links and scopes
@@ -47,16 +47,16 @@ type Decoder struct {
 
 	has    fieldsSeen
 	next   int  // column of a member, see find
-	Header bool // the record says where those behind it come from
+	Header bool // the record is a header
 
-	// The texts of the record before, which mostly come again.
+	// The texts of the record before. They mostly repeat.
 	lastRoot, lastService, lastScope string
 
-	Fault   string // the first error in a record that is valid JSON
+	Fault   string // the first error in a record of valid JSON
 	FaultAt int    // its offset
 }
 
-// fieldsSeen is the set of keys that an entry had, of those whose absence matters.
+// fieldsSeen is the set of an entry's keys, as far as their absence matters.
 type fieldsSeen uint8
 
 const (
@@ -70,15 +70,14 @@ const (
 	hasCutOutput
 )
 
-// set makes f one of the fields seen, or not: of equal keys the last wins.
+// set adds f to the fields seen, or removes it: of equal keys the last wins.
 func (s *fieldsSeen) set(f fieldsSeen, seen bool) {
 	if *s &^= f; seen {
 		*s |= f
 	}
 }
 
-// Record reads one line. An error is one of the grammar or of the
-// format, with its offset in the line.
+// Record reads one line. The error is one of the grammar or of the format, with its offset in the line.
 func (d *Decoder) Record(line []byte) (rec op.Record, offset int, err error) {
 	d.Lex.Reset(line)
 	d.Reset()
@@ -115,7 +114,7 @@ func (d *Decoder) Record(line []byte) (rec op.Record, offset int, err error) {
 	switch {
 	case l.Err() != nil:
 		return op.Record{}, l.Offset(), l.Err()
-	case foreign != nil: // only now: a damaged line must not end the reading
+	case foreign != nil: // last, because a damaged line must not end the reading
 		return op.Record{}, 0, foreign
 	case control && d.has&hasAny != 0:
 		return op.Record{}, 0, errors.New("an entry and another record in one")
@@ -131,7 +130,7 @@ func (d *Decoder) Record(line []byte) (rec op.Record, offset int, err error) {
 	return rec, 0, nil
 }
 
-// ErrorClass returns the class of the error that Record returned.
+// ErrorClass returns the class of Record's error.
 func (d *Decoder) ErrorClass() op.ErrorClass {
 	if d.Lex.Err() != nil {
 		return op.ErrorSyntax
@@ -146,7 +145,7 @@ func (e *SchemaError) Error() string {
 	return fmt.Sprintf("schema %q is not supported, this version reads %q", e.Schema, op.Schema)
 }
 
-// Reset forgets the entry before.
+// Reset clears the entry.
 func (d *Decoder) Reset() {
 	d.Entry = op.Entry{}
 	d.Index.Held.Reset()
@@ -156,14 +155,14 @@ func (d *Decoder) Reset() {
 	d.Fault = ""
 }
 
-// Wrong keeps the first error that makes the record useless.
+// Wrong records a fault that makes the record useless. The first one counts.
 func (d *Decoder) Wrong(fault string) {
 	if d.Fault == "" {
 		d.Fault, d.FaultAt = fault, d.Lex.Offset()
 	}
 }
 
-// Finish checks that the entry has what it must have, and derives fields from others.
+// Finish checks the required fields of the entry, and derives fields from others.
 func (d *Decoder) Finish() {
 	e := &d.Entry
 	switch {
@@ -177,7 +176,7 @@ func (d *Decoder) Finish() {
 	}, &d.kinds)
 }
 
-// members says how the members of an object are read into a T.
+// members has a function per member of an object that reads it into a T.
 type members[T any] map[string]func(*Decoder, *T)
 
 func (m members[T]) read(d *Decoder, v *T) {
@@ -191,7 +190,7 @@ func (m members[T]) read(d *Decoder, v *T) {
 	}
 }
 
-// record reads the value of a record that is no entry; null is none.
+// record reads the value of a record other than an entry; null gives nil.
 func record[T any](d *Decoder, m members[T], v *T) *T {
 	if d.Lex.Null() {
 		return nil
@@ -219,7 +218,7 @@ var spanMembers = members[op.Span]{
 	},
 }
 
-// decodeSpan reads the value of an ancestry record; null is none.
+// decodeSpan reads the value of an ancestry record; null gives nil.
 func (d *Decoder) decodeSpan() *op.Span {
 	s := record(d, spanMembers, &d.Span)
 	if s != nil && s.Start.V > math.MaxInt64-s.Duration {
@@ -254,7 +253,7 @@ var batchMembers = members[op.Batch]{
 	"entries": func(d *Decoder, b *op.Batch) { b.Entries = d.count("entries") },
 }
 
-// count reads a number without which the record is useless.
+// count reads a required number.
 func (d *Decoder) count(field string) int64 {
 	n := d.amount(op.WarnBadValue)
 	if !n.Known {

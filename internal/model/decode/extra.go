@@ -23,7 +23,7 @@ var extraMembers = members[op.Extra]{
 	"dropped_links":      func(d *Decoder, x *op.Extra) { x.DroppedLinks = d.amount(op.WarnBadValue).V },
 }
 
-// decodeExtra reads an object, nil for what is none.
+// decodeExtra reads an object; any other value gives nil.
 func (d *Decoder) decodeExtra() *op.Extra {
 	if !d.Is('{') {
 		return nil
@@ -54,7 +54,7 @@ var eventMembers = members[op.Event]{
 func (d *Decoder) events() []op.Event {
 	d.eventList = d.eventList[:0]
 	d.objects(func() {
-		const size = 3 * int(unsafe.Sizeof(op.Event{})) // in a list that grows
+		const size = 3 * int(unsafe.Sizeof(op.Event{})) // as the list grows
 		if !d.Index.Held.Take(size) {
 			d.Lex.Skip()
 			return
@@ -80,7 +80,7 @@ func (d *Decoder) objects(read func()) {
 	}
 }
 
-// furtherAttrs reads attributes of a part of a span.
+// furtherAttrs reads the attributes of a part of a span.
 func (d *Decoder) furtherAttrs() []op.Attr {
 	n := len(d.moreAttrs)
 	attrs := d.Attributes(d.moreAttrs[n:])
@@ -88,6 +88,6 @@ func (d *Decoder) furtherAttrs() []op.Attr {
 		return nil
 	}
 	d.moreAttrs = append(d.moreAttrs[:n], attrs...)
-	// Where moreAttrs grows later, these keep the memory they had.
+	// If moreAttrs grows later, this slice keeps its memory.
 	return d.moreAttrs[n:len(d.moreAttrs):len(d.moreAttrs)]
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Field reads the value of the member called name into the entry, and reports whether there is such a member. Of equal names
-// the last wins. A value of another type than the member asks for is unknown, with a warning.
+// Field reads the value of the member called name into the entry, and reports whether there is such a member. Of equal
+// names the last wins. A value of a wrong type is unknown, with a warning.
 func (d *Decoder) Field(name []byte) bool {
 	c := find(opfields.Entry, name, &d.next)
 	if c == nil {
@@ -71,7 +71,7 @@ func (d *Decoder) Field(name []byte) bool {
 	return true
 }
 
-// find returns the column called name, nil for none. It begins behind the one found before: most members come in order.
+// find returns the field called name, or nil. It starts behind the field found before: most members come in order.
 func find[T any](columns []opfields.Field[T], name []byte, next *int) *opfields.Field[T] {
 	for range columns {
 		if *next >= len(columns) {
@@ -85,7 +85,7 @@ func find[T any](columns []opfields.Field[T], name []byte, next *int) *opfields.
 	return nil
 }
 
-// read reads an integer, a text, a name, an id or a number into a field of v.
+// read reads a value of a field into v: an integer, a text, a name, an id or a number.
 func read[T any](d *Decoder, c *opfields.Field[T], v *T) {
 	switch at := c.At.(type) {
 	case func(*T) *op.Int:
@@ -104,8 +104,7 @@ func read[T any](d *Decoder, c *opfields.Field[T], v *T) {
 	}
 }
 
-// durationMicros reads duration_us, which the recorder of the seed writes. It yields
-// to duration_ns, wherever that stands.
+// durationMicros reads duration_us. duration_ns takes precedence over it, in any order.
 func (d *Decoder) durationMicros() {
 	var ns int64
 	var ok bool
@@ -115,7 +114,7 @@ func (d *Decoder) durationMicros() {
 	case c == '"':
 		ns, ok = lexer.ParseMicros(d.Lex.Str())
 	case d.Lex.Null():
-		// How the seed's recorder prints a NaN.
+		// the reference recorder's NaN
 		d.Entry.Warn |= op.WarnNonFinite
 		d.has |= hasDuration
 		return
@@ -175,7 +174,7 @@ func (d *Decoder) warnings() op.Warning {
 		return 0
 	}
 	for l.Array(); l.More(); {
-		w, _ := op.ParseWarning(d.text()) // a newer version may know more of them
+		w, _ := op.ParseWarning(d.text()) // a newer version may have more
 		all |= w
 	}
 	return all
@@ -198,7 +197,7 @@ func (d *Decoder) collective() *op.Collective {
 	return &d.coll
 }
 
-// shape reads a list of dimensions; null is unknown. cut reports whether there were more than MaxRank.
+// shape reads a list of dimensions; null is unknown. cut reports more than MaxRank of them.
 func (d *Decoder) shape() (s op.Shape, cut bool) {
 	l := &d.Lex
 	if !d.is('[', op.WarnBadShape) {
@@ -226,7 +225,7 @@ func (d *Decoder) shape() (s op.Shape, cut bool) {
 	if d.dims == nil {
 		d.dims = make([]int64, 0, 16)
 	}
-	// Where dims grows later, this shape keeps the memory it had.
+	// If dims grows later, this shape keeps its memory.
 	return op.Shape(d.dims[start:len(d.dims):len(d.dims)]), cut
 }
 

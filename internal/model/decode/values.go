@@ -9,8 +9,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Is reports whether the next value starts with opening. It passes over any
-// other value, which is a warning unless it is null.
+// Is reports whether the next value starts with opening. It skips any other value, with a warning unless it is null.
 func (d *Decoder) Is(opening byte) bool { return d.is(opening, op.WarnBadValue) }
 
 // is is Is with another warning.
@@ -45,7 +44,7 @@ func (d *Decoder) valid(b []byte) string {
 	return d.strings.String(b)
 }
 
-// Number reads the text of a number, also in quotes; any other value stays unread.
+// Number reads the text of a number, also in quotes. Any other value stays unread.
 func (d *Decoder) Number() (text []byte, ok bool) {
 	l := &d.Lex
 	switch c := l.Peek(); {
@@ -59,7 +58,7 @@ func (d *Decoder) Number() (text []byte, ok bool) {
 	return text, l.Err() == nil
 }
 
-// Integer reads an integer, also in quotes; null is unknown, and so is anything else, with a warning.
+// Integer reads an integer, also in quotes. null is unknown; any other value is unknown with a warning.
 func (d *Decoder) Integer(warning op.Warning) op.Int {
 	n, ok := int64(0), false
 	switch c := d.Lex.Peek(); {
@@ -81,7 +80,7 @@ func (d *Decoder) Integer(warning op.Warning) op.Int {
 
 func (d *Decoder) amount(warning op.Warning) op.Int { return d.known(false, warning) }
 
-// known is Integer for one that may be negative or not.
+// known is Integer with a check of the sign.
 func (d *Decoder) known(signed bool, warning op.Warning) op.Int {
 	n := d.Integer(warning)
 	if n.V < 0 && !signed {
@@ -91,7 +90,7 @@ func (d *Decoder) known(signed bool, warning op.Warning) op.Int {
 	return n
 }
 
-// id reads an id of the length of to. One that is not hexadecimal is unknown. Zero is a bad one unless it means that there is none.
+// id reads an id of the length of to. Text that is not hexadecimal is unknown. Zero is a bad id unless none allows it.
 func (d *Decoder) id(to []byte, none bool) {
 	ok := d.Lex.QuotedHex(to)
 	if !ok {
