@@ -73,12 +73,14 @@ func TestValidate(t *testing.T) {
 		}
 	}
 	e := optest.RichEntry()
-	e.OutputShape, e.InputShapes = make(op.Shape, op.MaxRank), make([]op.Shape, op.MaxInputs)
+	e.OutputShape = make(op.Shape, op.MaxRank)
+	e.InputShapes = make([]op.Shape, op.MaxInputs)
 	e.Start = op.Known(math.MaxInt64 - e.Duration)
 	if err := e.Validate(); err != nil {
 		t.Errorf("what is just allowed: %v", err)
 	}
-	e.Operation, e.Duration = "", -1
+	e.Operation = ""
+	e.Duration = -1
 	if err := e.Validate(); err == nil || strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("two violations give %v", err)
 	}

@@ -33,7 +33,10 @@ func (s Shape) Elements() (Int, Warning) {
 		return Int{}, 0
 	}
 	product := uint64(1)
-	bad, dynamic, zero, overflow := false, false, false, false
+	bad := false
+	dynamic := false
+	zero := false
+	overflow := false
 	for _, d := range s {
 		if d <= 0 {
 			bad = bad || d < Dynamic
@@ -43,7 +46,8 @@ func (s Shape) Elements() (Int, Warning) {
 		}
 		hi, lo := bits.Mul64(product, uint64(d))
 		if hi != 0 || lo > math.MaxInt64 {
-			overflow, lo = true, 1
+			overflow = true
+			lo = 1
 		}
 		product = lo
 	}

@@ -76,7 +76,8 @@ func TestIDs(t *testing.T) {
 }
 
 func TestPlaceholderTraceID(t *testing.T) {
-	a, b := opfile.PlaceholderTraceID(1), opfile.PlaceholderTraceID(2)
+	a := opfile.PlaceholderTraceID(1)
+	b := opfile.PlaceholderTraceID(2)
 	if a == b || !opfile.IsPlaceholder(a) || !opfile.IsPlaceholder(b) || a.IsZero() {
 		t.Errorf("placeholders %s and %s", a, b)
 	}

@@ -118,7 +118,8 @@ func (r *reader) value(read func(*decode.Decoder)) bool {
 
 // decode reads the next value. The error names the entry unless index is negative.
 func (r *reader) decode(index int, read func(*decode.Decoder)) error {
-	s, d := r.stream, &r.dec
+	s := r.stream
+	d := &r.dec
 	attempt := func(text []byte) {
 		d.Lex.Reset(text)
 		d.Reset()

@@ -16,8 +16,12 @@ import (
 // Once names and shapes repeat, building, writing and reading an entry do not allocate.
 func TestEntriesDoNotAllocate(t *testing.T) {
 	b := attrmap.NewBuilder(nil)
-	inputs, texts := b.Target(attrkey.InputShapes), []string{"64x784", "784x256"}
-	left, both, ends, output := []int64{64, 784}, []int64{64, 784, 784, 256}, []int{2, 4}, []int64{64, 256}
+	inputs := b.Target(attrkey.InputShapes)
+	texts := []string{"64x784", "784x256"}
+	left := []int64{64, 784}
+	both := []int64{64, 784, 784, 256}
+	ends := []int{2, 4}
+	output := []int64{64, 256}
 	for name, set := range map[string]func(){
 		"flat":    func() { b.SetInts(inputs, left) },
 		"nested":  func() { b.SetIntLists(inputs, both, ends) },

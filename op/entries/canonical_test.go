@@ -41,13 +41,17 @@ func readWith(r *entries.Reader, text []byte) (all []outcome) {
 
 // decodeLines returns the outcomes of DecodeLine on the lines of text.
 func decodeLines(text []byte) (all []outcome) {
-	number, offset := int64(0), int64(0)
+	number := int64(0)
+	offset := int64(0)
 	for line := range bytes.Lines(text) {
 		number++
 		if content, complete := bytes.CutSuffix(line, []byte("\n")); len(bytes.Trim(content, " \t\r")) > 0 {
 			rec, err := entries.DecodeLine(bytes.TrimSuffix(content, []byte("\r")))
 			if bad, ok := errors.AsType[*op.SyntaxError](err); ok {
-				bad.File, bad.Line, bad.Offset, bad.Truncated = "text", number, offset+bad.Offset, bad.Truncated && !complete
+				bad.File = "text"
+				bad.Line = number
+				bad.Offset = offset + bad.Offset
+				bad.Truncated = bad.Truncated && !complete
 			}
 			all = append(all, outcome{rec, err})
 		}

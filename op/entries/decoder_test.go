@@ -38,12 +38,17 @@ func TestDecodeEntry(t *testing.T) {
 		{"last of duplicates wins", `"operation":"b","operation":"a","step":1,"step":2,"error":"x","error":null`,
 			minimal(func(e *op.Entry) { e.Step = op.Known(2) })},
 		{"duplicate shapes", `"output_shape":[2],"output_shape":[3]`, minimal(func(e *op.Entry) {
-			e.OutputShape, e.OutputElements, e.MemoryBytes = op.Shape{3}, op.Known(3), op.Known(24)
+			e.OutputShape = op.Shape{3}
+			e.OutputElements = op.Known(3)
+			e.MemoryBytes = op.Known(24)
 		})},
 		{"duration_ns wins", `"duration_ns":7,"duration_us":9`, minimal(func(e *op.Entry) { e.Duration = 7 })},
 		{"numbers as strings", `"step":"3","flops":"9223372036854775807","output_shape":["2"],"output_elements":"2","memory_bytes":"16"`,
 			minimal(big64, func(e *op.Entry) {
-				e.Step, e.OutputShape, e.OutputElements, e.MemoryBytes = op.Known(3), op.Shape{2}, op.Known(2), op.Known(16)
+				e.Step = op.Known(3)
+				e.OutputShape = op.Shape{2}
+				e.OutputElements = op.Known(2)
+				e.MemoryBytes = op.Known(16)
 			})},
 		{"2^63-1", `"flops":9223372036854775807`, minimal(big64)},
 		{"2^63", `"flops":9223372036854775808`, minimal(warn(op.WarnBadValue))},
@@ -67,12 +72,17 @@ func TestDecodeEntry(t *testing.T) {
 			func(e *op.Entry) { e.OutputShape = op.Shape{1 << 62, 8} })},
 		{"no shape", `"output_elements":5`, minimal(func(e *op.Entry) { e.OutputElements, e.MemoryBytes = op.Known(5), op.Known(40) })},
 		{"the file's numbers stay", `"output_shape":[4],"output_elements":7,"memory_bytes":9`, minimal(func(e *op.Entry) {
-			e.OutputShape, e.OutputElements, e.MemoryBytes = op.Shape{4}, op.Known(7), op.Known(9)
+			e.OutputShape = op.Shape{4}
+			e.OutputElements = op.Known(7)
+			e.MemoryBytes = op.Known(9)
 		})},
 		{"the file's nulls stay", `"output_shape":[4],"output_elements":null,"memory_bytes":null`,
 			minimal(func(e *op.Entry) { e.OutputShape = op.Shape{4} })},
 		{"dtype", `"dtype":"torch.float32","output_shape":[4]`, minimal(func(e *op.Entry) {
-			e.DType, e.OutputShape, e.OutputElements, e.MemoryBytes = op.F32, op.Shape{4}, op.Known(4), op.Known(16)
+			e.DType = op.F32
+			e.OutputShape = op.Shape{4}
+			e.OutputElements = op.Known(4)
+			e.MemoryBytes = op.Known(16)
 		})},
 		{"zero ids", `"trace_id":"00000000000000000000000000000000","span_id":"0000000000000000","parent_span_id":"0000000000000000"`,
 			minimal(warn(op.WarnBadID))},
@@ -82,7 +92,9 @@ func TestDecodeEntry(t *testing.T) {
 		{"explicit kind", `"kind":"io"`, minimal(func(e *op.Entry) { e.Kind, e.KindRule = op.KindIO, op.RuleAttribute })},
 		{"unknown kind", `"kind":"dance"`, minimal(warn(op.WarnBadValue))},
 		{"collective", `"collective":{"name":"all_reduce","future":[1]}`, minimal(func(e *op.Entry) {
-			e.Kind, e.KindRule, e.Collective = op.KindCollective, op.RuleAttribute, &op.Collective{Name: "all_reduce"}
+			e.Kind = op.KindCollective
+			e.KindRule = op.RuleAttribute
+			e.Collective = &op.Collective{Name: "all_reduce"}
 		})},
 		{"unknown side", `"side":"left"`, minimal(warn(op.WarnBadValue))},
 		{"bad parent", `"parent_span_id":"xyz"`, minimal(warn(op.WarnBadID))},
@@ -223,7 +235,8 @@ func FuzzDecodeLine(f *testing.F) {
 		}
 		recordtest.Check(t, recordtest.All(rec))
 		if rec.Entry != nil { // and the written text loses no value
-			want, back := rec.Entry.Clone(), check.Must(entries.DecodeLine(rec.Entry.AppendJSON(nil)))(t).Entry
+			want := rec.Entry.Clone()
+			back := check.Must(entries.DecodeLine(rec.Entry.AppendJSON(nil)))(t).Entry
 			if want.Kind != op.KindCollective {
 				want.KindRule = back.KindRule // files keep it for collectives only
 			}

@@ -35,7 +35,8 @@ func DecodeRest(text string, attrs []op.Attr, links []op.Link) (x *op.Extra, w o
 	}
 	for i := range min(len(links), len(e.Links)) {
 		if links[i].TraceID == e.Links[i].TraceID && links[i].SpanID == e.Links[i].SpanID {
-			links[i].Extra, links[i].Attention = e.Links[i].Extra, e.Links[i].Attention
+			links[i].Extra = e.Links[i].Extra
+			links[i].Attention = e.Links[i].Attention
 		}
 	}
 	return e.Extra, e.Warn

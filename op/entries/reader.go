@@ -39,7 +39,8 @@ type Reader struct {
 // NewReader returns a Reader of src. name stands for src in errors.
 func NewReader(src io.Reader, name string) *Reader {
 	r := &Reader{lines: lineio.NewReader(src, MaxLineBytes), name: name}
-	r.operation.Entry, r.span.Span = &r.dec.Entry, &r.dec.Span
+	r.operation.Entry = &r.dec.Entry
+	r.span.Span = &r.dec.Span
 	return r
 }
 
@@ -47,8 +48,11 @@ func NewReader(src io.Reader, name string) *Reader {
 func (r *Reader) Reset(src io.Reader, name string, at op.Position) {
 	r.lines.Reset(src, at.Offset, at.Lines)
 	r.dec.Index.Held = budget.Account{Hold: lineio.HoldOf(src)}
-	r.name, r.err = name, nil
-	r.sources, r.holding, r.host = Sources{}, false, ""
+	r.name = name
+	r.err = nil
+	r.sources = Sources{}
+	r.holding = false
+	r.host = ""
 }
 
 // SetSources sets the resources in force where the reader starts. Call it after Reset. It copies s.
@@ -150,7 +154,8 @@ func (r *Reader) settle(rec op.Record) op.Record {
 	if !changed {
 		return rec
 	}
-	r.held, r.holding = rec, true
+	r.held = rec
+	r.holding = true
 	return op.Record{Resource: orEmpty(now).Clone()}
 }
 

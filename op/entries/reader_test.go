@@ -49,7 +49,8 @@ func line(operation string) string { return fmt.Sprintf(`{"operation":%q,"durati
 
 func TestReader(t *testing.T) {
 	header := `{"schema":"optrace.entries/v1","resource":{"service":"s"}}`
-	a, b := line("a"), line("b")
+	a := line("a")
+	b := line("b")
 	for _, test := range []struct {
 		name, text string
 		want       []string

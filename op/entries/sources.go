@@ -39,7 +39,9 @@ const (
 
 // Header takes a header. r is nil for one without a resource, and must not change.
 func (s *Sources) Header(r *op.Resource) {
-	s.header, s.pending, s.unsettled = r, true, true
+	s.header = r
+	s.pending = true
+	s.unsettled = true
 	if r != nil {
 		s.announced = r
 	}
@@ -79,10 +81,12 @@ func (s *Sources) Other() {
 	}
 	size := opmodel.ResourceBytes(s.header)
 	if s.bytes += size; s.byWriter == nil || len(s.byWriter) >= maxWriters || s.bytes > maxWriterBytes {
-		s.byWriter, s.bytes = make(map[string]*op.Resource), size
+		s.byWriter = make(map[string]*op.Resource)
+		s.bytes = size
 	}
 	s.byWriter[s.writer] = s.header
-	s.header, s.pending = nil, false
+	s.header = nil
+	s.pending = false
 }
 
 // Resource returns the resource of the next entry, nil if unknown.

@@ -78,15 +78,23 @@ func (b *Builder) Reset() {
 	b.further.Held.Reset()
 	b.seen = 0
 	b.from = [numFields]family{}
-	b.inputs, b.inputDims, b.outputDims = b.inputs[:0], b.inputDims[:0], b.outputDims[:0]
+	b.inputs = b.inputs[:0]
+	b.inputDims = b.inputDims[:0]
+	b.outputDims = b.outputDims[:0]
 	b.outputTruncated = false
-	b.dtypes, b.attrs, b.links = b.dtypes[:0], b.attrs[:0], b.links[:0]
-	b.spanName, b.deviceType, b.exception = "", "", ""
-	b.scopeOf, b.resource = nil, nil
+	b.dtypes = b.dtypes[:0]
+	b.attrs = b.attrs[:0]
+	b.links = b.links[:0]
+	b.spanName = ""
+	b.deviceType = ""
+	b.exception = ""
+	b.scopeOf = nil
+	b.resource = nil
 	if b.KeepsAll() || b.extra.DroppedLinks != 0 {
 		b.extra = op.Extra{}
 	}
-	b.deviceIndex, b.deviceMemory = op.Int{}, op.Int{}
+	b.deviceIndex = op.Int{}
+	b.deviceMemory = op.Int{}
 }
 
 // SetName sets the span's name, that of the operation where no attribute gives one.
@@ -100,7 +108,9 @@ func (b *Builder) NeedsName() bool {
 // SetIDs places the span in its trace. A zero trace or span id is a warning, a
 // zero parent id means a root.
 func (b *Builder) SetIDs(trace op.TraceID, span, parent op.SpanID) {
-	b.entry.TraceID, b.entry.SpanID, b.entry.ParentSpanID = trace, span, parent
+	b.entry.TraceID = trace
+	b.entry.SpanID = span
+	b.entry.ParentSpanID = parent
 	if trace.IsZero() || span.IsZero() {
 		b.entry.Warn |= op.WarnBadID
 	}
@@ -121,7 +131,8 @@ func (b *Builder) SetTime(start op.Int, duration int64) {
 		start = op.Int{}
 		b.entry.Warn |= op.WarnBadTime
 	}
-	b.entry.Start, b.entry.Duration = start, duration
+	b.entry.Start = start
+	b.entry.Duration = duration
 }
 
 // SetDuration sets the duration in nanoseconds of an operation that is known
@@ -211,7 +222,8 @@ func (c *checked) text(b *Builder, v string) string {
 // SetRoot sets the local root span above the operation, if there is one, in place of that of the attributes.
 func (b *Builder) SetRoot(name string, id op.SpanID) {
 	if name != "" || !id.IsZero() {
-		b.entry.Root, b.entry.RootSpanID = b.text(name), id
+		b.entry.Root = b.text(name)
+		b.entry.RootSpanID = id
 	}
 }
 
@@ -278,7 +290,8 @@ func (b *Builder) finishKind() {
 			e.KindRule = b.kindRule
 		}
 	case e.Collective != nil:
-		e.Kind, e.KindRule = op.KindCollective, op.RuleAttribute
+		e.Kind = op.KindCollective
+		e.KindRule = op.RuleAttribute
 	default:
 		e.Kind, e.KindRule = b.kinds.Infer(e.Operation)
 	}

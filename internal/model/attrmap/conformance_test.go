@@ -19,7 +19,8 @@ func TestConformance(t *testing.T) {
 		stub := spantest.Case(t, c.Span)
 		d := span.Read(stub.Snapshot(), stub.SpanContext, stub.Parent)
 		e, ok := conv.Entry(&d, span.Root{})
-		p, seen := attrmap.NewPredicate(nil), false
+		p := attrmap.NewPredicate(nil)
+		seen := false
 		for _, a := range c.Span.Attributes {
 			seen = p.See(a.Key)
 		}

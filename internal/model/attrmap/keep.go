@@ -147,7 +147,8 @@ func (b *Builder) finishAttrs() {
 	if b.KeepsAll() {
 		b.dropWritten()
 		if s := b.scopeOf; s != nil {
-			b.extra.Scope.Version, b.extra.Scope.Attrs = s.Version, s.Attrs
+			b.extra.Scope.Version = s.Version
+			b.extra.Scope.Attrs = s.Attrs
 		}
 		b.extra.Scope.Name = ""
 		if b.spanName != e.Operation {
@@ -176,7 +177,8 @@ func (b *Builder) dropWritten() {
 		e.Kind = op.KindUnknown
 	}
 	w := &b.written
-	w.attrs, w.texts = w.attrs[:0], &b.listTexts
+	w.attrs = w.attrs[:0]
+	w.texts = &b.listTexts
 	w.write(e)
 	e.Kind = kind
 	if r := b.resource; r == nil || r.Rank != e.Rank {

@@ -115,11 +115,13 @@ type Mapping struct {
 // to the keys of the tensor family and takes precedence over bare ones. Where like means no property
 // of an operation, neither does key.
 func (m *Mapping) Alias(key, like string) {
-	t, field := *m.find(key), (*Mapping)(nil).find(like).field
+	t := *m.find(key)
+	field := (*Mapping)(nil).find(like).field
 	if t.field == FieldNone { // one that is kept for what it says of a kernel says something else then
 		t.keep = m.all || slices.Contains(m.kept, key)
 	}
-	t.field, t.family = field, familyAlias
+	t.field = field
+	t.family = familyAlias
 	// A key of torch.profiler still makes the span an operation.
 	t.says = t.says&signTorch | signsOf(field, familyAlias)
 	m.set(key, t)

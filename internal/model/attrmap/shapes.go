@@ -48,7 +48,8 @@ func (l *shapeList) add(text string) {
 		return
 	}
 	if saysUnknown(text) {
-		l.shapes, l.known = append(l.shapes, nil), true
+		l.shapes = append(l.shapes, nil)
+		l.known = true
 		return
 	}
 	start := len(l.dims)
@@ -62,7 +63,8 @@ func (l *shapeList) add(text string) {
 		dims = dims[:start+op.MaxRank]
 		l.warn |= op.WarnShapeTruncated
 	}
-	l.dims, l.known = dims, true
+	l.dims = dims
+	l.known = true
 	l.shapes = append(l.shapes, dims[start:len(dims):len(dims)])
 }
 
@@ -70,7 +72,8 @@ func (l *shapeList) add(text string) {
 func (b *Builder) setInputs(t *target, text string) {
 	l := shapeList{shapes: b.spare.shapes[:0], dims: b.spare.dims[:0]}
 	if l.shapes == nil {
-		l.shapes, l.dims = make([]op.Shape, 0, 2), make([]int64, 0, 4)
+		l.shapes = make([]op.Shape, 0, 2)
+		l.dims = make([]int64, 0, 4)
 	}
 	ok := parseShapes(text, l.add)
 	b.spare = l
@@ -80,8 +83,10 @@ func (b *Builder) setInputs(t *target, text string) {
 	}
 	b.entry.Warn |= l.warn
 	if b.claim(t) {
-		b.spare.shapes, b.spare.dims = b.inputs, b.inputDims
-		b.inputs, b.inputDims = l.shapes, l.dims
+		b.spare.shapes = b.inputs
+		b.spare.dims = b.inputDims
+		b.inputs = l.shapes
+		b.inputDims = l.dims
 	}
 }
 

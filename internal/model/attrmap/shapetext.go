@@ -22,7 +22,8 @@ func ParseShape(text string) (s op.Shape, ok bool) {
 // MaxRank+1 of them, which is enough to see that there were too many.
 func appendDims(dst op.Shape, text string) (dims op.Shape, ok bool) {
 	const space, spaceAndQuotes = " \t\n\r", " \t\n\r\""
-	separator, around := ",", space
+	separator := ","
+	around := space
 	p := shapeText{rest: text}
 	if closing := p.opening(); closing != 0 {
 		if text, ok = strings.CutSuffix(strings.TrimRight(p.rest, space), string(rune(closing))); !ok {
@@ -158,7 +159,8 @@ func (p *shapeText) element() (text string, ok bool) {
 	switch c := p.next(); c {
 	case '[', '(':
 		n := bracketed(p.rest)
-		text, p.rest = p.rest[:n], p.rest[n:]
+		text = p.rest[:n]
+		p.rest = p.rest[n:]
 		return text, n > 0
 	case '"', '\'':
 		text, p.rest, ok = strings.Cut(p.rest[1:], string(rune(c)))

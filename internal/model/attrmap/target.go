@@ -68,7 +68,8 @@ func (b *Builder) SetIntLists(t Target, v []int64, ends []int) {
 		}
 		return
 	}
-	text, start := append(b.listText[:0], '['), 0
+	text := append(b.listText[:0], '[')
+	start := 0
 	for i, end := range ends {
 		if i > 0 {
 			text = append(text, ',')
@@ -98,7 +99,8 @@ func (b *Builder) areShapes(v []int64, ends []int) bool {
 
 // setInputShapes sets the inputs' shapes, which lie one behind the other in v.
 func (b *Builder) setInputShapes(v []int64, ends []int) {
-	b.inputs, b.inputDims = b.inputs[:0], append(b.inputDims[:0], v...)
+	b.inputs = b.inputs[:0]
+	b.inputDims = append(b.inputDims[:0], v...)
 	if b.inputDims == nil {
 		b.inputDims = make([]int64, 0, 4)
 	}

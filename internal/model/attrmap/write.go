@@ -22,7 +22,8 @@ func Attrs(e *op.Entry) []op.Attr {
 		w.write(e)
 		said := Attrs(r)
 		alike := slices.DeleteFunc(w.attrs, func(a op.Attr) bool { return !slices.Contains(said, a) })
-		w.given, w.attrs = slices.Concat(w.given, alike), nil
+		w.given = slices.Concat(w.given, alike)
+		w.attrs = nil
 	}
 	w.write(e)
 	return w.attrs
@@ -81,7 +82,8 @@ func (w *attrWriter) add(key string, typ op.AttrType) {
 func (w *attrWriter) kind(e *op.Entry) {
 	kind, rule := op.InferKind(e.Operation)
 	if e.Collective != nil {
-		kind, rule = op.KindCollective, op.RuleAttribute
+		kind = op.KindCollective
+		rule = op.RuleAttribute
 	}
 	if e.Kind == kind && e.KindRule == rule || e.Kind == op.KindUnknown || !w.wants(attrkey.Kind) {
 		return

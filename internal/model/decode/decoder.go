@@ -82,7 +82,8 @@ func (d *Decoder) Record(line []byte) (rec op.Record, offset int, err error) {
 	d.Lex.Reset(line)
 	d.Reset()
 	l := &d.Lex
-	unknown, control := false, false
+	unknown := false
+	control := false
 	d.Header = false
 	var foreign *SchemaError
 	for l.Object(); l.More(); {
@@ -93,18 +94,22 @@ func (d *Decoder) Record(line []byte) (rec op.Record, offset int, err error) {
 		}
 		switch string(name) {
 		case "schema":
-			control, d.Header = true, true
+			control = true
+			d.Header = true
 			if s := string(l.Str()); l.Err() == nil && s != op.Schema {
 				foreign = &SchemaError{s}
 			}
 		case "resource":
 			control, d.Header, rec = true, true, op.Record{Resource: record(d, resourceMembers, &d.resource)}
 		case "batch":
-			control, rec = true, op.Record{Batch: record(d, batchMembers, &d.batch)}
+			control = true
+			rec = op.Record{Batch: record(d, batchMembers, &d.batch)}
 		case "gap":
-			control, rec = true, op.Record{Gap: record(d, gapMembers, &d.gap)}
+			control = true
+			rec = op.Record{Gap: record(d, gapMembers, &d.gap)}
 		case "span":
-			control, rec = true, op.Record{Span: d.decodeSpan()}
+			control = true
+			rec = op.Record{Span: d.decodeSpan()}
 		default:
 			unknown = true
 			l.Skip()
@@ -149,9 +154,14 @@ func (e *SchemaError) Error() string {
 func (d *Decoder) Reset() {
 	d.Entry = op.Entry{}
 	d.Index.Held.Reset()
-	d.has, d.next = 0, 0
-	d.inputs, d.dims, d.dtypes = d.inputs[:0], d.dims[:0], d.dtypes[:0]
-	d.attrs, d.moreAttrs, d.linkExtras = d.attrs[:0], d.moreAttrs[:0], d.linkExtras[:0]
+	d.has = 0
+	d.next = 0
+	d.inputs = d.inputs[:0]
+	d.dims = d.dims[:0]
+	d.dtypes = d.dtypes[:0]
+	d.attrs = d.attrs[:0]
+	d.moreAttrs = d.moreAttrs[:0]
+	d.linkExtras = d.linkExtras[:0]
 	d.Fault = ""
 }
 

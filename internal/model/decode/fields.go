@@ -203,7 +203,8 @@ func (d *Decoder) shape() (s op.Shape, cut bool) {
 	if !d.is('[', op.WarnBadShape) {
 		return nil, false
 	}
-	start, good := len(d.dims), true
+	start := len(d.dims)
+	good := true
 	for l.Array(); l.More(); {
 		v := d.Integer(0)
 		switch {

@@ -42,10 +42,12 @@ func parseIn(s string, depth int) (n node) {
 		if i := strings.IndexAny(s[start:], "<({[: *&"); i >= 0 {
 			end = start + i
 		}
-		next, arg := end+1, ""
+		next := end + 1
+		arg := ""
 		if end < len(s) && strings.IndexByte("<({[", s[end]) >= 0 {
 			last := closing(s, end)
-			arg, next = s[end+1:last], min(last+1, len(s))
+			arg = s[end+1 : last]
+			next = min(last+1, len(s))
 		}
 		switch name := component(s[start:end]); {
 		case name == "":
@@ -217,7 +219,8 @@ func literals(s string) (values []string) {
 		if !ok {
 			break
 		}
-		values, s = append(values, value), rest
+		values = append(values, value)
+		s = rest
 	}
 	return values
 }

@@ -26,7 +26,8 @@ func Finish(e *op.Entry, given Given, kinds *opmodel.KindCache) {
 	}
 	switch {
 	case e.Kind == op.KindUnknown && e.Collective != nil:
-		e.Kind, e.KindRule = op.KindCollective, op.RuleAttribute
+		e.Kind = op.KindCollective
+		e.KindRule = op.RuleAttribute
 	case e.Kind == op.KindUnknown:
 		e.Kind, e.KindRule = kinds.Infer(e.Operation)
 	case !given.Rule:

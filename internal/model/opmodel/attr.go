@@ -40,7 +40,8 @@ func SetNumber(a *op.Attr, text []byte) {
 			return
 		}
 	} else if n, ok := lexer.ParseInt(text); ok {
-		a.Value, a.Type = strconv.FormatInt(n, 10), op.AttrInt
+		a.Value = strconv.FormatInt(n, 10)
+		a.Type = op.AttrInt
 		return
 	}
 	a.Value, a.Type = string(text), op.AttrText // no number of 64 bits
@@ -48,11 +49,13 @@ func SetNumber(a *op.Attr, text []byte) {
 
 // SetRaw sets the value of an attribute to JSON of any type but a string or number.
 func SetRaw(a *op.Attr, text string) {
-	a.Value, a.Type = text, op.AttrJSON
+	a.Value = text
+	a.Type = op.AttrJSON
 	if text == "true" || text == "false" {
 		a.Type = op.AttrBool
 	} else if base64, ok := lexer.CutBytes(text); ok {
-		a.Value, a.Type = base64, op.AttrBytes
+		a.Value = base64
+		a.Type = op.AttrBytes
 	} else if f, ok := lexer.CutDouble(text); ok {
 		*a = FloatAttr(a.Key, f)
 	}

@@ -22,7 +22,8 @@ func CannotMultiply(name string, inputs []op.Shape) bool {
 	if len(inputs) != 2 || len(inputs[0]) != rank || len(inputs[1]) != rank {
 		return false
 	}
-	a, b := inputs[0][rank-2:], inputs[1][rank-2:]
+	a := inputs[0][rank-2:]
+	b := inputs[1][rank-2:]
 	for i, m := range a {
 		for _, n := range b {
 			if m < 0 || n < 0 || m == n || i == 1 && mayHold(n, m) {

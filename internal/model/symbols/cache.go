@@ -40,7 +40,10 @@ func (s *Slot[T, V]) Holds(text string, tag T) bool {
 
 // Set makes the slot hold the value of the text and the tag.
 func (s *Slot[T, V]) Set(text string, tag T, value V) {
-	s.text, s.tag, s.Value, s.used = text, tag, value, true
+	s.text = text
+	s.tag = tag
+	s.Value = value
+	s.used = true
 }
 
 // SameString is a == b without a call where both share their bytes.

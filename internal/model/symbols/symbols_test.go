@@ -15,7 +15,8 @@ func TestCacheHoldsTextAndTag(t *testing.T) {
 		var cache Cache[int64, string]
 		texts := []string{"", "a", "b", "ab", strings.Clone("a"), "some longer text"}
 		for range 2000 {
-			text, tag := texts[r.IntN(len(texts))], r.Int64N(3)
+			text := texts[r.IntN(len(texts))]
+			tag := r.Int64N(3)
 			slot := cache.Slot(text, tag)
 			want := fmt.Sprint(text, "/", tag)
 			if slot.Holds(text, tag) {

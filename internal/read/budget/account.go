@@ -31,7 +31,8 @@ func (a *Account) Take(n int) bool {
 
 // Reset gives back what Take took.
 func (a *Account) Reset() {
-	a.used, a.refused = 0, false
+	a.used = 0
+	a.refused = false
 	if a.told != 0 {
 		a.Free()
 	}

@@ -87,7 +87,8 @@ func (m *Mark) read(names, values []string) {
 	m.Number = parts["n"]
 	m.Requests = cmp.Or(parts["requests"], sum(parts["context"], parts["generation"]))
 	m.Tokens = cmp.Or(parts["tokens"], sum(parts["contextTokens"], parts["generationTokens"]))
-	context, generation := parts["context"].V > 0, parts["generation"].V > 0
+	context := parts["context"].V > 0
+	generation := parts["generation"].V > 0
 	switch {
 	case context && generation:
 		m.Phase = Mixed

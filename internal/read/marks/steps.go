@@ -53,7 +53,8 @@ type Steps []Step
 
 // Add adds a range whose mark is that of a step.
 func (s *Steps) Add(m *Mark, step Step) {
-	step.Number, step.rank = m.Number, m.Rank
+	step.Number = m.Number
+	step.rank = m.Rank
 	*s = append(*s, step)
 }
 
@@ -69,14 +70,19 @@ func (s *Steps) Settle(outermost iter.Seq2[uint32, Step]) {
 	})
 	kept := all[:0]
 	for i := 0; i < len(all); {
-		process, rank, ordinal, end := all[i].Process, all[i].rank, int64(0), int64(math.MinInt64)
+		process := all[i].Process
+		rank := all[i].rank
+		ordinal := int64(0)
+		end := int64(math.MinInt64)
 		for ; i < len(all) && all[i].Process == process; i++ {
 			step := all[i]
 			if step.rank != rank || !step.Number.Known && step.Start < end {
 				continue
 			}
 			if !step.Number.Known {
-				step.Number, ordinal, end = op.Known(ordinal), ordinal+1, step.End
+				step.Number = op.Known(ordinal)
+				ordinal = ordinal + 1
+				end = step.End
 			}
 			kept = append(kept, step)
 		}
@@ -111,7 +117,8 @@ func (s *Steps) addRepeated(outermost iter.Seq2[uint32, Step]) {
 	}
 	for thread, r := range outermost {
 		if k, ok := best[r.Process]; ok && k == (key{thread, r.Name}) {
-			r.Number, r.rank = op.Int{}, math.MaxInt
+			r.Number = op.Int{}
+			r.rank = math.MaxInt
 			*s = append(*s, r)
 		}
 	}

@@ -62,7 +62,8 @@ func (s *Intervals) byThread() []int32 {
 }
 
 func (s *Intervals) compare(i, j int32) int {
-	a, b := s.At(i), s.At(j)
+	a := s.At(i)
+	b := s.At(j)
 	order := cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
 	if order == 0 && s.InnerFirst {
 		return cmp.Compare(j, i)

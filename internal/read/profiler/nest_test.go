@@ -13,7 +13,8 @@ import (
 func enclose(rows, moments []Interval) (parents, around []int32) {
 	s := Intervals{N: len(rows), At: func(i int32) Interval { return rows[i] }}
 	others := Intervals{N: len(moments), At: func(i int32) Interval { return moments[i] }}
-	parents, around = make([]int32, len(rows)), make([]int32, len(moments))
+	parents = make([]int32, len(rows))
+	around = make([]int32, len(moments))
 	s.Enclose(&others, func(i, in int32) { parents[i] = in }, func(i, in int32) { around[i] = in })
 	return parents, around
 }
@@ -31,7 +32,8 @@ func overlapping(r *rand.Rand) []Interval {
 // Around a moment is, of all intervals that last then, the one that starts last, of those the shortest, and of equals the last.
 func TestMomentsAgainstSearch(t *testing.T) {
 	cases.Inputs(t, 300, 6000, func(seed uint64, r *rand.Rand) {
-		rows, moments := overlapping(r), make([]Interval, 40)
+		rows := overlapping(r)
+		moments := make([]Interval, 40)
 		for i := range moments {
 			at := r.Int64N(45)
 			moments[i] = Interval{r.Uint32N(3), at, at}

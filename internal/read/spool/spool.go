@@ -50,7 +50,8 @@ func Copy(src io.Reader, most int64, extension string) (file io.ReaderAt, size i
 // out: they take no room.
 func copySparse(dst *os.File, src io.Reader) (size int64, err error) {
 	const block = 64 << 10
-	buf, zeros := make([]byte, block), make([]byte, block)
+	buf := make([]byte, block)
+	zeros := make([]byte, block)
 	for err == nil {
 		var n int
 		if n, err = io.ReadFull(src, buf); n > 0 && !bytes.Equal(buf[:n], zeros[:n]) {

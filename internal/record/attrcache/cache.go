@@ -93,7 +93,8 @@ func (c *Cache[V]) find(k *Key) *entry[V] {
 	if !ok {
 		return nil
 	}
-	first, mask := f.slot(), uint64(len(c.slots)-1)
+	first := f.slot()
+	mask := uint64(len(c.slots) - 1)
 	for i := range uint64(ways) {
 		s := &c.slots[(first+i)&mask]
 		if s.entry == nil {
@@ -119,7 +120,8 @@ func (c *Cache[V]) Add(k *Key, value V, size int) {
 		c.full = true
 		return
 	}
-	e.key.Attrs, e.size = slices.Clone(k.Attrs), size
+	e.key.Attrs = slices.Clone(k.Attrs)
+	e.size = size
 	if f, ok := c.seeds.of(&e.key); ok {
 		c.bytes += size
 		c.insert(slot[V]{f, e})
@@ -153,7 +155,8 @@ func (c *Cache[V]) insert(s slot[V]) {
 
 func (c *Cache[V]) grow() {
 	old := c.slots
-	c.slots, c.used = make([]slot[V], 2*len(old)), 0
+	c.slots = make([]slot[V], 2*len(old))
+	c.used = 0
 	c.bytes += len(old) * slotBytes[V]()
 	for _, s := range old {
 		if s.entry != nil {
@@ -163,5 +166,8 @@ func (c *Cache[V]) grow() {
 }
 
 func (c *Cache[V]) empty() {
-	c.slots, c.used, c.bytes, c.full = nil, 0, 0, false
+	c.slots = nil
+	c.used = 0
+	c.bytes = 0
+	c.full = false
 }

@@ -146,7 +146,8 @@ func TestCacheIsBypassed(t *testing.T) {
 
 // Whatever is left out of a fingerprint, the rest of a set counts.
 func TestFingerprint(t *testing.T) {
-	text, list := "f32 and more", attribute.Int64SliceValue([]int64{1, 2})
+	text := "f32 and more"
+	list := attribute.Int64SliceValue([]int64{1, 2})
 	base := func() []attribute.KeyValue {
 		return []attribute.KeyValue{
 			tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.Step(1), attribute.String(attrkey.DType, text),

@@ -24,15 +24,20 @@ func newSeeds() seeds { return seeds{rand.Uint64(), rand.Uint64(), rand.Uint64()
 // key or a text is too long or at an unusual address, or a type is unknown.
 func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 	const (
-		lengthAt, typeAt = addressBits, 58
-		maxKey, maxText  = 1 << (typeAt - lengthAt), 1 << (64 - lengthAt)
+		lengthAt = addressBits
+		typeAt   = 58
+		maxKey   = 1 << (typeAt - lengthAt)
+		maxText  = 1 << (64 - lengthAt)
 	)
-	a, b := s[0], s[1]
+	a := s[0]
+	b := s[1]
 	for i := range k.Attrs {
 		kv := &k.Attrs[i]
-		name, typ := string(kv.Key), kv.Value.Type()
+		name := string(kv.Key)
+		typ := kv.Value.Type()
 		number, text, list := span.Words(&kv.Value)
-		nameAt, textAt := address(name), address(text)
+		nameAt := address(name)
+		textAt := address(text)
 		if len(name) >= maxKey || len(text) >= maxText || uint(typ) > uint(attribute.MAP) || areWide(nameAt, textAt) {
 			return f, false
 		}

@@ -34,10 +34,12 @@ func (g *gate) enter() (use, review bool) {
 // bypassed from now on, or because it is full and has had a fair hit rate only for long.
 func (g *gate) review(full bool) (empty bool) {
 	hits := g.hits
-	g.lookups, g.hits = 1, 0
+	g.lookups = 1
+	g.hits = 0
 	g.windows++
 	if hits >= window/4 {
-		g.lowWindows, g.backoff = 0, 0
+		g.lowWindows = 0
+		g.backoff = 0
 		empty = full && hits < window*3/4 && g.windows >= minLife
 	} else if g.lowWindows++; g.lowWindows >= 2 {
 		g.backoff = min(max(firstBackoff, 2*g.backoff), maxBackoff)
@@ -45,7 +47,8 @@ func (g *gate) review(full bool) (empty bool) {
 		empty = true
 	}
 	if empty {
-		g.windows, g.lowWindows = 0, 0
+		g.windows = 0
+		g.lowWindows = 0
 	}
 	return empty
 }

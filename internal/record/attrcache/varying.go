@@ -55,6 +55,8 @@ func (v Varying) Sorted(n int) [3]int {
 			in[i] = n
 		}
 	}
-	a, b, c := min(in[0], in[1]), max(in[0], in[1]), in[2]
+	a := min(in[0], in[1])
+	b := max(in[0], in[1])
+	c := in[2]
 	return [3]int{min(a, c), max(a, min(b, c)), max(b, c)}
 }

@@ -151,7 +151,8 @@ func (c *Converter) links(v *span.Data) {
 // which is negative if it ended before it started. ok is false if one of the times
 // is not set or not in range; an unknown duration is 0.
 func spanTime(startTime, endTime time.Time) (start op.Int, duration int64, ok bool) {
-	start, end := unixNano(startTime), unixNano(endTime)
+	start = unixNano(startTime)
+	end := unixNano(endTime)
 	if !start.Known || !end.Known {
 		return start, 0, false
 	}

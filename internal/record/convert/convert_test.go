@@ -67,7 +67,8 @@ func TestEntryMapping(t *testing.T) {
 func FuzzConverter(f *testing.F) {
 	for seed := range uint64(20) {
 		random := rand.NewChaCha8([32]byte{byte(seed)})
-		first, second := make([]byte, 600), make([]byte, 600)
+		first := make([]byte, 600)
+		second := make([]byte, 600)
 		_, _ = random.Read(first)
 		_, _ = random.Read(second)
 		f.Add(first, second)
@@ -102,7 +103,8 @@ func FuzzConverter(f *testing.F) {
 // Times are kept as far as they fit into nanoseconds of 64 bits, in whole seconds. Durations are those of the monotonic clock
 // where the times have it.
 func TestEntryTimes(t *testing.T) {
-	now, read := spantest.Epoch, time.Now()
+	now := spantest.Epoch
+	read := time.Now()
 	unix := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
 	known := func(at time.Time) op.Int { return op.Known(at.UnixNano()) }
 	c := convert.New(nil, 0)
@@ -128,7 +130,8 @@ func TestEntryTimes(t *testing.T) {
 		"the one behind it": {unix(9223372036), unix(9223372036), op.Int{}, 0, op.WarnBadTime},
 	} {
 		d := data(spantest.Operation(0))
-		d.Start, d.End = tt.start, tt.end
+		d.Start = tt.start
+		d.End = tt.end
 		if e, _ := c.Entry(d, span.Root{}); e.Start != tt.want || e.Duration != tt.duration || e.Warn != tt.warn {
 			t.Errorf("%s: start %v, duration %d, warnings %b; want %v, %d, %b", name, e.Start, e.Duration, e.Warn, tt.want, tt.duration, tt.warn)
 		}
@@ -236,7 +239,8 @@ func TestAncestor(t *testing.T) {
 		},
 		{
 			"link", func(d *span.Data) {
-				d.Links, d.DroppedLinks = []sdktrace.Link{{SpanContext: spantest.SpanContext(4, 5)}}, 7
+				d.Links = []sdktrace.Link{{SpanContext: spantest.SpanContext(4, 5)}}
+				d.DroppedLinks = 7
 			},
 			func(s *op.Span) {
 				s.Links = []op.Link{{TraceID: op.TraceID(spantest.TraceID(4)), SpanID: op.SpanID(spantest.SpanID(5))}}

@@ -21,15 +21,19 @@ func attrOf(kv attribute.KeyValue) op.Attr {
 	case attribute.STRING:
 		a.Value = v.AsString()
 	case attribute.INT64:
-		a.Value, a.Type = strconv.FormatInt(v.AsInt64(), 10), op.AttrInt
+		a.Value = strconv.FormatInt(v.AsInt64(), 10)
+		a.Type = op.AttrInt
 	case attribute.FLOAT64:
 		return opmodel.FloatAttr(a.Key, v.AsFloat64())
 	case attribute.BOOL:
-		a.Value, a.Type = strconv.FormatBool(v.AsBool()), op.AttrBool
+		a.Value = strconv.FormatBool(v.AsBool())
+		a.Type = op.AttrBool
 	case attribute.BYTESLICE:
-		a.Value, a.Type = base64.StdEncoding.EncodeToString(v.AsByteSlice()), op.AttrBytes
+		a.Value = base64.StdEncoding.EncodeToString(v.AsByteSlice())
+		a.Type = op.AttrBytes
 	default:
-		a.Value, a.Type = string(appendJSON(nil, v, 0)), op.AttrJSON
+		a.Value = string(appendJSON(nil, v, 0))
+		a.Type = op.AttrJSON
 	}
 	return a
 }
@@ -82,7 +86,8 @@ func (c *Converter) areIntLists(v attribute.Value) bool {
 	if v.Type() != attribute.SLICE {
 		return false
 	}
-	c.numbers, c.ends = c.numbers[:0], c.ends[:0]
+	c.numbers = c.numbers[:0]
+	c.ends = c.ends[:0]
 	for _, e := range v.AsSlice() {
 		if e.Type() != attribute.INT64SLICE {
 			return false

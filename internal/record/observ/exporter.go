@@ -78,7 +78,8 @@ func (e *Exporter) Export(n int) func(exported int, err error) {
 	if e == nil {
 		return func(int, error) {}
 	}
-	ctx, start := context.Background(), time.Now()
+	ctx := context.Background()
+	start := time.Now()
 	e.inflight.Add(ctx, int64(n), e.set)
 	return func(exported int, err error) {
 		e.inflight.Add(ctx, -int64(n), e.set)

@@ -18,9 +18,13 @@ import (
 func TestBufferedFlushInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w spantest.Buffer
-		out, exp, cfg := newOutput(t, &w), &spantest.Exporter{}, newConfig(DropNewest)
-		cfg.FlushInterval, cfg.MaxBytes = time.Second, 8<<20
-		p, q := NewBuffered(out, cfg, new(observ.Errors)), NewQueue(exp, cfg, new(observ.Errors))
+		out := newOutput(t, &w)
+		exp := &spantest.Exporter{}
+		cfg := newConfig(DropNewest)
+		cfg.FlushInterval = time.Second
+		cfg.MaxBytes = 8 << 20
+		p := NewBuffered(out, cfg, new(observ.Errors))
+		q := NewQueue(exp, cfg, new(observ.Errors))
 		verify := func(when string, writes, spans int) {
 			t.Helper()
 			synctest.Wait()
@@ -102,7 +106,8 @@ func TestBufferedPolicies(t *testing.T) {
 				w.Release()
 				<-produced
 				stop(t, p, out.Sink)
-				got, st := read(t, w.Bytes()), p.Stats()
+				got := read(t, w.Bytes())
+				st := p.Stats()
 				check.Equal(t, "steps written", tt.steps(got.Steps), got.Steps)
 				kept := uint64(len(got.Steps))
 				if kept == 0 {

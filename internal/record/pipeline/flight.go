@@ -207,7 +207,8 @@ func (p *Flight) dump(ctx context.Context) error { return p.dumpTo(ctx, p.out.Si
 // dumpTo writes the records that are kept and forgets them.
 func (p *Flight) dumpTo(ctx context.Context, to *sink.Sink) error {
 	p.mu.Lock()
-	entries, ancestors := p.entries.take(), p.ancestors.take()
+	entries := p.entries.take()
+	ancestors := p.ancestors.take()
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.ExportTimeout)
 	defer cancel()
@@ -263,7 +264,8 @@ func (p *Flight) dropRest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drop(p.entries.records)
-	p.entries, p.ancestors = history{}, history{}
+	p.entries = history{}
+	p.ancestors = history{}
 }
 
 // Flush does nothing: only Dump writes.
@@ -287,7 +289,8 @@ func (p *Flight) Stats() Stats {
 	defer p.mu.Unlock()
 	st := p.counts
 	if p.ended {
-		st.Dropped, st.Lost = st.Recorded-st.Written, st.Recorded-st.Exported
+		st.Dropped = st.Recorded - st.Written
+		st.Lost = st.Recorded - st.Exported
 	}
 	return st
 }

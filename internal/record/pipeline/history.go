@@ -91,7 +91,8 @@ func (h *history) oldest() uint64 {
 // pop removes the oldest record, of which there is one, and returns it, valid until the next put.
 func (h *history) pop() encoding.Record {
 	p := h.parts[0]
-	at, start := &p.records[p.first], 0
+	at := &p.records[p.first]
+	start := 0
 	if p.first > 0 {
 		start = p.records[p.first-1].end
 	}
@@ -111,7 +112,9 @@ func (h *history) release() {
 	h.parts = h.parts[1:]
 	if h.spare == nil && cap(p.text) == h.partSize {
 		clear(p.records) // they lead to resources
-		p.text, p.records, p.first = p.text[:0], p.records[:0], 0
+		p.text = p.text[:0]
+		p.records = p.records[:0]
+		p.first = 0
 		h.spare = p
 	}
 }

@@ -134,11 +134,13 @@ func (s cleanSpan) ChildSpanCount() int { return s.children }
 // compact reuses the room of the spans that have left the queue, under the lock.
 func (p *queue) compact() {
 	if p.head == len(p.spans) {
-		p.spans, p.head = p.spans[:0], 0
+		p.spans = p.spans[:0]
+		p.head = 0
 	} else if p.head > len(p.spans)/2 {
 		n := copy(p.spans, p.spans[p.head:])
 		clear(p.spans[n:])
-		p.spans, p.head = p.spans[:n], 0
+		p.spans = p.spans[:n]
+		p.head = 0
 	}
 }
 
@@ -203,7 +205,9 @@ func (p *queue) dropRest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lost += uint64(len(p.spans) - p.head)
-	p.spans, p.head, p.bytes = nil, 0, 0
+	p.spans = nil
+	p.head = 0
+	p.bytes = 0
 }
 
 func (p *queue) Stop(ctx context.Context) error {

@@ -103,7 +103,8 @@ func TestQueueSmallBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for bound, policy := range map[int64]Policy{MinMaxBytes: DropNewest, 1: Block} {
 			const n = 300
-			exp, cfg := &spantest.Exporter{}, newConfig(policy)
+			exp := &spantest.Exporter{}
+			cfg := newConfig(policy)
 			cfg.MaxBytes = bound
 			p := NewQueue(exp, cfg, new(observ.Errors))
 			for i := range n {

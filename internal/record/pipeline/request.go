@@ -109,7 +109,8 @@ func (p *worker) bound(ctx context.Context) (context.Context, context.CancelFunc
 	go func() {
 		ticker := time.NewTicker(max(p.timeout/looks, 1))
 		defer ticker.Stop()
-		last, since := p.progress(), time.Now()
+		last := p.progress()
+		since := time.Now()
 		for {
 			select {
 			case <-ctx.Done():
@@ -117,7 +118,8 @@ func (p *worker) bound(ctx context.Context) (context.Context, context.CancelFunc
 			case <-ticker.C:
 			}
 			if now := p.progress(); now != last {
-				last, since = now, time.Now()
+				last = now
+				since = time.Now()
 			} else if time.Since(since) >= p.timeout {
 				stuck(ErrStuck)
 			}

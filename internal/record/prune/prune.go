@@ -171,7 +171,8 @@ func (p *Pruner) add(r root, o operation, d time.Duration) bool {
 	added := all.of[o]
 	names := len(o.name) + len(o.device)
 	if added == nil && (len(all.of) >= maxOps || all.names+names > maxNames) {
-		o, names = operation{name: attrkey.PrunedOthers}, 0
+		o = operation{name: attrkey.PrunedOthers}
+		names = 0
 		added = all.of[o]
 	}
 	if added == nil {

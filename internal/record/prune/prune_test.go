@@ -194,7 +194,8 @@ func TestForget(t *testing.T) {
 	p := prune.New(threshold, 0)
 	request, above := root()
 	p.Started(request.Snapshot())
-	first, second := operation(0, "relu", "", 1).Snapshot(), operation(1, "relu", "", 1).Snapshot()
+	first := operation(0, "relu", "", 1).Snapshot()
+	second := operation(1, "relu", "", 1).Snapshot()
 	if p.Ended(first, above) != nil {
 		t.Error("the operation is forwarded")
 	}

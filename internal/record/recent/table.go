@@ -138,7 +138,8 @@ func (t *Table[K, V]) Evict(except K) (key K, value V, ok bool) {
 		case it.chances > 0:
 			it.chances--
 		default:
-			key, value = it.key, it.value
+			key = it.key
+			value = it.value
 			t.removeAt(i) // the newest takes the place, behind the hand
 			return key, value, true
 		}

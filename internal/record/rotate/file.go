@@ -94,7 +94,8 @@ func (r *File) open() error {
 		return err
 	}
 	r.f, r.info, r.regular, r.size, r.justOpened = f, info, info.Mode().IsRegular(), info.Size(), true
-	r.whole, r.left = 0, r.size
+	r.whole = 0
+	r.left = r.size
 	if !r.regular || !r.limits.Enabled() {
 		return nil
 	}
@@ -249,7 +250,8 @@ func (r *File) inPlace() bool {
 	r.size = found.Size()
 	if r.size < r.left { // truncated externally
 		r.justOpened, r.startedAt = true, time.Now()
-		r.whole, r.left = 0, r.size
+		r.whole = 0
+		r.left = r.size
 	}
 	return true
 }
@@ -276,7 +278,8 @@ func (r *File) startAnother() error {
 // rotate renames the file. It stays open if that fails.
 func (r *File) rotate() error {
 	// Names must sort by time even where the clock was set back.
-	now, last := time.Now(), r.newest()
+	now := time.Now()
+	last := r.newest()
 	if last.stamp.After(now) {
 		now = last.stamp
 	}
@@ -289,12 +292,19 @@ func (r *File) rotate() error {
 	if err == nil {
 		return closeErr
 	}
-	file, justOpened, startedAt, whole, left := r.info, r.justOpened, r.startedAt, r.whole, r.left
+	file := r.info
+	justOpened := r.justOpened
+	startedAt := r.startedAt
+	whole := r.whole
+	left := r.left
 	if openErr := r.open(); openErr != nil {
 		return errors.Join(err, openErr)
 	}
 	if os.SameFile(file, r.info) {
-		r.justOpened, r.startedAt, r.whole, r.left = justOpened, startedAt, whole, left
+		r.justOpened = justOpened
+		r.startedAt = startedAt
+		r.whole = whole
+		r.left = left
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // another process was faster
@@ -355,6 +365,7 @@ func (r *File) Close() error {
 // close closes the file, which ends the lock.
 func (r *File) close() error {
 	f := r.f
-	r.f, r.lock.held = nil, false
+	r.f = nil
+	r.lock.held = false
 	return f.Close()
 }

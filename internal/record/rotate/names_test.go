@@ -41,7 +41,8 @@ func TestRenameNew(t *testing.T) {
 	for name, rename := range map[string]func(from, to string) error{"without replacing": renameNew, "reserved": renameReserved} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
+			from := filepath.Join(dir, "from")
+			to := filepath.Join(dir, "to")
 			write := func(path, text string) {
 				check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 			}

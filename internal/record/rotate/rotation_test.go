@@ -125,7 +125,8 @@ func TestRotationFails(t *testing.T) {
 
 // The file is the one that its path meant at first, wherever the process goes.
 func TestW6RelativePathAndChdir(t *testing.T) {
-	from, to := t.TempDir(), t.TempDir()
+	from := t.TempDir()
+	to := t.TempDir()
 	t.Chdir(from)
 	f := open(t, "ops.jsonl", Limits{MaxBytes: 1})
 	t.Chdir(to)

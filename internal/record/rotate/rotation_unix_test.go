@@ -34,7 +34,8 @@ func link(t *testing.T, target, path string) {
 // followed: /dev/stdout is one.
 func TestFileSymlinkRefused(t *testing.T) {
 	dir := t.TempDir()
-	victim, missing := victim(t, dir), filepath.Join(dir, "missing")
+	victim := victim(t, dir)
+	missing := filepath.Join(dir, "missing")
 	for name, target := range map[string]string{"file": victim, "nothing": missing} {
 		path := filepath.Join(dir, "link to "+name)
 		link(t, target, path)
@@ -135,7 +136,8 @@ func TestW9PlantedFiles(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make files of other users")
 	}
-	shared, own := t.TempDir(), t.TempDir()
+	shared := t.TempDir()
+	own := t.TempDir()
 	check.OK(t, os.Chmod(shared, 0o777|os.ModeSticky))
 	for name, create := range map[string]func(path string) error{
 		"file": func(path string) error { return os.WriteFile(path, nil, 0o666) },

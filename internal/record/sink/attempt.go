@@ -38,7 +38,8 @@ func isTemporary(err error) bool {
 func writeRecovering(w io.Writer, p []byte) (n int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			n, err = 0, fmt.Errorf("writer panicked: %v", r)
+			n = 0
+			err = fmt.Errorf("writer panicked: %v", r)
 		}
 	}()
 	n, err = w.Write(p)

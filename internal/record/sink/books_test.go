@@ -27,7 +27,8 @@ func TestBooks(t *testing.T) {
 				rng := rand.New(rand.NewPCG(1, 2))
 				out := &disk{}
 				s := o.open(t, ToWriter(out))
-				given, recycled := uint64(0), uint64(0)
+				given := uint64(0)
+				recycled := uint64(0)
 				for step := range steps {
 					if rng.IntN(3) == 0 {
 						out.room = rng.IntN(3000)
@@ -52,7 +53,8 @@ func TestBooks(t *testing.T) {
 				}
 				out.room = 1 << 30
 				check.OK(t, s.Shutdown(t.Context()))
-				st, rec := s.Stats(), spantest.Read(t, out.Bytes())
+				st := s.Stats()
+				rec := spantest.Read(t, out.Bytes())
 				checkEnd(t, st, given)
 				if st.Written == 0 || st.Dropped == 0 || uint64(len(rec.Entries)) != st.Written {
 					t.Errorf("the books say %+v, %d operations can be read", st, len(rec.Entries))

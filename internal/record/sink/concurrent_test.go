@@ -56,7 +56,8 @@ func submitOne(ctx context.Context, s *Sink) error {
 		return err
 	}
 	b := encoding.NewBatch(0)
-	b.Records, b.Entries = append(b.Records, `{"operation":"relu","duration_us":1}`+"\n"...), 1
+	b.Records = append(b.Records, `{"operation":"relu","duration_us":1}`+"\n"...)
+	b.Entries = 1
 	return s.Submit(ctx, b, nil)
 }
 
@@ -73,9 +74,11 @@ func TestSinkConcurrentSafe(t *testing.T) {
 			s := check.Must(New(target, entries.Format, None, nil))(t)
 			var wg sync.WaitGroup
 			at := func(do func(ctx context.Context)) { // at some moment, with some time for it
-				start, least := time.Duration(r.IntN(20))*time.Millisecond, r.IntN(10)
+				start := time.Duration(r.IntN(20)) * time.Millisecond
+				least := r.IntN(10)
 				wg.Go(func() {
-					ctx, cancel := context.Background(), context.CancelFunc(func() {})
+					ctx := context.Background()
+					cancel := context.CancelFunc(func() {})
 					if least > 0 {
 						ctx, cancel = context.WithTimeout(ctx, time.Duration(least)*time.Millisecond)
 					}

@@ -206,7 +206,8 @@ func TestWriterErrors(t *testing.T) {
 // After five failures in a row the writer is left alone for a second, up to thirty.
 func TestCircuitBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls, broken := 0, true
+		calls := 0
+		broken := true
 		var out bytes.Buffer
 		s := output{entries.Format, None}.open(t, ToWriter(spantest.WriterFunc(func(p []byte) (int, error) {
 			calls++
@@ -238,7 +239,8 @@ func TestCircuitBreaker(t *testing.T) {
 		broken = false
 		time.Sleep(30 * time.Second)
 		check.OK(t, export(3)) // the writer has recovered
-		st, rec := s.Stats(), spantest.ReadWhole(t, out.Bytes())
+		st := s.Stats()
+		rec := spantest.ReadWhole(t, out.Bytes())
 		checkEnd(t, st, 20+7*6+3)
 		if rec.CheckBatches(t); len(rec.Entries) != 3 || rec.Lost() != st.Dropped {
 			t.Errorf("%d operations and gaps of %d, the books say %+v", len(rec.Entries), rec.Lost(), st)

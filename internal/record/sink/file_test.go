@@ -313,7 +313,8 @@ func TestRotationProperties(t *testing.T) {
 						o.export(t, s, step, step+n)
 						step += n
 						_, contents := check.Files(t, dir)
-						total, current := int64(len(slices.Concat(contents...))), int64(len(contents[len(contents)-1]))
+						total := int64(len(slices.Concat(contents...)))
+						current := int64(len(contents[len(contents)-1]))
 						if limits.MaxTotal > 0 && total > max(limits.MaxTotal, current) {
 							t.Fatalf("%d bytes in all, the bound is %d", total, limits.MaxTotal)
 						}
@@ -328,7 +329,8 @@ func TestRotationProperties(t *testing.T) {
 						t.Errorf("%s has %d headers and %d bytes, the limit is %d", names[i], len(rec.Resources), len(text), limits.MaxBytes)
 					}
 					all.Entries = append(all.Entries, rec.Entries...)
-					all.Batches, all.InBatch = append(all.Batches, rec.Batches...), append(all.InBatch, rec.InBatch...)
+					all.Batches = append(all.Batches, rec.Batches...)
+					all.InBatch = append(all.InBatch, rec.InBatch...)
 				}
 				want := spantest.UpTo(step)
 				if limits.MaxTotal > 0 {

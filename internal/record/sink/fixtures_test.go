@@ -64,7 +64,9 @@ func batch(f encoding.Format, n int) *encoding.Batch { return batchOf(f, spantes
 
 // batchOf returns a batch of spans.
 func batchOf(f encoding.Format, spans ...sdktrace.ReadOnlySpan) *encoding.Batch {
-	b, enc, withOps := encoding.NewBatch(0), f.NewEncoder(nil, 0), new(traces.WithOps)
+	b := encoding.NewBatch(0)
+	enc := f.NewEncoder(nil, 0)
+	withOps := new(traces.WithOps)
 	for _, s := range spans {
 		if _, err := encoding.AddSpan(enc, b, s, withOps); err != nil {
 			panic(err)

@@ -279,7 +279,8 @@ func (s *Sink) assemble(o *inflight) (out []byte, head int, notice, err error) {
 	}
 	torn := state.Torn || s.torn && !state.Other
 	again := state.Other && s.started || s.torn != torn
-	s.started, s.torn = s.started && !state.Other, torn
+	s.started = s.started && !state.Other
+	s.torn = torn
 	if again {
 		out, head = s.frame(o)
 	}

@@ -39,7 +39,8 @@ func (d *Data) Bounded() Data {
 	out.DroppedAttrs += differs(d.Name, out.Name) + differs(d.Status.Description, out.Status.Description)
 	room := newRoom()
 	out.Attrs, out.DroppedAttrs = room.attributes(d.Attrs, out.DroppedAttrs)
-	out.Events, out.Links = nil, nil
+	out.Events = nil
+	out.Links = nil
 	for _, e := range d.Events {
 		name := CutText(e.Name)
 		if !room.takes(len(name) + 100) {

@@ -21,9 +21,12 @@ import (
 // A span, the data read from it, and the span made of the data say the same.
 func TestSnapshot(t *testing.T) {
 	want := spantest.Operation(1)
-	want.SpanKind, want.Status = trace.SpanKindClient, sdktrace.Status{Code: codes.Error, Description: "boom"}
+	want.SpanKind = trace.SpanKindClient
+	want.Status = sdktrace.Status{Code: codes.Error, Description: "boom"}
 	want.Events, want.Links = []sdktrace.Event{{Name: "e"}}, []sdktrace.Link{{SpanContext: spantest.SpanContext(0, 3)}}
-	want.DroppedAttributes, want.DroppedEvents, want.DroppedLinks = 1, 2, 3
+	want.DroppedAttributes = 1
+	want.DroppedEvents = 2
+	want.DroppedLinks = 3
 	s := want.Snapshot()
 	d := span.ReadAll(s, s.SpanContext(), s.Parent())
 	got := tracetest.SpanStubFromReadOnlySpan(span.Snapshot(&d))

@@ -65,9 +65,11 @@ func hasFields() bool {
 // holdsValues reports whether values of the types up to attribute.MAP lie in memory as layout says. Numbers come first:
 // lists are compared once their elements can be.
 func holdsValues() bool {
-	one, two := attribute.IntValue(1), attribute.IntValue(2)
+	one := attribute.IntValue(1)
+	two := attribute.IntValue(2)
 	pairs := make([]attribute.KeyValue, 7)
-	pairs[5], pairs[6] = attribute.KeyValue{Key: "a", Value: one}, attribute.KeyValue{Key: "b", Value: two}
+	pairs[5] = attribute.KeyValue{Key: "a", Value: one}
+	pairs[6] = attribute.KeyValue{Key: "b", Value: two}
 	for _, want := range []struct {
 		v attribute.Value
 		layout

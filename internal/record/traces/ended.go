@@ -129,13 +129,15 @@ func (sh *endedShard) add(e endedSpan, share int) {
 	}
 	most := maxEndedBytes / share
 	if int(e.bytes) > most {
-		e.span, e.bytes = nil, 0
+		e.span = nil
+		e.bytes = 0
 	}
 	sh.bytes += int(e.bytes)
 	for sh.bytes > most || sh.next-sh.first == uint64(len(sh.slots)) {
 		oldest := sh.slot(sh.first)
 		sh.bytes -= int(oldest.bytes)
-		oldest.span, oldest.bytes = nil, 0
+		oldest.span = nil
+		oldest.bytes = 0
 		sh.first++
 	}
 	sh.put(e)
@@ -151,7 +153,8 @@ func (sh *endedShard) put(e endedSpan) {
 
 // grow makes room for size spans.
 func (sh *endedShard) grow(size int) {
-	before, next := sh.slots, max(1, sh.next)
+	before := sh.slots
+	next := max(1, sh.next)
 	sh.slots = make([]endedSpan, size)
 	sh.heads = make([]uint64, size)
 	sh.first = max(1, sh.first)

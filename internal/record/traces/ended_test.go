@@ -52,7 +52,8 @@ func TestHoldKeepsToItsBound(t *testing.T) {
 		for n := 1; n <= tt.spans; n++ {
 			held[n], _ = hold(&w, 1+n%7, n, tt.bytes)
 		}
-		released, known := 0, 0
+		released := 0
+		known := 0
 		for range 2 {
 			for n := 1; n <= tt.spans; n++ {
 				id := traceID(1 + n%7)

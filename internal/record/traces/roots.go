@@ -68,7 +68,8 @@ func (t *Roots) Forgotten() uint64 { return t.forgotten.Load() }
 
 // Started records a span that starts.
 func (t *Roots) Started(s sdktrace.ReadOnlySpan) {
-	sc, parent := s.SpanContext(), s.Parent()
+	sc := s.SpanContext()
+	parent := s.Parent()
 	sh := t.shard(sc.TraceID())
 	isRoot := span.IsLocalRoot(parent)
 	if !isRoot && sh.multi.Load() == 0 {
@@ -151,7 +152,8 @@ func (t *Roots) makeRoom(sh *shard, except trace.TraceID) {
 // Ended returns the local root above a span that ends, and forgets the span.
 // The root is zero where it is not known or the span itself.
 func (t *Roots) Ended(ended, parent trace.SpanContext) span.Root {
-	traceID, id := ended.TraceID(), op.SpanID(ended.SpanID())
+	traceID := ended.TraceID()
+	id := op.SpanID(ended.SpanID())
 	sh := t.shard(traceID)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

@@ -48,7 +48,8 @@ func (s *Short) Find(w Words) (text string, ok bool) {
 // Add puts a text into the cache.
 func (s *Short) Add(w Words, text string) {
 	slot := &s.slots[w.slot()]
-	slot.words, slot.text = w, text
+	slot.words = w
+	slot.text = text
 }
 
 func (w Words) slot() uint64 {

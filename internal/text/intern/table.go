@@ -100,15 +100,18 @@ func (r *recent) holds(b []byte) bool {
 func (t *Table) Limit(bytes int) { t.limit = max(1, bytes) }
 
 func (t *Table) add(s string) {
-	bytes, limit := len(s)+entryBytes, cmp.Or(t.limit, maxBytes)
+	bytes := len(s) + entryBytes
+	limit := cmp.Or(t.limit, maxBytes)
 	if t.bytes+bytes > limit {
 		if bytes > limit {
 			return
 		}
-		t.strings, t.recent = nil, [recentSlots]recent{}
+		t.strings = nil
+		t.recent = [recentSlots]recent{}
 	}
 	if t.strings == nil || len(t.strings) >= maxEntries {
-		t.strings, t.bytes = make(map[string]string), 0
+		t.strings = make(map[string]string)
+		t.bytes = 0
 	}
 	t.strings[s] = s
 	t.bytes += bytes

@@ -175,7 +175,8 @@ func (r *Reader) fail(msg string) {
 	if r.pos < len(r.in.Text) {
 		e.Msg = fmt.Sprintf("%s, found %q", msg, rune(r.in.Text[r.pos]))
 	} else {
-		e.Msg, e.Truncated = "unexpected end of JSON text", true
+		e.Msg = "unexpected end of JSON text"
+		e.Truncated = true
 	}
 	r.err = e
 }

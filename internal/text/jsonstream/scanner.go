@@ -94,7 +94,8 @@ func (s *scanner) scan(text []byte, from int) (end int, done bool) {
 func (s *scanner) stringByte(c byte) bool {
 	switch {
 	case c == '\n':
-		s.inString, s.escaped = false, false
+		s.inString = false
+		s.escaped = false
 		return false
 	case s.escaped:
 		s.escaped = false

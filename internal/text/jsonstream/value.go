@@ -129,7 +129,8 @@ func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
 		n = len(r.in.Text) - r.pos
 		if n > limit {
 			tooLong = true
-			r.pos, n = len(r.in.Text), 0
+			r.pos = len(r.in.Text)
+			n = 0
 		}
 		if r.fill() {
 			continue

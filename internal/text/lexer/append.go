@@ -70,10 +70,12 @@ func AppendFloat(dst []byte, v float64) []byte {
 // AppendMicros appends ns nanoseconds as microseconds, exactly: 600 becomes
 // 0.6 and 1000 becomes 1.
 func AppendMicros(dst []byte, ns int64) []byte {
-	us, rest := ns/1000, ns%1000
+	us := ns / 1000
+	rest := ns % 1000
 	if ns < 0 {
 		dst = append(dst, '-')
-		us, rest = -us, -rest
+		us = -us
+		rest = -rest
 	}
 	dst = strconv.AppendInt(dst, us, 10)
 	if rest == 0 {

@@ -15,7 +15,9 @@ import (
 func TestHex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for size := range 20 {
-		text, want, got := make([]byte, 2*size), make([]byte, size), make([]byte, size)
+		text := make([]byte, 2*size)
+		want := make([]byte, size)
+		got := make([]byte, size)
 		for place := range text {
 			for c := range 256 {
 				for i := range text {

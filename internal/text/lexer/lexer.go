@@ -46,7 +46,10 @@ type frame struct {
 
 // Reset makes l read b from its start. The lexer does not modify b.
 func (l *Lexer) Reset(b []byte) {
-	l.buf, l.pos, l.err, l.errPos = b, 0, nil, 0
+	l.buf = b
+	l.pos = 0
+	l.err = nil
+	l.errPos = 0
 	l.stack = l.stack[:0]
 }
 
@@ -85,8 +88,10 @@ func (l *Lexer) failAt(msg string, at int) { l.stop(errors.New(msg), at) }
 // stop keeps the first error. Then the text seems to be at its end, so that no method asks for an error on its way.
 func (l *Lexer) stop(err error, at int) {
 	if l.err == nil {
-		l.err, l.errPos = err, at
-		l.pos, l.stack = len(l.buf), l.stack[:0]
+		l.err = err
+		l.errPos = at
+		l.pos = len(l.buf)
+		l.stack = l.stack[:0]
 	}
 }
 
@@ -215,7 +220,8 @@ func (l *Lexer) Number() []byte {
 		l.fail("expected a number")
 		return nil
 	}
-	start, end := l.pos, passNumber(l.buf, l.pos)
+	start := l.pos
+	end := passNumber(l.buf, l.pos)
 	if end < 0 {
 		l.pos = ^end
 		l.fail("expected a digit")

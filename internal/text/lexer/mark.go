@@ -18,7 +18,9 @@ func (l *Lexer) Mark() Mark {
 // Rewind makes l stand at m again, without an error. In between it may have left the object or array that it stood in, but
 // not entered another one after that.
 func (l *Lexer) Rewind(m Mark) {
-	l.pos, l.err, l.errPos = m.pos, nil, 0
+	l.pos = m.pos
+	l.err = nil
+	l.errPos = 0
 	l.stack = l.stack[:m.depth]
 	if m.depth > 0 {
 		l.stack[m.depth-1] = m.top
@@ -42,7 +44,8 @@ func (m Mark) Shift(n int) Mark {
 
 // At returns the mark for the first element, at another offset.
 func (m Mark) At(pos int) Mark {
-	m.pos, m.top.first = pos, true
+	m.pos = pos
+	m.top.first = true
 	return m
 }
 

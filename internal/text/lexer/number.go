@@ -81,7 +81,9 @@ func parseScaled(text []byte, shift int) (v int64, exact, ok bool) {
 	if neg {
 		limit++
 	}
-	n, seen, up := uint64(0), 0, false
+	n := uint64(0)
+	seen := 0
+	up := false
 	exact = true
 	for i, c := range mantissa {
 		if i == point {

@@ -52,12 +52,14 @@ func checkScan(t *testing.T, text []byte) {
 
 func checkDigits(t *testing.T, b []byte, i int) {
 	t.Helper()
-	want, wantEnd := int64(0), -1
+	want := int64(0)
+	wantEnd := -1
 	number := digitsPattern.Find(b[i:])
 	next := i + len(number)
 	if number != nil && (next == len(b) || b[next] < '0' || b[next] > '9') {
 		if n, err := strconv.ParseInt(string(number), 10, 64); err == nil {
-			want, wantEnd = n, next
+			want = n
+			wantEnd = next
 		}
 	}
 	if got, end := lexer.Digits(b, i); end != wantEnd || end >= 0 && got != want {
@@ -74,7 +76,8 @@ func checkDigits(t *testing.T, b []byte, i int) {
 
 func checkMicros(t *testing.T, b []byte, i int) {
 	t.Helper()
-	want, wantEnd := int64(0), -1
+	want := int64(0)
+	wantEnd := -1
 	if m := microsPattern.FindSubmatch(b[i:]); m != nil && len(m[2]) <= 3 {
 		next := i + len(m[0])
 		if next == len(b) || (b[next] < '0' || b[next] > '9') && (b[next] != '.' || m[2] != nil) {
@@ -82,7 +85,8 @@ func checkMicros(t *testing.T, b []byte, i int) {
 			if !ok || !exact.IsInt() {
 				t.Fatalf("%s is not a number of microseconds", m[0])
 			}
-			want, wantEnd = exact.Num().Int64(), next
+			want = exact.Num().Int64()
+			wantEnd = next
 		}
 	}
 	if got, end := lexer.Micros(b, i); end != wantEnd || end >= 0 && got != want {
@@ -96,7 +100,8 @@ func checkQuoted(t *testing.T, b []byte, i int) {
 	wantEnd := -1
 	if n := strings.IndexByte(string(b[min(i+1, len(b)):]), '"'); i < len(b) && b[i] == '"' && n >= 0 {
 		if text := b[i+1 : i+1+n]; bytes.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '\\' }) < 0 {
-			want, wantEnd = text, i+n+2
+			want = text
+			wantEnd = i + n + 2
 			checkPlain(t, text)
 		}
 	}
@@ -106,7 +111,8 @@ func checkQuoted(t *testing.T, b []byte, i int) {
 	}
 	checkWords(t, b, i, want, end)
 	for _, size := range []int{4, 8, 16} {
-		dst, wantEnd := make([]byte, size), -1
+		dst := make([]byte, size)
+		wantEnd := -1
 		if id, err := hex.DecodeString(string(want)); end >= 0 && err == nil && len(id) == size {
 			wantEnd = end
 			if lexer.QuotedHex(b, i, dst) != end || !bytes.Equal(dst, id) {
@@ -117,7 +123,8 @@ func checkQuoted(t *testing.T, b []byte, i int) {
 	}
 	n, err := strconv.ParseInt(string(want), 10, 64)
 	if canonical := strconv.FormatInt(n, 10) == string(want) && n >= 0; end < 0 || err != nil || !canonical {
-		n, wantEnd = 0, -1
+		n = 0
+		wantEnd = -1
 	}
 	if got, end := lexer.QuotedDigits(b, i); end != wantEnd || end >= 0 && got != n {
 		t.Errorf("QuotedDigits(%q, %d) = %d, %d, want %d, %d", b, i, got, end, n, wantEnd)

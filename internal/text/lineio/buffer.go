@@ -44,7 +44,8 @@ func (b *Buffer) Reset(src io.Reader, offset int64) {
 	}
 	*b = Buffer{src: src, Offset: offset, own: b.own, hold: hold}
 	if text, ok := src.(*bytes.Buffer); ok {
-		b.Text, b.Err = text.Bytes(), io.EOF
+		b.Text = text.Bytes()
+		b.Err = io.EOF
 		return
 	}
 	if cap(b.own) > bufferSize && b.hold != nil && b.hold(int64(cap(b.own))) != nil {

@@ -11,7 +11,8 @@ import (
 
 // A buffer asks before it grows, and ends with the error of whoever bounds it.
 func TestHeld(t *testing.T) {
-	full, held := errors.New("full"), int64(0)
+	full := errors.New("full")
+	held := int64(0)
 	hold := func(bytes int64) error {
 		if held += bytes; held > 4<<20 {
 			return full

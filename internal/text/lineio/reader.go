@@ -49,7 +49,9 @@ func NewReader(src io.Reader, limit int) *Reader {
 // input. The contents of a *bytes.Buffer are read in place, without a copy.
 func (r *Reader) Reset(src io.Reader, offset, lines int64) {
 	r.in.Reset(src, offset)
-	r.start, r.scanned, r.line = 0, 0, lines
+	r.start = 0
+	r.scanned = 0
+	r.line = lines
 }
 
 // Next returns the next line. At the end of the input the error is io.EOF;

@@ -11,19 +11,24 @@ import (
 // and a positive number otherwise. Digits compare as the number they write;
 // where that leaves names equal, as in "1" and "01", their bytes decide.
 func Compare(a, b string) int {
-	x, y := a, b
+	x := a
+	y := b
 	for x != "" && y != "" {
-		m, n := digits(x), digits(y)
+		m := digits(x)
+		n := digits(y)
 		order := 0
 		if m > 0 && n > 0 {
 			order = compareNumbers(x[:m], y[:n])
 		} else {
-			order, m, n = cmp.Compare(x[0], y[0]), 1, 1
+			order = cmp.Compare(x[0], y[0])
+			m = 1
+			n = 1
 		}
 		if order != 0 {
 			return order
 		}
-		x, y = x[m:], y[n:]
+		x = x[m:]
+		y = y[n:]
 	}
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
@@ -35,6 +40,7 @@ func digits(s string) int {
 
 // compareNumbers compares two texts of digits by their values.
 func compareNumbers(a, b string) int {
-	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	a = strings.TrimLeft(a, "0")
+	b = strings.TrimLeft(b, "0")
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }

@@ -46,7 +46,8 @@ func Head(s string, width int) string {
 // Tail returns the longest end of s of at most width columns. It does not begin
 // with a combining mark, unless s does.
 func Tail(s string, width int) string {
-	start, at := len(s), len(s)
+	start := len(s)
+	at := len(s)
 	for at > 0 {
 		r, n := utf8.DecodeLastRuneInString(s[:at])
 		w := runeWidth(r)
@@ -91,10 +92,12 @@ func Shorten(s string, width int) string {
 // has at most first columns, the others further.
 func Wrap(s string, first, further int) []string {
 	var lines []string
-	width, line := first, ""
+	width := first
+	line := ""
 	put := func(full string) {
 		lines = append(lines, full)
-		width, line = further, ""
+		width = further
+		line = ""
 	}
 	words := strings.Fields(s)
 	for i := 0; i < len(words); i++ {

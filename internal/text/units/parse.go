@@ -14,7 +14,8 @@ func ParseBytes(text string) (int64, error) {
 	size := int64(1)
 	if i := len(number) - 1; i >= 0 {
 		if power := strings.IndexByte("KMGT", number[i]); power >= 0 {
-			number, size = number[:i], 1<<(10*(power+1))
+			number = number[:i]
+			size = 1 << (10 * (power + 1))
 		}
 	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)

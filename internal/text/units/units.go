@@ -40,7 +40,8 @@ const longFrom = 59.95e9
 func long(ns float64) string {
 	sign := ""
 	if ns < 0 {
-		sign, ns = "-", -ns
+		sign = "-"
+		ns = -ns
 	}
 	pair := func(n, per float64, large, small string) string {
 		return fmt.Sprintf("%s%.0f %s %.0f %s", sign, math.Floor(n/per), large, math.Mod(n, per), small)

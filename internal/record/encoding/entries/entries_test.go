@@ -38,9 +38,11 @@ func ended(i int) span.Ended {
 func TestTemplates(t *testing.T) {
 	// The attributes of one operation have the same memory every time.
 	attrs := ended(0).Data.Attrs
-	cached, plain := Format.NewEncoder(nil, encoding.DefaultCacheBytes).(*encoder), Format.NewEncoder(nil, 0).(*encoder)
+	cached := Format.NewEncoder(nil, encoding.DefaultCacheBytes).(*encoder)
+	plain := Format.NewEncoder(nil, 0).(*encoder)
 	var w traces.WithOps
-	a, b := encoding.NewBatch(0), encoding.NewBatch(0)
+	a := encoding.NewBatch(0)
+	b := encoding.NewBatch(0)
 	for i := range 60 {
 		e := ended(i)
 		step := e.Data.Attrs[3]
@@ -83,7 +85,8 @@ func TestTemplates(t *testing.T) {
 func TestJoin(t *testing.T) {
 	enc := Format.NewEncoder(nil, 0)
 	var w traces.WithOps
-	whole, joined := encoding.NewBatch(0), encoding.NewBatch(0)
+	whole := encoding.NewBatch(0)
+	joined := encoding.NewBatch(0)
 	for i := range 6 {
 		e := ended(i)
 		if i >= 3 {

@@ -66,7 +66,8 @@ func (format) Complete(_ *encoding.Batch, written []byte) (n int) {
 // Join appends a record that was encoded into another batch.
 func (format) Join(b *encoding.Batch, r *encoding.Record) {
 	if b.FirstResource == nil {
-		b.First, b.FirstResource = r.Source, r.Resource
+		b.First = r.Source
+		b.FirstResource = r.Resource
 	} else if r.Source != b.Last {
 		b.Records = append(op.AppendHeader(b.Records, r.Resource), '\n')
 	}

@@ -66,7 +66,8 @@ func (f *renderer) device(name string) []byte {
 		return nil
 	}
 	if slot.Text != name {
-		slot.Text, slot.Encoded = name, slot.Encoded[:0]
+		slot.Text = name
+		slot.Encoded = slot.Encoded[:0]
 		if utf8.ValidString(name) {
 			slot.Encoded = lexer.AppendString(slot.Encoded, name)
 		}
@@ -141,7 +142,8 @@ const (
 
 // setIDs sets the text of the ids and the root, unless the root's name is not UTF-8, for which entries get a warning.
 func (f *renderer) setIDs(v *span.Data, r *span.Root) bool {
-	traceID, parentID := v.TraceID(), v.ParentID()
+	traceID := v.TraceID()
+	parentID := v.ParentID()
 	if parentID == f.parentID && *r == f.root && f.idText != nil {
 		if traceID != f.traceID {
 			f.traceID = traceID
@@ -163,7 +165,10 @@ func (f *renderer) setIDs(v *span.Data, r *span.Root) bool {
 	if !r.ID.IsZero() {
 		text = append(lexer.AppendHex(append(text, lineRootID...), r.ID[:]), '"')
 	}
-	f.traceID, f.parentID, f.root, f.idText = traceID, parentID, *r, text
+	f.traceID = traceID
+	f.parentID = parentID
+	f.root = *r
+	f.idText = text
 	return true
 }
 
@@ -180,7 +185,8 @@ func (f *renderer) compile(line []byte, v *span.Data, p *fields) (l template, ok
 	rest := string(line)
 	take := func(n int) (part string) {
 		n = min(max(0, n), len(rest))
-		part, rest = rest[:n], rest[n:]
+		part = rest[:n]
+		rest = rest[n:]
 		return part
 	}
 	upTo := func(member string) string { return take(strings.Index(rest, member) + len(member)) }

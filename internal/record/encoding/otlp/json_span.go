@@ -43,7 +43,8 @@ func (c *jsonCodec) span(dst []byte, v *span.Data, cached *template) []byte {
 
 // appendIDs appends the beginning of an object: the ids of a span.
 func appendIDs(dst []byte, s trace.SpanContext) []byte {
-	traceID, spanID := s.TraceID(), s.SpanID()
+	traceID := s.TraceID()
+	spanID := s.SpanID()
 	dst = lexer.AppendHex(append(dst, `{"traceId":"`...), traceID[:])
 	return append(lexer.AppendHex(append(dst, `","spanId":"`...), spanID[:]), '"')
 }

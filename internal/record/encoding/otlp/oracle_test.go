@@ -103,7 +103,8 @@ func encoded(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) []
 func encode(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) (text []byte, shortened int) {
 	tb.Helper()
 	var withOps traces.WithOps
-	b, enc := encoding.NewBatch(0), f.NewEncoder(nil, encoding.DefaultCacheBytes)
+	b := encoding.NewBatch(0)
+	enc := f.NewEncoder(nil, encoding.DefaultCacheBytes)
 	for _, s := range sanitized(spans) {
 		if _, err := encoding.AddSpan(enc, b, s, &withOps); err != nil {
 			tb.Fatal(err)
@@ -121,7 +122,8 @@ func checkOTLP(tb testing.TB, spans []sdktrace.ReadOnlySpan) {
 	if len(all) != 1 {
 		tb.Fatalf("%d messages, want one per batch", len(all))
 	}
-	want, got := oracle(tb, spans), resourceSpans(tb, all[0])
+	want := oracle(tb, spans)
+	got := resourceSpans(tb, all[0])
 	if len(got) != len(want) {
 		tb.Fatalf("%d resources, want %d", len(got), len(want))
 	}

@@ -52,7 +52,8 @@ func (protoFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte,
 	}
 	out := append(f.Scratch, make([]byte, frameLengthBytes)...)
 	if all := b.Groups.Resources(); len(all) == 1 && len(all[0].Scopes) == 1 { // by far the usual case
-		r, s := &all[0], &all[0].Scopes[0]
+		r := &all[0]
+		s := &all[0].Scopes[0]
 		out = appendScopeHead(appendResourceHead(out, r), s)
 		f.Tail = append(append(f.Tail[:0], s.Scope.Suffix...), r.Resource.Suffix...)
 		framed, f.Scratch = b.Between(out, f.Tail)
@@ -67,7 +68,8 @@ func (protoFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte,
 			}
 			out = append(out, r.Resource.Suffix...)
 		}
-		framed, f.Scratch = out, out
+		framed = out
+		f.Scratch = out
 	}
 	binary.BigEndian.PutUint32(framed, uint32(len(framed)-frameLengthBytes))
 	return framed, 0

@@ -49,7 +49,9 @@ const spanReserve = 2
 // OpenTelemetry's own OTLP exporters send, byte for byte, but for text that is
 // not UTF-8, which makes those fail, and for parts that span.Data.Clean removes.
 func (c *protoCodec) span(dst []byte, v *span.Data, cached *template) []byte {
-	traceID, spanID, parentID := v.Context.TraceID(), v.Context.SpanID(), v.Parent.SpanID()
+	traceID := v.Context.TraceID()
+	spanID := v.Context.SpanID()
+	parentID := v.Parent.SpanID()
 	dst, start := beginMessage(dst, scopeSpansSpans, spanReserve)
 	dst = appendBytesField(dst, spanTraceID, traceID[:])
 	dst = appendBytesField(dst, spanSpanID, spanID[:])
@@ -104,7 +106,8 @@ func (c *protoCodec) event(dst []byte, e *sdktrace.Event) []byte {
 // link appends a link, without its tracestate: OpenTelemetry's exporters do
 // not send it either.
 func (c *protoCodec) link(dst []byte, l *sdktrace.Link) []byte {
-	traceID, spanID := l.SpanContext.TraceID(), l.SpanContext.SpanID()
+	traceID := l.SpanContext.TraceID()
+	spanID := l.SpanContext.SpanID()
 	dst, start := beginMessage(dst, spanLinks, 1)
 	dst = appendBytesField(dst, linkTraceID, traceID[:])
 	dst = appendBytesField(dst, linkSpanID, spanID[:])

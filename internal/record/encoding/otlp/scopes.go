@@ -65,7 +65,8 @@ const (
 func (c *scopeCache) get(res *resource.Resource, scope instrumentation.Scope) *encoding.Scope {
 	if c.last == nil || res != c.lastResource || scope != c.lastScope {
 		c.last = c.lookup(res, scope)
-		c.lastResource, c.lastScope = res, scope
+		c.lastResource = res
+		c.lastScope = scope
 	}
 	return c.last
 }

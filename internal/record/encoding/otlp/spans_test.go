@@ -77,7 +77,8 @@ func TestOTLPManyScopes(t *testing.T) {
 
 // Values that are equal and not the same must not be taken for one another.
 func TestOTLPNegativeZero(t *testing.T) {
-	zero, negative := spantest.Operation(0), spantest.Operation(0)
+	zero := spantest.Operation(0)
+	negative := spantest.Operation(0)
 	zero.Attributes = append(zero.Attributes, attribute.Float64Slice("x", []float64{0}), attribute.Slice("y", attribute.Float64Value(0)))
 	minus := math.Copysign(0, -1)
 	negative.Attributes = append(negative.Attributes,
