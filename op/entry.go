@@ -201,13 +201,15 @@ func (e *Entry) Validate() error {
 	check(e.Operation != "", "operation is empty")
 	for _, text := range []struct{ name, v string }{
 		{"operation", e.Operation}, {"path", e.Path}, {"device_id", e.DeviceID}, {"dtype", string(e.DType)},
-		{"error", e.Error}, {"root", e.Root}, {"launched_by", e.LaunchedBy}, {"step_name", e.StepName}, {"phase", e.Phase},
+		{"error", e.Error}, {"root", e.Root}, {"launched_by", e.LaunchedBy}, {"step_name", e.StepName},
+		{"phase", e.Phase},
 		{"service", e.Service}, {"host", e.Host}, {"scope", e.Scope},
 	} {
 		check(utf8.ValidString(text.v), "%s is not UTF-8: %q", text.name, text.v)
 	}
 	check(e.Duration >= 0, "duration is negative: %d ns", e.Duration)
-	check(e.Start.V <= math.MaxInt64-max(0, e.Duration), "the end does not fit: start %d, duration %d ns", e.Start.V, e.Duration)
+	check(e.Start.V <= math.MaxInt64-max(0, e.Duration), "the end does not fit: start %d, duration %d ns", e.Start.V,
+		e.Duration)
 	check(e.Kind.String() != "", "kind %d is none", e.Kind)
 	checkShape(check, "output_shape", e.OutputShape)
 	check(len(e.InputShapes) <= MaxInputs, "more than %d input shapes", MaxInputs)
@@ -218,7 +220,8 @@ func (e *Entry) Validate() error {
 		name string
 		v    Int
 	}{
-		{"output_elements", e.OutputElements}, {"memory_bytes", e.MemoryBytes}, {"flops", e.FLOPs}, {"rank", e.Rank}, {"stream", e.Stream},
+		{"output_elements", e.OutputElements}, {"memory_bytes", e.MemoryBytes}, {"flops", e.FLOPs}, {"rank", e.Rank},
+		{"stream", e.Stream},
 	} {
 		check(n.v.V >= 0, "%s is negative: %d", n.name, n.v.V)
 		check(n.v.Known || n.v.V == 0, "%s is unknown but not 0: %d", n.name, n.v.V)

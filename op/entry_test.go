@@ -19,7 +19,8 @@ import (
 // A new field of Entry must be set in RichEntry: the tests of the encoder, of the decoder and of Clone use it.
 func TestRichEntryIsComplete(t *testing.T) {
 	for _, v := range []reflect.Value{
-		reflect.ValueOf(*optest.RichEntry()), reflect.ValueOf(*optest.RichEntry().Collective), reflect.ValueOf(*optest.RichExtra()),
+		reflect.ValueOf(*optest.RichEntry()), reflect.ValueOf(*optest.RichEntry().Collective),
+		reflect.ValueOf(*optest.RichExtra()),
 		reflect.ValueOf(optest.RichExtra().Scope), reflect.ValueOf(optest.RichExtra().Events[0]),
 	} {
 		for i := range v.NumField() {
@@ -45,7 +46,8 @@ func TestValidate(t *testing.T) {
 		{`error is not UTF-8: "\xff"`, func(e *op.Entry) { e.Error = "\xff" }},
 		{`service is not UTF-8: "\xff"`, func(e *op.Entry) { e.Service = "\xff" }},
 		{"duration is negative: -1 ns", func(e *op.Entry) { e.Duration = -1 }},
-		{"the end does not fit: start 9223372036854775807, duration 12600 ns", func(e *op.Entry) { e.Start = op.Known(math.MaxInt64) }},
+		{"the end does not fit: start 9223372036854775807, duration 12600 ns",
+			func(e *op.Entry) { e.Start = op.Known(math.MaxInt64) }},
 		{"kind 0 is none", func(e *op.Entry) { e.Kind = op.KindUnknown }},
 		{"kind 77 is none", func(e *op.Entry) { e.Kind = 77 }},
 		{"output_shape has a dimension of -2", func(e *op.Entry) { e.OutputShape = op.Shape{-2} }},
@@ -115,7 +117,8 @@ func TestDerivedMemory(t *testing.T) {
 
 func TestClone(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	all := []*op.Entry{optest.RichEntry(), {}, {InputShapes: []op.Shape{}, OutputShape: op.Shape{}, InputDTypes: []op.DType{}}}
+	all := []*op.Entry{optest.RichEntry(), {}, {InputShapes: []op.Shape{}, OutputShape: op.Shape{},
+		InputDTypes: []op.DType{}}}
 	for range 200 {
 		all = append(all, optest.RandomEntry(r))
 	}

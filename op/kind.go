@@ -94,7 +94,8 @@ var collectiveWords = [...]string{"allreduce", "all_gather", "reduce_scatter", "
 
 // collectiveSpellings are further spellings of collectives, of PyTorch, JAX and MPI.
 var collectiveSpellings = [...]string{
-	"all_reduce", "all-reduce", "allgather", "all-gather", "reducescatter", "reduce-scatter", "alltoall", "all_to_all", "all-to-all",
+	"all_reduce", "all-reduce", "allgather", "all-gather", "reducescatter", "reduce-scatter", "alltoall", "all_to_all",
+	"all-to-all",
 }
 
 var memoryPrefixes = [...]string{"memcpy", "memset"}

@@ -177,7 +177,8 @@ const (
 	ErrorUnreadable
 )
 
-var classNames = [...]string{"syntax", "invalid_record", "limit_exceeded", "damaged", "unknown_format", "other", "unreadable"}
+var classNames = [...]string{"syntax", "invalid_record", "limit_exceeded", "damaged", "unknown_format", "other",
+	"unreadable"}
 
 // String returns the key of the class in reports.
 func (c ErrorClass) String() string {

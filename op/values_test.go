@@ -40,9 +40,11 @@ func TestIDs(t *testing.T) {
 	}{
 		{"5b8efff798038103d269b633813fc60c", trace, true},
 		{"5B8EFFF798038103D269B633813FC60C", trace, true},
-		{"d269b633813fc60c", op.TraceID{8: 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}, true}, // Jaeger, high half zero
+		{"d269b633813fc60c", op.TraceID{8: 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}, true},
+		// Jaeger, high half zero
 		{"00000000000000000000000000000000", op.TraceID{}, true},
-		{"", op.TraceID{}, false}, {"5b8e", op.TraceID{}, false}, {"5b8efff798038103d269b633813fc60", op.TraceID{}, false},
+		{"", op.TraceID{}, false}, {"5b8e", op.TraceID{}, false}, {"5b8efff798038103d269b633813fc60", op.TraceID{},
+			false},
 		{"5b8efff798038103d269b633813fc60g", op.TraceID{}, false}, {"W46P95gDgQPSabYzgT/GDA==", op.TraceID{}, false},
 	} {
 		got, ok := op.ParseTraceID([]byte(test.text))
@@ -96,7 +98,8 @@ func TestSkipReasonIsSpan(t *testing.T) {
 }
 
 func TestBlock(t *testing.T) {
-	for text, want := range map[string][2]int64{"f16": {1, 2}, "q8_0": {32, 34}, "q4_K": {256, 144}, "q9_K": {1, 0}, "": {1, 0}} {
+	for text, want := range map[string][2]int64{"f16": {1, 2}, "q8_0": {32, 34}, "q4_K": {256, 144}, "q9_K": {1, 0},
+		"": {1, 0}} {
 		d, ok := op.ParseDType(text)
 		if elements, bytes := d.Block(); [2]int64{elements, bytes} != want || ok != (bytes > 0) {
 			t.Errorf("%q, %v: %d elements in %d bytes, want %v", text, ok, elements, bytes, want)
@@ -110,16 +113,22 @@ func TestParseDType(t *testing.T) {
 		want op.DType
 		size int64
 	}{
-		{"f64", op.F64, 8}, {"f32", op.F32, 4}, {"bf16", op.BF16, 2}, {"f16", op.F16, 2}, {"f8e4m3", op.F8E4M3, 1}, {"f8e5m2", op.F8E5M2, 1},
-		{"i64", op.I64, 8}, {"i32", op.I32, 4}, {"i16", op.I16, 2}, {"i8", op.I8, 1}, {"u64", op.U64, 8}, {"u32", op.U32, 4}, {"u16", op.U16,
+		{"f64", op.F64, 8}, {"f32", op.F32, 4}, {"bf16", op.BF16, 2}, {"f16", op.F16, 2}, {"f8e4m3", op.F8E4M3, 1},
+		{"f8e5m2", op.F8E5M2, 1},
+		{"i64", op.I64, 8}, {"i32", op.I32, 4}, {"i16", op.I16, 2}, {"i8", op.I8, 1}, {"u64", op.U64, 8},
+		{"u32", op.U32, 4}, {"u16", op.U16,
 			2}, {"u8", op.U8, 1},
 		{"bool", op.Bool, 1}, {"c64", op.C64, 8}, {"c128", op.C128, 16},
-		{"torch.float32", op.F32, 4}, {"torch.float", op.F32, 4}, {"torch.double", op.F64, 8}, {"torch.half", op.F16, 2}, {"torch.bfloat16",
+		{"torch.float32", op.F32, 4}, {"torch.float", op.F32, 4}, {"torch.double", op.F64, 8},
+		{"torch.half", op.F16, 2}, {"torch.bfloat16",
 			op.BF16, 2},
-		{"torch.float8_e4m3fn", op.F8E4M3, 1}, {"torch.uint8", op.U8, 1}, {"torch.complex64", op.C64, 8}, {"torch.cdouble", op.C128,
+		{"torch.float8_e4m3fn", op.F8E4M3, 1}, {"torch.uint8", op.U8, 1}, {"torch.complex64", op.C64, 8},
+		{"torch.cdouble", op.C128,
 			16}, {"torch.long", op.I64, 8},
-		{"float64", op.F64, 8}, {"numpy.int16", op.I16, 2}, {"np.complex128", op.C128, 16}, {"<f4", op.F32, 4}, {"bool_", "", 0},
-		{"long int", op.I64, 8}, {"unsigned char", op.U8, 1}, {"c10::BFloat16", op.BF16, 2}, {"c10::Half", op.F16, 2}, {"c10::complex<float>",
+		{"float64", op.F64, 8}, {"numpy.int16", op.I16, 2}, {"np.complex128", op.C128, 16}, {"<f4", op.F32, 4},
+		{"bool_", "", 0},
+		{"long int", op.I64, 8}, {"unsigned char", op.U8, 1}, {"c10::BFloat16", op.BF16, 2}, {"c10::Half", op.F16, 2},
+		{"c10::complex<float>",
 			op.C64, 8},
 		{" F32 ", op.F32, 4}, {"FLOAT", op.F32, 4}, {"PRED", op.Bool, 1},
 		{"", "", 0}, {"int4", "", 0}, {"tensor", "", 0}, {"TensorList", "", 0},
@@ -130,7 +139,8 @@ func TestParseDType(t *testing.T) {
 			want = op.DType(test.text) // kept as it was given
 		}
 		if got != want || ok != (test.want != "") || got.Size() != test.size {
-			t.Errorf("ParseDType(%q) = %q of %d bytes, %v, want %q of %d bytes", test.text, got, got.Size(), ok, want, test.size)
+			t.Errorf("ParseDType(%q) = %q of %d bytes, %v, want %q of %d bytes", test.text, got, got.Size(), ok, want,
+				test.size)
 		}
 	}
 }

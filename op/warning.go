@@ -52,7 +52,8 @@ const (
 
 var warningNames = [...]string{
 	"bad_shape", "dynamic_dim", "overflow", "shape_truncated", "bad_value", "bad_memory", "unknown_dtype",
-	"neg_duration", "bad_time", "bad_id", "non_finite", "invalid_utf8", "dropped_attributes", "no_start", "us_truncated",
+	"neg_duration", "bad_time", "bad_id", "non_finite", "invalid_utf8", "dropped_attributes", "no_start",
+	"us_truncated",
 	"dropped_links",
 }
 

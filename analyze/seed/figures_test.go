@@ -35,6 +35,7 @@ func TestFiguresHaveTheReferenceJSON(t *testing.T) {
 	check.OK(t, json.Unmarshal(text, &got))
 	check.Equal(t, "", want, got)
 	for _, bad := range []string{`"gpu:0"`, `[1,2]`, `["gpu:0"]`, `["a",1,2]`} {
-		check.Says(t, fmt.Sprintf("%s reads without an error", bad), "", json.Unmarshal([]byte(bad), new(DeviceDuration)))
+		check.Says(t, fmt.Sprintf("%s reads without an error", bad), "",
+			json.Unmarshal([]byte(bad), new(DeviceDuration)))
 	}
 }

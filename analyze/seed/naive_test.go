@@ -164,7 +164,8 @@ func wildTrace(r *rand.Rand, n int, huge bool) *Trace {
 	still := r.IntN(8) == 0
 	for i := range n {
 		e := random.Entry(r, i)
-		e.Operation = tracetest.Pick(r, e.Operation, "allreduce", "AllReduce", "matmul", "", "b;c", "c", "REDUCE_SCATTER",
+		e.Operation = tracetest.Pick(r, e.Operation, "allreduce", "AllReduce", "matmul", "", "b;c", "c",
+			"REDUCE_SCATTER",
 			"all_to_all")
 		e.DeviceID = tracetest.Pick(r, "", "unknown", "cuda:0", "CUDA:0", "a;b", "a")
 		e.EmptyDevice = e.DeviceID == "" && r.IntN(2) == 0
@@ -172,7 +173,8 @@ func wildTrace(r *rand.Rand, n int, huge bool) *Trace {
 		if still {
 			e.Duration = 0
 		} else if huge && r.IntN(3) == 0 {
-			e.Duration = tracetest.Pick[int64](r, math.MaxInt64, math.MaxInt64-1, math.MaxInt64/2, math.MinInt64, math.MinInt64/2)
+			e.Duration = tracetest.Pick[int64](r, math.MaxInt64, math.MaxInt64-1, math.MaxInt64/2, math.MinInt64,
+				math.MinInt64/2)
 			e.MemoryBytes = op.Known(tracetest.Pick[int64](r, math.MaxInt64, math.MaxInt64/3, -5))
 		}
 		t.AddEntry(&e)

@@ -28,7 +28,8 @@ func TestStacksWriteError(t *testing.T) {
 
 // Whatever the names are, each line is three frames and a weight.
 func FuzzStacksWrite(f *testing.F) {
-	for _, name := range []string{"", "a", "a;b", "a b", "line\nbreak", "tab\t", "\x00\x1b[31m", "\xff\xfe", "\u2028", "x 5", "trace;5 5"} {
+	for _, name := range []string{"", "a", "a;b", "a b", "line\nbreak", "tab\t", "\x00\x1b[31m", "\xff\xfe", "\u2028",
+		"x 5", "trace;5 5"} {
 		f.Add(name, "cuda:0")
 		f.Add("matmul", name)
 	}

@@ -64,7 +64,8 @@ func TestTraceSums(t *testing.T) {
 func TestSlowestOps(t *testing.T) {
 	tr := traceOf(entryOf("fast", 10), entryOf("slow", 500), entryOf("medium", 100), entryOf("tie", 100))
 	check.Equal(t, "an empty trace", 0, len(new(Trace).SlowestOps(3)))
-	for n, want := range map[int]string{0: "", 2: "slow medium", 3: "slow medium tie", 9: "slow medium tie fast", -1: ""} {
+	for n, want := range map[int]string{0: "", 2: "slow medium", 3: "slow medium tie", 9: "slow medium tie fast",
+		-1: ""} {
 		var names []string
 		for _, e := range tr.SlowestOps(n) {
 			names = append(names, e.Operation)

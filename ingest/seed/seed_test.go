@@ -291,9 +291,10 @@ func TestStreamedTraceEndsAtTheDamage(t *testing.T) {
 		}
 	}
 	for want, src := range map[string]io.Reader{
-		"unexpected end of JSON text (at byte 53)":        strings.NewReader(`{"entries":[{"operation":"a","duration_us":1},{"opera`),
-		"value longer than 16 MiB (at byte 12)":           strings.NewReader(`{"entries":["` + strings.Repeat("x", 40<<20) + `"]}`),
-		"no disk":                                         broken,
+		"unexpected end of JSON text (at byte 53)": strings.NewReader(`{"entries":[{"operation":"a","duration_us":1},{"opera`),
+		"value longer than 16 MiB (at byte 12)": strings.NewReader(`{"entries":["` +
+			strings.Repeat("x", 40<<20) + `"]}`),
+		"no disk": broken,
 		"expected ',' or ']', found '{' (at byte 46)":     strings.NewReader(`{"entries":[{"operation":"a","duration_us":1} {}]}`),
 		"total_duration_us is not a number (at byte 23)":  strings.NewReader(`{"total_duration_us":{}}`),
 		"expected the end of the document, found 'x' (at": strings.NewReader(`{"entries":[]} x`),

@@ -21,10 +21,12 @@ import (
 func goldenRecords() []string {
 	line := func(b []byte) string { return string(b) + "\n" }
 	request := op.Span{
-		Name: "POST /predict", TraceID: optest.TraceID, SpanID: optest.ParentID, ParentSpanID: optest.SpanID, RemoteParent: true,
-		Start: op.Known(1_700_000_000_000_000_000), Duration: 1_000_000, Service: "api", Failed: true,
+		Name: "POST /predict", TraceID: optest.TraceID, SpanID: optest.ParentID, ParentSpanID: optest.SpanID,
+		RemoteParent: true,
+		Start:        op.Known(1_700_000_000_000_000_000), Duration: 1_000_000, Service: "api", Failed: true,
 	}
-	resource := op.Resource{Service: "trainer", Rank: op.Known(1), WorldSize: op.Known(8), Attrs: []op.Attr{{Key: "host.name", Value: "n1"}}}
+	resource := op.Resource{Service: "trainer", Rank: op.Known(1), WorldSize: op.Known(8),
+		Attrs: []op.Attr{{Key: "host.name", Value: "n1"}}}
 	return []string{
 		line(op.AppendHeader(nil, nil)),
 		line(op.AppendHeader(nil, &op.Resource{})),
@@ -88,10 +90,12 @@ func TestAttrsReadBack(t *testing.T) {
 		`"big":18446744073709551616,"huge":1e999}}`
 	want := []op.Attr{
 		{Key: "t", Value: "4"}, {Key: "i", Value: "4", Type: op.AttrInt}, {Key: "f", Value: "4", Type: op.AttrFloat},
-		{Key: "e", Value: "100", Type: op.AttrFloat}, {Key: "b", Value: "false", Type: op.AttrBool}, {Key: "n", Value: "null", Type: op.AttrJSON},
+		{Key: "e", Value: "100", Type: op.AttrFloat}, {Key: "b", Value: "false", Type: op.AttrBool},
+		{Key: "n", Value: "null", Type: op.AttrJSON},
 		{Key: "l", Value: "[1, 2.0]", Type: op.AttrJSON}, {Key: "m", Value: `{"k":{}}`, Type: op.AttrJSON},
 		{Key: "y", Value: "AAE=", Type: op.AttrBytes}, opmodel.FloatAttr("inf", math.Inf(1)),
-		{Key: "like", Value: `{"bytesValue":"a","x":1}`, Type: op.AttrJSON}, {Key: "odd", Value: `{"doubleValue":"x"}`, Type: op.AttrJSON},
+		{Key: "like", Value: `{"bytesValue":"a","x":1}`, Type: op.AttrJSON},
+		{Key: "odd", Value: `{"doubleValue":"x"}`, Type: op.AttrJSON},
 		{Key: "big", Value: "18446744073709551616"}, {Key: "huge", Value: "1e999"},
 	}
 	rec := check.Must(entries.DecodeLine([]byte(line)))(t)
@@ -112,12 +116,16 @@ func TestSources(t *testing.T) {
 		{"nothing", entry, ""},
 		{"a header", header("a") + entry, "a"},
 		{"the last of two", header("a") + entry + header("b") + entry, "b"},
-		{"behind a batch record", batch("v") + header("a") + entry + batch("w") + header("b") + entry + batch("v") + entry, "a"},
-		{"in front of a batch record", header("a") + batch("v") + entry + header("b") + batch("w") + entry + batch("v") + entry, "a"},
+		{"behind a batch record", batch("v") + header("a") + entry + batch("w") + header("b") + entry + batch("v") +
+			entry, "a"},
+		{"in front of a batch record", header("a") + batch("v") + entry + header("b") + batch("w") + entry +
+			batch("v") + entry, "a"},
 		{"a writer without one", batch("v") + header("a") + entry + batch("w") + entry, ""},
-		{"a change within a batch", batch("v") + header("a") + entry + header("b") + entry + batch("w") + entry + batch("v") + entry, "b"},
+		{"a change within a batch", batch("v") + header("a") + entry + header("b") + entry + batch("w") + entry +
+			batch("v") + entry, "b"},
 		{"a header without a resource", header("a") + entry + nothing + entry, ""},
-		{"white space and other order", `{ "resource" : {"attrs":{"host.name":"a"}}, "schema":"optrace.entries/v1"}` + "\n\n" + entry, "a"},
+		{"white space and other order", `{ "resource" : {"attrs":{"host.name":"a"}}, "schema":"optrace.entries/v1"}` +
+			"\n\n" + entry, "a"},
 		{"a damaged header", header("a") + `{"schema":"optrace.entries/v1","resource":{"at` + "\n" + entry, "a"},
 	} {
 		var s entries.Sources

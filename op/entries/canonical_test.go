@@ -64,7 +64,8 @@ func checkSame(t *testing.T, what string, want, got []outcome, texts ...[]byte) 
 	t.Helper()
 	if !reflect.DeepEqual(want, got) { // cmp takes its time
 		all := cmp.Exporter(func(reflect.Type) bool { return true })
-		t.Fatalf("%s (-want +got):\n%s\nread:\n%s", what, cmp.Diff(want, got, all), bytes.Join(texts, []byte("\nand:\n")))
+		t.Fatalf("%s (-want +got):\n%s\nread:\n%s", what, cmp.Diff(want, got, all),
+			bytes.Join(texts, []byte("\nand:\n")))
 	}
 }
 
@@ -83,7 +84,8 @@ func checkIndependence(t *testing.T, before, text []byte) {
 	t.Helper()
 	r := entries.NewReader(nil, "")
 	readWith(r, before)
-	checkSame(t, "a new Reader against a used one", readWith(entries.NewReader(nil, ""), text), readWith(r, text), before, text)
+	checkSame(t, "a new Reader against a used one", readWith(entries.NewReader(nil, ""), text), readWith(r, text),
+		before, text)
 }
 
 // lineOf returns a line with members of few distinct values, in the usual order unless it is odd.
@@ -99,14 +101,19 @@ func lineOf(rng *rand.Rand) string {
 	}
 	rest := []string{
 		`"output_elements":` + pick("6", "7", "null", "-1"), `"memory_bytes":` + pick("24", "null", "2.5"),
-		`"kind":` + pick(`"compute"`, `"collective"`, `"bogus"`, `""`), `"kind_rule":` + pick(`"name"`, `"attribute"`, `"?"`),
+		`"kind":` + pick(`"compute"`, `"collective"`, `"bogus"`, `""`),
+		`"kind_rule":` + pick(`"name"`, `"attribute"`, `"?"`),
 		`"dtype":` + pick(`"f32"`, `"f3"`), `"input_dtypes":` + pick(`["f32"]`, `["f32","i8"]`),
 		`"start_unix_ns":` + pick("1760000000000000000", "9223372036854775807", "null", "0"),
-		`"duration_ns":` + pick("600", "601", "9223372036854775807", "-3"), `"rank":` + pick("0", "1", "10"), `"stream":` + pick("7", "-1"),
+		`"duration_ns":` + pick("600", "601", "9223372036854775807", "-3"), `"rank":` + pick("0", "1", "10"),
+		`"stream":` + pick("7", "-1"),
 		`"trace_id":` + pick(`"4d02081d276cbb954beb68be77c6566e"`, `"4D02081d276cbb954beb68be77c6566e"`, `"0"`, `""`),
-		fmt.Sprintf(`"span_id":"%016x"`, rng.IntN(4)), `"parent_span_id":"ca979163b1fe8ba7"`, `"root":"r"`, `"service":"svc"`, `"scope":"lib"`,
-		`"error":` + pick(`"oom"`, "null"), `"flops":` + pick("12", "1200"), `"path":"a.b"`, `"side":` + pick(`"host"`, `"?"`),
-		`"attrs":` + pick(`{"k":"v"}`, `{"k":1}`, `{}`), `"warn":["bad_id"]`, `"collective":{"name":"all_reduce","sequence":4}`,
+		fmt.Sprintf(`"span_id":"%016x"`, rng.IntN(4)), `"parent_span_id":"ca979163b1fe8ba7"`, `"root":"r"`,
+		`"service":"svc"`, `"scope":"lib"`,
+		`"error":` + pick(`"oom"`, "null"), `"flops":` + pick("12", "1200"), `"path":"a.b"`,
+		`"side":` + pick(`"host"`, `"?"`),
+		`"attrs":` + pick(`{"k":"v"}`, `{"k":1}`, `{}`), `"warn":["bad_id"]`,
+		`"collective":{"name":"all_reduce","sequence":4}`,
 		`"new":{"a":[1]}`,
 		`"launch_unix_ns":5`, `"adjusted_count":2`,
 	}
@@ -237,21 +244,31 @@ func TestReaderOfExtremeValues(t *testing.T) {
 	inputs := strings.TrimSuffix(strings.Repeat("[1],", op.MaxInputs), ",")
 	var text strings.Builder
 	for _, change := range [][2]string{
-		{`[64,256]`, "[" + long + "]"}, {`[64,256]`, "[" + long + ",1]"}, {`[64,256]`, "null"}, {`[64,256]`, "[]"}, {`[64,256]`, "[-2]"},
-		{`[64,256]`, "[4611686018427387904,8]"}, {`[64,256]`, "[9223372036854775808]"}, {`[64,256]`, "[1,]"}, {`[64,256]`, "[,1]"},
+		{`[64,256]`, "[" + long + "]"}, {`[64,256]`, "[" + long + ",1]"}, {`[64,256]`, "null"}, {`[64,256]`, "[]"},
+		{`[64,256]`, "[-2]"},
+		{`[64,256]`, "[4611686018427387904,8]"}, {`[64,256]`, "[9223372036854775808]"}, {`[64,256]`, "[1,]"},
+		{`[64,256]`, "[,1]"},
 		{`[[64,784],[],null,[-1,0]]`, "[" + inputs + "]"}, {`[[64,784],[],null,[-1,0]]`, "[" + inputs + ",[1]]"},
-		{`[[64,784],[],null,[-1,0]]`, "null"}, {`[[64,784],[],null,[-1,0]]`, "[]"}, {`[[64,784],[],null,[-1,0]]`, "[[1],]"},
-		{`"cuda:0"`, "null"}, {`"step":-3`, `"step":null`}, {`"matmul"`, `""`}, {`"matmul"`, "\"\xff\""}, {`"matmul"`, "\"\u2028é\""},
-		{`100.25`, "9223372036854775.807"}, {`100.25`, "100.2505"}, {`100.25`, "0"}, {`100.25`, "00"}, {`100.25`, "1e2"}, {`100.25`, "null"},
-		{`:16384`, ":null"}, {`:65536`, ":null"}, {`:16384`, ":9223372036854775808"}, {`:16384`, ":-1"}, {`:16384`, ":016384"},
+		{`[[64,784],[],null,[-1,0]]`, "null"}, {`[[64,784],[],null,[-1,0]]`, "[]"},
+		{`[[64,784],[],null,[-1,0]]`, "[[1],]"},
+		{`"cuda:0"`, "null"}, {`"step":-3`, `"step":null`}, {`"matmul"`, `""`}, {`"matmul"`, "\"\xff\""},
+		{`"matmul"`, "\"\u2028é\""},
+		{`100.25`, "9223372036854775.807"}, {`100.25`, "100.2505"}, {`100.25`, "0"}, {`100.25`, "00"},
+		{`100.25`, "1e2"}, {`100.25`, "null"},
+		{`:16384`, ":null"}, {`:65536`, ":null"}, {`:16384`, ":9223372036854775808"}, {`:16384`, ":-1"},
+		{`:16384`, ":016384"},
 		{`1760000000000557445`, "9223372036854775807"},
 		{`1760000000000557445`, "9223372036854675557"}, {`1760000000000557445`, "9223372036854675558"},
 		{`1760000000000557445`, "0"}, {`"duration_ns":100250`, `"duration_ns":-1`},
-		{`"af05757baafa7b1b1ab4219cadb9967c"`, `"00000000000000000000000000000000"`}, {`"eca553aba8d6b263"`, `"0000000000000000"`},
-		{`"b9870bd3544e583b"`, `"0000000000000000"`}, {`"eca553aba8d6b263"`, `"ECA553ABA8D6B263"`}, {`"eca553aba8d6b263"`, `""`},
+		{`"af05757baafa7b1b1ab4219cadb9967c"`, `"00000000000000000000000000000000"`},
+		{`"eca553aba8d6b263"`, `"0000000000000000"`},
+		{`"b9870bd3544e583b"`, `"0000000000000000"`}, {`"eca553aba8d6b263"`, `"ECA553ABA8D6B263"`},
+		{`"eca553aba8d6b263"`, `""`},
 		{`["f32","odd"]`, "[]"}, {`["f32","odd"]`, "null"},
-		{`"dtype":"f32"`, `"dtype":"torch.float16"`}, {`"dtype":"f32"`, `"dtype":"odd"`}, {`"dtype":"f32"`, `"dtype":""`},
-		{`"kind":"collective"`, `"kind":""`}, {`"kind":"collective"`, `"kind":"odd"`}, {`"kind_rule":"name"`, `"kind_rule":"odd"`},
+		{`"dtype":"f32"`, `"dtype":"torch.float16"`}, {`"dtype":"f32"`, `"dtype":"odd"`},
+		{`"dtype":"f32"`, `"dtype":""`},
+		{`"kind":"collective"`, `"kind":""`}, {`"kind":"collective"`, `"kind":"odd"`},
+		{`"kind_rule":"name"`, `"kind_rule":"odd"`},
 		{`"kind":"collective","kind_rule":"name",`, ``}, {`"name":"all_reduce",`, ``},
 		{`"group_size":8`, `"group_size":null`},
 	} {

@@ -53,7 +53,8 @@ func TestDecodeEntry(t *testing.T) {
 		{"2^63-1", `"flops":9223372036854775807`, minimal(big64)},
 		{"2^63", `"flops":9223372036854775808`, minimal(warn(op.WarnBadValue))},
 		{"1e400", `"step":1e400`, minimal(warn(op.WarnBadValue))},
-		{"integral float", `"step":3.0,"stream":7e0`, minimal(func(e *op.Entry) { e.Step, e.Stream = op.Known(3), op.Known(7) })},
+		{"integral float", `"step":3.0,"stream":7e0`,
+			minimal(func(e *op.Entry) { e.Step, e.Stream = op.Known(3), op.Known(7) })},
 		{"fraction", `"step":3.5`, minimal(warn(op.WarnBadValue))},
 		{"-0", `"step":-0`, minimal(func(e *op.Entry) { e.Step = op.Known(0) })},
 		{"negative rank", `"rank":-1`, minimal(warn(op.WarnBadValue))},
@@ -67,15 +68,20 @@ func TestDecodeEntry(t *testing.T) {
 		{"shape with a null", `"output_shape":[null]`, minimal(warn(op.WarnBadShape))},
 		{"one of the inputs", `"input_shapes":[[2],null,"x",[true]]`, minimal(warn(op.WarnBadShape),
 			func(e *op.Entry) { e.InputShapes = []op.Shape{{2}, nil, nil, nil} })},
-		{"dynamic", `"output_shape":[-1]`, minimal(warn(op.WarnDynamicDim), func(e *op.Entry) { e.OutputShape = op.Shape{-1} })},
+		{"dynamic", `"output_shape":[-1]`, minimal(warn(op.WarnDynamicDim),
+			func(e *op.Entry) { e.OutputShape = op.Shape{-1} })},
 		{"overflow", `"output_shape":[4611686018427387904,8]`, minimal(warn(op.WarnOverflow),
 			func(e *op.Entry) { e.OutputShape = op.Shape{1 << 62, 8} })},
-		{"no shape", `"output_elements":5`, minimal(func(e *op.Entry) { e.OutputElements, e.MemoryBytes = op.Known(5), op.Known(40) })},
-		{"the file's numbers stay", `"output_shape":[4],"output_elements":7,"memory_bytes":9`, minimal(func(e *op.Entry) {
-			e.OutputShape = op.Shape{4}
-			e.OutputElements = op.Known(7)
-			e.MemoryBytes = op.Known(9)
+		{"no shape", `"output_elements":5`, minimal(func(e *op.Entry) {
+			e.OutputElements, e.MemoryBytes = op.Known(5),
+				op.Known(40)
 		})},
+		{"the file's numbers stay", `"output_shape":[4],"output_elements":7,"memory_bytes":9`,
+			minimal(func(e *op.Entry) {
+				e.OutputShape = op.Shape{4}
+				e.OutputElements = op.Known(7)
+				e.MemoryBytes = op.Known(9)
+			})},
 		{"the file's nulls stay", `"output_shape":[4],"output_elements":null,"memory_bytes":null`,
 			minimal(func(e *op.Entry) { e.OutputShape = op.Shape{4} })},
 		{"dtype", `"dtype":"torch.float32","output_shape":[4]`, minimal(func(e *op.Entry) {
@@ -88,8 +94,12 @@ func TestDecodeEntry(t *testing.T) {
 			minimal(warn(op.WarnBadID))},
 		{"bad id", `"trace_id":"xyz"`, minimal(warn(op.WarnBadID))},
 		{"empty ids", `"trace_id":"","span_id":""`, minimal()},
-		{"span without a trace", `"span_id":"eee19b7ec3c1b174"`, minimal(warn(op.WarnBadID), func(e *op.Entry) { e.SpanID = optest.SpanID })},
-		{"explicit kind", `"kind":"io"`, minimal(func(e *op.Entry) { e.Kind, e.KindRule = op.KindIO, op.RuleAttribute })},
+		{"span without a trace", `"span_id":"eee19b7ec3c1b174"`, minimal(warn(op.WarnBadID),
+			func(e *op.Entry) { e.SpanID = optest.SpanID })},
+		{"explicit kind", `"kind":"io"`, minimal(func(e *op.Entry) {
+			e.Kind, e.KindRule = op.KindIO,
+				op.RuleAttribute
+		})},
 		{"unknown kind", `"kind":"dance"`, minimal(warn(op.WarnBadValue))},
 		{"collective", `"collective":{"name":"all_reduce","future":[1]}`, minimal(func(e *op.Entry) {
 			e.Kind = op.KindCollective
@@ -100,7 +110,8 @@ func TestDecodeEntry(t *testing.T) {
 		{"bad parent", `"parent_span_id":"xyz"`, minimal(warn(op.WarnBadID))},
 		{"adjusted count below 1", `"adjusted_count":0.5`, minimal(warn(op.WarnBadValue))},
 		{"adjusted count beyond float64", `"adjusted_count":1e400`, minimal(warn(op.WarnBadValue))},
-		{"dtype that is not known", `"dtype":"posit"`, minimal(warn(op.WarnUnknownDType), func(e *op.Entry) { e.DType = "posit" })},
+		{"dtype that is not known", `"dtype":"posit"`, minimal(warn(op.WarnUnknownDType),
+			func(e *op.Entry) { e.DType = "posit" })},
 		{"empty dtype", `"dtype":""`, minimal()},
 		{"no dtype", `"dtype":null`, minimal()},
 		{"start at 0", `"start_unix_ns":0`, minimal(func(e *op.Entry) { e.Start = op.Known(0) })},
@@ -108,10 +119,12 @@ func TestDecodeEntry(t *testing.T) {
 			minimal(func(e *op.Entry) { e.Start = op.Known(math.MaxInt64 - 1500) })},
 		{"end one later", `"start_unix_ns":9223372036854774308`, minimal(warn(op.WarnBadTime))},
 		{"end beyond int64", `"start_unix_ns":9223372036854775807`, minimal(warn(op.WarnBadTime))},
-		{"negative duration", `"duration_us":-5`, minimal(warn(op.WarnNegativeDuration), func(e *op.Entry) { e.Duration = 0 })},
+		{"negative duration", `"duration_us":-5`, minimal(warn(op.WarnNegativeDuration),
+			func(e *op.Entry) { e.Duration = 0 })},
 		{"error without words", `"error":""`, minimal(func(e *op.Entry) { e.Failed = true })},
 		{"NUL", `"path":"a\u0000b"`, minimal(func(e *op.Entry) { e.Path = "a\x00b" })},
-		{"invalid UTF-8", "\"path\":\"a\xff\xfeb\"", minimal(warn(op.WarnInvalidUTF8), func(e *op.Entry) { e.Path = "a\ufffd\ufffdb" })},
+		{"invalid UTF-8", "\"path\":\"a\xff\xfeb\"", minimal(warn(op.WarnInvalidUTF8),
+			func(e *op.Entry) { e.Path = "a\ufffd\ufffdb" })},
 		{"unpaired surrogate", `"path":"\ud800"`, minimal(func(e *op.Entry) { e.Path = "\ufffd" })},
 		{"warnings", `"warn":["overflow","from_the_future","bad_id"]`, minimal(warn(op.WarnOverflow | op.WarnBadID))},
 		{"attributes of other types", `"attrs":{"a":1,"b":[1, 2],"a":"x"}`, minimal(func(e *op.Entry) {
@@ -137,12 +150,14 @@ func TestDecodeLimits(t *testing.T) {
 	dims := strings.Repeat("1,", op.MaxRank) + "1"
 	shapes := strings.Repeat("[2],", op.MaxInputs) + "[2]"
 	types := strings.Repeat(`"f32",`, op.MaxInputs) + `"f32"`
-	rec := check.Must(entries.DecodeLine([]byte(`{"operation":"a","duration_us":1,"output_shape":[` + dims + `],"input_shapes":[` + shapes +
+	rec := check.Must(entries.DecodeLine([]byte(`{"operation":"a","duration_us":1,"output_shape":[` + dims +
+		`],"input_shapes":[` + shapes +
 		`],"input_dtypes":[` + types + `]}`)))(t)
 	e := rec.Entry
 	if len(e.OutputShape) != op.MaxRank || len(e.InputShapes) != op.MaxInputs || len(e.InputDTypes) != op.MaxInputs ||
 		e.Warn != op.WarnShapeTruncated {
-		t.Errorf("%d dimensions, %d inputs, %d types, warnings %q", len(e.OutputShape), len(e.InputShapes), len(e.InputDTypes), e.Warn)
+		t.Errorf("%d dimensions, %d inputs, %d types, warnings %q", len(e.OutputShape), len(e.InputShapes),
+			len(e.InputDTypes), e.Warn)
 	}
 	if e.OutputElements.Known {
 		t.Errorf("elements of a shape that was cut are %v", e.OutputElements)
@@ -157,13 +172,17 @@ func TestDecodeRecords(t *testing.T) {
 		{`{}`, op.Record{}},
 		{`{"schema":"optrace.entries/v1"}`, op.Record{}},
 		{`{"schema":"optrace.entries/v1","resource":null}`, op.Record{}},
-		{`{"resource":{"service":"s","rank":"3","new":1,"attrs":{"a":true}}}`, op.Record{Resource: &op.Resource{Service: "s",
-			Rank: op.Known(3), Attrs: []op.Attr{{Key: "a", Value: "true", Type: op.AttrBool}}}}},
+		{`{"resource":{"service":"s","rank":"3","new":1,"attrs":{"a":true}}}`,
+			op.Record{Resource: &op.Resource{Service: "s",
+				Rank: op.Known(3), Attrs: []op.Attr{{Key: "a", Value: "true", Type: op.AttrBool}}}}},
 		{`{"gap":{"dropped":5,"reason":"x","new":[]}}`, op.Record{Gap: &op.Gap{Dropped: 5, Reason: "x"}}},
-		{`{"batch":{"writer":"w","seq":1,"entries":2,"new":0}}`, op.Record{Batch: &op.Batch{Writer: "w", Sequence: 1, Entries: 2}}},
-		{`{"span":{"name":"n","parent_remote":true,"failed":null,"duration_ns":-5,"new":{}}}`, op.Record{Span: &op.Span{Name: "n",
-			RemoteParent: true}}},
-		{`{"span":{"name":"n","start_unix_ns":9223372036854775807,"duration_ns":5}}`, op.Record{Span: &op.Span{Name: "n", Duration: 5}}},
+		{`{"batch":{"writer":"w","seq":1,"entries":2,"new":0}}`,
+			op.Record{Batch: &op.Batch{Writer: "w", Sequence: 1, Entries: 2}}},
+		{`{"span":{"name":"n","parent_remote":true,"failed":null,"duration_ns":-5,"new":{}}}`,
+			op.Record{Span: &op.Span{Name: "n",
+				RemoteParent: true}}},
+		{`{"span":{"name":"n","start_unix_ns":9223372036854775807,"duration_ns":5}}`,
+			op.Record{Span: &op.Span{Name: "n", Duration: 5}}},
 		{`{"span":{"start_unix_ns":9223372036854775802,"duration_ns":5}}`,
 			op.Record{Span: &op.Span{Start: op.Known(math.MaxInt64 - 5), Duration: 5}}},
 		{`{"span":{"start_unix_ns":9223372036854775803,"duration_ns":5}}`, op.Record{Span: &op.Span{Duration: 5}}},
@@ -191,7 +210,8 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"operation":"a","duration_us":1`, "line: unexpected end of JSON text (at byte 32)", true, "syntax"},
 		{`[]`, "line: expected an object, found '[' (at byte 0)", false, "syntax"},
 		{`{"operation":"a" "x":1}`, "line: expected ',' or '}', found '\"' (at byte 17)", false, "syntax"},
-		{`{"operation":"a","duration_us":1}}`, "line: expected the end of the JSON text, found '}' (at byte 33)", false, "syntax"},
+		{`{"operation":"a","duration_us":1}}`, "line: expected the end of the JSON text, found '}' (at byte 33)", false,
+			"syntax"},
 		{`{"operation":null,"duration_us":1}`, "line: an entry without an operation (at byte 34)", false, record},
 		{`{"operation":5,"duration_us":1}`, "line: an entry without an operation (at byte 31)", false, record},
 		{`{"step":5}`, "line: an entry without an operation (at byte 10)", false, record},
@@ -202,7 +222,8 @@ func TestDecodeErrors(t *testing.T) {
 			"line: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 33)", false, record},
 		{`{"operation":"a","duration_us":1e400}`,
 			"line: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 36)", false, record},
-		{`{"operation":"a","duration_us":1,"gap":{"dropped":1}}`, "line: an entry and another record in one (at byte 0)", false, record},
+		{`{"operation":"a","duration_us":1,"gap":{"dropped":1}}`,
+			"line: an entry and another record in one (at byte 0)", false, record},
 		{`{"gap":{"dropped":-1}}`, "line: dropped is not a count (at byte 20)", false, record},
 		{`{"batch":{"seq":"x"}}`, "line: seq is not a count (at byte 19)", false, record},
 		{`{"gap":5}`, "line: expected an object, found '5' (at byte 7)", false, "syntax"},

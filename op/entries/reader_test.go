@@ -65,13 +65,16 @@ func TestReader(t *testing.T) {
 		{"byte order mark and an error", "\ufeffx\n", []string{"f:1: expected an object, found 'x' (at byte 3)"}},
 		{"blank lines", "\n \t\r\n" + a + "\n\n\n" + b + "\n\n", []string{"op a", "op b"}},
 		{"torn tail", a + "\n" + b[:20], []string{"op a", "truncated f:2: unexpected end of JSON text (at byte 54)"}},
-		{"torn line within", b[:20] + "\n" + a + "\n", []string{"f:1: unexpected end of JSON text (at byte 20)", "op a"}},
-		{"bad lines go on", "x\n" + a + "\n{}x\n" + b + "\n", []string{"f:1: expected an object, found 'x' (at byte 0)", "op a",
+		{"torn line within", b[:20] + "\n" + a + "\n", []string{"f:1: unexpected end of JSON text (at byte 20)",
+			"op a"}},
+		{"bad lines go on", "x\n" + a + "\n{}x\n" + b + "\n", []string{"f:1: expected an object, found 'x' (at byte 0)",
+			"op a",
 			"f:3: expected the end of the JSON text, found 'x' (at byte 38)", "op b"}},
 		{"unknown record", `{"future":1}` + "\n" + a, []string{"skipped unknown_record", "op a"}},
 		{"empty record", "{}\n" + a, []string{"empty", "op a"}},
-		{"other records", `{"gap":{"dropped":3}}` + "\n" + `{"batch":{"seq":4}}` + "\n" + `{"span":{"name":"r"}}`, []string{"gap 3",
-			"batch 4", "span r"}},
+		{"other records", `{"gap":{"dropped":3}}` + "\n" + `{"batch":{"seq":4}}` + "\n" + `{"span":{"name":"r"}}`,
+			[]string{"gap 3",
+				"batch 4", "span r"}},
 		{"newer schema is final", a + "\n" + `{"schema":"optrace.entries/v2"}` + "\n" + b, []string{"op a",
 			`f:2: schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1"`}},
 		{"a record within a torn header goes on", `{"schema":"{"batch":{"seq":4}}` + "\n" + a,
@@ -159,7 +162,8 @@ func TestReaderEnds(t *testing.T) {
 		return entries.NewReader(src, name).Records()
 	}, strings.Join(goldenRecords(), ""), "x\n"+line("a")+"\n")
 	broken := errors.New("disk on fire")
-	r := entries.NewReader(io.MultiReader(strings.NewReader(line("a")+"\n"+line("b")+"\n"), iotest.ErrReader(broken)), "f")
+	r := entries.NewReader(io.MultiReader(strings.NewReader(line("a")+"\n"+line("b")+"\n"), iotest.ErrReader(broken)),
+		"f")
 	for range r.Records() {
 		break
 	}

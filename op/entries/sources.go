@@ -122,7 +122,8 @@ func mayHead(line []byte) bool {
 	if bytes.HasPrefix(line, []byte(`{"step":`)) || bytes.HasPrefix(line, []byte(`{"span":`)) {
 		return false
 	}
-	return bytes.Contains(line, []byte(`"schema"`)) || bytes.Contains(line, []byte(`"resource"`)) || bytes.Contains(line, []byte(`"batch"`))
+	return bytes.Contains(line, []byte(`"schema"`)) || bytes.Contains(line, []byte(`"resource"`)) ||
+		bytes.Contains(line, []byte(`"batch"`))
 }
 
 func (s *Sources) read(line []byte) {

@@ -27,7 +27,8 @@ func TestWriter(t *testing.T) {
 	check.OK(t, w.Flush())
 	want := []string{
 		string(op.AppendHeader(nil, &op.Resource{Service: "s"})), string(minimal().AppendJSON(nil)),
-		`{"span":{"name":"n","duration_ns":0}}`, `{"gap":{"dropped":2}}`, `{"batch":{"writer":"w","seq":1,"entries":0}}`,
+		`{"span":{"name":"n","duration_ns":0}}`, `{"gap":{"dropped":2}}`,
+		`{"batch":{"writer":"w","seq":1,"entries":0}}`,
 		string(op.AppendHeader(nil, nil)), "",
 	}
 	if got := out.String(); got != strings.Join(want, "\n") {
@@ -59,12 +60,14 @@ func TestWriterErrors(t *testing.T) {
 	full := errors.New("disk full")
 	for _, test := range []struct{ err, want error }{{full, full}, {nil, io.ErrShortWrite}} {
 		for n := range 40 {
-			w := entries.NewWriter(&spantest.FaultyWriter{N: n, Fault: func(n int) (int, error) { return n, test.err }}, nil)
+			w := entries.NewWriter(&spantest.FaultyWriter{N: n, Fault: func(n int) (int, error) { return n, test.err }},
+				nil)
 			if err := w.Entry(minimal()); err != nil {
 				t.Fatalf("before anything is written: %v", err)
 			}
 			for range 2 {
-				if err := w.Flush(); !errors.Is(err, test.want) || !strings.HasPrefix(err.Error(), "writing entries: ") {
+				if err := w.Flush(); !errors.Is(err, test.want) || !strings.HasPrefix(err.Error(),
+					"writing entries: ") {
 					t.Fatalf("after %d bytes: error %v, want %v", n, err, test.want)
 				}
 			}

@@ -90,7 +90,8 @@ func TestMappingKeep(t *testing.T) {
 		b.SetList(b.Target(attrkey.InputShapes), []byte("[[2,3.0],[],true]"))
 	})
 	want := []op.Attr{
-		{Key: "s", Value: "a\ufffdb"}, {Key: "i", Value: "-5", Type: op.AttrInt}, {Key: "f", Value: "0.5", Type: op.AttrFloat},
+		{Key: "s", Value: "a\ufffdb"}, {Key: "i", Value: "-5", Type: op.AttrInt},
+		{Key: "f", Value: "0.5", Type: op.AttrFloat},
 		{Key: "b", Value: "true", Type: op.AttrBool}, {Key: "list", Value: `["a","\""]`, Type: op.AttrJSON},
 		{Key: "twice", Value: "2", Type: op.AttrInt}, {Key: attrkey.Step, Value: "7", Type: op.AttrInt},
 		{Key: attrkey.InputShapes, Value: "[[2,3.0],[],true]", Type: op.AttrJSON},
@@ -162,7 +163,8 @@ func TestBuilderCallerWarnings(t *testing.T) {
 		b.SetTraceState("ot=th:fffffffffffffe")
 	})
 	check.Equal(t, "adjusted count", 1<<55, e.AdjustedCount)
-	if e.Warn != op.WarnMicroseconds|op.WarnInvalidUTF8 || e.Root+e.Scope+e.Service+e.Error != "r\ufffds\ufffdt\ufffde\ufffd" {
+	if e.Warn != op.WarnMicroseconds|op.WarnInvalidUTF8 ||
+		e.Root+e.Scope+e.Service+e.Error != "r\ufffds\ufffdt\ufffde\ufffd" {
 		t.Errorf("entry %+v", e)
 	}
 }
@@ -185,13 +187,15 @@ func TestBuilderBoundsShapes(t *testing.T) {
 func TestResourceSet(t *testing.T) {
 	r := &op.Resource{}
 	for _, a := range [][2]string{
-		{attrkey.ServiceName, "s"}, {attrkey.Rank, " 3 "}, {attrkey.WorldSize, "8"}, {"host.name", "n1"}, {"host.name", "n2"},
+		{attrkey.ServiceName, "s"}, {attrkey.Rank, " 3 "}, {attrkey.WorldSize, "8"}, {"host.name", "n1"},
+		{"host.name", "n2"},
 		{attrkey.Rank, "x"}, {attrkey.WorldSize, "-1"}, {"bad", "\xff"},
 	} {
 		opmodel.SetResourceAttr(r, new(opmodel.AttrIndex), op.Attr{Key: a[0], Value: a[1]})
 	}
 	want := &op.Resource{Service: "s", Rank: op.Known(3), WorldSize: op.Known(8), Host: "n2", Attrs: []op.Attr{
-		{Key: "host.name", Value: "n2"}, {Key: attrkey.Rank, Value: "x"}, {Key: attrkey.WorldSize, Value: "-1"}, {Key: "bad", Value: "\ufffd"},
+		{Key: "host.name", Value: "n2"}, {Key: attrkey.Rank, Value: "x"}, {Key: attrkey.WorldSize, Value: "-1"},
+		{Key: "bad", Value: "\ufffd"},
 	}}
 	check.Equal(t, "resource", want, r)
 }

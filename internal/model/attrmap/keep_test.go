@@ -35,8 +35,10 @@ func TestKeepAll(t *testing.T) {
 	b.SetScopeOf(&op.Scope{Name: "lib", Version: "1"})
 	e, ok := b.Entry()
 	want := []op.Attr{
-		{Key: attrkey.InputShapes, Value: "2x3"}, {Key: attrkey.Step, Value: "7", Type: op.AttrFloat}, {Key: attrkey.Kind, Value: "compute"},
-		{Key: attrkey.Rank, Value: "3", Type: op.AttrInt}, {Key: "engine.op", Value: "gemm"}, {Key: "model", Value: "m1"},
+		{Key: attrkey.InputShapes, Value: "2x3"}, {Key: attrkey.Step, Value: "7", Type: op.AttrFloat},
+		{Key: attrkey.Kind, Value: "compute"},
+		{Key: attrkey.Rank, Value: "3", Type: op.AttrInt}, {Key: "engine.op", Value: "gemm"},
+		{Key: "model", Value: "m1"},
 	}
 	if diff := cmp.Diff(want, e.Attrs); !ok || diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)

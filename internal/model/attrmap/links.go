@@ -35,7 +35,8 @@ func (b *Builder) LinkAttr(l *op.Link, extra *op.LinkExtra, a op.Attr) {
 
 // AddLinkWith is AddLink for a link with what else it has, where everything is kept.
 func (b *Builder) AddLinkWith(l op.Link, extra *op.LinkExtra) {
-	if b.KeepsAll() && (len(extra.Attrs) > 0 || extra.Flags != 0 || extra.TraceState != "" || extra.DroppedAttributes != 0) {
+	if b.KeepsAll() && (len(extra.Attrs) > 0 || extra.Flags != 0 || extra.TraceState != "" ||
+		extra.DroppedAttributes != 0) {
 		own := *extra
 		l.Extra = &own
 	}

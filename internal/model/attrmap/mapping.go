@@ -161,7 +161,8 @@ func newTargets(keep bool, kept []string) *targets {
 		torch: &target{family: familyTorch, says: signTorch, keep: keep},
 	}
 	for i := range t.indexed {
-		t.indexed[i] = target{field: fieldInputShapeAt, family: familyIndexed, index: int16(i), says: signShape, keep: keep}
+		t.indexed[i] = target{field: fieldInputShapeAt, family: familyIndexed, index: int16(i), says: signShape,
+			keep: keep}
 	}
 	return t
 }

@@ -18,12 +18,14 @@ func TestWriteAttrsLeavesOutWhatFollows(t *testing.T) {
 		{"nothing is known", op.Entry{}, map[string]string{}},
 		{"no inputs", op.Entry{InputShapes: []op.Shape{}, InputDTypes: []op.DType{}},
 			map[string]string{attrkey.InputShapes: "[]", attrkey.InputDTypes: "[]"}},
-		{"a shape", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(6)}, map[string]string{attrkey.OutputShape: "[2,3]"}},
+		{"a shape", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(6)},
+			map[string]string{attrkey.OutputShape: "[2,3]"}},
 		{
 			"other elements", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(5)},
 			map[string]string{attrkey.OutputShape: "[2,3]", attrkey.OutputElements: "5"},
 		},
-		{"elements without a shape", op.Entry{OutputElements: op.Known(5)}, map[string]string{attrkey.OutputElements: "5"}},
+		{"elements without a shape", op.Entry{OutputElements: op.Known(5)},
+			map[string]string{attrkey.OutputElements: "5"}},
 		{"a warning that follows", op.Entry{DroppedAttributes: 1, Warn: op.WarnDroppedAttributes}, map[string]string{}},
 		{
 			"a warning that does not follow", op.Entry{Warn: op.WarnDroppedAttributes},

@@ -14,16 +14,21 @@ type node struct {
 // Names that say little: those of wrappers, whose arguments say what runs, and those of types that only carry data.
 var (
 	wrappers = []string{
-		"gpu_kernel_impl", "gpu_kernel_impl_nocast", "func_wrapper_t", "ReduceOp", "BinaryFunctor", "AUnaryFunctor", "BUnaryFunctor",
+		"gpu_kernel_impl", "gpu_kernel_impl_nocast", "func_wrapper_t", "ReduceOp", "BinaryFunctor", "AUnaryFunctor",
+		"BUnaryFunctor",
 		"Kernel", "Kernel2", "kernel", "device_kernel", "EinsumKernel",
 	}
 	carriers = []string{
-		"Array", "array", "tuple", "TrivialOffsetCalculator", "OffsetCalculator", "LoadWithCast", "StoreWithCast", "LoadWithoutCast",
-		"StoreWithoutCast", "TensorListMetadata", "TensorInfo", "OpaqueType", "integral_constant", "identity", "Params", "cublasGemvParams",
+		"Array", "array", "tuple", "TrivialOffsetCalculator", "OffsetCalculator", "LoadWithCast", "StoreWithCast",
+		"LoadWithoutCast",
+		"StoreWithoutCast", "TensorListMetadata", "TensorInfo", "OpaqueType", "integral_constant", "identity", "Params",
+		"cublasGemvParams",
 	}
 	types = []string{
-		"void", "bool", "char", "short", "int", "long", "unsigned", "float", "double", "half", "__half", "__half2", "float2", "float4", "signed",
-		"__nv_bfloat16", "bfloat16_t", "half_t", "BFloat16", "Half", "int8_t", "uint8_t", "int32_t", "int64_t", "size_t", "hip_bfloat16",
+		"void", "bool", "char", "short", "int", "long", "unsigned", "float", "double", "half", "__half", "__half2",
+		"float2", "float4", "signed",
+		"__nv_bfloat16", "bfloat16_t", "half_t", "BFloat16", "Half", "int8_t", "uint8_t", "int32_t", "int64_t",
+		"size_t", "hip_bfloat16",
 		"complex", "tfloat32_t", "int2", "ulong",
 	}
 )
@@ -33,7 +38,8 @@ const maxDepth = 16
 
 // parse returns the node of a name or a type: "void a::f<4, b::G<float> >(int)::{lambda()#1}" is f of 4 and G of float.
 func parse(s string) node {
-	return parseIn(strings.NewReplacer("(anonymous namespace)::", "", "<unnamed>::", "", "operator ()", "operator()").Replace(s), 0)
+	plain := strings.NewReplacer("(anonymous namespace)::", "", "<unnamed>::", "", "operator ()", "operator()").Replace(s)
+	return parseIn(plain, 0)
 }
 
 func parseIn(s string, depth int) (n node) {
@@ -128,7 +134,8 @@ func (n node) telling() (args []node) {
 }
 
 func (n node) isLiteral() bool {
-	return n.name == "" || n.name == "true" || n.name == "false" || n.name[0] >= '0' && n.name[0] <= '9' || n.name[0] == '-'
+	return n.name == "" || n.name == "true" || n.name == "false" || n.name[0] >= '0' && n.name[0] <= '9' ||
+		n.name[0] == '-'
 }
 
 // String writes a name with all its arguments.

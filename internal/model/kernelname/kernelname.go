@@ -78,8 +78,10 @@ func xmma(words []string) string {
 	var kept []string
 	for _, w := range words {
 		switch {
-		case w == "execute" || w == "kernel" || w == "cublas" || w == "" || w == "cudnn" || w == "infer" || w == "train",
-			strings.HasPrefix(w, "stage"), strings.HasPrefix(w, "warp"), strings.HasPrefix(w, "tensor16"), strings.HasPrefix(w, "align"),
+		case w == "execute" || w == "kernel" || w == "cublas" || w == "" || w == "cudnn" || w == "infer" ||
+			w == "train",
+			strings.HasPrefix(w, "stage"), strings.HasPrefix(w, "warp"), strings.HasPrefix(w, "tensor16"),
+			strings.HasPrefix(w, "align"),
 			w == "g1", strings.HasPrefix(w, "5x"):
 			continue
 		}
@@ -94,5 +96,6 @@ func xmma(words []string) string {
 
 // isSpecialisation reports whether a word is what Triton appends to say how a kernel is specialised: 0d1d2d3c.
 func isSpecialisation(word string) bool {
-	return len(word) > 3 && strings.Trim(word, "0123456789cde") == "" && strings.HasPrefix(word, "0") && strings.Contains(word, "1")
+	return len(word) > 3 && strings.Trim(word, "0123456789cde") == "" && strings.HasPrefix(word, "0") &&
+		strings.Contains(word, "1")
 }

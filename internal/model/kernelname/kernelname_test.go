@@ -38,14 +38,16 @@ func TestLong(t *testing.T) {
 		"void a::scale<4, a::Mul<long>, std::array<char*, 2ul> >(int, a::Mul<long>)"
 	got := []string{kernelname.Short(one), kernelname.Short(other), kernelname.Long(one), kernelname.Long(other),
 		kernelname.Long("matmul (big)")}
-	want := []string{"scale<Mul>", "scale<Mul>", "scale<4, Mul<float>, array<char, 2ul>>", "scale<4, Mul<long>, array<char, 2ul>>",
+	want := []string{"scale<Mul>", "scale<Mul>", "scale<4, Mul<float>, array<char, 2ul>>",
+		"scale<4, Mul<long>, array<char, 2ul>>",
 		"matmul (big)"}
 	check.Equal(t, "", want, got)
 }
 
 // Names that are cut off or no names at all are no trouble.
 func FuzzShort(f *testing.F) {
-	for _, name := range []string{"void a<b(", "_ZN3abcI", "a<<<>", "x)/", "%", "Cijk_", "a(){lambda", "(int)4", "f<->>", "operator()",
+	for _, name := range []string{"void a<b(", "_ZN3abcI", "a<<<>", "x)/", "%", "Cijk_", "a(){lambda", "(int)4",
+		"f<->>", "operator()",
 		"_Z9999999999999999999a", "a<,>", "\xff<a>"} {
 		f.Add(name)
 	}

@@ -59,7 +59,8 @@ func TestOf(t *testing.T) {
 		check.Equal(t, c.name, []any{true, c.step, c.number, c.tokens, c.requests, c.phase}, got)
 	}
 	for _, name := range []string{
-		"", "encoder", "## KJTListAwaitable wait() ##", "step", "stepwise 3 times", "ProfilerStep*", "nn.Module: Linear_0",
+		"", "encoder", "## KJTListAwaitable wait() ##", "step", "stepwise 3 times", "ProfilerStep*",
+		"nn.Module: Linear_0",
 	} {
 		if m, ok := marks.Of(name); ok {
 			t.Errorf("%q is known: %+v", name, m)

@@ -66,7 +66,8 @@ func (s *Steps) Settle(outermost iter.Seq2[uint32, Step]) {
 	s.addRepeated(outermost)
 	all := *s
 	slices.SortStableFunc(all, func(a, b Step) int {
-		return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.rank, b.rank), cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End))
+		return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.rank, b.rank), cmp.Compare(a.Start, b.Start),
+			cmp.Compare(b.End, a.End))
 	})
 	kept := all[:0]
 	for i := 0; i < len(all); {
@@ -126,7 +127,10 @@ func (s *Steps) addRepeated(outermost iter.Seq2[uint32, Step]) {
 
 // At returns the step that a process was in, nil for none. Steps of one process follow each other.
 func (s Steps) At(process, at int64) *Step {
-	i := sort.Search(len(s), func(i int) bool { return s[i].Process > process || s[i].Process == process && s[i].Start > at }) - 1
+	i := sort.Search(len(s), func(i int) bool {
+		return s[i].Process > process || s[i].Process == process &&
+			s[i].Start > at
+	}) - 1
 	if i < 0 || s[i].Process != process || s[i].End <= at {
 		return nil
 	}

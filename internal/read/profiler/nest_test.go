@@ -63,7 +63,8 @@ func TestParentsAgainstSearch(t *testing.T) {
 		for i, o := range rows {
 			want := int32(-1)
 			for k, p := range rows {
-				if k == i || p == o && k > i || p.Thread != o.Thread || p.Start > o.Start || o.Start >= p.End || o.End > p.End {
+				if k == i || p == o && k > i || p.Thread != o.Thread || p.Start > o.Start || o.Start >= p.End ||
+					o.End > p.End {
 					continue
 				}
 				if want < 0 || p.Start > rows[want].Start || p.Start == rows[want].Start && p.End <= rows[want].End {

@@ -22,7 +22,7 @@ type Cache[V any] struct {
 	gate gate
 }
 
-// slot holds an entry at or after the index that its fingerprint selects.
+// slot holds an entry, at or after the index selected by its fingerprint.
 type slot[V any] struct {
 	fingerprint
 	entry *entry[V]
@@ -31,19 +31,19 @@ type slot[V any] struct {
 type entry[V any] struct {
 	key   Key // with attributes of its own
 	value V
-	size  int // of the memory that the entry takes
+	size  int // memory in bytes
 }
 
 const (
 	ways       = 8
 	firstSlots = 256
 	maxSlots   = 1 << 16
-	// maxSet is the largest set that is kept, in bytes.
+	// maxSet is the largest kept set, in bytes.
 	maxSet = 16 << 10
 )
 
-// New returns a Cache that takes at most maxBytes, with all that it keeps from being
-// collected; it holds nothing with 0, or where span.LayoutKnown reports false.
+// New returns a Cache of at most maxBytes, with everything that it keeps alive. With 0 bytes, or if span.LayoutKnown
+// reports false, it stays empty.
 func New[V any](maxBytes int) Cache[V] {
 	if !span.LayoutKnown() {
 		maxBytes = 0
@@ -51,11 +51,10 @@ func New[V any](maxBytes int) Cache[V] {
 	return Cache[V]{maxBytes: maxBytes}
 }
 
-// Hits returns how many of the recent lookups found an entry.
+// Hits returns the number of recent lookups that found an entry.
 func (c *Cache[V]) Hits() int { return c.gate.hits }
 
-// Lookup returns the value stored for k, or nil and whether it is worthwhile to
-// add one.
+// Lookup returns the value stored for k. If there is no value, add reports whether Add is worthwhile.
 func (c *Cache[V]) Lookup(k *Key) (value *V, add bool) {
 	if c.maxBytes == 0 || len(k.Attrs) == 0 {
 		return nil, false
@@ -87,7 +86,7 @@ func (c *Cache[V]) Lookup(k *Key) (value *V, add bool) {
 	return nil, !c.full
 }
 
-// find returns the entry whose key has the memory of k, or nil.
+// find returns the entry with the memory of k, or nil.
 func (c *Cache[V]) find(k *Key) *entry[V] {
 	f, ok := c.seeds.of(k)
 	if !ok {
@@ -107,12 +106,12 @@ func (c *Cache[V]) find(k *Key) *entry[V] {
 	return nil
 }
 
-// Add stores the value of a set that Lookup did not find and reported to be
-// worth adding. The attributes are copied; size is how many bytes the value
-// refers to.
+// Add stores a value after a Lookup that reported add. It copies the attributes. size is the number of bytes that the
+// value refers to.
 func (c *Cache[V]) Add(k *Key, value V, size int) {
 	e := &entry[V]{key: *k, value: value}
-	size += int(unsafe.Sizeof(*e)) + len(k.Attrs)*int(unsafe.Sizeof(attribute.KeyValue{})) + len(k.Name) + span.Memory(k.Attrs)
+	size += int(unsafe.Sizeof(*e)) + len(k.Attrs)*int(unsafe.Sizeof(attribute.KeyValue{})) + len(k.Name) +
+		span.Memory(k.Attrs)
 	switch {
 	case size > maxSet:
 		return
@@ -130,7 +129,7 @@ func (c *Cache[V]) Add(k *Key, value V, size int) {
 
 func slotBytes[V any]() int { return int(unsafe.Sizeof(slot[V]{})) }
 
-// insert stores s in one of its slots, after growing if all are taken.
+// insert stores s in one of its slots. It grows the table if all are taken.
 func (c *Cache[V]) insert(s slot[V]) {
 	first := s.fingerprint.slot()
 	for {
@@ -143,7 +142,7 @@ func (c *Cache[V]) insert(s slot[V]) {
 			}
 		}
 		noRoom := c.bytes+len(c.slots)*slotBytes[V]() > c.maxBytes
-		if noRoom || len(c.slots) >= maxSlots || c.used < len(c.slots)/16 { // many sets in one place
+		if noRoom || len(c.slots) >= maxSlots || c.used < len(c.slots)/16 { // many sets share the slots
 			at := &c.slots[first&mask]
 			c.bytes -= at.entry.size
 			*at = s

@@ -90,14 +90,16 @@ func TestCacheMemory(t *testing.T) {
 			return []attribute.KeyValue{attribute.Int(strings.Repeat("x", 100)+strconv.Itoa(i), i)}
 		}},
 		{"shapes", func(i int) []attribute.KeyValue {
-			return []attribute.KeyValue{tensorconv.OpName("matmul"), tensorconv.InputShapes([]int64{int64(i), 784}, []int64{784, 256})}
+			return []attribute.KeyValue{tensorconv.OpName("matmul"), tensorconv.InputShapes([]int64{int64(i), 784},
+				[]int64{784, 256})}
 		}},
 		{"long lists", func(i int) []attribute.KeyValue {
 			numbers[7] = int64(i)
 			return []attribute.KeyValue{tensorconv.OpName("matmul"), attribute.Int64Slice("n", numbers)}
 		}},
 		{"many scalars", func(i int) []attribute.KeyValue {
-			return []attribute.KeyValue{attribute.Slice("n", slices.Repeat([]attribute.Value{attribute.IntValue(i)}, 100)...)}
+			return []attribute.KeyValue{attribute.Slice("n", slices.Repeat([]attribute.Value{attribute.IntValue(i)},
+				100)...)}
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -150,8 +152,10 @@ func TestFingerprint(t *testing.T) {
 	list := attribute.Int64SliceValue([]int64{1, 2})
 	base := func() []attribute.KeyValue {
 		return []attribute.KeyValue{
-			tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.Step(1), attribute.String(attrkey.DType, text),
-			attribute.Int("n", 7), attribute.Float64("x", math.NaN()), {Key: "list", Value: list}, {Key: "empty"}, tensorconv.LaunchTime(3),
+			tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.Step(1),
+			attribute.String(attrkey.DType, text),
+			attribute.Int("n", 7), attribute.Float64("x", math.NaN()), {Key: "list", Value: list}, {Key: "empty"},
+			tensorconv.LaunchTime(3),
 		}
 	}
 	seeds := newSeeds()
@@ -184,7 +188,8 @@ func TestFingerprint(t *testing.T) {
 	} {
 		changed := base()
 		changed[tt.at] = tt.to
-		check.Equal(t, fmt.Sprintf("%s changed: the fingerprints are equal", tt.what), tt.same, of(base()) == of(changed))
+		check.Equal(t, fmt.Sprintf("%s changed: the fingerprints are equal", tt.what), tt.same,
+			of(base()) == of(changed))
 	}
 	if of(base()) == of(base()[:7]) {
 		t.Error("the last attribute makes no difference")

@@ -10,9 +10,9 @@ import (
 	"github.com/optrace/optrace/internal/record/span"
 )
 
-// fingerprint stands for the attributes of a key as they lie in memory, without what they point to and the values of the varying
-// ones. Different attributes have the same one with a probability of about 2^-120: the seeds are random. A cache keeps the
-// strings and lists of its entries alive, so that an address stands for nothing else.
+// fingerprint identifies the attributes of a key by their memory, without the pointed-to content and without the
+// values of varying ones. Different attributes collide with a probability of about 2^-120: the seeds are random. A
+// cache keeps the strings and lists of its entries alive; their addresses stay theirs.
 type fingerprint [2]uint64
 
 // seeds makes fingerprints differ from one cache to another.
@@ -20,8 +20,8 @@ type seeds [4]uint64
 
 func newSeeds() seeds { return seeds{rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64()} }
 
-// of returns the fingerprint of the attributes of k. It reports false where a
-// key or a text is too long or at an unusual address, or a type is unknown.
+// of returns the fingerprint of the attributes of k. It reports false for a very long key or text, an unusual address
+// or an unknown type.
 func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 	const (
 		lengthAt = addressBits
@@ -42,7 +42,7 @@ func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 			return f, false
 		}
 		key := nameAt ^ uint64(len(name))<<lengthAt ^ uint64(typ)<<typeAt
-		// A value has one of the three.
+		// A value has only one of the three.
 		value := number ^ textAt ^ uint64(len(text))<<lengthAt ^ uint64(list)
 		if k.Varying.Is(i) {
 			value = 0
@@ -53,18 +53,17 @@ func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 	return fingerprint{a, b}, true
 }
 
-// addressBits is the number of bits of an address; the bits above equal the highest. Lengths and types take their
-// place.
+// addressBits is the number of significant bits of an address. Lengths and types take the place of the bits above.
 const addressBits = 48
 
-// areWide reports whether one of two addresses has more bits.
+// areWide reports whether an address has more bits.
 func areWide(a, b uint64) bool {
 	const half = 1 << (addressBits - 1)
 	return ((a+half)|(b+half))>>addressBits != 0
 }
 
-// slot returns a number whose low bits select a slot. Sets that differ by numbers
-// that follow one another would share the low bits of either word.
+// slot returns a number whose low bits select a slot. In either word alone, sets of consecutive numbers would share
+// the low bits.
 func (f fingerprint) slot() uint64 { return fold(f[0], f[1]) }
 
 func fold(a, b uint64) uint64 {

@@ -1,13 +1,13 @@
 package attrcache
 
-// gate bypasses a cache while it hits seldom in windows of lookups, with exponential backoff.
+// gate bypasses a cache with a low hit rate, with exponential backoff.
 type gate struct {
 	lookups, hits int // in this window
 
 	windows    int // since the cache was emptied
 	lowWindows int // in a row, with a low hit rate
 	backoff    int // length of the last bypass, in windows
-	skip       int // lookups still to be skipped
+	skip       int // lookups left to skip
 }
 
 const (
@@ -17,7 +17,7 @@ const (
 	minLife      = 64      // windows
 )
 
-// enter counts a lookup. It reports whether the cache is to be used, and whether review must be called first.
+// enter counts a lookup. It reports whether to use the cache, and whether to call review first.
 func (g *gate) enter() (use, review bool) {
 	if g.skip > 0 {
 		g.skip--
@@ -30,8 +30,8 @@ func (g *gate) enter() (use, review bool) {
 	return true, false
 }
 
-// review ends a window and reports whether the cache must be emptied: because it is
-// bypassed from now on, or because it is full and has had a fair hit rate only for long.
+// review ends a window and reports whether to empty the cache: because a bypass begins, or because it is full and its
+// hit rate has been only fair for long.
 func (g *gate) review(full bool) (empty bool) {
 	hits := g.hits
 	g.lookups = 1

@@ -1,7 +1,7 @@
 package attrcache
 
-// Strings is a direct-mapped cache of how strings with few distinct values are
-// encoded, such as devices. It is used by one goroutine at a time.
+// Strings is a direct-mapped cache of the encodings of repeated strings, such as devices. It is not safe for
+// concurrent use.
 type Strings struct{ slots [32]StringSlot }
 
 // StringSlot holds a string, or "", and its encoding.
@@ -12,8 +12,8 @@ type StringSlot struct {
 
 const maxString = 64
 
-// Slot returns the slot of s, which may hold another string and is then
-// overwritten by the caller, or nil if s is empty or too long.
+// Slot returns the slot of s, or nil if s is empty or too long. If the slot holds another string, the caller
+// overwrites it.
 func (c *Strings) Slot(s string) *StringSlot {
 	n := len(s)
 	if n == 0 || n > maxString {

@@ -97,7 +97,8 @@ func TestAwaitErrors(t *testing.T) {
 			name        string
 			takes, want time.Duration // of the handler, of Await at most
 		}{
-			{"none", 0, 0}, {"quick", 5 * time.Millisecond, 6 * time.Millisecond}, {"hanging", time.Hour, 101 * time.Millisecond},
+			{"none", 0, 0}, {"quick", 5 * time.Millisecond, 6 * time.Millisecond},
+			{"hanging", time.Hour, 101 * time.Millisecond},
 		} {
 			spantest.HandleErrors(t, func(error) { time.Sleep(tt.takes) })
 			if tt.takes > 0 {
@@ -133,7 +134,8 @@ func TestErrorsConcurrentSafe(t *testing.T) {
 		n := 0
 		for _, told := range got() {
 			var more int
-			if _, err := fmt.Sscanf(told.Error(), "full (and %d more errors since the last report)", &more); err != nil && told.Error() != "full" {
+			if _, err := fmt.Sscanf(told.Error(), "full (and %d more errors since the last report)",
+				&more); err != nil && told.Error() != "full" {
 				t.Errorf("%q: %v", told, err)
 			}
 			n += 1 + more

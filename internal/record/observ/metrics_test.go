@@ -128,7 +128,8 @@ func TestMetricsOff(t *testing.T) {
 			t.Setenv(variable, value)
 			verify := observe(t)
 			e := observ.NewExporter(scope)
-			stop := observ.ObserveProcessor(scope, func() observ.Counts { t.Error("counts are asked for"); return observ.Counts{} })
+			stop := observ.ObserveProcessor(scope,
+				func() observ.Counts { t.Error("counts are asked for"); return observ.Counts{} })
 			if e != nil {
 				t.Errorf("exporter %v, want none", e)
 			}

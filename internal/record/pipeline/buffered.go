@@ -13,13 +13,13 @@ import (
 	"github.com/optrace/optrace/internal/record/span"
 )
 
-// buffered encodes spans while they end and writes the encoded batches to a sink.
+// buffered encodes spans as they end and writes the encoded batches to a sink.
 type buffered struct {
 	worker
 	out     Output
 	buffers *bufferPool
 	shards  []shard
-	local   sync.Pool // hands a goroutine the shard that its processor used last, a hint only
+	local   sync.Pool // returns the shard that the processor used last; a hint only
 	next    atomic.Uint32
 	ended   atomic.Bool // after Stop
 
@@ -29,7 +29,7 @@ type buffered struct {
 type shard struct {
 	mu       sync.Mutex
 	enc      encoding.Encoder
-	buffer   *encoding.Batch // nil until there is something to encode
+	buffer   *encoding.Batch // nil while empty
 	stopped  bool
 	recorded uint64
 	skipped  uint64
@@ -39,15 +39,15 @@ type shard struct {
 // MinMaxBytes is the smallest bound of all buffers.
 const MinMaxBytes = 64 << 10
 
-// The sizes of the buffers, which are Config.MaxBytes together.
+// The sizes of the buffers. Together they take Config.MaxBytes.
 const (
 	maxBufferSize   = 128 << 10
 	minBufferSize   = 4 << 10
 	buffersPerShard = 4
-	bufferReserve   = 2 << 10 // what a buffer has left for another record; a larger one makes it grow
+	bufferReserve   = 2 << 10 // free for another record; a larger one makes the buffer grow
 )
 
-// NewBuffered returns a Pipeline that encodes spans while they end and writes buffers of them to out.
+// NewBuffered returns a Pipeline that encodes spans as they end and writes buffers of them to out.
 func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
 	shards := min(runtime.GOMAXPROCS(0), int(cfg.MaxBytes/(minBufferSize*buffersPerShard)))
 	size := int(min(maxBufferSize, cfg.MaxBytes/int64(shards*buffersPerShard)))
@@ -56,7 +56,8 @@ func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
 		buffers: newBufferPool(cfg.Policy, size, int(cfg.MaxBytes/int64(size))),
 		shards:  make([]shard, shards),
 	}
-	p.worker = newWorker(errs, cfg.ExportTimeout, func() uint64 { return p.written.Load() + p.failed.Load() + p.lost.Load() })
+	p.worker = newWorker(errs, cfg.ExportTimeout,
+		func() uint64 { return p.written.Load() + p.failed.Load() + p.lost.Load() })
 	for i := range p.shards {
 		p.shards[i].enc = out.Format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes/shards))
 	}
@@ -87,8 +88,7 @@ func (p *buffered) OnEnd(e span.Ended) {
 	p.add(sh, &e)
 }
 
-// OnEnds takes the lock for many operations at a time: for a single one it costs
-// as much as rendering its line.
+// OnEnds takes the lock once for many operations: taking it costs as much as encoding one line.
 func (p *buffered) OnEnds(all iter.Seq[span.Ended]) {
 	const perLock = 64 // about 20 µs
 	sh := p.local.Get().(*shard)
@@ -105,7 +105,7 @@ func (p *buffered) OnEnds(all iter.Seq[span.Ended]) {
 	}
 }
 
-// add encodes e under the shard's lock, which is free for a while if that needs another buffer.
+// add encodes e under the shard's lock. It releases the lock while it gets another buffer.
 func (p *buffered) add(sh *shard, e *span.Ended) {
 	if sh.buffer == nil && !sh.stopped {
 		p.refill(sh)
@@ -136,7 +136,7 @@ func (p *buffered) add(sh *shard, e *span.Ended) {
 	}
 }
 
-// refill gets a buffer, not under the shard's lock: that may block.
+// refill gets a buffer. It releases the shard's lock meanwhile because get may block.
 func (p *buffered) refill(sh *shard) {
 	sh.mu.Unlock()
 	buffer, lost := p.buffers.get()
@@ -151,7 +151,7 @@ func (p *buffered) refill(sh *shard) {
 	}
 }
 
-// reject counts a span for which there is no room or no time, under the shard's lock.
+// reject counts a span without room or after Stop. The caller holds the shard's lock.
 func (p *buffered) reject(sh *shard, e *span.Ended, reason string) {
 	if isOperation(p.out.Mapping, e) {
 		sh.recorded++
@@ -202,7 +202,7 @@ func (p *buffered) writeAll(ctx context.Context) error {
 	return first
 }
 
-// settle writes what the sink holds back for a next batch.
+// settle writes the records that the sink holds back for the next batch.
 func (p *buffered) settle(ctx context.Context) error {
 	ctx, cancel := p.attempt(ctx)
 	defer cancel()
@@ -216,7 +216,7 @@ func (p *buffered) attempt(ctx context.Context) (context.Context, context.Cancel
 	return ctx, func() { stop(); cancel() }
 }
 
-// write hands b to the sink, or back to the waiting buffers if an earlier write does not return in time.
+// write hands b to the sink, or back to the waiting buffers if the sink stays busy.
 func (p *buffered) write(ctx context.Context, b *encoding.Batch) (taken bool, err error) {
 	ctx, cancel := p.attempt(ctx)
 	defer cancel()
@@ -233,7 +233,7 @@ func (p *buffered) write(ctx context.Context, b *encoding.Batch) (taken bool, er
 	})
 }
 
-// dropRest accounts for the buffers that there was no time to write.
+// dropRest counts the buffers left at the end as dropped.
 func (p *buffered) dropRest() {
 	for b := p.buffers.pop(); b != nil; b = p.buffers.pop() {
 		p.drop("shutdown", uint64(b.Entries))
@@ -251,7 +251,8 @@ func (p *buffered) Stop(ctx context.Context) error {
 func (p *buffered) Stats() Stats {
 	st := Stats{Written: p.written.Load(), Lost: p.lost.Load()}
 	failed := p.failed.Load()
-	st.Exported, st.Dropped = p.exported.Load(), st.Lost+failed // exported last: it is never less than the others
+	st.Dropped = st.Lost + failed
+	st.Exported = p.exported.Load() // last: it is never less than the others
 	for i := range p.shards {
 		sh := &p.shards[i]
 		sh.mu.Lock()
@@ -260,7 +261,7 @@ func (p *buffered) Stats() Stats {
 		sh.mu.Unlock()
 	}
 	if p.ended.Load() {
-		// A write that outlived Stop is as good as lost.
+		// A write that outlived Stop counts as dropped.
 		st.Dropped += st.Exported - st.Written - failed
 	}
 	return st

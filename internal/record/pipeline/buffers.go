@@ -7,9 +7,9 @@ import (
 	"github.com/optrace/optrace/internal/record/encoding"
 )
 
-// bufferPool owns the buffers of a buffered pipeline, free, with a shard, waiting or being written, and bounds their bytes. All
-// have one size, but a record that does not fit makes one grow, which counts once it is full: the bound is exceeded by one
-// record per shard at most. It is safe for concurrent use.
+// bufferPool owns the buffers of a buffered pipeline and bounds their bytes. A buffer is free, with a shard, waiting
+// or being written. All have one size. A larger record makes its buffer grow, which counts once the buffer is full:
+// the pool exceeds its bound by at most one record per shard. It is safe for concurrent use.
 type bufferPool struct {
 	policy Policy
 	size   int
@@ -29,7 +29,8 @@ func newBufferPool(policy Policy, size, number int) *bufferPool {
 	return c
 }
 
-// get returns an empty buffer, nil if there is none and the policy is not to wait, and how many entries were dropped for it.
+// get returns an empty buffer, and the number of entries dropped for it. It returns nil if the pool is exhausted and
+// the policy does not wait.
 func (c *bufferPool) get() (b *encoding.Batch, lost int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +77,7 @@ func (c *bufferPool) put(b *encoding.Batch) {
 
 func (c *bufferPool) release(b *encoding.Batch) {
 	if grown := b.Memory() - c.size; grown > 0 {
-		// Do not keep a buffer that a large record has made grow.
+		// Do not keep a grown buffer.
 		c.left += int64(grown)
 		b = encoding.NewBatch(c.size)
 		c.space.Broadcast() // there may be room for several
@@ -112,7 +113,7 @@ func (c *bufferPool) pushFront(b *encoding.Batch) {
 	c.full = slices.Insert(c.full, 0, b)
 }
 
-// stop ends all waits in get, which returns nil.
+// stop ends all waits in get, which then returns nil.
 func (c *bufferPool) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,9 +17,9 @@ import (
 	"github.com/optrace/optrace/internal/record/span"
 )
 
-// Flight is a flight recorder: it keeps the last operations, encoded, and writes them when a dump is requested.
+// Flight is a flight recorder: it keeps the last operations, encoded, and writes them on request.
 type Flight struct {
-	worker // is woken for a dump
+	worker // woken for a dump
 	out    Output
 	format encoding.Joiner
 	cfg    Config
@@ -32,20 +32,20 @@ type Flight struct {
 	sequence  uint64 // orders the records of both
 	counts    Stats
 	stopped   bool
-	ended     bool // what is under way counts as dropped
+	ended     bool // spans being written count as dropped
 
 	signals chan os.Signal
 }
 
 const (
-	ancestorShare = 4        // so many times fewer ancestry records are kept than entries
+	ancestorShare = 4        // the ratio of entries to ancestry records
 	maxPart       = 64 << 10 // the size of the parts of a history, smaller where the bound is low
 	minParts      = 16
-	dumpBytes     = 1 << 20  // of a dump are written at a time
-	scratchKept   = 64 << 10 // of the memory for one record
+	dumpBytes     = 1 << 20  // the largest write of a dump
+	scratchKept   = 64 << 10 // the largest memory kept for one record
 )
 
-// NewFlight returns a flight recorder in front of out, whose format is format.
+// NewFlight returns a flight recorder in front of out, which has the given format.
 func NewFlight(out Output, format encoding.Joiner, cfg Config, errs *observ.Errors) *Flight {
 	part := int(min(maxPart, cfg.MaxBytes/minParts))
 	p := &Flight{
@@ -115,7 +115,7 @@ func (p *Flight) add(e *span.Ended) (encoding.Outcome, error) {
 	return encoding.AddOne(p.enc, p.scratch, e, p.out.Traces)
 }
 
-// keep puts the record in scratch into h, in place of older ones where that has most of them.
+// keep moves the record in scratch to h. It drops records from the history with the oldest one until there is room.
 func (p *Flight) keep(h *history, most int) {
 	lost := 0
 	for h.records >= most {
@@ -123,7 +123,7 @@ func (p *Flight) keep(h *history, most int) {
 	}
 	for int64(p.entries.bytes+p.ancestors.bytes+h.need(p.scratch.Body())) > p.cfg.MaxBytes {
 		oldest := older(&p.entries, &p.ancestors)
-		if oldest == nil { // it alone is too large
+		if oldest == nil { // too large by itself
 			p.drop(lost + p.scratch.Entries)
 			return
 		}
@@ -133,7 +133,7 @@ func (p *Flight) keep(h *history, most int) {
 	p.drop(lost)
 }
 
-// older returns the history that has the oldest record, or nil if there is none.
+// older returns the history with the oldest record, or nil if both are empty.
 func older(a, b *history) *history {
 	switch {
 	case a.records == 0 && b.records == 0:
@@ -144,7 +144,7 @@ func older(a, b *history) *history {
 	return a
 }
 
-// drop accounts for operations that are no longer kept. The caller holds the lock.
+// drop counts n operations as dropped. The caller holds the lock.
 func (p *Flight) drop(n int) {
 	p.counts.Dropped += uint64(n)
 	p.counts.Lost += uint64(n)
@@ -162,10 +162,10 @@ func (p *Flight) triggers(e *span.Ended, out encoding.Outcome) bool {
 	return p.cfg.OnSlow > 0 && span.IsLocalRoot(e.Parent) && e.Span.EndTime().Sub(e.Span.StartTime()) >= p.cfg.OnSlow
 }
 
-// Dump writes the operations that are kept, until ctx is done.
+// Dump writes the kept operations, until ctx is done.
 func (p *Flight) Dump(ctx context.Context) error { return p.worker.Flush(ctx) }
 
-// end writes a dump that has been requested, and gives up the rest.
+// end writes a requested dump and drops the rest.
 func (p *Flight) end(ctx context.Context) (err error) {
 	signal.Stop(p.signals)
 	select {
@@ -177,8 +177,7 @@ func (p *Flight) end(ctx context.Context) (err error) {
 	return err
 }
 
-// WriteTo writes the operations that are kept to w, as Dump does to the sink, and returns how many
-// bytes that takes.
+// WriteTo writes the kept operations to w, as Dump does to the sink. It returns the number of bytes written.
 func (p *Flight) WriteTo(w io.Writer) (n int64, err error) {
 	counted := &counter{Writer: w}
 	to, err := sink.New(sink.ToWriter(counted), p.format, sink.None, nil)
@@ -190,7 +189,7 @@ func (p *Flight) WriteTo(w io.Writer) (n int64, err error) {
 	return counted.n.Load(), err
 }
 
-// counter counts what a writer takes.
+// counter counts the bytes written to a writer.
 type counter struct {
 	io.Writer
 	n atomic.Int64
@@ -204,7 +203,7 @@ func (c *counter) Write(b []byte) (int, error) {
 
 func (p *Flight) dump(ctx context.Context) error { return p.dumpTo(ctx, p.out.Sink) }
 
-// dumpTo writes the records that are kept and forgets them.
+// dumpTo writes the kept records and forgets them.
 func (p *Flight) dumpTo(ctx context.Context, to *sink.Sink) error {
 	p.mu.Lock()
 	entries := p.entries.take()
@@ -216,7 +215,7 @@ func (p *Flight) dumpTo(ctx context.Context, to *sink.Sink) error {
 	var first error
 	for b := p.join(&entries, &ancestors); !b.Empty(); b = p.join(&entries, &ancestors) {
 		err := first
-		if ctx.Err() == nil || err == nil { // after an error there may be no time for the others
+		if ctx.Err() == nil || err == nil { // after a failure, go on only while there is time
 			err = to.Acquire(ctx)
 		}
 		n := uint64(b.Entries)
@@ -259,7 +258,7 @@ func (p *Flight) account(more Stats) {
 	p.counts.Lost += more.Lost
 }
 
-// dropRest accounts for the operations that no dump was requested for.
+// dropRest drops all kept operations.
 func (p *Flight) dropRest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -46,7 +46,8 @@ func TestFlightDump(t *testing.T) {
 		},
 		{
 			name: "overwritten", entries: 3, ended: 50,
-			want:  written{Steps: ints(47, 49), Spans: []string{request}, Gaps: map[string]int64{"flight_recorder": 47}},
+			want: written{Steps: ints(47, 49), Spans: []string{request},
+				Gaps: map[string]int64{"flight_recorder": 47}},
 			stats: Stats{Recorded: 50, Written: 3, Dropped: 47, Skipped: 1},
 		},
 	} {
@@ -100,7 +101,8 @@ func TestFlightTriggers(t *testing.T) {
 		{"failed request", Config{OnError: true}, ended(failedRequest.Snapshot()), false},
 		{"slow root", Config{OnSlow: time.Second}, request, true},
 		{"fast root", Config{OnSlow: time.Second + 1}, request, false},
-		{"slow operation below a root", Config{OnSlow: time.Nanosecond}, ended(spantest.Operation(1).Snapshot()), false},
+		{"slow operation below a root", Config{OnSlow: time.Nanosecond}, ended(spantest.Operation(1).Snapshot()),
+			false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -9,39 +9,39 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// history holds the last records of one kind, in parts that are let go of with the last of their records.
+// history holds the last records of one kind. It frees them in parts, each with its last record.
 type history struct {
 	partSize int
 	parts    []*part // oldest first
 	records  int
-	bytes    int   // what the parts take
-	spare    *part // empty, so that a history that is full does not allocate
+	bytes    int   // of the parts
+	spare    *part // empty; a full history then does not allocate
 }
 
 // part is a sequence of records.
 type part struct {
 	text    []byte
 	records []recordAt
-	first   int // the records before have left
+	first   int // index of the oldest record left
 }
 
 // recordAt is a record of a part without its text.
 type recordAt struct {
 	sequence uint64
-	end      int // in the part's text; it begins where the one before ends
+	end      int // in the part's text; the start is the end before
 	entries  int
 	source   attribute.Distinct
 	resource *op.Resource
 }
 
-// size returns how much memory a part takes.
+// size returns the memory of the part in bytes.
 func (p *part) size() int {
 	return int(unsafe.Sizeof(*p)) + cap(p.text) + cap(p.records)*int(unsafe.Sizeof(recordAt{}))
 }
 
-const perRecord = 256 // about the size of a record, for which a part has recordAts
+const perRecord = 256 // about the bytes of a record; sets the number of recordAts of a part
 
-// need returns how many bytes more the history would take with another record.
+// need returns the bytes that the history would grow by with another record.
 func (h *history) need(text []byte) int {
 	if h.fits(text) {
 		return 0
@@ -71,7 +71,7 @@ func (h *history) put(sequence uint64, b *encoding.Batch) {
 	h.records++
 }
 
-// grow adds a part with room for a record of so many bytes.
+// grow adds a part with room for a record of the given length.
 func (h *history) grow(record int) {
 	p := h.spare
 	h.spare = nil
@@ -82,13 +82,13 @@ func (h *history) grow(record int) {
 	h.bytes += p.size()
 }
 
-// oldest returns the sequence number of the oldest record. There is one.
+// oldest returns the sequence number of the oldest record of a history that is not empty.
 func (h *history) oldest() uint64 {
 	p := h.parts[0]
 	return p.records[p.first].sequence
 }
 
-// pop removes the oldest record, of which there is one, and returns it, valid until the next put.
+// pop removes the oldest record of a history that is not empty. The result is valid until the next put.
 func (h *history) pop() encoding.Record {
 	p := h.parts[0]
 	at := &p.records[p.first]
@@ -104,14 +104,14 @@ func (h *history) pop() encoding.Record {
 	return r
 }
 
-// release lets go of the oldest part.
+// release frees the oldest part.
 func (h *history) release() {
 	p := h.parts[0]
 	h.bytes -= p.size()
 	h.parts[0] = nil
 	h.parts = h.parts[1:]
 	if h.spare == nil && cap(p.text) == h.partSize {
-		clear(p.records) // they lead to resources
+		clear(p.records) // they refer to resources
 		p.text = p.text[:0]
 		p.records = p.records[:0]
 		p.first = 0

@@ -45,7 +45,8 @@ func TestHistory(t *testing.T) {
 			want = append(want, record{i + 1, string(b.Body())})
 		} else {
 			sequence := h.oldest()
-			if r := h.pop(); sequence != want[0].sequence || string(r.Bytes) != want[0].text || r.Entries != int(sequence)-1 {
+			if r := h.pop(); sequence != want[0].sequence || string(r.Bytes) != want[0].text ||
+				r.Entries != int(sequence)-1 {
 				t.Fatalf("step %d: record %d of %d bytes with %d entries, want %d of %d bytes",
 					i, sequence, len(r.Bytes), r.Entries, want[0].sequence, len(want[0].text))
 			}

@@ -1,8 +1,8 @@
-// Package pipeline carries spans that have ended to an exporter: in buffers of encoded records that a goroutine writes, in a
-// bounded queue of spans in front of any exporter, or in the history that a flight recorder keeps.
+// Package pipeline carries ended spans to an exporter: in buffers of encoded records, in a bounded queue of spans in
+// front of any exporter, or in the history of a flight recorder.
 //
-// A pipeline decides what happens when there is no room, when to write, and how to stop in time; it counts what became of
-// every span. The Processor above decides which spans it gets; package encoding has the formats, and package sink writes.
+// A pipeline handles a lack of room, decides when to write, stops in time, and counts the outcome of every span. The
+// Processor selects its spans. Package encoding has the formats, and package sink writes.
 package pipeline
 
 import (
@@ -21,27 +21,26 @@ import (
 
 // Pipeline carries spans to an exporter. It is safe for concurrent use.
 type Pipeline interface {
-	// OnEnd takes a span that has ended. After Stop an operation counts as dropped.
+	// OnEnd takes an ended span. After Stop an operation counts as dropped.
 	OnEnd(e span.Ended)
-	// Flush returns when everything that OnEnd took before is with the exporter.
+	// Flush returns when the exporter has all spans passed to OnEnd before.
 	Flush(ctx context.Context) error
-	// Stop flushes and ends the pipeline, at the latest when ctx is done; spans that
-	// are left then count as dropped.
+	// Stop flushes and ends the pipeline, at the latest when ctx is done. Spans left then count as dropped.
 	Stop(ctx context.Context) error
 	// Stats returns the counts so far.
 	Stats() Stats
 }
 
-// Stats counts what became of spans, as optrace.Stats does. Exported are those handed to
-// the exporter, whatever came of it; Lost are those of Dropped that were not.
+// Stats counts spans, like optrace.Stats. Exported counts the spans handed to the exporter, with any outcome. Lost
+// counts the dropped spans that the exporter never got.
 type Stats struct{ Recorded, Exported, Written, Dropped, Lost, Skipped uint64 }
 
-// isOperation reports whether e is an operation, in front of an exporter that reads attributes as m says.
+// isOperation reports whether e is an operation under the mapping m.
 func isOperation(m *attr.Mapping, e *span.Ended) bool {
 	return e.Data != nil || encoding.IsOperation(m, e.Span)
 }
 
-// Policy is what happens to a span for which there is no room.
+// Policy handles a span for which there is no room.
 type Policy uint8
 
 // The policies.
@@ -64,8 +63,8 @@ func (p Policy) String() string {
 	return fmt.Sprintf("Policy(%d)", uint8(p))
 }
 
-// Many is a Pipeline that takes many operations of a Recorder at once more cheaply. Their data is only used until the next
-// one is asked for. OnEnds may hold a lock meanwhile.
+// Many is a Pipeline that takes many operations of a Recorder at a lower cost. It uses the data of an operation only
+// until it asks for the next one. OnEnds may hold a lock meanwhile.
 type Many interface {
 	OnEnds(all iter.Seq[span.Ended])
 }
@@ -79,9 +78,9 @@ type Config struct {
 	CacheBytes    int // of the caches of all encoders
 
 	// Of flight recorders:
-	Entries int           // how many operations are kept
-	OnError bool          // operations that fail request a dump
-	OnSlow  time.Duration // local roots that take as long request a dump; 0: none do
+	Entries int           // operations kept
+	OnError bool          // failed operations request a dump
+	OnSlow  time.Duration // local roots at least this long request a dump; 0 is off
 	Signals []os.Signal   // these request a dump
 }
 

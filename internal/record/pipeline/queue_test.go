@@ -129,7 +129,8 @@ func TestQueueExporterFails(t *testing.T) {
 	}{
 		{"error", func(context.Context) error { return refused }, "optrace: exporting 1 spans: refused"},
 		{"panic", func(context.Context) error { panic("boom") }, "optrace: exporter panicked: boom"},
-		{"timeout", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, "optrace: exporting 1 spans: context deadline exceeded"},
+		{"timeout", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+			"optrace: exporting 1 spans: context deadline exceeded"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

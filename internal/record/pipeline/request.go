@@ -16,15 +16,15 @@ type worker struct {
 	stopReq chan flushRequest
 	done    chan struct{} // closed at its end
 	errs    *observ.Errors
-	ctx     context.Context // bounds work that nobody waits for
+	ctx     context.Context // bounds work without a waiting caller
 	cancel  context.CancelFunc
-	// A stop without a deadline waits as long as progress, which counts what the exporter
-	// has taken, changes within timeout.
+	// A stop without a deadline waits while progress changes within each timeout. progress counts the spans that the
+	// exporter has taken.
 	timeout  time.Duration
 	progress func() uint64
 }
 
-// flushRequest asks a worker to work at once.
+// flushRequest asks a worker to work now.
 type flushRequest struct {
 	ctx  context.Context
 	done chan error // buffered
@@ -38,10 +38,10 @@ func newWorker(errs *observ.Errors, timeout time.Duration, progress func() uint6
 	}
 }
 
-// work is what a worker does: when it was woken, when that is due or asked for, and at the end.
+// work has the tasks of a worker: after a notify, when due or requested, and at the end.
 type work struct{ woken, due, end func(context.Context) error }
 
-// run works until it is told to end. An interval of 0 is none; signals make work due, too.
+// run works until it is told to end. An interval of 0 is off. Signals make work due, too.
 func (p *worker) run(interval time.Duration, signals <-chan os.Signal, do work) {
 	defer close(p.done)
 	var ticks <-chan time.Time
@@ -67,7 +67,7 @@ func (p *worker) run(interval time.Duration, signals <-chan os.Signal, do work) 
 	}
 }
 
-// notify wakes the worker, unless it has been and has not noticed yet.
+// notify wakes the worker unless a wake-up is pending.
 func (p *worker) notify() {
 	select {
 	case p.wake <- struct{}{}:
@@ -75,7 +75,7 @@ func (p *worker) notify() {
 	}
 }
 
-// Flush waits until the worker has worked once more or has ended, or ctx is done.
+// Flush waits until the worker has worked once more or has ended, or until ctx is done.
 func (p *worker) Flush(ctx context.Context) error {
 	req := flushRequest{ctx: ctx, done: make(chan error, 1)}
 	select {
@@ -93,13 +93,13 @@ func (p *worker) Flush(ctx context.Context) error {
 	}
 }
 
-// StopGrace is how long a goroutine has to notice that its context has ended.
+// StopGrace is the time for a goroutine to notice the end of its context.
 const StopGrace = 100 * time.Millisecond
 
-// ErrStuck is the error of a Stop without a deadline that gave up on an exporter.
+// ErrStuck is the error of a Stop without a deadline if the exporter makes no progress.
 var ErrStuck = errors.New("optrace: the exporter makes no progress")
 
-// bound returns ctx, with an end when there is no progress where that has no deadline.
+// bound returns ctx. Without a deadline, the context ends when progress stops.
 func (p *worker) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
@@ -128,9 +128,8 @@ func (p *worker) bound(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { stuck(nil) }
 }
 
-// stop ends the worker after its last work, and waits for it. When ctx ends, or without a deadline
-// progress, the waits of the worker do. If it waits for something that ignores its context, it is left
-// running and ended is false.
+// stop ends the worker after its last work, and waits for it. When ctx ends, or progress stops without a deadline, the
+// worker's waits end. A worker that ignores its context is left running, and ended is false.
 func (p *worker) stop(ctx context.Context) (ended bool, err error) {
 	defer p.cancel()
 	ctx, free := p.bound(ctx)

@@ -50,7 +50,8 @@ func Resource(ctx context.Context, attrs []attribute.KeyValue) *resource.Resourc
 	if err != nil {
 		otel.Handle(err)
 	}
-	for _, stated := range []*resource.Resource{resource.Default(), resource.Environment(), resource.NewSchemaless(attrs...)} {
+	for _, stated := range []*resource.Resource{resource.Default(), resource.Environment(),
+		resource.NewSchemaless(attrs...)} {
 		if r, err = resource.Merge(r, stated); err != nil {
 			otel.Handle(err)
 		}

@@ -221,7 +221,8 @@ func (p *Pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 		if o.device != "" {
 			attrs = append(attrs, tensorconv.DeviceID(o.device))
 		}
-		attrs = append(attrs, attribute.Int64(attrkey.PrunedCount, sum.count), attribute.Int64(attrkey.PrunedDuration, int64(sum.duration)))
+		attrs = append(attrs, attribute.Int64(attrkey.PrunedCount, sum.count),
+			attribute.Int64(attrkey.PrunedDuration, int64(sum.duration)))
 		events = append(events, sdktrace.Event{Name: attrkey.PrunedEvent, Time: s.EndTime(), Attributes: attrs})
 	}
 	added := events[len(s.Events()):]

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Limits say when a file is rotated and how much may be kept. Limits that are 0
-// are off.
+// Limits bound the size, the age and the total of files. 0 is off.
 type Limits struct {
 	MaxBytes int64
 	MaxAge   time.Duration
@@ -17,7 +16,7 @@ type Limits struct {
 // Enabled reports whether there is any limit.
 func (l Limits) Enabled() bool { return l != Limits{} }
 
-// Validate returns an error for limits that make no sense.
+// Validate returns an error for invalid limits.
 func (l Limits) Validate() error {
 	var errs []error
 	if l.MaxBytes < 0 {

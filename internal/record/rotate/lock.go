@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// lock is an advisory lock on a file, which ends at the latest with the process. Processes that append
-// to one file hold it from their look at its end until they have written. It is a courtesy: where the
-// file system has none, or its holder has been stopped, a process writes all the same.
+// lock is an advisory lock on a file. It ends with the process at the latest. Processes that append to one file hold
+// it from the inspection of its end until after the write. It is a courtesy: a process also writes without it, on a
+// file system without locks or after a wait for a stopped holder.
 type lock struct {
 	held bool
-	// pause is until when the lock is not waited for, because that was in vain.
+	// pause is the time until which acquire does not wait, after a wait in vain.
 	pause time.Time
 }
 
-// lockWait bounds the wait for a lock; after a wait in vain it is only tried for lockPause.
+// lockWait bounds the wait for a lock. After a wait in vain there are only single tries for lockPause.
 const (
 	lockWait  = 200 * time.Millisecond
 	lockPause = 10 * time.Second

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// names makes and recognises the names of the rotated files of a file. For ops.jsonl they are
+// names makes and recognises the names of rotated files. For ops.jsonl they are
 //
 //	ops-2026-11-21T00-32-27.391.jsonl
 //	ops-2026-11-21T00-32-27.391_0001.jsonl
 //
-// the second of them where the first exists. They sort by time.
+// The second form is for a name already taken. They sort by time.
 type names struct{ dir, base, ext string }
 
 // The parts of a rotated name behind the base.
@@ -32,7 +32,7 @@ func newNames(path string) names {
 	dir, name := filepath.Split(path)
 	ext := filepath.Ext(name)
 	if ext == ".gz" || ext == ".zst" {
-		// The extension before it is the format's.
+		// The extension before it belongs to the format.
 		ext = filepath.Ext(strings.TrimSuffix(name, ext)) + ext
 	}
 	if ext == name { // .ops has no extension
@@ -48,7 +48,7 @@ type rotatedFile struct {
 	size  int64
 }
 
-// stamp parses a name. It reports false for one that is not of the pattern.
+// stamp parses a name. It reports false for any other name.
 func (n names) stamp(name string) (time.Time, bool) {
 	middle, ok := strings.CutPrefix(name, n.base+"-")
 	if !ok || !strings.HasSuffix(middle, n.ext) {
@@ -65,7 +65,7 @@ func (n names) stamp(name string) (time.Time, bool) {
 	return t, err == nil && t.Format(rotatedStamp) == middle
 }
 
-// list returns the rotated files, oldest first, without links and directories that are named like them.
+// list returns the rotated files, oldest first. It skips links and directories of such names.
 func (n names) list() ([]rotatedFile, error) {
 	entries, err := os.ReadDir(cmp.Or(n.dir, "."))
 	if err != nil {
@@ -77,7 +77,7 @@ func (n names) list() ([]rotatedFile, error) {
 		if !ok || !e.Type().IsRegular() {
 			continue
 		}
-		if info, err := e.Info(); err == nil { // else it has just been removed
+		if info, err := e.Info(); err == nil { // removed since otherwise
 			files = append(files, rotatedFile{name: e.Name(), stamp: stamp, size: info.Size()})
 		}
 	}
@@ -85,8 +85,8 @@ func (n names) list() ([]rotatedFile, error) {
 	return files, nil
 }
 
-// move renames the file at from to the first free name of t after last, the newest name. No existing
-// file is touched, and no link is followed.
+// move renames the file at from to the first free name of t after last, the newest name. It overwrites no file and
+// follows no link.
 func (n names) move(from string, t time.Time, last string) error {
 	stamp := t.UTC().Format(rotatedStamp)
 	for i := range maxPerInstant + 1 {
@@ -105,7 +105,7 @@ func (n names) move(from string, t time.Time, last string) error {
 	return fmt.Errorf("%s-%s: all names of this millisecond are taken", n.path(n.base), stamp)
 }
 
-// renameNew renames a file, unless there is one under the new name.
+// renameNew renames a file unless the new name is taken.
 func renameNew(from, to string) error {
 	err := rename(from, to)
 	switch {
@@ -117,7 +117,7 @@ func renameNew(from, to string) error {
 	return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 }
 
-// renameReserved is renameNew with an empty file that holds the new name meanwhile.
+// renameReserved is renameNew by an empty file that reserves the name.
 func renameReserved(from, to string) error {
 	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownerOnly)
 	if err != nil {

@@ -38,7 +38,8 @@ func TestRotatedNamesSortByTime(t *testing.T) {
 
 // A file is renamed to a name that is free, and no file is ever replaced.
 func TestRenameNew(t *testing.T) {
-	for name, rename := range map[string]func(from, to string) error{"without replacing": renameNew, "reserved": renameReserved} {
+	for name, rename := range map[string]func(from, to string) error{"without replacing": renameNew,
+		"reserved": renameReserved} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			from := filepath.Join(dir, "from")

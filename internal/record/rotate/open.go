@@ -5,20 +5,20 @@ import (
 	"os"
 )
 
-// ownerOnly is the mode of the files that are created.
+// ownerOnly is the mode of created files.
 const ownerOnly = 0o600
 
-// errSymlink is why a path is refused: nobody is to lead the data elsewhere.
+// errSymlink refuses a path: a link could lead the data elsewhere.
 var errSymlink = errors.New("is a symbolic link to a regular file, or to nothing")
 
-// errPlanted is why a file of another user is refused in a directory such as /tmp.
+// errPlanted refuses another user's file in a directory such as /tmp.
 var errPlanted = errors.New("belongs to another user, in a directory in which all may create files")
 
-// openAttempts bounds how often a file is opened again that others create and remove meanwhile.
+// openAttempts bounds the attempts to open a file that others create and remove meanwhile.
 const openAttempts = 100
 
-// openAppending opens the file at path, or creates it. A symbolic link is followed only to something
-// other than a regular file, such as a terminal.
+// openAppending opens or creates the file at path. It follows a symbolic link only to a target other than a regular
+// file, such as a terminal.
 func openAppending(path string) (*os.File, error) {
 	var err error
 	for range openAttempts {
@@ -35,7 +35,7 @@ func openAppending(path string) (*os.File, error) {
 	return nil, err
 }
 
-// errReplaced is the error for a file that was replaced while it was being opened.
+// errReplaced is the error for a file replaced during its opening.
 var errReplaced = errors.New("another file took its place")
 
 func openExisting(path string) (*os.File, error) {
@@ -54,7 +54,7 @@ func openExisting(path string) (*os.File, error) {
 	if (pipe || found.Mode().IsRegular()) && isPlanted(path, found) {
 		return nil, &os.PathError{Op: "open", Path: path, Err: errPlanted}
 	}
-	if pipe { // opened for reading too it would have a reader for ever
+	if pipe { // opening for reading too would make a reader
 		flags = flags&^os.O_RDWR | os.O_WRONLY | noWait
 	}
 	f, err := os.OpenFile(path, flags, 0)

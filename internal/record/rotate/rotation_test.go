@@ -72,7 +72,8 @@ func TestRotationNames(t *testing.T) {
 func TestRotationDeletes(t *testing.T) {
 	dir := t.TempDir()
 	others := []string{
-		"ops-2000-01-01T00-00-00.000.jsonl.bak", "ops-2000-01-01T00-00-00.000_01.jsonl", "ops-2000-13-01T00-00-00.000.jsonl",
+		"ops-2000-01-01T00-00-00.000.jsonl.bak", "ops-2000-01-01T00-00-00.000_01.jsonl",
+		"ops-2000-13-01T00-00-00.000.jsonl",
 		"ops-.jsonl", "ops-old.jsonl", "other-2000-01-01T00-00-00.000.jsonl", "ops-2000-01-01T00-00-00.jsonl",
 	}
 	own := []string{"ops-2000-01-01T00-00-00.000.jsonl", "ops-2000-01-01T00-00-00.000_0002.jsonl"}

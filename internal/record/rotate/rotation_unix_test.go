@@ -64,7 +64,8 @@ func TestFileSymlinkRefused(t *testing.T) {
 func TestRotationSymlink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		links := []string{filepath.Join(dir, "ops-2000-01-01T00-00-00.000.jsonl"), filepath.Join(dir, "ops-2000-01-01T00-00-00.000_0001.jsonl")}
+		links := []string{filepath.Join(dir, "ops-2000-01-01T00-00-00.000.jsonl"),
+			filepath.Join(dir, "ops-2000-01-01T00-00-00.000_0001.jsonl")}
 		missing := filepath.Join(dir, "missing")
 		link(t, victim(t, dir), links[0])
 		link(t, missing, links[1])

@@ -34,7 +34,8 @@ func TestKey(t *testing.T) {
 	if string(keyOf([]int64{1, 2})) == string(keyOf([]int64{1}, []int64{2})) {
 		t.Error("different shapes have equal keys")
 	}
-	check.Equal(t, "a shape of rank 1000 is kept with: dimensions", op.MaxRank+1, len(keyOf(make([]int64, 1000)).shapes()[0]))
+	check.Equal(t, "a shape of rank 1000 is kept with: dimensions", op.MaxRank+1,
+		len(keyOf(make([]int64, 1000)).shapes()[0]))
 }
 
 func TestCache(t *testing.T) {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// attempts is how often a write is tried.
+// attempts is the number of tries of a write.
 const attempts = 5
 
-// writeRetrying writes p, after a pause once more where nothing was taken for a reason that passes,
-// such as the full buffer of a socket.
+// writeRetrying writes p. After a temporary error without any byte written, such as a socket's full buffer, it pauses
+// and tries again.
 func writeRetrying(w io.Writer, p []byte) (n int, err error) {
 	pause := time.Millisecond
 	for range attempts - 1 {
@@ -25,7 +25,7 @@ func writeRetrying(w io.Writer, p []byte) (n int, err error) {
 	return writeRecovering(w, p)
 }
 
-// isTemporary reports whether err says that it passes, as EINTR and EAGAIN do.
+// isTemporary reports whether err is temporary, such as EINTR or EAGAIN.
 func isTemporary(err error) bool {
 	temporary, ok := errors.AsType[interface {
 		error

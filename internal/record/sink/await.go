@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Await runs f and returns its error, or that of ctx if f has not returned by the time that grace has
-// passed after ctx was done; f is then left running.
+// Await runs f and returns its error. If f still runs when grace has passed after the end of ctx, Await returns the
+// error of ctx and leaves f running.
 func Await(ctx context.Context, grace time.Duration, f func() error) error {
 	if ctx.Done() == nil {
 		return f()

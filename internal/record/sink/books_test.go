@@ -48,7 +48,8 @@ func TestBooks(t *testing.T) {
 					_ = s.Submit(t.Context(), b, func(b *encoding.Batch) { recycled += uint64(b.Entries) })
 					st := s.Stats()
 					if st.Written+st.Dropped+st.Underway != given || st.Written+st.Dropped != recycled {
-						t.Fatalf("step %d: the books say %+v, %d were given and %d given back", step, st, given, recycled)
+						t.Fatalf("step %d: the books say %+v, %d were given and %d given back", step, st, given,
+							recycled)
 					}
 				}
 				out.room = 1 << 30

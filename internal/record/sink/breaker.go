@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// breaker stops writing to a target that keeps failing: after maxFailures failures in a row it lets one
-// attempt through per pause, which doubles while attempts fail.
+// breaker stops writing to a failing target. After maxFailures failures in a row it allows one attempt per pause. The
+// pause doubles with each failure.
 type breaker struct {
 	failures int
 	pause    time.Duration

@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Compression is how batches are compressed.
+// Compression is the compression of batches.
 type Compression uint8
 
 // The compressions.
@@ -20,7 +20,8 @@ const (
 )
 
 // compressions has the names of the compressions, and the first bytes of compressed files.
-var compressions = [...]struct{ name, magic string }{None: {name: "none"}, Gzip: {"gzip", "\x1f\x8b"}, Zstd: {"zstd", "\x28\xb5\x2f\xfd"}}
+var compressions = [...]struct{ name, magic string }{None: {name: "none"}, Gzip: {"gzip", "\x1f\x8b"},
+	Zstd: {"zstd", "\x28\xb5\x2f\xfd"}}
 
 // String returns the name of the compression.
 func (c Compression) String() string {
@@ -30,11 +31,11 @@ func (c Compression) String() string {
 	return fmt.Sprintf("Compression(%d)", uint8(c))
 }
 
-// compressor appends a batch to dst, compressed on its own. It is used by one goroutine at a time.
+// compressor appends the compressed batch to dst. It is not safe for concurrent use.
 type compressor func(dst, batch []byte) []byte
 
-// newCompressor returns nil for no compression. The fastest levels are used: at the rate of
-// operations better ones would take more of the processor than encoding does, and gain little.
+// newCompressor returns nil for no compression. It uses the fastest levels: at the rate of operations better ones cost
+// more time than encoding and gain little.
 func newCompressor(c Compression) (compressor, error) {
 	switch c {
 	case None:
@@ -58,7 +59,7 @@ func newCompressor(c Compression) (compressor, error) {
 // magic returns the first bytes of a compressed file.
 func (c Compression) magic() []byte { return []byte(compressions[c].magic) }
 
-// decompress returns a reader of the content of src, which must be closed.
+// decompress returns a reader of the content of src. The caller closes it.
 func (c Compression) decompress(src io.Reader) (io.ReadCloser, error) {
 	if c == Gzip {
 		return gzip.NewReader(src)

@@ -43,7 +43,8 @@ var faults = []fault{
 func TestFaultyWriterMatrix(t *testing.T) {
 	for _, o := range outputs {
 		t.Run(o.String(), func(t *testing.T) {
-			first := batchOf(o.format, spantest.Operation(0).Snapshot(), spantest.Operation(1).Snapshot(), otherService(2))
+			first := batchOf(o.format, spantest.Operation(0).Snapshot(), spantest.Operation(1).Snapshot(),
+				otherService(2))
 			var whole bytes.Buffer
 			check.OK(t, submit(o.open(t, ToWriter(&whole)), first))
 			size := whole.Len()
@@ -126,7 +127,8 @@ func testFault(t *testing.T, o output, f fault, n int) {
 		if !f.exact {
 			again = gaps
 		}
-		if lost := rec.Lost(); lost != st.Dropped && lost != st.Dropped+again || f.exact && uint64(len(steps)) != st.Written {
+		if lost := rec.Lost(); lost != st.Dropped && lost != st.Dropped+again || f.exact &&
+			uint64(len(steps)) != st.Written {
 			failf("the books say %+v, with %d operations and gaps of %d", st, len(steps), rec.Lost())
 		}
 		if last := rec.Entries[len(steps)-1]; last.Service != "trainer" {
@@ -182,7 +184,8 @@ func TestWriterErrors(t *testing.T) {
 					return tt.taken, tt.err
 				})))
 				start := time.Now()
-				if err := submit(s, batch(entries.Format, 3)); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
+				if err := submit(s, batch(entries.Format, 3)); !errors.Is(err, tt.want) ||
+					(err == nil) != (tt.want == nil) {
 					t.Errorf("the error is %v, want %v", err, tt.want)
 				}
 				if calls != tt.tried || time.Since(start) > 20*time.Millisecond {
@@ -265,7 +268,8 @@ func TestShutdownWritesTheRest(t *testing.T) {
 				s := o.open(t, ToWriter(w))
 				recycled := -1
 				check.OK(t, s.Acquire(t.Context()))
-				check.Is(t, "", errFull, s.Submit(t.Context(), batch(o.format, 3), func(b *encoding.Batch) { recycled = b.Written }))
+				check.Is(t, "", errFull, s.Submit(t.Context(), batch(o.format, 3),
+					func(b *encoding.Batch) { recycled = b.Written }))
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if tt.done {
@@ -288,7 +292,8 @@ func TestShutdownWritesTheRest(t *testing.T) {
 					check.Equal(t, "written", "", string(bytes.TrimSpace(w.Bytes())))
 					return
 				}
-				if rec := spantest.Read(t, w.Bytes()); len(rec.Entries) != int(want.Written) || rec.Lost() != want.Dropped {
+				if rec := spantest.Read(t, w.Bytes()); len(rec.Entries) != int(want.Written) ||
+					rec.Lost() != want.Dropped {
 					t.Errorf("%d operations and gaps of %d", len(rec.Entries), rec.Lost())
 				}
 			})

@@ -116,7 +116,8 @@ func TestFileTakenAway(t *testing.T) {
 					t.Errorf("%d headers, operations (-want +got):\n%s", len(rec.Resources), diff)
 				}
 				if name == "renamed" {
-					check.Equal(t, "operations in both files", []int64{0, 1, 2, 0, 0, 1}, stepsIn(t, filepath.Dir(path)))
+					check.Equal(t, "operations in both files", []int64{0, 1, 2, 0, 0, 1},
+						stepsIn(t, filepath.Dir(path)))
 				}
 			})
 		}
@@ -201,7 +202,8 @@ func TestReopenAfterKill(t *testing.T) {
 				default:
 					rec := spantest.Read(t, contents[0])
 					ended := append(bytes.TrimSuffix(torn, []byte("\n")), '\n')
-					if got := rec.Steps(); len(names) != 1 || len(got) < 3 || got[len(got)-1] != 0 || len(rec.Malformed) > 1 ||
+					if got := rec.Steps(); len(names) != 1 || len(got) < 3 || got[len(got)-1] != 0 ||
+						len(rec.Malformed) > 1 ||
 						!bytes.HasPrefix(contents[0], ended) {
 						t.Fatalf("killed at byte %d: files %q, operations %v, %v", n, names, got, rec.Malformed)
 					}
@@ -264,7 +266,8 @@ func TestW3DamagedFilesStayAsTheyAre(t *testing.T) {
 		damages := map[string]func(text []byte){"start": func(text []byte) { clear(text[:40]) }}
 		if !o.lines() {
 			damages = map[string]func(text []byte){
-				"first length": func(text []byte) { text[0] ^= 0x80 }, "later length": func(text []byte) { text[len(first)+1] ^= 1 },
+				"first length": func(text []byte) { text[0] ^= 0x80 },
+				"later length": func(text []byte) { text[len(first)+1] ^= 1 },
 			}
 			for mask := 1; mask < 1<<8; mask++ { // S6: the file is still known for the exporter's own
 				if bits.OnesCount(uint(mask)) <= 2 || cases.All() {
@@ -326,7 +329,8 @@ func TestRotationProperties(t *testing.T) {
 				for i, text := range contents {
 					rec := spantest.ReadWhole(t, text)
 					if len(text) > int(limits.MaxBytes) && len(rec.Entries) > perBatch || len(rec.Resources) == 0 {
-						t.Errorf("%s has %d headers and %d bytes, the limit is %d", names[i], len(rec.Resources), len(text), limits.MaxBytes)
+						t.Errorf("%s has %d headers and %d bytes, the limit is %d", names[i], len(rec.Resources),
+							len(text), limits.MaxBytes)
 					}
 					all.Entries = append(all.Entries, rec.Entries...)
 					all.Batches = append(all.Batches, rec.Batches...)

@@ -9,28 +9,28 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// inflight is a batch that is being written, until its outcome is known.
+// inflight is a batch being written, until its outcome is known.
 type inflight struct {
 	batch    *encoding.Batch
-	gaps     []op.Gap // the losses that are written with it
+	gaps     []op.Gap // the losses written with it
 	recycle  func(*encoding.Batch)
 	observed func(exported int, err error)
 }
 
-// remainder is the part of a batch that was not written while its beginning was.
+// remainder is the unwritten rest of a batch written in part.
 type remainder struct {
 	*inflight
 	bytes []byte
 }
 
-// begin counts b's entries as under way; account ends that. recycle may be nil.
+// begin counts b's entries as under way until account is called. recycle may be nil.
 func (s *Sink) begin(b *encoding.Batch, recycle func(*encoding.Batch)) *inflight {
 	s.underway.Add(uint64(b.Entries))
 	s.shortened.Add(uint64(b.Shortened))
 	return &inflight{batch: b, recycle: recycle, observed: s.metrics.Export(b.Entries)}
 }
 
-// account records that some entries of o were written, the others dropped, and hands the batch back.
+// account counts the first entries of o as written and the others as dropped, and hands the batch back.
 func (s *Sink) account(o *inflight, written int, reason string, err error) {
 	b := o.batch
 	b.Written = written
@@ -43,7 +43,7 @@ func (s *Sink) account(o *inflight, written int, reason string, err error) {
 	}
 }
 
-// keepGaps leaves the losses of o that are not in head, which was written, to the next batch.
+// keepGaps leaves o's losses to the next batch, except those in head, which was written.
 func (s *Sink) keepGaps(o *inflight, head []byte) {
 	for _, g := range o.gaps {
 		if !bytes.Contains(head, g.AppendJSON(nil)) {
@@ -52,11 +52,11 @@ func (s *Sink) keepGaps(o *inflight, head []byte) {
 	}
 }
 
-// errTakenAway is the error for a batch whose file has been renamed, removed or changed meanwhile.
+// errTakenAway is the error for a batch whose file was renamed, removed or changed in between.
 var errTakenAway = errors.New("the file that holds its beginning has been taken away")
 
-// writeRemainder writes the remainder of the batch before, if there is one. Where there is nothing that
-// it could complete the batch is lost; lost tells of it, and the next one is written.
+// writeRemainder writes the remainder of the batch before, if any. If its beginning is gone the batch is dropped with
+// the error lost, and the next one is written.
 func (s *Sink) writeRemainder() (lost, err error) {
 	if s.remainder == nil {
 		return nil, nil
@@ -71,7 +71,7 @@ func (s *Sink) writeRemainder() (lost, err error) {
 		return err, nil
 	}
 	n, err := writeRetrying(s.target, s.remainder.bytes)
-	if err != nil && n != len(s.remainder.bytes) { // a writer may take everything and fail
+	if err != nil && n != len(s.remainder.bytes) { // a writer may take all bytes and fail
 		if 0 < n && n < len(s.remainder.bytes) {
 			s.remainder.bytes = s.remainder.bytes[n:]
 		}
@@ -83,11 +83,11 @@ func (s *Sink) writeRemainder() (lost, err error) {
 	return nil, nil
 }
 
-// abandonRemainder drops the entries of a batch whose remainder cannot be written.
+// abandonRemainder drops the entries of an incomplete batch.
 func (s *Sink) abandonRemainder(err error) {
 	o := s.remainder.inflight
 	s.remainder = nil
-	s.started = false // what follows stands behind something else
+	s.started = false // the next record is not behind this batch
 	s.keepGaps(o, nil)
 	s.account(o, 0, "write_failed", err)
 }

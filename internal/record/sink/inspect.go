@@ -11,10 +11,10 @@ import (
 	"github.com/optrace/optrace/internal/record/rotate"
 )
 
-// errForeign is the error for a file to which nothing should be appended.
+// errForeign is the error for a file of another format or compression. Nothing is appended to it.
 var errForeign = errors.New("file has a different format or compression")
 
-// headBytes is how much of a file is read to see what it is.
+// headBytes is the length of a file's beginning that is inspected.
 const headBytes = 64 << 10
 
 // Inspect returns a function that examines files of a format and compression.
@@ -55,7 +55,7 @@ func (c inspector) inspect(f io.ReaderAt, from, size int64) (end rotate.Ending, 
 	return rotate.EndsWhole, size, nil
 }
 
-// inspectHead looks at the beginning of a file.
+// inspectHead examines the beginning of a file.
 func (c inspector) inspectHead(f io.ReaderAt, size int64) (rotate.Ending, error) {
 	head := make([]byte, min(size, headBytes))
 	if _, err := f.ReadAt(head, 0); err != nil {
@@ -75,7 +75,7 @@ func (c inspector) inspectHead(f io.ReaderAt, size int64) (rotate.Ending, error)
 	return c.judge(head)
 }
 
-// inspectStart looks at as much of the beginning of a compressed file as can be read.
+// inspectStart examines the readable beginning of a compressed file.
 func (c inspector) inspectStart(src io.Reader) (rotate.Ending, error) {
 	plain, err := c.compression.decompress(src)
 	if err != nil {
@@ -85,12 +85,12 @@ func (c inspector) inspectStart(src io.Reader) (rotate.Ending, error) {
 	start := make([]byte, headBytes)
 	n, _ := io.ReadFull(plain, start)
 	if n == 0 {
-		return rotate.EndsWhole, nil // the rest will tell
+		return rotate.EndsWhole, nil // inspectCompressed decides
 	}
 	return c.judge(start[:n])
 }
 
-// judge looks at text at the beginning of a file.
+// judge examines text at the beginning of a file.
 func (c inspector) judge(head []byte) (rotate.Ending, error) {
 	switch c.format.Recognize(head) {
 	case encoding.Own:
@@ -101,9 +101,9 @@ func (c inspector) judge(head []byte) (rotate.Ending, error) {
 	return 0, fmt.Errorf("%w: it is not in the format %s", errForeign, c.format.Name())
 }
 
-// inspectCompressed reads all after from, where a block begins: nothing else shows where blocks end.
+// inspectCompressed reads the file from a block's beginning to its end: only reading finds the ends of blocks.
 func (c inspector) inspectCompressed(f io.ReaderAt, from, size int64) (end rotate.Ending, whole int64, err error) {
-	// An error of reading the file itself must not be taken for an incomplete block.
+	// An error of the file itself must not pass for an incomplete block.
 	file := &errorKeeper{src: io.NewSectionReader(f, from, size-from)}
 	plain, err := c.compression.decompress(bufio.NewReader(file))
 	if err != nil {
@@ -116,7 +116,7 @@ func (c inspector) inspectCompressed(f io.ReaderAt, from, size int64) (end rotat
 	return rotate.EndsWhole, size, file.err
 }
 
-// errorKeeper keeps the error, other than io.EOF, that reading src ended with.
+// errorKeeper keeps the error that ended the reading of src, other than io.EOF.
 type errorKeeper struct {
 	src io.Reader
 	err error

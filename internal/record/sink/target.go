@@ -6,22 +6,22 @@ import (
 	"github.com/optrace/optrace/internal/record/rotate"
 )
 
-// Target is what a Sink writes to. It is used by one goroutine at a time.
+// Target is the destination of a Sink. It is not safe for concurrent use.
 type Target interface {
 	io.Writer
-	// Ready prepares for a write of about n bytes, and says which file takes it.
+	// Ready prepares for a write of about n bytes, and describes the file that takes it.
 	Ready(n int) (rotate.State, error)
 	// Reserve makes room for a write of n bytes.
 	Reserve(n int) error
-	// Continue reports whether a write can go on where the one before ended.
+	// Continue reports whether a write can resume at the end of the one before.
 	Continue() (bool, error)
-	// Release ends what Ready or Continue began, after the write.
+	// Release ends the hold of Ready or Continue after the write.
 	Release()
 	// Close ends the writing.
 	Close() error
 }
 
-// ToWriter returns a Target that writes to w and does not close it.
+// ToWriter returns a Target that writes to w. It does not close w.
 func ToWriter(w io.Writer) Target { return writer{w} }
 
 type writer struct{ io.Writer }

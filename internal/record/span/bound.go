@@ -8,18 +8,18 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// The bounds of a span that is too large to be read again: formats take up to six times as much.
+// The bounds of a very large span. Formats take up to six times as much.
 const (
 	maxText  = 64 << 10 // of one text
-	maxSmall = 512      // of a value that is kept before larger ones
+	maxSmall = 512      // small values have room of their own
 	maxTotal = 512 << 10
-	number   = 8 // for a value itself
+	number   = 8 // of a value itself
 )
 
 // cutMark ends a text that was cut.
 const cutMark = "…"
 
-// CutText returns text, or if it is too long its beginning and a mark.
+// CutText returns text, cut and marked if it is too long.
 func CutText(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -31,11 +31,13 @@ func CutText(text string) string {
 	return text[:n] + cutMark
 }
 
-// Bounded returns d with texts that are not too long, and without the attributes, events and links that are too many for one
-// record. What was cut or left out counts as dropped.
+// Bounded returns d within the bounds of one record: texts are cut, and excess attributes, events and links left out.
+// They count as dropped.
 func (d *Data) Bounded() Data {
 	out := *d
-	out.Name, out.Status.Description, out.Scope = CutText(d.Name), CutText(d.Status.Description), BoundScope(d.Scope)
+	out.Name = CutText(d.Name)
+	out.Status.Description = CutText(d.Status.Description)
+	out.Scope = BoundScope(d.Scope)
 	out.DroppedAttrs += differs(d.Name, out.Name) + differs(d.Status.Description, out.Status.Description)
 	room := newRoom()
 	out.Attrs, out.DroppedAttrs = room.attributes(d.Attrs, out.DroppedAttrs)
@@ -73,7 +75,9 @@ func differs(text, cut string) int {
 
 // BoundScope is Bounded for a scope.
 func BoundScope(s instrumentation.Scope) instrumentation.Scope {
-	s.Name, s.Version, s.SchemaURL = CutText(s.Name), CutText(s.Version), CutText(s.SchemaURL)
+	s.Name = CutText(s.Name)
+	s.Version = CutText(s.Version)
+	s.SchemaURL = CutText(s.SchemaURL)
 	attrs := s.Attributes.ToSlice()
 	if kept, n := newRoom().attributes(attrs, 0); n > 0 {
 		s.Attributes = attribute.NewSet(kept...)
@@ -90,12 +94,12 @@ func BoundResource(r *resource.Resource) *resource.Resource {
 	return resource.NewWithAttributes(CutText(r.SchemaURL()), kept...)
 }
 
-// room is what may be added to a span: small values and large ones.
+// room is the number of bytes free for small and for large values.
 type room struct{ small, large int }
 
 func newRoom() *room { return &room{small: maxTotal, large: maxTotal} }
 
-// takes takes n bytes if they are there.
+// takes takes n bytes if they are free.
 func (r *room) takes(n int) bool {
 	of := &r.large
 	if n <= maxSmall {
@@ -108,7 +112,7 @@ func (r *room) takes(n int) bool {
 	return true
 }
 
-// attributes returns the attributes that there is room for, and how many were dropped before, left out or cut.
+// attributes returns the attributes within the room, and dropped plus the number left out or cut.
 func (r *room) attributes(attrs []attribute.KeyValue, dropped int) (kept []attribute.KeyValue, total int) {
 	for _, kv := range attrs {
 		if kv.Value.Type() == attribute.STRING && len(kv.Value.AsString()) > maxText {

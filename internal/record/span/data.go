@@ -1,8 +1,8 @@
-// Package span is a finished span as the plugin sees it: its data, read once, the local root above it, and what must be taken
-// out of a span before it is forwarded. It knows neither formats nor exporters.
+// Package span is a finished span in the form of the plugin: its data, read once, the local root above it, and its
+// clean form for other exporters. It knows neither formats nor exporters.
 //
-// Operations of a Recorder have [Data] only; [Snapshot] makes a span of it where one is needed. Package traces finds local
-// roots, the encoders in internal/record/encoding read Data.
+// Operations of a Recorder have [Data] only; [Snapshot] makes a span of it. Package traces finds local roots, and the
+// encoders in internal/record/encoding read Data.
 package span
 
 import (
@@ -20,8 +20,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Data is the content of a span. The SDK's spans copy all of themselves to
-// answer a question, so each is asked once.
+// Data is the content of a span. The SDK's spans copy themselves for each answer: Read asks each question once.
 type Data struct {
 	Name            string
 	Context, Parent trace.SpanContext
@@ -38,15 +37,15 @@ type Data struct {
 	Scope           instrumentation.Scope
 }
 
-// Read returns the part of s that entries need: all but the kind, the dropped count of events, and the events unless
-// they may tell the text of an error. The caller has asked s for context and parent already.
+// Read returns the part of s needed for entries: all but the kind, the dropped count of events, and the events unless
+// they may describe an error. The caller has the context and parent of s already.
 func Read(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) Data {
 	status := s.Status()
 	var events []sdktrace.Event
 	if status == (sdktrace.Status{Code: codes.Error}) {
 		events = s.Events()
 	}
-	return Data{ // a result, not a parameter: writing it needs no write barriers
+	return Data{ // a result, not a parameter: no write barriers
 		Name: s.Name(), Context: context, Parent: parent, Start: s.StartTime(), End: s.EndTime(),
 		Attrs: s.Attributes(), DroppedAttrs: s.DroppedAttributes(), Links: s.Links(), DroppedLinks: s.DroppedLinks(),
 		Status: status, Resource: s.Resource(), Scope: s.InstrumentationScope(), Events: events,
@@ -69,13 +68,13 @@ func (d *Data) TraceID() op.TraceID { return op.TraceID(d.Context.TraceID()) }
 // SpanID returns the span's id.
 func (d *Data) SpanID() op.SpanID { return op.SpanID(d.Context.SpanID()) }
 
-// ParentID returns the id of the span's parent, zero without one.
+// ParentID returns the id of the span's parent, zero for a root.
 func (d *Data) ParentID() op.SpanID { return op.SpanID(d.Parent.SpanID()) }
 
 // Failed reports whether the span's status is an error.
 func (d *Data) Failed() bool { return d.Status.Code == codes.Error }
 
-// IsOperation reports whether attributes, as m reads them, make a span an operation.
+// IsOperation reports whether attributes make a span an operation under m.
 func IsOperation(m *attr.Mapping, attrs []attribute.KeyValue) bool {
 	p := attrmap.NewPredicate(m)
 	for i := range attrs {

@@ -34,14 +34,16 @@ func TestSnapshot(t *testing.T) {
 		cmp.Comparer(func(a, b attribute.Value) bool { return a == b }),
 		cmp.Comparer(func(a, b *resource.Resource) bool { return a.Equal(b) }),
 		cmp.Comparer(func(a, b instrumentation.Scope) bool { return a == b }),
-		cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "InstrumentationLibrary" }, cmp.Ignore())); diff != "" {
+		cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "InstrumentationLibrary" },
+			cmp.Ignore())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	d.Attrs[0] = attribute.String("changed", "")
 	if span.Snapshot(&d).Attributes()[0] == got.Attributes[0] {
 		t.Error("a snapshot shares the attributes of the data")
 	}
-	if !d.Failed() || d.SpanID() != op.SpanID(want.SpanContext.SpanID()) || d.ParentID() != op.SpanID(want.Parent.SpanID()) ||
+	if !d.Failed() || d.SpanID() != op.SpanID(want.SpanContext.SpanID()) ||
+		d.ParentID() != op.SpanID(want.Parent.SpanID()) ||
 		d.TraceID() != op.TraceID(want.SpanContext.TraceID()) {
 		t.Errorf("failed %v, ids %v %v %v", d.Failed(), d.TraceID(), d.SpanID(), d.ParentID())
 	}

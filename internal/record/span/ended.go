@@ -16,20 +16,20 @@ type Root struct {
 	ID   op.SpanID
 }
 
-// Ended is a span that has ended, or an operation of a Recorder.
+// Ended is an ended span, or an operation of a Recorder.
 type Ended struct {
 	// Span is nil for an operation of a Recorder until ReadOnly is called.
 	Span sdktrace.ReadOnlySpan
-	// Data is that of an operation of a Recorder, valid during the call that it is passed to.
+	// Data is the data of a Recorder's operation, valid during the call.
 	Data            *Data
 	Context, Parent trace.SpanContext  // of the span
-	Resource        *resource.Resource // in place of the span's; nil is the span's own
-	Root            Root               // above the span; zero if it is not known or the span itself
-	Differs         bool               // Context or Resource may not be those of Span
+	Resource        *resource.Resource // in place of the span's; nil for the span's own
+	Root            Root               // above the span; zero if unknown or the span itself
+	Differs         bool               // Context or Resource may differ from Span's
 	Alone           bool               // the trace has no other spans
 }
 
-// ReadOnly returns the span, which it makes for an operation of a Recorder.
+// ReadOnly returns the span. For an operation of a Recorder it makes one.
 func (e *Ended) ReadOnly() sdktrace.ReadOnlySpan {
 	if e.Span == nil && e.Data != nil {
 		e.Span = Snapshot(e.Data)
@@ -37,7 +37,7 @@ func (e *Ended) ReadOnly() sdktrace.ReadOnlySpan {
 	return e.Span
 }
 
-// Held returns the span with the context and the resource that it is recorded with.
+// Held returns the span with its recorded context and resource.
 func (e *Ended) Held() sdktrace.ReadOnlySpan {
 	if !e.Differs {
 		return e.Span

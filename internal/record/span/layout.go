@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// layout mirrors the unexported fields of attribute.Value, which may change with any version of OpenTelemetry: layoutOf
-// may be called only where LayoutKnown reports true.
+// layout mirrors the unexported fields of attribute.Value, which may change with any version of OpenTelemetry. Call
+// layoutOf only if LayoutKnown reports true.
 type layout struct {
 	typ    attribute.Type
 	number uint64 // of a BOOL, INT64 or FLOAT64
@@ -19,8 +19,8 @@ type layout struct {
 
 func layoutOf(v *attribute.Value) *layout { return (*layout)(unsafe.Pointer(v)) }
 
-// LayoutKnown reports whether the attribute.Value of this version of OpenTelemetry has the four fields of layout and
-// uses only one of number, text and list. Two values with equal memory are then equal, for types up to attribute.MAP.
+// LayoutKnown reports whether this version's attribute.Value has the four fields of layout and uses only one of
+// number, text and list. Two values of equal memory are then equal, for types up to attribute.MAP.
 func LayoutKnown() bool { return layoutKnown }
 
 var layoutKnown = hasFields() && holdsValues()
@@ -32,10 +32,10 @@ func Words(v *attribute.Value) (number uint64, text string, list uintptr) {
 	return l.number, l.text, uintptr(l.array())
 }
 
-// array returns the address of the array: the second word of an interface.
+// array returns the address of the array, the second word of an interface.
 func (l *layout) array() unsafe.Pointer { return (*[2]unsafe.Pointer)(unsafe.Pointer(&l.list))[1] }
 
-// size returns how many bytes the array takes, 0 without an array.
+// size returns the bytes of the array, 0 without an array.
 func (l *layout) size() int {
 	if t := reflect.TypeOf(l.list); t != nil && t.Kind() == reflect.Array {
 		return int(t.Size())
@@ -62,8 +62,8 @@ func hasFields() bool {
 	return unsafe.Sizeof(attribute.KeyValue{}) == unsafe.Sizeof(attribute.Key(""))+got.Size()
 }
 
-// holdsValues reports whether values of the types up to attribute.MAP lie in memory as layout says. Numbers come first:
-// lists are compared once their elements can be.
+// holdsValues reports whether values of the types up to attribute.MAP lie in memory like layout. Numbers come first:
+// comparing lists relies on them.
 func holdsValues() bool {
 	one := attribute.IntValue(1)
 	two := attribute.IntValue(2)
@@ -97,5 +97,5 @@ func holdsValues() bool {
 			return false
 		}
 	}
-	return attribute.MAP == 11 // with no type between those above
+	return attribute.MAP == 11 // without gaps above
 }

@@ -7,8 +7,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// Memory returns about how many bytes attributes refer to: their keys, texts and lists, which count for each attribute
-// that shares them. It does not allocate where [LayoutKnown] reports true.
+// Memory returns about the number of bytes that attributes refer to: keys, texts and lists. Shared ones count for each
+// attribute. It does not allocate if [LayoutKnown] reports true.
 func Memory(attrs []attribute.KeyValue) int { return memory(attrs, 0) }
 
 func memory(attrs []attribute.KeyValue, depth int) (bytes int) {
@@ -18,8 +18,9 @@ func memory(attrs []attribute.KeyValue, depth int) (bytes int) {
 	return bytes
 }
 
-// Bytes returns about how much memory a span takes that has ended.
-func Bytes(name string, s sdktrace.Status, attrs []attribute.KeyValue, events []sdktrace.Event, links []sdktrace.Link) int {
+// Bytes returns about the memory of an ended span in bytes.
+func Bytes(name string, s sdktrace.Status, attrs []attribute.KeyValue, events []sdktrace.Event,
+	links []sdktrace.Link) int {
 	const snapshot, part = 416, 128
 	n := snapshot + len(name) + len(s.Description) + attributeBytes(attrs)
 	for i := range events {
@@ -35,10 +36,10 @@ func attributeBytes(attrs []attribute.KeyValue) int {
 	return len(attrs)*int(unsafe.Sizeof(attribute.KeyValue{})) + Memory(attrs)
 }
 
-// minList is about the least that a list takes.
+// minList is about the smallest size of a list.
 const minList = 16
 
-// valueMemory returns about how many bytes a value refers to: a text, or a list as an array.
+// valueMemory returns about the number of bytes that a value refers to: a text, or a list as an array.
 func valueMemory(v *attribute.Value, depth int) int {
 	switch {
 	case depth > MaxValueDepth:
@@ -53,7 +54,7 @@ func valueMemory(v *attribute.Value, depth int) int {
 	bytes := max(minList, l.size())
 	switch l.typ {
 	case attribute.BOOLSLICE:
-		bytes = max(minList, number*l.size()) // formats write as much for one as for a number
+		bytes = max(minList, number*l.size()) // formats write as much for a bool as for a number
 	case attribute.STRINGSLICE:
 		for _, s := range elements[string](l) {
 			bytes += len(s)

@@ -10,18 +10,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Clean removes from the data of a span what tracing backends cannot process, and reports whether there was
-// anything of that:
+// Clean removes everything from a span that tracing backends cannot process, and reports whether it changed the span:
 //
-//   - attributes with a number that is not finite: one of them makes version 1
-//     of Jaeger's API fail for the trace and for every search that finds it;
-//   - links of a span to itself or to its own parent, which Jaeger takes for the
-//     span's place in the trace;
+//   - attributes with a NaN or infinite number: one makes version 1 of Jaeger's API fail for the trace and for every
+//     search that finds it;
+//   - links of a span to itself or to its parent, which Jaeger takes for the span's place in the trace;
 //   - a parent that is the span itself.
 //
-// Removed attributes and links count as dropped, like those beyond the SDK's
-// limits. Integers are kept: Jaeger returns those that JavaScript cannot
-// represent as strings, which readers accept. The resource is that of [CleanResource].
+// Removed attributes and links count as dropped. Integers stay: Jaeger returns large ones as strings, and readers accept
+// them. The resource is cleaned by [CleanResource].
 func (d *Data) Clean() (changed bool) {
 	if d.isClean() {
 		return false
@@ -31,7 +28,7 @@ func (d *Data) Clean() (changed bool) {
 		d.Parent = trace.SpanContext{}
 	}
 	d.Attrs, d.DroppedAttrs = finiteAttributes(d.Attrs, d.DroppedAttrs)
-	d.Events = slices.Clone(d.Events) // the span's own stay as they are
+	d.Events = slices.Clone(d.Events) // the span's own events stay unchanged
 	for i := range d.Events {
 		e := &d.Events[i]
 		e.Attributes, e.DroppedAttributeCount = finiteAttributes(e.Attributes, e.DroppedAttributeCount)
@@ -51,14 +48,17 @@ func (d *Data) Clean() (changed bool) {
 
 func (d *Data) isClean() bool {
 	return !SameSpan(d.Context, d.Parent) && !slices.ContainsFunc(d.Attrs, isNonFinite) &&
-		!slices.ContainsFunc(d.Events, func(e sdktrace.Event) bool { return slices.ContainsFunc(e.Attributes, isNonFinite) }) &&
+		!slices.ContainsFunc(d.Events, func(e sdktrace.Event) bool {
+			return slices.ContainsFunc(e.Attributes,
+				isNonFinite)
+		}) &&
 		!slices.ContainsFunc(d.Links, func(l sdktrace.Link) bool {
-			return SameSpan(l.SpanContext, d.Context) || SameSpan(l.SpanContext, d.Parent) || slices.ContainsFunc(l.Attributes, isNonFinite)
+			return SameSpan(l.SpanContext, d.Context) || SameSpan(l.SpanContext, d.Parent) ||
+				slices.ContainsFunc(l.Attributes, isNonFinite)
 		})
 }
 
-// CleanResource returns r, which may be nil, without attributes that are not
-// finite.
+// CleanResource returns r, which may be nil, without attributes of NaN or infinite numbers.
 func CleanResource(r *resource.Resource) *resource.Resource {
 	attrs := r.Attributes()
 	if !slices.ContainsFunc(attrs, isNonFinite) {
@@ -73,7 +73,7 @@ func SameSpan(a, b trace.SpanContext) bool {
 	return a.SpanID() == b.SpanID() && a.TraceID() == b.TraceID() && a.IsValid()
 }
 
-// finiteAttributes returns attrs without those that are not finite, which count as dropped.
+// finiteAttributes returns attrs without NaN and infinite numbers, and counts the removed ones as dropped.
 func finiteAttributes(attrs []attribute.KeyValue, dropped int) (finite []attribute.KeyValue, total int) {
 	if !slices.ContainsFunc(attrs, isNonFinite) {
 		return attrs, dropped
@@ -84,10 +84,10 @@ func finiteAttributes(attrs []attribute.KeyValue, dropped int) (finite []attribu
 
 func isNonFinite(kv attribute.KeyValue) bool { return isNonFiniteValue(kv.Value, 0) }
 
-// MaxValueDepth is how deep nested values are written, and not as empty ones. The SDK cuts them at 64 levels.
+// MaxValueDepth is the depth of nested values. Deeper ones are written empty. The SDK's limit is 64.
 const MaxValueDepth = 128
 
-// isNonFiniteValue reports whether a number in v is not finite, down to MaxValueDepth.
+// isNonFiniteValue reports whether v has a NaN or infinite number, down to MaxValueDepth.
 func isNonFiniteValue(v attribute.Value, depth int) bool {
 	if depth > MaxValueDepth {
 		return false
@@ -100,7 +100,10 @@ func isNonFiniteValue(v attribute.Value, depth int) bool {
 	case attribute.SLICE:
 		return slices.ContainsFunc(v.AsSlice(), func(e attribute.Value) bool { return isNonFiniteValue(e, depth+1) })
 	case attribute.MAP:
-		return slices.ContainsFunc(v.AsMap(), func(kv attribute.KeyValue) bool { return isNonFiniteValue(kv.Value, depth+1) })
+		return slices.ContainsFunc(v.AsMap(), func(kv attribute.KeyValue) bool {
+			return isNonFiniteValue(kv.Value,
+				depth+1)
+		})
 	}
 	return false
 }

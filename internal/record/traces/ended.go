@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Ref stands for a span of a trace; 0 is none.
+// Ref identifies a span of a trace; 0 is no span.
 type Ref uint64
 
 // RefTo returns the Ref to a span.
@@ -25,19 +25,19 @@ func RefTo(trace op.TraceID, id op.SpanID) Ref {
 const (
 	endedShards   = 8
 	minEndedSlots = 1 << 6
-	maxEndedSlots = 1 << 12 // the number of spans that a shard knows
-	// maxEndedBytes bounds the spans of a shard; with its slots it takes a mebibyte.
+	maxEndedSlots = 1 << 12 // the number of spans of a shard
+	// maxEndedBytes bounds the spans of a shard. With its slots a shard takes a mebibyte.
 	maxEndedBytes = 1<<20 - maxEndedSlots*int(unsafe.Sizeof(endedSpan{})+unsafe.Sizeof(uint64(0)))
-	// Before there is an operation in any trace, shards have so many times less.
+	// Before the first operation of any trace, shards have this fraction of their room.
 	endedShare = 8
 )
 
-// endedShard holds the spans that ended last, in a ring. A span that made room for others leaves its slot
-// behind until the ring comes round, so that an operation below it is known to have lost its parent.
+// endedShard holds the latest ended spans in a ring. A span that made room for others keeps its slot until the ring
+// comes round: an operation below it then counts a lost parent.
 type endedShard struct {
 	mu    sync.Mutex
 	slots []endedSpan // span number n is in slot n modulo their number
-	heads []uint64    // by hash, the number of the newest span; as many as slots
+	heads []uint64    // by hash, the number of the newest span
 	first uint64      // the oldest span that has not made room
 	next  uint64      // the number of the next span; numbers begin at 1
 	bytes int         // of the spans
@@ -45,20 +45,20 @@ type endedShard struct {
 }
 
 type endedSpan struct {
-	span         sdktrace.ReadOnlySpan // nil when it has made room
-	self, parent Ref                   // self is 0 when it was released
+	span         sdktrace.ReadOnlySpan // nil after it made room
+	self, parent Ref                   // self is 0 after its release
 	older        uint64                // the number of the next older span of the same hash
 	bytes        int32
 }
 
-// LostParents returns how many spans Release was asked for that had made room for others.
+// LostParents returns the number of parents lost: spans that had made room when Release asked for them.
 func (t *WithOps) LostParents() uint64 { return t.lost.Load() }
 
-// LoseParent counts a span that was released, and could not be written.
+// LoseParent counts a released span that could not be written.
 func (t *WithOps) LoseParent() { t.lost.Add(1) }
 
-// Hold keeps a span that has ended until it is released, or makes room for spans that end later. It reports false,
-// and does nothing, if the trace holds operations.
+// Hold keeps an ended span until it is released or makes room for later spans. It reports false, without effect, if
+// the trace has operations.
 func (t *WithOps) Hold(s sdktrace.ReadOnlySpan, trace op.TraceID, self, parent Ref, bytes int) bool {
 	if t.ended.Load() == nil {
 		t.ended.CompareAndSwap(nil, new([endedShards]endedShard))
@@ -66,7 +66,7 @@ func (t *WithOps) Hold(s sdktrace.ReadOnlySpan, trace op.TraceID, self, parent R
 	sh := &t.ended.Load()[self%endedShards]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if t.Has(trace) { // under the lock: whoever adds the trace later finds the span
+	if t.Has(trace) { // under the lock: a later Add of the trace finds the span
 		return false
 	}
 	share := 1
@@ -77,8 +77,8 @@ func (t *WithOps) Hold(s sdktrace.ReadOnlySpan, trace op.TraceID, self, parent R
 	return true
 }
 
-// Release returns the span that r stands for, if it is held, and lets go of it. If it made room for others, Release
-// counts it as a lost parent, once, and returns its parent. The trace must have been added before.
+// Release returns the held span of r and removes it. If the span made room for others, Release counts it as a lost
+// parent, once, and returns its parent. The trace must have been added before.
 func (t *WithOps) Release(r Ref) (s sdktrace.ReadOnlySpan, parent Ref) {
 	ended := t.ended.Load()
 	if ended == nil || r == 0 {
@@ -94,7 +94,7 @@ func (t *WithOps) Release(r Ref) (s sdktrace.ReadOnlySpan, parent Ref) {
 			continue
 		}
 		found = true
-		if e.span != nil { // two processors hold it twice
+		if e.span != nil { // held twice by two processors
 			s = e.span
 		}
 		parent = e.parent
@@ -111,7 +111,7 @@ func (sh *endedShard) slot(n uint64) *endedSpan { return &sh.slots[n%uint64(len(
 func (sh *endedShard) knows(n uint64) bool      { return n > 0 && sh.next-n <= uint64(len(sh.slots)) }
 
 func (sh *endedShard) head(r Ref) *uint64 {
-	const mix = 0x9e3779b97f4a7c15 // ids need not be random
+	const mix = 0x9e3779b97f4a7c15 // ids may not be random
 	return &sh.heads[uint64(r)*mix>>32%uint64(len(sh.heads))]
 }
 
@@ -122,7 +122,7 @@ func (sh *endedShard) newest(r Ref) uint64 {
 	return *sh.head(r)
 }
 
-// add adds a span. Older ones make room as far as necessary: the shard may have one part in share of its memory.
+// add adds a span. Older ones make room. The shard may use one part in share of its memory.
 func (sh *endedShard) add(e endedSpan, share int) {
 	if n := len(sh.slots); n == 0 || n < maxEndedSlots/share && sh.next > uint64(n) {
 		sh.grow(max(minEndedSlots, 2*n))

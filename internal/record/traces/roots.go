@@ -1,6 +1,6 @@
-// Package traces knows about traces under way: which local root spans are open in them, and which traces
-// hold operations. Both are kept in bounded memory and may be "not known". The Processor reports spans
-// that start and end; the encoders ask [WithOps] whether the ancestors of a span are worth writing.
+// Package traces tracks traces under way: their open local root spans, and the traces with operations. Both are kept
+// in bounded memory, and an answer may be "unknown". The Processor reports starts and ends of spans. The encoders ask
+// [WithOps] whether the ancestors of a span are worth writing.
 package traces
 
 import (
@@ -15,27 +15,27 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Roots holds the open local root spans: those without a parent in this process. It finds the one above an
-// operation that ends. It is safe for concurrent use.
+// Roots holds the open local root spans, the spans without a parent in this process. It finds the root above an ended
+// operation. It is safe for concurrent use.
 //
-// Nearly always one local root is open in a trace, and every operation of the trace lies below it. Where a
-// service calls itself several are; from then on each span of the trace that starts is noted with its
-// local root, until the last root ends.
+// Nearly always one local root is open in a trace, and every operation of the trace lies below it. A service that calls
+// itself opens several; from then on each started span of the trace is noted with its local root, until the last root
+// ends.
 //
-// Where there are too many, the traces whose spans have not been asked for lately are forgotten, and so are
-// spans of a trace that has too many: below them the root is then not known.
+// Beyond the bounds, Roots forgets the traces that were not asked for lately, and spans of a trace with too many. The
+// root of a span below them is then unknown.
 type Roots struct {
 	shards    [Shards]shard
 	forgotten atomic.Uint64
-	// evicted are traces that were forgotten: what is noted of them later is not all there is.
+	// evicted are forgotten traces: later notes about them are incomplete.
 	evicted set
 }
 
 const (
-	// Shards is how many shards the traces are spread over.
+	// Shards is the number of shards of the traces.
 	Shards = 32
-	// maxShardBytes bounds the memory of a shard: of all of them 24 MiB, and 32 with the spans that WithOps holds.
-	// maxSpans is how many spans of a trace are noted, and maxEnded how many of those that have ended.
+	// maxShardBytes bounds the memory of a shard: 24 MiB for all, 32 with the spans of WithOps. maxSpans bounds the
+	// noted spans of a trace, and maxEnded the ended ones among them.
 	maxShardBytes = 3 << 18
 	maxSpans      = 1 << 12
 	maxEnded      = 1 << 8
@@ -44,29 +44,28 @@ const (
 type shard struct {
 	mu     sync.Mutex
 	traces recent.Table[trace.TraceID, traceRoots]
-	multi  atomic.Int64 // how many traces have several roots open
+	multi  atomic.Int64 // traces with several open roots
 	_      [64]byte     // keeps shards on cache lines of their own
 }
 
 // traceRoots are the local roots open in one trace.
 type traceRoots struct {
-	// first is the root above every span that was started before a second one, unless lossy.
+	// first is the root above every span started before a second root, unless lossy.
 	first span.Root
 	lossy bool
 	open  int
-	// spans leads to the local roots at or above the spans that were started since a second root opened;
-	// nil while there has been one root only.
+	// spans has the local roots at or above the spans started since a second root opened. It is nil before.
 	spans *recent.Table[op.SpanID, span.Root]
-	// ended leads to the roots of those of spans that ended last: others may start below them.
+	// ended has the roots of the latest ended spans: others may start below them.
 	ended recent.Table[op.SpanID, span.Root]
 }
 
 func (t *Roots) shard(id trace.TraceID) *shard { return &t.shards[id[15]%Shards] }
 
-// Forgotten returns how many spans that had not ended have been forgotten.
+// Forgotten returns the number of open spans forgotten.
 func (t *Roots) Forgotten() uint64 { return t.forgotten.Load() }
 
-// Started records a span that starts.
+// Started records the start of a span.
 func (t *Roots) Started(s sdktrace.ReadOnlySpan) {
 	sc := s.SpanContext()
 	parent := s.Parent()
@@ -93,7 +92,7 @@ func (t *Roots) Started(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// open adds a trace with its first root. One of which a root has been forgotten may have spans below that.
+// open adds a trace with its first root. An evicted trace may have spans below a forgotten root.
 func (t *Roots) open(sh *shard, id trace.TraceID, r span.Root) {
 	if t.evicted.Has(op.TraceID(id)) {
 		tr := traceRoots{lossy: true, spans: new(recent.Table[op.SpanID, span.Root])}
@@ -106,9 +105,9 @@ func (t *Roots) open(sh *shard, id trace.TraceID, r span.Root) {
 	t.makeRoom(sh, id)
 }
 
-// note notes a span of a trace with its root, which is not known if it is zero.
+// note notes a span of a trace with its root, zero if unknown.
 func (t *Roots) note(sh *shard, trace trace.TraceID, tr *traceRoots, id op.SpanID, r span.Root) {
-	if again := tr.spans.Find(id); again != nil { // ids are random, or should be
+	if again := tr.spans.Find(id); again != nil { // ids should be random
 		*again = r
 		return
 	}
@@ -132,7 +131,7 @@ func (t *Roots) note(sh *shard, trace trace.TraceID, tr *traceRoots, id op.SpanI
 	t.makeRoom(sh, trace)
 }
 
-// makeRoom forgets traces, but not the one with an id, as far as there are too many.
+// makeRoom forgets traces beyond the bounds, except one.
 func (t *Roots) makeRoom(sh *shard, except trace.TraceID) {
 	for sh.traces.Bytes() > maxShardBytes {
 		id, tr, ok := sh.traces.Evict(except)
@@ -149,8 +148,8 @@ func (t *Roots) makeRoom(sh *shard, except trace.TraceID) {
 	}
 }
 
-// Ended returns the local root above a span that ends, and forgets the span.
-// The root is zero where it is not known or the span itself.
+// Ended returns the local root above an ended span, and forgets the span. The root is zero if it is unknown or the
+// span itself.
 func (t *Roots) Ended(ended, parent trace.SpanContext) span.Root {
 	traceID := ended.TraceID()
 	id := op.SpanID(ended.SpanID())
@@ -172,8 +171,7 @@ func (t *Roots) Ended(ended, parent trace.SpanContext) span.Root {
 	return r
 }
 
-// At returns the local root at or above a span that has not ended; zero if it is
-// not known.
+// At returns the local root at or above an open span, zero if unknown.
 func (t *Roots) At(traceID trace.TraceID, id op.SpanID) span.Root {
 	sh := t.shard(traceID)
 	sh.mu.Lock()
@@ -184,14 +182,14 @@ func (t *Roots) At(traceID trace.TraceID, id op.SpanID) span.Root {
 	return span.Root{}
 }
 
-// rootOf returns the local root at or above a span. One that is not noted was started below the first.
+// rootOf returns the local root at or above a span. A span without a note was started below the first.
 func (tr *traceRoots) rootOf(id op.SpanID) span.Root {
 	if tr.spans != nil {
 		if r := tr.spans.Find(id); r != nil {
 			return *r
 		}
 		if r := tr.ended.Find(id); r != nil {
-			if tr.spans.Find(r.ID) == nil { // it has ended, too
+			if tr.spans.Find(r.ID) == nil { // ended, too
 				return span.Root{}
 			}
 			return *r
@@ -203,7 +201,7 @@ func (tr *traceRoots) rootOf(id op.SpanID) span.Root {
 	return tr.first
 }
 
-// forget moves a span of a trace to those that have ended, and reports whether it was noted.
+// forget moves a span of a trace to the ended ones, and reports whether it was noted.
 func (sh *shard) forget(trace trace.TraceID, tr *traceRoots, id op.SpanID) bool {
 	r := tr.spans.Find(id)
 	if r == nil {
@@ -223,8 +221,7 @@ func (sh *shard) forget(trace trace.TraceID, tr *traceRoots, id op.SpanID) bool 
 
 // remove forgets a root, and the trace with its last one.
 func (sh *shard) remove(traceID trace.TraceID, tr *traceRoots, id op.SpanID) {
-	// Roots that were not noted, for want of room or because they are older
-	// than the processor, do not count.
+	// Roots without a note, for want of room or older than the processor, do not count.
 	if tr.spans == nil {
 		if id == tr.first.ID {
 			sh.traces.Remove(traceID)

@@ -63,7 +63,8 @@ func TestRootAfterEviction(t *testing.T) {
 		}
 	}
 	end(&r, 1, 3, 2, true)
-	if sh := r.shard(spanContext(1, 1, false).TraceID()); sh.traces.Find(spanContext(1, 1, false).TraceID()) != nil || sh.multi.Load() != 0 {
+	if sh := r.shard(spanContext(1, 1, false).TraceID()); sh.traces.Find(spanContext(1, 1, false).TraceID()) != nil ||
+		sh.multi.Load() != 0 {
 		t.Error("the trace is still there")
 	}
 }
@@ -76,7 +77,8 @@ func TestRootsOfEqualIDs(t *testing.T) {
 	for range 3 {
 		start(&r, "again", 1, 2, 1, true)
 	}
-	if got := r.At(spanContext(1, 2, false).TraceID(), op.SpanID(spanContext(1, 2, false).SpanID())); got.Name != "again" {
+	if got := r.At(spanContext(1, 2, false).TraceID(),
+		op.SpanID(spanContext(1, 2, false).SpanID())); got.Name != "again" {
 		t.Errorf("the root is %q", got.Name)
 	}
 	end(&r, 1, 2, 1, true)

@@ -7,11 +7,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// WithOps remembers which traces hold operations, or are linked to by recorded spans: other spans are written only
-// if they belong to such a trace. A trace is forgotten when enough newer ones share its slots. WithOps also holds the
-// spans of other traces that ended last, in 8 MiB, for operations below them that are recorded later; see Hold.
+// WithOps is the set of traces with operations, or with links from recorded spans. Other spans are written only if their
+// trace is in it. A trace is forgotten when enough newer ones share its slots. WithOps also holds the latest ended spans
+// of other traces, in 8 MiB, for operations below them recorded later; see Hold.
 //
-// It is safe for concurrent use and allocates nothing before the first Add and Hold. Has and Add take no lock.
+// It is safe for concurrent use and allocates only on the first Add and Hold. Has and Add take no lock.
 type WithOps struct {
 	set
 	ended atomic.Pointer[[endedShards]endedShard]
@@ -23,7 +23,7 @@ type set struct {
 	table atomic.Pointer[[slots]atomic.Uint64]
 }
 
-// The number of traces remembered, and how many slots a trace may be in.
+// The number of traces remembered, and of slots for a trace.
 const (
 	slots = 1 << 16
 	ways  = 8
@@ -60,7 +60,7 @@ func (t *set) Add(id op.TraceID) {
 	if table[base].Load() == f {
 		return
 	}
-	// The newest comes to the front, and the last falls out. Concurrent additions may lose one.
+	// The newest moves to the front, and the last falls out. Concurrent calls may lose one.
 	carry := table[base].Swap(f)
 	for i := base + 1; i < base+ways && carry != 0 && carry != f; i++ {
 		carry = table[i].Swap(carry)

@@ -13,7 +13,8 @@ import (
 // The caller's buffer is reused: the table must keep a copy.
 func TestString(t *testing.T) {
 	var table Table
-	for _, s := range []string{"", "a", "matmul", "cuda:0", "cuda:1", strings.Repeat("x", maxLength), strings.Repeat("x", maxLength+1)} {
+	for _, s := range []string{"", "a", "matmul", "cuda:0", "cuda:1", strings.Repeat("x", maxLength),
+		strings.Repeat("x", maxLength+1)} {
 		for range 2 {
 			buf := []byte(s)
 			got := table.String(buf)

@@ -13,12 +13,15 @@ import (
 
 // passTexts are values, valid and broken.
 var passTexts = []string{
-	`{}`, `[]`, `{ }`, "[\n]", `{"a":1}`, "{\r\n\t\"a\" : [ 1 , -2.5e+3 ,\"x\"] , \"b\":{\"c\":null}}", `[true,false,null]`, `[[],[[]],{}]`,
+	`{}`, `[]`, `{ }`, "[\n]", `{"a":1}`, "{\r\n\t\"a\" : [ 1 , -2.5e+3 ,\"x\"] , \"b\":{\"c\":null}}",
+	`[true,false,null]`, `[[],[[]],{}]`,
 	`"\u00e9\n\"\\\/\b\f\r\t"`, `"\ud83d\ude00"`, `"\ud83d"`, "\"\xff\"", `0`, `-0`, `1.25`, `1e5`, `1E-5`,
-	`{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `[,]`, `[1,]`, `[1 2]`, `{"a" 1}`, `{1:2}`, `[}`, `{]`, `[1}`, `{"a":1]`, `{"a":[1}}`, `]`, `}`, `,`,
+	`{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `[,]`, `[1,]`, `[1 2]`, `{"a" 1}`, `{1:2}`, `[}`, `{]`, `[1}`, `{"a":1]`,
+	`{"a":[1}}`, `]`, `}`, `,`,
 	`"\x"`, `"\u12g4"`, `"\u12`, `"a`, `"a\`, "\"a\nb\"", "\"\x01\"", `01`, `-`, `1.`, `.5`, `1e`, `+1`, `tru`,
 	`nul`, `falsy`, "\x01", "{\x01}",
-	`{"a":1,"a":2}`, `["` + strings.Repeat("x", 40) + `\n` + strings.Repeat("y", 40) + `"]`, `[        1,` + strings.Repeat(" ", 100) + `2]`,
+	`{"a":1,"a":2}`, `["` + strings.Repeat("x", 40) + `\n` + strings.Repeat("y", 40) + `"]`,
+	`[        1,` + strings.Repeat(" ", 100) + `2]`,
 	strings.Repeat("[", 64) + strings.Repeat("]", 64), strings.Repeat(`{"a":`, 63) + "1" + strings.Repeat("}", 63),
 }
 
@@ -104,7 +107,8 @@ func TestMember(t *testing.T) {
 		{`"a":1`, "a", 4}, {`"ab": 1`, "ab", 6}, {`"":1`, "", 3}, {`"a" :1`, "a", 5}, {"\"a\" \n:\t  1", "a", 9},
 		{`"a\n":1`, "", -1}, {`a`, "", -1}, {`"a"`, "", -1},
 	} {
-		if key, value := lexer.Member([]byte(test.text), 0); value != test.value || value >= 0 && string(key) != test.key {
+		if key, value := lexer.Member([]byte(test.text), 0); value != test.value || value >= 0 &&
+			string(key) != test.key {
 			t.Errorf("Member(%q) = %q, %d", test.text, key, value)
 		}
 	}

@@ -27,7 +27,8 @@ func Has(b []byte, i int, text string) bool {
 // Literal reads text. Where text is a constant, the first eight bytes are compared
 // without a call: most members that may be missing are.
 func Literal(b []byte, i int, text string) int {
-	if i >= 0 && len(b)-i >= len(text) && (len(text) < 8 || string(b[i:i+8]) == text[:8]) && string(b[i:i+len(text)]) == text {
+	if i >= 0 && len(b)-i >= len(text) && (len(text) < 8 || string(b[i:i+8]) == text[:8]) &&
+		string(b[i:i+len(text)]) == text {
 		return i + len(text)
 	}
 	return -1

@@ -21,14 +21,19 @@ import (
 
 // scanTexts are texts that the functions of scan.go read or refuse.
 var scanTexts = []string{
-	"", "0", "00", "7", "-7", "-0", "-", "--1", "12345678", "123456789", "1234567,", "12345678,", "99999999999999999999999999",
+	"", "0", "00", "7", "-7", "-0", "-", "--1", "12345678", "123456789", "1234567,", "12345678,",
+	"99999999999999999999999999",
 	"9223372036854775807", "9223372036854775808", "18446744073709551616", "1760000000000557043", "01760000000000557043",
-	"0.6", "0.", ".6", "1.23", "1.234", "1.2345", "12.5e1", "1e3", "123456789012345.678", "1234567890123456.7", "1.000,", "1.:", "7/", "7:",
-	`""`, `"a"`, `"matmul",`, `"cuda:0"`, `"a string of more than eight bytes"`, `"`, `"a`, `"a\"`, `"a\n"`, "\"a\nb\"", "\"\xff\"",
+	"0.6", "0.", ".6", "1.23", "1.234", "1.2345", "12.5e1", "1e3", "123456789012345.678", "1234567890123456.7",
+	"1.000,", "1.:", "7/", "7:",
+	`""`, `"a"`, `"matmul",`, `"cuda:0"`, `"a string of more than eight bytes"`, `"`, `"a`, `"a\"`, `"a\n"`, "\"a\nb\"",
+	"\"\xff\"",
 	"\"\u2028\"",
 	`"0123456789abcdef"`, `"0123456789ABCDEF"`, `"0123456789abcdeg"`, `"0123456789abcde"`, `"0123456789abcdef0"`,
-	`"4d02081d276cbb954beb68be77c6566e"`, `"123"`, `"0123"`, `"-1"`, `"1760000000000557043"`, `"9223372036854775808"`, `"12`,
-	`"1760000000000557043","end"`, `"9223372036854775807","end"`, `"9223372036854775808","end"`, `"0760000000000557043","end"`,
+	`"4d02081d276cbb954beb68be77c6566e"`, `"123"`, `"0123"`, `"-1"`, `"1760000000000557043"`, `"9223372036854775808"`,
+	`"12`,
+	`"1760000000000557043","end"`, `"9223372036854775807","end"`, `"9223372036854775808","end"`,
+	`"0760000000000557043","end"`,
 	`"176000000000055704:","end"`, `"1760000:00000557043","end"`, `"/760000000000557043","end"`,
 }
 
@@ -119,7 +124,8 @@ func checkQuoted(t *testing.T, b []byte, i int) {
 				t.Errorf("QuotedHex(%q, %d) reads %x, want %x", b, i, dst, id)
 			}
 		}
-		check.Equal(t, fmt.Sprintf("QuotedHex(%q, %d) of %d bytes ends at", b, i, size), wantEnd, lexer.QuotedHex(b, i, dst))
+		check.Equal(t, fmt.Sprintf("QuotedHex(%q, %d) of %d bytes ends at", b, i, size), wantEnd,
+			lexer.QuotedHex(b, i, dst))
 	}
 	n, err := strconv.ParseInt(string(want), 10, 64)
 	if canonical := strconv.FormatInt(n, 10) == string(want) && n >= 0; end < 0 || err != nil || !canonical {
@@ -164,7 +170,8 @@ func checkPlain(t *testing.T, text []byte) {
 
 func TestScan(t *testing.T) {
 	for _, text := range scanTexts {
-		for _, behind := range []string{"", ",", "}", `,"next":12345678`, "12345678", ".5", `"`, "\x80", "\xff\xff\xff\xff\xff\xff\xff\xff"} {
+		for _, behind := range []string{"", ",", "}", `,"next":12345678`, "12345678", ".5", `"`, "\x80",
+			"\xff\xff\xff\xff\xff\xff\xff\xff"} {
 			checkScan(t, []byte(text+behind))
 		}
 	}
@@ -220,7 +227,8 @@ func TestLiteral(t *testing.T) {
 		{0, `{"name":`, 8}, {1, `"name"`, 7}, {8, "1}", 10}, {10, "", 10}, {0, "", 0},
 		{0, `{"nama":`, -1}, {8, "1},", -1}, {10, "}", -1}, {11, "", -1}, {-1, "", -1}, {-1, "{", -1},
 	} {
-		check.Equal(t, fmt.Sprintf("Literal(%s, %d, %q)", b, test.at, test.text), test.want, lexer.Literal(b, test.at, test.text))
+		check.Equal(t, fmt.Sprintf("Literal(%s, %d, %q)", b, test.at, test.text), test.want,
+			lexer.Literal(b, test.at, test.text))
 	}
 }
 

@@ -25,7 +25,8 @@ func TestHeld(t *testing.T) {
 		t.Errorf("%d bytes, error %v, %d held", len(got), err, held)
 	}
 	held = 0
-	endless := io.MultiReader(strings.NewReader(text), strings.NewReader(text), strings.NewReader(text), strings.NewReader(text))
+	endless := io.MultiReader(strings.NewReader(text), strings.NewReader(text), strings.NewReader(text),
+		strings.NewReader(text))
 	got, err = ReadUpTo(&Held{Reader: endless, Hold: hold}, 1<<30)
 	check.Is(t, "more than is allowed", full, err)
 	if cap(got) > 4<<20 {

@@ -93,7 +93,8 @@ func TestLinesAroundBufferSize(t *testing.T) {
 	for _, n := range []int{256<<10 - 2, 256<<10 - 1, 256 << 10, 256<<10 + 1, 512<<10 + 3} {
 		long := strings.Repeat("x", n)
 		got, err := all(t, strings.NewReader(long+"\n"+long), 0)
-		if err != io.EOF || len(got) != 2 || string(got[0].Text) != long || string(got[1].Text) != long || got[1].Complete {
+		if err != io.EOF || len(got) != 2 || string(got[0].Text) != long || string(got[1].Text) != long ||
+			got[1].Complete {
 			t.Errorf("length %d: %d lines, error %v", n, len(got), err)
 		}
 	}

@@ -22,7 +22,8 @@ func runeWidth(r rune) int {
 	switch {
 	case r < 0x300:
 		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf), r >= 0x1160 && r <= 0x11ff: // vowels and finals that join Hangul syllables
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf), r >= 0x1160 &&
+		r <= 0x11ff: // vowels and finals that join Hangul syllables
 		return 0
 	}
 	if kind := width.LookupRune(r).Kind(); kind == width.EastAsianWide || kind == width.EastAsianFullwidth {
@@ -124,5 +125,8 @@ func Wrap(s string, first, further int) []string {
 }
 
 func isNumber(word string) bool {
-	return strings.IndexFunc(strings.TrimPrefix(word, "("), func(r rune) bool { return (r < '0' || r > '9') && r != '.' && r != ',' }) < 0
+	return strings.IndexFunc(strings.TrimPrefix(word, "("), func(r rune) bool {
+		return (r < '0' || r > '9') &&
+			r != '.' && r != ','
+	}) < 0
 }

@@ -23,12 +23,14 @@ import (
 // devices, in steps of three.
 func ended(i int) span.Ended {
 	start := time.Unix(1_700_000_000, int64(i)*1000)
-	context := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{15: 1}, SpanID: trace.SpanID{7: byte(i + 1)}})
+	context := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{15: 1},
+		SpanID: trace.SpanID{7: byte(i + 1)}})
 	d := &span.Data{
 		Name: "matmul", Context: context, Start: start, End: start.Add(time.Duration(i+1) * time.Microsecond),
 		Attrs: []attribute.KeyValue{
 			attribute.String(attrkey.Name, "matmul"), attribute.String(attrkey.Device, fmt.Sprint("cuda:", i%2)),
-			attribute.Int64Slice(attrkey.OutputShape, []int64{64, int64(i % 5)}), attribute.Int64(attrkey.Step, int64(i/3)),
+			attribute.Int64Slice(attrkey.OutputShape, []int64{64, int64(i % 5)}),
+			attribute.Int64(attrkey.Step, int64(i/3)),
 		},
 	}
 	return span.Ended{Data: d, Context: context, Root: span.Root{Name: "request", ID: op.SpanID{1}}}

@@ -88,7 +88,8 @@ func (f *renderer) fields(v *span.Data, varying attrcache.Varying, r *span.Root)
 		second:  v.Start.Unix(), nano: int64(v.Start.Nanosecond()), duration: int64(v.End.Sub(v.Start)),
 	}
 	end := v.End.Unix()
-	ok = first <= p.second && p.second < last && first <= end && end < last && 0 <= p.duration && p.duration < longest &&
+	ok = first <= p.second && p.second < last && first <= end && end < last && 0 <= p.duration &&
+		p.duration < longest &&
 		!v.TraceID().IsZero() && !v.SpanID().IsZero() && !v.Failed() && v.DroppedAttrs == 0 &&
 		len(v.Links) == 0 && v.DroppedLinks == 0 && v.Context.TraceState().Len() == 0
 	if ok && varying.Device >= 0 {

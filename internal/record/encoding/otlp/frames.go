@@ -41,7 +41,8 @@ func (protoFormat) Recognize(head []byte) encoding.Origin {
 func withoutTag(message []byte, length int64) encoding.Origin {
 	mended := bytes.Clone(message)
 	mended[0] = tracesResourceSpans<<3 | wireBytes
-	if n, head, ok := resourceSpans(mended); ok && n <= length && int64(head) < n && head < len(mended) && startsLikeTraces(mended) {
+	if n, head, ok := resourceSpans(mended); ok && n <= length && int64(head) < n && head < len(mended) &&
+		startsLikeTraces(mended) {
 		return encoding.Damaged
 	}
 	return encoding.Foreign
@@ -73,7 +74,8 @@ func startsLikeTraces(text []byte) bool {
 		return true
 	}
 	switch inner[0] {
-	case resourceSpansResource<<3 | wireBytes, resourceSpansScopeSpans<<3 | wireBytes, resourceSpansSchemaURL<<3 | wireBytes:
+	case resourceSpansResource<<3 | wireBytes, resourceSpansScopeSpans<<3 | wireBytes,
+		resourceSpansSchemaURL<<3 | wireBytes:
 	default:
 		return false
 	}

@@ -40,7 +40,8 @@ func TestWhole(t *testing.T) {
 					want = end
 				}
 			}
-			if got, err := Proto.Whole(bytes.NewReader(text[:n]), int64(from), int64(n)); err != nil || got != int64(want) {
+			if got, err := Proto.Whole(bytes.NewReader(text[:n]), int64(from), int64(n)); err != nil ||
+				got != int64(want) {
 				t.Errorf("%d bytes from %d are whole up to %d, %v, want %d", n, from, got, err, want)
 			}
 		}

@@ -79,7 +79,8 @@ func TestOTLPManyScopes(t *testing.T) {
 func TestOTLPNegativeZero(t *testing.T) {
 	zero := spantest.Operation(0)
 	negative := spantest.Operation(0)
-	zero.Attributes = append(zero.Attributes, attribute.Float64Slice("x", []float64{0}), attribute.Slice("y", attribute.Float64Value(0)))
+	zero.Attributes = append(zero.Attributes, attribute.Float64Slice("x", []float64{0}),
+		attribute.Slice("y", attribute.Float64Value(0)))
 	minus := math.Copysign(0, -1)
 	negative.Attributes = append(negative.Attributes,
 		attribute.Float64Slice("x", []float64{minus}), attribute.Slice("y", attribute.Float64Value(minus)))
