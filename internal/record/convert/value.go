@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxListDepth is how deep nested lists are read; shapes need two levels.
+// maxListDepth is the depth to which nested lists are read. Shapes need two levels.
 const maxListDepth = 4
 
 func attrOf(kv attribute.KeyValue) op.Attr {
@@ -38,8 +38,7 @@ func attrOf(kv attribute.KeyValue) op.Attr {
 	return a
 }
 
-// appendJSON appends a value as JSON, as op.AttrJSON describes. What is nested too deep
-// is null.
+// appendJSON appends a value as JSON in the form of op.AttrJSON. Values nested too deep become null.
 func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 	switch v.Type() {
 	case attribute.STRING:
@@ -81,7 +80,7 @@ func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 	return append(dst, "null"...)
 }
 
-// areIntLists reports whether v is a list of lists of integers, such as shapes, and gathers these.
+// areIntLists reports whether v is a list of lists of integers, such as shapes, and collects their numbers.
 func (c *Converter) areIntLists(v attribute.Value) bool {
 	if v.Type() != attribute.SLICE {
 		return false

@@ -10,34 +10,33 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Batch holds encoded records until they are written, all at once. It is used by one goroutine at a time.
+// Batch holds encoded records until they are written, all at once. It is not safe for concurrent use.
 type Batch struct {
-	Records []byte // whole ones, after the headroom
+	Records []byte // whole records, after the headroom
 	Entries int    // among the records
-	// First and Last identify the resources of the first and the last record;
-	// FirstResource is the content of a header in front of the batch.
+	// First and Last identify the resources of the first and the last record. FirstResource is the content of a header
+	// in front of the batch.
 	First, Last   attribute.Distinct
 	FirstResource *op.Resource
-	Groups        Groups // for formats that write records grouped
-	Shortened     int    // records that would have been larger than MaxRecordBytes
-	Written       int    // entries, set once that is known
+	Groups        Groups // for formats that group records
+	Shortened     int    // records shortened to fit MaxRecordBytes
+	Written       int    // entries, set at the end of the write
 
-	refs []traces.Ref // from the records to other spans, which are on record or to be released
-	last traces.Ref   // was in refs last
+	refs []traces.Ref // from the records to other spans, written or to be released
+	last traces.Ref   // the last one added to refs
 }
 
-// MaxRecordBytes is the size of a record, encoded, from which on a span is
-// shortened: readers refuse records of twice that.
+// MaxRecordBytes is the largest size of an encoded record. A larger span is shortened; readers refuse records of twice
+// the size.
 const MaxRecordBytes = 8 << 20
 
-// MaxBatchBytes is the size at which a batch takes no more records: readers refuse
-// messages of four times that.
+// MaxBatchBytes is the size of a full batch. Readers refuse messages of four times the size.
 const MaxBatchBytes = 16 << 20
 
 // Full reports whether b takes no more records.
 func (b *Batch) Full() bool { return len(b.Records) >= MaxBatchBytes }
 
-// headroom is how many bytes are kept free for what precedes the records, which then need not be copied.
+// headroom is the number of bytes free in front of the records, for a head without a copy of the records.
 const headroom = 512
 
 // NewBatch returns an empty batch with a buffer of size bytes, headroom included.
@@ -49,11 +48,11 @@ func (b *Batch) Empty() bool { return len(b.Records) == headroom }
 // Body returns the records.
 func (b *Batch) Body() []byte { return b.Records[headroom:] }
 
-// Memory returns how many bytes b takes.
+// Memory returns the size of b's buffer in bytes.
 func (b *Batch) Memory() int { return cap(b.Records) }
 
-// Between returns the records between a head and a tail, in the batch's memory or, where that has no room for the head, in the
-// head's, which is returned too.
+// Between returns the records between a head and a tail. The result is in the batch's memory or, if the head exceeds
+// the headroom, in the head's. scratch is the head's memory.
 func (b *Batch) Between(head, tail []byte) (framed, scratch []byte) {
 	if len(head) > headroom {
 		framed = append(append(head, b.Body()...), tail...)
@@ -65,13 +64,13 @@ func (b *Batch) Between(head, tail []byte) (framed, scratch []byte) {
 	return append(framed, tail...), head
 }
 
-// Reset makes b an empty batch that keeps its buffer.
+// Reset empties b and keeps its buffer.
 func (b *Batch) Reset() {
-	clear(b.Groups) // what it refers to is the encoder's
+	clear(b.Groups) // the encoder owns the scopes
 	*b = Batch{Records: b.Records[:headroom], Groups: b.Groups[:0], refs: b.refs}
 }
 
-// refer notes that a record refers to another span. Most have the parent of the one before.
+// refer notes a reference from a record to another span. Most records have the parent of the one before.
 func (b *Batch) refer(r traces.Ref) {
 	if r != b.last {
 		b.last = r
@@ -79,8 +78,7 @@ func (b *Batch) refer(r traces.Ref) {
 	}
 }
 
-// Late returns a span that records of b refer to, and that ended before there was an operation for which to write
-// it; false if there is none.
+// Late returns an earlier ended span that records of b refer to and that has not been written; false without one.
 func (b *Batch) Late(t *traces.WithOps) (e span.Ended, ok bool) {
 	for n := len(b.refs); n > 0; n = len(b.refs) {
 		s, parent := t.Release(b.refs[n-1])

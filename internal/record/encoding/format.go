@@ -1,9 +1,7 @@
-// Package encoding is the contract between encoders and the sink: a [Format]
-// makes an [Encoder], which appends spans to a [Batch], and frames the batch when
-// it is written.
+// Package encoding is the contract between encoders and the sink: a [Format] makes an [Encoder], which appends spans
+// to a [Batch], and frames the batch for writing.
 //
-// It knows no particular format: these are in the packages below it, entries and
-// otlp. The pipelines fill batches, the sink writes them.
+// The formats are in the packages below it, entries and otlp. The pipelines fill batches, the sink writes them.
 package encoding
 
 import (
@@ -20,43 +18,43 @@ import (
 
 // Format is the format of an exporter's output.
 type Format interface {
-	// Name is the name of the format, as options and error texts have it.
+	// Name is the name of the format in options and error texts.
 	Name() string
-	// NewEncoder returns an encoder whose cache of attribute sets takes cacheBytes.
+	// NewEncoder returns an encoder with a cache of attribute sets of cacheBytes.
 	NewEncoder(m *attr.Mapping, cacheBytes int) Encoder
-	// Frame returns b as it is written, in the memory of b or of f.Scratch, and the length of the part before
+	// Frame returns the bytes to write for b, in the memory of b or of f.Scratch, and the length of the part before
 	// b's records. It may be called again.
 	Frame(b *Batch, f *Framing) (framed []byte, head int)
-	// Recognize says what a file is that starts with head, which is not empty and may end anywhere.
+	// Recognize tells whether a file is of this format. head is its beginning, not empty, and may end anywhere.
 	Recognize(head []byte) Origin
 }
 
-// Lines is a Format of lines: an incomplete one spoils nothing but itself once a newline follows.
+// Lines is a Format of lines. A newline ends an incomplete line, and later lines stay readable.
 type Lines interface {
 	Format
-	// Complete returns how many entries are whole in the part of a frame behind the head that was written. It is
-	// negative if the batch is one record, which its rest can still complete.
+	// Complete returns the number of whole entries in written, the written part of a frame behind the head. It is
+	// negative if the batch is one record that its remainder can complete.
 	Complete(b *Batch, written []byte) int
 }
 
-// Messages is a Format of messages behind one another: nothing is found behind an incomplete one.
+// Messages is a Format of consecutive messages. No message is found behind an incomplete one.
 type Messages interface {
 	Format
-	// Whole returns up to where the size bytes of r are complete messages, the first of which begins at from.
+	// Whole returns the end of the complete messages in the size bytes of r. The first message starts at from.
 	Whole(r io.ReaderAt, from, size int64) (int64, error)
 }
 
-// Origin is what a file is to a format.
+// Origin is the relation of a file to a format.
 type Origin uint8
 
 // The origins.
 const (
-	Foreign Origin = iota // of something else
-	Damaged               // of the format, but what is appended may not be found
+	Foreign Origin = iota // of another format
+	Damaged               // of the format, but appended records may not be found
 	Own                   // of the format
 )
 
-// RecognizeLines is Recognize for a format whose lines start with one of starts.
+// RecognizeLines is Recognize for a format of lines with one of the given starts.
 func RecognizeLines(head []byte, starts ...string) Origin {
 	first := true
 	for line := range bytes.Lines(head) {
@@ -79,15 +77,15 @@ func RecognizeLines(head []byte, starts ...string) Origin {
 		first = false
 	}
 	if first {
-		return Own // there are only newlines
+		return Own // only newlines
 	}
 	return Foreign
 }
 
-// Joiner is a Format whose records can be put together again.
+// Joiner is a Format whose records can be joined again.
 type Joiner interface {
 	Lines
-	// Join appends a record that was encoded into another batch.
+	// Join appends a record encoded into another batch.
 	Join(b *Batch, r *Record)
 }
 
@@ -99,11 +97,11 @@ type Record struct {
 	Resource *op.Resource
 }
 
-// Framing is the context in which a batch is written.
+// Framing is the context of a batch's write.
 type Framing struct {
 	Writer   string
 	Sequence int64
-	// Header asks for a header: the resource of the records that follow.
+	// Header asks for a header with the resource of the first record.
 	Header bool
 	// Gaps are the losses since the last batch.
 	Gaps []op.Gap
@@ -113,9 +111,9 @@ type Framing struct {
 	Scratch, Tail []byte
 }
 
-// Encoder encodes spans into batches. It is used by one goroutine at a time.
+// Encoder encodes spans into batches. It is not safe for concurrent use.
 type Encoder interface {
-	// Add encodes an operation as an entry, and another span as an ancestor if its trace is in t.
+	// Add encodes an operation as an entry, and any other span as an ancestor if its trace is in t.
 	Add(b *Batch, e span.Ended, t *traces.WithOps) Outcome
 }
 

@@ -9,29 +9,29 @@ type Scope struct {
 	Prefix, Suffix []byte
 }
 
-// Groups says which bytes of a batch's records belong to which scope: spans are written grouped.
+// Groups maps the bytes of a batch's records to their scopes, for formats that group spans.
 type Groups []run
 
-// run is where records of one scope stand that follow one another.
+// run is a range of consecutive records of one scope.
 type run struct {
 	scope      *Scope
 	start, end int
 }
 
-// ResourceGroup is the scopes of a resource.
+// ResourceGroup has the scopes of a resource.
 type ResourceGroup struct {
 	Resource *Resource
 	Scopes   []ScopeGroup
 }
 
-// ScopeGroup is the records of a scope.
+// ScopeGroup has the records of a scope.
 type ScopeGroup struct {
 	Scope *Scope
 	Bytes int // of all records
 	runs  []run
 }
 
-// Add records that records[start:end] holds a span of scope.
+// Add records records[start:end] as a span of scope.
 func (g *Groups) Add(scope *Scope, start, end int) {
 	if n := len(*g); n > 0 && (*g)[n-1].scope == scope && (*g)[n-1].end == start {
 		(*g)[n-1].end = end
@@ -40,9 +40,10 @@ func (g *Groups) Add(scope *Scope, start, end int) {
 	}
 }
 
-// Resources returns the groups in the order in which they were first seen.
+// Resources returns the groups in the order of their first records.
 func (g Groups) Resources() (all []ResourceGroup) {
-	resources, scopes := make(map[*Resource]int), make(map[*Scope]int) // their places
+	resources := make(map[*Resource]int) // places in all
+	scopes := make(map[*Scope]int)       // places in their resource
 	for k, r := range g {
 		i, ok := resources[r.scope.Resource]
 		if !ok {

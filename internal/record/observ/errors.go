@@ -9,22 +9,22 @@ import (
 	"go.opentelemetry.io/otel"
 )
 
-// Errors hands errors that no caller can receive to OpenTelemetry's error handler: at most one per pause,
-// and on a goroutine of its own, because the handler may block or panic.
+// Errors reports errors without a caller to OpenTelemetry's error handler: at most one per pause, each on its own
+// goroutine, because the handler may block or panic.
 type Errors struct {
-	last       atomic.Pointer[time.Time] // when the last one was handed over
+	last       atomic.Pointer[time.Time] // of the last report
 	suppressed atomic.Int64
-	busy       atomic.Bool // the handler has not returned
+	busy       atomic.Bool // the handler is running
 }
 
 const reportPause = 10 * time.Second
 
-// Report hands err to the handler, unless it is nil or comes too soon.
+// Report reports err, unless it is nil or comes too soon.
 func (r *Errors) Report(err error) {
 	if err == nil {
 		return
 	}
-	now := time.Now() // with its monotonic reading: clocks are set
+	now := time.Now() // monotonic: wall clocks may be set
 	last := r.last.Load()
 	if last != nil && now.Sub(*last) < reportPause || !r.busy.CompareAndSwap(false, true) {
 		r.suppressed.Add(1)
@@ -38,16 +38,16 @@ func (r *Errors) Report(err error) {
 	go func() {
 		defer handling.Add(-1)
 		defer r.busy.Store(false)
-		defer func() { _ = recover() }() // nobody is left to report to
+		defer func() { _ = recover() }() // no one is left to report to
 		otel.Handle(err)
 	}()
 }
 
-// handling counts the errors that handlers have not returned from.
+// handling counts the running handlers.
 var handling atomic.Int64
 
-// Await waits until handlers have returned from all errors, ctx is done, or a tenth of a second has passed: a program
-// that ends would lose its last errors.
+// Await waits until all handlers have returned, ctx is done, or a tenth of a second has passed. It keeps a program
+// from losing its last errors.
 func Await(ctx context.Context) {
 	const most = 100 * time.Millisecond
 	for start := time.Now(); handling.Load() > 0 && ctx.Err() == nil && time.Since(start) < most; {

@@ -1,5 +1,5 @@
-// Package observ is how the plugin reports about itself: metrics in the names of the semantic conventions,
-// and errors that no caller can receive, at a limited rate. Exporters and pipelines call it.
+// Package observ is the plugin's telemetry about itself: metrics in the names of the semantic conventions, and errors
+// without a caller, at a limited rate. Exporters and pipelines call it.
 package observ
 
 import (
@@ -19,8 +19,7 @@ import (
 	"go.opentelemetry.io/otel/semconv/v1.43.0/otelconv"
 )
 
-// observabilityEnabled reports whether the metrics are on, as those of the SDK's own components are: with the
-// global MeterProvider, under the names of the semantic conventions.
+// observabilityEnabled reports whether metrics are on, by the variable of the SDK's own components.
 func observabilityEnabled() bool {
 	return strings.EqualFold(os.Getenv("OTEL_GO_X_OBSERVABILITY"), "true")
 }
@@ -46,7 +45,7 @@ func handle(err error) {
 	}
 }
 
-// Exporter observes an exporter. A nil Exporter observes nothing.
+// Exporter observes an exporter. A nil Exporter does not.
 type Exporter struct {
 	inflight metric.Int64UpDownCounter
 	exported metric.Int64Counter
@@ -55,7 +54,7 @@ type Exporter struct {
 	set      metric.MeasurementOption
 }
 
-// NewExporter returns nil if metrics are off. Errors go to the error handler of OpenTelemetry.
+// NewExporter returns nil if metrics are off. Errors go to OpenTelemetry's error handler.
 func NewExporter(s instrumentation.Scope) *Exporter {
 	if !observabilityEnabled() {
 		return nil
@@ -73,7 +72,7 @@ func NewExporter(s instrumentation.Scope) *Exporter {
 	return e
 }
 
-// Export observes the export of n spans. The function it returns is called at the end.
+// Export observes the export of n spans. Call the returned function at its end.
 func (e *Exporter) Export(n int) func(exported int, err error) {
 	if e == nil {
 		return func(int, error) {}
@@ -94,7 +93,7 @@ func (e *Exporter) Export(n int) func(exported int, err error) {
 	}
 }
 
-// errorType returns the attribute that classifies err, as its ErrorType method says if it has one.
+// errorType returns the attribute for the class of err, by its ErrorType method if it has one.
 func errorType(err error) attribute.KeyValue {
 	var typed interface{ ErrorType() string }
 	if errors.As(err, &typed) {

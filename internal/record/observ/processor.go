@@ -11,13 +11,12 @@ import (
 	"go.opentelemetry.io/otel/semconv/v1.43.0/otelconv"
 )
 
-// Counts are the spans that a processor has taken, those that it handed to its exporter, those that it
-// lost before; spans and sums that it has forgotten; and parents of operations that it has lost.
+// Counts are the figures of a processor: spans taken, handed to its exporter, and lost before; spans and sums
+// forgotten; and lost parents of operations.
 type Counts struct{ Recorded, Exported, Lost, Forgotten, Unsummed, LostParents uint64 }
 
-// ObserveProcessor observes a processor, unless metrics are off, until stop is called. It calls counts when
-// metrics are collected. No capacity is reported, because buffers are bounded in bytes. Errors go to the error
-// handler of OpenTelemetry.
+// ObserveProcessor observes a processor until stop is called, unless metrics are off. It calls counts at each
+// collection. It reports no capacity: buffers are bounded in bytes. Errors go to OpenTelemetry's error handler.
 func ObserveProcessor(s instrumentation.Scope, counts func() Counts) (stop func() error) {
 	stop = func() error { return nil }
 	if !observabilityEnabled() {
@@ -29,9 +28,11 @@ func ObserveProcessor(s instrumentation.Scope, counts func() Counts) (stop func(
 	forgotten, err3 := m.Int64ObservableCounter("optrace.processor.span.forgotten", metric.WithUnit("{span}"),
 		metric.WithDescription("The number of spans under way that were forgotten for want of memory"))
 	unsummed, err4 := m.Int64ObservableCounter("optrace.processor.operation.unsummed", metric.WithUnit("{operation}"),
-		metric.WithDescription("The number of operations that were not forwarded, and are in no summary for want of memory"))
+		metric.WithDescription(
+			"The number of operations that were not forwarded, and are in no summary for want of memory"))
 	lostParents, err5 := m.Int64ObservableCounter("optrace.processor.parent.lost", metric.WithUnit("{span}"),
-		metric.WithDescription("The number of spans above operations that ended before these and were lost for want of memory"))
+		metric.WithDescription(
+			"The number of spans above operations that ended before these and were lost for want of memory"))
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		handle(err)
 		return stop

@@ -1,4 +1,4 @@
-// Package process says what tells the processes of a job apart.
+// Package process detects the attributes that identify a process of a job.
 package process
 
 import (
@@ -13,8 +13,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Detector detects host.name, process.pid, and the rank and number of ranks by the variables of the program that
-// started the process.
+// Detector detects host.name, process.pid, and the rank and number of ranks from a launcher's variables.
 type Detector struct{}
 
 // Detect returns the resource.
@@ -30,8 +29,7 @@ var launchers = [...][2]string{
 	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 }
 
-// launchedAs returns the rank of the process and the number of ranks, if the environment
-// has them.
+// launchedAs returns the rank of the process and the number of ranks, if the environment has them.
 func launchedAs() []attribute.KeyValue {
 	for _, names := range launchers {
 		rank, err := strconv.ParseInt(os.Getenv(names[0]), 10, 32)
@@ -43,8 +41,8 @@ func launchedAs() []attribute.KeyValue {
 	return nil
 }
 
-// Resource returns the resource of a program that states nothing but attrs: what the SDK and
-// the environment say of it, and what is detected beside that.
+// Resource returns the resource of a program: attrs, the statements of the SDK and the environment, and the detected
+// attributes, in this order of precedence.
 func Resource(ctx context.Context, attrs []attribute.KeyValue) *resource.Resource {
 	r, err := Detector{}.Detect(ctx)
 	if err != nil {

@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// DefaultBytes is the bound of a Cache that is told no other.
+	// DefaultBytes is the default bound of a Cache.
 	DefaultBytes = 12 << 20
-	// maxSlots is the size of a table, a power of two. It holds the shapes of a graph of thousands of operations.
+	// maxSlots is the size of a table, a power of two. It has room for the shapes of a graph of thousands of
+	// operations.
 	maxSlots = 8192
-	// ways is the number of slots that a shape may be in.
+	// ways is the number of slots for a shape.
 	ways = 4
-	// maxEntry is the most memory that shapes that are kept take, with their slot: that of five inputs with four dimensions.
+	// maxEntry is the largest memory of a kept attribute with its slot: five inputs with four dimensions.
 	maxEntry = 768
 )
 
@@ -25,7 +26,7 @@ type Cache struct {
 	inputs, output table
 }
 
-// New returns a Cache that takes at most maxBytes; with 0 it holds nothing.
+// New returns a Cache of at most maxBytes; with 0 it stays empty.
 func New(maxBytes int) *Cache {
 	slots := maxSlots
 	for slots > 0 && 2*slots*maxEntry > maxBytes {
@@ -37,7 +38,7 @@ func New(maxBytes int) *Cache {
 	return &Cache{inputs: table{slots: slots}, output: table{slots: slots}}
 }
 
-// Inputs returns the attribute tensor.input.shapes for the shapes in k.
+// Inputs returns the attribute tensor.input.shapes for the shapes of k.
 func (c *Cache) Inputs(k Key) attribute.KeyValue { return c.inputs.get(k, buildInputs) }
 
 // Output returns the attribute tensor.output.shape for the only shape in k.
@@ -46,13 +47,13 @@ func (c *Cache) Output(k Key) attribute.KeyValue { return c.output.get(k, buildO
 func buildInputs(shapes [][]int64) attribute.KeyValue { return tensorconv.InputShapes(shapes...) }
 func buildOutput(shapes [][]int64) attribute.KeyValue { return tensorconv.OutputShape(shapes[0]...) }
 
-// table is a hash table of a fixed size in which newer shapes replace older ones, so that lookups and additions take no lock.
+// table is a hash table of fixed size. Newer shapes replace older ones. Lookups and additions take no lock.
 type table struct {
 	slots   int                                     // a power of two; 0 is maxSlots
 	entries atomic.Pointer[[]atomic.Pointer[entry]] // nil before the first use
 }
 
-// off is the number of slots of a table that holds nothing.
+// off is the number of slots of a table that stays empty.
 const off = -1
 
 type entry struct {
@@ -85,7 +86,7 @@ func (t *table) get(k Key, build func([][]int64) attribute.KeyValue) attribute.K
 	return e.kv
 }
 
-// all returns the slots, which it makes for the first use.
+// all returns the slots. The first call makes them.
 func (t *table) all() []atomic.Pointer[entry] {
 	all := t.entries.Load()
 	if all == nil {

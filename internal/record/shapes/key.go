@@ -6,12 +6,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// A Key holds shapes as bytes: for each shape the number of its dimensions and the dimensions, eight bytes each. Equal Keys hold
-// equal shapes. A nil Key holds none.
+// A Key holds shapes as bytes: per shape the number of dimensions and the dimensions, eight bytes each. Equal Keys
+// hold equal shapes. A nil Key is empty.
 type Key []byte
 
-// Append returns k with a shape added. It copies dims, and of more dimensions than [op.MaxRank] it keeps one more than that, so
-// that readers see that there were too many.
+// Append returns k with a shape added. It copies dims. Above [op.MaxRank] dimensions it keeps one extra: readers then
+// see the excess.
 func (k Key) Append(dims []int64) Key {
 	dims = dims[:min(len(dims), op.MaxRank+1)]
 	k = binary.LittleEndian.AppendUint64(k, uint64(len(dims)))
@@ -21,7 +21,7 @@ func (k Key) Append(dims []int64) Key {
 	return k
 }
 
-// memory returns about how much memory an entry for k takes.
+// memory returns about the memory of an entry for k.
 func (k Key) memory() int {
 	const slot, entry, value = 8, 80, 48
 	n := 0
@@ -31,7 +31,7 @@ func (k Key) memory() int {
 	return slot + entry + 2*len(k) + n*value
 }
 
-// shapes returns the shapes that k holds.
+// shapes returns the shapes of k.
 func (k Key) shapes() [][]int64 {
 	var all [][]int64
 	for len(k) > 0 {

@@ -19,13 +19,13 @@ type encoder struct {
 	mapping  *attr.Mapping
 	cache    attrcache.Cache[template]
 	renderer renderer
-	recordAt int // where the record begins that was added last
+	recordAt int // start of the last record
 }
 
-// CacheHits returns how many of the recent lookups in the cache found something.
+// CacheHits returns the number of recent lookups that found an entry in the cache.
 func (c *encoder) CacheHits() int { return c.cache.Hits() }
 
-// Add adds a shorter record of what would be too large to be read.
+// Add adds e. It shortens a record too large to be read.
 func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encoding.Outcome {
 	d := e.Data
 	if d == nil {
@@ -48,7 +48,7 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 	return c.add(b, &bounded, &e, t)
 }
 
-// add adds the operation, or the span, that d is the data of.
+// add adds the operation or span with the data d.
 func (c *encoder) add(b *encoding.Batch, d *span.Data, e *span.Ended, t *traces.WithOps) encoding.Outcome {
 	key := attrcache.Key{
 		Attrs: d.Attrs, Varying: attrcache.NoVarying,
@@ -60,7 +60,7 @@ func (c *encoder) add(b *encoding.Batch, d *span.Data, e *span.Ended, t *traces.
 	cached, worthAdding := c.cache.Lookup(&key)
 	f, fits := c.renderer.fields(d, key.Varying, &e.Root)
 	if cached != nil && fits {
-		if !e.Alone { // nobody asks for a trace of one span
+		if !e.Alone { // a trace of one span needs no entry
 			t.Add(d.TraceID())
 		}
 		c.from(b, d.Resource)
@@ -101,13 +101,13 @@ func (c *encoder) addAncestor(b *encoding.Batch, d *span.Data, e *span.Ended, t 
 	return encoding.Ancestor
 }
 
-// from records the resource of the next record and writes a header if it is
-// another one than before.
+// from records the resource of the next record, and writes a header if it differs from the one before.
 func (c *encoder) from(b *encoding.Batch, r *resource.Resource) {
 	id := r.Equivalent()
 	switch {
 	case b.FirstResource == nil:
-		b.First, b.FirstResource = id, c.conv.Resource(r)
+		b.First = id
+		b.FirstResource = c.conv.Resource(r)
 	case id != b.Last:
 		b.Records = append(op.AppendHeader(b.Records, c.conv.Resource(r)), '\n')
 	}

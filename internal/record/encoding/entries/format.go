@@ -1,9 +1,8 @@
-// Package entries writes entries as JSON Lines of the schema optrace.entries/v1:
-// entries, ancestry records, headers, batch records and gap records.
+// Package entries writes entries as JSON Lines of the schema optrace.entries/v1: entries, ancestry records, headers,
+// batch records and gap records.
 //
-// It holds the encoder of that format and its template cache. What a record
-// contains is decided by packages convert and op; files and compression are the
-// sink's.
+// It holds the encoder of the format and its template cache. Packages convert and op decide the content of a record;
+// the sink has files and compression.
 package entries
 
 import (
@@ -23,7 +22,7 @@ type format struct{}
 
 func (format) Name() string { return "entries" }
 
-// Recognize looks for a line as it is written here.
+// Recognize looks for a line of this format.
 func (format) Recognize(head []byte) encoding.Origin {
 	return encoding.RecognizeLines(head,
 		`{"batch":{"writer":`, `{"schema":"`+op.Schema+`"`, `{"step":`, `{"span":{"name":`, `{"gap":{"dropped":`)
@@ -63,7 +62,7 @@ func (format) Complete(_ *encoding.Batch, written []byte) (n int) {
 	return n
 }
 
-// Join appends a record that was encoded into another batch.
+// Join appends a record encoded into another batch.
 func (format) Join(b *encoding.Batch, r *encoding.Record) {
 	if b.FirstResource == nil {
 		b.First = r.Source

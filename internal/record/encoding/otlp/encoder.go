@@ -12,8 +12,7 @@ import (
 
 type encoder struct {
 	mapping *attr.Mapping
-	// codec is proto or json. The span method is called on the concrete type so
-	// that the data stays on the stack.
+	// codec is proto or json. The span method is called on the concrete type to keep the data on the stack.
 	codec codec
 	proto *protoCodec
 	json  *jsonCodec
@@ -39,7 +38,7 @@ func (c *encoder) span(dst []byte, v *span.Data, cached *template) []byte {
 	return c.json.span(dst, v, cached)
 }
 
-// CacheHits returns how many of the recent lookups in the cache found something.
+// CacheHits returns the number of recent lookups that found an entry in the cache.
 func (c *encoder) CacheHits() int { return c.cache.Hits() }
 
 func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encoding.Outcome {
@@ -54,7 +53,7 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 	out := encoding.Entry
 	switch {
 	case cached != nil || span.IsOperation(c.mapping, d.Attrs):
-		if !e.Alone { // nobody asks for a trace of one span
+		if !e.Alone { // a trace of one span needs no entry
 			t.Add(d.TraceID())
 		}
 	case encoding.IsAncestor(&e, d, t):
@@ -69,8 +68,7 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 	scope := c.scopes.get(d.Resource, d.Scope)
 	start := len(b.Records)
 	b.Records = c.span(b.Records, d, cached)
-	// Few spans have anything that may have to be removed, and looking is not
-	// cheap.
+	// Few spans need cleaning, and the check is not cheap.
 	if c.codec.sawFloats() || len(d.Links) > 0 || span.SameSpan(d.Context, d.Parent) {
 		if clean := *d; clean.Clean() {
 			d = &clean
@@ -94,7 +92,7 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 const maxTemplate = 2 << 10
 
 func (c *encoder) remember(k *attrcache.Key) {
-	// One string for all parts: this takes fewer cache misses.
+	// One string for all parts causes fewer cache misses.
 	b := c.codec.nameField(c.scratch[:0], k.Name)
 	var ends [5]int
 	ends[0] = len(b)

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// kindNumber returns OTLP's number of a kind, 0 if it is not specified: that of the SDK.
+// kindNumber returns OTLP's number of a kind, 0 if unspecified. The SDK has the same numbers.
 func kindNumber(k trace.SpanKind) uint64 {
 	if k < trace.SpanKindInternal || k > trace.SpanKindConsumer {
 		return 0
@@ -16,8 +16,7 @@ func kindNumber(k trace.SpanKind) uint64 {
 	return uint64(k)
 }
 
-// statusNumber returns OTLP's number of a status code, in which Ok and Error
-// have changed places.
+// statusNumber returns OTLP's number of a status code: Ok and Error change places.
 func statusNumber(c codes.Code) uint64 {
 	switch c {
 	case codes.Ok:
@@ -31,11 +30,11 @@ func statusNumber(c codes.Code) uint64 {
 // unixNano returns Unix nanoseconds, 0 for times before 1970.
 func unixNano(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
 
-// count32 returns a count as the 32 bits that it has in OTLP.
+// count32 returns a count within OTLP's 32 bits.
 func count32(n int) uint64 { return uint64(min(max(0, int64(n)), math.MaxUint32)) }
 
-// flags returns the W3C flags and two bits above them: that it is known whether
-// the context came from another process, and whether it did.
+// flags returns the W3C flags and two bits above them: OTLP's mark that the origin is known, and whether the context
+// came from another process.
 func flags(f trace.TraceFlags, from trace.SpanContext) uint32 {
 	const known, remote = 0x100, 0x200
 	n := uint32(f) | known

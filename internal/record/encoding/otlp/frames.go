@@ -10,14 +10,13 @@ import (
 
 const maxMessage = 64 << 20
 
-// Recognize looks at the first message, and whether its length goes with what is
-// in it.
+// Recognize examines the first message, and compares its length with its content.
 func (protoFormat) Recognize(head []byte) encoding.Origin {
 	if len(head) < frameLengthBytes {
 		if head[0] > maxMessage>>24 {
 			return encoding.Foreign
 		}
-		return encoding.Own // a length that was cut off
+		return encoding.Own // a truncated length
 	}
 	length := int64(binary.BigEndian.Uint32(head))
 	message := head[frameLengthBytes:]
@@ -36,8 +35,7 @@ func (protoFormat) Recognize(head []byte) encoding.Origin {
 	return encoding.Own
 }
 
-// withoutTag says what a file is whose first message, of a length, lacks the tag that it
-// should start with: damaged where all that follows would be right behind that.
+// withoutTag returns the origin of a file whose first message lacks its tag: damaged if the bytes behind the tag fit.
 func withoutTag(message []byte, length int64) encoding.Origin {
 	mended := bytes.Clone(message)
 	mended[0] = tracesResourceSpans<<3 | wireBytes
@@ -48,7 +46,8 @@ func withoutTag(message []byte, length int64) encoding.Origin {
 	return encoding.Foreign
 }
 
-// resourceSpans returns how long the field is that text starts with, and of that its tag and length, if text holds these.
+// resourceSpans returns the length of the field at the start of text, and of its tag and length alone, if text holds
+// these.
 func resourceSpans(text []byte) (n int64, head int, ok bool) {
 	if len(text) == 0 || text[0] != tracesResourceSpans<<3|wireBytes {
 		return 0, 0, false
@@ -60,8 +59,8 @@ func resourceSpans(text []byte) (n int64, head int, ok bool) {
 	return int64(1+width) + int64(size), 1 + width, true
 }
 
-// startsLikeTraces reports whether text, which is not empty and may end anywhere, starts with the fields of TracesData one within
-// the other: the spans of a resource, and then its attributes, or a scope, or a URL.
+// startsLikeTraces reports whether text, which is not empty and may end anywhere, starts with nested fields of
+// TracesData: the spans of a resource, and in them its attributes, a scope, or a URL.
 func startsLikeTraces(text []byte) bool {
 	n, head, ok := resourceSpans(text)
 	if !ok {
@@ -89,13 +88,12 @@ func startsLikeTraces(text []byte) bool {
 	if inner[0] != resourceSpansResource<<3|wireBytes || size == 0 || len(inner) == 1+width {
 		return true
 	}
-	// Resource has attributes, and the number of those that were dropped.
+	// Resource has attributes and the number of dropped ones.
 	next := inner[1+width]
 	return next == resourceAttributes<<3|wireBytes || next == 2<<3|wireVarint
 }
 
-// Whole goes from one message to the next, as long as each of them is spans of
-// resources and nothing else.
+// Whole goes from message to message while each has only resource spans.
 func (protoFormat) Whole(r io.ReaderAt, from, size int64) (whole int64, err error) {
 	whole = from
 	for size-whole >= frameLengthBytes {
@@ -116,8 +114,7 @@ func (protoFormat) Whole(r io.ReaderAt, from, size int64) (whole int64, err erro
 	return whole, nil
 }
 
-// isTraces reports whether the bytes of r from at to end are the fields of a
-// TracesData message.
+// isTraces reports whether the bytes of r from at to end are the fields of a TracesData message.
 func isTraces(r io.ReaderAt, at, end int64) (bool, error) {
 	for at < end {
 		var buf [1 + binary.MaxVarintLen32]byte

@@ -28,7 +28,7 @@ func (jsonFormat) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder {
 	return newEncoder(m, cacheBytes, new(jsonCodec))
 }
 
-// Complete looks for the whole object that a batch is, which may lack its newline.
+// Complete checks for the whole object of the batch, which may lack its newline.
 func (jsonFormat) Complete(b *encoding.Batch, written []byte) int {
 	if json.Valid(written) {
 		return b.Entries
@@ -36,8 +36,7 @@ func (jsonFormat) Complete(b *encoding.Batch, written []byte) int {
 	return -1
 }
 
-// Frame writes nothing for a batch without spans: there is no room for gaps in
-// OTLP.
+// Frame returns no bytes for a batch without spans: OTLP cannot express gaps.
 func (jsonFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte, head int) {
 	if b.Empty() {
 		return nil, 0
@@ -61,8 +60,7 @@ func (jsonFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte, 
 	return f.Scratch, head
 }
 
-// jsonCodec encodes OTLP in JSON. The elements of every list end with a comma,
-// and closeList removes the last one.
+// jsonCodec encodes OTLP in JSON. The elements of every list end with a comma, and closeList removes the last one.
 type jsonCodec struct{ codecState }
 
 func (c *jsonCodec) resourceEnvelope(r *resource.Resource) (prefix, suffix []byte) {

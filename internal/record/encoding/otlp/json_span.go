@@ -41,7 +41,7 @@ func (c *jsonCodec) span(dst []byte, v *span.Data, cached *template) []byte {
 	return append(dst, '}', ',')
 }
 
-// appendIDs appends the beginning of an object: the ids of a span.
+// appendIDs appends the start of an object with the ids of a span.
 func appendIDs(dst []byte, s trace.SpanContext) []byte {
 	traceID := s.TraceID()
 	spanID := s.SpanID()
@@ -95,8 +95,7 @@ func appendStatusMember(dst []byte, s sdktrace.Status) []byte {
 	return append(dst, '}')
 }
 
-// appendTextMember appends a member, or nothing where s is empty. key is the
-// text in front of the value.
+// appendTextMember appends a member unless s is empty. key is the text in front of the value.
 func appendTextMember(dst []byte, key, s string) []byte {
 	if s == "" {
 		return dst
@@ -112,8 +111,7 @@ func appendNumberMember(dst []byte, key string, n uint64) []byte {
 	return strconv.AppendUint(append(dst, key...), n, 10)
 }
 
-// appendTimeMember is appendTextMember for a number of 64 bits; key ends with
-// the opening quote.
+// appendTimeMember is appendTextMember for a number of 64 bits. key ends with the opening quote.
 func appendTimeMember(dst []byte, key string, n uint64) []byte {
 	if n == 0 {
 		return dst
@@ -121,7 +119,7 @@ func appendTimeMember(dst []byte, key string, n uint64) []byte {
 	return append(strconv.AppendUint(append(dst, key...), n, 10), '"')
 }
 
-// closeList ends a list whose elements end with a comma.
+// closeList ends a list of elements with a comma each.
 func closeList(dst []byte) []byte {
 	if last := len(dst) - 1; dst[last] == ',' {
 		dst = dst[:last]

@@ -11,8 +11,7 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// attributes appends a list of KeyValues, or nothing where there are none. key
-// is the text in front of the first element.
+// attributes appends a list of KeyValues unless attrs is empty. key is the text in front of the first element.
 func (c *jsonCodec) attributes(dst []byte, key string, attrs []attribute.KeyValue, depth int) []byte {
 	if len(attrs) == 0 {
 		return dst
@@ -52,7 +51,7 @@ func (c *jsonCodec) value(dst []byte, v attribute.Value, depth int) []byte {
 	return c.composite(dst, v, depth)
 }
 
-// composite appends an AnyValue that holds bytes or a list.
+// composite appends an AnyValue of bytes or a list.
 func (c *jsonCodec) composite(dst []byte, v attribute.Value, depth int) []byte {
 	if depth > span.MaxValueDepth {
 		return append(dst, `{}`...)
@@ -78,11 +77,10 @@ func appendJSONString(dst []byte, s string) []byte {
 	return append(lexer.AppendString(append(dst, `{"stringValue":`...), s), '}')
 }
 
-// appendJSONDouble appends a number, or one of the three strings for those
-// that JSON does not have.
+// appendJSONDouble appends a number, as a string if it is NaN or infinite.
 func appendJSONDouble(dst []byte, v float64) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return lexer.AppendDouble(dst, v) // an object of this kind
+		return lexer.AppendDouble(dst, v) // has the same form
 	}
 	return append(lexer.AppendFloat(append(dst, `{"doubleValue":`...), v), '}')
 }

@@ -44,8 +44,7 @@ func (protoFormat) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder 
 	return newEncoder(m, cacheBytes, new(protoCodec))
 }
 
-// Frame writes nothing for a batch without spans: there is no room for gaps in
-// OTLP.
+// Frame returns no bytes for a batch without spans: OTLP cannot express gaps.
 func (protoFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte, head int) {
 	if b.Empty() {
 		return nil, 0
@@ -94,8 +93,8 @@ func scopeSize(s *encoding.ScopeGroup) int {
 	return len(s.Scope.Prefix) + s.Bytes + len(s.Scope.Suffix)
 }
 
-// protoCodec encodes OTLP in protocol buffers. Fields are in the order of
-// their numbers, lengths and integers in their shortest form.
+// protoCodec encodes OTLP in protocol buffers, with fields in the order of their numbers and the shortest form of
+// lengths and integers.
 type protoCodec struct{ codecState }
 
 func (c *protoCodec) resourceEnvelope(r *resource.Resource) (prefix, suffix []byte) {

@@ -9,8 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/record/span"
 )
 
-// The fields of OTLP's KeyValue and AnyValue, and the one of ArrayValue and
-// KeyValueList.
+// The fields of OTLP's KeyValue and AnyValue, and of ArrayValue and KeyValueList.
 const (
 	keyValueKey   = 1
 	keyValueValue = 2
@@ -37,7 +36,7 @@ func (c *protoCodec) attributes(dst []byte, field int, attrs []attribute.KeyValu
 	return dst
 }
 
-// value appends a field that holds v as an AnyValue, of which a zero is written too: it says which type the value has.
+// value appends a field with v as an AnyValue. A zero value is written too: its field states the type.
 func (c *protoCodec) value(dst []byte, field int, v attribute.Value, depth int) []byte {
 	dst, start := beginMessage(dst, field, 1)
 	switch v.Type() {
@@ -62,7 +61,7 @@ func (c *protoCodec) value(dst []byte, field int, v attribute.Value, depth int) 
 	return endMessage(dst, start, 1)
 }
 
-// composite appends the content of an AnyValue that holds bytes or a list.
+// composite appends the content of an AnyValue of bytes or a list.
 func (c *protoCodec) composite(dst []byte, v attribute.Value, depth int) []byte {
 	if depth > span.MaxValueDepth {
 		return dst

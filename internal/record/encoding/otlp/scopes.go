@@ -14,9 +14,9 @@ import (
 type codec interface {
 	// nameField appends the name of a span.
 	nameField(dst []byte, name string) []byte
-	// spanAttributes appends attributes of a span as they stand among others.
+	// spanAttributes appends a part of a span's attributes.
 	spanAttributes(dst []byte, attrs []attribute.KeyValue) []byte
-	// sawFloats reports whether floating-point numbers have been encoded since its last call.
+	// sawFloats reports whether floating-point numbers were encoded since its last call.
 	sawFloats() bool
 	// resourceEnvelope returns the bytes before and after the scopes of a resource.
 	resourceEnvelope(r *resource.Resource) (prefix, suffix []byte)
@@ -24,10 +24,10 @@ type codec interface {
 	scopeEnvelope(s instrumentation.Scope) (prefix, suffix []byte)
 }
 
-// codecState is what both encodings keep.
+// codecState is the state of either encoding.
 type codecState struct {
 	devices attrcache.Strings
-	floats  bool // a floating-point number has been encoded
+	floats  bool // a floating-point number was encoded
 }
 
 func (c *codecState) sawFloats() bool {
@@ -36,11 +36,11 @@ func (c *codecState) sawFloats() bool {
 	return saw
 }
 
-// scopeCache encodes each resource and scope once. Those with equal attributes are one.
+// scopeCache encodes each resource and scope once. Equal attributes share an encoding.
 type scopeCache struct {
 	codec codec
 
-	// Those of the last span, which nearly always come again.
+	// The ones of the last span. They nearly always repeat.
 	lastResource *resource.Resource
 	lastScope    instrumentation.Scope
 	last         *encoding.Scope
@@ -57,9 +57,9 @@ type scopeKey struct {
 }
 
 const (
-	maxScopes     = 1024     // resources, or scopes, that are cached
-	minScopeBytes = 32 << 10 // enough for those that programs have
-	scopeBytes    = 400      // about what a scope or resource takes beside its encoding
+	maxScopes     = 1024     // cached resources, and cached scopes
+	minScopeBytes = 32 << 10 // enough for a usual program
+	scopeBytes    = 400      // about the memory of a scope or resource beside its encoding
 )
 
 func (c *scopeCache) get(res *resource.Resource, scope instrumentation.Scope) *encoding.Scope {
@@ -71,8 +71,8 @@ func (c *scopeCache) get(res *resource.Resource, scope instrumentation.Scope) *e
 	return c.last
 }
 
-// trim empties the cache if it is beyond its bounds. Between batches, that is: in a batch
-// each resource and scope appears once, and what it holds of them cannot be freed.
+// trim empties the cache if it exceeds its bounds. Call it between batches: a batch refers to its resources and
+// scopes.
 func (c *scopeCache) trim() {
 	if len(c.resources) >= maxScopes || len(c.scopes) >= maxScopes || c.bytes > c.maxBytes {
 		*c = scopeCache{codec: c.codec, maxBytes: c.maxBytes}

@@ -6,8 +6,7 @@ import (
 	"github.com/optrace/optrace/internal/record/attrcache"
 )
 
-// template is the encoding of the name and the attributes of an operation: of
-// those before, between and after the varying attributes.
+// template is the encoding of an operation's name and attributes: before, between and behind the varying attributes.
 type template struct {
 	name    string
 	fixed   [4]string
@@ -27,7 +26,7 @@ func (k *template) appendAttributes(
 	return dst
 }
 
-// appendVarying appends the varying attribute at an index.
+// appendVarying appends the varying attribute at index at.
 func (k *template) appendVarying(
 	dst []byte, attrs []attribute.KeyValue, at int, codec codec, devices *attrcache.Strings,
 ) []byte {
@@ -40,7 +39,8 @@ func (k *template) appendVarying(
 		return codec.spanAttributes(dst, attrs[at:at+1])
 	}
 	if slot.Text != device {
-		slot.Text, slot.Encoded = device, codec.spanAttributes(slot.Encoded[:0], attrs[at:at+1])
+		slot.Text = device
+		slot.Encoded = codec.spanAttributes(slot.Encoded[:0], attrs[at:at+1])
 	}
 	return append(dst, slot.Encoded...)
 }

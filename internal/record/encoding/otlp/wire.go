@@ -7,7 +7,7 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// The wire types of protocol buffers that OTLP uses.
+// The wire types of protocol buffers in OTLP.
 const (
 	wireVarint  = 0
 	wireFixed64 = 1
@@ -15,10 +15,10 @@ const (
 	wireFixed32 = 5
 )
 
-// varintSize returns how many bytes the varint of v takes.
+// varintSize returns the number of bytes of v's varint.
 func varintSize(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
-// appendVarint appends v; nearly all are small.
+// appendVarint appends v. Nearly all are small.
 func appendVarint(dst []byte, v uint64) []byte {
 	if v < 0x80 {
 		return append(dst, byte(v))
@@ -30,14 +30,12 @@ func appendTag(dst []byte, field, wire int) []byte {
 	return appendVarint(dst, uint64(field)<<3|uint64(wire))
 }
 
-// appendMessageHead appends the tag and the length of a message, or of bytes
-// or text.
+// appendMessageHead appends the tag and the length of a message, bytes or text.
 func appendMessageHead(dst []byte, field, size int) []byte {
 	return appendVarint(appendTag(dst, field, wireBytes), uint64(size))
 }
 
-// appendVarintField appends an integer field, or nothing for 0, which is what
-// an absent field means.
+// appendVarintField appends an integer field unless v is 0.
 func appendVarintField(dst []byte, field int, v uint64) []byte {
 	if v == 0 {
 		return dst
@@ -61,19 +59,19 @@ func appendFixed32Field(dst []byte, field int, v uint32) []byte {
 	return binary.LittleEndian.AppendUint32(appendTag(dst, field, wireFixed32), v)
 }
 
-// appendBytesField appends a field that holds v, also an empty one.
+// appendBytesField appends a field with v, even if empty.
 func appendBytesField(dst []byte, field int, v []byte) []byte {
 	return append(appendMessageHead(dst, field, len(v)), v...)
 }
 
-// appendTextField appends a field that holds s, also an empty one, with U+FFFD for every byte that is
-// not UTF-8, which protocol buffers do not allow in text.
+// appendTextField appends a field with s, even if empty. U+FFFD replaces bytes that are not UTF-8: protocol buffers do
+// not allow these in text.
 func appendTextField(dst []byte, field int, s string) []byte {
 	s = lexer.ValidUTF8(s)
 	return append(appendMessageHead(dst, field, len(s)), s...)
 }
 
-// appendOptionalText appends a field that holds s, or nothing where s is empty.
+// appendOptionalText appends a field with s unless s is empty.
 func appendOptionalText(dst []byte, field int, s string) []byte {
 	if s == "" {
 		return dst
@@ -81,8 +79,8 @@ func appendOptionalText(dst []byte, field int, s string) []byte {
 	return appendTextField(dst, field, s)
 }
 
-// A message within a message stands behind its length, for which beginMessage reserves bytes. endMessage puts it there, and
-// moves the message where the length takes another number of them.
+// beginMessage appends the tag of a nested message and reserves bytes for its length. endMessage writes the length, and
+// moves the message if the length has another size.
 //
 //	dst, start := beginMessage(dst, field, 1)
 //	dst = …append the fields…
