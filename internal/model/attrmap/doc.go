@@ -1,5 +1,4 @@
-// Package attrmap is the mapping from the attributes of spans to operations. A [Builder] makes
-// entries of them, as a [Mapping] says. It is the only place that knows attribute keys and
-// encodings: the OTel exporter, the file readers and the Collector components feed it.
-// [Write] goes the other way.
+// Package attrmap maps the attributes of spans to operations: a [Builder] makes entries by a [Mapping], and [Write]
+// makes attributes again. It alone knows attribute keys and encodings. The OTel exporter, the file readers and the
+// Collector components feed it.
 package attrmap

@@ -10,10 +10,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// KeepAll makes every attribute appear in [op.Entry].Attrs that a writer of spans would
-// not write again from the entry's fields, and in [op.Span].Attrs every one; and what
-// else a span has in Extra. Conversions ask for it. Reading takes longer. Of the SDK's
-// spans, which package optrace converts, attributes are kept only.
+// KeepAll keeps in [op.Entry].Attrs every attribute that a writer could not restore from the entry's fields, in
+// [op.Span].Attrs every attribute, and in Extra the rest of a span. Conversions use it; reading takes longer. From
+// spans of the SDK it keeps attributes only.
 func (m *Mapping) KeepAll() {
 	m.all = true
 	for _, t := range m.added {
@@ -21,11 +20,11 @@ func (m *Mapping) KeepAll() {
 	}
 }
 
-// KeepsAll reports whether everything is kept; false for nil.
+// KeepsAll reports whether m, which may be nil, keeps everything.
 func KeepsAll(m *Mapping) bool { return m != nil && m.all }
 
-// KeepsOfRequest reports whether recorders keep an attribute of a span that is no operation; m may be nil. One
-// without a value is kept where everything is.
+// KeepsOfRequest reports whether recorders keep an attribute of a span other than an operation. m may be nil. An empty
+// attribute is kept under KeepAll only.
 func KeepsOfRequest(m *Mapping, key string, empty bool) bool {
 	if m != nil && m.all {
 		return true
@@ -33,8 +32,7 @@ func KeepsOfRequest(m *Mapping, key string, empty bool) bool {
 	return !empty && (m != nil && slices.Contains(m.kept, key) || slices.Contains(attrkey.OfRequests[:], key))
 }
 
-// Inherit adds to the attributes of an operation or span those that were asked for by key, and
-// that are not among them, from its scope and its resource, where the sources have them; either may be
+// Inherit adds kept attributes missing from an operation or span, from its scope or else its resource. s and r may be
 // nil. The attribute service.name is the service.
 func Inherit(m *Mapping, attrs []op.Attr, service string, s *op.Scope, r *op.Resource) []op.Attr {
 	if m == nil {
@@ -51,7 +49,7 @@ func Inherit(m *Mapping, attrs []op.Attr, service string, s *op.Scope, r *op.Res
 	return attrs
 }
 
-// Kept returns the keys that [Mapping.Keep] was called with.
+// Kept returns the keys of [Mapping.Keep].
 func Kept(m *Mapping) []string {
 	if m == nil {
 		return nil
@@ -59,7 +57,7 @@ func Kept(m *Mapping) []string {
 	return slices.Clone(m.kept)
 }
 
-// inherited returns the attribute of a scope or resource, nil where there is none.
+// inherited returns the attribute of a scope or resource, or nil.
 func inherited(key, service string, s *op.Scope, r *op.Resource) *op.Attr {
 	if s != nil {
 		if a := opmodel.FindAttr(s.Attrs, key); a != nil {
@@ -79,15 +77,14 @@ func inherited(key, service string, s *op.Scope, r *op.Resource) *op.Attr {
 	return opmodel.FindAttr(r.Attrs, key)
 }
 
-// KeepsAll reports whether everything is kept, so that [Builder.Extra] is to be filled in.
+// KeepsAll reports whether everything is kept. The caller then fills in [Builder.Extra].
 func (b *Builder) KeepsAll() bool { return KeepsAll(b.mapping) }
 
-// Extra returns what else the span has, to fill in between Reset and Entry. It matters
-// only where everything is kept; DropLinks sets the dropped links, and the scope is that of SetScopeOf.
+// Extra returns the rest of the span, for the caller to fill in between Reset and Entry under KeepsAll. DropLinks sets
+// the dropped links, and SetScopeOf the scope.
 func (b *Builder) Extra() *op.Extra { return &b.extra }
 
-// SetScopeOf is SetScope for a scope with all that it has, which must not change until
-// the entry is complete.
+// SetScopeOf is SetScope for a whole scope, which must not change until the entry is complete.
 func (b *Builder) SetScopeOf(s *op.Scope) {
 	b.SetScope(s.Name)
 	b.scopeOf = s
@@ -113,10 +110,11 @@ func (b *Builder) SetAttr(a op.Attr) {
 	}
 }
 
-// FillSpan sets the links of a span that is no operation, the text of its error and the attributes that were asked for, and where everything
-// is kept all of these and what else it has. They belong to the Builder.
+// FillSpan sets the links, the error's text and the kept attributes of a span other than an operation, and under
+// KeepsAll all attributes and the rest. They belong to the Builder.
 func (b *Builder) FillSpan(s *op.Span) {
-	s.Links, s.Extra = b.Links(), opmodel.Dropped(b.extra.DroppedLinks)
+	s.Links = b.Links()
+	s.Extra = opmodel.Dropped(b.extra.DroppedLinks)
 	if len(b.attrs) > 0 {
 		s.Attrs = b.attrs
 	}
@@ -138,7 +136,7 @@ func (b *Builder) FillSpan(s *op.Span) {
 	}
 }
 
-// keep stores an attribute that was asked for; of equal keys the last wins.
+// keep stores a kept attribute; of equal keys the last wins.
 func (b *Builder) keep(a op.Attr) { b.attrs = b.index.Set(b.attrs, a) }
 
 func (b *Builder) finishAttrs() {
@@ -158,7 +156,7 @@ func (b *Builder) finishAttrs() {
 			e.Extra = &b.extra
 		}
 	}
-	if m := b.mapping; m != nil && m.spans != nil && !m.all { // drops those that only other spans keep
+	if m := b.mapping; m != nil && m.spans != nil && !m.all { // drops attributes that only other spans keep
 		b.attrs = slices.DeleteFunc(b.attrs, func(a op.Attr) bool { return !slices.Contains(m.kept, a.Key) })
 	}
 	if len(b.attrs) > 0 {
@@ -169,7 +167,7 @@ func (b *Builder) finishAttrs() {
 	}
 }
 
-// dropWritten drops the attributes that are written as they are, but for kinds whose rule files do not keep.
+// dropWritten drops the attributes that a writer restores unchanged. Files do not keep all rules of kinds.
 func (b *Builder) dropWritten() {
 	e := &b.entry
 	kind := e.Kind

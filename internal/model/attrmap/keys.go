@@ -6,7 +6,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 )
 
-// The keys that are written are in internal/model/attrkey, which is generated from docs/registry.
+// The keys that writers use are in internal/model/attrkey, generated from docs/registry.
 
 // The shape of one input per attribute: tensor.input.0.shape.
 const (
@@ -51,7 +51,7 @@ var conventions = []keyTarget{
 	{attrkey.GraphNodeName, target{keep: true}},
 	{attrkey.ClockError, target{family: familyTensor, keep: true}},
 	{attrkey.HardwareID, target{field: FieldDevice, family: familyBare, keep: true}},
-	{"optrace.launch_unix_ns", target{field: FieldLaunch, family: familyIndexed}}, // as it was called before
+	{"optrace.launch_unix_ns", target{field: FieldLaunch, family: familyIndexed}}, // an earlier name
 	{attrkey.KindRule, target{field: fieldKindRule, family: familyTensor}},
 	{attrkey.Root, target{field: FieldRoot, family: familyTensor}},
 	{attrkey.RootSpan, target{field: fieldRootSpan, family: familyTensor}},
@@ -83,10 +83,10 @@ type keyTarget struct {
 	target target
 }
 
-// keyIndex is a hash table of keys, immutable once built: every attribute of every span is looked up.
+// keyIndex is an immutable hash table of keys: every attribute of every span is looked up.
 type keyIndex struct{ slots [256]keyTarget }
 
-// newKeyIndex returns the index of a table and the keys that are kept, which are far fewer than there are slots.
+// newKeyIndex returns the index of a table and the kept keys. There are far more slots than keys.
 func newKeyIndex(table []keyTarget, keep bool, kept []string) *keyIndex {
 	x := &keyIndex{}
 	for _, key := range kept {
@@ -106,8 +106,7 @@ func newKeyIndex(table []keyTarget, keep bool, kept []string) *keyIndex {
 	return x
 }
 
-// keyHash mixes the length of a key and the bytes behind its namespace, in which
-// the keys of the conventions differ.
+// keyHash mixes the length of a key and bytes behind its namespace, where the keys of the conventions differ.
 func keyHash(key string) uint8 {
 	n := len(key)
 	return uint8(n)*255 + key[n-1]*134 + key[n/2]*37 + key[n*3/4]

@@ -5,8 +5,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// SetList adds a value that is a list, given as valid JSON, which means what [op.AttrJSON]
-// describes:
+// SetList adds a list, given as valid JSON in the form of [op.AttrJSON]:
 //
 //	[[64,784],[784,256]]   ["64x784","784x256"]   [[64,784],null]
 func (b *Builder) SetList(to Target, text []byte) {
@@ -29,7 +28,7 @@ func (b *Builder) SetList(to Target, text []byte) {
 	}
 }
 
-// setDTypes reads the element types of the inputs from JSON. What is none keeps its place.
+// setDTypes reads the element types of the inputs from JSON. Any other value keeps its place.
 func (b *Builder) setDTypes(text []byte) {
 	b.dtypes = b.dtypes[:0]
 	l := &b.lex

@@ -8,14 +8,14 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Field is a property of an operation that an attribute gives.
+// Field is a property of an operation given by an attribute.
 type Field uint8
 
 // The fields.
 const (
 	FieldNone Field = iota
 
-	// Those that are set from text as it is.
+	// Texts.
 	FieldName
 	FieldKind
 	FieldPath
@@ -47,11 +47,11 @@ const (
 	FieldInputDTypes
 	FieldInputShapes
 	FieldOutputShape
-	fieldInputShapeAt // one input of several, by index
+	fieldInputShapeAt // one input, by index
 
-	// Fields of an entry that the convention has no attribute for.
+	// Fields of an entry without an attribute in the conventions.
 	fieldKindRule
-	FieldRoot // the name of the local root
+	FieldRoot // the local root's name
 	fieldRootSpan
 	fieldLaunchedBy
 	fieldLaunchSpan
@@ -61,21 +61,21 @@ const (
 	numFields
 )
 
-// isText reports whether the field is set from text as it is.
+// isText reports whether the field takes text unchanged.
 func (f Field) isText() bool { return FieldName <= f && f <= FieldGroup }
 
 func (f Field) isNumber() bool { return FieldFLOPs <= f && f <= fieldWorldSize }
 
 func (f Field) isShape() bool { return FieldInputShapes <= f && f <= fieldInputShapeAt }
 
-// family ranks keys: where several set one field, the one of the higher family wins.
+// family ranks keys. Of several keys for one field the higher family wins.
 type family uint8
 
 const (
 	familyNone family = iota
-	// familyBare: short names that other instrumentation uses too.
+	// familyBare: generic short names, also of other instrumentation.
 	familyBare
-	// familyAlias: keys that a user added.
+	// familyAlias: keys added by a user.
 	familyAlias
 	// familyTorch: torch.profiler's OpenTelemetry keys.
 	familyTorch
@@ -85,50 +85,48 @@ const (
 	familyTensor
 )
 
-// target is the field that a key maps to.
+// target is the field for a key.
 type target struct {
 	field  Field
 	family family
-	keep   bool  // also wanted in Entry.Attrs
-	says   signs // that the span with the key is an operation
-	index  int16 // of the input, for fieldInputShapeAt
+	keep   bool  // also kept in Entry.Attrs
+	says   signs // the evidence of an operation in the key
+	index  int16 // index of the input, for fieldInputShapeAt
 }
 
-// torchPrefix starts the keys of torch.profiler, each of which makes a span an operation.
+// torchPrefix starts the keys of torch.profiler. Any of them makes a span an operation.
 const torchPrefix = "pytorch."
 
-// Mapping is a table from attribute keys to fields: the conventions of this
-// project, the aliases that readers accept, and the keys that a user adds. A nil
-// *Mapping is the conventions alone. Complete a Mapping before it is used; it
-// is then safe for concurrent use.
+// Mapping is a table from attribute keys to fields: the conventions, the aliases known to readers, and a user's keys.
+// A nil *Mapping has the conventions only. Complete a Mapping before its first use. It is then safe for concurrent
+// use.
 type Mapping struct {
 	added map[string]*target
 	kept  []string // see Keep
 	all   bool     // see KeepAll
-	// spans are the targets where spans that are no operations keep further attributes, see [Want].Spans;
-	// nil where they keep none.
+	// spans are the targets of spans other than operations with further kept attributes, see [Want].Spans. It is nil
+	// without any.
 	spans *targets
 	hold  func(bytes int64) error // see Holding
 }
 
-// Alias makes key mean what like does, a key of the conventions such as tensor.op.path. It yields
-// to the keys of the tensor family and takes precedence over bare ones. Where like means no property
-// of an operation, neither does key.
+// Alias gives key the meaning of like, a key of the conventions such as tensor.op.path. Keys of the tensor family take
+// precedence over it, and it takes precedence over bare ones. If like has no meaning, key loses its own.
 func (m *Mapping) Alias(key, like string) {
 	t := *m.find(key)
 	field := (*Mapping)(nil).find(like).field
-	if t.field == FieldNone { // one that is kept for what it says of a kernel says something else then
+	if t.field == FieldNone { // a key kept for its meaning loses it
 		t.keep = m.all || slices.Contains(m.kept, key)
 	}
 	t.field = field
 	t.family = familyAlias
-	// A key of torch.profiler still makes the span an operation.
+	// A key of torch.profiler stays evidence of an operation.
 	t.says = t.says&signTorch | signsOf(field, familyAlias)
 	m.set(key, t)
 }
 
-// Keep makes key's values appear in [op.Entry].Attrs and [op.Span].Attrs, a list or map as JSON. An entry
-// or span without the attribute has that of its scope, or else that of its resource.
+// Keep copies key's values to [op.Entry].Attrs and [op.Span].Attrs, a list or map as JSON. An entry or span without
+// the attribute has the value of its scope or else of its resource.
 func (m *Mapping) Keep(key string) {
 	t := *m.find(key)
 	t.keep = true
@@ -145,15 +143,15 @@ func (m *Mapping) set(key string, t target) {
 	m.added[key] = &t
 }
 
-// targets are the targets of the conventions, shared and never changed.
+// targets are the targets of the conventions, shared and immutable.
 type targets struct {
 	table *keyIndex
-	// The targets of keys that are not in the table.
+	// The targets of keys outside the table.
 	none, torch *target
 	indexed     [op.MaxInputs + 1]target
 }
 
-// newTargets returns the targets of the conventions, which keep all values or those of some keys in addition.
+// newTargets returns the targets of the conventions. They keep all values, or the values of the keys in kept.
 func newTargets(keep bool, kept []string) *targets {
 	t := &targets{
 		table: newKeyIndex(conventions, keep, kept),
@@ -190,7 +188,7 @@ func (m *Mapping) find(key string) *target {
 	if strings.HasPrefix(key, inputShapePrefix) && strings.HasSuffix(key, inputShapeSuffix) {
 		digits := strings.TrimSuffix(key[len(inputShapePrefix):], inputShapeSuffix)
 		if i, err := strconv.ParseUint(digits, 10, 15); err == nil {
-			return &from.indexed[min(i, op.MaxInputs)] // the last stands for all beyond the limit
+			return &from.indexed[min(i, op.MaxInputs)] // the last one is for all beyond the limit
 		}
 	}
 	if strings.HasPrefix(key, torchPrefix) {
@@ -199,7 +197,7 @@ func (m *Mapping) find(key string) *target {
 	return from.none
 }
 
-// Predicate decides as a [Builder] does whether a span is an operation, where no entry is needed.
+// Predicate decides whether a span is an operation, like a [Builder] but without an entry.
 type Predicate struct {
 	mapping *Mapping
 	seen    signs
@@ -208,19 +206,19 @@ type Predicate struct {
 // NewPredicate returns a Predicate for one span.
 func NewPredicate(m *Mapping) Predicate { return Predicate{mapping: m} }
 
-// See takes the next key, and reports whether those so far make the span an operation.
+// See takes the next key, and reports whether the keys so far make the span an operation.
 func (p *Predicate) See(key string) bool {
 	p.seen |= p.mapping.find(key).says
 	return p.seen.isOperation()
 }
 
-// signs is a set of reasons to take a span for an operation.
+// signs is a set of evidence for an operation.
 type signs uint8
 
 const (
-	signName     signs = 1 << iota // tensor.op.name, or an alias of it
+	signName     signs = 1 << iota // tensor.op.name or an alias
 	signTorch                      // a key of torch.profiler
-	signBareName                   // op or operation, which may mean anything
+	signBareName                   // op or operation, ambiguous names
 	signShape                      // a shape
 )
 

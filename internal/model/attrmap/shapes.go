@@ -6,11 +6,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// setShapes sets a field of shapes from a text, in any of the encodings that [ParseShape]
-// and [parseShapes] read. A list says what its JSON does.
+// setShapes sets a field of shapes from text in any encoding of [ParseShape] and [parseShapes].
 func (b *Builder) setShapes(t *target, text string) {
 	if strings.TrimSpace(text) == "" {
-		return // as if it were not there
+		return // like an absent attribute
 	}
 	if t.field == FieldInputShapes {
 		b.setInputs(t, text)
@@ -33,15 +32,15 @@ func (b *Builder) setShapes(t *target, text string) {
 	}
 }
 
-// shapeList is shapes that were read, and the buffer behind them.
+// shapeList is a list of parsed shapes, with their buffer.
 type shapeList struct {
 	shapes []op.Shape
 	dims   []int64
-	known  bool // a shape could be read, or was said to be unknown
+	known  bool // a shape was readable or stated to be unknown
 	warn   op.Warning
 }
 
-// add adds a shape that is given as text. One that cannot be read is unknown.
+// add adds a shape from text. An unreadable one is unknown.
 func (l *shapeList) add(text string) {
 	if len(l.shapes) == op.MaxInputs {
 		l.warn |= op.WarnShapeTruncated
@@ -68,7 +67,7 @@ func (l *shapeList) add(text string) {
 	l.shapes = append(l.shapes, dims[start:len(dims):len(dims)])
 }
 
-// setInputs sets the shapes of all inputs, unless none of them can be read.
+// setInputs sets the shapes of all inputs if any of them is readable.
 func (b *Builder) setInputs(t *target, text string) {
 	l := shapeList{shapes: b.spare.shapes[:0], dims: b.spare.dims[:0]}
 	if l.shapes == nil {
@@ -90,7 +89,7 @@ func (b *Builder) setInputs(t *target, text string) {
 	}
 }
 
-// setInputAt sets the shape of one input of several to a copy of dims.
+// setInputAt sets the shape of one input to a copy of dims.
 func (b *Builder) setInputAt(t *target, dims []int64) {
 	if int(t.index) >= op.MaxInputs {
 		b.entry.Warn |= op.WarnShapeTruncated

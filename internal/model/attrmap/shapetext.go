@@ -7,9 +7,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// ParseShape reads one shape as text: "64x784", "[64, 784]", "(64, 784)",
-// "64,784", "64", or "[]" and "()" for a scalar. Spaces are allowed between
-// numbers, and so are integral numbers with a fraction, as in "[2.0]".
+// ParseShape reads one shape as text: "64x784", "[64, 784]", "(64, 784)", "64,784", "64", or "[]" and "()" for a
+// scalar. Spaces between numbers are allowed, and integral numbers with a fraction, as in "[2.0]".
 func ParseShape(text string) (s op.Shape, ok bool) {
 	dims, ok := appendDims(make(op.Shape, 0, 4), text)
 	if !ok || len(dims) > op.MaxRank {
@@ -18,8 +17,7 @@ func ParseShape(text string) (s op.Shape, ok bool) {
 	return dims, true
 }
 
-// appendDims appends the dimensions that text holds. It keeps at most
-// MaxRank+1 of them, which is enough to see that there were too many.
+// appendDims appends the dimensions in text, at most MaxRank+1: enough to show an excess.
 func appendDims(dst op.Shape, text string) (dims op.Shape, ok bool) {
 	const space, spaceAndQuotes = " \t\n\r", " \t\n\r\""
 	separator := ","
@@ -50,16 +48,15 @@ func appendDims(dst op.Shape, text string) (dims op.Shape, ok bool) {
 	return dst, true
 }
 
-// parseShapes takes a list of shapes apart that is given as one text:
+// parseShapes splits a list of shapes in one text:
 //
-//	[[2,3],[3,4]]     as JSON or Python print it, also with parentheses
-//	["2x3","3x4"]     a list of texts, as Jaeger prints it
-//	[[2,3],null]      with an unknown shape, also as None or ?
+//	[[2,3],[3,4]]     JSON or Python, also with parentheses
+//	["2x3","3x4"]     a list of texts, as in Jaeger
+//	[[2,3],null]      with an unknown shape, also None or ?
 //	2x3,3x4  2,3;3,4  a bare list
 //	[2,3]  2x3        one shape
 //
-// It calls emit with the text of each shape and returns false for a text that
-// is not a list.
+// It calls emit with the text of each shape. It returns false for any other text.
 func parseShapes(text string, emit func(shape string)) bool {
 	p := shapeText{rest: text}
 	closing := p.opening()
@@ -89,7 +86,7 @@ func parseShapes(text string, emit func(shape string)) bool {
 	}
 }
 
-// saysUnknown reports whether an element of a list says that a shape is not known.
+// saysUnknown reports whether an element of a list is an unknown shape.
 func saysUnknown(text string) bool {
 	switch strings.TrimSpace(text) {
 	case "?", "null", "None":
@@ -98,8 +95,7 @@ func saysUnknown(text string) bool {
 	return false
 }
 
-// emitBare takes a list without brackets apart. A comma separates shapes where
-// an x separates dimensions, and dimensions otherwise.
+// emitBare splits a list without brackets. A comma separates shapes if an x separates dimensions, else dimensions.
 func emitBare(text string, emit func(shape string)) {
 	separator := ""
 	switch {
@@ -119,7 +115,7 @@ func emitBare(text string, emit func(shape string)) {
 // shapeText is a cursor over the text of a list of shapes.
 type shapeText struct{ rest string }
 
-// next returns the first byte that is not a space, 0 at the end.
+// next returns the first byte other than a space, 0 at the end.
 func (p *shapeText) next() byte {
 	for p.rest != "" {
 		switch c := p.rest[0]; c {
@@ -142,7 +138,7 @@ func (p *shapeText) accept(c byte) bool {
 	return true
 }
 
-// opening consumes a bracket and returns the one that closes it, or 0.
+// opening consumes a bracket and returns its closing one, or 0.
 func (p *shapeText) opening() byte {
 	switch {
 	case p.accept('['):
@@ -153,8 +149,8 @@ func (p *shapeText) opening() byte {
 	return 0
 }
 
-// element consumes an element of a list: a bracket with its contents, the text between quotes, or a word, "" for one that does
-// not say that a shape is unknown.
+// element consumes an element of a list: a bracket with its contents, a quoted text, or a word. The text is "" for a
+// word other than an unknown shape.
 func (p *shapeText) element() (text string, ok bool) {
 	switch c := p.next(); c {
 	case '[', '(':
@@ -176,8 +172,7 @@ func (p *shapeText) element() (text string, ok bool) {
 	return text, true
 }
 
-// bracketed returns the length of the bracket at the start of s, 0 where it
-// does not close.
+// bracketed returns the length of the bracket at the start of s, 0 if it does not close.
 func bracketed(s string) int {
 	depth := 0
 	for i := range len(s) {

@@ -6,22 +6,22 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Target is where a [Builder] puts the values of an attribute key. Readers may find it once per key.
+// Target is the destination of an attribute key's values in a [Builder]. Readers may look it up once per key.
 type Target struct {
 	key string
 	to  *target
 }
 
-// Target returns the target of key, which is valid for this Builder.
+// Target returns the target of key, valid for this Builder.
 func (b *Builder) Target(key string) Target { return Target{key: key, to: b.mapping.find(key)} }
 
-// Wanted reports whether the values matter; else a reader need not decode them, and calls SetOther.
+// Wanted reports whether the values matter. If not, a reader need not decode them and calls SetOther.
 func (t Target) Wanted() bool { return t.to.field != FieldNone || t.to.keep }
 
-// WantsList reports whether the value is a list: one that is kept as text is for SetList.
+// WantsList reports whether the value is a list. A kept list as text is for SetList.
 func (t Target) WantsList() bool { return t.to.field.isShape() || t.to.field == FieldInputDTypes }
 
-// SetOther adds an attribute whose value no operation has, such as a map. Its key counts.
+// SetOther adds an attribute with a value useless for operations, such as a map. Its key counts.
 func (b *Builder) SetOther(t Target) {
 	b.seen |= t.to.says
 	b.bad(t.to.field)
@@ -38,7 +38,7 @@ func (b *Builder) SetEmpty(t Target) {
 	}
 }
 
-// SetRaw is SetOther for a value that is known: bytes in base64 or JSON.
+// SetRaw is SetOther for a known value: JSON, or bytes in base64.
 func (b *Builder) SetRaw(t Target, typ op.AttrType, value []byte) {
 	b.SetOther(t)
 	if t.to.keep {
@@ -46,7 +46,7 @@ func (b *Builder) SetRaw(t Target, typ op.AttrType, value []byte) {
 	}
 }
 
-// SetInts adds an attribute with a slice of integers. The slice is copied.
+// SetInts adds an attribute with a slice of integers. It copies the slice.
 func (b *Builder) SetInts(t Target, v []int64) {
 	if t.to.field == FieldOutputShape && !t.to.keep && len(v) <= op.MaxRank && areDims(v) {
 		b.seen |= t.to.says
@@ -59,7 +59,7 @@ func (b *Builder) SetInts(t Target, v []int64) {
 	b.SetList(t, b.listText)
 }
 
-// SetIntLists adds a list of lists of integers, which lie one behind the other in v, up to ends.
+// SetIntLists adds a list of lists of integers: consecutive in v, with the given ends.
 func (b *Builder) SetIntLists(t Target, v []int64, ends []int) {
 	if t.to.field == FieldInputShapes && !t.to.keep && b.areShapes(v, ends) {
 		b.seen |= t.to.says
@@ -97,7 +97,7 @@ func (b *Builder) areShapes(v []int64, ends []int) bool {
 	return areDims(v)
 }
 
-// setInputShapes sets the inputs' shapes, which lie one behind the other in v.
+// setInputShapes sets the inputs' shapes, consecutive in v.
 func (b *Builder) setInputShapes(v []int64, ends []int) {
 	b.inputs = b.inputs[:0]
 	b.inputDims = append(b.inputDims[:0], v...)

@@ -22,7 +22,7 @@ func (b *Builder) SetStr(to Target, v string) {
 	b.SetText(to, v)
 }
 
-// SetText is [Builder.SetStr] for text that is known to be valid UTF-8.
+// SetText is [Builder.SetStr] for valid UTF-8.
 func (b *Builder) SetText(to Target, v string) {
 	t := to.to
 	b.seen |= t.says
@@ -31,12 +31,12 @@ func (b *Builder) SetText(to Target, v string) {
 	}
 	if !t.field.isText() {
 		b.parse(t, v)
-	} else if v != "" { // else as if it were not there
+	} else if v != "" { // else like an absent attribute
 		b.setText(t, v)
 	}
 }
 
-// parse sets a field that is not text from one.
+// parse sets a field other than a text from text.
 func (b *Builder) parse(t *target, v string) {
 	switch t.field {
 	case FieldNone:
@@ -67,8 +67,7 @@ func (b *Builder) SetInt(t Target, v int64) {
 	b.number(t.to, v)
 }
 
-// SetFloat adds an attribute with a floating-point value, which stands for an
-// integer where it is integral and within ±2^53.
+// SetFloat adds an attribute with a floating-point value. An integral value within ±2^53 counts as an integer.
 func (b *Builder) SetFloat(t Target, v float64) {
 	b.seen |= t.to.says
 	if t.to.keep {
@@ -96,7 +95,7 @@ func (b *Builder) SetBool(t Target, v bool) {
 	b.SetOther(t)
 }
 
-// claim takes t's field for t's family, unless a higher one has it. Of one family the last key wins.
+// claim takes t's field for t's family, unless a higher one has it. Within a family the last key wins.
 func (b *Builder) claim(t *target) bool {
 	if t.family < b.from[t.field] {
 		return false
@@ -105,7 +104,7 @@ func (b *Builder) claim(t *target) bool {
 	return true
 }
 
-// bad adds the warning for a value that f cannot take.
+// bad adds the warning about a value outside f's type or range.
 func (b *Builder) bad(f Field) {
 	switch f {
 	case FieldNone:
@@ -126,7 +125,7 @@ func (b *Builder) text(v string) string {
 	return v
 }
 
-// setText sets a field to valid text, which is not empty.
+// setText sets a field to valid text that is not empty.
 func (b *Builder) setText(t *target, v string) {
 	e := &b.entry
 	switch t.field {
@@ -165,7 +164,7 @@ func (b *Builder) setText(t *target, v string) {
 	}
 }
 
-// textOf and numberOf are where the fields are that are a text as it is, or a number.
+// textOf and numberOf return the fields that take a text or a number unchanged.
 var (
 	textOf = [numFields]func(*Builder) *string{
 		FieldName:       func(b *Builder) *string { return &b.entry.Operation },
@@ -193,7 +192,7 @@ var (
 	}
 )
 
-// setNote sets a field that the convention has no attribute for.
+// setNote sets a field without an attribute in the conventions.
 func (b *Builder) setNote(t *target, v string) {
 	ok := true
 	switch t.field {
@@ -214,7 +213,7 @@ func (b *Builder) setNote(t *target, v string) {
 		b.entry.StepName = b.text(v)
 	case fieldWarnings:
 		for name := range strings.SplitSeq(v, ",") {
-			// One that only a later version knows is left out.
+			// Warnings of later versions are skipped.
 			w, _ := op.ParseWarning(name)
 			b.entry.Warn |= w
 		}
@@ -224,7 +223,7 @@ func (b *Builder) setNote(t *target, v string) {
 	}
 }
 
-// collective returns the collective of the entry, to set a field of it.
+// collective returns the entry's collective.
 func (b *Builder) collective() *op.Collective {
 	b.entry.Collective = &b.coll
 	return &b.coll
@@ -241,18 +240,17 @@ func (b *Builder) number(t *target, v int64) {
 		b.bad(f)
 		return
 	}
-	if b.claim(t) && t.field != fieldWorldSize { // which belongs on the resource
+	if b.claim(t) && t.field != fieldWorldSize { // it belongs on the resource
 		*numberOf[t.field](b) = op.Known(v)
 	}
 }
 
-// mayBeNegative reports whether a negative number has a meaning: torch numbers the host's device -1.
+// mayBeNegative reports whether a negative number is valid: torch numbers the host's device -1.
 func mayBeNegative(f Field) bool {
 	return f == FieldDeviceIndex || f == FieldStep
 }
 
-// setDTypeList reads the element types of the inputs from one text, such as
-// "['float', 'long int']" or "f32,i64".
+// setDTypeList reads the element types of the inputs from one text, such as "['float', 'long int']" or "f32,i64".
 func (b *Builder) setDTypeList(t *target, v string) {
 	if !b.claim(t) {
 		return

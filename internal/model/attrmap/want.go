@@ -7,25 +7,25 @@ import (
 	"github.com/optrace/optrace/internal/read/budget"
 )
 
-// Want is what whoever looks at the records of an input wants of them.
+// Want lists the parts of an input's records that a consumer needs.
 type Want struct {
-	// Keep are the keys of attributes that entries keep, see [Mapping.Keep].
+	// Keep has the keys of attributes for entries, see [Mapping.Keep].
 	Keep []string
-	// Spans are the keys, less than a hundred, of attributes that spans which are no operations keep in addition.
+	// Spans has the keys, fewer than a hundred, of further attributes for spans other than operations.
 	Spans []string
-	// Partials asks for files of partial results, as an [op.Partial].
+	// Partials asks for files of partial results, each as an [op.Partial].
 	Partials bool
 }
 
-// Holding returns m, which may be nil and does not change, for readers that ask hold for the memory of what they make of
-// a record, as a [budget.Account] does. What hold does not allow they leave out: it notes that, and its owner ends the reading.
+// Holding returns a copy of m, which may be nil, for readers that account for a record's memory by hold, like a
+// [budget.Account]. They leave out values that hold refuses. The owner of hold then ends the reading.
 func Holding(m *Mapping, hold func(bytes int64) error) *Mapping {
 	c := With(m, Want{})
 	c.hold = hold
 	return c
 }
 
-// Account returns an account of what readers with the mapping m, which may be nil, hold.
+// Account returns an account of the memory of readers with the mapping m, which may be nil.
 func Account(m *Mapping) budget.Account {
 	if m == nil {
 		return budget.Account{}
@@ -33,13 +33,14 @@ func Account(m *Mapping) budget.Account {
 	return budget.Account{Hold: m.hold}
 }
 
-// With returns m, which may be nil and does not change, but for what w says is kept.
+// With returns a copy of m, which may be nil, with the keys of w.
 func With(m *Mapping, w Want) *Mapping {
 	c := &Mapping{}
 	if m != nil {
 		*c = *m
 	}
-	c.added, c.kept = maps.Clone(c.added), slices.Clone(c.kept)
+	c.added = maps.Clone(c.added)
+	c.kept = slices.Clone(c.kept)
 	for _, key := range w.Keep {
 		c.Keep(key)
 	}

@@ -11,9 +11,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Attrs returns the attributes that say what the fields of an entry do, the reverse of
-// what a [Builder] does. It leaves out those that are among e.Attrs, and warnings that a
-// reader finds again. Formats have other places for e.Attrs, the rank and service, the
+// Attrs returns the attributes for the fields of an entry, the reverse of a [Builder]. It leaves out attributes among
+// e.Attrs and warnings that a reader finds again. Formats have other places for e.Attrs, the rank and service, the
 // scope, ids, times, the error, the sampling and links.
 func Attrs(e *op.Entry) []op.Attr {
 	w := attrWriter{given: e.Attrs}
@@ -29,12 +28,12 @@ func Attrs(e *op.Entry) []op.Attr {
 	return w.attrs
 }
 
-// attrWriter collects attributes, unless they are among others.
+// attrWriter collects attributes missing from given.
 type attrWriter struct {
 	attrs []op.Attr
 	given []op.Attr
-	found op.Warning    // in the attributes given
-	texts *intern.Table // of values; nil makes a new text of each
+	found op.Warning    // in given
+	texts *intern.Table // of values; nil makes new texts
 	text  []byte        // of one value
 }
 
@@ -67,7 +66,7 @@ func (w *attrWriter) str(key, value string) {
 	}
 }
 
-// add adds an attribute whose value is in w.text.
+// add adds an attribute with the value in w.text.
 func (w *attrWriter) add(key string, typ op.AttrType) {
 	switch {
 	case !w.wants(key):
@@ -78,7 +77,7 @@ func (w *attrWriter) add(key string, typ op.AttrType) {
 	}
 }
 
-// kind adds the kind if a reader would infer another one.
+// kind adds the kind unless a reader would infer it.
 func (w *attrWriter) kind(e *op.Entry) {
 	kind, rule := op.InferKind(e.Operation)
 	if e.Collective != nil {
@@ -129,7 +128,7 @@ func (w *attrWriter) collective(c *op.Collective) {
 	w.int(attrkey.OutElements, c.OutElements)
 }
 
-// notes adds the fields that neither spans nor the convention have.
+// notes adds the fields without a place in spans and the conventions.
 func (w *attrWriter) notes(e *op.Entry) {
 	w.int(attrkey.Launch, e.Launch)
 	w.str(attrkey.Root, e.Root)
@@ -150,7 +149,7 @@ func (w *attrWriter) notes(e *op.Entry) {
 	}
 }
 
-// warnFound returns the warnings that a reader of the fields finds again.
+// warnFound returns the warnings that a reader finds again in the fields.
 func warnFound(e *op.Entry) (found op.Warning) {
 	if e.DroppedAttributes > 0 {
 		found |= op.WarnDroppedAttributes
@@ -170,10 +169,9 @@ func warnFound(e *op.Entry) (found op.Warning) {
 	return found
 }
 
-// replay returns the entry that a reader makes of the attributes in e.Attrs alone, nil
-// where they are those of no operation, or all keys in them that mean something are of
-// the convention. Spans of torch.profiler, and such as have keys like "op", are kept
-// with their own keys, which need not be said again in those of the convention.
+// replay returns the entry that a reader makes of e.Attrs alone. It returns nil if these do not make an operation, or
+// have keys of the conventions only. Spans of torch.profiler, and spans with keys such as "op", keep their own keys;
+// the conventions' keys need not repeat them.
 func replay(e *op.Entry) *op.Entry {
 	if !slices.ContainsFunc(e.Attrs, func(a op.Attr) bool {
 		family := (*Mapping)(nil).find(a.Key).family

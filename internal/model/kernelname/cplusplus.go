@@ -5,35 +5,31 @@ import (
 	"strings"
 )
 
-// node is a name of C++ without its namespaces, with its template arguments.
+// node is a C++ name without namespaces, with its template arguments.
 type node struct {
 	name string
 	args []node
 }
 
-// Names that say little: those of wrappers, whose arguments say what runs, and those of types that only carry data.
+// Uninformative names: wrappers, whose arguments are the kernel, and types that only carry data.
 var (
 	wrappers = []string{
 		"gpu_kernel_impl", "gpu_kernel_impl_nocast", "func_wrapper_t", "ReduceOp", "BinaryFunctor", "AUnaryFunctor",
-		"BUnaryFunctor",
-		"Kernel", "Kernel2", "kernel", "device_kernel", "EinsumKernel",
+		"BUnaryFunctor", "Kernel", "Kernel2", "kernel", "device_kernel", "EinsumKernel",
 	}
 	carriers = []string{
 		"Array", "array", "tuple", "TrivialOffsetCalculator", "OffsetCalculator", "LoadWithCast", "StoreWithCast",
-		"LoadWithoutCast",
-		"StoreWithoutCast", "TensorListMetadata", "TensorInfo", "OpaqueType", "integral_constant", "identity", "Params",
-		"cublasGemvParams",
+		"LoadWithoutCast", "StoreWithoutCast", "TensorListMetadata", "TensorInfo", "OpaqueType", "integral_constant",
+		"identity", "Params", "cublasGemvParams",
 	}
 	types = []string{
 		"void", "bool", "char", "short", "int", "long", "unsigned", "float", "double", "half", "__half", "__half2",
-		"float2", "float4", "signed",
-		"__nv_bfloat16", "bfloat16_t", "half_t", "BFloat16", "Half", "int8_t", "uint8_t", "int32_t", "int64_t",
-		"size_t", "hip_bfloat16",
-		"complex", "tfloat32_t", "int2", "ulong",
+		"float2", "float4", "signed", "__nv_bfloat16", "bfloat16_t", "half_t", "BFloat16", "Half", "int8_t",
+		"uint8_t", "int32_t", "int64_t", "size_t", "hip_bfloat16", "complex", "tfloat32_t", "int2", "ulong",
 	}
 )
 
-// maxDepth bounds how deep template arguments are looked into.
+// maxDepth bounds the depth of template arguments.
 const maxDepth = 16
 
 // parse returns the node of a name or a type: "void a::f<4, b::G<float> >(int)::{lambda()#1}" is f of 4 and G of float.
@@ -70,7 +66,7 @@ func parseIn(s string, depth int) (n node) {
 	return n
 }
 
-// component returns a part of a name, "" for one that says nothing of it.
+// component returns a part of a name, or "" for a keyword.
 func component(s string) string {
 	switch s {
 	case "const", "operator", "type", "result_type", "operator()", "struct", "class", "volatile":
@@ -79,7 +75,7 @@ func component(s string) string {
 	return s
 }
 
-// closing returns the index of the bracket that closes the one at i, len(s) where there is none.
+// closing returns the index of the bracket closing the one at i, or len(s).
 func closing(s string, i int) int {
 	depth := 0
 	for ; i < len(s); i++ {
@@ -118,7 +114,7 @@ func arguments(s string, depth int) (args []node) {
 	return args
 }
 
-// telling returns the arguments that say what runs, those of wrappers in their place.
+// telling returns the informative arguments. Arguments of wrappers take the wrappers' place.
 func (n node) telling() (args []node) {
 	for _, a := range n.args {
 		inner := a.telling()
@@ -154,7 +150,7 @@ func template(name string, args []string) string {
 	return name + "<" + strings.Join(args, ", ") + ">"
 }
 
-// outermost writes a kernel: the first argument in its place where it is a wrapper.
+// outermost writes a kernel. The first argument of a wrapper takes its place.
 func (n node) outermost() string {
 	args := n.telling()
 	if slices.Contains(wrappers, n.name) && len(args) > 0 {
@@ -177,7 +173,7 @@ func (n node) outermost() string {
 	return template(n.name, texts)
 }
 
-// numbers writes the numbers that a list of arguments begins with, such as those of a tile.
+// numbers writes the leading numbers of a list of arguments, such as a tile's.
 func numbers(args []node) string {
 	var texts []string
 	for _, a := range args {
@@ -189,7 +185,7 @@ func numbers(args []node) string {
 	return template("", texts)
 }
 
-// mangled returns the first identifiers of a mangled name, which say more than those behind them, as a kernel and its arguments.
+// mangled returns the first identifiers of a mangled name, the most informative, as a kernel and its arguments.
 func mangled(s string) string {
 	const most = 3
 	var names []string
@@ -218,7 +214,7 @@ func mangled(s string) string {
 	return template(names[0], names[1:])
 }
 
-// literals returns the integers at the beginning of mangled template arguments: ILi128ELi64EE is 128 and 64.
+// literals returns the leading integers of mangled template arguments: ILi128ELi64EE is 128 and 64.
 func literals(s string) (values []string) {
 	s = strings.TrimPrefix(s, "I")
 	for strings.HasPrefix(s, "Li") {

@@ -1,7 +1,7 @@
-// Package kernelname shortens the names that compilers and libraries give to kernels to what tells them apart.
+// Package kernelname shortens the kernel names of compilers and libraries to their distinguishing parts.
 //
-// It knows demangled and mangled C++, and the names of Triton, CUTLASS, cuDNN, NCCL, Tensile and XLA; any other name
-// stays as it is. It neither measures nor cuts names to a width: those who show them do.
+// It knows demangled and mangled C++, and the names of Triton, CUTLASS, cuDNN, NCCL, Tensile and XLA. Any other name
+// stays unchanged. It does not cut names to a width; callers do.
 package kernelname
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Short returns a name without what does not distinguish it: the types of results and parameters, namespaces,
-// lambdas, and template arguments such as numbers and element types beside others that say more.
+// Short returns a name without its indistinct parts: types of results and parameters, namespaces, lambdas, and template
+// arguments such as numbers and element types beside more informative ones.
 //
 //	void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, …>(int, …)
 //	vectorized_elementwise_kernel<CUDAFunctor_add>
@@ -19,7 +19,7 @@ func Short(name string) string {
 	switch {
 	case strings.HasPrefix(name, "_Z"):
 		return mangled(name)
-	case strings.Contains(name, ")#_"): // PyTorch's range of a loader: enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
+	case strings.Contains(name, ")#_"): // a loader in PyTorch: enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
 		return name
 	case strings.HasPrefix(name, "%"):
 		first, _, _ := strings.Cut(name[1:], " = ")
@@ -33,7 +33,8 @@ func Short(name string) string {
 	return library(name)
 }
 
-// Long returns a name without its parameters and namespaces, but with all template arguments, for names that are alike in short.
+// Long returns a name without its parameters and namespaces, with all template arguments, for names of equal short
+// form.
 func Long(name string) string {
 	if isCPlusPlus(name) {
 		return parse(name).String()
@@ -41,7 +42,7 @@ func Long(name string) string {
 	return name
 }
 
-// isCPlusPlus reports whether a name has parameters or template arguments right behind an identifier.
+// isCPlusPlus reports whether parameters or template arguments follow an identifier in the name.
 func isCPlusPlus(name string) bool {
 	i := strings.IndexAny(name, "<(")
 	if i > 0 && strings.HasPrefix(name, "void ") {
@@ -73,7 +74,7 @@ func library(name string) string {
 	return name
 }
 
-// xmma leaves out what a kernel of XMMA repeats, and how it is divided among warps.
+// xmma removes the repetitions of an XMMA kernel's name and its division among warps.
 func xmma(words []string) string {
 	var kept []string
 	for _, w := range words {
@@ -87,14 +88,14 @@ func xmma(words []string) string {
 		}
 		w = strings.TrimPrefix(w, "tilesize")
 		if n := len(kept); n > 0 && strings.HasSuffix(kept[n-1], w) && strings.Contains(w, "f") {
-			continue // the types of the operands are mostly the same
+			continue // mostly the operands have one type
 		}
 		kept = append(kept, w)
 	}
 	return strings.Join(kept, "_")
 }
 
-// isSpecialisation reports whether a word is what Triton appends to say how a kernel is specialised: 0d1d2d3c.
+// isSpecialisation reports whether a word is Triton's suffix for a specialised kernel, such as 0d1d2d3c.
 func isSpecialisation(word string) bool {
 	return len(word) > 3 && strings.Trim(word, "0123456789cde") == "" && strings.HasPrefix(word, "0") &&
 		strings.Contains(word, "1")

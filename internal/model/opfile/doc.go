@@ -1,3 +1,3 @@
-// Package opfile is what readers and writers of files do with the types of package op: fields
-// that follow from others, what tables have no columns for, the ids of traces that no backend knows.
+// Package opfile helps readers and writers of files with the types of package op: derived fields, values without a
+// column in tables, placeholder trace ids.
 package opfile

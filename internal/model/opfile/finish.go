@@ -7,11 +7,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Given is what of the fields of an entry its source states, of those that follow from others.
+// Given tells the derived fields that a source states.
 type Given struct{ Rule, Elements, Memory bool }
 
-// Finish derives fields of an entry of a file from others, where the file does not give them, and
-// makes what cannot be true unknown, with a warning. kinds is the reader's.
+// Finish derives the fields of an entry that its file does not give, and makes impossible values unknown, with a
+// warning. kinds is the reader's.
 func Finish(e *op.Entry, given Given, kinds *opmodel.KindCache) {
 	if e.Duration < 0 {
 		e.Duration = 0

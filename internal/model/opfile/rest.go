@@ -6,11 +6,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// emptyEntry is the text of an entry in front of attributes.
+// emptyEntry is the length of an entry's text in front of attributes.
 var emptyEntry = len((&op.Entry{}).AppendJSON(nil)) - len("}")
 
-// AppendRest appends what of attributes, links and extra a table without types has no
-// columns for, as a JSON object; nothing where there is nothing.
+// AppendRest appends the parts of attributes, links and extra without a column in a table of texts, as a JSON object.
+// It appends no text if there are no such parts.
 func AppendRest(dst []byte, attrs []op.Attr, links []op.Link, x *op.Extra) []byte {
 	e := op.Entry{Extra: x}
 	for _, a := range attrs {
@@ -26,6 +26,6 @@ func AppendRest(dst []byte, attrs []op.Attr, links []op.Link, x *op.Extra) []byt
 	}
 	start := len(dst)
 	dst = e.AppendJSON(dst)
-	dst[start+emptyEntry] = '{' // the comma in front of them
+	dst[start+emptyEntry] = '{' // in place of their comma
 	return append(dst[:start], dst[start+emptyEntry:]...)
 }

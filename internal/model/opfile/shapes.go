@@ -2,9 +2,8 @@ package opfile
 
 import "github.com/optrace/optrace/op"
 
-// AppendShapes appends the shapes and the element type of the entry, such as
-// "64x784,784x256->64x256:f32": the inputs, the output, each as [op.Shape.String] writes it, and
-// the type. It appends nothing where none of them is known.
+// AppendShapes appends the shapes and the element type of the entry, such as "64x784,784x256->64x256:f32": the inputs
+// and the output in the form of [op.Shape.String], and the type. It appends no text if all are unknown.
 func AppendShapes(dst []byte, e *op.Entry) []byte {
 	if e.InputShapes == nil && e.OutputShape == nil && e.DType == "" {
 		return dst

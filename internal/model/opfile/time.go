@@ -2,7 +2,7 @@ package opfile
 
 import "github.com/optrace/optrace/op"
 
-// UnixTime returns a time that counts from base, in Unix nanoseconds; unknown where it does not fit.
+// UnixTime returns base + t in Unix nanoseconds, unknown on overflow.
 func UnixTime(base, t int64) op.Int {
 	sum := base + t
 	if t > 0 && sum < base || t < 0 && sum > base {

@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// AppendText appends an attribute with a text, unless that is empty.
+// AppendText appends an attribute with a text unless it is empty.
 func AppendText(attrs []op.Attr, key, value string) []op.Attr {
 	if value == "" {
 		return attrs
@@ -19,7 +19,7 @@ func AppendText(attrs []op.Attr, key, value string) []op.Attr {
 	return append(attrs, op.Attr{Key: key, Value: value})
 }
 
-// AppendInt appends an attribute with an integer, if that is known.
+// AppendInt appends an attribute with an integer if it is known.
 func AppendInt(attrs []op.Attr, key string, n op.Int) []op.Attr {
 	if !n.Known {
 		return attrs
@@ -44,7 +44,8 @@ func SetNumber(a *op.Attr, text []byte) {
 		a.Type = op.AttrInt
 		return
 	}
-	a.Value, a.Type = string(text), op.AttrText // no number of 64 bits
+	a.Value = string(text) // more than 64 bits
+	a.Type = op.AttrText
 }
 
 // SetRaw sets the value of an attribute to JSON of any type but a string or number.
@@ -61,7 +62,7 @@ func SetRaw(a *op.Attr, text string) {
 	}
 }
 
-// FindAttr returns the attribute with a key, nil where there is none.
+// FindAttr returns the attribute with a key, or nil.
 func FindAttr(attrs []op.Attr, key string) *op.Attr {
 	for i := range attrs {
 		if attrs[i].Key == key {
@@ -71,22 +72,22 @@ func FindAttr(attrs []op.Attr, key string) *op.Attr {
 	return nil
 }
 
-// AttrIndex sets attributes in the same time in a list of any length, which is one that it has set
-// from the first attributes on. The zero value is ready, also for the next list.
+// AttrIndex sets attributes in constant time in a list of any length. It must have set the list from the first
+// attribute on. The zero value is ready, also for the next list.
 type AttrIndex struct {
 	at map[string]int
-	// Held is asked for the memory of each attribute. One that it does not allow is left out.
+	// Held accounts for the memory of each attribute. A refused one is left out.
 	Held budget.Account
 }
 
-// attrBytes is about what an attribute takes beside its texts, in a list that grows, and indexBytes what it takes
-// in the index of a long list.
+// attrBytes is about the size of an attribute beside its texts, as the list grows. indexBytes is its size in the index
+// of a long list.
 const (
 	attrBytes  = 2 * int(unsafe.Sizeof(op.Attr{}))
 	indexBytes = 96
 )
 
-// Append appends an attribute to a list in which keys may be equal.
+// Append appends an attribute to a list that may have equal keys.
 func (x *AttrIndex) Append(attrs []op.Attr, a op.Attr) []op.Attr {
 	if !x.Held.Take(attrBytes + len(a.Key) + len(a.Value)) {
 		return attrs
@@ -94,7 +95,7 @@ func (x *AttrIndex) Append(attrs []op.Attr, a op.Attr) []op.Attr {
 	return append(attrs, a)
 }
 
-// indexedFrom is the length from which a list is indexed: short ones are quick to look through.
+// indexedFrom is the length of the shortest list with an index: short ones are searched quickly.
 const indexedFrom = 32
 
 // Set sets an attribute among attrs: of equal keys the last wins.
@@ -131,6 +132,7 @@ func (x *AttrIndex) Set(attrs []op.Attr, a op.Attr) []op.Attr {
 
 // ValidAttr returns a with valid UTF-8.
 func ValidAttr(a op.Attr) op.Attr {
-	a.Key, a.Value = lexer.ValidUTF8(a.Key), lexer.ValidUTF8(a.Value)
+	a.Key = lexer.ValidUTF8(a.Key)
+	a.Value = lexer.ValidUTF8(a.Value)
 	return a
 }

@@ -1,3 +1,3 @@
-// Package opmodel is what those who make entries do with the types of package op, and users of the
-// library do not: attributes and links one by one, kinds and sizes that follow from other fields.
+// Package opmodel helps makers of entries, but not users of the library, with the types of package op: single
+// attributes and links, derived kinds and sizes.
 package opmodel

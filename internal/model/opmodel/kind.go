@@ -4,8 +4,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// UsualRule returns the rule by which entries of a kind are usually found. Files
-// state the rule for collectives only, because reports explain it for these.
+// UsualRule returns the usual rule for a kind. Files state the rule for collectives only: reports explain it for
+// these.
 func UsualRule(k op.Kind) op.KindRule {
 	switch k {
 	case op.KindCompute:
@@ -18,8 +18,8 @@ func UsualRule(k op.Kind) op.KindRule {
 
 const maxCachedName = 512
 
-// KindCache is a cache of [op.InferKind]: names repeat, and searching one for words costs far
-// more than comparing it. A name has two slots, unless it is long.
+// KindCache is a cache of [op.InferKind]: names repeat, and a comparison is far cheaper than a search for words. A
+// name has two slots; long names have none.
 type KindCache struct {
 	slots [128]struct {
 		name string

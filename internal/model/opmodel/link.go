@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// LinkWeight returns the field of l for an attribute of links, nil for one that has none.
+// LinkWeight returns the field of l for an attribute key of links, nil for any other key.
 func LinkWeight(l *op.Link, key string) *op.Int {
 	switch key {
 	case attrkey.LinkWeight:
@@ -20,8 +20,7 @@ func LinkWeight(l *op.Link, key string) *op.Int {
 	return nil
 }
 
-// LinkInt takes an attribute of the link with an integer value. The result is the
-// warning for a value that the field cannot take, 0 for none.
+// LinkInt sets the link's field to an integer attribute. It returns the warning about a bad value, or 0.
 func LinkInt(l *op.Link, key string, v int64) op.Warning {
 	switch field := LinkWeight(l, key); {
 	case field == nil:
@@ -34,8 +33,8 @@ func LinkInt(l *op.Link, key string, v int64) op.Warning {
 	return 0
 }
 
-// LinkAttr is LinkInt for an attribute of any type: a text may stand for an integer, and so does a
-// floating-point number that is integral and within ±2^53.
+// LinkAttr is LinkInt for an attribute of any type. A text may be an integer, and a floating-point number integral and
+// within ±2^53.
 func LinkAttr(l *op.Link, a op.Attr) op.Warning {
 	if LinkWeight(l, a.Key) == nil {
 		return 0
@@ -54,7 +53,7 @@ func LinkAttr(l *op.Link, a op.Attr) op.Warning {
 	return LinkInt(l, a.Key, n)
 }
 
-// DroppedLinks returns how many links of an entry or span are missing.
+// DroppedLinks returns the number of missing links of an entry or span.
 func DroppedLinks(x *op.Extra) int64 {
 	if x == nil {
 		return 0
@@ -62,7 +61,7 @@ func DroppedLinks(x *op.Extra) int64 {
 	return max(0, x.DroppedLinks)
 }
 
-// Dropped returns an Extra with a number of dropped links, nil for none.
+// Dropped returns an Extra with a number of dropped links, nil for 0.
 func Dropped(n int64) *op.Extra {
 	if n <= 0 {
 		return nil
@@ -70,7 +69,7 @@ func Dropped(n int64) *op.Extra {
 	return &op.Extra{DroppedLinks: n}
 }
 
-// WithMessage returns x, nil for nothing, with the description of a status.
+// WithMessage returns x, perhaps nil, with the description of a status.
 func WithMessage(x *op.Extra, message string) *op.Extra {
 	if message == "" {
 		return x
@@ -82,8 +81,7 @@ func WithMessage(x *op.Extra, message string) *op.Extra {
 	return x
 }
 
-// AppendLink appends l to the links of a record, and adds
-// a warning about one that is left out to warn.
+// AppendLink appends l to the links of a record. It leaves out an invalid or excess link and adds the warning to warn.
 func AppendLink(links []op.Link, l op.Link, warn *op.Warning) []op.Link {
 	switch {
 	case !l.Valid():

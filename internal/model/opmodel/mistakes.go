@@ -7,9 +7,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// CannotMultiply reports whether an operation with this name multiplies two matrices, or two batches of them, and
-// its inputs cannot be multiplied: neither as they are, nor transposed, nor where the second one packs several
-// elements into one. Names and numbers of inputs that may mean something else are never reported.
+// CannotMultiply reports whether an operation of this name multiplies two matrices, or two batches of them, and its
+// inputs cannot be multiplied: neither directly, nor transposed, nor with several elements packed into one of the
+// second. It reports no ambiguous names or numbers of inputs.
 func CannotMultiply(name string, inputs []op.Shape) bool {
 	rank := 2
 	switch strings.TrimPrefix(name, "aten::") {
@@ -34,8 +34,8 @@ func CannotMultiply(name string, inputs []op.Shape) bool {
 	return true
 }
 
-// mayHold reports whether a dimension of n may hold m elements in another form: several in a word of 32 bits, quantized
-// blocks of 32 or 256 elements in bytes, or rows that are padded.
+// mayHold reports whether a dimension of n may hold m elements in another form: several in a word of 32 bits,
+// quantized blocks of 32 or 256 elements in bytes, or padded rows.
 func mayHold(n, m int64) bool {
 	const (
 		word   = 32
@@ -66,8 +66,8 @@ var blocks = map[int64][]int64{
 // Year2000 is the start of the year 2000 in Unix nanoseconds. An earlier time is a mistake, or no Unix time.
 const Year2000 = 946_684_800 * 1_000_000_000
 
-// TimeUnit returns the unit in which n, which is earlier than Year2000 in nanoseconds, is a Unix time of this
-// century: "seconds", "milliseconds", "microseconds", or "" for none of them.
+// TimeUnit returns the unit of n, "seconds", "milliseconds" or "microseconds", if n is a Unix time of this century in
+// it, else "". In nanoseconds n is earlier than Year2000.
 func TimeUnit(n int64) string {
 	const first, last = 946_684_800, 4_102_444_800
 	for _, unit := range []struct {

@@ -8,10 +8,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// SetResourceAttr adds an attribute of the resource: service.name, tensor.rank and
-// tensor.world_size set their fields. Any other attribute, and a rank that is not a
-// number, joins Attrs. Of equal keys the last wins. index is for the attributes of r, one after
-// the other.
+// SetResourceAttr adds an attribute to the resource: service.name, tensor.rank and tensor.world_size set their fields.
+// Any other attribute, and a rank other than a number, joins Attrs. Of equal keys the last wins. index must be the one
+// for all attributes of r.
 func SetResourceAttr(r *op.Resource, index *AttrIndex, a op.Attr) {
 	a = ValidAttr(a)
 	switch a.Key {
@@ -34,7 +33,7 @@ func SetResourceAttr(r *op.Resource, index *AttrIndex, a op.Attr) {
 	r.Attrs = index.Set(r.Attrs, a)
 }
 
-// ResourceBytes returns about how much memory the attributes of a resource take, which may be nil.
+// ResourceBytes returns about the memory of a resource's attributes; r may be nil.
 func ResourceBytes(r *op.Resource) (bytes int64) {
 	if r != nil {
 		for i := range r.Attrs {

@@ -14,7 +14,7 @@ func SetDerivedMemory(e *op.Entry) {
 	e.Warn |= w
 }
 
-// DerivedMemory returns elements × element size, unknown with a warning where that does not fit.
+// DerivedMemory returns elements × element size, unknown with a warning on overflow.
 func DerivedMemory(e *op.Entry) (op.Int, op.Warning) {
 	if !e.OutputElements.Known {
 		return op.Int{}, 0
@@ -30,7 +30,7 @@ func DerivedMemory(e *op.Entry) (op.Int, op.Warning) {
 	return op.Known(int64(lo)), 0
 }
 
-// AddSaturating returns a + b, or the nearest int64 where the sum does not fit.
+// AddSaturating returns a + b, or the nearest int64 on overflow.
 func AddSaturating(a, b int64) int64 {
 	sum := a + b
 	if (sum > a) == (b > 0) {

@@ -1,6 +1,6 @@
 package symbols
 
-// Texts is a Table of texts that are composed in a buffer. The zero value is ready to use.
+// Texts is a Table of texts composed in a buffer. The zero value is ready to use.
 type Texts struct{ Table[string] }
 
 // ID returns the number of a text. It allocates only for a new one.

@@ -1,5 +1,5 @@
-// Package unmarshal connects the JSON method of package op with its decoder in op/entries. Programs that only write
-// entries link without the decoder.
+// Package unmarshal connects the JSON method of package op with its decoder in op/entries. Programs without op/entries
+// link without the decoder.
 package unmarshal
 
 import "errors"

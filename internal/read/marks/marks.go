@@ -1,6 +1,6 @@
-// Package marks says what the ranges of a host are by their names: steps with their numbers, tokens
-// and requests, and phases. The names are those that engines give to annotations of PyTorch's
-// profiler and to NVTX ranges; table.go lists them with their sources.
+// Package marks interprets the names of a host's ranges: steps with their numbers, tokens and requests, and phases.
+// Engines give these names to annotations of PyTorch's profiler and to NVTX ranges. table.go lists them with their
+// sources.
 package marks
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Phases that marks tell.
+// The phases.
 const (
 	Prefill       = "prefill"
 	Decode        = "decode"
@@ -23,16 +23,16 @@ const (
 	Data          = "data"
 )
 
-// Mark is what the name of a range says.
+// Mark is the meaning of a range's name.
 type Mark struct {
-	// Rank is 0 for a range that is no step. Of the steps of a process those of the lowest rank count:
-	// an engine says more of its iterations than a profiler.
+	// Rank is 0 for a range other than a step. The steps of a process are the marks of its lowest rank: an engine
+	// tells more about its iterations than a profiler.
 	Rank int
-	// Number is the number of the step, where the name has one.
+	// Number is the step's number in the name.
 	Number op.Int
-	// Phase is "" where the name tells none.
+	// Phase is the phase in the name, or "".
 	Phase string
-	// Tokens and Requests are those of the step, where the name has them.
+	// Tokens and Requests are the step's, in the name.
 	Tokens, Requests op.Int
 }
 
@@ -42,12 +42,12 @@ func (m *Mark) IsStep() bool { return m.Rank > 0 }
 // IsKnown reports whether a rule knows the name.
 func (m *Mark) IsKnown() bool { return m.IsStep() || m.Phase != "" }
 
-// maxWord bounds the names that rules without a source look at.
+// maxWord bounds the names for rules without a source.
 const maxWord = 64
 
-// Of returns what a name says, ok false where no rule knows it. It may be called concurrently.
+// Of returns the meaning of a name, ok false for an unknown name. It is safe for concurrent use.
 func Of(name string) (m Mark, ok bool) {
-	name = strings.TrimPrefix(name, ":") // NVTX in front of the name of a range without a domain
+	name = strings.TrimPrefix(name, ":") // NVTX puts it before a name without a domain
 	lower := strings.ToLower(name)
 	for i := range rules {
 		r := &rules[i]
@@ -71,7 +71,7 @@ func Of(name string) (m Mark, ok bool) {
 //
 //	n          number of the step
 //	requests, tokens
-//	context, generation                 requests that are prefilled, and that decode
+//	context, generation                 requests in prefill, and in decode
 //	contextTokens, generationTokens     their tokens
 //	mode       of the batch, a word
 func (m *Mark) read(names, values []string) {
@@ -101,7 +101,7 @@ func (m *Mark) read(names, values []string) {
 	}
 }
 
-// sum returns the sum of two numbers, unknown where either is.
+// sum returns the sum of two numbers, unknown if either is.
 func sum(a, b op.Int) op.Int {
 	if !a.Known || !b.Known {
 		return op.Int{}

@@ -10,19 +10,19 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// MaxPath bounds the ranges in a path, and MaxDepth those that are looked at around one, so that what nests
-// without end is no text, and takes no time, without end.
+// MaxPath bounds the ranges in a path, and MaxDepth the ranges searched around one: endless nesting makes no endless
+// text and takes no endless time.
 const (
 	MaxPath  = 64
 	MaxDepth = 1024
 )
 
-// Names are the marks of names, by the numbers that a reader gave these.
+// Names are the marks of names by a reader's numbers.
 type Names []*Mark
 
 var unknown Mark
 
-// Of returns the mark of a name, the zero Mark where no rule knows it.
+// Of returns the mark of a name, the zero Mark for an unknown name.
 func (n *Names) Of(number uint32, name string) *Mark {
 	if more := int(number) + 1 - len(*n); more > 0 {
 		*n = append(*n, make(Names, more)...)
@@ -38,30 +38,28 @@ func (n *Names) Of(number uint32, name string) *Mark {
 	return m
 }
 
-// Step is a step as one process saw it. Times are those of the recording.
+// Step is a step of one process. Times are in the recording's clock.
 type Step struct {
 	Process    int64
 	Start, End int64
-	Number     op.Int // known of the steps that [Steps.At] returns
+	Number     op.Int // known after [Steps.Settle]
 	Name       uint32 // by a reader's numbers
 	rank       int    // of the mark, math.MaxInt for a range without one
 }
 
-// Steps are the steps of a recording: those that [Steps.Add] collected, until [Steps.Settle], and
-// from then on those that count.
+// Steps are the steps of a recording: all of [Steps.Add] until [Steps.Settle], then the valid ones.
 type Steps []Step
 
-// Add adds a range whose mark is that of a step.
+// Add adds a range with the mark of a step.
 func (s *Steps) Add(m *Mark, step Step) {
 	step.Number = m.Number
 	step.rank = m.Rank
 	*s = append(*s, step)
 }
 
-// Settle leaves for each process the steps of one rank, by time, and numbers those that state no
-// number. Of these, one that begins in another is a part of that. A process without any step has the
-// ranges that repeat: outermost yields the ranges of each thread, in order of time, that no rule knows and
-// that lie in no others. It is called twice.
+// Settle keeps for each process the steps of one rank, by time, and numbers steps without a number. Of these, a step
+// that begins within another is a part of it. A process without steps gets its repeated ranges: outermost yields each
+// thread's unknown outermost ranges in order of time. Settle calls it twice.
 func (s *Steps) Settle(outermost iter.Seq2[uint32, Step]) {
 	s.addRepeated(outermost)
 	all := *s
@@ -91,11 +89,11 @@ func (s *Steps) Settle(outermost iter.Seq2[uint32, Step]) {
 	*s = kept
 }
 
-// leastRepeated is how often a range that no rule knows has to come to be a step.
+// leastRepeated is the lowest count of a repeated range that makes it a step.
 const leastRepeated = 4
 
-// addRepeated adds the steps of processes that have no marks of steps: of the outermost ranges those
-// of one name on one thread, which come at least leastRepeated times and take the most time.
+// addRepeated adds the steps of processes without marks of steps: among the outermost ranges the ones of one name and
+// thread that come at least leastRepeated times and take the most time.
 func (s *Steps) addRepeated(outermost iter.Seq2[uint32, Step]) {
 	type key struct{ thread, name uint32 }
 	type repeated struct{ n, time int64 }
@@ -125,11 +123,10 @@ func (s *Steps) addRepeated(outermost iter.Seq2[uint32, Step]) {
 	}
 }
 
-// At returns the step that a process was in, nil for none. Steps of one process follow each other.
+// At returns the step of a process at a time, or nil. Steps of one process follow each other.
 func (s Steps) At(process, at int64) *Step {
 	i := sort.Search(len(s), func(i int) bool {
-		return s[i].Process > process || s[i].Process == process &&
-			s[i].Start > at
+		return s[i].Process > process || s[i].Process == process && s[i].Start > at
 	}) - 1
 	if i < 0 || s[i].Process != process || s[i].End <= at {
 		return nil

@@ -2,7 +2,7 @@ package profiler
 
 import "math/bits"
 
-// Fingerprint folds numbers into one, the same for the same ones in the same order.
+// Fingerprint folds a sequence of numbers into one.
 type Fingerprint uint64
 
 // Add adds two numbers.

@@ -1,6 +1,5 @@
-// Package profiler is what the readers of profilers' recordings (Kineto, Nsight Systems) share: which
-// intervals of a thread lie within which, texts that are held once, and a number that tells one
-// recording from another.
+// Package profiler has the common parts of readers of profilers' recordings (Kineto, Nsight Systems): the nesting of a
+// thread's intervals, texts held once, and a fingerprint of a recording.
 package profiler
 
 import (
@@ -8,17 +7,17 @@ import (
 	"slices"
 )
 
-// Interval is a time on a thread. One without a duration lasts for the instant of its start.
+// Interval is a time span on a thread. Without a duration it is the instant of its start.
 type Interval struct {
 	Thread     uint32
 	Start, End int64
 }
 
-// Intervals are those of the N rows of a table.
+// Intervals are the intervals of a table's N rows.
 type Intervals struct {
 	N  int
 	At func(i int32) Interval
-	// InnerFirst is set where, of two that cover the same time, the first is the inner one.
+	// InnerFirst is set if the first of two intervals of equal time is the inner one.
 	InnerFirst bool
 }
 
@@ -37,7 +36,7 @@ func (s *Intervals) Order() []int32 {
 	return list
 }
 
-// byThread returns the numbers of the intervals by thread, and those of a thread as they are.
+// byThread returns the numbers of the intervals by thread, in order within a thread.
 func (s *Intervals) byThread() []int32 {
 	var ends []int // of each thread in the list
 	for i := range int32(s.N) {
@@ -71,11 +70,11 @@ func (s *Intervals) compare(i, j int32) int {
 	return cmp.Or(order, cmp.Compare(i, j))
 }
 
-// maxOverlaps is how many intervals that end too early are passed over to find one around another.
+// maxOverlaps bounds the search for the interval around another among overlapping ones.
 const maxOverlaps = 64
 
-// Enclose finds the innermost interval around each interval, for parent, and the innermost one that lasts at the
-// start of each of other intervals, for around; -1 stands for none. It returns the order of the intervals.
+// Enclose calls parent with the innermost interval around each interval, and around with the innermost one running at the
+// start of each of others; -1 means no interval. It returns the order of the intervals.
 //
 //	a |------------------|
 //	b    |------|            parent a

@@ -2,7 +2,7 @@ package profiler
 
 import "github.com/optrace/optrace/internal/text/intern"
 
-// Symbols numbers texts: equal ones get the same number. Number 0 is "".
+// Symbols numbers distinct texts. Number 0 is "".
 type Symbols struct {
 	index map[string]uint32
 	texts []string
@@ -13,11 +13,11 @@ type Symbols struct {
 
 const recentBits = 12
 
-// symbolBytes is the memory of a text beside its bytes: its headers in the index
-// and in the list, and its share of the index's slack.
+// symbolBytes is the memory of a text beside its bytes: its headers in the index and in the list, and its share of
+// slack.
 const symbolBytes = 56
 
-// Bytes returns the memory that the texts take.
+// Bytes returns the memory of the texts.
 func (s *Symbols) Bytes() int64 { return s.bytes }
 
 // Texts returns the texts by their numbers.

@@ -1,7 +1,5 @@
-// Package jsonstream walks JSON documents that are too large to be held in
-// memory, such as one object with an array of millions of events. The outer
-// structure is entered step by step, as with [lexer.Lexer]; the elements
-// that are worth a look come as text, to be given to a Lexer.
+// Package jsonstream walks JSON documents too large for memory, such as one object with an array of millions of events. The
+// caller enters the outer structure step by step, as with [lexer.Lexer], and gets the elements as text for a Lexer.
 //
 //	r := jsonstream.NewReader(src, name)
 //	for r.Object(); r.More(); {
@@ -16,9 +14,6 @@
 //	}
 //	return r.Err()
 //
-// Elements are delimited by their brackets and strings alone; whether they
-// follow the grammar is for the Lexer to say. So an element that does not costs
-// nothing but itself. Memory is bounded by the largest element that is taken
-// as text, which is limited, and nesting costs memory only as far as the
-// caller enters it.
+// Brackets and strings alone delimit elements; the Lexer checks their grammar. A bad element costs only itself. The largest
+// element taken as text bounds the memory, and nesting costs memory only where the caller enters it.
 package jsonstream

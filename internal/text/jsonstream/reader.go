@@ -10,37 +10,32 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// MaxElement is the longest element, in bytes, that is taken as text. A longer
-// one is passed over and reported.
+// MaxElement is the longest element taken as text, in bytes. A longer one is skipped and reported.
 const MaxElement = 16 << 20
 
-// Reader walks a sequence of JSON documents. Its methods are called in the
-// order of the document. The first violation of the outer structure, the end
-// of the input within it or a failure of the source is kept, and from then on
-// every call is a no-op that returns zero values, so that callers look at Err
-// once, at the end.
+// Reader walks a sequence of JSON documents. Call its methods in the order of the document. The first error is final:
+// a violation of the outer structure, the end of the input within it, or a failure of the source. Every later call
+// returns zero values, and the caller checks Err once, at the end.
 //
-// A Reader is not safe for concurrent use. The bytes that its methods return
-// are valid until the next call.
+// A Reader is not safe for concurrent use. Returned bytes are valid until the next call.
 type Reader struct {
 	name string
 	in   lineio.Buffer
-	pos  int // of what is unread in the buffer
+	pos  int // of the unread part of the buffer
 
 	stack []frame
 	key   []byte
-	start int64 // where the last value started
+	start int64 // start of the last value
 	err   error
 
-	// linewise is set where a line starting with an opening brace starts a
-	// document, whatever the one before lacks.
+	// linewise is set if an opening brace at the start of a line always starts a document.
 	linewise bool
 }
 
-// frame is an object or array that was entered.
+// frame is an entered object or array.
 type frame struct {
 	closing byte
-	first   bool // its first element is still to come
+	first   bool // before its first element
 }
 
 // NewReader returns a Reader of src. name stands for src in errors.
@@ -50,31 +45,29 @@ func NewReader(src io.Reader, name string) *Reader {
 	return r
 }
 
-// Err returns the error that ended the walk early, or nil: an *[op.SyntaxError] where
-// the document is at fault, or else the source's error.
+// Err returns the error that ended the walk early, or nil: an *[op.SyntaxError] for a bad document, or else the
+// source's error.
 func (r *Reader) Err() error { return r.err }
 
-// Offset returns where the value that was returned last starts, in bytes from
-// the start of the input.
+// Offset returns the start of the last value, in bytes from the start of the input.
 func (r *Reader) Offset() int64 { return r.start }
 
-// Position returns where the reader stands, in bytes from the start of the input.
+// Position returns the reader's position, in bytes from the start of the input.
 func (r *Reader) Position() int64 { return r.in.Offset + int64(r.pos) }
 
-// SyntaxError returns an error about the value that was returned last, at an
-// offset within it.
+// SyntaxError returns an error about the last value, at an offset within it.
 func (r *Reader) SyntaxError(offset int, msg string) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: r.start + int64(offset), Msg: msg}
 }
 
-// LexerError returns the error of a lexer that has read the value that was returned last.
+// LexerError returns the error of a lexer on the last value.
 func (r *Reader) LexerError(l *lexer.Lexer) *op.SyntaxError {
 	return r.SyntaxError(l.Offset(), l.Err().Error())
 }
 
 // Next reports whether another document follows on the top level.
 func (r *Reader) Next() bool {
-	return r.Peek() != 0 || r.err == nil && r.pos < len(r.in.Text) // a zero is a document too, if a broken one
+	return r.Peek() != 0 || r.err == nil && r.pos < len(r.in.Text) // a zero byte is a bad document
 }
 
 // End reports an error unless only white space is left.
@@ -84,8 +77,7 @@ func (r *Reader) End() {
 	}
 }
 
-// Peek returns the first byte of the next value, 0 at the end of the input or
-// after an error.
+// Peek returns the first byte of the next value, 0 at the end of the input or after an error.
 func (r *Reader) Peek() byte {
 	if r.err != nil {
 		return 0
@@ -110,7 +102,7 @@ func (r *Reader) Peek() byte {
 
 const bom = "\xef\xbb\xbf"
 
-// skipBOM passes over a byte order mark at the start of the input.
+// skipBOM skips a byte order mark at the start of the input.
 func (r *Reader) skipBOM() bool {
 	for r.pos == 0 && len(r.in.Text) < len(bom) && r.fill() {
 	}
@@ -136,8 +128,7 @@ func (r *Reader) open(opening, closing byte, msg string) {
 	r.stack = append(r.stack, frame{closing: closing, first: true})
 }
 
-// More reports whether the innermost object or array has another element, and
-// leaves it when it has none.
+// More reports whether the innermost object or array has another element. At its end it leaves it.
 func (r *Reader) More() bool {
 	if r.err != nil || len(r.stack) == 0 {
 		return false
@@ -165,8 +156,7 @@ func (r *Reader) More() bool {
 	return true
 }
 
-// fail keeps an error at the current position: that the input ended there, or
-// else msg.
+// fail records an error at the current position: the end of the input, or else msg.
 func (r *Reader) fail(msg string) {
 	if r.err != nil {
 		return
@@ -181,8 +171,8 @@ func (r *Reader) fail(msg string) {
 	r.err = e
 }
 
-// fill reads more input behind the unread part and reports whether there was
-// any. What was read before the unread part is dropped.
+// fill reads more input behind the unread part, and reports whether it got any. It drops the input before the unread
+// part.
 func (r *Reader) fill() bool {
 	if r.in.Err != nil || r.err != nil {
 		return false

@@ -2,12 +2,12 @@ package jsonstream
 
 import "bytes"
 
-// scanner finds the end of one value in text that comes piece by piece.
+// scanner finds the end of one value in text that comes in pieces.
 type scanner struct {
 	depth    int
 	inString bool
 	escaped  bool // the byte before was a backslash within a string
-	bare     bool // a number, a literal or garbage: any delimiter ends the value, and so does the end of the input
+	bare     bool // a number, a literal or garbage: any delimiter ends the value, and so does the input
 	line     bool // only a newline ends the value
 	lines    bool // an opening brace at the start of a line starts another value
 	newline  bool // the byte before was a newline
@@ -33,14 +33,13 @@ var classes = [256]class{
 	'\n': classNewline,
 }
 
-// special marks the bytes that mean something within a string.
+// special marks the bytes with a meaning within a string.
 var special = [256]bool{'"': true, '\\': true, '\n': true}
 
-// scan looks at text[from:] and reports whether the value ends there, and
-// where. What lies before from has been scanned.
+// scan scans text[from:] and reports whether the value ends there, and its end. The text before from has been scanned.
 //
-// A newline cannot stand in a string, so it ends one that lacks its closing
-// quote; the value is then broken, but those behind it are not.
+// A string cannot contain a newline: a newline ends a string without a closing quote. The value is then bad, but later
+// ones are not.
 func (s *scanner) scan(text []byte, from int) (end int, done bool) {
 	if s.line {
 		s.bare = true
@@ -83,7 +82,7 @@ func (s *scanner) scan(text []byte, from int) (end int, done bool) {
 				return i + 1, true
 			}
 		case k == classNewline && s.depth == 0:
-			return i, true // of a string without its closing quote
+			return i, true // end of a string without a closing quote
 		}
 		s.newline = k == classNewline
 	}

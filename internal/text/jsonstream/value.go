@@ -9,15 +9,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Elements enters an array and yields the text of each element, or an
-// *[op.SyntaxError] for one that is longer than MaxElement. What ends the walk
-// early is not yielded but returned by Err.
+// Elements enters an array and yields the text of each element, or an *[op.SyntaxError] for one longer than
+// MaxElement. Err returns the error that ends the walk early.
 func (r *Reader) Elements() iter.Seq2[[]byte, error] { return r.values(r.Array, r.More) }
 
-// Documents yields the text of each document on the top level, and otherwise does as Elements. It takes an opening brace at
-// the start of a line for the start of a document: where documents are lines, or are indented, one that is cut off then does
-// not swallow those behind it. What is no object or array is a document up to the end of its line, so that other text in
-// between is one error per line.
+// Documents yields the text of each document on the top level, like Elements. An opening brace at the start of a line
+// starts a document: a truncated document does not swallow later ones, if documents are lines or indented. Text other
+// than an object or array is a document up to the end of its line, for one error per line.
 func (r *Reader) Documents() iter.Seq2[[]byte, error] {
 	return r.values(func() { r.linewise = true }, r.Next)
 }
@@ -50,12 +48,12 @@ func (r *Reader) Key() []byte {
 	if n := len(text); n >= 2 && text[n-1] == '"' {
 		key = text[1 : n-1]
 	}
-	if slices.Contains(key, '\\') { // rare: let the lexer unescape it
+	if slices.Contains(key, '\\') { // rare
 		var l lexer.Lexer
 		l.Reset(text)
 		key = l.Str()
 	}
-	// Looking for the colon may move the buffer.
+	// The search for the colon may move the buffer.
 	r.key = append(r.key[:0], key...)
 	if r.Peek() != ':' {
 		r.fail("expected ':'")
@@ -65,10 +63,9 @@ func (r *Reader) Key() []byte {
 	return r.key
 }
 
-// Value reads the next value and returns its text, which holds matching
-// brackets but is not checked otherwise. The error is an *[op.SyntaxError] for
-// a value longer than MaxElement, behind which reading goes on, or what Err
-// returns.
+// Value reads the next value and returns its text. Its brackets match, but the text is not checked otherwise. The
+// error is an *[op.SyntaxError] for a value longer than MaxElement, after which reading goes on, or else the error of
+// Err.
 func (r *Reader) Value() ([]byte, error) {
 	text, tooLong := r.scan(MaxElement)
 	switch {
@@ -82,9 +79,8 @@ func (r *Reader) Value() ([]byte, error) {
 	return text, nil
 }
 
-// Buffered returns what has been read of the input from the next value on: often all
-// of that value and of others behind it. A caller that finds the end of the value there
-// goes behind it with Pass; any other takes it by Value or Skip.
+// Buffered returns the buffered input from the next value on: often the whole value and later ones. A caller that
+// finds the value's end there moves behind it with Pass. Otherwise it takes the value by Value or Skip.
 func (r *Reader) Buffered() []byte {
 	if r.Peek() == 0 {
 		return nil
@@ -93,14 +89,13 @@ func (r *Reader) Buffered() []byte {
 	return r.in.Text[r.pos:]
 }
 
-// Pass goes behind the next value, which is the first n bytes of Buffered.
+// Pass moves behind the next value, the first n bytes of Buffered.
 func (r *Reader) Pass(n int) { r.pos += n }
 
-// Skip passes over the next value, however long it is.
+// Skip skips the next value of any length.
 func (r *Reader) Skip() { r.scan(0) }
 
-// scan delimits the next value. It keeps up to limit bytes of it, and beyond
-// that passes over the rest.
+// scan delimits the next value. It keeps up to limit bytes of it and skips a longer one.
 func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
 	first := r.Peek()
 	r.start = r.Position()
@@ -118,7 +113,7 @@ func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
 	}
 	s := scanner{lines: r.linewise && len(r.stack) == 0}
 	s.line = s.lines && first != '{' && first != '['
-	n := 0 // how much of the unread part has been looked at
+	n := 0 // bytes of the unread part scanned
 	for {
 		m, done := s.scan(r.in.Text[r.pos:], n)
 		if done {

@@ -1,8 +1,7 @@
-// Package lexer appends and scans JSON text without reflection and without
-// allocating. Every JSON reader and writer of this module is built on it, and it
-// knows none of their formats. It has three parts: the Append functions write
-// values, a [Lexer] reads any valid text and describes errors, and the functions over
-// an index, such as [Literal] and [Digits], read text of an expected form fast.
+// Package lexer appends and scans JSON text without reflection and allocation. Every JSON reader and writer of this
+// module uses it; it knows no format. It has three parts: the Append functions write values, a [Lexer] reads any valid
+// text and describes errors, and functions over an index, such as [Literal] and [Digits], read text of an expected
+// form fast.
 package lexer
 
 import (
@@ -11,9 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendString appends s as a JSON string. Control characters, quotes and
-// backslashes are escaped, and so are U+2028 and U+2029, which break
-// JavaScript. Invalid UTF-8 becomes U+FFFD.
+// AppendString appends s as a JSON string. It escapes control characters, quotes and backslashes, and also U+2028 and
+// U+2029, which break JavaScript. Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -33,7 +31,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// plain marks the ASCII bytes that stand for themselves in a JSON string.
+// plain marks the ASCII bytes that need no escape in a JSON string.
 var plain = func() (t [utf8.RuneSelf]bool) {
 	for c := range t {
 		t[c] = c >= ' ' && c != '"' && c != '\\' && c != 0x7f
@@ -41,7 +39,7 @@ var plain = func() (t [utf8.RuneSelf]bool) {
 	return t
 }()
 
-// appendEscaped appends a character that does not stand for itself, or U+FFFD.
+// appendEscaped appends a character that needs an escape, or U+FFFD.
 func appendEscaped(dst []byte, r rune) []byte {
 	switch r {
 	case '"', '\\':
@@ -54,8 +52,7 @@ func appendEscaped(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&0xf], hexDigits[r>>4&0xf], hexDigits[r&0xf])
 }
 
-// AppendFloat appends v in the shortest form that reads back to the same
-// value. NaN and infinities, which JSON cannot hold, become null.
+// AppendFloat appends v in the shortest form that reads back to the same value. NaN and infinities become null.
 func AppendFloat(dst []byte, v float64) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return append(dst, "null"...)
@@ -67,8 +64,7 @@ func AppendFloat(dst []byte, v float64) []byte {
 	return strconv.AppendFloat(dst, v, format, -1, 64)
 }
 
-// AppendMicros appends ns nanoseconds as microseconds, exactly: 600 becomes
-// 0.6 and 1000 becomes 1.
+// AppendMicros appends ns nanoseconds as microseconds, exactly: 600 becomes 0.6 and 1000 becomes 1.
 func AppendMicros(dst []byte, ns int64) []byte {
 	us := ns / 1000
 	rest := ns % 1000

@@ -15,8 +15,8 @@ func AppendHex(dst, b []byte) []byte {
 	return dst
 }
 
-// DecodeHex fills dst from exactly 2×len(dst) hexadecimal digits in either
-// case and reports whether src was that. Where it was not, dst is undefined.
+// DecodeHex fills dst from exactly 2×len(dst) hexadecimal digits in either case. It reports false for any other src;
+// dst is then undefined.
 func DecodeHex(dst, src []byte) bool {
 	if len(src) != 2*len(dst) {
 		return false
@@ -35,17 +35,17 @@ func DecodeHex(dst, src []byte) bool {
 func decodeHex8(dst *[8]byte, src *[16]byte) bool {
 	hi, bad := eightHexDigits(binary.LittleEndian.Uint64(src[:8]))
 	lo, bad2 := eightHexDigits(binary.LittleEndian.Uint64(src[8:]))
-	// In one piece, as it is read again: the processor passes on nothing else at once.
+	// In one piece, because it is read so: the processor forwards only equal sizes.
 	binary.LittleEndian.PutUint64(dst[:], uint64(lo)<<32|uint64(hi))
 	return bad|bad2 == 0
 }
 
-// eightHexDigits returns the four bytes that eight hexadecimal digits stand for,
-// the first one lowest, with bad != 0 where one of x is not a digit.
+// eightHexDigits returns the four bytes of eight hexadecimal digits, the first one lowest. bad is not 0 if a byte of x
+// is not a digit.
 func eightHexDigits(x uint64) (v uint32, bad uint64) {
-	letters := x >> 6 & ones // bytes with the bit that letters have
+	letters := x >> 6 & ones // the bit that letters have
 	d := x&(0x0f*ones) + letters*9
-	// The digit that d would be written as must be the one that stands there.
+	// d written as a digit must be the digit in x.
 	aboveNine := (d + (0x80-10)*ones) >> 7 & ones
 	bad = (d + '0'*ones + aboveNine*('a'-'0'-10)) ^ (x | letters<<5) | d&(0xf0*ones)
 	// Two digits to a byte, then the bytes together.
@@ -63,8 +63,8 @@ func hex4(b []byte, i int) (rune, bool) {
 	return rune(v[0])<<8 | rune(v[1]), true
 }
 
-// ParseID reads an id of 8 or 16 bytes in hexadecimal, one of 16 also as the 16 digits of its low
-// half. It is zero where the text is none.
+// ParseID reads an id of 8 or 16 bytes in hexadecimal. An id of 16 bytes may be only the 16 digits of its low half. A
+// bad id becomes zero.
 func ParseID(id, s []byte) bool {
 	clear(id)
 	to := id

@@ -6,13 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth bounds how deep values may nest. Nothing that is read nests deeper than an attribute of OTLP.
+// MaxDepth bounds the nesting of values. Attributes of OTLP nest deepest.
 const MaxDepth = 512
 
-// Lexer reads one JSON text held in memory. Its methods are called in the
-// order of the document; the first violation of the grammar is kept, and from
-// then on every call is a no-op that returns zero values, so that callers look
-// at Err once, at the end.
+// Lexer reads one JSON text held in memory. Call its methods in the order of the document. The first violation of the
+// grammar is final: every later call returns zero values, and the caller checks Err once, at the end.
 //
 //	for l.Object(); l.More(); {
 //		switch string(l.Key()) {
@@ -23,8 +21,7 @@ const MaxDepth = 512
 //		}
 //	}
 //
-// A Lexer is not safe for concurrent use. The bytes that Key and Str return
-// are valid until the next call.
+// A Lexer is not safe for concurrent use. The bytes of Key and Str are valid until the next call.
 type Lexer struct {
 	buf     []byte
 	pos     int
@@ -35,13 +32,13 @@ type Lexer struct {
 	// stack holds every open object or array.
 	stack []frame
 
-	// oneLine is set if a newline is not white space: see OneLine.
+	// oneLine is set if a newline is not white space, see OneLine.
 	oneLine bool
 }
 
 type frame struct {
-	closing byte // the delimiter that ends it
-	first   bool // its first element is still to come
+	closing byte // the closing delimiter
+	first   bool // before its first element
 }
 
 // Reset makes l read b from its start. The lexer does not modify b.
@@ -56,7 +53,7 @@ func (l *Lexer) Reset(b []byte) {
 // Err returns the first violation of the grammar, or nil.
 func (l *Lexer) Err() error { return l.err }
 
-// Offset returns where the error stands, or else how far the lexer has read.
+// Offset returns the offset of the error, or else of the unread text.
 func (l *Lexer) Offset() int {
 	if l.err != nil {
 		return l.errPos
@@ -64,12 +61,12 @@ func (l *Lexer) Offset() int {
 	return l.pos
 }
 
-// Truncated reports whether the text ended where more was needed.
+// Truncated reports whether the text ended too early.
 func (l *Lexer) Truncated() bool { return l.err == errEnd }
 
 var errEnd = errors.New("unexpected end of JSON text")
 
-// fail keeps as the error that the next byte was not expected.
+// fail records the next byte as unexpected.
 func (l *Lexer) fail(expected string) {
 	if l.pos >= len(l.buf) {
 		l.failEnd()
@@ -79,13 +76,13 @@ func (l *Lexer) fail(expected string) {
 	}
 }
 
-// failEnd keeps as the error that the text ends too early.
+// failEnd records an early end of the text.
 func (l *Lexer) failEnd() { l.stop(errEnd, len(l.buf)) }
 
-// failAt keeps msg as the error.
+// failAt records msg as the error.
 func (l *Lexer) failAt(msg string, at int) { l.stop(errors.New(msg), at) }
 
-// stop keeps the first error. Then the text seems to be at its end, so that no method asks for an error on its way.
+// stop records the first error. It moves to the end of the text: other methods then need not check for an error.
 func (l *Lexer) stop(err error, at int) {
 	if l.err == nil {
 		l.err = err
@@ -95,10 +92,10 @@ func (l *Lexer) stop(err error, at int) {
 	}
 }
 
-// Peek returns the first byte of the next value, 0 at the end or after an
-// error: { [ " t f n - or a digit in a valid text.
+// Peek returns the first byte of the next value, one of { [ " t f n - or a digit in valid text. It returns 0 at the
+// end or after an error.
 func (l *Lexer) Peek() byte {
-	// Kept small enough to be inlined: there is rarely white space.
+	// Small enough for inlining: white space is rare.
 	if l.pos < len(l.buf) {
 		if c := l.buf[l.pos]; c > ' ' {
 			return c
@@ -138,7 +135,7 @@ func (l *Lexer) open(opening, closing byte, expected string) {
 	l.stack = append(l.stack, frame{closing: closing, first: true})
 }
 
-// AnyObject is Object for a value that need not be one: it passes over any other, and reports false.
+// AnyObject is Object for a value of any type: it skips any other, and reports false.
 func (l *Lexer) AnyObject() bool { return l.openAny('{', l.Object) }
 
 // AnyArray is AnyObject for an array.
@@ -153,7 +150,7 @@ func (l *Lexer) openAny(opening byte, open func()) bool {
 	return true
 }
 
-// More reports whether the innermost object or array has another element, and leaves it if not.
+// More reports whether the innermost object or array has another element. At its end it leaves it.
 func (l *Lexer) More() bool {
 	if len(l.stack) == 0 {
 		return false
@@ -167,7 +164,7 @@ func (l *Lexer) More() bool {
 		return false
 	case top.first:
 		top.first = false
-		return true // an error in the element is found when it is read
+		return true // reading the element finds its errors
 	case c != ',':
 		l.fail("expected ',' or '" + string(rune(top.closing)) + "'")
 		return false
@@ -191,7 +188,7 @@ func (l *Lexer) Key() []byte {
 	return k
 }
 
-// Int reads a number as [ParseInt] does. ok is false for one that is no int64, and where there is none, which is an error.
+// Int reads a number like [ParseInt]. ok is false for a number outside an int64. Any other value is an error.
 func (l *Lexer) Int() (v int64, ok bool) {
 	l.Peek()
 	v, end := Integer(l.buf, l.pos) // the usual case: no fraction or exponent follows
@@ -202,7 +199,7 @@ func (l *Lexer) Int() (v int64, ok bool) {
 	return v, true
 }
 
-// Micros reads a number as [ParseMicros] does. ok is false for one that does not fit, and where there is none, which is an error.
+// Micros reads a number like [ParseMicros]. ok is false for a number out of range. Any other value is an error.
 func (l *Lexer) Micros() (ns int64, ok bool) {
 	l.Peek()
 	ns, end := Micros(l.buf, l.pos) // the usual case: no exponent follows
@@ -231,7 +228,7 @@ func (l *Lexer) Number() []byte {
 	return l.buf[start:end]
 }
 
-// AnyNumber is Number for a value that need not be a number: it passes over any other, and returns nil.
+// AnyNumber is Number for a value of any type: it skips any other, and returns nil.
 func (l *Lexer) AnyNumber() []byte {
 	if c := l.Peek(); c == '-' || '0' <= c && c <= '9' {
 		return l.Number()
@@ -240,7 +237,7 @@ func (l *Lexer) AnyNumber() []byte {
 	return nil
 }
 
-// QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst, and reports whether it stood there.
+// QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst, and reports whether there was one.
 func (l *Lexer) QuotedHex(dst []byte) bool {
 	l.Peek()
 	end := QuotedHex(l.buf, l.pos, dst)
@@ -251,7 +248,7 @@ func (l *Lexer) QuotedHex(dst []byte) bool {
 	return true
 }
 
-// Null consumes null and reports whether it stood there.
+// Null consumes null and reports whether it was there.
 func (l *Lexer) Null() bool { return l.Peek() == 'n' && l.literal("null") }
 
 // Bool reads true or false.
@@ -281,7 +278,7 @@ func (l *Lexer) literal(want string) bool {
 	return true
 }
 
-// Skip reads and checks the next value, whatever it is. It does not recurse.
+// Skip reads and checks the next value of any type. It does not recurse.
 func (l *Lexer) Skip() {
 	base := len(l.stack)
 	for {
@@ -302,7 +299,7 @@ func (l *Lexer) Skip() {
 	}
 }
 
-// skipToken passes over a scalar or enters an object or array.
+// skipToken skips a scalar or enters an object or array.
 func (l *Lexer) skipToken() {
 	switch c := l.Peek(); {
 	case c == '{':

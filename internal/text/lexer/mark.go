@@ -1,12 +1,12 @@
 package lexer
 
-// Mark is a place in the text that a lexer can come back to.
+// Mark is a place in the text for Rewind.
 type Mark struct {
 	pos, depth int
 	top        frame
 }
 
-// Mark returns the place where l stands.
+// Mark returns the current place.
 func (l *Lexer) Mark() Mark {
 	m := Mark{pos: l.pos, depth: len(l.stack)}
 	if m.depth > 0 {
@@ -15,8 +15,8 @@ func (l *Lexer) Mark() Mark {
 	return m
 }
 
-// Rewind makes l stand at m again, without an error. In between it may have left the object or array that it stood in, but
-// not entered another one after that.
+// Rewind returns to m and clears the error. In between l may have left the object or array around m, but not entered
+// another one after it.
 func (l *Lexer) Rewind(m Mark) {
 	l.pos = m.pos
 	l.err = nil
@@ -27,10 +27,10 @@ func (l *Lexer) Rewind(m Mark) {
 	}
 }
 
-// Pos returns how far l has read.
+// Pos returns the offset of the unread text.
 func (l *Lexer) Pos() int { return l.pos }
 
-// Advance passes over the next n bytes, which the caller knows to be a value.
+// Advance skips the next n bytes, known to be a value.
 func (l *Lexer) Advance(n int) { l.pos += n }
 
 // Pos returns the mark's offset in the text.
@@ -49,22 +49,22 @@ func (m Mark) At(pos int) Mark {
 	return m
 }
 
-// OneLine sets whether a newline is an error: in JSON Lines a text that is cut off then does not swallow the next one.
+// OneLine makes a newline an error or white space. In JSON Lines, a truncated text then does not swallow the next one.
 func (l *Lexer) OneLine(on bool) { l.oneLine = on }
 
-// Replace makes l go on in buf, the text without its first dropped bytes and with more behind it.
+// Replace continues l in buf: the text without its first dropped bytes and with more behind it.
 func (l *Lexer) Replace(buf []byte, dropped int) {
 	l.buf = buf
 	l.pos -= dropped
 }
 
-// AtEnd reports whether all of the text has been read.
+// AtEnd reports whether the whole text has been read.
 func (l *Lexer) AtEnd() bool { return l.pos >= len(l.buf) }
 
-// Depth returns how many objects and arrays l is in.
+// Depth returns the number of open objects and arrays.
 func (l *Lexer) Depth() int { return len(l.stack) }
 
-// InObject reports whether the innermost of them is an object.
+// InObject reports whether the innermost one is an object.
 func (l *Lexer) InObject() bool {
 	return len(l.stack) > 0 && l.stack[len(l.stack)-1].closing == '}'
 }

@@ -7,10 +7,8 @@ import (
 	"strconv"
 )
 
-// ParseInt returns the int64 that a JSON number's text stands for. Fractions
-// and exponents are accepted where the value is integral (2.0, 1e3); it is
-// computed exactly, and ok is false for any other text. Leading zeros are
-// accepted: the text may come from a string.
+// ParseInt returns the int64 of a JSON number's text. It accepts integral fractions and exponents (2.0, 1e3), computed
+// exactly, and leading zeros: the text may come from a string. ok is false for any other text.
 func ParseInt(text []byte) (v int64, ok bool) {
 	digits, neg := cutSign(text)
 	if u, n := leadingDigits(digits, 0); 0 < n && n == len(digits) && n <= maxDigits && u < 1<<63 { // the usual case
@@ -23,9 +21,8 @@ func ParseInt(text []byte) (v int64, ok bool) {
 	return v, ok && exact
 }
 
-// ParseMicros returns the nanoseconds of a number of microseconds given as
-// JSON text, rounded half away from zero to the nanosecond and computed
-// exactly, not through float64. ok is false where the result does not fit.
+// ParseMicros returns the nanoseconds of a number of microseconds in JSON, rounded half away from zero. It computes
+// exactly, not through float64. ok is false on overflow.
 func ParseMicros(text []byte) (ns int64, ok bool) {
 	if ns, end := Micros(text, 0); end >= 0 && end == len(text) { // the usual case
 		return ns, true
@@ -34,15 +31,13 @@ func ParseMicros(text []byte) (ns int64, ok bool) {
 	return ns, ok
 }
 
-// ParseFloat returns the float64 nearest to a JSON number's text; ok is false
-// where it is out of range.
+// ParseFloat returns the float64 nearest to a JSON number's text; ok is false out of range.
 func ParseFloat(text []byte) (v float64, ok bool) {
 	f, err := strconv.ParseFloat(string(text), 64)
 	return f, err == nil
 }
 
-// IntegralFloat returns f as an int64 where that is exact: integral, finite
-// and within ±2^53.
+// IntegralFloat returns f as an int64 if it is integral, finite and within ±2^53.
 func IntegralFloat(f float64) (v int64, ok bool) {
 	const maxExact = 1 << 53
 	if f != math.Trunc(f) || math.Abs(f) > maxExact {
@@ -58,17 +53,15 @@ func cutSign(text []byte) (rest []byte, neg bool) {
 	return text, false
 }
 
-// parseScaled returns the value of a decimal text times 10^shift, rounded half
-// away from zero to an integer, and whether no rounding was needed. ok is
-// false where the text is not a decimal number or the result does not fit.
+// parseScaled returns the value of a decimal text times 10^shift, rounded half away from zero to an integer. exact
+// reports a value without rounding. ok is false for other text or on overflow.
 //
-// The digits d1 d2 … of the text, the point left out, stand for
-// 0.d1d2… × 10^point, so that of the scaled value the first point+shift digits
-// lie before the decimal point and the others behind it.
+// The digits d1 d2 … of the text without the point mean 0.d1d2… × 10^point. The first point+shift digits of the scaled
+// value lie before the decimal point.
 func parseScaled(text []byte, shift int) (v int64, exact, ok bool) {
 	mantissa, neg := cutSign(text)
 	mantissa, exponent, ok := cutExponent(mantissa)
-	point := bytes.IndexByte(mantissa, '.') // how many digits of the mantissa lie before it
+	point := bytes.IndexByte(mantissa, '.') // digits of the mantissa before the point
 	if point < 0 {
 		point = len(mantissa)
 	}
@@ -122,8 +115,7 @@ func parseScaled(text []byte, shift int) (v int64, exact, ok bool) {
 	return int64(n), exact, true
 }
 
-// maxExponent bounds an exponent, so that ten times it fits an int of 32 bits.
-// It is more than a text of sensible length could make up for with digits.
+// maxExponent bounds an exponent: ten times it fits an int of 32 bits. No text of sensible length has as many digits.
 const maxExponent = 1 << 27
 
 // cutExponent splits a number's text into mantissa and exponent.

@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Str reads a string and returns its unescaped bytes, valid until the next
-// call. Unpaired surrogates become U+FFFD; bytes that are not UTF-8 are returned
-// as they are.
+// Str reads a string and returns its unescaped bytes, valid until the next call. Unpaired surrogates become U+FFFD;
+// invalid UTF-8 stays.
 func (l *Lexer) Str() []byte {
 	if l.Peek() != '"' {
 		l.fail("expected a string")
@@ -21,7 +20,7 @@ func (l *Lexer) Str() []byte {
 	return l.escaped(start, start+PlainPrefix(l.buf[start:]))
 }
 
-// AnyStr is Str for a value that need not be a string: it passes over any other, and returns nil.
+// AnyStr is Str for a value of any type: it skips any other, and returns nil.
 func (l *Lexer) AnyStr() []byte {
 	if l.Peek() == '"' {
 		return l.Str()
@@ -30,10 +29,10 @@ func (l *Lexer) AnyStr() []byte {
 	return nil
 }
 
-// escapes are the characters that letters behind a backslash stand for, 0 for none.
+// escapes are the characters of letters behind a backslash, 0 for other letters.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escaped reads the string at start, whose first byte that does not stand for itself is at i.
+// escaped reads the string at start. Its first byte that is not plain is at i.
 func (l *Lexer) escaped(start, i int) []byte {
 	out := append(l.scratch[:0], l.buf[start:i]...)
 	for i+1 < len(l.buf) && l.buf[i] == '\\' {
@@ -69,7 +68,7 @@ func (l *Lexer) escaped(start, i int) []byte {
 	return out
 }
 
-// unicode decodes the \uXXXX at i and a low surrogate behind it, and returns how many bytes it took; 0 after an error.
+// unicode decodes the \uXXXX at i and a low surrogate behind it, and returns their size; 0 after an error.
 func (l *Lexer) unicode(i int) (r rune, size int) {
 	r, ok := hex4(l.buf, i+2)
 	switch {

@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// Values that JSON does not have are objects with one member: bytes in base64, and numbers
-// that are not finite.
+// JSON lacks some values. They are objects with one member: bytes in base64, NaN and the infinities.
 const (
 	bytesPrefix  = `{"bytesValue":"`
 	doublePrefix = `{"doubleValue":"`
 	scalarSuffix = `"}`
 )
 
-// AppendDouble appends a number that reads as a floating-point number again: with a point or
-// an exponent, or as {"doubleValue":"NaN"}.
+// AppendDouble appends a number that reads back as floating-point: with a point or an exponent, or as
+// {"doubleValue":"NaN"}.
 func AppendDouble(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -34,15 +33,15 @@ func AppendDouble(dst []byte, f float64) []byte {
 	return dst
 }
 
-// AppendBytes appends bytes, which are in base64, as an object such as {"bytesValue":"AAE="}.
+// AppendBytes appends bytes in base64 as an object such as {"bytesValue":"AAE="}.
 func AppendBytes(dst []byte, base64 string) []byte {
 	return append(AppendString(append(dst, bytesPrefix[:len(bytesPrefix)-1]...), base64), '}')
 }
 
-// CutBytes returns the bytes, in base64, that an object stands for.
+// CutBytes returns the base64 of such an object.
 func CutBytes(text string) (base64 string, ok bool) { return cutScalar(text, bytesPrefix) }
 
-// CutDouble returns the number that an object stands for.
+// CutDouble returns the number of such an object.
 func CutDouble(text string) (f float64, ok bool) {
 	switch inner, _ := cutScalar(text, doublePrefix); inner {
 	case "NaN":

@@ -2,8 +2,7 @@ package lexer
 
 import "unicode/utf8"
 
-// ValidUTF8 returns v with each byte that is not UTF-8 replaced by U+FFFD, as
-// encoding/json does.
+// ValidUTF8 returns v with U+FFFD for each byte that is not UTF-8, like encoding/json.
 func ValidUTF8(v string) string {
 	if utf8.ValidString(v) {
 		return v

@@ -5,30 +5,30 @@ import (
 	"io"
 )
 
-// bufferSize is how much is asked of a source at a time. Reads of this size cost little compared to parsing the text.
+// bufferSize is the size of a read. Reads of this size cost little compared to parsing.
 const bufferSize = 256 << 10
 
-// Buffer is the part of an input that is looked at, and slides forward. The contents of a *bytes.Buffer are not copied.
+// Buffer is a sliding window over an input. It does not copy the contents of a *bytes.Buffer.
 type Buffer struct {
-	// Text has been read and not been dropped, and stands at Offset of the input.
+	// Text is the window, at Offset of the input.
 	Text   []byte
 	Offset int64
-	// Err is what the source returned, io.EOF at the end of the input.
+	// Err is the source's error, io.EOF at the end of the input.
 	Err error
 
 	src  io.Reader
-	own  []byte // the memory to read into; Text may be the source's
+	own  []byte // the buffer; Text may be the source's
 	hold func(bytes int64) error
 }
 
-// Held is a source that bounds the memory that is taken for it.
+// Held is a source with a bound on the memory taken for it.
 type Held struct {
 	io.Reader
-	// Hold is told how many bytes more are held, or less for a negative number. An error ends the reading.
+	// Hold is called with the number of additional bytes held, negative for fewer. An error ends the reading.
 	Hold func(bytes int64) error
 }
 
-// HoldOf returns what a source that is held is to be told of memory, nil for any other source.
+// HoldOf returns the Hold of a [Held] source, nil for any other source.
 func HoldOf(src io.Reader) func(bytes int64) error {
 	if h, ok := src.(*Held); ok {
 		return h.Hold
@@ -57,7 +57,7 @@ func (b *Buffer) Reset(src io.Reader, offset int64) {
 	b.Text = b.own[:0]
 }
 
-// Slide drops the first n bytes and makes room behind the rest, in memory of up to most bytes where it holds less.
+// Slide drops the first n bytes and makes room behind the rest. It may grow the buffer to most bytes.
 func (b *Buffer) Slide(n, most int) {
 	b.Offset += int64(n)
 	rest := b.Text[n:]
@@ -69,7 +69,7 @@ func (b *Buffer) Slide(n, most int) {
 	b.Text = b.Text[:copy(b.Text, rest)]
 }
 
-// ReadUpTo returns what there is of src, at most so many bytes.
+// ReadUpTo returns the first most bytes of src, or all of it. If most is below 256 KiB it may read more of src.
 func ReadUpTo(src io.Reader, most int) ([]byte, error) {
 	var b Buffer
 	for b.Reset(src, 0); b.Err == nil && len(b.Text) < most; b.Read() {
@@ -83,7 +83,7 @@ func ReadUpTo(src io.Reader, most int) ([]byte, error) {
 	return b.Text[:min(len(b.Text), most)], b.Err
 }
 
-// grow asks for a memory of size bytes in place of what there is. Where it is not allowed, Err says so.
+// grow asks to replace the buffer by one of size bytes. A refusal is in Err.
 func (b *Buffer) grow(size int64) bool {
 	if b.hold == nil {
 		return true
@@ -97,7 +97,7 @@ func (b *Buffer) grow(size int64) bool {
 	return true
 }
 
-// Read reads once, but again where that gives nothing, up to a hundred times.
+// Read reads once. It tries up to a hundred times if a read gives neither bytes nor an error.
 func (b *Buffer) Read() {
 	end := len(b.Text)
 	for range 100 {

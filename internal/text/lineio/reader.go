@@ -1,5 +1,5 @@
-// Package lineio reads text line by line in bounded memory, with the position of
-// each line, and has the buffer that other readers of streams use.
+// Package lineio reads text line by line in bounded memory, with the position of each line. Its buffer serves other
+// readers of streams, too.
 package lineio
 
 import (
@@ -7,21 +7,19 @@ import (
 	"io"
 )
 
-// MaxLine is the longest line kept in memory, without its newline. A longer
-// one is passed over up to its newline and reported as such.
+// MaxLine is the longest line kept in memory, without its newline. A longer one is skipped and reported.
 const MaxLine = 16 << 20
 
 // Line is one line of the input.
 type Line struct {
-	// Text is the line without its newline or carriage return, valid until the
-	// next call of Next; nil where the line was too long.
+	// Text is the line without its newline or carriage return, valid until the next call of Next. It is nil for a line
+	// too long.
 	Text []byte
 	// Number counts from 1.
 	Number int64
-	// Offset is where the line starts, in bytes from the start of the input.
+	// Offset is the start of the line, in bytes from the start of the input.
 	Offset int64
-	// Complete is set if a newline ended the line. The last line of a file that was
-	// cut off is not complete.
+	// Complete is set if a newline ended the line. The last line of a truncated file is not complete.
 	Complete bool
 }
 
@@ -30,12 +28,11 @@ type Reader struct {
 	in      Buffer
 	limit   int
 	start   int // of the unread part of the buffer
-	scanned int // bytes from start in which there is no newline
+	scanned int // bytes from start without a newline
 	line    int64
 }
 
-// NewReader returns a Reader of src whose lines are limited to limit bytes,
-// MaxLine where limit is 0.
+// NewReader returns a Reader of src for lines of at most limit bytes; 0 is MaxLine.
 func NewReader(src io.Reader, limit int) *Reader {
 	if limit <= 0 {
 		limit = MaxLine
@@ -45,8 +42,8 @@ func NewReader(src io.Reader, limit int) *Reader {
 	return r
 }
 
-// Reset makes r read src, which starts behind so many bytes and lines of its
-// input. The contents of a *bytes.Buffer are read in place, without a copy.
+// Reset makes r read src, which starts behind the given bytes and lines of its input. r reads a *bytes.Buffer in
+// place.
 func (r *Reader) Reset(src io.Reader, offset, lines int64) {
 	r.in.Reset(src, offset)
 	r.start = 0
@@ -54,9 +51,8 @@ func (r *Reader) Reset(src io.Reader, offset, lines int64) {
 	r.line = lines
 }
 
-// Next returns the next line. At the end of the input the error is io.EOF;
-// any other error is the underlying reader's, and comes after every byte that
-// the reader gave has been returned.
+// Next returns the next line. At the end of the input the error is io.EOF. Any other error is the source's and comes
+// after all of its bytes.
 func (r *Reader) Next() (Line, error) {
 	tooLong := false
 	offset := r.in.Offset + int64(r.start)
@@ -67,7 +63,7 @@ func (r *Reader) Next() (Line, error) {
 		}
 		r.scanned = len(unread)
 		if len(unread) > r.limit+1 {
-			// One more byte than the limit allows for a carriage return.
+			// One byte above the limit may be a carriage return.
 			tooLong = true
 			r.drop(len(unread))
 		}
@@ -83,19 +79,17 @@ func (r *Reader) Next() (Line, error) {
 	}
 }
 
-// Buffered returns the text that has been read from the source and not yet been
-// returned, valid until the next call of another method. It may end within a line.
+// Buffered returns the text read from the source and not returned yet, valid until the next call of another method. It
+// may end within a line.
 func (r *Reader) Buffered() []byte { return r.in.Text[r.start:] }
 
-// Skip passes over the next n bytes, which are buffered and one line with its
-// newline.
+// Skip skips the next n bytes: one buffered line with its newline.
 func (r *Reader) Skip(n int) {
 	r.drop(n)
 	r.line++
 }
 
-// SkipEmpty passes over the empty lines that are buffered and come next: a file may hold
-// little else.
+// SkipEmpty skips the next empty lines in the buffer: a file may consist of them.
 func (r *Reader) SkipEmpty() {
 	unread := r.Buffered()
 	if n := len(unread) - len(bytes.TrimLeft(unread, "\n")); n > 0 {
@@ -104,7 +98,7 @@ func (r *Reader) SkipEmpty() {
 	}
 }
 
-// take cuts n bytes, and the newline behind them, off the unread part.
+// take cuts n bytes and the newline off the unread part.
 func (r *Reader) take(offset int64, n, newline int, tooLong bool) Line {
 	text := r.in.Text[r.start : r.start+n]
 	r.drop(n + newline)

@@ -1,5 +1,4 @@
-// Package natural orders names as people do: numbers within them by their value,
-// so that cuda:2 comes before cuda:10. Package strings orders by bytes.
+// Package natural orders names for people: numbers in them by value, cuda:2 before cuda:10.
 package natural
 
 import (
@@ -7,9 +6,8 @@ import (
 	"strings"
 )
 
-// Compare returns a negative number where a comes before b, 0 where they are equal
-// and a positive number otherwise. Digits compare as the number they write;
-// where that leaves names equal, as in "1" and "01", their bytes decide.
+// Compare returns a negative number if a comes before b, 0 if they are equal, and a positive number otherwise. Digits
+// compare by value. If the names are then equal, such as "1" and "01", their bytes decide.
 func Compare(a, b string) int {
 	x := a
 	y := b
@@ -33,7 +31,7 @@ func Compare(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
 
-// digits returns how many digits s starts with.
+// digits returns the number of leading digits.
 func digits(s string) int {
 	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }

@@ -1,5 +1,5 @@
-// Package termtext makes foreign text fit for a terminal: names in traces may
-// hold anything, also sequences that move the cursor or reorder the line.
+// Package termtext makes text safe for a terminal: names in traces may contain anything, also sequences that move the
+// cursor or reorder the line.
 package termtext
 
 import (
@@ -13,9 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean returns s without control characters, escape sequences, bidirectional
-// overrides and other invisible formatting. A text of which nothing is left is
-// returned quoted.
+// Clean returns s without control characters, escape sequences, bidirectional overrides and other invisible
+// formatting. If the rest is empty it returns s quoted.
 func Clean(s string) string {
 	if isPlain(s) {
 		return s
@@ -35,8 +34,8 @@ func Clean(s string) string {
 	return clean
 }
 
-// escapeSequence is an ANSI escape sequence: parameters and one byte that ends them (CSI), a string up to BEL or ESC \,
-// or two characters.
+// escapeSequence is an ANSI escape sequence: parameters and a final byte (CSI), a string up to BEL or ESC \, or two
+// characters.
 var escapeSequence = regexp.MustCompile(`\x1b(?:\[[^@-~]*[@-~]?|[\]P^_X](?s:.*?)(?:\x07|\x1b\\|\z)|[\x00-\x7f])`)
 
 // Escape returns s with control characters, invisible formatting and invalid
@@ -49,12 +48,11 @@ func Escape(s string) string {
 	return unquote.Replace(quoted[1 : len(quoted)-1])
 }
 
-// unquote undoes what only a literal needs.
+// unquote undoes escapes needed only in a literal.
 var unquote = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
 
-// EscapeJSON returns a JSON text in which control characters and invisible
-// formatting within strings are escaped. The text stands for the same value. The
-// JSON encoder has escaped the characters below U+0020 already.
+// EscapeJSON returns a JSON text of the same value with control characters and invisible formatting in strings
+// escaped. The JSON encoder has already escaped characters below U+0020.
 func EscapeJSON(text []byte) []byte {
 	isSafe := func(r rune) bool { return r == '\n' || r == utf8.RuneError || strconv.IsPrint(r) }
 	if bytes.IndexFunc(text, func(r rune) bool { return !isSafe(r) }) < 0 {

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Width returns how many columns s takes: none for combining marks, two for
-// wide East Asian characters and pictographs.
+// Width returns the columns of s: none for combining marks, two for wide East Asian characters and pictographs.
 func Width(s string) int {
 	w := 0
 	for _, r := range s {
@@ -22,8 +21,9 @@ func runeWidth(r rune) int {
 	switch {
 	case r < 0x300:
 		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf), r >= 0x1160 &&
-		r <= 0x11ff: // vowels and finals that join Hangul syllables
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case r >= 0x1160 && r <= 0x11ff: // vowels and finals joining Hangul syllables
 		return 0
 	}
 	if kind := width.LookupRune(r).Kind(); kind == width.EastAsianWide || kind == width.EastAsianFullwidth {
@@ -32,8 +32,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// Head returns the longest beginning of s of at most width columns. A combining
-// mark stays with its character.
+// Head returns the longest beginning of s of at most width columns. A combining mark stays with its character.
 func Head(s string, width int) string {
 	used := 0
 	for i, r := range s {
@@ -63,8 +62,8 @@ func Tail(s string, width int) string {
 	return s[start:]
 }
 
-// Truncate returns s cut to at most width columns, ending in an ellipsis where
-// something was cut. A combining mark stays with its character.
+// Truncate returns s cut to at most width columns. A cut text ends in an ellipsis. A combining mark stays with its
+// character.
 func Truncate(s string, width int) string {
 	switch {
 	case Width(s) <= width:
@@ -75,8 +74,8 @@ func Truncate(s string, width int) string {
 	return Head(s, width-1) + "…"
 }
 
-// Shorten returns s with an ellipsis in place of its middle where it takes more
-// than width columns. The end is as long as the beginning, or one column shorter.
+// Shorten returns s with an ellipsis for its middle if it is wider than width columns. The end is as long as the
+// beginning, or one column shorter.
 func Shorten(s string, width int) string {
 	if Width(s) <= width {
 		return s
@@ -88,9 +87,8 @@ func Shorten(s string, width int) string {
 	return Truncate(s, width-Width(tail)) + tail
 }
 
-// Wrap returns s in lines, broken at spaces, and within words that are wider than
-// a line. A number stays with the word behind it, which is its unit. The first line
-// has at most first columns, the others further.
+// Wrap returns s in lines, broken at spaces, and within words wider than a line. A number stays with its unit, the
+// next word. The first line has at most first columns, the others further.
 func Wrap(s string, first, further int) []string {
 	var lines []string
 	width := first
@@ -126,7 +124,6 @@ func Wrap(s string, first, further int) []string {
 
 func isNumber(word string) bool {
 	return strings.IndexFunc(strings.TrimPrefix(word, "("), func(r rune) bool {
-		return (r < '0' || r > '9') &&
-			r != '.' && r != ','
+		return (r < '0' || r > '9') && r != '.' && r != ','
 	}) < 0
 }

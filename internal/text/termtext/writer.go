@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Writer writes text to a terminal with control characters, invisible formatting and invalid UTF-8 escaped.
-// Newlines and tabs stay. The escapes are those of JSON for characters that JSON may hold.
+// Writer writes text to a terminal with control characters, invisible formatting and invalid UTF-8 escaped, the first
+// two as in JSON. Newlines and tabs stay.
 type Writer struct {
 	to   io.Writer
 	rest []byte // the beginning of a character

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// ParseBytes reads a number of bytes, with a unit behind it or none: 4096, 64K, 1.5M,
-// 2GiB. Units are powers of 1024.
+// ParseBytes reads a number of bytes with an optional unit: 4096, 64K, 1.5M, 2GiB. Units are powers of 1024.
 func ParseBytes(text string) (int64, error) {
 	number := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
 	size := int64(1)

@@ -1,5 +1,5 @@
-// Package units writes quantities for people: scaled to a fitting unit, with
-// three significant digits. Machines get base units; only renderers scale.
+// Package units writes quantities for people: in a fitting unit, with three significant digits. Machines get base
+// units; only renderers scale.
 package units
 
 import (
@@ -34,7 +34,7 @@ func DurationFloat(ns float64) string {
 	return long(ns)
 }
 
-// longFrom is the least duration that three digits of seconds round to a minute.
+// longFrom is the shortest duration whose seconds round to a minute.
 const longFrom = 59.95e9
 
 // long writes a duration of a minute or more in two units, the second one whole.
@@ -62,7 +62,7 @@ func Bytes(n int64) string { return scale(float64(n), sizes) }
 // BytesPerSecond writes a bandwidth: "1.50 GiB/s".
 func BytesPerSecond(rate float64) string { return scale(rate, sizes) + "/s" }
 
-// PeakBytesPerSecond writes a bandwidth in decimal units, as data sheets do: "3.35 TB/s".
+// PeakBytesPerSecond writes a bandwidth in the decimal units of data sheets: "3.35 TB/s".
 func PeakBytesPerSecond(rate float64) string { return scale(rate, decimal) + "/s" }
 
 // FLOPs writes a number of floating-point operations: "1.50 GFLOP".
@@ -84,7 +84,7 @@ func Intensity(x float64) string {
 	return format(x, false)
 }
 
-// Count writes a number in full, its thousands apart: "13,428,180".
+// Count writes a number in full with separated thousands: "13,428,180".
 func Count(n int64) string {
 	digits, sign := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -121,8 +121,8 @@ func Percent(share float64) string {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// scale writes v in the first unit in which it stays below the next one after
-// rounding, so that 999.9996 µs is "1.00 ms" and never "1000 µs".
+// scale writes v in the first unit in which it stays below the next one after rounding: 999.9996 µs is "1.00 ms", not
+// "1000 µs".
 func scale(v float64, units []unit) string {
 	if !finite(v) {
 		return "-"
@@ -143,7 +143,7 @@ func round3(v float64) float64 {
 	return math.Round(v*p) / p
 }
 
-// decimals returns how many digits behind the point make three in all.
+// decimals returns the number of decimals for three significant digits.
 func decimals(v float64) int {
 	switch v = math.Abs(v); {
 	case v < 9.995:
@@ -154,8 +154,7 @@ func decimals(v float64) int {
 	return 0
 }
 
-// format writes v with three significant digits; whole numbers of a base unit,
-// which cannot be divided, without a point.
+// format writes v with three significant digits. Whole numbers of an indivisible base unit have no point.
 func format(v float64, base bool) string {
 	if base && v == math.Trunc(v) {
 		return strconv.FormatFloat(v, 'f', 0, 64)
