@@ -25,8 +25,7 @@ const (
 	AttrText AttrType = iota
 	// AttrInt: Value is an integer of 64 bits in decimal.
 	AttrInt
-	// AttrFloat: Value is a number as strconv.FormatFloat prints it with the format
-	// 'g', such as "2.5", "4" and "NaN".
+	// AttrFloat: Value is a number as strconv.FormatFloat prints it with the format 'g', such as "2.5", "4" and "NaN".
 	AttrFloat
 	// AttrBool: Value is "true" or "false".
 	AttrBool

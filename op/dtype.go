@@ -69,8 +69,7 @@ var quantised = map[DType][2]int64{
 	"iq3_s":   {256, 110}, "iq4_nl": {32, 18}, "iq4_xs": {256, 136}, "tq1_0": {256, 54}, "tq2_0": {256, 66},
 }
 
-// dtypeAliases maps the lower-case spellings of PyTorch, NumPy, C++ and XLA to
-// the short ones.
+// dtypeAliases maps the lower-case spellings of PyTorch, NumPy, C++ and XLA to the short ones.
 var dtypeAliases = map[string]DType{
 	"f64": F64, "float64": F64, "double": F64, "fp64": F64, "<f8": F64,
 	"f32": F32, "float32": F32, "float": F32, "fp32": F32, "single": F32, "tf32": F32, "<f4": F32,

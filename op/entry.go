@@ -180,8 +180,7 @@ type Collective struct {
 	// Group names the process group, GroupSize is the number of its ranks.
 	Group     string
 	GroupSize Int
-	// Sequence numbers the collectives of a group; with the group's name it
-	// identifies one collective across ranks.
+	// Sequence numbers the collectives of a group; with the group's name it identifies one collective across ranks.
 	Sequence Int
 	// PeerRank is the other side of a send or receive.
 	PeerRank Int

@@ -12,8 +12,6 @@ func ExampleInferKind() {
 		fmt.Println(name, kind, rule)
 	}
 	// Output:
-	// ncclDevKernel_AllReduce collective library
-	// all_gather_into_tensor collective name
-	// Memcpy HtoD memory name
-	// matmul compute default
+	// ncclDevKernel_AllReduce collective library all_gather_into_tensor collective name Memcpy HtoD memory name matmul
+	// compute default
 }

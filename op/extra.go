@@ -13,8 +13,7 @@ import (
 type Extra struct {
 	// Name is the span's name if it differs from the operation.
 	Name string
-	// Kind is "server", "client", "producer", "consumer" or "unspecified"; "" is
-	// internal.
+	// Kind is "server", "client", "producer", "consumer" or "unspecified"; "" is internal.
 	Kind string
 	// Flags are OTLP's flags.
 	Flags uint32

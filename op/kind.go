@@ -88,8 +88,7 @@ func ParseKindRule(s string) (KindRule, bool) {
 // such as ncclDevKernel_AllReduce_Sum_f32_RING_LL.
 var collectiveLibraries = [...]string{"nccl", "rccl", "msccl", "hccl", "oneccl"}
 
-// collectiveWords make an operation communication when its lower-cased name
-// contains one of them.
+// collectiveWords make an operation communication when its lower-cased name contains one of them.
 var collectiveWords = [...]string{"allreduce", "all_gather", "reduce_scatter", "broadcast", "send", "recv", "comm"}
 
 // collectiveSpellings are further spellings of collectives, of PyTorch, JAX and MPI.

@@ -94,11 +94,9 @@ const (
 	SkipRuntime SkipReason = "runtime_call"
 	// SkipUnpaired: the beginning of a span without its end, or the reverse.
 	SkipUnpaired SkipReason = "unpaired"
-	// SkipFlow: an arrow between two spans of a profile. Not counted among the
-	// spans.
+	// SkipFlow: an arrow between two spans of a profile. Not counted among the spans.
 	SkipFlow SkipReason = "flow"
-	// SkipMetadata: the name of a thread, a counter, a mark at one point in time.
-	// Not counted among the spans.
+	// SkipMetadata: the name of a thread, a counter, a mark at one point in time. Not counted among the spans.
 	SkipMetadata SkipReason = "metadata"
 	// SkipOtherSignal: OTLP metrics, logs or profiles. Not counted among the spans.
 	SkipOtherSignal SkipReason = "other_signal"

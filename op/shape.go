@@ -15,8 +15,7 @@ const (
 // Dynamic is the size of a dimension known only at run time.
 const Dynamic = -1
 
-// Shape is the dimensions of a tensor. nil means unknown, an empty non-nil
-// Shape a scalar.
+// Shape is the dimensions of a tensor. nil means unknown, an empty non-nil Shape a scalar.
 type Shape []int64
 
 // Elements returns the product of the dimensions: 1 for a scalar, 0 if a dimension is 0, and unknown for a nil shape, a

@@ -5,8 +5,7 @@ import (
 	"math/bits"
 )
 
-// Warning is a set of problems in the source of an entry. The entry is kept;
-// reports count and show its warnings.
+// Warning is a set of problems in the source of an entry. The entry is kept; reports count and show its warnings.
 type Warning uint32
 
 // The warnings.
@@ -16,8 +15,7 @@ const (
 	WarnBadShape Warning = 1 << iota
 	// WarnDynamicDim: a dimension is -1; elements and bytes are unknown.
 	WarnDynamicDim
-	// WarnOverflow: the number of elements or bytes does not fit an int64 and
-	// is unknown.
+	// WarnOverflow: the number of elements or bytes does not fit an int64 and is unknown.
 	WarnOverflow
 	// WarnShapeTruncated: more dimensions or inputs than MaxRank or MaxInputs.
 	WarnShapeTruncated
@@ -43,8 +41,7 @@ const (
 	WarnNoStart
 	// WarnMicroseconds: the source keeps microseconds only (Jaeger's v1 JSON).
 	WarnMicroseconds
-	// WarnDroppedLinks: links of the span were dropped, by the SDK's limits or
-	// beyond MaxLinks.
+	// WarnDroppedLinks: links of the span were dropped, by the SDK's limits or beyond MaxLinks.
 	WarnDroppedLinks
 
 	warnEnd

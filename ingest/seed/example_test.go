@@ -24,6 +24,5 @@ func Example() {
 		}
 	}
 	// Output:
-	// model resnet50
-	// matmul 500000 ns
+	// model resnet50 matmul 500000 ns
 }

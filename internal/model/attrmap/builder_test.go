@@ -15,8 +15,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// build returns the entry of a span with the name of an operation and the attributes
-// that set adds.
+// build returns the entry of a span with the name of an operation and the attributes that set adds.
 func build(t *testing.T, m *attrmap.Mapping, set func(b *attrmap.Builder)) *op.Entry {
 	t.Helper()
 	b := attrmap.NewBuilder(m)

@@ -11,8 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Where everything is kept, an attribute is left out only if a writer gives it back as
-// it was.
+// Where everything is kept, an attribute is left out only if a writer gives it back as it was.
 func TestKeepAll(t *testing.T) {
 	m := new(attrmap.Mapping)
 	m.Alias("engine.op", attrkey.Name)

@@ -14,8 +14,7 @@ const (
 	inputShapeSuffix = ".shape"
 )
 
-// conventions is the mapping from attribute keys to fields, except for
-// tensor.input.N.shape.
+// conventions is the mapping from attribute keys to fields, except for tensor.input.N.shape.
 var conventions = []keyTarget{
 	{attrkey.Name, target{field: FieldName, family: familyTensor}},
 	{attrkey.Kind, target{field: FieldKind, family: familyTensor}},

@@ -49,8 +49,7 @@ func TestCacheFindsWhatItHolds(t *testing.T) {
 	check.Equal(t, "sets are held", sets, c.used)
 }
 
-// However many sets there are, their size stays within the bound, and those that
-// are held are found.
+// However many sets there are, their size stays within the bound, and those that are held are found.
 func TestCacheIsBounded(t *testing.T) {
 	const budget = 1 << 20
 	c := New[int](budget)
@@ -119,8 +118,7 @@ func TestCacheMemory(t *testing.T) {
 	}
 }
 
-// Sets that never come again make the cache skip lookups; when sets repeat it is
-// used again.
+// Sets that never come again make the cache skip lookups; when sets repeat it is used again.
 func TestCacheIsBypassed(t *testing.T) {
 	c := New[int](maxBytes)
 	const lookups = 200 * window

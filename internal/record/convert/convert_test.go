@@ -28,8 +28,7 @@ func data(stub tracetest.SpanStub) *span.Data {
 	return &d
 }
 
-// operation returns the data of the first operation with the attributes given
-// instead of its own.
+// operation returns the data of the first operation with the attributes given instead of its own.
 func operation(attrs ...attribute.KeyValue) *span.Data {
 	stub := spantest.Operation(0)
 	stub.Attributes = attrs

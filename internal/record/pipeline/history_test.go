@@ -8,8 +8,7 @@ import (
 	"github.com/optrace/optrace/internal/record/encoding"
 )
 
-// A history gives back what was put into it, in order, and takes no more memory than
-// its records and a part.
+// A history gives back what was put into it, in order, and takes no more memory than its records and a part.
 func TestHistory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const partSize = 4 << 10

@@ -20,8 +20,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// TestMain fails if a test leaves a goroutine behind. Errors that tests provoke
-// are not logged.
+// TestMain fails if a test leaves a goroutine behind. Errors that tests provoke are not logged.
 func TestMain(m *testing.M) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 	goleak.VerifyTestMain(m)
@@ -34,14 +33,12 @@ func newOutput(tb testing.TB, w io.Writer) Output {
 	return Output{Sink: s, Traces: new(traces.WithOps), Format: entries.Format}
 }
 
-// newConfig returns a configuration with the smallest buffers, whose flush
-// interval does not end during a test.
+// newConfig returns a configuration with the smallest buffers, whose flush interval does not end during a test.
 func newConfig(policy Policy) Config {
 	return Config{Policy: policy, MaxBytes: MinMaxBytes, FlushInterval: 100 * time.Hour, ExportTimeout: 50 * time.Hour}
 }
 
-// useOneShard makes pipelines of a test have one shard, so that the order of their
-// records is fixed.
+// useOneShard makes pipelines of a test have one shard, so that the order of their records is fixed.
 func useOneShard(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

@@ -48,8 +48,7 @@ func TestQueueFlush(t *testing.T) {
 	check.Equal(t, "Stop shuts down the exporter, which is the Processor's to do", 0, exp.Shutdowns())
 }
 
-// While the exporter is stuck with one span the queue keeps as many as it has room
-// for.
+// While the exporter is stuck with one span the queue keeps as many as it has room for.
 func TestQueuePolicies(t *testing.T) {
 	const n, room = 20, 5
 	for _, tt := range []struct {

@@ -16,9 +16,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// Whatever a writer takes, the books are right at every moment: what was handed over
-// is written, dropped or under way. In the end what counts as written can be read,
-// and gaps tell of what was dropped.
+// Whatever a writer takes, the books are right at every moment: what was handed over is written, dropped or under way.
+// In the end what counts as written can be read, and gaps tell of what was dropped.
 func TestBooks(t *testing.T) {
 	for _, o := range outputs {
 		t.Run(o.String(), func(t *testing.T) {
@@ -79,8 +78,7 @@ func TestBooks(t *testing.T) {
 	}
 }
 
-// Nothing is written without need: no batch at the end, and a header only where the
-// resource is another one.
+// Nothing is written without need: no batch at the end, and a header only where the resource is another one.
 func TestNothingNeedless(t *testing.T) {
 	out := &disk{room: 1 << 30}
 	s := output{entries.Format, None}.open(t, ToWriter(out))

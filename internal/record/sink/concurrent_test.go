@@ -61,9 +61,8 @@ func submitOne(ctx context.Context, s *Sink) error {
 	return s.Submit(ctx, b, nil)
 }
 
-// F2: batches, flushes and ends in any order and at any moment: the target is ended
-// once, nothing is written after that, nobody waits for ever, and every entry is
-// written or dropped.
+// F2: batches, flushes and ends in any order and at any moment: the target is ended once, nothing is written after
+// that, nobody waits for ever, and every entry is written or dropped.
 func TestSinkConcurrentSafe(t *testing.T) {
 	const writers, batches = 3, 4
 	rounds := cases.Count(t, 100, 1000)

@@ -33,8 +33,7 @@ func end(r *Roots, traceNumber, number, parent int, remote bool) span.Root {
 	return r.Ended(spanContext(traceNumber, number, false), spanContext(traceNumber, parent, remote))
 }
 
-// A root that opens in a trace whose first one was forgotten is not taken for the one
-// above the spans of the first.
+// A root that opens in a trace whose first one was forgotten is not taken for the one above the spans of the first.
 func TestRootAfterEviction(t *testing.T) {
 	var r Roots
 	start(&r, "first", 1, 1, 0, false)

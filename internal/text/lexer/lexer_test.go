@@ -12,8 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// value builds the value that encoding/json would, through the Lexer. It recurses: the
-// Lexer's depth limit bounds it.
+// value builds the value that encoding/json would, through the Lexer. It recurses: the Lexer's depth limit bounds it.
 func value(l *lexer.Lexer) any {
 	switch c := l.Peek(); c {
 	case '{':

@@ -25,8 +25,7 @@ var passTexts = []string{
 	strings.Repeat("[", 64) + strings.Repeat("]", 64), strings.Repeat(`{"a":`, 63) + "1" + strings.Repeat("}", 63),
 }
 
-// checkPassed compares Value with the lexer on a text with something in front of it
-// and behind it.
+// checkPassed compares Value with the lexer on a text with something in front of it and behind it.
 func checkPassed(t *testing.T, text []byte) {
 	t.Helper()
 	for _, behind := range []string{"", ",", " }", "x", "12345678"} {

@@ -137,8 +137,7 @@ func checkQuoted(t *testing.T, b []byte, i int) {
 	}
 }
 
-// checkWords checks that a string of up to 23 bytes is read as words, with enough text
-// behind it.
+// checkWords checks that a string of up to 23 bytes is read as words, with enough text behind it.
 func checkWords(t *testing.T, b []byte, i int, text []byte, end int) {
 	t.Helper()
 	b = append(bytes.Clone(b), bytes.Repeat([]byte{'x'}, 25)...)

@@ -100,8 +100,7 @@ func TestLinesAroundBufferSize(t *testing.T) {
 	}
 }
 
-// A giant line costs the limit's memory, not its own, and reading goes on
-// behind it.
+// A giant line costs the limit's memory, not its own, and reading goes on behind it.
 func TestGiantLine(t *testing.T) {
 	const giant = 64 << 20
 	src := strings.NewReader(strings.Repeat("x", giant) + "\nafter\n")

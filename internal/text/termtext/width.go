@@ -43,8 +43,7 @@ func Head(s string, width int) string {
 	return s
 }
 
-// Tail returns the longest end of s of at most width columns. It does not begin
-// with a combining mark, unless s does.
+// Tail returns the longest end of s of at most width columns. It does not begin with a combining mark, unless s does.
 func Tail(s string, width int) string {
 	start := len(s)
 	at := len(s)

@@ -22,8 +22,7 @@ var (
 		{"EFLOP", 1e18}}
 )
 
-// Duration writes nanoseconds: "600 ns", "1.50 µs", "2.35 s", "1 min 30 s",
-// "2 h 5 min", "3 d 4 h".
+// Duration writes nanoseconds: "600 ns", "1.50 µs", "2.35 s", "1 min 30 s", "2 h 5 min", "3 d 4 h".
 func Duration(ns int64) string { return DurationFloat(float64(ns)) }
 
 // DurationFloat is Duration for a mean or a percentile.

@@ -19,8 +19,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// ended returns the i-th of a sequence of operations: five that repeat, on two
-// devices, in steps of three.
+// ended returns the i-th of a sequence of operations: five that repeat, on two devices, in steps of three.
 func ended(i int) span.Ended {
 	start := time.Unix(1_700_000_000, int64(i)*1000)
 	context := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{15: 1},

@@ -98,8 +98,7 @@ func encoded(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) []
 	return text
 }
 
-// encode is encoded, and returns how many spans were too large and are shortened, which no
-// oracle does.
+// encode is encoded, and returns how many spans were too large and are shortened, which no oracle does.
 func encode(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) (text []byte, shortened int) {
 	tb.Helper()
 	var withOps traces.WithOps
@@ -114,8 +113,7 @@ func encode(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) (te
 	return bytes.Clone(framed), b.Shortened
 }
 
-// checkOTLP checks that both OTLP formats of spans, which must be operations,
-// are what the oracles say.
+// checkOTLP checks that both OTLP formats of spans, which must be operations, are what the oracles say.
 func checkOTLP(tb testing.TB, spans []sdktrace.ReadOnlySpan) {
 	tb.Helper()
 	all := spantest.Messages(tb, encoded(tb, otlp.Proto, spans))
@@ -153,8 +151,7 @@ func checkOTLP(tb testing.TB, spans []sdktrace.ReadOnlySpan) {
 	}
 }
 
-// FuzzOTLP makes operations of its input and checks both OTLP formats against
-// the oracles.
+// FuzzOTLP makes operations of its input and checks both OTLP formats against the oracles.
 func FuzzOTLP(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(bytes.Repeat([]byte{1, 2, 3, 5, 8, 13, 21}, 40))

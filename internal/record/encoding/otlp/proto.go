@@ -16,8 +16,7 @@ var Proto encoding.Messages = protoFormat{}
 
 type protoFormat struct{}
 
-// The fields of OTLP's TracesData, ResourceSpans, Resource, ScopeSpans and
-// InstrumentationScope.
+// The fields of OTLP's TracesData, ResourceSpans, Resource, ScopeSpans and InstrumentationScope.
 const (
 	tracesResourceSpans = 1
 

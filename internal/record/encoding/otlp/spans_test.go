@@ -40,8 +40,7 @@ func TestOTLPMatchesOracle(t *testing.T) {
 	}
 }
 
-// Spans of several scopes end in any order; the groups are written in the order
-// in which they were first seen.
+// Spans of several scopes end in any order; the groups are written in the order in which they were first seen.
 func TestOTLPGroups(t *testing.T) {
 	var stubs tracetest.SpanStubs
 	for i := range 40 {
