@@ -56,7 +56,6 @@ func (d DType) Block() (elements, bytes int64) {
 	return max(1, b[0]), b[1]
 }
 
-// quantised has the elements and bytes of a block of ggml's types.
 var quantised = map[DType][2]int64{
 	"q4_0": {32, 18}, "q4_1": {32, 20}, "q5_0": {32, 22}, "q5_1": {32, 24}, "q8_0": {32, 34}, "q8_1": {32, 36},
 	"q1_0": {128, 18},

@@ -135,7 +135,6 @@ func appendEvents(dst []byte, events []Event) []byte {
 	return append(dst, ']')
 }
 
-// appendExtra appends x as the member extra, unless x is nil or empty.
 func appendExtra(dst []byte, x *Extra) []byte {
 	if x == nil || x.IsZero() {
 		return dst
@@ -143,7 +142,6 @@ func appendExtra(dst []byte, x *Extra) []byte {
 	return x.AppendJSON(append(dst, `,"extra":`...))
 }
 
-// appendNumber appends a member unless n is 0.
 func appendNumber(dst []byte, key string, n int64) []byte {
 	if n == 0 {
 		return dst

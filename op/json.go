@@ -201,7 +201,6 @@ func appendKnown(dst []byte, key string, v Int) []byte {
 	return strconv.AppendInt(append(dst, key...), v.V, 10)
 }
 
-// appendAttrs appends an object unless attrs is empty.
 func appendAttrs(dst []byte, key string, attrs []Attr) []byte {
 	if len(attrs) == 0 {
 		return dst

@@ -11,7 +11,6 @@ import (
 
 func init() { unmarshal.Entry = readEntry }
 
-// readEntry reads text into e, an *op.Entry.
 func readEntry(e any, text []byte) error {
 	var line bytes.Buffer
 	if err := json.Compact(&line, text); err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// writerBuffer is the number of collected bytes at which a Writer writes them.
 const writerBuffer = 128 << 10
 
 // Writer writes entries JSON Lines. It collects lines and writes them whole: a file cut between two writes is valid.

@@ -57,7 +57,6 @@ func Kept(m *Mapping) []string {
 	return slices.Clone(m.kept)
 }
 
-// inherited returns the attribute of a scope or resource, or nil.
 func inherited(key, service string, s *op.Scope, r *op.Resource) *op.Attr {
 	if s != nil {
 		if a := opmodel.FindAttr(s.Attrs, key); a != nil {

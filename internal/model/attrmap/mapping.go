@@ -61,7 +61,6 @@ const (
 	numFields
 )
 
-// isText reports whether the field takes text unchanged.
 func (f Field) isText() bool { return FieldName <= f && f <= FieldGroup }
 
 func (f Field) isNumber() bool { return FieldFLOPs <= f && f <= fieldWorldSize }
@@ -85,7 +84,6 @@ const (
 	familyTensor
 )
 
-// target is the field for a key.
 type target struct {
 	field  Field
 	family family

@@ -32,7 +32,6 @@ func (b *Builder) setShapes(t *target, text string) {
 	}
 }
 
-// shapeList is a list of parsed shapes, with their buffer.
 type shapeList struct {
 	shapes []op.Shape
 	dims   []int64
@@ -67,7 +66,6 @@ func (l *shapeList) add(text string) {
 	l.shapes = append(l.shapes, dims[start:len(dims):len(dims)])
 }
 
-// setInputs sets the shapes of all inputs if any of them is readable.
 func (b *Builder) setInputs(t *target, text string) {
 	l := shapeList{shapes: b.spare.shapes[:0], dims: b.spare.dims[:0]}
 	if l.shapes == nil {
@@ -89,7 +87,6 @@ func (b *Builder) setInputs(t *target, text string) {
 	}
 }
 
-// setInputAt sets the shape of one input to a copy of dims.
 func (b *Builder) setInputAt(t *target, dims []int64) {
 	if int(t.index) >= op.MaxInputs {
 		b.entry.Warn |= op.WarnShapeTruncated
@@ -112,7 +109,6 @@ func (b *Builder) setInputAt(t *target, dims []int64) {
 	b.inputs[t.index] = op.Shape(b.inputDims[start:len(b.inputDims):len(b.inputDims)])
 }
 
-// setOutputShape sets the output's shape to a copy of dims.
 func (b *Builder) setOutputShape(dims []int64, truncated bool) {
 	b.outputDims = append(b.outputDims[:0], dims...)
 	if b.outputDims == nil {

@@ -86,7 +86,6 @@ func parseShapes(text string, emit func(shape string)) bool {
 	}
 }
 
-// saysUnknown reports whether an element of a list is an unknown shape.
 func saysUnknown(text string) bool {
 	switch strings.TrimSpace(text) {
 	case "?", "null", "None":

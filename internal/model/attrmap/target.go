@@ -97,7 +97,6 @@ func (b *Builder) areShapes(v []int64, ends []int) bool {
 	return areDims(v)
 }
 
-// setInputShapes sets the inputs' shapes, consecutive in v.
 func (b *Builder) setInputShapes(v []int64, ends []int) {
 	b.inputs = b.inputs[:0]
 	b.inputDims = append(b.inputDims[:0], v...)

@@ -36,7 +36,6 @@ func (b *Builder) SetText(to Target, v string) {
 	}
 }
 
-// parse sets a field other than a text from text.
 func (b *Builder) parse(t *target, v string) {
 	switch t.field {
 	case FieldNone:
@@ -125,7 +124,6 @@ func (b *Builder) text(v string) string {
 	return v
 }
 
-// setText sets a field to valid text that is not empty.
 func (b *Builder) setText(t *target, v string) {
 	e := &b.entry
 	switch t.field {
@@ -223,7 +221,6 @@ func (b *Builder) setNote(t *target, v string) {
 	}
 }
 
-// collective returns the entry's collective.
 func (b *Builder) collective() *op.Collective {
 	b.entry.Collective = &b.coll
 	return &b.coll

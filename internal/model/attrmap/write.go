@@ -66,7 +66,6 @@ func (w *attrWriter) str(key, value string) {
 	}
 }
 
-// add adds an attribute with the value in w.text.
 func (w *attrWriter) add(key string, typ op.AttrType) {
 	switch {
 	case !w.wants(key):
@@ -93,7 +92,6 @@ func (w *attrWriter) kind(e *op.Entry) {
 	}
 }
 
-// tensors adds the known properties of inputs and output.
 func (w *attrWriter) tensors(e *op.Entry) {
 	if e.InputShapes != nil {
 		w.text = op.AppendShapesJSON(w.text[:0], e.InputShapes)
@@ -128,7 +126,6 @@ func (w *attrWriter) collective(c *op.Collective) {
 	w.int(attrkey.OutElements, c.OutElements)
 }
 
-// notes adds the fields without a place in spans and the conventions.
 func (w *attrWriter) notes(e *op.Entry) {
 	w.int(attrkey.Launch, e.Launch)
 	w.str(attrkey.Root, e.Root)

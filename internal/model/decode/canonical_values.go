@@ -10,7 +10,6 @@ import (
 
 // The values of members in canonical form, see canonical.go.
 
-// canonicalText reads a string of valid UTF-8.
 func (d *Decoder) canonicalText(b []byte, i int) (string, int) {
 	first, second, third, end := lexer.QuotedWords(b, i)
 	if end < 0 {
@@ -47,7 +46,6 @@ func (d *Decoder) canonicalKind(b []byte, i int) (op.Kind, int) {
 	return k, i
 }
 
-// canonicalDType reads a recognised element type.
 func (d *Decoder) canonicalDType(b []byte, i int) (op.DType, int) {
 	name, i := d.canonicalText(b, i)
 	t, ok := op.ParseDType(name)
@@ -57,7 +55,6 @@ func (d *Decoder) canonicalDType(b []byte, i int) (op.DType, int) {
 	return t, i
 }
 
-// canonicalDTypes reads the rest of a list of element types.
 func (d *Decoder) canonicalDTypes(b []byte, i int) ([]op.DType, int) {
 	if lexer.Has(b, i, "]") {
 		return []op.DType{}, i + 1

@@ -237,7 +237,6 @@ func (d *Decoder) decodeSpan() *op.Span {
 	return s
 }
 
-// flag reads true or false; null is false.
 func (d *Decoder) flag() bool { return !d.Lex.Null() && d.Lex.Bool() }
 
 var resourceMembers = members[op.Resource]{
@@ -263,7 +262,6 @@ var batchMembers = members[op.Batch]{
 	"entries": func(d *Decoder, b *op.Batch) { b.Entries = d.count("entries") },
 }
 
-// count reads a required number.
 func (d *Decoder) count(field string) int64 {
 	n := d.amount(op.WarnBadValue)
 	if !n.Known {

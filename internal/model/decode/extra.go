@@ -23,7 +23,6 @@ var extraMembers = members[op.Extra]{
 	"dropped_links":      func(d *Decoder, x *op.Extra) { x.DroppedLinks = d.amount(op.WarnBadValue).V },
 }
 
-// decodeExtra reads an object; any other value gives nil.
 func (d *Decoder) decodeExtra() *op.Extra {
 	if !d.Is('{') {
 		return nil
@@ -68,7 +67,6 @@ func (d *Decoder) events() []op.Event {
 	return d.eventList
 }
 
-// objects calls read in front of each object in a list.
 func (d *Decoder) objects(read func()) {
 	if !d.Is('[') {
 		return
@@ -80,7 +78,6 @@ func (d *Decoder) objects(read func()) {
 	}
 }
 
-// furtherAttrs reads the attributes of a part of a span.
 func (d *Decoder) furtherAttrs() []op.Attr {
 	n := len(d.moreAttrs)
 	attrs := d.Attributes(d.moreAttrs[n:])

@@ -12,7 +12,6 @@ import (
 // Is reports whether the next value starts with opening. It skips any other value, with a warning unless it is null.
 func (d *Decoder) Is(opening byte) bool { return d.is(opening, op.WarnBadValue) }
 
-// is is Is with another warning.
 func (d *Decoder) is(opening byte, warning op.Warning) bool {
 	l := &d.Lex
 	if l.Peek() == opening {
@@ -25,7 +24,6 @@ func (d *Decoder) is(opening byte, warning op.Warning) bool {
 	return false
 }
 
-// text reads a string; null is "".
 func (d *Decoder) text() string {
 	if !d.Is('"') {
 		return ""
@@ -80,7 +78,6 @@ func (d *Decoder) Integer(warning op.Warning) op.Int {
 
 func (d *Decoder) amount(warning op.Warning) op.Int { return d.known(false, warning) }
 
-// known is Integer with a check of the sign.
 func (d *Decoder) known(signed bool, warning op.Warning) op.Int {
 	n := d.Integer(warning)
 	if n.V < 0 && !signed {

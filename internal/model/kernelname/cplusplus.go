@@ -29,7 +29,6 @@ var (
 	}
 )
 
-// maxDepth bounds the depth of template arguments.
 const maxDepth = 16
 
 // parse returns the node of a name or a type: "void a::f<4, b::G<float> >(int)::{lambda()#1}" is f of 4 and G of float.
@@ -75,7 +74,6 @@ func component(s string) string {
 	return s
 }
 
-// closing returns the index of the bracket closing the one at i, or len(s).
 func closing(s string, i int) int {
 	depth := 0
 	for ; i < len(s); i++ {
@@ -94,7 +92,6 @@ func closing(s string, i int) int {
 	return len(s)
 }
 
-// arguments returns the nodes of a list of template arguments.
 func arguments(s string, depth int) (args []node) {
 	if depth > maxDepth {
 		return nil
@@ -173,7 +170,6 @@ func (n node) outermost() string {
 	return template(n.name, texts)
 }
 
-// numbers writes the leading numbers of a list of arguments, such as a tile's.
 func numbers(args []node) string {
 	var texts []string
 	for _, a := range args {

@@ -6,7 +6,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// placeholder starts placeholder ids.
 const placeholder = "optrace\x00"
 
 // PlaceholderTraceID returns a placeholder for an absent id, for formats that require one. Readers recognise it.
@@ -19,7 +18,6 @@ func PlaceholderTraceID(n uint64) (id op.TraceID) {
 // IsPlaceholder reports whether the id is a placeholder.
 func IsPlaceholder(id op.TraceID) bool { return string(id[:len(placeholder)]) == placeholder }
 
-// localTrace starts the ids of local traces.
 const localTrace = "optrace\x01"
 
 // LocalTraceID returns an id for the operations of a profile. Their parents tell how they nest. Such a trace is

@@ -42,7 +42,6 @@ func (m *Mark) IsStep() bool { return m.Rank > 0 }
 // IsKnown reports whether a rule knows the name.
 func (m *Mark) IsKnown() bool { return m.IsStep() || m.Phase != "" }
 
-// maxWord bounds the names for rules without a source.
 const maxWord = 64
 
 // Of returns the meaning of a name, ok false for an unknown name. It is safe for concurrent use.
@@ -101,7 +100,6 @@ func (m *Mark) read(names, values []string) {
 	}
 }
 
-// sum returns the sum of two numbers, unknown if either is.
 func sum(a, b op.Int) op.Int {
 	if !a.Known || !b.Known {
 		return op.Int{}

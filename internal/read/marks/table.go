@@ -2,7 +2,6 @@ package marks
 
 import "regexp"
 
-// rule gives the meaning of the names of a pattern.
 type rule struct {
 	source  string // the file that sets the name
 	has     string // a part of each of these names, in lower case; "" for rules without one

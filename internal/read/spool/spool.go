@@ -10,7 +10,6 @@ import (
 	"os"
 )
 
-// errTooLarge is the error for an input too large for a copy.
 var errTooLarge = errors.New("too large to be copied, as what is compressed or a pipe has to be; decompress it to a file of its own")
 
 // Copy copies up to most bytes of src for random access until closer is called: to memory if there are few, else to a

@@ -86,7 +86,6 @@ func (c *Cache[V]) Lookup(k *Key) (value *V, add bool) {
 	return nil, !c.full
 }
 
-// find returns the entry with the memory of k, or nil.
 func (c *Cache[V]) find(k *Key) *entry[V] {
 	f, ok := c.seeds.of(k)
 	if !ok {

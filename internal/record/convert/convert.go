@@ -99,7 +99,6 @@ func (c *Converter) Ancestor(v *span.Data) *op.Span {
 	return &c.span
 }
 
-// requestAttrs returns the kept attributes of a request.
 func (c *Converter) requestAttrs(attrs []attribute.KeyValue) []op.Attr {
 	c.attrs = c.attrs[:0]
 	var index opmodel.AttrIndex
@@ -114,7 +113,6 @@ func (c *Converter) requestAttrs(attrs []attribute.KeyValue) []op.Attr {
 	return c.attrs
 }
 
-// events passes the events about errors to the builder.
 func (c *Converter) events(v *span.Data) {
 	for i := range v.Events {
 		e := &v.Events[i]

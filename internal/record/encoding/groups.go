@@ -12,7 +12,6 @@ type Scope struct {
 // Groups maps the bytes of a batch's records to their scopes, for formats that group spans.
 type Groups []run
 
-// run is a range of consecutive records of one scope.
 type run struct {
 	scope      *Scope
 	start, end int

@@ -43,7 +43,6 @@ func (r *Errors) Report(err error) {
 	}()
 }
 
-// handling counts the running handlers.
 var handling atomic.Int64
 
 // Await waits until all handlers have returned, ctx is done, or a tenth of a second has passed. It keeps a program

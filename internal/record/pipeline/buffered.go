@@ -166,7 +166,6 @@ func (p *buffered) drop(reason string, n uint64) {
 	p.out.Sink.Drop(reason, n)
 }
 
-// collect takes the buffers of all shards.
 func (p *buffered) collect(stop bool) {
 	for i := range p.shards {
 		sh := &p.shards[i]
@@ -209,7 +208,6 @@ func (p *buffered) settle(ctx context.Context) error {
 	return p.out.Sink.Settle(ctx)
 }
 
-// attempt returns the context of one write.
 func (p *buffered) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	stop := context.AfterFunc(p.ctx, cancel)

@@ -22,7 +22,6 @@ type bufferPool struct {
 	stopped bool
 }
 
-// newBufferPool returns a pool with room for number buffers of size bytes.
 func newBufferPool(policy Policy, size, number int) *bufferPool {
 	c := &bufferPool{policy: policy, size: size, left: int64(size) * int64(number)}
 	c.space.L = &c.mu
@@ -93,7 +92,6 @@ func (c *bufferPool) push(b *encoding.Batch) {
 	c.full = append(c.full, b)
 }
 
-// pop returns the oldest buffer waiting to be written, or nil.
 func (c *bufferPool) pop() *encoding.Batch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +104,6 @@ func (c *bufferPool) pop() *encoding.Batch {
 	return b
 }
 
-// pushFront puts back a buffer that pop returned.
 func (c *bufferPool) pushFront(b *encoding.Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -108,7 +108,6 @@ func (p *Flight) OnEnd(e span.Ended) {
 	}
 }
 
-// add encodes e into scratch.
 func (p *Flight) add(e *span.Ended) (encoding.Outcome, error) {
 	p.scratch.Reset()
 	p.sequence++
@@ -133,7 +132,6 @@ func (p *Flight) keep(h *history, most int) {
 	p.drop(lost)
 }
 
-// older returns the history with the oldest record, or nil if both are empty.
 func older(a, b *history) *history {
 	switch {
 	case a.records == 0 && b.records == 0:
@@ -151,7 +149,6 @@ func (p *Flight) drop(n int) {
 	p.out.Sink.Drop("flight_recorder", uint64(n))
 }
 
-// triggers reports whether e requests a dump.
 func (p *Flight) triggers(e *span.Ended, out encoding.Outcome) bool {
 	if e.Data != nil {
 		return p.cfg.OnError && e.Data.Failed()
@@ -165,7 +162,6 @@ func (p *Flight) triggers(e *span.Ended, out encoding.Outcome) bool {
 // Dump writes the kept operations, until ctx is done.
 func (p *Flight) Dump(ctx context.Context) error { return p.worker.Flush(ctx) }
 
-// end writes a requested dump and drops the rest.
 func (p *Flight) end(ctx context.Context) (err error) {
 	signal.Stop(p.signals)
 	select {
@@ -189,7 +185,6 @@ func (p *Flight) WriteTo(w io.Writer) (n int64, err error) {
 	return counted.n.Load(), err
 }
 
-// counter counts the bytes written to a writer.
 type counter struct {
 	io.Writer
 	n atomic.Int64
@@ -203,7 +198,6 @@ func (c *counter) Write(b []byte) (int, error) {
 
 func (p *Flight) dump(ctx context.Context) error { return p.dumpTo(ctx, p.out.Sink) }
 
-// dumpTo writes the kept records and forgets them.
 func (p *Flight) dumpTo(ctx context.Context, to *sink.Sink) error {
 	p.mu.Lock()
 	entries := p.entries.take()
@@ -235,7 +229,6 @@ func (p *Flight) dumpTo(ctx context.Context, to *sink.Sink) error {
 	return first
 }
 
-// join moves the oldest records of two histories into a batch.
 func (p *Flight) join(entries, ancestors *history) *encoding.Batch {
 	b := encoding.NewBatch(min(dumpBytes, entries.bytes+ancestors.bytes))
 	for len(b.Records) < dumpBytes {
@@ -258,7 +251,6 @@ func (p *Flight) account(more Stats) {
 	p.counts.Lost += more.Lost
 }
 
-// dropRest drops all kept operations.
 func (p *Flight) dropRest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

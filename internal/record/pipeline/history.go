@@ -18,7 +18,6 @@ type history struct {
 	spare    *part // empty; a full history then does not allocate
 }
 
-// part is a sequence of records.
 type part struct {
 	text    []byte
 	records []recordAt
@@ -34,14 +33,12 @@ type recordAt struct {
 	resource *op.Resource
 }
 
-// size returns the memory of the part in bytes.
 func (p *part) size() int {
 	return int(unsafe.Sizeof(*p)) + cap(p.text) + cap(p.records)*int(unsafe.Sizeof(recordAt{}))
 }
 
 const perRecord = 256 // about the bytes of a record; sets the number of recordAts of a part
 
-// need returns the bytes that the history would grow by with another record.
 func (h *history) need(text []byte) int {
 	if h.fits(text) {
 		return 0
@@ -50,7 +47,6 @@ func (h *history) need(text []byte) int {
 	return size + size/perRecord*int(unsafe.Sizeof(recordAt{}))
 }
 
-// fits reports whether the last part has room for a record.
 func (h *history) fits(text []byte) bool {
 	if len(h.parts) == 0 {
 		return false
@@ -59,7 +55,6 @@ func (h *history) fits(text []byte) bool {
 	return cap(p.text)-len(p.text) >= len(text) && len(p.records) < cap(p.records)
 }
 
-// put adds a copy of the one record in b.
 func (h *history) put(sequence uint64, b *encoding.Batch) {
 	text := b.Body()
 	if !h.fits(text) {
@@ -71,7 +66,6 @@ func (h *history) put(sequence uint64, b *encoding.Batch) {
 	h.records++
 }
 
-// grow adds a part with room for a record of the given length.
 func (h *history) grow(record int) {
 	p := h.spare
 	h.spare = nil
@@ -104,7 +98,6 @@ func (h *history) pop() encoding.Record {
 	return r
 }
 
-// release frees the oldest part.
 func (h *history) release() {
 	p := h.parts[0]
 	h.bytes -= p.size()
@@ -119,7 +112,6 @@ func (h *history) release() {
 	}
 }
 
-// take returns the history and empties it.
 func (h *history) take() history {
 	taken := *h
 	taken.spare = nil

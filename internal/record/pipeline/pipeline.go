@@ -35,7 +35,6 @@ type Pipeline interface {
 // counts the dropped spans that the exporter never got.
 type Stats struct{ Recorded, Exported, Written, Dropped, Lost, Skipped uint64 }
 
-// isOperation reports whether e is an operation under the mapping m.
 func isOperation(m *attr.Mapping, e *span.Ended) bool {
 	return e.Data != nil || encoding.IsOperation(m, e.Span)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/optrace/optrace/internal/record/observ"
 )
 
-// worker is the goroutine of a pipeline.
 type worker struct {
 	wake    chan struct{} // holds one
 	flushes chan flushRequest
@@ -24,7 +23,6 @@ type worker struct {
 	progress func() uint64
 }
 
-// flushRequest asks a worker to work now.
 type flushRequest struct {
 	ctx  context.Context
 	done chan error // buffered

@@ -21,7 +21,6 @@ func (Detector) Detect(ctx context.Context) (*resource.Resource, error) {
 	return resource.New(ctx, resource.WithHost(), resource.WithProcessPID(), resource.WithAttributes(launchedAs()...))
 }
 
-// launchers are the variables with the rank and with the number of ranks.
 var launchers = [...][2]string{
 	{"RANK", "WORLD_SIZE"},
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -29,7 +28,6 @@ var launchers = [...][2]string{
 	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 }
 
-// launchedAs returns the rank of the process and the number of ranks, if the environment has them.
 func launchedAs() []attribute.KeyValue {
 	for _, names := range launchers {
 		rank, err := strconv.ParseInt(os.Getenv(names[0]), 10, 32)

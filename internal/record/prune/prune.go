@@ -96,7 +96,6 @@ func (p *Pruner) Started(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// makeRoom forgets roots beyond the bound, except r.
 func (p *Pruner) makeRoom(sh *shard, r root) {
 	for sh.roots.Bytes() > maxShardBytes {
 		_, evicted, ok := sh.roots.Evict(r)
@@ -186,7 +185,6 @@ func (p *Pruner) add(r root, o operation, d time.Duration) bool {
 	return true
 }
 
-// take returns the sums of a local root and forgets the root.
 func (p *Pruner) take(r root) (taken map[operation]*sum) {
 	sh := p.shard(r.trace)
 	sh.mu.Lock()
@@ -233,7 +231,6 @@ func (p *Pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 	return &summarisedSpan{ReadOnlySpan: s, events: events}
 }
 
-// summarisedSpan is a span with events added after it ended.
 type summarisedSpan struct {
 	sdktrace.ReadOnlySpan
 	events []sdktrace.Event

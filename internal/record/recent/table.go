@@ -51,7 +51,6 @@ func (t *Table[K, V]) Find(key K) *V {
 	return &t.items[i].value
 }
 
-// at returns the place of a key, negative if it is absent.
 func (t *Table[K, V]) at(key K) int {
 	if t.index != nil {
 		if i, ok := t.index[key]; ok {

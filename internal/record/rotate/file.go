@@ -35,7 +35,6 @@ type File struct {
 	deleted atomic.Uint64
 }
 
-// rotationPause is the time between attempts to rotate after a failure.
 const rotationPause = 10 * time.Second
 
 // Inspect examines the end of the size bytes of r, which are known to be whole up to from. It returns the ending and
@@ -121,7 +120,6 @@ func (r *File) open() error {
 	return nil
 }
 
-// inspect returns the state of the file's end.
 func (r *File) inspect() (end Ending, err error) {
 	if !r.regular || r.whole == r.size {
 		return EndsWhole, nil
@@ -130,7 +128,6 @@ func (r *File) inspect() (end Ending, err error) {
 	return end, err
 }
 
-// newest returns the newest rotated file, or the zero value.
 func (r *File) newest() (f rotatedFile) {
 	if n := len(r.rotated); n > 0 {
 		f = r.rotated[n-1]
@@ -260,7 +257,6 @@ func (r *File) inPlace() bool {
 	return true
 }
 
-// shouldRotate reports whether n more bytes should go to a new file.
 func (r *File) shouldRotate(n int64) bool {
 	if r.size == 0 {
 		return false
@@ -270,7 +266,6 @@ func (r *File) shouldRotate(n int64) bool {
 	return (full || old) && !time.Now().Before(r.retry)
 }
 
-// startAnother renames the file and starts a new one in its place.
 func (r *File) startAnother() error {
 	err := r.rotate()
 	if r.f == nil && err != nil {

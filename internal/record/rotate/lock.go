@@ -20,7 +20,6 @@ const (
 	lockPause = 10 * time.Second
 )
 
-// acquire takes the lock on f.
 func (l *lock) acquire(f *os.File) {
 	if l.held {
 		return

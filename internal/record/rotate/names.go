@@ -41,7 +41,6 @@ func newNames(path string) names {
 	return names{dir: dir, base: strings.TrimSuffix(name, ext), ext: ext}
 }
 
-// rotatedFile is a rotated file as it was found.
 type rotatedFile struct {
 	name  string
 	stamp time.Time

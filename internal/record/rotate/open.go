@@ -35,7 +35,6 @@ func openAppending(path string) (*os.File, error) {
 	return nil, err
 }
 
-// errReplaced is the error for a file replaced during its opening.
 var errReplaced = errors.New("another file took its place")
 
 func openExisting(path string) (*os.File, error) {

@@ -86,7 +86,6 @@ func (t *table) get(k Key, build func([][]int64) attribute.KeyValue) attribute.K
 	return e.kv
 }
 
-// all returns the slots. The first call makes them.
 func (t *table) all() []atomic.Pointer[entry] {
 	all := t.entries.Load()
 	if all == nil {

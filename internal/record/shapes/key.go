@@ -21,7 +21,6 @@ func (k Key) Append(dims []int64) Key {
 	return k
 }
 
-// memory returns about the memory of an entry for k.
 func (k Key) memory() int {
 	const slot, entry, value = 8, 80, 48
 	n := 0
@@ -31,7 +30,6 @@ func (k Key) memory() int {
 	return slot + entry + 2*len(k) + n*value
 }
 
-// shapes returns the shapes of k.
 func (k Key) shapes() [][]int64 {
 	var all [][]int64
 	for len(k) > 0 {

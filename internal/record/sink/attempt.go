@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// attempts is the number of tries of a write.
 const attempts = 5
 
 // writeRetrying writes p. After a temporary error without any byte written, such as a socket's full buffer, it pauses
@@ -34,7 +33,6 @@ func isTemporary(err error) bool {
 	return ok && temporary.Temporary()
 }
 
-// writeRecovering writes p and turns a panic of the writer into an error.
 func writeRecovering(w io.Writer, p []byte) (n int, err error) {
 	defer func() {
 		if r := recover(); r != nil {

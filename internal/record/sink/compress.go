@@ -19,7 +19,6 @@ const (
 	Zstd
 )
 
-// compressions has the names of the compressions, and the first bytes of compressed files.
 var compressions = [...]struct{ name, magic string }{None: {name: "none"}, Gzip: {"gzip", "\x1f\x8b"},
 	Zstd: {"zstd", "\x28\xb5\x2f\xfd"}}
 
@@ -56,7 +55,6 @@ func newCompressor(c Compression) (compressor, error) {
 	return nil, fmt.Errorf("unknown compression %d", c)
 }
 
-// magic returns the first bytes of a compressed file.
 func (c Compression) magic() []byte { return []byte(compressions[c].magic) }
 
 // decompress returns a reader of the content of src. The caller closes it.

@@ -9,7 +9,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// inflight is a batch being written, until its outcome is known.
 type inflight struct {
 	batch    *encoding.Batch
 	gaps     []op.Gap // the losses written with it
@@ -17,7 +16,6 @@ type inflight struct {
 	observed func(exported int, err error)
 }
 
-// remainder is the unwritten rest of a batch written in part.
 type remainder struct {
 	*inflight
 	bytes []byte
@@ -52,7 +50,6 @@ func (s *Sink) keepGaps(o *inflight, head []byte) {
 	}
 }
 
-// errTakenAway is the error for a batch whose file was renamed, removed or changed in between.
 var errTakenAway = errors.New("the file that holds its beginning has been taken away")
 
 // writeRemainder writes the remainder of the batch before, if any. If its beginning is gone the batch is dropped with
@@ -83,7 +80,6 @@ func (s *Sink) writeRemainder() (lost, err error) {
 	return nil, nil
 }
 
-// abandonRemainder drops the entries of an incomplete batch.
 func (s *Sink) abandonRemainder(err error) {
 	o := s.remainder.inflight
 	s.remainder = nil

@@ -14,7 +14,6 @@ import (
 // errForeign is the error for a file of another format or compression. Nothing is appended to it.
 var errForeign = errors.New("file has a different format or compression")
 
-// headBytes is the length of a file's beginning that is inspected.
 const headBytes = 64 << 10
 
 // Inspect returns a function that examines files of a format and compression.
@@ -55,7 +54,6 @@ func (c inspector) inspect(f io.ReaderAt, from, size int64) (end rotate.Ending, 
 	return rotate.EndsWhole, size, nil
 }
 
-// inspectHead examines the beginning of a file.
 func (c inspector) inspectHead(f io.ReaderAt, size int64) (rotate.Ending, error) {
 	head := make([]byte, min(size, headBytes))
 	if _, err := f.ReadAt(head, 0); err != nil {
@@ -90,7 +88,6 @@ func (c inspector) inspectStart(src io.Reader) (rotate.Ending, error) {
 	return c.judge(start[:n])
 }
 
-// judge examines text at the beginning of a file.
 func (c inspector) judge(head []byte) (rotate.Ending, error) {
 	switch c.format.Recognize(head) {
 	case encoding.Own:

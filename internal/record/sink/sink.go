@@ -141,7 +141,6 @@ func (s *Sink) Acquire(ctx context.Context) error {
 	}
 }
 
-// waited is the error of a wait that ended with ctx.
 func waited(ctx context.Context) error {
 	return fmt.Errorf("traces export: waiting for the writer: %w", ctx.Err())
 }
@@ -209,7 +208,6 @@ func (s *Sink) writeAndRelease(o *inflight) error {
 	return err
 }
 
-// write writes o's batch.
 func (s *Sink) write(o *inflight) error {
 	if s.closed {
 		s.account(o, 0, "shutdown", ErrShutdown)
@@ -256,7 +254,6 @@ func (s *Sink) write(o *inflight) error {
 	return errors.Join(lost, notice)
 }
 
-// committed records b as the last batch written.
 func (s *Sink) committed(b *encoding.Batch) {
 	s.started = true
 	if !b.Empty() {
@@ -288,7 +285,6 @@ func (s *Sink) assemble(o *inflight) (out []byte, head int, notice, err error) {
 	return out, head, errors.Join(notice, s.target.Reserve(len(out))), nil
 }
 
-// frame returns the batch of o in its final form.
 func (s *Sink) frame(o *inflight) (out []byte, head int) {
 	s.framing = encoding.Framing{
 		Writer: s.writer, Sequence: s.sequence, Gaps: o.gaps,

@@ -16,7 +16,6 @@ const (
 	number   = 8 // of a value itself
 )
 
-// cutMark ends a text that was cut.
 const cutMark = "…"
 
 // CutText returns text, cut and marked if it is too long.
@@ -65,7 +64,6 @@ func (d *Data) Bounded() Data {
 	return out
 }
 
-// differs returns 1 if a text was cut.
 func differs(text, cut string) int {
 	if len(text) == len(cut) {
 		return 0
@@ -99,7 +97,6 @@ type room struct{ small, large int }
 
 func newRoom() *room { return &room{small: maxTotal, large: maxTotal} }
 
-// takes takes n bytes if they are free.
 func (r *room) takes(n int) bool {
 	of := &r.large
 	if n <= maxSmall {

@@ -35,7 +35,6 @@ func Words(v *attribute.Value) (number uint64, text string, list uintptr) {
 // array returns the address of the array, the second word of an interface.
 func (l *layout) array() unsafe.Pointer { return (*[2]unsafe.Pointer)(unsafe.Pointer(&l.list))[1] }
 
-// size returns the bytes of the array, 0 without an array.
 func (l *layout) size() int {
 	if t := reflect.TypeOf(l.list); t != nil && t.Kind() == reflect.Array {
 		return int(t.Size())
@@ -43,7 +42,6 @@ func (l *layout) size() int {
 	return 0
 }
 
-// elements returns the elements of the array, of type T, without a copy.
 func elements[T any](l *layout) []T {
 	return unsafe.Slice((*T)(l.array()), l.size()/int(unsafe.Sizeof(*new(T))))
 }

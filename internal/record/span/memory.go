@@ -70,7 +70,6 @@ func valueMemory(v *attribute.Value, depth int) int {
 	return bytes
 }
 
-// copiedMemory is valueMemory for any layout. It copies lists.
 func copiedMemory(v *attribute.Value, depth int) (bytes int) {
 	element := number
 	switch v.Type() {

@@ -18,7 +18,6 @@ func Snapshot(d *Data) sdktrace.ReadOnlySpan {
 	return s
 }
 
-// snapshot is a finished span made without a tracer.
 type snapshot struct {
 	sdktrace.ReadOnlySpan // nil, embedded for the interface's unexported method
 	data                  Data

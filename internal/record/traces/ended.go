@@ -151,7 +151,6 @@ func (sh *endedShard) put(e endedSpan) {
 	sh.next++
 }
 
-// grow makes room for size spans.
 func (sh *endedShard) grow(size int) {
 	before := sh.slots
 	next := max(1, sh.next)

@@ -48,7 +48,6 @@ type shard struct {
 	_      [64]byte     // keeps shards on cache lines of their own
 }
 
-// traceRoots are the local roots open in one trace.
 type traceRoots struct {
 	// first is the root above every span started before a second root, unless lossy.
 	first span.Root

@@ -35,7 +35,6 @@ type Table struct {
 	recent [recentSlots]recent
 }
 
-// recent is a string with its sample.
 type recent struct {
 	sample
 	text string
@@ -142,13 +141,11 @@ func sampleOf(b []byte) (x sample) {
 	return x
 }
 
-// hash returns a hash of the sample of a string of n bytes.
 func (x *sample) hash(n int) uint64 {
 	h := x.first ^ bits.RotateLeft64(x.middle, 21) ^ bits.RotateLeft64(x.last, 42) ^ uint64(n)
 	return h * 0x9e3779b97f4a7c15
 }
 
-// slot returns the slot of a string of n bytes.
 func (x *sample) slot(n int) int { return int(x.hash(n) >> (64 - recentBits)) }
 
 // Hash returns a hash of b, which is not empty, for caches that compare their finds. Its highest bits are the best. It

@@ -32,7 +32,6 @@ type Reader struct {
 	linewise bool
 }
 
-// frame is an entered object or array.
 type frame struct {
 	closing byte
 	first   bool // before its first element
@@ -102,7 +101,6 @@ func (r *Reader) Peek() byte {
 
 const bom = "\xef\xbb\xbf"
 
-// skipBOM skips a byte order mark at the start of the input.
 func (r *Reader) skipBOM() bool {
 	for r.pos == 0 && len(r.in.Text) < len(bom) && r.fill() {
 	}

@@ -13,7 +13,6 @@ type scanner struct {
 	newline  bool // the byte before was a newline
 }
 
-// class is the meaning of a byte outside strings.
 type class uint8
 
 const (

@@ -54,7 +54,6 @@ func eightHexDigits(x uint64) (v uint32, bad uint64) {
 	return uint32(d | d>>16), bad
 }
 
-// hex4 returns the value of the four digits at i.
 func hex4(b []byte, i int) (rune, bool) {
 	var v [2]byte
 	if i+4 > len(b) || !DecodeHex(v[:], b[i:i+4]) {

@@ -66,7 +66,6 @@ func (l *Lexer) Truncated() bool { return l.err == errEnd }
 
 var errEnd = errors.New("unexpected end of JSON text")
 
-// fail records the next byte as unexpected.
 func (l *Lexer) fail(expected string) {
 	if l.pos >= len(l.buf) {
 		l.failEnd()
@@ -76,10 +75,8 @@ func (l *Lexer) fail(expected string) {
 	}
 }
 
-// failEnd records an early end of the text.
 func (l *Lexer) failEnd() { l.stop(errEnd, len(l.buf)) }
 
-// failAt records msg as the error.
 func (l *Lexer) failAt(msg string, at int) { l.stop(errors.New(msg), at) }
 
 // stop records the first error. It moves to the end of the text: other methods then need not check for an error.
@@ -299,7 +296,6 @@ func (l *Lexer) Skip() {
 	}
 }
 
-// skipToken skips a scalar or enters an object or array.
 func (l *Lexer) skipToken() {
 	switch c := l.Peek(); {
 	case c == '{':

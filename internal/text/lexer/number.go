@@ -118,7 +118,6 @@ func parseScaled(text []byte, shift int) (v int64, exact, ok bool) {
 // maxExponent bounds an exponent: ten times it fits an int of 32 bits. No text of sensible length has as many digits.
 const maxExponent = 1 << 27
 
-// cutExponent splits a number's text into mantissa and exponent.
 func cutExponent(text []byte) (mantissa []byte, exponent int, ok bool) {
 	i := bytes.IndexAny(text, "eE")
 	if i < 0 {

@@ -74,7 +74,6 @@ func Next(b []byte, i int, closing byte) (next int, more bool) {
 	return -1, false
 }
 
-// maxPassed bounds the nesting of values in Value.
 const maxPassed = 64
 
 // Value skips a value and checks it, like [Lexer.Skip].
@@ -135,12 +134,10 @@ func Value(b []byte, i int) int {
 // closings are the closing brackets of an object and an array.
 const closings = "}]"
 
-// passName skips a member's name and the colon behind it.
 func passName(b []byte, i int) int {
 	return Colon(b, passString(b, i))
 }
 
-// passString skips a string.
 func passString(b []byte, i int) int {
 	if uint(i) >= uint(len(b)) || b[i] != '"' {
 		return -1
@@ -185,7 +182,6 @@ func passNumber(b []byte, i int) int {
 	return i
 }
 
-// passDigits skips one or more digits.
 func passDigits(b []byte, i int) int {
 	start := i
 	for uint(i) < uint(len(b)) && b[i]-'0' <= 9 {

@@ -241,7 +241,6 @@ func Micros(b []byte, i int) (ns int64, end int) {
 	return int64(u), i
 }
 
-// maxDigits is the largest number of digits of an int64.
 const maxDigits = 19
 
 // Words of eight equal bytes.

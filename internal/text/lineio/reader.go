@@ -98,7 +98,6 @@ func (r *Reader) SkipEmpty() {
 	}
 }
 
-// take cuts n bytes and the newline off the unread part.
 func (r *Reader) take(offset int64, n, newline int, tooLong bool) Line {
 	text := r.in.Text[r.start : r.start+n]
 	r.drop(n + newline)

@@ -31,12 +31,10 @@ func Compare(a, b string) int {
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
 
-// digits returns the number of leading digits.
 func digits(s string) int {
 	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }
 
-// compareNumbers compares two texts of digits by their values.
 func compareNumbers(a, b string) int {
 	a = strings.TrimLeft(a, "0")
 	b = strings.TrimLeft(b, "0")

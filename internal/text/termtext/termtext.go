@@ -48,7 +48,6 @@ func Escape(s string) string {
 	return unquote.Replace(quoted[1 : len(quoted)-1])
 }
 
-// unquote undoes escapes needed only in a literal.
 var unquote = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
 
 // EscapeJSON returns a JSON text of the same value with control characters and invisible formatting in strings
@@ -69,7 +68,6 @@ func EscapeJSON(text []byte) []byte {
 	return escaped
 }
 
-// appendEscape appends the escape sequence of JSON for r.
 func appendEscape(text []byte, r rune) []byte {
 	if r > 0xffff {
 		high, low := utf16.EncodeRune(r)

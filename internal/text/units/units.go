@@ -135,7 +135,6 @@ func scale(v float64, units []unit) string {
 	return format(v/units[last].size, last == 0) + " " + units[last].name
 }
 
-// round3 rounds to three significant digits, and to integers from 1000 on.
 func round3(v float64) float64 {
 	digits := decimals(v)
 	p := math.Pow10(digits)

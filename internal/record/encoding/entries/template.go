@@ -174,7 +174,6 @@ func (f *renderer) setIDs(v *span.Data, r *span.Root) bool {
 	return true
 }
 
-// maxTemplate is the longest line made a template, in bytes.
 const maxTemplate = 2 << 10
 
 // compile makes a template of a line, unless the line is too long or differs from the rendered template.

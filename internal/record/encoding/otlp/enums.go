@@ -27,10 +27,8 @@ func statusNumber(c codes.Code) uint64 {
 	return 0
 }
 
-// unixNano returns Unix nanoseconds, 0 for times before 1970.
 func unixNano(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
 
-// count32 returns a count within OTLP's 32 bits.
 func count32(n int) uint64 { return uint64(min(max(0, int64(n)), math.MaxUint32)) }
 
 // flags returns the W3C flags and two bits above them: OTLP's mark that the origin is known, and whether the context

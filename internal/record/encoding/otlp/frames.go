@@ -114,7 +114,6 @@ func (protoFormat) Whole(r io.ReaderAt, from, size int64) (whole int64, err erro
 	return whole, nil
 }
 
-// isTraces reports whether the bytes of r from at to end are the fields of a TracesData message.
 func isTraces(r io.ReaderAt, at, end int64) (bool, error) {
 	for at < end {
 		var buf [1 + binary.MaxVarintLen32]byte

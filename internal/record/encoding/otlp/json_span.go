@@ -41,7 +41,6 @@ func (c *jsonCodec) span(dst []byte, v *span.Data, cached *template) []byte {
 	return append(dst, '}', ',')
 }
 
-// appendIDs appends the start of an object with the ids of a span.
 func appendIDs(dst []byte, s trace.SpanContext) []byte {
 	traceID := s.TraceID()
 	spanID := s.SpanID()
@@ -103,7 +102,6 @@ func appendTextMember(dst []byte, key, s string) []byte {
 	return lexer.AppendString(append(dst, key...), s)
 }
 
-// appendNumberMember is appendTextMember for a number of 32 bits.
 func appendNumberMember(dst []byte, key string, n uint64) []byte {
 	if n == 0 {
 		return dst

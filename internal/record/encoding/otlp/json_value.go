@@ -51,7 +51,6 @@ func (c *jsonCodec) value(dst []byte, v attribute.Value, depth int) []byte {
 	return c.composite(dst, v, depth)
 }
 
-// composite appends an AnyValue of bytes or a list.
 func (c *jsonCodec) composite(dst []byte, v attribute.Value, depth int) []byte {
 	if depth > span.MaxValueDepth {
 		return append(dst, `{}`...)

@@ -73,7 +73,6 @@ func (protoFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte,
 	return framed, 0
 }
 
-// appendResourceHead appends the beginning of a ResourceSpans message.
 func appendResourceHead(dst []byte, r *encoding.ResourceGroup) []byte {
 	size := len(r.Resource.Prefix) + len(r.Resource.Suffix)
 	for i := range r.Scopes {
@@ -83,7 +82,6 @@ func appendResourceHead(dst []byte, r *encoding.ResourceGroup) []byte {
 	return append(appendMessageHead(dst, tracesResourceSpans, size), r.Resource.Prefix...)
 }
 
-// appendScopeHead appends the beginning of a ScopeSpans message.
 func appendScopeHead(dst []byte, s *encoding.ScopeGroup) []byte {
 	return append(appendMessageHead(dst, resourceSpansScopeSpans, scopeSize(s)), s.Scope.Prefix...)
 }

@@ -61,7 +61,6 @@ func (c *protoCodec) value(dst []byte, field int, v attribute.Value, depth int) 
 	return endMessage(dst, start, 1)
 }
 
-// composite appends the content of an AnyValue of bytes or a list.
 func (c *protoCodec) composite(dst []byte, v attribute.Value, depth int) []byte {
 	if depth > span.MaxValueDepth {
 		return dst

@@ -24,7 +24,6 @@ type codec interface {
 	scopeEnvelope(s instrumentation.Scope) (prefix, suffix []byte)
 }
 
-// codecState is the state of either encoding.
 type codecState struct {
 	devices attrcache.Strings
 	floats  bool // a floating-point number was encoded

@@ -26,7 +26,6 @@ func (k *template) appendAttributes(
 	return dst
 }
 
-// appendVarying appends the varying attribute at index at.
 func (k *template) appendVarying(
 	dst []byte, attrs []attribute.KeyValue, at int, codec codec, devices *attrcache.Strings,
 ) []byte {
