@@ -14,7 +14,7 @@ import (
 
 // Package convert hands a Builder the SDK's spans. A Predicate takes the same ones for operations.
 func TestConformance(t *testing.T) {
-	conv := convert.New(nil, 1<<20) // one for all, so that fields left over from a span would show
+	conv := convert.New(nil, 1<<20) // one for all: fields left over from a span would show
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
 		stub := spantest.Case(t, c.Span)
 		d := span.Read(stub.Snapshot(), stub.SpanContext, stub.Parent)

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Readers know every attribute of the conventions, that of links and that of a recording aside.
+// Readers know every attribute of the conventions, except of links and of recordings.
 func TestConventionsAreRead(t *testing.T) {
 	f := check.Must(parser.ParseFile(token.NewFileSet(), "../attrkey/names.go", nil, 0))(t)
 	n := 0

@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// What a reader works out from other attributes is not written, and all else is.
+// Attrs leaves out attributes that a reader derives, and writes all others.
 func TestWriteAttrsLeavesOutWhatFollows(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -32,7 +32,7 @@ func TestShort(t *testing.T) {
 	golden.Check(t, path, got.String())
 }
 
-// Names that are alike in short differ in what Long keeps.
+// Names of equal short form differ in Long.
 func TestLong(t *testing.T) {
 	const one, other = "void a::scale<4, a::Mul<float>, std::array<char*, 2ul> >(int, a::Mul<float>)",
 		"void a::scale<4, a::Mul<long>, std::array<char*, 2ul> >(int, a::Mul<long>)"
@@ -44,7 +44,7 @@ func TestLong(t *testing.T) {
 	check.Equal(t, "", want, got)
 }
 
-// Names that are cut off or no names at all are no trouble.
+// Truncated names and other texts do no harm.
 func FuzzShort(f *testing.F) {
 	for _, name := range []string{"void a<b(", "_ZN3abcI", "a<<<>", "x)/", "%", "Cijk_", "a(){lambda", "(int)4",
 		"f<->>", "operator()",

@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/cases"
 )
 
-// A slot holds nothing but the text and tag that it was set to.
+// A slot holds only the text and tag of its Set.
 func TestCacheHoldsTextAndTag(t *testing.T) {
 	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		var cache Cache[int64, string]

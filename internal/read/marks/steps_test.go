@@ -18,7 +18,7 @@ func TestStepsAt(t *testing.T) {
 		number     int64
 	}{
 		{rank: 1, process: 1, start: 20, end: 30, number: 8}, {rank: 1, process: 1, start: 10, end: 20, number: 7},
-		{rank: 2, process: 1, start: 30, end: 40, number: 9}, // of a profiler, beside those of an engine
+		{rank: 2, process: 1, start: 30, end: 40, number: 9}, // a profiler's step beside an engine's
 		{rank: 2, process: 2, end: 5, number: 1},
 		{rank: 1, process: 3, start: 10, end: 20, number: -1}, {rank: 1, process: 3, start: 12, end: 14, number: -1},
 		// one in another

@@ -19,7 +19,7 @@ func enclose(rows, moments []Interval) (parents, around []int32) {
 	return parents, around
 }
 
-// overlapping returns up to 39 intervals of two threads, which overlap at random.
+// overlapping returns up to 39 randomly overlapping intervals of two threads.
 func overlapping(r *rand.Rand) []Interval {
 	rows := make([]Interval, r.IntN(40))
 	for i := range rows {
@@ -29,7 +29,7 @@ func overlapping(r *rand.Rand) []Interval {
 	return rows
 }
 
-// Around a moment is, of all intervals that last then, the one that starts last, of those the shortest, and of equals the last.
+// Around a moment is the interval running then that starts last; of equals the shortest, then the last.
 func TestMomentsAgainstSearch(t *testing.T) {
 	cases.Inputs(t, 300, 6000, func(seed uint64, r *rand.Rand) {
 		rows := overlapping(r)
@@ -54,8 +54,8 @@ func TestMomentsAgainstSearch(t *testing.T) {
 	})
 }
 
-// Around an interval is, of all that last from its start to its end, the one that starts last, of those the shortest, and
-// of equals the last in front of it; also where intervals overlap without nesting.
+// Around an interval is the one lasting from its start to its end that starts last; of equals the shortest, then the
+// last in front. This also holds for overlaps without nesting.
 func TestParentsAgainstSearch(t *testing.T) {
 	cases.Inputs(t, 300, 6000, func(seed uint64, r *rand.Rand) {
 		rows := overlapping(r)

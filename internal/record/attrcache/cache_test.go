@@ -30,7 +30,7 @@ func (c *Cache[V]) look(attrs []attribute.KeyValue, v V, size int) (found *V) {
 // maxBytes is the bound of the caches under test.
 const maxBytes = 16 << 20
 
-// numbered returns the i-th of sets that all differ.
+// numbered returns the i-th of distinct sets.
 func numbered(i int) []attribute.KeyValue {
 	return []attribute.KeyValue{tensorconv.OpName("matmul"), attribute.Int("i", i)}
 }
@@ -49,7 +49,7 @@ func TestCacheFindsWhatItHolds(t *testing.T) {
 	check.Equal(t, "sets are held", sets, c.used)
 }
 
-// However many sets there are, their size stays within the bound, and those that are held are found.
+// With any number of sets the size stays within the bound, and held sets are found.
 func TestCacheIsBounded(t *testing.T) {
 	const budget = 1 << 20
 	c := New[int](budget)
@@ -118,7 +118,7 @@ func TestCacheMemory(t *testing.T) {
 	}
 }
 
-// Sets that never come again make the cache skip lookups; when sets repeat it is used again.
+// Sets without repetition make the cache skip lookups. Repeated sets end this.
 func TestCacheIsBypassed(t *testing.T) {
 	c := New[int](maxBytes)
 	const lookups = 200 * window
@@ -223,7 +223,7 @@ func TestAreWide(t *testing.T) {
 	}
 }
 
-// Few of many sets whose numbers differ by little share a slot.
+// Few of many sets with similar numbers share a slot.
 func TestFingerprintsSpread(t *testing.T) {
 	seeds := newSeeds()
 	const sets, slots = 4096, 8192
@@ -241,7 +241,7 @@ func TestFingerprintsSpread(t *testing.T) {
 	}
 }
 
-// BenchmarkLookup finds a matrix product with the attributes that an engine sets.
+// BenchmarkLookup finds a matrix product with an engine's usual attributes.
 func BenchmarkLookup(b *testing.B) {
 	k := Key{Name: "matmul", Attrs: []attribute.KeyValue{
 		tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"),

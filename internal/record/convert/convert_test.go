@@ -66,7 +66,7 @@ func TestEntryMapping(t *testing.T) {
 	}
 }
 
-// Whatever spans hold, what a Converter makes of one owes nothing to those before.
+// For any spans, a Converter's result does not depend on earlier spans.
 func FuzzConverter(f *testing.F) {
 	for seed := range uint64(20) {
 		random := rand.NewChaCha8([32]byte{byte(seed)})
@@ -106,8 +106,8 @@ func FuzzConverter(f *testing.F) {
 	})
 }
 
-// Times are kept as far as they fit into nanoseconds of 64 bits, in whole seconds. Durations are those of the monotonic clock
-// where the times have it.
+// Times are kept if they fit into nanoseconds of 64 bits, in whole seconds. Durations use the monotonic clock if the
+// times have it.
 func TestEntryTimes(t *testing.T) {
 	now := spantest.Epoch
 	read := time.Now()
@@ -145,7 +145,7 @@ func TestEntryTimes(t *testing.T) {
 	}
 }
 
-// Values where the shapes of inputs are expected that package optest has no cases of.
+// Values for the shapes of inputs beyond the cases of package optest.
 func TestEntryShapes(t *testing.T) {
 	ints := func(dims ...int64) attribute.Value { return attribute.Int64SliceValue(dims) }
 	list := attribute.SliceValue
@@ -313,7 +313,7 @@ func TestResource(t *testing.T) {
 		t.Error("a resource is converted twice")
 	}
 	check.Equal(t, "no resource", &op.Resource{}, c.Resource(nil))
-	// Each resource a different one, as of a program that makes many providers.
+	// Each resource differs, as in a program with many providers.
 	for i := range 1000 {
 		if got := c.Resource(resource.NewSchemaless(tensorconv.Rank(int64(i)))); got.Rank != op.Known(int64(i)) {
 			t.Fatalf("resource %d has rank %v", i, got.Rank)

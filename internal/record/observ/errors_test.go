@@ -30,7 +30,7 @@ func TestErrorsRate(t *testing.T) {
 			{10 * time.Second, "disk full 0\ndisk full 3 (and 2 more errors since the last report)\ndisk full 4"},
 		} {
 			time.Sleep(at.pause)
-			r.Report(nil) // reports nothing, and is not counted
+			r.Report(nil) // a nil error is neither reported nor counted
 			r.Report(fmt.Errorf("%w %d", errDisk, i))
 			synctest.Wait()
 			check.Equal(t, "errors", at.want, errors.Join(got()...).Error())
@@ -41,7 +41,7 @@ func TestErrorsRate(t *testing.T) {
 	})
 }
 
-// A handler that panics does no harm, and one that blocks is not called again.
+// A panicking handler does no harm, and a blocking one is not called again.
 func TestErrorsHandler(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -89,8 +89,8 @@ func TestErrorsHandler(t *testing.T) {
 	}
 }
 
-// Every error is reported or counted by a later report.
-// A program that ends waits for its last error, but not for a handler that hangs.
+// Every error is reported, or counted by a later report. At its end a program waits for its last error, but not for a
+// hanging handler.
 func TestAwaitErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {

@@ -22,7 +22,7 @@ const variable = "OTEL_GO_X_OBSERVABILITY"
 
 var scope = instrumentation.Scope{Name: "example.com/tensors", Version: "1.2.3"}
 
-// observe returns what checks all metrics of the scope.
+// observe returns a check of all metrics of the scope.
 func observe(t *testing.T) (verify func(want map[string]float64)) {
 	t.Helper()
 	read := spantest.Metrics(t, scope)
@@ -140,7 +140,7 @@ func TestMetricsOff(t *testing.T) {
 	}
 }
 
-// faulty is a MeterProvider that makes no instruments that go up and down, and silent one that registers nothing.
+// faulty is a MeterProvider without up-down instruments, and silent one that registers no callback.
 type (
 	faulty struct{ noop.MeterProvider }
 	silent struct{ noop.MeterProvider }

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// What waits is written when the interval is over, and no sooner unless there is enough of it.
+// Waiting records are written at the interval, and sooner only if there are enough.
 func TestBufferedFlushInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w spantest.Buffer
@@ -49,20 +49,20 @@ func TestBufferedFlushInterval(t *testing.T) {
 	})
 }
 
-// While the writer is stuck the policy decides which operations are kept.
+// While the writer is stuck the policy decides which operations stay.
 func TestBufferedPolicies(t *testing.T) {
 	useOneShard(t)
 	const n = 2000
 	tests := []struct {
 		policy Policy
 		blocks bool
-		// steps returns the steps that must be written when kept are.
+		// steps returns the steps expected in the output.
 		steps func(kept []int64) []int64
 	}{
 		{policy: DropNewest, steps: func(kept []int64) []int64 { return ints(0, int64(len(kept))-1) }},
 		{policy: DropOldest, steps: func(kept []int64) []int64 {
-			// The beginning is being written; what follows it is dropped for the newest.
-			// Both have an operation at least.
+			// The first operations are being written; DropNewest drops the following ones. Both parts have an
+			// operation at least.
 			first := int64(1)
 			for first < int64(len(kept))-1 && kept[first] == first {
 				first++
@@ -124,12 +124,12 @@ func TestBufferedPolicies(t *testing.T) {
 	}
 }
 
-// panickingSpan is an operation whose attributes cannot be read.
+// panickingSpan is an operation whose attributes panic.
 type panickingSpan struct{ sdktrace.ReadOnlySpan }
 
 func (panickingSpan) Attributes() []attribute.KeyValue { panic("attributes") }
 
-// What cannot be converted, or written, is lost by itself, and gaps say why.
+// An operation that cannot be converted or written is lost by itself, and gaps give the reason.
 func TestBufferedLosses(t *testing.T) {
 	useOneShard(t)
 	broken := errors.New("broken")

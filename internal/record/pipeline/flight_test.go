@@ -61,7 +61,7 @@ func TestFlightDump(t *testing.T) {
 			p.OnEnd(ended(spantest.Request().Snapshot()))
 			check.OK(t, p.Flush(t.Context()))
 			check.Equal(t, "writes without a dump", 0, w.Writes())
-			for range 2 { // the second one has nothing to write
+			for range 2 { // the second one is empty
 				check.OK(t, p.Dump(t.Context()))
 				check.Equal(t, "written", tt.want, read(t, w.Bytes()))
 			}

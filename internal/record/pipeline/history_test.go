@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/internal/record/encoding"
 )
 
-// A history gives back what was put into it, in order, and takes no more memory than its records and a part.
+// A history returns its records in order, and takes at most the memory of its records and a part.
 func TestHistory(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const partSize = 4 << 10

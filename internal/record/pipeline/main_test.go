@@ -20,25 +20,25 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// TestMain fails if a test leaves a goroutine behind. Errors that tests provoke are not logged.
+// TestMain fails if a test leaves a goroutine behind. Errors provoked by tests are not logged.
 func TestMain(m *testing.M) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
 	goleak.VerifyTestMain(m)
 }
 
-// newOutput returns an Output that writes entries to w.
+// newOutput returns an Output for entries to w.
 func newOutput(tb testing.TB, w io.Writer) Output {
 	tb.Helper()
 	s := check.Must(sink.New(sink.ToWriter(w), entries.Format, sink.None, nil))(tb)
 	return Output{Sink: s, Traces: new(traces.WithOps), Format: entries.Format}
 }
 
-// newConfig returns a configuration with the smallest buffers, whose flush interval does not end during a test.
+// newConfig returns a configuration with the smallest buffers and an interval longer than any test.
 func newConfig(policy Policy) Config {
 	return Config{Policy: policy, MaxBytes: MinMaxBytes, FlushInterval: 100 * time.Hour, ExportTimeout: 50 * time.Hour}
 }
 
-// useOneShard makes pipelines of a test have one shard, so that the order of their records is fixed.
+// useOneShard gives pipelines of a test one shard, for a fixed order of records.
 func useOneShard(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

@@ -40,7 +40,7 @@ func TestQueueFlush(t *testing.T) {
 			t.Errorf("batch %d has %d spans", i, len(batch))
 		}
 	}
-	p.OnEnd(ended(spantest.Request().Snapshot())) // spans that are no operations are forwarded too
+	p.OnEnd(ended(spantest.Request().Snapshot())) // other spans are forwarded too
 	stop(t, p, nil)
 	checkStats(t, p.Stats(), Stats{Recorded: n + 1, Written: n + 1})
 	p.OnEnd(ended(spantest.Operation(0).Snapshot())) // too late
@@ -82,7 +82,7 @@ func TestQueuePolicies(t *testing.T) {
 				case <-produced:
 					checkStats(t, p.Stats(), Stats{Recorded: n + 1, Dropped: n - room})
 				default:
-					// The one that waits has been counted.
+					// The waiting one has been counted.
 					checkStats(t, p.Stats(), Stats{Recorded: 1 + room + 1})
 				}
 				close(release)
@@ -97,7 +97,7 @@ func TestQueuePolicies(t *testing.T) {
 	}
 }
 
-// A small queue is emptied before it is full, and a span that is larger than the bound goes through an empty one.
+// A small queue is emptied before it is full, and a span larger than the bound passes an empty one.
 func TestQueueSmallBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for bound, policy := range map[int64]Policy{MinMaxBytes: DropNewest, 1: Block} {

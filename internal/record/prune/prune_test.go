@@ -32,7 +32,7 @@ func root() (tracetest.SpanStub, span.Root) {
 	return s, span.Root{Name: s.Name, ID: op.SpanID(s.SpanContext.SpanID())}
 }
 
-// operation returns the i-th operation, which takes d.
+// operation returns the i-th operation, of duration d.
 func operation(i int, name, device string, d time.Duration) tracetest.SpanStub {
 	s := spantest.Operation(i)
 	s.Name, s.EndTime = name, s.StartTime.Add(d)
@@ -83,7 +83,7 @@ func summaries(s sdktrace.ReadOnlySpan) (sums []summary, others []string) {
 
 func TestEnded(t *testing.T) {
 	request, above := root()
-	id := func(first, second byte) func(*tracetest.SpanStub) { // the decision to forward a share is that of the span id
+	id := func(first, second byte) func(*tracetest.SpanStub) { // the span id decides about the share
 		return func(s *tracetest.SpanStub) {
 			s.SpanContext = s.SpanContext.WithSpanID(trace.SpanID{first, second, 7: 1})
 		}
@@ -205,7 +205,7 @@ func TestForget(t *testing.T) {
 	if p.Ended(first, above) != nil {
 		t.Error("the operation is forwarded")
 	}
-	p.Forget(second) // no root: nothing to forget
+	p.Forget(second) // no root to forget
 	if p.Ended(second, above) != nil {
 		t.Error("Forget of an operation forgets its root")
 	}

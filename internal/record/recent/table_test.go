@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A table does what a map does, with few values and with many.
+// A table is a map, with few values and with many.
 func TestTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var got Table[int, int]
@@ -62,7 +62,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What is used stays, whatever else comes; what is not is evicted in turn.
+// Used values stay; unused ones are evicted in turn.
 func TestEvict(t *testing.T) {
 	const size, used = 100, 7
 	var table Table[int, string]

@@ -38,5 +38,5 @@ func write(t *testing.T, f *File, text string) {
 	f.Release()
 }
 
-// whole is an Inspect that finds whole records.
+// whole is an Inspect for whole records.
 func whole(_ io.ReaderAt, _, size int64) (Ending, int64, error) { return EndsWhole, size, nil }

@@ -36,7 +36,7 @@ func TestRotatedNamesSortByTime(t *testing.T) {
 	}
 }
 
-// A file is renamed to a name that is free, and no file is ever replaced.
+// A file gets a free name, and no file is ever replaced.
 func TestRenameNew(t *testing.T) {
 	for name, rename := range map[string]func(from, to string) error{"without replacing": renameNew,
 		"reserved": renameReserved} {

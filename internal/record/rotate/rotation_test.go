@@ -49,7 +49,7 @@ func TestRotationByAge(t *testing.T) {
 	})
 }
 
-// Many rotations in one instant get numbers, and a clock that was set back does not put new files in front of old ones.
+// Many rotations in one instant get numbers. A clock set back does not put new files in front of old ones.
 func TestRotationNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -101,8 +101,7 @@ func TestRotationDeletes(t *testing.T) {
 	}
 }
 
-// A file that cannot be rotated, here because the new name is too long, is written to all the same, and the error tells, once
-// in a while.
+// A file that cannot be rotated, here for a too long name, is still written to, and once in a while an error tells.
 func TestRotationFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -124,7 +123,7 @@ func TestRotationFails(t *testing.T) {
 	})
 }
 
-// The file is the one that its path meant at first, wherever the process goes.
+// The path keeps its first meaning after a change of the working directory.
 func TestW6RelativePathAndChdir(t *testing.T) {
 	from := t.TempDir()
 	to := t.TempDir()

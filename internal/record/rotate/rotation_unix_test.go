@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// victim makes a file that nobody may write to, and checks at the end that nobody has.
+// victim makes a file that must not change, and checks it at the end.
 func victim(t *testing.T, dir string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, "victim")
@@ -30,8 +30,8 @@ func link(t *testing.T, target, path string) {
 	check.OK(t, os.Symlink(target, path))
 }
 
-// A link under the name of the file leads nobody's operations to another one, also when it comes later. One to a device is
-// followed: /dev/stdout is one.
+// A link under the name of the file leads the operations to no other file, even if it comes later. A link to a device,
+// such as /dev/stdout, is followed.
 func TestFileSymlinkRefused(t *testing.T) {
 	dir := t.TempDir()
 	victim := victim(t, dir)
@@ -97,7 +97,7 @@ func TestRotationPermissions(t *testing.T) {
 	check.Equal(t, "files", 3, len(names))
 }
 
-// A named pipe whose reader has gone is an error and not a hang, and one that has a reader again is written to again.
+// A named pipe without a reader is an error and not a hang. With a new reader it is written to again.
 func TestW8PipeWithoutReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -131,8 +131,8 @@ func TestW8PipeWithoutReader(t *testing.T) {
 	}
 }
 
-// Files and pipes that another user has put into a shared directory are refused. Elsewhere the owner of the directory answers
-// for what is in it.
+// Files and pipes of another user in a shared directory are refused. Elsewhere the directory's owner answers for its
+// files.
 func TestW9PlantedFiles(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make files of other users")
@@ -157,7 +157,7 @@ func TestW9PlantedFiles(t *testing.T) {
 	}
 }
 
-// A process that is stopped while it holds the file keeps nobody from writing.
+// A stopped process that holds the file keeps no other from writing.
 func TestW1StoppedNeighbour(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	f := open(t, path, Limits{})

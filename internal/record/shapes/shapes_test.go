@@ -69,7 +69,7 @@ func TestCacheAllocations(t *testing.T) {
 	}
 }
 
-// A Cache costs nothing before it is used, and its size is bounded.
+// A Cache takes no memory before its first use, and its size is bounded.
 func TestCacheSize(t *testing.T) {
 	if n := unsafe.Sizeof(Cache{}); n > 64 {
 		t.Errorf("an unused cache takes %d bytes", n)

@@ -16,8 +16,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// Whatever a writer takes, the books are right at every moment: what was handed over is written, dropped or under way.
-// In the end what counts as written can be read, and gaps tell of what was dropped.
+// For any writer the counts are right at every moment: every entry is written, dropped or under way. In the end the
+// written entries can be read, and gaps tell of the dropped ones.
 func TestBooks(t *testing.T) {
 	for _, o := range outputs {
 		t.Run(o.String(), func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestBooks(t *testing.T) {
 						recycled += 3
 					}
 					check.OK(t, s.Acquire(t.Context()))
-					// Errors are those of the disk.
+					// The errors are the disk's.
 					_ = s.Submit(t.Context(), b, func(b *encoding.Batch) { recycled += uint64(b.Entries) })
 					st := s.Stats()
 					if st.Written+st.Dropped+st.Underway != given || st.Written+st.Dropped != recycled {
@@ -78,7 +78,7 @@ func TestBooks(t *testing.T) {
 	}
 }
 
-// Nothing is written without need: no batch at the end, and a header only where the resource is another one.
+// No batch is written at the end without need, and a header only after a change of the resource.
 func TestNothingNeedless(t *testing.T) {
 	out := &disk{room: 1 << 30}
 	s := output{entries.Format, None}.open(t, ToWriter(out))

@@ -16,8 +16,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// strictTarget is a target that takes its time, and that fails the test where it is
-// used by two goroutines at once, after its end, or ended twice.
+// strictTarget is a slow target. It fails the test if two goroutines use it at once, after a use behind its end, or
+// after a second end.
 type strictTarget struct {
 	writer
 	t      *testing.T
@@ -26,7 +26,7 @@ type strictTarget struct {
 	closed atomic.Bool
 }
 
-// use is called by every method; the function that it returns ends the use.
+// use is called by every method. The returned function ends the use.
 func (s *strictTarget) use(what string) (end func()) {
 	if !s.inUse.CompareAndSwap(false, true) {
 		s.t.Errorf("%s while the target is in use", what)
@@ -61,8 +61,8 @@ func submitOne(ctx context.Context, s *Sink) error {
 	return s.Submit(ctx, b, nil)
 }
 
-// F2: batches, flushes and ends in any order and at any moment: the target is ended once, nothing is written after
-// that, nobody waits for ever, and every entry is written or dropped.
+// F2: batches, flushes and ends come in any order and at any moment. The target is ended once, gets no write after
+// that, no call waits for ever, and every entry is written or dropped.
 func TestSinkConcurrentSafe(t *testing.T) {
 	const writers, batches = 3, 4
 	rounds := cases.Count(t, 100, 1000)
@@ -106,7 +106,7 @@ func TestSinkConcurrentSafe(t *testing.T) {
 			}
 			wg.Wait()
 			check.OK(t, s.Shutdown(t.Context()))
-			time.Sleep(time.Second) // what was left to others ends
+			time.Sleep(time.Second) // the delayed end
 			checkEnd(t, s.Stats(), writers*batches)
 			if !target.closed.Load() {
 				t.Errorf("round %d: the target has not ended", round)

@@ -22,7 +22,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// fault is a way in which a write ends behind the n-th byte.
+// fault is a way for a write to end behind the n-th byte.
 type fault struct {
 	name  string
 	ends  func(n int) (int, error)
@@ -38,8 +38,8 @@ var faults = []fault{
 	{"n beyond data", func(int) (int, error) { return 1 << 20, errFull }, false},
 }
 
-// Every byte at which the first write can end, in every way and every output: what is written in the end can be read, the
-// counts are exact, and what follows a torn line heals it and tells how many entries are missing.
+// The first write ends at every byte, in every way and every output. The final output can be read, the counts are
+// exact, and the record behind a torn line heals it and states the missing entries.
 func TestFaultyWriterMatrix(t *testing.T) {
 	for _, o := range outputs {
 		t.Run(o.String(), func(t *testing.T) {
@@ -106,7 +106,7 @@ func testFault(t *testing.T, o output, f fault, n int) {
 	st := s.Stats()
 	checkEnd(t, st, 5+gaps)
 	if !f.exact && !o.healsLines() {
-		return // the writer did not say what the rest is
+		return // the writer did not give the rest
 	}
 	rec := spantest.Read(t, w.Bytes())
 	steps := rec.Steps()
@@ -123,7 +123,7 @@ func testFault(t *testing.T, o output, f fault, n int) {
 			failf("the books say %+v, operations %v", st, steps)
 		}
 	default:
-		again := uint64(0) // gaps that may have been written, for all that is known
+		again := uint64(0) // gaps that may or may not be written
 		if !f.exact {
 			again = gaps
 		}
@@ -140,14 +140,14 @@ func testFault(t *testing.T, o output, f fault, n int) {
 	}
 }
 
-// errDeadline is an error of a writer that says that it passes, as those of connections do.
+// errDeadline is a temporary error, such as a connection's.
 type errDeadline struct{}
 
 func (errDeadline) Error() string   { return "i/o timeout" }
 func (errDeadline) Temporary() bool { return true }
 
-// Whatever error a write ends with is returned, the operations are counted, and the next batch that can be written says how
-// many are missing. A write that took nothing for a reason that passes is made again.
+// Any error of a write is returned, the operations are counted, and the next written batch states the number missing.
+// A write without a byte and with a temporary error is repeated.
 func TestWriterErrors(t *testing.T) {
 	path := func(err error) error { return &os.PathError{Op: "write", Path: "ops.jsonl", Err: err} }
 	for _, tt := range []struct {
@@ -251,13 +251,13 @@ func TestCircuitBreaker(t *testing.T) {
 	})
 }
 
-// The rest of a batch, and the last gaps, are written by Shutdown, also if its context is done. Entries whose rest cannot be
-// written are dropped.
+// Shutdown writes the rest of a batch and the last gaps, even if its context is done. Entries with an unwritable rest
+// are dropped.
 func TestShutdownWritesTheRest(t *testing.T) {
 	for _, o := range outputs {
 		for _, tt := range []struct {
 			name         string
-			taken        int // by the write that fails
+			taken        int // by the failing write
 			broken, done bool
 		}{
 			{"the writer recovers", 20, false, false}, {"the context is done", 20, false, true},

@@ -31,7 +31,7 @@ func (o output) openFile(path string, limits rotate.Limits) (*Sink, error) {
 	return New(f, o.format, o.compression, nil)
 }
 
-// file is openFile for a file that is accepted.
+// file is openFile for an accepted file.
 func (o output) file(t *testing.T, path string, limits rotate.Limits) *Sink {
 	t.Helper()
 	return check.Must(o.openFile(path, limits))(t)
@@ -75,8 +75,8 @@ func stepsIn(t *testing.T, dir string) (steps []int64) {
 	return steps
 }
 
-// Somebody renames, removes, empties or replaces the file: what comes next goes to a file under the sink's name that can be
-// read by itself.
+// Another process renames, removes, empties or replaces the file. The next records go to a file under the sink's name,
+// readable by itself.
 func TestFileTakenAway(t *testing.T) {
 	takings := map[string]func(path string) error{
 		"renamed": func(path string) error { return os.Rename(path, path+".1") },
@@ -124,8 +124,8 @@ func TestFileTakenAway(t *testing.T) {
 	}
 }
 
-// What others append between two batches: whole batches are no reason for anything; what was cut off costs that batch alone.
-// Behind a torn line a batch begins with a newline, behind another torn batch in a new file.
+// Others append between two batches. Whole batches change nothing; a truncated one costs only itself. Behind a torn
+// line a batch begins with a newline, behind another torn batch in a new file.
 func TestW4TailOfANeighbour(t *testing.T) {
 	for _, o := range outputs {
 		whole, _ := o.written(t, 2, 1)
@@ -170,8 +170,8 @@ func TestW4TailOfANeighbour(t *testing.T) {
 	}
 }
 
-// A process that was killed within its second batch: the next one loses no whole batch and changes nothing that is there. A
-// line is ended; another file that ends within a batch is renamed. A constructor changes nothing.
+// A process was killed within its second batch. The next one loses no whole batch and changes no existing byte: it
+// ends a line, or renames any other torn file. A constructor changes no file.
 func TestReopenAfterKill(t *testing.T) {
 	for _, o := range outputs {
 		t.Run(o.String(), func(t *testing.T) {
@@ -213,8 +213,8 @@ func TestReopenAfterKill(t *testing.T) {
 	}
 }
 
-// What would make a file unreadable is refused, and so are files of something else, also those that come later. They stay as
-// they are.
+// Writes that would make a file unreadable are refused, and so are foreign files, even later ones. They stay
+// unchanged.
 func TestW3ForeignFilesAreRefused(t *testing.T) {
 	contents := map[string]string{
 		"notes":     "# Hi\nmy notes are here, and they are long enough\n",
@@ -258,7 +258,7 @@ func TestW3ForeignFilesAreRefused(t *testing.T) {
 	}
 }
 
-// A file of the sink's own that is damaged stays as it is, and a new one is begun beside it.
+// A damaged file of the sink stays unchanged, and a new one is started beside it.
 func TestW3DamagedFilesStayAsTheyAre(t *testing.T) {
 	for _, f := range []encoding.Format{entries.Format, otlp.JSON, otlp.Proto} {
 		o := output{f, None}
@@ -293,9 +293,8 @@ func TestW3DamagedFilesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// Files of random sizes: together, in the order of their names, they hold every operation in order; each can be read by
-// itself; none is too large, unless it is one batch; the total stays within its bound; batches are numbered on from file to
-// file.
+// Files of random sizes hold every operation in the order of their names. Each is readable by itself, and only a
+// single batch makes one too large. The total stays within its bound, and batch numbers continue from file to file.
 func TestRotationProperties(t *testing.T) {
 	const perBatch = 8
 	for _, o := range outputs {

@@ -24,14 +24,14 @@ type output struct {
 
 func (o output) String() string { return o.format.Name() + " " + o.compression.String() }
 
-// lines reports whether a newline heals what was cut off.
+// lines reports whether a newline heals a truncated record.
 func (o output) lines() bool {
 	_, ok := o.format.(encoding.Lines)
 	return o.compression == None && ok
 }
 
-// healsLines reports whether what was cut off is given up, up to its last whole line. In other outputs the rest of a batch is
-// written later.
+// healsLines reports whether a truncated record is given up, up to its last whole line. Other outputs write the rest
+// later.
 func (o output) healsLines() bool { return o.compression == None && o.format.Name() == "entries" }
 
 var outputs = []output{
@@ -46,7 +46,7 @@ func (o output) open(tb testing.TB, to Target) *Sink {
 	return check.Must(New(to, o.format, o.compression, nil))(tb)
 }
 
-// written returns what one sink writes of two batches, of so many operations.
+// written returns a sink's output for two batches of the given numbers of operations.
 func (o output) written(tb testing.TB, n, m int) (first, second []byte) {
 	tb.Helper()
 	var out bytes.Buffer
@@ -83,7 +83,7 @@ func submit(s *Sink, b *encoding.Batch) error {
 	return s.Submit(context.Background(), b, nil)
 }
 
-// checkEnd checks that after Shutdown every one of n entries is written or dropped.
+// checkEnd checks the sum of written and dropped entries after Shutdown.
 func checkEnd(tb testing.TB, st Stats, n uint64) {
 	tb.Helper()
 	if st.Underway != 0 || st.Written+st.Dropped != n {

@@ -54,7 +54,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// copied returns what valueMemory does in a layout that is not known.
+// copied returns valueMemory for an unknown layout.
 func copied(t *testing.T, v attribute.Value) int {
 	t.Helper()
 	layoutKnown = false

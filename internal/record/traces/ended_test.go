@@ -17,7 +17,7 @@ func hold(w *WithOps, trace, n, bytes int) (s sdktrace.ReadOnlySpan, held bool) 
 	return s, w.Hold(s, id, RefTo(id, spanID(n)), RefTo(id, spanID(n-1)), bytes)
 }
 
-// A span of a trace with operations is not held: no operation that comes later looks for it.
+// A span of a trace with operations is not held: no later operation looks for it.
 func TestHoldAfterOperations(t *testing.T) {
 	var w WithOps
 	if _, held := hold(&w, 1, 1, 500); !held {
@@ -29,8 +29,8 @@ func TestHoldAfterOperations(t *testing.T) {
 	}
 }
 
-// Every span that was held is released once, or counted once as lost, with its parent. Before there are operations in any
-// trace an eighth of the memory is used.
+// Every held span is released once, or counted once as lost, with its parent. Before the first operation an eighth of
+// the memory is used.
 func TestHoldKeepsToItsBound(t *testing.T) {
 	for _, tt := range []struct {
 		name                string

@@ -33,7 +33,7 @@ func end(r *Roots, traceNumber, number, parent int, remote bool) span.Root {
 	return r.Ended(spanContext(traceNumber, number, false), spanContext(traceNumber, parent, remote))
 }
 
-// A root that opens in a trace whose first one was forgotten is not taken for the one above the spans of the first.
+// A root opening in a trace with a forgotten first root is not the root of the first one's spans.
 func TestRootAfterEviction(t *testing.T) {
 	var r Roots
 	start(&r, "first", 1, 1, 0, false)
@@ -68,7 +68,7 @@ func TestRootAfterEviction(t *testing.T) {
 	}
 }
 
-// A span id that comes twice in a trace, which only broken programs have, does no harm.
+// A repeated span id in a trace, the mark of a broken program, does no harm.
 func TestRootsOfEqualIDs(t *testing.T) {
 	var r Roots
 	start(&r, "first", 1, 1, 0, false)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The words of a text are made of its bytes alone, and differ from those of any other.
+// The words of a text depend on its bytes alone, and differ from any other text's.
 func TestWordsOf(t *testing.T) {
 	seen := map[Words]string{}
 	for n := range 40 {

@@ -27,7 +27,7 @@ func TestString(t *testing.T) {
 func TestStringIsShared(t *testing.T) {
 	var table Table
 	first := table.String([]byte("matmul"))
-	// Names that fall into the same slot must not push each other out for good.
+	// Names of one slot must not evict each other for good.
 	for i := range 10 * recentSlots {
 		table.String([]byte("op_" + strconv.Itoa(i)))
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// events returns the elements of the array that is the member "events" of a
-// document, or the document itself, with the errors in their places.
+// events returns the elements of a document's member "events", or of the document itself, with the errors in their
+// places.
 func events(src io.Reader) (got []string, err error) {
 	r := jsonstream.NewReader(src, "test")
 	take := func() {
@@ -201,8 +201,8 @@ func TestStopsWhenTold(t *testing.T) {
 	}
 }
 
-// FuzzElements checks that elements do not depend on how the input arrives,
-// and that those of a valid document agree with encoding/json.
+// FuzzElements checks that elements do not depend on the division of the input, and agree with encoding/json for a
+// valid document.
 func FuzzElements(f *testing.F) {
 	for _, seed := range []string{
 		`[{"a":1},{"b":[2,{}]}]`, `{"events":[1,"\"",true,null],"v":{}}`, `[{"a":"x`, "[{\"a\":\"x\n\"},1]",

@@ -10,8 +10,7 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// AppendHex writes what encoding/hex does. DecodeHex accepts every byte in every place, beside digits of
-// all kinds, that encoding/hex accepts, and no other.
+// AppendHex agrees with encoding/hex. DecodeHex accepts the same bytes in every place, beside all kinds of digits.
 func TestHex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for size := range 20 {

@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// value builds the value that encoding/json would, through the Lexer. It recurses: the Lexer's depth limit bounds it.
+// value builds encoding/json's value through the Lexer. It recurses within the Lexer's depth limit.
 func value(l *lexer.Lexer) any {
 	switch c := l.Peek(); c {
 	case '{':
@@ -56,8 +56,7 @@ func skip(text string) error {
 	return l.Err()
 }
 
-// suite holds texts in the manner of the JSON test suites: valid ones, invalid ones, and
-// cases that readers often get wrong. FuzzLexer begins with them.
+// suite holds texts in the manner of the JSON test suites: valid, invalid and tricky ones. FuzzLexer begins with them.
 var suite = []string{
 	`null`, `true`, `false`, `0`, `-0`, `""`, `[]`, `{}`, ` [ ] `, "\t\r\n{\n}\t", `[1,2]`, `[1 , 2]`, `{"a":1}`,
 	`{"a" : {"b" : [ ] } }`, `{"":0}`, `{"a":1,"a":2}`, `[null,true,false]`, `[[[[]]]]`, `1.5`, `-1.5e10`, `1E+2`,
@@ -79,7 +78,7 @@ var suite = []string{
 	`[1]//`,
 }
 
-// checkValue compares v with the value that encoding/json reads from text.
+// checkValue compares v with encoding/json's value of text.
 func checkValue(t *testing.T, text string, v any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -155,7 +154,7 @@ func TestDepthLimit(t *testing.T) {
 	}
 }
 
-// After an error every method is a no-op, so that loops over broken texts end.
+// After an error every method is a no-op, and loops over broken texts end.
 func TestStickyError(t *testing.T) {
 	var l lexer.Lexer
 	l.Reset([]byte(`{"a":x,"b":1}`))
@@ -183,7 +182,7 @@ func TestStickyError(t *testing.T) {
 	}
 }
 
-// Int and Micros return the same as Number and the functions that parse its text, for the same texts.
+// Int and Micros agree with Number and the parse functions on the same texts.
 func TestLexerNumbers(t *testing.T) {
 	texts := []string{"0", "-0", "7", "-7", "123456789012345678", "1234567890123456789", "9223372036854775807",
 		"9223372036854775808",

@@ -15,7 +15,7 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// numbers are texts that parsers get wrong, numbers and others.
+// numbers are tricky texts, numbers and others.
 var numbers = []string{
 	"0", "-0", "7", "-7", "007", "999999999999999999", "9007199254740993", "9007199254740993.0", "9223372036854775807",
 	"9223372036854775808", "-9223372036854775808", "-9223372036854775809", "18446744073709551616", "2.0", "2.50",
@@ -30,8 +30,7 @@ var numbers = []string{
 	"9223372036854775.808", "-9223372036854775.808", "-9223372036854775.8085", "1e16", "x",
 }
 
-// randomNumber returns a number of the JSON grammar whose interesting digits
-// lie around the limits of 64 bits and of a nanosecond.
+// randomNumber returns a number of the JSON grammar with digits around the limits of 64 bits and of a nanosecond.
 func randomNumber(r *rand.Rand) string {
 	text := ""
 	if r.IntN(2) == 0 {

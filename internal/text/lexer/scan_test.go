@@ -137,7 +137,7 @@ func checkQuoted(t *testing.T, b []byte, i int) {
 	}
 }
 
-// checkWords checks that a string of up to 23 bytes is read as words, with enough text behind it.
+// checkWords checks the words of a string of up to 23 bytes with enough text behind it.
 func checkWords(t *testing.T, b []byte, i int, text []byte, end int) {
 	t.Helper()
 	b = append(bytes.Clone(b), bytes.Repeat([]byte{'x'}, 25)...)
@@ -158,7 +158,7 @@ func checkWords(t *testing.T, b []byte, i int, text []byte, end int) {
 	}
 }
 
-// checkPlain checks that a text without escapes means the same to encoding/json.
+// checkPlain compares a text without escapes with encoding/json.
 func checkPlain(t *testing.T, text []byte) {
 	t.Helper()
 	var got string
@@ -231,7 +231,7 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
-// Nothing stands at an index that is not in the text.
+// No value is read at an index outside the text.
 func TestScanOutside(t *testing.T) {
 	b := []byte(`"12345678"`)
 	for _, i := range []int{-1, len(b), len(b) + 9} {

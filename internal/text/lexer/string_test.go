@@ -19,7 +19,7 @@ var awkwardStrings = []string{
 	"exactly8", "exactly8\n", strings.Repeat("x", 1000) + "\"",
 }
 
-// What AppendString writes means the same to encoding/json and to the Lexer.
+// encoding/json and the Lexer read AppendString's text alike.
 func checkString(t *testing.T, s string) {
 	t.Helper()
 	text := lexer.AppendString(nil, s)
@@ -27,7 +27,7 @@ func checkString(t *testing.T, s string) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatalf("AppendString(%q) = %s: %v", s, text, err)
 	}
-	want := string([]rune(s)) // each byte that is no UTF-8 becomes U+FFFD
+	want := string([]rune(s)) // each byte outside UTF-8 becomes U+FFFD
 	check.Equal(t, fmt.Sprintf("AppendString(%q) reads back as", s), want, got)
 	check.Equal(t, fmt.Sprintf("ValidUTF8(%q)", s), want, lexer.ValidUTF8(s))
 	var l lexer.Lexer

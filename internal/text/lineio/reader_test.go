@@ -15,7 +15,7 @@ import (
 	"github.com/optrace/optrace/internal/text/lineio"
 )
 
-// all reads every line, copying the memory that belongs to the Reader.
+// all reads every line, and copies the Reader's memory.
 func all(t *testing.T, src io.Reader, limit int) ([]lineio.Line, error) {
 	t.Helper()
 	r := lineio.NewReader(src, limit)
@@ -114,7 +114,7 @@ func TestGiantLine(t *testing.T) {
 	}
 }
 
-// An error of the source comes after the bytes that came before it.
+// An error of the source comes after its bytes.
 func TestSourceError(t *testing.T) {
 	broken := errors.New("disk on fire")
 	src := &chunks{text: []byte("one\ntwo\nthr"), r: rand.New(rand.NewPCG(3, 4)), err: broken}

@@ -77,7 +77,7 @@ func FuzzEscape(f *testing.F) {
 	})
 }
 
-// What a Writer writes does not depend on how the text is divided, and a terminal obeys none of it.
+// A Writer's output does not depend on the division of the text, and no terminal obeys it.
 func FuzzWriter(f *testing.F) {
 	for _, s := range []string{"matmul\n", "\x1b[31mred\x1b[0m", "\u202e\u009b\x9b", "矩阵\U000e0041\xe7\x9f",
 		"{\"a\":\"\u0085\"}\n"} {

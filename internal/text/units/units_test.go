@@ -10,7 +10,7 @@ import (
 )
 
 func TestUnits(t *testing.T) {
-	for _, test := range [][2]string{ // what is written, and what is to be
+	for _, test := range [][2]string{ // the result and the expected text
 		{Duration(0), "0 ns"}, {Duration(1), "1 ns"}, {Duration(600), "600 ns"}, {Duration(999), "999 ns"},
 		{Duration(1000), "1.00 µs"}, {Duration(1500), "1.50 µs"}, {Duration(9994), "9.99 µs"},
 		{Duration(9995), "10.0 µs"},

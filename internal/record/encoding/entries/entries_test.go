@@ -19,7 +19,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// ended returns the i-th of a sequence of operations: five that repeat, on two devices, in steps of three.
+// ended returns the i-th of a sequence of operations: five repeated ones, on two devices, in steps of three.
 func ended(i int) span.Ended {
 	start := time.Unix(1_700_000_000, int64(i)*1000)
 	context := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{15: 1},
@@ -35,7 +35,7 @@ func ended(i int) span.Ended {
 	return span.Ended{Data: d, Context: context, Root: span.Root{Name: "request", ID: op.SpanID{1}}}
 }
 
-// Rendering a template gives the line that encoding the entry gives.
+// A rendered template equals the encoded entry.
 func TestTemplates(t *testing.T) {
 	// The attributes of one operation have the same memory every time.
 	attrs := ended(0).Data.Attrs

@@ -22,7 +22,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// sanitized returns spans without what breaks backends.
+// sanitized returns spans cleaned for backends.
 func sanitized(spans []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 	clean := make([]sdktrace.ReadOnlySpan, len(spans))
 	for i, s := range spans {
@@ -42,8 +42,7 @@ func transformed(tb testing.TB, spans []sdktrace.ReadOnlySpan) *tracepb.TracesDa
 	return &tracepb.TracesData{ResourceSpans: client.Sent}
 }
 
-// makeTextValid puts U+FFFD for every byte that is not UTF-8: protocol buffers
-// refuse such text, so that there is no oracle for it as it is.
+// makeTextValid puts U+FFFD for every byte that is not UTF-8: protocol buffers refuse other text, so it has no oracle.
 func makeTextValid(m protoreflect.Message) {
 	valid := func(v protoreflect.Value) protoreflect.Value {
 		return protoreflect.ValueOfString(string([]rune(v.String())))
@@ -63,8 +62,8 @@ func makeTextValid(m protoreflect.Message) {
 	})
 }
 
-// oracle returns what a length-prefixed message of spans must hold: its
-// ResourceSpans, encoded and sorted, since the oracle has them in random order.
+// oracle returns the expected content of a length-prefixed message of spans: its ResourceSpans, encoded and sorted,
+// because the oracle has them in random order.
 func oracle(tb testing.TB, spans []sdktrace.ReadOnlySpan) [][]byte {
 	tb.Helper()
 	want := transformed(tb, spans)
@@ -88,7 +87,7 @@ func resourceSpans(tb testing.TB, message []byte) (fields [][]byte) {
 	return fields
 }
 
-// encoded returns what one batch of spans, sanitized, looks like in a format.
+// encoded returns one batch of spans, sanitized, in a format.
 func encoded(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) []byte {
 	tb.Helper()
 	text, shortened := encode(tb, f, spans)
@@ -98,7 +97,7 @@ func encoded(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) []
 	return text
 }
 
-// encode is encoded, and returns how many spans were too large and are shortened, which no oracle does.
+// encode is encoded, and returns the number of shortened spans; oracles shorten none.
 func encode(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) (text []byte, shortened int) {
 	tb.Helper()
 	var withOps traces.WithOps
@@ -113,7 +112,7 @@ func encode(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) (te
 	return bytes.Clone(framed), b.Shortened
 }
 
-// checkOTLP checks that both OTLP formats of spans, which must be operations, are what the oracles say.
+// checkOTLP compares both OTLP formats of spans, all operations, with the oracles.
 func checkOTLP(tb testing.TB, spans []sdktrace.ReadOnlySpan) {
 	tb.Helper()
 	all := spantest.Messages(tb, encoded(tb, otlp.Proto, spans))

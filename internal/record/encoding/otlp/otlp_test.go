@@ -46,7 +46,7 @@ func TestWhole(t *testing.T) {
 			}
 		}
 	}
-	// A length that is not that of its message ends what is whole.
+	// A length that differs from its message's ends the whole part.
 	for bit := range 32 {
 		damaged := bytes.Clone(text)
 		damaged[11+bit/8] ^= 1 << (bit % 8)

@@ -40,7 +40,7 @@ func TestOTLPMatchesOracle(t *testing.T) {
 	}
 }
 
-// Spans of several scopes end in any order; the groups are written in the order in which they were first seen.
+// Spans of several scopes end in any order. Groups are written in the order of their first spans.
 func TestOTLPGroups(t *testing.T) {
 	var stubs tracetest.SpanStubs
 	for i := range 40 {
@@ -74,7 +74,7 @@ func TestOTLPManyScopes(t *testing.T) {
 	checkOTLP(t, stubs.Snapshots())
 }
 
-// Values that are equal and not the same must not be taken for one another.
+// Equal but distinct values must not be mixed up.
 func TestOTLPNegativeZero(t *testing.T) {
 	zero := spantest.Operation(0)
 	negative := spantest.Operation(0)
