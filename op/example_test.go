@@ -12,6 +12,8 @@ func ExampleInferKind() {
 		fmt.Println(name, kind, rule)
 	}
 	// Output:
-	// ncclDevKernel_AllReduce collective library all_gather_into_tensor collective name Memcpy HtoD memory name matmul
-	// compute default
+	// ncclDevKernel_AllReduce collective library
+	// all_gather_into_tensor collective name
+	// Memcpy HtoD memory name
+	// matmul compute default
 }

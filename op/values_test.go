@@ -69,7 +69,8 @@ func TestIDs(t *testing.T) {
 	if trace.String() != "5b8efff798038103d269b633813fc60c" || span.String() != "eee19b7ec3c1b174" {
 		t.Errorf("String() = %s, %s", trace, span)
 	}
-	if text, err := json.Marshal([]any{trace, span}); string(text) != `["5b8efff798038103d269b633813fc60c","eee19b7ec3c1b174"]` || err != nil {
+	if text, err := json.Marshal([]any{trace, span}); string(text) != `["5b8efff798038103d269b633813fc60c",`+
+		`"eee19b7ec3c1b174"]` || err != nil {
 		t.Errorf("JSON = %s, %v", text, err)
 	}
 	if trace.IsZero() || span.IsZero() || !(op.TraceID{}).IsZero() || !(op.SpanID{}).IsZero() {

@@ -21,7 +21,11 @@ func ExampleTrace() {
 	fmt.Println(t.LoadBalance().IdealDurationUS)
 	fmt.Println(t.FlamegraphCollapsed())
 	// Output:
-	// 400 200.3 trace;gpu:0;matmul 300 trace;gpu:1;allreduce 1 trace;gpu:1;matmul 100
+	// 400
+	// 200.3
+	// trace;gpu:0;matmul 300
+	// trace;gpu:1;allreduce 1
+	// trace;gpu:1;matmul 100
 }
 
 func ExampleStacks() {
@@ -33,5 +37,6 @@ func ExampleStacks() {
 		fmt.Println(err)
 	}
 	// Output:
-	// trace;gpu:0;matmul 200 trace;unknown;reshape 1
+	// trace;gpu:0;matmul 200
+	// trace;unknown;reshape 1
 }

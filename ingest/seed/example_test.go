@@ -24,5 +24,6 @@ func Example() {
 		}
 	}
 	// Output:
-	// model resnet50 matmul 500000 ns
+	// model resnet50
+	// matmul 500000 ns
 }

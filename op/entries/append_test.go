@@ -85,8 +85,10 @@ func TestMarshalJSON(t *testing.T) {
 
 // Values of every type read back. A number of more than 64 bits stays text.
 func TestAttrsReadBack(t *testing.T) {
-	line := `{"operation":"a","duration_ns":1,"attrs":{"t":"4","i":4,"f":4.0,"e":1E2,"b":false,"n":null,"l":[1, 2.0],"m":{"k":{}},` +
-		`"y":{"bytesValue":"AAE="},"inf":{"doubleValue":"Infinity"},"like":{"bytesValue":"a","x":1},"odd":{"doubleValue":"x"},` +
+	line := `{"operation":"a","duration_ns":1,"attrs":{"t":"4","i":4,"f":4.0,"e":1E2,"b":false,"n":null,"l":[1, ` +
+		`2.0],"m":{"k":{}},` +
+		`"y":{"bytesValue":"AAE="},"inf":{"doubleValue":"Infinity"},"like":{"bytesValue":"a","x":1},` +
+		`"odd":{"doubleValue":"x"},` +
 		`"big":18446744073709551616,"huge":1e999}}`
 	want := []op.Attr{
 		{Key: "t", Value: "4"}, {Key: "i", Value: "4", Type: op.AttrInt}, {Key: "f", Value: "4", Type: op.AttrFloat},
@@ -111,7 +113,8 @@ func TestSources(t *testing.T) {
 		return `{"schema":"optrace.entries/v1","resource":{"attrs":{"host.name":"` + host + `"}}}` + "\n"
 	}
 	batch := func(writer string) string { return `{"batch":{"writer":"` + writer + `","seq":0,"entries":1}}` + "\n" }
-	const entry, nothing = `{"step":1,"operation":"a","duration_us":1}` + "\n", `{"schema":"optrace.entries/v1"}` + "\n"
+	const entry = `{"step":1,"operation":"a","duration_us":1}` + "\n"
+	const nothing = `{"schema":"optrace.entries/v1"}` + "\n"
 	for _, test := range []struct{ name, lines, want string }{
 		{"nothing", entry, ""},
 		{"a header", header("a") + entry, "a"},

@@ -173,16 +173,23 @@ func TestReaderOfRandomLines(t *testing.T) {
 }
 
 // fullLine has every member of the canonical form.
-const fullLine = `{"step":-3,"operation":"matmul","device_id":"cuda:0","input_shapes":[[64,784],[],null,[-1,0]],"output_shape":[64,256],` +
-	`"duration_us":100.25,"output_elements":16384,"memory_bytes":65536,"kind":"collective","kind_rule":"name","dtype":"f32",` +
-	`"start_unix_ns":1760000000000557445,"duration_ns":100250,"launch_unix_ns":1760000000000557000,"stream":7,"rank":1,"flops":25690112,` +
-	`"trace_id":"af05757baafa7b1b1ab4219cadb9967c","span_id":"eca553aba8d6b263","parent_span_id":"b9870bd3544e583b","root":"step",` +
-	`"root_span_id":"0001219cadb9967c","service":"trainer","scope":"example.com/trainer","path":"encoder.0","input_dtypes":["f32","odd"],` +
-	`"collective":{"name":"all_reduce","group":"dp","group_size":8,"sequence":41,"peer_rank":-1,"in_elements":5,"out_elements":6}}`
+const fullLine = `{"step":-3,"operation":"matmul","device_id":"cuda:0","input_shapes":[[64,784],[],null,[-1,0]],` +
+	`"output_shape":[64,256],` +
+	`"duration_us":100.25,"output_elements":16384,"memory_bytes":65536,"kind":"collective","kind_rule":"name",` +
+	`"dtype":"f32",` +
+	`"start_unix_ns":1760000000000557445,"duration_ns":100250,"launch_unix_ns":1760000000000557000,"stream":7,` +
+	`"rank":1,"flops":25690112,` +
+	`"trace_id":"af05757baafa7b1b1ab4219cadb9967c","span_id":"eca553aba8d6b263","parent_span_id":"b9870bd3544e583b",` +
+	`"root":"step",` +
+	`"root_span_id":"0001219cadb9967c","service":"trainer","scope":"example.com/trainer","path":"encoder.0",` +
+	`"input_dtypes":["f32","odd"],` +
+	`"collective":{"name":"all_reduce","group":"dp","group_size":8,"sequence":41,"peer_rank":-1,"in_elements":5,` +
+	`"out_elements":6}}`
 
 // fullSpan is fullLine for an ancestry record.
 const fullSpan = `{"span":{"name":"GET /","trace_id":"af05757baafa7b1b1ab4219cadb9967c","span_id":"eca553aba8d6b263",` +
-	`"parent_span_id":"b9870bd3544e583b","parent_remote":true,"start_unix_ns":1760000000000557445,"duration_ns":100250,` +
+	`"parent_span_id":"b9870bd3544e583b","parent_remote":true,"start_unix_ns":1760000000000557445,` +
+	`"duration_ns":100250,` +
 	`"service":"web"}}`
 
 // AppendJSON writes canonical form, except for escaped strings and rare members.

@@ -31,8 +31,10 @@ func TestDecodeEntry(t *testing.T) {
 		want         *op.Entry
 	}{
 		{"minimal", ``, minimal()},
-		{"nulls", `"device_id":null,"step":null,"output_shape":null,"input_shapes":null,"trace_id":null,"rank":null,"error":null,` +
-			`"collective":null,"attrs":null,"warn":null,"kind":null,"input_dtypes":null,"adjusted_count":null,"start_unix_ns":null`, minimal()},
+		{"nulls", `"device_id":null,"step":null,"output_shape":null,"input_shapes":null,"trace_id":null,"rank":null,` +
+			`"error":null,` +
+			`"collective":null,"attrs":null,"warn":null,"kind":null,"input_dtypes":null,"adjusted_count":null,` +
+			`"start_unix_ns":null`, minimal()},
 		{"unknown keys", `"new":{"a":[1,{"b":null}]},"x":"y"`, minimal()},
 		{"keys of another case are ignored", `"Operation":"b","DURATION_US":7,"Step":3`, minimal()},
 		{"last of duplicates wins", `"operation":"b","operation":"a","step":1,"step":2,"error":"x","error":null`,
@@ -43,7 +45,8 @@ func TestDecodeEntry(t *testing.T) {
 			e.MemoryBytes = op.Known(24)
 		})},
 		{"duration_ns wins", `"duration_ns":7,"duration_us":9`, minimal(func(e *op.Entry) { e.Duration = 7 })},
-		{"numbers as strings", `"step":"3","flops":"9223372036854775807","output_shape":["2"],"output_elements":"2","memory_bytes":"16"`,
+		{"numbers as strings", `"step":"3","flops":"9223372036854775807","output_shape":["2"],"output_elements":"2",` +
+			`"memory_bytes":"16"`,
 			minimal(big64, func(e *op.Entry) {
 				e.Step = op.Known(3)
 				e.OutputShape = op.Shape{2}
@@ -73,8 +76,8 @@ func TestDecodeEntry(t *testing.T) {
 		{"overflow", `"output_shape":[4611686018427387904,8]`, minimal(warn(op.WarnOverflow),
 			func(e *op.Entry) { e.OutputShape = op.Shape{1 << 62, 8} })},
 		{"no shape", `"output_elements":5`, minimal(func(e *op.Entry) {
-			e.OutputElements, e.MemoryBytes = op.Known(5),
-				op.Known(40)
+			e.OutputElements = op.Known(5)
+			e.MemoryBytes = op.Known(40)
 		})},
 		{"the file's numbers stay", `"output_shape":[4],"output_elements":7,"memory_bytes":9`,
 			minimal(func(e *op.Entry) {
@@ -90,15 +93,16 @@ func TestDecodeEntry(t *testing.T) {
 			e.OutputElements = op.Known(4)
 			e.MemoryBytes = op.Known(16)
 		})},
-		{"zero ids", `"trace_id":"00000000000000000000000000000000","span_id":"0000000000000000","parent_span_id":"0000000000000000"`,
+		{"zero ids", `"trace_id":"00000000000000000000000000000000","span_id":"0000000000000000",` +
+			`"parent_span_id":"0000000000000000"`,
 			minimal(warn(op.WarnBadID))},
 		{"bad id", `"trace_id":"xyz"`, minimal(warn(op.WarnBadID))},
 		{"empty ids", `"trace_id":"","span_id":""`, minimal()},
 		{"span without a trace", `"span_id":"eee19b7ec3c1b174"`, minimal(warn(op.WarnBadID),
 			func(e *op.Entry) { e.SpanID = optest.SpanID })},
 		{"explicit kind", `"kind":"io"`, minimal(func(e *op.Entry) {
-			e.Kind, e.KindRule = op.KindIO,
-				op.RuleAttribute
+			e.Kind = op.KindIO
+			e.KindRule = op.RuleAttribute
 		})},
 		{"unknown kind", `"kind":"dance"`, minimal(warn(op.WarnBadValue))},
 		{"collective", `"collective":{"name":"all_reduce","future":[1]}`, minimal(func(e *op.Entry) {
@@ -227,7 +231,8 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"gap":{"dropped":-1}}`, "line: dropped is not a count (at byte 20)", false, record},
 		{`{"batch":{"seq":"x"}}`, "line: seq is not a count (at byte 19)", false, record},
 		{`{"gap":5}`, "line: expected an object, found '5' (at byte 7)", false, "syntax"},
-		{`{"schema":"optrace.entries/v2"}`, `line: schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1" ` +
+		{`{"schema":"optrace.entries/v2"}`, `line: schema "optrace.entries/v2" is not supported, this version reads ` +
+			`"optrace.entries/v1" ` +
 			`(at byte 0)`, false, record},
 		{`{"a":` + strings.Repeat("[", 1000) + `}`, "line: nested deeper than 512 (at byte 516)", false, "syntax"},
 	} {
@@ -244,8 +249,10 @@ func FuzzDecodeLine(f *testing.F) {
 	for _, line := range goldenRecords() {
 		f.Add([]byte(line))
 	}
-	f.Add([]byte(`{"operation":"a","duration_us":"1.5","step":"3","output_shape":[-1,2],"input_shapes":[[1],null,"x"],"trace_id":"zz"}`))
-	f.Add([]byte(`{"operation":"ncclX","duration_us":null,"memory_bytes":-4,"attrs":{"a":{"b":[1]},"a":2},"warn":["bad_id"]}`))
+	f.Add([]byte(`{"operation":"a","duration_us":"1.5","step":"3","output_shape":[-1,2],"input_shapes":[[1],null,` +
+		`"x"],"trace_id":"zz"}`))
+	f.Add([]byte(`{"operation":"ncclX","duration_us":null,"memory_bytes":-4,"attrs":{"a":{"b":[1]},"a":2},` +
+		`"warn":["bad_id"]}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		rec, err := entries.DecodeLine(line)
 		if err != nil {

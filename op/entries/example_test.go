@@ -31,7 +31,9 @@ func ExampleReader_Records() {
 		}
 	}
 	// Output:
-	// from trainer matmul 12600 ns, 131072 bytes skipped: ops.jsonl:3: unexpected end of JSON text (at byte 182)
+	// from trainer
+	// matmul 12600 ns, 131072 bytes
+	// skipped: ops.jsonl:3: unexpected end of JSON text (at byte 182)
 	// softmax 3000 ns, unknown bytes
 }
 

@@ -100,7 +100,9 @@ func (d *Decoder) Record(line []byte) (rec op.Record, offset int, err error) {
 				foreign = &SchemaError{s}
 			}
 		case "resource":
-			control, d.Header, rec = true, true, op.Record{Resource: record(d, resourceMembers, &d.resource)}
+			control = true
+			d.Header = true
+			rec = op.Record{Resource: record(d, resourceMembers, &d.resource)}
 		case "batch":
 			control = true
 			rec = op.Record{Batch: record(d, batchMembers, &d.batch)}
@@ -168,7 +170,8 @@ func (d *Decoder) Reset() {
 // Wrong records a fault that makes the record useless. The first one counts.
 func (d *Decoder) Wrong(fault string) {
 	if d.Fault == "" {
-		d.Fault, d.FaultAt = fault, d.Lex.Offset()
+		d.Fault = fault
+		d.FaultAt = d.Lex.Offset()
 	}
 }
 

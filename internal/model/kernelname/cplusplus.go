@@ -31,10 +31,11 @@ var (
 
 const maxDepth = 16
 
+var plain = strings.NewReplacer("(anonymous namespace)::", "", "<unnamed>::", "", "operator ()", "operator()")
+
 // parse returns the node of a name or a type: "void a::f<4, b::G<float> >(int)::{lambda()#1}" is f of 4 and G of float.
 func parse(s string) node {
-	plain := strings.NewReplacer("(anonymous namespace)::", "", "<unnamed>::", "", "operator ()", "operator()").Replace(s)
-	return parseIn(plain, 0)
+	return parseIn(plain.Replace(s), 0)
 }
 
 func parseIn(s string, depth int) (n node) {

@@ -19,7 +19,7 @@ func Short(name string) string {
 	switch {
 	case strings.HasPrefix(name, "_Z"):
 		return mangled(name)
-	case strings.Contains(name, ")#_"): // a loader in PyTorch: enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
+	case strings.Contains(name, ")#_"): // PyTorch: enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__
 		return name
 	case strings.HasPrefix(name, "%"):
 		first, _, _ := strings.Cut(name[1:], " = ")

@@ -39,7 +39,8 @@ func LinkAttr(l *op.Link, a op.Attr) op.Warning {
 	if LinkWeight(l, a.Key) == nil {
 		return 0
 	}
-	n, ok := int64(0), false
+	var n int64
+	ok := false
 	switch a.Type {
 	case op.AttrText, op.AttrInt:
 		n, ok = lexer.ParseInt([]byte(strings.TrimSpace(a.Value)))

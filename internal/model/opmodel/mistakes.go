@@ -69,7 +69,7 @@ const Year2000 = 946_684_800 * 1_000_000_000
 // TimeUnit returns the unit of n, "seconds", "milliseconds" or "microseconds", if n is a Unix time of this century in
 // it, else "". In nanoseconds n is earlier than Year2000.
 func TimeUnit(n int64) string {
-	const first, last = 946_684_800, 4_102_444_800
+	const first, last = Year2000 / 1_000_000_000, 4_102_444_800
 	for _, unit := range []struct {
 		name      string
 		perSecond int64

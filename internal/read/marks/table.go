@@ -33,11 +33,14 @@ var rules = []rule{
 	step(vllm, "execute_context_",
 		`^execute_context_(?P<context>\d+)\((?P<contextTokens>\d+)\)_generation_(?P<generation>\d+)\((?P<generationTokens>\d+)\)`),
 	step(vllm, "execute_new_", `^execute_new_(?P<context>\d+)_cached_(?P<generation>\d+)$`),
-	step("sgl-project/sglang python/sglang/srt/model_executor/step_span_utils.py@2502c66, srt/utils/profile_utils.py@0114448", "step[",
+	step("sgl-project/sglang python/sglang/srt/model_executor/step_span_utils.py@2502c66, "+
+		"srt/utils/profile_utils.py@0114448", "step[",
 		`^step\[(?P<mode>[A-Za-z_0-9]+)(?: bs=(?P<requests>\d+))?(?: (?:toks|g_sq)=(?P<tokens>\d+)| `+
-			`c=(?P<context>\d+) g=(?P<generation>\d+) c_sq=(?P<contextTokens>\d+).* g_sq=(?P<generationTokens>\d+))?[ \]]`),
+			`c=(?P<context>\d+) g=(?P<generation>\d+) c_sq=(?P<contextTokens>\d+).* `+
+			`g_sq=(?P<generationTokens>\d+))?[ \]]`),
 	step("NVIDIA/TensorRT-LLM tensorrt_llm/_torch/pyexecutor/py_executor.py", "_forward_step",
-		`^\[Executor\] _forward_step (?P<n>\d+)(?:: (?P<context>\d+) ctx reqs, (?:\d+ ctx tokens, )?(?P<generation>\d+) gen reqs)?`),
+		`^\[Executor\] _forward_step (?P<n>\d+)(?:: (?P<context>\d+) ctx reqs, (?:\d+ ctx tokens, `+
+			`)?(?P<generation>\d+) gen reqs)?`),
 	step("Lightning-AI/pytorch-lightning src/lightning/pytorch/loops/training_epoch_loop.py", "run_training_batch",
 		`^\[pl\]\[profile\]run_training_batch$`),
 	step("jax-ml/jax jax/_src/profiler.py", "step_num=", `^[^#]*#(?:.*,)?step_num=(?P<n>\d+)[,#]`),

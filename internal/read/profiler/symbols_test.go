@@ -8,7 +8,9 @@ import (
 
 func TestSymbols(t *testing.T) {
 	var s Symbols
-	a, b, again := s.Add([]byte("a")), s.Add([]byte("b")), s.Add([]byte("a"))
+	a := s.Add([]byte("a"))
+	b := s.Add([]byte("b"))
+	again := s.Add([]byte("a"))
 	if a == b || a != again || s.Add(nil) != 0 || s.Text(a) != "a" || s.Text(b) != "b" || s.Text(0) != "" {
 		t.Errorf("numbers %d %d %d, texts %q", a, b, again, s.texts)
 	}

@@ -35,7 +35,8 @@ func root() (tracetest.SpanStub, span.Root) {
 // operation returns the i-th operation, of duration d.
 func operation(i int, name, device string, d time.Duration) tracetest.SpanStub {
 	s := spantest.Operation(i)
-	s.Name, s.EndTime = name, s.StartTime.Add(d)
+	s.Name = name
+	s.EndTime = s.StartTime.Add(d)
 	s.Attributes = []attribute.KeyValue{tensorconv.OpName(name)}
 	if device != "" {
 		s.Attributes = append(s.Attributes, tensorconv.DeviceID(device))

@@ -22,7 +22,7 @@ func (k Key) Append(dims []int64) Key {
 }
 
 func (k Key) memory() int {
-	const slot, entry, value = 8, 80, 48
+	const slot, entry, value = 8, 80, 48 // bytes
 	n := 0
 	for rest := k; len(rest) > 0; n++ {
 		rest = rest[8+8*binary.LittleEndian.Uint64(rest):]

@@ -23,7 +23,8 @@ func TestSnapshot(t *testing.T) {
 	want := spantest.Operation(1)
 	want.SpanKind = trace.SpanKindClient
 	want.Status = sdktrace.Status{Code: codes.Error, Description: "boom"}
-	want.Events, want.Links = []sdktrace.Event{{Name: "e"}}, []sdktrace.Link{{SpanContext: spantest.SpanContext(0, 3)}}
+	want.Events = []sdktrace.Event{{Name: "e"}}
+	want.Links = []sdktrace.Link{{SpanContext: spantest.SpanContext(0, 3)}}
 	want.DroppedAttributes = 1
 	want.DroppedEvents = 2
 	want.DroppedLinks = 3
