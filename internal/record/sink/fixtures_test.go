@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -106,4 +107,17 @@ func (d *disk) Write(p []byte) (int, error) {
 		return n, errFull
 	}
 	return n, nil
+}
+
+func BenchmarkSubmit(b *testing.B) {
+	for _, o := range []output{{entries.Format, None}, {entries.Format, Zstd}, {otlp.Proto, None}} {
+		b.Run(o.String(), func(b *testing.B) {
+			s := o.open(b, ToWriter(io.Discard))
+			full := batch(o.format, 1000)
+			b.SetBytes(int64(len(full.Body())))
+			for b.Loop() {
+				check.OK(b, submit(s, full))
+			}
+		})
+	}
 }
