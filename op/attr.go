@@ -21,16 +21,12 @@ type AttrType uint8
 
 // The types.
 const (
-	// AttrText: Value is the text.
-	AttrText AttrType = iota
-	// AttrInt: Value is an integer of 64 bits in decimal.
-	AttrInt
+	AttrText AttrType = iota // Value is the text
+	AttrInt                  // Value is an integer of 64 bits in decimal
 	// AttrFloat: Value is a number as strconv.FormatFloat prints it with the format 'g', such as "2.5", "4" and "NaN".
 	AttrFloat
-	// AttrBool: Value is "true" or "false".
-	AttrBool
-	// AttrBytes: Value is the bytes in base64.
-	AttrBytes
+	AttrBool  // Value is "true" or "false"
+	AttrBytes // Value is the bytes in base64
 	// AttrJSON: Value is a list, a map or null in JSON. A number with a point or an exponent is floating-point, any
 	// other an integer. Bytes are objects such as {"bytesValue":"AAE="}; NaN and the infinities are objects such as
 	// {"doubleValue":"NaN"}.

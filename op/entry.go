@@ -20,36 +20,26 @@ type Entry struct {
 	// Kind classifies the operation, and KindRule tells how. Files keep the rule for collectives only.
 	Kind     Kind
 	KindRule KindRule
-	// Side is SideHost for the host's part of an operation with entries on a device.
-	Side Side
+	Side     Side // SideHost for the host's part of an operation with entries on a device
 	// Path is the layer or module, such as "encoder.0.attention". In a trace with annotations it joins the ranges
 	// around the operation, outermost first, by PathSeparator.
 	Path string
 
-	// DeviceID is the device as recorded, such as "cuda:0"; "" if unknown.
-	DeviceID string
-	// EmptyDevice is set if the source names a device "", as seed traces may.
-	EmptyDevice bool
-	// Stream is the device's queue.
-	Stream Int
-	// Rank is the process in a distributed job.
-	Rank Int
+	DeviceID    string // the device as recorded, such as "cuda:0"; "" if unknown
+	EmptyDevice bool   // set if the source names a device "", as seed traces may
+	Stream      Int    // the device's queue
+	Rank        Int    // the process in a distributed job
 
 	// InputShapes holds a shape per input, nil for an unknown one. It is nil if the inputs are unknown.
 	InputShapes []Shape
 	// InputDTypes holds the element types of the inputs.
 	InputDTypes []DType
-	// OutputShape is nil when not known; Shape{} is a scalar.
-	OutputShape Shape
-	// DType is the element type of the output, "" if unknown.
-	DType DType
+	OutputShape Shape // nil when not known; Shape{} is a scalar
+	DType       DType // the element type of the output, "" if unknown
 
-	// Start is in Unix nanoseconds.
-	Start Int
-	// Duration is in nanoseconds and never negative.
-	Duration int64
-	// Launch is when the host launched the operation, in Unix nanoseconds.
-	Launch Int
+	Start    Int   // in Unix nanoseconds
+	Duration int64 // in nanoseconds and never negative
+	Launch   Int   // when the host launched the operation, in Unix nanoseconds
 	// LaunchedBy is the name of the innermost host operator around the launch, and LaunchSpanID its span. Only some
 	// traces state them; package analyze/trace infers others from times.
 	LaunchedBy   string
@@ -59,16 +49,12 @@ type Entry struct {
 	StepName string
 	Phase    string
 
-	// OutputElements is the number of elements of the output.
-	OutputElements Int
-	// MemoryBytes is the size of the output, or a size stated by the engine.
-	MemoryBytes Int
-	// FLOPs is the number of floating-point operations.
-	FLOPs Int
+	OutputElements Int // the number of elements of the output
+	MemoryBytes    Int // the size of the output, or a size stated by the engine
+	FLOPs          Int // the number of floating-point operations
 
-	// Failed is set if the operation ended in an error, and Error describes it.
-	Failed bool
-	Error  string
+	Failed bool   // set if the operation ended in an error
+	Error  string // describes the error
 
 	// TraceID, SpanID and ParentSpanID place the operation in its trace.
 	TraceID      TraceID
@@ -95,14 +81,12 @@ type Entry struct {
 	// Attrs holds the attributes kept on request, see [attr.Mapping.Keep].
 	Attrs []Attr
 
-	// Links are the linked spans.
-	Links []Link
+	Links []Link // the linked spans
 
 	// Extra holds the rest of the span. It is nil unless the reader was asked for it.
 	Extra *Extra
 
-	// Warn is the set of problems in the source of the entry.
-	Warn Warning
+	Warn Warning // the set of problems in the source of the entry
 }
 
 // PathSeparator separates the ranges in a path.
@@ -151,8 +135,7 @@ type Side uint8
 
 // The sides.
 const (
-	// SideNone is an operation recorded once, by far the usual case.
-	SideNone Side = iota
+	SideNone Side = iota // an operation recorded once, by far the usual case
 	// SideHost is the host's view of an operation with device entries of its own. Device sums leave it out.
 	SideHost
 )
@@ -175,15 +158,13 @@ func (s *Side) SetName(word string) Warning {
 
 // Collective describes a collective operation.
 type Collective struct {
-	// Name is the collective, such as "all_reduce".
-	Name string
+	Name string // the collective, such as "all_reduce"
 	// Group names the process group, GroupSize is the number of its ranks.
 	Group     string
 	GroupSize Int
 	// Sequence numbers the collectives of a group; with the group's name it identifies one collective across ranks.
 	Sequence Int
-	// PeerRank is the other side of a send or receive.
-	PeerRank Int
+	PeerRank Int // the other side of a send or receive
 	// InElements and OutElements are the message sizes in elements.
 	InElements  Int
 	OutElements Int

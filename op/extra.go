@@ -11,22 +11,15 @@ import (
 // fill it under [attr.Mapping.KeepAll], for lossless conversions. They fill DroppedLinks always: it tells how many
 // requests are missing.
 type Extra struct {
-	// Name is the span's name if it differs from the operation.
-	Name string
-	// Kind is "server", "client", "producer", "consumer" or "unspecified"; "" is internal.
-	Kind string
-	// Flags are OTLP's flags.
-	Flags uint32
-	// TraceState is the W3C header.
-	TraceState string
-	// OK is set if the status is OK.
-	OK bool
-	// Message is the status description, unless another field holds it.
-	Message string
+	Name       string // the span's name if it differs from the operation
+	Kind       string // "server", "client", "producer", "consumer" or "unspecified"; "" is internal
+	Flags      uint32 // OTLP's flags
+	TraceState string // the W3C header
+	OK         bool   // set if the status is OK
+	Message    string // the status description, unless another field holds it
 	// Scope is the instrumentation scope. For an entry its name is Entry.Scope.
-	Scope Scope
-	// Events are the span's events.
-	Events []Event
+	Scope  Scope
+	Events []Event // the span's events
 	// These count the parts dropped by the SDK's limits. DroppedAttributes is for a Span only; DroppedLinks counts
 	// links beyond [MaxLinks] too.
 	DroppedAttributes int64
@@ -42,22 +35,18 @@ type Scope struct {
 
 // Event is an event of a span.
 type Event struct {
-	Name string
-	// Time is in Unix nanoseconds.
-	Time  Int
-	Attrs []Attr
-	// DroppedAttributes is how many attributes the SDK's limits dropped.
-	DroppedAttributes int64
+	Name              string
+	Time              Int // in Unix nanoseconds
+	Attrs             []Attr
+	DroppedAttributes int64 // how many attributes the SDK's limits dropped
 }
 
 // LinkExtra holds the parts of a link beside the fields of a [Link].
 type LinkExtra struct {
-	Attrs []Attr
-	// Flags are the flags of OTLP, 0 for none.
-	Flags      uint32
-	TraceState string
-	// DroppedAttributes is how many attributes the SDK's limits dropped.
-	DroppedAttributes int64
+	Attrs             []Attr
+	Flags             uint32 // the flags of OTLP, 0 for none
+	TraceState        string
+	DroppedAttributes int64 // how many attributes the SDK's limits dropped
 }
 
 // IsZero reports whether all fields are empty.

@@ -7,8 +7,7 @@ import (
 
 // Float is a number, perhaps unknown. The zero value is unknown.
 type Float struct {
-	// V is the value, 0 if unknown.
-	V float64
+	V float64 // the value, 0 if unknown
 	// Known reports whether V was given.
 	Known bool
 }

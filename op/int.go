@@ -7,10 +7,8 @@ import (
 
 // Int is an integer, perhaps unknown. The zero value is unknown.
 type Int struct {
-	// V is the value, 0 if unknown.
-	V int64
-	// Known is set if V was given.
-	Known bool
+	V     int64 // the value, 0 if unknown
+	Known bool  // set if V was given
 }
 
 // Known returns an Int of value v.

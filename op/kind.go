@@ -10,18 +10,12 @@ type Kind uint8
 
 // The kinds of operations.
 const (
-	// KindUnknown is the kind of an unclassified entry.
-	KindUnknown Kind = iota
-	// KindCompute is arithmetic on tensors.
-	KindCompute
-	// KindCollective is communication between devices or ranks.
-	KindCollective
-	// KindMemory is copying, setting or allocating memory.
-	KindMemory
-	// KindIO is reading or writing outside the devices.
-	KindIO
-	// KindControl is scheduling and synchronisation.
-	KindControl
+	KindUnknown    Kind = iota // the kind of an unclassified entry
+	KindCompute                // arithmetic on tensors
+	KindCollective             // communication between devices or ranks
+	KindMemory                 // copying, setting or allocating memory
+	KindIO                     // reading or writing outside the devices
+	KindControl                // scheduling and synchronisation
 )
 
 var kindNames = [...]string{"", "compute", "collective", "memory", "io", "control"}
@@ -54,12 +48,9 @@ type KindRule uint8
 const (
 	// RuleAttribute: tensor.op.kind or an attribute of the tensor.collective family states it. This is final.
 	RuleAttribute KindRule = iota
-	// RuleLibrary: the name has the prefix of a collective communication library.
-	RuleLibrary
-	// RuleName: the name contains a certain word or starts with it.
-	RuleName
-	// RuleDefault: no other rule applied; the operation is taken to compute.
-	RuleDefault
+	RuleLibrary            // the name has the prefix of a collective communication library
+	RuleName               // the name contains a certain word or starts with it
+	RuleDefault            // no other rule applied; the operation is taken to compute
 )
 
 var ruleNames = [...]string{"attribute", "library", "name", "default"}

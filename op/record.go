@@ -14,10 +14,8 @@ const Schema = "optrace.entries/v1"
 //
 // The values behind the pointers belong to the reader and are valid until its next record.
 type Record struct {
-	// Entry is an operation.
-	Entry *Entry
-	// Span is any other span.
-	Span *Span
+	Entry *Entry // an operation
+	Span  *Span  // any other span
 	// Call is host activity beside operations: a runtime call or an annotated range, with Operation, Rank, Start and
 	// Duration. Figures leave it out, except for the causes of idle time. The Skipped of another record counts it.
 	Call *Entry
@@ -27,8 +25,7 @@ type Record struct {
 	Gap *Gap
 	// Batch starts the records of one write.
 	Batch *Batch
-	// Total is the total stated by a seed trace, after its entries.
-	Total *Total
+	Total *Total // the total stated by a seed trace, after its entries
 	// Partial has sums over operations. Readers yield it on request only.
 	Partial *Partial
 	// Skipped counts the items that the reader skipped.
@@ -39,42 +36,34 @@ type Record struct {
 type Partial struct {
 	// File names the input, "-" for standard input.
 	File string
-	// Text is the whole file.
-	Text []byte
+	Text []byte // the whole file
 }
 
 // Gap counts operations lost after they were recorded.
 type Gap struct {
-	// Dropped is their number.
-	Dropped int64
-	// Reason is the cause, such as "queue_full" or "write_failed".
-	Reason string
+	Dropped int64  // their number
+	Reason  string // the cause, such as "queue_full" or "write_failed"
 }
 
 // Batch heads the records of one write. A missing write shows as a missing sequence number.
 type Batch struct {
-	// Writer is unique per process and exporter.
-	Writer string
+	Writer string // unique per process and exporter
 	// Sequence counts the writes of a writer from 0.
 	Sequence int64
-	// Entries is the number of entries that follow.
-	Entries int64
+	Entries  int64 // the number of entries that follow
 }
 
 // Total is the duration that a file states for its entries together.
 type Total struct {
-	// Stated is the total in nanoseconds.
-	Stated int64
-	// Sum is the sum of the durations of the device's entries, in nanoseconds.
-	Sum int64
+	Stated int64 // the total in nanoseconds
+	Sum    int64 // the sum of the durations of the device's entries, in nanoseconds
 }
 
 // Skipped counts items without a record of this model.
 type Skipped struct {
 	Reason SkipReason
 	N      int64
-	// Signal is "metrics", "logs" or "profiles" for SkipOtherSignal.
-	Signal string
+	Signal string // "metrics", "logs" or "profiles" for SkipOtherSignal
 }
 
 // SkipReason is the reason for skipping an item.
@@ -86,10 +75,8 @@ const (
 	SkipNonOp SkipReason = "non_op"
 	// SkipAnnotation: a range of a profile around a part of the program, such as a training step.
 	SkipAnnotation SkipReason = "annotation"
-	// SkipFiltered: an operation left out by a filter.
-	SkipFiltered SkipReason = "filtered"
-	// SkipPython: a call of a Python function in a profile.
-	SkipPython SkipReason = "python_function"
+	SkipFiltered   SkipReason = "filtered"        // an operation left out by a filter
+	SkipPython     SkipReason = "python_function" // a call of a Python function in a profile
 	// SkipRuntime: a call of a device's runtime on the host, such as a launch or a synchronisation.
 	SkipRuntime SkipReason = "runtime_call"
 	// SkipUnpaired: the beginning of a span without its end, or the reverse.
@@ -126,17 +113,13 @@ type SyntaxError struct {
 	// File names the input, "-" for standard input.
 	File string
 	// Line counts from 1, 0 for a format without lines.
-	Line int64
-	// Offset is in bytes from the start of the decompressed input, negative if unknown.
-	Offset int64
+	Line   int64
+	Offset int64 // in bytes from the start of the decompressed input, negative if unknown
 	// Msg describes the error.
-	Msg string
-	// Truncated is set if the input ended within the record.
-	Truncated bool
-	// Class is the class of the error.
-	Class ErrorClass
-	// Records is the number of records in error, 0 for one.
-	Records int64
+	Msg       string
+	Truncated bool       // set if the input ended within the record
+	Class     ErrorClass // the class of the error
+	Records   int64      // the number of records in error, 0 for one
 }
 
 // Count returns the number of records in error.
@@ -158,21 +141,15 @@ type ErrorClass uint8
 
 // The classes.
 const (
-	// ErrorSyntax: the record does not follow the grammar of its format.
-	ErrorSyntax ErrorClass = iota
+	ErrorSyntax ErrorClass = iota // the record does not follow the grammar of its format
 	// ErrorRecord: the record is well formed, but a value is missing or impossible. Readers that check both at once
 	// report ErrorSyntax.
 	ErrorRecord
-	// ErrorLimit: the record exceeds a limit of the reader.
-	ErrorLimit
-	// ErrorDamaged: compressed or binary data are damaged.
-	ErrorDamaged
-	// ErrorFormat: a file is of no known format, or of a later version.
-	ErrorFormat
-	// ErrorOther: any other reason, such as a server's refusal.
-	ErrorOther
-	// ErrorUnreadable: a file could not be opened.
-	ErrorUnreadable
+	ErrorLimit      // the record exceeds a limit of the reader
+	ErrorDamaged    // compressed or binary data are damaged
+	ErrorFormat     // a file is of no known format, or of a later version
+	ErrorOther      // any other reason, such as a server's refusal
+	ErrorUnreadable // a file could not be opened
 )
 
 var classNames = [...]string{"syntax", "invalid_record", "limit_exceeded", "damaged", "unknown_format", "other",
@@ -194,17 +171,14 @@ type Span struct {
 	ParentSpanID SpanID
 	// RemoteParent is set if the parent lies in another process. The span is then a local root.
 	RemoteParent bool
-	// Start is in Unix nanoseconds, Duration in nanoseconds.
-	Start    Int
-	Duration int64
-	Service  string
-	// Failed is set if the span ended in an error.
-	Failed bool
+	Start        Int   // in Unix nanoseconds
+	Duration     int64 // in nanoseconds
+	Service      string
+	Failed       bool // set if the span ended in an error
 	// Attrs holds the attributes and Extra the rest of the span. Both are nil unless the reader was asked for them,
 	// see [attr.Mapping.Keep] and KeepAll. Recorders keep the attributes used for the price of a request.
 	Attrs []Attr
-	// Links are the linked spans.
-	Links []Link
+	Links []Link // the linked spans
 	Extra *Extra
 }
 
@@ -222,8 +196,7 @@ type Resource struct {
 	Service   string
 	Rank      Int
 	WorldSize Int
-	// Host is the value of host.name, one of Attrs.
-	Host string
+	Host      string // the value of host.name, one of Attrs
 	// Attrs holds the other attributes.
 	Attrs []Attr
 }

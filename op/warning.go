@@ -12,37 +12,24 @@ type Warning uint32
 const (
 	// WarnBadShape: a shape attribute of a wrong type, an unreadable text or a dimension below -1. The shape is
 	// unknown.
-	WarnBadShape Warning = 1 << iota
-	// WarnDynamicDim: a dimension is -1; elements and bytes are unknown.
-	WarnDynamicDim
-	// WarnOverflow: the number of elements or bytes does not fit an int64 and is unknown.
-	WarnOverflow
-	// WarnShapeTruncated: more dimensions or inputs than MaxRank or MaxInputs.
-	WarnShapeTruncated
+	WarnBadShape       Warning = 1 << iota
+	WarnDynamicDim             // a dimension is -1; elements and bytes are unknown
+	WarnOverflow               // the number of elements or bytes does not fit an int64 and is unknown
+	WarnShapeTruncated         // more dimensions or inputs than MaxRank or MaxInputs
 	// WarnBadValue: an attribute of the wrong type or out of range. The field is unknown.
 	WarnBadValue
-	// WarnBadMemory: a negative, fractional or too large memory size.
-	WarnBadMemory
-	// WarnUnknownDType: an unrecognised element type.
-	WarnUnknownDType
-	// WarnNegativeDuration: the end lies before the start; the duration is 0.
-	WarnNegativeDuration
+	WarnBadMemory        // a negative, fractional or too large memory size
+	WarnUnknownDType     // an unrecognised element type
+	WarnNegativeDuration // the end lies before the start; the duration is 0
 	// WarnBadTime: a start or end of zero or outside int64 nanoseconds. The start is unknown.
 	WarnBadTime
-	// WarnBadID: a trace or span id of zero or not hexadecimal.
-	WarnBadID
-	// WarnNonFinite: a NaN or infinite number was left out.
-	WarnNonFinite
-	// WarnInvalidUTF8: in text, bytes outside UTF-8 became U+FFFD.
-	WarnInvalidUTF8
-	// WarnDroppedAttributes: the SDK's limits dropped attributes of the span.
-	WarnDroppedAttributes
-	// WarnNoStart: the source has no start times (the seed's JSON).
-	WarnNoStart
-	// WarnMicroseconds: the source keeps microseconds only (Jaeger's v1 JSON).
-	WarnMicroseconds
-	// WarnDroppedLinks: links of the span were dropped, by the SDK's limits or beyond MaxLinks.
-	WarnDroppedLinks
+	WarnBadID             // a trace or span id of zero or not hexadecimal
+	WarnNonFinite         // a NaN or infinite number was left out
+	WarnInvalidUTF8       // in text, bytes outside UTF-8 became U+FFFD
+	WarnDroppedAttributes // the SDK's limits dropped attributes of the span
+	WarnNoStart           // the source has no start times (the seed's JSON)
+	WarnMicroseconds      // the source keeps microseconds only (Jaeger's v1 JSON)
+	WarnDroppedLinks      // links of the span were dropped, by the SDK's limits or beyond MaxLinks
 
 	warnEnd
 )

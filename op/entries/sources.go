@@ -20,11 +20,10 @@ import (
 // The zero value is the start of a file.
 type Sources struct {
 	byWriter map[string]*op.Resource
-	bytes    int64  // of byWriter, about
-	writer   string // of the current batch
-	// header is the resource of a header that may belong to the next batch.
-	header  *op.Resource
-	pending bool
+	bytes    int64        // of byWriter, about
+	writer   string       // of the current batch
+	header   *op.Resource // the resource of a header that may belong to the next batch
+	pending  bool
 	// announced is the last resource yielded. unsettled is set if the next entry or span may have another.
 	announced *op.Resource
 	unsettled bool

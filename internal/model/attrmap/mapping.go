@@ -71,17 +71,12 @@ func (f Field) isShape() bool { return FieldInputShapes <= f && f <= fieldInputS
 type family uint8
 
 const (
-	familyNone family = iota
-	// familyBare: generic short names, also of other instrumentation.
-	familyBare
-	// familyAlias: keys added by a user.
-	familyAlias
-	// familyTorch: torch.profiler's OpenTelemetry keys.
-	familyTorch
-	// familyIndexed: tensor.input.N.shape.
-	familyIndexed
-	// familyTensor: the convention.
-	familyTensor
+	familyNone    family = iota
+	familyBare           // generic short names, also of other instrumentation
+	familyAlias          // keys added by a user
+	familyTorch          // torch.profiler's OpenTelemetry keys
+	familyIndexed        // tensor.input.N.shape
+	familyTensor         // the convention
 )
 
 type target struct {

@@ -66,8 +66,7 @@ const (
 	hasElements
 	hasMemory
 	hasRule
-	// hasCutOutput: the output's shape lost dimensions to MaxRank.
-	hasCutOutput
+	hasCutOutput // the output's shape lost dimensions to MaxRank
 )
 
 // set adds f to the fields seen, or removes it: of equal keys the last wins.

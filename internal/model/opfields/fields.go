@@ -10,8 +10,7 @@ import (
 
 // Field describes a field of a T.
 type Field[T any] struct {
-	// Name is the key in entries JSON Lines and the name of the column in tables.
-	Name string
+	Name string // the key in entries JSON Lines and the name of the column in tables
 	// At returns a pointer to the field: func(*T) *op.Int for an integer, func(*T) []byte for an id,
 	// func(*T) [Name] for a field spelled as a word.
 	At any
@@ -19,8 +18,7 @@ type Field[T any] struct {
 	Signed bool
 	// Zero allows an id of zeros, the value of an absent id.
 	Zero bool
-	// Warn is the warning about a bad value; 0 means op.WarnBadValue.
-	Warn op.Warning
+	Warn op.Warning // the warning about a bad value; 0 means op.WarnBadValue
 }
 
 // Bad returns the warning about a value outside the field's type or range.

@@ -5,11 +5,10 @@ package budget
 type Account struct {
 	// Hold is called with the number of additional bytes held, negative for fewer. An error ends the work on them. A
 	// nil Hold allows everything.
-	Hold func(bytes int64) error
-	told int64
-	// used is the sum of Take, and refused is set after a refusal.
-	used    int64
-	refused bool
+	Hold    func(bytes int64) error
+	told    int64
+	used    int64 // the sum of Take
+	refused bool  // by Hold, until Reset
 }
 
 // free is the number of bytes allowed without a call of Hold.

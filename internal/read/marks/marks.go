@@ -27,11 +27,9 @@ const (
 type Mark struct {
 	// Rank is 0 for a range other than a step. The steps of a process are the marks of its lowest rank: an engine
 	// tells more about its iterations than a profiler.
-	Rank int
-	// Number is the step's number in the name.
-	Number op.Int
-	// Phase is the phase in the name, or "".
-	Phase string
+	Rank   int
+	Number op.Int // the step's number in the name
+	Phase  string // the phase in the name, or ""
 	// Tokens and Requests are the step's, in the name.
 	Tokens, Requests op.Int
 }

@@ -15,10 +15,9 @@ type Interval struct {
 
 // Intervals are the intervals of a table's N rows.
 type Intervals struct {
-	N  int
-	At func(i int32) Interval
-	// InnerFirst is set if the first of two intervals of equal time is the inner one.
-	InnerFirst bool
+	N          int
+	At         func(i int32) Interval
+	InnerFirst bool // set if the first of two intervals of equal time is the inner one
 }
 
 // Order returns the numbers of the intervals by thread and start, outer ones first.

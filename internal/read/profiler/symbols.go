@@ -4,11 +4,10 @@ import "github.com/optrace/optrace/internal/text/intern"
 
 // Symbols numbers distinct texts. Number 0 is "".
 type Symbols struct {
-	index map[string]uint32
-	texts []string
-	bytes int64
-	// recent is a direct-mapped cache in front of the index.
-	recent [1 << recentBits]uint32
+	index  map[string]uint32
+	texts  []string
+	bytes  int64
+	recent [1 << recentBits]uint32 // a direct-mapped cache in front of the index
 }
 
 const recentBits = 12

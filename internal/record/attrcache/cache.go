@@ -38,8 +38,7 @@ const (
 	ways       = 8
 	firstSlots = 256
 	maxSlots   = 1 << 16
-	// maxSet is the largest kept set, in bytes.
-	maxSet = 16 << 10
+	maxSet     = 16 << 10 // the largest kept set, in bytes
 )
 
 // New returns a Cache of at most maxBytes, with everything that it keeps alive. With 0 bytes, or if span.LayoutKnown

@@ -103,8 +103,7 @@ type Framing struct {
 	Sequence int64
 	// Header asks for a header with the resource of the first record.
 	Header bool
-	// Gaps are the losses since the last batch.
-	Gaps []op.Gap
+	Gaps   []op.Gap // the losses since the last batch
 	// Newline asks for a newline in front: the last line is incomplete.
 	Newline bool
 	// Scratch and Tail are memory for the result.

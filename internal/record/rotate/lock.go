@@ -9,9 +9,8 @@ import (
 // it from the inspection of its end until after the write. It is a courtesy: a process also writes without it, on a
 // file system without locks or after a wait for a stopped holder.
 type lock struct {
-	held bool
-	// pause is the time until which acquire does not wait, after a wait in vain.
-	pause time.Time
+	held  bool
+	pause time.Time // the time until which acquire does not wait, after a wait in vain
 }
 
 // lockWait bounds the wait for a lock. After a wait in vain there are only single tries for lockPause.

@@ -18,15 +18,13 @@ type Root struct {
 
 // Ended is an ended span, or an operation of a Recorder.
 type Ended struct {
-	// Span is nil for an operation of a Recorder until ReadOnly is called.
-	Span sdktrace.ReadOnlySpan
-	// Data is the data of a Recorder's operation, valid during the call.
-	Data            *Data
-	Context, Parent trace.SpanContext  // of the span
-	Resource        *resource.Resource // in place of the span's; nil for the span's own
-	Root            Root               // above the span; zero if unknown or the span itself
-	Differs         bool               // Context or Resource may differ from Span's
-	Alone           bool               // the trace has no other spans
+	Span            sdktrace.ReadOnlySpan // nil for an operation of a Recorder until ReadOnly is called
+	Data            *Data                 // the data of a Recorder's operation, valid during the call
+	Context, Parent trace.SpanContext     // of the span
+	Resource        *resource.Resource    // in place of the span's; nil for the span's own
+	Root            Root                  // above the span; zero if unknown or the span itself
+	Differs         bool                  // Context or Resource may differ from Span's
+	Alone           bool                  // the trace has no other spans
 }
 
 // ReadOnly returns the span. For an operation of a Recorder it makes one.

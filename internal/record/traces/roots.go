@@ -27,13 +27,11 @@ import (
 type Roots struct {
 	shards    [Shards]shard
 	forgotten atomic.Uint64
-	// evicted are forgotten traces: later notes about them are incomplete.
-	evicted set
+	evicted   set // forgotten traces: later notes about them are incomplete
 }
 
 const (
-	// Shards is the number of shards of the traces.
-	Shards = 32
+	Shards = 32 // the number of shards of the traces
 	// maxShardBytes bounds the memory of a shard: 24 MiB for all, 32 with the spans of WithOps. maxSpans bounds the
 	// noted spans of a trace, and maxEnded the ended ones among them.
 	maxShardBytes = 3 << 18
@@ -49,8 +47,7 @@ type shard struct {
 }
 
 type traceRoots struct {
-	// first is the root above every span started before a second root, unless lossy.
-	first span.Root
+	first span.Root // the root above every span started before a second root, unless lossy
 	lossy bool
 	open  int
 	// spans has the local roots at or above the spans started since a second root opened. It is nil before.

@@ -15,8 +15,7 @@ const (
 	maxEntries = 1 << 16
 	maxLength  = 512
 	maxBytes   = 4 << 20
-	// entryBytes is about the size of a string in the map beside its bytes.
-	entryBytes = 64
+	entryBytes = 64 // about the size of a string in the map beside its bytes
 )
 
 // recentSlots is the size of the cache in front of the map, a power of two.

@@ -28,8 +28,7 @@ type Reader struct {
 	start int64 // start of the last value
 	err   error
 
-	// linewise is set if an opening brace at the start of a line always starts a document.
-	linewise bool
+	linewise bool // set if an opening brace at the start of a line always starts a document
 }
 
 type frame struct {

@@ -32,8 +32,7 @@ type Lexer struct {
 	// stack holds every open object or array.
 	stack []frame
 
-	// oneLine is set if a newline is not white space, see OneLine.
-	oneLine bool
+	oneLine bool // set if a newline is not white space, see OneLine
 }
 
 type frame struct {

@@ -10,11 +10,9 @@ const bufferSize = 256 << 10
 
 // Buffer is a sliding window over an input. It does not copy the contents of a *bytes.Buffer.
 type Buffer struct {
-	// Text is the window, at Offset of the input.
-	Text   []byte
+	Text   []byte // the window, at Offset of the input
 	Offset int64
-	// Err is the source's error, io.EOF at the end of the input.
-	Err error
+	Err    error // the source's error, io.EOF at the end of the input
 
 	src  io.Reader
 	own  []byte // the buffer; Text may be the source's

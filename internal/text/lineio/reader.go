@@ -17,8 +17,7 @@ type Line struct {
 	Text []byte
 	// Number counts from 1.
 	Number int64
-	// Offset is the start of the line, in bytes from the start of the input.
-	Offset int64
+	Offset int64 // the start of the line, in bytes from the start of the input
 	// Complete is set if a newline ended the line. The last line of a truncated file is not complete.
 	Complete bool
 }

@@ -135,8 +135,7 @@ func (f *renderer) render(dst []byte, l *template, v *span.Data, p *fields) []by
 }
 
 const (
-	// secondDigits is the number of digits of a rendered second.
-	secondDigits = 10
+	secondDigits = 10 // the number of digits of a rendered second
 	// spanIDAt is the place of the span's id among the ids.
 	spanIDAt = 2*len(op.TraceID{}) + len(lineSpanID)
 )
