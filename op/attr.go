@@ -33,8 +33,7 @@ const (
 	AttrJSON
 )
 
-// AppendJSONValue appends the value as JSON that keeps its type. A value that does not fit its type is appended as
-// text.
+// AppendJSONValue appends the value as JSON of its type. A value that does not fit its type is appended as text.
 func (a *Attr) AppendJSONValue(dst []byte) []byte {
 	switch a.Type {
 	case AttrInt:

@@ -7,8 +7,7 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// AppendJSON appends the entry as one JSON object, without a newline: all keys of the seed format, then the other
-// known fields.
+// AppendJSON appends the entry as one JSON object, without a newline: all keys of the seed format, then known others.
 func (e *Entry) AppendJSON(dst []byte) []byte {
 	dst = e.Step.append(append(dst, `{"step":`...))
 	dst = lexer.AppendString(append(dst, `,"operation":`...), e.Operation)
@@ -88,8 +87,7 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 // MarshalJSON returns the text of AppendJSON.
 func (e *Entry) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 
-// UnmarshalJSON reads the form of [Entry.MarshalJSON]. It returns an error unless the program imports package
-// op/entries.
+// UnmarshalJSON reads the form of [Entry.MarshalJSON]. The program must import package op/entries.
 func (e *Entry) UnmarshalJSON(text []byte) error { return unmarshal.Entry(e, text) }
 
 func (c *Collective) appendJSON(dst []byte) []byte {
@@ -124,8 +122,7 @@ func (s *Span) AppendJSON(dst []byte) []byte {
 	return append(dst, '}', '}')
 }
 
-// AppendHeader appends a header record for records from r, without a newline. A nil r gives a header without a
-// resource.
+// AppendHeader appends a header record for records from r, which may be nil, without a newline.
 func AppendHeader(dst []byte, r *Resource) []byte {
 	dst = append(dst, `{"schema":"`+Schema+`"`...)
 	if r != nil {

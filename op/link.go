@@ -1,7 +1,6 @@
 package op
 
-// Link is a reference from an operation or span to a span of any trace, such as from a step of a batching engine to
-// one of its requests.
+// Link is a reference to a span of any trace, such as from a step of a batching engine to one of its requests.
 type Link struct {
 	TraceID TraceID
 	SpanID  SpanID

@@ -91,8 +91,7 @@ const (
 	SkipUnknownRecord SkipReason = "unknown_record"
 	// SkipCategory begins the reasons for profiler events of unknown categories, such as "category:mtia_insight".
 	SkipCategory SkipReason = "category:"
-	// SkipMissing begins the reasons for missing tables of a profile, such as "missing:NVTX_EVENTS". Not counted among
-	// the spans.
+	// SkipMissing begins the reasons for missing tables, such as "missing:NVTX_EVENTS". Not counted among the spans.
 	SkipMissing SkipReason = "missing:"
 )
 
@@ -142,8 +141,7 @@ type ErrorClass uint8
 // The classes.
 const (
 	ErrorSyntax ErrorClass = iota // the record does not follow the grammar of its format
-	// ErrorRecord: the record is well formed, but a value is missing or impossible. Readers that check both at once
-	// report ErrorSyntax.
+	// ErrorRecord: a value of the well-formed record is missing or impossible. Some readers report ErrorSyntax for it.
 	ErrorRecord
 	ErrorLimit      // the record exceeds a limit of the reader
 	ErrorDamaged    // compressed or binary data are damaged

@@ -17,22 +17,16 @@ func TestShapeElements(t *testing.T) {
 		want  op.Int
 		warn  op.Warning
 	}{
-		{nil, op.Int{}, 0},
-		{op.Shape{}, op.Known(1), 0},
-		{op.Shape{5}, op.Known(5), 0},
-		{op.Shape{2, 3, 4}, op.Known(24), 0},
-		{op.Shape{0}, op.Known(0), 0},
-		{op.Shape{2, 0}, op.Known(0), 0},
+		{nil, op.Int{}, 0}, {op.Shape{}, op.Known(1), 0}, {op.Shape{5}, op.Known(5), 0},
+		{op.Shape{2, 3, 4}, op.Known(24), 0}, {op.Shape{0}, op.Known(0), 0}, {op.Shape{2, 0}, op.Known(0), 0},
 		{op.Shape{huge, 1}, op.Known(huge), 0},
 		{op.Shape{1<<63 - 1}, op.Known(1<<63 - 1), 0},
 		{op.Shape{huge, 2}, op.Int{}, op.WarnOverflow}, // 2^63: one too many
 		{op.Shape{huge, 8}, op.Int{}, op.WarnOverflow},
 		{op.Shape{1 << 32, 1 << 32}, op.Int{}, op.WarnOverflow}, // wraps to 0
 		{op.Shape{huge, 8, 3}, op.Int{}, op.WarnOverflow},
-		{op.Shape{0, huge, 8}, op.Known(0), 0},
-		{op.Shape{huge, 0, 8}, op.Known(0), 0},
-		{op.Shape{huge, 8, 0}, op.Known(0), 0},
-		{op.Shape{-1}, op.Int{}, op.WarnDynamicDim},
+		{op.Shape{0, huge, 8}, op.Known(0), 0}, {op.Shape{huge, 0, 8}, op.Known(0), 0},
+		{op.Shape{huge, 8, 0}, op.Known(0), 0}, {op.Shape{-1}, op.Int{}, op.WarnDynamicDim},
 		{op.Shape{-1, 0}, op.Int{}, op.WarnDynamicDim},
 		{op.Shape{0, -1}, op.Int{}, op.WarnDynamicDim},
 		{op.Shape{huge, 8, -1}, op.Int{}, op.WarnDynamicDim},

@@ -18,9 +18,7 @@ func TestInt(t *testing.T) {
 		json string
 		or   int64
 	}{
-		{op.Int{}, "unknown", "null", 7},
-		{op.Known(0), "0", "0", 0},
-		{op.Known(-3), "-3", "-3", -3},
+		{op.Int{}, "unknown", "null", 7}, {op.Known(0), "0", "0", 0}, {op.Known(-3), "-3", "-3", -3},
 		{op.Known(math.MinInt64), "-9223372036854775808", "-9223372036854775808", math.MinInt64},
 	} {
 		check.Equal(t, "String()", test.text, test.n.String())

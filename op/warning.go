@@ -10,8 +10,7 @@ type Warning uint32
 
 // The warnings.
 const (
-	// WarnBadShape: a shape attribute of a wrong type, an unreadable text or a dimension below -1. The shape is
-	// unknown.
+	// WarnBadShape: a shape of a wrong type, an unreadable text or a dimension below -1. The shape is unknown.
 	WarnBadShape       Warning = 1 << iota
 	WarnDynamicDim             // a dimension is -1; elements and bytes are unknown
 	WarnOverflow               // the number of elements or bytes does not fit an int64 and is unknown
@@ -37,8 +36,7 @@ const (
 var warningNames = [...]string{
 	"bad_shape", "dynamic_dim", "overflow", "shape_truncated", "bad_value", "bad_memory", "unknown_dtype",
 	"neg_duration", "bad_time", "bad_id", "non_finite", "invalid_utf8", "dropped_attributes", "no_start",
-	"us_truncated",
-	"dropped_links",
+	"us_truncated", "dropped_links",
 }
 
 // String returns the name of the lowest warning in the set, "" for an empty set.

@@ -42,8 +42,7 @@ type Bottleneck struct {
 	CallCount       int64   `json:"call_count"`
 }
 
-// Bottlenecks returns the operations with at least minRatio of the total duration, longest first, then by name. It sorts
-// operations.
+// Bottlenecks returns the operations with at least minRatio of the total duration, longest first. It sorts operations.
 func Bottlenecks(operations []Sum, totalNS int64, minRatio float64) []Bottleneck {
 	slices.SortFunc(operations, func(a, b Sum) int {
 		return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name))

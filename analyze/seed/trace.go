@@ -13,8 +13,7 @@ import (
 // called from several goroutines.
 type Trace struct {
 	Entries []op.Entry
-	// TotalDuration is the sum of the durations of the device's entries, in nanoseconds. A caller may set it to the
-	// total that a file states.
+	// TotalDuration is the sum of the device entries' durations in nanoseconds, or a stated total set by the caller.
 	TotalDuration int64
 }
 

@@ -28,17 +28,14 @@ func goldenRecords() []string {
 	resource := op.Resource{Service: "trainer", Rank: op.Known(1), WorldSize: op.Known(8),
 		Attrs: []op.Attr{{Key: "host.name", Value: "n1"}}}
 	return []string{
-		line(op.AppendHeader(nil, nil)),
-		line(op.AppendHeader(nil, &op.Resource{})),
-		line(op.AppendHeader(nil, &op.Resource{WorldSize: op.Known(2)})),
-		line(op.AppendHeader(nil, &resource)),
+		line(op.AppendHeader(nil, nil)), line(op.AppendHeader(nil, &op.Resource{})),
+		line(op.AppendHeader(nil, &op.Resource{WorldSize: op.Known(2)})), line(op.AppendHeader(nil, &resource)),
 		line((&op.Batch{Writer: "w-1", Sequence: 7, Entries: 2}).AppendJSON(nil)),
 		line(optest.RichEntry().AppendJSON(nil)),
 		line((&op.Entry{Operation: "reshape", Kind: op.KindCompute, Duration: 600}).AppendJSON(nil)),
 		line((&op.Entry{Operation: "scalar", Kind: op.KindMemory, InputShapes: []op.Shape{}, OutputShape: op.Shape{},
 			Collective: &op.Collective{}}).AppendJSON(nil)),
-		line(request.AppendJSON(nil)),
-		line((&op.Span{Name: "step"}).AppendJSON(nil)),
+		line(request.AppendJSON(nil)), line((&op.Span{Name: "step"}).AppendJSON(nil)),
 		line((&op.Gap{Dropped: 12, Reason: "queue_full"}).AppendJSON(nil)),
 		line((&op.Gap{Dropped: 1}).AppendJSON(nil)),
 	}
@@ -116,8 +113,7 @@ func TestSources(t *testing.T) {
 	const entry = `{"step":1,"operation":"a","duration_us":1}` + "\n"
 	const nothing = `{"schema":"optrace.entries/v1"}` + "\n"
 	for _, test := range []struct{ name, lines, want string }{
-		{"nothing", entry, ""},
-		{"a header", header("a") + entry, "a"},
+		{"nothing", entry, ""}, {"a header", header("a") + entry, "a"},
 		{"the last of two", header("a") + entry + header("b") + entry, "b"},
 		{"behind a batch record", batch("v") + header("a") + entry + batch("w") + header("b") + entry + batch("v") +
 			entry, "a"},

@@ -6,8 +6,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// DecodeLine reads one line of the entries format, for callers that cut lines themselves. The record may be kept. An
-// error is a *[op.SyntaxError].
+// DecodeLine reads one line of the entries format. The record may be kept. An error is a *[op.SyntaxError].
 func DecodeLine(line []byte) (op.Record, error) {
 	var d decode.Decoder
 	rec, offset, err := d.Record(line)
@@ -19,8 +18,7 @@ func DecodeLine(line []byte) (op.Record, error) {
 	return rec, nil
 }
 
-// DecodeRest reads the text of AppendRest. It sets the types of attrs and the extra parts of links, and returns extra.
-// Any other text gives a warning.
+// DecodeRest reads the text of AppendRest into attrs and links, and returns extra. Other text gives a warning.
 func DecodeRest(text string, attrs []op.Attr, links []op.Link) (x *op.Extra, w op.Warning) {
 	var d decode.Decoder
 	rest, _, err := d.Record([]byte(text[:max(0, len(text)-1)] + `,"operation":"rest","duration_ns":0}`))

@@ -29,8 +29,7 @@ type Sources struct {
 	unsettled bool
 }
 
-// maxWriters and maxWriterBytes bound the known writers and the memory of their resources. Beyond them Sources forgets
-// all.
+// maxWriters and maxWriterBytes bound the known writers. Beyond them Sources forgets all.
 const (
 	maxWriters     = 1 << 12
 	maxWriterBytes = 4 << 20

@@ -31,8 +31,7 @@ const (
 // IsGraphLaunch reports whether a runtime call launches a graph, such as cudaGraphLaunch or hipGraphLaunch.
 func IsGraphLaunch(call string) bool { return strings.HasSuffix(call, "GraphLaunch") }
 
-// Shown are attributes of an operation for display, without a figure of their own: the launch of a kernel, and the
-// operator of a gradient.
+// Shown are attributes for display, without a figure of their own: a kernel's launch, and the operator of a gradient.
 var Shown = [...]string{Grid, Block, Registers, SharedMemory, Occupancy, Graph, GraphNodeName, LaunchCall, ForwardName}
 
 // The event on a local root with an op.Pruned: its name, and its attributes beside [Name] and [Device].
@@ -45,8 +44,7 @@ const (
 // PrunedOthers is the name of all other operations of a summary.
 const PrunedOthers = "(other)"
 
-// The tags of Jaeger's JSON for parts of a span other than attributes, and the name of a resource without
-// [ServiceName].
+// The tags of Jaeger's JSON for parts of a span other than attributes, and the name of an unnamed service.
 const (
 	JaegerError        = "error"
 	JaegerStatus       = "otel.status_code"

@@ -175,8 +175,7 @@ func (b *Builder) AddEvent(e op.Event) {
 	}
 }
 
-// exceptions are the names of error events in OpenTelemetry and OpenTracing. exceptionTexts are the attributes that
-// describe the error, the best first.
+// exceptions are the names of error events, and exceptionTexts the attributes describing the error, the best first.
 var (
 	exceptions     = [...]string{"exception", "error"}
 	exceptionTexts = [...]string{"exception.message", "exception.type", "message", "error.object", "error.kind"}

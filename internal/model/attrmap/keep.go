@@ -23,8 +23,7 @@ func (m *Mapping) KeepAll() {
 // KeepsAll reports whether m, which may be nil, keeps everything.
 func KeepsAll(m *Mapping) bool { return m != nil && m.all }
 
-// KeepsOfRequest reports whether recorders keep an attribute of a span other than an operation. m may be nil. An empty
-// attribute is kept under KeepAll only.
+// KeepsOfRequest reports whether recorders keep an attribute of a span other than an operation. m may be nil.
 func KeepsOfRequest(m *Mapping, key string, empty bool) bool {
 	if m != nil && m.all {
 		return true
@@ -79,8 +78,7 @@ func inherited(key, service string, s *op.Scope, r *op.Resource) *op.Attr {
 // KeepsAll reports whether everything is kept. The caller then fills in [Builder.Extra].
 func (b *Builder) KeepsAll() bool { return KeepsAll(b.mapping) }
 
-// Extra returns the rest of the span, for the caller to fill in between Reset and Entry under KeepsAll. DropLinks sets
-// the dropped links, and SetScopeOf the scope.
+// Extra returns the rest of the span, for the caller to fill in between Reset and Entry under KeepsAll.
 func (b *Builder) Extra() *op.Extra { return &b.extra }
 
 // SetScopeOf is SetScope for a whole scope, which must not change until the entry is complete.

@@ -97,8 +97,7 @@ type Mapping struct {
 	added map[string]*target
 	kept  []string // see Keep
 	all   bool     // see KeepAll
-	// spans are the targets of spans other than operations with further kept attributes, see [Want].Spans. It is nil
-	// without any.
+	// spans are the targets of spans other than operations, see [Want].Spans, nil without any.
 	spans *targets
 	hold  func(bytes int64) error // see Holding
 }

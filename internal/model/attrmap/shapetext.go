@@ -148,8 +148,7 @@ func (p *shapeText) opening() byte {
 	return 0
 }
 
-// element consumes an element of a list: a bracket with its contents, a quoted text, or a word. The text is "" for a
-// word other than an unknown shape.
+// element consumes a bracketed element, a quoted text, or a word. Any word but an unknown shape is "".
 func (p *shapeText) element() (text string, ok bool) {
 	switch c := p.next(); c {
 	case '[', '(':

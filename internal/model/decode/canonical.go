@@ -53,8 +53,7 @@ func (d *Decoder) Canonical(text []byte) (size int) {
 	return size
 }
 
-// The last bytes of a text are too few for reading names. Up to maxTail bytes are read again with tailMargin behind
-// them.
+// Names need 24 bytes of text. Up to maxTail bytes are read again with tailMargin behind them.
 const (
 	maxTail    = 2048
 	tailMargin = "                                "

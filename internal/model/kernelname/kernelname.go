@@ -33,8 +33,7 @@ func Short(name string) string {
 	return library(name)
 }
 
-// Long returns a name without its parameters and namespaces, with all template arguments, for names of equal short
-// form.
+// Long returns a name with all template arguments, for names of equal short form.
 func Long(name string) string {
 	if isCPlusPlus(name) {
 		return parse(name).String()

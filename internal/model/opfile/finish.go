@@ -10,8 +10,7 @@ import (
 // Given tells the derived fields that a source states.
 type Given struct{ Rule, Elements, Memory bool }
 
-// Finish derives the fields of an entry that its file does not give, and makes impossible values unknown, with a
-// warning. kinds is the reader's.
+// Finish derives the unstated fields of an entry, and makes impossible values unknown, with a warning.
 func Finish(e *op.Entry, given Given, kinds *opmodel.KindCache) {
 	if e.Duration < 0 {
 		e.Duration = 0

@@ -80,8 +80,7 @@ type AttrIndex struct {
 	Held budget.Account
 }
 
-// attrBytes is about the size of an attribute beside its texts, as the list grows. indexBytes is its size in the index
-// of a long list.
+// attrBytes is about the size of an attribute without its texts, indexBytes its size in the index of a long list.
 const (
 	attrBytes  = 2 * int(unsafe.Sizeof(op.Attr{}))
 	indexBytes = 96

@@ -4,8 +4,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// UsualRule returns the usual rule for a kind. Files state the rule for collectives only: reports explain it for
-// these.
+// UsualRule returns the usual rule for a kind. Files state the rule for collectives only.
 func UsualRule(k op.Kind) op.KindRule {
 	switch k {
 	case op.KindCompute:
@@ -18,8 +17,7 @@ func UsualRule(k op.Kind) op.KindRule {
 
 const maxCachedName = 512
 
-// KindCache is a cache of [op.InferKind]: names repeat, and a comparison is far cheaper than a search for words. A
-// name has two slots; long names have none.
+// KindCache is a cache of [op.InferKind]: names repeat, and comparing them is far cheaper than searching for words.
 type KindCache struct {
 	slots [128]struct {
 		name string

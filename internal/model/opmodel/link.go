@@ -33,8 +33,7 @@ func LinkInt(l *op.Link, key string, v int64) op.Warning {
 	return 0
 }
 
-// LinkAttr is LinkInt for an attribute of any type. A text may be an integer, and a floating-point number integral and
-// within ±2^53.
+// LinkAttr is LinkInt for an attribute of any type: also a text, or a floating-point number within ±2^53.
 func LinkAttr(l *op.Link, a op.Attr) op.Warning {
 	if LinkWeight(l, a.Key) == nil {
 		return 0

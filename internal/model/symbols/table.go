@@ -33,8 +33,7 @@ func (t *Table[K]) ID(v K) int32 {
 	return id
 }
 
-// Within returns the number of v. Beyond the first most values, unless most is 0, it returns the number of other for a
-// new v.
+// Within returns the number of v, or of other for a new v beyond the first most values. 0 is no limit.
 func (t *Table[K]) Within(most int, v, other K) int32 {
 	if _, ok := t.ids[v]; !ok && most > 0 && len(t.Values) >= most {
 		return t.ID(other)
@@ -42,8 +41,7 @@ func (t *Table[K]) Within(most int, v, other K) int32 {
 	return t.ID(v)
 }
 
-// Bytes returns about the memory of the values. points returns the bytes that a value refers to; nil means 0. Shared
-// bytes count each time.
+// Bytes returns about the memory of the values. points, perhaps nil, returns the bytes that a value refers to.
 func (t *Table[K]) Bytes(points func(K) int) int64 {
 	if points != nil {
 		for _, v := range t.Values[t.counted:] {

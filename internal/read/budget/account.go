@@ -3,8 +3,8 @@ package budget
 
 // Account is the memory held by a user.
 type Account struct {
-	// Hold is called with the number of additional bytes held, negative for fewer. An error ends the work on them. A
-	// nil Hold allows everything.
+	// Hold gets the number of additional bytes held, negative for fewer. An error ends the work. Nil allows
+	// everything.
 	Hold    func(bytes int64) error
 	told    int64
 	used    int64 // the sum of Take
@@ -14,8 +14,7 @@ type Account struct {
 // free is the number of bytes allowed without a call of Hold.
 const free = 64 << 10
 
-// Take asks for n more bytes before their use, and reports whether Hold allows them. After a refusal it allows no more
-// until Reset, which returns all of them.
+// Take asks for n more bytes before their use. After a refusal it allows no more until Reset, which returns all.
 func (a *Account) Take(n int) bool {
 	if a.Hold == nil {
 		return true

@@ -10,8 +10,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// MaxPath bounds the ranges in a path, and MaxDepth the ranges searched around one: endless nesting makes no endless
-// text and takes no endless time.
+// MaxPath bounds the ranges in a path, and MaxDepth the search around one, against endless nesting.
 const (
 	MaxPath  = 64
 	MaxDepth = 1024

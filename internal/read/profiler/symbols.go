@@ -12,8 +12,7 @@ type Symbols struct {
 
 const recentBits = 12
 
-// symbolBytes is the memory of a text beside its bytes: its headers in the index and in the list, and its share of
-// slack.
+// symbolBytes is the memory of a text beside its bytes: its headers and its share of slack.
 const symbolBytes = 56
 
 // Bytes returns the memory of the texts.

@@ -41,8 +41,7 @@ const (
 	maxSet     = 16 << 10 // the largest kept set, in bytes
 )
 
-// New returns a Cache of at most maxBytes, with everything that it keeps alive. With 0 bytes, or if span.LayoutKnown
-// reports false, it stays empty.
+// New returns a Cache of at most maxBytes. With 0, or if span.LayoutKnown reports false, it stays empty.
 func New[V any](maxBytes int) Cache[V] {
 	if !span.LayoutKnown() {
 		maxBytes = 0
@@ -104,8 +103,7 @@ func (c *Cache[V]) find(k *Key) *entry[V] {
 	return nil
 }
 
-// Add stores a value after a Lookup that reported add. It copies the attributes. size is the number of bytes that the
-// value refers to.
+// Add stores a value after a Lookup that reported add. It copies the attributes. size is the bytes behind the value.
 func (c *Cache[V]) Add(k *Key, value V, size int) {
 	e := &entry[V]{key: *k, value: value}
 	size += int(unsafe.Sizeof(*e)) + len(k.Attrs)*int(unsafe.Sizeof(attribute.KeyValue{})) + len(k.Name) +

@@ -213,10 +213,7 @@ func TestAreWide(t *testing.T) {
 		a, b uint64
 		want bool
 	}{
-		{0, 0, false},
-		{1<<47 - 1, math.MaxUint64, false},
-		{0, 1 << 56, true},
-		{1 << 47, 0, true},
+		{0, 0, false}, {1<<47 - 1, math.MaxUint64, false}, {0, 1 << 56, true}, {1 << 47, 0, true},
 		{math.MaxUint64 - 1<<47, 0, true},
 	} {
 		check.Equal(t, fmt.Sprintf("%x and %x are wide", tt.a, tt.b), tt.want, areWide(tt.a, tt.b))

@@ -20,8 +20,7 @@ type seeds [4]uint64
 
 func newSeeds() seeds { return seeds{rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64()} }
 
-// of returns the fingerprint of the attributes of k. It reports false for a very long key or text, an unusual address
-// or an unknown type.
+// of returns the fingerprint of k. It reports false for a very long text, an unusual address or an unknown type.
 func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 	const (
 		lengthAt = addressBits
@@ -62,8 +61,7 @@ func areWide(a, b uint64) bool {
 	return ((a+half)|(b+half))>>addressBits != 0
 }
 
-// slot returns a number whose low bits select a slot. In either word alone, sets of consecutive numbers would share
-// the low bits.
+// slot returns a number whose low bits select a slot. Consecutive numbers would share the low bits of either word.
 func (f fingerprint) slot() uint64 { return fold(f[0], f[1]) }
 
 func fold(a, b uint64) uint64 {

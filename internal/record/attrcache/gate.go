@@ -30,8 +30,7 @@ func (g *gate) enter() (use, review bool) {
 	return true, false
 }
 
-// review ends a window and reports whether to empty the cache: because a bypass begins, or because it is full and its
-// hit rate has been only fair for long.
+// review ends a window and reports whether to empty the cache: at a bypass, or when full and only fairly useful.
 func (g *gate) review(full bool) (empty bool) {
 	hits := g.hits
 	g.lookups = 1

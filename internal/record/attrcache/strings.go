@@ -1,7 +1,6 @@
 package attrcache
 
-// Strings is a direct-mapped cache of the encodings of repeated strings, such as devices. It is not safe for
-// concurrent use.
+// Strings is a direct-mapped cache of encoded strings, such as devices. It is not safe for concurrent use.
 type Strings struct{ slots [32]StringSlot }
 
 // StringSlot holds a string, or "", and its encoding.
@@ -12,8 +11,7 @@ type StringSlot struct {
 
 const maxString = 64
 
-// Slot returns the slot of s, or nil if s is empty or too long. If the slot holds another string, the caller
-// overwrites it.
+// Slot returns the slot of s, nil if s is empty or too long. The caller overwrites another string in it.
 func (c *Strings) Slot(s string) *StringSlot {
 	n := len(s)
 	if n == 0 || n > maxString {

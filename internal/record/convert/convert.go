@@ -18,8 +18,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Converter turns finished spans into entries and ancestry records. It is not safe for concurrent use. Its results are
-// valid until its next call.
+// Converter turns finished spans into records, valid until its next call. It is not safe for concurrent use.
 type Converter struct {
 	mapping   *attr.Mapping
 	builder   *attrmap.Builder

@@ -81,8 +81,7 @@ func FuzzConverter(f *testing.F) {
 	m.Alias("aliased", attrkey.InputShapes)
 	keys := []string{
 		attrkey.InputShapes, attrkey.InputDTypes, attrkey.OutputShape, attrkey.DType, attrkey.Device, attrkey.Stream,
-		attrkey.Memory,
-		attrkey.Collective, attrkey.Group, attrkey.Rank, attrkey.InputShape(0), attrkey.InputShape(2),
+		attrkey.Memory, attrkey.Collective, attrkey.Group, attrkey.Rank, attrkey.InputShape(0), attrkey.InputShape(2),
 		"pytorch.input_shapes",
 		"pytorch.input_dtypes", "pytorch.device.type", "pytorch.device.index", "pytorch.device_memory_usage_bytes",
 		"op", "kept", "aliased",
@@ -274,8 +273,7 @@ func TestAncestor(t *testing.T) {
 			"attributes", func(d *span.Data) {
 				d.Attrs = []attribute.KeyValue{
 					attribute.String("kept", "x"), attribute.String("other", "y"),
-					attribute.Int("gen_ai.usage.input_tokens", 7),
-					attribute.String("kept", "z"),
+					attribute.Int("gen_ai.usage.input_tokens", 7), attribute.String("kept", "z"),
 				}
 			},
 			func(s *op.Span) {

@@ -11,8 +11,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Spans come from the application and may panic. The batch keeps no part of such a span. It is reported and counts as
-// a lost operation.
+// Spans come from the application and may panic. Such a span is reported and counts as a lost operation.
 
 // Add adds e to b, and the earlier spans that it refers to.
 func Add(enc Encoder, b *Batch, e *span.Ended, t *traces.WithOps) (out Outcome, err error) {
@@ -53,8 +52,7 @@ func IsAncestor(e *span.Ended, d *span.Data, t *traces.WithOps) bool {
 	return !t.Hold(e.Held(), id, traces.RefTo(id, d.SpanID()), traces.RefTo(id, d.ParentID()), bytes)
 }
 
-// AddLinked notes the spans linked to by a recorded span, and their traces: the work for these requests is on record,
-// so their spans are worth writing.
+// AddLinked notes the spans linked to by a recorded span, and their traces: these requests are worth writing.
 func AddLinked(b *Batch, t *traces.WithOps, d *span.Data) {
 	for i := range d.Links {
 		c := d.Links[i].SpanContext

@@ -14,8 +14,7 @@ import (
 type Batch struct {
 	Records []byte // whole records, after the headroom
 	Entries int    // among the records
-	// First and Last identify the resources of the first and the last record. FirstResource is the content of a header
-	// in front of the batch.
+	// The resources of the first and the last record, and the content of a header in front of the batch.
 	First, Last   attribute.Distinct
 	FirstResource *op.Resource
 	Groups        Groups // for formats that group records
@@ -26,8 +25,7 @@ type Batch struct {
 	last traces.Ref   // the last one added to refs
 }
 
-// MaxRecordBytes is the largest size of an encoded record. A larger span is shortened; readers refuse records of twice
-// the size.
+// MaxRecordBytes is the largest size of an encoded record. Readers refuse records of twice the size.
 const MaxRecordBytes = 8 << 20
 
 // MaxBatchBytes is the size of a full batch. Readers refuse messages of four times the size.

@@ -45,8 +45,7 @@ func (r *Errors) Report(err error) {
 
 var handling atomic.Int64
 
-// Await waits until all handlers have returned, ctx is done, or a tenth of a second has passed. It keeps a program
-// from losing its last errors.
+// Await waits until all handlers have returned, ctx is done, or a tenth of a second has passed.
 func Await(ctx context.Context) {
 	const most = 100 * time.Millisecond
 	for start := time.Now(); handling.Load() > 0 && ctx.Err() == nil && time.Since(start) < most; {

@@ -23,9 +23,7 @@ func TestErrorsRate(t *testing.T) {
 			pause time.Duration
 			want  string // reported so far
 		}{
-			{0, "disk full 0"},
-			{0, "disk full 0"},
-			{10*time.Second - 1, "disk full 0"},
+			{0, "disk full 0"}, {0, "disk full 0"}, {10*time.Second - 1, "disk full 0"},
 			{1, "disk full 0\ndisk full 3 (and 2 more errors since the last report)"},
 			{10 * time.Second, "disk full 0\ndisk full 3 (and 2 more errors since the last report)\ndisk full 4"},
 		} {

@@ -29,8 +29,7 @@ var componentIDs struct{ exporter, processor atomic.Int64 }
 
 func component(typ string, ids *atomic.Int64) []attribute.KeyValue {
 	return []attribute.KeyValue{
-		semconv.OTelComponentName(fmt.Sprintf("%s/%d", typ, ids.Add(1)-1)),
-		semconv.OTelComponentTypeKey.String(typ),
+		semconv.OTelComponentName(fmt.Sprintf("%s/%d", typ, ids.Add(1)-1)), semconv.OTelComponentTypeKey.String(typ),
 	}
 }
 

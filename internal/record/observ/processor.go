@@ -11,8 +11,7 @@ import (
 	"go.opentelemetry.io/otel/semconv/v1.43.0/otelconv"
 )
 
-// Counts are the figures of a processor: spans taken, handed to its exporter, and lost before; spans and sums
-// forgotten; and lost parents of operations.
+// Counts are a processor's spans taken, exported and lost, spans and sums forgotten, and parents lost.
 type Counts struct{ Recorded, Exported, Lost, Forgotten, Unsummed, LostParents uint64 }
 
 // ObserveProcessor observes a processor until stop is called, unless metrics are off. It calls counts at each

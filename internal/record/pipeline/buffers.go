@@ -28,8 +28,7 @@ func newBufferPool(policy Policy, size, number int) *bufferPool {
 	return c
 }
 
-// get returns an empty buffer, and the number of entries dropped for it. It returns nil if the pool is exhausted and
-// the policy does not wait.
+// get returns an empty buffer and the number of entries dropped for it, or nil if there is none and no wait.
 func (c *bufferPool) get() (b *encoding.Batch, lost int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

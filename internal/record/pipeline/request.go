@@ -17,8 +17,7 @@ type worker struct {
 	errs    *observ.Errors
 	ctx     context.Context // bounds work without a waiting caller
 	cancel  context.CancelFunc
-	// A stop without a deadline waits while progress changes within each timeout. progress counts the spans that the
-	// exporter has taken.
+	// A stop without a deadline waits while progress, the spans taken by the exporter, changes within timeout.
 	timeout  time.Duration
 	progress func() uint64
 }

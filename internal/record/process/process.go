@@ -24,8 +24,7 @@ func (Detector) Detect(ctx context.Context) (*resource.Resource, error) {
 var launchers = [...][2]string{
 	{"RANK", "WORLD_SIZE"},
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-	{"PMI_RANK", "PMI_SIZE"},
-	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+	{"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 }
 
 func launchedAs() []attribute.KeyValue {
@@ -39,8 +38,7 @@ func launchedAs() []attribute.KeyValue {
 	return nil
 }
 
-// Resource returns the resource of a program: attrs, the statements of the SDK and the environment, and the detected
-// attributes, in this order of precedence.
+// Resource returns a program's resource: attrs, else the SDK's and the environment's, else the detected attributes.
 func Resource(ctx context.Context, attrs []attribute.KeyValue) *resource.Resource {
 	r, err := Detector{}.Detect(ctx)
 	if err != nil {

@@ -60,8 +60,7 @@ type sum struct {
 }
 
 const (
-	// maxOps bounds the events on one root, and maxNames the bytes of their names. Further operations are summed up
-	// under attrkey.PrunedOthers.
+	// maxOps bounds the events on one root, and maxNames the bytes of their names. The rest is attrkey.PrunedOthers.
 	maxOps   = 128
 	maxNames = 32 << 10
 	// maxShardBytes bounds the memory of a shard.

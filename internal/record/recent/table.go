@@ -40,8 +40,7 @@ func (t *Table[K, V]) overhead() int {
 	return int(unsafe.Sizeof(item[K, V]{}))*3/2 + indexEntry*int(unsafe.Sizeof(*new(K))+unsafe.Sizeof(0)+1)
 }
 
-// Find returns the value of a key, or nil. It marks the value as used. The result is valid until the next Add, Remove
-// or Evict.
+// Find returns the value of a key, valid until the next change, or nil. It marks the value as used.
 func (t *Table[K, V]) Find(key K) *V {
 	i := t.at(key)
 	if i < 0 {

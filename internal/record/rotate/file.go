@@ -51,8 +51,7 @@ const (
 	EndsDamaged        // appended records would be unreadable
 )
 
-// Open opens or creates the file at path and inspects it without a change. A later change of the working directory
-// does not matter.
+// Open opens or creates the file at path, made absolute, and inspects it without a change.
 func Open(path string, limits Limits, inspect Inspect) (*File, error) {
 	if path == "" {
 		return nil, &os.PathError{Op: "open", Path: path, Err: os.ErrNotExist}
@@ -200,8 +199,7 @@ func (r *File) passDamage() (torn bool, err error) {
 	return false, fmt.Errorf("%s: is damaged again and again", r.path)
 }
 
-// Continue is Ready for a write that resumes the one before. It reports false if the file was renamed, removed,
-// truncated or written to by others.
+// Continue is Ready for a write that resumes the last one. It reports false if the file changed in between.
 func (r *File) Continue() (bool, error) {
 	if err := r.hold(); err != nil {
 		return false, err

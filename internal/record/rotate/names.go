@@ -84,8 +84,7 @@ func (n names) list() ([]rotatedFile, error) {
 	return files, nil
 }
 
-// move renames the file at from to the first free name of t after last, the newest name. It overwrites no file and
-// follows no link.
+// move renames the file at from to the first free name of t after last. It overwrites no file and follows no link.
 func (n names) move(from string, t time.Time, last string) error {
 	stamp := t.UTC().Format(rotatedStamp)
 	for i := range maxPerInstant + 1 {

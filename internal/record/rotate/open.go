@@ -17,8 +17,7 @@ var errPlanted = errors.New("belongs to another user, in a directory in which al
 // openAttempts bounds the attempts to open a file that others create and remove meanwhile.
 const openAttempts = 100
 
-// openAppending opens or creates the file at path. It follows a symbolic link only to a target other than a regular
-// file, such as a terminal.
+// openAppending opens or creates the file at path. It follows symbolic links to devices and pipes only.
 func openAppending(path string) (*os.File, error) {
 	var err error
 	for range openAttempts {

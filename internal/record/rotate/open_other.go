@@ -4,8 +4,7 @@ package rotate
 
 import "os"
 
-// noFollow and noWait have no effect here: the opened file is compared with the one found, and directories have no
-// named pipes.
+// noFollow and noWait have no effect here: the opened file is compared with the one found.
 const noFollow, noWait = 0, 0
 
 func nobodyReads(error) bool { return false }

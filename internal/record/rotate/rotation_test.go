@@ -32,10 +32,7 @@ func TestRotationByAge(t *testing.T) {
 			files  int
 		}{
 			{2 * time.Hour, false, 1}, // an empty file does not age
-			{time.Hour - 1, false, 1},
-			{1, false, 2},
-			{59 * time.Minute, true, 2},
-			{time.Minute, false, 3},
+			{time.Hour - 1, false, 1}, {1, false, 2}, {59 * time.Minute, true, 2}, {time.Minute, false, 3},
 		} {
 			if time.Sleep(step.pause); step.reopen {
 				f = open(t, path, Limits{MaxAge: time.Hour})

@@ -11,8 +11,7 @@ import (
 
 const (
 	DefaultBytes = 12 << 20 // the default bound of a Cache
-	// maxSlots is the size of a table, a power of two. It has room for the shapes of a graph of thousands of
-	// operations.
+	// maxSlots is the size of a table, a power of two, enough for a graph of thousands of operations.
 	maxSlots = 8192
 	ways     = 4 // the number of slots for a shape
 	// maxEntry is the largest memory of a kept attribute with its slot: five inputs with four dimensions.

@@ -6,12 +6,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// A Key holds shapes as bytes: per shape the number of dimensions and the dimensions, eight bytes each. Equal Keys
-// hold equal shapes. A nil Key is empty.
+// A Key holds shapes as bytes: per shape the number of dimensions and the dimensions, eight bytes each.
 type Key []byte
 
-// Append returns k with a shape added. It copies dims. Above [op.MaxRank] dimensions it keeps one extra: readers then
-// see the excess.
+// Append returns k with a copy of dims added. An excess over [op.MaxRank] stays visible as one extra dimension.
 func (k Key) Append(dims []int64) Key {
 	dims = dims[:min(len(dims), op.MaxRank+1)]
 	k = binary.LittleEndian.AppendUint64(k, uint64(len(dims)))

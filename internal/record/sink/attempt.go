@@ -9,8 +9,7 @@ import (
 
 const attempts = 5
 
-// writeRetrying writes p. After a temporary error without any byte written, such as a socket's full buffer, it pauses
-// and tries again.
+// writeRetrying writes p. It tries again after a temporary error without a written byte.
 func writeRetrying(w io.Writer, p []byte) (n int, err error) {
 	pause := time.Millisecond
 	for range attempts - 1 {

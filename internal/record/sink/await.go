@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Await runs f and returns its error. If f still runs when grace has passed after the end of ctx, Await returns the
-// error of ctx and leaves f running.
+// Await runs f and returns its error. It leaves f running when grace has passed after the end of ctx.
 func Await(ctx context.Context, grace time.Duration, f func() error) error {
 	if ctx.Done() == nil {
 		return f()

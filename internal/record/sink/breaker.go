@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// breaker stops writing to a failing target. After maxFailures failures in a row it allows one attempt per pause. The
-// pause doubles with each failure.
+// breaker allows one attempt per pause after maxFailures failures in a row. The pause doubles with each failure.
 type breaker struct {
 	failures int
 	pause    time.Duration

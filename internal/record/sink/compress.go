@@ -33,8 +33,7 @@ func (c Compression) String() string {
 // compressor appends the compressed batch to dst. It is not safe for concurrent use.
 type compressor func(dst, batch []byte) []byte
 
-// newCompressor returns nil for no compression. It uses the fastest levels: at the rate of operations better ones cost
-// more time than encoding and gain little.
+// newCompressor returns nil for no compression. It uses the fastest levels: better ones gain little.
 func newCompressor(c Compression) (compressor, error) {
 	switch c {
 	case None:

@@ -52,8 +52,7 @@ func (s *Sink) keepGaps(o *inflight, head []byte) {
 
 var errTakenAway = errors.New("the file that holds its beginning has been taken away")
 
-// writeRemainder writes the remainder of the batch before, if any. If its beginning is gone the batch is dropped with
-// the error lost, and the next one is written.
+// writeRemainder writes the remainder of the batch before. lost is the error for one that cannot be completed.
 func (s *Sink) writeRemainder() (lost, err error) {
 	if s.remainder == nil {
 		return nil, nil

@@ -261,8 +261,7 @@ func (s *Sink) committed(b *encoding.Batch) {
 	}
 }
 
-// assemble returns the bytes to write for o and the length of the part before the records. notice is an error that
-// does not prevent the write.
+// assemble returns the bytes to write for o and the length of their head. notice does not prevent the write.
 func (s *Sink) assemble(o *inflight) (out []byte, head int, notice, err error) {
 	out, head = s.frame(o)
 	if len(out) == 0 {
@@ -343,8 +342,7 @@ func (s *Sink) failed(o *inflight, out []byte, head, n int, err error) {
 	s.account(o, complete, "write_failed", err)
 }
 
-// Shutdown writes the last gaps and closes the target. If the sink stays busy until ctx is done, the write under way
-// closes it.
+// Shutdown writes the last gaps and closes the target, or leaves that to a write outlasting ctx.
 func (s *Sink) Shutdown(ctx context.Context) error {
 	if err := s.Acquire(ctx); err != nil {
 		s.shutdownMissed.Store(true)

@@ -30,8 +30,7 @@ func CutText(text string) string {
 	return text[:n] + cutMark
 }
 
-// Bounded returns d within the bounds of one record: texts are cut, and excess attributes, events and links left out.
-// They count as dropped.
+// Bounded returns d cut to the bounds of one record. Shortened and omitted parts count as dropped.
 func (d *Data) Bounded() Data {
 	out := *d
 	out.Name = CutText(d.Name)

@@ -8,8 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// layout mirrors the unexported fields of attribute.Value, which may change with any version of OpenTelemetry. Call
-// layoutOf only if LayoutKnown reports true.
+// layout mirrors the unexported fields of attribute.Value. Call layoutOf only if LayoutKnown reports true.
 type layout struct {
 	typ    attribute.Type
 	number uint64 // of a BOOL, INT64 or FLOAT64
@@ -25,8 +24,7 @@ func LayoutKnown() bool { return layoutKnown }
 
 var layoutKnown = hasFields() && holdsValues()
 
-// Words returns the number, the text and the address of the list of v. Copies of v have the same address.
-// LayoutKnown must report true.
+// Words returns the number, the text and the address of the list of v, shared by its copies, if LayoutKnown.
 func Words(v *attribute.Value) (number uint64, text string, list uintptr) {
 	l := layoutOf(v)
 	return l.number, l.text, uintptr(l.array())
@@ -60,8 +58,7 @@ func hasFields() bool {
 	return unsafe.Sizeof(attribute.KeyValue{}) == unsafe.Sizeof(attribute.Key(""))+got.Size()
 }
 
-// holdsValues reports whether values of the types up to attribute.MAP lie in memory like layout. Numbers come first:
-// comparing lists relies on them.
+// holdsValues reports whether values up to attribute.MAP lie in memory like layout. Lists rely on numbers.
 func holdsValues() bool {
 	one := attribute.IntValue(1)
 	two := attribute.IntValue(2)

@@ -21,8 +21,7 @@ func TestMemory(t *testing.T) {
 		v    attribute.Value
 		want int
 	}{
-		{"empty", attribute.Value{}, 0},
-		{"boolean", attribute.BoolValue(true), 0},
+		{"empty", attribute.Value{}, 0}, {"boolean", attribute.BoolValue(true), 0},
 		{"integer", attribute.Int64Value(1 << 40), 0},
 		{"number", attribute.Float64Value(0.5), 0},
 		{"text", attribute.StringValue("matmul"), 6},

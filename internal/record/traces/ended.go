@@ -57,8 +57,7 @@ func (t *WithOps) LostParents() uint64 { return t.lost.Load() }
 // LoseParent counts a released span that could not be written.
 func (t *WithOps) LoseParent() { t.lost.Add(1) }
 
-// Hold keeps an ended span until it is released or makes room for later spans. It reports false, without effect, if
-// the trace has operations.
+// Hold keeps an ended span until it is released or makes room. It reports false if the trace has operations.
 func (t *WithOps) Hold(s sdktrace.ReadOnlySpan, trace op.TraceID, self, parent Ref, bytes int) bool {
 	if t.ended.Load() == nil {
 		t.ended.CompareAndSwap(nil, new([endedShards]endedShard))

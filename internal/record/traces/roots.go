@@ -144,8 +144,7 @@ func (t *Roots) makeRoom(sh *shard, except trace.TraceID) {
 	}
 }
 
-// Ended returns the local root above an ended span, and forgets the span. The root is zero if it is unknown or the
-// span itself.
+// Ended forgets an ended span. It returns the local root above it, zero if unknown or the span itself.
 func (t *Roots) Ended(ended, parent trace.SpanContext) span.Root {
 	traceID := ended.TraceID()
 	id := op.SpanID(ended.SpanID())

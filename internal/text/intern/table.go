@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of a table. Repeated values are short and few: names, devices, services. A full table is emptied and
-// allocates each of them once more.
+// The bounds of a table. Repeated values are short and few. A full table is emptied.
 const (
 	maxEntries = 1 << 16
 	maxLength  = 512
@@ -24,8 +23,7 @@ const (
 	recentSlots = 1 << recentBits
 )
 
-// Table holds the strings seen, at most 65,536 of up to 512 bytes. The zero value is ready to use. It is not safe for
-// concurrent use.
+// Table holds up to 65,536 strings of up to 512 bytes. The zero value is ready; it is not safe for concurrent use.
 type Table struct {
 	strings map[string]string
 	bytes   int // of strings, with the map
@@ -51,8 +49,7 @@ func (t *Table) String(b []byte) string {
 	return s
 }
 
-// Find returns the string of b in the table. It adds no string: a caller that validates strings before adding them
-// need not validate the found ones.
+// Find returns the string of b in the table. It adds none: found strings need no second validation.
 func (t *Table) Find(b []byte) (s string, ok bool) {
 	if len(b) == 0 {
 		return "", true
@@ -114,8 +111,7 @@ func (t *Table) add(s string) {
 	t.recent[x.slot(len(s))] = recent{x, s}
 }
 
-// sample is the first and the last bytes of a string, and some of its middle. With the length it determines a string
-// of up to sampled bytes.
+// sample has all bytes of a string of up to sampled bytes, of a longer one its first, last and some middle bytes.
 type sample struct{ first, middle, last uint64 }
 
 // sampled is the length of the longest string with all bytes in its sample.

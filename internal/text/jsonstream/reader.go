@@ -43,8 +43,7 @@ func NewReader(src io.Reader, name string) *Reader {
 	return r
 }
 
-// Err returns the error that ended the walk early, or nil: an *[op.SyntaxError] for a bad document, or else the
-// source's error.
+// Err returns the error that ended the walk early, or nil: an *[op.SyntaxError], or the source's error.
 func (r *Reader) Err() error { return r.err }
 
 // Offset returns the start of the last value, in bytes from the start of the input.
@@ -168,8 +167,7 @@ func (r *Reader) fail(msg string) {
 	r.err = e
 }
 
-// fill reads more input behind the unread part, and reports whether it got any. It drops the input before the unread
-// part.
+// fill reads more input behind the unread part, and reports whether it got any.
 func (r *Reader) fill() bool {
 	if r.in.Err != nil || r.err != nil {
 		return false

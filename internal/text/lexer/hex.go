@@ -15,8 +15,7 @@ func AppendHex(dst, b []byte) []byte {
 	return dst
 }
 
-// DecodeHex fills dst from exactly 2×len(dst) hexadecimal digits in either case. It reports false for any other src;
-// dst is then undefined.
+// DecodeHex fills dst from exactly 2×len(dst) hexadecimal digits. dst is undefined if it reports false.
 func DecodeHex(dst, src []byte) bool {
 	if len(src) != 2*len(dst) {
 		return false
@@ -40,8 +39,7 @@ func decodeHex8(dst *[8]byte, src *[16]byte) bool {
 	return bad|bad2 == 0
 }
 
-// eightHexDigits returns the four bytes of eight hexadecimal digits, the first one lowest. bad is not 0 if a byte of x
-// is not a digit.
+// eightHexDigits returns the bytes of eight hexadecimal digits, the first one lowest. bad marks other bytes.
 func eightHexDigits(x uint64) (v uint32, bad uint64) {
 	letters := x >> 6 & ones // the bit that letters have
 	d := x&(0x0f*ones) + letters*9
@@ -62,8 +60,7 @@ func hex4(b []byte, i int) (rune, bool) {
 	return rune(v[0])<<8 | rune(v[1]), true
 }
 
-// ParseID reads an id of 8 or 16 bytes in hexadecimal. An id of 16 bytes may be only the 16 digits of its low half. A
-// bad id becomes zero.
+// ParseID reads an id of 8 or 16 bytes, perhaps only the low 8 of 16, in hexadecimal. A bad id becomes zero.
 func ParseID(id, s []byte) bool {
 	clear(id)
 	to := id

@@ -88,8 +88,7 @@ func (l *Lexer) stop(err error, at int) {
 	}
 }
 
-// Peek returns the first byte of the next value, one of { [ " t f n - or a digit in valid text. It returns 0 at the
-// end or after an error.
+// Peek returns the first byte of the next value, 0 at the end or after an error.
 func (l *Lexer) Peek() byte {
 	// Small enough for inlining: white space is rare.
 	if l.pos < len(l.buf) {

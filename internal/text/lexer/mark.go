@@ -15,8 +15,7 @@ func (l *Lexer) Mark() Mark {
 	return m
 }
 
-// Rewind returns to m and clears the error. In between l may have left the object or array around m, but not entered
-// another one after it.
+// Rewind returns to m without an error. Meanwhile l must not have left the value around m and entered another.
 func (l *Lexer) Rewind(m Mark) {
 	l.pos = m.pos
 	l.err = nil

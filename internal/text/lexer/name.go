@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// Name is an expected name of a member with its punctuation, such as `,"step":`. It is compared in three words,
-// without a loop or a call.
+// Name is an expected name of a member with its punctuation, such as `,"step":`, compared in three words.
 type Name struct {
 	first, second, third  uint64
 	secondMask, thirdMask uint64

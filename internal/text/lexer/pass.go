@@ -38,8 +38,7 @@ func passSpace(b []byte, i int) int {
 	return i
 }
 
-// Member reads a member's name without escapes and the colon behind it. It returns the name and the index of the
-// value. Without a name it returns -1.
+// Member reads a member's name without escapes. It returns the name and the index of the value, -1 without one.
 func Member(b []byte, i int) (key []byte, value int) {
 	key, i = Quoted(b, i)
 	return key, Colon(b, i)
@@ -56,8 +55,7 @@ func Colon(b []byte, i int) int {
 	return Space(b, i)
 }
 
-// Next moves from the end of a value at i to the next element of an object or array. At the closing bracket it moves
-// behind it, and more is false.
+// Next moves from the end of a value at i to the next element, or behind the closing bracket.
 func Next(b []byte, i int, closing byte) (next int, more bool) {
 	i = Space(b, i)
 	switch {

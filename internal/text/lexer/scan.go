@@ -93,8 +93,7 @@ func PlainPrefix(b []byte) int {
 	return i
 }
 
-// notPlain returns 0 if all bytes of a word are plain. Otherwise its lowest bit is the highest bit of the first other
-// byte.
+// notPlain returns 0 for plain bytes only. Else its lowest bit is the highest bit of the first other byte.
 func notPlain(word uint64) uint64 {
 	// The lowest high bit of each term marks the first byte below ' ', quote or backslash. A borrow can set wrong bits
 	// only above it.
@@ -115,8 +114,7 @@ func QuotedHex(b []byte, i int, dst []byte) int {
 	return end + 1
 }
 
-// Digits reads a number of decimal digits without a leading zero in an int64. It does not look at a fraction or an
-// exponent behind them.
+// Digits reads decimal digits without a leading zero in an int64. A fraction or an exponent may follow.
 func Digits(b []byte, i int) (v int64, end int) {
 	// Like leadingDigits, without a loop or a call.
 	if i >= 0 && len(b)-i >= 24 {
@@ -155,8 +153,7 @@ func digitWord(b []byte) (x uint64, n int) {
 	return x, bits.TrailingZeros64((x|(x+ones*(0x80-10)))&highs) / 8
 }
 
-// ShortList reads the rest of a list of numbers from -1 up, which is not empty, and appends them to dst. It is fast
-// for numbers of up to four digits.
+// ShortList appends the rest of a list of numbers from -1 up, fast for numbers of up to four digits.
 func ShortList(b []byte, i int, dst []int64) (list []int64, end int) {
 	for {
 		var v int64
@@ -251,8 +248,7 @@ const (
 
 var pow10 = [9]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000}
 
-// leadingDigits returns the value of the digits at i and their number, at most maxDigits+1. The value is right for up
-// to maxDigits digits.
+// leadingDigits returns the value of the digits at i and their number n. The value is right for n up to maxDigits.
 func leadingDigits(b []byte, i int) (v uint64, n int) {
 	if i < 0 {
 		return 0, 0
@@ -278,8 +274,7 @@ func leadingDigits(b []byte, i int) (v uint64, n int) {
 	return v, n
 }
 
-// eightDigits returns the value of eight digits, the first one lowest. It joins pairs, then quadruples, then all by
-// one multiplication each.
+// eightDigits returns the value of eight digits, the first one lowest: it joins pairs, then quadruples, then all.
 func eightDigits(x uint64) uint64 {
 	const mask = 0x000000ff000000ff
 	x = x*10 + x>>8

@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Str reads a string and returns its unescaped bytes, valid until the next call. Unpaired surrogates become U+FFFD;
-// invalid UTF-8 stays.
+// Str reads a string and returns its unescaped bytes, valid until the next call. Invalid UTF-8 stays.
 func (l *Lexer) Str() []byte {
 	if l.Peek() != '"' {
 		l.fail("expected a string")

@@ -15,8 +15,7 @@ import (
 var awkwardStrings = []string{
 	"", "matmul", "a string of more than eight bytes", `"`, `\`, `quote " and backslash \ late in the string`,
 	"\x00\x01\b\t\n\f\r\x1f\x7f", "é€😀", "\u2028\u2029", "</script>", "\xff", "a\xc3", "\xed\xa0\x80", "1234567\x80",
-	"\xf0\x9f\x98",
-	"exactly8", "exactly8\n", strings.Repeat("x", 1000) + "\"",
+	"\xf0\x9f\x98", "exactly8", "exactly8\n", strings.Repeat("x", 1000) + "\"",
 }
 
 // encoding/json and the Lexer read AppendString's text alike.

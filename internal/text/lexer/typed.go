@@ -14,8 +14,7 @@ const (
 	scalarSuffix = `"}`
 )
 
-// AppendDouble appends a number that reads back as floating-point: with a point or an exponent, or as
-// {"doubleValue":"NaN"}.
+// AppendDouble appends a number that reads back as floating-point, such as 1.0 or {"doubleValue":"NaN"}.
 func AppendDouble(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):

@@ -12,8 +12,7 @@ const MaxLine = 16 << 20
 
 // Line is one line of the input.
 type Line struct {
-	// Text is the line without its newline or carriage return, valid until the next call of Next. It is nil for a line
-	// too long.
+	// Text is the line without its line break, valid until the next call of Next, nil for a line too long.
 	Text []byte
 	// Number counts from 1.
 	Number int64
@@ -41,8 +40,7 @@ func NewReader(src io.Reader, limit int) *Reader {
 	return r
 }
 
-// Reset makes r read src, which starts behind the given bytes and lines of its input. r reads a *bytes.Buffer in
-// place.
+// Reset makes r read src, which starts behind the given bytes and lines of its input.
 func (r *Reader) Reset(src io.Reader, offset, lines int64) {
 	r.in.Reset(src, offset)
 	r.start = 0
@@ -50,8 +48,7 @@ func (r *Reader) Reset(src io.Reader, offset, lines int64) {
 	r.line = lines
 }
 
-// Next returns the next line. At the end of the input the error is io.EOF. Any other error is the source's and comes
-// after all of its bytes.
+// Next returns the next line. At the end the error is io.EOF; any other error comes after all bytes of the source.
 func (r *Reader) Next() (Line, error) {
 	tooLong := false
 	offset := r.in.Offset + int64(r.start)
@@ -78,8 +75,7 @@ func (r *Reader) Next() (Line, error) {
 	}
 }
 
-// Buffered returns the text read from the source and not returned yet, valid until the next call of another method. It
-// may end within a line.
+// Buffered returns the text read but not returned yet, valid until the next call. It may end within a line.
 func (r *Reader) Buffered() []byte { return r.in.Text[r.start:] }
 
 // Skip skips the next n bytes: one buffered line with its newline.

@@ -34,8 +34,7 @@ func Clean(s string) string {
 	return clean
 }
 
-// escapeSequence is an ANSI escape sequence: parameters and a final byte (CSI), a string up to BEL or ESC \, or two
-// characters.
+// escapeSequence is an ANSI escape sequence: CSI with parameters, a string up to BEL or ESC \, or two characters.
 var escapeSequence = regexp.MustCompile(`\x1b(?:\[[^@-~]*[@-~]?|[\]P^_X](?s:.*?)(?:\x07|\x1b\\|\z)|[\x00-\x7f])`)
 
 // Escape returns s with control characters, invisible formatting and invalid

@@ -61,7 +61,7 @@ func Tail(s string, width int) string {
 	return s[start:]
 }
 
-// Truncate returns s cut to at most width columns. A cut text ends in an ellipsis. A combining mark stays with its
+// Truncate returns s of at most width columns, ending in an ellipsis if cut. A combining mark stays with its
 // character.
 func Truncate(s string, width int) string {
 	switch {
@@ -73,8 +73,7 @@ func Truncate(s string, width int) string {
 	return Head(s, width-1) + "…"
 }
 
-// Shorten returns s with an ellipsis for its middle if it is wider than width columns. The end is as long as the
-// beginning, or one column shorter.
+// Shorten returns s of at most width columns, with an ellipsis in its middle if cut.
 func Shorten(s string, width int) string {
 	if Width(s) <= width {
 		return s

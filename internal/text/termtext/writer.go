@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Writer writes text to a terminal with control characters, invisible formatting and invalid UTF-8 escaped, the first
-// two as in JSON. Newlines and tabs stay.
+// Writer writes text to a terminal. It escapes all but printable characters, newlines and tabs.
 type Writer struct {
 	to   io.Writer
 	rest []byte // the beginning of a character

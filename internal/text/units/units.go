@@ -120,8 +120,7 @@ func Percent(share float64) string {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// scale writes v in the first unit in which it stays below the next one after rounding: 999.9996 µs is "1.00 ms", not
-// "1000 µs".
+// scale writes v in the first unit below the next one after rounding: 999.9996 µs is "1.00 ms", not "1000 µs".
 func scale(v float64, units []unit) string {
 	if !finite(v) {
 		return "-"

@@ -59,8 +59,7 @@ type renderer struct {
 	devices attrcache.Strings
 }
 
-// device returns a device in JSON, valid until the next call. The result is empty if the device is empty, not UTF-8,
-// or too long for the cache.
+// device returns a device in JSON, valid until the next call, or nothing for one unfit for the cache.
 func (f *renderer) device(name string) []byte {
 	slot := f.devices.Slot(name)
 	if slot == nil {
@@ -140,8 +139,7 @@ const (
 	spanIDAt = 2*len(op.TraceID{}) + len(lineSpanID)
 )
 
-// setIDs sets the text of the ids and the root. It reports false for a root's name that is not UTF-8: its entry has a
-// warning.
+// setIDs sets the text of the ids and the root. It reports false for a root's name outside UTF-8.
 func (f *renderer) setIDs(v *span.Data, r *span.Root) bool {
 	traceID := v.TraceID()
 	parentID := v.ParentID()

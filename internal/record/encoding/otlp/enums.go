@@ -31,8 +31,7 @@ func unixNano(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
 
 func count32(n int) uint64 { return uint64(min(max(0, int64(n)), math.MaxUint32)) }
 
-// flags returns the W3C flags and two bits above them: OTLP's mark that the origin is known, and whether the context
-// came from another process.
+// flags returns the W3C flags with OTLP's two bits above them: the origin is known, and it is remote.
 func flags(f trace.TraceFlags, from trace.SpanContext) uint32 {
 	const known, remote = 0x100, 0x200
 	n := uint32(f) | known

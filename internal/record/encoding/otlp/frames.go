@@ -46,8 +46,7 @@ func withoutTag(message []byte, length int64) encoding.Origin {
 	return encoding.Foreign
 }
 
-// resourceSpans returns the length of the field at the start of text, and of its tag and length alone, if text holds
-// these.
+// resourceSpans returns the length of the field at the start of text, and of its tag and length alone.
 func resourceSpans(text []byte) (n int64, head int, ok bool) {
 	if len(text) == 0 || text[0] != tracesResourceSpans<<3|wireBytes {
 		return 0, 0, false

@@ -90,8 +90,7 @@ func scopeSize(s *encoding.ScopeGroup) int {
 	return len(s.Scope.Prefix) + s.Bytes + len(s.Scope.Suffix)
 }
 
-// protoCodec encodes OTLP in protocol buffers, with fields in the order of their numbers and the shortest form of
-// lengths and integers.
+// protoCodec encodes OTLP in protocol buffers, fields in the order of their numbers.
 type protoCodec struct{ codecState }
 
 func (c *protoCodec) resourceEnvelope(r *resource.Resource) (prefix, suffix []byte) {

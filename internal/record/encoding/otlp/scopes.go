@@ -70,8 +70,7 @@ func (c *scopeCache) get(res *resource.Resource, scope instrumentation.Scope) *e
 	return c.last
 }
 
-// trim empties the cache if it exceeds its bounds. Call it between batches: a batch refers to its resources and
-// scopes.
+// trim empties a cache beyond its bounds. Call it between batches: a batch refers to its scopes.
 func (c *scopeCache) trim() {
 	if len(c.resources) >= maxScopes || len(c.scopes) >= maxScopes || c.bytes > c.maxBytes {
 		*c = scopeCache{codec: c.codec, maxBytes: c.maxBytes}
