@@ -190,7 +190,7 @@ func (e *Entry) Validate() error {
 	check(e.Duration >= 0, "duration is negative: %d ns", e.Duration)
 	check(e.Start.V <= math.MaxInt64-max(0, e.Duration), "the end does not fit: start %d, duration %d ns", e.Start.V,
 		e.Duration)
-	check(e.Kind.String() != "", "kind %d is none", e.Kind)
+	check(e.Kind.String() != "", "unknown kind: %d", e.Kind)
 	checkShape(check, "output_shape", e.OutputShape)
 	check(len(e.InputShapes) <= MaxInputs, "more than %d input shapes", MaxInputs)
 	for i, s := range e.InputShapes {
@@ -206,7 +206,7 @@ func (e *Entry) Validate() error {
 		check(n.v.V >= 0, "%s is negative: %d", n.name, n.v.V)
 		check(n.v.Known || n.v.V == 0, "%s is unknown but not 0: %d", n.name, n.v.V)
 	}
-	check(e.DeviceID == "" || !e.EmptyDevice, "device_id is said to be empty: %q", e.DeviceID)
+	check(e.DeviceID == "" || !e.EmptyDevice, "device_id is marked empty: %q", e.DeviceID)
 	check(e.Failed || e.Error == "", "an error, but not failed: %q", e.Error)
 	count := e.AdjustedCount
 	check(count == 0 || count >= 1 && !math.IsInf(count, 1), "adjusted_count is %g", count)

@@ -54,7 +54,7 @@ func (id *SpanID) UnmarshalText(text []byte) error { return unmarshalID(id, Pars
 func unmarshalID[ID any](id *ID, parse func([]byte) (ID, bool), text []byte, of string) error {
 	parsed, ok := parse(text)
 	if !ok {
-		return fmt.Errorf("%q is no %s id", text, of)
+		return fmt.Errorf("%q is not a %s id", text, of)
 	}
 	*id = parsed
 	return nil

@@ -21,7 +21,7 @@ func readEntry(e any, text []byte) error {
 	case err != nil:
 		return fmt.Errorf("reading entry: %w", err)
 	case rec.Entry == nil:
-		return fmt.Errorf("%.100q is no entry", text)
+		return fmt.Errorf("%.100q is not an entry", text)
 	}
 	*e.(*op.Entry) = *rec.Entry.Clone()
 	return nil

@@ -53,7 +53,7 @@ func Int(name string, dst *int64, least int64) {
 	Set(name, func(value string) error {
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < least {
-			return fmt.Errorf("want a whole number from %d on", least)
+			return fmt.Errorf("want a whole number of at least %d", least)
 		}
 		*dst = n
 		return nil

@@ -196,7 +196,7 @@ func (r *File) passDamage() (torn bool, err error) {
 			return false, fmt.Errorf("renaming a damaged file: %w", err)
 		}
 	}
-	return false, fmt.Errorf("%s: is damaged again and again", r.path)
+	return false, fmt.Errorf("%s: is damaged repeatedly", r.path)
 }
 
 // Continue is Ready for a write that resumes the last one. It reports false if the file changed in between.

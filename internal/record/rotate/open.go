@@ -9,10 +9,10 @@ import (
 const ownerOnly = 0o600
 
 // errSymlink refuses a path: a link could lead the data elsewhere.
-var errSymlink = errors.New("is a symbolic link to a regular file, or to nothing")
+var errSymlink = errors.New("is a symbolic link to a regular or a missing file")
 
 // errPlanted refuses another user's file in a directory such as /tmp.
-var errPlanted = errors.New("belongs to another user, in a directory in which all may create files")
+var errPlanted = errors.New("belongs to another user, in a directory where everybody may create files")
 
 // openAttempts bounds the attempts to open a file that others create and remove meanwhile.
 const openAttempts = 100

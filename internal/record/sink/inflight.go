@@ -50,7 +50,7 @@ func (s *Sink) keepGaps(o *inflight, head []byte) {
 	}
 }
 
-var errTakenAway = errors.New("the file that holds its beginning has been taken away")
+var errTakenAway = errors.New("the file with its beginning is gone")
 
 // writeRemainder writes the remainder of the batch before. lost is the error for one that cannot be completed.
 func (s *Sink) writeRemainder() (lost, err error) {

@@ -19,7 +19,7 @@ func ParseBytes(text string) (int64, error) {
 	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil || !(n >= 0) || n*float64(size) >= math.MaxInt64 {
-		return 0, fmt.Errorf("%q is no number of bytes such as 64M or 1.5G", text)
+		return 0, fmt.Errorf("%q is not a number of bytes such as 64M or 1.5G", text)
 	}
 	return int64(n * float64(size)), nil
 }
