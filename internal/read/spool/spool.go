@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-var errTooLarge = errors.New("too large: compressed and piped inputs are copied; decompress it to a file first")
+var errTooLarge = errors.New("too large to be copied; decompress the input to a file")
 
 // Copy copies up to most bytes of src for random access until closer is called: to memory if there are few, else to a
 // temporary file. extension, such as ".parquet", ends its name.
