@@ -1,8 +1,13 @@
 package entries
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
 	"github.com/optrace/optrace/internal/model/decode"
 	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/model/unmarshal"
 	"github.com/optrace/optrace/op"
 )
 
@@ -38,4 +43,22 @@ func DecodeRest(text string, attrs []op.Attr, links []op.Link) (x *op.Extra, w o
 		}
 	}
 	return e.Extra, e.Warn
+}
+
+func init() { unmarshal.Entry = readEntry }
+
+func readEntry(e any, text []byte) error {
+	var line bytes.Buffer
+	if err := json.Compact(&line, text); err != nil {
+		return err
+	}
+	rec, err := NewReader(&line, "").Next()
+	switch {
+	case err != nil:
+		return fmt.Errorf("reading entry: %w", err)
+	case rec.Entry == nil:
+		return fmt.Errorf("%.100q is not an entry", text)
+	}
+	*e.(*op.Entry) = *rec.Entry.Clone()
+	return nil
 }

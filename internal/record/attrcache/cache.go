@@ -1,3 +1,12 @@
+// Package attrcache maps attribute sets to their encoding. Programs repeat the same operations, and looking up a set is
+// much cheaper than encoding it.
+//
+// A [Cache] compares sets by memory: by a fingerprint of the addresses of their strings and lists, not by the content.
+// Prepared operations and operations of a Tracer, which keeps the values of shapes, have the same addresses every time. At
+// a low hit rate the cache is bypassed for a while. The step and the device are not compared, see [Varying].
+//
+// A Cache holds a bounded number of bytes, allocates only after its first lookup, and is not safe for concurrent use. The
+// encoders in internal/record/encoding/entries and internal/record/encoding/otlp use it.
 package attrcache
 
 import (
@@ -165,4 +174,25 @@ func (c *Cache[V]) empty() {
 	c.used = 0
 	c.bytes = 0
 	c.full = false
+}
+
+// Strings is a direct-mapped cache of encoded strings, such as devices. It is not safe for concurrent use.
+type Strings struct{ slots [32]StringSlot }
+
+// StringSlot holds a string, or "", and its encoding.
+type StringSlot struct {
+	Text    string
+	Encoded []byte
+}
+
+const maxString = 64
+
+// Slot returns the slot of s, nil if s is empty or too long. The caller overwrites another string in it.
+func (c *Strings) Slot(s string) *StringSlot {
+	n := len(s)
+	if n == 0 || n > maxString {
+		return nil
+	}
+	// The names of devices differ in their last byte.
+	return &c.slots[(uint(s[n-1])+uint(n)*5)%uint(len(c.slots))]
 }

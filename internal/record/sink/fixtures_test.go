@@ -6,8 +6,11 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace/internal/record/encoding"
 	"github.com/optrace/optrace/internal/record/encoding/entries"
@@ -118,6 +121,33 @@ func BenchmarkSubmit(b *testing.B) {
 			for b.Loop() {
 				check.OK(b, submit(s, full))
 			}
+		})
+	}
+}
+
+// TestMain fails where a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestAwait(t *testing.T) {
+	errWork := errors.New("work")
+	for _, tt := range []struct {
+		name           string
+		timeout, takes time.Duration
+		want           error
+	}{
+		{"in time", time.Second, time.Millisecond, errWork},
+		{"in the grace", time.Second, 1050 * time.Millisecond, errWork},
+		{"done before", 0, 50 * time.Millisecond, errWork},
+		{"too late", time.Second, time.Minute, context.DeadlineExceeded},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
+				defer cancel()
+				err := Await(ctx, 100*time.Millisecond, func() error { time.Sleep(tt.takes); return errWork })
+				check.Is(t, "", tt.want, err)
+				time.Sleep(tt.takes)
+			})
 		})
 	}
 }

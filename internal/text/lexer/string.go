@@ -89,3 +89,11 @@ func (l *Lexer) unicode(i int) (r rune, size int) {
 	}
 	return utf8.RuneError, 6
 }
+
+// ValidUTF8 returns v with U+FFFD for each byte that is not UTF-8, like encoding/json.
+func ValidUTF8(v string) string {
+	if utf8.ValidString(v) {
+		return v
+	}
+	return string([]rune(v))
+}

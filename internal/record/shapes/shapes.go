@@ -1,11 +1,21 @@
+// Package shapes builds the attributes of shapes, each once.
+//
+// An attribute of nested slices costs several allocations, and equal attributes compare faster in shared memory. A [Cache]
+// therefore keeps the attributes of shapes. The Tracer and the Recorder of package optrace collect shapes in a [Key] and
+// get the attribute when the operation ends.
+//
+// A Cache allocates on its first use, and takes 12 MiB at most by default. It then has up to 16,384 attributes; attributes
+// of matrix products take about 3 MiB.
 package shapes
 
 import (
+	"encoding/binary"
 	"hash/maphash"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -95,4 +105,40 @@ func (t *table) all() []atomic.Pointer[entry] {
 		all = t.entries.Load()
 	}
 	return *all
+}
+
+// A Key holds shapes as bytes: per shape the number of dimensions and the dimensions, eight bytes each.
+type Key []byte
+
+// Append returns k with a copy of dims added. An excess over [op.MaxRank] stays visible as one extra dimension.
+func (k Key) Append(dims []int64) Key {
+	dims = dims[:min(len(dims), op.MaxRank+1)]
+	k = binary.LittleEndian.AppendUint64(k, uint64(len(dims)))
+	for _, d := range dims {
+		k = binary.LittleEndian.AppendUint64(k, uint64(d))
+	}
+	return k
+}
+
+func (k Key) memory() int {
+	const slot, entry, value = 8, 80, 48 // bytes
+	n := 0
+	for rest := k; len(rest) > 0; n++ {
+		rest = rest[8+8*binary.LittleEndian.Uint64(rest):]
+	}
+	return slot + entry + 2*len(k) + n*value
+}
+
+func (k Key) shapes() [][]int64 {
+	var all [][]int64
+	for len(k) > 0 {
+		dims := make([]int64, binary.LittleEndian.Uint64(k))
+		k = k[8:]
+		for i := range dims {
+			dims[i] = int64(binary.LittleEndian.Uint64(k))
+			k = k[8:]
+		}
+		all = append(all, dims)
+	}
+	return all
 }

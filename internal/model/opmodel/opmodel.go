@@ -1,0 +1,124 @@
+// Package opmodel helps makers of entries, but not users of the library, with the types of package op: single
+// attributes and links, derived kinds and sizes.
+package opmodel
+
+import (
+	"math"
+	"math/bits"
+	"strings"
+
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/op"
+)
+
+// UsualRule returns the usual rule for a kind. Files state the rule for collectives only.
+func UsualRule(k op.Kind) op.KindRule {
+	switch k {
+	case op.KindCompute:
+		return op.RuleDefault
+	case op.KindMemory:
+		return op.RuleName
+	}
+	return op.RuleAttribute
+}
+
+const maxCachedName = 512
+
+// KindCache is a cache of [op.InferKind]: names repeat, and comparing them is far cheaper than searching for words.
+type KindCache struct {
+	slots [128]struct {
+		name string
+		kind op.Kind
+		rule op.KindRule
+	}
+}
+
+// Infer is [op.InferKind].
+func (c *KindCache) Infer(name string) (op.Kind, op.KindRule) {
+	n := len(name)
+	if n == 0 || n > maxCachedName {
+		return op.InferKind(name)
+	}
+	i := (uint(n) + uint(name[n-1])*5 + uint(name[n/2])*31) % uint(len(c.slots))
+	slot := &c.slots[i]
+	if slot.name != name {
+		other := &c.slots[i^1]
+		if other.name != name {
+			other.kind, other.rule = op.InferKind(name)
+			other.name = name
+		}
+		*slot, *other = *other, *slot
+	}
+	return slot.kind, slot.rule
+}
+
+// SetDerivedMemory sets MemoryBytes to elements × element size.
+func SetDerivedMemory(e *op.Entry) {
+	n, w := DerivedMemory(e)
+	e.MemoryBytes = n
+	e.Warn |= w
+}
+
+// DerivedMemory returns elements × element size, unknown with a warning on overflow.
+func DerivedMemory(e *op.Entry) (op.Int, op.Warning) {
+	if !e.OutputElements.Known {
+		return op.Int{}, 0
+	}
+	size := e.DType.Size()
+	if size == 0 {
+		size = op.DefaultElementSize
+	}
+	hi, lo := bits.Mul64(uint64(e.OutputElements.V), uint64(size))
+	if hi != 0 || lo > math.MaxInt64 {
+		return op.Int{}, op.WarnOverflow
+	}
+	return op.Known(int64(lo)), 0
+}
+
+// AddSaturating returns a + b, or the nearest int64 on overflow.
+func AddSaturating(a, b int64) int64 {
+	sum := a + b
+	if (sum > a) == (b > 0) {
+		return sum
+	}
+	if b > 0 {
+		return math.MaxInt64
+	}
+	return math.MinInt64
+}
+
+// SetResourceAttr adds an attribute to the resource: service.name, tensor.rank and tensor.world_size set their fields.
+// Any other attribute, and a rank other than a number, joins Attrs. Of equal keys the last wins. index must be the one
+// for all attributes of r.
+func SetResourceAttr(r *op.Resource, index *AttrIndex, a op.Attr) {
+	a = ValidAttr(a)
+	switch a.Key {
+	case attrkey.ServiceName:
+		r.Service = a.Value
+		return
+	case attrkey.Rank, attrkey.WorldSize:
+		if n, ok := lexer.ParseInt([]byte(strings.TrimSpace(a.Value))); ok && n >= 0 {
+			if a.Key == attrkey.Rank {
+				r.Rank = op.Known(n)
+			} else {
+				r.WorldSize = op.Known(n)
+			}
+			return
+		}
+	}
+	if a.Key == attrkey.HostName {
+		r.Host = a.Value
+	}
+	r.Attrs = index.Set(r.Attrs, a)
+}
+
+// ResourceBytes returns about the memory of a resource's attributes; r may be nil.
+func ResourceBytes(r *op.Resource) (bytes int64) {
+	if r != nil {
+		for i := range r.Attrs {
+			bytes += int64(attrBytes + len(r.Attrs[i].Key) + len(r.Attrs[i].Value))
+		}
+	}
+	return bytes
+}
