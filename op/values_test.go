@@ -39,8 +39,7 @@ func TestIDs(t *testing.T) {
 		want op.TraceID
 		ok   bool
 	}{
-		{"5b8efff798038103d269b633813fc60c", trace, true},
-		{"5B8EFFF798038103D269B633813FC60C", trace, true},
+		{"5b8efff798038103d269b633813fc60c", trace, true}, {"5B8EFFF798038103D269B633813FC60C", trace, true},
 		{"d269b633813fc60c", op.TraceID{8: 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}, true},
 		// Jaeger, high half zero
 		{"00000000000000000000000000000000", op.TraceID{}, true},
@@ -260,20 +259,16 @@ func TestShapeElements(t *testing.T) {
 	}{
 		{nil, op.Int{}, 0}, {op.Shape{}, op.Known(1), 0}, {op.Shape{5}, op.Known(5), 0},
 		{op.Shape{2, 3, 4}, op.Known(24), 0}, {op.Shape{0}, op.Known(0), 0}, {op.Shape{2, 0}, op.Known(0), 0},
-		{op.Shape{huge, 1}, op.Known(huge), 0},
-		{op.Shape{1<<63 - 1}, op.Known(1<<63 - 1), 0},
+		{op.Shape{huge, 1}, op.Known(huge), 0}, {op.Shape{1<<63 - 1}, op.Known(1<<63 - 1), 0},
 		{op.Shape{huge, 2}, op.Int{}, op.WarnOverflow}, // 2^63: one too many
 		{op.Shape{huge, 8}, op.Int{}, op.WarnOverflow},
 		{op.Shape{1 << 32, 1 << 32}, op.Int{}, op.WarnOverflow}, // wraps to 0
 		{op.Shape{huge, 8, 3}, op.Int{}, op.WarnOverflow},
 		{op.Shape{0, huge, 8}, op.Known(0), 0}, {op.Shape{huge, 0, 8}, op.Known(0), 0},
 		{op.Shape{huge, 8, 0}, op.Known(0), 0}, {op.Shape{-1}, op.Int{}, op.WarnDynamicDim},
-		{op.Shape{-1, 0}, op.Int{}, op.WarnDynamicDim},
-		{op.Shape{0, -1}, op.Int{}, op.WarnDynamicDim},
-		{op.Shape{huge, 8, -1}, op.Int{}, op.WarnDynamicDim},
-		{op.Shape{-2}, op.Int{}, op.WarnBadShape},
-		{op.Shape{-1, -2}, op.Int{}, op.WarnBadShape},
-		{op.Shape{-2, -1}, op.Int{}, op.WarnBadShape},
+		{op.Shape{-1, 0}, op.Int{}, op.WarnDynamicDim}, {op.Shape{0, -1}, op.Int{}, op.WarnDynamicDim},
+		{op.Shape{huge, 8, -1}, op.Int{}, op.WarnDynamicDim}, {op.Shape{-2}, op.Int{}, op.WarnBadShape},
+		{op.Shape{-1, -2}, op.Int{}, op.WarnBadShape}, {op.Shape{-2, -1}, op.Int{}, op.WarnBadShape},
 	} {
 		got, warn := test.shape.Elements()
 		if got != test.want || warn != test.warn {

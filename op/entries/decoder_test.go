@@ -317,8 +317,7 @@ func TestReader(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"empty", "", nil},
-		{"only a header", header + "\n", []string{"resource s"}},
+		{"empty", "", nil}, {"only a header", header + "\n", []string{"resource s"}},
 		{"lines", header + "\n" + a + "\n" + b + "\n", []string{"resource s", "op a", "op b"}},
 		{"no header", a + "\n", []string{"op a"}},
 		{"no final newline", a + "\n" + b, []string{"op a", "op b"}},

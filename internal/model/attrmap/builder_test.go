@@ -143,8 +143,7 @@ func TestSetTime(t *testing.T) {
 		warn     op.Warning
 	}{
 		{op.Known(10), 5, op.Known(15), 0},
-		{op.Known(10), -5, op.Known(10), op.WarnNegativeDuration},
-		{op.Int{}, 5, op.Int{}, op.WarnBadTime},
+		{op.Known(10), -5, op.Known(10), op.WarnNegativeDuration}, {op.Int{}, 5, op.Int{}, op.WarnBadTime},
 		{op.Known(math.MaxInt64), 1, op.Int{}, op.WarnBadTime},
 		{op.Known(math.MaxInt64 - 1), 1, op.Known(math.MaxInt64), 0},
 		{op.Known(-5), 5, op.Known(0), 0},

@@ -34,8 +34,7 @@ func TestCannotMultiply(t *testing.T) {
 		{"matmul", shapes(op.Shape{64, op.Dynamic}, op.Shape{32, 256}), false},
 		{"matmul", shapes(op.Shape{64, 784}, op.Shape{32, 256}, op.Shape{256}), false}, // a bias, or something else
 		{"matmul", shapes(op.Shape{64, 784}, op.Shape{0, 256}), true},
-		{"matmul", shapes(op.Shape{64, 784}, nil), false},
-		{"matmul", shapes(op.Shape{64, 784}), false},
+		{"matmul", shapes(op.Shape{64, 784}, nil), false}, {"matmul", shapes(op.Shape{64, 784}), false},
 		{"matmul", shapes(op.Shape{2, 64, 784}, op.Shape{32, 256}), false},
 		{"bmm", shapes(op.Shape{64, 784}, op.Shape{32, 256}), false},
 		{"matmul_int4", shapes(op.Shape{64, 784}, op.Shape{32, 256}), false},

@@ -170,10 +170,8 @@ func TestFingerprint(t *testing.T) {
 		to   attribute.KeyValue
 		same bool
 	}{
-		{"nothing", 4, attribute.Int("n", 7), true},
-		{"the device", 1, tensorconv.DeviceID("cuda:1"), true},
-		{"the step", 2, tensorconv.Step(7), true},
-		{"the launch time", 8, tensorconv.LaunchTime(9), true},
+		{"nothing", 4, attribute.Int("n", 7), true}, {"the device", 1, tensorconv.DeviceID("cuda:1"), true},
+		{"the step", 2, tensorconv.Step(7), true}, {"the launch time", 8, tensorconv.LaunchTime(9), true},
 		{"the type of the step", 2, attribute.Float64(attrkey.Step, 1), false},
 		{"a text", 0, tensorconv.OpName("relu"), false},
 		{"the length of a text", 3, attribute.String(attrkey.DType, text[:3]), false},

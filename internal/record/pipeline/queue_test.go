@@ -55,9 +55,7 @@ func TestQueuePolicies(t *testing.T) {
 		policy Policy
 		want   []int64
 	}{
-		{DropNewest, ints(0, room)},
-		{DropOldest, append(ints(0, 0), ints(n-room+1, n)...)},
-		{Block, ints(0, n)},
+		{DropNewest, ints(0, room)}, {DropOldest, append(ints(0, 0), ints(n-room+1, n)...)}, {Block, ints(0, n)},
 	} {
 		t.Run(tt.policy.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -110,12 +110,9 @@ func TestEnded(t *testing.T) {
 		{"local root", func(s *tracetest.SpanStub) { s.Parent = trace.SpanContext{} }, span.Root{}, 0, false},
 		{"below a remote parent", func(s *tracetest.SpanStub) { s.Parent = s.Parent.WithRemote(true) }, span.Root{}, 0,
 			false},
-		{"share of none", id(0, 0), above, 0, true},
-		{"first of a share", id(0, 0), above, 0.25, false},
-		{"last of a share", id(0x3f, 0xff), above, 0.25, false},
-		{"beyond a share", id(0x40, 0), above, 0.25, true},
-		{"far beyond a share", id(0xff, 0xff), above, 0.25, true},
-		{"share of all", id(0xff, 0xff), above, 1, false},
+		{"share of none", id(0, 0), above, 0, true}, {"first of a share", id(0, 0), above, 0.25, false},
+		{"last of a share", id(0x3f, 0xff), above, 0.25, false}, {"beyond a share", id(0x40, 0), above, 0.25, true},
+		{"far beyond a share", id(0xff, 0xff), above, 0.25, true}, {"share of all", id(0xff, 0xff), above, 1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := prune.New(threshold, tt.ratio)

@@ -161,10 +161,8 @@ func TestWriterErrors(t *testing.T) {
 		want  error
 		tried int // writes
 	}{
-		{"E1 short write", nil, 10, 1, io.ErrShortWrite, 1},
-		{"E1 nothing taken", nil, 0, 1, io.ErrShortWrite, 1},
-		{"E2 interrupted", path(syscall.EINTR), 0, 1, nil, 2},
-		{"E2 would block", syscall.EAGAIN, 0, 4, nil, 5},
+		{"E1 short write", nil, 10, 1, io.ErrShortWrite, 1}, {"E1 nothing taken", nil, 0, 1, io.ErrShortWrite, 1},
+		{"E2 interrupted", path(syscall.EINTR), 0, 1, nil, 2}, {"E2 would block", syscall.EAGAIN, 0, 4, nil, 5},
 		{"E2 a deadline of its own", errDeadline{}, 0, 2, nil, 3},
 		{"E2 would block for long", syscall.EAGAIN, 0, 9, syscall.EAGAIN, 5},
 		{"E2 interrupted half-way", syscall.EINTR, 10, 1, syscall.EINTR, 1},

@@ -22,8 +22,7 @@ func TestMemory(t *testing.T) {
 		want int
 	}{
 		{"empty", attribute.Value{}, 0}, {"boolean", attribute.BoolValue(true), 0},
-		{"integer", attribute.Int64Value(1 << 40), 0},
-		{"number", attribute.Float64Value(0.5), 0},
+		{"integer", attribute.Int64Value(1 << 40), 0}, {"number", attribute.Float64Value(0.5), 0},
 		{"text", attribute.StringValue("matmul"), 6},
 		{"bytes", attribute.ByteSliceValue(make([]byte, 100)), 100},
 		{"no integers", attribute.Int64SliceValue(nil), minList},

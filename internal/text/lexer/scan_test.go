@@ -349,8 +349,7 @@ func TestSpaceAndNext(t *testing.T) {
 	}{
 		{"x", 0, 0, -1, false, '}'}, {"", 0, 0, -1, false, '}'}, {"}", -1, -1, -1, false, '}'},
 		{" \n\t\r  ,  x", 0, 6, 9, true, '}'}, {"          }", 0, 10, 11, false, '}'},
-		{"          ]", 0, 10, -1, false, '}'},
-		{"\n                 ]", 0, 18, 19, false, ']'},
+		{"          ]", 0, 10, -1, false, '}'}, {"\n                 ]", 0, 18, 19, false, ']'},
 		{" \x01", 0, 1, -1, false, ']'},
 	} {
 		b := []byte(test.text)

@@ -186,10 +186,8 @@ func TestWrap(t *testing.T) {
 		first, further int
 		want           []string
 	}{
-		{"", 5, 5, []string{""}},
-		{"one two three", 80, 80, []string{"one two three"}},
-		{"one two three", 8, 5, []string{"one two", "three"}},
-		{"one  two", 3, 9, []string{"one", "two"}},
+		{"", 5, 5, []string{""}}, {"one two three", 80, 80, []string{"one two three"}},
+		{"one two three", 8, 5, []string{"one two", "three"}}, {"one  two", 3, 9, []string{"one", "two"}},
 		{"abcdefgh ij", 3, 5, []string{"abc", "defgh", "ij"}},
 		{"memory 74.8 MiB", 12, 12, []string{"memory", "74.8 MiB"}},
 		{"矩阵乘法 x", 5, 5, []string{"矩阵", "乘法", "x"}},

@@ -36,8 +36,7 @@ func TestUnits(t *testing.T) {
 		{BytesPerSecond(1.5 * (1 << 30)), "1.50 GiB/s"}, {PeakBytesPerSecond(3.35e12), "3.35 TB/s"},
 		{Intensity(0.1249), "0.12"}, {Intensity(24), "24.0"}, {Intensity(math.NaN()), "-"},
 		{Count(0), "0"}, {Count(999), "999"}, {Count(1000), "1,000"}, {Count(13428180), "13,428,180"},
-		{Count(-1234567), "-1,234,567"},
-		{Count(math.MinInt64), "-9,223,372,036,854,775,808"},
+		{Count(-1234567), "-1,234,567"}, {Count(math.MinInt64), "-9,223,372,036,854,775,808"},
 		{Plural(1, "entry"), "1 entry"}, {Plural(0, "entry"), "0 entries"}, {Plural(1234, "batch"), "1,234 batches"},
 		{Plural(2, "span"), "2 spans"}, {Percent(0.125), "12.5 %"}, {Percent(math.NaN()), "-"},
 	} {

@@ -76,14 +76,12 @@ func TestRecognize(t *testing.T) {
 		want encoding.Origin
 	}{
 		{"notes", []byte("# Hi\nmy notes are short\n"), encoding.Foreign},
-		{"a short text", []byte("ab\n"), encoding.Foreign},
-		{"four letters", []byte("abc\n"), encoding.Foreign},
+		{"a short text", []byte("ab\n"), encoding.Foreign}, {"four letters", []byte("abc\n"), encoding.Foreign},
 		{"lines", []byte("a,b,\n\n\n\n\n1,2\n"), encoding.Foreign},
 		{"entries", []byte(`{"step":1}`), encoding.Foreign},
 		{"a program", []byte("\x7fELF\x02\x01\x01\x00\x00"), encoding.Foreign},
 		{"Parquet", []byte("PAR1\x15\x04\x15\x80"), encoding.Foreign},
-		{"zeros", make([]byte, 100), encoding.Foreign},
-		{"a damaged length", damaged, encoding.Damaged},
+		{"zeros", make([]byte, 100), encoding.Foreign}, {"a damaged length", damaged, encoding.Damaged},
 	} {
 		check.Equal(t, tt.name, tt.want, Proto.Recognize(tt.head))
 	}
