@@ -120,8 +120,8 @@ func TestRotationFails(t *testing.T) {
 	})
 }
 
-// The path keeps its first meaning after a change of the working directory.
-func TestW6RelativePathAndChdir(t *testing.T) {
+// W6: The path keeps its first meaning after a change of the working directory.
+func TestPathIsFixedAtTheStart(t *testing.T) {
 	from := t.TempDir()
 	to := t.TempDir()
 	t.Chdir(from)

@@ -97,8 +97,8 @@ func TestRotationPermissions(t *testing.T) {
 	check.Equal(t, "files", 3, len(names))
 }
 
-// A named pipe without a reader is an error and not a hang. With a new reader it is written to again.
-func TestW8PipeWithoutReader(t *testing.T) {
+// W8: A named pipe without a reader is an error and not a hang. With a new reader it is written to again.
+func TestPipeWithoutReaderIsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip("no named pipes:", err)
@@ -131,9 +131,9 @@ func TestW8PipeWithoutReader(t *testing.T) {
 	}
 }
 
-// Files and pipes of another user in a shared directory are refused. Elsewhere the directory's owner answers for its
-// files.
-func TestW9PlantedFiles(t *testing.T) {
+// W9: Files and pipes of another user in a shared directory are refused. Elsewhere the directory's owner answers for
+// its files.
+func TestPlantedFilesAreRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make files of other users")
 	}
@@ -157,8 +157,8 @@ func TestW9PlantedFiles(t *testing.T) {
 	}
 }
 
-// A stopped process that holds the file keeps no other from writing.
-func TestW1StoppedNeighbour(t *testing.T) {
+// W1: A stopped process that holds the file keeps no other from writing.
+func TestStoppedNeighbourDoesNotBlock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	f := open(t, path, Limits{})
 	neighbour := check.Must(os.Open(path))(t)

@@ -124,9 +124,9 @@ func TestFileTakenAway(t *testing.T) {
 	}
 }
 
-// Others append between two batches. Whole batches change nothing; a truncated one costs only itself. Behind a torn
+// W4: Others append between two batches. Whole batches change nothing; a truncated one costs only itself. Behind a torn
 // line a batch begins with a newline, behind another torn batch in a new file.
-func TestW4TailOfANeighbour(t *testing.T) {
+func TestTornTailOfANeighbour(t *testing.T) {
 	for _, o := range outputs {
 		whole, _ := o.written(t, 2, 1)
 		for name, tails := range map[string][][]byte{"whole": {whole}, "torn": {whole[:len(whole)/2], whole[:7]}} {
@@ -170,8 +170,8 @@ func TestW4TailOfANeighbour(t *testing.T) {
 	}
 }
 
-// A process was killed within its second batch. The next one loses no whole batch and changes no existing byte: it
-// ends a line, or renames any other torn file. A constructor changes no file.
+// A process was killed within its second batch. The next one loses no whole batch and changes no existing byte: it ends
+// a line, or renames any other torn file. A constructor changes no file.
 func TestReopenAfterKill(t *testing.T) {
 	for _, o := range outputs {
 		t.Run(o.String(), func(t *testing.T) {
@@ -213,9 +213,9 @@ func TestReopenAfterKill(t *testing.T) {
 	}
 }
 
-// Writes that would make a file unreadable are refused, and so are foreign files, even later ones. They stay
+// W3: Writes that would make a file unreadable are refused, and so are foreign files, even later ones. They stay
 // unchanged.
-func TestW3ForeignFilesAreRefused(t *testing.T) {
+func TestForeignFilesAreRefused(t *testing.T) {
 	contents := map[string]string{
 		"notes":     "# Hi\nmy notes are here, and they are long enough\n",
 		"program":   "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x3e\x00",
@@ -258,8 +258,8 @@ func TestW3ForeignFilesAreRefused(t *testing.T) {
 	}
 }
 
-// A damaged file of the sink stays unchanged, and a new one is started beside it.
-func TestW3DamagedFilesStayAsTheyAre(t *testing.T) {
+// W3: A damaged file of the sink stays unchanged, and a new one is started beside it.
+func TestDamagedFilesStayUnchanged(t *testing.T) {
 	for _, f := range []encoding.Format{entries.Format, otlp.JSON, otlp.Proto} {
 		o := output{f, None}
 		first, second := o.written(t, 2, 3)
@@ -293,8 +293,8 @@ func TestW3DamagedFilesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// Files of random sizes hold every operation in the order of their names. Each is readable by itself, and only a
-// single batch makes one too large. The total stays within its bound, and batch numbers continue from file to file.
+// Files of random sizes hold every operation in the order of their names. Each is readable by itself, and only a single
+// batch makes one too large. The total stays within its bound, and batch numbers continue from file to file.
 func TestRotationProperties(t *testing.T) {
 	const perBatch = 8
 	for _, o := range outputs {
