@@ -5,6 +5,10 @@ package marks
 
 import (
 	"cmp"
+	"iter"
+	"math"
+	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -103,4 +107,127 @@ func sum(a, b op.Int) op.Int {
 		return op.Int{}
 	}
 	return op.Known(a.V + b.V)
+}
+
+// MaxPath bounds the ranges in a path, and MaxDepth the search around one, against endless nesting.
+const (
+	MaxPath  = 64
+	MaxDepth = 1024
+)
+
+// Names are the marks of names by a reader's numbers.
+type Names []*Mark
+
+var unknown Mark
+
+// Of returns the mark of a name, the zero Mark for an unknown name.
+func (n *Names) Of(number uint32, name string) *Mark {
+	if more := int(number) + 1 - len(*n); more > 0 {
+		*n = append(*n, make(Names, more)...)
+	}
+	m := (*n)[number]
+	if m == nil {
+		m = &unknown
+		if mark, ok := Of(name); ok {
+			m = &mark
+		}
+		(*n)[number] = m
+	}
+	return m
+}
+
+// Step is a step of one process. Times are in the recording's clock.
+type Step struct {
+	Process    int64
+	Start, End int64
+	Number     op.Int // known after [Steps.Settle]
+	Name       uint32 // by a reader's numbers
+	rank       int    // of the mark, math.MaxInt for a range without one
+}
+
+// Steps are the steps of a recording: all of [Steps.Add] until [Steps.Settle], then the valid ones.
+type Steps []Step
+
+// Add adds a range with the mark of a step.
+func (s *Steps) Add(m *Mark, step Step) {
+	step.Number = m.Number
+	step.rank = m.Rank
+	*s = append(*s, step)
+}
+
+// Settle keeps for each process the steps of one rank, by time, and numbers steps without a number. Of these, a step
+// that begins within another is a part of it. A process without steps gets its repeated ranges: outermost yields each
+// thread's unknown outermost ranges in order of time. Settle calls it twice.
+func (s *Steps) Settle(outermost iter.Seq2[uint32, Step]) {
+	s.addRepeated(outermost)
+	all := *s
+	slices.SortStableFunc(all, func(a, b Step) int {
+		return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.rank, b.rank), cmp.Compare(a.Start, b.Start),
+			cmp.Compare(b.End, a.End))
+	})
+	kept := all[:0]
+	for i := 0; i < len(all); {
+		process := all[i].Process
+		rank := all[i].rank
+		ordinal := int64(0)
+		end := int64(math.MinInt64)
+		for ; i < len(all) && all[i].Process == process; i++ {
+			step := all[i]
+			if step.rank != rank || !step.Number.Known && step.Start < end {
+				continue
+			}
+			if !step.Number.Known {
+				step.Number = op.Known(ordinal)
+				ordinal = ordinal + 1
+				end = step.End
+			}
+			kept = append(kept, step)
+		}
+	}
+	*s = kept
+}
+
+// leastRepeated is the lowest count of a repeated range that makes it a step.
+const leastRepeated = 4
+
+// addRepeated adds the steps of processes without marks of steps: among the outermost ranges the ones of one name and
+// thread that come at least leastRepeated times and take the most time.
+func (s *Steps) addRepeated(outermost iter.Seq2[uint32, Step]) {
+	type key struct{ thread, name uint32 }
+	type repeated struct{ n, time int64 }
+	marked := make(map[int64]bool)
+	for _, step := range *s {
+		marked[step.Process] = true
+	}
+	all := make(map[key]repeated)
+	best := make(map[int64]key)
+	for thread, r := range outermost {
+		if marked[r.Process] {
+			continue
+		}
+		k := key{thread, r.Name}
+		of := repeated{all[k].n + 1, all[k].time + r.End - r.Start}
+		all[k] = of
+		if b, ok := best[r.Process]; of.n >= leastRepeated && (!ok || of.time > all[b].time) {
+			best[r.Process] = k
+		}
+	}
+	for thread, r := range outermost {
+		if k, ok := best[r.Process]; ok && k == (key{thread, r.Name}) {
+			r.Number = op.Int{}
+			r.rank = math.MaxInt
+			*s = append(*s, r)
+		}
+	}
+}
+
+// At returns the step of a process at a time, or nil. Steps of one process follow each other.
+func (s Steps) At(process, at int64) *Step {
+	i := sort.Search(len(s), func(i int) bool {
+		return s[i].Process > process || s[i].Process == process && s[i].Start > at
+	}) - 1
+	if i < 0 || s[i].Process != process || s[i].End <= at {
+		return nil
+	}
+	return &s[i]
 }
