@@ -297,7 +297,6 @@ func (b *Builder) finishKind() {
 	}
 }
 
-// finishSizes derives unstated elements and bytes from the output's shape.
 func (b *Builder) finishSizes() {
 	e := &b.entry
 	// The elements of a truncated output are unknown, even if it was truncated before it became a span.

@@ -134,7 +134,6 @@ func (b *Builder) FillSpan(s *op.Span) {
 	}
 }
 
-// keep stores a kept attribute; of equal keys the last wins.
 func (b *Builder) keep(a op.Attr) { b.attrs = b.index.Set(b.attrs, a) }
 
 func (b *Builder) finishAttrs() {

@@ -7,7 +7,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// setShapes sets a field of shapes from text in any encoding of [ParseShape] and [parseShapes].
 func (b *Builder) setShapes(t *target, text string) {
 	if strings.TrimSpace(text) == "" {
 		return // like an absent attribute

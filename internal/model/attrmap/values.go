@@ -191,7 +191,6 @@ var (
 	}
 )
 
-// setNote sets a field without an attribute in the conventions.
 func (b *Builder) setNote(t *target, v string) {
 	ok := true
 	switch t.field {

@@ -28,7 +28,6 @@ func Attrs(e *op.Entry) []op.Attr {
 	return w.attrs
 }
 
-// attrWriter collects attributes missing from given.
 type attrWriter struct {
 	attrs []op.Attr
 	given []op.Attr
@@ -76,7 +75,6 @@ func (w *attrWriter) add(key string, typ op.AttrType) {
 	}
 }
 
-// kind adds the kind unless a reader would infer it.
 func (w *attrWriter) kind(e *op.Entry) {
 	kind, rule := op.InferKind(e.Operation)
 	if e.Collective != nil {
@@ -146,7 +144,6 @@ func (w *attrWriter) notes(e *op.Entry) {
 	}
 }
 
-// warnFound returns the warnings that a reader finds again in the fields.
 func warnFound(e *op.Entry) (found op.Warning) {
 	if e.DroppedAttributes > 0 {
 		found |= op.WarnDroppedAttributes

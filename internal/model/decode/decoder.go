@@ -190,7 +190,6 @@ func (d *Decoder) Finish() {
 	}, &d.kinds)
 }
 
-// members has a function per member of an object that reads it into a T.
 type members[T any] map[string]func(*Decoder, *T)
 
 func (m members[T]) read(d *Decoder, v *T) {
@@ -232,7 +231,6 @@ var spanMembers = members[op.Span]{
 	},
 }
 
-// decodeSpan reads the value of an ancestry record; null gives nil.
 func (d *Decoder) decodeSpan() *op.Span {
 	s := record(d, spanMembers, &d.Span)
 	if s != nil && s.Start.V > math.MaxInt64-s.Duration {

@@ -224,7 +224,6 @@ var linkMembers = members[op.Link]{
 	"dropped_attributes": func(d *Decoder, l *op.Link) { d.more(l).DroppedAttributes = d.amount(op.WarnBadValue).V },
 }
 
-// decodeLinks reads a list of links by the rules of [attrmap.Builder.AddLink].
 func (d *Decoder) decodeLinks() []op.Link {
 	d.links = d.links[:0]
 	d.objects(func() {

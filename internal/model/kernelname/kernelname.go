@@ -41,7 +41,6 @@ func Long(name string) string {
 	return name
 }
 
-// isCPlusPlus reports whether parameters or template arguments follow an identifier in the name.
 func isCPlusPlus(name string) bool {
 	i := strings.IndexAny(name, "<(")
 	if i > 0 && strings.HasPrefix(name, "void ") {

@@ -96,7 +96,6 @@ func (x *AttrIndex) Append(attrs []op.Attr, a op.Attr) []op.Attr {
 	return append(attrs, a)
 }
 
-// indexedFrom is the length of the shortest list with an index: short ones are searched quickly.
 const indexedFrom = 32
 
 // Set sets an attribute among attrs: of equal keys the last wins.

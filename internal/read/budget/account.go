@@ -11,7 +11,6 @@ type Account struct {
 	refused bool  // by Hold, until Reset
 }
 
-// free is the number of bytes allowed without a call of Hold.
 const free = 64 << 10
 
 // Take asks for n more bytes before their use. After a refusal it allows no more until Reset, which returns all.

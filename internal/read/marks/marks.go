@@ -187,7 +187,6 @@ func (s *Steps) Settle(outermost iter.Seq2[uint32, Step]) {
 	*s = kept
 }
 
-// leastRepeated is the lowest count of a repeated range that makes it a step.
 const leastRepeated = 4
 
 // addRepeated adds the steps of processes without marks of steps: among the outermost ranges the ones of one name and

@@ -26,7 +26,6 @@ func (k *Key) Fixed() (fixed [4][]attribute.KeyValue) {
 	return fixed
 }
 
-// equal reports whether two keys with the same fingerprint are equal.
 func (k *Key) equal(other *Key) bool {
 	return len(k.Attrs) == len(other.Attrs) && k.Varying == other.Varying && k.Resource == other.Resource &&
 		k.Rooted == other.Rooted && k.Name == other.Name && k.Scope == other.Scope

@@ -35,7 +35,6 @@ type Converter struct {
 	text    []byte // of another list
 }
 
-// maxCachedResources bounds a cache. A full one is emptied.
 const maxCachedResources = 64
 
 // New returns a Converter for the mapping m. It caches the texts of lists in at most textBytes.
@@ -223,7 +222,6 @@ func (c *Converter) attribute(key string, v attribute.Value) {
 	}
 }
 
-// maxListDepth is the depth to which nested lists are read. Shapes need two levels.
 const maxListDepth = 4
 
 func attrOf(kv attribute.KeyValue) op.Attr {

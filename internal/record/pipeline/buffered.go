@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/internal/record/span"
 )
 
-// buffered encodes spans as they end and writes the encoded batches to a sink.
 type buffered struct {
 	worker
 	out     Output
@@ -180,7 +179,6 @@ func (p *buffered) collect(stop bool) {
 	}
 }
 
-// writeAll writes the waiting buffers, until ctx is done or the sink stays busy.
 func (p *buffered) writeAll(ctx context.Context) error {
 	var first error
 	for ctx.Err() == nil {
@@ -232,7 +230,6 @@ func (p *buffered) write(ctx context.Context, b *encoding.Batch) (taken bool, er
 	})
 }
 
-// dropRest counts the buffers left at the end as dropped.
 func (p *buffered) dropRest() {
 	for b := p.buffers.pop(); b != nil; b = p.buffers.pop() {
 		p.drop("shutdown", uint64(b.Entries))

@@ -289,7 +289,6 @@ func (p *Flight) Stats() Stats {
 	return st
 }
 
-// history holds the last records of one kind. It frees them in parts, each with its last record.
 type history struct {
 	partSize int
 	parts    []*part // oldest first
@@ -304,7 +303,6 @@ type part struct {
 	first   int // index of the oldest record left
 }
 
-// recordAt is a record of a part without its text.
 type recordAt struct {
 	sequence uint64
 	end      int // in the part's text; the start is the end before

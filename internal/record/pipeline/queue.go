@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/internal/record/span"
 )
 
-// queue hands spans, other than operations too, to an exporter of spans, one call at a time.
 type queue struct {
 	worker
 	next   sdktrace.SpanExporter
@@ -37,7 +36,6 @@ type queue struct {
 	resource atomic.Pointer[cleanResource] // of the last operation: a process has one
 }
 
-// cleanResource is a resource and its clean form, see span.CleanResource.
 type cleanResource struct{ given, clean *resource.Resource }
 
 type queued struct {

@@ -203,7 +203,6 @@ func (p *Pruner) Forget(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// summarise returns the local root s with an event per operation pruned below it.
 func (p *Pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 	sc := s.SpanContext()
 	key := root{sc.TraceID(), op.SpanID(sc.SpanID())}

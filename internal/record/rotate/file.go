@@ -79,7 +79,6 @@ func Open(path string, limits Limits, inspect Inspect) (*File, error) {
 // Deleted returns the number of deleted rotated files. It is safe for concurrent use.
 func (r *File) Deleted() uint64 { return r.deleted.Load() }
 
-// open opens or creates the file at the path.
 func (r *File) open() error {
 	f, err := openAppending(r.path)
 	if err != nil {
@@ -235,7 +234,6 @@ func (r *File) hold() error {
 	return &os.PathError{Op: "open", Path: r.path, Err: errReplaced}
 }
 
-// inPlace reports whether the path leads to the open file, and notes a change of size.
 func (r *File) inPlace() bool {
 	found, err := os.Lstat(r.path)
 	if err != nil {

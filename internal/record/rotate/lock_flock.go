@@ -8,7 +8,6 @@ import (
 	"syscall"
 )
 
-// tryLock locks f if it is free. busy reports another holder.
 func tryLock(f *os.File) (locked, busy bool) {
 	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 	return err == nil, errors.Is(err, syscall.EWOULDBLOCK)

@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// ownerOnly is the mode of created files.
 const ownerOnly = 0o600
 
 // errSymlink refuses a path: a link could lead the data elsewhere.
@@ -112,7 +111,6 @@ type rotatedFile struct {
 	size  int64
 }
 
-// stamp parses a name. It reports false for any other name.
 func (n names) stamp(name string) (time.Time, bool) {
 	middle, ok := strings.CutPrefix(name, n.base+"-")
 	if !ok || !strings.HasSuffix(middle, n.ext) {

@@ -15,7 +15,6 @@ const (
 	noWait   = syscall.O_NONBLOCK
 )
 
-// nobodyReads reports whether err is the error of a named pipe without a reader.
 func nobodyReads(err error) bool {
 	return errors.Is(err, syscall.ENXIO) || errors.Is(err, syscall.EPIPE)
 }

@@ -76,7 +76,6 @@ func (c inspector) inspectHead(f io.ReaderAt, size int64) (rotate.Ending, error)
 	return c.judge(head)
 }
 
-// inspectStart examines the readable beginning of a compressed file.
 func (c inspector) inspectStart(src io.Reader) (rotate.Ending, error) {
 	plain, err := c.compression.decompress(src)
 	if err != nil {
@@ -151,7 +150,6 @@ func (c Compression) String() string {
 	return fmt.Sprintf("Compression(%d)", uint8(c))
 }
 
-// compressor appends the compressed batch to dst. It is not safe for concurrent use.
 type compressor func(dst, batch []byte) []byte
 
 // newCompressor returns nil for no compression. It uses the fastest levels: better ones gain little.

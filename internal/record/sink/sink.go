@@ -304,7 +304,6 @@ func (s *Sink) frame(o *inflight) (out []byte, head int) {
 	return s.packed, 0
 }
 
-// failed accounts for the entries of a write that failed after n bytes of out, or keeps the remainder.
 func (s *Sink) failed(o *inflight, out []byte, head, n int, err error) {
 	known := n > 0 && n <= len(out)
 	whole := max(0, min(n, len(out)))

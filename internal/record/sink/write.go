@@ -28,7 +28,6 @@ func writeRetrying(w io.Writer, p []byte) (n int, err error) {
 	return writeRecovering(w, p)
 }
 
-// isTemporary reports whether err is temporary, such as EINTR or EAGAIN.
 func isTemporary(err error) bool {
 	temporary, ok := errors.AsType[interface {
 		error
@@ -120,7 +119,6 @@ func (s *Sink) begin(b *encoding.Batch, recycle func(*encoding.Batch)) *inflight
 	return &inflight{batch: b, recycle: recycle, observed: s.metrics.Export(b.Entries)}
 }
 
-// account counts the first entries of o as written and the others as dropped, and hands the batch back.
 func (s *Sink) account(o *inflight, written int, reason string, err error) {
 	b := o.batch
 	b.Written = written

@@ -75,7 +75,6 @@ func SameSpan(a, b trace.SpanContext) bool {
 	return a.SpanID() == b.SpanID() && a.TraceID() == b.TraceID() && a.IsValid()
 }
 
-// finiteAttributes returns attrs without NaN and infinite numbers, and counts the removed ones as dropped.
 func finiteAttributes(attrs []attribute.KeyValue, dropped int) (finite []attribute.KeyValue, total int) {
 	if !slices.ContainsFunc(attrs, isNonFinite) {
 		return attrs, dropped
@@ -89,7 +88,6 @@ func isNonFinite(kv attribute.KeyValue) bool { return isNonFiniteValue(kv.Value,
 // MaxValueDepth is the depth of nested values. Deeper ones are written empty. The SDK's limit is 64.
 const MaxValueDepth = 128
 
-// isNonFiniteValue reports whether v has a NaN or infinite number, down to MaxValueDepth.
 func isNonFiniteValue(v attribute.Value, depth int) bool {
 	if depth > MaxValueDepth {
 		return false
@@ -212,7 +210,6 @@ func (r *room) takes(n int) bool {
 	return true
 }
 
-// attributes returns the attributes within the room, and dropped plus the number left out or cut.
 func (r *room) attributes(attrs []attribute.KeyValue, dropped int) (kept []attribute.KeyValue, total int) {
 	for _, kv := range attrs {
 		if kv.Value.Type() == attribute.STRING && len(kv.Value.AsString()) > maxText {

@@ -54,7 +54,6 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 	return c.add(b, &bounded, &e, t)
 }
 
-// add adds the operation or span with the data d.
 func (c *encoder) add(b *encoding.Batch, d *span.Data, e *span.Ended, t *traces.WithOps) encoding.Outcome {
 	key := attrcache.Key{
 		Attrs: d.Attrs, Varying: attrcache.NoVarying,

@@ -44,7 +44,6 @@ type fields struct {
 	second, nano, duration int64  // the start in two parts; the others in ns
 }
 
-// renderer renders templates. It keeps the text of fields that rarely change.
 type renderer struct {
 	// timeText holds the digits of second, nine for the nanoseconds, and the text between these and the duration.
 	second   int64
@@ -98,7 +97,6 @@ func (f *renderer) fields(v *span.Data, varying attrcache.Varying, r *span.Root)
 	return p, ok && f.setIDs(v, r)
 }
 
-// render appends the line of a span. It copies the text of rarely changing fields and writes the others into it.
 func (f *renderer) render(dst []byte, l *template, v *span.Data, p *fields) []byte {
 	if p.varying.Step >= 0 {
 		dst = strconv.AppendInt(append(dst, lineStep...), v.Attrs[p.varying.Step].Value.AsInt64(), 10)

@@ -125,7 +125,6 @@ func (c *encoder) remember(k *attrcache.Key) {
 	}, len(text))
 }
 
-// codec is one of the two encodings of OTLP, except for its span method.
 type codec interface {
 	// nameField appends the name of a span.
 	nameField(dst []byte, name string) []byte
@@ -216,7 +215,6 @@ func (c *scopeCache) lookup(res *resource.Resource, scope instrumentation.Scope)
 	return sc
 }
 
-// template is the encoding of an operation's name and attributes: before, between and behind the varying attributes.
 type template struct {
 	name    string
 	fixed   [4]string
@@ -254,7 +252,6 @@ func (k *template) appendVarying(
 	return append(dst, slot.Encoded...)
 }
 
-// kindNumber returns OTLP's number of a kind, 0 if unspecified. The SDK has the same numbers.
 func kindNumber(k trace.SpanKind) uint64 {
 	if k < trace.SpanKindInternal || k > trace.SpanKindConsumer {
 		return 0

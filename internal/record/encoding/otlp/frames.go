@@ -35,7 +35,6 @@ func (protoFormat) Recognize(head []byte) encoding.Origin {
 	return encoding.Own
 }
 
-// withoutTag returns the origin of a file whose first message lacks its tag: damaged if the bytes behind the tag fit.
 func withoutTag(message []byte, length int64) encoding.Origin {
 	mended := bytes.Clone(message)
 	mended[0] = tracesResourceSpans<<3 | wireBytes

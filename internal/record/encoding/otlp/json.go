@@ -178,7 +178,6 @@ func appendStatusMember(dst []byte, s sdktrace.Status) []byte {
 	return append(dst, '}')
 }
 
-// appendTextMember appends a member unless s is empty. key is the text in front of the value.
 func appendTextMember(dst []byte, key, s string) []byte {
 	if s == "" {
 		return dst
@@ -193,7 +192,6 @@ func appendNumberMember(dst []byte, key string, n uint64) []byte {
 	return strconv.AppendUint(append(dst, key...), n, 10)
 }
 
-// appendTimeMember is appendTextMember for a number of 64 bits. key ends with the opening quote.
 func appendTimeMember(dst []byte, key string, n uint64) []byte {
 	if n == 0 {
 		return dst
@@ -201,7 +199,6 @@ func appendTimeMember(dst []byte, key string, n uint64) []byte {
 	return append(strconv.AppendUint(append(dst, key...), n, 10), '"')
 }
 
-// closeList ends a list of elements with a comma each.
 func closeList(dst []byte) []byte {
 	if last := len(dst) - 1; dst[last] == ',' {
 		dst = dst[:last]
@@ -209,7 +206,6 @@ func closeList(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-// attributes appends a list of KeyValues unless attrs is empty. key is the text in front of the first element.
 func (c *jsonCodec) attributes(dst []byte, key string, attrs []attribute.KeyValue, depth int) []byte {
 	if len(attrs) == 0 {
 		return dst
@@ -274,7 +270,6 @@ func appendJSONString(dst []byte, s string) []byte {
 	return append(lexer.AppendString(append(dst, `{"stringValue":`...), s), '}')
 }
 
-// appendJSONDouble appends a number, as a string if it is NaN or infinite.
 func appendJSONDouble(dst []byte, v float64) []byte {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return lexer.AppendDouble(dst, v) // has the same form

@@ -42,7 +42,6 @@ const (
 	statusCode    = 3
 )
 
-// spanReserve is the usual size of the length in front of a span.
 const spanReserve = 2
 
 // span appends v as an element of ScopeSpans.spans. The bytes equal those of OpenTelemetry's own OTLP exporters,
