@@ -9,8 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// Attr is an attribute beside the fields of an [Entry], [Span] or other record. Value is text for every type; Type
-// tells typed formats how to write it.
+// Attr is an attribute beside the fields of a record. Value is text; Type tells typed formats how to write it.
 type Attr struct {
 	Key   string
 	Value string
@@ -83,8 +82,7 @@ type Extra struct {
 	// Scope is the instrumentation scope. For an entry its name is Entry.Scope.
 	Scope  Scope
 	Events []Event // the span's events
-	// These count the parts dropped by the SDK's limits. DroppedAttributes is for a Span only; DroppedLinks counts
-	// links beyond [MaxLinks] too.
+	// Parts dropped by the SDK's limits or beyond [MaxLinks]. DroppedAttributes is for a Span only.
 	DroppedAttributes int64
 	DroppedEvents     int64
 	DroppedLinks      int64

@@ -204,8 +204,7 @@ func (r *Reader) syntaxError(line lineio.Line, offset int, err error, truncated 
 	}
 }
 
-// Records yields every record with a nil error, and a *[SyntaxError] for every unreadable line. Any other error, such
-// as one of the underlying reader, comes last.
+// Records yields every record, and a *[SyntaxError] for every unreadable line. Any other error comes last.
 func (r *Reader) Records() iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		for {

@@ -93,8 +93,7 @@ type target struct {
 const torchPrefix = "pytorch."
 
 // Mapping is a table from attribute keys to fields: the conventions, the aliases known to readers, and a user's keys.
-// A nil *Mapping has the conventions only. Complete a Mapping before its first use. It is then safe for concurrent
-// use.
+// A nil *Mapping has the conventions only. A complete Mapping is safe for concurrent use.
 type Mapping struct {
 	added map[string]*target
 	kept  []string // see Keep

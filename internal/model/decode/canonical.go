@@ -10,10 +10,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The methods in this file read entries and ancestry records in canonical form, the form of AppendJSON: its order of
-// members, no white space, no escapes, no member twice, common members only. Nearly all lines have it, and one pass
-// without a Lexer takes a fraction of the time. Each method takes the text and an index, and returns the index behind
-// the value, or -1 outside the canonical form, like the functions of lexer. Record then reads the line from its start.
+// The methods in this file read records in canonical form, the form of AppendJSON with common members only and without
+// escapes. Nearly all lines have it, and one pass takes a fraction of the Lexer's time. Each method takes the text and
+// an index, and returns the index behind the value, or -1. Record then reads the line from its start.
 
 // The common members.
 var (

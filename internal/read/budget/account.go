@@ -3,8 +3,7 @@ package budget
 
 // Account is the memory held by a user.
 type Account struct {
-	// Hold gets the number of additional bytes held, negative for fewer. An error ends the work. Nil allows
-	// everything.
+	// Hold gets the number of additional bytes, negative for fewer. An error ends the work. Nil allows all.
 	Hold    func(bytes int64) error
 	told    int64
 	used    int64 // the sum of Take

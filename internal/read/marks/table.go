@@ -28,8 +28,7 @@ const (
 // rules is the table of patterns; the first match counts. A source is a repository and a file, the function that sets
 // the name in a file with many, and the commit if known.
 var rules = []rule{
-	// Steps of engines. vLLM's cached requests were scheduled before: they decode or continue a prefill in chunks. The
-	// second name is of older versions.
+	// Steps of engines. vLLM's cached requests decode or continue a prefill in chunks. The second name is older.
 	step(vllm, "execute_context_",
 		`^execute_context_(?P<context>\d+)\((?P<contextTokens>\d+)\)_generation_(?P<generation>\d+)\((?P<generationTokens>\d+)\)`),
 	step(vllm, "execute_new_", `^execute_new_(?P<context>\d+)_cached_(?P<generation>\d+)$`),

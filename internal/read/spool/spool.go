@@ -29,8 +29,7 @@ func Copy(src io.Reader, most int64, extension string) (file io.ReaderAt, size i
 	}
 	temp, err := os.CreateTemp("", "optrace-*"+extension)
 	if err == nil {
-		// Without its name the copy ends with the process in any case. If the system does not allow this, closer
-		// removes the name.
+		// Without its name the copy ends with the process, if the system allows it.
 		_ = os.Remove(temp.Name())
 		closer = func() { _, _ = temp.Close(), os.Remove(temp.Name()) }
 		if size, err = copySparse(temp, io.LimitReader(io.MultiReader(&head, src), most+1)); err == nil && size > most {

@@ -176,8 +176,8 @@ type Format interface {
 	Name() string
 	// NewEncoder returns an encoder with a cache of attribute sets of cacheBytes.
 	NewEncoder(m *attr.Mapping, cacheBytes int) Encoder
-	// Frame returns the bytes to write for b, in the memory of b or of f.Scratch, and the length of the part before
-	// b's records. It may be called again.
+	// Frame returns the bytes to write for b, in b's or f.Scratch's memory, and the length of their head. It may be
+	// repeated.
 	Frame(b *Batch, f *Framing) (framed []byte, head int)
 	// Recognize tells whether a file is of this format. head is its beginning, not empty, and may end anywhere.
 	Recognize(head []byte) Origin

@@ -263,9 +263,8 @@ func (p *buffered) Stats() Stats {
 	return st
 }
 
-// bufferPool owns the buffers of a buffered pipeline and bounds their bytes. A buffer is free, with a shard, waiting
-// or being written. All have one size. A larger record makes its buffer grow, which counts once the buffer is full:
-// the pool exceeds its bound by at most one record per shard. It is safe for concurrent use.
+// bufferPool owns the buffers of a buffered pipeline and bounds their bytes, exceeded by at most one record per shard.
+// A buffer grown by a large record counts once it is full. It is safe for concurrent use.
 type bufferPool struct {
 	policy Policy
 	size   int

@@ -394,9 +394,8 @@ func (l Limits) Validate() error {
 	return errors.Join(errs...)
 }
 
-// lock is an advisory lock on a file. It ends with the process at the latest. Processes that append to one file hold
-// it from the inspection of its end until after the write. It is a courtesy: a process also writes without it, on a
-// file system without locks or after a wait for a stopped holder.
+// lock is an advisory lock on a file, held from the inspection of its end until after the write. It is a courtesy:
+// after a wait in vain, or on a file system without locks, a process writes without it.
 type lock struct {
 	held  bool
 	pause time.Time // the time until which acquire does not wait, after a wait in vain

@@ -95,8 +95,7 @@ func PlainPrefix(b []byte) int {
 
 // notPlain returns 0 for plain bytes only. Else its lowest bit is the highest bit of the first other byte.
 func notPlain(word uint64) uint64 {
-	// The lowest high bit of each term marks the first byte below ' ', quote or backslash. A borrow can set wrong bits
-	// only above it.
+	// The lowest high bit of each term marks the first such byte. A borrow can set wrong bits only above it.
 	control := (word - ones*' ') &^ word
 	quote := word ^ ones*'"'
 	quote = (quote - ones) &^ quote

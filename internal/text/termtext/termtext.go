@@ -168,8 +168,7 @@ func Tail(s string, width int) string {
 	return s[start:]
 }
 
-// Truncate returns s of at most width columns, ending in an ellipsis if cut. A combining mark stays with its
-// character.
+// Truncate returns s of at most width columns, ending in an ellipsis if cut. Combining marks stay.
 func Truncate(s string, width int) string {
 	switch {
 	case Width(s) <= width:
