@@ -1,4 +1,4 @@
-// Package process detects the attributes that identify a process of a job.
+// Package process detects the attributes identifying a process of a job.
 package process
 
 import (

@@ -49,7 +49,7 @@ func (t *Table) String(b []byte) string {
 	return s
 }
 
-// Find returns the string of b in the table. It adds none: found strings need no second validation.
+// Find returns the string of b in the table. It adds no string: found ones need no second validation.
 func (t *Table) Find(b []byte) (s string, ok bool) {
 	if len(b) == 0 {
 		return "", true

@@ -115,7 +115,7 @@ func (w *Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Width returns the columns of s: none for combining marks, two for wide East Asian characters and pictographs.
+// Width returns the columns of s: 0 for combining marks, two for wide East Asian characters and pictographs.
 func Width(s string) int {
 	w := 0
 	for _, r := range s {
