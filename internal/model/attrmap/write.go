@@ -163,9 +163,8 @@ func warnFound(e *op.Entry) (found op.Warning) {
 	return found
 }
 
-// replay returns the entry that a reader makes of e.Attrs alone. It returns nil if these do not make an operation, or
-// have keys of the conventions only. Spans of torch.profiler, and spans with keys such as "op", keep their own keys;
-// the conventions' keys need not repeat them.
+// replay returns the entry that a reader makes of e.Attrs alone, nil if they make none or have keys of the conventions
+// only. Spans with keys such as "op" or of torch.profiler keep their own keys.
 func replay(e *op.Entry) *op.Entry {
 	if !slices.ContainsFunc(e.Attrs, func(a op.Attr) bool {
 		family := (*Mapping)(nil).find(a.Key).family

@@ -209,8 +209,8 @@ func (p *worker) bound(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { stuck(nil) }
 }
 
-// stop ends the worker after its last work, and waits for it. When ctx ends, or progress stops without a deadline, the
-// worker's waits end. A worker that ignores its context is left running, and ended is false.
+// stop ends the worker after its last work. When ctx ends, or progress stops without a deadline, the worker's waits
+// end. A worker that ignores its context is left running, and ended is false.
 func (p *worker) stop(ctx context.Context) (ended bool, err error) {
 	defer p.cancel()
 	ctx, free := p.bound(ctx)

@@ -160,9 +160,9 @@ func (s *Sink) Release() {
 	}
 }
 
-// Submit writes b and releases the sink; the caller has acquired it. Submit calls recycle with b when the number of
-// written entries is known, from the goroutine that holds the sink. If ctx is done first, the write goes on, holds the
-// sink, and accounts for its entries at its end.
+// Submit writes b and releases the acquired sink. It calls recycle with b when the number of written entries is known,
+// from the goroutine that holds the sink. If ctx is done first, the write goes on and accounts for its entries at its
+// end.
 func (s *Sink) Submit(ctx context.Context, b *encoding.Batch, recycle func(*encoding.Batch)) error {
 	o := s.begin(b, recycle)
 	if ctx.Done() == nil {

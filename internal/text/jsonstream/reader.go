@@ -208,8 +208,7 @@ func (r *Reader) fill() bool {
 func (r *Reader) Elements() iter.Seq2[[]byte, error] { return r.values(r.Array, r.More) }
 
 // Documents yields the text of each document on the top level, like Elements. An opening brace at the start of a line
-// starts a document: a truncated document does not swallow later ones, if documents are lines or indented. Text other
-// than an object or array is a document up to the end of its line, for one error per line.
+// starts a document: a truncated one does not swallow the next. Other text is a document up to the end of its line.
 func (r *Reader) Documents() iter.Seq2[[]byte, error] {
 	return r.values(func() { r.linewise = true }, r.Next)
 }
