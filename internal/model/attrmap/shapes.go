@@ -281,7 +281,6 @@ func (p *shapeText) element() (text string, ok bool) {
 	return text, true
 }
 
-// bracketed returns the length of the bracket at the start of s, 0 if it does not close.
 func bracketed(s string) int {
 	depth := 0
 	for i := range len(s) {

@@ -247,7 +247,6 @@ func mayBeNegative(f Field) bool {
 	return f == FieldDeviceIndex || f == FieldStep
 }
 
-// setDTypeList reads the element types of the inputs from one text, such as "['float', 'long int']" or "f32,i64".
 func (b *Builder) setDTypeList(t *target, v string) {
 	if !b.claim(t) {
 		return

@@ -38,7 +38,6 @@ func (s *Intervals) Order() []int32 {
 	return list
 }
 
-// byThread returns the numbers of the intervals by thread, in order within a thread.
 func (s *Intervals) byThread() []int32 {
 	var ends []int // of each thread in the list
 	for i := range int32(s.N) {

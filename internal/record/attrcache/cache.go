@@ -33,7 +33,6 @@ type Cache[V any] struct {
 	gate gate
 }
 
-// slot holds an entry, at or after the index selected by its fingerprint.
 type slot[V any] struct {
 	fingerprint
 	entry *entry[V]

@@ -364,7 +364,6 @@ func (c *bufferPool) pushFront(b *encoding.Batch) {
 	c.full = slices.Insert(c.full, 0, b)
 }
 
-// stop ends all waits in get, which then returns nil.
 func (c *bufferPool) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -117,7 +117,6 @@ func (p *Flight) add(e *span.Ended) (encoding.Outcome, error) {
 	return encoding.AddOne(p.enc, p.scratch, e, p.out.Traces)
 }
 
-// keep moves the record in scratch to h. It drops records from the history with the oldest one until there is room.
 func (p *Flight) keep(h *history, most int) {
 	lost := 0
 	for h.records >= most {

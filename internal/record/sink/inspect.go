@@ -118,7 +118,6 @@ func (c inspector) inspectCompressed(f io.ReaderAt, from, size int64) (end rotat
 	return rotate.EndsWhole, size, file.err
 }
 
-// errorKeeper keeps the error that ended the reading of src, other than io.EOF.
 type errorKeeper struct {
 	src io.Reader
 	err error

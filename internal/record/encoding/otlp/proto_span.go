@@ -114,7 +114,6 @@ func (c *protoCodec) link(dst []byte, l *sdktrace.Link) []byte {
 	return endMessage(dst, start, 1)
 }
 
-// appendTraceState appends the text of TraceState.String without allocating.
 func appendTraceState(dst []byte, state trace.TraceState) []byte {
 	if state.Len() == 0 {
 		return dst
