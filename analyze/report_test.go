@@ -167,7 +167,12 @@ func TestReportSelfTimeOfOthers(t *testing.T) {
 // A report on a seed trace has the seed's figures.
 func TestReportHasSeedFigures(t *testing.T) {
 	cases.Seeds(t, 40, func(number uint64, r *rand.Rand) {
-		trace := random.Trace(r, 1+r.IntN(200))
+		trace := &seed.Trace{}
+		for i := range 1 + r.IntN(200) {
+			e := random.Entry(r, i)
+			e.Side, e.Start = op.SideNone, op.Int{}
+			trace.AddEntry(&e)
+		}
 		opts := Options{HotspotBytes: 16, Top: profile.DefaultTop}
 		p := profile.New(opts.sums())
 		for i := range trace.Entries {
@@ -194,11 +199,10 @@ func TestReportHasSeedFigures(t *testing.T) {
 		if rep.LoadBalance != nil {
 			balance = &rep.LoadBalance.Balance
 		}
-		hotspots := seed.MemoryHotspots(trace, opts.HotspotBytes)
-		sums := seed.Summarize(trace)
+		hotspots := trace.MemoryHotspots(opts.HotspotBytes)
 		check.Equal(t, fmt.Sprintf("seed %d", number), []any{
-			sums.OperationSummary(), sums.PerDeviceSummary(), sums.LoadBalance(), sums.CommunicationBottlenecks(0), trace.SlowestOps(opts.Top),
-			int64(trace.StepCount()), trace.TotalDuration, trace.TotalMemoryBytes(), trace.PeakMemoryBytes(),
+			trace.OperationSummary(), trace.PerDeviceSummary(), trace.LoadBalance(), trace.CommunicationBottlenecks(0),
+			trace.SlowestOps(opts.Top), int64(len(trace.Entries)), trace.TotalDuration, trace.TotalMemoryBytes(), trace.PeakMemoryBytes(),
 			int64(len(hotspots)), hotspots[:min(len(hotspots), opts.Top)],
 		}, []any{
 			summary, devices, balance, rep.Communication.Bottlenecks, rep.Slowest,

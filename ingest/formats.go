@@ -29,7 +29,7 @@ var formats = []Format{
 	{
 		Name: "trace-json", Short: "trace", Summary: "one JSON document of operations, without starts and ids",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("entries", '[') },
-		open:   whole(traceRecords),
+		open:   whole(seedRecords),
 	},
 	{
 		Name: "optrace-profile", Short: "profile", Summary: "sums that optrace convert -to profile wrote, for reports",

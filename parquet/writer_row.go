@@ -6,6 +6,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 )
@@ -99,8 +100,8 @@ func (r *row) id(col int, id []byte) {
 
 func (r *row) entry(e *op.Entry) {
 	r.text(r.at["record"], "entry")
-	for i := range op.Columns {
-		c := &op.Columns[i]
+	for i := range opfields.Entry {
+		c := &opfields.Entry[i]
 		col := r.at[c.Name]
 		switch at := c.At.(type) {
 		case func(*op.Entry) *op.Shape:
@@ -122,13 +123,13 @@ func (r *row) entry(e *op.Entry) {
 }
 
 // set sets the column of a simple field: an integer, a text, a name, an id or a number. An unknown value stays null.
-func set[T any](r *row, col int, c *op.Column[T], v *T) {
+func set[T any](r *row, col int, c *opfields.Field[T], v *T) {
 	switch at := c.At.(type) {
 	case func(*T) *op.Int:
 		r.int(col, *at(v))
 	case func(*T) *string:
 		r.text(col, *at(v))
-	case func(*T) op.Name:
+	case func(*T) opfields.Name:
 		r.text(col, at(v).String())
 	case func(*T) []byte:
 		r.id(col, at(v))
@@ -147,8 +148,8 @@ func (r *row) collective(first int, c *op.Collective) {
 	if c == nil {
 		return
 	}
-	for i := range op.CollectiveColumns {
-		if set(r, first+i, &op.CollectiveColumns[i], c); len(r.columns[first+i]) == 0 {
+	for i := range opfields.Collective {
+		if set(r, first+i, &opfields.Collective[i], c); len(r.columns[first+i]) == 0 {
 			r.null(first+i, 0, nullInGroup)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/op"
 )
 
@@ -17,9 +18,9 @@ const resourceKey = "optrace.resource"
 // and long fields. New fields of entries come last.
 func newSchema() *parquet.Schema {
 	list := []node{{"record", word()}}
-	columns := slices.Clone(op.Columns)
+	columns := slices.Clone(opfields.Entry)
 	index := func(name string) int {
-		return slices.IndexFunc(columns, func(c op.Column[op.Entry]) bool { return c.Name == name })
+		return slices.IndexFunc(columns, func(c opfields.Field[op.Entry]) bool { return c.Name == name })
 	}
 	us := index("duration_us")
 	ns := index("duration_ns")
@@ -50,7 +51,7 @@ func newSchema() *parquet.Schema {
 	return parquet.NewSchema("optrace", group(appendNodes(list, columns[last:])))
 }
 
-func appendNodes[T any](list []node, columns []op.Column[T]) []node {
+func appendNodes[T any](list []node, columns []opfields.Field[T]) []node {
 	for _, c := range columns {
 		var n parquet.Node
 		switch c.At.(type) {
@@ -58,7 +59,7 @@ func appendNodes[T any](list []node, columns []op.Column[T]) []node {
 			if n = few(); slices.Contains(nearby, c.Name) {
 				n = near()
 			}
-		case func(*T) *string, func(*T) op.Name:
+		case func(*T) *string, func(*T) opfields.Name:
 			n = word()
 		case func(*T) []byte:
 			if n = word(); c.Name == "span_id" {
@@ -75,7 +76,7 @@ func appendNodes[T any](list []node, columns []op.Column[T]) []node {
 		case func(*T) *[]op.Attr:
 			n = parquet.Map(word(), word())
 		case func(*T) **op.Collective:
-			n = group(appendNodes(nil, op.CollectiveColumns))
+			n = group(appendNodes(nil, opfields.Collective))
 		default:
 			continue
 		}

@@ -27,7 +27,7 @@ func TestMistakes(t *testing.T) {
 			`-hotspot-bytes "99999999999999999999": it is not a whole number`},
 		{"report -min-comm-ratio x", `-min-comm-ratio "x": it is not a number, such as 0.5`},
 		{"report -open=x", `-open "x": it is neither true nor false`},
-		{"report -max-memory 1Q", `-max-memory: "1Q" is no number of bytes such as 64M or 1.5G`},
+		{"report -max-memory 1Q", `-max-memory: "1Q" is not a number of bytes such as 64M or 1.5G`},
 		{"correlate -since 1", `-since "1": it is not a duration, such as 30s or 10m`},
 		{"report -peaks h100", `unknown device "h100"; did you mean nvidia-h100-sxm or nvidia-h100-pcie? There are `},
 		{"report -jsno", `unknown flag "-jsno"; did you mean -json? There are -align-clocks, `},

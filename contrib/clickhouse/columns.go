@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
@@ -96,7 +97,7 @@ func eachHeld[E, V any](name, typ string, list func(*row) *[]E, at func(*E) *V) 
 }
 
 // of returns the column of a simple field.
-func of[T any](f op.Column[T], name string, part func(*row) *T) column {
+func of[T any](f opfields.Field[T], name string, part func(*row) *T) column {
 	switch at := f.At.(type) {
 	case func(*T) *op.Int:
 		return optional(name, func(r *row) *op.Int { return at(part(r)) })
@@ -112,7 +113,7 @@ func of[T any](f op.Column[T], name string, part func(*row) *T) column {
 				return setID(at(part(r)), text)
 			})
 	}
-	at, _ := f.At.(func(*T) op.Name)
+	at, _ := f.At.(func(*T) opfields.Name)
 	return made(name, "String", func(r *row) string { return at(part(r)).String() }, func(r *row, word string) error {
 		if w := at(part(r)).SetName(word); w&op.WarnBadValue != 0 {
 			return fmt.Errorf("%.40q is no %s of an operation", word, f.Name)
@@ -128,7 +129,7 @@ func columns() []column {
 		held("row", "UInt64", func(r *row) *uint64 { return &r.number }),
 		held("record", "String", func(r *row) *string { return &r.record }),
 	}
-	for _, f := range op.Columns {
+	for _, f := range opfields.Entry {
 		if own, ok := ownColumns[f.Name]; ok {
 			list = append(list, own...)
 		} else {
@@ -257,7 +258,7 @@ func collectiveColumns() []column {
 				return nil
 			}),
 	}
-	for _, f := range op.CollectiveColumns {
+	for _, f := range opfields.Collective {
 		list = append(list, of(f, "collective_"+f.Name, func(r *row) *op.Collective { return &r.about }))
 	}
 	return list

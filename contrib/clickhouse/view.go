@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/op"
 )
 
@@ -50,7 +51,7 @@ func integer(key string) string { return "toInt64OrNull(" + spanAttr(key) + ")" 
 
 // viewColumns returns the columns of the view as expressions on a span. They refer to one another.
 func viewColumns() map[string]string {
-	collective := []string{ // the keys of op.CollectiveColumns
+	collective := []string{ // the keys of opfields.Collective
 		attrkey.Collective, attrkey.Group, attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements,
 		attrkey.OutElements,
 	}
@@ -109,7 +110,7 @@ func viewColumns() map[string]string {
 		"kind_rule": viewKind("'library'", "'name'", "'name'", "'default'", viewRule, "'attribute'"),
 	}
 	for i, key := range collective {
-		c := op.CollectiveColumns[i]
+		c := opfields.Collective[i]
 		expr := integer
 		if _, isText := c.At.(func(*op.Collective) *string); isText {
 			expr = spanAttr

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
@@ -32,10 +33,10 @@ type EntryWriter struct{ table *tableWriter[op.Entry] }
 
 // NewEntryWriter writes the header row and returns an EntryWriter to w.
 func NewEntryWriter(w io.Writer, opts Options) (*EntryWriter, error) {
-	written := slices.DeleteFunc(slices.Clone(op.Columns), func(c op.Column[op.Entry]) bool {
+	written := slices.DeleteFunc(slices.Clone(opfields.Entry), func(c opfields.Field[op.Entry]) bool {
 		return slices.Contains(unwritten, c.Name)
 	})
-	slices.SortStableFunc(written, func(a, b op.Column[op.Entry]) int {
+	slices.SortStableFunc(written, func(a, b opfields.Field[op.Entry]) int {
 		return cmp.Compare(place(a.Name), place(b.Name))
 	})
 	var columns []column[op.Entry]
@@ -47,7 +48,7 @@ func NewEntryWriter(w io.Writer, opts Options) (*EntryWriter, error) {
 			}})
 			continue
 		case "collective":
-			for i, of := range op.CollectiveColumns {
+			for i, of := range opfields.Collective {
 				if i > 0 {
 					c.Name = of.Name // the first has the collective's name
 				}
@@ -78,13 +79,13 @@ func (w *EntryWriter) Write(e *op.Entry) error { return w.table.write(e) }
 func (w *EntryWriter) Flush() error { return w.table.flush() }
 
 // field adds a field, an empty one if its value is unknown.
-func field[T any](w *writer, c *op.Column[T], v *T) {
+func field[T any](w *writer, c *opfields.Field[T], v *T) {
 	switch at := c.At.(type) {
 	case func(*T) *op.Int:
 		w.value(at(v))
 	case func(*T) *string:
 		w.text(*at(v))
-	case func(*T) op.Name:
+	case func(*T) opfields.Name:
 		w.text(at(v).String())
 	case func(*T) []byte:
 		text := ""

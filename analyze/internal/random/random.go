@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/seed"
 )
 
 // Entries returns n entries with few names, devices and ranks, many equal
@@ -79,16 +78,4 @@ func Entry(r *rand.Rand, i int) op.Entry {
 	e.Root = []string{"", "GET /a", "GET /b"}[r.IntN(3)]
 	e.Attrs = []op.Attr{{Key: "layer", Value: strconv.Itoa(r.IntN(4))}}
 	return e
-}
-
-// Trace returns a random trace of n entries without sides and starts, as the
-// recorder wrote it that the analyses of package seed come from.
-func Trace(r *rand.Rand, n int) *seed.Trace {
-	t := &seed.Trace{}
-	for i := range n {
-		e := Entry(r, i)
-		e.Side, e.Start = op.SideNone, op.Int{}
-		t.AddEntry(&e)
-	}
-	return t
 }

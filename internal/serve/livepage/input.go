@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -129,8 +130,8 @@ func ShortText(text string) string {
 
 func withShortTexts(e *op.Entry) *op.Entry {
 	short := e
-	for i := range op.Columns {
-		text, ok := op.Columns[i].At.(func(*op.Entry) *string)
+	for i := range opfields.Entry {
+		text, ok := opfields.Entry[i].At.(func(*op.Entry) *string)
 		if !ok || len(*text(e)) <= longText {
 			continue
 		}

@@ -19,14 +19,13 @@ var importRules = map[string]struct {
 	own     []string // paths of this module, with all packages below
 	foreign []string // paths of other modules
 }{
-	"op":          {own: []string{"internal/text/lexer", "internal/model/attrkey"}},
-	"op/attr":     {own: codecs},
-	"op/entries":  {own: codecs},
-	"op/seed":     {own: codecs},
-	"op/internal": {own: codecs},
-	"tensorconv":  {own: []string{"op", "internal/text/lexer", "internal/model/attrkey"}, foreign: otelAPI},
+	"op":         {own: []string{"internal/text/lexer", "internal/model/attrkey", "internal/model/unmarshal"}},
+	"op/attr":    {own: codecs},
+	"op/entries": {own: codecs},
+	"tensorconv": {own: []string{"op", "internal/text/lexer", "internal/model/attrkey", "internal/model/unmarshal"},
+		foreign: otelAPI},
 	"deviceclock": {},
-	"internal/text": {own: []string{"op", "internal/model/attrkey", "internal/text"},
+	"internal/text": {own: []string{"op", "internal/model/attrkey", "internal/model/unmarshal", "internal/text"},
 		foreign: []string{"golang.org/x/text"}},
 	"internal/model": {own: codecs},
 	"internal/read":  {own: codecs},

@@ -3,6 +3,7 @@ package rows
 import (
 	"math"
 
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/op"
 )
 
@@ -49,8 +50,8 @@ const MaxCells = op.MaxInputs * op.MaxRank
 // beside others.
 func Columns() []Column {
 	list := []Column{{"record", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.Record = m.text })}}
-	for i := range op.Columns {
-		c := &op.Columns[i]
+	for i := range opfields.Entry {
+		c := &opfields.Entry[i]
 		if own, ok := ownColumns[c.Name]; ok {
 			list = append(list, own...)
 		} else {
@@ -58,8 +59,8 @@ func Columns() []Column {
 			list = append(list, Column{c.Name, one(c.Bad(), t, set)})
 		}
 	}
-	for i := range op.CollectiveColumns {
-		c := &op.CollectiveColumns[i]
+	for i := range opfields.Collective {
+		c := &opfields.Collective[i]
 		list = append(list, Column{"collective." + c.Name,
 			ofCollective(fieldOf(c, func(r *Row) *op.Collective { return r.Collective }))})
 	}
@@ -67,7 +68,7 @@ func Columns() []Column {
 }
 
 // fieldOf returns how to read a simple field: an integer, a text, a name, an id or a number.
-func fieldOf[T any](c *op.Column[T], of func(*Row) *T) (translate, func(*Row, *Meaning)) {
+func fieldOf[T any](c *opfields.Field[T], of func(*Row) *T) (translate, func(*Row, *Meaning)) {
 	switch at := c.At.(type) {
 	case func(*T) *op.Int:
 		set := func(r *Row, m *Meaning) { *at(of(r)) = m.int() }
@@ -80,7 +81,7 @@ func fieldOf[T any](c *op.Column[T], of func(*Row) *T) (translate, func(*Row, *M
 		return integer(0, c.Bad()), set
 	case func(*T) *string:
 		return text, func(r *Row, m *Meaning) { *at(of(r)) = m.text }
-	case func(*T) op.Name:
+	case func(*T) opfields.Name:
 		return text, func(r *Row, m *Meaning) { r.Warn |= at(of(r)).SetName(m.text) }
 	case func(*T) []byte:
 		id := traceID

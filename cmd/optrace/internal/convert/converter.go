@@ -8,10 +8,10 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
+	seedformat "github.com/optrace/optrace/ingest/seed"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
-	opseed "github.com/optrace/optrace/op/seed"
 	"github.com/optrace/optrace/parquet"
 	"github.com/optrace/optrace/render/csv"
 	"github.com/optrace/optrace/render/otlp"
@@ -91,7 +91,7 @@ func newEntries(o options) *converter {
 
 // newTrace writes a seed trace. Total and metadata come last, so it need not hold the entries.
 func newTrace(o options) *converter {
-	enc := opseed.NewEncoder(nil)
+	enc := seedformat.NewEncoder(nil)
 	sum := int64(0)
 	metadata := make(map[string]string)
 	return &converter{

@@ -23,6 +23,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
@@ -208,8 +209,8 @@ func TestFormatsDocumented(t *testing.T) {
 			schema.Defs[part.def].keys(part.inner), slices.Sorted(slices.Values(found[part.table])))
 	}
 
-	check.Equal(t, "the keys of an entry: page against table of fields", columnNames(op.Columns), tables["Entry"][0])
-	check.Equal(t, "the keys of a collective: page against table of fields", columnNames(op.CollectiveColumns),
+	check.Equal(t, "the keys of an entry: page against table of fields", columnNames(opfields.Entry), tables["Entry"][0])
+	check.Equal(t, "the keys of a collective: page against table of fields", columnNames(opfields.Collective),
 		tables["Collective"][0])
 
 	s := lineSchema(t)
@@ -237,7 +238,7 @@ func TestFormatsDocumented(t *testing.T) {
 	}
 }
 
-func columnNames[T any](columns []op.Column[T]) (names []string) {
+func columnNames[T any](columns []opfields.Field[T]) (names []string) {
 	for _, c := range columns {
 		names = append(names, c.Name)
 	}
