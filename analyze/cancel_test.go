@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// countdown is a context that is done after a number of looks at it, and counts them.
+// countdown is a context that is done after a number of calls of Err, and counts them.
 type countdown struct {
 	context.Context
 	left, looks atomic.Int64
@@ -32,19 +32,21 @@ func until(looks int64) *countdown {
 	return c
 }
 
-// Run ends with its context, wherever it is: it looks at that often, and no more than once in each of the loops that it leaves.
+// Run checks its context often and returns soon after the context is done, in every phase.
 func TestRunEndsWithContext(t *testing.T) {
 	const n = 4_000
 	records := make([]op.Record, 0, 2*n)
 	for i := range n {
-		root := op.Span{Name: fmt.Sprint("GET /", i), TraceID: op.TraceID{14: byte(i >> 8), 15: byte(i)}, SpanID: op.SpanID{0: 1, 7: 1},
-			Start: op.Known(int64(100 * i)), Duration: 300}
+		root := op.Span{Name: fmt.Sprint("GET /", i), TraceID: op.TraceID{14: byte(i >> 8), 15: byte(i)},
+			SpanID: op.SpanID{0: 1, 7: 1},
+			Start:  op.Known(int64(100 * i)), Duration: 300}
 		e := op.Entry{Operation: "matmul", DeviceID: "cuda:0", TraceID: root.TraceID, SpanID: op.SpanID{0: 1, 7: 2},
 			ParentSpanID: root.SpanID, Start: op.Known(int64(100*i + 10)), Duration: 50}
 		root.TraceID[13] = 1
 		e.TraceID[13] = 1
 		if i > 0 && i%3 == 0 {
-			root.Links = []op.Link{{TraceID: op.TraceID{13: 1, 14: byte((i - 1) >> 8), 15: byte(i - 1)}, SpanID: root.SpanID}}
+			root.Links = []op.Link{{TraceID: op.TraceID{13: 1, 14: byte((i - 1) >> 8), 15: byte(i - 1)},
+				SpanID: root.SpanID}}
 		}
 		records = append(records, op.Record{Span: &root}, op.Record{Entry: &e})
 	}

@@ -17,8 +17,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// A device of several services is as many devices: all figures are as if they had
-// names of their own.
+// A device name used by several services counts as several devices, as if they had different names.
 func TestSharedDevicesAreSeparate(t *testing.T) {
 	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(60))
@@ -30,7 +29,8 @@ func TestSharedDevicesAreSeparate(t *testing.T) {
 		}
 		renamed := slices.Clone(specs)
 		for i, s := range specs {
-			if s.IsOp && tracetest.ServicesOf(specs, s.Device) > 1 && !s.Rank.Known && s.Service != "" && s.Device != "" {
+			if s.IsOp && tracetest.ServicesOf(specs, s.Device) > 1 && !s.Rank.Known && s.Service != "" &&
+				s.Device != "" {
 				renamed[i].Device = s.Service + " " + s.Device
 			}
 			renamed[i].Service = ""
@@ -40,7 +40,7 @@ func TestSharedDevicesAreSeparate(t *testing.T) {
 			got := collected(r, plainRecords(specs), Options{}, workers)
 			check.Equal(t, fmt.Sprintf("seed %d, %d workers", seed, workers), renamedJSON(t, want), renamedJSON(t, got))
 		}
-		for i := range specs { // an operator launches what is of its service
+		for i := range specs { // operators only launch operations of their service
 			specs[i].Launch = op.Int{}
 			renamed[i].Launch = op.Int{}
 		}
@@ -59,8 +59,8 @@ func plainRecords(specs []tracetest.Spec) []op.Record {
 	return records
 }
 
-// renamedJSON returns the report as JSON has it, with the service of a device in its name and rows of devices in the order of
-// their texts; without what tells of spans, which lose their services, too, and what goes by the order of names.
+// renamedJSON returns the report's JSON with services merged into device names and rows of devices sorted by text. It
+// omits figures about spans, whose services are missing too, and lists ordered by name.
 func renamedJSON(t *testing.T, r *Report) any {
 	t.Helper()
 	r.Findings = nil

@@ -15,7 +15,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// blockWriters write the text of a block about the records of a table.
+// blockWriters write the expected text of a block in docs/analyses.md.
 var blockWriters = map[string]func(*testing.T, []op.Record, io.Writer){
 	"requests": documentedRequests,
 	"shared":   documentedShared,

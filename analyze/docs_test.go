@@ -18,10 +18,9 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// TestDocumentedFigures reads docs/analyses.md: each table of operations is an
-// input, and a table of figures behind it is what the report says about it, by
-// the keys or on the clock that its first heading may name. A block of requests or
-// of collapsed stacks behind it is what comes of it, too.
+// TestDocumentedFigures checks docs/analyses.md. Each table of operations is an input. A following table of figures
+// must match the report on it, by the keys or with the clock named in its first heading. Following blocks of requests
+// or collapsed stacks must match, too.
 func TestDocumentedFigures(t *testing.T) {
 	var input []op.Record
 	figures := 0
@@ -53,7 +52,7 @@ func TestDocumentedFigures(t *testing.T) {
 	check.Equal(t, "blocks", len(blockWriters)+2, blocks)
 }
 
-// documentPart is a table with its cells trimmed, or a fenced block, whose header is its language.
+// documentPart is a table with trimmed cells, or a fenced block with its language as the header.
 type documentPart struct {
 	line   int
 	header []string
@@ -86,7 +85,7 @@ func documentParts(t *testing.T) (all []documentPart) {
 	return all
 }
 
-// tableCells splits a line of a table at its pipes; \| is no pipe.
+// tableCells splits a table line at its pipes, except \|.
 func tableCells(line string) (cells []string) {
 	inner, ok := strings.CutPrefix(line, "|")
 	if !ok {
@@ -99,8 +98,7 @@ func tableCells(line string) (cells []string) {
 	return cells
 }
 
-// documentedReport returns the values of the JSON report on operations by their paths, by the
-// keys, with times on one clock or as they are.
+// documentedReport returns the values of the JSON report on records by path.
 func documentedReport(t *testing.T, records []op.Record, by string, align bool) map[string]any {
 	t.Helper()
 	rep := sampleReport(records, by, true)
@@ -128,17 +126,18 @@ func documentedReport(t *testing.T, records []op.Record, by string, align bool) 
 	return values
 }
 
-// cellJSON is what the cells of a column are in the JSON of an entry or a span.
+// cellJSON maps columns to members in the JSON of an entry or a span.
 var cellJSON = map[string]string{
 	"device": `"device_id":%q`, "side": `"side":%q`, "dtype": `"dtype":%q`, "error": `"error":%q`, "root": `"root":%q`,
 	"service": `"service":%q`, "step_name": `"step_name":%q`, "phase": `"phase":%q`,
-	"start": `"start_unix_ns":%s`, "launch": `"launch_unix_ns":%s`, "rank": `"rank":%s`, "stream": `"stream":%s`, "step": `"step":%s`,
+	"start": `"start_unix_ns":%s`, "launch": `"launch_unix_ns":%s`, "rank": `"rank":%s`, "stream": `"stream":%s`,
+	"step":  `"step":%s`,
 	"bytes": `"memory_bytes":%s`, "flops": `"flops":%s`, "weight": `"adjusted_count":%s`,
 	"dropped links": `"extra":{"dropped_links":%s}`, "call": `"attrs":{"` + attrkey.LaunchDuration + `":%s}`,
 }
 
-// records returns the operations and, for the kind "span", the spans of a table, read from their JSON. "1/2 3/4*5" are links
-// to span 2 of trace 1 and, with a weight of 5, to span 4 of trace 3.
+// records returns the operations and spans (kind "span") of a table. "1/2 3/4*5" are links to span 2 of trace 1 and,
+// with weight 5, to span 4 of trace 3.
 func (b *documentPart) records(t *testing.T) (records []op.Record) {
 	t.Helper()
 	for i, row := range b.rows {
@@ -166,11 +165,13 @@ func (b *documentPart) records(t *testing.T) (records []op.Record) {
 			to, weight, _ := strings.Cut(text, "*")
 			var trace, span int
 			check.Must(fmt.Sscanf(to, "%d/%d", &trace, &span))(t)
-			links = append(links, fmt.Sprintf(`{"trace_id":"%032x","span_id":"%016x","weight":%s}`, trace, span, cmp.Or(weight, "null")))
+			links = append(links, fmt.Sprintf(`{"trace_id":"%032x","span_id":"%016x","weight":%s}`, trace, span,
+				cmp.Or(weight, "null")))
 		}
 		add(`"links":[%s],"duration_ns":%d`, strings.Join(links, ","), integer("end")-integer("start"))
 		if cells["sequence"] != "" {
-			add(`"collective":{"name":%q,"group":%q,"sequence":%s}`, cells["operation"], cells["group"], cells["sequence"])
+			add(`"collective":{"name":%q,"group":%q,"sequence":%s}`, cells["operation"], cells["group"],
+				cells["sequence"])
 		}
 		if shape := cells["shape"]; shape != "" {
 			add(`"output_shape":[%s]`, strings.ReplaceAll(shape, "x", ","))
@@ -197,8 +198,7 @@ func (b *documentPart) records(t *testing.T) (records []op.Record) {
 	return records
 }
 
-// checkFigure compares the value at a path of the report with what the
-// document says: JSON, or the number of rows.
+// checkFigure compares the report's value at path with the documented one: JSON or a number of rows.
 func checkFigure(t *testing.T, report map[string]any, path, documented string) {
 	t.Helper()
 	got, known := report[path]

@@ -199,9 +199,9 @@ func newCounter() *counter {
 	return c
 }
 
-// add counts a record or an error in its place. An *[op.SyntaxError] is a malformed record, or a truncated one at the end
-// of the input. io.ErrUnexpectedEOF is a truncated input, io.EOF is ignored, and any other error is malformed.
-// The counter does not retain rec.
+// add counts a record or an error in its place. An *[op.SyntaxError] is a malformed record, or a truncated one at the
+// end of the input. io.ErrUnexpectedEOF is a truncated input, io.EOF is ignored, and any other error is malformed. The
+// counter does not retain rec.
 func (in *counter) add(rec op.Record, err error) {
 	if err != nil {
 		in.addError(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// event is what a reader returns.
+// event is a result of a reader.
 type event struct {
 	rec op.Record
 	err error
@@ -31,7 +31,7 @@ func syntaxEvent(file string, line int64, msg string, truncated bool) event {
 	return event{err: &op.SyntaxError{File: file, Line: line, Msg: msg, Truncated: truncated}}
 }
 
-// empty is the envelope of an input without a record.
+// empty returns the changed envelope of an empty input.
 func empty(change func(*Envelope)) Envelope {
 	e := Envelope{
 		Formats: []string{}, Sampling: SamplingNone, Problems: []string{},
@@ -42,7 +42,7 @@ func empty(change func(*Envelope)) Envelope {
 	return e
 }
 
-func TestInput(t *testing.T) {
+func TestEnvelopeCountsRecords(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		events []event
@@ -71,7 +71,8 @@ func TestInput(t *testing.T) {
 			e.SkippedBy = map[string]int64{"non_op": 3, "other_signal": 5, "unknown_record": 1}
 		}},
 		{"a sampler", []event{
-			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "TraceIDRatioBased{0.1}"}}}}},
+			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler,
+				Value: "TraceIDRatioBased{0.1}"}}}}},
 			{rec: op.Record{Resource: &op.Resource{}}}, entryEvent(0, 0),
 		}, func(e *Envelope) {
 			e.Entries = 1
@@ -80,7 +81,8 @@ func TestInput(t *testing.T) {
 			e.Sampler = "TraceIDRatioBased{0.1}"
 		}},
 		{"a sampler and its weights", []event{
-			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "Probability"}}}}}, entryEvent(0, 10),
+			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "Probability"}}}}},
+			entryEvent(0, 10),
 		}, func(e *Envelope) {
 			e.Entries = 1
 			e.Spans = 1
@@ -95,9 +97,10 @@ func TestInput(t *testing.T) {
 			e.Dropped = 8
 			e.DroppedBy = map[string]int64{"queue_full": 7, "unknown": 1}
 		}},
-		{"records that cannot be read", []event{
+		{"unreadable records", []event{
 			syntaxEvent("b.jsonl", 9, "expected a value, found 'x'", false),
-			{err: &op.SyntaxError{File: "a.jsonl", Line: 3, Msg: "expected a value, found 'y'", Class: op.ErrorDamaged}},
+			{err: &op.SyntaxError{File: "a.jsonl", Line: 3, Msg: "expected a value, found 'y'",
+				Class: op.ErrorDamaged}},
 			syntaxEvent("b.jsonl", 10, "unexpected end of JSON text", true),
 			{err: fmt.Errorf("reading: %w", io.ErrUnexpectedEOF)},
 			{err: errors.New("disk on fire")},
@@ -127,7 +130,7 @@ func TestInput(t *testing.T) {
 			e.MissingBatches = 2
 			e.EarlierBatches = 5
 		}},
-		{"entries that were announced", []event{
+		{"announced entries", []event{
 			batchEvent("a", 0, 3), entryEvent(0, 0), entryEvent(0, 0), batchEvent("a", 1, 1), entryEvent(0, 0),
 		}, func(e *Envelope) {
 			e.Entries = 3
@@ -158,8 +161,7 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// Entries of a file without batch records do not stand in for missing ones of
-// another file.
+// Surplus entries of one file do not compensate missing entries of another.
 func TestInputCountsMissingEntriesByFile(t *testing.T) {
 	in := newCounter()
 	in.add(batchEvent("a", 0, 5).rec, nil)

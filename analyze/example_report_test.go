@@ -46,7 +46,8 @@ func ExampleRun() {
 	}
 	fmt.Printf("%d entries, %d malformed, %d dropped\n", r.Input.Entries, r.Input.Malformed, r.Input.Dropped)
 	for _, row := range r.Operations {
-		fmt.Printf("%s: %d times, %d ns, share %.3f, mixes %v\n", row.Operation, row.Count, row.SumNS, row.Share.V, row.Mixes)
+		fmt.Printf("%s: %d times, %d ns, share %.3f, mixes %v\n", row.Operation, row.Count, row.SumNS, row.Share.V,
+			row.Mixes)
 	}
 	for _, d := range r.Devices {
 		fmt.Printf("%s: span %d = compute %d + communication %d + idle %d, overlap %d ns\n",

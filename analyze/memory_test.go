@@ -15,7 +15,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// bounded is a Source that allows so much memory.
+// bounded is a Source with a memory limit.
 type bounded struct {
 	Source
 	most, held int64
@@ -30,7 +30,7 @@ func (b *bounded) Hold(n int64) error {
 	return nil
 }
 
-// operations yields n operations, whose names name returns.
+// operations yields n operations with the given names.
 func operations(n int, name func(i int) string) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		for i := range n {
@@ -42,16 +42,19 @@ func operations(n int, name func(i int) string) iter.Seq2[op.Record, error] {
 	}
 }
 
-// R2: what a report keeps is told to its source, about as much as it takes.
-func TestR2HeldBytes(t *testing.T) {
+// Row R2 of docs/reliability.md: a report tells its source approximately the memory in use.
+func TestHeldMemoryIsReported(t *testing.T) {
 	for name, tc := range map[string]struct {
 		n    int
 		name func(i int) string
 		sums bool
 	}{
-		"operations":       {n: 60_000, name: func(int) string { return "matmul" }},
-		"names":            {n: 5_000, name: func(i int) string { return fmt.Sprint(strings.Repeat("name", 100), i) }},
-		"names, sums only": {n: 5_000, name: func(i int) string { return fmt.Sprint(strings.Repeat("name", 100), i) }, sums: true},
+		"operations": {n: 60_000, name: func(int) string { return "matmul" }},
+		"names":      {n: 5_000, name: func(i int) string { return fmt.Sprint(strings.Repeat("name", 100), i) }},
+		"names, sums only": {n: 5_000, name: func(i int) string {
+			return fmt.Sprint(strings.Repeat("name", 100),
+				i)
+		}, sums: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := &bounded{Source: Records(operations(tc.n, tc.name)), most: 1 << 40}
@@ -69,12 +72,13 @@ func TestR2HeldBytes(t *testing.T) {
 	}
 }
 
-// The table of steps counts: it takes more than the operations.
+// The table of steps may need more memory than the operations, and is included.
 func TestStepsAreHeld(t *testing.T) {
 	held := func(step func(i int64) int64) int64 {
 		f := trace.New()
 		for i := range int64(10_000) {
-			f.Add(op.Record{Entry: &op.Entry{Operation: "m", Step: op.Known(step(i)), Start: op.Known(i * 1000), Duration: 1}})
+			f.Add(op.Record{Entry: &op.Entry{Operation: "m", Step: op.Known(step(i)), Start: op.Known(i * 1000),
+				Duration: 1}})
 		}
 		before := check.Heap()
 		bytes := f.Bytes()
@@ -86,28 +90,28 @@ func TestStepsAreHeld(t *testing.T) {
 		}
 		return bytes
 	}
-	if one, many := held(func(int64) int64 { return 1 }), held(func(i int64) int64 { return i / 2 }); many < one+5_000*100 {
+	if one, many := held(func(int64) int64 { return 1 }), held(func(i int64) int64 { return i / 2 }); many < one+
+		5_000*100 {
 		t.Errorf("%d bytes with one step, %d with 5,000", one, many)
 	}
 }
 
-// R2: a report ends with the error of a source that allows no more.
-func TestR2NoMoreMemory(t *testing.T) {
+// Row R2 of docs/reliability.md: a report ends with the error of a source at its limit.
+func TestReportEndsAtMemoryLimit(t *testing.T) {
 	src := &bounded{Source: Records(operations(100_000, func(int) string { return "matmul" })), most: 1 << 20}
 	_, err := Run(t.Context(), src, Options{})
 	check.Is(t, "a report", errFull, err)
 	src = &bounded{Source: src.Source, most: 1 << 20}
 	if r, err := Run(t.Context(), src, Options{SumsOnly: true}); err != nil || r.Input.Entries != 100_000 {
-		t.Errorf("error %v of sums, which take no more for more operations", err)
+		t.Errorf("error %v of sums, whose memory should not grow", err)
 	}
 	src = &bounded{Source: src.Source, most: 1 << 20}
 	_, _, err = ReadForest(t.Context(), src, 1)
 	check.Is(t, "a forest", errFull, err)
 }
 
-// R2: a text that is longer than any that the exporter writes is cut, in the same way in
-// every figure.
-func TestR2LongTexts(t *testing.T) {
+// Row R2 of docs/reliability.md: longer texts than the exporter writes are cut in the same way in every figure.
+func TestLongTextsAreCut(t *testing.T) {
 	long := strings.Repeat("ä", profile.MaxText)
 	records := func(yield func(op.Record, error) bool) {
 		_ = yield(op.Record{Entry: &op.Entry{Operation: long, DeviceID: long, Duration: 5}}, nil) &&
@@ -126,8 +130,8 @@ func TestR2LongTexts(t *testing.T) {
 	}
 }
 
-// R2: spans without anything take no memory.
-func TestR2EmptySpans(t *testing.T) {
+// Row R2 of docs/reliability.md: empty spans need no memory.
+func TestEmptySpansTakeNoMemory(t *testing.T) {
 	f := trace.New()
 	for range 1000 {
 		f.Add(op.Record{Span: &op.Span{}})

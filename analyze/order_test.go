@@ -13,8 +13,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The order of records with ids changes no figure, however many of them have the same times: only lists that
-// are in the order of the input, as documented, may differ.
+// The order of records with ids affects no figure, also with many equal times. Only documented lists in input order
+// differ.
 func TestOrderOfRecords(t *testing.T) {
 	for seed := range cases.Some(t, 50, 5000) {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
@@ -33,13 +33,13 @@ func TestOrderOfRecords(t *testing.T) {
 			}
 		}
 		if !tracetest.NewNaiveTree(specs).FindExecutions() {
-			continue // links in a circle: where the search begins decides
+			continue // cyclic links: the start of the search matters
 		}
 		records := tracetest.RecordsOf(r, specs)
 		want := sampleReport(records, "kind,device", true)
 		r.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 		got := sampleReport(records, "kind,device", true)
 		check.Equal(t, fmt.Sprintf("seed %d", seed), want, got, tracetest.EqualKeys,
-			cmpopts.IgnoreFields(Report{}, "Slowest"), cmpopts.IgnoreFields(Memory{}, "Hotspots")) // the input orders them
+			cmpopts.IgnoreFields(Report{}, "Slowest"), cmpopts.IgnoreFields(Memory{}, "Hotspots")) // in input order
 	}
 }

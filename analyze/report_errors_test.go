@@ -14,8 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Errors add up to those of the operations, and to those of the groups, where records are there twice, too. Those of other
-// spans are apart.
+// Errors add up to the errors of operations and of groups, also with repeated records. Errors of spans are separate.
 func TestErrorsAddUp(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		records := tracetest.RecordsOf(r, tracetest.RandomSpecs(r, 60))
@@ -27,7 +26,8 @@ func TestErrorsAddUp(t *testing.T) {
 				spans++
 			}
 		}
-		report := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{By: tracetest.Keys("error")}))(t)
+		report := check.Must(Run(t.Context(), Records(recordtest.All(records...)),
+			Options{By: tracetest.Keys("error")}))(t)
 		operations := int64(0)
 		groups := int64(0)
 		for _, o := range report.Operations {
@@ -52,7 +52,7 @@ func TestErrorsAddUp(t *testing.T) {
 	})
 }
 
-// A request whose record is there twice failed once.
+// A failed request counts once even if its record is repeated.
 func TestErrorsOfRepeats(t *testing.T) {
 	request := tracetest.SpanAt("POST /predict", 1, 0, 0, 50).Span()
 	request.Failed = true
@@ -65,11 +65,12 @@ func TestErrorsOfRepeats(t *testing.T) {
 	}
 }
 
-// The finding names the text of the most errors, whichever operations have it.
+// The finding names the most frequent error text over all operations.
 func TestMostFrequentErrorIsOfAllOperations(t *testing.T) {
 	var records []op.Record
 	errors := map[string]int{"matmul": 4, "relu": 3, "softmax": 3}
-	for name, text := range map[string]string{"matmul": "timeout", "relu": "out of memory", "softmax": "out of memory"} {
+	for name, text := range map[string]string{"matmul": "timeout", "relu": "out of memory",
+		"softmax": "out of memory"} {
 		for range errors[name] {
 			e := tracetest.OpAt(name, uint64(len(records)+1), 0, int64(10*len(records)), 5).Entry()
 			e.Failed = true

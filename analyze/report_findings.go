@@ -24,7 +24,8 @@ func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 	facts.Input = findings.Input{
 		Files: in.Files, Bytes: in.Bytes, Formats: in.Formats,
 		Spans: in.Spans, Entries: in.Entries, Malformed: in.Malformed, Truncated: in.Truncated, Dropped: in.Dropped,
-		MissingEntries: in.MissingEntries, SuspectDurations: in.SuspectDurations.V, SkippedBy: in.SkippedBy, Suspects: in.Suspects,
+		MissingEntries: in.MissingEntries, SuspectDurations: in.SuspectDurations.V, SkippedBy: in.SkippedBy,
+		Suspects: in.Suspects,
 		TimeUnit: in.TimeUnit, EarlyStarts: in.EarlyStarts, BadProducts: in.BadProducts, BadProduct: in.BadProduct,
 	}
 	facts.Total = r.Total

@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
-// The findings of a structure are those of the report on the same records.
+// FindingsOf returns the findings of the report on the same records.
 func TestFindingsOf(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		records := plainRecords(tracetest.SuspiciousSpecs(r, 60))

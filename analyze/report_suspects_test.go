@@ -12,16 +12,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The figures without suspects are those of a report on the other operations.
+// Figures without suspects equal the report on the other operations.
 func TestReportWithoutSuspects(t *testing.T) {
-	none := 0
+	clean := 0
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.SuspiciousSpecs(r, 1+r.IntN(60))
 		for i := range specs {
 			specs[i].Rank = op.Known(r.Int64N(2))
 			specs[i].Kind = tracetest.Pick(r, op.KindCompute, op.KindCollective, op.KindMemory)
 			specs[i].Step = op.Known(r.Int64N(3))
-			if s := &specs[i]; seed%2 == 1 { // with links, remote parents and launches
+			if s := &specs[i]; seed%2 == 1 { // add links, remote parents and launches
 				s.Memory = r.Int64N(100)
 				s.Remote = r.IntN(8) == 0
 				s.IsOp = s.IsOp && r.IntN(6) > 0
@@ -40,28 +40,27 @@ func TestReportWithoutSuspects(t *testing.T) {
 		durations, clock := tracetest.NaiveSuspects(specs)
 		got := sampleReport(plainRecords(specs), by, true).WithoutSuspects
 		if len(durations)+len(clock) == 0 {
-			none++
+			clean++
 			if got != nil {
-				t.Errorf("seed %d: figures without nothing", seed)
+				t.Errorf("seed %d: figures without suspects", seed)
 			}
 			return
 		}
 		left := sampleReport(plainRecords(naiveWithout(specs, durations, clock)), by, true)
 		want := &WithoutSuspects{
-			Total: left.Total, Operations: left.Operations, Groups: left.Groups, Devices: left.Devices, LoadBalance: left.LoadBalance,
+			Total: left.Total, Operations: left.Operations, Groups: left.Groups, Devices: left.Devices,
+			LoadBalance:   left.LoadBalance,
 			Communication: left.Communication, IdleCauses: left.IdleCauses, Launches: left.Launches,
 			PathTotals: left.PathTotals, Steps: left.Steps,
 		}
 		check.Equal(t, fmt.Sprintf("seed %d", seed), want, got, tracetest.EqualKeys)
 	})
-	if none == 0 || cases.All() && none > 2500 {
-		t.Errorf("%d inputs have no suspects", none)
+	if clean == 0 || cases.All() && clean > 2500 {
+		t.Errorf("%d inputs have no suspects", clean)
 	}
 }
 
-// naiveWithout returns specs without those with suspect durations, whose
-// children go to the parent, and without those that are clock problems or lie
-// below one.
+// naiveWithout removes specs with suspect durations, whose children move up, and specs at or below clock problems.
 func naiveWithout(specs []tracetest.Spec, durations, clock []int32) []tracetest.Spec {
 	tree := tracetest.NewNaiveTree(specs)
 	out := make([]bool, len(specs))
@@ -79,7 +78,7 @@ func naiveWithout(specs []tracetest.Spec, durations, clock []int32) []tracetest.
 	return tracetest.NaiveReduced(specs, out)
 }
 
-// A forest that does not hold all operations has no figures without some of them.
+// An incomplete forest has no figures without suspects.
 func TestReportWithoutSuspectsBeyondTheLimit(t *testing.T) {
 	specs := []tracetest.Spec{
 		tracetest.OpAt("long", 1, 0, 0, 300*tracetest.Microsecond).OnStream(1),

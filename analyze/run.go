@@ -172,7 +172,8 @@ const (
 	longPerCheck  = 4
 )
 
-// each calls f with every record or its [op.SyntaxError], and check from time to time. It returns the first other error.
+// each calls f with every record or its [op.SyntaxError], and check from time to time. It returns the first other
+// error.
 func each(
 	ctx context.Context, records iter.Seq2[op.Record, error], check func() error, f func(op.Record, error),
 ) error {
@@ -320,8 +321,8 @@ func (c *collector) addEntry(e *op.Entry) {
 	}
 }
 
-// mergeCollectors merges the collectors of workers into the first. The others become unusable: their forests are emptied
-// while merging, which needs little more memory than the forests together.
+// mergeCollectors merges the collectors of workers into the first. The others become unusable: their forests are
+// emptied while merging, which needs little more memory than the forests together.
 func mergeCollectors(workers ...*collector) *collector {
 	c := workers[0]
 	var forests []*trace.Forest

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/device"
@@ -41,7 +42,7 @@ func TestRunWorkersConcurrentSafe(t *testing.T) {
 	}
 }
 
-// A saved report is read, and nothing else is taken for one.
+// A saved report decodes, and other JSON does not.
 func TestReportReadsBack(t *testing.T) {
 	r := check.Must(Run(t.Context(), filesOf(runLines, 1), Options{}))(t)
 	saved := check.Must(json.Marshal(r))(t)
@@ -54,10 +55,11 @@ func TestReportReadsBack(t *testing.T) {
 	}
 }
 
-// What a filter leaves out is in no figure, is counted, and keeps the place of what runs below.
+// Filtered operations are in no figure, are counted, and keep the place of operations below.
 func TestRunFilter(t *testing.T) {
 	specs := []tracetest.Spec{
-		tracetest.SpanAt("request", 1, 0, 1, 101), tracetest.OpAt("layer", 2, 1, 2, 12), tracetest.OpAt("matmul", 3, 2, 3, 13),
+		tracetest.SpanAt("request", 1, 0, 1, 101), tracetest.OpAt("layer", 2, 1, 2, 12),
+		tracetest.OpAt("matmul", 3, 2, 3, 13),
 		tracetest.OpAt("copy", 4, 2, 4, 14),
 	}
 	opts := Options{Filter: func(e *op.Entry) bool { return e.Operation == "matmul" }}
@@ -101,7 +103,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Nothing is allocated per entry.
+// Collecting an entry does not allocate.
 func TestCollectorAddDoesNotAllocate(t *testing.T) {
 	c := newCollector(Options{SumsOnly: true})
 	e := op.Entry{Operation: "matmul", DeviceID: "cuda:0", OutputShape: op.Shape{2, 3}, Duration: 1000}
@@ -115,7 +117,7 @@ func TestCollectorAddDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Totals that files state replace the sums of their entries, whichever worker read them.
+// Stated totals replace the sums of entries, for any worker.
 func TestStatedTotals(t *testing.T) {
 	parts := rand.New(rand.NewPCG(1, 1))
 	total := func(stated, sum int64) op.Record { return op.Record{Total: &op.Total{Stated: stated, Sum: sum}} }
@@ -145,7 +147,7 @@ func TestStatedTotals(t *testing.T) {
 	}
 }
 
-// Devices called "" and "unknown" are not the absence of one, in every table that names them.
+// Devices called "" and "unknown" differ from a missing device in every table.
 func TestDevicesThatLookLikeNone(t *testing.T) {
 	var records []op.Record
 	for _, e := range []op.Entry{
@@ -166,7 +168,8 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 			got = append(got, fmt.Sprintf("%q %t %d %d", d.DeviceID, d.Named, d.SumNS, d.BusyNS.V))
 		}
 		for _, g := range r.Groups {
-			got = append(got, fmt.Sprintf("%q %t %d %d", g.Key.Values[0].Text, g.Key.Values[0].Known, g.SumNS, g.SelfNS.V))
+			got = append(got, fmt.Sprintf("%q %t %d %d", g.Key.Values[0].Text, g.Key.Values[0].Known, g.SumNS,
+				g.SelfNS.V))
 		}
 		want := []string{
 			`"" false 9 9`, `"unknown" false 6 6`, `"gpu:0" false 4 4`, `"unknown" true 3 3`,
@@ -177,7 +180,7 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 	}
 }
 
-// How far the clocks of devices may be off is told by how many operations state it, and the largest bound.
+// DeviceClock counts operations with a clock bound and has the largest bound.
 func TestDeviceClock(t *testing.T) {
 	var records []op.Record
 	for _, bound := range []string{"", "1500", "2000", "7"} {
@@ -189,4 +192,14 @@ func TestDeviceClock(t *testing.T) {
 	}
 	r := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{}))(t)
 	check.Equal(t, "", &DeviceClock{Entries: 3, MaxErrorNS: 2000}, r.Input.DeviceClock)
+}
+
+func BenchmarkDefaultReport(b *testing.B) {
+	records := slices.Collect(tracetest.Requests(20_000))
+	opts := Options{Sections: []string{"overview"}}
+	b.ReportAllocs()
+	for b.Loop() {
+		check.Must(Run(b.Context(), Records(recordtest.All(records...)), opts))(b)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(records)), "ns/record")
 }

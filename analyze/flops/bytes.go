@@ -86,8 +86,8 @@ func (o operands) bytesOfRows(t *elementTypes, out int64) int64 {
 	return sum
 }
 
-// inputBytes returns the size of an input. Without shape and type it is absent, such as an omitted bias. A scalar without
-// type is a number in the call.
+// inputBytes returns the size of an input. Without shape and type it is absent, such as an omitted bias. A scalar
+// without type is a number in the call.
 func inputBytes(s op.Shape, t op.DType) int64 {
 	if len(s) == 0 && t == "" {
 		return 0

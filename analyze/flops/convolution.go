@@ -6,8 +6,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// convolution counts 2·c·w for each element of the output, which must be known: a sum over the c channels of its group and
-// the w positions of the kernel. Channels come first ([N,C,…], [M,C/groups,…]) or last ([N,…,C], […,C/groups,M]).
+// convolution counts 2·c·w for each element of the output, which must be known: a sum over the c channels of its group
+// and the w positions of the kernel. Channels come first ([N,C,…], [M,C/groups,…]) or last ([N,…,C], […,C/groups,M]).
 func convolution(o operands) result {
 	x := o.input(0)
 	w := o.input(1)

@@ -6,8 +6,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// elementwise returns the formula of an element-wise function with the given number of inputs and operations per element.
-// Any function of one number counts as one operation.
+// elementwise returns the formula of an element-wise function with the given number of inputs and operations per
+// element. Any function of one number counts as one operation.
 func elementwise(inputs int, each int64) func(o operands) result {
 	return func(o operands) result {
 		outputs, more := o.broadcastOf(inputs)

@@ -2,12 +2,12 @@ package flops
 
 import "strings"
 
-// torchPrefix starts the names of PyTorch's operators. A name with the prefix and without its own entry in the table has
-// the formula of the name without the prefix.
+// torchPrefix starts the names of PyTorch's operators. A name with the prefix and without its own entry in the table
+// has the formula of the name without the prefix.
 const torchPrefix = "aten::"
 
-// formulas is the table of all names. Names of ONNX and ONNX Runtime are in camel case, names of ggml in capitals. Names of
-// PyTorch are also common elsewhere.
+// formulas is the table of all names. Names of ONNX and ONNX Runtime are in camel case, names of ggml in capitals.
+// Names of PyTorch are also common elsewhere.
 var formulas = tableOf([]namesOf{
 	{Formula{count: matmul}, "matmul mm bmm mv dot gemm batch_matmul batched_matmul dot_general" +
 		" MatMul FusedMatMul TransposeMatMul MatMulInteger MatMulIntegerToFloat DynamicQuantizeMatMul"},
@@ -137,8 +137,8 @@ func IsAttention(name string) bool {
 	return false
 }
 
-// findTorch returns the formula of a PyTorch operator. Its name may end in an underscore, for in-place operators, and in
-// a variant, as in add_.Tensor.
+// findTorch returns the formula of a PyTorch operator. Its name may end in an underscore, for in-place operators, and
+// in a variant, as in add_.Tensor.
 func findTorch(name string) *Formula {
 	name, _, _ = strings.Cut(name, ".")
 	name = strings.TrimSuffix(name, "_")
@@ -152,8 +152,8 @@ func findTorch(name string) *Formula {
 	return formulas[name]
 }
 
-// isProductKernel reports whether name is a matrix product kernel of cuBLAS, CUTLASS or rocBLAS. Convolution kernels also
-// have names with gemm.
+// isProductKernel reports whether name is a matrix product kernel of cuBLAS, CUTLASS or rocBLAS. Convolution kernels
+// also have names with gemm.
 func isProductKernel(name string) bool {
 	if strings.HasPrefix(name, "Cijk_") {
 		return true

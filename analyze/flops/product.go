@@ -188,8 +188,8 @@ func multiHeadAttention(o operands) result {
 	return attention(o)
 }
 
-// onnxAttention counts ONNX's Attention and the ONNX Runtime operator of the same name. The latter first multiplies its input
-// by weights for queries, keys and values of equal size.
+// onnxAttention counts ONNX's Attention and the ONNX Runtime operator of the same name. The latter first multiplies its
+// input by weights for queries, keys and values of equal size.
 func onnxAttention(o operands) result {
 	x := o.input(0)
 	w := o.input(1)

@@ -15,8 +15,8 @@ type Filter struct {
 	values []string
 }
 
-// Set adds KEY=VALUE, with VALUE as written by [Value.String]: "unknown" selects operations without a value. It returns an
-// error for an unknown or repeated key.
+// Set adds KEY=VALUE, with VALUE as written by [Value.String]: "unknown" selects operations without a value. It returns
+// an error for an unknown or repeated key.
 func (f *Filter) Set(s string) error {
 	name, value, ok := strings.Cut(s, "=")
 	if !ok {

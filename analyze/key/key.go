@@ -145,7 +145,8 @@ func ParseOne(s string) (Key, error) {
 	return Key{}, fmt.Errorf("parsing key: %q is none of %s, attr:NAME", s, strings.Join(Names(), ", "))
 }
 
-// Parse returns the keys in the comma-separated list s, no keys for "". It returns an error for unknown and repeated keys.
+// Parse returns the keys in the comma-separated list s, no keys for "". It returns an error for unknown and repeated
+// keys.
 func Parse(s string) ([]Key, error) {
 	if s == "" {
 		return nil, nil
@@ -164,7 +165,8 @@ func Parse(s string) ([]Key, error) {
 	return keys, nil
 }
 
-// Attr returns the attribute read by k, or "" for other keys. Readers must keep that attribute, see [attr.Mapping.Keep].
+// Attr returns the attribute read by k, or "" for other keys. Readers must keep that attribute, see
+// [attr.Mapping.Keep].
 func (k Key) Attr() string { return k.attr }
 
 // String returns the key as parsed by ParseOne.

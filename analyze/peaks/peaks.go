@@ -158,7 +158,8 @@ func (t *Table) Accelerator() *Device {
 		d := &t.Devices[i]
 		switch {
 		case strings.HasPrefix(d.Match, "cpu"):
-		case found != nil && (found.BytesPerSecond != d.BytesPerSecond || !maps.Equal(found.FLOPsPerSecond, d.FLOPsPerSecond)):
+		case found != nil && (found.BytesPerSecond != d.BytesPerSecond ||
+			!maps.Equal(found.FLOPsPerSecond, d.FLOPsPerSecond)):
 			return nil
 		default:
 			found = d

@@ -47,10 +47,12 @@ func TestParse(t *testing.T) {
 		{"match":"*GPU*1","memory_bytes_per_second":1,"flops_per_second":{}},
 		{"device":"nvidia-h200-sxm"}]}`)))(t)
 	want := &peaks.Device{
-		Match: "cpu", Name: "host", BytesPerSecond: 2e11, FLOPsPerSecond: map[op.DType]float64{op.F32: 3e12, op.F64: 1.5e12},
+		Match: "cpu", Name: "host", BytesPerSecond: 2e11,
+		FLOPsPerSecond: map[op.DType]float64{op.F32: 3e12, op.F64: 1.5e12},
 	}
 	check.Equal(t, "cpu", want, table.Find("cpu"))
-	for id, bytes := range map[string]float64{"/device:GPU:1": 1, "GPU1": 1, "GPU0": 4.8e12, "GP1U": 4.8e12, "": 4.8e12, "cpu:0": 4.8e12} {
+	for id, bytes := range map[string]float64{"/device:GPU:1": 1, "GPU1": 1, "GPU0": 4.8e12, "GP1U": 4.8e12,
+		"": 4.8e12, "cpu:0": 4.8e12} {
 		check.Equal(t, fmt.Sprintf("%q: bytes per second", id), bytes, table.Find(id).BytesPerSecond)
 	}
 	for text, want := range map[string]string{

@@ -121,8 +121,8 @@ func (s *errorSums) list() []Error {
 	return rows
 }
 
-// ErrorsOf returns the errors of nodes, largest count first, then by text: at most limit rows and one row for all others.
-// Error.Operation is the node's name. Repeats are ignored. The list is never nil.
+// ErrorsOf returns the errors of nodes, largest count first, then by text: at most limit rows and one row for all
+// others. Error.Operation is the node's name. Repeats are ignored. The list is never nil.
 func ErrorsOf(nodes iter.Seq[trace.Node], limit int) []Error {
 	sums := newErrorSums(limit)
 	for n := range nodes {

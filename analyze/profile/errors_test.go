@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/testing/cases"
@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// naiveErrors sorts the entries that failed so that the first of each error stands first, and counts them.
+// naiveErrors counts failed entries, sorted so that the first of each error comes first.
 func naiveErrors(entries []op.Entry) []Error {
 	failed := slices.DeleteFunc(slices.Clone(entries), func(e op.Entry) bool { return !e.Failed })
 	for i := range failed {
@@ -26,7 +26,7 @@ func naiveErrors(entries []op.Entry) []Error {
 			e.SpanID = op.SpanID{}
 		}
 	}
-	start := func(e op.Entry) int64 { // of Unix times that are no limits
+	start := func(e op.Entry) int64 { // unknown starts last
 		if e.Start.Known {
 			return e.Start.V
 		}
@@ -48,12 +48,14 @@ func naiveErrors(entries []op.Entry) []Error {
 		})
 		if i < 0 {
 			i = len(rows)
-			rows = append(rows, Error{e.Error, e.Operation, e.Side.String(), 0, Occurrence{e.TraceID, e.SpanID, e.Start}})
+			rows = append(rows, Error{e.Error, e.Operation, e.Side.String(), 0,
+				Occurrence{e.TraceID, e.SpanID, e.Start}})
 		}
 		rows[i].Count++
 	}
 	slices.SortFunc(rows, func(a, b Error) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Text, b.Text), strings.Compare(a.Operation, b.Operation),
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Text, b.Text),
+			strings.Compare(a.Operation, b.Operation),
 			strings.Compare(a.Side, b.Side))
 	})
 	return rows
@@ -66,14 +68,14 @@ func sumOf[R any](rows []R, count func(*R) int64) (sum int64) {
 	return sum
 }
 
-// The rows of errors are those of a naive count, of any parts of the input, and add up to the errors of operations; also
-// where there are more than there is room for.
+// Rows of errors match a naive count for any parts, and add up to the errors of operations, also beyond the limit.
 func TestErrors(t *testing.T) {
 	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
-		entries := random.Entries(r, 300)
+		entries := tracetest.RandomEntries(r, 300)
 		want := naiveErrors(entries)
 		for _, limit := range []int{0, 1 + r.IntN(5)} {
-			parts := []*Profile{New(Options{MaxGroups: limit}), New(Options{MaxGroups: limit}), New(Options{MaxGroups: limit})}
+			parts := []*Profile{New(Options{MaxGroups: limit}), New(Options{MaxGroups: limit}),
+				New(Options{MaxGroups: limit})}
 			for i := range entries {
 				parts[r.IntN(len(parts))].Add(&entries[i])
 			}
@@ -89,12 +91,13 @@ func TestErrors(t *testing.T) {
 				check.Equal(t, fmt.Sprintf("seed %d: rows", seed), min(len(want), limit+1), len(got.Errors))
 			}
 			check.Equal(t, fmt.Sprintf("seed %d, at most %d: sum", seed, limit),
-				sumOf(got.Operations, func(o *Operation) int64 { return o.Errors }), sumOf(got.Errors, func(e *Error) int64 { return e.Count }))
+				sumOf(got.Operations, func(o *Operation) int64 { return o.Errors }),
+				sumOf(got.Errors, func(e *Error) int64 { return e.Count }))
 		}
 	})
 }
 
-// What errors take is told, and texts beyond the limit of names are cut.
+// Bytes includes errors, and their texts are cut.
 func TestErrorsTakeMemory(t *testing.T) {
 	p := New(Options{Top: -1})
 	before := p.Bytes()

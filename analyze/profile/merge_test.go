@@ -5,13 +5,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 
-// Profiles that were not told of chunks merge in the order of the calls.
+// Profiles without parts merge in the order of the calls.
 func TestProfileMergeWithoutChunksKeepsOrder(t *testing.T) {
 	opts := Options{}
 	opts.Top = 3
@@ -41,13 +40,12 @@ func TestProfileMergeWithoutChunksKeepsOrder(t *testing.T) {
 	check.Equal(t, "hotspots", 6, rep.HotspotCount)
 }
 
-// Merging leaves the source as it is and shares nothing with it that changes:
-// a live profile is merged from shards that go on counting.
+// Merging leaves the source unchanged and shares no mutable state with it, because live shards go on counting.
 func TestProfileMergeLeavesSource(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	opts := Options{By: tracetest.Keys("device,shape"), MaxGroups: 3, Peaks: tracetest.TestPeaks()}
 	shard := New(opts)
-	entries := random.Entries(r, 500)
+	entries := tracetest.RandomEntries(r, 500)
 	for i := range entries[:250] {
 		shard.Add(&entries[i])
 	}
@@ -61,14 +59,15 @@ func TestProfileMergeLeavesSource(t *testing.T) {
 	check.Equal(t, "the source changed", before, shard.Sums(), tracetest.EqualKeys)
 }
 
-// The reader reuses the entry: what the profile keeps must not change with it.
+// The profile retains no memory of entries, which readers reuse.
 func TestProfileKeepsNoEntry(t *testing.T) {
 	opts := Options{}
 	opts.HotspotBytes = -1
 	opts.By = tracetest.Keys("shape")
 	p := New(opts)
 	dims := []int64{2, 3}
-	e := op.Entry{OutputShape: dims, InputShapes: []op.Shape{dims}, Operation: "a", Duration: 9, MemoryBytes: op.Known(1)}
+	e := op.Entry{OutputShape: dims, InputShapes: []op.Shape{dims}, Operation: "a", Duration: 9,
+		MemoryBytes: op.Known(1)}
 	p.Add(&e)
 	want := p.Sums()
 	wantText := fmt.Sprint(want.Slowest[0].OutputShape, want.Groups[0].Key)
@@ -79,17 +78,30 @@ func TestProfileKeepsNoEntry(t *testing.T) {
 	check.Equal(t, "", wantText, fmt.Sprint(got.Slowest[0].OutputShape, got.Groups[0].Key))
 }
 
-// Entries of a group that is there already cost no allocation.
+// Adding to an existing group does not allocate.
 func TestProfileAddDoesNotAllocate(t *testing.T) {
 	opts := Options{}
 	opts.By = tracetest.Keys("device,shape,trace")
 	p := New(opts)
-	entries := random.Entries(rand.New(rand.NewPCG(1, 2)), 1000)
+	entries := tracetest.RandomEntries(rand.New(rand.NewPCG(1, 2)), 1000)
 	for range 3 {
 		for i := range entries {
 			p.Add(&entries[i])
 		}
 	}
 	i := 0
-	check.Equal(t, "allocations per entry", 0, testing.AllocsPerRun(2000, func() { p.Add(&entries[i%len(entries)]); i++ }))
+	check.Equal(t, "allocations per entry", 0,
+		testing.AllocsPerRun(2000, func() { p.Add(&entries[i%len(entries)]); i++ }))
+}
+
+func BenchmarkAddEntry(b *testing.B) {
+	entries := tracetest.RandomEntries(rand.New(rand.NewPCG(1, 2)), 1000)
+	p := New(Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range entries {
+			p.Add(&entries[i])
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(entries)), "ns/entry")
 }

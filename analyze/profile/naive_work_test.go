@@ -2,17 +2,15 @@ package profile
 
 import (
 	"math/big"
-	"math/rand/v2"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/flops"
-	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/op"
 )
 
-// naiveWork returns the work of entries of one side, as package flops tells it for each where it is not recorded.
+// naiveWork sums up the work of entries of one side, recorded or as given by package flops.
 func naiveWork(opts *Options, entries []op.Entry) (total int64, w work.Figures) {
 	var time, moved, movedFLOPs int64
 	var roof work.Roofline
@@ -57,9 +55,9 @@ func naiveWork(opts *Options, entries []op.Entry) (total int64, w work.Figures) 
 		if arithmetic {
 			least = busy
 		}
-		least.SetString(least.Mul(least, big.NewRat(1e12, 1)).FloatString(0)) // no peak of naivePeaks makes a half
+		least.SetString(least.Mul(least, big.NewRat(1e12, 1)).FloatString(0)) // the peaks avoid halves
 		if least.Sign() == 0 {
-			continue // neither computes nor moves anything
+			continue // neither computes nor moves
 		}
 		roof.Count++
 		roof.SumNS += e.Duration
@@ -92,7 +90,7 @@ func naiveWork(opts *Options, entries []op.Entry) (total int64, w work.Figures) 
 	return total, w
 }
 
-// naivePeaks returns the bytes and FLOPs per second of a device by a table whose patterns end in * or have none, 0 for not known.
+// naivePeaks returns the bytes and FLOPs per second of a device, 0 if unknown. Patterns may only end in *.
 func naivePeaks(table *peaks.Table, device string, dtype op.DType) (bandwidth, speed int64) {
 	if table == nil {
 		return 0, 0
@@ -104,44 +102,4 @@ func naivePeaks(table *peaks.Table, device string, dtype op.DType) (bandwidth, s
 		}
 	}
 	return 0, 0
-}
-
-// randomPeaks returns none, or a table whose first pattern that matches counts.
-func randomPeaks(r *rand.Rand) *peaks.Table {
-	if r.IntN(4) == 0 {
-		return nil
-	}
-	table := new(peaks.Table)
-	for range 1 + r.IntN(4) {
-		d := peaks.Device{Match: tracetest.Pick(r, "cuda:*", "cuda:1", "*", "cpu", ""), BytesPerSecond: tracetest.Pick(r, 1e9, 3e9, 7e12)}
-		d.FLOPsPerSecond = map[op.DType]float64{op.F32: tracetest.Pick(r, 7e7, 25e7, 11e12), op.F16: tracetest.Pick(r, 1e10, 13e12)}
-		table.Devices = append(table.Devices, d)
-	}
-	return table
-}
-
-// setRandomWork makes e one of few different operations, of which some compute for longer than they move.
-func setRandomWork(r *rand.Rand, e *op.Entry) {
-	e.Operation = tracetest.Pick(r, "add", "mul", "matmul", "relu", "copy", "mystery")
-	e.Kind = op.Kind(r.IntN(3))
-	e.DType = tracetest.Pick(r, op.F32, op.F16, op.BF16, "", op.C64)
-	e.InputShapes = nil
-	e.InputDTypes = nil
-	dim := func() int64 { return tracetest.Pick[int64](r, 0, 1, 2, 64, 784) }
-	shape := func() op.Shape { return tracetest.Pick(r, nil, op.Shape{}, op.Shape{dim(), dim()}, op.Shape{1, 2}) }
-	for range r.IntN(4) {
-		e.InputShapes = append(e.InputShapes, shape())
-		e.InputDTypes = append(e.InputDTypes, tracetest.Pick(r, op.F32, op.F16, ""))
-	}
-	if e.OutputShape = shape(); r.IntN(2) == 0 {
-		m := dim()
-		n := dim()
-		k := dim()
-		e.OutputShape = op.Shape{m, n}
-		e.InputShapes = []op.Shape{{m, n}, {m, n}}
-		e.InputDTypes = nil
-		if e.Operation == "matmul" {
-			e.InputShapes = []op.Shape{{m, k}, {k, n}}
-		}
-	}
 }

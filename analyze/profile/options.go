@@ -21,7 +21,8 @@ type Options struct {
 	// MaxGroups bounds the rows of each table; further groups share one row named "(other)".
 	// 0 means DefaultMaxGroups.
 	MaxGroups int
-	// Top bounds the lists of slowest entries and memory hotspots. 0 means DefaultTop, a negative number lists no entries.
+	// Top bounds the lists of slowest entries and memory hotspots. 0 means DefaultTop, a negative number lists no
+	// entries.
 	Top int
 	// HotspotBytes is the memory above which an entry is a hotspot. 0 means DefaultHotspotBytes, a negative
 	// number means 0.

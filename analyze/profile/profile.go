@@ -10,13 +10,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Profile sums up entries in one pass. Its memory grows with the number of groups, up to Options.MaxGroups per table, not
-// with the number of entries.
+// Profile sums up entries in one pass. Its memory grows with the number of groups, up to Options.MaxGroups per table,
+// not with the number of entries.
 //
 // Profiles of parts of an input merge to the profile of the whole, in any order and for any parts.
 //
-// A repeated record counts twice in sums and once in lists of entries. Local roots are the stated ones. [Settle] improves
-// both by the structure.
+// A repeated record counts twice in sums and once in lists of entries. Local roots are the stated ones. [Settle]
+// improves both by the structure.
 //
 // A Profile is not safe for concurrent use: give each worker its own.
 type Profile struct {

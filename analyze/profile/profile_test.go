@@ -14,7 +14,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/cases"
@@ -22,11 +21,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// plus adds what is known.
+// plus adds known integers.
 func plus(a, b op.Int) op.Int { return op.Int{V: a.V + b.V, Known: a.Known || b.Known} }
 
-// naiveStats computes the statistics of a group from all of its entries, one
-// definition after the other.
+// naiveStats computes each statistic of a group by its definition.
 func naiveStats(opts *Options, entries []op.Entry, totalNS int64) Stats {
 	s := Stats{Count: int64(len(entries)), Kind: entries[0].Kind.String(), Mixes: []string{}}
 	s.MinNS = entries[0].Duration
@@ -87,7 +85,8 @@ func naiveStats(opts *Options, entries []op.Entry, totalNS int64) Stats {
 		}
 		return false
 	}
-	if differs(func(e op.Entry) any { return e.InputShapes }) || differs(func(e op.Entry) any { return e.OutputShape }) {
+	if differs(func(e op.Entry) any { return e.InputShapes }) ||
+		differs(func(e op.Entry) any { return e.OutputShape }) {
 		s.Mixes = append(s.Mixes, "shape")
 	}
 	if differs(func(e op.Entry) any { return e.DType }) || differs(func(e op.Entry) any { return e.InputDTypes }) {
@@ -116,8 +115,9 @@ func naiveExemplar(entries []op.Entry, slowest int64) *Exemplar {
 func TestProfileAgainstReference(t *testing.T) {
 	bounds := make(map[string]int)
 	cases.Inputs(t, 10, 500, func(seed uint64, r *rand.Rand) {
-		entries := random.Entries(r, 1+r.IntN(600))
-		opts := Options{By: tracetest.Keys("device,attr:layer"), Top: 5, Peaks: randomPeaks(r), RecordedFLOPs: r.IntN(3) == 0}
+		entries := tracetest.RandomEntries(r, 1+r.IntN(600))
+		opts := Options{By: tracetest.Keys("device,attr:layer"), Top: 5, Peaks: tracetest.RandomPeaks(r),
+			RecordedFLOPs: r.IntN(3) == 0}
 		if r.IntN(2) == 0 {
 			opts.MaxGroups = 1 + r.IntN(6)
 		}
@@ -126,7 +126,7 @@ func TestProfileAgainstReference(t *testing.T) {
 		for i := range entries {
 			e := &entries[i]
 			if r.IntN(3) == 0 {
-				setRandomWork(r, e)
+				tracetest.SetRandomWork(r, e)
 			}
 			p.Add(e)
 			if e.Side != op.SideHost {
@@ -148,7 +148,7 @@ func TestProfileAgainstReference(t *testing.T) {
 		options := gocmp.Options{cmpopts.EquateApprox(1e-12, 1e-9), tracetest.EqualKeys}
 		check.Equal(t, fmt.Sprintf("seed %d: total", seed), total, rep.Total, options)
 
-		// An entry whose own row is not there is in that of the others.
+		// An entry without a row of its own is in the common row.
 		compare := func(what string, key func(op.Entry) string, got map[string]Stats) {
 			groups := map[string][]op.Entry{}
 			want := map[string]Stats{}
@@ -176,22 +176,23 @@ func TestProfileAgainstReference(t *testing.T) {
 		for _, row := range rep.Groups {
 			got[row.Side+"|"+row.Key.String()] = row.Stats
 		}
-		compare("groups", func(e op.Entry) string { return cmp.Or(e.DeviceID, "unknown") + ", " + e.Attrs[0].Value }, got)
+		compare("groups", func(e op.Entry) string { return cmp.Or(e.DeviceID, "unknown") + ", " + e.Attrs[0].Value },
+			got)
 		var devices [3]int64
 		for _, row := range rep.Devices {
 			devices[0] += row.Count
 			devices[1] += row.SumNS
 			devices[2] += row.MemoryBytes.V
 		}
-		check.Equal(t, fmt.Sprintf("seed %d: devices", seed), [3]int64{total.Count, total.SumNS, total.MemoryBytes.V}, devices)
+		check.Equal(t, fmt.Sprintf("seed %d: devices", seed),
+			[3]int64{total.Count, total.SumNS, total.MemoryBytes.V}, devices)
 	})
 	if bounds["compute"] == 0 || bounds["memory"] == 0 {
 		t.Errorf("rows by what bounds them: %v", bounds)
 	}
 }
 
-// diffStats compares rows: percentiles within the error of the sketch, all
-// else as exactly as floats allow.
+// diffStats compares rows: percentiles within the sketch's error, all else up to rounding.
 func diffStats(want, got map[string]Stats) string {
 	percentiles := func(p gocmp.Path) bool {
 		for _, step := range p {
@@ -202,7 +203,10 @@ func diffStats(want, got map[string]Stats) string {
 		return false
 	}
 	near := func(tolerance float64) gocmp.Option {
-		return gocmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= math.Max(math.Abs(a), math.Abs(b))*tolerance })
+		return gocmp.Comparer(func(a, b float64) bool {
+			return math.Abs(a-b) <= math.Max(math.Abs(a),
+				math.Abs(b))*tolerance
+		})
 	}
 	return gocmp.Diff(want, got,
 		gocmp.FilterPath(percentiles, near(sketch.RelativeError+1e-9)),
@@ -226,8 +230,7 @@ func naiveWall(entries []op.Entry) op.Int {
 	return op.Known(last - first)
 }
 
-// nearestRank is the definition of a percentile: the smallest value that at
-// least percent of a hundred do not exceed.
+// nearestRank returns a percentile by its definition: the smallest value not exceeded by at least percent of a hundred.
 func nearestRank(values []int64, percent int64) int64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[(int64(len(sorted))*percent+99)/100-1]

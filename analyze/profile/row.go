@@ -287,7 +287,8 @@ type variety struct {
 }
 
 func (v *variety) add(e *op.Entry) {
-	v.merge(&variety{InputShapes: e.InputShapes, OutputShape: e.OutputShape, DType: e.DType, InputDTypes: e.InputDTypes})
+	v.merge(&variety{InputShapes: e.InputShapes, OutputShape: e.OutputShape, DType: e.DType,
+		InputDTypes: e.InputDTypes})
 }
 
 // merge adds the differences of o, and differences between the first values of o and v.

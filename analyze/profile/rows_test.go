@@ -43,7 +43,7 @@ func TestSumsBeyond64Bits(t *testing.T) {
 	check.Equal(t, "rows are saturated", 1, r.Saturated)
 }
 
-// Zero options are the defaults, and negative ones stand for none.
+// Zero options mean the defaults, and negative options mean none.
 func TestOptions(t *testing.T) {
 	report := func(opts Options) *Sums {
 		p := New(opts)
@@ -54,10 +54,12 @@ func TestOptions(t *testing.T) {
 	}
 	r := report(Options{})
 	if len(r.Operations) != 3 || len(r.Slowest) != 3 || r.ThresholdBytes != DefaultHotspotBytes || r.HotspotCount != 0 {
-		t.Errorf("%d operations, %d slowest, %d hotspots above %d", len(r.Operations), len(r.Slowest), r.HotspotCount, r.ThresholdBytes)
+		t.Errorf("%d operations, %d slowest, %d hotspots above %d", len(r.Operations), len(r.Slowest),
+			r.HotspotCount, r.ThresholdBytes)
 	}
 	r = report(Options{MaxGroups: -1, Top: -1, HotspotBytes: -1})
 	if len(r.Operations) != 3 || len(r.Slowest) != 0 || r.ThresholdBytes != 0 || r.HotspotCount != 3 {
-		t.Errorf("%d operations, %d slowest, %d hotspots above %d", len(r.Operations), len(r.Slowest), r.HotspotCount, r.ThresholdBytes)
+		t.Errorf("%d operations, %d slowest, %d hotspots above %d", len(r.Operations), len(r.Slowest),
+			r.HotspotCount, r.ThresholdBytes)
 	}
 }

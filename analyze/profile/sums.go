@@ -15,8 +15,8 @@ type Sums struct {
 	Groups      []Group // nil without Options.By
 	Devices     []Device
 	LoadBalance *Balance // nil for fewer than two devices
-	// Rules counts collectives by the rule that recognised them. Bottlenecks has the operations whose share of the total
-	// reaches the minimum, largest first.
+	// Rules counts collectives by the rule that recognised them. Bottlenecks has the operations whose share of the
+	// total reaches the minimum, largest first.
 	Rules       CommunicationRules
 	Bottlenecks []seed.Bottleneck
 	// Hotspots has the first of HotspotCount entries above ThresholdBytes.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
@@ -164,7 +163,7 @@ func (n naiveSeed) hotspots(threshold int64) []*op.Entry {
 func wildTrace(r *rand.Rand, n int, huge bool) *seed.Trace {
 	t, still := &seed.Trace{}, r.IntN(8) == 0
 	for i := range n {
-		e := random.Entry(r, i)
+		e := tracetest.RandomEntry(r, i)
 		e.Operation = tracetest.Pick(r, e.Operation, "allreduce", "AllReduce", "matmul", "", "b;c", "c", "REDUCE_SCATTER", "all_to_all")
 		e.DeviceID = tracetest.Pick(r, "", "unknown", "cuda:0", "CUDA:0", "a;b", "a")
 		e.EmptyDevice = e.DeviceID == "" && r.IntN(2) == 0

@@ -62,11 +62,12 @@ func naiveGaps(n *tracetest.NaiveTree, key device.Key, threshold int64) []IdleGa
 	return gaps
 }
 
-// naiveQuiet counts the nanoseconds of a gap in which no request ran, 0 where an operation of the device belongs to none, as duplicates do.
+// naiveQuiet counts the nanoseconds of a gap without a request, 0 if an operation of the device has no request.
 func naiveQuiet(n *tracetest.NaiveTree, g IdleGap) (quiet int64) {
 	for i, s := range n.Specs {
 		owner := n.NaiveOwner(i)
-		if s.DeviceSide() && !s.Timeless && s.DeviceKey() == g.Key && (owner < 0 || owner >= len(n.Specs) || n.Duplicate[i]) {
+		if s.DeviceSide() && !s.Timeless && s.DeviceKey() == g.Key &&
+			(owner < 0 || owner >= len(n.Specs) || n.Duplicate[i]) {
 			return 0
 		}
 	}
@@ -109,7 +110,7 @@ func TestIdleAgainstNaive(t *testing.T) {
 	compared := int64(0)
 	cases.Inputs(t, 100, 5000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(15))
-		if seed%2 == 1 { // all operations below requests
+		if seed%2 == 1 { // put all operations below requests
 			for i := range specs {
 				if specs[i].IsOp {
 					specs[i].Trace = 1
@@ -142,7 +143,8 @@ func TestIdleAgainstNaive(t *testing.T) {
 		want = want[:min(len(want), 5)]
 		check.Equal(t, fmt.Sprintf("seed %d: gaps", seed), want, idle.Longest)
 		for _, d := range idle.Devices {
-			for cause, s := range map[IdleCause]IdleSum{IdleHost: d.Host, IdleQueue: d.Queue, IdleOther: d.Other, IdleNoRequest: d.NoRequest} {
+			for cause, s := range map[IdleCause]IdleSum{IdleHost: d.Host, IdleQueue: d.Queue, IdleOther: d.Other,
+				IdleNoRequest: d.NoRequest} {
 				got[cause] += s.SumNS
 			}
 		}

@@ -11,8 +11,8 @@ import (
 // Parts divides the time of a device, in nanoseconds. Every length is the length of a union of intervals, so parallel
 // work counts once.
 //
-// Compute, ExposedCommunication, ExposedMemory, Other and Idle add up to Span exactly: time used by several kinds counts
-// for the first of them in that order. In Communication, Memory and Overlap it counts for each.
+// Compute, ExposedCommunication, ExposedMemory, Other and Idle add up to Span exactly: time used by several kinds
+// counts for the first of them in that order. In Communication, Memory and Overlap it counts for each.
 //
 //	compute        [0,50)
 //	communication      [30,80)

@@ -16,12 +16,13 @@ import (
 
 func TestTimelineOfAllTimes(t *testing.T) {
 	forest := tracetest.AddTo(trace.New(),
-		tracetest.OpAt("a", 1, 0, -trace.MaxTime, -trace.MaxTime), tracetest.OpAt("b", 2, 0, trace.MaxTime, trace.MaxTime))
+		tracetest.OpAt("a", 1, 0, -trace.MaxTime, -trace.MaxTime),
+		tracetest.OpAt("b", 2, 0, trace.MaxTime, trace.MaxTime))
 	want := []Timeline{{device.Key{DeviceID: "cuda:0"}, &Parts{Span: 2 * trace.MaxTime, Idle: 2 * trace.MaxTime}}}
 	check.Equal(t, "timelines", want, Timelines(forest))
 }
 
-// naiveParts looks at every nanosecond.
+// naiveParts examines every nanosecond.
 func naiveParts(specs []tracetest.Spec) *Parts {
 	first, last, ok := tracetest.Extent(specs)
 	if !ok {
@@ -30,7 +31,8 @@ func naiveParts(specs []tracetest.Spec) *Parts {
 	p := &Parts{Span: last - first}
 	for at := first; at < last; at++ {
 		runs := func(kinds ...op.Kind) bool {
-			return slices.ContainsFunc(specs, func(s tracetest.Spec) bool { return s.RunsAt(at) && slices.Contains(kinds, s.Kind) })
+			return slices.ContainsFunc(specs,
+				func(s tracetest.Spec) bool { return s.RunsAt(at) && slices.Contains(kinds, s.Kind) })
 		}
 		compute := runs(op.KindCompute)
 		communication := runs(op.KindCollective)

@@ -10,7 +10,8 @@ type span struct {
 	before     int64 // the length of all earlier spans
 }
 
-// Add adds the interval [start, end), which must not start before earlier ones. Overlapping and adjacent intervals merge.
+// Add adds the interval [start, end), which must not start before earlier ones. Overlapping and adjacent intervals
+// merge.
 func (t *Times) Add(start, end int64) {
 	n := len(*t)
 	switch {

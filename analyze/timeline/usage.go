@@ -12,8 +12,8 @@ import (
 // maxBuckets bounds the time axis of [UseOf] and [MemoryOf].
 const maxBuckets = 100_000
 
-// TimeAxis divides the time from the first start to the last end of all devices into buckets of equal width. The last bucket
-// may extend beyond the end.
+// TimeAxis divides the time from the first start to the last end of all devices into buckets of equal width. The last
+// bucket may extend beyond the end.
 type TimeAxis struct {
 	// StartNS is in Unix nanoseconds, WidthNS in nanoseconds.
 	StartNS int64 `json:"start_unix_ns"`
@@ -78,7 +78,8 @@ func AxisOf(f *trace.Forest, buckets int) TimeAxis {
 	return TimeAxis{StartNS: d.FirstStart, WidthNS: width, Buckets: int((length-1)/width) + 1}
 }
 
-// maxConcurrency is the highest number of simultaneous operations in [DeviceConcurrency]. Higher numbers count as this one.
+// maxConcurrency is the highest number of simultaneous operations in [DeviceConcurrency]. Higher numbers count as this
+// one.
 const maxConcurrency = 256
 
 // DeviceConcurrency is the number of simultaneous operations on a device.

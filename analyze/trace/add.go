@@ -256,7 +256,8 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 	}
 }
 
-// nanoseconds returns an integer attribute clipped to 0, or 0 if it is no integer. ok is false for invalid and negative values.
+// nanoseconds returns an integer attribute clipped to 0, or 0 if it is no integer. ok is false for invalid and negative
+// values.
 func nanoseconds(a *op.Attr) (n int64, ok bool) {
 	if a.Type != op.AttrInt {
 		return 0, false

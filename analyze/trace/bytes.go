@@ -31,7 +31,8 @@ func (s *stepRuns) add(lane int32, step int64) {
 // Bytes returns the approximate memory of f, including its tree.
 func (f *Forest) Bytes() int64 {
 	return f.columns.bytes + int64(f.Rows())*builtBytes + int64(cap(f.links))*int64(unsafe.Sizeof(rowLink{})) +
-		int64(cap(f.Collectives))*int64(unsafe.Sizeof(Collective{})) + int64(cap(f.Calls))*int64(unsafe.Sizeof(Call{})) +
+		int64(cap(f.Collectives))*int64(unsafe.Sizeof(Collective{})) +
+		int64(cap(f.Calls))*int64(unsafe.Sizeof(Call{})) +
 		f.Names.bytes() + f.attrBytes + f.steps.n*stepBytes
 }
 

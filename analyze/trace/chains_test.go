@@ -9,12 +9,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// linkedSteps returns n spans, each in a trace of its own, with links to others. length is how long they are, of 10 from
-// start to start.
+// linkedSteps returns n spans of the given length, one per trace and 10 ns apart, with links to other spans.
 func linkedSteps(n int, length int64, to func(i int) []int) *trace.Forest {
 	f := trace.New()
 	for i := range n {
-		s := op.Span{Name: "step", TraceID: traceID(i), SpanID: op.SpanID{7: 1}, Start: op.Known(int64(10 * i)), Duration: length}
+		s := op.Span{Name: "step", TraceID: traceID(i), SpanID: op.SpanID{7: 1}, Start: op.Known(int64(10 * i)),
+			Duration: length}
 		for _, j := range to(i) {
 			if 0 <= j && j < n {
 				s.Links = append(s.Links, op.Link{TraceID: traceID(j), SpanID: s.SpanID})
@@ -29,7 +29,7 @@ func traceID(i int) op.TraceID {
 	return op.TraceID{12: byte(i >> 16), 13: byte(i >> 8), 14: byte(i), 15: 1}
 }
 
-// What joins executions grows with the links, however they lead from one to another.
+// Memory for joining executions grows linearly with the links, in any pattern.
 func TestLinksTakeLinearMemory(t *testing.T) {
 	cases.NotUnderRace(t, "measures memory")
 	const n = 4000

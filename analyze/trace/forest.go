@@ -122,7 +122,8 @@ func (f *Forest) KeepAttrs(keys ...string) {
 	f.spanAttrs = make(map[SpanRef][]op.Attr)
 }
 
-// SpanAttrs returns the kept attributes of a span. Of several spans with the same ids, the first with attributes counts.
+// SpanAttrs returns the kept attributes of a span. Of several spans with the same ids, the first with attributes
+// counts.
 func (f *Forest) SpanAttrs(trace op.TraceID, span op.SpanID) []op.Attr {
 	return f.spanAttrs[SpanRef{trace, span}]
 }

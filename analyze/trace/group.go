@@ -6,8 +6,8 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 )
 
-// GroupBy makes f keep the group of each operation added later. If a key needs the tree, f also keeps what sums of groups
-// need, because the groups change once the tree is built.
+// GroupBy makes f keep the group of each operation added later. If a key needs the tree, f also keeps what sums of
+// groups need, because the groups change once the tree is built.
 func (f *Forest) GroupBy(keys []key.Key) {
 	f.By = keys
 	f.ByTree = slices.ContainsFunc(keys, key.Key.NeedsTree)
@@ -83,8 +83,8 @@ func (f *Forest) setKey(r int32, of key.Key, value string) {
 	made(&f.columns, &f.block(r).codes[colGroup])[at(r)] = f.Names.Groups.ID(f.scratch)
 }
 
-// Group returns the number of n's group by the keys of GroupBy: equal values have equal numbers. It returns -1 for spans,
-// for repeats, and without keys.
+// Group returns the number of n's group by the keys of GroupBy: equal values have equal numbers. It returns -1 for
+// spans, for repeats, and without keys.
 func (n Node) Group() int {
 	if n.IsZero() || n.Forest.By == nil || !n.Forest.CountsInSums(n.Row) {
 		return -1

@@ -19,17 +19,18 @@ func newForest(limit int) *trace.Forest {
 	return f
 }
 
-// record returns an operation with an output and a grid, or a span.
+// record returns a span, or an operation with an output and a grid.
 func record(s tracetest.Spec) op.Record {
 	rec := s.Record()
 	if e := rec.Entry; e != nil && s.Memory%3 > 0 {
 		e.OutputShape = op.Shape{s.Memory % 7}
-		e.Attrs = append(e.Attrs, op.Attr{Key: "grid", Value: fmt.Sprint(s.End % 5), Type: op.AttrInt}, op.Attr{Key: "else", Value: "x"})
+		e.Attrs = append(e.Attrs, op.Attr{Key: "grid", Value: fmt.Sprint(s.End % 5), Type: op.AttrInt},
+			op.Attr{Key: "else", Value: "x"})
 	}
 	return rec
 }
 
-// whole returns a forest of all specs. The entries given to Add are used again, as readers do.
+// whole returns a forest of all specs. It overwrites entries after Add, as readers do.
 func whole(specs []tracetest.Spec, limit int) *trace.Forest {
 	f := newForest(limit)
 	for _, s := range specs {
@@ -42,8 +43,7 @@ func whole(specs []tracetest.Spec, limit int) *trace.Forest {
 	return f
 }
 
-// tracesOf spreads the specs over workers in parts of random sizes, each
-// worker's in ascending order.
+// tracesOf distributes specs over workers in parts of random sizes, ascending for each worker.
 func tracesOf(r *rand.Rand, specs []tracetest.Spec, workers, limit, longest int) []*trace.Forest {
 	traces := make([]*trace.Forest, workers)
 	for i := range traces {
@@ -68,7 +68,7 @@ func tracesOf(r *rand.Rand, specs []tracetest.Spec, workers, limit, longest int)
 	return traces
 }
 
-// Whichever parts each worker takes, merging gives what one Trace holds, and more may be added to it.
+// Merging gives the same forest for any distribution of parts, and accepts further records.
 func TestMergeIsIndependentOfWorkers(t *testing.T) {
 	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, 1+r.IntN(80))
@@ -91,7 +91,8 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 
 		traces := tracesOf(r, specs, workers, limit, 8)
 		traces[0].Merge(traces[1:]...)
-		check.Equal(t, fmt.Sprintf("seed %d: %d workers, all at once", seed, workers), want, tellEverything(t, traces[0]))
+		check.Equal(t, fmt.Sprintf("seed %d: %d workers, all at once", seed, workers), want,
+			tellEverything(t, traces[0]))
 		checkSameRows(t, all, traces[0])
 		more := tracetest.RandomSpecs(r, 20)
 		for _, s := range more {
@@ -107,7 +108,7 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 	})
 }
 
-// checkSameRows compares what two traces hold row by row.
+// checkSameRows compares two forests row by row.
 func checkSameRows(t *testing.T, want, got *trace.Forest) {
 	t.Helper()
 	rows := func(f *trace.Forest) (list []string) {
@@ -115,7 +116,8 @@ func checkSameRows(t *testing.T, want, got *trace.Forest) {
 			stamp := f.Names.Stamps.Values[f.Stamp(r)]
 			list = append(list, fmt.Sprint(
 				f.Start(r), f.Duration(r), f.Span(r), f.ParentID(r), f.Names.Traces.Values[f.Trace(r)], f.RowName(r),
-				f.Names.Lanes.Values[f.Lane(r)], f.Kind(r), f.Flags(r)&^trace.BuiltFlags, f.Step(r), f.Memory(r), f.Launch(r),
+				f.Names.Lanes.Values[f.Lane(r)], f.Kind(r), f.Flags(r)&^trace.BuiltFlags, f.Step(r), f.Memory(r),
+				f.Launch(r),
 				stamp.Name, stamp.Span, f.Names.Traces.Values[stamp.Trace], f.Node(r).Shapes(), f.Node(r).Arguments(),
 			))
 		}
@@ -124,8 +126,8 @@ func checkSameRows(t *testing.T, want, got *trace.Forest) {
 	check.Equal(t, "rows", rows(want), rows(got))
 }
 
-// Parts may be longer than a block, and some blocks lack optional columns.
-func TestMergeOfManyBlocks(t *testing.T) {
+// Parts longer than a block merge, also if some blocks lack sparse columns.
+func TestMergeOfLongParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	var specs []tracetest.Spec
 	for part := range 12 {
@@ -150,6 +152,7 @@ func TestMergeOfManyBlocks(t *testing.T) {
 		checkSameRows(t, all, traces[0])
 		check.Equal(t, fmt.Sprintf("%d workers", workers), all.Structure(), traces[0].Structure())
 		traces[0].Add(tracetest.OpAt("more", 1, 0, 0, 10).Record())
-		check.Equal(t, fmt.Sprintf("%d workers: a row added later has the memory size", workers), 0, traces[0].Memory(traces[0].N-1))
+		check.Equal(t, fmt.Sprintf("%d workers: a row added later has the memory size", workers), 0,
+			traces[0].Memory(traces[0].N-1))
 	}
 }

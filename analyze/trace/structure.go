@@ -29,7 +29,8 @@ type Tree struct {
 	graphs map[graphKey]string
 }
 
-// graphKey identifies a CUDA graph by its number in Names.Graphs, and without an ID also by the context of its launches.
+// graphKey identifies a CUDA graph by its number in Names.Graphs, and without an ID also by the context of its
+// launches.
 type graphKey struct {
 	graph  int32
 	around string

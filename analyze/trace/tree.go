@@ -11,8 +11,8 @@ import (
 
 // buildTree links rows to their parents by trace and span id, and sorts the operations of each device.
 //
-// An operation whose parent was not read becomes an orphan and a root. Duplicates are not in the tree. Every other row is
-// in the tree exactly once for any input.
+// An operation whose parent was not read becomes an orphan and a root. Duplicates are not in the tree. Every other row
+// is in the tree exactly once for any input.
 func (f *Forest) buildTree() {
 	f.Counts.Orphans = 0
 	f.Counts.Duplicates = 0
@@ -28,7 +28,8 @@ func (f *Forest) buildTree() {
 	parallel.Do(f.linkChildren, func() { f.collectRoots(byTrace, first) }, f.buildDevices)
 }
 
-// join finds parents and the roots named by stamps, and marks duplicates and orphans. Rows without a trace id are unrelated.
+// join finds parents and the roots named by stamps, and marks duplicates and orphans. Rows without a trace id are
+// unrelated.
 func (f *Forest) join(byTrace, first []int32) {
 	f.Tree.Parent = slices.Grow(f.Tree.Parent[:0], f.Len())[:f.Len()]
 	f.Tree.stampRow = noRows(len(f.Names.Stamps.Values))
@@ -205,7 +206,8 @@ func (f *Forest) startsBefore(a, b int32) bool {
 
 func (f *Forest) linkChildren() {
 	parent := f.Tree.Parent
-	f.Tree.kids, f.Tree.First = order.Group(f.Rows(), len(parent), f.Tree.kids, func(r int32) int32 { return parent[r] })
+	f.Tree.kids, f.Tree.First = order.Group(f.Rows(), len(parent), f.Tree.kids,
+		func(r int32) int32 { return parent[r] })
 	for r := range int32(len(parent)) {
 		f.SortByEnd(f.Tree.Children(r))
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Times that do not fit are no starts.
+// Times out of range are unknown starts.
 func TestBadTimes(t *testing.T) {
 	forest := tracetest.AddTo(New(),
-		tracetest.Spec{IsOp: true, Start: -1 << 62, End: -1<<62 + 5}, tracetest.Spec{IsOp: true, Start: 1 << 61, End: 1<<62 + 1},
+		tracetest.Spec{IsOp: true, Start: -1 << 62, End: -1<<62 + 5},
+		tracetest.Spec{IsOp: true, Start: 1 << 61, End: 1<<62 + 1},
 		tracetest.OpAt("a", 1, 0, 0, 10))
 	check.Equal(t, "structure", Counts{Ops: 3, BadTimes: 2}, forest.Structure())
 }
@@ -26,7 +27,8 @@ func TestTreeAgainstNaive(t *testing.T) {
 		forest := tracetest.AddTo(New(), specs...)
 		naive := tracetest.NewNaiveTree(specs)
 		counts := Counts{
-			Orphans: int64(naive.Orphans), Repeated: int64(naive.Repeated), Cycles: int64(naive.Cycles), MissingLinks: int64(naive.MissingLinks()),
+			Orphans: int64(naive.Orphans), Repeated: int64(naive.Repeated), Cycles: int64(naive.Cycles),
+			MissingLinks: int64(naive.MissingLinks()),
 		}
 		for i, s := range specs {
 			if s.IsOp {
@@ -55,9 +57,11 @@ func TestTreeAgainstNaive(t *testing.T) {
 			}
 			slices.Sort(children)
 			check.Equal(t, fmt.Sprintf("seed %d: children of %d", seed, i), naive.Children(i), children)
-			check.Equal(t, fmt.Sprintf("seed %d: operation %d (%+v) is launched by", seed, i, s), naive.Launcher(i), int(forest.Launcher(n.Row)))
+			check.Equal(t, fmt.Sprintf("seed %d: operation %d (%+v) is launched by", seed, i, s), naive.Launcher(i),
+				int(forest.Launcher(n.Row)))
 			if s.DeviceSide() {
-				check.Equal(t, fmt.Sprintf("seed %d: operation %d is launched by", seed, i), naive.LauncherName(i), forest.LauncherName(n.Row))
+				check.Equal(t, fmt.Sprintf("seed %d: operation %d is launched by", seed, i), naive.LauncherName(i),
+					forest.LauncherName(n.Row))
 			}
 		}
 		var roots []int
@@ -71,7 +75,7 @@ func TestTreeAgainstNaive(t *testing.T) {
 	})
 }
 
-func TestNode(t *testing.T) {
+func TestNodeDescribesRow(t *testing.T) {
 	forest := tracetest.AddTo(New(),
 		tracetest.SpanAt("request", 1, 0, 5, 100).Of("api"),
 		tracetest.OpAt("matmul", 2, 1, 10, 50).On("cuda:1").OnRank(3).FromHost(),
@@ -80,7 +84,8 @@ func TestNode(t *testing.T) {
 	var got []string
 	for n := range forest.Nodes() {
 		got = append(got, fmt.Sprintf("%s of %q: op %t, orphan %t, %v, host %t, on %q at %v for %d ns, trace %s, span %s", n.Name(), n.Service(),
-			n.IsOp(), n.IsOrphan(), n.Kind(), n.Side() == op.SideHost, n.Device().Label(true), n.Start(), n.Duration(), n.TraceID(), n.SpanID()))
+			n.IsOp(), n.IsOrphan(), n.Kind(), n.Side() == op.SideHost, n.Device().Label(true), n.Start(),
+			n.Duration(), n.TraceID(), n.SpanID()))
 	}
 	in := "trace 00000000000000000000000000000001, span 000000000000000"
 	check.Equal(t, "nodes", []string{

@@ -11,8 +11,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// A forest without some rows is the forest of the others, where what was below
-// one of the rows hangs below the next one above that is left.
+// A forest without some rows equals a forest of the other rows, with children of removed rows moved up.
 func TestWithout(t *testing.T) {
 	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, 1+r.IntN(60))

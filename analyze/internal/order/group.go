@@ -2,8 +2,8 @@ package order
 
 import "slices"
 
-// Group sorts the rows 0 to n-1 by group, keeping their order within a group. Group g is rows[first[g]:first[g+1]]. Rows
-// with group -1 are omitted. It uses the memory of buffer if large enough.
+// Group sorts the rows 0 to n-1 by group, keeping their order within a group. Group g is rows[first[g]:first[g+1]].
+// Rows with group -1 are omitted. It uses the memory of buffer if large enough.
 func Group(n int32, groups int, buffer []int32, group func(r int32) int32) (rows, first []int32) {
 	first = make([]int32, groups+1)
 	for r := range n {

@@ -51,8 +51,8 @@ func Rows(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
 	}
 }
 
-// Keys sorts keys by At, keeping the order of equal keys. Operations are recorded almost in order of their starts. Merging
-// then only costs a few comparisons and the time for unsorted parts.
+// Keys sorts keys by At, keeping the order of equal keys. Operations are recorded almost in order of their starts.
+// Merging then only costs a few comparisons and the time for unsorted parts.
 func Keys(keys []Key) {
 	run := 16
 	for part := range slices.Chunk(keys, run) {
@@ -70,7 +70,8 @@ func Keys(keys []Key) {
 	}
 }
 
-// merge merges the sorted keys before middle with the sorted keys from middle on. It returns left, its buffer, for reuse.
+// merge merges the sorted keys before middle with the sorted keys from middle on. It returns left, its buffer, for
+// reuse.
 func merge(keys []Key, middle int, left []Key) []Key {
 	first, last := keys[middle], keys[middle-1]
 	if first.At >= last.At {

@@ -9,7 +9,8 @@ import (
 type Interval struct{ Estimate, Low, High float64 }
 
 // Shift returns the shift from x to y: the median difference over all pairs (Hodges and Lehmann), with an interval of
-// confidence 1-alpha. The samples must not be empty. If they are too small for alpha, the interval spans all differences.
+// confidence 1-alpha. The samples must not be empty. If they are too small for alpha, the interval spans all
+// differences.
 func Shift(x, y []float64, alpha float64) Interval {
 	p := pairs{slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))}
 	all := int64(len(x)) * int64(len(y))
@@ -27,8 +28,8 @@ func Median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// boundary returns the rank, from 1, of the sorted difference at the lower bound of the interval. The upper bound has the
-// same rank from the end.
+// boundary returns the rank, from 1, of the sorted difference at the lower bound of the interval. The upper bound has
+// the same rank from the end.
 func boundary(m, n int, alpha float64) int64 {
 	if m+n > maxExact {
 		mn := float64(m) * float64(n)

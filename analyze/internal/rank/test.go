@@ -12,8 +12,8 @@ import (
 // approximation is used.
 const maxExact = 40
 
-// Test returns the p-value of the two-sided Mann–Whitney U test: the probability of ranks at least as uneven if both samples
-// come from one distribution. It is 1 for an empty sample.
+// Test returns the p-value of the two-sided Mann–Whitney U test: the probability of ranks at least as uneven if both
+// samples come from one distribution. It is 1 for an empty sample.
 func Test(x, y []float64) float64 {
 	m := len(x)
 	n := len(y)
@@ -39,8 +39,8 @@ func Test(x, y []float64) float64 {
 	return math.Erfc(z / math.Sqrt2)
 }
 
-// doubledRanks returns twice the ranks of the values of x and then of y; the smallest is 2. Equal values share their mean
-// rank. ties is the sum of t³-t over groups of t equal values.
+// doubledRanks returns twice the ranks of the values of x and then of y; the smallest is 2. Equal values share their
+// mean rank. ties is the sum of t³-t over groups of t equal values.
 func doubledRanks(x, y []float64) (ranks []int, ties float64) {
 	values := slices.Concat(x, y)
 	sorted := order.Numbers(len(values), func(a, b int32) int { return cmp.Compare(values[a], values[b]) })
@@ -110,8 +110,8 @@ func LeastP(m, n int) float64 {
 	return min(1, 2/sets)
 }
 
-// Holm returns adjusted p-values for simultaneous tests: for findings with p up to α, the probability of any false one is
-// at most α.
+// Holm returns adjusted p-values for simultaneous tests: for findings with p up to α, the probability of any false one
+// is at most α.
 func Holm(p []float64) []float64 {
 	adjusted := make([]float64, len(p))
 	least := 0.0

@@ -195,7 +195,8 @@ func (f *finder) take(length int) {
 	}
 }
 
-// isFree reports whether no item of the sequence is covered. Covering sequences are at least as long, so its ends decide.
+// isFree reports whether no item of the sequence is covered. Covering sequences are at least as long, so its ends
+// decide.
 func (f *finder) isFree(at, length int) bool { return !f.covered[at] && !f.covered[at+length-1] }
 
 // size returns the number of numbers in a sequence of items.

@@ -2,9 +2,9 @@ package sketch
 
 import "math/bits"
 
-// Durations below 128 ns have a bin each. Above, each power of two is divided into 64 equal bins, so a duration differs from
-// the middle of its bin by at most 1/128. This is the scale of DDSketch with the logarithm interpolated linearly between
-// powers of two.
+// Durations below 128 ns have a bin each. Above, each power of two is divided into 64 equal bins, so a duration differs
+// from the middle of its bin by at most 1/128. This is the scale of DDSketch with the logarithm interpolated linearly
+// between powers of two.
 const binBits = 6
 
 // binOf returns the bin of a duration. Negative durations use the bin of 0.

@@ -1,5 +1,5 @@
-// Package sketch estimates percentiles of durations in little memory. Sketches merge. Results depend neither on the order of
-// durations nor on their distribution over sketches.
+// Package sketch estimates percentiles of durations in little memory. Sketches merge. Results depend neither on the
+// order of durations nor on their distribution over sketches.
 package sketch
 
 import "slices"

@@ -1,5 +1,5 @@
-// Package table holds rows by key, up to a limit. The remaining rows depend only on the set of keys, not on the order of
-// additions and merges, so several workers get the same table as one.
+// Package table holds rows by key, up to a limit. The remaining rows depend only on the set of keys, not on the order
+// of additions and merges, so several workers get the same table as one.
 package table
 
 import (
@@ -57,8 +57,8 @@ const (
 // New returns an empty Table. The function fold adds src to dst.
 func New[R any](limit int, fold func(dst, src *R)) *Table[R] { return NewByHash(limit, fold, Hash) }
 
-// NewByHash is New with another key order: by hash, which must be the same in every process, and then by key. Keys with equal
-// hashes are evicted one after the other, before any key with another hash.
+// NewByHash is New with another key order: by hash, which must be the same in every process, and then by key. Keys with
+// equal hashes are evicted one after the other, before any key with another hash.
 func NewByHash[R any](limit int, fold func(dst, src *R), hash func(key []byte) uint64) *Table[R] {
 	keyLimit := max(limit*keyBytesPerRow, minKeyBytes)
 	return &Table[R]{limit: limit, keyLimit: keyLimit, fold: fold, hash: hash, rows: make(map[string]*Row[R])}
@@ -111,13 +111,15 @@ func (t *Table[R]) evict() {
 // Whole reports whether the table has rows for all keys with the hash of key, which must have a row.
 func (t *Table[R]) Whole(key string) bool { return !t.full || t.hash([]byte(key)) < t.beyond.hash }
 
-// Bytes returns the approximate memory of the rows, their keys and their report rows, without memory that rows point to.
+// Bytes returns the approximate memory of the rows, their keys and their report rows, without memory that rows point
+// to.
 func (t *Table[R]) Bytes() int64 {
 	const each = 64 + 512 // in the map and heap, and in the report
 	return 2*int64(t.keyBytes) + int64(len(t.rows))*int64(unsafe.Sizeof(Row[R]{})+each)
 }
 
-// Merge adds the rows of o and leaves o unchanged. It calls init with each new row and its row in o before folding them.
+// Merge adds the rows of o and leaves o unchanged. It calls init with each new row and its row in o before folding
+// them.
 func (t *Table[R]) Merge(o *Table[R], init func(dst, src *R)) {
 	for o.full && len(t.rows) > 0 && t.reaches(o.beyond) {
 		t.evict()

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/device"
-	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/op"
@@ -121,7 +120,8 @@ func (s Spec) Entry() *op.Entry {
 		Start: s.StartTime(), Duration: s.End - s.Start, Launch: s.Launch, MemoryBytes: op.Known(s.Memory),
 		TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent), Service: s.Service,
 		Root: s.Root, RootSpanID: idOf(s.RootID), Links: s.Links, Extra: &op.Extra{DroppedLinks: s.Dropped},
-		LaunchedBy: s.Launcher, LaunchSpanID: idOf(s.LauncherID), StepName: s.StepName, Phase: s.Phase, Attrs: s.attrs(),
+		LaunchedBy: s.Launcher, LaunchSpanID: idOf(s.LauncherID), StepName: s.StepName, Phase: s.Phase,
+		Attrs: s.attrs(),
 	}
 }
 
@@ -130,7 +130,8 @@ func (s Spec) attrs() []op.Attr {
 		return nil
 	}
 	if s.Graph == "?" {
-		return []op.Attr{{Key: "tensor.launch.call", Value: "cudaGraphLaunch"}, {Key: "graph node name", Value: s.CapturedIn}}
+		return []op.Attr{{Key: "tensor.launch.call", Value: "cudaGraphLaunch"},
+			{Key: "graph node name", Value: s.CapturedIn}}
 	}
 	return []op.Attr{{Key: "graph id", Value: s.Graph, Type: op.AttrInt}, {Key: "graph node name", Value: s.CapturedIn}}
 }
@@ -269,7 +270,7 @@ func RecordsOf(r *rand.Rand, specs []Spec) []op.Record {
 			continue
 		}
 		e := s.Entry()
-		more := random.Entry(r, i)
+		more := RandomEntry(r, i)
 		e.OutputShape = more.OutputShape
 		e.InputShapes = more.InputShapes
 		e.DType = more.DType
@@ -310,7 +311,8 @@ func Keys(s string) []key.Key {
 
 // RandomKeys returns some of the keys of -by.
 func RandomKeys(r *rand.Rand) (list []key.Key) {
-	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "error", "attr:layer"} {
+	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "error",
+		"attr:layer"} {
 		if r.IntN(4) == 0 {
 			list = append(list, Keys(name)...)
 		}
