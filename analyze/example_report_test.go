@@ -35,8 +35,7 @@ func ExampleFile() {
 	// all_reduce: 2 times, 440000 ns
 }
 
-// Run reads records from any source. The report counts damaged records and
-// operations lost before they were written.
+// Run reads records from any source. The report counts damaged records and operations lost before they were written.
 func ExampleRun() {
 	records := entries.NewReader(strings.NewReader(batch), "ops.jsonl").Records()
 	r, err := analyze.Run(context.Background(), analyze.Records(records), analyze.Options{})

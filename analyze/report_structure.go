@@ -171,8 +171,7 @@ func setSelfTimes[R any](
 
 // busyImbalance returns the imbalance of the devices by busy time; unknown if one busy time is unknown.
 func busyImbalance(timelines []timeline.Timeline) op.Float {
-	longest := int64(0)
-	sum := int64(0)
+	var longest, sum int64
 	n := 0
 	for _, line := range timelines {
 		if line.IsNone() {

@@ -99,8 +99,7 @@ func TestOperatorsAgainstNaive(t *testing.T) {
 			}
 			return want[name]
 		}
-		sum := int64(0)
-		all := int64(0)
+		var sum, all int64
 		bare := operators.Unattributed{}
 		for i, s := range specs {
 			if !s.IsOp || n.Repeat[i] {

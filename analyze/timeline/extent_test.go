@@ -67,8 +67,7 @@ func naiveHost(n *tracetest.NaiveTree, calls []trace.Call, e *timeline.Extent) (
 				d.Rank.Known && s.Rank == d.Rank
 		}
 		for at := e.StartNS; at < e.StartNS+e.DurationNS; at++ {
-			busy := false
-			onHost := false
+			var busy, onHost bool
 			for i, s := range n.Specs {
 				switch {
 				case n.Repeat[i] || !s.RunsAt(at):

@@ -64,8 +64,7 @@ func (p *Parts) add(s *stretch) {
 	p.Memory += memory
 	p.Overlap += min(compute, communication)
 
-	// All classes run from the start of the stretch. A class is exposed once the classes before it
-	// have ended.
+	// All classes run from the start of the stretch. A class is exposed once the classes before it have ended.
 	settled := compute
 	p.ExposedCommunication += max(0, communication-settled)
 	settled = max(settled, communication)

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -304,4 +308,118 @@ func SpanNumber(id op.SpanID) uint64 { return binary.BigEndian.Uint64(id[:]) }
 func SpanID(number uint64) (id op.SpanID) {
 	binary.BigEndian.PutUint64(id[:], number)
 	return id
+}
+
+// Service returns the service of the operation in row r.
+func (f *Forest) Service(r int32) string { return f.Names.Lanes.Values[f.Lane(r)].Service }
+
+// IsLocal reports whether row r belongs to a local trace.
+func (f *Forest) IsLocal(r int32) bool { return opfile.IsLocal(f.Names.Traces.Values[f.Trace(r)]) }
+
+// RowName returns the name of the operation or span in row r.
+func (f *Forest) RowName(r int32) string {
+	if f.Has(r, FlagOp) {
+		return f.Names.Operations.Values[f.Name(r)]
+	}
+	return f.Names.Spans.Values[f.Name(r)].Name
+}
+
+// ErrorText returns the error text of row r, "" if unknown.
+func (f *Forest) ErrorText(r int32) string { return f.Names.Errors.Values[f.code(r, colError)] }
+
+// Device returns the number of the device of row r.
+func (f *Forest) Device(r int32) int32 { return f.Devices.Lanes[f.Lane(r)] }
+
+// DeviceKey returns the device of row r.
+func (f *Forest) DeviceKey(r int32) device.Key { return f.Devices.Keys[f.Device(r)] }
+
+// DeviceStreamOf returns the number of the stream of row r.
+func (f *Forest) DeviceStreamOf(r int32) int32 { return f.Devices.Streams[f.Lane(r)] }
+
+// Work returns the work of the operation in row r.
+func (f *Forest) Work(r int32) work.Work {
+	w := work.Work{Flops: f.Flops(r), Bound: f.number(r, colBound)}
+	if f.Has(r, flagFLOPs) {
+		w.Facts |= work.Known
+	}
+	if f.Has(r, flagDerived) {
+		w.Facts |= work.Derived
+	}
+	if n := f.number(r, colMoved); n < 0 {
+		w.Bytes = ^n
+		w.Facts |= work.Moved
+	}
+	return w
+}
+
+// Shift subtracts shifts[r] from the times of each row r. Times that leave the valid range become unknown.
+// Calls are dropped because their clock is unknown.
+func (f *Forest) Shift(shifts []int64) {
+	for r := range f.Rows() {
+		b := f.block(r)
+		i := at(r)
+		if f.Has(r, FlagStart) {
+			b.start[i] = wide.AddSaturating(b.start[i], -shifts[r])
+			if !IsTime(b.start[i], b.duration[i]) {
+				b.start[i] = 0
+				f.clearFlags(r, FlagStart)
+				f.Counts.BadTimes++
+			}
+		}
+		if f.Has(r, FlagLaunch) {
+			launches := made(&f.columns, &b.numbers[colLaunch])
+			launches[i] = wide.AddSaturating(launches[i], -shifts[r])
+		}
+	}
+	for i := range f.Collectives {
+		if c := &f.Collectives[i]; c.Started {
+			c.Start = wide.AddSaturating(c.Start, -shifts[c.Row])
+		}
+	}
+	f.Calls = nil
+	f.built.Store(false)
+}
+
+// builtBytes is the approximate memory of a row's tree and sort orders, beside its columns.
+const builtBytes = 28
+
+// stepBytes is the approximate memory of package steps for a run of operations of one lane and step.
+const stepBytes = 400
+
+// stepRuns counts runs of consecutive operations of a lane with the same step.
+type stepRuns struct {
+	last []op.Int // by lane
+	n    int64
+}
+
+func (s *stepRuns) add(lane int32, step int64) {
+	for len(s.last) <= int(lane) {
+		s.last = append(s.last, op.Int{})
+	}
+	if next := op.Known(step); s.last[lane] != next {
+		s.last[lane] = next
+		s.n++
+	}
+}
+
+// Bytes returns the approximate memory of f, including its tree.
+func (f *Forest) Bytes() int64 {
+	return f.columns.bytes + int64(f.Rows())*builtBytes + int64(cap(f.links))*int64(unsafe.Sizeof(rowLink{})) +
+		int64(cap(f.Collectives))*int64(unsafe.Sizeof(Collective{})) +
+		int64(cap(f.Calls))*int64(unsafe.Sizeof(Call{})) +
+		f.Names.bytes() + f.attrBytes + f.steps.n*stepBytes
+}
+
+func (d *Names) bytes() int64 {
+	text := func(s string) int { return len(s) }
+	return d.Traces.Bytes(nil) + d.Operations.Bytes(text) + d.Shapes.Bytes(text) + d.Launchers.Bytes(text) +
+		d.Groups.Bytes(text) + d.Errors.Bytes(text) + d.Arguments.Bytes(text) + d.Varieties.texts.Bytes(text) +
+		int64(cap(d.Varieties.Values))*int64(unsafe.Sizeof(Variety{})) +
+		d.Spans.Bytes(func(s spanName) int { return len(s.Name) + len(s.Service) }) +
+		d.Lanes.Bytes(func(l Lane) int {
+			return len(l.Device.DeviceID) + len(l.Device.Service) + len(l.Device.Host) + len(l.Service)
+		}) +
+		d.Stamps.Bytes(func(s stamp) int { return len(s.Name) }) +
+		d.Marks.Bytes(func(m Mark) int { return len(m.StepName) + len(m.Phase) }) +
+		d.Graphs.Bytes(func(g Graph) int { return len(g.ID) + len(g.Call) + len(g.Node) })
 }

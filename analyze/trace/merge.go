@@ -15,8 +15,7 @@ func (f *Forest) Merge(others ...*Forest) {
 		f.takeKept(o)
 		sources = append(sources, o.takeAll(&f.Names))
 	}
-	links := 0
-	collected := 0
+	var links, collected int
 	for _, s := range sources {
 		links += len(s.links)
 		collected += len(s.collected)

@@ -3,6 +3,7 @@ package trace_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -154,5 +155,113 @@ func TestMergeOfLongParts(t *testing.T) {
 		traces[0].Add(tracetest.OpAt("more", 1, 0, 0, 10).Record())
 		check.Equal(t, fmt.Sprintf("%d workers: a row added later has the memory size", workers), 0,
 			traces[0].Memory(traces[0].N-1))
+	}
+}
+
+// A forest without some rows equals a forest of the other rows, with children of removed rows moved up.
+func TestWithout(t *testing.T) {
+	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, 1+r.IntN(60))
+		forest := tracetest.AddTo(trace.New(), specs...)
+		forest.Build()
+		out := make([]bool, len(specs))
+		for i := range out {
+			out[i] = r.IntN(4) == 0
+		}
+		left := tracetest.AddTo(trace.New(), tracetest.NaiveReduced(specs, out)...)
+		check.Equal(t, fmt.Sprintf("seed %d", seed), tellEverything(t, left), tellEverything(t, forest.Without(out)))
+	})
+}
+
+const benchmarkOperations = 20_000
+
+// forestOf returns a forest of records.
+func forestOf(records []op.Record) *trace.Forest {
+	forest := trace.New()
+	for _, rec := range records {
+		forest.Add(rec)
+	}
+	return forest
+}
+
+func BenchmarkAddOperations(b *testing.B) {
+	records := slices.Collect(tracetest.Requests(benchmarkOperations))
+	b.ReportAllocs()
+	for b.Loop() {
+		forestOf(records)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(records)), "ns/record")
+}
+
+func BenchmarkBuildTree(b *testing.B) {
+	forest := forestOf(slices.Collect(tracetest.Requests(benchmarkOperations)))
+	shifts := make([]int64, forest.Len())
+	b.ReportAllocs()
+	for b.Loop() {
+		forest.Shift(shifts) // discards the tree
+		forest.Build()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*forest.Len()), "ns/record")
+}
+
+func BenchmarkMergeForests(b *testing.B) {
+	records := slices.Collect(tracetest.Requests(benchmarkOperations))
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		first := forestOf(records[:len(records)/2])
+		second := forestOf(records[len(records)/2:])
+		b.StartTimer()
+		first.Merge(second)
+	}
+}
+
+// linkedSteps returns n spans of the given length, one per trace and 10 ns apart, with links to other spans.
+func linkedSteps(n int, length int64, to func(i int) []int) *trace.Forest {
+	f := trace.New()
+	for i := range n {
+		s := op.Span{Name: "step", TraceID: traceID(i), SpanID: op.SpanID{7: 1}, Start: op.Known(int64(10 * i)),
+			Duration: length}
+		for _, j := range to(i) {
+			if 0 <= j && j < n {
+				s.Links = append(s.Links, op.Link{TraceID: traceID(j), SpanID: s.SpanID})
+			}
+		}
+		f.AddSpan(&s)
+	}
+	return f
+}
+
+func traceID(i int) op.TraceID {
+	return op.TraceID{12: byte(i >> 16), 13: byte(i >> 8), 14: byte(i), 15: 1}
+}
+
+// Memory for joining executions grows linearly with the links, in any pattern.
+func TestLinksTakeLinearMemory(t *testing.T) {
+	cases.NotUnderRace(t, "measures memory")
+	const n = 4000
+	for name, chain := range map[string]struct {
+		n      int
+		length int64
+		to     func(i int) []int
+	}{
+		"back":        {n, 9, func(i int) []int { return []int{i - 1} }},
+		"forward":     {n, 9, func(i int) []int { return []int{i + 1} }},
+		"ring":        {n, 9, func(i int) []int { return []int{(i + 1) % n} }},
+		"to two":      {n, 9, func(i int) []int { return []int{i - 1, i - 2} }},
+		"overlapping": {n, 10 * n, func(i int) []int { return []int{i - 1} }},
+		"of requests": {n, 10 * n, func(i int) []int { return []int{i - 1, (i - n/2) / 2} }},
+	} {
+		bytes := func(n int) uint64 {
+			f := linkedSteps(n, chain.length, chain.to)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			f.Build()
+			runtime.ReadMemStats(&after)
+			return after.TotalAlloc - before.TotalAlloc
+		}
+		if half, whole := bytes(2*n), bytes(4*n); float64(whole) > 2.6*float64(half) {
+			t.Errorf("%s: %d steps take %d bytes, %d take %d", name, 2*n, half, 4*n, whole)
+		}
 	}
 }

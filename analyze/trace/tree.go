@@ -233,3 +233,142 @@ func (f *Forest) SortByEnd(rows []int32) {
 		slices.SortStableFunc(rows, f.CompareEnd)
 	}
 }
+
+// Build links the spans to a tree and sorts the operations of each device. It does nothing if no record was added since
+// the last call. Every analysis calls it.
+func (f *Forest) Build() {
+	if f.built.Load() {
+		return
+	}
+	f.building.Lock()
+	defer f.building.Unlock()
+	if f.built.Load() {
+		return
+	}
+	for _, build := range []func(){f.buildTree, f.buildLaunchers, f.buildGraphs, f.buildExecutions} {
+		if build(); f.Ended() {
+			break
+		}
+	}
+	f.built.Store(true)
+}
+
+// Structure builds f and returns its counts.
+func (f *Forest) Structure() Counts {
+	f.Build()
+	return f.Counts
+}
+
+// Without returns a Forest of the rows not in out. Rows below a removed row move below the row above it.
+func (f *Forest) Without(out []bool) *Forest {
+	g := NewLimited(f.limit)
+	g.By = f.By
+	g.apart = f.Devices.Shared
+	g.MaxDevices = f.MaxDevices
+	g.Calls = f.Calls
+	adopted := f.adopted(out)
+	source := &mergeSource{
+		columns: f.columns, collected: f.Collectives, links: f.links, numbers: g.Names.numberingOf(&f.Names),
+		parent: func(r int32) uint64 {
+			if parent := f.Tree.Parent[r]; parent != NoRow && out[parent] {
+				return adopted[parent]
+			}
+			return f.ParentID(r)
+		},
+	}
+	var runs []sourceRun
+	from := int32(0)
+	for part := range order.RunsOf(out, func(out *bool) bool { return *out }) {
+		end := from + int32(len(part))
+		if !part[0] {
+			runs = append(runs, sourceRun{run: run{row: from}, source: source, end: end})
+		}
+		from = end
+	}
+	g.appendRuns(runs)
+	return g
+}
+
+// adopted returns the new parent id for the children of each removed row.
+func (f *Forest) adopted(out []bool) map[int32]uint64 {
+	ids := make(map[int32]uint64)
+	for r := range f.Tree.topDown() {
+		switch parent := f.Tree.Parent[r]; {
+		case !out[r]:
+		case parent != NoRow && out[parent]:
+			ids[r] = ids[parent]
+		case parent != NoRow || f.Has(r, flagOrphan):
+			ids[r] = f.ParentID(r)
+		}
+	}
+	return ids
+}
+
+// RequestOwners returns the request of each row: its row; the number of rows plus its stamp if the request was not
+// read or NoRow.
+func (f *Forest) RequestOwners() []int32 {
+	owner := noRows(f.Rows())
+	named := f.stampedSpans()
+	for r := range f.Tree.topDown() {
+		parent := f.Tree.Parent[r]
+		switch {
+		case !f.Has(r, FlagOp) && (parent == NoRow || f.Has(r, FlagRemote) || named[r]):
+			owner[r] = r
+		case parent != NoRow && owner[parent] != NoRow:
+			owner[r] = owner[parent]
+		case f.Has(r, FlagOp):
+			owner[r] = f.namedOwner(f.Stamp(r))
+		}
+	}
+	return owner
+}
+
+// stampedSpans returns the rows of spans named by stamps.
+func (f *Forest) stampedSpans() map[int32]bool {
+	named := make(map[int32]bool)
+	for _, r := range f.Tree.stampRow {
+		if r != NoRow && !f.Has(r, FlagOp) {
+			named[r] = true
+		}
+	}
+	return named
+}
+
+// namedOwner returns the request that stamp s names.
+func (f *Forest) namedOwner(s int32) int32 {
+	if s == 0 {
+		return NoRow
+	}
+	root := f.Tree.stampRow[s]
+	switch {
+	case root == NoRow:
+		return int32(f.Len()) + s
+	case f.Has(root, FlagOp):
+		return NoRow // the local root is an operation
+	}
+	return root
+}
+
+// localRoots returns the local root of each row, possibly the row itself; the number of rows plus a stamp for a named
+// root that was not read; NoRow if unknown.
+//
+// A stamp decides. Otherwise the search upward ends at a span named by a stamp, with a remote parent, or without
+// a parent. If it ends at an orphan, the orphan's stamp decides for all rows below.
+func (f *Forest) localRoots() []int32 {
+	roots := noRows(f.Rows())
+	named := f.stampedSpans()
+	for r := range f.Tree.topDown() {
+		parent := f.Tree.Parent[r]
+		switch s := f.Stamp(r); {
+		case s != 0 && f.Tree.stampRow[s] != NoRow:
+			roots[r] = f.Tree.stampRow[s]
+		case s != 0:
+			roots[r] = int32(f.Len()) + s
+		case parent != NoRow && !f.Has(r, FlagRemote) && !named[r]:
+			roots[r] = roots[parent]
+		case !f.Has(r, flagOrphan):
+			roots[r] = r
+		}
+	}
+	return roots
+}

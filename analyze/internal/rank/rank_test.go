@@ -36,8 +36,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// The example of Hollander and Wolfe (1973), page 69, as R's manual has it: U is 35, and the
-// one-sided p-value 0.1272.
+// The example of Hollander and Wolfe (1973), page 69, as R's manual has it: U is 35, and the one-sided p-value 0.1272.
 func TestPublishedExample(t *testing.T) {
 	x := []float64{0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46}
 	y := []float64{1.15, 0.88, 0.90, 0.74, 1.21}

@@ -171,14 +171,12 @@ func AddTo[F interface{ Add(op.Record) }](forest F, specs ...Spec) F {
 	return forest
 }
 
-// Horizon bounds the times of random specs, so that references can look at
-// every single nanosecond.
+// Horizon bounds the times of random specs, so that references can look at every single nanosecond.
 const Horizon = 120
 
-// RandomSpecs makes n operations and spans with everything that can be wrong
-// with a structure: ids seen twice, parents that are missing, later, their own
-// child or in another trace, children that outlive their parents, no ids, no
-// start, no duration.
+// RandomSpecs makes n operations and spans with everything that can be wrong with a structure: ids seen twice, parents
+// that are missing, later, their own child or in another trace, children that outlive their parents, no ids, no start,
+// no duration.
 func RandomSpecs(r *rand.Rand, n int) []Spec {
 	specs := make([]Spec, n)
 	for i := range specs {
