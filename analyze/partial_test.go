@@ -257,7 +257,8 @@ func TestDamagedPartials(t *testing.T) {
 // A writer without batch numbers is written as it was read.
 func TestPartialWithoutBatches(t *testing.T) {
 	file := inputFile{name: "ops", text: `{"batch":{"writer":"w","seq":0,"entries":0}}` + "\n"}
-	const some, none = `{"writer":"w","batches":[[0,0]]}`, `{"writer":"w","batches":[]}`
+	const some = `{"writer":"w","batches":[[0,0]]}`
+	const none = `{"writer":"w","batches":[]}`
 	text := strings.Replace(partialOf(t, inputFiles{file}, Options{}), some, none, 1)
 	if !strings.Contains(text, none) {
 		t.Fatalf("there is no %s in\n%s", some, text)

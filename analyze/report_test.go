@@ -339,7 +339,8 @@ func TestReportOnHostileEntries(t *testing.T) {
 // Row D2 of docs/faults.md: an unlimited number of names takes the limited rows and one for the rest, without losing
 // sums.
 func TestManyNames(t *testing.T) {
-	const names, limit = 50_000, 2_500
+	const names = 50_000
+	const limit = 2_500
 	records := operations(names, func(i int) string { return "op" + strconv.Itoa(i) })
 	r := check.Must(Run(t.Context(), Records(records), Options{SumsOnly: true, MaxGroups: limit}))(t)
 	var count, sum, others int64

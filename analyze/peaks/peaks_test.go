@@ -55,18 +55,20 @@ func TestParse(t *testing.T) {
 		"": 4.8e12, "cpu:0": 4.8e12} {
 		check.Equal(t, fmt.Sprintf("%q: bytes per second", id), bytes, table.Find(id).BytesPerSecond)
 	}
+	device := func(members string) string { return `{"devices":[{` + members + `}]}` }
+	const peak = `"memory_bytes_per_second":1`
 	for text, want := range map[string]string{
-		``:                                       "EOF",
-		`{"devices":[]}`:                         "no devices",
-		`{"devices":[]} 1`:                       "unexpected text after the object",
-		`{"devises":[]}`:                         "unknown field",
-		`{"devices":[{"device":"nvidia-h101"}]}`: `device 1: "nvidia-h101" is not known; known are nvidia-v100-sxm2`,
-		`{"devices":[{"device":"amd-mi300x","memory_bytes_per_second":1}]}`:                  "has peaks already",
-		`{"devices":[{"match":"cpu"}]}`:                                                      "memory_bytes_per_second is 0",
-		`{"devices":[{"memory_bytes_per_second":-1}]}`:                                       "memory_bytes_per_second is -1",
-		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f33":1}}]}`:           `"f33" is no element type`,
-		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f32":0}}]}`:           "flops_per_second of f32 is 0",
-		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f32":1,"float":2}}]}`: "repeated type f32",
+		``:                                      "EOF",
+		`{"devices":[]}`:                        "no devices",
+		`{"devices":[]} 1`:                      "unexpected text after the object",
+		`{"devises":[]}`:                        "unknown field",
+		device(`"device":"nvidia-h101"`):        `device 1: "nvidia-h101" is not known; known are nvidia-v100-sxm2`,
+		device(`"device":"amd-mi300x",` + peak): "has peaks already",
+		device(`"match":"cpu"`):                 "memory_bytes_per_second is 0",
+		device(`"memory_bytes_per_second":-1`):  "memory_bytes_per_second is -1",
+		device(peak + `,"flops_per_second":{"f33":1}`):           `"f33" is no element type`,
+		device(peak + `,"flops_per_second":{"f32":0}`):           "flops_per_second of f32 is 0",
+		device(peak + `,"flops_per_second":{"f32":1,"float":2}`): "repeated type f32",
 	} {
 		_, err := peaks.Parse([]byte(text))
 		check.Says(t, text, want, err)

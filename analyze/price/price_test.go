@@ -49,7 +49,8 @@ func TestParseReportsLine(t *testing.T) {
 }
 
 func ExampleParse() {
-	table, err := price.Parse([]byte(`{"currency": "USD", "devices": [{"match": "cuda:*", "per_hour": 2.5, "watts": 700}]}`))
+	const file = `{"currency": "USD", "devices": [{"match": "cuda:*", "per_hour": 2.5, "watts": 700}]}`
+	table, err := price.Parse([]byte(file))
 	if err != nil {
 		panic(err)
 	}

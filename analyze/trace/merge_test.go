@@ -260,7 +260,9 @@ func TestLinksTakeLinearMemory(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			return after.TotalAlloc - before.TotalAlloc
 		}
-		if half, whole := bytes(2*n), bytes(4*n); float64(whole) > 2.6*float64(half) {
+		half := bytes(2 * n)
+		whole := bytes(4 * n)
+		if float64(whole) > 2.6*float64(half) {
 			t.Errorf("%s: %d steps take %d bytes, %d take %d", name, 2*n, half, 4*n, whole)
 		}
 	}

@@ -84,7 +84,8 @@ func (d student) p(t float64) float64 {
 
 // quantile returns the t for a p-value.
 func (d student) quantile(p float64) float64 {
-	low, high := 0.0, 1.0
+	low := 0.0
+	high := 1.0
 	for d.p(high) > p {
 		high *= 2
 	}

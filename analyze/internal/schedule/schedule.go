@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 )
 
-// None is the absence of a node, set, stream or collective.
+// None stands for a missing node, set, stream or collective.
 const None = -1
 
 // Schedule holds nodes and their dependencies. The zero value is empty. Reset keeps its memory for reuse.
@@ -52,16 +52,16 @@ type times [Together]int64
 
 // Node is a span or an operation.
 type Node struct {
-	// Parent is the node above, None for the first.
+	// Parent is the node above, or [None] for the first.
 	Parent int32
-	// Lane is its stream, Join its collective; None if absent.
+	// Lane is its stream and Join its collective, if any.
 	Lane, Join int32
-	// Sets lists its sets; None if absent.
+	// Sets lists its sets, if any.
 	Sets [2]int16
 
-	saved int32 // index in savings, None if absent
-	below int32 // index among parents, None without children
-	last  int32 // the sibling that had ended last before it, None if absent
+	saved int32 // index in savings, if any
+	below int32 // index among parents, if it has children
+	last  int32 // the sibling that had ended last before it, if any
 	held  bool  // waits for the last part of its collective
 	// lag is the parent's own time before it. tail is its own time at its end.
 	lag, tail int64

@@ -53,7 +53,7 @@ func (n *NaiveTree) executionAt(i int) int {
 	return -1
 }
 
-// nearest returns the first match at or above spec i, -1 for none.
+// nearest returns the first match at or above spec i or -1.
 func (n *NaiveTree) nearest(i int, holds func(int) bool) int {
 	for ; i >= 0 && !holds(i); i = n.Parent[i] {
 	}
@@ -140,12 +140,12 @@ func (n *NaiveTree) MissingLinks() (missing int) {
 	return missing
 }
 
-// target returns the index of l's target, -1 for none.
+// target returns the index of l's target or -1.
 func (n *NaiveTree) target(l op.Link) int {
 	return slices.IndexFunc(n.Specs, func(s Spec) bool { return idOf(s.ID) == l.SpanID && s.TraceID() == l.TraceID })
 }
 
-// naming returns the first operation whose root is l's target, -1 for none.
+// naming returns the first operation whose root is l's target or -1.
 func (n *NaiveTree) naming(l op.Link) int {
 	return slices.IndexFunc(n.Specs, func(o Spec) bool {
 		return o.IsOp && o.Root != "" && idOf(o.RootID) == l.SpanID && o.TraceID() == l.TraceID

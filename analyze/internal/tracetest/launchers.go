@@ -17,7 +17,7 @@ func (n *NaiveTree) isHostOp(i int) bool {
 	return n.Specs[i].IsOp && !n.Specs[i].DeviceSide() && !n.Duplicate[i]
 }
 
-// Launcher returns the host operation that launched spec i, -1 for none.
+// Launcher returns the host operation that launched spec i or -1.
 func (n *NaiveTree) Launcher(i int) int {
 	s := n.Specs[i]
 	if !s.DeviceSide() {

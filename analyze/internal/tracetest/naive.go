@@ -53,7 +53,7 @@ func NewNaiveTree(specs []Spec) *NaiveTree {
 	return n
 }
 
-// LookUp returns the index of the first spec with these ids, -1 for none.
+// LookUp returns the index of the first spec with these ids or -1.
 func (n *NaiveTree) LookUp(trace byte, id uint64) int {
 	if trace == 0 || id == 0 {
 		return -1
@@ -204,7 +204,7 @@ func Extent(specs []Spec) (first, last int64, ok bool) {
 }
 
 // NaiveOwner returns the request of spec i: the index of its span, or the number of specs plus the index of the first
-// operation naming it; -1 for none.
+// operation naming it or -1.
 func (n *NaiveTree) NaiveOwner(i int) int {
 	if n.IsLocalRoot(i) {
 		return i
