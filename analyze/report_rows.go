@@ -153,13 +153,8 @@ type WithoutSuspects struct {
 	Steps      []steps.Row      `json:"steps"`
 }
 
-// AddStructure adds the counts that need the structure to env, from orphans to suspect times.
-func AddStructure(f *trace.Forest, env *Envelope) { describe(f, env, suspects.Find(f)) }
-
-// Describe adds structural counts to env.
-//
-// Deprecated: use [AddStructure].
-func Describe(f *trace.Forest, env *Envelope) { AddStructure(f, env) }
+// Describe adds the counts that need the structure of f to env, from orphans to suspect times.
+func Describe(f *trace.Forest, env *Envelope) { describe(f, env, suspects.Find(f)) }
 
 func describe(f *trace.Forest, env *Envelope, s *suspects.Found) {
 	counts := f.Structure()
