@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -182,93 +183,74 @@ func IsTime(start, duration int64) bool {
 	return -MaxTime <= start && start <= MaxTime && duration <= MaxTime-start
 }
 
-// GroupBy makes f keep the group of each operation added later. If a key needs the tree, f also keeps what sums of
-// groups need, because the groups change once the tree is built.
-func (f *Forest) GroupBy(keys []key.Key) {
-	f.By = keys
-	f.ByTree = slices.ContainsFunc(keys, key.Key.NeedsTree)
+// Service returns the service of the operation in row r.
+func (f *Forest) Service(r int32) string { return f.Names.Lanes.Values[f.Lane(r)].Service }
+
+// IsLocal reports whether row r belongs to a local trace.
+func (f *Forest) IsLocal(r int32) bool { return opfile.IsLocal(f.Names.Traces.Values[f.Trace(r)]) }
+
+// RowName returns the name of the operation or span in row r.
+func (f *Forest) RowName(r int32) string {
+	if f.Has(r, FlagOp) {
+		return f.Names.Operations.Values[f.Name(r)]
+	}
+	return f.Names.Spans.Values[f.Name(r)].Name
 }
 
-// FillGroups adds the local roots and operators found in the tree to the groups of operations that state
-// none. It reports whether any group changed.
-func (f *Forest) FillGroups() bool {
-	if !f.ByTree {
-		return false
+// ErrorText returns the error text of row r, "" if unknown.
+func (f *Forest) ErrorText(r int32) string { return f.Names.Errors.Values[f.code(r, colError)] }
+
+// Device returns the number of the device of row r.
+func (f *Forest) Device(r int32) int32 { return f.Devices.Lanes[f.Lane(r)] }
+
+// DeviceKey returns the device of row r.
+func (f *Forest) DeviceKey(r int32) device.Key { return f.Devices.Keys[f.Device(r)] }
+
+// DeviceStreamOf returns the number of the stream of row r.
+func (f *Forest) DeviceStreamOf(r int32) int32 { return f.Devices.Streams[f.Lane(r)] }
+
+// Work returns the work of the operation in row r.
+func (f *Forest) Work(r int32) work.Work {
+	w := work.Work{Flops: f.Flops(r), Bound: f.number(r, colBound)}
+	if f.Has(r, flagFLOPs) {
+		w.Facts |= work.Known
 	}
-	f.Build()
-	changed := slices.Contains(f.By, key.Root) && f.fillRoots()
-	return slices.Contains(f.By, key.Operator) && f.fillOperators() || changed
+	if f.Has(r, flagDerived) {
+		w.Facts |= work.Derived
+	}
+	if n := f.number(r, colMoved); n < 0 {
+		w.Bytes = ^n
+		w.Facts |= work.Moved
+	}
+	return w
 }
 
-// fillOperators fills in operators, and CUDA graphs in their place.
-func (f *Forest) fillOperators() (changed bool) {
-	if f.Tree.launcher == nil && f.Tree.graphs == nil {
-		return false
-	}
-	for r := range f.Rows() {
-		if f.Flags(r)&(FlagOp|FlagHost) == FlagOp &&
-			(f.code(r, colGraph) != 0 || f.code(r, colLauncher) == 0 && f.Launcher(r) != NoRow) {
-			f.setKey(r, key.Operator, f.LaunchName(r))
-			changed = true
-		}
-	}
-	return changed
+// builtBytes is the approximate memory of a row's tree and sort orders, beside its columns.
+const builtBytes = 28
+
+// stepBytes is the approximate memory of package steps for a run of operations of one lane and step.
+const stepBytes = 400
+
+// stepRuns counts runs of consecutive operations of a lane with the same step.
+type stepRuns struct {
+	last []op.Int // by lane
+	n    int64
 }
 
-// fillRoots fills in local roots. A duplicate gets the root of the first row with its ids.
-func (f *Forest) fillRoots() bool {
-	roots := f.localRoots()
-	changed := false
-	for r := range f.Rows() {
-		if !f.Has(r, FlagOp) || f.IsLocal(r) || f.Names.Stamps.Values[f.Stamp(r)].Name != "" {
-			continue
-		}
-		original := r
-		if f.Has(r, FlagDuplicate) {
-			original = f.Tree.Originals[r]
-		}
-		name := ""
-		switch root := roots[original]; {
-		case root == NoRow:
-		case int(root) >= f.Len():
-			name = f.Names.Stamps.Values[root-f.Rows()].Name
-		case f.Span(root) != 0: // operations without ids do not count
-			name = f.RowName(root)
-		}
-		if name != "" {
-			f.setKey(r, key.Root, name)
-			changed = true
-		}
+func (s *stepRuns) add(lane int32, step int64) {
+	for len(s.last) <= int(lane) {
+		s.last = append(s.last, op.Int{})
 	}
-	return changed
+	if next := op.Known(step); s.last[lane] != next {
+		s.last[lane] = next
+		s.n++
+	}
 }
 
-// setKey replaces the value of a key in the group of row r.
-func (f *Forest) setKey(r int32, of key.Key, value string) {
-	f.scratch = f.scratch[:0]
-	text := f.Names.Groups.Values[f.Group(r)]
-	for _, k := range f.By {
-		_, rest := k.Decode(text)
-		if k == of {
-			f.scratch = key.AppendCounted(f.scratch, value)
-		} else {
-			f.scratch = append(f.scratch, text[:len(text)-len(rest)]...)
-		}
-		text = rest
-	}
-	made(&f.columns, &f.block(r).codes[colGroup])[at(r)] = f.Names.Groups.ID(f.scratch)
-}
-
-// Group returns the number of n's group by the keys of GroupBy: equal values have equal numbers. It returns -1 for
-// spans, for repeats, and without keys.
-func (n Node) Group() int {
-	if n.IsZero() || n.Forest.By == nil || !n.Forest.CountsInSums(n.Row) {
-		return -1
-	}
-	return int(n.Forest.Group(n.Row))
-}
-
-// GroupKey returns the keys and values of the group with the given number.
-func (f *Forest) GroupKey(group int) key.Group {
-	return key.Group{Keys: f.By, Values: key.Decode(f.Names.Groups.Values[group], f.By)}
+// Bytes returns the approximate memory of f, including its tree.
+func (f *Forest) Bytes() int64 {
+	return f.columns.bytes + int64(f.Rows())*builtBytes + int64(cap(f.links))*int64(unsafe.Sizeof(rowLink{})) +
+		int64(cap(f.Collectives))*int64(unsafe.Sizeof(Collective{})) +
+		int64(cap(f.Calls))*int64(unsafe.Sizeof(Call{})) +
+		f.Names.bytes() + f.attrBytes + f.steps.n*stepBytes
 }

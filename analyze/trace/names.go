@@ -2,6 +2,7 @@ package trace
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
@@ -192,4 +193,18 @@ func (v *Variety) appendTo(dst []byte) []byte {
 		mark = ';'
 	}
 	return append(append(dst, mark), v.DType...)
+}
+
+func (d *Names) bytes() int64 {
+	text := func(s string) int { return len(s) }
+	return d.Traces.Bytes(nil) + d.Operations.Bytes(text) + d.Shapes.Bytes(text) + d.Launchers.Bytes(text) +
+		d.Groups.Bytes(text) + d.Errors.Bytes(text) + d.Arguments.Bytes(text) + d.Varieties.texts.Bytes(text) +
+		int64(cap(d.Varieties.Values))*int64(unsafe.Sizeof(Variety{})) +
+		d.Spans.Bytes(func(s spanName) int { return len(s.Name) + len(s.Service) }) +
+		d.Lanes.Bytes(func(l Lane) int {
+			return len(l.Device.DeviceID) + len(l.Device.Service) + len(l.Device.Host) + len(l.Service)
+		}) +
+		d.Stamps.Bytes(func(s stamp) int { return len(s.Name) }) +
+		d.Marks.Bytes(func(m Mark) int { return len(m.StepName) + len(m.Phase) }) +
+		d.Graphs.Bytes(func(g Graph) int { return len(g.ID) + len(g.Call) + len(g.Node) })
 }
