@@ -215,11 +215,11 @@ func TestDamagedPartials(t *testing.T) {
 		{"cut within a line", text[:len(text)/2], "unexpected end of JSON"},
 		{"another version", replace("profile/v1", "profile/v2"), "not supported"},
 		{"no header", rest, `schema "" is not supported`},
-		{"options twice", first + "\n" + text, "one part"},
+		{"options twice", first + "\n" + text, "one member"},
 		{"a member that is not known", replace(`"min_ns"`, `"least_ns"`), `unknown field "least_ns"`},
 		{"no JSON", replace(`"min_ns"`, `min_ns`), "invalid character"},
 		{"something behind a line", replace(line, strings.TrimSpace(line)+" 1\n"), "after top-level value"},
-		{"a row twice", replace(line, line+line), "there twice"},
+		{"a row twice", replace(line, line+line), "repeated row"},
 		{"a line less", replace(line, ""), "lines have"},
 		{"a negative count", replace(`"count":`, `"count":-`), "number"},
 		{"a large count", replace(`"count":`, `"count":9000000000000000`), "number"},
@@ -231,8 +231,8 @@ func TestDamagedPartials(t *testing.T) {
 		{"a warning", replace(`"neg_duration"`, `"neg"`), "warning"},
 		{"an entry", replace(`{"slowest":{"step":`, `{"slowest":{"operation":7}}`+"\n"+`{"slowest":{"step":`), "bad:"},
 		{"no entry", replace(`{"slowest":{`, `{"slowest":{"span":{"name":"a"}}}`+"\n"+`{"slowest":{`), "no entry"},
-		{"a key", replace(`"values":["`, `"values":[7,"`), "values of"},
-		{"behind the others", replace(`"beyond":"`, `"beyond":"AAAA`), "no table holds"},
+		{"a key", replace(`"values":["`, `"values":[7,"`), "values for"},
+		{"behind the others", replace(`"beyond":"`, `"beyond":"AAAA`), "inconsistent"},
 	} {
 		r, err := Run(t.Context(), inputFiles{good, {"bad", test.text, true}}, samplePartialOptions())
 		if err != nil {
@@ -283,7 +283,7 @@ func TestPartialOptions(t *testing.T) {
 		{"fewer entries", Options{Top: 3}, ""},
 		{"a ratio", Options{MinCommunicationRatio: 0.5}, ""},
 		{"other groups", Options{By: by("shape")}, "it has {\"by\":[\"shape\",\"rank\"]"},
-		{"groups by the root", Options{By: by("root")}, "asked for is {\"by\":[\"root\"]"},
+		{"groups by the root", Options{By: by("root")}, "needs {\"by\":[\"root\"]"},
 		{"more entries", Options{Top: 11}, "\"top\":11"},
 		{"fewer rows", Options{MaxGroups: 5}, "\"max_groups\":5"},
 		{"smaller hotspots", Options{HotspotBytes: -1}, "\"hotspot_bytes\":0"},

@@ -142,7 +142,7 @@ func ParseOne(s string) (Key, error) {
 	if strings.Contains(s, ".") && !strings.Contains(s, ":") { // the name of an attribute
 		return Attr(s), nil
 	}
-	return Key{}, fmt.Errorf("parsing key: %q is none of %s, attr:NAME", s, strings.Join(Names(), ", "))
+	return Key{}, fmt.Errorf("parsing key: %q is not one of %s, attr:NAME", s, strings.Join(Names(), ", "))
 }
 
 // Parse returns the keys in the comma-separated list s, no keys for "". It returns an error for unknown and repeated
@@ -158,7 +158,7 @@ func Parse(s string) ([]Key, error) {
 			return nil, err
 		}
 		if slices.Contains(keys, k) {
-			return nil, fmt.Errorf("parsing keys: %s is there twice", k)
+			return nil, fmt.Errorf("parsing keys: repeated key %s", k)
 		}
 		keys = append(keys, k)
 	}
@@ -196,7 +196,7 @@ func (f *Filter) Set(s string) error {
 		return err
 	}
 	if slices.Contains(f.keys, k) {
-		return fmt.Errorf("%s is there twice", k)
+		return fmt.Errorf("repeated key %s", k)
 	}
 	f.keys = append(f.keys, k)
 	f.values = append(f.values, value)

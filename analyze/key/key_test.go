@@ -26,12 +26,12 @@ func TestParseKeys(t *testing.T) {
 		{"attr:tenant,attr:Layer.name", "attr:tenant attr:Layer.name", ""},
 		{"hw.model,device,gen_ai.request.model", "attr:hw.model device attr:gen_ai.request.model", ""},
 		{"model,route,tenant", "attr:gen_ai.request.model attr:http.route attr:tenant.id", ""},
-		{"root.x:y", "", `parsing key: "root.x:y" is none of`},
-		{"colour", "", `parsing key: "colour" is none of operation, kind, device, rank, stream, shape, step, root, service, trace, path, ` +
+		{"root.x:y", "", `parsing key: "root.x:y" is not one of`},
+		{"colour", "", `parsing key: "colour" is not one of operation, kind, device, rank, stream, shape, step, root, service, trace, path, ` +
 			"module, operator, phase, error, model, route, tenant, attr:NAME"},
-		{"attr:", "", `parsing key: "attr:" is none of`},
-		{"operation,", "", `parsing key: "" is none of`},
-		{"rank,device,rank", "", "parsing keys: rank is there twice"},
+		{"attr:", "", `parsing key: "attr:" is not one of`},
+		{"operation,", "", `parsing key: "" is not one of`},
+		{"rank,device,rank", "", "parsing keys: repeated key rank"},
 	} {
 		keys, err := Parse(tc.text)
 		check.Equal(t, fmt.Sprintf("%q: keys", tc.text), "["+tc.want+"]", fmt.Sprint(keys))
@@ -105,11 +105,11 @@ func TestKeyValues(t *testing.T) {
 func TestFilter(t *testing.T) {
 	var f Filter
 	if !f.Match(&op.Entry{}) {
-		t.Error("no filter lets nothing through")
+		t.Error("an empty filter rejects an operation")
 	}
 	for _, tc := range [][2]string{
-		{"device", `"device" is not of the form KEY=VALUE`}, {"colour=red", `parsing key: "colour" is none of`},
-		{"device=gpu:0", ""}, {"device=gpu:1", "device is there twice"}, {"operation=gemm<1, a=b>", ""},
+		{"device", `"device" is not of the form KEY=VALUE`}, {"colour=red", `parsing key: "colour" is not one of`},
+		{"device=gpu:0", ""}, {"device=gpu:1", "repeated key device"}, {"operation=gemm<1, a=b>", ""},
 	} {
 		if err := f.Set(tc[0]); (err == nil) != (tc[1] == "") || err != nil && !strings.HasPrefix(err.Error(), tc[1]) {
 			t.Errorf("%s: error %v, want %q", tc[0], err, tc[1])
@@ -118,7 +118,7 @@ func TestFilter(t *testing.T) {
 	check.Equal(t, "text", "device=gpu:0 operation=gemm<1, a=b>", f.String())
 	both := op.Entry{Operation: "gemm<1, a=b>", DeviceID: "gpu:0"}
 	if !f.Match(&both) || f.Match(&op.Entry{Operation: both.Operation}) || f.Match(&op.Entry{DeviceID: "gpu:0"}) {
-		t.Error("a filter of two keys takes operations without one of them")
+		t.Error("a filter of two keys accepts an operation with one of them")
 	}
 }
 

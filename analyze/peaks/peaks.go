@@ -113,7 +113,7 @@ func (d *Device) complete() error {
 		dtype, ok := op.ParseDType(string(name))
 		switch {
 		case !ok:
-			return fmt.Errorf("flops_per_second: %q is no element type", string(name))
+			return fmt.Errorf("flops_per_second: %q is not an element type", string(name))
 		case !isPeak(d.FLOPsPerSecond[name]):
 			return fmt.Errorf("flops_per_second of %s is %g", name, d.FLOPsPerSecond[name])
 		}

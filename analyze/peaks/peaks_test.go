@@ -66,7 +66,7 @@ func TestParse(t *testing.T) {
 		device(`"device":"amd-mi300x",` + peak): "has peaks already",
 		device(`"match":"cpu"`):                 "memory_bytes_per_second is 0",
 		device(`"memory_bytes_per_second":-1`):  "memory_bytes_per_second is -1",
-		device(peak + `,"flops_per_second":{"f33":1}`):           `"f33" is no element type`,
+		device(peak + `,"flops_per_second":{"f33":1}`):           `"f33" is not an element type`,
 		device(peak + `,"flops_per_second":{"f32":0}`):           "flops_per_second of f32 is 0",
 		device(peak + `,"flops_per_second":{"f32":1,"float":2}`): "repeated type f32",
 	} {

@@ -18,7 +18,7 @@ import (
 // Errors of partial results.
 var (
 	ErrNumber = errors.New("a number is negative, too large, or does not fit the others")
-	ErrText   = errors.New("a text is none of those that it may be")
+	ErrText   = errors.New("a text is not one of the allowed values")
 )
 
 // Decode decodes a part of partial results and calls f with it. Unknown members are errors because they may belong to

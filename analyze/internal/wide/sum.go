@@ -150,11 +150,11 @@ func (w *Sum) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	if len(text) > maxDigits || len(bytes.Trim(text, "0123456789")) > 0 {
-		return fmt.Errorf("%.80q is no sum", text)
+		return fmt.Errorf("%.80q is not a sum", text)
 	}
 	n, ok := new(big.Int).SetString(string(text), 10)
 	if !ok || n.BitLen() > maxSumBits {
-		return fmt.Errorf("%.80q is no sum", text)
+		return fmt.Errorf("%.80q is not a sum", text)
 	}
 	var words [24]byte
 	n.FillBytes(words[:])
