@@ -17,7 +17,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// jobStart is the start of the first step.
 const jobStart = 1_760_000_000_000_000_000
 
 // rankedJob generates a job whose ranks wait for each other at the end of each step: a trace per rank with a span per

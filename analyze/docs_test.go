@@ -203,7 +203,6 @@ func (b *documentPart) records(t *testing.T) (records []op.Record) {
 	return records
 }
 
-// checkFigure compares the report's value at path with the documented one: JSON or a number of rows.
 func checkFigure(t *testing.T, report map[string]any, path, documented string) {
 	t.Helper()
 	got, known := report[path]

@@ -13,7 +13,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// event is a result of a reader.
 type event struct {
 	rec op.Record
 	err error
@@ -31,7 +30,6 @@ func syntaxEvent(file string, line int64, msg string, truncated bool) event {
 	return event{err: &op.SyntaxError{File: file, Line: line, Msg: msg, Truncated: truncated}}
 }
 
-// empty returns the changed envelope of an empty input.
 func empty(change func(*Envelope)) Envelope {
 	e := Envelope{
 		Formats: []string{}, Sampling: SamplingNone, Problems: []string{},

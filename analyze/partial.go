@@ -90,7 +90,6 @@ type reasonLine struct {
 	Other *table.Other `json:"other,omitempty"`
 }
 
-// writerLine has the batch numbers of a writer as ranges.
 type writerLine struct {
 	Writer  string       `json:"writer"`
 	Batches [][2]int64   `json:"batches"`

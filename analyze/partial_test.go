@@ -25,7 +25,6 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// inputFile is a file of entries or partial results.
 type inputFile struct {
 	name, text string
 	partial    bool
@@ -34,7 +33,6 @@ type inputFile struct {
 // inputFiles is a Source of files, each one part.
 type inputFiles []inputFile
 
-// filesOf returns n files of entries with the same text.
 func filesOf(text string, n int) inputFiles {
 	return slices.Repeat(inputFiles{{name: "ops", text: text}}, n)
 }

@@ -32,7 +32,6 @@ type Source interface {
 // wanter is a Source that accepts the needs of its reader before it is read.
 type wanter interface{ Want(attr.Want) }
 
-// holder is a Source with a memory bound.
 type holder interface {
 	// Hold adds bytes, which may be negative, to the memory in use. An error ends the reading.
 	Hold(bytes int64) error
@@ -203,7 +202,6 @@ func each(
 	return look()
 }
 
-// collector collects the figures of a report. Each worker has one.
 type collector struct {
 	counter *counter
 	profile *profile.Profile // nil if only the structure is wanted

@@ -270,7 +270,6 @@ func TestRunEndsWithContext(t *testing.T) {
 	}
 }
 
-// bounded is a Source with a memory limit.
 type bounded struct {
 	Source
 	most, held int64
@@ -285,7 +284,6 @@ func (b *bounded) Hold(n int64) error {
 	return nil
 }
 
-// operations yields n operations with the given names.
 func operations(n int, name func(i int) string) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		for i := range n {

@@ -32,7 +32,6 @@ func (t *elementTypes) computed(operand int) op.DType {
 	return t.out
 }
 
-// output returns the type of the output, or else the common type of the inputs.
 func (t *elementTypes) output() op.DType {
 	common := t.out
 	if common != "" {
@@ -50,7 +49,6 @@ func (t *elementTypes) output() op.DType {
 	return common
 }
 
-// bytes returns the size of the inputs and the output.
 func (o operands) bytes(t *elementTypes, r *result) int64 {
 	all := o.outputElements(r.elements)
 	if t.in == nil { // one type for all

@@ -46,7 +46,6 @@ func (o operands) broadcastOf(inputs int) (outputs int64, more bool) {
 	return elements(whole), false // the common case
 }
 
-// broadcastAll is broadcastOf for inputs with different shapes.
 func (o operands) broadcastAll(inputs []op.Shape) int64 {
 	var room, next [op.MaxRank]int64
 	shape := op.Shape(room[:0])
@@ -121,7 +120,6 @@ func normalization(each, weighted int64, last int) func(o operands) result {
 	}
 }
 
-// copied counts an operation that only moves elements.
 func copied(o operands) result {
 	if o.input(0) == nil {
 		return noResult()
@@ -184,7 +182,6 @@ func groupsFit(inputs, ofKernel, outputs int64) bool {
 	return ofKernel > 0 && inputs > 0 && inputs%ofKernel == 0 && outputs%(inputs/ofKernel) == 0
 }
 
-// covers reports whether an input is at least as large as a kernel in every dimension.
 func covers(input, kernel op.Shape) bool {
 	for i, d := range kernel {
 		if d > input[i] {

@@ -43,7 +43,6 @@ func shape(t testing.TB, text string) op.Shape {
 	return s
 }
 
-// unknown is an unknown figure.
 const unknown = -1
 
 func known(n int64) op.Int {

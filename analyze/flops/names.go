@@ -89,7 +89,6 @@ var formulas = tableOf([]namesOf{
 	{Formula{}, "aten::to aten::contiguous aten::copy aten::gather"}, // may copy or not, or have other inputs
 })
 
-// kernels is the formula of library kernels for products.
 var kernels = Formula{count: kernelProduct}
 
 type namesOf struct {

@@ -57,7 +57,6 @@ func newErrorSums(limit int) *errorSums {
 	return &errorSums{rows: table.New(min(limit, maxErrorRows), (*Error).fold)}
 }
 
-// cutError returns an error text shortened for the table.
 func cutError(text string) string {
 	if len(text) <= maxErrorText {
 		return text
@@ -65,12 +64,10 @@ func cutError(text string) string {
 	return strings.ToValidUTF8(text[:maxErrorText], "") + cutMark
 }
 
-// appendErrorKey appends the table key of an error.
 func appendErrorKey(dst []byte, side, operation, text string) []byte {
 	return append(key.AppendCounted(key.AppendCounted(dst, side), operation), text...)
 }
 
-// add counts a failed operation.
 func (s *errorSums) add(side op.Side, operation, text string, at Occurrence) {
 	if opfile.IsLocal(at.TraceID) { // ids of local traces are useless
 		at.TraceID = op.TraceID{}

@@ -194,7 +194,6 @@ func (a *accumulator) kind() string {
 	return key.Unknown
 }
 
-// saturates reports whether a sum exceeds int64.
 func (a *accumulator) saturates() bool {
 	return a.SumNS.ExceedsInt64() || a.Elements.ExceedsInt64() || a.MemoryBytes.ExceedsInt64() ||
 		a.FLOPs.ExceedsInt64() || a.Work != nil && a.Work.Saturates()
@@ -247,7 +246,6 @@ func (a *accumulator) percentile(percent int64) op.Float {
 // estimateUnit is the fixed-point unit of sampling weights. Integer sums do not depend on the order.
 const estimateUnit = 1 << 32
 
-// maxWeight is the largest sampling weight in a tracestate.
 const maxWeight = 1 << 56
 
 // weighted estimates the entries represented by sampled ones with the Horvitz–Thompson estimator: each entry counts as
@@ -399,7 +397,6 @@ func (s *set) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// directions lists the names of directions; "" is no direction.
 var directions = [...]string{"", "HtoD", "DtoH", "DtoD", "PtoP"}
 
 // copyDirection returns the index in directions of the direction in a copy's name, ignoring case; 0 for none.

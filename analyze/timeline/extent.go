@@ -255,7 +255,6 @@ func (e *extents) startDevice(k device.Key) {
 	e.open = [2][]int32{}
 }
 
-// device adds a device with its rows by start.
 func (e *extents) device(k device.Key, rows []int32) {
 	f := e.forest
 	e.startDevice(k)

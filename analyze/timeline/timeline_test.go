@@ -25,7 +25,6 @@ func TestTimelineOfAllTimes(t *testing.T) {
 	check.Equal(t, "timelines", want, Timelines(forest))
 }
 
-// naiveParts examines every nanosecond.
 func naiveParts(specs []tracetest.Spec) *Parts {
 	first, last, ok := tracetest.Extent(specs)
 	if !ok {
@@ -273,7 +272,6 @@ func TestIdleLongest(t *testing.T) {
 	check.Equal(t, "threshold: ns", 30_000, idle.ThresholdNS)
 }
 
-// naiveGaps finds the gaps of a device nanosecond by nanosecond.
 func naiveGaps(n *tracetest.NaiveTree, key device.Key, threshold int64) []IdleGap {
 	var rows []int
 	for i, s := range n.Specs {

@@ -10,7 +10,6 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// maxBuckets bounds the time axis of [UseOf] and [MemoryOf].
 const maxBuckets = 100_000
 
 // TimeAxis divides the time from the first start to the last end of all devices into buckets of equal width. The last
@@ -226,7 +225,6 @@ func (t *Times) Add(start, end int64) {
 // Within returns the length of the intervals inside [start, end).
 func (t Times) Within(start, end int64) int64 { return t.until(end) - t.until(start) }
 
-// until returns the length of the intervals before at.
 func (t Times) until(at int64) int64 {
 	i := sort.Search(len(t), func(i int) bool { return t[i].start >= at }) - 1
 	if i < 0 {

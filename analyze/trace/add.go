@@ -166,7 +166,6 @@ func (f *Forest) add(r *row, start op.Int) bool {
 	return true
 }
 
-// addLinks adds links of the last row.
 func (f *Forest) addLinks(links []op.Link) {
 	for i := range links {
 		l := &links[i]

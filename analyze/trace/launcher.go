@@ -115,7 +115,6 @@ func (f *Forest) isHostOp(r int32) bool {
 	return f.Flags(r)&(FlagOp|FlagHost|FlagDuplicate) == FlagOp|FlagHost
 }
 
-// process identifies a process within a trace.
 type process struct{ trace, of int32 }
 
 // Processes returns a process number for each lane in Names.Lanes, by service and rank.

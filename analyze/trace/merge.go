@@ -54,7 +54,6 @@ func (f *Forest) takeAll(to *Names) *mergeSource {
 	return s
 }
 
-// mergeSource is the content of a Forest during a merge.
 type mergeSource struct {
 	columns
 	collected []Collective
@@ -69,7 +68,6 @@ type mergeSource struct {
 	parent func(r int32) uint64
 }
 
-// appendRuns appends the rows of runs up to the limit.
 func (f *Forest) appendRuns(runs []sourceRun) {
 	for i := range runs {
 		r := &runs[i]
@@ -86,7 +84,6 @@ func (f *Forest) appendRuns(runs []sourceRun) {
 	}
 }
 
-// appendCollectives appends the collectives of a run before its rows.
 func (f *Forest) appendCollectives(r *sourceRun) {
 	list := r.source.collected
 	first, _ := CollectiveOf(list, r.row)
@@ -100,7 +97,6 @@ func (f *Forest) appendCollectives(r *sourceRun) {
 	}
 }
 
-// appendLinks appends the links of a run before its rows.
 func (f *Forest) appendLinks(r *sourceRun) {
 	links := r.source.links
 	first, _ := linksOf(links, r.row)

@@ -109,7 +109,6 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 	})
 }
 
-// checkSameRows compares two forests row by row.
 func checkSameRows(t *testing.T, want, got *trace.Forest) {
 	t.Helper()
 	rows := func(f *trace.Forest) (list []string) {
@@ -175,7 +174,6 @@ func TestWithout(t *testing.T) {
 
 const benchmarkOperations = 20_000
 
-// forestOf returns a forest of records.
 func forestOf(records []op.Record) *trace.Forest {
 	forest := trace.New()
 	for _, rec := range records {

@@ -110,7 +110,6 @@ func newNumbering[K any](values []K, add func(K) int32) numbering {
 	}
 }
 
-// all replaces old numbers by the new ones.
 func (n numbering) all(numbers []int32) {
 	for i, old := range numbers {
 		numbers[i] = n(old)

@@ -107,7 +107,6 @@ func (n Node) Start() op.Int { return n.known(FlagStart, (*Forest).Start) }
 // Duration returns the duration in nanoseconds.
 func (n Node) Duration() int64 { return of(n, (*Forest).Duration) }
 
-// nodeOf returns the node of a row, the zero Node for NoRow.
 func (n Node) nodeOf(row int32) Node {
 	if row == NoRow {
 		return Node{}
@@ -277,7 +276,6 @@ func (f *Forest) fillRoots() bool {
 	return changed
 }
 
-// setKey replaces the value of a key in the group of row r.
 func (f *Forest) setKey(r int32, of key.Key, value string) {
 	f.scratch = f.scratch[:0]
 	text := f.Names.Groups.Values[f.Group(r)]

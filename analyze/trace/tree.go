@@ -79,7 +79,6 @@ func (f *Forest) join(byTrace, first []int32) {
 	}
 }
 
-// joiner links the rows of single traces.
 type joiner struct {
 	*Forest
 	index map[uint64]int32 // the rows of the trace by span id
@@ -90,7 +89,6 @@ type joiner struct {
 	duplicates        []duplicate
 }
 
-// duplicate is a row and the first row with its ids.
 type duplicate struct{ row, original int32 }
 
 func (j *joiner) join(rows, links []int32) {
@@ -326,7 +324,6 @@ func (f *Forest) RequestOwners() []int32 {
 	return owner
 }
 
-// stampedSpans returns the rows of spans named by stamps.
 func (f *Forest) stampedSpans() map[int32]bool {
 	named := make(map[int32]bool)
 	for _, r := range f.Tree.stampRow {

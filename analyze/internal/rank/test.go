@@ -170,7 +170,6 @@ func boundary(m, n int, alpha float64) int64 {
 	return 1
 }
 
-// pairs holds two sorted samples.
 type pairs struct{ x, y []float64 }
 
 // difference returns the k-th smallest difference y-x over all pairs, from 1.
@@ -189,7 +188,6 @@ func (p pairs) difference(k int64) float64 {
 	return number(low)
 }
 
-// upTo counts differences of at most d.
 func (p pairs) upTo(d float64) int64 {
 	n := int64(0)
 	end := 0

@@ -252,7 +252,6 @@ func (s *Schedule) clear() {
 	s.joins = zeros(s.joins, len(s.joinNumbers.keys))
 }
 
-// zeros returns n zero elements, in the memory of list if large enough.
 func zeros(list []times, n int) []times {
 	list = slices.Grow(list[:0], n)[:n]
 	clear(list)

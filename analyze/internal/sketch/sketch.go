@@ -54,7 +54,6 @@ func (s *Sketch) countIn(bin int, n int64) {
 	s.counts[bin-s.first] += n
 }
 
-// extend adds bins up to or down to bin.
 func (s *Sketch) extend(bin int) {
 	const power = 1 << binBits
 	first := bin / power * power

@@ -191,7 +191,6 @@ func (p place) less(o place) bool {
 	return p.key < o.key
 }
 
-// follows reports whether p comes after key.
 func (p place) follows(hash uint64, key []byte) bool {
 	return p.hash > hash || p.hash == hash && p.key > string(key)
 }

@@ -11,15 +11,12 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// counter is a row with a count.
 type counter struct{ n int }
 
 func (c *counter) fold(src *counter) { c.n += src.n }
 
-// otherKey is the key of the common row in contents.
 const otherKey = "(other)"
 
-// contents returns the counts by key.
 func contents(t *Table[counter]) map[string]int {
 	m := map[string]int{}
 	for key, row := range t.rows {

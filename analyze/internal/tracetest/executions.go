@@ -60,7 +60,6 @@ func (n *NaiveTree) nearest(i int, holds func(int) bool) int {
 	return i
 }
 
-// upward returns spec i and the specs above it.
 func (n *NaiveTree) upward(i int) (line []int) {
 	for ; i >= 0; i = n.Parent[i] {
 		line = append(line, i)
@@ -140,7 +139,6 @@ func (n *NaiveTree) MissingLinks() (missing int) {
 	return missing
 }
 
-// target returns the index of l's target or -1.
 func (n *NaiveTree) target(l op.Link) int {
 	return slices.IndexFunc(n.Specs, func(s Spec) bool { return idOf(s.ID) == l.SpanID && s.TraceID() == l.TraceID })
 }
@@ -249,7 +247,6 @@ func (n *NaiveTree) IsSharedTrace(roots []int) bool {
 	})
 }
 
-// naiveExecutions are the shared executions of a NaiveTree.
 type naiveExecutions struct {
 	Execution  []int         // of each spec, -1 for none
 	Executions []int         // the specs of executions

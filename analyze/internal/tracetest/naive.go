@@ -220,7 +220,6 @@ func (n *NaiveTree) NaiveOwner(i int) int {
 	return -1
 }
 
-// named returns the request named as root by operation i.
 func (n *NaiveTree) named(i int) int {
 	s := n.Specs[i]
 	if s.Root == "" {
