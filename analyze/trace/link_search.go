@@ -13,7 +13,7 @@ type linkSearch struct {
 	owner  []int32         // the request of each row, without executions
 	named  map[stamp]int32 // requests that were not read, by trace and span
 	cands  []candidate
-	// nearest is the candidate at or above each row, or else of the root that it names or NoExecution.
+	// nearest is the candidate at or above each row, or else of the root that it names, or NoExecution.
 	nearest []int32
 	missing int64
 	// place is 1 more than the index of each request in the current candidate's requests.

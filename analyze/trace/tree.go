@@ -306,7 +306,7 @@ func (f *Forest) adopted(out []bool) map[int32]uint64 {
 }
 
 // RequestOwners returns the request of each row: its row; the number of rows plus its stamp if the request was not
-// read or NoRow.
+// read, or NoRow.
 func (f *Forest) RequestOwners() []int32 {
 	owner := noRows(f.Rows())
 	named := f.stampedSpans()
