@@ -262,10 +262,10 @@ func TestRunEndsWithContext(t *testing.T) {
 	for part := range int64(8) {
 		c := until(part * all / 20)
 		if err := run(c); !errors.Is(err, context.Canceled) {
-			t.Fatalf("canceled after %d of %d looks: %v", part*all/8, all, err)
+			t.Fatalf("canceled after %d of %d looks: %v", part*all/20, all, err)
 		}
-		if further := c.looks.Load() - part*all/8; further > 64 {
-			t.Errorf("canceled after %d of %d looks, there were %d more", part*all/8, all, further)
+		if further := c.looks.Load() - part*all/20; further > 64 {
+			t.Errorf("canceled after %d of %d looks, there were %d more", part*all/20, all, further)
 		}
 	}
 }
