@@ -1,26 +1,23 @@
-// Package analyze computes every figure that optrace prints. [Run] reads an
-// input and returns the [Report] on it:
+// Package analyze computes every figure that optrace prints. [File] reads a file and returns its [Report]:
 //
-//	rep, err := analyze.Run(ctx, ingest.Open("ops.jsonl"), analyze.Options{})
+//	rep, err := analyze.File(ctx, "ops.jsonl", analyze.Options{})
 //	if err != nil {
 //		return err
 //	}
 //	fmt.Println(rep.Total.Count, rep.Operations[0].Operation)
 //
-// A report encodes to JSON in the form optrace.report/v1 and decodes from it.
+// [Run] does the same for any [Source]. A report encodes to JSON in the form optrace.report/v1 and decodes from it.
 //
-// The figures are made by packages below this one, each of which can be used on its own, and
-// whose rows are the fields of a report. Package profile sums up operations as they come, in
-// memory that does not grow with their number. Package trace keeps operations and spans with
-// their structure, in up to a hundred bytes each, and timeline, path, requests, launch,
-// collective, clocks, steps, sequences, suspects and stacks are functions of that. Here stand
-// what reads an input and counts its faults ([Envelope]), assembles a report, and writes
+// The packages below compute the figures. Each can be used alone, and its rows are fields of a report:
+//
+//   - profile sums up operations as they arrive. Its memory does not grow with their number.
+//   - trace stores operations and spans with their structure, in up to a hundred bytes each.
+//   - timeline, path, requests, launch, collective, clocks, steps, sequences, suspects and stacks analyse a trace.
+//   - seed repeats the analyses of the first recorder.
+//   - correlate joins operations with the traces of services, diff compares runs, and doctor lists missing data.
+//
+// Package analyze itself reads the input, counts its faults ([Envelope]), assembles the report and writes
 // partial results ([Partial]).
 //
-// Package seed has the analyses of the recorder that this project started from, correlate joins
-// operations with the traces of services, diff compares runs, and doctor says what a recording
-// lacks.
-//
-// Durations are int64 nanoseconds in fields that end in NS, sizes int64 bytes in fields that end
-// in Bytes. No package of these reads or writes files.
+// Fields ending in NS are int64 nanoseconds, fields ending in Bytes are int64 bytes.
 package analyze

@@ -4,13 +4,20 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/recordtest"
@@ -18,13 +25,12 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// TestDocumentedFigures reads docs/analyses.md: each table of operations is an
-// input, and a table of figures behind it is what the report says about it, by
-// the keys or on the clock that its first heading may name. A block of requests or
-// of collapsed stacks behind it is what comes of it, too.
+// TestDocumentedFigures checks docs/analyses.md. Each table of operations is an input. A following table of figures
+// must match the report on it, by the keys or with the clock named in its first heading. Following blocks of requests
+// or collapsed stacks must match, too.
 func TestDocumentedFigures(t *testing.T) {
 	var input []op.Record
-	figures, blocks := 0, 0
+	var figures, blocks int
 	for _, b := range documentParts(t) {
 		heading, align := strings.CutSuffix(b.header[0], " `-align-clocks`")
 		head, by, _ := strings.Cut(heading, " `-by ")
@@ -52,7 +58,7 @@ func TestDocumentedFigures(t *testing.T) {
 	check.Equal(t, "blocks", len(blockWriters)+2, blocks)
 }
 
-// documentPart is a table with its cells trimmed, or a fenced block, whose header is its language.
+// documentPart is a table with trimmed cells, or a fenced block with its language as the header.
 type documentPart struct {
 	line   int
 	header []string
@@ -62,7 +68,7 @@ type documentPart struct {
 
 func documentParts(t *testing.T) (all []documentPart) {
 	t.Helper()
-	fenced, inTable := false, false
+	var fenced, inTable bool
 	for i, line := range strings.Split(string(check.Must(os.ReadFile("../docs/analyses.md"))(t)), "\n") {
 		language, isFence := strings.CutPrefix(line, "```")
 		cells := tableCells(line)
@@ -78,12 +84,13 @@ func documentParts(t *testing.T) (all []documentPart) {
 			last := &all[len(all)-1]
 			last.rows = append(last.rows, cells)
 		}
-		fenced, inTable = fenced != isFence, cells != nil
+		fenced = fenced != isFence
+		inTable = cells != nil
 	}
 	return all
 }
 
-// tableCells splits a line of a table at its pipes; \| is no pipe.
+// tableCells splits a table line at its pipes, except \|.
 func tableCells(line string) (cells []string) {
 	inner, ok := strings.CutPrefix(line, "|")
 	if !ok {
@@ -96,8 +103,7 @@ func tableCells(line string) (cells []string) {
 	return cells
 }
 
-// documentedReport returns the values of the JSON report on operations by their paths, by the
-// keys, with times on one clock or as they are.
+// documentedReport returns the values of the JSON report on records by path.
 func documentedReport(t *testing.T, records []op.Record, by string, align bool) map[string]any {
 	t.Helper()
 	rep := sampleReport(records, by, true)
@@ -125,17 +131,18 @@ func documentedReport(t *testing.T, records []op.Record, by string, align bool) 
 	return values
 }
 
-// cellJSON is what the cells of a column are in the JSON of an entry or a span.
+// cellJSON maps columns to members in the JSON of an entry or a span.
 var cellJSON = map[string]string{
 	"device": `"device_id":%q`, "side": `"side":%q`, "dtype": `"dtype":%q`, "error": `"error":%q`, "root": `"root":%q`,
 	"service": `"service":%q`, "step_name": `"step_name":%q`, "phase": `"phase":%q`,
-	"start": `"start_unix_ns":%s`, "launch": `"launch_unix_ns":%s`, "rank": `"rank":%s`, "stream": `"stream":%s`, "step": `"step":%s`,
+	"start": `"start_unix_ns":%s`, "launch": `"launch_unix_ns":%s`, "rank": `"rank":%s`, "stream": `"stream":%s`,
+	"step":  `"step":%s`,
 	"bytes": `"memory_bytes":%s`, "flops": `"flops":%s`, "weight": `"adjusted_count":%s`,
 	"dropped links": `"extra":{"dropped_links":%s}`, "call": `"attrs":{"` + attrkey.LaunchDuration + `":%s}`,
 }
 
-// records returns the operations and, for the kind "span", the spans of a table, read from their JSON. "1/2 3/4*5" are links
-// to span 2 of trace 1 and, with a weight of 5, to span 4 of trace 3.
+// records returns the operations and spans (kind "span") of a table. "1/2 3/4*5" are links to span 2 of trace 1 and,
+// with weight 5, to span 4 of trace 3.
 func (b *documentPart) records(t *testing.T) (records []op.Record) {
 	t.Helper()
 	for i, row := range b.rows {
@@ -163,11 +170,13 @@ func (b *documentPart) records(t *testing.T) (records []op.Record) {
 			to, weight, _ := strings.Cut(text, "*")
 			var trace, span int
 			check.Must(fmt.Sscanf(to, "%d/%d", &trace, &span))(t)
-			links = append(links, fmt.Sprintf(`{"trace_id":"%032x","span_id":"%016x","weight":%s}`, trace, span, cmp.Or(weight, "null")))
+			links = append(links, fmt.Sprintf(`{"trace_id":"%032x","span_id":"%016x","weight":%s}`, trace, span,
+				cmp.Or(weight, "null")))
 		}
 		add(`"links":[%s],"duration_ns":%d`, strings.Join(links, ","), integer("end")-integer("start"))
 		if cells["sequence"] != "" {
-			add(`"collective":{"name":%q,"group":%q,"sequence":%s}`, cells["operation"], cells["group"], cells["sequence"])
+			add(`"collective":{"name":%q,"group":%q,"sequence":%s}`, cells["operation"], cells["group"],
+				cells["sequence"])
 		}
 		if shape := cells["shape"]; shape != "" {
 			add(`"output_shape":[%s]`, strings.ReplaceAll(shape, "x", ","))
@@ -194,8 +203,6 @@ func (b *documentPart) records(t *testing.T) (records []op.Record) {
 	return records
 }
 
-// checkFigure compares the value at a path of the report with what the
-// document says: JSON, or the number of rows.
 func checkFigure(t *testing.T, report map[string]any, path, documented string) {
 	t.Helper()
 	got, known := report[path]
@@ -209,5 +216,62 @@ func checkFigure(t *testing.T, report map[string]any, path, documented string) {
 	}
 	if !known || !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: the report has %v, the document %v", path, got, want)
+	}
+}
+
+// blockWriters write the expected text of a block in docs/analyses.md.
+var blockWriters = map[string]func(*testing.T, []op.Record, io.Writer){
+	"requests": documentedRequests,
+	"shared":   documentedShared,
+	"collapsed": func(t *testing.T, records []op.Record, w io.Writer) {
+		check.OK(t, stacks.WriteForest(forestOf(records), w))
+	},
+	"collapsed-flat": func(t *testing.T, records []op.Record, w io.Writer) {
+		var flat seed.Stacks
+		for _, rec := range records {
+			if rec.Entry != nil {
+				flat.Add(rec.Entry)
+			}
+		}
+		check.OK(t, flat.Write(w))
+	},
+}
+
+func forestOf(records []op.Record) *trace.Forest {
+	forest := trace.New()
+	for _, rec := range records {
+		forest.Add(rec)
+	}
+	return forest
+}
+
+func documentedRequests(_ *testing.T, records []op.Record, w io.Writer) {
+	all := requests.Find(forestOf(records))
+	for i := range all.List {
+		r := &all.List[i]
+		fmt.Fprintf(w, "%s: start %v, duration %v, ops %d, uncovered %v, queueing %v\n",
+			r.Name, r.StartNS, r.DurationNS, r.Ops(), r.UncoveredNS, r.QueueingNS)
+	}
+	fmt.Fprintf(w, "unattached: %d\n", len(slices.Collect(all.Unattached())))
+}
+
+func documentedShared(_ *testing.T, records []op.Record, w io.Writer) {
+	forest := forestOf(records)
+	all := requests.Find(forest)
+	for i := range all.List {
+		r := &all.List[i]
+		fmt.Fprintf(w, "%s: own %d, shared %d in %d ops, uncovered %v, queueing %v\n",
+			r.Name, r.OwnNS, r.SharedNS, r.SharedOps, r.UncoveredNS, r.QueueingNS)
+		for _, s := range path.Of(forest, r.Root).Segments {
+			fmt.Fprintf(w, "  %s [%d,%d)\n", s.Node.Name(), s.StartNS, s.StartNS+s.DurationNS)
+		}
+	}
+	for i := range all.Shared {
+		e := &all.Shared[i]
+		fmt.Fprintf(w, "%s: %d links, %d requests, %d ops, sum %d", e.Name, e.Links, e.Requests, e.Ops(), e.SumNS)
+		if e.DroppedLinks > 0 {
+			fmt.Fprintf(w, ", unlinked %d", e.UnlinkedNS)
+		}
+		fmt.Fprintln(w)
 	}
 }

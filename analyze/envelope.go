@@ -24,121 +24,110 @@ import (
 // Envelope describes the input of a report and its faults.
 type Envelope struct {
 	Files int64 `json:"files"`
-	// Formats has the names of the files' formats, sorted.
+	// Formats lists the names of the files' formats, sorted.
 	Formats []string `json:"format"`
 	// Bytes is the size of the files as stored.
 	Bytes int64 `json:"bytes"`
 	// Spans is Entries plus Skipped.
 	Spans   int64 `json:"spans"`
 	Entries int64 `json:"entries"`
-	// Skipped counts spans that are no operations.
+	// Skipped counts spans other than operations.
 	Skipped int64 `json:"skipped"`
-	// Malformed counts records that could not be read.
+	// Malformed counts unreadable records.
 	Malformed int64 `json:"malformed"`
-	// Dropped counts operations that were recorded and lost before they were
-	// written, as the gap records state.
+	// Dropped counts operations lost between recording and writing, according to gap records.
 	Dropped int64 `json:"dropped"`
-	// Orphans counts operations whose parent is not in the input, Duplicates
-	// spans that are there more than once; nil when the structure was not
-	// computed.
+	// Orphans counts operations whose parent is missing from the input. Duplicates counts spans with the ids of
+	// an earlier span. Both are unknown without the structure.
 	Orphans    op.Int `json:"orphans"`
 	Duplicates op.Int `json:"duplicates"`
-	// DuplicatesKept says which of the spans with an id stands in the tree, "first_in_input"; empty where no id is
-	// there more than once.
+	// DuplicatesKept is "first_in_input": the tree keeps the first of several spans with one id. It is empty
+	// without duplicates.
 	DuplicatesKept string `json:"duplicates_kept,omitempty"`
-	// Repeated counts the duplicates with the start and duration of a record of
-	// the same ids before them. They count in no figure but those of the input; nil
-	// when the structure was not computed, and then they count like others.
+	// Repeated counts duplicates that equal an earlier record in ids, start and duration. Figures ignore them, except
+	// figures of the input. It is unknown without the structure; repeats then count like other records.
 	Repeated op.Int `json:"repeated"`
-	// SuspectDurations counts the operations that are still running when a later operation of their
-	// stream has ended, Clock the operations and spans that start more than a millisecond before their
-	// parent starts or after it ends, Cycles the rings of parents, each of which was cut at the span
-	// that starts first; nil when the structure was not computed.
+	// SuspectDurations counts operations still running at the end of a later operation on the same stream.
+	// Clock counts operations and spans starting more than a millisecond before their parent starts or after it ends.
+	// Cycles counts cycles of parents, each cut at its earliest span. All are unknown without the structure.
 	SuspectDurations op.Int `json:"suspect_durations"`
 	Clock            op.Int `json:"clock"`
 	Cycles           op.Int `json:"cycles"`
-	// Suspects has the worst example of each of them; nil when the structure was not computed.
+	// Suspects has the worst example of each kind; nil without the structure.
 	Suspects []suspects.Suspect `json:"suspects"`
-	// MissingLinks counts links to spans that are not in the input; nil when the
-	// structure was not computed.
+	// MissingLinks counts links to spans missing from the input; unknown without the structure.
 	MissingLinks op.Int `json:"missing_links"`
-	// DroppedLinks counts links that the limits of recorders dropped, whose requests are not known.
+	// DroppedLinks counts links dropped by the limits of recorders. Their requests are unknown.
 	DroppedLinks int64 `json:"dropped_links,omitzero"`
-	// DeviceClock says how far times may be off that come from the clocks of devices;
-	// nil where none do that state it, and when the structure was not computed.
+	// DeviceClock bounds the error of times from device clocks; nil without the structure and if no operation
+	// states a bound.
 	DeviceClock *DeviceClock `json:"device_clock,omitempty"`
-	// Truncated counts inputs that end within a record.
+	// Truncated counts inputs that end inside a record.
 	Truncated int64 `json:"truncated"`
-	// OverflowedGroups is how many groups lie beyond the limit and went into
-	// rows named "(other)"; an estimate above 65536.
+	// OverflowedGroups is the number of groups beyond the limit, summed up in rows named "(other)". Above 65536
+	// it is an estimate.
 	OverflowedGroups int64    `json:"overflowed_groups"`
 	Sampling         Sampling `json:"sampling"`
-	// Sampler describes the sampler that left operations out, "" where the recording names none.
+	// Sampler describes the sampler that left operations out; "" if the recording names none.
 	Sampler string `json:"sampler,omitempty"`
-	// Warnings counts entries by the fault of their source.
+	// Warnings counts entries by source fault.
 	Warnings map[string]int64 `json:"warnings"`
-	// SkippedBy counts everything that was passed over by reason: the spans of
-	// Skipped, and records of other kinds, which are no spans.
+	// SkippedBy counts skipped records by reason: the spans in Skipped, and records of other kinds.
 	SkippedBy map[string]int64 `json:"skipped_by"`
-	// Signals has the signals of OTLP that were passed over, sorted: "metrics", "logs" and "profiles".
+	// Signals lists the skipped OTLP signals, sorted: "logs", "metrics" and "profiles".
 	Signals []string `json:"-"`
-	// MalformedBy counts Malformed by [op.ErrorClass], DroppedBy Dropped by reason.
+	// MalformedBy counts Malformed by [op.ErrorClass]. DroppedBy counts Dropped by reason.
 	MalformedBy map[string]int64 `json:"malformed_by"`
 	DroppedBy   map[string]int64 `json:"dropped_by"`
-	// MissingBatches counts the holes in the writers' batch numbers.
+	// MissingBatches counts gaps in the batch numbers of writers.
 	MissingBatches int64 `json:"missing_batches"`
-	// EarlierBatches counts the batches that the writers wrote before the first one of
-	// theirs in the input: to files that are not in it, or that were removed.
+	// EarlierBatches counts batches written before the first batch of the same writer in the input. They are in
+	// other files, perhaps removed.
 	EarlierBatches int64 `json:"earlier_batches"`
-	// MissingEntries counts entries that a batch record announced and that did
-	// not follow or could not be read.
+	// MissingEntries counts entries announced by a batch record and then missing or unreadable.
 	MissingEntries int64 `json:"missing_entries"`
-	// BadProducts counts the products of matrices whose shapes cannot be multiplied, such as BadProduct.
+	// BadProducts counts matrix products with incompatible shapes; BadProduct is an example.
 	BadProducts int64  `json:"bad_products,omitempty"`
 	BadProduct  string `json:"bad_product,omitempty"`
-	// TimeUnit is the unit in which times of EarlyStarts operations seem to be recorded that should be Unix nanoseconds:
-	// "seconds", "milliseconds" or "microseconds"; empty where there is no doubt.
+	// TimeUnit is the apparent unit of EarlyStarts operations, in place of Unix nanoseconds: "seconds",
+	// "milliseconds" or "microseconds"; empty if there is no doubt.
 	TimeUnit    string `json:"time_unit,omitempty"`
 	EarlyStarts int64  `json:"early_starts,omitempty"`
-	// Problems describes the first records that could not be read, with their
-	// positions.
+	// Problems describes the first unreadable records with their positions.
 	Problems []string `json:"problems"`
 }
 
-// DeviceClock describes the times that come from the clocks of devices.
+// DeviceClock bounds the error of times from device clocks.
 type DeviceClock struct {
-	// Entries counts the operations that state by how much their times may be off, and
-	// MaxErrorNS is the largest of these bounds.
+	// Entries counts operations that state a bound. MaxErrorNS is the largest bound.
 	Entries    int64 `json:"entries"`
 	MaxErrorNS int64 `json:"max_error_ns"`
 }
 
-// Sampling describes the knowledge of the sampling probability of the entries.
+// Sampling describes the known sampling weights of the entries.
 type Sampling string
 
 // The states of sampling.
 const (
-	// SamplingNone: no entry carries a sampling weight, and no sampler is named. A recorder may have left
-	// operations out without a word.
+	// SamplingNone: the input has neither sampling weights nor a named sampler. A recorder may still have
+	// left operations out.
 	SamplingNone Sampling = "none"
-	// SamplingKnown: every entry carries its weight, so that estimates for the
-	// entries that were not sampled are sound.
+	// SamplingKnown: every entry has a weight, so estimates for unsampled entries are sound.
 	SamplingKnown Sampling = "known"
-	// SamplingUnknown: some entries carry a weight and others do not, or none does and the recording names
-	// a sampler that left operations out.
+	// SamplingUnknown: only some entries have a weight, or the recording names a sampler and the entries have
+	// no weights.
 	SamplingUnknown Sampling = "unknown"
 )
 
-// The bounds of a counter.
+// Bounds of a counter.
 const (
 	maxReasons  = 64
 	maxProblems = 10
 	maxWriters  = 1 << 12
 )
 
-// counter counts the records of an input for the Envelope, including records that
-// could not be read. Counters of parts of an input merge, in any order, to the
-// counter of the whole. It is not safe for concurrent use.
+// counter counts the records of an input for the Envelope, including unreadable ones. Counters of parts merge in any
+// order to the counter of the whole. It is not safe for concurrent use.
 type counter struct {
 	counts
 	signals  map[string]struct{}
@@ -147,12 +136,12 @@ type counter struct {
 	problems []*op.SyntaxError
 	writers  *table.Table[sequence.Set]
 
-	// files has the counts of files by their numbers, inFile is that of the one that is read now.
+	// files counts records by file number. inFile is the count of the current file.
 	files  map[int64]*fileCount
 	inFile *fileCount
 }
 
-// counts are the counts of an input that are numbers. Their JSON form is that of partial results.
+// counts are the numeric counts of an input. Partial results contain them as JSON.
 type counts struct {
 	Files          int64    `json:"files"`
 	Bytes          int64    `json:"bytes"`
@@ -169,18 +158,17 @@ type counts struct {
 	Mistakes       mistakes `json:"mistakes,omitzero"`
 }
 
-// addFormat adds the format of a file, "" for an empty one.
 func (c *counts) addFormat(name string) {
 	if i, found := slices.BinarySearch(c.Formats, name); !found && name != "" {
 		c.Formats = slices.Insert(c.Formats, i, name)
 	}
 }
 
-// fileCount counts the entries of a file, the entries that its batch records announced,
-// and the partial results, which bring the counts of the files that they were made of.
+// fileCount counts entries of a file, entries promised by its batch records, and partial results. Partial results bring
+// the counts of their original files.
 type fileCount struct{ entries, promised, partials int64 }
 
-// The tables of a counter by reason, and their names in partial results.
+// Tables of a counter by reason, with their names in partial results.
 const (
 	skippedBy = iota
 	malformedBy
@@ -189,7 +177,7 @@ const (
 
 var reasonTables = [...]string{skippedBy: "skipped", malformedBy: "malformed", droppedBy: "dropped"}
 
-// reasonCount counts the records of one reason. Its JSON form is that of partial results.
+// reasonCount counts the records of one reason. Partial results contain it as JSON.
 type reasonCount struct {
 	Reason string `json:"reason"`
 	N      int64  `json:"n"`
@@ -199,7 +187,9 @@ func (c *reasonCount) fold(src *reasonCount) { c.N = wide.AddSaturating(c.N, src
 
 func newCounter() *counter {
 	c := &counter{
-		signals: make(map[string]struct{}), writers: table.New(maxWriters, (*sequence.Set).Merge), files: make(map[int64]*fileCount),
+		signals: make(map[string]struct{}),
+		writers: table.New(maxWriters, (*sequence.Set).Merge),
+		files:   make(map[int64]*fileCount),
 	}
 	c.startFile(0)
 	for i := range c.reasons {
@@ -208,10 +198,9 @@ func newCounter() *counter {
 	return c
 }
 
-// add counts a record, or the error in its place. A
-// *[op.SyntaxError] is a malformed record or, when the input ended within it,
-// a truncated one; io.ErrUnexpectedEOF is a truncated input, io.EOF nothing,
-// and any other error counts as malformed. Nothing of rec is kept.
+// add counts a record or an error in its place. An *[op.SyntaxError] is a malformed record, or a truncated one at the
+// end of the input. io.ErrUnexpectedEOF is a truncated input, io.EOF is ignored, and any other error is malformed. The
+// counter does not retain rec.
 func (in *counter) add(rec op.Record, err error) {
 	if err != nil {
 		in.addError(err)
@@ -282,11 +271,11 @@ func (in *counter) addError(err error) {
 	}
 }
 
-// addProblem keeps err if it is among the first ones by file and offset.
+// addProblem keeps err if it is among the first by file and offset.
 func (in *counter) addProblem(err *op.SyntaxError) {
 	if n := len(in.problems); n == maxProblems {
 		if last := in.problems[n-1]; last.File == err.File && last.Line < err.Line {
-			return // as nearly all are that follow many others
+			return // most later errors end here
 		}
 	}
 	i, _ := slices.BinarySearchFunc(in.problems, err, func(a, b *op.SyntaxError) int {
@@ -302,8 +291,8 @@ func (in *counter) addProblem(err *op.SyntaxError) {
 
 func (in *counter) startFile(file int64) { in.inFile = order.At(in.files, file) }
 
-// endFiles ends the files, given their formats and sizes in order. Only now are
-// those entries counted as missing that batch records announced.
+// endFiles ends the files, given their formats and sizes in order. Only now do promised but absent entries
+// count as missing.
 func (in *counter) endFiles(files iter.Seq2[string, int64]) {
 	file := int64(0)
 	for format, bytes := range files {
@@ -313,7 +302,6 @@ func (in *counter) endFiles(files iter.Seq2[string, int64]) {
 	}
 }
 
-// endFile ends the current file, which does not count itself where it has partial results.
 func (in *counter) endFile(format string, bytes int64) {
 	if in.inFile.partials == 0 {
 		in.Files++
@@ -324,7 +312,7 @@ func (in *counter) endFile(format string, bytes int64) {
 	*in.inFile = fileCount{}
 }
 
-// merge adds the counts of o, which does not change.
+// merge adds the counts of o and leaves o unchanged.
 func (in *counter) merge(o *counter) {
 	in.Files += o.Files
 	in.Bytes += o.Bytes
@@ -354,12 +342,15 @@ func (in *counter) merge(o *counter) {
 	in.writers.Merge(o.writers, func(_, _ *sequence.Set) {})
 	for file, count := range o.files {
 		c := order.At(in.files, file)
-		*c = fileCount{c.entries + count.entries, wide.AddSaturating(c.promised, count.promised), c.partials + count.partials}
+		*c = fileCount{
+			entries:  c.entries + count.entries,
+			promised: wide.AddSaturating(c.promised, count.promised),
+			partials: c.partials + count.partials,
+		}
 	}
 }
 
-// envelope returns the counts so far. OverflowedGroups and what the structure
-// tells are left to newReport.
+// envelope returns the current counts. newReport adds OverflowedGroups and the figures of the structure.
 func (in *counter) envelope() Envelope {
 	env := Envelope{
 		Files: in.Files, Bytes: in.Bytes,
@@ -378,7 +369,7 @@ func (in *counter) envelope() Envelope {
 		Signals:      slices.Sorted(maps.Keys(in.signals)),
 		MalformedBy:  in.reasonsOf(malformedBy),
 		DroppedBy:    in.reasonsOf(droppedBy),
-		// A file that has not ended promises nothing yet.
+		// A file that has not ended cannot miss entries yet.
 		MissingEntries: in.MissingEntries,
 		BadProducts:    in.Mistakes.Products,
 		BadProduct:     in.Mistakes.Product,

@@ -13,7 +13,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// event is what a reader returns.
 type event struct {
 	rec op.Record
 	err error
@@ -31,7 +30,6 @@ func syntaxEvent(file string, line int64, msg string, truncated bool) event {
 	return event{err: &op.SyntaxError{File: file, Line: line, Msg: msg, Truncated: truncated}}
 }
 
-// empty is the envelope of an input without a record.
 func empty(change func(*Envelope)) Envelope {
 	e := Envelope{
 		Formats: []string{}, Sampling: SamplingNone, Problems: []string{},
@@ -42,7 +40,7 @@ func empty(change func(*Envelope)) Envelope {
 	return e
 }
 
-func TestInput(t *testing.T) {
+func TestEnvelopeCountsRecords(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		events []event
@@ -54,7 +52,8 @@ func TestInput(t *testing.T) {
 		{"entries with warnings", []event{
 			entryEvent(0, 0), entryEvent(op.WarnBadShape|op.WarnNegativeDuration, 0), entryEvent(op.WarnBadShape, 0),
 		}, func(e *Envelope) {
-			e.Entries, e.Spans = 3, 3
+			e.Entries = 3
+			e.Spans = 3
 			e.Warnings = map[string]int64{"bad_shape": 2, "neg_duration": 1}
 		}},
 		{"spans are skipped, other records are no spans", []event{
@@ -64,19 +63,29 @@ func TestInput(t *testing.T) {
 			{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: 5}}},
 			{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}},
 		}, func(e *Envelope) {
-			e.Entries, e.Spans, e.Skipped = 1, 4, 3
+			e.Entries = 1
+			e.Spans = 4
+			e.Skipped = 3
 			e.SkippedBy = map[string]int64{"non_op": 3, "other_signal": 5, "unknown_record": 1}
 		}},
 		{"a sampler", []event{
-			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "TraceIDRatioBased{0.1}"}}}}},
+			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler,
+				Value: "TraceIDRatioBased{0.1}"}}}}},
 			{rec: op.Record{Resource: &op.Resource{}}}, entryEvent(0, 0),
 		}, func(e *Envelope) {
-			e.Entries, e.Spans, e.Sampling, e.Sampler = 1, 1, SamplingUnknown, "TraceIDRatioBased{0.1}"
+			e.Entries = 1
+			e.Spans = 1
+			e.Sampling = SamplingUnknown
+			e.Sampler = "TraceIDRatioBased{0.1}"
 		}},
 		{"a sampler and its weights", []event{
-			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "Probability"}}}}}, entryEvent(0, 10),
+			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "Probability"}}}}},
+			entryEvent(0, 10),
 		}, func(e *Envelope) {
-			e.Entries, e.Spans, e.Sampling, e.Sampler = 1, 1, SamplingKnown, "Probability"
+			e.Entries = 1
+			e.Spans = 1
+			e.Sampling = SamplingKnown
+			e.Sampler = "Probability"
 		}},
 		{"gaps", []event{
 			{rec: op.Record{Gap: &op.Gap{Dropped: 7, Reason: "queue_full"}}},
@@ -86,14 +95,16 @@ func TestInput(t *testing.T) {
 			e.Dropped = 8
 			e.DroppedBy = map[string]int64{"queue_full": 7, "unknown": 1}
 		}},
-		{"records that cannot be read", []event{
+		{"unreadable records", []event{
 			syntaxEvent("b.jsonl", 9, "expected a value, found 'x'", false),
-			{err: &op.SyntaxError{File: "a.jsonl", Line: 3, Msg: "expected a value, found 'y'", Class: op.ErrorDamaged}},
+			{err: &op.SyntaxError{File: "a.jsonl", Line: 3, Msg: "expected a value, found 'y'",
+				Class: op.ErrorDamaged}},
 			syntaxEvent("b.jsonl", 10, "unexpected end of JSON text", true),
 			{err: fmt.Errorf("reading: %w", io.ErrUnexpectedEOF)},
 			{err: errors.New("disk on fire")},
 		}, func(e *Envelope) {
-			e.Malformed, e.Truncated = 3, 2
+			e.Malformed = 3
+			e.Truncated = 2
 			e.MalformedBy = map[string]int64{"syntax": 1, "damaged": 1, "other": 1}
 			e.Problems = []string{
 				"a.jsonl:3: expected a value, found 'y' (at byte 0)",
@@ -102,22 +113,34 @@ func TestInput(t *testing.T) {
 			}
 		}},
 		{"all weighted", []event{entryEvent(0, 2), entryEvent(0, 1)}, func(e *Envelope) {
-			e.Entries, e.Spans, e.Sampling = 2, 2, SamplingKnown
+			e.Entries = 2
+			e.Spans = 2
+			e.Sampling = SamplingKnown
 		}},
 		{"some weighted", []event{entryEvent(0, 2), entryEvent(0, 0)}, func(e *Envelope) {
-			e.Entries, e.Spans, e.Sampling = 2, 2, SamplingUnknown
+			e.Entries = 2
+			e.Spans = 2
+			e.Sampling = SamplingUnknown
 		}},
 		{"holes in the batches of each writer", []event{
 			batchEvent("a", 0, 0), batchEvent("b", 5, 0), batchEvent("a", 3, 0), batchEvent("b", 6, 0),
-		}, func(e *Envelope) { e.MissingBatches, e.EarlierBatches = 2, 5 }},
-		{"entries that were announced", []event{
+		}, func(e *Envelope) {
+			e.MissingBatches = 2
+			e.EarlierBatches = 5
+		}},
+		{"announced entries", []event{
 			batchEvent("a", 0, 3), entryEvent(0, 0), entryEvent(0, 0), batchEvent("a", 1, 1), entryEvent(0, 0),
-		}, func(e *Envelope) { e.Entries, e.Spans, e.MissingEntries = 3, 3, 1 }},
+		}, func(e *Envelope) {
+			e.Entries = 3
+			e.Spans = 3
+			e.MissingEntries = 1
+		}},
 		{"numbers beyond reason", []event{
 			batchEvent("a", 0, math.MaxInt64), batchEvent("a", 1, math.MaxInt64), batchEvent("a", 2, -9),
 			{rec: op.Record{Gap: &op.Gap{Dropped: math.MaxInt64}}}, {rec: op.Record{Gap: &op.Gap{Dropped: 5}}},
 		}, func(e *Envelope) {
-			e.MissingEntries, e.Dropped = math.MaxInt64, math.MaxInt64
+			e.MissingEntries = math.MaxInt64
+			e.Dropped = math.MaxInt64
 			e.DroppedBy = map[string]int64{"unknown": math.MaxInt64}
 		}},
 	} {
@@ -128,14 +151,15 @@ func TestInput(t *testing.T) {
 			}
 			in.endFile("entries-jsonl", 100)
 			want := empty(tc.want)
-			want.Files, want.Bytes, want.Formats = 1, 100, []string{"entries-jsonl"}
+			want.Files = 1
+			want.Bytes = 100
+			want.Formats = []string{"entries-jsonl"}
 			check.Equal(t, "", want, in.envelope())
 		})
 	}
 }
 
-// Entries of a file without batch records do not stand in for missing ones of
-// another file.
+// Surplus entries of one file do not compensate missing entries of another.
 func TestInputCountsMissingEntriesByFile(t *testing.T) {
 	in := newCounter()
 	in.add(batchEvent("a", 0, 5).rec, nil)
@@ -165,4 +189,65 @@ func randomEvent(r *rand.Rand, file, i int) event {
 		return event{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: r.Int64N(3)}}}
 	}
 	return entryEvent(op.Warning(r.Uint32()&0x7fff), float64(r.IntN(2)))
+}
+
+// Times in a wrong unit are recognised; times of another clock are not.
+func TestTimeUnitOfStarts(t *testing.T) {
+	const ms = 1_764_359_584_123
+	for _, test := range []struct {
+		name     string
+		format   string
+		starts   []int64
+		duration int64 // of the first two; others take 5 µs
+		want     string
+	}{
+		{"milliseconds", "entries-jsonl", []int64{ms, ms + 5}, 5, "milliseconds"},
+		{"seconds", "otlp-json", []int64{ms / 1000, ms/1000 + 5}, 0, "seconds"},
+		{"microseconds", "otlp-proto", []int64{ms * 1000, ms*1000 + 5000}, 500, "microseconds"},
+		{"nanoseconds", "entries-jsonl", []int64{ms * 1_000_000}, 5, ""},
+		{"one of them in nanoseconds", "entries-jsonl", []int64{ms, ms * 1_000_000}, 5, "milliseconds"},
+		{"since the host started, and one in Unix time", "entries-jsonl", []int64{ms, ms * 1_000_000}, 20_000, ""},
+		{"no start of one", "entries-jsonl", []int64{ms, 0}, 5, ""},
+		{"since the host started", "entries-jsonl", []int64{ms, ms + 5_000_000}, 20_000, ""},
+		{"since the host started, two of them short", "entries-jsonl", []int64{ms, ms + 5, ms + 9, ms + 11, ms + 12},
+			999, ""},
+		{"of a profiler", "chrome", []int64{ms, ms + 5}, 5, ""},
+		{"of two units", "entries-jsonl", []int64{ms, ms / 1000}, 5, ""},
+		{"from 0", "entries-jsonl", []int64{1000, 2000}, 5, ""},
+	} {
+		in := newCounter()
+		for i, start := range test.starts {
+			d := test.duration
+			if i >= 2 {
+				d = 5_000
+			}
+			in.add(op.Record{Entry: &op.Entry{Operation: "relu", Start: op.Int{V: start, Known: start != 0},
+				Duration: d}}, nil)
+		}
+		in.endFile(test.format, 1)
+		check.Equal(t, test.name, test.want, in.envelope().TimeUnit)
+	}
+}
+
+// Parts of an input merge to the same mistakes as the whole, in any order.
+func TestMistakesMerge(t *testing.T) {
+	whole := new(mistakes)
+	entries := []*op.Entry{
+		{Operation: "mm", InputShapes: []op.Shape{{5, 7}, {11, 3}}, Start: op.Known(7), Duration: 3},
+		{Operation: "mm", InputShapes: []op.Shape{{5, 7}, {11, 13}}, Start: op.Known(5), Duration: 1},
+		{Operation: "mm", InputShapes: []op.Shape{{5, 7}, {7, 13}}},
+		{Operation: "relu", Start: op.Known(9)},
+	}
+	for _, e := range entries {
+		whole.add(e)
+	}
+	check.Equal(t, "whole", mistakes{Products: 2, Product: "mm [5 7] × [11 13]", Early: 3, First: 5, Last: 9,
+		EarlyShort: 3}, *whole)
+	merged := new(mistakes)
+	for _, i := range rand.Perm(len(entries)) {
+		part := new(mistakes)
+		part.add(entries[i])
+		merged.merge(part)
+	}
+	check.Equal(t, "merged", *whole, *merged)
 }

@@ -9,23 +9,22 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// mistakes counts what programs record wrongly. Its JSON form is that of partial results.
+// mistakes counts recording errors of programs. Partial results contain it as JSON.
 type mistakes struct {
-	// Products counts the products of matrices whose shapes cannot be multiplied; Product is the first of them by
-	// its text.
+	// Products counts matrix products with incompatible shapes. Product is the first of them in text order.
 	Products int64  `json:"products,omitempty"`
 	Product  string `json:"product,omitempty"`
-	// Early counts the operations that start in or after 1970 and before 2000, First and Last are the extremes of their
-	// starts, and EarlyShort counts those shorter than longStep.
+	// Early counts operations with a start from 1970 to 1999. First and Last bound their starts. EarlyShort counts
+	// early operations shorter than longStep.
 	Early      int64 `json:"early,omitempty"`
 	First      int64 `json:"first,omitempty"`
 	Last       int64 `json:"last,omitempty"`
 	EarlyShort int64 `json:"early_short,omitempty"`
-	// Mixed is set where other operations start later. Partial results do not hold it.
+	// Mixed is set if other operations start in or after 2000. Partial results omit it.
 	Mixed bool `json:"-"`
 }
 
-// IsZero reports whether the JSON form says nothing.
+// IsZero reports whether the JSON form is empty.
 func (m mistakes) IsZero() bool {
 	m.Mixed = false
 	return m == mistakes{}
@@ -42,9 +41,9 @@ func (m *mistakes) add(e *op.Entry) {
 		m.merge(&early)
 	}
 	if opmodel.CannotMultiply(e.Operation, e.InputShapes) {
-		m.merge(&mistakes{
-			Products: 1, Product: fmt.Sprintf("%s %v × %v", e.Operation, []int64(e.InputShapes[0]), []int64(e.InputShapes[1])),
-		})
+		a := []int64(e.InputShapes[0])
+		b := []int64(e.InputShapes[1])
+		m.merge(&mistakes{Products: 1, Product: fmt.Sprintf("%s %v × %v", e.Operation, a, b)})
 	}
 }
 
@@ -55,28 +54,28 @@ func (m *mistakes) merge(o *mistakes) {
 	m.Products += o.Products
 	if o.Early > 0 {
 		if m.Early == 0 {
-			m.First, m.Last = o.First, o.Last
+			m.First = o.First
+			m.Last = o.Last
 		}
-		m.First, m.Last = min(m.First, o.First), max(m.Last, o.Last)
+		m.First = min(m.First, o.First)
+		m.Last = max(m.Last, o.Last)
 	}
 	m.Early += o.Early
 	m.Mixed = m.Mixed || o.Mixed
 	m.EarlyShort += o.EarlyShort
 }
 
-// longStep is the duration in nanoseconds that half of the early operations must stay below: recorded in too large a
-// unit, operations seem to take next to no time. Others are on a clock that starts elsewhere, such as with the host.
+// longStep separates wrong units from other clocks, in nanoseconds. With a unit that is too large, at least half of the
+// early operations are shorter. Otherwise the clock starts elsewhere, such as at boot.
 const longStep = 1_000
 
-// timeUnit returns the unit in which the early starts seem to be recorded, "" where they are Unix nanoseconds or those
-// of another clock. All operations start early, or the others have Unix nanoseconds: a file has one clock. The formats
-// are those of the input.
+// timeUnit returns the apparent unit of the early starts, or "" for Unix nanoseconds and other clocks.
+// A file has one clock: either all operations start early or the others have Unix nanoseconds.
 func (m *mistakes) timeUnit(formats []string, entries int64) string {
-	holdOthers := slices.ContainsFunc(formats, func(name string) bool {
-		return name != "entries-jsonl" && name != "otlp-json" && name != "otlp-proto" && name != "stdouttrace" && name != "parquet"
-	})
+	unixFormats := []string{"entries-jsonl", "otlp-json", "otlp-proto", "stdouttrace", "parquet"}
+	hasOthers := slices.ContainsFunc(formats, func(name string) bool { return !slices.Contains(unixFormats, name) })
 	unit := opmodel.TimeUnit(m.First)
-	if m.Early == 0 || holdOthers || unit != opmodel.TimeUnit(m.Last) || 2*m.EarlyShort < m.Early {
+	if m.Early == 0 || hasOthers || unit != opmodel.TimeUnit(m.Last) || 2*m.EarlyShort < m.Early {
 		return ""
 	}
 	if m.Early < entries && !m.Mixed {

@@ -13,62 +13,55 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Options configures a report. The zero value stands for the
-// defaults.
+// Options configures a report. The zero value means the defaults.
 type Options struct {
-	// By lists the keys of the groups that are summed up in addition to the
-	// operations and devices. [Run] finds the local roots of operations that state
-	// none, and keeps the structure of the run for that.
+	// By lists the keys of the groups to sum up, in addition to operations and devices. For key.Root and key.Operator,
+	// [Run] stores the structure of the run and fills in values missing from operations.
 	By []key.Key
-	// Filter reports whether an operation counts; nil lets all count. Those that do not are in
-	// no figure but the counts of the input, which has them as skipped ("filtered"); one below a
-	// span is a span like others. The entry is valid until Filter returns. Filter is called
-	// concurrently if there are several Workers.
+	// Filter reports whether an operation counts; nil counts all. A rejected operation appears only in
+	// [Envelope].SkippedBy as "filtered". Below a span it keeps its place in the tree, as a plain span.
+	// The entry is valid until Filter returns. Filter is called concurrently with more than one worker.
 	Filter func(*op.Entry) bool
-	// Where lets requests of engines count that have the values of those of its keys that requests have.
+	// Where selects requests of engines by the keys that requests have: attributes, service and trace.
 	Where key.Filter
-	// MaxGroups bounds the rows of each table; further groups share one row named
-	// "(other)". 0 is DefaultMaxGroups.
+	// MaxGroups bounds the rows of each table; further groups share one row named "(other)".
+	// 0 means profile.DefaultMaxGroups.
 	MaxGroups int
-	// Top bounds the lists of the slowest entries, of the memory hotspots, of the idle
-	// gaps and of the repeated sequences. 0 is DefaultTop, a negative number lists none.
+	// Top bounds the lists of slowest entries, memory hotspots, idle gaps and repeated sequences.
+	// 0 means profile.DefaultTop, a negative number lists no entries.
 	Top int
-	// HotspotBytes is the memory above which an entry is a hotspot. 0 is
-	// DefaultHotspotBytes, a negative number stands for 0.
+	// HotspotBytes is the memory above which an entry is a hotspot. 0 means profile.DefaultHotspotBytes, a negative
+	// number means 0.
 	HotspotBytes int64
-	// MinCommunicationRatio is the share of the total duration from which an
-	// operation that communicates is a bottleneck.
+	// MinCommunicationRatio is the smallest share of the total duration for a communicating operation
+	// to count as a bottleneck.
 	MinCommunicationRatio float64
-	// SumsOnly leaves out everything that needs the structure of the run: self
-	// times, timelines, critical paths and so on. The memory that [Run] needs then
-	// does not grow with the number of entries, unless By has the local root.
+	// SumsOnly omits all figures that need the structure of the run, such as self times, timelines and critical paths.
+	// The memory of [Run] then does not grow with the number of entries, unless By has key.Root or key.Operator.
 	SumsOnly bool
-	// Sections lists the sections of the report whose figures are computed, as package text names them, and
-	// "overview" for its first screen; nil is all. What only others show is not known, as with SumsOnly.
+	// Sections lists the sections to compute, by their names in package text, and "overview" for the first screen;
+	// nil means all. Figures of other sections stay unknown, as with SumsOnly.
 	Sections []string
-	// KeepForest keeps the structure of the run in [Report].Forest, with the shapes, FLOPs and
-	// arguments of its operations, for a renderer that shows them one by one.
+	// KeepForest stores the structure of the run in [Report].Forest, with shapes, FLOPs and arguments, for renderers
+	// of single operations.
 	KeepForest bool
-	// RecordedFLOPs takes no FLOPs but those that were recorded: what follows from
-	// shapes, and the bytes that were moved, stays unknown. It saves time for each entry.
+	// RecordedFLOPs uses recorded FLOPs only. FLOPs and bytes are then not derived from shapes, so
+	// each entry takes less time.
 	RecordedFLOPs bool
-	// AlignClocks moves the times of ranks onto the clock of one of them before the figures
-	// that depend on times are computed, by how far the clocks are apart when collectives end.
-	// [Report].Clocks says how far. Entries that are listed stay as recorded. It does nothing
-	// with SumsOnly.
+	// AlignClocks shifts the times of ranks to a common clock before computing figures, by the offsets between ends of
+	// collectives. [Report].Clocks has the offsets. Listed entries keep their recorded times. SumsOnly disables it.
 	AlignClocks bool
-	// Peaks has the peaks of devices, by which operations get a roofline; nil for none.
+	// Peaks has the peak rates of devices for rooflines; nil for none.
 	Peaks *peaks.Table
-	// Steady leaves out the operations that are not in the steady state of the run, as [steps.SteadyOf]
-	// has it: the input is read twice. Without a steady state Run returns [ErrNotSteady].
+	// Steady restricts the report to the steady state, see [steps.SteadyOf]. It reads the input twice.
+	// Run returns [ErrNotSteady] for an input without a steady state.
 	Steady bool
-	// Workers is the number of goroutines in which [Run] reads. The report does
-	// not depend on it. 0 is GOMAXPROCS.
+	// Workers is the number of reading goroutines; 0 means GOMAXPROCS. It does not affect the report.
 	Workers int
 }
 
-// Want returns the attributes and partial results that [Run] needs beside the fields of
-// entries. Run passes it to a Source with a method Want(attr.Want).
+// Want returns the attributes and partial results that [Run] needs beside the fields of entries. Run passes it to
+// a Source with a method Want(attr.Want).
 func (o Options) Want() attr.Want {
 	want := attr.Want{Partials: !o.KeepForest, Keep: o.attrs()}
 	if o.wantsEngines() {
@@ -80,7 +73,6 @@ func (o Options) Want() attr.Want {
 	return want
 }
 
-// attrs returns the names of the attributes that By and Where use.
 func (o Options) attrs() []string {
 	var names []string
 	for _, k := range slices.Concat(o.By, o.Where.Keys()) {
@@ -91,12 +83,12 @@ func (o Options) attrs() []string {
 	return names
 }
 
-// wants reports whether one of the sections, which are separated by blanks, is computed.
+// wants reports whether the report includes one of the space-separated sections.
 func (o *Options) wants(sections string) bool {
-	return o.Sections == nil || slices.ContainsFunc(o.Sections, func(s string) bool { return slices.Contains(strings.Fields(sections), s) })
+	isWanted := func(s string) bool { return slices.Contains(strings.Fields(sections), s) }
+	return o.Sections == nil || slices.ContainsFunc(o.Sections, isWanted)
 }
 
-// wantsEngines reports whether the requests of engines are computed.
 func (o *Options) wantsEngines() bool { return !o.SumsOnly && o.wants("overview findings engines") }
 
 func (o Options) sums() profile.Options {

@@ -16,19 +16,19 @@ import (
 	"github.com/optrace/optrace/internal/model/opfile"
 )
 
-// Partial holds partial results: the sums over an input, in little memory. Partial results
-// of parts of an input, written to files, are together an input with the same sums: [Run]
-// makes the report of them that it makes of the parts with SumsOnly, in the same order.
+// Partial holds partial results: the sums over an input, in little memory. The files of partial results of several
+// parts form one input. [Run] makes the same report of them as of the parts in the same order with SumsOnly.
 type Partial struct{ c *collector }
 
-// ReadPartial reads an input as [Run] does. Options are those of the reports that are to be
-// made, see [Partial.Write]. Local roots and operators are none of the keys of By: they may be in another
-// part.
+// ReadPartial reads src as [Run] does. opts are the options of later reports, see [Partial.Write]. It returns an error
+// if By has key.Root or key.Operator, because their values may be in another part.
 func ReadPartial(ctx context.Context, src Source, opts Options) (*Partial, error) {
 	if i := slices.IndexFunc(opts.By, key.Key.NeedsTree); i >= 0 {
-		return nil, fmt.Errorf("partial results have no groups by %s, which may be in another part of the run", opts.By[i])
+		const format = "partial results have no groups by %s, which may be in another part of the run"
+		return nil, fmt.Errorf(format, opts.By[i])
 	}
-	opts.SumsOnly, opts.KeepForest = true, false
+	opts.SumsOnly = true
+	opts.KeepForest = false
 	c, err := collect(ctx, src, opts)
 	if err != nil {
 		return nil, err
@@ -39,14 +39,14 @@ func ReadPartial(ctx context.Context, src Source, opts Options) (*Partial, error
 // Input returns the counts of the input.
 func (p *Partial) Input() Envelope { return p.c.counter.envelope() }
 
-// partialHeader is the first line of partial results. Any other line is an object with one member, which is a part of
-// them, such as a row of a table.
+// partialHeader is the first line of partial results. Each other line is an object with one member, such as a table
+// row.
 type partialHeader struct {
 	Schema  string          `json:"schema"`
 	Options *partialOptions `json:"options"`
 }
 
-// partialOptions are the options that shape the sums, with the defaults in place.
+// partialOptions are the options that affect sums, with defaults filled in.
 type partialOptions struct {
 	By            []string       `json:"by,omitempty"`
 	MaxGroups     int            `json:"max_groups"`
@@ -58,7 +58,9 @@ type partialOptions struct {
 
 func optionsForm(o profile.Options) *partialOptions {
 	o = o.WithDefaults()
-	f := &partialOptions{MaxGroups: o.MaxGroups, Top: o.Top, HotspotBytes: o.HotspotBytes, RecordedFLOPs: o.RecordedFLOPs}
+	f := &partialOptions{
+		MaxGroups: o.MaxGroups, Top: o.Top, HotspotBytes: o.HotspotBytes, RecordedFLOPs: o.RecordedFLOPs,
+	}
 	for _, k := range o.By {
 		f.By = append(f.By, k.String())
 	}
@@ -81,14 +83,13 @@ type problemForm struct {
 	Message string `json:"message"`
 }
 
-// reasonLine is a row of one of the reasonTables.
+// reasonLine is a row of a table in reasonTables.
 type reasonLine struct {
 	Of string `json:"of"`
 	reasonCount
 	Other *table.Other `json:"other,omitempty"`
 }
 
-// writerLine has the numbers of the batches of a writer, in ranges.
 type writerLine struct {
 	Writer  string       `json:"writer"`
 	Batches [][2]int64   `json:"batches"`
@@ -99,9 +100,8 @@ type endLine struct {
 	Lines int64 `json:"lines"`
 }
 
-// Write writes the partial results as a document of the schema optrace.profile/v1, lines of
-// JSON. It holds the options that shape the sums: reports on it have the same, but that they
-// may list fewer entries and leave the groups out.
+// Write writes the partial results as JSON Lines with the schema optrace.profile/v1. The document states the options
+// that affect sums. Reports on it need the same options, except that they may list fewer entries and omit groups.
 func (p *Partial) Write(w io.Writer) error {
 	buf := bufio.NewWriter(w)
 	enc := json.NewEncoder(buf)
@@ -133,7 +133,9 @@ func (in *counter) eachLine(f func(name string, line any)) {
 	}
 	f("input", all)
 	for i, of := range reasonTables {
-		in.reasons[i].Each(func(_ string, row *reasonCount, other *table.Other) { f("reason", reasonLine{of, *row, other}) })
+		in.reasons[i].Each(func(_ string, row *reasonCount, other *table.Other) {
+			f("reason", reasonLine{of, *row, other})
+		})
 	}
 	in.writers.Each(func(writer string, row *sequence.Set, other *table.Other) {
 		f("writer", writerLine{writer, append([][2]int64{}, row.Ranges...), other})

@@ -15,8 +15,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// addPartial adds a file of partial results. Of one that is damaged it counts the error and
-// nothing else; the error that it returns is final.
+// addPartial adds a file of partial results. A damaged file only counts as an unreadable record. A returned error
+// ends the reading.
 func (c *collector) addPartial(p *op.Partial) error {
 	defer func() { c.partialBytes = 0 }()
 	docs, err := c.readPartial(p)
@@ -40,14 +40,14 @@ type partialDoc struct {
 	counter       *counter
 	profile       *profile.Profile
 	lines         int64
-	input, totals bool // there were
+	input, totals bool // whether the line was read
 }
 
-// readPartial reads all documents of a file: usually one.
+// readPartial reads all documents of a file, usually one.
 func (c *collector) readPartial(p *op.Partial) (docs []*partialDoc, err error) {
-	var doc *partialDoc // nil between two
+	var doc *partialDoc // nil between documents
 	at := op.SyntaxError{File: p.File, Class: op.ErrorRecord}
-	held := int64(len(p.Text)) // by all before doc
+	held := int64(len(p.Text)) // by earlier documents
 	for text := range bytes.Lines(p.Text) {
 		at.Line++
 		ended := false
@@ -75,12 +75,15 @@ func (c *collector) readPartial(p *op.Partial) (docs []*partialDoc, err error) {
 			}
 		}
 		if ended {
-			held, doc = c.partialBytes, nil
+			held = c.partialBytes
+			doc = nil
 		}
 		at.Offset += int64(len(text))
 	}
 	if doc != nil || len(docs) == 0 {
-		at.Line, at.Truncated, at.Msg = at.Line+1, true, "the file ends within partial results"
+		at.Line++
+		at.Truncated = true
+		at.Msg = "the file ends within partial results"
 		return nil, &at
 	}
 	return docs, nil
@@ -98,22 +101,23 @@ func (c *collector) checkHeader(text []byte) error {
 	}
 	return profile.Decode(text, func(header *partialHeader) error {
 		if header.Options == nil {
-			return errors.New("there are no options in the first line")
+			return errors.New("no options in the first line")
 		}
 		return header.Options.suit(c.opts.sums())
 	})
 }
 
-// otherOptionsError is the error of a profile that was made with other options, given both in JSON.
+// otherOptionsError reports partial results made with other options. Both options are JSON.
 type otherOptionsError struct{ made, asked []byte }
 
 func (e otherOptionsError) Error() string {
-	return fmt.Sprintf("the profile was made with other options: it has %s, and asked for is %s; make it again with those of this report",
-		e.made, e.asked)
+	const format = "the profile was made with other options: it has %s, the report needs %s; " +
+		"make it again with the options of this report"
+	return fmt.Sprintf(format, e.made, e.asked)
 }
 
-// suit returns an error where o, by which partial results were made, does not have the sums that want asks for. More
-// entries in lists do no harm, and neither do groups that are not asked for.
+// suit returns an error if partial results made with o lack sums that want needs. Longer lists and extra groups
+// are accepted.
 func (o partialOptions) suit(want profile.Options) error {
 	asked := optionsForm(want)
 	if o.Top > asked.Top {
@@ -130,14 +134,14 @@ func (o partialOptions) suit(want profile.Options) error {
 	return errors.Join(err, err2)
 }
 
-// add adds a line behind the first one and reports whether it was the last one.
+// add adds a line after the header and reports whether it was the last.
 func (d *partialDoc) add(text []byte) (ended bool, err error) {
 	var parts map[string]json.RawMessage
 	if err := json.Unmarshal(text, &parts); err != nil {
 		return false, err
 	}
 	if len(parts) != 1 {
-		return false, errors.New("a line of partial results has one part of them")
+		return false, errors.New("a line of partial results must have one member")
 	}
 	for name, part := range parts {
 		switch name {
@@ -161,7 +165,7 @@ func (d *partialDoc) add(text []byte) (ended bool, err error) {
 	return false, err
 }
 
-var errTwice = errors.New("a part of partial results is there twice")
+var errTwice = errors.New("repeated part of partial results")
 
 const maxBytes = 1 << 56
 
@@ -175,7 +179,8 @@ func (d *partialDoc) addInput(l *inputLine) error {
 		return profile.ErrNumber
 	}
 	c := d.counter
-	c.counts, c.Formats = l.counts, nil
+	c.counts = l.counts
+	c.Formats = nil
 	for _, name := range l.Formats {
 		c.addFormat(name)
 	}

@@ -26,15 +26,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// timeBuckets is into how many parts a report divides the time of a run.
 const timeBuckets = 60
 
-// warnTimeOutOfRange counts, among the warnings of the envelope, the entries
-// and spans whose times the structure cannot hold.
+// warnTimeOutOfRange is the key of [Envelope].Warnings that counts times outside the range of package trace.
 const warnTimeOutOfRange = "time_out_of_range"
 
-// addStructure fills in the figures that need the structure of the run and that opts asks for, and returns
-// the suspects and what only findings are made of. top bounds the idle gaps that are listed, groups the rows of tables.
+// addStructure computes the structural figures that opts wants. It returns the suspects and the facts for findings.
+// top bounds the listed idle gaps, groups the rows of tables.
 func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups int) (*suspects.Found, *findings.Facts) {
 	var found *suspects.Found
 	var facts findings.Facts
@@ -45,7 +43,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 	}
 	var wanted []func()
 	for _, figures := range []struct {
-		sections string // "" is all of them
+		sections string // "" means all
 		compute  func()
 	}{
 		{"overview findings steps phases", func() {
@@ -59,11 +57,14 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 			r.CriticalPath, r.PathOperations, r.PathTotals = path.Figures(forest, joins, groups)
 		}},
 		{"", func() { found = suspects.Find(forest) }},
-		{"overview findings sequences", func() { r.Sequences = sequences.Find(forest, top, float64(r.Total.Whole())) }},
+		{"overview findings sequences", func() {
+			r.Sequences = sequences.Find(forest, top, float64(r.Total.Whole()))
+		}},
 		{"critical_path", func() { r.SlowestRequest = requests.Slowest(forest, joins) }},
 		{"overview findings devices idle launches", func() {
 			idle := timeline.Idle(forest, top)
-			r.Idle, r.IdleCauses = idle.Longest, &idle.IdleCauses
+			r.Idle = idle.Longest
+			r.IdleCauses = &idle.IdleCauses
 		}},
 		{rooflines, func() { r.Operators = operators.Find(forest, groups) }},
 		{"overview findings launches", func() { r.Launches = launch.Find(forest, timeBuckets) }},
@@ -90,7 +91,6 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 	return found, &facts
 }
 
-// spansOf returns the spans that are no operations.
 func spansOf(f *trace.Forest) iter.Seq[trace.Node] {
 	return func(yield func(trace.Node) bool) {
 		for n := range f.Nodes() {
@@ -101,8 +101,8 @@ func spansOf(f *trace.Forest) iter.Seq[trace.Node] {
 	}
 }
 
-// AddTimelines gives each device the parts of its time. Run does so; a report whose figures another
-// engine computes gets them here.
+// AddTimelines adds the parts of each device's time to the rows of r.Devices. Run does so itself; reports computed by
+// another engine need this call.
 func (r *Report) AddTimelines(timelines []timeline.Timeline) {
 	parts := make(map[device.Key]*timeline.Parts, len(timelines))
 	for _, line := range timelines {
@@ -111,10 +111,16 @@ func (r *Report) AddTimelines(timelines []timeline.Timeline) {
 	for i := range r.Devices {
 		d := &r.Devices[i]
 		if p := parts[d.Key()]; p != nil {
-			d.SpanNS, d.BusyNS, d.IdleNS = op.Known(p.Span), op.Known(p.Busy), op.Known(p.Idle)
-			d.ComputeNS, d.OtherNS = op.Known(p.Compute), op.Known(p.Other)
-			d.ExposedCommunicationNS, d.ExposedMemoryNS = op.Known(p.ExposedCommunication), op.Known(p.ExposedMemory)
-			d.CommunicationNS, d.MemoryNS, d.OverlapNS = op.Known(p.Communication), op.Known(p.Memory), op.Known(p.Overlap)
+			d.SpanNS = op.Known(p.Span)
+			d.BusyNS = op.Known(p.Busy)
+			d.IdleNS = op.Known(p.Idle)
+			d.ComputeNS = op.Known(p.Compute)
+			d.OtherNS = op.Known(p.Other)
+			d.ExposedCommunicationNS = op.Known(p.ExposedCommunication)
+			d.ExposedMemoryNS = op.Known(p.ExposedMemory)
+			d.CommunicationNS = op.Known(p.Communication)
+			d.MemoryNS = op.Known(p.Memory)
+			d.OverlapNS = op.Known(p.Overlap)
 			if ratio, ok := p.OverlapRatio(); ok {
 				d.OverlapRatio = op.KnownFloat(ratio)
 			}
@@ -125,11 +131,13 @@ func (r *Report) AddTimelines(timelines []timeline.Timeline) {
 	}
 }
 
-// addSelfTimes gives each operation its self time, and each group where f keeps the groups of the operations.
+// addSelfTimes adds self times to operations, and to groups if f has the groups of operations.
 func (r *Report) addSelfTimes(f *trace.Forest) {
-	setSelfTimes(r.Operations, timeline.OperationSelfTimes(f), func(o *profile.Operation) (string, *profile.Stats, bool) {
+	operationOf := func(o *profile.Operation) (string, *profile.Stats, bool) {
 		return o.Operation, &o.Stats, o.Operation == key.Other
-	})
+	}
+	setSelfTimes(r.Operations, timeline.OperationSelfTimes(f), operationOf)
+
 	if len(r.Groups) > 0 && slices.Equal(f.By, r.Groups[0].Key.Keys) {
 		setSelfTimes(r.Groups, timeline.GroupSelfTimes(f), func(g *profile.Group) (string, *profile.Stats, bool) {
 			return timeline.GroupName(g.Key.Values), &g.Stats, g.Key.Other
@@ -137,8 +145,10 @@ func (r *Report) addSelfTimes(f *trace.Forest) {
 	}
 }
 
-// setSelfTimes gives each row its self time. The row of the others takes those of what has no row of its own.
-func setSelfTimes[R any](rows []R, times map[timeline.RowID]int64, of func(*R) (name string, s *profile.Stats, other bool)) {
+// setSelfTimes sets the self time of each row. The row of the others gets all self times without a row.
+func setSelfTimes[R any](
+	rows []R, times map[timeline.RowID]int64, of func(*R) (name string, s *profile.Stats, other bool),
+) {
 	var others [2]*op.Int // by side
 	for i := range rows {
 		name, s, other := of(&rows[i])
@@ -157,10 +167,10 @@ func setSelfTimes[R any](rows []R, times map[timeline.RowID]int64, of func(*R) (
 	}
 }
 
-// busyImbalance returns the imbalance of the devices by busy time, unknown when
-// the busy time of one of them is.
+// busyImbalance returns the imbalance of the devices by busy time; unknown if one busy time is unknown.
 func busyImbalance(timelines []timeline.Timeline) op.Float {
-	longest, sum, n := int64(0), int64(0), 0
+	var longest, sum int64
+	n := 0
 	for _, line := range timelines {
 		if line.IsNone() {
 			continue

@@ -19,34 +19,28 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Source is an input, such as an ingest.Input.
+// Source is an input, such as an *ingest.Input.
 type Source interface {
-	// Read calls read for every part of the input, in the given number of
-	// goroutines at once. Files and parts are numbered from 0 in the order of the
-	// input, parts across files; worker is the number of the goroutine. A record
-	// that could not be read is an [*op.SyntaxError] among the records. Read ends
-	// early when a call returns an error, and returns that of the first part.
+	// Read calls read for every part of the input, in workers goroutines at once. Files and parts are numbered from 0
+	// in input order, parts across files. worker is the number of the goroutine. An unreadable record is an
+	// [*op.SyntaxError] in records. Read stops early after an error from read and returns the error of the first part.
 	Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error
-	// Files yields the format and the stored size of each file that was read, in
-	// the order of the input.
+	// Files yields the format and stored size of each file read, in input order.
 	Files() iter.Seq2[string, int64]
 }
 
-// wanter is a Source that is told what is wanted, before it is read.
+// wanter is a Source that accepts the needs of its reader before it is read.
 type wanter interface{ Want(attr.Want) }
 
-// holder is a Source that bounds the memory that is taken for it.
 type holder interface {
-	// Hold notes that so many bytes more are held, or less for a negative number. An error
-	// ends the reading.
+	// Hold adds bytes, which may be negative, to the memory in use. An error ends the reading.
 	Hold(bytes int64) error
 }
 
-// Run reads an input and returns the report on it. Files of partial results count as the
-// files that they were made of, see [Partial]; one that is damaged is a record that cannot be
-// read, and one that was made with other options an error. A record that cannot be read
-// is counted in the report; any other error ends Run and is returned. It also
-// ends when ctx is done.
+// Run reads src and returns its report. Files of partial results count as the files they were made from, see [Partial].
+// Unreadable records and damaged partial results are counted in [Report].Input. Run returns any other error of src, an
+// error for partial results made with other options, and the cause of ctx when ctx is done.
+// It may be called concurrently for different sources.
 func Run(ctx context.Context, src Source, opts Options) (*Report, error) {
 	var steady *steps.Steady
 	if opts.Steady {
@@ -69,10 +63,10 @@ func Run(ctx context.Context, src Source, opts Options) (*Report, error) {
 	return r, nil
 }
 
-// ErrNotSteady is the error of an input without a steady state.
+// ErrNotSteady means that the input has no steady state.
 var ErrNotSteady = errors.New("no steady state: it takes at least eight steps in a row without a change of level")
 
-// findSteady returns the steady state of an input, and makes opts leave out all else.
+// findSteady returns the steady state of an input and sets a filter for it in opts.
 func findSteady(ctx context.Context, src Source, opts *Options) (*steps.Steady, error) {
 	filter := opts.Filter
 	c, err := collectBy(ctx, src, opts.Workers, attr.Want{Keep: opts.attrs()}, func() *collector {
@@ -95,8 +89,10 @@ func collect(ctx context.Context, src Source, opts Options) (*collector, error) 
 	return collectBy(ctx, src, opts.Workers, opts.Want(), func() *collector { return newCollector(opts) })
 }
 
-// collectBy reads an input with n workers, and tells it what is wanted. Each has a collector of its own.
-func collectBy(ctx context.Context, src Source, n int, want attr.Want, newCollector func() *collector) (*collector, error) {
+// collectBy reads src with n workers, each with its own collector, and merges the collectors.
+func collectBy(
+	ctx context.Context, src Source, n int, want attr.Want, newCollector func() *collector,
+) (*collector, error) {
 	workers := make([]*collector, cmp.Or(max(0, n), runtime.GOMAXPROCS(0)))
 	for i := range workers {
 		workers[i] = newCollector()
@@ -120,9 +116,8 @@ func collectBy(ctx context.Context, src Source, n int, want attr.Want, newCollec
 	return c, nil
 }
 
-// Read reads an input in order, calls f with every record, and returns the
-// counts of the input. A record is valid until f returns. Errors are those of
-// [Run].
+// Read reads src in input order, calls f with every readable record, and returns the counts of the input.
+// A record is valid until f returns. Errors are as for [Run].
 func Read(ctx context.Context, src Source, f func(op.Record)) (*Envelope, error) {
 	in := newCounter()
 	err := src.Read(1, func(_ int, file, _ int64, records iter.Seq2[op.Record, error]) error {
@@ -142,9 +137,9 @@ func Read(ctx context.Context, src Source, f func(op.Record)) (*Envelope, error)
 	return &env, nil
 }
 
-// ReadForest reads an input with several goroutines, 0 for one per processor, and returns
-// its structure and the counts of the input. It keeps the attributes keep of spans, for [trace.Forest.Attr], and those by
-// which engines tell of requests. Errors are those of [Run].
+// ReadForest reads src with the given number of goroutines, 0 for GOMAXPROCS, and returns its structure and counts.
+// The forest keeps the span attributes in keep, for [trace.Forest.Attr], and the attributes of engines.
+// Errors are as for [Run].
 func ReadForest(ctx context.Context, src Source, workers int, keep ...string) (*trace.Forest, *Envelope, error) {
 	c, err := collectBy(ctx, src, workers, attr.Want{Keep: keep, Spans: engines.Keys()}, func() *collector {
 		c := &collector{counter: newCounter(), forest: trace.New()}
@@ -158,8 +153,7 @@ func ReadForest(ctx context.Context, src Source, workers int, keep ...string) (*
 	return c.forest, &env, nil
 }
 
-// Records returns the Source of records that are no files, such as those of an
-// [entries.Reader].
+// Records returns a Source of records from elsewhere than files, such as from an [entries.Reader].
 func Records(records iter.Seq2[op.Record, error]) Source { return recordSource(records) }
 
 type recordSource iter.Seq2[op.Record, error]
@@ -170,17 +164,18 @@ func (s recordSource) Read(_ int, read func(int, int64, int64, iter.Seq2[op.Reco
 
 func (s recordSource) Files() iter.Seq2[string, int64] { return func(func(string, int64) bool) {} }
 
-// checkInterval is the number of records between two looks at the context and at the
-// memory, and longPerCheck that of records with long texts: what follows from them may hold
-// on to all of their text.
+// checkInterval is the number of records between checks of the context and the memory. Records with long texts
+// are checked after longPerCheck, because stored substrings may retain the whole text.
 const (
 	checkInterval = 1 << 10
 	longPerCheck  = 4
 )
 
-// each calls f with the records and with the errors of records that could not be
-// read, and now and then check. It returns the first other error.
-func each(ctx context.Context, records iter.Seq2[op.Record, error], check func() error, f func(op.Record, error)) error {
+// each calls f with every record or its [op.SyntaxError], and check from time to time. It returns the first other
+// error.
+func each(
+	ctx context.Context, records iter.Seq2[op.Record, error], check func() error, f func(op.Record, error),
+) error {
 	n := 0
 	look := func() error {
 		n = 0
@@ -207,21 +202,23 @@ func each(ctx context.Context, records iter.Seq2[op.Record, error], check func()
 	return look()
 }
 
-// collector collects the figures of a report. Run gives one to each worker.
 type collector struct {
 	counter *counter
-	profile *profile.Profile // nil where the structure alone is asked for
-	forest  *trace.Forest    // nil where neither the structure nor local roots are asked for
+	profile *profile.Profile // nil if only the structure is wanted
+	forest  *trace.Forest    // nil if neither structure nor local roots are wanted
 	opts    Options
 	works   work.Finder
 	held    budget.Account
-	// partials is how many files of partial results were read, and partialBytes about how much memory one takes that is being read.
+	// partials counts files of partial results read. partialBytes is the approximate memory of the one being read.
 	partials, partialBytes int64
 }
 
 func newCollector(opts Options) *collector {
 	c := &collector{
-		counter: newCounter(), profile: profile.New(opts.sums()), opts: opts, works: work.NewFinder(opts.RecordedFLOPs, opts.Peaks),
+		counter: newCounter(),
+		profile: profile.New(opts.sums()),
+		opts:    opts,
+		works:   work.NewFinder(opts.RecordedFLOPs, opts.Peaks),
 	}
 	if !opts.SumsOnly || slices.ContainsFunc(opts.By, key.Key.NeedsTree) {
 		c.forest = trace.New()
@@ -237,7 +234,7 @@ func newCollector(opts Options) *collector {
 	return c
 }
 
-// hold tells how much memory c takes.
+// hold reports the memory of c to the source.
 func (c *collector) hold() error {
 	n := c.partialBytes
 	if c.profile != nil {
@@ -249,7 +246,7 @@ func (c *collector) hold() error {
 	return c.held.Set(n, 1)
 }
 
-// startPart begins a part of a file. No part is added to two collectors.
+// startPart begins a part of a file. Each part goes to one collector.
 func (c *collector) startPart(file, part int64) {
 	c.counter.startFile(file)
 	if c.profile != nil {
@@ -281,7 +278,7 @@ func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, err
 	return cmp.Or(failed, err)
 }
 
-// leaveOut counts an operation that the filter leaves out. What runs below it keeps its place.
+// leaveOut counts a filtered operation and keeps its place in the tree as a plain span.
 func (c *collector) leaveOut(rec op.Record) {
 	e := rec.Entry
 	rec.Entry = nil
@@ -290,13 +287,13 @@ func (c *collector) leaveOut(rec op.Record) {
 	c.counter.skip(op.SkipFiltered, 1)
 	if c.forest != nil && !e.ParentSpanID.IsZero() {
 		c.forest.AddSpan(&op.Span{
-			Name: e.Operation, TraceID: e.TraceID, SpanID: e.SpanID, ParentSpanID: e.ParentSpanID, Start: e.Start, Duration: e.Duration,
-			Service: e.Service, Failed: e.Failed, Links: e.Links,
+			Name: e.Operation, TraceID: e.TraceID, SpanID: e.SpanID, ParentSpanID: e.ParentSpanID,
+			Start: e.Start, Duration: e.Duration, Service: e.Service, Failed: e.Failed, Links: e.Links,
 		})
 	}
 }
 
-// add adds a record, or the error of one that could not be read.
+// add adds a record, or the error in its place.
 func (c *collector) add(rec op.Record, err error) {
 	c.counter.add(rec, err)
 	switch {
@@ -322,9 +319,8 @@ func (c *collector) addEntry(e *op.Entry) {
 	}
 }
 
-// mergeCollectors merges the collectors of workers into the first one. The
-// others must not be used any more: their forests become empty, so that merging
-// needs little more memory than the forests together.
+// mergeCollectors merges the collectors of workers into the first. The others become unusable: their forests are
+// emptied while merging, which needs little more memory than the forests together.
 func mergeCollectors(workers ...*collector) *collector {
 	c := workers[0]
 	var forests []*trace.Forest
@@ -344,7 +340,7 @@ func mergeCollectors(workers ...*collector) *collector {
 	return c
 }
 
-// reportUntil returns the report, or the error of ctx as soon as that is done.
+// reportUntil returns the report, or the error of ctx soon after ctx is done.
 func (c *collector) reportUntil(ctx context.Context) (*Report, error) {
 	if c.forest != nil {
 		c.forest.Until(func() bool { return ctx.Err() != nil })

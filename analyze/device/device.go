@@ -11,29 +11,25 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Unknown stands for the device of entries that do not name one.
+// Unknown is the DeviceID of entries without a device.
 const Unknown = key.Unknown
 
-// Key identifies a device. Devices of the same name on different ranks
-// are different devices, and so are those in different services where no rank is
-// stated.
+// Key identifies a device. Devices of one name are distinct on different ranks, and in different services without
+// a stated rank.
 type Key struct {
-	// Rank is unknown where the source states none.
+	// Rank is unknown if the source states none.
 	Rank op.Int `json:"rank"`
-	// DeviceID is the device as recorded, or [Unknown].
+	// DeviceID is the recorded device, or [Unknown].
 	DeviceID string `json:"device_id"`
-	// Named is set for a device that is called [Unknown].
+	// Named is set for a device called [Unknown].
 	Named bool `json:"named,omitzero"`
-	// Service is the service that the device belongs to, where several services
-	// have a device of the name and state no rank; "" otherwise.
+	// Service is the device's service if several services have a device of this name without a rank; "" otherwise.
 	Service string `json:"service,omitempty"`
-	// Host is the host of the device, where one service has devices of the name on
-	// several hosts and states no rank; "" otherwise.
+	// Host is the device's host if one service has devices of this name on several hosts without a rank; "" otherwise.
 	Host string `json:"host,omitempty"`
 }
 
-// Of returns the key of the device that e ran on, with its service and host
-// where these may tell it from others.
+// Of returns the key of e's device, with service and host if e has no rank.
 func Of(e *op.Entry) Key {
 	if !e.HasDevice() {
 		return Key{Rank: e.Rank, DeviceID: Unknown}
@@ -42,7 +38,7 @@ func Of(e *op.Entry) Key {
 	return Key{Rank: e.Rank, DeviceID: e.DeviceID, Named: e.DeviceID == Unknown, Service: service, Host: host}
 }
 
-// Source returns the service and the host of an entry that states no rank.
+// Source returns the service and host of an entry without a rank, and "" with a rank.
 func Source(e *op.Entry) (service, host string) {
 	if e.Rank.Known {
 		return "", ""
@@ -50,10 +46,10 @@ func Source(e *op.Entry) (service, host string) {
 	return e.Service, e.Host
 }
 
-// IsNone reports whether k stands for entries that name no device.
+// IsNone reports whether k stands for entries without a device.
 func (k Key) IsNone() bool { return k.DeviceID == Unknown && !k.Named }
 
-// AppendTo appends k in a form that differs for different devices.
+// AppendTo appends k in an injective encoding.
 func (k Key) AppendTo(dst []byte) []byte {
 	dst = key.AppendInt(dst, k.Rank)
 	if k.IsNone() {
@@ -62,7 +58,7 @@ func (k Key) AppendTo(dst []byte) []byte {
 	return append(key.AppendCounted(key.AppendCounted(append(dst, '/'), k.Service), k.Host), k.DeviceID...)
 }
 
-// Recorded returns the device as the entry had it.
+// Recorded returns the device as in the entry.
 func (k Key) Recorded() (id string, empty bool) {
 	if k.IsNone() {
 		return "", false
@@ -70,10 +66,8 @@ func (k Key) Recorded() (id string, empty bool) {
 	return k.DeviceID, k.DeviceID == ""
 }
 
-// Label returns the device as people read it: "0/cuda:0" with its rank, and
-// "cuda:0" where the rank is not known or withRank is false because there is
-// only one; "trainer cuda:0" or "node-1 cuda:0" where the service or the host
-// tells it from others.
+// Label returns the device for display: "0/cuda:0" with its rank, or "cuda:0" if the rank is unknown or withRank is
+// false. A distinguishing service or host precedes it, as in "trainer cuda:0" or "node-1 cuda:0".
 func (k Key) Label(withRank bool) string {
 	switch {
 	case k.Service != "" && k.Host != "":
@@ -86,28 +80,27 @@ func (k Key) Label(withRank bool) string {
 	return k.DeviceID
 }
 
-// Compare orders devices by rank, an unknown rank first, then by name, with numbers by
-// their value, service and host.
+// Compare orders devices by rank, unknown ranks first, then by name in natural order, service and host.
 func (k Key) Compare(other Key) int {
 	return cmp.Or(
 		order.Ints(k.Rank, other.Rank), natural.Compare(k.DeviceID, other.DeviceID),
-		order.Flags(k.Named, other.Named), strings.Compare(k.Service, other.Service), strings.Compare(k.Host, other.Host),
+		order.Flags(k.Named, other.Named), strings.Compare(k.Service, other.Service),
+		strings.Compare(k.Host, other.Host),
 	)
 }
 
-// Shared has the names of devices that stand for several where no rank is
-// stated.
+// Shared holds the device names that stand for several devices without ranks.
 type Shared map[string]sharing
 
-// sharing says what tells the devices of one name apart: their services, or their
-// hosts within a service.
+// sharing tells how devices of one name differ: by service, or by host within a service.
 type sharing struct{ services, hosts bool }
 
-// FindShared returns those of the devices, which have their services and hosts. A
-// service or host that is not known is none of several.
+// FindShared returns the shared names among devices, whose keys include services and hosts. An unknown service or host
+// does not make a name shared.
 func FindShared(devices iter.Seq[Key]) Shared {
 	type source struct{ device, service string }
-	services, hosts := make(map[string]string), make(map[source]string)
+	services := make(map[string]string)
+	hosts := make(map[source]string)
 	shared := make(Shared)
 	for k := range devices {
 		by := shared[k.DeviceID]
@@ -129,7 +122,7 @@ func FindShared(devices iter.Seq[Key]) Shared {
 	return shared
 }
 
-// Key returns k without its service and host, unless these tell it from others.
+// Key returns k without its service and host unless they distinguish devices of its name.
 func (s Shared) Key(k Key) Key {
 	by := s[k.DeviceID]
 	if !by.services {

@@ -1,5 +1,5 @@
-// Package device says which device an operation ran on, and tells devices of one name apart.
+// Package device identifies the devices of operations and tells devices of one name apart.
 //
-// A [Key] is a device: its name with the rank, or with the service and the host where no rank
-// is stated. Rows of figures about a device embed it.
+// A [Key] is a device: its name with the rank, or with service and host if the rank is unknown. Rows of figures
+// about a device embed it.
 package device

@@ -12,30 +12,29 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// field is what an attribute of a request tells.
+// field is the meaning of an attribute of a request.
 type field int
 
 // Times come first, then numbers, then texts.
 const (
 	queue    field = iota
 	prefill        // up to the first token
-	decode         // from there to the last one
-	execute        // in the model, where an engine divides it no further
+	decode         // from the first token to the last
+	execute        // in the model, if not divided
 	toFirst        // from the start of the request to its first token
 	perToken       // between two tokens
 	total          // of the request
-	other          // what its parts leave of that
+	other          // total minus the parts
 	tokensIn
 	tokensOut
 	model
 	route
 	tenant
-	mark // tells the dialect alone
+	mark // only identifies the dialect
 
 	numNumbers = int(model)
 )
 
-// unit is what the value of an attribute is in.
 type unit int
 
 const (
@@ -43,44 +42,45 @@ const (
 	text
 	seconds
 	milliseconds
-	words // a duration as Rust prints it, such as 735.2ms
+	words // a duration printed by Rust, such as 735.2ms
 )
 
-// attribute is what the value of a key means.
+// attribute is the meaning of an attribute key.
 type attribute struct {
 	key  string
 	as   field
 	unit unit
 }
 
-// dialect is how an engine tells of its requests.
+// dialect describes how an engine reports its requests.
 type dialect struct {
 	name string
-	// sources are the repository and its files that set the names, at a commit where that is known.
+	// sources are the repository and files that define the names, at a commit if known.
 	sources string
-	// span is what the names of the spans have in them, "" where attributes tell them. They have one of the keys of any, where
-	// there are some, and none of those of none. is lists the whole names, nil for any.
+	// span is a part of the span name, "" for any. is lists the whole names, nil for any. A span needs one of
+	// the keys in any, if not empty, and must not have a key in none.
 	span          string
 	is, any, none []string
-	// below has the spans below the request whose times are parts of its own. Where queued is set, the time in front of
-	// the first of them is the queue.
+	// below maps names of spans below the request to parts of its time. With queued, the time before the first of
+	// them is the queue.
 	below  map[string]field
 	queued bool
-	// prefillQueues is set where what the engine calls prefill begins with the queue.
+	// prefillQueues means that the engine's prefill includes the queue.
 	prefillQueues bool
 }
 
-// latencies are attributes that several engines took from vLLM.
+// latencies lists attributes that several engines adopted from vLLM.
 var latencies = []string{
-	"gen_ai.latency.e2e", "gen_ai.latency.time_to_first_token", "gen_ai.latency.time_in_queue", "gen_ai.latency.time_in_model_prefill",
+	"gen_ai.latency.e2e", "gen_ai.latency.time_to_first_token", "gen_ai.latency.time_in_queue",
+	"gen_ai.latency.time_in_model_prefill",
 }
 
-// dialects is the table of dialects; the first that fits a span counts.
 var dialects = []dialect{
-	// A worker's span, engine.generate, has the same keys for its part of a request.
+	// Spans engine.generate of workers have the same keys for their part of a request.
 	{
-		name: "dynamo", sources: "ai-dynamo/dynamo lib/runtime/src/logging.rs, lib/llm/src/http/service/metrics.rs, generate.rs",
-		is: []string{"http-request", "generate"}, any: []string{"ttft_ms", "avg_itl_ms"},
+		name:    "dynamo",
+		sources: "ai-dynamo/dynamo lib/runtime/src/logging.rs, lib/llm/src/http/service/metrics.rs, generate.rs",
+		is:      []string{"http-request", "generate"}, any: []string{"ttft_ms", "avg_itl_ms"},
 	},
 	{
 		name: "tgi", sources: "huggingface/text-generation-inference router/src/server.rs",
@@ -91,7 +91,9 @@ var dialects = []dialect{
 		any: []string{"triton.model_name"}, below: map[string]field{"compute": execute}, queued: true,
 	},
 	{
-		name: "llm-d", sources: "llm-d/llm-d-router pkg/sidecar/proxy/connector_nixlv2.go@0545789, connector_sglang.go, chat_completions.go",
+		name: "llm-d",
+		sources: "llm-d/llm-d-router pkg/sidecar/proxy/connector_nixlv2.go@0545789, connector_sglang.go, " +
+			"chat_completions.go",
 		any: []string{"llm_d.pd_proxy.total_duration_ms", "llm_d.pd_proxy.true_ttft_ms"},
 	},
 	{
@@ -101,7 +103,9 @@ var dialects = []dialect{
 	{
 		name: "trtllm", sources: "NVIDIA/TensorRT-LLM tensorrt_llm/llmapi/otel_tracing.py",
 		span: "llm_request", any: latencies,
-		none: []string{"gen_ai.latency.time_in_model_prefill", "gen_ai.latency.time_in_scheduler", "gen_ai.usage.num_sequences"},
+		none: []string{
+			"gen_ai.latency.time_in_model_prefill", "gen_ai.latency.time_in_scheduler", "gen_ai.usage.num_sequences",
+		},
 	},
 	{
 		name: "vllm", sources: "vllm-project/vllm vllm/tracing/utils.py, vllm/v1/engine/output_processor.py",
@@ -115,7 +119,7 @@ var dialects = []dialect{
 	},
 }
 
-// attributes is the table of attributes, for all dialects: where keys tell the same, the first counts.
+// attributes lists the attributes of all dialects. Of several keys with one meaning the first counts.
 var attributes = []attribute{
 	{"gen_ai.latency.time_in_queue", queue, seconds},
 	{"queue_time", queue, words},
@@ -159,7 +163,7 @@ var attributes = []attribute{
 	{"gen_ai.usage.num_sequences", mark, text},
 }
 
-// Keys returns the keys of the attributes that tell of requests.
+// Keys returns the attribute keys used to find requests.
 func Keys() []string {
 	keys := make([]string, len(attributes))
 	for i, a := range attributes {
@@ -168,10 +172,10 @@ func Keys() []string {
 	return keys
 }
 
-// others are the values of gen_ai.operation.name of what is no request to a model.
+// others lists values of gen_ai.operation.name other than model requests.
 var others = []string{"create_agent", "invoke_agent", "invoke_workflow", "execute_tool", "retrieval"}
 
-// dialectOf returns the number of the dialect of a span of a name, -1 for one that is no request.
+// dialectOf returns the number of a span's dialect, -1 for a span other than a request.
 func dialectOf(name string, attrs []op.Attr) int {
 	has := func(key string) bool { return opmodel.FindAttr(attrs, key) != nil }
 	for _, a := range attrs {
@@ -185,8 +189,7 @@ func dialectOf(name string, attrs []op.Attr) int {
 	})
 }
 
-// Dialect returns the name of the dialect of a span that is a request, "" for another. The span has the
-// attributes of [Keys].
+// Dialect returns the dialect of a request span, "" for other spans. The span needs the attributes in [Keys].
 func Dialect(s *op.Span) string {
 	if d := dialectOf(s.Name, s.Attrs); d >= 0 {
 		return dialects[d].name
@@ -194,7 +197,7 @@ func Dialect(s *op.Span) string {
 	return ""
 }
 
-// number reads a value as a count or as nanoseconds.
+// number parses a value as a count or as nanoseconds.
 func (a *attribute) number(value string) op.Int {
 	const most = 1 << 60
 	switch a.unit {

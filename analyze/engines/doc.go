@@ -1,7 +1,6 @@
-// Package engines finds the requests of inference engines in spans that are no operations, such as
-// vLLM's llm_request: how long they waited, were prefilled and decoded, by what the engine says in
-// attributes and in spans below.
+// Package engines finds the requests of inference engines in spans, such as vLLM's llm_request: their queueing, prefill
+// and decode times, according to attributes of the engine and spans below.
 //
-// [Find] returns the requests of a forest that has kept the attributes of [Attrs], and [Requests.Rows] sums them up. What a dialect, an
-// engine's way to say this, has is in one table, with the engine's files that it follows.
+// [Find] returns the requests of a forest with the attributes in [Attrs]. [Requests.Rows] sums them up. The table
+// dialects describes how each engine reports requests, with the engine's source files.
 package engines

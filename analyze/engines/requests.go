@@ -10,40 +10,41 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Requests are those that the spans of a forest tell of.
+// Requests holds the requests found in a forest.
 type Requests struct {
 	forest *trace.Forest
-	attrs  []string // of the keys of rows, and behind them those of where
+	attrs  []string // of the keys of rows, then of where
 	names  []string // of the keys of rows
 	where  key.Filter
 	list   []request
 }
 
-// span is what the attributes of a span tell.
 type span struct {
-	dialect int // -1 for one that is no request
+	dialect int // -1 for a span other than a request
 	numbers [numNumbers]op.Int
 	texts   [mark - model]string
 	by      []string
 	below   [execute + 1]op.Int // from spans below
-	first   op.Int              // the start of the first of those
+	first   op.Int              // earliest start of these spans
 }
 
-// Attrs returns the attributes of spans that [Find] looks at.
+// Attrs returns the span attributes used by [Find].
 func Attrs(by []key.Key, where key.Filter) []string {
 	attrs, _ := asked(by, where)
 	return append(Keys(), attrs...)
 }
 
-// asked returns the attributes of the keys of rows, behind them those of where, and the names of the former. Of the keys
-// those of attributes and the service count.
+// asked returns the attributes of the keys of rows, then of where, and the names of the keys of rows. Only keys of
+// attributes and the service count.
 func asked(by []key.Key, where key.Filter) (attrs, names []string) {
 	for _, k := range by {
 		switch name := k.String(); {
 		case k.Attr() != "":
-			attrs, names = append(attrs, k.Attr()), append(names, k.Attr())
+			attrs = append(attrs, k.Attr())
+			names = append(names, k.Attr())
 		case name == "service":
-			attrs, names = append(attrs, attrkey.ServiceName), append(names, name)
+			attrs = append(attrs, attrkey.ServiceName)
+			names = append(names, name)
 		}
 	}
 	for _, k := range where.Keys() {
@@ -54,8 +55,8 @@ func asked(by []key.Key, where key.Filter) (attrs, names []string) {
 	return attrs, names
 }
 
-// Find returns the requests that match where, in the order of f, which has kept the attributes of [Attrs]. The keys by
-// are those of rows.
+// Find returns the requests in f that match where, in the order of f. f must keep the attributes in [Attrs].
+// by are the keys of [Requests.Rows].
 func Find(f *trace.Forest, by []key.Key, where key.Filter) *Requests {
 	all := &Requests{forest: f, where: where}
 	all.attrs, all.names = asked(by, where)
@@ -84,7 +85,7 @@ func Find(f *trace.Forest, by []key.Key, where key.Filter) *Requests {
 	return all
 }
 
-// read returns what the attributes of a span tell, nil for nothing.
+// read returns the attributes of a span, nil if they do not matter.
 func (r *Requests) read(n trace.Node) *span {
 	attrs := r.forest.SpanAttrs(n.TraceID(), n.SpanID())
 	if len(attrs) == 0 {
@@ -109,7 +110,8 @@ func (r *Requests) read(n trace.Node) *span {
 	}
 	for i, key := range r.attrs {
 		if attr := opmodel.FindAttr(attrs, key); attr != nil {
-			s.by[i], some = attr.Value, true
+			s.by[i] = attr.Value
+			some = true
 		}
 	}
 	if !some {
@@ -121,7 +123,7 @@ func (r *Requests) read(n trace.Node) *span {
 	return s
 }
 
-// Request is what an engine says of one request, its times in nanoseconds.
+// Request is an engine's report on one request, with times in nanoseconds.
 type Request struct {
 	Dialect   string     `json:"dialect"`
 	SpanID    op.SpanID  `json:"span_id"`
@@ -139,16 +141,18 @@ type Request struct {
 	Node      trace.Node `json:"-"` // its span
 }
 
-// All yields the requests.
+// All yields the requests in order.
 func (r *Requests) All(yield func(Request) bool) {
 	for i := range r.list {
 		q := &r.list[i]
 		n := r.forest.Node(q.row)
 		if !yield(Request{
-			Dialect: dialects[q.dialect].name, SpanID: n.SpanID(), Model: key.Value{Text: q.texts[0], Known: q.texts[0] != ""},
-			TokensIn: q.numbers[tokensIn], TokensOut: q.numbers[tokensOut], QueueNS: q.numbers[queue], PrefillNS: q.numbers[prefill],
-			DecodeNS: q.numbers[decode], ExecuteNS: q.numbers[execute], OtherNS: q.numbers[other], TTFTNS: q.numbers[toFirst],
-			TPOTNS: q.numbers[perToken], E2ENS: q.numbers[total], Node: n,
+			Dialect: dialects[q.dialect].name, SpanID: n.SpanID(),
+			Model:    key.Value{Text: q.texts[0], Known: q.texts[0] != ""},
+			TokensIn: q.numbers[tokensIn], TokensOut: q.numbers[tokensOut],
+			QueueNS: q.numbers[queue], PrefillNS: q.numbers[prefill], DecodeNS: q.numbers[decode],
+			ExecuteNS: q.numbers[execute], OtherNS: q.numbers[other],
+			TTFTNS: q.numbers[toFirst], TPOTNS: q.numbers[perToken], E2ENS: q.numbers[total], Node: n,
 		}) {
 			return
 		}
@@ -171,7 +175,7 @@ func (r *Requests) matches(q *request, n trace.Node) bool {
 	return r.where.MatchRequest(&e)
 }
 
-// maxAbove bounds how far away a request's attributes and the parts of its time may be in the tree.
+// maxAbove bounds the distance in the tree of a request's attributes and of the parts of its time.
 const maxAbove = 8
 
 func addBelow(f *trace.Forest, rows map[int32]*span) {
@@ -190,7 +194,8 @@ func addBelow(f *trace.Forest, rows map[int32]*span) {
 		if f.Flags(r)&(trace.FlagOp|trace.FlagDuplicate) != 0 || !names[f.Node(r).Name()] {
 			continue
 		}
-		above, isRequest := f.Tree.Parent[r], func(r int32) bool { return rows[r] != nil && rows[r].dialect >= 0 }
+		above := f.Tree.Parent[r]
+		isRequest := func(r int32) bool { return rows[r] != nil && rows[r].dialect >= 0 }
 		for n := 1; n < maxAbove && above != trace.NoRow && !isRequest(above); n++ {
 			above = f.Tree.Parent[above]
 		}
@@ -207,7 +212,6 @@ func addBelow(f *trace.Forest, rows map[int32]*span) {
 	}
 }
 
-// inherit takes texts that the request does not have from the spans above it.
 func (q *request) inherit(r *Requests, rows map[int32]*span) {
 	q.by = slices.Clone(q.by)
 	above := q.row
@@ -231,8 +235,8 @@ func (q *request) inherit(r *Requests, rows map[int32]*span) {
 		}
 	}
 	known := map[string]string{
-		attrkey.RequestModel: q.texts[0], attrkey.RequestRoute: q.texts[route-model], attrkey.Tenant: q.texts[tenant-model],
-		attrkey.ServiceName: q.service,
+		attrkey.RequestModel: q.texts[0], attrkey.RequestRoute: q.texts[route-model],
+		attrkey.Tenant: q.texts[tenant-model], attrkey.ServiceName: q.service,
 	}
 	for i, key := range r.attrs {
 		if q.by[i] == "" {
@@ -241,9 +245,9 @@ func (q *request) inherit(r *Requests, rows map[int32]*span) {
 	}
 }
 
-// derive fills in the times that follow from others.
 func (q *request) derive(f *trace.Forest) {
-	d, n := &dialects[q.dialect], &q.numbers
+	d := &dialects[q.dialect]
+	n := &q.numbers
 	for i, of := range q.below {
 		if of.Known {
 			n[i] = of
@@ -262,9 +266,10 @@ func (q *request) derive(f *trace.Forest) {
 		n[prefill] = difference(n[toFirst], n[queue])
 	}
 	if n[prefill].Known && n[decode].Known {
-		n[execute] = op.Int{} // that is both
+		n[execute] = op.Int{} // the sum of both
 	} else if n[execute].Known {
-		n[prefill], n[decode] = op.Int{}, op.Int{}
+		n[prefill] = op.Int{}
+		n[decode] = op.Int{}
 	}
 	if !n[perToken].Known && n[decode].Known && n[tokensOut].V > 1 {
 		n[perToken] = op.Known(n[decode].V / (n[tokensOut].V - 1))
@@ -278,7 +283,7 @@ func (q *request) derive(f *trace.Forest) {
 	}
 }
 
-// difference returns a − b, unknown where either is, or the result is negative.
+// difference returns a − b, unknown if either is unknown or the result is negative.
 func difference(a, b op.Int) op.Int {
 	if !a.Known || !b.Known || a.V < b.V {
 		return op.Int{}

@@ -12,38 +12,38 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Engine sums up requests that an engine tells of in one dialect. Times are in nanoseconds; what the engine does
-// not say, and does not follow from what it says, is not known.
+// Engine sums up the requests reported in one dialect. Times are in nanoseconds. Figures are unknown unless the engine
+// reports them or they follow from reported figures.
 type Engine struct {
 	Dialect string `json:"dialect"`
-	// Service and Model are those of all of the requests.
+	// Service and Model are common to all of the requests, or unknown.
 	Service key.Value `json:"service"`
 	Model   key.Value `json:"model"`
-	// Key has the values of the attributes, and of "service", that were asked for and that all of the requests have.
+	// Key has the values of Options.By common to all of the requests: attributes and "service".
 	Key map[string]string `json:"key,omitempty"`
 
 	Requests int64 `json:"requests"`
-	// TokensIn and TokensOut are those read and written by all requests.
+	// TokensIn and TokensOut are the tokens read and written by all requests.
 	TokensIn  op.Int `json:"tokens_in"`
 	TokensOut op.Int `json:"tokens_out"`
 
-	// Queue is the time before the model began. Prefill goes up to the first token, Decode from there to the last
-	// one; Execute is the time in the model where it is not divided. Other is the rest of E2E, the whole.
+	// Queue is the time before the model starts, Prefill the time up to the first token, and Decode the time from
+	// there to the last token. Execute is the undivided time in the model. Other is the rest of E2E, the whole.
 	Queue   *Times `json:"queue_ns"`
 	Prefill *Times `json:"prefill_ns"`
 	Decode  *Times `json:"decode_ns"`
 	Execute *Times `json:"execute_ns"`
 	Other   *Times `json:"other_ns"`
-	// TTFT is the time to the first token, TPOT that from one token to the next.
+	// TTFT is the time to the first token, TPOT the time per further token.
 	TTFT *Times `json:"ttft_ns"`
 	TPOT *Times `json:"tpot_ns"`
 	E2E  *Times `json:"e2e_ns"`
 
-	// Slow compares the slow requests with the others; nil where there are none.
+	// Slow compares slow requests with the others; nil without slow requests.
 	Slow *Slow `json:"slow"`
 }
 
-// Times are those of the requests that have one.
+// Times describes the times of the requests that have one.
 type Times struct {
 	Count int64   `json:"count"`
 	Mean  float64 `json:"mean"`
@@ -53,29 +53,28 @@ type Times struct {
 	Max   int64   `json:"max"`
 }
 
-// Slow are the requests that take at least [Slower] times the median.
+// Slow describes the requests that take at least [Slower] times the median.
 type Slow struct {
 	Requests int64 `json:"requests"`
-	// BeyondNS is how much longer than the median they take in sum.
+	// BeyondNS is the sum of their times beyond the median.
 	BeyondNS int64 `json:"beyond_ns"`
-	// Part is what most of it goes to: "queue", "prefill", "decode", "execute" or "other", and PartNS how much more of
-	// that one of them has in the mean than one of the others, of MoreNS in all; "" where the engine does not say.
+	// Part is the part with the largest increase: "queue", "prefill", "decode", "execute" or "other"; "" if unknown.
+	// PartNS is the mean increase of that part, MoreNS the mean increase of the whole time.
 	Part   string `json:"part,omitempty"`
 	PartNS int64  `json:"part_ns"`
 	MoreNS int64  `json:"more_ns"`
-	// TokensOut and TypicalOut are the tokens that one of them and one of the others writes in the mean.
+	// TokensOut and TypicalOut are the mean tokens written by slow and other requests.
 	TokensOut  op.Int `json:"tokens_out"`
 	TypicalOut op.Int `json:"typical_tokens_out"`
-	// The slowest of them, with its start in Unix nanoseconds.
+	// TraceID, SpanID and StartNS (Unix nanoseconds) identify the slowest request.
 	TraceID op.TraceID `json:"trace_id"`
 	SpanID  op.SpanID  `json:"span_id"`
 	StartNS op.Int     `json:"start_unix_ns"`
 }
 
-// Slower is how many times the median a slow request takes at least.
+// Slower is the smallest ratio of a slow request's time to the median.
 const Slower = 2
 
-// parts are what the time of a request is divided into.
 var parts = [...]struct {
 	field field
 	name  string
@@ -88,7 +87,7 @@ var parts = [...]struct {
 	{other, "other", func(e *Engine) **Times { return &e.Other }},
 }
 
-// Parts yields the names of the parts of which times are known, in order, with these.
+// Parts yields the known parts of the time with their names, in order.
 func (e *Engine) Parts(yield func(string, *Times) bool) {
 	for _, p := range parts {
 		if t := *p.times(e); t != nil && !yield(p.name, t) {
@@ -97,9 +96,9 @@ func (e *Engine) Parts(yield func(string, *Times) bool) {
 	}
 }
 
-// Rows sums up the requests by dialect and the keys that were asked for, by dialect, service and model where there is
-// none, those with the most time first: all of them, or those of some numbers in the order of [Requests.All]. Beyond a
-// number of rows, requests share one for their dialect.
+// Rows sums up requests by dialect and by the keys of Find, or by service and model without keys, most time first.
+// numbers selects requests by their order in [Requests.All]; nil selects all. Beyond most rows, requests share one row
+// per dialect.
 func (r *Requests) Rows(most int, numbers ...int) []Engine {
 	if numbers == nil {
 		for i := range r.list {
@@ -145,16 +144,18 @@ func (r *Requests) row(of []*request) Engine {
 			e.Key[name] = v.Text
 		}
 	}
-	e.TokensIn, e.TokensOut = sum(of, tokensIn), sum(of, tokensOut)
+	e.TokensIn = sum(of, tokensIn)
+	e.TokensOut = sum(of, tokensOut)
 	for _, p := range parts {
 		*p.times(&e) = timesOf(of, p.field)
 	}
-	e.TTFT, e.TPOT, e.E2E = timesOf(of, toFirst), timesOf(of, perToken), timesOf(of, total)
+	e.TTFT = timesOf(of, toFirst)
+	e.TPOT = timesOf(of, perToken)
+	e.E2E = timesOf(of, total)
 	e.Slow = slowOf(r.forest, of, e.E2E.P50)
 	return e
 }
 
-// common returns the text that all requests have.
 func common(of []*request, text func(*request) string) key.Value {
 	v := text(of[0])
 	if v == "" || slices.ContainsFunc(of, func(q *request) bool { return text(q) != v }) {
@@ -163,7 +164,6 @@ func common(of []*request, text func(*request) string) key.Value {
 	return key.Value{Text: v, Known: true}
 }
 
-// sum returns the sum of what is known, unknown where nothing is.
 func sum(of []*request, number field) op.Int {
 	var all wide.Sum
 	known := false
@@ -176,7 +176,6 @@ func sum(of []*request, number field) op.Int {
 	return op.Int{V: all.Int64(), Known: known}
 }
 
-// timesOf returns the times of the requests that have one, nil where none has.
 func timesOf(of []*request, time field) *Times {
 	var values []int64
 	for _, q := range of {
@@ -190,7 +189,8 @@ func timesOf(of []*request, time field) *Times {
 	}
 	slices.Sort(values)
 	at := func(percent int64) int64 { return values[sketch.Place(n, percent)] }
-	return &Times{Count: n, Mean: float64(sum(of, time).V) / float64(n), P50: at(50), P95: at(95), P99: at(99), Max: values[n-1]}
+	mean := float64(sum(of, time).V) / float64(n)
+	return &Times{Count: n, Mean: mean, P50: at(50), P95: at(95), P99: at(99), Max: values[n-1]}
 }
 
 func slowOf(f *trace.Forest, all []*request, median int64) *Slow {
@@ -205,7 +205,9 @@ func slowOf(f *trace.Forest, all []*request, median int64) *Slow {
 	if len(slow) == 0 {
 		return nil
 	}
-	slowest := slices.MaxFunc(slow, func(a, b *request) int { return cmp.Compare(a.numbers[total].V, b.numbers[total].V) })
+	slowest := slices.MaxFunc(slow, func(a, b *request) int {
+		return cmp.Compare(a.numbers[total].V, b.numbers[total].V)
+	})
 	n := f.Node(slowest.row)
 	s := &Slow{Requests: int64(len(slow)), TraceID: n.TraceID(), SpanID: n.SpanID(), StartNS: n.Start()}
 	var beyond wide.Sum
@@ -221,11 +223,14 @@ func slowOf(f *trace.Forest, all []*request, median int64) *Slow {
 	}
 	s.MoreNS = mean(slow, total).V - mean(typical, total).V
 	for _, p := range parts {
-		a, b := mean(slow, p.field), mean(typical, p.field)
+		a := mean(slow, p.field)
+		b := mean(typical, p.field)
 		if more := a.V - b.V; a.Known && b.Known && more > s.PartNS {
-			s.Part, s.PartNS = p.name, more
+			s.Part = p.name
+			s.PartNS = more
 		}
 	}
-	s.TokensOut, s.TypicalOut = mean(slow, tokensOut), mean(typical, tokensOut)
+	s.TokensOut = mean(slow, tokensOut)
+	s.TypicalOut = mean(typical, tokensOut)
 	return s
 }

@@ -7,7 +7,7 @@ import (
 )
 
 type elementTypes struct {
-	in    []op.DType // nil where out holds for the inputs too
+	in    []op.DType // nil if all inputs have type out
 	out   op.DType
 	count int // of the inputs
 }
@@ -22,7 +22,7 @@ func (t *elementTypes) input(i int) op.DType {
 	return ""
 }
 
-// computed returns the type that is computed with: the first of the inputs from an operand on.
+// computed returns the type of the computation: the first known input type from operand on.
 func (t *elementTypes) computed(operand int) op.DType {
 	for i := operand; i < t.count; i++ {
 		if d := t.input(i); d != "" {
@@ -32,8 +32,6 @@ func (t *elementTypes) computed(operand int) op.DType {
 	return t.out
 }
 
-// output returns the type of the output. Where it is not recorded it is that of the inputs
-// if these have one in common.
 func (t *elementTypes) output() op.DType {
 	common := t.out
 	if common != "" {
@@ -51,7 +49,6 @@ func (t *elementTypes) output() op.DType {
 	return common
 }
 
-// bytes returns the size of the inputs and of the output of an operation with a result.
 func (o operands) bytes(t *elementTypes, r *result) int64 {
 	all := o.outputElements(r.elements)
 	if t.in == nil { // one type for all
@@ -75,7 +72,7 @@ func (o operands) bytes(t *elementTypes, r *result) int64 {
 	return sum
 }
 
-// bytesOfRows is bytes for an operation that reads as much of the first input as it writes.
+// bytesOfRows is bytes for an operation that reads only the output's size of the first input.
 func (o operands) bytesOfRows(t *elementTypes, out int64) int64 {
 	rows := o.outputElements(out)
 	sum := plus(sized(rows, cmp.Or(t.input(0), t.output())), sized(rows, t.output()))
@@ -87,8 +84,8 @@ func (o operands) bytesOfRows(t *elementTypes, out int64) int64 {
 	return sum
 }
 
-// inputBytes returns the size of an input. One without a shape and a type is none, such as
-// a bias that was left out, and a scalar without a type is a number in the call.
+// inputBytes returns the size of an input. Without shape and type it is absent, such as an omitted bias. A scalar
+// without type is a number in the call.
 func inputBytes(s op.Shape, t op.DType) int64 {
 	if len(s) == 0 && t == "" {
 		return 0

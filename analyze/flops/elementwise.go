@@ -6,8 +6,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// elementwise returns the formula of a function of so many inputs that takes a number of
-// operations for each element of its output: one for any function of one number.
+// elementwise returns the formula of an element-wise function with the given number of inputs and operations per
+// element. Any function of one number counts as one operation.
 func elementwise(inputs int, each int64) func(o operands) result {
 	return func(o operands) result {
 		outputs, more := o.broadcastOf(inputs)
@@ -15,8 +15,7 @@ func elementwise(inputs int, each int64) func(o operands) result {
 	}
 }
 
-// variadic counts a function of any number of inputs that takes one operation for each of
-// them but the first.
+// variadic counts one operation per element for each input but the first.
 func variadic(o operands) result {
 	if len(o.in) == 0 {
 		return noResult()
@@ -25,8 +24,8 @@ func variadic(o operands) result {
 	return result{flops: times(outputs, int64(len(o.in)-1)), elements: outputs}
 }
 
-// broadcastOf returns the number of elements of the output of a function of the first
-// inputs, element by element, and whether it reads more than those that are recorded, which have to fit.
+// broadcastOf returns the number of output elements of an element-wise function. more reports whether it has unrecorded
+// inputs. The shapes must fit.
 func (o operands) broadcastOf(inputs int) (outputs int64, more bool) {
 	if len(o.in) < inputs {
 		if o.out == nil {
@@ -34,7 +33,8 @@ func (o operands) broadcastOf(inputs int) (outputs int64, more bool) {
 		}
 		return o.broadcastAll(o.in), true
 	}
-	given, whole := o.in[:inputs], o.out
+	given := o.in[:inputs]
+	whole := o.out
 	if whole == nil {
 		whole = given[0]
 	}
@@ -43,13 +43,13 @@ func (o operands) broadcastOf(inputs int) (outputs int64, more bool) {
 			return o.broadcastAll(given), false
 		}
 	}
-	return elements(whole), false // as mostly
+	return elements(whole), false // the common case
 }
 
-// broadcastAll is broadcastOf for inputs that differ.
 func (o operands) broadcastAll(inputs []op.Shape) int64 {
 	var room, next [op.MaxRank]int64
-	shape, other := op.Shape(room[:0]), op.Shape(next[:0])
+	shape := op.Shape(room[:0])
+	other := op.Shape(next[:0])
 	for _, s := range inputs {
 		if s == nil {
 			return unknown
@@ -69,8 +69,8 @@ func (o operands) broadcastAll(inputs []op.Shape) int64 {
 	return elements(o.out)
 }
 
-// broadcast appends the shape that two shapes have together by NumPy's rules: dimensions
-// are aligned at the end, and one of 1 is repeated.
+// broadcast appends the common shape of a and b by NumPy's rules: dimensions are aligned at the end, and dimension 1
+// is repeated.
 func broadcast(dst op.Shape, a, b op.Shape) (op.Shape, bool) {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -89,8 +89,7 @@ func broadcast(dst op.Shape, a, b op.Shape) (op.Shape, bool) {
 	return dst, true
 }
 
-// reduction returns the formula of a function that takes a number of operations for each
-// element of its first input.
+// reduction returns the formula of a function with each operations per element of its first input.
 func reduction(each int64) func(o operands) result {
 	return func(o operands) result {
 		n := elements(o.input(0))
@@ -103,9 +102,8 @@ func reduction(each int64) func(o operands) result {
 	}
 }
 
-// normalization returns the formula of a function that takes a number of operations for each
-// element of its first input, and more where others of the inputs from the second to a last
-// one are weights.
+// normalization returns the formula of a function with each operations per element of its first input, or weighted
+// operations if any input from the second to number last is not empty.
 func normalization(each, weighted int64, last int) func(o operands) result {
 	return func(o operands) result {
 		n := elements(o.input(0))
@@ -122,7 +120,6 @@ func normalization(each, weighted int64, last int) func(o operands) result {
 	}
 }
 
-// copied counts an operation that moves elements and computes nothing.
 func copied(o operands) result {
 	if o.input(0) == nil {
 		return noResult()
@@ -130,9 +127,10 @@ func copied(o operands) result {
 	return result{flops: 0, elements: elements(o.out)}
 }
 
-// embedding counts one that reads rows of a table, [rows, size], by indices.
+// embedding counts reading rows of a table, [rows, size], by indices.
 func embedding(o operands) result {
-	table, indices := o.input(0), o.input(1)
+	table := o.input(0)
+	indices := o.input(1)
 	if len(table) != 2 || indices == nil {
 		return noResult()
 	}
@@ -141,4 +139,74 @@ func embedding(o operands) result {
 		return noResult()
 	}
 	return result{flops: 0, elements: outputs}
+}
+
+// convolution counts 2·c·w for each element of the output, which must be known: a sum over the c channels of its group
+// and the w positions of the kernel. Channels come first ([N,C,…], [M,C/groups,…]) or last ([N,…,C], […,C/groups,M]).
+func convolution(o operands) result {
+	x := o.input(0)
+	w := o.input(1)
+	n := len(x)
+	if n < 3 || len(w) != n || len(o.out) != n || o.out[0] != x[0] {
+		return noResult()
+	}
+	outputs := elements(o.out)
+	first, last := int64(unknown), int64(unknown)
+	if groupsFit(x[1], w[1], w[0]) && o.out[1] == w[0] {
+		first = elements(w[1:])
+	}
+	if groupsFit(x[n-1], w[n-2], w[n-1]) && o.out[n-1] == w[n-1] {
+		last = elements(w[:n-1])
+	}
+	if first == unknown {
+		first = last
+	} else if last != unknown && last != first {
+		// Both layouts fit, unless only one has a kernel within its input.
+		asFirst := covers(x[2:], w[2:])
+		asLast := covers(x[1:n-1], w[:n-2])
+		if asFirst == asLast {
+			return noResult()
+		}
+		if asLast {
+			first = last
+		}
+	}
+	if first == unknown {
+		return noResult()
+	}
+	return result{flops: times(times(outputs, first), 2), elements: outputs}
+}
+
+// groupsFit reports whether a kernel with ofKernel channels divides inputs and outputs into groups.
+func groupsFit(inputs, ofKernel, outputs int64) bool {
+	return ofKernel > 0 && inputs > 0 && inputs%ofKernel == 0 && outputs%(inputs/ofKernel) == 0
+}
+
+func covers(input, kernel op.Shape) bool {
+	for i, d := range kernel {
+		if d > input[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// transposedConvolution counts 2·m·w for each element of the input, which is multiplied by the w positions of m kernels
+// ([C,M/groups,…]) and added to the output.
+func transposedConvolution(o operands) result {
+	x := o.input(0)
+	w := o.input(1)
+	n := len(x)
+	if n < 3 || len(w) != n || w[0] != x[1] || w[1] < 1 {
+		return noResult()
+	}
+	fits := o.out == nil || len(o.out) == n && o.out[0] == x[0] && o.out[1]%w[1] == 0
+	if !fits || slices.Contains(o.out, op.Dynamic) {
+		return noResult()
+	}
+	each := elements(w[1:])
+	if each == unknown {
+		return noResult()
+	}
+	return result{flops: times(times(elements(x), each), 2), elements: unknown}
 }

@@ -7,31 +7,29 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Work is what an operation does, as far as that is known.
+// Work is the known work of an operation.
 type Work struct {
-	// FLOPs is the number of arithmetic operations on elements, those on integers
-	// included; a multiplication and an addition are two.
+	// FLOPs is the number of arithmetic operations on elements, including integers. A multiply-add counts as two.
 	FLOPs op.Int
-	// Bytes is the size of the inputs that are read and of the output that is
-	// written, each once.
+	// Bytes is the size of the inputs and the output, each counted once.
 	Bytes op.Int
-	// DType is the element type that is computed with, "" where it is not known.
+	// DType is the element type of the computation, "" if unknown.
 	DType op.DType
 }
 
-// Of returns the work of an operation that computes; that of any other kind is
-// unknown. FLOPs that e records have no effect.
+// Of returns the work of a computing operation; unknown for other kinds. It ignores FLOPs recorded in e.
 func Of(e *op.Entry) Work { return Find(e.Operation).Of(e) }
 
-// Formula counts the work of operations of some names. That of a nil *Formula is unknown.
+// Formula computes the work of operations of some names. A nil *Formula returns unknown work.
 type Formula struct {
 	count func(o operands) result
 	moves moves
 }
 
-// Of is the function Of for an operation whose name the formula was found by.
+// Of returns the work of e, whose name must belong to the formula.
 func (f *Formula) Of(e *op.Entry) Work {
-	if f == nil || e.Kind != op.KindCompute && e.Kind != op.KindUnknown || e.InputShapes == nil && e.OutputShape == nil {
+	computes := e.Kind == op.KindCompute || e.Kind == op.KindUnknown
+	if f == nil || !computes || e.InputShapes == nil && e.OutputShape == nil {
 		return Work{}
 	}
 	o := operands{in: e.InputShapes, out: e.OutputShape}
@@ -42,7 +40,7 @@ func (f *Formula) Of(e *op.Entry) Work {
 	types := elementTypes{in: e.InputDTypes, out: e.DType, count: len(e.InputShapes)}
 	w := Work{FLOPs: op.Known(r.flops), DType: types.computed(r.operand)}
 	if w.DType == op.C64 || w.DType == op.C128 {
-		return Work{} // the formulas count real numbers
+		return Work{} // formulas count real numbers
 	}
 	switch {
 	case r.more:
@@ -56,7 +54,6 @@ func (f *Formula) Of(e *op.Entry) Work {
 	return w
 }
 
-// unknown is a count that is not known.
 const unknown = -1
 
 func known(n int64) op.Int {
@@ -70,18 +67,18 @@ func noResult() result { return result{flops: unknown, elements: unknown} }
 
 type result struct {
 	flops    int64
-	elements int64 // of the output, as far as they follow from the inputs
-	more     bool  // is read than the inputs
-	operand  int   // the input whose element type is computed with
-	first    int64 // elements of the first input that are read; 0 is all
+	elements int64 // of the output, if they follow from the inputs
+	more     bool  // reads more than the inputs
+	operand  int   // the input with the element type of the computation
+	first    int64 // elements read of the first input; 0 is all
 }
 
 type moves uint8
 
 const (
 	movesAll     moves = iota // all inputs and the output
-	movesRows                 // as much of the first input as the output has, the other inputs and the output
-	movesNothing              // none: the output is another view of the input's memory
+	movesRows                 // the output's size of the first input, the other inputs and the output
+	movesNothing              // no bytes: the output is a view of the input
 	movesPerhaps              // all or nothing
 )
 
@@ -90,7 +87,6 @@ type operands struct {
 	out op.Shape
 }
 
-// input returns the shape of an input, nil where it is not known or not there.
 func (o operands) input(i int) op.Shape {
 	if i >= len(o.in) {
 		return nil
@@ -98,8 +94,7 @@ func (o operands) input(i int) op.Shape {
 	return o.in[i]
 }
 
-// outputElements returns how many elements the output has: as recorded, or else as many
-// as follow.
+// outputElements returns the number of elements of the output as recorded, or else follow.
 func (o operands) outputElements(follow int64) int64 {
 	if o.out == nil {
 		return follow
@@ -107,7 +102,6 @@ func (o operands) outputElements(follow int64) int64 {
 	return elements(o.out)
 }
 
-// elements returns the number of elements of a shape.
 func elements(s op.Shape) int64 {
 	if s == nil {
 		return unknown
@@ -123,8 +117,8 @@ func elements(s op.Shape) int64 {
 	return int64(n)
 }
 
-// odd is elements for a shape that has no elements, or whose number depends on what is not
-// known, or may not fit, which the order of dimensions does not matter for.
+// odd is elements for a shape without elements, with unknown dimensions, or with a product that may overflow
+// in this order.
 func odd(s op.Shape) int64 {
 	if n, _ := s.Elements(); n.Known {
 		return n.V
@@ -132,8 +126,7 @@ func odd(s op.Shape) int64 {
 	return unknown
 }
 
-// times multiplies a count, which may be unknown. The product is unknown where the factor
-// is negative and where it does not fit.
+// times multiplies counts. The product is unknown if a factor is unknown or negative, or if it overflows.
 func times(n, factor int64) int64 {
 	hi, lo := bits.Mul64(uint64(n), uint64(factor))
 	if n < 0 || factor < 0 || hi != 0 || lo > math.MaxInt64 {
@@ -142,7 +135,7 @@ func times(n, factor int64) int64 {
 	return int64(lo)
 }
 
-// plus adds counts, which may be unknown.
+// plus adds counts. The sum is unknown if one of them is, or if it overflows.
 func plus(a, b int64) int64 {
 	if a < 0 || b < 0 || a+b < a {
 		return unknown

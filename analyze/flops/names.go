@@ -2,12 +2,12 @@ package flops
 
 import "strings"
 
-// torchPrefix starts the names of PyTorch's operators. Behind it a name that is not in the
-// table by itself has the formula of the name without it.
+// torchPrefix starts the names of PyTorch's operators. A name with the prefix and without its own entry in the table
+// has the formula of the name without the prefix.
 const torchPrefix = "aten::"
 
-// formulas is the table of all names. Those of ONNX and ONNX Runtime are in camel case, those of
-// ggml in capitals, and those of PyTorch are also what others call such operations.
+// formulas is the table of all names. Names of ONNX and ONNX Runtime are in camel case, names of ggml in capitals.
+// Names of PyTorch are also common elsewhere.
 var formulas = tableOf([]namesOf{
 	{Formula{count: matmul}, "matmul mm bmm mv dot gemm batch_matmul batched_matmul dot_general" +
 		" MatMul FusedMatMul TransposeMatMul MatMulInteger MatMulIntegerToFloat DynamicQuantizeMatMul"},
@@ -15,14 +15,18 @@ var formulas = tableOf([]namesOf{
 	{Formula{count: addedProduct}, "addmm baddbmm addmv _addmm_activation"},
 	{Formula{count: quantized(matmul)}, "QLinearMatMul"},
 	{Formula{count: linear}, "linear dense fully_connected"},
-	{Formula{count: attention}, "scaled_dot_product_attention _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention" +
-		" _scaled_dot_product_cudnn_attention _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_attention_math"},
+	{Formula{count: attention}, "scaled_dot_product_attention _scaled_dot_product_flash_attention" +
+		" _scaled_dot_product_efficient_attention" +
+		" _scaled_dot_product_cudnn_attention _scaled_dot_product_flash_attention_for_cpu" +
+		" _scaled_dot_product_attention_math"},
 	{Formula{count: multiHeadAttention}, "MultiHeadAttention"},
 	{Formula{count: anyAttention}, "attention self_attention sdpa"},
 	{Formula{count: onnxAttention}, "Attention"},
 
-	{Formula{count: convolution}, "conv conv1d conv2d conv3d cudnn_convolution mkldnn_convolution miopen_convolution" +
-		" miopen_depthwise_convolution _conv_depthwise2d conv_depthwise3d thnn_conv2d _slow_conv2d_forward slow_conv3d" +
+	{Formula{count: convolution}, "conv conv1d conv2d conv3d cudnn_convolution mkldnn_convolution" +
+		" miopen_convolution" +
+		" miopen_depthwise_convolution _conv_depthwise2d conv_depthwise3d thnn_conv2d _slow_conv2d_forward" +
+		" slow_conv3d" +
 		" Conv FusedConv ConvInteger"},
 	{Formula{count: quantized(convolution)}, "QLinearConv"},
 	{Formula{count: transposedConvolution}, "conv_transpose conv_transpose1d conv_transpose2d conv_transpose3d" +
@@ -32,31 +36,39 @@ var formulas = tableOf([]namesOf{
 		" sigmoid hardsigmoid hardswish hardtanh tanh softplus exp exp2 log log2 sqrt" +
 		" rsqrt reciprocal neg abs sign floor ceil round sin cos erf" +
 		" square clamp clip" +
-		" Relu LeakyRelu Elu Selu Celu Gelu FastGelu QuickGelu Sigmoid HardSigmoid HardSwish Tanh Softplus Softsign Swish Mish Exp Log Sqrt" +
+		" Relu LeakyRelu Elu Selu Celu Gelu FastGelu QuickGelu Sigmoid HardSigmoid HardSwish Tanh Softplus" +
+		" Softsign Swish Mish Exp Log Sqrt" +
 		" Reciprocal Neg Abs Sign Floor Ceil Round Sin Cos Erf Clip cumsum CumSum"},
-	{Formula{count: elementwise(2, 1)}, "add bias_add sub subtract mul multiply div divide pow maximum minimum rsub atan2 remainder fmod" +
+	{Formula{count: elementwise(2, 1)}, "add bias_add sub subtract mul multiply div divide pow maximum minimum" +
+		" rsub atan2 remainder fmod" +
 		" Add Sub Mul Div Pow PRelu Mod"},
 	{Formula{count: elementwise(2, 2)}, "bias_gelu BiasGelu"},
 	{Formula{count: elementwise(3, 2)}, "addcmul fma"},
 	{Formula{count: variadic}, "Sum Max Min"},
 
-	{Formula{count: reduction(1)}, "sum mean reduce_sum reduce_mean reduce_max reduce_min amax amin argmax argmin prod" +
+	{Formula{count: reduction(1)}, "sum mean reduce_sum reduce_mean reduce_max reduce_min amax amin argmax" +
+		" argmin prod" +
 		" ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ArgMax ArgMin GlobalAveragePool GlobalMaxPool"},
 	{Formula{count: reduction(2)}, "ReduceSumSquare ReduceL1 ReduceL2"},
 	{Formula{count: normalization(5, 5, 0)}, "softmax _softmax log_softmax _log_softmax Softmax LogSoftmax"},
 	{Formula{count: normalization(4, 5, 2)}, "layer_norm layernorm native_layer_norm group_norm" +
 		" LayerNormalization GroupNormalization GroupNorm"},
-	{Formula{count: normalization(4, 5, 1)}, "batch_norm batchnorm native_batch_norm cudnn_batch_norm miopen_batch_norm instance_norm" +
+	{Formula{count: normalization(4, 5, 1)}, "batch_norm batchnorm native_batch_norm cudnn_batch_norm" +
+		" miopen_batch_norm instance_norm" +
 		" native_group_norm BatchNormalization InstanceNormalization"},
-	{Formula{count: normalization(3, 4, 2)}, "rms_norm rmsnorm _fused_rms_norm RMSNormalization SimplifiedLayerNormalization"},
+	{Formula{count: normalization(3, 4, 2)}, "rms_norm rmsnorm _fused_rms_norm RMSNormalization" +
+		" SimplifiedLayerNormalization"},
 
 	{Formula{copied, movesAll}, "copy clone contiguous cast to concat cat concatenate transpose pad tile" +
 		" Cast Concat Transpose Pad Tile Expand ReorderInput ReorderOutput"},
-	{Formula{copied, movesPerhaps}, "reshape flatten squeeze unsqueeze Reshape Flatten Squeeze Unsqueeze Identity Dropout"},
+	{Formula{copied, movesPerhaps}, "reshape flatten squeeze unsqueeze Reshape Flatten Squeeze Unsqueeze" +
+		" Identity Dropout"},
 	{Formula{copied, movesRows}, "slice gather index_select Slice Gather GatherElements GatherND"},
 	{Formula{embedding, movesRows}, "embedding embedding_lookup"},
-	{Formula{copied, movesNothing}, "aten::view aten::_unsafe_view aten::reshape aten::_reshape_alias aten::t aten::transpose" +
-		" aten::permute aten::expand aten::squeeze aten::unsqueeze aten::select aten::slice aten::narrow aten::flatten aten::detach" +
+	{Formula{copied, movesNothing}, "aten::view aten::_unsafe_view aten::reshape aten::_reshape_alias aten::t" +
+		" aten::transpose" +
+		" aten::permute aten::expand aten::squeeze aten::unsqueeze aten::select aten::slice aten::narrow" +
+		" aten::flatten aten::detach" +
 		" aten::alias aten::as_strided aten::unbind aten::chunk aten::split"},
 	{Formula{count: weighted}, "MUL_MAT"},
 	{Formula{count: weightedByExpert}, "MUL_MAT_ID"},
@@ -65,7 +77,8 @@ var formulas = tableOf([]namesOf{
 	{Formula{count: elementwise(1, 3)}, "ROPE"},          // 4 products and 2 sums for each two
 	{Formula{count: normalization(3, 4, 2)}, "RMS_NORM L2_NORM"},
 	{Formula{count: normalization(4, 5, 2)}, "NORM GROUP_NORM"},
-	{Formula{count: elementwise(1, 1)}, "SILU GELU GELU_QUICK GELU_ERF RELU LEAKY_RELU ELU TANH SIGMOID HARDSIGMOID HARDSWISH SOFTPLUS" +
+	{Formula{count: elementwise(1, 1)}, "SILU GELU GELU_QUICK GELU_ERF RELU LEAKY_RELU ELU TANH SIGMOID" +
+		" HARDSIGMOID HARDSWISH SOFTPLUS" +
 		" EXP LOG SQR SQRT SIN COS ABS NEG SGN STEP CLAMP SCALE"},
 	{Formula{count: elementwise(2, 1)}, "ADD SUB MUL DIV"},
 	{Formula{count: elementwise(2, 2)}, "SWIGLU GEGLU REGLU GEGLU_QUICK GEGLU_ERF"},
@@ -73,10 +86,9 @@ var formulas = tableOf([]namesOf{
 	{Formula{copied, movesAll}, "CONT DUP CONCAT REPEAT PAD"},
 	{Formula{copied, movesRows}, "GET_ROWS"},
 	{Formula{copied, movesNothing}, "VIEW RESHAPE PERMUTE TRANSPOSE"},
-	{Formula{}, "aten::to aten::contiguous aten::copy aten::gather"}, // copy or not, or have other inputs
+	{Formula{}, "aten::to aten::contiguous aten::copy aten::gather"}, // may copy or not, or have other inputs
 })
 
-// kernels is the formula of libraries' kernels for products.
 var kernels = Formula{count: kernelProduct}
 
 type namesOf struct {
@@ -98,7 +110,7 @@ func tableOf(list []namesOf) map[string]*Formula {
 	return table
 }
 
-// Find returns the formula of operations of a name, nil for one that is not known.
+// Find returns the formula for an operation name, nil if unknown.
 func Find(name string) *Formula {
 	if f, ok := formulas[name]; ok {
 		return f
@@ -112,8 +124,8 @@ func Find(name string) *Formula {
 	return nil
 }
 
-// IsAttention reports whether a name is that of attention as a whole, whose work grows with the tokens and with those
-// before them: an operator, or a kernel of one.
+// IsAttention reports whether name is an operator or kernel for all of attention. Its work grows with the square of
+// the tokens.
 func IsAttention(name string) bool {
 	name = strings.ToLower(name)
 	for _, part := range [...]string{"attention", "attn", "sdpa", "fmha", "flash_fwd", "flash_bwd"} {
@@ -124,8 +136,8 @@ func IsAttention(name string) bool {
 	return false
 }
 
-// findTorch returns the formula of an operator of PyTorch, whose name may end in an
-// underscore, for one that works in place, and in its variant, such as add_.Tensor.
+// findTorch returns the formula of a PyTorch operator. Its name may end in an underscore, for in-place operators, and
+// in a variant, as in add_.Tensor.
 func findTorch(name string) *Formula {
 	name, _, _ = strings.Cut(name, ".")
 	name = strings.TrimSuffix(name, "_")
@@ -134,13 +146,13 @@ func findTorch(name string) *Formula {
 		return f
 	}
 	if strings.ToLower(name) != name {
-		return nil // one of ONNX's
+		return nil // an ONNX name
 	}
 	return formulas[name]
 }
 
-// isProductKernel reports whether a name is that of a kernel of cuBLAS, CUTLASS or rocBLAS
-// that multiplies matrices; kernels for convolutions have names with gemm too.
+// isProductKernel reports whether name is a matrix product kernel of cuBLAS, CUTLASS or rocBLAS. Convolution kernels
+// also have names with gemm.
 func isProductKernel(name string) bool {
 	if strings.HasPrefix(name, "Cijk_") {
 		return true

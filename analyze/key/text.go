@@ -8,22 +8,20 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// form is the form of a value of a key in a text, in which values follow one another: it
-// differs for different values and does not run into the next one. Texts of keys are part of
-// the form of partial results.
+// form is the encoding of a key's values. Encodings are self-delimiting and injective, so values can be concatenated.
+// Partial results contain them.
 type form uint8
 
 const (
-	formText     form = iota // a text, of which "" is not known
-	formOptional             // a text that may be "", or none
+	formText     form = iota // a text; "" means unknown
+	formOptional             // a text, possibly "", or unknown
 	formInt
 	formKind
-	formShape // its length with four bytes for that, and op.Entry.AppendShapes
+	formShape // four bytes of length, then op.Entry.AppendShapes
 	formTrace // 16 bytes
 )
 
-// Append appends e's values of the keys in a form that differs for different
-// ones.
+// Append appends e's values of the keys. Different values have different encodings.
 func Append(dst []byte, keys []Key, e *op.Entry) []byte {
 	for _, k := range keys {
 		dst = k.appendTo(dst, e)
@@ -31,21 +29,26 @@ func Append(dst []byte, keys []Key, e *op.Entry) []byte {
 	return dst
 }
 
-// Of returns the values that e has of the keys.
+// Of returns e's values of the keys.
 func Of(keys []Key, e *op.Entry) []Value {
-	return Cut(string(Append(nil, keys, e)), keys)
+	return Decode(string(Append(nil, keys, e)), keys)
 }
 
-// Cut returns the values in a text of Append.
-func Cut(text string, keys []Key) []Value {
+// Decode returns the values in a result of Append.
+func Decode(text string, keys []Key) []Value {
 	values := make([]Value, len(keys))
 	for i, k := range keys {
-		values[i], text = k.Cut(text)
+		values[i], text = k.Decode(text)
 	}
 	return values
 }
 
-// appendTo appends e's value of the key. It allocates nothing.
+// Cut returns the values in a result of Append.
+//
+// Deprecated: use [Decode].
+func Cut(text string, keys []Key) []Value { return Decode(text, keys) }
+
+// appendTo appends e's value of the key without allocating.
 func (k Key) appendTo(dst []byte, e *op.Entry) []byte {
 	p := &properties[k.field]
 	switch p.form {
@@ -67,13 +70,13 @@ func (k Key) appendTo(dst []byte, e *op.Entry) []byte {
 		binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start))
 		return dst
 	}
-	if opfile.IsLocal(e.TraceID) { // says nothing of the input's traces
+	if opfile.IsLocal(e.TraceID) { // no trace of the input
 		return append(dst, make([]byte, len(e.TraceID))...)
 	}
 	return append(dst, e.TraceID[:]...)
 }
 
-// optional returns e's value of a key that may be "".
+// optional returns e's value of a key with form formOptional.
 func (k Key) optional(e *op.Entry) (text string, ok bool) {
 	switch k.field {
 	case byDevice:
@@ -89,9 +92,8 @@ func (k Key) optional(e *op.Entry) (text string, ok bool) {
 	return "", false
 }
 
-// Cut returns the value at the beginning of a text of appendTo, and what follows
-// it.
-func (k Key) Cut(text string) (v Value, rest string) {
+// Decode returns the value at the start of a result of Append, and the rest of text.
+func (k Key) Decode(text string) (v Value, rest string) {
 	switch properties[k.field].form {
 	case formText:
 		value, rest := cutCounted(text)
@@ -122,22 +124,26 @@ func (k Key) Cut(text string) (v Value, rest string) {
 	return textValue(id.String()), text[n:]
 }
 
-// AppendValues appends what Append appends for entries that have the values of the
-// keys. It fails where no entry has them.
+// Cut returns the value at the start of text, and the rest.
+//
+// Deprecated: use [Key.Decode].
+func (k Key) Cut(text string) (v Value, rest string) { return k.Decode(text) }
+
+// AppendValues appends the encoding of values. It returns an error if no entry can have them.
 func AppendValues(dst []byte, keys []Key, values []Value) ([]byte, error) {
 	if len(keys) != len(values) {
-		return nil, fmt.Errorf("there are %d values of %d keys", len(values), len(keys))
+		return nil, fmt.Errorf("%d values for %d keys", len(values), len(keys))
 	}
 	for i, k := range keys {
 		var ok bool
 		if dst, ok = k.appendValue(dst, values[i]); !ok {
-			return nil, fmt.Errorf("%.100q is no value of the key %s", values[i].Text, k)
+			return nil, fmt.Errorf("%.100q is not a value of key %s", values[i].Text, k)
 		}
 	}
 	return dst, nil
 }
 
-// appendValue appends what appendTo appends for an entry that has the value.
+// appendValue appends the encoding of v. ok is false if no entry can have v.
 func (k Key) appendValue(dst []byte, v Value) (_ []byte, ok bool) {
 	switch properties[k.field].form {
 	case formText:
@@ -162,7 +168,7 @@ func (k Key) appendValue(dst []byte, v Value) (_ []byte, ok bool) {
 	return dst, !v.Number.Known
 }
 
-// AppendDistinct appends the values in a form that differs for different ones.
+// AppendDistinct appends values in an injective encoding that does not depend on their keys.
 func AppendDistinct(dst []byte, values []Value) []byte {
 	for _, v := range values {
 		if !v.Known {
@@ -185,8 +191,7 @@ func cutCounted(text string) (value, rest string) {
 	return text[size:end], text[end:]
 }
 
-// AppendInt appends an integer of the key of a row, distinct from an unknown
-// one.
+// AppendInt appends an integer or its absence in an injective encoding.
 func AppendInt(dst []byte, i op.Int) []byte {
 	if !i.Known {
 		return append(dst, 0)

@@ -12,17 +12,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Value is the value of one key. The zero value is one that is not known.
+// Value is the value of one key. The zero value is unknown.
 type Value struct {
 	// Text is the value; "" when Known is false.
 	Text string
-	// Known reports whether the entries have the value.
+	// Known reports whether there is a value.
 	Known bool
-	// Number is the value where it is an integer.
+	// Number is the value of an integer key.
 	Number op.Int
 }
 
-// String returns the text, "unknown" for a value that is not known.
+// String returns the text, or "unknown" for an unknown value.
 func (v Value) String() string {
 	if !v.Known {
 		return Unknown
@@ -30,7 +30,7 @@ func (v Value) String() string {
 	return v.Text
 }
 
-// MarshalJSON returns a string, a number for an integer, null when not known.
+// MarshalJSON returns a string, a number for an integer, or null for an unknown value.
 func (v Value) MarshalJSON() ([]byte, error) {
 	switch {
 	case !v.Known:
@@ -54,22 +54,21 @@ func (v *Value) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &v.Number); err != nil {
 		return err
 	}
-	v.Known, v.Text = true, v.Number.String()
+	v.Known = true
+	v.Text = v.Number.String()
 	return nil
 }
 
-// marshalText returns s as a JSON string in which < and > stay readable: the
-// encoder around it escapes them where that matters.
+// marshalText returns s as a JSON string with < and > unescaped. The outer encoder escapes them if necessary.
 func marshalText(s string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // which no text makes fail
+	_ = enc.Encode(s) // strings always encode
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Group holds the keys of a grouping and, in the same order, their values
-// for one group.
+// Group is one group of a grouping: its keys and their values in the same order.
 type Group struct {
 	Keys   []Key
 	Values []Value
@@ -89,8 +88,8 @@ func (g Group) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// MarshalJSON returns an object with a member per key, in the order of the
-// keys; every value is "(other)" in the row of the groups beyond the limit.
+// MarshalJSON returns an object with a member per key, in the order of the keys. In the row beyond the limit
+// each value is "(other)".
 func (g Group) MarshalJSON() ([]byte, error) {
 	dst := []byte{'{'}
 	for i, k := range g.Keys {
@@ -110,13 +109,12 @@ func (g Group) MarshalJSON() ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// UnmarshalJSON reads the form of MarshalJSON. A key with the value "(other)"
-// throughout is that of the row of the groups beyond the limit.
+// UnmarshalJSON reads the form of MarshalJSON. A group with only "(other)" values is the row beyond the limit.
 func (g *Group) UnmarshalJSON(text []byte) error {
 	*g = Group{Other: true}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return fmt.Errorf("reading group key: %.100q is no object", text)
+		return fmt.Errorf("reading group key: %.100q is not an object", text)
 	}
 	for dec.More() {
 		name, err := dec.Token() // a string, or the next call fails
@@ -131,7 +129,8 @@ func (g *Group) UnmarshalJSON(text []byte) error {
 		if err := dec.Decode(&v); err != nil {
 			return fmt.Errorf("reading group key: %w", err)
 		}
-		g.Keys, g.Values = append(g.Keys, key), append(g.Values, v)
+		g.Keys = append(g.Keys, key)
+		g.Values = append(g.Values, v)
 		g.Other = g.Other && v == textValue(Other)
 	}
 	if g.Other {
@@ -140,7 +139,7 @@ func (g *Group) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// The labels of rows that stand for no single value.
+// Labels of rows without a single value.
 const (
 	Unknown = "unknown"
 	Other   = "(other)"
@@ -154,8 +153,7 @@ func textValue(s string) Value {
 	return Value{Text: s, Known: true}
 }
 
-// Compare orders keys value by value, unknown ones first and numbers by size;
-// the row of the others comes last.
+// Compare orders groups by their values: unknown values first, numbers by size, the row beyond the limit last.
 func (g Group) Compare(o Group) int {
 	return cmp.Or(order.Flags(g.Other, o.Other), slices.CompareFunc(g.Values, o.Values, Value.compare))
 }

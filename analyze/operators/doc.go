@@ -1,4 +1,3 @@
-// Package operators sums up the work of devices by the operators on the host that launched it:
-// what each launched itself, and what it did together with the operators inside it. Which operator
-// launched an operation, [trace.Forest.Launcher] says; it leaves steps and requests to others.
+// Package operators attributes device time to the operators on the host that launched it: the work launched by each
+// operator itself, and including the operators inside it. See [trace.Forest.Launcher] for how launchers are found.
 package operators

@@ -14,53 +14,53 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Operators says which operators on the host the time of devices went to.
+// Operators attributes device time to operators on the host.
 type Operators struct {
-	// Rows has a row per name of an operator and per CUDA graph, the largest device self time first. Their device self
-	// times and that of Unattributed add up to the sum of all operations of devices.
+	// Rows has a row per operator name and per CUDA graph, largest device self time first. Its device self times and
+	// the time of Unattributed add up to the sum over all device operations.
 	Rows []Row `json:"rows"`
-	// Unattributed are the operations of devices of which no operator is known.
+	// Unattributed sums up device operations without a known operator.
 	Unattributed Unattributed `json:"unattributed"`
 }
 
-// Unattributed counts operations and sums up their time.
+// Unattributed counts operations and sums up their durations.
 type Unattributed struct {
 	Count int64 `json:"count"`
 	SumNS int64 `json:"sum_ns"`
 }
 
-// Row is about the operators of one name. All times are nanoseconds.
+// Row describes the operators of one name. All times are nanoseconds.
 type Row struct {
 	Operator string `json:"operator"`
-	// Calls is how many of them are in the input; 0 where operations name one that is not. A CUDA graph
-	// has as many as there are launches of it.
+	// Calls is the number of calls in the input, 0 for an operator only named by operations. For a CUDA graph it is
+	// the number of launches.
 	Calls int64 `json:"calls"`
-	// DeviceSelfNS is the time of the operations of devices that they launched themselves, Kernels the number of these.
-	// DeviceTotalNS is with those of the operators inside them, each once where an operator calls itself.
+	// DeviceSelfNS is the time of the device operations launched by the calls themselves, Kernels their number.
+	// DeviceTotalNS includes operators inside the calls. Recursive calls count once.
 	DeviceSelfNS  int64 `json:"device_self_ns"`
 	DeviceTotalNS int64 `json:"device_total_ns"`
-	// HostSelfNS is without the time of the operators inside them, HostTotalNS with it, likewise; unknown without calls.
+	// HostSelfNS excludes operators inside the calls, HostTotalNS includes them; unknown without calls.
 	HostSelfNS  op.Int `json:"host_self_ns"`
 	HostTotalNS op.Int `json:"host_total_ns"`
 	Kernels     int64  `json:"kernels"`
-	// MemoryBytes is the memory of the operations that they launched themselves, and FLOPs their own
-	// or, where that is not known, those of these operations; unknown where nothing states any.
+	// MemoryBytes is the memory of the launched operations. FLOPs are the FLOPs of the calls, or else of the launched
+	// operations. Both are unknown if not stated.
 	MemoryBytes op.Int `json:"memory_bytes"`
 	FLOPs       op.Int `json:"flops"`
-	// DeviceIdleNS is how much of HostTotalNS nothing ran on any device; unknown without calls.
+	// DeviceIdleNS is the part of HostTotalNS with all devices idle; unknown without calls.
 	DeviceIdleNS op.Int `json:"device_idle_ns"`
-	// Roofline compares the operations that the calls launched themselves with what their devices can do at best,
-	// by the shapes of the calls: Count is of calls, and SumNS part of DeviceSelfNS. Nil without peaks.
+	// Roofline compares the launched operations with the peaks of their devices, by the shapes of the calls. Count
+	// counts calls, and SumNS is a part of DeviceSelfNS. Nil without peaks.
 	Roofline *work.Roofline `json:"roofline,omitempty"`
-	// Below are the operations of a CUDA graph, those with the largest sums and one named [key.Other] for
-	// what is beyond them: together they are Kernels and DeviceSelfNS. Nil for an operator.
+	// Below sums up the operations of a CUDA graph: the largest, and one row [key.Other] for the rest. They add up
+	// to Kernels and DeviceSelfNS. Nil for an operator.
 	Below []Below `json:"below,omitempty"`
 }
 
-// Below sums up the operations of one name that a CUDA graph launched.
+// Below sums up the operations of one name launched by a CUDA graph.
 type Below struct {
 	Operation string `json:"operation"`
-	// CapturedIn is the range on the host in which their nodes were captured, "" where that is not known.
+	// CapturedIn is the host range that captured their nodes, "" if unknown.
 	CapturedIn string `json:"captured_in,omitempty"`
 	Count      int64  `json:"count"`
 	SumNS      int64  `json:"sum_ns"`
@@ -71,7 +71,7 @@ type sums struct {
 	self, total, hostSelf, hostTotal wide.Sum
 	bytes, flops, kernelFLOPs, idle  wide.Sum
 	knowsBytes                       bool
-	until                            int32 // the place behind the outermost call that was met last
+	until                            int32 // place after the latest outermost call
 	bounds                           work.Bounds
 	below                            map[node]*belowSums // of a CUDA graph, nil for an operator
 	launches                         map[launch]struct{}
@@ -84,14 +84,12 @@ type belowSums struct {
 	sum   wide.Sum
 }
 
-// launch tells the launches of a process apart.
 type launch struct {
 	trace, process int32
 	at             int64
 }
 
-// Find returns the table of operators, nil where none is known. most bounds its rows; those beyond
-// it are one with the name [key.Other].
+// Find returns the operators in f, nil if none are known. Rows beyond most share the name [key.Other].
 func Find(f *trace.Forest, most int) *Operators {
 	f.Build()
 	if !f.HasLaunchers() && !f.HasGraphs() {
@@ -101,7 +99,7 @@ func Find(f *trace.Forest, most int) *Operators {
 	row := func(name string) *sums { return order.At(rows, name) }
 	var unattributed wide.Sum
 	all := &Operators{Rows: []Row{}}
-	below := make([]wide.Sum, f.Len()) // device time launched at or below each row of the tree
+	below := make([]wide.Sum, f.Len()) // device time launched at or below each row
 	processes := f.Processes()
 	for r := range f.Rows() {
 		if !f.IsDeviceSide(r) {
@@ -145,14 +143,15 @@ func (s *sums) addKernel(f *trace.Forest, r int32) {
 	s.kernelFLOPs.Add(f.Flops(r))
 }
 
-// addGraph adds the operation in row r to a CUDA graph, and reports whether one launched it.
+// addGraph adds row r to its CUDA graph. It returns false if no graph launched it.
 func (s *sums) addGraph(f *trace.Forest, r int32, processes []int32) bool {
 	name, g := f.Graph(r)
 	if name == "" {
 		return false
 	}
 	if s.below == nil {
-		s.below, s.launches = make(map[node]*belowSums), make(map[launch]struct{})
+		s.below = make(map[node]*belowSums)
+		s.launches = make(map[launch]struct{})
 	}
 	b := order.At(s.below, node{f.RowName(r), g.Node})
 	b.count++
@@ -163,29 +162,30 @@ func (s *sums) addGraph(f *trace.Forest, r int32, processes []int32) bool {
 	return true
 }
 
-// maxBelow bounds the operations that are listed of a CUDA graph.
 const maxBelow = 10
 
-// list returns the operations of a CUDA graph, the largest sums first.
 func (s *sums) list() (all []Below) {
 	for n, b := range s.below {
 		all = append(all, Below{n.operation, n.capturedIn, b.count, b.sum.Int64()})
 	}
 	slices.SortFunc(all, func(a, b Below) int {
-		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.Operation, b.Operation), strings.Compare(a.CapturedIn, b.CapturedIn))
+		return cmp.Or(
+			cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.Operation, b.Operation),
+			strings.Compare(a.CapturedIn, b.CapturedIn),
+		)
 	})
 	if len(all) > maxBelow {
 		rest := Below{Operation: key.Other}
 		for _, b := range all[maxBelow:] {
-			rest.Count, rest.SumNS = rest.Count+b.Count, wide.AddSaturating(rest.SumNS, b.SumNS)
+			rest.Count += b.Count
+			rest.SumNS = wide.AddSaturating(rest.SumNS, b.SumNS)
 		}
 		all = append(all[:maxBelow], rest)
 	}
 	return all
 }
 
-// addHosts adds the operators of the host, given the time that was launched at each. An operator
-// inside one of its name is part of the times of that.
+// addHosts adds the host operators, given the time launched at each row. A recursive call is a part of the outer call.
 func addHosts(f *trace.Forest, below []wide.Sum, processes []int32, row func(string) *sums) {
 	nesting := f.Nesting()
 	for _, r := range nesting.Rows() {
@@ -222,8 +222,7 @@ func addHosts(f *trace.Forest, below []wide.Sum, processes []int32, row func(str
 	}
 }
 
-// busyOf returns when any device of a process ran something, by process as
-// [trace.Forest.Processes] numbers them.
+// busyOf returns the times of any device operation, by process as numbered by [trace.Forest.Processes].
 func busyOf(f *trace.Forest, processes []int32) map[int32]timeline.Times {
 	all := make(map[int32]timeline.Times)
 	for _, r := range f.Devices.ByStart {
@@ -236,10 +235,12 @@ func busyOf(f *trace.Forest, processes []int32) map[int32]timeline.Times {
 
 func (s *sums) row(name string) Row {
 	r := Row{
-		Operator: name, Calls: s.calls, DeviceSelfNS: s.self.Int64(), DeviceTotalNS: s.total.Int64(), Kernels: s.kernels,
+		Operator: name, Calls: s.calls, Kernels: s.kernels,
+		DeviceSelfNS: s.self.Int64(), DeviceTotalNS: s.total.Int64(),
 	}
 	if s.calls > 0 {
-		r.HostSelfNS, r.HostTotalNS = op.Known(s.hostSelf.Int64()), op.Known(s.hostTotal.Int64())
+		r.HostSelfNS = op.Known(s.hostSelf.Int64())
+		r.HostTotalNS = op.Known(s.hostTotal.Int64())
 		r.DeviceIdleNS = op.Known(s.idle.Int64())
 	}
 	r.Roofline = s.bounds.Roofline()
@@ -254,8 +255,7 @@ func (s *sums) row(name string) Row {
 	return r
 }
 
-// others returns the row of rows beyond a limit. Its total is that of their own times alone, for
-// they may lie inside each other.
+// others returns the common row of rows beyond the limit. Its totals are sums of self times because rows may nest.
 func others(rows []Row) Row {
 	sum := &sums{}
 	for i := range rows {
@@ -265,7 +265,8 @@ func others(rows []Row) Row {
 		sum.self.Add(r.DeviceSelfNS)
 		sum.hostSelf.Add(r.HostSelfNS.V)
 	}
-	sum.total, sum.hostTotal = sum.self, sum.hostSelf
+	sum.total = sum.self
+	sum.hostTotal = sum.hostSelf
 	row := sum.row(key.Other)
 	row.DeviceIdleNS = op.Int{}
 	return row

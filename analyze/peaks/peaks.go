@@ -1,5 +1,5 @@
-// Package peaks tells how fast devices can compute and move memory at best: the figures of
-// a JSON file, or those of a few well-known devices from their data sheets.
+// Package peaks holds the peak rates of devices for arithmetic and memory, from a JSON file or from the data
+// sheets of a few well-known devices.
 //
 //	{"devices": [
 //	  {"match": "cuda:*", "device": "nvidia-h100-sxm"},
@@ -7,8 +7,8 @@
 //	   "memory_bytes_per_second": 2e11, "flops_per_second": {"f32": 3e12, "f64": 1.5e12}}
 //	]}
 //
-// The first device whose pattern matches an id counts. Peaks are those of dense arithmetic
-// in the element type of the operands; package analyze makes rooflines of them.
+// The first matching device counts. Peaks are for dense arithmetic in the element type of the operands. Package analyze
+// computes rooflines from them.
 package peaks
 
 import (
@@ -26,23 +26,23 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Table has the peaks of devices.
+// Table holds the peaks of devices.
 type Table struct {
 	Devices []Device `json:"devices"`
 }
 
-// Device has the peaks of the devices whose ids match a pattern.
+// Device holds the peaks of devices with matching ids.
 type Device struct {
-	// Match is a pattern of device ids, in which * stands for any text; "" matches all.
+	// Match is a pattern of device ids; * stands for any text, and "" matches all.
 	Match string `json:"match,omitempty"`
-	// Device is the name by which a well-known device is asked for.
+	// Device is the short name of a well-known device.
 	Device string `json:"device,omitempty"`
-	// Name is what people call it, and Source where the figures are from.
+	// Name is the device's full name. Source is the origin of the figures.
 	Name   string `json:"name,omitempty"`
 	Source string `json:"source,omitempty"`
-	// BytesPerSecond is the bandwidth of the memory.
+	// BytesPerSecond is the memory bandwidth.
 	BytesPerSecond float64 `json:"memory_bytes_per_second"`
-	// FLOPsPerSecond is by element type.
+	// FLOPsPerSecond maps element types to peak rates.
 	FLOPsPerSecond map[op.DType]float64 `json:"flops_per_second"`
 }
 
@@ -53,13 +53,13 @@ var shipped []byte
 func Known() []Device {
 	var t Table
 	if err := json.Unmarshal(shipped, &t); err != nil {
-		panic(err) // a test reads it
+		panic(err) // covered by a test
 	}
 	return t.Devices
 }
 
-// Of returns a table in which all devices are one that is well known.
-func Of(name string) (*Table, bool) {
+// Of returns a table with a single well-known device for all ids. ok is false for an unknown name.
+func Of(name string) (table *Table, ok bool) {
 	for _, d := range Known() {
 		if d.Device == name {
 			return &Table{Devices: []Device{d}}, true
@@ -68,7 +68,7 @@ func Of(name string) (*Table, bool) {
 	return nil, false
 }
 
-// Parse reads the JSON of a table.
+// Parse reads a table from JSON. It returns an error for unknown fields, devices and element types.
 func Parse(text []byte) (*Table, error) {
 	var t Table
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -77,10 +77,10 @@ func Parse(text []byte) (*Table, error) {
 		return nil, fmt.Errorf("reading peaks: %w", err)
 	}
 	if dec.More() {
-		return nil, errors.New("reading peaks: there is something behind the object")
+		return nil, errors.New("reading peaks: unexpected text after the object")
 	}
 	if len(t.Devices) == 0 {
-		return nil, errors.New("reading peaks: there are no devices")
+		return nil, errors.New("reading peaks: no devices")
 	}
 	for i := range t.Devices {
 		if err := t.Devices[i].complete(); err != nil {
@@ -90,8 +90,7 @@ func Parse(text []byte) (*Table, error) {
 	return &t, nil
 }
 
-// complete checks a device as it was read, gives its element types their short names, and
-// fills in the peaks of a well-known one.
+// complete checks a device, converts its element types to short names, and fills in the peaks of a well-known device.
 func (d *Device) complete() error {
 	if d.Device != "" {
 		known, ok := Of(d.Device)
@@ -114,12 +113,12 @@ func (d *Device) complete() error {
 		dtype, ok := op.ParseDType(string(name))
 		switch {
 		case !ok:
-			return fmt.Errorf("flops_per_second: %q is no element type", string(name))
+			return fmt.Errorf("flops_per_second: %q is not an element type", string(name))
 		case !isPeak(d.FLOPsPerSecond[name]):
 			return fmt.Errorf("flops_per_second of %s is %g", name, d.FLOPsPerSecond[name])
 		}
 		if _, twice := types[dtype]; twice {
-			return fmt.Errorf("flops_per_second: %s is there twice", dtype)
+			return fmt.Errorf("flops_per_second: repeated type %s", dtype)
 		}
 		types[dtype] = d.FLOPsPerSecond[name]
 	}
@@ -138,7 +137,7 @@ func Names() []string {
 	return names
 }
 
-// Find returns the peaks of the device with an id, nil where they are not known.
+// Find returns the peaks of the device with the given id, nil if unknown.
 func (t *Table) Find(id string) *Device {
 	if t == nil {
 		return nil
@@ -151,15 +150,16 @@ func (t *Table) Find(id string) *Device {
 	return nil
 }
 
-// Accelerator returns the peaks of the devices that operations are launched to: those in the table whose pattern
-// is not one of ids that begin with cpu. It is nil unless they are of one kind.
+// Accelerator returns the peaks of devices that can run launched operations: devices of the table except
+// patterns starting with "cpu". It returns nil unless all of them have equal peaks.
 func (t *Table) Accelerator() *Device {
 	var found *Device
 	for i := range t.Devices {
 		d := &t.Devices[i]
 		switch {
 		case strings.HasPrefix(d.Match, "cpu"):
-		case found != nil && (found.BytesPerSecond != d.BytesPerSecond || !maps.Equal(found.FLOPsPerSecond, d.FLOPsPerSecond)):
+		case found != nil && (found.BytesPerSecond != d.BytesPerSecond ||
+			!maps.Equal(found.FLOPsPerSecond, d.FLOPsPerSecond)):
 			return nil
 		default:
 			found = d

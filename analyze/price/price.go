@@ -1,5 +1,5 @@
-// Package price tells what an hour of a device costs and how much power it takes, from a JSON file. Package correlate
-// makes the prices of requests of it.
+// Package price reads the hourly prices and the power of devices from a JSON file. Package correlate
+// computes the prices of requests from them.
 //
 //	{
 //	  "currency": "USD",
@@ -10,7 +10,7 @@
 //	  ]
 //	}
 //
-// The first device whose pattern matches an id counts.
+// The first matching device counts.
 package price
 
 import (
@@ -26,25 +26,25 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 )
 
-// Table has the prices of devices.
+// Table holds the prices of devices.
 type Table struct {
-	// Currency is what prices are in, as it is written behind them; "" for none.
+	// Currency is the unit of prices; "" for none.
 	Currency string
-	// Tenant is the attribute of a request that says for whom it is worked; tenant.id unless the file names another.
+	// Tenant is the request attribute with the tenant: tenant.id unless the file names another.
 	Tenant  string
 	Devices []Device
 }
 
-// Device has the price of the devices whose ids match a pattern.
+// Device holds the price of devices with matching ids.
 type Device struct {
-	// Match is a pattern of device ids, in which * stands for any text; "" matches all.
+	// Match is a pattern of device ids; * stands for any text, and "" matches all.
 	Match string `json:"match"`
-	// PerHour is what an hour of one device costs, and Watts how much power it takes, 0 where that is not known.
+	// PerHour is the price of one device for an hour. Watts is its power, 0 if unknown.
 	PerHour float64 `json:"per_hour"`
 	Watts   float64 `json:"watts,omitzero"`
 }
 
-// Find returns the number of the entry for the device with an id, -1 where it has none.
+// Find returns the index in Devices of the entry for a device id, -1 if there is no entry.
 func (t *Table) Find(id string) int {
 	for i := range t.Devices {
 		if d := &t.Devices[i]; d.Match == "" || pattern.Matches(d.Match, id) {
@@ -54,7 +54,7 @@ func (t *Table) Find(id string) int {
 	return -1
 }
 
-// Parse reads the JSON of a table. Its errors name the line.
+// Parse reads a table from JSON. Errors name the line.
 func Parse(text []byte) (*Table, error) {
 	t := &Table{Tenant: attrkey.Tenant}
 	of := struct {
@@ -66,7 +66,7 @@ func Parse(text []byte) (*Table, error) {
 		return nil, syntaxError(text, at, err)
 	}
 	from := 0
-	for _, device := range of.Devices { // in the order of the text
+	for _, device := range of.Devices { // in text order
 		var d Device
 		from += bytes.Index(text[from:], device)
 		at, err := decode(device, &d)
@@ -80,7 +80,7 @@ func Parse(text []byte) (*Table, error) {
 		from += len(device)
 	}
 	if len(t.Devices) == 0 {
-		return nil, syntaxError(text, 0, errors.New("there are no devices"))
+		return nil, syntaxError(text, 0, errors.New("no devices"))
 	}
 	return t, nil
 }
@@ -98,21 +98,23 @@ func (d *Device) check() error {
 	return nil
 }
 
-// decode reads the one value of a text, and returns where it is wrong.
+// decode reads the single value in text. at is the offset of an error.
 func decode(text []byte, to any) (at int, err error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	err = dec.Decode(to)
 	if err == nil && dec.More() {
-		return int(dec.InputOffset()), errors.New("there is something behind the object")
+		return int(dec.InputOffset()), errors.New("unexpected text after the object")
 	}
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at = int(syntax.Offset)
 	} else if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		at, err = int(typ.Offset), fmt.Errorf("%s has the wrong type: %s", cmp.Or(typ.Field, "the text"), typ.Value)
+		at = int(typ.Offset)
+		err = fmt.Errorf("%s has the wrong type: %s", cmp.Or(typ.Field, "the text"), typ.Value)
 	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		at, err = len(text), errors.New("the object is not complete")
-	} else if err != nil { // an unknown field, which it names
+		at = len(text)
+		err = errors.New("incomplete object")
+	} else if err != nil { // an unknown field, named in the error
 		_, name, _ := strings.Cut(err.Error(), "unknown field ")
 		at = max(0, bytes.Index(text, []byte(name)))
 	}

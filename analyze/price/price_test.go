@@ -22,14 +22,14 @@ func TestParse(t *testing.T) {
 	check.Equal(t, "number of another", -1, got.Find("cpu"))
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseReportsLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                   "line 1: the object is not complete",
-		"\n{\"devices\":[":   "line 2: the object is not complete",
+		"":                   "line 1: incomplete object",
+		"\n{\"devices\":[":   "line 2: incomplete object",
 		"devices:\n":         "line 1: invalid character 'd'",
 		"[]":                 "line 1: the text has the wrong type: array",
 		`{"devices":{}}`:     "line 1: devices has the wrong type: object",
-		`{"devices":[]}`:     "line 1: there are no devices",
+		`{"devices":[]}`:     "line 1: no devices",
 		`{"device":[]}`:      `line 1: json: unknown field "device"`,
 		"{\n\"currency\":3}": "line 2: currency has the wrong type: number",
 		"{\"devices\":[\n{\"per_hour\":1},\n{\"per_hour\":-1}]}": "line 3: per_hour is -1",
@@ -37,18 +37,20 @@ func TestParseRefuses(t *testing.T) {
 		"{\"devices\":[\n{\"per_hour\":\"1\"}]}":                 "line 2: per_hour has the wrong type: string",
 		"{\"devices\":[\n\n{\"perhour\":1}]}":                    `line 3: json: unknown field "perhour"`,
 		"{\"devices\":[\n{\"match\":\"x\"}]}":                    "line 2: a device has neither per_hour nor watts",
-		"{\"devices\":[{\"per_hour\":1}]}\n{}":                   "line 2: there is something behind the object",
-		"{\"devices\":[{\"per_hour\":1}]\n":                      "the object is not complete",
+		"{\"devices\":[{\"per_hour\":1}]}\n{}":                   "line 2: unexpected text after the object",
+		"{\"devices\":[{\"per_hour\":1}]\n":                      "incomplete object",
 	} {
 		_, err := price.Parse([]byte(text))
-		if err == nil || !strings.HasPrefix(err.Error(), "reading prices: line ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "reading prices: line ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }
 
 func ExampleParse() {
-	table, err := price.Parse([]byte(`{"currency": "USD", "devices": [{"match": "cuda:*", "per_hour": 2.5, "watts": 700}]}`))
+	const file = `{"currency": "USD", "devices": [{"match": "cuda:*", "per_hour": 2.5, "watts": 700}]}`
+	table, err := price.Parse([]byte(file))
 	if err != nil {
 		panic(err)
 	}

@@ -16,39 +16,38 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Error counts the operations of a name that ended with the same error.
+// Error counts operations of one name with the same error.
 type Error struct {
-	// Text is the text of the error, "" where none was recorded.
+	// Text is the error text, "" if not recorded.
 	Text      string `json:"text"`
 	Operation string `json:"operation"`
 	Side      string `json:"side,omitempty"`
 	Count     int64  `json:"count"`
-	// First is the operation that started first.
+	// First is the earliest operation.
 	First Occurrence `json:"first"`
 }
 
-// Occurrence is an operation with its start, in Unix nanoseconds. Ids that are not known are zero.
+// Occurrence identifies an operation with its start in Unix nanoseconds. Unknown ids are zero.
 type Occurrence struct {
 	TraceID op.TraceID `json:"trace_id,omitzero"`
 	SpanID  op.SpanID  `json:"span_id,omitzero"`
 	StartNS op.Int     `json:"start_unix_ns"`
 }
 
-// compare orders by start and then by ids; unknown ones come last.
+// compare orders by start and then by ids, unknown values last.
 func (o *Occurrence) compare(p *Occurrence) int {
 	return cmp.Or(order.Flags(p.StartNS.Known, o.StartNS.Known), cmp.Compare(o.StartNS.V, p.StartNS.V),
 		order.Flags(o.SpanID.IsZero(), p.SpanID.IsZero()), bytes.Compare(o.TraceID[:], p.TraceID[:]),
 		bytes.Compare(o.SpanID[:], p.SpanID[:]))
 }
 
-// errorSums counts errors by text and operation. Its memory is bounded: errors beyond a number of rows share
-// one row named "(other)".
+// errorSums counts errors by text and operation in bounded memory. Errors beyond the limit share a row "(other)".
 type errorSums struct {
 	rows *table.Table[Error]
 	key  []byte // scratch
 }
 
-// Bounds of the table: sums have no room for each text of an input, which may all differ.
+// Bounds of errorSums. The texts of an input may all differ.
 const (
 	maxErrorRows = 10_000
 	maxErrorText = 1 << 10
@@ -58,7 +57,6 @@ func newErrorSums(limit int) *errorSums {
 	return &errorSums{rows: table.New(min(limit, maxErrorRows), (*Error).fold)}
 }
 
-// cutError returns an error's text as it stands in the table.
 func cutError(text string) string {
 	if len(text) <= maxErrorText {
 		return text
@@ -66,23 +64,24 @@ func cutError(text string) string {
 	return strings.ToValidUTF8(text[:maxErrorText], "") + cutMark
 }
 
-// appendErrorKey appends the key of a row.
 func appendErrorKey(dst []byte, side, operation, text string) []byte {
 	return append(key.AppendCounted(key.AppendCounted(dst, side), operation), text...)
 }
 
-// add counts an operation that ended with an error.
 func (s *errorSums) add(side op.Side, operation, text string, at Occurrence) {
-	if opfile.IsLocal(at.TraceID) { // these ids cannot be looked up
-		at.TraceID, at.SpanID = op.TraceID{}, op.SpanID{}
+	if opfile.IsLocal(at.TraceID) { // ids of local traces are useless
+		at.TraceID = op.TraceID{}
+		at.SpanID = op.SpanID{}
 	}
 	text = cutError(text)
 	s.key = appendErrorKey(s.key[:0], side.String(), operation, text)
 	row, isNew := s.rows.Row(s.key)
 	if isNew {
-		own := row.Key() // the texts may lie in a large piece of the input
+		own := row.Key() // text may be part of a large string
 		at := len(own) - len(text)
-		row.Value.Text, row.Value.Operation, row.Value.Side = own[at:], own[at-len(operation):at], side.String()
+		row.Value.Text = own[at:]
+		row.Value.Operation = own[at-len(operation) : at]
+		row.Value.Side = side.String()
 	}
 	row.Value.fold(&Error{Count: 1, First: at})
 }
@@ -93,29 +92,34 @@ func (s *errorSums) addEntry(e *op.Entry) {
 
 func (s *errorSums) merge(o *errorSums) {
 	s.rows.Merge(o.rows, func(dst, src *Error) {
-		dst.Text, dst.Operation, dst.Side = src.Text, src.Operation, src.Side
+		dst.Text = src.Text
+		dst.Operation = src.Operation
+		dst.Side = src.Side
 	})
 }
 
-// list returns the rows, the largest count first, then by text. It is never nil.
+// list returns the rows, largest count first, then by text. It is never nil.
 func (s *errorSums) list() []Error {
 	rows := []Error{}
 	for row, other := range s.rows.All() {
 		e := *row
 		if other {
-			e.Text, e.Operation = key.Other, key.Other
+			e.Text = key.Other
+			e.Operation = key.Other
 		}
 		rows = append(rows, e)
 	}
 	slices.SortFunc(rows, func(a, b Error) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Text, b.Text), strings.Compare(a.Operation, b.Operation),
-			strings.Compare(a.Side, b.Side))
+		return cmp.Or(
+			cmp.Compare(b.Count, a.Count), strings.Compare(a.Text, b.Text),
+			strings.Compare(a.Operation, b.Operation), strings.Compare(a.Side, b.Side),
+		)
 	})
 	return rows
 }
 
-// ErrorsOf returns the errors of operations or other spans, the largest count first, then by text: at most limit
-// rows and one of all others. Operation is the name of the span. Repeats do not count. The list is never nil.
+// ErrorsOf returns the errors of nodes, largest count first, then by text: at most limit rows and one row for all
+// others. Error.Operation is the node's name. Repeats are ignored. The list is never nil.
 func ErrorsOf(nodes iter.Seq[trace.Node], limit int) []Error {
 	sums := newErrorSums(limit)
 	for n := range nodes {
@@ -133,7 +137,7 @@ func (e *Error) fold(src *Error) {
 	e.Count += src.Count
 }
 
-// errorLine is the line of a row of errors in partial results.
+// errorLine is a row of errors in partial results.
 type errorLine struct {
 	Error
 	Other *table.Other `json:"other,omitempty"`

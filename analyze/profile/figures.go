@@ -7,19 +7,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Total sums up the operations that ran on devices or have no side: an
-// operation's host side is not counted again.
+// Total sums up operations except the host's views.
 type Total struct {
 	Count int64 `json:"count"`
 	SumNS int64 `json:"sum_ns"`
-	// StatedNS is the sum with the totals of seed traces in place of those of their
-	// entries, where they differ; shares are parts of it then.
+	// StatedNS is the sum with stated totals of seed traces in place of their entries, if different. Shares then
+	// refer to it.
 	StatedNS op.Int `json:"stated_ns,omitzero"`
-	// WallNS is the last end minus the first start; nil when no entry has a
-	// start.
+	// WallNS is the last end minus the first start; unknown without starts.
 	WallNS op.Int `json:"wall_ns"`
-	// MemoryBytes is what the operations state or what follows from their outputs, CopiedBytes the part of it that
-	// operations of kind memory copied or set, and PeakMemoryBytes the most of one; nil where none tells any.
+	// MemoryBytes is the stated or derived memory, CopiedBytes its part copied or set by operations of kind memory,
+	// and PeakMemoryBytes the largest memory of one operation; unknown if no operation has any.
 	MemoryBytes     op.Int `json:"memory_bytes"`
 	CopiedBytes     op.Int `json:"copied_bytes"`
 	PeakMemoryBytes op.Int `json:"peak_memory_bytes"`
@@ -28,59 +26,52 @@ type Total struct {
 	Estimate
 }
 
-// Estimate holds figures extrapolated from sampled entries. It is known only
-// when every entry carries its sampling weight, and it is an estimate: the
-// other figures are always those of the entries themselves.
+// Estimate holds figures extrapolated from sampled entries. It is known only if every entry has a sampling weight.
+// All other figures cover the recorded entries only.
 type Estimate struct {
 	EstCount op.Float `json:"est_count,omitzero"`
 	EstSumNS op.Float `json:"est_sum_ns,omitzero"`
 }
 
-// Percentiles describes the percentiles: durations of nearest rank, from a sketch.
+// Percentiles describes the percentiles: nearest-rank durations from a sketch.
 type Percentiles struct {
 	Method string `json:"method"`
-	// ExactUpTo is up to how many entries of a group they are exact.
+	// ExactUpTo is the largest number of entries in a group with exact percentiles.
 	ExactUpTo int64 `json:"exact_up_to"`
-	// RelativeError bounds how far a percentile lies from the true one, as a
-	// share of the true one.
+	// RelativeError bounds the relative error of a percentile.
 	RelativeError float64 `json:"relative_error"`
 }
 
-// Stats are the statistics of a group of entries.
+// Stats holds the statistics of a group of entries.
 type Stats struct {
-	// Kind is the kind of the entries, "mixed" where they differ.
+	// Kind is the kind of the entries, "mixed" if they differ.
 	Kind string `json:"kind"`
-	// Side is "host" for entries that are the host's view of device work, ""
-	// for all others. A group never holds both.
+	// Side is "host" for the host's views of device work and "" otherwise. A group has one side.
 	Side   string  `json:"side,omitempty"`
 	Count  int64   `json:"count"`
 	SumNS  int64   `json:"sum_ns"`
 	MeanNS float64 `json:"mean_ns"`
 	MinNS  int64   `json:"min_ns"`
 	MaxNS  int64   `json:"max_ns"`
-	// StdNS is the sample standard deviation; nil for a single entry.
+	// StdNS is the sample standard deviation; unknown for a single entry.
 	StdNS op.Float `json:"std_ns"`
-	// The percentiles leave out entries whose end lies before their start; they
-	// are nil when no others are left.
+	// Percentiles ignore entries that end before their start; they are unknown without other entries.
 	P50NS op.Float `json:"p50_ns"`
 	P90NS op.Float `json:"p90_ns"`
 	P95NS op.Float `json:"p95_ns"`
 	P99NS op.Float `json:"p99_ns"`
-	// SelfNS is the time not covered by child operations; nil when the structure
-	// was not computed.
+	// SelfNS is the time not covered by child operations; unknown without the structure.
 	SelfNS   op.Int `json:"self_ns"`
 	Elements int64  `json:"elements"`
-	// MemoryBytes is the size of the outputs, of kind memory what was copied or set; nil where no entry tells it.
+	// MemoryBytes is the size of outputs, or the bytes copied or set by kind memory; unknown if no entry has any.
 	MemoryBytes op.Int `json:"memory_bytes"`
 	FLOPs       int64  `json:"flops"`
 	Errors      int64  `json:"errors"`
-	// Share is SumNS as a part of the total's, or of its StatedNS; nil for host-side rows and where
-	// the total is 0.
+	// Share is SumNS as a part of the total's SumNS or StatedNS; unknown for host rows and for a total of 0.
 	Share op.Float `json:"share"`
-	// Exemplar is the slowest entry's span; nil when that has no ids.
+	// Exemplar is the span of the slowest entry; nil without ids.
 	Exemplar *Exemplar `json:"exemplar"`
-	// Mixes names the properties that differ among the entries and make their mean
-	// hard to compare: "shape", "dtype".
+	// Mixes lists the properties that differ among the entries and make means hard to compare: "shape", "dtype".
 	Mixes []string `json:"mixes"`
 	work.Figures
 	Estimate
@@ -98,31 +89,29 @@ type Operation struct {
 	Stats
 }
 
-// Group is a row of the table by the keys that were asked for.
+// Group is a row of the table by Options.By.
 type Group struct {
 	Key key.Group `json:"key"`
 	Stats
 }
 
-// Device is a row of the devices table. The figures from SpanNS on are nil
-// when the structure was not computed or no entry of the device has a start.
+// Device is a row of the devices table. The figures from SpanNS on are unknown without the structure and if no entry of
+// the device has a start.
 type Device struct {
-	// DeviceID is the id as recorded, "unknown" for entries without one.
+	// DeviceID is the recorded id, "unknown" for entries without one.
 	DeviceID string `json:"device_id"`
-	// Named is set for a device that is called "unknown".
+	// Named is set for a device called "unknown".
 	Named bool `json:"named,omitzero"`
-	// Service is the service that the device belongs to, where several have a device
-	// of the name and state no rank; "" otherwise.
+	// Service is the device's service if several services have a device of this name without a rank; "" otherwise.
 	Service string `json:"service,omitempty"`
-	// Host is the host of the device, where one service has several of the name on
-	// different hosts and states no rank; "" otherwise.
+	// Host is the device's host if one service has devices of this name on several hosts without a rank; "" otherwise.
 	Host        string `json:"host,omitempty"`
 	Rank        op.Int `json:"rank"`
 	Count       int64  `json:"count"`
 	SumNS       int64  `json:"sum_ns"`
-	MemoryBytes op.Int `json:"memory_bytes"` // nil where no entry tells it
-	// SpanNS is the last end minus the first start. ComputeNS,
-	// ExposedCommunicationNS, ExposedMemoryNS, OtherNS and IdleNS add up to it.
+	MemoryBytes op.Int `json:"memory_bytes"` // unknown if no entry has any
+	// SpanNS is the last end minus the first start: the sum of ComputeNS, ExposedCommunicationNS, ExposedMemoryNS,
+	// OtherNS and IdleNS.
 	SpanNS                 op.Int `json:"span_ns"`
 	BusyNS                 op.Int `json:"busy_ns"`
 	ComputeNS              op.Int `json:"compute_ns"`
@@ -133,27 +122,24 @@ type Device struct {
 	CommunicationNS        op.Int `json:"communication_ns"`
 	MemoryNS               op.Int `json:"memory_ns"`
 	OverlapNS              op.Int `json:"overlap_ns"`
-	// OverlapRatio is OverlapNS by CommunicationNS; nil when the device did not
-	// communicate.
+	// OverlapRatio is OverlapNS divided by CommunicationNS; unknown without communication.
 	OverlapRatio op.Float `json:"overlap_ratio"`
 }
 
-// Balance is the load balance over the devices, from the sums of durations as
-// the seed's recorder computes it and from busy time.
+// Balance is the load balance over devices, by sums of durations as in the seed's recorder and by busy time.
 type Balance struct {
 	seed.Balance
-	// BusyImbalanceRatio is the imbalance of the devices' busy times; nil when
-	// they are not all known.
+	// BusyImbalanceRatio is the imbalance of the devices' busy times; unknown unless all are known.
 	BusyImbalanceRatio op.Float `json:"busy_imbalance_ratio"`
 }
 
-// CommunicationRules counts entries by the rule that made them communication.
+// CommunicationRules counts collectives by the rule that recognised them.
 type CommunicationRules struct {
 	// Attribute: tensor.op.kind or an attribute of the tensor.collective family.
 	Attribute int64 `json:"attribute"`
-	// Library: the name starts with that of a communication library.
+	// Library: the name starts like a function of a communication library.
 	Library int64 `json:"library"`
-	// Name: the name holds one of the seed's words.
+	// Name: the name contains one of the seed's words.
 	Name int64 `json:"name"`
 }
 
@@ -163,8 +149,7 @@ type Copy struct {
 	Direction   string `json:"direction"`
 	Count       int64  `json:"count"`
 	SumNS       int64  `json:"sum_ns"`
-	MemoryBytes op.Int `json:"memory_bytes"` // nil where no copy tells it
-	// BytesPerSecond is over the copies whose size and duration are known; nil
-	// when there are none.
+	MemoryBytes op.Int `json:"memory_bytes"` // unknown if no copy has any
+	// BytesPerSecond covers copies with known size and duration; unknown without them.
 	BytesPerSecond op.Float `json:"bytes_per_second"`
 }

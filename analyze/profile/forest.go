@@ -5,8 +5,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Settle returns p, or, where p lacks what the structure tells of its groups, or counts records twice and repeats do not
-// count, the sums made again. p must have seen all operations of f, and no others.
+// Settle returns p, or recomputed sums if the structure of f adds to its groups, or if p counts repeats and repeats is
+// false. p must contain exactly the operations of f.
 func Settle(f *trace.Forest, p *Profile, repeats bool) *Profile {
 	f.Build()
 	if filled := f.FillGroups(); f.Counts.Overflow > 0 || !filled && (repeats || f.Counts.Repeated == 0) {
@@ -15,11 +15,9 @@ func Settle(f *trace.Forest, p *Profile, repeats bool) *Profile {
 	return Of(f, p, func(r int32) bool { return repeats || f.CountsInSums(r) })
 }
 
-// Of returns the sums over the operations that keep selects, as a Profile
-// that had seen these alone would have them. The lists of entries and the totals
-// that seed traces state are those of base. So is what differs within a row, unless f groups by what its tree tells and knows
-// itself, and, where times are beyond what f holds, the first start and the last
-// end. base must have seen all operations of f.
+// Of returns the sums over the operations selected by keep, as a Profile of these alone. Lists of entries and stated
+// totals are taken from base. So are differences within rows, unless the groups of f need the tree, and the first start
+// and last end if some times are out of range in f. base must contain all operations of f.
 func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 	p := newProfile(base.opts)
 	var e op.Entry
@@ -37,7 +35,8 @@ func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 	}
 	p.slowest.merge(&base.slowest, 0)
 	p.hotspots.merge(&base.hotspots, 0)
-	p.StatedMore, p.States = base.StatedMore, base.States
+	p.StatedMore = base.StatedMore
+	p.States = base.States
 	if f.Counts.BadTimes > 0 {
 		p.extend(base.First, base.Last)
 	}
@@ -47,17 +46,21 @@ func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 	return p
 }
 
-// setEntry makes e the operation in row r as far as a Profile sums it up, without the keys of groups.
+// setEntry sets e to the operation in row r with all fields used by sums, except keys of groups.
 func setEntry(f *trace.Forest, r int32, e *op.Entry) {
-	flags, lane, v := f.Flags(r), &f.Names.Lanes.Values[f.Lane(r)], &f.Names.Varieties.Values[f.Variety(r)]
+	flags := f.Flags(r)
+	lane := &f.Names.Lanes.Values[f.Lane(r)]
+	v := &f.Names.Varieties.Values[f.Variety(r)]
 	*e = op.Entry{
-		Operation: f.Names.Operations.Values[f.Name(r)], Kind: f.Kind(r), KindRule: op.KindRule(flags >> trace.RuleShift),
-		TraceID: f.Names.Traces.Values[f.Trace(r)], SpanID: trace.SpanID(f.Span(r)),
+		Operation: f.Names.Operations.Values[f.Name(r)], Kind: f.Kind(r),
+		KindRule: op.KindRule(flags >> trace.RuleShift),
+		TraceID:  f.Names.Traces.Values[f.Trace(r)], SpanID: trace.SpanID(f.Span(r)),
 		Rank: lane.Device.Rank, Stream: lane.Stream, Service: lane.Device.Service, Host: lane.Device.Host,
 		Start: op.Int{V: f.Start(r), Known: flags&trace.FlagStart != 0}, Duration: f.Duration(r),
 		InputShapes: v.InputShapes, OutputShape: v.OutputShape, DType: v.DType, InputDTypes: v.InputDTypes,
-		OutputElements: op.Known(f.Elements(r)), MemoryBytes: op.Int{V: f.Memory(r), Known: flags&trace.FlagMemory != 0},
-		AdjustedCount: f.Weight(r), Failed: flags&trace.FlagFailed != 0, Error: f.ErrorText(r),
+		OutputElements: op.Known(f.Elements(r)),
+		MemoryBytes:    op.Int{V: f.Memory(r), Known: flags&trace.FlagMemory != 0},
+		AdjustedCount:  f.Weight(r), Failed: flags&trace.FlagFailed != 0, Error: f.ErrorText(r),
 	}
 	e.DeviceID, e.EmptyDevice = lane.Device.Recorded()
 	if flags&trace.FlagHost != 0 {
@@ -68,7 +71,7 @@ func setEntry(f *trace.Forest, r int32, e *op.Entry) {
 	}
 }
 
-// takeVarieties takes over what differs within the rows of o that p has too.
+// takeVarieties copies the differences within rows from o to the same rows of p.
 func (p *Profile) takeVarieties(o *Profile) {
 	for side := range p.operations {
 		p.operations[side].Match(o.operations[side], func(mine, its *operationRow) { mine.variety = its.variety })

@@ -15,13 +15,14 @@ import (
 	_ "github.com/optrace/optrace/op/entries" // reads the entries of lines
 )
 
-// The faults of partial results.
+// Errors of partial results.
 var (
 	ErrNumber = errors.New("a number is negative, too large, or does not fit the others")
-	ErrText   = errors.New("a text is none of those that it may be")
+	ErrText   = errors.New("a text is not one of the allowed values")
 )
 
-// Decode calls f with a part of partial results, decoded strictly: a member that is not known may be a part of the sums.
+// Decode decodes a part of partial results and calls f with it. Unknown members are errors because they may belong to
+// sums.
 func Decode[T any](text []byte, f func(*T) error) error {
 	var part T
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -43,7 +44,7 @@ type copyLine struct {
 	copies
 }
 
-// rowLine is what the line of an operation or a group has beside its row. Other is set for that of the keys beyond the limit.
+// rowLine is the part of an operation's or group's line outside its row. Other marks the row beyond the limit.
 type rowLine struct {
 	Side  string       `json:"side,omitempty"`
 	Other *table.Other `json:"other,omitempty"`
@@ -65,8 +66,8 @@ type deviceLine struct {
 	deviceRow
 }
 
-// EachLine calls f with the lines of p, each a value in JSON under a name. Lines of a table follow one another, that of
-// the rows beyond the limit last.
+// EachLine calls f with the name and JSON value of each line of p. Lines of a table are consecutive, with the row
+// beyond the limit last.
 func (p *Profile) EachLine(f func(name string, line any)) {
 	all := totalsLine{totals: p.totals, Hotspots: p.hotCount}
 	for d, c := range p.copies {
@@ -94,8 +95,8 @@ func (p *Profile) EachLine(f func(name string, line any)) {
 	}
 }
 
-// AddLine adds a line to p, which has no entries but those of lines that EachLine told, in their order. A line that
-// cannot be one of a Profile is an error. Without keys to group by p takes no groups.
+// AddLine adds a line from EachLine to p, which must contain only such lines, in order. It returns an error for invalid
+// lines. Without Options.By it ignores groups.
 func (p *Profile) AddLine(name string, text []byte) error {
 	switch name {
 	case "totals":
@@ -121,10 +122,12 @@ func (p *Profile) AddLine(name string, text []byte) error {
 
 func (p *Profile) addTotals(l *totalsLine) error {
 	r := &l.Rules
-	if !wide.AreCounts(l.Weighted, l.Hotspots, r.Attribute, r.Library, r.Name) || l.PeakMemoryBytes < 0 || l.First.Known != l.Last.Known {
+	areCounts := wide.AreCounts(l.Weighted, l.Hotspots, r.Attribute, r.Library, r.Name)
+	if !areCounts || l.PeakMemoryBytes < 0 || l.First.Known != l.Last.Known {
 		return ErrNumber
 	}
-	p.totals, p.hotCount = l.totals, l.Hotspots
+	p.totals = l.totals
+	p.hotCount = l.Hotspots
 	for _, c := range l.Copies {
 		i := slices.Index(directions[:], c.Direction)
 		if i < 1 || !wide.AreCounts(c.Count, c.MemoryCount) {
@@ -159,7 +162,7 @@ func (p *Profile) addGroup(l *groupLine) error {
 		if of, err = key.AppendValues(nil, p.opts.By, l.Values); err != nil {
 			return err
 		}
-		l.Values = key.Cut(string(of), p.opts.By)
+		l.Values = key.Decode(string(of), p.opts.By)
 	}
 	return p.groups[side].Put(of, l.groupRow, l.Other)
 }
@@ -171,14 +174,15 @@ func (p *Profile) addDevice(l *deviceLine) error {
 	return p.devices.Put(l.AppendTo(nil), l.deviceRow, l.Other)
 }
 
-// complete checks the row of a line, adds what its JSON does not have, and returns the side.
+// complete validates the row of a line, restores its durations, and returns the side.
 func (p *Profile) complete(a *accumulator, l *rowLine) (side int, err error) {
 	var of op.Side
 	if of.SetName(l.Side) != 0 {
 		return 0, fmt.Errorf("side %.100q: %w", l.Side, ErrText)
 	}
-	if a.Count < 1 || !wide.AreCounts(a.Count, a.MemoryCount) || a.Errors < 0 || a.Errors > a.Count || a.MinNS < 0 || a.MinNS > a.MaxNS ||
-		!wide.Possible(a.SumNS, a.Squares, a.Count) || a.Work != nil && !a.Work.IsPossible() {
+	if a.Count < 1 || !wide.AreCounts(a.Count, a.MemoryCount) || a.Errors < 0 || a.Errors > a.Count ||
+		a.MinNS < 0 || a.MinNS > a.MaxNS || !wide.Possible(a.SumNS, a.Squares, a.Count) ||
+		a.Work != nil && !a.Work.IsPossible() {
 		return 0, ErrNumber
 	}
 	if a.Kinds == 0 || a.Kinds >= mixesInputs || a.Mixes%mixesInputs != 0 {

@@ -1,29 +1,32 @@
 package profile
 
 import (
+	"cmp"
+	"unicode/utf8"
+
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 
-// Profile sums up entries in one pass. Its memory grows with the number of
-// groups, up to Options.MaxGroups per table, and not with that of entries.
+// Profile sums up entries in one pass. Its memory grows with the number of groups, up to Options.MaxGroups per table,
+// not with the number of entries.
 //
-// Profiles of parts of an input merge to the profile of the whole, in any order
-// and for any parts.
+// Profiles of parts of an input merge to the profile of the whole, in any order and for any parts.
 //
-// A record that is there twice counts twice, but for the lists of entries, and an
-// operation has the local root that it states: [Settle] tells more by the structure.
+// A repeated record counts twice in sums and once in lists of entries. Local roots are the stated ones. [Settle]
+// improves both by the structure.
 //
 // A Profile is not safe for concurrent use: give each worker its own.
 type Profile struct {
 	opts Options
 
-	// operations is by side: an operation's host side has rows of its own.
+	// operations is indexed by side. The host's views have rows of their own.
 	operations [2]*table.Table[operationRow]
 	opCache    [2]*symbols.Cache[struct{}, *table.Row[operationRow]]
 	devices    *table.Table[deviceRow]
@@ -41,20 +44,20 @@ type Profile struct {
 	slowest  topEntries
 	hotspots topEntries
 	hotCount int64
-	bins     int64 // the bytes of bins that lines had, see AddLine
+	bins     int64 // bytes of bins from lines, see AddLine
 }
 
-// totals are the figures that are not sums over the operations.
+// totals are the figures other than sums over operations.
 type totals struct {
-	// Weighted counts the entries that carry a sampling weight.
+	// Weighted counts entries with a sampling weight.
 	Weighted int64 `json:"weighted,omitempty"`
-	// PeakMemoryBytes, First and Last are of entries that count in the total; First and
-	// Last are the first start and the last end.
+	// PeakMemoryBytes, First and Last cover entries that count in the total. First is the first start, Last
+	// the last end.
 	PeakMemoryBytes int64  `json:"peak_memory_bytes"`
 	First           op.Int `json:"first_start_unix_ns"`
 	Last            op.Int `json:"last_end_unix_ns"`
-	// StatedMore is how much more time seed traces state than their entries took, and
-	// States reports whether one states a total.
+	// StatedMore is the time stated by seed traces beyond the sum of their entries. States reports whether any
+	// trace states a total.
 	StatedMore int64              `json:"stated_more_ns,omitempty"`
 	States     bool               `json:"states_total,omitempty"`
 	Rules      CommunicationRules `json:"communication_rules"`
@@ -68,7 +71,7 @@ type sourceRow struct {
 type operationRow struct {
 	Name string `json:"name"`
 	accumulator
-	// Communications and Communicated are of the entries of kind collective.
+	// Communications and Communicated cover entries of kind collective.
 	Communications int64    `json:"communications,omitempty"`
 	Communicated   wide.Sum `json:"communication_ns,omitzero"`
 	direction      uint8
@@ -76,7 +79,7 @@ type operationRow struct {
 
 type deviceRow struct {
 	device.Key      // with its service
-	other      bool // the devices beyond the limit
+	other      bool // devices beyond the limit
 	entrySums
 }
 
@@ -106,17 +109,16 @@ func newProfile(opts Options) *Profile {
 	return p
 }
 
-// StartPart begins a part of the input. Parts are numbered in the order of the
-// input, and no part is added to two profiles.
+// StartPart begins a part of the input. Parts are numbered in input order, and each part goes to one profile.
 func (p *Profile) StartPart(part int64) {
 	p.at = position{part: part}
 	p.inParts = true
 }
 
-// Add adds an entry. It keeps strings of e and copies of the rest.
+// Add adds an entry. It retains strings of e and copies the rest.
 func (p *Profile) Add(e *op.Entry) { p.AddWork(e, p.works.Entry(e)) }
 
-// AddWork is Add for an entry whose work is known.
+// AddWork adds an entry with the given work.
 func (p *Profile) AddWork(e *op.Entry, w work.Work) {
 	p.at.n++
 	p.addSums(e, w)
@@ -135,7 +137,7 @@ func (p *Profile) AddWork(e *op.Entry, w work.Work) {
 	}
 }
 
-// addSums adds an entry to everything but its group and the lists of entries.
+// addSums adds an entry to everything except its group and the lists of entries.
 func (p *Profile) addSums(e *op.Entry, w work.Work) {
 	if e.AdjustedCount > 0 {
 		p.Weighted++
@@ -168,7 +170,7 @@ func (p *Profile) addSums(e *op.Entry, w work.Work) {
 	}
 }
 
-// AddStated adds a total that a seed trace states.
+// AddStated adds a total stated by a seed trace.
 func (p *Profile) AddStated(t *op.Total) {
 	p.StatedMore = wide.AddSaturating(p.StatedMore, wide.AddSaturating(t.Stated, -t.Sum))
 	p.States = p.States || t.Stated != t.Sum
@@ -213,7 +215,7 @@ func (p *Profile) operationRow(side int, name string) *table.Row[operationRow] {
 }
 
 func (p *Profile) device(e *op.Entry) *deviceRow {
-	if e.EmptyDevice { // in the cache, "" is no device
+	if e.EmptyDevice { // the cache uses "" for no device
 		return &p.deviceRow(e).Value
 	}
 	service, host := device.Source(e)
@@ -235,17 +237,16 @@ func (p *Profile) deviceRow(e *op.Entry) *table.Row[deviceRow] {
 	return row
 }
 
-// groupRow returns the row of the group whose key is p.key.
+// groupRow returns the row of the group with the key p.key.
 func (p *Profile) groupRow(side int) *groupRow {
 	row, isNew := p.groups[side].Row(p.key)
 	if isNew {
-		row.Value.Values = key.Cut(string(p.key), p.opts.By)
+		row.Value.Values = key.Decode(string(p.key), p.opts.By)
 	}
 	return &row.Value
 }
 
-// Merge adds the entries of o, as if they had come after those of p. Both must
-// have the same options. o does not change.
+// Merge adds the entries of o after the entries of p. Both must have the same options. o does not change.
 func (p *Profile) Merge(o *Profile) {
 	shift := int64(0)
 	if !p.inParts && !o.inParts {
@@ -255,7 +256,8 @@ func (p *Profile) Merge(o *Profile) {
 	p.inParts = p.inParts || o.inParts
 	for side := range p.operations {
 		p.operations[side].Merge(o.operations[side], func(dst, src *operationRow) {
-			dst.Name, dst.direction = src.Name, src.direction
+			dst.Name = src.Name
+			dst.direction = src.direction
 		})
 		p.groups[side].Merge(o.groups[side], func(dst, src *groupRow) { dst.Values = src.Values })
 	}
@@ -275,12 +277,13 @@ func (p *Profile) Merge(o *Profile) {
 	p.hotCount += o.hotCount
 }
 
-// MergeNext adds what the lines of o had, as if it came next in the part of the input that p is at. o must not be used any more.
+// MergeNext adds o, a profile of lines, to the current part of p. o becomes unusable.
 func (p *Profile) MergeNext(o *Profile) {
 	for _, list := range []*topEntries{&o.slowest, &o.hotspots} {
 		for i := range list.kept {
 			at := &list.kept[i].at
-			at.part, at.n = p.at.part, at.n+p.at.n
+			at.part = p.at.part
+			at.n += p.at.n
 		}
 	}
 	p.inParts = true
@@ -288,8 +291,7 @@ func (p *Profile) MergeNext(o *Profile) {
 	p.at.n += o.at.n
 }
 
-// copyDirection returns the direction of a copy of the name, which is not the
-// row's own in the row of the names beyond the limit.
+// copyDirection returns the direction of a copy. The row beyond the limit has many names.
 func (r *operationRow) copyDirection(name string) uint8 {
 	if r.Name != name {
 		return copyDirection(name)
@@ -324,11 +326,91 @@ func (c *CommunicationRules) merge(o CommunicationRules) {
 	c.Name += o.Name
 }
 
-// Bytes returns about how much memory p takes, the bins of durations aside that are of no lines.
+// Bytes returns the approximate memory of p, except bins of durations from entries.
 func (p *Profile) Bytes() int64 {
 	n := p.devices.Bytes() + p.errors.rows.Bytes()
 	for side := range p.operations {
 		n += p.operations[side].Bytes() + p.groups[side].Bytes()
 	}
 	return n + p.slowest.bytes + p.hotspots.bytes + p.bins
+}
+
+// Defaults of [Options].
+const (
+	DefaultMaxGroups    = 100_000
+	DefaultTop          = 10
+	DefaultHotspotBytes = 1 << 20
+)
+
+// Options configures a [Profile]. The zero value means the defaults.
+type Options struct {
+	// By lists the keys of the groups to sum up, in addition to operations and devices.
+	By []key.Key
+	// MaxGroups bounds the rows of each table; further groups share one row named "(other)". 0 means DefaultMaxGroups.
+	MaxGroups int
+	// Top bounds the lists of slowest entries and memory hotspots. 0 means DefaultTop, a negative number lists no
+	// entries.
+	Top int
+	// HotspotBytes is the memory above which an entry is a hotspot. 0 means DefaultHotspotBytes, a negative
+	// number means 0.
+	HotspotBytes int64
+	// MinCommunicationRatio is the smallest share of the total duration for a communicating operation to count
+	// as a bottleneck.
+	MinCommunicationRatio float64
+	// RecordedFLOPs uses recorded FLOPs only.
+	RecordedFLOPs bool
+	// Peaks has the peak rates of devices for rooflines; nil for none.
+	Peaks *peaks.Table
+}
+
+// WithDefaults returns o with defaults in place of zeros.
+func (o Options) WithDefaults() Options {
+	o.MaxGroups = cmp.Or(max(0, o.MaxGroups), DefaultMaxGroups)
+	o.Top = max(0, cmp.Or(o.Top, DefaultTop))
+	o.HotspotBytes = max(0, cmp.Or(o.HotspotBytes, DefaultHotspotBytes))
+	return o
+}
+
+// MaxText is the longest name in figures, in bytes, and the longest written by the exporter. Longer names are cut.
+const MaxText = 64 << 10
+
+// LongRecord reports whether a name in rec is longer than MaxText.
+func LongRecord(rec *op.Record) bool {
+	switch {
+	case rec.Entry != nil:
+		e := rec.Entry
+		return max(len(e.Operation), len(e.DeviceID), len(e.Root), len(e.Service), len(e.Host), len(e.Error)) > MaxText
+	case rec.Span != nil:
+		return max(len(rec.Span.Name), len(rec.Span.Service)) > MaxText
+	}
+	return false
+}
+
+// cutMark ends a shortened text.
+const cutMark = "…"
+
+// CutTexts shortens the long names of rec. It replaces the entry or span by a copy.
+func CutTexts(rec *op.Record) {
+	cut := func(s *string) {
+		if len(*s) > MaxText {
+			n := MaxText - len(cutMark)
+			for n > 0 && !utf8.RuneStart((*s)[n]) {
+				n--
+			}
+			*s = (*s)[:n] + cutMark
+		}
+	}
+	if rec.Entry != nil {
+		e := *rec.Entry
+		rec.Entry = &e
+		for _, s := range []*string{&e.Operation, &e.DeviceID, &e.Root, &e.Service, &e.Host, &e.Error} {
+			cut(s)
+		}
+	}
+	if rec.Span != nil {
+		s := *rec.Span
+		rec.Span = &s
+		cut(&s.Name)
+		cut(&s.Service)
+	}
 }

@@ -2,8 +2,11 @@ package profile
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/internal/wide"
@@ -14,10 +17,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// accumulator adds up the statistics of a group of entries. The zero value is
-// ready to use.
+// accumulator adds up the statistics of a group of entries. The zero value is ready to use.
 //
-// Its JSON form is that of partial results, which have the durations beside it.
+// Partial results contain it as JSON, with the durations beside it.
 type accumulator struct {
 	Count    int64    `json:"count"`
 	Errors   int64    `json:"errors,omitempty"`
@@ -32,16 +34,16 @@ type accumulator struct {
 	Kinds     set      `json:"kinds"`
 	Slowest   Exemplar `json:"exemplar,omitzero"`
 	variety
-	Weighted *weighted  `json:"weighted,omitempty"` // nil while no entry carries a weight
-	Work     *work.Sums `json:"work,omitempty"`     // nil while no entry has FLOPs
+	Weighted *weighted  `json:"weighted,omitempty"` // nil without weighted entries
+	Work     *work.Sums `json:"work,omitempty"`     // nil without FLOPs
 }
 
-// memorySums are the bytes of operations. Their JSON form is that of partial results.
+// memorySums are the bytes of operations. Partial results contain them as JSON.
 type memorySums struct {
 	MemoryBytes wide.Sum `json:"memory_bytes,omitzero"`
-	// CopiedBytes is the part of MemoryBytes that operations of kind memory copied or set.
+	// CopiedBytes is the part of MemoryBytes copied or set by operations of kind memory.
 	CopiedBytes wide.Sum `json:"copied_bytes,omitzero"`
-	// MemoryCount is how many operations tell their bytes; earlier versions did not write it.
+	// MemoryCount counts operations with known bytes. Earlier versions did not write it.
 	MemoryCount int64 `json:"memory_count,omitzero"`
 }
 
@@ -62,7 +64,7 @@ func (s *memorySums) merge(o *memorySums) {
 	s.CopiedBytes.Merge(o.CopiedBytes)
 }
 
-// entrySums are of all entries of a row. Their JSON form is that of partial results.
+// entrySums are sums over all entries of a row. Partial results contain them as JSON.
 type entrySums struct {
 	Count int64    `json:"count"`
 	SumNS wide.Sum `json:"sum_ns"`
@@ -81,7 +83,7 @@ func (s *entrySums) merge(o *entrySums) {
 	s.memorySums.merge(&o.memorySums)
 }
 
-// known returns the bytes; unknown where no operation tells any.
+// known returns the bytes; unknown if no operation has any.
 func (s *memorySums) known() op.Int {
 	return op.Int{V: s.MemoryBytes.Int64(), Known: s.MemoryCount > 0 || s.MemoryBytes != wide.Sum{}}
 }
@@ -122,13 +124,12 @@ func (a *accumulator) add(e *op.Entry, w work.Work) {
 	}
 }
 
-// offerSlowest raises the maximum to d and keeps the ids that come with it.
-// Among several of the same duration the smallest ids win, whatever the order;
-// none at all are the largest. Those of a local trace cannot be looked up, and count
-// as none.
+// offerSlowest raises the maximum to d and keeps its ids. Among equal durations the smallest ids win, in any order.
+// Missing ids and ids of local traces count as the largest.
 func (a *accumulator) offerSlowest(d int64, trace op.TraceID, span op.SpanID) {
 	if opfile.IsLocal(trace) {
-		trace, span = op.TraceID{}, op.SpanID{}
+		trace = op.TraceID{}
+		span = op.SpanID{}
 	}
 	switch {
 	case a.Count == 0 || d > a.MaxNS:
@@ -145,7 +146,7 @@ func (a *accumulator) offerSlowest(d int64, trace op.TraceID, span op.SpanID) {
 	a.Slowest = Exemplar{TraceID: trace, SpanID: span}
 }
 
-// merge adds the entries of o, which does not change.
+// merge adds the entries of o and leaves o unchanged.
 func (a *accumulator) merge(o *accumulator) {
 	if o.Count == 0 {
 		return
@@ -161,7 +162,7 @@ func (a *accumulator) merge(o *accumulator) {
 	a.variety.merge(&o.variety)
 }
 
-// mergeSums adds the sums that a total of all groups needs.
+// mergeSums adds the sums needed for a total of all groups.
 func (a *accumulator) mergeSums(o *accumulator) {
 	a.Count += o.Count
 	a.Errors += o.Errors
@@ -193,14 +194,12 @@ func (a *accumulator) kind() string {
 	return key.Unknown
 }
 
-// saturates reports whether a sum does not fit the report's int64.
 func (a *accumulator) saturates() bool {
-	return a.SumNS.ExceedsInt64() || a.Elements.ExceedsInt64() || a.MemoryBytes.ExceedsInt64() || a.FLOPs.ExceedsInt64() ||
-		a.Work != nil && a.Work.Saturates()
+	return a.SumNS.ExceedsInt64() || a.Elements.ExceedsInt64() || a.MemoryBytes.ExceedsInt64() ||
+		a.FLOPs.ExceedsInt64() || a.Work != nil && a.Work.Saturates()
 }
 
-// sideStats returns the row, which has at least one entry, with its part of the total and, where sound, the
-// estimates. SelfNS is the caller's.
+// sideStats returns the statistics of a non-empty row, except SelfNS. estimates reports whether estimates are sound.
 func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
 	s := Stats{
 		Kind:   a.kind(),
@@ -234,8 +233,8 @@ func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
 	return s
 }
 
-// percentile returns a percentile of the durations, unknown without any. The
-// middle of a bin may lie beyond the extremes, which are known exactly.
+// percentile returns a percentile of the durations; unknown without durations. It clips the middle of a bin to the
+// exact extremes.
 func (a *accumulator) percentile(percent int64) op.Float {
 	v, ok := a.durations.Percentile(percent)
 	if !ok {
@@ -244,16 +243,13 @@ func (a *accumulator) percentile(percent int64) op.Float {
 	return op.KnownFloat(min(max(v, float64(a.MinNS)), float64(a.MaxNS)))
 }
 
-// estimateUnit is one in the fixed-point form of sampling weights: they are
-// added up as integers, so that the estimate does not depend on the order.
+// estimateUnit is the fixed-point unit of sampling weights. Integer sums do not depend on the order.
 const estimateUnit = 1 << 32
 
-// maxWeight is the largest sampling weight that a tracestate can express.
 const maxWeight = 1 << 56
 
-// weighted estimates the entries that a group of sampled ones represents, by the
-// estimator of Horvitz and Thompson: each entry counts as the inverse of the
-// probability with which it was sampled.
+// weighted estimates the entries represented by sampled ones with the Horvitz–Thompson estimator: each entry counts as
+// the inverse of its sampling probability.
 type weighted struct {
 	Count wide.Sum `json:"count_2_32"`  // in units of 1/estimateUnit
 	Sum   wide.Sum `json:"sum_ns_2_32"` // of nanoseconds, in the same units
@@ -263,7 +259,8 @@ func (w *weighted) add(weight float64, duration int64) {
 	weight = min(weight, maxWeight)
 	whole := uint64(weight)
 	part := uint64((weight - float64(whole)) * estimateUnit)
-	mid, lo := whole>>32, whole<<32|part
+	mid := whole >> 32
+	lo := whole<<32 | part
 	w.Count.AddWords(0, mid, lo)
 	w.Sum.AddProduct(mid, lo, duration)
 }
@@ -274,15 +271,15 @@ func (w *weighted) merge(o *weighted) {
 }
 
 func (w *weighted) estimate() Estimate {
-	count, sum := w.Count.Float64()/estimateUnit, w.Sum.Float64()/estimateUnit
+	count := w.Count.Float64() / estimateUnit
+	sum := w.Sum.Float64() / estimateUnit
 	return Estimate{EstCount: op.KnownFloat(count), EstSumNS: op.KnownFloat(sum)}
 }
 
-// variety detects differences among the entries of a row in the properties that
-// determine their cost: shapes and element types. An unknown property is no
-// difference.
+// variety detects differences among the entries of a row in properties that determine their cost: shapes and element
+// types. Unknown properties do not differ.
 type variety struct {
-	// The first values seen; none where entries differ, whose order says nothing.
+	// The first values seen; nil if entries differ.
 	InputShapes []op.Shape `json:"input_shapes,omitzero"`
 	OutputShape op.Shape   `json:"output_shape,omitzero"`
 	DType       op.DType   `json:"dtype,omitempty"`
@@ -291,18 +288,19 @@ type variety struct {
 }
 
 func (v *variety) add(e *op.Entry) {
-	v.merge(&variety{InputShapes: e.InputShapes, OutputShape: e.OutputShape, DType: e.DType, InputDTypes: e.InputDTypes})
+	v.merge(&variety{InputShapes: e.InputShapes, OutputShape: e.OutputShape, DType: e.DType,
+		InputDTypes: e.InputDTypes})
 }
 
-// merge adds the differences of o, and the difference between the first values of
-// o and v.
+// merge adds the differences of o, and differences between the first values of o and v.
 func (v *variety) merge(o *variety) {
 	mix(v, o, mixesInputs, &v.InputShapes, o.InputShapes, equalInputs, cloneInputs)
 	mix(v, o, mixesOutput, &v.OutputShape, o.OutputShape, equalShapes, slices.Clone)
 	mix(v, o, mixesDTypes, &v.InputDTypes, o.InputDTypes, slices.Equal, slices.Clone)
 	switch {
 	case v.Mixes&mixesDType != 0:
-	case o.Mixes&mixesDType != 0 || v.DType != "" && o.DType != "" && !symbols.SameString(string(v.DType), string(o.DType)):
+	case o.Mixes&mixesDType != 0 ||
+		v.DType != "" && o.DType != "" && !symbols.SameString(string(v.DType), string(o.DType)):
 		v.Mixes |= mixesDType
 		v.DType = ""
 	case v.DType == "":
@@ -310,7 +308,7 @@ func (v *variety) merge(o *variety) {
 	}
 }
 
-// mix merges one property, of which v has the first value seen.
+// mix merges one property. first is its first value in v, value the value in o.
 func mix[S ~[]T, T any](v, o *variety, property set, first *S, value S, equal func(a, b S) bool, clone func(S) S) {
 	switch {
 	case v.Mixes&property != 0:
@@ -343,8 +341,8 @@ func cloneInputs(shapes []op.Shape) []op.Shape {
 
 func equalInputs(a, b []op.Shape) bool { return slices.EqualFunc(a, b, equalShapes) }
 
-// equalShapes reports whether two shapes are equal; an unknown shape differs from
-// a scalar. Shapes have few dimensions, so that a loop costs less than a call.
+// equalShapes reports whether shapes are equal; unknown differs from a scalar. For few dimensions a loop is faster than
+// a call.
 func equalShapes(a, b op.Shape) bool {
 	if len(a) != len(b) || (a == nil) != (b == nil) {
 		return false
@@ -355,4 +353,101 @@ func equalShapes(a, b op.Shape) bool {
 		}
 	}
 	return true
+}
+
+// set is a set of kinds or of differing properties, one bit each. Its JSON form is a list of names.
+type set uint16
+
+const (
+	mixesInputs set = 1 << (iota + op.KindControl + 1) // after the kinds
+	mixesOutput
+	mixesDType
+	mixesDTypes
+)
+
+var setNames = []string{
+	"", op.KindCompute.String(), op.KindCollective.String(), op.KindMemory.String(), op.KindIO.String(),
+	op.KindControl.String(),
+	"input_shapes", "output_shape", "dtype", "input_dtypes",
+}
+
+// MarshalJSON returns the names.
+func (s set) MarshalJSON() ([]byte, error) {
+	var names []string
+	for ; s != 0; s &= s - 1 {
+		names = append(names, setNames[bits.TrailingZeros16(uint16(s))])
+	}
+	return json.Marshal(names)
+}
+
+// UnmarshalJSON reads the names.
+func (s *set) UnmarshalJSON(text []byte) error {
+	var names []string
+	if err := json.Unmarshal(text, &names); err != nil {
+		return err
+	}
+	*s = 0
+	for _, name := range names {
+		bit := slices.Index(setNames, name)
+		if bit < 0 {
+			return fmt.Errorf("kind or property %.100q: %w", name, ErrText)
+		}
+		*s |= 1 << bit
+	}
+	return nil
+}
+
+var directions = [...]string{"", "HtoD", "DtoH", "DtoD", "PtoP"}
+
+// copyDirection returns the index in directions of the direction in a copy's name, ignoring case; 0 for none.
+//
+//	Memcpy HtoD (Pageable -> Device)   HtoD
+//	memcpy_dtoh                        DtoH
+//	Memset (Device)                    none
+func copyDirection(operation string) uint8 {
+	lower := strings.ToLower(operation)
+	return uint8(1 + slices.IndexFunc(directions[1:], func(name string) bool {
+		return strings.Contains(lower, strings.ToLower(name))
+	}))
+}
+
+type copies struct {
+	entrySums
+	// TimedNS and TimedBytes cover copies with a known rate.
+	TimedNS    wide.Sum `json:"timed_ns"`
+	TimedBytes wide.Sum `json:"timed_bytes"`
+}
+
+func (c *copies) add(e *op.Entry) {
+	c.entrySums.add(e)
+	if e.MemoryBytes.Known && e.Duration > 0 {
+		c.TimedNS.Add(e.Duration)
+		c.TimedBytes.Add(e.MemoryBytes.V)
+	}
+}
+
+func (c *copies) merge(o *copies) {
+	c.entrySums.merge(&o.entrySums)
+	c.TimedNS.Merge(o.TimedNS)
+	c.TimedBytes.Merge(o.TimedBytes)
+}
+
+// copyRows returns a row per direction with copies, never nil.
+func copyRows(all *[len(directions)]copies) []Copy {
+	rows := []Copy{}
+	for d := range all {
+		c := &all[d]
+		if c.Count == 0 {
+			continue
+		}
+		row := Copy{
+			Direction: directions[d], Count: c.Count, SumNS: c.SumNS.Int64(), MemoryBytes: c.known(),
+		}
+		if ns := c.TimedNS.Float64(); ns > 0 {
+			rate := c.TimedBytes.Float64() / ns * 1e9
+			row.BytesPerSecond = op.KnownFloat(rate)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/op"
 )
 
-// eachOperation calls f for every row of both sides, with the name that it is listed by, in no particular order.
+// eachOperation calls f for every row of both sides with its listed name, in random order.
 func (p *Profile) eachOperation(f func(side int, name string, row *operationRow)) {
 	for side, t := range p.operations {
 		for row, other := range t.All() {
@@ -25,7 +26,7 @@ func (p *Profile) eachOperation(f func(side int, name string, row *operationRow)
 	}
 }
 
-// total sums up the rows of operations. estimates reports whether estimates are sound, saturated counts the rows with a sum
+// total sums up the rows of operations. estimates reports whether estimates are sound. saturated counts rows with a sum
 // beyond 64 bits.
 func (p *Profile) total() (total Total, estimates bool, saturated int64) {
 	var sum accumulator
@@ -63,7 +64,7 @@ func (p *Profile) total() (total Total, estimates bool, saturated int64) {
 	return total, estimates, saturated
 }
 
-// Whole returns the time that shares are parts of.
+// Whole returns the time that shares refer to.
 func (t *Total) Whole() int64 {
 	if t.StatedNS.Known {
 		return t.StatedNS.V
@@ -77,7 +78,9 @@ func (p *Profile) operationRows(totalNS int64, estimates bool) []Operation {
 		rows = append(rows, Operation{Operation: name, Stats: row.sideStats(side, totalNS, estimates)})
 	})
 	slices.SortFunc(rows, func(a, b Operation) int {
-		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.Operation, b.Operation), strings.Compare(a.Side, b.Side))
+		return cmp.Or(
+			cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.Operation, b.Operation), strings.Compare(a.Side, b.Side),
+		)
 	})
 	return rows
 }
@@ -99,7 +102,7 @@ func (p *Profile) groupRows(totalNS int64, estimates bool) []Group {
 	return rows
 }
 
-// sharedDevices returns the devices that are told apart by their services.
+// sharedDevices returns the device names distinguished by service or host.
 func (p *Profile) sharedDevices() device.Shared {
 	var keys []device.Key
 	for row, other := range p.devices.All() {
@@ -110,14 +113,15 @@ func (p *Profile) sharedDevices() device.Shared {
 	return device.FindShared(slices.Values(keys))
 }
 
-// deviceSums returns the sums of each device in no particular order.
+// deviceSums returns the sums of each device in random order.
 func (p *Profile) deviceSums(shared device.Shared) []*deviceRow {
 	var sums []*deviceRow
 	byKey := make(map[device.Key]*deviceRow)
 	for row, other := range p.devices.All() {
 		if other {
 			sum := *row
-			sum.Key, sum.other = device.Key{DeviceID: key.Other}, true
+			sum.Key = device.Key{DeviceID: key.Other}
+			sum.other = true
 			sums = append(sums, &sum)
 			continue
 		}
@@ -151,8 +155,7 @@ func (d *Device) Key() device.Key {
 	return device.Key{Rank: d.Rank, DeviceID: d.DeviceID, Named: d.Named, Service: d.Service, Host: d.Host}
 }
 
-// balanceOf returns the seed's figures over the devices that are known. Where
-// there are several ranks, a device stands there with its rank.
+// balanceOf returns the seed's figures over known devices. Device names include the rank if there are several ranks.
 func balanceOf(sums []*deviceRow) *Balance {
 	var devices []seed.Sum
 	ranks := make(map[op.Int]struct{})
@@ -163,7 +166,9 @@ func balanceOf(sums []*deviceRow) *Balance {
 	}
 	for _, sum := range sums {
 		if !sum.other && !sum.Key.IsNone() {
-			devices = append(devices, seed.Sum{Name: sum.Key.Label(len(ranks) > 1), Count: sum.Count, NS: sum.SumNS.Int64()})
+			devices = append(devices, seed.Sum{
+				Name: sum.Key.Label(len(ranks) > 1), Count: sum.Count, NS: sum.SumNS.Int64(),
+			})
 		}
 	}
 	balance := seed.NewBalance(devices)
@@ -190,3 +195,51 @@ func (p *Profile) overflowedGroups() int64 {
 	}
 	return n
 }
+
+// Sums are the figures of a [Profile].
+type Sums struct {
+	Total       Total
+	Percentiles Percentiles
+	Operations  []Operation
+	Groups      []Group // nil without Options.By
+	Devices     []Device
+	LoadBalance *Balance // nil for fewer than two devices
+	// Rules counts collectives by the rule that recognised them. Bottlenecks has the operations whose share of the
+	// total reaches the minimum, largest first.
+	Rules       CommunicationRules
+	Bottlenecks []seed.Bottleneck
+	// Hotspots has the first of HotspotCount entries above ThresholdBytes.
+	ThresholdBytes, HotspotCount int64
+	Hotspots                     []*op.Entry
+	Copies                       []Copy
+	Slowest                      []*op.Entry
+	Errors                       []Error
+	// OverflowedGroups is the number of rows missing from all tables. Saturated counts rows of operations with a sum
+	// beyond 64 bits. Shared counts device names that stand for several devices.
+	OverflowedGroups, Saturated, Shared int64
+}
+
+// Sums returns the figures of p. It may reorder the entries of p.
+func (p *Profile) Sums() *Sums { return p.SumsOf(p.sharedDevices()) }
+
+// SumsOf is Sums with the given shared device names.
+func (p *Profile) SumsOf(shared device.Shared) *Sums {
+	devices := p.deviceSums(shared)
+	total, estimates, saturated := p.total()
+	return &Sums{
+		Total:  total,
+		Errors: p.errors.list(),
+		Percentiles: Percentiles{
+			Method: "ddsketch", ExactUpTo: sketch.MaxExact, RelativeError: sketch.RelativeError,
+		},
+		Operations: p.operationRows(total.Whole(), estimates), Groups: p.groupRows(total.Whole(), estimates),
+		Devices: deviceTable(devices), LoadBalance: balanceOf(devices),
+		Rules: p.Rules, Bottlenecks: p.bottlenecks(total.Whole(), p.opts.MinCommunicationRatio),
+		ThresholdBytes: p.opts.HotspotBytes, HotspotCount: p.hotCount, Hotspots: p.hotspots.list(),
+		Copies: copyRows(&p.copies), Slowest: p.slowest.list(),
+		OverflowedGroups: p.overflowedGroups(), Saturated: saturated, Shared: int64(len(shared)),
+	}
+}
+
+// Options returns the options of p with defaults filled in.
+func (p *Profile) Options() Options { return p.opts }

@@ -10,15 +10,14 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// position is a place in the input: a part of it, and the place of an entry
-// within the part.
+// position is the place of an entry in the input: its part and its number within the part.
 type position struct{ part, n int64 }
 
 func (p position) compare(o position) int {
 	return cmp.Or(cmp.Compare(p.part, o.part), cmp.Compare(p.n, o.n))
 }
 
-// before is compare(o) < 0, for most entries.
+// before is a fast compare(o) < 0.
 func (p position) before(o position) bool { return p.part < o.part || p.part == o.part && p.n < o.n }
 
 type placedEntry struct {
@@ -26,8 +25,7 @@ type placedEntry struct {
 	at    position
 }
 
-// recordID identifies a record: another one with the same ids and times repeats
-// it.
+// recordID identifies a record. Another record with the same ids and times repeats it.
 type recordID struct {
 	trace    op.TraceID
 	span     op.SpanID
@@ -35,18 +33,17 @@ type recordID struct {
 	duration int64
 }
 
-// topEntries keeps copies of the first entries in some order of preference, and
-// of each record the first one alone.
+// topEntries keeps copies of the first entries in an order of preference, without repeats.
 type topEntries struct {
 	limit   int
 	compare func(a, b placedEntry) int
-	// kept has the first entries and others: it grows to twice its limit before it is cut.
+	// kept has the first entries and others. It grows to twice its limit before it is cut.
 	kept []placedEntry
-	// shortest and last are the duration and the place of the last of the entries that were left
-	// when the list was cut: most entries are rejected by these, without a call.
+	// shortest and last are the duration and place of the last entry after a cut. Most entries are rejected by them
+	// without a call.
 	shortest int64
 	last     position
-	bytes    int64 // that the entries kept take, about
+	bytes    int64 // approximate memory of kept
 }
 
 func newTopEntries(limit int, compare func(a, b placedEntry) int) topEntries {
@@ -64,13 +61,13 @@ func slower(a, b placedEntry) int {
 
 func earlier(a, b placedEntry) int { return a.at.compare(b.at) }
 
-// offer keeps a copy of e if it may be among the first.
+// offer keeps a copy of e if it may be among the first entries.
 func (t *topEntries) offer(e *op.Entry, at position) {
 	if t.limit == 0 || e.Duration == t.shortest && !at.before(t.last) {
 		return
 	}
 	e = e.Clone()
-	e.Host = "" // which the JSON form of an entry lacks
+	e.Host = "" // not in the JSON form of entries
 	if rec := (op.Record{Entry: e}); LongRecord(&rec) {
 		CutTexts(&rec)
 		e = rec.Entry
@@ -86,11 +83,13 @@ func (t *topEntries) keep(c placedEntry) {
 	t.bytes += entryBytes(c.entry)
 }
 
-// sorted sorts the entries, removes those that repeat one before them and those beyond the limit, and returns the others.
+// sorted sorts the entries, removes repeats and entries beyond the limit, and returns the rest.
 func (t *topEntries) sorted() []placedEntry {
 	slices.SortStableFunc(t.kept, t.compare)
-	all, seen := t.kept, make(map[recordID]struct{})
-	t.kept, t.bytes = nil, 0
+	all := t.kept
+	seen := make(map[recordID]struct{})
+	t.kept = nil
+	t.bytes = 0
 	for _, c := range all {
 		e := c.entry
 		id := recordID{e.TraceID, e.SpanID, e.Start, e.Duration}
@@ -103,13 +102,13 @@ func (t *topEntries) sorted() []placedEntry {
 		t.keep(c)
 	}
 	if n := len(t.kept); n > 0 && n == t.limit {
-		t.shortest, t.last = t.kept[n-1].entry.Duration, t.kept[n-1].at
+		t.shortest = t.kept[n-1].entry.Duration
+		t.last = t.kept[n-1].at
 	}
 	return t.kept
 }
 
-// merge keeps those of o's entries that are among the first. Their places are
-// moved by shift.
+// merge adds the entries of o with places moved by shift.
 func (t *topEntries) merge(o *topEntries, shift int64) {
 	for _, c := range o.kept {
 		c.at.n += shift
@@ -118,19 +117,20 @@ func (t *topEntries) merge(o *topEntries, shift int64) {
 	t.sorted()
 }
 
-// list returns the entries in the order of preference, never nil.
+// list returns the entries in order of preference, never nil.
 func (t *topEntries) list() []*op.Entry {
 	sorted := t.sorted()
 	entries := make([]*op.Entry, len(sorted))
 	for i, c := range sorted {
 		entries[i] = c.entry
-		if e := c.entry; opfile.IsLocal(e.TraceID) { // these ids cannot be looked up
+		if e := c.entry; opfile.IsLocal(e.TraceID) { // ids of local traces are useless
 			entries[i] = e.Clone()
-			entries[i].TraceID, entries[i].SpanID, entries[i].ParentSpanID = op.TraceID{}, op.SpanID{}, op.SpanID{}
+			entries[i].TraceID = op.TraceID{}
+			entries[i].SpanID = op.SpanID{}
+			entries[i].ParentSpanID = op.SpanID{}
 		}
 	}
 	return entries
 }
 
-// entryBytes returns about how much memory an entry takes: a little more than its text.
 func entryBytes(e *op.Entry) int64 { return int64(int(unsafe.Sizeof(*e)) + len(e.AppendJSON(nil))) }

@@ -154,7 +154,7 @@ func TestRequestsAgreeWithGroupsByRoot(t *testing.T) {
 		requests := Find(forest)
 		for i := range requests.List {
 			for n := range requests.List[i].Operations() {
-				values := key.Cut(forest.Names.Groups.Values[forest.Group(n.Row)], forest.By)
+				values := key.Decode(forest.Names.Groups.Values[forest.Group(n.Row)], forest.By)
 				if values[1].Text != requests.List[i].Name {
 					t.Errorf("seed %d: %s is in the group %q, its request is %q",
 						seed, n.Name(), values[1], requests.List[i].Name)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
@@ -163,7 +162,7 @@ func wildTrace(r *rand.Rand, n int, huge bool) *Trace {
 	t := &Trace{}
 	still := r.IntN(8) == 0
 	for i := range n {
-		e := random.Entry(r, i)
+		e := tracetest.RandomEntry(r, i)
 		e.Operation = tracetest.Pick(r, e.Operation, "allreduce", "AllReduce", "matmul", "", "b;c", "c",
 			"REDUCE_SCATTER",
 			"all_to_all")

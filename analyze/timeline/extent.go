@@ -11,13 +11,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Blocks is into how many parts of equal length the time of the devices is divided to compare them.
+// Blocks is the number of equal parts of the devices' time for comparing devices.
 const Blocks = 16
 
 const maxAlone = 16
 
-// Extent is the time from the first start to the last end of all operations and spans, those of
-// the host included, and what the devices and the host did in it.
+// Extent is the time from the first start to the last end of all operations and spans, including the host's, and the
+// work of devices and host within it.
 //
 //	host    prepare [0,60)
 //	cuda:0  matmul [60,90), relu [80,100)
@@ -25,58 +25,55 @@ const maxAlone = 16
 //	Duration 100, Alone matmul 20, relu 10, Host prepare 60, HostNS 60
 type Extent struct {
 	StartNS, DurationNS int64
-	// Devices has a row per device with starts, by rank and name.
+	// Devices has a row per device with started operations, by rank and name.
 	Devices []DeviceWork
-	// Alone has the time in which an operation was the only one on a device, and what it lies
-	// below aside: by operation, the sum over the devices, the largest first.
+	// Alone has the time of each operation as the only one on a device, ignoring operations above it, summed over
+	// devices. Largest first.
 	Alone []Alone
-	// HostNS is the time, in sum over the devices, in which a device ran nothing and the host did.
-	// Where there is no device, the host counts as if there were one.
+	// HostNS is the time of host activity while a device was idle, summed over devices. Without devices the host counts
+	// as for one device.
 	HostNS int64
-	// Host divides HostNS by the innermost operation or span on the host, the last to start, the
-	// largest first.
+	// Host divides HostNS by the innermost operation or span on the host, the last to start. Largest first.
 	Host []HostTime
-	// Calls divides the time in which no operation or span ran on the host either by the innermost call of the host, the
-	// last to start, the largest first.
+	// Calls divides the time without any operation or span on the host by the innermost call of the host, the last to
+	// start. Largest first.
 	Calls []HostTime
-	// Quiet is the idle time of a device with the longest time in which nothing was recorded on the
-	// host either, HostNS aside.
+	// Quiet is the idle gap of a device with the longest time without host activity.
 	Quiet HostGap
 }
 
-// DeviceWork is the work of a device, communication aside.
+// DeviceWork is the work of a device except communication.
 type DeviceWork struct {
 	device.Key
-	// BlockNS is the sum of the durations by when operations start.
+	// BlockNS is the sum of durations by the block of the start.
 	BlockNS [Blocks]int64
-	// Count, FLOPs and Elements are sums over the operations.
+	// Count, FLOPs and Elements are sums over operations.
 	Count, FLOPs, Elements int64
 }
 
-// Alone is the time in which an operation ran alone.
+// Alone is the time of an operation running alone.
 type Alone struct {
 	Operation string
 	Kind      op.Kind
 	TimeNS    int64
 }
 
-// HostTime is the time of an operation or span on the host while devices ran nothing.
+// HostTime is the time of a host operation or span while devices were idle.
 type HostTime struct {
 	Operation string
 	IsOp      bool
 	TimeNS    int64
-	// FirstNS is the part of TimeNS in the call that began first.
+	// FirstNS is the part of TimeNS in the earliest instance.
 	FirstNS int64
-	// Longest is the idle time of a device that most of it lies in.
+	// Longest is the idle gap of a device with the largest part of it.
 	Longest HostGap
 }
 
-// HostGap is a time in which a device ran nothing: before its first operation, between two, or after
-// the last.
+// HostGap is an idle time of a device: before its first operation, between two, or after the last.
 type HostGap struct {
 	device.Key
 	StartNS, DurationNS int64
-	// HostNS is the time of the host's operation in it.
+	// HostNS is the time of the host operation in it.
 	HostNS int64
 }
 
@@ -108,7 +105,8 @@ func ExtentOf(f *trace.Forest) *Extent {
 			e.Host = append(e.Host, h.HostTime)
 		}
 	}
-	e.Host, e.Calls = largestTimes(e.Host), largestTimes(e.Calls)
+	e.Host = largestTimes(e.Host)
+	e.Calls = largestTimes(e.Calls)
 	slices.SortFunc(e.Alone, func(a, b Alone) int {
 		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation))
 	})
@@ -121,7 +119,10 @@ func largestTimes(times []HostTime) []HostTime {
 		if d := cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation)); d != 0 {
 			return d
 		}
-		return cmp.Or(order.Flags(a.IsOp, b.IsOp), b.Longest.compare(&a.Longest), cmp.Compare(b.Longest.HostNS, a.Longest.HostNS), a.Longest.Key.Compare(b.Longest.Key))
+		return cmp.Or(
+			order.Flags(a.IsOp, b.IsOp), b.Longest.compare(&a.Longest), cmp.Compare(b.Longest.HostNS, a.Longest.HostNS),
+			a.Longest.Key.Compare(b.Longest.Key),
+		)
 	})
 	return times[:min(len(times), maxAlone)]
 }
@@ -132,11 +133,11 @@ type extents struct {
 	alone  []*Alone // by name
 	sums   map[hostKey]*hostSum
 
-	ranked map[op.Int][]int32 // the rows of the host by rank, all of them where none is known
-	did    map[op.Int][]int32 // these with the calls, which are the complements of their numbers, by start
-	left   []int32            // what of that begins later than the time that the device under way has reached
-	open   [2][]int32         // the rows and the calls that began, but for some that are over
-	at     *DeviceWork        // the device under way
+	ranked map[op.Int][]int32 // host rows by rank; all rows under the unknown rank
+	did    map[op.Int][]int32 // host rows and calls by start; calls are complements of their numbers
+	left   []int32            // rows and calls of the current host that start later
+	open   [2][]int32         // started rows and calls, some of them ended
+	at     *DeviceWork        // the current device
 	gaps   int64
 }
 
@@ -148,7 +149,7 @@ type hostKey struct {
 
 type hostSum struct {
 	HostTime
-	gap, inGap int64 // the number of the latest gap, and the time in it
+	gap, inGap int64 // the latest gap's number, and the time in it
 	first      int32 // the row of the first call
 }
 
@@ -170,7 +171,8 @@ func (e *extents) findHost() {
 		}
 	}
 	if first <= last {
-		e.StartNS, e.DurationNS = first, last-first
+		e.StartNS = first
+		e.DurationNS = last - first
 	}
 }
 
@@ -182,7 +184,7 @@ func (e *extents) times(i int32) (start, end int64) {
 	return e.forest.Start(i), e.forest.End(i)
 }
 
-// compareTied orders rows, and calls, that start together: those that end last first.
+// compareTied orders rows and calls with equal starts, last end first.
 func (e *extents) compareTied(a, b int32) int {
 	if (a < 0) != (b < 0) {
 		return cmp.Compare(a, b)
@@ -190,11 +192,12 @@ func (e *extents) compareTied(a, b int32) int {
 	if a >= 0 {
 		return cmp.Or(cmp.Compare(e.forest.End(b), e.forest.End(a)), e.forest.CompareStart(a, b))
 	}
-	x, y := &e.forest.Calls[^a], &e.forest.Calls[^b]
+	x := &e.forest.Calls[^a]
+	y := &e.forest.Calls[^b]
 	return cmp.Or(cmp.Compare(y.Duration, x.Duration), strings.Compare(x.Name, y.Name), cmp.Compare(x.Rank.V, y.Rank.V))
 }
 
-// hostOf returns what the host of a rank did, by start: the rows of the rank, or of all where it has none, and its calls.
+// hostOf returns the rows and calls of a rank's host by start. A rank without rows gets the rows of all ranks.
 func (e *extents) hostOf(rank op.Int) []int32 {
 	did := slices.Clone(e.ranked[rank])
 	if len(did) == 0 {
@@ -212,8 +215,8 @@ func (e *extents) hostOf(rank op.Int) []int32 {
 	return did
 }
 
-// innermost returns what of the host began last and is under way at a moment, a call only where there is no row, and until
-// when, up to a limit, that is so. Moments follow each other.
+// innermost returns the host row that started last of those running at a time, or else the call, and the time up to
+// which this holds, at most limit. Successive calls must have ascending times.
 func (e *extents) innermost(at, limit int64) (i int32, until int64, ok bool) {
 	for ; len(e.left) > 0; e.left = e.left[1:] {
 		start, end := e.times(e.left[0])
@@ -241,24 +244,26 @@ func (e *extents) startDevice(k device.Key) {
 	e.at = &e.Devices[len(e.Devices)-1]
 	rank := k.Rank
 	if len(e.ranked[rank]) == 0 && len(e.forest.Calls) == 0 {
-		rank = op.Int{} // one list for all of these
+		rank = op.Int{} // one list for all such ranks
 	}
 	did, ok := e.did[rank]
 	if !ok {
 		did = e.hostOf(rank)
 		e.did[rank] = did
 	}
-	e.left, e.open = did, [2][]int32{}
+	e.left = did
+	e.open = [2][]int32{}
 }
 
-// device adds a device, given its rows by start.
 func (e *extents) device(k device.Key, rows []int32) {
 	f := e.forest
 	e.startDevice(k)
-	from, to := f.Devices.FirstStart, f.Devices.LastEnd
+	from := f.Devices.FirstStart
+	to := f.Devices.LastEnd
 	for _, r := range rows {
 		if f.Kind(r) != op.KindCollective {
-			e.at.BlockNS[min(Blocks-1, (f.Start(r)-from)/max(1, (to-from+Blocks-1)/Blocks))] += f.Duration(r)
+			block := (f.Start(r) - from) / max(1, (to-from+Blocks-1)/Blocks)
+			e.at.BlockNS[min(Blocks-1, block)] += f.Duration(r)
 			e.at.Count++
 			e.at.FLOPs += f.Flops(r)
 			e.at.Elements += f.Elements(r)
@@ -280,12 +285,12 @@ func (e *extents) device(k device.Key, rows []int32) {
 	}
 }
 
-// maxTogether is how many operations of a device may run at once for one of them to count as alone
-// with what it lies below.
+// maxTogether bounds the simultaneous operations of a device for one to count as alone with those above it.
 const maxTogether = 8
 
 func (e *extents) run(rows []runningRow, ns int64) {
-	f, inner := e.forest, rows[0].row
+	f := e.forest
+	inner := rows[0].row
 	if len(rows) > 1 {
 		if len(rows) > maxTogether {
 			return
@@ -310,7 +315,7 @@ func (e *extents) run(rows []runningRow, ns int64) {
 	a.TimeNS += ns
 }
 
-// isAbove reports whether row r is among the next ones above another.
+// isAbove reports whether row r is within maxTogether levels above other.
 func (e *extents) isAbove(r, other int32) bool {
 	for n := 0; other != r && other != trace.NoRow && n < maxTogether; n++ {
 		other = e.forest.Tree.Parent[other]
@@ -318,7 +323,7 @@ func (e *extents) isAbove(r, other int32) bool {
 	return other == r
 }
 
-// gap adds a time in which the device ran nothing. Those of a device follow each other.
+// gap adds an idle time of the current device. Gaps must be in order.
 func (e *extents) gap(from, to int64) {
 	e.gaps++
 	quiet := HostGap{Key: e.at.Key, StartNS: from, DurationNS: to - from}
@@ -333,23 +338,26 @@ func (e *extents) gap(from, to int64) {
 		at = until
 	}
 	e.HostNS += quiet.HostNS
-	if q := &e.Quiet; cmp.Or(cmp.Compare(quiet.DurationNS-quiet.HostNS, q.DurationNS-q.HostNS), quiet.compare(q)) > 0 {
+	quietNS := quiet.DurationNS - quiet.HostNS
+	if q := &e.Quiet; cmp.Or(cmp.Compare(quietNS, q.DurationNS-q.HostNS), quiet.compare(q)) > 0 {
 		e.Quiet = quiet
 	}
 }
 
-// add adds a time in gap g in which row i, or a call, was the innermost.
+// add adds time in gap g with row or call i innermost.
 func (h *hostSum) add(e *extents, i int32, ns int64, g HostGap) {
 	if i >= 0 {
 		if h.first == trace.NoRow || e.forest.Start(i) < e.forest.Start(h.first) {
-			h.first, h.FirstNS = i, 0
+			h.first = i
+			h.FirstNS = 0
 		}
 		if i == h.first {
 			h.FirstNS += ns
 		}
 	}
 	if h.gap != e.gaps {
-		h.gap, h.inGap = e.gaps, 0
+		h.gap = e.gaps
+		h.inGap = 0
 	}
 	h.TimeNS += ns
 	h.inGap += ns
@@ -377,7 +385,7 @@ func (e *extents) sumOf(i int32) *hostSum {
 	return h
 }
 
-// compare orders gaps by length, and those of the same length by start, the first last.
+// compare orders gaps by length, and gaps of equal length by descending start.
 func (g *HostGap) compare(other *HostGap) int {
 	return cmp.Or(cmp.Compare(g.DurationNS, other.DurationNS), cmp.Compare(other.StartNS, g.StartNS))
 }

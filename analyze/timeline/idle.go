@@ -10,50 +10,48 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// IdleThreshold is up to where a gap before an operation that the host had launched in time is put
-// down to queueing.
+// IdleThreshold is the longest gap attributed to queueing, before an operation launched in time.
 const IdleThreshold = 30 * time.Microsecond
 
-// IdleCause says why nothing ran on a device.
+// IdleCause is the reason for an idle gap of a device.
 type IdleCause string
 
-// The causes.
+// Causes of idle gaps.
 const (
-	// IdleHost: the next operation was launched only after the gap had begun.
+	// IdleHost: the host launched the next operation after the gap had started.
 	IdleHost IdleCause = "host"
-	// IdleQueue: it had been launched, and the gap is shorter than the threshold.
+	// IdleQueue: the next operation was already launched, and the gap is shorter than the threshold.
 	IdleQueue IdleCause = "queue"
-	// IdleOther: it had been launched and was kept waiting for longer, or
-	// nothing is known of its launch.
+	// IdleOther: the next operation was already launched and waited longer, or its launch is unknown.
 	IdleOther IdleCause = "other"
-	// IdleNoRequest: every operation of the device belongs to a request, and none was under way.
+	// IdleNoRequest: every operation of the device belongs to a request, and no request was running.
 	IdleNoRequest IdleCause = "no_request"
 )
 
-// Gaps has the longest idle gaps and the sums of all.
+// Gaps has the longest idle gaps and the sums over all gaps.
 type Gaps struct {
 	IdleCauses
 	Longest []IdleGap // longest first
 }
 
-// IdleGap is a maximal time within the span of a device in which nothing ran.
+// IdleGap is a maximal idle time between two operations of a device.
 type IdleGap struct {
 	device.Key
 	StartNS    int64     `json:"start_unix_ns"`
 	DurationNS int64     `json:"duration_ns"`
 	Cause      IdleCause `json:"cause"`
-	// After and Before are the operations between which the gap lies.
+	// After and Before are the operations around the gap.
 	After  string `json:"after"`
 	Before string `json:"before"`
 }
 
-// IdleDevice sums up the gaps of a device. The sums add up to its idle time.
+// IdleDevice sums up the gaps of a device. Its sums add up to the idle time.
 type IdleDevice struct {
 	device.Key
 	Host  IdleSum `json:"host"`
 	Queue IdleSum `json:"queue"`
 	Other IdleSum `json:"other"`
-	// NoRequest has the parts of gaps in which no request was under way; the rest of such a gap has one of the other causes.
+	// NoRequest sums up the parts of gaps without any running request. The rest of such a gap has another cause.
 	NoRequest IdleSum `json:"no_request"`
 }
 
@@ -63,25 +61,22 @@ type IdleSum struct {
 	SumNS int64 `json:"sum_ns"`
 }
 
-// Idle returns the idle gaps of all devices with their causes. Time before the
-// first and after the last operation of a device is no gap.
+// Idle returns the idle gaps of all devices with their causes, and lists the top longest gaps. The time before the
+// first and after the last operation of a device is not a gap.
 //
-// The cause follows from when the operation after the gap was launched: at its
-// launch time, or else while the nearest span above it ran that is no operation
-// or the host's view of one. When such a span was
-// running as the gap began, the launch may lie on either side of that and the
-// cause is other.
+// The cause depends on when the operation after the gap was launched: at its launch time, or else during the nearest
+// span above it other than a device operation. If such a span was running at the start of the gap, the launch may be on
+// either side, and the cause is IdleOther.
 //
-// Where every operation of a device belongs to a request, the time in which none is under way is not idleness of the
-// device, and counts apart. The cause of a gap is that of its larger part.
-//
-// It lists the top longest gaps; with a top of 0 or less none.
+// If every operation of a device belongs to a request, time without a running request counts as IdleNoRequest. The
+// cause of a gap is the cause of its larger part.
 func Idle(f *trace.Forest, top int) *Gaps { return idleGaps(f, IdleThreshold, top) }
 
 func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 	f.Build()
 	idle := &Gaps{IdleCauses: IdleCauses{ThresholdNS: int64(threshold), Devices: []IdleDevice{}}}
-	longest, above := []IdleGap{}, int64(0) // up to this length a gap is not among the longest
+	longest := []IdleGap{}
+	above := int64(0) // gaps up to this length are not among the longest
 	if top = max(0, top); top == 0 {
 		above = math.MaxInt64
 	}
@@ -98,7 +93,8 @@ func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 			if length == 0 {
 				continue
 			}
-			cause, quiet := idleCause(f, s.next, hosts, start, length, idle.ThresholdNS), int64(0)
+			cause := idleCause(f, s.next, hosts, start, length, idle.ThresholdNS)
+			quiet := int64(0)
 			if onlyRequests {
 				quiet = length - asked.Within(start, s.to)
 			}
@@ -128,13 +124,13 @@ func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 	return idle
 }
 
-// firstGaps returns the top longest of gaps, which it sorts: by device and time where they are equally long.
+// firstGaps sorts gaps by length, keeping the order of equal lengths, and returns the first top.
 func firstGaps(gaps []IdleGap, top int) []IdleGap {
 	slices.SortStableFunc(gaps, func(a, b IdleGap) int { return cmp.Compare(b.DurationNS, a.DurationNS) })
 	return gaps[:min(len(gaps), top)]
 }
 
-// requestTimes returns the request of each row and when any request was under way, nil where there are no spans.
+// requestTimes returns the request of each row and the times of all requests; nil if there are no spans.
 func requestTimes(f *trace.Forest) (owners []int32, asked Times) {
 	if len(f.Names.Spans.Values) == 0 {
 		return nil, nil
@@ -163,13 +159,13 @@ func (d *IdleDevice) of(c IdleCause) *IdleSum {
 	return &d.Other
 }
 
-// Add adds a gap.
+// Add adds a gap of the given length.
 func (s *IdleSum) Add(length int64) {
 	s.Count++
 	s.SumNS += length
 }
 
-// hostsAbove returns the nearest row above each that is no operation of a device, trace.NoRow for none.
+// hostsAbove returns the nearest row above each row other than a device operation, or trace.NoRow.
 func hostsAbove(f *trace.Forest) []int32 {
 	hosts := slices.Repeat([]int32{trace.NoRow}, f.Len())
 	for _, r := range f.Nesting().Rows() {
@@ -182,7 +178,8 @@ func hostsAbove(f *trace.Forest) []int32 {
 	return hosts
 }
 
-// idleCause returns why nothing ran from start on for so long before the operation in row next, given what is above each row.
+// idleCause returns the cause of a gap of the given start and length before row next. hosts is the result of
+// hostsAbove.
 func idleCause(f *trace.Forest, next int32, hosts []int32, start, length, threshold int64) IdleCause {
 	earliest, latest, ok := launchTime(f, next, hosts[next])
 	switch {
@@ -194,8 +191,8 @@ func idleCause(f *trace.Forest, next int32, hosts []int32, start, length, thresh
 	return IdleOther
 }
 
-// launchTime returns between which times the operation in row r was launched: when the launching call ended, or else in the
-// time of the span of the host above.
+// launchTime returns the bounds of the launch time of row r: the end of its launching call, or else the times of the
+// host span above.
 func launchTime(f *trace.Forest, r, host int32) (earliest, latest int64, ok bool) {
 	if f.Has(r, trace.FlagLaunch) {
 		return f.Launched(r), f.Launched(r), true
@@ -206,10 +203,10 @@ func launchTime(f *trace.Forest, r, host int32) (earliest, latest int64, ok bool
 	return f.Start(host), f.End(host), true
 }
 
-// IdleCauses sums up the idle time of each device by cause.
+// IdleCauses sums up idle time by device and cause.
 type IdleCauses struct {
-	// ThresholdNS is up to where a gap counts as queueing.
+	// ThresholdNS is the longest gap attributed to queueing.
 	ThresholdNS int64 `json:"threshold_ns"`
-	// Devices has a row per device that idled, by rank and name.
+	// Devices has a row per device with idle time, by rank and name.
 	Devices []IdleDevice `json:"devices"`
 }

@@ -8,12 +8,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Parts divides the time of a device, in nanoseconds. Every length is that
-// of a union of intervals, so that parallel work counts once.
+// Parts divides the time of a device, in nanoseconds. Every length is the length of a union of intervals, so parallel
+// work counts once.
 //
-// Compute, ExposedCommunication, ExposedMemory, Other and Idle add up to Span
-// exactly: time that several kinds fill belongs to the first of them in that
-// order. Communication, Memory and Overlap count such time for each.
+// Compute, ExposedCommunication, ExposedMemory, Other and Idle add up to Span exactly: time used by several kinds
+// counts for the first of them in that order. In Communication, Memory and Overlap it counts for each.
 //
 //	compute        [0,50)
 //	communication      [30,80)
@@ -22,24 +21,22 @@ import (
 //	Span 100 = Compute 50 + ExposedCommunication 30 + ExposedMemory 10 + Other 0 + Idle 10
 //	Communication 50, Overlap 20, OverlapRatio 0.4
 type Parts struct {
-	// Span is the last end minus the first start, Busy the part of it in which
-	// anything ran, Idle the rest.
+	// Span is the last end minus the first start. Busy is the part of it with any operation, Idle the rest.
 	Span, Busy, Idle int64
-	// Compute is the time in which compute ran.
+	// Compute is the time with computation.
 	Compute int64
-	// ExposedCommunication is the time of communication without compute.
+	// ExposedCommunication is the time of communication without computation.
 	ExposedCommunication int64
-	// ExposedMemory is the time of copies without compute and communication.
+	// ExposedMemory is the time of copies without computation and communication.
 	ExposedMemory int64
-	// Other is the time in which operations of other kinds ran alone.
+	// Other is the time with other operations only.
 	Other int64
-	// Communication and Memory are the time in which each of them ran, and
-	// Overlap that in which communication and compute did.
+	// Communication and Memory are the times with each of them. Overlap is the time with both communication and
+	// computation.
 	Communication, Memory, Overlap int64
 }
 
-// OverlapRatio returns the part of the communication that compute hides; ok is
-// false when there was no communication.
+// OverlapRatio returns the share of communication hidden by computation. ok is false without communication.
 func (p *Parts) OverlapRatio() (ratio float64, ok bool) {
 	if p.Communication == 0 {
 		return 0, false
@@ -47,7 +44,7 @@ func (p *Parts) OverlapRatio() (ratio float64, ok bool) {
 	return float64(p.Overlap) / float64(p.Communication), true
 }
 
-// PartsOf returns the parts of the time of rows, which are sorted by start.
+// PartsOf returns the parts of the time of rows, which must be sorted by start.
 func PartsOf(f *trace.Forest, rows []int32) (p Parts) {
 	for s := range sweep(f, rows) {
 		p.add(s)
@@ -56,7 +53,9 @@ func PartsOf(f *trace.Forest, rows []int32) (p Parts) {
 }
 
 func (p *Parts) add(s *stretch) {
-	compute, communication, memory := s.active[ClassCompute], s.active[ClassCommunication], s.active[ClassMemory]
+	compute := s.active[ClassCompute]
+	communication := s.active[ClassCommunication]
+	memory := s.active[ClassMemory]
 	p.Span += s.to - s.from
 	p.Busy += s.busy
 	p.Idle += s.to - s.from - s.busy
@@ -65,8 +64,7 @@ func (p *Parts) add(s *stretch) {
 	p.Memory += memory
 	p.Overlap += min(compute, communication)
 
-	// All run from the beginning of the stretch: a class is exposed for the time
-	// that it lasts longer than the classes before it.
+	// All classes run from the start of the stretch. A class is exposed once the classes before it have ended.
 	settled := compute
 	p.ExposedCommunication += max(0, communication-settled)
 	settled = max(settled, communication)
@@ -78,12 +76,11 @@ func (p *Parts) add(s *stretch) {
 // Timeline is the timeline of one device.
 type Timeline struct {
 	device.Key
-	// Parts is nil when no operation of the device has a start.
+	// Parts is nil if no operation of the device has a start.
 	Parts *Parts
 }
 
-// Timelines returns the timeline of each device, by rank and name. It counts
-// operations without a side and those of the device side, with a start.
+// Timelines returns the timeline of each device, by rank and name. The host's views of operations do not count.
 func Timelines(f *trace.Forest) []Timeline {
 	f.Build()
 	timelines := make([]Timeline, 0, len(f.Devices.Order))
@@ -97,11 +94,10 @@ func Timelines(f *trace.Forest) []Timeline {
 	return timelines
 }
 
-// Class is the kind of an operation in the timeline, in the order in
-// which classes claim time that several of them fill.
+// Class is a group of kinds in the timeline. A lower class takes precedence for shared time.
 type Class uint8
 
-// The classes, and how many there are.
+// Classes of operations, and their number.
 const (
 	ClassCompute Class = iota
 	ClassCommunication
@@ -111,7 +107,7 @@ const (
 	NumClasses
 )
 
-// ClassOf returns the class of operations of a kind.
+// ClassOf returns the class of kind k.
 func ClassOf(k op.Kind) Class {
 	switch k {
 	case op.KindCompute:
@@ -124,21 +120,19 @@ func ClassOf(k op.Kind) Class {
 	return ClassOther
 }
 
-// stretch is the time from one start on a device to the next. Whatever runs in
-// it runs from its beginning on, so that one length per class describes it.
+// stretch is the time from one start on a device to the next. Its operations all run from its beginning, so one length
+// per class describes it.
 type stretch struct {
 	from, to int64
-	// active is for how long something of each class runs.
+	// active is the time of each class from the beginning.
 	active [NumClasses]int64
-	// busy is for how long anything runs: the longest of active.
+	// busy is the longest time in active.
 	busy int64
-	// last is the row that runs longest, and next the one that starts at to;
-	// trace.NoRow after the last start.
+	// last is the row that ends last, and next the row that starts at to; trace.NoRow after the last start.
 	last, next int32
 }
 
-// sweep goes over rows, which are sorted by start, from the first start to the
-// last end. Stretches without length are left out.
+// sweep yields the stretches of rows, which must be sorted by start. Empty stretches are omitted.
 func sweep(f *trace.Forest, rows []int32) iter.Seq[*stretch] {
 	return func(yield func(*stretch) bool) {
 		var until [NumClasses]int64 // the latest end of each class
@@ -148,12 +142,16 @@ func sweep(f *trace.Forest, rows []int32) iter.Seq[*stretch] {
 		s := stretch{last: trace.NoRow}
 		latest := int64(-trace.MaxTime)
 		for i, r := range rows {
-			k, end := ClassOf(f.Kind(r)), f.End(r)
+			k := ClassOf(f.Kind(r))
+			end := f.End(r)
 			until[k] = max(until[k], end)
 			if s.last == trace.NoRow || end > latest {
-				latest, s.last = end, r
+				latest = end
+				s.last = r
 			}
-			s.from, s.to, s.next = f.Start(r), latest, trace.NoRow
+			s.from = f.Start(r)
+			s.to = latest
+			s.next = trace.NoRow
 			if i+1 < len(rows) {
 				s.next = rows[i+1]
 				s.to = f.Start(s.next)

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"iter"
+	"sort"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/heap"
@@ -9,22 +10,21 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// maxBuckets bounds the time axis of [UseOf] and [MemoryOf].
 const maxBuckets = 100_000
 
-// TimeAxis divides the time from the first start to the last end of all
-// devices into buckets of equal width. The last one may reach beyond the end.
+// TimeAxis divides the time from the first start to the last end of all devices into buckets of equal width. The last
+// bucket may extend beyond the end.
 type TimeAxis struct {
-	// Start is in Unix nanoseconds, Width in nanoseconds.
+	// StartNS is in Unix nanoseconds, WidthNS in nanoseconds.
 	StartNS int64 `json:"start_unix_ns"`
 	WidthNS int64 `json:"bucket_ns"`
-	// Buckets is how many there are; 0 when nothing has a start.
+	// Buckets is the number of buckets, 0 if no operation has a start.
 	Buckets int `json:"buckets"`
 }
 
 func (a *TimeAxis) bucket(at int64) int { return int((at - a.StartNS) / a.WidthNS) }
 
-// Spread calls add with the part of [from, to) that lies in each bucket.
+// Spread calls add with each bucket that overlaps [from, to) and the length of the overlap.
 func (a *TimeAxis) Spread(from, to int64, add func(bucket int, length int64)) {
 	for from < to {
 		b := a.bucket(from)
@@ -34,23 +34,22 @@ func (a *TimeAxis) Spread(from, to int64, add func(bucket int, length int64)) {
 	}
 }
 
-// Utilisation is the time that each device was busy, over time.
+// Utilisation is the busy time of each device over time.
 type Utilisation struct {
 	TimeAxis
-	// Devices has a row per device with starts, by rank and name.
+	// Devices has a row per device with started operations, by rank and name.
 	Devices []DeviceUtilisation `json:"devices"`
 }
 
-// DeviceUtilisation is how one device was used over time.
+// DeviceUtilisation is the busy time of one device over time.
 type DeviceUtilisation struct {
 	device.Key
-	// Busy is the time in each bucket in which anything ran, in nanoseconds; it
-	// adds up to the device's busy time.
+	// BusyNS is the busy time in each bucket in nanoseconds. It adds up to the device's busy time.
 	BusyNS []int64 `json:"busy_ns"`
 }
 
-// UseOf returns the use of each device over time, in the given number of
-// buckets or as many as there are nanoseconds, between 1 and maxBuckets.
+// UseOf returns the busy time of each device in buckets. Their number is limited to maxBuckets and to the number
+// of nanoseconds.
 func UseOf(f *trace.Forest, buckets int) *Utilisation {
 	f.Build()
 	u := &Utilisation{TimeAxis: AxisOf(f, buckets), Devices: []DeviceUtilisation{}}
@@ -64,7 +63,7 @@ func UseOf(f *trace.Forest, buckets int) *Utilisation {
 	return u
 }
 
-// AxisOf divides the time of all devices.
+// AxisOf divides the time of all devices into buckets.
 func AxisOf(f *trace.Forest, buckets int) TimeAxis {
 	d := &f.Devices
 	if len(d.Rows) == 0 {
@@ -79,23 +78,21 @@ func AxisOf(f *trace.Forest, buckets int) TimeAxis {
 	return TimeAxis{StartNS: d.FirstStart, WidthNS: width, Buckets: int((length-1)/width) + 1}
 }
 
-// maxConcurrency is the highest number of operations at once that
-// [DeviceConcurrency] tells apart; the time of higher ones counts as this.
+// maxConcurrency is the highest number of simultaneous operations in [DeviceConcurrency]. Higher numbers count as this
+// one.
 const maxConcurrency = 256
 
-// DeviceConcurrency is the number of operations that ran on a device at once.
+// DeviceConcurrency is the number of simultaneous operations on a device.
 type DeviceConcurrency struct {
 	device.Key
-	// Time is the time within the device's span in which k operations ran, at
-	// index k, in nanoseconds: Time[0] is its idle time, and the sum is its
-	// span. It ends with the highest number that was reached.
+	// TimeNS[k] is the time with k simultaneous operations in nanoseconds, within the device's span. TimeNS[0] is the
+	// idle time, the sum is the span, and the last index is the highest number reached.
 	TimeNS []int64 `json:"time_ns"`
 }
 
-// Concurrency returns how many operations ran at once on each device with
-// starts, by rank and name.
+// Concurrency returns the number of simultaneous operations on each device with started operations, by rank and name.
 //
-//	[0,50) and [30,80)   Time [0 60 20]: one for 60 ns, two for 20 ns
+//	[0,50) and [30,80)   TimeNS [0 60 20]: one for 60 ns, two for 20 ns
 func Concurrency(f *trace.Forest) []DeviceConcurrency {
 	f.Build()
 	list := []DeviceConcurrency{}
@@ -113,11 +110,11 @@ func Concurrency(f *trace.Forest) []DeviceConcurrency {
 	return list
 }
 
-// level is a time in which the same operations run.
+// level is a time with a constant set of running operations.
 type level struct {
 	from, to int64
 	running  []runningRow
-	bytes    wide.Sum // their memory
+	bytes    wide.Sum // memory of the running operations
 }
 
 type runningRow struct {
@@ -125,15 +122,15 @@ type runningRow struct {
 	row int32
 }
 
-// levels goes over rows, which are sorted by start, from the first start to
-// the last end.
+// levels yields the levels of rows, which must be sorted by start.
 func levels(f *trace.Forest, rows []int32) iter.Seq[*level] {
 	return func(yield func(*level) bool) {
 		if len(rows) == 0 {
 			return
 		}
 		l := level{from: f.Start(rows[0])}
-		running := heap.Heap[runningRow]{Less: func(a, b runningRow) bool { return a.end > b.end }} // the first to end on top
+		endsLater := func(a, b runningRow) bool { return a.end > b.end }
+		running := heap.Heap[runningRow]{Less: endsLater} // first to end on top
 		for next := 0; next < len(rows) || len(running.Items) > 0; {
 			ends := next == len(rows) || len(running.Items) > 0 && running.Top().end <= f.Start(rows[next])
 			if ends {
@@ -157,35 +154,34 @@ func levels(f *trace.Forest, rows []int32) iter.Seq[*level] {
 	}
 }
 
-// MemoryUse is the memory that operations wrote and held over time.
+// MemoryUse is the memory written and held by operations over time.
 type MemoryUse struct {
 	TimeAxis
-	// Devices has a row per device with starts, by rank and name.
+	// Devices has a row per device with started operations, by rank and name.
 	Devices []DeviceMemory `json:"devices"`
 }
 
 // DeviceMemory is the memory of one device over time.
 type DeviceMemory struct {
 	device.Key
-	// Written is the memory of the operations that start in each bucket.
+	// WrittenBytes is the memory of operations starting in each bucket.
 	WrittenBytes []int64 `json:"written_bytes"`
-	// Running is the largest memory, at any moment of each bucket, of the
-	// operations that run at that moment.
+	// RunningBytes is the largest memory in each bucket of operations running at one time.
 	RunningBytes []int64 `json:"running_bytes"`
 }
 
-// MemoryOf returns the memory of the operations of each device over time, in
-// as many buckets as [UseOf] makes. Operations whose memory is not
-// known count as 0, and those without duration are in Written alone.
+// MemoryOf returns the memory of each device's operations in buckets, as for [UseOf]. Unknown memory counts as 0.
+// Operations without duration count only in WrittenBytes.
 func MemoryOf(f *trace.Forest, buckets int) *MemoryUse {
 	f.Build()
 	use := &MemoryUse{TimeAxis: AxisOf(f, buckets), Devices: []DeviceMemory{}}
 	for key, rows := range f.Devices.All() {
-		m := DeviceMemory{Key: key, WrittenBytes: make([]int64, use.Buckets), RunningBytes: make([]int64, use.Buckets)}
+		m := DeviceMemory{
+			Key: key, WrittenBytes: make([]int64, use.Buckets), RunningBytes: make([]int64, use.Buckets),
+		}
 		written := make([]wide.Sum, use.Buckets)
 		for _, r := range rows {
-			// A start on the axis' very end, of an operation without duration, belongs to
-			// the last bucket.
+			// An operation without duration at the end of the axis belongs to the last bucket.
 			written[min(use.bucket(f.Start(r)), use.Buckets-1)].Add(f.Memory(r))
 		}
 		for b := range written {
@@ -193,9 +189,46 @@ func MemoryOf(f *trace.Forest, buckets int) *MemoryUse {
 		}
 		for l := range levels(f, rows) {
 			bytes := l.bytes.Int64()
-			use.Spread(l.from, l.to, func(b int, _ int64) { m.RunningBytes[b] = max(m.RunningBytes[b], bytes) })
+			use.Spread(l.from, l.to, func(b int, _ int64) {
+				m.RunningBytes[b] = max(m.RunningBytes[b], bytes)
+			})
 		}
 		use.Devices = append(use.Devices, m)
 	}
 	return use
+}
+
+// Times is a list of disjoint, non-adjacent intervals, sorted by start.
+type Times []span
+
+type span struct {
+	start, end int64
+	before     int64 // the length of all earlier spans
+}
+
+// Add adds the interval [start, end), which must not start before earlier ones. Overlapping and adjacent intervals
+// merge.
+func (t *Times) Add(start, end int64) {
+	n := len(*t)
+	switch {
+	case end <= start:
+	case n == 0:
+		*t = Times{{start: start, end: end}}
+	case start <= (*t)[n-1].end:
+		(*t)[n-1].end = max((*t)[n-1].end, end)
+	default:
+		last := (*t)[n-1]
+		*t = append(*t, span{start, end, last.before + last.end - last.start})
+	}
+}
+
+// Within returns the length of the intervals inside [start, end).
+func (t Times) Within(start, end int64) int64 { return t.until(end) - t.until(start) }
+
+func (t Times) until(at int64) int64 {
+	i := sort.Search(len(t), func(i int) bool { return t[i].start >= at }) - 1
+	if i < 0 {
+		return 0
+	}
+	return t[i].before + min(at, t[i].end) - t[i].start
 }

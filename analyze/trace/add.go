@@ -15,8 +15,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Add adds an operation, another span or a call of the host, and ignores every other record. It
-// keeps nothing of the record but strings.
+// Add adds an operation, a span or a call of the host and ignores other records. It retains only strings of rec.
 func (f *Forest) Add(rec op.Record) {
 	switch {
 	case rec.Entry != nil:
@@ -42,8 +41,10 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 		trace: f.Names.Traces.ID(e.TraceID), name: f.Names.Operations.ID(e.Operation), lane: f.Names.laneOf(e),
 	}
 	v := &r.numbers
-	v[colMemory], v[colElements] = e.MemoryBytes.V, e.OutputElements.V
-	v[colFLOPs], v[colBound] = w.Flops, w.Bound
+	v[colMemory] = e.MemoryBytes.V
+	v[colElements] = e.OutputElements.V
+	v[colFLOPs] = w.Flops
+	v[colBound] = w.Bound
 	if w.Moved() {
 		v[colMoved] = ^w.Bytes
 	}
@@ -90,7 +91,7 @@ func (f *Forest) AddOp(e *op.Entry, w work.Work) {
 	}
 }
 
-// sumFlags returns the facts about e and its work that only sums need.
+// sumFlags returns the facts about e and its work needed only by sums.
 func sumFlags(e *op.Entry, w *work.Work) Flags {
 	flags := Flags(e.KindRule) << RuleShift
 	if e.MemoryBytes.Known {
@@ -111,10 +112,11 @@ func sumFlags(e *op.Entry, w *work.Work) Flags {
 	return flags
 }
 
-// AddSpan adds a span that is no operation.
+// AddSpan adds a span other than an operation.
 func (f *Forest) AddSpan(s *op.Span) {
-	if s.SpanID.IsZero() && s.ParentSpanID.IsZero() && !s.Start.Known && s.Duration <= 0 && s.Name == "" && len(s.Links) == 0 {
-		return // nothing that figures could be made of
+	isEmpty := s.SpanID.IsZero() && s.ParentSpanID.IsZero() && !s.Start.Known && s.Duration <= 0 && s.Name == ""
+	if isEmpty && len(s.Links) == 0 {
+		return
 	}
 	r := row{
 		duration: max(0, s.Duration), span: SpanNumber(s.SpanID), parent: SpanNumber(s.ParentSpanID),
@@ -138,7 +140,7 @@ func (f *Forest) AddSpan(s *op.Span) {
 	}
 }
 
-// add adds r, which starts at start, unless there is no more room.
+// add adds r with the given start. It returns false if f is full.
 func (f *Forest) add(r *row, start op.Int) bool {
 	switch {
 	case !start.Known:
@@ -164,7 +166,6 @@ func (f *Forest) add(r *row, start op.Int) bool {
 	return true
 }
 
-// addLinks adds the links of the row that was added last.
 func (f *Forest) addLinks(links []op.Link) {
 	for i := range links {
 		l := &links[i]
@@ -182,30 +183,34 @@ func linkWeight(w op.Int) int64 {
 	return max(0, w.V)
 }
 
-// addCollective adds what the operation of the row that was added last states, if it is of
-// kind collective and not the host's view of one.
+// addCollective adds the collective stated by the operation in the last row, if it is of kind collective and not
+// the host's view.
 func (f *Forest) addCollective(e *op.Entry) {
 	if e.Kind != op.KindCollective || e.Side == op.SideHost {
 		return
 	}
 	c := Collective{Row: f.Rows() - 1, Start: e.Start.V, Started: e.Start.Known, Inferred: true}
-	name, size := CollectiveName{Name: e.Operation}, e.MemoryBytes
+	name := CollectiveName{Name: e.Operation}
+	size := e.MemoryBytes
 	if of := e.Collective; of != nil {
 		name = CollectiveName{cmp.Or(of.Name, e.Operation), of.Group}
-		c.Number, c.Inferred = of.Sequence.V, !of.Sequence.Known
+		c.Number = of.Sequence.V
+		c.Inferred = !of.Sequence.Known
 		c.Ranks = int32(min(max(0, of.GroupSize.V), math.MaxInt32))
 		if bytes := messageBytes(of, e.DType); bytes > 0 {
 			size = op.Known(bytes)
 		}
 	}
-	c.Bytes, c.Sized = size.V, size.Known
+	c.Bytes = size.V
+	c.Sized = size.Known
 	c.Name = f.Names.Collectives.ID(name)
 	f.Collectives = append(f.Collectives, c)
 }
 
-// messageBytes returns the size of the larger side of a collective, the one that bandwidth is about; 0 where it is not known.
+// messageBytes returns the size of the larger side of a collective, as used for bandwidth; 0 if unknown.
 func messageBytes(c *op.Collective, t op.DType) int64 {
-	n, size := max(c.InElements.V, c.OutElements.V), t.Size()
+	n := max(c.InElements.V, c.OutElements.V)
+	size := t.Size()
 	if n <= 0 || size == 0 || n > math.MaxInt64/size {
 		return 0
 	}
@@ -243,19 +248,20 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 		}
 	}
 	if g.ID != "" {
-		g.Call = "" // the same graph, whatever is known of the call
+		g.Call = "" // the number alone identifies the graph
 	}
 	if g.ID != "" || g.Call != "" {
 		r.codes[colGraph] = f.Names.Graphs.ID(g)
 	}
 }
 
-// nanoseconds returns the value of an attribute, 0 where it is no integer; ok is false for one that is negative or does not fit, too.
+// nanoseconds returns an integer attribute clipped to 0, or 0 if it is no integer. ok is false for invalid and negative
+// values.
 func nanoseconds(a *op.Attr) (n int64, ok bool) {
 	if a.Type != op.AttrInt {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(a.Value, 10, 64) // 0 where it is none
+	n, err := strconv.ParseInt(a.Value, 10, 64) // 0 on error
 	return max(0, n), err == nil && n >= 0
 }
 

@@ -12,45 +12,45 @@ import (
 // Flags is a set of facts about a row.
 type Flags uint16
 
-// What may hold of a row.
+// Flags of a row.
 const (
 	FlagOp        Flags = 1 << iota // an operation; otherwise a non-op span
 	FlagStart                       // the start is known
 	FlagHost                        // the host's view: op.SideHost
 	FlagStep                        // the step is known
 	FlagLaunch                      // the launch time is known
-	FlagRemote                      // the parent lies in another process
-	FlagDuplicate                   // set by build: its ids were seen before
+	FlagRemote                      // the parent is in another process
+	FlagDuplicate                   // set by build: an earlier row has the same ids
 	flagOrphan                      // set by build: its parent was not read
-	FlagRepeat                      // set by build: a duplicate that counts in no figure
+	FlagRepeat                      // set by build: a duplicate ignored by figures
 	FlagMemory                      // the memory is known
 	FlagFailed                      // op.Entry.Failed, op.Span.Failed
 	FlagNegative                    // op.WarnNegativeDuration
 	flagFLOPs                       // the FLOPs are known
 	flagDerived                     // the FLOPs were not recorded
 
-	// BuiltFlags are those that the structure tells.
+	// BuiltFlags are the flags set by build.
 	BuiltFlags = FlagDuplicate | flagOrphan | FlagRepeat
 
-	// The two bits from RuleShift on are the op.KindRule.
+	// The two bits from RuleShift on hold the op.KindRule.
 	RuleShift = 14
 )
 
-// MaxTime bounds starts and ends on both sides of 1970, so that the distance
-// of two of them fits an int64: the years 1824 to 2116.
+// MaxTime bounds starts and ends on both sides of 1970, so that the distance of two times fits an int64:
+// the years 1824 to 2116.
 const MaxTime = 1<<62 - 1
 
-// MaxRows bounds the rows, so that an int32 numbers them and as many stamps.
+// MaxRows bounds the rows, so that an int32 can number rows followed by as many stamps.
 const MaxRows = 1 << 30
 
-// NoRow stands for the absence of a row.
+// NoRow is the absence of a row.
 const NoRow int32 = -1
 
 func noRows[N int | int32](n N) []int32 { return slices.Repeat([]int32{NoRow}, int(n)) }
 
 const blockRows = 1 << 10
 
-// The columns of 64 bits that many operations lack.
+// Sparse columns of 64 bits.
 const (
 	colStep     = iota
 	colMemory   // bytes
@@ -58,19 +58,19 @@ const (
 	colElements // of the output
 	colFLOPs
 	colMoved  // the complement of the bytes, 0 for unknown
-	colBound  // ps, negative where memory decides, 0 for unknown
+	colBound  // ps, negative if memory decides, 0 for unknown
 	colWeight // the bits of op.Entry.AdjustedCount
 	colLaunchSpan
-	colCall // how long the launching call took, ns
+	colCall // duration of the launching call, ns
 	colUnlinked
 	numNumbers
 )
 
-// The columns of numbers of a dictionary that many operations lack.
+// Sparse columns of numbers into Names.
 const (
 	colStamp     = iota // into Names.Stamps
 	colGroup            // into Names.Groups, 0 without keys to group by
-	colVariety          // into Names.Varieties, 0 unless the groups are made again
+	colVariety          // into Names.Varieties, 0 unless groups depend on the tree
 	colShape            // into Names.Shapes, 0 without details
 	colLauncher         // into Names.Launchers
 	colMark             // into Names.Marks
@@ -80,7 +80,6 @@ const (
 	numCodes
 )
 
-// row is an operation or a span as it is added.
 type row struct {
 	start, duration   int64 // Unix ns, 0 without FlagStart; ns
 	span, parent      uint64
@@ -91,8 +90,7 @@ type row struct {
 	codes             [numCodes]int32
 }
 
-// block holds rows, column by column: 47 bytes a row, and those of the other columns that
-// any of its rows has a value of.
+// block holds rows column by column: 47 bytes a row, and the sparse columns with a value in any of its rows.
 type block struct {
 	start, duration   [blockRows]int64
 	span, parent      [blockRows]uint64
@@ -100,7 +98,7 @@ type block struct {
 	kind              [blockRows]op.Kind
 	flags             [blockRows]Flags
 
-	numbers [numNumbers]*[blockRows]int64 // nil where all values are 0
+	numbers [numNumbers]*[blockRows]int64 // nil if all values are 0
 	codes   [numCodes]*[blockRows]int32
 }
 
@@ -113,15 +111,21 @@ type columns struct {
 // Len returns the number of operations and spans.
 func (c *columns) Len() int { return int(c.N) }
 
-// Rows is Len as the number of a row.
+// Rows returns Len as an int32.
 func (c *columns) Rows() int32 { return c.N }
 
 func (c *columns) append(r *row) {
-	b, i := c.room(), c.N%blockRows
-	b.start[i], b.duration[i] = r.start, r.duration
-	b.span[i], b.parent[i] = r.span, r.parent
-	b.trace[i], b.name[i], b.lane[i] = r.trace, r.name, r.lane
-	b.kind[i], b.flags[i] = r.kind, r.flags
+	b := c.room()
+	i := c.N % blockRows
+	b.start[i] = r.start
+	b.duration[i] = r.duration
+	b.span[i] = r.span
+	b.parent[i] = r.parent
+	b.trace[i] = r.trace
+	b.name[i] = r.name
+	b.lane[i] = r.lane
+	b.kind[i] = r.kind
+	b.flags[i] = r.flags
 	for k, v := range r.numbers {
 		if v != 0 {
 			made(c, &b.numbers[k])[i] = v
@@ -135,7 +139,7 @@ func (c *columns) append(r *row) {
 	c.N++
 }
 
-// room returns the block that the next row goes to.
+// room returns the block for the next row.
 func (c *columns) room() *block {
 	at := int(c.N / blockRows)
 	if at < len(c.blocks) {
@@ -147,7 +151,7 @@ func (c *columns) room() *block {
 	return b
 }
 
-// made returns a column of a block to write to, which it makes where there is none.
+// made returns a sparse column for writing, which it allocates if necessary.
 func made[T any](c *columns, column **[blockRows]T) *[blockRows]T {
 	if *column == nil {
 		*column = new([blockRows]T)
@@ -156,10 +160,11 @@ func made[T any](c *columns, column **[blockRows]T) *[blockRows]T {
 	return *column
 }
 
-// copy appends n rows of a block from the i-th on, for which the last block has room, and
-// returns that and the place of the first of them.
+// copy appends n rows from index i of a block. They must fit into the last block. It returns that block and the
+// index of the first copied row.
 func (c *columns) copy(from *block, i, n int32) (to *block, k int32) {
-	to, k = c.room(), c.N%blockRows
+	to = c.room()
+	k = c.N % blockRows
 	copy(to.start[k:k+n], from.start[i:])
 	copy(to.duration[k:k+n], from.duration[i:])
 	copy(to.span[k:k+n], from.span[i:])
@@ -197,21 +202,21 @@ func (c *columns) code(r int32, column int) int32 {
 	return 0
 }
 
-// block returns the block of row r, and at its place there. Unsigned numbers divide by a shift.
+// block returns the block of row r, and at its index there. Unsigned numbers divide by a shift.
 func (c *columns) block(r int32) *block { return c.blocks[uint32(r)/blockRows] }
 
 func at(r int32) uint32 { return uint32(r) % blockRows }
 
-// Start returns the start of row r in Unix nanoseconds; 0 without FlagStart.
+// Start returns the start of row r in Unix nanoseconds, 0 without FlagStart.
 func (c *columns) Start(r int32) int64 { return c.block(r).start[at(r)] }
 
 // Duration returns the duration of row r in nanoseconds.
 func (c *columns) Duration(r int32) int64 { return c.block(r).duration[at(r)] }
 
-// Span returns the span id of row r, 0 for none.
+// Span returns the span id of row r or 0.
 func (c *columns) Span(r int32) uint64 { return c.block(r).span[at(r)] }
 
-// ParentID returns the id of the span above row r, 0 for none.
+// ParentID returns the id of the span above row r or 0.
 func (c *columns) ParentID(r int32) uint64 { return c.block(r).parent[at(r)] }
 
 // Trace returns the number of the trace of row r in Names.Traces.
@@ -229,43 +234,43 @@ func (c *columns) Kind(r int32) op.Kind { return c.block(r).kind[at(r)] }
 // Flags returns the facts about row r.
 func (c *columns) Flags(r int32) Flags { return c.block(r).flags[at(r)] }
 
-// Step returns the step of row r; 0 without FlagStep.
+// Step returns the step of row r, 0 without FlagStep.
 func (c *columns) Step(r int32) int64 { return c.number(r, colStep) }
 
-// Memory returns the memory of row r in bytes; 0 without FlagMemory.
+// Memory returns the memory of row r in bytes, 0 without FlagMemory.
 func (c *columns) Memory(r int32) int64 { return c.number(r, colMemory) }
 
-// Launch returns the launch time of row r in Unix nanoseconds; 0 without FlagLaunch.
+// Launch returns the launch time of row r in Unix nanoseconds, 0 without FlagLaunch.
 func (c *columns) Launch(r int32) int64 { return c.number(r, colLaunch) }
 
-// Launched returns the end of the call that launched the operation of row r, its launch time where that is not known.
+// Launched returns the end of the call that launched row r, or its launch time if the end is unknown.
 func (c *columns) Launched(r int32) int64 { return c.Launch(r) + min(c.number(r, colCall), MaxTime) }
 
-// Elements returns how many elements the output of row r has.
+// Elements returns the number of elements in the output of row r.
 func (c *columns) Elements(r int32) int64 { return c.number(r, colElements) }
 
-// Flops returns the FLOPs of row r, 0 where they are not known.
+// Flops returns the FLOPs of row r, 0 if unknown.
 func (c *columns) Flops(r int32) int64 { return c.number(r, colFLOPs) }
 
-// Unlinked returns how many links of row r are missing, which the limits of its recorder dropped.
+// Unlinked returns the number of links of row r dropped by its recorder.
 func (c *columns) Unlinked(r int32) int64 { return c.number(r, colUnlinked) }
 
-// Stamp returns the number of the local root that row r names in Names.Stamps.
+// Stamp returns the number in Names.Stamps of the local root named by row r.
 func (c *columns) Stamp(r int32) int32 { return c.code(r, colStamp) }
 
-// Mark returns the number of the step and the phase of row r in Names.Marks.
+// Mark returns the number in Names.Marks of the step name and phase of row r.
 func (c *columns) Mark(r int32) int32 { return c.code(r, colMark) }
 
-// Group returns the number of the group of row r in Names.Groups.
+// Group returns the number in Names.Groups of the group of row r.
 func (c *columns) Group(r int32) int32 { return c.code(r, colGroup) }
 
-// Variety returns the number of what else row r tells of its group in Names.Varieties.
+// Variety returns the number in Names.Varieties of the shapes and element types of row r.
 func (c *columns) Variety(r int32) int32 { return c.code(r, colVariety) }
 
-// Shape returns the number of the shapes of row r in Names.Shapes.
+// Shape returns the number in Names.Shapes of the shapes of row r.
 func (c *columns) Shape(r int32) int32 { return c.code(r, colShape) }
 
-// Arguments returns the number of the arguments of row r in Names.Arguments.
+// Arguments returns the number in Names.Arguments of the arguments of row r.
 func (c *columns) Arguments(r int32) int32 { return c.code(r, colArguments) }
 
 // Weight returns the sampling weight of row r.
@@ -276,26 +281,25 @@ func (c *columns) Weight(r int32) float64 {
 // End returns the end of a row with a start.
 func (c *columns) End(r int32) int64 { return c.Start(r) + c.Duration(r) }
 
-// Has reports whether every flag of f is set on row r.
+// Has reports whether row r has every flag in f.
 func (c *columns) Has(r int32, f Flags) bool { return c.Flags(r)&f == f }
 
 func (c *columns) setFlags(r int32, f Flags) { c.block(r).flags[at(r)] |= f }
 
 func (c *columns) clearFlags(r int32, f Flags) { c.block(r).flags[at(r)] &^= f }
 
-// IsDeviceSide reports whether row r takes part in the figures of its device:
-// an operation, not the host's view of one, and no repeat.
+// IsDeviceSide reports whether row r counts for its device: an operation that is neither the host's view nor a repeat.
 func (c *columns) IsDeviceSide(r int32) bool {
 	return c.Flags(r)&(FlagOp|FlagHost|FlagRepeat) == FlagOp
 }
 
-// CountsInSums reports whether row r is an operation that counts in sums.
+// CountsInSums reports whether row r is an operation other than a repeat.
 func (c *columns) CountsInSums(r int32) bool { return c.Flags(r)&(FlagOp|FlagRepeat) == FlagOp }
 
-// SpanNumber returns an id as the number that rows keep.
+// SpanNumber returns an id as stored in rows.
 func SpanNumber(id op.SpanID) uint64 { return binary.BigEndian.Uint64(id[:]) }
 
-// SpanID returns the id that a row keeps as a number.
+// SpanID returns the id for a stored number.
 func SpanID(number uint64) (id op.SpanID) {
 	binary.BigEndian.PutUint64(id[:], number)
 	return id

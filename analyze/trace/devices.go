@@ -15,7 +15,7 @@ type deviceStream struct {
 	stream op.Int
 }
 
-// buildDevices lists the operations of each device by start.
+// buildDevices sorts the operations of each device by start.
 func (f *Forest) buildDevices() {
 	f.nameDevices()
 	d := &f.Devices
@@ -26,14 +26,16 @@ func (f *Forest) buildDevices() {
 		}
 	}
 	order.Rows(d.ByStart, f.Start, f.CompareStart)
-	d.Rows, d.first = order.GroupRows(d.ByStart, len(d.Keys), d.Rows, func(i int32) int32 { return d.Lanes[f.Lane(d.ByStart[i])] })
-	d.FirstStart, d.LastEnd = MaxTime, -MaxTime
+	deviceOf := func(i int32) int32 { return d.Lanes[f.Lane(d.ByStart[i])] }
+	d.Rows, d.first = order.GroupRows(d.ByStart, len(d.Keys), d.Rows, deviceOf)
+	d.FirstStart = MaxTime
+	d.LastEnd = -MaxTime
 	for _, r := range d.Rows {
 		d.FirstStart, d.LastEnd = min(d.FirstStart, f.Start(r)), max(d.LastEnd, f.End(r))
 	}
 }
 
-// nameDevices numbers the devices, and lists those that any operation names, with a start or not.
+// nameDevices numbers the devices and lists those with an operation, with or without a start.
 func (f *Forest) nameDevices() {
 	lanes := f.Names.Lanes.Values
 	seen := make([]bool, len(lanes))
@@ -55,12 +57,14 @@ func (f *Forest) nameDevices() {
 	var keys symbols.Table[device.Key]
 	var streams symbols.Table[deviceStream]
 	other := device.Key{DeviceID: key.Other}
-	d.Lanes, d.Streams = make([]int32, len(lanes)), make([]int32, len(lanes))
+	d.Lanes = make([]int32, len(lanes))
+	d.Streams = make([]int32, len(lanes))
 	for i := range lanes {
 		d.Lanes[i] = keys.Within(f.MaxDevices, d.Shared.Key(lanes[i].Device), other)
 		d.Streams[i] = streams.ID(deviceStream{d.Lanes[i], lanes[i].Stream})
 	}
-	d.Keys, d.Order = keys.Values, d.Order[:0]
+	d.Keys = keys.Values
+	d.Order = d.Order[:0]
 	listed := make([]bool, len(d.Keys))
 	for i, device := range d.Lanes {
 		if seen[i] && !listed[device] {

@@ -1,9 +1,8 @@
-// Package trace holds the operations and spans of an input, and their structure.
+// Package trace stores the operations and spans of an input with their structure.
 //
-// A [Forest] keeps them in columns, one row each, in the order of the input, and numbers
-// their names, traces and devices. It knows what lies below what, what ran on each device
-// by start, which spans work for which requests ([Execution]) and what operations state of
-// collectives. Add records, and ask; the structure is made when it is first asked for.
+// A [Forest] keeps them in columns, one row each, in input order, and numbers their names, traces and devices. From the
+// first query on it has the tree of spans, the operations of each device by start, the spans working for
+// several requests ([Execution]), and the collectives stated by operations.
 //
 //	forest := trace.New()
 //	for rec, err := range records {
@@ -14,7 +13,6 @@
 //		fmt.Println(n.Name(), n.Parent().Name())
 //	}
 //
-// The analyses are packages beside this one, with functions of a forest: timeline, path,
-// requests, collective, launch, steps, sequences, suspects, stacks. Methods that take or
-// return numbers of rows are for them; other programs use a [Node].
+// Analyses are functions of a forest in sibling packages: timeline, path, requests, collective, launch, steps,
+// sequences, suspects, stacks. They use the methods with row numbers; other programs use [Node].
 package trace

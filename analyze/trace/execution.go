@@ -6,8 +6,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 )
 
-// ExecutionOf returns the number of the execution that row r belongs to, given the
-// requests that rows belong to without regard to executions; NoExecution for none.
+// ExecutionOf returns the number of the execution of row r or NoExecution. owner is the result of RequestOwners.
 func (f *Forest) ExecutionOf(r int32, owner []int32) int32 {
 	if f.Executions.Of == nil {
 		return NoExecution
@@ -21,18 +20,19 @@ func (f *Forest) ExecutionOf(r int32, owner []int32) int32 {
 	return NoExecution
 }
 
-// maxNested is how many executions may lie around one that is looked at by itself, whatever else is.
+// maxNested is the number of executions around one that is always examined on its own.
 const maxNested = 16
 
-// IsDeep reports whether execution e lies within so many others that it is only looked at as a part of these.
+// IsDeep reports whether execution e is nested so deeply that analyses only treat it as a part of the outer executions.
 func (f *Forest) IsDeep(e int32) bool { return f.Executions.deep[e] }
 
-// findDeep finds the executions within many others that are too large together to be looked at one by one.
+// findDeep marks deeply nested executions once they are too large in total to examine one by one.
 func (s *linkSearch) findDeep(found *Executions) {
 	found.deep = make([]bool, len(found.List))
 	rows := 0
 	for i := range found.List {
-		nested, e := 0, int32(i)
+		nested := 0
+		e := int32(i)
 		for ; e != NoExecution && nested <= maxNested; nested++ {
 			parent := s.forest.Tree.Parent[found.List[e].Row]
 			if e = NoExecution; parent != NoRow {
@@ -65,7 +65,8 @@ func (s *linkSearch) executions() Executions {
 		for c := range s.cands {
 			if cand := &s.cands[c]; cand.shared {
 				at[cand.Row] = int32(len(shared))
-				shared, found.List = append(shared, cand), append(found.List, cand.Execution)
+				shared = append(shared, cand)
+				found.List = append(found.List, cand.Execution)
 			}
 		}
 		if len(shared) == 0 {
@@ -79,24 +80,21 @@ func (s *linkSearch) executions() Executions {
 	}
 }
 
-// maxAbove bounds how many spans above the one that a link leads to are looked at,
-// beside the request itself.
+// maxAbove bounds the spans examined above the target of a link, beside the request itself.
 const maxAbove = 64
 
 // linkedChildren returns the nodes below each row that an execution works for.
 //
-// An execution stands below every span that it links to and below the spans above
-// that, up to the request, while these run. Where the link leads to another execution,
-// it stands below what that stands below as well. It does not stand below a span of its
-// own tree, nor below an execution that was decided later, which would close a circle.
-// Only those are taken over that the execution, or one that links to it, can meet: in a
-// loop of steps that is none of those before.
+// An execution is attached below each span that it links to and below the spans above, up to the request, while these
+// run. If a link leads to another execution, it is also attached where that one is. It is never attached within its own
+// tree or below an execution decided later, which would close a cycle. Rows are inherited only if the execution
+// or another one linking to it overlaps them. In a loop of steps this excludes all earlier steps.
 func (s *linkSearch) linkedChildren(found *Executions, shared []*candidate) map[int32][]int32 {
 	f := s.forest
 	turns := order.Numbers(len(shared), func(a, b int32) int { return int(shared[a].turn) - int(shared[b].turn) })
 	through := s.reachBack(found, shared, turns)
 	attached := make([][]int32, len(shared))
-	added := make([]int32, f.Len()) // 1 more than the execution that was last added below each row
+	added := make([]int32, f.Len()) // 1 more than the execution last added below each row
 	kids := make(map[int32][]int32)
 	taken := 0
 	for _, e := range turns {
@@ -148,8 +146,8 @@ func (s *linkSearch) linkedChildren(found *Executions, shared []*candidate) map[
 	return kids
 }
 
-// reachBack sets the reach of each execution: the time from the first start to the last end of it and of those that
-// link to it, through others too. It returns the execution that each link leads to, NoExecution for none.
+// reachBack sets the reach of each execution: the time from the first start to the last end of itself and all
+// executions linking to it, directly or not. It returns the execution that each link leads to or NoExecution.
 func (s *linkSearch) reachBack(found *Executions, shared []*candidate, turns []int32) (through []int32) {
 	through = noRows(int32(len(s.forest.links)))
 	for _, e := range slices.Backward(turns) {
@@ -170,19 +168,21 @@ func (s *linkSearch) reachBack(found *Executions, shared []*candidate, turns []i
 	return through
 }
 
-// eachAbove calls f with the row that link l leads to and those above it, up to the request, while f returns true.
+// eachAbove calls f with the target row of link l and the rows above it, up to the request, while f returns true.
 func (s *linkSearch) eachAbove(l int32, f func(row int32) bool) {
-	for row, steps := s.forest.Tree.target[l], 0; row != NoRow && steps < maxAbove; row, steps = s.forest.Tree.Parent[row], steps+1 {
+	row := s.forest.Tree.target[l]
+	for steps := 0; row != NoRow && steps < maxAbove; steps++ {
 		if !f(row) || s.owner[row] == row {
 			return
 		}
+		row = s.forest.Tree.Parent[row]
 	}
 }
 
-// during is a time from one instant up to another; the zero value is none.
+// during is an interval of time; the zero value is empty.
 type during struct{ from, to int64 }
 
-// times returns when row r runs, none where that is no time.
+// times returns the interval of row r, empty without a start or duration.
 func (f *Forest) times(r int32) during {
 	if !f.Has(r, FlagStart) || f.Duration(r) == 0 {
 		return during{}
@@ -190,10 +190,9 @@ func (f *Forest) times(r int32) during {
 	return during{f.Start(r), f.End(r)}
 }
 
-// meets reports whether d and o have time in common.
 func (d during) meets(o during) bool { return d.from < o.to && o.from < d.to }
 
-// with returns the time from the first start of both to the last end.
+// with returns the interval from the first start to the last end of both.
 func (d during) with(o during) during {
 	if d == (during{}) {
 		return o
@@ -204,8 +203,8 @@ func (d during) with(o during) during {
 	return during{min(d.from, o.from), max(d.to, o.to)}
 }
 
-// PathChildren returns the nodes that the critical path may go through below row r, the
-// last to end first: its children, and the executions that link to it and run while it does.
+// PathChildren returns the possible nodes of the critical path directly below row r, last to end first: its children,
+// and the executions that link to r and overlap it.
 func (f *Forest) PathChildren(r int32) []int32 {
 	if f.Executions.kids != nil {
 		if kids, ok := f.Executions.kids[r]; ok {

@@ -9,47 +9,44 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 )
 
-// Forest is the structure of a run: which operation ran below which span, when,
-// and on which device. Package analyze builds one for the structural figures of a report.
-// Use it directly for requests, critical paths and stacks, or to walk the spans.
+// Forest is the structure of a run: the tree of operations and spans, their times and their devices. Package analyze
+// builds one for the structural figures of a report. Use it directly for requests, critical paths and stacks, or
+// to walk the spans.
 //
-// It keeps columns, not entries, in blocks of a thousand rows: 47 bytes per operation or
-// span, 8 more for each of the quantities that operations of its block have, and 28 once the
-// tree is built. A link takes 32 bytes. Strings are kept once.
+// It stores columns in blocks of a thousand rows: 47 bytes per operation or span, 8 more for each further quantity
+// used in the block, and 28 once the tree is built. A link takes 32 bytes. Equal strings are stored once.
 //
-// Add everything in the order of the input, or build several forests and merge
-// them in that order.
+// Add all records in input order, or build several forests and merge them in that order.
 //
-// A Forest is not safe for concurrent use, except that the methods other than
-// Add and Merge may be called from several goroutines while neither of these is.
+// Add and Merge must not run concurrently with other methods. The other methods may be called concurrently.
 type Forest struct {
 	columns
 	Names       Names
 	Collectives []Collective // by row
-	Calls       []Call       // of the host, in no order
+	Calls       []Call       // of the host, unsorted
 	links       []rowLink    // by row
 	runs        []run
 	Counts      Counts
-	limit       int  // of the number of rows
+	limit       int  // of rows
 	details     bool // keep shapes and arguments
 	By          []key.Key
-	ByTree      bool // the tree tells a key of by
+	ByTree      bool // a key in By needs the tree
 	scratch     []byte
 	works       work.Finder
-	apart       device.Shared // as another forest told them; nil where f finds them
-	// spanKeys are the attributes of spans that are kept, in spanAttrs.
+	apart       device.Shared // taken from another forest; nil if f finds them itself
+	// spanKeys lists the span attributes kept in spanAttrs.
 	spanKeys  []string
 	spanAttrs map[SpanRef][]op.Attr
-	attrBytes int64 // about how much memory these take
+	attrBytes int64 // approximate memory of spanAttrs
 	steps     stepRuns
-	// MaxDevices bounds the devices that are told apart, unless it is 0. Further ones are one, named
-	// [key.Other].
+	// MaxDevices bounds the number of devices, 0 for no bound. Further devices share the name [key.Other].
 	MaxDevices int
 
-	ended func() bool // as Until sets it
+	ended func() bool // set by Until
 
 	building   sync.Mutex
 	built      atomic.Bool
@@ -58,85 +55,81 @@ type Forest struct {
 	Executions Executions
 }
 
-// Call is what the host did beside operations, see [op.Record]. Its start is in Unix nanoseconds.
+// Call is a call of the host beside operations, see [op.Record]. Its start is in Unix nanoseconds.
 type Call struct {
 	Name            string
 	Rank            op.Int
 	Start, Duration int64
 }
 
-// Counts counts the content of a [Forest] and its faults.
+// Counts counts the records of a [Forest] and their faults.
 type Counts struct {
-	// Ops and Spans are the operations and the other spans.
+	// Ops counts operations, Spans other spans.
 	Ops, Spans int64
-	// Orphans are the operations with a parent that is none of the spans read.
+	// Orphans counts operations whose parent was not read.
 	Orphans int64
-	// Duplicates are the operations and spans with ids that were seen before. The
-	// tree keeps the first of them.
+	// Duplicates counts operations and spans with the ids of an earlier row. The tree keeps the first row.
 	Duplicates int64
-	// Repeated are the duplicates that equal one before in start and duration too:
-	// the same data was read twice. They count in no figure, while sums and
-	// timelines keep other duplicates.
+	// Repeated counts duplicates that also equal an earlier row in start and duration: the same data was read twice.
+	// Figures ignore them. Other duplicates count in sums and timelines.
 	Repeated int64
-	// Cycles are the cycles of parents. Each was broken at the span that starts
-	// first.
+	// Cycles counts cycles of parents. Each was broken at its earliest span.
 	Cycles int64
-	// BadTimes are the operations and spans with a start or an end outside the
-	// years 1824 to 2116. They are treated as having no start.
+	// BadTimes counts operations and spans with a start or end outside 1824 to 2116. They are treated as having
+	// no start.
 	BadTimes int64
-	// MissingLinks are the links to spans that were not read.
+	// MissingLinks counts links to spans that were not read.
 	MissingLinks int64
-	// Clocked are the operations with a bound on the error of their device's clock, and
-	// ClockError is the largest bound in nanoseconds.
+	// Clocked counts operations with a bound on the clock error of their device. ClockError is the largest bound in
+	// nanoseconds.
 	Clocked, ClockError int64
-	// Overflow are the operations and spans beyond the limit, which count nowhere
-	// else.
+	// Overflow counts operations and spans beyond the limit. They count nowhere else.
 	Overflow int64
 }
 
-// New returns an empty Forest, which holds up to 2^30 operations and spans.
+// New returns an empty Forest for up to MaxRows operations and spans.
 func New() *Forest { return NewLimited(MaxRows) }
 
-// NewLimited returns an empty Forest, which holds up to limit operations and spans.
+// NewLimited returns an empty Forest for up to limit operations and spans.
 func NewLimited(limit int) *Forest {
 	return &Forest{Names: newDictionary(), limit: limit}
 }
 
-// KeepShapes makes f keep the shapes and the arguments of the operations that are added from now on, for
-// [Node.Shapes] and [Node.Arguments].
+// KeepShapes makes f keep the shapes and arguments of operations added later, for [Node.Shapes] and [Node.Arguments].
 func (f *Forest) KeepShapes() { f.details = true }
 
-// Until makes Build and the analyses of f end early from when ended reports true, which it then does for good: what they
-// return is to be thrown away, and so is f. Nil ends them no more. The function is safe for concurrent use, as analyses
-// are, and takes a few nanoseconds.
+// Until makes Build and analyses of f return early once ended reports true, which must then hold forever. Their results
+// and f are unusable afterwards. A nil function never ends them. ended must be fast and safe for concurrent use.
 func (f *Forest) Until(ended func() bool) { f.ended = ended }
 
-// Ended reports whether analyses of f are to end. Those whose time grows with f look at it at least every thousand rows.
+// Ended reports whether analyses of f should end. Long analyses check it at least every thousand rows.
 func (f *Forest) Ended() bool { return f.ended != nil && f.ended() }
 
-// lookInterval is a mask of the numbers of rows between two looks at whether to end.
+// lookInterval masks the row numbers between two checks of Ended.
 const lookInterval = 1<<10 - 1
 
-// EndedAt is Ended at every thousandth row, and false at the others.
+// EndedAt checks Ended at every thousandth n and returns false otherwise.
 func (f *Forest) EndedAt(n int) bool { return n&lookInterval == 0 && f.Ended() }
 
-// SpanRef names a span.
+// SpanRef identifies a span.
 type SpanRef struct {
 	Trace op.TraceID
 	Span  op.SpanID
 }
 
-// KeepAttrs makes f keep attributes of the spans that are added from now on, for [Forest.SpanAttrs] and [Forest.Attr].
+// KeepAttrs makes f keep attributes of spans added later, for [Forest.SpanAttrs] and [Forest.Attr].
 func (f *Forest) KeepAttrs(keys ...string) {
-	f.spanKeys, f.spanAttrs = keys, make(map[SpanRef][]op.Attr)
+	f.spanKeys = keys
+	f.spanAttrs = make(map[SpanRef][]op.Attr)
 }
 
-// SpanAttrs returns the attributes that were kept of a span, those of the first that has some where several have its id.
+// SpanAttrs returns the kept attributes of a span. Of several spans with the same ids, the first with attributes
+// counts.
 func (f *Forest) SpanAttrs(trace op.TraceID, span op.SpanID) []op.Attr {
 	return f.spanAttrs[SpanRef{trace, span}]
 }
 
-// Attr returns the value of an attribute that was kept of a span, "" for none.
+// Attr returns the value of a kept attribute of a span or "".
 func (f *Forest) Attr(trace op.TraceID, span op.SpanID, key string) string {
 	for _, a := range f.SpanAttrs(trace, span) {
 		if a.Key == key {
@@ -161,12 +154,13 @@ func (f *Forest) keepAttrs(s *op.Span) {
 	}
 }
 
-// takeKept adds the calls of o, and the attributes that o has kept and f has not.
+// takeKept adds the calls of o, and its attributes of spans without attributes in f.
 func (f *Forest) takeKept(o *Forest) {
 	f.Calls = append(f.Calls, o.Calls...)
 	f.attrBytes += o.attrBytes
 	if f.spanAttrs == nil {
-		f.spanKeys, f.spanAttrs = o.spanKeys, o.spanAttrs
+		f.spanKeys = o.spanKeys
+		f.spanAttrs = o.spanAttrs
 		return
 	}
 	for k, v := range o.spanAttrs {
@@ -176,17 +170,87 @@ func (f *Forest) takeKept(o *Forest) {
 	}
 }
 
-// StartPart begins a part of the input; before the first call everything belongs to part 0.
-// Merging puts the parts of several forests into the order of the input. Where
-// the limit may be exceeded, every forest has to be given its parts in ascending
-// order.
+// StartPart begins a part of the input; before the first call all rows belong to part 0. Merge sorts the parts of all
+// forests. With a limit, each forest must get its parts in ascending order.
 func (f *Forest) StartPart(part int64) {
 	if n := len(f.runs); n == 0 || f.runs[n-1].part != part {
 		f.runs = append(f.runs, run{part: part, row: f.Rows()})
 	}
 }
 
-// IsTime reports whether a start and the end are within the bounds.
+// IsTime reports whether a start and its end are within MaxTime.
 func IsTime(start, duration int64) bool {
 	return -MaxTime <= start && start <= MaxTime && duration <= MaxTime-start
+}
+
+// Service returns the service of the operation in row r.
+func (f *Forest) Service(r int32) string { return f.Names.Lanes.Values[f.Lane(r)].Service }
+
+// IsLocal reports whether row r belongs to a local trace.
+func (f *Forest) IsLocal(r int32) bool { return opfile.IsLocal(f.Names.Traces.Values[f.Trace(r)]) }
+
+// RowName returns the name of the operation or span in row r.
+func (f *Forest) RowName(r int32) string {
+	if f.Has(r, FlagOp) {
+		return f.Names.Operations.Values[f.Name(r)]
+	}
+	return f.Names.Spans.Values[f.Name(r)].Name
+}
+
+// ErrorText returns the error text of row r, "" if unknown.
+func (f *Forest) ErrorText(r int32) string { return f.Names.Errors.Values[f.code(r, colError)] }
+
+// Device returns the number of the device of row r.
+func (f *Forest) Device(r int32) int32 { return f.Devices.Lanes[f.Lane(r)] }
+
+// DeviceKey returns the device of row r.
+func (f *Forest) DeviceKey(r int32) device.Key { return f.Devices.Keys[f.Device(r)] }
+
+// DeviceStreamOf returns the number of the stream of row r.
+func (f *Forest) DeviceStreamOf(r int32) int32 { return f.Devices.Streams[f.Lane(r)] }
+
+// Work returns the work of the operation in row r.
+func (f *Forest) Work(r int32) work.Work {
+	w := work.Work{Flops: f.Flops(r), Bound: f.number(r, colBound)}
+	if f.Has(r, flagFLOPs) {
+		w.Facts |= work.Known
+	}
+	if f.Has(r, flagDerived) {
+		w.Facts |= work.Derived
+	}
+	if n := f.number(r, colMoved); n < 0 {
+		w.Bytes = ^n
+		w.Facts |= work.Moved
+	}
+	return w
+}
+
+// builtBytes is the approximate memory of a row's tree and sort orders, beside its columns.
+const builtBytes = 28
+
+// stepBytes is the approximate memory of package steps for a run of operations of one lane and step.
+const stepBytes = 400
+
+// stepRuns counts runs of consecutive operations of a lane with the same step.
+type stepRuns struct {
+	last []op.Int // by lane
+	n    int64
+}
+
+func (s *stepRuns) add(lane int32, step int64) {
+	for len(s.last) <= int(lane) {
+		s.last = append(s.last, op.Int{})
+	}
+	if next := op.Known(step); s.last[lane] != next {
+		s.last[lane] = next
+		s.n++
+	}
+}
+
+// Bytes returns the approximate memory of f, including its tree.
+func (f *Forest) Bytes() int64 {
+	return f.columns.bytes + int64(f.Rows())*builtBytes + int64(cap(f.links))*int64(unsafe.Sizeof(rowLink{})) +
+		int64(cap(f.Collectives))*int64(unsafe.Sizeof(Collective{})) +
+		int64(cap(f.Calls))*int64(unsafe.Sizeof(Call{})) +
+		f.Names.bytes() + f.attrBytes + f.steps.n*stepBytes
 }

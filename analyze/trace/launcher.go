@@ -9,14 +9,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Launcher returns the row of the operator on the host that launched the operation in row r, the
-// innermost one where they nest; NoRow where there is none, or it was not read. It is
+// Launcher returns the row of the host operator that launched the operation in row r, the innermost one of several;
+// NoRow if there is none or it was not read. It is the first of
 //
-//  1. the one that the operation names by its span id,
-//  2. or else the nearest operation of the host's side above it,
-//  3. or else, of the host's operations of its trace and process that were under way at its launch,
-//     the one that began last. A trace that a reader of profiles made has the threads of its
-//     launches, so that only 1 counts there.
+//  1. the operator named by its span id,
+//  2. the nearest host operation above it,
+//  3. the host operation of its trace and process that started last of those running at its launch.
+//     This does not apply to traces from profiles, whose readers know the threads of launches.
 func (f *Forest) Launcher(r int32) int32 {
 	if f.Tree.launcher == nil {
 		return NoRow
@@ -24,8 +23,7 @@ func (f *Forest) Launcher(r int32) int32 {
 	return f.Tree.launcher[r]
 }
 
-// LauncherName returns the name of the operator that launched the operation in row r, "" where it
-// is not known.
+// LauncherName returns the name of the operator that launched row r, "" if unknown.
 func (f *Forest) LauncherName(r int32) string {
 	if host := f.Launcher(r); host != NoRow {
 		return f.RowName(host)
@@ -33,17 +31,17 @@ func (f *Forest) LauncherName(r int32) string {
 	return f.Names.Launchers.Values[f.code(r, colLauncher)]
 }
 
-// HasLaunchers reports whether there is an operator on the host, or the name of one.
+// HasLaunchers reports whether f has host operators or their names.
 func (f *Forest) HasLaunchers() bool {
 	return f.Tree.launcher != nil || len(f.Names.Launchers.Values) > 1
 }
 
-// HasGraphs reports whether a CUDA graph launched an operation.
+// HasGraphs reports whether a CUDA graph launched any operation.
 func (f *Forest) HasGraphs() bool { return f.Tree.graphs != nil }
 
-// Graph returns the CUDA graph that launched the operation in row r, and its name, "" where none did. The name has the number of
-// the graph, and in parentheses the operator around its launches or else their phase, where all have the same. Graphs without
-// numbers are told apart by what is in the parentheses.
+// Graph returns the CUDA graph that launched row r and its name or "". The name consists of the graph's number and, in
+// parentheses, the operator around its launches or their phase, if common to all launches. Graphs without numbers are
+// distinguished by the text in parentheses.
 func (f *Forest) Graph(r int32) (name string, g *Graph) {
 	if f.Tree.graphs == nil {
 		return "", nil
@@ -60,7 +58,7 @@ func (f *Forest) graphKey(r int32) graphKey {
 	return k
 }
 
-// LaunchName is [Forest.LauncherName], and of an operation that a CUDA graph launched the name of that.
+// LaunchName returns the name of the CUDA graph that launched row r, or else [Forest.LauncherName].
 func (f *Forest) LaunchName(r int32) string {
 	if name, _ := f.Graph(r); name != "" {
 		return name
@@ -74,8 +72,8 @@ func (f *Forest) buildGraphs() {
 		return
 	}
 	f.Tree.graphs = make(map[graphKey]string)
-	type around struct{ operator, phase string } // "" where they differ
-	all := make(map[string]around)               // by number
+	type around struct{ operator, phase string } // "" if they differ
+	all := make(map[string]around)               // by graph number
 	for r := range f.Rows() {
 		k := f.graphKey(r)
 		if k.graph == 0 {
@@ -112,15 +110,14 @@ func (g *Graph) name(around string) string {
 	return name
 }
 
-// isHostOp reports whether row r is an operation of the host's side with a place in the tree.
+// isHostOp reports whether row r is a host operation in the tree.
 func (f *Forest) isHostOp(r int32) bool {
 	return f.Flags(r)&(FlagOp|FlagHost|FlagDuplicate) == FlagOp|FlagHost
 }
 
-// process tells the processes of a trace apart.
 type process struct{ trace, of int32 }
 
-// Processes returns a number for each lane of Names.Lanes, the same for those of one service and rank.
+// Processes returns a process number for each lane in Names.Lanes, by service and rank.
 func (f *Forest) Processes() []int32 {
 	type key struct {
 		service string
@@ -134,11 +131,11 @@ func (f *Forest) Processes() []int32 {
 	return of
 }
 
-// buildLaunchers finds what [Forest.Launcher] returns. The rows named by span ids are there already,
-// where there are any.
+// buildLaunchers finds the results of [Forest.Launcher]. Tree.launcher has the rows named by span ids already.
 func (f *Forest) buildLaunchers() {
 	hosts := make(map[process][]int32)
-	processes, some := f.Processes(), false
+	processes := f.Processes()
+	some := false
 	for r := range f.Rows() {
 		if !f.isHostOp(r) {
 			continue
@@ -181,7 +178,7 @@ func (f *Forest) buildLaunchers() {
 	}
 }
 
-// hostsAbove returns the nearest operation of the host's side at or above each row.
+// hostsAbove returns the nearest host operation at or above each row.
 func (f *Forest) hostsAbove() []int32 {
 	above := noRows(f.Rows())
 	for r := range f.Tree.topDown() {
@@ -194,15 +191,19 @@ func (f *Forest) hostsAbove() []int32 {
 	return above
 }
 
-// joinLaunches gives each operation the last of the host's to begin that was under way at its launch.
+// joinLaunches assigns each operation the host operation that started last of those running at its launch.
 //
 //	host    |--- a ---------|
 //	           |-- b --|
 //	launch       ^ b     ^ a   ^ none
 func (f *Forest) joinLaunches(rows, hosts []int32) {
-	slices.SortFunc(rows, func(a, b int32) int { return cmp.Or(cmp.Compare(f.Launch(a), f.Launch(b)), cmp.Compare(a, b)) })
-	slices.SortFunc(hosts, func(a, b int32) int { // an outer one before those within it
-		return cmp.Or(cmp.Compare(f.Start(a), f.Start(b)), cmp.Compare(f.Duration(b), f.Duration(a)), f.compareTied(a, b))
+	slices.SortFunc(rows, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(f.Launch(a), f.Launch(b)), cmp.Compare(a, b))
+	})
+	slices.SortFunc(hosts, func(a, b int32) int { // outer before inner
+		return cmp.Or(
+			cmp.Compare(f.Start(a), f.Start(b)), cmp.Compare(f.Duration(b), f.Duration(a)), f.compareTied(a, b),
+		)
 	})
 	var open []int32
 	next := 0
@@ -211,7 +212,7 @@ func (f *Forest) joinLaunches(rows, hosts []int32) {
 		for ; next < len(hosts) && f.Start(hosts[next]) <= at; next++ {
 			open = append(open, hosts[next])
 		}
-		// Those that are over stay below one that began before them and is not.
+		// Ended operations stay below an earlier one that still runs.
 		for len(open) > 0 && f.End(open[len(open)-1]) <= at && f.Start(open[len(open)-1]) != at {
 			open = open[:len(open)-1]
 		}

@@ -6,37 +6,33 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 )
 
-// linkSearch finds shared executions among the rows with links, the candidates.
+// linkSearch finds shared executions among the candidates, which are the rows with links.
 type linkSearch struct {
 	forest *Forest
 	order  *Nesting
-	owner  []int32         // of each row, without executions
-	named  map[stamp]int32 // the requests that were not read, by trace and span
+	owner  []int32         // the request of each row, without executions
+	named  map[stamp]int32 // requests that were not read, by trace and span
 	cands  []candidate
-	// nearest has the candidate at or above each row, or else that of the root that it
-	// names; NoExecution for none.
+	// nearest is the candidate at or above each row, or else of the root that it names, or NoExecution.
 	nearest []int32
 	missing int64
-	// place has 1 more than the place of each request among those of the candidate that is decided, by number.
+	// place is 1 more than the index of each request in the current candidate's requests.
 	place []int32
-	// most bounds what executions take over from those that they link to, in all, beyond their own links: requests, and
-	// again rows. passed is how many requests were.
+	// most bounds the requests, and separately the rows, that executions inherit through links in total. passed
+	// counts inherited requests.
 	most, passed int
 }
 
-// minPassed is how much executions may take over from others at least.
 const minPassed = 1 << 18
 
-// candidate is a row with links.
 type candidate struct {
 	Execution
 	first, end int32 // of its links
 	shared     bool
-	begun      bool  // to be decided
-	turn       int32 // the place in which it was decided, from 1
+	begun      bool  // its prerequisites are pending
+	turn       int32 // order of decision, from 1
 	reach      during
-	// outer is the shared candidate that this one is or is part of, once that is
-	// decided; NoExecution for none.
+	// outer is the shared candidate that contains this one, possibly itself, once decided or NoExecution.
 	outer int32
 }
 
@@ -47,7 +43,8 @@ func newLinkSearch(f *Forest) *linkSearch {
 	s.most = max(minPassed, 4*f.Len())
 	end := int32(0)
 	for links := range order.RunsOf(f.links, func(l *rowLink) int32 { return l.row }) {
-		row, first := links[0].row, end
+		row := links[0].row
+		first := end
 		end += int32(len(links))
 		if f.Has(row, FlagDuplicate) {
 			continue
@@ -57,7 +54,10 @@ func newLinkSearch(f *Forest) *linkSearch {
 				s.missing++
 			}
 		}
-		s.cands = append(s.cands, candidate{Execution: Execution{Row: row, Links: len(links)}, first: first, end: end, outer: NoExecution})
+		s.cands = append(s.cands, candidate{
+			Execution: Execution{Row: row, Links: len(links)},
+			first:     first, end: end, outer: NoExecution,
+		})
 	}
 	at := make(map[int32]int32, len(s.cands))
 	for c := range s.cands {
@@ -67,8 +67,7 @@ func newLinkSearch(f *Forest) *linkSearch {
 	return s
 }
 
-// namedRequests returns the requests that operations name as their roots and that
-// were not read, by trace and span.
+// namedRequests returns the unread requests that operations name as their roots, by trace and span.
 func (s *linkSearch) namedRequests() map[stamp]int32 {
 	f := s.forest
 	named := make(map[stamp]int32)
@@ -86,11 +85,11 @@ func (s *linkSearch) namedRequests() map[stamp]int32 {
 	return named
 }
 
-// spread gives each row the number that at has for it, or else for the nearest row
-// above; where there is none, for the root that the topmost row names and what is
-// above that.
+// spread assigns each row the number in at for the nearest row at or above it. Without one, it uses the root named
+// by the topmost row and the rows above that root.
 func (s *linkSearch) spread(at map[int32]int32) []int32 {
-	numbers, parent := noRows(s.forest.Rows()), s.forest.Tree.Parent
+	numbers := noRows(s.forest.Rows())
+	parent := s.forest.Tree.Parent
 	for _, r := range s.order.rows {
 		if number, ok := at[r]; ok {
 			numbers[r] = number
@@ -111,8 +110,7 @@ func (s *linkSearch) spread(at map[int32]int32) []int32 {
 	return numbers
 }
 
-// above returns the row that decides where r belongs to: its parent, or else the root
-// that it names, as far as these were read; NoRow for none.
+// above returns the parent of r, or else the root that r names if it was read, or NoRow.
 func (s *linkSearch) above(r int32) int32 {
 	if parent := s.forest.Tree.Parent[r]; parent != NoRow {
 		return parent
@@ -123,8 +121,7 @@ func (s *linkSearch) above(r int32) int32 {
 	return NoRow
 }
 
-// namedRequest returns the request that link l leads to where its span was not
-// read but operations name it as their root; NoRow for none.
+// namedRequest returns the unread request that link l leads to, if operations name it as their root, or NoRow.
 func (s *linkSearch) namedRequest(l int32) int32 {
 	link := &s.forest.links[l]
 	if owner, ok := s.named[stamp{Trace: link.trace, Span: link.span}]; ok {
@@ -133,11 +130,12 @@ func (s *linkSearch) namedRequest(l int32) int32 {
 	return NoRow
 }
 
-// decideAll decides which candidates are shared executions, by start. A candidate is decided
-// behind those that its links lead to and the one that it lies below, but for those that wait for itself
-// in a circle.
+// decideAll decides which candidates are shared executions, by start. A candidate is decided after the targets of its
+// links and after the candidate above it, except in cycles.
 func (s *linkSearch) decideAll() {
-	pending := order.Numbers(len(s.cands), func(a, b int32) int { return s.forest.CompareStart(s.cands[b].Row, s.cands[a].Row) })
+	pending := order.Numbers(len(s.cands), func(a, b int32) int {
+		return s.forest.CompareStart(s.cands[b].Row, s.cands[a].Row)
+	})
 	for turn := int32(0); len(pending) > 0 && !s.forest.Ended(); {
 		c := pending[len(pending)-1]
 		cand := &s.cands[c]
@@ -155,7 +153,7 @@ func (s *linkSearch) decideAll() {
 	}
 }
 
-// needs returns the candidates that have to be decided before candidate c and are not begun.
+// needs returns the candidates to decide before candidate c that are not begun.
 func (s *linkSearch) needs(c int32) []int32 {
 	var list []int32
 	row := s.cands[c].Row
@@ -175,16 +173,18 @@ func (s *linkSearch) needs(c int32) []int32 {
 	return list
 }
 
-// decide decides whether candidate c is a shared execution: whether one of its
-// links leads to a request that is not its own and to a span that it does not lie
-// below. It then works for all requests that its links lead to, through other
-// executions too.
+// decide decides whether candidate c is a shared execution: whether a link leads to a span not above c and to
+// another request than its own. A shared execution works for all requests that its links lead to, also through
+// other executions.
 func (s *linkSearch) decide(c int32) {
 	cand := &s.cands[c]
-	weighted, attention := true, true // every link has the weight
+	weighted := true
+	attention := true // every link has an attention weight
 	for l := cand.first; l < cand.end; l++ {
-		target, link := s.forest.Tree.target[l], &s.forest.links[l]
-		weighted, attention = weighted && link.weight != noWeight, attention && link.attention != noWeight
+		target := s.forest.Tree.target[l]
+		link := &s.forest.links[l]
+		weighted = weighted && link.weight != noWeight
+		attention = attention && link.attention != noWeight
 		var found []int32
 		if target == NoRow {
 			if found = []int32{s.namedRequest(l)}; found[0] == NoRow {
@@ -197,7 +197,8 @@ func (s *linkSearch) decide(c int32) {
 			continue
 		}
 		cand.Led++
-		weighted, attention = weighted && len(found) == 1, attention && len(found) == 1
+		weighted = weighted && len(found) == 1
+		attention = attention && len(found) == 1
 		if s.passed += len(found) - 1; s.passed > s.most {
 			found = found[:1]
 		}
@@ -223,10 +224,11 @@ func (s *linkSearch) decide(c int32) {
 	}
 }
 
-// add adds a request to those of e, with the weights of a link to it.
 func (s *linkSearch) add(e *Execution, request int32, link *rowLink) {
 	if s.place[request] == 0 {
-		e.Requests, e.Weights, e.Attention = append(e.Requests, request), append(e.Weights, 0), append(e.Attention, 0)
+		e.Requests = append(e.Requests, request)
+		e.Weights = append(e.Weights, 0)
+		e.Attention = append(e.Attention, 0)
 		s.place[request] = int32(len(e.Requests))
 	}
 	i := s.place[request] - 1
@@ -234,8 +236,7 @@ func (s *linkSearch) add(e *Execution, request int32, link *rowLink) {
 	addWeight(&e.Attention[i], link.attention)
 }
 
-// executionAt returns the shared candidate that row r belongs to, NoExecution where
-// there is none or that is not decided.
+// executionAt returns the decided shared candidate of row r, or NoExecution.
 func (s *linkSearch) executionAt(r int32) int32 {
 	if c := s.nearest[r]; c != NoExecution {
 		return s.cands[c].outer
@@ -243,8 +244,8 @@ func (s *linkSearch) executionAt(r int32) int32 {
 	return NoExecution
 }
 
-// requestsAt returns the requests that row target works for, none where it lies below
-// row x or both are parts of the same execution.
+// requestsAt returns the requests that row target works for. It returns none if target is below row x, or both are
+// in one execution.
 func (s *linkSearch) requestsAt(target, x int32) []int32 {
 	if s.order.Within(target, x) {
 		return nil
@@ -263,8 +264,8 @@ func (s *linkSearch) requestsAt(target, x int32) []int32 {
 	return []int32{request}
 }
 
-// dropLost removes the requests that turned out to be part of executions, which
-// only happens in circles of links and roots, and reports whether there were any. of has the execution of each row.
+// dropLost removes requests that turned out to be part of executions, and reports whether there were any. This happens
+// only in cycles of links and roots. of is the execution of each row.
 func (s *linkSearch) dropLost(of []int32) (dropped bool) {
 	for c := range s.cands {
 		cand := &s.cands[c]
@@ -285,11 +286,12 @@ func (s *linkSearch) dropLost(of []int32) (dropped bool) {
 			cand.Requests[kept] = request
 			kept++
 		}
-		cand.Requests, cand.Weights, cand.Attention = cand.Requests[:kept], cut(cand.Weights, kept), cut(cand.Attention, kept)
+		cand.Requests = cand.Requests[:kept]
+		cand.Weights = cut(cand.Weights, kept)
+		cand.Attention = cut(cand.Attention, kept)
 		cand.shared = len(cand.Requests) > 0
 	}
 	return dropped
 }
 
-// cut returns the first n elements of list, nil of nil.
 func cut(list []int64, n int) []int64 { return list[:min(n, len(list))] }

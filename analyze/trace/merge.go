@@ -3,11 +3,12 @@ package trace
 import (
 	"cmp"
 	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
 )
 
-// Merge adds the operations and spans of others, which are empty afterwards, as if they had been added after
-// those of f. The rows of all are copied, and each block is freed when its rows have been read, so that
-// little more than the rows is in use at any time.
+// Merge moves the rows of others into f, in the order of parts. The others are empty afterwards. Blocks are freed while
+// rows are copied, so the extra memory is small.
 func (f *Forest) Merge(others ...*Forest) {
 	lost := f.Counts
 	sources := []*mergeSource{f.takeAll(&f.Names)}
@@ -16,16 +17,18 @@ func (f *Forest) Merge(others ...*Forest) {
 		f.takeKept(o)
 		sources = append(sources, o.takeAll(&f.Names))
 	}
-	links, collected := 0, 0
+	var links, collected int
 	for _, s := range sources {
-		links, collected = links+len(s.links), collected+len(s.collected)
+		links += len(s.links)
+		collected += len(s.collected)
 	}
-	f.links, f.Collectives = slices.Grow(f.links, links), slices.Grow(f.Collectives, collected)
+	f.links = slices.Grow(f.links, links)
+	f.Collectives = slices.Grow(f.Collectives, collected)
 	f.appendRuns(inputOrder(sources))
 	f.Counts.addLasting(&lost)
 }
 
-// addLasting adds what rows do not tell.
+// addLasting adds the counts that rows do not contain.
 func (c *Counts) addLasting(o *Counts) {
 	c.BadTimes += o.BadTimes
 	c.Overflow += o.Overflow
@@ -33,21 +36,24 @@ func (c *Counts) addLasting(o *Counts) {
 	c.ClockError = max(c.ClockError, o.ClockError)
 }
 
-// takeAll moves the content of f to a source, whose numbers are to be those of a dictionary, and leaves f empty.
+// takeAll moves the content of f to a source with numbers of the dictionary to.
 func (f *Forest) takeAll(to *Names) *mergeSource {
 	names := f.Names
 	s := &mergeSource{columns: f.columns, collected: f.Collectives, links: f.links, runs: f.runs}
 	for b := range s.blocks {
 		s.unread = append(s.unread, min(blockRows, s.N-int32(b)*blockRows))
 	}
-	f.columns, f.Names, f.Collectives, f.runs, f.Counts = columns{}, newDictionary(), nil, nil, Counts{}
+	f.columns = columns{}
+	f.Names = newDictionary()
+	f.Collectives = nil
+	f.runs = nil
+	f.Counts = Counts{}
 	f.links = nil
 	f.built.Store(false)
 	s.numbers = to.numberingOf(&names)
 	return s
 }
 
-// mergeSource is the content of a Forest that is being merged.
 type mergeSource struct {
 	columns
 	collected []Collective
@@ -55,16 +61,13 @@ type mergeSource struct {
 	runs      []run
 
 	numbers *renumbering
-	// unread is how many rows of each block have yet to be read, where blocks may be freed;
-	// nil where they may not.
+	// unread counts the rows of each block not yet read, if blocks may be freed; nil otherwise.
 	unread []int32
 
-	// parent returns the parent id of a row in place of its own; nil where each row
-	// keeps its own.
+	// parent overrides the parent ids of rows; nil for no override.
 	parent func(r int32) uint64
 }
 
-// appendRuns appends the rows of runs as far as there is room for them.
 func (f *Forest) appendRuns(runs []sourceRun) {
 	for i := range runs {
 		r := &runs[i]
@@ -81,7 +84,6 @@ func (f *Forest) appendRuns(runs []sourceRun) {
 	}
 }
 
-// appendCollectives appends the collectives of a run whose rows are appended next.
 func (f *Forest) appendCollectives(r *sourceRun) {
 	list := r.source.collected
 	first, _ := CollectiveOf(list, r.row)
@@ -95,7 +97,6 @@ func (f *Forest) appendCollectives(r *sourceRun) {
 	}
 }
 
-// appendLinks appends the links of a run whose rows are appended next.
 func (f *Forest) appendLinks(r *sourceRun) {
 	links := r.source.links
 	first, _ := linksOf(links, r.row)
@@ -109,15 +110,15 @@ func (f *Forest) appendLinks(r *sourceRun) {
 	}
 }
 
-// appendRows appends rows of s from the first up to, and without, the end: those of one
-// block of both. It returns how many these are.
+// appendRows appends rows of s from first, within one block of both and before end. It returns their number.
 func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
 	at := first / blockRows
 	n := min(end-first, blockRows-first%blockRows, blockRows-f.N%blockRows)
 	b, k := f.copy(s.blocks[at], first%blockRows, n)
 	s.numbers.traces.all(b.trace[k : k+n])
 	s.numbers.lanes.all(b.lane[k : k+n])
-	names, flags := b.name[k:k+n], b.flags[k:k+n]
+	names := b.name[k : k+n]
+	flags := b.flags[k : k+n]
 	for i := range names {
 		if flags[i] &^= BuiltFlags; flags[i]&FlagOp != 0 {
 			f.Counts.Ops++
@@ -131,7 +132,7 @@ func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
 		}
 	}
 	for column, values := range b.codes {
-		if values != nil { // number 0 of the dictionary is the same in all
+		if values != nil { // number 0 is the same in all dictionaries
 			s.numbers.codes[column].all(values[k : k+n])
 		}
 	}
@@ -143,7 +144,7 @@ func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
 	return n
 }
 
-// run is rows that were added one after the other from one part of the input: from a row to that of the next run.
+// run is a sequence of rows from one part of the input, up to the next run.
 type run struct {
 	part int64
 	row  int32
@@ -152,15 +153,14 @@ type run struct {
 type sourceRun struct {
 	run
 	source *mergeSource
-	end    int32 // the row behind the last one
+	end    int32 // one past the last row
 }
 
-// inputOrder returns the runs of all sources by part, those of the same part
-// in the order of the sources.
+// inputOrder returns the runs of all sources by part. Runs of one part keep the order of the sources.
 func inputOrder(sources []*mergeSource) []sourceRun {
 	var all []sourceRun
 	for _, s := range sources {
-		runs := append([]run{{}}, s.runs...) // what was added before any part began is of part 0
+		runs := append([]run{{}}, s.runs...) // rows before the first part belong to part 0
 		for i, r := range runs {
 			end := s.N
 			if i+1 < len(runs) {
@@ -173,4 +173,32 @@ func inputOrder(sources []*mergeSource) []sourceRun {
 	}
 	slices.SortStableFunc(all, func(a, b sourceRun) int { return cmp.Compare(a.part, b.part) })
 	return all
+}
+
+// Shift subtracts shifts[r] from the times of each row r. Times that leave the valid range become unknown.
+// Calls are dropped because their clock is unknown.
+func (f *Forest) Shift(shifts []int64) {
+	for r := range f.Rows() {
+		b := f.block(r)
+		i := at(r)
+		if f.Has(r, FlagStart) {
+			b.start[i] = wide.AddSaturating(b.start[i], -shifts[r])
+			if !IsTime(b.start[i], b.duration[i]) {
+				b.start[i] = 0
+				f.clearFlags(r, FlagStart)
+				f.Counts.BadTimes++
+			}
+		}
+		if f.Has(r, FlagLaunch) {
+			launches := made(&f.columns, &b.numbers[colLaunch])
+			launches[i] = wide.AddSaturating(launches[i], -shifts[r])
+		}
+	}
+	for i := range f.Collectives {
+		if c := &f.Collectives[i]; c.Started {
+			c.Start = wide.AddSaturating(c.Start, -shifts[c.Row])
+		}
+	}
+	f.Calls = nil
+	f.built.Store(false)
 }

@@ -1,7 +1,11 @@
 package trace
 
 import (
+	"slices"
+	"unsafe"
+
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
@@ -10,41 +14,40 @@ type spanName struct {
 	Name, Service string
 }
 
-// Lane is a queue of a device.
+// Lane is a stream of a device.
 type Lane struct {
-	Device  device.Key // with its service where that may tell it from others
+	Device  device.Key // with its service if that may distinguish it
 	Stream  op.Int
 	Service string
 }
 
-// Mark is the name of the range that is the step of an operation, and its phase, "" where they are not known.
+// Mark is the step name and the phase of an operation, "" if unknown.
 type Mark struct{ StepName, Phase string }
 
-// Graph is a CUDA graph that launched an operation. ID is its number, Call the call that launched it where there is no number, and
-// Node the range in which the node of the operation was captured; "" where they are not known.
+// Graph is a CUDA graph that launched an operation. ID is its number, Call the launching call of a graph without
+// number, and Node the range that captured the operation's node; "" if unknown.
 type Graph struct{ ID, Call, Node string }
 
-// stamp is the local root that an entry names, known whether or not the root's
-// own span was read. Number 0 is no stamp.
+// stamp is the local root named by an entry, whether or not its span was read. Number 0 is no stamp.
 type stamp struct {
 	Trace int32
 	Span  uint64
 	Name  string
 }
 
-// Names holds the values that rows refer to by number.
+// Names holds the values that rows reference by number.
 type Names struct {
 	Traces      symbols.Table[op.TraceID] // 0 is the unknown trace
 	Operations  symbols.Names
 	Spans       symbols.Table[spanName]
-	Lanes       symbols.Table[Lane] // 0 is no lane, for non-op spans
+	Lanes       symbols.Table[Lane] // 0 is no lane, for spans
 	Stamps      symbols.Table[stamp]
 	Shapes      symbols.Table[string] // 0 is no shape
 	Launchers   symbols.Table[string] // 0 is no operator
 	Marks       symbols.Table[Mark]   // 0 is neither step nor phase
 	Graphs      symbols.Table[Graph]  // 0 is none
-	Errors      symbols.Table[string] // the texts of errors; 0 is none
-	Groups      symbols.Texts         // the keys of groups; 0 is no group
+	Errors      symbols.Table[string] // error texts; 0 is none
+	Groups      symbols.Texts         // encoded keys of groups; 0 is no group
 	Varieties   Varieties
 	Arguments   symbols.Texts // JSON; 0 is none
 	Collectives symbols.Table[CollectiveName]
@@ -52,7 +55,7 @@ type Names struct {
 	recentLanes symbols.Cache[laneTag, int32]
 }
 
-// laneTag and the name of the device identify a lane.
+// laneTag identifies a lane together with the device name.
 type laneTag struct {
 	rank, stream op.Int
 	service      string
@@ -76,7 +79,7 @@ func newDictionary() Names {
 }
 
 func (d *Names) laneOf(e *op.Entry) int32 {
-	if e.EmptyDevice { // in the cache, "" is no device
+	if e.EmptyDevice { // the cache uses "" for no device
 		return d.Lanes.ID(Lane{Device: device.Of(e), Stream: e.Stream, Service: e.Service})
 	}
 	tag := laneTag{e.Rank, e.Stream, e.Service, e.Host}
@@ -94,11 +97,11 @@ func (d *Names) stampOf(trace int32, name string, span op.SpanID) int32 {
 	return d.Stamps.ID(stamp{Trace: trace, Span: SpanNumber(span), Name: name})
 }
 
-// numbering returns which number a value of one table of symbols has in another one. It adds values there when they are first asked for.
+// numbering maps the numbers of one table to another. It adds values there on first use.
 type numbering func(old int32) int32
 
 func newNumbering[K any](values []K, add func(K) int32) numbering {
-	ids := make([]int32, len(values)) // 1 more than the number; 0 where it was not asked for
+	ids := make([]int32, len(values)) // 1 more than the number; 0 if unused
 	return func(old int32) int32 {
 		if ids[old] == 0 {
 			ids[old] = add(values[old]) + 1
@@ -107,20 +110,19 @@ func newNumbering[K any](values []K, add func(K) int32) numbering {
 	}
 }
 
-// all replaces old numbers by the new ones.
 func (n numbering) all(numbers []int32) {
 	for i, old := range numbers {
 		numbers[i] = n(old)
 	}
 }
 
-// renumbering says where the numbers of one dictionary lie in another.
+// renumbering maps the numbers of one dictionary to another.
 type renumbering struct {
 	traces, operations, spans, lanes, collectives numbering
-	codes                                         [numCodes]numbering // those of the columns that blocks may lack
+	codes                                         [numCodes]numbering // of sparse columns
 }
 
-// numberingOf returns where other's numbers lie in d.
+// numberingOf returns the mapping from other's numbers to d.
 func (d *Names) numberingOf(other *Names) *renumbering {
 	n := &renumbering{
 		traces:      newNumbering(other.Traces.Values, d.Traces.ID),
@@ -144,4 +146,64 @@ func (d *Names) numberingOf(other *Names) *renumbering {
 		colError:     newNumbering(other.Errors.Values, d.Errors.ID),
 	}
 	return n
+}
+
+// Variety holds the shapes and element types of an entry.
+type Variety struct {
+	InputShapes []op.Shape
+	OutputShape op.Shape
+	DType       op.DType
+	InputDTypes []op.DType
+}
+
+// Varieties numbers distinct varieties. Number 0 is the empty variety.
+type Varieties struct {
+	// Values lists the varieties by number.
+	Values []Variety
+
+	texts   symbols.Texts
+	scratch []byte
+}
+
+// id returns the number of v. It stores a copy of a new variety.
+func (t *Varieties) id(v Variety) int32 {
+	t.scratch = v.appendTo(t.scratch[:0])
+	id := t.texts.ID(t.scratch)
+	if int(id) == len(t.Values) {
+		v.InputShapes = slices.Clone(v.InputShapes)
+		for i, s := range v.InputShapes {
+			v.InputShapes[i] = slices.Clone(s)
+		}
+		v.OutputShape = slices.Clone(v.OutputShape)
+		v.InputDTypes = slices.Clone(v.InputDTypes)
+		t.Values = append(t.Values, v)
+	}
+	return id
+}
+
+// appendTo appends v in an injective encoding. Empty differs from unknown.
+func (v *Variety) appendTo(dst []byte) []byte {
+	dst = v.OutputShape.AppendJSON(op.AppendShapesJSON(dst, v.InputShapes))
+	for _, t := range v.InputDTypes {
+		dst = key.AppendCounted(append(dst, ','), string(t))
+	}
+	mark := byte(':')
+	if v.InputDTypes == nil {
+		mark = ';'
+	}
+	return append(append(dst, mark), v.DType...)
+}
+
+func (d *Names) bytes() int64 {
+	text := func(s string) int { return len(s) }
+	return d.Traces.Bytes(nil) + d.Operations.Bytes(text) + d.Shapes.Bytes(text) + d.Launchers.Bytes(text) +
+		d.Groups.Bytes(text) + d.Errors.Bytes(text) + d.Arguments.Bytes(text) + d.Varieties.texts.Bytes(text) +
+		int64(cap(d.Varieties.Values))*int64(unsafe.Sizeof(Variety{})) +
+		d.Spans.Bytes(func(s spanName) int { return len(s.Name) + len(s.Service) }) +
+		d.Lanes.Bytes(func(l Lane) int {
+			return len(l.Device.DeviceID) + len(l.Device.Service) + len(l.Device.Host) + len(l.Service)
+		}) +
+		d.Stamps.Bytes(func(s stamp) int { return len(s.Name) }) +
+		d.Marks.Bytes(func(m Mark) int { return len(m.StepName) + len(m.Phase) }) +
+		d.Graphs.Bytes(func(g Graph) int { return len(g.ID) + len(g.Call) + len(g.Node) })
 }

@@ -7,40 +7,39 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 )
 
-// Tree says which row is below which. Its slices take 12 bytes per row.
+// Tree holds the parents and children of rows, in 12 bytes per row.
 type Tree struct {
 	Parent []int32 // NoRow for roots and duplicates
-	// The children of row r are kids[First[r]:First[r+1]], the last to end first.
+	// The children of row r are kids[First[r]:First[r+1]], last to end first.
 	First []int32
 	kids  []int32
-	// Roots holds the rows without a parent, grouped by trace, within one the
-	// last to end first.
+	// Roots lists the rows without a parent, grouped by trace, last to end first within a trace.
 	Roots []int32
-	// Originals has the row with the same ids for each duplicate; nil without any.
+	// Originals is the first row with the same ids for each duplicate; nil without duplicates.
 	Originals []int32
-	// Cut holds the rows at which rings of parents were cut.
+	// Cut lists the rows at which cycles of parents were cut.
 	Cut []int32
-	// stampRow holds the row of each stamp's root, NoRow when it was not read.
+	// stampRow is the row of each stamp's root, NoRow if not read.
 	stampRow []int32
-	// target holds the row that each link leads to, NoRow when it was not read.
+	// target is the row of each link's target, NoRow if not read.
 	target []int32
-	// launcher holds the row of the operator that launched each row; nil where nothing did.
+	// launcher is the row of the operator that launched each row; nil without operators.
 	launcher []int32
-	// graphs holds the names of CUDA graphs, nil where there is none.
+	// graphs holds the names of CUDA graphs; nil without graphs.
 	graphs map[graphKey]string
 }
 
-// graphKey tells CUDA graphs apart: by their place in Names.Graphs, and those without a number by what is around their launches.
+// graphKey identifies a CUDA graph by its number in Names.Graphs, and without an ID also by the context of its
+// launches.
 type graphKey struct {
 	graph  int32
 	around string
 }
 
-// Children returns the rows directly below r, the last to end first.
+// Children returns the rows directly below r, last to end first.
 func (t *Tree) Children(r int32) []int32 { return t.kids[t.First[r]:t.First[r+1]] }
 
-// topDown returns the rows of the tree, each behind the one above it and in front
-// of whatever does not lie below it. Duplicates are not among them.
+// topDown yields the rows of the tree in depth-first order, each after its parent. Duplicates are omitted.
 func (t *Tree) topDown() iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		pending := slices.Clone(t.Roots)
@@ -55,33 +54,33 @@ func (t *Tree) topDown() iter.Seq[int32] {
 	}
 }
 
-// Devices lists the rows of each device, eight bytes per row.
+// Devices holds the rows of each device, in eight bytes per row.
 type Devices struct {
-	// Keys has the devices by number, Lanes the number of each lane's device, and
-	// Streams that of its stream: a device's stream is one, whichever service uses it.
+	// Keys lists the devices by number. Lanes and Streams map each lane to the number of its device and stream.
+	// A stream is the same for all services.
 	Keys    []device.Key
 	Lanes   []int32
 	Streams []int32
-	// Shared are the devices that are told apart by their services.
+	// Shared holds the device names distinguished by service or host.
 	Shared device.Shared
-	// FirstStart and LastEnd are those of all rows, where there are any.
+	// FirstStart and LastEnd bound the times of all rows, if there are any.
 	FirstStart, LastEnd int64
-	// ByStart has the rows of all devices, by start. Those of device d are Rows[first[d]:first[d+1]].
+	// ByStart lists the rows of all devices by start. The rows of device d are Rows[first[d]:first[d+1]].
 	ByStart []int32
 	Rows    []int32
 	first   []int32
-	// Order lists the devices seen, by rank and name.
+	// Order lists the devices with rows, by rank and name.
 	Order []int32
-	// Ranks reports whether there are operations of several ranks.
+	// Ranks reports whether operations have different ranks.
 	Ranks bool
 }
 
-// Of returns the rows of device d that have a start, by start.
+// Of returns the rows of a device with a start, by start.
 func (d *Devices) Of(device int32) []int32 {
 	return d.Rows[d.first[device]:d.first[device+1]]
 }
 
-// All yields the devices that have rows with a start, by rank and name, and these rows, by start.
+// All yields the devices with started rows, by rank and name, and these rows by start.
 func (d *Devices) All() iter.Seq2[device.Key, []int32] {
 	return func(yield func(device.Key, []int32) bool) {
 		for _, device := range d.Order {
@@ -92,34 +91,31 @@ func (d *Devices) All() iter.Seq2[device.Key, []int32] {
 	}
 }
 
-// NoExecution stands for the absence of an execution.
+// NoExecution is the absence of an execution.
 const NoExecution int32 = -1
 
-// Executions are the spans that work for requests that they do not lie below, such
-// as the steps of a batching engine: shared executions. The zero value is none.
+// Executions holds the shared executions: spans working for requests outside their own tree, such as the steps of a
+// batching engine. The zero value is empty.
 type Executions struct {
 	List []Execution
-	// Of has the number of the execution that each row belongs to, the nearest one
-	// at or above it, or else that of the root that it names; NoExecution for none.
-	// It is nil where there are no executions.
+	// Of is the execution of each row: the nearest one at or above it, or else of the root that it names;
+	// NoExecution for none. It is nil without executions.
 	Of []int32
-	// kids has the nodes below a row for the rows that executions link to: the
-	// children, and the executions as further ones, the last to end first.
+	// kids lists, for rows with linked executions, their children and these executions, last to end first.
 	kids map[int32][]int32
 	deep []bool // by execution, see IsDeep
 }
 
-// Execution is a span that links to spans of requests, with what lies below it.
+// Execution is a span with links to spans of requests, including all below it.
 type Execution struct {
 	Row   int32
 	Links int // to any span
-	Led   int // how many of them lead to a request
-	// Requests has the requests that it works for, as [Forest.RequestOwners] names
-	// them, in the order of the links.
+	Led   int // links to a request
+	// Requests lists the requests that it works for, in the order of the links, as numbered by [Forest.RequestOwners].
 	Requests []int32
-	// Weights has the weight of each request; nil where not every link has one.
+	// Weights has the weight of each request; nil unless every link has one.
 	Weights []int64
-	// Attention has the same of the weights for attention.
+	// Attention has the weights for attention; nil unless every link has one.
 	Attention []int64
 }
 
@@ -133,17 +129,36 @@ type rowLink struct {
 	row   int32
 	trace int32 // into Names.Traces
 	span  uint64
-	// The weights are noWeight where the link states none.
+	// The weights are noWeight if not stated.
 	weight, attention int64
 }
 
 const noWeight = -1
 
-// linksOf returns the first of the links of row r and those behind them; the links
-// are in the order of their rows.
+// linksOf returns the links of row r and the index of the first. links is sorted by row.
 func linksOf(links []rowLink, r int32) (first int, list []rowLink) {
 	compare := func(l rowLink, r int32) int { return int(l.row) - int(r) }
 	first, _ = slices.BinarySearchFunc(links, r, compare)
 	end, _ := slices.BinarySearchFunc(links, r+1, compare)
 	return first, links[first:end]
+}
+
+// Collective is the collective stated by a device operation of kind collective.
+type Collective struct {
+	Row    int32
+	Name   int32 // into Names.Collectives
+	Number int64 // the sequence number, 0 where Inferred
+	Start  int64 // as recorded, may be out of range
+	Bytes  int64
+	Ranks  int32 // of the group, 0 if not stated
+	// Inferred means a missing sequence number. Started and Sized mean a known start and known bytes.
+	Inferred, Started, Sized bool
+}
+
+// CollectiveName is the name and group of a collective.
+type CollectiveName struct{ Name, Group string }
+
+// CollectiveOf returns the index in list of the collective of row r. list is sorted by row.
+func CollectiveOf(list []Collective, r int32) (i int, ok bool) {
+	return slices.BinarySearchFunc(list, r, func(c Collective, r int32) int { return int(c.Row) - int(r) })
 }

@@ -1,7 +1,5 @@
-// Package work says what operations computed and moved: FLOPs as they were recorded or follow
-// from shapes (package flops), bytes as they follow from shapes and element types, and the
-// least time that both take on the device by its peaks (package peaks).
+// Package work tells how much operations computed and moved: FLOPs, recorded or derived from shapes (package flops),
+// bytes from shapes and element types, and the least time for both by the peaks of the device (package peaks).
 //
-// A [Finder] finds the [Work] of an operation, [Sums] adds it up, and [Figures] are what a
-// report says of it.
+// A [Finder] finds the [Work] of an operation, [Sums] adds it up, and [Figures] are the figures in a report.
 package work

@@ -8,42 +8,41 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Roofline compares operations with what their devices can do at best: the least time that
-// each takes is that of its FLOPs at the peak of their element type, or that of its bytes at
-// the peak of the memory, whichever is longer.
+// Roofline compares operations with the peaks of their devices. The least time of an operation is the longer of
+// its FLOPs at the peak rate of their element type and its bytes at the peak rate of the memory.
 type Roofline struct {
-	// Count is the number of the operations, and SumNS the sum of their durations.
+	// Count is the number of operations, SumNS the sum of their durations.
 	Count int64 `json:"count"`
 	SumNS int64 `json:"sum_ns"`
-	// FLOPs and MovedBytes are theirs.
+	// FLOPs and MovedBytes are sums over these operations.
 	FLOPs      int64 `json:"flops"`
 	MovedBytes int64 `json:"moved_bytes"`
-	// BoundNS is the sum of their least times, and Share that part of SumNS: 1 on the
-	// roofline. ComputeShare is the part of BoundNS that FLOPs take.
+	// BoundNS is the sum of the least times. Share is BoundNS as a part of SumNS: 1 on the roofline.
+	// ComputeShare is the part of BoundNS due to FLOPs.
 	BoundNS      float64  `json:"bound_ns"`
 	Share        op.Float `json:"share"`
 	ComputeShare float64  `json:"compute_share"`
-	// Bound is "compute" or "memory": what most of BoundNS is due to.
+	// Bound is the cause of most of BoundNS: "compute" or "memory".
 	Bound string `json:"bound"`
 }
 
-// The bounds that a Roofline may name.
+// Values of Roofline.Bound.
 const (
 	BoundCompute = "compute"
 	BoundMemory  = "memory"
 )
 
-// Bounds adds up least times. Its JSON form is that of partial results.
+// Bounds adds up least times. Partial results contain it as JSON.
 type Bounds struct {
 	Count        int64    `json:"bound_count,omitempty"`
 	TimeNS       wide.Sum `json:"bound_time_ns,omitzero"`
 	FLOPs        wide.Sum `json:"bound_flops,omitzero"`
 	Bytes        wide.Sum `json:"bound_bytes,omitzero"`
-	ArithmeticPS wide.Sum `json:"arithmetic_ps,omitzero"` // where FLOPs take longer
-	MemoryPS     wide.Sum `json:"memory_ps,omitzero"`     // where bytes do
+	ArithmeticPS wide.Sum `json:"arithmetic_ps,omitzero"` // if FLOPs take longer
+	MemoryPS     wide.Sum `json:"memory_ps,omitzero"`     // if bytes take longer
 }
 
-// Add adds the least time of work that took d, if it is known.
+// Add adds the least time of work with duration d, if known.
 func (s *Bounds) Add(w *Work, d int64) {
 	if w.Bound == 0 {
 		return
@@ -68,12 +67,13 @@ func (s *Bounds) merge(o *Bounds) {
 	s.MemoryPS.Merge(o.MemoryPS)
 }
 
-// Roofline returns the figures, nil without an operation.
+// Roofline returns the figures, nil without operations.
 func (s *Bounds) Roofline() *Roofline {
 	if s.Count == 0 {
 		return nil
 	}
-	arithmetic, all := s.ArithmeticPS.Float64(), s.ArithmeticPS
+	arithmetic := s.ArithmeticPS.Float64()
+	all := s.ArithmeticPS
 	all.Merge(s.MemoryPS)
 	r := &Roofline{
 		Count: s.Count, SumNS: s.TimeNS.Int64(), FLOPs: s.FLOPs.Int64(), MovedBytes: s.Bytes.Int64(),
@@ -88,8 +88,7 @@ func (s *Bounds) Roofline() *Roofline {
 	return r
 }
 
-// peaksOf returns the peaks of the device of an entry, or for the host's view of an operation those of the devices
-// that it may have been launched to; nil where they are not known.
+// peaksOf returns the peaks of e's device, or of its accelerator for the host's view; nil if unknown.
 func (f *Finder) peaksOf(e *op.Entry) *peaks.Device {
 	if e.Side == op.SideHost {
 		return f.peaks.Accelerator()
@@ -97,13 +96,14 @@ func (f *Finder) peaksOf(e *op.Entry) *peaks.Device {
 	return f.peaks.Find(e.DeviceID)
 }
 
-// bound sets the least time of work with an element type on a device.
+// bound sets the least time of w in an element type on device d.
 func (w *Work) bound(d *peaks.Device, dtype op.DType) {
 	if d == nil || w.Flops > 0 && d.FLOPsPerSecond[dtype] == 0 {
 		return
 	}
 	const picosecond = 1e12
-	memory, arithmetic := float64(w.Bytes)/d.BytesPerSecond, 0.0
+	memory := float64(w.Bytes) / d.BytesPerSecond
+	arithmetic := 0.0
 	if w.Flops > 0 {
 		arithmetic = float64(w.Flops) / d.FLOPsPerSecond[dtype]
 	}

@@ -1,77 +1,75 @@
 package work
 
 import (
+	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 
-// Figures is what operations computed and moved, as far as that is known: FLOPs as they were
-// recorded or, where none were, as they follow from name and shapes (package analyze/flops), and
-// bytes as they follow from shapes and element types.
+// Figures describes the known computation and data movement of operations. FLOPs are recorded or derived from name and
+// shapes (package flops). Bytes are derived from shapes and element types.
 type Figures struct {
-	// FLOPsCount is how many operations FLOPs is the sum of. FLOPsDerived is the part of it
-	// that was not recorded, of FLOPsDerivedCount operations.
+	// FLOPsCount is the number of operations with known FLOPs. FLOPsDerived is the derived part of the sum, from
+	// FLOPsDerivedCount operations.
 	FLOPsCount        int64 `json:"flops_count"`
 	FLOPsDerived      int64 `json:"flops_derived"`
 	FLOPsDerivedCount int64 `json:"flops_derived_count"`
-	// FLOPsPerSecond is over the operations whose FLOPs are known; nil when there are none,
-	// and for the host's view of operations, which lasts as long as the call.
+	// FLOPsPerSecond is the rate over operations with known FLOPs; unknown without them and for the host's view.
 	FLOPsPerSecond op.Float `json:"flops_per_second"`
-	// MovedBytes is the size of the inputs and outputs of MovedCount operations; nil when
-	// it is known of none.
+	// MovedBytes is the size of the inputs and outputs of MovedCount operations; unknown without them.
 	MovedBytes op.Int `json:"moved_bytes"`
 	MovedCount int64  `json:"moved_count"`
-	// FLOPsPerByte is the arithmetic intensity of these operations; nil when they moved
-	// nothing.
+	// FLOPsPerByte is the arithmetic intensity of these operations; unknown if they moved no bytes.
 	FLOPsPerByte op.Float `json:"flops_per_byte"`
-	// Roofline is about those of these operations whose device's peaks are known; nil where
-	// there are none, and for the host's view of operations.
+	// Roofline covers those operations with known device peaks; nil without them and for the host's view.
 	Roofline *Roofline `json:"roofline,omitempty"`
 }
 
-// Work is what one entry did. The zero value is not known.
+// Work is the work of one entry. The zero value is unknown.
 type Work struct {
 	Flops, Bytes int64
-	// Bound is the least time that it takes by the peaks of its device, or of those that the host launched it
-	// to, in picoseconds: negative where memory decides, 0 where it is not known.
+	// Bound is the least time by the peaks of the device, in picoseconds: negative if memory decides, 0 if unknown.
+	// The host's view of an operation uses the peaks of its accelerator.
 	Bound int64
-	// Facts is one field in place of three: Go keeps structs of up to four in registers.
+	// Facts is one field because Go keeps structs of up to four fields in registers.
 	Facts Facts
 }
 
-// Facts says what is known about work.
+// Facts tells which parts of a Work are known.
 type Facts uint8
 
-// What may be known.
+// Facts of a Work.
 const (
 	Known   Facts = 1 << iota // the FLOPs are known
-	Derived                   // and were not recorded
-	Moved                     // the bytes are known, and the FLOPs too
+	Derived                   // the FLOPs were not recorded
+	Moved                     // the bytes are known, and so are the FLOPs
 )
 
 // Known reports whether the FLOPs are known.
 func (w *Work) Known() bool { return w.Facts&Known != 0 }
 
-// Derived reports whether the FLOPs follow from shapes.
+// Derived reports whether the FLOPs were derived from shapes.
 func (w *Work) Derived() bool { return w.Facts&Derived != 0 }
 
 // Moved reports whether the bytes are known.
 func (w *Work) Moved() bool { return w.Facts&Moved != 0 }
 
-// Sums adds up work. Its JSON form is that of partial results.
+// Sums adds up work. Partial results contain it as JSON.
 type Sums struct {
 	FLOPsCount   int64    `json:"flops_count"`
 	DerivedCount int64    `json:"flops_derived_count,omitempty"`
 	MovedCount   int64    `json:"moved_count,omitempty"`
 	Derived      wide.Sum `json:"flops_derived,omitzero"`
-	TimeNS       wide.Sum `json:"time_ns"` // of the entries whose FLOPs are known
-	// MovedBytes and MovedFLOPs are of the entries whose bytes are known.
+	TimeNS       wide.Sum `json:"time_ns"` // of entries with known FLOPs
+	// MovedBytes and MovedFLOPs cover entries with known bytes.
 	MovedBytes wide.Sum `json:"moved_bytes,omitzero"`
 	MovedFLOPs wide.Sum `json:"moved_flops,omitzero"`
 	Bounds
 }
 
-// Add adds the work, whose FLOPs are known, of an entry that took d.
+// Add adds the work of an entry with duration d. Its FLOPs must be known.
 func (s *Sums) Add(w *Work, d int64) {
 	s.FLOPsCount++
 	s.TimeNS.Add(d)
@@ -87,7 +85,7 @@ func (s *Sums) Add(w *Work, d int64) {
 	}
 }
 
-// Merge adds the work that o is the sum of.
+// Merge adds the sums of o.
 func (s *Sums) Merge(o *Sums) {
 	s.FLOPsCount += o.FLOPsCount
 	s.DerivedCount += o.DerivedCount
@@ -99,20 +97,21 @@ func (s *Sums) Merge(o *Sums) {
 	s.Bounds.merge(&o.Bounds)
 }
 
-// IsPossible reports whether partial results may state the sums.
+// IsPossible reports whether partial results may contain s.
 func (s *Sums) IsPossible() bool {
 	b := &s.Bounds
 	return wide.AreCounts(s.FLOPsCount, s.DerivedCount, s.MovedCount, b.Count) &&
 		(b.Count == 0 || b.ArithmeticPS != b.MemoryPS || b.MemoryPS != (wide.Sum{}))
 }
 
-// Saturates reports whether a sum does not fit the report's int64.
+// Saturates reports whether a sum exceeds int64.
 func (s *Sums) Saturates() bool { return s.Derived.ExceedsInt64() || s.MovedBytes.ExceedsInt64() }
 
-// Figures returns the figures of operations of a side with so many FLOPs.
+// Figures returns the figures of operations with the given sum of FLOPs, of the host's view if host is set.
 func (s *Sums) Figures(flops wide.Sum, host bool) Figures {
 	w := Figures{
-		FLOPsCount: s.FLOPsCount, FLOPsDerived: s.Derived.Int64(), FLOPsDerivedCount: s.DerivedCount, MovedCount: s.MovedCount,
+		FLOPsCount: s.FLOPsCount, FLOPsDerived: s.Derived.Int64(), FLOPsDerivedCount: s.DerivedCount,
+		MovedCount: s.MovedCount,
 	}
 	if ns := s.TimeNS.Float64(); ns > 0 && !host {
 		w.FLOPsPerSecond = op.KnownFloat(flops.Float64() / ns * 1e9)
@@ -128,4 +127,55 @@ func (s *Sums) Figures(flops wide.Sum, host bool) Figures {
 		w.FLOPsPerByte = op.KnownFloat(s.MovedFLOPs.Float64() / bytes)
 	}
 	return w
+}
+
+// Finder finds the work of entries. It caches formulas by name. The zero value is ready to use, without peaks.
+// It is not safe for concurrent use.
+type Finder struct {
+	formulas *symbols.Cache[struct{}, *flops.Formula] // nil until first used
+	peaks    *peaks.Table                             // nil for none
+
+	recordedOnly bool // do not derive from shapes
+}
+
+// NewFinder returns a Finder. Unless recordedOnly is set it derives work from shapes. table has the peaks
+// for least times and may be nil.
+func NewFinder(recordedOnly bool, table *peaks.Table) Finder {
+	return Finder{recordedOnly: recordedOnly, peaks: table}
+}
+
+// Entry returns the work of an entry.
+func (f *Finder) Entry(e *op.Entry) (w Work) {
+	if f.recordedOnly || e.InputShapes == nil && e.OutputShape == nil || e.Kind > op.KindCompute {
+		w.record(e.FLOPs)
+		return w
+	}
+	if f.formulas == nil {
+		f.formulas = new(symbols.Cache[struct{}, *flops.Formula])
+	}
+	slot := f.formulas.Slot(e.Operation, 0)
+	if !slot.Holds(e.Operation, struct{}{}) {
+		slot.Set(e.Operation, struct{}{}, flops.Find(e.Operation))
+	}
+	follows := slot.Value.Of(e)
+	w.Flops = follows.FLOPs.V
+	w.Bytes = follows.Bytes.V
+	if follows.FLOPs.Known {
+		w.Facts = Known | Derived
+	}
+	if follows.Bytes.Known {
+		w.Facts |= Moved
+	}
+	w.record(e.FLOPs)
+	if f.peaks != nil && w.Moved() {
+		w.bound(f.peaksOf(e), follows.DType)
+	}
+	return w
+}
+
+func (w *Work) record(n op.Int) {
+	if n.Known {
+		w.Flops = n.V
+		w.Facts = w.Facts&Moved | Known
+	}
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// By divides total in proportion to weights, whose sum is sum and not 0. Each part is rounded down, and those with the
-// largest remainders, the first ones where these are equal, get one more.
+// By divides total in proportion to weights. sum is the sum of weights and must not be 0. Parts are rounded down, and
+// the largest remainders, earlier ones first, get one more.
 func By(total int64, weights []int64, sum uint64) []int64 {
 	type remainder struct {
 		part int
@@ -20,7 +20,8 @@ func By(total int64, weights []int64, sum uint64) []int64 {
 	for i, w := range weights {
 		hi, lo := bits.Mul64(uint64(total), uint64(w))
 		part, rest := bits.Div64(hi, lo, sum)
-		parts[i], remainders[i] = int64(part), remainder{i, rest}
+		parts[i] = int64(part)
+		remainders[i] = remainder{i, rest}
 		left -= int64(part)
 	}
 	slices.SortStableFunc(remainders, func(a, b remainder) int { return cmp.Compare(b.of, a.of) })

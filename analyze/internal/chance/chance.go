@@ -1,5 +1,5 @@
-// Package chance says how probable it is that differences come about by chance: that one of several
-// equal devices stands out as it does, and that one of several like durations does.
+// Package chance computes how probable it is to see a difference by chance: an outlier among equal devices, or among
+// similar durations.
 package chance
 
 import (
@@ -10,18 +10,17 @@ import (
 	"github.com/optrace/optrace/analyze/internal/rank"
 )
 
-// The permutations of Largest: at least, and for each device, and at most.
+// Numbers of permutations in Largest: the minimum, per device, and the maximum.
 const (
 	minDraws       = 10_000
 	drawsPerDevice = 1_000
 	maxDraws       = 1_000_000
 )
 
-// Largest returns the device with the largest sum over blocks, which have a value for each device, and
-// the probability of a device with a sum as large if the devices were alike: if the values of each
-// block were those of its devices in any order. It is estimated by permutations within the
-// blocks, the same ones each time, and multiplied by the number of devices (Bonferroni). It is 1 for
-// fewer than two devices and where nothing differs.
+// Largest returns the device with the largest sum over blocks. Each block has a value per device. p is the probability
+// of an equally large sum of any device if all devices were alike, that is, if the order of values in each block were
+// random. It is estimated by fixed random permutations within blocks and multiplied by the number of devices
+// (Bonferroni). It is 1 for fewer than two devices and without differences.
 func Largest(blocks [][]int64) (device int, p float64) {
 	if len(blocks) == 0 || len(blocks[0]) < 2 {
 		return 0, 1
@@ -39,8 +38,8 @@ func Largest(blocks [][]int64) (device int, p float64) {
 		}
 	}
 	draws := min(max(minDraws, drawsPerDevice*n), maxDraws)
-	r := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- the same figures for the same input
-	reached := 1                     // the order that was seen
+	r := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- reproducible figures
+	reached := 1                     // the observed order
 	for range draws {
 		sum := 0.0
 		for _, b := range blocks {
@@ -53,10 +52,9 @@ func Largest(blocks [][]int64) (device int, p float64) {
 	return device, min(1, float64(n)*float64(reached)/float64(draws+1))
 }
 
-// Outlier returns the probability that the largest of values is as large as the last one, if they are
-// alike and their logarithms normal: by the distance from the median in deviations, which are estimated
-// by the median distance of the values from the median, or of those above it where that is
-// larger, and multiplied by the number of values. It is 1 for fewer than minValues.
+// Outlier returns the probability of a maximum as large as largest if values are alike with normal logarithms. The
+// deviation is estimated from the median distance to the median of all values, or of the values above it if larger. The
+// result is multiplied by the number of values. It is 1 for fewer than minValues values.
 func Outlier(values []float64, largest float64) float64 {
 	const minValues = 8
 	n := len(values)
@@ -80,7 +78,7 @@ func Outlier(values []float64, largest float64) float64 {
 		slices.Sort(above)
 		deviation = max(deviation, above[(len(above)-1)/2])
 	}
-	const normal = 1.4826 // the deviation of a normal distribution by its median distance
+	const normal = 1.4826 // ratio of deviation to median distance for a normal distribution
 	distance := (math.Log(largest) - median) / max(normal*deviation, 1e-9)
 	return min(1, float64(n)*math.Erfc(distance/math.Sqrt2)/2)
 }

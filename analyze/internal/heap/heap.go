@@ -1,15 +1,14 @@
-// Package heap is a binary heap of values. Unlike container/heap it calls no
-// methods through an interface, and it has the operations that keeping the first n of
-// many values needs.
+// Package heap is a generic binary heap. Unlike container/heap it needs no interface calls, and it supports
+// keeping the first n of many values.
 package heap
 
-// Heap keeps the largest of its items, in the order of Less, on top.
+// Heap keeps its largest item by Less on top.
 type Heap[T any] struct {
 	Items []T
 	Less  func(a, b T) bool
 }
 
-// Top returns the largest item of a heap that is not empty.
+// Top returns the largest item. The heap must not be empty.
 func (h *Heap[T]) Top() T { return h.Items[0] }
 
 // Push adds v.
@@ -21,14 +20,15 @@ func (h *Heap[T]) Push(v T) {
 		if !h.Less(h.Items[parent], h.Items[i]) {
 			return
 		}
-		h.Items[parent], h.Items[i] = h.Items[i], h.Items[parent]
+		h.swap(parent, i)
 		i = parent
 	}
 }
 
-// Pop removes the largest item of a heap that is not empty, and returns it.
+// Pop removes and returns the largest item. The heap must not be empty.
 func (h *Heap[T]) Pop() T {
-	top, last := h.Items[0], h.Items[len(h.Items)-1]
+	top := h.Items[0]
+	last := h.Items[len(h.Items)-1]
 	h.Items = h.Items[:len(h.Items)-1]
 	if len(h.Items) > 0 {
 		h.ReplaceTop(last)
@@ -50,7 +50,9 @@ func (h *Heap[T]) ReplaceTop(v T) {
 		if largest == i {
 			return
 		}
-		h.Items[i], h.Items[largest] = h.Items[largest], h.Items[i]
+		h.swap(i, largest)
 		i = largest
 	}
 }
+
+func (h *Heap[T]) swap(i, j int) { h.Items[i], h.Items[j] = h.Items[j], h.Items[i] }

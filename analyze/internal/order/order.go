@@ -1,26 +1,30 @@
-// Package order sorts rows by the time of each, and puts what is the same together.
+// Package order sorts and groups rows.
 package order
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"sort"
+
+	"github.com/optrace/optrace/op"
 )
 
-// Key is a row and the time, or another number, by which it is sorted.
+// Key is a row with its sort key, usually a time.
 type Key struct {
 	At  int64
 	Row int32
 }
 
-// Runs returns the keys, which are sorted, in parts of the same time.
+// Runs splits sorted keys into runs with equal At.
 func Runs(keys []Key) iter.Seq[[]Key] { return RunsOf(keys, func(k *Key) int64 { return k.At }) }
 
-// RunsOf returns a list in parts of neighbours of which the same is asked.
+// RunsOf splits list into runs of adjacent elements with equal of.
 func RunsOf[T any, K comparable](list []T, of func(*T) K) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		for len(list) > 0 {
-			n, first := 1, of(&list[0])
+			n := 1
+			first := of(&list[0])
 			for n < len(list) && of(&list[n]) == first {
 				n++
 			}
@@ -32,7 +36,7 @@ func RunsOf[T any, K comparable](list []T, of func(*T) K) iter.Seq[[]T] {
 	}
 }
 
-// Rows sorts rows by the time that at returns for each, and those of the same time by ties.
+// Rows sorts rows by at, and rows with equal at by ties.
 func Rows(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
 	keys := make([]Key, len(rows))
 	for i, r := range rows {
@@ -50,8 +54,8 @@ func Rows(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
 	}
 }
 
-// Keys sorts keys by time and keeps the order of equal ones. Operations are recorded nearly in the
-// order of their starts: merging takes the time of what is out of order, and of a few comparisons.
+// Keys sorts keys by At, keeping the order of equal keys. Operations are recorded almost in order of their starts.
+// Merging then only costs a few comparisons and the time for unsorted parts.
 func Keys(keys []Key) {
 	run := 16
 	for part := range slices.Chunk(keys, run) {
@@ -69,8 +73,8 @@ func Keys(keys []Key) {
 	}
 }
 
-// merge merges the keys up to middle, which are sorted, with those from there on. It returns left, the memory
-// that it uses, to be used again.
+// merge merges the sorted keys before middle with the sorted keys from middle on. It returns left, its buffer, for
+// reuse.
 func merge(keys []Key, middle int, left []Key) []Key {
 	first, last := keys[middle], keys[middle-1]
 	if first.At >= last.At {
@@ -79,14 +83,83 @@ func merge(keys []Key, middle int, left []Key) []Key {
 	from := sort.Search(middle, func(i int) bool { return first.At < keys[i].At })
 	to := middle + sort.Search(len(keys)-middle, func(i int) bool { return keys[middle+i].At >= last.At })
 	left = append(left[:0], keys[from:middle]...)
-	at, right := from, middle
+	at := from
+	right := middle
 	for _, k := range left {
 		for right < to && keys[right].At < k.At {
 			keys[at] = keys[right]
-			at, right = at+1, right+1
+			at++
+			right++
 		}
 		keys[at] = k
 		at++
 	}
 	return left
+}
+
+// Flags orders false before true.
+func Flags(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// Ints orders integers, an unknown one first.
+func Ints(a, b op.Int) int { return cmp.Or(Flags(a.Known, b.Known), cmp.Compare(a.V, b.V)) }
+
+// Group sorts the rows 0 to n-1 by group, keeping their order within a group. Group g is rows[first[g]:first[g+1]].
+// Rows with group -1 are omitted. It uses the memory of buffer if large enough.
+func Group(n int32, groups int, buffer []int32, group func(r int32) int32) (rows, first []int32) {
+	first = make([]int32, groups+1)
+	for r := range n {
+		if g := group(r); g >= 0 {
+			first[g+1]++
+		}
+	}
+	for g := range groups {
+		first[g+1] += first[g]
+	}
+	rows = slices.Grow(buffer[:0], int(first[groups]))[:first[groups]]
+	for r := range n {
+		if g := group(r); g >= 0 {
+			rows[first[g]] = r
+			first[g]++
+		}
+	}
+	copy(first[1:], first) // each first[g] has moved to the start of g+1
+	first[0] = 0
+	return rows, first
+}
+
+// GroupRows is Group for the given rows. group maps an index of rows to its group.
+func GroupRows(rows []int32, groups int, buffer []int32, group func(i int32) int32) (grouped, first []int32) {
+	grouped, first = Group(int32(len(rows)), groups, buffer, group)
+	for i, at := range grouped {
+		grouped[i] = rows[at]
+	}
+	return grouped, first
+}
+
+// Numbers returns the numbers from 0 to n-1 sorted by compare.
+func Numbers(n int, compare func(a, b int32) int) []int32 {
+	numbers := make([]int32, n)
+	for i := range numbers {
+		numbers[i] = int32(i)
+	}
+	slices.SortFunc(numbers, compare)
+	return numbers
+}
+
+// At returns m[key], after adding a new value if there is none.
+func At[K comparable, V any](m map[K]*V, key K) *V {
+	v := m[key]
+	if v == nil {
+		v = new(V)
+		m[key] = v
+	}
+	return v
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/cases"
 )
 
-// Rows in any order are sorted by time, and those of the same time by ties.
+// Rows in any order are sorted by time, and then by ties.
 func TestRows(t *testing.T) {
 	orders := map[string]func(r *rand.Rand, i int) int64{
 		"sorted":      func(_ *rand.Rand, i int) int64 { return int64(i) },
@@ -25,9 +25,11 @@ func TestRows(t *testing.T) {
 	cases.Seeds(t, 3, func(seed uint64, r *rand.Rand) {
 		for name, order := range orders {
 			n := []int{r.IntN(100), r.IntN(200_000)}[seed%2]
-			times, rows := make([]int64, n), make([]int32, n)
+			times := make([]int64, n)
+			rows := make([]int32, n)
 			for i := range times {
-				times[i], rows[i] = order(r, i), int32(i)
+				times[i] = order(r, i)
+				rows[i] = int32(i)
 			}
 			at := func(r int32) int64 { return times[r] }
 			last := func(a, b int32) int { return int(b) - int(a) } // the last row first

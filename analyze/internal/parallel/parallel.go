@@ -1,4 +1,4 @@
-// Package parallel calls functions in several goroutines.
+// Package parallel runs functions in several goroutines.
 package parallel
 
 import (
@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Do calls the functions, which must not depend on each other, in as many goroutines as
-// there are processors. The first ones are begun first.
+// Do calls the functions in at most GOMAXPROCS goroutines, in order, and returns after the last has returned. The
+// functions must be independent.
 func Do(functions ...func()) {
 	var next atomic.Int32
 	var group sync.WaitGroup

@@ -1,9 +1,9 @@
-// Package pattern compares the ids of devices with patterns.
+// Package pattern matches device ids.
 package pattern
 
 import "strings"
 
-// Matches reports whether an id is like a pattern, in which * stands for any text.
+// Matches reports whether id matches pattern; * stands for any text.
 func Matches(pattern, id string) bool {
 	parts := strings.Split(pattern, "*")
 	rest, ok := strings.CutPrefix(id, parts[0])

@@ -2,27 +2,27 @@ package rank
 
 import "math"
 
-// minIndependent is as how many independent values two samples must count to be compared.
+// minIndependent is the smallest number of independent values in two samples for a comparison.
 const minIndependent = 6
 
-// Series compares two samples of values that follow one another in time, and may depend on each
-// other: the p-value that their shift is none, the shift with its interval, and as how many
-// independent values both samples count. ok is false where these are too few for an interval.
+// Series compares two time series whose values may depend on each other. p is the p-value of no shift, independent the
+// equivalent number of independent values in both samples. ok is false if they are too few for an interval.
 //
-// Each sample is taken for an autoregressive process of first order with one correlation ρ of
-// neighbours, whose mean varies (1+ρ)/(1-ρ) times as much as that of independent values. The
-// interval of Shift is wider by the root of that, by that of the variance which samples of
-// dependent values do not show, and by what Student's distribution is wider than the normal one,
-// with half the degrees of freedom that independent values would have, for ρ is an estimate. The
-// p-value is at least that of Test.
+// Each sample is modelled as an autoregressive process of first order with a common correlation ρ of neighbours. The
+// variance of its mean is (1+ρ)/(1-ρ) times the variance for independent values. The interval of Shift is widened by
+// the root of that factor, by the variance hidden in samples of dependent values, and by the ratio of Student's to the
+// normal distribution, with half the degrees of freedom for independent values because ρ is an estimate. The p-value is
+// at least the p-value of Test.
 func Series(x, y []float64, alpha float64) (p float64, shift Interval, independent float64, ok bool) {
 	n := float64(len(x)+len(y)) / 2
 	times := inflation(x, y)
-	shift, independent = Shift(x, y, alpha), 2*n/times
+	shift = Shift(x, y, alpha)
+	independent = 2 * n / times
 	if independent < minIndependent {
 		return 1, shift, independent, false
 	}
-	t, z := student((independent-2)/2), math.Sqrt2*math.Erfinv(1-alpha)
+	t := student((independent - 2) / 2)
+	z := math.Sqrt2 * math.Erfinv(1-alpha)
 	wider := math.Sqrt(times * n / (n - times))
 	toZero := shift.Estimate - shift.Low
 	if shift.Estimate < 0 {
@@ -37,10 +37,9 @@ func Series(x, y []float64, alpha float64) (p float64, shift Interval, independe
 	return p, shift, independent, true
 }
 
-// inflation returns (1+ρ)/(1-ρ), at least 1. ρ is the mean of the correlations of ranks in both
-// samples, corrected for their bias, -(1+4ρ)/n (Marriott and Pope, 1954), and raised by 1.5
-// standard errors: an inflation that is too small finds what is not there, one that is too large
-// only misses something.
+// inflation returns (1+ρ)/(1-ρ), at least 1. ρ is the mean rank correlation of neighbours in both samples, corrected
+// for its bias -(1+4ρ)/n (Marriott and Pope, 1954) and raised by 1.5 standard errors: too small an inflation finds
+// false differences, too large an inflation only misses some.
 func inflation(x, y []float64) float64 {
 	n := float64(len(x)+len(y)) / 2
 	if n <= 4 {
@@ -54,8 +53,7 @@ func inflation(x, y []float64) float64 {
 	return max(1, (1+rho)/(1-rho))
 }
 
-// neighbours returns the correlation of the ranks of values with those of the next ones, 0 where
-// all values are equal.
+// neighbours returns the rank correlation of adjacent values, 0 if all values are equal.
 func neighbours(values []float64) float64 {
 	ranks, _ := doubledRanks(values, nil)
 	mean := float64(len(values) + 1)
@@ -75,7 +73,7 @@ func neighbours(values []float64) float64 {
 
 type student float64
 
-// p returns how likely a value is at least as far from 0 as t.
+// p returns the probability of a value at least as far from 0 as t.
 func (d student) p(t float64) float64 {
 	freedom := float64(d)
 	if freedom > 1000 {
@@ -84,9 +82,10 @@ func (d student) p(t float64) float64 {
 	return incompleteBeta(freedom/(freedom+t*t), freedom/2, 0.5)
 }
 
-// quantile returns the t of a p-value.
+// quantile returns the t for a p-value.
 func (d student) quantile(p float64) float64 {
-	low, high := 0.0, 1.0
+	low := 0.0
+	high := 1.0
 	for d.p(high) > p {
 		high *= 2
 	}
@@ -100,8 +99,8 @@ func (d student) quantile(p float64) float64 {
 	return high
 }
 
-// incompleteBeta returns the regularized incomplete beta function, by its continued fraction
-// (Abramowitz and Stegun, 26.5.8).
+// incompleteBeta returns the regularized incomplete beta function by its continued fraction (Abramowitz and Stegun,
+// 26.5.8).
 func incompleteBeta(x, a, b float64) float64 {
 	if x <= 0 || x >= 1 {
 		return max(0, min(1, x))
@@ -113,7 +112,7 @@ func incompleteBeta(x, a, b float64) float64 {
 	logB, _ := math.Lgamma(b)
 	logAB, _ := math.Lgamma(a + b)
 	factor := math.Exp(logAB-logA-logB+a*math.Log(x)+b*math.Log1p(-x)) / a
-	fraction := 1.0 // from its end
+	fraction := 1.0 // computed from its end
 	for m := 60.0; m > 0; m-- {
 		even := m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
 		odd := -(a + m - 1) * (a + b + m - 1) * x / ((a + 2*m - 2) * (a + 2*m - 1))

@@ -8,15 +8,15 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 )
 
-// maxExact is up to how many values in both samples together the distribution of ranks is
-// computed exactly; above it is taken for normal.
+// maxExact is the largest total number of values with an exact distribution of ranks. Above it the normal
+// approximation is used.
 const maxExact = 40
 
-// Test returns the p-value of the two-sided Mann–Whitney U test: how likely the ranks of two
-// samples are at least as uneven as those of x and y if both come from one distribution. It
-// is 1 where a sample is empty.
+// Test returns the p-value of the two-sided Mann–Whitney U test: the probability of ranks at least as uneven if both
+// samples come from one distribution. It is 1 for an empty sample.
 func Test(x, y []float64) float64 {
-	m, n := len(x), len(y)
+	m := len(x)
+	n := len(y)
 	if m == 0 || n == 0 {
 		return 1
 	}
@@ -29,7 +29,8 @@ func Test(x, y []float64) float64 {
 		return exact(ranks, m, sum)
 	}
 	u := float64(sum)/2 - float64(m)*float64(m+1)/2
-	mn, all := float64(m)*float64(n), float64(m+n)
+	mn := float64(m) * float64(n)
+	all := float64(m + n)
 	variance := mn / 12 * (all + 1 - ties/(all*(all-1)))
 	if variance <= 0 {
 		return 1 // all values are equal
@@ -38,9 +39,8 @@ func Test(x, y []float64) float64 {
 	return math.Erfc(z / math.Sqrt2)
 }
 
-// doubledRanks returns twice the ranks of the values of x and then of y, from 2 for the
-// smallest: values that are equal share the mean of their ranks. ties is the sum of t³-t over
-// the groups of t equal values.
+// doubledRanks returns twice the ranks of the values of x and then of y; the smallest is 2. Equal values share their
+// mean rank. ties is the sum of t³-t over groups of t equal values.
 func doubledRanks(x, y []float64) (ranks []int, ties float64) {
 	values := slices.Concat(x, y)
 	sorted := order.Numbers(len(values), func(a, b int32) int { return cmp.Compare(values[a], values[b]) })
@@ -57,11 +57,10 @@ func doubledRanks(x, y []float64) (ranks []int, ties float64) {
 	return ranks, ties
 }
 
-// exact returns how likely m of the ranks, drawn at random, have a sum at least as far from
-// the middle as sum.
+// exact returns the probability that m random ranks have a sum at least as far from the middle as sum.
 func exact(ranks []int, m, sum int) float64 {
 	counts := subsetSums(ranks, m)
-	below, above, all := 0.0, 0.0, 0.0
+	var below, above, all float64
 	for s, n := range counts {
 		all += n
 		if s <= sum {
@@ -74,7 +73,7 @@ func exact(ranks []int, m, sum int) float64 {
 	return min(1, 2*min(below, above)/all)
 }
 
-// subsetSums returns, for each sum, how many sets of m of the ranks have it.
+// subsetSums returns the number of sets of m ranks for each sum.
 func subsetSums(ranks []int, m int) []float64 {
 	most := 0
 	sorted := slices.Sorted(slices.Values(ranks))
@@ -96,7 +95,7 @@ func subsetSums(ranks []int, m int) []float64 {
 	return counts[m]
 }
 
-// LeastP returns the smallest p-value that samples of m and n values without ties can have.
+// LeastP returns the smallest possible p-value for samples of m and n values without ties.
 func LeastP(m, n int) float64 {
 	if m+n > maxExact {
 		mn := float64(m) * float64(n)
@@ -109,8 +108,8 @@ func LeastP(m, n int) float64 {
 	return min(1, 2/sets)
 }
 
-// Holm returns p-values for tests that are made together: where those up to α are taken for
-// findings, the probability of any false one is at most α.
+// Holm returns adjusted p-values for simultaneous tests: for findings with p up to α, the probability of any false one
+// is at most α.
 func Holm(p []float64) []float64 {
 	adjusted := make([]float64, len(p))
 	least := 0.0
@@ -119,4 +118,100 @@ func Holm(p []float64) []float64 {
 		adjusted[at] = least
 	}
 	return adjusted
+}
+
+// Interval is an estimate with bounds for the true value.
+type Interval struct{ Estimate, Low, High float64 }
+
+// Shift returns the shift from x to y: the median difference over all pairs (Hodges and Lehmann), with an interval of
+// confidence 1-alpha. The samples must not be empty. If they are too small for alpha, the interval spans all
+// differences.
+func Shift(x, y []float64, alpha float64) Interval {
+	p := pairs{slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))}
+	all := int64(len(x)) * int64(len(y))
+	k := boundary(len(x), len(y), alpha)
+	return Interval{
+		Estimate: (p.difference((all+1)/2) + p.difference(all/2+1)) / 2,
+		Low:      p.difference(k), High: p.difference(all + 1 - k),
+	}
+}
+
+// Median returns the median of values, which must not be empty.
+func Median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// boundary returns the rank, from 1, of the sorted difference at the lower bound of the interval. The upper bound has
+// the same rank from the end.
+func boundary(m, n int, alpha float64) int64 {
+	if m+n > maxExact {
+		mn := float64(m) * float64(n)
+		z := math.Sqrt2 * math.Erfinv(1-alpha)
+		return max(1, int64(mn/2-z*math.Sqrt(mn*float64(m+n+1)/12)))
+	}
+	ranks := make([]int, m+n)
+	for i := range ranks {
+		ranks[i] = i + 1
+	}
+	counts := subsetSums(ranks, m)
+	all := 0.0
+	for _, c := range counts {
+		all += c
+	}
+	least := m * (m + 1) / 2
+	below := 0.0
+	for u := range int64(m) * int64(n) {
+		if below += counts[least+int(u)]; below >= all*alpha/2 {
+			return max(1, u)
+		}
+	}
+	return 1
+}
+
+type pairs struct{ x, y []float64 }
+
+// difference returns the k-th smallest difference y-x over all pairs, from 1.
+func (p pairs) difference(k int64) float64 {
+	// Binary search over the ordered floating-point numbers.
+	low := ordinal(p.y[0] - p.x[len(p.x)-1])
+	high := ordinal(p.y[len(p.y)-1] - p.x[0])
+	for low < high {
+		middle := low + int64(uint64(high-low)/2)
+		if p.upTo(number(middle)) >= k {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return number(low)
+}
+
+func (p pairs) upTo(d float64) int64 {
+	n := int64(0)
+	end := 0
+	for _, x := range p.x {
+		for end < len(p.y) && p.y[end]-x <= d {
+			end++
+		}
+		n += int64(end)
+	}
+	return n
+}
+
+// ordinal maps floating-point numbers to integers in the same order.
+func ordinal(f float64) int64 {
+	bits := int64(math.Float64bits(f + 0)) // +0 for -0
+	if bits < 0 {
+		return math.MinInt64 - bits
+	}
+	return bits
+}
+
+func number(n int64) float64 {
+	if n < 0 {
+		n = math.MinInt64 - n
+	}
+	return math.Float64frombits(uint64(n))
 }

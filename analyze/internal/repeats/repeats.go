@@ -1,4 +1,4 @@
-// Package repeats finds sequences of numbers that come again in texts of numbers.
+// Package repeats finds repeated sequences in texts of numbers.
 package repeats
 
 import (
@@ -10,36 +10,32 @@ import (
 	"github.com/optrace/optrace/internal/model/symbols"
 )
 
-// MaxLength is the length of the longest sequence that is found.
+// MaxLength is the length of the longest sequence found.
 const MaxLength = 32
 
-// Sequence is a sequence that comes again.
+// Sequence is a repeated sequence.
 type Sequence struct {
 	Length int
-	// Count is how many occurrences there are, in a text of weight w w for each place, and
-	// Rounds how many times the sequence comes in them.
+	// Count is the number of occurrences, weighted by their texts. Rounds is the number of repetitions of the
+	// sequence in them.
 	Count, Rounds int64
-	// At has the places of the occurrences. No two of them overlap, nor do those of different
-	// sequences.
+	// At lists the occurrences. Occurrences do not overlap, also of different sequences.
 	At []Place
 }
 
-// Place is an occurrence: from a place in a text on, a number of rounds one behind the other.
+// Place is an occurrence: its text, its position there, and its number of consecutive rounds.
 type Place struct{ Text, From, Rounds int }
 
-// Find returns the sequences that come again in texts, each of which counts as often as its
-// weight says, by three rules:
+// Find returns the repeated sequences in texts. Each text counts as often as its weight says. There are three rules:
 //
-//  1. Rounds. From the start of a text on, where a sequence is followed by itself at once, it is one
-//     item with as many rounds as follow; any other number is an item of its own. Of the sequences
-//     at a place the one whose rounds cover most counts, of several the shortest, and the search
-//     goes on behind the last round.
-//  2. Sequences of two items or more, and at most MaxLength numbers, that occur at least twice, items of
-//     as many rounds each: those of most items first, of as many items those that occur more
-//     often, then those that occur first. What one occurrence covers belongs to no other.
-//  3. Items of several rounds that no such sequence covers are an occurrence each.
+//  1. Rounds. From the start of a text, a sequence directly followed by itself becomes one item with its number of
+//     rounds; any other number is an item of its own. Of all sequences at a position, the one whose rounds
+//     cover most counts, and the shortest of several. The search continues after the last round.
+//  2. Sequences of at least two items and at most MaxLength numbers that occur at least twice, with equal rounds of their
+//     items: most items first, then most frequent, then earliest. Occurrences do not overlap.
+//  3. Items with several rounds outside such sequences are an occurrence each.
 //
-// Equal sequences by the last two rules are one. Examples:
+// Rules 2 and 3 merge equal sequences. Examples:
 //
 //	a b c a b c a b c x    is a b c, one occurrence with 3 rounds
 //	a a a b   a a          is a, two occurrences with 5 rounds
@@ -63,10 +59,10 @@ type finder struct {
 	texts   [][]int32
 	weights []int64
 
-	items   []item  // of all texts, one behind the other
-	ids     []int32 // of the items: those with equal numbers and rounds have the same
-	ends    []int   // of the texts: how many items there are up to there
-	covered []bool  // items that sequences have taken
+	items   []item  // of all texts in order
+	ids     []int32 // of items; equal for equal numbers and rounds
+	ends    []int   // of texts: the number of items up to there
+	covered []bool  // items in found sequences
 	sorted  []start // by the ids from there on
 
 	found []Sequence
@@ -74,17 +70,16 @@ type finder struct {
 	key   []byte
 }
 
-// item is a sequence of length numbers with its rounds.
+// item is a sequence with its rounds. length is the number of numbers.
 type item struct {
 	Place
 	length int
 }
 
-// start is a place where a sequence of items may begin.
 type start struct {
 	at int
-	// common is how many items are the same as from the start before on, and longest how many begin a sequence that
-	// occurs at least twice; both at most MaxLength.
+	// common is the number of items shared with the start before. longest is the length of the longest sequence
+	// from here that occurs at least twice. Both are at most MaxLength.
 	common, longest int
 }
 
@@ -102,23 +97,24 @@ func (f *finder) cut() {
 	f.covered = make([]bool, len(f.items))
 }
 
-// roundsAt returns the sequence at the start of a text whose rounds cover most, by its length,
-// and how many rounds there are.
+// roundsAt returns the length of the sequence at the start of text whose rounds cover most, and its number of rounds.
 func roundsAt(text []int32) (length, n int) {
-	length, n = 1, 1
+	length = 1
+	n = 1
 	for period := 1; period <= MaxLength && 2*period <= len(text); period++ {
 		end := period
 		for end < len(text) && text[end] == text[end-period] {
 			end++
 		}
 		if k := end / period; k > 1 && k*period > n*length {
-			length, n = period, k
+			length = period
+			n = k
 		}
 	}
 	return length, n
 }
 
-// keyOf returns a key of numbers and a number of rounds. It is overwritten by the next one.
+// keyOf returns a key for numbers and rounds. It is valid until the next call.
 func (f *finder) keyOf(numbers []int32, rounds int) []byte {
 	f.key = binary.LittleEndian.AppendUint32(f.key[:0], uint32(rounds))
 	for _, n := range numbers {
@@ -127,7 +123,7 @@ func (f *finder) keyOf(numbers []int32, rounds int) []byte {
 	return f.key
 }
 
-// sort sorts the places, so that equal sequences of any length are neighbours.
+// sort sorts the starts, so that equal sequences of any length are adjacent.
 func (f *finder) sort() {
 	from := func(at int) []int32 { return f.ids[at:min(at+MaxLength, f.ends[f.items[at].Text])] }
 	for at := range f.items {
@@ -139,16 +135,19 @@ func (f *finder) sort() {
 	}
 	slices.SortFunc(f.sorted, func(a, b start) int { return slices.Compare(from(a.at), from(b.at)) })
 	for i := 1; i < len(f.sorted); i++ {
-		before, s := &f.sorted[i-1], &f.sorted[i]
-		a, b := from(before.at), from(s.at)
+		before := &f.sorted[i-1]
+		s := &f.sorted[i]
+		a := from(before.at)
+		b := from(s.at)
 		for s.common < min(len(a), len(b)) && a[s.common] == b[s.common] {
 			s.common++
 		}
-		before.longest, s.longest = max(before.longest, s.common), max(s.longest, s.common)
+		before.longest = max(before.longest, s.common)
+		s.longest = max(s.longest, s.common)
 	}
 }
 
-// candidate is a sequence with all its places, which may overlap.
+// candidate is a sequence with all its places, possibly overlapping.
 type candidate struct {
 	places []int
 	count  int64
@@ -182,7 +181,7 @@ func (f *finder) take(length int) {
 	for _, c := range candidates {
 		count := f.count(c.places, length)
 		if count < 2 {
-			continue // others have covered it
+			continue // covered by other sequences
 		}
 		s := Sequence{Length: f.size(c.places[0], length), Count: count, Rounds: count}
 		for at := range f.apart(c.places, length) {
@@ -195,16 +194,16 @@ func (f *finder) take(length int) {
 	}
 }
 
-// isFree reports whether nothing of the sequence of items is covered: by what is as long or longer, so that its ends tell.
+// isFree reports whether no item of the sequence is covered. Covering sequences are at least as long, so its ends
+// decide.
 func (f *finder) isFree(at, length int) bool { return !f.covered[at] && !f.covered[at+length-1] }
 
-// size returns how many numbers a sequence of items has.
 func (f *finder) size(at, length int) int {
 	last := &f.items[at+length-1]
 	return last.From + last.length*last.Rounds - f.items[at].From
 }
 
-// apart yields the free places that do not overlap, from the first on.
+// apart yields free, non-overlapping places from the first on.
 func (f *finder) apart(places []int, length int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		next := 0
@@ -234,5 +233,7 @@ func (f *finder) add(s Sequence) {
 		return
 	}
 	known := &f.found[i]
-	known.Count, known.Rounds, known.At = known.Count+s.Count, known.Rounds+s.Rounds, append(known.At, s.At...)
+	known.Count += s.Count
+	known.Rounds += s.Rounds
+	known.At = append(known.At, s.At...)
 }

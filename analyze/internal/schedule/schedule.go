@@ -1,15 +1,13 @@
-// Package schedule runs what was recorded again, with the time of some of it left out.
+// Package schedule replays a recording with the time of some operations removed.
 //
-// Below one parent, what begins waits
-//   - for what had ended before, of the nodes on no stream; a node on no stream waits for
-//     everything that had ended before
-//   - for the one that had ended last, whatever it is, and then as long as it waited in the
-//     recording: that is the parent's own time. Where nothing had ended before, it waits
-//     for the parent's start in the same way
+// Below one parent, a starting node waits
+//   - for all nodes without a stream that had ended before; a node without a stream waits for all nodes that
+//     had ended before
+//   - for the node that had ended last, plus the same delay as in the recording, which is the parent's own time.
+//     If no node had ended before, it waits for the parent's start in the same way
 //
-// A node on a stream waits for all that had ended before there, below any parent. A
-// part of a collective takes what it took after the last of the parts had begun, and waits
-// for that. A parent ends after everything below it, and after its own time then.
+// A node on a stream waits for all earlier nodes there, below any parent. A part of a collective waits for the last
+// part to start, and then takes the recorded time. A parent ends after all nodes below it plus its own time at the end.
 package schedule
 
 import (
@@ -18,76 +16,77 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 )
 
-// None stands for no node, set, stream or collective.
+// None stands for a missing node, set, stream or collective.
 const None = -1
 
-// Schedule is nodes with what each waited for. The zero value is empty; its memory is used
-// again from build to build.
+// Schedule holds nodes and their dependencies. The zero value is empty. Reset keeps its memory for reuse.
 type Schedule struct {
-	// Edges counts what nodes wait for beside the tree.
+	// Edges counts dependencies outside the tree.
 	Edges Edges
 
 	nodes []Node
-	// from and to are the times of the nodes as recorded, begun and done those of the
-	// latest run.
+	// from and to are the recorded times of nodes, begun and done their times in the latest run.
 	from, to    []int64
 	begun, done []times
-	// order has the number of each node twice, in the order of time: its beginning and,
-	// as the complement, its end.
+	// order has the start of each node as its number and its end as the complement, by time.
 	order []int32
-	// ended and loose are the latest end of what lies below each node with anything below,
-	// and of that on no stream.
+	// ended and loose are the latest ends below each parent: of all nodes, and of nodes without a stream.
 	ended, loose []times
-	lanes        []times // the latest end on each stream
-	joins        []times // the latest beginning of each collective
+	lanes        []times // latest end on each stream
+	joins        []times // latest start in each collective
+	// savings has the time saved in some nodes by removing each set.
 	// savings has by how much nodes are shorter without each set.
 	savings [][]int64
 
 	laneNumbers, joinNumbers numbers
-	parents                  int32 // nodes with anything below
+	parents                  int32 // nodes with children
 	starts                   []int32
 	keys                     []order.Key
 }
 
-// Together is how many sets one run leaves out, each by itself.
+// Together is the number of sets removed, each separately, by one run.
 const Together = 4
 
-// times are those of a node, or another place, without each of the sets of a run.
+// times is a time in each of the replays of one run.
 type times [Together]int64
 
 // Node is a span or an operation.
 type Node struct {
-	// Parent is the node that it lies below, None for the first.
+	// Parent is the node above, or [None] for the first.
 	Parent int32
-	// Lane is its stream, Join the collective that it is a part of; None for none.
+	// Lane is its stream and Join its collective, if any.
 	Lane, Join int32
-	// Sets are the sets that it belongs to; None for none.
+	// Sets lists its sets, if any.
 	Sets [2]int16
 
-	saved int32 // its place in savings; None for none
-	below int32 // its place among the nodes with anything below; None for none
-	last  int32 // the node below the same parent that had ended last before; None for none
-	held  bool  // by the last to arrive in the collective
-	// lag is the parent's own time before it, tail its own time at its end.
+	saved int32 // index in savings, if any
+	below int32 // index among parents, if it has children
+	last  int32 // the sibling that had ended last before it, if any
+	held  bool  // waits for the last part of its collective
+	// lag is the parent's own time before it. tail is its own time at its end.
 	lag, tail int64
 }
 
-// Edges counts what nodes wait for: those on a stream for another there, and those in a
-// collective for the last part.
+// Edges counts dependencies: on an earlier node of the stream, and on the last part of the collective.
 type Edges struct{ Stream, Collective int64 }
 
 // Reset removes all nodes.
 func (s *Schedule) Reset() {
-	s.nodes, s.from, s.to, s.savings = s.nodes[:0], s.from[:0], s.to[:0], s.savings[:0]
-	s.Edges, s.parents = Edges{}, 0
+	s.nodes = s.nodes[:0]
+	s.from = s.from[:0]
+	s.to = s.to[:0]
+	s.savings = s.savings[:0]
+	s.Edges = Edges{}
+	s.parents = 0
 	s.laneNumbers.clear()
 	s.joinNumbers.clear()
 }
 
-// Add adds a node with its times, which lie within those of its parent, and which are
-// not the same. The parent was added before.
+// Add adds a node with its times. They must differ and lie within the parent's. The parent must be added before.
 func (s *Schedule) Add(n Node, from, to int64) {
-	n.below, n.last, n.saved = None, None, None
+	n.below = None
+	n.last = None
+	n.saved = None
 	if n.Lane != None {
 		n.Lane = s.laneNumbers.of(n.Lane)
 	}
@@ -100,20 +99,22 @@ func (s *Schedule) Add(n Node, from, to int64) {
 			s.parents++
 		}
 	}
-	s.nodes, s.from, s.to = append(s.nodes, n), append(s.from, from), append(s.to, to)
+	s.nodes = append(s.nodes, n)
+	s.from = append(s.from, from)
+	s.to = append(s.to, to)
 }
 
-// Save tells by how much the node that was added last is shorter without each set.
+// Save sets the time saved in the last node by removing each set.
 func (s *Schedule) Save(saved []int64) {
 	s.nodes[len(s.nodes)-1].saved = int32(len(s.savings))
 	s.savings = append(s.savings, saved)
 }
 
-// Times returns the times that the i-th node was added with.
+// Times returns the recorded times of node i.
 func (s *Schedule) Times(i int32) (from, to int64) { return s.from[i], s.to[i] }
 
-// Count counts, for each set, the nodes that are shorter without it. It reports whether
-// that is so for some that do not belong to it.
+// Count counts the nodes that get shorter by removing each set. It reports whether some of them do not belong to the
+// set.
 func (s *Schedule) Count(counts []int64) (saved bool) {
 	clear(counts)
 	for i := range s.nodes {
@@ -134,9 +135,9 @@ func (s *Schedule) Count(counts []int64) (saved bool) {
 	return saved
 }
 
-// numbers numbers small keys in the order of their first appearance.
+// numbers numbers small keys by first appearance.
 type numbers struct {
-	ids  []int32 // by key, 1 more than the number
+	ids  []int32 // by key, the number plus 1
 	keys []int32
 }
 
@@ -158,9 +159,8 @@ func (n *numbers) clear() {
 	n.keys = n.keys[:0]
 }
 
-// sort orders the beginnings and ends: at the same time ends before beginnings, what is
-// below another before that when it ends, and behind it when it begins. Nodes have larger
-// numbers than those that they lie below.
+// sort orders starts and ends. At equal times ends precede starts, ends of children precede their parent's, and starts
+// of children follow their parent's. Children have larger numbers than their parents.
 func (s *Schedule) sort() {
 	s.sortKeys(s.from)
 	s.starts = s.starts[:0]
@@ -192,18 +192,17 @@ func (s *Schedule) sortKeys(times []int64) {
 	order.Keys(s.keys)
 }
 
-// Connect finds what each node had waited for, and the times in between. It is called once
-// all nodes are there.
+// Connect computes the dependencies of nodes and the times between. Call it once all nodes are added.
 func (s *Schedule) Connect() {
 	s.sort()
 	s.clear()
-	latest := make([]int64, len(s.joins)) // when the last part of each collective began
+	latest := make([]int64, len(s.joins)) // start of the last part of each collective
 	for i := range s.nodes {
 		if j := s.nodes[i].Join; j != None {
 			latest[j] = max(latest[j], s.from[i])
 		}
 	}
-	last := slices.Repeat([]int32{None}, int(s.parents)) // below each node with anything below
+	last := slices.Repeat([]int32{None}, int(s.parents)) // latest ended child of each parent
 	onLane := make([]bool, len(s.lanes))
 	for _, event := range s.order {
 		if event >= 0 {
@@ -247,23 +246,25 @@ func (s *Schedule) Connect() {
 }
 
 func (s *Schedule) clear() {
-	s.ended, s.loose = zeros(s.ended, int(s.parents)), zeros(s.loose, int(s.parents))
-	s.lanes, s.joins = zeros(s.lanes, len(s.laneNumbers.keys)), zeros(s.joins, len(s.joinNumbers.keys))
+	s.ended = zeros(s.ended, int(s.parents))
+	s.loose = zeros(s.loose, int(s.parents))
+	s.lanes = zeros(s.lanes, len(s.laneNumbers.keys))
+	s.joins = zeros(s.joins, len(s.joinNumbers.keys))
 }
 
-// zeros returns n of them, in the memory of a list if that is large enough.
 func zeros(list []times, n int) []times {
 	list = slices.Grow(list[:0], n)[:n]
 	clear(list)
 	return list
 }
 
-// Run returns how long everything takes without each of the sets, at most Together, when
-// their operations take no time: what they wait for remains. With None it takes what it took.
+// Run returns the total duration with each of the sets, at most Together, removed: their operations take no time but
+// keep their dependencies. With None it returns the recorded duration.
 func (s *Schedule) Run(sets ...int16) []int64 {
 	s.clear()
 	n := len(s.nodes)
-	s.begun, s.done = slices.Grow(s.begun[:0], n)[:n], slices.Grow(s.done[:0], n)[:n]
+	s.begun = slices.Grow(s.begun[:0], n)[:n]
+	s.done = slices.Grow(s.done[:0], n)[:n]
 	out := [Together]int16{None, None, None, None}
 	copy(out[:], sets)
 	for _, event := range s.order {
@@ -291,12 +292,15 @@ func (s *Schedule) begin(i int32, out *[Together]int16) {
 				at[k] = from[k] + lag[k]
 			}
 		case n.Lane == None:
-			from, ended := &s.begun[p], &s.ended[above.below]
+			from := &s.begun[p]
+			ended := &s.ended[above.below]
 			for k := range at {
 				at[k] = max(from[k], ended[k]+lag[k])
 			}
 		default:
-			from, last, loose := &s.begun[p], &s.done[n.last], &s.loose[above.below]
+			from := &s.begun[p]
+			last := &s.done[n.last]
+			loose := &s.loose[above.below]
 			for k := range at {
 				at[k] = max(from[k], max(last[k], loose[k])+lag[k])
 			}
@@ -349,7 +353,7 @@ func (t *times) atLeast(others *times) {
 	}
 }
 
-// without returns ns, and 0 without the sets that n belongs to.
+// without returns ns, and 0 in replays without n's sets.
 func (n *Node) without(ns int64, out *[Together]int16) times {
 	t := times{ns, ns, ns, ns}
 	if n.Sets == [2]int16{None, None} {

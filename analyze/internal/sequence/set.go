@@ -1,5 +1,4 @@
-// Package sequence holds sets of sequence numbers, such as those of batches, and
-// counts the numbers that are missing from them.
+// Package sequence holds sets of sequence numbers, such as batch numbers, and counts missing numbers.
 package sequence
 
 import (
@@ -10,13 +9,11 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 )
 
-// maxRanges bounds the separate ranges of a set.
 const maxRanges = 1 << 16
 
-// Set is a set of sequence numbers, kept as ranges: it stays small as long as
-// the numbers have few holes. The zero value is ready to use.
+// Set is a set of sequence numbers, stored as ranges. It is small if there are few holes. The zero value is empty.
 type Set struct {
-	// Ranges has the first and the last number of each range, ascending, with at least one number missing between two.
+	// Ranges lists the first and last number of each range, ascending, with gaps between ranges.
 	Ranges [][2]int64
 }
 
@@ -30,10 +27,10 @@ func (s *Set) Merge(o *Set) {
 	}
 }
 
-// AddRange adds the numbers from first to last, which is not less. With maxRanges ranges,
-// numbers that would start another one are ignored.
+// AddRange adds the numbers from first to last, which must not be less. A full set ignores numbers that would start
+// another range.
 func (s *Set) AddRange(first, last int64) {
-	// The ranges from i to j-1 touch the numbers.
+	// The ranges from i to j-1 touch the new range.
 	i, _ := slices.BinarySearchFunc(s.Ranges, first, func(have [2]int64, first int64) int {
 		return cmp.Compare(have[1], max(first, math.MinInt64+1)-1)
 	})
@@ -51,8 +48,7 @@ func (s *Set) AddRange(first, last int64) {
 	s.Ranges = slices.Delete(s.Ranges, i+1, j)
 }
 
-// Missing returns how many numbers between the smallest and the largest are not
-// in the set.
+// Missing returns the number of missing numbers between the smallest and the largest.
 func (s *Set) Missing() int64 {
 	n := int64(0)
 	for i := 1; i < len(s.Ranges); i++ {
@@ -63,8 +59,7 @@ func (s *Set) Missing() int64 {
 	return n
 }
 
-// Before returns how many numbers from 0 up to the smallest are not in the set, 0 for an
-// empty one.
+// Before returns the number of missing numbers from 0 to the smallest, 0 for an empty set.
 func (s *Set) Before() int64 {
 	if len(s.Ranges) == 0 {
 		return 0

@@ -6,22 +6,20 @@ import (
 	"slices"
 )
 
-// maxCount bounds the durations of a sketch that was written, so that those of many
-// sketches are counted without an overflow.
+// maxCount bounds the durations of a decoded sketch, so that sums over many sketches do not overflow.
 const maxCount = 1 << 48
 
-// errForm is the error of a form that no sketch has.
-var errForm = errors.New("these are not the durations of a sketch")
+// errForm reports a form that no sketch has.
+var errForm = errors.New("invalid durations of a sketch")
 
-// Form is what Of makes the same sketch of: up to MaxExact durations as they are,
-// ascending, or the number of the first bin that is not empty and then how many durations it
-// and those behind it have. There -n stands for n empty ones.
+// Form is the encoded form of a sketch: up to MaxExact durations in ascending order, or the number of the first
+// non-empty bin followed by the counts of bins. A count of -n stands for n empty bins.
 type Form struct {
 	Durations []int64 `json:"durations,omitempty"`
 	Bins      []int64 `json:"bins,omitempty"`
 }
 
-// Form returns the form of s.
+// Form returns the encoded form of s.
 func (s *Sketch) Form() Form {
 	if s.count <= MaxExact {
 		return Form{Durations: slices.Sorted(slices.Values(s.few))}
@@ -29,7 +27,8 @@ func (s *Sketch) Form() Form {
 	var all Sketch
 	all.Merge(s)
 	all.countFew()
-	bins, empty := []int64(nil), int64(0)
+	bins := []int64(nil)
+	empty := int64(0)
 	for i, n := range all.counts {
 		switch {
 		case n == 0:
@@ -40,15 +39,16 @@ func (s *Sketch) Form() Form {
 		case empty < 0:
 			bins = append(bins, empty)
 		}
-		bins, empty = append(bins, n), 0
+		bins = append(bins, n)
+		empty = 0
 	}
 	return Form{Bins: bins}
 }
 
-// Of returns the sketch of a form. It takes eight bytes for each bin between the first one
-// and the last one, Bytes of them in all.
+// Of decodes a form. The bins between the first and the last take eight bytes each; see Bytes.
 func Of(f Form) (s Sketch, err error) {
-	durations, bins := f.Durations, f.Bins
+	durations := f.Durations
+	bins := f.Bins
 	if len(durations) > MaxExact || len(durations) > 0 && len(bins) > 0 {
 		return s, errForm
 	}

@@ -1,30 +1,31 @@
-// Package sketch estimates percentiles of durations in little memory. Sketches
-// merge, and neither the order of the durations nor their distribution over
-// sketches that are merged later changes a result.
+// Package sketch estimates percentiles of durations in little memory. Sketches merge. Results depend neither on the
+// order of durations nor on their distribution over sketches.
 package sketch
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // RelativeError bounds the relative error of a percentile.
 const RelativeError = 0.01
 
-// MaxExact is the number of durations up to which percentiles are exact.
+// MaxExact is the largest number of durations with exact percentiles.
 const MaxExact = 32
 
-// maxFew is how many durations are kept as they are. More of them are counted in bins, so that a
-// sketch of a few durations stays small.
+// maxFew is the number of durations stored before switching to bins, so that small sketches stay small.
 const maxFew = 256
 
 // Sketch estimates percentiles of durations. The zero value is ready to use.
 type Sketch struct {
 	count int64
-	few   []int64 // all durations, as long as there are no bins
-	// counts holds the number of durations in each bin, starting at bin first: in whole powers of two.
+	few   []int64 // all durations, until there are bins
+	// counts holds the number of durations in each bin from first on, in whole powers of two.
 	counts []int64
 	first  int
 }
 
-// Add adds a duration; a negative one counts as 0.
+// Add adds a duration. Negative durations count as 0.
 func (s *Sketch) Add(v int64) {
 	s.count++
 	if i := uint(binOf(v) - s.first); i < uint(len(s.counts)) {
@@ -53,10 +54,10 @@ func (s *Sketch) countIn(bin int, n int64) {
 	s.counts[bin-s.first] += n
 }
 
-// extend adds the bins up to one, or down to it.
 func (s *Sketch) extend(bin int) {
 	const power = 1 << binBits
-	first, end := bin/power*power, (bin/power+1)*power
+	first := bin / power * power
+	end := (bin/power + 1) * power
 	if len(s.counts) > 0 {
 		first, end = min(first, s.first), max(end, s.first+len(s.counts))
 	}
@@ -64,10 +65,11 @@ func (s *Sketch) extend(bin int) {
 	if len(s.counts) > 0 {
 		copy(counts[s.first-first:], s.counts)
 	}
-	s.counts, s.first = counts, first
+	s.counts = counts
+	s.first = first
 }
 
-// Merge adds the durations of o, which does not change.
+// Merge adds the durations of o and leaves o unchanged.
 func (s *Sketch) Merge(o *Sketch) {
 	for _, v := range o.few {
 		s.Add(v)
@@ -84,16 +86,14 @@ func (s *Sketch) Merge(o *Sketch) {
 	}
 }
 
-// Place returns where among count values in ascending order, from 0, a percentile of them
-// stands: that of rank ⌈percent·count/100⌉. That of 50 is the median, the lower one of two.
-// There has to be a value.
+// Place returns the index of a percentile among count ascending values: rank ⌈percent·count/100⌉, so the median is the
+// lower of two middle values. count must be positive.
 func Place(count, percent int64) int64 {
 	return count/100*percent + (count%100*percent+99)/100 - 1
 }
 
-// Percentile returns the duration of rank ⌈percent·n/100⌉: the smallest one that
-// at least percent of a hundred of the durations do not exceed. ok is false for
-// an empty sketch. It may reorder s.few.
+// Percentile returns the duration of rank ⌈percent·n/100⌉: the smallest duration not exceeded by at least percent of a
+// hundred. ok is false for an empty sketch. It may reorder s.few.
 func (s *Sketch) Percentile(percent int64) (v float64, ok bool) {
 	if s.count == 0 {
 		return 0, false
@@ -111,4 +111,22 @@ func (s *Sketch) Percentile(percent int64) (v float64, ok bool) {
 		place -= s.counts[bin]
 	}
 	return binMiddle(s.first + bin), true
+}
+
+// Durations below 128 ns have a bin each. Above, each power of two is divided into 64 equal bins, so a duration differs
+// from the middle of its bin by at most 1/128. This is the scale of DDSketch with the logarithm interpolated linearly
+// between powers of two.
+const binBits = 6
+
+// binOf returns the bin of a duration. Negative durations use the bin of 0.
+func binOf(v int64) int {
+	u := uint64(max(v, 0))
+	shift := max(0, bits.Len64(u)-binBits-1)
+	return shift<<binBits + int(u>>shift)
+}
+
+func binMiddle(bin int) float64 {
+	shift := max(0, bin>>binBits-1)
+	first := int64(bin-shift<<binBits) << shift
+	return float64(first) + float64(int64(1)<<shift-1)/2
 }

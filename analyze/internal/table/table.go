@@ -1,31 +1,30 @@
-// Package table holds rows by key, up to a limit. The rows that remain beyond
-// the limit depend on the set of keys alone, not on the order of additions and
-// merges, so that several workers arrive at the same table as one.
+// Package table holds rows by key, up to a limit. The remaining rows depend only on the set of keys, not on the order
+// of additions and merges, so several workers get the same table as one.
 package table
 
 import (
 	"iter"
+	"math"
 	"unsafe"
 
 	"github.com/optrace/optrace/analyze/internal/heap"
 )
 
-// Table holds a row per key, at most limit of them, and keys of a bounded length in all.
-// Beyond that it keeps the keys with the smallest hashes and folds all other rows into
-// one. A row that remains is complete.
+// Table holds at most limit rows by key, with bounded total key length. Beyond that it keeps the keys with the smallest
+// hashes and folds all other rows into one. Remaining rows are complete.
 type Table[R any] struct {
 	limit    int
-	keyLimit int // of the bytes of the keys
+	keyLimit int // total bytes of keys
 	hash     func(key []byte) uint64
 	// fold adds src to dst and does not change src.
 	fold func(dst, src *R)
 
 	rows     map[string]*Row[R]
 	keyBytes int
-	// largest holds the rows by hash, once there was no room for one.
+	// largest orders the rows by hash; nil until the table was full.
 	largest *heap.Heap[*Row[R]]
-	// beyond is the smallest key that there was no room for, if full is set: neither is
-	// there for any that is larger. Then other is the row of these keys.
+	// beyond is the smallest key without a row, if full is set. No larger key has a row. other is the row of
+	// these keys.
 	beyond     place
 	full       bool
 	other      Row[R]
@@ -34,23 +33,23 @@ type Table[R any] struct {
 
 // Row is a row of a Table.
 type Row[R any] struct {
-	// Evicted reports whether the row is no longer in the table.
+	// Evicted reports whether the row has left the table.
 	Evicted bool
 	Value   R
 
 	place
 }
 
-// Key returns the key of the row; "" for the row of the others.
+// Key returns the key of the row, "" for the row beyond the limit.
 func (r *Row[R]) Key() string { return r.key }
 
-// place is a key and its hash, which orders keys.
+// place is a key with its hash. The hash orders keys.
 type place struct {
 	key  string
 	hash uint64
 }
 
-// The bytes of keys that a table has room for: so many per row, and so many at least.
+// Bounds of the total key length: per row, and at least.
 const (
 	keyBytesPerRow = 256
 	minKeyBytes    = 1 << 20
@@ -59,19 +58,17 @@ const (
 // New returns an empty Table. The function fold adds src to dst.
 func New[R any](limit int, fold func(dst, src *R)) *Table[R] { return NewByHash(limit, fold, Hash) }
 
-// NewByHash is New with another order of the keys: by what hash returns, which is to be
-// the same in every process, and then by the keys themselves. Keys of one hash are given
-// up one after the other, and those of no other hash before the last of them.
+// NewByHash is New with another key order: by hash, which must be the same in every process, and then by key. Keys with
+// equal hashes are evicted one after the other, before any key with another hash.
 func NewByHash[R any](limit int, fold func(dst, src *R), hash func(key []byte) uint64) *Table[R] {
 	keyLimit := max(limit*keyBytesPerRow, minKeyBytes)
 	return &Table[R]{limit: limit, keyLimit: keyLimit, fold: fold, hash: hash, rows: make(map[string]*Row[R])}
 }
 
-// Row returns the row of the key, which is the common row of the others for a
-// key beyond the limit. isNew reports whether this call created the row. The
-// row belongs to the key until it is evicted.
+// Row returns the row of key, or the common row for a key beyond the limit. isNew reports whether this call created it.
+// The row belongs to the key until it is evicted.
 func (t *Table[R]) Row(key []byte) (r *Row[R], isNew bool) {
-	if row, ok := t.rows[string(key)]; ok { // does not allocate
+	if row, ok := t.rows[string(key)]; ok { // without allocation
 		return row, false
 	}
 	hash := t.hash(key)
@@ -94,7 +91,7 @@ func (t *Table[R]) Row(key []byte) (r *Row[R], isNew bool) {
 	return row, true
 }
 
-// evict folds the row of the largest key into that of the others.
+// evict folds the row of the largest key into the common row.
 func (t *Table[R]) evict() {
 	if t.largest == nil {
 		t.largest = &heap.Heap[*Row[R]]{Less: func(a, b *Row[R]) bool { return a.place.less(b.place) }}
@@ -108,29 +105,30 @@ func (t *Table[R]) evict() {
 	delete(t.rows, last.key)
 	t.keyBytes -= len(last.key)
 	last.Evicted = true
-	t.beyond, t.full = last.place, true
+	t.beyond = last.place
+	t.full = true
 }
 
-// Whole reports whether the table has had room for all keys with the hash of a key that
-// it has.
+// Whole reports whether the table has rows for all keys with the hash of key, which must have a row.
 func (t *Table[R]) Whole(key string) bool { return !t.full || t.hash([]byte(key)) < t.beyond.hash }
 
-// Bytes returns about how much memory the rows and their keys take, and the rows of a report that are made of them, but
-// for what the rows point to.
+// Bytes returns the approximate memory of the rows, their keys and their report rows, without memory that rows point
+// to.
 func (t *Table[R]) Bytes() int64 {
-	const each = 64 + 512 // in the map and in the heap; in the report
+	const each = 64 + 512 // in the map and heap, and in the report
 	return 2*int64(t.keyBytes) + int64(len(t.rows))*int64(unsafe.Sizeof(Row[R]{})+each)
 }
 
-// Merge adds the rows of o, which does not change. It calls init with each new
-// row and the row of o that it comes from, before it folds the two.
+// Merge adds the rows of o and leaves o unchanged. It calls init with each new row and its row in o before folding
+// them.
 func (t *Table[R]) Merge(o *Table[R], init func(dst, src *R)) {
 	for o.full && len(t.rows) > 0 && t.reaches(o.beyond) {
 		t.evict()
 	}
 	if o.full {
 		if !t.full || o.beyond.less(t.beyond) {
-			t.beyond, t.full = o.beyond, true
+			t.beyond = o.beyond
+			t.full = true
 		}
 		t.fold(&t.other.Value, &o.other.Value)
 	}
@@ -144,7 +142,7 @@ func (t *Table[R]) Merge(o *Table[R], init func(dst, src *R)) {
 	t.overflowed.merge(&o.overflowed)
 }
 
-// reaches reports whether t has a row of a key, or of a larger one.
+// reaches reports whether t has a row at or after key.
 func (t *Table[R]) reaches(key place) bool {
 	if t.largest != nil {
 		return !t.largest.Top().place.less(key)
@@ -157,8 +155,7 @@ func (t *Table[R]) reaches(key place) bool {
 	return false
 }
 
-// Match calls f with each row of t that o has too, that of the others included,
-// and the row of o.
+// Match calls f with each row of t that o also has, including the common row, and with the row of o.
 func (t *Table[R]) Match(o *Table[R], f func(mine, its *R)) {
 	for key, row := range t.rows {
 		if its, ok := o.rows[key]; ok {
@@ -170,8 +167,7 @@ func (t *Table[R]) Match(o *Table[R], f func(mine, its *R)) {
 	}
 }
 
-// All yields the rows in no particular order; other is true for the row of the
-// keys beyond the limit.
+// All yields the rows in random order. other is true for the row beyond the limit.
 func (t *Table[R]) All() iter.Seq2[*R, bool] {
 	return func(yield func(row *R, other bool) bool) {
 		for _, row := range t.rows {
@@ -185,8 +181,7 @@ func (t *Table[R]) All() iter.Seq2[*R, bool] {
 	}
 }
 
-// Overflowed returns the number of hashes of keys beyond the limit: exactly up to 65,536,
-// an estimate above that.
+// Overflowed returns the number of distinct hashes of keys beyond the limit; above 65,536 it is an estimate.
 func (t *Table[R]) Overflowed() int64 { return t.overflowed.count() }
 
 func (p place) less(o place) bool {
@@ -196,14 +191,12 @@ func (p place) less(o place) bool {
 	return p.key < o.key
 }
 
-// follows reports whether p comes behind a key.
 func (p place) follows(hash uint64, key []byte) bool {
 	return p.hash > hash || p.hash == hash && p.key > string(key)
 }
 
-// Hash is FNV-1a with a finishing step that spreads short keys over all
-// bits. It is the same in every process, so that the partial results of several
-// machines keep the same keys.
+// Hash is FNV-1a with a finishing step that spreads short keys over all bits. It is the same in every process, so
+// partial results of several machines keep the same keys.
 func Hash(key []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, c := range key {
@@ -212,4 +205,63 @@ func Hash(key []byte) uint64 {
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
 	return h ^ h>>33
+}
+
+// maxDistinct is the largest exact count of distinct hashes.
+const maxDistinct = 1 << 16
+
+// distinct counts distinct hashes. It keeps the smallest maxDistinct and then estimates the count from their density.
+// The result does not depend on the order. The zero value is ready to use.
+type distinct struct {
+	kept     map[uint64]struct{}
+	largest  heap.Heap[uint64]
+	overflow bool
+}
+
+// add adds a hash, which may be unevenly distributed.
+func (d *distinct) add(h uint64) { d.addSpread(spread(h)) }
+
+func (d *distinct) addSpread(h uint64) {
+	if d.overflow && h > d.largest.Top() {
+		return
+	}
+	if _, ok := d.kept[h]; ok {
+		return
+	}
+	if d.kept == nil {
+		d.kept = make(map[uint64]struct{})
+		d.largest.Less = func(a, b uint64) bool { return a < b }
+	}
+	if len(d.kept) < maxDistinct {
+		d.kept[h] = struct{}{}
+		d.largest.Push(h)
+		return
+	}
+	d.overflow = true
+	if top := d.largest.Top(); h < top {
+		delete(d.kept, top)
+		d.kept[h] = struct{}{}
+		d.largest.ReplaceTop(h)
+	}
+}
+
+func (d *distinct) merge(o *distinct) {
+	for _, h := range o.largest.Items {
+		d.addSpread(h)
+	}
+	d.overflow = d.overflow || o.overflow
+}
+
+func (d *distinct) count() int64 {
+	if !d.overflow {
+		return int64(len(d.kept))
+	}
+	return int64((maxDistinct - 1) / (float64(d.largest.Top()) / math.MaxUint64))
+}
+
+// spread maps numbers one to one to evenly distributed numbers, by the last steps of SplitMix64.
+func spread(h uint64) uint64 {
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
 }

@@ -1,6 +1,5 @@
-// Package wide adds up integers in 192 bits, so that sums of durations, of
-// their squares and of sizes neither overflow nor depend on the order of the
-// additions and merges.
+// Package wide adds integers in 192 bits. Sums of durations, of their squares and of sizes then neither overflow nor
+// depend on the order of additions.
 package wide
 
 import (
@@ -19,8 +18,7 @@ import (
 // Sum is a sum of non-negative integers in 192 bits. The zero value is 0.
 type Sum struct{ lo, mid, hi uint64 }
 
-// Add adds v; a negative v counts as 0. It touches the higher words only when
-// there is a carry.
+// Add adds v. Negative values count as 0.
 func (w *Sum) Add(v int64) {
 	if v <= 0 {
 		return
@@ -31,7 +29,7 @@ func (w *Sum) Add(v int64) {
 	}
 }
 
-// Sub subtracts v, which was added before; a negative v counts as 0.
+// Sub subtracts v, which must have been added before. Negative values count as 0.
 func (w *Sum) Sub(v int64) {
 	var borrow uint64
 	w.lo, borrow = bits.Sub64(w.lo, uint64(max(v, 0)), 0)
@@ -71,7 +69,7 @@ func (w *Sum) AddWords(hi, mid, lo uint64) {
 	w.hi, _ = bits.Add64(w.hi, hi, carry)
 }
 
-// Int64 returns the sum, the largest int64 where it does not fit.
+// Int64 returns the sum, or the largest int64 if it does not fit.
 func (w Sum) Int64() int64 {
 	if w.ExceedsInt64() {
 		return math.MaxInt64
@@ -82,7 +80,7 @@ func (w Sum) Int64() int64 {
 // ExceedsInt64 reports whether the sum does not fit an int64.
 func (w Sum) ExceedsInt64() bool { return w.hi != 0 || w.mid != 0 || w.lo > math.MaxInt64 }
 
-// Float64 returns the sum rounded.
+// Float64 returns the sum, rounded to the nearest float64.
 func (w Sum) Float64() float64 {
 	if w.hi == 0 && w.mid == 0 {
 		return float64(w.lo)
@@ -97,10 +95,8 @@ func (w Sum) big() *big.Int {
 	return n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(w.lo))
 }
 
-// SampleStd returns the sample standard deviation of n values from their sum
-// and the sum of their squares: sqrt((n·Σx² − (Σx)²) / (n·(n−1))). The
-// numerator is computed exactly, because its terms nearly cancel. ok is false
-// for fewer than two samples.
+// SampleStd returns the sample standard deviation of n values from their sum and the sum of their squares:
+// sqrt((n·Σx² − (Σx)²) / (n·(n−1))). The numerator is exact because its terms nearly cancel. ok is false for n < 2.
 func SampleStd(sum, squares Sum, n int64) (std float64, ok bool) {
 	if n < 2 {
 		return 0, false
@@ -110,23 +106,22 @@ func SampleStd(sum, squares Sum, n int64) (std float64, ok bool) {
 	s := sum.big()
 	numerator.Sub(numerator, s.Mul(s, s))
 	denominator := new(big.Int).Mul(count, big.NewInt(n-1))
-	// Both operands are exact and the quotient is rounded once.
+	// Both operands are exact, so the quotient is rounded once.
 	quotient := new(big.Float).SetPrec(53).Quo(new(big.Float).SetInt(numerator), new(big.Float).SetInt(denominator))
 	variance, _ := quotient.Float64()
 	return math.Sqrt(variance), true
 }
 
-// Possible reports whether n values can have the sum and the sum of their squares:
-// n·Σx² is not less than (Σx)².
+// Possible reports whether n values can have this sum and sum of squares: n·Σx² ≥ (Σx)².
 func Possible(sum, squares Sum, n int64) bool {
 	s := sum.big()
 	return new(big.Int).Mul(big.NewInt(n), squares.big()).Cmp(s.Mul(s, s)) >= 0
 }
 
-// AddSaturating returns a + b, or the nearest int64 where the sum does not fit.
+// AddSaturating returns a + b, or the nearest int64 if the sum does not fit.
 func AddSaturating(a, b int64) int64 { return opmodel.AddSaturating(a, b) }
 
-// MarshalJSON returns the sum as an integer, whatever its size.
+// MarshalJSON returns the sum as an integer of any size.
 func (w Sum) MarshalJSON() ([]byte, error) {
 	if w.hi == 0 && w.mid == 0 {
 		return strconv.AppendUint(nil, w.lo, 10), nil
@@ -134,20 +129,20 @@ func (w Sum) MarshalJSON() ([]byte, error) {
 	return w.big().Append(nil, 10), nil
 }
 
-// The bounds of what partial results may state, so that many of them are added up without
-// an overflow: of counts, and of sums, as a power of two.
+// Bounds of numbers in partial results, so that sums over many files do not overflow: counts, and sums as a power of
+// two.
 const (
 	MaxCount   = 1 << 48
 	maxSumBits = 176
 	maxDigits  = 53 // of maxSumBits
 )
 
-// AreCounts reports whether partial results may state all of the numbers as counts.
+// AreCounts reports whether all numbers are valid counts in partial results.
 func AreCounts(all ...int64) bool {
 	return !slices.ContainsFunc(all, func(n int64) bool { return n < 0 || n > MaxCount })
 }
 
-// UnmarshalJSON reads the form of MarshalJSON, of a sum that partial results may state.
+// UnmarshalJSON reads the form of MarshalJSON. It returns an error for sums out of the range of partial results.
 func (w *Sum) UnmarshalJSON(text []byte) error {
 	*w = Sum{}
 	if v, err := strconv.ParseUint(string(text), 10, 64); err == nil {
@@ -155,21 +150,22 @@ func (w *Sum) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	if len(text) > maxDigits || len(bytes.Trim(text, "0123456789")) > 0 {
-		return fmt.Errorf("%.80q is no sum", text)
+		return fmt.Errorf("%.80q is not a sum", text)
 	}
 	n, ok := new(big.Int).SetString(string(text), 10)
 	if !ok || n.BitLen() > maxSumBits {
-		return fmt.Errorf("%.80q is no sum", text)
+		return fmt.Errorf("%.80q is not a sum", text)
 	}
 	var words [24]byte
 	n.FillBytes(words[:])
-	w.hi, w.mid, w.lo = binary.BigEndian.Uint64(words[:]), binary.BigEndian.Uint64(words[8:]), binary.BigEndian.Uint64(words[16:])
+	w.hi = binary.BigEndian.Uint64(words[:])
+	w.mid = binary.BigEndian.Uint64(words[8:])
+	w.lo = binary.BigEndian.Uint64(words[16:])
 	return nil
 }
 
-// Between returns last − first: 0 when last lies before first, which an end
-// that does not fit 64 bits does, and the largest number where the difference
-// does not fit.
+// Between returns last − first, the largest int64 if the difference does not fit, and 0 for last < first, as for an end
+// beyond 64 bits.
 func Between(first, last int64) int64 {
 	if last < first {
 		return 0

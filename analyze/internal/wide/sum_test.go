@@ -14,10 +14,13 @@ import (
 func TestSumAgainstBigIntegers(t *testing.T) {
 	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		var sum, squares, products Sum
-		wantSum, wantSquares, wantProducts := new(big.Int), new(big.Int), new(big.Int)
+		wantSum := new(big.Int)
+		wantSquares := new(big.Int)
+		wantProducts := new(big.Int)
 		for range 100 {
 			v := r.Int64N(math.MaxInt64) >> r.IntN(63)
-			mid, lo := r.Uint64()>>r.IntN(64), r.Uint64()
+			mid := r.Uint64() >> r.IntN(64)
+			lo := r.Uint64()
 			sum.Add(v)
 			squares.AddSquare(v)
 			products.AddProduct(mid, lo, v>>8)

@@ -169,7 +169,7 @@ var forbidden = map[string]string{
 const goCmp = "github.com/google/go-cmp"
 
 // testPackages are the paths of packages for tests.
-var testPackages = []string{"internal/testing", "analyze/internal/random", "analyze/internal/tracetest"}
+var testPackages = []string{"internal/testing", "analyze/internal/tracetest"}
 
 func TestImportRules(t *testing.T) {
 	all := goPackages(t)
