@@ -23,7 +23,8 @@ import (
 // Blocks have its requests or collapsed stacks.
 func TestDocumentedFigures(t *testing.T) {
 	var input []op.Record
-	figures, blocks := 0, 0
+	figures := 0
+	blocks := 0
 	for _, b := range append(documentParts(t, "../docs/analyses.md"), documentParts(t, "testdata/figures.md")...) {
 		heading, align := strings.CutSuffix(b.header[0], " `-align-clocks`")
 		head, by, _ := strings.Cut(heading, " `-by ")
@@ -61,7 +62,8 @@ type documentPart struct {
 
 func documentParts(t *testing.T, file string) (all []documentPart) {
 	t.Helper()
-	fenced, inTable := false, false
+	fenced := false
+	inTable := false
 	for i, line := range strings.Split(string(check.Must(os.ReadFile(file))(t)), "\n") {
 		language, isFence := strings.CutPrefix(line, "```")
 		cells := tableCells(line)
@@ -77,7 +79,8 @@ func documentParts(t *testing.T, file string) (all []documentPart) {
 			last := &all[len(all)-1]
 			last.rows = append(last.rows, cells)
 		}
-		fenced, inTable = fenced != isFence, cells != nil
+		fenced = fenced != isFence
+		inTable = cells != nil
 	}
 	return all
 }
@@ -197,7 +200,8 @@ func (b *documentPart) records(t *testing.T) (records []op.Record) {
 // commas. A path with a leading point has the parent of the first path.
 func checkFigures(t *testing.T, report map[string]any, paths, values string) int {
 	t.Helper()
-	all, documented := strings.Split(paths, ", "), strings.Split(values, ", ")
+	all := strings.Split(paths, ", ")
+	documented := strings.Split(values, ", ")
 	if len(all) != len(documented) {
 		t.Errorf("%s: %d paths and %d values", paths, len(all), len(documented))
 		return 0
