@@ -228,7 +228,7 @@ func TestDamagedPartials(t *testing.T) {
 		{"a side", replace(`"side":"host"`, `"side":"far"`), "text"},
 		{"a warning", replace(`"neg_duration"`, `"neg"`), "warning"},
 		{"an entry", replace(`{"slowest":{"step":`, `{"slowest":{"operation":7}}`+"\n"+`{"slowest":{"step":`), "bad:"},
-		{"no entry", replace(`{"slowest":{`, `{"slowest":{"span":{"name":"a"}}}`+"\n"+`{"slowest":{`), "no entry"},
+		{"no entry", replace(`{"slowest":{`, `{"slowest":{"span":{"name":"a"}}}`+"\n"+`{"slowest":{`), "not an entry"},
 		{"a key", replace(`"values":["`, `"values":[7,"`), "values for"},
 		{"behind the others", replace(`"beyond":"`, `"beyond":"AAAA`), "inconsistent"},
 	} {
