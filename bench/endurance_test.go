@@ -63,7 +63,7 @@ func recordFor(t *testing.T, exp *optrace.Exporter, policy optrace.Policy, d tim
 	t.Helper()
 	opts := []optrace.ProcessorOption{optrace.WithPolicy(policy)}
 	if policy != optrace.PolicyBlock {
-		opts = append(opts, optrace.WithBufferBytes(1<<17)) // so small that operations are lost
+		opts = append(opts, optrace.WithMaxBytes(1<<17)) // so small that operations are lost
 	}
 	proc := check.Must(optrace.NewProcessor(exp, opts...))(t)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))

@@ -69,7 +69,7 @@ func (sc scenario) run(rng *rand.Rand) (clock *deviceclock.Clock, sim *simulated
 		case sc.step && since/second == 7 && !stepped && rng.IntN(5) == 0:
 			stepped = true
 			set = at
-			show = show + (rng.Float64()-0.5)*4e8
+			show += (rng.Float64() - 0.5) * 4e8
 		case sc.reset && since/second == 13 && !reset && rng.IntN(5) == 0:
 			reset = true
 			set = at

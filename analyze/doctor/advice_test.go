@@ -78,10 +78,10 @@ func recordAll(t *testing.T, exp *optrace.Exporter) {
 			Name: "relu", Device: "cuda:0", Stream: op.Known(7), Inputs: []op.Shape{{64}}, Output: op.Shape{64},
 			DType: op.F32, Attrs: []attribute.KeyValue{tensorconv.LaunchTime(launch)},
 		}
-		err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end}) // or afterwards, in Unix ns
+		prep, err := tr.Prepare(spec)
 		must(err)
-		err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns
-		must(err)
+		prep.Record(ctx, optrace.Times{Start: start, End: end})                 // or afterwards, in Unix ns
+		prep.Record(ctx, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns
 	}()
 	waiting.End()
 	must(tp.Shutdown(context.WithoutCancel(ctx)))

@@ -53,7 +53,7 @@ var checks = [numChecks]property{
 			"memory.over_time"),
 		code: []string{
 			`ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done`,
-			`err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end}) // or afterwards, in Unix ns`,
+			`prep.Record(ctx, optrace.Times{Start: start, End: end}) // or afterwards, in Unix ns`,
 		},
 		attributes: []Attribute{{spanField, "startTimeUnixNano", "int", int64(1772366400000200000)}},
 	},
@@ -179,7 +179,7 @@ var checks = [numChecks]property{
 		figures: names("launches, idle[].cause, idle_causes, slowest_request.causes"),
 		code: []string{
 			`mm.Attrs(tensorconv.LaunchTime(launched)) // in Unix ns`,
-			`err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns`,
+			`prep.Record(ctx, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns`,
 		},
 		attributes: []Attribute{{onSpan, attrkey.Launch, "int, Unix ns", int64(1772366400000100000)}},
 	},

@@ -48,7 +48,7 @@ func TestRowsAgainstNaive(t *testing.T) {
 				value := fmt.Sprint(n)
 				if k < 3 {
 					value = fmt.Sprint(float64(n) / 1e3)
-					n = n * 1e6
+					n *= 1e6
 				}
 				if q.says[k] = n; r.IntN(5) == 0 {
 					q.says[k] = -1

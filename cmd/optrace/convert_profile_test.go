@@ -126,21 +126,3 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 		t.Errorf("%d operations were compared, FLOPs that follow from shapes of %d", compared, derived)
 	}
 }
-
-// nestedOps are nested operations, device operations below host operations, and an operation that outlives its parent.
-const nestedOps = `{"span":{"name":"POST /predict","trace_id":"0a","span_id":"01","start_unix_ns":1000,"duration_ns":9000}}
-{"operation":"attention","device_id":"cuda:0","duration_ns":6000,"start_unix_ns":2000,"trace_id":"0a","span_id":"02","parent_span_id":"01"}
-{"operation":"softmax","device_id":"cuda:0","duration_ns":3000,"start_unix_ns":2500,"trace_id":"0a","span_id":"03","parent_span_id":"02"}
-{"operation":"exp","device_id":"cuda:0","duration_ns":1000,"start_unix_ns":2600,"trace_id":"0a","span_id":"04","parent_span_id":"03"}
-{"operation":"exp","device_id":"cuda:0","duration_ns":500,"start_unix_ns":4000,"trace_id":"0a","span_id":"05","parent_span_id":"03"}
-{"operation":"aten::mm","side":"host","duration_ns":90,"start_unix_ns":8000,"trace_id":"0a","span_id":"06","parent_span_id":"01"}
-{"operation":"void gemm<4, float>(float*)","device_id":"cuda:0","duration_ns":700,"start_unix_ns":8100,"trace_id":"0a","span_id":"07",` +
-	`"parent_span_id":"06","memory_bytes":4096,"flops":1000}
-`
-
-// nestedFile writes nestedOps to a file.
-func nestedFile(t *testing.T) string {
-	t.Helper()
-	return tempInput(t, "ops.jsonl", strings.NewReplacer(
-		`"0a"`, `"0000000000000000000000000000000a"`, `span_id":"0`, `span_id":"000000000000000`).Replace(nestedOps))
-}

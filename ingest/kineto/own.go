@@ -141,7 +141,7 @@ func (a *ownArguments) complete(b *attrmap.Builder, e *op.Entry) {
 	}
 	if a.droppedLinks > 0 {
 		e.Extra = a.withDropped(e.Extra)
-		e.Warn = e.Warn | op.WarnDroppedLinks
+		e.Warn |= op.WarnDroppedLinks
 	}
 }
 

@@ -35,12 +35,12 @@ func Records(src io.Reader, name string) iter.Seq2[op.Record, error] {
 // records is Records for a maximum of held bytes.
 func records(src io.Reader, name string, held int) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		text, err := lineio.ReadUpTo(src, maxHeld+1)
+		text, err := lineio.ReadUpTo(src, held+1)
 		if err != nil {
 			yield(op.Record{}, fmt.Errorf("reading trace: %w", err))
 			return
 		}
-		r := &reader{yield: yield, metadataFirst: len(text) <= maxHeld}
+		r := &reader{yield: yield, metadataFirst: len(text) <= held}
 		rest := io.Reader(bytes.NewReader(text))
 		if !r.metadataFirst {
 			rest = io.MultiReader(rest, src)

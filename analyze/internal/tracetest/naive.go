@@ -88,9 +88,9 @@ func (n *NaiveTree) CompareStart(i, j int) int {
 		return -1
 	}
 	if a.Timeless {
-		a.End = a.End - a.Start
+		a.End -= a.Start
 		a.Start = 0
-		b.End = b.End - b.Start
+		b.End -= b.Start
 		b.Start = 0
 	}
 	if a.Trace == 0 {

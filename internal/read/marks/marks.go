@@ -178,7 +178,7 @@ func (s *Steps) Settle(outermost iter.Seq2[uint32, Step]) {
 			}
 			if !step.Number.Known {
 				step.Number = op.Known(ordinal)
-				ordinal = ordinal + 1
+				ordinal++
 				end = step.End
 			}
 			kept = append(kept, step)

@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	DefaultBytes = 12 << 20 // the default bound of a Cache
+	// DefaultBytes is the default bound of a Cache.
+	DefaultBytes = 12 << 20
 	// maxSlots is the size of a table, a power of two, enough for a graph of thousands of operations.
 	maxSlots = 8192
 	ways     = 4 // the number of slots for a shape

@@ -34,7 +34,8 @@ type Roots struct {
 }
 
 const (
-	Shards = 32 // the number of shards of the traces
+	// Shards is the number of shards of the traces.
+	Shards = 32
 	// maxShardBytes bounds the memory of a shard: 24 MiB for all, 32 with the spans of WithOps. maxSpans bounds the
 	// noted spans of a trace, and maxEnded the ended ones among them.
 	maxShardBytes = 3 << 18
