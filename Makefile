@@ -1,4 +1,4 @@
-# The same commands that CI runs, by hand. `make test` is the one to know.
+# The commands that CI runs. Start with `make test`.
 
 GO          ?= go
 GOTESTSUM   ?= gotest.tools/gotestsum@v1.13.0
@@ -11,75 +11,88 @@ MUTATE      ?= ./op ./internal/model/attrmap ./op/entries ./internal/record/conv
 SEED        ?= 1
 OTHERS      ?= darwin/arm64 windows/amd64 linux/386
 
-.DEFAULT_GOAL := precommit
-.PHONY: precommit test race concurrent-safe campaign slowest fmt vet lint golangci tree fuzz bench bounds faults tidy browser examples mutation release generate
+# The modules that depend on the Collector and on ClickHouse compile for minutes.
+SLOW        := contrib/clickhouse/ contrib/otelcol/
 
-# go_test runs the tests of the modules $(1) with the flags $(2), all in one run of the Go command by go.work, and says how
-# many of their cases those with many ran. vet is a command of its own.
+.DEFAULT_GOAL := precommit
+.PHONY: precommit test test-all race concurrent-safe campaign slowest fmt vet lint golangci tree fuzz bench bounds faults \
+	tidy browser examples mutation release generate
+
+# go_test runs the tests of the modules $(1) with the flags $(2), in one run of the Go command with go.work. It then prints how
+# many of all cases ran. vet is a command of its own.
 define go_test
-	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; set -e; export OPTRACE=$$dir/optrace OPTRACE_CASES_LOG=$$dir/cases; : >"$$OPTRACE_CASES_LOG"; \
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; set -e; \
+	export OPTRACE=$$dir/optrace OPTRACE_CASES_LOG=$$dir/cases; : >"$$OPTRACE_CASES_LOG"; \
 	$(GO) build $(2) -o "$$OPTRACE" ./cmd/optrace; \
 	$(GO) test -count=1 -vet=off -timeout=60m $(if $(SKIP),-skip '$(SKIP)') $(2) $(addsuffix ...,$(addprefix ./,$(1))); \
-	awk '{n += $$1; total += $$2} END {printf "%d of %d cases, repetitions and sizes in %d places; make campaign runs all\n", n, total, NR}' "$$OPTRACE_CASES_LOG"
+	awk '{n += $$1; total += $$2} END {printf "%d of %d cases, repetitions and sizes in %d places; make campaign runs all\n", \
+		n, total, NR}' "$$OPTRACE_CASES_LOG"
 endef
 
-precommit: lint test ## what to run before a commit
+precommit: lint test ## run this before a commit
 
-test: ## all tests of all modules, those with many cases with a part of them: two minutes
+test: ## the tests of all modules but the SLOW ones, each with a part of its cases: two minutes
+	$(call go_test,$(filter-out $(SLOW),$(MODULES)))
+
+test-all: ## the tests of all modules
 	$(call go_test,$(MODULES))
 
-race: ## the same under the race detector, but for bench, which measures
+race: ## the tests of all modules but bench, which measures, under the race detector
 	$(call go_test,$(filter-out bench/,$(MODULES)),-race)
 
 concurrent-safe: ## the concurrency tests of the plugin, many times, under the race detector
-	$(GO) test -race -run 'ConcurrentSafe' -count=20 -timeout=20m $$(git grep -l 'func Test.*ConcurrentSafe' -- '*_test.go' ':!contrib' ':!examples' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+	$(GO) test -race -run 'ConcurrentSafe' -count=20 -timeout=20m $$(git grep -l 'func Test.*ConcurrentSafe' -- '*_test.go' \
+		':!contrib' ':!examples' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
-campaign: ## every case, bounds, faults, fuzzing, mutants: three hours; PART=cases, bounds, faults, fuzz or mutation runs one part
+campaign: ## every case, bounds, faults, fuzzing, mutants: three hours; PART=cases|bounds|faults|fuzz|mutation runs one part
 	.ci/campaign $(PART)
 
 slowest: ## the ten slowest tests of each module
 	@set -e; for m in $(MODULES); do echo "== slowest $$m"; \
 		(cd $$m && $(GO) test -count=1 -json ./... | $(GO) run $(GOTESTSUM) tool slowest --num 10 --threshold 100ms); done
 
-fmt: ## fail where gofmt would change something
+fmt: ## fail if gofmt would change a file
 	@out=$$(git ls-files -z '*.go' | xargs -0 gofmt -l); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 
-vet: ## go vet of what depends on the system, for the others that users have; golangci has the rest
-	@set -e; for system in $(OTHERS); do echo "== vet $$system"; GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 \
+vet: ## go vet of system-dependent packages for other systems; golangci covers the rest
+	@set -e; for system in $(OTHERS); do echo "== vet $$system"; \
+		GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 \
 		$(GO) vet -trimpath . ./internal/testing/producer ./internal/record/rotate ./examples/cuda; done
 
-lint: fmt vet golangci tree ## all that reads the tree and runs no code of it
+lint: fmt vet golangci tree ## checks that run no code of the tree
 
 golangci: ## the linters, staticcheck among them
-	@set -e; for m in $(MODULES); do echo "== golangci-lint $$m"; (cd $$m && $(GO) run $(GOLANGCI) run -c $(CURDIR)/.golangci.yml ./...); done
+	@set -e; for m in $(MODULES); do echo "== golangci-lint $$m"; \
+		(cd $$m && $(GO) run $(GOLANGCI) run -c $(CURDIR)/.golangci.yml ./...); done
 
 tree: ## import rules, listings of the API, links, releases
 	$(GO) test -count=1 -tags tree ./internal/testing/tree
 
-fuzz: ## every fuzz target for FUZZTIME runs; with SLICE=TEXT a fifth of them, chosen by the text
-	@# A duration for FUZZTIME, as 10s, is ended by Go within a run now and then, and fails.
+fuzz: ## every fuzz target for FUZZTIME runs; SLICE=TEXT chooses a fifth of them by the text
+	@# FUZZTIME is a number of runs: with a duration, Go sometimes stops within a run and fails.
 	@set -e; for m in $(MODULES); do (cd $$m && for p in $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...); do \
 		for f in $$(cd $$p && cat *_test.go | sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p'); do \
 			[ -z "$(SLICE)" ] || [ $$(($$(echo "$(SLICE)$$f" | cksum | cut -d' ' -f1) % 5)) = 0 ] || continue; \
-			echo "== fuzz $$p $$f"; $(GO) test -C $$p -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x; done; done); done
+			echo "== fuzz $$p $$f"; \
+			$(GO) test -C $$p -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x; done; done); done
 
-mutation: ## mutants of the packages MUTATE that their own tests do not notice
+mutation: ## mutants of the packages MUTATE that their tests do not detect
 	@set -e; ulimit -v 16000000; export GOWORK=off; for p in $(MUTATE); do echo "== mutation $$p"; \
 		nice -n 19 $(GO) run $(GREMLINS) unleash $$p; done
 
-bench: ## every benchmark, long enough to see that it runs
+bench: ## every benchmark, long enough to show that it runs; CONTRIBUTING.md says how to compare
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchtime 1ms ./...); done
 
 bounds: ## every command on twice as much of everything: an hour
 	OPTRACE_CASES=all $(GO) test -run '^TestDoubling' -count=1 -timeout=0 ./cmd/optrace
 
 faults: ## kills, files that are taken away and files without room, ROUNDS times: a minute each
-	OPTRACE_CASES=all $(GO) test -run '^TestW1Faults$$' -count=$(ROUNDS) -parallel=8 -timeout=0 .
+	OPTRACE_CASES=all $(GO) test -run '^TestRecordingSurvivesFaults$$' -count=$(ROUNDS) -parallel=8 -timeout=0 .
 
 release: ## the command for linux, darwin and windows on amd64 and arm64, with its version and SHA-256 sums, in dist/
 	GO="$(GO)" .ci/release
 
-generate: ## what is generated: constants and tables from docs/registry, listings of the API
+generate: ## generated files: constants and tables from docs/registry, listings of the API
 	$(GO) generate ./tensorconv
 	$(GO) test -tags tree ./internal/testing/tree -run TestAPI -update
 

@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// noopProcessor makes the SDK finish spans and does nothing with them.
+// noopProcessor makes the SDK finish spans and discards them.
 type noopProcessor struct{}
 
 func (noopProcessor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
@@ -34,7 +34,8 @@ func noopProvider(tb testing.TB) *sdktrace.TracerProvider {
 
 func matmulSpec() optrace.OpSpec {
 	return optrace.OpSpec{
-		Name: "matmul", Device: "cuda:0", DType: op.F32, Inputs: []op.Shape{{64, 784}, {784, 256}}, Output: op.Shape{64, 256},
+		Name: "matmul", Device: "cuda:0", DType: op.F32, Inputs: []op.Shape{{64, 784}, {784, 256}},
+		Output: op.Shape{64, 256},
 	}
 }
 
@@ -48,23 +49,27 @@ func dynamicOp(tr *optrace.Tracer, n int64) {
 	o.In(n, 784).In(784, 256).Out(n, 256).DType(op.F32).End()
 }
 
-// Recording allocates what the SDK's span does and nothing on top, whose attributes are built before and set in one call.
+// Recording allocates no more than an SDK span with attributes built in advance and set in one call.
 func TestRecordingAllocations(t *testing.T) {
 	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
 	tp := noopProvider(t)
-	tracer, tr := tp.Tracer("by hand"), optrace.NewTracer(tp)
+	tracer := tp.Tracer("by hand")
+	tr := optrace.NewTracer(tp)
 	p := prepare(t, tr, matmulSpec())
 	attrs := spantest.Operation(0).Attributes[:5]
-	none, stepped := context.Background(), optrace.ContextWithStep(context.Background(), 7)
+	none := context.Background()
+	stepped := optrace.ContextWithStep(context.Background(), 7)
 	for what, tt := range map[string]struct {
 		record func()
 		attrs  []attribute.KeyValue // of the SDK's span
 		timed  bool
 	}{
-		"prepared":                {func() { preparedOp(p) }, attrs, false},
-		"of a known shape":        {func() { dynamicOp(tr, 64) }, attrs, false},
-		"prepared, with a step":   {func() { _, o := p.Start(stepped); o.End() }, append(attrs[:5:5], tensorconv.Step(7)), false},
-		"recorded after the fact": {func() { p.Record(none, ran) }, append(attrs[:5:5], tensorconv.LaunchTime(launched)), true},
+		"prepared":         {func() { preparedOp(p) }, attrs, false},
+		"of a known shape": {func() { dynamicOp(tr, 64) }, attrs, false},
+		"prepared, with a step": {func() { _, o := p.Start(stepped); o.End() },
+			append(attrs[:5:5], tensorconv.Step(7)), false},
+		"recorded after the fact": {func() { p.Record(none, ran) },
+			append(attrs[:5:5], tensorconv.LaunchTime(launched)), true},
 	} {
 		sdk := func() {
 			_, span := tracer.Start(none, "matmul")
@@ -84,14 +89,14 @@ func TestRecordingAllocations(t *testing.T) {
 	}
 }
 
-// Exporting repeated shapes allocates nothing per span, in every format.
+// Exporting repeated shapes does not allocate per span, in any format.
 func TestExportAllocations(t *testing.T) {
 	cases.NotUnderRace(t, "the race detector allocates")
 	spans := batchOf512(t)
 	for _, f := range allFormats {
 		exp := newExporter(t, io.Discard, optrace.WithFormat(f))
 		for range 20 {
-			export(t, exp, spans...) // what repeats gets known
+			export(t, exp, spans...) // fill the caches
 		}
 		if got := testing.AllocsPerRun(50, func() { export(t, exp, spans...) }); got > 4 {
 			t.Errorf("%v: a batch of 512 spans makes %v allocations", f, got)
@@ -99,7 +104,7 @@ func TestExportAllocations(t *testing.T) {
 	}
 }
 
-// Encoding in OnEnd allocates nothing per span.
+// Encoding in OnEnd does not allocate.
 func TestProcessorAllocations(t *testing.T) {
 	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
 	proc := newProcessor(t, newExporter(t, io.Discard))
@@ -111,8 +116,8 @@ func TestProcessorAllocations(t *testing.T) {
 	}
 }
 
-// batchOf512 returns snapshots of the SDK, as its batch processor exports them:
-// 40 operations that repeat, with attribute values of their own.
+// batchOf512 returns snapshots of the SDK, as its batch processor exports them: 40 operations that repeat, with
+// separate attribute values.
 func batchOf512(tb testing.TB) []sdktrace.ReadOnlySpan {
 	tb.Helper()
 	kept := &spantest.Exporter{}
@@ -131,7 +136,7 @@ func batchOf512(tb testing.TB) []sdktrace.ReadOnlySpan {
 	return kept.Spans()[:512]
 }
 
-// A Recorder allocates nothing, whatever is said of an operation.
+// A Recorder does not allocate, with any attributes.
 func TestRecorderAllocations(t *testing.T) {
 	rec := discardingRecorder(t)
 	n := testing.AllocsPerRun(1000, func() { recordMatmul(rec) })
@@ -143,8 +148,9 @@ func TestRecorderAllocations(t *testing.T) {
 		step++
 		rec.Step(step)
 		recordMatmul(rec)
-		rec.Device("cuda:1").Stream(7).Kind(op.KindCompute).Path("encoder.0").FLOPs(64*784*256*2).
-			Attrs(tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveSequence(step))
+		rec.Attrs(tensorconv.DeviceID("cuda:1"), tensorconv.StreamID(7), tensorconv.OpKind(op.KindCompute),
+			tensorconv.OpPath("encoder.0"), tensorconv.OpFLOPCount(64*784*256*2),
+			tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveSequence(step))
 	})
 	if n > 0 {
 		t.Errorf("%v allocations per operation with all that can be said of it, want none", n)

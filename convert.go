@@ -10,21 +10,20 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Converter turns finished spans into entries and ancestry records, as an
-// [Exporter] writes them: for span processors and exporters of one's own. It is
-// used by one goroutine at a time; its results are valid until its next call.
+// Converter turns finished spans into entries and ancestry records, for span processors and exporters other than
+// [Exporter]. One goroutine uses it at a time. Its results are valid until its next call.
 type Converter struct {
 	conv *convert.Converter
 }
 
-// NewConverter returns a Converter that reads attributes as m says; nil stands
-// for the conventions alone. m must not be changed afterwards.
+// NewConverter returns a Converter with the mapping m of attributes. A nil m is the conventions alone. The caller must
+// not change m afterwards.
 func NewConverter(m *attr.Mapping) *Converter {
 	return &Converter{conv: convert.New(m, encoding.DefaultCacheBytes/8)}
 }
 
-// Entry returns the entry of an operation, or false for another span. The entry
-// does not name the local root: only a [Processor] knows it.
+// Entry returns the entry of an operation, or false if s is another span. The entry has no local root, because only a
+// [Processor] knows it.
 func (c *Converter) Entry(s sdktrace.ReadOnlySpan) (*op.Entry, bool) {
 	if s == nil {
 		return nil, false
@@ -33,7 +32,7 @@ func (c *Converter) Entry(s sdktrace.ReadOnlySpan) (*op.Entry, bool) {
 	return c.conv.Entry(&d, span.Root{})
 }
 
-// Ancestor returns the ancestry record of a span above operations.
+// Ancestor returns the ancestry record of a span above operations, nil for a nil span.
 func (c *Converter) Ancestor(s sdktrace.ReadOnlySpan) *op.Span {
 	if s == nil {
 		return nil

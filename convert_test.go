@@ -17,17 +17,19 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// convertKeys are the attributes that become fields of entries, and others.
+// convertKeys are attributes with a field in entries, and others.
 var convertKeys = []string{
-	attrkey.Name, attrkey.Name, attrkey.InputShapes, attrkey.InputShapes, attrkey.OutputShape, attrkey.InputDTypes, attrkey.Kind,
-	attrkey.Path, attrkey.FLOPs, attrkey.Side, attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream, attrkey.Step,
-	attrkey.Memory, attrkey.Collective, attrkey.Group, attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements,
+	attrkey.Name, attrkey.Name, attrkey.InputShapes, attrkey.InputShapes, attrkey.OutputShape, attrkey.InputDTypes,
+	attrkey.Kind,
+	attrkey.Path, attrkey.FLOPs, attrkey.Side, attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream,
+	attrkey.Step,
+	attrkey.Memory, attrkey.Collective, attrkey.Group, attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank,
+	attrkey.InElements,
 	attrkey.Rank, attrkey.InputShape(0), attrkey.InputShape(3), "pytorch.input_shapes", "pytorch.device.type",
 	"pytorch.device.index", "pytorch.device_memory_usage_bytes", "op", "device", "kept",
 }
 
-// Whatever a span holds: nothing panics, what is written is whole lines, and
-// each entry is valid and comes back as it was.
+// For any span: no panic, whole lines only, and each entry is valid and survives a round trip.
 func FuzzConvert(f *testing.F) {
 	f.Add([]byte{})
 	random := rand.NewChaCha8([32]byte{})
@@ -62,12 +64,13 @@ func FuzzConvert(f *testing.F) {
 			check.OK(t, rec.Entry.Validate())
 			check.Equal(t, "an entry that is read and written", string(line), string(rec.Entry.AppendJSON(nil)))
 		}
-		check.Equal(t, "entries that are written and dropped", [2]uint64{written, 0}, [2]uint64{exp.Stats().Written, exp.Stats().Dropped})
+		check.Equal(t, "entries that are written and dropped", [2]uint64{written, 0},
+			[2]uint64{exp.Stats().Written, exp.Stats().Dropped})
 	})
 }
 
-// The SDK's spans mean what those of all other sources mean. The entries come
-// from the converter itself: what is written leaves out what readers infer.
+// Spans of the SDK convert like spans of all other sources. The entries come from the converter, because writers omit
+// inferred values.
 func TestConformance(t *testing.T) {
 	conv := optrace.NewConverter(nil)
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {

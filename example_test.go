@@ -23,7 +23,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// printFile prints what an exporter has written into a file.
+// printFile prints an exporter's file.
 func printFile(path string) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -33,7 +33,7 @@ func printFile(path string) {
 	printEntries(f)
 }
 
-// printEntries prints what an exporter has written, but for times and ids.
+// printEntries prints an exporter's output without times and ids.
 func printEntries(r io.Reader) {
 	for rec, err := range entries.NewReader(r, "ops").Records() {
 		switch {
@@ -41,7 +41,8 @@ func printEntries(r io.Reader) {
 			log.Print(err)
 		case rec.Entry != nil:
 			e := rec.Entry
-			fmt.Printf("%s on %s: %v -> %v, %v bytes", e.Operation, e.DeviceID, e.InputShapes, e.OutputShape, e.MemoryBytes)
+			fmt.Printf("%s on %s: %v -> %v, %v bytes", e.Operation, e.DeviceID, e.InputShapes, e.OutputShape,
+				e.MemoryBytes)
 			if e.Step.Known {
 				fmt.Printf(", step %v", e.Step)
 			}
@@ -75,7 +76,7 @@ func ExampleNewExporter() {
 	// 1
 }
 
-// A processor that leaves out cheap operations and says what it lost.
+// A processor leaves out cheap operations and counts losses.
 func ExampleProcessor() {
 	var ops bytes.Buffer
 	exp, err := optrace.NewExporter(&ops)
@@ -84,7 +85,7 @@ func ExampleProcessor() {
 	}
 	proc, err := optrace.NewProcessor(exp,
 		optrace.WithPolicy(optrace.PolicyDropOldest),
-		optrace.WithBufferBytes(16<<20),
+		optrace.WithMaxBytes(16<<20),
 		optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool { return s.Name() != "reshape" }))
 	if err != nil {
 		log.Fatal(err)
@@ -130,7 +131,7 @@ func ExampleTracer() {
 	// all_reduce on cuda:0: [] -> ?, unknown bytes, failed: peer 3 is gone
 }
 
-// An operation that repeats is prepared once and then costs what its span does.
+// A prepared operation costs as much as its span.
 func ExampleTracer_Prepare() {
 	var ops bytes.Buffer
 	tp, _, shutdown := toBuffer(&ops)
@@ -153,16 +154,15 @@ func ExampleTracer_Prepare() {
 	// matmul on cuda:0: [64x784 784x256] -> 64x256, 32768 bytes
 }
 
-// A graph executor notes its operations in a Recorder and hands them over after
-// each iteration. No spans are made.
+// A graph executor puts its operations into a Recorder and emits them after each iteration. It makes no spans.
 func ExampleProcessor_Recorder() {
 	var ops bytes.Buffer
 	_, proc, shutdown := toBuffer(&ops)
 	rec := proc.Recorder(context.Background())
 	for step := range int64(2) {
 		rec.Step(step)
-		rec.Begin("matmul", "cuda:0").In(64, 784).In(784, 10).Out(64, 10).DType(op.F32).FLOPs(2 * 64 * 784 * 10)
-		// The matrices are multiplied here.
+		rec.Begin("matmul", "cuda:0").In(64, 784).In(784, 10).Out(64, 10).DType(op.F32)
+		// Multiply the matrices here.
 		rec.Begin("softmax", "cuda:0").In(64, 10).Out(64, 10).DType(op.F32) // ends the product
 		rec.Finish()
 	}
@@ -175,7 +175,7 @@ func ExampleProcessor_Recorder() {
 	// softmax on cuda:0: [64x10] -> 64x10, 2560 bytes, step 1
 }
 
-// Attributes of other instrumentation are read by a mapping.
+// A mapping reads attributes of other instrumentation.
 func ExampleWithMapping() {
 	var m attr.Mapping
 	m.Alias("engine.kernel", attrkey.Name)
@@ -187,14 +187,15 @@ func ExampleWithMapping() {
 	}
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exp))
 	_, span := tp.Tracer("engine").Start(context.Background(), "launch")
-	span.SetAttributes(attribute.String("engine.kernel", "gemm"), attribute.String("engine.out", "64x256"), tensorconv.DeviceID("cuda:1"))
+	span.SetAttributes(attribute.String("engine.kernel", "gemm"), attribute.String("engine.out", "64x256"),
+		tensorconv.DeviceID("cuda:1"))
 	span.End()
 	printEntries(&ops)
 	// Output:
 	// gemm on cuda:1: [] -> 64x256, 131072 bytes
 }
 
-// toBuffer returns a provider and its processor, whose operations are in ops after shutdown.
+// toBuffer returns a provider and its processor. Its shutdown writes the operations to ops.
 func toBuffer(ops *bytes.Buffer) (tp *sdktrace.TracerProvider, proc *optrace.Processor, shutdown func()) {
 	exp, err := optrace.NewExporter(ops)
 	if err != nil {
@@ -212,7 +213,7 @@ func toBuffer(ops *bytes.Buffer) (tp *sdktrace.TracerProvider, proc *optrace.Pro
 	}
 }
 
-// The code that the README shows.
+// The code of the README.
 
 func Example_register() {
 	inDirectory(func(ctx context.Context) error {
@@ -224,7 +225,8 @@ func Example_register() {
 		if err != nil {
 			return err
 		}
-		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc), sdktrace.WithRawSpanLimits(optrace.SpanLimits()))
+		tp := sdktrace.NewTracerProvider(
+			sdktrace.WithSpanProcessor(proc), sdktrace.WithRawSpanLimits(optrace.SpanLimits()))
 		defer tp.Shutdown(ctx)
 
 		tr := optrace.NewTracer(tp)
@@ -257,7 +259,7 @@ func Example_beside() {
 	// below POST /v1/predict
 }
 
-// inDirectory calls f in a directory of its own, and prints the operations that it records in ops.jsonl.
+// inDirectory calls f in a new directory and prints the operations in its ops.jsonl.
 func inDirectory(f func(context.Context) error) {
 	before, err := os.Getwd()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/ingest/otlp"
 )
 
-// Operations below a millisecond stay out of what goes to a backend; an event of the request sums them up.
+// A forwarder leaves out operations below a millisecond and sums them up in an event of the request.
 func ExampleNewForwarder() {
 	backend := tracetest.NewInMemoryExporter() // stands for an exporter of OTLP
 	forwarder, err := optrace.NewForwarder(backend, optrace.WithForwardThreshold(time.Millisecond))
@@ -29,8 +29,11 @@ func ExampleNewForwarder() {
 	ctx, request := tp.Tracer("app").Start(context.Background(), "POST /predict")
 	start := time.Now().UnixNano()
 	for name, took := range map[string]time.Duration{"relu": time.Microsecond, "matmul": time.Second} {
-		_, o := tr.StartAt(ctx, name, "cuda:0", start)
-		o.EndAt(start + int64(took))
+		prepared, err := tr.Prepare(optrace.OpSpec{Name: name, Device: "cuda:0"})
+		if err != nil {
+			log.Fatal(err)
+		}
+		prepared.Record(ctx, optrace.Times{Start: start, End: start + int64(took)})
 	}
 	request.End()
 	if err := tp.ForceFlush(context.Background()); err != nil {
@@ -44,7 +47,7 @@ func ExampleNewForwarder() {
 	// POST /predict 1 events
 }
 
-// The last operations are kept, and written when somebody asks for them.
+// A flight recorder keeps the last operations and writes them on request.
 func ExampleNewFlightRecorder() {
 	path := filepath.Join(os.TempDir(), "incidents.jsonl")
 	defer os.Remove(path)
@@ -63,7 +66,7 @@ func ExampleNewFlightRecorder() {
 		_, o := tr.Start(optrace.ContextWithStep(context.Background(), step), "matmul", "cuda:0")
 		o.In(64, 784).In(784, 10).Out(64, 10).End()
 	}
-	var response bytes.Buffer // or that to a request for /debug/ops
+	var response bytes.Buffer // or the response to a request for /debug/ops
 	if _, err := flight.WriteTo(&response); err != nil {
 		log.Fatal(err)
 	}
@@ -83,7 +86,7 @@ func (e *event) Time() (at int64, done bool, err error) {
 	return e.at.UnixNano(), true, nil
 }
 
-// The device runs behind the host: operations are recorded when it has got through them.
+// A Queue records operations when the device has run them.
 func ExampleQueue() {
 	var ops bytes.Buffer
 	tp, _, shutdown := toBuffer(&ops)
@@ -96,12 +99,14 @@ func ExampleQueue() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	start, end := new(event), new(event)
+	start := new(event)
+	end := new(event)
 	o := q.Begin(context.Background(), matmul)
-	// The start event, the kernel and the end event are enqueued here.
+	// Enqueue the start event, the kernel and the end event here.
 	q.Launched(o, start, end)
 	fmt.Println(q.Poll(), "recorded")
-	start.at, end.at = time.Now(), time.Now() // the device gets there
+	start.at = time.Now()
+	end.at = time.Now()
 	fmt.Println(q.Poll(), "recorded")
 	if err := q.Shutdown(context.Background()); err != nil {
 		log.Fatal(err)
@@ -114,7 +119,7 @@ func ExampleQueue() {
 	// matmul on cuda:0: [] -> ?, unknown bytes
 }
 
-// The device has said when the operation ran, after it did.
+// The device has reported the times of an operation.
 func ExampleTimes() {
 	var ops bytes.Buffer
 	tp, _, shutdown := toBuffer(&ops)
@@ -130,19 +135,20 @@ func ExampleTimes() {
 	// matmul on cuda:0: [] -> ?, unknown bytes
 }
 
-// Operations follow long after the end of the request: Expect has it written when it ends, however many requests end
-// until then.
-func ExampleProcessor_Expect() {
+// Operations follow long after the end of the request. KeepTrace makes the Processor write the request when it ends,
+// however many other requests end meanwhile.
+func ExampleProcessor_KeepTrace() {
 	var ops bytes.Buffer
 	tp, proc, shutdown := toBuffer(&ops)
 	ctx, request := tp.Tracer("app").Start(context.Background(), "POST /predict")
-	proc.Expect(ctx)
+	proc.KeepTrace(ctx)
 	request.End()
-	now := time.Now().UnixNano()
-	err := optrace.NewTracer(tp).Record(ctx, optrace.OpSpec{Name: "matmul", Device: "cuda:0"}, optrace.Times{Start: now, End: now + 1000})
+	matmul, err := optrace.NewTracer(tp).Prepare(optrace.OpSpec{Name: "matmul", Device: "cuda:0"})
 	if err != nil {
 		log.Fatal(err)
 	}
+	now := time.Now().UnixNano()
+	matmul.Record(ctx, optrace.Times{Start: now, End: now + 1000})
 	shutdown()
 	printEntries(&ops)
 	// Unordered output:
@@ -150,12 +156,13 @@ func ExampleProcessor_Expect() {
 	// matmul on cuda:0: [] -> ?, unknown bytes
 }
 
-// A TracerProvider of the program's own, with a file and an exporter beside it.
+// A program's own TracerProvider, with a file and another exporter.
 func ExampleProviderOptions() {
 	path := filepath.Join(os.TempDir(), "own-provider.jsonl")
 	defer os.Remove(path)
 	otlp := tracetest.NewInMemoryExporter() // stands for an exporter of OTLP
-	opts, err := optrace.ProviderOptions(path, optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
+	opts, err := optrace.ProviderOptions(path,
+		optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -171,7 +178,7 @@ func ExampleProviderOptions() {
 	// matmul on cuda:0: [] -> ?, unknown bytes
 }
 
-// A program that records into a file and nowhere else.
+// A program records into a file only.
 func ExampleSetup() {
 	path := filepath.Join(os.TempDir(), "optrace-example-setup.jsonl")
 	defer os.Remove(path)
@@ -189,8 +196,8 @@ func ExampleSetup() {
 	// relu on cuda:0: [64x784] -> 64x784, 401408 bytes
 }
 
-// Two exporters in one process, each behind a processor of its own: entries for optrace, and OTLP for
-// whoever reads that. They have buffers, policies and books of their own.
+// Two exporters in one process: entries for optrace, OTLP for other readers. Each has its own processor, buffers,
+// policy and counts.
 func ExampleNewProcessor() {
 	var ops, spans bytes.Buffer
 	entries, err := optrace.NewExporter(&ops)

@@ -1,13 +1,13 @@
 package optrace
 
-// CacheHits returns how many of the last lookups in e's cache found something.
+// CacheHits returns the number of hits among the last lookups in e's cache.
 func CacheHits(e *Exporter) int { return e.enc.(interface{ CacheHits() int }).CacheHits() }
 
 // SamplerIn returns the field sampler of a struct.
 var SamplerIn = samplerIn
 
-// ForgetEarlyTimes lets the next time before the year 2000 be told of.
-func ForgetEarlyTimes() { earlyTold.Store(false) }
+// ForgetEarlyTimes allows another report of a time before the year 2000.
+func ForgetEarlyTimes() { earlyReported.Store(false) }
 
-// FinishElsewhere leaves r as a Finish of another goroutine may while r begins or ends an operation.
+// FinishElsewhere leaves r in the state of a Finish by another goroutine during a call.
 func FinishElsewhere(r *Recorder) { r.ops, r.outputs = nil, nil }

@@ -19,34 +19,33 @@ import (
 	"github.com/optrace/optrace/internal/record/traces"
 )
 
-// ErrExporterShutdown is returned by an Exporter that has been shut down.
+// ErrExporterShutdown is the error of an Exporter after Shutdown.
 var ErrExporterShutdown = sink.ErrShutdown
 
-// Exporter is a span exporter that writes the operations among finished spans as entries, one
-// JSON object per line (schema optrace.entries/v1), and the spans above them as ancestry
-// records; [WithFormat] sets another format. Every batch is one call of the writer's Write, and
-// the output is valid at any time, without a Shutdown.
+// Exporter writes the operations among finished spans as entries, one JSON object per line (schema optrace.entries/v1),
+// and the spans above them as ancestry records. [WithFormat] sets another format. It writes each batch with one Write
+// call. Its output is valid after every Write, without a Shutdown.
 //
-// All methods are safe for concurrent use. Entries that could not be written are counted, and the
-// next batch that is written reports them in a gap record. If a write was partial and the format
-// does not consist of lines, the remainder is written first. A nil or zero Exporter does nothing.
+// All methods are safe for concurrent use. An Exporter counts entries that it could not write, and the next batch
+// reports them in a gap record. After a partial write it writes the rest first, unless the format consists of lines. A
+// nil or zero Exporter is a no-op.
 type Exporter struct {
 	sink    *sink.Sink
 	cfg     exporterConfig
 	format  encoding.Format
 	traces  traces.WithOps
-	enc     encoding.Encoder // this and spare belong to the holder of the sink
+	enc     encoding.Encoder // the holder of the sink owns enc and spare
 	spare   *encoding.Batch
-	users   atomic.Int32 // processors in front of it
+	users   atomic.Int32 // processors in front of the Exporter
 	stopped atomic.Bool
 	skipped atomic.Uint64
-	deleted func() uint64 // how many rotated files
+	deleted func() uint64 // counts deleted files
 }
 
 var _ sdktrace.SpanExporter = (*Exporter)(nil)
 
-// NewExporter returns an Exporter to w, which need not be safe for concurrent use and is not
-// closed by Shutdown. A nil w and options with values that make no sense are errors.
+// NewExporter returns an Exporter to w. w need not be safe for concurrent use, and Shutdown does not close it.
+// NewExporter returns an error if w is nil or an option is invalid.
 func NewExporter(w io.Writer, opts ...ExporterOption) (*Exporter, error) {
 	if isNil(w) {
 		return nil, errors.New("optrace: new exporter: the writer is nil")
@@ -61,18 +60,17 @@ func NewExporter(w io.Writer, opts ...ExporterOption) (*Exporter, error) {
 	return newExporter(sink.ToWriter(w), cfg)
 }
 
-// NewFileExporter returns an Exporter that appends to the file at path, which is created readable
-// for its owner only if it does not exist. Shutdown closes the file.
+// NewFileExporter returns an Exporter that appends to the file at path. It creates the file, readable for its owner
+// only. Shutdown closes it.
 //
-// A file that holds something else, or has another format or compression, is an error and stays
-// as it is. Nothing that is in a file is ever removed or overwritten: an incomplete line is ended
-// by a newline, and a file that is damaged is renamed as [WithRotation] does before a batch.
+// NewFileExporter returns an error, and leaves the file unchanged, if the file has other contents, another format or
+// another compression, or if path is a symbolic link to a regular file, which could lead elsewhere. The Exporter never
+// removes or overwrites data: it ends an incomplete line with a newline, and renames a damaged file, as [WithRotation]
+// does, before it writes a batch.
 //
-// A file that is renamed or removed is created again. Several processes with the same options may
-// append to one file, and any of them may be killed: one batch that was cut off costs no other.
-// Where the system has advisory locks a process holds one while it writes a batch.
-//
-// A symbolic link to a regular file is refused, so that nobody can lead the operations elsewhere.
+// The Exporter creates a renamed or removed file again. Several processes with the same options may append to one file:
+// each takes an advisory lock, if the system has them, to write a batch. A process killed within a write loses this
+// batch only.
 func NewFileExporter(path string, opts ...ExporterOption) (*Exporter, error) {
 	if path == "" {
 		return nil, errors.New("optrace: opening the file to export to: the path is empty")
@@ -81,7 +79,8 @@ func NewFileExporter(path string, opts ...ExporterOption) (*Exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := rotate.Open(path, cfg.rotation, sink.Inspect(cfg.output(), sink.Compression(cfg.compression)))
+	inspect := sink.Inspect(cfg.output(), sink.Compression(cfg.compression))
+	f, err := rotate.Open(path, cfg.rotation, inspect)
 	if err != nil {
 		return nil, fmt.Errorf("optrace: opening the file to export to: %w", err)
 	}
@@ -106,7 +105,7 @@ func newExporter(t sink.Target, cfg exporterConfig) (*Exporter, error) {
 	}, nil
 }
 
-// isOff reports whether e writes nothing.
+// isOff reports whether e is nil or zero.
 func (e *Exporter) isOff() bool { return e == nil || e.sink == nil }
 
 // isNil reports whether v is nil or a nil pointer.
@@ -118,10 +117,9 @@ func isNil(v any) bool {
 // scope is the instrumentation scope of the plugin's own metrics and spans.
 var scope = instrumentation.Scope{Name: ScopeName, Version: Version}
 
-// ExportSpans writes the operations among spans and the spans above them. Spans of traces without
-// operations so far are kept for operations that come later, see LostParents of [Stats]. ExportSpans
-// blocks while the writer does, until ctx ends: what has been converted by then is written, the rest is
-// dropped.
+// ExportSpans writes the operations among spans and the spans above them. It keeps spans of other traces for later
+// operations; see LostParents of [Stats]. It blocks while the writer does, until ctx ends. It then writes the
+// operations converted so far and drops the rest.
 func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	ctx = orBackground(ctx)
 	if e.isOff() {
@@ -134,12 +132,13 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	var err error
 	for first := true; len(spans) > 0 || first; first = false {
 		n, batchErr := e.exportBatch(ctx, spans)
-		spans, err = spans[n:], errors.Join(err, batchErr)
+		spans = spans[n:]
+		err = errors.Join(err, batchErr)
 	}
 	return err
 }
 
-// exportBatch writes as many of the spans as one batch takes, and returns how many those are.
+// exportBatch writes one batch and returns the number of spans in it.
 func (e *Exporter) exportBatch(ctx context.Context, spans []sdktrace.ReadOnlySpan) (n int, err error) {
 	if err := ctx.Err(); err != nil {
 		e.dropSpans(spans)
@@ -163,7 +162,7 @@ func (e *Exporter) exportBatch(ctx context.Context, spans []sdktrace.ReadOnlySpa
 		ctxErr = ctx.Err()
 		e.dropSpans(spans[n:])
 		n = len(spans)
-		// What has been converted is still written, unless that blocks.
+		// Write the converted operations, unless the writer blocks.
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWriteTimeout)
 		defer cancel()
 		ctx = short
@@ -176,10 +175,10 @@ func (e *Exporter) exportBatch(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return n, errors.Join(convErr, ctxErr, e.sink.Submit(ctx, b, e.recycle))
 }
 
-const lastWriteTimeout = time.Second // for a batch that was cut short by its context
+const lastWriteTimeout = time.Second // for a batch cut short by its context
 
-// encode adds spans to b until it is full or ctx is done and returns how many it
-// looked at. One that panics counts as dropped.
+// encode adds spans to b until b is full or ctx is done. It returns the number of spans read. A span that panics counts
+// as dropped.
 func (e *Exporter) encode(ctx context.Context, b *encoding.Batch, spans []sdktrace.ReadOnlySpan) (n int, err error) {
 	const checkEvery = 64
 	for ; n < len(spans) && !b.Full(); n++ {
@@ -201,7 +200,7 @@ func (e *Exporter) encode(ctx context.Context, b *encoding.Batch, spans []sdktra
 	return n, err
 }
 
-// dropSpans counts the operations among spans as dropped for want of time.
+// dropSpans counts the operations among spans as dropped because of a timeout.
 func (e *Exporter) dropSpans(spans []sdktrace.ReadOnlySpan) {
 	lost := uint64(0)
 	for _, s := range spans {
@@ -227,7 +226,7 @@ func (e *Exporter) recycle(b *encoding.Batch) {
 	e.spare = b
 }
 
-// ForceFlush waits until the batch being written is with the writer.
+// ForceFlush waits for the batch being written.
 func (e *Exporter) ForceFlush(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if e.isOff() || e.stopped.Load() {
@@ -243,9 +242,8 @@ func (e *Exporter) ForceFlush(ctx context.Context) error {
 	return nil
 }
 
-// Shutdown ends the exporter and closes the file that it opened. It waits for a batch being
-// written until ctx is done, or for ten seconds if ctx has no deadline; that batch then closes the
-// file. The second and later calls do nothing.
+// Shutdown ends the Exporter and closes its file. It waits for the batch being written until ctx is done, or for ten
+// seconds if ctx has no deadline; a later end of this write closes the file. Further calls are no-ops.
 func (e *Exporter) Shutdown(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	if e.isOff() || e.stopped.Swap(true) {
@@ -259,9 +257,9 @@ func (e *Exporter) Shutdown(ctx context.Context) error {
 	return e.sink.Shutdown(ctx)
 }
 
-const shutdownWait = 10 * time.Second // for a writer, without a deadline
+const shutdownWait = 10 * time.Second // without a deadline
 
-// Stats returns what became of the operations so far.
+// Stats returns the counts so far.
 func (e *Exporter) Stats() Stats {
 	if e.isOff() {
 		return Stats{}
@@ -269,56 +267,48 @@ func (e *Exporter) Stats() Stats {
 	n := e.sink.Stats()
 	st := Stats{
 		Recorded: n.Written + n.Dropped + n.Underway, Written: n.Written, Dropped: n.Dropped,
-		Skipped: e.skipped.Load(), Shortened: n.Shortened, DeletedFiles: e.deleted(), LostParents: e.traces.LostParents(),
+		Skipped: e.skipped.Load(), Shortened: n.Shortened,
+		DeletedFiles: e.deleted(), LostParents: e.traces.LostParents(),
 	}
 	if e.stopped.Load() {
-		// A write that has not returned by Shutdown counts as lost.
-		st.Dropped += n.Underway
+		st.Dropped += n.Underway // a write still running after Shutdown is lost
 	}
 	return st
 }
 
-// MarshalLog describes the exporter in the SDK's log, without paths.
+// MarshalLog describes the Exporter for the SDK's log, without paths.
 func (e *Exporter) MarshalLog() any {
 	log := struct{ Type, Format, Compression string }{Type: "optrace"}
 	if !e.isOff() {
-		log.Format, log.Compression = e.format.Name(), e.cfg.compression.String()
+		log.Format = e.format.Name()
+		log.Compression = e.cfg.compression.String()
 	}
 	return log
 }
 
-// Stats counts what became of the operations that an exporter or a processor
-// was given.
+// Stats counts the operations of an Exporter or a Processor by outcome.
 type Stats struct {
-	// Recorded counts operations.
-	Recorded uint64
-	// Written counts those that the writer, or the exporter behind a processor, has taken.
-	Written uint64
-	// Dropped counts those that are lost: for want of room or time, or because a write failed.
-	// After Shutdown Recorded is Written plus Dropped; before, the difference is under way.
-	Dropped uint64
-	// Skipped counts spans that are no operations, and those that a filter or sampling left out.
-	Skipped uint64
-	// Shortened counts the operations, and the spans above them, that were too large to be read
-	// again: texts were cut, and end with "…", or attributes, events and links left out, which
-	// count as dropped of the span.
+	Recorded uint64 // all operations; after Shutdown the sum of Written and Dropped
+	Written  uint64 // taken by the writer, or by the exporter of a forwarder
+	Dropped  uint64 // lost for lack of room or time, or because a write failed
+	Skipped  uint64 // other spans, and operations left out by a filter or by sampling
+	// Shortened counts operations, and spans above them, too large for readers: the Exporter cut their texts, which end
+	// with "…", or removed attributes, events and links, and counted these as the span's dropped ones.
 	Shortened uint64
-	// DeletedFiles counts the rotated files that were deleted, see [Rotation].
+	// DeletedFiles counts deleted rotated files; see [Rotation].
 	DeletedFiles uint64
-	// Forgotten counts spans that had not ended when a [Processor] forgot them. It knows the open
-	// local roots, and the open spans of traces with several, in at most 24 MiB, which is
-	// about a hundred thousand. Operations below a root that was forgotten have no Root.
-	Forgotten uint64
-	// LostParents counts spans above operations that are not in the recording. A span that ends before
-	// any operation of its trace waits for an operation below it, in 8 MiB of an [Exporter]'s memory, or
-	// in 1 MiB before the first operation of any trace. If it makes room for spans that end later, and an
-	// operation below it is recorded then, LostParents counts it, once. The Exporter can tell for about
-	// the last 30,000 spans that waited, 4,000 before the first operation. Spans above one that it cannot
-	// tell of are not counted either. [Processor.Expect] avoids the wait. Processors in front of one
-	// Exporter share the count.
+	// EvictedSpans counts open spans removed from a [Processor]'s table of open local roots, and of open spans of
+	// traces with several. The table takes at most 24 MiB, about a hundred thousand spans. Operations below an evicted
+	// root have no Root.
+	EvictedSpans uint64
+	// LostParents counts spans above operations missing in the recording. A span that ends before the first operation
+	// of its trace waits for one, in 8 MiB of the [Exporter]'s memory, or in 1 MiB before the first operation of any
+	// trace. Later spans may displace it; an operation recorded below it then counts it here, once. The Exporter
+	// remembers about the last 30,000 waiting spans, 4,000 before the first operation; older ones, and spans above
+	// them, are not counted. [Processor.KeepTrace] avoids the wait. Processors in front of one Exporter share the
+	// count.
 	LostParents uint64
-	// Unsummed counts the operations that [WithForwardThreshold] left out and that no event tells
-	// of: the sums below open local roots take at most 32 MiB. What ends below their roots later
-	// is forwarded.
-	Unsummed uint64
+	// Unsummarized counts operations left out by [WithForwardThreshold] and missing in its summary events: the sums
+	// below open local roots take at most 32 MiB. Later operations below their roots are forwarded.
+	Unsummarized uint64
 }

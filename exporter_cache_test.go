@@ -28,20 +28,21 @@ import (
 
 var allFormats = []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto}
 
-// checkMemo checks that an exporter that remembers spans writes for stubs, several
-// times over, what one without a memory writes. It returns how many were found in
-// the memory.
+// checkMemo checks that an exporter with a cache writes the same for repeated stubs as one without. It returns the
+// number of cache hits.
 func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts ...optrace.ExporterOption) (hits int) {
 	tb.Helper()
 	var with, without bytes.Buffer
 	opts = append(slices.Clone(opts), optrace.WithFormat(f))
-	memo, plain := newExporter(tb, &with, opts...), newExporter(tb, &without, append(opts, optrace.WithCacheBytes(0))...)
+	memo := newExporter(tb, &with, opts...)
+	plain := newExporter(tb, &without, append(opts, optrace.WithCacheBytes(0))...)
 	spans := stubs.Snapshots()
 	for round := range 3 {
 		for _, exp := range []*optrace.Exporter{memo, plain} {
 			export(tb, exp, spans...)
 		}
-		got, want := withoutWriter(f, with.Bytes()), withoutWriter(f, without.Bytes())
+		got := withoutWriter(f, with.Bytes())
+		want := withoutWriter(f, without.Bytes())
 		check.Equal(tb, fmt.Sprintf("%v, round %d: what is written with a memory", f, round), string(want), string(got))
 		with.Reset()
 		without.Reset()
@@ -49,7 +50,7 @@ func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts 
 	return optrace.CacheHits(memo)
 }
 
-// withoutWriter takes the name of the writer out of the batch record.
+// withoutWriter removes the writer's name from the batch record.
 func withoutWriter(f optrace.Format, text []byte) []byte {
 	if f == optrace.FormatEntries {
 		_, text, _ = bytes.Cut(text, []byte("\n"))
@@ -57,8 +58,7 @@ func withoutWriter(f optrace.Format, text []byte) []byte {
 	return text
 }
 
-// FuzzMemo makes operations of its input that share attributes or differ in one. A mapping may make anything of the
-// iteration and the device.
+// FuzzMemo makes operations that share attributes or differ in one. The mapping changes the meaning of step and device.
 func FuzzMemo(f *testing.F) {
 	random := rand.NewChaCha8([32]byte{})
 	for i := range cases.Count(f, 150, 1000) {
@@ -85,15 +85,17 @@ func FuzzMemo(f *testing.F) {
 			s := stubs[r.Below(len(stubs))]
 			s.SpanContext = s.SpanContext.WithSpanID(spantest.SpanID(len(stubs)))
 			switch r.Below(5) {
-			case 0: // only the ids are others, or none
-				s.SpanContext = spantest.Pick(r, s.SpanContext, s.SpanContext.WithSpanID(trace.SpanID{}), r.Operation().SpanContext)
+			case 0: // new ids, or none
+				s.SpanContext = spantest.Pick(r, s.SpanContext, s.SpanContext.WithSpanID(trace.SpanID{}),
+					r.Operation().SpanContext)
 			case 1:
 				s.Attributes = slices.Clone(s.Attributes)
 				if i := r.Below(max(1, len(s.Attributes))); i < len(s.Attributes) {
 					s.Attributes[i].Value = r.Value(2)
 				}
 			case 2:
-				s.Attributes = append(slices.Clone(s.Attributes), attribute.KeyValue{Key: attribute.Key(r.Key()), Value: r.Value(1)})
+				s.Attributes = append(slices.Clone(s.Attributes),
+					attribute.KeyValue{Key: attribute.Key(r.Key()), Value: r.Value(1)})
 			case 3:
 				s.Attributes = slices.Clone(s.Attributes[:len(s.Attributes)-r.Below(1+len(s.Attributes))])
 				slices.Reverse(s.Attributes)
@@ -110,7 +112,7 @@ func FuzzMemo(f *testing.F) {
 	})
 }
 
-// varieties are attributes that differ from one operation to the next.
+// varieties are attributes that differ between operations.
 var varieties = []func(i int) []attribute.KeyValue{
 	func(i int) []attribute.KeyValue {
 		numbers := make([]int64, 390)
@@ -125,7 +127,8 @@ var varieties = []func(i int) []attribute.KeyValue{
 	},
 	func(i int) []attribute.KeyValue {
 		return []attribute.KeyValue{
-			tensorconv.OpName("add"), tensorconv.InputShapes([]int64{int64(i), 784}, []int64{784, 256}), tensorconv.OutputShape(int64(i), 256),
+			tensorconv.OpName("add"), tensorconv.InputShapes([]int64{int64(i), 784}, []int64{784, 256}),
+			tensorconv.OutputShape(int64(i), 256),
 		}
 	},
 	func(i int) []attribute.KeyValue {
@@ -135,29 +138,29 @@ var varieties = []func(i int) []attribute.KeyValue{
 	},
 }
 
-// All caches of a processor together keep to their bound, and buffers and caches to
-// theirs, on many cores, whatever operations there are.
-func TestM3CachesKeepToTheirBound(t *testing.T) {
+// The caches of a processor together keep to their bound, and the buffers to theirs, on many cores, for any operations.
+// Row M3 of docs/reliability.md.
+func TestCachesKeepToTheirBound(t *testing.T) {
 	cases.Rare(t)
 	const (
 		cores       = 64
 		bufferBytes = 8 << 20
 	)
-	cacheBytes := int64(cases.Count(t, 16, 64)) << 20 // of 64 MiB, the default
-	each := int(1500 * cacheBytes / (64 << 20))       // operations of each core: enough to fill a cache
+	cacheBytes := int64(cases.Count(t, 16, 64)) << 20 // 64 MiB is the default
+	each := int(1500 * cacheBytes / (64 << 20))       // operations per core, enough to fill a cache
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 	var mapping attr.Mapping
 	mapping.Keep("token.ids")
 	for _, format := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPProto} {
 		t.Run(format.String(), func(t *testing.T) {
-			var shut sync.Mutex // the writer waits while it is
+			var shut sync.Mutex // blocks the writer
 			before := check.Heap()
 			exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
 				shut.Lock()
 				defer shut.Unlock()
 				return len(p), nil
 			}), optrace.WithFormat(format), optrace.WithMapping(&mapping))
-			proc := newProcessor(t, exp, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
+			proc := newProcessor(t, exp, optrace.WithMaxBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
 				optrace.WithCacheBytes(cacheBytes))
 			atOnce(cores, func(core int) {
 				rec := proc.Recorder(t.Context())
@@ -167,12 +170,12 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 					stub.Attributes = varieties[i%len(varieties)](i)
 					s := stub.Snapshot()
 					proc.OnEnd(s)
-					proc.OnEnd(s) // sets that repeat keep a cache in use
+					proc.OnEnd(s) // repeats keep a cache in use
 					rec.Begin(strings.Repeat("n", i%100), "").In(int64(i), 7).Out(int64(i)).Attrs(stub.Attributes...)
 					rec.Finish()
 				}
 			})
-			shut.Lock() // from now on buffers fill
+			shut.Lock() // fill the buffers
 			s := spantest.Operation(0).Snapshot()
 			atOnce(cores, func(int) {
 				for range 2 * bufferBytes / cores / 100 {
@@ -181,7 +184,8 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 			})
 			held := check.Heap() - before
 			if held > bufferBytes+cacheBytes || held < cacheBytes/3 {
-				t.Errorf("%.1f MiB are held, want %d at most, and most of that", float64(held)/(1<<20), (bufferBytes+cacheBytes)>>20)
+				t.Errorf("%.1f MiB are held, want %d at most, and most of that", float64(held)/(1<<20),
+					(bufferBytes+cacheBytes)>>20)
 			}
 			shut.Unlock()
 			shutdown(t, proc)
@@ -190,21 +194,21 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 	}
 }
 
-// The spans in the queue of a forwarder keep to its bound, whatever they hold and whichever are given up.
-func TestM3QueueKeepsToItsBound(t *testing.T) {
+// The queue of a forwarder keeps to its bound, for any spans and policy. Row M3 of docs/reliability.md.
+func TestForwarderQueueKeepsToItsBound(t *testing.T) {
 	const bufferBytes = 4 << 20
 	for i, variety := range varieties {
 		shut := make(chan struct{})
 		next := &spantest.Exporter{OnExport: func(context.Context) error { <-shut; return nil }}
 		before := check.Heap()
-		proc := newForwarder(t, next, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
+		proc := newForwarder(t, next, optrace.WithMaxBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
 			optrace.WithPolicy(policies[i%2]))
 		for i := range 2 * bufferBytes / 500 {
 			stub := spantest.Operation(i)
 			stub.Attributes = variety(i)
 			proc.OnEnd(stub.Snapshot())
 		}
-		// What the exporter has got is no longer in the queue.
+		// The exporter's own spans have left the queue.
 		if held := check.Heap() - before; held > bufferBytes*5/4+512*10_000 {
 			t.Errorf("variety %d: %.1f MiB are held, want %d at most", i, float64(held)/(1<<20), bufferBytes>>20)
 		}

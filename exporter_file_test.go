@@ -23,7 +23,7 @@ func readFile(t *testing.T, path string) []byte {
 	return check.Must(os.ReadFile(path))(t)
 }
 
-// What an exporter cannot be made of is an error, and no file is written to.
+// Invalid options are errors, and no file is written.
 func TestExporterOptionErrors(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ops.jsonl")
@@ -32,11 +32,12 @@ func TestExporterOptionErrors(t *testing.T) {
 		opt  optrace.ExporterOption
 		want string
 	}{
-		"format":       {path, optrace.WithFormat(9), "unknown format 9"},
-		"compression":  {path, optrace.WithCompression(9), "unknown compression 9"},
-		"cache":        {path, optrace.WithCacheBytes(-1), "cache size -1 is negative"},
-		"rotation":     {path, optrace.WithRotation(optrace.Rotation{MaxBytes: -1}), "-1 is negative"},
-		"a device":     {os.DevNull, optrace.WithRotation(optrace.Rotation{MaxBytes: 1000}), "rotation needs a regular file"},
+		"format":      {path, optrace.WithFormat(9), "unknown format 9"},
+		"compression": {path, optrace.WithCompression(9), "unknown compression 9"},
+		"cache":       {path, optrace.WithCacheBytes(-1), "cache size -1 is negative"},
+		"rotation":    {path, optrace.WithRotation(optrace.Rotation{MaxBytes: -1}), "-1 is negative"},
+		"a device": {os.DevNull, optrace.WithRotation(optrace.Rotation{MaxBytes: 1000}),
+			"rotation needs a regular file"},
 		"a directory":  {dir, nil, dir},
 		"no directory": {filepath.Join(dir, "missing", "ops.jsonl"), nil, "missing"},
 		"no name":      {"", nil, "the path is empty"},
@@ -55,11 +56,11 @@ func TestExporterOptionErrors(t *testing.T) {
 	check.Is(t, "no directory", fs.ErrNotExist, err)
 	_, err = optrace.NewExporter(io.Discard, optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
 	check.Says(t, "rotation of a writer", "rotation is for files", err)
-	shutdown(t, newFile(t, path, nil, optrace.WithRotation(optrace.Rotation{}), optrace.WithMapping(nil))) // what is off
+	shutdown(t, newFile(t, path, nil, optrace.WithRotation(optrace.Rotation{}), optrace.WithMapping(nil))) // all off
 	check.Equal(t, "an unknown format", "Format(7)", optrace.Format(7).String())
 }
 
-// H5: no name that is recorded becomes part of a path, whatever it looks like.
+// No recorded name becomes part of a path. Row H5 of docs/faults.md.
 func TestNamesAreNoPaths(t *testing.T) {
 	above := t.TempDir()
 	dir := filepath.Join(above, "a", "b")
@@ -67,11 +68,14 @@ func TestNamesAreNoPaths(t *testing.T) {
 	t.Chdir(dir)
 	exp := newFile(t, "ops.jsonl", optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
 	recorder := check.Must(optrace.NewFlightRecorder(exp, 10))(t)
-	names := []string{"../../x", "/tmp/../x", filepath.Join(above, "y"), "CON", "nul\x00byte", "..", "a\\b", "ops.jsonl"}
+	names := []string{"../../x", "/tmp/../x", filepath.Join(above, "y"), "CON", "nul\x00byte", "..", "a\\b",
+		"ops.jsonl"}
 	for i, name := range names {
 		stub := spantest.Operation(i)
-		stub.Name, stub.Resource = name, spantest.Service(name)
-		stub.Attributes = append(stub.Attributes, tensorconv.OpName(name), tensorconv.DeviceID(name), tensorconv.OpPath(name))
+		stub.Name = name
+		stub.Resource = spantest.Service(name)
+		stub.Attributes = append(stub.Attributes, tensorconv.OpName(name), tensorconv.DeviceID(name),
+			tensorconv.OpPath(name))
 		export(t, exp, stub.Snapshot())
 		recorder.OnEnd(stub.Snapshot())
 		check.OK(t, recorder.Dump(t.Context()))
@@ -91,8 +95,7 @@ func TestNamesAreNoPaths(t *testing.T) {
 	}
 }
 
-// A rotated file is whole as soon as it is there: a reader may remove what it has
-// read.
+// A rotated file is complete when it appears: a reader may remove it after reading.
 func TestRotatedFilesAreWholeConcurrentSafe(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("this system reserves names by empty files")
@@ -109,7 +112,8 @@ func TestRotatedFilesAreWholeConcurrentSafe(t *testing.T) {
 		}
 		done <- errors.Join(err, exp.Shutdown(t.Context()))
 	}()
-	found, ended := 0, false
+	found := 0
+	ended := false
 	for !ended {
 		select {
 		case err := <-done:

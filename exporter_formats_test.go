@@ -30,7 +30,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// output is a combination of options that say what is written.
+// output is a combination of format, compression and rotation.
 type output struct {
 	format      optrace.Format
 	compression optrace.Compression
@@ -40,20 +40,22 @@ func (o output) String() string { return fmt.Sprintf("%v %v", o.format, o.compre
 
 // options returns o's options and others.
 func (o output) options(others ...optrace.ExporterOption) []optrace.ExporterOption {
-	return append([]optrace.ExporterOption{optrace.WithFormat(o.format), optrace.WithCompression(o.compression)}, others...)
+	return append([]optrace.ExporterOption{optrace.WithFormat(o.format), optrace.WithCompression(o.compression)},
+		others...)
 }
 
 // outputs returns all combinations.
 func outputs() (all []output) {
 	for _, f := range allFormats {
-		for _, c := range []optrace.Compression{optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd} {
+		for _, c := range []optrace.Compression{optrace.CompressionNone, optrace.CompressionGzip,
+			optrace.CompressionZstd} {
 			all = append(all, output{f, c})
 		}
 	}
 	return all
 }
 
-// exportTo appends operations with the steps 0 to n-1 to a file, as a process of its own does.
+// exportTo appends operations with the steps 0 to n-1 to a file, like a separate process.
 func (o output) exportTo(tb testing.TB, path string, n int) {
 	tb.Helper()
 	exp := newFile(tb, path, o.options()...)
@@ -61,7 +63,7 @@ func (o output) exportTo(tb testing.TB, path string, n int) {
 	shutdown(tb, exp)
 }
 
-// exported returns what one batch of spans looks like in a format.
+// exported returns one batch of spans in a format.
 func exported(tb testing.TB, f optrace.Format, spans []sdktrace.ReadOnlySpan) []byte {
 	tb.Helper()
 	var out bytes.Buffer
@@ -81,7 +83,7 @@ func TestOTLPGolden(t *testing.T) {
 	}
 }
 
-// keepAll returns a mapping under which entries keep all attributes.
+// keepAll returns a mapping that keeps all attributes in entries.
 func keepAll() *attr.Mapping {
 	m := new(attr.Mapping)
 	m.KeepAll()
@@ -103,9 +105,8 @@ func manyAttributes(n, size int) (attrs []attribute.KeyValue) {
 	return attrs
 }
 
-// Whatever an operation carries, what is written of it can be read; what was cut
-// is marked and counted.
-func TestW5LargeOperations(t *testing.T) {
+// Readers can read every written operation. Cut operations are marked and counted. Row W5 of docs/reliability.md.
+func TestLargeOperationsAreShortened(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	const huge = 9 << 20
 	long := strings.Repeat("ü\x00", huge/3)
@@ -118,7 +119,10 @@ func TestW5LargeOperations(t *testing.T) {
 		"list": func(s *tracetest.SpanStub) {
 			s.Attributes = append(s.Attributes, attribute.Int64Slice("ids", make([]int64, huge/4)))
 		},
-		"attributes": func(s *tracetest.SpanStub) { s.Attributes = append(s.Attributes, manyAttributes(5000, 4000)...) },
+		"attributes": func(s *tracetest.SpanStub) {
+			s.Attributes = append(s.Attributes,
+				manyAttributes(5000, 4000)...)
+		},
 		"shapes first": func(s *tracetest.SpanStub) {
 			s.Attributes = append(manyAttributes(5000, 4000), s.Attributes...)
 		},
@@ -142,18 +146,19 @@ func TestW5LargeOperations(t *testing.T) {
 				export(t, exp, spantest.Operation(0).Snapshot(), large.Snapshot(), spantest.Operation(2).Snapshot())
 				shutdown(t, exp)
 				found := findIn(t, dir)
-				check.Equal(t, fmt.Sprintf("%v: operations there and written, and unreadable records", o), [3]int{3, 3, 0},
+				check.Equal(t, fmt.Sprintf("%v: operations there and written, and unreadable records", o),
+					[3]int{3, 3, 0},
 					[3]int{int(found.Of(0)), int(exp.Stats().Written), found.Malformed})
 			}
 		})
 	}
 }
 
-// A text that was cut ends with a mark, and the operation says that something is
-// missing.
-func TestW5ShortenedIsMarkedAndCounted(t *testing.T) {
+// A cut text ends with a mark, and the operation has a warning.
+func TestShortenedIsMarkedAndCounted(t *testing.T) {
 	for _, f := range allFormats {
-		path, mapping := filepath.Join(t.TempDir(), "ops.x"), keepAll()
+		path := filepath.Join(t.TempDir(), "ops.x")
+		mapping := keepAll()
 		exp := newFile(t, path, optrace.WithFormat(f), optrace.WithMapping(mapping))
 		proc := newProcessor(t, exp)
 		large := spantest.Operation(1)
@@ -161,21 +166,24 @@ func TestW5ShortenedIsMarkedAndCounted(t *testing.T) {
 		proc.OnEnd(spantest.Operation(0).Snapshot())
 		proc.OnEnd(large.Snapshot())
 		shutdown(t, proc)
-		check.Equal(t, f.String()+": records that were shortened", [2]uint64{1, 1}, [2]uint64{exp.Stats().Shortened, proc.Stats().Shortened})
+		check.Equal(t, f.String()+": records that were shortened", [2]uint64{1, 1},
+			[2]uint64{exp.Stats().Shortened, proc.Stats().Shortened})
 		entries, _ := recordtest.Split(t, (ingest.Options{Mapping: mapping}).Open(path).Records())
 		e := entries[slices.IndexFunc(entries, func(e *op.Entry) bool { return e.Step.V == 1 })]
 		note := slices.IndexFunc(e.Attrs, func(a op.Attr) bool { return a.Key == "note" })
-		if text := e.Attrs[note].Value; e.Warn&op.WarnDroppedAttributes == 0 || !strings.HasSuffix(text, "ü…") || len(text) > 64<<10 {
-			t.Errorf("%v: the text of %d bytes has no mark, or nothing is said to be missing: warnings %b", f, len(text), e.Warn)
+		text := e.Attrs[note].Value
+		if e.Warn&op.WarnDroppedAttributes == 0 || !strings.HasSuffix(text, "ü…") || len(text) > 64<<10 {
+			t.Errorf("%v: the text of %d bytes has no mark, or nothing is said to be missing: warnings %b", f,
+				len(text), e.Warn)
 		}
 	}
 }
 
-// A batch of any size is written in messages that can be read.
-func TestW5LargeBatches(t *testing.T) {
+// A batch of any size is written in readable messages.
+func TestLargeBatchesAreWhole(t *testing.T) {
 	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
-	n := cases.Count(t, 100, 512) // of 200 KiB: at least two messages
+	n := cases.Count(t, 100, 512) // 200 KiB each: at least two messages
 	for o := range cases.Of(t, 3, outputs()) {
 		t.Run(o.String(), func(t *testing.T) {
 			dir := t.TempDir()
@@ -183,7 +191,8 @@ func TestW5LargeBatches(t *testing.T) {
 			var spans []sdktrace.ReadOnlySpan
 			for i := range n {
 				s := spantest.Operation(i)
-				s.Attributes = append(s.Attributes, attribute.String("note", noise(100<<10)), attribute.String("more", noise(100<<10)))
+				s.Attributes = append(s.Attributes, attribute.String("note", noise(100<<10)),
+					attribute.String("more", noise(100<<10)))
 				spans = append(spans, s.Snapshot())
 			}
 			export(t, exp, spans...)
@@ -195,8 +204,8 @@ func TestW5LargeBatches(t *testing.T) {
 	}
 }
 
-// A batch that is written in parts counts each part as what became of it.
-func TestW5LargeBatchThatFailsInPart(t *testing.T) {
+// A batch written in parts counts the outcome of each part.
+func TestLargeBatchThatFailsInPart(t *testing.T) {
 	var out bytes.Buffer
 	writes := 0
 	exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
@@ -217,7 +226,8 @@ func TestW5LargeBatchThatFailsInPart(t *testing.T) {
 	st := exp.Stats()
 	checkBooks(t, "exporter", st)
 	rec := spantest.ReadWhole(t, out.Bytes())
-	if uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped || st.Recorded != n || st.Dropped == 0 || writes < 4 {
+	if uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped || st.Recorded != n || st.Dropped == 0 ||
+		writes < 4 {
 		t.Errorf("%d entries, %d lost in %d writes, with %+v", len(rec.Entries), rec.Lost(), writes, st)
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// A write got through in part because there was no room, and then somebody made
-// room: the rest of that batch goes first if the file was left as it is. If it was not, the rest has no place any more and is
-// counted as lost. What comes next can be read, and a program that is started again can go on.
-func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
+// A write succeeds in part on a full disk that then gets room. If the file is unchanged, the next write completes the
+// batch. Otherwise the rest of the batch counts as dropped. Later batches are readable, and a restarted program can
+// append. Row W2 of docs/reliability.md.
+func TestPartialWriteAndFileTakenAway(t *testing.T) {
 	if os.Getenv(childVariable) == "" { // limits hold for all files of a process, those of the test runner among them
 		if out, err := child(t, "limited").CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
@@ -50,12 +50,12 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 				check.OK(t, take(path))
 				after := []int64{7, 8}
 				for _, i := range after {
-					_ = exp.ExportSpans(t.Context(), spantest.Operations(9)[i:i+1]) // tells of the loss
+					_ = exp.ExportSpans(t.Context(), spantest.Operations(9)[i:i+1]) // the gap record
 				}
 				shutdown(t, exp)
 				st := exp.Stats()
 				checkBooks(t, "exporter", st)
-				rest := uint64(0)                      // that was written later
+				rest := uint64(0)                      // written later
 				if name == "left" && o != (output{}) { // entries in lines are given up, up to the last whole one
 					rest = 3
 				}
@@ -80,9 +80,8 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 	}
 }
 
-// A file that was removed takes no room: the exporter lets go of it with the next
-// batch.
-func TestW2RemovedFileIsClosed(t *testing.T) {
+// The exporter closes a removed file with the next batch, so that it takes no room.
+func TestRemovedFileIsClosed(t *testing.T) {
 	for _, o := range outputs() {
 		path := filepath.Join(t.TempDir(), "ops.x")
 		exp := newFile(t, path, o.options()...)

@@ -20,10 +20,10 @@ import (
 // ExporterOption configures an [Exporter].
 type ExporterOption interface{ apply(*exporterConfig) }
 
-// faults are what is wrong with options.
+// faults lists errors of options.
 type faults []error
 
-// add adds a fault, if it is there.
+// add adds an error if is is true.
 func (f *faults) add(is bool, format string, args ...any) {
 	if is {
 		*f = append(*f, fmt.Errorf(format, args...))
@@ -43,7 +43,7 @@ func newExporterConfig(toFile bool, opts []ExporterOption) (exporterConfig, erro
 	defaults := exporterConfig{cacheBytes: encoding.DefaultCacheBytes}
 	cfg := defaults
 	cfg.readEnvironment(toFile)
-	if err := cfg.validate(); err != nil { // values that do not go together
+	if err := cfg.validate(); err != nil { // variables contradict each other
 		otel.Handle(fmt.Errorf("optrace: ignoring the environment: %w", err))
 		cfg = defaults
 	}
@@ -51,11 +51,11 @@ func newExporterConfig(toFile bool, opts []ExporterOption) (exporterConfig, erro
 	return cfg, cfg.validate()
 }
 
-// readEnvironment sets what variables say; some of them are for files.
+// readEnvironment applies the environment variables. Rotation is for files only.
 func (cfg *exporterConfig) readEnvironment(toFile bool) {
-	if os.Getenv("OPTRACE_FORMAT") == "arrow" { // which earlier versions wrote
+	if os.Getenv("OPTRACE_FORMAT") == "arrow" { // a format of earlier versions
 		env.Set("OPTRACE_FORMAT", func(string) error {
-			return errors.New("the format arrow was withdrawn: entries with OPTRACE_COMPRESSION=zstd are small files, " +
+			return errors.New("the format arrow was withdrawn: entries with OPTRACE_COMPRESSION=zstd are small, " +
 				`and "optrace convert -to parquet" makes tables of them`)
 		})
 	} else {
@@ -80,7 +80,7 @@ func (cfg exporterConfig) validate() error {
 	return nil
 }
 
-// output returns the format's implementation, nil for an unknown one.
+// output returns the implementation of the format, or nil.
 func (cfg exporterConfig) output() encoding.Format {
 	switch cfg.format {
 	case FormatEntries:
@@ -93,8 +93,8 @@ func (cfg exporterConfig) output() encoding.Format {
 	return nil
 }
 
-// WithMapping makes the Exporter read attributes as m says, which must not be changed afterwards.
-// Default: the conventions alone.
+// WithMapping sets the mapping of attributes to entries. The caller must not change m afterwards. Default: the
+// conventions alone.
 func WithMapping(m *attr.Mapping) ExporterOption {
 	return option[exporterConfig](func(cfg *exporterConfig) { cfg.mapping = m })
 }
@@ -102,18 +102,16 @@ func WithMapping(m *attr.Mapping) ExporterOption {
 // Format is the format of an [Exporter]'s output.
 type Format uint8
 
-// The formats. The output is valid at any time, without a footer.
+// The formats. The output has no footer and is valid at any time.
 const (
-	// FormatEntries is entries as JSON Lines (schema optrace.entries/v1), with
-	// gap records of the losses between them.
+	// FormatEntries is entries as JSON Lines (schema optrace.entries/v1), with gap records.
 	FormatEntries Format = iota
-	// FormatOTLPJSON is OTLP as JSON Lines, a TracesData object per batch and
-	// line, as the OpenTelemetry Collector reads and writes it.
+	// FormatOTLPJSON is OTLP as JSON Lines, one TracesData object per batch, as the OpenTelemetry Collector reads and
+	// writes it.
 	FormatOTLPJSON
-	// FormatOTLPProto is OTLP in protocol buffers: per batch the length of a TracesData message, four
-	// bytes, big-endian, and the message, as OpenTelemetry's own exporters send it. Parts that
-	// backends cannot process count as dropped: numbers that are not finite, links to the span
-	// itself or its parent.
+	// FormatOTLPProto is OTLP in protocol buffers: for each batch the length of a TracesData message in four bytes,
+	// big-endian, and the message. Values invalid for backends count as dropped: numbers that are not finite, links to
+	// the span itself or its parent.
 	FormatOTLPProto
 )
 
@@ -125,16 +123,16 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%d)", uint8(f))
 }
 
-// WithFormat sets the format. The OTLP formats have no place for gap records and sequence numbers:
-// losses show in [Exporter.Stats] only. Default: OPTRACE_FORMAT, or [FormatEntries].
+// WithFormat sets the format. OTLP has no gap records and sequence numbers: only [Exporter.Stats] shows losses.
+// Default: OPTRACE_FORMAT, or [FormatEntries].
 func WithFormat(f Format) ExporterOption {
 	return option[exporterConfig](func(cfg *exporterConfig) { cfg.format = f })
 }
 
-// Compression is how an [Exporter] compresses its output.
+// Compression is the compression of an [Exporter]'s output.
 type Compression uint8
 
-// The compressions. Every batch is a gzip member or a zstd frame of its own.
+// The compressions. Every batch is one gzip member or one zstd frame.
 const (
 	CompressionNone Compression = iota
 	CompressionGzip
@@ -144,36 +142,33 @@ const (
 // String returns the compression's name.
 func (c Compression) String() string { return sink.Compression(c).String() }
 
-// WithCompression compresses every batch on its own. Batches should be large then, as those of a
-// [Processor] are. Default: OPTRACE_COMPRESSION, or [CompressionNone].
+// WithCompression compresses each batch separately. It suits large batches, as a [Processor] makes them. Default:
+// OPTRACE_COMPRESSION, or [CompressionNone].
 func WithCompression(c Compression) ExporterOption {
 	return option[exporterConfig](func(cfg *exporterConfig) { cfg.compression = c })
 }
 
-// Rotation says when a file exporter starts a new file, and how much it keeps.
-// Limits that are 0 are off.
+// Rotation limits the files of a file exporter. A limit of 0 is off.
 type Rotation struct {
-	// MaxBytes is the largest size of a file. A batch that is larger has a file of its own.
+	// MaxBytes is the largest size of a file. A larger batch gets a file of its own.
 	MaxBytes int64
-	// MaxAge is how old a file may become when a batch is written. Age counts from when the file
-	// was started, after a restart from the last rotation.
+	// MaxAge is the largest age of a file when a batch is written, since its start or, after a restart of the program,
+	// since the last rotation.
 	MaxAge time.Duration
-	// MaxTotalBytes bounds the current file and the rotated ones in its directory together, those
-	// of earlier processes included: the oldest are deleted to make room, and counted in [Stats].
-	// It needs MaxBytes and must be at least that.
+	// MaxTotalBytes bounds the current file and the rotated files in its directory, including files of earlier
+	// processes. The exporter deletes the oldest files and counts them in [Stats]. It requires MaxBytes, and at least
+	// this value.
 	MaxTotalBytes int64
 }
 
-// WithRotation makes a file exporter rotate its file. The current file keeps its
-// name; a full one is renamed to
+// WithRotation makes a file exporter rotate its file. The current file keeps its name. A full ops.jsonl is renamed to
 //
 //	ops-2026-11-21T00-32-27.391.jsonl
 //
-// for ops.jsonl, by the time of the rotation in UTC, so that the names sort in
-// the order of the files.
+// by the time of the rotation in UTC, so that names sort in the order of the files. Rotation of anything but a regular
+// file is an error.
 //
 // Default: OPTRACE_ROTATE_BYTES, OPTRACE_ROTATE_AGE and OPTRACE_MAX_TOTAL_BYTES, or no rotation.
-// Rotation of anything but a regular file is an error.
 func WithRotation(r Rotation) ExporterOption {
 	return option[exporterConfig](func(cfg *exporterConfig) {
 		cfg.rotation = rotate.Limits{MaxBytes: r.MaxBytes, MaxAge: r.MaxAge, MaxTotal: r.MaxTotalBytes}

@@ -15,17 +15,17 @@ import (
 	"github.com/optrace/optrace/internal/testing/producer"
 )
 
-// fault is what happens again and again to a file while processes record to it.
+// fault happens to a file again and again while processes record to it.
 type fault struct {
 	name string
-	// take takes the file away, and loses is that what it held goes with it. Without it neighbours are killed.
+	// take removes the file; loses means that its contents are lost. Without take the fault kills other processes.
 	take  func(path string) error
 	loses bool
-	// full is that files may not grow beyond a size, until they are taken away.
+	// full limits the size of files until take.
 	full bool
 }
 
-// faults are those that a process has to get over.
+// faults are the faults of the test.
 func faults() []fault {
 	move := func(path string) error { return os.Rename(path, fmt.Sprint(path, ".moved", time.Now().UnixNano())) }
 	empty := func(path string) error { return os.Truncate(path, 0) }
@@ -40,10 +40,10 @@ func faults() []fault {
 	}
 }
 
-// Processes record in every format, compression and way to one file that rotates or not, beside one another and while faults happen
-// at random moments: what was flushed is there unless somebody removed it, nothing is there twice, nothing else is damaged, the
-// books add up, and the next process goes on.
-func TestW1Faults(t *testing.T) {
+// Processes record in every format, compression and way to one file, with and without rotation, side by side, during
+// faults at random moments. Flushed operations are in the file unless it was removed, no operation is there twice, no
+// other data is damaged, the counts add up, and the next process can append. Row W1 of docs/reliability.md.
+func TestRecordingSurvivesFaults(t *testing.T) {
 	for _, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
@@ -61,15 +61,16 @@ func TestW1Faults(t *testing.T) {
 	}
 }
 
-// producer returns a random process that the fault happens to.
+// producer returns a random process for the fault.
 func (f *fault) producer(r *rand.Rand) producer.Producer {
-	o, ways := outputs()[r.IntN(len(outputs()))], producer.Ways()
+	o := outputs()[r.IntN(len(outputs()))]
+	ways := producer.Ways()
 	p := producer.Producer{
 		Format: o.format, Compression: o.compression, Way: ways[r.IntN(len(ways))],
 		Batch: 1 + r.IntN(1000), For: time.Second, MayLose: f.full || f.loses,
 	}
 	if p.Way == producer.FlightRecorder {
-		p.Format = optrace.FormatEntries // the only one that it writes
+		p.Format = optrace.FormatEntries // the only file it writes
 	}
 	if p.MayLose {
 		p.Pause = 5 * time.Millisecond
@@ -79,7 +80,7 @@ func (f *fault) producer(r *rand.Rand) producer.Producer {
 	}
 	if f.full {
 		p.MaxFile = 20_000 + r.Uint64N(300_000)
-		p.MaxBytes = min(p.MaxBytes, 1) * int64(2*p.MaxFile) // rotation does not make room first
+		p.MaxBytes = min(p.MaxBytes, 1) * int64(2*p.MaxFile) // without rotation to make room
 	}
 	return p
 }
@@ -89,7 +90,8 @@ func (f *fault) happen(t *testing.T, p producer.Producer, r *rand.Rand) {
 	p.Path = filepath.Join(dir, "ops.x")
 	var runs []*producer.Process
 	start := func(d time.Duration) *producer.Process {
-		p.Run, p.For = int64(len(runs)), d
+		p.Run = int64(len(runs))
+		p.For = d
 		runs = append(runs, check.Must(p.Start(t.Context()))(t))
 		return runs[p.Run]
 	}
@@ -102,7 +104,7 @@ func (f *fault) happen(t *testing.T, p producer.Producer, r *rand.Rand) {
 	for time.Now().Before(end) {
 		if f.take != nil {
 			time.Sleep(time.Duration(r.IntN(150)) * time.Millisecond)
-			_ = f.take(p.Path) // which need not be there
+			_ = f.take(p.Path) // may be missing
 			continue
 		}
 		neighbour := start(0)
@@ -113,22 +115,28 @@ func (f *fault) happen(t *testing.T, p producer.Producer, r *rand.Rand) {
 	for _, run := range runs {
 		check.OK(t, run.Wait())
 	}
-	p.MaxFile, p.MayLose, p.Batch = 0, false, 50
+	p.MaxFile = 0
+	p.MayLose = false
+	p.Batch = 50
 	next := int(p.Run) + 1
 	check.OK(t, start(100*time.Millisecond).Wait())
 
 	found := findIn(t, dir)
 	if n := found.Repeated(); n > 0 || !f.loses && !f.full && found.Malformed > kills {
-		t.Errorf("%d operations are there more than once, %d records cannot be read after %d kills", n, found.Malformed, kills)
+		t.Errorf("%d operations are there more than once, %d records cannot be read after %d kills", n, found.Malformed,
+			kills)
 	}
 	for i, run := range runs {
-		told, there, lost := run.Told(), found.Of(int64(i)), found.Lost(int64(i), run.Told().Written)
+		told := run.Told()
+		there := found.Of(int64(i))
+		lost := found.Lost(int64(i), run.Told().Written)
 		switch {
 		case told.Recorded != told.Written+told.Dropped || i == next && told.Written == 0:
 			t.Errorf("process %d of %d tells %+v", i, next, told)
 		case i < next && f.loses:
 		case i < next && f.full && (there < told.Written || there > told.Recorded), (i == next || !f.full) && lost > 0:
-			t.Errorf("process %d of %d tells %+v: %d operations are there, and %d of the first are not", i, next, told, there, lost)
+			t.Errorf("process %d of %d tells %+v: %d operations are there, and %d of the first are not", i, next, told,
+				there, lost)
 		}
 	}
 }

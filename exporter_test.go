@@ -35,7 +35,8 @@ func TestExportSpansGolden(t *testing.T) {
 	other.Parent = spantest.Request().SpanContext
 	unrelated := spantest.Request()
 	unrelated.SpanContext = spantest.SpanContext(7, 7)
-	spans := tracetest.SpanStubs{spantest.Operation(0), spantest.Operation(1), failed, other, spantest.Request(), unrelated}.Snapshots()
+	spans := tracetest.SpanStubs{spantest.Operation(0), spantest.Operation(1), failed, other, spantest.Request(),
+		unrelated}.Snapshots()
 
 	var out bytes.Buffer
 	exp := newExporter(t, &out)
@@ -47,7 +48,7 @@ func TestExportSpansGolden(t *testing.T) {
 	check.Equal(t, "Stats", optrace.Stats{Recorded: 8, Written: 8, Skipped: 4}, exp.Stats())
 }
 
-// checks of arguments come in the order shutdown, context, empty batch.
+// Arguments are checked in the order shutdown, context, empty batch.
 func TestExportSpansChecks(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -57,15 +58,18 @@ func TestExportSpansChecks(t *testing.T) {
 		want     error
 		stats    optrace.Stats
 	}{
-		{name: "shut down", ctx: t.Context(), shutdown: true, spans: spantest.Operations(1), want: optrace.ErrExporterShutdown},
-		{name: "shut down, cancelled", ctx: cancelled(), shutdown: true, spans: spantest.Operations(1), want: optrace.ErrExporterShutdown},
+		{name: "shut down", ctx: t.Context(), shutdown: true, spans: spantest.Operations(1),
+			want: optrace.ErrExporterShutdown},
+		{name: "shut down, cancelled", ctx: cancelled(), shutdown: true, spans: spantest.Operations(1),
+			want: optrace.ErrExporterShutdown},
 		{name: "shut down, empty", ctx: t.Context(), shutdown: true, want: optrace.ErrExporterShutdown},
 		{name: "cancelled", ctx: cancelled(), spans: spantest.Operations(2), want: context.Canceled,
 			stats: optrace.Stats{Recorded: 2, Dropped: 2}},
 		{name: "cancelled, empty", ctx: cancelled(), want: context.Canceled},
 		{name: "empty", ctx: t.Context(), spans: []sdktrace.ReadOnlySpan{}},
 		{name: "nil spans", ctx: t.Context(), spans: make([]sdktrace.ReadOnlySpan, 3)},
-		{name: "no operations", ctx: t.Context(), spans: tracetest.SpanStubs{spantest.Request()}.Snapshots(), stats: optrace.Stats{Skipped: 1}},
+		{name: "no operations", ctx: t.Context(), spans: tracetest.SpanStubs{spantest.Request()}.Snapshots(),
+			stats: optrace.Stats{Skipped: 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -126,8 +130,8 @@ func TestMarshalLogHasNoPath(t *testing.T) {
 	}
 }
 
-// E5: a writer that changes what it is given, which io.Writer forbids, spoils no
-// later batch, in any format.
+// A writer may change its input, against io.Writer's contract, without spoiling later batches. Row E5 of
+// docs/faults.md.
 func TestWriterThatChangesItsInput(t *testing.T) {
 	for _, o := range outputs() {
 		var out bytes.Buffer
@@ -152,7 +156,7 @@ func TestWriterThatChangesItsInput(t *testing.T) {
 	}
 }
 
-// E6: a nil context is taken for context.Background.
+// A nil context is context.Background. Row E6 of docs/faults.md.
 func TestNilContexts(t *testing.T) {
 	var none context.Context
 	var buf spantest.Buffer
@@ -201,7 +205,8 @@ func TestExporterConcurrentSafe(t *testing.T) {
 				if err := exp.ForceFlush(ctx); err != nil {
 					t.Errorf("ForceFlush: %v", err)
 				}
-				_, _ = exp.Stats(), exp.MarshalLog()
+				_ = exp.Stats()
+				_ = exp.MarshalLog()
 				cancel()
 			}
 		})
@@ -225,7 +230,7 @@ func TestExporterConcurrentSafe(t *testing.T) {
 	}
 }
 
-// A writer that is traced itself: its spans come back to the same exporter.
+// A traced writer sends its own spans to the same exporter.
 func TestWriterThatStartsSpans(t *testing.T) {
 	var buf spantest.Buffer
 	var tracer *optrace.Tracer
@@ -248,28 +253,32 @@ func TestWriterThatStartsSpans(t *testing.T) {
 	checkBooks(t, "processor", proc.Stats())
 }
 
-// The spans above operations are written, in every format; those of other traces, and those that ended before them, are not.
+// An exporter writes the spans above operations, in every format, but no spans of other traces and no spans that ended
+// before.
 func TestExportSpansAncestors(t *testing.T) {
-	unrelated, before := spantest.Request(), spantest.Request()
-	unrelated.SpanContext, before.SpanContext = spantest.SpanContext(5, 5), spantest.SpanContext(0, 1<<21)
+	unrelated := spantest.Request()
+	before := spantest.Request()
+	unrelated.SpanContext = spantest.SpanContext(5, 5)
+	before.SpanContext = spantest.SpanContext(0, 1<<21)
 	spans := tracetest.SpanStubs{before, spantest.Operation(0), spantest.Request(), unrelated}.Snapshots()
 	for _, f := range allFormats {
 		var out bytes.Buffer
 		exp := newExporter(t, &out, optrace.WithFormat(f))
 		export(t, exp, spans...)
 		export(t, exp, spans[3])
-		want, got := withoutWriter(f, exported(t, f, spans[1:3])), withoutWriter(f, out.Bytes())
+		want := withoutWriter(f, exported(t, f, spans[1:3]))
+		got := withoutWriter(f, out.Bytes())
 		check.Equal(t, f.String()+": the operation and what is above it", string(want), string(got))
 		check.Equal(t, f.String()+": stats", optrace.Stats{Recorded: 1, Written: 1, Skipped: 4}, exp.Stats())
 	}
 }
 
-// hostileSpan panics when half of it has been read.
+// hostileSpan panics halfway through a read.
 type hostileSpan struct{ sdktrace.ReadOnlySpan }
 
 func (hostileSpan) DroppedLinks() int { panic("hostile span") }
 
-// A span that panics is counted, and leaves nothing of itself in the file.
+// A span that panics is counted and leaves no part in the file.
 func TestExportSpansPanickingSpan(t *testing.T) {
 	spans := spantest.Operations(3)
 	for _, f := range allFormats {
@@ -285,7 +294,7 @@ func TestExportSpansPanickingSpan(t *testing.T) {
 	}
 }
 
-// An exporter that has ended, or whose context has, flushes nothing; ending it again does nothing.
+// After Shutdown, or with a done context, ForceFlush returns at once. A second Shutdown has no effect.
 func TestExporterEnds(t *testing.T) {
 	exp := newExporter(t, io.Discard)
 	check.Is(t, "ForceFlush with a cancelled context", context.Canceled, exp.ForceFlush(cancelled()))
@@ -296,7 +305,7 @@ func TestExporterEnds(t *testing.T) {
 	check.OK(t, exp.ForceFlush(cancelled()))
 }
 
-// ExportSpans keeps neither the slice nor changes what is in it.
+// ExportSpans does not keep or change the slice.
 func TestExportSpansKeepsNothing(t *testing.T) {
 	var out bytes.Buffer
 	exp := newExporter(t, &out)
@@ -304,18 +313,19 @@ func TestExportSpansKeepsNothing(t *testing.T) {
 	before := fmt.Sprint(stubs)
 	spans := stubs.Snapshots()
 	export(t, exp, spans...)
-	clear(spans) // as the SDK's batch processor does
+	clear(spans) // like the SDK's batch processor
 	export(t, exp, spantest.Operations(1)...)
 	check.Equal(t, "operations", []int64{0, 1, 0}, spantest.ReadWhole(t, out.Bytes()).Steps())
 	check.Equal(t, "spans", before, fmt.Sprint(stubs))
 }
 
-// Errors say what was done, and that a context ended only once; a batch without entries does not count them.
+// Errors name the task and mention a done context once. A batch without entries has its own error text.
 func TestErrorTexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := spantest.Errors(t)
 		w := spantest.NewStuckWriter()
-		proc := newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(time.Second), optrace.WithFlushInterval(time.Second))
+		proc := newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(time.Second),
+			optrace.WithFlushInterval(time.Second))
 		proc.OnEnd(spantest.Operation(0).Snapshot())
 		time.Sleep(time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -325,7 +335,8 @@ func TestErrorTexts(t *testing.T) {
 		}
 		w.Release()
 		synctest.Wait()
-		if got := told(); len(got) == 0 || slices.ContainsFunc(got, func(err error) bool { return strings.HasPrefix(err.Error(), "context ") }) {
+		if got := told(); len(got) == 0 ||
+			slices.ContainsFunc(got, func(err error) bool { return strings.HasPrefix(err.Error(), "context ") }) {
 			t.Errorf("told %q", got)
 		}
 		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {

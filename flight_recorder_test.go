@@ -22,7 +22,7 @@ import (
 
 type flight struct {
 	out  spantest.Buffer
-	proc *optrace.FlightRecorder
+	proc *optrace.Processor
 	app  trace.Tracer
 	ops  *optrace.Tracer
 }
@@ -32,7 +32,8 @@ func newFlight(t *testing.T, n int, opts ...optrace.ProcessorOption) *flight {
 	f := &flight{}
 	f.proc = check.Must(optrace.NewFlightRecorder(newExporter(t, &f.out), n, opts...))(t)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(f.proc))
-	f.app, f.ops = tp.Tracer("app"), optrace.NewTracer(tp)
+	f.app = tp.Tracer("app")
+	f.ops = optrace.NewTracer(tp)
 	return f
 }
 
@@ -46,7 +47,16 @@ func (f *flight) request(ctx context.Context, n int, err error) {
 	span.End()
 }
 
-// WriteTo is a dump to another writer, which is a file of its own; what the writer does not take is lost.
+// Dump and WriteTo of another Processor are errors.
+func TestDumpOfAnotherProcessor(t *testing.T) {
+	p := newProcessor(t, newExporter(t, io.Discard))
+	check.Says(t, "Dump", "not a flight recorder", p.Dump(t.Context()))
+	_, err := p.WriteTo(io.Discard)
+	check.Says(t, "WriteTo", "not a flight recorder", err)
+	shutdown(t, p)
+}
+
+// WriteTo writes a complete file to another writer. Operations that the writer does not take are dropped.
 func TestFlightRecorderWriteTo(t *testing.T) {
 	f := newFlight(t, 3)
 	f.request(t.Context(), 5, nil)
@@ -54,7 +64,8 @@ func TestFlightRecorderWriteTo(t *testing.T) {
 	check.Equal(t, "bytes", check.Must(f.proc.WriteTo(&out))(t), int64(out.Len()))
 	rec := spantest.ReadWhole(t, out.Bytes())
 	rec.CheckBatches(t)
-	check.Equal(t, "entries, spans and resources", [3]int{3, 1, 1}, [3]int{len(rec.Entries), len(rec.Spans), len(rec.Resources)})
+	check.Equal(t, "entries, spans and resources", [3]int{3, 1, 1},
+		[3]int{len(rec.Entries), len(rec.Spans), len(rec.Resources)})
 	f.request(t.Context(), 1, nil)
 	_, err := f.proc.WriteTo(spantest.WriterFunc(func([]byte) (int, error) { return 0, errDisk }))
 	check.Is(t, "a writer that fails", errDisk, err)
@@ -65,22 +76,22 @@ func TestFlightRecorderWriteTo(t *testing.T) {
 	check.Equal(t, "stats", optrace.Stats{Recorded: 6, Written: 3, Dropped: 3, Skipped: 2}, f.proc.Stats())
 }
 
-// A flight recorder keeps to the bound of its memory whatever operations end, needs
-// little for small ones after large ones, and nothing after a dump.
-func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
+// A flight recorder keeps to its bound, needs little memory for small operations after large ones, and releases it
+// after a dump. Row M2 of docs/reliability.md.
+func TestFlightRecorderKeepsToItsBound(t *testing.T) {
 	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	const (
 		mib = 1 << 20
-		// The encoder, and a part that is used again.
+		// The encoder and a reused part.
 		rest = mib / 2
 	)
 	type load struct {
 		name   string
 		bound  int64
-		text   int // of each operation
+		text   int // bytes in each operation
 		ended  int
-		atMost int64 // the memory held by small operations that follow
+		atMost int64 // memory for later small operations
 	}
 	for tt := range cases.Of(t, 1, []load{
 		{"large", mib, 20 << 10, 5000, mib},
@@ -91,10 +102,11 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 			exp := newExporter(t, io.Discard)
 			large := strings.Repeat("x", tt.text)
 			before := check.Heap()
-			rec := check.Must(optrace.NewFlightRecorder(exp, 20_000, optrace.WithBufferBytes(tt.bound), optrace.WithCacheBytes(0)))(t)
+			rec := check.Must(optrace.NewFlightRecorder(exp, 20_000, optrace.WithMaxBytes(tt.bound),
+				optrace.WithCacheBytes(0)))(t)
 			verify := func(when string, most int64) {
 				t.Helper()
-				most += rest + int64(tt.text) // of the last operation
+				most += rest + int64(tt.text) // the last operation
 				if held := check.Heap() - before; held > most {
 					t.Errorf("%s: %d KiB are held, want %d at most", when, held>>10, most>>10)
 				}
@@ -122,12 +134,11 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 	}
 }
 
-// A bound and a number of operations that nobody has memory for cost nothing by
-// themselves.
-func TestM2FlightRecorderTakesWhatItNeeds(t *testing.T) {
+// A large bound and a large number of operations cost memory only when used.
+func TestFlightRecorderTakesWhatItNeeds(t *testing.T) {
 	exp := newExporter(t, io.Discard)
 	before := check.Heap()
-	rec := check.Must(optrace.NewFlightRecorder(exp, math.MaxInt32, optrace.WithBufferBytes(1<<50)))(t)
+	rec := check.Must(optrace.NewFlightRecorder(exp, math.MaxInt32, optrace.WithMaxBytes(1<<50)))(t)
 	rec.Recorder(t.Context()).Begin("matmul", "").Finish()
 	if held := check.Heap() - before; held > 1<<20 {
 		t.Errorf("a recorder of one operation holds %d bytes", held)
@@ -136,7 +147,7 @@ func TestM2FlightRecorderTakesWhatItNeeds(t *testing.T) {
 }
 
 // A dump larger than one write has all operations, in order.
-func TestM2FlightRecorderLargeDump(t *testing.T) {
+func TestFlightRecorderLargeDump(t *testing.T) {
 	f := newFlight(t, 10_000)
 	ops := f.proc.Recorder(t.Context())
 	var want []string

@@ -30,7 +30,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Operations of a Tracer and of a Recorder are pruned alike; a share of them is forwarded all the same.
+// A forwarder prunes operations of a Tracer and of a Recorder alike, and forwards a share of them.
 func TestForwardThreshold(t *testing.T) {
 	const ops = 100
 	for ratio, names := range map[float64][]string{0: {"failed", "request"},
@@ -40,7 +40,8 @@ func TestForwardThreshold(t *testing.T) {
 			proc := newForwarder(t, mem, optrace.WithForwardThreshold(time.Second), optrace.WithForwardSampling(ratio))
 			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 			ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-			rec, tr := proc.Recorder(ctx), optrace.NewTracer(tp)
+			rec := proc.Recorder(ctx)
+			tr := optrace.NewTracer(tp)
 			record := func(name string, err error) {
 				if recorder {
 					rec.Begin(name, "cuda:0").Err(err).End()
@@ -70,7 +71,7 @@ func TestForwardThreshold(t *testing.T) {
 	}
 }
 
-// unsafeAttributes are what tracing backends choke on.
+// unsafeAttributes are invalid for tracing backends.
 func unsafeAttributes() []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.Float64("nan", math.NaN()),
@@ -82,7 +83,7 @@ func unsafeAttributes() []attribute.KeyValue {
 	}
 }
 
-// harmless are attributes that stay.
+// harmless are valid attributes.
 func harmless() []attribute.KeyValue {
 	return []attribute.KeyValue{
 		tensorconv.OpName("matmul"), tensorconv.OpFLOPCount(math.MaxInt64), attribute.Int64("min", math.MinInt64),
@@ -91,16 +92,15 @@ func harmless() []attribute.KeyValue {
 	}
 }
 
-// recordHostile makes a request with an operation in it, both with everything
-// that is not safe: 6 attributes each, and on the operation 2 links and an
-// event with 6 more.
+// recordHostile makes a request with one operation. Both have 6 invalid attributes; the operation also has 2 links, and
+// an event with 6 more.
 func recordHostile(tp *sdktrace.TracerProvider) {
 	ctx, request := tp.Tracer("app").Start(context.Background(), "request", trace.WithAttributes(unsafeAttributes()...))
 	request.SetAttributes(attribute.String("kept", "yes"))
 	opCtx, o := optrace.NewTracer(tp).Start(ctx, "matmul", "cuda:0")
 	o.Attrs(unsafeAttributes()...).Attrs(harmless()...)
 	span := o.Span()
-	span.AddLink(trace.Link{SpanContext: trace.SpanContextFromContext(ctx)})   // its own parent
+	span.AddLink(trace.Link{SpanContext: trace.SpanContextFromContext(ctx)})   // its parent
 	span.AddLink(trace.Link{SpanContext: trace.SpanContextFromContext(opCtx)}) // itself
 	span.AddLink(trace.Link{
 		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}}),
@@ -113,11 +113,11 @@ func recordHostile(tp *sdktrace.TracerProvider) {
 
 func hostileProvider(p sdktrace.SpanProcessor) *sdktrace.TracerProvider {
 	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p),
-		sdktrace.WithResource(resource.NewSchemaless(append(unsafeAttributes(), attribute.String("service.name", "api"))...)))
+		sdktrace.WithResource(resource.NewSchemaless(append(unsafeAttributes(),
+			attribute.String("service.name", "api"))...)))
 }
 
-// An exporter of spans behind a Processor gets no operation that Jaeger cannot take, and the
-// application's other spans as they are.
+// A forwarder removes values invalid for Jaeger from operations and leaves other spans unchanged.
 func TestForwardedSpansAreSafe(t *testing.T) {
 	mem := &spantest.Exporter{}
 	tp := hostileProvider(newForwarder(t, mem))
@@ -126,12 +126,15 @@ func TestForwardedSpansAreSafe(t *testing.T) {
 	if len(mem.Stubs()) != 2 {
 		t.Fatalf("%d spans", len(mem.Stubs()))
 	}
-	matmul, request := mem.Stubs()[0], mem.Stubs()[1]
-	if n := len(unsafeAttributes()) + 1; len(request.Attributes) != n || request.DroppedAttributes != 0 || request.Resource.Len() != n {
+	matmul := mem.Stubs()[0]
+	request := mem.Stubs()[1]
+	n := len(unsafeAttributes()) + 1
+	if len(request.Attributes) != n || request.DroppedAttributes != 0 || request.Resource.Len() != n {
 		t.Errorf("the request was changed: %+v", request)
 	}
 	kept := []attribute.KeyValue{attribute.String("kept", "yes")}
-	if matmul.DroppedAttributes != 6 || matmul.Events[0].DroppedAttributeCount != 6 || matmul.DroppedLinks != 2 || len(matmul.Links) != 1 {
+	if matmul.DroppedAttributes != 6 || matmul.Events[0].DroppedAttributeCount != 6 || matmul.DroppedLinks != 2 ||
+		len(matmul.Links) != 1 {
 		t.Errorf("dropped %d attributes, %d of the event, %d links; %d links left",
 			matmul.DroppedAttributes, matmul.Events[0].DroppedAttributeCount, matmul.DroppedLinks, len(matmul.Links))
 	}
@@ -145,17 +148,19 @@ func TestForwardedSpansAreSafe(t *testing.T) {
 			t.Errorf("attributes of the %s are %v, want %v", what, attrs.got, attrs.want)
 		}
 	}
-	if id := request.SpanContext.SpanID(); matmul.Parent.SpanID() != id || matmul.Links[0].SpanContext.SpanID() != (trace.SpanID{1}) {
+	id := request.SpanContext.SpanID()
+	if matmul.Parent.SpanID() != id || matmul.Links[0].SpanContext.SpanID() != (trace.SpanID{1}) {
 		t.Errorf("the parent is %v, want %v; link %+v", matmul.Parent.SpanID(), id, matmul.Links[0])
 	}
 }
 
-// The files that can be sent on to Jaeger are as safe.
+// OTLP files for Jaeger have valid values only.
 func TestOTLPFilesAreSafe(t *testing.T) {
 	unsafe := map[optrace.Format][]string{
 		optrace.FormatOTLPJSON: {"NaN", "Infinity", `"nan"`, `"list"`, `"nested"`, `"map"`},
 		// The last bytes of the numbers, the lowest first.
-		optrace.FormatOTLPProto: {"\x00\x00\x00\x00\x00\xf8\x7f", "\x00\x00\x00\x00\x00\xf0\x7f", "\x00\x00\x00\x00\x00\xf0\xff"},
+		optrace.FormatOTLPProto: {"\x00\x00\x00\x00\x00\xf8\x7f", "\x00\x00\x00\x00\x00\xf0\x7f",
+			"\x00\x00\x00\x00\x00\xf0\xff"},
 	}
 	for format, bad := range unsafe {
 		t.Run(format.String(), func(t *testing.T) {
@@ -164,7 +169,7 @@ func TestOTLPFilesAreSafe(t *testing.T) {
 			proc := newProcessor(t, exp)
 			tp := hostileProvider(proc)
 			recordHostile(tp)
-			own := spantest.Operation(7) // its own parent, which the SDK does not make
+			own := spantest.Operation(7) // its parent, which the SDK would not add
 			own.Parent = own.SpanContext
 			export(t, exp, tracetest.SpanStubs{own}.Snapshots()...)
 			shutdown(t, tp)
@@ -176,7 +181,8 @@ func TestOTLPFilesAreSafe(t *testing.T) {
 			check.Equal(t, "a harmless attribute is there: times", 1, bytes.Count(out.Bytes(), []byte("largest")))
 			if format == optrace.FormatOTLPJSON {
 				id := own.SpanContext.SpanID().String()
-				if bytes.Contains(out.Bytes(), []byte(`"parentSpanId":"`+id)) || !bytes.Contains(out.Bytes(), []byte(`"spanId":"`+id)) {
+				if bytes.Contains(out.Bytes(), []byte(`"parentSpanId":"`+id)) ||
+					!bytes.Contains(out.Bytes(), []byte(`"spanId":"`+id)) {
 					t.Errorf("a span is its own parent:\n%s", out.String())
 				}
 			}
@@ -184,8 +190,7 @@ func TestOTLPFilesAreSafe(t *testing.T) {
 	}
 }
 
-// A real Jaeger hands out what was recorded with hostile attributes, on both
-// versions of its API.
+// Jaeger returns the recorded hostile operations, in both versions of its API.
 func TestRealJaegerTakesHostileSpans(t *testing.T) {
 	s := jaegertest.Start(t)
 	var out bytes.Buffer
@@ -211,7 +216,8 @@ func TestRealJaegerTakesHostileSpans(t *testing.T) {
 		client := check.Must(jaeger.NewClient(address, jaeger.ClientOptions{}))(t)
 		now := time.Now()
 		found := 0
-		for tr, err := range client.Search(t.Context(), jaeger.Query{Service: "api", Start: now.Add(-time.Hour), End: now, Limit: 10}) {
+		for tr, err := range client.Search(t.Context(),
+			jaeger.Query{Service: "api", Start: now.Add(-time.Hour), End: now, Limit: 10}) {
 			if err != nil {
 				t.Fatalf("%s: %v", version, err)
 			}

@@ -27,16 +27,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// service is a program whose spans end before their operations are recorded.
+// service is a program with spans that end before their operations are recorded.
 type service struct {
 	path  string
 	procs []*optrace.Processor
-	tp    *sdktrace.TracerProvider // of requests
-	ops   *optrace.Tracer          // of operations
+	tp    *sdktrace.TracerProvider // for requests
+	ops   *optrace.Tracer          // for operations
 	end   func()
 }
 
-// services are ways to set a service up.
+// services are setups of a service.
 var services = map[string]func(t *testing.T, s *service){
 	"entries": func(t *testing.T, s *service) { s.start(t, newProcessor(t, newFile(t, s.path))) },
 	"OTLP JSON": func(t *testing.T, s *service) {
@@ -47,7 +47,7 @@ var services = map[string]func(t *testing.T, s *service){
 	},
 	"a FlightRecorder": func(t *testing.T, s *service) {
 		f := check.Must(optrace.NewFlightRecorder(newFile(t, s.path), 10_000))(t)
-		s.start(t, f.Processor)
+		s.start(t, f)
 		shut := s.end
 		s.end = func() { check.OK(t, f.Dump(t.Context())); shut() }
 	},
@@ -82,7 +82,7 @@ func newService(t *testing.T, kind string) *service {
 	return s
 }
 
-// names returns how many times spans of each name are in the file, and how many operations are.
+// names counts the spans in the file by name, and the operations.
 func (s *service) names(t *testing.T) (spans map[string]int, ops int) {
 	t.Helper()
 	entries, all := recordtest.Split(t, ingest.Open(s.path).Records())
@@ -93,13 +93,10 @@ func (s *service) names(t *testing.T) (spans map[string]int, ops int) {
 	return spans, len(entries)
 }
 
-// lateWays are all ways to record below a span that has ended meanwhile. They return what is left to do then.
+// lateWays are the ways to record below a span that has ended. They return the part after its end.
 var lateWays = map[string]func(t *testing.T, s *service, ctx context.Context, p *optrace.Prepared) (later func()){
 	"Prepared.Record": func(_ *testing.T, _ *service, ctx context.Context, p *optrace.Prepared) func() {
 		return func() { p.Record(ctx, ran) }
-	},
-	"Tracer.Record": func(t *testing.T, s *service, ctx context.Context, _ *optrace.Prepared) func() {
-		return func() { check.OK(t, s.ops.Record(ctx, matmulSpec(), ran)) }
 	},
 	"Prepared.Start before": func(_ *testing.T, _ *service, ctx context.Context, p *optrace.Prepared) func() {
 		_, o := p.Start(ctx)
@@ -127,7 +124,8 @@ var lateWays = map[string]func(t *testing.T, s *service, ctx context.Context, p 
 
 func launch(t *testing.T, to optrace.Recording, ctx context.Context, p *optrace.Prepared) func() {
 	q := newQueue(t, to)
-	start, end := new(mark), new(mark)
+	start := new(mark)
+	end := new(mark)
 	q.Launched(q.Begin(ctx, p), start, end)
 	return func() {
 		start.at.Store(started)
@@ -136,8 +134,8 @@ func launch(t *testing.T, to optrace.Recording, ctx context.Context, p *optrace.
 	}
 }
 
-// A request that has ended when its operations are recorded is in the file once, and so is every span between it and
-// them, however they are recorded and written.
+// A request that ended before its operations is in the file once, and so are the spans between, for every way and
+// format.
 func TestLateOperationsKeepTheirRequest(t *testing.T) {
 	for kind := range services {
 		for name, way := range lateWays {
@@ -146,14 +144,15 @@ func TestLateOperationsKeepTheirRequest(t *testing.T) {
 				s.end()
 				continue // needs a Processor
 			}
-			spans, prepared := s.tp.Tracer("app"), prepare(t, s.ops, matmulSpec())
+			spans := s.tp.Tracer("app")
+			prepared := prepare(t, s.ops, matmulSpec())
 			var later []func()
 			for i := range 100 {
 				request, requestSpan := spans.Start(t.Context(), "request")
 				ctx, handler := spans.Start(request, "handler")
 				later = append(later, way(t, s, ctx, prepared))
 				if i%2 == 0 {
-					prepared.Record(ctx, ran) // operations come before and after the end
+					prepared.Record(ctx, ran) // operations before and after the end
 				}
 				handler.End()
 				requestSpan.End()
@@ -171,8 +170,7 @@ func TestLateOperationsKeepTheirRequest(t *testing.T) {
 	}
 }
 
-// naiveSpan and naiveFile are a model of what is written: with unlimited memory, the spans of traces with operations
-// that end, and those that ended before and that records refer to.
+// naiveSpan and naiveFile are a model of the file with unlimited memory.
 type naiveSpan struct {
 	ctx            context.Context
 	span           trace.Span
@@ -181,7 +179,7 @@ type naiveSpan struct {
 	ended, written bool
 }
 
-type naiveFile map[trace.TraceID]bool // the traces with operations
+type naiveFile map[trace.TraceID]bool // traces with operations
 
 func (f naiveFile) refer(s *naiveSpan) {
 	if s == nil {
@@ -199,13 +197,14 @@ func (f naiveFile) write(s *naiveSpan) {
 	f.refer(s.link)
 }
 
-// Spans start and end and operations are recorded in any order, in several traces, some with several local roots and
-// some with links to others.
+// The file agrees with a naive model when spans and operations come in any order, in several traces, with several local
+// roots and links.
 func TestLateOperationsAgainstNaive(t *testing.T) {
 	kinds := []string{"entries", "OTLP JSON", "a FlightRecorder"}
 	cases.Inputs(t, 20, 300, func(seed uint64, r *rand.Rand) {
 		s := newService(t, kinds[seed%3])
-		spans, prepared := s.tp.Tracer("app"), prepare(t, s.ops, matmulSpec())
+		spans := s.tp.Tracer("app")
+		prepared := prepare(t, s.ops, matmulSpec())
 		f := make(naiveFile)
 		var all []*naiveSpan
 		for i := range 120 {
@@ -251,11 +250,12 @@ func TestLateOperationsAgainstNaive(t *testing.T) {
 	})
 }
 
-// More requests than fit into memory: those that are not in the file are counted, and the memory is bounded.
+// With more requests than memory the missing ones are counted, and the memory is bounded.
 func TestLateOperationsOfManyRequests(t *testing.T) {
-	for _, before := range []int{0, 1} { // operations
+	for _, before := range []int{0, 1} { // operations before
 		s := newService(t, "entries")
-		spans, prepared := s.tp.Tracer("app"), prepare(t, s.ops, matmulSpec())
+		spans := s.tp.Tracer("app")
+		prepared := prepare(t, s.ops, matmulSpec())
 		request := func() context.Context {
 			text := attribute.String("http.request.body", strings.Repeat("x", 1<<10))
 			_, span := spans.Start(t.Context(), "request", trace.WithAttributes(text))
@@ -281,17 +281,20 @@ func TestLateOperationsOfManyRequests(t *testing.T) {
 		st := s.procs[0].Stats()
 		s.end()
 		got, _ := s.names(t)
-		if n := got["request"] + int(st.LostParents); n != len(contexts)+before || st.LostParents == 0 || got["request"] < len(contexts)/3 {
-			t.Errorf("of %d requests %d are in the file and %d are counted as lost", len(contexts)+before, got["request"], st.LostParents)
+		n := got["request"] + int(st.LostParents)
+		if n != len(contexts)+before || st.LostParents == 0 || got["request"] < len(contexts)/3 {
+			t.Errorf("of %d requests %d are in the file and %d are counted as lost", len(contexts)+before,
+				got["request"], st.LostParents)
 		}
 	}
 }
 
-// A request, and operations of it, end at the same time.
+// A request and its operations end at the same time.
 func TestLateOperationsConcurrentSafe(t *testing.T) {
 	for kind := range maps.Keys(services) {
 		s := newService(t, kind)
-		spans, prepared := s.tp.Tracer("app"), prepare(t, s.ops, matmulSpec())
+		spans := s.tp.Tracer("app")
+		prepared := prepare(t, s.ops, matmulSpec())
 		want := make(map[string]int)
 		for i := range 200 {
 			name := fmt.Sprint(i)
@@ -311,7 +314,7 @@ func TestLateOperationsConcurrentSafe(t *testing.T) {
 	}
 }
 
-// A span that is written late has the same record as one that is written when it ends.
+// A late span has the same record as a span written at its end.
 func TestLateRecordIsTheSame(t *testing.T) {
 	above := spantest.Request()
 	above.SpanContext = above.SpanContext.WithTraceState(check.Must(trace.ParseTraceState("ot=th:8,a=b"))(t))
@@ -326,7 +329,7 @@ func TestLateRecordIsTheSame(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ops")
 			p := newProcessor(t, newFile(t, path, optrace.WithFormat(f)), optrace.WithRecordOnly())
 			if expect {
-				p.Expect(trace.ContextWithSpanContext(t.Context(), above.SpanContext))
+				p.KeepTrace(trace.ContextWithSpanContext(t.Context(), above.SpanContext))
 			}
 			for _, s := range []tracetest.SpanStub{above, below} {
 				p.OnEnd(s.Snapshot())
@@ -345,7 +348,7 @@ func TestLateRecordIsTheSame(t *testing.T) {
 	}
 }
 
-// After Shutdown nothing is written, whatever operations come.
+// After Shutdown operations are not written.
 func TestLateOperationsAfterShutdown(t *testing.T) {
 	s := newService(t, "entries")
 	ctx, request := s.tp.Tracer("app").Start(t.Context(), "request")

@@ -16,14 +16,13 @@ import (
 	"github.com/optrace/optrace/internal/testing/producer"
 )
 
-// TestMain fails where a test leaves a goroutine behind. As a child process it
-// records instead, see package producer.
+// TestMain fails if a test leaves a goroutine. In a child process it records instead; see package producer.
 func TestMain(m *testing.M) {
 	producer.Main()
 	goleak.VerifyTestMain(m)
 }
 
-// checkBooks checks that after Shutdown every operation is written or dropped.
+// checkBooks checks that after Shutdown Recorded is Written plus Dropped.
 func checkBooks(tb testing.TB, what string, st optrace.Stats) {
 	tb.Helper()
 	if st.Recorded != st.Written+st.Dropped {
@@ -32,19 +31,18 @@ func checkBooks(tb testing.TB, what string, st optrace.Stats) {
 	}
 }
 
-// newExporter returns an exporter to w.
 func newExporter(tb testing.TB, w io.Writer, opts ...optrace.ExporterOption) *optrace.Exporter {
 	tb.Helper()
 	return check.Must(optrace.NewExporter(w, opts...))(tb)
 }
 
-// newProcessor returns a processor that the test shuts down.
+// newProcessor returns a processor for the test to shut down.
 func newProcessor(tb testing.TB, exp *optrace.Exporter, opts ...optrace.ProcessorOption) *optrace.Processor {
 	tb.Helper()
 	return check.Must(optrace.NewProcessor(exp, opts...))(tb)
 }
 
-// newForwarder returns a forwarder that the test shuts down.
+// newForwarder returns a forwarder for the test to shut down.
 func newForwarder(tb testing.TB, next sdktrace.SpanExporter, opts ...optrace.ProcessorOption) *optrace.Processor {
 	tb.Helper()
 	return check.Must(optrace.NewForwarder(next, opts...))(tb)
@@ -62,10 +60,10 @@ func export(tb testing.TB, exp sdktrace.SpanExporter, spans ...sdktrace.ReadOnly
 	check.OK(tb, exp.ExportSpans(context.Background(), spans))
 }
 
-// childVariable tells a process that it is a child of a test, and what it is to do.
+// childVariable is set in child processes of a test and holds their task.
 const childVariable = "OPTRACE_TEST_CHILD"
 
-// child returns a process that runs the test once more, with what it is to do.
+// child returns a process that runs the same test with a task.
 func child(t *testing.T, what string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
@@ -73,7 +71,7 @@ func child(t *testing.T, what string) *exec.Cmd {
 	return cmd
 }
 
-// shutdown ends what has a Shutdown, and checks that it reports no error.
+// shutdown checks that Shutdown returns no error.
 func shutdown(tb testing.TB, s interface{ Shutdown(context.Context) error }) {
 	tb.Helper()
 	if err := s.Shutdown(context.Background()); err != nil {
@@ -81,14 +79,12 @@ func shutdown(tb testing.TB, s interface{ Shutdown(context.Context) error }) {
 	}
 }
 
-// cancelled returns a context that is done.
 func cancelled() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }
 
-// flush flushes what has a ForceFlush.
 func flush(tb testing.TB, f interface{ ForceFlush(context.Context) error }) {
 	tb.Helper()
 	check.OK(tb, f.ForceFlush(context.Background()))

@@ -3,8 +3,8 @@ package optrace
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -15,39 +15,39 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Op is an operation under way; see [Tracer.Start]. Its methods add what is
-// known of the operation and return it for chaining. After End they do nothing.
-// The zero Op does nothing.
+// Op is a running operation; see [Tracer.Start] and [Prepared.Start]. Its methods describe the operation and return it
+// for chaining. After End they have no effect. The zero Op is a no-op.
 //
 //	ctx, mm := tr.Start(ctx, "matmul", "cuda:0")
 //	defer mm.In(64, 784).In(784, 256).Out(64, 256).End()
 //
-// An Op is used by one goroutine at a time. Copies stand for the same operation.
+// One goroutine uses an Op at a time. Copies stand for the same operation.
 type Op struct {
 	span  trace.Span
-	state *opState // nil where nothing is recorded
-	use   uint64   // of state: an Op whose state went to another operation is over
+	state *opState // nil unless Tracer.Start made a recorded span
+	use   uint64   // equals state.use until the operation ends; preparedUse without a state
 }
 
-// opState collects the attributes of an operation until it ends. States are
-// pooled: nothing is allocated per operation.
+// preparedUse marks a recorded Op of Prepared.Start.
+const preparedUse = 1
+
+// opState collects the attributes of one operation. States are pooled, to save allocations.
 type opState struct {
 	tracer *Tracer
-	use    atomic.Uint64 // how many operations have ended with this state
+	use    atomic.Uint64 // counts the operations that ended with this state
 	attrs  []attribute.KeyValue
-	// extra holds the attributes of the caller. They come last, so that they are
-	// the first that the SDK's limit of attributes drops.
+	// extra holds the caller's attributes. They come last, so that the SDK's limit of attributes drops them first.
 	extra   []attribute.KeyValue
 	inputs  shapes.Key
 	inCount int
-	output  shapes.Key // empty while it is not known
+	output  shapes.Key // empty if unknown
 
-	// The options of a span whose times are given.
+	// Options of a span with given times.
 	start [1]trace.SpanStartOption
 	end   [1]trace.SpanEndOption
 }
 
-// live returns the state while the operation has not ended.
+// live returns the state until the operation ends.
 func (o Op) live() *opState {
 	if o.state == nil || o.state.use.Load() != o.use {
 		return nil
@@ -55,18 +55,22 @@ func (o Op) live() *opState {
 	return o.state
 }
 
-// set adds an attribute of the convention.
+// set adds an attribute of the conventions.
 func (o Op) set(kv attribute.KeyValue) Op {
 	if s := o.live(); s != nil {
 		s.attrs = append(s.attrs, kv)
+	} else if o.isPrepared() {
+		o.span.SetAttributes(kv)
 	}
 	return o
 }
 
-// In adds the shape of an input, in order. Without dimensions the input is a scalar, and a dimension
-// of op.Dynamic is not known. dims is copied.
+func (o Op) isPrepared() bool { return o.state == nil && o.use == preparedUse }
+
+// In adds the shape of the next input. No dimensions mean a scalar; [op.Dynamic] is an unknown dimension. In copies
+// dims. A prepared operation keeps the input shapes of its [OpSpec].
 func (o Op) In(dims ...int64) Op {
-	// One more than readers take, so that they see that there were more.
+	// One input beyond the readers' limit tells them of the excess.
 	if s := o.live(); s != nil && s.inCount <= op.MaxInputs {
 		s.inputs = s.inputs.Append(dims)
 		s.inCount++
@@ -74,7 +78,7 @@ func (o Op) In(dims ...int64) Op {
 	return o
 }
 
-// Out sets the shape of the output, as In adds those of inputs.
+// Out sets the shape of the output, with dims as for In. A prepared operation keeps the output of its [OpSpec].
 func (o Op) Out(dims ...int64) Op {
 	if s := o.live(); s != nil {
 		s.output = s.output[:0].Append(dims)
@@ -85,13 +89,13 @@ func (o Op) Out(dims ...int64) Op {
 // DType sets the element type of the output.
 func (o Op) DType(t op.DType) Op { return o.set(tensorconv.DType(t)) }
 
-// Device sets the device, such as "cuda:0", in place of the one at the start.
+// Device replaces the device, such as "cuda:0".
 func (o Op) Device(id string) Op { return o.set(tensorconv.DeviceID(id)) }
 
-// Stream sets the queue of the device.
+// Stream sets the device's stream.
 func (o Op) Stream(id int64) Op { return o.set(tensorconv.StreamID(id)) }
 
-// Kind sets the kind of the operation, which is inferred from the name otherwise.
+// Kind sets the kind of the operation. By default readers infer it from the name.
 func (o Op) Kind(k op.Kind) Op { return o.set(tensorconv.OpKind(k)) }
 
 // Path sets the layer or module.
@@ -100,7 +104,7 @@ func (o Op) Path(path string) Op { return o.set(tensorconv.OpPath(path)) }
 // FLOPs sets the number of floating-point operations.
 func (o Op) FLOPs(n int64) Op { return o.set(tensorconv.OpFLOPCount(n)) }
 
-// Err marks the operation as failed, unless err is nil: o.Err(err).End() serves both outcomes.
+// Err marks the operation as failed. A nil err has no effect, so that o.Err(err).End() serves both outcomes.
 func (o Op) Err(err error) Op {
 	if o.span != nil && err != nil {
 		o.span.SetStatus(codes.Error, errorText(err))
@@ -108,50 +112,42 @@ func (o Op) Err(err error) Op {
 	return o
 }
 
-// Attrs adds further attributes, such as the caller's own. Of attributes with equal keys the last one
-// counts, and these count more than those of the other methods.
+// Attrs adds attributes. The last attribute of a key wins, and attributes of Attrs win over the other methods. On a
+// prepared operation the later call wins.
 func (o Op) Attrs(attrs ...attribute.KeyValue) Op {
 	if s := o.live(); s != nil {
 		s.extra = append(s.extra, attrs...)
+	} else if o.isPrepared() {
+		o.span.SetAttributes(slices.Clone(attrs)...) // so that attrs stays on the caller's stack
 	}
 	return o
 }
 
-// Span returns the operation's span, to add events or links to it.
-func (o Op) Span() trace.Span { return spanOrNoop(o.span) }
-
-func spanOrNoop(s trace.Span) trace.Span {
-	if s == nil {
+// Span returns the operation's span, to add events or links. It is never nil.
+func (o Op) Span() trace.Span {
+	if o.span == nil {
 		return trace.SpanFromContext(context.Background())
 	}
-	return s
+	return o.span
 }
 
-// End ends the operation now. A second End does nothing.
+// End ends the operation now. A second End has no effect.
 func (o Op) End() {
 	if o.finish() {
 		o.span.End()
 	}
 }
 
-// EndAt is End at a time in Unix nanoseconds, for engines that learn of the end later.
-func (o Op) EndAt(unixNano int64) {
-	checkTime(unixNano)
-	if o.finish() {
-		o.span.End(trace.WithTimestamp(time.Unix(0, unixNano)))
-	}
-}
-
-// finish sets the attributes, and reports whether the operation was under way.
+// finish sets the attributes and reports whether the operation was running.
 func (o Op) finish() bool {
 	if o.span == nil {
 		return false
 	}
 	if o.state == nil {
-		return true // the span itself knows whether it has ended
+		return true // the span ignores a second End
 	}
 	s := o.live()
-	// Whoever increments the counter owns the end.
+	// The goroutine that increments the counter ends the operation.
 	if s == nil || !s.use.CompareAndSwap(o.use, o.use+1) {
 		return false
 	}
@@ -167,20 +163,22 @@ func (o Op) finish() bool {
 	return true
 }
 
-// recycle empties s for another operation. The pool must not keep the application's own values alive,
-// but may keep names, paths and shapes: clearing them costs as much as looking up a shape.
+// recycle empties s and returns it to the pool. It clears the application's values. Names, paths and shapes may stay:
+// clearing them costs as much as a lookup of a shape.
 func (t *Tracer) recycle(s *opState) {
 	if len(s.extra) > 0 {
 		clear(s.attrs)
 		clear(s.extra)
 	}
-	s.attrs, s.extra = s.attrs[:0], s.extra[:0]
-	s.inputs, s.inCount, s.output = s.inputs[:0], 0, s.output[:0]
+	s.attrs = s.attrs[:0]
+	s.extra = s.extra[:0]
+	s.inputs = s.inputs[:0]
+	s.inCount = 0
+	s.output = s.output[:0]
 	t.pool.Put(s)
 }
 
-// errorText returns the text of err. That of an error that panics when it is asked, such as a nil
-// pointer of some type, says so.
+// errorText returns err's text, or the panic of its Error method.
 func errorText(err error) (text string) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -18,18 +18,19 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// moody is a disk that is full now and then, and takes a part of a write when it becomes full.
+// moody is a disk that is sometimes full. It takes a part of the write that fills it.
 type moody struct {
 	spantest.Buffer
 	mu   sync.Mutex
 	full bool
-	part int // of the next write, once the disk is full
+	part int // of the next write on the full disk
 }
 
 func (m *moody) set(full bool, part int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.full, m.part = full, part
+	m.full = full
+	m.part = part
 }
 
 func (m *moody) Write(p []byte) (int, error) {
@@ -44,8 +45,8 @@ func (m *moody) Write(p []byte) (int, error) {
 	return n, errors.New("no space left on device")
 }
 
-// Operations that a background write lost are an error of the next ForceFlush, and of that one alone. The file tells of
-// them as soon as it can, also where no operation follows.
+// ForceFlush reports operations lost by a background write, once. The gap record follows as soon as possible, even
+// without an operation.
 func TestForceFlushTellsOfLosses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := new(moody)
@@ -69,11 +70,12 @@ func TestForceFlushTellsOfLosses(t *testing.T) {
 	})
 }
 
-// Operations that ended since the last ForceFlush returned are in the file when another one returns nil, whichever
-// goroutines record and flush and whenever the disk is full.
+// After a ForceFlush without an error, all operations that ended since the last one are in the file, with concurrent
+// recording and flushing, and a disk that is full at any time.
 func TestFlushedIsWrittenConcurrentSafe(t *testing.T) {
 	for name, opts := range map[string][]optrace.ExporterOption{
-		"entries": nil, "OTLP": {optrace.WithFormat(optrace.FormatOTLPProto)}, "gzip": {optrace.WithCompression(optrace.CompressionGzip)},
+		"entries": nil, "OTLP": {optrace.WithFormat(optrace.FormatOTLPProto)},
+		"gzip": {optrace.WithCompression(optrace.CompressionGzip)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			count := cases.Count(t, 200, 5000)
@@ -93,10 +95,10 @@ func testFlushed(t *testing.T, count int, opts ...optrace.ExporterOption) {
 		ended bool
 	}
 	var mu sync.Mutex
-	var ops []*operation          // in the order in which their ends begin
-	flushed := 0                  // how many of them when the last ForceFlush returned
-	flushing := 0                 // calls of ForceFlush; one that has not returned may have reported losses
-	safe := make(map[string]bool) // what a nil covers
+	var ops []*operation          // in the order of their ends
+	flushed := 0                  // number of ended operations at the last ForceFlush
+	flushing := 0                 // calls of ForceFlush; a running one may have reported losses
+	safe := make(map[string]bool) // operations covered by a nil error
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {

@@ -10,36 +10,34 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/optrace/optrace/deviceclock"
 	"github.com/optrace/optrace/internal/record/env"
 	"github.com/optrace/optrace/internal/record/pipeline"
 	"github.com/optrace/optrace/internal/record/shapes"
 )
 
-// ProcessorOption configures a [Processor] or a [FlightRecorder]. Those that say so are for some of the constructors, and an
-// error of the others.
+// ProcessorOption configures a [Processor] or a [Queue]. Each option lists its constructors; the other constructors
+// return an error for it.
 type ProcessorOption interface{ applyProcessor(*processorConfig) }
 
-// CacheOption configures an [Exporter], a [Processor] in front of one, or a [FlightRecorder].
-type CacheOption interface {
-	ExporterOption
-	ProcessorOption
-}
-
-// role is what an option is for.
+// role is a constructor.
 type role uint8
 
 const (
 	processors role = 1 << iota
 	forwarders
 	flightRecorders
-	all = processors | forwarders | flightRecorders
+	queues
+	allProcessors = processors | forwarders | flightRecorders
 )
 
 func (r role) String() string {
-	return map[role]string{processors: "processor", forwarders: "forwarder", flightRecorders: "flight recorder"}[r]
+	return map[role]string{
+		processors: "processor", forwarders: "forwarder", flightRecorders: "flight recorder", queues: "queue",
+	}[r]
 }
 
-// processorOption is an option of the roles that its name stands for.
+// processorOption is an option of several roles.
 type processorOption struct {
 	of   role
 	name string
@@ -55,10 +53,10 @@ func (o processorOption) applyProcessor(cfg *processorConfig) {
 
 type processorConfig struct {
 	role  role
-	wrong faults // of options
+	wrong faults // options for other roles
 
 	policy        Policy
-	bufferBytes   int64
+	maxBytes      int64
 	cacheBytes    int64
 	flushInterval time.Duration
 	exportTimeout time.Duration
@@ -71,16 +69,24 @@ type processorConfig struct {
 	dumpOnError bool
 	dumpOnSlow  time.Duration
 	dumpSignals []os.Signal
+
+	queueSize    int
+	eventTimeout time.Duration
+	clock        *deviceclock.Clock
+	readClock    func() (int64, error)
+	readEvery    time.Duration
 }
 
 // newProcessorConfig applies the environment and then opts to the defaults.
 func newProcessorConfig(r role, opts []ProcessorOption) (processorConfig, error) {
 	cfg := processorConfig{
 		role:          r,
-		bufferBytes:   64 << 20,
+		maxBytes:      64 << 20,
 		cacheBytes:    64 << 20,
 		flushInterval: time.Second,
 		exportTimeout: 30 * time.Second,
+		queueSize:     4096,
+		eventTimeout:  time.Minute,
 	}
 	cfg.readEnvironment()
 	apply(&cfg, opts, ProcessorOption.applyProcessor)
@@ -90,12 +96,17 @@ func newProcessorConfig(r role, opts []ProcessorOption) (processorConfig, error)
 	return cfg, nil
 }
 
-// readEnvironment sets what variables say, as far as they are for the role.
+// readEnvironment applies the environment variables for the role. Queues have no variables.
 func (cfg *processorConfig) readEnvironment() {
-	env.Int("OPTRACE_MAX_BYTES", &cfg.bufferBytes, pipeline.MinMaxBytes)
+	if cfg.role == queues {
+		return
+	}
+	env.Int("OPTRACE_MAX_BYTES", &cfg.maxBytes, pipeline.MinMaxBytes)
 	env.Duration("OPTRACE_EXPORT_TIMEOUT", &cfg.exportTimeout, 1)
 	env.Bool("OPTRACE_RECORD_ONLY", &cfg.recordOnly)
-	cfg.recordOnly = cfg.recordOnly && cfg.role != forwarders // unsampled spans are sent only where the code says so
+	if cfg.role == forwarders { // only code makes a forwarder send unsampled spans
+		cfg.recordOnly = false
+	}
 	if cfg.role != flightRecorders {
 		env.Choice("OPTRACE_POLICY", &cfg.policy, PolicyDropNewest, PolicyDropOldest, PolicyBlock)
 		env.Duration("OPTRACE_FLUSH_INTERVAL", &cfg.flushInterval, 1)
@@ -116,137 +127,171 @@ func (cfg *processorConfig) readEnvironment() {
 func (cfg processorConfig) validate() error {
 	wrong := cfg.wrong
 	wrong.add(cfg.policy > PolicyBlock, "unknown policy %d", cfg.policy)
-	wrong.add(cfg.bufferBytes < pipeline.MinMaxBytes, "a bound of %d bytes is below %d", cfg.bufferBytes, pipeline.MinMaxBytes)
+	const least = pipeline.MinMaxBytes
+	wrong.add(cfg.maxBytes < least, "a bound of %d bytes is below %d", cfg.maxBytes, least)
 	wrong.add(cfg.cacheBytes < 0, "cache size %d is negative", cfg.cacheBytes)
 	wrong.add(cfg.flushInterval <= 0, "flush interval %v is not positive", cfg.flushInterval)
 	wrong.add(cfg.exportTimeout <= 0, "export timeout %v is not positive", cfg.exportTimeout)
 	wrong.add(cfg.forwardThreshold < 0, "forwarding threshold %v is negative", cfg.forwardThreshold)
-	wrong.add(!(cfg.forwardRatio >= 0 && cfg.forwardRatio <= 1), "forwarding ratio %v is not between 0 and 1", cfg.forwardRatio)
+	isRatio := cfg.forwardRatio >= 0 && cfg.forwardRatio <= 1
+	wrong.add(!isRatio, "forwarding ratio %v is not between 0 and 1", cfg.forwardRatio)
 	wrong.add(cfg.dumpOnSlow < 0, "duration %v of slow local roots is negative", cfg.dumpOnSlow)
+	wrong.add(cfg.queueSize < 1, "a size of %d is not positive", cfg.queueSize)
+	wrong.add(cfg.eventTimeout <= 0, "event timeout %v is not positive", cfg.eventTimeout)
+	isRead := cfg.readClock != nil && cfg.readEvery > 0
+	wrong.add(cfg.clock != nil && !isRead, "the device clock is never read")
 	return errors.Join(wrong...)
 }
 
 // pipeline returns the configuration of a pipeline.
 func (cfg processorConfig) pipeline() pipeline.Config {
 	return pipeline.Config{
-		Policy: pipeline.Policy(cfg.policy), MaxBytes: cfg.bufferBytes,
-		FlushInterval: cfg.flushInterval, ExportTimeout: cfg.exportTimeout, CacheBytes: cfg.encoderBytes(),
+		Policy: pipeline.Policy(cfg.policy), MaxBytes: cfg.maxBytes, CacheBytes: cfg.encoderBytes(),
+		FlushInterval: cfg.flushInterval, ExportTimeout: cfg.exportTimeout,
 		OnError: cfg.dumpOnError, OnSlow: cfg.dumpOnSlow, Signals: cfg.dumpSignals,
 	}
 }
 
-// shapeBytes and encoderBytes are the parts of the caches' memory, those of Recorders and encoders.
+// shapeBytes and encoderBytes divide the memory of the caches between Recorders and encoders.
 func (cfg processorConfig) shapeBytes() int   { return min(shapes.DefaultBytes, int(cfg.cacheBytes/5)) }
 func (cfg processorConfig) encoderBytes() int { return int(cfg.cacheBytes) - cfg.shapeBytes() }
 
-// Policy says what a [Processor] does with an operation for which there is no
-// room because the exporter does not keep up.
+// Policy decides about an operation without room in a full buffer.
 type Policy uint8
 
-// The policies. Under each of them every lost operation is counted.
+// The policies. Each counts every lost operation.
 const (
-	// PolicyDropNewest loses the operation that just ended. It never blocks.
+	// PolicyDropNewest drops the new operation. It never blocks.
 	PolicyDropNewest Policy = iota
-	// PolicyDropOldest loses the oldest batch that is not being written yet. It
-	// never blocks.
+	// PolicyDropOldest drops the oldest batch that is not being written, or the oldest operation in a [Queue]. It never
+	// blocks.
 	PolicyDropOldest
-	// PolicyBlock makes the operation's End wait for room. Nothing is lost while
-	// the exporter makes progress; one that hangs makes the application hang until
-	// Shutdown.
+	// PolicyBlock makes the operation's End wait for room, and Launched of a [Queue]. It loses no operation while the
+	// exporter makes progress. An exporter that hangs blocks the application until Shutdown.
 	PolicyBlock
 )
 
 // String returns the policy's name.
 func (p Policy) String() string { return pipeline.Policy(p).String() }
 
-// WithPolicy sets what happens if there is no room, for [NewProcessor] and [NewForwarder].
-// Default: OPTRACE_POLICY, or [PolicyDropNewest].
+// WithPolicy sets the policy of a full buffer, for [NewProcessor], [NewForwarder] and [NewQueue]. Default:
+// [PolicyDropNewest], or OPTRACE_POLICY except for queues.
 func WithPolicy(p Policy) ProcessorOption {
-	return processorOption{processors | forwarders, "WithPolicy", func(cfg *processorConfig) { cfg.policy = p }}
+	return processorOption{
+		processors | forwarders | queues, "WithPolicy", func(cfg *processorConfig) { cfg.policy = p },
+	}
 }
 
-// WithBufferBytes bounds all buffers of a Processor together: in front of an [Exporter] of encoded
-// entries, about 300 bytes each, in front of another exporter of spans, whose size is estimated; and
-// what a [FlightRecorder] keeps. Default: OPTRACE_MAX_BYTES, or 64 MiB; 64 KiB is the least.
-func WithBufferBytes(n int64) ProcessorOption {
-	return processorOption{all, "WithBufferBytes", func(cfg *processorConfig) { cfg.bufferBytes = n }}
+// WithMaxBytes bounds all buffers of a Processor together: encoded entries of about 300 bytes in front of an
+// [Exporter], spans of estimated size in a forwarder, the operations of a flight recorder. The minimum is 64 KiB.
+// Default: OPTRACE_MAX_BYTES, or 64 MiB.
+func WithMaxBytes(n int64) ProcessorOption {
+	return processorOption{allProcessors, "WithMaxBytes", func(cfg *processorConfig) { cfg.maxBytes = n }}
 }
 
-// WithCacheBytes bounds the memory of all caches, with which operations that repeat are encoded
-// faster: that of an [Exporter] by itself, or that of a [Processor] in front of one, whose encoders
-// share it. What the caches keep from being collected counts. Nothing is allocated before operations
-// repeat. Default: 32 MiB for an Exporter, 64 MiB for a Processor; 0 turns the caches off.
+// WithCacheBytes bounds the caches for repeated operations: the cache of an [Exporter] used without a Processor, or the
+// caches of a [Processor] in front of one, shared by its encoders. The bound includes memory that the caches keep
+// alive. They allocate only when operations repeat. 0 turns them off. Default: 32 MiB for an Exporter, 64 MiB for a
+// Processor.
 //
-// A Processor as a whole takes as much as [WithBufferBytes] and WithCacheBytes say together, and
-// besides for each core some ten KiB and the operation that it encodes. Where spans are never
-// ended, or end without operations, it takes what [Stats] says under Forgotten, LostParents and Unsummed.
-func WithCacheBytes(n int64) CacheOption { return cacheOption(n) }
+// A Processor takes at most [WithMaxBytes] plus WithCacheBytes, and for each core some ten KiB and the operation being
+// encoded. Spans without an end or without operations take the memory listed for EvictedSpans, LostParents and
+// Unsummarized in [Stats].
+func WithCacheBytes(n int64) interface {
+	ExporterOption
+	ProcessorOption
+} {
+	return cacheOption(n)
+}
 
 type cacheOption int64
 
 func (o cacheOption) apply(cfg *exporterConfig) { cfg.cacheBytes = int64(o) }
 
 func (o cacheOption) applyProcessor(cfg *processorConfig) {
-	processorOption{processors | flightRecorders, "WithCacheBytes",
-		func(cfg *processorConfig) { cfg.cacheBytes = int64(o) }}.applyProcessor(cfg)
+	set := func(cfg *processorConfig) { cfg.cacheBytes = int64(o) }
+	processorOption{processors | flightRecorders, "WithCacheBytes", set}.applyProcessor(cfg)
 }
 
-// WithFlushInterval sets how long an operation may wait in a buffer before it goes to the exporter: a
-// process that is killed may lose as much. It is for [NewProcessor] and [NewForwarder]. Default:
-// OPTRACE_FLUSH_INTERVAL, or 1 s.
+// WithFlushInterval sets the longest time of an operation in a buffer before it goes to the exporter. A killed process
+// may lose the operations of this time. It is for [NewProcessor] and [NewForwarder]. Default: OPTRACE_FLUSH_INTERVAL,
+// or 1 s.
 func WithFlushInterval(d time.Duration) ProcessorOption {
-	return processorOption{processors | forwarders, "WithFlushInterval", func(cfg *processorConfig) { cfg.flushInterval = d }}
+	set := func(cfg *processorConfig) { cfg.flushInterval = d }
+	return processorOption{processors | forwarders, "WithFlushInterval", set}
 }
 
 // WithExportTimeout bounds one export. Default: OPTRACE_EXPORT_TIMEOUT, or 30 s.
 func WithExportTimeout(d time.Duration) ProcessorOption {
-	return processorOption{all, "WithExportTimeout", func(cfg *processorConfig) { cfg.exportTimeout = d }}
+	return processorOption{allProcessors, "WithExportTimeout", func(cfg *processorConfig) { cfg.exportTimeout = d }}
 }
 
-// WithRecordOnly makes the Processor take spans that are recorded but not sampled too. With
-// sdktrace.AlwaysRecord around the sampler that gives profiles of all operations at any sampling
-// rate. What an Exporter records then has no adjusted counts. Default: sampled spans only, or for
-// [NewProcessor] and [NewFlightRecorder] what OPTRACE_RECORD_ONLY says; the Processor of [Setup] has it.
+// WithRecordOnly makes the Processor take unsampled spans that are recorded. With sdktrace.AlwaysRecord around the
+// sampler it takes all operations at any sampling rate. Its entries have no adjusted counts. Default: sampled spans
+// only, or OPTRACE_RECORD_ONLY for [NewProcessor] and [NewFlightRecorder]. The Processor of [Setup] has the option.
 func WithRecordOnly() ProcessorOption {
-	return processorOption{all, "WithRecordOnly", func(cfg *processorConfig) { cfg.recordOnly = true }}
+	return processorOption{allProcessors, "WithRecordOnly", func(cfg *processorConfig) { cfg.recordOnly = true }}
 }
 
-// WithFilter makes the Processor leave out the spans for which keep returns false; they count as
-// skipped. keep is called on the goroutine that ended the span, and must be safe for concurrent
-// use. For operations of a [Recorder] a span is made for it, which allocates. Nil keeps all.
+// WithFilter makes the Processor skip a span if keep returns false. OnEnd calls keep, concurrently. Operations of a
+// [Recorder] become spans for keep, at the cost of allocations. A nil keep keeps all spans.
 func WithFilter(keep func(sdktrace.ReadOnlySpan) bool) ProcessorOption {
-	return processorOption{all, "WithFilter", func(cfg *processorConfig) { cfg.filter = keep }}
+	return processorOption{allProcessors, "WithFilter", func(cfg *processorConfig) { cfg.filter = keep }}
 }
 
-// WithForwardThreshold does not forward operations that took less than d and have no error and no
-// children: a request may have many thousand. The local root above them carries an event
-// "tensor.ops.pruned" for each operation and device, with their number and the sum of their
-// durations. It is for [NewForwarder]. Default: OPTRACE_FORWARD_THRESHOLD, or 0, all are forwarded.
+// WithForwardThreshold leaves out operations shorter than d without an error and children, because a request may have
+// many thousands. The local root above them gets an event "tensor.ops.pruned" for each operation and device, with their
+// number and the sum of their durations. It is for [NewForwarder]. Default: OPTRACE_FORWARD_THRESHOLD, or 0 to forward
+// all operations.
 func WithForwardThreshold(d time.Duration) ProcessorOption {
 	return processorOption{forwarders, "WithForwardThreshold", func(cfg *processorConfig) { cfg.forwardThreshold = d }}
 }
 
-// WithForwardSampling forwards the given share of the operations below the threshold of
-// [WithForwardThreshold] all the same, chosen by their span id; they are not part of the summary.
-// It is for [NewForwarder]. Default: OPTRACE_FORWARD_SAMPLING, or 0.
+// WithForwardSampling forwards the given share, 0 to 1, of the operations below the threshold of
+// [WithForwardThreshold], chosen by span id, instead of counting them in the events. It is for [NewForwarder]. Default:
+// OPTRACE_FORWARD_SAMPLING, or 0.
 func WithForwardSampling(ratio float64) ProcessorOption {
 	return processorOption{forwarders, "WithForwardSampling", func(cfg *processorConfig) { cfg.forwardRatio = ratio }}
 }
 
-// WithDumpOnError makes an operation that fails request a dump of a [FlightRecorder].
+// WithDumpOnError requests a dump after each failed operation. It is for [NewFlightRecorder].
 func WithDumpOnError() ProcessorOption {
 	return processorOption{flightRecorders, "WithDumpOnError", func(cfg *processorConfig) { cfg.dumpOnError = true }}
 }
 
-// WithDumpOnSlow makes a local root span, such as a request or a training step, that takes d or
-// longer request a dump of a [FlightRecorder]. Default: 0, none does.
+// WithDumpOnSlow requests a dump after each local root span, such as a request or a training step, of d or longer. It
+// is for [NewFlightRecorder]. Default: 0, no dump.
 func WithDumpOnSlow(d time.Duration) ProcessorOption {
 	return processorOption{flightRecorders, "WithDumpOnSlow", func(cfg *processorConfig) { cfg.dumpOnSlow = d }}
 }
 
-// WithDumpOnSignal makes the given signals request a dump of a [FlightRecorder]. They
-// then do not have their default effect on the process.
+// WithDumpOnSignal requests a dump on each of the signals and removes their default effect. It is for
+// [NewFlightRecorder].
 func WithDumpOnSignal(signals ...os.Signal) ProcessorOption {
 	signals = slices.Clone(signals)
-	return processorOption{flightRecorders, "WithDumpOnSignal", func(cfg *processorConfig) { cfg.dumpSignals = signals }}
+	set := func(cfg *processorConfig) { cfg.dumpSignals = signals }
+	return processorOption{flightRecorders, "WithDumpOnSignal", set}
+}
+
+// WithQueueSize bounds the waiting operations of one stream in a [Queue]. It is for [NewQueue]. Default: 4096.
+func WithQueueSize(n int) ProcessorOption {
+	return processorOption{queues, "WithQueueSize", func(cfg *processorConfig) { cfg.queueSize = n }}
+}
+
+// WithEventTimeout sets the longest wait of a [Queue] for the events of an operation. It is for [NewQueue]. Default:
+// one minute.
+func WithEventTimeout(d time.Duration) ProcessorOption {
+	return processorOption{queues, "WithEventTimeout", func(cfg *processorConfig) { cfg.eventTimeout = d }}
+}
+
+// WithDeviceClock makes a [Queue] convert times of events with clock. Poll reads the device's clock with read if the
+// last reading is older than every, such as a tenth of a second. An operation waits for a reading after its end. Its
+// attribute tensor.clock.error is the largest possible error of its times, rounded up to 1, 2 or 5 times a power of
+// ten. It is for [NewQueue].
+func WithDeviceClock(clock *deviceclock.Clock, every time.Duration, read func() (int64, error)) ProcessorOption {
+	return processorOption{queues, "WithDeviceClock", func(cfg *processorConfig) {
+		cfg.clock = clock
+		cfg.readEvery = every
+		cfg.readClock = read
+	}}
 }

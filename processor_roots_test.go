@@ -19,8 +19,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// rootsOf runs f with a provider and returns, for each operation by its name,
-// the local root that it was stamped with.
+// rootsOf runs f with a provider and returns the local root of each operation by name.
 func rootsOf(t *testing.T, f func(spans trace.Tracer, ops *optrace.Tracer)) map[string]string {
 	t.Helper()
 	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, _ *optrace.Processor) {
@@ -47,14 +46,13 @@ func run(ctx context.Context, ops *optrace.Tracer, name string) {
 	o.End()
 }
 
-// remote returns a context as a server has it: the caller's span, from another
-// process, is the parent.
+// remote returns a server's context: its parent is a span of another process.
 func remote(ctx context.Context) context.Context {
 	return trace.ContextWithRemoteSpanContext(ctx, trace.SpanContextFromContext(ctx))
 }
 
-// An operation has the name of the span at the top of those above it in this process, as it was when that began. A service
-// that calls itself has several of these in one trace, and so has a program with many requests at once.
+// An operation has the name of its local root at the time the operation began. A trace may have several local roots, as
+// a service that calls itself has, and a program with many requests.
 func TestRootStamping(t *testing.T) {
 	type node struct {
 		ctx  context.Context
@@ -66,7 +64,8 @@ func TestRootStamping(t *testing.T) {
 	cases.Inputs(t, 20, 300, func(_ uint64, r *rand.Rand) {
 		want := make(map[string]string)
 		got := rootsOf(t, func(spans trace.Tracer, ops *optrace.Tracer) {
-			nodes := []*node{{ctx: trace.ContextWithRemoteSpanContext(t.Context(), spantest.SpanContext(3, 3))}, {ctx: t.Context()}}
+			nodes := []*node{{ctx: trace.ContextWithRemoteSpanContext(t.Context(), spantest.SpanContext(3, 3))},
+				{ctx: t.Context()}}
 			for i := range 100 {
 				above := nodes[r.IntN(len(nodes))]
 				n := &node{name: fmt.Sprint(i), open: true}
@@ -75,8 +74,9 @@ func TestRootStamping(t *testing.T) {
 				case above.root == nil && what == 0: // an operation is the root
 					var o optrace.Op
 					n.ctx, o = ops.Start(above.ctx, n.name, "")
-					n.end, want[n.name] = o.End, ""
-				case above.root == nil || what == 1: // a request, maybe of this service to itself
+					n.end = o.End
+					want[n.name] = ""
+				case above.root == nil || what == 1: // a request, maybe from the same service
 					var s trace.Span
 					n.ctx, s = spans.Start(remote(above.ctx), n.name)
 					n.end = func() { s.End() }
@@ -85,7 +85,8 @@ func TestRootStamping(t *testing.T) {
 				case what == 2:
 					var s trace.Span
 					n.ctx, s = spans.Start(above.ctx, n.name)
-					n.end, n.root = func() { s.End() }, above.root
+					n.end = func() { s.End() }
+					n.root = above.root
 				case what == 3:
 					above.end()
 					above.open = false
@@ -106,8 +107,7 @@ func TestRootStamping(t *testing.T) {
 	})
 }
 
-// Operations that began before their root ended have it, those that begin later have none. What is above them otherwise may
-// have ended.
+// Operations that began before the end of their root have it, later ones do not. Other spans above them may have ended.
 func TestRootsThatHaveEnded(t *testing.T) {
 	got := rootsOf(t, func(spans trace.Tracer, ops *optrace.Tracer) {
 		front, frontSpan := spans.Start(t.Context(), "front")
@@ -133,14 +133,15 @@ func TestRootsThatHaveEnded(t *testing.T) {
 	}, got)
 }
 
-// Spans that began before the processor was registered do no harm to the others.
+// Spans that began before the processor was registered do not disturb others.
 func TestRootsRegisteredLate(t *testing.T) {
 	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf))
 	tp := sdktrace.NewTracerProvider()
-	// Without a processor spans do not record; this one stands for others'.
+	// Without a processor the SDK does not record spans.
 	tp.RegisterSpanProcessor(sdktrace.NewSimpleSpanProcessor(&spantest.Exporter{}))
-	spans, ops := tp.Tracer("service"), optrace.NewTracer(tp)
+	spans := tp.Tracer("service")
+	ops := optrace.NewTracer(tp)
 	early, earlySpan := spans.Start(t.Context(), "early")
 	tp.RegisterSpanProcessor(proc)
 	run(early, ops, "below early")
@@ -158,7 +159,8 @@ func TestRootStampingConcurrentSafe(t *testing.T) {
 	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	spans, ops := tp.Tracer("service"), optrace.NewTracer(tp)
+	spans := tp.Tracer("service")
+	ops := optrace.NewTracer(tp)
 	shared, sharedSpan := spans.Start(t.Context(), "shared")
 	atOnce(8, func(i int) {
 		for j := range 50 {
@@ -185,19 +187,19 @@ func TestRootStampingConcurrentSafe(t *testing.T) {
 	check.Equal(t, "entries", 8*50, len(entries))
 }
 
-// The tables of spans that have not ended take 24 MiB at most, as Stats says, and sums below them 32.
+// Bounds: 24 MiB for the tables of open spans, as documented in Stats, and 32 MiB for the sums below them.
 const (
 	tableBytes = 24 << 20
 	sumBytes   = 32 << 20
 )
 
-// leaks is a processor in front of which spans do not end.
+// leaks is a processor with spans that never end.
 type leaks struct {
 	*testing.T
 	proc   *optrace.Processor
 	spans  trace.Tracer
 	ops    *optrace.Tracer
-	before int64 // heap in use
+	before int64 // bytes of heap in use
 }
 
 func newLeaks(t *testing.T, proc *optrace.Processor) *leaks {
@@ -206,20 +208,19 @@ func newLeaks(t *testing.T, proc *optrace.Processor) *leaks {
 	return &leaks{t, proc, tp.Tracer("service"), optrace.NewTracer(tp), check.Heap()}
 }
 
-// checkMemory fails if the processor holds more than the tables and some MiB for
-// all else.
+// checkMemory fails if the processor holds more than the tables and some MiB.
 func (l *leaks) checkMemory() {
 	l.Helper()
 	const rest = 4 << 20
 	if held := check.Heap() - l.before; held > tableBytes+rest {
 		l.Errorf("%.1f MiB are held, want %d at most", float64(held)/(1<<20), (tableBytes+rest)>>20)
 	}
-	if l.proc.Stats().Forgotten == 0 {
+	if l.proc.Stats().EvictedSpans == 0 {
 		l.Error("nothing is forgotten, or not counted: too few spans leak")
 	}
 }
 
-// requests makes new traces, each with an operation, and shuts the processor down.
+// requests makes new traces with an operation each and shuts the processor down.
 func (l *leaks) requests(n int) {
 	l.Helper()
 	for range n {
@@ -230,9 +231,8 @@ func (l *leaks) requests(n int) {
 	check.OK(l, l.proc.Shutdown(l.Context()))
 }
 
-// Roots that never end cost other traces nothing: neither new ones, nor old ones
-// that go on.
-func TestM1LeakedRoots(t *testing.T) {
+// Roots that never end do not disturb other traces, new or old. Row M1 of docs/reliability.md.
+func TestLeakedRootsStayBounded(t *testing.T) {
 	type leak struct {
 		name  string
 		leaks int
@@ -261,14 +261,14 @@ func TestM1LeakedRoots(t *testing.T) {
 			for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
 				got[e.Operation+" below "+e.Root]++
 			}
-			check.Equal(t, "operations by root", map[string]int{"matmul below training": 101, "relu below request": 1000}, got)
+			check.Equal(t, "operations by root",
+				map[string]int{"matmul below training": 101, "relu below request": 1000}, got)
 		})
 	}
 }
 
-// Spans that never end in traces with several roots are bounded too. No operation is
-// given to a root that is not above it.
-func TestM1LeakedSpansOfSeveralRoots(t *testing.T) {
+// Spans that never end in traces with several roots are bounded. No operation gets a root that is not above it.
+func TestLeakedSpansOfSeveralRootsStayBounded(t *testing.T) {
 	for _, tt := range []struct {
 		name                    string
 		traces, roots, children int
@@ -318,15 +318,15 @@ func TestM1LeakedSpansOfSeveralRoots(t *testing.T) {
 	}
 }
 
-// Operations below new roots are summed up, and not forwarded, whatever leaked before.
-func TestM1LeakedRootsAndForwardThreshold(t *testing.T) {
+// A forwarder sums up operations below new roots after any leak.
+func TestLeakedRootsWithForwardThresholdStayBounded(t *testing.T) {
 	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	type leak struct {
 		name  string
 		leaks int
-		ops   int // below each
-		width int // of their names
+		ops   int // operations below each
+		width int // length of their names
 	}
 	for tt := range cases.Of(t, 1, []leak{
 		{"many", 300_000, 0, 0},
@@ -349,7 +349,7 @@ func TestM1LeakedRootsAndForwardThreshold(t *testing.T) {
 			if held := check.Heap() - l.before; held > both {
 				t.Errorf("%.1f MiB are held, want %d at most", float64(held)/(1<<20), both>>20)
 			}
-			if st := proc.Stats(); st.Skipped != uint64(tt.leaks*tt.ops) || tt.ops > 0 != (st.Unsummed > 0) {
+			if st := proc.Stats(); st.Skipped != uint64(tt.leaks*tt.ops) || tt.ops > 0 != (st.Unsummarized > 0) {
 				t.Errorf("stats are %+v, want %d skipped, and some unsummed if there are any", st, tt.leaks*tt.ops)
 			}
 			l.requests(1000)

@@ -26,7 +26,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// record makes n operations of tp, numbered by their steps, below ctx.
+// record makes n operations with the steps 0 to n-1 below ctx.
 func record(ctx context.Context, tp trace.TracerProvider, n int) {
 	tracer := optrace.NewTracer(tp)
 	for i := range n {
@@ -40,7 +40,8 @@ func TestProcessorWithoutExporter(t *testing.T) {
 		t.Errorf("NewProcessor(nil) returns %v, %v", p, err)
 	}
 	for name, next := range map[string]sdktrace.SpanExporter{
-		"nil": nil, "nil pointer": (*spantest.Exporter)(nil), "nil Exporter": (*optrace.Exporter)(nil), "Exporter": newExporter(t, io.Discard),
+		"nil": nil, "nil pointer": (*spantest.Exporter)(nil), "nil Exporter": (*optrace.Exporter)(nil),
+		"Exporter": newExporter(t, io.Discard),
 	} {
 		if p, err := optrace.NewForwarder(next); p != nil || err == nil {
 			t.Errorf("%s: NewForwarder returns %v, %v", name, p, err)
@@ -53,8 +54,8 @@ func TestProcessorWithoutExporter(t *testing.T) {
 	}
 }
 
-// With AlwaysRecord and WithRecordOnly every operation is counted, whatever
-// the sampler decides, while others export the sampled ones only.
+// With AlwaysRecord and WithRecordOnly every operation is counted for any sampler. Other processors export sampled
+// spans only.
 func TestProcessorRecordOnly(t *testing.T) {
 	const n = 400
 	sampler := sdktrace.AlwaysRecord(sdktrace.TraceIDRatioBased(0.25))
@@ -76,8 +77,8 @@ func TestProcessorRecordOnly(t *testing.T) {
 	check.Equal(t, "Stats of the sampled ones", stats, usual.Stats())
 }
 
-// A recording of all operations counts none for others, whatever trace state the sampler gives to those that it takes; one
-// of the sampled ones does. Other processors see the trace state.
+// A recording of all operations has no adjusted counts, for any trace state. A recording of sampled operations has.
+// Other processors see the trace state.
 func TestRecordOnlyHasNoWeights(t *testing.T) {
 	state := check.Must(trace.ParseTraceState("ot=rv:0123456789abcd;th:8,x=y"))(t)
 	parent := trace.ContextWithSpanContext(t.Context(), spantest.SpanContext(0, 1).WithTraceState(state))
@@ -86,28 +87,31 @@ func TestRecordOnlyHasNoWeights(t *testing.T) {
 		everything := newProcessor(t, newExporter(t, &all, optrace.WithFormat(format)), optrace.WithRecordOnly())
 		usual := newProcessor(t, newExporter(t, &sampled, optrace.WithFormat(format)))
 		exported := tracetest.NewInMemoryExporter()
-		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(everything), sdktrace.WithSpanProcessor(usual), sdktrace.WithSyncer(exported))
-		_, s := tp.Tracer("t").Start(parent, "matmul", trace.WithAttributes(tensorconv.OpName("matmul")), trace.WithLinks(
-			trace.Link{SpanContext: spantest.SpanContext(0, 1)}, // which the encoder takes out, as its own parent
-		))
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(everything), sdktrace.WithSpanProcessor(usual),
+			sdktrace.WithSyncer(exported))
+		_, s := tp.Tracer("t").Start(parent, "matmul", trace.WithAttributes(tensorconv.OpName("matmul")),
+			trace.WithLinks(
+				trace.Link{SpanContext: spantest.SpanContext(0, 1)}, // a link to its parent, which the encoder removes
+			))
 		s.End()
 		for _, p := range []*optrace.Processor{everything, usual} {
 			rec := p.Recorder(parent)
 			rec.Begin("relu", "")
 			rec.Finish()
 		}
-		check.Equal(t, "another exporter sees", state.String(), exported.GetSpans()[0].SpanContext.TraceState().String())
+		check.Equal(t, "another exporter sees", state.String(),
+			exported.GetSpans()[0].SpanContext.TraceState().String())
 		shutdown(t, tp)
 		var weights []float64
 		for _, e := range spantest.ReadWhole(t, slices.Concat(all.Bytes(), sampled.Bytes())).Entries {
 			weights = append(weights, e.AdjustedCount)
 		}
-		check.Equal(t, fmt.Sprintf("%v: the weights of all, and of the sampled ones", format), []float64{0, 0, 2, 2}, weights)
+		check.Equal(t, fmt.Sprintf("%v: the weights of all, and of the sampled ones", format), []float64{0, 0, 2, 2},
+			weights)
 	}
 }
 
-// Where the sampler leaves operations out all the same, the weights of the others stay, and the file has one resource, which
-// names it.
+// If the sampler drops operations, the others keep their weights, and the file names the sampler in one resource.
 func TestRecordOnlyBehindASampler(t *testing.T) {
 	state := check.Must(trace.ParseTraceState("ot=th:8"))(t)
 	parent := trace.ContextWithSpanContext(t.Context(), spantest.SpanContext(0, 1).WithTraceState(state))
@@ -164,7 +168,8 @@ func TestObservability(t *testing.T) {
 	maps.DeleteFunc(got, func(name string, _ float64) bool { return strings.Contains(name, "duration") })
 	check.Equal(t, "metrics", want, got)
 	shutdown(t, tp)
-	check.Is(t, "export after shutdown", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), make([]sdktrace.ReadOnlySpan, 4)))
+	check.Is(t, "export after shutdown", optrace.ErrExporterShutdown,
+		exp.ExportSpans(t.Context(), make([]sdktrace.ReadOnlySpan, 4)))
 	got, _ = read()
 	check.Equal(t, "spans refused after shutdown", 4, got["otel.sdk.exporter.span.exported already_shutdown"])
 	if _, ok := got["otel.sdk.processor.span.queue.size"]; ok {
@@ -172,20 +177,21 @@ func TestObservability(t *testing.T) {
 	}
 }
 
-// leastBytes is the smallest bound that a processor takes.
+// leastBytes is the smallest bound.
 const leastBytes = 64 << 10
 
 var policies = []optrace.Policy{optrace.PolicyDropNewest, optrace.PolicyDropOldest, optrace.PolicyBlock}
 
-// The bound holds also for operations that are far larger than usual.
+// The bound also holds for unusually large operations.
 func TestMaxBytesHeld(t *testing.T) {
 	const bound, threads = 4 << 20, 4
-	for _, length := range []int{6, 200_000} { // of the names
+	for _, length := range []int{6, 200_000} { // bytes of the names
 		w := spantest.NewStuckWriter()
-		proc := newProcessor(t, newExporter(t, w), optrace.WithBufferBytes(bound), optrace.WithFlushInterval(time.Hour))
+		proc := newProcessor(t, newExporter(t, w), optrace.WithMaxBytes(bound), optrace.WithFlushInterval(time.Hour))
 		stub := spantest.Operation(0)
 		stub.Attributes = append(stub.Attributes, tensorconv.OpName(strings.Repeat("n", length)))
-		span, before := stub.Snapshot(), check.Heap()
+		span := stub.Snapshot()
+		before := check.Heap()
 		atOnce(threads, func(int) {
 			for range max(200, 30_000/(1+length/100)) {
 				proc.OnEnd(span)
@@ -204,8 +210,8 @@ func TestMaxBytesHeld(t *testing.T) {
 	}
 }
 
-// An error that panics costs nothing but its text.
-func TestW7ErrorsThatPanic(t *testing.T) {
+// An error with a panicking Error method loses its text only.
+func TestErrorsThatPanic(t *testing.T) {
 	for name, err := range map[string]error{"nothing in it": struct{ error }{}, "typed nil": (*os.PathError)(nil)} {
 		t.Run(name, func(t *testing.T) {
 			var out spantest.Buffer
@@ -232,7 +238,8 @@ func TestW7ErrorsThatPanic(t *testing.T) {
 					failed++
 				}
 			}
-			check.Equal(t, "written, entries and failures", [3]int{202, 202, 4}, [3]int{int(proc.Stats().Written), len(rec.Entries), failed})
+			check.Equal(t, "written, entries and failures", [3]int{202, 202, 4},
+				[3]int{int(proc.Stats().Written), len(rec.Entries), failed})
 		})
 	}
 }
@@ -249,10 +256,10 @@ func (p *panickingProcessor) OnEnd(sdktrace.ReadOnlySpan) {
 	}
 }
 
-// A processor of the application that panics costs the operation at which it does,
-// no other, and nothing is emitted twice.
-func TestW7FinishWithAPanickingProcessor(t *testing.T) {
-	spans, panicking := &spantest.Exporter{}, &panickingProcessor{}
+// A panicking processor of the application loses one operation, and no operation is emitted twice.
+func TestFinishWithAPanickingProcessor(t *testing.T) {
+	spans := &spantest.Exporter{}
+	panicking := &panickingProcessor{}
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(panicking), sdktrace.WithSyncer(spans))
 	rec := optrace.NewTracer(tp).Recorder(t.Context())
 	for range 2 {
@@ -261,14 +268,15 @@ func TestW7FinishWithAPanickingProcessor(t *testing.T) {
 		}
 		rec.Finish()
 	}
-	check.Equal(t, "spans that are exported, and that have ended", [2]int{199, 200}, [2]int{len(spans.Names()), panicking.ended})
+	check.Equal(t, "spans that are exported, and that have ended", [2]int{199, 200},
+		[2]int{len(spans.Names()), panicking.ended})
 }
 
-// What is lost before the pipeline has it is counted, in the file as well.
-func TestW7LossBeforeThePipelineIsCounted(t *testing.T) {
+// Losses before the pipeline are counted, in the file too.
+func TestLossBeforeThePipelineIsCounted(t *testing.T) {
 	var out spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &out))
-	rec := proc.Recorder(trace.ContextWithSpan(t.Context(), struct{ trace.Span }{})) // whose methods panic
+	rec := proc.Recorder(trace.ContextWithSpan(t.Context(), struct{ trace.Span }{})) // its methods panic
 	for range 10 {
 		rec.Begin("matmul", "cuda:0")
 	}
@@ -280,11 +288,12 @@ func TestW7LossBeforeThePipelineIsCounted(t *testing.T) {
 	check.Equal(t, "gap records tell", 11, spantest.ReadWhole(t, out.Bytes()).Lost())
 }
 
-// The Exporter ends with the last of the processors in front of it.
-func TestW9TwoProcessorsInFrontOfOneExporter(t *testing.T) {
+// The last processor in front of an exporter shuts it down.
+func TestTwoProcessorsInFrontOfOneExporter(t *testing.T) {
 	var out spantest.Buffer
 	exp := newExporter(t, &out)
-	first, second := newProcessor(t, exp), newProcessor(t, exp)
+	first := newProcessor(t, exp)
+	second := newProcessor(t, exp)
 	for i := range 100 {
 		first.OnEnd(spantest.Operation(i).Snapshot())
 		second.OnEnd(spantest.Operation(100 + i).Snapshot())
@@ -293,13 +302,14 @@ func TestW9TwoProcessorsInFrontOfOneExporter(t *testing.T) {
 		shutdown(t, proc)
 		check.Equal(t, "written", 100, proc.Stats().Written)
 	}
-	check.Is(t, "after both have ended the exporter says", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), spantest.Operations(1)))
+	check.Is(t, "after both have ended the exporter says", optrace.ErrExporterShutdown,
+		exp.ExportSpans(t.Context(), spantest.Operations(1)))
 	got := spantest.ReadWhole(t, bytes.Clone(out.Bytes())).Steps()
 	slices.Sort(got)
 	check.Equal(t, "entries", spantest.UpTo(200), got)
 }
 
-// Options with values that make no sense are errors of each constructor, and so is what is no exporter; nil options are ignored.
+// Invalid options and exporters are errors of each constructor. Nil options are ignored.
 func TestNewProcessorOptions(t *testing.T) {
 	end := func(p interface{ Shutdown(context.Context) error }, err error) error {
 		if err == nil {
@@ -321,12 +331,12 @@ func TestNewProcessorOptions(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		err  error
-		want string // "" for none
+		want string // "" for no error
 	}{
 		"processor: none":        {processor(nil), ""},
 		"processor: policy":      {processor(optrace.WithPolicy(optrace.PolicyBlock + 1)), "unknown policy"},
-		"processor: bytes":       {processor(optrace.WithBufferBytes(64<<10 - 1)), "below 65536"},
-		"processor: least bytes": {processor(optrace.WithBufferBytes(64 << 10)), ""},
+		"processor: bytes":       {processor(optrace.WithMaxBytes(64<<10 - 1)), "below 65536"},
+		"processor: least bytes": {processor(optrace.WithMaxBytes(64 << 10)), ""},
 		"processor: interval":    {processor(optrace.WithFlushInterval(0)), "flush interval"},
 		"processor: timeout":     {processor(optrace.WithExportTimeout(-1)), "export timeout"},
 		"processor: nil filter":  {processor(optrace.WithFilter(nil)), ""},
@@ -334,12 +344,14 @@ func TestNewProcessorOptions(t *testing.T) {
 		"forwarder: threshold":   {forwarder(optrace.WithForwardThreshold(-1)), "threshold -1ns is negative"},
 		"forwarder: sampling":    {forwarder(optrace.WithForwardSampling(2)), "ratio 2 is not between"},
 		"forwarder: negative":    {forwarder(optrace.WithForwardSampling(-0.1)), "ratio -0.1 is not between"},
-		"forwarder: bytes":       {forwarder(optrace.WithBufferBytes(1)), "below 65536"},
-		"processor: forwarding":  {processor(optrace.WithForwardThreshold(1)), "WithForwardThreshold is not for a processor"},
-		"processor: dump":        {processor(optrace.WithDumpOnError()), "WithDumpOnError is not for a processor"},
-		"forwarder: cache":       {forwarder(optrace.WithCacheBytes(1)), "WithCacheBytes is not for a forwarder"},
-		"flight recorder: none":  {flight(1, nil), ""},
-		"flight recorder: queue": {flight(1, optrace.WithPolicy(optrace.PolicyBlock)), "WithPolicy is not for a flight recorder"},
+		"forwarder: bytes":       {forwarder(optrace.WithMaxBytes(1)), "below 65536"},
+		"processor: forwarding": {processor(optrace.WithForwardThreshold(1)),
+			"WithForwardThreshold is not for a processor"},
+		"processor: dump":       {processor(optrace.WithDumpOnError()), "WithDumpOnError is not for a processor"},
+		"forwarder: cache":      {forwarder(optrace.WithCacheBytes(1)), "WithCacheBytes is not for a forwarder"},
+		"flight recorder: none": {flight(1, nil), ""},
+		"flight recorder: queue": {flight(1, optrace.WithPolicy(optrace.PolicyBlock)),
+			"WithPolicy is not for a flight recorder"},
 		"flight recorder: size":  {flight(0, nil), "size 0 is not positive"},
 		"flight recorder: cache": {flight(1, optrace.WithCacheBytes(-1)), "cache size -1 is negative"},
 		"flight recorder: slow":  {flight(1, optrace.WithDumpOnSlow(-1)), "-1ns of slow local roots is negative"},
@@ -349,8 +361,8 @@ func TestNewProcessorOptions(t *testing.T) {
 		}
 	}
 	lines := newExporter(t, io.Discard, optrace.WithFormat(optrace.FormatOTLPJSON))
-	if f, err := optrace.NewFlightRecorder(lines, 1); f != nil || err == nil ||
-		!strings.Contains(err.Error(), "the format is otlp-json, it must be entries") {
+	f, err := optrace.NewFlightRecorder(lines, 1)
+	if f != nil || err == nil || !strings.Contains(err.Error(), "the format is otlp-json, not entries") {
 		t.Errorf("a flight recorder in front of lines: %v, %v", f, err)
 	}
 	if f, err := optrace.NewFlightRecorder(nil, 1); f != nil || err == nil {
@@ -358,8 +370,8 @@ func TestNewProcessorOptions(t *testing.T) {
 	}
 }
 
-// A flush that ran out of time, and a Shutdown whose context is done, still bring what is in the buffers to a writer that
-// takes it. What ends after that counts as dropped, and the exporter has ended too.
+// A flush that timed out and a Shutdown with a done context still write the buffers to a working writer. Later
+// operations count as dropped, and the exporter has ended.
 func TestProcessorShutdown(t *testing.T) {
 	for name, ctx := range map[string]context.Context{"in time": context.Background(), "cancelled": cancelled()} {
 		t.Run(name, func(t *testing.T) {
@@ -372,7 +384,8 @@ func TestProcessorShutdown(t *testing.T) {
 			record(t.Context(), tp, 5)
 			tr := optrace.NewTracer(tp)
 			_, late := tr.Start(t.Context(), "late", "")
-			rec, q := proc.Recorder(t.Context()), newQueue(t, proc)
+			rec := proc.Recorder(t.Context())
+			q := newQueue(t, proc)
 			rec.Begin("late", "")
 			now := passedAt(time.Now().UnixNano())
 			q.Launched(q.Begin(t.Context(), prepare(t, tr, matmulSpec())), now, now)
@@ -383,14 +396,15 @@ func TestProcessorShutdown(t *testing.T) {
 			flush(t, q)
 			check.Equal(t, "entries", 10, len(spantest.ReadWhole(t, buf.Bytes()).Entries))
 			check.Equal(t, "stats", optrace.Stats{Recorded: 13, Written: 10, Dropped: 3}, proc.Stats())
-			check.Is(t, "the exporter behind", optrace.ErrExporterShutdown, exp.ExportSpans(t.Context(), spantest.Operations(1)))
+			check.Is(t, "the exporter behind", optrace.ErrExporterShutdown,
+				exp.ExportSpans(t.Context(), spantest.Operations(1)))
 			_ = tp.Shutdown(t.Context())
 		})
 	}
 }
 
-// A filter leaves out the spans for which it returns false, and none when it panics; those of a Recorder too.
-func TestW7FilterThatPanics(t *testing.T) {
+// A filter skips spans and operations of a Recorder for which it returns false. A panic keeps the span.
+func TestFilterThatPanics(t *testing.T) {
 	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf), optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool {
 		if s.Name() == "panic" {
@@ -410,20 +424,21 @@ func TestW7FilterThatPanics(t *testing.T) {
 	check.Equal(t, "stats", optrace.Stats{Recorded: 6, Written: 6, Skipped: 2}, proc.Stats())
 }
 
-// Goroutines record, flush and end; everything is counted once, and the exporter behind ends once.
+// Goroutines record, flush and shut down concurrently: every operation is counted once, and the exporter ends once.
 func TestProcessorConcurrentSafe(t *testing.T) {
 	const producers, each = 6, 300
 	for _, policy := range policies {
 		var out, dumps spantest.Buffer
 		next := &spantest.Exporter{}
 		opts := []optrace.ProcessorOption{optrace.WithPolicy(policy), optrace.WithFlushInterval(time.Millisecond)}
-		flight := check.Must(optrace.NewFlightRecorder(newExporter(t, &dumps), 16, optrace.WithDumpOnSlow(time.Nanosecond)))(t)
+		flight := check.Must(optrace.NewFlightRecorder(newExporter(t, &dumps), 16,
+			optrace.WithDumpOnSlow(time.Nanosecond)))(t)
 		for name, proc := range map[string]interface {
 			sdktrace.SpanProcessor
 			Stats() optrace.Stats
 			MarshalLog() any
 		}{
-			"processor": newProcessor(t, newExporter(t, &out), append(opts, optrace.WithBufferBytes(1<<20))...),
+			"processor": newProcessor(t, newExporter(t, &out), append(opts, optrace.WithMaxBytes(1<<20))...),
 			"forwarder": newForwarder(t, next, opts...), "flight recorder": flight,
 		} {
 			flush := proc.ForceFlush
@@ -437,10 +452,13 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 				wg.Go(func() {
 					for range 20 {
 						err := flush(context.Background())
-						if err != nil && (policy == optrace.PolicyBlock || !strings.Contains(err.Error(), "operations were dropped")) {
+						if err != nil &&
+							(policy == optrace.PolicyBlock ||
+								!strings.Contains(err.Error(), "operations were dropped")) {
 							t.Errorf("%v %s: a flush: %v", policy, name, err)
 						}
-						_, _ = proc.Stats(), proc.MarshalLog()
+						_ = proc.Stats()
+						_ = proc.MarshalLog()
 					}
 				})
 			}
@@ -450,11 +468,15 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 			}
 			wg.Wait()
 			_ = tp.Shutdown(context.Background())
-			st, kept, lost := proc.Stats(), uint64(len(next.Spans())), uint64(0)
+			st := proc.Stats()
+			kept := uint64(len(next.Spans()))
+			lost := uint64(0)
 			if name != "forwarder" {
-				rec := spantest.ReadWhole(t, map[string]*spantest.Buffer{"processor": &out, "flight recorder": &dumps}[name].Bytes())
+				rec := spantest.ReadWhole(t,
+					map[string]*spantest.Buffer{"processor": &out, "flight recorder": &dumps}[name].Bytes())
 				rec.CheckBatches(t)
-				kept, lost = uint64(len(rec.Entries)), rec.Lost()
+				kept = uint64(len(rec.Entries))
+				lost = rec.Lost()
 			}
 			checkBooks(t, name, st)
 			if st.Recorded != producers*each || st.Written != kept || st.Dropped != lost ||
@@ -466,9 +488,9 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 	}
 }
 
-// A Shutdown without a deadline ends although the writer, or the exporter behind a forwarder, hangs, in the time that it
-// states, and what was not written is counted.
-func TestW8ShutdownOfAHungWriter(t *testing.T) {
+// Without a deadline Shutdown ends in the stated time if the writer or the exporter of a forwarder hangs, and counts
+// the unwritten operations.
+func TestShutdownOfAHungWriter(t *testing.T) {
 	const timeout = 200 * time.Millisecond
 	type ending interface {
 		Shutdown(context.Context) error
@@ -504,7 +526,8 @@ func TestW8ShutdownOfAHungWriter(t *testing.T) {
 	}
 	for _, policy := range policies {
 		recordings["processor "+policy.String()] = recording{func(w io.Writer, _ sdktrace.SpanExporter) ending {
-			return end(newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(timeout), optrace.WithBufferBytes(leastBytes),
+			return end(newProcessor(t, newExporter(t, w), optrace.WithExportTimeout(timeout),
+				optrace.WithMaxBytes(leastBytes),
 				optrace.WithPolicy(policy)), 3000)
 		}, 2 * timeout}
 	}
@@ -513,7 +536,8 @@ func TestW8ShutdownOfAHungWriter(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
 				hang := func(context.Context) error { <-release; return nil }
-				w, next := spantest.NewStuckWriter(), &spantest.Exporter{OnExport: hang, OnShutdown: hang}
+				w := spantest.NewStuckWriter()
+				next := &spantest.Exporter{OnExport: hang, OnShutdown: hang}
 				recorded := tt.record(w, next)
 				synctest.Wait()
 				begin := time.Now()
@@ -525,7 +549,8 @@ func TestW8ShutdownOfAHungWriter(t *testing.T) {
 				w.Release()
 				close(release)
 				synctest.Wait()
-				st, kept := recorded.Stats(), len(spantest.Read(t, w.Bytes()).Entries)+len(next.Spans())
+				st := recorded.Stats()
+				kept := len(spantest.Read(t, w.Bytes()).Entries) + len(next.Spans())
 				if checkBooks(t, name, st); uint64(kept) != st.Written {
 					t.Errorf("%d operations got through in the end, with %+v", kept, st)
 				}
@@ -536,15 +561,16 @@ func TestW8ShutdownOfAHungWriter(t *testing.T) {
 	check.Says(t, "an exporter that panics", "exporter panicked in Shutdown", proc.Shutdown(t.Context()))
 }
 
-// A writer that is slow is waited for as long as batches get through.
-func TestW8ShutdownOfASlowWriter(t *testing.T) {
+// Shutdown waits for a slow writer as long as it makes progress.
+func TestShutdownOfASlowWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := new(spantest.Buffer)
 		slow := spantest.WriterFunc(func(p []byte) (int, error) {
 			time.Sleep(900 * time.Millisecond)
 			return w.Write(p)
 		})
-		proc := newProcessor(t, newExporter(t, slow), optrace.WithExportTimeout(time.Second), optrace.WithBufferBytes(1<<20),
+		proc := newProcessor(t, newExporter(t, slow), optrace.WithExportTimeout(time.Second),
+			optrace.WithMaxBytes(1<<20),
 			optrace.WithPolicy(optrace.PolicyBlock))
 		const n = 5000
 		for i := range n {

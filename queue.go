@@ -12,145 +12,92 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/optrace/optrace/deviceclock"
 	"github.com/optrace/optrace/internal/record/observ"
 	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Event is a mark in a stream of a device, which the device stamps with its clock when
-// it gets there.
+// Event is a mark in a stream of a device. The device stamps it with its clock when it reaches the mark.
 type Event interface {
-	// Time returns what the device stamped the event with, and whether it has got there yet: in
-	// ticks of the clock of [WithDeviceClock], without one in Unix nanoseconds. An error says that
-	// it never will. Time must not call the Queue.
+	// Time returns the device's stamp and whether the device has reached the event. The stamp is in ticks of the clock
+	// of [WithDeviceClock], or in Unix nanoseconds without one. An error means that the device will not reach the
+	// event. Time must not call the Queue.
 	Time() (at int64, done bool, err error)
 }
 
-// Queue holds operations that the host has launched on a device, and records them when the device has
-// got through them. An engine launches with
+// Queue holds operations launched on a device and records them when the device has run them. An engine launches with
 //
 //	o := q.Begin(ctx, prepared)
 //	… enqueue the start event, the kernel and the end event
 //	q.Launched(o, start, end)
 //
-// and calls Poll now and then, such as after each step: the device is not waited for. Operations
-// belong to the span of their ctx, also when it has ended meanwhile. In front of a Processor, Begin makes
-// sure that the span is recorded; in front of a Tracer see [Times].
+// and calls Poll regularly, such as after each step. Poll does not wait for the device. Operations belong to the span
+// of their ctx, even if it has ended. With a Processor, Begin makes sure that this span is recorded; with a Tracer see
+// [Times].
 //
-// The operations of one device and stream, as their [OpSpec] names them, end in the order in which
-// they were launched, and wait in a ring of their own. When that is full, the [Policy] says what
-// happens. Nothing is lost without being counted, see [QueueStats]:
+// Operations with one device and stream in their [OpSpec] end in launch order. Each stream has a ring of waiting
+// operations. If it is full, the [Policy] decides. [QueueStats] counts every loss:
 //
-//   - an event that fails, or is not reached within the time of [WithEventTimeout]: lost
-//   - an end before the start: recorded, and counted as reversed
-//   - a start before the launch: recorded, and counted as early; with a device clock unplaced
-//   - a time that the device clock cannot place: lost, and counted as unplaced
-//   - a device clock that runs backward: the times of a stream stand still, and Backward of
-//     [deviceclock.Stats] counts it
-//   - a context whose trace is not recorded: skipped at once
-//   - an event that panics, or no prepared operation: lost, and the error handler of OpenTelemetry
-//     is told
+//   - an event that fails, or exceeds the time of [WithEventTimeout]: lost
+//   - an end before the start: recorded and counted as reversed
+//   - a start before the launch: recorded and counted as early; with a device clock unplaced
+//   - a time that the device clock cannot convert: lost and counted as unplaced
+//   - a device clock that runs backward: the times of a stream stand still, counted as Backward in
+//     [deviceclock.Stats]
+//   - a context in an unrecorded trace: skipped at once
+//   - an event that panics, or a nil Prepared: lost and reported to OpenTelemetry's error handler
 //
-// A Queue is safe for concurrent use. It has no goroutine. A nil or zero Queue records nothing.
+// A Queue is safe for concurrent use and has no goroutine. A nil or zero Queue is a no-op.
 type Queue[E Event] struct {
 	to   queueTarget // nil for a zero Queue
-	cfg  queueConfig
+	cfg  processorConfig
 	uses sync.Pool // of *launchUse
 	errs observ.Errors
 
 	mu     sync.Mutex
 	rings  map[streamKey]*ring[E]
-	all    []*ring[E] // in the order in which they were made
+	all    []*ring[E] // in order of creation
 	stats  QueueStats
 	closed bool
 
-	polling sync.Mutex   // one goroutine polls at a time; guards what follows
-	sampled time.Time    // when the clock was read last
-	one     pendingOp[E] // is being recorded
+	polling sync.Mutex   // held by the polling goroutine; guards the fields below
+	sampled time.Time    // of the last clock reading
+	one     pendingOp[E] // being recorded
 	further []attribute.KeyValue
 }
 
-// QueueStats counts what became of the operations of a [Queue].
+// QueueStats counts the operations of a [Queue] by outcome.
 type QueueStats struct {
-	Launched uint64 // the sum of those below, but for Reversed and Early
+	Launched uint64 // sum of Recorded, Skipped, Dropped, Lost, Unplaced and Pending
 	Recorded uint64
-	Skipped  uint64 // of traces that are not recorded
-	Dropped  uint64 // there was no room for them, or no time before Shutdown
-	Lost     uint64 // their events failed or were never reached
-	Unplaced uint64 // the device clock did not know their times
-	Pending  uint64 // wait for the device
+	Skipped  uint64 // in unrecorded traces
+	Dropped  uint64 // for lack of room, or of time before Shutdown
+	Lost     uint64 // events failed or were never reached
+	Unplaced uint64 // times unknown to the device clock
+	Pending  uint64 // waiting for the device
 
-	// Reversed and Early count recorded operations: those that ended before they
-	// started, and those that started before they were launched.
+	// Reversed and Early count recorded operations with an end before the start, and a start before the launch.
 	Reversed, Early uint64
 }
 
-// QueueOption configures a [Queue].
-type QueueOption interface{ apply(*queueConfig) }
-
-type queueConfig struct {
-	size    int
-	policy  Policy
-	timeout time.Duration
-	clock   *deviceclock.Clock
-	read    func() (int64, error)
-	every   time.Duration
-}
-
-// WithQueueSize bounds the operations of a stream that wait. Default: 4096.
-func WithQueueSize(n int) QueueOption {
-	return option[queueConfig](func(cfg *queueConfig) { cfg.size = n })
-}
-
-// WithQueuePolicy sets what happens where there is no room: the operation that is launched is lost, or
-// the oldest one of its stream, or Launched polls until there is room. Default: [PolicyDropNewest].
-func WithQueuePolicy(p Policy) QueueOption {
-	return option[queueConfig](func(cfg *queueConfig) { cfg.policy = p })
-}
-
-// WithEventTimeout sets after what time an operation is given up whose events have not been reached.
-// Default: a minute.
-func WithEventTimeout(d time.Duration) QueueOption {
-	return option[queueConfig](func(cfg *queueConfig) { cfg.timeout = d })
-}
-
-// WithDeviceClock has times of events mapped by clock. Poll reads the device's clock with read where
-// the last reading is older than every, such as a tenth of a second; operations wait until it was
-// read once more after they had ended. How far their times may be off at most becomes their
-// attribute tensor.clock.error, rounded up to 1, 2 or 5 times a power of ten.
-func WithDeviceClock(clock *deviceclock.Clock, every time.Duration, read func() (int64, error)) QueueOption {
-	return option[queueConfig](func(cfg *queueConfig) { cfg.clock, cfg.every, cfg.read = clock, every, read })
-}
-
-func (cfg *queueConfig) validate() error {
-	var wrong faults
-	wrong.add(cfg.size < 1, "a size of %d is not positive", cfg.size)
-	wrong.add(cfg.policy > PolicyBlock, "unknown policy %d", cfg.policy)
-	wrong.add(cfg.timeout <= 0, "event timeout %v is not positive", cfg.timeout)
-	wrong.add(cfg.clock != nil && (cfg.read == nil || cfg.every <= 0), "the device clock is never read")
-	return errors.Join(wrong...)
-}
-
-// NewQueue returns a Queue that records with a [Tracer], as spans, or with a [Processor], as entries;
-// one that is nil or zero records nothing. No to and options with values that make no sense are errors.
-func NewQueue[E Event](to Recording, opts ...QueueOption) (*Queue[E], error) {
+// NewQueue returns a Queue that records spans with a [Tracer], or entries with a [Processor]. A nil or zero Tracer or
+// Processor is a no-op. NewQueue returns an error if to is nil or an option is invalid.
+func NewQueue[E Event](to Recording, opts ...ProcessorOption) (*Queue[E], error) {
 	if to == nil {
-		return nil, errors.New("optrace: new queue: there is nothing to record with")
+		return nil, errors.New("optrace: new queue: no tracer or processor")
 	}
-	cfg := queueConfig{size: 4096, timeout: time.Minute}
-	apply(&cfg, opts, QueueOption.apply)
-	if err := cfg.validate(); err != nil {
-		return nil, fmt.Errorf("optrace: new queue: %w", err)
+	cfg, err := newProcessorConfig(queues, opts)
+	if err != nil {
+		return nil, err
 	}
 	return &Queue[E]{
-		to: to.queueTarget(), cfg: cfg, rings: make(map[streamKey]*ring[E]), uses: sync.Pool{New: func() any { return new(launchUse) }},
+		to: to.queueTarget(), cfg: cfg, rings: make(map[streamKey]*ring[E]),
+		uses: sync.Pool{New: func() any { return new(launchUse) }},
 	}, nil
 }
 
-// Launch is an operation that the host is about to enqueue; see [Queue.Begin]. Copies stand for
-// the same operation.
+// Launch is an operation that the host is about to enqueue; see [Queue.Begin]. Copies stand for the same operation.
 type Launch struct {
 	use      *launchUse // nil for the zero Launch
 	uses     uint64
@@ -161,14 +108,14 @@ type Launch struct {
 	skipped  bool
 }
 
-// launchUse tells whether a Launch was launched: it is used by one after the other.
+// launchUse counts launches. Launches share it one after the other.
 type launchUse struct{ launched atomic.Uint64 }
 
-// isOff reports whether q records nothing.
+// isOff reports whether q is nil or zero.
 func (q *Queue[E]) isOff() bool { return q == nil || q.to == nil }
 
-// Begin notes when the host launches p below the span of ctx, before it is enqueued: the
-// device may start at once.
+// Begin notes the time of the launch of p below the span of ctx. Call it before the kernel is enqueued: the device may
+// start at once.
 func (q *Queue[E]) Begin(ctx context.Context, p *Prepared) Launch {
 	ctx = orBackground(ctx)
 	if q.isOff() {
@@ -176,12 +123,16 @@ func (q *Queue[E]) Begin(ctx context.Context, p *Prepared) Launch {
 	}
 	use := q.uses.Get().(*launchUse)
 	root, taken := q.to.begin(ctx)
-	return Launch{use: use, uses: use.launched.Load(), ctx: ctx, prepared: p, root: root, at: time.Now().UnixNano(), skipped: !taken}
+	return Launch{
+		use: use, uses: use.launched.Load(),
+		ctx: ctx, prepared: p, root: root, skipped: !taken,
+		at: time.Now().UnixNano(),
+	}
 }
 
-// Launched adds an operation to the queue, with the events before and behind it, and attributes in
-// addition to those that were prepared. With a Launch that Begin has not returned, or for a second
-// time, it adds nothing, and the error handler of OpenTelemetry is told.
+// Launched adds an operation to the queue, with the events before and after it, and attributes in addition to the
+// prepared ones. It reports a second call with one Launch, or a Launch not from Begin, to OpenTelemetry's error handler
+// and adds no operation.
 func (q *Queue[E]) Launched(l Launch, start, end E, attrs ...attribute.KeyValue) {
 	if q.isOff() {
 		return
@@ -226,17 +177,17 @@ func (q *Queue[E]) Launched(l Launch, start, end E, attrs ...attribute.KeyValue)
 	q.stats.Pending++
 }
 
-// drop counts n operations as dropped.
+// drop counts n dropped operations.
 func (q *Queue[E]) drop(n uint64) {
 	q.stats.Dropped += n
 	q.to.lose("queue_full", n)
 }
 
-// ring returns the ring of a stream.
+// ring returns the ring of stream k.
 func (q *Queue[E]) ring(k streamKey) *ring[E] {
 	r := q.rings[k]
 	if r == nil {
-		r = &ring[E]{ops: make([]pendingOp[E], q.cfg.size)}
+		r = &ring[E]{ops: make([]pendingOp[E], q.cfg.queueSize)}
 		if q.cfg.clock != nil {
 			r.times = q.cfg.clock.Stream()
 		}
@@ -246,7 +197,7 @@ func (q *Queue[E]) ring(k streamKey) *ring[E] {
 	return r
 }
 
-// Stats returns the counts.
+// Stats returns the counts so far.
 func (q *Queue[E]) Stats() QueueStats {
 	if q.isOff() {
 		return QueueStats{}
@@ -256,14 +207,14 @@ func (q *Queue[E]) Stats() QueueStats {
 	return q.stats
 }
 
-// Waits between looks at the device.
+// Pauses between two polls.
 const (
 	firstWait   = 20 * time.Microsecond
 	longestWait = time.Millisecond
 )
 
-// ForceFlush polls until all that was launched before the call is recorded or lost. When ctx is done
-// before, its error says how many operations are left; they stay in the queue.
+// ForceFlush polls until all operations launched before the call are recorded or lost. If ctx is done first, it returns
+// an error with the number of pending operations, which stay in the queue.
 func (q *Queue[E]) ForceFlush(ctx context.Context) error {
 	if q.isOff() {
 		return nil
@@ -289,8 +240,7 @@ func (q *Queue[E]) ForceFlush(ctx context.Context) error {
 	}
 }
 
-// left returns how many operations wait that were launched before the rings ended where
-// tails say.
+// left returns the number of waiting operations below tails, one tail for each ring.
 func (q *Queue[E]) left(tails []uint64) (n uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -302,8 +252,7 @@ func (q *Queue[E]) left(tails []uint64) (n uint64) {
 	return n
 }
 
-// Shutdown flushes and ends the queue. What is left when ctx is done counts as dropped, and so does
-// what is launched later.
+// Shutdown flushes and ends the queue. Operations left when ctx is done, or launched later, count as dropped.
 func (q *Queue[E]) Shutdown(ctx context.Context) error {
 	if q.isOff() {
 		return nil
@@ -330,7 +279,7 @@ func (q *Queue[E]) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// clockError returns the attribute for a bound, rounded up so that few bounds differ.
+// clockError returns the attribute for an error bound, rounded up to few distinct values.
 func clockError(ns int64) attribute.KeyValue {
 	round := int64(1)
 	for ns > 5*round && round < 1e17 {
@@ -347,18 +296,16 @@ func clockError(ns int64) attribute.KeyValue {
 	return tensorconv.ClockError(round)
 }
 
-// Recording is what a [Queue] records with: a *[Tracer] or a *[Processor].
+// Recording is a *[Tracer] or a *[Processor], for [NewQueue].
 type Recording interface{ queueTarget() queueTarget }
 
-// queueTarget takes the operations of a queue. All but begin and lose are called by who
-// polls.
+// queueTarget takes the operations of a queue. The polling goroutine calls record and flush.
 type queueTarget interface {
-	// begin returns the local root above ctx if it is known, and whether operations
-	// below ctx are taken.
+	// begin returns the local root above ctx, if known, and whether operations below ctx are taken.
 	begin(ctx context.Context) (root span.Root, taken bool)
 	record(l *Launch, t Times, attrs []attribute.KeyValue)
 	flush()
-	// lose counts operations that are lost.
+	// lose counts lost operations.
 	lose(reason string, n uint64)
 }
 
@@ -381,13 +328,11 @@ func (t tracerTarget) record(l *Launch, times Times, attrs []attribute.KeyValue)
 func (tracerTarget) flush()              {}
 func (tracerTarget) lose(string, uint64) {}
 
-func (f *FlightRecorder) queueTarget() queueTarget { return f.processor().queueTarget() }
-
 func (p *Processor) queueTarget() queueTarget {
 	return &processorTarget{Processor: p, rec: p.Recorder(context.Background())}
 }
 
-// processorTarget collects the operations of one context after the other.
+// processorTarget records the operations of one context at a time.
 type processorTarget struct {
 	*Processor
 	rec    *Recorder
@@ -410,7 +355,9 @@ func (t *processorTarget) record(l *Launch, times Times, attrs []attribute.KeyVa
 		t.flush()
 	}
 	t.parent = parent
-	t.rec.ctx, t.rec.root, t.rec.step = l.ctx, l.root, op.Int{}
+	t.rec.ctx = l.ctx
+	t.rec.root = l.root
+	t.rec.step = op.Int{}
 	if step, ok := stepFromContext(l.ctx); ok {
 		t.rec.step = op.Known(step)
 	}
@@ -422,7 +369,7 @@ func (t *processorTarget) flush() {
 		return
 	}
 	t.rec.Finish()
-	t.rec.ctx = context.Background() // the application's may be large
+	t.rec.ctx = context.Background() // release the application's context
 }
 
 func (t *processorTarget) lose(reason string, n uint64) {

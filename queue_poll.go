@@ -10,22 +10,22 @@ import (
 	"github.com/optrace/optrace/deviceclock"
 )
 
-// ring holds the operations of a stream that wait, those with an index from head up to
-// tail. The mutex of its queue guards it, but for times, which belongs to who polls.
+// ring holds the waiting operations of a stream, with indices from head to tail. The queue's mutex guards all but
+// times; the polling goroutine owns times.
 type ring[E Event] struct {
 	ops        []pendingOp[E]
 	head, tail uint64
-	passed     uint64 // up to here the device is known to have got
+	passed     uint64 // the device has run the operations below this index
 	times      *deviceclock.Stream
 }
 
-// pendingOp is an operation that waits.
+// pendingOp is a waiting operation.
 type pendingOp[E Event] struct {
 	Launch
 	start, end E
 	attrs      []attribute.KeyValue
 
-	// What is known once the device has passed the end, at the host's time passed.
+	// Set when the device has passed the end.
 	startAt, endAt int64
 	passed         time.Time
 	lost           bool
@@ -38,8 +38,8 @@ func (r *ring[E]) pop()                      { *r.at(r.head) = pendingOp[E]{}; r
 func (r *ring[E]) isThere(i uint64) bool     { return r.head <= i && i < r.tail }
 func (q *Queue[E]) locked(do func())         { q.mu.Lock(); defer q.mu.Unlock(); do() }
 
-// Poll asks the device how far it has got, and records the operations that it has got through. It does
-// not wait for the device. It returns how many operations it has recorded.
+// Poll reads the events and records completed operations. It does not wait for the device. It returns the number of
+// recorded operations.
 func (q *Queue[E]) Poll() int {
 	if q.isOff() {
 		return 0
@@ -47,7 +47,7 @@ func (q *Queue[E]) Poll() int {
 	return q.poll(false)
 }
 
-// poll is Poll. If flush is set the clock is read whenever an operation waits for that.
+// poll is Poll. With flush it reads the clock whenever an operation waits for a reading.
 func (q *Queue[E]) poll(flush bool) (recorded int) {
 	q.polling.Lock()
 	defer q.polling.Unlock()
@@ -62,7 +62,7 @@ func (q *Queue[E]) poll(flush bool) (recorded int) {
 		waiting = q.look(r) || waiting
 	}
 	now := time.Now()
-	if q.cfg.clock != nil && waiting && (flush || now.Sub(q.sampled) >= q.cfg.every) {
+	if q.cfg.clock != nil && waiting && (flush || now.Sub(q.sampled) >= q.cfg.readEvery) {
 		if err := q.cfg.clock.Sample(q.read); err == nil {
 			q.sampled = now
 		}
@@ -73,7 +73,7 @@ func (q *Queue[E]) poll(flush bool) (recorded int) {
 	return recorded
 }
 
-// look asks how far a stream has got, and reports whether operations are to be recorded.
+// look reads the events of a stream and reports whether it has operations to record.
 func (q *Queue[E]) look(r *ring[E]) bool {
 	q.mu.Lock()
 	for {
@@ -89,7 +89,7 @@ func (q *Queue[E]) look(r *ring[E]) bool {
 		if !done {
 			break
 		}
-		if r.isThere(i) { // it was not dropped meanwhile
+		if r.isThere(i) { // not dropped meanwhile
 			*r.at(i) = o
 			r.passed = i + 1
 		}
@@ -98,10 +98,11 @@ func (q *Queue[E]) look(r *ring[E]) bool {
 	return r.head < r.passed
 }
 
-// pass asks for the times of an operation, and reports whether it waits no longer.
+// pass reads the events of an operation and reports whether its wait is over.
 func (q *Queue[E]) pass(o *pendingOp[E]) bool {
 	end, ended, err := q.eventTime(o.end)
-	start, begun := int64(0), false
+	start := int64(0)
+	begun := false
 	if err == nil && ended {
 		start, begun, err = q.eventTime(o.start)
 	}
@@ -110,27 +111,28 @@ func (q *Queue[E]) pass(o *pendingOp[E]) bool {
 	case err != nil:
 		o.lost = true
 	case ended && begun:
-		o.startAt, o.endAt = start, end
+		o.startAt = start
+		o.endAt = end
 	default:
-		o.lost = o.passed.UnixNano()-o.at > int64(q.cfg.timeout)
+		o.lost = o.passed.UnixNano()-o.at > int64(q.cfg.eventTimeout)
 		return o.lost
 	}
 	return true
 }
 
-// eventTime calls the application's Time. One that panics has failed.
+// eventTime calls the application's Time. A panic is an error.
 func (q *Queue[E]) eventTime(e E) (at int64, done bool, err error) {
 	defer q.recover("the time of an event", &err)
 	return e.Time()
 }
 
-// read calls the application's reading of the device's clock.
+// read reads the device's clock.
 func (q *Queue[E]) read() (at int64, err error) {
 	defer q.recover("reading the clock of the device", &err)
-	return q.cfg.read()
+	return q.cfg.readClock()
 }
 
-// recover makes an error of a panic.
+// recover turns a panic into an error.
 func (q *Queue[E]) recover(what string, err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("optrace: %s panicked: %v", what, r)
@@ -138,11 +140,12 @@ func (q *Queue[E]) recover(what string, err *error) {
 	}
 }
 
-// record records what the device has got through of a stream.
+// record records the completed operations of a stream.
 func (q *Queue[E]) record(r *ring[E]) (recorded int) {
 	q.mu.Lock()
 	for r.head < r.passed {
-		i, o := r.head, &q.one
+		i := r.head
+		o := &q.one
 		*o = *r.at(i)
 		q.mu.Unlock()
 		settled := o.lost || q.cfg.clock == nil || q.isSettled(o)
@@ -150,7 +153,7 @@ func (q *Queue[E]) record(r *ring[E]) (recorded int) {
 		if !settled {
 			break
 		}
-		if r.isThere(i) { // it was not dropped meanwhile
+		if r.isThere(i) { // not dropped meanwhile
 			r.pop()
 			q.stats.Pending--
 			q.mu.Unlock()
@@ -164,16 +167,16 @@ func (q *Queue[E]) record(r *ring[E]) (recorded int) {
 	return recorded
 }
 
-const patience = 3 // intervals of the clock's readings, for which an operation waits for the next
+const patience = 3 // longest wait for a clock reading, in intervals between readings
 
-// isSettled reports whether the clock knows all of an operation's times that it will.
+// isSettled reports whether the clock's knowledge of an operation's times is final.
 func (q *Queue[E]) isSettled(o *pendingOp[E]) bool {
 	now := time.Now()
 	t, ok := q.cfg.clock.Unix(o.endAt, o.at, o.passed.UnixNano())
-	return ok && t.Settled || now.Sub(o.passed) > patience*q.cfg.every
+	return ok && t.Settled || now.Sub(o.passed) > patience*q.cfg.readEvery
 }
 
-// recordOne records an operation, or counts why not.
+// recordOne records an operation, or counts the reason of its loss.
 func (q *Queue[E]) recordOne(r *ring[E], o *pendingOp[E]) bool {
 	times := Times{Start: o.startAt, End: o.endAt, Launch: o.at}
 	q.further = append(q.further[:0], o.attrs...)
@@ -207,13 +210,14 @@ func (q *Queue[E]) recordOne(r *ring[E], o *pendingOp[E]) bool {
 	return recorded
 }
 
-// place maps times of the device, between the launch and now, and returns their bound.
+// place converts device times to Unix times between the launch and now, and returns the bound of their error.
 func (r *ring[E]) place(t *Times, now int64) (bound int64, ok bool) {
 	start, ok := r.times.Unix(t.Start, t.Launch, now)
 	if !ok {
 		return 0, false
 	}
 	end, ok := r.times.Unix(t.End, t.Launch, now)
-	t.Start, t.End = start.Unix, end.Unix
+	t.Start = start.Unix
+	t.End = end.Unix
 	return max(start.Error, end.Error), ok
 }

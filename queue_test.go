@@ -24,7 +24,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// mark is an event that a test passes, 0 while it has not been.
+// mark is an event of a test, 0 until the device has passed it.
 type mark struct {
 	at         atomic.Int64
 	bad, panic atomic.Bool
@@ -41,19 +41,19 @@ func (m *mark) Time() (at int64, done bool, err error) {
 	return at, at != 0, nil
 }
 
-// at returns an event that was passed at a time.
+// at returns a passed event.
 func passedAt(at int64) *mark {
 	m := new(mark)
 	m.at.Store(at)
 	return m
 }
 
-func newQueue(t *testing.T, to optrace.Recording, opts ...optrace.QueueOption) *optrace.Queue[*mark] {
+func newQueue(t testing.TB, to optrace.Recording, opts ...optrace.ProcessorOption) *optrace.Queue[*mark] {
 	t.Helper()
 	return check.Must(optrace.NewQueue[*mark](to, opts...))(t)
 }
 
-// inOrderOfLaunch sorts entries, whose order in a file is any.
+// inOrderOfLaunch sorts entries of a file by launch.
 func inOrderOfLaunch(entries []*op.Entry) {
 	slices.SortFunc(entries, func(a, b *op.Entry) int { return cmp.Compare(a.Launch.V, b.Launch.V) })
 }
@@ -66,8 +66,8 @@ func onStream(t *testing.T, tr *optrace.Tracer, stream int64) *optrace.Prepared 
 	return prepare(t, tr, spec)
 }
 
-// Operations are recorded when the device has got through them, in the order of each
-// stream, below a request that has ended, as spans or as entries.
+// Operations are recorded when the device has run them, in the order of each stream, below a request that has ended, as
+// spans and as entries.
 func TestDeviceQueue(t *testing.T) {
 	for _, asSpans := range []bool{false, true} {
 		entries, spans := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
@@ -88,7 +88,7 @@ func TestDeviceQueue(t *testing.T) {
 			request.End()
 			later := func(i int) { ends[i].at.Store(time.Now().UnixNano() + 5000) }
 			check.Equal(t, "operations have ended before the device got there", 0, q.Poll())
-			later(2) // behind operation 0, which has not ended
+			later(2) // after operation 0, which has not ended
 			later(1)
 			check.Equal(t, "operations have ended", 1, q.Poll())
 			later(0)
@@ -105,7 +105,8 @@ func TestDeviceQueue(t *testing.T) {
 			t.Fatalf("%d entries and %d spans", len(entries), len(spans))
 		}
 		for _, e := range entries {
-			if e.ParentSpanID != spans[0].SpanID || e.Step != op.Known(5) || !e.Launch.Known || e.Start.V <= e.Launch.V || e.Duration <= 0 {
+			if e.ParentSpanID != spans[0].SpanID || e.Step != op.Known(5) || !e.Launch.Known ||
+				e.Start.V <= e.Launch.V || e.Duration <= 0 {
 				t.Errorf("%+v", e)
 			}
 			if !asSpans && e.Root != "request" {
@@ -115,7 +116,7 @@ func TestDeviceQueue(t *testing.T) {
 	}
 }
 
-// With a device's clock the times are Unix times, and no farther off than is stated.
+// With a device clock the times are Unix times within the stated error.
 func TestDeviceQueueDeviceClock(t *testing.T) {
 	begin := time.Now()
 	read := func() (int64, error) { return 7e12 + int64(float64(time.Since(begin))*1.0003), nil }
@@ -125,7 +126,8 @@ func TestDeviceQueueDeviceClock(t *testing.T) {
 		q := newQueue(t, p, optrace.WithDeviceClock(clock, 5*time.Millisecond, read))
 		prep := onStream(t, optrace.NewTracer(tp), 7)
 		for range 50 {
-			start, end := new(mark), new(mark)
+			start := new(mark)
+			end := new(mark)
 			q.Launched(q.Begin(t.Context(), prep), start, end)
 			ran = append(ran, time.Now())
 			at, _ := read()
@@ -144,18 +146,19 @@ func TestDeviceQueueDeviceClock(t *testing.T) {
 	}
 	inOrderOfLaunch(entries)
 	for i, e := range entries {
-		if len(e.Attrs) != 1 || e.Attrs[0].Key != attrkey.ClockError || e.Attrs[0].Type != op.AttrInt || e.Start.V < e.Launch.V {
+		if len(e.Attrs) != 1 || e.Attrs[0].Key != attrkey.ClockError || e.Attrs[0].Type != op.AttrInt ||
+			e.Start.V < e.Launch.V {
 			t.Fatalf("%+v", e)
 		}
-		// The time was read a little before the device's clock was.
-		if off := e.Start.V - ran[i].UnixNano(); off < -int64(10*time.Millisecond) || off > int64(100*time.Millisecond) {
+		// The host read the time shortly before the device's clock.
+		off := e.Start.V - ran[i].UnixNano()
+		if off < -int64(10*time.Millisecond) || off > int64(100*time.Millisecond) {
 			t.Errorf("operation %d starts %d ns after it did", i, off)
 		}
 	}
 }
 
-// Where the clock of a device runs backward, the times of a stream stand still, and the clock
-// counts them.
+// If a device clock runs backward, the times of a stream stand still, and the clock counts them.
 func TestDeviceQueueClockRunsBackward(t *testing.T) {
 	begin := time.Now()
 	read := func() (int64, error) { return 7e12 + int64(time.Since(begin)), nil }
@@ -163,8 +166,9 @@ func TestDeviceQueueClockRunsBackward(t *testing.T) {
 	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
 		q := newQueue(t, p, optrace.WithDeviceClock(clock, time.Millisecond, read))
 		prep := onStream(t, optrace.NewTracer(tp), 7)
-		q.Poll() // the clock has a pair from before
-		first, second := q.Begin(t.Context(), prep), q.Begin(t.Context(), prep)
+		q.Poll() // the clock has an earlier pair
+		first := q.Begin(t.Context(), prep)
+		second := q.Begin(t.Context(), prep)
 		at, _ := read()
 		at += int64(10 * time.Millisecond)
 		q.Launched(first, passedAt(at), passedAt(at+9_000_000))
@@ -178,17 +182,19 @@ func TestDeviceQueueClockRunsBackward(t *testing.T) {
 	}
 	inOrderOfLaunch(entries)
 	if end := entries[0].Start.V + entries[0].Duration; entries[1].Start.V != end || entries[1].Duration != 0 {
-		t.Errorf("the first ends at %d, the second starts at %d and takes %d", end, entries[1].Start.V, entries[1].Duration)
+		t.Errorf("the first ends at %d, the second starts at %d and takes %d", end, entries[1].Start.V,
+			entries[1].Duration)
 	}
-	check.Equal(t, "times that run backward, and steps", [2]uint64{1, 0}, [2]uint64{clock.Stats().Backward, clock.Stats().Steps})
+	check.Equal(t, "times that run backward, and steps", [2]uint64{1, 0},
+		[2]uint64{clock.Stats().Backward, clock.Stats().Steps})
 }
 
-// What cannot be recorded is counted by what is wrong with it.
+// Unrecorded operations are counted by reason.
 func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 	now := func(d time.Duration) int64 { return time.Now().Add(d).UnixNano() }
 	broken := new(mark)
 	broken.bad.Store(true)
-	panics := new(mark) // S5 of the second campaign
+	panics := new(mark)
 	panics.panic.Store(true)
 	told := make(chan error, 100)
 	spantest.HandleErrors(t, func(err error) { told <- err })
@@ -203,14 +209,14 @@ func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 		launch(panics, passedAt(now(0)))
 		launch(passedAt(now(2*time.Second)), passedAt(now(time.Second))) // reversed
 		launch(passedAt(now(-time.Second)), passedAt(now(time.Second)))  // early
-		launch(new(mark), passedAt(now(0)))                              // starts never
-		launch(passedAt(now(0)), new(mark))                              // ends never
+		launch(new(mark), passedAt(now(0)))                              // never starts
+		launch(passedAt(now(0)), new(mark))                              // never ends
 		launch(passedAt(now(time.Second)), passedAt(now(2*time.Second)))
 		q.Launched(q.Begin(t.Context(), nil), new(mark), new(mark))
-		q.Launched(optrace.Launch{}, new(mark), new(mark)) // adds nothing
+		q.Launched(optrace.Launch{}, new(mark), new(mark)) // no effect
 		twice := q.Begin(t.Context(), prep)
 		q.Launched(twice, broken, broken)
-		q.Launched(twice, broken, broken) // adds nothing
+		q.Launched(twice, broken, broken) // no effect
 		flush(t, q)
 		check.Equal(t, "", optrace.QueueStats{Launched: 11, Recorded: 3, Lost: 8, Reversed: 1, Early: 1}, q.Stats())
 		stats = p.Stats()
@@ -222,20 +228,21 @@ func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 	check.Says(t, "the first in ten seconds", "it is not prepared", <-told)
 	check.Equal(t, "further errors told", 0, len(told))
 
-	// A clock that is never right places nothing.
+	// With a wrong clock every operation is unplaced.
 	mem := tracetest.NewInMemoryExporter()
 	tr := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(mem)))
 	device := int64(0)
-	q := newQueue(t, tr, optrace.WithDeviceClock(deviceclock.New(deviceclock.Config{}), time.Millisecond, func() (int64, error) {
-		device += 1000
-		return device, nil
-	}))
+	q := newQueue(t, tr,
+		optrace.WithDeviceClock(deviceclock.New(deviceclock.Config{}), time.Millisecond, func() (int64, error) {
+			device += 1000
+			return device, nil
+		}))
 	q.Launched(q.Begin(t.Context(), prepare(t, tr, matmulSpec())), passedAt(-1e15), passedAt(-1e15+5))
 	flush(t, q)
 	check.Equal(t, "unplaced, and spans", [2]int{1, 0}, [2]int{int(q.Stats().Unplaced), len(mem.GetSpans())})
 }
 
-// A context whose trace is not sampled costs nothing and is counted.
+// An operation of an unsampled trace is skipped.
 func TestDeviceQueueUnsampled(t *testing.T) {
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 	tr := optrace.NewTracer(tp)
@@ -245,21 +252,22 @@ func TestDeviceQueueUnsampled(t *testing.T) {
 	check.Equal(t, "", optrace.QueueStats{Launched: 1, Skipped: 1}, q.Stats())
 	tp = sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysRecord(sdktrace.NeverSample())))
 	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-	request.End() // it was recorded, and so are operations below it
+	request.End() // recorded, like the operations below it
 	later := passedAt(time.Now().Add(time.Hour).UnixNano())
 	q.Launched(q.Begin(ctx, prepare(t, tr, matmulSpec())), later, later)
 	flush(t, q)
 	check.Equal(t, "", optrace.QueueStats{Launched: 2, Skipped: 1, Recorded: 1}, q.Stats())
 }
 
-// Where there is no room the policy decides; other streams have rings of their own.
+// If a ring is full, the policy decides. Other streams have their own rings.
 func TestDeviceQueueWithoutRoom(t *testing.T) {
 	for policy, want := range map[optrace.Policy]string{
-		optrace.PolicyDropNewest: "0 1 other", optrace.PolicyDropOldest: "2 3 other", optrace.PolicyBlock: "0 1 2 3 other",
+		optrace.PolicyDropNewest: "0 1 other", optrace.PolicyDropOldest: "2 3 other",
+		optrace.PolicyBlock: "0 1 2 3 other",
 	} {
 		mem := tracetest.NewInMemoryExporter()
 		tr := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(mem)))
-		q := newQueue(t, tr, optrace.WithQueueSize(2), optrace.WithQueuePolicy(policy), nil)
+		q := newQueue(t, tr, optrace.WithQueueSize(2), optrace.WithPolicy(policy), nil)
 		ends := make([]*mark, 4)
 		for i := range ends {
 			ends[i] = new(mark)
@@ -271,11 +279,13 @@ func TestDeviceQueueWithoutRoom(t *testing.T) {
 			if policy == optrace.PolicyBlock && i == 2 {
 				wg.Go(func() { pass(<-launched); pass(<-launched) })
 			}
-			q.Launched(q.Begin(t.Context(), prepare(t, tr, optrace.OpSpec{Name: name, Stream: op.Known(1)})), passedAt(started), ends[i])
+			q.Launched(q.Begin(t.Context(), prepare(t, tr, optrace.OpSpec{Name: name, Stream: op.Known(1)})),
+				passedAt(started), ends[i])
 			launched <- i
 		}
 		wg.Wait()
-		q.Launched(q.Begin(t.Context(), prepare(t, tr, optrace.OpSpec{Name: "other", Stream: op.Known(2)})), passedAt(started), passedAt(ended))
+		q.Launched(q.Begin(t.Context(), prepare(t, tr, optrace.OpSpec{Name: "other", Stream: op.Known(2)})),
+			passedAt(started), passedAt(ended))
 		for i := range ends {
 			pass(i)
 		}
@@ -285,13 +295,14 @@ func TestDeviceQueueWithoutRoom(t *testing.T) {
 			names = append(names, s.Name)
 		}
 		st := q.Stats()
-		if got := strings.Join(names, " "); got != want || st.Launched != 5 || st.Recorded+st.Dropped != 5 || int(st.Recorded) != len(names) {
+		got := strings.Join(names, " ")
+		if got != want || st.Launched != 5 || st.Recorded+st.Dropped != 5 || int(st.Recorded) != len(names) {
 			t.Errorf("%v: recorded %q, want %q; %+v", policy, got, want, st)
 		}
 	}
 }
 
-// A flush waits until its context ends, and says what is left; Shutdown counts it.
+// A flush waits until its context ends and returns the number of pending operations. Shutdown counts them.
 func TestDeviceQueueFlushIsBounded(t *testing.T) {
 	tr := optrace.NewTracer(noopProvider(t))
 	q := newQueue(t, tr)
@@ -311,8 +322,9 @@ func TestDeviceQueueFlushIsBounded(t *testing.T) {
 
 func TestNewQueueErrors(t *testing.T) {
 	clock := deviceclock.New(deviceclock.Config{})
-	for i, opt := range []optrace.QueueOption{
-		optrace.WithQueueSize(0), optrace.WithQueuePolicy(9), optrace.WithEventTimeout(0), optrace.WithDeviceClock(clock, 1, nil),
+	for i, opt := range []optrace.ProcessorOption{
+		optrace.WithQueueSize(0), optrace.WithPolicy(9), optrace.WithEventTimeout(0),
+		optrace.WithDeviceClock(clock, 1, nil),
 	} {
 		if q, err := optrace.NewQueue[*mark](optrace.NewTracer(nil), opt); q != nil || err == nil {
 			t.Errorf("option %d: %v, error %v", i, q, err)
@@ -323,13 +335,13 @@ func TestNewQueueErrors(t *testing.T) {
 	}
 }
 
-// Goroutines launch, poll and flush at once; everything is recorded once.
+// Goroutines launch, poll and flush concurrently, and every operation is recorded once.
 func TestDeviceQueueConcurrentSafe(t *testing.T) {
 	const goroutines, each = 4, 300
 	begin := time.Now()
 	read := func() (int64, error) { return int64(time.Since(begin)) + 1, nil }
 	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
-		q := newQueue(t, p, optrace.WithQueueSize(50), optrace.WithQueuePolicy(optrace.PolicyBlock),
+		q := newQueue(t, p, optrace.WithQueueSize(50), optrace.WithPolicy(optrace.PolicyBlock),
 			optrace.WithDeviceClock(deviceclock.New(deviceclock.Config{}), time.Millisecond, read))
 		var wg sync.WaitGroup
 		for g := range int64(goroutines) {
@@ -364,7 +376,7 @@ func TestDeviceQueueConcurrentSafe(t *testing.T) {
 	}
 }
 
-// Nothing is allocated for an operation.
+// An operation does not allocate.
 func TestDeviceQueueAllocations(t *testing.T) {
 	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
 	tr := optrace.NewTracer(nil)
@@ -372,7 +384,8 @@ func TestDeviceQueueAllocations(t *testing.T) {
 	proc := newProcessor(t, newExporter(t, io.Discard))
 	defer func() { _ = proc.Shutdown(t.Context()) }()
 	q := newQueue(t, proc, optrace.WithQueueSize(100))
-	start, end := passedAt(started), passedAt(ended)
+	start := passedAt(started)
+	end := passedAt(ended)
 	round := func() {
 		for range 100 {
 			q.Launched(q.Begin(context.Background(), prep), start, end)
@@ -380,7 +393,7 @@ func TestDeviceQueueAllocations(t *testing.T) {
 		q.Poll()
 	}
 	round()
-	if got := testing.AllocsPerRun(50, round); got > 20 { // of Poll, and of the goroutine that writes
+	if got := testing.AllocsPerRun(50, round); got > 20 { // by Poll and the writing goroutine
 		t.Errorf("100 operations make %v allocations", got)
 	}
 }

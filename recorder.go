@@ -10,12 +10,10 @@ import (
 	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
-	"github.com/optrace/optrace/tensorconv"
 )
 
-// Recorder records operations that follow one another, such as the steps of a graph executor, at
-// almost no cost: it notes names, times and shapes in buffers of its own, and all else happens in
-// Finish. Beginning an operation ends the one before with the same reading of the clock.
+// Recorder records a sequence of operations, such as the steps of a graph executor, in buffers of its own. Finish
+// converts and emits them. Begin ends the operation before it with the same clock reading.
 //
 //	rec := tracer.Recorder(ctx)
 //	rec.Begin("conv", "cuda:0").In(1, 3, 8, 8).Out(1, 16, 6, 6)
@@ -24,37 +22,33 @@ import (
 //	rec.Begin("pool", "cuda:0").In(1, 16, 6, 6)
 //	rec.Finish() // ends pool
 //
-// A Recorder from a [Tracer] makes spans of the operations below the span of the context; one from
-// a [Processor] hands them to it as entries, without spans. Record takes operations that have
-// ended, with their times, such as those of a device; see [Times].
+// A Recorder of a [Tracer] makes spans below the span of its context. A Recorder of a [Processor] makes entries,
+// without spans.
 //
-// In, Out, DType, Device, Stream, Kind, Path, FLOPs, Err and Attrs describe the operation begun or
-// recorded last, whether or not it has ended; without one they do nothing. They return the Recorder
-// for chaining and do not allocate once its buffers have grown.
+// In, Out, DType, Err and Attrs describe the last operation, before or after its end, and return the Recorder. They
+// have no effect before the first operation. They do not allocate once the buffers have grown.
 //
-// The operations stay in the Recorder until Finish, about 200 bytes each; after that it may be used
-// again. When it holds 65,536 operations, 16 MiB of shapes or 262,144 further attributes, the next
-// Begin emits those that have ended, as Finish does.
+// A Recorder holds about 200 bytes per operation until Finish and can be used again afterwards. With 65,536 operations,
+// 16 MiB of shapes or 262,144 further attributes, the next Begin emits the ended operations, as Finish does.
 //
-// A Recorder is used by one goroutine at a time, and may panic otherwise. A nil or zero Recorder does nothing.
+// One goroutine uses a Recorder at a time; concurrent use may panic. A nil or zero Recorder is a no-op.
 type Recorder struct {
-	// emit makes spans or entries of the operations.
-	emit    func(*Recorder)
-	cache   *shapes.Cache // of the Tracer or Processor
-	mapping *attr.Mapping // of the Exporter; nil is the conventions
+	emit    func(*Recorder) // makes spans or entries
+	cache   *shapes.Cache   // of the Tracer or Processor
+	mapping *attr.Mapping   // of the Exporter; nil is the conventions
 
 	ctx  context.Context
-	root span.Root // above the operations as the Recorder was made, if a Processor knew it
-	step op.Int    // of the operations that are begun
+	root span.Root // local root known to the Processor when it made the Recorder
+	step op.Int    // of the next operations
 
-	base time.Time // offsets count from here
+	base time.Time // origin of clock readings
 	ops  []recordedOp
 	open bool // the last operation has not ended
-	// Shapes and further attributes of all operations, one after the other.
+	// Shapes and further attributes of all operations, in order.
 	inputs, outputs shapes.Key
 	attrs           []attribute.KeyValue
 
-	scratch []attribute.KeyValue // of one operation; see attributes
+	scratch []attribute.KeyValue // attributes of one operation
 }
 
 // recordedOp is one operation of a Recorder.
@@ -63,22 +57,22 @@ type recordedOp struct {
 	device   string
 	dtype    op.DType
 	prepared *Prepared // nil unless the operation was prepared
-	failure  string    // the error's text
+	failure  string    // text of the error
 
-	start, end int64 // ns since the recorder's base, or in Unix time
-	launch     int64 // Unix ns; 0 where it is not known
+	start, end int64 // ns since the Recorder's base, or Unix ns
+	launch     int64 // Unix ns; 0 if unknown
 	step       int64
 
-	// Where the inputs, the output and the further attributes begin in the Recorder's buffers.
+	// Offsets of the inputs, the output and the further attributes in the Recorder's buffers.
 	inAt, outAt, attrsAt uint32
 
 	inCount uint16
 	hasStep bool
 	failed  bool
-	unix    bool // start and end are in Unix time
+	unix    bool // start and end are Unix times
 }
 
-// The bounds of a Recorder's buffers.
+// Bounds of a Recorder's buffers.
 const (
 	maxRecordedOps   = 1 << 16
 	maxRecordedShape = 16 << 20 // bytes
@@ -94,42 +88,63 @@ func newRecorder(ctx context.Context, emit func(*Recorder), cache *shapes.Cache,
 	return r
 }
 
-// Step sets the iteration of a training or generation loop that the operations begun from now on
-// belong to. A new Recorder has that of its context; see [ContextWithStep].
+// Step sets the iteration of a training or generation loop for the next operations. A new Recorder has the iteration of
+// its context; see [ContextWithStep].
 func (r *Recorder) Step(n int64) {
 	if r != nil {
 		r.step = op.Known(n)
 	}
 }
 
-// Begin begins the operation name on device, which may be "", and ends the one under way.
+// Begin begins the operation name on device, which may be "", and ends the running operation.
 func (r *Recorder) Begin(name, device string) *Recorder {
 	if o := r.begin(); o != nil {
-		o.name, o.device = name, device
+		o.name = name
+		o.device = device
 	}
 	return r
 }
 
-// BeginPrepared begins an operation that repeats; see [Tracer.Prepare]. What the other methods say of
-// the operation replaces what was prepared. A nil p begins an operation without a name.
+// BeginPrepared is Begin for a prepared operation; see [Tracer.Prepare]. Other methods override the prepared
+// attributes. A nil p begins an operation without a name.
 func (r *Recorder) BeginPrepared(p *Prepared) *Recorder {
 	if o := r.begin(); o != nil && p != nil {
-		o.name, o.prepared = p.name, p
+		o.name = p.name
+		o.prepared = p
 	}
 	return r
 }
 
-// isOff reports whether r records nothing.
+// Record adds an operation that has ended, on device, which may be "", and ends the running operation. The span above
+// may have ended; see [Times].
+func (r *Recorder) Record(name, device string, t Times) *Recorder {
+	if o := r.record(&t); o != nil {
+		o.name = name
+		o.device = device
+	}
+	return r
+}
+
+// RecordPrepared is Record for a prepared operation.
+func (r *Recorder) RecordPrepared(p *Prepared, t Times) *Recorder {
+	if o := r.record(&t); o != nil && p != nil {
+		o.name = p.name
+		o.prepared = p
+	}
+	return r
+}
+
+// isOff reports whether r is nil or zero.
 func (r *Recorder) isOff() bool { return r == nil || r.emit == nil }
 
-// begin begins an operation, unless r is off: then it returns nil.
+// begin adds a running operation. It returns nil if r is off.
 func (r *Recorder) begin() *recordedOp {
 	if r.isOff() {
 		return nil
 	}
 	now := r.now()
 	if r.open {
-		r.underWay().end = now
+		r.running().end = now
 	}
 	if r.isFull() {
 		r.flush()
@@ -138,6 +153,24 @@ func (r *Recorder) begin() *recordedOp {
 	r.open = true
 	o := r.add()
 	o.start = now
+	return o
+}
+
+// record adds an operation that has ended. It returns nil if r is off.
+func (r *Recorder) record(t *Times) *recordedOp {
+	if r.isOff() {
+		return nil
+	}
+	t.check()
+	r.End()
+	if r.isFull() {
+		r.flush()
+	}
+	o := r.add()
+	o.start = t.Start
+	o.end = t.End
+	o.launch = t.Launch
+	o.unix = true
 	return o
 }
 
@@ -155,19 +188,20 @@ func (r *Recorder) add() *recordedOp {
 func (r *Recorder) now() int64 { return int64(time.Since(r.base)) }
 
 func (r *Recorder) isFull() bool {
-	return len(r.ops) >= maxRecordedOps || len(r.inputs)+len(r.outputs) >= maxRecordedShape || len(r.attrs) >= maxRecordedAttrs
+	shapeBytes := len(r.inputs) + len(r.outputs)
+	return len(r.ops) >= maxRecordedOps || shapeBytes >= maxRecordedShape || len(r.attrs) >= maxRecordedAttrs
 }
 
-// End ends the operation under way. Without one it does nothing.
+// End ends the running operation, if any.
 func (r *Recorder) End() {
 	if r != nil && r.open {
-		r.underWay().end = r.now()
+		r.running().end = r.now()
 		r.open = false
 	}
 }
 
-// underWay returns the operation that has not ended. There is none where another goroutine has finished it.
-func (r *Recorder) underWay() *recordedOp {
+// running returns the running operation. It panics if another goroutine has finished it.
+func (r *Recorder) running() *recordedOp {
 	ops := r.ops
 	if len(ops) == 0 {
 		panic(errShared)
@@ -175,10 +209,10 @@ func (r *Recorder) underWay() *recordedOp {
 	return &ops[len(ops)-1]
 }
 
-// errShared is the panic of a Recorder whose fields contradict one another.
+// errShared is the panic of a Recorder with inconsistent fields.
 const errShared = "optrace: a Recorder is used by several goroutines at once"
 
-// last returns the operation that was begun last, or nil.
+// last returns the last operation, or nil.
 func (r *Recorder) last() *recordedOp {
 	if r == nil {
 		return nil
@@ -190,9 +224,9 @@ func (r *Recorder) last() *recordedOp {
 	return &ops[len(ops)-1]
 }
 
-// In is [Op.In].
+// In adds the shape of the next input. No dimensions mean a scalar; [op.Dynamic] is an unknown dimension.
 func (r *Recorder) In(dims ...int64) *Recorder {
-	// One more than readers take, so that they see that there were more.
+	// One input beyond the readers' limit tells them of the excess.
 	if o := r.last(); o != nil && o.inCount <= op.MaxInputs {
 		r.inputs = r.inputs.Append(dims)
 		o.inCount++
@@ -200,7 +234,7 @@ func (r *Recorder) In(dims ...int64) *Recorder {
 	return r
 }
 
-// Out is [Op.Out].
+// Out sets the shape of the output, with dims as for In.
 func (r *Recorder) Out(dims ...int64) *Recorder {
 	if o := r.last(); o != nil {
 		outputs := r.outputs
@@ -220,35 +254,17 @@ func (r *Recorder) DType(t op.DType) *Recorder {
 	return r
 }
 
-// Device sets the device, such as "cuda:0", in place of the one at the start.
-func (r *Recorder) Device(id string) *Recorder {
-	if o := r.last(); o != nil {
-		o.device = id
-	}
-	return r
-}
-
-// Stream sets the queue of the device.
-func (r *Recorder) Stream(id int64) *Recorder { return r.Attrs(tensorconv.StreamID(id)) }
-
-// Kind sets the kind of the operation, which is inferred from the name otherwise.
-func (r *Recorder) Kind(k op.Kind) *Recorder { return r.Attrs(tensorconv.OpKind(k)) }
-
-// Path sets the layer or module.
-func (r *Recorder) Path(path string) *Recorder { return r.Attrs(tensorconv.OpPath(path)) }
-
-// FLOPs sets the number of floating-point operations.
-func (r *Recorder) FLOPs(n int64) *Recorder { return r.Attrs(tensorconv.OpFLOPCount(n)) }
-
-// Err marks the operation as failed. A nil err does nothing.
+// Err marks the operation as failed. A nil err has no effect.
 func (r *Recorder) Err(err error) *Recorder {
 	if o := r.last(); o != nil && err != nil {
-		o.failed, o.failure = true, errorText(err)
+		o.failed = true
+		o.failure = errorText(err)
 	}
 	return r
 }
 
-// Attrs is [Op.Attrs].
+// Attrs adds attributes, such as tensorconv.StreamID or tensorconv.OpPath. The last attribute of a key wins, and
+// attributes of Attrs win over the other methods.
 func (r *Recorder) Attrs(attrs ...attribute.KeyValue) *Recorder {
 	if r.last() != nil {
 		r.attrs = append(r.attrs, attrs...)
@@ -256,7 +272,7 @@ func (r *Recorder) Attrs(attrs ...attribute.KeyValue) *Recorder {
 	return r
 }
 
-// Finish ends the operation under way and emits all that were recorded.
+// Finish ends the running operation and emits all operations.
 func (r *Recorder) Finish() {
 	if r == nil {
 		return
@@ -265,19 +281,21 @@ func (r *Recorder) Finish() {
 	r.flush()
 }
 
-// flush emits the operations, all of which have ended.
+// flush emits the operations, which must have ended.
 func (r *Recorder) flush() {
-	defer r.empty() // whatever happens, nothing is emitted twice
+	defer r.empty() // even after a panic, to emit no operation twice
 	if len(r.ops) > 0 {
 		r.emit(r)
 	}
 }
 
-// empty forgets what was recorded.
+// empty removes all operations and the references to the application's values.
 func (r *Recorder) empty() {
-	clear(r.ops) // names and attributes are the application's
+	clear(r.ops)
 	clear(r.attrs)
-	r.ops, r.attrs = r.ops[:0], r.attrs[:0]
-	r.inputs, r.outputs = r.inputs[:0], r.outputs[:0]
+	r.ops = r.ops[:0]
+	r.attrs = r.attrs[:0]
+	r.inputs = r.inputs[:0]
+	r.outputs = r.outputs[:0]
 	r.base = time.Now()
 }

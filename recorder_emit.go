@@ -23,17 +23,16 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Recorder returns a Recorder that makes a span of each operation, below the
-// span of ctx. A nil ctx is context.Background().
+// Recorder returns a Recorder that makes a span of each operation, below the span of ctx. A nil ctx is
+// context.Background().
 func (t *Tracer) Recorder(ctx context.Context) *Recorder {
 	t = t.orOff()
 	return newRecorder(ctx, t.emit, &t.shapes, nil)
 }
 
-// Recorder returns a Recorder that hands the operations to p, as entries below the span of ctx: other
-// span processors do not see them. With an exporter behind p that takes spans only, they become
-// spans of p's own making. Where ctx holds a span that is not sampled nothing is recorded, unless p
-// was made with [WithRecordOnly], as that of [Setup] is. The Recorder of a nil or zero Processor is nil.
+// Recorder returns a Recorder that gives its operations to p, as entries below the span of ctx. Other span processors
+// do not see them. A forwarder makes spans of them. Below an unsampled span the Recorder records only if p has
+// [WithRecordOnly], as the Processor of [Setup] has. The Recorder of a nil or zero Processor is nil.
 func (p *Processor) Recorder(ctx context.Context) *Recorder {
 	if p.isOff() {
 		return nil
@@ -43,11 +42,21 @@ func (p *Processor) Recorder(ctx context.Context) *Recorder {
 	return r
 }
 
-// expect notes that operations below the span of ctx will be recorded. It returns the local root
-// above them, as far as it is known, and whether they will be taken.
+// KeepTrace makes p write every span of ctx's trace as it ends, for operations recorded later. Without it ended spans
+// wait in memory for operations below them. This memory may not suffice if requests end long before their operations,
+// or many at once; see LostParents of [Stats]. [Processor.Recorder] and the Begin of a [Queue] of p call KeepTrace. A
+// Processor remembers about the last 16,000 traces.
+func (p *Processor) KeepTrace(ctx context.Context) {
+	if ctx != nil && !p.isOff() {
+		p.expect(ctx)
+	}
+}
+
+// expect notes that operations below the span of ctx follow. It returns their local root, if known, and whether p will
+// take them.
 func (p *Processor) expect(ctx context.Context) (root span.Root, taken bool) {
 	defer p.recover("looking for the span above operations", nil)
-	taken = true // what is recorded of a span that panics is counted then
+	taken = true // after a panic here, recording the operations counts them
 	parent := trace.SpanContextFromContext(ctx)
 	if !parent.IsValid() {
 		return root, taken
@@ -58,14 +67,14 @@ func (p *Processor) expect(ctx context.Context) (root span.Root, taken bool) {
 	return p.rootAbove(parent), taken
 }
 
-// emit makes spans of what r recorded. What panics meanwhile costs its operation and no other.
+// emit makes spans of r's operations. A panic loses one operation only.
 func (t *Tracer) emit(r *Recorder) {
 	for next := 0; next < len(r.ops); {
 		t.emitFrom(r, &next)
 	}
 }
 
-// emitFrom makes spans of the operations from next on, until one panics.
+// emitFrom makes spans of the operations from next on, until the first panic.
 func (t *Tracer) emitFrom(r *Recorder, next *int) {
 	defer t.recover()
 	for *next < len(r.ops) {
@@ -94,9 +103,9 @@ func (t *Tracer) recover() {
 	}
 }
 
-// emit hands the operations of r to the pipeline.
+// emit gives the operations of r to the pipeline.
 func (p *Processor) emit(r *Recorder) {
-	left := uint64(len(r.ops)) // not handed over yet
+	left := uint64(len(r.ops)) // not yet given to the pipeline
 	defer p.recover("recording", &left)
 	parent := trace.SpanContextFromContext(r.ctx)
 	if parent.IsValid() && !p.takes(parent) {
@@ -107,8 +116,8 @@ func (p *Processor) emit(r *Recorder) {
 	parent = p.recorded(parent)
 	all := r.ended(parent, cmp.Or(p.rootAbove(parent), r.root), p.stated(p.resourceOf(r.ctx)))
 	if many, ok := p.pipeline.(pipeline.Many); ok && p.cfg.filter == nil {
-		left = 0         // what the pipeline has, it counts
-		many.OnEnds(all) // admit would take them all
+		left = 0 // from here on the pipeline counts them
+		many.OnEnds(all)
 		return
 	}
 	for e := range all {
@@ -120,7 +129,7 @@ func (p *Processor) emit(r *Recorder) {
 	}
 }
 
-// rootAbove returns the local root at or above a span that has not ended.
+// rootAbove returns the local root of the open span parent, or parent itself if it is one.
 func (p *Processor) rootAbove(parent trace.SpanContext) span.Root {
 	if !parent.IsValid() {
 		return span.Root{}
@@ -128,7 +137,7 @@ func (p *Processor) rootAbove(parent trace.SpanContext) span.Root {
 	return p.roots.At(parent.TraceID(), op.SpanID(parent.SpanID()))
 }
 
-// resourceOf returns the resource of the span in ctx, or of the spans that p has seen or will see.
+// resourceOf returns the resource of the span in ctx, or else of p's other spans.
 func (p *Processor) resourceOf(ctx context.Context) *resource.Resource {
 	if s, ok := trace.SpanFromContext(ctx).(sdktrace.ReadOnlySpan); ok {
 		return s.Resource()
@@ -136,8 +145,8 @@ func (p *Processor) resourceOf(ctx context.Context) *resource.Resource {
 	return cmp.Or(p.resource.Load(), p.expected)
 }
 
-// Current returns copies of the operations that have ended and that the Recorder still holds, without
-// ids. Operations without an iteration are numbered from 0.
+// Current returns copies of the ended operations in the Recorder, without ids. Operations without an iteration are
+// numbered from 0.
 func (r *Recorder) Current() []op.Entry {
 	if r.isOff() {
 		return nil
@@ -155,7 +164,7 @@ func (r *Recorder) Current() []op.Entry {
 		if !ok {
 			continue
 		}
-		e.Warn &^= op.WarnBadID // ids are given when the operation is emitted
+		e.Warn &^= op.WarnBadID // Finish sets ids
 		if !e.Step.Known {
 			e.Step = op.Known(int64(i))
 		}
@@ -164,7 +173,7 @@ func (r *Recorder) Current() []op.Entry {
 	return current
 }
 
-// ended yields the operations below parent, with one Data for all.
+// ended yields the operations below parent. All share one Data.
 func (r *Recorder) ended(parent trace.SpanContext, above span.Root, res *resource.Resource) iter.Seq[span.Ended] {
 	return func(yield func(span.Ended) bool) {
 		d := &span.Data{Parent: parent, Kind: trace.SpanKindInternal, Resource: res, Scope: scope}
@@ -184,35 +193,42 @@ func (r *Recorder) ended(parent trace.SpanContext, above span.Root, res *resourc
 	}
 }
 
-// read sets what d says about operation i itself.
+// read sets the fields of d that differ between operations.
 func (r *Recorder) read(d *span.Data, i int) {
 	o := &r.ops[i]
-	d.Name, d.Start, d.End = o.name, o.time(r, o.start), o.time(r, o.end)
-	d.Attrs, d.Status = r.attributes(i), sdktrace.Status{}
+	d.Name = o.name
+	d.Start = o.time(r, o.start)
+	d.End = o.time(r, o.end)
+	d.Attrs = r.attributes(i)
+	d.Status = sdktrace.Status{}
 	if o.failed {
 		d.Status = sdktrace.Status{Code: codes.Error, Description: o.failure}
 	}
 }
 
-// time returns the start or end of an operation of r.
+// time converts a start or end of r's operation o. The zero Time is unknown.
 func (o *recordedOp) time(r *Recorder, ns int64) time.Time {
 	switch {
 	case !o.unix:
 	case ns > 0:
 		return time.Unix(0, ns)
 	default:
-		return time.Time{} // is not known
+		return time.Time{}
 	}
 	return r.base.Add(time.Duration(ns))
 }
 
-// attributes returns the attributes of operation i, of different keys, valid until the next call.
+// attributes returns the attributes of operation i, one for each key. They are valid until the next call.
 func (r *Recorder) attributes(i int) []attribute.KeyValue {
 	o := &r.ops[i]
-	inputs, output, further := r.inputs[o.inAt:], r.outputs[o.outAt:], r.attrs[o.attrsAt:]
+	inputs := r.inputs[o.inAt:]
+	output := r.outputs[o.outAt:]
+	further := r.attrs[o.attrsAt:]
 	if i+1 < len(r.ops) {
 		next := &r.ops[i+1]
-		inputs, output, further = r.inputs[o.inAt:next.inAt], r.outputs[o.outAt:next.outAt], r.attrs[o.attrsAt:next.attrsAt]
+		inputs = r.inputs[o.inAt:next.inAt]
+		output = r.outputs[o.outAt:next.outAt]
+		further = r.attrs[o.attrsAt:next.attrsAt]
 	}
 	attrs := r.scratch[:0]
 	if o.prepared == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Current has the operations that have ended, with what is known of them.
+// Current has the ended operations with their attributes.
 func TestRecorderCurrent(t *testing.T) {
 	rec := optrace.NewTracer(nil).Recorder(t.Context())
 	rec.Begin("matmul", "").In(2, 3).In(3, 4).Out(2, 4).End()
@@ -26,20 +26,23 @@ func TestRecorderCurrent(t *testing.T) {
 	check.Equal(t, "operations have ended", 2, len(rec.Current()))
 	rec.End()
 	rec.End()
-	rec.BeginPrepared(nil).End() // has no name
+	rec.BeginPrepared(nil).End() // without a name
 	all := rec.Current()
 	var got []string
 	for _, e := range all {
 		known := e.InputShapes != nil
-		got = append(got, fmt.Sprintf("%v %s %t %v %v %v", e.Step, e.Operation, known, e.InputShapes, e.OutputShape, e.OutputElements))
+		got = append(got,
+			fmt.Sprintf("%v %s %t %v %v %v", e.Step, e.Operation, known, e.InputShapes, e.OutputShape,
+				e.OutputElements))
 	}
 	check.Equal(t, "operations", []string{
-		"0 matmul true [2x3 3x4] 2x4 8", "1 unknown false [] ? unknown", "2 scalar false [] scalar 1", "3 unknown false [] ? unknown",
+		"0 matmul true [2x3 3x4] 2x4 8", "1 unknown false [] ? unknown", "2 scalar false [] scalar 1",
+		"3 unknown false [] ? unknown",
 	}, got)
 	check.Equal(t, "the end of one and the start of the next are one reading", all[1].End(), all[2].Start)
 }
 
-// Operations of a Recorder are below the request that was open when it was made, also when they are recorded after its end.
+// Operations of a Recorder are below the request of its context, even after the end of the request.
 func TestProcessorRecorder(t *testing.T) {
 	ops, spans := entriesOf(t, func(tp *sdktrace.TracerProvider, proc *optrace.Processor) {
 		ctx, request := tp.Tracer("app").Start(t.Context(), "request")
@@ -48,21 +51,22 @@ func TestProcessorRecorder(t *testing.T) {
 		request.End()
 		rec.Record("allreduce", "cuda:0", ran)
 		rec.Finish()
-		proc.Recorder(context.Background()).Finish() // nothing recorded, nothing emitted
+		proc.Recorder(context.Background()).Finish() // no operations
 	})
 	if len(ops) != 2 || len(spans) != 1 {
 		t.Fatalf("%d entries and %d spans, want 2 and 1", len(ops), len(spans))
 	}
 	for _, e := range ops {
 		check.OK(t, e.Validate())
-		if e.TraceID != spans[0].TraceID || e.ParentSpanID != spans[0].SpanID || e.SpanID.IsZero() || e.Root != "request" ||
+		if e.TraceID != spans[0].TraceID || e.ParentSpanID != spans[0].SpanID || e.SpanID.IsZero() ||
+			e.Root != "request" ||
 			e.RootSpanID != e.ParentSpanID || e.Service == "" || e.Scope != optrace.ScopeName {
 			t.Errorf("%+v", e)
 		}
 	}
 }
 
-// A Recorder that is used again may go on with another iteration.
+// A Recorder can be used again for another iteration.
 func TestRecorderStep(t *testing.T) {
 	rec := optrace.NewTracer(nil).Recorder(optrace.ContextWithStep(t.Context(), 7))
 	rec.Begin("a", "")
@@ -78,7 +82,7 @@ func TestRecorderStep(t *testing.T) {
 	check.Equal(t, "the step after Finish", op.Known(8), rec.Current()[0].Step)
 }
 
-// Nobody calls Finish: nothing is lost, and what the Recorder holds is bounded.
+// Without Finish no operation is lost, and the Recorder's memory is bounded.
 func TestRecorderIsBounded(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	const held = 1 << 16
@@ -86,7 +90,7 @@ func TestRecorderIsBounded(t *testing.T) {
 		name     string
 		ops      int
 		describe func(rec *optrace.Recorder)
-		most     int // operations that are held
+		most     int // operations held
 	}
 	for tt := range cases.Of(t, 1, []load{
 		{"operations", 2*held + 7, func(*optrace.Recorder) {}, held},
@@ -116,14 +120,15 @@ func TestRecorderIsBounded(t *testing.T) {
 	}
 }
 
-// Current reads attributes as the Exporter does.
+// Current reads attributes with the Exporter's mapping.
 func TestRecorderCurrentMapping(t *testing.T) {
 	var m attr.Mapping
 	m.Alias("engine.layer", attrkey.Path)
 	m.Keep("engine.kernel")
 	proc := newProcessor(t, newExporter(t, io.Discard, optrace.WithMapping(&m)))
 	rec := proc.Recorder(t.Context())
-	rec.Begin("matmul", "").Attrs(attribute.String("engine.layer", "encoder.0"), attribute.String("engine.kernel", "tiled")).End()
+	rec.Begin("matmul", "").Attrs(attribute.String("engine.layer", "encoder.0"),
+		attribute.String("engine.kernel", "tiled")).End()
 	e := rec.Current()[0]
 	if e.Path != "encoder.0" || len(e.Attrs) != 1 || e.Warn != 0 {
 		t.Errorf("path %q, attributes %v, warnings %v", e.Path, e.Attrs, e.Warn)
@@ -131,7 +136,7 @@ func TestRecorderCurrentMapping(t *testing.T) {
 	shutdown(t, proc)
 }
 
-// The panic of a Recorder that goroutines share says so.
+// A Recorder shared by goroutines panics with a clear message.
 func TestSharedRecorderPanics(t *testing.T) {
 	p := newProcessor(t, newExporter(t, io.Discard))
 	for name, use := range map[string]func(*optrace.Recorder){

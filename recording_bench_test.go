@@ -15,95 +15,149 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// requestAttributes are those of the span of a server's request.
-var requestAttributes = []attribute.KeyValue{
-	attribute.String("http.request.method", "POST"), attribute.String("http.route", "/v1/items/{id}"),
-	attribute.String("url.path", "/v1/items/123456"), attribute.String("url.scheme", "http"),
-	attribute.String("server.address", "items.example.com"), attribute.Int("server.port", 8080),
-	attribute.String("client.address", "192.0.2.17"), attribute.String("user_agent.original", "Mozilla/5.0 (X11; Linux)"),
-	attribute.String("network.protocol.version", "1.1"), attribute.Int("http.response.status_code", 200),
+// recording holds the parts of a benchmark: an open request, and a Processor with an Exporter that discards its output.
+type recording struct {
+	ctx      context.Context
+	app      trace.Tracer
+	tracer   *optrace.Tracer
+	prepared *optrace.Prepared
+	proc     *optrace.Processor
+	now      int64
 }
 
-func benchProvider(b *testing.B, opts ...optrace.ExporterOption) (*sdktrace.TracerProvider, *optrace.Processor) {
-	exp := check.Must(optrace.NewExporter(io.Discard, opts...))(b)
-	proc := check.Must(optrace.NewProcessor(exp))(b)
+func newRecording(b *testing.B, opts ...optrace.ExporterOption) *recording {
+	b.Helper()
+	proc := newProcessor(b, newExporter(b, io.Discard, opts...))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-	b.Cleanup(func() { check.OK(b, tp.Shutdown(context.Background())) })
-	return tp, proc
+	r := &recording{app: tp.Tracer("server"), tracer: optrace.NewTracer(tp), proc: proc, now: time.Now().UnixNano()}
+	r.prepared = prepare(b, r.tracer, matmulSpec())
+	ctx, request := r.app.Start(b.Context(), "request")
+	r.ctx = ctx
+	b.Cleanup(func() {
+		request.End()
+		check.OK(b, tp.Shutdown(context.Background()))
+	})
+	b.ReportAllocs()
+	return r
 }
 
-// The spans of a server without operations: ending one, and all that one costs.
-func BenchmarkPlainSpan(b *testing.B) {
-	for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON} {
-		tp, proc := benchProvider(b, optrace.WithFormat(f))
-		collected := &spantest.Exporter{}
-		other := sdktrace.NewTracerProvider(sdktrace.WithSyncer(collected))
-		const many = 1 << 14
-		for range many {
-			_, s := other.Tracer("server").Start(b.Context(), "POST", trace.WithAttributes(requestAttributes...))
-			s.End()
-		}
-		spans := collected.Stubs().Snapshots()
-		b.Run(f.String()+"/OnEnd", func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				proc.OnEnd(spans[i%many])
-			}
-		})
-		b.Run(f.String()+"/Whole", func(b *testing.B) {
-			b.ReportAllocs()
-			tracer := tp.Tracer("server")
-			for b.Loop() {
-				_, s := tracer.Start(b.Context(), "POST")
-				s.SetAttributes(requestAttributes...)
-				s.End()
-			}
-		})
+func (r *recording) times() optrace.Times { return optrace.Times{Start: r.now, End: r.now + 1} }
+
+// BenchmarkSDKSpan is the yardstick: an SDK span with the same attributes.
+func BenchmarkSDKSpan(b *testing.B) {
+	r := newRecording(b)
+	attrs := spantest.Operation(0).Attributes[:5]
+	for b.Loop() {
+		_, span := r.app.Start(r.ctx, "matmul")
+		span.SetAttributes(attrs...)
+		span.End()
 	}
 }
 
-// Operations below a request, and below layers of which each has three.
-func BenchmarkOperation(b *testing.B) {
-	for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON} {
-		tp, proc := benchProvider(b, optrace.WithFormat(f))
-		spans := tp.Tracer("server")
-		spec := optrace.OpSpec{Name: "matmul", Device: "cuda:0"}
-		prepared := check.Must(optrace.NewTracer(tp).Prepare(spec))(b)
-		for range 100 { // some that ended
-			_, s := spans.Start(b.Context(), "GET")
-			s.End()
+func BenchmarkTracerStart(b *testing.B) {
+	r := newRecording(b)
+	for b.Loop() {
+		dynamicOp(r.tracer, 64)
+	}
+}
+
+func BenchmarkPreparedStart(b *testing.B) {
+	r := newRecording(b)
+	for b.Loop() {
+		_, o := r.prepared.Start(r.ctx)
+		o.End()
+	}
+}
+
+// BenchmarkPreparedStartInLayers records three operations below a layer, as OTLP.
+func BenchmarkPreparedStartInLayers(b *testing.B) {
+	r := newRecording(b, optrace.WithFormat(optrace.FormatOTLPJSON))
+	for b.Loop() {
+		layer, span := r.app.Start(r.ctx, "layer")
+		for range 3 {
+			_, o := r.prepared.Start(layer)
+			o.End()
 		}
-		ctx, request := spans.Start(b.Context(), "request")
-		b.Run(f.String()+"/Prepared.Start", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				_, o := prepared.Start(ctx)
-				o.End()
-			}
-		})
-		b.Run(f.String()+"/Layers", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				layer, s := spans.Start(ctx, "layer")
-				for range 3 {
-					_, o := prepared.Start(layer)
-					o.End()
-				}
-				s.End()
-			}
-		})
-		b.Run(f.String()+"/Recorder", func(b *testing.B) {
-			b.ReportAllocs()
-			rec := proc.Recorder(ctx)
-			now := time.Now().UnixNano()
-			for i := 0; b.Loop(); i++ {
-				rec.RecordPrepared(prepared, optrace.Times{Start: now, End: now + 1})
-				if i%1000 == 0 {
-					rec.Finish()
-				}
-			}
+		span.End()
+	}
+}
+
+func BenchmarkPreparedRecord(b *testing.B) {
+	r := newRecording(b)
+	for b.Loop() {
+		r.prepared.Record(r.ctx, r.times())
+	}
+}
+
+func BenchmarkRecorderBegin(b *testing.B) {
+	r := newRecording(b)
+	rec := r.proc.Recorder(r.ctx)
+	for i := 0; b.Loop(); i++ {
+		recordMatmul(rec)
+		if i%1000 == 0 {
 			rec.Finish()
-		})
-		request.End()
+		}
+	}
+	rec.Finish()
+}
+
+func BenchmarkRecorderRecordPrepared(b *testing.B) {
+	r := newRecording(b)
+	rec := r.proc.Recorder(r.ctx)
+	for i := 0; b.Loop(); i++ {
+		rec.RecordPrepared(r.prepared, r.times())
+		if i%1000 == 0 {
+			rec.Finish()
+		}
+	}
+	rec.Finish()
+}
+
+func benchmarkQueue(b *testing.B, r *recording, to optrace.Recording) {
+	q := newQueue(b, to)
+	start := passedAt(r.now)
+	end := passedAt(r.now + 1)
+	for i := 0; b.Loop(); i++ {
+		q.Launched(q.Begin(r.ctx, r.prepared), start, end)
+		if i%64 == 0 {
+			q.Poll()
+		}
+	}
+	shutdown(b, q)
+}
+
+func BenchmarkQueueOfTracer(b *testing.B) {
+	r := newRecording(b)
+	benchmarkQueue(b, r, r.tracer)
+}
+
+func BenchmarkQueueOfProcessor(b *testing.B) {
+	r := newRecording(b)
+	benchmarkQueue(b, r, r.proc)
+}
+
+func BenchmarkExportBatchOf512(b *testing.B) {
+	exp := newExporter(b, io.Discard)
+	spans := batchOf512(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		export(b, exp, spans...)
+	}
+}
+
+// BenchmarkServerSpan records a span of a server without operations.
+func BenchmarkServerSpan(b *testing.B) {
+	attrs := []attribute.KeyValue{
+		attribute.String("http.request.method", "POST"), attribute.String("http.route", "/v1/items/{id}"),
+		attribute.String("url.path", "/v1/items/123456"), attribute.String("url.scheme", "http"),
+		attribute.String("server.address", "items.example.com"), attribute.Int("server.port", 8080),
+		attribute.String("client.address", "192.0.2.17"), attribute.String("user_agent.original", "Mozilla/5.0"),
+		attribute.String("network.protocol.version", "1.1"), attribute.Int("http.response.status_code", 200),
+	}
+	r := newRecording(b)
+	for b.Loop() {
+		_, span := r.app.Start(b.Context(), "POST")
+		span.SetAttributes(attrs...)
+		span.End()
 	}
 }

@@ -27,7 +27,7 @@ const (
 	tenth           = "TraceIDRatioBased{0.1}"
 )
 
-// spread makes trace ids at equal distances, a tenth of which the ratio sampler takes.
+// spread makes equidistant trace ids. The ratio sampler takes a tenth of them.
 type spread struct{ traces, spans uint64 }
 
 func (s *spread) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
@@ -48,7 +48,7 @@ func spreadID(i uint64) (id trace.TraceID) {
 	return id
 }
 
-// recordSampled records requests, below remote parents of which a tenth is sampled if remote is set.
+// recordSampled records requests. With remote their parents are remote, and one in ten is sampled.
 func recordSampled(tp trace.TracerProvider, remote bool) {
 	tr := optrace.NewTracer(tp)
 	for i := range uint64(sampledRequests) {
@@ -67,7 +67,7 @@ func recordSampled(tp trace.TracerProvider, remote bool) {
 	}
 }
 
-// sampledRun is what a file, a forwarder and a batch processor have of recordSampled.
+// sampledRun is the output of recordSampled in a file, a forwarder and a batch processor.
 type sampledRun struct {
 	Operations, Requests int64
 	Forwarded, Batched   int
@@ -75,12 +75,13 @@ type sampledRun struct {
 	Sampler              string
 }
 
-// runSampled records with a provider of Setup, or of ProviderOptions and behind.
+// runSampled records with a provider of Setup, or of ProviderOptions and further options.
 func runSampled(t *testing.T, bySetup, remote bool, format optrace.Format, opts []optrace.SetupOption,
 	behind ...sdktrace.TracerProviderOption) sampledRun {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ops")
-	forwarded, batched := &spantest.Exporter{}, &spantest.Exporter{}
+	forwarded := &spantest.Exporter{}
+	batched := &spantest.Exporter{}
 	opts = append([]optrace.SetupOption{
 		optrace.WithProviderOptions(sdktrace.WithIDGenerator(new(spread)), sdktrace.WithBatcher(batched)),
 		optrace.WithSpanExporter(forwarded), optrace.WithExporterOptions(optrace.WithFormat(format)),
@@ -103,16 +104,17 @@ func runSampled(t *testing.T, bySetup, remote bool, format optrace.Format, opts 
 	return sampledRun{in.Entries, in.Skipped, len(forwarded.Spans()), len(batched.Spans()), in.Sampling, in.Sampler}
 }
 
-// The file has every operation, whatever the sampler decides and however it is set, unless sampled ones alone are asked for:
-// then it names the sampler. Others get the sampled ones.
+// The file has every operation for any sampler, however it is set. With sampled operations only, the file names the
+// sampler. Other processors get sampled spans.
 func TestSetupRecordsWhatTheSamplerDrops(t *testing.T) {
 	ratio := sdktrace.TraceIDRatioBased(0.1)
 	const sent = (opsPerRequest + 1) * sampledRequests / 10
 	all := sampledRun{opsPerRequest * sampledRequests, sampledRequests, sent, sent, analyze.SamplingNone, ""}
-	some := sampledRun{opsPerRequest * sampledRequests / 10, sampledRequests / 10, sent, sent, analyze.SamplingUnknown, tenth}
+	some := sampledRun{opsPerRequest * sampledRequests / 10, sampledRequests / 10, sent, sent, analyze.SamplingUnknown,
+		tenth}
 	type options = []optrace.SetupOption
 	for _, way := range []struct {
-		name, sampler, recordOnly string // the variables
+		name, sampler, recordOnly string // variables
 		opts                      options
 		remote                    bool
 		behind                    sdktrace.Sampler
@@ -120,7 +122,8 @@ func TestSetupRecordsWhatTheSamplerDrops(t *testing.T) {
 	}{
 		{name: "environment", sampler: "traceidratio", want: all},
 		{name: "environment, by the parent", sampler: "parentbased_traceidratio", want: all},
-		{name: "WithProviderOptions", opts: options{optrace.WithProviderOptions(sdktrace.WithSampler(ratio))}, want: all},
+		{name: "WithProviderOptions", opts: options{optrace.WithProviderOptions(sdktrace.WithSampler(ratio))},
+			want: all},
 		{name: "WithSampler", sampler: "always_on", opts: options{optrace.WithSampler(ratio)}, want: all},
 		{name: "remote parents", remote: true, want: all},
 		{name: "OPTRACE_RECORD_ONLY=true", recordOnly: "true", opts: options{optrace.WithSampler(ratio)}, want: all},
@@ -135,7 +138,8 @@ func TestSetupRecordsWhatTheSamplerDrops(t *testing.T) {
 			errs := spantest.Errors(t)
 			for _, format := range allFormats {
 				if way.behind == nil {
-					check.Equal(t, "Setup, "+format.String(), way.want, runSampled(t, true, way.remote, format, way.opts))
+					check.Equal(t, "Setup, "+format.String(), way.want,
+						runSampled(t, true, way.remote, format, way.opts))
 				}
 				got := runSampled(t, false, way.remote, format, way.opts, sdktrace.WithSampler(way.behind))
 				check.Equal(t, "ProviderOptions, "+format.String(), way.want, got)
@@ -147,13 +151,14 @@ func TestSetupRecordsWhatTheSamplerDrops(t *testing.T) {
 	}
 }
 
-// The sampler of the SDK is read where it is expected, and not anywhere else.
+// The SDK's sampler is read from the expected field only.
 func TestSamplerIn(t *testing.T) {
 	want := sdktrace.TraceIDRatioBased(0.1)
 	check.Equal(t, "this SDK", want.Description(),
 		optrace.SamplerIn(reflect.ValueOf(sdktrace.NewTracerProvider(sdktrace.WithSampler(want))).Elem()).Description())
 	for _, provider := range []any{
-		&struct{}{}, &struct{ sampler string }{"x"}, &struct{ sampler *sdktrace.Sampler }{&want}, &struct{ Sampler sdktrace.Sampler }{want},
+		&struct{}{}, &struct{ sampler string }{"x"}, &struct{ sampler *sdktrace.Sampler }{&want},
+		&struct{ Sampler sdktrace.Sampler }{want},
 	} {
 		if got := optrace.SamplerIn(reflect.ValueOf(provider).Elem()); got != nil {
 			t.Errorf("%T has the sampler %v", provider, got)
@@ -161,14 +166,16 @@ func TestSamplerIn(t *testing.T) {
 	}
 }
 
-// BenchmarkUnsampledRequest measures a request with 100 operations of a trace that the sampler drops; ns/op and allocs/op
-// are those of the request.
+// BenchmarkUnsampledRequest measures a request with 100 operations in an unsampled trace.
 func BenchmarkUnsampledRequest(b *testing.B) {
 	for name, opts := range map[string][]optrace.SetupOption{"all": nil, "sampled only": {optrace.WithSampledOnly()}} {
 		b.Run(name, func(b *testing.B) {
-			sdk := check.Must(optrace.Setup(filepath.Join(b.TempDir(), "ops.jsonl"), append(opts, optrace.WithoutGlobalProvider(),
-				optrace.WithSampler(sdktrace.NeverSample()), optrace.WithProcessorOptions(optrace.WithPolicy(optrace.PolicyBlock)))...))(b)
-			tr, app := sdk.Tracer(), sdk.TracerProvider().Tracer("app")
+			sdk := check.Must(optrace.Setup(filepath.Join(b.TempDir(), "ops.jsonl"),
+				append(opts, optrace.WithoutGlobalProvider(),
+					optrace.WithSampler(sdktrace.NeverSample()),
+					optrace.WithProcessorOptions(optrace.WithPolicy(optrace.PolicyBlock)))...))(b)
+			tr := sdk.Tracer()
+			app := sdk.TracerProvider().Tracer("app")
 			b.ReportAllocs()
 			for b.Loop() {
 				ctx, request := app.Start(context.Background(), "request")

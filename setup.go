@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -24,16 +25,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// SetupOption configures [Setup] and [ProviderOptions]. What an option lists is added to what the same
-// option lists before it, but for signals.
+// SetupOption configures [Setup], [ProviderOptions] and [NewTracer]. Repeated options add up, except [WithSignals] and
+// [WithSampler], where the last one wins.
 type SetupOption interface{ apply(*setupConfig) }
 
 type setupConfig struct {
 	path             string
 	disabled         bool
 	sampledOnly      bool
-	sampler          sdktrace.Sampler             // nil: that of providerOptions or the environment
-	forwards         []func() (*Processor, error) // to exporters beside the file
+	startAttributes  bool                         // of Tracers
+	sampler          sdktrace.Sampler             // nil: from providerOptions or the environment
+	forwards         []func() (*Processor, error) // make the forwarders
 	exporterOptions  []ExporterOption
 	processorOptions []ProcessorOption
 	providerOptions  []sdktrace.TracerProviderOption
@@ -42,8 +44,7 @@ type setupConfig struct {
 	notGlobal        bool
 }
 
-// WithSpanExporter sends all spans, operations included, to another exporter beside the file, with the
-// options of [NewForwarder].
+// WithSpanExporter also sends all spans, including operations, to e through [NewForwarder] with opts.
 func WithSpanExporter(e sdktrace.SpanExporter, opts ...ProcessorOption) SetupOption {
 	return option[setupConfig](func(cfg *setupConfig) {
 		cfg.forwards = append(cfg.forwards, func() (*Processor, error) { return NewForwarder(e, opts...) })
@@ -65,20 +66,18 @@ func WithProviderOptions(opts ...sdktrace.TracerProviderOption) SetupOption {
 	return option[setupConfig](func(cfg *setupConfig) { cfg.providerOptions = append(cfg.providerOptions, opts...) })
 }
 
-// WithResourceAttributes adds attributes to the resource, in place of what was found out.
+// WithResourceAttributes adds attributes to the resource. They win over detected attributes.
 func WithResourceAttributes(attrs ...attribute.KeyValue) SetupOption {
 	return option[setupConfig](func(cfg *setupConfig) { cfg.attributes = append(cfg.attributes, attrs...) })
 }
 
-// WithoutGlobalProvider leaves the global TracerProvider as it is: spans are those of
-// [SDK.TracerProvider] alone. It is for [Setup].
+// WithoutGlobalProvider leaves the global TracerProvider unchanged: use [SDK.TracerProvider]. It is for [Setup].
 func WithoutGlobalProvider() SetupOption {
 	return option[setupConfig](func(cfg *setupConfig) { cfg.notGlobal = true })
 }
 
-// WithSignals makes the given signals, or without any SIGINT and SIGTERM, flush what was recorded
-// before they end the program. It is for [Setup], in programs that do not handle these signals;
-// programs that do call [SDK.Shutdown] before they end.
+// WithSignals flushes before one of the signals, by default SIGINT and SIGTERM, ends the program. It is for [Setup] in
+// programs without handlers for these signals. A program with a handler calls [SDK.Shutdown] before it ends.
 func WithSignals(signals ...os.Signal) SetupOption {
 	if len(signals) == 0 {
 		signals = []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -87,18 +86,59 @@ func WithSignals(signals ...os.Signal) SetupOption {
 	return option[setupConfig](func(cfg *setupConfig) { cfg.signals = signals })
 }
 
-// SDK is what [Setup] has built. A nil or zero SDK records nothing.
-type SDK struct {
-	provider    *sdktrace.TracerProvider // nil if there is nothing to do
-	before      trace.TracerProvider     // the global one before it; running guards it
-	processor   *Processor               // nil if nothing is recorded
-	processors  []*Processor             // all that Setup made
-	stopSignals func()
-	once        sync.Once
+// WithSampler sets the sampler. It replaces samplers of [WithProviderOptions] and OTEL_TRACES_SAMPLER, and selects the
+// spans for exporters of [WithSpanExporter]. The file holds all operations regardless; see [WithSampledOnly].
+func WithSampler(s sdktrace.Sampler) SetupOption {
+	return option[setupConfig](func(cfg *setupConfig) { cfg.sampler = s })
 }
 
-// TracerProvider returns the TracerProvider, which is the global one too unless
-// [WithoutGlobalProvider] was given.
+// WithSampledOnly leaves operations of unsampled traces out of the file. By default the provider wraps its sampler in
+// sdktrace.AlwaysRecord: the file holds all operations and the spans above them, IsRecording is true for every span,
+// and an operation of an unsampled trace costs as much as a sampled one. OPTRACE_RECORD_ONLY=false sets this option.
+func WithSampledOnly() SetupOption {
+	return option[setupConfig](func(cfg *setupConfig) { cfg.sampledOnly = true })
+}
+
+// WithStartAttributes makes a Tracer pass the operation's name and device to the SDK when a span starts, for samplers
+// that use more than the span's name. Each operation then makes four more allocations. It does not affect prepared
+// operations and a [Recorder]. It is for [NewTracer], [SDK.Tracer], and for all Tracers of [Setup]. Default: off.
+func WithStartAttributes() SetupOption {
+	return option[setupConfig](func(cfg *setupConfig) { cfg.startAttributes = true })
+}
+
+// samplerOption returns the option for the provider's sampler. It goes behind cfg.providerOptions.
+func (cfg *setupConfig) samplerOption() sdktrace.TracerProviderOption {
+	s := cfg.sampler
+	if cfg.sampledOnly || cfg.disabled {
+		return sdktrace.WithSampler(s) // nil has no effect
+	}
+	switch {
+	case s != nil:
+	case len(cfg.providerOptions) == 0 && os.Getenv("OTEL_TRACES_SAMPLER") == "":
+		s = sdktrace.ParentBased(sdktrace.AlwaysSample()) // the SDK's default
+	default:
+		s = samplerOf(sdktrace.NewTracerProvider(cfg.providerOptions...))
+	}
+	if s == nil {
+		otel.Handle(errors.New("optrace: setup: operations that the sampler drops are not recorded: " +
+			"it cannot be read from this version of the SDK; give it to WithSampler"))
+		return sdktrace.WithSampler(nil)
+	}
+	return sdktrace.WithSampler(sdktrace.AlwaysRecord(s))
+}
+
+// SDK holds the parts made by [Setup]. It is safe for concurrent use. A nil or zero SDK is a no-op.
+type SDK struct {
+	provider        *sdktrace.TracerProvider // nil if recording is disabled and no other exporter is set
+	before          trace.TracerProvider     // earlier global provider; running guards it
+	processor       *Processor               // nil if recording is disabled
+	processors      []*Processor             // processor and the forwarders
+	startAttributes bool
+	stopSignals     func()
+	once            sync.Once
+}
+
+// TracerProvider returns the TracerProvider. It is also the global one, unless [WithoutGlobalProvider] is set.
 func (s *SDK) TracerProvider() trace.TracerProvider {
 	if s == nil || s.provider == nil {
 		return noop.NewTracerProvider()
@@ -106,15 +146,17 @@ func (s *SDK) TracerProvider() trace.TracerProvider {
 	return s.provider
 }
 
-// Tracer returns a new Tracer of the TracerProvider, nil if recording is disabled.
-func (s *SDK) Tracer(opts ...TracerOption) *Tracer {
+// Tracer returns a new Tracer of the TracerProvider, with opts as for [NewTracer]. It returns nil if recording is disabled.
+func (s *SDK) Tracer(opts ...SetupOption) *Tracer {
 	if s == nil || s.processor == nil {
 		return nil
 	}
-	return NewTracer(s.provider, opts...)
+	t := NewTracer(s.provider, opts...)
+	t.startAttributes = t.startAttributes || s.startAttributes
+	return t
 }
 
-// Processor returns the Processor in front of the file, nil if recording is disabled.
+// Processor returns the Processor in front of the file, or nil if recording is disabled.
 func (s *SDK) Processor() *Processor {
 	if s == nil {
 		return nil
@@ -122,7 +164,7 @@ func (s *SDK) Processor() *Processor {
 	return s.processor
 }
 
-// ForceFlush returns when all that ended before the call is with the exporters, or ctx is done.
+// ForceFlush waits until the exporters have all spans that ended before the call, or ctx is done.
 func (s *SDK) ForceFlush(ctx context.Context) error {
 	if s == nil || s.provider == nil {
 		return nil
@@ -130,8 +172,8 @@ func (s *SDK) ForceFlush(ctx context.Context) error {
 	return s.provider.ForceFlush(ctx)
 }
 
-// Shutdown flushes and ends everything. If the TracerProvider is still the global one, the one before
-// it becomes that again, without those of SDKs that have ended. Later calls do nothing.
+// Shutdown flushes and ends all parts. If the TracerProvider is still the global one, Shutdown restores the earlier
+// one, skipping SDKs that have ended. Further calls are no-ops.
 func (s *SDK) Shutdown(ctx context.Context) (err error) {
 	if s == nil || s.provider == nil {
 		return nil
@@ -140,7 +182,7 @@ func (s *SDK) Shutdown(ctx context.Context) (err error) {
 		s.stopSignals()
 		s.leave()
 		err = s.provider.Shutdown(ctx)
-		for _, p := range s.processors { // which a provider does not shut down where ctx is done
+		for _, p := range s.processors { // the provider skips them if ctx is done
 			if lost := p.Shutdown(ctx); err == nil {
 				err = lost
 			}
@@ -149,9 +191,8 @@ func (s *SDK) Shutdown(ctx context.Context) (err error) {
 	return err
 }
 
-// SpanLimits returns the SDK's limits with one difference: unless OTEL_SPAN_LINK_COUNT_LIMIT says
-// otherwise a span keeps 4,096 links and not 128, since a step links to each request of its batch.
-// [Setup] has these limits; a TracerProvider of one's own gets them by
+// SpanLimits returns the SDK's limits, but for 4,096 links per span in place of 128 unless OTEL_SPAN_LINK_COUNT_LIMIT
+// is set: a step links to each request of its batch. [Setup] sets these limits. Another TracerProvider gets them by
 //
 //	sdktrace.WithRawSpanLimits(optrace.SpanLimits())
 func SpanLimits() sdktrace.SpanLimits {
@@ -162,21 +203,19 @@ func SpanLimits() sdktrace.SpanLimits {
 	return limits
 }
 
-// Setup makes a program record its operations into the file at path, which is appended to: it builds
-// a file exporter, a Processor and a TracerProvider, and makes that the global one. With path "" the
-// file is the one that OPTRACE_FILE names, or "ops.jsonl". With OPTRACE_DISABLED=true no operation is
-// recorded and no file is touched: the Tracer and the Processor of the SDK are nil and do nothing,
-// while exporters of [WithSpanExporter] and what [WithProviderOptions] brings go on.
+// Setup makes a program append its operations to the file at path. It builds a file exporter, a Processor and a
+// TracerProvider, and makes the provider global. With path "" the file is OPTRACE_FILE, or "ops.jsonl". With
+// OPTRACE_DISABLED=true it records no operation and touches no file: the SDK's Tracer and Processor are nil and have no
+// effect, while exporters of [WithSpanExporter] and options of [WithProviderOptions] still work.
 //
-// The file holds every operation and the spans above it, whatever the sampler decides: that of
-// [WithSampler], of [WithProviderOptions] or of the environment. Exporters of [WithSpanExporter] and batch
-// processors get sampled spans only. [WithSampledOnly] turns this off.
+// The file holds every operation and the spans above it, whatever the sampler decides; see [WithSampledOnly]. Exporters
+// of [WithSpanExporter] and batch processors get sampled spans only.
 //
-// The resource is that of the SDK with host, process and rank, see [ProcessDetector], and the limits
-// are those of [SpanLimits], unless [WithProviderOptions] has others.
+// The resource is the SDK's, with host, process and rank from [ProcessDetector]. The limits are [SpanLimits].
+// [WithProviderOptions] overrides both.
 //
-// Call Shutdown before the program ends. A signal that ends it costs what was recorded since the last
-// flush, at most a second of it; see [WithSignals].
+// Call Shutdown before the program ends. A signal that ends the program loses the operations since the last flush, at
+// most one second of them; see [WithSignals].
 //
 //	sdk, err := optrace.Setup("ops.jsonl")
 //	if err != nil {
@@ -185,7 +224,7 @@ func SpanLimits() sdktrace.SpanLimits {
 //	defer sdk.Shutdown(context.Background())
 //	tr := sdk.Tracer()
 //
-// On an error nothing has been changed.
+// On an error Setup changes no state.
 func Setup(path string, opts ...SetupOption) (*SDK, error) {
 	cfg := newSetupConfig(path, opts)
 	if cfg.disabled && len(cfg.forwards) == 0 && len(cfg.providerOptions) == 0 {
@@ -196,7 +235,8 @@ func Setup(path string, opts ...SetupOption) (*SDK, error) {
 		return nil, &failure{"setup", err}
 	}
 	tp := sdktrace.NewTracerProvider(provider...)
-	sdk := &SDK{provider: tp, processors: made, stopSignals: flushOnSignal(tp, cfg.signals)}
+	sdk := &SDK{provider: tp, processors: made, startAttributes: cfg.startAttributes}
+	sdk.stopSignals = flushOnSignal(tp, cfg.signals)
 	if !cfg.disabled {
 		sdk.processor = made[len(made)-1]
 	}
@@ -204,13 +244,13 @@ func Setup(path string, opts ...SetupOption) (*SDK, error) {
 	return sdk, nil
 }
 
-// running lists the SDKs that have not ended, each of which may restore a global provider.
+// running lists the SDKs that have not ended. Each may restore a global provider.
 var running struct {
 	sync.Mutex
 	sdks []*SDK
 }
 
-// enter notes the global provider, and makes that of s the global one if so asked.
+// enter notes the global provider, and replaces it by s's provider if global is set.
 func (s *SDK) enter(global bool) {
 	running.Lock()
 	defer running.Unlock()
@@ -221,7 +261,7 @@ func (s *SDK) enter(global bool) {
 	}
 }
 
-// leave restores the provider before s if that of s is the global one, and keeps other SDKs from restoring it.
+// leave restores the earlier provider if s's provider is global, and keeps other SDKs from restoring s's provider.
 func (s *SDK) leave() {
 	running.Lock()
 	defer running.Unlock()
@@ -236,19 +276,19 @@ func (s *SDK) leave() {
 	}
 }
 
-// ProviderOptions returns what [Setup] makes its TracerProvider of, for one that the program makes and
-// shuts down itself: resource, limits, sampler and span processors. Options behind them win. A sampler
-// behind them drops operations, and the file names it: use [WithSampler] instead, or wrap the sampler in
-// sdktrace.AlwaysRecord.
+// ProviderOptions returns the options of the TracerProvider that [Setup] would make: resource, limits, sampler and span
+// processors. The program makes and shuts down the provider. Later options win. A later sampler drops operations, and
+// the file then names it: use [WithSampler], or wrap it in sdktrace.AlwaysRecord.
 //
-//	opts, err := optrace.ProviderOptions("ops.jsonl", optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
+//	opts, err := optrace.ProviderOptions("ops.jsonl",
+//		optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
 //	if err != nil {
 //		log.Fatal(err)
 //	}
 //	tp := sdktrace.NewTracerProvider(opts...)
 //	defer tp.Shutdown(context.Background())
 //
-// With OPTRACE_DISABLED=true no file is touched. An error leaves nothing open.
+// With OPTRACE_DISABLED=true it touches no file. On an error it leaves no file open.
 func ProviderOptions(path string, opts ...SetupOption) ([]sdktrace.TracerProviderOption, error) {
 	provider, _, err := newSetupConfig(path, opts).provider()
 	if err != nil {
@@ -268,7 +308,7 @@ func newSetupConfig(path string, opts []SetupOption) setupConfig {
 	return cfg
 }
 
-// provider returns the options of the provider, and the Processors among them. The last one is that of the file, unless
+// provider returns the options of the provider and the Processors among them. The last Processor is the file's, unless
 // recording is disabled.
 func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, made []*Processor, err error) {
 	res := process.Resource(context.Background(), cfg.attributes)
@@ -297,22 +337,21 @@ func (cfg setupConfig) provider() (opts []sdktrace.TracerProviderOption, made []
 	if err != nil {
 		return nil, made, err
 	}
-	all := processorOption{processors, "", func(c *processorConfig) { c.recordOnly = !cfg.sampledOnly }}
-	proc, err := NewProcessor(exp, append([]ProcessorOption{all}, cfg.processorOptions...)...)
+	recordOnly := processorOption{processors, "", func(c *processorConfig) { c.recordOnly = !cfg.sampledOnly }}
+	proc, err := NewProcessor(exp, append([]ProcessorOption{recordOnly}, cfg.processorOptions...)...)
 	if err != nil {
 		return nil, made, errors.Join(err, exp.Shutdown(context.Background()))
 	}
-	if len(cfg.providerOptions) == 0 { // which may have another resource
+	if len(cfg.providerOptions) == 0 { // they may set another resource
 		proc.expected = res
 	}
 	return append(opts, sdktrace.WithSpanProcessor(proc)), append(made, proc), nil
 }
 
-// signalFlush is how long a program that was told to end still flushes.
+// signalFlush bounds the flush on a signal.
 const signalFlush = 2 * time.Second
 
-// flushOnSignal flushes tp when one of the signals comes, and then lets the signal take its usual
-// effect, until stop is called.
+// flushOnSignal flushes tp on one of the signals and then lets the signal take its default effect. stop ends this.
 func flushOnSignal(tp *sdktrace.TracerProvider, signals []os.Signal) (stop func()) {
 	if len(signals) == 0 {
 		return func() {}
@@ -331,7 +370,7 @@ func flushOnSignal(tp *sdktrace.TracerProvider, signals []os.Signal) (stop func(
 			cancel()
 			signal.Stop(came)
 			if p, err := os.FindProcess(os.Getpid()); err != nil || p.Signal(s) != nil {
-				os.Exit(2) // as an interrupt does where a process cannot send itself a signal
+				os.Exit(2) // a process that cannot signal itself exits as after an interrupt
 			}
 		case <-ended:
 		}
@@ -343,16 +382,32 @@ func flushOnSignal(tp *sdktrace.TracerProvider, signals []os.Signal) (stop func(
 	}
 }
 
-// ProcessDetector returns a detector of what tells the processes of a job apart: host.name,
-// process.pid, and tensor.rank with tensor.world_size where the environment says them. It is for
-// resources of one's own:
+// ProcessDetector returns a detector of the attributes that tell the processes of a job apart: host.name, process.pid,
+// and tensor.rank with tensor.world_size if the environment has them. Use it for your own resource:
 //
 //	res, err := resource.New(ctx,
 //		resource.WithDetectors(optrace.ProcessDetector()),
-//		resource.WithFromEnv(), // what is said there wins
+//		resource.WithFromEnv(), // the environment wins
 //		resource.WithAttributes(semconv.ServiceName("trainer")))
 //
-// The variables are RANK and WORLD_SIZE of torchrun, OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE of
-// Open MPI, PMI_RANK and PMI_SIZE of MPICH, and SLURM_PROCID and SLURM_STEP_NUM_TASKS of Slurm. The
-// first pair counts that is whole, with a rank below the size.
+// It reads RANK and WORLD_SIZE of torchrun, OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE of Open MPI, PMI_RANK and
+// PMI_SIZE of MPICH, and SLURM_PROCID and SLURM_STEP_NUM_TASKS of Slurm. The first complete pair with a rank below the
+// size wins.
 func ProcessDetector() resource.Detector { return process.Detector{} }
+
+// failure is the error of a task. Its text names the package once.
+type failure struct {
+	task  string
+	cause error
+}
+
+const packagePrefix = "optrace: "
+
+// Error implements error.
+func (f *failure) Error() string {
+	cause := strings.ReplaceAll("\n"+f.cause.Error(), "\n"+packagePrefix, "\n")
+	return packagePrefix + f.task + ": " + cause[1:]
+}
+
+// Unwrap returns the cause.
+func (f *failure) Unwrap() error { return f.cause }

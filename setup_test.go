@@ -32,7 +32,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// operationsIn returns the names of the operations in what was written.
+// operationsIn returns the names of the operations in an output.
 func operationsIn(t *testing.T, text []byte) (names []string) {
 	t.Helper()
 	for _, e := range spantest.ReadWhole(t, text).Entries {
@@ -46,10 +46,12 @@ func setup(t *testing.T, path string, opts ...optrace.SetupOption) *optrace.SDK 
 	return check.Must(optrace.Setup(path, opts...))(t)
 }
 
-// What an option lists is added to what it listed before.
+// Repeated options add up.
 func TestSetup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	first, second, spy := &spantest.Exporter{}, &spantest.Exporter{}, &spySampler{}
+	first := &spantest.Exporter{}
+	second := &spantest.Exporter{}
+	spy := &spySampler{}
 	before := otel.GetTracerProvider()
 	sdk := setup(t, path,
 		optrace.WithSpanExporter(first), optrace.WithSpanExporter(second),
@@ -64,7 +66,7 @@ func TestSetup(t *testing.T) {
 	ctx, request := otel.Tracer("app").Start(t.Context(), "request")
 	run(ctx, sdk.Tracer(), "matmul")
 	request.End()
-	for range 2 { // the second call does nothing
+	for range 2 { // the second call has no effect
 		shutdown(t, sdk)
 	}
 	if otel.GetTracerProvider() != before {
@@ -73,7 +75,8 @@ func TestSetup(t *testing.T) {
 	check.Equal(t, "sampled", 2, len(spy.seen))
 	check.Equal(t, "stats", optrace.Stats{Recorded: 1, Written: 1, Skipped: 1}, sdk.Processor().Stats())
 	text := readFile(t, path)
-	if check.Equal(t, "file", []string{"matmul"}, operationsIn(t, text)); !bytes.Contains(text, []byte("resourceSpans")) {
+	check.Equal(t, "file", []string{"matmul"}, operationsIn(t, text))
+	if !bytes.Contains(text, []byte("resourceSpans")) {
 		t.Errorf("file %s", text)
 	}
 	for _, e := range []*spantest.Exporter{first, second} {
@@ -82,11 +85,13 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// A provider of the program's own is made of what Setup makes its own of, and the global one stays.
+// A program's own provider gets the same parts as Setup's, and the global provider does not change.
 func TestProviderOptions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	spans, before := &spantest.Exporter{}, otel.GetTracerProvider()
-	opts := check.Must(optrace.ProviderOptions(path, optrace.WithSpanExporter(spans, optrace.WithForwardThreshold(time.Hour)),
+	spans := &spantest.Exporter{}
+	before := otel.GetTracerProvider()
+	opts := check.Must(optrace.ProviderOptions(path,
+		optrace.WithSpanExporter(spans, optrace.WithForwardThreshold(time.Hour)),
 		optrace.WithResourceAttributes(attribute.String("service.name", "ranker"))))(t)
 	tp := sdktrace.NewTracerProvider(opts...)
 	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
@@ -97,7 +102,8 @@ func TestProviderOptions(t *testing.T) {
 	if len(rec.Entries) != 1 || rec.Entries[0].Service != "ranker" || rec.Entries[0].Root != "request" {
 		t.Errorf("entries %+v", rec.Entries)
 	}
-	if diff := cmp.Diff([]string{"request"}, spans.Names()); diff != "" || spans.Shutdowns() != 1 || otel.GetTracerProvider() != before {
+	diff := cmp.Diff([]string{"request"}, spans.Names())
+	if diff != "" || spans.Shutdowns() != 1 || otel.GetTracerProvider() != before {
 		t.Errorf("%d shutdowns; forwarded (-want +got):\n%s", spans.Shutdowns(), diff)
 	}
 	if opts, err := optrace.ProviderOptions(path, optrace.WithSpanExporter(nil)); opts != nil || err == nil {
@@ -116,14 +122,16 @@ func TestSetupKeepsLinks(t *testing.T) {
 	}{
 		"default":     {want: 256},
 		"environment": {env: "7", want: 7},
-		"option":      {opts: []optrace.SetupOption{optrace.WithProviderOptions(sdktrace.WithRawSpanLimits(few))}, want: 3},
+		"option": {opts: []optrace.SetupOption{optrace.WithProviderOptions(sdktrace.WithRawSpanLimits(few))},
+			want: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if tt.env != "" {
 				t.Setenv("OTEL_SPAN_LINK_COUNT_LIMIT", tt.env)
 			}
 			spans := &spantest.Exporter{}
-			sdk := setup(t, filepath.Join(t.TempDir(), "ops.jsonl"), append(tt.opts, optrace.WithSpanExporter(spans))...)
+			sdk := setup(t, filepath.Join(t.TempDir(), "ops.jsonl"),
+				append(tt.opts, optrace.WithSpanExporter(spans))...)
 			_, step := otel.Tracer("app").Start(t.Context(), "step")
 			for i := range 256 {
 				step.AddLink(trace.Link{SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, byte(i)},
@@ -136,8 +144,8 @@ func TestSetupKeepsLinks(t *testing.T) {
 	}
 }
 
-// The global provider is that of the SDK that was set up last among those that have not ended, whatever the order in which
-// they end, and in the end the one before all.
+// The global provider belongs to the last SDK that has not ended, in any order of ends. After all ends the first
+// provider is back.
 func TestSetupsEndInAnyOrder(t *testing.T) {
 	original := otel.GetTracerProvider()
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
@@ -162,7 +170,7 @@ func TestSetupsEndInAnyOrder(t *testing.T) {
 	}
 }
 
-// SDKs that are set up and end at once leave the global provider as it was.
+// SDKs set up and shut down concurrently restore the global provider.
 func TestSetupsConcurrentSafe(t *testing.T) {
 	original := otel.GetTracerProvider()
 	var wg sync.WaitGroup
@@ -185,9 +193,10 @@ func TestSetupsConcurrentSafe(t *testing.T) {
 	}
 }
 
-// A Setup without the global provider leaves that as it is, and one that became the global one later stays that.
+// A Setup without the global provider leaves it unchanged, and its Shutdown keeps a provider set later.
 func TestSetupLeavesOtherProviders(t *testing.T) {
-	before, foreign := otel.GetTracerProvider(), noop.NewTracerProvider()
+	before := otel.GetTracerProvider()
+	foreign := noop.NewTracerProvider()
 	defer otel.SetTracerProvider(before)
 	sdk := setup(t, filepath.Join(t.TempDir(), "ops.jsonl"), optrace.WithoutGlobalProvider())
 	run(t.Context(), sdk.Tracer(), "matmul")
@@ -208,8 +217,8 @@ func TestSetupErrors(t *testing.T) {
 	before := otel.GetTracerProvider()
 	for name, opts := range map[string][]optrace.SetupOption{
 		"no such directory": nil,
-		"bad option":        {optrace.WithProcessorOptions(optrace.WithBufferBytes(1))},
-		"bad forwarding":    {optrace.WithSpanExporter(&spantest.Exporter{}, optrace.WithBufferBytes(1))},
+		"bad option":        {optrace.WithProcessorOptions(optrace.WithMaxBytes(1))},
+		"bad forwarding":    {optrace.WithSpanExporter(&spantest.Exporter{}, optrace.WithMaxBytes(1))},
 		"nil forwarding":    {optrace.WithSpanExporter(nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +230,8 @@ func TestSetupErrors(t *testing.T) {
 			if sdk != nil || err == nil || otel.GetTracerProvider() != before {
 				t.Errorf("a failed setup returns %v, %v, or changed the provider", sdk, err)
 			}
-			if text := fmt.Sprint(err); !strings.HasPrefix(text, "optrace: setup: ") || strings.Count(text, "optrace: ") > 1 {
+			text := fmt.Sprint(err)
+			if !strings.HasPrefix(text, "optrace: setup: ") || strings.Count(text, "optrace: ") > 1 {
 				t.Errorf("the error %q does not name the package once", text)
 			}
 			if opts == nil {
@@ -238,10 +248,11 @@ func TestSetupEnvironment(t *testing.T) {
 	check.Must(os.Stat(path))(t)
 }
 
-// With OPTRACE_DISABLED no operation is recorded, and an exporter of the program's own goes on.
+// With OPTRACE_DISABLED operations are not recorded, and the program's own exporter still works.
 func TestSetupDisabled(t *testing.T) {
 	t.Setenv("OPTRACE_DISABLED", "true")
-	path, spans := filepath.Join(t.TempDir(), "ops.jsonl"), &spantest.Exporter{}
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	spans := &spantest.Exporter{}
 	for _, opts := range [][]optrace.SetupOption{nil, {optrace.WithSpanExporter(spans)}} {
 		sdk := setup(t, path, opts...)
 		ctx, request := otel.Tracer("app").Start(t.Context(), "request")
@@ -261,10 +272,11 @@ func TestSetupDisabled(t *testing.T) {
 	check.Is(t, "the file", os.ErrNotExist, err)
 }
 
-// clearLaunchers unsets the variables of whatever started the tests.
+// clearLaunchers unsets the variables of launchers.
 func clearLaunchers(t *testing.T) {
 	for _, name := range []string{
-		"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+		"RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID",
+		"SLURM_STEP_NUM_TASKS",
 	} {
 		t.Setenv(name, "")
 	}
@@ -277,7 +289,8 @@ func TestProcessDetector(t *testing.T) {
 		{"open MPI", "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1", " tensor.rank=0 tensor.world_size=1"},
 		{"MPICH", "PMI_RANK=1 PMI_SIZE=2", " tensor.rank=1 tensor.world_size=2"},
 		{"slurm", "SLURM_PROCID=15 SLURM_STEP_NUM_TASKS=16", " tensor.rank=15 tensor.world_size=16"},
-		{"torchrun below slurm", "RANK=9 WORLD_SIZE=16 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2", " tensor.rank=9 tensor.world_size=16"},
+		{"torchrun below slurm", "RANK=9 WORLD_SIZE=16 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2",
+			" tensor.rank=9 tensor.world_size=16"},
 		{"a rank of something else", "RANK=3", ""},
 		{"a size alone", "WORLD_SIZE=3", ""},
 		{"no number", "RANK=first WORLD_SIZE=8", ""},
@@ -299,8 +312,7 @@ func TestProcessDetector(t *testing.T) {
 	}
 }
 
-// What the environment says of the process stands in the file, and a report groups by it. What OpenTelemetry's variables say
-// of the rank wins.
+// The file has the process's rank from the environment, and a report groups by it. OpenTelemetry's variables win.
 func TestSetupStatesProcess(t *testing.T) {
 	clearLaunchers(t)
 	t.Setenv("RANK", "3")
@@ -317,10 +329,11 @@ func TestSetupStatesProcess(t *testing.T) {
 		{"the rank is stated", optrace.FormatEntries, ",tensor.rank=5", "5"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "service.instance.id=i-7,service.name=trainer,host.name=node-7"+test.stated)
+			t.Setenv("OTEL_RESOURCE_ATTRIBUTES",
+				"service.instance.id=i-7,service.name=trainer,host.name=node-7"+test.stated)
 			path := filepath.Join(t.TempDir(), "ops")
 			sdk := setup(t, path, optrace.WithExporterOptions(optrace.WithFormat(test.format)))
-			rec := sdk.Processor().Recorder(t.Context()) // before there are spans
+			rec := sdk.Processor().Recorder(t.Context()) // before the first span
 			rec.Begin("matmul", "cuda:0")
 			rec.Finish()
 			run(t.Context(), sdk.Tracer(), "matmul")
@@ -337,15 +350,16 @@ func TestSetupStatesProcess(t *testing.T) {
 	}
 }
 
-// Variables set defaults; what cannot be is reported, and the default is used.
+// Variables set defaults. Invalid values are reported, and the default applies.
 func TestEnvironmentOfRecording(t *testing.T) {
 	for _, tt := range []struct {
 		name, value string
 		bad         []string
-		log         string // what MarshalLog then shows
+		log         string // output of MarshalLog
 	}{
 		{"OPTRACE_POLICY", "block", []string{"Block", "drop", "0"}, "Policy:block"},
-		{"OPTRACE_MAX_BYTES", "1000000", []string{"abc", "-1", "12", "1e9", "99999999999999999999"}, "BufferBytes:1000000"},
+		{"OPTRACE_MAX_BYTES", "1000000", []string{"abc", "-1", "12", "1e9", "99999999999999999999"},
+			"BufferBytes:1000000"},
 		{"OPTRACE_FLUSH_INTERVAL", "250ms", []string{"250", "0s", "-1s", "soon"}, "FlushInterval:250ms"},
 		{"OPTRACE_EXPORT_TIMEOUT", "3s", []string{"3", "0s"}, ""},
 		{"OPTRACE_RECORD_ONLY", "true", []string{"maybe"}, ""},
@@ -396,16 +410,17 @@ func TestEnvironmentOfRecording(t *testing.T) {
 	}
 }
 
-// describe returns how a forwarder and a file exporter, which all variables apply to, describe themselves.
+// describe returns the settings of a forwarder and of a file exporter. Together they use all variables.
 func describe(t *testing.T, opts ...optrace.ProcessorOption) string {
 	t.Helper()
-	proc, exp := newForwarder(t, &spantest.Exporter{}, opts...), newFile(t, filepath.Join(t.TempDir(), "ops"))
+	proc := newForwarder(t, &spantest.Exporter{}, opts...)
+	exp := newFile(t, filepath.Join(t.TempDir(), "ops"))
 	defer shutdown(t, proc)
 	defer shutdown(t, exp)
 	return fmt.Sprintf("%+v %+v", proc.MarshalLog(), exp.MarshalLog())
 }
 
-// A program that shuts down with the context that a signal has ended keeps its operations all the same.
+// A program that shuts down with a cancelled context keeps its operations.
 func TestShutdownWithContextThatIsDone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	spans := tracetest.NewInMemoryExporter()
@@ -415,12 +430,13 @@ func TestShutdownWithContextThatIsDone(t *testing.T) {
 	check.OK(t, sdk.Shutdown(t.Context()))
 	record(t.Context(), sdk.TracerProvider(), 3)
 	check.Equal(t, "operations in the file", 10, len(spantest.Read(t, check.Must(os.ReadFile(path))(t)).Entries))
-	if st := sdk.Processor().Stats(); st.Written != 10 || st.Recorded != st.Written+st.Dropped || len(spans.GetSpans()) != 10 {
+	st := sdk.Processor().Stats()
+	if st.Written != 10 || st.Recorded != st.Written+st.Dropped || len(spans.GetSpans()) != 10 {
 		t.Errorf("%+v, %d spans", st, len(spans.GetSpans()))
 	}
 }
 
-// keep keeps spans when it is shut down.
+// keep keeps spans after Shutdown.
 type keep struct{ *tracetest.InMemoryExporter }
 
 func (keep) Shutdown(context.Context) error { return nil }

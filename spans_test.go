@@ -32,14 +32,14 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// What is wrong with a span is marked on its entry, whatever the format; the operation is kept, and what is not known is left
-// out.
+// Faults of a span are warnings on its entry, in every format. The operation stays, without the unknown values.
 func TestFaultsOfSpans(t *testing.T) {
 	for _, f := range allFormats {
 		otlp := f != optrace.FormatEntries
 		t.Run(f.String(), func(t *testing.T) {
 			optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
-				found := spantest.ReadWhole(t, exported(t, f, tracetest.SpanStubs{spantest.Case(t, c.Span)}.Snapshots())).Entries
+				found := spantest.ReadWhole(t,
+					exported(t, f, tracetest.SpanStubs{spantest.Case(t, c.Span)}.Snapshots())).Entries
 				if len(found) != 1 || c.Want == nil {
 					return nil, len(found) > 0
 				}
@@ -49,10 +49,10 @@ func TestFaultsOfSpans(t *testing.T) {
 					return c.Want, true
 				}
 				if otlp && c.Needs.Has(optest.InvalidUTF8) {
-					e.Warn |= op.WarnInvalidUTF8 // the writer has put U+FFFD there
+					e.Warn |= op.WarnInvalidUTF8 // the writer replaced bytes by U+FFFD
 				}
 				if !otlp && e.Kind != op.KindCollective {
-					e.KindRule = c.Want.KindRule // which files of entries keep for collectives only
+					e.KindRule = c.Want.KindRule // entries keep it for collectives only
 				}
 				return e, true
 			})
@@ -60,7 +60,7 @@ func TestFaultsOfSpans(t *testing.T) {
 	}
 }
 
-// In one batch, whose encoder remembers attributes, each span has its own warnings.
+// In one batch each span has its own warnings, despite the encoder's cache.
 func TestFaultsOfSpansInOneBatch(t *testing.T) {
 	var stubs tracetest.SpanStubs
 	for _, c := range optest.Cases() {
@@ -73,8 +73,8 @@ func TestFaultsOfSpansInOneBatch(t *testing.T) {
 	}
 }
 
-// A step that runs for two requests is recorded with its links in every format, and
-// so are the requests, whose traces hold no operations.
+// A step for two requests is recorded with its links in every format, and so are the requests, although their traces
+// hold no operations.
 func TestLinksAreRecorded(t *testing.T) {
 	for _, o := range outputs() {
 		path := filepath.Join(t.TempDir(), "ops.jsonl")
@@ -90,12 +90,14 @@ func TestLinksAreRecorded(t *testing.T) {
 				attribute.String("queue", "fast"), attribute.Int64(attrkey.LinkWeight, 10+i),
 			}})
 			want = append(want, op.Link{
-				TraceID: op.TraceID(r.SpanContext().TraceID()), SpanID: op.SpanID(r.SpanContext().SpanID()), Weight: op.Known(10 + i),
+				TraceID: op.TraceID(r.SpanContext().TraceID()), SpanID: op.SpanID(r.SpanContext().SpanID()),
+				Weight: op.Known(10 + i),
 			})
 		}
 		ctx, step := tracer.Start(t.Context(), "step", trace.WithLinks(links...))
 		record(ctx, tp, 2)
-		_, linked := tracer.Start(ctx, "gather", trace.WithLinks(links[0]), trace.WithAttributes(attribute.String(attrkey.Name, "gather")))
+		_, linked := tracer.Start(ctx, "gather", trace.WithLinks(links[0]),
+			trace.WithAttributes(attribute.String(attrkey.Name, "gather")))
 		linked.End()
 		step.End()
 		for _, r := range requests {
@@ -116,52 +118,61 @@ func TestLinksAreRecorded(t *testing.T) {
 			names[s.Name]++
 			got[s.Name] = s.Links
 		}
-		check.Equal(t, fmt.Sprintf("%v: records", o), map[string]int{"POST /generate": 2, "step": 1, "matmul": 2, "gather": 1}, names)
+		check.Equal(t, fmt.Sprintf("%v: records", o),
+			map[string]int{"POST /generate": 2, "step": 1, "matmul": 2, "gather": 1}, names)
 		check.Equal(t, fmt.Sprintf("%v: links", o),
 			map[string][]op.Link{"POST /generate": nil, "step": want, "matmul": nil, "gather": want[:1]}, got)
 	}
 }
 
-// richSpans returns an operation and the span above it with all that spans have.
+// richSpans returns an operation and its parent with all possible parts of spans.
 func richSpans() []sdktrace.ReadOnlySpan {
 	attrs := []attribute.KeyValue{
-		attribute.String("model", "m1"), attribute.Int("batch", 64), attribute.Float64("scale", 4), attribute.Bool("warm", true),
+		attribute.String("model", "m1"), attribute.Int("batch", 64), attribute.Float64("scale", 4),
+		attribute.Bool("warm", true),
 		attribute.Float64Slice("loss", []float64{1, 0.5}), attribute.StringSlice("tags", []string{"a", "b"}),
-		attribute.ByteSlice("digest", []byte{0, 1}), attribute.Map("m", attribute.Int("a", 1), attribute.Float64("b", 2)),
+		attribute.ByteSlice("digest", []byte{0, 1}),
+		attribute.Map("m", attribute.Int("a", 1), attribute.Float64("b", 2)),
 		attribute.Slice("mixed", attribute.Int64Value(1), attribute.MapValue(attribute.Bool("x", false))),
 	}
 	fill := func(s *tracetest.SpanStub) {
 		s.Attributes = append(s.Attributes, attrs...)
 		s.SpanKind = trace.SpanKindConsumer
 		s.Resource = resource.NewSchemaless(append(attrs, attribute.String("service.name", "svc"))...)
-		s.InstrumentationScope = instrumentation.Scope{Name: "lib", Version: "1.2", Attributes: attribute.NewSet(attrs[:4]...)}
+		s.InstrumentationScope = instrumentation.Scope{Name: "lib", Version: "1.2",
+			Attributes: attribute.NewSet(attrs[:4]...)}
 		s.Events = []sdktrace.Event{
 			{Name: "launch", Time: time.Unix(1_700_000_000, 5), Attributes: attrs, DroppedAttributeCount: 1},
 			{Name: "done", Time: time.Unix(1_700_000_000, 6)},
 		}
 		s.Links = []sdktrace.Link{
-			{SpanContext: spantest.SpanContext(5, 6), Attributes: append(attrs[:2:2], attribute.Int(attrkey.LinkWeight, 3)),
+			{SpanContext: spantest.SpanContext(5, 6),
+				Attributes:            append(attrs[:2:2], attribute.Int(attrkey.LinkWeight, 3)),
 				DroppedAttributeCount: 2},
 			{SpanContext: spantest.SpanContext(7, 8).WithRemote(true)},
 		}
-		s.DroppedAttributes, s.DroppedEvents, s.DroppedLinks = 1, 2, 3
+		s.DroppedAttributes = 1
+		s.DroppedEvents = 2
+		s.DroppedLinks = 3
 		s.Status = sdktrace.Status{Code: codes.Ok}
 	}
-	o, request := spantest.Operation(0), spantest.Request()
+	o := spantest.Operation(0)
+	request := spantest.Request()
 	fill(&o)
 	fill(&request)
 	request.Status = sdktrace.Status{Code: codes.Error, Description: "boom"}
 	return []sdktrace.ReadOnlySpan{o.Snapshot(), request.Snapshot()}
 }
 
-// The exporter of stdouttrace and that of OTLP say the same about a span.
+// The exporters of stdouttrace and OTLP agree about a span.
 func TestKeptSpansOfStdouttrace(t *testing.T) {
 	var lines, objects bytes.Buffer
 	exp := newExporter(t, &lines, optrace.WithFormat(optrace.FormatOTLPJSON))
 	export(t, exp, richSpans()...)
 	std := check.Must(stdouttrace.New(stdouttrace.WithWriter(&objects)))(t)
 	export(t, std, richSpans()...)
-	kept := func(records func(io.Reader, string, *attr.Mapping) iter.Seq2[op.Record, error], text *bytes.Buffer) []string {
+	kept := func(records func(io.Reader, string, *attr.Mapping) iter.Seq2[op.Record, error],
+		text *bytes.Buffer) []string {
 		return strings.SplitAfter(recordtest.Transcript(t, records(text, "spans", keepAll())), "\n")
 	}
 	want := kept(otlp.JSONRecords, &lines)

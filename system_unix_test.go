@@ -23,13 +23,13 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// A program is ended by the signal, once what it recorded has been written.
+// A signal ends the program after its operations are written.
 func TestSetupSignal(t *testing.T) {
 	if path := os.Getenv(childVariable); path != "" {
 		setup(t, path, optrace.WithSignals(), optrace.WithProcessorOptions(optrace.WithFlushInterval(time.Hour)))
 		record(t.Context(), otel.GetTracerProvider(), 100)
 		fmt.Println("recorded")
-		time.Sleep(time.Minute) // the signal comes before
+		time.Sleep(time.Minute) // the signal comes first
 		return
 	}
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
@@ -39,7 +39,7 @@ func TestSetupSignal(t *testing.T) {
 	}
 }
 
-// endChild runs a test in a child process, and sends it a signal when it has recorded. It returns how the child ended.
+// endChild runs a test in a child process and sends it a signal after its recording. It returns the child's status.
 func endChild(t *testing.T, sig syscall.Signal, what string) syscall.WaitStatus {
 	t.Helper()
 	cmd := child(t, what)
@@ -47,12 +47,13 @@ func endChild(t *testing.T, sig syscall.Signal, what string) syscall.WaitStatus 
 	check.OK(t, cmd.Start())
 	check.Must(bufio.NewReader(out).ReadString('\n'))(t)
 	check.OK(t, cmd.Process.Signal(sig))
-	_ = cmd.Wait() // the error says what the status says
+	_ = cmd.Wait() // the status is enough
 	return cmd.ProcessState.Sys().(syscall.WaitStatus)
 }
 
-// A program that handles the signal, before Setup or behind it, and lets a second one end it, ends in its own time.
-func TestW9SetupLeavesTheEndToTheProgram(t *testing.T) {
+// A program with its own signal handler, set before or after Setup, ends in its own time. Row W9 of
+// docs/reliability.md.
+func TestSetupLeavesTheEndToTheProgram(t *testing.T) {
 	if when, path, isChild := strings.Cut(os.Getenv(childVariable), ":"); isChild {
 		endGracefully(t, path, when == "before")
 		return
@@ -82,7 +83,7 @@ func endGracefully(t *testing.T, path string, first bool) {
 	fmt.Println("recorded")
 	<-ctx.Done()
 	stop()
-	time.Sleep(100 * time.Millisecond) // what such programs do at the end
+	time.Sleep(100 * time.Millisecond) // work at the end of such programs
 	run(context.Background(), sdk.Tracer(), "last")
 	shutdown(t, sdk)
 }
@@ -91,7 +92,7 @@ func TestFlightRecorderSignal(t *testing.T) {
 	f := newFlight(t, 8, optrace.WithDumpOnSignal(syscall.SIGUSR1))
 	f.request(t.Context(), 1, nil)
 	check.OK(t, syscall.Kill(os.Getpid(), syscall.SIGUSR1))
-	for range 1000 { // it arrives when it arrives
+	for range 1000 { // signals are asynchronous
 		if f.out.Writes() > 0 {
 			break
 		}
@@ -102,8 +103,8 @@ func TestFlightRecorderSignal(t *testing.T) {
 	shutdown(t, f.proc)
 }
 
-// E4: where nobody reads standard output, Go ends a program that writes to it, unless
-// the program takes the signal. Then it is an error as any other.
+// Without a reader of standard output Go ends a writing program, unless it handles the signal. Then the write is an
+// ordinary error. Row E4 of docs/faults.md.
 func TestStdoutWithoutReader(t *testing.T) {
 	if kind := os.Getenv(childVariable); kind != "" {
 		if kind == "ignores" {
@@ -115,16 +116,17 @@ func TestStdoutWithoutReader(t *testing.T) {
 			t.Errorf("ExportSpans returns %v, stats %+v", err, st)
 			os.Exit(1)
 		}
-		os.Exit(0) // the test runner would write to standard output too
+		os.Exit(0) // the test runner would write to standard output
 	}
-	for kind, want := range map[string]syscall.WaitStatus{"ignores": 0, "default": syscall.WaitStatus(syscall.SIGPIPE)} {
+	for kind, want := range map[string]syscall.WaitStatus{"ignores": 0,
+		"default": syscall.WaitStatus(syscall.SIGPIPE)} {
 		reader, writer, err := os.Pipe()
 		check.OK(t, err)
 		check.OK(t, reader.Close())
 		cmd := child(t, kind)
 		cmd.Stdout = writer
 		check.OK(t, cmd.Start())
-		_ = cmd.Wait() // the error says what the status says
+		_ = cmd.Wait() // the status is enough
 		check.Equal(t, kind+": the process ended with", want, cmd.ProcessState.Sys().(syscall.WaitStatus))
 		check.OK(t, writer.Close())
 	}

@@ -3,45 +3,44 @@ package optrace
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/optrace/optrace/tensorconv"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/record/observ"
 )
 
-// Times says when an operation ran that is recorded after the fact, in Unix nanoseconds, and when the
-// host launched it. Operations are recorded in any order; see [Prepared.Record], [Tracer.Record] and
-// [Recorder.Record]. Package deviceclock makes Unix nanoseconds of the times of a device, and a [Queue]
-// records operations when the device has got through them.
+// Times holds the times of an operation that has ended, in Unix nanoseconds. [Prepared.Record] and [Recorder.Record]
+// take operations in any order. Package deviceclock converts a device's times to Unix nanoseconds. A [Queue] waits for
+// the device and then records.
 //
-// The spans above an operation may have ended. An [Exporter] keeps spans that end in bounded memory, and
-// writes them with the first operation below them. Those that made room for others before are missing in
-// the recording: LostParents of [Stats] counts them, and [Processor.Expect] avoids it.
+// The spans above an operation may have ended. An [Exporter] keeps ended spans in bounded memory and writes them with
+// the first operation below them. LostParents of [Stats] counts spans missing for lack of memory; [Processor.KeepTrace]
+// avoids the wait.
 //
-// Times are recorded as they are, those of StartAt and EndAt too; what cannot be right is counted by
-// readers, in the warnings and suspects of a report:
+// Invalid times are recorded unchanged. Readers count them in the warnings and suspects of a report:
 //
 //   - an End before the Start: the duration is 0, with the warning neg_duration
-//   - a Start or End that is not positive: an entry has no start, and the warning bad_time; no span
-//     is made, and the error handler of OpenTelemetry is told
-//   - a time before the year 2000: as it is, and the error handler is told once, because milliseconds in
-//     place of nanoseconds are in 1970
-//   - a Start before that of the span above: counted as clock, if that is known
-//   - a Launch after the Start: as it is, counted as early
+//   - a Start or End of 0 or less: the entry has no start, and the warning bad_time. A Tracer makes no span
+//     and reports to OpenTelemetry's error handler
+//   - a time before the year 2000: the first one is reported to the error handler, because
+//     milliseconds in place of nanoseconds are in 1970
+//   - a Start before the Start of the span above: counted as clock, if the span is known
+//   - a Launch after the Start: counted as early
 //
-// In a trace that is not sampled nothing is recorded, unless the sampler and the Processor record it all
-// the same, as those of [Setup] do. A Processor counts what its Recorder was given
-// for such a trace as skipped, and a Queue does; a Tracer counts no spans.
+// An unsampled trace records no operations, unless its sampler and Processor record all spans, as in [Setup]. A
+// Recorder of a Processor and a Queue count these operations as skipped; a Tracer does not.
 type Times struct {
 	Start, End int64
-	// Launch, tensor.launch.time, is when the host enqueued the operation; 0 where it is not known.
+	// Launch is the time at which the host enqueued the operation, tensor.launch.time. 0 is unknown.
 	Launch int64
 }
 
-// Record makes a span of an operation that has ended, below the span of ctx, which may have ended before,
-// see [Times]. attrs are added to the prepared attributes. A nil Prepared records nothing.
+// Record makes a span of an operation that has ended, below the span of ctx, which may have ended too; see [Times]. It
+// adds attrs to the prepared attributes.
 func (p *Prepared) Record(ctx context.Context, t Times, attrs ...attribute.KeyValue) {
 	if p == nil || p.tracer == nil {
 		return
@@ -49,19 +48,7 @@ func (p *Prepared) Record(ctx context.Context, t Times, attrs ...attribute.KeyVa
 	p.tracer.record(ctx, p, &t, attrs)
 }
 
-// Record makes a span of an operation that has ended, below the span of ctx, which may have ended before,
-// see [Times]. Its errors are those of [Tracer.Prepare]. Operations that repeat cost less with
-// [Prepared.Record].
-func (t *Tracer) Record(ctx context.Context, spec OpSpec, times Times) error {
-	p, err := t.Prepare(spec)
-	if err != nil {
-		return err
-	}
-	p.Record(ctx, times)
-	return nil
-}
-
-// record makes a span with times. The memory of its options comes from the pool.
+// record makes a span with times. Its options use memory of the pool.
 func (t *Tracer) record(ctx context.Context, p *Prepared, times *Times, further []attribute.KeyValue) {
 	if times.Start <= 0 || times.End <= 0 {
 		t.errs.Report(noTimes(p.name))
@@ -80,74 +67,37 @@ func (t *Tracer) record(ctx context.Context, p *Prepared, times *Times, further 
 	t.recycle(s)
 }
 
-// check is checkTime for all times that are known.
+func noTimes(name string) error {
+	return fmt.Errorf("optrace: recording %s: it has no start or no end", name)
+}
+
+// check checks each time of t.
 func (t *Times) check() {
 	checkTime(t.Start)
 	checkTime(t.End)
 	checkTime(t.Launch)
 }
 
-func noTimes(name string) error {
-	return fmt.Errorf("optrace: recording %s: it has no start or no end", name)
-}
+// earlyReported is set after the first report of a time before the year 2000.
+var earlyReported atomic.Bool
 
-// StartAt is [Tracer.Start] for an operation that started at a time in Unix nanoseconds.
-func (t *Tracer) StartAt(ctx context.Context, name, device string, unixNano int64) (context.Context, Op) {
-	checkTime(unixNano)
-	return t.orOff().start(ctx, name, device, trace.WithTimestamp(time.Unix(0, unixNano)))
-}
-
-// StartAt is [Prepared.Start] for an operation that started at a time in Unix nanoseconds.
-func (p *Prepared) StartAt(ctx context.Context, unixNano int64) (context.Context, PreparedOp) {
-	checkTime(unixNano)
-	return p.start(ctx, trace.WithTimestamp(time.Unix(0, unixNano)))
-}
-
-// LaunchedAt sets when the host launched the operation on the device, in Unix nanoseconds.
-func (o Op) LaunchedAt(unixNano int64) Op {
-	checkTime(unixNano)
-	return o.set(tensorconv.LaunchTime(unixNano))
-}
-
-// Record adds an operation on device, which may be "", that has ended. It ends the one under way. The span
-// above may have ended before Finish, see [Times].
-func (r *Recorder) Record(name, device string, t Times) *Recorder {
-	if o := r.record(&t); o != nil {
-		o.name, o.device = name, device
+// checkTime reports the first positive time before the year 2000 to OpenTelemetry's error handler. 0 is unknown.
+func checkTime(unixNano int64) {
+	if unixNano > 0 && unixNano < opmodel.Year2000 && !earlyReported.Load() {
+		reportEarly(unixNano)
 	}
-	return r
 }
 
-// RecordPrepared is Record for an operation that repeats, as BeginPrepared is Begin.
-func (r *Recorder) RecordPrepared(p *Prepared, t Times) *Recorder {
-	if o := r.record(&t); o != nil && p != nil {
-		o.name, o.prepared = p.name, p
+func reportEarly(unixNano int64) {
+	if earlyReported.Swap(true) {
+		return
 	}
-	return r
-}
-
-// record adds an operation, unless r is off: then it returns nil.
-func (r *Recorder) record(t *Times) *recordedOp {
-	if r.isOff() {
-		return nil
+	looksLike := "is in 1970"
+	if unit := opmodel.TimeUnit(unixNano); unit != "" {
+		looksLike = "looks like " + unit
+	} else if at := time.Unix(0, unixNano).UTC(); at.Year() > 1970 {
+		looksLike = fmt.Sprint("is in ", at.Year())
 	}
-	t.check()
-	r.End()
-	if r.isFull() {
-		r.flush()
-	}
-	o := r.add()
-	o.start, o.end, o.launch, o.unix = t.Start, t.End, t.Launch, true
-	return o
-}
-
-// Expect says that operations of the trace of ctx will be recorded later: spans of the trace that end
-// after the call are written when they end. Without Expect they wait in memory for operations below them,
-// which may not suffice where requests end long before their operations, or many at once; see LostParents
-// of [Stats]. [Processor.Recorder] and, with a Queue of the Processor, [Queue.Begin] call Expect. A
-// Processor remembers about the last 16,000 traces that hold operations or are expected.
-func (p *Processor) Expect(ctx context.Context) {
-	if ctx != nil && !p.isOff() {
-		p.expect(ctx)
-	}
+	const text = "optrace: recording operations: times are Unix nanoseconds; %d %s"
+	new(observ.Errors).Report(fmt.Errorf(text, unixNano, looksLike))
 }

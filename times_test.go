@@ -26,8 +26,9 @@ const (
 
 var ran = optrace.Times{Start: started, End: ended, Launch: launched}
 
-// entriesOf returns the records that a set-up with a Processor writes.
-func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace.Processor)) (ops []*op.Entry, spans []*op.Span) {
+// entriesOf returns the records written with a Processor.
+func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace.Processor)) (ops []*op.Entry,
+	spans []*op.Span) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	p := newProcessor(t, newFile(t, path))
@@ -37,7 +38,7 @@ func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace
 	return recordtest.Split(t, ingest.Open(path).Records())
 }
 
-// What cannot be right is recorded as it is, and readers warn of it.
+// Invalid times are recorded unchanged, and readers warn of them.
 func TestRecordBadTimes(t *testing.T) {
 	told := make(chan string, 100)
 	spantest.HandleErrors(t, func(err error) {
@@ -50,15 +51,18 @@ func TestRecordBadTimes(t *testing.T) {
 		times optrace.Times
 		start op.Int
 		warn  op.Warning
-		spans int // of Record, and of the two ways to give a start and an end
+		spans int // by Record, and by the two ways with a start and an end
 	}{
-		{"the end before the start", optrace.Times{Start: ended, End: started}, op.Known(ended), op.WarnNegativeDuration, 3},
+		{"the end before the start", optrace.Times{Start: ended, End: started}, op.Known(ended),
+			op.WarnNegativeDuration, 3},
 		{"nothing", optrace.Times{}, op.Int{}, op.WarnBadTime, 0},
 		{"no end", optrace.Times{Start: started}, op.Int{Known: true, V: started}, op.WarnBadTime, 0},
 		{"a start before 1970", optrace.Times{Start: -5, End: ended}, op.Int{}, op.WarnBadTime, 0},
 		{"before the process", optrace.Times{Start: 1_000_000, End: 1_000_005}, op.Known(1_000_000), 0, 3},
-		{"the launch after the start", optrace.Times{Start: started, End: ended, Launch: ended}, op.Known(started), 0, 1},
-		{"a launch before 1970", optrace.Times{Start: started, End: ended, Launch: -1}, op.Known(started), op.WarnBadValue, 1},
+		{"the launch after the start", optrace.Times{Start: started, End: ended, Launch: ended}, op.Known(started), 0,
+			1},
+		{"a launch before 1970", optrace.Times{Start: started, End: ended, Launch: -1}, op.Known(started),
+			op.WarnBadValue, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			fromSpan, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, _ *optrace.Processor) {
@@ -84,8 +88,10 @@ func TestRecordBadTimes(t *testing.T) {
 				t.Fatalf("%d entries of a Recorder", len(fromRecorder))
 			}
 			for _, e := range slices.Concat(fromSpan, fromRecorder) {
-				if e.Start != tt.start || e.Warn != tt.warn || e.Duration < 0 || tt.warn == op.WarnNegativeDuration && e.Duration != 0 {
-					t.Errorf("start %v, duration %d, warnings %b; want %v and %b", e.Start, e.Duration, e.Warn, tt.start, tt.warn)
+				if e.Start != tt.start || e.Warn != tt.warn || e.Duration < 0 || tt.warn == op.WarnNegativeDuration &&
+					e.Duration != 0 {
+					t.Errorf("start %v, duration %d, warnings %b; want %v and %b", e.Start, e.Duration, e.Warn,
+						tt.start, tt.warn)
 				}
 			}
 		})
@@ -99,8 +105,8 @@ func TestRecordBadTimes(t *testing.T) {
 	}
 }
 
-// Of times in a unit other than nanoseconds the error handler is told once, whatever records them, and the operations
-// are recorded.
+// The first time in another unit than nanoseconds is reported once, for every way to record, and the operations are
+// recorded.
 func TestEarlyTimes(t *testing.T) {
 	const ms = 1_764_359_584_123
 	early := optrace.Times{Start: ms, End: ms + 5}
@@ -109,7 +115,8 @@ func TestEarlyTimes(t *testing.T) {
 		want   string
 	}{
 		"Prepared.Record": {
-			func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) { prep.Record(t.Context(), early) }, "1764359584123 looks like milliseconds",
+			func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) { prep.Record(t.Context(), early) },
+			"1764359584123 looks like milliseconds",
 		},
 		"Recorder.Record": {func(_ *optrace.Tracer, _ *optrace.Prepared, p *optrace.Processor) {
 			p.Recorder(t.Context()).Record("matmul", "", early).Finish()
@@ -144,8 +151,8 @@ func TestEarlyTimes(t *testing.T) {
 	}
 }
 
-// In a trace that is not sampled nothing is recorded, but by a Processor that takes all, and what a Processor was given is
-// counted.
+// Operations of an unsampled trace are not recorded, except by a Processor that takes all spans. A Processor counts
+// them.
 func TestRecordUnsampled(t *testing.T) {
 	for want, opts := range map[uint64][]optrace.ProcessorOption{0: nil, 2: {optrace.WithRecordOnly()}} {
 		p := newProcessor(t, newExporter(t, io.Discard), opts...)

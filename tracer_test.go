@@ -3,6 +3,7 @@ package optrace_test
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 	"unsafe"
@@ -19,8 +20,8 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// recordSpans returns the spans that f makes.
-func recordSpans(t *testing.T, f func(tr *optrace.Tracer), opts ...optrace.TracerOption) tracetest.SpanStubs {
+// recordSpans returns the spans made by f.
+func recordSpans(t *testing.T, f func(tr *optrace.Tracer), opts ...optrace.SetupOption) tracetest.SpanStubs {
 	t.Helper()
 	exp := tracetest.NewInMemoryExporter()
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exp))
@@ -30,7 +31,7 @@ func recordSpans(t *testing.T, f func(tr *optrace.Tracer), opts ...optrace.Trace
 	return spans
 }
 
-// texts returns attributes as texts, sorted.
+// texts returns attributes as sorted texts.
 func texts(attrs []attribute.KeyValue) []string {
 	var all []string
 	for _, kv := range attrs {
@@ -40,7 +41,7 @@ func texts(attrs []attribute.KeyValue) []string {
 	return all
 }
 
-// An operation that has ended must not touch the one that its state went to.
+// An ended operation does not change the operation that reuses its state.
 func TestOpAfterEnd(t *testing.T) {
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
 		_, old := tr.Start(t.Context(), "old", "")
@@ -57,16 +58,18 @@ func TestOpAfterEnd(t *testing.T) {
 		t.Fatalf("%d spans, want 101", len(spans))
 	}
 	for _, s := range spans[1:] {
-		if diff := cmp.Diff([]string{"tensor.input.shapes=[[2]]", "tensor.op.name=new"}, texts(s.Attributes)); diff != "" {
+		diff := cmp.Diff([]string{"tensor.input.shapes=[[2]]", "tensor.op.name=new"}, texts(s.Attributes))
+		if diff != "" {
 			t.Fatalf("attributes (-want +got):\n%s", diff)
 		}
 	}
 }
 
-// An operation that is not sampled, or whose provider is nil, does nothing.
+// An operation without a recorded span has no effect.
 func TestOpNotRecording(t *testing.T) {
 	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
-	for _, tr := range []*optrace.Tracer{optrace.NewTracer(nil, nil), optrace.NewTracer(never, optrace.WithStartAttributes())} {
+	for _, tr := range []*optrace.Tracer{optrace.NewTracer(nil, nil),
+		optrace.NewTracer(never, optrace.WithStartAttributes())} {
 		ctx, o := tr.Start(nil, "a", "cpu") //nolint:staticcheck // a nil context
 		o.In(1).Out(2).DType(op.F32).Err(errors.New("x")).Attrs(tensorconv.Step(1)).End()
 		_, p := prepare(t, tr, optrace.OpSpec{Name: "a"}).Start(ctx)
@@ -77,7 +80,7 @@ func TestOpNotRecording(t *testing.T) {
 	}
 }
 
-// spySampler keeps the attributes that samplers see.
+// spySampler keeps the attributes seen by the sampler.
 type spySampler struct{ seen []string }
 
 func (s *spySampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
@@ -90,22 +93,27 @@ func (*spySampler) Description() string { return "spy" }
 func TestWithStartAttributes(t *testing.T) {
 	spy := &spySampler{}
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(spy))
-	for _, opts := range [][]optrace.TracerOption{nil, {optrace.WithStartAttributes()}} {
+	for _, opts := range [][]optrace.SetupOption{nil, {optrace.WithStartAttributes()}} {
 		_, o := optrace.NewTracer(tp, opts...).Start(t.Context(), "a", "cpu")
 		o.End()
 	}
-	want := []string{"a []", "a [tensor.device.id=cpu tensor.op.name=a]"}
+	sdk := setup(t, filepath.Join(t.TempDir(), "ops.jsonl"), optrace.WithSampler(spy), optrace.WithStartAttributes())
+	_, o := sdk.Tracer().Start(t.Context(), "a", "cpu")
+	o.End()
+	shutdown(t, sdk)
+	want := []string{"a []", "a [tensor.device.id=cpu tensor.op.name=a]", "a [tensor.device.id=cpu tensor.op.name=a]"}
 	check.Equal(t, "what samplers see", want, spy.seen)
 }
 
-// A Tracer per package costs nothing until it is used.
+// An unused Tracer is small.
 func TestTracerSize(t *testing.T) {
 	if n := unsafe.Sizeof(optrace.Tracer{}); n > 256 {
 		t.Errorf("a Tracer takes %d bytes", n)
 	}
 }
 
-// More than readers take: they see that there was more. Those of the convention come first, where the SDK keeps 128 attributes.
+// Excess inputs and dimensions are recorded up to one above the readers' limit, so that readers warn. Attributes of the
+// conventions come first, because the SDK keeps 128.
 func TestTracerLimits(t *testing.T) {
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
 		_, o := tr.Start(t.Context(), "concat", "")
@@ -127,11 +135,13 @@ func TestTracerLimits(t *testing.T) {
 	rec.End()
 	entries := spantest.ReadWhole(t, exported(t, optrace.FormatEntries, spans.Snapshots())).Entries
 	for _, e := range []*op.Entry{entries[0], &rec.Current()[0]} {
-		if len(e.InputShapes) != op.MaxInputs || len(e.OutputShape) != op.MaxRank || e.Warn&op.WarnShapeTruncated == 0 || e.Validate() != nil {
+		if len(e.InputShapes) != op.MaxInputs || len(e.OutputShape) != op.MaxRank ||
+			e.Warn&op.WarnShapeTruncated == 0 || e.Validate() != nil {
 			t.Errorf("%d inputs, an output of rank %d, warnings %b", len(e.InputShapes), len(e.OutputShape), e.Warn)
 		}
 	}
-	if e := entries[1]; e.Operation != "custom" || len(e.InputShapes) != 1 || e.OutputShape == nil || e.DroppedAttributes == 0 {
+	e := entries[1]
+	if e.Operation != "custom" || len(e.InputShapes) != 1 || e.OutputShape == nil || e.DroppedAttributes == 0 {
 		t.Errorf("under the SDK's limit the entry is %+v", e)
 	}
 }
@@ -163,18 +173,20 @@ func TestPrepareErrors(t *testing.T) {
 			t.Errorf("%s: there is an operation", want)
 		}
 	}
-	// What it was made of may change afterwards.
-	inputs, attrs := []op.Shape{{2, 3}}, []attribute.KeyValue{attribute.Int("k", 1)}
+	// Prepare copies its argument.
+	inputs := []op.Shape{{2, 3}}
+	attrs := []attribute.KeyValue{attribute.Int("k", 1)}
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
 		p := prepare(t, tr, optrace.OpSpec{Name: "a", Inputs: inputs, Attrs: attrs})
-		inputs[0][0], attrs[0] = 99, attribute.Int("k", 99)
+		inputs[0][0] = 99
+		attrs[0] = attribute.Int("k", 99)
 		preparedOp(p)
 	})
 	want := []string{"k=1", "tensor.input.shapes=[[2,3]]", "tensor.op.name=a"}
 	check.Equal(t, "attributes", want, texts(spans[0].Attributes))
 }
 
-// Operations that are prepared separately share the memory of equal shapes, by which exporters know them again.
+// Operations prepared separately share the memory of equal shapes, so that exporters recognize them.
 func TestPrepareSharesShapes(t *testing.T) {
 	spec := matmulSpec()
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
@@ -198,8 +210,7 @@ func TestPrepareSharesShapes(t *testing.T) {
 	}
 }
 
-// Whatever several goroutines add to the prepared attributes of one operation at once, each of
-// its spans has the prepared ones and its own.
+// Each span has the prepared attributes and its own, with several goroutines recording one prepared operation.
 func TestPreparedConcurrentSafe(t *testing.T) {
 	const goroutines, each = 4, 400
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
@@ -207,7 +218,9 @@ func TestPreparedConcurrentSafe(t *testing.T) {
 		atOnce(goroutines, func(g int) {
 			for i := range int64(each) {
 				n := 1 + int64(g)*each + i
-				ctx, further := t.Context(), []attribute.KeyValue{attribute.Int64("w", n), attribute.Int64("x", n), attribute.Int64("y", n)}
+				ctx := t.Context()
+				further := []attribute.KeyValue{attribute.Int64("w", n), attribute.Int64("x", n),
+					attribute.Int64("y", n)}
 				if n%3 > 0 {
 					ctx = optrace.ContextWithStep(ctx, n)
 				}
@@ -239,7 +252,7 @@ func TestPreparedConcurrentSafe(t *testing.T) {
 	}
 }
 
-// memory returns the bytes of kv, pointers included.
+// memory returns the bytes of kv with its pointers.
 func memory(kv attribute.KeyValue) [unsafe.Sizeof(attribute.KeyValue{})]byte {
 	return *(*[unsafe.Sizeof(attribute.KeyValue{})]byte)(unsafe.Pointer(&kv))
 }

@@ -3,6 +3,7 @@ package optrace_test
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -23,12 +24,12 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// said is what is said of an operation.
+// said is a description of an operation.
 type said struct {
 	optrace.OpSpec
 	step  op.Int
 	times optrace.Times
-	more  []attribute.KeyValue // beside what the spec says, or instead of it
+	more  []attribute.KeyValue // in addition to the spec, or replacing it
 	err   error
 }
 
@@ -58,7 +59,7 @@ func randomSaid(r *rand.Rand) *said {
 	return s
 }
 
-// attributes returns the attributes of the operation's span, of which each key is there once.
+// attributes returns the attributes of the operation's span, one per key.
 func (s *said) attributes() []string {
 	all := make(map[attribute.Key]attribute.KeyValue)
 	add := func(known bool, a attribute.KeyValue) {
@@ -87,7 +88,7 @@ func (s *said) attributes() []string {
 	return texts(slices.Collect(maps.Values(all)))
 }
 
-// describer is an operation under way, which its methods return.
+// describer is a running operation.
 type describer[O any] interface {
 	In(dims ...int64) O
 	Out(dims ...int64) O
@@ -101,7 +102,7 @@ type describer[O any] interface {
 	Err(err error) O
 }
 
-// sayAll says what s has, some of it wrong at first.
+// sayAll describes o with s, with some wrong values first.
 func sayAll[O describer[O]](o O, s *said) {
 	for _, in := range s.Inputs {
 		o.In(in...)
@@ -130,23 +131,24 @@ func sayAll[O describer[O]](o O, s *said) {
 	o.Attrs(s.Attrs...).Attrs(s.more...).Err(nil).Err(s.err)
 }
 
-// attempt is what an operation is recorded with.
+// attempt holds the parts for recording an operation.
 type attempt struct {
 	*said
 	ctx      context.Context
 	tracer   *optrace.Tracer
 	rec      *optrace.Recorder
-	prepared *optrace.Prepared // of the spec
+	prepared *optrace.Prepared // from the spec
 }
 
-// tracerWays and recorderWays are all ways to record an operation. What a way cannot say it takes out of what is said.
+// tracerWays and recorderWays are all ways to record an operation. A way removes from said the values it cannot
+// express.
 var tracerWays = map[string]func(a *attempt){
 	"Start": func(a *attempt) {
 		_, o := a.tracer.Start(a.ctx, a.Name, a.Device)
 		sayAll(o, a.said)
 		o.End()
 	},
-	"StartAt": func(a *attempt) {
+	"StartAt, deprecated": func(a *attempt) {
 		_, o := a.tracer.StartAt(a.ctx, a.Name, "", started)
 		if a.times.Launch != 0 {
 			o.LaunchedAt(a.times.Launch)
@@ -158,9 +160,10 @@ var tracerWays = map[string]func(a *attempt){
 	},
 	"Prepared.Start": func(a *attempt) {
 		_, o := a.prepared.Start(a.ctx)
-		o.Attrs(a.more...).Err(nil).Err(a.err).End()
+		sayAll(o, a.said)
+		o.End()
 	},
-	"Prepared.StartAt": func(a *attempt) {
+	"Prepared.StartAt, deprecated": func(a *attempt) {
 		a.times.Launch = 0
 		_, o := a.prepared.StartAt(a.ctx, started)
 		o.Attrs(a.more...).Err(nil).Err(a.err).EndAt(ended)
@@ -171,9 +174,10 @@ var tracerWays = map[string]func(a *attempt){
 		a.err = nil
 		a.prepared.Record(a.ctx, a.times, a.more...)
 	},
-	"Record": func(a *attempt) {
-		a.more, a.err = nil, nil
-		_ = a.tracer.Record(a.ctx, a.OpSpec, a.times) // an error is one of the spec
+	"Record, deprecated": func(a *attempt) {
+		a.more = nil
+		a.err = nil
+		_ = a.tracer.Record(a.ctx, a.OpSpec, a.times) // said is valid
 	},
 }
 
@@ -187,30 +191,36 @@ var recorderWays = map[string]func(a *attempt){
 			expected.Inputs = []op.Shape{{8}}
 		}
 		if expected.Device != "" && expected.DType != "" {
-			expected.Device, expected.DType = "cuda:9", op.F16
+			expected.Device = "cuda:9"
+			expected.DType = op.F16
 		}
 		if expected.Output != nil && expected.FLOPs.Known {
-			expected.Output, expected.FLOPs = op.Shape{8}, op.Known(9)
+			expected.Output = op.Shape{8}
+			expected.FLOPs = op.Known(9)
 		}
-		prepared, _ := a.tracer.Prepare(expected) // the spec has no fault
+		prepared, _ := a.tracer.Prepare(expected) // the spec is valid
 		sayAll(a.rec.BeginPrepared(prepared), a.said)
 	},
 	"Begin and End": func(a *attempt) {
 		a.rec.Begin(a.Name, "").End()
 		sayAll(a.rec, a.said)
 	},
-	"RecordPrepared": func(a *attempt) { a.rec.RecordPrepared(a.prepared, a.times).Attrs(a.more...).Err(nil).Err(a.err) },
+	"RecordPrepared": func(a *attempt) {
+		a.rec.RecordPrepared(a.prepared,
+			a.times).Attrs(a.more...).Err(nil).Err(a.err)
+	},
 }
 
-// Every way to record gives the same span of what is said of an operation, also when its request has ended before.
+// Every way to record gives the same span for the same description, even after the end of its request.
 func TestEveryWay(t *testing.T) {
 	for name, record := range tracerWays {
 		checkWay(t, name, func(a *attempt, _ *optrace.Processor) { record(a) })
 	}
 	for name, record := range recorderWays {
-		among := func(a *attempt, rec *optrace.Recorder) { // others, of which nothing stays
+		among := func(a *attempt, rec *optrace.Recorder) { // neighbors leave no trace
 			a.rec = rec
-			a.rec.In(9).Out(9).DType(op.F32).Device("x").FLOPs(9).Attrs(attribute.Int("k", 9)).Err(errors.New("no operation"))
+			a.rec.In(9).Out(9).DType(op.F32).Device("x").FLOPs(9).Attrs(attribute.Int("k",
+				9)).Err(errors.New("no operation"))
 			a.rec.Begin("before", "cpu").In(7).Out(7).Path("before")
 			record(a)
 			a.rec.Begin("after", "cpu").In(7).Out(7).Path("after").Err(errors.New("boom"))
@@ -249,13 +259,27 @@ func checkWay(t *testing.T, name string, record func(a *attempt, p *optrace.Proc
 			status = sdktrace.Status{Code: codes.Error, Description: a.err.Error()}
 		}
 		check.Equal(t, name+": status", status, got.Status)
-		begin, end := got.StartTime.UnixNano(), got.EndTime.UnixNano()
+		begin := got.StartTime.UnixNano()
+		end := got.EndTime.UnixNano()
 		if end < begin || a.times.Start != 0 && (begin != started || end != ended) {
 			t.Errorf("%s: from %d to %d", name, begin, end)
 		}
-		if scope := got.InstrumentationScope; got.Parent.SpanID() != request.SpanContext().SpanID() || !got.SpanContext.IsValid() ||
-			got.SpanKind != trace.SpanKindInternal || scope.Name != optrace.ScopeName || scope.Version != optrace.Version {
+		if scope := got.InstrumentationScope; got.Parent.SpanID() != request.SpanContext().SpanID() ||
+			!got.SpanContext.IsValid() ||
+			got.SpanKind != trace.SpanKindInternal || scope.Name != optrace.ScopeName ||
+			scope.Version != optrace.Version {
 			t.Errorf("%s: span %+v", name, got)
 		}
 	}
+}
+
+// Deprecated names still compile and work.
+func TestDeprecatedNames(t *testing.T) {
+	proc := newProcessor(t, newExporter(t, io.Discard), optrace.WithBufferBytes(leastBytes))
+	func(_ optrace.CacheOption, _ optrace.TracerOption, _ optrace.PreparedOp, f *optrace.FlightRecorder) {
+		f.Expect(t.Context())
+	}(optrace.WithCacheBytes(0), optrace.WithStartAttributes(), optrace.Op{}, proc)
+	q := newQueue(t, proc, []optrace.QueueOption{optrace.WithQueuePolicy(optrace.PolicyBlock)}...)
+	shutdown(t, q)
+	shutdown(t, proc)
 }

@@ -17,12 +17,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// jobStart is when the first step begins.
 const jobStart = 1_760_000_000_000_000_000
 
-// rankedJob makes the records of a job whose ranks wait for each other at the end of each
-// step: a trace per rank with a span per step, which holds operations, one without a rank, a
-// span that holds nothing and is read twice, and a trace of all ranks.
+// rankedJob generates a job whose ranks wait for each other at the end of each step: a trace per rank with a span per
+// step and operations below, one of them without a rank, an empty repeated span, and a trace of all ranks.
 type rankedJob struct {
 	ranks, steps int
 	name         string // of the collective
@@ -34,7 +32,7 @@ type rankedJob struct {
 func (j *rankedJob) records() (records []op.Record) {
 	r := rand.New(rand.NewPCG(j.seed, 1))
 	id := uint64(0)
-	clock := int64(0) // the latest id, and how far the clock is ahead of which times are
+	clock := int64(0) // offset of the recording clock
 	add := func(s tracetest.Spec) *op.Entry {
 		id++
 		s.ID = id
@@ -86,12 +84,12 @@ func (j *rankedJob) records() (records []op.Record) {
 	return records
 }
 
-// With clocks that are apart the report on aligned times is the report on the true ones,
-// whatever the number of workers.
+// The report on aligned times equals the report on true times, for any number of workers.
 func TestAlignClocks(t *testing.T) {
 	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		j := rankedJob{
-			ranks: 2 + r.IntN(5), steps: clocks.MinCollectives + r.IntN(600), name: "all_reduce", numbered: r.IntN(2) == 0, seed: seed,
+			ranks: 2 + r.IntN(5), steps: clocks.MinCollectives + r.IntN(600), name: "all_reduce",
+			numbered: r.IntN(2) == 0, seed: seed,
 		}
 		want := collected(r, j.records(), Options{}, 1)
 		j.offsets = make([]int64, j.ranks)
@@ -100,7 +98,8 @@ func TestAlignClocks(t *testing.T) {
 		}
 		got := collected(r, j.records(), Options{AlignClocks: true}, 1+r.IntN(3))
 		c := got.Clocks
-		if c == nil || c.Inferred == j.numbered || len(c.Offsets) != j.ranks || len(c.Unknown) > 0 || len(c.Ranks) != j.ranks {
+		if c == nil || c.Inferred == j.numbered || len(c.Offsets) != j.ranks || len(c.Unknown) > 0 ||
+			len(c.Ranks) != j.ranks {
 			t.Fatalf("seed %d: clocks are %+v", seed, c)
 		}
 		for i, o := range c.Offsets {
@@ -128,7 +127,7 @@ func TestAlignClocks(t *testing.T) {
 	})
 }
 
-// Without the option, and where there is nothing to compare, times are as they were recorded.
+// Without the option or data to compare, times stay as recorded.
 func TestClocksThatStay(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, test := range []struct {
@@ -138,10 +137,14 @@ func TestClocksThatStay(t *testing.T) {
 		unknown int
 	}{
 		{"not asked for", rankedJob{ranks: 3, steps: 20, name: "all_reduce", numbered: true}, Options{}, -1},
-		{"sums only", rankedJob{ranks: 3, steps: 20, name: "all_reduce"}, Options{AlignClocks: true, SumsOnly: true}, -1},
-		{"too few", rankedJob{ranks: 3, steps: clocks.MinCollectives - 1, name: "all_reduce", numbered: true}, Options{AlignClocks: true}, 3},
-		{"too few, inferred", rankedJob{ranks: 3, steps: 3, name: "ncclDevKernel_AllReduce_Sum"}, Options{AlignClocks: true}, 3},
-		{"ends that differ", rankedJob{ranks: 3, steps: 20, name: "broadcast", numbered: true}, Options{AlignClocks: true}, 0},
+		{"sums only", rankedJob{ranks: 3, steps: 20, name: "all_reduce"}, Options{AlignClocks: true, SumsOnly: true},
+			-1},
+		{"too few", rankedJob{ranks: 3, steps: clocks.MinCollectives - 1, name: "all_reduce", numbered: true},
+			Options{AlignClocks: true}, 3},
+		{"too few, inferred", rankedJob{ranks: 3, steps: 3, name: "ncclDevKernel_AllReduce_Sum"},
+			Options{AlignClocks: true}, 3},
+		{"ends that differ", rankedJob{ranks: 3, steps: 20, name: "broadcast", numbered: true},
+			Options{AlignClocks: true}, 0},
 		{"one rank", rankedJob{ranks: 1, steps: 20, name: "all_reduce", numbered: true}, Options{AlignClocks: true}, 0},
 		{"no input", rankedJob{name: "all_reduce"}, Options{AlignClocks: true}, 0},
 	} {
@@ -152,7 +155,8 @@ func TestClocksThatStay(t *testing.T) {
 			without.AlignClocks = false
 			want, got := collected(r, records, without, 1), collected(r, records, test.opts, 2)
 			if c := got.Clocks; test.unknown < 0 && c != nil ||
-				test.unknown >= 0 && (c == nil || c.Reference != nil || len(c.Offsets) > 0 || len(c.Unknown) != test.unknown || c.WallNS.Known) {
+				test.unknown >= 0 && (c == nil || c.Reference != nil || len(c.Offsets) > 0 ||
+					len(c.Unknown) != test.unknown || c.WallNS.Known) {
 				t.Errorf("clocks are %+v", c)
 			}
 			got.Clocks = nil
@@ -161,12 +165,13 @@ func TestClocksThatStay(t *testing.T) {
 	}
 }
 
-// Times that would be out of range are not known.
+// Times shifted out of range become unknown.
 func TestAlignClocksAtTheEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	j := rankedJob{ranks: 2, steps: 9, name: "all_reduce", numbered: true, offsets: []int64{0, 1 << 60}}
 	records := append(j.records(), op.Record{Entry: &op.Entry{
-		Operation: "early", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(1), Start: op.Known(-trace.MaxTime), Duration: 5,
+		Operation: "early", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(1),
+		Start: op.Known(-trace.MaxTime), Duration: 5,
 	}})
 	rep := collected(r, records, Options{AlignClocks: true}, 1)
 	if rep.Clocks.Offsets[1].OffsetNS != 1<<60 || rep.Input.Warnings[warnTimeOutOfRange] != 1 {
@@ -180,9 +185,11 @@ func FuzzAlignClocks(f *testing.F) {
 		var records []op.Record
 		for ; len(data) >= 8; data = data[8:] {
 			e := &op.Entry{
-				Operation: "all_reduce", Kind: op.KindCollective, Rank: op.Known(int64(data[0] % 3)), Start: op.Known(int64(data[1]) << (data[2] % 63)),
-				Duration: int64(data[3]), TraceID: op.TraceID{1}, SpanID: op.SpanID{data[4] % 16}, ParentSpanID: op.SpanID{data[5] % 16},
-				Collective: &op.Collective{Sequence: op.Int{V: int64(data[6] % 8), Known: data[6] < 200}},
+				Operation: "all_reduce", Kind: op.KindCollective, Rank: op.Known(int64(data[0] % 3)),
+				Start:    op.Known(int64(data[1]) << (data[2] % 63)),
+				Duration: int64(data[3]), TraceID: op.TraceID{1}, SpanID: op.SpanID{data[4] % 16},
+				ParentSpanID: op.SpanID{data[5] % 16},
+				Collective:   &op.Collective{Sequence: op.Int{V: int64(data[6] % 8), Known: data[6] < 200}},
 			}
 			if data[0] >= 192 {
 				e.Rank = op.Int{}
@@ -190,7 +197,8 @@ func FuzzAlignClocks(f *testing.F) {
 			rec := op.Record{Entry: e}
 			if data[7]%4 == 0 {
 				rec = op.Record{Span: &op.Span{
-					Name: "s", TraceID: e.TraceID, SpanID: e.SpanID, ParentSpanID: e.ParentSpanID, Start: e.Start, Duration: 9,
+					Name: "s", TraceID: e.TraceID, SpanID: e.SpanID, ParentSpanID: e.ParentSpanID, Start: e.Start,
+					Duration: 9,
 				}}
 			}
 			records = append(records, rec)

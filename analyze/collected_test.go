@@ -2,9 +2,11 @@ package analyze
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,13 +14,14 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 
-// collected returns the report on records, read by some workers in some parts.
+// collected returns the report on records, read in random parts by several workers.
 func collected(r *rand.Rand, records []op.Record, opts Options, workers int) *Report {
 	collectors := make([]*collector, workers)
 	for i := range collectors {
@@ -36,7 +39,7 @@ func collected(r *rand.Rand, records []op.Record, opts Options, workers int) *Re
 	return mergeCollectors(collectors...).report()
 }
 
-// withRepeats returns the records with copies of some behind them.
+// withRepeats returns records with later copies of some.
 func withRepeats(r *rand.Rand, records []op.Record) []op.Record {
 	all := slices.Clone(records)
 	for _, rec := range records {
@@ -57,8 +60,7 @@ func withRepeats(r *rand.Rand, records []op.Record) []op.Record {
 	return all
 }
 
-// Records that are there several times count once in every figure, wherever they
-// stand and whichever worker reads them.
+// Repeated records count once in every figure, in any position and for any worker.
 func TestRepeatsCountOnce(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(40))
@@ -73,7 +75,7 @@ func TestRepeatsCountOnce(t *testing.T) {
 			}
 			input := cmpopts.IgnoreFields(Report{}, "Input")
 			if want.Input.Entries == 0 {
-				input = cmpopts.IgnoreFields(Report{}, "Input", "Findings") // which tell how many spans came in
+				input = cmpopts.IgnoreFields(Report{}, "Input", "Findings") // findings count spans
 			}
 			if diff := cmp.Diff(want, got, tracetest.EqualKeys, input); diff != "" {
 				t.Fatalf("seed %d, %d workers, by %v (-once +repeated):\n%s", seed, workers, opts.By, diff)
@@ -82,8 +84,7 @@ func TestRepeatsCountOnce(t *testing.T) {
 	})
 }
 
-// Operations without a stamp are in the group of the local root that the tree
-// tells, and all figures are as if the stamp had been there.
+// An operation without a stamp belongs to the group of its local root in the tree. All figures are as with the stamp.
 func TestGroupsByRoot(t *testing.T) {
 	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(40))
@@ -92,7 +93,7 @@ func TestGroupsByRoot(t *testing.T) {
 		for i := range specs {
 			specs[i].Root = ""
 			specs[i].RootID = 0
-			specs[i].Links = nil // a stamp may make a request that they lead to
+			specs[i].Links = nil // a stamp may create a request for them
 		}
 		plain := tracetest.RecordsOf(r, specs)
 		stamped := slices.Clone(plain)
@@ -110,16 +111,20 @@ func TestGroupsByRoot(t *testing.T) {
 			}
 		}
 		opts := randomOptions(r)
-		opts.By = append(tracetest.Keys("root"), slices.DeleteFunc(opts.By, func(k key.Key) bool { return k == key.Root })...)
+		opts.By = append(tracetest.Keys("root"),
+			slices.DeleteFunc(opts.By, func(k key.Key) bool { return k == key.Root })...)
 		r.Shuffle(len(opts.By), func(i, j int) { opts.By[i], opts.By[j] = opts.By[j], opts.By[i] })
-		// A name alone that no span has stands for a request of its own, which tells steps apart, and findings tell of steps.
-		lists := cmp.Options{cmpopts.IgnoreFields(Report{}, "Slowest", "Steps", "Findings"), cmpopts.IgnoreFields(Memory{}, "Hotspots")}
+		// A root name without a span stands for its own request and so affects steps and their findings.
+		lists := cmp.Options{cmpopts.IgnoreFields(Report{}, "Slowest", "Steps", "Findings"),
+			cmpopts.IgnoreFields(Memory{}, "Hotspots")}
 		for _, opts.SumsOnly = range []bool{false, true} {
 			want := collected(r, stamped, opts, 1)
 			for workers := 1; workers <= 3; workers++ {
 				for _, records := range [][]op.Record{plain, some} {
-					if diff := cmp.Diff(want, collected(r, records, opts, workers), tracetest.EqualKeys, lists); diff != "" {
-						t.Fatalf("seed %d, %d workers, by %v, limit %d (-stamped +plain):\n%s", seed, workers, opts.By, opts.MaxGroups, diff)
+					if diff := cmp.Diff(want, collected(r, records, opts, workers), tracetest.EqualKeys,
+						lists); diff != "" {
+						t.Fatalf("seed %d, %d workers, by %v, limit %d (-stamped +plain):\n%s", seed, workers,
+							opts.By, opts.MaxGroups, diff)
 					}
 				}
 			}
@@ -127,13 +132,13 @@ func TestGroupsByRoot(t *testing.T) {
 	})
 }
 
-// Each group has the self times of its operations, whatever the keys.
+// Each group has the self times of its operations, for all keys.
 func TestGroupSelfTimesAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(40))
 		records := tracetest.RecordsOf(r, specs)
 		opts := Options{By: tracetest.Keys(key.Names()[r.IntN(len(key.Names()))] + ",attr:layer")}
-		if opts.By[0].NeedsTree() { // which the entry alone does not tell
+		if opts.By[0].NeedsTree() { // unknown from the entry alone
 			opts.By[0] = tracetest.Keys("service")[0]
 		}
 		naive := tracetest.NewNaiveTree(specs)
@@ -152,7 +157,7 @@ func TestGroupSelfTimesAgainstNaive(t *testing.T) {
 	})
 }
 
-// root returns the name of the local root of spec i, "" where it is not known.
+// root returns the name of the local root of spec i, "" if unknown.
 func root(n *tracetest.NaiveTree, i int) string {
 	if n.Duplicate[i] {
 		i = n.LookUp(n.Specs[i].Trace, n.Specs[i].ID)
@@ -167,8 +172,7 @@ func root(n *tracetest.NaiveTree, i int) string {
 	return s.Name
 }
 
-// randomOptions asks for groups by several keys, often for fewer rows than
-// there are.
+// randomOptions groups by several keys, often with too few rows.
 func randomOptions(r *rand.Rand) Options {
 	opts := Options{Peaks: tracetest.TestPeaks()}
 	opts.Top = r.IntN(9) - 1
@@ -180,8 +184,7 @@ func randomOptions(r *rand.Rand) Options {
 	return opts
 }
 
-// The report is byte for byte the one of a single reader, however the parts of
-// several files are spread over workers.
+// The report is byte for byte the same as of a single reader, for any distribution of parts over workers.
 func TestReportDoesNotDependOnWorkers(t *testing.T) {
 	const files = 3
 	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
@@ -232,12 +235,12 @@ func TestReportDoesNotDependOnWorkers(t *testing.T) {
 	})
 }
 
-// randomEvents is anything that a reader may return, of a run of n records.
+// randomEvents returns n events that a reader may produce.
 func randomEvents(r *rand.Rand, n int) []event {
 	events := make([]event, n)
 	for i, rec := range tracetest.RecordsOf(r, tracetest.RandomSpecs(r, n)) {
 		if e := rec.Entry; e != nil {
-			e.LaunchedBy = "" // a name beyond the limit is known where all is read at once
+			e.LaunchedBy = "" // beyond the limit the name is known only in a single pass
 		}
 		if e := rec.Entry; e != nil && e.Kind == op.KindCollective && r.IntN(2) == 0 {
 			e.Collective = &op.Collective{
@@ -252,19 +255,138 @@ func randomEvents(r *rand.Rand, n int) []event {
 	return events
 }
 
-// Only FLOPs that were recorded count where nothing else is asked for.
+// With RecordedFLOPs only recorded FLOPs count.
 func TestRecordedFLOPs(t *testing.T) {
 	for _, recorded := range []op.Int{{}, op.Known(7)} {
 		e := &op.Entry{
-			Operation: "add", Kind: op.KindCompute, Duration: 10, DType: op.F32, InputDTypes: []op.DType{op.F32, op.F32},
+			Operation: "add", Kind: op.KindCompute, Duration: 10, DType: op.F32,
+			InputDTypes: []op.DType{op.F32, op.F32},
 			InputShapes: []op.Shape{{5, 7}, {5, 7}}, OutputShape: op.Shape{5, 7}, FLOPs: recorded,
 		}
 		records := func(yield func(op.Record, error) bool) { yield(op.Record{Entry: e}, nil) }
 		for _, opts := range []Options{{RecordedFLOPs: true}, {RecordedFLOPs: true, SumsOnly: true}} {
 			r := check.Must(Run(t.Context(), Records(records), opts))(t)
 			if got := r.Total.FLOPs; got != recorded.V || r.Total.FLOPsDerivedCount != 0 || r.Total.MovedBytes.Known {
-				t.Errorf("recorded %v: %d FLOPs, %d derived, %v bytes moved", recorded, got, r.Total.FLOPsDerivedCount, r.Total.MovedBytes)
+				t.Errorf("recorded %v: %d FLOPs, %d derived, %v bytes moved", recorded, got,
+					r.Total.FLOPsDerivedCount, r.Total.MovedBytes)
 			}
 		}
 	}
+}
+
+// The order of records with ids affects no figure, also with many equal times. Only documented lists in input order
+// differ.
+func TestOrderOfRecords(t *testing.T) {
+	for seed := range cases.Some(t, 50, 5000) {
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		specs := tracetest.RandomSpecs(r, 2+r.IntN(25))
+		for i := range specs {
+			s := &specs[i]
+			s.Trace = byte(1 + r.IntN(2))
+			s.ID = uint64(i + 1)  // no duplicates
+			s.Start = r.Int64N(6) // many at the same time
+			s.End = s.Start + r.Int64N(4)
+			if s.Root != "" {
+				s.Root = fmt.Sprint("GET /", s.RootID) // one name
+			}
+			if s.IsOp && r.IntN(2) == 0 {
+				s.Stream = op.Known(r.Int64N(2))
+			}
+		}
+		if !tracetest.NewNaiveTree(specs).FindExecutions() {
+			continue // cyclic links: the start of the search matters
+		}
+		records := tracetest.RecordsOf(r, specs)
+		want := sampleReport(records, "kind,device", true)
+		r.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+		got := sampleReport(records, "kind,device", true)
+		check.Equal(t, fmt.Sprintf("seed %d", seed), want, got, tracetest.EqualKeys,
+			cmpopts.IgnoreFields(Report{}, "Slowest"), cmpopts.IgnoreFields(Memory{}, "Hotspots")) // in input order
+	}
+}
+
+// A device name used by several services counts as several devices, as if they had different names.
+func TestSharedDevicesAreSeparate(t *testing.T) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, r.IntN(60))
+		for i := range specs {
+			specs[i].Service = tracetest.Pick(r, "", "a", "b", "c")
+			if specs[i].IsOp && r.IntN(3) > 0 {
+				specs[i].Device = tracetest.Pick(r, "cuda:0", "cuda:1", "cuda:2", "cuda:3")
+			}
+		}
+		renamed := slices.Clone(specs)
+		for i, s := range specs {
+			if s.IsOp && tracetest.ServicesOf(specs, s.Device) > 1 && !s.Rank.Known && s.Service != "" &&
+				s.Device != "" {
+				renamed[i].Device = s.Service + " " + s.Device
+			}
+			renamed[i].Service = ""
+		}
+		want := collected(r, plainRecords(renamed), Options{}, 1)
+		for workers := 1; workers <= 3; workers++ {
+			got := collected(r, plainRecords(specs), Options{}, workers)
+			check.Equal(t, fmt.Sprintf("seed %d, %d workers", seed, workers), renamedJSON(t, want), renamedJSON(t, got))
+		}
+		for i := range specs { // operators only launch operations of their service
+			specs[i].Launch = op.Int{}
+			renamed[i].Launch = op.Int{}
+		}
+		var collapsed, renamedStacks bytes.Buffer
+		check.OK(t, stacks.WriteForest(tracetest.AddTo(trace.New(), specs...), &collapsed))
+		check.OK(t, stacks.WriteForest(tracetest.AddTo(trace.New(), renamed...), &renamedStacks))
+		check.Equal(t, fmt.Sprintf("seed %d: stacks", seed), renamedStacks.String(), collapsed.String())
+	})
+}
+
+func plainRecords(specs []tracetest.Spec) []op.Record {
+	var records []op.Record
+	for _, s := range specs {
+		records = append(records, s.Record())
+	}
+	return records
+}
+
+// renamedJSON returns the report's JSON with services merged into device names and rows of devices sorted by text. It
+// omits figures about spans, whose services are missing too, and lists ordered by name.
+func renamedJSON(t *testing.T, r *Report) any {
+	t.Helper()
+	r.Findings = nil
+	r.Operators = nil
+	r.Slowest = nil
+	r.Idle = nil
+	r.Steps = nil
+	r.Memory.Hotspots = nil
+	delete(r.Input.Warnings, warnDeviceShared)
+	if slow := r.SlowestRequest; slow != nil {
+		slow.Service = ""
+		slow.Alike = 0
+		slow.MedianNS = 0
+	}
+	var all any
+	check.OK(t, json.Unmarshal(reportJSON(t, r), &all))
+	var rename func(v any) (isDevice bool)
+	rename = func(v any) (isDevice bool) {
+		switch v := v.(type) {
+		case []any:
+			for _, row := range v {
+				isDevice = rename(row) || isDevice
+			}
+			if isDevice {
+				slices.SortFunc(v, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+			}
+			return false
+		case map[string]any:
+			for _, member := range v {
+				rename(member)
+			}
+			if _, isDevice = v["device_id"]; v["service"] != nil && isDevice {
+				v["device_id"] = fmt.Sprint(v["service"], " ", v["device_id"])
+				delete(v, "service")
+			}
+		}
+		return isDevice
+	}
+	rename(all)
+	return all
 }

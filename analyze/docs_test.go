@@ -4,13 +4,20 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/recordtest"
@@ -18,15 +25,14 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// TestDocumentedFigures reads docs/analyses.md: each table of operations is an
-// input, and a table of figures behind it is what the report says about it, by
-// the keys or on the clock that its first heading may name. A block of requests or
-// of collapsed stacks behind it is what comes of it, too.
+// TestDocumentedFigures computes the examples of docs/analyses.md and testdata/figures.md. A table of operations is an
+// input. The tables of figures behind it have values of its report; their first heading may name keys or a clock.
+// Blocks have its requests or collapsed stacks.
 func TestDocumentedFigures(t *testing.T) {
 	var input []op.Record
 	figures := 0
 	blocks := 0
-	for _, b := range documentParts(t) {
+	for _, b := range append(documentParts(t, "../docs/analyses.md"), documentParts(t, "testdata/figures.md")...) {
 		heading, align := strings.CutSuffix(b.header[0], " `-align-clocks`")
 		head, by, _ := strings.Cut(heading, " `-by ")
 		switch write := blockWriters[head]; {
@@ -34,48 +40,48 @@ func TestDocumentedFigures(t *testing.T) {
 			blocks++
 			var got strings.Builder
 			write(t, input, &got)
-			check.Equal(t, fmt.Sprintf("line %d: %s", b.line, head), b.text, got.String())
+			check.Equal(t, fmt.Sprintf("%s:%d: %s", b.file, b.line, head), b.text, got.String())
 		case head == "operation":
 			input = b.records(t)
 		case head == "figure":
 			report := documentedReport(t, input, cmp.Or(strings.Trim(by, "`"), "operation,shape"), align)
 			for _, row := range b.rows {
-				figures++
-				checkFigure(t, report, strings.Trim(row[0], "`"), row[1])
+				figures += checkFigures(t, report, row[0], row[1])
 			}
 		case b.rows != nil && head != "text": // what the first screen says, see TestFirstScreenIsDefined in render/text
-			t.Errorf("line %d: a table of neither operations nor figures", b.line)
+			t.Errorf("%s:%d: a table of neither operations nor figures", b.file, b.line)
 		}
 	}
-	if figures < 100 {
+	if figures < 500 {
 		t.Errorf("only %d figures were found", figures)
 	}
 	check.Equal(t, "blocks", len(blockWriters)+2, blocks)
 }
 
-// documentPart is a table with its cells trimmed, or a fenced block, whose header is its language.
+// documentPart is a table with trimmed cells, or a fenced block, whose header is its language.
 type documentPart struct {
+	file   string
 	line   int
 	header []string
 	rows   [][]string
 	text   string
 }
 
-func documentParts(t *testing.T) (all []documentPart) {
+func documentParts(t *testing.T, file string) (all []documentPart) {
 	t.Helper()
 	fenced := false
 	inTable := false
-	for i, line := range strings.Split(string(check.Must(os.ReadFile("../docs/analyses.md"))(t)), "\n") {
+	for i, line := range strings.Split(string(check.Must(os.ReadFile(file))(t)), "\n") {
 		language, isFence := strings.CutPrefix(line, "```")
 		cells := tableCells(line)
 		switch {
 		case isFence && !fenced:
-			all = append(all, documentPart{line: i + 1, header: []string{language}})
+			all = append(all, documentPart{file: file, line: i + 1, header: []string{language}})
 		case isFence:
 		case fenced:
 			all[len(all)-1].text += line + "\n"
 		case cells != nil && !inTable:
-			all = append(all, documentPart{line: i + 1, header: cells})
+			all = append(all, documentPart{file: file, line: i + 1, header: cells})
 		case cells != nil && !strings.HasPrefix(cells[0], "---"):
 			last := &all[len(all)-1]
 			last.rows = append(last.rows, cells)
@@ -142,7 +148,7 @@ var cellJSON = map[string]string{
 func (b *documentPart) records(t *testing.T) (records []op.Record) {
 	t.Helper()
 	for i, row := range b.rows {
-		at := fmt.Sprintf("line %d", b.line+2+i)
+		at := fmt.Sprintf("%s:%d", b.file, b.line+2+i)
 		cells := make(map[string]string)
 		var members []string
 		add := func(format string, values ...any) { members = append(members, fmt.Sprintf(format, values...)) }
@@ -197,8 +203,28 @@ func (b *documentPart) records(t *testing.T) (records []op.Record) {
 	return records
 }
 
-// checkFigure compares the value at a path of the report with what the
-// document says: JSON, or the number of rows.
+// checkFigures compares the values of a row and returns their number. A row may have several paths, separated by
+// commas. A path with a leading point has the parent of the first path.
+func checkFigures(t *testing.T, report map[string]any, paths, values string) int {
+	t.Helper()
+	all := strings.Split(paths, ", ")
+	documented := strings.Split(values, ", ")
+	if len(all) != len(documented) {
+		t.Errorf("%s: %d paths and %d values", paths, len(all), len(documented))
+		return 0
+	}
+	first := strings.Trim(all[0], "`")
+	for i, path := range all {
+		path = strings.Trim(path, "`")
+		if strings.HasPrefix(path, ".") {
+			path = first[:strings.LastIndex(first, ".")] + path
+		}
+		checkFigure(t, report, path, documented[i])
+	}
+	return len(all)
+}
+
+// checkFigure compares the value at a path of the report with the documented one: JSON, or the number of rows.
 func checkFigure(t *testing.T, report map[string]any, path, documented string) {
 	t.Helper()
 	got, known := report[path]
@@ -212,5 +238,62 @@ func checkFigure(t *testing.T, report map[string]any, path, documented string) {
 	}
 	if !known || !reflect.DeepEqual(got, want) {
 		t.Errorf("%s: the report has %v, the document %v", path, got, want)
+	}
+}
+
+// blockWriters write the expected text of a block in docs/analyses.md.
+var blockWriters = map[string]func(*testing.T, []op.Record, io.Writer){
+	"requests": documentedRequests,
+	"shared":   documentedShared,
+	"collapsed": func(t *testing.T, records []op.Record, w io.Writer) {
+		check.OK(t, stacks.WriteForest(forestOf(records), w))
+	},
+	"collapsed-flat": func(t *testing.T, records []op.Record, w io.Writer) {
+		var flat seed.Stacks
+		for _, rec := range records {
+			if rec.Entry != nil {
+				flat.Add(rec.Entry)
+			}
+		}
+		check.OK(t, flat.Write(w))
+	},
+}
+
+func forestOf(records []op.Record) *trace.Forest {
+	forest := trace.New()
+	for _, rec := range records {
+		forest.Add(rec)
+	}
+	return forest
+}
+
+func documentedRequests(_ *testing.T, records []op.Record, w io.Writer) {
+	all := requests.Find(forestOf(records))
+	for i := range all.List {
+		r := &all.List[i]
+		fmt.Fprintf(w, "%s: start %v, duration %v, ops %d, uncovered %v, queueing %v\n",
+			r.Name, r.StartNS, r.DurationNS, r.Ops(), r.UncoveredNS, r.QueueingNS)
+	}
+	fmt.Fprintf(w, "unattached: %d\n", len(slices.Collect(all.Unattached())))
+}
+
+func documentedShared(_ *testing.T, records []op.Record, w io.Writer) {
+	forest := forestOf(records)
+	all := requests.Find(forest)
+	for i := range all.List {
+		r := &all.List[i]
+		fmt.Fprintf(w, "%s: own %d, shared %d in %d ops, uncovered %v, queueing %v\n",
+			r.Name, r.OwnNS, r.SharedNS, r.SharedOps, r.UncoveredNS, r.QueueingNS)
+		for _, s := range path.Of(forest, r.Root).Segments {
+			fmt.Fprintf(w, "  %s [%d,%d)\n", s.Node.Name(), s.StartNS, s.StartNS+s.DurationNS)
+		}
+	}
+	for i := range all.Shared {
+		e := &all.Shared[i]
+		fmt.Fprintf(w, "%s: %d links, %d requests, %d ops, sum %d", e.Name, e.Links, e.Requests, e.Ops(), e.SumNS)
+		if e.DroppedLinks > 0 {
+			fmt.Fprintf(w, ", unlinked %d", e.UnlinkedNS)
+		}
+		fmt.Fprintln(w)
 	}
 }

@@ -158,7 +158,6 @@ type counts struct {
 	Mistakes       mistakes `json:"mistakes,omitzero"`
 }
 
-// addFormat adds the format of a file; "" means an empty file.
 func (c *counts) addFormat(name string) {
 	if i, found := slices.BinarySearch(c.Formats, name); !found && name != "" {
 		c.Formats = slices.Insert(c.Formats, i, name)
@@ -199,9 +198,9 @@ func newCounter() *counter {
 	return c
 }
 
-// add counts a record or an error in its place. An *[op.SyntaxError] is a malformed record, or a truncated one at the end
-// of the input. io.ErrUnexpectedEOF is a truncated input, io.EOF is ignored, and any other error is malformed.
-// The counter does not retain rec.
+// add counts a record or an error in its place. An *[op.SyntaxError] is a malformed record, or a truncated one at the
+// end of the input. io.ErrUnexpectedEOF is a truncated input, io.EOF is ignored, and any other error is malformed. The
+// counter does not retain rec.
 func (in *counter) add(rec op.Record, err error) {
 	if err != nil {
 		in.addError(err)
@@ -303,7 +302,6 @@ func (in *counter) endFiles(files iter.Seq2[string, int64]) {
 	}
 }
 
-// endFile ends the current file. A file of partial results does not count itself.
 func (in *counter) endFile(format string, bytes int64) {
 	if in.inFile.partials == 0 {
 		in.Files++

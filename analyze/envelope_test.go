@@ -13,7 +13,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// event is what a reader returns.
 type event struct {
 	rec op.Record
 	err error
@@ -31,7 +30,6 @@ func syntaxEvent(file string, line int64, msg string, truncated bool) event {
 	return event{err: &op.SyntaxError{File: file, Line: line, Msg: msg, Truncated: truncated}}
 }
 
-// empty is the envelope of an input without a record.
 func empty(change func(*Envelope)) Envelope {
 	e := Envelope{
 		Formats: []string{}, Sampling: SamplingNone, Problems: []string{},
@@ -42,7 +40,7 @@ func empty(change func(*Envelope)) Envelope {
 	return e
 }
 
-func TestInput(t *testing.T) {
+func TestEnvelopeCountsRecords(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		events []event
@@ -71,7 +69,8 @@ func TestInput(t *testing.T) {
 			e.SkippedBy = map[string]int64{"non_op": 3, "other_signal": 5, "unknown_record": 1}
 		}},
 		{"a sampler", []event{
-			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "TraceIDRatioBased{0.1}"}}}}},
+			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler,
+				Value: "TraceIDRatioBased{0.1}"}}}}},
 			{rec: op.Record{Resource: &op.Resource{}}}, entryEvent(0, 0),
 		}, func(e *Envelope) {
 			e.Entries = 1
@@ -80,7 +79,8 @@ func TestInput(t *testing.T) {
 			e.Sampler = "TraceIDRatioBased{0.1}"
 		}},
 		{"a sampler and its weights", []event{
-			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "Probability"}}}}}, entryEvent(0, 10),
+			{rec: op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.Sampler, Value: "Probability"}}}}},
+			entryEvent(0, 10),
 		}, func(e *Envelope) {
 			e.Entries = 1
 			e.Spans = 1
@@ -95,9 +95,10 @@ func TestInput(t *testing.T) {
 			e.Dropped = 8
 			e.DroppedBy = map[string]int64{"queue_full": 7, "unknown": 1}
 		}},
-		{"records that cannot be read", []event{
+		{"unreadable records", []event{
 			syntaxEvent("b.jsonl", 9, "expected a value, found 'x'", false),
-			{err: &op.SyntaxError{File: "a.jsonl", Line: 3, Msg: "expected a value, found 'y'", Class: op.ErrorDamaged}},
+			{err: &op.SyntaxError{File: "a.jsonl", Line: 3, Msg: "expected a value, found 'y'",
+				Class: op.ErrorDamaged}},
 			syntaxEvent("b.jsonl", 10, "unexpected end of JSON text", true),
 			{err: fmt.Errorf("reading: %w", io.ErrUnexpectedEOF)},
 			{err: errors.New("disk on fire")},
@@ -127,7 +128,7 @@ func TestInput(t *testing.T) {
 			e.MissingBatches = 2
 			e.EarlierBatches = 5
 		}},
-		{"entries that were announced", []event{
+		{"announced entries", []event{
 			batchEvent("a", 0, 3), entryEvent(0, 0), entryEvent(0, 0), batchEvent("a", 1, 1), entryEvent(0, 0),
 		}, func(e *Envelope) {
 			e.Entries = 3
@@ -158,8 +159,7 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// Entries of a file without batch records do not stand in for missing ones of
-// another file.
+// Surplus entries of one file do not compensate missing entries of another.
 func TestInputCountsMissingEntriesByFile(t *testing.T) {
 	in := newCounter()
 	in.add(batchEvent("a", 0, 5).rec, nil)
@@ -189,4 +189,65 @@ func randomEvent(r *rand.Rand, file, i int) event {
 		return event{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: r.Int64N(3)}}}
 	}
 	return entryEvent(op.Warning(r.Uint32()&0x7fff), float64(r.IntN(2)))
+}
+
+// Times in a wrong unit are recognised; times of another clock are not.
+func TestTimeUnitOfStarts(t *testing.T) {
+	const ms = 1_764_359_584_123
+	for _, test := range []struct {
+		name     string
+		format   string
+		starts   []int64
+		duration int64 // of the first two; others take 5 µs
+		want     string
+	}{
+		{"milliseconds", "entries-jsonl", []int64{ms, ms + 5}, 5, "milliseconds"},
+		{"seconds", "otlp-json", []int64{ms / 1000, ms/1000 + 5}, 0, "seconds"},
+		{"microseconds", "otlp-proto", []int64{ms * 1000, ms*1000 + 5000}, 500, "microseconds"},
+		{"nanoseconds", "entries-jsonl", []int64{ms * 1_000_000}, 5, ""},
+		{"one of them in nanoseconds", "entries-jsonl", []int64{ms, ms * 1_000_000}, 5, "milliseconds"},
+		{"since the host started, and one in Unix time", "entries-jsonl", []int64{ms, ms * 1_000_000}, 20_000, ""},
+		{"no start of one", "entries-jsonl", []int64{ms, 0}, 5, ""},
+		{"since the host started", "entries-jsonl", []int64{ms, ms + 5_000_000}, 20_000, ""},
+		{"since the host started, two of them short", "entries-jsonl", []int64{ms, ms + 5, ms + 9, ms + 11, ms + 12},
+			999, ""},
+		{"of a profiler", "chrome", []int64{ms, ms + 5}, 5, ""},
+		{"of two units", "entries-jsonl", []int64{ms, ms / 1000}, 5, ""},
+		{"from 0", "entries-jsonl", []int64{1000, 2000}, 5, ""},
+	} {
+		in := newCounter()
+		for i, start := range test.starts {
+			d := test.duration
+			if i >= 2 {
+				d = 5_000
+			}
+			in.add(op.Record{Entry: &op.Entry{Operation: "relu", Start: op.Int{V: start, Known: start != 0},
+				Duration: d}}, nil)
+		}
+		in.endFile(test.format, 1)
+		check.Equal(t, test.name, test.want, in.envelope().TimeUnit)
+	}
+}
+
+// Parts of an input merge to the same mistakes as the whole, in any order.
+func TestMistakesMerge(t *testing.T) {
+	whole := new(mistakes)
+	entries := []*op.Entry{
+		{Operation: "mm", InputShapes: []op.Shape{{5, 7}, {11, 3}}, Start: op.Known(7), Duration: 3},
+		{Operation: "mm", InputShapes: []op.Shape{{5, 7}, {11, 13}}, Start: op.Known(5), Duration: 1},
+		{Operation: "mm", InputShapes: []op.Shape{{5, 7}, {7, 13}}},
+		{Operation: "relu", Start: op.Known(9)},
+	}
+	for _, e := range entries {
+		whole.add(e)
+	}
+	check.Equal(t, "whole", mistakes{Products: 2, Product: "mm [5 7] × [11 13]", Early: 3, First: 5, Last: 9,
+		EarlyShort: 3}, *whole)
+	merged := new(mistakes)
+	for _, i := range rand.Perm(len(entries)) {
+		part := new(mistakes)
+		part.add(entries[i])
+		merged.merge(part)
+	}
+	check.Equal(t, "merged", *whole, *merged)
 }

@@ -35,8 +35,7 @@ func ExampleFile() {
 	// all_reduce: 2 times, 440000 ns
 }
 
-// Run reads records from any source. The report counts damaged records and
-// operations lost before they were written.
+// Run reads records from any source. The report counts damaged records and operations lost before they were written.
 func ExampleRun() {
 	records := entries.NewReader(strings.NewReader(batch), "ops.jsonl").Records()
 	r, err := analyze.Run(context.Background(), analyze.Records(records), analyze.Options{})
@@ -46,7 +45,8 @@ func ExampleRun() {
 	}
 	fmt.Printf("%d entries, %d malformed, %d dropped\n", r.Input.Entries, r.Input.Malformed, r.Input.Dropped)
 	for _, row := range r.Operations {
-		fmt.Printf("%s: %d times, %d ns, share %.3f, mixes %v\n", row.Operation, row.Count, row.SumNS, row.Share.V, row.Mixes)
+		fmt.Printf("%s: %d times, %d ns, share %.3f, mixes %v\n", row.Operation, row.Count, row.SumNS, row.Share.V,
+			row.Mixes)
 	}
 	for _, d := range r.Devices {
 		fmt.Printf("%s: span %d = compute %d + communication %d + idle %d, overlap %d ns\n",

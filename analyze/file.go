@@ -12,9 +12,8 @@ func File(ctx context.Context, path string, opts Options) (*Report, error) {
 	return Files(ctx, []string{path}, opts)
 }
 
-// Files reads all paths as one input and returns its report. It recognises each file's format
-// by its content, as [ingest.Open] does, and opens gzip and zstd transparently. Parquet files
-// need an import of package parquet.
+// Files reads all paths as one input and returns its report. It recognises each file's format by its content, as
+// [ingest.Open] does, and opens gzip and zstd transparently. Parquet files need an import of package parquet.
 //
 // A damaged record is counted in [Report].Input and does not end the reading. Any other error does:
 // a path that cannot be read, an [ingest.UnknownFormatError], an [ingest.MemoryError] above

@@ -73,7 +73,6 @@ func (o Options) Want() attr.Want {
 	return want
 }
 
-// attrs returns the names of the attributes used by By and Where.
 func (o Options) attrs() []string {
 	var names []string
 	for _, k := range slices.Concat(o.By, o.Where.Keys()) {
@@ -90,7 +89,6 @@ func (o *Options) wants(sections string) bool {
 	return o.Sections == nil || slices.ContainsFunc(o.Sections, isWanted)
 }
 
-// wantsEngines reports whether the report includes the requests of engines.
 func (o *Options) wantsEngines() bool { return !o.SumsOnly && o.wants("overview findings engines") }
 
 func (o Options) sums() profile.Options {

@@ -16,12 +16,12 @@ import (
 	"github.com/optrace/optrace/internal/model/opfile"
 )
 
-// Partial holds partial results: the sums over an input, in little memory. The files of partial results of several parts
-// form one input. [Run] makes the same report of them as of the parts in the same order with SumsOnly.
+// Partial holds partial results: the sums over an input, in little memory. The files of partial results of several
+// parts form one input. [Run] makes the same report of them as of the parts in the same order with SumsOnly.
 type Partial struct{ c *collector }
 
-// ReadPartial reads src as [Run] does. opts are the options of later reports, see [Partial.Write]. It returns an error if
-// By has key.Root or key.Operator, because their values may be in another part.
+// ReadPartial reads src as [Run] does. opts are the options of later reports, see [Partial.Write]. It returns an error
+// if By has key.Root or key.Operator, because their values may be in another part.
 func ReadPartial(ctx context.Context, src Source, opts Options) (*Partial, error) {
 	if i := slices.IndexFunc(opts.By, key.Key.NeedsTree); i >= 0 {
 		const format = "partial results have no groups by %s, which may be in another part of the run"
@@ -39,7 +39,8 @@ func ReadPartial(ctx context.Context, src Source, opts Options) (*Partial, error
 // Input returns the counts of the input.
 func (p *Partial) Input() Envelope { return p.c.counter.envelope() }
 
-// partialHeader is the first line of partial results. Each other line is an object with one member, such as a table row.
+// partialHeader is the first line of partial results. Each other line is an object with one member, such as a table
+// row.
 type partialHeader struct {
 	Schema  string          `json:"schema"`
 	Options *partialOptions `json:"options"`
@@ -89,7 +90,6 @@ type reasonLine struct {
 	Other *table.Other `json:"other,omitempty"`
 }
 
-// writerLine has the batch numbers of a writer as ranges.
 type writerLine struct {
 	Writer  string       `json:"writer"`
 	Batches [][2]int64   `json:"batches"`

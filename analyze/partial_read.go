@@ -101,7 +101,7 @@ func (c *collector) checkHeader(text []byte) error {
 	}
 	return profile.Decode(text, func(header *partialHeader) error {
 		if header.Options == nil {
-			return errors.New("there are no options in the first line")
+			return errors.New("no options in the first line")
 		}
 		return header.Options.suit(c.opts.sums())
 	})
@@ -111,8 +111,8 @@ func (c *collector) checkHeader(text []byte) error {
 type otherOptionsError struct{ made, asked []byte }
 
 func (e otherOptionsError) Error() string {
-	const format = "the profile was made with other options: it has %s, and asked for is %s; " +
-		"make it again with those of this report"
+	const format = "the profile was made with other options: it has %s, the report needs %s; " +
+		"make it again with the options of this report"
 	return fmt.Sprintf(format, e.made, e.asked)
 }
 
@@ -141,7 +141,7 @@ func (d *partialDoc) add(text []byte) (ended bool, err error) {
 		return false, err
 	}
 	if len(parts) != 1 {
-		return false, errors.New("a line of partial results has one part of them")
+		return false, errors.New("a line of partial results must have one member")
 	}
 	for name, part := range parts {
 		switch name {
@@ -165,7 +165,7 @@ func (d *partialDoc) add(text []byte) (ended bool, err error) {
 	return false, err
 }
 
-var errTwice = errors.New("a part of partial results is there twice")
+var errTwice = errors.New("repeated part of partial results")
 
 const maxBytes = 1 << 56
 

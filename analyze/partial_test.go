@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/model/opfile"
@@ -26,16 +25,14 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// inputFile is a file of entries, or of partial results.
 type inputFile struct {
 	name, text string
 	partial    bool
 }
 
-// inputFiles is a Source of files, each a part.
+// inputFiles is a Source of files, each one part.
 type inputFiles []inputFile
 
-// filesOf returns n files of entries with the same text.
 func filesOf(text string, n int) inputFiles {
 	return slices.Repeat(inputFiles{{name: "ops", text: text}}, n)
 }
@@ -73,10 +70,10 @@ func (s inputFiles) Files() iter.Seq2[string, int64] {
 	}
 }
 
-// randomFile returns a file of random records, some of which cannot be read.
+// randomFile returns a file of random records, some of them unreadable.
 func randomFile(r *rand.Rand, name string, weighted bool) inputFile {
 	var text []byte
-	entries := random.Entries(r, r.IntN(80))
+	entries := tracetest.RandomEntries(r, r.IntN(80))
 	for i := range entries {
 		e := &entries[i]
 		switch r.IntN(8) {
@@ -99,7 +96,8 @@ func randomFile(r *rand.Rand, name string, weighted bool) inputFile {
 		case 0:
 			text = append(text, "{\"operation\":\n"...)
 		case 1:
-			text = append((&op.Gap{Dropped: r.Int64N(5), Reason: fmt.Sprint("reason ", r.IntN(80))}).AppendJSON(text), '\n')
+			text = append((&op.Gap{Dropped: r.Int64N(5),
+				Reason: fmt.Sprint("reason ", r.IntN(80))}).AppendJSON(text), '\n')
 		case 2:
 			b := op.Batch{Writer: fmt.Sprint("w", r.IntN(3)), Sequence: r.Int64N(50), Entries: r.Int64N(80)}
 			text = append(b.AppendJSON(text), '\n')
@@ -127,8 +125,7 @@ func reportOf(t *testing.T, src Source, opts Options) string {
 	return string(reportJSON(t, check.Must(Run(context.Background(), src, opts))(t)))
 }
 
-// The report of partial results is that of the files that they were made of, however the
-// files were divided.
+// Partial results give the report of their original files, for any division into parts.
 func TestPartialsAddUp(t *testing.T) {
 	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		opts := randomOptions(r)
@@ -144,7 +141,7 @@ func TestPartialsAddUp(t *testing.T) {
 			n := 1 + r.IntN(len(rest))
 			part := rest[:n]
 			switch r.IntN(4) {
-			case 0: // a part as it is
+			case 0: // original files
 				partials = append(partials, part...)
 			case 1: // partial results of partial results
 				var inner inputFiles
@@ -152,7 +149,7 @@ func TestPartialsAddUp(t *testing.T) {
 					inner = append(inner, inputFile{"inner", partialOf(t, inputFiles{f}, opts), true})
 				}
 				partials = append(partials, inputFile{"outer", partialOf(t, inner, opts), true})
-			case 2: // files one behind the other
+			case 2: // concatenated files
 				text := ""
 				for _, f := range part {
 					text += partialOf(t, inputFiles{f}, opts)
@@ -177,7 +174,7 @@ func TestPartialsAddUp(t *testing.T) {
 	})
 }
 
-// samplePartial returns partial results with everything that they may have.
+// samplePartial returns partial results with every kind of line.
 func samplePartial(t *testing.T) string {
 	r := rand.New(rand.NewPCG(3, 0))
 	var files inputFiles
@@ -194,7 +191,7 @@ func samplePartialOptions() Options {
 	}
 }
 
-// Of a file that is damaged anywhere, nothing is added but the error, which has its place.
+// A damaged file only adds an error with its position.
 func TestDamagedPartials(t *testing.T) {
 	text := samplePartial(t)
 	first, rest, _ := strings.Cut(text, "\n")
@@ -216,11 +213,11 @@ func TestDamagedPartials(t *testing.T) {
 		{"cut within a line", text[:len(text)/2], "unexpected end of JSON"},
 		{"another version", replace("profile/v1", "profile/v2"), "not supported"},
 		{"no header", rest, `schema "" is not supported`},
-		{"options twice", first + "\n" + text, "one part"},
+		{"options twice", first + "\n" + text, "one member"},
 		{"a member that is not known", replace(`"min_ns"`, `"least_ns"`), `unknown field "least_ns"`},
 		{"no JSON", replace(`"min_ns"`, `min_ns`), "invalid character"},
 		{"something behind a line", replace(line, strings.TrimSpace(line)+" 1\n"), "after top-level value"},
-		{"a row twice", replace(line, line+line), "there twice"},
+		{"a row twice", replace(line, line+line), "repeated row"},
 		{"a line less", replace(line, ""), "lines have"},
 		{"a negative count", replace(`"count":`, `"count":-`), "number"},
 		{"a large count", replace(`"count":`, `"count":9000000000000000`), "number"},
@@ -231,9 +228,9 @@ func TestDamagedPartials(t *testing.T) {
 		{"a side", replace(`"side":"host"`, `"side":"far"`), "text"},
 		{"a warning", replace(`"neg_duration"`, `"neg"`), "warning"},
 		{"an entry", replace(`{"slowest":{"step":`, `{"slowest":{"operation":7}}`+"\n"+`{"slowest":{"step":`), "bad:"},
-		{"no entry", replace(`{"slowest":{`, `{"slowest":{"span":{"name":"a"}}}`+"\n"+`{"slowest":{`), "no entry"},
-		{"a key", replace(`"values":["`, `"values":[7,"`), "values of"},
-		{"behind the others", replace(`"beyond":"`, `"beyond":"AAAA`), "no table holds"},
+		{"no entry", replace(`{"slowest":{`, `{"slowest":{"span":{"name":"a"}}}`+"\n"+`{"slowest":{`), "not an entry"},
+		{"a key", replace(`"values":["`, `"values":[7,"`), "values for"},
+		{"behind the others", replace(`"beyond":"`, `"beyond":"AAAA`), "inconsistent"},
 	} {
 		r, err := Run(t.Context(), inputFiles{good, {"bad", test.text, true}}, samplePartialOptions())
 		if err != nil {
@@ -246,7 +243,8 @@ func TestDamagedPartials(t *testing.T) {
 				problem = p
 			}
 		}
-		if !strings.Contains(problem, test.want) || r.Input.Malformed+r.Input.Truncated != want.Input.Malformed+want.Input.Truncated+1 {
+		if !strings.Contains(problem, test.want) || r.Input.Malformed+r.Input.Truncated != want.Input.Malformed+
+			want.Input.Truncated+1 {
 			t.Errorf("%s: %d malformed, %d truncated, %q", test.name, r.Input.Malformed, r.Input.Truncated, problem)
 		}
 		r.Input = want.Input
@@ -254,10 +252,11 @@ func TestDamagedPartials(t *testing.T) {
 	}
 }
 
-// A writer without the number of any batch is written as it was read.
+// A writer without batch numbers is written as it was read.
 func TestPartialWithoutBatches(t *testing.T) {
 	file := inputFile{name: "ops", text: `{"batch":{"writer":"w","seq":0,"entries":0}}` + "\n"}
-	const some, none = `{"writer":"w","batches":[[0,0]]}`, `{"writer":"w","batches":[]}`
+	const some = `{"writer":"w","batches":[[0,0]]}`
+	const none = `{"writer":"w","batches":[]}`
 	text := strings.Replace(partialOf(t, inputFiles{file}, Options{}), some, none, 1)
 	if !strings.Contains(text, none) {
 		t.Fatalf("there is no %s in\n%s", some, text)
@@ -265,8 +264,7 @@ func TestPartialWithoutBatches(t *testing.T) {
 	check.Equal(t, "read and written", text, partialOf(t, inputFiles{{"none", text, true}}, Options{}))
 }
 
-// Partial results that were made with other options are an error, unless they have what is
-// asked for all the same.
+// Partial results with other options are an error unless they contain the wanted sums.
 func TestPartialOptions(t *testing.T) {
 	by := func(names string) []key.Key {
 		return check.Must(key.Parse(names))(t)
@@ -283,7 +281,7 @@ func TestPartialOptions(t *testing.T) {
 		{"fewer entries", Options{Top: 3}, ""},
 		{"a ratio", Options{MinCommunicationRatio: 0.5}, ""},
 		{"other groups", Options{By: by("shape")}, "it has {\"by\":[\"shape\",\"rank\"]"},
-		{"groups by the root", Options{By: by("root")}, "asked for is {\"by\":[\"root\"]"},
+		{"groups by the root", Options{By: by("root")}, "needs {\"by\":[\"root\"]"},
 		{"more entries", Options{Top: 11}, "\"top\":11"},
 		{"fewer rows", Options{MaxGroups: 5}, "\"max_groups\":5"},
 		{"smaller hotspots", Options{HotspotBytes: -1}, "\"hotspot_bytes\":0"},
@@ -292,7 +290,8 @@ func TestPartialOptions(t *testing.T) {
 	} {
 		test.opts.SumsOnly = true
 		_, err := Run(t.Context(), inputFiles{{"part", text, true}}, test.opts)
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+		if test.want == "" && err != nil || test.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}
 		if err == nil {
@@ -305,26 +304,27 @@ func TestPartialOptions(t *testing.T) {
 	}
 }
 
-// Beside partial results nothing is said that needs the structure, and why.
+// Partial results disable structural figures, and the report says so.
 func TestPartialsHaveNoStructure(t *testing.T) {
 	text := partialOf(t, filesOf(runLines, 1), Options{})
 	r := check.Must(Run(t.Context(), inputFiles{{name: "ops", text: runLines}, {"part", text, true}}, Options{}))(t)
-	if r.LeftOut == "" || r.Sequences != nil || r.Devices[0].SpanNS.Known || r.Input.Orphans.Known || r.Input.Files != 2 {
+	if r.LeftOut == "" || r.Sequences != nil || r.Devices[0].SpanNS.Known || r.Input.Orphans.Known ||
+		r.Input.Files != 2 {
 		t.Errorf("left out %q, %+v", r.LeftOut, r.Input)
 	}
 }
 
-// What hold refuses ends the input.
+// An error from Hold ends the reading.
 func TestPartialsHoldMemory(t *testing.T) {
 	src := &bounded{Source: inputFiles{{"part", samplePartial(t), true}}}
 	_, err := Run(t.Context(), src, samplePartialOptions())
 	check.Is(t, "error", errFull, err)
 }
 
-// Whatever a file has, a report on it can be made and written, and so can partial results,
-// unless they were made with other options.
+// Any file gives a valid report and valid partial results, except with other options.
 func FuzzPartial(f *testing.F) {
-	f.Add([]byte(partialOf(f, inputFiles{randomFile(rand.New(rand.NewPCG(1, 1)), "ops", true)}, samplePartialOptions())))
+	f.Add([]byte(partialOf(f, inputFiles{randomFile(rand.New(rand.NewPCG(1, 1)), "ops", true)},
+		samplePartialOptions())))
 	f.Add([]byte(partialOf(f, filesOf(runLines, 1), samplePartialOptions())))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		files := inputFiles{{"part", string(text), true}, {"part", string(text), true}}

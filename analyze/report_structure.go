@@ -26,7 +26,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// timeBuckets is the number of buckets on the time axis of a report.
 const timeBuckets = 60
 
 // warnTimeOutOfRange is the key of [Envelope].Warnings that counts times outside the range of package trace.
@@ -92,7 +91,6 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 	return found, &facts
 }
 
-// spansOf yields the spans other than operations.
 func spansOf(f *trace.Forest) iter.Seq[trace.Node] {
 	return func(yield func(trace.Node) bool) {
 		for n := range f.Nodes() {
@@ -171,8 +169,7 @@ func setSelfTimes[R any](
 
 // busyImbalance returns the imbalance of the devices by busy time; unknown if one busy time is unknown.
 func busyImbalance(timelines []timeline.Timeline) op.Float {
-	longest := int64(0)
-	sum := int64(0)
+	var longest, sum int64
 	n := 0
 	for _, line := range timelines {
 		if line.IsNone() {

@@ -4,27 +4,30 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/device"
-	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/golden"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
-// sampleRecords are two ranks at a request: computing, an all-reduce that one
-// of them overlaps, a copy, a host side, and an operation of which little is
-// known.
+// sampleRecords returns a request on two ranks: computation, an all-reduce overlapped by one of them, a copy, a host
+// side, and an operation with few known properties.
 func sampleRecords() []op.Record {
 	trace := op.TraceID{0: 0xaa, 15: 1}
 	entry := func(id byte, e op.Entry) op.Record {
@@ -37,35 +40,44 @@ func sampleRecords() []op.Record {
 	}
 	at := func(offset int64) op.Int { return op.Known(1_700_000_000_000_000_000 + offset) }
 	return []op.Record{
-		{Span: &op.Span{Name: "POST /predict", TraceID: trace, SpanID: op.SpanID{7: 1}, Start: at(0), Duration: 1000, Service: "api"}},
+		{Span: &op.Span{Name: "POST /predict", TraceID: trace, SpanID: op.SpanID{7: 1}, Start: at(0), Duration: 1000,
+			Service: "api"}},
 		entry(2, op.Entry{
-			Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, DeviceID: "cuda:0", Rank: op.Known(0), Step: op.Known(1),
+			Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, DeviceID: "cuda:0",
+			Rank: op.Known(0), Step: op.Known(1),
 			InputShapes: []op.Shape{{64, 784}, {784, 256}}, OutputShape: op.Shape{64, 256}, DType: op.F32,
-			Start: at(100), Duration: 300, OutputElements: op.Known(16384), MemoryBytes: op.Known(65536), FLOPs: op.Known(25690112),
+			Start: at(100), Duration: 300, OutputElements: op.Known(16384), MemoryBytes: op.Known(65536),
+			FLOPs: op.Known(25690112),
 		}),
 		entry(3, op.Entry{
-			Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, DeviceID: "cuda:0", Rank: op.Known(1), Step: op.Known(1),
+			Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, DeviceID: "cuda:0",
+			Rank: op.Known(1), Step: op.Known(1),
 			InputShapes: []op.Shape{{32, 784}, {784, 256}}, OutputShape: op.Shape{32, 256}, DType: op.BF16,
 			Start: at(100), Duration: 200, OutputElements: op.Known(8192), MemoryBytes: op.Known(16384),
 		}),
 		entry(4, op.Entry{
-			Operation: "allreduce", Kind: op.KindCollective, KindRule: op.RuleName, DeviceID: "cuda:0", Rank: op.Known(0), Step: op.Known(1),
+			Operation: "allreduce", Kind: op.KindCollective, KindRule: op.RuleName, DeviceID: "cuda:0",
+			Rank: op.Known(0), Step: op.Known(1),
 			Start: at(350), Duration: 150, Collective: &op.Collective{Name: "all_reduce", Group: "dp"},
 		}),
 		entry(5, op.Entry{
-			Operation: "allreduce", Kind: op.KindCollective, KindRule: op.RuleAttribute, DeviceID: "cuda:0", Rank: op.Known(1), Step: op.Known(1),
+			Operation: "allreduce", Kind: op.KindCollective, KindRule: op.RuleAttribute, DeviceID: "cuda:0",
+			Rank: op.Known(1), Step: op.Known(1),
 			Start: at(400), Duration: 100,
 		}),
 		entry(6, op.Entry{
-			Operation: "Memcpy DtoH (Device -> Pinned)", Kind: op.KindMemory, KindRule: op.RuleName, DeviceID: "cuda:0", Rank: op.Known(0),
+			Operation: "Memcpy DtoH (Device -> Pinned)", Kind: op.KindMemory, KindRule: op.RuleName,
+			DeviceID: "cuda:0", Rank: op.Known(0),
 			Step:  op.Known(1),
 			Start: at(600), Duration: 50, MemoryBytes: op.Known(2 << 20),
 		}),
 		entry(7, op.Entry{
-			Operation: "matmul", Side: op.SideHost, Kind: op.KindCompute, KindRule: op.RuleDefault, DeviceID: "cpu", Rank: op.Known(0),
+			Operation: "matmul", Side: op.SideHost, Kind: op.KindCompute, KindRule: op.RuleDefault, DeviceID: "cpu",
+			Rank:  op.Known(0),
 			Start: at(50), Duration: 900,
 		}),
-		entry(8, op.Entry{Operation: "reshape", Kind: op.KindControl, Failed: true, Error: "bad shape", Warn: op.WarnBadShape}),
+		entry(8, op.Entry{Operation: "reshape", Kind: op.KindControl, Failed: true, Error: "bad shape",
+			Warn: op.WarnBadShape}),
 	}
 }
 
@@ -90,18 +102,18 @@ func reportJSON(t *testing.T, r *Report) []byte {
 	return b.Bytes()
 }
 
-// An empty input gives a report all the same: no list is null, nothing is divided by zero.
+// An empty input also gives a report, without null lists and without divisions by zero.
 func TestReportJSON(t *testing.T) {
 	golden.Check(t, "testdata/report.json", reportJSON(t, sampleReport(sampleRecords(), "device,shape", true)))
 	golden.Check(t, "testdata/report_flat.json", reportJSON(t, sampleReport(sampleRecords(), "", false)))
 	golden.Check(t, "testdata/report_empty.json", reportJSON(t, sampleReport(nil, "operation", true)))
 }
 
-// Without structure what needs it is null, and all else is the same.
+// Without the structure, structural figures are null and all other figures are the same.
 func TestReportWithoutStructure(t *testing.T) {
 	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		var records []op.Record
-		entries := random.Entries(r, r.IntN(100))
+		entries := tracetest.RandomEntries(r, r.IntN(100))
 		for i := range entries {
 			records = append(records, op.Record{Entry: &entries[i]})
 		}
@@ -109,18 +121,23 @@ func TestReportWithoutStructure(t *testing.T) {
 		flat := sampleReport(records, "device", false)
 		structural := cmp.Options{
 			tracetest.EqualKeys,
-			cmpopts.IgnoreFields(Envelope{}, "Orphans", "Duplicates", "Repeated", "SuspectDurations", "Clock", "Cycles", "Suspects", "MissingLinks"),
+			cmpopts.IgnoreFields(Envelope{}, "Orphans", "Duplicates", "Repeated", "SuspectDurations", "Clock",
+				"Cycles", "Suspects", "MissingLinks"),
 			cmpopts.IgnoreFields(profile.Stats{}, "SelfNS"),
-			cmpopts.IgnoreFields(profile.Device{}, "SpanNS", "BusyNS", "ComputeNS", "ExposedCommunicationNS", "ExposedMemoryNS",
+			cmpopts.IgnoreFields(profile.Device{}, "SpanNS", "BusyNS", "ComputeNS", "ExposedCommunicationNS",
+				"ExposedMemoryNS",
 				"OtherNS", "IdleNS", "CommunicationNS", "MemoryNS", "OverlapNS", "OverlapRatio"),
 			cmpopts.IgnoreFields(profile.Balance{}, "BusyImbalanceRatio"),
 			cmpopts.IgnoreFields(Memory{}, "OverTime"),
 			cmpopts.IgnoreFields(Communication{}, "Collectives"),
-			cmpopts.IgnoreFields(Report{}, "CriticalPath", "Operators", "PathOperations", "PathTotals", "SlowestRequest", "Sequences"),
-			cmpopts.IgnoreFields(Report{}, "ExtentNS", "Findings", "Idle", "IdleCauses", "Steps", "StatedSteps", "Utilisation", "Concurrency"),
+			cmpopts.IgnoreFields(Report{}, "CriticalPath", "Operators", "PathOperations", "PathTotals",
+				"SlowestRequest", "Sequences"),
+			cmpopts.IgnoreFields(Report{}, "ExtentNS", "Findings", "Idle", "IdleCauses", "Steps", "StatedSteps",
+				"Utilisation", "Concurrency"),
 		}
 		check.Equal(t, fmt.Sprintf("seed %d", seed), full, flat, structural)
-		if flat.Input.Orphans.Known || flat.Idle != nil || flat.Steps != nil || flat.CriticalPath != nil || flat.PathTotals != nil {
+		if flat.Input.Orphans.Known || flat.Idle != nil || flat.Steps != nil || flat.CriticalPath != nil ||
+			flat.PathTotals != nil {
 			t.Errorf("seed %d: a figure without the structure it needs", seed)
 		}
 		for _, row := range full.Operations {
@@ -131,11 +148,11 @@ func TestReportWithoutStructure(t *testing.T) {
 	})
 }
 
-// The busy times are compared only where all of them are known, and a device
-// that is not known has no part in it.
+// The busy imbalance is known only if all busy times are. It ignores unknown devices.
 func TestReportBusyImbalance(t *testing.T) {
 	on := func(device string, start op.Int, duration int64) op.Record {
-		return op.Record{Entry: &op.Entry{Operation: "a", Kind: op.KindCompute, DeviceID: device, Start: start, Duration: duration}}
+		return op.Record{Entry: &op.Entry{Operation: "a", Kind: op.KindCompute, DeviceID: device, Start: start,
+			Duration: duration}}
 	}
 	at := op.Known(1000)
 	for _, tc := range []struct {
@@ -143,7 +160,8 @@ func TestReportBusyImbalance(t *testing.T) {
 		records []op.Record
 		want    op.Float
 	}{
-		{"parallel work counts once", []op.Record{on("a", at, 30), on("a", at, 30), on("b", at, 10)}, op.KnownFloat(0.5)},
+		{"parallel work counts once", []op.Record{on("a", at, 30), on("a", at, 30), on("b", at, 10)},
+			op.KnownFloat(0.5)},
 		{"a device without starts", []op.Record{on("a", at, 30), on("b", op.Int{}, 10)}, op.Float{}},
 		{"not known which device", []op.Record{on("a", at, 30), on("b", at, 10), on("", at, 500)}, op.KnownFloat(0.5)},
 		{"no time at all", []op.Record{on("a", at, 0), on("b", at, 0)}, op.KnownFloat(0.0)},
@@ -171,7 +189,13 @@ func TestReportSelfTimeOfOthers(t *testing.T) {
 // A report on a seed trace has the seed's figures.
 func TestReportHasSeedFigures(t *testing.T) {
 	cases.Seeds(t, 40, func(number uint64, r *rand.Rand) {
-		trace := random.Trace(r, 1+r.IntN(200))
+		trace := &seed.Trace{}
+		for i := range 1 + r.IntN(200) {
+			e := tracetest.RandomEntry(r, i)
+			e.Side = op.SideNone
+			e.Start = op.Int{}
+			trace.AddEntry(&e)
+		}
 		opts := Options{HotspotBytes: 16, Top: profile.DefaultTop}
 		p := profile.New(opts.sums())
 		for i := range trace.Entries {
@@ -190,7 +214,8 @@ func TestReportHasSeedFigures(t *testing.T) {
 		devices := map[string]seed.DeviceSummary{}
 		for _, row := range rep.Devices {
 			if row.DeviceID != device.Unknown {
-				devices[row.DeviceID] = seed.DeviceSummary{OpCount: row.Count, TotalDurationUS: float64(row.SumNS) / 1000,
+				devices[row.DeviceID] = seed.DeviceSummary{OpCount: row.Count,
+					TotalDurationUS:  float64(row.SumNS) / 1000,
 					TotalMemoryBytes: row.MemoryBytes.V}
 			}
 		}
@@ -198,11 +223,10 @@ func TestReportHasSeedFigures(t *testing.T) {
 		if rep.LoadBalance != nil {
 			balance = &rep.LoadBalance.Balance
 		}
-		hotspots := seed.MemoryHotspots(trace, opts.HotspotBytes)
-		sums := seed.Summarize(trace)
+		hotspots := trace.MemoryHotspots(opts.HotspotBytes)
 		check.Equal(t, fmt.Sprintf("seed %d", number), []any{
-			sums.OperationSummary(), sums.PerDeviceSummary(), sums.LoadBalance(), sums.CommunicationBottlenecks(0), trace.SlowestOps(opts.Top),
-			int64(trace.StepCount()), trace.TotalDuration, trace.TotalMemoryBytes(), trace.PeakMemoryBytes(),
+			trace.OperationSummary(), trace.PerDeviceSummary(), trace.LoadBalance(), trace.CommunicationBottlenecks(0),
+			trace.SlowestOps(opts.Top), int64(len(trace.Entries)), trace.TotalDuration, trace.TotalMemoryBytes(), trace.PeakMemoryBytes(),
 			int64(len(hotspots)), hotspots[:min(len(hotspots), opts.Top)],
 		}, []any{
 			summary, devices, balance, rep.Communication.Bottlenecks, rep.Slowest,
@@ -210,4 +234,220 @@ func TestReportHasSeedFigures(t *testing.T) {
 			rep.Memory.HotspotCount, rep.Memory.Hotspots,
 		}, cmpopts.EquateApprox(1e-12, 1e-9))
 	})
+}
+
+// Errors add up to the errors of operations and of groups, also with repeated records. Errors of spans are separate.
+func TestErrorsAddUp(t *testing.T) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
+		records := tracetest.RecordsOf(r, tracetest.RandomSpecs(r, 60))
+		spans := int64(0)
+		for i := range records {
+			if s := records[i].Span; s != nil && r.IntN(3) == 0 {
+				s.Failed = true
+				s.Extra = tracetest.Pick(r, nil, &op.Extra{Message: "status 500"})
+				spans++
+			}
+		}
+		report := check.Must(Run(t.Context(), Records(recordtest.All(records...)),
+			Options{By: tracetest.Keys("error")}))(t)
+		var operations, groups int64
+		for _, o := range report.Operations {
+			operations += o.Errors
+		}
+		for _, g := range report.Groups {
+			if groups += g.Errors; g.Key.Values[0].Known != (g.Errors > 0) || g.Errors > 0 && g.Errors != g.Count {
+				t.Errorf("seed %d: the group %v has %d errors of %d operations", seed, g.Key, g.Errors, g.Count)
+			}
+		}
+		sum := func(rows []profile.Error) (n int64) {
+			for _, e := range rows {
+				n += e.Count
+			}
+			return n
+		}
+		check.Equal(t, fmt.Sprintf("seed %d: errors", seed), operations, sum(report.Errors))
+		check.Equal(t, fmt.Sprintf("seed %d: errors of groups", seed), operations, groups)
+		if report.Input.Repeated.V == 0 {
+			check.Equal(t, fmt.Sprintf("seed %d: errors of spans", seed), spans, sum(report.SpanErrors))
+		}
+	})
+}
+
+// A failed request counts once even if its record is repeated.
+func TestErrorsOfRepeats(t *testing.T) {
+	request := tracetest.SpanAt("POST /predict", 1, 0, 0, 50).Span()
+	request.Failed = true
+	operation := tracetest.OpAt("matmul", 2, 1, 0, 40).Entry()
+	operation.Failed = true
+	records := []op.Record{{Span: request}, {Entry: operation}, {Span: request}, {Entry: operation}}
+	report := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{}))(t)
+	if report.SpanErrors[0].Count != 1 || report.Errors[0].Count != 1 {
+		t.Errorf("errors %+v, of spans %+v", report.Errors, report.SpanErrors)
+	}
+}
+
+// The finding names the most frequent error text over all operations.
+func TestMostFrequentErrorIsOfAllOperations(t *testing.T) {
+	var records []op.Record
+	errors := map[string]int{"matmul": 4, "relu": 3, "softmax": 3}
+	for name, text := range map[string]string{"matmul": "timeout", "relu": "out of memory",
+		"softmax": "out of memory"} {
+		for range errors[name] {
+			e := tracetest.OpAt(name, uint64(len(records)+1), 0, int64(10*len(records)), 5).Entry()
+			e.Failed = true
+			e.Error = text
+			records = append(records, op.Record{Entry: e})
+		}
+	}
+	report := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{}))(t)
+	if text := report.Findings[0].Text; !strings.Contains(text, `most often "out of memory" (6)`) {
+		t.Errorf("the first finding: %s", text)
+	}
+}
+
+// FindingsOf returns the findings of the report on the same records.
+func TestFindingsOf(t *testing.T) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
+		records := plainRecords(tracetest.SuspiciousSpecs(r, 60))
+		source := Records(recordtest.All(records...))
+		report := check.Must(Run(t.Context(), source, Options{}))(t)
+		forest, in, err := ReadForest(t.Context(), source, 1)
+		check.OK(t, err)
+		check.Equal(t, fmt.Sprintf("seed %d", seed), report.Findings, FindingsOf(forest, in))
+	})
+}
+
+// Any entries give a report, and it encodes to JSON, without NaN and infinities.
+func TestReportOnHostileEntries(t *testing.T) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
+		var records []op.Record
+		for range r.IntN(30) {
+			e := tracetest.HostileEntry(r)
+			records = append(records, op.Record{Entry: &e})
+		}
+		for range r.IntN(3) {
+			records = append(records, op.Record{Batch: &op.Batch{Sequence: r.Int64(),
+				Entries: r.Int64() - math.MaxInt64/2}})
+		}
+		by := tracetest.Pick(r, "", "operation,shape", "rank,stream,step", "trace,root,service,kind,device")
+		rep := sampleReport(records, by, true)
+		if text, err := json.Marshal(rep); err != nil || !json.Valid(text) {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		if rep.Total.SumNS < 0 || rep.Total.WallNS.Known && rep.Total.WallNS.V < 0 || rep.Total.MemoryBytes.V < 0 {
+			t.Errorf("seed %d: a negative total: %+v", seed, rep.Total)
+		}
+	})
+}
+
+// Row D2 of docs/faults.md: an unlimited number of names takes the limited rows and one for the rest, without losing
+// sums.
+func TestManyNames(t *testing.T) {
+	const names = 50_000
+	const limit = 2_500
+	records := operations(names, func(i int) string { return "op" + strconv.Itoa(i) })
+	r := check.Must(Run(t.Context(), Records(records), Options{SumsOnly: true, MaxGroups: limit}))(t)
+	var count, sum, others int64
+	for _, row := range r.Operations {
+		count += row.Count
+		sum += row.SumNS
+		if row.Operation == key.Other {
+			others = row.Count
+		}
+	}
+	n := int64(names)
+	if len(r.Operations) != limit+1 || others != n-limit {
+		t.Errorf("%d rows, %d operations in that of the others", len(r.Operations), others)
+	}
+	if count != n || sum != n*(n-1)/2 || r.Total.Count != n || r.Total.SumNS != sum {
+		t.Errorf("the rows have %d operations of %d ns, the total %d of %d", count, sum, r.Total.Count, r.Total.SumNS)
+	}
+	// The number of folded names is an estimate.
+	if over := r.Input.OverflowedGroups; over < others*9/10 || over > others*11/10 {
+		t.Errorf("%d groups overflowed, want about %d", over, others)
+	}
+}
+
+// Figures without suspects equal the report on the other operations.
+func TestReportWithoutSuspects(t *testing.T) {
+	clean := 0
+	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.SuspiciousSpecs(r, 1+r.IntN(60))
+		for i := range specs {
+			specs[i].Rank = op.Known(r.Int64N(2))
+			specs[i].Kind = tracetest.Pick(r, op.KindCompute, op.KindCollective, op.KindMemory)
+			specs[i].Step = op.Known(r.Int64N(3))
+			if s := &specs[i]; seed%2 == 1 { // add links, remote parents and launches
+				s.Memory = r.Int64N(100)
+				s.Remote = r.IntN(8) == 0
+				s.IsOp = s.IsOp && r.IntN(6) > 0
+				if r.IntN(8) == 0 {
+					*s = s.To(1, uint64(1+r.IntN(len(specs))))
+				}
+				if r.IntN(4) == 0 {
+					s.Launch = op.Known(s.Start - r.Int64N(50*tracetest.Microsecond))
+				}
+				if !s.IsOp {
+					s.Launch = op.Int{}
+				}
+			}
+		}
+		by := tracetest.Pick(r, "", "kind", "rank,operation", "trace,stream")
+		durations, clock := tracetest.NaiveSuspects(specs)
+		got := sampleReport(plainRecords(specs), by, true).WithoutSuspects
+		if len(durations)+len(clock) == 0 {
+			clean++
+			if got != nil {
+				t.Errorf("seed %d: figures without suspects", seed)
+			}
+			return
+		}
+		left := sampleReport(plainRecords(naiveWithout(specs, durations, clock)), by, true)
+		want := &WithoutSuspects{
+			Total: left.Total, Operations: left.Operations, Groups: left.Groups, Devices: left.Devices,
+			LoadBalance:   left.LoadBalance,
+			Communication: left.Communication, IdleCauses: left.IdleCauses, Launches: left.Launches,
+			PathTotals: left.PathTotals, Steps: left.Steps,
+		}
+		check.Equal(t, fmt.Sprintf("seed %d", seed), want, got, tracetest.EqualKeys)
+	})
+	if clean == 0 || cases.All() && clean > 2500 {
+		t.Errorf("%d inputs have no suspects", clean)
+	}
+}
+
+// naiveWithout removes specs with suspect durations, whose children move up, and specs at or below clock problems.
+func naiveWithout(specs []tracetest.Spec, durations, clock []int32) []tracetest.Spec {
+	tree := tracetest.NewNaiveTree(specs)
+	out := make([]bool, len(specs))
+	for _, i := range durations {
+		out[i] = true
+	}
+	for i := range specs {
+		for at := i; at >= 0; at = tree.Parent[at] {
+			for _, c := range clock {
+				out[i] = out[i] || at == int(c)
+			}
+		}
+		out[i] = out[i] || tree.Repeat[i]
+	}
+	return tracetest.NaiveReduced(specs, out)
+}
+
+// An incomplete forest has no figures without suspects.
+func TestReportWithoutSuspectsBeyondTheLimit(t *testing.T) {
+	specs := []tracetest.Spec{
+		tracetest.OpAt("long", 1, 0, 0, 300*tracetest.Microsecond).OnStream(1),
+		tracetest.OpAt("a", 2, 0, 10*tracetest.Microsecond, 20*tracetest.Microsecond).OnStream(1),
+		tracetest.OpAt("b", 3, 0, 400*tracetest.Microsecond, 500*tracetest.Microsecond).OnStream(1),
+	}
+	c := newCollector(Options{})
+	c.forest = trace.NewLimited(2)
+	for _, s := range specs {
+		c.addEntry(s.Entry())
+	}
+	r := c.report()
+	if r.Input.SuspectDurations != op.Known(1) || r.WithoutSuspects != nil {
+		t.Errorf("%v suspect durations, without them %+v", r.Input.SuspectDurations, r.WithoutSuspects)
+	}
 }

@@ -32,7 +32,6 @@ type Source interface {
 // wanter is a Source that accepts the needs of its reader before it is read.
 type wanter interface{ Want(attr.Want) }
 
-// holder is a Source with a memory bound.
 type holder interface {
 	// Hold adds bytes, which may be negative, to the memory in use. An error ends the reading.
 	Hold(bytes int64) error
@@ -172,7 +171,8 @@ const (
 	longPerCheck  = 4
 )
 
-// each calls f with every record or its [op.SyntaxError], and check from time to time. It returns the first other error.
+// each calls f with every record or its [op.SyntaxError], and check from time to time. It returns the first other
+// error.
 func each(
 	ctx context.Context, records iter.Seq2[op.Record, error], check func() error, f func(op.Record, error),
 ) error {
@@ -202,7 +202,6 @@ func each(
 	return look()
 }
 
-// collector collects the figures of a report. Each worker has one.
 type collector struct {
 	counter *counter
 	profile *profile.Profile // nil if only the structure is wanted
@@ -320,8 +319,8 @@ func (c *collector) addEntry(e *op.Entry) {
 	}
 }
 
-// mergeCollectors merges the collectors of workers into the first. The others become unusable: their forests are emptied
-// while merging, which needs little more memory than the forests together.
+// mergeCollectors merges the collectors of workers into the first. The others become unusable: their forests are
+// emptied while merging, which needs little more memory than the forests together.
 func mergeCollectors(workers ...*collector) *collector {
 	c := workers[0]
 	var forests []*trace.Forest

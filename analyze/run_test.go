@@ -6,11 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/steps"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/recordtest"
@@ -41,7 +49,7 @@ func TestRunWorkersConcurrentSafe(t *testing.T) {
 	}
 }
 
-// A saved report is read, and nothing else is taken for one.
+// A saved report decodes, and other JSON does not.
 func TestReportReadsBack(t *testing.T) {
 	r := check.Must(Run(t.Context(), filesOf(runLines, 1), Options{}))(t)
 	saved := check.Must(json.Marshal(r))(t)
@@ -54,10 +62,11 @@ func TestReportReadsBack(t *testing.T) {
 	}
 }
 
-// What a filter leaves out is in no figure, is counted, and keeps the place of what runs below.
+// Filtered operations are in no figure, are counted, and keep the place of operations below.
 func TestRunFilter(t *testing.T) {
 	specs := []tracetest.Spec{
-		tracetest.SpanAt("request", 1, 0, 1, 101), tracetest.OpAt("layer", 2, 1, 2, 12), tracetest.OpAt("matmul", 3, 2, 3, 13),
+		tracetest.SpanAt("request", 1, 0, 1, 101), tracetest.OpAt("layer", 2, 1, 2, 12),
+		tracetest.OpAt("matmul", 3, 2, 3, 13),
 		tracetest.OpAt("copy", 4, 2, 4, 14),
 	}
 	opts := Options{Filter: func(e *op.Entry) bool { return e.Operation == "matmul" }}
@@ -101,7 +110,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Nothing is allocated per entry.
+// Collecting an entry does not allocate.
 func TestCollectorAddDoesNotAllocate(t *testing.T) {
 	c := newCollector(Options{SumsOnly: true})
 	e := op.Entry{Operation: "matmul", DeviceID: "cuda:0", OutputShape: op.Shape{2, 3}, Duration: 1000}
@@ -115,7 +124,7 @@ func TestCollectorAddDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Totals that files state replace the sums of their entries, whichever worker read them.
+// Stated totals replace the sums of entries, for any worker.
 func TestStatedTotals(t *testing.T) {
 	parts := rand.New(rand.NewPCG(1, 1))
 	total := func(stated, sum int64) op.Record { return op.Record{Total: &op.Total{Stated: stated, Sum: sum}} }
@@ -145,7 +154,7 @@ func TestStatedTotals(t *testing.T) {
 	}
 }
 
-// Devices called "" and "unknown" are not the absence of one, in every table that names them.
+// Devices called "" and "unknown" differ from a missing device in every table.
 func TestDevicesThatLookLikeNone(t *testing.T) {
 	var records []op.Record
 	for _, e := range []op.Entry{
@@ -166,7 +175,8 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 			got = append(got, fmt.Sprintf("%q %t %d %d", d.DeviceID, d.Named, d.SumNS, d.BusyNS.V))
 		}
 		for _, g := range r.Groups {
-			got = append(got, fmt.Sprintf("%q %t %d %d", g.Key.Values[0].Text, g.Key.Values[0].Known, g.SumNS, g.SelfNS.V))
+			got = append(got, fmt.Sprintf("%q %t %d %d", g.Key.Values[0].Text, g.Key.Values[0].Known, g.SumNS,
+				g.SelfNS.V))
 		}
 		want := []string{
 			`"" false 9 9`, `"unknown" false 6 6`, `"gpu:0" false 4 4`, `"unknown" true 3 3`,
@@ -177,7 +187,7 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 	}
 }
 
-// How far the clocks of devices may be off is told by how many operations state it, and the largest bound.
+// DeviceClock counts operations with a clock bound and has the largest bound.
 func TestDeviceClock(t *testing.T) {
 	var records []op.Record
 	for _, bound := range []string{"", "1500", "2000", "7"} {
@@ -189,4 +199,199 @@ func TestDeviceClock(t *testing.T) {
 	}
 	r := check.Must(Run(t.Context(), Records(recordtest.All(records...)), Options{}))(t)
 	check.Equal(t, "", &DeviceClock{Entries: 3, MaxErrorNS: 2000}, r.Input.DeviceClock)
+}
+
+func BenchmarkDefaultReport(b *testing.B) {
+	records := slices.Collect(tracetest.Requests(20_000))
+	opts := Options{Sections: []string{"overview"}}
+	b.ReportAllocs()
+	for b.Loop() {
+		check.Must(Run(b.Context(), Records(recordtest.All(records...)), opts))(b)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(records)), "ns/record")
+}
+
+// countdown is a context that is done after a number of calls of Err, and counts them.
+type countdown struct {
+	context.Context
+	left, looks atomic.Int64
+}
+
+func (c *countdown) Err() error {
+	c.looks.Add(1)
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func until(looks int64) *countdown {
+	c := &countdown{Context: context.Background()}
+	c.left.Store(looks)
+	return c
+}
+
+// Run checks its context often and returns soon after the context is done, in every phase.
+func TestRunEndsWithContext(t *testing.T) {
+	const n = 4_000
+	records := make([]op.Record, 0, 2*n)
+	for i := range n {
+		root := op.Span{Name: fmt.Sprint("GET /", i), TraceID: op.TraceID{14: byte(i >> 8), 15: byte(i)},
+			SpanID: op.SpanID{0: 1, 7: 1},
+			Start:  op.Known(int64(100 * i)), Duration: 300}
+		e := op.Entry{Operation: "matmul", DeviceID: "cuda:0", TraceID: root.TraceID, SpanID: op.SpanID{0: 1, 7: 2},
+			ParentSpanID: root.SpanID, Start: op.Known(int64(100*i + 10)), Duration: 50}
+		root.TraceID[13] = 1
+		e.TraceID[13] = 1
+		if i > 0 && i%3 == 0 {
+			root.Links = []op.Link{{TraceID: op.TraceID{13: 1, 14: byte((i - 1) >> 8), 15: byte(i - 1)},
+				SpanID: root.SpanID}}
+		}
+		records = append(records, op.Record{Span: &root}, op.Record{Entry: &e})
+	}
+	run := func(c *countdown) error {
+		_, err := Run(c, Records(recordtest.All(records...)), Options{})
+		return err
+	}
+	whole := until(1 << 60)
+	check.OK(t, run(whole))
+	all := whole.looks.Load()
+	if all < n {
+		t.Errorf("only %d looks at the context in %d records", all, 2*n)
+	}
+	for part := range int64(8) {
+		c := until(part * all / 20)
+		if err := run(c); !errors.Is(err, context.Canceled) {
+			t.Fatalf("canceled after %d of %d looks: %v", part*all/20, all, err)
+		}
+		if further := c.looks.Load() - part*all/20; further > 64 {
+			t.Errorf("canceled after %d of %d looks, there were %d more", part*all/20, all, further)
+		}
+	}
+}
+
+type bounded struct {
+	Source
+	most, held int64
+}
+
+var errFull = errors.New("full")
+
+func (b *bounded) Hold(n int64) error {
+	if b.held += n; b.held > b.most {
+		return errFull
+	}
+	return nil
+}
+
+func operations(n int, name func(i int) string) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		for i := range n {
+			e := &op.Entry{Operation: name(i), Duration: int64(i), Start: op.Known(int64(i) * 1000)}
+			if !yield(op.Record{Entry: e}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Row R2 of docs/reliability.md: a report tells its source approximately the memory in use.
+func TestHeldMemoryIsReported(t *testing.T) {
+	for name, tc := range map[string]struct {
+		n    int
+		name func(i int) string
+		sums bool
+	}{
+		"operations": {n: 60_000, name: func(int) string { return "matmul" }},
+		"names":      {n: 5_000, name: func(i int) string { return fmt.Sprint(strings.Repeat("name", 100), i) }},
+		"names, sums only": {n: 5_000, name: func(i int) string {
+			return fmt.Sprint(strings.Repeat("name", 100),
+				i)
+		}, sums: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := &bounded{Source: Records(operations(tc.n, tc.name)), most: 1 << 40}
+			before := check.Heap()
+			c := check.Must(collect(t.Context(), src, Options{SumsOnly: tc.sums}))(t)
+			if c.forest != nil {
+				c.forest.Build()
+			}
+			took := check.Heap() - before
+			runtime.KeepAlive(c)
+			if src.held < took*2/3 || src.held > took*3 {
+				t.Errorf("%d bytes told, %d taken", src.held, took)
+			}
+		})
+	}
+}
+
+// The table of steps may need more memory than the operations, and is included.
+func TestStepsAreHeld(t *testing.T) {
+	held := func(step func(i int64) int64) int64 {
+		f := trace.New()
+		for i := range int64(10_000) {
+			f.Add(op.Record{Entry: &op.Entry{Operation: "m", Step: op.Known(step(i)), Start: op.Known(i * 1000),
+				Duration: 1}})
+		}
+		before := check.Heap()
+		bytes := f.Bytes()
+		rows := steps.Rows(f)
+		took := check.Heap() - before
+		runtime.KeepAlive(rows)
+		if bytes < took {
+			t.Errorf("%d bytes told, %d taken", bytes, took)
+		}
+		return bytes
+	}
+	if one, many := held(func(int64) int64 { return 1 }), held(func(i int64) int64 { return i / 2 }); many < one+
+		5_000*100 {
+		t.Errorf("%d bytes with one step, %d with 5,000", one, many)
+	}
+}
+
+// Row R2 of docs/reliability.md: a report ends with the error of a source at its limit.
+func TestReportEndsAtMemoryLimit(t *testing.T) {
+	src := &bounded{Source: Records(operations(100_000, func(int) string { return "matmul" })), most: 1 << 20}
+	_, err := Run(t.Context(), src, Options{})
+	check.Is(t, "a report", errFull, err)
+	src = &bounded{Source: src.Source, most: 1 << 20}
+	if r, err := Run(t.Context(), src, Options{SumsOnly: true}); err != nil || r.Input.Entries != 100_000 {
+		t.Errorf("error %v of sums, whose memory should not grow", err)
+	}
+	src = &bounded{Source: src.Source, most: 1 << 20}
+	_, _, err = ReadForest(t.Context(), src, 1)
+	check.Is(t, "a forest", errFull, err)
+}
+
+// Row R2 of docs/reliability.md: longer texts than the exporter writes are cut in the same way in every figure.
+func TestLongTextsAreCut(t *testing.T) {
+	long := strings.Repeat("ä", profile.MaxText)
+	records := func(yield func(op.Record, error) bool) {
+		_ = yield(op.Record{Entry: &op.Entry{Operation: long, DeviceID: long, Duration: 5}}, nil) &&
+			yield(op.Record{Span: &op.Span{Name: long}}, nil)
+	}
+	r, err := Run(t.Context(), Records(records), Options{})
+	if err != nil || len(r.Operations) != 1 {
+		t.Fatalf("report %+v, error %v", r, err)
+	}
+	name := r.Operations[0].Operation
+	if len(name) > profile.MaxText || !strings.HasPrefix(name, "ää") || !strings.HasSuffix(name, "ä…") {
+		t.Errorf("name of %d bytes, which ends with %q", len(name), name[len(name)-8:])
+	}
+	if got := r.Slowest[0]; got.Operation != name || len(got.DeviceID) > profile.MaxText {
+		t.Errorf("the list of the slowest has a name of %d bytes", len(got.Operation))
+	}
+}
+
+// Row R2 of docs/reliability.md: empty spans need no memory.
+func TestEmptySpansTakeNoMemory(t *testing.T) {
+	f := trace.New()
+	for range 1000 {
+		f.Add(op.Record{Span: &op.Span{}})
+		f.Add(op.Record{Span: &op.Span{Service: "api"}})
+	}
+	check.Equal(t, "rows", 0, f.Len())
+	if f.Add(op.Record{Span: &op.Span{SpanID: op.SpanID{1}}}); f.Len() != 1 {
+		t.Errorf("%d rows", f.Len())
+	}
 }

@@ -14,10 +14,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The p-value of one operation in several runs a side is that of benchstat, but where values are
-// equal and the sides have different numbers of runs: benchstat then takes the distribution of U
-// for symmetric, which it is not. So are the medians. The change is not: that of benchstat is of
-// the medians, ours the median of the ratios of all pairs, with an interval.
+// Medians and p-values of one operation in several runs equal benchstat's, except for equal values
+// in unequal numbers of runs: benchstat then assumes a symmetric distribution of U. The change is
+// different by design: benchstat compares medians, and diff takes the median of all pairs' ratios.
 func TestDiffAgainstBenchstat(t *testing.T) {
 	cases.Seeds(t, 400, func(seed uint64, rng *rand.Rand) {
 		ties := rng.IntN(2) == 0
@@ -35,17 +34,19 @@ func TestDiffAgainstBenchstat(t *testing.T) {
 		}
 		r := check.Must(diff.Compare(runs[0], runs[1], diff.Options{}))(t)
 		got := &r.Rows[0].Comparison
-		base, head := benchmath.NewSample(ns[0], &benchmath.DefaultThresholds), benchmath.NewSample(ns[1], &benchmath.DefaultThresholds)
+		base := benchmath.NewSample(ns[0], &benchmath.DefaultThresholds)
+		head := benchmath.NewSample(ns[1], &benchmath.DefaultThresholds)
 		want := benchmath.AssumeNothing.Compare(base, head)
 		if uneven := ties && want.N1 != want.N2; !uneven && math.Abs(got.P.V-want.P) > 1e-9 {
-			t.Errorf("seed %d, %d and %d runs, ties %v: p is %v, and %v of benchstat", seed, want.N1, want.N2, ties, got.P.V, want.P)
+			t.Errorf("seed %d, %d and %d runs, ties %v: p is %v, benchstat's %v", seed, want.N1, want.N2, ties, got.P.V,
+				want.P)
 		}
 		for _, m := range []struct {
 			ns     float64
 			sample *benchmath.Sample
 		}{{got.BaseNS.V, base}, {got.HeadNS.V, head}} {
 			if center := benchmath.AssumeNothing.Summary(m.sample, 0.95).Center; math.Abs(m.ns/center-1) > 0.01 {
-				t.Errorf("seed %d: the median is %v, and %v of benchstat", seed, m.ns, center)
+				t.Errorf("seed %d: the median is %v, benchstat's %v", seed, m.ns, center)
 			}
 		}
 	})

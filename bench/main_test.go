@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,22 +14,17 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-func TestMeasures(t *testing.T) {
+func TestMeasuresAreDescribed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range measures() {
-		if seen[m.Name] {
-			t.Errorf("%s is there twice", m.Name)
+		if seen[m.Name] || m.Limit == "" || m.Target == 0 || len(m.Cases) == 0 {
+			t.Errorf("%s is a duplicate or not described", m.Name)
 		}
 		seen[m.Name] = true
-		if m.Limit == "" || len(m.Cases) == 0 {
-			t.Errorf("%s is not described", m.Name)
-		}
 		for _, c := range m.Cases {
-			if c.Suite == nil || c.Peer == "" || c.Ours == "" || c.Suite.Unit == "" || c.Data == "" && len(m.Cases) > 1 {
+			s := c.Suite
+			if c.Peer == "" || c.Ours == "" || c.Data == "" || s.Unit == "" || s.QuickRounds == 0 || s.Rounds == 0 {
 				t.Errorf("%s, %q is not described", m.Name, c.Data)
-			}
-			if c.Suite.QuickRounds == 0 || c.Suite.Rounds == 0 {
-				t.Errorf("%s has no rounds, or none in a quick run", m.Name)
 			}
 		}
 	}
@@ -56,58 +51,49 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// The table of the ways to record has a row with figures for each, and replaces that of a document.
-func TestWays(t *testing.T) {
+func TestWaysReplacesTheTableOfADocument(t *testing.T) {
 	document := filepath.Join(t.TempDir(), "recording.md")
 	check.OK(t, os.WriteFile(document, []byte("before\n<!-- table -->\nold\n<!-- end of table -->\nbehind\n"), 0o600))
-	var stdout, stderr bytes.Buffer
-	check.OK(t, run(t.Context(), &measure.Env{Trial: true, Progress: &stderr}, []string{"-ways", "-update", document}, &stdout))
-	rows := regexp.MustCompile(`(?m)^\| .*\| \d+\.\d\d µs \| \d+ B \| \d+ \| \d+\.\d\d \| \d+\.\d\d µs \| \d+ B \| \d+ \| \d+\.\d\d \|$`)
-	if n := len(rows.FindAllString(stdout.String(), -1)); n != 9 {
+	var stdout bytes.Buffer
+	env := &measure.Env{Trial: true, Progress: io.Discard}
+	check.OK(t, run(t.Context(), env, []string{"-ways", "-update", document}, &stdout))
+	const costs = ` \d+\.\d\d µs \| \d+ B \| \d+ \| \d+\.\d\d \|`
+	rows := regexp.MustCompile(`(?m)^\| .*\|` + costs + costs + `$`)
+	if n := len(rows.FindAllString(stdout.String(), -1)); n != 8 {
 		t.Errorf("%d rows:\n%s", n, &stdout)
 	}
 	text := string(check.Must(os.ReadFile(document))(t))
-	if !strings.Contains(text, stdout.String()) || strings.Contains(text, "old") || !strings.HasSuffix(text, "\nbehind\n") {
+	if !strings.Contains(text, stdout.String()) || strings.Contains(text, "old") ||
+		!strings.HasSuffix(text, "\nbehind\n") {
 		t.Errorf("the document is %s", text)
 	}
 }
 
-func TestRun(t *testing.T) {
+func TestOnlyRunsTheChosenComparison(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	profile := filepath.Join(t.TempDir(), "cpu")
-	args := []string{"-quick", "-json", "-only", "recorder_vs_sdk", "-cpuprofile", profile}
-	check.OK(t, run(t.Context(), &measure.Env{Trial: true, Cache: t.TempDir(), Progress: &stderr}, args, &stdout))
-	if info, err := os.Stat(profile); err != nil || info.Size() == 0 {
-		t.Errorf("the profile: %v", err)
+	env := &measure.Env{Trial: true, Cache: t.TempDir(), Progress: &stderr}
+	check.OK(t, run(t.Context(), env, []string{"-quick", "-only", "export_vs_otlp"}, &stdout))
+	if out := stdout.String(); strings.Count(out, "_vs_") != 1 || !strings.Contains(out, "| export_vs_otlp |") {
+		t.Errorf("the table is %s", out)
 	}
-	var out struct {
-		Ratios map[string]float64 `json:"ratios"`
-		NotRun []string           `json:"not_run"`
-	}
-	dec := json.NewDecoder(&stdout)
-	if err := dec.Decode(&out); err != nil || dec.More() {
-		t.Fatalf("standard output is not one JSON object: %v", err)
-	}
-	if out.Ratios["recorder_vs_sdk"] <= 0 || len(out.Ratios) != 1 || out.NotRun == nil {
-		t.Errorf("%+v", out)
-	}
-	if !strings.Contains(stderr.String(), "recording") {
+	if !strings.Contains(stderr.String(), "exporting") {
 		t.Errorf("no progress in %q", stderr.String())
 	}
 }
 
-func TestRunErrors(t *testing.T) {
-	for _, args := range [][]string{{"-no-such-flag"}, {"argument"}, {"-only", "no_such_comparison"}, {"-update", "no/such/file"}} {
-		var stdout, stderr bytes.Buffer
-		if err := run(t.Context(), &measure.Env{Trial: true, Cache: t.TempDir(), Progress: &stderr}, args, &stdout); err == nil ||
-			stdout.Len() > 0 {
+func TestWrongArguments(t *testing.T) {
+	env := &measure.Env{Trial: true, Cache: t.TempDir(), Progress: io.Discard}
+	for _, args := range [][]string{
+		{"-no-such-flag"}, {"argument"}, {"-only", "no_such_comparison"}, {"-update", "no/such/file"},
+	} {
+		var stdout bytes.Buffer
+		if err := run(t.Context(), env, args, &stdout); err == nil || stdout.Len() > 0 {
 			t.Errorf("%v: %v, %q", args, err, stdout.String())
 		}
 	}
 }
 
-// The table in the documentation has all comparisons, with their limits, and the text
-// explains each of them.
+// The table in the documentation has all comparisons with their limits, and the text explains each.
 func TestDocumentedTable(t *testing.T) {
 	const path = "../docs/performance.md"
 	text := check.Must(os.ReadFile(path))(t)

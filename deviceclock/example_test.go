@@ -6,8 +6,8 @@ import (
 	"github.com/optrace/optrace/deviceclock"
 )
 
-// A device counts nanoseconds from its own beginning. Each pair says what its clock showed
-// between two readings of the system's clock.
+// A device counts nanoseconds from its own start. Each pair holds its reading between two readings of the system's
+// clock.
 func ExampleClock_Unix() {
 	c := deviceclock.New(deviceclock.Config{TickNanos: 1})
 	const second = 1_000_000_000
@@ -15,7 +15,8 @@ func ExampleClock_Unix() {
 		unix := 1_700_000_000*second + i*second
 		c.Add(deviceclock.Pair{Before: unix - 500, Device: i * second, After: unix + 500})
 	}
-	launch, now := int64(1_700_000_010*second), int64(1_700_000_011*second)
+	launch := int64(1_700_000_010 * second)
+	now := int64(1_700_000_011 * second)
 	t, ok := c.Unix(10*second+250_000_000, launch, now)
 	fmt.Println(t.Unix-launch, "ns behind the launch, at most", t.Error, "ns off,", ok)
 	// Output:

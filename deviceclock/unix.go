@@ -5,10 +5,9 @@ import (
 	"sort"
 )
 
-// Unix returns the Unix time of a time of the device, of which is known that it lies
-// between from and to, such as the launch of an operation and now. It reports false where
-// no pairs are known that such a time agrees with, and where the clock may have been set
-// after the time: a device's clock that started again shows the same times a second time.
+// Unix converts a time of the device to Unix nanoseconds. The result lies between from and to, such as the launch of an
+// operation and now. Unix reports false if no such time agrees with the pairs, or if the clock may have been set after
+// the time: a restarted clock shows the same times again.
 func (c *Clock) Unix(device, from, to int64) (t Time, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -26,13 +25,13 @@ func (c *Clock) Unix(device, from, to int64) (t Time, ok bool) {
 	return t, true
 }
 
-// place is where a time may lie, in Unix ns; from is greater than to where it cannot.
+// place is the interval of a time, in Unix ns. It is empty if from is greater than to.
 type place struct {
 	from, to, at int64
 	settled      bool
 }
 
-// place returns where a time lies.
+// place returns the place of a time.
 func (c *Clock) place(device int64) place {
 	next := sort.Search(len(c.pairs), func(i int) bool { return c.pairs[i].Device > device })
 	switch next {
@@ -44,26 +43,30 @@ func (c *Clock) place(device int64) place {
 	return c.between(&c.pairs[next-1], &c.pairs[next], device)
 }
 
-// between returns where a time between two pairs lies.
+// between returns the place of a time between two pairs.
 func (c *Clock) between(p, q *Pair, device int64) place {
 	rates := c.rates(p, q)
-	ahead, behind := c.ahead(p, device, rates), c.behind(q, device, rates)
+	ahead := c.ahead(p, device, rates)
+	behind := c.behind(q, device, rates)
 	since := float64(q.Before - p.Before)
 	part := ticks(p.Device, device) / ticks(p.Device, q.Device)
-	middle, next := float64(p.After-p.Before)/2, since+float64(q.After-q.Before)/2
-	from, to := max(ahead.from, since+behind.from), min(ahead.to, since+behind.to)
+	middle := float64(p.After-p.Before) / 2
+	next := since + float64(q.After-q.Before)/2
+	from := max(ahead.from, since+behind.from)
+	to := min(ahead.to, since+behind.to)
 	return placed(p.Before, span{min(from, to), max(from, to)}, middle+part*(next-middle), true)
 }
 
-// before returns where a time before the first pair lies.
+// before returns the place of a time before the first pair.
 func (c *Clock) before(device int64) place {
 	p := &c.pairs[0]
 	in := c.behind(p, device, span{1 - c.drift, 1 + c.drift})
 	rate := c.rate(c.pairs[:min(len(c.pairs), recent)])
-	return placed(p.Before, in, float64(p.After-p.Before)/2-ticks(device, p.Device)*c.tick*rate, c.set != math.MinInt64)
+	at := float64(p.After-p.Before)/2 - ticks(device, p.Device)*c.tick*rate
+	return placed(p.Before, in, at, c.set != math.MinInt64)
 }
 
-// beyond returns where a time at or after the last pair lies.
+// beyond returns the place of a time at or after the last pair.
 func (c *Clock) beyond(device int64) place {
 	p := c.last()
 	rate := c.rate(c.pairs[max(0, len(c.pairs)-recent):])
@@ -71,12 +74,13 @@ func (c *Clock) beyond(device int64) place {
 	return placed(p.Before, c.after(p, device), at, device == p.Device)
 }
 
-// recent is of how many pairs the rate is taken beyond them.
+// recent is the number of pairs that determine the rate beyond all pairs.
 const recent = 16
 
 // rate returns the rate of the host's clock over some pairs.
 func (c *Clock) rate(pairs []Pair) float64 {
-	p, q := &pairs[0], &pairs[len(pairs)-1]
+	p := &pairs[0]
+	q := &pairs[len(pairs)-1]
 	delta := ticks(p.Device, q.Device) * c.tick
 	if delta <= 0 {
 		return 1
@@ -85,16 +89,16 @@ func (c *Clock) rate(pairs []Pair) float64 {
 	return min(max(r, 1-c.drift), 1+c.drift)
 }
 
-// placed returns the place of a span since base, with the time at, which it may not
-// reach.
+// placed returns the place of a span since base, with the time at moved into the span.
 func placed(base int64, in span, at float64, settled bool) place {
-	const far = 1 << 62 // what is farther away is not known to the nanosecond
+	const far = 1 << 62 // floats farther away lose nanoseconds
 	if !(in.from > -far && in.to < far) {
 		return place{from: 1, to: 0}
 	}
 	at = min(max(at, in.from), in.to)
 	return place{
-		from: add(base, math.Floor(in.from)), to: add(base, math.Ceil(in.to)), at: add(base, math.Round(at)), settled: settled,
+		from: add(base, math.Floor(in.from)), to: add(base, math.Ceil(in.to)), at: add(base, math.Round(at)),
+		settled: settled,
 	}
 }
 
@@ -111,7 +115,7 @@ func add(base int64, ns float64) int64 {
 	}
 }
 
-// apart returns b - a, which is not negative, within int64.
+// apart returns b - a for b >= a, within int64.
 func apart(a, b int64) int64 {
 	if d := b - a; d >= 0 {
 		return d
@@ -119,22 +123,20 @@ func apart(a, b int64) int64 {
 	return math.MaxInt64
 }
 
-// Stream maps the times of one stream of a device, which are taken in order: no time
-// lies before an earlier one, whatever the clock learns in between. It is used by one
-// goroutine at a time.
+// Stream converts the times of one stream of a device in order. No result lies before an earlier one, even if the clock
+// learns more in between. One goroutine uses a Stream at a time.
 type Stream struct {
 	clock        *Clock
-	device, unix int64
-	steps        uint64 // of the clock, before
+	device, unix int64  // the last time
+	steps        uint64 // of the clock at the last time
 	known        bool
 }
 
 // Stream returns a Stream of c.
 func (c *Clock) Stream() *Stream { return &Stream{clock: c} }
 
-// Unix is [Clock.Unix] for the next time of the stream. A time that would lie before
-// the last one becomes that one, and its bound grows by as much. A device's clock that runs
-// backward without being set is counted.
+// Unix is [Clock.Unix] for the next time of the stream. It replaces a result before the last one by the last one, and
+// enlarges its bound by the difference. Backward of [Stats] counts device times that run backward without a step.
 func (s *Stream) Unix(device, from, to int64) (t Time, ok bool) {
 	if t, ok = s.clock.Unix(device, from, to); !ok {
 		return t, false
@@ -150,6 +152,9 @@ func (s *Stream) Unix(device, from, to int64) (t Time, ok bool) {
 		t.Error = min(t.Error, math.MaxInt64-back) + back
 		t.Unix = s.unix
 	}
-	s.device, s.unix, s.steps, s.known = device, t.Unix, steps, true
+	s.device = device
+	s.unix = t.Unix
+	s.steps = steps
+	s.known = true
 	return t, true
 }

@@ -1,18 +1,18 @@
 package ingest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"math"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/ingest/seed"
 	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
-	"github.com/optrace/optrace/op/seed"
 )
 
 // openEntries reads entries JSON Lines. Entries state their fields: the mapping only selects attributes of resources,
@@ -35,7 +35,6 @@ func openOTLPJSON(o readerOptions) readFunc {
 	}
 }
 
-// framed returns OTLP's format in a framing.
 func framed(f otlp.Framing, name, short, summary string) Format {
 	isRaw := f == otlp.FramingRaw
 	return Format{
@@ -52,32 +51,33 @@ func framed(f otlp.Framing, name, short, summary string) Format {
 	}
 }
 
-// maxTraceBytes is the largest seed trace held in memory. Its metadata follow the entries in the file and precede them
-// in the records. A larger trace is read in the order of the file.
-const maxTraceBytes = 64 << 20
-
-// traceRecords reads a seed trace. It skips a bad entry, and reads a truncated trace up to its end.
-func traceRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
+// seedRecords reads a seed trace. It skips a bad entry, and reads a truncated trace up to its end.
+func seedRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		text, err := lineio.ReadUpTo(src, maxTraceBytes+1)
-		if err != nil {
-			yield(op.Record{}, fmt.Errorf("reading trace: %w", err))
-			return
-		}
 		found := false
-		records := seed.Records(text, name)
-		if len(text) > maxTraceBytes {
-			records = seed.Stream(io.MultiReader(bytes.NewReader(text), src), name)
-		}
-		for rec, err := range records {
+		for rec, err := range seed.Records(src, name) {
 			syntax, ok := errors.AsType[*op.SyntaxError](err)
 			if ok && syntax.Class == op.ErrorSyntax && !syntax.Truncated && !found {
-				err = fmt.Errorf("%s (at byte %d)", syntax.Msg, syntax.Offset) // nothing is read
+				err = fmt.Errorf("%s (at byte %d)", syntax.Msg, syntax.Offset) // no entry was read
 			}
 			found = found || rec.Entry != nil
 			if !yield(rec, err) {
 				return
 			}
 		}
+	}
+}
+
+// errPartial is the error of partial results that the caller does not want.
+var errPartial = &refusedError{"partial results of optrace convert -to profile: only optrace report reads them, without -html"}
+
+func partialRecords(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		text, err := lineio.ReadUpTo(src, math.MaxInt)
+		if err != nil {
+			yield(op.Record{}, fmt.Errorf("reading partial results: %w", err))
+			return
+		}
+		yield(op.Record{Partial: &op.Partial{File: name, Text: text}}, nil)
 	}
 }

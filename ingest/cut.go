@@ -20,12 +20,10 @@ const (
 // file.
 type cutFunc func(text, first []byte, known bool) (end int, lines bool)
 
-// cutter cuts a file into parts.
 type cutter struct {
 	src   io.Reader
 	cut   cutFunc // of the file's format
 	first []byte  // the beginning of the file
-	// lines is set once the records are known to be lines.
 	lines bool
 	size  int // how much of the file makes a part
 	// rest is the input behind the last part. It shares that part's buffer: the buffer must not change before the next
@@ -77,7 +75,6 @@ func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position
 	}
 }
 
-// grow makes room for size bytes in *buf. It reports false if the memory is not available.
 func (c *cutter) grow(buf *[]byte, size int) bool {
 	if size > max(cap(*buf), 4*partBytes) && c.spare != nil && !c.spare(int64(size-cap(*buf))) {
 		return false
@@ -91,7 +88,6 @@ type failing struct{ err error }
 // Read implements io.Reader.
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// cutLines cuts behind the last newline.
 func cutLines(text, _ []byte, _ bool) (end int, lines bool) {
 	end = bytes.LastIndexByte(text, '\n') + 1
 	return end, end > 0

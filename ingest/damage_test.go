@@ -19,8 +19,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// What one place of damage may cost, in operations and other spans: those of one record, and of the next one where the
-// damage lies between the two.
+// The cost of damage at one place in operations and other spans: one record, and the next one for damage between two.
 const (
 	costLine  = 2  // a record a line
 	costSpan  = 2  // a record a span, in a document
@@ -40,7 +39,8 @@ func written(t *testing.T, f optrace.Format) []byte {
 		for i := range 12 {
 			_, s := tp.Tracer("engine").Start(ctx, "op")
 			s.SetAttributes(attribute.String("tensor.op.name", "matmul"), attribute.Int("tensor.step", i),
-				attribute.String("tensor.device.id", "cuda:0"), attribute.IntSlice("tensor.output.shape", []int{64, 256}))
+				attribute.String("tensor.device.id", "cuda:0"), attribute.IntSlice("tensor.output.shape",
+					[]int{64, 256}))
 			s.End()
 		}
 		root.End()
@@ -50,7 +50,6 @@ func written(t *testing.T, f optrace.Format) []byte {
 	return file.Bytes()
 }
 
-// find returns what is found in a file.
 func find(path string, o ingest.Options) optest.Found { return optest.Find(o.Open(path).Records()) }
 
 // damages are the kinds of damage at a place.
@@ -70,9 +69,9 @@ var damages = map[string]func(text []byte, at int) []byte{
 	},
 }
 
-// TestR1Damage damages files at many places of their first 64 KiB, one at a time. No file is refused but a document
-// whose format its damaged head told, and what is lost is what docs/reliability.md says.
-func TestR1Damage(t *testing.T) {
+// Files are damaged at many places of their first 64 KiB, one at a time. Only a document with a damaged head may be
+// refused. The losses are within docs/reliability.md, rows of reading.
+func TestDamageCostsItsRecord(t *testing.T) {
 	sample := func(path string) []byte {
 		return check.Must(os.ReadFile(path))(t)
 	}
@@ -80,9 +79,9 @@ func TestR1Damage(t *testing.T) {
 		name string
 		text []byte
 		cost int
-		// between is what damage outside of the lists of spans costs, of which a document of OTLP JSON has little.
+		// between is the cost of damage outside the lists of spans, a small part of an OTLP JSON document.
 		between int
-		// head is how much of a document tells its format.
+		// head is the size of the part of a document that tells its format.
 		head int
 	}{
 		{"entries", written(t, optrace.FormatEntries), costLine, 0, 0},
@@ -126,8 +125,8 @@ func TestR1Damage(t *testing.T) {
 					}
 				}
 			}
-			// The first place is outside of the lists, and another may be, in all kinds of damage. A bit of a name or
-			// of a field's number makes another valid record.
+			// The first place is outside the lists in all kinds of damage, and another one may be. A flipped bit in a
+			// name or field number gives another valid record.
 			if outside > 2*len(damages)+places/10 || silent > 2 {
 				t.Errorf("of %d places %d cost a whole batch, and %d were not reported", places, outside, silent)
 			}
@@ -135,8 +134,8 @@ func TestR1Damage(t *testing.T) {
 	}
 }
 
-// A page of zeros in front, as a file system leaves it behind a loss of power.
-func TestR1Zeros(t *testing.T) {
+// A file system may leave a page of zeros in front after a loss of power.
+func TestZerosInFront(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "input")
 	for name, format := range map[string]optrace.Format{
 		"entries": optrace.FormatEntries, "OTLP JSON": optrace.FormatOTLPJSON, "OTLP protobuf": optrace.FormatOTLPProto,
@@ -151,8 +150,8 @@ func TestR1Zeros(t *testing.T) {
 	}
 }
 
-// TestR1Foreign checks that files of other kinds are refused, though some have lines or members as recordings do.
-func TestR1Foreign(t *testing.T) {
+// Files of other kinds are refused, even with lines or members of recordings.
+func TestForeignFilesAreRefused(t *testing.T) {
 	executable := check.Must(os.Executable())(t)
 	entry := `{"step":0,"operation":"relu","device_id":"cuda:0","duration_us":1}`
 	span := `{"traceID":"1","spanID":"2","operationName":"GET","processID":"p1"}`
@@ -170,7 +169,8 @@ func TestR1Foreign(t *testing.T) {
 		"nested brackets":       strings.Repeat("[", 100_000),
 		"brace lines":           strings.Repeat("{\n", 50_000),
 	}
-	paths := []string{executable, "../docs/formats.md", "../docs/reliability.md", "damage_test.go", "documents_test.go", "../go.mod"}
+	paths := []string{executable, "../docs/formats.md", "../docs/reliability.md", "damage_test.go", "documents_test.go",
+		"../go.mod"}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
 		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
@@ -183,8 +183,7 @@ func TestR1Foreign(t *testing.T) {
 	}
 }
 
-// TestR1Forced reads files as files of a format that is named.
-func TestR1Forced(t *testing.T) {
+func TestNamedFormats(t *testing.T) {
 	dir := t.TempDir()
 	entries := `{"step":0,"operation":"relu","device_id":"cuda:0","duration_us":1}` + "\n"
 	for _, test := range []struct {
@@ -193,7 +192,8 @@ func TestR1Forced(t *testing.T) {
 	}{
 		{"entries", "one\ntwo\n" + entries, optest.Found{Entries: 1, Malformed: 2}},
 		{"entries-jsonl", entries, optest.Found{Entries: 1}},
-		{"jaeger", `{"dXta":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"x","duration":1}]}]}`, optest.Found{}},
+		{"jaeger", `{"dXta":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"x","duration":1}]}]}`,
+			optest.Found{}},
 		{"jaeger", `"data":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"x","duration":1}]}]}`,
 			optest.Found{Malformed: 1}},
 		{"otlp", string(written(t, optrace.FormatOTLPJSON)), optest.Found{Entries: 360, Spans: 30}},
@@ -207,13 +207,14 @@ func TestR1Forced(t *testing.T) {
 		}
 	}
 	got := find(filepath.Join(dir, "input"), ingest.Options{Format: "colour"})
-	if want := `unknown format "colour"; formats are entries, `; got.Err == nil || !strings.HasPrefix(got.Err.Error(), want) {
+	if want := `unknown format "colour"; formats are entries, `; got.Err == nil || !strings.HasPrefix(got.Err.Error(),
+		want) {
 		t.Errorf("error %v, want %s…", got.Err, want)
 	}
 }
 
-// Damaged files of binary and compressed formats never read as empty without a word.
-func TestS4Mutants(t *testing.T) {
+// S4 of docs/faults.md: a damaged binary or compressed file never reads as empty without an error.
+func TestMutantsAreNotSilent(t *testing.T) {
 	sample := func(path string) []byte {
 		return check.Must(os.ReadFile(path))(t)
 	}

@@ -29,8 +29,7 @@ var (
 // content is the content of a file after decompression. A truncated or damaged file ends early: Read returns io.EOF
 // after the last good byte, and damage holds the reason.
 type content struct {
-	src io.Reader
-	// stored counts the bytes that src reads.
+	src          io.Reader
 	stored       *countingReader
 	isCompressed bool
 	total        int64
@@ -72,7 +71,6 @@ func decompress(file *countingReader, t *tail) (*content, error) {
 	return c, nil
 }
 
-// storedBuffer is the size of the buffer for stored bytes.
 const storedBuffer = 64 << 10
 
 // Read implements io.Reader.
@@ -98,12 +96,10 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// truncated reports whether the compressed data ended early.
 func (c *content) truncated() bool {
 	return errors.Is(c.damage, io.ErrUnexpectedEOF) || errors.Is(c.damage, io.EOF)
 }
 
-// countingReader counts the bytes read and keeps the error that ended reading.
 type countingReader struct {
 	src  io.Reader
 	n    int64

@@ -45,8 +45,8 @@ func TestDetectsSamples(t *testing.T) {
 	}
 }
 
-// Perfetto's packets and the messages of OTLP start with the same tag. Empty ones in front hide neither format: the
-// file is read, or it is an error.
+// Perfetto's packets and OTLP's messages start with the same tag. Empty ones in front hide neither format: the file is
+// read, or it is an error.
 func TestEmptyMessagesInFront(t *testing.T) {
 	perfetto := check.Must(os.ReadFile("perfetto/testdata/kineto.pftrace"))(t)
 	frames := check.Must(os.ReadFile("otlp/testdata/gate_off/traces.pb"))(t)
@@ -86,7 +86,7 @@ func TestEmptyMessagesInFront(t *testing.T) {
 			}
 		}
 	}
-	// An empty batch in a frame, or in JSON, is a recording of no spans.
+	// An empty batch in a frame or in JSON is a recording without spans.
 	for _, text := range []string{"\x00\x00\x00\x02\n\x00", `{"resourceSpans":[{}]}`} {
 		got := find(write(t, filepath.Join(t.TempDir(), "input"), []byte(text)), ingest.Options{})
 		check.Equal(t, text, optest.Found{}, got)

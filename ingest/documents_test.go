@@ -22,12 +22,12 @@ import (
 	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
-// randomTraces returns spans of some resources and scopes, some of many spans.
+// randomTraces returns the spans of some resources and scopes, some with many spans.
 func randomTraces(rng *rand.Rand) *tracepb.TracesData {
 	return otlptest.RandomTraces(rng, 1+rng.IntN(6), 1<<rng.IntN(8))
 }
 
-// jsonDocuments returns a file of one or more documents of OTLP JSON, on a line or spread over lines.
+// jsonDocuments returns a file of OTLP JSON documents, each on one line or spread over lines.
 func jsonDocuments(t *testing.T, rng *rand.Rand) []byte {
 	t.Helper()
 	text := otlptest.MarshalJSON(t, randomTraces(rng))
@@ -43,13 +43,13 @@ func jsonDocuments(t *testing.T, rng *rand.Rand) []byte {
 	return slices.Concat(lines, text, []byte("\n"))
 }
 
-// protoMessage returns a message of OTLP protobuf without frames.
+// protoMessage returns an OTLP protobuf message without frames.
 func protoMessage(t *testing.T, rng *rand.Rand) []byte {
 	t.Helper()
 	return check.Must(proto.Marshal(randomTraces(rng)))(t)
 }
 
-// damage changes a text a little: by a byte, by the end that it lacks, or by a member that is none of the schema's.
+// damage changes a text a little: a byte, a missing end, or a foreign member.
 func damage(rng *rand.Rand, text []byte) []byte {
 	text = bytes.Clone(text)
 	at := rng.IntN(len(text))
@@ -69,8 +69,8 @@ func damage(rng *rand.Rand, text []byte) []byte {
 	return bytes.Replace(text, []byte(`"resource"`), []byte(`"other":0,"resource"`), rng.IntN(9))
 }
 
-// The parts of a document are those of one pass, whatever is wrong with it. One pass does not look further than its
-// buffer to tell that documents are lines.
+// The parts of a document give the records of one pass, damaged or not. One pass looks only within its buffer for a
+// second line.
 func TestDocumentsInParts(t *testing.T) {
 	testDocuments(t, func(t *testing.T, rng *rand.Rand) []byte {
 		for {
@@ -123,7 +123,7 @@ func testDocuments(t *testing.T, documents func(t *testing.T, rng *rand.Rand) []
 	}
 }
 
-// frames returns length-prefixed frames, some of which are damaged.
+// frames returns length-prefixed frames, some of them damaged.
 func frames(t *testing.T, rng *rand.Rand) []byte {
 	t.Helper()
 	var text []byte

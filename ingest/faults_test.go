@@ -14,8 +14,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// document is a text of two operations, first and second, in a format of JSON. The marks ◂ and ▸ stand in front of the
-// members of the first operation and behind them, the mark ¶ behind those of the second one.
+// document is a text of two operations, first and second, in a JSON format. The marks ◂ and ▸ enclose the members of
+// the first operation, the mark ¶ follows the members of the second.
 type document struct {
 	format string
 	text   string
@@ -23,17 +23,21 @@ type document struct {
 	upper  string // the same in another case
 }
 
-// documents returns one for each format.
+// documents returns a document for each format.
 func documents() []document {
 	otlpSpan := func(id, name, more string) string {
-		return fmt.Sprintf(`{%s"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"%s","name":"%s","startTimeUnixNano":"1000",`+
-			`"endTimeUnixNano":"1600","attributes":[{"key":"tensor.op.name","value":{"stringValue":""}}]`, more, id, name)
+		return fmt.Sprintf(`{%s"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"%s","name":"%s",`+
+			`"startTimeUnixNano":"1000",`+
+			`"endTimeUnixNano":"1600","attributes":[{"key":"tensor.op.name","value":{"stringValue":""}}]`, more, id,
+			name)
 	}
 	otlp := `{"resourceSpans":[{"scopeSpans":[{"spans":[` + otlpSpan("ca979163b1fe8ba7", "first", "◂") + `▸},` +
 		otlpSpan("ca979163b1fe8ba8", "second", "") + `¶}]}]}]}`
 	jaeger := func(id, name, more string) string {
-		return fmt.Sprintf(`{%s"traceID":"4d02081d276cbb954beb68be77c6566e","spanID":"%s","operationName":"%s","references":[],"startTime":1,`+
-			`"duration":1,"tags":[{"key":"tensor.op.name","type":"string","value":""}],"processID":"p1"`, more, id, name)
+		return fmt.Sprintf(`{%s"traceID":"4d02081d276cbb954beb68be77c6566e","spanID":"%s","operationName":"%s",`+
+			`"references":[],"startTime":1,`+
+			`"duration":1,"tags":[{"key":"tensor.op.name","type":"string","value":""}],"processID":"p1"`, more, id,
+			name)
 	}
 	printed := func(id, name, more string) string {
 		return fmt.Sprintf(`{"SpanContext":{"TraceID":"4d02081d276cbb954beb68be77c6566e","SpanID":"%s"},%s"Name":"%s",`+
@@ -45,30 +49,34 @@ func documents() []document {
 	}
 	return []document{
 		{
-			"entries-jsonl", "{◂\"operation\":\"first\",\"duration_us\":1▸}\n{\"operation\":\"second\",\"duration_us\":1¶}\n",
+			"entries-jsonl", "{◂\"operation\":\"first\",\"duration_us\":1▸}\n{\"operation\":\"second\"," +
+				"\"duration_us\":1¶}\n",
 			`"operation":"X"`, `"OPERATION":"X"`,
 		},
 		{
 			"trace-json", `{"entries":[{◂"step":0,"operation":"first","duration_us":2.0▸},` +
-				`{"step":1,"operation":"second","duration_us":2.0¶}],"total_duration_us":4,"metadata":{}}`, `"operation":"X"`, `"Operation":"X"`,
+				`{"step":1,"operation":"second","duration_us":2.0¶}],"total_duration_us":4,"metadata":{}}`,
+			`"operation":"X"`, `"Operation":"X"`,
 		},
 		{"otlp-json", otlp, `"name":"X"`, `"Name":"X"`},
 		{"jaeger-v3", `{"result":` + otlp + `}`, `"name":"X"`, `"NAME":"X"`},
 		{
-			"jaeger-v1", `{"data":[{"traceID":"4d02081d276cbb954beb68be77c6566e","spans":[` + jaeger("ca979163b1fe8ba7", "first", "◂") + "▸}," +
+			"jaeger-v1", `{"data":[{"traceID":"4d02081d276cbb954beb68be77c6566e","spans":[` +
+				jaeger("ca979163b1fe8ba7", "first", "◂") + "▸}," +
 				jaeger("ca979163b1fe8ba8", "second", "") + `¶}],"processes":{"p1":{"serviceName":"s","tags":[]}}}]}`,
 			`"operationName":"X"`, `"OperationName":"X"`,
 		},
 		{
-			"stdouttrace", printed("ca979163b1fe8ba7", "first", "◂") + "▸}\n" + printed("ca979163b1fe8ba8", "second", "") + "¶}\n",
+			"stdouttrace", printed("ca979163b1fe8ba7", "first", "◂") + "▸}\n" + printed("ca979163b1fe8ba8", "second",
+				"") + "¶}\n",
 			`"Name":"X"`, `"name":"X"`,
 		},
-		{"chrome", `{"traceEvents":[` + event("first", "◂") + "▸}," + event("second", "") + `¶}]}`, `"name":"X"`, `"Name":"X"`},
+		{"chrome", `{"traceEvents":[` + event("first", "◂") + "▸}," + event("second", "") + `¶}]}`, `"name":"X"`,
+			`"Name":"X"`},
 	}
 }
 
-// with returns the document's text with members in front of those of the first operation, behind them, and behind those
-// of the second one.
+// with returns the text with members in front of the first operation's, behind them, and behind the second one's.
 func (d document) with(front, behind, second string) []byte {
 	comma := func(members string) string {
 		if members != "" {
@@ -76,13 +84,13 @@ func (d document) with(front, behind, second string) []byte {
 		}
 		return ""
 	}
-	return []byte(strings.NewReplacer("◂", front+comma(front), "▸", comma(behind)+behind, "¶", comma(second)+second).Replace(d.text))
+	return []byte(strings.NewReplacer("◂", front+comma(front), "▸", comma(behind)+behind, "¶",
+		comma(second)+second).Replace(d.text))
 }
 
-// named returns the member that names the operation.
 func named(member, name string) string { return strings.Replace(member, "X", name, 1) }
 
-// G9: of equal keys in an object the last one counts, and keys of another case are other keys, in every format.
+// G9: in every format the last of equal keys counts, and case matters.
 func TestKeysOfJSON(t *testing.T) {
 	for _, d := range documents() {
 		for _, test := range []struct{ name, front, behind, want string }{
@@ -107,7 +115,7 @@ func TestKeysOfJSON(t *testing.T) {
 	}
 }
 
-// G5: a million brackets cost the record that they are in, in every format, and no stack.
+// G5: in every format a million brackets cost their record, and no stack.
 func TestDeepNesting(t *testing.T) {
 	const depth = 1_000_000
 	far := `"long":"` + strings.Repeat("x", 300<<10) + `"` // behind what the format is recognised by
@@ -117,7 +125,8 @@ func TestDeepNesting(t *testing.T) {
 			"objects": strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth),
 		} {
 			t.Run(d.format+" "+name, func(t *testing.T) {
-				names, bad, err := read(ingest.Open(write(t, filepath.Join(t.TempDir(), "input"), d.with("", far, `"deep":`+value))))
+				names, bad, err := read(ingest.Open(write(t, filepath.Join(t.TempDir(), "input"),
+					d.with("", far, `"deep":`+value))))
 				if diff := cmp.Diff([]string{"first"}, names); diff != "" || err != nil {
 					t.Errorf("error %v, operations (-want +got):\n%s", err, diff)
 				}
@@ -129,7 +138,7 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
-// G7: the first record decides about the format, and lines of others are counted.
+// G7: the first record decides the format. Lines of other formats are counted.
 func TestForeignLines(t *testing.T) {
 	otlp := string(documents()[2].with("", "", "")) + "\n"
 	for _, test := range []struct {
@@ -146,7 +155,8 @@ func TestForeignLines(t *testing.T) {
 			var names []string
 			skipped := int64(0)
 			bad := 0
-			for rec, err := range ingest.Open(write(t, filepath.Join(t.TempDir(), "input"), []byte(test.text))).Records() {
+			for rec, err := range ingest.Open(write(t, filepath.Join(t.TempDir(), "input"),
+				[]byte(test.text))).Records() {
 				switch {
 				case err != nil:
 					bad++
@@ -163,7 +173,7 @@ func TestForeignLines(t *testing.T) {
 	}
 }
 
-// G2: a frame that asks for a window beyond the limit is refused before there is memory for it.
+// G2: a frame with a window above the limit is refused before its memory is allocated.
 func TestHugeWindow(t *testing.T) {
 	for _, window := range []byte{0xff, 20 << 3} { // 3.75 TiB and 1 GiB
 		frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, window, 1, 0, 0} // one empty block, the last

@@ -18,7 +18,6 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// file is a file under way.
 type file struct {
 	in      *Input
 	number  int64 // from 0
@@ -125,7 +124,7 @@ func (f *file) release() {
 	}
 	if !f.broken.Load() {
 		if f.anywhere != nil && f.format != nil && f.format.recordsAt != nil {
-			f.anywhere.count(f.anywhere.size) // what was left out
+			f.anywhere.count(f.anywhere.size) // the parts left out
 		}
 		f.in.mu.Lock()
 		f.in.files[f.number].bytes = f.counted.n
@@ -134,7 +133,6 @@ func (f *file) release() {
 	f.close()
 }
 
-// detect finds the format of the file. name is the stated format, "" for none.
 func (f *file) detect(name string) (err error) {
 	t := f.in.opts.tail
 	if f.content.isCompressed {
@@ -144,7 +142,7 @@ func (f *file) detect(name string) (err error) {
 	f.format, head, err = detect(f.content, name, t)
 	f.src = io.MultiReader(bytes.NewReader(head), f.content)
 	if f.isReport() {
-		err = &refusedError{"a report of Nsight Systems, which is read once it is exported: nsys export --type sqlite " + filepath.Base(f.path)}
+		err = &refusedError{"a report of Nsight Systems: export it with nsys export --type sqlite " + filepath.Base(f.path)}
 	}
 	f.hosts = bytes.Contains(head, []byte(`"`+attrkey.HostName+`"`))
 	return err
@@ -158,7 +156,6 @@ func (f *file) isReport() bool {
 		f.formatName())
 }
 
-// formatName returns the name of the format, "" for an empty file.
 func (f *file) formatName() string {
 	if f.format == nil {
 		return ""
@@ -173,14 +170,15 @@ func (f *file) wrap(err error) error {
 	return fmt.Errorf("reading %s: %w", f.path, err)
 }
 
-// inherits reports whether entries and spans inherit attributes of their resources.
 func (f *file) inherits() bool {
 	return f.format != nil && f.format.inherits && len(attrmap.Kept(f.mapping)) > 0
 }
 
 // inheriting adds the attributes that m keeps to entries and spans, from their resources and scopes. resource is the
 // resource of the first records.
-func inheriting(m *attr.Mapping, records iter.Seq2[op.Record, error], resource *op.Resource) iter.Seq2[op.Record, error] {
+func inheriting(
+	m *attr.Mapping, records iter.Seq2[op.Record, error], resource *op.Resource,
+) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		for rec, err := range records {
 			if rec.Resource != nil {
@@ -205,10 +203,8 @@ func scopeOf(x *op.Extra) *op.Scope {
 	return &x.Scope
 }
 
-// readers are the readers of one goroutine, by format.
 type readers map[*Format]readFunc
 
-// of returns the reader of a format, nil for a nil format.
 func (r *readers) of(f *Format, o readerOptions) readFunc {
 	if f == nil {
 		return nil

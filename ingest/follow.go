@@ -10,7 +10,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// followInterval is the default of Follower.Interval.
 const followInterval = 200 * time.Millisecond
 
 // Follower reads files while they grow. It follows uncompressed entries, OTLP in JSON Lines and in frames, and

@@ -17,8 +17,8 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// following reads a file while a test writes it: whenever everything is read, the next of the steps is taken, and
-// behind the last one reading ends.
+// following counts the results of a Follower while a test writes the file: the Follower takes the next step when it is
+// idle, and ends behind the last one.
 type following struct {
 	operations, spans, errs int
 	final                   error
@@ -70,14 +70,14 @@ func appendTo(t *testing.T, path string, text []byte) {
 	check.OK(t, f.Close())
 }
 
-// counted returns what reading a file as a whole finds.
+// counted returns the counts of reading a file at once.
 func counted(t *testing.T, path string) (operations, spans int) {
 	t.Helper()
 	o, s := recordtest.Split(t, ingest.Open(path).Records())
 	return len(o), len(s)
 }
 
-// samples are files of the formats that are followed.
+// samples are files of the followed formats.
 func samples(t *testing.T) map[string]string {
 	entries := filepath.Join(t.TempDir(), "ops.jsonl")
 	appendTo(t, entries, entryLines(0, 300))
@@ -104,7 +104,7 @@ func entryLines(from, to int) []byte {
 	return b.Bytes()
 }
 
-// However a file is cut into writes, following it finds what reading it as a whole does.
+// Following finds the records of reading at once, at any division into writes.
 func TestFollowGrowing(t *testing.T) {
 	for format, sample := range samples(t) {
 		text := check.Must(os.ReadFile(sample))(t)
@@ -120,7 +120,8 @@ func TestFollowGrowing(t *testing.T) {
 			}
 			seen := follow(t, path, steps...)
 			if seen.operations != operations || seen.spans != spans || seen.errs > 0 || seen.final != nil {
-				t.Errorf("%s in writes of %d: %+v, as a whole %d operations and %d spans", format, size, seen, operations, spans)
+				t.Errorf("%s in writes of %d: %+v, as a whole %d operations and %d spans", format, size, seen,
+					operations, spans)
 			}
 			if seen.format != format || seen.bytes != len(text) {
 				t.Errorf("%s: format %q, %d bytes of %d", format, seen.format, seen.bytes, len(text))
@@ -129,7 +130,7 @@ func TestFollowGrowing(t *testing.T) {
 	}
 }
 
-// Every record is there when the follower waits, though nothing comes behind it.
+// A waiting Follower has yielded every record in the file.
 func TestFollowAtOnce(t *testing.T) {
 	for format, sample := range samples(t) {
 		if format == "otlp-proto" {
@@ -182,7 +183,7 @@ func TestFollowRotation(t *testing.T) {
 	}
 }
 
-// A file that is not followed is read once.
+// An unfollowed file is read once.
 func TestFollowWhole(t *testing.T) {
 	for sample, format := range map[string]string{
 		"kineto/testdata/train.json": "chrome", "otlp/testdata/gate_on/traces.pb.zst": "otlp-proto",
@@ -192,7 +193,8 @@ func TestFollowWhole(t *testing.T) {
 		seen := follow(t, sample)
 		if seen.operations != operations || seen.spans != spans || seen.format != format || seen.final != nil ||
 			int64(seen.bytes) != info.Size() {
-			t.Errorf("%s of %d bytes: %+v, read at once %d operations and %d spans", sample, info.Size(), seen, operations, spans)
+			t.Errorf("%s of %d bytes: %+v, read at once %d operations and %d spans", sample, info.Size(), seen,
+				operations, spans)
 		}
 	}
 }
@@ -201,12 +203,13 @@ func TestFollowErrors(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "notes.md")
 	appendTo(t, other, []byte("# Notes\nof a kind\n"))
-	for path, want := range map[string]string{filepath.Join(dir, "missing"): "no such file", other: "unknown format", dir: "is a directory"} {
+	for path, want := range map[string]string{filepath.Join(dir, "missing"): "no such file", other: "unknown format",
+		dir: "is a directory"} {
 		if seen := follow(t, path); seen.final == nil || !strings.Contains(seen.final.Error(), want) {
 			t.Errorf("%s: error %v", path, seen.final)
 		}
 	}
-	// A line that cannot be read is one error, and a half line at the end none.
+	// A bad line is one error, half a line at the end is not.
 	path := filepath.Join(dir, "ops.jsonl")
 	appendTo(t, path, entryLines(0, 3))
 	seen := follow(t, path,

@@ -25,7 +25,6 @@ type Format struct {
 	// Summary describes files of the format in a few words.
 	Summary string
 
-	// detect reports whether a file that starts with h has this format.
 	detect func(h *head) bool
 	// open returns a reader of files or parts of files, one after the other. It may keep interned strings between
 	// parts.
@@ -37,7 +36,6 @@ type Format struct {
 	// partsAt returns the records of a file in parts for several goroutines; nil if the format has no parts. On an
 	// error the file is read by another method.
 	partsAt func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
-	// framing is set for OTLP in frames.
 	framing otlp.Framing
 	// grows is set if records can be read while they are appended, see [Follower].
 	grows bool
@@ -49,7 +47,6 @@ type Format struct {
 	inherits bool
 }
 
-// readerOptions configures a reader.
 type readerOptions struct {
 	mapping *attr.Mapping
 	// hold bounds the memory of the reader, see [Input.Hold]; memory is its limit.
@@ -60,7 +57,6 @@ type readerOptions struct {
 // readFunc reads the records from a place on. Reading goes on after a *op.SyntaxError; any other error ends it.
 type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
 
-// place is the place of a part in a file.
 type place struct {
 	name string
 	op.Position
@@ -70,30 +66,19 @@ type place struct {
 	sources *entries.Sources
 }
 
-// whole returns open for a format whose files are read whole.
-func whole(records func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]) func(readerOptions) readFunc {
-	return holding(func(src io.Reader, name string, m *attr.Mapping, _ func(int64) error) iter.Seq2[op.Record, error] {
-		return records(src, name, m)
-	})
-}
-
-// holding is whole for a reader that takes a memory bound.
-func holding(
-	records func(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error],
+func whole(
+	records func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error],
 ) func(readerOptions) readFunc {
 	return func(o readerOptions) readFunc {
-		return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
-			return records(src, at.name, o.mapping, o.hold)
-		}
+		return func(src io.Reader, at place) iter.Seq2[op.Record, error] { return records(src, at.name, o.mapping) }
 	}
 }
 
-// unregistered returns open for a format whose package is not imported.
 func unregistered(pkg string) func(readerOptions) readFunc {
 	return func(readerOptions) readFunc {
 		return func(io.Reader, place) iter.Seq2[op.Record, error] {
 			return func(yield func(op.Record, error) bool) {
-				yield(op.Record{}, fmt.Errorf("this program does not read the format: it would import _ %q", pkg))
+				yield(op.Record{}, fmt.Errorf("the format needs a package that this program does not import: %s", pkg))
 			}
 		}
 	}
@@ -140,7 +125,6 @@ const (
 	lastLook  = 1 << 20
 )
 
-// minBinary is the least size of a growing binary file for detection.
 const minBinary = 64
 
 // detect returns the format of src and the head that it has read. The format is nil for an empty file. name is the
@@ -202,7 +186,6 @@ func (h *head) format(name string) *Format {
 	return nil
 }
 
-// damagedFormat is format for a file whose head is damaged.
 func (h *head) damagedFormat(name string) *Format {
 	f := h.matchDamaged()
 	if name == "" || f != nil && f.isNamed(name) {

@@ -29,7 +29,7 @@ var formats = []Format{
 	{
 		Name: "trace-json", Short: "trace", Summary: "one JSON document of operations, without starts and ids",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("entries", '[') },
-		open:   whole(traceRecords),
+		open:   whole(seedRecords),
 	},
 	{
 		Name: "optrace-profile", Short: "profile", Summary: "sums that optrace convert -to profile wrote, for reports",
@@ -60,7 +60,7 @@ var formats = []Format{
 		// JSON may start like a packet, and OTLP's messages start with the same tag.
 		Name: "perfetto", Summary: "Perfetto traces: the slices of their TrackEvents",
 		detect: func(h *head) bool { return h.opening == 0 && perfetto.Sniff(h.text) },
-		open:   holding(perfetto.RecordsHolding),
+		open:   whole(perfetto.Records),
 	},
 	{
 		// {} is an empty batch; a file may consist of it.
@@ -85,7 +85,7 @@ var formats = []Format{
 	{
 		Name: "jaeger-v1", Short: "jaeger", Summary: "traces as Jaeger's pages download them",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("data", '[') },
-		open:   holding(jaeger.RecordsHolding),
+		open:   whole(jaeger.Records),
 	},
 	{
 		Name: "stdouttrace", Summary: "spans as the stdouttrace exporters of SDKs print them",
@@ -100,7 +100,7 @@ var formats = []Format{
 			cat := string(h.value("cat"))
 			return h.isArray() && h.has("ph") && (cat == `"Session"` || cat == `"Node"`)
 		},
-		open: holding(ort.RecordsHolding),
+		open: whole(ort.Records),
 	},
 	{
 		// Events in an object, or an array of events. Kineto may write a job of thousands of ranks in front of the
@@ -111,6 +111,6 @@ var formats = []Format{
 				h.has("deviceProperties", "distributedInfo")) ||
 				h.isArray() && h.has("ph")
 		},
-		open: holding(kineto.RecordsHolding),
+		open: whole(kineto.Records),
 	},
 }

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
-// head is the parsed beginning of a file.
 type head struct {
 	// text starts behind a UTF-8 byte order mark.
 	text []byte
@@ -80,7 +80,6 @@ func (h *head) object(l *lexer.Lexer, text []byte) {
 	}
 }
 
-// empty reports whether text is only white space.
 func (h *head) empty() bool { return len(bytes.TrimSpace(h.text)) == 0 }
 
 func (h *head) isObjects() bool { return h.opening == '{' }
@@ -96,12 +95,10 @@ func (h *head) value(key string) []byte {
 	return nil
 }
 
-// has reports whether the first record has a member with one of the keys.
 func (h *head) has(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return h.value(key) != nil })
 }
 
-// startsWith reports whether the value of a member starts with c.
 func (h *head) startsWith(key string, c byte) bool {
 	v := h.value(key)
 	return len(v) > 0 && v[0] == c
@@ -134,7 +131,6 @@ func (h *head) laterSchema() error {
 
 var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// refusal returns the reason why no format matches.
 func (h *head) refusal() error {
 	trimmed := bytes.TrimLeft(h.text, " \t\r\n")
 	switch {
@@ -142,12 +138,11 @@ func (h *head) refusal() error {
 		return &refusedError{"a server's error answer, not a trace: " + h.answer()}
 	case isUTF16(h.text):
 		return &refusedError{"text in UTF-16; convert it to UTF-8"}
-	// A file, a stream.
+	// Arrow's file format and stream format.
 	case bytes.HasPrefix(h.text, []byte("ARROW1")), bytes.HasPrefix(h.text, []byte("\xff\xff\xff\xff")):
-		return &refusedError{"Arrow, which is not read: write the table as Parquet, and record entries, with zstd for small files"}
+		return &refusedError{"Arrow is not supported: write tables as Parquet, and record entries, with zstd for small files"}
 	case bytes.HasPrefix(h.text, []byte("\n\x00")) && len(bytes.TrimLeft(h.text, "\n\x00")) == 0:
-		return &refusedError{fmt.Sprintf("%d bytes of empty protobuf messages, which may be OTLP's or Perfetto's",
-			len(h.text))}
+		return &refusedError{fmt.Sprintf("%d bytes of empty protobuf messages, of OTLP or of Perfetto", len(h.text))}
 	case bytes.HasPrefix(trimmed, []byte("<")):
 		msg := "an HTML or XML page, not a trace"
 		if m := title.FindSubmatch(trimmed); m != nil {
@@ -156,13 +151,11 @@ func (h *head) refusal() error {
 		return &refusedError{msg}
 	}
 	if what := h.summary(); what != "" {
-		return &refusedError{what +
-			", which is written for other tools and not read: give the recording that it was made from"}
+		return &refusedError{what + ", an output for other tools: read the recording instead"}
 	}
 	return &UnknownFormatError{Found: h.describe()}
 }
 
-// stackLine matches a line of folded stacks: frames and a number.
 var stackLine = regexp.MustCompile(`^[^\n;]+(;[^\n;]+)+ [0-9]+\r?(\n|$)`)
 
 // summary names an output of optrace or another tool that holds no single operations, "" for any other file.
@@ -178,7 +171,6 @@ func (h *head) summary() string {
 	return ""
 }
 
-// describe describes the beginning of the file in a few words.
 func (h *head) describe() string {
 	const maxKeys = 8
 	var keys []string
@@ -201,7 +193,6 @@ func isUTF16(text []byte) bool {
 		text[1] == 0 && (text[0] == '{' || text[0] == '['))
 }
 
-// serverMessage matches the text in an error answer.
 var serverMessage = regexp.MustCompile(`"(?:message|msg|error)"\s*:\s*("(?:[^"\\]|\\.)*")`)
 
 // answer returns the quoted text of an error answer, or the beginning of the answer.
@@ -212,4 +203,50 @@ func (h *head) answer() string {
 	}
 	const maxShown = 300
 	return fmt.Sprintf("%q", h.text[:min(len(h.text), maxShown)])
+}
+
+// matchDamaged returns the format of a file with a damaged beginning: one with frames behind the damage, or one whose
+// lines are mostly records. It returns nil for any other file.
+func (h *head) matchDamaged() *Format {
+	if h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) {
+		return nil
+	}
+	f := otlp.SniffDamaged(h.text)
+	if i := slices.IndexFunc(formats, func(known Format) bool { return known.framing == f }); f != otlp.FramingNone {
+		return &formats[i]
+	}
+	return matchLines(h.text)
+}
+
+const maxLines = 1 << 10
+
+// matchLines returns the format of the first record among the lines, if more lines have this format than are foreign.
+func matchLines(text []byte) *Format {
+	var found *Format
+	var records, others, n int
+	for line := range bytes.SplitSeq(text, []byte{'\n'}) {
+		// Pages of a file that were never written are zeros.
+		if line = bytes.TrimSpace(bytes.TrimLeft(line, "\x00")); len(line) == 0 {
+			continue
+		}
+		if n++; n > maxLines {
+			break
+		}
+		var f *Format
+		if line[0] == '{' {
+			f = match(newHead(line, true))
+		}
+		switch {
+		case f != nil && f.grows && (found == nil || f == found):
+			found = f
+			records++
+		// Not even a part of a JSON object.
+		case !bytes.HasPrefix(line, []byte(`{"`)) && !bytes.Contains(line, []byte(`":`)):
+			others++
+		}
+	}
+	if records <= others {
+		return nil
+	}
+	return found
 }

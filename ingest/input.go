@@ -16,8 +16,7 @@ import (
 type Input struct {
 	opts  Options
 	paths []string
-	// want selects records for the next read.
-	want attr.Want
+	want  attr.Want
 
 	// The fields below belong to the current or last read.
 	began    bool
@@ -28,9 +27,8 @@ type Input struct {
 	files    []fileInfo
 	// partSize is the size of a part in bytes, 0 for the default.
 	partSize int
-	// readers are reused between files, by format.
-	readers readers
-	memory  *memory
+	readers  readers
+	memory   *memory
 }
 
 // Stats counts the input read.
@@ -55,7 +53,6 @@ func (o Options) Open(paths ...string) *Input {
 // error.
 func (in *Input) Want(w attr.Want) { in.want = w }
 
-// begin resets in for a new read.
 func (in *Input) begin() error {
 	if in.began && slices.Contains(in.paths, Stdin) {
 		return errStdinAgain
@@ -80,7 +77,6 @@ func (in *Input) Stats() Stats {
 	return s
 }
 
-// fileInfo describes an opened file.
 type fileInfo struct {
 	format string // "" for an empty file
 	bytes  int64  // as stored, before decompression; 0 until the file has ended
@@ -129,7 +125,7 @@ func (in *Input) Records() iter.Seq2[op.Record, error] {
 		known := false // a resource was handed out
 		for p := range in.parts(0, nil) {
 			stale := known
-			more := true // it is that of another file
+			more := true // it belongs to another file
 			p.read(in, &in.readers, func(rec op.Record, err error) bool {
 				switch {
 				case rec.Resource != nil:

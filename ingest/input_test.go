@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	entryLine = `{"step":1,"operation":"matmul","device_id":"cuda:0","input_shapes":null,"output_shape":[2,3],"duration_us":1.5,` +
-		`"output_elements":6,"memory_bytes":48}` + "\n"
-	seedTrace = `{"entries":[{"step":0,"operation":"relu","device_id":null,"input_shapes":[],"output_shape":[],"duration_us":2.0,` +
+	entryLine = `{"step":1,"operation":"matmul","device_id":"cuda:0","input_shapes":null,"output_shape":[2,3],` +
+		`"duration_us":1.5,"output_elements":6,"memory_bytes":48}` + "\n"
+	seedTrace = `{"entries":[{"step":0,"operation":"relu","device_id":null,"input_shapes":[],"output_shape":[],` +
+		`"duration_us":2.0,` +
 		`"output_elements":1,"memory_bytes":8}],"total_duration_us":2.0,"metadata":{"model":"resnet50"}}`
 )
 
-// read drains an input and returns the names of its operations, the messages of its bad records, and the error that
-// ended it.
+// read drains an input and returns the names of its operations, the messages of its bad records, and the final error.
 func read(in *ingest.Input) (names, bad []string, err error) {
 	for e, err := range in.Entries() {
 		var syntax *op.SyntaxError
@@ -71,25 +71,33 @@ func TestInputOfOneFile(t *testing.T) {
 		format  []string
 	}{
 		{"entries", []byte(entryLine + entryLine), []string{"matmul", "matmul"}, []string{"entries-jsonl"}},
-		{"entries without a final newline", []byte(strings.TrimSpace(entryLine)), []string{"matmul"}, []string{"entries-jsonl"}},
-		{"byte order mark and CRLF", []byte("\xef\xbb\xbf" + strings.ReplaceAll(entryLine, "\n", "\r\n")), []string{"matmul"},
+		{"entries without a final newline", []byte(strings.TrimSpace(entryLine)), []string{"matmul"},
+			[]string{"entries-jsonl"}},
+		{"byte order mark and CRLF", []byte("\xef\xbb\xbf" + strings.ReplaceAll(entryLine, "\n", "\r\n")),
+			[]string{"matmul"},
 			[]string{"entries-jsonl"}},
 		{"white space in front", []byte("\n \n" + entryLine), []string{"matmul"}, []string{"entries-jsonl"}},
 		{"JSON that starts like protobuf", []byte("\n{\n" + seedTrace[1:]), []string{"relu"}, []string{"trace-json"}},
 		{"header only", []byte(`{"schema":"optrace.entries/v1"}` + "\n"), nil, []string{"entries-jsonl"}},
-		{"starts with a gap", []byte(`{"gap":{"dropped":1}}` + "\n" + entryLine), []string{"matmul"}, []string{"entries-jsonl"}},
+		{"starts with a gap", []byte(`{"gap":{"dropped":1}}` + "\n" + entryLine), []string{"matmul"},
+			[]string{"entries-jsonl"}},
 		{"seed trace", []byte(seedTrace), []string{"relu"}, []string{"trace-json"}},
-		{"seed trace with its keys in another order", []byte(`{"metadata":{"note":"` + strings.Repeat("x", 200<<10) + `"},` + seedTrace[1:]),
+		{"seed trace with its keys in another order", []byte(`{"metadata":{"note":"` + strings.Repeat("x", 200<<10) +
+			`"},` + seedTrace[1:]),
 			[]string{"relu"}, []string{"trace-json"}},
-		{"Kineto's trace of a job of many ranks", []byte(`{"schemaVersion":1,"distributedInfo":{"rank":2,"pg_config":[` +
-			strings.Repeat("0,", 1<<20) + `0]},"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2}]}`),
+		{"Kineto's trace of a job of many ranks", []byte(`{"schemaVersion":1,"distributedInfo":{"rank":2,` +
+			`"pg_config":[` +
+			strings.Repeat("0,", 1<<20) + `0]},"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","ts":1,` +
+			`"dur":2}]}`),
 			[]string{"gemm"}, []string{"chrome"}},
 		{"empty", nil, nil, nil},
 		{"white space only", []byte(" \n\n"), nil, nil},
 		{"gzip", check.Gzip(t, entryLine), []string{"matmul"}, []string{"entries-jsonl"}},
-		{"gzip of several members", check.Gzip(t, entryLine, entryLine), []string{"matmul", "matmul"}, []string{"entries-jsonl"}},
+		{"gzip of several members", check.Gzip(t, entryLine, entryLine), []string{"matmul", "matmul"},
+			[]string{"entries-jsonl"}},
 		{"zstd", zstandard(t, seedTrace), []string{"relu"}, []string{"trace-json"}},
-		{"zstd of several frames", zstandard(t, entryLine, entryLine), []string{"matmul", "matmul"}, []string{"entries-jsonl"}},
+		{"zstd of several frames", zstandard(t, entryLine, entryLine), []string{"matmul", "matmul"},
+			[]string{"entries-jsonl"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in := ingest.Open(write(t, filepath.Join(t.TempDir(), "input"), test.content))
@@ -124,7 +132,7 @@ func TestInputOfSeveralFiles(t *testing.T) {
 	}
 }
 
-// An input of files is read any number of times, whatever happened the time before, and standard input once.
+// An input of files can be read several times, standard input once.
 func TestInputIsReadAgain(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "ops.jsonl"), []byte(strings.Repeat(entryLine, 1500)))
 	gone := errors.New("gone")
@@ -147,7 +155,10 @@ func TestInputIsReadAgain(t *testing.T) {
 		},
 		"Read that ends": func(in *ingest.Input) (int, error) {
 			in.Want(attr.Want{Keep: []string{attrkey.Device}})
-			if err := in.Read(2, func(int, int64, int64, iter.Seq2[op.Record, error]) error { return gone }); err != gone {
+			if err := in.Read(2, func(int, int64, int64,
+				iter.Seq2[op.Record, error]) error {
+				return gone
+			}); err != gone {
 				return 0, err
 			}
 			return 3000, nil
@@ -170,7 +181,8 @@ func TestInputIsReadAgain(t *testing.T) {
 			in := ingest.Open(path, path)
 			for name, way := range []func(*ingest.Input) (int, error){one, two, ways["Entries"]} {
 				if n, err := way(in); n != 3000 || err != nil || in.Stats().Files > 2 {
-					t.Errorf("%s, %s, Entries: time %d has %d operations, error %v, %+v", first, second, name, n, err, in.Stats())
+					t.Errorf("%s, %s, Entries: time %d has %d operations, error %v, %+v", first, second, name, n, err,
+						in.Stats())
 				}
 			}
 		}
@@ -179,14 +191,16 @@ func TestInputIsReadAgain(t *testing.T) {
 	if names, _, err := read(in); len(names) != 1 || err != nil {
 		t.Errorf("%q, error %v", names, err)
 	}
-	if names, _, err := read(in); len(names) != 0 || err == nil || !strings.Contains(err.Error(), "standard input was read before") {
+	if names, _, err := read(in); len(names) != 0 || err == nil || !strings.Contains(err.Error(),
+		"standard input was read before") {
 		t.Errorf("the second time: %q, error %v", names, err)
 	}
 }
 
-// Entries are the caller's to keep.
+// The caller owns the entries.
 func TestEntriesStay(t *testing.T) {
-	in := ingest.Options{Stdin: strings.NewReader(entryLine + strings.ReplaceAll(entryLine, "matmul", "relu"))}.Open("-")
+	in := ingest.Options{Stdin: strings.NewReader(entryLine + strings.ReplaceAll(entryLine, "matmul",
+		"relu"))}.Open("-")
 	var kept []*op.Entry
 	for e, err := range in.Entries() {
 		check.OK(t, err)
@@ -220,24 +234,29 @@ func TestInputRefuses(t *testing.T) {
 		{"text", "hello, world", `unknown format: starts with "hello, world"; tried entries-jsonl, trace-json`},
 		{"other JSON", `{"a":1,"b":[2]}`, `unknown format: JSON with the keys "a", "b"; tried entries-jsonl`},
 		{"zeros", strings.Repeat("\x00", 2<<20), `unknown format: starts with "\x00`},
-		{"HTML", "<!doctype html>\n<html><head><title>Jaeger &amp; UI</title>", `an HTML or XML page, not a trace: "Jaeger & UI"`},
+		{"HTML", "<!doctype html>\n<html><head><title>Jaeger &amp; UI</title>",
+			`an HTML or XML page, not a trace: "Jaeger & UI"`},
 		{
 			"Jaeger v1 error", `{"data":null,"errors":[{"code":400,"msg":"parsing \"abc\": invalid"}]}`,
 			`error answer, not a trace: "parsing \"abc\": invalid"`,
 		},
-		{"Jaeger v3 error", `{"error":{"httpCode":404,"message":"No traces found"}}`, `error answer, not a trace: "No traces found"`},
-		{"Jaeger v1 error", `{"data":null,"total":0,"errors":[{"code":404,"msg":"trace not found"}]}`, `"trace not found"`},
+		{"Jaeger v3 error", `{"error":{"httpCode":404,"message":"No traces found"}}`,
+			`error answer, not a trace: "No traces found"`},
+		{"Jaeger v1 error", `{"data":null,"total":0,"errors":[{"code":404,"msg":"trace not found"}]}`,
+			`"trace not found"`},
 		{"gateway error", `{"code":5,"message":"not found","details":[]}`, `"not found"`},
 		{"error without a message", `{"error":{"code":1}}`, `{\"error\":{\"code\":1}}`},
 		{"UTF-16", "\xff\xfe{\x00}\x00", "UTF-16"},
 		{"UTF-16 without a mark", "{\x00\"\x00", "UTF-16"},
-		{"CSV", "step,operation,kind\n1,matmul,compute\n", "a CSV table of operations, which is written for other tools and not read"},
-		{"folded stacks", "cuda:0;forward;matmul 1200\ncuda:0;add 3\n", "folded stacks, which is"},
-		{"Arrow", "ARROW1\x00\x00\xff\xff\xff\xff", "Arrow, which is not read: write the table as Parquet, and record entries, with zstd"},
-		{"Arrow stream", "\xff\xff\xff\xff\x10\x02\x00\x00", "Arrow, which is not read"},
-		{"pprof", "\x0a\x04\x08\x01\x10\x02\x12\x02\x08\x01", "a pprof profile, which is"},
+		{"CSV", "step,operation,kind\n1,matmul,compute\n", "a CSV table of operations, an output for other tools"},
+		{"folded stacks", "cuda:0;forward;matmul 1200\ncuda:0;add 3\n", "folded stacks, an output"},
+		{"Arrow", "ARROW1\x00\x00\xff\xff\xff\xff", "Arrow is not supported: write tables as Parquet, and record " +
+			"entries, with zstd"},
+		{"Arrow stream", "\xff\xff\xff\xff\x10\x02\x00\x00", "Arrow is not supported"},
+		{"pprof", "\x0a\x04\x08\x01\x10\x02\x12\x02\x08\x01", "a pprof profile, an output"},
 		{"damaged seed trace", `{"entries":[] "x":1}`, "expected ',' or '}', found '\"' (at byte 14)"},
-		{"other major version", `{"schema":"optrace.entries/v2"}` + "\n" + entryLine, `schema "optrace.entries/v2" is not supported`},
+		{"other major version", `{"schema":"optrace.entries/v2"}` + "\n" + entryLine,
+			`schema "optrace.entries/v2" is not supported`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := write(t, filepath.Join(t.TempDir(), "input"), []byte(test.content))
@@ -315,12 +334,12 @@ func ExampleOpen() {
 	// [entries-jsonl]
 }
 
-// An entry of a seed trace that cannot be read costs itself, wherever it stands: the file is recognised although its
-// start is damaged.
+// A bad entry of a seed trace costs itself at any place: the file is recognised with a damaged start.
 func TestInputOfDamagedSeedTrace(t *testing.T) {
 	good := `{"step":0,"operation":"relu","duration_us":2.0}`
 	for _, bad := range []string{
-		`{"step":1,"operation":"a","duration_us":NaN}`, `{"step":1 "operation":"a"}`, `{"step":1,"operation":"a","duration_us":2.0,}`, `7`,
+		`{"step":1,"operation":"a","duration_us":NaN}`, `{"step":1 "operation":"a"}`,
+		`{"step":1,"operation":"a","duration_us":2.0,}`, `7`,
 	} {
 		for at := range 3 {
 			entries := []string{good, good, good}
@@ -328,7 +347,8 @@ func TestInputOfDamagedSeedTrace(t *testing.T) {
 			text := `{"entries":[` + strings.Join(entries, ",\n") + `],"total_duration_us":4,"metadata":{}}`
 			in := ingest.Open(write(t, filepath.Join(t.TempDir(), "trace.json"), []byte(text)))
 			names, problems, err := read(in)
-			if err != nil || len(names) != 2 || len(problems) != 1 || !strings.Contains(problems[0], fmt.Sprintf("entries[%d]", at)) {
+			if err != nil || len(names) != 2 || len(problems) != 1 || !strings.Contains(problems[0],
+				fmt.Sprintf("entries[%d]", at)) {
 				t.Errorf("%s in place %d: %q, problems %q, error %v", bad, at, names, problems, err)
 			}
 		}

@@ -33,7 +33,6 @@ func (e *MemoryError) Error() string {
 		units.Bytes(e.Limit), e.Read)
 }
 
-// memory accounts for the memory of an input: its readers and its caller.
 type memory struct {
 	limit int64
 	held  atomic.Int64
@@ -68,7 +67,6 @@ func (m *memory) spare(bytes int64) bool {
 // perWorker is about the memory of a reading goroutine beside what it holds: buffers and interned texts.
 const perWorker = 16 << 20
 
-// workers returns how many of n goroutines read the input.
 func (m *memory) workers(n int) int {
 	return max(1, min(n, int(min(m.limit/perWorker, math.MaxInt32))))
 }
@@ -83,7 +81,6 @@ func (m *memory) source(r io.Reader) (src io.Reader, free func()) {
 	return &lineio.Held{Reader: r, Hold: hold}, func() { _ = m.hold(-held) }
 }
 
-// opened sets the file being read.
 func (m *memory) opened(path string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,14 +88,12 @@ func (m *memory) opened(path string) {
 	m.read = 0
 }
 
-// count adds n bytes read of the file.
 func (m *memory) count(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.read += int64(n)
 }
 
-// newMemory returns the memory of an input with a limit, see [Options].
 func newMemory(limit int64) *memory {
 	if limit < 0 {
 		limit = math.MaxInt64

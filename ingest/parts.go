@@ -18,13 +18,15 @@ import (
 // Files and parts are numbered from 0 in the order of the input, parts across files; worker is the number of the
 // goroutine. A part's records are as in [Input.Records]; range over them once. Read ends early if a call returns an
 // error, and returns the error of the first such part.
-func (in *Input) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
+func (in *Input) Read(
+	workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error,
+) error {
 	if err := in.begin(); err != nil {
 		return err
 	}
 	var mu sync.Mutex // guards the variables of this function
 	var number, failed int64
-	var first error // that of the part failed
+	var first error // the error of the part failed
 	var buf []byte
 	var next func() (part, bool)
 	var stop func()
@@ -34,7 +36,7 @@ func (in *Input) Read(workers int, read func(worker int, file, part int64, recor
 		if first != nil {
 			return part{}, 0, false
 		}
-		if next == nil { // in a worker: the caller may be locked to its thread, which the pulled function would be, too
+		if next == nil { // in a worker: the caller may be locked to its thread
 			next, stop = iter.Pull(in.parts(cmp.Or(in.partSize, partBytes), &buf))
 		}
 		n = number
@@ -73,7 +75,6 @@ func (in *Input) Read(workers int, read func(worker int, file, part int64, recor
 	return first
 }
 
-// part is a part of a file, or an error.
 type part struct {
 	file int64
 	src  *file // nil for an error
@@ -147,7 +148,7 @@ func (f *file) parts(size int, buf *[]byte, yield func(part) bool) (more bool) {
 		return give(part{rest: f.src, last: true})
 	}
 	c := cutter{src: f.src, cut: f.format.cut, size: size, spare: f.in.memory.spare}
-	var sources *entries.Sources // the resources that hold behind the parts so far
+	var sources *entries.Sources // the resources in effect behind the parts so far
 	if f.inherits() || f.format.inherits && f.hosts {
 		sources = new(entries.Sources)
 	}
@@ -182,7 +183,6 @@ func (f *file) shared(size int) []iter.Seq2[op.Record, error] {
 	return parts
 }
 
-// read yields the records of the part.
 func (p *part) read(in *Input, rs *readers, yield func(op.Record, error) bool) {
 	f := p.src
 	if f == nil {
@@ -204,7 +204,7 @@ func (p *part) read(in *Input, rs *readers, yield func(op.Record, error) bool) {
 		records = rs.of(f.format, in.readerOptions())(src, p.at)
 	}
 	if records != nil && f.inherits() {
-		var resource *op.Resource // that was handed out in front of the part, as far as that is known
+		var resource *op.Resource // the last one before the part, if known
 		if p.at.sources != nil {
 			resource = p.at.sources.Announced()
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// inParts returns the transcripts of the parts of an input, in order, and the number of parts that are not empty.
+// inParts returns the transcripts of an input's parts in order, and the number of non-empty parts.
 func inParts(t *testing.T, in *ingest.Input, size, workers int) (transcript string, n int) {
 	t.Helper()
 	in.SetPartSize(size)
@@ -70,7 +70,7 @@ func sampleFiles(t *testing.T) []string {
 	return files
 }
 
-// Whatever the size of the parts and the number of workers, the parts are the input.
+// At any part size and number of workers, the parts are the input.
 func TestPartsAreTheInput(t *testing.T) {
 	for _, path := range sampleFiles(t) {
 		if info, err := os.Stat(path); err != nil || info.IsDir() {
@@ -96,10 +96,10 @@ func TestPartsAreTheInput(t *testing.T) {
 }
 
 const (
-	partsEntry = `{"step":%d,"operation":"matmul","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":0.6,` +
-		`"output_elements":null,"memory_bytes":null}`
-	partsDocument = `{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"op","startTimeUnixNano":"%d","endTimeUnixNano":"900000",` +
-		`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}}]}]}]}]}`
+	partsEntry = `{"step":%d,"operation":"matmul","device_id":null,"input_shapes":null,"output_shape":null,` +
+		`"duration_us":0.6,"output_elements":null,"memory_bytes":null}`
+	partsDocument = `{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"op","startTimeUnixNano":"%d",` +
+		`"endTimeUnixNano":"900000","attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}}]}]}]}]}`
 )
 
 func lines(format string, n int) string {
@@ -151,7 +151,7 @@ func TestPartsEndWithAnError(t *testing.T) {
 	}
 }
 
-// An error ends reading at any time, and that of the first part is returned.
+// An error ends the reading at any time. Read returns the error of the first part.
 func TestReadStopsConcurrentSafe(t *testing.T) {
 	content := []byte(lines(partsEntry, 2000))
 	for stopAfter := range 20 {
@@ -169,7 +169,7 @@ func TestReadStopsConcurrentSafe(t *testing.T) {
 	}
 }
 
-// A program that keeps to a thread, as those of devices do, may read in several goroutines.
+// A program with a locked thread, such as a device's, may read in several goroutines.
 func TestReadFromALockedThread(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -182,7 +182,10 @@ func TestReadFromALockedThread(t *testing.T) {
 	in = ingest.Options{Stdin: strings.NewReader(content)}.Open(ingest.Stdin)
 	in.SetPartSize(1000)
 	stopped := errors.New("stopped")
-	if err := in.Read(3, func(int, int64, int64, iter.Seq2[op.Record, error]) error { return stopped }); err != stopped {
+	if err := in.Read(3, func(int, int64, int64,
+		iter.Seq2[op.Record, error]) error {
+		return stopped
+	}); err != stopped {
 		t.Errorf("error %v, want %v", err, stopped)
 	}
 }

@@ -15,7 +15,6 @@ import (
 // Stdin is the path of standard input.
 const Stdin = "-"
 
-// source is one file of an input.
 type source struct {
 	path string
 	// walked is set for a file found in a directory, alone for a named file that is the whole input.

@@ -46,7 +46,6 @@ func (r *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// count counts n bytes, up to the size of the file.
 func (r *countingReaderAt) count(n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,17 +19,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// recorded is where traces of other projects lie; see [recordtest.Figures].
+// recorded is the folder of traces of other projects, see [recordtest.Figures].
 const recorded = "../../shared/data/kineto"
 
-// recordedFigures is a line of the figures that were computed of those traces independently.
+// recordedFigures has independently computed figures of a trace.
 type recordedFigures struct {
 	File    string
 	Rank    op.Int
 	Devices map[string]timeline
 }
 
-// timeline has the recorded figures of a device, those that the records hold.
+// timeline has the recorded figures of a device.
 type timeline struct {
 	Span                 int64    `json:"span_ns"`
 	Busy                 int64    `json:"busy_ns"`
@@ -61,13 +61,14 @@ func timelines(t *testing.T, paths ...string) map[string]timeline {
 		all[d.Rank.String()+"/"+d.DeviceID] = timeline{
 			Span: d.SpanNS.V, Busy: d.BusyNS.V, Idle: d.IdleNS.V, Compute: d.ComputeNS.V,
 			ExposedCommunication: d.ExposedCommunicationNS.V, ExposedMemory: d.ExposedMemoryNS.V,
-			Communication: d.CommunicationNS.V, Memory: d.MemoryNS.V, Overlap: d.OverlapNS.V, OverlapRatio: d.OverlapRatio,
+			Communication: d.CommunicationNS.V, Memory: d.MemoryNS.V, Overlap: d.OverlapNS.V,
+			OverlapRatio: d.OverlapRatio,
 		}
 	}
 	return all
 }
 
-// TestRecordedTimelines reads each trace, and those of several ranks at once.
+// TestRecordedTimelines reads each trace, and several ranks together.
 func TestRecordedTimelines(t *testing.T) {
 	inputs := make(map[string][]recordedFigures)
 	for _, figures := range recordtest.Figures[recordedFigures](t, recorded) {
@@ -92,11 +93,11 @@ func TestRecordedTimelines(t *testing.T) {
 	}
 }
 
-// h100 is the folder of traces of an H100, which record.py there recorded.
+// h100 is the folder of traces of an H100, recorded by record.py there.
 const h100 = "kineto/testdata/h100/"
 
-// Times and FLOPs on an H100 are those that PyTorch's profiler states itself (key_averages), to the nanosecond: of each
-// kernel, and of each operator that launched kernels other than by a CUDA graph.
+// Times and FLOPs on an H100 agree with PyTorch's profiler (key_averages) to the nanosecond, for each kernel and for
+// each operator with kernels outside CUDA graphs.
 func TestAgainstPyTorch(t *testing.T) {
 	type row struct {
 		Key          string
@@ -127,7 +128,8 @@ func TestAgainstPyTorch(t *testing.T) {
 			if o.Kernels == 0 || o.Below != nil {
 				continue
 			}
-			if w := want["true"+o.Operator]; int64(math.Round(w.Self*1000)) != o.DeviceSelfNS || w.FLOPs != 0 && w.FLOPs != o.FLOPs.V {
+			if w := want["true"+o.Operator]; int64(math.Round(w.Self*1000)) != o.DeviceSelfNS || w.FLOPs != 0 &&
+				w.FLOPs != o.FLOPs.V {
 				t.Errorf("%s: %s launched %d ns of %d FLOPs, want %+v", name, o.Operator, o.DeviceSelfNS, o.FLOPs.V, w)
 			}
 		}
@@ -137,7 +139,7 @@ func TestAgainstPyTorch(t *testing.T) {
 	}
 }
 
-// PyTorch states no numbers of CUDA graphs: the ranges around their launches tell them apart.
+// PyTorch states no numbers of CUDA graphs. The ranges around their launches tell them apart.
 func TestGraphsOfPyTorch(t *testing.T) {
 	r := check.Must(analyze.Run(t.Context(), ingest.Open(h100+"graphs.json.gz"), analyze.Options{}))(t)
 	launches := make(map[string]int64)
@@ -147,10 +149,13 @@ func TestGraphsOfPyTorch(t *testing.T) {
 	check.Equal(t, "launches", map[string]int64{"CUDA graph (decode)": 3 * 8, "CUDA graph (prefill)": 3}, launches)
 }
 
-// Memory that was given back to the driver in each step is the reason that the device was idle.
+// Memory given back to the driver in each step is the reason for the idle device.
 func TestCallsOfPyTorch(t *testing.T) {
 	r := check.Must(analyze.Run(t.Context(), ingest.Open(h100+"allocator.json.gz"), analyze.Options{}))(t)
-	if !slices.ContainsFunc(r.Findings, func(f findings.Finding) bool { return strings.Contains(f.Text, "it was in cudaFree for") }) {
+	if !slices.ContainsFunc(r.Findings, func(f findings.Finding) bool {
+		return strings.Contains(f.Text,
+			"it was in cudaFree for")
+	}) {
 		t.Errorf("%+v", r.Findings)
 	}
 }

@@ -22,8 +22,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// hostsOf returns the attribute host.name of each entry, by its step. Entries are read by a number of workers in parts
-// of a size.
+// hostsOf returns the attribute host.name of each entry by step, read by several workers in parts of a size.
 func hostsOf(t *testing.T, path string, size, workers int) map[int64]string {
 	t.Helper()
 	m := new(attr.Mapping)
@@ -54,8 +53,8 @@ func hostsOf(t *testing.T, path string, size, workers int) map[int64]string {
 	return hosts
 }
 
-// process appends batches to a file, as the exporter does: a batch record, a header where the resource is another one
-// than before, and entries. Some have their header in front of the first batch record instead.
+// process appends batches to a file like the exporter: a batch record, a header if the resource changed, and entries.
+// Some have their header in front of the first batch record.
 type process struct {
 	name, host   string
 	headed, last bool
@@ -64,7 +63,8 @@ type process struct {
 
 func (p *process) write(rng *rand.Rand, b *bytes.Buffer, hosts map[int64]string) {
 	header := func() {
-		fmt.Fprintf(b, `{"schema":"optrace.entries/v1","resource":{"service":"s","attrs":{"host.name":%q}}}`+"\n", p.host)
+		fmt.Fprintf(b, `{"schema":"optrace.entries/v1","resource":{"service":"s","attrs":{"host.name":%q}}}`+"\n",
+			p.host)
 		p.headed = true
 	}
 	if !p.headed && p.last {
@@ -81,7 +81,8 @@ func (p *process) write(rng *rand.Rand, b *bytes.Buffer, hosts map[int64]string)
 			header()
 		}
 		step := int64(len(hosts))
-		e := &op.Entry{Step: op.Known(step), Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Service: "s"}
+		e := &op.Entry{Step: op.Known(step), Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault,
+			Service: "s"}
 		hosts[step] = p.host
 		if rng.IntN(8) == 0 {
 			e.Attrs = []op.Attr{{Key: "host.name", Value: "own"}}
@@ -89,12 +90,13 @@ func (p *process) write(rng *rand.Rand, b *bytes.Buffer, hosts map[int64]string)
 		}
 		b.Write(append(e.AppendJSON(nil), '\n'))
 		if rng.IntN(8) == 0 {
-			b.WriteString("\n" + `{"span":{"name":"step","duration_ns":1}}` + "\n" + `{"gap":{"dropped":1}}` + "\n" + `{"later":1}` + "\n")
+			b.WriteString("\n" + `{"span":{"name":"step","duration_ns":1}}` + "\n" + `{"gap":{"dropped":1}}` + "\n" +
+				`{"later":1}` + "\n")
 		}
 	}
 }
 
-// Entries have the attributes of the resources of their writers, whatever the number of workers and the size of parts.
+// At any part size and number of workers, entries have the attributes of their writers' resources.
 func TestResourcesOfWriters(t *testing.T) {
 	for seed := range cases.Numbers(t, 60) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -115,7 +117,8 @@ func TestResourcesOfWriters(t *testing.T) {
 		for _, size := range []int{64, 300, 1 << 20} {
 			for _, workers := range []int{1, 3} {
 				if diff := cmp.Diff(want, hostsOf(t, file, size, workers)); diff != "" {
-					t.Fatalf("seed %d, parts of %d bytes, %d workers (-want +got):\n%s\n%s", seed, size, workers, diff, b.Bytes())
+					t.Fatalf("seed %d, parts of %d bytes, %d workers (-want +got):\n%s\n%s", seed, size, workers, diff,
+						b.Bytes())
 				}
 			}
 		}
@@ -130,10 +133,12 @@ func TestInheritedAttributes(t *testing.T) {
 	}
 	attr := func(key, value string) string { return `{"key":"` + key + `","value":{"stringValue":"` + value + `"}}` }
 	inputs := map[string]string{
-		"otlp.json": `{"resourceSpans":[{"resource":{"attributes":[` + attr("service.name", "svc") + `,` + attr("a", "resource") + `,` +
+		"otlp.json": `{"resourceSpans":[{"resource":{"attributes":[` + attr("service.name", "svc") + `,` +
+			attr("a", "resource") + `,` +
 			attr("b", "resource") + `,` + attr("c", "resource") + `,{"key":"tensor.rank","value":{"intValue":"3"}}]},` +
-			`"scopeSpans":[{"scope":{"name":"lib","attributes":[` + attr("a", "scope") + `,` + attr("b", "scope") + `]},"spans":[` +
-			`{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"0102030405060708","name":"x","startTimeUnixNano":"5",` +
+			`"scopeSpans":[{"scope":{"name":"lib","attributes":[` + attr("a", "scope") + `,` + attr("b", "scope") +
+			`]},"spans":[{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"0102030405060708","name":"x",` +
+			`"startTimeUnixNano":"5",` +
 			`"endTimeUnixNano":"6","attributes":[` + attr("tensor.op.name", "x") + `,` + attr("a", "own") + `]}]}]}]}`,
 		"ops.jsonl": `{"schema":"optrace.entries/v1","resource":{"service":"svc","rank":3,` +
 			`"attrs":{"a":"resource","b":"resource","c":"resource"}}}` + "\n" +

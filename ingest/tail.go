@@ -12,10 +12,10 @@ type tail struct {
 	ctx      context.Context
 	path     string
 	interval time.Duration
-	format   func(name string) // is told of the format; nil for no call
-	idle     func()            // is called before waiting; nil for no call
+	format   func(name string) // see Follower.Started
+	idle     func()            // see Follower.Idle
 	src      io.Reader
-	file     *os.File // nil for what has an end, such as a pipe
+	file     *os.File // nil for a pipe and the like
 	read     int64    // bytes
 	// waits is set if Read waits at the end of the file.
 	waits bool

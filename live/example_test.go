@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/live"
 )
 
-// A service that has a server for its operators gets the page at /debug/optrace/ of that.
+// A service with a server for its operators gets the page at /debug/optrace/.
 func ExampleNewProcessor() {
 	operators := http.NewServeMux()
 	setUp := func() error {

@@ -47,16 +47,18 @@ func provider(processors ...sdktrace.SpanProcessor) *sdktrace.TracerProvider {
 	return sdktrace.NewTracerProvider(options...)
 }
 
-// recordSome records operations of every kind of oddity below requests.
+// recordSome records operations below requests, with every kind of irregularity.
 func recordSome(tp trace.TracerProvider, n int) {
-	tr, start := tp.Tracer("engine"), time.Unix(1_700_000_000, 0)
+	tr := tp.Tracer("engine")
+	start := time.Unix(1_700_000_000, 0)
 	for i := range n {
 		at := start.Add(time.Duration(i) * time.Millisecond)
 		ctx, request := tr.Start(context.Background(), "POST /", trace.WithTimestamp(at))
 		for k, name := range []string{"embed", "matmul", "allreduce", "copy"} {
 			from := at.Add(time.Duration(100*k) * time.Microsecond)
 			_, o := tr.Start(ctx, name, trace.WithTimestamp(from))
-			attrs := []attribute.KeyValue{tensorconv.OpName(name), tensorconv.DeviceID(fmt.Sprint("cuda:", i%3)), tensorconv.Step(int64(i / 10)),
+			attrs := []attribute.KeyValue{tensorconv.OpName(name), tensorconv.DeviceID(fmt.Sprint("cuda:", i%3)),
+				tensorconv.Step(int64(i / 10)),
 				tensorconv.InputShapes([]int64{64, int64(k)}), tensorconv.OutputShape(64), tensorconv.DType(op.F32)}
 			end := from.Add(time.Duration(50+i) * time.Microsecond)
 			switch {
@@ -88,7 +90,7 @@ func get(t *testing.T, p *live.Processor, path string) string {
 	return w.Body.String()
 }
 
-// asMap returns a report without what tells how its records came in.
+// asMap returns a report without the description of its input.
 func asMap(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var r map[string]any
@@ -99,7 +101,7 @@ func asMap(t *testing.T, text string) map[string]any {
 	return r
 }
 
-// The reports in the process are those on a file of the same spans.
+// Reports in the process equal reports on a file of the same spans.
 func TestReports(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	exp := check.Must(optrace.NewFileExporter(path))(t)
@@ -109,7 +111,8 @@ func TestReports(t *testing.T) {
 	recordSome(tp, 300)
 	check.OK(t, tp.Shutdown(t.Context()))
 	want := check.Must(analyze.Run(t.Context(), ingest.Open(path), analyze.Options{}))(t)
-	offline, served := asMap(t, string(check.Must(json.Marshal(want))(t))), asMap(t, get(t, p, "?format=json"))
+	offline := asMap(t, string(check.Must(json.Marshal(want))(t)))
+	served := asMap(t, get(t, p, "?format=json"))
 	for _, lists := range []string{"slowest", "memory"} { // equal ones come in another order
 		delete(offline, lists)
 		delete(served, lists)
@@ -117,11 +120,14 @@ func TestReports(t *testing.T) {
 	check.Equal(t, "latest operations: live against file", offline, served)
 	check.Equal(t, "operations", 1200, want.Input.Entries)
 
-	sums := check.Must(analyze.Run(t.Context(), ingest.Open(path), analyze.Options{SumsOnly: true, RecordedFLOPs: true}))(t)
-	for name, r := range map[string]*analyze.Report{"Report": p.Report(), "JSON": decode(t, get(t, p, "?format=json&since=start"))} {
+	sums := check.Must(analyze.Run(t.Context(), ingest.Open(path),
+		analyze.Options{SumsOnly: true, RecordedFLOPs: true}))(t)
+	for name, r := range map[string]*analyze.Report{"Report": p.Report(),
+		"JSON": decode(t, get(t, p, "?format=json&since=start"))} {
 		check.Equal(t, fmt.Sprintf("%s: total: live against file", name), sums.Total, r.Total)
 		for i := range sums.Operations { // the slowest of equal ones may be another
-			sums.Operations[i].Exemplar, r.Operations[i].Exemplar = nil, nil
+			sums.Operations[i].Exemplar = nil
+			r.Operations[i].Exemplar = nil
 		}
 		check.Equal(t, fmt.Sprintf("%s: operations: live against file", name), sums.Operations, r.Operations)
 	}
@@ -165,25 +171,23 @@ func TestPage(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for name, o := range map[string]live.Option{
-		"window": live.WithWindow(0, 0), "age": live.WithWindow(5, -1),
-		"address": live.WithProfilePush("localhost:4318", time.Minute), "no interval": live.WithProfilePush("http://localhost", 0),
-		"interval": live.WithProfilePush("http://localhost", time.Millisecond),
+		"window": live.WithWindow(0, 0),
+		"age":    live.WithWindow(5, -1),
 	} {
 		_, err := live.NewProcessor(o)
 		check.Says(t, name, "", err)
 	}
-	p := newProcessor(t, nil, live.WithMapping(nil), live.WithProfilePush("", 0))
+	p := newProcessor(t, nil, live.WithMapping(nil))
 	recordSome(provider(p), 1)
-	if p.PushStats() != (live.PushStats{}) || p.Shutdown(t.Context()) != nil {
-		t.Errorf("%+v", p.PushStats())
-	}
+	check.OK(t, p.Shutdown(t.Context()))
 }
 
 func TestMetrics(t *testing.T) {
 	reader := sdkmetric.NewManualReader()
-	mp := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithCardinalityLimit(6), sdkmetric.WithView(sdkmetric.NewView(
-		sdkmetric.Instrument{Name: "tensor.op.duration"},
-		sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}})))
+	mp := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithCardinalityLimit(6),
+		sdkmetric.WithView(sdkmetric.NewView(
+			sdkmetric.Instrument{Name: "tensor.op.duration"},
+			sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}})))
 	p := newProcessor(t, live.WithMeterProvider(mp))
 	recordSome(provider(p), 300)
 	var rm metricdata.ResourceMetrics
@@ -194,7 +198,9 @@ func TestMetrics(t *testing.T) {
 		seen[m.Name] = true
 		switch data := m.Data.(type) {
 		case metricdata.ExponentialHistogram[float64]:
-			count, sum, exemplars := uint64(0), 0.0, 0
+			count := uint64(0)
+			sum := 0.0
+			exemplars := 0
 			for _, point := range data.DataPoints {
 				count += point.Count
 				sum += point.Sum
@@ -204,8 +210,10 @@ func TestMetrics(t *testing.T) {
 					}
 				}
 			}
-			if count != uint64(total.Count) || int64(sum*1e6+0.5) != total.SumNS/1000 || exemplars == 0 || len(data.DataPoints) != 6 {
-				t.Errorf("%d operations of %v s in %d series, %d exemplars; the report has %+v", count, sum, len(data.DataPoints), exemplars, total)
+			if count != uint64(total.Count) || int64(sum*1e6+0.5) != total.SumNS/1000 || exemplars == 0 ||
+				len(data.DataPoints) != 6 {
+				t.Errorf("%d operations of %v s in %d series, %d exemplars; the report has %+v", count, sum,
+					len(data.DataPoints), exemplars, total)
 			}
 		case metricdata.Sum[int64]:
 			sum := int64(0)
@@ -223,7 +231,7 @@ func TestMetrics(t *testing.T) {
 	check.OK(t, p.Shutdown(t.Context()))
 }
 
-// Spans end in many goroutines while somebody looks.
+// Spans end in many goroutines while the page is read.
 func TestOnEndConcurrentSafe(t *testing.T) {
 	p := newProcessor(t, live.WithWindow(200, 0))
 	tp := provider(p)
@@ -245,7 +253,7 @@ func TestOnEndConcurrentSafe(t *testing.T) {
 	}
 }
 
-// However many operations and devices there are, the report has a bounded number of rows, and sums all of them up.
+// For any number of operations and devices, the report has a bounded number of rows, and complete sums.
 func TestRowsAreBounded(t *testing.T) {
 	p := newProcessor(t)
 	tp := provider(p)
@@ -254,7 +262,8 @@ func TestRowsAreBounded(t *testing.T) {
 	tr := tp.Tracer("engine")
 	for i := range n {
 		name := fmt.Sprint("op", i, strings.Repeat("n", 300))
-		_, s := tr.Start(t.Context(), name, trace.WithAttributes(tensorconv.OpName(name), tensorconv.DeviceID(fmt.Sprint("cuda:", i))))
+		_, s := tr.Start(t.Context(), name, trace.WithAttributes(tensorconv.OpName(name),
+			tensorconv.DeviceID(fmt.Sprint("cuda:", i))))
 		s.End()
 	}
 	r := p.Report()
@@ -267,5 +276,16 @@ func TestRowsAreBounded(t *testing.T) {
 	}
 	if count != n || len(r.Operations) > most || len(r.Devices) > most {
 		t.Errorf("%d operations of %d in %d rows, %d devices", count, n, len(r.Operations), len(r.Devices))
+	}
+}
+
+func BenchmarkEndOperation(b *testing.B) {
+	tr := provider(newProcessor(b)).Tracer("engine")
+	attrs := trace.WithAttributes(tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.DType(op.F32),
+		tensorconv.InputShapes([]int64{64, 784}, []int64{784, 256}), tensorconv.OutputShape(64, 256))
+	b.ReportAllocs()
+	for b.Loop() {
+		_, s := tr.Start(b.Context(), "matmul", attrs)
+		s.End()
 	}
 }

@@ -23,33 +23,27 @@ type metrics struct {
 	registration metric.Registration
 }
 
-// series are the attributes that measurements of an operation have.
 type series struct {
 	record []metric.RecordOption
 	add    []metric.AddOption
 }
 
-func newMetrics(p metric.MeterProvider, dropped *atomic.Uint64, push *push) (*metrics, error) {
+func newMetrics(p metric.MeterProvider, dropped *atomic.Uint64) (*metrics, error) {
 	m := new(metrics)
 	meter := p.Meter(scope)
-	errs := make([]error, 5)
+	errs := make([]error, 4)
 	m.duration, errs[0] = meter.Float64Histogram("tensor.op.duration", metric.WithUnit("s"),
 		metric.WithDescription("Duration of tensor operations."))
 	m.memory, errs[1] = meter.Int64Counter("tensor.op.memory", metric.WithUnit("By"),
 		metric.WithDescription("Memory that tensor operations state."))
-	var lost, unpushed metric.Int64ObservableCounter
+	var lost metric.Int64ObservableCounter
 	lost, errs[2] = meter.Int64ObservableCounter("tensor.op.dropped", metric.WithUnit("{operation}"),
 		metric.WithDescription("Tensor operations that could not be read."))
-	unpushed, errs[3] = meter.Int64ObservableCounter("tensor.op.push.lost", metric.WithUnit("{operation}"),
-		metric.WithDescription("Tensor operations in no profile that was pushed."))
-	if errs[2] == nil && errs[3] == nil {
-		m.registration, errs[4] = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+	if errs[2] == nil {
+		m.registration, errs[3] = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 			o.ObserveInt64(lost, int64(dropped.Load()))
-			if push != nil {
-				o.ObserveInt64(unpushed, push.lost())
-			}
 			return nil
-		}, lost, unpushed)
+		}, lost)
 	}
 	return m, errors.Join(errs...)
 }
@@ -66,7 +60,7 @@ func newSeries(e *op.Entry) *series {
 	return &series{record: []metric.RecordOption{set}, add: []metric.AddOption{set}}
 }
 
-// record measures an operation, in the context of its span.
+// record measures an operation in the context of its span.
 func (m *metrics) record(d *span.Data, of *template, duration int64) {
 	ctx := context.Background()
 	if d.Context.IsSampled() {

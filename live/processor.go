@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"math/bits"
@@ -19,16 +18,14 @@ import (
 	"github.com/optrace/optrace/internal/serve/livepage"
 )
 
-// Processor profiles the operations among the spans that end. It is an
-// sdktrace.SpanProcessor, and safe for concurrent use.
+// Processor profiles the operations among finished spans. It is an sdktrace.SpanProcessor, and safe for concurrent use.
 type Processor struct {
 	seed    maphash.Seed
 	shards  []*shard // the length is a power of two
 	withOps traces.WithOps
-	metrics *metrics // nil for none
-	push    *push    // nil for none
+	metrics *metrics // may be nil
 	stopped atomic.Bool
-	dropped atomic.Uint64 // operations that a panic took
+	dropped atomic.Uint64 // operations lost to a panic
 
 	page   livepage.Page
 	writer *livepage.Writer // for fill
@@ -36,27 +33,20 @@ type Processor struct {
 
 var _ sdktrace.SpanProcessor = (*Processor)(nil)
 
-// NewProcessor returns a Processor. It is registered with a TracerProvider by
-// sdktrace.WithSpanProcessor.
+// NewProcessor returns a Processor. Register it with a TracerProvider by sdktrace.WithSpanProcessor.
 func NewProcessor(opts ...Option) (*Processor, error) {
 	cfg, err := newConfig(opts)
 	p := &Processor{seed: maphash.MakeSeed()}
-	if err == nil && cfg.pushURL != "" {
-		p.push, err = newPush(cfg)
-	}
 	if err == nil && cfg.meters != nil {
-		p.metrics, err = newMetrics(cfg.meters, &p.dropped, p.push)
+		p.metrics, err = newMetrics(cfg.meters, &p.dropped)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("live: new processor: %w", err)
 	}
-	// A few for each processor, so that hardly any is taken when a span ends.
+	// A few shards for each processor, so that a span rarely waits for one.
 	n := min(maxShards, 1<<bits.Len(uint(2*runtime.GOMAXPROCS(0)-1)))
 	for range n {
-		p.shards = append(p.shards, newShard(cfg, n, p.metrics, p.push))
-	}
-	if p.push != nil {
-		p.push.pusher.Start()
+		p.shards = append(p.shards, newShard(cfg, n, p.metrics))
 	}
 	window := livepage.NewWindow(livepage.Limits{Records: cfg.records, Age: cfg.age})
 	p.writer = window.Input("").Writer()
@@ -67,50 +57,37 @@ func NewProcessor(opts ...Option) (*Processor, error) {
 // The bounds of all shards together.
 const (
 	maxShards     = 64
-	maxCacheBytes = 32 << 20 // of attributes that repeat
+	maxCacheBytes = 32 << 20 // of repeated attributes
 	maxNameBytes  = 8 << 20
-	// maxRows is how many operations and how many devices have a row in the report. Shards that take each other's
-	// operations have rows for the same ones, rowShare times as many.
+	// maxRows bounds the rows of operations, and of devices, in the report. Shards that take each other's operations
+	// have rows for equal names, together up to rowShare times as many.
 	maxRows  = 10_000
 	rowShare = 4
 )
 
-// OnStart remembers a span that starts, where profiles are pushed, and does nothing elsewhere.
-func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
-	if p.push != nil && !p.stopped.Load() {
-		p.push.ancestry.start(s)
-	}
-}
+// OnStart does nothing.
+func (p *Processor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
-// OnEnd takes a finished span. An operation is profiled whether it is sampled or only
-// recorded.
+// OnEnd takes a finished span. It profiles both sampled and record-only operations.
 func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	if p.stopped.Load() {
 		return
 	}
-	var f *frame
-	if p.push != nil {
-		f = p.push.ancestry.end(s)
-	}
 	defer func() {
 		if recover() != nil { // an attribute's own code may panic
 			p.dropped.Add(1)
-			if f != nil {
-				p.push.miss(f)
-			}
 		}
 	}()
 	d := span.Read(s, s.SpanContext(), s.Parent())
-	// Operations of a name keep to a shard, which knows their attributes, unless it is taken.
+	// Operations of a name prefer one shard, because it has their attributes cached.
 	sh := p.lock(uint32(maphash.String(p.seed, d.Name)))
-	of, duration := sh.end(&d, &p.withOps, f)
+	of, duration := sh.end(&d, &p.withOps)
 	if p.metrics != nil && of != nil {
 		p.metrics.record(&d, of, duration)
 	}
 }
 
-// lock returns a locked shard, one that nobody else has if there is one near n. The
-// shard's end unlocks it.
+// lock returns a locked shard, an idle one near n if possible. The shard's end unlocks it.
 func (p *Processor) lock(n uint32) *shard {
 	mask := uint32(len(p.shards) - 1)
 	for i := range uint32(4) {
@@ -123,8 +100,8 @@ func (p *Processor) lock(n uint32) *shard {
 	return sh
 }
 
-// Report returns the sums of all operations since the Processor was made: what needs the
-// structure of the run, such as self times, is in the page's report only.
+// Report returns the sums of all operations since the Processor was made. Self times and other figures that need the
+// structure of the run are only in the page's report.
 func (p *Processor) Report() *analyze.Report {
 	sum := profile.New(profile.Options{RecordedFLOPs: true, MaxGroups: maxRows})
 	for _, sh := range p.shards {
@@ -135,54 +112,28 @@ func (p *Processor) Report() *analyze.Report {
 	return analyze.ReportOn(sum)
 }
 
-// Dropped returns how many operations are not in the report, because their spans could not
-// be read.
+// Dropped returns the number of operations missing from the report because their spans could not be read.
 func (p *Processor) Dropped() uint64 { return p.dropped.Load() }
 
-// ForceFlush does nothing: what has ended is in the report.
+// ForceFlush does nothing: the report has all finished operations.
 func (p *Processor) ForceFlush(context.Context) error { return nil }
 
-// PushStats returns what became of the profiles that WithProfilePush sends.
-func (p *Processor) PushStats() PushStats {
-	if p.push == nil {
-		return PushStats{}
-	}
-	s := p.push.pusher.Stats()
-	s.Missed, s.Forgotten = p.push.missed.Load(), p.push.ancestry.lost.Load()
-	return s
-}
-
-// Shutdown makes the Processor ignore spans that end from now on. Its handler still
-// answers. Where profiles are pushed, Shutdown sends the last one and those that wait,
-// until ctx is done; ten seconds where it has no deadline. It returns an error where some were
-// lost.
-func (p *Processor) Shutdown(ctx context.Context) error {
-	if p.stopped.Swap(true) {
+// Shutdown makes the Processor ignore spans that end from now on. Its handler still answers.
+func (p *Processor) Shutdown(context.Context) error {
+	if p.stopped.Swap(true) || p.metrics == nil {
 		return nil
 	}
-	var errs [2]error
-	if p.push != nil {
-		errs[0] = p.push.shutdown(ctx)
-	}
-	if p.metrics != nil {
-		errs[1] = p.metrics.registration.Unregister()
-	}
-	return errors.Join(errs[:]...)
+	return p.metrics.registration.Unregister()
 }
 
-// Handler returns the handler of the page, for any path that ends in a slash, such as
-// /debug/optrace/, and those below it:
+// Handler returns the handler of the page, for any path with a final slash, such as /debug/optrace/, and paths below:
 //
-//   - the page itself; with ?format=json the report on the latest operations, with
-//     ?format=text the same to read (&section=all has every section), with
-//     ?format=collapsed their stacks, with ?format=pprof a profile of them that go tool
-//     pprof opens by its URL;
-//   - with ?format=json&since=start the report on all operations since the start, see
-//     [Processor.Report];
-//   - data and trace.json below it, which the page asks for.
+//   - the page itself; for the latest operations, ?format=json is their report, ?format=text the same as text
+//     (&section=all has every section), ?format=collapsed their stacks, ?format=pprof a profile for go tool pprof;
+//   - with ?format=json&since=start the report on all operations since the start, see [Processor.Report];
+//   - data and trace.json, for the page.
 func (p *Processor) Handler() http.Handler { return &p.page }
 
-// fill moves the records from the shards to the window.
 func (p *Processor) fill() {
 	for _, sh := range p.shards {
 		sh.drain(p.writer, p.page.Window)

@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// shard profiles a part of the spans. Its methods lock it, or say that it is locked.
+// shard profiles a part of the spans. Its methods lock it, unless they say it is locked.
 type shard struct {
 	mu      sync.Mutex
 	mapping *attr.Mapping
@@ -27,28 +27,25 @@ type shard struct {
 	strings intern.Table
 	metrics *metrics
 
-	// records are the latest ones, of which the oldest is at oldest once there are as many
-	// as there may be.
+	// records are the latest ones. Once there are most, the oldest is at index oldest.
 	records []record
 	most    int
 	oldest  int
 	lost    livepage.Lost
 
-	push    *push    // nil for none
 	scratch op.Entry // of one record
 
 	_ [64]byte // the next shard's lock is in another cache line
 }
 
-// template is what operations of the same attributes, name, scope and resource have in
-// common: all of an entry but the step, times and ids.
+// template is the common part of operations with equal attributes, name, scope and resource: an entry without step,
+// times and ids.
 type template struct {
 	entry    op.Entry
 	resource *op.Resource
-	series   *series // nil for none
+	series   *series // may be nil
 }
 
-// record is an operation or a span that has ended.
 type record struct {
 	template        *template // nil for a span
 	span            *op.Span
@@ -59,21 +56,20 @@ type record struct {
 	id, parent      op.SpanID
 }
 
-// newShard returns one of n shards.
-func newShard(cfg config, n int, m *metrics, p *push) *shard {
+func newShard(cfg config, n int, m *metrics) *shard {
 	s := &shard{
-		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes), cache: attrcache.New[*template](maxCacheBytes / n),
+		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes),
+		cache:   attrcache.New[*template](maxCacheBytes / n),
 		profile: profile.New(profile.Options{RecordedFLOPs: true, MaxGroups: min(maxRows, rowShare*maxRows/n)}),
-		most:    max(1, cfg.records/n), metrics: m, push: p,
+		most:    max(1, cfg.records/n), metrics: m,
 	}
 	s.strings.Limit(maxNameBytes / n)
 	return s
 }
 
-// end takes the data of a span that has ended, and its frame where profiles are pushed. It
-// returns what metrics record of an operation, a nil template for another span. The shard is
-// locked, and unlocked by end.
-func (s *shard) end(d *span.Data, withOps *traces.WithOps, f *frame) (of *template, duration int64) {
+// end takes the data of a finished span. It returns the template and duration of an operation for metrics, a nil
+// template for any other span. The shard is locked; end unlocks it.
+func (s *shard) end(d *span.Data, withOps *traces.WithOps) (of *template, duration int64) {
 	defer s.mu.Unlock()
 	r := record{trace: d.TraceID(), id: d.SpanID(), parent: d.ParentID()}
 	t, isOperation := s.template(d, &r)
@@ -84,31 +80,34 @@ func (s *shard) end(d *span.Data, withOps *traces.WithOps, f *frame) (of *templa
 		return nil, 0
 	}
 	withOps.Add(r.trace)
-	r.template, r.resource = t, t.resource
+	r.template = t
+	r.resource = t.resource
 	r.copyTo(&s.scratch)
 	s.profile.Add(&s.scratch)
 	s.add(r)
-	if s.push != nil {
-		s.push.add(pushed{r, f})
-	}
 	return t, r.duration
 }
 
 func (r *record) copyTo(e *op.Entry) {
 	*e = r.template.entry
-	e.Step, e.Start.V, e.Duration = r.step, r.start, r.duration
-	e.TraceID, e.SpanID, e.ParentSpanID = r.trace, r.id, r.parent
+	e.Step = r.step
+	e.Start.V = r.start
+	e.Duration = r.duration
+	e.TraceID = r.trace
+	e.SpanID = r.id
+	e.ParentSpanID = r.parent
 }
 
-// template returns the template of an operation, or false for any other span, and sets the
-// step and the times of r.
+// template returns the template of an operation, or false for any other span, and sets the step and times of r.
 func (s *shard) template(d *span.Data, r *record) (*template, bool) {
 	varying := attrcache.NoVarying
-	fits := d.DroppedAttrs == 0 && len(d.Links) == 0 && d.DroppedLinks == 0 && !d.Failed() && d.Context.TraceState().Len() == 0
+	fits := d.DroppedAttrs == 0 && len(d.Links) == 0 && d.DroppedLinks == 0 && !d.Failed() &&
+		d.Context.TraceState().Len() == 0
 	if s.mapping == nil {
 		varying.Step = attrcache.FindVarying(d.Attrs).Step
 	}
-	r.start, r.duration = d.Start.UnixNano(), int64(d.End.Sub(d.Start))
+	r.start = d.Start.UnixNano()
+	r.duration = int64(d.End.Sub(d.Start))
 	fits = fits && r.duration >= 0 && inRange(d.Start) && inRange(d.End)
 	key := attrcache.Key{Attrs: d.Attrs, Varying: varying, Name: d.Name, Scope: d.Scope.Name, Resource: d.Resource}
 	cached, worthAdding := s.cache.Lookup(&key)
@@ -129,7 +128,9 @@ func (s *shard) template(d *span.Data, r *record) (*template, bool) {
 	if s.metrics != nil {
 		t.series = newSeries(e)
 	}
-	r.step, r.start, r.duration = e.Step, e.Start.V, e.Duration
+	r.step = e.Step
+	r.start = e.Start.V
+	r.duration = e.Duration
 	steps := varying.Step < 0 || e.Step == op.Known(d.Attrs[varying.Step].Value.AsInt64())
 	if worthAdding && fits && steps {
 		s.cache.Add(&key, t, templateBytes)
@@ -137,14 +138,14 @@ func (s *shard) template(d *span.Data, r *record) (*template, bool) {
 	return t, true
 }
 
-// templateBytes is about the size of a template with its shapes and series, without the texts, which
-// are those of the attributes. textBytes is how much the converter remembers of lists.
+// templateBytes is about the size of a template with its shapes and series, without texts. textBytes bounds the lists
+// remembered by the converter.
 const (
 	templateBytes = 900
 	textBytes     = 64 << 10
 )
 
-// convert returns the entry of an operation, with shorter texts where they are large.
+// convert returns the entry of an operation, with large texts shortened.
 func (s *shard) convert(d *span.Data) (*op.Entry, bool) {
 	e, ok := s.conv.Entry(d, span.Root{})
 	if !ok {
@@ -156,11 +157,10 @@ func (s *shard) convert(d *span.Data) (*op.Entry, bool) {
 	return s.conv.Entry(new(d.Bounded()), span.Root{})
 }
 
-// maxText is how many bytes the name and the attributes of an operation may take that are
-// not looked at for texts to be cut.
+// maxText is the total size of a name and attributes up to which texts need no shortening.
 const maxText = 8 << 10
 
-// add puts a record in the place of the oldest one. The shard is locked.
+// add adds a record in place of the oldest one. The shard is locked.
 func (s *shard) add(r record) {
 	if len(s.records) < s.most {
 		s.records = append(s.records, r)
@@ -178,7 +178,7 @@ func (s *shard) add(r record) {
 	}
 }
 
-// drain moves the records to a window, and tells it what was lost.
+// drain moves the records to a window and reports lost ones.
 func (s *shard) drain(w *livepage.Writer, window *livepage.Window) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,13 +191,14 @@ func (s *shard) drain(w *livepage.Writer, window *livepage.Window) {
 			w.Add(op.Record{Entry: &s.scratch}, nil)
 		}
 	}
-	clear(s.records) // what they refer to
-	s.records, s.oldest = s.records[:0], 0
+	clear(s.records) // release references
+	s.records = s.records[:0]
+	s.oldest = 0
 	window.AddLost(s.lost)
 	s.lost = livepage.Lost{}
 }
 
-// inRange reports whether a time can be told in Unix nanoseconds.
+// inRange reports whether a time fits Unix nanoseconds.
 func inRange(t time.Time) bool {
 	const far = int64(math.MaxInt64/time.Second) - 1
 	s := t.Unix()

@@ -10,72 +10,51 @@ import (
 
 // Entry is one finished operation.
 //
-// An Entry handed out by a reader belongs to the reader and is overwritten by
-// the next one; use [Entry.Clone] to keep it. The strings may be kept.
+// A reader overwrites the Entry that it returned when it reads the next one; use [Entry.Clone] to keep it. The strings may
+// be kept.
 type Entry struct {
-	// Step is the iteration of the training or generation loop, or in a seed
-	// trace the ordinal of the operation.
+	// Step is the iteration of the training or generation loop. In a seed trace it is the ordinal of the operation.
 	Step Int
 	// Operation is the name, such as "matmul". It has few distinct values.
 	Operation string
-	// Kind classifies the operation, and KindRule is how it was found. Files
-	// keep the rule for collectives; other entries read back with the usual one.
+	// Kind classifies the operation, and KindRule tells how. Files keep the rule for collectives only.
 	Kind     Kind
 	KindRule KindRule
-	// Side is SideHost for the host's part of an operation that also appears
-	// on a device.
-	Side Side
-	// Path is the layer or module, such as "encoder.0.attention". Of a trace with annotations and
-	// modules it is the names of those around the operation, the outermost first, with
-	// PathSeparator between them.
+	Side     Side // SideHost for the host's part of an operation with entries on a device
+	// Path is the layer or module, such as "encoder.0.attention". In a trace with annotations it joins the ranges
+	// around the operation, outermost first, by PathSeparator.
 	Path string
 
-	// DeviceID is the device as recorded, such as "cuda:0"; "" when not known.
-	DeviceID string
-	// EmptyDevice is set if the source names a device and the name is "", which
-	// seed traces may do.
-	EmptyDevice bool
-	// Stream is the device's queue.
-	Stream Int
-	// Rank is the process in a distributed job.
-	Rank Int
+	DeviceID    string // the device as recorded, such as "cuda:0"; "" if unknown
+	EmptyDevice bool   // set if the source names a device "", as seed traces may
+	Stream      Int    // the device's queue
+	Rank        Int    // the process in a distributed job
 
-	// InputShapes holds a shape per input, nil for an input whose shape is not
-	// known; it is nil when nothing is known of the inputs.
+	// InputShapes holds a shape per input, nil for an unknown one. It is nil if the inputs are unknown.
 	InputShapes []Shape
 	// InputDTypes holds the element types of the inputs.
 	InputDTypes []DType
-	// OutputShape is nil when not known; Shape{} is a scalar.
-	OutputShape Shape
-	// DType is the element type of the output, "" when not known.
-	DType DType
+	OutputShape Shape // nil when not known; Shape{} is a scalar
+	DType       DType // the element type of the output, "" if unknown
 
-	// Start is in Unix nanoseconds.
-	Start Int
-	// Duration is in nanoseconds and never negative.
-	Duration int64
-	// Launch is when the host launched the operation, in Unix nanoseconds.
-	Launch Int
-	// LaunchedBy is the name of the operator on the host that launched the operation, the innermost one where they nest, and
-	// LaunchSpanID its span. Readers know them from traces that say so; package analyze/trace has what follows from times.
+	Start    Int   // in Unix nanoseconds
+	Duration int64 // in nanoseconds and never negative
+	Launch   Int   // when the host launched the operation, in Unix nanoseconds
+	// LaunchedBy is the name of the innermost host operator around the launch, and LaunchSpanID its span. Only some
+	// traces state them; package analyze/trace infers others from times.
 	LaunchedBy   string
 	LaunchSpanID SpanID
-	// StepName is the name of the range on the host that is the step, such as "ProfilerStep#12", "" for
-	// a step that the operation states itself. Phase is what the operation is part of, such as "prefill"
-	// or "backward"; "" when not known.
+	// StepName is the name of the host's step range, such as "ProfilerStep#12". It is "" if the operation states its
+	// step itself. Phase is the part of the step, such as "prefill" or "backward"; "" if unknown.
 	StepName string
 	Phase    string
 
-	// OutputElements is the number of elements of the output.
-	OutputElements Int
-	// MemoryBytes is the size of the output, or the size that the engine stated.
-	MemoryBytes Int
-	// FLOPs is the number of floating-point operations.
-	FLOPs Int
+	OutputElements Int // the number of elements of the output
+	MemoryBytes    Int // the size of the output, or a size stated by the engine
+	FLOPs          Int // the number of floating-point operations
 
-	// Failed is set if the operation ended in an error, and Error describes it.
-	Failed bool
-	Error  string
+	Failed bool   // set if the operation ended in an error
+	Error  string // describes the error
 
 	// TraceID, SpanID and ParentSpanID place the operation in its trace.
 	TraceID      TraceID
@@ -94,30 +73,26 @@ type Entry struct {
 	// Collective describes a collective operation, nil for others.
 	Collective *Collective
 
-	// AdjustedCount is how many operations the entry stands for under sampling
-	// with a known probability; 0 when that is not known.
+	// AdjustedCount is the number of operations the entry stands for under sampling, 0 if unknown.
 	AdjustedCount float64
-	// DroppedAttributes is how many attributes the SDK's limits dropped.
+	// DroppedAttributes counts the attributes dropped by the SDK's limits.
 	DroppedAttributes int64
 
-	// Attrs holds the further attributes that were asked for, and in a file those
-	// that its writer was asked for.
+	// Attrs holds the attributes kept on request, see [attr.Mapping.Keep].
 	Attrs []Attr
 
-	// Links are the spans that the operation refers to, nil for none.
-	Links []Link
+	Links []Link // the linked spans
 
-	// Extra is what else the span had, nil unless a reader was asked for it.
+	// Extra holds the rest of the span. It is nil unless the reader was asked for it.
 	Extra *Extra
 
-	// Warn is the set of problems in the source of the entry.
-	Warn Warning
+	Warn Warning // the set of problems in the source of the entry
 }
 
 // PathSeparator separates the ranges in a path.
 const PathSeparator = "/"
 
-// End returns the end in Unix nanoseconds; unknown when the start is.
+// End returns the end in Unix nanoseconds, unknown if the start is.
 func (e *Entry) End() Int {
 	if !e.Start.Known {
 		return Int{}
@@ -128,8 +103,7 @@ func (e *Entry) End() Int {
 // HasDevice reports whether the source names a device.
 func (e *Entry) HasDevice() bool { return e.DeviceID != "" || e.EmptyDevice }
 
-// Throughput returns output elements per microsecond; 0 when the elements are
-// not known or the duration is 0.
+// Throughput returns output elements per microsecond, 0 for unknown elements or a duration of 0.
 func (e *Entry) Throughput() float64 {
 	if e.Duration == 0 {
 		return 0
@@ -137,7 +111,7 @@ func (e *Entry) Throughput() float64 {
 	return float64(e.OutputElements.V) / (float64(e.Duration) / 1000)
 }
 
-// Clone returns a copy that shares nothing with e but strings.
+// Clone returns a deep copy of e. It shares strings only.
 func (e *Entry) Clone() *Entry {
 	own := *e
 	own.InputShapes = slices.Clone(e.InputShapes)
@@ -156,15 +130,13 @@ func (e *Entry) Clone() *Entry {
 	return &own
 }
 
-// Side is the side of a launch on which an entry was taken.
+// Side is the side of a launch, host or device.
 type Side uint8
 
 // The sides.
 const (
-	// SideNone is an operation recorded once: by far the usual case.
-	SideNone Side = iota
-	// SideHost is the host's view of an operation whose device work has
-	// entries of its own. It takes no part in device sums.
+	SideNone Side = iota // an operation recorded once, by far the usual case
+	// SideHost is the host's view of an operation with device entries of its own. Device sums leave it out.
 	SideHost
 )
 
@@ -176,7 +148,7 @@ func (s Side) String() string {
 	return ""
 }
 
-// SetName implements [Name].
+// SetName sets the value to the one called word, and returns the warning about an unknown word.
 func (s *Side) SetName(word string) Warning {
 	if *s = SideNone; word == SideHost.String() {
 		*s = SideHost
@@ -186,23 +158,19 @@ func (s *Side) SetName(word string) Warning {
 
 // Collective describes a collective operation.
 type Collective struct {
-	// Name is the collective, such as "all_reduce".
-	Name string
+	Name string // the collective, such as "all_reduce"
 	// Group names the process group, GroupSize is the number of its ranks.
 	Group     string
 	GroupSize Int
-	// Sequence numbers the collectives of a group; with the group's name it
-	// identifies one collective across ranks.
+	// Sequence numbers the collectives of a group; with the group's name it identifies one collective across ranks.
 	Sequence Int
-	// PeerRank is the other side of a send or receive.
-	PeerRank Int
+	PeerRank Int // the other side of a send or receive
 	// InElements and OutElements are the message sizes in elements.
 	InElements  Int
 	OutElements Int
 }
 
-// Validate reports every invariant that the entry violates, joined; nil for an
-// entry as readers and builders make it.
+// Validate returns all violated invariants, joined. Readers and builders make entries without violations.
 func (e *Entry) Validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
@@ -213,14 +181,16 @@ func (e *Entry) Validate() error {
 	check(e.Operation != "", "operation is empty")
 	for _, text := range []struct{ name, v string }{
 		{"operation", e.Operation}, {"path", e.Path}, {"device_id", e.DeviceID}, {"dtype", string(e.DType)},
-		{"error", e.Error}, {"root", e.Root}, {"launched_by", e.LaunchedBy}, {"step_name", e.StepName}, {"phase", e.Phase},
+		{"error", e.Error}, {"root", e.Root}, {"launched_by", e.LaunchedBy}, {"step_name", e.StepName},
+		{"phase", e.Phase},
 		{"service", e.Service}, {"host", e.Host}, {"scope", e.Scope},
 	} {
 		check(utf8.ValidString(text.v), "%s is not UTF-8: %q", text.name, text.v)
 	}
 	check(e.Duration >= 0, "duration is negative: %d ns", e.Duration)
-	check(e.Start.V <= math.MaxInt64-max(0, e.Duration), "the end does not fit: start %d, duration %d ns", e.Start.V, e.Duration)
-	check(e.Kind.String() != "", "kind %d is none", e.Kind)
+	check(e.Start.V <= math.MaxInt64-max(0, e.Duration), "the end does not fit: start %d, duration %d ns", e.Start.V,
+		e.Duration)
+	check(e.Kind.String() != "", "unknown kind: %d", e.Kind)
 	checkShape(check, "output_shape", e.OutputShape)
 	check(len(e.InputShapes) <= MaxInputs, "more than %d input shapes", MaxInputs)
 	for i, s := range e.InputShapes {
@@ -230,12 +200,13 @@ func (e *Entry) Validate() error {
 		name string
 		v    Int
 	}{
-		{"output_elements", e.OutputElements}, {"memory_bytes", e.MemoryBytes}, {"flops", e.FLOPs}, {"rank", e.Rank}, {"stream", e.Stream},
+		{"output_elements", e.OutputElements}, {"memory_bytes", e.MemoryBytes}, {"flops", e.FLOPs}, {"rank", e.Rank},
+		{"stream", e.Stream},
 	} {
 		check(n.v.V >= 0, "%s is negative: %d", n.name, n.v.V)
 		check(n.v.Known || n.v.V == 0, "%s is unknown but not 0: %d", n.name, n.v.V)
 	}
-	check(e.DeviceID == "" || !e.EmptyDevice, "device_id is said to be empty: %q", e.DeviceID)
+	check(e.DeviceID == "" || !e.EmptyDevice, "device_id is marked empty: %q", e.DeviceID)
 	check(e.Failed || e.Error == "", "an error, but not failed: %q", e.Error)
 	count := e.AdjustedCount
 	check(count == 0 || count >= 1 && !math.IsInf(count, 1), "adjusted_count is %g", count)

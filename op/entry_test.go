@@ -16,11 +16,11 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// A field that is added to Entry must be added here, and so reach the tests of
-// the encoder, of the decoder and of Clone.
+// A new field of Entry must be set in RichEntry: the tests of the encoder, of the decoder and of Clone use it.
 func TestRichEntryIsComplete(t *testing.T) {
 	for _, v := range []reflect.Value{
-		reflect.ValueOf(*optest.RichEntry()), reflect.ValueOf(*optest.RichEntry().Collective), reflect.ValueOf(*optest.RichExtra()),
+		reflect.ValueOf(*optest.RichEntry()), reflect.ValueOf(*optest.RichEntry().Collective),
+		reflect.ValueOf(*optest.RichExtra()),
 		reflect.ValueOf(optest.RichExtra().Scope), reflect.ValueOf(optest.RichExtra().Events[0]),
 	} {
 		for i := range v.NumField() {
@@ -46,16 +46,17 @@ func TestValidate(t *testing.T) {
 		{`error is not UTF-8: "\xff"`, func(e *op.Entry) { e.Error = "\xff" }},
 		{`service is not UTF-8: "\xff"`, func(e *op.Entry) { e.Service = "\xff" }},
 		{"duration is negative: -1 ns", func(e *op.Entry) { e.Duration = -1 }},
-		{"the end does not fit: start 9223372036854775807, duration 12600 ns", func(e *op.Entry) { e.Start = op.Known(math.MaxInt64) }},
-		{"kind 0 is none", func(e *op.Entry) { e.Kind = op.KindUnknown }},
-		{"kind 77 is none", func(e *op.Entry) { e.Kind = 77 }},
+		{"the end does not fit: start 9223372036854775807, duration 12600 ns",
+			func(e *op.Entry) { e.Start = op.Known(math.MaxInt64) }},
+		{"unknown kind: 0", func(e *op.Entry) { e.Kind = op.KindUnknown }},
+		{"unknown kind: 77", func(e *op.Entry) { e.Kind = 77 }},
 		{"output_shape has a dimension of -2", func(e *op.Entry) { e.OutputShape = op.Shape{-2} }},
 		{"input_shapes[1] has a dimension of -7", func(e *op.Entry) { e.InputShapes = []op.Shape{{1}, {2, -7}} }},
 		{"output_shape has more than 64 dimensions", func(e *op.Entry) { e.OutputShape = make(op.Shape, 65) }},
 		{"more than 1024 input shapes", func(e *op.Entry) { e.InputShapes = make([]op.Shape, 1025) }},
 		{"output_elements is negative: -1", func(e *op.Entry) { e.OutputElements = op.Known(-1) }},
 		{"memory_bytes is negative: -1", func(e *op.Entry) { e.MemoryBytes = op.Known(-1) }},
-		{`device_id is said to be empty: "cuda:0"`, func(e *op.Entry) { e.DeviceID, e.EmptyDevice = "cuda:0", true }},
+		{`device_id is marked empty: "cuda:0"`, func(e *op.Entry) { e.DeviceID, e.EmptyDevice = "cuda:0", true }},
 		{"flops is negative: -1", func(e *op.Entry) { e.FLOPs = op.Known(-1) }},
 		{"rank is negative: -1", func(e *op.Entry) { e.Rank = op.Known(-1) }},
 		{"flops is unknown but not 0: 5", func(e *op.Entry) { e.FLOPs = op.Int{V: 5} }},
@@ -74,18 +75,20 @@ func TestValidate(t *testing.T) {
 		}
 	}
 	e := optest.RichEntry()
-	e.OutputShape, e.InputShapes = make(op.Shape, op.MaxRank), make([]op.Shape, op.MaxInputs)
+	e.OutputShape = make(op.Shape, op.MaxRank)
+	e.InputShapes = make([]op.Shape, op.MaxInputs)
 	e.Start = op.Known(math.MaxInt64 - e.Duration)
 	if err := e.Validate(); err != nil {
 		t.Errorf("what is just allowed: %v", err)
 	}
-	e.Operation, e.Duration = "", -1
+	e.Operation = ""
+	e.Duration = -1
 	if err := e.Validate(); err == nil || strings.Count(err.Error(), "\n") != 1 {
 		t.Errorf("two violations give %v", err)
 	}
 }
 
-// Each field of an Extra makes one that is written, and reads back.
+// Each field of an Extra by itself is written and reads back.
 func TestExtra(t *testing.T) {
 	if none := new(op.Extra); !none.IsZero() || string(none.AppendJSON(nil)) != "{}" {
 		t.Errorf("nothing is %s", none.AppendJSON(nil))
@@ -114,7 +117,8 @@ func TestDerivedMemory(t *testing.T) {
 
 func TestClone(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	all := []*op.Entry{optest.RichEntry(), {}, {InputShapes: []op.Shape{}, OutputShape: op.Shape{}, InputDTypes: []op.DType{}}}
+	all := []*op.Entry{optest.RichEntry(), {}, {InputShapes: []op.Shape{}, OutputShape: op.Shape{},
+		InputDTypes: []op.DType{}}}
 	for range 200 {
 		all = append(all, optest.RandomEntry(r))
 	}

@@ -1,14 +1,13 @@
 package op
 
 import (
-	"errors"
 	"strconv"
 
+	"github.com/optrace/optrace/internal/model/unmarshal"
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// AppendJSON appends the entry as one JSON object, without a newline: first
-// all keys of the seed format, then the others whose values are known.
+// AppendJSON appends the entry as one JSON object, without a newline: all keys of the seed format, then known others.
 func (e *Entry) AppendJSON(dst []byte) []byte {
 	dst = e.Step.append(append(dst, `{"step":`...))
 	dst = lexer.AppendString(append(dst, `,"operation":`...), e.Operation)
@@ -82,30 +81,25 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 	}
 	dst = appendText(dst, `,"step_name":`, e.StepName)
 	dst = appendText(dst, `,"phase":`, e.Phase)
-	for i := numWritten; i < len(Columns); i++ {
-		dst = Columns[i].appendJSON(dst, e)
-	}
 	return append(dst, '}')
 }
 
-// MarshalJSON returns the text that AppendJSON appends.
+// MarshalJSON returns the text of AppendJSON.
 func (e *Entry) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 
-// unmarshalEntry is the decoder of op/entries.
-var unmarshalEntry = func(*Entry, []byte) error { return errors.New("package op/entries is not imported") }
-
-// RegisterUnmarshal is called by package op/entries, whose decoder is not linked into programs that only write.
-func RegisterUnmarshal(unmarshal func(e *Entry, text []byte) error) { unmarshalEntry = unmarshal }
-
-// UnmarshalJSON reads the form of [Entry.MarshalJSON]. It is there where package op/entries is imported.
-func (e *Entry) UnmarshalJSON(text []byte) error { return unmarshalEntry(e, text) }
+// UnmarshalJSON reads the form of [Entry.MarshalJSON]. The program must import package op/entries.
+func (e *Entry) UnmarshalJSON(text []byte) error { return unmarshal.Entry(e, text) }
 
 func (c *Collective) appendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
 	start := len(dst)
-	for i := range CollectiveColumns {
-		dst = CollectiveColumns[i].appendJSON(dst, c)
-	}
+	dst = appendText(dst, `,"name":`, c.Name)
+	dst = appendText(dst, `,"group":`, c.Group)
+	dst = appendKnown(dst, `,"group_size":`, c.GroupSize)
+	dst = appendKnown(dst, `,"sequence":`, c.Sequence)
+	dst = appendKnown(dst, `,"peer_rank":`, c.PeerRank)
+	dst = appendKnown(dst, `,"in_elements":`, c.InElements)
+	dst = appendKnown(dst, `,"out_elements":`, c.OutElements)
 	return append(trimComma(dst, start), '}')
 }
 
@@ -128,8 +122,7 @@ func (s *Span) AppendJSON(dst []byte) []byte {
 	return append(dst, '}', '}')
 }
 
-// AppendHeader appends the header record of a file whose records come from r,
-// without a newline. A nil r gives a header without a resource.
+// AppendHeader appends a header record for records from r, which may be nil, without a newline.
 func AppendHeader(dst []byte, r *Resource) []byte {
 	dst = append(dst, `{"schema":"`+Schema+`"`...)
 	if r != nil {
@@ -205,7 +198,6 @@ func appendKnown(dst []byte, key string, v Int) []byte {
 	return strconv.AppendInt(append(dst, key...), v.V, 10)
 }
 
-// appendAttrs appends an object, or nothing where there are no attributes.
 func appendAttrs(dst []byte, key string, attrs []Attr) []byte {
 	if len(attrs) == 0 {
 		return dst
@@ -221,8 +213,7 @@ func appendAttrs(dst []byte, key string, attrs []Attr) []byte {
 	return append(dst, '}')
 }
 
-// trimComma removes the comma at start, in front of an object's first member:
-// members are all appended with one.
+// trimComma removes the comma at start, in front of an object's first member. All members are appended with one.
 func trimComma(dst []byte, start int) []byte {
 	if len(dst) == start {
 		return dst

@@ -9,118 +9,93 @@ import (
 // Schema names the entries JSON Lines format and its major version.
 const Schema = "optrace.entries/v1"
 
-// Record is one thing that a reader found. At most one of the pointers is set;
-// none of them, and Skipped.N == 0, is a record without content, such as a
-// header with no resource.
+// Record is one item of an input. At most one of the pointers is set. A record with no pointer and a Skipped.N of 0 has no
+// content, such as a header without a resource.
 //
-// The values behind the pointers belong to the reader and are valid until its next
-// record.
+// The values behind the pointers belong to the reader and are valid until its next record.
 type Record struct {
-	// Entry is an operation.
-	Entry *Entry
-	// Span is a span that is not an operation.
-	Span *Span
-	// Call is what a thread of the host did beside operations: a call of a device's runtime, or an annotated range, with its name
-	// as the Operation, its Rank, Start and Duration. It counts in no figure but tells what went on while devices were idle; Skipped
-	// of another record counts it.
+	Entry *Entry // an operation
+	Span  *Span  // any other span
+	// Call is host activity beside operations: a runtime call or an annotated range, with Operation, Rank, Start and
+	// Duration. Figures leave it out, except for the causes of idle time. The Skipped of another record counts it.
 	Call *Entry
-	// Resource describes the source of what follows.
+	// Resource describes the source of the following records.
 	Resource *Resource
-	// Gap counts operations that were lost before they could be written.
+	// Gap counts operations lost before they could be written.
 	Gap *Gap
 	// Batch starts the records of one write.
 	Batch *Batch
-	// Total is the total that a seed trace states, after its entries.
-	Total *Total
-	// Partial are sums over operations, handed out to those only who ask.
+	Total *Total // the total stated by a seed trace, after its entries
+	// Partial has sums over operations. Readers yield it on request only.
 	Partial *Partial
-	// Skipped counts things that the reader passed over.
+	// Skipped counts the items that the reader skipped.
 	Skipped Skipped
 }
 
-// Partial is a file of partial results: sums over the operations of an input, which
-// package analyze writes and reads.
+// Partial is a file of partial results, sums over the operations of an input. Package analyze writes and reads it.
 type Partial struct {
 	// File names the input, "-" for standard input.
 	File string
-	// Text is all of it.
-	Text []byte
+	Text []byte // the whole file
 }
 
-// Gap counts operations that were recorded and then lost.
+// Gap counts operations lost after they were recorded.
 type Gap struct {
-	// Dropped is how many.
-	Dropped int64
-	// Reason is why, such as "queue_full" or "write_failed".
-	Reason string
+	Dropped int64  // their number
+	Reason  string // the cause, such as "queue_full" or "write_failed"
 }
 
-// Batch heads the records of one write, so that a missing write shows.
+// Batch heads the records of one write. A missing write shows as a missing sequence number.
 type Batch struct {
-	// Writer is unique per process and exporter.
-	Writer string
+	Writer string // unique per process and exporter
 	// Sequence counts the writes of a writer from 0.
 	Sequence int64
-	// Entries is how many entries follow.
-	Entries int64
+	Entries  int64 // the number of entries that follow
 }
 
-// Total is a duration that a file states for its entries together.
+// Total is the duration that a file states for its entries together.
 type Total struct {
-	// Stated is the total in nanoseconds.
-	Stated int64
-	// Sum is the sum of the durations of the entries read that are not host-side, in
-	// nanoseconds.
-	Sum int64
+	Stated int64 // the total in nanoseconds
+	Sum    int64 // the sum of the durations of the device's entries, in nanoseconds
 }
 
-// Skipped counts things that are not records of this model.
+// Skipped counts items without a record of this model.
 type Skipped struct {
 	Reason SkipReason
 	N      int64
-	// Signal is "metrics", "logs" or "profiles" where the reason is SkipOtherSignal.
-	Signal string
+	Signal string // "metrics", "logs" or "profiles" for SkipOtherSignal
 }
 
-// SkipReason is why a reader passed something over.
+// SkipReason is the reason for skipping an item.
 type SkipReason string
 
 // The reasons.
 const (
-	// SkipNonOp: a span that is not an operation. Readers hand these out as Spans.
+	// SkipNonOp: a span other than an operation. Readers yield it as a Span.
 	SkipNonOp SkipReason = "non_op"
-	// SkipAnnotation: a range of a profile that marks a part of the program,
-	// such as a training step.
+	// SkipAnnotation: a range of a profile around a part of the program, such as a training step.
 	SkipAnnotation SkipReason = "annotation"
-	// SkipFiltered: an operation that does not count, by whoever reads.
-	SkipFiltered SkipReason = "filtered"
-	// SkipPython: a call of a Python function in a profile.
-	SkipPython SkipReason = "python_function"
-	// SkipRuntime: a call of a device's runtime on the host, such as a launch,
-	// and synchronisation.
+	SkipFiltered   SkipReason = "filtered"        // an operation left out by a filter
+	SkipPython     SkipReason = "python_function" // a call of a Python function in a profile
+	// SkipRuntime: a call of a device's runtime on the host, such as a launch or a synchronisation.
 	SkipRuntime SkipReason = "runtime_call"
 	// SkipUnpaired: the beginning of a span without its end, or the reverse.
 	SkipUnpaired SkipReason = "unpaired"
-	// SkipFlow: an arrow between two spans of a profile. Not counted among the
-	// spans.
+	// SkipFlow: an arrow between two spans of a profile. Not counted among the spans.
 	SkipFlow SkipReason = "flow"
-	// SkipMetadata: the name of a thread, a counter, a mark at one point in time.
-	// Not counted among the spans.
+	// SkipMetadata: the name of a thread, a counter, a mark at one point in time. Not counted among the spans.
 	SkipMetadata SkipReason = "metadata"
 	// SkipOtherSignal: OTLP metrics, logs or profiles. Not counted among the spans.
 	SkipOtherSignal SkipReason = "other_signal"
-	// SkipUnknownRecord: a record of a kind that this version does not know.
-	// Not counted among the spans.
+	// SkipUnknownRecord: a record of a kind unknown to this version. Not counted among the spans.
 	SkipUnknownRecord SkipReason = "unknown_record"
-	// SkipCategory begins the reasons of a profiler's events of categories that this version does not
-	// know, such as "category:mtia_insight".
+	// SkipCategory begins the reasons for profiler events of unknown categories, such as "category:mtia_insight".
 	SkipCategory SkipReason = "category:"
-	// SkipMissing begins the reasons of tables that a profile lacks, such as "missing:NVTX_EVENTS". Not
-	// counted among the spans.
+	// SkipMissing begins the reasons for missing tables, such as "missing:NVTX_EVENTS". Not counted among the spans.
 	SkipMissing SkipReason = "missing:"
 )
 
-// IsSpan reports whether the things passed over count among the spans read.
+// IsSpan reports whether the skipped items count among the spans read.
 func (r SkipReason) IsSpan() bool {
 	switch r {
 	case SkipFlow, SkipMetadata, SkipOtherSignal, SkipUnknownRecord:
@@ -129,33 +104,27 @@ func (r SkipReason) IsSpan() bool {
 	return !strings.HasPrefix(string(r), string(SkipMissing))
 }
 
-// Position is a place in a file: how many bytes and newlines lie in front of it.
+// Position is a place in a file: the numbers of bytes and newlines in front of it.
 type Position struct{ Offset, Lines int64 }
 
-// SyntaxError is a record that could not be read. The reader that returned it
-// goes on with the next record.
+// SyntaxError is an unreadable record. The reader goes on with the next record.
 type SyntaxError struct {
 	// File names the input, "-" for standard input.
 	File string
-	// Line counts from 1; 0 where the format has no lines.
-	Line int64
-	// Offset is in bytes from the start of the (decompressed) input; negative
-	// where what is wrong has no position.
-	Offset int64
+	// Line counts from 1, 0 for a format without lines.
+	Line   int64
+	Offset int64 // in bytes from the start of the decompressed input, negative if unknown
 	// Msg describes the error.
-	Msg string
-	// Truncated is set if the input ended within the record.
-	Truncated bool
-	// Class is the class of what is wrong.
-	Class ErrorClass
-	// Records is how many records the error stands for, where that is more than one.
-	Records int64
+	Msg       string
+	Truncated bool       // set if the input ended within the record
+	Class     ErrorClass // the class of the error
+	Records   int64      // the number of records in error, 0 for one
 }
 
-// Count returns how many records the error stands for.
+// Count returns the number of records in error.
 func (e *SyntaxError) Count() int64 { return max(e.Records, 1) }
 
-// Error returns the position, as far as there is one, and the message.
+// Error returns the known parts of the position, and the message.
 func (e *SyntaxError) Error() string {
 	if e.Line > 0 {
 		return fmt.Sprintf("%s:%d: %s (at byte %d)", e.File, e.Line, e.Msg, e.Offset)
@@ -166,31 +135,23 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s: %s (at byte %d)", e.File, e.Msg, e.Offset)
 }
 
-// ErrorClass is the class of a [SyntaxError], for counts: unlike the message it
-// holds nothing of the input.
+// ErrorClass is the class of a [SyntaxError]. Unlike the message it contains no text of the input.
 type ErrorClass uint8
 
 // The classes.
 const (
-	// ErrorSyntax: the record does not follow the grammar of its format.
-	ErrorSyntax ErrorClass = iota
-	// ErrorRecord: the record is well formed, but a value is missing or not
-	// possible. Readers that check both at once report ErrorSyntax.
+	ErrorSyntax ErrorClass = iota // the record does not follow the grammar of its format
+	// ErrorRecord: a value of the well-formed record is missing or impossible. Some readers report ErrorSyntax for it.
 	ErrorRecord
-	// ErrorLimit: the record exceeds a limit of the reader.
-	ErrorLimit
-	// ErrorDamaged: compressed or binary data are damaged.
-	ErrorDamaged
-	// ErrorFormat: a file is of no known format, or of a later version.
-	ErrorFormat
-	// ErrorOther: any other reason, such as a server that does not hand out the
-	// record.
-	ErrorOther
-	// ErrorUnreadable: a file could not be opened.
-	ErrorUnreadable
+	ErrorLimit      // the record exceeds a limit of the reader
+	ErrorDamaged    // compressed or binary data are damaged
+	ErrorFormat     // a file is of no known format, or of a later version
+	ErrorOther      // any other reason, such as a server's refusal
+	ErrorUnreadable // a file could not be opened
 )
 
-var classNames = [...]string{"syntax", "invalid_record", "limit_exceeded", "damaged", "unknown_format", "other", "unreadable"}
+var classNames = [...]string{"syntax", "invalid_record", "limit_exceeded", "damaged", "unknown_format", "other",
+	"unreadable"}
 
 // String returns the key of the class in reports.
 func (c ErrorClass) String() string {
@@ -200,32 +161,26 @@ func (c ErrorClass) String() string {
 	return classNames[c]
 }
 
-// Span is a span that is not an operation: a request, a step, a layer. The tree
-// and the latency of requests need it.
+// Span is a span other than an operation: a request, a step, a layer. The tree and the latency of requests need it.
 type Span struct {
 	Name         string
 	TraceID      TraceID
 	SpanID       SpanID
 	ParentSpanID SpanID
-	// RemoteParent is set if the parent lies in another process, which makes this
-	// span a local root.
+	// RemoteParent is set if the parent lies in another process. The span is then a local root.
 	RemoteParent bool
-	// Start is in Unix nanoseconds, Duration in nanoseconds.
-	Start    Int
-	Duration int64
-	Service  string
-	// Failed is set if the span ended in an error.
-	Failed bool
-	// Attrs holds the attributes, and Extra what else the span had; both are nil
-	// unless a reader was asked for them, see [attr.Mapping.Keep] and KeepAll. Recorders keep those of requests
-	// by which they are priced.
+	Start        Int   // in Unix nanoseconds
+	Duration     int64 // in nanoseconds
+	Service      string
+	Failed       bool // set if the span ended in an error
+	// Attrs holds the attributes and Extra the rest of the span. Both are nil unless the reader was asked for them,
+	// see [attr.Mapping.Keep] and KeepAll. Recorders keep the attributes used for the price of a request.
 	Attrs []Attr
-	// Links are the spans that the span refers to, nil for none.
-	Links []Link
+	Links []Link // the linked spans
 	Extra *Extra
 }
 
-// Clone returns a copy that shares nothing with s but strings.
+// Clone returns a deep copy of s. It shares strings only.
 func (s *Span) Clone() *Span {
 	c := *s
 	c.Attrs = slices.Clone(s.Attrs)
@@ -239,31 +194,28 @@ type Resource struct {
 	Service   string
 	Rank      Int
 	WorldSize Int
-	// Host is the value of host.name, which is among Attrs.
-	Host string
+	Host      string // the value of host.name, one of Attrs
 	// Attrs holds the other attributes.
 	Attrs []Attr
 }
 
-// Clone returns a copy that shares nothing with r but strings.
+// Clone returns a deep copy of r. It shares strings only.
 func (r *Resource) Clone() *Resource {
 	c := *r
 	c.Attrs = slices.Clone(r.Attrs)
 	return &c
 }
 
-// Pruned summarises operations that were kept out of a service trace because they
-// were short: those of one name on one device below a local root. Local batches hold
-// them one by one.
+// Pruned summarises the short operations of one name on one device below a local root. A service trace has the summary
+// in their place; local batches have each operation.
 type Pruned struct {
-	// TraceID and SpanID are those of the local root.
+	// TraceID and SpanID identify the local root.
 	TraceID TraceID
 	SpanID  SpanID
-	// Operation and DeviceID are as in an [Entry]. Operation is "(other)" for
-	// the operations beyond the summary's bounds.
+	// Operation and DeviceID are as in an [Entry]. Operation is "(other)" for operations beyond the summary's bounds.
 	Operation string
 	DeviceID  string
-	// Count is their number, Duration the sum of their durations in nanoseconds.
+	// Count is the number of operations, Duration the sum of their durations in nanoseconds.
 	Count    int64
 	Duration int64
 }

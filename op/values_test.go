@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
@@ -18,9 +21,7 @@ func TestInt(t *testing.T) {
 		json string
 		or   int64
 	}{
-		{op.Int{}, "unknown", "null", 7},
-		{op.Known(0), "0", "0", 0},
-		{op.Known(-3), "-3", "-3", -3},
+		{op.Int{}, "unknown", "null", 7}, {op.Known(0), "0", "0", 0}, {op.Known(-3), "-3", "-3", -3},
 		{op.Known(math.MinInt64), "-9223372036854775808", "-9223372036854775808", math.MinInt64},
 	} {
 		check.Equal(t, "String()", test.text, test.n.String())
@@ -38,11 +39,12 @@ func TestIDs(t *testing.T) {
 		want op.TraceID
 		ok   bool
 	}{
-		{"5b8efff798038103d269b633813fc60c", trace, true},
-		{"5B8EFFF798038103D269B633813FC60C", trace, true},
-		{"d269b633813fc60c", op.TraceID{8: 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}, true}, // Jaeger, high half zero
+		{"5b8efff798038103d269b633813fc60c", trace, true}, {"5B8EFFF798038103D269B633813FC60C", trace, true},
+		{"d269b633813fc60c", op.TraceID{8: 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}, true},
+		// Jaeger, high half zero
 		{"00000000000000000000000000000000", op.TraceID{}, true},
-		{"", op.TraceID{}, false}, {"5b8e", op.TraceID{}, false}, {"5b8efff798038103d269b633813fc60", op.TraceID{}, false},
+		{"", op.TraceID{}, false}, {"5b8e", op.TraceID{}, false}, {"5b8efff798038103d269b633813fc60", op.TraceID{},
+			false},
 		{"5b8efff798038103d269b633813fc60g", op.TraceID{}, false}, {"W46P95gDgQPSabYzgT/GDA==", op.TraceID{}, false},
 	} {
 		got, ok := op.ParseTraceID([]byte(test.text))
@@ -67,7 +69,8 @@ func TestIDs(t *testing.T) {
 	if trace.String() != "5b8efff798038103d269b633813fc60c" || span.String() != "eee19b7ec3c1b174" {
 		t.Errorf("String() = %s, %s", trace, span)
 	}
-	if text, err := json.Marshal([]any{trace, span}); string(text) != `["5b8efff798038103d269b633813fc60c","eee19b7ec3c1b174"]` || err != nil {
+	if text, err := json.Marshal([]any{trace, span}); string(text) != `["5b8efff798038103d269b633813fc60c",`+
+		`"eee19b7ec3c1b174"]` || err != nil {
 		t.Errorf("JSON = %s, %v", text, err)
 	}
 	if trace.IsZero() || span.IsZero() || !(op.TraceID{}).IsZero() || !(op.SpanID{}).IsZero() {
@@ -76,7 +79,8 @@ func TestIDs(t *testing.T) {
 }
 
 func TestPlaceholderTraceID(t *testing.T) {
-	a, b := opfile.PlaceholderTraceID(1), opfile.PlaceholderTraceID(2)
+	a := opfile.PlaceholderTraceID(1)
+	b := opfile.PlaceholderTraceID(2)
 	if a == b || !opfile.IsPlaceholder(a) || !opfile.IsPlaceholder(b) || a.IsZero() {
 		t.Errorf("placeholders %s and %s", a, b)
 	}
@@ -95,7 +99,8 @@ func TestSkipReasonIsSpan(t *testing.T) {
 }
 
 func TestBlock(t *testing.T) {
-	for text, want := range map[string][2]int64{"f16": {1, 2}, "q8_0": {32, 34}, "q4_K": {256, 144}, "q9_K": {1, 0}, "": {1, 0}} {
+	for text, want := range map[string][2]int64{"f16": {1, 2}, "q8_0": {32, 34}, "q4_K": {256, 144}, "q9_K": {1, 0},
+		"": {1, 0}} {
 		d, ok := op.ParseDType(text)
 		if elements, bytes := d.Block(); [2]int64{elements, bytes} != want || ok != (bytes > 0) {
 			t.Errorf("%q, %v: %d elements in %d bytes, want %v", text, ok, elements, bytes, want)
@@ -109,16 +114,22 @@ func TestParseDType(t *testing.T) {
 		want op.DType
 		size int64
 	}{
-		{"f64", op.F64, 8}, {"f32", op.F32, 4}, {"bf16", op.BF16, 2}, {"f16", op.F16, 2}, {"f8e4m3", op.F8E4M3, 1}, {"f8e5m2", op.F8E5M2, 1},
-		{"i64", op.I64, 8}, {"i32", op.I32, 4}, {"i16", op.I16, 2}, {"i8", op.I8, 1}, {"u64", op.U64, 8}, {"u32", op.U32, 4}, {"u16", op.U16,
+		{"f64", op.F64, 8}, {"f32", op.F32, 4}, {"bf16", op.BF16, 2}, {"f16", op.F16, 2}, {"f8e4m3", op.F8E4M3, 1},
+		{"f8e5m2", op.F8E5M2, 1},
+		{"i64", op.I64, 8}, {"i32", op.I32, 4}, {"i16", op.I16, 2}, {"i8", op.I8, 1}, {"u64", op.U64, 8},
+		{"u32", op.U32, 4}, {"u16", op.U16,
 			2}, {"u8", op.U8, 1},
 		{"bool", op.Bool, 1}, {"c64", op.C64, 8}, {"c128", op.C128, 16},
-		{"torch.float32", op.F32, 4}, {"torch.float", op.F32, 4}, {"torch.double", op.F64, 8}, {"torch.half", op.F16, 2}, {"torch.bfloat16",
+		{"torch.float32", op.F32, 4}, {"torch.float", op.F32, 4}, {"torch.double", op.F64, 8},
+		{"torch.half", op.F16, 2}, {"torch.bfloat16",
 			op.BF16, 2},
-		{"torch.float8_e4m3fn", op.F8E4M3, 1}, {"torch.uint8", op.U8, 1}, {"torch.complex64", op.C64, 8}, {"torch.cdouble", op.C128,
+		{"torch.float8_e4m3fn", op.F8E4M3, 1}, {"torch.uint8", op.U8, 1}, {"torch.complex64", op.C64, 8},
+		{"torch.cdouble", op.C128,
 			16}, {"torch.long", op.I64, 8},
-		{"float64", op.F64, 8}, {"numpy.int16", op.I16, 2}, {"np.complex128", op.C128, 16}, {"<f4", op.F32, 4}, {"bool_", "", 0},
-		{"long int", op.I64, 8}, {"unsigned char", op.U8, 1}, {"c10::BFloat16", op.BF16, 2}, {"c10::Half", op.F16, 2}, {"c10::complex<float>",
+		{"float64", op.F64, 8}, {"numpy.int16", op.I16, 2}, {"np.complex128", op.C128, 16}, {"<f4", op.F32, 4},
+		{"bool_", "", 0},
+		{"long int", op.I64, 8}, {"unsigned char", op.U8, 1}, {"c10::BFloat16", op.BF16, 2}, {"c10::Half", op.F16, 2},
+		{"c10::complex<float>",
 			op.C64, 8},
 		{" F32 ", op.F32, 4}, {"FLOAT", op.F32, 4}, {"PRED", op.Bool, 1},
 		{"", "", 0}, {"int4", "", 0}, {"tensor", "", 0}, {"TensorList", "", 0},
@@ -129,7 +140,8 @@ func TestParseDType(t *testing.T) {
 			want = op.DType(test.text) // kept as it was given
 		}
 		if got != want || ok != (test.want != "") || got.Size() != test.size {
-			t.Errorf("ParseDType(%q) = %q of %d bytes, %v, want %q of %d bytes", test.text, got, got.Size(), ok, want, test.size)
+			t.Errorf("ParseDType(%q) = %q of %d bytes, %v, want %q of %d bytes", test.text, got, got.Size(), ok, want,
+				test.size)
 		}
 	}
 }
@@ -224,5 +236,86 @@ func TestWarnings(t *testing.T) {
 	}
 	for range set.All() {
 		break // an iterator must stop when asked to
+	}
+}
+
+func TestAttrJSON(t *testing.T) {
+	for _, test := range []struct {
+		attr op.Attr
+		want string
+	}{
+		{op.Attr{Value: "4"}, `"4"`},
+		{op.Attr{Value: "-4", Type: op.AttrInt}, `-4`},
+		{opmodel.FloatAttr("", 4), `4.0`}, {opmodel.FloatAttr("", 2.5), `2.5`}, {opmodel.FloatAttr("", 1e21), `1e+21`},
+		{opmodel.FloatAttr("", math.NaN()), `{"doubleValue":"NaN"}`}, {opmodel.FloatAttr("", math.Inf(-1)),
+			`{"doubleValue":"-Infinity"}`},
+		{op.Attr{Value: "true", Type: op.AttrBool}, `true`},
+		{op.Attr{Value: "AAE=", Type: op.AttrBytes}, `{"bytesValue":"AAE="}`},
+		{op.Attr{Value: `[1,{"a":null}]`, Type: op.AttrJSON}, `[1,{"a":null}]`},
+		{op.Attr{Value: "null", Type: op.AttrJSON}, `null`},
+		// A value that does not fit its type is text: the line stays valid.
+		{op.Attr{Value: "four", Type: op.AttrInt}, `"four"`},
+		{op.Attr{Value: "1.5", Type: op.AttrInt}, `"1.5"`},
+		{op.Attr{Value: "x", Type: op.AttrFloat}, `"x"`},
+		{op.Attr{Value: "yes", Type: op.AttrBool}, `"yes"`},
+		{op.Attr{Value: "[1", Type: op.AttrJSON}, `"[1"`},
+		{op.Attr{Value: "[1,\n2]", Type: op.AttrJSON}, `"[1,\n2]"`},
+		{op.Attr{Value: "", Type: op.AttrJSON}, `""`},
+	} {
+		check.Equal(t, fmt.Sprintf("%+v", test.attr), test.want, string(test.attr.AppendJSONValue(nil)))
+	}
+}
+
+func TestShapeElements(t *testing.T) {
+	const huge = 1 << 62
+	for _, test := range []struct {
+		shape op.Shape
+		want  op.Int
+		warn  op.Warning
+	}{
+		{nil, op.Int{}, 0}, {op.Shape{}, op.Known(1), 0}, {op.Shape{5}, op.Known(5), 0},
+		{op.Shape{2, 3, 4}, op.Known(24), 0}, {op.Shape{0}, op.Known(0), 0}, {op.Shape{2, 0}, op.Known(0), 0},
+		{op.Shape{huge, 1}, op.Known(huge), 0}, {op.Shape{1<<63 - 1}, op.Known(1<<63 - 1), 0},
+		{op.Shape{huge, 2}, op.Int{}, op.WarnOverflow}, // 2^63: one too many
+		{op.Shape{huge, 8}, op.Int{}, op.WarnOverflow},
+		{op.Shape{1 << 32, 1 << 32}, op.Int{}, op.WarnOverflow}, // wraps to 0
+		{op.Shape{huge, 8, 3}, op.Int{}, op.WarnOverflow},
+		{op.Shape{0, huge, 8}, op.Known(0), 0}, {op.Shape{huge, 0, 8}, op.Known(0), 0},
+		{op.Shape{huge, 8, 0}, op.Known(0), 0}, {op.Shape{-1}, op.Int{}, op.WarnDynamicDim},
+		{op.Shape{-1, 0}, op.Int{}, op.WarnDynamicDim}, {op.Shape{0, -1}, op.Int{}, op.WarnDynamicDim},
+		{op.Shape{huge, 8, -1}, op.Int{}, op.WarnDynamicDim}, {op.Shape{-2}, op.Int{}, op.WarnBadShape},
+		{op.Shape{-1, -2}, op.Int{}, op.WarnBadShape}, {op.Shape{-2, -1}, op.Int{}, op.WarnBadShape},
+	} {
+		got, warn := test.shape.Elements()
+		if got != test.want || warn != test.warn {
+			t.Errorf("%v.Elements() = %v, %q, want %v, %q", test.shape, got, warn, test.want, test.warn)
+		}
+	}
+}
+
+// The product is exact or unknown, never wrapped, against big integers.
+func TestShapeElementsAgainstBig(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 10000 {
+		s := op.Shape{}
+		want := big.NewInt(1)
+		for range r.IntN(6) {
+			d := int64(r.Uint64() >> (1 + r.IntN(63)))
+			s = append(s, d)
+			want.Mul(want, big.NewInt(d))
+		}
+		got, warn := s.Elements()
+		if got.Known != want.IsInt64() || got.Known && got.V != want.Int64() || (warn == op.WarnOverflow) == got.Known {
+			t.Fatalf("%v.Elements() = %v, %q, exactly %v", s, got, warn, want)
+		}
+	}
+}
+
+func TestShapeString(t *testing.T) {
+	for want, s := range map[string]op.Shape{"?": nil, "scalar": {}, "5": {5}, "64x784": {64, 784}, "?x2": {-1, 2}} {
+		check.Equal(t, fmt.Sprintf("%#v.String()", s), want, s.String())
+	}
+	for want, s := range map[string]op.Shape{"null": nil, "[]": {}, "[2,-1]": {2, -1}} {
+		check.Equal(t, fmt.Sprintf("%#v", s), want, string(s.AppendJSON(nil)))
 	}
 }

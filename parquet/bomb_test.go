@@ -12,8 +12,8 @@ import (
 	"github.com/optrace/optrace/parquet"
 )
 
-// R2: bytes that belong to a column and to no page stand for no rows.
-func TestR2RowsPerByteOfPages(t *testing.T) {
+// docs/reliability.md, R2: bytes of a column outside its pages allow no rows.
+func TestRowsPerByteAreLimited(t *testing.T) {
 	const freeRows, padding = 1 << 20, 2 << 20
 	const rows = 4 * freeRows
 	f := forge(rows)
@@ -39,8 +39,8 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// R2: what has to be copied is bounded, and nothing of it is left behind.
-func TestR2SpoolIsBounded(t *testing.T) {
+// docs/reliability.md, R2: the copy of an input is bounded, and removed.
+func TestSpoolIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	for name, tc := range map[string]struct {

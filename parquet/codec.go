@@ -14,7 +14,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// decompressor decompresses pages. Its decoders are made when they are needed.
+// decompressor decompresses pages. It creates its decoders on first use.
 type decompressor struct {
 	zstd *zstd.Decoder
 	gzip gzip.Reader
@@ -26,8 +26,8 @@ func (d *decompressor) close() {
 	}
 }
 
-// decompress fills dst with what src holds, which must be of the size of dst. The
-// library's codecs have no such bound.
+// decompress decompresses src into dst. It returns an error unless the result has the size of dst. Unlike
+// the library's codecs it never allocates more.
 func (d *decompressor) decompress(c format.CompressionCodec, dst, src []byte) (err error) {
 	n := len(dst)
 	switch c {
@@ -54,15 +54,15 @@ func (d *decompressor) decompress(c format.CompressionCodec, dst, src []byte) (e
 	case format.Lz4Raw:
 		n, err = lz4.UncompressBlock(src, dst)
 	default:
-		return fmt.Errorf("compressed with codec %d (%v), which is not supported", c, c)
+		return fmt.Errorf("unsupported codec %d (%v)", c, c)
 	}
 	if err == nil && n != len(dst) {
-		err = errors.New("page is not of the size that it states")
+		err = errors.New("page differs from its stated size")
 	}
 	return err
 }
 
-// fill fills dst from src and returns how much there is, up to a byte more than fits.
+// fill reads src into dst and returns the number of bytes, up to one more than len(dst).
 func fill(dst []byte, src io.Reader) (n int, err error) {
 	if n, err = io.ReadFull(src, dst); err == nil {
 		k, _ := io.ReadFull(src, make([]byte, 1))

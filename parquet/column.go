@@ -11,46 +11,50 @@ import (
 	"github.com/optrace/optrace/parquet/internal/rows"
 )
 
-// column reads the values of a column in a row group with their levels, page by
-// page: the repetition level tells which list a value goes on with (0 is a new
-// row), the definition level how much of the path to it is there.
+// column reads the values of a column in a row group, page by page. A repetition level of 0 starts a new row; a
+// larger one continues a list. The definition level counts the parts of the value's path that are present.
 type column struct {
 	leaf  *leaf
-	chunk int // its place among the chunks of a row group
+	chunk int // index among the chunks of a row group
 	rows.Use
-	leads bool // rows are not read past the end of its pages
+	leads bool // read stops at the end of a page
 	batch *rows.Batch
 	pages pages
 
-	n, pos     int // values of the page, and how many of them have been read
+	n, pos     int // number of values in the page, and of those read
 	reps, defs numbers
-	// A page has values of its own, or indexes into the dictionary.
+	// A page has its own values or indexes into the dictionary.
 	own           pageValues
 	hasIndexes    bool
 	indexes       numbers
-	next          int // of the indexes
+	next          int // next index
 	hasDictionary bool
 	dictionary    []rows.Meaning
-	held          int64 // what the budget knows of the dictionary
+	held          int64 // bytes of the dictionary in the budget
 
 	last  rows.Meaning
-	cells []rows.Cell    // of a row
-	kept  []rows.Meaning // of cells, where they are no values of the dictionary
+	cells []rows.Cell    // of the row
+	kept  []rows.Meaning // values of cells that are not in the dictionary
 }
 
-// opened returns a column that reads pages into rows of a batch.
+// opened returns a copy of c that reads pages into rows of a batch.
 func (c column) opened(p pages, b *rows.Batch) *column {
-	c.pages, c.batch = p, b
+	c.pages = p
+	c.batch = b
 	c.reps.budget, c.defs.budget, c.indexes.budget, c.own.bits.budget = p.budget, p.budget, p.budget, p.budget
 	return &c
 }
 
 func (c *column) start(g *rowGroup, size int64) error {
-	c.n, c.pos, c.hasDictionary = 0, 0, false
-	ch, p := &g.Columns[c.chunk], &c.pages
-	p.codec, p.rows = ch.Meta.Codec, g.Rows
+	c.n = 0
+	c.pos = 0
+	c.hasDictionary = false
+	ch := &g.Columns[c.chunk]
+	p := &c.pages
+	p.codec = ch.Meta.Codec
+	p.rows = g.Rows
 	p.pos = ch.Meta.Data
-	if 0 < ch.Meta.Dictionary && ch.Meta.Dictionary < p.pos { // some writers give 0 where there is none
+	if 0 < ch.Meta.Dictionary && ch.Meta.Dictionary < p.pos { // some writers state 0 instead of no dictionary
 		p.pos = ch.Meta.Dictionary
 	}
 	if ch.File != "" || p.pos < 0 || ch.Meta.Size < 0 || p.pos > size || ch.Meta.Size > size-p.pos {
@@ -60,8 +64,7 @@ func (c *column) start(g *rowGroup, size int64) error {
 	return nil
 }
 
-// load makes sure that the page has values to read. It returns io.EOF at the end
-// of the chunk.
+// load reads pages until one has unread values. It returns io.EOF at the end of the chunk.
 func (c *column) load() error {
 	for c.pos == c.n {
 		pg, err := c.pages.next()
@@ -83,7 +86,7 @@ func (c *column) setPage(pg page) error {
 	if _, err := c.reps.decodeLevels(pg.rep, c.leaf.MaxRep, pg.values); err != nil {
 		return err
 	}
-	n, err := c.defs.decodeLevels(pg.def, c.leaf.MaxDef, pg.values) // values that are not null
+	n, err := c.defs.decodeLevels(pg.def, c.leaf.MaxDef, pg.values) // the number of values without nulls
 	if err != nil {
 		return err
 	}
@@ -91,7 +94,7 @@ func (c *column) setPage(pg page) error {
 	case !c.hasIndexes:
 		err = c.own.decode(c.leaf, pg, n)
 	case !c.hasDictionary:
-		err = errors.New("page refers to a dictionary that is missing")
+		err = errors.New("page refers to a missing dictionary")
 	case n > 0 && len(pg.data) == 0:
 		err = errShortPage
 	case n > 0:
@@ -103,8 +106,7 @@ func (c *column) setPage(pg page) error {
 	return err
 }
 
-// oldDictionary is PLAIN_DICTIONARY, which old writers use for dictionaries and for indexes
-// into them.
+// oldDictionary is PLAIN_DICTIONARY. Old writers use it for dictionaries and for indexes.
 const oldDictionary format.Encoding = 2
 
 func (c *column) setDictionary(pg page) error {
@@ -114,7 +116,8 @@ func (c *column) setDictionary(pg page) error {
 	if pg.encoding != format.Plain && pg.encoding != oldDictionary {
 		return fmt.Errorf("dictionary in encoding %d is not supported", pg.encoding)
 	}
-	if err := c.pages.budget.hold(&c.held, int64(pg.values)*int64(unsafe.Sizeof(rows.Meaning{}))+int64(len(pg.data))); err != nil {
+	if err := c.pages.budget.hold(&c.held,
+		int64(pg.values)*int64(unsafe.Sizeof(rows.Meaning{}))+int64(len(pg.data))); err != nil {
 		return err
 	}
 	pg.encoding = format.Plain
@@ -129,8 +132,7 @@ func (c *column) setDictionary(pg page) error {
 	return nil
 }
 
-// nextValue returns the next value that is not null. One that is not of the dictionary is
-// translated into room.
+// nextValue returns the next value that is not null. A value outside the dictionary is translated into room.
 func (c *column) nextValue(room *rows.Meaning) (*rows.Meaning, error) {
 	if !c.hasIndexes {
 		*room = rows.Meaning{}
@@ -145,18 +147,16 @@ func (c *column) nextValue(room *rows.Meaning) (*rows.Meaning, error) {
 	return &c.dictionary[at], nil
 }
 
-// allNull reports whether the page holds nothing but rows that are null: at definition
-// level 0, where that makes no empty list.
+// allNull reports whether all rows of the page are null. Definition level 0 is null unless it means an empty list.
 func (c *column) allNull() bool {
 	l := c.leaf
 	return c.defs.are(0) && c.reps.are(0) && l.MaxDef > 0 && (l.MaxRep == 0 || l.Lists[0] > 1)
 }
 
-// read reads the column into rows, and returns how many of them it has read. It leaves
-// the rest of a page that is damaged.
+// read reads the column into rows and returns the number of rows read. After an error it skips the rest of the page.
 func (c *column) read(rows []rows.Row) (n int, err error) {
 	defer func() {
-		if fault := recover(); fault != nil { // of a library
+		if fault := recover(); fault != nil { // of the library
 			err = fmt.Errorf("damaged page: %v", fault)
 		}
 		if err == io.EOF {
@@ -190,7 +190,7 @@ func (c *column) read(rows []rows.Row) (n int, err error) {
 	return n, nil
 }
 
-// readValues reads values of the page, one or none per row.
+// readValues reads at most one value per row from the page.
 func (c *column) readValues(rows []rows.Row) (n int, err error) {
 	for i := range rows {
 		if c.defs.at(c.pos) == c.leaf.MaxDef {
@@ -205,7 +205,7 @@ func (c *column) readValues(rows []rows.Row) (n int, err error) {
 	return len(rows), nil
 }
 
-// readCells reads a row.
+// readCells reads the cells of one row.
 func (c *column) readCells() (err error) {
 	c.cells, c.kept = c.cells[:0], c.kept[:0]
 	for n := 0; n == 0 || c.leaf.MaxRep > 0; n++ {
@@ -221,9 +221,9 @@ func (c *column) readCells() (err error) {
 		case n > 0 && p.Rep == 0:
 			return nil
 		case n == 0 && p.Rep > 0:
-			return errors.New("row that starts within a list")
+			return errors.New("row starts within a list")
 		case n > 0 && c.cells[0].Def < c.leaf.Lists[0]:
-			return errors.New("elements of a list that has none")
+			return errors.New("elements in an empty list")
 		case n == maxRowValues:
 			return fmt.Errorf("row of more than %d values", maxRowValues)
 		}

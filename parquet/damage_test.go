@@ -24,7 +24,8 @@ func smallFile(t testing.TB) []byte {
 	r := recordtest.Random{Rand: rand.New(rand.NewPCG(9, 10))}
 	return table(t, []op.Record{
 		{Resource: &op.Resource{Service: "trainer", Rank: op.Known(1)}}, {Batch: &op.Batch{Writer: "w", Entries: 2}},
-		{Entry: r.Entry()}, {Span: &op.Span{Name: "step", SpanID: op.SpanID{1}}}, {Entry: r.Entry()}, {Gap: &op.Gap{Dropped: 3}},
+		{Entry: r.Entry()}, {Span: &op.Span{Name: "step", SpanID: op.SpanID{1}}}, {Entry: r.Entry()},
+		{Gap: &op.Gap{Dropped: 3}},
 	})
 }
 
@@ -33,7 +34,6 @@ func checkFile(t testing.TB, file []byte) {
 	recordtest.Check(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "damaged"))
 }
 
-// A file that is cut off has lost its footer.
 func TestTruncated(t *testing.T) {
 	file := smallFile(t)
 	for n := range len(file) {
@@ -43,16 +43,16 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// A byte that is wrong, wherever it is, leads to an error or to other values,
-// never to a panic or an entry that is not valid. FuzzDecoder does the same
-// behind the checksums.
+// A wrong byte at any offset gives an error or other values, but no panic and no invalid entry.
+// FuzzDecoder also passes the checksums.
 func TestFlippedBytes(t *testing.T) {
 	rows, _ := flatRows(20)
 	for name, file := range map[string][]byte{
 		"ours":       smallFile(t),
 		"plain":      foreign(t, rows, lib.DataPageVersion(1)),
 		"dictionary": foreign(t, rows, every(&lib.RLEDictionary, lib.ByteArray, lib.Int64)...),
-		"delta":      foreign(t, rows, append(every(&lib.DeltaByteArray, lib.ByteArray), every(&lib.DeltaBinaryPacked, lib.Int64)...)...),
+		"delta": foreign(t, rows, append(every(&lib.DeltaByteArray, lib.ByteArray),
+			every(&lib.DeltaBinaryPacked, lib.Int64)...)...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i := 0; i < len(file); i += 1 + len(file)/cases.Count(t, 100, 2000) {
@@ -64,8 +64,7 @@ func TestFlippedBytes(t *testing.T) {
 	}
 }
 
-// Where a page is damaged the rows of its row group are lost, and told; the
-// other row groups are read.
+// Damage costs the rest of its row group and is reported; other row groups are read.
 func TestDamagedRowGroup(t *testing.T) {
 	rows, want := flatRows(300)
 	file := foreign(t, rows, lib.MaxRowsPerRowGroup(100))
@@ -80,7 +79,6 @@ func TestDamagedRowGroup(t *testing.T) {
 	check.Equal(t, "", append(want[:100:100], want[200:]...), got.entries())
 }
 
-// Failures of the source end reading, or cost the rows they hide.
 func TestReadErrors(t *testing.T) {
 	file := smallFile(t)
 	for name, test := range map[string]struct {
@@ -118,7 +116,6 @@ func (b brokenAt) ReadAt(p []byte, off int64) (int, error) {
 	return b.src.ReadAt(p, off)
 }
 
-// A pipe that breaks ends reading.
 func TestBrokenPipe(t *testing.T) {
 	pipe := io.MultiReader(bytes.NewReader(smallFile(t)), iotest.ErrReader(errors.New("broken pipe")))
 	for _, err := range parquet.Records(pipe, "-", parquet.MaxSpoolBytes) {

@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/parquet/internal/rows"
 )
 
-// The examples are those of the format's specification.
+// The examples come from the format's specification.
 func TestNumbers(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -87,8 +87,7 @@ func TestBadDeltas(t *testing.T) {
 	}
 }
 
-// Lengths that do not add up to what is there, or to too much, are refused before the
-// library takes memory for them.
+// Wrong sums of lengths are rejected before the library allocates.
 func TestBadTexts(t *testing.T) {
 	numbers := func(n ...int32) []byte {
 		return check.Must(new(delta.BinaryPackedEncoding).EncodeInt32(nil, n))(t)
@@ -111,18 +110,21 @@ func TestBadTexts(t *testing.T) {
 		"of another size":       {[]int32{0, 1}, []int32{2, 2}, 9, 2},
 		"fewer lengths":         {[]int32{0, 0}, []int32{1}, 9, 0},
 		"of too long texts":     {[]int32{0}, []int32{maxTextBytes + 1}, maxTextBytes + 1, 0},
-		"of too much in all":    {append([]int32{0}, long...), append([]int32{maxTextBytes - 1}, make([]int32, 100)...), maxTextBytes, 0},
+		"of too much in all": {append([]int32{0}, long...), append([]int32{maxTextBytes - 1}, make([]int32, 100)...),
+			maxTextBytes, 0},
 	} {
-		buf, encoding := append(numbers(test.own...), make([]byte, test.data)...), format.DeltaLengthByteArray
+		buf := append(numbers(test.own...), make([]byte, test.data)...)
+		encoding := format.DeltaLengthByteArray
 		if test.shared != nil {
-			buf, encoding = append(numbers(test.shared...), buf...), format.DeltaByteArray
+			buf = append(numbers(test.shared...), buf...)
+			encoding = format.DeltaByteArray
 		}
 		_, err := checkTexts(buf, encoding, test.size, len(test.own), 1000)
 		check.Says(t, name, "", err)
 	}
 }
 
-// A timestamp of 2000-01-01, which is Julian day 2451545.
+// 2000-01-01 is Julian day 2451545.
 func TestInt96(t *testing.T) {
 	p := pageValues{data: []byte{1, 0, 0, 0, 0, 0, 0, 0, 0x59, 0x68, 0x25, 0}}
 	v := p.next(&leaf{typ: format.Int96, size: 12})
@@ -132,7 +134,8 @@ func TestInt96(t *testing.T) {
 // FuzzDecoder reads arbitrary bytes as the values of a page.
 func FuzzDecoder(f *testing.F) {
 	numbers := check.Must(new(delta.BinaryPackedEncoding).EncodeInt64(nil, []int64{3, 5, math.MaxInt64, -1}))(f)
-	texts := check.Must(new(delta.ByteArrayEncoding).EncodeByteArray(nil, []byte("matmulmatmul_backward"), []uint32{0, 6, 21}))(f)
+	texts := check.Must(new(delta.ByteArrayEncoding).EncodeByteArray(nil, []byte("matmulmatmul_backward"),
+		[]uint32{0, 6, 21}))(f)
 	f.Add(numbers, uint8(format.Int64), uint8(format.DeltaBinaryPacked), uint8(4))
 	f.Add(texts, uint8(format.ByteArray), uint8(format.DeltaByteArray), uint8(2))
 	f.Add([]byte{3, 0, 0, 0, 'a', 'b', 'c'}, uint8(format.ByteArray), uint8(format.Plain), uint8(1))
@@ -141,14 +144,17 @@ func FuzzDecoder(f *testing.F) {
 	f.Add([]byte{2, 0, 0, 0, 0x10, 1}, uint8(format.Boolean), uint8(format.RLE), uint8(8))
 	f.Fuzz(func(t *testing.T, data []byte, typ, encoding, values uint8) {
 		var l leaf
-		element := format.SchemaElement{Name: "x", Type: thrift.New(format.Type(typ % 8)), TypeLength: thrift.New(int32(3))}
+		element := format.SchemaElement{Name: "x", Type: thrift.New(format.Type(typ % 8)),
+			TypeLength: thrift.New(int32(3))}
 		check.OK(t, l.setType(&element))
-		read, b := 0, rows.NewBatch()
+		read := 0
+		b := rows.NewBatch()
 		c := column{leaf: &l, Use: rows.Use{
 			Translate: func(*rows.Batch, *rows.Form, rows.Value, *rows.Meaning) { read++ },
 			Set:       func(*rows.Row, *rows.Meaning) {},
 		}}.opened(pages{budget: new(budget)}, b)
-		c.hasDictionary, c.dictionary = true, make([]rows.Meaning, 2)
+		c.hasDictionary = true
+		c.dictionary = make([]rows.Meaning, 2)
 		if c.setPage(page{values: int(values), encoding: format.Encoding(encoding), data: data}) != nil {
 			return
 		}
@@ -158,7 +164,7 @@ func FuzzDecoder(f *testing.F) {
 	})
 }
 
-// The columns stay where they are; new ones come last.
+// Columns keep their order; new ones come last.
 func TestColumns(t *testing.T) {
 	const want = "record step operation device_id input_shapes output_shape duration_ns output_elements memory_bytes kind kind_rule dtype " +
 		"start_unix_ns launch_unix_ns stream"

@@ -1,21 +1,19 @@
-// Package parquet writes operations as a table in Apache Parquet, for DuckDB, pandas,
-// Spark, Trino and ClickHouse, and reads such tables: its own, which lose nothing that
-// entries JSON Lines hold, and what other programs made of them or put together
-// themselves. It is a module of its own. A program that imports it reads Parquet through
-// package ingest:
+// Package parquet writes operations as a table in Apache Parquet, for DuckDB, pandas, Spark, Trino and ClickHouse,
+// and reads such tables. Its own tables keep everything in entries JSON Lines. It also reads tables that other
+// programs rewrote or made themselves. The package is a module of its own. A program that imports it reads Parquet
+// through package ingest:
 //
 //	import _ "github.com/optrace/optrace/parquet"
 //
 // # The table
 //
-// There is one row per record, in the order of the input. The column record
-// says what the row is, so a query over operations starts with
+// Each record is a row, in the order of the input. The column record has the kind of record, so a query over
+// operations starts with
 //
 //	SELECT operation, count(*), sum(duration_ns)
 //	FROM 'ops.parquet' WHERE record = 'entry' GROUP BY operation
 //
-// The columns are named as the keys of entries JSON Lines. What is not known is
-// null.
+// The columns have the names of the keys in entries JSON Lines. An unknown value is null.
 //
 //	record              VARCHAR       entry, span, resource, gap or batch; never null
 //	step                BIGINT
@@ -35,7 +33,7 @@
 //	rank                BIGINT        of entries and resources
 //	flops               BIGINT
 //	trace_id            VARCHAR       32 hexadecimal digits
-//	span_id             VARCHAR       16 hexadecimal digits, as those below
+//	span_id             VARCHAR       16 hexadecimal digits, like all span ids
 //	parent_span_id      VARCHAR
 //	root                VARCHAR       name of the local root span
 //	root_span_id        VARCHAR
@@ -59,27 +57,23 @@
 //	batch               STRUCT(writer VARCHAR, seq, entries BIGINT)
 //	links               STRUCT(trace_id, span_id VARCHAR, weight BIGINT)[]
 //	                    of entries and spans
-//	extra               VARCHAR       a JSON object: attributes that are no text,
-//	                    with their types, and what else spans and links had
+//	extra               VARCHAR       a JSON object: typed attributes, and other
+//	                    fields of spans and links
 //
-// The file's metadata hold the schema's name, optrace.entries/v1, under the key
-// optrace.schema. Where all rows come from one process, its header in JSON, with service,
-// rank, host and what else its resource states, is under optrace.resource. Text is
-// dictionary-encoded, pages are compressed with zstd.
+// The file's metadata have the schema's name, optrace.entries/v1, under the key optrace.schema. If all rows come from
+// one process, optrace.resource has its header in JSON, with service, rank, host and other attributes of its
+// resource. Text is dictionary-encoded, and pages are compressed with zstd.
 //
 // # Reading
 //
-// Columns are found by name. Only operation and a duration, in duration_ns or duration_us, must be there. What
-// a file lacks follows from the rest where it can: the kind from the name,
-// elements and bytes from the output's shape. Integers may be of any width or
-// floating-point numbers of integral value, times may be timestamps, ids bytes,
-// shapes a text, all inputs in one. Values of another type are unknown, with a warning on the entry.
+// Columns are found by name. Only operation and a duration, in duration_ns or duration_us, are required. Missing
+// columns are derived where possible: the kind from the name, elements and bytes from the output's shape. Integers
+// may have any width or be integral floating-point numbers, times may be timestamps, ids bytes, and shapes a text
+// with all inputs. Values of another type are unknown, and the entry gets a warning.
 //
-// The rows are read in batches, column by column. The parquet-go library decodes
-// the metadata and the values of a page, once the sizes, runs and lengths that they
-// claim have been checked against the bytes that are there: the library allocates
-// what is claimed. The values of a dictionary are translated once, and columns that
-// mean nothing are not read. Memory holds a batch of rows, and a page and a
-// dictionary of each column, of at most 512 MiB. The row groups of a file can be
-// read by several goroutines.
+// The reader works in batches of rows, column by column. The parquet-go library decodes the metadata and the values
+// of a page, but it allocates as much as they claim. Therefore the reader first checks claimed sizes, runs and
+// lengths against the bytes in the file. It translates the values of a dictionary once and skips unknown columns.
+// Memory holds a batch of rows, and a page and a dictionary of each column, at most 512 MiB. Several goroutines can
+// read the row groups of a file.
 package parquet

@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// foreign writes rows as another program would: the library's way.
+// foreign writes rows by the library, like another program.
 func foreign[T any](t testing.TB, rows []T, opts ...lib.WriterOption) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -46,8 +46,10 @@ func flatRows(n int) (rows []flatRow, want []*op.Entry) {
 	r := recordtest.Random{Rand: rand.New(rand.NewPCG(7, 8))}
 	names := []string{"matmul", "matmul_backward", "relu", "a name that is rather long, longer than others"}
 	for i := range n {
-		row := flatRow{Operation: names[r.IntN(len(names))], DurationNS: r.Int64N(1 << r.IntN(62)), TraceID: [16]byte{1, 15: byte(i)}}
-		e := &op.Entry{Operation: row.Operation, Duration: row.DurationNS, TraceID: row.TraceID, Kind: op.KindCompute, KindRule: op.RuleDefault}
+		row := flatRow{Operation: names[r.IntN(len(names))], DurationNS: r.Int64N(1 << r.IntN(62)),
+			TraceID: [16]byte{1, 15: byte(i)}}
+		e := &op.Entry{Operation: row.Operation, Duration: row.DurationNS, TraceID: row.TraceID, Kind: op.KindCompute,
+			KindRule: op.RuleDefault}
 		if r.Maybe() {
 			e.DeviceID = fmt.Sprintf("cuda:%d", r.IntN(1000))
 			row.DeviceID = &e.DeviceID
@@ -68,39 +70,42 @@ func flatRows(n int) (rows []flatRow, want []*op.Entry) {
 			e.Failed = r.Maybe()
 			row.Failed = &e.Failed
 		}
-		rows, want = append(rows, row), append(want, e)
+		rows = append(rows, row)
+		want = append(want, e)
 	}
 	return rows, want
 }
 
-// Every codec, version of pages and encoding that the library writes means the
-// same.
+// All codecs, page versions and encodings of the library give the same records.
 func TestEncodings(t *testing.T) {
 	rows, want := flatRows(600)
 	codecs := map[string]compress.Codec{
-		"none": &lib.Uncompressed, "snappy": &lib.Snappy, "gzip": &lib.Gzip, "brotli": &lib.Brotli, "zstd": &lib.Zstd, "lz4": &lib.Lz4Raw,
+		"none": &lib.Uncompressed, "snappy": &lib.Snappy, "gzip": &lib.Gzip, "brotli": &lib.Brotli, "zstd": &lib.Zstd,
+		"lz4": &lib.Lz4Raw,
 	}
 	encodings := map[string][]lib.WriterOption{
-		"plain":      nil,
-		"dictionary": every(&lib.RLEDictionary, lib.ByteArray, lib.FixedLenByteArray, lib.Int32, lib.Int64, lib.Float, lib.Double),
-		"delta":      every(&lib.DeltaBinaryPacked, lib.Int32, lib.Int64),
-		"length":     every(&lib.DeltaLengthByteArray, lib.ByteArray),
-		"shared":     every(&lib.DeltaByteArray, lib.ByteArray, lib.FixedLenByteArray),
-		"split":      every(&lib.ByteStreamSplit, lib.Float, lib.Double, lib.Int32, lib.Int64, lib.FixedLenByteArray),
-		"rle":        every(&lib.RLE, lib.Boolean),
+		"plain": nil,
+		"dictionary": every(&lib.RLEDictionary, lib.ByteArray, lib.FixedLenByteArray, lib.Int32, lib.Int64, lib.Float,
+			lib.Double),
+		"delta":  every(&lib.DeltaBinaryPacked, lib.Int32, lib.Int64),
+		"length": every(&lib.DeltaLengthByteArray, lib.ByteArray),
+		"shared": every(&lib.DeltaByteArray, lib.ByteArray, lib.FixedLenByteArray),
+		"split":  every(&lib.ByteStreamSplit, lib.Float, lib.Double, lib.Int32, lib.Int64, lib.FixedLenByteArray),
+		"rle":    every(&lib.RLE, lib.Boolean),
 	}
 	for encodingName, opts := range encodings {
 		for codecName := range cases.Of(t, 2, slices.Sorted(maps.Keys(codecs))) {
 			codec := codecs[codecName]
 			for version := 1; version <= 2; version++ {
 				t.Run(fmt.Sprintf("%s/%s/v%d", encodingName, codecName, version), func(t *testing.T) {
-					opts := append([]lib.WriterOption{lib.Compression(codec), lib.DataPageVersion(version), lib.PageBufferSize(1024),
+					opts := append([]lib.WriterOption{lib.Compression(codec), lib.DataPageVersion(version),
+						lib.PageBufferSize(1024),
 						lib.MaxRowsPerRowGroup(250)}, opts...)
 					got := read(t, foreign(t, rows, opts...))
 					if got.fail != "" || len(got.bad) > 0 {
 						t.Fatalf("%q, %q", got.bad, got.fail)
 					}
-					if !reflect.DeepEqual(want, got.entries()) { // cmp takes its time
+					if !reflect.DeepEqual(want, got.entries()) { // cmp is slow
 						t.Errorf("(-want +got):\n%s", cmp.Diff(want, got.entries()))
 					}
 				})

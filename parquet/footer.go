@@ -11,36 +11,34 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// magic starts and ends a file, and encryptedMagic one with an encrypted footer.
+// magic starts and ends a file; encryptedMagic ends a file with an encrypted footer.
 const (
 	magic          = "PAR1"
 	encryptedMagic = "PARE"
 )
 
-// schemaKey is where [Writer] names the schema.
+// schemaKey is the metadata key of the schema's name.
 const schemaKey = "optrace.schema"
 
 var errNoFooter = errors.New("parquet file has no footer: it is cut off, or still being written")
 
-// footer is the metadata of a file. The row groups are decoded one by one: there may be
-// many.
+// footer is the metadata of a file. Row groups are decoded one by one, because a file may have many.
 type footer struct {
 	text   []byte
 	leaves []leaf
 	rows   int64
 	groups []groupPlace
-	lost   int64  // rows that are in no row group
-	schema string // what the metadata name as the schema; "" for foreign files
+	lost   int64  // number of rows outside the row groups
+	schema string // schema named by the metadata; "" in foreign files
 }
 
-// groupPlace is where a row group stands in the footer, its first row in the table, and
-// the bytes that it claims.
+// groupPlace locates a row group in the footer. It also has the number of the first row and the stated size.
 type groupPlace struct {
 	offset       int
 	first, bytes int64
 }
 
-// fileMetadata is what is read of a FileMetaData, all but the row groups.
+// fileMetadata has the fields of FileMetaData in use, except for the row groups.
 type fileMetadata struct {
 	Schema     thrift.Slice[format.SchemaElement] `thrift:"2"`
 	Rows       int64                              `thrift:"3,required"`
@@ -53,7 +51,7 @@ type keyValue struct {
 	Value string `thrift:"2"`
 }
 
-// rowGroup is what is read of a RowGroup, and columnChunk of a ColumnChunk.
+// rowGroup has the fields of RowGroup in use, and columnChunk those of ColumnChunk.
 type rowGroup struct {
 	Columns thrift.Slice[columnChunk] `thrift:"1"`
 	Rows    int64                     `thrift:"3"`
@@ -71,7 +69,7 @@ type columnChunk struct {
 
 // readFooter reads the metadata at the end of a file.
 func readFooter(src io.ReaderAt, size int64) (*footer, error) {
-	const tail = 8 // the footer's length, and the magic
+	const tail = 8 // length of the footer, and magic
 	if size < int64(len(magic)+tail) {
 		return nil, errNoFooter
 	}
@@ -116,7 +114,7 @@ func readAt(src io.ReaderAt, p []byte, off int64) error {
 	return err
 }
 
-// parse decodes all but the row groups, and returns how many bytes these claim.
+// parse decodes the metadata without the row groups and returns the sum of their stated sizes.
 func (f *footer) parse() (bytes int64, err error) {
 	check, err := checkThrift(f.text)
 	if err != nil {
@@ -145,7 +143,7 @@ func (f *footer) parse() (bytes int64, err error) {
 		f.groups = append(f.groups, groupPlace{offset: offset, first: first})
 		g, err := f.group(i)
 		if err != nil {
-			break // it is refused when it is read
+			break // reading it returns the error
 		}
 		place := &f.groups[i]
 		for _, c := range g.Columns {
@@ -160,7 +158,8 @@ func (f *footer) parse() (bytes int64, err error) {
 
 // group decodes a row group.
 func (f *footer) group(i int) (*rowGroup, error) {
-	g, place := &rowGroup{}, f.groups[i]
+	g := &rowGroup{}
+	place := f.groups[i]
 	if err := decodeThrift(f.text[place.offset:], g); err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/parquet"
 )
 
-// entry returns an operation of the given duration with changes applied.
+// entry returns an operation with a duration and changes.
 func entry(changes ...func(*op.Entry)) *op.Entry {
 	e := &op.Entry{Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 1500}
 	for _, change := range changes {
@@ -28,8 +28,7 @@ func entry(changes ...func(*op.Entry)) *op.Entry {
 
 func warned(w op.Warning) func(*op.Entry) { return func(e *op.Entry) { e.Warn |= w } }
 
-// Files of other programs lack columns, have others, in another order and of
-// other types.
+// Files of other programs lack columns, and have other columns, orders and types.
 func TestForeignColumns(t *testing.T) {
 	start := time.Unix(1_700_000_000, 123_456_000).UTC()
 	for _, test := range []struct {
@@ -55,8 +54,13 @@ func TestForeignColumns(t *testing.T) {
 				Other       []byte  `parquet:"something_else"`
 			}{{"allreduce", 1500, []int64{2, 3}, "torch.float32", nil}}),
 			[]*op.Entry{entry(func(e *op.Entry) {
-				e.Operation, e.Kind, e.KindRule = "allreduce", op.KindCollective, op.RuleName
-				e.OutputShape, e.DType, e.OutputElements, e.MemoryBytes = op.Shape{2, 3}, op.F32, op.Known(6), op.Known(24)
+				e.Operation = "allreduce"
+				e.Kind = op.KindCollective
+				e.KindRule = op.RuleName
+				e.OutputShape = op.Shape{2, 3}
+				e.DType = op.F32
+				e.OutputElements = op.Known(6)
+				e.MemoryBytes = op.Known(24)
 			})},
 		},
 		{
@@ -73,8 +77,14 @@ func TestForeignColumns(t *testing.T) {
 				DeviceID   int64   `parquet:"device_id"`
 			}{{"matmul", math.MaxUint32, 7, "3", 200, 1 << 40, 9, 4, 2}}),
 			[]*op.Entry{entry(func(e *op.Entry) {
-				e.Duration, e.Step, e.Stream, e.Rank, e.FLOPs = math.MaxUint32, op.Known(7), op.Known(3), op.Known(200), op.Known(1<<40)
-				e.MemoryBytes, e.AdjustedCount, e.DeviceID = op.Known(9), 4, "2"
+				e.Duration = math.MaxUint32
+				e.Step = op.Known(7)
+				e.Stream = op.Known(3)
+				e.Rank = op.Known(200)
+				e.FLOPs = op.Known(1 << 40)
+				e.MemoryBytes = op.Known(9)
+				e.AdjustedCount = 4
+				e.DeviceID = "2"
 			})},
 		},
 		{
@@ -95,7 +105,9 @@ func TestForeignColumns(t *testing.T) {
 			}{{"matmul", -1, 7.5, "seven", -1, 1 << 63, -1, math.Inf(1), "int4", "dance", "left", "\xff"}}),
 			[]*op.Entry{entry(func(e *op.Entry) {
 				e.Warn = op.WarnBadValue | op.WarnBadMemory | op.WarnNegativeDuration | op.WarnUnknownDType | op.WarnInvalidUTF8
-				e.Duration, e.DType, e.DeviceID = 0, "int4", "\ufffd"
+				e.Duration = 0
+				e.DType = "int4"
+				e.DeviceID = "\ufffd"
 			})},
 		},
 		{
@@ -122,7 +134,8 @@ func TestForeignColumns(t *testing.T) {
 			}{{"matmul", 1500, "D269B633813FC60C", [8]byte{1}, []byte{2, 0, 0, 0, 0, 0, 0, 255}, [16]byte{3}}}),
 			[]*op.Entry{entry(warned(op.WarnBadID), func(e *op.Entry) {
 				e.TraceID = op.TraceID{8: 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}
-				e.SpanID, e.ParentSpanID = op.SpanID{1}, op.SpanID{2, 7: 255}
+				e.SpanID = op.SpanID{1}
+				e.ParentSpanID = op.SpanID{2, 7: 255}
 			})},
 		},
 		{
@@ -135,8 +148,10 @@ func TestForeignColumns(t *testing.T) {
 			}{{"matmul", 1500, "[[2,3],[3,4]]", "2x4"}, {"matmul", 1500, "?!", "x"}}),
 			[]*op.Entry{
 				entry(func(e *op.Entry) {
-					e.InputShapes, e.OutputShape = []op.Shape{{2, 3}, {3, 4}}, op.Shape{2, 4}
-					e.OutputElements, e.MemoryBytes = op.Known(8), op.Known(64)
+					e.InputShapes = []op.Shape{{2, 3}, {3, 4}}
+					e.OutputShape = op.Shape{2, 4}
+					e.OutputElements = op.Known(8)
+					e.MemoryBytes = op.Known(64)
 				}),
 				entry(warned(op.WarnBadShape)),
 			},
@@ -187,10 +202,8 @@ func TestForeignColumns(t *testing.T) {
 	}
 }
 
-// DuckDB 1.5.6 wrote duckdb.parquet: COPY (SELECT * FROM 'ours.parquet') TO
-// 'duckdb.parquet' (COMPRESSION zstd), ours.parquet being the table made of
-// duckdb.jsonl. Nothing is lost on the way, neither what is null nor what is
-// empty.
+// DuckDB 1.5.6 wrote duckdb.parquet: COPY (SELECT * FROM 'ours.parquet') TO 'duckdb.parquet' (COMPRESSION
+// zstd), with ours.parquet made of duckdb.jsonl. Null and empty values survive.
 func TestDuckDB(t *testing.T) {
 	file := check.Must(os.ReadFile("testdata/duckdb.parquet"))(t)
 	jsonl := check.Must(os.ReadFile("testdata/duckdb.jsonl"))(t)
@@ -205,12 +218,14 @@ type minimal struct {
 	DurationNS *int64 `parquet:"duration_ns"`
 }
 
-// A bad row is told, and its neighbours are read.
+// A bad row is reported, and its neighbors are read.
 func TestBadRows(t *testing.T) {
 	got := read(t, foreign(t, []minimal{
-		{"entry", "a", new(int64(1))}, {"", "", new(int64(1))}, {"", "b", nil}, {"later", "", nil}, {"", "c", new(int64(1))},
+		{"entry", "a", new(int64(1))}, {"", "", new(int64(1))}, {"", "b", nil}, {"later", "", nil},
+		{"", "c", new(int64(1))},
 	}))
-	check.Equal(t, "errors", []string{"row 2: an entry without an operation", "row 3: an entry without a duration"}, got.bad)
+	check.Equal(t, "errors", []string{"row 2: an entry without an operation", "row 3: an entry without a duration"},
+		got.bad)
 	var names []string
 	for _, e := range got.entries() {
 		names = append(names, e.Operation)
@@ -219,8 +234,7 @@ func TestBadRows(t *testing.T) {
 	check.Equal(t, "skipped", op.Skipped{Reason: op.SkipUnknownRecord, N: 1}, got.all[1].Skipped)
 }
 
-// A file that is no table of operations, or of another version, is refused
-// with the reason.
+// Other tables and later versions are rejected with the reason.
 func TestRefused(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -238,8 +252,10 @@ func TestRefused(t *testing.T) {
 			`schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1"`},
 		{"empty", nil, "parquet file has no footer: it is cut off, or still being written"},
 		{"magic only", []byte("PAR1PAR1"), "parquet file has no footer: it is cut off, or still being written"},
-		{"text", []byte(strings.Repeat("PAR1 is no Parquet ", 9)), "parquet file has no footer: it is cut off, or still being written"},
-		{"footer longer than the file", []byte("PAR1\xff\xff\xff\xffPAR1"), "parquet footer of 4294967295 bytes is longer than the file"},
+		{"text", []byte(strings.Repeat("PAR1 is no Parquet ", 9)),
+			"parquet file has no footer: it is cut off, or still being written"},
+		{"footer longer than the file", []byte("PAR1\xff\xff\xff\xffPAR1"),
+			"parquet footer of 4294967295 bytes is longer than the file"},
 		{"encrypted", []byte("PARE\x00\x00\x00\x00PARE"), "parquet file is encrypted"},
 		{"empty footer", []byte("PAR1\x00\x00\x00\x00\x00PAR1"), "parquet footer: metadata end early"},
 	} {

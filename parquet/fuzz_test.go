@@ -31,7 +31,7 @@ func FuzzRecords(f *testing.F) {
 	}{{"matmul", 1, [][]int64{{2, 3}, {}}, map[string]string{"a": "b"}}}, small...))
 	f.Add([]byte("PAR1\x00\x00\x00\x00\x00PAR1"))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		// Equal rows take no space: a small file may hold a million of them.
+		// A small file may hold a million equal rows.
 		const maxRecords = 1000
 		recordtest.Check(t, func(yield func(op.Record, error) bool) {
 			left := maxRecords
@@ -44,7 +44,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// Whatever names and times are, the table reads back as what was written.
+// The table reads back unchanged with any names and times.
 func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		var b bytes.Buffer
@@ -60,8 +60,8 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// Damaged files never read as empty without a word.
-func TestS4Mutants(t *testing.T) {
+// docs/reliability.md, S4: damaged files never read as empty without an error.
+func TestMutantsNeverReadEmpty(t *testing.T) {
 	theirs := check.Must(os.ReadFile("testdata/duckdb.parquet"))(t)
 	var ours bytes.Buffer
 	w := parquet.NewWriter(&ours)

@@ -1,41 +1,33 @@
 package parquet
 
-// The limits of what is held in memory, or on disk, at a time. A file states
-// the sizes of its parts, and these are what is believed.
+// Limits of memory and disk space. A file states the sizes of its parts; the reader believes them up to these limits.
 const (
-	// maxFooterBytes is the largest footer. It takes some kilobytes per row
-	// group, so that is far above a billion operations.
+	// maxFooterBytes limits the footer. At some kilobytes per row group it allows far more than a billion operations.
 	maxFooterBytes = 128 << 20
-	// maxPageBytes is the largest page, decompressed. Known writers stay below
-	// 100 MiB, most at one.
+	// maxPageBytes limits a decompressed page. Known writers stay below 100 MiB, most of them at 1 MiB.
 	maxPageBytes = 128 << 20
-	// maxHeldBytes bounds the pages and dictionaries of all columns together.
+	// maxHeldBytes limits the pages and dictionaries of all columns together.
 	maxHeldBytes = 512 << 20
-	// maxColumns is how many columns and groups a schema may have, and maxDepth how deep
-	// it may nest.
+	// maxColumns limits the columns and groups of a schema, and maxDepth its nesting.
 	maxColumns = 1 << 16
 	maxDepth   = 64
-	// maxRowGroups is how many row groups a file may have.
+	// maxRowGroups limits the row groups of a file.
 	maxRowGroups = 1 << 20
-	// maxRowValues is how many values a row may have in a column.
+	// maxRowValues limits the values of a row in a column.
 	maxRowValues = 1 << 20
-	// maxTextBytes is the longest text.
+	// maxTextBytes limits a text.
 	maxTextBytes = 16 << 20
-	// MaxSpoolBytes is the largest input that is copied to a temporary file,
-	// because it can only be read from front to back.
+	// MaxSpoolBytes limits the copy of an input that does not support random access.
 	MaxSpoolBytes = 16 << 30
 
-	// Rows that are all equal take no space, so that a few bytes may claim any number of
-	// them. maxRowsPerByte is how many rows a byte of the pages that were read may stand
-	// for, whatever lies between them, and freeRows is how many rows there may be in a
-	// file of any size.
+	// Equal rows take no space, so a few bytes may claim any number of rows. maxRowsPerByte limits the
+	// rows for each byte of the pages read. freeRows are allowed in a file of any size.
 	maxRowsPerByte = 16
 	freeRows       = 1 << 20
 
-	// maxValuesPerByte is how many values a byte of a page may stand for where there
-	// are more of them than rows. Levels that are not all equal take a bit at least.
+	// maxValuesPerByte limits the values for each byte of a page with more values than rows. Different
+	// levels take at least one bit each.
 	maxValuesPerByte = 64
-	// maxHeaderBytes is the longest header of a page, which may hold the smallest and the
-	// largest value.
+	// maxHeaderBytes limits a page header. It may hold the smallest and the largest value.
 	maxHeaderBytes = 1 << 20
 )

@@ -15,15 +15,15 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// forged is a file that claims what its parts say: a table of the columns
-// operation and duration_ns in one row group. Both have the same page.
+// forged is a file with forged metadata: a table with the columns operation and duration_ns in one row
+// group. Both have the same page.
 type forged struct {
 	schema  []format.SchemaElement
 	numRows int64
-	rows    int64 // in the row group
+	rows    int64 // of the row group
 	header  format.PageHeader
 	body    []byte
-	padding int // bytes that belong to no column
+	padding int // bytes outside the columns
 	change  func(c *format.ColumnMetaData)
 }
 
@@ -35,12 +35,12 @@ func column(name string, typ format.Type, repetition format.FieldRepetitionType)
 	return format.SchemaElement{Name: name, Type: thrift.New(typ), RepetitionType: thrift.New(repetition)}
 }
 
-// forge returns a table of n rows, which all are equal: their page refers to a
-// dictionary of one value, so that it holds nothing.
+// forge returns a table of n equal rows. Their page refers to a dictionary of one value, so it is empty.
 func forge(n int64) *forged {
 	return &forged{
 		schema: []format.SchemaElement{
-			group("root", 2), column("operation", format.Int32, format.Required), column("duration_ns", format.Int32, format.Required),
+			group("root", 2), column("operation", format.Int32, format.Required),
+			column("duration_ns", format.Int32, format.Required),
 		},
 		numRows: n, rows: n,
 		header: dataPage(int32(min(n, math.MaxInt32)), format.RLEDictionary, []byte{0}),
@@ -52,7 +52,8 @@ func dataPage(values int32, encoding format.Encoding, body []byte) format.PageHe
 	return format.PageHeader{
 		Type: format.DataPage, UncompressedPageSize: int32(len(body)), CompressedPageSize: int32(len(body)),
 		DataPageHeader: thrift.New(format.DataPageHeader{
-			NumValues: values, Encoding: encoding, DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE,
+			NumValues: values, Encoding: encoding, DefinitionLevelEncoding: format.RLE,
+			RepetitionLevelEncoding: format.RLE,
 		}),
 	}
 }
@@ -79,7 +80,8 @@ func (f *forged) file(t *testing.T) []byte {
 			continue
 		}
 		c := format.ColumnMetaData{
-			Type: e.Type.V, PathInSchema: thrift.Slice[string]{e.Name}, Encoding: thrift.Slice[format.Encoding]{format.Plain},
+			Type: e.Type.V, PathInSchema: thrift.Slice[string]{e.Name},
+			Encoding:       thrift.Slice[format.Encoding]{format.Plain},
 			DataPageOffset: offset, TotalCompressedSize: int64(len(file)) - offset,
 		}
 		if f.change != nil {
@@ -93,25 +95,26 @@ func (f *forged) file(t *testing.T) []byte {
 	return append(binary.LittleEndian.AppendUint32(file, uint32(len(footer))), "PAR1"...)
 }
 
-// listOf makes the columns lists, in a table of one row of n values, in a page
-// with padding.
+// listOf turns the columns into lists, in one row of n values, in a page with padding.
 func (f *forged) listOf(n int32, padding int) {
-	// The levels are 1 in a single run, the repetition levels behind a 0.
+	// The definition levels are a run of 1; the repetition levels start with 0.
 	rep := append([]byte{2, 0}, binary.AppendUvarint(nil, uint64(n-1)<<1)...)
 	levels := func(text []byte) []byte {
 		return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
 	}
-	f.body = slices.Concat(levels(append(rep, 1)), levels(append(binary.AppendUvarint(nil, uint64(n)<<1), 1)), make([]byte, 1+padding))
+	f.body = slices.Concat(levels(append(rep, 1)), levels(append(binary.AppendUvarint(nil, uint64(n)<<1), 1)),
+		make([]byte, 1+padding))
 	f.header = dataPage(n, format.RLEDictionary, f.body)
 	f.schema[1].RepetitionType, f.schema[2].RepetitionType = thrift.New(format.Repeated), thrift.New(format.Repeated)
 	f.numRows, f.rows = 1, 1
 }
 
-// withoutDictionary leaves the dictionary out that comes first.
+// withoutDictionary removes the leading dictionary.
 func (f *forged) withoutDictionary(t *testing.T) {
 	f.change = func(c *format.ColumnMetaData) {
 		skip := c.TotalCompressedSize - int64(len(f.body)) - int64(len(marshal(t, &f.header)))
-		c.DataPageOffset, c.TotalCompressedSize = c.DataPageOffset+skip, c.TotalCompressedSize-skip
+		c.DataPageOffset += skip
+		c.TotalCompressedSize -= skip
 	}
 }
 
@@ -125,8 +128,7 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// What a file claims and cannot be true, or would take too much, is refused
-// before memory is taken for it.
+// Impossible or expensive claims of a file are rejected before memory is allocated.
 func TestLimits(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -134,7 +136,8 @@ func TestLimits(t *testing.T) {
 		want   string
 	}{
 		{"rows without bytes", func(f *forged) { f.numRows, f.rows = 1<<40, 1<<40 }, "claims 1099511627776 rows"},
-		{"rows in padding", func(f *forged) { f.numRows, f.rows, f.padding = 150_000_000, 150_000_000, 600_000 }, "claims 150000000 rows"},
+		{"rows in padding", func(f *forged) { f.numRows, f.rows, f.padding = 150_000_000, 150_000_000, 600_000 },
+			"claims 150000000 rows"},
 		{"rows in equal runs", func(f *forged) {
 			f.numRows, f.rows = 1<<14, 1<<14
 			f.body = []byte{1}
@@ -147,11 +150,14 @@ func TestLimits(t *testing.T) {
 			f.body = []byte{1, 2, 0, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0}
 			f.header = dataPage(3, format.RLEDictionary, f.body)
 		}, "page ends early"},
-		{"more rows than the file", func(f *forged) { f.rows = 4 }, "row group of 2 columns and 4 rows, in a table of 2 columns and 3 rows"},
+		{"more rows than the file", func(f *forged) { f.rows = 4 },
+			"row group of 2 columns and 4 rows, in a table of 2 columns and 3 rows"},
 		{"negative rows", func(f *forged) { f.numRows = -1 }, "metadata are damaged"},
-		{"fewer values than rows", func(f *forged) { f.header.DataPageHeader.V.NumValues = 2 }, "fewer values than the row group has rows"},
+		{"fewer values than rows", func(f *forged) { f.header.DataPageHeader.V.NumValues = 2 },
+			"fewer values than the row group has rows"},
 		{"negative values", func(f *forged) { f.header.DataPageHeader.V.NumValues = -1 }, "page of -1 values"},
-		{"page larger than the file", func(f *forged) { f.header.CompressedPageSize = 1 << 20 }, "page of 1048576 bytes, 1 of which are there"},
+		{"page larger than the file", func(f *forged) { f.header.CompressedPageSize = 1 << 20 },
+			"page of 1048576 bytes, the file has 1"},
 		{
 			"page that expands too far", func(f *forged) { f.header.UncompressedPageSize = 1 << 30 },
 			"page of 1073741824 bytes; at most 134217728 are read",
@@ -159,22 +165,23 @@ func TestLimits(t *testing.T) {
 		{"page of no size", func(f *forged) { f.header.CompressedPageSize = -1 }, "page of -1 bytes"},
 		{"compressed with something new", func(f *forged) {
 			f.change = func(c *format.ColumnMetaData) { c.Codec = 9 }
-		}, "compressed with codec 9 "},
+		}, "unsupported codec 9 "},
 		{"LZ4 in frames", func(f *forged) {
 			f.change = func(c *format.ColumnMetaData) { c.Codec = format.Lz4 }
-		}, "compressed with codec 5 (LZ4), which is not supported"},
+		}, "unsupported codec 5 (LZ4)"},
 		{"values outside the file", func(f *forged) {
 			f.change = func(c *format.ColumnMetaData) { c.TotalCompressedSize = math.MaxInt64 }
 		}, "the values are not within the file"},
 		{"values before the file", func(f *forged) {
 			f.change = func(c *format.ColumnMetaData) { c.DataPageOffset = -1 }
 		}, "the values are not within the file"},
-		{"no dictionary", func(f *forged) { f.withoutDictionary(t) }, "page refers to a dictionary that is missing"},
+		{"no dictionary", func(f *forged) { f.withoutDictionary(t) }, "page refers to a missing dictionary"},
 		{"dictionary of more values than fit in memory", func(f *forged) {
 			f.body = make([]byte, 1<<20)
 			f.header = format.PageHeader{
 				Type: format.DictionaryPage, UncompressedPageSize: 1 << 20, CompressedPageSize: 1 << 20,
-				DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{NumValues: 1 << 26, Encoding: format.Plain}),
+				DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{NumValues: 1 << 26,
+					Encoding: format.Plain}),
 			}
 			f.withoutDictionary(t)
 		}, "pages of more than 536870912 bytes at a time"},
@@ -182,10 +189,12 @@ func TestLimits(t *testing.T) {
 			f.body = []byte{8, 6, 5}
 			f.header = dataPage(3, format.RLEDictionary, f.body)
 		}, "index 5 in a dictionary of 1 values"},
-		{"encoding unknown", func(f *forged) { f.header.DataPageHeader.V.Encoding = 77 }, "encoding 77 is not supported"},
+		{"encoding unknown", func(f *forged) { f.header.DataPageHeader.V.Encoding = 77 },
+			"encoding 77 is not supported"},
 		{"type unknown", func(f *forged) { f.schema[1].Type.V = 9 }, `column "operation" is of unknown type 9`},
 		{"column without a type", func(f *forged) { f.schema[1].Type.Valid = false }, `column "operation" has no type`},
-		{"columns outside the root", func(f *forged) { f.schema[0].NumChildren.V = 1 }, "schema has columns outside its root"},
+		{"columns outside the root", func(f *forged) { f.schema[0].NumChildren.V = 1 },
+			"schema has columns outside its root"},
 		{"deep schema", func(f *forged) {
 			f.schema = f.schema[:1]
 			for range 100_000 / 2 {
@@ -195,7 +204,8 @@ func TestLimits(t *testing.T) {
 		{"wide schema", func(f *forged) {
 			f.schema = slices.Repeat(f.schema[1:2], 1<<16+1)
 		}, "more than 65536 columns or row groups"},
-		{"billion values in a few bytes", func(f *forged) { f.listOf(1<<30, 0) }, "page of 1073741824 values in 23 bytes"},
+		{"billion values in a few bytes", func(f *forged) { f.listOf(1<<30, 0) },
+			"page of 1073741824 values in 23 bytes"},
 		{"row of a million values", func(f *forged) { f.listOf(1<<21, 1<<15) }, "row of more than 1048576 values"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -204,7 +214,8 @@ func TestLimits(t *testing.T) {
 			file := f.file(t)
 			var got *records
 			n := check.Allocated(func() { got = read(t, file) })
-			if !strings.Contains(fmt.Sprint(got.fail, got.bad), test.want) || test.want != "[]" && len(got.entries()) > 2 {
+			if !strings.Contains(fmt.Sprint(got.fail, got.bad), test.want) || test.want != "[]" &&
+				len(got.entries()) > 2 {
 				t.Errorf("error %q, %q, want %q; %d entries", got.fail, got.bad, test.want, len(got.entries()))
 			}
 			const most = 32 << 20
@@ -215,7 +226,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Metadata may claim lists of any length, and nest to any depth.
+// Metadata may claim lists of any length and nesting of any depth.
 func TestMetadata(t *testing.T) {
 	list := func(field byte, elements uint64) []byte {
 		return binary.AppendUvarint([]byte{field<<4 | byte(thrift.LIST), 0xf0 | byte(thrift.STRUCT)}, elements)
@@ -227,9 +238,12 @@ func TestMetadata(t *testing.T) {
 		want   string
 	}{
 		{"row groups that are not there", list(4, math.MaxInt32), "metadata end early"},
-		{"row groups that hold nothing", append(list(4, long), make([]byte, long)...), "more than 1048576 columns or row groups"},
-		{"columns that hold nothing", append(list(2, long), make([]byte, long)...), "more than 65536 columns or row groups"},
-		{"another list of structs that hold nothing", append(list(5, long), make([]byte, long)...), "more than 65536 columns or row groups"},
+		{"row groups that hold nothing", append(list(4, long), make([]byte, long)...),
+			"more than 1048576 columns or row groups"},
+		{"columns that hold nothing", append(list(2, long), make([]byte, long)...),
+			"more than 65536 columns or row groups"},
+		{"another list of structs that hold nothing", append(list(5, long), make([]byte, long)...),
+			"more than 65536 columns or row groups"},
 		{"lists in lists", append([]byte{0x69}, bytes.Repeat([]byte{0x19}, long)...), "metadata are damaged"},
 		{"structs in structs", bytes.Repeat([]byte{0x6c}, long), "metadata are damaged"},
 		{"text that is not there", []byte{0x68, 0xff, 0xff, 0xff, 0xff, 0x07}, "metadata end early"},

@@ -12,15 +12,15 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// numbers are numbers of a few bits each, kept in runs of equal ones and runs of
-// packed ones: levels, indexes into dictionaries and booleans.
+// numbers decodes numbers of a few bits each, in runs of equal or packed numbers: levels, indexes into
+// dictionaries and booleans.
 type numbers struct {
-	list  []int32 // nil where all are value
+	list  []int32 // nil if all numbers are value
 	value int32
 
 	buf    []int32
 	budget *budget
-	held   int64 // what budget knows of
+	held   int64 // bytes in the budget
 }
 
 func (h *numbers) at(i int) int32 {
@@ -34,21 +34,24 @@ func (h *numbers) at(i int) int32 {
 func (h *numbers) are(n int32) bool { return h.list == nil && h.value == n }
 
 const (
-	maxRun     = 1 << 31 // pages have fewer values
-	maxPadding = 63 * 8  // how many numbers the last run may have too many
+	maxRun     = 1 << 31 // more than the values of any page
+	maxPadding = 63 * 8  // most surplus numbers in the last run
 )
 
-// decode decodes n numbers of width bits. A width of 0 needs no data: all numbers are 0.
-// The runs are walked over first: the library allocates what they claim.
+// decode decodes n numbers of width bits. A width of 0 needs no data: all numbers are 0. It checks the
+// runs first, because the library allocates as much as they claim.
 func (h *numbers) decode(src []byte, width, n int) error {
-	h.list, h.value = nil, 0
+	h.list = nil
+	h.value = 0
 	if width == 0 || n == 0 {
 		return nil
 	}
 	size := 0
 	for have := 0; have < n; {
 		head, k := binary.Uvarint(src[size:])
-		run, bytes, left := int(head>>1), (width+7)/8, len(src)-size-k
+		run := int(head >> 1)
+		bytes := (width + 7) / 8
+		left := len(src) - size - k
 		switch isPacked := head&1 != 0; {
 		case k <= 0 || width > 32 || head>>1 > maxRun || !isPacked && bytes > left:
 			return errShortPage
@@ -66,7 +69,7 @@ func (h *numbers) decode(src []byte, width, n int) error {
 				return nil
 			}
 		default:
-			bytes = 0 // the library takes no number
+			bytes = 0 // the library decodes no number
 		}
 		if have+run > n+maxPadding || bytes > left && have+8*left/width < n {
 			return errShortPage
@@ -74,7 +77,7 @@ func (h *numbers) decode(src []byte, width, n int) error {
 		have += run
 		size += k + bytes
 	}
-	if missing := size - len(src); missing > 0 { // some writers leave out the padding of the last run
+	if missing := size - len(src); missing > 0 { // some writers omit the padding of the last run
 		src = append(slices.Clip(src), make([]byte, missing)...)
 	}
 	if room := n + maxPadding; room > cap(h.buf) {
@@ -91,7 +94,7 @@ func (h *numbers) decode(src []byte, width, n int) error {
 	return err
 }
 
-// decodeLevels decodes n levels and returns how many of them are the highest.
+// decodeLevels decodes n levels and returns how many equal highest.
 func (h *numbers) decodeLevels(src []byte, highest int32, n int) (full int, err error) {
 	if err := h.decode(src, bits.Len32(uint32(highest)), n); err != nil {
 		return 0, err
@@ -103,7 +106,7 @@ func (h *numbers) decodeLevels(src []byte, highest int32, n int) (full int, err 
 		}
 	}
 	if most > highest {
-		return 0, errors.New("level that the column does not have")
+		return 0, errors.New("level above the column's maximum")
 	}
 	if h.are(highest) {
 		full = n
@@ -111,22 +114,23 @@ func (h *numbers) decodeLevels(src []byte, highest int32, n int) (full int, err 
 	return full, nil
 }
 
-// checkDeltas walks over integers of width bits that are kept as differences, packed in
-// blocks of miniblocks that have a width each. It returns how many there are, most at
-// most, and what follows them. The library allocates what the header claims and unpacks
-// numbers of any width.
+// checkDeltas checks integers in DELTA_BINARY_PACKED encoding with at most width bits. It returns their number, which
+// may be at most most, and the rest of src. The library allocates as much as the header claims and accepts any width.
 func checkDeltas(src []byte, width byte, most int) (total int, rest []byte, err error) {
-	var header [4]uint64 // values in a block, miniblocks in it, values in all, first value
+	var header [4]uint64 // block size, miniblocks per block, total, first value
 	for i := range header {
 		v, n := binary.Uvarint(src)
 		if n <= 0 {
 			return 0, nil, errShortPage
 		}
-		header[i], src = v, src[n:]
+		header[i] = v
+		src = src[n:]
 	}
 	const maxBlock = 1 << 12 // writers use 128 or 256 values
-	block, minis := header[0], header[1]
-	if block == 0 || block > maxBlock || minis == 0 || block%minis != 0 || block/minis%8 != 0 || header[2] > uint64(most) {
+	block := header[0]
+	minis := header[1]
+	if block == 0 || block > maxBlock || minis == 0 || block%minis != 0 || block/minis%8 != 0 ||
+		header[2] > uint64(most) {
 		return 0, nil, errShortPage
 	}
 	for left := int(header[2]) - 1; left > 0; {
@@ -148,11 +152,10 @@ func checkDeltas(src []byte, width byte, most int) (total int, rest []byte, err 
 	return int(header[2]), src, nil
 }
 
-// checkTexts checks the lengths of at least n texts, most at most, that are kept as
-// differences, and returns what they add up to: the library allocates that. size is that
-// of each text, 0 for any.
+// checkTexts checks the lengths of texts in a delta encoding: at least n and at most most texts, each of
+// size bytes, or of any size for 0. It returns the sum of the lengths, because the library allocates that.
 func checkTexts(src []byte, encoding format.Encoding, size, n, most int) (total int, err error) {
-	var lengths [2][]int32 // of what a text shares with the one before, and of its own
+	var lengths [2][]int32 // of the prefix shared with the previous text, and of the rest
 	for i := range lengths {
 		if i == 0 && encoding != format.DeltaByteArray {
 			continue
@@ -166,11 +169,13 @@ func checkTexts(src []byte, encoding format.Encoding, size, n, most int) (total 
 		}
 		src = rest
 	}
-	shared, own := lengths[0], lengths[1]
+	shared := lengths[0]
+	own := lengths[1]
 	if len(own) < n || encoding == format.DeltaByteArray && len(shared) != len(own) {
 		return 0, errShortPage
 	}
-	left, last := len(src), 0
+	left := len(src)
+	last := 0
 	for i, length := range own {
 		same := 0
 		if shared != nil {

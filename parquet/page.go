@@ -12,13 +12,12 @@ import (
 
 var errShortPage = errors.New("page ends early")
 
-// page is a page of values, without compression. Its parts are valid until the
-// next page.
+// page is a decompressed page of values. Its parts are valid until the next page.
 type page struct {
 	dictionary bool
-	values     int // how many, nulls included
+	values     int // number of values, nulls included
 	encoding   format.Encoding
-	// rep and def are the levels of the values in data, empty where all are 0.
+	// rep and def are the levels of the values in data; empty levels are all 0.
 	rep, def, data []byte
 }
 
@@ -29,18 +28,17 @@ type pages struct {
 	codec    format.CompressionCodec
 	unpack   *decompressor
 	budget   *budget
-	pos, end int64 // in the file
-	rows     int64 // in the row group
-	size     int64 // bytes of pages that hold something, with their headers
+	pos, end int64 // offsets in the file
+	rows     int64 // of the row group
+	size     int64 // bytes of pages in use, headers included
 
-	head []byte // the header of a page
-	body []byte // a page as it is stored
-	data []byte // and decompressed
-	held int64  // what budget knows of
+	head []byte // page header
+	body []byte // stored page
+	data []byte // decompressed page
+	held int64  // bytes in the budget
 }
 
-// next reads the next page that holds values or the dictionary, io.EOF at the
-// end of the chunk.
+// next reads the next page of values or of the dictionary. It returns io.EOF at the end of the chunk.
 func (p *pages) next() (page, error) {
 	for p.pos < p.end {
 		h, err := p.header()
@@ -48,14 +46,20 @@ func (p *pages) next() (page, error) {
 			return page{}, err
 		}
 		var pg page
-		var rep, def int32 // bytes of levels in front, which are not compressed
+		var rep, def int32 // bytes of uncompressed levels in front
 		switch v1, v2, d := &h.DataPageHeader.V, &h.DataPageHeaderV2.V, &h.DictionaryPageHeader.V; {
 		case h.Type == format.DataPage && h.DataPageHeader.Valid:
-			pg.values, pg.encoding = int(v1.NumValues), v1.Encoding
+			pg.values = int(v1.NumValues)
+			pg.encoding = v1.Encoding
 		case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
-			pg.values, pg.encoding, rep, def = int(v2.NumValues), v2.Encoding, v2.RepetitionLevelsByteLength, v2.DefinitionLevelsByteLength
+			pg.values = int(v2.NumValues)
+			pg.encoding = v2.Encoding
+			rep = v2.RepetitionLevelsByteLength
+			def = v2.DefinitionLevelsByteLength
 		case h.Type == format.DictionaryPage && h.DictionaryPageHeader.Valid:
-			pg.values, pg.encoding, pg.dictionary = int(d.NumValues), d.Encoding, true
+			pg.values = int(d.NumValues)
+			pg.encoding = d.Encoding
+			pg.dictionary = true
 		default:
 			p.pos += max(0, min(int64(h.CompressedPageSize), p.end-p.pos)) // an index
 			continue
@@ -69,7 +73,7 @@ func (p *pages) next() (page, error) {
 	return page{}, io.EOF
 }
 
-// header reads the header of a page and stands behind it.
+// header reads a page header and moves pos past it.
 func (p *pages) header() (*format.PageHeader, error) {
 	for size := int64(512); ; size *= 4 {
 		size = min(size, p.end-p.pos)
@@ -94,12 +98,13 @@ func (p *pages) header() (*format.PageHeader, error) {
 	}
 }
 
-// check refuses sizes that cannot be true, and such as would take too much memory.
+// check rejects impossible sizes and pages that exceed the budget.
 func (p *pages) check(h *format.PageHeader, pg *page, rep, def int64) error {
-	compressed, uncompressed := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
+	compressed := int64(h.CompressedPageSize)
+	uncompressed := int64(h.UncompressedPageSize)
 	switch {
 	case compressed < 0 || compressed > p.end-p.pos:
-		return fmt.Errorf("page of %d bytes, %d of which are there", compressed, p.end-p.pos)
+		return fmt.Errorf("page of %d bytes, the file has %d", compressed, p.end-p.pos)
 	case uncompressed < 0 || uncompressed > maxPageBytes || compressed > maxPageBytes:
 		return fmt.Errorf("page of %d bytes; at most %d are read", max(compressed, uncompressed), maxPageBytes)
 	case pg.values < 0:
@@ -109,16 +114,16 @@ func (p *pages) check(h *format.PageHeader, pg *page, rep, def int64) error {
 	case rep < 0 || def < 0 || rep+def > min(compressed, uncompressed):
 		return errShortPage
 	}
-	held := compressed + 2*uncompressed // with what is decoded, or offsets of texts, of four bytes each
+	held := compressed + 2*uncompressed // including decoded values, or offsets of texts with four bytes each
 	switch pg.encoding {
 	case format.DeltaBinaryPacked, format.DeltaLengthByteArray, format.DeltaByteArray:
-		const bytesPerDelta = 3 * 8 // lengths, shared parts, offsets
+		const bytesPerDelta = 3 * 8 // lengths, shared prefixes, offsets
 		held += int64(pg.values) * bytesPerDelta
 	}
 	return p.budget.hold(&p.held, held)
 }
 
-// read reads the page behind its header, which starts with levels of rep and def bytes.
+// read reads the page after its header. The page starts with rep and def bytes of levels.
 func (p *pages) read(h *format.PageHeader, pg *page, rep, def int) (err error) {
 	p.body = grow(p.body, int(h.CompressedPageSize))
 	if err := readAt(p.src, p.body, p.pos); err != nil {
@@ -129,10 +134,12 @@ func (p *pages) read(h *format.PageHeader, pg *page, rep, def int) (err error) {
 	if h.CRC != 0 && crc32.ChecksumIEEE(p.body) != uint32(h.CRC) {
 		return errors.New("page's checksum does not match")
 	}
-	pg.rep, pg.def, pg.data = p.body[:rep], p.body[rep:rep+def], p.body[rep+def:]
+	pg.rep = p.body[:rep]
+	pg.def = p.body[rep : rep+def]
+	pg.data = p.body[rep+def:]
 	if plain := h.DataPageHeaderV2.V.IsCompressed; p.codec != format.Uncompressed && !(plain.Valid && !plain.V) {
 		p.data = grow(p.data, int(h.UncompressedPageSize)-rep-def)
-		if len(p.data) > 0 { // a page without values may have nothing to decompress
+		if len(p.data) > 0 { // an empty page may have no compressed data
 			if err := p.unpack.decompress(p.codec, p.data, pg.data); err != nil {
 				return err
 			}
@@ -148,8 +155,7 @@ func (p *pages) read(h *format.PageHeader, pg *page, rep, def int) (err error) {
 	return err
 }
 
-// cutLevels cuts the levels off that a page of version 1 starts with, behind
-// their length.
+// cutLevels removes the levels from the start of a version 1 page and returns them. Their length precedes them.
 func cutLevels(pg *page, highest int32, encoding format.Encoding) ([]byte, error) {
 	const prefix = 4
 	switch {
@@ -166,8 +172,8 @@ func cutLevels(pg *page, highest int32, encoding format.Encoding) ([]byte, error
 	return levels, nil
 }
 
-// grow returns a slice of length n, in buf where that suffices. There is room
-// behind it, so that the library decodes packed numbers at its end in place.
+// grow returns a slice of length n, in buf if its capacity suffices. Spare capacity lets the library
+// decode packed numbers in place.
 func grow(buf []byte, n int) []byte {
 	const padding = 32
 	if cap(buf) < n+padding {
@@ -176,10 +182,10 @@ func grow(buf []byte, n int) []byte {
 	return buf[:n]
 }
 
-// budget bounds what the columns of a file hold together.
+// budget limits the memory that the columns of a file hold together.
 type budget struct {
 	held int64
-	// ask is the Hold of a source that bounds the memory, nil for any other.
+	// ask is the source's Hold method; nil for a source without a limit.
 	ask func(bytes int64) error
 }
 
@@ -191,14 +197,14 @@ func newBudget(src io.ReaderAt) budget {
 	return budget{}
 }
 
-// free gives everything back.
+// free releases all memory.
 func (b *budget) free() {
 	if b.ask != nil {
-		_ = b.ask(-b.held) // less than before
+		_ = b.ask(-b.held) // never fails: it releases
 	}
 }
 
-// hold changes what a column is known to hold from *held to n.
+// hold changes the memory of a column from *held to n bytes.
 func (b *budget) hold(held *int64, n int64) error {
 	if b.held+n-*held > maxHeldBytes {
 		return fmt.Errorf("pages of more than %d bytes at a time", maxHeldBytes)

@@ -19,7 +19,7 @@ import (
 	"github.com/optrace/optrace/parquet"
 )
 
-// writeJob writes what two ranks recorded in some steps.
+// writeJob writes some steps of two ranks.
 func writeJob(w *parquet.Writer) error {
 	var errs []error
 	for rank := range int64(2) {
@@ -31,8 +31,10 @@ func writeJob(w *parquet.Writer) error {
 		for step := range int64(20) {
 			entry := func(name string, kind op.Kind, start, duration int64) *op.Entry {
 				return &op.Entry{
-					Step: op.Known(step), Operation: name, Kind: kind, DeviceID: "cuda:0", Rank: op.Known(rank), Service: "trainer",
-					Start: op.Known(start), Duration: duration, TraceID: op.TraceID{byte(rank), 1}, SpanID: op.SpanID{byte(rank), byte(step), byte(start)},
+					Step: op.Known(step), Operation: name, Kind: kind, DeviceID: "cuda:0", Rank: op.Known(rank),
+					Service: "trainer",
+					Start:   op.Known(start), Duration: duration, TraceID: op.TraceID{byte(rank), 1},
+					SpanID: op.SpanID{byte(rank), byte(step), byte(start)},
 				}
 			}
 			computed := 100 + (step*37+rank*53)%90
@@ -41,7 +43,8 @@ func writeJob(w *parquet.Writer) error {
 			reduce := entry("all_reduce", op.KindCollective, at+computed, 300-computed)
 			reduce.Collective = &op.Collective{Name: "all_reduce", Group: "dp", Sequence: op.Known(step)}
 			errs = append(errs, w.Entry(host), w.Entry(entry("matmul", op.KindCompute, at, computed)), w.Entry(reduce),
-				w.Span(&op.Span{Name: "step", Start: op.Known(at), Duration: 400, SpanID: op.SpanID{9, byte(rank), byte(step)}}))
+				w.Span(&op.Span{Name: "step", Start: op.Known(at), Duration: 400,
+					SpanID: op.SpanID{9, byte(rank), byte(step)}}))
 			at += 1000
 		}
 	}
@@ -53,7 +56,8 @@ func writeQueries(t *testing.T, language, path string) {
 	t.Helper()
 	text := check.Must(os.ReadFile("../docs/queries.md"))(t)
 	var blocks []string
-	for _, block := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```").FindAllStringSubmatch(string(text), -1) {
+	for _, block := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```").FindAllStringSubmatch(string(text),
+		-1) {
 		blocks = append(blocks, block[1])
 	}
 	if len(blocks) == 0 {
@@ -62,7 +66,7 @@ func writeQueries(t *testing.T, language, path string) {
 	check.OK(t, os.WriteFile(path, []byte(strings.Join(blocks, "\n")), 0o600))
 }
 
-// answersOf runs the queries in dir by an engine, or skips the test where there is none.
+// answersOf runs the queries in dir by an engine. It skips the test without the engine.
 func answersOf(t *testing.T, engine, dir string) []byte {
 	t.Helper()
 	if _, err := os.Stat("peers/node_modules"); err != nil {
@@ -80,17 +84,19 @@ func TestQueriesOfOtherEngines(t *testing.T) {
 	check.OK(t, writeJob(parquet.NewWriter(&pages)))
 	check.OK(t, os.WriteFile(filepath.Join(dir, "ops.parquet"), pages.Bytes(), 0o600))
 	report := check.Must(analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, "ops.parquet")), analyze.Options{}))(t)
-	// Numbers are compared as text: JavaScript has no integers of 64 bits.
+	// Numbers are compared as text, because JavaScript lacks integers of 64 bits.
 	type row = map[string]string
 	var operations, devices []row
 	for _, o := range report.Operations {
 		if o.Side == "" {
-			operations = append(operations, row{"operation": o.Operation, "calls": fmt.Sprint(o.Count), "sum_ns": fmt.Sprint(o.SumNS)})
+			operations = append(operations, row{"operation": o.Operation, "calls": fmt.Sprint(o.Count),
+				"sum_ns": fmt.Sprint(o.SumNS)})
 		}
 	}
 	for _, d := range report.Devices {
 		devices = append(devices, row{
-			"rank": d.Rank.String(), "device_id": d.DeviceID, "calls": fmt.Sprint(d.Count), "sum_ns": fmt.Sprint(d.SumNS),
+			"rank": d.Rank.String(), "device_id": d.DeviceID, "calls": fmt.Sprint(d.Count),
+			"sum_ns":  fmt.Sprint(d.SumNS),
 			"span_ns": d.SpanNS.String(),
 		})
 	}
@@ -99,10 +105,12 @@ func TestQueriesOfOtherEngines(t *testing.T) {
 	}
 	c := report.Communication.Collectives[0]
 	collectives := []row{{
-		"name": c.Name, "grp": c.Group, "n": fmt.Sprint(c.Count), "transfer_ns": c.TransferNS.String(), "wait_ns": c.WaitNS.String(),
+		"name": c.Name, "grp": c.Group, "n": fmt.Sprint(c.Count), "transfer_ns": c.TransferNS.String(),
+		"wait_ns":           c.WaitNS.String(),
 		"max_start_skew_ns": c.MaxStartSkewNS.String(),
 	}}
-	resources := []row{{"service": "trainer", "rank": "0", "host": "node-0"}, {"service": "trainer", "rank": "1", "host": "node-1"}}
+	resources := []row{{"service": "trainer", "rank": "0", "host": "node-0"},
+		{"service": "trainer", "rank": "1", "host": "node-1"}}
 	metadata := []row{{"key": "optrace.schema", "value": op.Schema}}
 	for _, engine := range []struct {
 		name, language, file string

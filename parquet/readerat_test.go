@@ -26,8 +26,7 @@ func write(t *testing.T, path string, content []byte) string {
 	return path
 }
 
-// A format that is read here and there gives the same from a file, a pipe and a
-// compressed file, and the bytes are counted once.
+// A file, a pipe and a compressed file give the same records, and bytes are counted once.
 func TestRandomAccess(t *testing.T) {
 	type row struct {
 		Operation  string `parquet:"operation"`
@@ -78,7 +77,7 @@ func TestRandomAccess(t *testing.T) {
 	}
 }
 
-// A table that can be read anywhere is shared out by row groups.
+// Readers share a table by row groups.
 func TestPartsOfRowGroups(t *testing.T) {
 	type row struct {
 		Operation  string `parquet:"operation,dict"`
@@ -92,7 +91,8 @@ func TestPartsOfRowGroups(t *testing.T) {
 	check.OK(t, lib.Write(&b, rows, lib.MaxRowsPerRowGroup(150), lib.Compression(&lib.Uncompressed)))
 	damaged := bytes.Clone(b.Bytes())
 	damaged[bytes.Index(damaged, binary.LittleEndian.AppendUint64(nil, 700))] ^= 1
-	for name, content := range map[string][]byte{"whole": b.Bytes(), "damaged": damaged, "cut off": damaged[:len(damaged)-1]} {
+	for name, content := range map[string][]byte{"whole": b.Bytes(), "damaged": damaged,
+		"cut off": damaged[:len(damaged)-1]} {
 		t.Run(name, func(t *testing.T) {
 			path := write(t, filepath.Join(t.TempDir(), "ops.parquet"), content)
 			want := recordtest.Transcript(t, ingest.Open(path).Records())
@@ -107,8 +107,7 @@ func TestPartsOfRowGroups(t *testing.T) {
 	}
 }
 
-// inParts returns the transcripts of the parts of a file, and the number of parts that are
-// not empty.
+// inParts returns the transcripts of the parts of a file, and the number of parts with records.
 func inParts(t *testing.T, content []byte, name string, size int) (transcript string, n int) {
 	t.Helper()
 	parts, err := parquet.Parts(bytes.NewReader(content), int64(len(content)), name, size)
@@ -125,7 +124,7 @@ func inParts(t *testing.T, content []byte, name string, size int) (transcript st
 	return transcript, n
 }
 
-// Entries have the attributes of the resources that the rows in front of them state.
+// Entries get the attributes of the preceding resource.
 func TestResourcesOfRows(t *testing.T) {
 	var b bytes.Buffer
 	w := parquet.NewWriter(&b)
@@ -142,7 +141,8 @@ func TestResourcesOfRows(t *testing.T) {
 	m := new(attr.Mapping)
 	m.Keep("host.name")
 	var got []string
-	for rec, err := range (ingest.Options{Mapping: m}).Open(write(t, filepath.Join(t.TempDir(), "ops.parquet"), b.Bytes())).Records() {
+	for rec, err := range (ingest.Options{Mapping: m}).Open(write(t, filepath.Join(t.TempDir(), "ops.parquet"),
+		b.Bytes())).Records() {
 		check.OK(t, err)
 		if rec.Entry != nil {
 			got = append(got, rec.Entry.Attrs[0].Value)

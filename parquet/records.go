@@ -20,10 +20,9 @@ import (
 
 const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
-// Records reads a file that can only be read from front to back. The footer, which tells
-// where everything is, stands at its end, so that at most spoolBytes of the file, and
-// [MaxSpoolBytes], are copied first, many to a temporary file. [RecordsAt] is for files that
-// can be read anywhere. name stands for src in errors.
+// Records reads a file from front to back. Because the footer at the end locates everything, Records first
+// copies at most spoolBytes and [MaxSpoolBytes] of src, a large input to a temporary file. Use [RecordsAt]
+// for a source with random access. name stands for src in errors.
 func Records(src io.Reader, name string, spoolBytes int64) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		file, size, closer, err := spool.Copy(src, min(spoolBytes, MaxSpoolBytes), ".parquet")
@@ -39,7 +38,7 @@ func Records(src io.Reader, name string, spoolBytes int64) iter.Seq2[op.Record, 
 	}
 }
 
-// heldAt is the copy of a source that bounds the memory.
+// heldAt is the copy of a source that limits memory.
 type heldAt struct {
 	io.ReaderAt
 	hold func(bytes int64) error
@@ -50,9 +49,8 @@ func (h heldAt) Hold(bytes int64) error { return h.hold(bytes) }
 
 // RecordsAt reads a file of size bytes. name stands for src in errors.
 //
-// A *[op.SyntaxError] is a row that could not be read, or the rest of a row
-// group that is damaged, and reading goes on behind it; any other error is the
-// last thing yielded. What a record points to is valid until the next one.
+// A *[op.SyntaxError] reports an unreadable row or the damaged rest of a row group; reading continues
+// after it. Any other error is the last one yielded. A record is valid until the next one.
 func RecordsAt(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		t, err := openTable(src, size, name)
@@ -64,42 +62,42 @@ func RecordsAt(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, er
 	}
 }
 
-// Parts returns the records of a file in parts of at least partBytes, which are
-// row groups that follow one another. Several goroutines may read a part each.
-// What is said at [RecordsAt] holds for a part.
+// Parts returns the records of a file in parts of at least partBytes. A part is a sequence of row groups.
+// Several goroutines may each read a part; otherwise see [RecordsAt].
 func Parts(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error) {
 	t, err := openTable(src, size, name)
 	if err != nil {
 		return nil, err
 	}
 	var parts []iter.Seq2[op.Record, error]
-	first, bytes := 0, int64(0)
+	first := 0
+	bytes := int64(0)
 	for i, g := range t.groups {
 		if bytes += min(g.bytes, size); bytes < int64(partBytes) && i < len(t.groups)-1 {
 			continue
 		}
 		from := first
 		parts = append(parts, func(yield func(op.Record, error) bool) { t.read(from, i+1, yield) })
-		first, bytes = i+1, 0
+		first = i + 1
+		bytes = 0
 	}
 	return parts, nil
 }
 
-// table is a file whose footer has been read.
+// table is a file with a parsed footer.
 type table struct {
 	*footer
 	src   io.ReaderAt
 	size  int64
 	name  string
-	bound []column // those that mean something, not opened
+	bound []column // known columns, not opened
 	given opfile.Given
-	// counts has the rows that were read and the bytes of their pages.
+	// counts has the rows read and the bytes of their pages.
 	counts struct{ rows, bytes atomic.Int64 }
 }
 
-// openTable reads the footer and finds the columns that mean something. Where several have
-// the same name it is the first. A later version of the table is refused; other files name
-// no schema.
+// openTable reads the footer and finds the known columns. Of several columns with one name it takes the
+// first. It rejects a later version of the table; foreign files name no schema.
 func openTable(src io.ReaderAt, size int64, name string) (*table, error) {
 	footer, err := readFooter(src, size)
 	if err != nil {
@@ -114,7 +112,8 @@ func openTable(src io.ReaderAt, size int64, name string) (*table, error) {
 		if i := slices.IndexFunc(t.leaves, func(l leaf) bool { return l.is(c.Name) }); i >= 0 {
 			found[c.Name] = true
 			l := &t.leaves[i]
-			t.bound = append(t.bound, column{leaf: l, chunk: i, Use: c.Use(&l.Form), leads: len(t.bound) == 0}) // errors tell where the first is
+			// errors state the position of the first one
+			t.bound = append(t.bound, column{leaf: l, chunk: i, Use: c.Use(&l.Form), leads: len(t.bound) == 0})
 		}
 	}
 	switch missing := "duration_ns or duration_us"; {
@@ -143,13 +142,14 @@ func columnNames(leaves []leaf) string {
 	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
-// read reads the row groups from the i-th up to, and without, the j-th.
+// read reads the row groups i to j-1.
 func (t *table) read(i, j int, yield func(op.Record, error) bool) {
 	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch(), budget: newBudget(t.src)}
 	defer r.unpack.close()
 	defer r.budget.free()
 	for _, c := range t.bound {
-		r.used = append(r.used, c.opened(pages{src: t.src, leaf: c.leaf, unpack: &r.unpack, budget: &r.budget}, r.batch))
+		r.used = append(r.used, c.opened(pages{src: t.src, leaf: c.leaf, unpack: &r.unpack, budget: &r.budget},
+			r.batch))
 	}
 	more := true
 	for ; i < j && more; i++ {
@@ -168,10 +168,10 @@ type tableReader struct {
 	budget  budget
 	batch   *rows.Batch
 	used    []*column
-	counted int64 // bytes of the pages that the table counts
+	counted int64 // bytes of pages already in counts
 }
 
-// readGroup reads the i-th row group, and reports whether more is wanted.
+// readGroup reads the i-th row group and reports whether to continue.
 func (t *tableReader) readGroup(i int) bool {
 	g, err := t.group(i)
 	if err != nil {
@@ -191,11 +191,14 @@ func (t *tableReader) readGroup(i int) bool {
 		batch := t.batch.Reset(int(min(end-row, rows.Size)))
 		for _, c := range t.used {
 			if n, bad := c.read(batch); n < len(batch) {
-				batch, err, offset = batch[:n], bad, c.pages.pos
+				batch = batch[:n]
+				err = bad
+				offset = c.pages.pos
 			}
 		}
 		if bytes, ok := t.count(len(batch)); !ok {
-			t.yield(op.Record{}, fmt.Errorf("row %d: pages of %d bytes hold more than %d rows for each byte", row+1, bytes, maxRowsPerByte))
+			t.yield(op.Record{}, fmt.Errorf("row %d: pages of %d bytes hold more than %d rows for each byte", row+1,
+				bytes, maxRowsPerByte))
 			return false
 		}
 		for k := range batch {
@@ -209,18 +212,20 @@ func (t *tableReader) readGroup(i int) bool {
 			}
 		}
 	}
-	return err == nil || t.yield(op.Record{}, t.syntaxError(offset, op.ErrorDamaged, "rows %d to %d are left out: %v", row+1, end, err))
+	return err == nil || t.yield(op.Record{}, t.syntaxError(offset, op.ErrorDamaged, "rows %d to %d are left out: %v",
+		row+1, end, err))
 }
 
-// count counts rows that were read, and the bytes of all pages so far. It reports false
-// where these are too many for those.
+// count adds rows and the bytes of their pages to the counts. ok is false if the file has too many rows
+// for its bytes.
 func (t *tableReader) count(rows int) (bytes int64, ok bool) {
 	before := t.counted
 	t.counted = 0
 	for _, c := range t.used {
 		t.counted += c.pages.size
 	}
-	bytes, n := t.counts.bytes.Add(t.counted-before), t.counts.rows.Add(int64(rows))
+	bytes = t.counts.bytes.Add(t.counted - before)
+	n := t.counts.rows.Add(int64(rows))
 	return bytes, n <= freeRows || n/maxRowsPerByte <= bytes
 }
 

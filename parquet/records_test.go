@@ -15,11 +15,11 @@ import (
 	"github.com/optrace/optrace/parquet"
 )
 
-// records are what a file holds, each of them copied.
+// records holds copies of the records of a file.
 type records struct {
 	all  []op.Record
-	bad  []string // what could not be read
-	fail string   // what ended reading
+	bad  []string // unreadable rows
+	fail string   // the final error
 }
 
 // entries returns the entries among the records.
@@ -56,7 +56,7 @@ func read(t testing.TB, file []byte) *records {
 	return got
 }
 
-// table writes records as this project does.
+// table writes records with Writer.
 func table(t testing.TB, all []op.Record) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -82,7 +82,6 @@ func writeRecord(w *parquet.Writer, rec op.Record) error {
 	return w.Batch(rec.Batch)
 }
 
-// What is written reads back as it was, record by record.
 func TestRoundTrip(t *testing.T) {
 	r := recordtest.Random{Rand: rand.New(rand.NewPCG(1, 2))}
 	for _, n := range []int{0, 1, 2, 255, 256, 257, 5000} {
@@ -105,7 +104,6 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// A consumer may stop at any record.
 func TestStop(t *testing.T) {
 	r := recordtest.Random{Rand: rand.New(rand.NewPCG(5, 6))}
 	file := table(t, []op.Record{r.Record(), r.Record(), r.Record()})
@@ -120,21 +118,10 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// Rows are read into memory that is reused: what is allocated is per file,
-// page and distinct text.
+// The reader reuses memory: it allocates per file, page and distinct text.
 func TestAllocations(t *testing.T) {
 	const n = 20_000
-	r := recordtest.Random{Rand: rand.New(rand.NewPCG(1, 2))}
-	all := make([]op.Record, n)
-	for i := range all {
-		rows, cols := int64(32<<r.IntN(5)), int64(32<<r.IntN(5))
-		all[i].Entry = &op.Entry{
-			Step: op.Known(int64(i / 400)), Operation: []string{"matmul", "add", "relu"}[i%3], Kind: op.KindCompute, KindRule: op.RuleDefault,
-			DeviceID: "cuda:0", InputShapes: []op.Shape{{64, rows}, {rows, cols}}, OutputShape: op.Shape{64, cols}, DType: op.F32,
-			Start: op.Known(int64(i)), Duration: r.Int64N(200_000), TraceID: op.TraceID{byte(i / 400)}, SpanID: r.ID(), Service: "trainer",
-		}
-	}
-	file := table(t, all)
+	file := table(t, step(n))
 	allocs := testing.AllocsPerRun(3, func() {
 		for _, err := range parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet") {
 			check.OK(t, err)

@@ -12,35 +12,34 @@ import (
 	"github.com/optrace/optrace/parquet/internal/rows"
 )
 
-// leaf is a column that holds values.
+// leaf is a column of values.
 type leaf struct {
 	rows.Form
 	path     []string
 	typ      format.Type
-	size     int // of a value of a type of fixed size, else 0
+	size     int // bytes of a value of fixed size, else 0
 	kind     rows.ValueKind
 	unsigned bool
 }
 
-// name returns the path in dots.
+// name returns the path with dots.
 func (l *leaf) name() string { return strings.Join(l.path, ".") }
 
-// is reports whether the leaf is the column that a field names. The groups in
-// lists and maps are called differently by different writers.
+// is reports whether the leaf is the named column. It ignores the groups within lists and maps, because
+// writers name them differently.
 func (l *leaf) is(column string) bool {
 	name, part, ok := strings.Cut(column, ".")
 	return l.path[0] == name && (!ok || l.path[len(l.path)-1] == part)
 }
 
-// schemaReader reads the columns and groups of a schema, which lists them in the order of
-// a walk that visits parents first.
+// schemaReader reads the columns and groups of a schema in depth-first order.
 type schemaReader struct {
-	elements []format.SchemaElement // the elements to come
+	elements []format.SchemaElement // not yet read
 	leaves   []leaf
 }
 
-// leavesOf returns the leaves of a schema in the order of the columns. The library, which
-// reads a schema together with all row groups, follows one of any depth.
+// leavesOf returns the leaves of a schema in the order of the columns. Unlike the library it limits the
+// depth and does not read the row groups.
 func leavesOf(elements []format.SchemaElement) ([]leaf, error) {
 	if len(elements) == 0 {
 		return nil, nil
@@ -53,7 +52,7 @@ func leavesOf(elements []format.SchemaElement) ([]leaf, error) {
 	return s.leaves, err
 }
 
-// group reads the children of a group. parent holds what they have in common.
+// group reads the children of a group. A child starts as a copy of parent.
 func (s *schemaReader) group(children int32, parent leaf) error {
 	if len(parent.path) >= maxDepth {
 		return fmt.Errorf("schema nests deeper than %d levels", maxDepth)
@@ -84,19 +83,23 @@ func (s *schemaReader) group(children int32, parent leaf) error {
 	return nil
 }
 
-// physicalTypes are the sizes and kinds of the values of types.
+// physicalTypes has the size and the kind of each type.
 var physicalTypes = [...]struct {
 	size int
 	kind rows.ValueKind
 }{
-	format.Boolean: {0, rows.Boolean}, format.Int32: {4, rows.Integer}, format.Int64: {8, rows.Integer}, format.Int96: {12, rows.Integer},
-	format.Float: {4, rows.Float}, format.Double: {8, rows.Float}, format.ByteArray: {0, rows.Text}, format.FixedLenByteArray: {0, rows.Bytes},
+	format.Boolean: {0, rows.Boolean}, format.Int32: {4, rows.Integer}, format.Int64: {8, rows.Integer},
+	format.Int96: {12, rows.Integer},
+	format.Float: {4, rows.Float}, format.Double: {8, rows.Float}, format.ByteArray: {0, rows.Text},
+	format.FixedLenByteArray: {0, rows.Bytes},
 }
 
 const maxFixedValueBytes = 1 << 16
 
 func (l *leaf) setType(e *format.SchemaElement) error {
-	typ, size, isDecimal := e.Type.V, e.TypeLength.V, false
+	typ := e.Type.V
+	size := e.TypeLength.V
+	isDecimal := false
 	switch {
 	case !e.Type.Valid:
 		return fmt.Errorf("column %q has no type", l.name())
@@ -105,7 +108,9 @@ func (l *leaf) setType(e *format.SchemaElement) error {
 	case typ == format.FixedLenByteArray && (size < 0 || size > maxFixedValueBytes):
 		return fmt.Errorf("column %q holds values of %d bytes", l.name(), size)
 	}
-	l.typ, l.size, l.kind = typ, physicalTypes[typ].size, physicalTypes[typ].kind
+	l.typ = typ
+	l.size = physicalTypes[typ].size
+	l.kind = physicalTypes[typ].kind
 	if typ == format.FixedLenByteArray {
 		l.size = int(size)
 	}

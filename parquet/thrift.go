@@ -13,21 +13,20 @@ var (
 	errThrift      = errors.New("metadata are damaged")
 )
 
-// maxThriftDepth is how deep structs and lists may nest in each other.
+// maxThriftDepth limits the nesting of structs and lists.
 const maxThriftDepth = 16
 
-// footerRowGroups is the field of the footer that holds the row groups.
+// footerRowGroups is the field of the row groups in the footer.
 const footerRowGroups = 4
 
-// thriftChecker checks that a struct of Thrift can be decoded: the library's
-// decoder allocates lists of the length that they claim, and follows values that
-// nest to any depth.
+// thriftChecker checks a Thrift struct before the library decodes it: the library allocates lists of any
+// claimed length and follows any nesting.
 type thriftChecker struct {
 	thrift.BytesReader
 	size int
-	// groups holds where the elements of the field footerRowGroups start.
+	// groups has the offsets of the row groups.
 	groups []int
-	limit  error // that the struct exceeds
+	limit  error // set if the struct exceeds a limit
 }
 
 func checkThrift(text []byte) (*thriftChecker, error) {
@@ -45,14 +44,13 @@ func checkThrift(text []byte) (*thriftChecker, error) {
 	return c, err
 }
 
-// check passes over a value. field is the number of its field where it is one of
-// the outermost struct.
+// check skips a value. field is the number of its field in the outermost struct, or 0.
 func (c *thriftChecker) check(typ thrift.Type, depth int, field int16) (err error) {
 	if depth > maxThriftDepth {
 		return errThrift
 	}
 	switch typ {
-	case thrift.TRUE, thrift.FALSE: // the type of a field is its value
+	case thrift.TRUE, thrift.FALSE: // the type includes the value
 	case thrift.I8:
 		_, err = c.ReadInt8()
 	case thrift.I16, thrift.I32, thrift.I64:
@@ -66,7 +64,7 @@ func (c *thriftChecker) check(typ thrift.Type, depth int, field int16) (err erro
 	case thrift.STRUCT:
 		err = c.checkStruct(depth)
 	default:
-		err = errThrift // there are no maps in Parquet
+		err = errThrift // Parquet has no maps
 	}
 	return err
 }
@@ -119,7 +117,7 @@ func (c *thriftChecker) checkList(depth int, field int16) error {
 	return nil
 }
 
-// decodeThrift decodes the struct at the start of text, which has been checked.
+// decodeThrift decodes the struct at the start of text. checkThrift must have accepted it.
 func decodeThrift(text []byte, v any) (err error) {
 	defer func() {
 		if recover() != nil {

@@ -15,12 +15,10 @@ import (
 	"github.com/optrace/optrace/parquet/internal/rows"
 )
 
-// pageValues are the values of a page or a dictionary, without nulls. They are good until
-// the next page.
+// pageValues has the values of a page or a dictionary, without nulls. They are valid until the next page.
 type pageValues struct {
-	at int // of the next value
-	// Integers that were kept as differences are in ints, others in data, as in the plain
-	// encoding, texts up to their offsets.
+	at int // index of the next value
+	// ints has integers in a delta encoding. data has other values in plain encoding, and texts between offsets.
 	ints    []int64
 	data    []byte
 	offsets []uint32
@@ -28,14 +26,14 @@ type pageValues struct {
 	bits    numbers
 	buf     []byte
 	numbers []int64
-	held    int64 // what the budget knows of buf
+	held    int64 // bytes of buf in the budget
 }
 
-// next returns the next value as it is meant. There are as many as decode was told. A
-// timestamp of 96 bits, the nanoseconds of the day and the Julian day, becomes the Unix
-// time in nanoseconds, which wraps around outside the years 1678 to 2262.
+// next returns the next value. The caller knows their number from decode. A 96-bit timestamp, nanoseconds of the day
+// and a Julian day, becomes Unix time in nanoseconds. It wraps around outside the years 1678 to 2262.
 func (p *pageValues) next(l *leaf) rows.Value {
-	i, to := p.at, rows.Value{Kind: l.kind}
+	i := p.at
+	to := rows.Value{Kind: l.kind}
 	p.at++
 	var b []byte
 	switch {
@@ -80,21 +78,23 @@ var textEncodings = map[format.Encoding]encoding.Encoding{
 	format.DeltaByteArray: new(delta.ByteArrayEncoding),
 }
 
-// decode turns to the n values of a page that does not refer to a dictionary. What the
-// library allocates and reads follows from the size of the page and has been checked.
+// decode reads n values from a page without a dictionary. It checks the sizes first, because the library
+// allocates as much as they claim.
 func (p *pageValues) decode(l *leaf, pg page, n int) (err error) {
-	p.at, p.ints, p.data = 0, nil, pg.data
+	p.at = 0
+	p.ints = nil
+	p.data = pg.data
 	if n == 0 {
 		return nil
 	}
 	need := n * l.size
 	switch typ, isText := l.typ, l.typ == format.ByteArray; {
-	case pg.encoding == format.Plain && isText: // decoded in place; the lengths may lead behind it
+	case pg.encoding == format.Plain && isText: // decoded in place; a length may exceed the page
 		return p.decodeTexts(pg.data[:0], slices.Clip(pg.data), pg.encoding, n)
 	case pg.encoding == format.Plain && typ == format.Boolean:
 		need = (n + 7) / 8
 	case pg.encoding == format.Plain:
-	case pg.encoding == format.RLE && typ == format.Boolean: // the library takes a run of ones for other bits
+	case pg.encoding == format.RLE && typ == format.Boolean: // the library misreads runs of ones
 		const prefix = 4 // the length
 		if len(pg.data) < prefix {
 			return errShortPage

@@ -12,36 +12,31 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// How much is collected before it is encoded, compressed or written. A row
-// group is held in memory, compressed, until it is complete.
+// Limits of a row group. It stays in memory, compressed, until it is complete.
 const (
-	// maxGroupRows is the size of a row group: large enough to compress well and
-	// to be read in one go, small enough that readers can share out a file.
+	// maxGroupRows limits the rows of a row group. Large row groups compress well; small ones let several
+	// readers share a file.
 	maxGroupRows = 1 << 17
-	// maxGroupBytes ends a row group of rows that are unusually long.
+	// maxGroupBytes ends row groups with unusually long rows.
 	maxGroupBytes = 128 << 20
-	// maxDictionaryBytes is where a column's values turn out to be too many for
-	// a dictionary, which would only add to them.
+	// maxDictionaryBytes limits a dictionary. A column with more distinct values is smaller without one.
 	maxDictionaryBytes = 1 << 20
 )
 
-// Writer writes records as rows of a Parquet file, which is complete after
-// Close. It holds at most a row group in memory, and for each row group that
-// was written the place and the bounds of its columns. It is not safe for
-// concurrent use.
+// Writer writes records as rows of a Parquet file. The file is complete after Close. Writer holds at most
+// one row group in memory, and the metadata of the row groups before. It is not safe for concurrent use.
 type Writer struct {
 	file     *parquet.GenericWriter[any]
 	row      row
 	rows     int          // of the current row group
-	most     int64        // bytes of one
-	largest  int64        // bytes of the one that had most
-	resource *op.Resource // the first
-	several  bool         // there are others
+	most     int64        // limit of a row group's bytes
+	largest  int64        // bytes of the largest row group
+	resource *op.Resource // the first one
+	several  bool         // a later resource differs
 	err      error
 }
 
-// NewWriter returns a Writer to w. Nothing is written before the first row
-// group is complete.
+// NewWriter returns a Writer to w. It writes when the first row group is complete.
 func NewWriter(w io.Writer) *Writer {
 	schema := newSchema()
 	file := parquet.NewGenericWriter[any](w,
@@ -54,14 +49,14 @@ func NewWriter(w io.Writer) *Writer {
 	return &Writer{file: file, row: newRow(schema), most: maxGroupBytes}
 }
 
-// Bytes returns about how much memory writing takes: several times as much as the largest row group.
+// Bytes returns an estimate of the memory for writing: several times the size of the largest row group.
 func (w *Writer) Bytes() int64 {
 	const copies = 8
 	return copies * w.largest
 }
 
-// LimitGroups ends row groups at so many bytes of texts and numbers, where these are less than the 128 MiB that end
-// each. Writing takes several times as much memory.
+// LimitGroups ends row groups at so many bytes of texts and numbers, at most the default of 128 MiB.
+// Writing takes several times as much memory.
 func (w *Writer) LimitGroups(bytes int64) { w.most = min(w.most, max(0, bytes)) }
 
 // Entry writes e.
@@ -76,7 +71,7 @@ func (w *Writer) Span(s *op.Span) error {
 	return w.end()
 }
 
-// Resource writes r: what follows comes from there.
+// Resource writes r. The following records come from it.
 func (w *Writer) Resource(r *op.Resource) error {
 	w.row.resource(r)
 	if w.resource == nil {
@@ -98,8 +93,8 @@ func (w *Writer) Batch(b *op.Batch) error {
 	return w.end()
 }
 
-// end completes a row, and a row group that has become large enough. The first error is
-// kept and returned by every later call: a page that is missing cannot be made up for.
+// end completes a row, and the row group if it is large enough. The first error is final: every later call
+// returns it, because the file lacks a page.
 func (w *Writer) end() error {
 	if w.err != nil {
 		clear(w.row.columns)
@@ -122,8 +117,7 @@ func (w *Writer) fail(err error) {
 
 var errClosed = errors.New("writing parquet: writer is closed")
 
-// Close completes the file. It does not close the underlying writer. Without
-// it the file cannot be read.
+// Close completes the file and leaves the underlying writer open. Without Close the file is unreadable.
 func (w *Writer) Close() error {
 	if w.err != nil {
 		return w.err

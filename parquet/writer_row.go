@@ -6,12 +6,13 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 )
 
-// The definition levels of what is null or empty within something that is not: null in a
-// group that is optional, an empty list, null in a list, and an empty list in one.
+// Definition levels of null or empty values: null in an optional group, an empty list, null in a list, and
+// an empty list in a list.
 const (
 	nullInGroup    = 1
 	emptyList      = 1
@@ -19,15 +20,15 @@ const (
 	emptyInnerList = 3
 )
 
-// row is what a record becomes: the values of each column. A column that has none is null.
+// row has the values of a record for each column. A column without values is null.
 type row struct {
 	columns [][]parquet.Value
 	// levels are the definition levels of values that are not null.
 	levels []int
-	// at are the numbers of the columns by name, those in groups as "links.weight". A
-	// group or list has the number of its first one.
+	// at has the index of each column by name, in groups as "links.weight". A group or list has the index
+	// of its first column.
 	at map[string]int
-	// size is how many bytes the values have taken, roughly.
+	// size is the approximate size of the values written in the row group.
 	size int64
 }
 
@@ -45,7 +46,7 @@ func newRow(schema *parquet.Schema) row {
 	return r
 }
 
-// write hands the row to the writers of its columns, and empties it.
+// write passes the values to the column writers and empties the row.
 func (r *row) write(columns []*parquet.ColumnWriter) error {
 	for col, values := range r.columns {
 		if len(values) == 0 {
@@ -61,7 +62,7 @@ func (r *row) write(columns []*parquet.ColumnWriter) error {
 
 // add adds a value to a column, at a repetition level.
 func (r *row) add(col int, v parquet.Value, rep int) {
-	const valueBytes = 8 // counted besides a text
+	const valueBytes = 8 // per value, besides its text
 	r.columns[col] = append(r.columns[col], v.Level(rep, r.levels[col], col))
 	r.size += valueBytes
 }
@@ -99,8 +100,8 @@ func (r *row) id(col int, id []byte) {
 
 func (r *row) entry(e *op.Entry) {
 	r.text(r.at["record"], "entry")
-	for i := range op.Columns {
-		c := &op.Columns[i]
+	for i := range opfields.Entry {
+		c := &opfields.Entry[i]
 		col := r.at[c.Name]
 		switch at := c.At.(type) {
 		case func(*op.Entry) *op.Shape:
@@ -121,15 +122,14 @@ func (r *row) entry(e *op.Entry) {
 	r.more(e.Attrs, e.Links, e.Extra)
 }
 
-// set sets the column of a field that is an integer, a text, a name, an id or a number,
-// unless it is not known.
-func set[T any](r *row, col int, c *op.Column[T], v *T) {
+// set sets the column of a simple field: an integer, a text, a name, an id or a number. An unknown value stays null.
+func set[T any](r *row, col int, c *opfields.Field[T], v *T) {
 	switch at := c.At.(type) {
 	case func(*T) *op.Int:
 		r.int(col, *at(v))
 	case func(*T) *string:
 		r.text(col, *at(v))
-	case func(*T) op.Name:
+	case func(*T) opfields.Name:
 		r.text(col, at(v).String())
 	case func(*T) []byte:
 		r.id(col, at(v))
@@ -142,20 +142,20 @@ func set[T any](r *row, col int, c *op.Column[T], v *T) {
 	}
 }
 
-// collective sets the columns of the group, from first on, unless c is nil. Those that are
-// null still tell that there is one.
+// collective sets the columns of a group, starting at first. A null field of a collective differs from a
+// missing collective.
 func (r *row) collective(first int, c *op.Collective) {
 	if c == nil {
 		return
 	}
-	for i := range op.CollectiveColumns {
-		if set(r, first+i, &op.CollectiveColumns[i], c); len(r.columns[first+i]) == 0 {
+	for i := range opfields.Collective {
+		if set(r, first+i, &opfields.Collective[i], c); len(r.columns[first+i]) == 0 {
 			r.null(first+i, 0, nullInGroup)
 		}
 	}
 }
 
-// list sets a column of a list, unless it is nil, by a function that adds an element at a repetition level.
+// list sets a column to a list; nil stays null. add adds an element at a repetition level.
 func list[E any](r *row, col int, elements []E, add func(e E, rep int)) {
 	if elements != nil && len(elements) == 0 {
 		r.null(col, 0, emptyList)
@@ -165,7 +165,7 @@ func list[E any](r *row, col int, elements []E, add func(e E, rep int)) {
 	}
 }
 
-// innerShape adds a shape to a column of a list of shapes.
+// innerShape adds a shape to a list of shapes.
 func (r *row) innerShape(col int, s op.Shape, rep int) {
 	switch {
 	case s == nil:
@@ -187,8 +187,7 @@ func (r *row) warnings(col int, set op.Warning) {
 	}
 }
 
-// more sets the columns of what entries, spans and resources may have: attributes, links,
-// and what no other column holds.
+// more sets the columns that entries, spans and resources share: attributes, links, and the rest as JSON.
 func (r *row) more(attrs []op.Attr, links []op.Link, x *op.Extra) {
 	for i, a := range attrs {
 		r.addText(r.at["attrs.key"], a.Key, min(i, 1))

@@ -6,24 +6,25 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/op"
 )
 
-// resourceKey is the key of the file's metadata whose value is the header of entries JSON
-// Lines, with the resource that all rows come from. It is there if they state one and the
-// same.
+// resourceKey is the metadata key of the header of entries JSON Lines. The file has it if all rows come
+// from one resource.
 const resourceKey = "optrace.resource"
 
-// newSchema returns the table's schema: what the row is, the fields of an entry, those of other records,
-// and what is long. Fields of an entry that are new come last.
+// newSchema returns the schema: the kind of record, the fields of entries, the fields of other records,
+// and long fields. New fields of entries come last.
 func newSchema() *parquet.Schema {
 	list := []node{{"record", word()}}
-	columns := slices.Clone(op.Columns)
+	columns := slices.Clone(opfields.Entry)
 	index := func(name string) int {
-		return slices.IndexFunc(columns, func(c op.Column[op.Entry]) bool { return c.Name == name })
+		return slices.IndexFunc(columns, func(c opfields.Field[op.Entry]) bool { return c.Name == name })
 	}
-	us, ns := index("duration_us"), index("duration_ns")
-	columns[us] = columns[ns] // there is one duration, in nanoseconds
+	us := index("duration_us")
+	ns := index("duration_ns")
+	columns[us] = columns[ns] // the table has one duration, in nanoseconds
 	columns = slices.Delete(columns, ns, ns+1)
 	last := index("collective") + 1
 	list = appendNodes(list, columns[:last])
@@ -50,7 +51,7 @@ func newSchema() *parquet.Schema {
 	return parquet.NewSchema("optrace", group(appendNodes(list, columns[last:])))
 }
 
-func appendNodes[T any](list []node, columns []op.Column[T]) []node {
+func appendNodes[T any](list []node, columns []opfields.Field[T]) []node {
 	for _, c := range columns {
 		var n parquet.Node
 		switch c.At.(type) {
@@ -58,7 +59,7 @@ func appendNodes[T any](list []node, columns []op.Column[T]) []node {
 			if n = few(); slices.Contains(nearby, c.Name) {
 				n = near()
 			}
-		case func(*T) *string, func(*T) op.Name:
+		case func(*T) *string, func(*T) opfields.Name:
 			n = word()
 		case func(*T) []byte:
 			if n = word(); c.Name == "span_id" {
@@ -75,7 +76,7 @@ func appendNodes[T any](list []node, columns []op.Column[T]) []node {
 		case func(*T) *[]op.Attr:
 			n = parquet.Map(word(), word())
 		case func(*T) **op.Collective:
-			n = group(appendNodes(nil, op.CollectiveColumns))
+			n = group(appendNodes(nil, opfields.Collective))
 		default:
 			continue
 		}
@@ -92,7 +93,7 @@ type node struct {
 	parquet.Node
 }
 
-// ordered is a group of columns in the order of names, where parquet.Group sorts them.
+// ordered is a group of columns in a given order; parquet.Group sorts them by name.
 type ordered struct {
 	parquet.Group
 	names []string
@@ -116,14 +117,13 @@ func (g ordered) Fields() []parquet.Field {
 	return list
 }
 
-// nearby are the integers whose neighbors are near each other.
+// nearby lists integers close to their neighbors.
 var nearby = []string{"step", "duration_ns", "start_unix_ns", "launch_unix_ns", "sequence"}
 
-// word is text with few distinct values.
+// word is a text with few distinct values.
 func word() parquet.Node { return parquet.Encoded(parquet.String(), &parquet.RLEDictionary) }
 
-// few is an integer with few distinct values, and near one whose neighbours are
-// near each other.
+// few is an integer with few distinct values; near is an integer close to its neighbors.
 func few() parquet.Node {
 	return parquet.Encoded(parquet.Leaf(parquet.Int64Type), &parquet.RLEDictionary)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/parquet"
 )
 
-// row is a part of the table as Go programs read it.
+// row has some columns of the table.
 type row struct {
 	Record      string            `parquet:"record"`
 	Step        *int64            `parquet:"step"`
@@ -53,7 +53,7 @@ type batch struct {
 	Entries int64  `parquet:"entries"`
 }
 
-// The table means to another reader what the records say.
+// The library reads the values of the records.
 func TestAgainstTheLibrary(t *testing.T) {
 	var b bytes.Buffer
 	w := parquet.NewWriter(&b)
@@ -63,7 +63,8 @@ func TestAgainstTheLibrary(t *testing.T) {
 		w.Entry(&op.Entry{
 			Step: op.Known(3), Operation: "all_reduce", Kind: op.KindCollective, OutputShape: op.Shape{2,
 				3}, Duration: 600, MemoryBytes: op.Known(48),
-			TraceID: op.TraceID{0xab, 15: 1}, Failed: true, Error: "timeout", AdjustedCount: 2.5, Warn: op.WarnOverflow | op.WarnNoStart,
+			TraceID: op.TraceID{0xab, 15: 1}, Failed: true, Error: "timeout", AdjustedCount: 2.5,
+			Warn:       op.WarnOverflow | op.WarnNoStart,
 			Collective: &op.Collective{Name: "all_reduce", GroupSize: op.Known(8)},
 		}),
 		w.Entry(&op.Entry{Operation: "relu", Kind: op.KindCompute, Failed: true, Collective: &op.Collective{}}),
@@ -78,11 +79,15 @@ func TestAgainstTheLibrary(t *testing.T) {
 		{Record: "resource", Attrs: map[string]string{"host.name": "n1"}},
 		{Record: "batch", Batch: &batch{"w-1", 7, 2}},
 		{
-			Record: "entry", Step: new(int64(3)), Operation: new("all_reduce"), OutputShape: []int64{2, 3}, DurationNS: new(int64(600)),
-			Memory: new(int64(48)), TraceID: new("ab000000000000000000000000000001"), Failed: new(true), Error: new("timeout"), Count: new(2.5),
-			Warn: []string{"overflow", "no_start"}, Collective: &collective{Name: new("all_reduce"), GroupSize: new(int64(8))},
+			Record: "entry", Step: new(int64(3)), Operation: new("all_reduce"), OutputShape: []int64{2, 3},
+			DurationNS: new(int64(600)),
+			Memory:     new(int64(48)), TraceID: new("ab000000000000000000000000000001"), Failed: new(true),
+			Error: new("timeout"), Count: new(2.5),
+			Warn: []string{"overflow", "no_start"}, Collective: &collective{Name: new("all_reduce"),
+				GroupSize: new(int64(8))},
 		},
-		{Record: "entry", Operation: new("relu"), DurationNS: new(int64(0)), Failed: new(true), Collective: &collective{}},
+		{Record: "entry", Operation: new("relu"), DurationNS: new(int64(0)), Failed: new(true),
+			Collective: &collective{}},
 		{Record: "span", Name: new("step"), DurationNS: new(int64(5)), Failed: new(false)},
 		{Record: "gap", Gap: &gap{Dropped: 12}},
 	}
@@ -94,9 +99,10 @@ func TestAgainstTheLibrary(t *testing.T) {
 	}
 }
 
-// The process stands in the metadata where there is one.
+// The metadata have the process if there is only one.
 func TestResourceInMetadata(t *testing.T) {
-	one := op.Resource{Service: "trainer", Rank: op.Known(3), WorldSize: op.Known(8), Attrs: []op.Attr{{Key: "host.name", Value: "n1"}}}
+	one := op.Resource{Service: "trainer", Rank: op.Known(3), WorldSize: op.Known(8),
+		Attrs: []op.Attr{{Key: "host.name", Value: "n1"}}}
 	const header = `{"schema":"optrace.entries/v1","resource":{"service":"trainer","rank":3,"world_size":8,"attrs":{"host.name":"n1"}}}`
 	for _, test := range []struct {
 		name      string
@@ -124,7 +130,6 @@ func TestResourceInMetadata(t *testing.T) {
 	}
 }
 
-// A file without rows has the columns all the same.
 func TestEmpty(t *testing.T) {
 	var b bytes.Buffer
 	check.OK(t, parquet.NewWriter(&b).Close())
@@ -134,7 +139,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// A row group ends where its rows are many, or long.
+// A row group ends after many rows, or after long ones.
 func TestRowGroups(t *testing.T) {
 	for test := range cases.Of(t, 1, []struct {
 		name string
@@ -160,12 +165,12 @@ func TestRowGroups(t *testing.T) {
 	}
 }
 
-// A failed write is told, wherever it happens, and stays.
+// A failed write is reported at any point and is final.
 func TestWriteErrors(t *testing.T) {
 	write := func(out io.Writer) error {
 		w := parquet.NewWriter(out)
 		for range 300 {
-			_ = w.Entry(&op.Entry{Operation: "relu"}) // Close tells
+			_ = w.Entry(&op.Entry{Operation: "relu"}) // Close reports it
 		}
 		err := w.Close()
 		if again := w.Close(); again == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// An engine with a tracer of its own sets the attributes of an operation itself.
+// An engine with its own tracer sets the attributes itself.
 func Example() {
 	var ops bytes.Buffer
 	exp, err := optrace.NewExporter(&ops)
@@ -37,7 +37,8 @@ func Example() {
 			log.Fatal(err)
 		}
 		if e := rec.Entry; e != nil {
-			fmt.Printf("%s on %s: %v -> %v, %v bytes\n", e.Operation, e.DeviceID, e.InputShapes, e.OutputShape, e.MemoryBytes)
+			fmt.Printf("%s on %s: %v -> %v, %v bytes\n", e.Operation, e.DeviceID, e.InputShapes, e.OutputShape,
+				e.MemoryBytes)
 		}
 	}
 	// Output:

@@ -1,4 +1,4 @@
-// Code generated from docs/registry by contrib/conventions; DO NOT EDIT.
+// Code generated from docs/registry by tensorconv/generate.go; DO NOT EDIT.
 
 package tensorconv
 

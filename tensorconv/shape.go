@@ -9,8 +9,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// InputShapes returns tensor.input.shapes, the dimensions of each input. No dimensions are a scalar, nil is a shape that is not
-// known, and a dimension of [op.Dynamic] is not known. The slices are copied.
+// InputShapes returns tensor.input.shapes, the dimensions of each input. No dimensions mean a scalar, nil an unknown
+// shape, and [op.Dynamic] an unknown dimension. It copies shapes.
 func InputShapes(shapes ...[]int64) attribute.KeyValue {
 	values := make([]attribute.Value, len(shapes))
 	for i, dims := range shapes {
@@ -21,8 +21,8 @@ func InputShapes(shapes ...[]int64) attribute.KeyValue {
 	return attribute.Slice(attrkey.InputShapes, values...)
 }
 
-// InputShapesText returns tensor.input.shapes as strings such as "64x784", for backends that do not show nested values. Strings
-// are subject to the SDK's limit on the length of values, which may turn one shape into another.
+// InputShapesText returns tensor.input.shapes as strings such as "64x784", for backends without nested values. The
+// SDK's limit on the length of values may turn one shape into another.
 func InputShapesText(shapes ...[]int64) attribute.KeyValue {
 	texts := make([]string, len(shapes))
 	for i, dims := range shapes {
@@ -31,7 +31,7 @@ func InputShapesText(shapes ...[]int64) attribute.KeyValue {
 	return InputShapesKey.StringSlice(texts)
 }
 
-// shapeText returns the text of op.Shape, except for scalars and dynamic dimensions: readers know those in brackets only.
+// shapeText returns the text of op.Shape. Readers require brackets for scalars and dynamic dimensions.
 func shapeText(dims []int64) string {
 	switch {
 	case dims == nil:
@@ -44,15 +44,15 @@ func shapeText(dims []int64) string {
 	return op.Shape(dims).String()
 }
 
-// InputShapeAt returns tensor.input.<i>.shape, the dimensions of input i in an attribute of their own, for backends that show
-// neither nested values nor lists of strings well. Inputs count from 0.
+// InputShapeAt returns tensor.input.<i>.shape, the dimensions of input i from 0, for backends without nested values and
+// lists of strings.
 func InputShapeAt(i int, dims ...int64) attribute.KeyValue {
 	return attribute.Int64Slice(attrkey.InputShape(i), dims)
 }
 
-// OutputShape returns tensor.output.shape, the dimensions of the output. No dimensions are a scalar, and a dimension of
-// [op.Dynamic] is not known. The dimensions are copied.
+// OutputShape returns tensor.output.shape, the dimensions of the output. No dimensions mean a scalar, and [op.Dynamic]
+// an unknown dimension. It copies dims.
 func OutputShape(dims ...int64) attribute.KeyValue { return OutputShapeKey.Int64Slice(dims) }
 
-// OutputElements returns tensor.output.elements, the number of elements of the output, for operations that do not know its shape.
+// OutputElements returns tensor.output.elements, the number of elements of an output with unknown shape.
 func OutputElements(n int64) attribute.KeyValue { return OutputElementsKey.Int64(n) }

@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// The keys are a contract: other instrumentation and other readers spell them.
+// The keys are a contract with other instrumentation and readers.
 func TestAttributes(t *testing.T) {
 	tests := []struct {
 		kv    attribute.KeyValue
@@ -27,18 +27,22 @@ func TestAttributes(t *testing.T) {
 		{tensorconv.OpSideHost, "tensor.op.side", attribute.StringValue("host")},
 		{tensorconv.DeviceID("cuda:0"), "tensor.device.id", attribute.StringValue("cuda:0")},
 		{tensorconv.StreamID(3), "tensor.stream.id", attribute.Int64Value(3)},
-		{tensorconv.LaunchTime(1_700_000_000_000_000_000), "tensor.launch.time", attribute.Int64Value(1_700_000_000_000_000_000)},
+		{tensorconv.LaunchTime(1_700_000_000_000_000_000), "tensor.launch.time",
+			attribute.Int64Value(1_700_000_000_000_000_000)},
 		{tensorconv.ClockError(2000), "tensor.clock.error", attribute.Int64Value(2000)},
 		{tensorconv.Step(12), "tensor.step", attribute.Int64Value(12)},
 		{tensorconv.DType(op.F32), "tensor.dtype", attribute.StringValue("f32")},
-		{tensorconv.InputDTypes(op.F32, op.I64), "tensor.input.dtypes", attribute.StringSliceValue([]string{"f32", "i64"})},
+		{tensorconv.InputDTypes(op.F32, op.I64), "tensor.input.dtypes",
+			attribute.StringSliceValue([]string{"f32", "i64"})},
 		{tensorconv.InputShapes(), "tensor.input.shapes", attribute.SliceValue()},
 		{
 			tensorconv.InputShapes([]int64{2, 3}, []int64{}, nil), "tensor.input.shapes",
-			attribute.SliceValue(attribute.Int64SliceValue([]int64{2, 3}), attribute.Int64SliceValue(nil), attribute.Value{}),
+			attribute.SliceValue(attribute.Int64SliceValue([]int64{2, 3}), attribute.Int64SliceValue(nil),
+				attribute.Value{}),
 		},
 		{
-			tensorconv.InputShapesText([]int64{2, 3}, []int64{}, nil, []int64{-1, 3}, []int64{7}), "tensor.input.shapes",
+			tensorconv.InputShapesText([]int64{2, 3}, []int64{}, nil, []int64{-1, 3}, []int64{7}),
+			"tensor.input.shapes",
 			attribute.StringSliceValue([]string{"2x3", "[]", "?", "[-1,3]", "7"}),
 		},
 		{tensorconv.InputShapeAt(11, 2, 3), "tensor.input.11.shape", attribute.Int64SliceValue([]int64{2, 3})},
@@ -60,7 +64,8 @@ func TestAttributes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if string(tt.kv.Key) != tt.key || tt.kv.Value != tt.value {
-			t.Errorf("%s is %v of %s, want %v of %s", tt.kv.Key, tt.kv.Value, tt.kv.Value.Type(), tt.value, tt.value.Type())
+			t.Errorf("%s is %v of %s, want %v of %s", tt.kv.Key, tt.kv.Value, tt.kv.Value.Type(), tt.value,
+				tt.value.Type())
 		}
 	}
 }
@@ -75,7 +80,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// A link has what else is given, and the pairs of tokens are those of causal attention.
+// A link keeps further attributes. AttentionPairs counts the pairs of causal attention.
 func TestLinkAttention(t *testing.T) {
 	for before := range int64(5) {
 		for tokens := range int64(5) {
@@ -83,21 +88,25 @@ func TestLinkAttention(t *testing.T) {
 			for i := range tokens {
 				pairs += before + i + 1
 			}
-			check.Equal(t, fmt.Sprintf("%d tokens after %d: pairs", tokens, before), pairs, tensorconv.AttentionPairs(before, tokens))
+			check.Equal(t, fmt.Sprintf("%d tokens after %d: pairs", tokens, before), pairs,
+				tensorconv.AttentionPairs(before, tokens))
 		}
 	}
 	want := []attribute.KeyValue{tensorconv.LinkWeight(2), tensorconv.LinkWeightAttention(40)}
-	if l := tensorconv.Link(trace.SpanContext{}, 2, tensorconv.LinkWeightAttention(40)); !slices.Equal(l.Attributes, want) {
+	l := tensorconv.Link(trace.SpanContext{}, 2, tensorconv.LinkWeightAttention(40))
+	if !slices.Equal(l.Attributes, want) {
 		t.Errorf("%+v", l)
 	}
 }
 
-// The constructors copy the dimensions that they are given.
+// Constructors copy dimensions.
 func TestShapesAreCopied(t *testing.T) {
 	dims := []int64{2, 3}
-	kvs := []attribute.KeyValue{tensorconv.InputShapes(dims), tensorconv.OutputShape(dims...), tensorconv.InputShapeAt(0, dims...)}
+	kvs := []attribute.KeyValue{tensorconv.InputShapes(dims), tensorconv.OutputShape(dims...),
+		tensorconv.InputShapeAt(0, dims...)}
 	dims[0] = 99
-	want := []attribute.KeyValue{tensorconv.InputShapes([]int64{2, 3}), tensorconv.OutputShape(2, 3), tensorconv.InputShapeAt(0, 2, 3)}
+	want := []attribute.KeyValue{tensorconv.InputShapes([]int64{2, 3}), tensorconv.OutputShape(2, 3),
+		tensorconv.InputShapeAt(0, 2, 3)}
 	for i := range kvs {
 		if kvs[i] != want[i] {
 			t.Errorf("%s is %v after its dimensions changed, want %v", kvs[i].Key, kvs[i].Value, want[i].Value)

@@ -78,8 +78,7 @@ type rankedPart struct {
 	inferred         bool
 }
 
-// eachRanked calls found for each collective of several ranks in endsAtOnce that is no repeat, with the number of its
-// name and its parts by rank.
+// eachRanked calls found for each collective of several ranks in endsAtOnce, with its name and its parts by rank.
 func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 	plain := strings.NewReplacer("_", "", "-", "")
 	atOnce := make([]bool, len(f.Names.Collectives.Values))

@@ -14,8 +14,7 @@ import (
 const (
 	// MinCollectives is the least number of collectives of two ranks for a comparison.
 	MinCollectives = 5
-	// maxSamples bounds the kept differences of two ranks: beyond it every second one is kept, then every fourth, and
-	// so on.
+	// maxSamples bounds the kept differences of two ranks. Beyond it every second is kept, then every fourth.
 	maxSamples = 512
 	// maxDifference bounds the difference of two times, 73 years, to keep residuals from overflowing.
 	maxDifference = 1 << 61
@@ -72,8 +71,7 @@ func (d *differences) add(s sample) {
 	d.seen++
 }
 
-// estimate returns the offsets. The reference is the lowest rank of the largest set of ranks connected by pairs with
-// enough collectives.
+// estimate returns the offsets. The reference is the lowest rank of the largest connected set of ranks.
 func (c *comparison) estimate() Estimate {
 	near := make(map[int64][]int64)
 	for p, d := range c.pairs {
@@ -146,11 +144,10 @@ func (c *comparison) offset(via Offset, rank int64) Offset {
 	for i, s := range d.samples {
 		residuals[i] = max(s.difference-middle, middle-s.difference)
 	}
-	slices.Sort(residuals)
 	o := Offset{
 		Rank: rank, OffsetNS: wide.AddSaturating(via.OffsetNS, sign*middle), Via: op.Known(via.Rank),
-		Collectives: d.seen, ResidualMedianNS: op.Known(median(residuals)),
-		ResidualMaxNS: op.Known(residuals[len(residuals)-1]),
+		Collectives: d.seen, ResidualMedianNS: op.Known(sketch.Median(residuals)),
+		ResidualMaxNS: op.Known(slices.Max(residuals)),
 	}
 	if drift, ok := d.drift(); ok {
 		o.DriftNSPerS = op.KnownFloat(float64(sign) * drift)
@@ -163,12 +160,8 @@ func (d *differences) median() int64 {
 	for i, s := range d.samples {
 		values[i] = s.difference
 	}
-	slices.Sort(values)
-	return median(values)
+	return sketch.Median(values)
 }
-
-// median returns the median of sorted values, the lower of two.
-func median(sorted []int64) int64 { return sorted[sketch.Place(int64(len(sorted)), 50)] }
 
 // drift returns the growth of the difference in nanoseconds per second, between the medians of the first and the last
 // third of the samples. ok is false if these are less than 10 ms apart.

@@ -2,8 +2,7 @@ package clocks
 
 import "github.com/optrace/optrace/op"
 
-// Alignment has the offsets of the ranks' clocks, and times before and after alignment. All other figures of a report
-// are on one clock.
+// Alignment has the offsets of the ranks' clocks, and times before and after alignment.
 type Alignment struct {
 	Estimate
 	// Inferred is set if collectives without sequence numbers were matched by their order on each rank.
@@ -51,22 +50,19 @@ type Offset struct {
 	Rank int64 `json:"rank"`
 	// OffsetNS is the time of the rank minus the time of the reference.
 	OffsetNS int64 `json:"offset_ns"`
-	// Via is the compared rank, Collectives the number of common collectives, unknown and 0 for the reference. The
-	// fields below are about these collectives.
+	// Via is the compared rank, unknown for the reference, Collectives the number of common collectives.
 	Via         op.Int `json:"via_rank"`
 	Collectives int64  `json:"collectives"`
 	// ResidualMedianNS and ResidualMaxNS are the differences between the ends of collectives after the correction.
 	ResidualMedianNS op.Int `json:"residual_median_ns"`
 	ResidualMaxNS    op.Int `json:"residual_max_ns"`
-	// DriftNSPerS is the gain of the clock on Via's clock in nanoseconds per second, unknown if the collectives are too
-	// close in time.
+	// DriftNSPerS is the gain on Via's clock per second, unknown if the collectives are too close in time.
 	DriftNSPerS op.Float `json:"drift_ns_per_s"`
 }
 
 // Unknown is a rank with an unknown offset.
 type Unknown struct {
 	Rank int64 `json:"rank"`
-	// Collectives is the number of the rank's collectives with others. Each of the others shares too few with it, or is
-	// not connected to the reference.
+	// Collectives counts the rank's collectives with others, too few with any connected rank.
 	Collectives int64 `json:"collectives"`
 }

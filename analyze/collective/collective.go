@@ -31,8 +31,7 @@ type Row struct {
 	Inferred int64 `json:"inferred"`
 	Single   int64 `json:"single"`
 	Repeats  int64 `json:"repeats"`
-	// TransferNS is the sum of the transfers, WaitNS the waiting time of all devices. Both are unknown if all
-	// collectives are Single.
+	// TransferNS is the sum of the transfers, WaitNS of all waiting, unknown if all collectives are Single.
 	TransferNS op.Int `json:"transfer_ns"`
 	WaitNS     op.Int `json:"wait_ns"`
 	// MaxStartSkewNS is the longest time between two starts of one collective, nil if no starts are known.
@@ -63,8 +62,7 @@ type Wait struct {
 	WaitNS int64 `json:"wait_ns"`
 }
 
-// Rows returns the collectives across devices, the largest sum of transfers first. It counts collectives without a
-// sequence number as inferred.
+// Rows returns the collectives across devices, the largest sum of transfers first.
 func (j *Joins) Rows() []Row {
 	rows := []Row{}
 	for of := range order.RunsOf(j.all, func(parts *[]Part) int32 { return (*parts)[0].Name }) {

@@ -150,8 +150,9 @@ func naiveRow(name, group string, parts []op.Entry) Row {
 				n := float64(ranks)
 				transferred += float64(last.Duration)
 				moved += float64(bytes)
-				factor := map[string]float64{"all_gather": (n - 1) / n, "all_reduce": 2 * (n - 1) / n, "broadcast": 1}[name]
-				carried += float64(bytes) * factor
+				share := (n - 1) / n
+				factors := map[string]float64{"all_gather": share, "all_reduce": 2 * share, "broadcast": 1}
+				carried += float64(bytes) * factors[name]
 			}
 		}
 	}

@@ -14,8 +14,7 @@ import (
 // minCompared is the least number of requests of an endpoint for a comparison of slow and typical ones.
 const minCompared = 4
 
-// Comparison compares the slow requests of an endpoint, the slowest tenth, with the typical ones, the half around the
-// median.
+// Comparison compares an endpoint's slowest tenth of requests with the half around the median.
 type Comparison struct {
 	Slow    Group `json:"slow"`
 	Typical Group `json:"typical"`
@@ -57,8 +56,7 @@ func compare(sorted []*Request, links Link) *Comparison {
 	}
 	slow := sorted[n-(n+9)/10:]
 	typical := sorted[n/4 : n-(n+3)/4]
-	slowest := slow[len(slow)-1]
-	median := typical[len(typical)/2]
+	slowest, median := slow[len(slow)-1], typical[len(typical)/2]
 	for _, r := range slow {
 		r.Slow = true
 		r.CompareLink = links.compare(r.TraceID, median.TraceID)
@@ -70,8 +68,7 @@ func compare(sorted []*Request, links Link) *Comparison {
 		Link:    links.compare(slowest.TraceID, median.TraceID),
 	}
 	c.DifferenceNS = c.Slow.MeanNS - c.Typical.MeanNS
-	inSlow := meanParts(slow)
-	inTypical := meanParts(typical)
+	inSlow, inTypical := meanParts(slow), meanParts(typical)
 	exemplar := make(map[partKey]Link)
 	for i := range slowest.CriticalPath {
 		exemplar[slowest.CriticalPath[i].key()] = slowest.CriticalPath[i].Link
@@ -85,8 +82,7 @@ func compare(sorted []*Request, links Link) *Comparison {
 		})
 	}
 	slices.SortFunc(c.Parts, func(a, b PartDifference) int {
-		ka := partKey{a.Operation, a.Kind, a.Key}
-		kb := partKey{b.Operation, b.Kind, b.Key}
+		ka, kb := partKey{a.Operation, a.Kind, a.Key}, partKey{b.Operation, b.Kind, b.Key}
 		return cmp.Or(cmp.Compare(math.Abs(b.DifferenceNS), math.Abs(a.DifferenceNS)), ka.compare(kb))
 	})
 	return c

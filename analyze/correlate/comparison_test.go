@@ -41,9 +41,9 @@ func TestSlowRequestsAreComparedWithTypicalOnes(t *testing.T) {
 		t.Fatalf("endpoints %+v", r.Endpoints)
 	}
 	e := &r.Endpoints[0]
-	if e.P50NS != op.Known(32) || e.P95NS != op.Known(137) || e.Requests != 20 || e.MaxNS != 137 {
-		t.Errorf("p50 %v, p95 %v, %d requests, the longest %d", e.P50NS, e.P95NS, e.Requests, e.MaxNS)
-	}
+	got := [4]op.Int{e.P50NS, e.P95NS, op.Known(e.Requests), op.Known(e.MaxNS)}
+	wantFigures := [4]op.Int{op.Known(32), op.Known(137), op.Known(20), op.Known(137)}
+	check.Equal(t, "p50, p95, requests and the longest", wantFigures, got)
 	cuda := device.Key{DeviceID: "cuda:0"}
 	want := &correlate.Comparison{
 		Slow:         correlate.Group{Requests: 2, MeanNS: 137, TraceID: traceOf(2)},
@@ -66,9 +66,8 @@ func TestSlowRequestsAreComparedWithTypicalOnes(t *testing.T) {
 	slow := 0
 	for i := range r.Requests {
 		q := &r.Requests[i]
-		if q.Slow != (q.DurationNS.V == 137) || q.Slow != (q.CompareLink != "") {
-			t.Errorf("request of %d: slow %v, link %v", q.DurationNS.V, q.Slow, q.CompareLink)
-		}
+		isSlow := q.DurationNS.V == 137
+		check.Equal(t, "slow and linked", [2]bool{isSlow, isSlow}, [2]bool{q.Slow, q.CompareLink != ""})
 		if q.Slow {
 			slow++
 		}

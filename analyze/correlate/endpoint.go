@@ -62,8 +62,7 @@ type Share struct {
 	Link    Link       `json:"link"`
 }
 
-// endpoints sums up the requests and the sums of their paths, by name and service, the largest duration first. It marks
-// slow requests.
+// endpoints sums up requests by name and service, the largest duration first, and marks slow requests.
 func endpoints(rows []Request, paths map[endpointName]*path.Sum, links Link) []Endpoint {
 	byName := make(map[endpointName][]*Request)
 	for i := range rows {
@@ -81,8 +80,7 @@ func endpoints(rows []Request, paths map[endpointName]*path.Sum, links Link) []E
 			}
 		}
 		slices.SortStableFunc(timed, func(a, b *Request) int { return cmp.Compare(a.DurationNS.V, b.DurationNS.V) })
-		row.P50NS = percentile(timed, 50)
-		row.P95NS = percentile(timed, 95)
+		row.P50NS, row.P95NS = percentile(timed, 50), percentile(timed, 95)
 		row.Slow = compare(timed, links)
 		if len(timed) > 0 {
 			row.Link = timed[len(timed)-1].Link
@@ -90,9 +88,8 @@ func endpoints(rows []Request, paths map[endpointName]*path.Sum, links Link) []E
 		all = append(all, row)
 	}
 	slices.SortFunc(all, func(a, b Endpoint) int {
-		return cmp.Or(
-			cmp.Compare(b.DurationNS, a.DurationNS), strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service),
-		)
+		return cmp.Or(cmp.Compare(b.DurationNS, a.DurationNS),
+			strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service))
 	})
 	return all
 }

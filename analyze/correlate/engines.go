@@ -26,7 +26,8 @@ const maxAbove = 64
 
 func newTold(f *trace.Forest) *told {
 	t := &told{
-		Requests: engines.Find(f, nil, key.Filter{}), at: make(map[trace.SpanRef]int), below: make(map[trace.SpanRef][]int),
+		Requests: engines.Find(f, nil, key.Filter{}),
+		at:       make(map[trace.SpanRef]int), below: make(map[trace.SpanRef][]int),
 	}
 	t.list = slices.Collect(t.All)
 	t.endpoints = make([]endpointName, len(t.list))

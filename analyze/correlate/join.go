@@ -28,16 +28,14 @@ func NewJoin() *Join {
 	return &Join{local: trace.New(), service: service, pruned: make(map[trace.SpanRef][]op.Pruned)}
 }
 
-// KeepAttrs keeps attributes of spans added later, such as the attributes of [PriceAttrs], and the attributes of
-// engines' requests.
+// KeepAttrs keeps attributes of spans added later, such as the result of [PriceAttrs], and of engines' requests.
 func (j *Join) KeepAttrs(keys ...string) {
 	keys = slices.Concat(keys, engines.Keys())
 	j.local.KeepAttrs(keys...)
 	j.service.KeepAttrs(keys...)
 }
 
-// AddLocal adds a record of the local batch. It ignores records other than operations and spans, and keeps only strings
-// of rec.
+// AddLocal adds an operation or span of the local batch. It ignores other records, and keeps only strings of rec.
 func (j *Join) AddLocal(rec op.Record) { j.local.Add(rec) }
 
 // TakeLocal adds the local batch as a whole and takes ownership of forest.
@@ -58,8 +56,7 @@ func (j *Join) AddPruned(p op.Pruned) {
 	j.pruned[root] = append(j.pruned[root], p)
 }
 
-// DescribeLocal fills in the counts of env derived from the structure of the local batch, such as suspect times. Call
-// it before Report.
+// DescribeLocal fills in the counts of env that need the local batch's structure. Call it before Report.
 func (j *Join) DescribeLocal(env *analyze.Envelope) { analyze.Describe(j.local, env) }
 
 // DescribeService does the same for the tracing backend.

@@ -1,6 +1,7 @@
 package correlate_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/correlate"
@@ -97,9 +98,7 @@ func TestReportHasErrorsOnce(t *testing.T) {
 	add(failing(tracetest.OpAt("all_reduce", 2, 1, 15, 19).In(2), ""))
 	r := j.Report(correlate.Options{})
 	q := r.Requests[0]
-	if !q.Failed || q.Error != "status 500" {
-		t.Errorf("request %+v", q)
-	}
+	check.Equal(t, "error of the request", "status 500 true", fmt.Sprint(q.Error, " ", q.Failed))
 	check.Equal(t, "errors of the request", []profile.Error{{
 		Text: "out of memory", Operation: "matmul", Count: 2,
 		First: profile.Occurrence{TraceID: traceOf(1), SpanID: idOf(2), StartNS: op.Known(5)},
@@ -127,19 +126,14 @@ func TestEitherSideMayBeAbsent(t *testing.T) {
 				t.Fatalf("requests %+v", r.Requests)
 			}
 			q := r.Requests[0]
-			if (q.Link != "") != tc.links || (r.Jaeger != "") != tc.links {
-				t.Errorf("link %v", q.Link)
-			}
+			check.Equal(t, "links", [2]bool{tc.links, tc.links}, [2]bool{q.Link != "", r.Jaeger != ""})
 			missing := int64(0)
 			if tc.side == local && tc.address != "" {
 				missing = 3
 			}
-			if r.MissingInJaeger != missing || r.MissingLocally != 0 || r.MissingOpsLocally != 0 {
-				t.Errorf("missing in Jaeger %d, want %d; locally %d", r.MissingInJaeger, missing, r.MissingLocally)
-			}
-			if q.InLocal != (tc.side == local) || q.InJaeger != (tc.side == service) {
-				t.Errorf("in local %v, in Jaeger %v", q.InLocal, q.InJaeger)
-			}
+			got := [3]int64{r.MissingInJaeger, r.MissingLocally, r.MissingOpsLocally}
+			check.Equal(t, "missing", [3]int64{missing, 0, 0}, got)
+			check.Equal(t, "sides", [2]bool{tc.side == local, tc.side == service}, [2]bool{q.InLocal, q.InJaeger})
 		})
 	}
 	empty := correlate.NewJoin().Report(correlate.Options{})
@@ -212,9 +206,7 @@ func TestUnattachedOperationsAreBounded(t *testing.T) {
 		spans = append(spans, span{op, local})
 	}
 	r := join(spans).Report(correlate.Options{})
-	if len(r.Unattached) != 1000 || r.UnattachedOps != 1200 {
-		t.Errorf("%d listed of %d", len(r.Unattached), r.UnattachedOps)
-	}
+	check.Equal(t, "listed and all", [2]int{1000, 1200}, [2]int{len(r.Unattached), int(r.UnattachedOps)})
 }
 
 // A step of an engine works for requests of both sides. It is left out with its last request, and its trace counts as
@@ -242,9 +234,7 @@ func TestExecutionsAreSharedAcrossSides(t *testing.T) {
 	for name, part := range map[string]int64{"POST /a": 16, "POST /b": 15, "none": 0} {
 		r := join(spans).Report(correlate.Options{Keep: func(q *requests.Request) bool { return q.Name == name }})
 		if name == "none" {
-			if len(r.Shared) != 0 || r.LeftOut.Ops != 1 {
-				t.Errorf("%d executions are kept for no request, %d operations left out", len(r.Shared), r.LeftOut.Ops)
-			}
+			check.Equal(t, "executions and left out", [2]int{0, 1}, [2]int{len(r.Shared), int(r.LeftOut.Ops)})
 			continue
 		}
 		if len(r.Requests) != 1 || r.Requests[0].SharedNS != part || len(r.Shared) != 1 {
@@ -255,7 +245,7 @@ func TestExecutionsAreSharedAcrossSides(t *testing.T) {
 
 func BenchmarkJoinAndReport(b *testing.B) {
 	var spans []span
-	for _, s := range tracetest.Requests(200, 100) {
+	for _, s := range tracetest.ServerRequests(200, 100) {
 		spans = append(spans, span{s, both})
 	}
 	b.ReportAllocs()

@@ -15,8 +15,7 @@ func (l Link) MarshalJSON() ([]byte, error) {
 	return key.Value{Text: string(l), Known: l != ""}.MarshalJSON()
 }
 
-// span returns Jaeger's page of a span, or of the trace for a zero span. l is Jaeger's address. The result is "" if l
-// is empty.
+// span returns the page of a span in Jaeger at l, or of the trace for a zero span, "" if l is empty.
 func (l Link) span(trace op.TraceID, span op.SpanID) Link {
 	if l == "" || trace.IsZero() {
 		return ""

@@ -2,8 +2,7 @@ package correlate
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
+	"fmt"
 
 	"github.com/optrace/optrace/analyze/price"
 )
@@ -17,8 +16,7 @@ type Price struct {
 	// UnpricedNS is the time on devices without a price.
 	UnpricedNS int64  `json:"unpriced_ns"`
 	Total      Charge `json:"total"`
-	// Rest is the cost outside the requests of the report: operations without a request, dropped links, requests left
-	// out.
+	// Rest is the cost of operations without a request, of dropped links, and of requests left out.
 	Rest Charge `json:"rest"`
 	// The lists sum up the requests by attribute, the largest first: Tenants by the attribute named in the price file,
 	// Models by gen_ai.request.model, Routes by http.route or else the name. A list is empty if no request has its
@@ -62,12 +60,9 @@ type Amount struct {
 
 // String returns the number with all its digits.
 func (a Amount) String() string {
-	text := strconv.FormatInt(a.Units, 10)
+	text := fmt.Sprintf("%0*d", a.Digits+1, a.Units)
 	if a.Digits == 0 {
 		return text
-	}
-	if zeros := a.Digits + 1 - len(text); zeros > 0 {
-		text = strings.Repeat("0", zeros) + text
 	}
 	point := len(text) - a.Digits
 	return text[:point] + "." + text[point:]

@@ -176,9 +176,8 @@ func (p *pricing) by(rows []Request, key string, otherwise func(*Request) string
 		list = append(list, *c)
 	}
 	slices.SortFunc(list, func(a, b Charge) int {
-		return cmp.Or(
-			cmp.Compare(b.Cost.Units, a.Cost.Units), cmp.Compare(b.DeviceNS, a.DeviceNS), strings.Compare(a.Name, b.Name),
-		)
+		return cmp.Or(cmp.Compare(b.Cost.Units, a.Cost.Units), cmp.Compare(b.DeviceNS, a.DeviceNS),
+			strings.Compare(a.Name, b.Name))
 	})
 	return list
 }

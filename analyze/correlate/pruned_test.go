@@ -47,7 +47,8 @@ func TestPrunedOperationsAreNotMissing(t *testing.T) {
 			summary(attrkey.PrunedOthers, "", 2, 2), summary("relu", "cuda:0", 2, 5),
 		}, ops: 5},
 		"more than the batch has": {
-			spans: pruned, summaries: append([]op.Pruned{summary("mul", "cpu", 7, 70)}, all...), notHeld: 7, locally: 7, ops: 12,
+			spans: pruned, summaries: append([]op.Pruned{summary("mul", "cpu", 7, 70)}, all...),
+			notHeld: 7, locally: 7, ops: 12,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

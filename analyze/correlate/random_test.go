@@ -48,9 +48,7 @@ func TestJoinEqualsOneCompleteSide(t *testing.T) {
 			for _, p := range joined.Requests[i].CriticalPath {
 				sum += p.TimeNS
 			}
-			if sum != joined.Requests[i].DurationNS.V {
-				t.Errorf("request %d: path of %d, duration %d", i, sum, joined.Requests[i].DurationNS.V)
-			}
+			check.Equal(t, fmt.Sprintf("path of request %d", i), joined.Requests[i].DurationNS.V, sum)
 		}
 		for i := range joined.Endpoints {
 			e := &joined.Endpoints[i]
@@ -58,9 +56,7 @@ func TestJoinEqualsOneCompleteSide(t *testing.T) {
 			for _, s := range e.Path.Shares {
 				sum += s.TimeNS
 			}
-			if sum != e.DurationNS {
-				t.Errorf("endpoint %s: path of %d, duration %d", e.Name, sum, e.DurationNS)
-			}
+			check.Equal(t, "path of endpoint "+e.Name, e.DurationNS, sum)
 		}
 	}
 }

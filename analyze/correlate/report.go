@@ -22,13 +22,11 @@ type Report struct {
 	Jaeger  Link              `json:"jaeger"`
 	Input   *analyze.Envelope `json:"input"`
 	Service *Service          `json:"service_traces"`
-	// Findings say what the requests waited for, the most important first, if Options.Findings is set. They cover the
-	// whole input, requests left out included.
+	// Findings on the whole input say what requests waited for, if Options.Findings is set.
 	Findings []findings.Finding `json:"findings"`
 	// Requests has the requests by start, requests without a start last.
 	Requests []Request `json:"requests"`
-	// Shared has the executions that work for several requests, such as the steps of a batching engine, in input order.
-	// They are not in Requests.
+	// Shared has the executions that work for several requests, such as steps of a batching engine, in input order.
 	Shared []Shared `json:"shared"`
 	// MissingLinks counts links to spans found on neither side.
 	MissingLinks int64 `json:"missing_links"`
@@ -39,8 +37,7 @@ type Report struct {
 	// Unattached lists the first of UnattachedOps operations without a request.
 	Unattached    []Op  `json:"unattached"`
 	UnattachedOps int64 `json:"unattached_ops"`
-	// MissingInJaeger counts operations of the requests held by the local batch and missing in Jaeger, if Jaeger was
-	// asked. PrunedOps are not missing.
+	// MissingInJaeger counts operations held by the local batch only, without PrunedOps, if Jaeger was asked.
 	MissingInJaeger int64 `json:"missing_in_jaeger"`
 	// MissingLocally counts spans of the requests' traces held by Jaeger and missing in the local batch, if there is
 	// one. MissingOpsLocally counts the operations among them, pruned ones included.
@@ -59,8 +56,7 @@ type Service struct {
 	// Traces is the number of returned traces. AtLimit reports whether there may be more.
 	Traces  int64 `json:"traces"`
 	AtLimit bool  `json:"at_limit"`
-	// NotThere counts traces of the local batch unknown to the backend, NotAsked traces not asked for because of the
-	// limit.
+	// NotThere counts the local batch's traces unknown to the backend, NotAsked traces beyond the limit.
 	NotThere int64 `json:"not_there"`
 	NotAsked int64 `json:"not_asked"`
 	// Envelope counts the records of the traces, and the unreadable ones.
@@ -95,8 +91,7 @@ type Request struct {
 	QueueingNS  op.Int `json:"queueing_ns"`
 	// CriticalPath divides DurationNS by operation, kind and device on the critical path, the largest part first.
 	CriticalPath []PathPart `json:"critical_path"`
-	// Failed reports whether the request's span ended with an error, Error is its text. Errors has the errors of its
-	// own operations.
+	// Failed and Error describe the error of the request's span, Errors the errors of its own operations.
 	Failed bool            `json:"failed"`
 	Error  string          `json:"error,omitempty"`
 	Errors []profile.Error `json:"errors"`
@@ -114,8 +109,7 @@ type Request struct {
 	Charge *Charge `json:"charge,omitempty"`
 	// Slow reports whether the request is among the slow ones of its endpoint.
 	Slow bool `json:"slow"`
-	// Link leads to the request in Jaeger, CompareLink from a slow request to a comparison with a typical one. Both may
-	// be nil.
+	// Link leads to the request in Jaeger, CompareLink from a slow request to a comparison. Both may be nil.
 	Link        Link `json:"link"`
 	CompareLink Link `json:"compare_link"`
 }
@@ -153,7 +147,7 @@ type PathPart struct {
 	Kind string `json:"kind"`
 	// Key is the zero Key outside operations.
 	device.Key
-	// Segments counts the segments of the path in this part.
+	// TimeNS is the time of the part, Segments the number of its segments of the path.
 	TimeNS   int64 `json:"ns"`
 	Segments int64 `json:"segments"`
 	// SpanID is the span of the longest segment, Link leads to it.

@@ -66,8 +66,8 @@ func (k Key) Recorded() (id string, empty bool) {
 	return k.DeviceID, k.DeviceID == ""
 }
 
-// Label returns the device for display: "0/cuda:0" with its rank, or "cuda:0" if the rank is unknown or withRank is false.
-// A distinguishing service or host precedes it, as in "trainer cuda:0" or "node-1 cuda:0".
+// Label returns the device for display: "0/cuda:0" with its rank, or "cuda:0" if the rank is unknown or withRank is
+// false. A distinguishing service or host precedes it, as in "trainer cuda:0" or "node-1 cuda:0".
 func (k Key) Label(withRank bool) string {
 	switch {
 	case k.Service != "" && k.Host != "":
@@ -84,7 +84,8 @@ func (k Key) Label(withRank bool) string {
 func (k Key) Compare(other Key) int {
 	return cmp.Or(
 		order.Ints(k.Rank, other.Rank), natural.Compare(k.DeviceID, other.DeviceID),
-		order.Flags(k.Named, other.Named), strings.Compare(k.Service, other.Service), strings.Compare(k.Host, other.Host),
+		order.Flags(k.Named, other.Named), strings.Compare(k.Service, other.Service),
+		strings.Compare(k.Host, other.Host),
 	)
 }
 

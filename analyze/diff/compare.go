@@ -27,8 +27,7 @@ type Options struct {
 	By []key.Key
 	// Alpha is the probability of any false finding. 0 means DefaultAlpha.
 	Alpha float64
-	// Bound is the largest change, as a fraction of the base, of an unchanged row: its whole interval lies within
-	// Bound. 0 means DefaultBound.
+	// Bound is the largest change of an unchanged row's interval, as a fraction of the base. 0 means DefaultBound.
 	Bound float64
 }
 
@@ -36,13 +35,13 @@ type Options struct {
 // of two single runs is a saved report.
 func Compare(base, head []*Run, opts Options) (*Report, error) {
 	if len(base) == 0 || len(head) == 0 {
-		return nil, fmt.Errorf("comparing %d runs with %d: both sides need one", len(base), len(head))
+		return nil, fmt.Errorf("comparing %d base runs with %d head runs: each side needs a run", len(base), len(head))
 	}
 	if len(base) == 1 && len(head) == 1 {
 		for _, r := range []*Run{base[0], head[0]} {
 			if r.saved {
-				return nil, fmt.Errorf("%s is a saved report, which has sums but no single operations: "+
-					"compare the recordings, or several runs a side", r.name)
+				return nil, fmt.Errorf("%s is a saved report without single operations: "+
+					"compare recordings, or several runs per side", r.name)
 			}
 		}
 	}
@@ -50,7 +49,8 @@ func Compare(base, head []*Run, opts Options) (*Report, error) {
 	unit := chooseUnit(base, head)
 	r := &Report{
 		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Unit: unit, Alpha: alpha,
-		Bound: cmp.Or(opts.Bound, DefaultBound), Rows: rows(unit, base, head, alpha), Parts: parts(unit, base, head, alpha),
+		Bound: cmp.Or(opts.Bound, DefaultBound), Rows: rows(unit, base, head, alpha),
+		Parts:    parts(unit, base, head, alpha),
 		Warnings: []string{},
 	}
 	r.decide()
@@ -144,8 +144,7 @@ func compare(unit Unit, base, head []float64, logarithms bool, alpha float64) Co
 		return c
 	}
 	if !logarithms && min(slices.Min(base), slices.Min(head)) > 0 {
-		base = logarithmsOf(base)
-		head = logarithmsOf(head)
+		base, head = logarithmsOf(base), logarithmsOf(head)
 		logarithms = true
 	}
 	if unit == UnitRuns {
@@ -178,24 +177,17 @@ func (c *Comparison) setAbsent(inBase, inHead bool) {
 // setShift converts a shift into Delta and ShiftNS: a shift of logarithms is the logarithm of a ratio, a shift of
 // nanoseconds a fraction of the base, at least -1.
 func (c *Comparison) setShift(shift rank.Interval, logarithms bool) {
-	part := func(difference float64) op.Float {
+	set := func(difference float64, delta, shift *op.Float) {
 		switch {
 		case logarithms:
-			return op.KnownFloat(math.Expm1(difference))
+			*delta = op.KnownFloat(math.Expm1(difference))
 		case c.BaseNS.V > 0:
-			return op.KnownFloat(max(-1, difference/c.BaseNS.V))
+			*delta = op.KnownFloat(max(-1, difference/c.BaseNS.V))
+		default:
+			*shift = op.KnownFloat(difference)
+			return
 		}
-		return op.Float{}
-	}
-	ns := func(difference float64, delta op.Float) op.Float {
-		if delta.Known {
-			return op.KnownFloat(delta.V * c.BaseNS.V)
-		}
-		return op.KnownFloat(difference)
-	}
-	set := func(difference float64, delta, shift *op.Float) {
-		*delta = part(difference)
-		*shift = ns(difference, *delta)
+		*shift = op.KnownFloat(delta.V * c.BaseNS.V)
 	}
 	set(shift.Estimate, &c.Delta, &c.ShiftNS)
 	set(shift.Low, &c.DeltaLow, &c.LowNS)
@@ -277,8 +269,8 @@ func (r *Report) sort() {
 	place := func(row *Row) int { return slices.Index(verdicts, row.Verdict) }
 	slices.SortFunc(r.Rows, func(a, b Row) int {
 		return cmp.Or(
-			cmp.Compare(place(&a), place(&b)), cmp.Compare(b.sum, a.sum), strings.Compare(a.Key.String(), b.Key.String()),
-			strings.Compare(groupID(a.Key, a.Side), groupID(b.Key, b.Side)),
+			cmp.Compare(place(&a), place(&b)), cmp.Compare(b.sum, a.sum),
+			strings.Compare(a.Key.String(), b.Key.String()), strings.Compare(groupID(a.Key, a.Side), groupID(b.Key, b.Side)),
 		)
 	})
 	var none device.Key // of wall: it comes first, as wall does, which is not in partNames

@@ -15,67 +15,18 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
-// simulation makes runs of operations with lognormal durations.
-type simulation struct {
-	names []string
-	steps int
-	// between is the standard deviation of logarithms between runs, within the deviation between operations of a run.
-	between, within float64
-	noStart, noStep bool
-	// rho correlates the noise of an operation in a step with its noise in the step before.
-	rho   float64
-	tight bool // no idle time
-}
-
-// run returns a run. The operations named in slower take longer by its factors.
-func (s simulation) run(rng *rand.Rand, slower map[string]float64) (entries []*op.Entry) {
-	pace := math.Exp(rng.NormFloat64() * s.between)
-	at := int64(1_700_000_000_000_000_000)
-	noise := make([]float64, len(s.names))
-	for step := range int64(s.steps) {
-		for i, name := range s.names {
-			fresh := math.Sqrt(1 - s.rho*s.rho)
-			if step == 0 {
-				fresh = 1
-			}
-			noise[i] = s.rho*noise[i] + fresh*rng.NormFloat64()
-			ns := 10_000 * float64(i+1) * pace * math.Exp(noise[i]*s.within)
-			if f := slower[name]; f != 0 {
-				ns *= f
-			}
-			e := &op.Entry{
-				Operation: name, Kind: op.KindCompute, DeviceID: "gpu:0", Start: op.Known(at), Duration: int64(ns),
-				Step: op.Known(step),
-			}
-			at += e.Duration
-			if !s.tight {
-				at += 500
-			}
-			if s.noStart {
-				e.Start = op.Int{}
-			}
-			if s.noStep {
-				e.Step = op.Int{}
-			}
-			entries = append(entries, e)
-		}
-		if !s.tight {
-			at += 20_000
-		}
-	}
-	return entries
-}
-
-func (s simulation) runs(t testing.TB, rng *rand.Rand, n int, slower map[string]float64) (runs []*diff.Run) {
+// runs returns n runs of a simulation.
+func runs(t testing.TB, sim tracetest.Simulation, rng *rand.Rand, n int, slower map[string]float64) (runs []*diff.Run) {
 	t.Helper()
 	for i := range n {
-		runs = append(runs, run(t, fmt.Sprint("run ", i), s.run(rng, slower), n == 1))
+		runs = append(runs, run(t, fmt.Sprint("run ", i), sim.Run(rng, slower), n == 1))
 	}
 	return runs
 }
@@ -84,10 +35,10 @@ var six = []string{"matmul", "conv2d", "relu", "softmax", "all_reduce", "add"}
 
 func TestVerdicts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
-	sim := simulation{names: []string{"matmul", "relu", "old"}, steps: 40, within: 0.01}
-	base := sim.runs(t, rng, 1, nil)
-	sim.names = []string{"matmul", "relu", "new"}
-	head := sim.runs(t, rng, 1, map[string]float64{"matmul": 0.5})
+	sim := tracetest.Simulation{Names: []string{"matmul", "relu", "old"}, Steps: 40, Within: 0.01}
+	base := runs(t, sim, rng, 1, nil)
+	sim.Names = []string{"matmul", "relu", "new"}
+	head := runs(t, sim, rng, 1, map[string]float64{"matmul": 0.5})
 	r := check.Must(diff.Compare(base, head, diff.Options{}))(t)
 	got := make(map[string]diff.Verdict)
 	for _, row := range r.Rows {
@@ -108,7 +59,7 @@ func TestVerdicts(t *testing.T) {
 // Rows are not called unchanged if the samples are too small to find a change.
 func TestSmallSamplesAreNotDecided(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
-	sim := simulation{names: six, steps: 3, within: 0.01}
+	sim := tracetest.Simulation{Names: six, Steps: 3, Within: 0.01}
 	for _, tt := range []struct {
 		n       int
 		verdict diff.Verdict
@@ -118,11 +69,10 @@ func TestSmallSamplesAreNotDecided(t *testing.T) {
 		{5, diff.TooFew, "too few values to find any difference with 9 tests: 6 a side would do"},
 		{6, diff.Unchanged, ""},
 	} {
-		r := check.Must(diff.Compare(sim.runs(t, rng, tt.n, nil), sim.runs(t, rng, tt.n, nil), diff.Options{}))(t)
+		r := check.Must(diff.Compare(runs(t, sim, rng, tt.n, nil), runs(t, sim, rng, tt.n, nil), diff.Options{}))(t)
 		for _, row := range r.Rows {
-			if row.Verdict != tt.verdict || row.NBase != tt.n {
-				t.Errorf("%d runs: %s", tt.n, encoded(t, row))
-			}
+			check.Equal(t, fmt.Sprintf("%d runs: verdict", tt.n), tt.verdict, row.Verdict)
+			check.Equal(t, "values", tt.n, row.NBase)
 		}
 		check.Equal(t, fmt.Sprintf("%d runs: warnings", tt.n), tt.warning, strings.Join(r.Warnings, "; "))
 	}
@@ -133,45 +83,15 @@ func encoded(t *testing.T, v any) string {
 	return string(check.Must(json.Marshal(v))(t))
 }
 
-// A saved report supports comparisons of several runs per side, not of single runs.
-func TestSavedReports(t *testing.T) {
-	sim := simulation{names: six, steps: 20, within: 0.1}
-	rng := rand.New(rand.NewPCG(1, 5))
-	sides := make([][]*diff.Run, 2)
-	for side, slower := range []map[string]float64{nil, {"relu": 2}} {
-		for range 6 {
-			report := analyzed(t, sim.run(rng, slower), nil)
-			var saved analyze.Report
-			check.OK(t, json.Unmarshal([]byte(encoded(t, report)), &saved))
-			r := check.Must(diff.NewRun("saved.json", &saved, nil, false))(t)
-			sides[side] = append(sides[side], r)
-		}
-	}
-	r, err := diff.Compare(sides[0], sides[1], diff.Options{})
-	check.OK(t, err)
-	if r.Rows[0].Key.String() != "relu" || r.Rows[0].Verdict != diff.Slower || math.Abs(r.Rows[0].Delta.V-1) > 0.1 {
-		t.Errorf("the first row is %s", encoded(t, r.Rows[0]))
-	}
-	_, err = diff.Compare(sides[0][:1], sides[1][:1], diff.Options{})
-	check.Says(t, "", "saved.json is a saved report, which has sums but no single operations", err)
-	keys, err := key.Parse("operation,device")
-	check.OK(t, err)
-	_, err = diff.NewRun("saved.json", analyzed(t, sim.run(rng, nil), nil), keys, false)
-	check.Says(t, "", "make it with -by operation,device", err)
-	if _, err := diff.Compare(nil, sides[0], diff.Options{}); err == nil {
-		t.Error("a side without runs is compared")
-	}
-}
-
 // Reports by several keys have a row per combination.
 func TestRowsOfSeveralKeys(t *testing.T) {
 	keys := check.Must(key.Parse("operation,device"))(t)
-	sim := simulation{names: six[:2], steps: 30, within: 0.1}
+	sim := tracetest.Simulation{Names: six[:2], Steps: 30, Within: 0.1}
 	rng := rand.New(rand.NewPCG(1, 6))
 	sides := make([][]*diff.Run, 2)
 	for side, factor := range []float64{1, 2} {
-		entries := sim.run(rng, nil)
-		for _, e := range sim.run(rng, map[string]float64{"matmul": factor}) {
+		entries := sim.Run(rng, nil)
+		for _, e := range sim.Run(rng, map[string]float64{"matmul": factor}) {
 			e.DeviceID = "gpu:1"
 			entries = append(entries, e)
 		}
@@ -184,7 +104,8 @@ func TestRowsOfSeveralKeys(t *testing.T) {
 		got = append(got, row.Key.String()+": "+string(row.Verdict))
 	}
 	want := []string{
-		"matmul, gpu:1: slower", "conv2d, gpu:0: cannot_tell", "conv2d, gpu:1: cannot_tell", "matmul, gpu:0: cannot_tell",
+		"matmul, gpu:1: slower", "conv2d, gpu:0: cannot_tell", "conv2d, gpu:1: cannot_tell",
+		"matmul, gpu:0: cannot_tell",
 	}
 	check.Equal(t, "", want, got, cmpopts.SortSlices(strings.Compare))
 	var parts []string
@@ -197,7 +118,8 @@ func TestRowsOfSeveralKeys(t *testing.T) {
 	}
 	// The devices drift apart: the time of a step depends on the step before.
 	want = []string{
-		" wall cannot_tell", "gpu:0 compute cannot_tell", "gpu:0 idle unchanged", "gpu:1 compute slower", "gpu:1 idle unchanged",
+		" wall cannot_tell", "gpu:0 compute cannot_tell", "gpu:0 idle unchanged", "gpu:1 compute slower",
+		"gpu:1 idle unchanged",
 	}
 	check.Equal(t, "", want, parts)
 }
@@ -205,8 +127,8 @@ func TestRowsOfSeveralKeys(t *testing.T) {
 // Lost records are warnings.
 func TestLostRecordsAreWarnings(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
-	sim := simulation{names: six, steps: 3}
-	report := analyzed(t, sim.run(rng, nil), nil)
+	sim := tracetest.Simulation{Names: six, Steps: 3}
+	report := analyzed(t, sim.Run(rng, nil), nil)
 	report.Input.Dropped = 7
 	report.Input.Malformed = 1
 	base := check.Must(diff.NewRun("a.jsonl", report, nil, true))(t)
@@ -222,17 +144,15 @@ func TestLostRecordsAreWarnings(t *testing.T) {
 // Reports survive a round trip through JSON.
 func TestReportReadsBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 8))
-	sim := simulation{names: six, steps: 30, within: 0.1}
-	head := sim.runs(t, rng, 1, map[string]float64{"add": 3})
-	r := check.Must(diff.Compare(sim.runs(t, rng, 1, nil), head, diff.Options{}))(t)
+	sim := tracetest.Simulation{Names: six, Steps: 30, Within: 0.1}
+	head := runs(t, sim, rng, 1, map[string]float64{"add": 3})
+	r := check.Must(diff.Compare(runs(t, sim, rng, 1, nil), head, diff.Options{}))(t)
 	text := encoded(t, r)
 	var back diff.Report
 	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
 	dec.DisallowUnknownFields()
 	check.OK(t, dec.Decode(&back))
-	if got := encoded(t, &back); got != text {
-		t.Errorf("reads back as\n%s, was\n%s", got, text)
-	}
+	check.Equal(t, "reads back", text, encoded(t, &back))
 }
 
 // The example of docs/analyses.md shows the results of Compare.

@@ -15,12 +15,12 @@ import (
 	"github.com/optrace/optrace/ingest"
 )
 
-// Files reads the runs of both sides, one after the other, and compares them like the command optrace diff. Each path is
-// one run: a file or a directory in any format of [analyze.Files], or a report saved as JSON. opts.By groups the
+// Files reads the runs of both sides, one after the other, and compares them like the command optrace diff. Each path
+// is one run: a file or a directory in any format of [analyze.Files], or a report saved as JSON. opts.By groups the
 // operations.
 //
-// Files returns the errors of [analyze.Files], [NewRun] and [Compare]. It may be called concurrently. A run alone on its
-// side keeps [SampleBytes] per operation until Files returns, other runs keep only sums.
+// Files returns the errors of [analyze.Files], [NewRun] and [Compare]. It may be called concurrently. A run alone on
+// its side keeps [SampleBytes] per operation until Files returns, other runs keep only sums.
 func Files(ctx context.Context, base, head []string, opts Options) (*Report, error) {
 	single := len(base) == 1 && len(head) == 1
 	var sides [2][]*Run
@@ -79,7 +79,7 @@ func SavedReport(r io.Reader) (*analyze.Report, error) {
 		return nil, fmt.Errorf("reading a saved report: byte %d: %w", dec.InputOffset(), err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading a saved report: byte %d: more behind it", dec.InputOffset())
+		return nil, fmt.Errorf("reading a saved report: byte %d: data after the report", dec.InputOffset())
 	}
 	return report, nil
 }

@@ -98,8 +98,8 @@ func (r *Report) whole() string {
 			unit, c.fromTo(), c.bounds(), c.needs())
 	}
 	if c.isDependent() {
-		return fmt.Sprintf("Whether the head is slower cannot be told: a %s takes %s, but %ss of one run depend on one "+
-			"another too much, and count as %.1f independent ones. Several runs a side can tell.",
+		return fmt.Sprintf("Whether the head is slower cannot be told: a %s takes %s, but %ss of one run depend on "+
+			"one another too much, and count as %.1f independent ones. Several runs a side can tell.",
 			unit, c.fromTo(), unit, c.Independent.V)
 	}
 	return fmt.Sprintf("Whether the head is slower cannot be told from so few %ss: %d in the base and %d in the head.%s",

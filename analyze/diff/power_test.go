@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 )
@@ -23,7 +24,7 @@ func TestPower(t *testing.T) {
 	type cell struct {
 		row    string
 		column int
-		sim    simulation
+		sim    tracetest.Simulation
 	}
 	sizes := []int{12, 50, 200}
 	table := make(map[string][]string)
@@ -31,9 +32,9 @@ func TestPower(t *testing.T) {
 	for _, noise := range []float64{0.05, 0.1, 0.2} {
 		for _, row := range []string{"steps", "steps, ρ 0.5", "runs"} {
 			for column, n := range sizes {
-				s := simulation{names: []string{"matmul", "softmax", "relu"}, steps: n, within: noise}
+				s := tracetest.Simulation{Names: []string{"matmul", "softmax", "relu"}, Steps: n, Within: noise}
 				if row == "steps, ρ 0.5" {
-					s.rho = 0.5
+					s.Rho = 0.5
 				}
 				name := fmt.Sprintf("%s, noise %.0f %%", row, 100*noise)
 				cells = append(cells, cell{name, column, s})
@@ -73,22 +74,22 @@ func TestPower(t *testing.T) {
 }
 
 // leastFound returns the smallest slow-down that is found between two sides of n steps or runs, 1 if none is.
-func leastFound(t *testing.T, sim simulation, n int, runs bool, seed uint64) float64 {
+func leastFound(t *testing.T, sim tracetest.Simulation, n int, ofRuns bool, seed uint64) float64 {
 	t.Helper()
 	sides := 1
-	if runs {
-		sim.steps = 1
-		sim.between = sim.within
-		sim.within = 0
+	if ofRuns {
+		sim.Steps = 1
+		sim.Between = sim.Within
+		sim.Within = 0
 		sides = n
 	}
 	rng := rand.New(rand.NewPCG(seed, uint64(n)))
-	base := sim.runs(t, rng, sides, nil)
+	base := runs(t, sim, rng, sides, nil)
 	low := 0.0
 	high := 1.0
 	for high-low > 0.03*high && high > 0.005 {
 		slower := (low + high) / 2
-		head := sim.runs(t, rand.New(rand.NewPCG(seed, 1)), sides, map[string]float64{"softmax": 1 + slower})
+		head := runs(t, sim, rand.New(rand.NewPCG(seed, 1)), sides, map[string]float64{"softmax": 1 + slower})
 		r := check.Must(diff.Compare(base, head, diff.Options{}))(t)
 		if slices.Contains(found(r), "slower softmax") {
 			high = slower
@@ -111,21 +112,21 @@ func TestRunsOfDependentSteps(t *testing.T) {
 				alarms := 0
 				for seed := range uint64(pairs) {
 					rng := rand.New(rand.NewPCG(seed, uint64(100*rho)))
-					sim := simulation{names: six, steps: lengths[int(seed)%len(lengths)], within: 0.1, rho: rho}
-					sim.noStep = unit == diff.UnitWindows
+					sim := tracetest.Simulation{Names: six, Within: 0.1, Rho: rho}
+					sim.Steps = lengths[int(seed)%len(lengths)]
+					sim.NoStep = unit == diff.UnitWindows
 					n := 1
 					if unit == diff.UnitRuns {
 						n = 7
-						sim.steps = 2
-						sim.between = 0.2
+						sim.Steps = 2
+						sim.Between = 0.2
 					}
-					r := check.Must(diff.Compare(sim.runs(t, rng, n, nil), sim.runs(t, rng, n, nil), diff.Options{}))(t)
-					if r.Unit != unit {
-						t.Fatalf("%s are compared", r.Unit)
-					}
+					base := runs(t, sim, rng, n, nil)
+					r := check.Must(diff.Compare(base, runs(t, sim, rng, n, nil), diff.Options{}))(t)
+					check.Equal(t, "unit", unit, r.Unit)
 					if names := found(r); len(names) > 0 {
 						alarms++
-						t.Logf("pair %d, %d steps: %v", seed, sim.steps, names)
+						t.Logf("pair %d, %d steps: %v", seed, sim.Steps, names)
 					}
 				}
 				if allowed := 0.05 * float64(pairs); float64(alarms) > allowed+2*math.Sqrt(allowed) {
@@ -139,9 +140,9 @@ func TestRunsOfDependentSteps(t *testing.T) {
 
 func BenchmarkCompareSteps(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 10))
-	sim := simulation{names: six, steps: 200, within: 0.1}
-	base := sim.runs(b, rng, 1, nil)
-	head := sim.runs(b, rng, 1, map[string]float64{"relu": 1.1})
+	sim := tracetest.Simulation{Names: six, Steps: 200, Within: 0.1}
+	base := runs(b, sim, rng, 1, nil)
+	head := runs(b, sim, rng, 1, map[string]float64{"relu": 1.1})
 	b.ReportAllocs()
 	for b.Loop() {
 		check.Must(diff.Compare(base, head, diff.Options{}))(b)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/analyze/internal/rank"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
@@ -24,17 +25,17 @@ type figures struct{ P, Delta, Low, High, Independent float64 }
 func TestAgainstNaive(t *testing.T) {
 	for i := range cases.Some(t, 50, 5000) {
 		rng := rand.New(rand.NewPCG(uint64(i), 9))
-		sim := simulation{
-			names: six[:1+rng.IntN(3)], steps: 10 + rng.IntN(60), between: 0.05,
-			within: []float64{0, 0.001, 0.1, 0.7}[rng.IntN(4)], rho: rng.Float64() * 0.95,
-			noStep: rng.IntN(3) == 0, tight: rng.IntN(3) == 0,
+		sim := tracetest.Simulation{
+			Names: six[:1+rng.IntN(3)], Steps: 10 + rng.IntN(60), Between: 0.05,
+			Within: []float64{0, 0.001, 0.1, 0.7}[rng.IntN(4)], Rho: rng.Float64() * 0.95,
+			NoStep: rng.IntN(3) == 0, Tight: rng.IntN(3) == 0,
 		}
 		n := [2]int{1, 1}
 		if rng.IntN(3) == 0 {
 			n = [2]int{5 + rng.IntN(4), 5 + rng.IntN(4)}
-			sim.noStart = true
-			sim.noStep = true
-			sim.steps = 3
+			sim.NoStart = true
+			sim.NoStep = true
+			sim.Steps = 3
 		}
 		round := []int64{1, 5000}[rng.IntN(2)]
 		var values [2]map[string][]float64
@@ -42,7 +43,7 @@ func TestAgainstNaive(t *testing.T) {
 		for side := range 2 {
 			values[side] = map[string][]float64{}
 			for range n[side] {
-				entries := sim.run(rng, map[string]float64{"matmul": 1 + 0.2*float64(side*rng.IntN(2))})
+				entries := sim.Run(rng, map[string]float64{"matmul": 1 + 0.2*float64(side*rng.IntN(2))})
 				for _, e := range entries {
 					e.Duration -= e.Duration % round
 				}
@@ -71,7 +72,7 @@ func TestAgainstNaive(t *testing.T) {
 
 // naiveValues adds the values of a run: its mean, or a mean per block of steps or per window. Means of operations are
 // of logarithms, means of parts of nanoseconds.
-func naiveValues(values map[string][]float64, entries []*op.Entry, sim simulation) {
+func naiveValues(values map[string][]float64, entries []*op.Entry, sim tracetest.Simulation) {
 	type cell struct {
 		name  string
 		block int64
@@ -80,7 +81,7 @@ func naiveValues(values map[string][]float64, entries []*op.Entry, sim simulatio
 	n := make(map[cell]float64)
 	first := entries[0].Start.V
 	last := entries[len(entries)-1].Start.V
-	steps := int64(sim.steps)
+	steps := int64(sim.Steps)
 	blocks := min(20, steps)
 	begin := make(map[int64]int64)
 	end := make(map[int64]int64)
@@ -88,8 +89,8 @@ func naiveValues(values map[string][]float64, entries []*op.Entry, sim simulatio
 	for _, e := range entries {
 		at := cell{name: e.Operation}
 		switch {
-		case sim.noStart: // a value for the run
-		case sim.noStep:
+		case sim.NoStart: // a value for the run
+		case sim.NoStep:
 			at.block = (e.Start.V - first) / ((last-first)/20 + 1)
 		default:
 			at.block = e.Step.V * blocks / steps

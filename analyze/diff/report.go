@@ -27,8 +27,7 @@ type Report struct {
 	Tests int `json:"tests"`
 	// Rows has a row per group of operations: changed rows first, then by their time in both sides.
 	Rows []Row `json:"rows"`
-	// Parts has the wall time and each device's parts of it, per step or, without steps, per run. It is empty if no
-	// operation has a start.
+	// Parts has the wall time and each device's parts of it, per step or else per run, if operations have starts.
 	Parts []Part `json:"parts"`
 	// Warnings are reasons to doubt the comparison.
 	Warnings []string `json:"warnings"`
@@ -87,8 +86,7 @@ type Row struct {
 	// BaseCount and HeadCount are the numbers of operations.
 	BaseCount int64 `json:"base_count"`
 	HeadCount int64 `json:"head_count"`
-	// Mixes names the properties that differ among the operations of a run, such as "shape": means then also depend on
-	// the mixture.
+	// Mixes names the properties that differ among a run's operations, such as "shape", and affect the means.
 	Mixes []string `json:"mixes"`
 	Comparison
 
@@ -111,8 +109,7 @@ type Comparison struct {
 	Unit  Unit `json:"unit"`
 	NBase int  `json:"n_base"`
 	NHead int  `json:"n_head"`
-	// BaseNS and HeadNS are the medians of the values: of geometric means of durations for rows, of arithmetic means
-	// for parts and saved reports.
+	// BaseNS and HeadNS are medians of geometric means for rows, of arithmetic means for parts and saved reports.
 	BaseNS op.Float `json:"base_ns"`
 	HeadNS op.Float `json:"head_ns"`
 	// Delta is the change from base to head as a fraction of the base: the median of the ratios of all pairs of values,
@@ -127,8 +124,7 @@ type Comparison struct {
 	HighNS  op.Float `json:"high_ns"`
 	// P is the p-value, adjusted for the number of tests.
 	P op.Float `json:"p"`
-	// Independent is the number of independent values that both samples are worth, less than their number if the values
-	// of a run depend on each other.
+	// Independent is the number of independent values that both samples are worth.
 	Independent op.Float `json:"independent"`
 	// Needed estimates the number of runs, steps, windows or entries per side that would decide the row, given the same
 	// distance of head and base. It is nil for decided rows.
@@ -142,8 +138,7 @@ type Comparison struct {
 func (r *Report) Slowdown() (what string, by float64) {
 	for i := range r.Rows {
 		if d := r.Rows[i].slowdown(r.Rows[i].BaseNS); d > by {
-			what = r.Rows[i].Key.String()
-			by = d
+			what, by = r.Rows[i].Key.String(), d
 		}
 	}
 	wall := op.Float{}

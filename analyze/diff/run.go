@@ -102,7 +102,7 @@ func (r *Run) addGroups(report *analyze.Report, by []key.Key) error {
 		return nil
 	}
 	if !slices.Equal(names, []string{defaultKey}) {
-		return fmt.Errorf("the saved report has other keys: make it with -by %s", strings.Join(names, ","))
+		return fmt.Errorf("the saved report has other keys: create it with -by %s", strings.Join(names, ","))
 	}
 	for i := range report.Operations {
 		o := &report.Operations[i]
@@ -140,8 +140,7 @@ func (r *Run) addOperations(f *trace.Forest, single bool) {
 	iterations := steps.Find(f)
 	n := iterations.Len()
 	r.steps = runSteps{count: n, first: make([]int64, n), last: make([]int64, n)}
-	r.first = math.MaxInt64
-	r.last = math.MinInt64
+	r.first, r.last = math.MaxInt64, math.MinInt64
 	for n := range f.Nodes() {
 		at := number{n.Group(), n.Side().String()}
 		if at.group < 0 {
@@ -158,8 +157,7 @@ func (r *Run) addOperations(f *trace.Forest, single bool) {
 		s := sample{start: noTime, duration: n.Duration(), iteration: int32(iterations.Of(n))}
 		if start := n.Start(); start.Known {
 			s.start = start.V
-			r.first = min(r.first, s.start)
-			r.last = max(r.last, s.start)
+			r.first, r.last = min(r.first, s.start), max(r.last, s.start)
 			r.steps.add(s)
 		}
 		g.logarithms += logarithm(float64(s.duration))

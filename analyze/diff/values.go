@@ -35,8 +35,7 @@ func groupValues(unit Unit, base, head []*Run, id string) (u Unit, b, h []float6
 		saved := slices.ContainsFunc(slices.Concat(base, head), func(r *Run) bool { return r.saved })
 		return unit, runMeans(base, id, saved), runMeans(head, id, saved)
 	}
-	b = base[0].means(id, unit)
-	h = head[0].means(id, unit)
+	b, h = base[0].means(id, unit), head[0].means(id, unit)
 	if unit == UnitSteps || len(b) >= minBlocks && len(h) >= minBlocks {
 		return unit, b, h
 	}

@@ -43,7 +43,7 @@ func recordAll(t *testing.T, exp *optrace.Exporter) {
 	tr := optrace.NewTracer(tp)
 	ctx, waiting := tp.Tracer("engine").Start(t.Context(), "request")
 	request := waiting.SpanContext()
-	proc.Expect(ctx) // in a request that ends long before its operations are recorded
+	proc.KeepTrace(ctx) // in a request that ends long before its operations are recorded
 
 	func() {
 		ctx = optrace.ContextWithStep(ctx, 12)
@@ -62,26 +62,26 @@ func recordAll(t *testing.T, exp *optrace.Exporter) {
 			mm.Attrs(tensorconv.MemorySize(65536))
 			mm.FLOPs(2 * 64 * 784 * 256)
 			mm.Stream(7)
-			mm.LaunchedAt(launched) // in Unix ns
+			mm.Attrs(tensorconv.LaunchTime(launched)) // in Unix ns
 			mm.Span().AddLink(trace.Link{SpanContext: request, Attributes: []attribute.KeyValue{tensorconv.LinkWeight(128)}})
 			mm.End()
 		}
 		{
 			ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // below the span of ctx
-			mm.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).Stream(7).LaunchedAt(launched).End()
+			mm.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).Stream(7).Attrs(tensorconv.LaunchTime(launched)).End()
 			_, ar := tr.Start(ctx, "all_reduce", "cuda:0")
 			ar.Attrs(tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveGroupName("data_parallel"))
 			ar.Attrs(tensorconv.CollectiveSequence(42))
-			ar.Out(64).DType(op.F32).Stream(8).LaunchedAt(launched).End()
+			ar.Out(64).DType(op.F32).Stream(8).Attrs(tensorconv.LaunchTime(launched)).End()
 		}
 		spec := optrace.OpSpec{
 			Name: "relu", Device: "cuda:0", Stream: op.Known(7), Inputs: []op.Shape{{64}}, Output: op.Shape{64},
 			DType: op.F32, Attrs: []attribute.KeyValue{tensorconv.LaunchTime(launch)},
 		}
-		err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end}) // or afterwards, in Unix ns
+		prep, err := tr.Prepare(spec)
 		must(err)
-		err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns
-		must(err)
+		prep.Record(ctx, optrace.Times{Start: start, End: end})                 // or afterwards, in Unix ns
+		prep.Record(ctx, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns
 	}()
 	waiting.End()
 	must(tp.Shutdown(context.WithoutCancel(ctx)))

@@ -26,14 +26,13 @@ const (
 
 const numChecks = 19
 
-// check looks for one property of a recording.
-type check struct {
+// property is a property of operations that a recording may lack.
+type property struct {
 	name string
 	// of names the examined operations, applies selects them.
 	of      string
 	applies func(e *op.Entry) bool
-	// lacks reports whether an operation lacks the property. It is nil for checks not about single operations: count
-	// then fills in the counts of the finding.
+	// lacks reports whether an operation lacks the property. If it is nil, count fills in the finding.
 	lacks func(e *op.Entry) bool
 	count func(d *Doctor, f *Finding)
 	// effect, figures, code and attributes are the fields of the Advice.
@@ -44,19 +43,17 @@ type check struct {
 
 // checks holds the checks in report order. The lines of Go are lines of the program in advice_test.go. The attributes
 // together make a span without a missing property.
-var checks = [numChecks]check{
+var checks = [numChecks]property{
 	{
 		name: "starts", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return !e.Start.Known },
 		effect: "Without it nothing is known of when an operation ran: it counts in sums, and in nothing that is " +
 			"about time.",
-		figures: []string{
-			"total.wall_ns", "devices[].busy_ns", "devices[].idle_ns", "devices[].overlap_ns", "idle", "utilisation",
-			"concurrency", "critical_path", "slowest_request", "launches", "sequences", "steps[].wall_ns",
-			"memory.over_time",
-		},
+		figures: names("total.wall_ns, devices[].busy_ns, devices[].idle_ns, devices[].overlap_ns, idle, " +
+			"utilisation, concurrency, critical_path, slowest_request, launches, sequences, steps[].wall_ns, " +
+			"memory.over_time"),
 		code: []string{
 			`ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done`,
-			`err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end}) // or afterwards, in Unix ns`,
+			`prep.Record(ctx, optrace.Times{Start: start, End: end}) // or afterwards, in Unix ns`,
 		},
 		attributes: []Attribute{{spanField, "startTimeUnixNano", "int", int64(1772366400000200000)}},
 	},
@@ -65,7 +62,7 @@ var checks = [numChecks]check{
 		lacks: func(e *op.Entry) bool { return e.TraceID.IsZero() || e.SpanID.IsZero() },
 		effect: "Without it an operation belongs to no trace: nothing is above or below it, and no backend can be " +
 			"asked for it.",
-		figures: []string{"operations[].self_ns", "operations[].exemplar", "critical_path", "slowest_request"},
+		figures: names("operations[].self_ns, operations[].exemplar, critical_path, slowest_request"),
 		code:    []string{`ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done`},
 		attributes: []Attribute{
 			{spanField, "traceId", "hex", "4bf92f3577b34da6a3ce929d0e0e4736"},
@@ -77,10 +74,8 @@ var checks = [numChecks]check{
 		lacks: func(e *op.Entry) bool { return e.ParentSpanID.IsZero() },
 		effect: "Without it an operation is a trace of its own: no request, step or layer is known that it belongs " +
 			"to.",
-		figures: []string{
-			"operations[].self_ns", "critical_path", "critical_path_operations", "slowest_request", "sequences",
-			"groups",
-		},
+		figures: names("operations[].self_ns, critical_path, critical_path_operations, slowest_request, sequences, " +
+			"groups"),
 		code: []string{
 			`ctx, step := tp.Tracer("engine").Start(ctx, "train_step") // or the request's ctx, as it is`,
 			`ctx, mm := tr.Start(ctx, "matmul", "cuda:0")              // below the span of ctx`,
@@ -94,14 +89,13 @@ var checks = [numChecks]check{
 			f.Missing = d.absent(f.Count, func(r *references) int64 { return r.children })
 		},
 		effect: "Without it an operation has a parent that is not in the recording. Record with a Processor; where " +
-			"requests end long before their operations, call Processor.Expect(ctx) in the request. Or was the " +
+			"requests end long before their operations, call Processor.KeepTrace(ctx) in the request. Or was the " +
 			"parent sampled out, is it in another file, or does it not end?",
-		figures: []string{
-			"input.orphans", "operations[].self_ns", "critical_path", "critical_path_operations", "slowest_request",
-		},
+		figures: names("input.orphans, operations[].self_ns, critical_path, critical_path_operations, " +
+			"slowest_request"),
 		code: []string{
 			`proc, err := optrace.NewProcessor(exp) // records the spans above operations with them`,
-			`proc.Expect(ctx)                       // in a request that ends long before its operations are recorded`,
+			`proc.KeepTrace(ctx)                    // in a request that ends long before its operations are recorded`,
 			`defer step.End()                       // a span is recorded when it ends`,
 		},
 		attributes: []Attribute{{spanField, "endTimeUnixNano", "int", int64(1772366400000700000)}},
@@ -110,9 +104,7 @@ var checks = [numChecks]check{
 		name: "devices", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return !e.HasDevice() },
 		effect: "Without it operations share the device \"unknown\": which device is busy, idle or late cannot be " +
 			"told.",
-		figures: []string{
-			"devices", "load_balance", "idle", "utilisation", "concurrency", "communication.collectives[].waits",
-		},
+		figures: names("devices, load_balance, idle, utilisation, concurrency, communication.collectives[].waits"),
 		code: []string{
 			`ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done`,
 			`mm.Device("cuda:0") // where it is known only after the start`,
@@ -124,10 +116,8 @@ var checks = [numChecks]check{
 		lacks: func(e *op.Entry) bool { return e.InputShapes == nil },
 		effect: "Without it FLOPs and moved bytes do not follow, and small and large calls of one operation cannot " +
 			"be told apart.",
-		figures: []string{
-			"operations[].flops_derived", "operations[].moved_bytes", "operations[].flops_per_byte",
-			"operations[].roofline", "operations[].mixes", "groups",
-		},
+		figures: names("operations[].flops_derived, operations[].moved_bytes, operations[].flops_per_byte, " +
+			"operations[].roofline, operations[].mixes, groups"),
 		code: []string{`mm.In(64, 784).In(784, 256)`},
 		attributes: []Attribute{
 			{onSpan, attrkey.InputShapes, "int[][], or string[] such as 64x784", [][]int64{{64, 784}, {784, 256}}},
@@ -138,10 +128,8 @@ var checks = [numChecks]check{
 		lacks: func(e *op.Entry) bool { return e.OutputShape == nil },
 		effect: "Without it the number of elements is not known, and neither are the sizes and FLOPs that follow " +
 			"from it.",
-		figures: []string{
-			"operations[].elements", "operations[].memory_bytes", "operations[].flops_derived",
-			"operations[].moved_bytes", "operations[].mixes", "groups",
-		},
+		figures: names("operations[].elements, operations[].memory_bytes, operations[].flops_derived, " +
+			"operations[].moved_bytes, operations[].mixes, groups"),
 		code:       []string{`mm.Out(64, 256)`},
 		attributes: []Attribute{{onSpan, attrkey.OutputShape, "int[]", []int64{64, 256}}},
 	},
@@ -149,10 +137,8 @@ var checks = [numChecks]check{
 		name: "dtypes", of: "operations that compute", applies: computes,
 		lacks:  func(e *op.Entry) bool { return e.DType == "" },
 		effect: "Without it an element is taken for 8 bytes, and no peak of a device fits the operation.",
-		figures: []string{
-			"operations[].memory_bytes", "operations[].moved_bytes", "operations[].flops_per_byte",
-			"operations[].roofline", "operations[].mixes", "memory.hotspots",
-		},
+		figures: names("operations[].memory_bytes, operations[].moved_bytes, operations[].flops_per_byte, " +
+			"operations[].roofline, operations[].mixes, memory.hotspots"),
 		code:       []string{`mm.DType(op.F32)`},
 		attributes: []Attribute{{onSpan, attrkey.DType, "string", "f32"}},
 	},
@@ -161,10 +147,8 @@ var checks = [numChecks]check{
 		lacks: func(e *op.Entry) bool { return !e.MemoryBytes.Known },
 		effect: "Without it an operation has no size: shape and element type of the output would give it, or the " +
 			"engine can state it.",
-		figures: []string{
-			"operations[].memory_bytes", "memory.hotspots", "memory.copies[].bytes_per_second", "memory.over_time",
-			"communication.collectives[].bus_bytes_per_second",
-		},
+		figures: names("operations[].memory_bytes, memory.hotspots, memory.copies[].bytes_per_second, " +
+			"memory.over_time, communication.collectives[].bus_bytes_per_second"),
 		code:       []string{`mm.Attrs(tensorconv.MemorySize(65536))`},
 		attributes: []Attribute{{onSpan, attrkey.Memory, "int, bytes", int64(65536)}},
 	},
@@ -172,10 +156,8 @@ var checks = [numChecks]check{
 		name: "flops", of: "operations that compute", applies: computes,
 		lacks:  func(e *op.Entry) bool { return !e.FLOPs.Known && !flops.Of(e).FLOPs.Known },
 		effect: "Without it the arithmetic is not known: the name is none of a formula, or shapes are missing.",
-		figures: []string{
-			"operations[].flops", "operations[].flops_per_second", "operations[].flops_per_byte",
-			"operations[].roofline",
-		},
+		figures: names("operations[].flops, operations[].flops_per_second, operations[].flops_per_byte, " +
+			"operations[].roofline"),
 		code:       []string{`mm.FLOPs(2 * 64 * 784 * 256)`},
 		attributes: []Attribute{{onSpan, attrkey.FLOPs, "int", int64(25690112)}},
 	},
@@ -184,10 +166,8 @@ var checks = [numChecks]check{
 		lacks: func(e *op.Entry) bool { return !e.Stream.Known },
 		effect: "Without it the order in which a device runs operations is not known: they might all wait for each " +
 			"other, or none.",
-		figures: []string{
-			"critical_path[].drag_ns", "critical_path_totals.edges.stream", "launches.streams", "sequences",
-			"input.suspect_durations",
-		},
+		figures: names("critical_path[].drag_ns, critical_path_totals.edges.stream, launches.streams, sequences, " +
+			"input.suspect_durations"),
 		code:       []string{`mm.Stream(7)`},
 		attributes: []Attribute{{onSpan, attrkey.Stream, "int", int64(7)}},
 	},
@@ -196,10 +176,10 @@ var checks = [numChecks]check{
 		lacks: func(e *op.Entry) bool { return !e.Launch.Known },
 		effect: "Without it a device that idles does not tell why: the host that launches too late looks like a " +
 			"queue that is slow.",
-		figures: []string{"launches", "idle[].cause", "idle_causes", "slowest_request.causes"},
+		figures: names("launches, idle[].cause, idle_causes, slowest_request.causes"),
 		code: []string{
-			`mm.LaunchedAt(launched) // in Unix ns`,
-			`err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns`,
+			`mm.Attrs(tensorconv.LaunchTime(launched)) // in Unix ns`,
+			`prep.Record(ctx, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns`,
 		},
 		attributes: []Attribute{{onSpan, attrkey.Launch, "int, Unix ns", int64(1772366400000100000)}},
 	},
@@ -207,7 +187,7 @@ var checks = [numChecks]check{
 		name: "steps", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return !e.Step.Known },
 		effect: "Without it iterations are not told apart: nothing is said by step, and one run cannot be compared " +
 			"with another by its steps.",
-		figures:    []string{"steps", "stated_steps", "groups"},
+		figures:    names("steps, stated_steps, groups"),
 		code:       []string{`ctx = optrace.ContextWithStep(ctx, 12)`},
 		attributes: []Attribute{{onSpan, attrkey.Step, "int", int64(12)}},
 	},
@@ -215,7 +195,7 @@ var checks = [numChecks]check{
 		name: "services", of: "operations", applies: all, lacks: func(e *op.Entry) bool { return e.Service == "" },
 		effect: "Without it the devices of several programs that have one name share a row, and requests are told " +
 			"apart by name only.",
-		figures:    []string{"devices[].service", "slowest_request.service", "steps[].service", "groups"},
+		figures:    names("devices[].service, slowest_request.service, steps[].service, groups"),
 		code:       []string{resourceLine},
 		attributes: []Attribute{{onResource, attrkey.ServiceName, "string", "trainer"}},
 	},
@@ -224,10 +204,8 @@ var checks = [numChecks]check{
 		lacks: func(e *op.Entry) bool { return !e.Rank.Known },
 		effect: "Without it the cuda:0 of every rank is one device, and who was late for a collective has no " +
 			"number.",
-		figures: []string{
-			"devices[].rank", "load_balance", "communication.collectives[].stragglers",
-			"communication.collectives[].waits",
-		},
+		figures: names("devices[].rank, load_balance, communication.collectives[].stragglers, " +
+			"communication.collectives[].waits"),
 		code: []string{resourceLine},
 		attributes: []Attribute{
 			{onResource, attrkey.Rank, "int", int64(0)}, {onResource, attrkey.WorldSize, "int", int64(8)},
@@ -237,10 +215,8 @@ var checks = [numChecks]check{
 		name: "groups", of: "operations that communicate", applies: communicates,
 		lacks:  func(e *op.Entry) bool { return e.Collective == nil || e.Collective.Group == "" },
 		effect: "Without it collectives of one name in different process groups are taken for one.",
-		figures: []string{
-			"communication.collectives[].group", "communication.collectives[].transfer_ns",
-			"communication.collectives[].wait_ns",
-		},
+		figures: names("communication.collectives[].group, communication.collectives[].transfer_ns, " +
+			"communication.collectives[].wait_ns"),
 		code: []string{
 			`ar.Attrs(tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveGroupName("data_parallel"))`,
 		},
@@ -253,11 +229,9 @@ var checks = [numChecks]check{
 		lacks: func(e *op.Entry) bool { return e.Collective == nil || !e.Collective.Sequence.Known },
 		effect: "Without it the k-th collective of each device is taken for the same one, which a single lost " +
 			"record makes wrong from there on.",
-		figures: []string{
-			"communication.collectives[].inferred", "communication.collectives[].transfer_ns",
-			"communication.collectives[].wait_ns", "communication.collectives[].stragglers",
-			"critical_path_totals.edges.collective",
-		},
+		figures: names("communication.collectives[].inferred, communication.collectives[].transfer_ns, " +
+			"communication.collectives[].wait_ns, communication.collectives[].stragglers, " +
+			"critical_path_totals.edges.collective"),
 		code:       []string{`ar.Attrs(tensorconv.CollectiveSequence(42))`},
 		attributes: []Attribute{{onSpan, attrkey.Sequence, "int", int64(42)}},
 	},
@@ -269,10 +243,8 @@ var checks = [numChecks]check{
 		},
 		effect: "Links say for which requests an execution works. Where the request is not in the input, its part " +
 			"goes nowhere.",
-		figures: []string{
-			"input.missing_links", "critical_path_totals.edges.links", "slowest_request",
-			"correlate requests[].shared_ns",
-		},
+		figures: names("input.missing_links, critical_path_totals.edges.links, slowest_request, " +
+			"correlate requests[].shared_ns"),
 		code: []string{linkLine},
 		attributes: []Attribute{
 			{spanField, "links[].traceId", "hex", "4bf92f3577b34da6a3ce929d0e0e4736"},
@@ -286,11 +258,14 @@ var checks = [numChecks]check{
 		},
 		effect: "Without it the time of a shared execution is divided equally among its requests, however large " +
 			"each of them is.",
-		figures:    []string{"correlate requests[].shared_ns"},
+		figures:    names("correlate requests[].shared_ns"),
 		code:       []string{linkLine},
 		attributes: []Attribute{{onLink, attrkey.LinkWeight, "int, such as tokens or rows", int64(128)}},
 	},
 }
+
+// names returns the names in a list separated by commas.
+func names(list string) []string { return strings.Split(list, ", ") }
 
 func all(*op.Entry) bool { return true }
 
@@ -304,8 +279,7 @@ func hasMemory(e *op.Entry) bool {
 	return e.Kind != op.KindControl && e.Kind != op.KindIO && e.Side != op.SideHost
 }
 
-// onAccelerator reports whether an operation ran on a device with streams: a named device other than the host's
-// processor.
+// onAccelerator reports whether an operation ran on a named device other than the host's processor.
 func onAccelerator(e *op.Entry) bool {
 	device := strings.ToLower(e.DeviceID)
 	return device != "" && e.Side != op.SideHost && !strings.HasPrefix(device, "cpu") &&

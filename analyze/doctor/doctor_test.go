@@ -7,12 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 )
 
@@ -90,12 +89,8 @@ func TestCountsAgainstNaive(t *testing.T) {
 		}
 		for name, n := range want {
 			f := find(r, name)
-			if got := [2]int64{f.Count, f.Missing}; got != n {
-				t.Errorf("seed %d: %s: %v, want %v", seed, name, got, n)
-			}
-			if f.Estimated {
-				t.Errorf("seed %d: %s is estimated", seed, name)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: %s", seed, name), n, [2]int64{f.Count, f.Missing})
+			check.Equal(t, fmt.Sprintf("seed %d: %s: estimated", seed, name), false, f.Estimated)
 		}
 	}
 }
@@ -110,18 +105,14 @@ func TestSampleIsNearTheTruthInAnyOrder(t *testing.T) {
 	for _, name := range []string{"parent_records", "linked_spans"} {
 		w := find(whole, name)
 		p := find(part, name)
-		if w.Estimated || !p.Estimated {
-			t.Errorf("%s: estimated %v and %v", name, w.Estimated, p.Estimated)
-		}
+		check.Equal(t, name+": estimated", [2]bool{false, true}, [2]bool{w.Estimated, p.Estimated})
 		if math.Abs(w.Share.V-p.Share.V) > 0.05 {
 			t.Errorf("%s: the share is %v, by the sample %v", name, w.Share, p.Share)
 		}
 	}
 	for range 3 {
 		rnd.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
-		if diff := cmp.Diff(part, examine(records, room)); diff != "" {
-			t.Errorf("in another order (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "in another order", part, examine(records, room))
 	}
 }
 

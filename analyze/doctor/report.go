@@ -54,7 +54,8 @@ const (
 
 // Advice is the part of a finding independent of the input.
 type Advice struct {
-	// Effect describes the cost of the lack. Figures are the keys of the report made empty, partial or worse by it. Keys of a correlate report start with "correlate".
+	// Effect describes the cost of the lack. Figures are the keys of the report made empty, partial or worse by it.
+	// Keys of a correlate report start with "correlate".
 	Effect  string   `json:"effect"`
 	Figures []string `json:"figures"`
 	// Go has lines of code that record the property through this module's API.

@@ -35,7 +35,6 @@ const (
 	numNumbers = int(model)
 )
 
-// unit is the unit of an attribute.
 type unit int
 
 const (
@@ -76,7 +75,6 @@ var latencies = []string{
 	"gen_ai.latency.time_in_model_prefill",
 }
 
-// dialects lists the dialects. The first match for a span counts.
 var dialects = []dialect{
 	// Spans engine.generate of workers have the same keys for their part of a request.
 	{

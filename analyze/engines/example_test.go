@@ -11,7 +11,8 @@ import (
 
 func ExampleFind() {
 	span := op.Span{
-		Name: "llm_request", Service: "vllm", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}, Start: op.Known(0), Duration: 250_000_000,
+		Name: "llm_request", Service: "vllm", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}, Start: op.Known(0),
+		Duration: 250_000_000,
 		Attrs: []op.Attr{
 			{Key: "gen_ai.latency.time_in_queue", Value: "0.01", Type: op.AttrFloat},
 			{Key: "gen_ai.latency.time_in_model_prefill", Value: "0.04", Type: op.AttrFloat},

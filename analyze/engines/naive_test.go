@@ -16,22 +16,23 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// said is what an engine may say of a request: times in milliseconds, then numbers, each below most.
+// said lists figures of an engine, first times in milliseconds and then numbers, each below most.
 var said = []struct {
 	key  string
 	most int64
 }{
-	{"gen_ai.latency.time_in_queue", 50}, {"gen_ai.latency.time_in_model_prefill", 50}, {"gen_ai.latency.time_in_model_decode", 500},
+	{"gen_ai.latency.time_in_queue", 50}, {"gen_ai.latency.time_in_model_prefill", 50},
+	{"gen_ai.latency.time_in_model_decode", 500},
 	{"gen_ai.usage.input_tokens", 1000}, {"gen_ai.usage.output_tokens", 100},
 }
 
-// naiveRequest has what the engine says, times in nanoseconds, -1 for what it does not say, and the whole time.
+// naiveRequest has the figures of said with times in nanoseconds, -1 if absent, and the total time.
 type naiveRequest struct {
 	says [5]int64
 	e2e  int64
 }
 
-// The rows are sums over the requests of a model, worked out one by one.
+// Rows sum up the requests of a model.
 func TestRowsAgainstNaive(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		forest := trace.New()
@@ -40,13 +41,14 @@ func TestRowsAgainstNaive(t *testing.T) {
 		for i := range r.IntN(30) {
 			model := string(rune('a' + r.IntN(3)))
 			q := naiveRequest{e2e: r.Int64N(20) * 1e6}
-			attrs := []op.Attr{{Key: "gen_ai.request.model", Value: model}, {Key: "gen_ai.usage.num_sequences", Value: "1", Type: op.AttrInt}}
+			attrs := []op.Attr{{Key: "gen_ai.request.model", Value: model},
+				{Key: "gen_ai.usage.num_sequences", Value: "1", Type: op.AttrInt}}
 			for k, a := range said {
 				n := r.Int64N(a.most)
 				value := fmt.Sprint(n)
 				if k < 3 {
 					value = fmt.Sprint(float64(n) / 1e3)
-					n = n * 1e6
+					n *= 1e6
 				}
 				if q.says[k] = n; r.IntN(5) == 0 {
 					q.says[k] = -1
@@ -73,9 +75,11 @@ func TestRowsAgainstNaive(t *testing.T) {
 			times := func(ns func(naiveRequest) int64) *engines.Times { return naiveTimes(of, ns) }
 			time := func(k int) *engines.Times { return times(func(q naiveRequest) int64 { return q.says[k] }) }
 			want := engines.Engine{
-				Dialect: "vllm", Service: e.Service, Model: key.Value{Text: e.Model.Text, Known: true}, Requests: int64(len(of)),
+				Dialect: "vllm", Service: e.Service, Model: key.Value{Text: e.Model.Text, Known: true},
+				Requests: int64(len(of)),
 				TokensIn: naiveSum(of, 3), TokensOut: naiveSum(of, 4),
-				E2E: times(func(q naiveRequest) int64 { return q.e2e }), Queue: time(0), Prefill: time(1), Decode: time(2),
+				E2E: times(func(q naiveRequest) int64 { return q.e2e }), Queue: time(0), Prefill: time(1),
+				Decode: time(2),
 				Other: times(func(q naiveRequest) int64 {
 					if slices.Max(q.says[:3]) < 0 {
 						return -1
@@ -89,13 +93,14 @@ func TestRowsAgainstNaive(t *testing.T) {
 					return q.says[2] / (q.says[4] - 1)
 				}),
 			}
-			check.Equal(t, fmt.Sprintf("seed %d, model %s", seed, e.Model.Text), want, *e, cmpopts.EquateApprox(0, 0.0005),
+			check.Equal(t, fmt.Sprintf("seed %d, model %s", seed, e.Model.Text), want, *e,
+				cmpopts.EquateApprox(0, 0.0005),
 				cmpopts.IgnoreFields(want, "TTFT", "Slow"))
 		}
 	})
 }
 
-// naiveTimes are the times of the requests that have one: the percentile is the shortest that at least that share does not exceed.
+// naiveTimes returns the known times of requests, with percentiles by their definition.
 func naiveTimes(of []naiveRequest, ns func(naiveRequest) int64) *engines.Times {
 	var all []int64
 	sum := 0.0
@@ -118,7 +123,8 @@ func naiveTimes(of []naiveRequest, ns func(naiveRequest) int64) *engines.Times {
 		return -1
 	}
 	return &engines.Times{
-		Count: int64(len(all)), Mean: sum / float64(len(all)), P50: least(50), P95: least(95), P99: least(99), Max: all[len(all)-1],
+		Count: int64(len(all)), Mean: sum / float64(len(all)), P50: least(50), P95: least(95), P99: least(99),
+		Max: all[len(all)-1],
 	}
 }
 
@@ -131,13 +137,14 @@ func naiveSum(of []naiveRequest, k int) (sum op.Int) {
 	return sum
 }
 
-// A part of a request's time counts up to eight spans below it, and a text is taken from as far above it.
+// Parts of a request's time count up to eight spans below it, and texts are inherited from as far above.
 func TestFarAway(t *testing.T) {
 	for distance := 1; distance <= 10; distance++ {
 		forest := trace.New()
 		forest.KeepAttrs(engines.Keys()...)
 		add := func(n int, name string, duration int64, attrs ...op.Attr) {
-			s := op.Span{Name: name, TraceID: op.TraceID{1}, SpanID: op.SpanID{byte(n)}, Start: op.Known(int64(n)), Duration: duration, Attrs: attrs}
+			s := op.Span{Name: name, TraceID: op.TraceID{1}, SpanID: op.SpanID{byte(n)}, Start: op.Known(int64(n)),
+				Duration: duration, Attrs: attrs}
 			if n > 1 {
 				s.ParentSpanID = op.SpanID{byte(n - 1)}
 			}

@@ -19,7 +19,6 @@ type Requests struct {
 	list   []request
 }
 
-// span holds the attributes of a span.
 type span struct {
 	dialect int // -1 for a span other than a request
 	numbers [numNumbers]op.Int
@@ -213,7 +212,6 @@ func addBelow(f *trace.Forest, rows map[int32]*span) {
 	}
 }
 
-// inherit copies missing texts from the spans above the request.
 func (q *request) inherit(r *Requests, rows map[int32]*span) {
 	q.by = slices.Clone(q.by)
 	above := q.row
@@ -247,7 +245,6 @@ func (q *request) inherit(r *Requests, rows map[int32]*span) {
 	}
 }
 
-// derive computes times from other times.
 func (q *request) derive(f *trace.Forest) {
 	d := &dialects[q.dialect]
 	n := &q.numbers

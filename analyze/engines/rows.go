@@ -75,7 +75,6 @@ type Slow struct {
 // Slower is the smallest ratio of a slow request's time to the median.
 const Slower = 2
 
-// parts lists the parts of a request's time.
 var parts = [...]struct {
 	field field
 	name  string
@@ -157,7 +156,6 @@ func (r *Requests) row(of []*request) Engine {
 	return e
 }
 
-// common returns the text common to all requests, or the zero Value.
 func common(of []*request, text func(*request) string) key.Value {
 	v := text(of[0])
 	if v == "" || slices.ContainsFunc(of, func(q *request) bool { return text(q) != v }) {
@@ -166,7 +164,6 @@ func common(of []*request, text func(*request) string) key.Value {
 	return key.Value{Text: v, Known: true}
 }
 
-// sum returns the sum of known numbers, unknown without any.
 func sum(of []*request, number field) op.Int {
 	var all wide.Sum
 	known := false
@@ -179,7 +176,6 @@ func sum(of []*request, number field) op.Int {
 	return op.Int{V: all.Int64(), Known: known}
 }
 
-// timesOf returns the known times of requests, nil without any.
 func timesOf(of []*request, time field) *Times {
 	var values []int64
 	for _, q := range of {

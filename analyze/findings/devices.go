@@ -65,8 +65,7 @@ func (l *list) devices() {
 	}
 }
 
-// blame finds the device that holds up a group of collectives most, by more than chance. Without such a device, spread
-// describes the waiting.
+// blame finds the device that holds up a group of collectives most. Without one, spread describes the waiting.
 func (l *list) blame() {
 	for i := range l.Lateness {
 		g := &l.Lateness[i]
@@ -93,8 +92,7 @@ func (l *list) blame() {
 	}
 }
 
-// mostWork returns the device with at least minRatio times the work of the others. It returns nil if there is no such
-// device, or if the devices differ in kind.
+// mostWork returns the device with at least minRatio times the others' work, nil without one or if kinds differ.
 func (l *list) mostWork() *uneven {
 	devices := l.Extent.Devices
 	if len(devices) < 2 {
@@ -138,8 +136,7 @@ func (l *list) mostWork() *uneven {
 			known = known && v > 0
 		}
 		if ratio := timesOthers(m.count(u.DeviceWork), sum, n); known && ratio > u.work {
-			u.work = ratio
-			u.of = m.of
+			u.work, u.of = ratio, m.of
 		}
 	}
 	return u

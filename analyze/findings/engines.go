@@ -40,15 +40,13 @@ func engineFindings(rows []engines.Engine, alone bool) (found []Finding) {
 
 func engineText(e *engines.Engine) string {
 	var shares []string
-	most := 0.0
-	part := ""
+	most, part := 0.0, ""
 	for name, t := range e.Parts {
 		sum := t.Mean * float64(t.Count)
 		share := sum / max(1, e.E2E.Mean*float64(e.E2E.Count))
 		shares = append(shares, name+" "+units.Percent(share))
 		if sum > most {
-			most = sum
-			part = name
+			most, part = sum, name
 		}
 	}
 	of := units.Plural(e.Requests, "request") + " of " + engineName(e)
@@ -81,7 +79,8 @@ func timesText(t *engines.Times) string {
 func slowText(e *engines.Engine) string {
 	s := e.Slow
 	text := fmt.Sprintf("%s of %s of %s took at least %d times the median, %s more than the others in the mean",
-		units.Count(s.Requests), units.Plural(e.Requests, "request"), engineName(e), engines.Slower, units.Duration(s.MoreNS))
+		units.Count(s.Requests), units.Plural(e.Requests, "request"), engineName(e), engines.Slower,
+		units.Duration(s.MoreNS))
 	if s.Part != "" {
 		text += fmt.Sprintf(": %s of it %s", units.Duration(s.PartNS), partInText[s.Part])
 	}

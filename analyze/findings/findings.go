@@ -50,8 +50,7 @@ const (
 	Copies Kind = "copies"
 	// Roofline is an operation far below the peak of its device.
 	Roofline Kind = "roofline"
-	// Suspect marks impossible times, Lost data lost before it was written, and NotUnderstood skipped records that may
-	// be operations.
+	// Suspect marks impossible times, Lost lost data, and NotUnderstood skipped records that may be operations.
 	Suspect       Kind = "suspect"
 	Lost          Kind = "lost"
 	NotUnderstood Kind = "not_understood"
@@ -72,8 +71,7 @@ var kinds = []Kind{
 type Finding struct {
 	Kind Kind   `json:"kind"`
 	Text string `json:"text"`
-	// SavedNS is the time saved without the cause, out of OfNS: of the run, or of all requests together. Unknown if it
-	// cannot be estimated.
+	// SavedNS is the time saved without the cause, out of OfNS of the run or its requests, unknown if not estimated.
 	SavedNS op.Int `json:"saved_ns"`
 	OfNS    op.Int `json:"of_ns"`
 	// Chance is the p-value of a comparison, unknown for other findings.
@@ -197,18 +195,15 @@ type list struct {
 	// first holds the findings that cast doubt on the figures, and the bound. They come before all others.
 	first, all []Finding
 	failed     []Finding // come after the bound
-	// whole is the divided time: the paths of the requests if there are requests, else the extent, counted on each of
-	// devicesNum devices.
+	// whole is the divided time: the paths of the requests, or the extent on each of devicesNum devices.
 	whole, devicesNum int64
 	byRequest         bool
-	// by divides whole. Requests waited in a queue for queuedNS of the host's part. No request was active in quietNS of
-	// the idle time.
+	// by divides whole. queuedNS of the host's part is waiting in queues, quietNS of idle time is without a request.
 	by                path.BoundBy
 	queuedNS, quietNS int64
 	queuedIn          map[string]int64 // queuedNS by span name, not capped
 	ranks             bool             // several ranks are known
-	// late is the device that holds up the others in collectives, nil without such a device. spread is the sentence for this
-	// case.
+	// late is the device that holds up the others in collectives. It may be nil. spread then describes the waiting.
 	late   *blamed
 	spread string
 }

@@ -58,7 +58,8 @@ func (l *list) input() {
 			who = "All operations"
 		}
 		l.note(says(Suspect, where,
-			"%s start in 1970: times look like %s. Record Unix nanoseconds, as time.Now().UnixNano() returns.", who, in.TimeUnit), true)
+			"%s start in 1970: times look like %s. Record Unix nanoseconds, as time.Now().UnixNano() returns.",
+			who, in.TimeUnit), true)
 	}
 	if in.BadProducts > 0 {
 		l.note(says(Suspect, where, "%s of shapes that cannot be multiplied, such as %s.",
@@ -110,8 +111,7 @@ func (l *list) mostFrequentError() (text string, count int64) {
 	}
 	for _, e := range l.Errors { // in the order of the section
 		if n := counts[e.Text]; n > count {
-			text = e.Text
-			count = n
+			text, count = e.Text, n
 		}
 	}
 	return text, count

@@ -18,8 +18,7 @@ import (
 // maxOperations bounds the findings on device operations, and separately the findings on host operations.
 const maxOperations = 5
 
-// operations finds the operations that make the run longer: by their drag on the paths of requests, else by the time in
-// which they ran alone.
+// operations finds operations that make the run longer: by drag on paths, else by the time in which they ran alone.
 func (l *list) operations() {
 	var all []saving
 	add := func(name, kind string, ns int64, format string, args ...any) {
@@ -58,8 +57,7 @@ type saving struct {
 // alike is the least number of operations with similar savings that share one finding.
 const alike = 3
 
-// savings adds findings for operations, the largest first. Operations of a kind whose savings differ by less than a
-// tenth share a finding.
+// savings adds findings on operations, the largest first. Savings within a tenth share a finding.
 func (l *list) savings(all []saving) {
 	for n := 0; len(all) > 0 && n < maxOperations; n++ {
 		first := all[0]
@@ -87,8 +85,7 @@ func (l *list) savings(all []saving) {
 	}
 }
 
-// waiting estimates the part of a collective's time spent waiting for the last device, by the ratio over all
-// collectives.
+// waiting estimates the part of a collective's time spent waiting, by the ratio over all collectives.
 func (l *list) waiting(ns int64) int64 {
 	var wait, all int64
 	for i := range l.Lateness {
@@ -214,8 +211,7 @@ func (l *list) number(one, several string) string {
 func whereGap(g timeline.HostGap, operation string) Where {
 	w := whereDevice("idle", g.Key)
 	w.Operation = operation
-	w.FromNS = op.Known(g.StartNS)
-	w.ToNS = op.Known(g.StartNS + g.DurationNS)
+	w.FromNS, w.ToNS = op.Known(g.StartNS), op.Known(g.StartNS+g.DurationNS)
 	return w
 }
 
@@ -311,8 +307,7 @@ func (l *list) others() {
 	}
 }
 
-// roofline adds a finding on operations below half of their peak. If their sum exceeds the busy time of the devices,
-// they overlap, and the saving is capped.
+// roofline adds a finding on operations below half of their peak. Overlap caps the saving at the busy time.
 func (l *list) roofline(section, name string, r *work.Roofline) {
 	if r == nil || !r.Share.Known || r.Share.V >= 0.5 {
 		return

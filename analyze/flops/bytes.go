@@ -32,7 +32,6 @@ func (t *elementTypes) computed(operand int) op.DType {
 	return t.out
 }
 
-// output returns the type of the output, or else the common type of the inputs.
 func (t *elementTypes) output() op.DType {
 	common := t.out
 	if common != "" {
@@ -50,7 +49,6 @@ func (t *elementTypes) output() op.DType {
 	return common
 }
 
-// bytes returns the size of the inputs and the output.
 func (o operands) bytes(t *elementTypes, r *result) int64 {
 	all := o.outputElements(r.elements)
 	if t.in == nil { // one type for all
@@ -86,8 +84,8 @@ func (o operands) bytesOfRows(t *elementTypes, out int64) int64 {
 	return sum
 }
 
-// inputBytes returns the size of an input. Without shape and type it is absent, such as an omitted bias. A scalar without
-// type is a number in the call.
+// inputBytes returns the size of an input. Without shape and type it is absent, such as an omitted bias. A scalar
+// without type is a number in the call.
 func inputBytes(s op.Shape, t op.DType) int64 {
 	if len(s) == 0 && t == "" {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// A product of matrices takes two operations per element and step of the inner dimension.
+// A matrix product takes two operations per element and step of the inner dimension.
 func ExampleOf() {
 	work := flops.Of(&op.Entry{
 		Operation: "matmul", Kind: op.KindCompute, DType: op.F32,

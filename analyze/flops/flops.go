@@ -76,7 +76,6 @@ func (f *Formula) Of(e *op.Entry) Work {
 	return w
 }
 
-// unknown is an unknown count.
 const unknown = -1
 
 func known(n int64) op.Int {
@@ -110,7 +109,6 @@ type operands struct {
 	out op.Shape
 }
 
-// input returns the shape of input i, nil if unknown or missing.
 func (o operands) input(i int) op.Shape {
 	if i >= len(o.in) {
 		return nil
@@ -126,7 +124,6 @@ func (o operands) outputElements(follow int64) int64 {
 	return elements(o.out)
 }
 
-// elements returns the number of elements of a shape.
 func elements(s op.Shape) int64 {
 	if s == nil {
 		return unknown

@@ -14,8 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// entry returns an operation with shapes such as "64x784 784x256 -> 64x256 f32". A shape of
-// "?" is not known and one of "[]" a scalar.
+// entry returns an operation with shapes such as "64x784 784x256 -> 64x256 f32". "?" is unknown and "[]" a scalar.
 func entry(t testing.TB, name, shapes string) *op.Entry {
 	t.Helper()
 	e := &op.Entry{Operation: name, Kind: op.KindCompute}
@@ -44,7 +43,6 @@ func shape(t testing.TB, text string) op.Shape {
 	return s
 }
 
-// unknown is what no formula gives.
 const unknown = -1
 
 func known(n int64) op.Int {
@@ -54,7 +52,7 @@ func known(n int64) op.Int {
 	return op.Known(n)
 }
 
-// The figures are worked out by hand.
+// The figures were computed by hand.
 func TestFLOPs(t *testing.T) {
 	for _, test := range []struct {
 		name, shapes string
@@ -249,11 +247,13 @@ func TestBytes(t *testing.T) {
 		{"Cast", "5x7 -> 5x7 f16", []op.DType{"f32"}, 210, "f32"},
 		{"MUL_MAT", "64x256 5x256 -> 5x64 f32", []op.DType{"q4_K", "f32"}, 15_616, "q4_K"}, // 64·144 + 4 · 5·(256 + 64)
 		{"MUL_MAT", "64x32 5x32 -> 5x64 f32", []op.DType{"q4_X", "f32"}, unknown, "q4_X"},
-		{"MUL_MAT_ID", "8x96x64 2x64 2 -> 2x96 f32", []op.DType{"f16", "f32", "i32"}, 25_864, "f16"}, // 2·2·96·64 + 4·(128 + 2 + 192)
-		{"MUL_MAT_ID", "8x96x64 2x64 2 -> 2x96 f32", nil, 50_440, "f32"},                             // 4 · (2·96·64 + 128 + 2 + 192)
-		{"MUL_MAT_ID", "8x96x64 5x1x64 5x2 -> 5x2x96 f32", nil, unknown, "f32"},                      // which experts?
-		{"GET_ROWS", "80x64 5 -> 5x64 f32", []op.DType{"q8_0", "i32"}, 1640, "q8_0"},                 // 340 + 1280 + 20
-		{"FLASH_ATTN_EXT", "8x5x64 2x256x64 2x256x64 5x256 -> 5x8x64 f32", []op.DType{"f32", "f16", "f16", "f16"}, 154_112, "f32"},
+		{"MUL_MAT_ID", "8x96x64 2x64 2 -> 2x96 f32", []op.DType{"f16", "f32", "i32"}, 25_864, "f16"},
+		// 2·2·96·64 + 4·(128 + 2 + 192)
+		{"MUL_MAT_ID", "8x96x64 2x64 2 -> 2x96 f32", nil, 50_440, "f32"},             // 4 · (2·96·64 + 128 + 2 + 192)
+		{"MUL_MAT_ID", "8x96x64 5x1x64 5x2 -> 5x2x96 f32", nil, unknown, "f32"},      // which experts?
+		{"GET_ROWS", "80x64 5 -> 5x64 f32", []op.DType{"q8_0", "i32"}, 1640, "q8_0"}, // 340 + 1280 + 20
+		{"FLASH_ATTN_EXT", "8x5x64 2x256x64 2x256x64 5x256 -> 5x8x64 f32", []op.DType{"f32", "f16", "f16", "f16"},
+			154_112, "f32"},
 		{"VIEW", "5x64 -> 320 f32", []op.DType{"f32"}, 0, "f32"},
 		{"aten::conv_transpose2d", "1x16x8x8 16x4x2x2", []op.DType{"f32", "f32"}, unknown, "f32"},
 		{"relu", "3037000499x3037000499 -> 3037000499x3037000499 f32", nil, unknown, "f32"},
@@ -267,11 +267,12 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-func TestIsAttention(t *testing.T) {
+func TestAttentionNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		"FLASH_ATTN_EXT": true, "aten::scaled_dot_product_attention": true, "MultiHeadAttention": true,
 		"fmha_cutlassF_f16_aligned_64x64_rf_sm80": true,
-		"void pytorch_flash::flash_fwd_kernel<…>": true, "MUL_MAT": false, "SOFT_MAX": false, "matmul": false, "": false,
+		"void pytorch_flash::flash_fwd_kernel<…>": true, "MUL_MAT": false, "SOFT_MAX": false, "matmul": false,
+		"": false,
 	} {
 		if flops.IsAttention(name) != want {
 			t.Errorf("%q: not %t", name, want)
@@ -317,8 +318,7 @@ func TestOnlyWhatComputesHasWork(t *testing.T) {
 	check.Equal(t, "complex numbers", flops.Work{}, flops.Of(e))
 }
 
-// Whatever the shapes, nothing panics, wraps around or is negative, and the figures are
-// those of the same call again.
+// Any shapes give non-negative figures without panics, and the same figures in a second call.
 func FuzzOf(f *testing.F) {
 	f.Add("matmul", "64x784 784x256", "64x256", "f32")
 	f.Add("aten::conv2d", "1x3x8x8 4x3x1x1", "1x4x8x8", "bf16")
@@ -356,7 +356,8 @@ func TestNoAllocations(t *testing.T) {
 		entry(t, "add", "5x7 7 -> 5x7 f32"),
 		entry(t, "mystery", "5x7 7 -> 5x7 f32"),
 	} {
-		check.Equal(t, fmt.Sprintf("%s: allocations", e.Operation), 0, testing.AllocsPerRun(100, func() { flops.Of(e) }))
+		check.Equal(t, fmt.Sprintf("%s: allocations", e.Operation), 0,
+			testing.AllocsPerRun(100, func() { flops.Of(e) }))
 	}
 }
 
@@ -380,7 +381,7 @@ func BenchmarkOf(b *testing.B) {
 	}
 }
 
-// The operations of a recorded run of a model.
+// Operations of a recorded model run have the expected work.
 func TestOperationsOfAModel(t *testing.T) {
 	file := check.Must(os.Open("../../ingest/ort/testdata/ocr.json"))(t)
 	defer file.Close()

@@ -6,12 +6,12 @@ import (
 	"github.com/optrace/optrace/internal/model/kernelname"
 )
 
-// torchPrefix starts the names of PyTorch's operators. A name with the prefix and without its own entry in the table has
-// the formula of the name without the prefix.
+// torchPrefix starts the names of PyTorch's operators. A name with the prefix and without its own entry in the table
+// has the formula of the name without the prefix.
 const torchPrefix = "aten::"
 
-// formulas is the table of all names. Names of ONNX and ONNX Runtime are in camel case, names of ggml in capitals. Names of
-// PyTorch are also common elsewhere.
+// formulas is the table of all names. Names of ONNX and ONNX Runtime are in camel case, names of ggml in capitals.
+// Names of PyTorch are also common elsewhere.
 var formulas = tableOf([]namesOf{
 	{Formula{count: matmul, inputs: 2}, "matmul mm bmm mv dot _scaled_mm _int_mm"},
 	{Formula{count: matmul}, "gemm batch_matmul batched_matmul dot_general" +
@@ -170,8 +170,8 @@ func IsAttention(name string) bool {
 	return false
 }
 
-// findTorch returns the formula of a PyTorch operator. Its name may end in an underscore, for in-place operators, and in
-// a variant, as in add_.Tensor.
+// findTorch returns the formula of a PyTorch operator. Its name may end in an underscore, for in-place operators, and
+// in a variant, as in add_.Tensor.
 func findTorch(name string) *Formula {
 	name, _, _ = strings.Cut(name, ".")
 	name = strings.TrimSuffix(name, "_")

@@ -132,12 +132,12 @@ func (k Key) Cut(text string) (v Value, rest string) { return k.Decode(text) }
 // AppendValues appends the encoding of values. It returns an error if no entry can have them.
 func AppendValues(dst []byte, keys []Key, values []Value) ([]byte, error) {
 	if len(keys) != len(values) {
-		return nil, fmt.Errorf("there are %d values of %d keys", len(values), len(keys))
+		return nil, fmt.Errorf("%d values for %d keys", len(values), len(keys))
 	}
 	for i, k := range keys {
 		var ok bool
 		if dst, ok = k.appendValue(dst, values[i]); !ok {
-			return nil, fmt.Errorf("%.100q is no value of the key %s", values[i].Text, k)
+			return nil, fmt.Errorf("%.100q is not a value of key %s", values[i].Text, k)
 		}
 	}
 	return dst, nil

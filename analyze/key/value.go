@@ -114,7 +114,7 @@ func (g *Group) UnmarshalJSON(text []byte) error {
 	*g = Group{Other: true}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return fmt.Errorf("reading group key: %.100q is no object", text)
+		return fmt.Errorf("reading group key: %.100q is not an object", text)
 	}
 	for dec.More() {
 		name, err := dec.Token() // a string, or the next call fails

@@ -18,8 +18,7 @@ import (
 // Launches sums up operations with a known launch on the host.
 type Launches struct {
 	timeline.TimeAxis
-	// Count is their number. Early counts operations that started before their launch, a sign of different clocks.
-	// EarlyMaxNS is the largest lead.
+	// Count is their number. Early counts starts before the launch, EarlyMaxNS is the largest lead.
 	Count      int64 `json:"count"`
 	Early      int64 `json:"early"`
 	EarlyMaxNS int64 `json:"early_max_ns"`
@@ -41,8 +40,7 @@ type Stream struct {
 	// Overhead is the time from launch to start of operations held up by their launch alone: their stream was idle, no
 	// operation on another stream ended meanwhile and less than 30 µs before the start, and they were not early.
 	Overhead Overhead `json:"overhead"`
-	// WaitingNS is the sum of the times from launch to start, MaxDepth the most operations waiting at once, and Depth
-	// the most in each bucket.
+	// WaitingNS sums up the times from launch to start, MaxDepth and Depth, by bucket, count waiting operations.
 	WaitingNS int64   `json:"waiting_ns"`
 	MaxDepth  int64   `json:"max_depth"`
 	Depth     []int64 `json:"depth"`
@@ -64,8 +62,7 @@ type Overhead struct {
 type Idle struct {
 	// Host: its launch came after the beginning of the gap.
 	Host timeline.IdleSum `json:"host"`
-	// Dependency: it was launched, and an operation on another stream of the device ended within the gap, less than the
-	// threshold before the gap's end.
+	// Dependency: an operation on another stream of the device ended less than the threshold before the gap's end.
 	Dependency timeline.IdleSum `json:"dependency"`
 	// Queue: it was launched, and the gap is shorter than the threshold.
 	Queue timeline.IdleSum `json:"queue"`
@@ -76,8 +73,7 @@ type Idle struct {
 // launched has the operations of devices with launches.
 type launched struct {
 	f *trace.Forest
-	// order lists the operations by end. before has the place of the operation in front of each on its stream, or
-	// trace.NoRow.
+	// order lists operations by end, before the place of the previous one on the stream, or trace.NoRow.
 	order, before []int32
 	// devices lists the places of the operations of each device.
 	devices map[int32][]int32
@@ -258,8 +254,7 @@ func (l *launched) dependency(r int32, after int64) int32 {
 	return trace.NoRow
 }
 
-// enqueueTime returns the running time of launching operations on the host, overlaps counted once. Of several running at a launch, the last
-// to start is the launching one.
+// enqueueTime returns the running time of launching operations, at each launch the last host operation to start.
 func enqueueTime(f *trace.Forest, l *launched) int64 {
 	var hosts []int32
 	for r := range f.Rows() {

@@ -51,9 +51,7 @@ func TestLaunchesAddUp(t *testing.T) {
 			}
 			checkStream(t, s, entries)
 		}
-		if count != known || l.Count != known {
-			t.Fatalf("seed %d: %d launches, %d in the streams, want %d", seed, l.Count, count, known)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: launches", seed), [2]int64{known, known}, [2]int64{count, l.Count})
 		p := l.Path
 		b := p.BoundBy
 		sum := b.ComputeNS + b.CommunicationNS + b.MemoryNS + b.OtherNS + b.HostNS + b.IdleNS + p.LaunchNS + p.QueueNS
@@ -134,7 +132,5 @@ func TestPathEndsAtOperationsWithoutDuration(t *testing.T) {
 	}
 	entries[0].Launch = op.Known(150)
 	l := Find(forestOf(entries), 10)
-	if l.Path.DurationNS != 0 || l.Early != 1 || l.EarlyMaxNS != 50 {
-		t.Errorf("%+v, %+v", l, l.Path)
-	}
+	check.Equal(t, "", [3]int64{0, 1, 50}, [3]int64{l.Path.DurationNS, l.Early, l.EarlyMaxNS})
 }

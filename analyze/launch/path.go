@@ -14,11 +14,9 @@ import (
 type Path struct {
 	StartNS    int64 `json:"start_unix_ns"`
 	DurationNS int64 `json:"duration_ns"`
-	// BoundBy divides the time of operations. HostNS is the time from the end of an operation to the end of the next
-	// launching call, IdleNS unexplained time.
+	// BoundBy divides operations' time. HostNS is time until the end of launching calls, IdleNS unexplained.
 	BoundBy path.BoundBy `json:"bound_by"`
-	// LaunchNS is the time from the end of a launching call to the start, QueueNS the time from the end of the awaited
-	// operation to the start.
+	// LaunchNS is time from a launching call to the start, QueueNS from an awaited operation to the start.
 	LaunchNS int64 `json:"launch_ns"`
 	QueueNS  int64 `json:"queue_ns"`
 	// Edges counts the steps of the path by reason.

@@ -13,7 +13,8 @@ func ExampleFind() {
 	id := op.TraceID{15: 1}
 	for _, e := range []op.Entry{
 		{Operation: "addmm", Side: op.SideHost, TraceID: id, SpanID: op.SpanID{7: 1}, Start: op.Known(0), Duration: 40},
-		{Operation: "gemm", DeviceID: "cuda:0", TraceID: id, SpanID: op.SpanID{7: 2}, Launch: op.Known(15), Start: op.Known(25), Duration: 40},
+		{Operation: "gemm", DeviceID: "cuda:0", TraceID: id, SpanID: op.SpanID{7: 2}, Launch: op.Known(15),
+			Start: op.Known(25), Duration: 40},
 	} {
 		forest.Add(op.Record{Entry: &e})
 	}

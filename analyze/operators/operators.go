@@ -84,7 +84,6 @@ type belowSums struct {
 	sum   wide.Sum
 }
 
-// launch identifies a launch of a process.
 type launch struct {
 	trace, process int32
 	at             int64
@@ -163,10 +162,8 @@ func (s *sums) addGraph(f *trace.Forest, r int32, processes []int32) bool {
 	return true
 }
 
-// maxBelow bounds the listed operations of a CUDA graph.
 const maxBelow = 10
 
-// list returns the operations of a CUDA graph, largest sums first.
 func (s *sums) list() (all []Below) {
 	for n, b := range s.below {
 		all = append(all, Below{n.operation, n.capturedIn, b.count, b.sum.Int64()})

@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Kernels that a graph launched have one where nothing says which it was; and what is beyond a number of names is one row.
+// Kernels of an unnumbered graph get one row, and further kernel names share one.
 func TestManyKernelsOfGraph(t *testing.T) {
 	f := trace.New()
 	sum := int64(0)
@@ -28,7 +28,8 @@ func TestManyKernelsOfGraph(t *testing.T) {
 		f.Add(op.Record{Entry: e})
 	}
 	rows := operators.Find(f, 10).Rows
-	if len(rows) != 1 || rows[0].Operator != "CUDA graph" || rows[0].DeviceSelfNS != sum || rows[0].Calls != 0 || len(rows[0].Below) != 11 {
+	if len(rows) != 1 || rows[0].Operator != "CUDA graph" || rows[0].DeviceSelfNS != sum || rows[0].Calls != 0 ||
+		len(rows[0].Below) != 11 {
 		t.Fatalf("%+v", rows)
 	}
 	last := rows[0].Below[10]
@@ -37,8 +38,8 @@ func TestManyKernelsOfGraph(t *testing.T) {
 	}
 }
 
-// The least time of a call is compared with the time of what the call launched itself, and known where its shapes and
-// the one kind of devices with peaks are.
+// The roofline compares a call's least time with the time of its launched operations. It needs the call's shapes and
+// a single kind of device.
 func TestRoofline(t *testing.T) {
 	host := func(name string, id, parent uint64, start, end int64) *op.Entry {
 		return tracetest.OpAt(name, id, parent, start, end).On("cpu").FromHost().Entry()
@@ -61,7 +62,8 @@ func TestRoofline(t *testing.T) {
 	}{
 		// 2·3·4 products of 2 FLOPs take 48 ns, and 6 + 12 + 8 numbers of 4 bytes 104 ns.
 		{[]peaks.Device{cpu, cuda}, &work.Roofline{
-			Count: 1, SumNS: 160 + 48, FLOPs: 48, MovedBytes: 104, BoundNS: 104, Share: op.KnownFloat(0.5), Bound: work.BoundMemory,
+			Count: 1, SumNS: 160 + 48, FLOPs: 48, MovedBytes: 104, BoundNS: 104, Share: op.KnownFloat(0.5),
+			Bound: work.BoundMemory,
 		}},
 		{[]peaks.Device{cuda, other}, nil},
 		{[]peaks.Device{cpu}, nil},
@@ -74,14 +76,14 @@ func TestRoofline(t *testing.T) {
 		for _, row := range operators.Find(f, 10).Rows {
 			want := tt.want
 			if row.Operator != "aten::mm" {
-				want = nil // it launches nothing itself
+				want = nil // launches no operation itself
 			}
 			check.Equal(t, row.Operator, want, row.Roofline)
 		}
 	}
 }
 
-// The rows are those of a reference that looks at each operation and nanosecond; and they add up.
+// Rows match a naive reference that examines each operation and nanosecond, and they add up.
 func TestOperatorsAgainstNaive(t *testing.T) {
 	cases.Inputs(t, 50, 500, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, r.IntN(30))
@@ -97,8 +99,7 @@ func TestOperatorsAgainstNaive(t *testing.T) {
 			}
 			return want[name]
 		}
-		sum := int64(0)
-		all := int64(0)
+		var sum, all int64
 		bare := operators.Unattributed{}
 		for i, s := range specs {
 			if !s.IsOp || n.Repeat[i] {
@@ -123,7 +124,8 @@ func TestOperatorsAgainstNaive(t *testing.T) {
 					addBelow(w, s.Name, s.CapturedIn, time)
 					again := !s.Launch.Known
 					for j, o := range specs[:i] {
-						again = again || o.Graph == s.Graph && o.DeviceSide() && !n.Repeat[j] && o.Launch == s.Launch && o.Trace == s.Trace &&
+						again = again || o.Graph == s.Graph && o.DeviceSide() && !n.Repeat[j] &&
+							o.Launch == s.Launch && o.Trace == s.Trace &&
 							o.Service == s.Service && o.Rank == s.Rank
 					}
 					if !again {
@@ -157,7 +159,8 @@ func TestOperatorsAgainstNaive(t *testing.T) {
 			for at := s.Start; at < s.End; at++ {
 				busy := false
 				for j, o := range specs {
-					busy = busy || !s.Timeless && o.DeviceSide() && !n.Repeat[j] && o.RunsAt(at) && o.Service == s.Service && o.Rank == s.Rank
+					busy = busy || !s.Timeless && o.DeviceSide() && !n.Repeat[j] && o.RunsAt(at) &&
+						o.Service == s.Service && o.Rank == s.Rank
 				}
 				if !busy {
 					w.DeviceIdleNS.V++
@@ -183,15 +186,19 @@ func TestOperatorsAgainstNaive(t *testing.T) {
 			check.Equal(t, fmt.Sprintf("seed %d: %s", seed, g.Operator), want[g.Operator], &g)
 		}
 		if len(got.Rows) != len(want) || got.Unattributed != bare || sum+bare.SumNS != all {
-			t.Errorf("seed %d: %d rows, %v, a sum of %d; want %d, %v, %d", seed, len(got.Rows), got.Unattributed, sum+bare.SumNS, len(want),
+			t.Errorf("seed %d: %d rows, %v, a sum of %d; want %d, %v, %d", seed, len(got.Rows), got.Unattributed,
+				sum+bare.SumNS, len(want),
 				bare, all)
 		}
 	})
 }
 
-// addBelow adds an operation of a CUDA graph to its row, which stays in order.
+// addBelow adds an operation of a CUDA graph to its row and keeps the row sorted.
 func addBelow(row *operators.Row, operation, capturedIn string, ns int64) {
-	i := slices.IndexFunc(row.Below, func(b operators.Below) bool { return b.Operation == operation && b.CapturedIn == capturedIn })
+	i := slices.IndexFunc(row.Below, func(b operators.Below) bool {
+		return b.Operation == operation &&
+			b.CapturedIn == capturedIn
+	})
 	if i < 0 {
 		i = len(row.Below)
 		row.Below = append(row.Below, operators.Below{Operation: operation, CapturedIn: capturedIn})

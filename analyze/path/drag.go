@@ -27,8 +27,7 @@ type Operation struct {
 	Share  float64 `json:"share"`
 	// Segments counts the segments of the paths in this row.
 	Segments int64 `json:"segments"`
-	// DragNS is the time that the traces would save, in sum, if the operation took no time. It is known for the largest
-	// rows of device operations.
+	// DragNS is the time saved in all traces if the operation took no time, known for the largest device rows.
 	DragNS op.Int `json:"drag_ns"`
 }
 
@@ -176,8 +175,7 @@ func (d *drags) savedIn(w Window) []int64 {
 	return saved
 }
 
-// savings returns the time that a schedule saves without each set, and counts its edges. The result is valid until the
-// next call.
+// savings returns the time saved without each set, valid until the next call, and counts edges.
 func (d *drags) savings(s *scheduler, duration int64) []int64 {
 	d.sum.edges.Stream += s.Edges.Stream
 	d.sum.edges.Collective += s.Edges.Collective
@@ -210,8 +208,7 @@ func (d *drags) equalsItsOperation(set int, executions bool) bool {
 	return of != schedule.None && d.counts[of] == d.counts[set] && !executions
 }
 
-// Figures returns the critical paths of all traces by device and by operation, both with drag, and their sums. Rows
-// beyond most are merged into one.
+// Figures returns the paths of all traces by device and by operation, with drag, and sums. Rows beyond most share one.
 func Figures(f *trace.Forest, joins func() *collective.Joins, most int) ([]Share, []Operation, *Totals) {
 	sum := sumAll(f)
 	shares := sum.List()

@@ -205,9 +205,7 @@ func naiveDrag(t *testing.T, naive *tracetest.NaiveTree, joins map[int]int, with
 		whole := naiveSchedule{NaiveTree: naive, without: none, joins: joins}
 		whole.build(root, roots, from, to)
 		for i, n := range whole.nodes {
-			if b, e := whole.begin(i), whole.end(i); b != n.from || e != n.to {
-				t.Errorf("with everything, %v is [%d,%d), want [%d,%d)", n.spec, b, e, n.from, n.to)
-			}
+			check.Equal(t, "times with everything", [2]int64{n.from, n.to}, [2]int64{whole.begin(i), whole.end(i)})
 		}
 		s := naiveSchedule{NaiveTree: naive, without: without, joins: joins}
 		s.build(root, roots, from, to)
@@ -272,12 +270,12 @@ func TestDragAgainstNaive(t *testing.T) {
 		links += edges.Links
 	})
 	if cases.All() && (dragged == 0 || joined == 0 || stream == 0 || links == 0) {
-		t.Errorf("too few cases: drag %d, collective edges %d, stream edges %d, links %d", dragged, joined, stream, links)
+		t.Errorf("too few cases: drag %d, edges of collectives %d, streams %d, links %d", dragged, joined, stream, links)
 	}
 }
 
 func BenchmarkPathsWithDrag(b *testing.B) {
-	forest := tracetest.AddTo(trace.New(), tracetest.Requests(200, 100)...)
+	forest := tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...)
 	forest.Build()
 	b.ReportAllocs()
 	for b.Loop() {

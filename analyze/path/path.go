@@ -9,8 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// Path is the chain of work that decided a duration. Its segments follow each other without gaps and add up to
-// DurationNS.
+// Path is the chain of work that decided a duration. Its segments have no gaps and add up to DurationNS.
 type Path struct {
 	// StartNS is in Unix nanoseconds.
 	StartNS, DurationNS int64

@@ -25,12 +25,8 @@ const whole = -2
 
 func TestCriticalPathOfNothing(t *testing.T) {
 	forest := tracetest.AddTo(trace.New(), tracetest.OpAt("a", 1, 0, 0, 10).WithoutStart())
-	if p := Of(forest, trace.Node{}); p != nil {
-		t.Errorf("path of no node: %+v", p)
-	}
-	if p := Of(forest, forest.Node(0)); p != nil {
-		t.Errorf("path without a start: %+v", p)
-	}
+	check.Equal(t, "path of no node", (*Path)(nil), Of(forest, trace.Node{}))
+	check.Equal(t, "path without a start", (*Path)(nil), Of(forest, forest.Node(0)))
 }
 
 // naivePaths finds critical paths naively.

@@ -9,8 +9,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// scheduler makes schedules of traces and executions. Times count from the start of the window. A shared execution is
-// one operation of its requests.
+// scheduler makes schedules of traces and executions. Times count from the start of the window.
 type scheduler struct {
 	schedule.Schedule
 	forest *trace.Forest
@@ -18,8 +17,7 @@ type scheduler struct {
 	joins  *collective.Joins
 	saved  func(w Window) []int64 // time saved in an execution, may be nil
 
-	// rows has the row of each node, NoRow for a first node without one, and the complement of a row that the schedule
-	// does not enter.
+	// rows has the row of each node, NoRow for a first node without one, the complement for a closed node.
 	rows []int32
 }
 

@@ -52,8 +52,7 @@ type Share struct {
 	Share float64 `json:"share"`
 	// Segments counts the segments of the paths in this row.
 	Segments int64 `json:"segments"`
-	// DragNS is the time that the traces would save, in sum, if the operation took no time on the device. It is known
-	// for the largest rows of a report.
+	// DragNS is the time saved in all traces if the operation took no time, known for the largest rows of a report.
 	DragNS op.Int `json:"drag_ns,omitzero"`
 }
 

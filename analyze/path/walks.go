@@ -33,8 +33,7 @@ func (p *Walks) AddPath(sum *Sum, w Window, roots []int32) {
 	sum.edges.add(p.walk.Run(p.forest, w, roots, pass, sum.add))
 }
 
-// inside returns the sum of the path within an execution shared by several requests. It returns nil for other rows, and
-// for parts of executions.
+// inside returns the sum of the path within a whole execution of several requests, nil for other windows.
 func (p *Walks) inside(w Window) *Sum {
 	f := p.forest
 	of := f.Executions.Of[w.Row]

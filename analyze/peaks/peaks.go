@@ -113,7 +113,7 @@ func (d *Device) complete() error {
 		dtype, ok := op.ParseDType(string(name))
 		switch {
 		case !ok:
-			return fmt.Errorf("flops_per_second: %q is no element type", string(name))
+			return fmt.Errorf("flops_per_second: %q is not an element type", string(name))
 		case !isPeak(d.FLOPsPerSecond[name]):
 			return fmt.Errorf("flops_per_second of %s is %g", name, d.FLOPsPerSecond[name])
 		}
@@ -158,7 +158,8 @@ func (t *Table) Accelerator() *Device {
 		d := &t.Devices[i]
 		switch {
 		case strings.HasPrefix(d.Match, "cpu"):
-		case found != nil && (found.BytesPerSecond != d.BytesPerSecond || !maps.Equal(found.FLOPsPerSecond, d.FLOPsPerSecond)):
+		case found != nil && (found.BytesPerSecond != d.BytesPerSecond ||
+			!maps.Equal(found.FLOPsPerSecond, d.FLOPsPerSecond)):
 			return nil
 		default:
 			found = d

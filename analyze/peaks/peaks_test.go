@@ -47,24 +47,28 @@ func TestParse(t *testing.T) {
 		{"match":"*GPU*1","memory_bytes_per_second":1,"flops_per_second":{}},
 		{"device":"nvidia-h200-sxm"}]}`)))(t)
 	want := &peaks.Device{
-		Match: "cpu", Name: "host", BytesPerSecond: 2e11, FLOPsPerSecond: map[op.DType]float64{op.F32: 3e12, op.F64: 1.5e12},
+		Match: "cpu", Name: "host", BytesPerSecond: 2e11,
+		FLOPsPerSecond: map[op.DType]float64{op.F32: 3e12, op.F64: 1.5e12},
 	}
 	check.Equal(t, "cpu", want, table.Find("cpu"))
-	for id, bytes := range map[string]float64{"/device:GPU:1": 1, "GPU1": 1, "GPU0": 4.8e12, "GP1U": 4.8e12, "": 4.8e12, "cpu:0": 4.8e12} {
+	for id, bytes := range map[string]float64{"/device:GPU:1": 1, "GPU1": 1, "GPU0": 4.8e12, "GP1U": 4.8e12,
+		"": 4.8e12, "cpu:0": 4.8e12} {
 		check.Equal(t, fmt.Sprintf("%q: bytes per second", id), bytes, table.Find(id).BytesPerSecond)
 	}
+	device := func(members string) string { return `{"devices":[{` + members + `}]}` }
+	const peak = `"memory_bytes_per_second":1`
 	for text, want := range map[string]string{
-		``:                                       "EOF",
-		`{"devices":[]}`:                         "no devices",
-		`{"devices":[]} 1`:                       "unexpected text after the object",
-		`{"devises":[]}`:                         "unknown field",
-		`{"devices":[{"device":"nvidia-h101"}]}`: `device 1: "nvidia-h101" is not known; known are nvidia-v100-sxm2`,
-		`{"devices":[{"device":"amd-mi300x","memory_bytes_per_second":1}]}`:                  "has peaks already",
-		`{"devices":[{"match":"cpu"}]}`:                                                      "memory_bytes_per_second is 0",
-		`{"devices":[{"memory_bytes_per_second":-1}]}`:                                       "memory_bytes_per_second is -1",
-		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f33":1}}]}`:           `"f33" is no element type`,
-		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f32":0}}]}`:           "flops_per_second of f32 is 0",
-		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f32":1,"float":2}}]}`: "repeated type f32",
+		``:                                      "EOF",
+		`{"devices":[]}`:                        "no devices",
+		`{"devices":[]} 1`:                      "unexpected text after the object",
+		`{"devises":[]}`:                        "unknown field",
+		device(`"device":"nvidia-h101"`):        `device 1: "nvidia-h101" is not known; known are nvidia-v100-sxm2`,
+		device(`"device":"amd-mi300x",` + peak): "has peaks already",
+		device(`"match":"cpu"`):                 "memory_bytes_per_second is 0",
+		device(`"memory_bytes_per_second":-1`):  "memory_bytes_per_second is -1",
+		device(peak + `,"flops_per_second":{"f33":1}`):           `"f33" is not an element type`,
+		device(peak + `,"flops_per_second":{"f32":0}`):           "flops_per_second of f32 is 0",
+		device(peak + `,"flops_per_second":{"f32":1,"float":2}`): "repeated type f32",
 	} {
 		_, err := peaks.Parse([]byte(text))
 		check.Says(t, text, want, err)

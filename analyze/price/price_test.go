@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 	check.Equal(t, "number of another", -1, got.Find("cpu"))
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseReportsLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                   "line 1: incomplete object",
 		"\n{\"devices\":[":   "line 2: incomplete object",
@@ -41,14 +41,16 @@ func TestParseRefuses(t *testing.T) {
 		"{\"devices\":[{\"per_hour\":1}]\n":                      "incomplete object",
 	} {
 		_, err := price.Parse([]byte(text))
-		if err == nil || !strings.HasPrefix(err.Error(), "reading prices: line ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "reading prices: line ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }
 
 func ExampleParse() {
-	table, err := price.Parse([]byte(`{"currency": "USD", "devices": [{"match": "cuda:*", "per_hour": 2.5, "watts": 700}]}`))
+	const file = `{"currency": "USD", "devices": [{"match": "cuda:*", "per_hour": 2.5, "watts": 700}]}`
+	table, err := price.Parse([]byte(file))
 	if err != nil {
 		panic(err)
 	}

@@ -1,8 +1,9 @@
 // Package profile sums up operations by name, by device and by group of keys.
 //
-// A [Profile] sums up entries in one pass. Its memory grows with the number of rows, not with the number of entries. Its
-// sums are exact, so profiles of parts merge to the profile of the whole. [Settle] recomputes sums from the structure
-// of the run if necessary. [Profile.EachLine] and [Profile.AddLine] convert them to lines of partial results and back.
+// A [Profile] sums up entries in one pass. Its memory grows with the number of rows, not with the number of entries.
+// Its sums are exact, so profiles of parts merge to the profile of the whole. [Settle] recomputes sums from the
+// structure of the run if necessary. [Profile.EachLine] and [Profile.AddLine] convert them to lines of partial results
+// and back.
 //
 //	p := profile.New(profile.Options{})
 //	p.Add(entry)

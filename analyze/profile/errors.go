@@ -57,7 +57,6 @@ func newErrorSums(limit int) *errorSums {
 	return &errorSums{rows: table.New(min(limit, maxErrorRows), (*Error).fold)}
 }
 
-// cutError returns an error text shortened for the table.
 func cutError(text string) string {
 	if len(text) <= maxErrorText {
 		return text
@@ -65,12 +64,10 @@ func cutError(text string) string {
 	return strings.ToValidUTF8(text[:maxErrorText], "") + cutMark
 }
 
-// appendErrorKey appends the table key of an error.
 func appendErrorKey(dst []byte, side, operation, text string) []byte {
 	return append(key.AppendCounted(key.AppendCounted(dst, side), operation), text...)
 }
 
-// add counts a failed operation.
 func (s *errorSums) add(side op.Side, operation, text string, at Occurrence) {
 	if opfile.IsLocal(at.TraceID) { // ids of local traces are useless
 		at.TraceID = op.TraceID{}
@@ -121,8 +118,8 @@ func (s *errorSums) list() []Error {
 	return rows
 }
 
-// ErrorsOf returns the errors of nodes, largest count first, then by text: at most limit rows and one row for all others.
-// Error.Operation is the node's name. Repeats are ignored. The list is never nil.
+// ErrorsOf returns the errors of nodes, largest count first, then by text: at most limit rows and one row for all
+// others. Error.Operation is the node's name. Repeats are ignored. The list is never nil.
 func ErrorsOf(nodes iter.Seq[trace.Node], limit int) []Error {
 	sums := newErrorSums(limit)
 	for n := range nodes {

@@ -7,8 +7,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Profiles of parts of an input, such as the shards of a live profile, merge to
-// the profile of all of it.
+// Profiles of parts of an input, such as the shards of a live profile, merge to the profile of the whole.
 func ExampleProfile_Merge() {
 	entries := []op.Entry{
 		{Operation: "matmul", Duration: 300},
@@ -26,7 +25,8 @@ func ExampleProfile_Merge() {
 	first.Merge(second)
 	r := first.Sums()
 	for _, row := range r.Operations {
-		fmt.Printf("%s: %d times, mean %g ns, p50 %g ns, std %.1f ns\n", row.Operation, row.Count, row.MeanNS, row.P50NS.V, row.StdNS.V)
+		fmt.Printf("%s: %d times, mean %g ns, p50 %g ns, std %.1f ns\n", row.Operation, row.Count, row.MeanNS,
+			row.P50NS.V, row.StdNS.V)
 	}
 	fmt.Println("slowest:", r.Slowest[0].Operation, r.Slowest[0].Duration, "ns")
 	// Output:

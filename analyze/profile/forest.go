@@ -15,8 +15,8 @@ func Settle(f *trace.Forest, p *Profile, repeats bool) *Profile {
 	return Of(f, p, func(r int32) bool { return repeats || f.CountsInSums(r) })
 }
 
-// Of returns the sums over the operations selected by keep, as a Profile of these alone. Lists of entries and stated totals
-// are taken from base. So are differences within rows, unless the groups of f need the tree, and the first start
+// Of returns the sums over the operations selected by keep, as a Profile of these alone. Lists of entries and stated
+// totals are taken from base. So are differences within rows, unless the groups of f need the tree, and the first start
 // and last end if some times are out of range in f. base must contain all operations of f.
 func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
 	p := newProfile(base.opts)

@@ -18,10 +18,11 @@ import (
 // Errors of partial results.
 var (
 	ErrNumber = errors.New("a number is negative, too large, or does not fit the others")
-	ErrText   = errors.New("a text is none of those that it may be")
+	ErrText   = errors.New("a text is not one of the allowed values")
 )
 
-// Decode decodes a part of partial results and calls f with it. Unknown members are errors because they may belong to sums.
+// Decode decodes a part of partial results and calls f with it. Unknown members are errors because they may belong to
+// sums.
 func Decode[T any](text []byte, f func(*T) error) error {
 	var part T
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -65,8 +66,8 @@ type deviceLine struct {
 	deviceRow
 }
 
-// EachLine calls f with the name and JSON value of each line of p. Lines of a table are consecutive, with the row beyond
-// the limit last.
+// EachLine calls f with the name and JSON value of each line of p. Lines of a table are consecutive, with the row
+// beyond the limit last.
 func (p *Profile) EachLine(f func(name string, line any)) {
 	all := totalsLine{totals: p.totals, Hotspots: p.hotCount}
 	for d, c := range p.copies {

@@ -1,22 +1,26 @@
 package profile
 
 import (
+	"cmp"
+	"unicode/utf8"
+
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 
-// Profile sums up entries in one pass. Its memory grows with the number of groups, up to Options.MaxGroups per table, not
-// with the number of entries.
+// Profile sums up entries in one pass. Its memory grows with the number of groups, up to Options.MaxGroups per table,
+// not with the number of entries.
 //
 // Profiles of parts of an input merge to the profile of the whole, in any order and for any parts.
 //
-// A repeated record counts twice in sums and once in lists of entries. Local roots are the stated ones. [Settle] improves
-// both by the structure.
+// A repeated record counts twice in sums and once in lists of entries. Local roots are the stated ones. [Settle]
+// improves both by the structure.
 //
 // A Profile is not safe for concurrent use: give each worker its own.
 type Profile struct {
@@ -329,4 +333,84 @@ func (p *Profile) Bytes() int64 {
 		n += p.operations[side].Bytes() + p.groups[side].Bytes()
 	}
 	return n + p.slowest.bytes + p.hotspots.bytes + p.bins
+}
+
+// Defaults of [Options].
+const (
+	DefaultMaxGroups    = 100_000
+	DefaultTop          = 10
+	DefaultHotspotBytes = 1 << 20
+)
+
+// Options configures a [Profile]. The zero value means the defaults.
+type Options struct {
+	// By lists the keys of the groups to sum up, in addition to operations and devices.
+	By []key.Key
+	// MaxGroups bounds the rows of each table; further groups share one row named "(other)". 0 means DefaultMaxGroups.
+	MaxGroups int
+	// Top bounds the lists of slowest entries and memory hotspots. 0 means DefaultTop, a negative number lists no
+	// entries.
+	Top int
+	// HotspotBytes is the memory above which an entry is a hotspot. 0 means DefaultHotspotBytes, a negative
+	// number means 0.
+	HotspotBytes int64
+	// MinCommunicationRatio is the smallest share of the total duration for a communicating operation to count
+	// as a bottleneck.
+	MinCommunicationRatio float64
+	// RecordedFLOPs uses recorded FLOPs only.
+	RecordedFLOPs bool
+	// Peaks has the peak rates of devices for rooflines; nil for none.
+	Peaks *peaks.Table
+}
+
+// WithDefaults returns o with defaults in place of zeros.
+func (o Options) WithDefaults() Options {
+	o.MaxGroups = cmp.Or(max(0, o.MaxGroups), DefaultMaxGroups)
+	o.Top = max(0, cmp.Or(o.Top, DefaultTop))
+	o.HotspotBytes = max(0, cmp.Or(o.HotspotBytes, DefaultHotspotBytes))
+	return o
+}
+
+// MaxText is the longest name in figures, in bytes, and the longest written by the exporter. Longer names are cut.
+const MaxText = 64 << 10
+
+// LongRecord reports whether a name in rec is longer than MaxText.
+func LongRecord(rec *op.Record) bool {
+	switch {
+	case rec.Entry != nil:
+		e := rec.Entry
+		return max(len(e.Operation), len(e.DeviceID), len(e.Root), len(e.Service), len(e.Host), len(e.Error)) > MaxText
+	case rec.Span != nil:
+		return max(len(rec.Span.Name), len(rec.Span.Service)) > MaxText
+	}
+	return false
+}
+
+// cutMark ends a shortened text.
+const cutMark = "…"
+
+// CutTexts shortens the long names of rec. It replaces the entry or span by a copy.
+func CutTexts(rec *op.Record) {
+	cut := func(s *string) {
+		if len(*s) > MaxText {
+			n := MaxText - len(cutMark)
+			for n > 0 && !utf8.RuneStart((*s)[n]) {
+				n--
+			}
+			*s = (*s)[:n] + cutMark
+		}
+	}
+	if rec.Entry != nil {
+		e := *rec.Entry
+		rec.Entry = &e
+		for _, s := range []*string{&e.Operation, &e.DeviceID, &e.Root, &e.Service, &e.Host, &e.Error} {
+			cut(s)
+		}
+	}
+	if rec.Span != nil {
+		s := *rec.Span
+		rec.Span = &s
+		cut(&s.Name)
+		cut(&s.Service)
+	}
 }

@@ -2,8 +2,11 @@ package profile
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/internal/wide"
@@ -191,7 +194,6 @@ func (a *accumulator) kind() string {
 	return key.Unknown
 }
 
-// saturates reports whether a sum exceeds int64.
 func (a *accumulator) saturates() bool {
 	return a.SumNS.ExceedsInt64() || a.Elements.ExceedsInt64() || a.MemoryBytes.ExceedsInt64() ||
 		a.FLOPs.ExceedsInt64() || a.Work != nil && a.Work.Saturates()
@@ -244,7 +246,6 @@ func (a *accumulator) percentile(percent int64) op.Float {
 // estimateUnit is the fixed-point unit of sampling weights. Integer sums do not depend on the order.
 const estimateUnit = 1 << 32
 
-// maxWeight is the largest sampling weight in a tracestate.
 const maxWeight = 1 << 56
 
 // weighted estimates the entries represented by sampled ones with the Horvitz–Thompson estimator: each entry counts as
@@ -287,7 +288,8 @@ type variety struct {
 }
 
 func (v *variety) add(e *op.Entry) {
-	v.merge(&variety{InputShapes: e.InputShapes, OutputShape: e.OutputShape, DType: e.DType, InputDTypes: e.InputDTypes})
+	v.merge(&variety{InputShapes: e.InputShapes, OutputShape: e.OutputShape, DType: e.DType,
+		InputDTypes: e.InputDTypes})
 }
 
 // merge adds the differences of o, and differences between the first values of o and v.
@@ -351,4 +353,101 @@ func equalShapes(a, b op.Shape) bool {
 		}
 	}
 	return true
+}
+
+// set is a set of kinds or of differing properties, one bit each. Its JSON form is a list of names.
+type set uint16
+
+const (
+	mixesInputs set = 1 << (iota + op.KindControl + 1) // after the kinds
+	mixesOutput
+	mixesDType
+	mixesDTypes
+)
+
+var setNames = []string{
+	"", op.KindCompute.String(), op.KindCollective.String(), op.KindMemory.String(), op.KindIO.String(),
+	op.KindControl.String(),
+	"input_shapes", "output_shape", "dtype", "input_dtypes",
+}
+
+// MarshalJSON returns the names.
+func (s set) MarshalJSON() ([]byte, error) {
+	var names []string
+	for ; s != 0; s &= s - 1 {
+		names = append(names, setNames[bits.TrailingZeros16(uint16(s))])
+	}
+	return json.Marshal(names)
+}
+
+// UnmarshalJSON reads the names.
+func (s *set) UnmarshalJSON(text []byte) error {
+	var names []string
+	if err := json.Unmarshal(text, &names); err != nil {
+		return err
+	}
+	*s = 0
+	for _, name := range names {
+		bit := slices.Index(setNames, name)
+		if bit < 0 {
+			return fmt.Errorf("kind or property %.100q: %w", name, ErrText)
+		}
+		*s |= 1 << bit
+	}
+	return nil
+}
+
+var directions = [...]string{"", "HtoD", "DtoH", "DtoD", "PtoP"}
+
+// copyDirection returns the index in directions of the direction in a copy's name, ignoring case; 0 for none.
+//
+//	Memcpy HtoD (Pageable -> Device)   HtoD
+//	memcpy_dtoh                        DtoH
+//	Memset (Device)                    none
+func copyDirection(operation string) uint8 {
+	lower := strings.ToLower(operation)
+	return uint8(1 + slices.IndexFunc(directions[1:], func(name string) bool {
+		return strings.Contains(lower, strings.ToLower(name))
+	}))
+}
+
+type copies struct {
+	entrySums
+	// TimedNS and TimedBytes cover copies with a known rate.
+	TimedNS    wide.Sum `json:"timed_ns"`
+	TimedBytes wide.Sum `json:"timed_bytes"`
+}
+
+func (c *copies) add(e *op.Entry) {
+	c.entrySums.add(e)
+	if e.MemoryBytes.Known && e.Duration > 0 {
+		c.TimedNS.Add(e.Duration)
+		c.TimedBytes.Add(e.MemoryBytes.V)
+	}
+}
+
+func (c *copies) merge(o *copies) {
+	c.entrySums.merge(&o.entrySums)
+	c.TimedNS.Merge(o.TimedNS)
+	c.TimedBytes.Merge(o.TimedBytes)
+}
+
+// copyRows returns a row per direction with copies, never nil.
+func copyRows(all *[len(directions)]copies) []Copy {
+	rows := []Copy{}
+	for d := range all {
+		c := &all[d]
+		if c.Count == 0 {
+			continue
+		}
+		row := Copy{
+			Direction: directions[d], Count: c.Count, SumNS: c.SumNS.Int64(), MemoryBytes: c.known(),
+		}
+		if ns := c.TimedNS.Float64(); ns > 0 {
+			rate := c.TimedBytes.Float64() / ns * 1e9
+			row.BytesPerSecond = op.KnownFloat(rate)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }

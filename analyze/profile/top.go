@@ -133,5 +133,4 @@ func (t *topEntries) list() []*op.Entry {
 	return entries
 }
 
-// entryBytes returns the approximate memory of an entry: a little more than its text.
 func entryBytes(e *op.Entry) int64 { return int64(int(unsafe.Sizeof(*e)) + len(e.AppendJSON(nil))) }

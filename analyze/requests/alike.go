@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/chance"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
@@ -24,8 +25,7 @@ type Alike struct {
 	// first operation and their end. QueuedIn divides it by the names of the spans on the critical paths.
 	QueuedNS int64
 	QueuedIn map[string]int64
-	// First is the first request to start, if it takes at least Slower times the median of at least three others, else
-	// nil.
+	// First is the first request to start, if it takes Slower times the median of at least three others, else nil.
 	First *Standout
 	// Slow is the slowest of the others, nil if it takes less than Slower times their median. SlowCount counts the
 	// others at least that slow. ChanceOf is the probability of the slowest by chance.
@@ -39,7 +39,7 @@ type Standout struct {
 	TraceID             op.TraceID
 	SpanID              op.SpanID
 	StartNS, DurationNS int64
-	// MedianNS is the median of the others, BeyondNS the time above it, summed over all requests at least that slow.
+	// MedianNS is the median of the others. BeyondNS is the time above it, of Alike.Slow over all slow requests.
 	MedianNS, BeyondNS int64
 	// Causes divide its time by what it waited for, the largest first.
 	Causes []Cause
@@ -79,9 +79,8 @@ func AlikeOf(f *trace.Forest) []Alike {
 		list = append(list, a)
 	}
 	slices.SortFunc(list, func(a, b Alike) int {
-		return cmp.Or(
-			cmp.Compare(b.DurationNS, a.DurationNS), strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service),
-		)
+		return cmp.Or(cmp.Compare(b.DurationNS, a.DurationNS),
+			strings.Compare(a.Name, b.Name), strings.Compare(a.Service, b.Service))
 	})
 	return list
 }
@@ -123,8 +122,7 @@ func medianOf(requests []*Request) int64 {
 	for i, q := range requests {
 		durations[i] = q.DurationNS.V
 	}
-	slices.Sort(durations)
-	return durations[(len(durations)-1)/2]
+	return sketch.Median(durations)
 }
 
 // runningOf returns when any request was between its first operation and its end.

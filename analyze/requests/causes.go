@@ -24,8 +24,7 @@ const (
 	// CauseStraggler is the time in a collective until the last device arrives, CauseCommunication the rest of it.
 	CauseStraggler     = "straggler"
 	CauseCommunication = "communication"
-	// CauseLaunch is time without an operation on the path until the host launched the next one, CauseQueue the time
-	// from the launch to the start.
+	// CauseLaunch is time on the path until the launch of the next operation, CauseQueue from there to its start.
 	CauseLaunch = "launch"
 	CauseQueue  = "queue"
 	// CauseBefore, CauseHost and CauseAfter are time without an operation on the path before the first operation,
@@ -76,8 +75,7 @@ type CausePart struct {
 	MeanwhileDevice string `json:"meanwhile_device,omitempty"`
 }
 
-// Slowest returns the slowest request with an operation on its critical path, nil without one. joins returns the
-// collectives of several devices.
+// Slowest returns the slowest request with an operation on its path, nil without one. joins returns collectives.
 func Slowest(f *trace.Forest, joins func() *collective.Joins) *Slow {
 	all := Find(f)
 	requests := slices.DeleteFunc(all.List, func(q Request) bool {
@@ -113,8 +111,7 @@ func Slowest(f *trace.Forest, joins func() *collective.Joins) *Slow {
 	return nil
 }
 
-// Causes divides the duration of a request of r by what it waited for, the largest part first. It returns nil for a
-// request without a start.
+// Causes divides the duration of a request of r, the largest part first. A request without a start has no causes.
 func (r *Requests) Causes(q *Request) []Cause {
 	if !q.StartNS.Known || q.Root.IsZero() {
 		return nil
@@ -203,8 +200,7 @@ func (c *causeFinder) addOperation(s path.Window) {
 // minMeanwhile is the least waiting time, as the inverse of its fraction of the request, for a look at its device.
 const minMeanwhile = 1000
 
-// addOutside adds time without an operation on the path. next is the operation after it. Segments of at least least ns
-// name the operation running meanwhile.
+// addOutside adds time before operation next. Segments of least ns or more name the operation meanwhile.
 func (c *causeFinder) addOutside(spans []path.Window, next int32, cause string, least int64) {
 	f := c.forest
 	if next != trace.NoRow && f.Has(next, trace.FlagLaunch) {
@@ -220,8 +216,7 @@ func (c *causeFinder) addOutside(spans []path.Window, next int32, cause string, 
 	}
 }
 
-// addWaiting adds a segment before the operation in row next, and the operations of other traces on its device
-// meanwhile.
+// addWaiting adds a segment before operation next, and operations of other traces on its device meanwhile.
 func (c *causeFinder) addWaiting(cause string, s path.Window, next int32, least int64) {
 	part := c.add(cause, s)
 	if part == nil || next == trace.NoRow || s.To-s.From < least {
@@ -233,8 +228,7 @@ func (c *causeFinder) addWaiting(cause string, s path.Window, next int32, least 
 
 const maxMeanwhile = 256
 
-// addMeanwhile adds the times of operations on the device of row last during s. If others is set, it adds only
-// operations of other traces.
+// addMeanwhile adds the times of operations on the device of row last during s, only of other traces if others is set.
 func (c *causeFinder) addMeanwhile(part *partSum, last int32, s path.Window, device string, others bool) {
 	f := c.forest
 	rows := f.Devices.Of(f.Device(last))

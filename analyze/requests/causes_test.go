@@ -154,9 +154,7 @@ func TestCausesAddUp(t *testing.T) {
 			q := &requests.List[i]
 			causes := requests.Causes(q)
 			if !q.StartNS.Known || q.Root.IsZero() {
-				if causes != nil {
-					t.Errorf("seed %d: causes of a request without a start: %+v", seed, causes)
-				}
+				check.Equal(t, fmt.Sprintf("seed %d: causes without a start", seed), []Cause(nil), causes)
 				continue
 			}
 			sums := make(map[string]int64)
@@ -179,11 +177,10 @@ func TestCausesAddUp(t *testing.T) {
 			got := path.BoundBy{
 				ComputeNS: sums[CauseCompute], MemoryNS: sums[CauseMemory], OtherNS: sums[CauseOther],
 				CommunicationNS: sums[CauseStraggler] + sums[CauseCommunication],
-				HostNS:          sums[CauseLaunch] + sums[CauseQueue] + sums[CauseBefore] + sums[CauseHost] + sums[CauseAfter],
+				HostNS: sums[CauseLaunch] + sums[CauseQueue] + sums[CauseBefore] + sums[CauseHost] +
+					sums[CauseAfter],
 			}
-			if want := sum.BoundBy(); got != want {
-				t.Errorf("seed %d: causes are %+v, the path is bound by %+v", seed, got, want)
-			}
+			check.Equal(t, fmt.Sprintf("seed %d: bounds by causes", seed), sum.BoundBy(), got)
 		}
 		slow := Slowest(forest, func() *collective.Joins { return collective.FindJoins(forest) })
 		for _, q := range requests.List {
@@ -202,7 +199,7 @@ func TestCausesAddUp(t *testing.T) {
 }
 
 func BenchmarkCausesOfRequests(b *testing.B) {
-	requests := Find(tracetest.AddTo(trace.New(), tracetest.Requests(200, 100)...))
+	requests := Find(tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...))
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range requests.List {

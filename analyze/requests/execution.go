@@ -14,8 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Execution is a span that works for requests elsewhere in the trees, such as the step of an engine for a batch. It
-// links to spans of the requests.
+// Execution is a span linked to the requests that it works for, such as the step of an engine for a batch.
 type Execution struct {
 	Name, Service string
 	TraceID       op.TraceID
@@ -150,8 +149,7 @@ func sumDeviceSide(f *trace.Forest, ops []int32) int64 {
 	return sum.Int64()
 }
 
-// divide divides the time of an execution among its requests, each operation by its law. isAttention caches the answer
-// by name.
+// divide divides an execution's time among its requests, each operation by its law. isAttention is a cache by name.
 func (e *Execution) divide(row *trace.Execution, isAttention map[int32]bool) []int64 {
 	law := LawEqual
 	rest := e.SumNS

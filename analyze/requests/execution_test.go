@@ -36,9 +36,7 @@ func TestDivisionIsExact(t *testing.T) {
 		e := &trace.Execution{Led: tt.n, Requests: make([]int32, tt.n), Weights: tt.weights}
 		got, unlinked := divide(tt.total, e.Weights, e, tt.dropped)
 		name := fmt.Sprintf("divide(%d, %d, %v, %d)", tt.total, tt.n, tt.weights, tt.dropped)
-		if !slices.Equal(got, tt.want) || unlinked != tt.unlinked {
-			t.Errorf("%s = %v, %d, want %v, %d", name, got, unlinked, tt.want, tt.unlinked)
-		}
+		check.Equal(t, name, append(tt.want, tt.unlinked), append(got, unlinked))
 		check.Equal(t, name+" adds up", tt.total, naiveSum(got)+unlinked)
 	}
 }
@@ -198,9 +196,8 @@ func TestSharedExecutionsAddUp(t *testing.T) {
 				got += n.Duration()
 			}
 		}
-		if got != total || ops != want {
-			t.Errorf("seed %d: %d ns of %d operations, want %d of %d", seed, got, ops, total, want)
-		}
+		check.Equal(t, fmt.Sprintf("seed %d: ns", seed), total, got)
+		check.Equal(t, fmt.Sprintf("seed %d: operations", seed), want, ops)
 	})
 }
 

@@ -15,8 +15,7 @@ import (
 
 // Request is a local root that is no operation, such as the server span of an HTTP request, with its operations.
 type Request struct {
-	// If the span was not read, Name is the root name stated by its operations, Service is "", and StartNS and
-	// DurationNS are unknown.
+	// If the span was not read, Name is the root stated by operations, Service is "" and times are unknown.
 	Name, Service       string
 	TraceID             op.TraceID
 	SpanID              op.SpanID

@@ -165,7 +165,7 @@ func TestRequestsAgreeWithGroupsByRoot(t *testing.T) {
 }
 
 func BenchmarkFindRequests(b *testing.B) {
-	forest := tracetest.AddTo(trace.New(), tracetest.Requests(200, 100)...)
+	forest := tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...)
 	forest.Build()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -48,8 +48,7 @@ func (c *Cause) sentence(ranks bool) string {
 
 const maxNameInText = 48
 
-// NameInText prepares a name for a sentence: on one line, shortened for a kernel, and without the middle of a long
-// name.
+// NameInText prepares a name for a sentence: on one line, a kernel's shortened, a long one without its middle.
 func NameInText(name string) string {
 	runes := []rune(name)
 	if len(runes) > maxNameInText {

@@ -12,19 +12,16 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/seed"
 )
 
-// The functions of this type are the seed's analyses in their plainest form: a map per
-// question, and sums that stop at the largest and the smallest number.
-type naiveSeed struct{ *seed.Trace }
+// naiveSeed has the analyses in their plainest form: a map per question, and saturating sums.
+type naiveSeed struct{ *Trace }
 
-// naiveSum is what a name of an operation or a device adds up to.
+// naiveSum sums up the entries of an operation or device.
 type naiveSum struct {
 	count        int64
 	ns, memory   int64
@@ -49,7 +46,8 @@ func (n naiveSeed) sumBy(name func(*op.Entry) (string, bool)) map[string]naiveSu
 		if key, ok := name(e); ok {
 			sum := sums[key]
 			sum.count++
-			sum.ns, sum.memory = saturated(sum.ns, e.Duration), saturated(sum.memory, e.MemoryBytes.V)
+			sum.ns = saturated(sum.ns, e.Duration)
+			sum.memory = saturated(sum.memory, e.MemoryBytes.V)
 			sum.microseconds = float64(sum.ns) / 1000
 			sums[key] = sum
 		}
@@ -78,7 +76,8 @@ func (n naiveSeed) balance() *Balance {
 	if len(devices) < 2 {
 		return nil
 	}
-	b, total := &Balance{DeviceCount: len(devices)}, int64(0)
+	b := &Balance{DeviceCount: len(devices)}
+	total := int64(0)
 	for device, s := range devices {
 		b.PerDeviceDurationUS = append(b.PerDeviceDurationUS, DeviceDuration{device, s.microseconds})
 		b.MaxDurationUS = max(b.MaxDurationUS, s.microseconds)
@@ -96,7 +95,7 @@ func (n naiveSeed) balance() *Balance {
 }
 
 func (n naiveSeed) bottlenecks(minRatio float64) []Bottleneck {
-	total := max(1e-9, n.TotalDurationUS())
+	total := max(1e-9, float64(n.TotalDuration)/1000)
 	result := []Bottleneck{}
 	for name, s := range n.byOperation() {
 		lower := strings.ToLower(name)
@@ -138,12 +137,12 @@ func (n naiveSeed) collapsed() string {
 	return strings.Join(lines, "\n")
 }
 
-func (n naiveSeed) slowest(most int) []Slow {
-	all := []Slow{}
+func (n naiveSeed) slowest(most int) []*op.Entry {
+	all := []*op.Entry{}
 	for i := range n.Entries {
-		all = append(all, Slow{i, n.Entries[i].Duration})
+		all = append(all, &n.Entries[i])
 	}
-	slices.SortStableFunc(all, func(a, b Slow) int { return cmp.Compare(b.DurationNS, a.DurationNS) })
+	slices.SortStableFunc(all, func(a, b *op.Entry) int { return cmp.Compare(b.Duration, a.Duration) })
 	return all[:max(0, min(most, len(all)))]
 }
 
@@ -157,22 +156,24 @@ func (n naiveSeed) hotspots(threshold int64) []*op.Entry {
 	return found
 }
 
-// wildTrace is a random trace with what tells implementations apart: names in
-// both cases, without a device or on one called "" or "unknown", stacks that read the
-// same, durations around rounding, of zero, below it, and, where huge is set,
-// sums beyond 64 bits.
-func wildTrace(r *rand.Rand, n int, huge bool) *seed.Trace {
-	t, still := &seed.Trace{}, r.IntN(8) == 0
+// wildTrace is a random trace with rare values: names in both cases, absent devices and ones called "" or "unknown",
+// stacks of equal text, durations around rounding, zero and negative ones, and, if huge is set, sums beyond 64 bits.
+func wildTrace(r *rand.Rand, n int, huge bool) *Trace {
+	t := &Trace{}
+	still := r.IntN(8) == 0
 	for i := range n {
-		e := random.Entry(r, i)
-		e.Operation = tracetest.Pick(r, e.Operation, "allreduce", "AllReduce", "matmul", "", "b;c", "c", "REDUCE_SCATTER", "all_to_all")
+		e := tracetest.RandomEntry(r, i)
+		e.Operation = tracetest.Pick(r, e.Operation, "allreduce", "AllReduce", "matmul", "", "b;c", "c",
+			"REDUCE_SCATTER",
+			"all_to_all")
 		e.DeviceID = tracetest.Pick(r, "", "unknown", "cuda:0", "CUDA:0", "a;b", "a")
 		e.EmptyDevice = e.DeviceID == "" && r.IntN(2) == 0
 		e.Duration = tracetest.Pick(r, 0, 1, 499, 500, 501, 999, 1000, 1499, 1500, e.Duration, -e.Duration, -700)
 		if still {
 			e.Duration = 0
 		} else if huge && r.IntN(3) == 0 {
-			e.Duration = tracetest.Pick[int64](r, math.MaxInt64, math.MaxInt64-1, math.MaxInt64/2, math.MinInt64, math.MinInt64/2)
+			e.Duration = tracetest.Pick[int64](r, math.MaxInt64, math.MaxInt64-1, math.MaxInt64/2, math.MinInt64,
+				math.MinInt64/2)
 			e.MemoryBytes = op.Known(tracetest.Pick[int64](r, math.MaxInt64, math.MaxInt64/3, -5))
 		}
 		t.AddEntry(&e)
@@ -183,28 +184,29 @@ func wildTrace(r *rand.Rand, n int, huge bool) *seed.Trace {
 	return t
 }
 
-// Columns give exactly what the plain form gives.
-func TestColumnsAgainstDefinition(t *testing.T) {
+func TestAnalysesAgainstDefinition(t *testing.T) {
 	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
 		trace := wildTrace(r, r.IntN(1+r.IntN(300)), seed%3 == 0)
-		want, columns := naiveSeed{trace}, NewColumns(trace)
-		s := columns.Summary()
-		minRatio, threshold := r.Float64(), int64(r.IntN(100))-10
+		want := naiveSeed{trace}
+		minRatio := r.Float64()
+		threshold := int64(r.IntN(100)) - 10
 		verify := func(name string, want, got any) {
 			t.Helper()
 			check.Equal(t, fmt.Sprintf("seed %d: %s", seed, name), want, got, cmpopts.EquateApprox(1e-15, 0))
 		}
-		operations, devices := want.byOperation(), want.byDevice()
+		operations := want.byOperation()
+		devices := want.byDevice()
 		opSummary := func(s naiveSum) OpSummary { return OpSummary{s.count, s.microseconds, s.memory} }
-		verify("OperationSummary", mapped(operations, opSummary), s.OperationSummary())
+		verify("OperationSummary", mapped(operations, opSummary), trace.OperationSummary())
 		average := func(s naiveSum) float64 { return s.microseconds / float64(s.count) }
-		verify("AvgDurationByOp", mapped(operations, average), s.AvgDurationByOp())
+		verify("AvgDurationByOp", mapped(operations, average), trace.AvgDurationByOp())
 		deviceSummary := func(s naiveSum) DeviceSummary { return DeviceSummary{s.count, s.microseconds, s.memory} }
-		verify("PerDeviceSummary", mapped(devices, deviceSummary), s.PerDeviceSummary())
-		verify("LoadBalance", want.balance(), s.LoadBalance())
-		// Durations that differ by less than floating point tells are ordered by nanoseconds.
+		verify("PerDeviceSummary", mapped(devices, deviceSummary), trace.PerDeviceSummary())
+		verify("LoadBalance", want.balance(), trace.LoadBalance())
+		// Durations of equal microseconds in floating point are ordered by nanoseconds.
 		inOrder := func(rows []Bottleneck) []Bottleneck {
-			if !slices.IsSortedFunc(rows, func(a, b Bottleneck) int { return cmp.Compare(b.TotalDurationUS, a.TotalDurationUS) }) {
+			byDuration := func(a, b Bottleneck) int { return cmp.Compare(b.TotalDurationUS, a.TotalDurationUS) }
+			if !slices.IsSortedFunc(rows, byDuration) {
 				t.Errorf("seed %d: CommunicationBottlenecks in another order: %v", seed, rows)
 			}
 			if seed%3 == 0 {
@@ -212,19 +214,20 @@ func TestColumnsAgainstDefinition(t *testing.T) {
 			}
 			return rows
 		}
-		verify("CommunicationBottlenecks", inOrder(want.bottlenecks(minRatio)), inOrder(s.CommunicationBottlenecks(minRatio)))
-		verify("FlamegraphCollapsed", want.collapsed(), s.FlamegraphCollapsed())
+		verify("CommunicationBottlenecks",
+			inOrder(want.bottlenecks(minRatio)), inOrder(trace.CommunicationBottlenecks(minRatio)))
+		verify("FlamegraphCollapsed", want.collapsed(), trace.FlamegraphCollapsed())
 		var stacks Stacks
 		for i := range trace.Entries {
 			stacks.Add(&trace.Entries[i])
 		}
 		device := *trace
-		device.Entries = slices.DeleteFunc(slices.Clone(trace.Entries), func(e op.Entry) bool { return e.Side == op.SideHost })
+		device.Entries = slices.DeleteFunc(slices.Clone(trace.Entries),
+			func(e op.Entry) bool { return e.Side == op.SideHost })
 		verify("Stacks", naiveSeed{&device}.collapsed(), strings.TrimSuffix(text(t, &stacks), "\n"))
 		for _, n := range []int{-1, 0, 1, 2, 7, len(trace.Entries) / 2, len(trace.Entries), 1000} {
-			verify("SlowestOps", want.slowest(n), columns.SlowestOps(n))
+			verify("SlowestOps", want.slowest(n), trace.SlowestOps(n))
 		}
-		verify("MemoryHotspots", want.hotspots(threshold), MemoryHotspots(trace, threshold))
-		verify("TotalDuration", trace.TotalDuration, columns.TotalDuration)
+		verify("MemoryHotspots", want.hotspots(threshold), trace.MemoryHotspots(threshold))
 	})
 }

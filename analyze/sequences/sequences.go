@@ -18,8 +18,7 @@ import (
 
 // Sequences are repeated sequences of short operations, candidates for one fused operation or a graph.
 type Sequences struct {
-	// ShortNS is the longest duration of a short operation, and the longest gap within a sequence. MaxOperations is the
-	// longest sequence searched for.
+	// ShortNS bounds short operations and gaps within a sequence, MaxOperations the length of a sequence.
 	ShortNS       int64 `json:"short_ns"`
 	MaxOperations int64 `json:"max_operations"`
 	// Runs is the number of runs of two or more short operations, RunOperations the number of their operations, and
@@ -35,15 +34,13 @@ type Sequences struct {
 // Sequence is a sequence of short operations below one parent, on one stream.
 type Sequence struct {
 	Operations []string `json:"operations"`
-	// Count is the number of occurrences. An occurrence is one or more consecutive rounds. Rounds is the number of
-	// rounds in all.
+	// Count is the number of occurrences of one or more rounds, Rounds the number of rounds in all.
 	Count  int64 `json:"count"`
 	Rounds int64 `json:"rounds"`
 	// SumNS is the time of its operations, GapNS the time between them.
 	SumNS int64 `json:"sum_ns"`
 	GapNS int64 `json:"gap_ns"`
-	// Share is SumNS as a fraction of the total, nil for a total of 0. GapShare is GapNS as a fraction of SumNS and
-	// GapNS.
+	// Share is SumNS as a fraction of the total, nil if that is 0, GapShare GapNS as a fraction of both.
 	Share    op.Float `json:"share"`
 	GapShare op.Float `json:"gap_share"`
 	// Streams has a row per stream, by device and stream.
@@ -95,8 +92,7 @@ func Find(f *trace.Forest, top int, whole float64) *Sequences {
 	return s
 }
 
-// shortRuns has the runs of short operations: consecutive operations below one parent, on one stream. Equal runs are
-// kept once.
+// shortRuns has the distinct runs: consecutive short operations below one parent, on one stream.
 type shortRuns struct {
 	forest              *trace.Forest
 	tops                []int32 // of each row, see hostTops

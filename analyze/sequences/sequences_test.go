@@ -293,7 +293,7 @@ func TestDifferentRunsAreBounded(t *testing.T) {
 }
 
 func BenchmarkFindSequences(b *testing.B) {
-	forest := tracetest.AddTo(trace.New(), tracetest.Requests(200, 100)...)
+	forest := tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...)
 	forest.Build()
 	b.ReportAllocs()
 	for b.Loop() {

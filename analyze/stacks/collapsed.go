@@ -28,8 +28,7 @@ func (t *Table) WriteCollapsed(w io.Writer) error {
 	return WriteCollapsed(w, weights)
 }
 
-// WriteCollapsed writes a line per stack with positive weight, sorted by stack: the frames joined by [Collapse], a
-// space and the weight.
+// WriteCollapsed writes a sorted line per stack with positive weight: the result of [Collapse], a space, the weight.
 func WriteCollapsed(w io.Writer, weights map[string]int64) error {
 	out := bufio.NewWriter(w)
 	for _, stack := range slices.Sorted(maps.Keys(weights)) {
@@ -49,8 +48,7 @@ func WriteCollapsed(w io.Writer, weights map[string]int64) error {
 	return nil
 }
 
-// Collapse joins frames, from the root down, into a collapsed stack. Semicolons separate frames: one in a name becomes
-// a colon. The rest is as in [Clean].
+// Collapse joins frames, from the root down, with semicolons. A semicolon in a name becomes a colon, see also [Clean].
 func Collapse(frames ...string) string {
 	var b strings.Builder
 	for i, frame := range frames {

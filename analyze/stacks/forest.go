@@ -28,8 +28,7 @@ func WriteForest(f *trace.Forest, w io.Writer) error {
 // which have no place in the tree, are stacks of their own.
 func Of(f *trace.Forest) *Table { return OfRange(f, 0, f.Len()) }
 
-// OfRange is [Of] for the operations from number first up to end, as returned by Len. All others are frames without
-// values. Self times exclude the others' times.
+// OfRange is [Of] for operations number first up to end, as Len counts them. Others are frames without values.
 func OfRange(f *trace.Forest, first, end int) *Table {
 	f.Build()
 	owner := f.RequestOwners()
@@ -39,8 +38,7 @@ func OfRange(f *trace.Forest, first, end int) *Table {
 	})
 }
 
-// addStacks sums up the operations in rows first to end by stack and labels. label sets labels other than device and
-// kind.
+// addStacks sums up rows first to end by stack and labels. label sets labels other than device and kind.
 func addStacks(f *trace.Forest, first, end int32, label func(r int32, l *Labels)) *Table {
 	f.Build()
 	w := &stackWalk{forest: f, label: label, first: first, end: end, table: NewTable(Limits{}), launches: launchesOf(f)}

@@ -35,7 +35,7 @@ func rawStack(n *tracetest.NaiveTree, i int, ranks bool) (frames []string, devic
 	return append(frames, s.Name), device
 }
 
-func TestWriteErrorsAreReturned(t *testing.T) {
+func TestWriteCollapsedError(t *testing.T) {
 	forest := trace.New()
 	for i := range uint64(2000) {
 		forest.Add(tracetest.OpAt(fmt.Sprint("operation ", i), i+1, 0, 0, 10).Record())

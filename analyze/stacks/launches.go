@@ -5,8 +5,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// launches moves operations below their launching operator, away from their parents in the tree. A nil launches moves
-// no operation.
+// launches moves operations below their launching operator, away from their parents. nil moves no operation.
 type launches struct {
 	// by is the operator of each row, trace.NoRow for an operation that stays, named for an operator with only a name.
 	by    []int32
@@ -17,8 +16,7 @@ type launches struct {
 // named stands for an operator that was not read.
 const named = trace.NoRow - 1
 
-// launchesOf finds the operations to move: outermost device operations not below their operator. The operator must be
-// outside device operations.
+// launchesOf finds the operations to move: outermost on a device, with an operator outside device operations.
 func launchesOf(f *trace.Forest) *launches {
 	if !f.HasLaunchers() {
 		return nil

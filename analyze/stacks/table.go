@@ -12,12 +12,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Other names dropped rows: the one frame of a dropped stack, the shape and the request of a row whose own were
-// dropped.
+// Other names dropped rows: the frame of a dropped stack, or a dropped shape or request.
 const Other = "(other)"
 
-// Limits bounds the rows of a [Table]. Each row has 256 bytes of text on average. Longer texts reduce the number of
-// rows.
+// Limits bounds the rows of a [Table], given 256 bytes of text per row. Longer texts reduce the number of rows.
 type Limits struct {
 	// Stacks bounds the stacks, counted per device, kind and producer. 0 means DefaultStacks.
 	Stacks int
@@ -178,8 +176,7 @@ type Row struct {
 	Values
 }
 
-// Rows returns the rows, sorted by frames and labels. They add up to all additions: dropped requests, shapes and stacks
-// are [Other].
+// Rows returns the rows, sorted by frames and labels. They add up to all additions, dropped parts are [Other].
 func (t *Table) Rows() []Row {
 	var rows []Row
 	above := map[string]*Row{} // by key, the rows of the level above not yet in rows
@@ -242,6 +239,7 @@ func compareRows(a, b Row) int {
 		slices.Compare(a.Frames, b.Frames), strings.Compare(a.Device, b.Device), cmp.Compare(a.Kind, b.Kind),
 		strings.Compare(a.Shape, b.Shape), strings.Compare(a.Request.Name, b.Request.Name),
 		bytes.Compare(a.Request.TraceID[:], b.Request.TraceID[:]),
-		bytes.Compare(a.Request.SpanID[:], b.Request.SpanID[:]), a.Producer.Compare(b.Producer), cmp.Compare(a.Count, b.Count),
+		bytes.Compare(a.Request.SpanID[:], b.Request.SpanID[:]), a.Producer.Compare(b.Producer),
+		cmp.Compare(a.Count, b.Count),
 	)
 }

@@ -151,7 +151,7 @@ func TestPartsAddUpToTheWhole(t *testing.T) {
 }
 
 func BenchmarkStacksOfForest(b *testing.B) {
-	forest := tracetest.AddTo(trace.New(), tracetest.Requests(200, 100)...)
+	forest := tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...)
 	forest.Build()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -70,8 +70,7 @@ func ProducerOf(e *op.Entry) Producer {
 	return p
 }
 
-// Request is the span that operations worked for: the request above them, or a shared execution. The zero value is
-// none.
+// Request is the request above operations, or their shared execution. The zero value is none.
 type Request struct {
 	Name string
 	// TraceID and SpanID identify its span. They are zero for local traces.

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -53,7 +54,7 @@ func firstOf(rows []Row) *First {
 	if len(walls) < others+1 || !rows[0].WallNS.Known {
 		return nil
 	}
-	if median := medianOf(walls[1:]); walls[0] >= slower*median {
+	if median := sketch.Median(walls[1:]); walls[0] >= slower*median {
 		return &First{Row: rows[0], MedianNS: median, AllNS: all, Others: len(walls) - 1}
 	}
 	return nil

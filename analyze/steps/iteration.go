@@ -15,8 +15,7 @@ type step struct {
 	number  int64
 }
 
-// part is operations of one step that belong together: at first operations on one stream of a device below one request,
-// in the end an iteration.
+// part is operations of one step: at first on one stream below one request, in the end an iteration.
 type part struct {
 	step
 	places   []int32 // by start
@@ -24,8 +23,7 @@ type part struct {
 	lanes    []int32
 	// first is the first start, last the last end.
 	first, last int64
-	// trace is the trace of the first operation to start, lastTrace the trace of the last operation on the stream that
-	// ends last.
+	// trace is the trace of the first operation, lastTrace of the last one on the stream that ends last.
 	trace, lastTrace int32
 	// next is the next start of a part on one of the lanes, possibly outdated, math.MaxInt64 without another part.
 	next int64
@@ -161,16 +159,14 @@ func (l lanes) next(of []int32) int64 {
 
 // nearest returns the place of the iteration that p joins, or len(candidates).
 func (l lanes) nearest(candidates []*part, p *part) int {
-	best := len(candidates)
-	distance := uint64(math.MaxUint64)
+	best, distance := len(candidates), uint64(math.MaxUint64)
 	for i, c := range candidates {
 		d := timeBetween(c.last, p.first)
 		if d > maxPause && c.lastTrace != p.trace {
 			continue // as on one lane
 		}
 		if d < distance {
-			best = i
-			distance = d
+			best, distance = i, d
 		}
 		if d == 0 {
 			break
@@ -195,8 +191,7 @@ func (p *part) absorb(o *part) {
 	p.requests = append(p.requests, o.requests...)
 	p.lanes = append(p.lanes, o.lanes...)
 	if o.last > p.last {
-		p.last = o.last
-		p.lastTrace = o.lastTrace
+		p.last, p.lastTrace = o.last, o.lastTrace
 	}
 	p.next = min(p.next, o.next)
 }

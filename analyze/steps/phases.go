@@ -46,8 +46,7 @@ func (s *Row) describe(f *trace.Forest, rows []int32) {
 type Phase struct {
 	// Phase is unknown for operations without a phase.
 	Phase key.Value `json:"phase"`
-	// Steps is the number of iterations with operations of the phase, Count the number of operations and SumNS the sum
-	// of their durations in nanoseconds.
+	// Steps counts iterations with operations of the phase, Count operations. SumNS sums up their durations.
 	Steps int64 `json:"steps"`
 	Count int64 `json:"count"`
 	SumNS int64 `json:"sum_ns"`
@@ -55,8 +54,7 @@ type Phase struct {
 	Tokens op.Int `json:"tokens"`
 }
 
-// Phases sums up operations, without the host's view, by phase, the largest sum first. It returns nil if no operation
-// has a phase. rows are the result of Rows.
+// Phases sums up device operations by phase, the largest sum first, nil without phases. rows come from Rows.
 func Phases(f *trace.Forest, rows []Row) []Phase {
 	f.Build()
 	if len(f.Names.Marks.Values) < 2 {

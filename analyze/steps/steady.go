@@ -2,9 +2,9 @@ package steps
 
 import (
 	"math/bits"
-	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 )
 
 // Steady is the part of a loop with steps of similar wall times.
@@ -14,8 +14,7 @@ type Steady struct {
 	// FirstStep and LastStep are the numbers of its first and last step.
 	FirstStep int64 `json:"first_step"`
 	LastStep  int64 `json:"last_step"`
-	// Steps is its number of steps, LeftOut the number of other steps, and MedianNS the median wall time of its steps
-	// in nanoseconds.
+	// Steps counts its steps, LeftOut the others, and MedianNS is the median wall time in nanoseconds.
 	Steps    int64 `json:"steps"`
 	LeftOut  int64 `json:"left_out"`
 	MedianNS int64 `json:"median_ns"`
@@ -70,7 +69,7 @@ func steadyOf(rows []Row) *Steady {
 		return nil
 	}
 	to += steadyWindow - 1
-	median := medianOf(walls[from:to])
+	median := sketch.Median(walls[from:to])
 	for from < to && !sameLevel(walls[from], median) {
 		from++
 	}
@@ -82,14 +81,14 @@ func steadyOf(rows []Row) *Steady {
 	}
 	return &Steady{
 		Service: loop[0].Service, FirstStep: loop[from].Step, LastStep: loop[to-1].Step, Steps: int64(to - from),
-		MedianNS: medianOf(walls[from:to]),
+		MedianNS: sketch.Median(walls[from:to]),
 	}
 }
 
 func levels(walls []int64) []int64 {
 	medians := make([]int64, len(walls)-steadyWindow+1)
 	for i := range medians {
-		medians[i] = medianOf(walls[i : i+steadyWindow])
+		medians[i] = sketch.Median(walls[i : i+steadyWindow])
 	}
 	return medians
 }
@@ -118,8 +117,7 @@ func longestLevel(levels []int64) (from, to int) {
 			}
 		}
 		if i+1-start > to-from {
-			from = start
-			to = i + 1
+			from, to = start, i+1
 		}
 	}
 	return from, to
@@ -129,11 +127,6 @@ func sameLevel(a, b int64) bool {
 	highA, lowA := bits.Mul64(uint64(max(a, b)), leastLevel)
 	highB, lowB := bits.Mul64(uint64(min(a, b)), mostSteady)
 	return highA < highB || highA == highB && lowA <= lowB
-}
-
-func medianOf(walls []int64) int64 {
-	sorted := slices.Sorted(slices.Values(walls))
-	return sorted[(len(sorted)-1)/2]
 }
 
 // Holds reports whether a step of a service is part of the steady state.

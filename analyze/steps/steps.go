@@ -16,14 +16,12 @@ import (
 type Row struct {
 	Step    int64  `json:"step"`
 	Service string `json:"service,omitempty"` // "" if not stated
-	// Run distinguishes iterations of one number in a service: 1 is the first to start, 2 the one in a second request
-	// or after a restart.
+	// Run counts the iterations of a number in a service: 2 is in a second request or after a restart.
 	Run int64 `json:"run"`
 	// Count is the number of operations, SumNS the sum of their durations.
 	Count int64 `json:"count"`
 	SumNS int64 `json:"sum_ns"`
-	// WallNS is the last end minus the first start, BusyNS the part with any device at work. They are nil if no
-	// operation has a start.
+	// WallNS is the last end minus the first start, BusyNS the busy part of it, nil without starts.
 	WallNS op.Int `json:"wall_ns"`
 	BusyNS op.Int `json:"busy_ns"`
 	// Name is the step's range on the host, Source the origin of the step. Phase, Tokens and Requests come from the

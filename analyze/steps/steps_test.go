@@ -79,7 +79,7 @@ func TestStepsAgainstNaive(t *testing.T) {
 }
 
 func BenchmarkFindSteps(b *testing.B) {
-	forest := tracetest.AddTo(trace.New(), tracetest.Requests(200, 100)...)
+	forest := tracetest.AddTo(trace.New(), tracetest.ServerRequests(200, 100)...)
 	forest.Build()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -121,8 +121,7 @@ func (s *overrunSearch) isOverrun(rows []int32, i int) bool {
 	return least < place || most >= place+s.order.Size[r]
 }
 
-// rangeTree holds numbers at places and finds the extremes in a range of places. Node i of the binary tree has the
-// children 2i and 2i+1.
+// rangeTree finds extremes of numbers at a range of places. Node i has the children 2i and 2i+1.
 type rangeTree struct {
 	leaves      int
 	least, most []int32
@@ -148,8 +147,7 @@ func (t *rangeTree) insert(place int, number int32) {
 	}
 }
 
-// extremes returns the least and the largest number at the places from … to-1, or math.MaxInt32 and -1 if all are
-// empty.
+// extremes returns the least and largest number at places from … to-1, math.MaxInt32 and -1 without any.
 func (t *rangeTree) extremes(from, to int) (least, most int32) {
 	least = math.MaxInt32
 	most = -1

@@ -80,8 +80,7 @@ type Suspect struct {
 	DurationNS  int64      `json:"duration_ns"`
 	TraceID     op.TraceID `json:"trace_id,omitzero"`
 	SpanID      op.SpanID  `json:"span_id,omitzero"`
-	// OffNS is the time of a clock problem after the end of its parent, negative before the parent's start, nil for
-	// other kinds.
+	// OffNS is a clock problem's time after the end of its parent, negative before the parent's start.
 	OffNS op.Int `json:"off_ns"`
 }
 
@@ -118,8 +117,7 @@ func Examples(f *trace.Forest, s *Found) []Suspect {
 	return list
 }
 
-// Without reports for each row whether it has a suspect duration, or is a clock problem or below one: the times of a
-// whole branch come from one clock.
+// Without marks rows with a suspect duration, and rows at and below a clock problem: a branch has one clock.
 func Without(f *trace.Forest, s *Found) []bool {
 	out := make([]bool, f.Len())
 	for pending := slices.Clone(s.Clock); len(pending) > 0; {

@@ -19,7 +19,8 @@ func ExampleTimelines() {
 	}
 	for _, line := range timeline.Timelines(forest) {
 		p := line.Parts
-		fmt.Println(line.Label(false), "span", p.Span, "compute", p.Compute, "exposed communication", p.ExposedCommunication, "idle", p.Idle)
+		fmt.Println(line.Label(false), "span", p.Span, "compute", p.Compute, "exposed communication",
+			p.ExposedCommunication, "idle", p.Idle)
 	}
 	// Output:
 	// cuda:0 span 100 compute 60 exposed communication 30 idle 10

@@ -255,11 +255,11 @@ func (e *extents) startDevice(k device.Key) {
 	e.open = [2][]int32{}
 }
 
-// device adds a device with its rows by start.
 func (e *extents) device(k device.Key, rows []int32) {
 	f := e.forest
 	e.startDevice(k)
-	from, to := f.Devices.FirstStart, f.Devices.LastEnd
+	from := f.Devices.FirstStart
+	to := f.Devices.LastEnd
 	for _, r := range rows {
 		if f.Kind(r) != op.KindCollective {
 			block := (f.Start(r) - from) / max(1, (to-from+Blocks-1)/Blocks)

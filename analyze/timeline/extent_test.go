@@ -16,8 +16,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Of each nanosecond in which a device ran nothing, what the host did is that of its last operation or span to start, and otherwise of
-// its last call to start.
+// Idle time of a device belongs to the last started host operation or span, or else to the last started call.
 func TestExtentAgainstNaive(t *testing.T) {
 	called := 0
 	cases.Inputs(t, 100, 2000, func(seed uint64, r *rand.Rand) {
@@ -29,7 +28,8 @@ func TestExtentAgainstNaive(t *testing.T) {
 			if r.IntN(2) == 0 {
 				c.Rank = op.Known(r.Int64N(2))
 			}
-			f.Add(op.Record{Call: &op.Entry{Operation: c.Name, Rank: c.Rank, Start: op.Known(c.Start), Duration: c.Duration}})
+			f.Add(op.Record{Call: &op.Entry{Operation: c.Name, Rank: c.Rank, Start: op.Known(c.Start),
+				Duration: c.Duration}})
 			calls = append(calls, c)
 		}
 		e := timeline.ExtentOf(f)
@@ -43,7 +43,8 @@ func TestExtentAgainstNaive(t *testing.T) {
 		}
 		want, wantHost := naiveHost(tracetest.NewNaiveTree(specs), calls, e)
 		if !maps.Equal(got, want) || host != wantHost || e.HostNS != wantHost {
-			t.Errorf("seed %d: calls %v, want %v; the host %d and %d ns, want %d", seed, got, want, host, e.HostNS, wantHost)
+			t.Errorf("seed %d: calls %v, want %v; the host %d and %d ns, want %d", seed, got, want, host, e.HostNS,
+				wantHost)
 		}
 		called += len(want)
 	})
@@ -52,7 +53,7 @@ func TestExtentAgainstNaive(t *testing.T) {
 	}
 }
 
-// naiveHost goes through each nanosecond of e on each of its devices.
+// naiveHost examines each nanosecond of e on each device.
 func naiveHost(n *tracetest.NaiveTree, calls []trace.Call, e *timeline.Extent) (times map[string]int64, host int64) {
 	times = make(map[string]int64)
 	devices := e.Devices
@@ -60,13 +61,13 @@ func naiveHost(n *tracetest.NaiveTree, calls []trace.Call, e *timeline.Extent) (
 		devices = []timeline.DeviceWork{{Key: device.Key{}}}
 	}
 	for _, d := range devices {
-		ranked := false // there is an operation on the host of the device's rank
+		ranked := false // the device's rank has host operations
 		for i, s := range n.Specs {
-			ranked = ranked || s.IsOp && !s.DeviceSide() && !s.Timeless && !n.Repeat[i] && s.End > s.Start && d.Rank.Known && s.Rank == d.Rank
+			ranked = ranked || s.IsOp && !s.DeviceSide() && !s.Timeless && !n.Repeat[i] && s.End > s.Start &&
+				d.Rank.Known && s.Rank == d.Rank
 		}
 		for at := e.StartNS; at < e.StartNS+e.DurationNS; at++ {
-			busy := false
-			onHost := false
+			var busy, onHost bool
 			for i, s := range n.Specs {
 				switch {
 				case n.Repeat[i] || !s.RunsAt(at):
@@ -88,22 +89,23 @@ func naiveHost(n *tracetest.NaiveTree, calls []trace.Call, e *timeline.Extent) (
 	return times, host
 }
 
-// lastCall returns the call under way that started last, of a rank where that is known; of those that start together the shorter one, or
-// the last by name.
+// lastCall returns the running call of a rank that started last, any rank's if unknown. Ties go to shorter calls, then
+// to the last name.
 func lastCall(calls []trace.Call, rank op.Int, at int64) (last *trace.Call) {
 	for i := range calls {
 		c := &calls[i]
 		if rank.Known && c.Rank != rank || at < c.Start || at >= c.Start+c.Duration {
 			continue
 		}
-		if last == nil || cmp.Or(cmp.Compare(c.Start, last.Start), cmp.Compare(last.Duration, c.Duration), cmp.Compare(c.Name, last.Name)) > 0 {
+		if last == nil || cmp.Or(cmp.Compare(c.Start, last.Start), cmp.Compare(last.Duration, c.Duration),
+			cmp.Compare(c.Name, last.Name)) > 0 {
 			last = c
 		}
 	}
 	return last
 }
 
-// Calls of several forests come together, and those whose clock is moved are forgotten.
+// Merge combines calls, and Shift drops them.
 func TestCallsOfForests(t *testing.T) {
 	of := func(name string) *trace.Forest {
 		f := tracetest.AddTo(trace.New(), tracetest.OpAt("a", 1, 0, 0, 5), tracetest.OpAt("b", 2, 0, 15, 20))
@@ -116,7 +118,8 @@ func TestCallsOfForests(t *testing.T) {
 	f.Merge(of("z"))
 	f.Build()
 	check.Equal(t, "calls", 3, len(f.Calls))
-	check.Equal(t, "calls of the part without the first row", 3, len(f.Without([]bool{true, false, false, false, false, false}).Calls))
+	check.Equal(t, "calls of the part without the first row", 3,
+		len(f.Without([]bool{true, false, false, false, false, false}).Calls))
 	f.Shift(make([]int64, f.Len()))
 	check.Equal(t, "calls of another clock", 0, len(f.Calls))
 }

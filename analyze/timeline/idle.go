@@ -61,15 +61,15 @@ type IdleSum struct {
 	SumNS int64 `json:"sum_ns"`
 }
 
-// Idle returns the idle gaps of all devices with their causes, and lists the top longest gaps. The time before the first
-// and after the last operation of a device is not a gap.
+// Idle returns the idle gaps of all devices with their causes, and lists the top longest gaps. The time before the
+// first and after the last operation of a device is not a gap.
 //
-// The cause depends on when the operation after the gap was launched: at its launch time, or else during the nearest span
-// above it other than a device operation. If such a span was running at the start of the gap, the launch may be
-// on either side, and the cause is IdleOther.
+// The cause depends on when the operation after the gap was launched: at its launch time, or else during the nearest
+// span above it other than a device operation. If such a span was running at the start of the gap, the launch may be on
+// either side, and the cause is IdleOther.
 //
-// If every operation of a device belongs to a request, time without a running request counts as IdleNoRequest. The cause
-// of a gap is the cause of its larger part.
+// If every operation of a device belongs to a request, time without a running request counts as IdleNoRequest. The
+// cause of a gap is the cause of its larger part.
 func Idle(f *trace.Forest, top int) *Gaps { return idleGaps(f, IdleThreshold, top) }
 
 func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
@@ -178,7 +178,8 @@ func hostsAbove(f *trace.Forest) []int32 {
 	return hosts
 }
 
-// idleCause returns the cause of a gap of the given start and length before row next. hosts is the result of hostsAbove.
+// idleCause returns the cause of a gap of the given start and length before row next. hosts is the result of
+// hostsAbove.
 func idleCause(f *trace.Forest, next int32, hosts []int32, start, length, threshold int64) IdleCause {
 	earliest, latest, ok := launchTime(f, next, hosts[next])
 	switch {
@@ -190,8 +191,8 @@ func idleCause(f *trace.Forest, next int32, hosts []int32, start, length, thresh
 	return IdleOther
 }
 
-// launchTime returns the bounds of the launch time of row r: the end of its launching call, or else the times of the host
-// span above.
+// launchTime returns the bounds of the launch time of row r: the end of its launching call, or else the times of the
+// host span above.
 func launchTime(f *trace.Forest, r, host int32) (earliest, latest int64, ok bool) {
 	if f.Has(r, trace.FlagLaunch) {
 		return f.Launched(r), f.Launched(r), true

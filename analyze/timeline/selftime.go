@@ -66,9 +66,9 @@ func sumsBy(f *trace.Forest, numbers int, of func(r int32) int32, name func(numb
 //	  matmul   [10,50)     a child
 //	  softmax  [40,70)     overlaps it: covered [10,70)   self 40 and 30
 //
-// Children are clipped to their parent and overlap counts once, so the self time is never negative. Spans are transparent:
-// operations below a span count as children of the operation above it. An operation without a start covers no time, and
-// its own self time is its duration. The same holds for duplicates, which are not in the tree.
+// Children are clipped to their parent and overlap counts once, so the self time is never negative. Spans are
+// transparent: operations below a span count as children of the operation above it. An operation without a start covers
+// no time, and its own self time is its duration. The same holds for duplicates, which are not in the tree.
 func SelfTime(f *trace.Forest, r int32, below *Descent) int64 {
 	start := f.Start(r)
 	duration := f.Duration(r)
@@ -113,8 +113,8 @@ func OpsBelow(f *trace.Forest, r int32, d *Descent) []int32 {
 	return d.found
 }
 
-// Coverage measures the part of [from, to) covered by intervals, counting overlap once. Add intervals by descending end,
-// as the tree lists children. Clipping preserves that order.
+// Coverage measures the part of [from, to) covered by intervals, counting overlap once. Add intervals by descending
+// end, as the tree lists children. Clipping preserves that order.
 //
 //	window [0,100)   add [60,120)  [50,70)  [10,20)   covered 40+10+10 = 60
 type Coverage struct {

@@ -11,8 +11,8 @@ import (
 // Parts divides the time of a device, in nanoseconds. Every length is the length of a union of intervals, so parallel
 // work counts once.
 //
-// Compute, ExposedCommunication, ExposedMemory, Other and Idle add up to Span exactly: time used by several kinds counts
-// for the first of them in that order. In Communication, Memory and Overlap it counts for each.
+// Compute, ExposedCommunication, ExposedMemory, Other and Idle add up to Span exactly: time used by several kinds
+// counts for the first of them in that order. In Communication, Memory and Overlap it counts for each.
 //
 //	compute        [0,50)
 //	communication      [30,80)
@@ -64,8 +64,7 @@ func (p *Parts) add(s *stretch) {
 	p.Memory += memory
 	p.Overlap += min(compute, communication)
 
-	// All classes run from the start of the stretch. A class is exposed once the classes before it
-	// have ended.
+	// All classes run from the start of the stretch. A class is exposed once the classes before it have ended.
 	settled := compute
 	p.ExposedCommunication += max(0, communication-settled)
 	settled = max(settled, communication)

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"iter"
+	"sort"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/heap"
@@ -9,11 +10,10 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// maxBuckets bounds the time axis of [UseOf] and [MemoryOf].
 const maxBuckets = 100_000
 
-// TimeAxis divides the time from the first start to the last end of all devices into buckets of equal width. The last bucket
-// may extend beyond the end.
+// TimeAxis divides the time from the first start to the last end of all devices into buckets of equal width. The last
+// bucket may extend beyond the end.
 type TimeAxis struct {
 	// StartNS is in Unix nanoseconds, WidthNS in nanoseconds.
 	StartNS int64 `json:"start_unix_ns"`
@@ -78,7 +78,8 @@ func AxisOf(f *trace.Forest, buckets int) TimeAxis {
 	return TimeAxis{StartNS: d.FirstStart, WidthNS: width, Buckets: int((length-1)/width) + 1}
 }
 
-// maxConcurrency is the highest number of simultaneous operations in [DeviceConcurrency]. Higher numbers count as this one.
+// maxConcurrency is the highest number of simultaneous operations in [DeviceConcurrency]. Higher numbers count as this
+// one.
 const maxConcurrency = 256
 
 // DeviceConcurrency is the number of simultaneous operations on a device.
@@ -195,4 +196,39 @@ func MemoryOf(f *trace.Forest, buckets int) *MemoryUse {
 		use.Devices = append(use.Devices, m)
 	}
 	return use
+}
+
+// Times is a list of disjoint, non-adjacent intervals, sorted by start.
+type Times []span
+
+type span struct {
+	start, end int64
+	before     int64 // the length of all earlier spans
+}
+
+// Add adds the interval [start, end), which must not start before earlier ones. Overlapping and adjacent intervals
+// merge.
+func (t *Times) Add(start, end int64) {
+	n := len(*t)
+	switch {
+	case end <= start:
+	case n == 0:
+		*t = Times{{start: start, end: end}}
+	case start <= (*t)[n-1].end:
+		(*t)[n-1].end = max((*t)[n-1].end, end)
+	default:
+		last := (*t)[n-1]
+		*t = append(*t, span{start, end, last.before + last.end - last.start})
+	}
+}
+
+// Within returns the length of the intervals inside [start, end).
+func (t Times) Within(start, end int64) int64 { return t.until(end) - t.until(start) }
+
+func (t Times) until(at int64) int64 {
+	i := sort.Search(len(t), func(i int) bool { return t[i].start >= at }) - 1
+	if i < 0 {
+		return 0
+	}
+	return t[i].before + min(at, t[i].end) - t[i].start
 }

@@ -166,7 +166,6 @@ func (f *Forest) add(r *row, start op.Int) bool {
 	return true
 }
 
-// addLinks adds links of the last row.
 func (f *Forest) addLinks(links []op.Link) {
 	for i := range links {
 		l := &links[i]
@@ -256,7 +255,8 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 	}
 }
 
-// nanoseconds returns an integer attribute clipped to 0, or 0 if it is no integer. ok is false for invalid and negative values.
+// nanoseconds returns an integer attribute clipped to 0, or 0 if it is no integer. ok is false for invalid and negative
+// values.
 func nanoseconds(a *op.Attr) (n int64, ok bool) {
 	if a.Type != op.AttrInt {
 		return 0, false

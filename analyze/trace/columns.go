@@ -80,7 +80,6 @@ const (
 	numCodes
 )
 
-// row is an operation or a span as it is added.
 type row struct {
 	start, duration   int64 // Unix ns, 0 without FlagStart; ns
 	span, parent      uint64

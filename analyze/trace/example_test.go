@@ -8,14 +8,14 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// request is a request of 100 µs with a matrix product, the exchange of its result that
-// overlaps it, and a copy back.
+// request returns a request of 100 µs with a matrix product, an overlapping exchange of its result, and a copy back.
 func request() *trace.Forest {
 	forest := trace.New()
 	id := op.TraceID{15: 1}
 	at := func(us int64) op.Int { return op.Known(us * 1000) }
 	forest.Add(op.Record{Span: &op.Span{
-		Name: "POST /predict", Service: "inference", TraceID: id, SpanID: op.SpanID{7: 1}, Start: at(0), Duration: 100_000,
+		Name: "POST /predict", Service: "inference", TraceID: id, SpanID: op.SpanID{7: 1}, Start: at(0),
+		Duration: 100_000,
 	}})
 	for i, e := range []op.Entry{
 		{Operation: "matmul", Kind: op.KindCompute, Start: at(10), Duration: 40_000},
@@ -41,7 +41,7 @@ func ExampleForest_Merge() {
 	// 8 operations and spans
 }
 
-// Walking the spans, without recursion on the depth.
+// Roots and Children visit the spans without recursion.
 func ExampleForest_Roots() {
 	pending := slices.Collect(request().Roots())
 	for len(pending) > 0 {

@@ -190,7 +190,6 @@ func (f *Forest) times(r int32) during {
 	return during{f.Start(r), f.End(r)}
 }
 
-// meets reports whether d and o overlap.
 func (d during) meets(o during) bool { return d.from < o.to && o.from < d.to }
 
 // with returns the interval from the first start to the last end of both.

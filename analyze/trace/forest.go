@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -122,7 +123,8 @@ func (f *Forest) KeepAttrs(keys ...string) {
 	f.spanAttrs = make(map[SpanRef][]op.Attr)
 }
 
-// SpanAttrs returns the kept attributes of a span. Of several spans with the same ids, the first with attributes counts.
+// SpanAttrs returns the kept attributes of a span. Of several spans with the same ids, the first with attributes
+// counts.
 func (f *Forest) SpanAttrs(trace op.TraceID, span op.SpanID) []op.Attr {
 	return f.spanAttrs[SpanRef{trace, span}]
 }
@@ -179,4 +181,76 @@ func (f *Forest) StartPart(part int64) {
 // IsTime reports whether a start and its end are within MaxTime.
 func IsTime(start, duration int64) bool {
 	return -MaxTime <= start && start <= MaxTime && duration <= MaxTime-start
+}
+
+// Service returns the service of the operation in row r.
+func (f *Forest) Service(r int32) string { return f.Names.Lanes.Values[f.Lane(r)].Service }
+
+// IsLocal reports whether row r belongs to a local trace.
+func (f *Forest) IsLocal(r int32) bool { return opfile.IsLocal(f.Names.Traces.Values[f.Trace(r)]) }
+
+// RowName returns the name of the operation or span in row r.
+func (f *Forest) RowName(r int32) string {
+	if f.Has(r, FlagOp) {
+		return f.Names.Operations.Values[f.Name(r)]
+	}
+	return f.Names.Spans.Values[f.Name(r)].Name
+}
+
+// ErrorText returns the error text of row r, "" if unknown.
+func (f *Forest) ErrorText(r int32) string { return f.Names.Errors.Values[f.code(r, colError)] }
+
+// Device returns the number of the device of row r.
+func (f *Forest) Device(r int32) int32 { return f.Devices.Lanes[f.Lane(r)] }
+
+// DeviceKey returns the device of row r.
+func (f *Forest) DeviceKey(r int32) device.Key { return f.Devices.Keys[f.Device(r)] }
+
+// DeviceStreamOf returns the number of the stream of row r.
+func (f *Forest) DeviceStreamOf(r int32) int32 { return f.Devices.Streams[f.Lane(r)] }
+
+// Work returns the work of the operation in row r.
+func (f *Forest) Work(r int32) work.Work {
+	w := work.Work{Flops: f.Flops(r), Bound: f.number(r, colBound)}
+	if f.Has(r, flagFLOPs) {
+		w.Facts |= work.Known
+	}
+	if f.Has(r, flagDerived) {
+		w.Facts |= work.Derived
+	}
+	if n := f.number(r, colMoved); n < 0 {
+		w.Bytes = ^n
+		w.Facts |= work.Moved
+	}
+	return w
+}
+
+// builtBytes is the approximate memory of a row's tree and sort orders, beside its columns.
+const builtBytes = 28
+
+// stepBytes is the approximate memory of package steps for a run of operations of one lane and step.
+const stepBytes = 400
+
+// stepRuns counts runs of consecutive operations of a lane with the same step.
+type stepRuns struct {
+	last []op.Int // by lane
+	n    int64
+}
+
+func (s *stepRuns) add(lane int32, step int64) {
+	for len(s.last) <= int(lane) {
+		s.last = append(s.last, op.Int{})
+	}
+	if next := op.Known(step); s.last[lane] != next {
+		s.last[lane] = next
+		s.n++
+	}
+}
+
+// Bytes returns the approximate memory of f, including its tree.
+func (f *Forest) Bytes() int64 {
+	return f.columns.bytes + int64(f.Rows())*builtBytes + int64(cap(f.links))*int64(unsafe.Sizeof(rowLink{})) +
+		int64(cap(f.Collectives))*int64(unsafe.Sizeof(Collective{})) +
+		int64(cap(f.Calls))*int64(unsafe.Sizeof(Call{})) +
+		f.Names.bytes() + f.attrBytes + f.steps.n*stepBytes
 }

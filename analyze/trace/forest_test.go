@@ -23,7 +23,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// tellEverything returns what a Trace can tell, to compare two of them.
+// tellEverything returns all figures of a forest for comparison.
 func tellEverything(t *testing.T, forest *trace.Forest) map[string]any {
 	t.Helper()
 	var collapsed bytes.Buffer
@@ -31,7 +31,8 @@ func tellEverything(t *testing.T, forest *trace.Forest) map[string]any {
 		t.Error(err)
 	}
 	requests := requests.Find(forest)
-	shares, _, paths := path.Figures(forest, func() *collective.Joins { return collective.FindJoins(forest) }, math.MaxInt)
+	shares, _, paths := path.Figures(forest, func() *collective.Joins { return collective.FindJoins(forest) },
+		math.MaxInt)
 	return map[string]any{
 		"structure":   forest.Structure(),
 		"self times":  timeline.OperationSelfTimes(forest),
@@ -54,14 +55,15 @@ func describeRequests(requests *requests.Requests) []string {
 	var list []string
 	for i := range requests.List {
 		r := &requests.List[i]
-		list = append(list, fmt.Sprint(r.Name, r.TraceID, r.SpanID, r.StartNS, r.DurationNS, r.UncoveredNS, r.QueueingNS,
+		list = append(list, fmt.Sprint(r.Name, r.TraceID, r.SpanID, r.StartNS, r.DurationNS, r.UncoveredNS,
+			r.QueueingNS,
 			tracetest.Names(r.Operations())))
 	}
 	return list
 }
 
-// What does not fit is counted, whether it is added or merged.
-func TestMaxRows(t *testing.T) {
+// Rows beyond the limit are counted, whether added or merged.
+func TestRowsBeyondLimitAreCounted(t *testing.T) {
 	specs := []tracetest.Spec{
 		tracetest.OpAt("a", 1, 0, 0, 10).As(op.KindCollective), tracetest.SpanAt("b", 2, 0, 0, 10),
 		tracetest.OpAt("c", 3, 0, 0, 10).As(op.KindCollective), tracetest.OpAt("d", 4, 0, 1<<62, 1<<62),
@@ -90,17 +92,18 @@ func TestAnalysesConcurrentSafe(t *testing.T) {
 	group.Wait()
 }
 
-// maxBytesPerEntry bounds what the doc comment of Forest states.
+// maxBytesPerEntry is the bound in the doc comment of Forest.
 const maxBytesPerEntry = 100
 
-// TestTraceMemoryPerEntry measures the heap of ten million entries in requests of
-// a hundred, with a step and a memory size each.
+// TestTraceMemoryPerEntry measures the heap of many entries in requests of a hundred, each with step and memory.
 func TestTraceMemoryPerEntry(t *testing.T) {
 	cases.NotUnderRace(t, "the race detector's memory is counted as well")
 	entries := cases.Count(t, 500_000, 10_000_000)
 	before := check.Heap()
 	forest := trace.New()
-	addRequests(forest, entries)
+	for rec := range tracetest.Requests(entries) {
+		forest.Add(rec)
+	}
 	added := check.Heap()
 	forest.Build()
 	built := float64(check.Heap()-before) / float64(entries)
@@ -111,36 +114,7 @@ func TestTraceMemoryPerEntry(t *testing.T) {
 	runtime.KeepAlive(forest)
 }
 
-// addRequests adds n operations in requests of a hundred: spans with operations of four children each, on two devices.
-func addRequests(forest *trace.Forest, n int) {
-	names := [...]string{"matmul", "relu", "softmax", "all_reduce", "Memcpy HtoD"}
-	kinds := [...]op.Kind{op.KindCompute, op.KindCompute, op.KindCompute, op.KindCollective, op.KindMemory}
-	idOf := func(i int) op.SpanID { return trace.SpanID(uint64(i+1) * 0x9e3779b97f4a7c15) } // spread over all values
-	for i := range n {
-		request := i / 100
-		k := i % 100
-		at := 1_700_000_000_000_000_000 + 120_000*int64(request)
-		s := op.Span{
-			Name: "POST /predict", Service: "inference", Start: op.Known(at), Duration: 100_000,
-			TraceID: op.TraceID{byte(request >> 16), byte(request >> 8), byte(request), 1}, SpanID: idOf(n + request),
-		}
-		e := op.Entry{
-			Operation: names[k%5], Kind: kinds[k%5], DeviceID: []string{"cuda:0", "cuda:1"}[k/10%2], MemoryBytes: op.Known(4096),
-			Step: op.Known(int64(request)), TraceID: s.TraceID, SpanID: idOf(i), ParentSpanID: idOf(i - k%5),
-			Start: op.Known(at + 1000*int64(k)), Duration: 900,
-		}
-		if k%5 == 0 {
-			e.ParentSpanID = s.SpanID
-			e.Duration = 4900
-		}
-		forest.Add(op.Record{Entry: &e})
-		if k == 99 {
-			forest.Add(op.Record{Span: &s})
-		}
-	}
-}
-
-// C5: nothing recurses on the depth of the tree.
+// Row C5 of docs/faults.md: no analysis recurses on the depth of the tree.
 func TestMillionDeepChain(t *testing.T) {
 	depth := cases.Count(t, 50_000, 1_000_000)
 	forest := trace.New()

@@ -39,8 +39,8 @@ func (f *Forest) HasLaunchers() bool {
 // HasGraphs reports whether a CUDA graph launched any operation.
 func (f *Forest) HasGraphs() bool { return f.Tree.graphs != nil }
 
-// Graph returns the CUDA graph that launched row r and its name or "". The name consists of the graph's number and,
-// in parentheses, the operator around its launches or their phase, if common to all launches. Graphs without numbers are
+// Graph returns the CUDA graph that launched row r and its name or "". The name consists of the graph's number and, in
+// parentheses, the operator around its launches or their phase, if common to all launches. Graphs without numbers are
 // distinguished by the text in parentheses.
 func (f *Forest) Graph(r int32) (name string, g *Graph) {
 	if f.Tree.graphs == nil {
@@ -115,7 +115,6 @@ func (f *Forest) isHostOp(r int32) bool {
 	return f.Flags(r)&(FlagOp|FlagHost|FlagDuplicate) == FlagOp|FlagHost
 }
 
-// process identifies a process within a trace.
 type process struct{ trace, of int32 }
 
 // Processes returns a process number for each lane in Names.Lanes, by service and rank.

@@ -13,7 +13,7 @@ type linkSearch struct {
 	owner  []int32         // the request of each row, without executions
 	named  map[stamp]int32 // requests that were not read, by trace and span
 	cands  []candidate
-	// nearest is the candidate at or above each row, or else of the root that it names or NoExecution.
+	// nearest is the candidate at or above each row, or else of the root that it names, or NoExecution.
 	nearest []int32
 	missing int64
 	// place is 1 more than the index of each request in the current candidate's requests.
@@ -23,10 +23,8 @@ type linkSearch struct {
 	most, passed int
 }
 
-// minPassed is the smallest value of linkSearch.most.
 const minPassed = 1 << 18
 
-// candidate is a row with links.
 type candidate struct {
 	Execution
 	first, end int32 // of its links
@@ -112,7 +110,7 @@ func (s *linkSearch) spread(at map[int32]int32) []int32 {
 	return numbers
 }
 
-// above returns the parent of r, or else the root that r names, if read or NoRow.
+// above returns the parent of r, or else the root that r names if it was read, or NoRow.
 func (s *linkSearch) above(r int32) int32 {
 	if parent := s.forest.Tree.Parent[r]; parent != NoRow {
 		return parent
@@ -123,7 +121,7 @@ func (s *linkSearch) above(r int32) int32 {
 	return NoRow
 }
 
-// namedRequest returns the unread request that link l leads to, if operations name it as their root or NoRow.
+// namedRequest returns the unread request that link l leads to, if operations name it as their root, or NoRow.
 func (s *linkSearch) namedRequest(l int32) int32 {
 	link := &s.forest.links[l]
 	if owner, ok := s.named[stamp{Trace: link.trace, Span: link.span}]; ok {
@@ -226,7 +224,6 @@ func (s *linkSearch) decide(c int32) {
 	}
 }
 
-// add adds a request to e with the weights of a link.
 func (s *linkSearch) add(e *Execution, request int32, link *rowLink) {
 	if s.place[request] == 0 {
 		e.Requests = append(e.Requests, request)
@@ -239,7 +236,7 @@ func (s *linkSearch) add(e *Execution, request int32, link *rowLink) {
 	addWeight(&e.Attention[i], link.attention)
 }
 
-// executionAt returns the decided shared candidate of row r or NoExecution.
+// executionAt returns the decided shared candidate of row r, or NoExecution.
 func (s *linkSearch) executionAt(r int32) int32 {
 	if c := s.nearest[r]; c != NoExecution {
 		return s.cands[c].outer
@@ -297,5 +294,4 @@ func (s *linkSearch) dropLost(of []int32) (dropped bool) {
 	return dropped
 }
 
-// cut returns the first n elements of list, or nil for nil.
 func cut(list []int64, n int) []int64 { return list[:min(n, len(list))] }

@@ -3,6 +3,8 @@ package trace
 import (
 	"cmp"
 	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
 )
 
 // Merge moves the rows of others into f, in the order of parts. The others are empty afterwards. Blocks are freed while
@@ -15,8 +17,7 @@ func (f *Forest) Merge(others ...*Forest) {
 		f.takeKept(o)
 		sources = append(sources, o.takeAll(&f.Names))
 	}
-	links := 0
-	collected := 0
+	var links, collected int
 	for _, s := range sources {
 		links += len(s.links)
 		collected += len(s.collected)
@@ -53,7 +54,6 @@ func (f *Forest) takeAll(to *Names) *mergeSource {
 	return s
 }
 
-// mergeSource is the content of a Forest during a merge.
 type mergeSource struct {
 	columns
 	collected []Collective
@@ -68,7 +68,6 @@ type mergeSource struct {
 	parent func(r int32) uint64
 }
 
-// appendRuns appends the rows of runs up to the limit.
 func (f *Forest) appendRuns(runs []sourceRun) {
 	for i := range runs {
 		r := &runs[i]
@@ -85,7 +84,6 @@ func (f *Forest) appendRuns(runs []sourceRun) {
 	}
 }
 
-// appendCollectives appends the collectives of a run before its rows.
 func (f *Forest) appendCollectives(r *sourceRun) {
 	list := r.source.collected
 	first, _ := CollectiveOf(list, r.row)
@@ -99,7 +97,6 @@ func (f *Forest) appendCollectives(r *sourceRun) {
 	}
 }
 
-// appendLinks appends the links of a run before its rows.
 func (f *Forest) appendLinks(r *sourceRun) {
 	links := r.source.links
 	first, _ := linksOf(links, r.row)
@@ -176,4 +173,32 @@ func inputOrder(sources []*mergeSource) []sourceRun {
 	}
 	slices.SortStableFunc(all, func(a, b sourceRun) int { return cmp.Compare(a.part, b.part) })
 	return all
+}
+
+// Shift subtracts shifts[r] from the times of each row r. Times that leave the valid range become unknown.
+// Calls are dropped because their clock is unknown.
+func (f *Forest) Shift(shifts []int64) {
+	for r := range f.Rows() {
+		b := f.block(r)
+		i := at(r)
+		if f.Has(r, FlagStart) {
+			b.start[i] = wide.AddSaturating(b.start[i], -shifts[r])
+			if !IsTime(b.start[i], b.duration[i]) {
+				b.start[i] = 0
+				f.clearFlags(r, FlagStart)
+				f.Counts.BadTimes++
+			}
+		}
+		if f.Has(r, FlagLaunch) {
+			launches := made(&f.columns, &b.numbers[colLaunch])
+			launches[i] = wide.AddSaturating(launches[i], -shifts[r])
+		}
+	}
+	for i := range f.Collectives {
+		if c := &f.Collectives[i]; c.Started {
+			c.Start = wide.AddSaturating(c.Start, -shifts[c.Row])
+		}
+	}
+	f.Calls = nil
+	f.built.Store(false)
 }

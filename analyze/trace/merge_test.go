@@ -3,6 +3,7 @@ package trace_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -19,17 +20,18 @@ func newForest(limit int) *trace.Forest {
 	return f
 }
 
-// record returns an operation with an output and a grid, or a span.
+// record returns a span, or an operation with an output and a grid.
 func record(s tracetest.Spec) op.Record {
 	rec := s.Record()
 	if e := rec.Entry; e != nil && s.Memory%3 > 0 {
 		e.OutputShape = op.Shape{s.Memory % 7}
-		e.Attrs = append(e.Attrs, op.Attr{Key: "grid", Value: fmt.Sprint(s.End % 5), Type: op.AttrInt}, op.Attr{Key: "else", Value: "x"})
+		e.Attrs = append(e.Attrs, op.Attr{Key: "grid", Value: fmt.Sprint(s.End % 5), Type: op.AttrInt},
+			op.Attr{Key: "else", Value: "x"})
 	}
 	return rec
 }
 
-// whole returns a forest of all specs. The entries given to Add are used again, as readers do.
+// whole returns a forest of all specs. It overwrites entries after Add, as readers do.
 func whole(specs []tracetest.Spec, limit int) *trace.Forest {
 	f := newForest(limit)
 	for _, s := range specs {
@@ -42,8 +44,7 @@ func whole(specs []tracetest.Spec, limit int) *trace.Forest {
 	return f
 }
 
-// tracesOf spreads the specs over workers in parts of random sizes, each
-// worker's in ascending order.
+// tracesOf distributes specs over workers in parts of random sizes, ascending for each worker.
 func tracesOf(r *rand.Rand, specs []tracetest.Spec, workers, limit, longest int) []*trace.Forest {
 	traces := make([]*trace.Forest, workers)
 	for i := range traces {
@@ -68,7 +69,7 @@ func tracesOf(r *rand.Rand, specs []tracetest.Spec, workers, limit, longest int)
 	return traces
 }
 
-// Whichever parts each worker takes, merging gives what one Trace holds, and more may be added to it.
+// Merging gives the same forest for any distribution of parts, and accepts further records.
 func TestMergeIsIndependentOfWorkers(t *testing.T) {
 	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, 1+r.IntN(80))
@@ -91,7 +92,8 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 
 		traces := tracesOf(r, specs, workers, limit, 8)
 		traces[0].Merge(traces[1:]...)
-		check.Equal(t, fmt.Sprintf("seed %d: %d workers, all at once", seed, workers), want, tellEverything(t, traces[0]))
+		check.Equal(t, fmt.Sprintf("seed %d: %d workers, all at once", seed, workers), want,
+			tellEverything(t, traces[0]))
 		checkSameRows(t, all, traces[0])
 		more := tracetest.RandomSpecs(r, 20)
 		for _, s := range more {
@@ -107,7 +109,6 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 	})
 }
 
-// checkSameRows compares what two traces hold row by row.
 func checkSameRows(t *testing.T, want, got *trace.Forest) {
 	t.Helper()
 	rows := func(f *trace.Forest) (list []string) {
@@ -115,7 +116,8 @@ func checkSameRows(t *testing.T, want, got *trace.Forest) {
 			stamp := f.Names.Stamps.Values[f.Stamp(r)]
 			list = append(list, fmt.Sprint(
 				f.Start(r), f.Duration(r), f.Span(r), f.ParentID(r), f.Names.Traces.Values[f.Trace(r)], f.RowName(r),
-				f.Names.Lanes.Values[f.Lane(r)], f.Kind(r), f.Flags(r)&^trace.BuiltFlags, f.Step(r), f.Memory(r), f.Launch(r),
+				f.Names.Lanes.Values[f.Lane(r)], f.Kind(r), f.Flags(r)&^trace.BuiltFlags, f.Step(r), f.Memory(r),
+				f.Launch(r),
 				stamp.Name, stamp.Span, f.Names.Traces.Values[stamp.Trace], f.Node(r).Shapes(), f.Node(r).Arguments(),
 			))
 		}
@@ -124,8 +126,8 @@ func checkSameRows(t *testing.T, want, got *trace.Forest) {
 	check.Equal(t, "rows", rows(want), rows(got))
 }
 
-// Parts may be longer than a block, and some blocks lack optional columns.
-func TestMergeOfManyBlocks(t *testing.T) {
+// Parts longer than a block merge, also if some blocks lack sparse columns.
+func TestMergeOfLongParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	var specs []tracetest.Spec
 	for part := range 12 {
@@ -150,6 +152,116 @@ func TestMergeOfManyBlocks(t *testing.T) {
 		checkSameRows(t, all, traces[0])
 		check.Equal(t, fmt.Sprintf("%d workers", workers), all.Structure(), traces[0].Structure())
 		traces[0].Add(tracetest.OpAt("more", 1, 0, 0, 10).Record())
-		check.Equal(t, fmt.Sprintf("%d workers: a row added later has the memory size", workers), 0, traces[0].Memory(traces[0].N-1))
+		check.Equal(t, fmt.Sprintf("%d workers: a row added later has the memory size", workers), 0,
+			traces[0].Memory(traces[0].N-1))
+	}
+}
+
+// A forest without some rows equals a forest of the other rows, with children of removed rows moved up.
+func TestWithout(t *testing.T) {
+	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, 1+r.IntN(60))
+		forest := tracetest.AddTo(trace.New(), specs...)
+		forest.Build()
+		out := make([]bool, len(specs))
+		for i := range out {
+			out[i] = r.IntN(4) == 0
+		}
+		left := tracetest.AddTo(trace.New(), tracetest.NaiveReduced(specs, out)...)
+		check.Equal(t, fmt.Sprintf("seed %d", seed), tellEverything(t, left), tellEverything(t, forest.Without(out)))
+	})
+}
+
+const benchmarkOperations = 20_000
+
+func forestOf(records []op.Record) *trace.Forest {
+	forest := trace.New()
+	for _, rec := range records {
+		forest.Add(rec)
+	}
+	return forest
+}
+
+func BenchmarkAddOperations(b *testing.B) {
+	records := slices.Collect(tracetest.Requests(benchmarkOperations))
+	b.ReportAllocs()
+	for b.Loop() {
+		forestOf(records)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(records)), "ns/record")
+}
+
+func BenchmarkBuildTree(b *testing.B) {
+	forest := forestOf(slices.Collect(tracetest.Requests(benchmarkOperations)))
+	shifts := make([]int64, forest.Len())
+	b.ReportAllocs()
+	for b.Loop() {
+		forest.Shift(shifts) // discards the tree
+		forest.Build()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*forest.Len()), "ns/record")
+}
+
+func BenchmarkMergeForests(b *testing.B) {
+	records := slices.Collect(tracetest.Requests(benchmarkOperations))
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		first := forestOf(records[:len(records)/2])
+		second := forestOf(records[len(records)/2:])
+		b.StartTimer()
+		first.Merge(second)
+	}
+}
+
+// linkedSteps returns n spans of the given length, one per trace and 10 ns apart, with links to other spans.
+func linkedSteps(n int, length int64, to func(i int) []int) *trace.Forest {
+	f := trace.New()
+	for i := range n {
+		s := op.Span{Name: "step", TraceID: traceID(i), SpanID: op.SpanID{7: 1}, Start: op.Known(int64(10 * i)),
+			Duration: length}
+		for _, j := range to(i) {
+			if 0 <= j && j < n {
+				s.Links = append(s.Links, op.Link{TraceID: traceID(j), SpanID: s.SpanID})
+			}
+		}
+		f.AddSpan(&s)
+	}
+	return f
+}
+
+func traceID(i int) op.TraceID {
+	return op.TraceID{12: byte(i >> 16), 13: byte(i >> 8), 14: byte(i), 15: 1}
+}
+
+// Memory for joining executions grows linearly with the links, in any pattern.
+func TestLinksTakeLinearMemory(t *testing.T) {
+	cases.NotUnderRace(t, "measures memory")
+	const n = 4000
+	for name, chain := range map[string]struct {
+		n      int
+		length int64
+		to     func(i int) []int
+	}{
+		"back":        {n, 9, func(i int) []int { return []int{i - 1} }},
+		"forward":     {n, 9, func(i int) []int { return []int{i + 1} }},
+		"ring":        {n, 9, func(i int) []int { return []int{(i + 1) % n} }},
+		"to two":      {n, 9, func(i int) []int { return []int{i - 1, i - 2} }},
+		"overlapping": {n, 10 * n, func(i int) []int { return []int{i - 1} }},
+		"of requests": {n, 10 * n, func(i int) []int { return []int{i - 1, (i - n/2) / 2} }},
+	} {
+		bytes := func(n int) uint64 {
+			f := linkedSteps(n, chain.length, chain.to)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			f.Build()
+			runtime.ReadMemStats(&after)
+			return after.TotalAlloc - before.TotalAlloc
+		}
+		half := bytes(2 * n)
+		whole := bytes(4 * n)
+		if float64(whole) > 2.6*float64(half) {
+			t.Errorf("%s: %d steps take %d bytes, %d take %d", name, 2*n, half, 4*n, whole)
+		}
 	}
 }

@@ -1,7 +1,11 @@
 package trace
 
 import (
+	"slices"
+	"unsafe"
+
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
@@ -106,7 +110,6 @@ func newNumbering[K any](values []K, add func(K) int32) numbering {
 	}
 }
 
-// all replaces old numbers by the new ones.
 func (n numbering) all(numbers []int32) {
 	for i, old := range numbers {
 		numbers[i] = n(old)
@@ -143,4 +146,64 @@ func (d *Names) numberingOf(other *Names) *renumbering {
 		colError:     newNumbering(other.Errors.Values, d.Errors.ID),
 	}
 	return n
+}
+
+// Variety holds the shapes and element types of an entry.
+type Variety struct {
+	InputShapes []op.Shape
+	OutputShape op.Shape
+	DType       op.DType
+	InputDTypes []op.DType
+}
+
+// Varieties numbers distinct varieties. Number 0 is the empty variety.
+type Varieties struct {
+	// Values lists the varieties by number.
+	Values []Variety
+
+	texts   symbols.Texts
+	scratch []byte
+}
+
+// id returns the number of v. It stores a copy of a new variety.
+func (t *Varieties) id(v Variety) int32 {
+	t.scratch = v.appendTo(t.scratch[:0])
+	id := t.texts.ID(t.scratch)
+	if int(id) == len(t.Values) {
+		v.InputShapes = slices.Clone(v.InputShapes)
+		for i, s := range v.InputShapes {
+			v.InputShapes[i] = slices.Clone(s)
+		}
+		v.OutputShape = slices.Clone(v.OutputShape)
+		v.InputDTypes = slices.Clone(v.InputDTypes)
+		t.Values = append(t.Values, v)
+	}
+	return id
+}
+
+// appendTo appends v in an injective encoding. Empty differs from unknown.
+func (v *Variety) appendTo(dst []byte) []byte {
+	dst = v.OutputShape.AppendJSON(op.AppendShapesJSON(dst, v.InputShapes))
+	for _, t := range v.InputDTypes {
+		dst = key.AppendCounted(append(dst, ','), string(t))
+	}
+	mark := byte(':')
+	if v.InputDTypes == nil {
+		mark = ';'
+	}
+	return append(append(dst, mark), v.DType...)
+}
+
+func (d *Names) bytes() int64 {
+	text := func(s string) int { return len(s) }
+	return d.Traces.Bytes(nil) + d.Operations.Bytes(text) + d.Shapes.Bytes(text) + d.Launchers.Bytes(text) +
+		d.Groups.Bytes(text) + d.Errors.Bytes(text) + d.Arguments.Bytes(text) + d.Varieties.texts.Bytes(text) +
+		int64(cap(d.Varieties.Values))*int64(unsafe.Sizeof(Variety{})) +
+		d.Spans.Bytes(func(s spanName) int { return len(s.Name) + len(s.Service) }) +
+		d.Lanes.Bytes(func(l Lane) int {
+			return len(l.Device.DeviceID) + len(l.Device.Service) + len(l.Device.Host) + len(l.Service)
+		}) +
+		d.Stamps.Bytes(func(s stamp) int { return len(s.Name) }) +
+		d.Marks.Bytes(func(m Mark) int { return len(m.StepName) + len(m.Phase) }) +
+		d.Graphs.Bytes(func(g Graph) int { return len(g.ID) + len(g.Call) + len(g.Node) })
 }

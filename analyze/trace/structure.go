@@ -29,7 +29,8 @@ type Tree struct {
 	graphs map[graphKey]string
 }
 
-// graphKey identifies a CUDA graph by its number in Names.Graphs, and without an ID also by the context of its launches.
+// graphKey identifies a CUDA graph by its number in Names.Graphs, and without an ID also by the context of its
+// launches.
 type graphKey struct {
 	graph  int32
 	around string
@@ -110,8 +111,7 @@ type Execution struct {
 	Row   int32
 	Links int // to any span
 	Led   int // links to a request
-	// Requests lists the requests that it works for, in the order of the links, as numbered by
-	// [Forest.RequestOwners].
+	// Requests lists the requests that it works for, in the order of the links, as numbered by [Forest.RequestOwners].
 	Requests []int32
 	// Weights has the weight of each request; nil unless every link has one.
 	Weights []int64
@@ -141,4 +141,24 @@ func linksOf(links []rowLink, r int32) (first int, list []rowLink) {
 	first, _ = slices.BinarySearchFunc(links, r, compare)
 	end, _ := slices.BinarySearchFunc(links, r+1, compare)
 	return first, links[first:end]
+}
+
+// Collective is the collective stated by a device operation of kind collective.
+type Collective struct {
+	Row    int32
+	Name   int32 // into Names.Collectives
+	Number int64 // the sequence number, 0 where Inferred
+	Start  int64 // as recorded, may be out of range
+	Bytes  int64
+	Ranks  int32 // of the group, 0 if not stated
+	// Inferred means a missing sequence number. Started and Sized mean a known start and known bytes.
+	Inferred, Started, Sized bool
+}
+
+// CollectiveName is the name and group of a collective.
+type CollectiveName struct{ Name, Group string }
+
+// CollectiveOf returns the index in list of the collective of row r. list is sorted by row.
+func CollectiveOf(list []Collective, r int32) (i int, ok bool) {
+	return slices.BinarySearchFunc(list, r, func(c Collective, r int32) int { return int(c.Row) - int(r) })
 }

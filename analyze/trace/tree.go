@@ -1,8 +1,11 @@
 package trace
 
 import (
+	"bytes"
+	"cmp"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -11,8 +14,8 @@ import (
 
 // buildTree links rows to their parents by trace and span id, and sorts the operations of each device.
 //
-// An operation whose parent was not read becomes an orphan and a root. Duplicates are not in the tree. Every other row is
-// in the tree exactly once for any input.
+// An operation whose parent was not read becomes an orphan and a root. Duplicates are not in the tree. Every other row
+// is in the tree exactly once for any input.
 func (f *Forest) buildTree() {
 	f.Counts.Orphans = 0
 	f.Counts.Duplicates = 0
@@ -28,7 +31,8 @@ func (f *Forest) buildTree() {
 	parallel.Do(f.linkChildren, func() { f.collectRoots(byTrace, first) }, f.buildDevices)
 }
 
-// join finds parents and the roots named by stamps, and marks duplicates and orphans. Rows without a trace id are unrelated.
+// join finds parents and the roots named by stamps, and marks duplicates and orphans. Rows without a trace id are
+// unrelated.
 func (f *Forest) join(byTrace, first []int32) {
 	f.Tree.Parent = slices.Grow(f.Tree.Parent[:0], f.Len())[:f.Len()]
 	f.Tree.stampRow = noRows(len(f.Names.Stamps.Values))
@@ -75,7 +79,6 @@ func (f *Forest) join(byTrace, first []int32) {
 	}
 }
 
-// joiner links the rows of single traces.
 type joiner struct {
 	*Forest
 	index map[uint64]int32 // the rows of the trace by span id
@@ -86,7 +89,6 @@ type joiner struct {
 	duplicates        []duplicate
 }
 
-// duplicate is a row and the first row with its ids.
 type duplicate struct{ row, original int32 }
 
 func (j *joiner) join(rows, links []int32) {
@@ -205,7 +207,8 @@ func (f *Forest) startsBefore(a, b int32) bool {
 
 func (f *Forest) linkChildren() {
 	parent := f.Tree.Parent
-	f.Tree.kids, f.Tree.First = order.Group(f.Rows(), len(parent), f.Tree.kids, func(r int32) int32 { return parent[r] })
+	f.Tree.kids, f.Tree.First = order.Group(f.Rows(), len(parent), f.Tree.kids,
+		func(r int32) int32 { return parent[r] })
 	for r := range int32(len(parent)) {
 		f.SortByEnd(f.Tree.Children(r))
 	}
@@ -230,4 +233,249 @@ func (f *Forest) SortByEnd(rows []int32) {
 		slices.Reverse(rows)
 		slices.SortStableFunc(rows, f.CompareEnd)
 	}
+}
+
+// Build links the spans to a tree and sorts the operations of each device. It does nothing if no record was added since
+// the last call. Every analysis calls it.
+func (f *Forest) Build() {
+	if f.built.Load() {
+		return
+	}
+	f.building.Lock()
+	defer f.building.Unlock()
+	if f.built.Load() {
+		return
+	}
+	for _, build := range []func(){f.buildTree, f.buildLaunchers, f.buildGraphs, f.buildExecutions} {
+		if build(); f.Ended() {
+			break
+		}
+	}
+	f.built.Store(true)
+}
+
+// Structure builds f and returns its counts.
+func (f *Forest) Structure() Counts {
+	f.Build()
+	return f.Counts
+}
+
+// Without returns a Forest of the rows not in out. Rows below a removed row move below the row above it.
+func (f *Forest) Without(out []bool) *Forest {
+	g := NewLimited(f.limit)
+	g.By = f.By
+	g.apart = f.Devices.Shared
+	g.MaxDevices = f.MaxDevices
+	g.Calls = f.Calls
+	adopted := f.adopted(out)
+	source := &mergeSource{
+		columns: f.columns, collected: f.Collectives, links: f.links, numbers: g.Names.numberingOf(&f.Names),
+		parent: func(r int32) uint64 {
+			if parent := f.Tree.Parent[r]; parent != NoRow && out[parent] {
+				return adopted[parent]
+			}
+			return f.ParentID(r)
+		},
+	}
+	var runs []sourceRun
+	from := int32(0)
+	for part := range order.RunsOf(out, func(out *bool) bool { return *out }) {
+		end := from + int32(len(part))
+		if !part[0] {
+			runs = append(runs, sourceRun{run: run{row: from}, source: source, end: end})
+		}
+		from = end
+	}
+	g.appendRuns(runs)
+	return g
+}
+
+// adopted returns the new parent id for the children of each removed row.
+func (f *Forest) adopted(out []bool) map[int32]uint64 {
+	ids := make(map[int32]uint64)
+	for r := range f.Tree.topDown() {
+		switch parent := f.Tree.Parent[r]; {
+		case !out[r]:
+		case parent != NoRow && out[parent]:
+			ids[r] = ids[parent]
+		case parent != NoRow || f.Has(r, flagOrphan):
+			ids[r] = f.ParentID(r)
+		}
+	}
+	return ids
+}
+
+// RequestOwners returns the request of each row: its row; the number of rows plus its stamp if the request was not
+// read, or NoRow.
+func (f *Forest) RequestOwners() []int32 {
+	owner := noRows(f.Rows())
+	named := f.stampedSpans()
+	for r := range f.Tree.topDown() {
+		parent := f.Tree.Parent[r]
+		switch {
+		case !f.Has(r, FlagOp) && (parent == NoRow || f.Has(r, FlagRemote) || named[r]):
+			owner[r] = r
+		case parent != NoRow && owner[parent] != NoRow:
+			owner[r] = owner[parent]
+		case f.Has(r, FlagOp):
+			owner[r] = f.namedOwner(f.Stamp(r))
+		}
+	}
+	return owner
+}
+
+func (f *Forest) stampedSpans() map[int32]bool {
+	named := make(map[int32]bool)
+	for _, r := range f.Tree.stampRow {
+		if r != NoRow && !f.Has(r, FlagOp) {
+			named[r] = true
+		}
+	}
+	return named
+}
+
+// namedOwner returns the request that stamp s names.
+func (f *Forest) namedOwner(s int32) int32 {
+	if s == 0 {
+		return NoRow
+	}
+	root := f.Tree.stampRow[s]
+	switch {
+	case root == NoRow:
+		return int32(f.Len()) + s
+	case f.Has(root, FlagOp):
+		return NoRow // the local root is an operation
+	}
+	return root
+}
+
+// localRoots returns the local root of each row, possibly the row itself; the number of rows plus a stamp for a named
+// root that was not read; NoRow if unknown.
+//
+// A stamp decides. Otherwise the search upward ends at a span named by a stamp, with a remote parent, or without
+// a parent. If it ends at an orphan, the orphan's stamp decides for all rows below.
+func (f *Forest) localRoots() []int32 {
+	roots := noRows(f.Rows())
+	named := f.stampedSpans()
+	for r := range f.Tree.topDown() {
+		parent := f.Tree.Parent[r]
+		switch s := f.Stamp(r); {
+		case s != 0 && f.Tree.stampRow[s] != NoRow:
+			roots[r] = f.Tree.stampRow[s]
+		case s != 0:
+			roots[r] = int32(f.Len()) + s
+		case parent != NoRow && !f.Has(r, FlagRemote) && !named[r]:
+			roots[r] = roots[parent]
+		case !f.Has(r, flagOrphan):
+			roots[r] = r
+		}
+	}
+	return roots
+}
+
+// CompareStart orders rows by start and then by end. Ties are broken by content, so a converted file has the same
+// figures: by depth in the tree (up to 64 levels), trace id, span id and name, and at last by input order.
+func (f *Forest) CompareStart(x, y int32) int {
+	if d := cmp.Compare(f.Start(x), f.Start(y)); d != 0 {
+		return d
+	}
+	if d := cmp.Compare(f.Duration(x), f.Duration(y)); d != 0 {
+		return d
+	}
+	return f.compareTied(x, y)
+}
+
+// CompareEnd orders rows by end, last first, then longest first, then as CompareStart breaks ties. Rows
+// without a start come last.
+func (f *Forest) CompareEnd(x, y int32) int {
+	if d := int(f.Flags(y)&FlagStart) - int(f.Flags(x)&FlagStart); d != 0 {
+		return d
+	}
+	if d := cmp.Compare(f.End(y), f.End(x)); d != 0 {
+		return d
+	}
+	if d := cmp.Compare(f.Duration(y), f.Duration(x)); d != 0 {
+		return d
+	}
+	return f.compareTied(x, y)
+}
+
+// compareTied orders rows with equal times. It needs the parents.
+func (f *Forest) compareTied(x, y int32) int {
+	if d := f.compareDepth(x, y); d != 0 {
+		return d
+	}
+	tx := f.traceID(x)
+	ty := f.traceID(y) // files keep these ids
+	if d := bytes.Compare(tx[:], ty[:]); d != 0 {
+		return d
+	}
+	if d := cmp.Compare(f.Span(x), f.Span(y)); d != 0 && !tx.IsZero() {
+		return d
+	}
+	if d := strings.Compare(f.RowName(x), f.RowName(y)); d != 0 {
+		return d
+	}
+	return int(x) - int(y)
+}
+
+// compareDepth orders rows by depth, up to maxAbove.
+func (f *Forest) compareDepth(x, y int32) int {
+	parent := f.Tree.Parent
+	for range maxAbove {
+		x = parent[x]
+		y = parent[y]
+		if x == y {
+			return 0
+		}
+		if x == NoRow {
+			return -1
+		}
+		if y == NoRow {
+			return 1
+		}
+	}
+	return 0
+}
+
+// Nesting answers which rows are below others.
+type Nesting struct {
+	rows []int32 // of the tree, top down
+	// Place is the index of each row in rows. Size is the number of rows at or below it. A duplicate has the
+	// values of the first row with its ids.
+	Place, Size []int32
+}
+
+// Nesting returns the nesting of the tree.
+func (f *Forest) Nesting() *Nesting {
+	n := &Nesting{
+		rows:  make([]int32, 0, f.Len()),
+		Place: make([]int32, f.Len()), Size: make([]int32, f.Len()),
+	}
+	for r := range f.Tree.topDown() {
+		n.Place[r] = int32(len(n.rows))
+		n.rows = append(n.rows, r)
+	}
+	for _, r := range slices.Backward(n.rows) {
+		n.Size[r]++
+		if parent := f.Tree.Parent[r]; parent != NoRow {
+			n.Size[parent] += n.Size[r]
+		}
+	}
+	for r, original := range f.Tree.Originals {
+		if f.Has(int32(r), FlagDuplicate) {
+			n.Place[r] = n.Place[original]
+			n.Size[r] = n.Size[original]
+		}
+	}
+	return n
+}
+
+// Rows returns the rows of the tree, each after its parent.
+func (n *Nesting) Rows() []int32 { return n.rows }
+
+// Within reports whether r equals above or is below it.
+func (n *Nesting) Within(r, above int32) bool {
+	d := n.Place[r] - n.Place[above]
+	return d >= 0 && d < n.Size[above]
 }

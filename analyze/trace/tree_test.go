@@ -12,10 +12,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Times that do not fit are no starts.
+// Times out of range are unknown starts.
 func TestBadTimes(t *testing.T) {
 	forest := tracetest.AddTo(New(),
-		tracetest.Spec{IsOp: true, Start: -1 << 62, End: -1<<62 + 5}, tracetest.Spec{IsOp: true, Start: 1 << 61, End: 1<<62 + 1},
+		tracetest.Spec{IsOp: true, Start: -1 << 62, End: -1<<62 + 5},
+		tracetest.Spec{IsOp: true, Start: 1 << 61, End: 1<<62 + 1},
 		tracetest.OpAt("a", 1, 0, 0, 10))
 	check.Equal(t, "structure", Counts{Ops: 3, BadTimes: 2}, forest.Structure())
 }
@@ -26,7 +27,8 @@ func TestTreeAgainstNaive(t *testing.T) {
 		forest := tracetest.AddTo(New(), specs...)
 		naive := tracetest.NewNaiveTree(specs)
 		counts := Counts{
-			Orphans: int64(naive.Orphans), Repeated: int64(naive.Repeated), Cycles: int64(naive.Cycles), MissingLinks: int64(naive.MissingLinks()),
+			Orphans: int64(naive.Orphans), Repeated: int64(naive.Repeated), Cycles: int64(naive.Cycles),
+			MissingLinks: int64(naive.MissingLinks()),
 		}
 		for i, s := range specs {
 			if s.IsOp {
@@ -55,9 +57,11 @@ func TestTreeAgainstNaive(t *testing.T) {
 			}
 			slices.Sort(children)
 			check.Equal(t, fmt.Sprintf("seed %d: children of %d", seed, i), naive.Children(i), children)
-			check.Equal(t, fmt.Sprintf("seed %d: operation %d (%+v) is launched by", seed, i, s), naive.Launcher(i), int(forest.Launcher(n.Row)))
+			check.Equal(t, fmt.Sprintf("seed %d: operation %d (%+v) is launched by", seed, i, s), naive.Launcher(i),
+				int(forest.Launcher(n.Row)))
 			if s.DeviceSide() {
-				check.Equal(t, fmt.Sprintf("seed %d: operation %d is launched by", seed, i), naive.LauncherName(i), forest.LauncherName(n.Row))
+				check.Equal(t, fmt.Sprintf("seed %d: operation %d is launched by", seed, i), naive.LauncherName(i),
+					forest.LauncherName(n.Row))
 			}
 		}
 		var roots []int
@@ -71,7 +75,7 @@ func TestTreeAgainstNaive(t *testing.T) {
 	})
 }
 
-func TestNode(t *testing.T) {
+func TestNodeDescribesRow(t *testing.T) {
 	forest := tracetest.AddTo(New(),
 		tracetest.SpanAt("request", 1, 0, 5, 100).Of("api"),
 		tracetest.OpAt("matmul", 2, 1, 10, 50).On("cuda:1").OnRank(3).FromHost(),
@@ -80,7 +84,8 @@ func TestNode(t *testing.T) {
 	var got []string
 	for n := range forest.Nodes() {
 		got = append(got, fmt.Sprintf("%s of %q: op %t, orphan %t, %v, host %t, on %q at %v for %d ns, trace %s, span %s", n.Name(), n.Service(),
-			n.IsOp(), n.IsOrphan(), n.Kind(), n.Side() == op.SideHost, n.Device().Label(true), n.Start(), n.Duration(), n.TraceID(), n.SpanID()))
+			n.IsOp(), n.IsOrphan(), n.Kind(), n.Side() == op.SideHost, n.Device().Label(true), n.Start(),
+			n.Duration(), n.TraceID(), n.SpanID()))
 	}
 	in := "trace 00000000000000000000000000000001, span 000000000000000"
 	check.Equal(t, "nodes", []string{
@@ -88,4 +93,26 @@ func TestNode(t *testing.T) {
 		`matmul of "": op true, orphan false, compute, host true, on "3/cuda:1" at 10 for 40 ns, ` + in + "2",
 		`relu of "": op true, orphan true, compute, host false, on "cuda:0" at unknown for 7 ns, ` + in + "3",
 	}, got)
+}
+
+// Distinct shapes and element types get distinct numbers. Empty differs from unknown.
+func TestVarieties(t *testing.T) {
+	var table Varieties
+	dims := op.Shape{op.Dynamic, 784}
+	all := []Variety{
+		{},
+		{DType: op.F32},
+		{InputDTypes: []op.DType{}},
+		{InputDTypes: []op.DType{op.F32, "", "odd"}},
+		{InputShapes: []op.Shape{}},
+		{InputShapes: []op.Shape{{}, nil, dims}, OutputShape: op.Shape{}, DType: op.BF16,
+			InputDTypes: []op.DType{op.I64}},
+		{OutputShape: op.Shape{1 << 40}},
+	}
+	for i, v := range append(all, all...) {
+		check.Equal(t, fmt.Sprintf("number of %+v", v), int32(i%len(all)), table.id(v))
+	}
+	dims[1] = 5 // readers reuse memory
+	all[5].InputShapes = []op.Shape{{}, nil, {op.Dynamic, 784}}
+	check.Equal(t, "values", all, table.Values)
 }

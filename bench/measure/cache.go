@@ -11,8 +11,7 @@ import (
 	"runtime"
 )
 
-// DefaultCache returns the directory of files and programs that are prepared once,
-// below the user's cache directory.
+// DefaultCache returns the directory of prepared files and programs, below the user's cache directory.
 func DefaultCache() (string, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -21,10 +20,8 @@ func DefaultCache() (string, error) {
 	return filepath.Join(base, "optrace-bench"), nil
 }
 
-// Prepared returns the path of the entry of that name in the cache. Where it is
-// missing, build makes it at the path that it is given, as a file or a directory.
-// Its name says everything that it depends on. An entry is there as a whole or not
-// at all: where several processes make the same one at once, the last one's stays.
+// Prepared returns the path of a file or directory in the cache. If it is missing, build makes it at a temporary
+// path, and Prepared moves it into place as a whole. The name must include everything that the content depends on.
 func (e *Env) Prepared(name string, build func(path string) error) (string, error) {
 	path := filepath.Join(e.Cache, name)
 	if _, err := os.Lstat(path); err == nil {
@@ -56,9 +53,8 @@ func (e *Env) OptraceProgram(ctx context.Context) (string, error) {
 	return e.Program(ctx, "cmd/optrace")
 }
 
-// Program builds a command of the repository around this module in the cache and
-// returns its path. The Go command does nothing where the program is up to date. It
-// must be called in a directory of this module.
+// Program builds a command of the repository in the cache and returns its path. The working
+// directory must lie in this module.
 func (e *Env) Program(ctx context.Context, pkg string) (string, error) {
 	if err := os.MkdirAll(e.Cache, 0o755); err != nil {
 		return "", err
@@ -67,7 +63,8 @@ func (e *Env) Program(ctx context.Context, pkg string) (string, error) {
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/optrace/optrace/"+pkg).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", program,
+		"github.com/optrace/optrace/"+pkg).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building %s, with go run -C bench: %w: %s", pkg, err, out)
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What is prepared is there as a whole or not at all, and made once.
-func TestPrepared(t *testing.T) {
+// An entry of the cache is whole or missing, and made once.
+func TestPreparedIsAtomic(t *testing.T) {
 	e := &Env{Cache: filepath.Join(t.TempDir(), "not", "there", "yet")}
 	failing := errors.New("no disk")
 	made := 0

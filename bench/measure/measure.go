@@ -1,19 +1,89 @@
-// Package measure runs pieces of work beside one another and compares their
-// costs.
+// Package measure runs pieces of work in turns and compares their costs.
 //
-// A machine's speed drifts, and other programs run on it. So the sides of a
-// comparison take turns in short rounds; each round gives one ratio, and the
-// median of the ratios is the result. A [Suite] is a set of sides that run in
-// the same rounds. A [Measure] compares two of them, often over several kinds of
-// data, and comes to a [Row]: the smallest ratio is the row's.
+// The speed of a machine drifts, and other programs run on it. Therefore the sides of a comparison
+// take turns in short rounds. Each round gives one ratio, and the median of the ratios is the result.
+// The sides of a [Suite] run in the same rounds. A [Measure] compares two of them over several kinds
+// of data, and the smallest ratio becomes its [Row].
 package measure
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 )
+
+// Suite is a set of sides whose runs take turns.
+type Suite struct {
+	// Name appears in progress lines and errors.
+	Name string
+	// Unit is the unit of work, such as "op".
+	Unit string
+	// Rounds and QuickRounds count the measured runs of each side.
+	Rounds, QuickRounds int
+	// Cold omits the warm-up round, because each run starts a process.
+	Cold bool
+	// Open prepares the sides.
+	Open func(ctx context.Context, env *Env) (*Opened, error)
+}
+
+// Opened is a suite that is ready to run. Check, After and Close may be nil.
+type Opened struct {
+	Sides map[string]Side
+	// Check is called after the first round.
+	Check func() error
+	// After is called after the last round and returns further figures by name.
+	After func(ctx context.Context) (map[string]float64, error)
+	// Close releases the resources of the suite.
+	Close func() error
+}
+
+// Side does a piece of work and returns its cost.
+type Side func(ctx context.Context) (Sample, error)
+
+// Env is common to all suites.
+type Env struct {
+	// Quick asks for less work. Trial asks for one round over few operations, which tests use.
+	Quick, Trial bool
+	// Cache is the directory of prepared files and programs.
+	Cache string
+	// Optrace is the path of the command optrace; "" builds it.
+	Optrace string
+	// Progress receives lines of progress.
+	Progress io.Writer
+}
+
+// Log writes a line of progress.
+func (e *Env) Log(format string, args ...any) {
+	fmt.Fprintf(e.Progress, "bench: "+format+"\n", args...)
+}
+
+// Size returns full, or quick in a quick run.
+func (e *Env) Size(full, quick int) int {
+	const trial = 2000
+	switch {
+	case e.Trial:
+		return min(quick, trial)
+	case e.Quick:
+		return quick
+	}
+	return full
+}
+
+// Rounds returns the number of measured rounds.
+func (e *Env) Rounds(full, quick int) int {
+	if e.Trial {
+		return 1
+	}
+	return e.Size(full, quick)
+}
+
+// UnavailableError reports that a suite cannot run on this machine.
+type UnavailableError struct{ Need string }
+
+// Error returns the need.
+func (e *UnavailableError) Error() string { return "not run: needs " + e.Need }
 
 // Measure describes a row of the table.
 type Measure struct {
@@ -22,28 +92,24 @@ type Measure struct {
 	Limit string
 	// Cases are the comparisons, one for each kind of data.
 	Cases []Case
-	// Wall makes the time that passes the cost, in place of processor time.
+	// Wall compares elapsed time instead of processor time.
 	Wall bool
-	// Target is what the ratio should reach; 0 for a figure without a target.
+	// Target is the ratio to reach; 0 sets no target.
 	Target float64
-	// Allocs, where it is set, bounds the allocations of our side.
-	Allocs *AllocTarget
 }
 
 // Case is a comparison of two sides of a suite.
 type Case struct {
-	// Data names the kind of data, "" where there is one only.
+	// Data names the kind of data.
 	Data       string
 	Suite      *Suite
 	Peer, Ours string
 }
 
-// Compare returns the cases of a measure with one kind of data.
-func Compare(s *Suite, peer, ours string) []Case { return []Case{{Suite: s, Peer: peer, Ours: ours}} }
-
-// Over makes a suite like s on each kind of data, for which open prepares the sides, and returns a function that
-// returns the cases of two sides.
-func Over[D any](s Suite, data []D, open func(context.Context, *Env, D) (*Opened, error)) func(peer, ours string) []Case {
+// Over makes a copy of s for each kind of data. open prepares the sides of one copy. The returned
+// function makes the cases that compare two sides.
+func Over[D any](s Suite, data []D,
+	open func(context.Context, *Env, D) (*Opened, error)) func(peer, ours string) []Case {
 	var all []Case
 	for _, d := range data {
 		own := s
@@ -54,103 +120,54 @@ func Over[D any](s Suite, data []D, open func(context.Context, *Env, D) (*Opened
 	return func(peer, ours string) []Case {
 		cases := slices.Clone(all)
 		for i := range cases {
-			cases[i].Peer, cases[i].Ours = peer, ours
+			cases[i].Peer = peer
+			cases[i].Ours = ours
 		}
 		return cases
 	}
 }
 
-// AllocTarget bounds allocations.
-type AllocTarget struct {
-	// Per is how many units of the suite the bound is for, and PerName their
-	// name, such as 512 and "batch".
-	Per     float64
-	PerName string
-	// Max is the bound; with Extra it is for what we allocate beyond the peer.
-	Max   float64
-	Extra bool
-}
-
-// Row is the outcome of a Measure, with the figures of the case that has the
-// smallest ratio.
+// Row is the outcome of a Measure, with the figures of the case that has the smallest ratio.
 type Row struct {
-	Measure Measure `json:"-"`
-	Data    string  `json:"data,omitempty"`
+	Measure Measure
+	Data    string
 	Figures
-	Unit   string  `json:"unit"`
-	Target float64 `json:"target,omitempty"`
-	// Met reports whether the ratio reaches the target; it is nil without one.
-	Met *bool `json:"met,omitempty"`
-	// Allocs are the allocations of the last case in which our side has most, where the
-	// Measure bounds them.
-	Allocs *Allocs `json:"allocs,omitempty"`
-	// Cases are the figures of each kind of data where there are several.
-	Cases map[string]Figures `json:"cases,omitempty"`
+	Unit string
+	// Cases holds the figures by kind of data.
+	Cases map[string]Figures
 }
 
-// Figures are those of a comparison on one kind of data.
+// Met reports whether the ratio reaches the target.
+func (r *Row) Met() bool { return r.Ratio >= r.Measure.Target }
+
+// Figures are the results of one case.
 type Figures struct {
-	Peer string `json:"peer"`
-	Ours string `json:"ours"`
-	// Ratio is the median of the rounds' ratios, and Min and Max their extremes.
-	Ratio float64 `json:"ratio"`
-	// PeerNS and OursNS are the medians of the costs, in nanoseconds per unit.
-	PeerNS float64 `json:"peer_ns"`
-	OursNS float64 `json:"ours_ns"`
-	Min    float64 `json:"min"`
-	Max    float64 `json:"max"`
-}
-
-// Allocs is how often both sides allocate, in the round with the fewest, and the
-// bound, as an AllocTarget has it.
-type Allocs struct {
-	Per   string  `json:"per"`
-	Peer  float64 `json:"peer"`
-	Ours  float64 `json:"ours"`
-	Max   float64 `json:"max"`
-	Extra bool    `json:"extra"`
-	Met   bool    `json:"met"`
-}
-
-// bounded returns the allocations that the bound is for.
-func (a *Allocs) bounded() float64 {
-	if a.Extra {
-		return a.Ours - a.Peer
-	}
-	return a.Ours
+	// Ratio is the median of the ratios; Min and Max are their extremes.
+	Ratio, Min, Max float64
+	// PeerNS and OursNS are median costs in nanoseconds per unit.
+	PeerNS, OursNS float64
 }
 
 // newRow compares the samples of the sides of each case.
 func newRow(m Measure, samples func(Case, string) []Sample) Row {
-	r := Row{Measure: m, Target: m.Target}
-	if len(m.Cases) > 1 {
-		r.Cases = map[string]Figures{}
-	}
+	r := Row{Measure: m, Cases: map[string]Figures{}}
 	for i, c := range m.Cases {
-		peer, ours := samples(c, c.Peer), samples(c, c.Ours)
-		p, o := m.costs(peer), m.costs(ours)
+		p := m.costs(samples(c, c.Peer))
+		o := m.costs(samples(c, c.Ours))
 		ratios := make([]float64, len(p))
 		for i := range ratios {
 			ratios[i] = p[i] / o[i]
 		}
-		f := Figures{c.Peer, c.Ours, Median(ratios), Median(p), Median(o), slices.Min(ratios), slices.Max(ratios)}
-		if r.Cases != nil {
-			r.Cases[c.Data] = f
+		f := Figures{
+			Ratio: Median(ratios), Min: slices.Min(ratios), Max: slices.Max(ratios), PeerNS: Median(p),
+			OursNS: Median(o),
 		}
+		r.Cases[c.Data] = f
 		if i == 0 || f.Ratio < r.Ratio {
-			r.Data, r.Figures, r.Unit = c.Data, f, c.Suite.Unit
+			r.Data = c.Data
+			r.Figures = f
+			r.Unit = c.Suite.Unit
 		}
-		if t := m.Allocs; t != nil {
-			a := &Allocs{Per: t.PerName, Peer: t.Per * fewestAllocs(peer), Ours: t.Per * fewestAllocs(ours), Max: t.Max, Extra: t.Extra}
-			// To a hundredth: a buffer that grows once is not an allocation per operation.
-			a.Met = a.bounded() < a.Max+0.005
-			if r.Allocs == nil || a.bounded() >= r.Allocs.bounded() {
-				r.Allocs = a
-			}
-		}
-	}
-	if met := r.Ratio >= m.Target; m.Target > 0 {
-		r.Met = &met
 	}
 	return r
 }
@@ -167,18 +184,7 @@ func (m *Measure) costs(samples []Sample) []float64 {
 	return costs
 }
 
-// fewestAllocs returns allocations per unit. The fewest are the work's own: more
-// come from the runtime and from buffers that grow.
-func fewestAllocs(samples []Sample) float64 {
-	fewest := math.Inf(1)
-	for _, s := range samples {
-		fewest = min(fewest, float64(s.Allocs)/float64(s.N))
-	}
-	return fewest
-}
-
-// Median returns the value in the middle, or the mean of the two there; NaN
-// without values.
+// Median returns the middle value, or the mean of the two middle values. It returns NaN for an empty list.
 func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

@@ -6,30 +6,27 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime/pprof"
 	"slices"
 	"time"
 )
 
 // Report is the outcome of all measures.
 type Report struct {
-	// Rows are in the order of the measures, figures without a target among them.
+	// Rows are in the order of the measures.
 	Rows []Row
-	// NotRun are the names of those with a target that could not run, in order,
-	// and Reasons why, figures included.
-	NotRun  []string
+	// Reasons says by name why a measure did not run.
 	Reasons map[string]string
 	// Values are further figures by name.
 	Values map[string]float64
 }
 
-// Run runs the measures, suite by suite. An error says which suite failed, and
-// the report has all others: one failure does not spoil the others. A
-// measure one of whose cases did not run has not run.
+// Run runs the measures, suite by suite. A failing suite does not stop the others; the error names
+// it. A measure has run if all of its cases have.
 func Run(ctx context.Context, env *Env, measures []Measure) (*Report, error) {
 	var errs []error
-	rep := &Report{NotRun: []string{}, Reasons: map[string]string{}, Values: map[string]float64{}}
-	samples, needs := map[*Suite]map[string][]Sample{}, map[*Suite]string{}
+	rep := &Report{Reasons: map[string]string{}, Values: map[string]float64{}}
+	samples := map[*Suite]map[string][]Sample{}
+	needs := map[*Suite]string{}
 	for _, m := range measures {
 		for _, c := range m.Cases {
 			s := c.Suite
@@ -52,12 +49,9 @@ func Run(ctx context.Context, env *Env, measures []Measure) (*Report, error) {
 		})
 		if i < 0 {
 			rep.Rows = append(rep.Rows, newRow(m, func(c Case, side string) []Sample { return samples[c.Suite][side] }))
-			continue
+		} else {
+			rep.Reasons[m.Name] = cmp.Or(needs[m.Cases[i].Suite], "failed")
 		}
-		if m.Target > 0 {
-			rep.NotRun = append(rep.NotRun, m.Name)
-		}
-		rep.Reasons[m.Name] = cmp.Or(needs[m.Cases[i].Suite], "failed")
 	}
 	return rep, errors.Join(errs...)
 }
@@ -74,18 +68,22 @@ func runSuite(
 	if open.Close != nil {
 		defer func() { err = errors.Join(err, open.Close()) }()
 	}
-	sides := maps.Clone(open.Sides)
-	maps.DeleteFunc(sides, func(name string, _ Side) bool {
-		return !slices.ContainsFunc(measures, func(m Measure) bool {
-			return slices.ContainsFunc(m.Cases, func(c Case) bool { return c.Suite == s && (name == c.Peer || name == c.Ours) })
-		})
-	})
+	sides := map[string]Side{}
+	for _, m := range measures {
+		for _, c := range m.Cases {
+			if c.Suite == s {
+				sides[c.Peer] = open.Sides[c.Peer]
+				sides[c.Ours] = open.Sides[c.Ours]
+			}
+		}
+	}
 	start := time.Now()
-	rounds, warmUp := env.rounds(s), 1
+	rounds := env.Rounds(s.Rounds, s.QuickRounds)
+	warmUp := 1
 	if s.Cold {
 		warmUp = 0
 	}
-	if samples, err = interleave(ctx, warmUp, rounds, sides, open.Check); err != nil {
+	if samples, err = Interleave(ctx, warmUp, rounds, sides, open.Check); err != nil {
 		return nil, err
 	}
 	if open.After != nil {
@@ -99,35 +97,30 @@ func runSuite(
 	return samples, nil
 }
 
-// Interleave runs sides in turns; see [Run].
-func Interleave(ctx context.Context, warmUp, rounds int, sides map[string]Side) (map[string][]Sample, error) {
-	return interleave(ctx, warmUp, rounds, sides, nil)
-}
-
-// interleave runs the sides in turns and returns their samples of each round. The
-// order is reversed from round to round, so that no side always comes first. The
-// first rounds, warmUp of them, do not count: caches fill. check is called after
-// the first.
-func interleave(ctx context.Context, warmUp, rounds int, sides map[string]Side, check func() error) (map[string][]Sample, error) {
+// Interleave runs the sides in turns and returns their samples by side. The order is reversed from
+// round to round. The first warmUp rounds fill caches and do not count. check is called after the
+// first round unless it is nil. It is an error if the sums of two sides differ.
+func Interleave(
+	ctx context.Context, warmUp, rounds int, sides map[string]Side, check func() error,
+) (map[string][]Sample, error) {
 	order := slices.Sorted(maps.Keys(sides))
 	samples := make(map[string][]Sample, len(sides))
-	sum, summedBy := "", ""
+	sum := ""
+	summedBy := ""
 	for round := range warmUp + rounds {
 		for _, name := range order {
 			if err := ctx.Err(); err != nil {
 				return nil, context.Cause(ctx)
 			}
-			var s Sample
-			var err error
-			// By the label a CPU profile separates the sides.
-			pprof.Do(ctx, pprof.Labels("side", name), func(ctx context.Context) { s, err = sides[name](ctx) })
+			s, err := sides[name](ctx)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			switch {
 			case s.Sum == "":
 			case summedBy == "":
-				sum, summedBy = s.Sum, name
+				sum = s.Sum
+				summedBy = name
 			case s.Sum != sum:
 				return nil, fmt.Errorf("%s comes to %s, but %s to %s", name, s.Sum, summedBy, sum)
 			}

@@ -14,8 +14,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// fake is a suite whose sides take the given times in each round, the one that
-// does not count first. It notes what is done.
+// fake is a suite whose sides take the given times, the warm-up round first. done lists the calls.
 func fake(rounds int, costs map[string][]time.Duration, done *[]string) *Suite {
 	return &Suite{Name: "fake", Unit: "op", Rounds: rounds, QuickRounds: 1,
 		Open: func(context.Context, *Env) (*Opened, error) {
@@ -29,12 +28,14 @@ func fake(rounds int, costs map[string][]time.Duration, done *[]string) *Suite {
 				o.Sides[name] = func(context.Context) (Sample, error) {
 					*done = append(*done, name)
 					n++
-					return Sample{N: 10, CPU: list[n-1], Wall: 2 * list[n-1], Allocs: uint64(10 * n)}, nil
+					return Sample{N: 10, CPU: list[n-1], Wall: 2 * list[n-1]}, nil
 				}
 			}
 			return o, nil
 		}}
 }
+
+func compare(s *Suite) []Case { return []Case{{Suite: s, Peer: "peer", Ours: "ours"}} }
 
 func env() *Env { return &Env{Progress: io.Discard} }
 
@@ -43,21 +44,22 @@ func TestRun(t *testing.T) {
 	s := fake(3, map[string][]time.Duration{
 		"peer": {999, 100, 400, 200}, "ours": {999, 50, 100, 200}, "other": {999, 1, 1, 1},
 	}, &done)
-	m := Measure{Name: "a", Cases: Compare(s, "peer", "ours"), Target: 2, Allocs: &AllocTarget{Per: 5, PerName: "batch"}}
+	m := Measure{Name: "a", Cases: compare(s), Target: 2}
 	rep := check.Must(Run(t.Context(), env(), []Measure{m}))(t)
-	yes := true
-	// The median of the ratios is not the ratio of the medians: each round counts on its own.
+	// The median of the ratios differs from the ratio of the medians.
+	figures := Figures{Ratio: 2, Min: 1, Max: 4, PeerNS: 20, OursNS: 10}
 	want := []Row{{
-		Measure: m, Figures: Figures{"peer", "ours", 2, 20, 10, 1, 4}, Unit: "op", Target: 2, Met: &yes,
-		Allocs: &Allocs{"batch", 10, 10, 0, false, false}, // of round 1: 2 per op
+		Measure: m, Figures: figures, Unit: "op", Cases: map[string]Figures{"": figures},
 	}}
 	check.Equal(t, "", want, rep.Rows, cmp.Comparer(func(a, b *Suite) bool { return a == b }))
 	check.Equal(t, "values", map[string]float64{"x": 5}, rep.Values)
-	// Sides nobody asked for do not run, and the order turns round.
+	// Only compared sides run, and the order is reversed from round to round.
+	if !rep.Rows[0].Met() {
+		t.Error("the ratio meets its target")
+	}
 	check.Equal(t, "done", "ours peer peer ours ours peer peer ours closed", strings.Join(done, " "))
 }
 
-// Processes that are started for each round need no round that does not count.
 func TestWallQuickAndCold(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rounds            int
@@ -67,7 +69,7 @@ func TestWallQuickAndCold(t *testing.T) {
 		s := fake(tt.rounds, map[string][]time.Duration{"peer": {1, 1, 1}, "ours": {100, 50, 150}}, new([]string))
 		s.Cold = tt.cold
 		rep := check.Must(Run(t.Context(), &Env{Progress: io.Discard, Quick: tt.quick}, []Measure{
-			{Name: "a", Cases: Compare(s, "peer", "ours"), Wall: tt.wall},
+			{Name: "a", Cases: compare(s), Wall: tt.wall},
 		}))(t)
 		check.Equal(t, name, tt.ours, rep.Rows[0].OursNS)
 	}
@@ -84,55 +86,55 @@ func TestRunFailures(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		open   func() (*Opened, error)
-		notRun []string
 		reason string
 		err    string
 	}{
-		{"fine", func() (*Opened, error) { return ok(), nil }, []string{}, "", "<nil>"},
-		{"unavailable", func() (*Opened, error) { return nil, &UnavailableError{Need: "a tool"} }, []string{"a"}, "a tool", "<nil>"},
-		{"open fails", func() (*Opened, error) { return nil, failing }, []string{"a"}, "failed", "fake: preparing: broken"},
+		{"fine", func() (*Opened, error) { return ok(), nil }, "", "<nil>"},
+		{"unavailable", func() (*Opened, error) { return nil, &UnavailableError{Need: "a tool"} }, "a tool", "<nil>"},
+		{"open fails", func() (*Opened, error) { return nil, failing }, "failed", "fake: preparing: broken"},
 		{"side fails", func() (*Opened, error) {
 			o := ok()
 			o.Sides["ours"] = side("", failing)
 			return o, nil
-		}, []string{"a"}, "failed", "fake: ours: broken"},
+		}, "failed", "fake: ours: broken"},
 		{"check fails", func() (*Opened, error) {
 			o := ok()
 			o.Check = func() error { return failing }
 			return o, nil
-		}, []string{"a"}, "failed", "fake: broken"},
+		}, "failed", "fake: broken"},
 		{"sums differ", func() (*Opened, error) {
 			return &Opened{Sides: map[string]Side{"peer": side("7", nil), "ours": side("8", nil)}}, nil
-		}, []string{"a"}, "failed", "fake: peer comes to 7, but ours to 8"},
+		}, "failed", "fake: peer comes to 7, but ours to 8"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := &Suite{Name: "fake", Rounds: 2, Open: func(context.Context, *Env) (*Opened, error) { return tt.open() }}
-			rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Cases: Compare(s, "peer", "ours"), Target: 1}})
+			s := &Suite{Name: "fake", Rounds: 2,
+				Open: func(context.Context, *Env) (*Opened, error) { return tt.open() }}
+			rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Cases: compare(s), Target: 1}})
 			check.Equal(t, "error", tt.err, fmt.Sprint(err))
-			check.Equal(t, "not run", tt.notRun, rep.NotRun)
 			check.Equal(t, "reason", tt.reason, rep.Reasons["a"])
 		})
 	}
 }
 
-// The row's ratio is the smallest, and a row that lacks a case has not run.
-func TestCases(t *testing.T) {
+func TestRowHasSmallestRatio(t *testing.T) {
 	fast := fake(1, map[string][]time.Duration{"peer": {900, 900}, "ours": {100, 100}}, new([]string))
 	slow := fake(1, map[string][]time.Duration{"peer": {400, 400}, "ours": {100, 100}}, new([]string))
 	absent := &Suite{Name: "absent", Open: func(context.Context, *Env) (*Opened, error) {
 		return nil, &UnavailableError{Need: "a tool"}
 	}}
-	both := []Case{{Data: "fast", Suite: fast, Peer: "peer", Ours: "ours"}, {Data: "slow", Suite: slow, Peer: "peer", Ours: "ours"}}
+	both := []Case{
+		{Data: "fast", Suite: fast, Peer: "peer", Ours: "ours"},
+		{Data: "slow", Suite: slow, Peer: "peer", Ours: "ours"},
+	}
 	rep := check.Must(Run(t.Context(), env(), []Measure{
 		{Name: "both", Cases: both},
-		{Name: "lacking", Target: 1, Cases: append([]Case{{Data: "absent", Suite: absent, Peer: "peer", Ours: "ours"}}, both...)},
+		{Name: "lacking", Target: 1, Cases: append([]Case{{Data: "absent", Suite: absent, Peer: "peer", Ours: "ours"}},
+			both...)},
 	}))(t)
 	got := map[string]float64{}
 	for _, r := range rep.Rows {
 		got[r.Measure.Name] = r.Ratio
 	}
 	check.Equal(t, "ratios", map[string]float64{"both": 4}, got)
-	if diff := cmp.Diff([]string{"lacking"}, rep.NotRun); diff != "" || rep.Reasons["lacking"] != "a tool" {
-		t.Errorf("not run (-want +got):\n%s%v", diff, rep.Reasons)
-	}
+	check.Equal(t, "reasons", map[string]string{"lacking": "a tool"}, rep.Reasons)
 }

@@ -1,34 +1,34 @@
 package measure
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
 	"runtime"
 	"time"
 )
 
-// Sample is what one run of a side cost.
+// Sample is the cost of one run of a side.
 type Sample struct {
-	// N is how many units of work were done.
+	// N counts the units of work.
 	N int64
-	// CPU is the time of all processors, of all threads and of the kernel on
-	// their behalf; Wall is the time that passed.
+	// CPU is the processor time of all threads, in the process and in the kernel; Wall is elapsed time.
 	CPU, Wall time.Duration
-	// Allocs counts heap allocations, and Bytes is their size; 0 for work in another process.
+	// Allocs counts heap allocations and Bytes is their size; both are 0 for other processes.
 	Allocs, Bytes uint64
-	// RSS is the largest resident size in bytes; 0 where it was not looked at.
-	RSS int64
-	// Sum is what the work came to. Where two sides of a suite state one, they
-	// must state the same; "" states none.
+	// Sum describes the result. Sides of a suite with a sum must agree; "" states no sum.
 	Sum string
 }
 
-// Timed runs work, which does n units, in this process. CPU is that of the whole
-// process: garbage collection and other goroutines count. A collection runs
-// before, so that nobody pays for the garbage of others.
+// Timed measures work of n units in this process. The cost includes garbage collection and other
+// goroutines. A collection runs before, so that no side pays for the garbage of another.
 func Timed(n int64, work func() error) (Sample, error) {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	cpu, start := processCPU(), time.Now()
+	cpu := processCPU()
+	start := time.Now()
 	err := work()
 	wall := time.Since(start)
 	cpu = processCPU() - cpu
@@ -38,7 +38,26 @@ func Timed(n int64, work func() error) (Sample, error) {
 	}, err
 }
 
-// Cost is what a unit of work costs.
+// Command runs a program to its end and returns its cost and its output. The error includes the
+// program's standard error.
+func Command(ctx context.Context, n int64, name string, args ...string) (Sample, []byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	var out, problems bytes.Buffer
+	cmd.Stdout = &out
+	cmd.Stderr = &problems
+	start := time.Now()
+	err := cmd.Run()
+	s := Sample{N: n, Wall: time.Since(start)}
+	if err != nil {
+		const most = 2000
+		text := bytes.TrimSpace(problems.Bytes())
+		return s, nil, fmt.Errorf("%s: %w: %s", name, err, text[:min(len(text), most)])
+	}
+	s.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return s, out.Bytes(), nil
+}
+
+// Cost is the cost of a unit of work.
 type Cost struct{ NS, Bytes, Allocs float64 }
 
 // CostOf returns the medians of processor time, bytes and allocations.

@@ -10,9 +10,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// line is a line of entries JSONL as a program declares it that reads entries
-// only: the fields that the files have. Numbers that may be missing start as
-// missing, so that none of them needs a pointer.
+// line is a line of entries JSONL with the fields of the files. A number is -1 if the line lacks
+// it, so that no field needs a pointer.
 type line struct {
 	Step           int64      `json:"step"`
 	Operation      string     `json:"operation"`
@@ -47,7 +46,7 @@ type collective struct {
 	Sequence  int64  `json:"sequence"`
 }
 
-// missing is a number that the line does not have.
+// missing is the value of an absent number.
 const missing = -1
 
 // readLines reads the lines of a file with a decoder of JSON.
@@ -59,8 +58,8 @@ func readLines(decode func(text []byte, to any) error) reader {
 		var shapes []op.Shape
 		err := each(path, bufio.ScanLines, func(text []byte) error {
 			l := line{
-				Step: missing, OutputElements: missing, MemoryBytes: missing, Stream: missing, Rank: missing, FLOPs: missing,
-				Collective: collective{GroupSize: missing, Sequence: missing},
+				Step: missing, OutputElements: missing, MemoryBytes: missing, Stream: missing, Rank: missing,
+				FLOPs: missing, Collective: collective{GroupSize: missing, Sequence: missing},
 			}
 			if err := decode(text, &l); err != nil {
 				return err
@@ -73,19 +72,22 @@ func readLines(decode func(text []byte, to any) error) reader {
 				shapes = append(shapes, s)
 			}
 			e = op.Entry{
-				Step: known(l.Step), Operation: l.Operation, DeviceID: l.DeviceID, Stream: known(l.Stream), Rank: known(l.Rank),
-				InputShapes: shapes, OutputShape: l.OutputShape, DType: op.DType(l.DType), FLOPs: known(l.FLOPs), Path: l.Path,
-				Start: op.Known(l.Start), Duration: l.Duration, Root: l.Root,
-				OutputElements: known(l.OutputElements), MemoryBytes: known(l.MemoryBytes), Service: l.Service, Scope: l.Scope,
+				Step: known(l.Step), Operation: l.Operation, DeviceID: l.DeviceID, Stream: known(l.Stream),
+				Rank: known(l.Rank), InputShapes: shapes, OutputShape: l.OutputShape, DType: op.DType(l.DType),
+				FLOPs: known(l.FLOPs), Path: l.Path, Start: op.Known(l.Start), Duration: l.Duration, Root: l.Root,
+				OutputElements: known(l.OutputElements), MemoryBytes: known(l.MemoryBytes),
+				Service: l.Service, Scope: l.Scope,
 			}
 			e.Kind, _ = op.ParseKind(l.Kind)
 			e.KindRule = l.rule()
 			if c := l.Collective; c.Name != "" {
-				coll = op.Collective{Name: c.Name, Group: c.Group, GroupSize: known(c.GroupSize), Sequence: known(c.Sequence)}
+				coll = op.Collective{
+					Name: c.Name, Group: c.Group, GroupSize: known(c.GroupSize), Sequence: known(c.Sequence),
+				}
 				e.Collective = &coll
 			}
-			if err := errors.Join(id(e.TraceID[:], l.TraceID), id(e.SpanID[:], l.SpanID), id(e.ParentSpanID[:], l.ParentSpanID),
-				id(e.RootSpanID[:], l.RootSpanID)); err != nil {
+			if err := errors.Join(id(e.TraceID[:], l.TraceID), id(e.SpanID[:], l.SpanID),
+				id(e.ParentSpanID[:], l.ParentSpanID), id(e.RootSpanID[:], l.RootSpanID)); err != nil {
 				return err
 			}
 			p.Add(&e)
@@ -95,7 +97,7 @@ func readLines(decode func(text []byte, to any) error) reader {
 	}
 }
 
-// rule returns how the kind was found, which lines state where it is unusual.
+// rule returns the rule behind the kind. Lines state it only if it is unusual.
 func (l *line) rule() op.KindRule {
 	switch {
 	case l.KindRule == op.RuleName.String():
@@ -108,7 +110,6 @@ func (l *line) rule() op.KindRule {
 	return op.RuleAttribute
 }
 
-// known returns a number that may be missing.
 func known(n int64) op.Int {
 	if n == missing {
 		return op.Int{}

@@ -2,9 +2,7 @@ package read
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
-	"io"
 	"os"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -32,7 +30,7 @@ func readPdata(split bufio.SplitFunc, unmarshal func([]byte) (ptrace.Traces, err
 	}
 }
 
-// each calls f with the parts of a file, which belong to it until f returns.
+// each calls f with the parts of a file. A part is valid until f returns.
 func each(path string, split bufio.SplitFunc, f func(part []byte) error) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -48,20 +46,6 @@ func each(path string, split bufio.SplitFunc, f func(part []byte) error) (err er
 		}
 	}
 	return parts.Err()
-}
-
-// frames splits a file into frames, each behind its length.
-func frames(data []byte, atEOF bool) (advance int, frame []byte, err error) {
-	const head = 4
-	if len(data) >= head {
-		if n := head + int(binary.BigEndian.Uint32(data)); n <= len(data) {
-			return n, data[head:n], nil
-		}
-	}
-	if atEOF && len(data) > 0 {
-		err = io.ErrUnexpectedEOF
-	}
-	return 0, nil, err
 }
 
 // walker adds the operations among pdata's spans to a profile.
@@ -92,7 +76,8 @@ func (w *walker) traces(td ptrace.Traces) {
 
 func (w *walker) span(s ptrace.Span) {
 	e := &w.entry
-	w.dims, w.shapes = w.dims[:0], w.shapes[:0]
+	w.dims = w.dims[:0]
+	w.shapes = w.shapes[:0]
 	kind := ""
 	for key, v := range s.Attributes().All() {
 		switch key {
@@ -142,7 +127,9 @@ func (w *walker) span(s ptrace.Span) {
 	}
 	e.Start = op.Known(int64(s.StartTimestamp()))
 	e.Duration = int64(s.EndTimestamp() - s.StartTimestamp())
-	e.TraceID, e.SpanID, e.ParentSpanID = op.TraceID(s.TraceID()), op.SpanID(s.SpanID()), op.SpanID(s.ParentSpanID())
+	e.TraceID = op.TraceID(s.TraceID())
+	e.SpanID = op.SpanID(s.SpanID())
+	e.ParentSpanID = op.SpanID(s.ParentSpanID())
 	elements := int64(1)
 	for _, d := range e.OutputShape {
 		elements *= d
@@ -152,7 +139,7 @@ func (w *walker) span(s ptrace.Span) {
 	w.profile.Add(e)
 }
 
-// collective returns the entry's, which is made where there is none.
+// collective returns the collective of the entry and makes it on the first call.
 func (w *walker) collective() *op.Collective {
 	if w.entry.Collective == nil {
 		w.coll = op.Collective{}
@@ -161,7 +148,7 @@ func (w *walker) collective() *op.Collective {
 	return w.entry.Collective
 }
 
-// shape returns the dimensions, in memory that is used again for the next span.
+// shape returns the dimensions, in memory that the next span reuses.
 func (w *walker) shape(dims pcommon.Slice) op.Shape {
 	start := len(w.dims)
 	for _, d := range dims.All() {

@@ -1,3 +1,5 @@
+// Package record compares the cost of recording: of exporting finished spans, of whole pipelines, and
+// of the ways to record an operation.
 package record
 
 import (
@@ -25,6 +27,11 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
+// Suite returns the comparisons, each over several sets of operations.
+func Suite() []measure.Measure {
+	return slices.Concat(exportSuite(), pipelineSuite())
+}
+
 // The sides of the suites on exporting.
 const (
 	stdout    = "stdouttrace"
@@ -33,72 +40,35 @@ const (
 	otlpProto = "Exporter, OTLP protobuf"
 )
 
-// exportSuite compares exports of batches of 512 real SDK spans to a writer that
-// takes everything.
+// exportSuite compares exports of batches of 512 real SDK spans to a writer that discards them.
 func exportSuite() []measure.Measure {
-	cases := measure.Over(measure.Suite{Name: "exporting", Unit: "span", Rounds: 31, QuickRounds: 7}, exportSets, openExport)
+	cases := measure.Over(measure.Suite{Name: "exporting", Unit: "span", Rounds: 31, QuickRounds: 7}, exportSets,
+		openExport)
 	const limit = "reading the span, from memory and by its interface; finding its attributes in a cache, copying text"
 	return []measure.Measure{
-		{
-			Name: "export_vs_stdouttrace", Target: 30, Cases: cases(stdout, entries), Limit: limit,
-			Allocs: &measure.AllocTarget{Per: 1, PerName: "span"},
-		},
+		{Name: "export_vs_stdouttrace", Target: 30, Cases: cases(stdout, entries), Limit: limit},
 		{Name: "export_vs_otlp", Target: 7, Cases: cases(otlp, entries), Limit: limit},
-		{
-			Name: "export_otlp_vs_otlp", Target: 12, Cases: cases(otlp, otlpProto), Limit: limit,
-			Allocs: &measure.AllocTarget{Per: batchSize, PerName: "batch", Max: 2},
-		},
+		{Name: "export_otlp_vs_otlp", Target: 12, Cases: cases(otlp, otlpProto), Limit: limit},
 	}
 }
 
 const (
-	// batchSize is how many spans the SDK's batch processor exports at a time.
+	// batchSize is the number of spans per export of the SDK's batch processor.
 	batchSize = 512
-	// minBatches is how many batches are exported in a round at least.
+	// minBatches is the least number of batches in a round.
 	minBatches = 8
 )
 
-type spans struct {
-	// batches are they as the SDK hands them to exporters.
-	batches [][]sdktrace.ReadOnlySpan
-	// passes is how often a fast side goes over them in a round: where there are few
-	// batches, several passes make it long enough to time.
-	passes int
-}
-
-func newSpans(ctx context.Context, env *measure.Env, s *set) (*spans, error) {
+func openExport(ctx context.Context, env *measure.Env, s *set) (*measure.Opened, error) {
 	ops := s.ops()
-	// Every operation twice where there are steps, in two of them.
 	n := minBatches
 	if s.steps {
-		n = max(n, 2*len(ops)/batchSize)
+		n = max(n, 2*len(ops)/batchSize) // every operation in two steps
 	}
 	n = env.Size(n*batchSize, n*batchSize) / batchSize
 	batches, err := sdkBatches(ctx, s, ops, n)
 	if err != nil {
 		return nil, fmt.Errorf("recording spans: %w", err)
-	}
-	return &spans{batches, max(1, 4*minBatches/n)}, nil
-}
-
-func (s *spans) count() int64 { return int64(len(s.batches) * batchSize) }
-
-// side is a side that does work, which goes over all spans, a number of times.
-func (s *spans) side(passes int, work func(context.Context) error) measure.Side {
-	return func(ctx context.Context) (measure.Sample, error) {
-		return measure.Timed(int64(passes)*s.count(), func() (err error) {
-			for range passes {
-				err = errors.Join(err, work(ctx))
-			}
-			return err
-		})
-	}
-}
-
-func openExport(ctx context.Context, env *measure.Env, s *set) (*measure.Opened, error) {
-	spans, err := newSpans(ctx, env, s)
-	if err != nil {
-		return nil, err
 	}
 	lines, err := stdouttrace.New(stdouttrace.WithWriter(io.Discard))
 	entriesExp, err1 := optrace.NewExporter(io.Discard)
@@ -106,32 +76,36 @@ func openExport(ctx context.Context, env *measure.Env, s *set) (*measure.Opened,
 	if err := errors.Join(err, err1, err2); err != nil {
 		return nil, err
 	}
-	theirs := otlptrace.NewUnstarted(new(marshallingClient))
+	theirs := newOTLPExporter()
 	exporting := func(exp sdktrace.SpanExporter, passes int) measure.Side {
-		return spans.side(passes, func(ctx context.Context) error {
-			ctx = context.WithoutCancel(ctx) // without a deadline the exporter waits for the writer itself
-			for _, b := range spans.batches {
-				if err := exp.ExportSpans(ctx, b); err != nil {
-					return err
+		return func(ctx context.Context) (measure.Sample, error) {
+			ctx = context.WithoutCancel(ctx) // without a deadline the exporter itself waits for the writer
+			return measure.Timed(int64(passes*len(batches)*batchSize), func() error {
+				for i := range passes * len(batches) {
+					if err := exp.ExportSpans(ctx, batches[i%len(batches)]); err != nil {
+						return err
+					}
 				}
-			}
-			return nil
-		})
+				return nil
+			})
+		}
 	}
+	passes := max(1, 4*minBatches/n) // make the rounds of fast sides long enough to measure
 	return &measure.Opened{
 		Sides: map[string]measure.Side{
 			stdout: exporting(lines, 1), otlp: exporting(theirs, 1),
-			entries: exporting(entriesExp, spans.passes), otlpProto: exporting(protoExp, spans.passes),
+			entries: exporting(entriesExp, passes), otlpProto: exporting(protoExp, passes),
 		},
-		Check: func() error { return sameBytes(ctx, spans.batches) },
+		Check: func() error { return sameBytes(ctx, batches) },
 		Close: func() error {
-			return errors.Join(lines.Shutdown(ctx), entriesExp.Shutdown(ctx), protoExp.Shutdown(ctx), theirs.Shutdown(ctx))
+			return errors.Join(lines.Shutdown(ctx), entriesExp.Shutdown(ctx), protoExp.Shutdown(ctx),
+				theirs.Shutdown(ctx))
 		},
 	}, nil
 }
 
-// sdkBatches returns n batches of operations as the SDK hands them to exporters.
-func sdkBatches(ctx context.Context, s *set, ops []operation, n int) ([][]sdktrace.ReadOnlySpan, error) {
+// sdkBatches returns n batches of operations as the SDK passes them to exporters.
+func sdkBatches(ctx context.Context, s *set, ops []optrace.OpSpec, n int) ([][]sdktrace.ReadOnlySpan, error) {
 	ended := tracetest.NewSpanRecorder()
 	res := resource.NewSchemaless(attribute.String(attrkey.ServiceName, workload.ServiceName), tensorconv.Rank(0))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(ended), sdktrace.WithResource(res))
@@ -140,17 +114,19 @@ func sdkBatches(ctx context.Context, s *set, ops []operation, n int) ([][]sdktra
 		return nil, err
 	}
 	ctx, request := tp.Tracer("trainer").Start(ctx, "train")
-	newRun(s, ops, tp.Tracer("trainer"), 0).each(ctx, n*batchSize, func(ctx context.Context, i int) {
+	r := &run{set: s, ops: len(ops), tracer: tp.Tracer("trainer")}
+	r.each(ctx, n*batchSize, func(ctx context.Context, i int) {
 		_, o := preps[i].Start(ctx)
 		o.End()
 	})
 	request.End()
-	spans := slices.DeleteFunc(ended.Ended(), func(s sdktrace.ReadOnlySpan) bool { return s.InstrumentationScope().Name != optrace.ScopeName })
+	spans := slices.DeleteFunc(ended.Ended(), func(s sdktrace.ReadOnlySpan) bool {
+		return s.InstrumentationScope().Name != optrace.ScopeName
+	})
 	return slices.Collect(slices.Chunk(spans, batchSize)), tp.Shutdown(ctx)
 }
 
-// marshallingClient does everything that OTLP clients do with spans short of
-// sending them.
+// marshallingClient does the work of an OTLP client except for sending.
 type marshallingClient struct{ last []byte }
 
 func (c *marshallingClient) Start(context.Context) error { return nil }
@@ -162,8 +138,8 @@ func (c *marshallingClient) UploadTraces(_ context.Context, spans []*tracepb.Res
 	return err
 }
 
-// sameBytes returns an error unless our OTLP protobuf of each batch is, behind
-// the four bytes of its length, the bytes that the SDK's exporter sends.
+// sameBytes returns an error unless our OTLP protobuf of each batch, after four bytes of length,
+// equals the bytes of the SDK's exporter.
 func sameBytes(ctx context.Context, batches [][]sdktrace.ReadOnlySpan) error {
 	client := new(marshallingClient)
 	theirs := otlptrace.NewUnstarted(client)
@@ -179,7 +155,8 @@ func sameBytes(ctx context.Context, batches [][]sdktrace.ReadOnlySpan) error {
 		}
 		want := binary.BigEndian.AppendUint32(nil, uint32(len(client.last)))
 		if want = append(want, client.last...); !bytes.Equal(written.Bytes(), want) {
-			return fmt.Errorf("batch %d: our OTLP protobuf differs from otlptrace's: %d bytes and %d", i, written.Len(), len(want))
+			return fmt.Errorf("batch %d: our OTLP protobuf differs from otlptrace's: %d bytes and %d", i, written.Len(),
+				len(want))
 		}
 	}
 	return nil

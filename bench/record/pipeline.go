@@ -22,12 +22,13 @@ const (
 	oursEntries  = "Processor + Exporter, entries"
 )
 
-// pipelineSuite compares whole pipelines: two producers start and end prepared
-// operations in a tight loop, until the last one is with the exporter. The cost is
-// the processor time of the process per operation, spans included. Nothing may be
-// lost.
+// pipelineSuite compares whole pipelines. Two producers start and end prepared operations in a tight
+// loop, until the exporter has the last one. The cost is the processor time of the process per
+// operation, spans included. It is an error to lose an operation.
 func pipelineSuite() []measure.Measure {
-	cases := measure.Over(measure.Suite{Name: "processing", Unit: "op", Rounds: 31, QuickRounds: 7}, sets, openPipelines)
+	cases := measure.Over(measure.Suite{Name: "processing", Unit: "op", Rounds: 31, QuickRounds: 7}, sets,
+		openPipelines)
+	const limitSpan = "the SDK's span, three quarters of our cost"
 	return []measure.Measure{
 		{Name: "processor_vs_batch_otlp", Target: 2.7, Cases: cases(batchOTLP, oursEntries), Limit: limitSpan},
 		{
@@ -37,18 +38,13 @@ func pipelineSuite() []measure.Measure {
 	}
 }
 
-const limitSpan = "the SDK's span, three quarters of our cost"
-
-const (
-	producersPerRun = 2
-	// opsPerRun is how many operations the producers end together in a round.
-	opsPerRun = 20_000
-)
+// opsPerRun is the number of operations that all producers record in a round.
+const opsPerRun = 20_000
 
 func openPipelines(_ context.Context, env *measure.Env, set *set) (*measure.Opened, error) {
 	ops := env.Size(opsPerRun, opsPerRun)
 	o := &measure.Opened{Sides: map[string]measure.Side{}}
-	if set.name == sets[0].name {
+	if set == sets[0] {
 		o.After = func(ctx context.Context) (map[string]float64, error) { return losses(ctx, set, ops, env.Size(5, 3)) }
 	}
 	var opened []*producers
@@ -59,9 +55,11 @@ func openPipelines(_ context.Context, env *measure.Env, set *set) (*measure.Open
 		return err
 	}
 	for name, open := range map[string]func() (pipeline, error){
-		batchOTLP:    func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) },
-		batchDiscard: func() (pipeline, error) { return newBatch(tracetest.NewNoopExporter(), sdktrace.WithBlocking()) },
-		oursEntries:  func() (pipeline, error) { return newOurs(optrace.WithPolicy(optrace.PolicyBlock)) },
+		batchOTLP: func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) },
+		batchDiscard: func() (pipeline, error) {
+			return newBatch(tracetest.NewNoopExporter(), sdktrace.WithBlocking())
+		},
+		oursEntries: func() (pipeline, error) { return newOurs(optrace.WithPolicy(optrace.PolicyBlock)) },
 	} {
 		p, err := newProducers(open, set, ops)
 		if err != nil {
@@ -73,19 +71,19 @@ func openPipelines(_ context.Context, env *measure.Env, set *set) (*measure.Open
 	return o, nil
 }
 
-// pipeline is a processor, with the number of operations that got to its end.
+// pipeline is a span processor that counts the operations at its end.
 type pipeline struct {
 	sdktrace.SpanProcessor
 	delivered func() int64
 }
 
-// producers record operations in front of a pipeline.
+// producers record operations into a pipeline.
 type producers struct {
 	pipeline pipeline
 	provider *sdktrace.TracerProvider
 	preps    []*optrace.Prepared
-	runs     []*run // one for each goroutine
-	ops      int    // of all of them in a round
+	runs     []*run // one for each of two goroutines
+	ops      int    // of all runs in a round
 }
 
 func newProducers(open func() (pipeline, error), s *set, ops int) (*producers, error) {
@@ -93,17 +91,17 @@ func newProducers(open func() (pipeline, error), s *set, ops int) (*producers, e
 	if err != nil {
 		return nil, err
 	}
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithSpanProcessor(p))
+	tp := newProvider(p)
 	specs := s.ops()
 	preps, err := prepareAll(optrace.NewTracer(tp), specs)
-	pr := &producers{pipeline: p, provider: tp, preps: preps, ops: ops}
-	for i := range producersPerRun {
-		pr.runs = append(pr.runs, newRun(s, specs, tp.Tracer("trainer"), i*len(specs)/producersPerRun))
+	tracer := tp.Tracer("trainer")
+	runs := []*run{
+		{set: s, ops: len(specs), tracer: tracer}, {set: s, ops: len(specs), tracer: tracer, next: len(specs) / 2},
 	}
-	return pr, err
+	return &producers{pipeline: p, provider: tp, preps: preps, ops: ops, runs: runs}, err
 }
 
-// run runs the producers until the last operation is with the exporter.
+// run runs the producers until the exporter has the last operation.
 func (p *producers) run(ctx context.Context) (measure.Sample, error) {
 	return measure.Timed(int64(p.ops), func() error {
 		var wg sync.WaitGroup
@@ -120,7 +118,7 @@ func (p *producers) run(ctx context.Context) (measure.Sample, error) {
 	})
 }
 
-// lossless is run, and an error unless everything arrives.
+// lossless is run, with an error unless all operations arrive.
 func (p *producers) lossless(ctx context.Context) (measure.Sample, error) {
 	before := p.pipeline.delivered()
 	s, err := p.run(ctx)
@@ -133,8 +131,7 @@ func (p *producers) lossless(ctx context.Context) (measure.Sample, error) {
 	return s, nil
 }
 
-// losses returns the share of the operations that gets lost with the default
-// options: medians of a few rounds.
+// losses returns the share of operations lost with the default options, as the median of some rounds.
 func losses(ctx context.Context, set *set, ops, rounds int) (map[string]float64, error) {
 	found := map[string]float64{}
 	for name, open := range map[string]func() (pipeline, error){
@@ -161,7 +158,6 @@ func losses(ctx context.Context, set *set, ops, rounds int) (map[string]float64,
 	return found, nil
 }
 
-// newBatch returns the SDK's batch processor, with its defaults but for opts.
 func newBatch(next sdktrace.SpanExporter, opts ...sdktrace.BatchSpanProcessorOption) (pipeline, error) {
 	c := &counting{SpanExporter: next}
 	return pipeline{sdktrace.NewBatchSpanProcessor(c, opts...), c.count.Load}, nil
@@ -169,13 +165,12 @@ func newBatch(next sdktrace.SpanExporter, opts ...sdktrace.BatchSpanProcessorOpt
 
 func newOTLPExporter() sdktrace.SpanExporter { return otlptrace.NewUnstarted(new(marshallingClient)) }
 
-// newOurs returns our processor and exporter, in front of a writer that takes
-// everything.
 func newOurs(opts ...optrace.ProcessorOption) (pipeline, error) {
 	p, err := newProcessor(opts...)
 	return pipeline{p, func() int64 { return int64(p.Stats().Written) }}, err
 }
 
+// counting counts the exported operations.
 type counting struct {
 	sdktrace.SpanExporter
 	count atomic.Int64

@@ -12,44 +12,37 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// form relates the shapes of an operation.
+// form relates the shapes of the inputs and the output of an operation.
 type form uint8
 
 const (
 	matrix      form = iota // (b, m, k) and (k, n) give (b, m, n)
 	conv                    // an image and filters
-	unary                   // one input, output alike
-	elementwise             // two inputs, output alike
+	unary                   // one input, output of the same shape
+	elementwise             // two inputs, output of the same shape
 	scaled                  // an input and a vector of weights
-	reduced                 // the last dimension goes
-	moved                   // one input, output alike; the kind is memory
-	collective              // one input, output alike; the kind is collective
+	reduced                 // the output lacks the last dimension
+	moved                   // like unary, of the kind memory
+	collective              // like unary, of the kind collective
 )
 
-// operations are the 40 names and the form of each.
+// operations lists the 40 names with their forms.
 var operations = [...]struct {
 	name string
 	form form
 }{
-	{"matmul", matrix}, {"bmm", matrix}, {"linear", matrix}, {"attention_scores", matrix}, {"attention_context", matrix},
+	{"matmul", matrix}, {"bmm", matrix}, {"linear", matrix}, {"attention_scores", matrix},
+	{"attention_context", matrix},
 	{"conv1d", conv}, {"conv2d", conv}, {"conv_transpose2d", conv},
 	{"relu", unary}, {"gelu", unary}, {"silu", unary}, {"sigmoid", unary}, {"tanh", unary}, {"softmax", unary},
-	{"log_softmax", unary}, {"dropout", unary}, {"transpose", moved}, {"contiguous", moved}, {"cast", moved}, {"exp", unary},
+	{"log_softmax", unary}, {"dropout", unary}, {"transpose", moved}, {"contiguous", moved}, {"cast", moved},
+	{"exp", unary},
 	{"sqrt", unary}, {"rotary_embedding", unary},
 	{"add", elementwise}, {"sub", elementwise}, {"mul", elementwise}, {"div", elementwise}, {"where", elementwise},
 	{"residual_add", elementwise},
 	{"layer_norm", scaled}, {"rms_norm", scaled}, {"batch_norm", scaled}, {"embedding", scaled}, {"bias_add", scaled},
 	{"sum", reduced}, {"mean", reduced}, {"argmax", reduced}, {"cross_entropy", reduced},
 	{"all_reduce", collective}, {"all_gather", collective}, {"reduce_scatter", collective},
-}
-
-// OperationNames returns the names of the operations.
-func OperationNames() []string {
-	names := make([]string, len(operations))
-	for i, o := range operations {
-		names[i] = o.name
-	}
-	return names
 }
 
 var elementTypes = [...]op.DType{op.BF16, op.F16, op.F32}
@@ -64,20 +57,18 @@ const (
 	collectiveStream = 13
 )
 
-// Spec is an operation of the graph. It does not change once made.
+// Spec is an operation of the graph. It is read-only.
 type Spec struct {
 	optrace.OpSpec
 
-	// median is that of its durations, in nanoseconds.
+	// median is the median duration in nanoseconds.
 	median float64
-	// All are the attributes that an operation prepared with the OpSpec
-	// gives its span; the step and the sequence number of a collective are not among
-	// them.
+	// All holds the span attributes of an operation prepared with the OpSpec. The step and the
+	// sequence number of a collective are missing.
 	All []attribute.KeyValue
 }
 
-// newSpec returns a random operation without its attributes. Its sizes are multiples of step: few
-// different ones with a large step, many with a small one.
+// newSpec returns a random operation without its attributes. Its sizes are multiples of step.
 func newSpec(rng *rand.Rand, device, path string, step int64) *Spec {
 	kind := operations[rng.IntN(len(operations))]
 	size := func(most int64) int64 { return step * (1 + rng.Int64N(most/step)) }
@@ -88,35 +79,47 @@ func newSpec(rng *rand.Rand, device, path string, step int64) *Spec {
 		},
 		median: 5_000 * math.Exp(3*rng.Float64()), // 5 to 100 µs
 	}
-	b, m, k, n := 1+rng.Int64N(32), size(1024), size(1024), size(1024)
+	b := 1 + rng.Int64N(32)
+	m := size(1024)
+	k := size(1024)
+	n := size(1024)
 	switch kind.form {
 	case matrix:
-		s.Inputs, s.Output, s.FLOPs = []op.Shape{{b, m, k}, {k, n}}, op.Shape{b, m, n}, op.Known(2*b*m*k*n)
+		s.Inputs = []op.Shape{{b, m, k}, {k, n}}
+		s.Output = op.Shape{b, m, n}
+		s.FLOPs = op.Known(2 * b * m * k * n)
 	case conv:
 		c := 8 * (1 + rng.Int64N(16))
-		s.Inputs, s.Output = []op.Shape{{b, c, m, m}, {2 * c, c, 3, 3}}, op.Shape{b, 2 * c, m, m}
+		s.Inputs = []op.Shape{{b, c, m, m}, {2 * c, c, 3, 3}}
+		s.Output = op.Shape{b, 2 * c, m, m}
 	case elementwise:
-		s.Inputs, s.Output = []op.Shape{{b, m, k}, {b, m, k}}, op.Shape{b, m, k}
+		s.Inputs = []op.Shape{{b, m, k}, {b, m, k}}
+		s.Output = op.Shape{b, m, k}
 	case scaled:
-		s.Inputs, s.Output = []op.Shape{{b, m, k}, {k}}, op.Shape{b, m, k}
+		s.Inputs = []op.Shape{{b, m, k}, {k}}
+		s.Output = op.Shape{b, m, k}
 	case reduced:
-		s.Inputs, s.Output = []op.Shape{{b, m, k}}, op.Shape{b, m}
+		s.Inputs = []op.Shape{{b, m, k}}
+		s.Output = op.Shape{b, m}
 	case unary, moved, collective:
-		s.Inputs, s.Output = []op.Shape{{b, m, k}}, op.Shape{b, m, k}
+		s.Inputs = []op.Shape{{b, m, k}}
+		s.Output = op.Shape{b, m, k}
 	}
 	switch kind.form {
 	case moved:
 		s.Kind = op.KindMemory
 	case collective:
-		s.Kind, s.Stream = op.KindCollective, op.Known(collectiveStream)
+		s.Kind = op.KindCollective
+		s.Stream = op.Known(collectiveStream)
 		s.Attrs = []attribute.KeyValue{
-			tensorconv.CollectiveName(kind.name), tensorconv.CollectiveGroupName("data_parallel"), tensorconv.CollectiveGroupSize(numDevices),
+			tensorconv.CollectiveName(kind.name), tensorconv.CollectiveGroupName("data_parallel"),
+			tensorconv.CollectiveGroupSize(numDevices),
 		}
 	}
 	return s
 }
 
-// build makes the attributes, in the order in which Prepare does, and returns s.
+// build makes the attributes in the order of Prepare and returns s.
 func (s *Spec) build() *Spec {
 	inputs := make([][]int64, len(s.Inputs))
 	for i, in := range s.Inputs {
@@ -149,8 +152,7 @@ func pathOf(i int) string {
 	return "layers." + strconv.Itoa(i/opsPerLayer) + "." + blocks[i%opsPerLayer*len(blocks)/opsPerLayer]
 }
 
-// Graph returns the 2,000 operations of the graph in order, on each of the first
-// devices one after the other.
+// Graph returns the 2,000 operations of the graph on the first device, then on the second, and so on.
 func Graph(devices int) []*Spec {
 	var all []*Spec
 	for _, s := range (Config{Kind: G512}).streams()[:devices] {

@@ -3,44 +3,127 @@ package workload
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/release"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// The scope and the names of the spans above operations.
+const _ = release.ModulesMustBeOfOneReleaseV0_3_0
+
+// ServiceName is the service of all processes.
+const ServiceName = "trainer"
+
 const (
+	// batchSize is the number of spans per write; the SDK's batch processor exports as many.
+	batchSize = 512
+	// firstStart is the start of the first step in Unix nanoseconds.
+	firstStart = 1_760_000_000_000_000_000
+	// durationSpread is the standard deviation of a duration's logarithm.
+	durationSpread = 0.4
+
+	// The scope and the names of the spans above operations.
 	layerScope = "example.com/trainer"
 	layerName  = "layer"
 	stepName   = "train_step"
 )
 
-const (
-	// firstStart is when the first step starts, in Unix nanoseconds.
-	firstStart = 1_760_000_000_000_000_000
-	// durationSpread is the standard deviation of a duration's logarithm.
-	durationSpread = 0.4
-)
+// recorder is the tracing of one process.
+type recorder struct {
+	provider           *sdktrace.TracerProvider
+	operations, layers trace.Tracer
+	ids                ids
+}
 
-// stream runs the graph on one device again and again, and records it.
+// record records the spans of a configuration in the order of their ends. newProcessor makes the
+// span processor of each process; it is flushed after each batch.
+func record(c Config, newProcessor func() (sdktrace.SpanProcessor, error)) (err error) {
+	recorders := make([]*recorder, c.processes())
+	defer func() {
+		for _, r := range recorders {
+			if r != nil {
+				err = errors.Join(err, r.provider.Shutdown(context.Background()))
+			}
+		}
+	}()
+	for i := range recorders {
+		p, err := newProcessor()
+		if err != nil {
+			return err
+		}
+		recorders[i] = newRecorder(p, c.resource(i))
+	}
+	streams := c.streams()
+	pick := rand.New(rand.NewPCG(c.Seed, 1))
+	last := recorders[0]
+	ops := 0
+	for turn := 0; ops < c.Ops; turn++ {
+		for n := 0; n < batchSize && ops < c.Ops; n++ {
+			s := streams[turn%len(streams)]
+			if c.Kind != G512 {
+				s = streams[pick.IntN(len(streams))]
+			}
+			last = recorders[s.process]
+			if s.next(last) {
+				ops++
+			}
+		}
+		if err := last.provider.ForceFlush(context.Background()); err != nil {
+			return err
+		}
+	}
+	for _, s := range streams {
+		for _, open := range []*context.Context{&s.layer, &s.step} {
+			if *open != nil {
+				s.end(open)
+			}
+		}
+	}
+	return nil
+}
+
+func newRecorder(p sdktrace.SpanProcessor, res *resource.Resource) *recorder {
+	r := new(recorder)
+	r.provider = sdktrace.NewTracerProvider(
+		sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res),
+		sdktrace.WithIDGenerator(&r.ids))
+	r.operations = r.provider.Tracer(optrace.ScopeName, trace.WithInstrumentationVersion(optrace.Version))
+	r.layers = r.provider.Tracer(layerScope)
+	return r
+}
+
+func (c Config) resource(process int) *resource.Resource {
+	attrs := []attribute.KeyValue{attribute.String(attrkey.ServiceName, ServiceName)}
+	if n := c.processes(); n > 1 {
+		attrs = append(attrs, tensorconv.Rank(int64(process)), tensorconv.WorldSize(int64(n)))
+	}
+	return resource.NewSchemaless(attrs...)
+}
+
+// stream runs the graph on one device repeatedly and records it.
 type stream struct {
 	rng     *rand.Rand
 	process int
 	device  string
-	graph   []*Spec // on the first device; nil where each operation is another one
-	own     []*Spec // those of the graph that have run on the device
+	graph   []*Spec // on the first device; nil for random operations
+	own     []*Spec // the graph on this device, as far as it has run
 	clock   int64   // Unix nanoseconds
 
-	at          int             // the next operation
+	at          int             // index of the next operation
 	number      int64           // of the step
 	sequence    int64           // of the next collective
-	step, layer context.Context // of the spans that have not ended, nil where there is none
+	step, layer context.Context // of the open spans; nil without one
 	attrs       []attribute.KeyValue
 }
 
@@ -56,7 +139,8 @@ func (c Config) streams() []*stream {
 	for i := range streams {
 		rng := rand.New(rand.NewPCG(c.Seed, uint64(3+i)))
 		streams[i] = &stream{
-			rng: rng, device: deviceName(i), graph: graph, own: make([]*Spec, len(graph)), clock: firstStart + rng.Int64N(1_000_000),
+			rng: rng, device: deviceName(i), graph: graph, own: make([]*Spec, len(graph)), clock: firstStart +
+				rng.Int64N(1_000_000),
 		}
 		if c.Kind == G512 {
 			streams[i].process = i
@@ -65,7 +149,7 @@ func (c Config) streams() []*stream {
 	return streams
 }
 
-// spec returns the i-th operation of the graph, or another one in its place.
+// spec returns the i-th operation of the graph, or a random one.
 func (s *stream) spec(i int) *Spec {
 	if s.graph == nil {
 		return newSpec(s.rng, deviceName(s.rng.IntN(numDevices)), pathOf(i), randomStep).build()
@@ -78,8 +162,8 @@ func (s *stream) spec(i int) *Spec {
 	return s.own[i]
 }
 
-// next records up to the end of the next span: an operation, after the last one
-// of a layer the layer, after the last layer the step. It reports whether it was an operation.
+// next records until the end of the next span: an operation, the layer after its last operation, or
+// the step after its last layer. It reports whether the span is an operation.
 func (s *stream) next(r *recorder) bool {
 	switch {
 	case s.layer != nil && s.at > 0 && s.at%opsPerLayer == 0:
@@ -127,7 +211,7 @@ func (s *stream) end(open *context.Context) {
 
 func at(ns int64) trace.SpanEventOption { return trace.WithTimestamp(time.Unix(0, ns)) }
 
-// ids makes the ids of spans at random, from the generator that was set last.
+// ids makes random ids of spans from the generator of the current stream.
 type ids struct{ from *rand.Rand }
 
 // NewIDs implements the SDK's IDGenerator.

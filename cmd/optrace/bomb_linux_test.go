@@ -40,14 +40,14 @@ func zipped(write func(io.Writer)) func(io.Writer) {
 	}
 }
 
-// longNames writes operations of names that are as long as a line may be.
+// longNames writes operations with names as long as a line may be.
 func longNames(w io.Writer) {
 	for i := range 40 {
 		repeated(`{"operation":"`+string(rune('a'+i)), "x", 15<<20, `","duration_ns":1}`+"\n")(w)
 	}
 }
 
-// manyNames writes operations that all have another long name.
+// manyNames writes operations with distinct long names.
 func manyNames(w io.Writer) {
 	name := strings.Repeat("x", 8<<10)
 	var number [8]byte
@@ -58,7 +58,7 @@ func manyNames(w io.Writer) {
 	}
 }
 
-// emptySpans writes a frame of OTLP protobuf with spans of no fields.
+// emptySpans writes a frame of OTLP protobuf with spans without fields.
 func emptySpans(w io.Writer) {
 	message := func(field byte, text []byte) []byte {
 		return append(binary.AppendUvarint([]byte{field<<3 | 2}, uint64(len(text))), text...)
@@ -76,16 +76,17 @@ func tracks(w io.Writer) {
 	}
 }
 
-// bombs are inputs that once took gigabytes or minutes, in smaller versions. Each is read
-// in little memory, or refused with an error that says where and what to do.
+// bombs are smaller versions of inputs that once took gigabytes or minutes. Each is read in little memory, or refused
+// with an error that gives the position and advice.
 var bombs = map[string]struct {
 	write func(io.Writer)
-	args  []string // of the command; none is a report
-	fails string   // what the error has; "" for none
-	says  string   // what the report has
+	args  []string // of the command; nil is a report
+	fails string   // part of the error; "" without one
+	says  string   // part of the report
 }{
 	"jaeger v1, empty spans": {
-		write: zipped(repeated(`{"data":[{"traceID":"1","spans":[{}`, ",{}", 6<<20, `],"processes":{}}]}`)), says: "6,291,457",
+		write: zipped(repeated(`{"data":[{"traceID":"1","spans":[{}`, ",{}", 6<<20, `],"processes":{}}]}`)),
+		says:  "6,291,457",
 	},
 	"jaeger v1, small spans": {
 		write: zipped(repeated(`{"data":[{"traceID":"1","spans":[{}`, `,{"a":1}`, 4<<20, `],"processes":{}}]}`)),
@@ -96,18 +97,22 @@ var bombs = map[string]struct {
 		args:  []string{"report", "-section", "summary"}, fails: "-max-memory 4G",
 	},
 	"seed trace": {
-		write: zipped(repeated(`{"entries":[{"operation":"a","duration_us":1}`, `,{"operation":"a","duration_us":1}`, 3<<20, "]}")),
-		args:  []string{"report", "-section", "summary", "-max-memory", "160M"}, says: "3,145,729",
+		write: zipped(repeated(`{"entries":[{"operation":"a","duration_us":1}`, `,{"operation":"a","duration_us":1}`,
+			3<<20, "]}")),
+		args: []string{"report", "-section", "summary", "-max-memory", "160M"}, says: "3,145,729",
 	},
-	"entries, long names":       {write: zipped(longNames), says: "40 operations"},
-	"entries, long names, sums": {write: zipped(longNames), args: []string{"report", "-section", "summary"}, says: "40 entries"},
-	"entries, many long names":  {write: zipped(manyNames), fails: "more than 64.0 MiB of memory is needed"},
+	"entries, long names": {write: zipped(longNames), says: "40 operations"},
+	"entries, long names, sums": {write: zipped(longNames), args: []string{"report", "-section", "summary"},
+		says: "40 entries"},
+	"entries, many long names": {write: zipped(manyNames), fails: "more than 64.0 MiB of memory is needed"},
 	"entries, many long names, sums": {
-		write: zipped(manyNames), args: []string{"report", "-section", "summary,operations", "-max-memory", "256M"}, says: "16,384 entries",
+		write: zipped(manyNames), args: []string{"report", "-section", "summary,operations", "-max-memory", "256M"},
+		says: "16,384 entries",
 	},
 	"otlp, empty spans": {write: emptySpans, says: "4,194,304"},
 	"entries, millions": {
-		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 3<<20, "")), fails: "-section summary",
+		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 3<<20, "")),
+		fails: "-section summary",
 	},
 	"entries, millions, to a timeline": {
 		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 1<<20, "")),
@@ -118,7 +123,8 @@ var bombs = map[string]struct {
 		args:  []string{"convert", "-to", "perfetto"}, fails: "-max-memory 4G",
 	},
 	"perfetto, beginnings": {
-		write: zipped(repeated("", "\x0a\x06\x40\x01\x5a\x02\x48\x01", 2<<20, "")), fails: "more than 64.0 MiB of memory is needed",
+		write: zipped(repeated("", "\x0a\x06\x40\x01\x5a\x02\x48\x01", 2<<20, "")),
+		fails: "more than 64.0 MiB of memory is needed",
 	},
 	"perfetto, tracks and sequences": {
 		write: zipped(tracks), fails: "more than 64.0 MiB of memory is needed",
@@ -127,17 +133,20 @@ var bombs = map[string]struct {
 		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 1<<20, "")),
 		args:  []string{"convert", "-to", "jaeger"}, fails: "-max-memory 4G",
 	},
-	"otlp json, newlines": {write: zipped(repeated(`{"resourceSpans":[]}`+"\n", "\n", 16<<20, "")), says: "0 operations"},
+	"otlp json, newlines": {write: zipped(repeated(`{"resourceSpans":[]}`+"\n", "\n", 16<<20, "")),
+		says: "0 operations"},
 	"otlp json, newlines between": {
 		write: zipped(repeated(`{"resourceSpans":[{"scopeSpans":[`, "\n", 16<<20, "]}]}")), says: "0 operations",
 	},
-	"otlp json, braces": {write: repeated(`{"resourceSpans":[]}`+"\n", "{\n", 4<<20, ""), fails: "nothing but 4194303 records"},
-	"entries, newlines": {write: zipped(repeated(`{"operation":"a","duration_ns":1}`+"\n", "\n", 64<<20, "")), says: "1 operation"},
-	"parquet, zeros":    {write: zipped(repeated("PAR1", "\x00", 300<<20, "")), fails: "too large to be copied"},
+	"otlp json, braces": {write: repeated(`{"resourceSpans":[]}`+"\n", "{\n", 4<<20, ""),
+		fails: "only 4194303 unreadable records"},
+	"entries, newlines": {write: zipped(repeated(`{"operation":"a","duration_ns":1}`+"\n", "\n", 64<<20, "")),
+		says: "1 operation"},
+	"parquet, zeros": {write: zipped(repeated("PAR1", "\x00", 300<<20, "")), fails: "too large to be copied"},
 }
 
-// R2: no input takes more memory than it is allowed, or the machine has.
-func TestR2Bombs(t *testing.T) {
+// R2: no input takes more memory than allowed, or than the machine has.
+func TestBombsAreRefused(t *testing.T) {
 	cases.NotUnderRace(t, "the race detector multiplies the memory that is measured, and takes minutes")
 	for name := range cases.Of(t, 1, slices.Sorted(maps.Keys(bombs))) {
 		bomb := bombs[name]
@@ -168,10 +177,11 @@ func TestR2Bombs(t *testing.T) {
 				if !strings.Contains(stdout.String(), bomb.says) {
 					t.Errorf("the report lacks %q: %.2000s", bomb.says, stdout.String())
 				}
-			case !errors.As(err, &ended) || ended.ExitCode() != exit.BadInput || !strings.Contains(stderr.String(), bomb.fails):
+			case !errors.As(err, &ended) || ended.ExitCode() != exit.BadInput ||
+				!strings.Contains(stderr.String(), bomb.fails):
 				t.Errorf("ended with %v and %q, want %q", err, stderr.String(), bomb.fails)
 			}
-			const most = 400 << 10 // of which 64 MiB or more is held, and some 50 the program
+			const most = 400 << 10 // 64 MiB or more held, some 50 for the program
 			if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && usage.Maxrss > most {
 				t.Errorf("took %d MiB", usage.Maxrss>>10)
 			}

@@ -13,9 +13,9 @@ import (
 type command struct {
 	name, summary, usage string
 	job
-	// needsInput is set where a command line without inputs is wrong.
+	// needsInput is set if the command requires an input.
 	needsInput bool
-	// arguments are the words that the command takes in place of inputs; nil for inputs.
+	// arguments are the words that the command takes instead of inputs; nil if it takes inputs.
 	arguments []string
 }
 
@@ -38,23 +38,29 @@ func (p plain) run(_ context.Context, s streams.Streams, line *flags.Line) error
 func commands() []command {
 	return []command{
 		{
-			name: "report", summary: "profile the operations in the inputs", usage: fmt.Sprintf(reportUsage, flags.PeaksUsage()),
-			job: new(reportFlags), needsInput: true,
+			name: "report", summary: "profile the operations in the inputs",
+			usage: fmt.Sprintf(reportUsage, flags.PeaksUsage()), job: new(reportFlags), needsInput: true,
 		},
-		{name: "convert", summary: "write the operations in another format", usage: convertHelp(), job: new(convertFlags), needsInput: true},
-		{name: "correlate", summary: "say which operation made a request slow", usage: correlateUsage, job: new(correlateFlags)},
-		{name: "diff", summary: "say what became slower between two runs", usage: diffUsage, job: new(diffFlags)},
-		{name: "serve", summary: "show operations in the browser as they come in", usage: serveUsage, job: new(serveFlags)},
+		{name: "convert", summary: "write the operations in another format", usage: convertHelp(),
+			job: new(convertFlags), needsInput: true},
+		{name: "correlate", summary: "find the operations that made a request slow", usage: correlateUsage,
+			job: new(correlateFlags)},
+		{name: "diff", summary: "find operations that became slower between runs", usage: diffUsage,
+			job: new(diffFlags)},
+		{name: "serve", summary: "show operations in the browser as they come in", usage: serveUsage,
+			job: new(serveFlags)},
 		{
-			name: "doctor", summary: "say what a recording lacks, and how to record it", usage: doctorUsage,
+			name: "doctor", summary: "list the gaps of a recording, and how to fill them", usage: doctorUsage,
 			job: new(doctorFlags), needsInput: true,
 		},
-		{name: "mcp", summary: "answer the questions of an assistant, by the Model Context Protocol", usage: mcpUsage, job: new(mcpFlags)},
+		{name: "mcp", summary: "answer an assistant by the Model Context Protocol", usage: mcpUsage,
+			job: new(mcpFlags)},
 		{
-			name: "completion", summary: "print a script that completes command lines", usage: completionUsage,
+			name: "completion", summary: "print a completion script for a shell", usage: completionUsage,
 			job: plain(printCompletion), arguments: shells,
 		},
-		{name: "version", summary: "print the version", usage: versionUsage, job: plain(printVersion), arguments: []string{}},
+		{name: "version", summary: "print the version", usage: versionUsage, job: plain(printVersion),
+			arguments: []string{}},
 	}
 }
 
@@ -71,15 +77,14 @@ func (c command) help() string {
 	return c.usage + "\nSee also: optrace help formats, optrace help exit-codes\n"
 }
 
-// flagSet returns the flags of the command, which set those of its job.
 func (c command) flagSet() *flag.FlagSet {
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // errors are for whoever parses
+	fs.SetOutput(io.Discard) // the parser reports errors
 	c.define(fs)
 	return fs
 }
 
-// execute executes the command line of a command that there is.
+// execute executes the command line of an existing command.
 func execute(ctx context.Context, s streams.Streams, args []string) error {
 	c, _ := find(args[0])
 	return c.execute(ctx, s, args[1:])

@@ -18,9 +18,9 @@ import (
 
 const completionUsage = `usage: optrace completion SHELL
 
-Completion prints a script that makes a shell complete the commands of optrace,
-their flags and the values of flags. The script asks the optrace that is on the
-command line, so that it need not be made again for another version. SHELL is
+Completion prints a script for a shell that completes the commands of optrace, their
+flags and values of flags. The script calls the optrace on the command line, so it
+stays valid for other versions. SHELL is
 
   bash              Bash 3.2 and later
   zsh               Z shell
@@ -49,15 +49,13 @@ func printCompletion(s streams.Streams, arguments []string) error {
 	return exit.Output(err)
 }
 
-// completionWords is the argument behind which the scripts put the words of the command
-// line, up to the one to be completed, and for which completion prints what fits: on each
-// line a word and, behind a tab, what it stands for, or anyFile.
+// completionWords is the first argument of calls by the scripts. The words of the command line follow, up to the one
+// being completed. Completion then prints a line for each candidate: a word, a tab and its description, or anyFile.
 const completionWords = "words"
 
-// anyFile stands for the names of files.
 const anyFile = ":files"
 
-// complete returns what fits in place of the last of the words, which may be empty.
+// complete returns candidates for the last word, which may be empty.
 func complete(words []string) []string {
 	last := words[len(words)-1]
 	lines := []string{"help\texplain a command or a topic"}
@@ -79,7 +77,7 @@ func complete(words []string) []string {
 	return nil
 }
 
-// complete returns what fits as the argument last behind other arguments of the command.
+// complete returns candidates for the argument last after other arguments of the command.
 func (c command) complete(before []string, last string) []string {
 	fs := c.flagSet()
 	flagsEnd := false
@@ -125,20 +123,19 @@ func starting(lines []string, prefix, text string) (found []string) {
 	return found
 }
 
-// values returns the values of a flag that start with a text, behind a prefix. Of a list of
-// values it completes the last one.
+// values returns the values of a flag that start with a text, behind a prefix. In a list it completes the last value.
 func values(dashed, prefix, text string) []string {
 	name := strings.TrimLeft(dashed, "-")
 	lines := flagValues(name)
 	if comma := strings.LastIndexByte(text, ','); comma >= 0 && (name == "by" || name == "section") {
 		taken := strings.Split(text[:comma], ",")
 		lines = slices.DeleteFunc(lines, func(line string) bool { return slices.Contains(taken, line) })
-		prefix, text = prefix+text[:comma+1], text[comma+1:]
+		prefix += text[:comma+1]
+		text = text[comma+1:]
 	}
 	return starting(lines, prefix, text)
 }
 
-// flagValues returns what fits behind a flag; nothing for a number or a free text.
 func flagValues(name string) (lines []string) {
 	switch name {
 	case "to":
@@ -154,8 +151,8 @@ func flagValues(name string) (lines []string) {
 		}
 		return lines
 	case "by":
-		return append(key.Names(), "attr:", attrkey.HardwareID, attrkey.HardwareType, attrkey.HardwareModel, attrkey.GPUIndex,
-			attrkey.RequestModel)
+		return append(key.Names(), "attr:", attrkey.HardwareID, attrkey.HardwareType, attrkey.HardwareModel,
+			attrkey.GPUIndex, attrkey.RequestModel)
 	case "section":
 		return slices.Clone(sections)
 	case "color":
@@ -168,10 +165,10 @@ func flagValues(name string) (lines []string) {
 	return nil
 }
 
-// flagColumn is the column at which the help texts describe flags.
+// flagColumn is the column of descriptions in help texts.
 const flagColumn = 20
 
-// flagSummaries returns the first line of what a help text says of each flag.
+// flagSummaries returns the first line of each flag's description in a help text.
 func flagSummaries(usage string) map[string]string {
 	found := make(map[string]string)
 	name := ""

@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// What completion offers for a command line is words and, where files fit, ":files".
+// Completion offers words and, in place of files, ":files".
 func TestComplete(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"co", "convert correlate completion"},
@@ -55,7 +55,8 @@ func TestComplete(t *testing.T) {
 		{"serve -listen ", ""},
 	} {
 		var found []string
-		for line := range strings.Lines(succeeds(t, append([]string{"completion", completionWords}, strings.Split(c.line, " ")...)...)) {
+		for line := range strings.Lines(succeeds(t, append([]string{"completion", completionWords},
+			strings.Split(c.line, " ")...)...)) {
 			word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 			found = append(found, word)
 		}
@@ -63,8 +64,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// Every flag of a command is in its help text, in the table that shells show descriptions
-// of, and the help text has no others.
+// The help text of a command describes every flag, in the table used by shells, and no other flags.
 func TestFlagsAreDescribed(t *testing.T) {
 	for _, c := range commands() {
 		fs := c.flagSet()
@@ -81,7 +81,7 @@ func TestFlagsAreDescribed(t *testing.T) {
 	}
 }
 
-// What completion offers for a flag is what the flag takes.
+// A flag accepts all completed values.
 func TestCompletedValuesAreTaken(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for _, c := range commands() {
@@ -107,7 +107,8 @@ func TestCompletedValuesAreTaken(t *testing.T) {
 				if c.name == "serve" {
 					args = append(args[:3], "-for=-1s") // refused before anything is opened
 				}
-				if _, _, errs := ran(t, args...); !strings.Contains(errs, "no such file") && !strings.Contains(errs, "-for is negative") {
+				if _, _, errs := ran(t, args...); !strings.Contains(errs, "no such file") &&
+					!strings.Contains(errs, "-for is negative") {
 					t.Errorf("%q: %s", args, errs)
 				}
 			}
@@ -115,8 +116,7 @@ func TestCompletedValuesAreTaken(t *testing.T) {
 	}
 }
 
-// The shells complete command lines by their scripts. Those that are not installed are left
-// out.
+// The shells complete command lines by their scripts. Missing shells are skipped.
 func TestShellsComplete(t *testing.T) {
 	cases.NotUnderRace(t, "one process after the other, each with one goroutine")
 	dir := t.TempDir()
@@ -124,8 +124,7 @@ func TestShellsComplete(t *testing.T) {
 	if err := os.Symlink(self, filepath.Join(dir, "optrace")); err != nil {
 		t.Skip("needs symbolic links: ", err)
 	}
-	// Each driver loads the script and prints what the shell completes the words to, the last
-	// of which is under way.
+	// Each driver loads the script and prints the shell's completions of the last word.
 	drivers := map[string]string{
 		"bash": `source <(optrace completion bash)
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
@@ -143,7 +142,8 @@ true`,
 complete -C "$LINE" | string replace -r '\t.*' '' | string join ' '
 true`,
 	}
-	lines := []struct{ line, words, want string }{ // words are those that Bash divides the line into, "" where other shells do, too
+	// words are Bash's words of the line, "" if other shells split it alike
+	lines := []struct{ line, words, want string }{
 		{"optrace conv", "", "convert"},
 		{"optrace report -section idle,s", "", "idle,summary idle,slowest idle,sequences idle,steps"},
 		{"optrace convert -to otlp-", "", "otlp-profiles otlp-profiles-json"},
@@ -173,11 +173,12 @@ true`,
 
 func sorted(words string) []string { return slices.Sorted(strings.FieldsSeq(words)) }
 
-// shellCompletes runs the driver of a shell, in which the program of this test is optrace.
+// shellCompletes runs the driver of a shell, with the program of this test as optrace.
 func shellCompletes(t *testing.T, shell, script, dir, line string, words []string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), shell, append([]string{script}, words...)...)
-	cmd.Env = append(os.Environ(), "LINE="+line, "HOME="+dir, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "LINE="+line, "HOME="+dir,
+		"PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -17,37 +15,32 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/input"
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
-	"github.com/optrace/optrace/internal/profilepush"
 )
 
 const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] [flags] INPUT...
 
-Convert writes the operations of the inputs, together, in another format. An
-unknown shape stays unknown in all of them.
+Convert writes the operations of all inputs in another format. An unknown shape stays
+unknown in every format.
 
 %s
   -to FORMAT        one of the formats above
 ` + flags.FormatUsage + `
-  -o FILE           write to FILE, which is no INPUT and is replaced once complete
-  -push URL         with -to otlp-profiles, post them to a receiver of OTLP by HTTP
-                    instead, once; a URL without a path gets
-                    /v1development/profiles
-  -by KEY[,KEY]     with -to profile, the groups of the reports on it, but for root; these
-                    have the same -by, or none
-  -top N            with -to profile, how many entries reports on it may list (10)
-  -hotspot-bytes N  with -to profile, the same as of the reports on it (1048576)
-  -peaks FILE       with -to profile, the same as of the reports on it
-  -drop-attributes  leave out attributes, events and what else no field of an
-                    operation holds; links stay, without theirs
+  -o FILE           write to FILE, not an INPUT; replaced once complete
+  -by KEY[,KEY]     with -to profile, the groups of reports on it, but not root; such
+                    reports have the same -by, or none
+  -top N            with -to profile, the most entries listed by reports on it (10)
+  -hotspot-bytes N  with -to profile, the hotspots of reports on it (1048576)
+  -peaks FILE       with -to profile, the peaks of reports on it
+  -drop-attributes  leave out attributes, events and other data without a field in an
+                    operation; links stay, without attributes
 ` + flags.MemoryUsage + `
-Records that cannot be read are left out and reported on standard error.
+Unreadable records are left out and reported on standard error.
 
 Examples:
 
   optrace convert -to entries -o ops.jsonl collector/
   optrace convert -to collapsed ops.jsonl | flamegraph.pl > ops.svg
   optrace convert -to pprof -o ops.pb.gz ops.jsonl && go tool pprof -http : ops.pb.gz
-  optrace convert -to otlp-profiles -push http://localhost:4318 ops.jsonl
   optrace convert -to perfetto -o ops.pftrace ops.jsonl
   zcat trace.json.gz | optrace convert -to csv - > ops.csv
   optrace convert -to trace ops.jsonl | optrace report -
@@ -66,15 +59,14 @@ func convertHelp() string {
 }
 
 type convertFlags struct {
-	to, push string
-	drop     bool
+	to   string
+	drop bool
 	flags.InOut
 	sums flags.Sums
 }
 
 func (f *convertFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.to, "to", "", "")
-	fs.StringVar(&f.push, "push", "", "")
 	fs.BoolVar(&f.drop, "drop-attributes", false, "")
 	f.InOut.Define(fs)
 	f.sums.Define(fs)
@@ -94,17 +86,10 @@ func (f *convertFlags) run(ctx context.Context, s streams.Streams, line *flags.L
 			return exit.Usagef("-%s needs -to %s", name, convert.Profile)
 		}
 	}
-	write := func(out *output.File) error {
+	return output.Produce(ctx, s, f.Output, line.Inputs, func(out *output.File) error {
 		src.Exclude = out.Exclude
 		return to.Write(s, src, out, f.drop, version())
-	}
-	if line.IsSet("push") {
-		if to.Name != convert.OTLPProfiles || f.Output != "" {
-			return exit.Usagef("-push needs -to %s, and no -o", convert.OTLPProfiles)
-		}
-		return pushConverted(ctx, s, f.push, write)
-	}
-	return output.Produce(ctx, s, f.Output, line.Inputs, write)
+	})
 }
 
 func (f *convertFlags) writeSums(ctx context.Context, s streams.Streams, line *flags.Line, src input.Source) error {
@@ -112,13 +97,13 @@ func (f *convertFlags) writeSums(ctx context.Context, s streams.Streams, line *f
 	switch {
 	case err != nil:
 		return err
-	case line.IsSet("push"):
-		return exit.Usagef("-push needs -to %s, and no -o", convert.OTLPProfiles)
 	case line.IsSet("drop-attributes"):
-		return exit.Usagef("-drop-attributes is not for -to %s, which has the attributes of -by alone", convert.Profile)
+		return exit.Usagef("-drop-attributes does not apply to -to %s, which keeps only attributes of -by",
+			convert.Profile)
 	case slices.ContainsFunc(opts.By, key.Key.NeedsTree):
 		tree := opts.By[slices.IndexFunc(opts.By, key.Key.NeedsTree)]
-		return exit.Usagef("-by %s needs the structure of the whole run, which -to %s has not", tree, convert.Profile)
+		return exit.Usagef("-by %s needs the structure of the whole run; -to %s does not keep it", tree,
+			convert.Profile)
 	}
 	src.Mapping = flags.MappingFor(opts.By)
 	return output.Produce(ctx, s, f.Output, src.Inputs, func(out *output.File) error {
@@ -135,45 +120,4 @@ func (f *convertFlags) writeSums(ctx context.Context, s streams.Streams, line *f
 		out.Done = func() { output.Wrote(s, f.Output, env.Entries) }
 		return exit.Output(p.Write(out))
 	})
-}
-
-// pushConverted posts what write writes to an address, and says what became of it.
-func pushConverted(ctx context.Context, s streams.Streams, address string, write func(*output.File) error) error {
-	client, err := newPushClient(address)
-	if err != nil {
-		return err
-	}
-	return output.Beside(ctx, s, func() error {
-		var failed, verdict error
-		message, err := profilepush.Compress(func(w io.Writer) error {
-			out := output.To(w)
-			if failed = write(out); failed != nil {
-				return failed
-			}
-			verdict = out.Verdict
-			return out.Flush()
-		})
-		if err != nil {
-			return cmp.Or(failed, exit.Output(err))
-		}
-		answer, err := client.Post(ctx, message)
-		switch {
-		case err != nil:
-			return exit.Output(fmt.Errorf("pushing to %s: %w", client.URL(), err))
-		case answer.Rejected > 0:
-			return exit.Output(fmt.Errorf("pushing to %s: %d profiles were rejected: %q", client.URL(), answer.Rejected, answer.Text))
-		case answer.Text != "":
-			fmt.Fprintf(s.Err, "optrace convert: %s says %q\n", client.URL(), answer.Text)
-		}
-		fmt.Fprintf(s.Err, "optrace convert: pushed to %s\n", client.URL())
-		return verdict
-	})
-}
-
-func newPushClient(address string) (*profilepush.Client, error) {
-	client, err := profilepush.NewClient(address, nil)
-	if err != nil {
-		return nil, exit.Usagef("-push: %w", err)
-	}
-	return client, nil
 }

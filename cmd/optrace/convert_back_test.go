@@ -25,12 +25,12 @@ func tempInput(t *testing.T, name, text string) string {
 	return path
 }
 
-// An operation has the resource of its writer, wherever that was stated, and none of
-// another file's.
+// An operation has the resource of its own writer and file.
 func TestConversionsKeepSources(t *testing.T) {
 	const entry = `{"operation":"relu","duration_us":1,"service":"svc"}` + "\n"
 	header := func(host string) string {
-		return `{"schema":"optrace.entries/v1","resource":{"service":"svc","attrs":{"host.name":"` + host + `"}}}` + "\n"
+		return `{"schema":"optrace.entries/v1","resource":{"service":"svc","attrs":{"host.name":"` + host + `"}}}` +
+			"\n"
 	}
 	batch := func(w string) string { return `{"batch":{"writer":"` + w + `","seq":0,"entries":1}}` + "\n" }
 	first := tempInput(t, "a.jsonl", batch("v")+header("a")+entry+batch("w")+header("b")+entry+batch("v")+entry)

@@ -18,7 +18,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/otlptest"
 )
 
-// randomTraces returns random spans with times and keys as OTLP wants them, which are those that all formats keep.
+// randomTraces returns random spans with valid times and keys, kept by all formats.
 func randomTraces(t *testing.T, r *rand.Rand) ptrace.Traces {
 	t.Helper()
 	text := check.Must(proto.Marshal(otlptest.RandomTraces(r, 1+r.IntN(3), 5)))(t)
@@ -59,9 +59,9 @@ func randomTraces(t *testing.T, r *rand.Rand) ptrace.Traces {
 	return td
 }
 
-// distinct removes attributes that say what others do, and what lies too deep in values.
+// distinct removes repeated attributes and deeply nested values.
 func distinct(m pcommon.Map, depth int) {
-	seen := map[string]bool{"op": true} // beside which writers state the name
+	seen := map[string]bool{"op": true} // writers also state the name
 	m.RemoveIf(func(key string, v pcommon.Value) bool {
 		shallow(v, depth)
 		switch key {
@@ -76,7 +76,7 @@ func distinct(m pcommon.Map, depth int) {
 	})
 }
 
-// shallow removes what lies deeper in a value than all formats keep it.
+// shallow removes values nested deeper than all formats keep.
 func shallow(v pcommon.Value, depth int) {
 	switch {
 	case v.Type() != pcommon.ValueTypeMap && v.Type() != pcommon.ValueTypeSlice:
@@ -91,8 +91,8 @@ func shallow(v pcommon.Value, depth int) {
 	}
 }
 
-// describeTraces returns a text per span, with its resource and scope, sorted. The
-// size of an output is left out: a writer states it where it follows from the shape.
+// describeTraces returns a text per span, with its resource and scope, sorted. It omits the size of an output, because
+// writers derive it from the shape.
 func describeTraces(t *testing.T, td ptrace.Traces) (texts []string) {
 	t.Helper()
 	for _, rs := range td.ResourceSpans().All() {
@@ -107,7 +107,8 @@ func describeTraces(t *testing.T, td ptrace.Traces) (texts []string) {
 				s.CopyTo(own)
 				own.Attributes().Remove("tensor.memory.size")
 				own.Attributes().Remove("optrace.warnings")
-				for _, m := range []pcommon.Map{r.Resource().Attributes(), scope.Scope().Attributes(), own.Attributes()} {
+				for _, m := range []pcommon.Map{r.Resource().Attributes(), scope.Scope().Attributes(),
+					own.Attributes()} {
 					sortMap(m)
 				}
 				for _, l := range own.Links().All() {
@@ -143,8 +144,7 @@ func readTraces(t *testing.T, text []byte) ptrace.Traces {
 	return all
 }
 
-// Spans survive conversions to entries and Parquet, and to OTLP itself, with all that
-// they had.
+// Spans survive conversions to entries, Parquet and OTLP unchanged.
 func TestConversionsKeepSpans(t *testing.T) {
 	for seed := range cases.Some(t, 25, 500) {
 		td := randomTraces(t, rand.New(rand.NewPCG(uint64(seed), 5)))

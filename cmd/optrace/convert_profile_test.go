@@ -20,10 +20,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// allSamples is why tests over all samples are skipped under the race detector.
-const allSamples = "all samples: minutes under the race detector, which goes through readers and analyses in their own tests"
+// allSamples explains why tests over all samples are skipped under the race detector.
+const allSamples = "all samples: minutes under the race detector, which goes through readers and analyses in their " +
+	"own tests"
 
-// filesBelow returns the files below a folder, none if it is not there, whose paths have a part.
+// filesBelow returns the files below a folder with part in their paths, nil for a missing folder.
 func filesBelow(t *testing.T, folder, part string) (files []string) {
 	t.Helper()
 	check.OK(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -31,7 +32,8 @@ func filesBelow(t *testing.T, folder, part string) (files []string) {
 		case errors.Is(err, fs.ErrNotExist) && path == folder:
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "fuzz" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2):
+		case d.IsDir() && (d.Name() == "fuzz" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") &&
+			len(d.Name()) > 2):
 			return fs.SkipDir
 		case d.Type().IsRegular() && strings.Contains(path, part):
 			files = append(files, path)
@@ -41,7 +43,7 @@ func filesBelow(t *testing.T, folder, part string) (files []string) {
 	return files
 }
 
-// samples are the files that tests read, and the recorded traces where they are.
+// samples returns the files read by tests, and recorded traces if present.
 func samples(t *testing.T) []string {
 	t.Helper()
 	return slices.Collect(cases.Of(t, 20, append(filesBelow(t, "../..", "/testdata/"), filesBelow(t, recorded, "")...)))
@@ -68,7 +70,7 @@ type reported struct {
 	Derived     int64 `json:"flops_derived"`
 }
 
-// operationsOf returns the operations in a report on a file, but for the host's view.
+// operationsOf returns the operations in a report on a file, without the host's view.
 func operationsOf(t *testing.T, file string) map[string]reported {
 	t.Helper()
 	var report struct{ Operations []reported }
@@ -82,21 +84,25 @@ func operationsOf(t *testing.T, file string) map[string]reported {
 	return rows
 }
 
-// In each sample of each format, every operation has the same nanoseconds, bytes and FLOPs in the report, in the profile and in
-// collapsed stacks.
+// In each sample of each format, every operation has the same nanoseconds, bytes and FLOPs in the report, in the
+// profile and in collapsed stacks.
 func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 	cases.NotUnderRace(t, allSamples)
-	compared, derived := 0, 0
+	compared := 0
+	derived := 0
 	for _, file := range samples(t) {
 		if code, _, _ := ran(t, "report", file); code != exit.OK {
 			continue // no input
 		}
 		t.Run(file, func(t *testing.T) {
-			flat, want, self := make(map[string]figures), make(map[string]figures), make(map[string]int64)
+			flat := make(map[string]figures)
+			want := make(map[string]figures)
+			self := make(map[string]int64)
 			for _, s := range profileOf(t, file).Sample {
 				leaf := s.Location[0].Line[0].Function.Name
 				f := flat[leaf]
-				flat[leaf] = figures{f.Count + s.Value[0], f.SelfNS + s.Value[2], f.Bytes + s.Value[3], f.FLOPs + s.Value[4]}
+				flat[leaf] = figures{f.Count + s.Value[0], f.SelfNS + s.Value[2], f.Bytes + s.Value[3],
+					f.FLOPs + s.Value[4]}
 			}
 			text, _ := converted(t, "collapsed", file)
 			for line := range strings.Lines(string(text)) {
@@ -110,7 +116,8 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 					derived++
 				}
 				want[name] = figures{o.Count, o.SelfNS, o.MemoryBytes, o.FLOPs}
-				check.Equal(t, fmt.Sprintf("%q: self time in collapsed stacks", name), o.SelfNS, self[stacks.Collapse(o.Operation)])
+				check.Equal(t, fmt.Sprintf("%q: self time in collapsed stacks", name), o.SelfNS,
+					self[stacks.Collapse(o.Operation)])
 			}
 			check.Equal(t, "pprof against report", want, flat)
 		})
@@ -118,23 +125,4 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 	if compared == 0 || cases.All() && (compared < 100 || derived < 10) {
 		t.Errorf("%d operations were compared, FLOPs that follow from shapes of %d", compared, derived)
 	}
-}
-
-// nestedOps are operations below operations, of a device below those of the host, and
-// one that outlives what it lies below.
-const nestedOps = `{"span":{"name":"POST /predict","trace_id":"0a","span_id":"01","start_unix_ns":1000,"duration_ns":9000}}
-{"operation":"attention","device_id":"cuda:0","duration_ns":6000,"start_unix_ns":2000,"trace_id":"0a","span_id":"02","parent_span_id":"01"}
-{"operation":"softmax","device_id":"cuda:0","duration_ns":3000,"start_unix_ns":2500,"trace_id":"0a","span_id":"03","parent_span_id":"02"}
-{"operation":"exp","device_id":"cuda:0","duration_ns":1000,"start_unix_ns":2600,"trace_id":"0a","span_id":"04","parent_span_id":"03"}
-{"operation":"exp","device_id":"cuda:0","duration_ns":500,"start_unix_ns":4000,"trace_id":"0a","span_id":"05","parent_span_id":"03"}
-{"operation":"aten::mm","side":"host","duration_ns":90,"start_unix_ns":8000,"trace_id":"0a","span_id":"06","parent_span_id":"01"}
-{"operation":"void gemm<4, float>(float*)","device_id":"cuda:0","duration_ns":700,"start_unix_ns":8100,"trace_id":"0a","span_id":"07",` +
-	`"parent_span_id":"06","memory_bytes":4096,"flops":1000}
-`
-
-// nestedFile writes nestedOps to a file.
-func nestedFile(t *testing.T) string {
-	t.Helper()
-	return tempInput(t, "ops.jsonl", strings.NewReplacer(
-		`"0a"`, `"0000000000000000000000000000000a"`, `span_id":"0`, `span_id":"000000000000000`).Replace(nestedOps))
 }

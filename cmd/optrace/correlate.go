@@ -30,41 +30,41 @@ import (
 
 const correlateUsage = `usage: optrace correlate [-jaeger URL] [flags] [INPUT...]
 
-Correlate joins operations with the request traces that they belong to, and says
-which operation made a request slow: for each endpoint and each request the
-latency, the operations on its critical path, the time that no operation covers,
-and the operations that take longer in slow requests than in typical ones.
+Correlate joins operations with the traces of requests, and names the operations that
+made a request slow: for each endpoint and request the latency, the operations on its
+critical path, the time without any operation, and the operations with more time in
+slow requests than in typical ones.
 
-The traces come from a running Jaeger, the operations from the INPUTs, from
-Jaeger itself, or both. Without -jaeger the requests come from the INPUTs too.
+Traces come from a running Jaeger, operations from the INPUTs, from Jaeger, or both.
+Without -jaeger the requests come from the INPUTs too.
 
   -jaeger URL       the address of Jaeger's pages, such as
                     http://localhost:16686
-  -service S        search Jaeger for the traces of this service; without it the
-                    traces of the INPUTs are looked up
+  -service S        search Jaeger for traces of this service; without it, look up the
+                    traces of the INPUTs
   -operation O      only traces with a span of this name
-  -since D          only what started within this time (a search of Jaeger: 1h,
+  -since D          only requests started within this time (1h for a search of Jaeger,
                     otherwise any time)
-  -min-duration D   only requests that took that long
+  -min-duration D   only requests of at least this duration
   -trace ID         only this trace
-  -limit N          how many traces to ask for, the latest (1000)
-  -timeout D        how long one call of Jaeger may take, retries and the whole
-                    answer included (30s)
-  -follow-redirects let Jaeger redirect to other hosts; the name and password in
-                    the address are not sent there
+  -limit N          traces to ask for, latest first (1000)
+  -timeout D        the longest time of one call of Jaeger, with retries and the whole
+                    answer (30s)
+  -follow-redirects let Jaeger redirect to other hosts; these do not get the name and
+                    password in the address
   -json             print JSON, schema optrace.correlate/v1
-  -top N            how many requests to list, the slowest (10), and, where it is
-                    given and not 0, how many rows of any table the text shows (30)
+  -top N            requests to list, slowest first (10); if given and not 0, also rows
+                    of any table in the text (30)
 ` + flags.FormatUsage + `
-  -price FILE       print what the requests cost, by request, tenant, model and
-                    route: a JSON file of prices by device, such as
+  -price FILE       print the cost of requests, by request, tenant, model and route:
+                    a JSON file of prices by device, such as
                     {"currency": "USD", "devices": [
                       {"match": "cuda:*", "per_hour": 2.5, "watts": 700}]}
-  -o FILE           write to FILE, which is no INPUT and is replaced once complete
+  -o FILE           write to FILE, not an INPUT; replaced once complete
 ` + streams.DisplayUsage + flags.MemoryUsage + `  -link-patterns FILE
-                    write a configuration for Jaeger's pages that makes them link
-                    back to the page of optrace serve; nothing else is needed then
-  -report-url URL   where that page is (http://127.0.0.1:8318)
+                    write a configuration for Jaeger's pages that links back to the
+                    page of optrace serve; needs no other flag
+  -report-url URL   the address of that page (http://127.0.0.1:8318)
 
 Examples:
 
@@ -89,7 +89,7 @@ type correlateFlags struct {
 	now     time.Time
 	prices  *price.Table
 	traceID op.TraceID
-	// asked are the traces that Jaeger was asked for, nil if it was not asked.
+	// asked are the traces requested from Jaeger, nil before any request.
 	asked map[op.TraceID]struct{}
 }
 
@@ -125,10 +125,9 @@ func (f *correlateFlags) run(ctx context.Context, s streams.Streams, line *flags
 	})
 }
 
-// report joins the operations of the inputs with the traces of Jaeger.
 func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src input.Source) (*correlate.Report, error) {
 	join := correlate.NewJoin()
-	var keep []string // the attributes of spans that are needed
+	var keep []string // needed attributes of spans
 	if f.prices != nil {
 		keep = correlate.PriceAttrs(f.prices)
 	}
@@ -164,7 +163,6 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 	return report, f.checkTrace(report)
 }
 
-// checkTrace returns an error if the one trace that was asked for is nowhere.
 func (f *correlateFlags) checkTrace(r *correlate.Report) error {
 	switch {
 	case f.trace == "" || len(r.Requests) > 0 || r.UnattachedOps > 0:
@@ -200,7 +198,7 @@ func (f *correlateFlags) check(inputs int) error {
 	var ok bool
 	if f.trace != "" {
 		if f.traceID, ok = op.ParseTraceID([]byte(f.trace)); !ok || f.traceID.IsZero() {
-			return exit.Usagef("-trace: %q is no trace id of 32 hexadecimal digits", f.trace)
+			return exit.Usagef("-trace: %q is not a trace id of 32 hexadecimal digits", f.trace)
 		}
 	}
 	switch {
@@ -209,7 +207,7 @@ func (f *correlateFlags) check(inputs int) error {
 	case f.jaeger == "" && inputs == 0 && f.linkPatterns == "":
 		return exit.Usagef("no input: give -jaeger, files, or both; use - for standard input")
 	case f.jaeger != "" && inputs == 0 && f.service == "" && f.trace == "":
-		return exit.Usagef("nothing to ask Jaeger for: give -service, -trace, or inputs")
+		return exit.Usagef("no traces to ask Jaeger for: give -service, -trace, or inputs")
 	case f.since <= 0:
 		return exit.Usagef("-since is not positive")
 	case f.minDuration < 0:
@@ -238,11 +236,12 @@ func (f *correlateFlags) write(w io.Writer, opts text.Options, r *correlate.Repo
 	if f.json {
 		return output.JSON(w, r)
 	}
-	opts.Top, opts.Rows = f.top, f.line.Rows()
+	opts.Top = f.top
+	opts.Rows = f.line.Rows()
 	return text.WriteCorrelation(w, r, opts)
 }
 
-// wantsTrace reports whether operations of the trace without a request are shown.
+// wantsTrace reports whether to show operations of the trace without a request.
 func (f *correlateFlags) wantsTrace(id op.TraceID) bool {
 	if f.trace != "" {
 		return id == f.traceID
@@ -254,11 +253,10 @@ func (f *correlateFlags) wantsTrace(id op.TraceID) bool {
 	return asked || f.service == "" && id.IsZero()
 }
 
-// wantsRequest reports whether q is part of the report. In the traces that Jaeger found
-// all requests of the service are: the search may have matched a span within the
-// request.
+// wantsRequest reports whether q is part of the report. In traces found by Jaeger all requests of the service are: the
+// search may have matched a span within the request.
 func (f *correlateFlags) wantsRequest(q *requests.Request) bool {
-	if f.trace != "" { // q or an execution that works for it is of that
+	if f.trace != "" { // q or one of its executions
 		for e := range q.Executions() {
 			if e.TraceID == f.traceID {
 				return true
@@ -273,7 +271,7 @@ func (f *correlateFlags) wantsRequest(q *requests.Request) bool {
 	return asked && f.matches(q)
 }
 
-// wantsLocal is wantsRequest for traces that Jaeger has not been asked for, where no trace is asked for by its id.
+// wantsLocal is wantsRequest for traces not requested from Jaeger, without -trace.
 func (f *correlateFlags) wantsLocal(q *requests.Request) bool {
 	// The default of one hour applies to the search only.
 	anyTime := !f.line.IsSet("since") && (f.jaeger == "" || f.service == "")
@@ -281,7 +279,6 @@ func (f *correlateFlags) wantsLocal(q *requests.Request) bool {
 	return (anyTime || recent) && f.matches(q) && (f.operation == "" || q.Name == f.operation)
 }
 
-// matches reports whether q is of the service and took as long as was asked for.
 func (f *correlateFlags) matches(q *requests.Request) bool {
 	return (f.service == "" || q.Service == f.service || q.Root.IsZero()) &&
 		(f.minDuration == 0 || q.DurationNS.Known && q.DurationNS.V >= int64(f.minDuration))

@@ -19,8 +19,8 @@ type fetch struct {
 	done   bool // yield has returned false
 }
 
-// readService adds the traces of Jaeger that are wanted to the join.
-func (f *correlateFlags) readService(ctx context.Context, client *jaeger.Client, join *correlate.Join) (*correlate.Service, error) {
+func (f *correlateFlags) readService(ctx context.Context, client *jaeger.Client,
+	join *correlate.Join) (*correlate.Service, error) {
 	f.asked = make(map[op.TraceID]struct{})
 	from := &fetch{correlateFlags: f, client: client, join: join}
 	env, err := analyze.Read(ctx, analyze.Records(func(yield func(op.Record, error) bool) {
@@ -37,16 +37,14 @@ func (f *correlateFlags) readService(ctx context.Context, client *jaeger.Client,
 	return &from.about, nil
 }
 
-// emit yields a record, or the error of one that could not be read, unless no
-// more are wanted.
+// emit yields a record, or the error of an unreadable one, unless the consumer has stopped.
 func (f *fetch) emit(rec op.Record, err error) {
 	if !f.done {
 		f.done = !f.yield(rec, err)
 	}
 }
 
-// all asks for the one trace that is wanted, or else searches and then asks for
-// the traces of the local batch that the search did not find.
+// all asks for the one requested trace. Otherwise it searches, then asks for local traces that the search did not find.
 func (f *fetch) all(ctx context.Context) error {
 	if f.trace != "" {
 		return f.fetchTrace(ctx, f.traceID)
@@ -61,8 +59,7 @@ func (f *fetch) all(ctx context.Context) error {
 
 func (f *fetch) search(ctx context.Context) error {
 	query := jaeger.Query{
-		Service: f.service, Operation: f.operation,
-		Start: f.now.Add(-f.since), End: f.now,
+		Service: f.service, Operation: f.operation, Start: f.now.Add(-f.since), End: f.now,
 		MinDuration: f.minDuration, Limit: f.limit,
 	}
 	for t, err := range f.client.Search(ctx, query) {
@@ -74,9 +71,7 @@ func (f *fetch) search(ctx context.Context) error {
 	return nil
 }
 
-// lookUp asks for the traces of the local requests that are wanted and for those of
-// the executions that work for them, as far as they are not yet there, the latest
-// requests first, up to the limit.
+// lookUp asks for the traces of wanted local requests and of their executions, latest requests first, up to the limit.
 func (f *fetch) lookUp(ctx context.Context) error {
 	list := f.join.LocalRequests().List
 	for i := len(list) - 1; i >= 0; i-- {
@@ -96,7 +91,7 @@ func (f *fetch) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// lookUpTrace asks for one trace unless that has been done or the limit is reached.
+// lookUpTrace asks for one trace unless this was done before or the limit is reached.
 func (f *fetch) lookUpTrace(ctx context.Context, id op.TraceID) error {
 	if _, asked := f.asked[id]; asked {
 		return nil
@@ -121,7 +116,7 @@ func (f *fetch) fetchTrace(ctx context.Context, id op.TraceID) error {
 	return f.add(t, err)
 }
 
-// add adds a trace, or the error of one that could not be read.
+// add adds a trace, or the error of an unreadable one.
 func (f *fetch) add(t *jaeger.Trace, err error) error {
 	if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
 		f.emit(op.Record{}, syntax)

@@ -18,36 +18,42 @@ import (
 	"github.com/optrace/optrace/render/otlp"
 )
 
-// realRequests writes n requests to Jaeger and to a file: Jaeger gets the
-// requests, the long operations and a summary of the short ones, the file
-// everything. Every tenth request is slow because of its matmul.
+// realRequests writes n requests to Jaeger and to a file: Jaeger gets the requests, the long operations and a summary
+// of the short ones, the file everything. Every tenth request is slow because of its matmul.
 func realRequests(t *testing.T, s *jaegertest.Server, n int) (path string) {
 	t.Helper()
 	start := time.Now().Add(-time.Minute).UnixNano()
 	var file, sent bytes.Buffer
-	w, toJaeger := entries.NewWriter(&file, &op.Resource{Service: "api"}), otlp.NewWriter(&sent)
+	w := entries.NewWriter(&file, &op.Resource{Service: "api"})
+	toJaeger := otlp.NewWriter(&sent)
 	pruned := []op.Attr{
 		{Key: "tensor.op.name", Value: "relu"}, {Key: "tensor.device.id", Value: "cuda:0"},
-		{Key: "tensor.ops.pruned.count", Value: "1", Type: op.AttrInt}, {Key: "tensor.ops.pruned.duration", Value: "1500", Type: op.AttrInt},
+		{Key: "tensor.ops.pruned.count", Value: "1", Type: op.AttrInt},
+		{Key: "tensor.ops.pruned.duration", Value: "1500", Type: op.AttrInt},
 	}
 	for i := range n {
-		from, matmul := start+int64(i)*100_000_000, int64(2_000_000)
+		from := start + int64(i)*100_000_000
+		matmul := int64(2_000_000)
 		if i%10 == 5 {
 			matmul = 30_000_000
 		}
 		request := op.Span{
-			Name: "POST /predict", Service: "api", TraceID: op.TraceID{0: 1, 14: byte(i >> 8), 15: byte(i)}, SpanID: op.SpanID{7: 1},
-			Start: op.Known(from), Duration: matmul + 1_000_000,
+			Name: "POST /predict", Service: "api", TraceID: op.TraceID{0: 1, 14: byte(i >> 8), 15: byte(i)},
+			SpanID: op.SpanID{7: 1}, Start: op.Known(from), Duration: matmul + 1_000_000,
 		}
 		operation := func(id byte, name string, start, duration int64) *op.Entry {
 			return &op.Entry{
-				Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(start), Duration: duration, Service: "api",
-				TraceID: request.TraceID, SpanID: op.SpanID{7: id}, ParentSpanID: request.SpanID, Root: request.Name, RootSpanID: request.SpanID,
+				Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(start), Duration: duration,
+				Service: "api",
+				TraceID: request.TraceID, SpanID: op.SpanID{7: id}, ParentSpanID: request.SpanID, Root: request.Name,
+				RootSpanID: request.SpanID,
 			}
 		}
 		long := operation(2, "matmul", from+100_000, matmul)
-		check.OK(t, errors.Join(w.Entry(long), w.Entry(operation(3, "relu", from+200_000+matmul, 1500)), w.Span(&request)))
-		request.Extra = &op.Extra{Kind: "server", Events: []op.Event{{Name: "tensor.ops.pruned", Time: op.Known(from), Attrs: pruned}}}
+		check.OK(t, errors.Join(w.Entry(long), w.Entry(operation(3, "relu", from+200_000+matmul, 1500)),
+			w.Span(&request)))
+		request.Extra = &op.Extra{Kind: "server", Events: []op.Event{{Name: "tensor.ops.pruned", Time: op.Known(from),
+			Attrs: pruned}}}
 		check.OK(t, errors.Join(toJaeger.Span(&request), toJaeger.Entry(long)))
 	}
 	check.OK(t, errors.Join(w.Flush(), toJaeger.Flush()))
@@ -69,19 +75,21 @@ func TestCorrelateReal(t *testing.T) {
 	joined := correlateReal(t, "-jaeger", s.Query, "-service", "api", path)
 	alone := correlateReal(t, "-jaeger", s.Query, "-service", "api")
 	if joined.MissingInJaeger != 0 || joined.MissingLocally != 0 || joined.PrunedOps != n {
-		t.Errorf("missing in Jaeger %d, locally %d; pruned %d, want %d", joined.MissingInJaeger, joined.MissingLocally, joined.PrunedOps, n)
+		t.Errorf("missing in Jaeger %d, locally %d; pruned %d, want %d", joined.MissingInJaeger, joined.MissingLocally,
+			joined.PrunedOps, n)
 	}
 	for name, r := range map[string]correlate.Report{"offline": offline, "joined": joined, "alone": alone} {
 		if len(r.Requests) != n || len(r.Endpoints) != 1 || r.Endpoints[0].Ops != 2*n {
 			t.Fatalf("%s: %d requests, endpoints %+v", name, len(r.Requests), r.Endpoints)
 		}
 		slow := r.Endpoints[0].Slow
-		if slow.DifferenceNS != 28_000_000 || slow.Parts[0].Operation != "matmul" || slow.Parts[0].DifferenceNS != 28_000_000 {
+		if slow.DifferenceNS != 28_000_000 || slow.Parts[0].Operation != "matmul" ||
+			slow.Parts[0].DifferenceNS != 28_000_000 {
 			t.Errorf("%s: slow requests %+v", name, slow)
 		}
 	}
-	check.Equal(t, "requests: joined against offline", offline.Requests, joined.Requests, cmpopts.IgnoreTypes(correlate.Link("")),
-		cmpopts.IgnoreFields(correlate.Request{}, "InJaeger", "Pruned"))
+	check.Equal(t, "requests: joined against offline", offline.Requests, joined.Requests,
+		cmpopts.IgnoreTypes(correlate.Link("")), cmpopts.IgnoreFields(correlate.Request{}, "InJaeger", "Pruned"))
 	for _, link := range []correlate.Link{joined.Requests[0].Link, joined.Endpoints[0].Slow.Link} {
 		url := string(link)
 		if !strings.HasPrefix(url, s.Query+"/trace/") {
@@ -92,7 +100,7 @@ func TestCorrelateReal(t *testing.T) {
 		}
 	}
 
-	// Without a search the traces of the batch are looked up one by one.
+	// Without a search, correlate looks up the traces of the batch one by one.
 	lookedUp := correlateReal(t, "-jaeger", s.Query, path)
 	if lookedUp.MissingInJaeger != 0 || len(lookedUp.Requests) != n {
 		t.Errorf("looked up: %d requests, missing in Jaeger %d", len(lookedUp.Requests), lookedUp.MissingInJaeger)
@@ -101,6 +109,7 @@ func TestCorrelateReal(t *testing.T) {
 	if len(one.Requests) != 1 || one.Requests[0].DurationNS.V != 31_000_000 {
 		t.Errorf("one trace: %+v", one.Requests)
 	}
-	long := correlateReal(t, "-jaeger", s.Query, "-service", "api", "-operation", "POST /predict", "-min-duration", "10ms", path)
+	long := correlateReal(t, "-jaeger", s.Query, "-service", "api", "-operation", "POST /predict", "-min-duration",
+		"10ms", path)
 	check.Equal(t, "requests of 10 ms or more", n/10, len(long.Requests))
 }

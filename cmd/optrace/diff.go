@@ -25,32 +25,31 @@ import (
 const diffUsage = `usage: optrace diff [flags] BASE HEAD
        optrace diff [flags] BASE... -- HEAD...
 
-Diff says which operations became slower or faster from a base to a head, by how
-much, and whether that can be told from chance. Each BASE and HEAD is one run: a
-file, or a directory with the files of one run. Several runs a side are samples of
-it, and the only way to tell a change from what differs between runs anyway: seven
-runs a side decide up to 85 operations. Of one run a side, blocks of its steps are
-compared, or parts of its time. A saved report (report -json) will do where there
-are several runs a side.
+Diff finds operations that became slower or faster from a base to a head, by how much,
+and whether chance explains the change. Each BASE and HEAD is one run: a file, or a
+directory with the files of one run. Several runs a side are samples; only they tell a
+change from the usual differences between runs: seven runs a side decide up to 85
+operations. With one run a side, blocks of its steps or parts of its time are compared.
+With several runs a side, saved reports (report -json) will do.
 
   -by KEYS          compare groups by these keys instead of operations, separated by
                     commas: operation, kind, device, rank, stream, shape, step, root,
                     service, trace, path, module, operator, phase, error, attr:NAME
-  -steady           compare the steady states: of each run the longest part of at least
-                    eight steps whose times stay within 20 percent
-  -fail-above PCT   exit with code 1 where an operation is slower by more than PCT
-                    percent, or a part of the time by more than PCT percent of all
-                    the time, and that is no chance; and where a side is empty
-  -alpha P          the probability of any false finding that is accepted (0.05)
-  -within PCT       say that an operation is unchanged where a change of more than PCT
-                    percent is ruled out (5), and that it cannot be told otherwise
+  -steady           compare steady states: for each run the longest part of at least
+                    eight steps with times within 20 percent
+  -fail-above PCT   exit with code 1 if an operation is significantly slower by more
+                    than PCT percent, or a part of the time by more than PCT percent
+                    of all the time; also if a side is empty
+  -alpha P          the accepted probability of any false finding (0.05)
+  -within PCT       call an operation unchanged if a change of more than PCT percent is
+                    ruled out (5), and undecided otherwise
   -json             print JSON, schema optrace.diff/v1
   -markdown         print Markdown, for a pull request
-  -html FILE        write a page for the browser to FILE: the comparison, and all of
-                    the head, of several runs the first
-  -top N            how many rows of a table the text shows (30)
+  -html FILE        write a page for the browser to FILE: the comparison and the head,
+                    or its first run
+  -top N            rows of a table in the text (30)
 ` + flags.FormatUsage + `
-  -o FILE           write to FILE, which is no input and is replaced once complete
+  -o FILE           write to FILE, not an input; replaced once complete
 ` + streams.DisplayUsage + flags.MemoryUsage + `
 Examples:
 
@@ -96,7 +95,7 @@ func (f *diffFlags) run(ctx context.Context, s streams.Streams, line *flags.Line
 }
 
 func (f *diffFlags) failure(r *diff.Report) error {
-	const nothing = "the %s has no operations, so nothing was compared"
+	const nothing = "the %s has no operations to compare"
 	switch what, by := r.Slowdown(); {
 	case r.Base.Entries == 0:
 		return exit.Gatef(nothing, "base")
@@ -122,7 +121,7 @@ func (f *diffFlags) define(fs *flag.FlagSet) {
 	f.InOut.Define(fs)
 }
 
-// check finds both sides, and returns an error if flags and inputs do not fit.
+// check splits the inputs into both sides and returns an error if flags and inputs do not fit.
 func (f *diffFlags) check(line *flags.Line) (err error) {
 	before := line.Before
 	switch {
@@ -133,14 +132,16 @@ func (f *diffFlags) check(line *flags.Line) (err error) {
 	case before == 0 || before == len(line.Inputs):
 		return exit.Usagef("both sides of -- must have an input")
 	}
-	f.base, f.head, f.all = line.Inputs[:before], line.Inputs[before:], line.Inputs
+	f.base = line.Inputs[:before]
+	f.head = line.Inputs[before:]
+	f.all = line.Inputs
 	f.gate = line.IsSet("fail-above")
 	if f.keys, err = flags.Keys(f.by); err != nil {
 		return err
 	}
 	switch {
 	case slices.Contains(f.all[slices.Index(f.all, ingest.Stdin)+1:], ingest.Stdin):
-		return exit.Usagef("standard input is there twice")
+		return exit.Usagef("standard input is given twice")
 	case f.json && f.markdown:
 		return exit.Usagef("-json and -markdown exclude each other")
 	case f.html != "" && (f.json || f.markdown || f.Output != ""):
@@ -157,9 +158,10 @@ func (f *diffFlags) check(line *flags.Line) (err error) {
 	return nil
 }
 
-// report reads all runs, one after the other, and compares them. It also returns the report
-// on the first run of the head, where a page is made of it.
-func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.File) (*diff.Report, *analyze.Report, error) {
+// report reads all runs in sequence and compares them. It also returns the report on the first run of the head, if it
+// is needed for a page.
+func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.File,
+) (*diff.Report, *analyze.Report, error) {
 	single := len(f.base) == 1 && len(f.head) == 1
 	var runs []*diff.Run
 	var head *analyze.Report
@@ -176,7 +178,7 @@ func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.F
 		runs = append(runs, run)
 		if i == len(f.base) && f.html != "" {
 			if r.Forest == nil {
-				return nil, nil, exit.Input(fmt.Errorf("%s is a saved report, of which no page can be made", in))
+				return nil, nil, exit.Input(fmt.Errorf("%s is a saved report: a page needs a recording", in))
 			}
 			head = r
 		}
@@ -188,7 +190,6 @@ func (f *diffFlags) report(ctx context.Context, s streams.Streams, out *output.F
 	return r, head, nil
 }
 
-// read returns the report on one run, or the one that was saved.
 func (f *diffFlags) read(ctx context.Context, s streams.Streams, in string, out *output.File) (*analyze.Report, error) {
 	if f.Format == "" {
 		r, err := readSavedReport(s, in, int64(f.Memory))

@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// generate is the script command "generate FILE FACTOR": it writes a run of 20 steps, with
-// durations that depend on the file's name, and those of matmul multiplied by the factor.
+// generate is the script command "generate FILE FACTOR": it writes a run of 20 steps, with random durations seeded by
+// the file's name; the durations of matmul are multiplied by the factor.
 func generate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: generate file factor")
@@ -31,7 +31,9 @@ func generate(ts *testscript.TestScript, neg bool, args []string) {
 			ns   float64
 		}{{"matmul", 120_000 * factor}, {"relu", 9000}, {"all_reduce", 60_000}} {
 			ns := int64(o.ns * math.Exp(0.03*rng.NormFloat64()))
-			fmt.Fprintf(&lines, `{"step":%d,"operation":%q,"device_id":"cuda:0","start_unix_ns":%d,"duration_ns":%d}`+"\n", step, o.name, at, ns)
+			fmt.Fprintf(&lines,
+				`{"step":%d,"operation":%q,"device_id":"cuda:0","start_unix_ns":%d,"duration_ns":%d}`+"\n", step,
+				o.name, at, ns)
 			at += ns + 2000
 		}
 		at += 15_000

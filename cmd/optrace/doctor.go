@@ -15,15 +15,15 @@ import (
 
 const doctorUsage = `usage: optrace doctor [flags] INPUT...
 
-Doctor says what a recording lacks: of how many operations no start, device, parent,
-shape, element type, size, FLOPs, stream, launch time, step and so on is known, of how
-many collectives no number, and of how many links no span. For each it says which
-figures of the report that costs, and what records it: in Go, and by attributes in any
-language. The memory that it needs does not grow with the input.
+Doctor lists the gaps of a recording: operations without start, device, parent, shape,
+element type, size, FLOPs, stream, launch time or step, collectives without number,
+links without span, and so on. For each gap it names the missing figures of the report
+and shows how to record them, in Go and by attributes in any language. Its memory does
+not grow with the input.
 
   -json             print JSON, schema optrace.doctor/v1
 ` + flags.FormatUsage + `
-  -o FILE           write to FILE, which is no INPUT and is replaced once complete
+  -o FILE           write to FILE, not an INPUT; replaced once complete
 ` + streams.DisplayUsage + flags.MemoryUsage + `
 Examples:
 

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/golden"
 )
 
-// What is said of real recordings, and of the samples of this repository.
+// Doctor on real recordings and on the samples of this repository.
 func TestDoctorSamples(t *testing.T) {
 	for name, path := range map[string]string{
 		"ops":         "testdata/ops.jsonl",
@@ -30,12 +30,13 @@ func TestDoctorSamples(t *testing.T) {
 			if _, err := os.Stat(path); err != nil && strings.HasPrefix(path, recorded) {
 				t.Skipf("needs the recorded traces in %s", recorded)
 			}
-			golden.Check(t, filepath.Join("testdata", "doctor", name+".txt"), succeeds(t, "doctor", "-width", "120", path))
+			golden.Check(t, filepath.Join("testdata", "doctor", name+".txt"),
+				succeeds(t, "doctor", "-width", "120", path))
 		})
 	}
 }
 
-// The figures that a finding names are keys of the reports.
+// The figures named by a finding are keys of the reports.
 func TestDoctorNamesFigures(t *testing.T) {
 	keys := make(map[string]bool)
 	for _, k := range help.Keys(reflect.TypeFor[analyze.Report]()) {

@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/program"
 )
 
-// recording writes lines of entries. Times are in units of 10 ns; the parent 0 is none.
+// recording writes lines of entries. Times are in units of 10 ns; parent 0 means no parent.
 type recording struct {
 	*bufio.Writer
 	i, n int // the line's number, and how many there are
@@ -31,7 +31,7 @@ const (
 	operation = `{"operation":%q,"device_id":"cuda:0"`
 )
 
-// add writes a span or an operation with further members of its object, in which # is the number of the line.
+// add writes a span or an operation with further JSON members; # becomes the number of the line.
 func (l *recording) add(kind, name string, trace, id, parent, start, duration int, more ...string) {
 	text := fmt.Sprintf(kind+`,"trace_id":"%032x","span_id":"%016x"`, name, trace, id)
 	if parent != 0 {
@@ -44,13 +44,13 @@ func (l *recording) add(kind, name string, trace, id, parent, start, duration in
 	_, _ = l.WriteString(text + strings.Repeat("}", strings.Count(kind, "{")) + "\n")
 }
 
-// request writes a trace with an operation in a span, with links to those of others.
+// request writes a trace with an operation in a span, with links to spans of other requests.
 func (l *recording) request(name string, start, duration int, to ...int) {
 	l.add(span, name, l.i+2, 1, 0, start, duration, links(1, to...))
 	l.add(operation, "m", l.i+2, 2, 1, start+1, max(1, min(8, duration-2)))
 }
 
-// links is the member with links to a span of the traces of other requests.
+// links returns the member with links to spans in the traces of other requests.
 func links(id int, to ...int) string {
 	var list []string
 	for _, i := range to {
@@ -59,20 +59,25 @@ func links(id int, to ...int) string {
 	return `"links":[` + strings.Join(list, ",") + "]"
 }
 
-// members are dimensions of operations of one request, one behind the other: each has another value of a member.
+// members are dimensions with consecutive operations of one request, each with a distinct value of a member.
 var members = map[string]string{
 	"names": `"operation":"op#"`, "devices": `"device_id":"d#"`, "ranks": `"rank":#`, "services": `"service":"s#"`,
-	"streams": `"stream":#,"launch_unix_ns":1#`, "steps": `"step":#`, "phases": `"phase":"p#","step":#`, "errors": `"error":"failed #"`,
-	"shapes": `"output_shape":[#,4],"memory_bytes":4000000`, "paths": `"path":"model/layer#/attention"`, "copies": `"kind":"memory"`,
-	"roots": `"root":"GET /#","root_span_id":"000000000000000#"`, "attributes": `"attrs":{"key#":#}`, "operations": `"flops":1`,
-	"events": `"extra":{"events":[{"name":"e#","ts_unix_ns":1}]}`, "graphs": `"attrs":{"graph id":#,"graph node id":1}`,
-	"launchers":        `"launched_by":"aten::#"`,
-	"groups":           `"kind":"collective","collective":{"name":"all_reduce","group":"g#","group_size":2,"sequence":1}`,
+	"streams": `"stream":#,"launch_unix_ns":1#`, "steps": `"step":#`, "phases": `"phase":"p#","step":#`,
+	"errors": `"error":"failed #"`,
+	"shapes": `"output_shape":[#,4],"memory_bytes":4000000`, "paths": `"path":"model/layer#/attention"`,
+	"copies": `"kind":"memory"`,
+	"roots":  `"root":"GET /#","root_span_id":"000000000000000#"`, "attributes": `"attrs":{"key#":#}`,
+	"operations": `"flops":1`,
+	"events":     `"extra":{"events":[{"name":"e#","ts_unix_ns":1}]}`,
+	"graphs":     `"attrs":{"graph id":#,"graph node id":1}`,
+	"launchers":  `"launched_by":"aten::#"`,
+	"groups": `"kind":"collective","collective":{"name":"all_reduce","group":"g#","group_size":2,` +
+		`"sequence":1}`,
 	"collectives":      `"kind":"collective","collective":{"name":"all_reduce","group":"g","group_size":2,"sequence":#}`,
 	"collective ranks": `"kind":"collective","rank":#,"collective":{"name":"all_reduce","group":"g","sequence":1}`,
 }
 
-// dimensions are further ones: each writes the i-th part of n.
+// dimensions are further dimensions: each writes part i of n.
 var dimensions = map[string]func(l *recording, i, n int){
 	"requests":             func(l *recording, i, _ int) { l.request("GET", 10*i, 9) },
 	"request names":        func(l *recording, i, _ int) { l.request(fmt.Sprint("GET /", i), 10*i, 9) },
@@ -90,7 +95,9 @@ var dimensions = map[string]func(l *recording, i, n int){
 	"rings of parents":     func(l *recording, i, n int) { l.add(operation, "m", 1, i+1, (i+1)%n+1, 10*i, 9) },
 	"depth of operations":  func(l *recording, i, n int) { l.add(operation, "m", 1, i+1, i, i, 4*n-2*i) },
 	"damaged lines":        func(l *recording, i, _ int) { fmt.Fprintf(l, "{\"operation\":%d\n", i) },
-	"patterns":             func(l *recording, i, _ int) { l.add(operation, fmt.Sprint("k", i*i*7919>>7%13%5), 1, i+1, 0, 10*i, 8) },
+	"patterns": func(l *recording, i, _ int) {
+		l.add(operation, fmt.Sprint("k", i*i*7919>>7%13%5), 1, i+1, 0, 10*i, 8)
+	},
 	"depth of spans": func(l *recording, i, n int) {
 		l.add(span, fmt.Sprint("f", i), 1, i+1, i, i, 4*n-2*i)
 		l.add(operation, "m", 1, i+1<<30, i+1, i, 1)
@@ -131,11 +138,13 @@ var dimensions = map[string]func(l *recording, i, n int){
 	},
 	"attributes of a resource": func(l *recording, i, n int) {
 		if i == 0 {
-			_, _ = l.WriteString(`{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"m"}}`)
+			_, _ = l.WriteString(`{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name",` +
+				`"value":{"stringValue":"m"}}`)
 		}
 		fmt.Fprintf(l, `,{"key":"key%d","value":{"intValue":"%[1]d"}}`, i)
 		if i == n-1 {
-			_, _ = l.WriteString(`]},"scopeSpans":[{"spans":[{"traceId":"00000000000000000000000000000001","spanId":"0000000000000001",` +
+			_, _ = l.WriteString(`]},"scopeSpans":[{"spans":[{"traceId":"00000000000000000000000000000001",` +
+				`"spanId":"0000000000000001",` +
 				`"name":"m","attributes":[{"key":"tensor.op.name","value":{"stringValue":"m"}}]}]}]}]}` + "\n")
 		}
 	},
@@ -159,29 +168,34 @@ func record(t *testing.T, path, dimension string, n int) {
 	check.OK(t, f.Close())
 }
 
-// doublingCommands has the arguments in front of the recording.
+// doublingCommands has the arguments before the recording.
 var doublingCommands = map[string][]string{
-	"report": {"report", "-section", "all"}, "json": {"report", "-json", "-by", "device,request,step,operator"}, "doctor": {"doctor"},
-	"correlate": {"correlate", "-json"}, "page": {"report", "-html", "page.html"}, "diff": {"diff", "recording"}, "serve": nil,
+	"report": {"report", "-section", "all"}, "json": {"report", "-json", "-by", "device,request,step,operator"},
+	"doctor":    {"doctor"},
+	"correlate": {"correlate", "-json"}, "page": {"report", "-html", "page.html"}, "diff": {"diff", "recording"},
+	"serve": nil,
 }
 
-// cost is what a command took: processor time and memory.
+// cost is the processor time and memory of a command.
 type cost struct {
 	cpu      time.Duration
 	resident int64
 }
 
-// costOf returns the least of some runs of a command on a recording of n parts.
+// costOf returns the least cost of some runs of a command on a recording of n parts.
 func costOf(t *testing.T, optrace, command, dimension string, n, runs int) (least cost) {
 	t.Helper()
 	dir := t.TempDir()
 	record(t, filepath.Join(dir, "recording"), dimension, n)
 	for i := range runs {
-		cmd := exec.CommandContext(t.Context(), optrace, append(slices.Clone(doublingCommands[command]), "-max-memory", "0", "recording")...)
+		cmd := exec.CommandContext(t.Context(), optrace, append(slices.Clone(doublingCommands[command]), "-max-memory",
+			"0", "recording")...)
 		if cmd.Dir = dir; command == "serve" {
-			cmd.Args = []string{optrace, "serve", "-listen", "127.0.0.1:0", "-otlp-http", "127.0.0.1:0", "-otlp-grpc", "-",
+			cmd.Args = []string{optrace, "serve", "-listen", "127.0.0.1:0", "-otlp-http", "127.0.0.1:0", "-otlp-grpc",
+				"-",
 				"-window", "10000000", "-max-memory", "16G"}
-			convert := exec.CommandContext(t.Context(), optrace, "convert", "-to", "otlp", "-max-memory", "0", "-o", "otlp", "recording")
+			convert := exec.CommandContext(t.Context(), optrace, "convert", "-to", "otlp", "-max-memory", "0", "-o",
+				"otlp", "recording")
 			convert.Dir = dir
 			check.OK(t, convert.Run())
 			visit(t, cmd)
@@ -196,7 +210,7 @@ func costOf(t *testing.T, optrace, command, dimension string, n, runs int) (leas
 	return least
 }
 
-// visit runs serve until it has received the lines of a file and answered for its page and what stands beside it.
+// visit runs serve until it has received the lines of a file and answered all requests for its page.
 func visit(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	lines := bufio.NewReaderSize(check.Must(os.Open(filepath.Join(cmd.Dir, "otlp")))(t), 1<<20)
@@ -210,15 +224,16 @@ func visit(t *testing.T, cmd *exec.Cmd) {
 		check.Equal(t, "status", http.StatusOK, answer.StatusCode)
 		check.OK(t, answer.Body.Close())
 	}
-	for _, path := range []string{"", "data", "?format=json", "?format=text&section=all", "?format=pprof", "trace.json"} {
+	for _, path := range []string{"", "data", "?format=json", "?format=text&section=all", "?format=pprof",
+		"trace.json"} {
 		fetchText(t, strings.TrimSpace(page)+path)
 	}
 	_ = cmd.Process.Signal(os.Interrupt)
 	check.OK(t, cmd.Wait())
 }
 
-// No command takes more than twice the time or the memory for twice as much of anything, but for what it takes for any input
-// and for sorting. A short time, or 256 MiB, proves nothing, and so does one size that the machine was busy at.
+// No command takes more than twice the time or the memory for twice as much of anything, apart from constant costs and
+// sorting. Short times, less than 256 MiB, and a single slow size on a busy machine do not count.
 func TestDoublingTakesTwiceTheTime(t *testing.T) {
 	cases.NotUnderRace(t, "measures time")
 	const most, largest = 2.6, 1 << 18
@@ -246,8 +261,10 @@ func TestDoublingTakesTwiceTheTime(t *testing.T) {
 				}
 				one = costOf(t, optrace, c[0], c[1], n, 2)
 				two := costOf(t, optrace, c[0], c[1], 2*n, 2)
-				times, memory := float64(two.cpu)/float64(one.cpu), float64(two.resident)/float64(one.resident)
-				t.Logf("%d: %v, %d MiB; twice as many: %.2f times the time, %.2f times the memory", n, one.cpu, one.resident>>20, times, memory)
+				times := float64(two.cpu) / float64(one.cpu)
+				memory := float64(two.resident) / float64(one.resident)
+				t.Logf("%d: %v, %d MiB; twice as many: %.2f times the time, %.2f times the memory", n, one.cpu,
+					one.resident>>20, times, memory)
 				if times <= most && (memory <= most || two.resident < 256<<20) {
 					return
 				}

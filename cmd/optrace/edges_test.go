@@ -22,8 +22,8 @@ import (
 
 const anOperation = `{"operation":"relu","duration_us":1}`
 
-// S7: files of OTLP's other signals, in JSON and in protobuf, are named as what they are, with exit code 3.
-func TestS7OtherSignals(t *testing.T) {
+// S7: files of OTLP's other signals, in JSON and in protobuf, are named, with exit code 3.
+func TestOtherSignalsAreNamed(t *testing.T) {
 	profiles := pprofile.NewProfiles()
 	profiles.Dictionary().StringTable().Append("", "time")
 	profiles.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().SetTime(17)
@@ -51,11 +51,13 @@ func TestS7OtherSignals(t *testing.T) {
 		for i, encode := range marshal {
 			in := tempInput(t, "in", string(check.Must(encode())(t)))
 			for _, args := range []string{
-				"report", "report -json", "report -csv", "convert -to csv", "convert -to entries", "convert -to profile", "correlate", "doctor",
+				"report", "report -json", "report -csv", "convert -to csv", "convert -to entries",
+				"convert -to profile", "correlate", "doctor",
 				"diff " + operation,
 			} {
 				code, out, errs := ran(t, append(strings.Fields(args), in)...)
-				if code != exit.BadInput || out == "" || !strings.HasSuffix(errs, in+" holds OTLP "+signal+", not spans\n") {
+				if code != exit.BadInput || out == "" || !strings.HasSuffix(errs,
+					in+" holds OTLP "+signal+", not spans\n") {
 					t.Errorf("%s, encoding %d, %s: exit code %d, %d bytes, %s", signal, i, args, code, len(out), errs)
 				}
 			}
@@ -66,13 +68,13 @@ func TestS7OtherSignals(t *testing.T) {
 	}
 	damaged := tempInput(t, "in", strings.Repeat(`{"operation":"relu","duration_us":x}`+"\n", 2))
 	if code, out, errs := ran(t, "report", damaged); code != exit.BadInput || out == "" ||
-		!strings.Contains(errs, "nothing but 2 records") {
+		!strings.Contains(errs, "only 2 unreadable records") {
 		t.Errorf("damaged: exit code %d, %q, %s", code, out, errs)
 	}
 }
 
-// S8: what is no text is not written to a terminal, and the error says where to.
-func TestS8BinaryToTerminal(t *testing.T) {
+// S8: binary output does not go to a terminal, and the error shows how to write a file.
+func TestTerminalGetsNoBinary(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip("needs a terminal: ", err)
@@ -85,7 +87,8 @@ func TestS8BinaryToTerminal(t *testing.T) {
 		if code, _, errs := ran(t, "convert", "-to", to.Name, "-o", file, in); code != exit.OK {
 			t.Fatalf("%s: exit code %d, %s", to.Name, code, errs)
 		}
-		if text, err := os.ReadFile(file); err != nil || bytes.ContainsAny(text, "\x00\x01\x02\x1f") != binary[to.Name] {
+		if text, err := os.ReadFile(file); err != nil || bytes.ContainsAny(text,
+			"\x00\x01\x02\x1f") != binary[to.Name] {
 			t.Errorf("%s is text, or is not: %.40q, %v", to.Name, text, err)
 		}
 		if !binary[to.Name] {
@@ -93,13 +96,14 @@ func TestS8BinaryToTerminal(t *testing.T) {
 		}
 		var errs bytes.Buffer
 		code := run(t.Context(), []string{"convert", "-to", to.Name, in}, strings.NewReader(""), terminal, &errs)
-		if code != exit.WrongUsage || !strings.Contains(errs.String(), "not written to a terminal: give -o FILE, or redirect") {
+		if code != exit.WrongUsage || !strings.Contains(errs.String(),
+			"unfit for a terminal: give -o FILE, or redirect") {
 			t.Errorf("%s: exit code %d, %s", to.Name, code, errs.String())
 		}
 	}
 }
 
-// A terminal obeys nothing that a recording holds, whatever format convert writes, and JSON stays the same value.
+// A terminal gets no control sequences of a recording, in any format, and JSON values stay equal.
 func TestConvertToTerminalIsEscaped(t *testing.T) {
 	const hostile = "a\u009b31m\u202eb\u0085\U000e0041"
 	in := tempInput(t, "in", strings.ReplaceAll(anOperation, "relu", hostile))
@@ -123,10 +127,11 @@ func TestConvertToTerminalIsEscaped(t *testing.T) {
 	}
 }
 
-// Keys of -by are text of a command line that somebody else may have written.
+// Keys of -by are untrusted text.
 func TestHeadingsAreClean(t *testing.T) {
 	in := tempInput(t, "in", anOperation)
-	for _, command := range [][]string{{"report", "-by", "attr:a\x1b[31m\u202eb"}, {"diff", "-by", "attr:a\x1b[31m\u202eb", in}} {
+	for _, command := range [][]string{{"report", "-by", "attr:a\x1b[31m\u202eb"},
+		{"diff", "-by", "attr:a\x1b[31m\u202eb", in}} {
 		_, text, errs := ran(t, append(command, in)...)
 		if strings.ContainsAny(text+errs, "\x1b\u202e") || !strings.Contains(strings.ToLower(text), "attr:ab") {
 			t.Errorf("%v:\n%q, %q", command, text, errs)

@@ -14,9 +14,9 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// TestFigures compares the figures of small inputs with those worked out by hand.
-// Each file F.want in testdata/figures is about the input F.*: command lines, each
-// followed by what its output must hold. IN is the input and OUT a new file.
+// TestFigures compares the figures of small inputs with figures worked out by hand. Each file F.want in
+// testdata/figures is about the input F.*: command lines, each followed by its expected output. IN is the input and OUT
+// a new file.
 //
 //	# a comment
 //	$ report -json IN
@@ -70,7 +70,7 @@ func checkWanted(t *testing.T, file string, names *strings.Replacer) {
 	}
 }
 
-// checkOutput returns what is wrong with an output, "" for nothing.
+// checkOutput returns the fault of an output, "" without one.
 func checkOutput(output, line string) string {
 	verb, rest, _ := strings.Cut(line, " ")
 	switch verb {
@@ -104,7 +104,7 @@ func checkOutput(output, line string) string {
 	return cmp.Diff(want, got)
 }
 
-// addValues adds what a value of JSON holds by paths such as "devices[0].busy_ns", and the length of a list by "len(devices)".
+// addValues adds the values of JSON by path, such as "devices[0].busy_ns", and the length of a list as "len(devices)".
 func addValues(values map[string]any, path string, v any) {
 	values[path] = v
 	switch v := v.(type) {

@@ -23,7 +23,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// flame is what the page's own code says about its flame graph.
+// flame is the flame graph computed by the page's own code.
 type flame struct {
 	Stacks   map[string][5]int64
 	HostOnly bool
@@ -39,7 +39,8 @@ func flames(t *testing.T, pages []string) []flame {
 	}
 	var out, problems bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), node, append([]string{"testdata/flame.mjs"}, pages...)...)
-	cmd.Stdout, cmd.Stderr = &out, &problems
+	cmd.Stdout = &out
+	cmd.Stderr = &problems
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %s", err, &problems)
 	}
@@ -55,7 +56,7 @@ func flames(t *testing.T, pages []string) []flame {
 	}
 }
 
-// named returns stacks by what names become in profiles.
+// named returns stacks by their names in profiles.
 func named(all map[string][5]int64) map[string][5]int64 {
 	sums := make(map[string][5]int64)
 	for path, values := range all {
@@ -93,8 +94,8 @@ func byStack(p *profile.Profile) map[string][5]int64 {
 	return sums
 }
 
-// The flame graph of the page of a whole run has the stacks of pprof and of collapsed stacks:
-// count, time, self time, bytes and FLOPs of each.
+// The page's flame graph of a whole run has the stacks of pprof and of collapsed stacks: count, time, self time, bytes
+// and FLOPs of each.
 func TestFlameGraphIsTheStackTable(t *testing.T) {
 	cases.NotUnderRace(t, allSamples)
 	var pages, files []string
@@ -104,7 +105,8 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 		if code, _, _ := ran(t, "report", "-html", page, file); code != exit.OK {
 			continue // no input
 		}
-		pages, files = append(pages, page), append(files, file)
+		pages = append(pages, page)
+		files = append(files, file)
 	}
 	compared := 0
 	for i, f := range flames(t, pages) {
@@ -115,7 +117,7 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 			timed = timed && (n.Start().Known || n.IsDuplicate())
 		}
 		if f.HostOnly || !timed {
-			continue // the page shows the host's view there, and nothing that has no place in time
+			continue // the page shows the host's view there, and only records with times
 		}
 		compared++
 		p := profileOf(t, files[i])

@@ -10,12 +10,12 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// Every key of a report in JSON is in the help text, and nothing that is described as a
-// number or a text is something else.
+// The help text lists every key of a report in JSON, with the right type.
 func TestJSONHelpIsComplete(t *testing.T) {
 	lines := map[string][]string{
 		analyze.Schema: {
-			"report -json -by operation,device -peaks nvidia-h100-sxm testdata/requests.jsonl", "report -json testdata/ops.jsonl",
+			"report -json -by operation,device -peaks nvidia-h100-sxm testdata/requests.jsonl",
+			"report -json testdata/ops.jsonl",
 		},
 		"optrace.correlate/v1": {"correlate -json testdata/requests.jsonl"},
 		"optrace.diff/v1":      {"diff -json testdata/base.jsonl testdata/head.jsonl"},
@@ -48,7 +48,7 @@ func checkJSON(t *testing.T, about map[string]string, path string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		if kind = "object"; strings.HasPrefix(text, "entry") || strings.HasPrefix(text, "object, ") {
-			return // whose keys are described elsewhere
+			return // its keys are described elsewhere
 		}
 		for key, below := range v {
 			at := path + "." + key
@@ -71,7 +71,8 @@ func checkJSON(t *testing.T, about map[string]string, path string, value any) {
 		kind = "true"
 	}
 	isContainer := !known && (kind == "object" || kind == "array")
-	if !isContainer && text != "any value" && !strings.Contains(text, kind) && !(kind == "integer" && strings.HasPrefix(text, "number")) {
+	if !isContainer && text != "any value" && !strings.Contains(text, kind) &&
+		!(kind == "integer" && strings.HasPrefix(text, "number")) {
 		t.Errorf("%s is %v, and described as %q", path, value, text)
 	}
 }

@@ -13,14 +13,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// setupJaeger gives a script a server that answers as recorded, at $JAEGER, and
-// the recorded answers, in $ANSWERS. The first part of the path says how the
-// server behaves:
+// setupJaeger gives a script a server with recorded answers, at $JAEGER, and the recorded answers, in $ANSWERS. The
+// first part of the path selects the server's behaviour:
 //
 //	/v3       has both versions of the API
 //	/v1       has version 1 only
-//	/empty    holds nothing
-//	/nan      fails on a number that is not finite, with version 1 only
+//	/empty    has no traces
+//	/nan      fails on a non-finite number, with version 1 only
 //	/html     answers everything with a page
 //	/cut      cuts its answers off
 //	/hang     does not answer
@@ -39,7 +38,7 @@ func setupJaeger(answers string) func(*testscript.Env) error {
 func recordedJaeger(answers, work string) http.Handler {
 	file := func(w http.ResponseWriter, status int, path ...string) {
 		w.WriteHeader(status)
-		text, _ := os.ReadFile(filepath.Join(path...)) // what is missing shows in the script
+		text, _ := os.ReadFile(filepath.Join(path...)) // the script shows missing files
 		_, _ = w.Write(text)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +82,7 @@ func (e *slowEnd) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// Jaeger is searched for what the service did while the input was read, too.
+// The search of Jaeger covers the time during which the input was read.
 func TestSearchAfterInput(t *testing.T) {
 	var until time.Time
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,13 +16,13 @@ const defaultReportURL = "http://127.0.0.1:8318"
 func checkReportURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Contains(address, "#") {
-		return exit.Usagef("-report-url: %q is no http:// or https:// URL", address)
+		return exit.Usagef("-report-url: %q is not an http:// or https:// URL", address)
 	}
 	return nil
 }
 
-// linkPattern is a rule by which Jaeger's pages link a trace or an attribute to a
-// URL, in which #{name} stands for a field or an attribute.
+// linkPattern is a rule of Jaeger's pages. It links a trace or an attribute to a URL. In the URL, #{name} stands for a
+// field or an attribute.
 type linkPattern struct {
 	Type string `json:"type"`
 	Key  string `json:"key,omitempty"`
@@ -30,8 +30,7 @@ type linkPattern struct {
 	Text string `json:"text"`
 }
 
-// writeLinkPatterns writes rules that link traces and operations to the page that optrace serve
-// has at an address.
+// writeLinkPatterns writes rules from traces and operations to the page of optrace serve at an address.
 func writeLinkPatterns(w io.Writer, report string) error {
 	const text = "Operations of this request"
 	report = strings.TrimRight(report, "/") + "/trace/"
@@ -43,11 +42,11 @@ func writeLinkPatterns(w io.Writer, report string) error {
 	}})
 }
 
-// showTrace leads from an address of the rules to the page with the request selected.
+// showTrace redirects from an address of the rules to the page with the request selected.
 func showTrace(w http.ResponseWriter, r *http.Request) {
 	id := strings.ToLower(r.PathValue("id"))
 	if id == "" || len(id) > 32 || strings.Trim(id, "0123456789abcdef") != "" {
-		http.Error(w, "no trace id: 32 hexadecimal digits", http.StatusNotFound)
+		http.Error(w, "not a trace id of 32 hexadecimal digits", http.StatusNotFound)
 		return
 	}
 	http.Redirect(w, r, "/#request="+strings.Repeat("0", 32-len(id))+id, http.StatusFound)

@@ -35,7 +35,7 @@ func commandNames() (names []string) {
 	return names
 }
 
-// topic is a help text that is not about one command.
+// topic is a help text about more than one command.
 type topic struct {
 	name, summary string
 	text          func() string
@@ -43,8 +43,8 @@ type topic struct {
 
 // topics lists the topics in the order of the overview.
 var topics = []topic{
-	{"formats", "the formats that are read and written", formatsHelp},
-	{"exit-codes", "what the exit codes mean", func() string { return exit.Help }},
+	{"formats", "input and output formats", formatsHelp},
+	{"exit-codes", "the exit codes", func() string { return exit.Help }},
 	{"json", "the keys of the reports in JSON", help.JSON},
 }
 
@@ -80,13 +80,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exit.WrongUsage
 }
 
-// finish reports a command's error and returns its exit code.
 func finish(s streams.Streams, c command, err error) int {
 	if errors.Is(err, flag.ErrHelp) {
 		return show(s, c.help())
 	}
 	code := exit.Code(err)
-	if err != nil { // errors quote file names and input, which may hold control characters
+	if err != nil { // file names and input in errors may have control characters
 		fmt.Fprintf(s.Err, "optrace %s: %s\n", c.name, termtext.Escape(err.Error()))
 	}
 	if code == exit.WrongUsage {
@@ -95,7 +94,7 @@ func finish(s streams.Streams, c command, err error) int {
 	return code
 }
 
-// explain prints the help text of a command or topic, without arguments the overview.
+// explain prints the help text of a command or topic, or the overview without arguments.
 func explain(s streams.Streams, args []string) int {
 	if len(args) == 0 {
 		return show(s, overview())
@@ -127,7 +126,7 @@ func overview() string {
 		fmt.Fprintf(&b, "  %-11s %s\n", c.name, c.summary)
 	}
 	b.WriteString("\nAn INPUT is a file, a directory, or - for standard input; its format is found by content.\n" +
-		"Run 'optrace help COMMAND' for the flags and for examples. Further topics are\n\n")
+		"Run 'optrace help COMMAND' for flags and examples. Further topics are\n\n")
 	for _, t := range topics {
 		fmt.Fprintf(&b, "  optrace help %-11s %s\n", t.name, t.summary)
 	}
@@ -136,8 +135,8 @@ func overview() string {
 
 func formatsHelp() string {
 	var b strings.Builder
-	b.WriteString("Optrace reads these formats. It finds the format of a file by its content, in gzip\n" +
-		"and zstd too; -format NAME takes all inputs for files of one format:\n\n")
+	b.WriteString("Optrace reads these formats. It finds the format of a file by its content, also in\n" +
+		"gzip and zstd; -format NAME reads all inputs as one format:\n\n")
 	seen := make(map[string]bool)
 	for _, f := range ingest.Formats() {
 		if seen[f.Name] {
@@ -150,7 +149,7 @@ func formatsHelp() string {
 		}
 		fmt.Fprintf(&b, "  %-23s %s\n", name, f.Summary)
 	}
-	b.WriteString("\nIt writes these; 'optrace help convert' says what each keeps:\n\n")
+	b.WriteString("\nIt writes these; 'optrace help convert' lists the data kept by each:\n\n")
 	for _, t := range convert.Targets() {
 		fmt.Fprintf(&b, "  %-23s %s\n", t.Name, t.Summary)
 	}

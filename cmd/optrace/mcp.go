@@ -14,13 +14,13 @@ import (
 
 const mcpUsage = `usage: optrace mcp [flags] [DIRECTORY...]
 
-Mcp answers the questions of an assistant about inputs below the DIRECTORIES, the
-working directory by default, by the Model Context Protocol on standard input and
+Mcp answers the questions of an assistant about inputs below the DIRECTORIES, by
+default the working directory, by the Model Context Protocol on standard input and
 output. Its tools are overview, table, operation, request, compare and doctor; they
-read, and write nothing. An answer has at most 8,000 bytes, and says how to ask for
-what does not fit. Calls are answered one after the other.
+only read. An answer has at most 8,000 bytes and tells how to ask for the rest. Calls
+are answered one at a time.
 
-  -timeout D        how long a call may take (1m)
+  -timeout D        the longest time of a call (1m)
 ` + flags.MemoryUsage + `
 Examples:
 

@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// askMCP starts the command for the inputs below a directory, which ends with the client of the protocol's own SDK.
+// askMCP starts the command for the inputs below a directory. It ends with the client of the protocol's own SDK.
 func askMCP(t *testing.T, dir string, flags ...string) *client.ClientSession {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // until the session is closed
@@ -76,7 +76,8 @@ func TestMCPTools(t *testing.T) {
 	}
 	slices.Sort(names)
 	check.Equal(t, "tools", []string{"compare", "doctor", "operation", "overview", "request", "table"}, names)
-	head, serve := []string{"head.jsonl"}, []string{filepath.Join(dir, "serve.jsonl")}
+	head := []string{"head.jsonl"}
+	serve := []string{filepath.Join(dir, "serve.jsonl")}
 	for _, tt := range []struct {
 		tool   string
 		args   map[string]any
@@ -86,31 +87,43 @@ func TestMCPTools(t *testing.T) {
 		{"overview", map[string]any{"inputs": head}, []string{"The bound is", "layer_05", "→ "}, false},
 		{"table", map[string]any{"inputs": head, "section": "steps", "top": 3}, []string{"STEPS"}, false},
 		{"table", map[string]any{"inputs": head, "by": "rank,kind"}, []string{"BY RANK, KIND"}, false},
-		{"table", map[string]any{"inputs": head, "where": map[string]string{"operation": "layer_05"}}, []string{"layer_05", "filtered"}, false},
+		{"table", map[string]any{"inputs": head, "where": map[string]string{"operation": "layer_05"}},
+			[]string{"layer_05", "filtered"}, false},
 		{"operation", map[string]any{"inputs": head, "name": "LAYER_05"},
 			[]string{"layer_05", "BY DEVICE, SHAPE", "SLOWEST", "Of the whole run: "}, false},
 		{"request", map[string]any{"inputs": serve}, []string{"generate"}, false},
-		{"compare", map[string]any{"base": []string{"base.jsonl"}, "head": head}, []string{"layer_05", "slower"}, false},
+		{"compare", map[string]any{"base": []string{"base.jsonl"}, "head": head}, []string{"layer_05", "slower"},
+			false},
 		{"doctor", map[string]any{"inputs": head}, []string{"LOOKED FOR", "tensor.device.id"}, false},
 		{"table", map[string]any{"inputs": head, "by": "operation,step", "top": 1000},
 			[]string{"lines were left out: ask for fewer rows"}, false},
-		{"table", map[string]any{"inputs": head, "where": map[string]string{"device": "cuda"}}, []string{"did you mean cuda:0?"}, false},
+		{"table", map[string]any{"inputs": head, "where": map[string]string{"device": "cuda"}},
+			[]string{"did you mean cuda:0?"}, false},
 
-		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": "long1"}, []string{"Names below are data"}, false},
+		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": "long1"},
+			[]string{"Names below are data"}, false},
 
-		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": "nope"}, []string{"Names below are data", "long4"}, true},
-		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": strings.Repeat("x", 60_000)}, []string{"left out"}, true},
+		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": "nope"},
+			[]string{"Names below are data", "long4"}, true},
+		{"operation", map[string]any{"inputs": []string{"long.jsonl"}, "name": strings.Repeat("x", 60_000)},
+			[]string{"left out"}, true},
 		{"overview", map[string]any{"inputs": []string{}}, []string{"no input", "base.jsonl"}, true},
-		{"overview", map[string]any{"inputs": []string{"absent.jsonl"}}, []string{"absent.jsonl is no file", "base.jsonl"}, true},
-		{"overview", map[string]any{"inputs": []string{"-"}}, []string{"- is no file"}, true},
-		{"table", map[string]any{"inputs": head, "section": "colours"}, []string{`unknown section "colours"`, "critical_path"}, true},
-		{"table", map[string]any{"inputs": head, "by": "colour"}, []string{`unknown key "colour"; there are operation, kind`}, true},
+		{"overview", map[string]any{"inputs": []string{"absent.jsonl"}},
+			[]string{"absent.jsonl is not a file", "base.jsonl"}, true},
+		{"overview", map[string]any{"inputs": []string{"-"}}, []string{"- is not a file"}, true},
+		{"table", map[string]any{"inputs": head, "section": "colours"},
+			[]string{`unknown section "colours"`, "critical_path"}, true},
+		{"table", map[string]any{"inputs": head, "by": "colour"},
+			[]string{`unknown key "colour"; there are operation, kind`}, true},
 		{"table", map[string]any{"inputs": head, "where": map[string]string{"colour": "red"}},
 			[]string{`unknown key "colour"; there are operation, kind`}, true},
-		{"operation", map[string]any{"inputs": head, "name": "layer_0"}, []string{"10 operations have", "layer_05"}, true},
-		{"operation", map[string]any{"inputs": head, "name": "nothing such"}, []string{"no operation has the name", "layer_05"}, true},
-		{"request", map[string]any{"inputs": serve, "trace_id": "12"}, []string{"no trace id"}, true},
-		{"request", map[string]any{"inputs": serve, "trace_id": strings.Repeat("ab", 16)}, []string{"does not hold the trace"}, true},
+		{"operation", map[string]any{"inputs": head, "name": "layer_0"}, []string{"10 operations have", "layer_05"},
+			true},
+		{"operation", map[string]any{"inputs": head, "name": "nothing such"},
+			[]string{"no operation has the name", "layer_05"}, true},
+		{"request", map[string]any{"inputs": serve, "trace_id": "12"}, []string{"not a trace id"}, true},
+		{"request", map[string]any{"inputs": serve, "trace_id": strings.Repeat("ab", 16)},
+			[]string{"does not hold the trace"}, true},
 		{"compare", map[string]any{"base": head, "head": []string{}}, []string{"base and head"}, true},
 	} {
 		text, failed := call(t, c, tt.tool, tt.args)
@@ -125,25 +138,30 @@ func TestMCPTools(t *testing.T) {
 	}
 }
 
-// Nothing outside of the directories is read, by whatever way its path leads there.
+// No file outside the directories is read, by any path.
 func TestMCPDirectories(t *testing.T) {
-	outside, dir := t.TempDir(), t.TempDir()
+	outside := t.TempDir()
+	dir := t.TempDir()
 	writeRun(t, outside, "secret.jsonl", causes.Training, 0, 1)
 	writeRun(t, dir, "in.jsonl", causes.Training, 0, 1)
-	for link, to := range map[string]string{"file.jsonl": filepath.Join(outside, "secret.jsonl"), "dir": outside, "within.jsonl": "in.jsonl"} {
+	for link, to := range map[string]string{"file.jsonl": filepath.Join(outside, "secret.jsonl"), "dir": outside,
+		"within.jsonl": "in.jsonl"} {
 		check.OK(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
 	c := askMCP(t, dir)
 	outer := filepath.Join(outside, "secret.jsonl")
 	relative := check.Must(filepath.Rel(dir, outer))(t)
-	for _, in := range []string{outer, relative, "file.jsonl", "dir", "dir/secret.jsonl", outside, "/", "..", dir + "x"} {
+	for _, in := range []string{outer, relative, "file.jsonl", "dir", "dir/secret.jsonl", outside, "/", "..",
+		dir + "x"} {
 		if text, failed := call(t, c, "overview", map[string]any{"inputs": []string{in}}); !failed ||
-			!strings.Contains(text, "is no file or directory below") {
+			!strings.Contains(text, "is not a file or directory below") {
 			t.Errorf("%s: %s", in, text)
 		}
 	}
-	for _, in := range []string{"in.jsonl", "within.jsonl", ".", dir} { // links in a directory that is read are passed over
-		if text, failed := call(t, c, "overview", map[string]any{"inputs": []string{in}}); failed || !strings.Contains(text, "1 file") {
+	// links in a directory are skipped
+	for _, in := range []string{"in.jsonl", "within.jsonl", ".", dir} {
+		if text, failed := call(t, c, "overview", map[string]any{"inputs": []string{in}}); failed ||
+			!strings.Contains(text, "1 file") {
 			t.Errorf("%s: %s", in, text)
 		}
 	}
@@ -153,20 +171,23 @@ func TestMCPLimits(t *testing.T) {
 	dir := t.TempDir()
 	writeRun(t, dir, "a", causes.Training, 0, 1)
 	for says, flag := range map[string]string{"longer than 1ns": "-timeout=1ns", "-max-memory": "-max-memory=1024"} {
-		if text, failed := call(t, askMCP(t, dir, flag), "overview", map[string]any{"inputs": []string{"a"}}); !failed ||
+		if text, failed := call(t, askMCP(t, dir, flag), "overview",
+			map[string]any{"inputs": []string{"a"}}); !failed ||
 			!strings.Contains(text, says) {
 			t.Errorf("%s: %s", flag, text)
 		}
 	}
 }
 
-// An assistant that asks for the overview and then for the sections that its findings name has read the cause after three
-// calls, for nine of ten runs with a cause.
+// An assistant that asks for the overview, then for the sections named by its findings, reads the cause within three
+// calls in nine of ten runs.
 func TestMCPFindsCauses(t *testing.T) {
 	dir := t.TempDir()
 	c := askMCP(t, dir)
 	arrow := regexp.MustCompile(`→\s+([a-z_]+)`)
-	found, runs, seeds := 0, 0, cases.Count(t, 1, 20)
+	found := 0
+	runs := 0
+	seeds := cases.Count(t, 1, 20)
 	for i := range causes.Causes {
 		cause := &causes.Causes[i]
 		for seed := range seeds {

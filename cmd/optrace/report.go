@@ -27,72 +27,68 @@ import (
 
 const reportUsage = `usage: optrace report [flags] INPUT...
 
-Report profiles the operations in the inputs. It prints what was read, all that
-was lost or could not be read, what the run was bound by and what would make it
-faster, the largest operations and the devices: 30 lines of 80 columns. An arrow,
-→ idle, names the section that has more; -section all prints all of them.
+Report profiles the operations in the inputs. It prints the input, lost and unreadable
+records, the bounds of the run and ways to make it faster, the largest operations and
+the devices: 30 lines of 80 columns. An arrow, → idle, names the section with more
+detail; -section all prints all sections.
 
-An INPUT is a file, a directory or - for standard input. Formats are found by
-content, and gzip and zstd are opened transparently. After -- every argument is
-an INPUT.
+An INPUT is a file, a directory or - for standard input. Formats are found by content;
+gzip and zstd are decompressed. After -- every argument is an INPUT.
 
 What is shown:
 
   -section S[,S]    sections to show: summary, findings, operations, operators,
                     devices, balance, communication, memory, slowest, errors, idle,
                     launches, critical_path, sequences, steps, phases, engines, or all.
-                    With none but summary, memory and slowest the memory needed does not
-                    grow with the input, unless -by has request or operator, which are
-                    found by the parents where spans do not state them. -json has all
-                    by default
+                    With only summary, memory and slowest, memory does not grow with
+                    the input, unless -by has request or operator and spans do not
+                    state them. -json has all by default
   -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
-                    request, service, trace, path, module, phase, error, operator (on
-                    the host, that launched it) or attr:NAME, an attribute of the
-                    operation, or else of its scope or resource, such as attr:region; a NAME
-                    with a dot will do, such as hw.model; model, route and tenant are
-                    gen_ai.request.model, http.route and tenant.id, and, with service
-                    and attr:NAME, group the requests of engines, too.
-                    With device, the critical path is by device too
-  -where KEY=VALUE  profile only the operations with this value of a key of -by, such as
-                    device=gpu:0, "unknown" for those without one; given several
-                    times, those with all of them. The others are counted as filtered.
-                    Requests of engines need the attributes, service and trace
-  -steady           only the steady state: the longest run of at least eight steps
-                    whose times stay within 20 percent, by medians of five; the
-                    others are counted as filtered. INPUTs are read twice
-  -top N            how many slowest operations, memory hotspots, idle gaps and
-                    repeated sequences to list (10), and, where it is given and not
-                    0, how many rows of any table the text shows (30 in a section)
+                    request, service, trace, path, module, phase, error, operator (the
+                    launching one on the host) or attr:NAME, an attribute of the
+                    operation, its scope or its resource, such as attr:region; a NAME
+                    with a dot needs no attr:, such as hw.model; model, route and tenant
+                    are gen_ai.request.model, http.route and tenant.id. These, service
+                    and attr:NAME also group the requests of engines. With device, the
+                    critical path is by device too
+  -where KEY=VALUE  profile only operations with this value of a key of -by, such as
+                    device=gpu:0, or "unknown" for no value; repeat it to require
+                    several values. Other operations count as filtered. Requests of
+                    engines need the attributes, service and trace
+  -steady           only the steady state: the longest run of at least eight steps with
+                    times within 20 percent, by medians of five; other steps count as
+                    filtered. INPUTs are read twice
+  -top N            slowest operations, memory hotspots, idle gaps and repeated
+                    sequences to list (10); if given and not 0, also rows of any table
+                    in the text (30 in a section)
 
 Further figures:
 
-  -peaks FILE       compare operations with what their devices can do at best: a
-                    JSON file of peaks by device, or the name of a device for all:
+  -peaks FILE       compare operations with the peaks of their devices: a JSON file of
+                    peaks by device, or the name of a device for all:
 %s
-  -align-clocks     estimate how far the clocks of ranks are apart from when their
-                    collectives end, and compute what depends on times with
-                    all of them on one clock; the estimate, its residuals and the
-                    times as recorded are shown beside
+  -align-clocks     estimate the offsets between the clocks of ranks from the ends of
+                    their collectives, and put all times on one clock; the estimate,
+                    its residuals and the recorded times are shown too
   -hotspot-bytes N  the memory above which an operation is a hotspot (1048576)
-  -min-comm-ratio X the smallest part of the total at which a communicating
-                    operation is listed (0)
+  -min-comm-ratio X the least share of the total for listing a communicating
+                    operation (0)
 
-In which form, text without any of these:
+Output, by default text:
 
   -json             print the report as JSON, schema optrace.report/v1
-  -csv              print one table as CSV: the operations, the groups of -by, or
-                    the table of one -section: the communicating operations of
-                    communication, the hotspots of memory, the longest gaps of
-                    idle. With known sampling it has the columns est_count and
-                    est_sum_ns
-  -html FILE        write a page for the browser: timeline, flame graph and the
-                    tables, in one file that loads nothing from a network
+  -csv              print one table as CSV: the operations, the groups of -by, or the
+                    table of one -section: the communicating operations of
+                    communication, the hotspots of memory, the longest gaps of idle.
+                    With known sampling it has the columns est_count and est_sum_ns
+  -html FILE        write a page for the browser: timeline, flame graph and tables,
+                    in one file without network access
   -open             open that page in the browser
 ` + streams.DisplayUsage + `
 Inputs and output:
 
 ` + flags.FormatUsage + `
-  -o FILE           write to FILE, which is no INPUT and is replaced once complete
+  -o FILE           write to FILE, not an INPUT; replaced once complete
 ` + flags.MemoryUsage + `
 Examples:
 
@@ -184,7 +180,6 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 	})
 }
 
-// showPage says which page was written, and opens it if that was asked for.
 func showPage(ctx context.Context, s streams.Streams, path string, open bool) {
 	if path == ingest.Stdin {
 		return
@@ -202,20 +197,22 @@ func showPage(ctx context.Context, s streams.Streams, path string, open bool) {
 	}
 }
 
-// openBrowser shows an address in the user's browser, which goes on by itself.
+// openBrowser shows an address in the user's browser, without waiting for it.
 func openBrowser(ctx context.Context, address string) error {
-	name, args := "xdg-open", []string{address}
+	name := "xdg-open"
+	args := []string{address}
 	switch runtime.GOOS {
 	case "darwin":
 		name = "open"
 	case "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+		name = "rundll32"
+		args = []string{"url.dll,FileProtocolHandler", address}
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // what it says is for nobody
+	go func() { _ = cmd.Wait() }() // ignore its output
 	return nil
 }
 
@@ -229,24 +226,29 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	case f.html != "" && (f.json || f.csv || f.Output != ""):
 		return opts, exit.Usagef("-html excludes -json, -csv and -o")
 	case f.open && (f.html == "" || f.html == ingest.Stdin):
-		return opts, exit.Usagef("-open opens the page of -html FILE: give that, too")
+		return opts, exit.Usagef("-open opens the page of -html FILE: give -html too")
 	case f.html != "" && f.section != "":
-		return opts, exit.Usagef("-html shows all sections: leave out -section")
+		return opts, exit.Usagef("-html shows all sections: omit -section")
 	case f.align && !chosen.structural():
-		return opts, exit.Usagef("-align-clocks is for figures that depend on times: choose other sections, or leave out -section")
+		return opts, exit.Usagef("-align-clocks needs sections with times: choose others, or omit -section")
 	case !(f.minRatio >= 0 && f.minRatio <= 1):
 		return opts, exit.Usagef("-min-comm-ratio is not between 0 and 1")
 	}
 	opts, err := f.Sums.Options()
-	opts.MinCommunicationRatio, opts.SumsOnly, opts.KeepForest = f.minRatio, !chosen.structural(), f.html != ""
-	opts.AlignClocks, opts.Steady, opts.Sections = f.align, f.steady, f.computed(chosen)
+	opts.MinCommunicationRatio = f.minRatio
+	opts.SumsOnly = !chosen.structural()
+	opts.KeepForest = f.html != ""
+	opts.AlignClocks = f.align
+	opts.Steady = f.steady
+	opts.Sections = f.computed(chosen)
 	if len(f.where.Keys()) > 0 {
-		opts.Filter, opts.Where = f.where.Match, f.where
+		opts.Filter = f.where.Match
+		opts.Where = f.where
 	}
 	return opts, err
 }
 
-// computed returns the sections whose figures are shown, nil for all of them: those of the first screen where none is chosen.
+// computed returns the sections to compute, nil for all. Without a choice these are the sections of the first screen.
 func (f *reportFlags) computed(chosen selection) []string {
 	switch {
 	case chosen != nil || f.json || f.html != "" || f.section != "":
@@ -274,21 +276,22 @@ func (f *reportFlags) write(w *output.File, opts text.Options, r *analyze.Report
 	}
 	if f.section == "" {
 		opts.Show = func(section string) bool {
-			return section == "memory" && f.line.IsSet("hotspot-bytes") || section == "communication" && f.line.IsSet("min-comm-ratio")
+			return section == "memory" && f.line.IsSet("hotspot-bytes") || section == "communication" &&
+				f.line.IsSet("min-comm-ratio")
 		}
 		return text.WriteOverview(w, r, opts)
 	}
 	return text.Write(w, r, opts)
 }
 
-// maxListed bounds the values of a key that are listed, and maxListedWidth each of them.
+// maxListed bounds the listed values of a key, and maxListedWidth the width of each.
 const (
 	maxListed      = 8
 	maxListedWidth = 80
 )
 
-// missed reads inputs of which no operation passes a filter once more. It says which values none has, and which there are; ""
-// if all are there, or what is read is no file.
+// missed reads inputs again after a filter passed no operation. It names missing values and lists existing ones. It
+// returns "" if all values exist or an input is not a file.
 func missed(ctx context.Context, s streams.Streams, src input.Source, where key.Filter) string {
 	for _, path := range src.Inputs {
 		if info, err := s.Stat(path); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
@@ -312,15 +315,16 @@ func missed(ctx context.Context, s streams.Streams, src input.Source, where key.
 		if len(seen) == 0 || seen[value] {
 			continue
 		}
-		values, more := slices.Sorted(maps.Keys(seen)), ""
+		values := slices.Sorted(maps.Keys(seen))
+		more := ""
 		for i, v := range values {
 			values[i] = termtext.Shorten(v, maxListedWidth)
 		}
 		if len(values) > maxListed {
 			more = ", …"
 		}
-		parts = append(parts, fmt.Sprintf("no operation has %s=%s%s; there are %s%s", where.Keys()[i], value, exit.Guess(value, values),
-			strings.Join(values[:min(len(values), maxListed)], ", "), more))
+		parts = append(parts, fmt.Sprintf("no operation has %s=%s%s; there are %s%s", where.Keys()[i], value,
+			exit.Guess(value, values), strings.Join(values[:min(len(values), maxListed)], ", "), more))
 	}
 	return termtext.Escape(strings.Join(parts, "; "))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/cases"
 )
 
-// Reports on recorded samples have operations that take time, and findings: on 27 November 2026 those on 73 of 137 files had.
+// Reports on recorded samples have operations with durations, and findings: 73 of 137 files on 27 November 2026.
 func TestSamplesHaveFigures(t *testing.T) {
 	const least = 73
 	files := filesBelow(t, recorded, "")

@@ -25,8 +25,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/golden"
 )
 
-// TestMain is the program itself where the binary of the tests is called optrace, as a link
-// on the PATH of the tests is.
+// TestMain runs the program itself if the test binary is called optrace, by a link on the PATH of the tests.
 func TestMain(m *testing.M) {
 	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "optrace" {
 		main()
@@ -34,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(withProgram(m.Run))
 }
 
-// withProgram calls f while optrace is a program on the PATH.
+// withProgram calls f with the program optrace on the PATH.
 func withProgram(f func() int) int {
 	self, err := os.Executable()
 	if err != nil {
@@ -58,9 +57,8 @@ func withProgram(f func() int) int {
 	return f()
 }
 
-// The scripts in testdata/script describe the program by its command lines. "optrace" runs
-// within the process of the test, and "exec optrace" in its own, with the environment and the
-// standard input of the script.
+// The scripts in testdata/script describe the program by its command lines. "optrace" runs within the process of the
+// test, "exec optrace" in its own, with the environment and the standard input of the script.
 func TestScripts(t *testing.T) {
 	dir := check.Must(filepath.Abs("testdata/script"))(t)
 	testscript.Run(t, testscript.Params{
@@ -93,8 +91,7 @@ func runScripted(ts *testscript.TestScript, args []string) int {
 	return run(context.Background(), args, strings.NewReader(""), ts.Stdout(), ts.Stderr())
 }
 
-// exitCode is the script command "exitcode N args…": optrace with these arguments ends with
-// that exit code.
+// exitCode is the script command "exitcode N args…": optrace with these arguments ends with exit code N.
 func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: exitcode N args...")
@@ -127,7 +124,7 @@ func mode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// same is the script command "same A B KEY…": two reports in JSON are equal but for what has one of the keys.
+// same is the script command "same A B KEY…": two reports in JSON are equal apart from values of the keys.
 func same(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: same report report key...")
@@ -152,7 +149,7 @@ func condition(cond string) (bool, error) {
 	return err == nil, nil
 }
 
-// ran runs a command line and returns its exit code and what it printed.
+// ran runs a command line and returns its exit code and output.
 func ran(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -160,7 +157,7 @@ func ran(t *testing.T, args ...string) (code int, out, errs string) {
 	return code, stdout.String(), stderr.String()
 }
 
-// succeeds runs a command line, which must succeed, and returns its output.
+// succeeds runs a command line, requires success, and returns its output.
 func succeeds(t *testing.T, args ...string) string {
 	t.Helper()
 	code, out, errs := ran(t, args...)

@@ -7,23 +7,21 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 )
 
-// sections are the parts of the report.
 var sections = []string{
-	"summary", "findings", "operations", "operators", "devices", "balance", "communication", "memory", "slowest", "errors", "idle", "launches",
-	"critical_path", "sequences", "steps", "phases", "engines",
+	"summary", "findings", "operations", "operators", "devices", "balance", "communication", "memory", "slowest",
+	"errors", "idle", "launches", "critical_path", "sequences", "steps", "phases", "engines",
 }
 
-// sumsOnly are those that do without the structure of the run, which takes memory for every entry, and inPart those that show
-// less without it; the others are nothing.
+// sumsOnly are sections without need for the structure of the run, which takes memory for every entry. The sections in
+// inPart show less without it. All others need it.
 var (
 	sumsOnly = []string{"summary", "memory", "slowest"}
 	inPart   = []string{"operations", "devices", "balance", "communication", "errors"}
 )
 
-// selection is the set of sections that were asked for; nil is all.
+// selection is a set of sections; nil is all.
 type selection []string
 
-// parseSections reads a list of sections separated by commas.
 func parseSections(list string) (selection, error) {
 	if list == "" || list == "all" {
 		return nil, nil
@@ -46,24 +44,25 @@ func parseSections(list string) (selection, error) {
 	return chosen, nil
 }
 
-// shows reports whether the text form shows the section: the summary includes
-// the operations, as far as they are known without the structure.
+// shows reports whether the text form shows the section. The summary includes the operations, as far as they are known
+// without the structure.
 func (s selection) shows(name string) bool {
 	return s == nil || slices.Contains(s, name) || name == "operations" && slices.Contains(s, "summary")
 }
 
-// structural reports whether a selected section needs the structure, for a part of it at least.
+// structural reports whether a selected section needs the structure, at least in part.
 func (s selection) structural() bool {
 	return s == nil || slices.ContainsFunc(s, func(name string) bool { return !slices.Contains(sumsOnly, name) })
 }
 
-// needsStructure reports whether a selected section is nothing without the structure.
+// needsStructure reports whether a selected section is empty without the structure.
 func (s selection) needsStructure() bool {
-	return slices.ContainsFunc(s, func(name string) bool { return !slices.Contains(sumsOnly, name) && !slices.Contains(inPart, name) })
+	return slices.ContainsFunc(s, func(name string) bool {
+		return !slices.Contains(sumsOnly, name) && !slices.Contains(inPart, name)
+	})
 }
 
-// csvTable returns the name of the one table that is selected, where by is set that of the
-// groups.
+// csvTable returns the name of the one selected table; with by set this is the table of groups.
 func (s selection) csvTable(by bool) (string, error) {
 	if s == nil {
 		s = selection{"operations"}
@@ -80,5 +79,5 @@ func (s selection) csvTable(by bool) (string, error) {
 	case !by || s[0] == "engines":
 		return s[0], nil
 	}
-	return "", exit.Usagef("-csv prints one table: that of the groups by -by, or that of -section %s", s[0])
+	return "", exit.Usagef("-csv prints one table: the groups of -by, or -section %s", s[0])
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/metrics"
 	"github.com/optrace/optrace/cmd/optrace/internal/receiver"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
-	"github.com/optrace/optrace/internal/profilepush"
 	"github.com/optrace/optrace/internal/serve/livepage"
 	"github.com/optrace/optrace/internal/serve/loopback"
 	"github.com/optrace/optrace/internal/text/units"
@@ -28,59 +27,49 @@ import (
 
 const serveUsage = `usage: optrace serve [flags] [INPUT...]
 
-Serve shows the operations on a page in the browser while they come in: from
-INPUTs that grow, and from any program whose OpenTelemetry SDK exports to this
-machine by OTLP. SDKs send there by default; some, such as Go's, expect TLS unless
-OTEL_EXPORTER_OTLP_INSECURE=true. It goes on until it is interrupted.
+Serve shows operations on a page in the browser as they come in: from growing INPUTs,
+and from any program with an OpenTelemetry SDK that exports to this machine by OTLP.
+SDKs do so by default; some, such as Go's, expect TLS unless
+OTEL_EXPORTER_OTLP_INSECURE=true. Serve runs until it is interrupted.
 
-An INPUT is a file, a directory or - for standard input. Entries, OTLP in JSON
-Lines and in frames, and stdouttrace are followed as they grow and when they are
-rotated, and so are the files that come into a directory. Other formats, and what
-is compressed, are read once.
+An INPUT is a file, a directory or - for standard input. Entries, OTLP in JSON Lines
+and in frames, and stdouttrace are followed as they grow and rotate; so are new files
+in a directory. Other formats and compressed files are read once.
 
-  -listen ADDR      where the page is served (127.0.0.1:8318)
-  -otlp-http ADDR   where OTLP is received by HTTP, /v1/traces in protobuf and in
-                    JSON, gzip or not (127.0.0.1:4318); - switches it off
-  -otlp-grpc ADDR   where it is received by gRPC (127.0.0.1:4317); - switches it off
-  -window N[,D]     how many operations and spans the page shows at most, and from how
-                    long ago, as in 100000,10m (100000). What is older falls out,
-                    and the head of the page says how many
-  -max-memory N     about how much memory the command takes, as in 1G (512M); where it
-                    does not suffice, the page shows fewer operations, and says so
-  -host NAME[,NAME] further names under which programs and browsers reach this
-                    machine; addresses and localhost need not be named
+  -listen ADDR      the address of the page (127.0.0.1:8318)
+  -otlp-http ADDR   receive OTLP by HTTP, /v1/traces in protobuf and in JSON, gzip or
+                    not (127.0.0.1:4318); - switches it off
+  -otlp-grpc ADDR   receive OTLP by gRPC (127.0.0.1:4317); - switches it off
+  -window N[,D]     show at most N operations and spans, not older than D, as in
+                    100000,10m (100000). The head of the page counts older ones
+  -max-memory N     about the memory of the command, as in 1G (512M); if it is too
+                    small, the page shows fewer operations, and says so
+  -host NAME[,NAME] further names of this machine for programs and browsers; addresses
+                    and localhost need not be named
   -open             open the page in the browser
-  -push URL         post profiles of the operations to a receiver of OpenTelemetry
-                    profiles by OTLP over HTTP; a URL without a path gets
-                    /v1development/profiles
-  -push-interval D  how often, as in 1m (10s). Operations are pushed an interval after
-                    they came, with the spans above them
 ` + flags.FormatUsage + `
-  -for D            end after that time, as in 30s
+  -for D            end after this time, as in 30s
 
-Beside the page are ?format=json, the report as 'optrace report -json' prints it,
-?format=text, the one that 'optrace report' prints, with &section=all or &section=NAME
-as its -section, ?format=collapsed, stacks for flame graphs, ?format=pprof, a profile
-that 'go tool pprof' opens by its URL, and trace.json, a Chrome trace. The page's
-button "to Perfetto" opens ui.perfetto.dev and hands it that trace within the browser;
-nothing else leaves this machine. /metrics has counts, sums and native histograms of
-all operations since the start by operation, device and kind, for Prometheus;
-docs/grafana.json is a dashboard of them.
+The page also has ?format=json, the report of 'optrace report -json', ?format=text,
+the report of 'optrace report', with &section=all or &section=NAME for -section,
+?format=collapsed, stacks for flame graphs, ?format=pprof, a profile to open by URL in
+'go tool pprof', and trace.json, a Chrome trace. Its button "to Perfetto" opens
+ui.perfetto.dev and passes the trace within the browser; no other data leaves this
+machine. /metrics has counts, sums and native histograms of all operations since the
+start by operation, device and kind, for Prometheus; docs/grafana.json is a dashboard
+for them.
 
-Limits: a table of the page and of its reports has 1,000 rows; more groups share one.
-Texts of more than 256 bytes are cut. A request of OTLP is at most 20 MiB, before and
-after decompression, arrives within 15 s, at no less than 16 KiB a second, and is read
-within 10 s; of each protocol 8 are read at a time. All together take a quarter of -max-memory: more
-of them are told to come again. Each server has 1,536 connections at most; idle ones make room.
-
-What is pushed is tried again while the receiver is down, 32 MiB of it; what is lost
-is counted in the head of the page.
+Limits: tables of the page and of its reports have 1,000 rows; further groups share
+one. Texts of more than 256 bytes are cut. An OTLP request has at most 20 MiB, before
+and after decompression, arrives within 15 s, at no less than 16 KiB a second, and is
+read within 10 s; 8 requests of each protocol are read at a time. All requests together
+take a quarter of -max-memory; further clients are told to retry. Each server has at
+most 1,536 connections; idle ones make room.
 
 Examples:
 
   optrace serve -open
   optrace serve ops.jsonl
-  optrace serve -push http://localhost:4040 -otlp-grpc - ops.jsonl
   optrace serve -window 1000000,10m -otlp-http - -otlp-grpc - traces/
 `
 
@@ -90,8 +79,6 @@ type serveFlags struct {
 	format             string
 	open               bool
 	duration           time.Duration
-	push               string
-	pushInterval       time.Duration
 	memory             flags.MemorySize
 }
 
@@ -103,8 +90,6 @@ func (f *serveFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.hosts, "host", "", "")
 	fs.BoolVar(&f.open, "open", false, "")
 	flags.Format(fs, &f.format)
-	fs.StringVar(&f.push, "push", "", "")
-	fs.DurationVar(&f.pushInterval, "push-interval", defaultPushInterval, "")
 	fs.DurationVar(&f.duration, "for", 0, "")
 	f.memory = serveMemory
 	fs.Var(&f.memory, "max-memory", "")
@@ -121,8 +106,6 @@ func (f *serveFlags) run(ctx context.Context, s streams.Streams, line *flags.Lin
 		return exit.Usagef("-max-memory is less than %s", units.Bytes(minServeMemory))
 	case isOff(f.listen):
 		return exit.Usagef("-listen has no address")
-	case f.pushInterval < profilepush.MinInterval:
-		return exit.Usagef("-push-interval is less than %v", profilepush.MinInterval)
 	}
 	if f.duration > 0 {
 		var cancel context.CancelFunc
@@ -135,24 +118,19 @@ func (f *serveFlags) run(ctx context.Context, s streams.Streams, line *flags.Lin
 	limits.Observe = scraped.Observe
 	server := newServer(*f, livepage.NewWindow(limits))
 	server.metrics = scraped
-	if line.IsSet("push") {
-		if server.push, err = newServePush(f, server.window); err != nil {
-			return err
-		}
-	}
 	return server.run(ctx, s, line.Inputs)
 }
 
-// The memory of the command: a report on the window takes several times that of it.
+// The memory of the command: a report on the window takes several times the window's memory.
 const (
 	serveMemory    = 512 << 20
 	minServeMemory = 64 << 20
 	windowShare    = 8
-	requestShare   = 4 // of the requests of OTLP that are under way
-	inputShare     = 2 // of what a followed input holds at most
+	requestShare   = 4 // of running OTLP requests
+	inputShare     = 2 // of a followed input
 )
 
-// parseWindow reads the number, the time, or both that bound the window.
+// parseWindow reads the number, the time, or both, of the window's bounds.
 func parseWindow(text string) (limits livepage.Limits, err error) {
 	if text == "" {
 		return limits, nil
@@ -172,18 +150,16 @@ func parseWindow(text string) (limits livepage.Limits, err error) {
 	return limits, nil
 }
 
-// isOff reports whether an address stands for none.
 func isOff(address string) bool { return address == "" || address == "-" }
 
 type server struct {
 	flags  serveFlags
 	hosts  loopback.Hosts
 	window *livepage.Window
-	push   *servePush // nil for none
-	// metrics are those of all operations that came in.
+	// metrics serves metrics of all incoming operations.
 	metrics http.Handler
 
-	// end ends everything with the error that is the command's.
+	// end ends the command with an error.
 	end     context.CancelCauseFunc
 	running sync.WaitGroup
 }
@@ -191,7 +167,7 @@ type server struct {
 func newServer(f serveFlags, window *livepage.Window) *server {
 	s := &server{flags: f, window: window}
 	s.hosts = strings.Split(strings.ToLower(f.hosts), ",")
-	// The name that a server listens on is one of its own.
+	// Clients may use the name in a listening address.
 	for _, address := range []string{f.listen, f.http, f.grpc} {
 		if name, _, err := net.SplitHostPort(address); err == nil {
 			s.hosts = append(s.hosts, strings.ToLower(name))
@@ -201,30 +177,22 @@ func newServer(f serveFlags, window *livepage.Window) *server {
 	return s
 }
 
-// run serves until ctx is done, which is no error, or until something fails.
+// run serves until ctx is done, without an error, or until the first failure.
 func (s *server) run(ctx context.Context, std streams.Streams, inputs []string) error {
 	ctx, s.end = context.WithCancelCause(ctx)
-	if s.push != nil {
-		s.push.pusher.Start()
-	}
 	err := s.start(ctx, std, inputs)
 	if err != nil {
 		s.end(err)
 	}
 	<-ctx.Done()
 	s.running.Wait()
-	if s.push != nil {
-		if err := s.push.end(); err != nil {
-			return exit.Output(err)
-		}
-	}
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return nil
 }
 
-// start starts the servers and the reading of inputs, and says where they are.
+// start starts the servers and the readers of inputs, and prints their addresses.
 func (s *server) start(ctx context.Context, std streams.Streams, inputs []string) error {
 	page, err := loopback.Listen(ctx, s.flags.listen)
 	if err != nil {
@@ -239,7 +207,7 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 	r := receiver.New(s.window, s.hosts, int64(s.flags.memory)/requestShare)
 	for _, in := range []struct {
 		flag, address, name string
-		url                 string // of what listens at %s
+		url                 string // of the listener at %s
 		handler             http.Handler
 	}{
 		{"-otlp-http", s.flags.http, "OTLP/HTTP", "http://%s" + receiver.Path, r.Handler(address)},
@@ -256,9 +224,6 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 		sources = append(sources, in.name+" at "+l.Addr().String())
 		fmt.Fprintf(std.Out, "%s  "+in.url+"\n", in.name, l.Addr())
 	}
-	if s.push != nil {
-		fmt.Fprintf(std.Out, "profiles   to %s every %v\n", s.push.client.URL(), s.flags.pushInterval)
-	}
 	handler := s.handler(strings.Join(sources, ", "))
 	s.serve(exit.Output, func() error { return loopback.Serve(ctx, page, handler) })
 	if err := s.follow(ctx, std, inputs); err != nil {
@@ -272,7 +237,6 @@ func (s *server) start(ctx context.Context, std streams.Streams, inputs []string
 	return nil
 }
 
-// listenError is the error of the address that a flag gives.
 func listenError(flag string, err error) error {
 	err = fmt.Errorf("%s: %w", flag, err)
 	if _, ok := errors.AsType[*net.AddrError](err); ok {
@@ -291,16 +255,14 @@ func (s *server) serve(mark func(error) error, f func() error) {
 
 func (s *server) handler(title string) http.Handler {
 	page := &livepage.Page{Window: s.window, Title: title, Version: version()}
-	if s.push != nil {
-		page.Notes = s.push.notes
-	}
 	mux := http.NewServeMux()
 	for _, path := range []string{"/{$}", "/data", "/trace.json"} {
 		mux.Handle(path, page)
 	}
 	mux.HandleFunc("GET /trace/{id}", showTrace)
 	mux.HandleFunc("POST "+receiver.Path, func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "this is the page, which receives no spans; its sources: "+cmp.Or(title, "none"), http.StatusNotFound)
+		http.Error(w, "this is the page; it receives no spans; its sources: "+cmp.Or(title, "none"),
+			http.StatusNotFound)
 	})
 	mux.Handle("GET /metrics", s.metrics)
 	return s.hosts.Handler(mux)

@@ -18,7 +18,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The limits of directories that are followed.
+// The limits of followed directories.
 const (
 	maxFollowed  = 1000
 	scanInterval = 500 * time.Millisecond
@@ -40,15 +40,14 @@ func (s *server) follow(ctx context.Context, std streams.Streams, inputs []strin
 		case mode.IsRegular():
 			s.running.Go(func() { s.followFile(ctx, std, path, true) })
 		default:
-			// Reading a pipe cannot be interrupted: the command does not wait for it.
+			// Reading a pipe cannot be interrupted, so the command does not wait for it.
 			go s.followFile(ctx, std, path, true)
 		}
 	}
 	return nil
 }
 
-// followFile puts what a file holds, and gets, into the window. What is wrong with one
-// that was named ends the command.
+// followFile adds the current and future records of a file to the window. An error of a named file ends the command.
 func (s *server) followFile(ctx context.Context, std streams.Streams, path string, named bool) {
 	in := s.window.Input("")
 	w := in.Writer()
@@ -56,7 +55,9 @@ func (s *server) followFile(ctx context.Context, std streams.Streams, path strin
 	f := ingest.Follower{
 		Options: ingest.Options{
 			MaxMemory: int64(s.flags.memory) / inputShare,
-			Stdin:     std.In, Format: s.flags.format, Mapping: livepage.Mapping, Progress: func(n int) { in.AddBytes(int64(n)) },
+			Stdin:     std.In, Format: s.flags.format, Mapping: livepage.Mapping, Progress: func(n int) {
+				in.AddBytes(int64(n))
+			},
 		},
 		Started: in.SetFormat, Idle: w.Flush,
 	}
@@ -73,9 +74,8 @@ func (s *server) followFile(ctx context.Context, std streams.Streams, path strin
 	}
 }
 
-// followDirectory follows the files below a directory, and those that come into it. A file
-// that was followed under another name, and has been rotated, is not read again; nor are
-// compressed files that come later, which hold what was followed before.
+// followDirectory follows the present and future files below a directory. It skips files followed before under another
+// name, before a rotation, and compressed files that come later: they repeat followed records.
 func (s *server) followDirectory(ctx context.Context, std streams.Streams, dir string) {
 	var known []fs.FileInfo
 	followed := make(map[string]bool)

@@ -21,8 +21,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// crowds are operations of which each has another value of something, with its number in the place of #: their name, and the key
-// and the value of an attribute, as a span of OTLP has them.
+// crowds are operations with a distinct value each, its number in place of #: a name, and the key and value of an
+// attribute in OTLP.
 var crowds = map[string]struct {
 	operations       int
 	name, key, value string
@@ -38,12 +38,13 @@ var crowds = map[string]struct {
 	"attributes":  {100_000, "matmul", "note", `"stringValue":"` + strings.Repeat("z", 8<<10) + `#"`},
 }
 
-// S1: what programs send, and what the page and the report make of it, takes the memory that the command may take.
-func TestS1ServeMemory(t *testing.T) {
+// S1: received data, the page and the report together stay within the memory of the command.
+func TestServeMemoryStaysBounded(t *testing.T) {
 	cases.NotUnderRace(t, "the race detector multiplies the memory that is measured, and takes minutes")
 	for name := range cases.Of(t, 1, slices.Sorted(maps.Keys(crowds))) {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), "optrace", "serve", "-listen", "127.0.0.1:0", "-otlp-http", "127.0.0.1:0", "-otlp-grpc", "-")
+			cmd := exec.CommandContext(t.Context(), "optrace", "serve", "-listen", "127.0.0.1:0", "-otlp-http",
+				"127.0.0.1:0", "-otlp-grpc", "-")
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
 			out := check.Must(cmd.StdoutPipe())(t)
@@ -63,7 +64,8 @@ func TestS1ServeMemory(t *testing.T) {
 			for _, one := range []struct {
 				path string
 				most int // bytes
-			}{{"", 16 << 20}, {"data", 16 << 20}, {"?format=json", 64 << 20}, {"?format=text", 16 << 20}, {"?format=pprof", 64 << 20},
+			}{{"", 16 << 20}, {"data", 16 << 20}, {"?format=json", 64 << 20}, {"?format=text", 16 << 20},
+				{"?format=pprof", 64 << 20},
 				{"trace.json", 128 << 20}} {
 				start := time.Now()
 				text := fetchText(t, page+one.path)
@@ -88,7 +90,7 @@ func TestS1ServeMemory(t *testing.T) {
 	}
 }
 
-// mostResident returns the most memory that a process has had, in bytes.
+// mostResident returns the peak memory of a process in bytes.
 func mostResident(t *testing.T, pid int) int64 {
 	t.Helper()
 	text := check.Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))(t)
@@ -110,10 +112,11 @@ func sendCrowd(t *testing.T, receiver, crowd string) {
 			text.WriteByte(',')
 		}
 		number := strconv.Itoa(i)
-		fmt.Fprintf(&text, `{"traceId":"%032x","spanId":"%016x","name":"%s","startTimeUnixNano":"%d","endTimeUnixNano":"%d",`+
-			`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"%[3]s"}},{"key":%[6]q,"value":{%[7]s}}]}`,
-			i/100+1, i+1, strings.ReplaceAll(c.name, "#", number), 1_000_000_000_000_000_000+i*1000, 1_000_000_000_000_000_900+i*1000,
-			c.key, strings.ReplaceAll(c.value, "#", number))
+		fmt.Fprintf(&text,
+			`{"traceId":"%032x","spanId":"%016x","name":"%s","startTimeUnixNano":"%d","endTimeUnixNano":"%d",`+
+				`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"%[3]s"}},{"key":%[6]q,"value":{%[7]s}}]}`,
+			i/100+1, i+1, strings.ReplaceAll(c.name, "#", number), 1_000_000_000_000_000_000+i*1000,
+			1_000_000_000_000_000_900+i*1000, c.key, strings.ReplaceAll(c.value, "#", number))
 		if text.Len() < 4<<20 && i < c.operations-1 {
 			continue
 		}
@@ -134,7 +137,7 @@ func sendCrowd(t *testing.T, receiver, crowd string) {
 	}
 }
 
-// checkCrowd checks that every operation that was sent is in the sums of the report, or among those that fell out.
+// checkCrowd checks the sums of the report: every sent operation counts, or has fallen out of the window.
 func checkCrowd(t *testing.T, report string, sent int) {
 	t.Helper()
 	var r struct {

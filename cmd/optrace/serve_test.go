@@ -28,7 +28,7 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// serving runs optrace serve until end is called, which returns the exit code.
+// serving runs optrace serve until end is called. end returns the exit code.
 type serving struct {
 	page string // its address
 	end  func() int
@@ -41,7 +41,8 @@ func startServe(t *testing.T, args ...string) *serving {
 	var stderr bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- run(ctx, append([]string{"serve", "-listen", "127.0.0.1:0", "-otlp-http", "-", "-otlp-grpc", "-"}, args...), nil, stdout, &stderr)
+		code <- run(ctx, append([]string{"serve", "-listen", "127.0.0.1:0", "-otlp-http", "-", "-otlp-grpc", "-"},
+			args...), nil, stdout, &stderr)
 		_ = stdout.Close()
 	}()
 	lines := bufio.NewScanner(out)
@@ -89,7 +90,7 @@ func reportIn(t *testing.T, text string) map[string]any {
 	return r
 }
 
-// await fetches the report until it has so many operations.
+// await fetches the report until it has n operations.
 func (s *serving) await(t *testing.T, n int) string {
 	t.Helper()
 	for range 3000 {
@@ -119,18 +120,19 @@ func writeOps(t *testing.T, path string, from, to int) {
 	check.OK(t, f.Close())
 }
 
-// The report of the server is that of report -json on the same files, while they grow and
-// are rotated.
+// The server's report equals report -json on the same files, while they grow and rotate.
 func TestServeFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ops.jsonl")
 	writeOps(t, path, 0, 500)
-	s, d := startServe(t, path), startServe(t, dir)
+	s := startServe(t, path)
+	d := startServe(t, dir)
 	verify := func(n int) {
 		t.Helper()
 		want := succeeds(t, "report", "-json", dir)
 		for name, serving := range map[string]*serving{"file": s, "directory": d} {
-			got, offline := reportIn(t, serving.await(t, n)), reportIn(t, want)
+			got := reportIn(t, serving.await(t, n))
+			offline := reportIn(t, want)
 			for _, r := range []map[string]any{got, offline} {
 				delete(r["input"].(map[string]any), "files") // a rotated file is one input
 			}
@@ -153,7 +155,7 @@ func TestServeFiles(t *testing.T) {
 	check.Equal(t, "/metrics: operations", 1000, total)
 }
 
-// The requests of engines are those of report -json.
+// The requests of engines equal the requests of report -json.
 func TestServeEngines(t *testing.T) {
 	paths := check.Must(filepath.Glob("testdata/figures/3[01235]_*.otlp.jsonl"))(t)
 	want := reportIn(t, succeeds(t, append([]string{"report", "-json"}, paths...)...))["engines"].([]any)
@@ -166,7 +168,8 @@ func TestServeEngines(t *testing.T) {
 		return a.(map[string]any)["dialect"].(string) < b.(map[string]any)["dialect"].(string)
 	}
 	for range 500 {
-		if got = reportIn(t, fetchText(t, s.page+"?format=json"))["engines"]; cmp.Equal(want, got, cmpopts.SortSlices(less)) {
+		if got = reportIn(t, fetchText(t, s.page+"?format=json"))["engines"]; cmp.Equal(want, got,
+			cmpopts.SortSlices(less)) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -179,7 +182,8 @@ func TestServeHostile(t *testing.T) {
 	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 	s := startServe(t)
 	for path, want := range map[string]int{
-		"": 200, "data": 200, "trace.json": 200, "other": 404, "..%2f..%2fetc/passwd": 404, "x/data": 404, "?format=../../etc/passwd": 400,
+		"": 200, "data": 200, "trace.json": 200, "other": 404, "..%2f..%2fetc/passwd": 404, "x/data": 404,
+		"?format=../../etc/passwd":               400,
 		"trace/4bf92f3577b34da6a3ce929d0e0e4736": 200, "trace/x": 404,
 	} {
 		for host, status := range map[string]int{"": want, "evil.example": 421} {
@@ -210,17 +214,18 @@ func TestParseWindow(t *testing.T) {
 	}
 }
 
-// The page and the receiver name each other's address to who asks the wrong one.
+// The page and the receiver name each other's address to misdirected clients.
 func TestServeWrongPort(t *testing.T) {
 	s := startServe(t)
 	r := check.Must(http.Post(s.page+"v1/traces", "application/json", strings.NewReader("{}")))(t)
 	defer r.Body.Close()
 	if text, err := io.ReadAll(r.Body); err != nil || r.StatusCode != http.StatusNotFound ||
-		string(text) != "this is the page, which receives no spans; its sources: none\n" {
+		string(text) != "this is the page; it receives no spans; its sources: none\n" {
 		t.Errorf("%s: %q, error %v", r.Status, text, err)
 	}
 	w := httptest.NewRecorder()
-	receiver.New(nil, nil, 0).Handler(s.page).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/", nil))
+	receiver.New(nil, nil, 0).Handler(s.page).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+		"http://127.0.0.1/", nil))
 	want := "spans are received here, by POST to /v1/traces; the page is at " + s.page + "\n"
 	if w.Code != http.StatusNotFound || w.Body.String() != want {
 		t.Errorf("%d: %q, want %q", w.Code, w.Body, want)

@@ -18,7 +18,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// A command that waits ends at a signal, and leaves nothing behind.
+// A waiting command ends at a signal and leaves no file behind.
 func TestSignals(t *testing.T) {
 	commands := map[string]struct {
 		args []string
@@ -39,7 +39,8 @@ func TestSignals(t *testing.T) {
 				cmd := exec.CommandContext(t.Context(), "optrace", test.args...)
 				cmd.Dir = dir
 				var stdout, stderr bytes.Buffer
-				cmd.Stdout, cmd.Stderr = &stdout, &stderr
+				cmd.Stdout = &stdout
+				cmd.Stderr = &stderr
 				src := test.feed(t, cmd, dir)
 				defer src.Close()
 				check.OK(t, cmd.Start())
@@ -50,7 +51,8 @@ func TestSignals(t *testing.T) {
 				if !errors.As(err, &ended) || ended.ExitCode() != exit.BadInput {
 					t.Errorf("ended with %v, want exit code %d", err, exit.BadInput)
 				}
-				if want := sig.String() + " signal received"; !strings.Contains(stderr.String(), want) || stdout.Len() > 0 {
+				if want := sig.String() + " signal received"; !strings.Contains(stderr.String(), want) ||
+					stdout.Len() > 0 {
 					t.Errorf("printed %q and %q, want only %q", stdout.String(), stderr.String(), want)
 				}
 				if text, err := os.ReadFile(out); string(text) != "as before" || err != nil {
@@ -64,7 +66,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// feedStdin gives the command a standard input that stays open.
+// feedStdin gives the command an open standard input.
 func feedStdin(t *testing.T, cmd *exec.Cmd, _ string) io.Closer {
 	return check.Must(cmd.StdinPipe())(t)
 }

@@ -11,8 +11,8 @@ import (
 
 const versionUsage = `usage: optrace version
 
-Version prints the version of the program, the commit that it was built from if
-that is known, and the version of Go. 'optrace --version' does the same.
+Version prints the version of the program, its commit if known, and the version of Go.
+'optrace --version' does the same.
 `
 
 func printVersion(s streams.Streams, arguments []string) error {
@@ -23,7 +23,7 @@ func printVersion(s streams.Streams, arguments []string) error {
 	return exit.Output(err)
 }
 
-// release is the version that the linker stamped a release with; "" for any other build.
+// release is the version set by the linker for a release, "" for any other build.
 var release string
 
 func version() string {
@@ -31,8 +31,8 @@ func version() string {
 	return versionOf(info)
 }
 
-// versionOf returns the version of a release, or else that of the module and, for a build
-// from a work tree, its commit.
+// versionOf returns the version of a release, or else the module's version, with the commit for a build from a work
+// tree.
 func versionOf(info *debug.BuildInfo) string {
 	if release != "" {
 		return release

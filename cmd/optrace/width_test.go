@@ -11,10 +11,10 @@ import (
 	"github.com/optrace/optrace/internal/text/termtext"
 )
 
-// recorded holds recorded traces, which are not part of the repository.
+// recorded holds recorded traces outside the repository.
 const recorded = "../../../shared/data"
 
-// Whatever the input, no line is wider than the text is to be.
+// For any input, no line is wider than the text.
 func TestNothingWraps(t *testing.T) {
 	widths := map[string][]int{"testdata": {60, 80, 200}, "../../ingest/kineto/testdata": {80}, recorded: {80}}
 	for folder, widths := range widths {
@@ -35,8 +35,7 @@ func TestNothingWraps(t *testing.T) {
 	}
 }
 
-// checkWidth runs a command and checks the lines that it prints. Inputs that it
-// refuses are none to look at.
+// checkWidth runs a command and checks the width of its lines. It skips refused inputs.
 func checkWidth(t *testing.T, width int, args []string) {
 	t.Helper()
 	code, out, errs := ran(t, args...)

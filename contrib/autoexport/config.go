@@ -18,17 +18,15 @@ import (
 
 const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
-// configFile names the file of the declarative configuration, for all languages.
+// configFile is the standard variable with the path of the declarative configuration.
 const configFile = "OTEL_CONFIG_FILE"
 
-// NewSDK makes an SDK of a declarative configuration in YAML, as [otelconf.NewSDK] does, and
-// records operations if that asks for it. The file that OTEL_CONFIG_FILE names takes the
-// place of text, which may then be nil. End the SDK by its Shutdown.
+// NewSDK makes an SDK from a declarative configuration in YAML, as [otelconf.NewSDK] does, and records operations if
+// "distribution" has "optrace", which may be empty. The file named by OTEL_CONFIG_FILE replaces text, which may then be
+// nil. The caller shuts the SDK down.
 //
-// Operations are recorded where "distribution" has "optrace", which may be empty, unless the
-// SDK or OPTRACE_DISABLED says that nothing is. It is an error if there is no
-// "tracer_provider" then. A setting that is not made follows from optrace's environment
-// variables or its default.
+// If the SDK or OPTRACE_DISABLED disables recording, NewSDK records no operations. It returns an error if the section
+// is present and "tracer_provider" is not. Environment variables of optrace and defaults supply missing settings.
 func NewSDK(ctx context.Context, text []byte, opts ...otelconf.ConfigurationOption) (otelconf.SDK, error) {
 	path, fromFile := os.LookupEnv(configFile)
 	if fromFile {
@@ -42,7 +40,7 @@ func NewSDK(ctx context.Context, text []byte, opts ...otelconf.ConfigurationOpti
 		return otelconf.SDK{}, err
 	}
 	opts = append(opts, otelconf.WithContext(ctx))
-	if !fromFile { // otelconf reads the file by itself
+	if !fromFile { // otelconf reads the file itself
 		opts = append(opts, otelconf.WithOpenTelemetryConfiguration(*cfg))
 	}
 	proc, err := newProcessor(text, cfg)
@@ -60,7 +58,7 @@ func NewSDK(ctx context.Context, text []byte, opts ...otelconf.ConfigurationOpti
 	return sdk, nil
 }
 
-// newProcessor returns the processor that a configuration asks for, nil for none.
+// newProcessor returns the processor of a configuration, or nil if it records no operations.
 func newProcessor(text []byte, cfg *otelconf.OpenTelemetryConfiguration) (*optrace.Processor, error) {
 	node, err := section(text)
 	if err != nil || node == nil || disabled() || cfg.Disabled != nil && *cfg.Disabled {
@@ -88,7 +86,7 @@ func newProcessor(text []byte, cfg *otelconf.OpenTelemetryConfiguration) (*optra
 	return proc, nil
 }
 
-// settings are what the section says, named as the environment variables are. What is zero is not set.
+// settings are the contents of the section, named like the environment variables. Zero values are not set.
 type settings struct {
 	File          string         `yaml:"file"`
 	Format        string         `yaml:"format"`
@@ -103,11 +101,11 @@ type settings struct {
 
 func (s *settings) options() (exporter []optrace.ExporterOption, processor []optrace.ProcessorOption, err error) {
 	errs := []error{
-		named("format", s.Format, func(f optrace.Format) { exporter = append(exporter, optrace.WithFormat(f)) },
+		named(&exporter, "format", s.Format, optrace.WithFormat,
 			optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto),
-		named("compression", s.Compression, func(c optrace.Compression) { exporter = append(exporter, optrace.WithCompression(c)) },
+		named(&exporter, "compression", s.Compression, optrace.WithCompression,
 			optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd),
-		named("policy", s.Policy, func(p optrace.Policy) { processor = append(processor, optrace.WithPolicy(p)) },
+		named(&processor, "policy", s.Policy, optrace.WithPolicy,
 			optrace.PolicyDropNewest, optrace.PolicyDropOldest, optrace.PolicyBlock),
 	}
 	for key := range s.Unknown {
@@ -123,8 +121,8 @@ func (s *settings) options() (exporter []optrace.ExporterOption, processor []opt
 	return exporter, processor, errors.Join(errs...)
 }
 
-// named calls set with the one of several values that a text names, unless there is no text.
-func named[T fmt.Stringer](key, text string, set func(T), choices ...T) error {
+// named appends the option for the choice named text to opts, unless text is empty.
+func named[O any, T fmt.Stringer](opts *[]O, key, text string, with func(T) O, choices ...T) error {
 	if text == "" {
 		return nil
 	}
@@ -132,6 +130,6 @@ func named[T fmt.Stringer](key, text string, set func(T), choices ...T) error {
 	if err != nil {
 		return fmt.Errorf("%s: %q is none of %v", key, text, choices)
 	}
-	set(choice)
+	*opts = append(*opts, with(choice))
 	return nil
 }

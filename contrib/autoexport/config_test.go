@@ -19,8 +19,8 @@ func example(t *testing.T) []byte {
 	return check.Must(os.ReadFile("testdata/otel.yaml"))(t)
 }
 
-// The example records operations into the file and sends all spans by OTLP, given as a text
-// and as the file that the environment names.
+// The example records operations into the file and sends all spans by OTLP, as a text and as the file named in the
+// environment.
 func TestExample(t *testing.T) {
 	text := example(t)
 	path := check.Must(filepath.Abs("testdata/otel.yaml"))(t)
@@ -49,7 +49,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// The sampler of a configuration decides what is recorded, and the file names it.
+// The file has the operations of sampled traces and names the sampler.
 func TestSampler(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const text = "file_format: \"1.0\"\ndistribution: {optrace: {file: ops.jsonl}}\n" +
@@ -61,7 +61,7 @@ func TestSampler(t *testing.T) {
 	check.Equal(t, "sampler", "TraceIDRatioBased{0.999999999}", report.Input.Sampler)
 }
 
-// otelconf by itself reads the example and passes over what is optrace's.
+// otelconf itself reads the example and ignores optrace's section.
 func TestExampleWithoutOptrace(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const text = "file_format: \"1.0\"\ndistribution: {optrace: {file: ops.jsonl}}\ntracer_provider: {processors: []}\n"
@@ -73,7 +73,7 @@ func TestExampleWithoutOptrace(t *testing.T) {
 	check.Is(t, "there is a file", os.ErrNotExist, err)
 }
 
-// Every setting has an effect, or is refused.
+// Every setting has an effect or is refused.
 func TestSettings(t *testing.T) {
 	const tracing = "\ntracer_provider: {processors: []}\n"
 	for _, tc := range []struct{ name, text, problem, format string }{
@@ -84,20 +84,28 @@ func TestSettings(t *testing.T) {
 			name: "rotation", format: "entries-jsonl",
 			text: "distribution: {optrace: {rotate_bytes: 100000, max_total_bytes: 1000000, rotate_age: 1h}}" + tracing,
 		},
-		{name: "pipeline", text: "distribution: {optrace: {policy: block, flush_interval: 20ms}}" + tracing, format: "entries-jsonl"},
+		{name: "pipeline", text: "distribution: {optrace: {policy: block, flush_interval: 20ms}}" + tracing,
+			format: "entries-jsonl"},
 		{name: "not asked for", text: "distribution: {other: {}}" + tracing},
 		{name: "no distribution", text: tracing},
 		{name: "disabled", text: "disabled: true\ndistribution: {optrace: {}}" + tracing},
 		{name: "no tracer provider", text: "distribution: {optrace: {}}\n", problem: "there is no tracer_provider"},
 		{name: "unknown key", text: "distribution: {optrace: {path: x}}" + tracing, problem: `unknown key "path"`},
-		{name: "unknown format", text: "distribution: {optrace: {format: xml}}" + tracing, problem: `format: "xml" is none of [entries`},
-		{name: "formats", text: "distribution: {optrace: {format: [3]}}" + tracing, problem: "line 2: cannot unmarshal"},
-		{name: "size", text: "distribution: {optrace: {rotate_bytes: many}}" + tracing, problem: "line 2: cannot unmarshal !!str `many`"},
-		{name: "time", text: "distribution: {optrace: {rotate_age: 5}}" + tracing, problem: "line 2: cannot unmarshal !!int `5`"},
-		{name: "times", text: "distribution: {optrace: {flush_interval: soon}}" + tracing, problem: "line 2: cannot unmarshal !!str `soon`"},
+		{name: "unknown format", text: "distribution: {optrace: {format: xml}}" + tracing,
+			problem: `format: "xml" is none of [entries`},
+		{name: "formats", text: "distribution: {optrace: {format: [3]}}" + tracing,
+			problem: "line 2: cannot unmarshal"},
+		{name: "size", text: "distribution: {optrace: {rotate_bytes: many}}" + tracing,
+			problem: "line 2: cannot unmarshal !!str `many`"},
+		{name: "time", text: "distribution: {optrace: {rotate_age: 5}}" + tracing,
+			problem: "line 2: cannot unmarshal !!int `5`"},
+		{name: "times", text: "distribution: {optrace: {flush_interval: soon}}" + tracing,
+			problem: "line 2: cannot unmarshal !!str `soon`"},
 		{name: "negative", text: "distribution: {optrace: {flush_interval: -1s}}" + tracing, problem: "flush interval"},
-		{name: "no directory", text: "distribution: {optrace: {file: missing/ops.jsonl}}" + tracing, problem: "no such file"},
-		{name: "no sampler", text: "distribution: {optrace: {}}\ntracer_provider: {processors: [], sampler: {}}\n", problem: "sampler"},
+		{name: "no directory", text: "distribution: {optrace: {file: missing/ops.jsonl}}" + tracing,
+			problem: "no such file"},
+		{name: "no sampler", text: "distribution: {optrace: {}}\ntracer_provider: {processors: [], sampler: {}}\n",
+			problem: "sampler"},
 		{name: "a number", text: "distribution: {optrace: 5}" + tracing, problem: "line 2: cannot unmarshal"},
 		{name: "a list", text: "distribution: {optrace: [1]}" + tracing, problem: "line 2: cannot unmarshal"},
 		{name: "no section", text: "distribution: 7" + tracing, problem: "line 2: cannot unmarshal"},
@@ -126,7 +134,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Variables are replaced in values, which then have the type that they look like.
+// Variables are replaced in values. The text of a value decides its type.
 func TestVariables(t *testing.T) {
 	t.Setenv("SIZE", "5")
 	t.Setenv("NAME", "a: b")
@@ -151,7 +159,7 @@ distribution:
 	check.Equal(t, "", want, got)
 }
 
-// A configuration file that is not there is an error.
+// A missing configuration file is an error.
 func TestNoConfiguration(t *testing.T) {
 	t.Setenv("OTEL_CONFIG_FILE", filepath.Join(t.TempDir(), "missing.yaml"))
 	_, err := NewSDK(t.Context(), example(t))

@@ -1,20 +1,17 @@
-// Package autoexport makes programs record their operations that are set up from outside: by
-// environment variables, or by a file of OpenTelemetry's declarative configuration.
+// Package autoexport records the operations of programs configured by environment variables or by a file of
+// OpenTelemetry's declarative configuration.
 //
-// A program that takes its exporter from go.opentelemetry.io/contrib/exporters/autoexport
-// imports this package for its effect:
+// A program that uses go.opentelemetry.io/contrib/exporters/autoexport imports this package for its effect:
 //
 //	import _ "github.com/optrace/optrace/contrib/autoexport"
 //
-// The variable OTEL_TRACES_EXPORTER may then be "optrace", which writes operations to the
-// file that OPTRACE_FILE names, or "optrace+otlp", which sends all spans by OTLP besides,
-// as the OTEL_EXPORTER_OTLP_ variables say: to a receiver without TLS, such as optrace serve,
-// with OTEL_EXPORTER_OTLP_INSECURE=true. The names are registered once for the program;
-// another package that registers them makes it panic.
+// OTEL_TRACES_EXPORTER=optrace then writes operations to the file OPTRACE_FILE. OTEL_TRACES_EXPORTER=optrace+otlp also
+// sends all spans by OTLP, configured by the OTEL_EXPORTER_OTLP_ variables: a receiver without TLS, such as optrace
+// serve, needs OTEL_EXPORTER_OTLP_INSECURE=true. The package registers both names once; it panics if another package
+// has registered them.
 //
-// A program that is configured by go.opentelemetry.io/contrib/otelconf calls [NewSDK] of
-// this package in place of that one. The part "optrace" of the section "distribution" of
-// the file says what is recorded:
+// A program that uses go.opentelemetry.io/contrib/otelconf calls [NewSDK] of this package instead. The part "optrace"
+// of the section "distribution" configures the recording:
 //
 //	distribution:
 //	  optrace:
@@ -22,14 +19,13 @@
 //	tracer_provider:
 //	  processors: []
 //
-// The sampler decides what is recorded: operations of unsampled traces are not in the file, which names
-// the sampler where [NewSDK] made the provider. [optrace.Setup] records them all.
+// testdata/otel.yaml has all settings. A program that calls otelconf itself can read the same file; otelconf ignores
+// the section.
 //
-// testdata/otel.yaml has all that there may be. A program that uses otelconf itself reads
-// the same file and passes that section over.
+// The file has the operations of sampled traces only, and names the sampler of [NewSDK]. [optrace.Setup] records all
+// operations.
 //
-// The package is a module of its own: what it depends on is more than all of optrace does.
-// From a clone it takes two replacements:
+// The package is a module of its own because of its many dependencies. From a clone it needs two replacements:
 //
 //	go mod edit -replace github.com/optrace/optrace=CLONE
 //	go mod edit -replace github.com/optrace/optrace/contrib/autoexport=CLONE/contrib/autoexport

@@ -15,7 +15,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 )
 
-// A program that is set up by environment variables.
+// A program configured by environment variables.
 func Example() {
 	dir, err := os.MkdirTemp("", "autoexport")
 	if err != nil {
@@ -50,7 +50,7 @@ func Example() {
 	// Output: matmul cuda:0 64x256
 }
 
-// A program that is set up by a file of declarative configuration.
+// A program configured by a file of declarative configuration.
 func ExampleNewSDK() {
 	dir, err := os.MkdirTemp("", "autoexport")
 	if err != nil {
@@ -67,7 +67,7 @@ tracer_provider:
   processors: []
 `
 	ctx := context.Background()
-	sdk, err := autoexport.NewSDK(ctx, []byte(config)) // nil: that of OTEL_CONFIG_FILE
+	sdk, err := autoexport.NewSDK(ctx, []byte(config)) // nil: the file of OTEL_CONFIG_FILE
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 const (
 	// Name writes operations to a file.
 	Name = "optrace"
-	// NameWithOTLP sends all spans by OTLP besides.
+	// NameWithOTLP also sends all spans by OTLP.
 	NameWithOTLP = "optrace+otlp"
 )
 
@@ -29,34 +29,34 @@ func init() {
 	autoexport.RegisterSpanExporter(NameWithOTLP, newTee)
 }
 
-// defaultFile is the file where nothing else is said, as for [optrace.Setup].
+// defaultFile is the default of OPTRACE_FILE, as for [optrace.Setup].
 const defaultFile = "ops.jsonl"
 
-// newFileExporter returns the exporter of operations that the environment describes.
+// newFileExporter returns the exporter of operations configured by the environment.
 func newFileExporter(context.Context) (sdktrace.SpanExporter, error) {
 	if disabled() {
 		return tee{}, nil
 	}
 	exp, err := optrace.NewFileExporter(cmp.Or(os.Getenv("OPTRACE_FILE"), defaultFile))
 	if err != nil {
-		return nil, err // not a nil pointer in an interface
+		return nil, err // exp would be a nil pointer in an interface
 	}
 	return exp, nil
 }
 
-// disabled reports whether OPTRACE_DISABLED says that nothing is to be recorded.
+// disabled reports whether OPTRACE_DISABLED is true.
 func disabled() bool {
 	off, err := strconv.ParseBool(os.Getenv("OPTRACE_DISABLED"))
 	return err == nil && off
 }
 
-// newTee returns the exporter of operations and one of OTLP as one.
+// newTee returns one exporter for operations and OTLP.
 func newTee(ctx context.Context) (sdktrace.SpanExporter, error) {
 	file, err := newFileExporter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// Asking autoexport for it would wait for this function to return.
+	// autoexport's own function would wait for this one.
 	otlp, err := newOTLPExporter(ctx)
 	if err != nil {
 		return nil, errors.Join(err, file.Shutdown(ctx))
@@ -65,7 +65,8 @@ func newTee(ctx context.Context) (sdktrace.SpanExporter, error) {
 }
 
 func newOTLPExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
-	protocol := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
+	own := os.Getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
+	protocol := cmp.Or(own, os.Getenv("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
 	switch protocol {
 	case "grpc":
 		return otlptracegrpc.New(ctx)
@@ -75,24 +76,23 @@ func newOTLPExporter(ctx context.Context) (sdktrace.SpanExporter, error) {
 	return nil, fmt.Errorf("unknown OTLP protocol %q; there are grpc and http/protobuf", protocol)
 }
 
-// tee hands spans to several exporters, one after the other. The failure of one keeps
-// nothing from the others.
+// tee calls several exporters one after the other, even after an error.
 type tee []sdktrace.SpanExporter
 
 // ExportSpans implements [sdktrace.SpanExporter].
 func (t tee) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	var errs []error
+	var err error
 	for _, e := range t {
-		errs = append(errs, e.ExportSpans(ctx, spans))
+		err = errors.Join(err, e.ExportSpans(ctx, spans))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // Shutdown implements [sdktrace.SpanExporter].
 func (t tee) Shutdown(ctx context.Context) error {
-	var errs []error
+	var err error
 	for _, e := range t {
-		errs = append(errs, e.Shutdown(ctx))
+		err = errors.Join(err, e.Shutdown(ctx))
 	}
-	return errors.Join(errs...)
+	return err
 }

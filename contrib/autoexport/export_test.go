@@ -98,7 +98,7 @@ func recorded(t *testing.T, path string) []string {
 	return names
 }
 
-// export records by the exporter that the environment describes.
+// export records with the exporter configured in the environment.
 func export(t *testing.T) error {
 	t.Helper()
 	exp, err := autoexport.NewSpanExporter(t.Context())
@@ -110,7 +110,7 @@ func export(t *testing.T) error {
 	return errors.Join(tp.ForceFlush(t.Context()), tp.Shutdown(t.Context()))
 }
 
-// Without a name the file is that of optrace.Setup, in the current directory.
+// The default file is ops.jsonl in the current directory.
 func TestDefaultFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("OTEL_TRACES_EXPORTER", "optrace")
@@ -129,7 +129,7 @@ func TestDisabled(t *testing.T) {
 	check.Is(t, "the file is there", os.ErrNotExist, err)
 }
 
-// Where the receiver refuses spans, the file has the operations and the error is told.
+// If the receiver refuses spans, the file has the operations, and the error is reported.
 func TestTee(t *testing.T) {
 	for _, answer := range []int{http.StatusOK, http.StatusForbidden} {
 		r := newReceiver(t, answer)
@@ -170,7 +170,7 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// A file that cannot be written is an error, and no exporter.
+// A file without write permission is an error.
 func TestNoFile(t *testing.T) {
 	for _, name := range []string{Name, NameWithOTLP} {
 		t.Setenv("OTEL_TRACES_EXPORTER", name)

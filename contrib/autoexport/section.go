@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// section returns what a configuration has at distribution.optrace, with its variables replaced, or nil
-// where it is not there. otelconf does not hand that part of a file out.
+// section returns the node distribution.optrace of a configuration with its variables replaced, or nil. otelconf does
+// not expose this part of a file.
 func section(text []byte) (*yaml.Node, error) {
 	var file struct {
 		Distribution map[string]yaml.Node `yaml:"distribution"`
@@ -24,12 +24,11 @@ func section(text []byte) (*yaml.Node, error) {
 	return &node, nil
 }
 
-// variable is a reference to an environment variable, with its default behind ":-", or a
-// dollar sign that is none.
+// variable matches a reference to an environment variable, with a default after ":-", or an escaped dollar sign.
 var variable = regexp.MustCompile(`\$\$|\$\{(?:env:)?([a-zA-Z_][a-zA-Z0-9_]*)(?::-([^}\n]*))?\}`)
 
-// replaceVariables replaces the variables in the values below a node. A value without quotes
-// then has the type that it looks like, as the specification of such files has it.
+// replaceVariables replaces the variables in the values below a node. As specified for such files, the text of a value
+// without quotes then decides its type.
 func replaceVariables(node *yaml.Node) {
 	for _, n := range node.Content {
 		replaceVariables(n)

@@ -5,20 +5,21 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
-// column is a column of the table of records. Columns are named as in Parquet. A column that may be null is so
-// where nothing is known; other columns have an empty text, an empty list or 0 for that.
+// column is a column of the table of records, with the name from package parquet. In a nullable column
+// null is unknown; in others an empty text, an empty list or 0 is.
 type column struct {
 	name, typ string
 	value     func(r *row) any
-	// place returns a pointer to where a value is read to, and what sets the fields of a row by it.
+	// place returns a pointer to scan into, and a function that then sets the fields of the row.
 	place func(r *row) (place any, set func() error)
 }
 
-// made returns a column of values that get returns and set sets.
+// made returns a column with accessors.
 func made[V any](name, typ string, get func(*row) V, set func(*row, V) error) column {
 	return column{name, typ, func(r *row) any { return get(r) }, func(r *row) (any, func() error) {
 		place := new(V)
@@ -26,7 +27,7 @@ func made[V any](name, typ string, get func(*row) V, set func(*row, V) error) co
 	}}
 }
 
-// held returns a column of the values at a place.
+// held returns a column of a field.
 func held[V any](name, typ string, at func(*row) *V) column {
 	return made(name, typ, func(r *row) V { return *at(r) }, func(r *row, v V) error {
 		*at(r) = v
@@ -34,7 +35,7 @@ func held[V any](name, typ string, at func(*row) *V) column {
 	})
 }
 
-// flag returns a column that is 1 where the flag is set.
+// flag returns a column of a boolean, 1 for true.
 func flag(name string, at func(*row) *bool) column {
 	return made(name, "UInt8", func(r *row) uint8 { return number(*at(r)) }, func(r *row, n uint8) error {
 		*at(r) = n != 0
@@ -42,7 +43,7 @@ func flag(name string, at func(*row) *bool) column {
 	})
 }
 
-// present returns a column that is 1 where a list is known, though it may be empty.
+// present returns a column with 1 for a known list, which may be empty.
 func present[E any](name string, at func(*row) *[]E) column {
 	return made(name, "UInt8", func(r *row) uint8 { return number(*at(r) != nil) }, func(r *row, n uint8) error {
 		switch list := at(r); {
@@ -55,7 +56,7 @@ func present[E any](name string, at func(*row) *[]E) column {
 	})
 }
 
-// optional returns a column of a number that may not be known.
+// optional returns a column of a number that may be unknown.
 func optional(name string, at func(*row) *op.Int) column {
 	return made(name, "Nullable(Int64)", func(r *row) *int64 {
 		if n := at(r); n.Known {
@@ -68,7 +69,7 @@ func optional(name string, at func(*row) *op.Int) column {
 	})
 }
 
-// each returns a column of lists with a value of each element of a list.
+// each returns a column with a value for each element of a list.
 func each[E, V any](name, typ string, at func(*row) *[]E, get func(*E) V, set func(*E, V) error) column {
 	return made(name, "Array("+typ+")", func(r *row) (values []V) {
 		for i := range *at(r) {
@@ -87,7 +88,7 @@ func each[E, V any](name, typ string, at func(*row) *[]E, get func(*E) V, set fu
 	})
 }
 
-// eachHeld is each for the values at a place in the elements.
+// eachHeld is each for a field of the elements.
 func eachHeld[E, V any](name, typ string, list func(*row) *[]E, at func(*E) *V) column {
 	return each(name, typ, list, func(e *E) V { return *at(e) }, func(e *E, v V) error {
 		*at(e) = v
@@ -95,8 +96,8 @@ func eachHeld[E, V any](name, typ string, list func(*row) *[]E, at func(*E) *V) 
 	})
 }
 
-// of returns the column of a field of a part of a row that is of a simple type.
-func of[T any](f op.Column[T], name string, part func(*row) *T) column {
+// of returns the column of a simple field.
+func of[T any](f opfields.Field[T], name string, part func(*row) *T) column {
 	switch at := f.At.(type) {
 	case func(*T) *op.Int:
 		return optional(name, func(r *row) *op.Int { return at(part(r)) })
@@ -107,11 +108,12 @@ func of[T any](f op.Column[T], name string, part func(*row) *T) column {
 	case func(*T) *float64:
 		return held(name, "Float64", func(r *row) *float64 { return at(part(r)) })
 	case func(*T) []byte:
-		return made(name, "String", func(r *row) string { return idText(at(part(r))) }, func(r *row, text string) error {
-			return setID(at(part(r)), text)
-		})
+		return made(name, "String", func(r *row) string { return idText(at(part(r))) },
+			func(r *row, text string) error {
+				return setID(at(part(r)), text)
+			})
 	}
-	at, _ := f.At.(func(*T) op.Name)
+	at, _ := f.At.(func(*T) opfields.Name)
 	return made(name, "String", func(r *row) string { return at(part(r)).String() }, func(r *row, word string) error {
 		if w := at(part(r)).SetName(word); w&op.WarnBadValue != 0 {
 			return fmt.Errorf("%.40q is no %s of an operation", word, f.Name)
@@ -122,12 +124,12 @@ func of[T any](f op.Column[T], name string, part func(*row) *T) column {
 
 func columns() []column {
 	list := []column{
-		// The input by its digest and the number of the record in it identify a record.
+		// The input and the number within it identify a record.
 		held("input", "UInt64", func(r *row) *uint64 { return &r.input }),
 		held("row", "UInt64", func(r *row) *uint64 { return &r.number }),
 		held("record", "String", func(r *row) *string { return &r.record }),
 	}
-	for _, f := range op.Columns {
+	for _, f := range opfields.Entry {
 		if own, ok := ownColumns[f.Name]; ok {
 			list = append(list, own...)
 		} else {
@@ -139,8 +141,8 @@ func columns() []column {
 
 func entryOf(r *row) *op.Entry { return &r.e }
 
-// ownColumns are the columns of fields of an entry that have several, or one of a type of its own, and behind the
-// collective those of other records.
+// ownColumns are the columns of fields with several columns or a special type. The columns of other
+// records follow the collective.
 var ownColumns = map[string][]column{
 	"device_id": {made("device_id", "Nullable(String)", func(r *row) *string {
 		if !r.e.HasDevice() {
@@ -149,17 +151,19 @@ var ownColumns = map[string][]column{
 		return &r.e.DeviceID
 	}, func(r *row, id *string) error {
 		if id != nil {
-			r.e.DeviceID, r.e.EmptyDevice = *id, *id == ""
+			r.e.DeviceID = *id
+			r.e.EmptyDevice = *id == ""
 		}
 		return nil
 	})},
-	// An input of unknown shape has an empty list, and its place in unknown_inputs. Where has_input_shapes is 0,
-	// nothing is known of the inputs.
+	// An input of unknown shape has an empty list, and its index is in unknown_inputs. If has_input_shapes
+	// is 0, the inputs are unknown.
 	"input_shapes": {
-		each("input_shapes", "Array(Int64)", inputShapes, func(s *op.Shape) []int64 { return *s }, func(s *op.Shape, dims []int64) error {
-			*s = append(op.Shape{}, dims...)
-			return nil
-		}),
+		each("input_shapes", "Array(Int64)", inputShapes, func(s *op.Shape) []int64 { return *s },
+			func(s *op.Shape, dims []int64) error {
+				*s = append(op.Shape{}, dims...)
+				return nil
+			}),
 		made("unknown_inputs", "Array(Int64)", func(r *row) []int64 {
 			var list []int64
 			for i, s := range r.e.InputShapes {
@@ -176,16 +180,18 @@ var ownColumns = map[string][]column{
 	},
 	"output_shape": {
 		held("output_shape", "Array(Int64)", outputShape), present("has_output_shape", outputShape),
-		// The shapes and the element type as text are the key shape of reports.
+		// Reports group by the text of the shapes and the element type.
 		held("shapes", "String", func(r *row) *string { return &r.shapes }),
 	},
 	"duration_us": {held("duration_ns", "Int64", func(r *row) *int64 { return &r.e.Duration })},
 	"duration_ns": nil,
-	// work_flops are FLOPs or, where work_derived is 1, what follows from the name and the shapes; moved_bytes
+	// work_flops are the FLOPs; work_derived is 1 if they follow from the name and the shapes. moved_bytes
 	// is the size of inputs and outputs.
 	"flops": {
-		optional("flops", func(r *row) *op.Int { return &r.e.FLOPs }), optional("work_flops", func(r *row) *op.Int { return &r.work.FLOPs }),
-		flag("work_derived", func(r *row) *bool { return &r.derived }), optional("moved_bytes", func(r *row) *op.Int { return &r.work.Bytes }),
+		optional("flops", func(r *row) *op.Int { return &r.e.FLOPs }),
+		optional("work_flops", func(r *row) *op.Int { return &r.work.FLOPs }),
+		flag("work_derived", func(r *row) *bool { return &r.derived }),
+		optional("moved_bytes", func(r *row) *op.Int { return &r.work.Bytes }),
 	},
 	"service": {
 		held("service", "String", func(r *row) *string { return &r.e.Service }),
@@ -194,7 +200,8 @@ var ownColumns = map[string][]column{
 	"input_dtypes": {eachHeld("input_dtypes", "String", func(r *row) *[]op.DType { return &r.e.InputDTypes },
 		func(t *op.DType) *string { return (*string)(t) })},
 	"error": {
-		flag("failed", func(r *row) *bool { return &r.e.Failed }), held("error", "String", func(r *row) *string { return &r.e.Error }),
+		flag("failed", func(r *row) *bool { return &r.e.Failed }),
+		held("error", "String", func(r *row) *string { return &r.e.Error }),
 	},
 	"attrs": {
 		eachHeld("attr_k", "String", attrs, func(a *op.Attr) *string { return &a.Key }),
@@ -230,26 +237,28 @@ var ownColumns = map[string][]column{
 		each("link_span_ids", "String", links, func(l *op.Link) string { return idText(l.SpanID[:]) },
 			func(l *op.Link, text string) error { return setID(l.SpanID[:], text) }),
 		eachHeld("link_weights", "Int64", links, func(l *op.Link) *int64 { return &l.Weight.V }),
-		each("link_weighted", "UInt8", links, func(l *op.Link) uint8 { return number(l.Weight.Known) }, func(l *op.Link, weighted uint8) error {
-			if l.Weight.Known = weighted != 0; !l.Weight.Known {
-				l.Weight = op.Int{}
-			}
-			return nil
-		}),
+		each("link_weighted", "UInt8", links, func(l *op.Link) uint8 { return number(l.Weight.Known) },
+			func(l *op.Link, weighted uint8) error {
+				if l.Weight.Known = weighted != 0; !l.Weight.Known {
+					l.Weight = op.Int{}
+				}
+				return nil
+			}),
 		held("extra", "String", func(r *row) *string { return &r.extra }),
 	}),
 }
 
 func collectiveColumns() []column {
 	list := []column{
-		made("is_collective", "UInt8", func(r *row) uint8 { return number(r.e.Collective != nil) }, func(r *row, is uint8) error {
-			if is != 0 {
-				r.e.Collective = &r.about
-			}
-			return nil
-		}),
+		made("is_collective", "UInt8", func(r *row) uint8 { return number(r.e.Collective != nil) },
+			func(r *row, is uint8) error {
+				if is != 0 {
+					r.e.Collective = &r.about
+				}
+				return nil
+			}),
 	}
-	for _, f := range op.CollectiveColumns {
+	for _, f := range opfields.Collective {
 		list = append(list, of(f, "collective_"+f.Name, func(r *row) *op.Collective { return &r.about }))
 	}
 	return list
@@ -260,7 +269,7 @@ func outputShape(r *row) *[]int64    { return (*[]int64)(&r.e.OutputShape) }
 func attrs(r *row) *[]op.Attr        { return &r.e.Attrs }
 func links(r *row) *[]op.Link        { return &r.e.Links }
 
-// forget makes the shapes at places unknown.
+// forget makes the shapes at the indexes unknown.
 func forget(shapes []op.Shape, places []int64) {
 	for _, i := range places {
 		if 0 <= i && i < int64(len(shapes)) {
@@ -269,7 +278,7 @@ func forget(shapes []op.Shape, places []int64) {
 	}
 }
 
-// setID sets an id, to none for an empty text.
+// setID parses an id. An empty text is no id.
 func setID(id []byte, text string) error {
 	if !lexer.ParseID(id, []byte(text)) && text != "" {
 		return fmt.Errorf("%.40q is no id", text)

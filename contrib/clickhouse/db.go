@@ -10,33 +10,31 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// DB is what speaks to ClickHouse. It is safe for concurrent use.
+// DB is a connection to ClickHouse. It is safe for concurrent use.
 type DB interface {
-	// Exec runs a statement that returns nothing.
+	// Exec runs a statement without a result.
 	Exec(ctx context.Context, statement string) error
-	// Query runs a query and calls row for each row of the answer. Scan stores the
-	// columns of the row: pointers to integers, texts, numbers, lists of these, and
-	// pointers to such pointers for what may be null. An answer that is not whole is an
-	// error.
+	// Query runs a query and calls row for each row. scan stores the columns in places: pointers to integers, texts,
+	// numbers and lists, and pointers to pointers for nullable columns. A partial result is an error.
 	Query(ctx context.Context, query string, row func(scan func(places ...any) error) error) error
-	// Insert begins to insert rows into columns of a table. The id is that of the
-	// statement on the server, where "" is any.
+	// Insert prepares an insert into columns of a table. id becomes the query id of the statement; "" lets
+	// the server choose.
 	Insert(ctx context.Context, id, table string, columns []string) (Batch, error)
 }
 
-// place is an expression that is asked for, and a pointer to where its value goes.
+// place is an expression and a pointer for its value.
 type place struct {
 	expr string
 	to   any
 }
 
-// ask runs a query, SELECT the places FROM what from says, and calls row for each row of the answer, which is at the
-// places then.
+// ask runs SELECT places FROM from. It scans each row into the places and then calls row.
 func ask(ctx context.Context, db DB, places []place, from string, row func() error) error {
 	var exprs []string
 	var to []any
 	for _, p := range places {
-		exprs, to = append(exprs, p.expr), append(to, p.to)
+		exprs = append(exprs, p.expr)
+		to = append(to, p.to)
 	}
 	return db.Query(ctx, "SELECT "+names(exprs)+" FROM "+from, func(scan func(...any) error) error {
 		if err := scan(to...); err != nil {
@@ -46,17 +44,17 @@ func ask(ctx context.Context, db DB, places []place, from string, row func() err
 	})
 }
 
-// Batch is rows that are being inserted.
+// Batch is an insert in progress.
 type Batch interface {
-	// Append adds a row and keeps nothing of it.
+	// Append copies a row into the batch.
 	Append(values ...any) error
-	// Send inserts the rows and returns when all shards have them.
+	// Send inserts the rows and waits for all shards.
 	Send() error
-	// Abort gives the rows up, unless they were sent.
+	// Abort discards the rows unless they were sent.
 	Abort() error
 }
 
-// Options says how to connect.
+// Options are the parameters of a connection.
 type Options struct {
 	// Addr is host and port of the native protocol.
 	Addr           string
@@ -65,15 +63,15 @@ type Options struct {
 	Secure         bool // TLS
 }
 
-// Conn is a DB by the native protocol.
+// Conn is a DB for the native protocol.
 type Conn struct{ conn driver.Conn }
 
-// Open returns a DB. It connects when it is first used.
+// Open returns a DB. It connects on first use.
 func Open(o Options) (*Conn, error) {
 	c := &clickhouse.Options{
 		Addr: []string{o.Addr},
 		Auth: clickhouse.Auth{Database: o.Database, Username: o.User, Password: o.Password},
-		// A connection is free again when the answer of a query was read.
+		// A query holds its connection until its result has been read.
 		MaxOpenConns: 4, MaxIdleConns: 2,
 		Compression: &clickhouse.Compression{Method: clickhouse.CompressionLZ4},
 		ReadTimeout: readTimeout,
@@ -94,10 +92,9 @@ func (c *Conn) Close() error { return c.conn.Close() }
 // Exec runs a statement.
 func (c *Conn) Exec(ctx context.Context, statement string) error { return c.conn.Exec(ctx, statement) }
 
-// Query runs a query with settings under which a part of the answer is never taken
-// for all of it.
+// Query runs a query. Its settings turn a partial result into an error.
 func (c *Conn) Query(ctx context.Context, query string, row func(scan func(...any) error) error) error {
-	settings := clickhouse.Settings{ // whatever the profile of the user has
+	settings := clickhouse.Settings{ // override the user's profile
 		"skip_unavailable_shards": 0, "distributed_group_by_no_merge": 0,
 		"max_query_size": maxQueryBytes, "max_ast_elements": maxQueryParts, "max_expanded_ast_elements": maxQueryParts,
 	}
@@ -113,7 +110,7 @@ func (c *Conn) Query(ctx context.Context, query string, row func(scan func(...an
 	return errors.Join(rows.Err(), rows.Close())
 }
 
-// Insert begins to insert rows.
+// Insert prepares an insert.
 func (c *Conn) Insert(ctx context.Context, id, table string, columns []string) (Batch, error) {
 	options := []clickhouse.QueryOption{clickhouse.WithSettings(clickhouse.Settings{"insert_distributed_sync": 1})}
 	if id != "" {

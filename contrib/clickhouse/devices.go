@@ -7,12 +7,13 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 )
 
-// deviceColumns are the columns that tell devices apart: the service and the host where no rank is stated.
+// deviceColumns identify a device. The service and the host only matter without a rank.
 var deviceColumns = []string{
-	"rank", "device_id", "if(device_id IS NULL OR rank IS NOT NULL, '', service)", "if(device_id IS NULL OR rank IS NOT NULL, '', host)",
+	"rank", "device_id", "if(device_id IS NULL OR rank IS NOT NULL, '', service)",
+	"if(device_id IS NULL OR rank IS NOT NULL, '', host)",
 }
 
-// onDevice holds for entries that take part in the sums of devices.
+// onDevice selects the entries in the sums of devices.
 const onDevice = "side = ''"
 
 type deviceReader struct {
@@ -30,7 +31,10 @@ func (d *deviceReader) add(r *reader, columns []string) {
 func (d *deviceReader) key() device.Key {
 	k := device.Key{Rank: known(d.rank), DeviceID: device.Unknown}
 	if d.id != nil {
-		k.DeviceID, k.Named, k.Service, k.Host = *d.id, *d.id == device.Unknown, d.service, d.host
+		k.DeviceID = *d.id
+		k.Named = *d.id == device.Unknown
+		k.Service = d.service
+		k.Host = d.host
 	}
 	return k
 }
@@ -43,15 +47,20 @@ func (s *selection) addDevices(ctx context.Context, d *documents) error {
 	r.sum("sum_ns", sumOf(limbsOf("duration_ns"), ""))
 	r.memory()
 	rows := 0
-	return r.each(ctx, s, onDevice, fmt.Sprintf("GROUP BY %s LIMIT %d", names(deviceColumns), maxRows+1), func(l line) error {
-		if rows++; rows > maxRows {
-			return fmt.Errorf("there are more than %d devices", maxRows)
-		}
-		k := key.key()
-		l["rank"], l["device_id"], l["named"], l["service"], l["host"] = k.Rank, k.DeviceID, k.Named, k.Service, k.Host
-		d.row("device", l)
-		return nil
-	})
+	return r.each(ctx, s, onDevice, fmt.Sprintf("GROUP BY %s LIMIT %d", names(deviceColumns), maxRows+1),
+		func(l line) error {
+			if rows++; rows > maxRows {
+				return fmt.Errorf("there are more than %d devices", maxRows)
+			}
+			k := key.key()
+			l["rank"] = k.Rank
+			l["device_id"] = k.DeviceID
+			l["named"] = k.Named
+			l["service"] = k.Service
+			l["host"] = k.Host
+			d.row("device", l)
+			return nil
+		})
 }
 
 func (r *reader) memory() {
@@ -61,7 +70,7 @@ func (r *reader) memory() {
 	r.count("memory_count", "memory_bytes IS NOT NULL")
 }
 
-// totals returns the figures that are no sums over operations, given the memory above which an entry is a hotspot.
+// totals returns the figures of the whole run. Entries with more memory than hotspotBytes are hotspots.
 func (s *selection) totals(ctx context.Context, hotspotBytes int64) (line, error) {
 	var r reader
 	collective := onDevice + " AND kind = 'collective' AND kind_rule"
@@ -84,14 +93,16 @@ func (s *selection) totals(ctx context.Context, hotspotBytes int64) (line, error
 	return totals, err
 }
 
-// direction is the direction of a copy by its name, "" for none.
+// direction is the direction of a copy, from its name; "" if unknown.
 const direction = "multiIf(" +
 	"positionCaseInsensitive(operation, 'HtoD') > 0, 'HtoD', positionCaseInsensitive(operation, 'DtoH') > 0, 'DtoH', " +
-	"positionCaseInsensitive(operation, 'DtoD') > 0, 'DtoD', positionCaseInsensitive(operation, 'PtoP') > 0, 'PtoP', '')"
+	"positionCaseInsensitive(operation, 'DtoD') > 0, 'DtoD', " +
+	"positionCaseInsensitive(operation, 'PtoP') > 0, 'PtoP', '')"
 
 func (s *selection) copies(ctx context.Context) (list []line, err error) {
 	var r reader
-	duration, memory := limbsOf("duration_ns"), limbsOf("ifNull(memory_bytes, 0)")
+	duration := limbsOf("duration_ns")
+	memory := limbsOf("ifNull(memory_bytes, 0)")
 	timed := "memory_bytes IS NOT NULL AND duration_ns > 0"
 	member[string](&r, "direction", direction)
 	member[uint64](&r, "count", "count()")

@@ -13,21 +13,22 @@ import (
 
 const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
-// documents are the sums of a selection, as docs/formats.md describes partial results: documents of
-// lines of JSON, which package analyze adds up.
+// documents are the sums of a selection in the format of partial results, see docs/formats.md. Package
+// analyze adds up such documents of JSON lines.
 type documents struct {
 	options line
-	limits  map[string]int // of the tables of a document
+	limits  map[string]int // by table
 	text    bytes.Buffer
-	lines   int            // of the present document
-	rows    map[string]int // of its tables
+	lines   int            // of the current document
+	rows    map[string]int // of the current document, by table
 	failed  error
 
 	entries, malformed int64 // of all documents
 }
 
 func newDocuments(o profile.Options, recordedFLOPs bool) *documents {
-	options := line{"max_groups": o.MaxGroups, "top": o.Top, "hotspot_bytes": o.HotspotBytes, "recorded_flops": recordedFLOPs}
+	options := line{"max_groups": o.MaxGroups, "top": o.Top, "hotspot_bytes": o.HotspotBytes,
+		"recorded_flops": recordedFLOPs}
 	if len(o.By) > 0 {
 		var by []string
 		for _, k := range o.By {
@@ -36,7 +37,8 @@ func newDocuments(o profile.Options, recordedFLOPs bool) *documents {
 		options["by"] = by
 	}
 	n := o.MaxGroups
-	return &documents{options: options, limits: map[string]int{"reason": 64, "writer": 1 << 12, "operation": n, "group": n, "device": n, "error": n}}
+	return &documents{options: options, limits: map[string]int{"reason": 64, "writer": 1 << 12, "operation": n,
+		"group": n, "device": n, "error": n}}
 }
 
 func (d *documents) put(l any) {
@@ -49,7 +51,8 @@ func (d *documents) put(l any) {
 }
 
 func (d *documents) begin(input, totals line) {
-	d.lines, d.rows = 0, make(map[string]int)
+	d.lines = 0
+	d.rows = make(map[string]int)
 	d.put(struct {
 		Schema  string `json:"schema"`
 		Options line   `json:"options"`
@@ -60,7 +63,7 @@ func (d *documents) begin(input, totals line) {
 
 func (d *documents) end() { d.put(line{"end": line{"lines": d.lines}}) }
 
-// row adds a row of a table, in another document where this one has as many as it may.
+// row adds a row of a table. It starts another document at the limit of the table.
 func (d *documents) row(table string, value any) {
 	if d.rows[table] == d.limits[table] {
 		d.end()
@@ -74,8 +77,7 @@ func (d *documents) reason(of, reason string, n int64) {
 	d.row("reason", line{"of": of, "reason": reason, "n": n})
 }
 
-// addInput adds a document with the counts of an input. The entries, their warnings and what was lost by reason come
-// from the table.
+// addInput adds a document with the counts of an input. Entries, warnings and losses come from the table.
 func (d *documents) addInput(in *input) {
 	e := &in.envelope
 	d.malformed += e.Malformed
@@ -96,7 +98,7 @@ func (d *documents) addInput(in *input) {
 	d.end()
 }
 
-// problemText is the text of a problem, as [op.SyntaxError] has it.
+// problemText matches the text of an [op.SyntaxError].
 var problemText = regexp.MustCompile(`(?s)^(.*?)(?::(\d+))?: (.*) \(at byte (\d+)\)$|^(.*?): (.*)$`)
 
 func problemOf(text string) line {
@@ -108,7 +110,7 @@ func problemOf(text string) line {
 		if s == "" {
 			return none
 		}
-		n, _ := strconv.ParseInt(s, 10, 64) // digits, of a number that was printed
+		n, _ := strconv.ParseInt(s, 10, 64) // digits only
 		return n
 	}
 	return line{"file": m[1] + m[5], "line": number(m[2], 0), "offset": number(m[4], -1), "message": m[3] + m[6]}

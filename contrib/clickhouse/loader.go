@@ -19,27 +19,27 @@ type loader struct {
 	opts LoadOptions
 	list []column
 
-	there []bool // by number: the rows of the file that are in the table before anything is inserted
+	there []bool // by number: rows already in the table
 
 	row      row
 	values   []any
 	batch    Batch // nil between batches
-	rows     int   // of batch
+	rows     int   // in batch
 	bytes    int
 	begun    int // batches
 	inserted uint64
 }
 
-// insertPrefix starts the ids of the statements that insert rows of the file.
+// insertPrefix starts the query ids of the file's inserts.
 func (l *loader) insertPrefix() string { return fmt.Sprintf("optrace-load-%016x-", l.in.id) }
 
-// The waits for the inserts of a load that was ended.
+// Waits for inserts of an interrupted load.
 const (
 	insertPause = 100 * time.Millisecond
 	insertWait  = time.Minute
 )
 
-// awaitInserts waits until the server inserts nothing of the file.
+// awaitInserts waits until the server runs no insert of the file.
 func (l *loader) awaitInserts(ctx context.Context) error {
 	var running uint64
 	from := "system.processes WHERE query_id LIKE " + quote(l.insertPrefix()+"%")
@@ -61,34 +61,35 @@ func (l *loader) awaitInserts(ctx context.Context) error {
 	}
 }
 
-// findRows returns which rows of the file are in the table, up to the last one. It is an error where one is twice.
+// findRows returns which rows of the file are in the table. A duplicate is an error.
 func (l *loader) findRows(ctx context.Context) (there []bool, err error) {
 	var number uint64
-	err = ask(ctx, l.db, []place{{"row", &number}}, fmt.Sprintf("%s WHERE input = %d", tableOps, l.in.id), func() error {
-		if number >= maxFileRows {
-			return fmt.Errorf("the table has row %d of the file, and files have %d at most", number, maxFileRows)
-		}
-		if more := int(number) + 1 - len(there); more > 0 {
-			there = append(there, make([]bool, more)...)
-		}
-		if there[number] {
-			return fmt.Errorf("row %d is in the table twice, and the file in no report: %s", number, l.remedy())
-		}
-		there[number] = true
-		return nil
-	})
+	err = ask(ctx, l.db, []place{{"row", &number}}, fmt.Sprintf("%s WHERE input = %d", tableOps, l.in.id),
+		func() error {
+			if number >= maxFileRows {
+				return fmt.Errorf("the table has row %d of the file, and files have %d at most", number, maxFileRows)
+			}
+			if more := int(number) + 1 - len(there); more > 0 {
+				there = append(there, make([]bool, more)...)
+			}
+			if there[number] {
+				return fmt.Errorf("row %d is in the table twice, and the file in no report: %s", number, l.remedy())
+			}
+			there[number] = true
+			return nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("looking for rows: %w", err)
 	}
 	return there, nil
 }
 
-// remedy is what helps where the table has other rows than the file.
+// remedy tells how to remove wrong rows.
 func (l *loader) remedy() string {
 	return fmt.Sprintf("ALTER TABLE … DELETE WHERE input = %d removes what is there of it", l.in.id)
 }
 
-// load reads the file and inserts the rows that are not there.
+// load reads the file and inserts the missing rows.
 func (l *loader) load(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -119,7 +120,7 @@ func (l *loader) load(ctx context.Context) error {
 	return nil
 }
 
-// add adds the row of a record to the batch, unless it is in the table.
+// add adds the row of a record to the batch unless the table has it.
 func (l *loader) add(ctx context.Context, rec op.Record) error {
 	if t := rec.Total; t != nil {
 		l.in.statedMore += t.Stated - t.Sum
@@ -134,7 +135,8 @@ func (l *loader) add(ctx context.Context, rec op.Record) error {
 	if n < uint64(len(l.there)) && l.there[n] {
 		return nil
 	}
-	l.row.input, l.row.number = l.in.id, n
+	l.row.input = l.in.id
+	l.row.number = n
 	return l.insert(ctx)
 }
 
@@ -159,7 +161,7 @@ func (l *loader) insert(ctx context.Context) error {
 	return nil
 }
 
-// send inserts the batch, if there is one.
+// send inserts the batch, if any.
 func (l *loader) send() error {
 	if l.batch == nil {
 		return nil
@@ -168,21 +170,24 @@ func (l *loader) send() error {
 		return fmt.Errorf("inserting: %w", err)
 	}
 	l.inserted += uint64(l.rows)
-	l.batch, l.rows, l.bytes = nil, 0, 0
+	l.batch = nil
+	l.rows = 0
+	l.bytes = 0
 	return nil
 }
 
-// check returns an error unless the table has each row of the file once, and no others.
+// check returns an error unless the table has exactly the rows of the file.
 func (l *loader) check(ctx context.Context) error {
 	there, err := l.findRows(ctx)
 	if err != nil {
 		return err
 	}
 	if more := len(there) - int(l.in.rows); more > 0 {
-		return fmt.Errorf("the table has %d rows beyond the file's %d: was it read otherwise before? %s", more, l.in.rows, l.remedy())
+		return fmt.Errorf("the table has %d rows beyond the file's %d: was it read otherwise before? %s", more,
+			l.in.rows, l.remedy())
 	}
 	if missing := slices.Index(append(there, false), false); missing < int(l.in.rows) {
-		return fmt.Errorf("the table lacks row %d of the file, which is in no report: start the load again", missing)
+		return fmt.Errorf("the table lacks row %d of the file; repeat the load", missing)
 	}
 	return nil
 }

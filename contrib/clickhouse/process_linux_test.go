@@ -20,12 +20,12 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// A current ClickHouse computes what package analyze does, by the statements that two shards of an
-// old one get.
+// A current ClickHouse in this process runs the same statements as an old one with two shards.
 func TestOneProcess(t *testing.T) {
 	db := openLibrary(t)
 	version := ""
-	check.OK(t, db.Query(t.Context(), "SELECT version()", func(scan func(...any) error) error { return scan(&version) }))
+	check.OK(t, db.Query(t.Context(), "SELECT version()",
+		func(scan func(...any) error) error { return scan(&version) }))
 	t.Logf("ClickHouse %s", version)
 	check.OK(t, (clickhouse.Schema{}).Apply(t.Context(), db))
 	t.Run("view", func(t *testing.T) { testView(t, db) })
@@ -36,10 +36,10 @@ func TestOneProcess(t *testing.T) {
 	})
 }
 
-// libraryVariable names libchdb.so; without it the test that needs it is skipped.
+// libraryVariable names libchdb.so. The test is skipped without it.
 const libraryVariable = "OPTRACE_CHDB"
 
-// processDB is ClickHouse in this process, of which there is one at a time.
+// processDB is ClickHouse in this process. Only one can exist at a time.
 type processDB struct {
 	mu      sync.Mutex
 	conn    *uintptr
@@ -60,8 +60,9 @@ func openLibrary(t *testing.T) *processDB {
 	var connect func(n int32, args **byte) *uintptr
 	var disconnect func(*uintptr)
 	for name, f := range map[string]any{
-		"connect": &connect, "close_conn": &disconnect, "query_n": &db.run, "result_buffer": &db.text, "result_length": &db.length,
-		"result_error": &db.problem, "destroy_query_result": &db.free,
+		"connect": &connect, "close_conn": &disconnect, "query_n": &db.run, "result_buffer": &db.text,
+		"result_length": &db.length,
+		"result_error":  &db.problem, "destroy_query_result": &db.free,
 	} {
 		purego.RegisterLibFunc(f, lib, "chdb_"+name)
 	}
@@ -101,7 +102,7 @@ func (db *processDB) Query(_ context.Context, query string, row func(func(...any
 	for line := range bytes.Lines(answer) {
 		scan := func(places ...any) error {
 			n := len(places)
-			if err := json.Unmarshal(line, &places); err != nil || len(places) != n { // into what the places point to
+			if err := json.Unmarshal(line, &places); err != nil || len(places) != n { // fills the pointers
 				return fmt.Errorf("%d values for %d places: %w", len(places), n, err)
 			}
 			return nil
@@ -127,7 +128,8 @@ type processBatch struct {
 func (b *processBatch) Append(values ...any) error {
 	row := slices.Clone(values)
 	for i, v := range values {
-		if list := reflect.ValueOf(v); list.Kind() == reflect.Slice { // one of bytes would be a text, and none at all null
+		// bytes would become a text, and an empty list null
+		if list := reflect.ValueOf(v); list.Kind() == reflect.Slice {
 			elements := []any{}
 			for _, e := range list.Seq2() {
 				elements = append(elements, e.Interface())

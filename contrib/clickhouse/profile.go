@@ -4,16 +4,19 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/op"
 )
 
 func (s *selection) read(ctx context.Context, opts analyze.Options) (*documents, error) {
-	o := profile.Options{By: opts.By, MaxGroups: opts.MaxGroups, Top: opts.Top, HotspotBytes: opts.HotspotBytes}.WithDefaults()
+	o := profile.Options{By: opts.By, MaxGroups: opts.MaxGroups, Top: opts.Top,
+		HotspotBytes: opts.HotspotBytes}.WithDefaults()
 	d := newDocuments(o, s.recordedFLOPs)
 	for _, in := range s.inputs {
 		d.addInput(in)
@@ -39,7 +42,7 @@ func (s *selection) addSums(ctx context.Context, d *documents, o profile.Options
 		return err
 	}
 	spans := int64(0)
-	if s.inputs == nil { // else their counts have the spans that are no operations, and those that readers passed over
+	if s.inputs == nil { // the counts of inputs include skipped spans
 		if spans, err = s.count(ctx, s.where(recordSpan, "")); err != nil {
 			return err
 		}
@@ -52,7 +55,9 @@ func (s *selection) addSums(ctx context.Context, d *documents, o profile.Options
 	if spans > 0 {
 		d.reason("skipped", string(op.SkipNonOp), spans)
 	}
-	for _, add := range []func(context.Context, *documents) error{s.addGaps, s.addWriters, s.addOperations, s.addDevices, s.addErrors} {
+	for _, add := range []func(context.Context, *documents) error{
+		s.addGaps, s.addWriters, s.addOperations, s.addDevices, s.addErrors,
+	} {
 		if err := add(ctx, d); err != nil {
 			return err
 		}
@@ -96,7 +101,7 @@ func (s *selection) warnings(ctx context.Context) (map[string]uint64, error) {
 	})
 }
 
-// addWriters adds the numbers of the batches of each writer, in ranges.
+// addWriters adds the batch numbers of each writer, as ranges.
 func (s *selection) addWriters(ctx context.Context, d *documents) error {
 	var writer string
 	var numbers []int64
@@ -124,7 +129,7 @@ func (s *selection) addOperations(ctx context.Context, d *documents) error {
 	return q.each(ctx, s, func(l line) { d.row("operation", l) })
 }
 
-// addErrors adds the errors by text and operation, with the operation that started first.
+// addErrors adds the errors by text and operation, with the earliest operation.
 func (s *selection) addErrors(ctx context.Context, d *documents) error {
 	var r reader
 	var ids string
@@ -160,7 +165,8 @@ func (s *selection) addGroups(ctx context.Context, d *documents, o profile.Optio
 		if err != nil {
 			return err
 		}
-		keys, exprs = append(keys, c), append(exprs, c.expr)
+		keys = append(keys, c)
+		exprs = append(exprs, c.expr)
 	}
 	q := newSumsReader(exprs, s.recordedFLOPs)
 	return q.each(ctx, s, func(l line) {
@@ -179,7 +185,7 @@ func (c keyColumn) value(v *string) json.RawMessage {
 			return strconv.AppendInt(nil, n, 10)
 		}
 	}
-	text, _ := json.Marshal(v) // a text has a form
+	text, _ := json.Marshal(v) // never fails
 	return text
 }
 
@@ -197,4 +203,33 @@ func (s *selection) addLists(ctx context.Context, d *documents, o profile.Option
 		}
 	}
 	return nil
+}
+
+// keyColumn is a key of groups as an expression.
+type keyColumn struct {
+	expr   string // of type Nullable(String)
+	number bool   // the values are integers
+}
+
+// keyColumnOf returns the expression of a key. Rows do not have the local root.
+func keyColumnOf(k key.Key) (keyColumn, error) {
+	if name := k.Attr(); name != "" {
+		at := "indexOf(attr_k, " + quote(name) + ")"
+		return keyColumn{expr: "if(" + at + " > 0, attr_v[" + at + "], NULL)"}, nil
+	}
+	switch name := k.String(); name {
+	case "operation", "kind", "service", "path":
+		return keyColumn{expr: "nullIf(" + name + ", '')"}, nil
+	case "shape":
+		return keyColumn{expr: "nullIf(shapes, '')"}, nil
+	case "error":
+		return keyColumn{expr: "if(failed = 1, error, NULL)"}, nil
+	case "device":
+		return keyColumn{expr: "device_id"}, nil
+	case "rank", "stream", "step":
+		return keyColumn{expr: "toString(" + name + ")", number: true}, nil
+	case "trace":
+		return keyColumn{expr: "if(trace_id = '' OR startsWith(trace_id, '6f70747261636501'), NULL, trace_id)"}, nil
+	}
+	return keyColumn{}, errors.New("groups by root need the structure of the run: use optrace report on the files")
 }

@@ -1,10 +1,15 @@
 package clickhouse
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
 
 type line map[string]any
 
-// reader reads rows of an answer: their columns into places, and from there into the members of an object.
+// reader scans the rows of a result into places and makes objects of them.
 type reader struct {
 	places  []place
 	members []func(line)
@@ -12,7 +17,7 @@ type reader struct {
 
 func (r *reader) add(expr string, to any) { r.places = append(r.places, place{expr, to}) }
 
-// member adds a column that is a member.
+// member adds a column as a member of the object.
 func member[T any](r *reader, name, expr string) {
 	place := new(T)
 	r.add(expr, place)
@@ -43,7 +48,7 @@ func (r *reader) object(name, cond string, add func()) {
 	})
 }
 
-// object returns the object of members.
+// object returns the object of the current row.
 func object(members []func(line)) line {
 	l := make(line, len(members))
 	for _, set := range members {
@@ -55,4 +60,80 @@ func object(members []func(line)) line {
 // each runs a query on entries and calls f with the object of each row.
 func (r *reader) each(ctx context.Context, s *selection, cond, rest string, f func(line) error) error {
 	return s.query(ctx, r.places, s.where(recordEntry, cond), rest, func() error { return f(object(r.members)) })
+}
+
+// Limits of statements and results.
+const (
+	// readTimeout limits the silence of the server.
+	readTimeout = 5 * time.Minute
+	// maxQueryBytes and maxQueryParts limit a query. A report names every input.
+	maxQueryBytes = 8 << 20
+	maxQueryParts = 1 << 20
+	// maxInputs limits the inputs of a report.
+	maxInputs = 100_000
+	// maxFileRows limits the rows of a file. A load takes a byte of memory for each.
+	maxFileRows = 1 << 31
+	// maxRows limits the rows of a table by operation, device or group.
+	maxRows = 1_000_000
+)
+
+// selection is the set of rows of a report.
+type selection struct {
+	db    DB
+	table string
+	// inputs are the loaded inputs in order; nil for a view.
+	inputs []*input
+	// listed has the ids of the inputs as a list.
+	listed string
+	// recordedFLOPs ignores derived FLOPs.
+	recordedFLOPs bool
+}
+
+// checkSettings returns an error if limits of the user's profile would truncate results.
+func checkSettings(ctx context.Context, db DB) error {
+	var modes []string
+	for _, of := range []string{"read", "group_by", "sort", "result", "timeout", "set", "distinct", "transfer"} {
+		modes = append(modes, of+"_overflow_mode")
+	}
+	var name, value string
+	from := "system.settings WHERE value != 'throw' AND name IN (" + quoted(modes) + ")"
+	return ask(ctx, db, []place{{"name", &name}, {"value", &value}}, from, func() error {
+		return fmt.Errorf("the setting %s is %s: answers might lack rows without an error", name, value)
+	})
+}
+
+func (s *selection) isEmpty() bool { return s.table == tableOps && len(s.inputs) == 0 }
+
+// where returns a condition for the rows of a kind of record with cond; "" is all.
+func (s *selection) where(record, cond string) string {
+	w := "record = " + quote(record) + s.inInputs()
+	if cond != "" {
+		w += " AND (" + cond + ")"
+	}
+	return w
+}
+
+// inInputs returns the end of a condition that selects the inputs.
+func (s *selection) inInputs() string {
+	if s.listed == "" {
+		return ""
+	}
+	return " AND input IN (" + s.listed + ")"
+}
+
+// order returns expressions that sort rows in the order of the inputs.
+func (s *selection) order() string {
+	if s.listed == "" {
+		return "row, trace_id, span_id"
+	}
+	return "indexOf([" + s.listed + "], input), row"
+}
+
+// query selects places from the rows with a condition, followed by rest.
+func (s *selection) query(ctx context.Context, places []place, where, rest string, row func() error) error {
+	return ask(ctx, s.db, places, s.from(where, rest), row)
+}
+
+func (s *selection) from(where, rest string) string {
+	return strings.TrimSuffix(s.table+" WHERE "+where+" "+rest, " ")
 }

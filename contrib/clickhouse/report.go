@@ -12,39 +12,44 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Source is operations in ClickHouse.
+// Source is a set of operations in ClickHouse.
 type Source struct {
 	DB DB
-	// View is a view with the columns of the table, over rows that another program writes; ""
-	// is the table that Load fills. Of a view, the FLOPs are those recorded alone.
+	// View is a view with the columns of the table, over rows of another program; "" selects the table of
+	// Load. A view only has recorded FLOPs.
 	View string
-	// MaxSorted bounds the operations of a device that a server puts in order at once for its time
-	// line, where traces overlap on it; 0 is DefaultMaxSorted. Beyond that the time line is not known.
+	// MaxSorted limits the operations of a device with overlapping traces, because a server sorts them
+	// together for the timeline; 0 is DefaultMaxSorted. Above the limit the timeline is unknown.
 	MaxSorted int
 }
 
 // DefaultMaxSorted is the default of [Source.MaxSorted].
 const DefaultMaxSorted = 5_000_000
 
-// leftOut says why figures of a report are not known.
+// leftOut is the reason for missing figures in a report.
 const leftOut = "ClickHouse computes sums and the time lines of devices, and not what needs the structure of the run"
 
-// Profile returns the sums of the operations, as optrace convert -to profile writes them:
-// optrace report reads them, together with others.
+// Profile returns the sums of the operations in the format of optrace convert -to profile. optrace report
+// reads and adds up such profiles.
 func (s Source) Profile(ctx context.Context, o analyze.Options) ([]byte, error) {
-	selected, err := s.selection(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	d, err := selected.read(ctx, o)
+	_, d, err := s.read(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	return d.text.Bytes(), nil
 }
 
-// selection returns the rows that a report with the options is on: those of all inputs that are in the table as a whole,
-// or of a view.
+// read returns the selected rows and their sums.
+func (s Source) read(ctx context.Context, o analyze.Options) (*selection, *documents, error) {
+	selected, err := s.selection(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := selected.read(ctx, o)
+	return selected, d, err
+}
+
+// selection returns the rows for a report: all completely loaded inputs, or a view.
 func (s Source) selection(ctx context.Context, o analyze.Options) (*selection, error) {
 	if o.Peaks != nil {
 		return nil, errors.New("rooflines are not computed in ClickHouse")
@@ -63,18 +68,14 @@ func (s Source) selection(ctx context.Context, o analyze.Options) (*selection, e
 	return &selection{s.DB, tableOps, inputs, strings.Join(ids, ","), o.RecordedFLOPs}, err
 }
 
-// Report returns the report on the operations. What needs the structure of the run is not known
-// in it, but for the time lines of devices.
+// Report returns the report on the operations. Of the figures that need the structure of the run it only
+// has the timelines of devices.
 func (s Source) Report(ctx context.Context, o analyze.Options) (*analyze.Report, error) {
 	o.SumsOnly = true
 	if s.View != "" {
 		o.RecordedFLOPs = true
 	}
-	selected, err := s.selection(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	d, err := selected.read(ctx, o)
+	selected, d, err := s.read(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,8 @@ func (s Source) Report(ctx context.Context, o analyze.Options) (*analyze.Report,
 		return nil, err
 	}
 	if r.Input.Entries != d.entries || r.Input.Malformed != d.malformed || r.Total.Count > r.Input.Entries {
-		return nil, fmt.Errorf("the sums do not go together, because rows came while they were made: %q", r.Input.Problems)
+		return nil, fmt.Errorf("the sums do not go together, because rows came while they were made: %q",
+			r.Input.Problems)
 	}
 	r.LeftOut = leftOut
 	if selected.isEmpty() {

@@ -13,23 +13,23 @@ type row struct {
 	input, number uint64
 	record        string
 
-	// e holds an entry, or what another record has in common with one, and about what is known of its collective.
+	// e is an entry, or has the fields that another record shares with entries. about is its collective.
 	e     op.Entry
 	about op.Collective
-	// shapes and work follow from an entry; derived is set where its FLOPs do.
+	// shapes and work are derived from an entry; derived is set if the FLOPs are.
 	shapes  string
 	work    flops.Work
 	derived bool
-	// Of spans, resources, gaps and batches.
+	// Fields of spans, resources, gaps and batches.
 	name      string
 	remote    bool
 	worldSize op.Int
 	gap       op.Gap
 	batch     op.Batch
-	// extra is what no column holds.
+	// extra is the rest of the record as JSON.
 	extra string
 
-	sets    []func() error // what sets the fields by the columns in the answer of a query
+	sets    []func() error // set the fields from scanned columns
 	scratch []byte
 }
 
@@ -40,16 +40,17 @@ func (r *row) values(dst []any, list []column) []any {
 	return dst
 }
 
-// places returns pointers to where the values of the columns go.
+// places returns pointers to scan the columns into.
 func (r *row) places(list []column) (places []any) {
 	for _, c := range list {
 		place, set := c.place(r)
-		r.sets, places = append(r.sets, set), append(places, place)
+		r.sets = append(r.sets, set)
+		places = append(places, place)
 	}
 	return places
 }
 
-// scanned sets the fields whose columns were read to places.
+// scanned sets the fields from the scanned columns.
 func (r *row) scanned() error {
 	for _, set := range r.sets {
 		if err := set(); err != nil {
@@ -68,8 +69,7 @@ const (
 	recordBatch    = "batch"
 )
 
-// set makes r the row of a record; ok is false for one that has no row. The texts
-// and lists of r are those of the record.
+// set makes r the row of a record and shares its texts and lists. ok is false for a record without a row.
 func (r *row) set(rec op.Record) (ok bool) {
 	*r = row{input: r.input, number: r.number, scratch: r.scratch}
 	switch {
@@ -77,19 +77,25 @@ func (r *row) set(rec op.Record) (ok bool) {
 		r.setEntry(rec.Entry)
 	case rec.Span != nil:
 		s := rec.Span
-		r.record, r.name, r.remote = recordSpan, s.Name, s.RemoteParent
+		r.record = recordSpan
+		r.name = s.Name
+		r.remote = s.RemoteParent
 		r.e = op.Entry{
-			TraceID: s.TraceID, SpanID: s.SpanID, ParentSpanID: s.ParentSpanID, Start: s.Start, Duration: s.Duration, Service: s.Service,
-			Failed: s.Failed, Attrs: s.Attrs, Links: s.Links, Extra: s.Extra,
+			TraceID: s.TraceID, SpanID: s.SpanID, ParentSpanID: s.ParentSpanID, Start: s.Start, Duration: s.Duration,
+			Service: s.Service,
+			Failed:  s.Failed, Attrs: s.Attrs, Links: s.Links, Extra: s.Extra,
 		}
 	case rec.Resource != nil:
 		s := rec.Resource
-		r.record, r.worldSize = recordResource, s.WorldSize
+		r.record = recordResource
+		r.worldSize = s.WorldSize
 		r.e = op.Entry{Service: s.Service, Rank: s.Rank, Attrs: s.Attrs}
 	case rec.Gap != nil:
-		r.record, r.gap = recordGap, *rec.Gap
+		r.record = recordGap
+		r.gap = *rec.Gap
 	case rec.Batch != nil:
-		r.record, r.batch = recordBatch, *rec.Batch
+		r.record = recordBatch
+		r.batch = *rec.Batch
 	default:
 		return false
 	}
@@ -99,13 +105,15 @@ func (r *row) set(rec op.Record) (ok bool) {
 }
 
 func (r *row) setEntry(e *op.Entry) {
-	r.record, r.e, r.work = recordEntry, *e, flops.Of(e)
+	r.record = recordEntry
+	r.e = *e
+	r.work = flops.Of(e)
 	if e.Collective != nil {
 		r.about = *e.Collective
 	}
 	r.scratch = opfile.AppendShapes(r.scratch[:0], e)
 	r.shapes = string(r.scratch)
-	// FLOPs are as recorded, or else as they follow from name and shapes, and bytes are known where FLOPs are.
+	// Recorded FLOPs win over derived ones. Bytes are only known together with FLOPs.
 	if r.derived = !e.FLOPs.Known && r.work.FLOPs.Known; !r.derived {
 		r.work.FLOPs = e.FLOPs
 	}
@@ -114,7 +122,7 @@ func (r *row) setEntry(e *op.Entry) {
 	}
 }
 
-// rec returns the record of the row, which keeps none of it.
+// rec returns the record of the row and shares nothing with it.
 func (r *row) rec() (op.Record, error) {
 	e := &r.e
 	switch r.record {
@@ -145,7 +153,7 @@ func (r *row) entry() *op.Entry {
 	return &e
 }
 
-// size returns about how many bytes the row takes.
+// size returns the approximate size of the row in bytes.
 func (r *row) size() int {
 	const fixed = 400
 	e := &r.e

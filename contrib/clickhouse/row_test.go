@@ -10,13 +10,14 @@ import (
 	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
-// A record is the same after it was a row.
 func TestRowKeepsRecords(t *testing.T) {
 	r := recordtest.Random{Rand: rand.New(rand.NewPCG(1, 1))}
 	for range 2000 {
 		rec := r.Record()
 		if e := rec.Entry; e != nil && r.Maybe() {
-			e.Host, e.DeviceID, e.EmptyDevice = "h\x00'\\", "", r.Maybe()
+			e.Host = "h\x00'\\"
+			e.DeviceID = ""
+			e.EmptyDevice = r.Maybe()
 		}
 		var own row
 		if !own.set(rec) {
@@ -26,13 +27,13 @@ func TestRowKeepsRecords(t *testing.T) {
 	}
 }
 
-// A row that no record makes is an error.
 func TestRowsAreChecked(t *testing.T) {
 	for _, values := range []map[string]any{
 		{"record": "other"}, {"record": recordEntry, "kind": "other"}, {"record": recordEntry, "trace_id": "xyz"},
 		{"record": recordSpan, "span_id": "1"},
 		{
-			"record": recordSpan, "link_trace_ids": []string{"x"}, "link_span_ids": []string{""}, "link_weights": []int64{0},
+			"record": recordSpan, "link_trace_ids": []string{"x"}, "link_span_ids": []string{""},
+			"link_weights":  []int64{0},
 			"link_weighted": []uint8{0},
 		},
 	} {

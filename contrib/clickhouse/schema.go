@@ -1,3 +1,14 @@
+// Package clickhouse keeps operations in ClickHouse and lets it compute their report, for recordings too
+// large for one machine.
+//
+// A [Schema] describes the tables: records, distributed over the shards by trace, and loaded inputs.
+// [Load] reads files of all formats of package ingest and inserts each record once, even after interrupted
+// loads. A [Source] computes reports: the shards compute partial sums, the server adds them up, and
+// package analyze reads the result. The figures equal those of optrace report. For figures that need the
+// structure of traces, a limited number of records is read instead.
+//
+// The statements run on ClickHouse 18.16 and on current versions. The package connects through a [DB];
+// [Open] returns one for the native protocol.
 package clickhouse
 
 import (
@@ -6,23 +17,20 @@ import (
 	"strings"
 )
 
-// Schema is the tables of operations in a database.
+// Schema describes the tables of operations in a database.
 type Schema struct {
-	// Cluster names the shards, as the servers' configuration does; "" for a single
-	// server.
+	// Cluster is the name of the cluster in the configuration of the servers; "" for a single server.
 	Cluster string
 }
 
-// The tables. On a cluster, records lie in a local table on each shard, and the
-// tables of these names are distributed.
+// The tables. On a cluster each shard has a local table with records, and these names are distributed tables.
 const (
 	tableOps    = "optrace_ops"
 	tableInputs = "optrace_inputs"
 	localSuffix = "_local"
 )
 
-// inputColumns are the columns of the table of inputs: a row for each that was loaded as
-// a whole.
+// inputColumns are the columns of the table of completely loaded inputs.
 var inputColumns = []column{
 	{name: "input", typ: "UInt64"}, {name: "digest", typ: "String"}, {name: "path", typ: "String"},
 	{name: "loaded_unix_ns", typ: "Int64"}, {name: "rows", typ: "UInt64"}, {name: "stated_more_ns", typ: "Int64"},
@@ -37,8 +45,7 @@ func namesOf(list []column) []string {
 	return names
 }
 
-// Statements returns the statements that create the tables where they are not there, for
-// each server of the cluster.
+// Statements returns the statements that create missing tables, for each server of the cluster.
 func (s Schema) Statements() []string {
 	return append(
 		s.table(tableOps, columns(), "(trace_id, input, row)", "cityHash64(trace_id)"),
@@ -46,7 +53,7 @@ func (s Schema) Statements() []string {
 	)
 }
 
-// table returns the statements for a table and, on a cluster, the distributed one.
+// table returns the statements for a table and, on a cluster, for the distributed table.
 func (s Schema) table(name string, columns []column, order, shardBy string) []string {
 	var list []string
 	for _, c := range columns {
@@ -59,11 +66,12 @@ func (s Schema) table(name string, columns []column, order, shardBy string) []st
 	if s.Cluster == "" {
 		return []string{create(name, tree)}
 	}
-	distributed := fmt.Sprintf("Distributed(%s, currentDatabase(), %s, %s)", quoteName(s.Cluster), name+localSuffix, shardBy)
+	distributed := fmt.Sprintf("Distributed(%s, currentDatabase(), %s, %s)", quoteName(s.Cluster), name+localSuffix,
+		shardBy)
 	return []string{create(name+localSuffix, tree), create(name, distributed)}
 }
 
-// Apply creates the tables on a server. On a cluster it is called for each of its servers.
+// Apply creates the tables on a server. On a cluster call it for each server.
 func (s Schema) Apply(ctx context.Context, db DB) error {
 	for _, statement := range s.Statements() {
 		if err := db.Exec(ctx, statement); err != nil {
@@ -73,14 +81,14 @@ func (s Schema) Apply(ctx context.Context, db DB) error {
 	return nil
 }
 
-// names lists names, which are the package's own.
+// names joins names without quotes.
 func names(list []string) string { return strings.Join(list, ", ") }
 
 func quoteName(name string) string {
 	return "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`").Replace(name) + "`"
 }
 
-// quoted lists texts.
+// quoted joins quoted texts.
 func quoted(list []string) string {
 	var all []string
 	for _, text := range list {

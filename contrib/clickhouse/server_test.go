@@ -15,10 +15,10 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// serverVariable names the program of a server; without it the tests that need one are skipped.
+// serverVariable names the program of a server. The tests are skipped without it.
 const serverVariable = "OPTRACE_CLICKHOUSE_SERVER"
 
-// cluster is servers on this machine, each a shard.
+// cluster has servers on this machine, one per shard.
 type cluster struct{ shards []*shard }
 
 type shard struct {
@@ -29,7 +29,7 @@ type shard struct {
 
 const clusterName = "c2"
 
-// startCluster starts servers, without tables. They end with the test.
+// startCluster starts servers without tables and stops them after the test.
 func startCluster(t *testing.T, n int) *cluster {
 	t.Helper()
 	program := os.Getenv(serverVariable)
@@ -57,7 +57,7 @@ func startCluster(t *testing.T, n int) *cluster {
 	return c
 }
 
-// freePorts returns ports of this machine that nobody listened on just now.
+// freePorts returns unused ports of this machine.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int
@@ -107,7 +107,7 @@ func (s *shard) kill(t *testing.T) {
 		return
 	}
 	check.OK(t, s.process.Process.Kill())
-	_ = s.process.Wait() // it was killed
+	_ = s.process.Wait() // killed
 	s.process = nil
 }
 

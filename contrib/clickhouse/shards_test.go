@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// What two shards compute together is what package analyze computes.
+// Two shards together compute the figures of package analyze.
 func TestShards(t *testing.T) {
 	c := startCluster(t, 2)
 	db := c.shards[0].db
@@ -29,7 +29,7 @@ func TestShards(t *testing.T) {
 	t.Run("lost shard", func(t *testing.T) { testLostShard(t, c) })
 }
 
-// A file that is there is not loaded again, whatever its name.
+// A loaded file is not loaded again, even with another name.
 func testLoadTwice(t *testing.T, c *cluster) {
 	c.createTables(t)
 	db := c.shards[0].db
@@ -43,7 +43,7 @@ func testLoadTwice(t *testing.T, c *cluster) {
 	}
 	testReport(t, db, analyze.Options{}, []string{file})
 
-	// Rows that are there twice, whatever brought them.
+	// duplicate rows
 	for _, s := range c.shards {
 		for _, statement := range []string{
 			"TRUNCATE TABLE optrace_inputs_local", "INSERT INTO optrace_ops_local SELECT * FROM optrace_ops_local",
@@ -56,11 +56,11 @@ func testLoadTwice(t *testing.T, c *cluster) {
 	}
 	r, err := clickhouse.Source{DB: db}.Report(t.Context(), analyze.Options{})
 	if err != nil || r.Total.Count != 0 {
-		t.Errorf("a report on rows that are there twice: %v", err)
+		t.Errorf("a report on duplicate rows: %v", err)
 	}
 }
 
-// A load that is killed again and again brings each record in once.
+// Repeatedly killed loads insert each record once.
 func testKilledLoads(t *testing.T, c *cluster) {
 	c.createTables(t)
 	program := filepath.Join(t.TempDir(), "optrace-clickhouse")
@@ -90,7 +90,7 @@ func testKilledLoads(t *testing.T, c *cluster) {
 		}
 		r, err := clickhouse.Source{DB: db}.Report(t.Context(), analyze.Options{})
 		if err != nil || r.Total.Count != 0 {
-			t.Errorf("a report on a file that is not there as a whole: %v", err)
+			t.Errorf("a report on a partly loaded file: %v", err)
 		}
 	}
 	there := count(t, db, "SELECT count() FROM optrace_ops")
@@ -100,18 +100,19 @@ func testKilledLoads(t *testing.T, c *cluster) {
 	if out, err := loading("300").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	n, different := count(t, db, "SELECT count() FROM optrace_ops"), count(t, db, "SELECT uniqExact(row) FROM optrace_ops")
+	n := count(t, db, "SELECT count() FROM optrace_ops")
+	different := count(t, db, "SELECT uniqExact(row) FROM optrace_ops")
 	if n != different {
 		t.Errorf("%d rows, %d different ones", n, different)
 	}
 	testReport(t, db, analyze.Options{}, []string{file})
 }
 
-// Where a shard does not answer, there is an error and no report on the other ones; when it is
-// back, everything is as before.
+// Without one shard every report is an error. After its return reports are as before.
 func testLostShard(t *testing.T, c *cluster) {
 	c.createTables(t)
-	db, lost := c.shards[0].db, c.shards[1]
+	db := c.shards[0].db
+	lost := c.shards[1]
 	files := []string{randomFile(t, 6, 2000, false)}
 	load(t, db, clickhouse.LoadOptions{}, files...)
 	lost.kill(t)

@@ -20,8 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// wantReport returns the report of files by package analyze, as JSON: sums, and the time lines of
-// devices.
+// wantReport returns the report of files by package analyze, as JSON, with sums and the timelines of devices.
 func wantReport(t *testing.T, opts analyze.Options, files ...string) string {
 	t.Helper()
 	opts.SumsOnly = true
@@ -36,7 +35,9 @@ func wantReport(t *testing.T, opts analyze.Options, files ...string) string {
 	for i := range r.Devices {
 		d := &r.Devices[i]
 		line := lines[d.Key()]
-		line.Count, line.SumNS, line.MemoryBytes = d.Count, d.SumNS, d.MemoryBytes // with repeats
+		line.Count = d.Count // includes repeats
+		line.SumNS = d.SumNS
+		line.MemoryBytes = d.MemoryBytes
 		*d = line
 	}
 	if r.LoadBalance != nil {
@@ -63,8 +64,7 @@ func load(t *testing.T, db clickhouse.DB, opts clickhouse.LoadOptions, files ...
 	}
 }
 
-// testSuite compares what an engine computes with package analyze, each part on new tables. It returns the files that are
-// in the last ones.
+// testSuite compares an engine with package analyze, each part on new tables. It returns the files in the last ones.
 func testSuite(t *testing.T, db clickhouse.DB, newTables func(t *testing.T)) (files []string) {
 	part := func(name string, test func(t *testing.T), loaded ...string) {
 		t.Run(name, func(t *testing.T) {
@@ -88,13 +88,12 @@ func testSuite(t *testing.T, db clickhouse.DB, newTables func(t *testing.T)) (fi
 	return files
 }
 
-// testTimelines checks that time lines are those of the sweep on the shards where the traces of a
-// device follow one another, and that what would have to be read is not known beyond a bound.
+// testTimelines checks timelines of devices with consecutive traces, and the limit of operations to sort.
 func testTimelines(t *testing.T, db clickhouse.DB, files []string) {
 	src := clickhouse.Source{DB: db, MaxSorted: 1}
 	r := check.Must(src.Report(t.Context(), analyze.Options{}))(t)
 	check.Equal(t, "", wantReport(t, analyze.Options{}, files...), reportText(t, r))
-	load(t, db, clickhouse.LoadOptions{}, randomFile(t, 8, 3000, false)) // of traces that overlap
+	load(t, db, clickhouse.LoadOptions{}, randomFile(t, 8, 3000, false)) // of overlapping traces
 	r = check.Must(src.Report(t.Context(), analyze.Options{}))(t)
 	if !slices.ContainsFunc(r.Devices, func(d profile.Device) bool { return !d.BusyNS.Known && d.Count > 100 }) ||
 		r.LoadBalance.BusyImbalanceRatio.Known {
@@ -102,14 +101,14 @@ func testTimelines(t *testing.T, db clickhouse.DB, files []string) {
 	}
 }
 
-// testReport compares a report of the engine with that of package analyze, on the same files.
+// testReport compares a report of the engine with the report of package analyze on the same files.
 func testReport(t *testing.T, db clickhouse.DB, opts analyze.Options, files []string) {
 	t.Helper()
 	r := check.Must(clickhouse.Source{DB: db}.Report(t.Context(), opts))(t)
 	check.Equal(t, "", wantReport(t, opts, files...), reportText(t, r))
 }
 
-// testReports compares reports of the engine with those of package analyze, on the same files.
+// testReports compares several reports like testReport.
 func testReports(t *testing.T, db clickhouse.DB, files []string) {
 	for _, test := range []struct {
 		name string
@@ -117,7 +116,8 @@ func testReports(t *testing.T, db clickhouse.DB, files []string) {
 	}{
 		{"defaults", analyze.Options{}},
 		{"by shape and rank", analyze.Options{By: keys(t, "shape,rank"), Top: 3}},
-		{"by the rest", analyze.Options{By: keys(t, "kind,device,stream,step,service,path,error,attr:layer"), HotspotBytes: -1, Top: 25}},
+		{"by the rest", analyze.Options{By: keys(t, "kind,device,stream,step,service,path,error,attr:layer"),
+			HotspotBytes: -1, Top: 25}},
 		{"by trace", analyze.Options{By: keys(t, "operation,trace"), RecordedFLOPs: true, Top: -1}},
 	} {
 		t.Run(test.name, func(t *testing.T) { testReport(t, db, test.opts, files) })
@@ -125,7 +125,7 @@ func testReports(t *testing.T, db clickhouse.DB, files []string) {
 	t.Run("profile", func(t *testing.T) { testProfile(t, clickhouse.Source{DB: db}, files) })
 }
 
-// testTraces compares the report on traces with that of package analyze on their records.
+// testTraces compares the report on traces with the report of package analyze on their records.
 func testTraces(t *testing.T, db clickhouse.DB) {
 	file := requestsFile(t, 5, 60)
 	load(t, db, clickhouse.LoadOptions{BatchRows: 100}, file)
@@ -171,8 +171,7 @@ func testTraces(t *testing.T, db clickhouse.DB) {
 	}
 }
 
-// testProfile compares the report on the sums, as a file of partial results, also where tables
-// have more rows than they may.
+// testProfile compares the profile as a file of partial results, even with full tables.
 func testProfile(t *testing.T, src clickhouse.Source, files []string) {
 	for _, opts := range []analyze.Options{{By: keys(t, "rank,stream")}, {By: keys(t, "shape"), MaxGroups: 7}} {
 		opts.SumsOnly = true

@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"math/bits"
 	"slices"
 	"strings"
@@ -10,25 +11,24 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxExact is up to how many durations a sketch has them as they are.
+// maxExact limits the exact durations of a sketch.
 const maxExact = 32
 
-// timedCond holds for entries whose duration counts in percentiles.
+// timedCond selects entries with a duration for percentiles.
 const timedCond = "NOT has(warn, 'neg_duration')"
 
-// exemplarIDs are the ids of an entry as one text, which sorts entries without ids, or with
-// those of a trace that only a profile has, behind all others.
+// exemplarIDs has the ids of an entry as one text. Entries without ids, and those of a trace in a profile, sort last.
 const exemplarIDs = "if(span_id = '' OR startsWith(trace_id, '6f70747261636501'), 'g', concat(trace_id, ',', span_id))"
 
-// sumsReader reads the sums over groups of entries, as members of a line of partial results.
+// sumsReader reads sums over groups of entries, as members of a line of partial results.
 type sumsReader struct {
 	reader
-	keys      []string  // expressions of a text that may be null
+	keys      []string  // expressions of a nullable text
 	key       []*string // the values of the row
-	timed     uint64    // the durations that percentiles are of
-	durations []int64   // the first of them
-	bins      []int64   // the first duration of each
-	counts    []uint64  // of bins
+	timed     uint64    // the number of durations for percentiles
+	durations []int64   // the first of these durations
+	bins      []int64   // the first duration of each bin
+	counts    []uint64  // of the bins
 }
 
 func newSumsReader(keys []string, recordedFLOPs bool) *sumsReader {
@@ -69,7 +69,7 @@ func (r *reader) addExemplar() {
 	})
 }
 
-// setIDs adds ids in the form of exemplarIDs, and reports whether there are any.
+// setIDs adds ids in the form of exemplarIDs. It reports whether there are any.
 func setIDs(l line, ids string) bool {
 	trace, span, ok := strings.Cut(ids, ",")
 	if ok {
@@ -81,7 +81,7 @@ func setIDs(l line, ids string) bool {
 	return ok
 }
 
-// addVariety adds the shapes and element types that all entries of a group have in common.
+// addVariety adds shapes and element types if all entries of a group agree on them.
 func (r *reader) addVariety() {
 	variety[[][]int64](r, "input_shapes", "has_input_shapes = 1", "input_shapes", "unknown_inputs")
 	variety[[]int64](r, "output_shape", "has_output_shape = 1", "output_shape")
@@ -104,8 +104,8 @@ func (r *reader) addVariety() {
 	})
 }
 
-// variety adds a member that is the first of columns where all rows that are known agree in these, and
-// adds its name to what differs where they do not.
+// variety adds the first column as a member if all known rows agree on the columns; otherwise it adds the
+// name to mixes.
 func variety[T any](r *reader, name, known string, columns ...string) {
 	var n, least, most uint64
 	var value T
@@ -124,7 +124,7 @@ func variety[T any](r *reader, name, known string, columns ...string) {
 	})
 }
 
-// addWeights adds the sums of sampling weights, as numbers with 32 bits behind the point.
+// addWeights adds the sums of sampling weights, as fixed-point numbers with 32 fractional bits.
 func (r *reader) addWeights(duration []limb) {
 	const (
 		weighted = "adjusted_count > 0"
@@ -143,11 +143,16 @@ func (r *reader) addWeights(duration []limb) {
 }
 
 func (r *reader) addWork(duration []limb, recordedFLOPs bool) {
-	flops, derived, moved := "work_flops", "work_derived = 1", "moved_bytes IS NOT NULL"
+	flops := "work_flops"
+	derived := "work_derived = 1"
+	moved := "moved_bytes IS NOT NULL"
 	if recordedFLOPs {
-		flops, derived, moved = "flops", "0", "0"
+		flops = "flops"
+		derived = "0"
+		moved = "0"
 	}
-	limbs, known := limbsOf("ifNull("+flops+", 0)"), flops+" IS NOT NULL"
+	limbs := limbsOf("ifNull(" + flops + ", 0)")
+	known := flops + " IS NOT NULL"
 	r.sum("flops", sumOf(limbs, ""))
 	r.object("work", known, func() {
 		r.count("flops_count", known)
@@ -182,21 +187,20 @@ func (q *sumsReader) each(ctx context.Context, s *selection, f func(line)) error
 	})
 }
 
-// binOf is the first duration of the bin of a sketch: each power of two has 64 bins, and
-// durations below 128 ns have one each.
+// binOf is the first duration of a bin. Each power of two has 64 bins, and each duration below 128 ns has its own.
 const binOf = "duration_ns - duration_ns % greatest(intDiv(roundToExp2(duration_ns), 64), 1)"
 
-// bins are how many durations each bin of a sketch has: the first duration of each, in order, and the counts.
+// bins is the number of durations in each bin: a list of first durations in order, and a list of counts.
 const bins = "sumMapIf([" + binOf + "], [toUInt64(1)], " + timedCond + ")"
 
-// binNumber returns the number of the bin that starts with a duration.
+// binNumber returns the number of the bin with a first duration.
 func binNumber(first int64) int64 {
 	const binBits = 6
 	shift := max(0, bits.Len64(uint64(first))-binBits-1)
 	return int64(shift)<<binBits + first>>shift
 }
 
-// binsForm returns bins as partial results have them.
+// binsForm returns bins in the format of partial results.
 func binsForm(firsts []int64, counts []uint64) []int64 {
 	var form []int64
 	last := int64(0)
@@ -211,4 +215,68 @@ func binsForm(firsts []int64, counts []uint64) []int64 {
 		last = b
 	}
 	return form
+}
+
+// Sums are exact up to 192 bits, with arithmetic of all versions: numbers are split into parts of 32 bits,
+// and each part is summed up in 64 bits.
+
+// maxCount limits the rows of a sum, so that a sum of 32-bit parts fits 64 bits.
+const maxCount = 1 << 32
+
+// limb is 32 bits of a non-negative number, as an expression of type UInt64.
+type limb struct {
+	expr  string
+	shift uint
+}
+
+func limbsOf(expr string) []limb {
+	return []limb{
+		{"toUInt64(bitAnd(" + expr + ", 4294967295))", 0},
+		{"toUInt64(bitShiftRight(" + expr + ", 32))", 32},
+	}
+}
+
+// term is a sum of type UInt64 to shift left.
+type term struct {
+	expr  string
+	shift uint
+}
+
+// sumOf returns the terms of a sum over the rows with cond; "" is all rows.
+func sumOf(limbs []limb, cond string) []term {
+	var terms []term
+	for _, l := range limbs {
+		terms = append(terms, term{sumIf(l.expr, cond), l.shift})
+	}
+	return terms
+}
+
+// sumOfProducts returns the terms of the sum of a * b.
+func sumOfProducts(a, b []limb, cond string) []term {
+	var terms []term
+	for _, x := range a {
+		for _, y := range b {
+			product := "(" + x.expr + " * " + y.expr + ")"
+			terms = append(terms,
+				term{sumIf("bitAnd("+product+", 4294967295)", cond), x.shift + y.shift},
+				term{sumIf("bitShiftRight("+product+", 32)", cond), x.shift + y.shift + 32})
+		}
+	}
+	return terms
+}
+
+func sumIf(expr, cond string) string {
+	if cond == "" {
+		return "sum(" + expr + ")"
+	}
+	return "sumIf(" + expr + ", " + cond + ")"
+}
+
+// total adds up the shifted values.
+func total(terms []term, values []uint64) *big.Int {
+	sum, part := new(big.Int), new(big.Int)
+	for i, t := range terms {
+		sum.Add(sum, part.Lsh(part.SetUint64(values[i]), t.shift))
+	}
+	return sum
 }

@@ -12,22 +12,21 @@ import (
 	"github.com/optrace/optrace/analyze/timeline"
 )
 
-// The time of a device is divided on the shards: for each trace on it, since a trace is on one
-// shard, its operations are put in the order of their starts and ends, and the lengths between
-// these are added up by what runs. Where the traces of a device follow one another, the sums over
-// them are the device's. Where they overlap, all operations of the device are put in order at
-// once, by the server that is asked, up to a number of them.
+// The shards divide the time of devices. Each shard has whole traces. For each trace on a device it sorts
+// the starts and ends of operations and adds up the times between them by the classes of the running
+// operations. If the traces of a device do not overlap, the sum over the traces is the device's time.
+// Otherwise one server sorts all operations of the device, up to a limit.
 
-// swept is the parts of a device.
+// swept has the parts of a device's time.
 type swept struct {
 	timeline.Parts
 	first, last      int64
-	operations, most uint64 // of the device, and of a trace on it
-	overlapping      uint8  // 1 where traces are
+	operations, most uint64 // of the device, and of its largest trace
+	overlapping      uint8  // 1 if traces overlap
 }
 
-// lengths are the parts that are summed up: their names, and when time is theirs, where a, b, c and d operations of
-// the classes run.
+// lengths are the parts to add up. A part counts time with cond; a, b, c and d are the numbers of running
+// operations by class.
 var lengths = []struct {
 	name, cond string
 	of         func(*timeline.Parts) *int64
@@ -42,17 +41,16 @@ var lengths = []struct {
 	{"busy", "a + b + c + d > 0", func(p *timeline.Parts) *int64 { return &p.Busy }},
 }
 
-// timed holds for entries that take part in time lines. Starts and ends lie in years that
-// can be.
+// timed selects the entries of timelines. It excludes impossible years.
 const timed = onDevice + " AND start_unix_ns IS NOT NULL AND ifNull(start_unix_ns, 0) >= -4611686018427387903" +
 	" AND ifNull(start_unix_ns, 0) <= 4611686018427387903 - duration_ns"
 
-// classOf is what an entry does: 1 compute, 2 communication, 3 memory, 4 anything else.
+// classOf is the class of an entry: 1 compute, 2 communication, 3 memory, 4 other.
 const classOf = "multiIf(kind = 'compute', 1, kind = 'collective', 2, kind = 'memory', 3, 4)"
 
-// sweepColumns are the columns of the parts of what is put in order together, of up to most operations. The events are starts and ends: the
-// time, the class and 1 or -1. Beside each stand the time of the next one, and how many operations
-// of each class run from it on.
+// sweepColumns returns the columns of the parts, for up to most operations sorted together. Events are
+// starts and ends: the time, the class, and 1 or -1. Each event has the time of the next one and the
+// numbers of operations running after it.
 func sweepColumns(most int) []string {
 	start := "assumeNotNull(start_unix_ns)"
 	event := func(at, sign string) string {
@@ -74,8 +72,8 @@ func sweepColumns(most int) []string {
 	return columns
 }
 
-// deviceNames returns the columns that tell the devices of a report apart. Services and hosts are
-// among them for the names that several of them have, as the report says.
+// deviceNames returns the columns that identify the devices of a report. Services and hosts matter for the
+// ambiguous names, which the report lists.
 func deviceNames(devices []profile.Device) []string {
 	of := func(column string, has func(*profile.Device) bool) string {
 		list := []string{""}
@@ -100,19 +98,18 @@ func deviceNames(devices []profile.Device) []string {
 	}
 }
 
-// maxSweep bounds the operations of a trace on a device that are put in order in memory, on a
-// shard.
+// maxSweep limits the operations of a trace on a device that a shard sorts in memory.
 const maxSweep = 2_000_000
 
-// addTimelines gives the devices of a report the parts of their time. A device of which nothing has
-// a start has none, and neither has one of which more than limit would have to be put in order.
+// addTimelines adds the parts of their time to the devices of a report. Devices without a start or with
+// more than limit operations to sort get none.
 func (s *selection) addTimelines(ctx context.Context, r *analyze.Report, limit int) error {
 	columns := deviceNames(r.Devices)
 	found, err := s.sweep(ctx, columns, timed, true, maxSweep)
 	if err != nil {
 		return err
 	}
-	// Several devices are put in order together, as far as they are few operations.
+	// Small devices are sorted together.
 	var together []string
 	var n uint64
 	sweep := func() error {
@@ -121,7 +118,8 @@ func (s *selection) addTimelines(ctx context.Context, r *analyze.Report, limit i
 		}
 		again, err := s.sweep(ctx, columns, timed+" AND ("+strings.Join(together, " OR ")+")", false, limit)
 		maps.Copy(found, again)
-		together, n = nil, 0
+		together = nil
+		n = 0
 		return err
 	}
 	for key, p := range maps.Clone(found) {
@@ -157,9 +155,10 @@ func (s *selection) addTimelines(ctx context.Context, r *analyze.Report, limit i
 	return nil
 }
 
-// sweep returns the parts of each device with entries at which cond holds, summed up over its traces
-// or of all at once, and of the first entries up to most.
-func (s *selection) sweep(ctx context.Context, columns []string, cond string, byTrace bool, most int) (map[device.Key]*swept, error) {
+// sweep returns the parts of each device, of the entries with cond: summed up over its traces or sorted at
+// once, up to most entries.
+func (s *selection) sweep(ctx context.Context, columns []string, cond string, byTrace bool,
+	most int) (map[device.Key]*swept, error) {
 	var inner []string
 	for i, c := range columns {
 		inner = append(inner, fmt.Sprintf("%s AS k%d", c, i))
@@ -185,7 +184,7 @@ func (s *selection) sweep(ctx context.Context, columns []string, cond string, by
 	r.add("arrayExists((a, b) -> b.1 < a.2, arrayPopBack("+extents+"), arrayPopFront("+extents+"))", &p.overlapping)
 	from = "(" + from + ") GROUP BY k0, k1, k2, k3"
 	if byTrace && s.table == tableOps {
-		from += " SETTINGS distributed_group_by_no_merge = 1" // a trace is on one shard
+		from += " SETTINGS distributed_group_by_no_merge = 1" // a shard has whole traces
 	}
 	found := make(map[device.Key]*swept)
 	err := ask(ctx, s.db, r.places, from, func() error {
@@ -198,14 +197,16 @@ func (s *selection) sweep(ctx context.Context, columns []string, cond string, by
 	return found, nil
 }
 
-// deviceCondition returns a condition that holds for the entries of a device.
+// deviceCondition returns a condition that selects the entries of a device.
 func deviceCondition(columns []string, k device.Key) string {
-	rank, id := "rank IS NULL", "device_id IS NULL"
+	rank := "rank IS NULL"
+	id := "device_id IS NULL"
 	if k.Rank.Known {
 		rank = fmt.Sprintf("rank = %d", k.Rank.V)
 	}
 	if !k.IsNone() {
 		id = "device_id = " + quote(k.DeviceID)
 	}
-	return fmt.Sprintf("(%s AND %s AND %s = %s AND %s = %s)", rank, id, columns[2], quote(k.Service), columns[3], quote(k.Host))
+	return fmt.Sprintf("(%s AND %s AND %s = %s AND %s = %s)", rank, id, columns[2], quote(k.Service), columns[3],
+		quote(k.Host))
 }

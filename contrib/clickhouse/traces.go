@@ -13,25 +13,21 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Traces says of which traces the records are read: for what needs the structure of a run, such as
-// critical paths and stacks.
+// Traces selects traces to read as records, for figures that need the structure of a run, such as critical
+// paths and stacks.
 type Traces struct {
-	// IDs are the traces; where there are none, the Slowest from their first start to
-	// their last end.
+	// IDs are the traces. Without IDs the Slowest traces are selected, by the time from first start to last end.
 	IDs     []op.TraceID
 	Slowest int
-	// MaxRecords bounds the operations and spans that are read; 0 is DefaultMaxRecords. Traces
-	// with more of them together are an error.
+	// MaxRecords limits the operations and spans of all selected traces; 0 is DefaultMaxRecords. More are an error.
 	MaxRecords int64
 }
 
-// DefaultMaxRecords is the default of [Traces.MaxRecords]. A report takes some 100 bytes of memory for
-// each.
+// DefaultMaxRecords is the default of [Traces.MaxRecords]. A report takes about 100 bytes of memory for each.
 const DefaultMaxRecords = 1_000_000
 
-// Records yields the operations and spans of traces in the order of the input, each with the
-// resource in front of it where that changes. A record is valid until the next one; an error is the
-// last thing yielded.
+// Records yields the operations and spans of traces in the order of the input. A resource precedes the
+// first record with it. A record is valid until the next one; an error is yielded last.
 func (s Source) Records(ctx context.Context, t Traces) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		err := s.each(ctx, t, func(rec op.Record) error {
@@ -68,7 +64,8 @@ func (s Source) each(ctx context.Context, t Traces, f func(op.Record) error) err
 		return fmt.Errorf("asking ClickHouse: %w", err)
 	}
 	if limit := cmp.Or(t.MaxRecords, DefaultMaxRecords); n > limit {
-		return fmt.Errorf("%d traces have %d operations and spans, more than the %d that may be read", len(ids), n, limit)
+		return fmt.Errorf("%d traces have %d operations and spans, more than the limit of %d", len(ids), n,
+			limit)
 	}
 	var source op.Resource
 	return selected.records(ctx, where, "ORDER BY "+selected.order(), func(r *row) error {
@@ -99,7 +96,8 @@ func (s *selection) traceIDs(ctx context.Context, t Traces) ([]string, error) {
 	}
 	where := "record IN ('entry', 'span') AND trace_id != '' AND start_unix_ns IS NOT NULL" + s.inInputs()
 	const start = "assumeNotNull(start_unix_ns)"
-	rest := fmt.Sprintf("GROUP BY trace_id ORDER BY max(%[1]s + duration_ns) - min(%[1]s) DESC, trace_id LIMIT %[2]d", start, t.Slowest)
+	rest := fmt.Sprintf("GROUP BY trace_id ORDER BY max(%[1]s + duration_ns) - min(%[1]s) DESC, trace_id LIMIT %[2]d",
+		start, t.Slowest)
 	var id string
 	err := s.query(ctx, []place{{"trace_id", &id}}, where, rest, func() error {
 		ids = append(ids, quote(id))

@@ -29,10 +29,11 @@ Events Nested (Timestamp DateTime64(9), Name LowCardinality(String), Attributes 
 Links Nested (TraceId String, SpanId String, TraceState String, Attributes Map(LowCardinality(String), String)))
 ENGINE = MergeTree PARTITION BY toDate(Timestamp) ORDER BY (ServiceName, SpanName, toDateTime(Timestamp))`
 
-// testView compares the report through the view with that of package analyze on the same spans.
+// testView compares the report through the view with the report of package analyze on the same spans.
 func testView(t *testing.T, db clickhouse.DB) {
 	file := spansFile(t, 1500)
-	for _, statement := range []string{tracesTable, exporterRows(t, file), clickhouse.ViewStatement("optrace_spans", "otel_traces")} {
+	for _, statement := range []string{tracesTable, exporterRows(t, file),
+		clickhouse.ViewStatement("optrace_spans", "otel_traces")} {
 		check.OK(t, db.Exec(t.Context(), statement))
 	}
 	for _, opts := range []analyze.Options{
@@ -42,13 +43,15 @@ func testView(t *testing.T, db clickhouse.DB) {
 		opts.RecordedFLOPs = true
 		var want analyze.Report
 		check.OK(t, json.Unmarshal([]byte(wantReport(t, opts, file)), &want))
-		want.Input.Files, want.Input.Bytes, want.Input.Formats = 0, 0, []string{} // there are no files
+		want.Input.Files = 0 // a view has no files
+		want.Input.Bytes = 0
+		want.Input.Formats = []string{}
 		check.Equal(t, "", reportText(t, &want), reportText(t, r))
 	}
 }
 
-// spansFile writes random operations as spans, in the order of their starts, and the requests above
-// some of them. No two take as long.
+// spansFile writes random operations as spans in the order of their starts, and requests above some of
+// them. All durations differ.
 func spansFile(t *testing.T, n int) string {
 	path := filepath.Join(t.TempDir(), "spans.jsonl")
 	f := check.Must(os.Create(path))(t)
@@ -56,16 +59,19 @@ func spansFile(t *testing.T, n int) string {
 	r := rand.New(rand.NewPCG(9, 9))
 	for i := range n {
 		e := randomEntry(r, i, false)
-		e.Attrs, e.EmptyDevice = nil, false
+		e.Attrs = nil
+		e.EmptyDevice = false
 		e.Start = op.Known(1_700_000_000_000_000_000 + int64(i)*1000)
 		e.Duration = int64(1000 + (i*7919)%100_003)
 		e.Warn &^= op.WarnNegativeDuration
 		if e.SpanID.IsZero() || opfile.IsLocal(e.TraceID) {
-			e.SpanID, e.TraceID = op.SpanID{1, byte(i >> 8), byte(i)}, op.TraceID{byte(r.IntN(50)), 1}
+			e.SpanID = op.SpanID{1, byte(i >> 8), byte(i)}
+			e.TraceID = op.TraceID{byte(r.IntN(50)), 1}
 		}
 		if i%50 == 0 {
 			s := &op.Span{
-				Name: "request", TraceID: e.TraceID, SpanID: op.SpanID{9, byte(i >> 8), byte(i)}, Start: e.Start, Duration: 5, Service: e.Service,
+				Name: "request", TraceID: e.TraceID, SpanID: op.SpanID{9, byte(i >> 8), byte(i)}, Start: e.Start,
+				Duration: 5, Service: e.Service,
 			}
 			check.OK(t, w.Span(s))
 		}
@@ -76,8 +82,7 @@ func spansFile(t *testing.T, n int) string {
 	return path
 }
 
-// exporterRows returns the statement that inserts the spans of a file of OTLP JSON as the exporter
-// does.
+// exporterRows returns the statement that inserts the spans of an OTLP JSON file like the exporter.
 func exporterRows(t *testing.T, path string) string {
 	var out bytes.Buffer
 	out.WriteString("INSERT INTO otel_traces SETTINGS date_time_input_format = 'best_effort' FORMAT JSONEachRow\n")
@@ -89,11 +94,14 @@ func exporterRows(t *testing.T, path string) string {
 			for _, ss := range rs.ScopeSpans().All() {
 				for _, s := range ss.Spans().All() {
 					row := map[string]any{
-						"Timestamp": s.StartTimestamp().AsTime().Format(time.RFC3339Nano), "TraceId": s.TraceID().String(),
-						"SpanId": s.SpanID().String(), "ParentSpanId": s.ParentSpanID().String(), "TraceState": s.TraceState().AsRaw(),
-						"SpanName": s.Name(), "ServiceName": resource["service.name"], "ResourceAttributes": resource,
+						"Timestamp": s.StartTimestamp().AsTime().Format(time.RFC3339Nano),
+						"TraceId":   s.TraceID().String(),
+						"SpanId":    s.SpanID().String(), "ParentSpanId": s.ParentSpanID().String(),
+						"TraceState": s.TraceState().AsRaw(),
+						"SpanName":   s.Name(), "ServiceName": resource["service.name"], "ResourceAttributes": resource,
 						"ScopeName": ss.Scope().Name(), "SpanAttributes": textsOf(s.Attributes()),
-						"Duration": uint64(s.EndTimestamp() - s.StartTimestamp()), "StatusCode": s.Status().Code().String(),
+						"Duration":      uint64(s.EndTimestamp() - s.StartTimestamp()),
+						"StatusCode":    s.Status().Code().String(),
 						"StatusMessage": s.Status().Message(),
 					}
 					addLinks(row, s.Links())
@@ -106,15 +114,21 @@ func exporterRows(t *testing.T, path string) string {
 }
 
 func addLinks(row map[string]any, links ptrace.SpanLinkSlice) {
-	traces, spans, states, attributes := []string{}, []string{}, []string{}, []map[string]string{}
+	traces := []string{}
+	spans := []string{}
+	states := []string{}
+	attributes := []map[string]string{}
 	for _, l := range links.All() {
-		traces, spans = append(traces, l.TraceID().String()), append(spans, l.SpanID().String())
-		states, attributes = append(states, l.TraceState().AsRaw()), append(attributes, textsOf(l.Attributes()))
+		traces = append(traces, l.TraceID().String())
+		spans = append(spans, l.SpanID().String())
+		states = append(states, l.TraceState().AsRaw())
+		attributes = append(attributes, textsOf(l.Attributes()))
 	}
-	row["Links.TraceId"], row["Links.SpanId"], row["Links.TraceState"], row["Links.Attributes"] = traces, spans, states, attributes
+	row["Links.TraceId"], row["Links.SpanId"], row["Links.TraceState"], row["Links.Attributes"] = traces, spans, states,
+		attributes
 }
 
-// textsOf returns attributes as texts, as the exporter makes them.
+// textsOf returns attributes as texts, like the exporter.
 func textsOf(attrs pcommon.Map) map[string]string {
 	texts := make(map[string]string)
 	for key, v := range attrs.All() {

@@ -25,8 +25,8 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// The processor time of an operation on top of the call from the library, up to the file: of
-// steps of 136 operations and 34 views.
+// BenchmarkOperation measures the processor time of an operation, without the library's call, up to the file: steps of
+// 136 operations and 34 views.
 func BenchmarkOperation(b *testing.B) {
 	var all []*tensor
 	for len(all) < 170 {
@@ -37,7 +37,8 @@ func BenchmarkOperation(b *testing.B) {
 		name string
 		to   Recording
 		mode Mode
-	}{{"Processor", sdk.Processor(), EveryOperation}, {"Tracer", sdk.Tracer(), EveryOperation}, {"Layers", sdk.Processor(), EveryLayer}} {
+	}{{"Processor", sdk.Processor(), EveryOperation}, {"Tracer", sdk.Tracer(), EveryOperation},
+		{"Layers", sdk.Processor(), EveryLayer}} {
 		b.Run(side.name, func(b *testing.B) {
 			h := newHook(side.to, side.mode)
 			b.ReportAllocs()
@@ -54,8 +55,8 @@ func BenchmarkOperation(b *testing.B) {
 	check.OK(b, sdk.Shutdown(b.Context()))
 }
 
-// Steps of a model of real width, in turns: without a callback, with those that do nothing, behind
-// each node and behind each layer, and with those that record.
+// BenchmarkStep measures steps of a model of real width, in turns: without a callback, with empty callbacks after each
+// node and after each layer, and with recording ones.
 func BenchmarkStep(b *testing.B) {
 	e := newEngine(b, llamacpp.Model{Layers: 4, Width: 1024, Hidden: 4096, Heads: 16, Vocabulary: 4096, Context: 256})
 	for e.threads = 1; e.threads <= 2; e.threads++ {
@@ -63,7 +64,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// side is a way to run a step, and what each step took.
+// side is a way to run a step, with the duration of each step.
 type side struct {
 	hook      *Hook
 	lctx      llama.Context
@@ -81,7 +82,7 @@ func (e *engine) benchmark(b *testing.B) {
 		return true
 	})
 	asked := 0
-	seldom := purego.NewCallback(func(_ uintptr, ask bool, _ uintptr) bool { // as often as there are layers
+	seldom := purego.NewCallback(func(_ uintptr, ask bool, _ uintptr) bool { // as many as layers
 		if !ask {
 			return true
 		}
@@ -107,19 +108,24 @@ func (e *engine) benchmark(b *testing.B) {
 	for b.Loop() {
 		for i := range sides {
 			s := &sides[i]
-			began, before := time.Now(), processorTime(b)
+			began := time.Now()
+			before := processorTime(b)
 			e.decode(b, s.hook, s.lctx)
-			s.wall, s.cpu = append(s.wall, float64(time.Since(began))), append(s.cpu, float64(processorTime(b)-before))
+			s.wall = append(s.wall, float64(time.Since(began)))
+			s.cpu = append(s.cpu, float64(processorTime(b)-before))
 		}
 	}
 	nodes /= b.N
-	off, bared, every, layer := &sides[0], &sides[1], &sides[2], &sides[3]
+	off := &sides[0]
+	bared := &sides[1]
+	every := &sides[2]
+	layer := &sides[3]
 	b.ReportMetric(median(off.wall)/1e6, "ms/step")
 	b.ReportMetric(float64(nodes), "nodes/step")
 	b.ReportMetric(median(difference(every.wall, bared.wall))/float64(nodes), "ns/node-above-bare")
 	b.ReportMetric(median(difference(every.cpu, bared.cpu))/float64(nodes), "cpu-ns/node-above-bare")
 	b.ReportMetric(median(difference(bared.cpu, off.cpu))/float64(nodes), "cpu-ns/node-of-bare")
-	// The least of each, which a busy machine changes least.
+	// The minimum varies least on a busy machine.
 	for name, s := range map[string]*side{"by-layer": layer, "of-bare-by-layer": &sides[4]} {
 		b.ReportMetric(100*(slices.Min(s.wall)/slices.Min(off.wall)-1), "%-"+name)
 		b.ReportMetric(100*(slices.Min(s.cpu)/slices.Min(off.cpu)-1), "cpu-%-"+name)

@@ -1,18 +1,17 @@
-// Package ggml records the operations of llama.cpp, driven from Go by
-// github.com/hybridgroup/yzma, without cgo and without a change of either.
+// Package ggml records the operations of llama.cpp, driven from Go by github.com/hybridgroup/yzma, without cgo and
+// without changes to either.
 //
 //	hook, err := ggml.Attach(&params, sdk.Tracer(), ggml.EveryOperation)
 //	lctx, err := llama.InitFromModel(model, params)
 //	code, err := hook.Decode(ctx, lctx, batch) // in place of llama.Decode
 //
-// An operation has ggml's name (MUL_MAT), shapes with the outermost dimension first, element
-// types (q4_K), the path of its weights or its layer (blk.3.ffn_down), the device that holds
-// its output (cuda:0) and the step. Views, reshapes and permutations, which compute and move
-// nothing, are left out. The callback makes llama.cpp wait for the device after each node and
-// keeps ggml from fusing nodes, so that a step takes longer; [EveryLayer] costs less.
+// An operation has ggml's name (MUL_MAT), shapes with the outermost dimension first, element types (q4_K), the path of
+// its weights or its layer (blk.3.ffn_down), the device of its output (cuda:0) and the step. Views, reshapes and
+// permutations are left out. The callback makes llama.cpp wait for the device after each node and prevents fused nodes,
+// so that a step takes longer; [EveryLayer] costs less.
 //
-// It reads the library's tensors, whose layout is not part of ggml's interface: Attach checks
-// it and refuses a version that differs. README.md has the versions and the cost.
+// The package reads the library's tensors. Their layout is not part of ggml's interface: Attach checks it and refuses
+// other versions. README.md lists the versions and the cost.
 package ggml
 
 import (
@@ -32,73 +31,72 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Mode is how much is recorded.
+// Mode is the level of detail of a recording.
 type Mode uint8
 
 const (
-	// EveryOperation records each node of the graph that computes or moves anything.
+	// EveryOperation records each node of the graph that computes or moves data.
 	EveryOperation Mode = iota
-	// EveryLayer records one operation, "layer", for the nodes of a layer, which run together,
-	// and one for what comes behind them. A layer ends with the node l_out-N; where a model has
-	// none, the first node of a layer counts to the one before.
+	// EveryLayer records one operation, "layer", for the nodes of each layer, and one for the nodes after the last
+	// layer. A layer ends with the node l_out-N. In a model without such nodes, the first node of a layer belongs to
+	// the layer before.
 	EveryLayer
 	// Off sets no callback.
 	Off
 )
 
-// Recording is an [optrace.Tracer], which makes spans of the operations, or an
-// [optrace.Processor], which takes them as entries at less cost.
+// Recording is an [optrace.Tracer], for spans, or an [optrace.Processor], for entries at a lower cost.
 type Recording interface {
 	Recorder(ctx context.Context) *optrace.Recorder
 }
 
-// Hook records what runs on the contexts that it is attached to, step by step and on one goroutine.
+// Hook records the operations of its contexts, step by step. One goroutine uses it at a time.
 type Hook struct {
 	to       Recording
 	mode     Mode
-	describe func(*tensor) *node // what stays the same of a node
+	describe func(*tensor) *node
 	nodes    map[nodeKey]*node
 	dims     [4]int64
 
 	rec   *optrace.Recorder // nil between steps
 	step  int64
-	layer int  // under way
-	open  bool // whether one is
+	layer int  // current layer
+	open  bool // a layer has begun
 }
 
-// nodeKey tells nodes apart whose names, types, paths or devices may differ.
+// nodeKey identifies the constant properties of a node.
 type nodeKey struct {
 	name      [64]byte
 	op, dtype int32
-	variant   int32 // which of the unary operations, and others
+	variant   int32 // such as the unary operation
 	buffer    uintptr
 	src       [10]*tensor
 }
 
-// node is what stays the same of a node from step to step; its shapes do not.
+// node holds the properties of a node that stay the same from step to step.
 type node struct {
 	name, device string
 	dtype        op.DType
 	attrs        []attribute.KeyValue
 	layer        int
-	silent       bool // computes and moves nothing
-	stores       bool // its first input into a part of its output
-	ends         bool // a layer
+	silent       bool // does not compute or move data
+	stores       bool // stores its first input into a part of its output
+	ends         bool // ends a layer
 }
 
 const maxNodes = 1 << 16
 
-// attached keeps hooks alive for the library, which the garbage collector does not look into.
+// attached keeps hooks alive for the library, whose memory the garbage collector does not scan.
 var attached sync.Map
 
-// callback is the function that the library calls, one for all hooks, since none is ever freed.
+// callback is the library's callback. All hooks share it, because callbacks are never freed.
 var callback = sync.OnceValue(func() uintptr {
 	return purego.NewCallback(func(t *tensor, ask bool, h *Hook) bool { return h.evaluate(t, ask) })
 })
 
-// Attach sets the evaluation callback in the parameters, for the contexts that are made from
-// them. [llama.Load] comes first. It fails where the parameters have a callback already, and
-// where the library is one that it cannot read. The Hook stays until the process ends.
+// Attach sets the evaluation callback in params, for contexts made from them. Call [llama.Load] first. Attach returns
+// an error if params already have a callback or the library has an unknown layout. The Hook stays in memory until the
+// process ends.
 func Attach(params *llama.ContextParams, to Recording, mode Mode) (*Hook, error) {
 	h := &Hook{to: to, mode: mode, nodes: make(map[nodeKey]*node)}
 	switch {
@@ -121,19 +119,20 @@ func Attach(params *llama.ContextParams, to Recording, mode Mode) (*Hook, error)
 	}
 	h.describe = lib.describe
 	attached.Store(h, nil)
-	params.CbEval, params.CbEvalUserData = callback(), uintptr(unsafe.Pointer(h))
+	params.CbEval = callback()
+	params.CbEvalUserData = uintptr(unsafe.Pointer(h))
 	return h, nil
 }
 
-// callbackKnown reports whether the callback in default parameters lies where yzma has it: the fields
-// around it are those that llama.cpp sets.
+// callbackKnown reports whether default parameters have the callback at yzma's offset: the fields around it must have
+// llama.cpp's defaults.
 func callbackKnown(d llama.ContextParams) bool {
 	const f16 = llama.GGMLTypeF16
 	return d.DefragThold == -1 && d.CbEval == 0 && d.CbEvalUserData == 0 && d.TypeK == f16 && d.TypeV == f16
 }
 
-// Decode is [llama.Decode] with its operations recorded below the span of ctx, and waits for
-// them. They have the number of the step, which counts the calls from 0.
+// Decode calls [llama.Decode], records its operations below the span of ctx and waits for them. Their step is the
+// number of the call, from 0.
 func (h *Hook) Decode(ctx context.Context, lctx llama.Context, batch llama.Batch) (int32, error) {
 	h.Start(ctx)
 	defer h.Finish()
@@ -141,8 +140,7 @@ func (h *Hook) Decode(ctx context.Context, lctx llama.Context, batch llama.Batch
 	return code, errors.Join(err, llama.Synchronize(lctx))
 }
 
-// Start begins a step: what runs until [Hook.Finish] is recorded below the span of ctx. Outside of
-// steps nothing is recorded.
+// Start begins a step. The Hook records operations below the span of ctx until [Hook.Finish].
 func (h *Hook) Start(ctx context.Context) {
 	if h.mode != Off {
 		h.rec = h.to.Recorder(ctx)
@@ -151,15 +149,15 @@ func (h *Hook) Start(ctx context.Context) {
 	}
 }
 
-// Finish ends the step and hands its operations over. [llama.Synchronize] comes first.
+// Finish ends the step and emits its operations. Call [llama.Synchronize] first.
 func (h *Hook) Finish() {
 	h.endLayer(nil)
 	h.rec.Finish()
 	h.rec = nil
 }
 
-// evaluate is called with ask before a node, and if it then returns true once more after it: all
-// nodes since the last such one ran together. Returning false after a node would end the graph.
+// evaluate is the callback. The library calls it with ask before a node and, if it returned true, again after the node
+// and all nodes since the last such one. A false result after a node would end the graph.
 func (h *Hook) evaluate(t *tensor, ask bool) bool {
 	switch {
 	case h.rec == nil:
@@ -172,12 +170,13 @@ func (h *Hook) evaluate(t *tensor, ask bool) bool {
 	case ask:
 		n := h.node(t)
 		if !n.silent {
-			h.rec.Begin(n.name, n.device) // last, so that the time is the node's own
+			h.rec.Begin(n.name, n.device) // last, to time the node only
 		}
 		return !n.silent
 	}
 	h.rec.End()
-	n, out := h.node(t), t
+	n := h.node(t)
+	out := t
 	for _, s := range t.inputs() {
 		h.rec.In(s.appendShape(h.dims[:0])...)
 	}
@@ -191,7 +190,8 @@ func (h *Hook) evaluate(t *tensor, ask bool) bool {
 // addToLayer reports whether n is the last node of a layer.
 func (h *Hook) addToLayer(n *node) bool {
 	if !h.open {
-		h.open, h.layer = true, n.layer
+		h.open = true
+		h.layer = n.layer
 		h.rec.Begin("layer", n.device)
 	}
 	if h.layer == noLayer {
@@ -200,7 +200,7 @@ func (h *Hook) addToLayer(n *node) bool {
 	return n.ends || n.layer != noLayer && n.layer != h.layer
 }
 
-// endLayer ends the layer under way, if there is one; its output is t unless that is nil.
+// endLayer ends the current layer, if any. Its output is t unless t is nil.
 func (h *Hook) endLayer(t *tensor) {
 	if !h.open {
 		return
@@ -211,7 +211,7 @@ func (h *Hook) endLayer(t *tensor) {
 	if h.layer != noLayer {
 		path = "blk." + strconv.Itoa(h.layer)
 	}
-	h.rec.Path(path)
+	h.rec.Attrs(tensorconv.OpPath(path))
 	if t != nil {
 		h.rec.Out(t.appendShape(h.dims[:0])...).DType(h.node(t).dtype)
 	}
@@ -236,10 +236,12 @@ func (l *library) describe(t *tensor) *node {
 	return n
 }
 
-// describe sets what follows from t and the name of its operation.
+// describe sets the properties that follow from t and the operation's name.
 func (n *node) describe(t *tensor, typeOf func(*tensor) op.DType) {
 	path, layer := t.place()
-	n.dtype, n.layer, n.ends = typeOf(t), layer, strings.HasPrefix(t.label(), "l_out-")
+	n.dtype = typeOf(t)
+	n.layer = layer
+	n.ends = strings.HasPrefix(t.label(), "l_out-")
 	if path != "" {
 		n.attrs = append(n.attrs, tensorconv.OpPath(path))
 	}

@@ -50,7 +50,8 @@ func TestPlace(t *testing.T) {
 		}
 		path, layer := newTensor(test.name, inputs).place()
 		if path != test.path || layer != test.layer {
-			t.Errorf("%s of %s: %q in layer %d, want %q in %d", test.name, test.inputs, path, layer, test.path, test.layer)
+			t.Errorf("%s of %s: %q in layer %d, want %q in %d", test.name, test.inputs, path, layer, test.path,
+				test.layer)
 		}
 	}
 }
@@ -71,14 +72,18 @@ func TestAppendShape(t *testing.T) {
 }
 
 func TestDeviceID(t *testing.T) {
-	for name, want := range map[string]string{"CPU": "cpu", "CUDA0": "cuda:0", "Vulkan12": "vulkan:12", "Metal": "metal", "7": "7", "": ""} {
+	for name, want := range map[string]string{"CPU": "cpu", "CUDA0": "cuda:0", "Vulkan12": "vulkan:12",
+		"Metal": "metal", "7": "7", "": ""} {
 		check.Equal(t, name, want, deviceID(name))
 	}
 }
 
 func newProbe() *probe {
-	left, right := newTensor("probe", nil, 3, 5, 2, 11), newTensor("", nil, 3, 7, 2, 11)
-	left.dtype, right.dtype, left.nb = 1, 1, [4]uint64{2, 6, 30, 60}
+	left := newTensor("probe", nil, 3, 5, 2, 11)
+	right := newTensor("", nil, 3, 7, 2, 11)
+	left.dtype = 1
+	right.dtype = 1
+	left.nb = [4]uint64{2, 6, 30, 60}
 	product := newTensor("", []*tensor{left, right}, 5, 7, 2, 11)
 	product.op = 29
 	product.params[0] = precision
@@ -88,7 +93,7 @@ func newProbe() *probe {
 	}
 }
 
-// A library that differs in anything that is read is refused, and the error says its version.
+// A library with any other layout is refused. The error states its version.
 func TestLayout(t *testing.T) {
 	check.OK(t, newProbe().check())
 	for what, change := range map[string]func(p *probe){
@@ -103,7 +108,8 @@ func TestLayout(t *testing.T) {
 	} {
 		p := newProbe()
 		change(p)
-		want := "ggml: version 9.9.9 of the library has another layout of ggml_tensor than this package knows (" + what + ")"
+		want := "ggml: version 9.9.9 of the library has another layout of ggml_tensor than this package knows (" +
+			what + ")"
 		if err := p.check(); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -126,11 +132,13 @@ func TestCallbackKnown(t *testing.T) {
 
 func TestAttachRefuses(t *testing.T) {
 	params := llama.ContextParams{CbEval: 1}
-	if _, err := Attach(&params, nil, EveryOperation); err == nil || !strings.Contains(err.Error(), "callback already") {
+	_, err := Attach(&params, nil, EveryOperation)
+	if err == nil || !strings.Contains(err.Error(), "callback already") {
 		t.Errorf("with a callback: %v", err)
 	}
 	params.CbEval = 0
-	if _, err := Attach(&params, nil, EveryLayer); llama.LibPath() == "" && (err == nil || !strings.Contains(err.Error(), "llama.Load")) {
+	_, err = Attach(&params, nil, EveryLayer)
+	if llama.LibPath() == "" && (err == nil || !strings.Contains(err.Error(), "llama.Load")) {
 		t.Errorf("without a library: %v", err)
 	}
 	h, err := Attach(&params, nil, Off)
@@ -141,13 +149,14 @@ func TestAttachRefuses(t *testing.T) {
 	h.Finish()
 }
 
-// graph is two layers as llama.cpp makes them, with the names of the operations in data.
+// graph returns two layers in llama.cpp's form, with the names of the operations in data.
 var operations = map[*tensor]string{}
 
 func graph() (all []*tensor) {
 	add := func(operation, name string, dtype int32, dims []int64, src ...*tensor) *tensor {
 		n := newTensor(name, src, dims...)
-		n.dtype, n.op = dtype, 1
+		n.dtype = dtype
+		n.op = 1
 		operations[n] = operation
 		all = append(all, n)
 		return n
@@ -155,7 +164,8 @@ func graph() (all []*tensor) {
 	weight := func(name string, dims ...int64) *tensor { return newTensor(name, nil, dims...) }
 	x := add("GET_ROWS", "embd", 0, []int64{64, 5}, weight("token_embd.weight", 64, 80), newTensor("inp", nil, 5))
 	for i := range 2 {
-		k := add("MUL_MAT", fmt.Sprintf("Kcur-%d", i), 0, []int64{64, 5}, weight(fmt.Sprintf("blk.%d.attn_k.weight", i), 64, 64), x)
+		k := add("MUL_MAT", fmt.Sprintf("Kcur-%d", i), 0, []int64{64, 5},
+			weight(fmt.Sprintf("blk.%d.attn_k.weight", i), 64, 64), x)
 		v := add("VIEW", fmt.Sprintf("Kcur-%d (view)", i), 0, []int64{16, 4, 5}, k)
 		cache := newTensor(fmt.Sprintf("cache_k_l%d", i), nil, 64, 256)
 		cache.dtype = 1
@@ -166,7 +176,7 @@ func graph() (all []*tensor) {
 	return all
 }
 
-// evaluateAll does what llama.cpp does with a graph.
+// evaluateAll evaluates a graph like llama.cpp.
 func evaluateAll(t testing.TB, h *Hook, all []*tensor) {
 	for _, n := range all {
 		if h.evaluate(n, true) && !h.evaluate(n, false) {
@@ -193,18 +203,20 @@ func newProcessor(t testing.TB) *optrace.Processor {
 	return sdk.Processor()
 }
 
-// lines says what has been recorded and not yet been handed over.
+// lines returns the operations in the Hook's Recorder.
 func lines(h *Hook) (all []string) {
 	for _, e := range h.rec.Current() {
-		all = append(all, fmt.Sprintf("%d %s %s %s %s %v %v %v %s", e.Step.V, e.Operation, e.Kind, e.DeviceID, e.Path, e.InputShapes,
-			e.InputDTypes, e.OutputShape, e.DType))
+		all = append(all,
+			fmt.Sprintf("%d %s %s %s %s %v %v %v %s", e.Step.V, e.Operation, e.Kind, e.DeviceID, e.Path, e.InputShapes,
+				e.InputDTypes, e.OutputShape, e.DType))
 	}
 	return all
 }
 
 func TestEveryOperation(t *testing.T) {
-	h, all := newHook(newProcessor(t), EveryOperation), graph()
-	evaluateAll(t, h, all) // before a step: nothing is recorded
+	h := newHook(newProcessor(t), EveryOperation)
+	all := graph()
+	evaluateAll(t, h, all) // not recorded before a step
 	for step := range 2 {
 		h.Start(t.Context())
 		evaluateAll(t, h, all)
@@ -231,26 +243,30 @@ func TestEveryLayer(t *testing.T) {
 		want  []string
 	}{
 		{all, []string{
-			"0 layer compute cuda:0 blk.0 [] [] 5x64 f32", "0 layer compute cuda:0 blk.1 [] [] 5x64 f32", "0 layer compute cuda:0 output [] [] ? ",
+			"0 layer compute cuda:0 blk.0 [] [] 5x64 f32", "0 layer compute cuda:0 blk.1 [] [] 5x64 f32",
+			"0 layer compute cuda:0 output [] [] ? ",
 		}},
-		// Without l_out the first node of a layer ends the one before.
-		{append(all[:4:4], all[5:8]...), []string{"0 layer compute cuda:0 blk.0 [] [] 5x64 f32", "0 layer compute cuda:0 blk.1 [] [] ? "}},
+		// Without l_out the first node of a layer ends the layer before.
+		{append(all[:4:4], all[5:8]...),
+			[]string{"0 layer compute cuda:0 blk.0 [] [] 5x64 f32", "0 layer compute cuda:0 blk.1 [] [] ? "}},
 	} {
 		h := newHook(newProcessor(t), EveryLayer)
 		h.Start(t.Context())
 		evaluateAll(t, h, test.nodes)
-		h.endLayer(nil) // as Finish does
+		h.endLayer(nil) // like Finish
 		check.Equal(t, "", test.want, lines(h))
 		h.Finish()
 	}
 }
 
-// What is remembered of nodes has a bound, and does not go stale where memory is used again.
+// The memory of nodes is bounded and does not go stale when addresses are reused.
 func TestNodes(t *testing.T) {
-	h, all := newHook(nil, EveryOperation), graph()
+	h := newHook(nil, EveryOperation)
+	all := graph()
 	product := all[1]
 	check.Equal(t, "", "MUL_MAT", h.node(product).name)
-	product.op, operations[product] = 2, "MUL"
+	product.op = 2
+	operations[product] = "MUL"
 	check.Equal(t, "after a change of the operation", "MUL", h.node(product).name)
 	for i := range maxNodes + 10 {
 		product.variant(int32(i))

@@ -22,12 +22,17 @@ func openLibrary(path string) (*library, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ggml: %w", err)
 	}
-	l, errs := new(library), []error(nil)
-	pointer, size, dims, number := &ffi.TypePointer, &ffi.TypeUint64, &ffi.TypeSint64, &ffi.TypeSint32
+	l := new(library)
+	var errs []error
+	pointer := &ffi.TypePointer
+	size := &ffi.TypeUint64
+	dims := &ffi.TypeSint64
+	number := &ffi.TypeSint32
 	params := ffi.NewType(size, pointer, &ffi.TypeUint8) // struct ggml_init_params
 	prepare := func(f *ffi.Fun, name string, result *ffi.Type, args ...*ffi.Type) {
 		fun, err := lib.Prep(name, result, args...)
-		*f, errs = fun, append(errs, err)
+		*f = fun
+		errs = append(errs, err)
 	}
 	prepare(&l.opDesc, "ggml_op_desc", pointer, pointer)
 	prepare(&l.typeName, "ggml_type_name", pointer, number)
@@ -60,7 +65,7 @@ func text(f ffi.Fun, args ...any) string {
 	return utils.BytePtrToString(s)
 }
 
-// device returns the id of the device that holds a buffer.
+// device returns the id of a buffer's device.
 func (l *library) device(buffer uintptr) string {
 	var bufferType, device uintptr
 	if buffer != 0 {
@@ -68,21 +73,21 @@ func (l *library) device(buffer uintptr) string {
 		l.typeDevice.Call(&device, &bufferType)
 	}
 	if device == 0 {
-		return "cpu" // whose buffers need not say so
+		return "cpu" // its buffers may have no device
 	}
 	return deviceID(text(l.deviceName, &device))
 }
 
-// probe is a product of two tensors, [11,2,5,3] and [11,2,7,3] of f16, that the library made. The
-// first one is called "probe" and lies in a buffer; the product has a parameter, its precision.
+// probe is a product of two tensors made by the library, [11,2,5,3] and [11,2,7,3] of f16. The first one has the name
+// "probe" and a buffer; the product has a parameter, its precision.
 type probe struct {
 	version, operation   string
-	overhead             uint64 // what ggml takes for a tensor
+	overhead             uint64 // bytes of a tensor
 	buffer               uintptr
 	left, right, product *tensor
 }
 
-// checkLayout returns an error unless tensors of the library are laid out as tensor is.
+// checkLayout returns an error unless the library's tensors have the layout of tensor.
 func (l *library) checkLayout() error {
 	params := struct {
 		size, memory uint64
@@ -94,15 +99,17 @@ func (l *library) checkLayout() error {
 	}
 	defer l.free.Call(nil, &ctx)
 	p := probe{version: text(l.version)}
-	f16, inner, rows, columns, batch, batches := int32(1), int64(3), int64(5), int64(7), int64(2), int64(11)
-	l.newTensor.Call(&p.left, &ctx, &f16, &inner, &rows, &batch, &batches)
-	l.newTensor.Call(&p.right, &ctx, &f16, &inner, &columns, &batch, &batches)
+	f16 := int32(1)
+	left := [4]int64{3, 5, 2, 11}
+	right := [4]int64{3, 7, 2, 11}
+	l.newTensor.Call(&p.left, &ctx, &f16, &left[0], &left[1], &left[2], &left[3])
+	l.newTensor.Call(&p.right, &ctx, &f16, &right[0], &right[1], &right[2], &right[3])
 	name := &[]byte("probe\x00")[0]
 	l.setName.Call(&p.left, &p.left, &name)
 	l.mulMat.Call(&p.product, &ctx, &p.left, &p.right)
 	prec := precision
 	l.setPrecision.Call(nil, &p.product, &prec)
-	memory := &make([]byte, params.size)[0] // begins at a page: aligned as the library needs it
+	memory := &make([]byte, params.size)[0] // page-aligned, as the library requires
 	var status int32
 	l.newBuffer.Call(&p.buffer, &memory, &params.size)
 	l.allocate.Call(&status, &p.buffer, &p.left, &memory)
@@ -117,8 +124,10 @@ func (l *library) checkLayout() error {
 const precision int32 = 10
 
 func (p *probe) check() error {
-	const header = 32 // in front of each tensor
-	a, c, differs := p.left, p.product, ""
+	const header = 32 // bytes before each tensor
+	a := p.left
+	c := p.product
+	differs := ""
 	switch {
 	case p.overhead != uint64(unsafe.Sizeof(tensor{}))+header:
 		differs = "size"
@@ -139,5 +148,6 @@ func (p *probe) check() error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("ggml: version %s of the library has another layout of ggml_tensor than this package knows (%s)", p.version, differs)
+	return fmt.Errorf("ggml: version %s of the library has another layout of ggml_tensor than this package knows (%s)",
+		p.version, differs)
 }

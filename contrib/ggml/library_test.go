@@ -19,7 +19,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// loadLibrary loads llama.cpp, and skips a test where it cannot be had.
+// loadLibrary loads llama.cpp, or skips the test.
 func loadLibrary(t testing.TB) {
 	t.Helper()
 	if llama.LibPath() != "" {
@@ -34,7 +34,7 @@ func loadLibrary(t testing.TB) {
 	llama.Init()
 }
 
-// engine is a model of random weights, with a context for every way to record it.
+// engine is a model of random weights, with a context for each way to record.
 type engine struct {
 	model llama.Model
 	size  llamacpp.Model
@@ -62,11 +62,13 @@ func newEngine(t testing.TB, size llamacpp.Model) *engine {
 	return e
 }
 
-// context makes a context with what attach sets.
+// context makes a context with the parameters set by attach.
 func (e *engine) context(t testing.TB, attach func(*llama.ContextParams)) llama.Context {
 	t.Helper()
 	params := llama.ContextDefaultParams()
-	params.NCtx, params.NThreads, params.NThreadsBatch = uint32(e.size.Context), e.threads, e.threads
+	params.NCtx = uint32(e.size.Context)
+	params.NThreads = e.threads
+	params.NThreadsBatch = e.threads
 	attach(&params)
 	lctx, err := llama.InitFromModel(e.model, params)
 	if err != nil || lctx == 0 {
@@ -76,7 +78,7 @@ func (e *engine) context(t testing.TB, attach func(*llama.ContextParams)) llama.
 	return lctx
 }
 
-// decode runs the batch as the only one.
+// decode runs the batch alone.
 func (e *engine) decode(t testing.TB, h *Hook, lctx llama.Context) {
 	t.Helper()
 	memory, err := llama.GetMemory(lctx)
@@ -95,7 +97,7 @@ func (e *engine) logits(t testing.TB, lctx llama.Context) []float32 {
 	return slices.Clone(logits)
 }
 
-// record decodes twice and returns what was recorded, and the logits.
+// record decodes twice and returns the recording and the logits.
 func (e *engine) record(t testing.TB, mode Mode) ([]*op.Entry, []float32) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ops.jsonl")
@@ -114,12 +116,13 @@ func (e *engine) record(t testing.TB, mode Mode) ([]*op.Entry, []float32) {
 
 var small = llamacpp.Model{Layers: 2, Width: 64, Hidden: 96, Heads: 4, Vocabulary: 80, Context: 256}
 
-// What is recorded is what the architecture says, and the callback changes no result.
+// The recording matches the architecture, and the callback does not change results.
 func TestLibrary(t *testing.T) {
 	e := newEngine(t, small)
 	_, want := e.record(t, Off)
 	for _, mode := range []Mode{EveryOperation, EveryLayer} {
-		if _, got := e.record(t, mode); slices.ContainsFunc(got, func(v float32) bool { return math.IsNaN(float64(v)) }) ||
+		if _, got := e.record(t, mode); slices.ContainsFunc(got,
+			func(v float32) bool { return math.IsNaN(float64(v)) }) ||
 			!slices.Equal(got, want) {
 			t.Errorf("mode %d: other logits than without a callback", mode)
 		}
@@ -164,7 +167,7 @@ func TestLayersOfLibrary(t *testing.T) {
 	}
 }
 
-// The blocks of element types are those that ggml has.
+// The blocks of element types match ggml's.
 func TestBlocks(t *testing.T) {
 	loadLibrary(t)
 	known := 0
@@ -176,8 +179,8 @@ func TestBlocks(t *testing.T) {
 			continue
 		}
 		known++
-		if wantElements, wantBytes := llama.GGMLBlockSize(number), llama.GGMLTypeSize(number); elements != wantElements ||
-			bytes != int64(wantBytes) {
+		wantElements, wantBytes := llama.GGMLBlockSize(number), llama.GGMLTypeSize(number)
+		if elements != wantElements || bytes != int64(wantBytes) {
 			t.Errorf("%s: %d elements in %d bytes, want %d in %d", name, elements, bytes, wantElements, wantBytes)
 		}
 	}

@@ -22,7 +22,7 @@ type tensor struct {
 	_      [2]uint64 // extra, padding
 }
 
-// appendShape appends the dimensions, outermost first, without those of 1 in front.
+// appendShape appends the dimensions, outermost first, without leading ones.
 func (t *tensor) appendShape(dims []int64) []int64 {
 	n := len(t.ne)
 	for n > 1 && t.ne[n-1] == 1 {
@@ -39,18 +39,17 @@ func (t *tensor) label() string {
 	return string(name)
 }
 
-// noLayer is the layer of a node outside of the layers, or of which that is not known.
+// noLayer is the layer of a node outside all layers, or in an unknown one.
 const noLayer = -1
 
-// The names of tensors: of a layer's results, such as "Qcur-0 (view)" and "cache_k_l0", and of
-// weights, such as "blk.3.ffn_down.weight".
+// Names of a layer's results, such as "Qcur-0 (view)" and "cache_k_l0", and of weights, such as "blk.3.ffn_down.weight".
 var (
 	nameInLayer   = regexp.MustCompile(`^(.+?)(?:-|_l)(\d+)(?: \(.*)?$`)
 	nameOfWeights = regexp.MustCompile(`^((?:blk\.(\d+)\.)?.+)\.weight$`)
 )
 
-// place returns the path of a node and its layer. The path is that of the weights that it
-// reads, or else its own name within the layer, or the layer of its first input that has one:
+// place returns the path and the layer of a node. The path is the path of its weights, or else its own name in the
+// layer, or the layer of its first input with a layer:
 //
 //	ffn_out-3 of blk.3.ffn_down.weight   blk.3.ffn_down
 //	kq_soft_max-3                        blk.3.kq_soft_max
@@ -60,7 +59,8 @@ func (t *tensor) place() (path string, layer int) {
 	layer = noLayer
 	name := t.label()
 	if m := nameInLayer.FindStringSubmatch(name); m != nil {
-		path, layer = "blk."+m[2]+"."+m[1], number(m[2])
+		path = "blk." + m[2] + "." + m[1]
+		layer = number(m[2])
 	} else if !strings.HasPrefix(name, "node_") {
 		path, _, _ = strings.Cut(name, " (")
 	}
@@ -71,7 +71,7 @@ func (t *tensor) place() (path string, layer int) {
 	}
 	for _, s := range t.inputs() {
 		if m := nameInLayer.FindStringSubmatch(s.label()); m != nil && path == "" {
-			path = "blk." + m[2] // which need not be the node's own
+			path = "blk." + m[2] // may differ from the node's own layer
 		}
 	}
 	return path, layer
@@ -84,7 +84,7 @@ func number(digits string) int {
 	return noLayer
 }
 
-// inputs returns the inputs up to the first one that is left out.
+// inputs returns the inputs before the first nil.
 func (t *tensor) inputs() []*tensor {
 	n := 0
 	for n < len(t.src) && t.src[n] != nil {
@@ -93,7 +93,7 @@ func (t *tensor) inputs() []*tensor {
 	return t.src[:n]
 }
 
-// deviceID returns the id of a device by conventions: CPU is cpu, CUDA0 cuda:0.
+// deviceID returns the conventional id of a device: cpu for CPU, cuda:0 for CUDA0.
 func deviceID(name string) string {
 	kind := strings.TrimRight(name, "0123456789")
 	if kind == name || kind == "" {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The streams of the device. Each runs what is enqueued in order, beside the others.
+// Streams of the device. Each runs its operations in order, in parallel with the others.
 const (
 	firstCompute = iota
 	secondCompute
@@ -34,7 +34,7 @@ func newDevice() *device {
 	return d
 }
 
-// close ends the device when it has got through everything.
+// close waits for all streams and ends the device.
 func (d *device) close() {
 	for _, s := range d.streams {
 		close(s)
@@ -42,24 +42,22 @@ func (d *device) close() {
 	d.running.Wait()
 }
 
-// now reads the device's clock: nanoseconds since some time of its own, of which it has
-// 80 in a million too many.
+// now reads the device's clock: nanoseconds since an arbitrary origin, 80 ppm too fast.
 func (d *device) now() int64 {
-	const origin, drift = 7_000_000_000_000, 1.00008
-	return origin + int64(float64(time.Since(d.begun))*drift)
+	const origin = 7_000_000_000_000
+	return origin + int64(float64(time.Since(d.begun))*1.00008)
 }
 
 // run enqueues a kernel or a copy.
 func (d *device) run(stream int, kernel func()) { d.streams[stream] <- kernel }
 
-// event is a mark in a stream. It is an [optrace.Event].
+// event is a mark in a stream. It implements [optrace.Event].
 type event struct {
 	at     atomic.Int64 // 0 until the stream has got there
 	passed chan struct{}
 }
 
-// Time returns what the device stamped the event with, and whether it has. A real
-// device's events may also fail.
+// Time returns the device's stamp, and whether the device has reached the event. Events of a real device may also fail.
 func (e *event) Time() (at int64, done bool, err error) { //nolint:unparam // of an interface
 	at = e.at.Load()
 	return at, at != 0, nil
@@ -75,11 +73,10 @@ func (d *device) mark(stream int) *event {
 	return e
 }
 
-// wait makes a stream wait for an event of another one. The host does not wait.
+// wait makes a stream wait for an event of another stream, without the host.
 func (d *device) wait(stream int, e *event) { d.run(stream, func() { <-e.passed }) }
 
-// hold keeps the device from what is enqueued until release is called, as another program
-// that uses it would.
+// hold stops all streams until release is called, like another program that uses the device.
 func (d *device) hold() (release func()) {
 	free := make(chan struct{})
 	for stream := range d.streams {

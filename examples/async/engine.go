@@ -14,10 +14,11 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// The network: a request has rows of width numbers, and each layer keeps them.
+// The network: a request has rows of width numbers.
 const (
-	rows, width, layers = 128, 256, 2
-
+	rows     = 128
+	width    = 256
+	layers   = 2
 	deviceID = "cuda:0"
 )
 
@@ -29,7 +30,7 @@ type engine struct {
 	weights  [layers]*mat.Dense
 	sent     int
 
-	// What is launched, by stream where it runs on several.
+	// Launched operations, by stream if several streams run them.
 	copyIn                *optrace.Prepared
 	matmul, relu, copyOut [copyEngine]*optrace.Prepared
 }
@@ -37,8 +38,8 @@ type engine struct {
 func newEngine(dev *device, sdk *optrace.SDK) (*engine, error) {
 	e := &engine{dev: dev, requests: sdk.TracerProvider().Tracer("server"), host: sdk.Tracer()}
 
-	// The queue records what the device has got through. It reads the device's clock every
-	// so often, and from that knows the Unix times of events, and how far they may be off.
+	// The queue records operations that the device has run. It reads the device's clock regularly to convert event
+	// times to Unix times with a bounded error.
 	read := func() (int64, error) { return dev.now(), nil }
 	clock := deviceclock.New(deviceclock.Config{})
 	var err error
@@ -54,11 +55,13 @@ func newEngine(dev *device, sdk *optrace.SDK) (*engine, error) {
 }
 
 func (e *engine) prepare() error {
-	x, w := op.Shape{rows, width}, op.Shape{width, width}
+	x := op.Shape{rows, width}
+	w := op.Shape{width, width}
 	var failed error
 	prepare := func(stream int64, name string, kind op.Kind, inputs ...op.Shape) *optrace.Prepared {
 		p, err := e.host.Prepare(optrace.OpSpec{
-			Name: name, Kind: kind, Device: deviceID, Stream: op.Known(stream), Inputs: inputs, Output: x, DType: op.F64,
+			Name: name, Kind: kind, Device: deviceID, Stream: op.Known(stream),
+			Inputs: inputs, Output: x, DType: op.F64,
 		})
 		failed = errors.Join(failed, err)
 		return p
@@ -72,8 +75,8 @@ func (e *engine) prepare() error {
 	return failed
 }
 
-// launch enqueues a kernel between two events, and returns the second one. These lines are
-// all that an engine adds to record what a device does.
+// launch enqueues a kernel between two events and returns the second one. An engine needs only these lines to record a
+// device.
 func (e *engine) launch(ctx context.Context, stream int, p *optrace.Prepared, kernel func()) *event {
 	l := e.queue.Begin(ctx, p)
 	start := e.dev.mark(stream)
@@ -83,29 +86,31 @@ func (e *engine) launch(ctx context.Context, stream int, p *optrace.Prepared, ke
 	return end
 }
 
-// infer enqueues a request and returns the event behind its last copy: the host does not
-// wait for the device. Requests take turns on the two compute streams.
+// infer enqueues a request and returns the event after its last copy. The host does not wait for the device. Requests
+// alternate between the two compute streams.
 func (e *engine) infer(ctx context.Context, input *mat.Dense, result *mat.Dense) *event {
 	ctx, request := e.requests.Start(ctx, "POST /infer")
-	defer request.End() // long before the device has got through it
+	defer request.End() // long before the device has run it
 	ctx, host := e.host.Start(ctx, "enqueue", "cpu")
 	defer host.Attrs(tensorconv.OpSideHost).End()
 
 	stream := firstCompute + e.sent%copyEngine
 	e.sent++
-	x, y := mat.NewDense(rows, width, nil), mat.NewDense(rows, width, nil)
+	x := mat.NewDense(rows, width, nil)
+	y := mat.NewDense(rows, width, nil)
 	here := x
 	e.dev.wait(stream, e.launch(ctx, copyEngine, e.copyIn, func() { here.Copy(input) }))
 	for _, w := range e.weights {
-		in, out := x, y
+		in := x
+		out := y
 		e.launch(ctx, stream, e.matmul[stream], func() { out.Mul(in, w) })
 		e.launch(ctx, stream, e.relu[stream], func() {
 			out.Apply(func(_, _ int, v float64) float64 { return max(v, 0) }, out)
 		})
 		x, y = y, x
 	}
-	// The stream that made the result copies it out: in the copy engine, which works in
-	// order, the copies of later requests would have to wait for it.
+	// The compute stream copies its result out. In the copy engine, which works in order, copies of later requests
+	// would wait for it.
 	out := x
 	return e.launch(ctx, stream, e.copyOut[stream], func() { result.Copy(out) })
 }

@@ -7,27 +7,27 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sendBurst enqueues all requests while something else has the device, and then waits for
-// the last one: the device is never out of work, and requests wait in its queues.
+// sendBurst enqueues all requests while the device is held, and waits for the last one: the device always has work, and
+// requests wait in its queues.
 func sendBurst(e *engine, n int) {
 	release := e.dev.hold()
 	var last *event
 	for range n {
 		last = e.infer(context.Background(), mat.NewDense(rows, width, nil), mat.NewDense(rows, width, nil))
-		e.queue.Poll() // records what the device has got through, without waiting
+		e.queue.Poll() // does not wait
 	}
 	release()
 	<-last.passed
 }
 
-// sendPaced enqueues a request when the one before is answered and the host has prepared
-// it, which takes twice as long as the device did: the device waits for the host.
+// sendPaced enqueues a request after the answer to the one before and a pause of twice its duration: the device waits
+// for the host.
 func sendPaced(e *engine, n int) {
 	for range n {
 		begun := time.Now()
 		done := e.infer(context.Background(), mat.NewDense(rows, width, nil), mat.NewDense(rows, width, nil))
 		<-done.passed
-		time.Sleep(2 * time.Since(begun)) // tokens, templates, images: whatever hosts do
+		time.Sleep(2 * time.Since(begun)) // tokens, templates, images
 		e.queue.Poll()
 	}
 }

@@ -1,21 +1,19 @@
-// Command async is a small inference engine whose device runs behind the host, as
-// accelerators do: the host enqueues copies and kernels and goes on, and what ran when is
-// known from events that the device stamps with a clock of its own.
+// Command async is a small inference engine with a device that runs behind the host, like an accelerator: the host
+// enqueues copies and kernels, and events stamped by the device's clock tell their times.
 //
-// The device is made of goroutines and its clock drifts; all else is real: matrix
-// products, copies, streams that run in order and wait for one another. Read the files
+// The device consists of goroutines and its clock drifts. Matrix products, copies and streams are real. Read the files
 // in this order:
 //
 //	device.go  the device: two compute streams, a copy engine, events, a clock
-//	engine.go  the engine: what is enqueued for a request, and how it is recorded
-//	load.go    requests: a burst, then one after the other
-//	../internal/devices  setting up, and what each phase was bound by, from the batches that were written
+//	engine.go  the engine: enqueueing and recording a request
+//	load.go    requests: a burst, then one by one
+//	../internal/devices  setup, and a report for each phase
 //
 // Usage:
 //
 //	go run ./async [-requests N] [-o DIR]
 //
-// It writes into DIR: burst.jsonl and paced.jsonl, the operations of the two phases.
+// It writes the operations of the two phases into DIR: burst.jsonl and paced.jsonl.
 package main
 
 import (
@@ -42,7 +40,7 @@ func main() {
 	demo.Main("async", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })
 }
 
-// run records both phases and says what each was bound by.
+// run records both phases and reports the bottleneck of each.
 func run(ctx context.Context, cfg config, out io.Writer) error {
 	if cfg.requests < 1 {
 		return errors.New("there must be requests")
@@ -52,7 +50,7 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 		send func(*engine, int)
 	}{{"burst", sendBurst}, {"paced", sendPaced}} {
 		batch := filepath.Join(cfg.dir, phase.name+".jsonl")
-		err := devices.Record(ctx, "async", batch, out, func(_ context.Context, sdk *optrace.SDK) (devices.Queue, error) {
+		send := func(_ context.Context, sdk *optrace.SDK) (devices.Queue, error) {
 			dev := newDevice()
 			defer dev.close()
 			e, err := newEngine(dev, sdk)
@@ -61,8 +59,8 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 			}
 			phase.send(e, cfg.requests)
 			return e.queue, nil
-		})
-		if err != nil {
+		}
+		if err := devices.Record(ctx, "async", batch, out, send); err != nil {
 			return err
 		}
 		if err := devices.Report(ctx, batch, out); err != nil {

@@ -13,9 +13,10 @@ import (
 	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
-// Each phase is found by its figures, and nothing is lost.
+// The figures identify each phase, and every operation is recorded.
 func TestPhases(t *testing.T) {
-	dir, out := t.TempDir(), new(bytes.Buffer)
+	dir := t.TempDir()
+	out := new(bytes.Buffer)
 	const requests = 6
 	check.OK(t, run(t.Context(), config{requests, dir}, out))
 	const launched = requests * (2 + 2*layers)
@@ -31,7 +32,7 @@ func TestPhases(t *testing.T) {
 		if l.Count != launched || l.Early != 0 || len(l.Streams) != numStreams || l.EnqueueNS == 0 {
 			t.Errorf("%s: launches %+v", phase, l)
 		}
-		waiting := int64(0) // in the queues of the device
+		waiting := int64(0) // in the device's queues
 		for _, stream := range l.Streams {
 			waiting += stream.WaitingNS
 		}

@@ -12,8 +12,7 @@ import (
 
 const maxBatch = 16
 
-// engine generates text for several requests at once. A step takes each of them
-// further by one token.
+// engine generates text for several requests at once, one token per step.
 type engine struct {
 	tracer trace.Tracer
 	model  *model
@@ -21,14 +20,12 @@ type engine struct {
 
 func newEngine(sdk *optrace.SDK) *completions.Batcher {
 	e := &engine{tracer: sdk.TracerProvider().Tracer("example.com/engine"), model: newModel(sdk.Tracer())}
-	batcher := completions.NewBatcher(maxBatch, sdk.Processor().Expect)
+	batcher := completions.NewBatcher(maxBatch, sdk.Processor().KeepTrace)
 	batcher.Step = e.step
 	return batcher
 }
 
-// step takes every request of the batch further by one token. The span belongs to no
-// single request: it links to all of them, and the links weigh the tokens that it reads
-// for each.
+// step generates one token for each request. Its span links to all requests. The links weigh the tokens read for each.
 func (e *engine) step(number int64, batch []*completions.Sequence) error {
 	links := make([]trace.Link, len(batch))
 	for i, s := range batch {

@@ -1,17 +1,14 @@
-// Command batching is a text generator that serves several requests at once: its
-// engine takes them together in steps, as inference engines do, and each step says by
-// span links which requests it works for.
+// Command batching is a text generator with batches: its engine runs steps for several requests, like inference
+// engines, and links each step to its requests.
 //
-// The text is nonsense, the network small and its weights are random. What the program
-// shows is how time that several requests share is told apart. Read the files in this
-// order:
+// The network is small, its weights are random and the text is nonsense. The program shows how shared time is divided.
+// Read the files in this order:
 //
 //	engine.go  the engine: a span with links for each step
-//	model.go   the network, with an operation for each part
-//	../internal/completions  dynamic batches, the HTTP service, with a span for each request, and clients
+//	model.go   the network: an operation for each part
+//	../internal/completions  dynamic batches, the HTTP service and its clients
 //
-// Without flags the program sends requests to itself and prints what made the slow
-// ones slow, read back from the file that it recorded:
+// Without flags the program sends requests to itself and prints the reasons of slow ones, read from its file:
 //
 //	go run ./batching
 package main
@@ -47,8 +44,7 @@ func main() {
 	demo.Main("batching", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })
 }
 
-// run records while it serves, and then prints the requests with their parts of the
-// steps.
+// run serves, records and prints the requests with their shares of the steps.
 func run(ctx context.Context, cfg config, out io.Writer) error {
 	if err := demo.NewFile(cfg.file); err != nil {
 		return err
@@ -65,11 +61,11 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	return completions.PrintRequests(out, cfg.file, correlate.Options{Findings: true}, 8)
 }
 
-// newService returns the service. Every eighth request to itself has a long prompt, which takes most of the first step that it is
-// part of.
+// newService returns the service. Every eighth request to itself has a long prompt, which dominates its first step.
 func newService(sdk *optrace.SDK) *completions.Service {
 	return &completions.Service{
-		Engine: newEngine(sdk), Tracer: sdk.TracerProvider().Tracer("example.com/generator"), MaxPrompt: 4096, MaxTokens: 1024, Clients: 8,
+		Engine: newEngine(sdk), Tracer: sdk.TracerProvider().Tracer("example.com/generator"),
+		MaxPrompt: 4096, MaxTokens: 1024, Clients: 8,
 		Request: func(r *rand.Rand, i int) completions.Request {
 			request := completions.Request{Prompt: "once upon a time", MaxTokens: 4 + r.IntN(24)}
 			if i%8 == 7 {

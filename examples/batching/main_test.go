@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// Every operation was for requests, and the requests' parts add up to all of them.
+// Every operation belongs to requests, and the requests' shares add up to all operations.
 func TestPartsAddUp(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ops.jsonl")
 	var out bytes.Buffer
@@ -25,7 +25,8 @@ func TestPartsAddUp(t *testing.T) {
 	}
 
 	join := correlate.NewJoin()
-	recorded, weighed := int64(0), int64(0)
+	recorded := int64(0)
+	weighed := int64(0)
 	for rec, err := range ingest.Open(file).Records() {
 		check.OK(t, err)
 		join.AddLocal(rec)
@@ -55,7 +56,8 @@ func TestPartsAddUp(t *testing.T) {
 			}
 		}
 		if q.OwnNS != 0 || q.SharedNS == 0 || q.SharedOps < 7 || onPath == 0 {
-			t.Errorf("request %s: own %d, shared %d in %d operations, %d of matmul on its path", q.TraceID, q.OwnNS, q.SharedNS, q.SharedOps, onPath)
+			t.Errorf("request %s: own %d, shared %d in %d operations, %d of matmul on its path", q.TraceID, q.OwnNS,
+				q.SharedNS, q.SharedOps, onPath)
 		}
 	}
 	if shared != recorded {

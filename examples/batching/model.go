@@ -13,23 +13,23 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The sizes of the network.
+// Sizes of the network.
 const (
 	width  = 192
 	hidden = 384
 )
 
-// tokens are the tokens of the network: letters and the space.
+// tokens are letters and the space.
 const tokens = "abcdefghijklmnopqrstuvwxyz "
 
 const device = "cpu"
 
-// model is a network with a state for each sequence: it adds up what two layers make
-// of the tokens read, and guesses the next one from that.
+// model is a network with a state for each sequence: the sum of two layers over the tokens read. The state predicts the
+// next token.
 type model struct {
 	ops           *optrace.Tracer
 	random        *rand.Rand
-	vectors       *mat.Dense // a row for each token
+	vectors       *mat.Dense // one row per token
 	first, second *mat.Dense
 	last          *mat.Dense
 	states        [maxBatch][]float64
@@ -55,8 +55,8 @@ func randomMatrix(r *rand.Rand, rows, cols int) *mat.Dense {
 	return m
 }
 
-// forward reads the input of every sequence and appends a token to each. The tokens of
-// all sequences are the rows of one matrix, which is what makes batches worth it.
+// forward reads the input of every sequence and appends a token to each. The tokens of all sequences are rows of one
+// matrix, for efficiency.
 func (m *model) forward(ctx context.Context, batch []*completions.Sequence) {
 	x := m.embed(ctx, batch)
 	h := m.matmul(ctx, x, m.first)
@@ -125,7 +125,7 @@ func (m *model) addUp(ctx context.Context, batch []*completions.Sequence, rows *
 	return states
 }
 
-// sample appends to each sequence the token that its row makes likely.
+// sample appends a likely token of its row to each sequence.
 func (m *model) sample(ctx context.Context, batch []*completions.Sequence, scores *mat.Dense) {
 	_, o := m.ops.Start(ctx, "sample", device)
 	defer o.In(int64(len(batch)), int64(len(tokens))).Out(int64(len(batch))).DType(op.U8).End()

@@ -1,6 +1,5 @@
-// Command causes writes the recording of a run that is slow for one known cause, to try what a report
-// says of it. The causes are those by which the findings are tested; each adds the strength times the time
-// that the run takes without it.
+// Command causes writes the recording of a run with one known cause of slowness, to try a report on it. The tests of
+// findings use the same causes. A cause adds strength times the duration of the run without it.
 //
 // Usage:
 //

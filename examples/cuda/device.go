@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// The streams of the device. Each runs what is enqueued in order, beside the others. The
-// last one is idle, for reading the clock.
+// Streams of the device. Each runs its operations in order, in parallel with the others. The idle last one serves to
+// read the clock.
 const (
 	firstCompute = iota
 	secondCompute
@@ -20,24 +20,23 @@ const (
 	numCompute = copyStream
 )
 
-// errNoDevice says that there is nothing to run on.
+// errNoDevice is the error of a machine without a usable device.
 var errNoDevice = errors.New("no CUDA device can be used here")
 
-// device is the first device of the driver, with what is allocated on it. One goroutine
-// uses it, whose thread the context belongs to.
+// device is the driver's first device with its allocations. One goroutine uses it, locked to a thread with the device's
+// context.
 type device struct {
 	*driver
 	name    string
 	streams [numStreams]handle
 	matmul  handle
 	clock   *eventClock
-	free    []*event // events that may be used again
+	free    []*event // unused events
 	cleanup []func() error
-	err     error // of the first call that failed; those behind it are left out
+	err     error // of the first failed call; later calls are skipped
 }
 
-// openDevice makes the first device's primary context that of the goroutine's thread, and
-// the streams and the kernel in it.
+// openDevice makes the first device's primary context current on this thread, and creates the streams and the kernel.
 func openDevice(drv *driver) (*device, error) {
 	d := &device{driver: drv}
 	ordinal, err := d.find()
@@ -67,8 +66,7 @@ func openDevice(drv *driver) (*device, error) {
 	return d, nil
 }
 
-// find returns the first device. Where there is none, or the driver cannot begin, the
-// error is errNoDevice.
+// find returns the first device. Without a device or a working driver the error is errNoDevice.
 func (d *device) find() (ordinal devHandle, err error) {
 	if err := d.check("cuInit", d.Init(0)); err != nil {
 		return 0, fmt.Errorf("%w: %w", errNoDevice, err)
@@ -84,21 +82,21 @@ func (d *device) find() (ordinal devHandle, err error) {
 	return ordinal, d.err
 }
 
-// do calls the driver, unless a call before failed.
+// do calls the driver, unless an earlier call failed.
 func (d *device) do(call string, f func() result) {
 	if d.err == nil {
 		d.err = d.check(call, f())
 	}
 }
 
-// create is do for a call that another one undoes when the device is closed, the last one first.
+// create is do for a call with an undo function. close calls the undo functions in reverse order.
 func (d *device) create(call string, f func() result, undo string, g func() result) {
 	if d.do(call, f); d.err == nil {
 		d.cleanup = append(d.cleanup, func() error { return d.check(undo, g()) })
 	}
 }
 
-// cString returns the text with a zero behind it.
+// cString returns text with a terminating zero.
 func cString(text string) *byte { return &append([]byte(text), 0)[0] }
 
 func (d *device) close() error {
@@ -113,14 +111,14 @@ func (d *device) close() error {
 	return errors.Join(errs...)
 }
 
-// memory returns n numbers in the device's memory.
+// memory allocates n numbers on the device.
 func (d *device) memory(n int) (p address) {
-	d.create("cuMemAlloc", func() result { return d.MemAlloc(&p, sizeOf(n)) }, "cuMemFree", func() result { return d.MemFree(p) })
+	d.create("cuMemAlloc", func() result { return d.MemAlloc(&p, sizeOf(n)) },
+		"cuMemFree", func() result { return d.MemFree(p) })
 	return p
 }
 
-// pinned returns n numbers of the host, which the device copies from and to while the host
-// goes on; none after an error.
+// pinned allocates n numbers on the host for asynchronous copies. It returns nil after an error.
 func (d *device) pinned(n int) []float32 {
 	var p unsafe.Pointer
 	d.create("cuMemHostAlloc", func() result { return d.MemHostAlloc(&p, sizeOf(n), 0) },
@@ -145,24 +143,27 @@ func (d *device) copyOut(stream int, to []float32, from address) {
 	})
 }
 
-// product is a batched matrix product with its arguments, made once.
+// product is a batched matrix product with its arguments.
 type product struct {
 	a, b, c address
 	n       uint32
 	batch   uint32
-	params  [4]unsafe.Pointer // to the first four
+	params  [4]unsafe.Pointer // pointers to a, b, c and n
 }
 
 func newProduct(a, b, c address, n, batch int) *product {
 	p := &product{a: a, b: b, c: c, n: uint32(n), batch: uint32(batch)}
-	p.params = [...]unsafe.Pointer{unsafe.Pointer(&p.a), unsafe.Pointer(&p.b), unsafe.Pointer(&p.c), unsafe.Pointer(&p.n)}
+	p.params = [...]unsafe.Pointer{
+		unsafe.Pointer(&p.a), unsafe.Pointer(&p.b), unsafe.Pointer(&p.c), unsafe.Pointer(&p.n),
+	}
 	return p
 }
 
 func (d *device) multiply(stream int, p *product) {
 	side := (p.n + blockSide - 1) / blockSide
 	d.do("cuLaunchKernel", func() result {
-		return d.LaunchKernel(d.matmul, side, side, p.batch, blockSide, blockSide, 1, 0, d.streams[stream], &p.params[0], nil)
+		return d.LaunchKernel(d.matmul, side, side, p.batch, blockSide, blockSide, 1, 0,
+			d.streams[stream], &p.params[0], nil)
 	})
 }
 

@@ -19,12 +19,13 @@ const (
 	success       result = 0
 	errorNotReady result = 600
 
-	eventTimed, eventUntimed = 0, 2
-	streamNonBlocking        = 1
+	eventTimed        = 0
+	eventUntimed      = 2
+	streamNonBlocking = 1
 )
 
-// driver is what is used of libcuda: functions by their names in the library, which
-// cuda.h may hide behind names without version.
+// driver holds the functions of libcuda in use, by their names in the library. cuda.h hides some of them behind
+// unversioned names.
 type driver struct {
 	Init         func(flags uint32) result                               `symbol:"cuInit"`
 	GetErrorName func(r result, name **byte) result                      `symbol:"cuGetErrorName"`
@@ -40,15 +41,18 @@ type driver struct {
 	ModuleLoadData    func(module *handle, image *byte) result                 `symbol:"cuModuleLoadData"`
 	ModuleUnload      func(module handle) result                               `symbol:"cuModuleUnload"`
 	ModuleGetFunction func(function *handle, module handle, name *byte) result `symbol:"cuModuleGetFunction"`
-	LaunchKernel      func(function handle, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes uint32, stream handle,
+	LaunchKernel      func(function handle, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes uint32,
+		stream handle,
 		params, extra *unsafe.Pointer) result `symbol:"cuLaunchKernel"`
 
-	MemAlloc     func(p *address, bytes uintptr) result                                     `symbol:"cuMemAlloc_v2"`
-	MemFree      func(p address) result                                                     `symbol:"cuMemFree_v2"`
-	MemHostAlloc func(p *unsafe.Pointer, bytes uintptr, flags uint32) result                `symbol:"cuMemHostAlloc"`
-	MemFreeHost  func(p unsafe.Pointer) result                                              `symbol:"cuMemFreeHost"`
-	CopyToDevice func(to address, from unsafe.Pointer, bytes uintptr, stream handle) result `symbol:"cuMemcpyHtoDAsync_v2"`
-	CopyToHost   func(to unsafe.Pointer, from address, bytes uintptr, stream handle) result `symbol:"cuMemcpyDtoHAsync_v2"`
+	MemAlloc     func(p *address, bytes uintptr) result                      `symbol:"cuMemAlloc_v2"`
+	MemFree      func(p address) result                                      `symbol:"cuMemFree_v2"`
+	MemHostAlloc func(p *unsafe.Pointer, bytes uintptr, flags uint32) result `symbol:"cuMemHostAlloc"`
+	MemFreeHost  func(p unsafe.Pointer) result                               `symbol:"cuMemFreeHost"`
+	CopyToDevice func(to address, from unsafe.Pointer, bytes uintptr,
+		stream handle) result `symbol:"cuMemcpyHtoDAsync_v2"`
+	CopyToHost func(to unsafe.Pointer, from address, bytes uintptr,
+		stream handle) result `symbol:"cuMemcpyDtoHAsync_v2"`
 
 	StreamCreate      func(stream *handle, flags uint32) result             `symbol:"cuStreamCreate"`
 	StreamDestroy     func(stream handle) result                            `symbol:"cuStreamDestroy_v2"`
@@ -61,10 +65,10 @@ type driver struct {
 	EventElapsed      func(milliseconds *float32, start, end handle) result `symbol:"cuEventElapsedTime"`
 }
 
-// errNotPassed means that the device has not passed an event.
+// errNotPassed is the error of an event that the device has not passed.
 var errNotPassed = errors.New("the device has not passed the event")
 
-// check returns the error that a call of the driver answered with, nil if it succeeded.
+// check returns the error for result r of a call, nil for success.
 func (d *driver) check(call string, r result) error {
 	switch r {
 	case success:
@@ -79,7 +83,7 @@ func (d *driver) check(call string, r result) error {
 	return fmt.Errorf("%s: %s (CUDA error %d)", call, goString(name), r)
 }
 
-// goString returns the text at p, which ends with a zero.
+// goString returns the zero-terminated text at p.
 func goString(p *byte) string {
 	n := 0
 	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {

@@ -16,11 +16,11 @@ import (
 const (
 	deviceID = "cuda:0"
 
-	// A step takes this many operations: a copy to the device, the layers, a copy back.
+	// Operations of a step: a copy to the device, the layers, a copy back.
 	opsPerStep = 2 + layers
 )
 
-// engine enqueues steps on a device, and records them.
+// engine enqueues steps on a device and records them.
 type engine struct {
 	net      *network
 	dev      *device
@@ -28,18 +28,18 @@ type engine struct {
 	host     *optrace.Tracer
 	queue    *optrace.Queue[*event]
 	sent     int
-	off      bool // nothing is recorded
-	timed    bool // steps are
+	off      bool // recording is off
+	timed    bool // steps are timed
 
-	launched [numStreams][]launched      // in order, until the queue has asked for their times
-	byHand   [numStreams][]time.Duration // times of kernels, taken from their events at once
+	launched [numStreams][]launched      // in order, until the queue has read their times
+	byHand   [numStreams][]time.Duration // times of kernels, read from their events
 
-	// What is launched, by stream where it runs on several.
+	// Launched operations, by stream if several streams run them.
 	copyIn          *optrace.Prepared
 	matmul, copyOut [numCompute]*optrace.Prepared
 }
 
-// launched is an operation whose events are in use.
+// launched is an operation with events in use.
 type launched struct {
 	start, end *event
 	kernel     bool
@@ -49,7 +49,7 @@ func newEngine(net *network, sdk *optrace.SDK) (*engine, error) {
 	e := &engine{net: net, dev: net.dev, requests: sdk.TracerProvider().Tracer("server"), host: sdk.Tracer()}
 	clock := deviceclock.New(deviceclock.Config{Resolution: resolution})
 	var err error
-	e.queue, err = optrace.NewQueue[*event](sdk.Processor(), optrace.WithQueuePolicy(optrace.PolicyBlock),
+	e.queue, err = optrace.NewQueue[*event](sdk.Processor(), optrace.WithPolicy(optrace.PolicyBlock),
 		optrace.WithDeviceClock(clock, 20*time.Millisecond, e.dev.clock.read))
 	if err != nil {
 		return nil, err
@@ -59,11 +59,13 @@ func newEngine(net *network, sdk *optrace.SDK) (*engine, error) {
 
 func (e *engine) prepare() error {
 	n := int64(e.net.n)
-	x, w := op.Shape{batch, n, n}, op.Shape{n, n}
+	x := op.Shape{batch, n, n}
+	w := op.Shape{n, n}
 	var failed error
 	prepare := func(stream int64, name string, kind op.Kind, flops op.Int, inputs ...op.Shape) *optrace.Prepared {
 		p, err := e.host.Prepare(optrace.OpSpec{
-			Name: name, Kind: kind, Device: deviceID, Stream: op.Known(stream), Inputs: inputs, Output: x, DType: op.F32, FLOPs: flops,
+			Name: name, Kind: kind, Device: deviceID, Stream: op.Known(stream),
+			Inputs: inputs, Output: x, DType: op.F32, FLOPs: flops,
 		})
 		failed = errors.Join(failed, err)
 		return p
@@ -76,8 +78,8 @@ func (e *engine) prepare() error {
 	return failed
 }
 
-// launch enqueues an operation between two events. These lines, and polls of the queue, are all that an
-// engine adds to record what a device does.
+// launch enqueues an operation between two events. An engine needs only these lines, and polls of the queue, to record
+// a device.
 func (e *engine) launch(ctx context.Context, stream int, p *optrace.Prepared, enqueue func()) {
 	if e.off {
 		enqueue()
@@ -93,8 +95,8 @@ func (e *engine) launch(ctx context.Context, stream int, p *optrace.Prepared, en
 	}
 }
 
-// reap gives the events back whose times the queue has asked for. Before that it takes
-// the times of kernels as a program without a recorder would, unless steps are timed.
+// reap releases events with times known to the queue. It first reads the kernels' times as a program without a recorder
+// would, unless steps are timed.
 func (e *engine) reap() {
 	for stream, waiting := range e.launched {
 		for len(waiting) > 0 && waiting[0].start.passed && waiting[0].end.passed {
@@ -111,28 +113,27 @@ func (e *engine) reap() {
 	}
 }
 
-// step enqueues a step and returns its stream: the host does not wait for the device.
-// Steps take turns on the two compute streams.
+// step enqueues a step and returns its stream. The host does not wait. Steps alternate between the two compute streams.
 func (e *engine) step(ctx context.Context) (stream int) {
 	stream = firstCompute + e.sent%numCompute
 	e.sent++
 	if !e.off {
 		var request trace.Span
 		ctx, request = e.requests.Start(ctx, "POST /infer")
-		defer request.End() // long before the device has got through it
+		defer request.End() // long before the device has run it
 		var host optrace.Op
 		ctx, host = e.host.Start(ctx, "enqueue", "cpu")
 		defer host.Attrs(tensorconv.OpSideHost).End()
 	}
 	l := e.net.lanes[stream]
-	e.dev.follow(copyStream, stream, l.mark) // the step before is done with the input
+	e.dev.follow(copyStream, stream, l.mark) // the step before has read its input
 	e.launch(ctx, copyStream, e.copyIn, func() { e.dev.copyIn(copyStream, l.first, l.input) })
 	e.dev.follow(stream, copyStream, e.net.copied)
 	for _, p := range l.products {
 		e.launch(ctx, stream, e.matmul[stream], func() { e.dev.multiply(stream, p) })
 	}
-	// The stream that made the result copies it out: in the copy stream, which works in
-	// order, the copies of later steps would have to wait for it.
+	// The compute stream copies its result out. In the copy stream, which works in order, copies of later steps would
+	// wait for it.
 	e.launch(ctx, stream, e.copyOut[stream], func() { e.dev.copyOut(stream, l.result, l.last) })
 	return stream
 }

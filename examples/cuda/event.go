@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// event is a mark in a stream of the device. It is an [optrace.Event].
+// event is a mark in a stream of the device. It implements [optrace.Event].
 type event struct {
 	dev    *device
 	handle handle
-	base   *base // the one when it was enqueued
+	base   *base // base at the time of the enqueueing
 	passed bool
 	at     int64 // if passed
 }
 
-// Time returns what the device's clock showed when it passed the event, and whether it has.
+// Time returns the device's time at the event, and whether the device has passed it.
 func (e *event) Time() (at int64, done bool, err error) {
 	if e.passed {
 		return e.at, true, nil
@@ -24,29 +24,33 @@ func (e *event) Time() (at int64, done bool, err error) {
 	if errors.Is(err, errNotPassed) {
 		return 0, false, nil
 	}
-	e.at, e.passed = at, err == nil
+	e.at = at
+	e.passed = err == nil
 	return e.at, e.passed, err
 }
 
-// mark enqueues an event, which is new or was released.
+// mark enqueues a new or reused event.
 func (d *device) mark(stream int) (e *event) {
 	if last := len(d.free) - 1; last >= 0 {
-		e, d.free = d.free[last], d.free[:last]
+		e = d.free[last]
+		d.free = d.free[:last]
 	} else {
 		e = &event{dev: d, handle: d.newEvent(eventTimed)}
 	}
-	e.base, e.passed = d.clock.base, false
+	e.base = d.clock.base
+	e.passed = false
 	d.do("cuEventRecord", func() result { return d.EventRecord(e.handle, d.streams[stream]) })
 	return e
 }
 
 func (d *device) newEvent(flags uint32) (h handle) {
-	d.create("cuEventCreate", func() result { return d.EventCreate(&h, flags) }, "cuEventDestroy", func() result { return d.EventDestroy(h) })
+	d.create("cuEventCreate", func() result { return d.EventCreate(&h, flags) },
+		"cuEventDestroy", func() result { return d.EventDestroy(h) })
 	return h
 }
 
-// follow makes a stream wait for all that another one has been given. The host does not
-// wait. The mark is an event without time that belongs to the two streams.
+// follow makes a stream wait for all work of another stream, without the host. The mark is an event without time for
+// these two streams.
 func (d *device) follow(stream, other int, mark handle) {
 	d.do("cuEventRecord", func() result { return d.EventRecord(mark, d.streams[other]) })
 	d.do("cuStreamWaitEvent", func() result { return d.StreamWaitEvent(d.streams[stream], mark, 0) })
@@ -54,31 +58,29 @@ func (d *device) follow(stream, other int, mark handle) {
 
 // eventClock is the device's clock, in nanoseconds since its first base event.
 //
-// The driver tells times as the milliseconds between two events in a float32, whose 24
-// bits are half a microsecond after four seconds, as much as the clock resolves. So a
-// new base event is taken every few seconds, and its distance to the one before is
-// added up.
+// The driver returns the milliseconds between two events as float32. After four seconds its 24 bits resolve half a
+// microsecond, as much as the clock itself. The eventClock therefore takes a new base event every few seconds and adds
+// up the distances.
 type eventClock struct {
 	dev    *device
 	stream handle
-	now    handle // an event that is recorded to read the clock
+	now    handle // event for clock readings
 	base   *base
 	every  time.Duration
-	taken  time.Time // when the host took the base
+	taken  time.Time // host's time of the base
 }
 
-// base is an event that others are timed by. An event is timed by the base at which it was
-// enqueued, which the device has passed long before.
+// base is a reference event. An event is timed by the base current at its enqueueing, which the device has passed long
+// before.
 type base struct {
 	handle handle
-	at     int64 // since the first base
+	at     int64 // ns since the first base
 }
 
-// The resolution of a time, in ns: half a microsecond for either of two events, and the
-// rounding.
+// The resolution of a time, in ns: half a microsecond for each of two events, and rounding.
 const resolution = 1200
 
-// baseEvery is how long a base is used.
+// baseEvery is the lifetime of a base.
 const baseEvery = 2 * time.Second
 
 func newEventClock(d *device, stream handle) (*eventClock, error) {
@@ -107,7 +109,8 @@ func (c *eventClock) rebase() error {
 		next.at, err = c.base.time(c.dev, next.handle)
 	}
 	if err == nil {
-		c.base, c.taken = next, time.Now()
+		c.base = next
+		c.taken = time.Now()
 	}
 	return err
 }
@@ -119,13 +122,13 @@ func (c *eventClock) record(h handle) error {
 	return c.dev.err
 }
 
-// time returns when the device passed an event.
+// time returns the time at which the device passed an event.
 func (b *base) time(d *device, h handle) (int64, error) {
 	ns, err := d.between(b.handle, h)
 	return b.at + ns, err
 }
 
-// between returns the time from one event to another in nanoseconds.
+// between returns the time between two events in nanoseconds.
 func (d *device) between(from, to handle) (int64, error) {
 	var ms float32
 	if err := d.check("cuEventElapsedTime", d.EventElapsed(&ms, from, to)); err != nil {

@@ -8,31 +8,31 @@ import (
 	"unsafe"
 )
 
-// fakeDevice is a device in memory. It does what is enqueued at once, and says that it took
-// a time, in order per stream, by a clock of its own that drifts.
+// fakeDevice is a device in memory. It runs operations at once and reports durations in order per stream, with a
+// drifting clock.
 type fakeDevice struct {
 	t       *testing.T
-	begun   int64 // Unix ns, as the operations' times: the host's clock may be slewed
+	begun   int64 // Unix ns; the host's clock may be slewed
 	next    handle
 	memory  map[address][]float32
 	pinned  map[unsafe.Pointer][]float32
-	streams map[handle]int64 // until when they are busy, by the device's clock
+	streams map[handle]int64 // end of the work of each stream, by the device's clock
 	events  map[handle]*fakeEvent
 	stamps  map[handle][]int64 // of timed events, by stream
 	module  handle
-	wrong   bool              // products are
-	fail    map[string]result // what calls answer
-	open    map[string]int    // what was created and not destroyed
+	wrong   bool              // makes products false
+	fail    map[string]result // results of calls
+	open    map[string]int    // live objects
 }
 
 type fakeEvent struct {
 	timed    bool
 	recorded bool
-	waited   bool // the host waited for it, as it does to read the clock
+	waited   bool // the host waited for it, to read the clock
 	at       int64
 }
 
-// What operations take.
+// Durations of operations.
 const (
 	fakeKernel = 300_000
 	fakeCopy   = 200_000
@@ -59,13 +59,12 @@ func (f *fakeDevice) now() int64 {
 	return fakeOrigin + int64(float64(time.Now().UnixNano()-f.begun)*fakeDrift)
 }
 
-// unix returns the host's time for one of the device.
+// unix converts the device's time to the host's.
 func (f *fakeDevice) unix(at int64) int64 {
 	return f.begun + int64(float64(at-fakeOrigin)/fakeDrift)
 }
 
-// enqueue returns when a stream is through with what takes a time, and 0 for a stream that
-// is not there.
+// enqueue returns the end of an operation on a stream, and 0 for an unknown stream.
 func (f *fakeDevice) enqueue(stream handle, ns int64) int64 {
 	until, ok := f.streams[stream]
 	if !ok {
@@ -98,7 +97,7 @@ func (f *fakeDevice) destroy(what string, there bool) result {
 	return success
 }
 
-// known returns errorHandle unless something is there.
+// known returns errorHandle for an unknown handle.
 func known(there bool) result {
 	if !there {
 		return errorHandle
@@ -184,12 +183,15 @@ func (f *fakeDevice) copy(to, from []float32, bytes uintptr, stream handle) resu
 	return success
 }
 
-// launch multiplies as the kernel does, a thread for each number.
+// launch multiplies like the kernel, with a thread for each number.
 func (f *fakeDevice) launch(
 	fn handle, gridX, gridY, gridZ, blockX, blockY, blockZ, _ uint32, stream handle, params, _ *unsafe.Pointer,
 ) result {
 	p := unsafe.Slice(params, 4)
-	a, b, c, n := f.memory[*(*address)(p[0])], f.memory[*(*address)(p[1])], f.memory[*(*address)(p[2])], *(*uint32)(p[3])
+	a := f.memory[*(*address)(p[0])]
+	b := f.memory[*(*address)(p[1])]
+	c := f.memory[*(*address)(p[2])]
+	n := *(*uint32)(p[3])
 	if fn != f.module+0x10000 || blockZ != 1 || blockX*blockY > 1024 || f.enqueue(stream, fakeKernel) == 0 {
 		return errorInvalid
 	}
@@ -233,7 +235,8 @@ func (f *fakeDevice) addStreams(d *driver) {
 		if f.events[e] == nil || at == 0 {
 			return errorHandle
 		}
-		f.events[e].recorded, f.events[e].at = true, at
+		f.events[e].recorded = true
+		f.events[e].at = at
 		if f.events[e].timed {
 			f.stamps[s] = append(f.stamps[s], at)
 		}
@@ -244,7 +247,8 @@ func (f *fakeDevice) addStreams(d *driver) {
 		return f.sleep(f.events[e].at)
 	}
 	d.EventElapsed = func(ms *float32, from, to handle) result {
-		a, b := f.events[from], f.events[to]
+		a := f.events[from]
+		b := f.events[to]
 		switch {
 		case a == nil || b == nil || !a.timed || !b.timed || !a.recorded || !b.recorded:
 			return errorHandle
@@ -256,7 +260,7 @@ func (f *fakeDevice) addStreams(d *driver) {
 		if b.at < a.at {
 			f.t.Errorf("an event is timed by a later one, of %d ns after it", a.at-b.at)
 		}
-		*ms = float32(float64(b.at/500*500-a.at/500*500) / 1e6) // as finely as devices do
+		*ms = float32(float64(b.at/500*500-a.at/500*500) / 1e6) // resolution of real devices
 		return success
 	}
 }

@@ -1,7 +1,7 @@
 package main
 
-// matmulPTX is the batched matrix product: c[z] = a[z]·b for matrices of n×n float32,
-// one thread for each number of the result. Its arguments are a, b, c and n.
+// matmulPTX is a batched matrix product: c[z] = a[z]·b for matrices of n×n float32, with one thread per result. Its
+// arguments are a, b, c and n.
 const matmulPTX = `.version 6.0
 .target sm_50
 .address_size 64
@@ -69,5 +69,5 @@ DONE:
 }
 `
 
-// The threads of a block, in each of the two directions.
+// blockSide is the number of a block's threads in each of two dimensions.
 const blockSide = 16

@@ -9,7 +9,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// loadDriver returns the functions of the driver that this machine has.
+// loadDriver loads the machine's driver.
 func loadDriver() (*driver, error) {
 	library, err := purego.Dlopen("libcuda.so.1", purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if err != nil {

@@ -12,18 +12,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// sendAll enqueues steps at once: the device is never out of work, and operations wait in
-// its queues.
+// sendAll enqueues all steps: the device always has work, and operations wait in its queues.
 func sendAll(ctx context.Context, e *engine, steps int) error {
 	for i := 0; i < steps && ctx.Err() == nil && e.dev.err == nil; i++ {
 		e.step(ctx)
-		e.queue.Poll() // records what the device has got through, without waiting
+		e.queue.Poll() // does not wait
 		e.reap()
 	}
 	return e.dev.err
 }
 
-// compare prints by how much the recorded times of kernels differ from those taken by hand.
+// compare prints the largest difference between recorded times of kernels and times taken by hand.
 func compare(batch string, byHand *[numStreams][]time.Duration, out io.Writer) error {
 	recorded, err := kernels(batch)
 	if err != nil {
@@ -33,7 +32,8 @@ func compare(batch string, byHand *[numStreams][]time.Duration, out io.Writer) e
 	n := 0
 	for stream, hand := range byHand {
 		if len(hand) != len(recorded[stream]) {
-			return fmt.Errorf("stream %d: %d kernels are recorded and %d were timed by hand", stream, len(recorded[stream]), len(hand))
+			return fmt.Errorf("stream %d: %d kernels are recorded and %d were timed by hand",
+				stream, len(recorded[stream]), len(hand))
 		}
 		for i, d := range hand {
 			largest = max(largest, (time.Duration(recorded[stream][i].Duration) - d).Abs())
@@ -45,7 +45,8 @@ func compare(batch string, byHand *[numStreams][]time.Duration, out io.Writer) e
 		_, err = fmt.Fprintln(out, "no kernel ran")
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%d kernels of %v on average: recorded times differ from those taken by hand by %v at most\n",
+	_, err = fmt.Fprintf(out,
+		"%d kernels of %v on average: recorded times differ from those taken by hand by %v at most\n",
 		n, sum/time.Duration(n), largest)
 	return err
 }
@@ -60,7 +61,7 @@ func kernels(batch string) (recorded [numStreams][]op.Entry, err error) {
 			if stream < 0 || stream >= numStreams {
 				return recorded, fmt.Errorf("%s: an operation of stream %d", batch, stream)
 			}
-			recorded[stream] = append(recorded[stream], *rec.Entry.Clone()) // an entry is valid until the next one
+			recorded[stream] = append(recorded[stream], *rec.Entry.Clone()) // the next record overwrites the entry
 		}
 	}
 	for _, entries := range recorded {
@@ -69,16 +70,14 @@ func kernels(batch string) (recorded [numStreams][]op.Entry, err error) {
 	return recorded, nil
 }
 
-// overhead holds how long steps took, with recording and without.
+// overhead holds the durations of steps with and without recording.
 type overhead struct{ with, without []time.Duration }
 
-// sendTimed runs steps one after the other, as many with recording as without, and waits for
-// each: a step ends when the device has got through it and it is recorded as far as it
-// can be.
+// sendTimed runs steps one by one, half of them with recording, and waits for each.
 func (o *overhead) sendTimed(ctx context.Context, e *engine, steps int) error {
 	e.timed = true
 	for i := 0; i < 2*steps && ctx.Err() == nil && e.dev.err == nil; i++ {
-		e.off = (i/2+i)%2 != 0 // on, off, off, on: both on both streams
+		e.off = (i/2+i)%2 != 0 // on, off, off, on: both variants use both streams
 		begun := time.Now()
 		e.dev.synchronize(e.step(ctx))
 		if e.off {
@@ -98,8 +97,10 @@ func (o *overhead) print(out io.Writer) error {
 		_, err := fmt.Fprintln(out, "no steps were timed")
 		return err
 	}
-	with, without := median(o.with), median(o.without)
-	_, err := fmt.Fprintf(out, "recording takes %.2f %% of a step: median %v with it, %v without, of %d steps each in turn\n",
+	with := median(o.with)
+	without := median(o.without)
+	const format = "recording takes %.2f %% of a step: median %v with it, %v without, of %d steps each in turn\n"
+	_, err := fmt.Fprintf(out, format,
 		100*(float64(with)/float64(without)-1), with, without, len(o.with))
 	return err
 }

@@ -1,22 +1,20 @@
-// Command cuda is a small inference engine on an NVIDIA GPU that records what the GPU
-// does: examples/async with a real device. It needs the driver, which it loads when it
-// starts, and neither cgo nor a toolkit. Where there is no driver or no device it
-// says so and ends well. Read the files in this order:
+// Command cuda is a small inference engine on an NVIDIA GPU, with its operations recorded: examples/async with a real
+// device. It loads the driver at its start and needs neither cgo nor a toolkit. Without a driver or a device it says so
+// and exits without an error. Read the files in this order:
 //
-//	driver.go   the functions of libcuda that are used; libcuda_linux.go loads them
+//	driver.go   the functions of libcuda in use; libcuda_linux.go loads them
 //	device.go   the device: streams, memory, kernels; kernel.go is a matrix product in PTX
-//	event.go    events, and the device's clock that they make
-//	network.go  what is computed, checked against the host
-//	engine.go   the engine: what is enqueued for a step, and how it is recorded
-//	load.go     steps: at once, then one after the other; what recording costs
-//	../internal/devices  setting up, and what the device was bound by, from the batch that was written
+//	event.go    events, and the device's clock built on them
+//	network.go  the computation, checked against the host
+//	engine.go   the engine: enqueueing and recording a step
+//	load.go     steps all at once, then one by one to measure the cost of recording
+//	../internal/devices  setup and report
 //
 // Usage:
 //
 //	go run ./cuda [-steps N] [-n SIZE] [-o DIR]
 //
-// It writes into DIR: cuda.jsonl, the operations of the steps that are sent at once, and
-// cuda-timed.jsonl, those of the steps that are timed.
+// It writes the operations of the first part to DIR/cuda.jsonl, and of the second part to DIR/cuda-timed.jsonl.
 package main
 
 import (
@@ -37,8 +35,7 @@ type config struct {
 	dir      string
 }
 
-// maxSize bounds the matrices: each stream has twice a batch of them on the device
-// and on the host.
+// maxSize bounds the matrices. Each stream holds two batches on the device and two on the host.
 const maxSize = 2048
 
 func main() {
@@ -49,8 +46,7 @@ func main() {
 	demo.Main("cuda", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, loadDriver, out) })
 }
 
-// run records steps on the first device of the driver that load returns. That there is
-// none is no error.
+// run records steps on the driver's first device. A missing device is no error.
 func run(ctx context.Context, cfg config, load func() (*driver, error), out io.Writer) error {
 	if cfg.steps < 1 {
 		return errors.New("there must be steps")
@@ -83,7 +79,8 @@ func runOn(ctx context.Context, cfg config, drv *driver, out io.Writer) (err err
 		dev.name, batch, cfg.n, cfg.n, compared)
 
 	file := filepath.Join(cfg.dir, "cuda.jsonl")
-	e, err := record(ctx, net, file, func(ctx context.Context, e *engine) error { return sendAll(ctx, e, cfg.steps) }, out)
+	all := func(ctx context.Context, e *engine) error { return sendAll(ctx, e, cfg.steps) }
+	e, err := record(ctx, net, file, all, out)
 	if err != nil {
 		return err
 	}
@@ -101,7 +98,7 @@ func runOn(ctx context.Context, cfg config, drv *driver, out io.Writer) (err err
 	return cost.print(out)
 }
 
-// record sends steps to an engine, and returns it for what it has measured.
+// record sends steps to a new engine and returns it with its measurements.
 func record(
 	ctx context.Context, net *network, file string, send func(context.Context, *engine) error, out io.Writer,
 ) (e *engine, err error) {

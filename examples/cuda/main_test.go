@@ -27,10 +27,11 @@ func loadFake(f *fakeDevice) func() (*driver, error) {
 	return func() (*driver, error) { return f.driver(), nil }
 }
 
-// All runs on a fake device: the product is checked, nothing is lost, what is recorded is
-// what the device did.
+// On a fake device the product is checked, every operation is recorded, and the recording matches the device.
 func TestRun(t *testing.T) {
-	f, out, dir := newFake(t), new(bytes.Buffer), t.TempDir()
+	f := newFake(t)
+	out := new(bytes.Buffer)
+	dir := t.TempDir()
 	const steps = 6
 	check.OK(t, run(t.Context(), config{steps, 9, dir}, loadFake(f), out))
 	for _, want := range []string{
@@ -50,7 +51,8 @@ func TestRun(t *testing.T) {
 	}
 	batch := filepath.Join(dir, "cuda.jsonl")
 	r := check.Must(analyze.Run(t.Context(), ingest.Open(batch), analyze.Options{}))(t)
-	if l := r.Launches; l.Count != steps*opsPerStep || l.Early != 0 || len(l.Streams) != clockStream || l.EnqueueNS == 0 {
+	l := r.Launches
+	if l.Count != steps*opsPerStep || l.Early != 0 || len(l.Streams) != clockStream || l.EnqueueNS == 0 {
 		t.Errorf("launches %+v", l)
 	}
 	if c := r.Input.DeviceClock; c == nil || c.Entries != steps*opsPerStep || c.MaxErrorNS == 0 {
@@ -61,10 +63,10 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Times are right within the bound that is recorded with them, and lengths as exact as the
-// device tells them, also when base events follow one another.
+// Times are right within their recorded bound, and durations as exact as the device's, even with many base events.
 func TestTimes(t *testing.T) {
-	f, file := newFake(t), filepath.Join(t.TempDir(), "batch.jsonl")
+	f := newFake(t)
+	file := filepath.Join(t.TempDir(), "batch.jsonl")
 	dev := check.Must(openDevice(f.driver()))(t)
 	defer dev.close()
 	dev.clock.every = 3 * time.Millisecond
@@ -75,7 +77,7 @@ func TestTimes(t *testing.T) {
 			if err := sendAll(ctx, e, 10); err != nil {
 				return err
 			}
-			time.Sleep(20 * time.Millisecond) // the clock is read
+			time.Sleep(20 * time.Millisecond) // between clock readings
 		}
 		return nil
 	}, new(bytes.Buffer)))(t)
@@ -87,13 +89,17 @@ func TestTimes(t *testing.T) {
 	}
 	recorded := check.Must(kernels(file))(t)
 	for _, stream := range []int{firstCompute, secondCompute} {
-		entries, hand, stamps := recorded[stream], e.byHand[stream], f.stamps[dev.streams[stream]]
+		entries := recorded[stream]
+		hand := e.byHand[stream]
+		stamps := f.stamps[dev.streams[stream]]
 		if len(entries) != 40*layers || len(hand) != len(entries) || len(stamps) != 40*(layers+1)*2 {
 			t.Fatalf("stream %d: %d entries, %d times by hand, %d events", stream, len(entries), len(hand), len(stamps))
 		}
 		for i, entry := range entries {
-			at := 2 * (i + i/layers) // behind the kernels of a step is a copy
-			start, length, bound := f.unix(stamps[at]), stamps[at+1]-stamps[at], clockError(t, &entry)
+			at := 2 * (i + i/layers) // a copy follows the kernels of a step
+			start := f.unix(stamps[at])
+			length := stamps[at+1] - stamps[at]
+			bound := clockError(t, &entry)
 			if off := entry.Start.V - start; max(off, -off) > bound {
 				t.Errorf("stream %d, kernel %d: begins %d ns late, bound %d", stream, i, off, bound)
 			}
@@ -107,7 +113,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// clockError returns the bound that is recorded with an entry.
+// clockError returns the error bound of an entry.
 func clockError(t *testing.T, e *op.Entry) int64 {
 	t.Helper()
 	for _, a := range e.Attrs {
@@ -119,7 +125,7 @@ func clockError(t *testing.T, e *op.Entry) int64 {
 	return 0
 }
 
-// Where nothing can be run the program says so, in a line, and ends well.
+// Without a device the program says so in one line and exits without an error.
 func TestNoDevice(t *testing.T) {
 	none := newFake(t)
 	none.fail["cuInit"] = errorNoDevice
@@ -134,10 +140,12 @@ func TestNoDevice(t *testing.T) {
 		"no driver":             {func() (*driver, error) { return nil, errNoDevice }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, dir := new(bytes.Buffer), t.TempDir()
+			out := new(bytes.Buffer)
+			dir := t.TempDir()
 			check.OK(t, run(t.Context(), config{1, 4, dir}, c.load, out))
 			got := out.String()
-			if !strings.HasPrefix(got, "Nothing was run: no CUDA device can be used here") || !strings.Contains(got, c.want) ||
+			if !strings.HasPrefix(got, "Nothing was run: no CUDA device can be used here") ||
+				!strings.Contains(got, c.want) ||
 				strings.Count(got, "\n") != 1 {
 				t.Errorf("%q", got)
 			}
@@ -148,7 +156,7 @@ func TestNoDevice(t *testing.T) {
 	}
 }
 
-// The program itself loads the driver of the machine, if there is one, and ends well.
+// The program loads the machine's driver, if any, and exits without an error.
 func TestProgram(t *testing.T) {
 	cases.Rare(t)
 	binary := filepath.Join(t.TempDir(), "cuda.exe")
@@ -166,14 +174,14 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// What fails is an error that names the call, and what was made is destroyed.
+// A failed call is an error with its name, and all objects are destroyed.
 func TestFailures(t *testing.T) {
 	for call, want := range map[string]string{
 		"cuDeviceGetCount": "cuDeviceGetCount: CUDA error 7",
 		"cuModuleLoadData": "cuModuleLoadData: CUDA error 7",
 		"cuMemAlloc":       "cuMemAlloc: CUDA error 7",
 		"cuLaunchKernel":   "cuLaunchKernel: CUDA error 7",
-		"wrong product":    "the device's product is wrong",
+		"wrong product":    "wrong product of stream",
 	} {
 		t.Run(call, func(t *testing.T) {
 			f := newFake(t)
@@ -192,9 +200,10 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Operations whose events fail are lost, and counted.
+// Operations with failed events are lost and counted.
 func TestEventFails(t *testing.T) {
-	f, out := newFake(t), new(bytes.Buffer)
+	f := newFake(t)
+	out := new(bytes.Buffer)
 	f.fail["cuEventElapsedTime"] = 7
 	err := run(t.Context(), config{2, 4, t.TempDir()}, loadFake(f), out)
 	if !strings.Contains(out.String(), "8 operations launched, 0 recorded, 0 dropped, 8 lost, 0 unplaced") {
@@ -204,7 +213,8 @@ func TestEventFails(t *testing.T) {
 
 func TestFlagsAreChecked(t *testing.T) {
 	for _, cfg := range []config{{0, 4, ""}, {1, 0, ""}, {1, maxSize + 1, ""}} {
-		check.Says(t, fmt.Sprintf("%+v is not refused", cfg), "", run(t.Context(), cfg, loadFake(newFake(t)), new(bytes.Buffer)))
+		check.Says(t, fmt.Sprintf("%+v is not refused", cfg), "",
+			run(t.Context(), cfg, loadFake(newFake(t)), new(bytes.Buffer)))
 	}
 }
 

@@ -5,11 +5,11 @@ import "fmt"
 // The network: each layer multiplies a batch of n×n matrices by its weights.
 const batch, layers = 8, 2
 
-// network is the weights on the device, and what each compute stream works on.
+// network holds the weights on the device and the memory of each compute stream.
 type network struct {
 	dev     *device
 	n       int
-	weights []float32 // of every layer
+	weights []float32 // shared by all layers
 	lanes   [numCompute]*lane
 	copied  handle // a mark in the copy stream
 }
@@ -17,7 +17,7 @@ type network struct {
 // lane is the memory of a compute stream.
 type lane struct {
 	input, result []float32 // pinned
-	first, last   address   // where the input is copied to, and the result from
+	first, last   address   // memory of the input and the result
 	products      [layers]*product
 	mark          handle // a mark in the stream
 }
@@ -42,7 +42,8 @@ func newLane(d *device, weights address, n int) *lane {
 	for i := range l.input {
 		l.input[i] = float32((i*7+i/n*3)%11 - 5)
 	}
-	x, y := d.memory(size), d.memory(size)
+	x := d.memory(size)
+	y := d.memory(size)
 	l.first = x
 	for i := range l.products {
 		l.products[i] = newProduct(x, weights, y, n, batch)
@@ -52,12 +53,11 @@ func newLane(d *device, weights address, n int) *lane {
 	return l
 }
 
-// checkedRows is how many rows of each matrix are checked at most.
+// checkedRows bounds the checked rows of each matrix.
 const checkedRows = 32
 
-// check multiplies once on every compute stream and compares the result with the host's. It
-// returns how many numbers it compared. Input and weights are small integers, so that
-// sums are exact, in whatever order.
+// check compares one product on every compute stream with the host's and returns the number of compared numbers. Inputs
+// and weights are small integers, so that sums are exact in any order.
 func (net *network) check() (compared int, err error) {
 	for stream, l := range net.lanes {
 		first := l.products[0]
@@ -72,8 +72,8 @@ func (net *network) check() (compared int, err error) {
 			want := net.multiplyRow(l.input[at : at+net.n])
 			for column, got := range l.result[at : at+net.n] {
 				if got != want[column] {
-					return compared, fmt.Errorf("the device's product is wrong: %v at row %d, column %d of stream %d; the host says %v",
-						got, row, column, stream, want[column])
+					return compared, fmt.Errorf("wrong product of stream %d: %v at row %d, column %d, want %v",
+						stream, got, row, column, want[column])
 				}
 				compared++
 			}

@@ -8,8 +8,8 @@ import (
 	"github.com/optrace/optrace/examples/internal/demo"
 )
 
-// sendRequests sends n requests to the service at address, one after the
-// other. Each asks for items of one shard, most of them for those of the first.
+// sendRequests sends n requests to the service at address, one by one. Each asks for items of one shard, mostly the
+// first.
 func sendRequests(ctx context.Context, address string, n int) error {
 	r := rand.New(rand.NewPCG(6, 7))
 	for i := range n {

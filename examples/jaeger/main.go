@@ -1,28 +1,25 @@
-// Command jaeger is an inference service whose requests go to Jaeger as traces
-// and whose operations go into a local batch, for optrace to join the two.
+// Command jaeger is an inference service. Its requests go to Jaeger as traces and its operations into a local file;
+// optrace joins the two.
 //
-// The service ranks items for a user with a small neural network. The vectors
-// of the items lie compressed in shards, and a shard is unpacked when an item of
-// it is first asked for: so some requests are slow, and the question is why.
-// Read the files in this order:
+// The service ranks items for a user with a small neural network. It unpacks the vectors of the items, shard by shard,
+// on first use, which makes some requests slow. Read the files in this order:
 //
 //	main.go     the two destinations of the spans
-//	service.go  the HTTP handler, with a span for each request
-//	ranker.go   the network, with an operation for each step
+//	service.go  the HTTP handler: a span for each request
+//	ranker.go   the network: an operation for each step
 //	shard.go    the vectors, unpacked on first use
-//	load.go     requests, as a client would send them
+//	load.go     requests of a client
 //
 // # The join
 //
-// With Jaeger running, two commands show which operation made requests slow:
+// With Jaeger running, two commands find the operation that makes requests slow:
 //
 //	go run ./jaeger -requests 300
 //	go run -C .. ./cmd/optrace correlate -jaeger http://localhost:16686 -service ranker examples/ranker.jsonl
 //
-// The first sends requests to itself and exits; without -requests it serves
-// until it is interrupted. Jaeger holds the requests, the operations that took
-// long and a summary of the others; ranker.jsonl holds every operation. The second
-// shows both as one, and links to Jaeger's pages.
+// The first command sends requests to itself and exits; without -requests it serves until an interrupt. Jaeger has the
+// requests, long operations and a summary of short ones. ranker.jsonl has every operation. The second command shows
+// both together, with links to Jaeger's pages.
 package main
 
 import (
@@ -59,18 +56,16 @@ func main() {
 
 const serviceName = "ranker"
 
-// forwardThreshold is how long an operation takes to be sent to Jaeger by
-// itself. Shorter ones are many, and are told of in a summary.
+// forwardThreshold is the shortest duration of an operation sent to Jaeger. A summary counts shorter ones.
 const forwardThreshold = 200 * time.Microsecond
 
-// setup sets up two destinations: a batch of all operations in a file, and an OTLP
-// receiver for the requests and what matters in them.
+// setup sets up two destinations: all operations go to a file, requests and long operations to an OTLP receiver.
 func setup(receiver sdktrace.SpanExporter, batch string) (*optrace.SDK, error) {
 	return optrace.Setup(batch, optrace.WithResourceAttributes(semconv.ServiceName(serviceName)),
 		optrace.WithSpanExporter(receiver, optrace.WithForwardThreshold(forwardThreshold)))
 }
 
-// run serves until ctx is done, or until the requests of cfg are answered.
+// run serves until ctx is done, or until cfg's requests are answered.
 func run(ctx context.Context, cfg config, out io.Writer) (err error) {
 	receiver, err := demo.NewReceiver(ctx, cfg.otlp)
 	if err != nil {
@@ -80,7 +75,7 @@ func run(ctx context.Context, cfg config, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	// What is still buffered is sent and written, also after an interrupt.
+	// Flush the buffers, even after an interrupt.
 	defer func() {
 		err = errors.Join(err, sdk.Shutdown(context.WithoutCancel(ctx)))
 		n := sdk.Processor().Stats()

@@ -25,7 +25,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// fakeJaeger receives OTLP over HTTP, and answers a search with all that it has received.
+// fakeJaeger receives OTLP over HTTP and answers a search with all spans.
 func fakeJaeger(t *testing.T) (url string) {
 	var mu sync.Mutex
 	all := new(tracepb.TracesData)
@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 	testRun(t, "", url)
 }
 
-// Without a receiver the operations are recorded, and the program says where no traces were sent.
+// Without a receiver the operations are recorded, and the program prints the address.
 func TestRunWithoutReceiver(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 	batch := filepath.Join(t.TempDir(), "ops.jsonl")
@@ -72,14 +72,13 @@ func TestRunWithoutReceiver(t *testing.T) {
 	}
 }
 
-// The same with a real Jaeger, where there is one.
+// The same test with a real Jaeger, if available.
 func TestRunWithJaeger(t *testing.T) {
 	s := jaegertest.Start(t)
 	testRun(t, s.OTLP, s.Query)
 }
 
-// testRun checks that what goes to Jaeger and what goes into the batch are one when they are
-// joined: nothing is missing, and nothing is there twice.
+// testRun checks the join of Jaeger's traces and the file: each operation is there once.
 func testRun(t *testing.T, otlp, query string) {
 	const n = 60
 	batch := filepath.Join(t.TempDir(), "ops.jsonl")
@@ -88,7 +87,8 @@ func testRun(t *testing.T, otlp, query string) {
 	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", otlp: otlp, batch: batch, requests: n}, &out))
 
 	join := correlate.NewJoin()
-	held, local := int64(0), int64(0)
+	held := int64(0)
+	local := int64(0)
 	client := check.Must(jaeger.NewClient(query, jaeger.ClientOptions{}))(t)
 	search := jaeger.Query{Service: serviceName, Start: began, End: time.Now(), Limit: 10 * n}
 	for trace, err := range client.Search(t.Context(), search) {
@@ -116,7 +116,8 @@ func testRun(t *testing.T, otlp, query string) {
 		t.Fatalf("%d requests, endpoints %+v; %d operations in the batch", len(r.Requests), r.Endpoints, local)
 	}
 	if r.MissingInJaeger != 0 || r.MissingLocally != 0 || r.UnattachedOps != 0 || r.PrunedOps == 0 {
-		t.Errorf("missing in Jaeger %d, locally %d; unattached %d, pruned %d", r.MissingInJaeger, r.MissingLocally, r.UnattachedOps, r.PrunedOps)
+		t.Errorf("missing in Jaeger %d, locally %d; unattached %d, pruned %d", r.MissingInJaeger, r.MissingLocally,
+			r.UnattachedOps, r.PrunedOps)
 	}
 	for i := range r.Requests {
 		q := &r.Requests[i]
@@ -125,10 +126,12 @@ func testRun(t *testing.T, otlp, query string) {
 			sum += p.TimeNS
 		}
 		if sum != q.DurationNS.V || !q.InJaeger || !q.InLocal {
-			t.Errorf("request %d: a path of %d, a duration of %d, in Jaeger %v, in the batch %v", i, sum, q.DurationNS.V, q.InJaeger, q.InLocal)
+			t.Errorf("request %d: a path of %d, a duration of %d, in Jaeger %v, in the batch %v", i, sum,
+				q.DurationNS.V, q.InJaeger, q.InLocal)
 		}
 	}
-	if e := r.Endpoints[0]; e.Name != "POST /v1/rank" || e.Service != serviceName || r.PrunedOps != e.Ops-held || held == 0 {
+	e := r.Endpoints[0]
+	if e.Name != "POST /v1/rank" || e.Service != serviceName || r.PrunedOps != e.Ops-held || held == 0 {
 		t.Errorf("%+v, %d in Jaeger and %d in summaries", e, held, r.PrunedOps)
 	}
 	if !strings.Contains(out.String(), fmt.Sprintf("%d operations written, 0 dropped", local)) {

@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The sizes of the network.
+// Sizes of the network.
 const (
 	features = 64
 	hidden   = 128
@@ -20,8 +20,8 @@ const (
 
 const device = "cpu"
 
-// ranker scores items for a user: a layer of rectified units over the item's
-// vector multiplied by the user's, and one output.
+// ranker scores items for a user: one layer of rectified units over the product of the item's and the user's vectors,
+// and one output.
 type ranker struct {
 	ops     *optrace.Tracer
 	vectors *vectors
@@ -35,7 +35,8 @@ func newRanker(ops *optrace.Tracer) (*ranker, error) {
 		return nil, err
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	return &ranker{ops: ops, vectors: v, first: randomMatrix(r, features, hidden), second: randomMatrix(r, hidden, 1)}, nil
+	first := randomMatrix(r, features, hidden)
+	return &ranker{ops: ops, vectors: v, first: first, second: randomMatrix(r, hidden, 1)}, nil
 }
 
 func randomMatrix(r *rand.Rand, rows, cols int) *mat.Dense {
@@ -44,7 +45,7 @@ func randomMatrix(r *rand.Rand, rows, cols int) *mat.Dense {
 	return m
 }
 
-// rank returns the scores of items, which add up to 1.
+// rank returns scores of the items. They add up to 1.
 func (r *ranker) rank(ctx context.Context, user int, items []int) ([]float64, error) {
 	x, err := r.gather(ctx, items)
 	if err != nil {

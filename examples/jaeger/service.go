@@ -20,7 +20,7 @@ type rankRequest struct {
 	Items []int `json:"items"`
 }
 
-// rankResponse has the scores of the items; they add up to 1.
+// rankResponse holds the scores of the items. They add up to 1.
 type rankResponse struct {
 	Scores []float64 `json:"scores"`
 }
@@ -39,13 +39,13 @@ func newService(sdk *optrace.SDK) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &service{tracer: sdk.TracerProvider().Tracer("example.com/ranker"), propagator: propagation.TraceContext{}, ranker: ranker}
+	tracer := sdk.TracerProvider().Tracer("example.com/ranker")
+	s := &service{tracer: tracer, propagator: propagation.TraceContext{}, ranker: ranker}
 	s.HandleFunc("POST "+rankRoute, s.rank)
 	return s, nil
 }
 
-// rank answers a request. Its span is what the operations below it belong to;
-// with otelhttp or another middleware it would come from there.
+// rank answers a request. Its span is the parent of the operations. A middleware such as otelhttp would make it.
 func (s *service) rank(w http.ResponseWriter, r *http.Request) {
 	ctx := s.propagator.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 	ctx, span := s.tracer.Start(ctx, "POST "+rankRoute, trace.WithSpanKind(trace.SpanKindServer),
@@ -68,7 +68,7 @@ func (s *service) rank(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	// A client that went away gets no answer; there is nobody to tell.
+	// A client that left gets no answer.
 	_ = json.NewEncoder(w).Encode(rankResponse{Scores: scores})
 }
 

@@ -13,14 +13,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The vectors of the items lie in shards.
+// Sizes of the shards of item vectors.
 const (
 	shards     = 8
 	shardItems = 2000
 )
 
-// vectors holds the vectors of all items, shard by shard, and unpacks a shard
-// when it is first needed. It is safe for concurrent use.
+// vectors holds the vectors of all items in shards. It unpacks a shard on first use. It is safe for concurrent use.
 type vectors struct {
 	ops    *optrace.Tracer
 	packed [shards][]byte
@@ -29,7 +28,7 @@ type vectors struct {
 	shards [shards][]float64
 }
 
-// newVectors makes up the vectors.
+// newVectors makes random vectors.
 func newVectors(ops *optrace.Tracer) (*vectors, error) {
 	v := &vectors{ops: ops}
 	r := rand.New(rand.NewPCG(4, 5))
@@ -51,9 +50,10 @@ func newVectors(ops *optrace.Tracer) (*vectors, error) {
 	return v, nil
 }
 
-// of returns the vector of an item, which must not be changed.
+// of returns the vector of an item, for reading only.
 func (v *vectors) of(ctx context.Context, item int) ([]float64, error) {
-	shard, at := item/shardItems, item%shardItems*features
+	shard := item / shardItems
+	at := item % shardItems * features
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.shards[shard] == nil {
@@ -66,7 +66,7 @@ func (v *vectors) of(ctx context.Context, item int) ([]float64, error) {
 	return v.shards[shard][at : at+features], nil
 }
 
-// unpack is what makes the first request of a shard slow.
+// unpack makes the first request of a shard slow.
 func (v *vectors) unpack(ctx context.Context, shard int) (values []float64, err error) {
 	_, o := v.ops.Start(ctx, "unpack", device)
 	defer func() { o.Out(shardItems, features).DType(op.F64).Kind(op.KindIO).Err(err).End() }()

@@ -18,24 +18,25 @@ type engine struct {
 	slots  [maxSequences]slot
 }
 
-// slot is how far a request has been read.
+// slot is the progress of a request.
 type slot struct {
-	position     int // of the first token that has not been read yet
-	reads, place int // of the step: tokens, and the place of the last one
+	position     int // of the first unread token
+	reads, place int // of the step: number of tokens, place of the last one
 }
 
 func newEngine(sdk *optrace.SDK, m *model) *completions.Batcher {
 	e := &engine{tracer: sdk.TracerProvider().Tracer("example.com/engine"), model: m}
-	batcher := completions.NewBatcher(maxSequences, sdk.Processor().Expect)
-	batcher.Step, batcher.Leave = e.step, e.leave
+	batcher := completions.NewBatcher(maxSequences, sdk.Processor().KeepTrace)
+	batcher.Step = e.step
+	batcher.Leave = e.leave
 	return batcher
 }
 
-// step takes the requests further: those that generate by a token, and the prompts of the others as
-// far as there is room. Its span belongs to no single request: it links to all of them, and the
-// links weigh the tokens that it reads for each, and the pairs of tokens that attention compares.
+// step advances requests in decode by one token, and prompts as far as there is room. Its span links to all requests.
+// The links weigh the tokens read for each, and the pairs of tokens in attention.
 func (e *engine) step(_ int64, batch []*completions.Sequence) error {
-	room, at := maxBatch, 0
+	room := maxBatch
+	at := 0
 	var links []trace.Link
 	for _, decoding := range []bool{true, false} {
 		for _, s := range batch {
@@ -50,13 +51,16 @@ func (e *engine) step(_ int64, batch []*completions.Sequence) error {
 			if err := e.model.add(s.Slot, l.position, s.Input[:l.reads], l.reads == len(s.Input)); err != nil {
 				return err
 			}
-			room, at = room-l.reads, at+l.reads
+			room -= l.reads
+			at += l.reads
 			l.place = at - 1
 			pairs := tensorconv.AttentionPairs(int64(l.position), int64(l.reads))
-			links = append(links, tensorconv.Link(s.Phase.SpanContext(), int64(l.reads), tensorconv.LinkWeightAttention(pairs)))
+			weight := tensorconv.LinkWeightAttention(pairs)
+			links = append(links, tensorconv.Link(s.Phase.SpanContext(), int64(l.reads), weight))
 		}
 	}
-	ctx, span := e.tracer.Start(context.Background(), "step", trace.WithLinks(links...), trace.WithAttributes(attribute.Int("tokens", at)))
+	ctx, span := e.tracer.Start(context.Background(), "step",
+		trace.WithLinks(links...), trace.WithAttributes(attribute.Int("tokens", at)))
 	err := e.model.step(ctx)
 	span.End()
 	if err != nil {
@@ -65,11 +69,12 @@ func (e *engine) step(_ int64, batch []*completions.Sequence) error {
 	return e.advance(batch)
 }
 
-// advance gives a token to each request whose tokens have all been read.
+// advance samples a token for each request with no unread tokens.
 func (e *engine) advance(batch []*completions.Sequence) error {
 	for _, s := range batch {
 		l := &e.slots[s.Slot]
-		s.Input, l.position = s.Input[l.reads:], l.position+l.reads
+		s.Input = s.Input[l.reads:]
+		l.position += l.reads
 		if len(s.Input) > 0 {
 			continue
 		}

@@ -1,16 +1,16 @@
-// Command llama serves a language model with llama.cpp, in Go and without cgo, to several
-// requests at once, and records what each operation of it did for which request.
+// Command llama serves a language model with llama.cpp to several requests at once, in Go without cgo, and records each
+// operation with its requests.
 //
-// The model has the architecture of Llama, random weights and a token for each byte: the text is
-// nonsense. Read the files in this order:
+// The model has Llama's architecture, random weights and a token for each byte; its text is nonsense. Read the files in
+// this order:
 //
-//	model.go   llama.cpp, its libraries from npm, the model, and where contrib/ggml is attached
-//	engine.go  the steps: what each does for which request, long prompts take several
-//	report.go  analysing what was recorded
-//	../internal/completions  continuous batching, the HTTP service, with a span for each request, and clients
+//	model.go   llama.cpp, its libraries from npm, the model, and contrib/ggml
+//	engine.go  the steps and their requests; long prompts take several steps
+//	report.go  the report
+//	../internal/completions  continuous batching, the HTTP service and its clients
 //
-// Without flags the program sends requests to itself, prints what the time went to and what
-// made the slow ones slow, and writes llama.jsonl and llama.html:
+// Without flags the program sends requests to itself, prints where the time went and the reasons of slow requests, and
+// writes llama.jsonl and llama.html:
 //
 //	go run ./llama
 package main
@@ -44,23 +44,27 @@ type config struct {
 	threads  int
 }
 
-// forwardThreshold is how long an operation takes to be sent to the OTLP receiver by itself.
+// forwardThreshold is the shortest duration of an operation sent to the OTLP receiver.
 const forwardThreshold = 500 * time.Microsecond
 
-var modes = map[string]ggml.Mode{"operations": ggml.EveryOperation, "layers": ggml.EveryLayer, "off": ggml.Off}
+var modes = map[string]ggml.Mode{
+	"operations": ggml.EveryOperation, "layers": ggml.EveryLayer, "off": ggml.Off,
+}
 
 func main() {
 	var cfg config
 	flag.StringVar(&cfg.addr, "addr", "127.0.0.1:0", "serve on `ADDRESS`")
 	flag.StringVar(&cfg.file, "o", "llama.jsonl", "write operations to `FILE`, which is replaced, and a page beside it")
-	flag.StringVar(&cfg.otlp, "otlp", "", "also send traces to the OTLP receiver at `URL`, such as http://localhost:4318")
-	flag.StringVar(&cfg.record, "record", "operations", "record operations, layers, or nothing but requests: `operations|layers|off`")
+	flag.StringVar(&cfg.otlp, "otlp", "",
+		"also send traces to the OTLP receiver at `URL`, such as http://localhost:4318")
+	flag.StringVar(&cfg.record, "record", "operations",
+		"record operations, layers, or nothing but requests: `operations|layers|off`")
 	flag.IntVar(&cfg.requests, "requests", 24, "send `N` requests to itself and exit; 0 serves until it is interrupted")
 	flag.IntVar(&cfg.threads, "threads", max(1, runtime.NumCPU()/2), "compute with `N` threads")
 	demo.Main("llama", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })
 }
 
-// run records while it serves, and then reports what it recorded.
+// run serves, records and reports.
 func run(ctx context.Context, cfg config, out io.Writer) error {
 	mode, ok := modes[cfg.record]
 	if !ok {
@@ -90,9 +94,9 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	return report(context.WithoutCancel(ctx), cfg.file, out)
 }
 
-// serve serves until ctx is done, or until the requests of cfg are answered.
+// serve serves until ctx is done, or until cfg's requests are answered.
 func serve(ctx context.Context, cfg config, mode ggml.Mode, sdk *optrace.SDK, out io.Writer) error {
-	// The operations become spans where somebody else wants them, and else cost less.
+	// Operations become spans only for the OTLP receiver, because entries cost less.
 	var to ggml.Recording = sdk.Processor()
 	if cfg.otlp != "" {
 		to = sdk.Tracer()
@@ -103,17 +107,17 @@ func serve(ctx context.Context, cfg config, mode ggml.Mode, sdk *optrace.SDK, ou
 	}
 	defer model.close()
 	service := completions.Service{
-		Engine: newEngine(sdk, model), Tracer: sdk.TracerProvider().Tracer("example.com/llama"), MaxPrompt: maxPrompt, MaxTokens: 256,
-		Clients: 6, Request: request,
+		Engine: newEngine(sdk, model), Tracer: sdk.TracerProvider().Tracer("example.com/llama"),
+		MaxPrompt: maxPrompt, MaxTokens: 256, Clients: 6, Request: request,
 	}
 	return service.Run(ctx, cfg.addr, cfg.requests, out)
 }
 
-// maxPrompt bounds a prompt in tokens: what all sequences together need fits the context.
+// maxPrompt bounds a prompt in tokens, so that all sequences fit the context.
 const maxPrompt = 768
 
-// request returns the i-th request that the service sends to itself. Prompts and answers differ in length, and every twelfth prompt
-// is as long as all of its neighbours together.
+// request returns the i-th of the service's own requests, with prompts and answers of different lengths. Every twelfth
+// prompt is as long as all its neighbors together.
 func request(r *rand.Rand, i int) completions.Request {
 	words := 1 + r.IntN(6)
 	if i%12 == 11 {

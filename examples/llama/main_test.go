@@ -17,9 +17,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-const requests = 12 // the last of them has a long prompt
+const requests = 12 // the last prompt is long
 
-// record runs the program, and skips a test where llama.cpp cannot be had.
+// record runs the program, or skips the test without llama.cpp.
 func record(t *testing.T, mode string) (file, output string) {
 	t.Helper()
 	if _, err := llamacpp.Libraries(t.Context(), t.Output()); err != nil {
@@ -27,11 +27,12 @@ func record(t *testing.T, mode string) (file, output string) {
 	}
 	file = filepath.Join(t.TempDir(), "llama.jsonl")
 	var out bytes.Buffer
-	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", file: file, record: mode, requests: requests, threads: 1}, &out))
+	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", file: file, record: mode, requests: requests, threads: 1},
+		&out))
 	return file, out.String()
 }
 
-// recorded reads a file: its operations, and the tokens that the links of the steps weigh.
+// recorded returns the operations of a file, and the tokens weighed by the links of steps.
 func recorded(t *testing.T, file string) (operations []*op.Entry, weighed int64, join *correlate.Join) {
 	t.Helper()
 	join = correlate.NewJoin()
@@ -50,7 +51,7 @@ func recorded(t *testing.T, file string) (operations []*op.Entry, weighed int64,
 	return operations, weighed, join
 }
 
-// Every operation was for requests, whose parts add up to all of them, below the phases of each.
+// Every operation belongs to requests. Their shares add up to all operations, below the phases of each.
 func TestRequests(t *testing.T) {
 	file, output := record(t, "operations")
 	for _, part := range []string{"MUL_MAT", "SLOW REQUESTS of POST " + completions.Route, "SHARED EXECUTIONS"} {
@@ -58,7 +59,8 @@ func TestRequests(t *testing.T) {
 			t.Errorf("no %q in\n%s", part, output)
 		}
 	}
-	if page, err := os.ReadFile(strings.TrimSuffix(file, ".jsonl") + ".html"); err != nil || !bytes.Contains(page, []byte("FLASH_ATTN_EXT")) {
+	page, err := os.ReadFile(strings.TrimSuffix(file, ".jsonl") + ".html")
+	if err != nil || !bytes.Contains(page, []byte("FLASH_ATTN_EXT")) {
 		t.Errorf("no page: %v", err)
 	}
 	operations, weighed, join := recorded(t, file)
@@ -67,7 +69,8 @@ func TestRequests(t *testing.T) {
 		t.Errorf("%d requests, %d shared executions, %d operations unattached, %d links missing",
 			len(r.Requests), len(r.Shared), r.UnattachedOps, r.MissingLinks)
 	}
-	parts, sum := int64(0), int64(0)
+	parts := int64(0)
+	sum := int64(0)
 	phases := make(map[string]int)
 	for i := range r.Requests {
 		parts += r.Requests[i].SharedNS

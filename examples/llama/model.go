@@ -18,16 +18,16 @@ import (
 
 const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
-// size is that of the model: 4 million parameters. A token is a byte.
+// size has 4 million parameters. A token is a byte.
 var size = llamacpp.Model{Layers: 4, Width: 256, Hidden: 1024, Heads: 8, Vocabulary: 256, Context: 4096}
 
-// The bounds of a step.
+// Bounds of a step.
 const (
-	maxSequences = 4   // requests that are worked for at once
+	maxSequences = 4   // requests in a batch
 	maxBatch     = 256 // tokens
 )
 
-// model is a model that llama.cpp runs, and its memory of the sequences under way.
+// model is a model in llama.cpp with the memory of its sequences.
 type model struct {
 	model  llama.Model
 	ctx    llama.Context
@@ -37,8 +37,10 @@ type model struct {
 	random *rand.Rand
 }
 
-// loadModel fetches what is missing, makes the model and loads it.
-func loadModel(ctx context.Context, threads int, to ggml.Recording, mode ggml.Mode, out io.Writer) (m *model, err error) {
+// loadModel fetches the libraries, makes the model and loads it.
+func loadModel(
+	ctx context.Context, threads int, to ggml.Recording, mode ggml.Mode, out io.Writer,
+) (m *model, err error) {
 	libraries, err := llamacpp.Libraries(ctx, out)
 	if err != nil {
 		return nil, err
@@ -63,9 +65,14 @@ func loadModel(ctx context.Context, threads int, to ggml.Recording, mode ggml.Mo
 		return nil, err
 	}
 	params := llama.ContextDefaultParams()
-	params.NCtx, params.NBatch, params.NUbatch, params.NSeqMax, params.KVUnified = uint32(size.Context), maxBatch, maxBatch, maxSequences, 1
-	params.NThreads, params.NThreadsBatch = int32(threads), int32(threads)
-	if m.hook, err = ggml.Attach(&params, to, mode); err != nil { // all that recording takes, with hook.Decode below
+	params.NCtx = uint32(size.Context)
+	params.NBatch = maxBatch
+	params.NUbatch = maxBatch
+	params.NSeqMax = maxSequences
+	params.KVUnified = 1
+	params.NThreads = int32(threads)
+	params.NThreadsBatch = int32(threads)
+	if m.hook, err = ggml.Attach(&params, to, mode); err != nil { // recording needs this line and hook.Decode
 		return nil, err
 	}
 	if m.ctx, err = llama.InitFromModel(m.model, params); err != nil {
@@ -79,24 +86,24 @@ func loadModel(ctx context.Context, threads int, to ggml.Recording, mode ggml.Mo
 }
 
 func (m *model) close() {
-	_ = llama.BatchFree(m.batch) // freeing fails for what was never made
+	_ = llama.BatchFree(m.batch) // errors of parts that were never made
 	_ = llama.Free(m.ctx)
 	_ = llama.ModelFree(m.model)
 }
 
-// add adds tokens of a sequence to the next step, the last of them for its logits where it is the
-// last that is known.
+// add adds tokens of a sequence to the next step. With last it asks for the logits of the last token.
 func (m *model) add(sequence, position int, tokens []byte, last bool) error {
 	for i, token := range tokens {
-		err := m.batch.Add(llama.Token(token), llama.Pos(position+i), []llama.SeqId{llama.SeqId(sequence)}, last && i == len(tokens)-1)
-		if err != nil {
+		ids := []llama.SeqId{llama.SeqId(sequence)}
+		logits := last && i == len(tokens)-1
+		if err := m.batch.Add(llama.Token(token), llama.Pos(position+i), ids, logits); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// step runs what was added. Its operations are recorded below the span of ctx.
+// step runs the added tokens and records the operations below the span of ctx.
 func (m *model) step(ctx context.Context) error {
 	code, err := m.hook.Decode(ctx, m.ctx, m.batch)
 	if err == nil && code != 0 {
@@ -106,16 +113,18 @@ func (m *model) step(ctx context.Context) error {
 	return err
 }
 
-// sample returns the token that the logits of a token of the step, by its place, make likely.
+// sample returns a likely token for the logits of the token at place in the step.
 func (m *model) sample(place int) (byte, error) {
 	logits, err := llama.GetLogitsIth(m.ctx, int32(place), size.Vocabulary)
 	if err != nil {
 		return 0, err
 	}
-	best, score := byte(' '), float32(0)
+	best := byte(' ')
+	score := float32(0)
 	for _, token := range []byte("abcdefghijklmnopqrstuvwxyz .,") {
 		if s := logits[token] + 2*m.random.Float32(); score == 0 || s > score {
-			best, score = token, s
+			best = token
+			score = s
 		}
 	}
 	return best, nil

@@ -18,8 +18,7 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-// report prints what "optrace report FILE" and "optrace correlate FILE" do, and writes the page of
-// "optrace report -html".
+// report prints the output of "optrace report FILE" and "optrace correlate FILE", and writes the page.
 func report(ctx context.Context, file string, out io.Writer) error {
 	r, err := analyze.Run(ctx, ingest.Open(file), analyze.Options{Top: 8, KeepForest: true})
 	if err != nil {

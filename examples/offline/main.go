@@ -54,7 +54,7 @@ func run(inputs []string, out, errs io.Writer) error {
 func printOperations(out io.Writer, r *analyze.Report) error {
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "operation\tcount\ttotal\tmean\tshare\n")
-	for _, o := range r.Operations[:min(top, len(r.Operations))] { // the most expensive come first
+	for _, o := range r.Operations[:min(top, len(r.Operations))] { // most expensive first
 		share := "-"
 		if o.Share.Known { // some figures may be unknown
 			share = fmt.Sprintf("%.1f %%", 100*o.Share.V)

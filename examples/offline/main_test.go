@@ -35,7 +35,8 @@ func TestRunTellsOfDamagedLines(t *testing.T) {
 	var out, errs bytes.Buffer
 	path := filepath.Join("testdata", "rank1.jsonl")
 	check.OK(t, run([]string{path}, &out, &errs))
-	if want := "skipped: " + path + ":6: "; !strings.HasPrefix(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 {
+	want := "skipped: " + path + ":6: "
+	if !strings.HasPrefix(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 {
 		t.Errorf("errors %q, want one line that starts with %q", errs.String(), want)
 	}
 	if want := "fewer than two devices"; !strings.Contains(out.String(), want) {

@@ -15,15 +15,14 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// engine stands for one that has been traced before optrace came.
+// engine is an engine with tracing of its own.
 type engine struct {
 	tracer trace.Tracer
 }
 
 var errShape = errors.New("shapes do not match")
 
-// attention returns softmax(q·kᵀ/√width)·v. It is an operation that consists of
-// others: their spans are its children, and its self time is what they leave.
+// attention returns softmax(q·kᵀ/√width)·v. The spans of its parts are its children. Its self time is the rest.
 func (e *engine) attention(ctx context.Context, step int64, q, k, v mat.Matrix) (y *mat.Dense, err error) {
 	ctx, span := e.tracer.Start(ctx, "attention")
 	defer func() {
@@ -52,7 +51,7 @@ func (e *engine) attention(ctx context.Context, step int64, q, k, v mat.Matrix) 
 	return y, nil
 }
 
-// placement is an attribute that the engine had from the start.
+// placement is an attribute of the engine.
 var placement = attribute.String("engine.placement", "cpu:0")
 
 func (e *engine) matmul(ctx context.Context, step int64, a, b mat.Matrix) (*mat.Dense, error) {
@@ -62,13 +61,14 @@ func (e *engine) matmul(ctx context.Context, step int64, a, b mat.Matrix) (*mat.
 	rows, n := b.Dims()
 	if k != rows {
 		err := fmt.Errorf("%w: %v and %v", errShape, dims(a), dims(b))
-		span.SetAttributes(tensorconv.OpName("matmul"), tensorconv.Step(step), placement, tensorconv.InputShapes(dims(a), dims(b)))
+		span.SetAttributes(
+			tensorconv.OpName("matmul"), tensorconv.Step(step), placement, tensorconv.InputShapes(dims(a), dims(b)))
 		span.SetStatus(codes.Error, err.Error())
 		return nil, err
 	}
 	var c mat.Dense
 	c.Mul(a, b)
-	// One call with all attributes is the cheap way; start options are not.
+	// One call with all attributes costs less than start options.
 	span.SetAttributes(
 		tensorconv.OpName("matmul"), tensorconv.Step(step), placement,
 		tensorconv.InputShapes(dims(a), dims(b)), tensorconv.OutputShape(dims(&c)...), tensorconv.DType(op.F64),
@@ -86,7 +86,8 @@ func (e *engine) softmax(ctx context.Context, step int64, x *mat.Dense) {
 	)
 	rows, _ := x.Dims()
 	for i := range rows {
-		row, sum := x.RawRowView(i), 0.0
+		row := x.RawRowView(i)
+		sum := 0.0
 		for j, v := range row {
 			row[j] = math.Exp(v)
 			sum += row[j]

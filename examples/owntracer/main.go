@@ -1,6 +1,5 @@
-// Command owntracer adds optrace to a program that has its own tracer and makes
-// its own spans. Two things make an operation of a span: the attributes that
-// describe it, and a processor that looks out for them.
+// Command owntracer adds optrace to a program with its own tracer and spans. An operation needs two things: a span with
+// descriptive attributes, and a processor.
 //
 // Usage:
 //
@@ -33,8 +32,7 @@ func main() {
 
 // run computes attention a few times and writes the operations to out.
 func run(ctx context.Context, out io.Writer) (err error) {
-	// What the engine's own attributes mean: its name for the device is the
-	// device, and what its cache did is worth keeping in the entries.
+	// Map the engine's own attributes: its placement is the device, and entries keep the cache attribute.
 	var mapping attr.Mapping
 	mapping.Alias("engine.placement", string(tensorconv.DeviceIDKey))
 	mapping.Keep("engine.cache")
@@ -51,14 +49,13 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, provider.Shutdown(ctx)) }()
 
 	e := &engine{tracer: provider.Tracer("example.com/engine")}
-	ctx, span := e.tracer.Start(ctx, "generate") // without tensor.op.name: a span around operations
+	ctx, span := e.tracer.Start(ctx, "generate") // no tensor.op.name: a span above operations
 	defer span.End()
 
 	x := mat.NewDense(4, 8, nil)
 	x.Apply(func(i, j int, _ float64) float64 { return float64(i-j) / 8 }, x)
 	for step := range 2 {
-		// The step is an attribute like others; optrace.ContextWithStep is for
-		// optrace's own tracer.
+		// The step is an attribute. optrace.ContextWithStep is for optrace's own tracer.
 		if x, err = e.attention(ctx, int64(step), x, x, x); err != nil {
 			return err
 		}

@@ -9,9 +9,8 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// The spans of the engine come out as entries, with its own attributes
-// understood. The order of a file is not that of time: entries carry their
-// start.
+// The engine's spans become entries with its own attributes. The order in a file is not the order of time; entries have
+// their start.
 func Example() {
 	var out bytes.Buffer
 	if err := run(context.Background(), &out); err != nil {

@@ -6,21 +6,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The images have as many pixels and classes as handwritten digits do.
+// Images have the size of handwritten digits.
 const (
 	pixels  = 28 * 28
 	classes = 10
 )
 
-// dataset draws images: a pattern per class, faint under noise. Every run
-// draws the same ones.
+// dataset draws images: a faint pattern for each class under noise. Every run draws the same images.
 type dataset struct {
 	rng      *rand.Rand
 	patterns [classes][pixels]float64
 }
 
 func newDataset() *dataset {
-	const seed, contrast = 2, 0.15
+	const seed = 2
+	const contrast = 0.15
 	d := &dataset{rng: rand.New(rand.NewPCG(seed, 0))}
 	for class := range d.patterns {
 		for i := range d.patterns[class] {
@@ -50,6 +50,7 @@ func (d *dataset) Batch(n int) batch {
 
 // part returns the i-th of n parts of the batch, without copying.
 func (b batch) part(i, n int) batch {
-	from, to := i*len(b.labels)/n, (i+1)*len(b.labels)/n
+	from := i * len(b.labels) / n
+	to := (i + 1) * len(b.labels) / n
 	return batch{images: b.images.Slice(from, to, 0, pixels).(*mat.Dense), labels: b.labels[from:to]}
 }

@@ -13,23 +13,22 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// The queues of a device. Kernels on different queues run at the same time.
+// Streams of a device. Kernels on different streams run in parallel.
 const (
 	computeStream = iota
 	communicationStream
 )
 
-// Device runs kernels. It is the only part of the engine that computes, and so
-// the only part that is instrumented: what is built on it is traced for free.
+// Device runs kernels. It is the only part of the engine that computes and is instrumented. Code built on it is traced
+// without changes.
 type Device struct {
 	id     string
 	tracer *optrace.Tracer
 }
 
-// start starts the operation name for the layer at path. Names have few
-// distinct values; what distinguishes the calls are attributes.
+// start starts an operation of the layer at path. Names have few distinct values. Attributes distinguish the calls.
 func (d *Device) start(ctx context.Context, name, path string) optrace.Op {
-	_, o := d.tracer.Start(ctx, name, d.id) // the context is for operations that consist of others
+	_, o := d.tracer.Start(ctx, name, d.id) // the context is for nested operations
 	return o.DType(op.F64).Path(path).Stream(computeStream)
 }
 
@@ -73,7 +72,7 @@ func (d *Device) ReLU(ctx context.Context, path string, x *mat.Dense) {
 	o.In(dims(x)...).Out(dims(x)...).End()
 }
 
-// ReLUGrad sets the elements of dy to zero where y, which ReLU made, is zero.
+// ReLUGrad sets the elements of dy to zero where ReLU's result y is zero.
 func (d *Device) ReLUGrad(ctx context.Context, path string, dy, y *mat.Dense) {
 	o := d.start(ctx, "relu_grad", path)
 	dy.Apply(func(i, j int, v float64) float64 {
@@ -85,12 +84,12 @@ func (d *Device) ReLUGrad(ctx context.Context, path string, dy, y *mat.Dense) {
 	o.In(dims(dy)...).In(dims(y)...).Out(dims(dy)...).End()
 }
 
-// Softmax makes probabilities of each row of x.
+// Softmax turns each row of x into probabilities.
 func (d *Device) Softmax(ctx context.Context, path string, x *mat.Dense) {
 	o := d.start(ctx, "softmax", path)
 	for i := range x.RawMatrix().Rows {
 		row := x.RawRowView(i)
-		largest := slices.Max(row) // keeps exp from overflowing
+		largest := slices.Max(row) // prevents overflow
 		for j, v := range row {
 			row[j] = math.Exp(v - largest)
 		}
@@ -107,13 +106,12 @@ func (d *Device) CrossEntropy(ctx context.Context, path string, probs *mat.Dense
 		loss -= math.Log(probs.At(i, label))
 	}
 	loss /= float64(len(labels))
-	// Out without dimensions is a scalar. The inputs are of different types.
+	// Out without dimensions is a scalar. The inputs have different types.
 	o.In(dims(probs)...).In(int64(len(labels))).Out().Attrs(tensorconv.InputDTypes(op.F64, op.I64)).End()
 	return loss
 }
 
-// CrossEntropyGrad turns probabilities into the gradient of CrossEntropy with
-// respect to the input of Softmax.
+// CrossEntropyGrad turns probabilities into the gradient of CrossEntropy with respect to Softmax's input.
 func (d *Device) CrossEntropyGrad(ctx context.Context, path string, probs *mat.Dense, labels []int) {
 	o := d.start(ctx, "cross_entropy_grad", path)
 	for i, label := range labels {
@@ -123,7 +121,7 @@ func (d *Device) CrossEntropyGrad(ctx context.Context, path string, probs *mat.D
 	o.In(dims(probs)...).In(int64(len(labels))).Out(dims(probs)...).Attrs(tensorconv.InputDTypes(op.F64, op.I64)).End()
 }
 
-// The names of copies, which say in which direction.
+// Names of copies, by direction.
 const (
 	toDevice = "Memcpy HtoD"
 	toHost   = "Memcpy DtoH"

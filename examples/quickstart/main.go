@@ -1,24 +1,22 @@
-// Command quickstart trains a small neural network on several devices, answers
-// a few requests with it, and shows where the time went.
+// Command quickstart trains a small neural network on several devices, answers a few requests with it, and shows where
+// the time went.
 //
-// The devices are goroutines; all else is real: matrix products and their
-// gradients, copies of the input, an all-reduce of the gradients around a ring,
-// a loss that goes down. Read the files in this order:
+// The devices are goroutines. Matrix products, gradients, copies of the input and an all-reduce around a ring are real.
+// Read the files in this order:
 //
-//	device.go    the kernels, each recorded as an operation: the one place
-//	             that an engine instruments
+//	device.go    the kernels, each recorded as an operation: the only instrumented file
 //	model.go     the network, built on the kernels
 //	parallel.go  training steps on all devices at once, and requests
 //	ring.go      the all-reduce
-//	main.go      setting up
-//	report.go    analysing the batch that was written
+//	main.go      setup
+//	report.go    the report
 //
 // Usage:
 //
 //	go run ./quickstart [-steps N] [-devices N] [-o DIR]
 //
-// It writes into DIR: ops.jsonl, the operations; ops.folded, collapsed stacks for
-// flamegraph.pl, inferno or speedscope; ops.html, a page for the browser.
+// It writes into DIR: ops.jsonl, the operations; ops.folded, collapsed stacks for flamegraph.pl, inferno or speedscope;
+// ops.html, a page for the browser.
 package main
 
 import (
@@ -47,11 +45,11 @@ func main() {
 	flag.IntVar(&cfg.steps, "steps", 50, "train for `N` steps")
 	flag.IntVar(&cfg.devices, "devices", 4, "train on `N` devices")
 	flag.StringVar(&cfg.dir, "o", ".", "write into the directory `DIR`, replacing ops.jsonl, ops.folded and ops.html")
-	// An interrupt ends the training; what has been recorded is still written.
+	// An interrupt ends the training. Recorded operations are still written.
 	demo.Main("quickstart", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })
 }
 
-// run records the workload and prints the report of what it recorded.
+// run records the workload and prints the report.
 func run(ctx context.Context, cfg config, out io.Writer) error {
 	const maxDevices = 64
 	if cfg.steps < 0 || cfg.devices < 1 || cfg.devices > maxDevices {
@@ -61,7 +59,7 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	if err := record(ctx, cfg, batch, out); err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // an interrupted run is reported too
+	ctx = context.WithoutCancel(ctx) // report an interrupted run too
 	return report(ctx, batch, out)
 }
 
@@ -70,20 +68,19 @@ func record(ctx context.Context, cfg config, batch string, out io.Writer) (err e
 	if err := demo.NewFile(batch); err != nil {
 		return err
 	}
-	// 1. Setup makes a TracerProvider with a processor, which turns finished operations into
-	// entries of the file. To send the same spans to Jaeger or to a Collector as well, add
-	// optrace.WithSpanExporter.
-	sdk, err := optrace.Setup(batch,
-		optrace.WithResourceAttributes(semconv.ServiceName("quickstart"), tensorconv.Rank(0), tensorconv.WorldSize(1)))
+	// 1. Setup makes a TracerProvider with a processor. It turns finished operations into entries of the file.
+	// optrace.WithSpanExporter would also send the spans to Jaeger or to a Collector.
+	sdk, err := optrace.Setup(batch, optrace.WithResourceAttributes(
+		semconv.ServiceName("quickstart"), tensorconv.Rank(0), tensorconv.WorldSize(1)))
 	if err != nil {
 		return err
 	}
-	// 2. Shutdown writes what is still buffered. It must not be cut short by the
-	// interrupt that ended the training.
+	// 2. Shutdown writes the buffers, even after an interrupt.
 	defer func() {
 		err = errors.Join(err, sdk.Shutdown(context.WithoutCancel(ctx)))
 		stats := sdk.Processor().Stats()
-		fmt.Fprintf(out, "%d operations recorded, %d written, %d dropped\n\n", stats.Recorded, stats.Written, stats.Dropped)
+		fmt.Fprintf(out, "%d operations recorded, %d written, %d dropped\n\n",
+			stats.Recorded, stats.Written, stats.Dropped)
 	}()
 	return workload(ctx, cfg, sdk.TracerProvider(), out)
 }

@@ -28,7 +28,7 @@ func runIn(t *testing.T, ctx context.Context, cfg config) string {
 	return out.String()
 }
 
-// recorded opens what a run has written into a directory.
+// recorded opens the output of a run in a directory.
 func recorded(dir string) *ingest.Input { return ingest.Open(filepath.Join(dir, "ops.jsonl")) }
 
 func TestRunWritesWhatItDid(t *testing.T) {
@@ -93,7 +93,8 @@ func TestRunWritesWhatItDid(t *testing.T) {
 		for _, e := range entries {
 			if c := e.Collective; c != nil {
 				devicesOf[c.Sequence.V] = append(devicesOf[c.Sequence.V], e.DeviceID)
-				if c.Name != "all_reduce" || c.Group != "data_parallel" || c.GroupSize != op.Known(devices) || !c.Sequence.Known {
+				if c.Name != "all_reduce" || c.Group != "data_parallel" || c.GroupSize != op.Known(devices) ||
+					!c.Sequence.Known {
 					t.Errorf("collective: %+v", c)
 				}
 			}
@@ -106,7 +107,8 @@ func TestRunWritesWhatItDid(t *testing.T) {
 	})
 
 	t.Run("the report is printed", func(t *testing.T) {
-		for _, want := range []string{"loss", "images recognised", " 0 dropped", " operations ", "no request", "The bound is", "all_reduce"} {
+		for _, want := range []string{"loss", "images recognised", " 0 dropped", " operations ", "no request",
+			"The bound is", "all_reduce"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("output lacks %q:\n%s", want, out)
 			}
@@ -152,8 +154,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// train returns a trainer after steps with batches of the given number of rows,
-// and the losses.
+// train returns a trainer after steps with batches of the given number of rows, and the losses.
 func train(t *testing.T, devices, steps, rows int) (trainer *Trainer, losses []float64) {
 	t.Helper()
 	trainer = check.Must(newTrainer(noop.NewTracerProvider(), devices))(t)
@@ -166,18 +167,18 @@ func train(t *testing.T, devices, steps, rows int) (trainer *Trainer, losses []f
 
 func TestLossDecreases(t *testing.T) {
 	_, losses := train(t, 2, 12, 128)
-	first, last := losses[0], losses[len(losses)-1]
+	first := losses[0]
+	last := losses[len(losses)-1]
 	if math.IsNaN(last) || last > 0.8*first {
 		t.Errorf("loss went from %g to %g: %v", first, last, losses)
 	}
 }
 
-// TestDevicesDoNotChangeTheResult trains on the same batches with one device
-// and with four.
+// TestDevicesDoNotChangeTheResult trains on the same batches with one device and with four.
 func TestDevicesDoNotChangeTheResult(t *testing.T) {
 	one, lossOne := train(t, 1, 3, 64)
 	four, lossFour := train(t, 4, 3, 64)
-	const tolerance = 1e-9 // sums in another order
+	const tolerance = 1e-9 // other order of summation
 	if !floats.EqualApprox(lossOne, lossFour, tolerance) {
 		t.Errorf("losses %v and %v", lossOne, lossFour)
 	}

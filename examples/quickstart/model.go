@@ -10,12 +10,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MLP is a multi-layer perceptron. It keeps what its backward pass needs of the
-// last forward pass, and is used by one goroutine at a time.
+// MLP is a multi-layer perceptron. It keeps values of the last forward pass for its backward pass. One goroutine uses
+// it at a time.
 type MLP []*Linear
 
-// NewMLP returns a perceptron with layers of the given widths, the input first.
-// The same seed gives the same weights.
+// NewMLP returns a perceptron with layers of the given widths, from the input. A seed determines the weights.
 func NewMLP(seed uint64, widths ...int) MLP {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var m MLP
@@ -38,14 +37,15 @@ func (m MLP) Forward(ctx context.Context, d *Device, x *mat.Dense) *mat.Dense {
 		if l.relu {
 			d.ReLU(ctx, l.path, y)
 		}
-		l.input, l.output = x, y
+		l.input = x
+		l.output = y
 		x = y
 	}
 	return x
 }
 
-// Backward sets the gradients of all layers, given that of the scores. It calls
-// done with each layer, the last one first, as soon as its gradients are there.
+// Backward sets the gradients of all layers from the gradient dy of the scores. It calls done for each layer, from the
+// last one, as soon as its gradients are ready.
 func (m MLP) Backward(ctx context.Context, d *Device, dy *mat.Dense, done func(layer int)) {
 	for i, l := range slices.Backward(m) {
 		if l.relu {
@@ -54,7 +54,7 @@ func (m MLP) Backward(ctx context.Context, d *Device, dy *mat.Dense, done func(l
 		d.MatMul(ctx, l.path, l.weightGrads, l.input.T(), dy)
 		d.BiasGrad(ctx, l.path, l.biasGrads, dy)
 		done(i)
-		if i > 0 { // nobody asks for the gradient of the images
+		if i > 0 { // the gradient of the images is not needed
 			dx := mat.NewDense(l.input.RawMatrix().Rows, l.input.RawMatrix().Cols, nil)
 			d.MatMul(ctx, l.path, dx, dy, l.weights.T())
 			dy = dx
@@ -62,25 +62,27 @@ func (m MLP) Backward(ctx context.Context, d *Device, dy *mat.Dense, done func(l
 	}
 }
 
-// Linear is a layer y = x·W + b, with a ReLU behind it when relu is set.
+// Linear is a layer y = x·W + b, followed by ReLU if relu is set.
 type Linear struct {
 	path string
 	relu bool
 
-	// params holds the weights and then the bias, grads their gradients, so that
-	// a layer is all-reduced and updated in one go. The others are views of them.
+	// params holds the weights and the bias, grads their gradients, so that one call reduces or updates a layer. The
+	// other fields are views of them.
 	params, grads        []float64
 	weights, weightGrads *mat.Dense
 	bias, biasGrads      []float64
 
-	// input and output are those of the last forward pass.
+	// input and output belong to the last forward pass.
 	input, output *mat.Dense
 }
 
 func newLinear(path string, in, out int) *Linear {
 	n := in * out
 	l := &Linear{path: path, params: make([]float64, n+out), grads: make([]float64, n+out)}
-	l.weights, l.bias = mat.NewDense(in, out, l.params[:n]), l.params[n:]
-	l.weightGrads, l.biasGrads = mat.NewDense(in, out, l.grads[:n]), l.grads[n:]
+	l.weights = mat.NewDense(in, out, l.params[:n])
+	l.bias = l.params[n:]
+	l.weightGrads = mat.NewDense(in, out, l.grads[:n])
+	l.biasGrads = l.grads[n:]
 	return l
 }

@@ -23,12 +23,10 @@ const (
 	weightsSeed   = 1
 )
 
-// Trainer trains one model on several devices: each has a replica, computes
-// gradients on its part of the batch, and takes the mean of all gradients. Then it
-// answers requests with it.
+// Trainer trains one model on several devices. Each device has a replica, computes gradients on its part of the batch,
+// and averages the gradients of all. The Trainer then answers requests.
 type Trainer struct {
-	// spans makes the spans around the operations. They are ordinary ones, made
-	// by an ordinary tracer: steps, requests, phases.
+	// spans makes ordinary spans above the operations: steps, requests, phases.
 	spans    trace.Tracer
 	replicas []*replica
 }
@@ -53,8 +51,7 @@ func newTrainer(provider trace.TracerProvider, devices int) (*Trainer, error) {
 
 // Step trains with a batch and returns the mean loss before the update.
 func (t *Trainer) Step(ctx context.Context, step int64, b batch) float64 {
-	// The span is the local root of all operations of the step; the context
-	// carries the step's number down to them.
+	// The span is the local root of the step's operations. The context carries the step's number.
 	ctx, span := t.spans.Start(optrace.ContextWithStep(ctx, step), "train.step")
 	defer span.End()
 
@@ -73,11 +70,9 @@ func (t *Trainer) Step(ctx context.Context, step int64, b batch) float64 {
 	return floats.Sum(losses) / float64(len(losses))
 }
 
-// Predict answers a request on one of the devices: it returns the most probable class of
-// each image.
+// Predict answers a request on one device: it returns the most probable class of each image.
 func (t *Trainer) Predict(ctx context.Context, request int, images *mat.Dense) []int {
-	// In a service this span comes from the HTTP middleware. Operations started
-	// below it are found under the request, here and in Jaeger.
+	// In a service an HTTP middleware makes this span. optrace and Jaeger find its operations below it.
 	ctx, span := t.spans.Start(ctx, "POST /v1/predict", trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(semconv.HTTPRequestMethodPost, semconv.HTTPRoute("/v1/predict")))
 	defer span.End()
@@ -101,8 +96,7 @@ type replica struct {
 	ring   ring
 	spans  trace.Tracer
 
-	// Operations that repeat with the same shapes are described once. Recording
-	// them then costs what a span costs.
+	// Prepared operations cost as much as their spans.
 	reduce, update []*optrace.Prepared // by layer
 	sequence       int64               // of the next all-reduce
 }
@@ -117,8 +111,8 @@ func (r *replica) prepare(devices int) error {
 	for _, l := range r.model {
 		shape := op.Shape{int64(len(l.params))}
 		r.reduce = append(r.reduce, prepare(optrace.OpSpec{
-			Name: "all_reduce", Device: r.device.id, Stream: op.Known(communicationStream), Path: l.path, Kind: op.KindCollective,
-			Inputs: []op.Shape{shape}, Output: shape, DType: op.F64,
+			Name: "all_reduce", Device: r.device.id, Stream: op.Known(communicationStream), Path: l.path,
+			Kind: op.KindCollective, Inputs: []op.Shape{shape}, Output: shape, DType: op.F64,
 			Attrs: []attribute.KeyValue{
 				tensorconv.CollectiveName("all_reduce"),
 				tensorconv.CollectiveGroupName("data_parallel"), tensorconv.CollectiveGroupSize(int64(devices)),
@@ -142,8 +136,7 @@ func (r *replica) forward(ctx context.Context, b batch) (probs *mat.Dense, loss 
 	return probs, r.device.CrossEntropy(ctx, "loss", probs, b.labels)
 }
 
-// backward computes the gradients, and all-reduces those of a layer while the
-// ones in front of it are still being computed.
+// backward computes the gradients. It all-reduces a layer's gradients while it computes the layers before.
 func (r *replica) backward(ctx context.Context, probs *mat.Dense, labels []int) {
 	ctx, span := r.spans.Start(ctx, "backward")
 	defer span.End()
@@ -160,18 +153,16 @@ func (r *replica) backward(ctx context.Context, probs *mat.Dense, labels []int) 
 	communication.Wait()
 }
 
-// allReduce sums up a layer's gradients over the devices. It is called for the
-// same layers in the same order on each.
+// allReduce adds up a layer's gradients over the devices. All devices call it for the same layers in the same order.
 func (r *replica) allReduce(ctx context.Context, layer int) {
 	_, o := r.reduce[layer].Start(ctx)
 	r.ring.allReduce(r.index, r.model[layer].grads)
-	// Group and sequence number tell which operations of the devices belong
-	// together.
+	// Group and sequence number identify the matching operations of the devices.
 	o.Attrs(tensorconv.CollectiveSequence(r.sequence)).End()
 	r.sequence++
 }
 
-// updateParameters takes a step down the mean of the devices' gradients.
+// updateParameters takes a step down the mean gradient.
 func (r *replica) updateParameters(ctx context.Context) {
 	ctx, span := r.spans.Start(ctx, "update")
 	defer span.End()

@@ -19,13 +19,13 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-// report analyses the batch of operations, prints the report to out, and writes
-// collapsed stacks and a page for the browser beside the batch.
+// report analyses the operations in batch, prints the report to out, and writes collapsed stacks and a page next to
+// batch.
 //
-// The optrace command does the same: optrace report ops.jsonl, optrace report
-// -html ops.html ops.jsonl, and optrace convert -to collapsed ops.jsonl.
+// The command does the same: optrace report ops.jsonl, optrace report -html ops.html ops.jsonl, and optrace convert -to
+// collapsed ops.jsonl.
 func report(ctx context.Context, batch string, out io.Writer) error {
-	// A line that cannot be read is counted and shown in the report.
+	// The report counts unreadable lines.
 	r, err := analyze.Run(ctx, ingest.Open(batch), analyze.Options{Top: 5, KeepForest: true})
 	if err != nil {
 		return err
@@ -34,7 +34,8 @@ func report(ctx context.Context, batch string, out io.Writer) error {
 		return err
 	}
 	base := strings.TrimSuffix(batch, filepath.Ext(batch))
-	folded, page := base+".folded", base+".html"
+	folded := base + ".folded"
+	page := base + ".html"
 	err = errors.Join(
 		writeFile(folded, func(w io.Writer) error { return stacks.WriteForest(r.Forest, w) }),
 		writeFile(page, func(w io.Writer) error {
@@ -51,11 +52,11 @@ func report(ctx context.Context, batch string, out io.Writer) error {
 	return err
 }
 
-// widthOf returns the width of a terminal, 0 for anything else.
+// widthOf returns the width of a terminal, or 0.
 func widthOf(out io.Writer) int {
 	width := 0
 	if f, ok := out.(*os.File); ok {
-		width, _, _ = term.GetSize(int(f.Fd())) // 0 with an error
+		width, _, _ = term.GetSize(int(f.Fd())) // 0 after an error
 	}
 	return width
 }

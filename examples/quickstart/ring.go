@@ -6,9 +6,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// ring connects devices: its i-th channel leads from device i to the next one, from
-// the last one to the first. It holds one message, so that all can send before any
-// receives.
+// ring connects devices: channel i leads from device i to the next one, and from the last one to the first. A channel
+// holds one message, so that all devices can send before any receives.
 type ring []chan []float64
 
 func newRing(n int) ring {
@@ -19,15 +18,13 @@ func newRing(n int) ring {
 	return r
 }
 
-// allReduce replaces data by the sum over all devices. Every device calls it
-// with as much data, and each call matches one call of every other device. The
-// data of each device travels around the ring; all add in the same order, so that
-// their sums are the same.
+// allReduce replaces data by the sum over all devices. Each device calls it with data of the same length. The data of
+// all devices travel around the ring. All devices add in the same order and get equal sums.
 func (r ring) allReduce(device int, data []float64) {
 	n := len(r)
 	all := make([][]float64, n)
 	at := device
-	all[at] = slices.Clone(data) // others read it while data changes
+	all[at] = slices.Clone(data) // other devices read it while data changes
 	for range n - 1 {
 		r[device] <- all[at]
 		at = (at + n - 1) % n

@@ -1,3 +1,3 @@
-// Package snippets has programs in other languages that record operations by the
-// conventions of docs/conventions.md, and tests that run them. See README.md.
+// Package snippets has programs in other languages that record operations by the conventions, and their tests. See
+// README.md.
 package snippets

@@ -37,13 +37,15 @@ func send(t *testing.T, exporters ...sdktrace.SpanExporter) {
 			options = append(options, sdktrace.WithBatcher(e, sdktrace.WithMaxExportBatchSize(100)))
 		}
 		tp := sdktrace.NewTracerProvider(options...)
-		tr, start := tp.Tracer("engine"), time.Unix(1_700_000_000, 0)
+		tr := tp.Tracer("engine")
+		start := time.Unix(1_700_000_000, 0)
 		for i := range 60 {
 			at := start.Add(time.Duration(i) * time.Millisecond)
 			ctx, request := tr.Start(context.Background(), "POST /", trace.WithTimestamp(at))
 			for k, name := range []string{"embed", "matmul", "allreduce"} {
 				_, o := tr.Start(ctx, name, trace.WithTimestamp(at.Add(time.Duration(100*k)*time.Microsecond)))
-				o.SetAttributes(tensorconv.OpName(name), tensorconv.DeviceID("cuda:"+string(rune('0'+i%3))), tensorconv.Step(int64(i/10)),
+				o.SetAttributes(tensorconv.OpName(name), tensorconv.DeviceID("cuda:"+string(rune('0'+i%3))),
+					tensorconv.Step(int64(i/10)),
 					tensorconv.InputShapes([]int64{64, int64(k)}), tensorconv.OutputShape(64))
 				o.End(trace.WithTimestamp(at.Add(time.Duration(100*k+50+i) * time.Microsecond)))
 			}
@@ -59,7 +61,7 @@ func send(t *testing.T, exporters ...sdktrace.SpanExporter) {
 	}
 }
 
-// withoutInput removes from a report what tells how its records came in.
+// withoutInput removes the source of records from a report.
 func withoutInput(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var r map[string]any
@@ -72,7 +74,7 @@ func withoutInput(t *testing.T, text []byte) map[string]any {
 	return r
 }
 
-// What the SDK's own exporters send gives the report that a file of the same spans does.
+// Spans sent by the SDK's exporters give the same report as a file of these spans.
 func TestExporters(t *testing.T) {
 	command := program.Optrace(t, "../..")
 	exporters := map[string]func(addresses map[string]string) (sdktrace.SpanExporter, error){
@@ -84,10 +86,12 @@ func TestExporters(t *testing.T) {
 				otlptracehttp.WithCompression(otlptracehttp.GzipCompression))
 		},
 		"grpc": func(a map[string]string) (sdktrace.SpanExporter, error) {
-			return otlptracegrpc.New(t.Context(), otlptracegrpc.WithInsecure(), otlptracegrpc.WithEndpoint(a["OTLP/gRPC"]))
+			return otlptracegrpc.New(t.Context(), otlptracegrpc.WithInsecure(),
+				otlptracegrpc.WithEndpoint(a["OTLP/gRPC"]))
 		},
 		"grpc, gzip": func(a map[string]string) (sdktrace.SpanExporter, error) {
-			return otlptracegrpc.New(t.Context(), otlptracegrpc.WithInsecure(), otlptracegrpc.WithEndpoint(a["OTLP/gRPC"]),
+			return otlptracegrpc.New(t.Context(), otlptracegrpc.WithInsecure(),
+				otlptracegrpc.WithEndpoint(a["OTLP/gRPC"]),
 				otlptracegrpc.WithCompressor("gzip"))
 		},
 	}
@@ -105,7 +109,8 @@ func TestExporters(t *testing.T) {
 			answer := check.Must(http.Get(addresses["page"] + "?format=json"))(t)
 			defer answer.Body.Close()
 			got := check.Must(io.ReadAll(answer.Body))(t)
-			offline, served := withoutInput(t, want), withoutInput(t, got)
+			offline := withoutInput(t, want)
+			served := withoutInput(t, got)
 			if n := offline["input"].(map[string]any)["entries"]; n != 360.0 {
 				t.Fatalf("the file has %v operations", n)
 			}
@@ -114,7 +119,7 @@ func TestExporters(t *testing.T) {
 	}
 }
 
-// keep is an exporter that two providers use one after the other.
+// keep is an exporter for two providers, one after the other.
 type keep struct{ sdktrace.SpanExporter }
 
 func (keep) Shutdown(context.Context) error { return nil }

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/program"
 )
 
-// What the SDK for JavaScript sends arrives at optrace serve.
+// The spans of the JavaScript SDK arrive at optrace serve.
 func TestJavaScriptServed(t *testing.T) {
 	addresses := serve(t, program.Optrace(t, "../.."))
 	runJavaScript(t, strings.TrimSuffix(addresses["OTLP/HTTP"], "/v1/traces"))
@@ -35,7 +35,8 @@ func TestJavaScriptServed(t *testing.T) {
 	}
 	check.OK(t, json.NewDecoder(answer.Body).Decode(&report))
 	want := map[string]operation{
-		"matmul": {"matmul", 1, 65536, 2 * 64 * 784 * 256}, "relu": {"relu", 1, 65536, 64 * 256}, "sum": {"sum", 1, 4, 64 * 256},
+		"matmul": {"matmul", 1, 65536, 2 * 64 * 784 * 256}, "relu": {"relu", 1, 65536, 64 * 256},
+		"sum": {"sum", 1, 4, 64 * 256},
 	}
 	got := make(map[string]operation)
 	for _, o := range report.Operations {
@@ -47,12 +48,12 @@ func TestJavaScriptServed(t *testing.T) {
 	}
 }
 
-// serve starts the command optrace serve on free ports, and returns the addresses that it
-// prints by their names. It is interrupted at the end of the test, and has to end well.
+// serve starts optrace serve on free ports and returns its printed addresses by name. The end of the test interrupts it
+// and checks its exit.
 func serve(t *testing.T, program string) map[string]string {
 	t.Helper()
 	const any = "127.0.0.1:0"
-	ctx := context.WithoutCancel(t.Context()) // it is interrupted, not killed
+	ctx := context.WithoutCancel(t.Context()) // interrupted, not killed
 	cmd := exec.CommandContext(ctx, program, "serve", "-listen", any, "-otlp-http", any, "-otlp-grpc", any)
 	cmd.Stderr = os.Stderr
 	out := check.Must(cmd.StdoutPipe())(t)

@@ -23,8 +23,7 @@ import (
 
 var record = flag.Bool("record", false, "rewrite the recorded spans of the programs that can be run here")
 
-// programs run a snippet each and return the OTLP in JSON that it makes. They skip the test
-// where what the snippet needs is not there.
+// programs run one snippet each and return its OTLP in JSON. They skip the test if a tool is missing.
 var programs = map[string]func(t *testing.T) []byte{
 	"cpp": func(t *testing.T) []byte {
 		needs(t, "g++")
@@ -45,11 +44,11 @@ var programs = map[string]func(t *testing.T) []byte{
 	},
 	"javascript": func(t *testing.T) []byte {
 		var mu sync.Mutex
-		var bodies bytes.Buffer // a line each
+		var bodies bytes.Buffer // one per line
 		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
-			_, _ = bodies.ReadFrom(r.Body) // what is missing shows in the comparison
+			_, _ = bodies.ReadFrom(r.Body) // the comparison shows missing spans
 			bodies.WriteByte('\n')
 		}))
 		defer server.Close()
@@ -60,7 +59,7 @@ var programs = map[string]func(t *testing.T) []byte{
 	},
 }
 
-// runJavaScript runs the snippet in JavaScript, which exports to an endpoint.
+// runJavaScript runs the JavaScript snippet with an endpoint.
 func runJavaScript(t *testing.T, endpoint string) {
 	t.Helper()
 	if _, err := os.Stat("javascript/node_modules"); err != nil {
@@ -71,7 +70,7 @@ func runJavaScript(t *testing.T, endpoint string) {
 	run(t, "node", "javascript/snippet.js")
 }
 
-// pythonWithTorch returns an interpreter of Python that has PyTorch.
+// pythonWithTorch returns a Python interpreter with PyTorch.
 func pythonWithTorch(t *testing.T) string {
 	t.Helper()
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
@@ -83,8 +82,7 @@ func pythonWithTorch(t *testing.T) string {
 	return ""
 }
 
-// needs skips the test where a program is not there, or cannot say its version, as that of
-// rustup without a toolchain.
+// needs skips the test if a program is missing or broken, such as rustup without a toolchain.
 func needs(t *testing.T, program string) {
 	t.Helper()
 	if err := exec.CommandContext(t.Context(), program, "--version").Run(); err != nil {
@@ -104,8 +102,8 @@ func run(t *testing.T, program string, args ...string) []byte {
 	return out
 }
 
-// transcript returns the operations of a file, a line each, without what differs from run to run, behind the
-// name of the span that each is below.
+// transcript returns the operations of a file, one per line, after the name of their parents, without values that vary
+// between runs.
 func transcript(t *testing.T, path string) string {
 	t.Helper()
 	names := make(map[op.SpanID]string)
@@ -125,14 +123,18 @@ func transcript(t *testing.T, path string) string {
 	var text strings.Builder
 	for _, e := range entries {
 		text.WriteString(names[e.ParentSpanID] + " < ")
-		e.TraceID, e.SpanID, e.ParentSpanID, e.RootSpanID = op.TraceID{}, op.SpanID{}, op.SpanID{}, op.SpanID{}
-		e.Start, e.Duration = op.Int{}, 0
+		e.TraceID = op.TraceID{}
+		e.SpanID = op.SpanID{}
+		e.ParentSpanID = op.SpanID{}
+		e.RootSpanID = op.SpanID{}
+		e.Start = op.Int{}
+		e.Duration = 0
 		text.Write(append(e.AppendJSON(nil), '\n'))
 	}
 	return text.String()
 }
 
-// The recorded spans, which real runs made, have the operations of the golden files.
+// Spans recorded by real runs have the operations of the golden files.
 func TestRecorded(t *testing.T) {
 	for name := range programs {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +144,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// The programs make today what was recorded.
+// The programs still produce the recorded operations.
 func TestRun(t *testing.T) {
 	if !*record {
 		cases.Rare(t) // compilers and SDKs take seconds
@@ -159,15 +161,16 @@ func TestRun(t *testing.T) {
 			check.OK(t, os.WriteFile(path, spans, 0o644))
 			got := transcript(t, path)
 			if name == "python" { // which operations there are depends on the version of PyTorch
-				want, got = productsOf(want), productsOf(got)
+				want = productsOf(want)
+				got = productsOf(got)
 			}
 			check.Equal(t, "operations: now against recorded", want, got)
 		})
 	}
 }
 
-// productsOf returns the lines of a transcript that are products of matrices with a bias, without what they are
-// below: older versions of PyTorch round times to microseconds, and miss by that now and then what is within what.
+// productsOf returns the lines of a transcript with matrix products with a bias, without their parents: older versions
+// of PyTorch round times to microseconds, which spoils some parents.
 func productsOf(transcript string) string {
 	var text strings.Builder
 	for line := range strings.Lines(transcript) {

@@ -1,9 +1,9 @@
-// Watch is a program that knows nothing of optrace's files: its OpenTelemetry SDK exports
-// spans by OTLP, to where SDKs export by default. With
+// Command watch is a program without a file exporter: its OpenTelemetry SDK exports spans by OTLP to the default
+// address. With
 //
 //	optrace serve -open
 //
-// running on the same machine, its operations show in the browser while it runs.
+// on the same machine, the browser shows its operations live.
 package main
 
 import (
@@ -31,9 +31,9 @@ func main() {
 	})
 }
 
-// run serves requests until ctx is done, and exports their spans.
+// run serves requests until ctx is done and exports their spans.
 func run(ctx context.Context, useGRPC bool, out io.Writer) error {
-	// Beyond the end of ctx the last spans are to be exported.
+	// Export the last spans after the end of ctx.
 	last := context.WithoutCancel(ctx)
 	exporter, err := newExporter(last, useGRPC)
 	if err != nil {
@@ -54,7 +54,7 @@ func run(ctx context.Context, useGRPC bool, out io.Writer) error {
 	return err
 }
 
-// newExporter returns the exporter of the SDK, without TLS unless the environment names a receiver.
+// newExporter returns the SDK's exporter, without TLS unless the environment names a receiver.
 func newExporter(ctx context.Context, useGRPC bool) (sdktrace.SpanExporter, error) {
 	switch {
 	case !useGRPC:
@@ -65,7 +65,7 @@ func newExporter(ctx context.Context, useGRPC bool) (sdktrace.SpanExporter, erro
 	return otlptracegrpc.New(ctx, otlptracegrpc.WithInsecure())
 }
 
-// serve runs the operations of a request; every tenth one has a slow one.
+// serve runs the operations of a request. Every tenth request has a slow one.
 func serve(ctx context.Context, tr *optrace.Tracer, i int) {
 	work := func(name, device string, d time.Duration) {
 		_, o := tr.Start(ctx, name, device)

@@ -15,8 +15,7 @@ import (
 // The defaults of [ClientOptions].
 const (
 	// DefaultTimeout is the default timeout of a call.
-	DefaultTimeout = 30 * time.Second
-	// defaultMaxMemory is the default of ClientOptions.MaxMemory.
+	DefaultTimeout   = 30 * time.Second
 	defaultMaxMemory = 1 << 30
 )
 

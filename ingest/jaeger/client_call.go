@@ -1,6 +1,7 @@
 package jaeger
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+
+	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// version is a version of Jaeger's HTTP API.
 type version int
 
 const (
@@ -90,7 +93,6 @@ func (c *Client) callVersion(ctx context.Context, v version, r request) (*answer
 	}
 }
 
-// isTemporary reports whether another attempt may succeed.
 func isTemporary(err error) bool {
 	if failed, ok := errors.AsType[*answerError](err); ok {
 		return failed.isTemporary()
@@ -101,10 +103,9 @@ func isTemporary(err error) bool {
 	return !errors.Is(err, errNoAnswer) && !errors.Is(err, errTooLarge) && !errors.Is(err, errRedirect)
 }
 
-// attempt makes one attempt. The transport decompresses gzip.
 func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, error) {
 	asked := *u
-	asked.RawQuery = "" // long, and what it asks for is known to the caller
+	asked.RawQuery = "" // long, and known to the caller
 	address := asked.Redacted()
 	fail := func(err error) (*answer, error) {
 		if errors.Is(context.Cause(ctx), errNoAnswer) {
@@ -121,7 +122,6 @@ func (c *Client) attempt(ctx context.Context, v version, u *url.URL) (*answer, e
 	if err != nil {
 		return fail(describeTransport(err))
 	}
-	// An error of Close loses no data.
 	defer func() { _ = resp.Body.Close() }()
 	limit := c.opts.MaxMemory / answersPerMemory
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
@@ -168,4 +168,127 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	}
 	there := url.URL{Scheme: to.Scheme, Host: to.Host}
 	return fmt.Errorf("%w to another host, %q, which has to be allowed", errRedirect, there.String())
+}
+
+type answerError struct {
+	url     string // of the request, without a password
+	status  int    // of HTTP, or as stated in the answer
+	message string // of the server, or a description of an answer without JSON
+	foreign bool   // not from Jaeger's API
+}
+
+// Error states the address, the answer and the likely cause.
+func (e *answerError) Error() string {
+	text := fmt.Sprintf("%s: status %d: %q", e.url, e.status, e.message)
+	switch {
+	case e.status == http.StatusUnauthorized || e.status == http.StatusForbidden:
+		return text + "; the address may contain a name and password: http://name:password@host"
+	case e.foreign:
+		return text + "; use the address of Jaeger's pages, usually port 16686, with their path"
+	}
+	return text
+}
+
+func (e *answerError) isNotFound() bool { return e.status == http.StatusNotFound && !e.foreign }
+
+// isNotFinite reports whether Jaeger failed to write a number as JSON. Version 1 of its API fails for such a trace.
+func (e *answerError) isNotFinite() bool {
+	return e.status == http.StatusInternalServerError && strings.Contains(e.message, "unsupported value")
+}
+
+func (e *answerError) isTooMany() bool { return strings.Contains(e.message, "search depth") }
+
+func (e *answerError) isTemporary() bool {
+	switch e.status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return e.status == http.StatusInternalServerError && !e.isNotFinite() && !e.isTooMany()
+}
+
+func checkAnswer(url string, status int, body []byte) error {
+	text := bytes.TrimLeft(body, "\ufeff \t\r\n")
+	failed := &answerError{url: url, status: status}
+	switch lower := bytes.ToLower(text[:min(len(text), 512)]); {
+	case len(text) == 0:
+		failed.message = "an empty answer"
+	case bytes.Contains(lower, []byte("<html")):
+		failed.message = "a web page, not JSON"
+	case text[0] != '{':
+		failed.message = excerpt(text)
+	default:
+		msg, isError := failure(text)
+		switch {
+		case isError:
+			failed.status = max(status, http.StatusBadRequest)
+			failed.message = msg
+		case status == http.StatusOK:
+			return nil
+		default:
+			failed.message = excerpt(text)
+			failed.foreign = status == http.StatusNotFound
+		}
+		return failed
+	}
+	// A proxy in front of Jaeger has error messages of its own.
+	failed.foreign = status < http.StatusInternalServerError && status != http.StatusTooManyRequests
+	return failed
+}
+
+// failure returns the message of an answer with an error instead of data. It stops reading at the data.
+func failure(body []byte) (msg string, failed bool) {
+	var l lexer.Lexer
+	l.Reset(body)
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "error", "errors":
+			text := l.Raw()
+			if string(text) != "null" && string(text) != "[]" {
+				return message(text), true
+			}
+		case "data", "result":
+			if !l.Null() {
+				return "", false
+			}
+		default:
+			l.Skip()
+		}
+	}
+	return "", false
+}
+
+// message returns the text of the error part of an answer, "" if there is none:
+//
+//	"not found"
+//	{"httpCode":404,"message":"No traces found"}
+//	[{"code":500,"msg":"json: unsupported value: NaN"}]
+func message(text []byte) string {
+	var l lexer.Lexer
+	l.Reset(text)
+	if l.Peek() == '[' {
+		if l.Array(); !l.More() {
+			return ""
+		}
+	}
+	switch l.Peek() {
+	case '"':
+		return strings.ToValidUTF8(string(l.Str()), "\ufffd")
+	case '{':
+		for l.Object(); l.More(); {
+			if key := string(l.Key()); (key == "message" || key == "msg") && l.Peek() == '"' {
+				return strings.ToValidUTF8(string(l.Str()), "\ufffd")
+			}
+			l.Skip()
+		}
+		return string(text)
+	}
+	return ""
+}
+
+func excerpt(text []byte) string {
+	const length = 120
+	if len(text) <= length {
+		return strings.ToValidUTF8(string(bytes.TrimSpace(text)), "\ufffd")
+	}
+	return strings.ToValidUTF8(string(text[:length]), "\ufffd") + "…"
 }

@@ -17,8 +17,7 @@ type fakeTrace struct {
 	nan      bool // holds a number that version 1 fails on
 }
 
-// fakeJaeger answers searches as Jaeger's memory storage does: with traces in the window in no particular order, up to
-// the limit.
+// fakeJaeger answers searches like Jaeger's memory storage: traces in the window in random order, up to the limit.
 type fakeJaeger struct {
 	traces []fakeTrace
 	v1     bool // has no version 3
@@ -34,7 +33,7 @@ func (f *fakeJaeger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "<!doctype html><html></html>")
 		return
 	}
-	// What cannot be read is a zero time or number.
+	// An unreadable value is zero.
 	from, _ := time.Parse(time.RFC3339Nano, q.Get("query.start_time_min"))
 	to, _ := time.Parse(time.RFC3339Nano, q.Get("query.start_time_max"))
 	if f.v1 {
@@ -82,17 +81,18 @@ func (f *fakeJaeger) fail(w http.ResponseWriter, code int, msg string) {
 func (f *fakeJaeger) answerV3(w http.ResponseWriter, found []fakeTrace) {
 	var spans []string
 	for _, part := range []string{
-		`{"traceId":"%032x","spanId":"00000000000000aa","name":"POST /predict","startTimeUnixNano":"%d","endTimeUnixNano":"%d"}`,
-		`{"traceId":"%032x","spanId":"00000000000000bb","parentSpanId":"00000000000000aa","name":"matmul","startTimeUnixNano":"%d",` +
-			`"endTimeUnixNano":"%d",` +
+		`{"traceId":"%032x","spanId":"00000000000000aa","name":"POST /predict","startTimeUnixNano":"%d",` +
+			`"endTimeUnixNano":"%d"}`,
+		`{"traceId":"%032x","spanId":"00000000000000bb","parentSpanId":"00000000000000aa","name":"matmul",` +
+			`"startTimeUnixNano":"%d","endTimeUnixNano":"%d",` +
 			`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}}]}`,
 	} {
 		for _, t := range found {
 			spans = append(spans, fmt.Sprintf(part, t.id, t.start.UnixNano(), t.start.Add(t.duration).UnixNano()))
 		}
 	}
-	fmt.Fprintf(w, `{"result":{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"api"}}]},`+
-		`"scopeSpans":[{"spans":[%s]}]}]}}`,
+	fmt.Fprintf(w, `{"result":{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{`+
+		`"stringValue":"api"}}]},"scopeSpans":[{"spans":[%s]}]}]}}`,
 		strings.Join(spans, ","))
 }
 
@@ -101,12 +101,12 @@ func (f *fakeJaeger) answerV1(w http.ResponseWriter, found []fakeTrace) {
 	for i, t := range found {
 		us, d := t.start.UnixMicro(), t.duration.Microseconds()
 		traces[i] = fmt.Sprintf(`{"traceID":"%032x","spans":[`+
-			`{"traceID":"%032[1]x","spanID":"00000000000000aa","operationName":"POST /predict","references":[],"startTime":%[2]d,`+
-			`"duration":%[3]d,"tags":[],"logs":[],"processID":"p1"},`+
-			`{"traceID":"%032[1]x","spanID":"00000000000000bb","operationName":"matmul","references":[{"refType":"CHILD_OF",`+
-			`"traceID":"%032[1]x","spanID":"00000000000000aa"}],`+
-			`"startTime":%[2]d,"duration":%[3]d,"tags":[{"key":"tensor.op.name","type":"string","value":"matmul"}],"logs":[],"processID":"p1"}],`+
-			`"processes":{"p1":{"serviceName":"api","tags":[]}}}`, t.id, us, d)
+			`{"traceID":"%032[1]x","spanID":"00000000000000aa","operationName":"POST /predict","references":[],`+
+			`"startTime":%[2]d,"duration":%[3]d,"tags":[],"logs":[],"processID":"p1"},`+
+			`{"traceID":"%032[1]x","spanID":"00000000000000bb","operationName":"matmul","references":[{`+
+			`"refType":"CHILD_OF","traceID":"%032[1]x","spanID":"00000000000000aa"}],`+
+			`"startTime":%[2]d,"duration":%[3]d,"tags":[{"key":"tensor.op.name","type":"string","value":"matmul"}],`+
+			`"logs":[],"processID":"p1"}],"processes":{"p1":{"serviceName":"api","tags":[]}}}`, t.id, us, d)
 	}
 	fmt.Fprintf(w, `{"data":[%s],"total":0,"errors":null}`, strings.Join(traces, ","))
 }

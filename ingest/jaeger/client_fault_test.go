@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// repeat writes head and then unit, so many times or, for a negative number, until the client has had enough.
+// repeat writes head and then unit n times; for a negative n, until the client closes the connection.
 func repeat(w io.Writer, head, unit string, n int) {
 	if _, err := io.WriteString(w, head); err != nil {
 		return
@@ -34,7 +34,7 @@ func repeat(w io.Writer, head, unit string, n int) {
 	}
 }
 
-// zipped answers with what write writes, compressed.
+// zipped compresses the output of write.
 func zipped(write func(io.Writer)) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
@@ -44,7 +44,7 @@ func zipped(write func(io.Writer)) http.HandlerFunc {
 	}
 }
 
-// onlyV1 answers with a page what is not for version 1.
+// onlyV1 serves a page for other versions than 1.
 func onlyV1(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "/v3/") {
@@ -55,13 +55,14 @@ func onlyV1(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// R3: whatever a server answers, a call ends within its time, in bounded memory, and with an error that names the
-// server.
-func TestR3ServerFaults(t *testing.T) {
+// Whatever the server answers, a call ends within its time, in bounded memory, and with an error that names the server
+// (docs/reliability.md, reading from Jaeger).
+func TestServerFaults(t *testing.T) {
 	const v3, v1 = `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{}`, `{"data":[{"traceID":"1","spans":[{}`
 	const million = 1 << 20
-	// Those that a deadline ends.
-	slow := map[string]bool{"a byte at a time": true, "busy for ever": true, "failing": true, "empty members": true, "not gzip": true}
+	// A deadline ends these.
+	slow := map[string]bool{"a byte at a time": true, "busy for ever": true, "failing": true, "empty members": true,
+		"not gzip": true}
 	for name, tc := range map[string]struct {
 		handler http.HandlerFunc
 		want    string
@@ -90,7 +91,8 @@ func TestR3ServerFaults(t *testing.T) {
 		"busy for ever": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		}, "status 429"},
-		"failing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, "status 500"},
+		"failing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+			"status 500"},
 		"a page": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "<!doctype html><html>")
 		}, "a web page, not JSON"},
@@ -121,7 +123,7 @@ func TestR3ServerFaults(t *testing.T) {
 			var err error
 			allocated := check.Allocated(func() { _, _, err = c.Trace(t.Context(), traceID(t, recordedID)) })
 			check.Says(t, "", tc.want, err)
-			// Whatever is garbage by now counts, and what the server allocates.
+			// Garbage counts, too, and so do the server's allocations.
 			if allocated > 8*memory {
 				t.Errorf("%d MiB allocated", allocated>>20)
 			}
@@ -129,8 +131,8 @@ func TestR3ServerFaults(t *testing.T) {
 	}
 }
 
-// R3: a search on a server whose answers are always too large ends after a bounded number of calls.
-func TestR3SearchTooLarge(t *testing.T) {
+// A search on a server with too large answers ends after a bounded number of calls.
+func TestSearchOfTooLargeAnswers(t *testing.T) {
 	var calls atomic.Int64
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		calls.Add(1)
@@ -145,8 +147,8 @@ func TestR3SearchTooLarge(t *testing.T) {
 	}
 }
 
-// R3: a redirect to another host is refused unless that is asked for.
-func TestR3Redirects(t *testing.T) {
+// A redirect to another host needs permission.
+func TestRedirects(t *testing.T) {
 	answer := recorded(t, "client/v1.76.trace.v3.json")
 	var asked atomic.Bool
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -163,7 +165,8 @@ func TestR3Redirects(t *testing.T) {
 		asked  bool
 		want   string
 	}{
-		"another host":          {to: other.URL + "/secret", want: "redirects to another host, \"" + other.URL + "\", which has to be allowed"},
+		"another host": {to: other.URL + "/secret", want: "redirects to another host, \"" + other.URL +
+			"\", which has to be allowed"},
 		"another host, allowed": {to: other.URL, follow: true, asked: true},
 		"another scheme":        {to: "file:///etc/passwd", want: "redirects to another host"},
 		"itself":                {to: "/jaeger/", want: "redirects 10 times"},
@@ -187,10 +190,11 @@ func TestR3Redirects(t *testing.T) {
 	}
 }
 
-// R3: an address is refused, and what cannot be parsed may hold a password, which no error shows.
-func TestR3AddressErrors(t *testing.T) {
+// A bad address is refused. The error shows no address with a possible password.
+func TestAddressErrors(t *testing.T) {
 	for _, address := range []string{
-		"http://me:sec/ret@host", "me:secret@host", "http://me:secret%@host", "http://me:sec#ret@host", "ftp://me:secret@host",
+		"http://me:sec/ret@host", "me:secret@host", "http://me:secret%@host", "http://me:sec#ret@host",
+		"ftp://me:secret@host",
 		"http://me:se?cret@host", "http://me:secret@", "http://me:sec ret@host:x", "http://me:secret@[::1",
 		"host/?token=secret", "http://host:x/?token=secret", "ftp://host?secret",
 		"", "localhost:16686", "ftp://host", "http://", ":",
@@ -202,14 +206,16 @@ func TestR3AddressErrors(t *testing.T) {
 	}
 }
 
-// R3: the first problems of an answer are told, the others counted.
-func TestR3Problems(t *testing.T) {
+// The first problems of an answer are reported, the others counted.
+func TestFurtherProblemsAreCounted(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		repeat(w, `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"`+recordedID+`","spanId":"0000000000000001"}`, ",{}", 1000)
+		repeat(w, `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{`+
+			`"traceId":"`+recordedID+`","spanId":"0000000000000001"}`, ",{}", 1000)
 		_, _ = io.WriteString(w, "]}]}]}}")
 	}, jaeger.ClientOptions{})
 	tr, problems, err := c.Trace(t.Context(), traceID(t, recordedID))
-	if err != nil || len(tr.Spans) != 1 || len(problems) != 101 || !strings.Contains(problems[100].Msg, "900 further problems") {
+	if err != nil || len(tr.Spans) != 1 || len(problems) != 101 || !strings.Contains(problems[100].Msg,
+		"900 further problems") {
 		t.Errorf("trace %+v, %d problems, error %v", tr, len(problems), err)
 	}
 	var syntax *op.SyntaxError

@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// realClients returns a client of a real Jaeger for each version of its API.
+// realClients returns a client of a real Jaeger for each API version.
 func realClients(t *testing.T, s *jaegertest.Server) map[string]*jaeger.Client {
 	t.Helper()
 	target, err := url.Parse(s.Query)
@@ -41,14 +41,18 @@ func realClients(t *testing.T, s *jaegertest.Server) map[string]*jaeger.Client {
 
 const realTrace = "000000000000000000000000000000f0"
 
-// realSpans is a request with a summary of pruned operations, and an operation with an integer that a JavaScript number
-// cannot hold. At %[1]d it starts, at %[2]d it ends; %[3]s is a further attribute.
-const realSpans = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"odd"}}]},` +
+// realSpans is a request with a summary of pruned operations, and an operation with an integer too large for
+// JavaScript. It starts at %[1]d and ends at %[2]d; %[3]s is another attribute.
+const realSpans = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{` +
+	`"stringValue":"odd"}}]},` +
 	`"scopeSpans":[{"spans":[
-{"traceId":"%[4]s","spanId":"00000000000000aa","name":"POST /predict","kind":2,"startTimeUnixNano":"%[1]d","endTimeUnixNano":"%[2]d",
-"events":[{"timeUnixNano":"%[2]d","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}},` +
+{"traceId":"%[4]s","spanId":"00000000000000aa","name":"POST /predict","kind":2,"startTimeUnixNano":"%[1]d",
+	"endTimeUnixNano":"%[2]d",
+"events":[{"timeUnixNano":"%[2]d","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name",
+	"value":{"stringValue":"relu"}},` +
 	`{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}},
-{"key":"tensor.ops.pruned.count","value":{"intValue":"3"}},{"key":"tensor.ops.pruned.duration","value":{"intValue":"4500"}}]}]},
+{"key":"tensor.ops.pruned.count","value":{"intValue":"3"}},{"key":"tensor.ops.pruned.duration",
+	"value":{"intValue":"4500"}}]}]},
 {"traceId":"%[4]s","spanId":"00000000000000bb","parentSpanId":"00000000000000aa","name":"matmul","kind":1,` +
 	`"startTimeUnixNano":"%[1]d","endTimeUnixNano":"%[2]d",
 "attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}},{"key":"tensor.op.flop_count",` +
@@ -74,10 +78,12 @@ func TestRealTrace(t *testing.T) {
 			t.Fatalf("%s: api %s, trace %+v", name, c.API(), tr)
 		}
 		e := tr.Entries[0]
-		if e.FLOPs != op.Known(9007199254740993) || e.Start != op.Known(start.UnixNano()) || e.Duration != 1_000_000 || e.Service != "odd" {
+		if e.FLOPs != op.Known(9007199254740993) || e.Start != op.Known(start.UnixNano()) || e.Duration != 1_000_000 ||
+			e.Service != "odd" {
 			t.Errorf("%s: entry %+v", name, e)
 		}
-		want := []op.Pruned{{TraceID: tr.ID, SpanID: op.SpanID{7: 0xaa}, Operation: "relu", DeviceID: "cuda:0", Count: 3, Duration: 4500}}
+		want := []op.Pruned{{TraceID: tr.ID, SpanID: op.SpanID{7: 0xaa}, Operation: "relu", DeviceID: "cuda:0",
+			Count: 3, Duration: 4500}}
 		check.Equal(t, fmt.Sprintf("%s: summaries", name), want, tr.Pruned)
 		if _, _, err := c.Trace(t.Context(), op.TraceID{1}); !errors.Is(err, jaeger.ErrTraceNotFound) {
 			t.Errorf("%s: unknown trace: error %v", name, err)
@@ -85,7 +91,7 @@ func TestRealTrace(t *testing.T) {
 	}
 }
 
-// A number that is not finite makes version 1 fail; its neighbours are found all the same.
+// A number that is not finite makes version 1 fail. Other traces are found.
 func TestRealNotFinite(t *testing.T) {
 	s := jaegertest.Start(t)
 	now := time.Now()

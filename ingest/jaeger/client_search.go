@@ -26,7 +26,6 @@ type Query struct {
 	Limit int
 }
 
-// request returns the request for limit traces in a window.
 func (q *Query) request(w window, limit int) request {
 	duration := ""
 	if q.MinDuration > 0 {
@@ -84,14 +83,13 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Trace, error] {
 		}
 		s := &search{
 			client: c, query: &q, page: pageTraces, yield: yield, seen: make(map[op.TraceID]struct{}),
-			// The latest window is the last one.
 			windows: []window{{q.Start.Truncate(time.Microsecond),
 				q.End.Add(time.Microsecond - 1).Truncate(time.Microsecond)}},
 		}
 		most := minSearchCalls + q.Limit/tracesPerCall
 		for calls := 0; len(s.windows) > 0 && len(s.seen) < q.Limit; calls++ {
 			if calls == most || s.tooLarge == maxTooLarge {
-				yield(nil, fmt.Errorf("searching Jaeger at %s: not done after %d calls, %d of which gave too large answers; "+
+				yield(nil, fmt.Errorf("searching Jaeger at %s: incomplete after %d calls, %d with too large answers; "+
 					"search in less time or with a longer minimal duration", c.Base(), calls, s.tooLarge))
 				return
 			}
@@ -102,19 +100,16 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Trace, error] {
 	}
 }
 
-// search is a search under way.
 type search struct {
-	client  *Client
-	query   *Query
-	page    int // how many traces to ask for at a time
-	windows []window
-	seen    map[op.TraceID]struct{}
-	yield   func(*Trace, error) bool
-	// tooLarge counts the answers above the size limit.
+	client   *Client
+	query    *Query
+	page     int // how many traces to ask for at a time
+	windows  []window
+	seen     map[op.TraceID]struct{}
+	yield    func(*Trace, error) bool
 	tooLarge int
 }
 
-// next requests the traces of the latest window and reports whether to go on.
 func (s *search) next(ctx context.Context) bool {
 	w := s.windows[len(s.windows)-1]
 	s.windows = s.windows[:len(s.windows)-1]
@@ -136,7 +131,7 @@ func (s *search) next(ctx context.Context) bool {
 		return true
 	case isAnswer && failed.isNotFinite():
 		return s.divide(w, minFailing) ||
-			s.problem(w, op.ErrorRecord, "a trace with a number that is not finite, which Jaeger cannot hand out")
+			s.problem(w, op.ErrorRecord, "a trace with a number that is not finite: Jaeger cannot return it")
 	case errors.Is(err, errTooLarge):
 		return s.divide(w, minWindow) || s.problem(w, op.ErrorLimit, "%w", err)
 	}
@@ -178,7 +173,6 @@ func (s *search) emit(ans *answer) bool {
 	return true
 }
 
-// problem yields an error about a window.
 func (s *search) problem(w window, class op.ErrorClass, format string, args ...any) bool {
 	msg := fmt.Errorf(format, args...).Error() + fmt.Sprintf(", within %v from %s: left out", w.to.Sub(w.from),
 		w.from.UTC().Format(time.RFC3339Nano))

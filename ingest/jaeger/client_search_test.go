@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// noon is the end of the hour that the tests search.
+// noon is the end of the searched hour.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // spread returns n traces within the hour, most of them in one second of it, the latest last.
@@ -48,14 +48,15 @@ func search(t *testing.T, c *jaeger.Client, q jaeger.Query) (found map[int]int, 
 		case err != nil:
 			t.Fatal(err)
 		case len(tr.Entries) != 1 || len(tr.Spans) != 1:
-			t.Errorf("trace %v has %d operations and %d other spans, want 1 and 1", tr.ID, len(tr.Entries), len(tr.Spans))
+			t.Errorf("trace %v has %d operations and %d other spans, want 1 and 1", tr.ID, len(tr.Entries),
+				len(tr.Spans))
 		}
 		found[int(tr.ID[14])<<8|int(tr.ID[15])]++
 	}
 	return found, problems
 }
 
-// each returns n traces, each so long behind the one before.
+// each returns n traces at intervals of step.
 func each(n int, step time.Duration) (traces []fakeTrace) {
 	for i := range n {
 		traces = append(traces, fakeTrace{id: i + 1, start: noon.Add(-time.Hour).Add(time.Duration(i) * step)})
@@ -63,7 +64,7 @@ func each(n int, step time.Duration) (traces []fakeTrace) {
 	return traces
 }
 
-// All traces are found, each once, or those that a limit leaves, and what is missing is told.
+// A search finds all traces once, or the limit, and reports missing ones.
 func TestSearch(t *testing.T) {
 	thousands := spread(3000)
 	for name, test := range map[string]struct {
@@ -79,9 +80,10 @@ func TestSearch(t *testing.T) {
 		"the latest":    {fake: fakeJaeger{traces: each(1000, time.Second)}, limit: 50, from: 951, to: 1000},
 		"empty, v3":     {limit: 10, from: 1},
 		"empty, v1":     {fake: fakeJaeger{v1: true}, limit: 10, from: 1},
-		// More traces than a page holds within a window that cannot be divided.
-		"one instant": {fake: fakeJaeger{traces: each(300, 0)}, limit: 1000, from: 1, to: 100, problem: "100 traces or more"},
-		// An answer beyond the limit is asked for in parts.
+		// More traces than a page holds, in a window too small to divide.
+		"one instant": {fake: fakeJaeger{traces: each(300, 0)}, limit: 1000, from: 1, to: 100,
+			problem: "100 traces or more"},
+		// An answer above the limit is requested in parts.
 		"large answers": {fake: fakeJaeger{traces: spread(300)}, limit: 1000, memory: 128 << 10, from: 1, to: 300},
 		"a large trace": {fake: fakeJaeger{traces: spread(1)}, limit: 10, memory: 1600, from: 1, problem: "too large"},
 	} {
@@ -105,8 +107,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// Version 1 of the API fails on a number that is not finite. The traces around it are found, and missing ones are
-// reported.
+// API version 1 fails on a number that is not finite. The traces around it are found, the missing one is reported.
 func TestSearchNotFinite(t *testing.T) {
 	const n = 500
 	f := &fakeJaeger{v1: true, traces: spread(n)}
@@ -124,7 +125,7 @@ func TestSearchNotFinite(t *testing.T) {
 	}
 }
 
-// A server that does not heed the window does not keep the search forever.
+// A server that ignores the window does not keep the search forever.
 func TestSearchWindowIgnored(t *testing.T) {
 	answer := recorded(t, "client/v2.20.search.v3.json")
 	calls := 0
@@ -158,9 +159,12 @@ func TestSearchQuery(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	want := []string{
-		"/jaeger/api/v3/traces?query.duration_min=1.5ms&query.num_traces=100&query.operation_name=POST+%2Fv1&query.raw_traces=true" +
-			"&query.service_name=api&query.start_time_max=2026-11-21T12%3A00%3A00.000001Z&query.start_time_min=2026-11-21T11%3A00%3A00Z",
-		"/jaeger/api/traces?end=1795262400000001&limit=100&minDuration=1.5ms&operation=POST+%2Fv1&raw=true&service=api&start=1795258800000000",
+		"/jaeger/api/v3/traces?query.duration_min=1.5ms&query.num_traces=100&query.operation_name=POST+%2Fv1&" +
+			"query.raw_traces=true" +
+			"&query.service_name=api&query.start_time_max=2026-11-21T12%3A00%3A00.000001Z&" +
+			"query.start_time_min=2026-11-21T11%3A00%3A00Z",
+		"/jaeger/api/traces?end=1795262400000001&limit=100&minDuration=1.5ms&operation=POST+%2Fv1&raw=true&" +
+			"service=api&start=1795258800000000",
 	}
 	check.Equal(t, "calls", want, got)
 }
@@ -183,33 +187,43 @@ func TestSearchErrors(t *testing.T) {
 	}
 }
 
-// Summaries of pruned operations are read from events and from logs.
+// Summaries of pruned operations come from events and logs.
 func TestClientPruned(t *testing.T) {
 	want := []op.Pruned{
-		{TraceID: traceID(t, recordedID), SpanID: op.SpanID{7: 0xaa}, Operation: "relu", DeviceID: "cuda:0", Count: 3, Duration: 4500},
+		{TraceID: traceID(t, recordedID), SpanID: op.SpanID{7: 0xaa}, Operation: "relu", DeviceID: "cuda:0", Count: 3,
+			Duration: 4500},
 		{TraceID: traceID(t, recordedID), SpanID: op.SpanID{7: 0xaa}, Operation: "add", Count: 1, Duration: 250},
 	}
 	v3 := `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[
 		{"traceId":"` + recordedID + `","name":"child","spanId":"00000000000000bb","events":[{"name":"other"},7,{"name":"tensor.ops.pruned"}]},
 		{"traceId":"` + recordedID + `","name":"POST /","spanId":"00000000000000aa","events":[
-		{"timeUnixNano":"1","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}},
-			{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}},{"key":"tensor.ops.pruned.count","value":{"intValue":"3"}},
+		{"timeUnixNano":"1","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name",
+			"value":{"stringValue":"relu"}},
+			{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}},{"key":"tensor.ops.pruned.count",
+				"value":{"intValue":"3"}},
 			{"value":{"intValue":"4500"},"key":"tensor.ops.pruned.duration"}]},
-		{"name":"exception","attributes":[{"key":"tensor.op.name","value":{"stringValue":"x"}},{"key":"tensor.ops.pruned.count",` +
+		{"name":"exception","attributes":[{"key":"tensor.op.name","value":{"stringValue":"x"}},
+			{"key":"tensor.ops.pruned.count",` +
 		`"value":{"intValue":"3"}}]},
 		{"name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"add"}},
-			{"key":"tensor.ops.pruned.count","value":{"intValue":1}},{"key":"tensor.ops.pruned.duration","value":{"intValue":"250"}}]}]}]}]}]}}`
+			{"key":"tensor.ops.pruned.count","value":{"intValue":1}},{"key":"tensor.ops.pruned.duration",
+				"value":{"intValue":"250"}}]}]}]}]}]}}`
 	v1 := `{"data":[{"traceID":"` + recordedID + `","spans":[
 		{"traceID":"` + recordedID + `","spanID":"aa","operationName":"POST /","references":[],"startTime":1,"duration":1,"tags":[],
 		"processID":"p1","logs":[
-		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"tensor.ops.pruned"},{"key":"tensor.op.name","type":"string",` +
+		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"tensor.ops.pruned"},{"key":"tensor.op.name",
+			"type":"string",` +
 		`"value":"relu"},
-			{"key":"tensor.device.id","type":"string","value":"cuda:0"},{"key":"tensor.ops.pruned.count","type":"int64","value":3},
+			{"key":"tensor.device.id","type":"string","value":"cuda:0"},{"key":"tensor.ops.pruned.count",
+				"type":"int64","value":3},
 			{"key":"tensor.ops.pruned.duration","type":"int64","value":4500}]},
-		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"other"},{"key":"tensor.op.name","type":"string","value":"x"}]},
-		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"tensor.ops.pruned"},{"key":"tensor.op.name","type":"string",` +
+		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"other"},{"key":"tensor.op.name",
+			"type":"string","value":"x"}]},
+		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"tensor.ops.pruned"},{"key":"tensor.op.name",
+			"type":"string",` +
 		`"value":"add"},
-			{"key":"tensor.ops.pruned.count","type":"int64","value":1},{"key":"tensor.ops.pruned.duration","type":"int64","value":"250"}]}]}],
+			{"key":"tensor.ops.pruned.count","type":"int64","value":1},{"key":"tensor.ops.pruned.duration",
+				"type":"int64","value":"250"}]}]}],
 		"processes":{"p1":{"serviceName":"api","tags":[]}}}]}`
 	for path, body := range map[string]string{path3: v3, path1: v1} {
 		c := serve(t, func(w http.ResponseWriter, r *http.Request) {

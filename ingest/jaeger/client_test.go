@@ -33,7 +33,7 @@ func serve(t *testing.T, h http.HandlerFunc, opts jaeger.ClientOptions) *jaeger.
 	return check.Must(jaeger.NewClient(server.URL+"/jaeger/", opts))(t)
 }
 
-// paths answers by path; any other gets the page that Jaeger answers with.
+// paths answers by path. Other paths get Jaeger's page.
 func paths(t *testing.T, files map[string]string) http.HandlerFunc {
 	t.Helper()
 	answers := make(map[string][]byte)
@@ -47,7 +47,8 @@ func paths(t *testing.T, files map[string]string) http.HandlerFunc {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			answer = page
 		}
-		if strings.Contains(string(answer), `"trace not found"`) || strings.Contains(string(answer), "No traces found") {
+		if strings.Contains(string(answer), `"trace not found"`) || strings.Contains(string(answer),
+			"No traces found") {
 			w.WriteHeader(http.StatusNotFound)
 		}
 		if strings.Contains(string(answer), `unsupported value`) {
@@ -91,9 +92,11 @@ func TestClientTrace(t *testing.T) {
 		files map[string]string
 		want  total
 	}{
-		"v3":            {map[string]string{path3: "client/v1.76.trace.v3.json", path1: "client/nan.v1.json"}, total{"v3", 7, 2, 74_601}},
-		"v1, no v3":     {map[string]string{path1: "v1.76.trace.json"}, total{"v1", 7, 2, 70_000}},
-		"v1, v3 broken": {map[string]string{path1: "v1.76.trace.json", path3: "client/page.html"}, total{"v1", 7, 2, 70_000}},
+		"v3": {map[string]string{path3: "client/v1.76.trace.v3.json", path1: "client/nan.v1.json"},
+			total{"v3", 7, 2, 74_601}},
+		"v1, no v3": {map[string]string{path1: "v1.76.trace.json"}, total{"v1", 7, 2, 70_000}},
+		"v1, v3 broken": {map[string]string{path1: "v1.76.trace.json", path3: "client/page.html"},
+			total{"v1", 7, 2, 70_000}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := serve(t, paths(t, tc.files), jaeger.ClientOptions{})
@@ -134,7 +137,7 @@ func TestClientTraceNotThere(t *testing.T) {
 	}
 }
 
-// A server that fails in every way is named, with the likely causes.
+// Errors name the failing server and the likely causes.
 func TestClientErrors(t *testing.T) {
 	status := func(code int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -148,17 +151,21 @@ func TestClientErrors(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"web page":     {paths(t, nil), `a web page, not JSON"; check that the address is that of Jaeger's pages, usually on port 16686`},
-		"other server": {status(404, "404 page not found\n"), `"404 page not found"; check that the address`},
+		"web page":     {paths(t, nil), `a web page, not JSON"; use the address of Jaeger's pages, usually port 16686`},
+		"other server": {status(404, "404 page not found\n"), `"404 page not found"; use the address`},
 		"empty":        {status(200, ""), "an empty answer"},
 		"other JSON":   {status(404, `{"detail":"nothing here"}`), "nothing here"},
-		"bad request":  {status(400, `{"error":{"httpCode":400,"message":"malformed parameter"}}`), `status 400: "malformed parameter"`},
-		"v1 errors":    {status(200, `{"data":null,"errors":[{"code":400,"msg":"no such thing"}]}`), `status 400: "no such thing"`},
-		"password":     {status(401, "who is it?"), "name:password@host"},
-		"always busy":  {status(503, "come back later"), "come back later"},
-		"failure":      {status(500, `{"error":{"httpCode":500,"message":"storage is down"}}`), "storage is down\" (tried"},
-		"cut off":      {status(200, string(half)), "cut off (tried"},
-		"hangs":        {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no answer in time (300ms)"},
+		"bad request": {status(400, `{"error":{"httpCode":400,"message":"malformed parameter"}}`),
+			`status 400: "malformed parameter"`},
+		"v1 errors": {status(200, `{"data":null,"errors":[{"code":400,"msg":"no such thing"}]}`),
+			`status 400: "no such thing"`},
+		"password":    {status(401, "who is it?"), "name:password@host"},
+		"always busy": {status(503, "come back later"), "come back later"},
+		"failure": {status(500, `{"error":{"httpCode":500,"message":"storage is down"}}`),
+			"storage is down\" (tried"},
+		"cut off": {status(200, string(half)), "cut off (tried"},
+		"hangs": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+			"no answer in time (300ms)"},
 		"hangs in the middle": {func(w http.ResponseWriter, r *http.Request) {
 			_, _ = w.Write(half)
 			_ = http.NewResponseController(w).Flush()
@@ -185,12 +192,13 @@ func TestClientUnreachable(t *testing.T) {
 	c, err := jaeger.NewClient(server.URL, jaeger.ClientOptions{Timeout: 300 * time.Millisecond})
 	check.OK(t, err)
 	_, _, err = c.Trace(t.Context(), traceID(t, recordedID))
-	if err == nil || !strings.Contains(err.Error(), "check that Jaeger runs at this address") || !strings.Contains(err.Error(), server.URL) {
+	if err == nil || !strings.Contains(err.Error(), "check that Jaeger runs at this address") ||
+		!strings.Contains(err.Error(), server.URL) {
 		t.Errorf("error %v", err)
 	}
 }
 
-// What fails for a moment is asked again.
+// Temporary failures are retried.
 func TestClientRetries(t *testing.T) {
 	answer := recorded(t, "client/v1.76.trace.v3.json")
 	calls := 0
@@ -222,7 +230,7 @@ func TestClientAddress(t *testing.T) {
 	}
 }
 
-// The password that an address holds is sent, and is in no message.
+// The password of an address is sent and appears in no message.
 func TestClientPassword(t *testing.T) {
 	var user, password string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -238,7 +246,7 @@ func TestClientPassword(t *testing.T) {
 	}
 }
 
-// answerAll answers every call with the same.
+// answerAll answers every call with the same text.
 type answerAll struct {
 	status int
 	body   []byte
@@ -248,7 +256,7 @@ func (a answerAll) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Body: io.NopCloser(bytes.NewReader(a.body)), Request: r}, nil
 }
 
-// Whatever a server answers, the client ends, with a trace or with an error.
+// With any answer, the client ends with a trace or an error.
 func FuzzClientAnswer(f *testing.F) {
 	for _, name := range []string{
 		"v1.76.trace.json", "edge.json", "client/v1.76.trace.v3.json", "client/nan.v1.json", "client/nan.v3.json",
@@ -269,7 +277,7 @@ func FuzzClientAnswer(f *testing.F) {
 		if (tr == nil) == (err == nil) || tr != nil && tr.ID != id {
 			t.Errorf("trace %v, error %v", tr, err)
 		}
-		// A window that is not divided: searches are long otherwise.
+		// An undivided window: other searches take long.
 		q := jaeger.Query{Service: "api", Start: noon, End: noon.Add(time.Microsecond), Limit: 3}
 		for tr, err := range c.Search(t.Context(), q) {
 			if (tr == nil) == (err == nil) {

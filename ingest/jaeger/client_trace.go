@@ -27,7 +27,6 @@ type Trace struct {
 	start op.Int // the earliest, in Unix nanoseconds
 }
 
-// starts notes the start of a span.
 func (t *Trace) starts(start op.Int) {
 	if start.Known && (!t.start.Known || start.V < t.start.V) {
 		t.start = start
@@ -48,7 +47,7 @@ func (c *Client) Trace(ctx context.Context, id op.TraceID) (*Trace, []*op.Syntax
 		return nil, nil, fmt.Errorf("%w: %s", ErrTraceNotFound, id)
 	case ok && failed.isNotFinite():
 		return nil, nil, &op.SyntaxError{File: failed.url, Offset: -1, Class: op.ErrorRecord,
-			Msg: "trace with a number that is not finite, which Jaeger cannot hand out"}
+			Msg: "trace with a number that is not finite: Jaeger cannot return it"}
 	case errors.Is(err, errTooLarge):
 		return nil, nil, &op.SyntaxError{File: c.Base(), Offset: -1, Class: op.ErrorLimit, Msg: "trace left out, " +
 			err.Error()}
@@ -68,11 +67,10 @@ type answer struct {
 	url      string
 	traces   []*Trace
 	byID     map[op.TraceID]*Trace
-	problems []*op.SyntaxError // records that could not be read, the first ones
-	untold   int               // further ones
+	problems []*op.SyntaxError // of bad records, the first ones
+	untold   int               // the number of further problems
 }
 
-// maxProblems is the number of problems of an answer to report one by one.
 const maxProblems = 100
 
 // decode reads an answer and collects the records of each trace. In version 3 they may be scattered.
@@ -114,7 +112,7 @@ func (c *Client) decode(v version, url string, body []byte) (*answer, error) {
 	}
 	if ans.untold > 0 {
 		ans.problems = append(ans.problems, &op.SyntaxError{File: url, Offset: -1, Class: op.ErrorOther,
-			Msg: fmt.Sprintf("%d further problems of this answer are not told", ans.untold)})
+			Msg: fmt.Sprintf("%d further problems of this answer", ans.untold)})
 	}
 	return ans, nil
 }
@@ -157,7 +155,6 @@ func (a *answer) problem(p *op.SyntaxError) {
 	}
 }
 
-// addPruned adds the summaries among the events of a span to its trace.
 func (a *answer) addPruned(rec op.Record) {
 	var extra *op.Extra
 	var p op.Pruned

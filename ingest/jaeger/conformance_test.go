@@ -13,8 +13,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// lost lists the fields that API version 1 cannot hold: it floors times, answers 500 to numbers that are not finite,
-// and has no spans without ids, times or a process.
+// lost lists the fields missing in API version 1: it floors times, fails on numbers that are not finite, and has no
+// spans without ids, times or a process.
 const lost = optest.Nanoseconds | optest.NonFinite | optest.InvalidUTF8 | optest.EndBeforeStart |
 	optest.NoTime | optest.NoIDs | optest.NoResource | optest.LinkAttributes
 
@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// encode returns the answer that Jaeger would give for a span.
+// encode returns Jaeger's answer for a span.
 func encode(t *testing.T, s optest.Span) string {
 	t.Helper()
 	tags := tagsOf(t, s.Attributes)
@@ -76,7 +76,8 @@ func encode(t *testing.T, s optest.Span) string {
 	}
 	var references []any
 	refer := func(kind string, trace op.TraceID, id op.SpanID) {
-		references = append(references, map[string]any{"refType": kind, "traceID": trace.String(), "spanID": id.String()})
+		references = append(references, map[string]any{"refType": kind, "traceID": trace.String(),
+			"spanID": id.String()})
 	}
 	for _, l := range s.Links {
 		refer("FOLLOWS_FROM", l.TraceID, l.SpanID)

@@ -19,7 +19,7 @@ import (
 // trace.
 const maxTraceBytes = 512 << 20
 
-var errTraceTooLarge = errors.New("reading spans: the trace takes too much memory, because its processes are behind its spans")
+var errTraceTooLarge = errors.New("reading spans: the trace exceeds the memory limit, because its processes follow its spans")
 
 // Records reads answers of API version 1. name names src in errors, and m maps attribute keys to fields, nil by the
 // conventions.
@@ -27,12 +27,14 @@ var errTraceTooLarge = errors.New("reading spans: the trace takes too much memor
 // A *[op.SyntaxError] is a bad span or the early end of the answer. Any other error is the last value, such as a
 // *[ServerError] for an answer with an error instead of data. A record's pointers are valid until the next one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
-	return RecordsHolding(src, name, m, nil)
+	return RecordsHolding(src, name, m, attrmap.Account(m).Hold)
 }
 
 // RecordsHolding is [Records] with a memory bound. It calls hold with the number of bytes held in addition, negative
 // for bytes released. An error of hold ends the reading. A nil hold bounds a trace to 512 MiB.
-func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
+func RecordsHolding(
+	src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error,
+) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := newReader(src, name, m, yield)
 		r.held.Hold = upTo(maxTraceBytes, hold)
@@ -41,25 +43,23 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 	}
 }
 
-// reader reads a sequence of answers.
 type reader struct {
 	stream *jsonstream.Reader
 	dec    *decoder
 	yield  func(op.Record, error) bool
 	held   budget.Account
 
-	failure *ServerError // what the answer under way says is wrong
-	hasData bool         // it has data
+	failure *ServerError // the error in the current answer
+	hasData bool         // the current answer has data
 
-	processes map[string]*op.Resource // of the trace under way; nil until they have come
-	current   *op.Resource            // that of the span yielded last
+	processes map[string]*op.Resource // of the current trace; nil until they are read
+	current   *op.Resource            // of the last span
 
 	// texts holds the spans of a trace until its processes are known; spans has the place of each.
 	texts []byte
 	spans []spanText
 }
 
-// spanText is the place of a span in the reader's texts.
 type spanText struct {
 	offset     int64 // in the input
 	start, end int
@@ -86,7 +86,6 @@ func (r *reader) answers() {
 	}
 }
 
-// answer reads one answer and reports whether the consumer wants more.
 func (r *reader) answer() bool {
 	r.failure, r.hasData = nil, false
 	s := r.stream
@@ -127,7 +126,6 @@ func (r *reader) answer() bool {
 	return false
 }
 
-// trace reads one trace.
 func (r *reader) trace() bool {
 	r.processes = nil
 	r.current = nil
@@ -206,7 +204,6 @@ func (r *reader) readSpans() bool {
 	return true
 }
 
-// heldSpans yields the kept spans.
 func (r *reader) heldSpans() bool {
 	for _, t := range r.spans {
 		if !r.span(r.texts[t.start:t.end], t.offset) {

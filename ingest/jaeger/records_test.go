@@ -25,7 +25,8 @@ func TestGolden(t *testing.T) { recordtest.Golden(t, ".json", jaeger.Records) }
 // answer puts spans into an answer, with their processes behind them.
 func answer(spans string) string {
 	return `{"data":[{"traceID":"0af7651916cd43dd8448eb211c80319c","spans":[` + spans +
-		`],"processes":{"p1":{"serviceName":"api","tags":[{"key":"tensor.rank","type":"int64","value":3},{"key":"host","type":"string",` +
+		`],"processes":{"p1":{"serviceName":"api","tags":[{"key":"tensor.rank","type":"int64","value":3},` +
+		`{"key":"host","type":"string",` +
 		`"value":"h"}]},"p2":{"serviceName":"missing-service-name"}},"warnings":null}],"errors":null}`
 }
 
@@ -38,8 +39,9 @@ const (
 func TestRecords(t *testing.T) {
 	// entry is the entry of an operation x, given the members after its ids.
 	entry := func(rest string) string {
-		return resource + `{"step":null,"operation":"x","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":5,` +
-			`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":5000,"rank":3,` +
+		return resource + `{"step":null,"operation":"x","device_id":null,"input_shapes":null,"output_shape":null,` +
+			`"duration_us":5,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,` +
+			`"duration_ns":5000,"rank":3,` +
 			wantIDs + `,` + rest + "\n"
 	}
 	x := func(members, tags string) string {
@@ -55,29 +57,35 @@ func TestRecords(t *testing.T) {
 		{"an operation", x("", ""), entry(`"service":"api","warn":["us_truncated"]}`)},
 		{
 			"what is no operation", answer(`{` + ids + `,"operationName":"GET","startTime":1,"duration":5}`),
-			resource + `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1000,"duration_ns":5000,"service":"api"}}` + "\n",
+			resource + `{"span":{"name":"GET",` + wantIDs +
+				`,"start_unix_ns":1000,"duration_ns":5000,"service":"api"}}` + "\n",
 		},
 		{
 			"a server's span, with its parent elsewhere",
-			answer(`{` + ids + `,"operationName":"GET","startTime":1,"duration":5,"references":[{"refType":"CHILD_OF",` +
-				`"traceID":"0af7651916cd43dd8448eb211c80319c","spanID":"b7ad6b7169203331"}],"tags":[{"key":"span.kind","type":"string",` +
-				`"value":"server"}]}`),
-			resource + `{"span":{"name":"GET",` + wantIDs + `,"parent_span_id":"b7ad6b7169203331","parent_remote":true,"start_unix_ns":1000,` +
+			answer(`{` + ids + `,"operationName":"GET","startTime":1,"duration":5,"references":[{` +
+				`"refType":"CHILD_OF","traceID":"0af7651916cd43dd8448eb211c80319c","spanID":"b7ad6b7169203331"}],` +
+				`"tags":[{"key":"span.kind","type":"string","value":"server"}]}`),
+			resource + `{"span":{"name":"GET",` + wantIDs +
+				`,"parent_span_id":"b7ad6b7169203331","parent_remote":true,"start_unix_ns":1000,` +
 				`"duration_ns":5000,"service":"api"}}` + "\n",
 		},
-		{"error=true", x("", tag("error", "bool", "true")), entry(`"service":"api","error":"","warn":["us_truncated"]}`)},
+		{"error=true", x("", tag("error", "bool", "true")),
+			entry(`"service":"api","error":"","warn":["us_truncated"]}`)},
 		{
-			"error in a log", x(`,"logs":[{"timestamp":1,"fields":[{"key":"message","type":"string","value":"out of memory"},`+
-				`{"key":"event","type":"string","value":"error"}]}]`, tag("error", "bool", "true")),
+			"error in a log", x(`,"logs":[{"timestamp":1,"fields":[{"key":"message","type":"string","value":"out of `+
+				`memory"},{"key":"event","type":"string","value":"error"}]}]`, tag("error", "bool", "true")),
 			entry(`"service":"api","error":"out of memory","warn":["us_truncated"]}`),
 		},
 		{
-			"request that failed", answer(`{` + ids + `,"operationName":"GET","startTime":1,"duration":5,"tags":[{"key":"error","type":"bool",` +
+			"request that failed", answer(`{` + ids + `,"operationName":"GET","startTime":1,"duration":5,"tags":[{` +
+				`"key":"error","type":"bool",` +
 				`"value":true},{"key":"otel.status_description","type":"string","value":"status 500"}]}`),
-			resource + `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1000,"duration_ns":5000,"service":"api","failed":true,` +
+			resource + `{"span":{"name":"GET",` + wantIDs +
+				`,"start_unix_ns":1000,"duration_ns":5000,"service":"api","failed":true,` +
 				`"extra":{"message":"status 500"}}}` + "\n",
 		},
-		{"status OK", x("", tag("otel.status_code", "string", `"OK"`)), entry(`"service":"api","warn":["us_truncated"]}`)},
+		{"status OK", x("", tag("otel.status_code", "string", `"OK"`)),
+			entry(`"service":"api","warn":["us_truncated"]}`)},
 		{"scope in old versions", x("", tag("otel.library.name", "string", `"engine"`)),
 			entry(`"service":"api","scope":"engine","warn":["us_truncated"]}`)},
 		{
@@ -86,17 +94,19 @@ func TestRecords(t *testing.T) {
 			entry(`"service":"api","warn":["bad_memory","us_truncated"]}`),
 		},
 		{"id that is none", strings.ReplaceAll(x("", ""), "00f067aa0ba902b7", "nope"),
-			strings.Replace(entry(`"service":"api","warn":["bad_id","us_truncated"]}`), `,"span_id":"00f067aa0ba902b7"`, "", 1)},
+			strings.Replace(entry(`"service":"api","warn":["bad_id","us_truncated"]}`), `,"span_id":"00f067aa0ba902b7"`,
+				"", 1)},
 		{
-			"ids without leading zeros", strings.NewReplacer("00f067aa0ba902b7", "f067aa0ba902b7", "0af7651916cd43dd8448eb211c80319c",
+			"ids without leading zeros", strings.NewReplacer("00f067aa0ba902b7", "f067aa0ba902b7",
+				"0af7651916cd43dd8448eb211c80319c",
 				"8448eb211c80319c").Replace(x("", "")),
 			strings.Replace(entry(`"service":"api","warn":["us_truncated"]}`), "0af7651916cd43dd8448eb211c80319c",
 				"00000000000000008448eb211c80319c", 1),
 		},
 		{
 			"a process without a service", strings.Replace(x("", ""), `"processID":"p1"`, `"processID":"p2"`, 1),
-			strings.NewReplacer(`"rank":3,`, "", resource, `{"schema":"optrace.entries/v1","resource":{}}`+"\n").Replace(entry(`"warn":["us_tru` +
-				`ncated"]}`)),
+			strings.NewReplacer(`"rank":3,`, "", resource, `{"schema":"optrace.entries/v1","resource":{`+
+				`}}`+"\n").Replace(entry(`"warn":["us_truncated"]}`)),
 		},
 		{
 			"a process that is not there", strings.Replace(x("", ""), `"processID":"p1"`, `"processID":"p9"`, 1),
@@ -114,13 +124,18 @@ func TestRecords(t *testing.T) {
 				"0").Replace(entry(`"service":"api","warn":["bad_time","us_truncated"]}`)),
 		},
 		{
-			"spans that cannot be read", answer(`7,{` + ids + `,"operationName":x},{` + ids + `,"operationName":"GET","startTime":1,"duration":5}`),
-			"error: answer: expected an object, found '7' (at byte 64)\nerror: answer: expected a value, found 'x' (at byte 173)\n" +
-				resource + `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1000,"duration_ns":5000,"service":"api"}}` + "\n",
+			"spans that cannot be read", answer(`7,{` + ids + `,"operationName":x},{` + ids +
+				`,"operationName":"GET","startTime":1,"duration":5}`),
+			"error: answer: expected an object, found '7' (at byte 64)\nerror: answer: expected a value, found 'x' " +
+				"(at byte 173)\n" +
+				resource + `{"span":{"name":"GET",` + wantIDs +
+				`,"start_unix_ns":1000,"duration_ns":5000,"service":"api"}}` + "\n",
 		},
 		{
-			"processes that cannot be read", `{"data":[{"spans":[{` + ids + `}],"processes":[]},{"spans":7,"processes":{"p":7}}]}`,
-			"error: answer: expected an object, found '[' (at byte 124)\n" + `{"span":{"name":"",` + wantIDs + `,"duration_ns":0}}` + "\n" +
+			"processes that cannot be read", `{"data":[{"spans":[{` + ids +
+				`}],"processes":[]},{"spans":7,"processes":{"p":7}}]}`,
+			"error: answer: expected an object, found '[' (at byte 124)\n" + `{"span":{"name":"",` + wantIDs +
+				`,"duration_ns":0}}` + "\n" +
 				"error: answer: spans are no array (at byte 129)\n",
 		},
 		{
@@ -129,17 +144,22 @@ func TestRecords(t *testing.T) {
 				"error: answer: unexpected end of JSON text (at byte 330)\n",
 		},
 		{
-			"part of the data", strings.Replace(x("", ""), `"errors":null`, `"errors":[{"code":500,"msg":"shard down"}]`, 1),
-			entry(`"service":"api","warn":["us_truncated"]}`) + "error: answer: incomplete answer, the server's error: \"shard down\" (at byte " +
+			"part of the data", strings.Replace(x("", ""), `"errors":null`,
+				`"errors":[{"code":500,"msg":"shard down"}]`, 1),
+			entry(`"service":"api","warn":["us_truncated"]}`) +
+				"error: answer: incomplete answer, the server's error: \"shard down\" (at byte " +
 				"477)\n",
 		},
 		{
-			"placeholders for ids, and no start", strings.NewReplacer("0af7651916cd43dd8448eb211c80319c", opfile.PlaceholderTraceID(1).String(),
+			"placeholders for ids, and no start", strings.NewReplacer("0af7651916cd43dd8448eb211c80319c",
+				opfile.PlaceholderTraceID(1).String(),
 				`"startTime":1`, `"startTime":0`).Replace(x("", "")),
-			strings.NewReplacer(`"start_unix_ns":1000,`, "", wantIDs+",", "").Replace(entry(`"service":"api","warn":["no_start","us_truncated"]}`)),
+			strings.NewReplacer(`"start_unix_ns":1000,`, "", wantIDs+",",
+				"").Replace(entry(`"service":"api","warn":["no_start","us_truncated"]}`)),
 		},
 		{
-			"no start and no duration", strings.Replace(x("", ""), `"startTime":1,"duration":5`, `"startTime":0,"duration":0`, 1),
+			"no start and no duration", strings.Replace(x("", ""), `"startTime":1,"duration":5`,
+				`"startTime":0,"duration":0`, 1),
 			strings.NewReplacer(`"start_unix_ns":1000,`, "", `"duration_us":5,`, `"duration_us":0,`, "5000",
 				"0").Replace(entry(`"service":"api","warn":["bad_time","us_truncated"]}`)),
 		},
@@ -161,15 +181,19 @@ func TestParent(t *testing.T) {
 		{"none", `"references":[]`, ""},
 		{"null", `"references":null`, ""},
 		{"CHILD_OF", `"references":[` + ref("CHILD_OF", trace, "a1") + `]`, "a1"},
-		{"CHILD_OF behind a link", `"references":[` + ref("FOLLOWS_FROM", trace, "b2") + `,` + ref("CHILD_OF", trace, "a1") + `]`,
+		{"CHILD_OF behind a link", `"references":[` + ref("FOLLOWS_FROM", trace, "b2") + `,` +
+			ref("CHILD_OF", trace, "a1") + `]`,
 			"a1"},
-		{"a link to the parent", `"references":[7,` + ref("FOLLOWS_FROM", other, "b2") + `,` + ref("FOLLOWS_FROM", trace, "a1") + `]`,
+		{"a link to the parent", `"references":[7,` + ref("FOLLOWS_FROM", other, "b2") + `,` +
+			ref("FOLLOWS_FROM", trace, "a1") + `]`,
 			"a1"},
-		{"links to other traces only", `"references":[` + ref("FOLLOWS_FROM", other, "b2") + `,` + ref("CHILD_OF", other, "a1") + `]`, ""},
+		{"links to other traces only", `"references":[` + ref("FOLLOWS_FROM", other, "b2") + `,` +
+			ref("CHILD_OF", other, "a1") + `]`, ""},
 		{"named as such", `"parentSpanID":"a1"`, "a1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			text := `{"data":[{"spans":[{` + test.members + `,"operationName":"s","traceID":"` + trace + `","spanID":"c3"}]}]}`
+			text := `{"data":[{"spans":[{` + test.members + `,"operationName":"s","traceID":"` + trace +
+				`","spanID":"c3"}]}]}`
 			_, spans := recordtest.Split(t, jaeger.Records(strings.NewReader(text), "answer", nil))
 			check.Equal(t, "parent", test.want, strings.TrimLeft(spans[0].ParentSpanID.String(), "0"))
 		})
@@ -178,7 +202,8 @@ func TestParent(t *testing.T) {
 
 func TestErrorAnswers(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{`{"data":null,"total":0,"errors":[{"code":500,"msg":"json: unsupported value: NaN"}]}`, "json: unsupported value: NaN"},
+		{`{"data":null,"total":0,"errors":[{"code":500,"msg":"json: unsupported value: NaN"}]}`,
+			"json: unsupported value: NaN"},
 		{`{"error":{"httpCode":404,"message":"No traces found"}}`, "No traces found"},
 		{`{"code":5,"message":"not found","details":[]}`, "not found"},
 		{`{"errors":[{"code":7}]}`, `[{"code":7}]`},
@@ -197,22 +222,22 @@ func TestErrorAnswers(t *testing.T) {
 }
 
 func TestRecordsEnd(t *testing.T) {
-	recordtest.Ends(t, jaeger.Records, string(check.Must(os.ReadFile("testdata/v2.20.search.json"))(t)), answer(`7,{`+ids+`}`),
+	recordtest.Ends(t, jaeger.Records, string(check.Must(os.ReadFile("testdata/v2.20.search.json"))(t)),
+		answer(`7,{`+ids+`}`),
 		`{"data":[{"processes":[],"spans":[7,{}]}]}`, answer(`{}`)[:80])
 }
 
-// FuzzRecords checks that no input makes the reader panic, that the entries it makes are valid, and that they read back
-// from JSON Lines as they were.
+// FuzzRecords checks that no input makes the reader panic, and that entries are valid and survive JSON Lines.
 func FuzzRecords(f *testing.F) {
-	f.Add([]byte(answer(`{` + ids + `,"references":[{"refType":"CHILD_OF"}],"tags":[{"key":"op","value":"x"},{"key":"output_shape",` +
-		`"value":"[2,3]"},{"key":"error","value":true}]}`)))
+	f.Add([]byte(answer(`{` + ids + `,"references":[{"refType":"CHILD_OF"}],"tags":[{"key":"op","value":"x"},` +
+		`{"key":"output_shape","value":"[2,3]"},{"key":"error","value":true}]}`)))
 	f.Add([]byte(`{"data":null,"errors":[{"msg":"x"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		recordtest.Check(t, jaeger.Records(bytes.NewReader(text), "fuzz", nil))
 	})
 }
 
-func BenchmarkRecords(b *testing.B) {
+func BenchmarkReadJaeger(b *testing.B) {
 	one := check.Must(os.ReadFile(filepath.Join("testdata", "v2.20.search.json")))(b)
 	const answers = 100
 	text := bytes.Repeat(one, answers)

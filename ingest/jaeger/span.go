@@ -22,9 +22,8 @@ type decoder struct {
 	refs   []reference
 }
 
-// fields are the fields of a span beside its attributes.
 type fields struct {
-	op.Span     // RemoteParent is set where the kind says that the parent lies in another process
+	op.Span     // the kind tells RemoteParent
 	process     string
 	badID       bool
 	duration    op.Int // in nanoseconds
@@ -76,7 +75,6 @@ func (d *decoder) span(text []byte) *fields {
 	return f
 }
 
-// reference is a reference of a span to another one.
 type reference struct {
 	childOf bool
 	trace   op.TraceID
@@ -132,7 +130,6 @@ func (d *decoder) reference() (r reference) {
 	return r
 }
 
-// record returns the last span as a record. Its process may be nil.
 func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 	b := d.build
 	b.SetName(f.Name)
@@ -182,14 +179,12 @@ func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 	return op.Record{Span: &f.Span}
 }
 
-// text reads a string as valid UTF-8. It skips any other value.
 func (d *decoder) text() string { return d.valid(d.lex.AnyStr()) }
 
 func (d *decoder) valid(text []byte) string {
 	return strings.ToValidUTF8(d.strings.String(text), "\ufffd")
 }
 
-// micros reads microseconds and returns nanoseconds.
 func (d *decoder) micros() op.Int {
 	ns, ok := lexer.ParseMicros(d.lex.AnyNumber())
 	if !ok {
@@ -221,7 +216,6 @@ func parseTraceID(text []byte) (op.TraceID, bool) {
 
 func parseSpanID(text []byte) (op.SpanID, bool) { return op.ParseSpanID(padded(text, 16)) }
 
-// padded adds leading zeros to a text, unless it is empty.
 func padded(text []byte, digits int) []byte {
 	if len(text) == 0 || len(text) >= digits {
 		return text

@@ -12,7 +12,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// tag is an attribute in Jaeger's JSON.
 type tag struct {
 	key   string
 	value []byte // JSON text
@@ -20,7 +19,6 @@ type tag struct {
 	number, float, binary bool
 }
 
-// next reads the next tag of a list.
 func (d *decoder) next() (t tag) {
 	l := &d.lex
 	if !l.AnyObject() {
@@ -138,7 +136,6 @@ func (d *decoder) processes(text []byte, dst map[string]*op.Resource) {
 	}
 }
 
-// process reads one process. Its tags are the attributes of a resource.
 func (d *decoder) process() *op.Resource {
 	l := &d.lex
 	r := &op.Resource{}
@@ -164,7 +161,6 @@ func (d *decoder) process() *op.Resource {
 	return r
 }
 
-// attr returns a tag as an attribute with its type.
 func (d *decoder) attr(t tag) op.Attr {
 	a := op.Attr{Key: t.key, Value: d.tagText(t)}
 	n, isInt := d.tagInt(t)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
@@ -24,12 +25,11 @@ type arguments struct {
 	extra, geometry []byte
 }
 
-// values are the arguments known to the reader.
 type values struct {
 	correlation, external op.Int
 	device, stream        op.Int
 	bytes                 op.Int // of a copy or set on the device
-	size                  op.Int // of the call that launches it
+	size                  op.Int // of its launch
 	collective            collective
 	peer, source, target  op.Int // ranks in the arguments of a send or receive
 	autograd, forward     op.Int // the number of autograd, and the thread of the forward operator
@@ -38,7 +38,6 @@ type values struct {
 	dims, types, concrete []byte
 }
 
-// reset clears the arguments.
 func (a *arguments) reset() {
 	a.values = values{}
 	a.extra, a.geometry = a.extra[:0], a.geometry[:0]
@@ -78,7 +77,6 @@ func (a *arguments) straight(b []byte, i int) int {
 	return i
 }
 
-// set sets an argument to a valid JSON value.
 func (a *arguments) set(key *argumentKey, value []byte) {
 	switch {
 	case key.json != nil:
@@ -111,7 +109,6 @@ func (a *arguments) text(value []byte) []byte {
 	return text
 }
 
-// finishCollective completes the collective. A name is required.
 func (a *arguments) finishCollective() {
 	c := &a.collective
 	switch c.Name {
@@ -163,10 +160,101 @@ func readCount(l *lexer.Lexer) op.Int {
 	return count(parseInt(l.AnyNumber()))
 }
 
-// count returns n, unknown if it is negative.
 func count(n op.Int) op.Int {
 	if n.V < 0 {
 		return op.Int{}
 	}
 	return n
+}
+
+type argument struct {
+	number   func(a *arguments) *op.Int
+	counts   bool // a number cannot be negative
+	text     func(c *collective, s string)
+	json     func(a *arguments) *[]byte
+	geometry bool // one of geometry
+	graph    bool // 0 is no graph
+}
+
+var geometry = [...]string{
+	attrkey.Grid, attrkey.Block, attrkey.Registers, attrkey.SharedMemory, attrkey.Occupancy, attrkey.Graph,
+	attrkey.GraphNode,
+}
+
+var meanings = makeMeanings()
+
+func makeMeanings() map[string]argument {
+	number := func(at func(a *arguments) *op.Int) argument { return argument{number: at} }
+	counts := func(at func(a *arguments) *op.Int) argument { return argument{number: at, counts: true} }
+	text := func(set func(c *collective, s string)) argument { return argument{text: set} }
+	json := func(at func(a *arguments) *[]byte) argument { return argument{json: at} }
+	external := number(func(a *arguments) *op.Int { return &a.external })
+	dims := json(func(a *arguments) *[]byte { return &a.dims })
+	all := map[string]argument{
+		"correlation":     number(func(a *arguments) *op.Int { return &a.correlation }),
+		"External id":     external,
+		"external id":     external,
+		"device":          number(func(a *arguments) *op.Int { return &a.device }),
+		"stream":          number(func(a *arguments) *op.Int { return &a.stream }),
+		"bytes":           counts(func(a *arguments) *op.Int { return &a.bytes }),
+		"size":            counts(func(a *arguments) *op.Int { return &a.size }),
+		"Input Dims":      dims,
+		"Input dims":      dims,
+		"Input type":      json(func(a *arguments) *[]byte { return &a.types }),
+		"Concrete Inputs": json(func(a *arguments) *[]byte { return &a.concrete }),
+		"Collective name": text(func(c *collective, s string) { c.Name = s }),
+		"dtype": text(func(c *collective, s string) {
+			if d, ok := op.ParseDType(s); ok {
+				c.dtype = d
+			}
+		}),
+		"Process Group Name": text(func(c *collective, s string) { c.Group = s }),
+		"Group size":         counts(func(a *arguments) *op.Int { return &a.collective.GroupSize }),
+		"Seq":                number(func(a *arguments) *op.Int { return &a.collective.Sequence }),
+		"In msg nelems":      counts(func(a *arguments) *op.Int { return &a.collective.InElements }),
+		"Out msg nelems":     counts(func(a *arguments) *op.Int { return &a.collective.OutElements }),
+		"Rank":               counts(func(a *arguments) *op.Int { return &a.peer }),
+		"Src Rank":           counts(func(a *arguments) *op.Int { return &a.source }),
+		"Dst Rank":           counts(func(a *arguments) *op.Int { return &a.target }),
+		"Sequence number":    counts(func(a *arguments) *op.Int { return &a.autograd }),
+		"Fwd thread id":      counts(func(a *arguments) *op.Int { return &a.forward }),
+	}
+	for _, key := range geometry {
+		all[key] = argument{geometry: true, graph: key == attrkey.Graph || key == attrkey.GraphNode}
+	}
+	return all
+}
+
+type argumentKey struct {
+	name string
+	argument
+	wanted bool // by the mapping, and not in geometry
+}
+
+// argumentKeys looks up keys. It is a direct-mapped cache: a trace has a few dozen keys.
+type argumentKeys struct {
+	wants func(key string) bool
+	slots [1 << keyBits]argumentKey
+	other argumentKey
+}
+
+const (
+	keyBits   = 9
+	maxKeyLen = 64 // of cached keys
+)
+
+// find returns the entry of a key, valid until the next call. Kineto's meaning of "device" and of geometry takes
+// precedence over the mapping's.
+func (k *argumentKeys) find(key []byte) *argumentKey {
+	found := &k.other
+	if 0 < len(key) && len(key) <= maxKeyLen {
+		found = &k.slots[intern.Hash(key)>>(64-keyBits)]
+		if found.name == string(key) {
+			return found
+		}
+	}
+	name := string(key)
+	*found = argumentKey{name: name, argument: meanings[name]}
+	found.wanted = name != "device" && !found.geometry && k.wants(name)
+	return found
 }

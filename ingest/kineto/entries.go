@@ -16,7 +16,6 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// entryMaker makes entries from the joined tables.
 type entryMaker struct {
 	*join
 	build *attrmap.Builder
@@ -63,7 +62,6 @@ func remember[K comparable, V any](values *map[K]V, key K, v V) V {
 	return v
 }
 
-// begin starts the entry of a row.
 func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 	m.build.Reset()
 	m.step = ""
@@ -109,7 +107,6 @@ func spanID(i int) (id op.SpanID) {
 	return id
 }
 
-// host makes the entry of the i-th host operator.
 func (m *entryMaker) host(i int) *op.Entry {
 	o := m.hostOps.at(int32(i))
 	m.begin(o.name, o.extra, o.start, o.dur)
@@ -283,7 +280,6 @@ func (m *entryMaker) addAttrs(e *op.Entry, geometry uint32, call *launch) {
 	}
 }
 
-// number returns a number as text. Durations repeat.
 func (m *entryMaker) number(n int64) string {
 	text, ok := m.numbers[n]
 	if !ok {
@@ -292,7 +288,6 @@ func (m *entryMaker) number(n int64) string {
 	return text
 }
 
-// geometryOf returns the launch attributes of a symbol.
 func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
 	attrs, ok := m.attrs[symbol]
 	if !ok {
@@ -317,7 +312,6 @@ func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
 	return attrs
 }
 
-// setStep sets the step of a process at a time.
 func (m *entryMaker) setStep(process uint32, at int64) {
 	if s := m.steps.At(int64(process), at); s != nil {
 		m.build.Int(attrkey.Step, s.Number.V)
@@ -325,7 +319,6 @@ func (m *entryMaker) setStep(process uint32, at int64) {
 	}
 }
 
-// inputsOf returns the inputs of a symbol. Entries share them.
 func (m *entryMaker) inputsOf(symbol uint32) *inputs {
 	if in, ok := m.inputs[symbol]; ok {
 		return in
@@ -333,7 +326,6 @@ func (m *entryMaker) inputsOf(symbol uint32) *inputs {
 	return remember(&m.inputs, symbol, parseInputs(m.symbols.Text(symbol)))
 }
 
-// kindOf returns the kind of a device event.
 func (m *entryMaker) kindOf(name uint32) (op.Kind, op.KindRule) {
 	if m.kinds == nil {
 		m.kinds = make([]deviceKind, len(m.symbols.Texts())+1)

@@ -11,8 +11,10 @@ func ExampleRecords() {
 	trace := `{"traceEvents":[
 		{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":9,"ts":10,"dur":20.5,
 		 "args":{"Input Dims":[[64,784],[784,256]],"Input type":["float","float"]}},
-		{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":12,"dur":3,"args":{"correlation":5}},
-		{"ph":"X","cat":"kernel","name":"sgemm","pid":0,"tid":7,"ts":40.125,"dur":8.25,"args":{"device":0,"stream":7,"correlation":5}}
+		{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":12,"dur":3,
+			"args":{"correlation":5}},
+		{"ph":"X","cat":"kernel","name":"sgemm","pid":0,"tid":7,"ts":40.125,"dur":8.25,"args":{"device":0,"stream":7,
+			"correlation":5}}
 	],"distributedInfo":{"rank":3}}`
 	for rec, err := range kineto.Records(strings.NewReader(trace), "trace.json", nil) {
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// forwards lists the gradient rows of forward operators by number and start.
 func (t *tables) forwards() []int32 {
 	var list []int32
 	for i := range int32(t.gradients.n) {
@@ -23,7 +22,6 @@ func (t *tables) forwards() []int32 {
 	return list
 }
 
-// maxForwards bounds the forward operators tried per number.
 const maxForwards = 64
 
 // forwardOf returns the forward operator of a backward operator, -1 if ambiguous. An operator without a gradient shares
@@ -70,7 +68,6 @@ type plainNames struct {
 	known         bool
 }
 
-// plainOf returns the plain names of a symbol.
 func (m *entryMaker) plainOf(symbol uint32) *plainNames {
 	if m.plain == nil {
 		m.plain = make([]plainNames, len(m.symbols.Texts())+1)

@@ -14,8 +14,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
-// forwardsOf returns the names of the forward operators of the operators on the host, "" for none, in the order of the
-// trace.
+// forwardsOf returns the names of the forward operators of the host operators, "" for a missing one, in the order of
+// the trace.
 func forwardsOf(t *testing.T, trace io.Reader) []string {
 	t.Helper()
 	var names []string
@@ -32,7 +32,7 @@ func forwardsOf(t *testing.T, trace io.Reader) []string {
 	return names
 }
 
-// operator is the text of an operator on the host with a number of autograd.
+// operator is the text of a host operator with an autograd number.
 func operator(name string, pid, tid, ts, number, forward int) string {
 	return fmt.Sprintf(`{"ph":"X","cat":"cpu_op","name":%q,"pid":%d,"tid":%d,"ts":%d,"dur":1,`+
 		`"args":{"Sequence number":%d,"Fwd thread id":%d}}`, name, pid, tid, ts, number, forward)
@@ -40,12 +40,16 @@ func operator(name string, pid, tid, ts, number, forward int) string {
 
 func TestGradients(t *testing.T) {
 	text := "[" + strings.Join([]string{
-		operator("aten::linear", 1, 1, 0, 4, 0), operator("aten::t", 1, 1, 1, 4, 0), operator("aten::addmm", 1, 1, 2, 5, 0),
-		operator("aten::max_pool2d_with_indices", 1, 1, 3, 6, 0), operator("aten::relu_", 1, 1, 4, 7, 0), operator("aten::relu_", 1, 2, 5, 7, 0),
+		operator("aten::linear", 1, 1, 0, 4, 0), operator("aten::t", 1, 1, 1, 4, 0), operator("aten::addmm", 1, 1, 2, 5,
+			0),
+		operator("aten::max_pool2d_with_indices", 1, 1, 3, 6, 0), operator("aten::relu_", 1, 1, 4, 7, 0),
+		operator("aten::relu_", 1, 2, 5, 7, 0),
 		operator("autograd::engine::evaluate_function: MaxPool2DWithIndicesBackward0", 1, 3, 10, 6, 1),
 		operator("AddmmBackward0", 1, 3, 11, 5, 1),
-		operator("TBackward0", 1, 3, 12, 4, 1), operator("ReluBackward0", 1, 3, 13, 7, 1), operator("CppNode<AddmmBackward0>", 1, 3, 14, 5, 1),
-		operator("SplitBackward0", 1, 3, 15, 5, 1), operator("AddmmBackward0", 2, 3, 16, 5, 1), operator("aten::addmm", 1, 1, 20, 5, 0),
+		operator("TBackward0", 1, 3, 12, 4, 1), operator("ReluBackward0", 1, 3, 13, 7, 1),
+		operator("CppNode<AddmmBackward0>", 1, 3, 14, 5, 1),
+		operator("SplitBackward0", 1, 3, 15, 5, 1), operator("AddmmBackward0", 2, 3, 16, 5, 1),
+		operator("aten::addmm", 1, 1, 20, 5, 0),
 	}, ",") + "]"
 	var attrs string
 	entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(text), "trace", nil))
@@ -58,11 +62,12 @@ func TestGradients(t *testing.T) {
 AddmmBackward0 [{tensor.autograd.sequence 5 1} {tensor.autograd.forward.thread 1 1} {tensor.autograd.forward.name aten::addmm 0}]
 AddmmBackward0 [{tensor.autograd.sequence 5 1} {tensor.autograd.forward.thread 1 1}]
 `, attrs)
-	want := []string{"", "", "", "", "", "", "aten::max_pool2d_with_indices", "aten::addmm", "aten::t", "", "", "", "", ""}
+	want := []string{"", "", "", "", "", "", "aten::max_pool2d_with_indices", "aten::addmm", "aten::t", "", "", "", "",
+		""}
 	check.Equal(t, "forward operators", want, forwardsOf(t, strings.NewReader(text)))
 }
 
-// Forward operators are those that a program finds that looks at all of them for each backward operator.
+// Forward operators agree with a search of all operators for each backward operator.
 func TestGradientsAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
 		type event struct {
@@ -72,7 +77,8 @@ func TestGradientsAgainstNaive(t *testing.T) {
 		var events []event
 		var texts []string
 		for i := range r.IntN(60) {
-			e := event{[]string{"Mul", "Addmm"}[r.IntN(2)], 1 + r.IntN(2), 1 + r.IntN(2)/(1+int(seed%2)), r.IntN(50), r.IntN(5), r.IntN(2)}
+			e := event{[]string{"Mul", "Addmm"}[r.IntN(2)], 1 + r.IntN(2), 1 + r.IntN(2)/(1+int(seed%2)), r.IntN(50),
+				r.IntN(5), r.IntN(2)}
 			name := map[bool]string{true: e.kind + "Backward0", false: "aten::" + strings.ToLower(e.kind)}[e.thread > 0]
 			events = append(events, e)
 			texts = append(texts, operator(name, e.pid, e.tid, e.ts*100+i, e.number, e.thread))
@@ -83,7 +89,8 @@ func TestGradientsAgainstNaive(t *testing.T) {
 			name := ""
 			threads := map[int]bool{}
 			for _, f := range events {
-				if b.thread > 0 && f.thread == 0 && f.number == b.number && f.pid == b.pid && f.kind == b.kind && f.ts < b.ts {
+				if b.thread > 0 && f.thread == 0 && f.number == b.number && f.pid == b.pid && f.kind == b.kind &&
+					f.ts < b.ts {
 					name = "aten::" + strings.ToLower(f.kind)
 					threads[f.tid] = true
 				}
@@ -93,24 +100,29 @@ func TestGradientsAgainstNaive(t *testing.T) {
 			}
 			want = append(want, name)
 		}
-		check.Equal(t, fmt.Sprint("seed ", seed), want, forwardsOf(t, strings.NewReader("["+strings.Join(texts, ",")+"]")))
+		check.Equal(t, fmt.Sprint("seed ", seed), want,
+			forwardsOf(t, strings.NewReader("["+strings.Join(texts, ",")+"]")))
 	})
 }
 
-// The operators of recorded traces that compute gradients, by the forward operators, which are those that the arrows of
-// the traces lead from, as far as their recorders drew any.
+// The forward operators of recorded backward operators. They agree with the arrows of the traces, if recorded.
 func TestRecordedGradients(t *testing.T) {
 	for name, want := range map[string]map[string]int{
-		"mi250_minitoy_train_ROCm6_2_kineto.json.gz": {"aten::addmm": 2, "aten::mse_loss": 2, "aten::relu": 2, "aten::t": 2},
+		"mi250_minitoy_train_ROCm6_2_kineto.json.gz": {"aten::addmm": 2, "aten::mse_loss": 2, "aten::relu": 2,
+			"aten::t": 2},
 		"nccl_data.json.gz": {
-			"aten::_log_softmax": 6, "aten::add_": 96, "aten::addmm": 6, "aten::convolution": 318, "aten::cudnn_batch_norm": 318, "aten::div": 6,
-			"aten::max_pool2d_with_indices": 6, "aten::mean": 6, "aten::mul": 6, "aten::neg": 6, "aten::relu_": 294, "aten::sum": 6, "aten::t": 6,
+			"aten::_log_softmax": 6, "aten::add_": 96, "aten::addmm": 6, "aten::convolution": 318,
+			"aten::cudnn_batch_norm": 318, "aten::div": 6,
+			"aten::max_pool2d_with_indices": 6, "aten::mean": 6, "aten::mul": 6, "aten::neg": 6, "aten::relu_": 294,
+			"aten::sum": 6, "aten::t": 6,
 			"aten::view": 6,
 		},
 		"sampled_rank-0.json.gz": {
-			"All2All_Pooled_Req": 4, "All2All_Pooled_Wait": 4, "aten::_softmax": 4, "aten::addmm": 75, "aten::bmm": 26, "aten::div": 4,
-			"aten::gather": 4, "aten::logit": 8, "aten::max": 4, "aten::mean": 8, "aten::mm": 16, "aten::mul": 2, "aten::native_layer_norm": 2,
-			"aten::sqrt": 4,
+			"All2All_Pooled_Req": 4, "All2All_Pooled_Wait": 4, "aten::_softmax": 4, "aten::addmm": 75, "aten::bmm": 26,
+			"aten::div":    4,
+			"aten::gather": 4, "aten::logit": 8, "aten::max": 4, "aten::mean": 8, "aten::mm": 16, "aten::mul": 2,
+			"aten::native_layer_norm": 2,
+			"aten::sqrt":              4,
 		},
 	} {
 		got := make(map[string]int)

@@ -9,7 +9,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// inputs are the shapes and types of an operator's inputs.
 type inputs struct {
 	shapes []op.Shape
 	dtypes []op.DType
@@ -62,7 +61,7 @@ func parseInputs(key string) *inputs {
 		in.input(&l, name, names == nil)
 	}
 	if !slices.ContainsFunc(in.dtypes, func(d op.DType) bool { return d != "" }) {
-		in.dtypes = nil // nothing is known of them
+		in.dtypes = nil // all unknown
 	}
 	if concrete != "" && 0 < concrete[0] && int(concrete[0]) <= len(signatures) {
 		in.output = convolutionOutput(in.shapes, signatures[concrete[0]-1], concrete[1:])
@@ -70,7 +69,6 @@ func parseInputs(key string) *inputs {
 	return in
 }
 
-// parseTypes reads a list of type names, nil if there is none.
 func parseTypes(text string) []string {
 	var l lexer.Lexer
 	l.Reset([]byte(text))
@@ -129,7 +127,6 @@ func (in *inputs) input(l *lexer.Lexer, typeName string, untyped bool) {
 	}
 }
 
-// dimension reads one dimension; an invalid one is Dynamic-1.
 func (in *inputs) dimension(l *lexer.Lexer) int64 {
 	if n, ok := lexer.ParseInt(l.AnyNumber()); ok {
 		return n
@@ -137,7 +134,6 @@ func (in *inputs) dimension(l *lexer.Lexer) int64 {
 	return op.Dynamic - 1
 }
 
-// addShape adds an input with its dimensions as read.
 func (in *inputs) addShape(shape op.Shape, dtype op.DType) {
 	for _, d := range shape {
 		if d < op.Dynamic {
@@ -163,7 +159,7 @@ func (in *inputs) add(shape op.Shape, dtype op.DType) {
 }
 
 // signature has the indexes of a convolution's arguments: stride, padding, dilation, and the transposed flag, 0 if
-// there is none.
+// it is missing.
 type signature struct{ stride, padding, dilation, transposed int }
 
 // signatures of PyTorch's native functions.
@@ -193,7 +189,7 @@ func convolutionOutput(shapes []op.Shape, s signature, concrete string) op.Shape
 		return nil
 	}
 	x, w := shapes[0], shapes[1]
-	values := parseTypes(concrete) // a list of texts, as that of types is
+	values := parseTypes(concrete) // a list of texts, like the types
 	n := len(x)
 	if n < 3 || len(w) != n || len(values) <= max(s.stride, s.padding, s.dilation, s.transposed) {
 		return nil

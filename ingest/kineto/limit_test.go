@@ -12,13 +12,14 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// TestRowSizes holds the figures of the package comment.
+// TestRowSizes checks the figures of the package comment.
 func TestRowSizes(t *testing.T) {
 	for _, test := range []struct {
 		row       string
 		got, want uintptr
 	}{
-		{"host operator, with its place in the order of the join", unsafe.Sizeof(hostOp{}) + unsafe.Sizeof(int32(0)), 52},
+		{"host operator, with its place in the order of the join", unsafe.Sizeof(hostOp{}) + unsafe.Sizeof(int32(0)),
+			52},
 		{"runtime call, with its place too", unsafe.Sizeof(launch{}) + unsafe.Sizeof(int32(0)), 52},
 		{"number of autograd, with its place too", unsafe.Sizeof(gradient{}) + unsafe.Sizeof(int32(0)), 20},
 		{"device event", unsafe.Sizeof(deviceOp{}), 72},
@@ -28,8 +29,7 @@ func TestRowSizes(t *testing.T) {
 	}
 }
 
-// TestMemoryIsThatOfTheRows checks that reading a large trace allocates little beside the rows: neither the text nor
-// copies of rows that grow.
+// Reading a large trace allocates little beside the rows: neither the text nor copies of rows.
 func TestMemoryIsThatOfTheRows(t *testing.T) {
 	cases.NotUnderRace(t, "measures memory")
 	const events = 50_000

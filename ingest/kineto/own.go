@@ -31,7 +31,7 @@ type ownValues struct {
 	emptyDevice, noStart  bool
 }
 
-// read reads the arguments in objects of valid JSON, nil for none, and feeds the others.
+// read reads the arguments in objects of valid JSON or nil, and feeds the others.
 func (a *ownArguments) read(feed *attrjson.Feeder, texts ...[]byte) {
 	a.ownValues = ownValues{}
 	a.links = a.links[:0]
@@ -120,7 +120,6 @@ func (a *ownArguments) readLinks() {
 	}
 }
 
-// complete adds the arguments to an operation built by b.
 func (a *ownArguments) complete(b *attrmap.Builder, e *op.Entry) {
 	if !a.TraceID.IsZero() || !a.SpanID.IsZero() || !a.ParentSpanID.IsZero() {
 		b.SetIDs(a.TraceID, a.SpanID, a.ParentSpanID)
@@ -142,11 +141,10 @@ func (a *ownArguments) complete(b *attrmap.Builder, e *op.Entry) {
 	}
 	if a.droppedLinks > 0 {
 		e.Extra = a.withDropped(e.Extra)
-		e.Warn = e.Warn | op.WarnDroppedLinks
+		e.Warn |= op.WarnDroppedLinks
 	}
 }
 
-// withDropped sets the number of dropped links in x, or in a.extra if x is nil.
 func (a *ownArguments) withDropped(x *op.Extra) *op.Extra {
 	if x == nil {
 		x = &a.extra
@@ -156,7 +154,6 @@ func (a *ownArguments) withDropped(x *op.Extra) *op.Extra {
 	return x
 }
 
-// span returns a span that is no operation.
 func (a *ownArguments) span(name string, start op.Int, dur int64) *op.Span {
 	a.Name = strings.ToValidUTF8(name, "\ufffd")
 	a.Duration = max(0, dur)
@@ -198,17 +195,14 @@ func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) (wa
 	return r.yield(rec, nil), true
 }
 
-// maxOpenBytes bounds the memory of spans without an end so far.
 const maxOpenBytes = 64 << 20
 
-// pairs holds the open spans by thread.
 type pairs struct {
 	open  map[uint32][]beginning
 	count int64 // of the open spans
 	bytes int64
 }
 
-// beginning is an event of phase B.
 type beginning struct {
 	name, args []byte
 	start      int64
@@ -219,7 +213,6 @@ func (b *beginning) size() int64 {
 	return int64(len(b.name)+len(b.args)) + header
 }
 
-// begin keeps the beginning of a span.
 func (r *reader) begin(e *traceevent.Event) {
 	p := &r.pairs
 	b := beginning{start: e.Start.V}

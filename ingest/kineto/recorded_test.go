@@ -17,10 +17,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// recorded is where traces of other projects lie; see [recordtest.Figures].
+// recorded is the folder of traces of other projects, see [recordtest.Figures].
 const recorded = "../../../shared/data/kineto"
 
-// expectation holds figures of a recorded trace that were computed independently.
+// expectation has independently computed figures of a recorded trace.
 type expectation struct {
 	File    string
 	Rank    *int64
@@ -28,7 +28,7 @@ type expectation struct {
 	Devices map[string]deviceFigures `json:"devices"`
 }
 
-// deviceFigures are those of a device, but for its timeline: TestRecordedTimelines of package ingest looks at that.
+// deviceFigures are the figures of a device without its timeline, see TestRecordedTimelines of package ingest.
 type deviceFigures struct {
 	Events      int   `json:"events"`
 	Sum         int64 `json:"sum_duration_ns"`
@@ -39,12 +39,12 @@ type deviceFigures struct {
 
 func expectations(t *testing.T) []expectation { return recordtest.Figures[expectation](t, recorded) }
 
-// openRecorded opens a recorded trace.
 func openRecorded(t testing.TB, name string) io.Reader {
 	t.Helper()
 	f, err := os.Open(filepath.Join(recorded, name))
 	if err != nil {
-		t.Skipf("needs %s from tests/data of github.com/facebookresearch/HolisticTraceAnalysis in %s: %v", name, recorded, err)
+		t.Skipf("needs %s from tests/data of github.com/facebookresearch/HolisticTraceAnalysis in %s: %v", name,
+			recorded, err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	return check.Must(gzip.NewReader(bufio.NewReader(f)))(t)
@@ -79,7 +79,8 @@ func TestRecordedTraces(t *testing.T) {
 			for device, d := range got.Devices {
 				for _, top := range want.Devices[device].Top {
 					sum := sums[[2]string{device, top[0].(string)}]
-					d.Top = append(d.Top, [3]any{top[0], json.Number(fmt.Sprint(sum[0])), json.Number(fmt.Sprint(sum[1]))})
+					d.Top = append(d.Top, [3]any{top[0], json.Number(fmt.Sprint(sum[0])),
+						json.Number(fmt.Sprint(sum[1]))})
 				}
 				got.Devices[device] = d
 			}

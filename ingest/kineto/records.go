@@ -18,7 +18,6 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Members of the document beside the events.
 const (
 	memberDistributed = "distributedInfo"
 	// MemberBase is the origin of times in Unix nanoseconds.
@@ -30,15 +29,8 @@ const (
 // A *[op.SyntaxError] is a bad event or the early end of the trace; any other error is the last value. A record's
 // pointers are valid until the next one. A trace may hold MaxHeldBytes.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
-	return RecordsHolding(src, name, m, nil)
-}
-
-// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the number of bytes that are
-// held in addition, a negative one for what no longer is, and an error that it returns ends the reading. Without hold a
-// trace may take MaxHeldBytes.
-func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		newReader(src, name, m).read(hold, yield)
+		newReader(src, name, m).read(attrmap.Account(m).Hold, yield)
 	}
 }
 
@@ -63,7 +55,6 @@ func RecordsOf(events Source, m *attr.Mapping, hold func(bytes int64) error) ite
 	}
 }
 
-// read yields the records of a trace.
 func (r *reader) read(hold func(bytes int64) error, yield func(op.Record, error) bool) {
 	r.yield = yield
 	r.held.Hold = budget.UpTo(MaxHeldBytes, errTooLarge, hold)
@@ -77,7 +68,6 @@ func (r *reader) read(hold func(bytes int64) error, yield func(op.Record, error)
 	}
 }
 
-// reader reads one trace.
 type reader struct {
 	events Source
 	yield  func(op.Record, error) bool
@@ -90,13 +80,12 @@ type reader struct {
 	key     []byte       // scratch for the key of inputs
 	tables  tables
 	pairs   pairs
-	skipped map[op.SkipReason]int64 // events that are no operations
+	skipped map[op.SkipReason]int64 // events without an operation
 
 	held     budget.Account
 	baseless int64 // spans yielded while the time base was not known
 }
 
-// holdStep is the least change of held memory to report.
 const holdStep = 64 << 10
 
 var errTooLarge = fmt.Errorf("joining events: the trace takes more than %d MiB of memory", MaxHeldBytes>>20)
@@ -133,14 +122,12 @@ func (r *reader) straightArgs(e *traceevent.Event, text []byte, i int) (end int)
 	return -1
 }
 
-// readArgs reads the arguments of an event unless straightArgs has read them.
 func (r *reader) readArgs(e *traceevent.Event) {
 	if !e.ArgsRead {
 		r.args.parse(e.Args)
 	}
 }
 
-// readEvents reads all events and reports whether the consumer wants more.
 func (r *reader) readEvents() bool {
 	for e, err := range r.events.Events() {
 		if err == nil {
@@ -297,10 +284,8 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	*t.deviceOps.add() = d
 }
 
-// modulePrefix precedes the name of a module in a Python function's event.
 const modulePrefix = "nn.Module: "
 
-// addRange adds a range: an annotation or a module.
 func (r *reader) addRange(e *traceevent.Event) {
 	t := &r.tables
 	*t.ranges.add() = timeRange{
@@ -324,7 +309,6 @@ func (r *reader) addMark(e *traceevent.Event) bool {
 // isIndex reports whether n can number a device or stream; -1 is Kineto's unknown.
 func isIndex(n op.Int) bool { return n.Known && 0 <= n.V && n.V <= math.MaxInt32 }
 
-// skipCategory counts an event of an unknown category.
 func (r *reader) skipCategory(cat []byte) {
 	reason := op.SkipCategory + op.SkipReason(strings.ToValidUTF8(string(cat), "\ufffd"))
 	if _, ok := r.skipped[reason]; len(cat) == 0 || !ok && len(r.skipped) >= maxCategories {

@@ -19,23 +19,25 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-const kernel = `{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":10.25,"dur":2,"args":{"device":0,"stream":7}}`
+const kernel = `{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":10.25,"dur":2,"args":{"device":0,` +
+	`"stream":7}}`
 
 // wantKernel is the record of kernel at a start in nanoseconds.
 func wantKernel(start string) string {
-	return `{"step":null,"operation":"gemm","device_id":"cuda:0","input_shapes":null,"output_shape":null,"duration_us":2,` +
-		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":` +
+	return `{"step":null,"operation":"gemm","device_id":"cuda:0","input_shapes":null,"output_shape":null,` +
+		`"duration_us":2,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":` +
 		start + `,"duration_ns":2000,"stream":7}` + "\n"
 }
 
-// withoutIDs removes the ids that the reader makes up, which [TestNesting] is about.
+// withoutIDs removes the made-up ids, see [TestNesting].
 func withoutIDs(transcript string) string {
 	return regexp.MustCompile(`,"trace_id":"6f70747261636501[^"]*","span_id":"[^"]*"`).ReplaceAllString(transcript, "")
 }
 
 func TestRecords(t *testing.T) {
 	const span = `{"ph":"X","name":"s","pid":1,"tid":1,"ts":1,"dur":2,"args":{"tensor.op.name":"relu"}}`
-	const wantSpan = `{"step":null,"operation":"relu","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":2,` +
+	const wantSpan = `{"step":null,"operation":"relu","device_id":null,"input_shapes":null,"output_shape":null,` +
+		`"duration_us":2,` +
 		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000}` + "\n"
 	for _, test := range []struct{ name, text, want string }{
 		{"no events", `{"traceEvents":[]}`, ""},
@@ -51,21 +53,24 @@ func TestRecords(t *testing.T) {
 		},
 		{
 			"time base beyond 64 bits", `{"traceEvents":[` + kernel + `],"baseTimeNanoseconds":9223372036854775807}`,
-			`{"step":null,"operation":"gemm","device_id":"cuda:0","input_shapes":null,"output_shape":null,"duration_us":2,` +
-				`"output_elements":null,"memory_bytes":null,"kind":"compute","duration_ns":2000,"stream":7,"warn":["bad_time"]}` + "\n",
+			`{"step":null,"operation":"gemm","device_id":"cuda:0","input_shapes":null,"output_shape":null,` +
+				`"duration_us":2,"output_elements":null,"memory_bytes":null,"kind":"compute","duration_ns":2000,` +
+				`"stream":7,"warn":["bad_time"]}` + "\n",
 		},
 		{
 			"cut within an event", `{"traceEvents":[` + kernel + `,{"ph":"X","ca`,
 			wantKernel("10250") + "error: trace: unexpected end of JSON text (at byte 135)\n",
 		},
-		{"cut behind an event", `[` + kernel, wantKernel("10250") + "error: trace: unexpected end of JSON text (at byte 106)\n"},
+		{"cut behind an event", `[` + kernel, wantKernel("10250") +
+			"error: trace: unexpected end of JSON text (at byte 106)\n"},
 		{"something behind the trace", `[` + kernel + `]x`, wantKernel("10250") +
 			"error: trace: expected the end of the document, found 'x' (at byte 107)\n"},
 		{
 			"events that cannot be read",
 			`[{"ph":"X","cat":"kernel","dur":1},{"ph":"X","cat":"kernel","ts":1},{"ph":"X","ts":x},7,` + kernel + `]`,
 			"error: trace: event without ts (at byte 1)\nerror: trace: event without dur (at byte 35)\n" +
-				"error: trace: expected a number, found 'x' (at byte 83)\nerror: trace: expected an object, found '7' (at byte 86)\n" +
+				"error: trace: expected a number, found 'x' (at byte 83)\nerror: trace: expected an object, found " +
+				"'7' (at byte 86)\n" +
 				wantKernel("10250"),
 		},
 		{
@@ -78,14 +83,18 @@ func TestRecords(t *testing.T) {
 			`{"distributedInfo":[1],"baseTimeNanoseconds":{},"traceEvents":[` + kernel + `]}`, wantKernel("10250"),
 		},
 		{
-			"rank and world in quotes", `{"distributedInfo":{"rank":"3","world_size":-1},"traceEvents":[` + kernel + `]}`,
-			`{"schema":"optrace.entries/v1","resource":{"rank":3}}` + "\n" + strings.Replace(wantKernel("10250"), `7}`, `7,"rank":3}`, 1),
+			"rank and world in quotes", `{"distributedInfo":{"rank":"3","world_size":-1},"traceEvents":[` + kernel +
+				`]}`,
+			`{"schema":"optrace.entries/v1","resource":{"rank":3}}` + "\n" + strings.Replace(wantKernel("10250"), `7}`,
+				`7,"rank":3}`, 1),
 		},
 		{
-			"no device, stream and launch", `[{"ph":"X","cat":"cuda_runtime","name":"cudaMalloc","pid":1,"tid":1,"ts":1,"dur":1,` +
-				`"args":{"correlation":0}},` +
-				strings.NewReplacer(`"device":0,"stream":7`, `"device":-1,"stream":-1,"correlation":0`).Replace(kernel) + `]`,
-			"skipped runtime_call: 1\n" + strings.NewReplacer(`"cuda:0"`, "null", `,"stream":7`, "").Replace(wantKernel("10250")),
+			"no device, stream and launch", `[{"ph":"X","cat":"cuda_runtime","name":"cudaMalloc","pid":1,"tid":1,` +
+				`"ts":1,"dur":1,"args":{"correlation":0}},` +
+				strings.NewReplacer(`"device":0,"stream":7`,
+					`"device":-1,"stream":-1,"correlation":0`).Replace(kernel) + `]`,
+			"skipped runtime_call: 1\n" + strings.NewReplacer(`"cuda:0"`, "null", `,"stream":7`,
+				"").Replace(wantKernel("10250")),
 		},
 		{
 			"an event without a name", `[` + strings.Replace(kernel, `"name":"gemm",`, "", 1) + `]`,
@@ -102,15 +111,15 @@ func TestRecords(t *testing.T) {
 			"a plain span in front of the time base", `{"traceEvents":[` + span + `],"baseTimeNanoseconds":5}`,
 			wantSpan + "error: trace: time base behind the events, spans that start without it: 1 (at byte 125)\n",
 		},
-		{"a plain span behind the time base", `{"baseTimeNanoseconds":5,"traceEvents":[` + span + `]}`, strings.Replace(wantSpan, "1000",
-			"1005", 1)},
+		{"a plain span behind the time base", `{"baseTimeNanoseconds":5,"traceEvents":[` + span + `]}`,
+			strings.Replace(wantSpan, "1000",
+				"1005", 1)},
 		{
-			"a span of a bad id", `[{"ph":"X","name":"s","ts":1,"dur":2,"args":{"op":"relu","output_shape":"2x3","trace_id":"x",` +
-				`"span_id":"00f067aa0ba902b7"}}]`,
-			`{"step":null,"operation":"relu","device_id":null,"input_shapes":null,` +
-				`"output_shape":[2,3],"duration_us":2,"output_elements":6,` +
-				`"memory_bytes":48,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,` +
-				`"span_id":"00f067aa0ba902b7","warn":["bad_id"]}` + "\n",
+			"a span of a bad id", `[{"ph":"X","name":"s","ts":1,"dur":2,"args":{"op":"relu","output_shape":"2x3",` +
+				`"trace_id":"x","span_id":"00f067aa0ba902b7"}}]`,
+			`{"step":null,"operation":"relu","device_id":null,"input_shapes":null,"output_shape":[2,3],` +
+				`"duration_us":2,"output_elements":6,"memory_bytes":48,"kind":"compute","start_unix_ns":1000,` +
+				`"duration_ns":2000,"span_id":"00f067aa0ba902b7","warn":["bad_id"]}` + "\n",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -119,11 +128,12 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Of several calls of a correlation id the earliest launches, and the operator around it counts; where there is none,
-// it is the first of an external id that is not the correlation id again.
+// Of several calls with a correlation id the earliest one launches, and the operator around it counts; without one, the
+// first operator with the external id, unless that repeats the correlation id.
 func TestJoin(t *testing.T) {
 	event := func(cat, name string, tid, ts int, args string) string {
-		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%d,"dur":5,"args":{%s}},`, cat, name, tid, ts, args)
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%d,"dur":5,"args":{%s}},`, cat, name,
+			tid, ts, args)
 	}
 	hosts := event("cpu_op", "around", 1, 8, `"External id":9`) + event("cpu_op", "first", 1, 40, `"External id":4`) +
 		event("cpu_op", "second", 1, 50, `"External id":4`) + event("cpu_op", "bare", 1, 60, ``)
@@ -132,7 +142,8 @@ func TestJoin(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		`"correlation":5`: "10000 by around", `"correlation":2`: "20000 by ", `"correlation":-1`: "1000 by ",
-		`"correlation":3`: "unknown by ", `"correlation":9`: "unknown by ", ``: "unknown by ", `"External id":5`: "unknown by ",
+		`"correlation":3`: "unknown by ", `"correlation":9`: "unknown by ", ``: "unknown by ",
+		`"External id":5`: "unknown by ",
 		`"External id":4`: "unknown by first", `"correlation":7,"External id":4`: "unknown by first",
 		`"correlation":2,"External id":4`: "20000 by first", `"correlation":4,"External id":4`: "unknown by ",
 	} {
@@ -143,7 +154,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// Calls are ranges that are no steps, and calls of the runtime outside operators, on the rank's own clock.
+// Calls are ranges other than steps, and runtime calls outside operators, by the rank's clock.
 func TestCalls(t *testing.T) {
 	text := `{"baseTimeNanoseconds":1000000,"distributedInfo":{"rank":3},"traceEvents":[
 		{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":0,"dur":100},
@@ -157,7 +168,8 @@ func TestCalls(t *testing.T) {
 	for rec, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
 		check.OK(t, err)
 		if rec.Call != nil {
-			got = append(got, fmt.Sprint(rec.Call.Operation, " of ", rec.Call.Rank.V, " at ", rec.Call.Start.V, " for ", rec.Call.Duration))
+			got = append(got, fmt.Sprint(rec.Call.Operation, " of ", rec.Call.Rank.V, " at ", rec.Call.Start.V, " for ",
+				rec.Call.Duration))
 		}
 	}
 	check.Equal(t, "calls", []string{"load of 3 at 1001000 for 9000", "cudaFree of 3 at 1060000 for 10000"}, got)
@@ -189,10 +201,12 @@ func TestRecordsWithMapping(t *testing.T) {
 	m.Keep("queued")
 	m.Keep("correlation")
 	m.Alias("layer", attrkey.Path)
-	text := `[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2,"args":{"queued":0,"grid":[1,2],"layer":"encoder.0","device":3,` +
+	text := `[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2,"args":{"queued":0,"grid":[1,2],` +
+		`"layer":"encoder.0","device":3,` +
 		`"correlation":8}},
 		{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":1,"dur":2,"args":{"layer":"encoder.1","Input Dims":[[2]]}}]`
-	want := `{"step":null,"operation":"aten::mm","device_id":"cpu","input_shapes":[[2]],"output_shape":null,"duration_us":2,` +
+	want := `{"step":null,"operation":"aten::mm","device_id":"cpu","input_shapes":[[2]],"output_shape":null,` +
+		`"duration_us":2,` +
 		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.1","side":"host"}
 {"step":null,"operation":"gemm","device_id":"cuda:3","input_shapes":null,"output_shape":null,"duration_us":2,"output_elements":null,` +
 		`"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.0",` +
@@ -201,11 +215,12 @@ func TestRecordsWithMapping(t *testing.T) {
 	check.Equal(t, "records", want, withoutIDs(transcript(t, []byte(text), m)))
 }
 
-// Operators on the host are below the innermost one that they lie within on their thread, what ran on a device is below
-// nothing, and ids tell traces apart.
+// Host operators are children of the innermost operator around them on their thread, device events have no parent, and
+// ids differ between traces.
 func TestNesting(t *testing.T) {
 	event := func(cat, name, pid, tid string, ts, dur int) string {
-		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":%s,"tid":%s,"ts":%d,"dur":%d}`, cat, name, pid, tid, ts, dur)
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":%s,"tid":%s,"ts":%d,"dur":%d}`, cat, name, pid, tid, ts,
+			dur)
 	}
 	host := func(name string, ts, dur int) string { return event("cpu_op", name, "1", "1", ts, dur) }
 	for _, test := range []struct {
@@ -220,7 +235,8 @@ func TestNesting(t *testing.T) {
 		{"overlap", []string{host("a", 0, 6), host("b", 5, 6), host("c", 7, 2)}, "a b c<b"},
 		{"overlap within another", []string{host("a", 0, 20), host("b", 1, 6), host("c", 5, 6)}, "a b<a c<a"},
 		{"no duration", []string{host("a", 0, 6), host("b", 3, 0), host("c", 6, 0), host("d", 3, 0)}, "a b<a c d<a"},
-		{"other threads", []string{host("a", 0, 9), event("cpu_op", "b", "1", "2", 1, 2), event("cpu_op", "c", "2", "1", 1, 2)}, "a b c"},
+		{"other threads", []string{host("a", 0, 9), event("cpu_op", "b", "1", "2", 1, 2), event("cpu_op", "c", "2", "1",
+			1, 2)}, "a b c"},
 		{"a device", []string{host("a", 0, 9), event("kernel", "k", "1", "1", 1, 2)}, "a k"},
 		{"behind a launch", []string{
 			host("a", 0, 9), event("cuda_runtime", "launch", "1", "1", 1, 1), host("b", 3, 2), host("c", 4, 1),
@@ -229,7 +245,8 @@ func TestNesting(t *testing.T) {
 		names := map[op.SpanID]string{}
 		var got []string
 		var traces []op.TraceID
-		entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader("["+strings.Join(test.events, ",")+"]"), "trace", nil))
+		entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader("["+strings.Join(test.events, ",")+"]"),
+			"trace", nil))
 		for _, e := range entries { // parents may come behind their children
 			names[e.SpanID] = e.Operation
 			traces = append(traces, e.TraceID)
@@ -250,7 +267,7 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// The same content has the same ids in any file, other content has others.
+// Equal content has equal ids in any file, other content has other ids.
 func TestTraceIDs(t *testing.T) {
 	ids := map[op.TraceID]string{}
 	for _, text := range []string{
@@ -305,7 +322,8 @@ func TestMergedRanks(t *testing.T) {
 // The annotations and modules around a launch are the path of what it launched, on its thread alone.
 func TestPaths(t *testing.T) {
 	event := func(cat, name string, tid, ts, dur int, args string) string {
-		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%d,"dur":%d,"args":{%s}}`, cat, name, tid, ts, dur, args)
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%d,"dur":%d,"args":{%s}}`, cat, name,
+			tid, ts, dur, args)
 	}
 	text := "[" + strings.Join([]string{
 		event("user_annotation", "## forward ##", 1, 0, 50, ""),
@@ -318,8 +336,8 @@ func TestPaths(t *testing.T) {
 		event("cuda_runtime", "cudaLaunchKernel", 1, 13, 1, `"correlation":1`),
 		event("cuda_runtime", "cudaGraphLaunch", 1, 30, 1, `"correlation":2`),
 		event("cuda_runtime", "cudaLaunchKernel", 2, 13, 1, `"correlation":3`),
-		event("kernel", "a", 7, 60, 5, `"device":0,"stream":7,"correlation":1,"block":[32,1,1],"grid":[2,1,1],"registers per thread":16,`+
-			`"graph id":0,"graph node id":0`),
+		event("kernel", "a", 7, 60, 5, `"device":0,"stream":7,"correlation":1,"block":[32,1,1],"grid":[2,1,1],`+
+			`"registers per thread":16,"graph id":0,"graph node id":0`),
 		event("kernel", "b", 7, 65, 5, `"device":0,"stream":7,"correlation":2,"graph node id":99,"graph id":3`),
 		event("kernel", "c", 7, 70, 5, `"device":0,"stream":7,"correlation":3`),
 	}, ",") + "]"
@@ -333,15 +351,15 @@ func TestPaths(t *testing.T) {
 		"a": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by aten::mm " +
 			"[{grid [2,1,1] 5} {block [32,1,1] 5} {registers per thread 16 1} {tensor.launch.duration 1000 1} " +
 			"{tensor.launch.call cudaLaunchKernel 0}]",
-		"b": "4 ## forward ##/nn.Module: Net_0 by nn.Module: Net_0 [{graph id 3 1} {graph node id 99 1} {tensor.launch.duration 1000 1} " +
+		"b": "4 ## forward ##/nn.Module: Net_0 by nn.Module: Net_0 [{graph id 3 1} {graph node id 99 1} {" +
+			"tensor.launch.duration 1000 1} " +
 			"{tensor.launch.call cudaGraphLaunch 0}]",
 		"c": "4  by  [{tensor.launch.duration 1000 1} {tensor.launch.call cudaLaunchKernel 0}]",
 	}
 	check.Equal(t, "", want, got)
 }
 
-// Events of devices that no list knows are operations, runtime calls launch them, and what is left is counted by its
-// category.
+// Events of unlisted devices are operations, runtime calls launch them, and other events are counted by category.
 func TestOtherDevices(t *testing.T) {
 	text := `[{"ph":"X","cat":"cpu_op","name":"aten::add","pid":9,"tid":1,"ts":0,"dur":9},
 		{"ph":"X","cat":"mtia_runtime","name":"runFunction","pid":9,"tid":1,"ts":1,"dur":2,"args":{"correlation":4}},
@@ -356,14 +374,17 @@ func TestOtherDevices(t *testing.T) {
 	for rec, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
 		check.OK(t, err)
 		if e := rec.Entry; e != nil {
-			got = append(got, fmt.Sprint(e.Operation, " ", e.Kind, " ", e.DeviceID, " ", e.Stream, " by ", e.LaunchedBy))
+			got = append(got, fmt.Sprint(e.Operation, " ", e.Kind, " ", e.DeviceID, " ", e.Stream, " by ",
+				e.LaunchedBy))
 		} else {
 			got = append(got, fmt.Sprint(rec.Skipped.Reason, " ", rec.Skipped.N))
 		}
 	}
 	want := []string{
-		"category:mtia_insight 2", "runtime_call 1", "aten::add compute cpu unknown by ", "add compute mtia:0 2 by aten::add",
-		"bare compute mtia unknown by ", "gemm compute hpu:3 unknown by ", "copy memory xpu:1 unknown by ", "x compute strange:1 0 by ",
+		"category:mtia_insight 2", "runtime_call 1", "aten::add compute cpu unknown by ",
+		"add compute mtia:0 2 by aten::add",
+		"bare compute mtia unknown by ", "gemm compute hpu:3 unknown by ", "copy memory xpu:1 unknown by ",
+		"x compute strange:1 0 by ",
 	}
 	check.Equal(t, "", want, got)
 }
@@ -373,7 +394,7 @@ func TestRecordsEnd(t *testing.T) {
 	recordtest.Ends(t, kineto.Records, string(check.Must(os.ReadFile("testdata/train.json"))(t)), bad+"]", bad)
 }
 
-// transcript returns the records of a trace, a line each.
+// transcript returns the records of a trace, one per line.
 func transcript(t testing.TB, text []byte, m *attr.Mapping) string {
 	t.Helper()
 	return recordtest.Transcript(t, kineto.Records(bytes.NewReader(text), "trace", m))

@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// records returns all records of a trace, and the errors, as text.
+// records returns all records and errors of a trace as text.
 func records(t *testing.T, src io.Reader) string {
 	m := &attr.Mapping{}
 	for _, key := range []string{"queued", "correlation", "Input Dims", "Seq", "note"} {
@@ -29,8 +29,8 @@ func records(t *testing.T, src io.Reader) string {
 	return recordtest.Transcript(t, kineto.Records(src, "trace", m))
 }
 
-// checkStraight compares the reading of events in one pass with that by the lexer: a source that gives one byte at a
-// time never holds an event when reading it begins.
+// checkStraight compares one-pass reading with the lexer. A source of one byte at a time never holds a whole event, and
+// so forces the lexer.
 func checkStraight(t *testing.T, text []byte) {
 	t.Helper()
 	straight := records(t, bytes.NewReader(text))
@@ -61,7 +61,7 @@ func TestRecordedTracesStraight(t *testing.T) {
 	}
 }
 
-// TestRandomTracesStraight compares the two on events that are written in many ways, some of which are no JSON.
+// TestRandomTracesStraight compares the two on events in many forms, some of them invalid JSON.
 func TestRandomTracesStraight(t *testing.T) {
 	for seed := range cases.Numbers(t, 400) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -80,7 +80,6 @@ func TestRandomTracesStraight(t *testing.T) {
 	}
 }
 
-// traceWriter writes traces at random.
 type traceWriter struct{ rng *rand.Rand }
 
 func (w *traceWriter) one(texts ...string) string { return texts[w.rng.IntN(len(texts))] }
@@ -99,17 +98,20 @@ func (w *traceWriter) trace() string {
 		events[i] = w.event()
 	}
 	list := "[" + strings.Join(events, w.often(",", ", ", ",\n  ")) + w.often("]", "] ", ",]", "")
-	return w.often(`{"distributedInfo":{"rank":3},"traceEvents": `+list+`,"baseTimeNanoseconds":1750000000000000000}`, list, "\ufeff"+list)
+	return w.often(`{"distributedInfo":{"rank":3},"traceEvents": `+list+`,"baseTimeNanoseconds":1750000000000000000}`,
+		list, "\ufeff"+list)
 }
 
 func (w *traceWriter) event() string {
 	members := []string{
 		w.often(`"ph":"X"`, `"ph": "X"`, `"ph" : "X"`, "\"ph\"\t:\"X\"", `"ph":"s"`, `"ph":"B"`,
 			`"ph":"E"`, `"ph":"M"`, `"ph":7`, `"ph":""`, `"ph":"\u0058"`, `"ph":"XY"`),
-		`"cat": ` + w.one(`"cpu_op"`, `"kernel"`, `"gpu_memcpy"`, `"cuda_runtime"`, `"user_annotation"`, `"op"`, `"cuda_sync"`,
+		`"cat": ` + w.one(`"cpu_op"`, `"kernel"`, `"gpu_memcpy"`, `"cuda_runtime"`, `"user_annotation"`, `"op"`,
+			`"cuda_sync"`,
 			`"k\u0065rnel"`, `null`),
 		w.often(`"name":`, `"name" :`, "\"name\"\n:") + w.often(
-			`"aten::mm"`, `"aten::conv1d"`, `"ProfilerStep#7"`, `"ncclKernel"`, `"a\"b"`, `""`, `5`, `"\ud800"`, "\"\xff\"", "\"a\nb\""),
+			`"aten::mm"`, `"aten::conv1d"`, `"ProfilerStep#7"`, `"ncclKernel"`, `"a\"b"`, `""`, `5`, `"\ud800"`,
+			"\"\xff\"", "\"a\nb\""),
 		`"pid":` + w.often(strconv.Itoa(w.rng.IntN(3)), `"Spans"`, `-1`, `null`, `1.5`, `{"a":[]}`, `01`, `"\u0031"`),
 		`"tid":` + w.often(strconv.Itoa(w.rng.IntN(3)), `"stream 7"`, `7e0`, `[1, 2]`),
 		`"ts":` + w.often(strconv.Itoa(w.rng.IntN(100))+w.one("", ".5", ".125"), `null`, `-3`, `1e2`, `1.23456`, `"5"`,
@@ -119,7 +121,8 @@ func (w *traceWriter) event() string {
 	if w.rng.IntN(5) > 0 {
 		members = append(members, `"args":`+w.often(w.args(), `null`, `[]`, `{ }`, `{}`))
 	}
-	more := w.often(`"id":7`, `"bp":"e","s":[{}]`, `"args":`+w.args(), `"cat":"kernel"`, `"name":"again"`, `"other":{"a":[tru]}`)
+	more := w.often(`"id":7`, `"bp":"e","s":[{}]`, `"args":`+w.args(), `"cat":"kernel"`, `"name":"again"`,
+		`"other":{"a":[tru]}`)
 	members = append(members, more)
 	if w.rng.IntN(4) == 0 {
 		w.rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
@@ -127,7 +130,8 @@ func (w *traceWriter) event() string {
 	if w.rng.IntN(8) == 0 {
 		members = members[w.rng.IntN(len(members)):]
 	}
-	return w.often("{", "{ ", "{\n    ") + strings.Join(members, w.often(", ", ",", ",\n    ", ", \n ")) + w.often("}", "\n  }", "")
+	return w.often("{", "{ ", "{\n    ") + strings.Join(members, w.often(", ", ",", ",\n    ", ", \n ")) +
+		w.often("}", "\n  }", "")
 }
 
 func (w *traceWriter) args() string {
@@ -137,16 +141,24 @@ func (w *traceWriter) args() string {
 	}
 	text := func() string { return w.often(`"all_reduce"`, `"send"`, `"a\u0062"`, `""`, `7`, "\"\xff\"") }
 	members := []string{
-		`"correlation": ` + number(), `"External id":` + number(), `"device":` + number(), `"stream":` + number(), `"bytes":` + number(),
-		`"size":` + number(), `"Ev Idx": ` + number(), `"queued":` + number(), `"grid": [4, 2,1]`, `"est. achieved occupancy %":0.5`,
-		`"Input Dims": ` + w.often(`[[2,3],[],[[4],[5,6]]]`, `[[1,4,9],[6,4,3]]`, `[]`, `7`, `[[1e30]]`, `[[2,3]`, `null`),
-		`"Concrete Inputs":` + w.often(`["","","","[1]","[0]","[1]","1"]`, `["","","[\u0031]"]`, `[7]`, `7`, `["a\"b"]`),
+		`"correlation": ` + number(), `"External id":` + number(), `"device":` + number(), `"stream":` + number(),
+		`"bytes":` + number(),
+		`"size":` + number(), `"Ev Idx": ` + number(), `"queued":` + number(), `"grid": [4, 2,1]`,
+		`"est. achieved occupancy %":0.5`,
+		`"Input Dims": ` + w.often(`[[2,3],[],[[4],[5,6]]]`, `[[1,4,9],[6,4,3]]`, `[]`, `7`, `[[1e30]]`, `[[2,3]`,
+			`null`),
+		`"Concrete Inputs":` + w.often(`["","","","[1]","[0]","[1]","1"]`, `["","","[\u0031]"]`, `[7]`, `7`,
+			`["a\"b"]`),
 		`"Input type":` + w.often(`["float","Scalar","TensorList"]`, `["c10::Half"]`, `7`, `["\u0066loat"]`),
-		`"Collective name":` + text(), `"Process Group Name":` + text(), `"Group size":` + number(), `"Seq":` + number(),
-		`"In msg nelems":` + number(), `"Out msg nelems":` + number(), `"dtype":` + w.often(`"Float"`, `"BFloat16"`, `"odd"`, `1`),
-		`"Rank":` + number(), `"Src Rank":` + number(), `"Dst Rank":` + number(), `"n\u006fte":` + text(), `"note" : ` + text(),
+		`"Collective name":` + text(), `"Process Group Name":` + text(), `"Group size":` + number(), `"Seq":` +
+			number(),
+		`"In msg nelems":` + number(), `"Out msg nelems":` + number(), `"dtype":` + w.often(`"Float"`, `"BFloat16"`,
+			`"odd"`, `1`),
+		`"Rank":` + number(), `"Src Rank":` + number(), `"Dst Rank":` + number(), `"n\u006fte":` + text(), `"note" : ` +
+			text(),
 		`"tensor.op.name":"mm"`, `"":1`, `"` + strings.Repeat("k", 70) + `":1`,
 	}
 	w.rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
-	return "{" + strings.Join(members[:w.rng.IntN(len(members))], w.often(",", ", ", ",      ", " ,")) + w.often("}", "\n    }", ",}", "]")
+	return "{" + strings.Join(members[:w.rng.IntN(len(members))], w.often(",", ", ", ",      ", " ,")) +
+		w.often("}", "\n    }", ",}", "]")
 }

@@ -2,6 +2,7 @@ package kineto
 
 import (
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/optrace/optrace/internal/model/symbols"
@@ -13,7 +14,6 @@ import (
 // MaxHeldBytes bounds the memory held until the end of a trace. It suffices for some 40 million events.
 const MaxHeldBytes = 4 << 30
 
-// hostOp is a host operator.
 type hostOp struct {
 	start, dur int64 // relative to the trace's time base
 	external   int64
@@ -22,27 +22,24 @@ type hostOp struct {
 	inputs     uint32 // shapes and types: index of symbols
 	collective uint32 // index of collectives
 	extra      uint32 // further arguments: index of symbols
-	parent     int32  // the host operator around it, -1 for none: set by the join
+	parent     int32  // the host operator around it, -1 if there is no such operator; set by the join
 }
 
-// gradient is the autograd number of a host operator.
 type gradient struct {
 	number  int64
 	op      int32
-	forward uint32 // the number of the thread of the forward operator, 0 for one that is no backward operator
+	forward uint32 // the thread number of the forward operator, 0 for a forward operator
 }
 
-// launch is a runtime call.
 type launch struct {
 	correlation int64
 	start, dur  int64
 	bytes       int64 // 0 where not known: only AMD's calls state it
 	thread      uint32
-	op          int32  // the host operator around it, -1 for none
+	op          int32  // the host operator around it, or -1
 	name        uint32 // index of notes
 }
 
-// deviceOp is a device event.
 type deviceOp struct {
 	start, dur  int64
 	correlation int64
@@ -78,13 +75,12 @@ func (d *deviceOp) note(flag known, is bool) {
 	}
 }
 
-// collective holds the arguments of a collective operation.
 type collective struct {
 	op.Collective
 	dtype op.DType
 }
 
-// addCollective keeps a collective and returns its number from 1, 0 for none.
+// addCollective keeps a collective and returns its number from 1, 0 without a name.
 func (t *tables) addCollective(c *collective) uint32 {
 	if c.Name == "" {
 		return 0
@@ -102,10 +98,9 @@ type timeRange struct {
 	profiler.Nest        // set by the join
 }
 
-// tables holds the rows of a trace until its end.
 type tables struct {
 	symbols     profiler.Symbols
-	notes       profiler.Symbols // what does not tell a trace from others: names of ranges and calls, geometry
+	notes       profiler.Symbols // texts outside the fingerprint: names of ranges and calls, geometry
 	threads     symbols.Table[threadKey]
 	hostOps     rows[hostOp]
 	gradients   rows[gradient] // by operator
@@ -121,18 +116,14 @@ type tables struct {
 	innerFirst bool
 }
 
-// threadKey is the process and thread id of an event, as symbols.
 type threadKey struct{ process, thread uint32 }
 
-// addThread returns the number of the thread with an event's ids.
 func (t *tables) addThread(pid, tid []byte) uint32 {
 	return uint32(t.threads.ID(threadKey{t.symbols.Add(pid), t.symbols.Add(tid)}))
 }
 
-// processOf returns the process of a thread, as a symbol.
 func (t *tables) processOf(thread uint32) uint32 { return t.threads.Values[thread].process }
 
-// makerOf returns the number of a device's maker, 0 for CUDA.
 func (t *tables) makerOf(cat []byte) uint16 {
 	name := makerOf(cat)
 	if name == "" {
@@ -149,7 +140,6 @@ func (t *tables) makerOf(cat []byte) uint16 {
 	return uint16(i) + 1
 }
 
-// heldBytes returns the memory of the tables.
 func (t *tables) heldBytes() int64 {
 	const place = unsafe.Sizeof(int32(0)) // in the order of the join
 	rows := t.ranges.n*int(unsafe.Sizeof(timeRange{})+place) + t.hostOps.n*int(unsafe.Sizeof(hostOp{})+place) +
@@ -162,7 +152,6 @@ func (t *tables) heldBytes() int64 {
 	return int64(rows) + t.threads.Bytes(nil) + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes
 }
 
-// chunkRows is the number of rows per allocation.
 const chunkRows = 1 << chunkBits
 
 const chunkBits = 10
@@ -173,7 +162,6 @@ type rows[T any] struct {
 	n      int
 }
 
-// add appends a row and returns it for the caller to set.
 func (r *rows[T]) add() *T {
 	if r.n == len(r.chunks)*chunkRows {
 		r.chunks = append(r.chunks, new([chunkRows]T))
@@ -183,3 +171,87 @@ func (r *rows[T]) add() *T {
 }
 
 func (r *rows[T]) at(i int32) *T { return &r.chunks[i>>chunkBits][i&(chunkRows-1)] }
+
+type category uint8
+
+const (
+	catOther category = iota // not one of Kineto's
+	catHostOp
+	catKernel
+	catMemory // a copy or a set on the device
+	catRuntime
+	catAnnotation
+	catPython
+	catSync
+)
+
+// categoryOf classifies a complete event. The first versions of the profiler capitalised the categories.
+func categoryOf(cat []byte) category {
+	switch string(cat) {
+	case "cpu_op", "Operator":
+		return catHostOp
+	case "kernel", "Kernel":
+		return catKernel
+	case "gpu_memcpy", "gpu_memset", "Memcpy", "Memset":
+		return catMemory
+	case "cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "Runtime":
+		return catRuntime
+	case "user_annotation", "gpu_user_annotation", "Trace":
+		return catAnnotation
+	case "python_function":
+		return catPython
+	case "cuda_sync", "hip_sync", "overhead":
+		return catSync
+	}
+	return otherCategory(string(cat))
+}
+
+// otherCategory classifies a complete event of an unlisted category, by PyTorch's naming of further devices:
+// xpu_driver, mtia_ccp_events, hpu_op.
+func otherCategory(name string) category {
+	switch {
+	case strings.HasSuffix(name, "_runtime"), strings.HasSuffix(name, "_driver"):
+		return catRuntime
+	case strings.HasSuffix(name, "_memcpy"), strings.HasSuffix(name, "_memset"):
+		return catMemory
+	case strings.HasSuffix(name, "_ccp_events"), strings.HasSuffix(name, "kernel"), strings.HasPrefix(name, "gpu_"):
+		return catKernel
+	}
+	for _, device := range []string{"mtia_workload", "hpu_", "npu_", "privateuse1_"} {
+		if strings.HasPrefix(name, device) {
+			return catKernel
+		}
+	}
+	return catOther
+}
+
+// makerOf returns the maker of a device by the category of its events, such as mtia. It is "" for CUDA and AMD.
+func makerOf(cat []byte) string {
+	switch string(cat) {
+	case "kernel", "Kernel", "gpu_memcpy", "gpu_memset", "Memcpy", "Memset", "concurrent_kernel":
+		return ""
+	}
+	name, _, _ := strings.Cut(string(cat), "_")
+	if name == "gpu" {
+		return ""
+	}
+	return name
+}
+
+const maxCategories = 64
+
+// skipReason returns why a phase is neither an operation nor one end of a span, "" for one that is.
+func skipReason(phase byte) op.SkipReason {
+	switch phase {
+	case 'X', 'B', 'E':
+		return ""
+	case 's', 't', 'f':
+		return op.SkipFlow
+	case 'b', 'n', 'e', 'S', 'T', 'p', 'F':
+		// Asynchronous events have no thread and no duration.
+		return op.SkipUnknownRecord
+	case 'M', 'I', 'i', 'R', 'C', 'P', 'c', 'N', 'O', 'D', 'V', 'v', '(', ')':
+		return op.SkipMetadata
+	}
+	return op.SkipUnknownRecord
+}

@@ -14,10 +14,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// readTail yields the records known only at the end of the trace, and reports whether the consumer wants more.
 func (r *reader) readTail() bool {
 	r.skipped[op.SkipUnpaired] += r.pairs.count
-	isPlain := r.tables.hostOps.n+r.tables.deviceOps.n == 0 // a trace that is no profiler's
+	isPlain := r.tables.hostOps.n+r.tables.deviceOps.n == 0 // no trace of a profiler
 	for reason, n := range r.skipped {
 		if isPlain && strings.HasPrefix(string(reason), string(op.SkipCategory)) {
 			delete(r.skipped, reason)
@@ -83,7 +82,6 @@ func (r *reader) readCalls(m *entryMaker) bool {
 // timeBase returns the origin of times in Unix nanoseconds, unknown if the document has not stated it.
 func (r *reader) timeBase() op.Int { return parseInt(r.events.Member(MemberBase)) }
 
-// parseDistributed reads the rank and the size of the job.
 func parseDistributed(text []byte) (r op.Resource, known bool) {
 	var l lexer.Lexer
 	l.Reset(text)

@@ -1,13 +1,13 @@
-// Package ort reads the profiles that ONNX Runtime writes: a JSON array of events in Chrome's format. Those of the
-// category Node are the operations of a model, those of the category Kernel what they launched on a GPU.
+// Package ort reads the profiles of ONNX Runtime: a JSON array of events in Chrome's format. Events of the category
+// Node are the operations of a model, events of the category Kernel their work on a GPU.
 //
-// A run of the model (model_run) is a trace of its own and its root, so that it counts as a request; what the session
-// does before its first run is skipped. What lies within another event of its thread in time is below that: nodes in
-// the executor's, and those of a subgraph in the node that runs it (If, Loop, Scan). Nodes on threads of a pool are
-// below the run that was under way. A run is held until it is whole.
+// A run of the model (model_run) is a trace with the run as its root, so that it counts as a request. Events of the
+// session before its first run are skipped. An event within another event of its thread is its child: nodes within the
+// executor, nodes of a subgraph within the node that runs it (If, Loop, Scan). Nodes on pool threads are children of
+// the current run. The reader holds a run until it is complete.
 //
-// A kernel stands behind its node and repeats its operation. Nodes of a provider that launches kernels are the host's
-// view, of side "host"; where no kernels were recorded (CUDA without its profiler, DirectML) the time of a node is that
-// of the host's call, for lack of a better one. Providers of one device are one device: XNNPACK and oneDNN the CPU.
-// Times count from the start of the profile, for it does not say when that was.
+// A kernel follows its node and repeats its operation. Nodes of a provider with kernels are the host's view, of side
+// "host". Without recorded kernels (CUDA without its profiler, DirectML) the time of a node is the time of the host's
+// call. Providers of one device count as one device: XNNPACK and oneDNN are the CPU. Times start at 0: a profile does
+// not state when it began.
 package ort

@@ -21,25 +21,20 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Records reads a profile. name stands for src in errors, and m says which further arguments matter, nil for the
-// conventions.
+// Records reads a profile. name names src in errors, and m selects further arguments, nil by the conventions.
 //
-// A *[op.SyntaxError] is an event that could not be read, or the early end of the profile; any other error is the last
-// thing yielded. What a record points to is valid until the next one.
+// A *[op.SyntaxError] is a bad event or the early end of the profile; any other error is the last value. A record's
+// pointers are valid until the next one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
-	return RecordsHolding(src, name, m, nil)
-}
-
-// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the number of bytes that are
-// held in addition, a negative one for what no longer is, and an error that it returns ends the reading.
-func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		events := traceevent.NewReader(src, name)
-		d := newDecoder(m)
-		d.events = events
-		d.held.Hold = hold
+		build := attrmap.NewBuilder(m)
+		d := &decoder{
+			build: build, feed: attrjson.NewFeeder(build), devices: make(map[string]string),
+			threads: make(map[string]*thread), launches: make(map[string]bool),
+			events: events, held: attrmap.Account(m), yield: yield,
+		}
 		defer d.held.Free()
-		d.yield = yield
 		for e, err := range events.Events() {
 			if err == nil {
 				err = d.event(e)
@@ -56,7 +51,6 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 	}
 }
 
-// decoder makes records of events.
 type decoder struct {
 	events  *traceevent.Reader
 	build   *attrmap.Builder
@@ -70,28 +64,19 @@ type decoder struct {
 	grid    [6]int64          // of a kernel: grid and block, 0 where not stated
 
 	held     budget.Account
-	bytes    int64 // that are held
+	bytes    int64 // held ones
 	threads  map[string]*thread
 	order    []*thread       // as they come
-	last     *thread         // of the last event that is no kernel
-	launches map[string]bool // the devices whose nodes launch kernels
+	last     *thread         // of the last event except kernels
+	launches map[string]bool // devices of nodes with kernels
 	runs     []*run
 	yield    func(op.Record, error) bool
 	stopped  bool // no more records are wanted
 }
 
-// give yields a record.
 func (d *decoder) give(rec op.Record) { d.stopped = d.stopped || !d.yield(rec, nil) }
 
-func newDecoder(m *attr.Mapping) *decoder {
-	build := attrmap.NewBuilder(m)
-	return &decoder{
-		build: build, feed: attrjson.NewFeeder(build), devices: make(map[string]string),
-		threads: make(map[string]*thread), launches: make(map[string]bool),
-	}
-}
-
-// What a session does before its first run. Nobody asks for it again, and no node lies in it.
+// Events of the session before its first run. They contain no node.
 var (
 	modelLoading = []byte("model_loading")
 	sessionInit  = "session_initialization"
@@ -108,7 +93,7 @@ var (
 	fenceAfter  = []byte("_fence_after")
 )
 
-// event takes an event. An error that is no *[op.SyntaxError] is about the memory.
+// event takes an event. An error other than an *[op.SyntaxError] is about memory.
 func (d *decoder) event(e *traceevent.Event) error {
 	category := string(e.Category)
 	if i := bytes.IndexByte(e.Name, '&'); i >= 0 && category == "Api" {
@@ -185,7 +170,7 @@ func (d *decoder) entry(e *traceevent.Event, device string) *op.Entry {
 	if !ok {
 		return nil
 	}
-	if b.KeepsAll() { // those of the convention are not the file's
+	if b.KeepsAll() { // conventional ones are not in the file
 		entry.Attrs = slices.DeleteFunc(entry.Attrs,
 			func(a op.Attr) bool { return strings.HasPrefix(a.Key, "tensor.") })
 	}
@@ -206,7 +191,6 @@ func (d *decoder) skip(reason op.SkipReason) {
 	d.give(op.Record{Skipped: op.Skipped{Reason: reason, N: 1}})
 }
 
-// geometry names the arguments that say how a kernel was launched.
 var geometry = [...]string{"grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z"}
 
 // arguments gives the arguments of a node to the builder:
@@ -215,7 +199,7 @@ var geometry = [...]string{"grid_x", "grid_y", "grid_z", "block_x", "block_y", "
 //	 "input_type_shape":[{"float":[1,3,224,224]},{"float":[64,3,7,7]}],
 //	 "output_type_shape":[{"float":[1,64,112,112]}],…}
 //
-// and for a kernel {"stream":"7","grid_x":"4",…,"op_name":"Conv"}.
+// and of a kernel {"stream":"7","grid_x":"4",…,"op_name":"Conv"}.
 func (d *decoder) arguments(text []byte, kernel bool) {
 	if text == nil {
 		return
@@ -248,4 +232,74 @@ func (d *decoder) arguments(text []byte, kernel bool) {
 			d.feed.Value(l, key)
 		}
 	}
+}
+
+// tensor reads a tensor of a list of types and shapes. An element that is no tensor has no type and the shape null.
+//
+//	[{"float":[1,3,224,224]},{"int64":[]}]
+func (d *decoder) tensor() (dtype string, shape []byte) {
+	l := &d.lex
+	shape = []byte("null")
+	for more := l.AnyObject(); more && l.More(); {
+		dtype = lexer.ValidUTF8(d.strings.String(l.Key()))
+		shape = l.Raw()
+	}
+	return dtype, shape
+}
+
+func (d *decoder) inputs() {
+	d.dtypes = d.dtypes[:0]
+	d.shapes = append(d.shapes[:0], '[')
+	for d.lex.Array(); d.lex.More(); {
+		dtype, shape := d.tensor()
+		if len(d.dtypes) > 0 {
+			d.shapes = append(d.shapes, ',')
+		}
+		d.dtypes = append(d.dtypes, dtype)
+		d.shapes = append(d.shapes, shape...)
+	}
+	d.build.SetList(d.build.Target(attrkey.InputShapes), append(d.shapes, ']'))
+	d.build.SetStrs(d.build.Target(attrkey.InputDTypes), d.dtypes)
+}
+
+func (d *decoder) outputs() {
+	d.lex.Array()
+	if !d.lex.More() {
+		return
+	}
+	dtype, shape := d.tensor()
+	d.build.Str(attrkey.DType, dtype)
+	d.build.SetList(d.build.Target(attrkey.OutputShape), shape)
+	for d.lex.More() {
+		d.lex.Skip()
+	}
+}
+
+const maxDevices = 64
+
+// The devices of nodes on the host, and of kernels without a known node.
+const (
+	hostDevice = "cpu"
+	defaultGPU = "cuda"
+)
+
+// device returns the device of an execution provider: "cpu" for CPUExecutionProvider, "cuda" for CUDAExecutionProvider.
+// The profile does not state its number.
+func (d *decoder) device(provider []byte) string {
+	if name, ok := d.devices[string(provider)]; ok {
+		return name
+	}
+	name := strings.ToLower(strings.TrimSuffix(string(provider), "ExecutionProvider"))
+	switch name {
+	case "dnnl", "xnnpack", "acl", "armnn": // libraries on the CPU
+		name = hostDevice
+	case "tensorrt", "nvtensorrtrtx": // libraries on CUDA
+		name = defaultGPU
+	case "migraphx":
+		name = "rocm"
+	}
+	if len(d.devices) < maxDevices {
+		d.devices[string(provider)] = name
+	}
+	return name
 }

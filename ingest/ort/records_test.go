@@ -33,8 +33,8 @@ func TestRecords(t *testing.T) {
 	}
 	const (
 		noShapes = `"device_id":null,"input_shapes":null,"output_shape":null,`
-		end      = `"duration_us":2,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,` +
-			`"path":"n"`
+		end      = `"duration_us":2,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,` +
+			`"duration_ns":2000,"path":"n"`
 	)
 	m := &attr.Mapping{}
 	m.Keep("node_index")
@@ -46,11 +46,13 @@ func TestRecords(t *testing.T) {
 		{
 			"shapes that are none", node(`,"input_type_shape":[7,{"float":[2,"x"]},{"float":8},{"float":[-1]}],` +
 				`"output_type_shape":[{"float":[-3]}]`),
-			entry(`"device_id":null,"input_shapes":[null,null,null,[-1]],"output_shape":null,` + strings.Replace(end, `"kind":"compute",`,
-				`"kind":"compute","dtype":"f32",`, 1) + `,"input_dtypes":["","f32","f32","f32"],"warn":["bad_shape"]`),
+			entry(`"device_id":null,"input_shapes":[null,null,null,[-1]],"output_shape":null,` +
+				strings.Replace(end, `"kind":"compute",`,
+					`"kind":"compute","dtype":"f32",`, 1) + `,"input_dtypes":["","f32","f32","f32"],"warn":["bad_shape"]`),
 		},
 		{
-			"arguments of odd types", node(`,"provider":7,"input_type_shape":{},"output_type_shape":"x","output_size":"many"`),
+			"arguments of odd types", node(`,"provider":7,"input_type_shape":{},"output_type_shape":"x",` +
+				`"output_size":"many"`),
 			entry(noShapes + end + `,"warn":["bad_memory"]`),
 		},
 		{
@@ -59,12 +61,16 @@ func TestRecords(t *testing.T) {
 		},
 		{"a call", `[{"cat":"Api","ph":"X","ts":1,"dur":2,"name":"cudaLaunchKernel"}]`, "skipped runtime_call: 1\n"},
 		{"a node without its operation", `[{"cat":"Node","ph":"X","ts":1,"dur":2,"name":"n"}]`, "skipped non_op: 1\n"},
-		{"an event of another phase", `[{"cat":"Node","ph":"M","name":"n","args":{"op_name":"X"}}]`, "skipped metadata: 1\n"},
-		{"a node without dur", strings.Replace(node(""), `"dur":2,`, "", 1), "error: profile: node without dur (at byte 1)\n"},
-		{"a node without ts", strings.Replace(node(""), `"ts":1,`, "", 1), strings.Replace(entry(noShapes+end+`,"warn":["bad_time"]`),
-			`"start_unix_ns":1000,`, "", 1)},
+		{"an event of another phase", `[{"cat":"Node","ph":"M","name":"n","args":{"op_name":"X"}}]`,
+			"skipped metadata: 1\n"},
+		{"a node without dur", strings.Replace(node(""), `"dur":2,`, "", 1),
+			"error: profile: node without dur (at byte 1)\n"},
+		{"a node without ts", strings.Replace(node(""), `"ts":1,`, "", 1),
+			strings.Replace(entry(noShapes+end+`,"warn":["bad_time"]`),
+				`"start_unix_ns":1000,`, "", 1)},
 		{
-			"cut off", node("")[:85] + ",{", entry(noShapes+end) + "error: profile: unexpected end of JSON text (at byte 87)\n",
+			"cut off", node("")[:85] + ",{", entry(noShapes+end) +
+				"error: profile: unexpected end of JSON text (at byte 87)\n",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -73,27 +79,27 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// FuzzRecords checks that no input makes the reader panic, that the entries it makes are valid, and that they read back
-// from JSON Lines as they were.
+// FuzzRecords checks that no input makes the reader panic, and that entries are valid and survive JSON Lines.
 func FuzzRecords(f *testing.F) {
 	text := check.Must(os.ReadFile("testdata/squeeze.json"))(f)
 	f.Add(text)
-	f.Add([]byte(`[{"cat":"Node","ph":"X","ts":1,"dur":-2,"args":{"op_name":"X","input_type_shape":[{"f":[1e3,-9]}],"output_size":"-1"}}]`))
+	f.Add([]byte(`[{"cat":"Node","ph":"X","ts":1,"dur":-2,"args":{"op_name":"X","input_type_shape":[{"f":[1e3,-9]}],` +
+		`"output_size":"-1"}}]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		recordtest.Check(t, ort.Records(bytes.NewReader(text), "fuzz", nil))
-		// A source that gives one byte at a time never holds an event when reading it begins: events are then read by a
-		// lexer.
+		// A source of one byte at a time forces the lexer.
 		straight := recordtest.Transcript(t, ort.Records(bytes.NewReader(text), "fuzz", nil))
 		general := recordtest.Transcript(t, ort.Records(iotest.OneByteReader(bytes.NewReader(text)), "fuzz", nil))
 		check.Equal(t, "in one pass", general, straight)
 	})
 }
 
-func BenchmarkRecords(b *testing.B) {
-	const event = `{"cat" : "Node","pid" :4711,"tid" :4711,"dur" :857,"ts" :2002,"ph" : "X","name" :"conv1_kernel_time","args" : ` +
-		`{"output_type_shape" : [{"float":[1,64,111,111]}],"output_size" : "3154176","parameter_size" : "7168","activation_size" : "602112",` +
-		`"node_index" : "0","input_type_shape" : [{"float":[1,3,224,224]},{"float":[64,3,3,3]},{"float":[64]}],"provider" : ` +
-		`"CPUExecutionProvider","op_name" : "Conv"}}`
+func BenchmarkReadORT(b *testing.B) {
+	const event = `{"cat" : "Node","pid" :4711,"tid" :4711,"dur" :857,"ts" :2002,"ph" : "X",` +
+		`"name" :"conv1_kernel_time","args" : {"output_type_shape" : [{"float":[1,64,111,111]}],` +
+		`"output_size" : "3154176","parameter_size" : "7168","activation_size" : "602112","node_index" : "0",` +
+		`"input_type_shape" : [{"float":[1,3,224,224]},{"float":[64,3,3,3]},{"float":[64]}],` +
+		`"provider" : "CPUExecutionProvider","op_name" : "Conv"}}`
 	const events = 10_000
 	text := []byte("[" + strings.Repeat(event+",\n", events-1) + event + "]")
 	recordtest.Benchmark(b, text, events, ort.Records)

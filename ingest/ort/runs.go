@@ -12,43 +12,40 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// modelRun is the session's event of a run, the only one that somebody asks for.
 const modelRun = "model_run"
 
-// held is an event that is held until the run is whole that it belongs to.
 type held struct {
 	entry           *op.Entry // of a node or a kernel, nil for an event of the session
-	name            string    // of that
+	name            string    // of the event
 	start, duration int64
-	node            int // of a kernel the index of the node in front of it, -1 for other events
+	node            int // the index of a kernel's node, -1 for other events
 }
 
 func (h *held) end() int64 { return h.start + h.duration }
 
-// heldBytes is about what an event takes while it is held; threads and runs are held until the end.
+// heldBytes is about the memory of a held event. Threads and runs are held until the end.
 const (
 	heldBytes   = 1 << 10
 	threadBytes = 256
 	runBytes    = 64
 )
 
-// thread has the events of a thread that are held, in the order of the file.
+// thread has the held events of a thread, in the order of the file.
 type thread struct {
 	events []held
-	// until is the end of the run that is held, if there is one. runs is whether there ever was.
+	// until is the end of the held run, if any. runs is set once the thread had a run.
 	until op.Int
 	runs  bool
 }
 
-// run is a run that has been yielded.
 type run struct {
 	start, end int64
 	trace      op.TraceID
-	ids        uint64 // so many have been given away, the first to the run itself
+	ids        uint64 // used so far; the run has the first
 }
 
-// add holds an event of a thread. Some versions of the runtime write events by their ends and others by their starts:
-// either way a run is whole when an event comes that starts behind it.
+// add holds an event of a thread. Some versions of the runtime sort events by end, others by start. Either way a run is
+// complete when an event starts behind it.
 func (d *decoder) add(e *traceevent.Event, h held) error {
 	key := string(e.PID) + " " + string(e.TID)
 	t := d.threads[key]
@@ -73,7 +70,7 @@ func (d *decoder) add(e *traceevent.Event, h held) error {
 	return d.more(bytes + int64(len(h.name)) + partBytes(h.entry))
 }
 
-// partBytes returns about how much memory the texts, shapes and attributes of an entry take, which may be nil.
+// partBytes returns about the memory of an entry's texts, shapes and attributes. The entry may be nil.
 func partBytes(e *op.Entry) int64 {
 	if e == nil {
 		return 0
@@ -89,11 +86,9 @@ func partBytes(e *op.Entry) int64 {
 	return int64(n)
 }
 
-// maxBehind is how many events stand at most between a node and a kernel that it launched.
 const maxBehind = 64
 
-// addKernel holds a kernel, if one of the events in front of it is the node that launched it: the last one of the name
-// that had begun.
+// addKernel holds a kernel if a preceding event is its node: the last one with its name that had begun.
 func (d *decoder) addKernel(e *op.Entry) (taken bool, err error) {
 	if d.last == nil || e.LaunchedBy == "" || !e.Start.Known {
 		return false, nil
@@ -119,7 +114,7 @@ func (d *decoder) more(bytes int64) error {
 	return d.held.Set(d.bytes, 1)
 }
 
-// finish releases all that is held. Nodes on the threads of a pool come last: their runs are then known.
+// finish releases all events. Threads without runs come last: their runs are known by then.
 func (d *decoder) finish() {
 	for _, runs := range []bool{true, false} {
 		slices.SortStableFunc(d.runs, func(a, b *run) int { return cmp.Compare(a.start, b.start) })
@@ -131,8 +126,8 @@ func (d *decoder) finish() {
 	}
 }
 
-// release makes records of the events of a thread. What lies within another in time is its child, but for a node
-// without duration at the start of another node, which came before it.
+// release makes records of the events of a thread. An event within another one is its child. A node without duration
+// precedes another node with the same start and is not its child.
 func (d *decoder) release(t *thread) {
 	_ = d.more(-heldBytes * int64(len(t.events))) // less than before
 	order := make([]int, 0, len(t.events))
@@ -162,7 +157,7 @@ func (d *decoder) release(t *thread) {
 	t.until = op.Int{}
 }
 
-// rank orders events of the same time, the outer ones first.
+// rank orders events of the same time, outer ones first.
 func (h *held) rank() int {
 	switch {
 	case h.entry != nil:
@@ -173,10 +168,9 @@ func (h *held) rank() int {
 	return 1
 }
 
-// within reports whether h, which is behind another event in order, begins within it.
 func (h *held) within(outer *held) bool { return h.start < outer.end() || h.start == outer.start }
 
-// tree makes records of an event, the first of order, and of all within it.
+// tree makes records of the first event in order and the events within it.
 func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 	root := &events[order[0]]
 	r := d.runOf(root)
@@ -244,10 +238,9 @@ func (d *decoder) tree(events []held, order []int, kernels [][]int) {
 	}
 }
 
-// maxRuns bounds how many runs are looked at for the one around a node of another thread.
 const maxRuns = 64
 
-// runOf returns the run around a node on a thread of a pool: of those around it the one that began last; nil for none.
+// runOf returns the last-started run around a node on a pool thread, nil if there is none.
 func (d *decoder) runOf(h *held) *run {
 	if h.entry == nil {
 		return nil
@@ -266,7 +259,7 @@ func spanID(n uint64) (id op.SpanID) {
 	return id
 }
 
-// fingerprint returns the id of the trace of some events: the same one for the same content.
+// fingerprint returns a trace id that depends only on the events.
 func fingerprint(events []held, order []int) (id op.TraceID) {
 	h := fnv.New128a()
 	var text []byte

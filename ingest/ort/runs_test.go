@@ -14,8 +14,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// session makes the profile of a session and notes what is below what, so that the reader, which has the times alone,
-// can be compared with it.
+// session makes the profile of a session and notes the parent of each event. The reader must find it by the times
+// alone.
 type session struct {
 	*rand.Rand
 	events []made
@@ -31,11 +31,12 @@ type made struct {
 }
 
 func (s *session) event(category, name string, thread int, start, end int64, args string) {
-	s.events = append(s.events, made{text: fmt.Sprintf(`{"cat":%q,"pid":1,"tid":%d,"ts":%d,"dur":%d,"ph":"X","name":%q,"args":{%s}}`,
+	s.events = append(s.events, made{text: fmt.Sprintf(`{"cat":%q,"pid":1,"tid":%d,"ts":%d,"dur":%d,"ph":"X",`+
+		`"name":%q,"args":{%s}}`,
 		category, thread, start, end-start, name, args), start: start, end: end})
 }
 
-// nodes makes nodes one behind the other, some with a subgraph, and returns the end of the last.
+// nodes makes nodes in a row, some with a subgraph, and returns the end of the last.
 func (s *session) nodes(thread int, at int64, above string, depth int) int64 {
 	for range 1 + s.IntN(4) {
 		name, start, kind, provider := fmt.Sprintf("n%d", s.count), at+s.Int64N(2), "MatMul", "CPU"
@@ -47,14 +48,16 @@ func (s *session) nodes(thread int, at int64, above string, depth int) int64 {
 			provider = "CUDA"
 		}
 		s.above[name] = above
-		s.event("Node", name+"_kernel_time", thread, start, at, fmt.Sprintf(`"op_name":%q,"provider":"%sExecutionProvider"`, kind, provider))
+		s.event("Node", name+"_kernel_time", thread, start, at,
+			fmt.Sprintf(`"op_name":%q,"provider":"%sExecutionProvider"`, kind, provider))
 		if provider == "CUDA" {
 			node := &s.events[len(s.events)-1]
 			for range s.IntN(3) {
 				kernel := fmt.Sprintf("kernel %s %d", name, len(node.kernels))
 				s.above[kernel] = above + " < " + name
 				node.kernels = append(node.kernels, fmt.Sprintf(
-					`{"cat":"Kernel","pid":-1,"tid":-1,"ts":%d,"dur":9,"ph":"X","name":%q,"args":{"op_name":"MatMul","stream":"7"}}`, at, kernel))
+					`{"cat":"Kernel","pid":-1,"tid":-1,"ts":%d,"dur":9,"ph":"X","name":%q,"args":{"op_name":"MatMul",`+
+						`"stream":"7"}}`, at, kernel))
 			}
 		}
 	}
@@ -70,7 +73,7 @@ func (s *session) execute(thread int, at int64, above string, depth int) int64 {
 	return end
 }
 
-// profile makes a few runs on some threads, and returns the text with the events by their starts or their ends.
+// profile makes a few runs on some threads and returns the text with the events sorted by start or by end.
 func (s *session) profile(threads int) string {
 	s.event("Session", "session_initialization", 1, 0, 5, "")
 	for thread := 1; thread <= threads; thread++ {
@@ -84,7 +87,8 @@ func (s *session) profile(threads int) string {
 			at = s.execute(thread, first, name, 2) + s.Int64N(3)
 			if pool := fmt.Sprintf("pool %d", at); threads == 1 && s.IntN(2) == 0 {
 				s.above[pool] = name
-				s.event("Node", pool+"_kernel_time", 9, first, first+1, `"op_name":"Relu","provider":"CPUExecutionProvider"`)
+				s.event("Node", pool+"_kernel_time", 9, first, first+1,
+					`"op_name":"Relu","provider":"CPUExecutionProvider"`)
 			}
 			s.event("Session", "model_run", thread, start, at, "")
 			at += s.Int64N(3) * s.Int64N(1000)
@@ -103,8 +107,7 @@ func (s *session) profile(threads int) string {
 	return "[" + strings.Join(texts, ",\n") + "]"
 }
 
-// TestRunsAgainstTheirMaking compares what is below what, and which kernel belongs to which node, with how the profile
-// was made.
+// TestRunsAgainstTheirMaking compares parents and the nodes of kernels with the making of the profile.
 func TestRunsAgainstTheirMaking(t *testing.T) {
 	kernels := 0
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {

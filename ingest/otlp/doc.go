@@ -1,10 +1,10 @@
-// Package otlp reads spans from OTLP: JSON as one object, as JSON Lines or pretty-printed, protobuf as one TracesData
-// message, and the length-prefixed frames of the Collector's file exporter, which may be compressed.
+// Package otlp reads spans from OTLP: JSON (one object, JSON Lines or pretty-printed), one TracesData message in
+// protobuf, and the length-prefixed frames of the Collector's file exporter, also compressed ones.
 //
-// Every encoding gives the same records: a Resource in front of the spans of each resource, an Entry for a span that is
-// an operation, a Span for any other, and a count of the messages of other signals. Events are skipped. Package spans
-// below this one makes the records; here is how they are found.
+// Every encoding gives the same records: a Resource in front of the spans of each resource, an Entry for an operation,
+// a Span for any other span, and a count of the messages of other signals. Package spans below this one makes the
+// records; this package finds the messages.
 //
-// Memory is bounded by the largest span, for protobuf by the largest batch, and by the limits of this package. Files,
-// formats and compression of whole files are package ingest's concern.
+// Memory is bounded by the largest span, for protobuf by the largest batch, and by the limits of this package. Package
+// ingest handles files, formats and compression of whole files.
 package otlp

@@ -19,24 +19,23 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// FramedRecords reads the frames that the Collector's file exporter writes: a length in 4 bytes, then a batch in
-// protobuf or JSON, which may be compressed with zstd by itself. name stands for src in errors; m is the table from
-// attribute keys to fields, nil for the conventions.
+// FramedRecords reads the frames of the Collector's file exporter: a length in 4 bytes, then a batch in protobuf or
+// JSON, each possibly compressed with zstd. name names src in errors; m maps attribute keys to fields, nil by the
+// conventions.
 func FramedRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return NewFrameReader(m, FramingProto).Records(src, name, op.Position{})
 }
 
-// ProtoRecords is FramedRecords for one TracesData message, or several one behind the other, which protobuf makes one.
+// ProtoRecords is FramedRecords for one TracesData message. Several messages in a row are one in protobuf.
 func ProtoRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return NewFrameReader(m, FramingRaw).Records(src, name, op.Position{})
 }
 
-// FrameReader is FramedRecords or ProtoRecords for several files, or parts of files, one after the other. It keeps its
-// buffers, and the strings and attribute keys it has met. It is not safe for concurrent use.
+// FrameReader reads several files or parts of files, one after the other. It keeps its buffers, strings and attribute
+// keys. It is not safe for concurrent use.
 //
-// After a damaged frame it goes on with the next one. Where the length may be damaged, that is the next place at which
-// a frame starts that another one follows, or the end of the input. In a message that is not framed there is no telling
-// such a place.
+// After a damaged frame it goes on with the next frame. If the length may be damaged, it looks for two frames in a row,
+// or a frame at the end of the input. A message without frames offers no such place.
 type FrameReader struct {
 	*spans.Decoder
 	framing Framing
@@ -49,15 +48,15 @@ type FrameReader struct {
 	held    budget.Account
 }
 
-// NewFrameReader returns a reader; m is the table from attribute keys to fields, nil for the conventions.
+// NewFrameReader returns a reader; m maps attribute keys to fields, nil by the conventions.
 func NewFrameReader(m *attr.Mapping, f Framing) *FrameReader {
 	d := spans.New(m)
 	return &FrameReader{Decoder: d, framing: f, proto: spans.NewProto(d), json: newJSONReader(d),
 		held: attrmap.Account(m)}
 }
 
-// Records reads src, which starts with a frame at a position of the file called name. The frames of a *bytes.Buffer are
-// read where they lie in memory.
+// Records reads src. It starts with a frame at a position of the file called name. A *bytes.Buffer is read without a
+// copy.
 func (r *FrameReader) Records(src io.Reader, name string, at op.Position) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r.in.reset(src, at.Offset)
@@ -70,8 +69,8 @@ func (r *FrameReader) Records(src io.Reader, name string, at op.Position) iter.S
 	}
 }
 
-// CutFrames returns how many of the first bytes of text, which starts with a frame, are whole frames, up to the first
-// that is damaged. What follows them in text looks like a frame, so that it is known where they end.
+// CutFrames returns the length of the whole frames at the start of text, up to a damaged one. The text behind them must
+// look like a frame.
 func CutFrames(text []byte, f Framing) (end int) {
 	for {
 		head, size, err := f.extent(text[end:])
@@ -83,7 +82,6 @@ func CutFrames(text []byte, f Framing) (end int) {
 	}
 }
 
-// frame reads the next frame and reports whether there may be another.
 func (r *FrameReader) frame() (more bool) {
 	in := &r.in
 	start := in.Offset + int64(in.pos)
@@ -92,7 +90,7 @@ func (r *FrameReader) frame() (more bool) {
 	missing := head + size - len(text)
 	switch {
 	case in.Err != nil && in.Err != io.EOF && (err != nil || missing > 0):
-		return false // which Records reports
+		return false // Records reports the error
 	case err == io.EOF:
 		return false
 	case err == nil && missing > 0:
@@ -121,8 +119,7 @@ func (r *FrameReader) frame() (more bool) {
 	return found
 }
 
-// extent returns the sizes of the next frame's head and content. The error is io.EOF where there is none, and otherwise
-// describes the frame.
+// extent returns the sizes of the next frame's head and content. The error is io.EOF at the end of the input.
 func (r *FrameReader) extent() (head, size int, err error) {
 	most := MaxMessageBytes
 	if r.framing == FramingRaw {
@@ -149,8 +146,7 @@ func (r *FrameReader) extent() (head, size int, err error) {
 	}
 }
 
-// resume goes to the next frame, behind the place where the reader stands, that another one follows or that ends the
-// input, and reports whether there is one.
+// resume goes to the next frame followed by another frame or by the end of the input, and reports whether there is one.
 func (r *FrameReader) resume() (found bool) {
 	in := &r.in
 	for r.framing != FramingRaw {
@@ -175,7 +171,6 @@ func (r *FrameReader) resume() (found bool) {
 	return false
 }
 
-// batch reads the content of the frame at start, and reports whether all of it could be read.
 func (r *FrameReader) batch(start int64, content []byte) (ok bool) {
 	if r.framing != FramingRaw && bytes.HasPrefix(content, zstdMagic) {
 		if err := r.decompress(content); err != nil {
@@ -184,7 +179,7 @@ func (r *FrameReader) batch(start int64, content []byte) (ok bool) {
 		}
 		content = r.plain
 	}
-	// White space in front would be ambiguous: a message may start with "\n{".
+	// A message may start with "\n{": no white space in front of JSON.
 	if len(content) > 0 && content[0] == '{' {
 		return r.batchOfJSON(start+framePrefix, content)
 	}
@@ -195,11 +190,10 @@ func (r *FrameReader) batch(start int64, content []byte) (ok bool) {
 	return true
 }
 
-// batchOfJSON is batch for JSON at a place of the file.
 func (r *FrameReader) batchOfJSON(at int64, content []byte) (ok bool) {
 	yield := r.Yield
 	defer func() { r.Yield = yield }()
-	r.json.start(func(rec op.Record, err error) bool { // what one frame holds says nothing of another
+	r.json.start(func(rec op.Record, err error) bool { // frames are independent
 		if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
 			syntax.Line = 0
 			syntax.Truncated = false // a frame has no lines, and is whole
@@ -211,17 +205,16 @@ func (r *FrameReader) batchOfJSON(at int64, content []byte) (ok bool) {
 	return r.json.faults == 0
 }
 
-// decompress decompresses a frame to plain. It asks for the memory first: for as much as the frame says that it takes,
-// and for more where that does not suffice.
+// decompress decompresses a frame to plain. It reserves the memory first: the frame's stated size, and more if that
+// does not suffice.
 func (r *FrameReader) decompress(content []byte) error {
 	if r.zstd == nil {
-		// The options are valid, and so NewReader does not fail. Without a stream to read, the decoder has nothing to
-		// close.
+		// NewReader cannot fail with these options. Without a stream, the decoder needs no Close.
 		r.zstd, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(minPlain))
 		r.plain = make([]byte, 0, minPlain)
 	}
 	var head zstd.Header
-	_ = head.Decode(content) // DecodeAll says what is wrong
+	_ = head.Decode(content) // DecodeAll reports errors
 	for size := max(head.FrameContentSize, min(head.WindowSize, MaxFrameBytes)); ; size = 2 * uint64(cap(r.plain)) {
 		if size > MaxFrameBytes {
 			return zstd.ErrDecoderSizeExceeded
@@ -243,14 +236,12 @@ func (r *FrameReader) decompress(content []byte) error {
 	}
 }
 
-// minPlain is room for usual frames after decompression.
 const minPlain = 256 << 10
 
 func (r *FrameReader) damage(start int64, msg string, class op.ErrorClass) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: start, Msg: msg, Class: class}
 }
 
-// input reads a stream piece by piece.
 type input struct {
 	lineio.Buffer
 	pos int // in Text
@@ -261,8 +252,8 @@ func (in *input) reset(src io.Reader, offset int64) {
 	in.pos = 0
 }
 
-// peek returns the next n bytes without taking them, or fewer where the input ends or fails. They are valid until the
-// next call. It allocates for the bytes that exist, not for n.
+// peek returns the next n bytes, valid until the next call, or fewer at the end of the input. It allocates for the
+// existing bytes, not for n.
 func (in *input) peek(n int) []byte {
 	for len(in.Text)-in.pos < n && in.Err == nil {
 		if len(in.Text) == cap(in.Text) {
@@ -274,14 +265,14 @@ func (in *input) peek(n int) []byte {
 	return in.Text[in.pos:min(in.pos+n, len(in.Text))]
 }
 
-// The limits of what is held in memory at a time.
+// The limits of held data.
 const (
-	// MaxElementBytes is the longest span, resource or scope in JSON, and how far is read ahead for a resource or scope
-	// that follows its spans. Every known writer puts it in front.
+	// MaxElementBytes is the longest span, resource or scope in JSON. It also limits how far a resource or scope may
+	// follow its spans; known writers put it in front.
 	MaxElementBytes = 16 << 20
-	// MaxMessageBytes is the largest frame. The Collector's receivers refuse requests of a fraction of that.
+	// MaxMessageBytes is the largest frame. The Collector's receivers refuse much smaller requests.
 	MaxMessageBytes = 64 << 20
-	// MaxFrameBytes is the largest frame after decompression, and the largest ResourceSpans of a message that is not
-	// framed.
+	// MaxFrameBytes is the largest frame after decompression, and the largest ResourceSpans of a message without
+	// frames.
 	MaxFrameBytes = 256 << 20
 )

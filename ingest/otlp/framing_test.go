@@ -43,7 +43,7 @@ func unzstd(t *testing.T, text []byte) []byte {
 	return check.Must(z.DecodeAll(text, nil))(t)
 }
 
-// framed returns the payloads as the Collector's file exporter writes them.
+// framed returns the payloads in frames of the Collector's file exporter.
 func framed(payloads ...[]byte) (out []byte) {
 	for _, p := range payloads {
 		out = append(binary.BigEndian.AppendUint32(out, uint32(len(p))), p...)
@@ -104,7 +104,8 @@ func TestRotatedFilesAndOtherSignals(t *testing.T) {
 	check.Equal(t, "entries", 1260, entries)
 
 	res := read(otlp.JSONRecords, load(t, "gate_off/metrics.jsonl"))
-	check.Equal(t, "metrics", (result{Records: slices.Repeat([]string{"{Reason:other_signal N:1 Signal:metrics}"}, 5)}), res)
+	check.Equal(t, "metrics", (result{Records: slices.Repeat([]string{"{Reason:other_signal N:1 Signal:metrics}"}, 5)}),
+		res)
 }
 
 func TestSniff(t *testing.T) {
@@ -143,17 +144,24 @@ func TestDamage(t *testing.T) {
 		bad     []string
 	}{
 		{"empty frames", otlp.FramedRecords, framed(nil, good, nil), whole, nil},
-		{"broken message", otlp.FramedRecords, framed(broken, good), whole, []string{"unexpected end of protobuf message (at byte 0)"}},
-		{"broken zstd", otlp.FramedRecords, framed(zstdFrame(t, good)[:40], good), whole, []string{"frame is not valid zstd"}},
+		{"broken message", otlp.FramedRecords, framed(broken, good), whole,
+			[]string{"unexpected end of protobuf message (at byte 0)"}},
+		{"broken zstd", otlp.FramedRecords, framed(zstdFrame(t, good)[:40], good), whole,
+			[]string{"frame is not valid zstd"}},
 		{"broken JSON", otlp.FramedRecords, framed([]byte(`{"resourceSpans":[`), good), whole,
 			[]string{"unexpected end of JSON text (at byte 22)"}},
-		{"cut off", otlp.FramedRecords, framed(good, good)[:len(good)+60], whole, []string{"cut off after 52 (at byte 0) truncated"}},
-		{"cut off within a length", otlp.FramedRecords, append(framed(good), 0, 0), whole, []string{"frame cut off after 2 bytes"}},
-		{"absurd length", otlp.FramedRecords, append(framed(good), 0x7f, 0xff, 0xff, 0xff, 1), whole, []string{"longer than 64 MiB"}},
+		{"cut off", otlp.FramedRecords, framed(good, good)[:len(good)+60], whole,
+			[]string{"cut off after 52 (at byte 0) truncated"}},
+		{"cut off within a length", otlp.FramedRecords, append(framed(good), 0, 0), whole,
+			[]string{"frame cut off after 2 bytes"}},
+		{"absurd length", otlp.FramedRecords, append(framed(good), 0x7f, 0xff, 0xff, 0xff, 1), whole,
+			[]string{"longer than 64 MiB"}},
 		{"raw, cut off", otlp.ProtoRecords, good[:len(good)/2], 0, []string{"truncated"}},
-		{"raw, damaged message, then a good one", otlp.ProtoRecords, append([]byte{0x0a, 3, 0x12, 0x7f, 1}, good...), whole,
+		{"raw, damaged message, then a good one", otlp.ProtoRecords, append([]byte{0x0a, 3, 0x12, 0x7f, 1}, good...),
+			whole,
 			[]string{"unexpected end of protobuf message"}},
-		{"raw, invalid wire type", otlp.ProtoRecords, append(bytes.Clone(good), 0x0f), whole, []string{"invalid protobuf wire type"}},
+		{"raw, invalid wire type", otlp.ProtoRecords, append(bytes.Clone(good), 0x0f), whole,
+			[]string{"invalid protobuf wire type"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			res := read(test.read, test.text)
@@ -161,7 +169,8 @@ func TestDamage(t *testing.T) {
 				t.Fatalf("%d records, bad %q, err %q", len(res.Records), res.Bad, res.Err)
 			}
 			for i, part := range test.bad {
-				if !strings.Contains(strings.ReplaceAll(res.Bad[i], "(at byte "+strconv.Itoa(4+len(good))+")", "(at byte 0)"), part) {
+				if !strings.Contains(strings.ReplaceAll(res.Bad[i], "(at byte "+strconv.Itoa(4+len(good))+")",
+					"(at byte 0)"), part) {
 					t.Errorf("bad = %q, want %q", res.Bad[i], part)
 				}
 			}
@@ -169,7 +178,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// The batch of a frame comes before what follows the frame is asked for: files that grow are read so.
+// The batch of a frame is yielded before the reader asks for more input: growing files need this.
 func TestFramesAreNotAwaited(t *testing.T) {
 	for _, name := range []string{"traces.pb", "traces.pb.zst", "traces.jsonl.zst"} {
 		text := load(t, "gate_off/"+name)
@@ -192,8 +201,8 @@ func TestFramesAreNotAwaited(t *testing.T) {
 	}
 }
 
-// S7: files of other signals in protobuf are told from spans, and named.
-func TestS7SignalsInProtobuf(t *testing.T) {
+// S7 of docs/faults.md: files of other signals in protobuf are recognised and named.
+func TestSignalsInProtobuf(t *testing.T) {
 	scope := &commonpb.InstrumentationScope{Name: "x"}
 	marshal := func(m proto.Message) []byte {
 		return check.Must(proto.Marshal(m))(t)
@@ -202,7 +211,8 @@ func TestS7SignalsInProtobuf(t *testing.T) {
 		return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), slices.Concat(parts...))
 	}
 	fixed := protowire.AppendFixed64(protowire.AppendTag(nil, 3, protowire.Fixed64Type), 17) // time_unix_nano
-	profile := field(2, field(1, []byte{8, 1, 16, 2}), fixed, []byte{4 << 3, 5})             // sample_type, duration_nano
+	// sample_type, duration_nano
+	profile := field(2, field(1, []byte{8, 1, 16, 2}), fixed, []byte{4 << 3, 5})
 	profiles := field(1, field(2, field(1, marshal(scope)), profile))
 	dictionary := field(2, field(5), field(5, []byte("time")))
 	for _, test := range []struct {
@@ -224,7 +234,8 @@ func TestS7SignalsInProtobuf(t *testing.T) {
 	} {
 		want := slices.Repeat([]string{"{Reason:other_signal N:1 Signal:" + test.signal + "}"}, test.records)
 		for format, text := range map[string][]byte{"raw": test.text, "frames": framed(test.text)} {
-			if got := read(readers[format], text); !slices.Equal(got.Records, want) || len(got.Bad) > 0 || got.Err != "" {
+			if got := read(readers[format], text); !slices.Equal(got.Records, want) || len(got.Bad) > 0 ||
+				got.Err != "" {
 				t.Errorf("%s, %s: %+v", test.name, format, got)
 			}
 			if otlp.Sniff(text) == otlp.FramingNone {

@@ -14,24 +14,24 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// JSONRecords reads OTLP JSON: one document or several, on a line each or spread over lines. Jaeger's api_v3 answers,
-// which wrap the document in a "result", are read too. name stands for src in errors; m is the table from attribute
-// keys to fields, nil for the conventions.
+// JSONRecords reads OTLP JSON: one document or several, each on a line or spread over lines. It also reads Jaeger's
+// api_v3 answers, which wrap the document in a "result". name names src in errors; m maps attribute keys to fields, nil
+// by the conventions.
 func JSONRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return NewJSONReader(m).Records(src, name, op.Position{}, false)
 }
 
-// JSONReader is JSONRecords for several files, or parts of files, one after the other. It keeps its buffers, and the
-// strings and attribute keys it has met. It is not safe for concurrent use.
+// JSONReader reads several files or parts of files, one after the other. It keeps its buffers, strings and attribute
+// keys. It is not safe for concurrent use.
 type JSONReader struct{ r *jsonReader }
 
-// NewJSONReader returns a reader; m is the table from attribute keys to fields, nil for the conventions.
+// NewJSONReader returns a reader; m maps attribute keys to fields, nil by the conventions.
 func NewJSONReader(m *attr.Mapping) *JSONReader {
 	return &JSONReader{r: newJSONReader(spans.New(m))}
 }
 
-// Records reads src, which starts at a position of the file called name. With lines documents are known to be lines;
-// otherwise the reader finds out. In either case one may be spread over lines that begin with a brace alone.
+// Records reads src, which starts at a position of the file called name. With lines, documents are lines; otherwise the
+// reader finds out. In either case a document may be spread over lines if the first is only a brace.
 func (jr *JSONReader) Records(src io.Reader, name string, at op.Position, lines bool) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := jr.r
@@ -42,16 +42,15 @@ func (jr *JSONReader) Records(src io.Reader, name string, at op.Position, lines 
 	}
 }
 
-// jsonReader walks the documents of a stream.
 type jsonReader struct {
 	*spans.JSON
 	w window
-	// lines is set once two documents were lines, and linewise if the one under way is taken for a line: where it is
-	// cut off, it ends with the line.
+	// lines is set once two documents were lines, linewise if the current document is a line: a truncated one ends with
+	// its line.
 	lines, linewise bool
-	// found is set if the document has a member of OTLP, other if it has any other.
+	// found is set if the document has a member of OTLP, other if it has another one.
 	found, other bool
-	// bad is what is wrong with a list of spans of which nothing more can be read.
+	// bad is the error of a list of spans that cannot be resumed.
 	bad    *op.SyntaxError
 	faults int // errors so far
 }
@@ -63,7 +62,6 @@ func newJSONReader(d *spans.Decoder) *jsonReader {
 	return r
 }
 
-// start makes r yield the records of another input.
 func (r *jsonReader) start(yield spans.YieldFunc) {
 	r.Yield = yield
 	r.Stopped = false
@@ -72,16 +70,13 @@ func (r *jsonReader) start(yield spans.YieldFunc) {
 	r.bad = nil
 }
 
-// going reports whether the walk goes on.
 func (r *jsonReader) going() bool { return !r.Stopped && r.bad == nil && !r.w.failed() }
 
-// fault hands out what is wrong with a part of the input.
 func (r *jsonReader) fault(err *op.SyntaxError) {
 	r.faults++
 	r.Emit(op.Record{}, err)
 }
 
-// documents reads until the end of the input.
 func (r *jsonReader) documents() {
 	w := &r.w
 	for !r.Stopped {
@@ -102,7 +97,7 @@ func (r *jsonReader) documents() {
 		bad := cmp.Or(r.bad, w.syntaxError())
 		r.fault(bad)
 		start := documentStart
-		from := bad.Offset - 1 // what is wrong may be the brace
+		from := bad.Offset - 1 // the brace may be damaged
 		if r.linewise {
 			start = lineStart
 			from = bad.Offset
@@ -119,7 +114,6 @@ func (r *jsonReader) documents() {
 	}
 }
 
-// document reads one document.
 func (r *jsonReader) document() {
 	r.found, r.other, r.bad = false, false, nil
 	r.members()
@@ -157,7 +151,6 @@ func (r *jsonReader) members() {
 	}
 }
 
-// otherSignal passes over the records of a signal that is not traces.
 func (r *jsonReader) otherSignal(signal string) {
 	r.found = true
 	r.w.skip()
@@ -166,7 +159,6 @@ func (r *jsonReader) otherSignal(signal string) {
 	}
 }
 
-// list reads the elements of a list, which may be null.
 func (r *jsonReader) list(element func()) {
 	if r.w.null() {
 		return
@@ -177,7 +169,6 @@ func (r *jsonReader) list(element func()) {
 	}
 }
 
-// resourceSpans reads the spans of one resource.
 func (r *jsonReader) resourceSpans() {
 	r.Resource = op.Resource{}
 	r.group(resourceNames, scopeSpansNames, func() { r.list(r.scopeSpans) }, func() {
@@ -188,7 +179,6 @@ func (r *jsonReader) resourceSpans() {
 	})
 }
 
-// scopeSpans reads the spans of one instrumentation scope.
 func (r *jsonReader) scopeSpans() {
 	r.Scope = op.Scope{}
 	r.group(scopeNames, spansNames, r.spans, func() {
@@ -249,8 +239,8 @@ func (r *jsonReader) lookAhead(headers []string, readHeader func()) (done, late 
 	return false, w.tooLong
 }
 
-// spans reads a list of spans. Behind damage reading goes on at the next text that can be nothing but the beginning of
-// a span, wherever it stands: all lists of spans are equally deep.
+// spans reads a list of spans. Behind damage it resumes at the next text that must be the beginning of a span; all
+// lists of spans have the same depth.
 func (r *jsonReader) spans() {
 	w := &r.w
 	if w.null() {
@@ -259,7 +249,7 @@ func (r *jsonReader) spans() {
 	w.array()
 	for r.going() {
 		w.hold()
-		behind := 0 // what is damaged
+		behind := 0 // the size of the damage
 		if w.more() {
 			if r.ReadSpans(w.Text) {
 				continue
@@ -286,8 +276,7 @@ func (r *jsonReader) spans() {
 	}
 }
 
-// nextSpan goes to the next span of the document. What is known of the scope and the resource is forgotten where others
-// stand in between.
+// nextSpan goes to the next span of the document. It forgets resource and scope if others begin in between.
 func (r *jsonReader) nextSpan(from int64) bool {
 	w := &r.w
 	start := documentOrSpan

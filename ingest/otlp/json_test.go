@@ -21,18 +21,18 @@ import (
 
 // batch returns a document with one span, an operation of the name.
 func batch(name string) string {
-	return fmt.Sprintf(`{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]},`+
-		`"scopeSpans":[{"scope":{"name":"lib"},"spans":[%s]}]}]}`, spanOf(name))
+	return fmt.Sprintf(`{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{`+
+		`"stringValue":"svc"}}]},"scopeSpans":[{"scope":{"name":"lib"},"spans":[%s]}]}]}`, spanOf(name))
 }
 
-// spanOf returns a span that is an operation.
+// spanOf returns the span of an operation.
 func spanOf(name string) string {
 	return fmt.Sprintf(`{"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"ca979163b1fe8ba7","name":"op",`+
-		`"startTimeUnixNano":"1000","endTimeUnixNano":"1600","attributes":[{"key":"tensor.op.name","value":{"stringValue":%q}}]}`, name)
+		`"startTimeUnixNano":"1000","endTimeUnixNano":"1600","attributes":[{"key":"tensor.op.name","value":{`+
+		`"stringValue":%q}}]}`, name)
 }
 
-// attribute returns a document with a span that has the attribute's value for the key, beside the name that makes it an
-// operation.
+// withAttribute returns a document with an operation that has one more attribute.
 func withAttribute(key, value string) string {
 	return strings.Replace(batch("op"), `"attributes":[{"key":"tensor.op.name"`,
 		fmt.Sprintf(`"attributes":[{"key":%q,"value":%s},{"key":"tensor.op.name"`, key, value), 1)
@@ -40,8 +40,9 @@ func withAttribute(key, value string) string {
 
 const (
 	header = `{"schema":"optrace.entries/v1","resource":{"service":"svc"}}`
-	// entry is what batch("matmul") holds.
-	entry = `{"step":null,"operation":"matmul","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":0.6,` +
+	// entry is the record of batch("matmul").
+	entry = `{"step":null,"operation":"matmul","device_id":null,"input_shapes":null,"output_shape":null,` +
+		`"duration_us":0.6,` +
 		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":600,` +
 		`"trace_id":"4d02081d276cbb954beb68be77c6566e","span_id":"ca979163b1fe8ba7","service":"svc","scope":"lib"}`
 )
@@ -50,13 +51,14 @@ func TestJSONLayouts(t *testing.T) {
 	var pretty bytes.Buffer
 	check.OK(t, json.Indent(&pretty, []byte(batch("matmul")+"\n"), "", "  "))
 	for name, text := range map[string]string{
-		"one line":                    batch("matmul"),
-		"line with newline":           batch("matmul") + "\r\n",
-		"pretty-printed":              pretty.String(),
-		"line breaks without indents": strings.NewReplacer("[{", "[\n{\n", ",", ",\n", "}", "\n}").Replace(batch("matmul")),
-		"empty lines around":          "\n\n" + batch("matmul") + "\n\n",
-		"empty batches":               "{}\n{}\n" + batch("matmul") + "\n{}\n",
-		"result of api_v3":            `{"result":` + batch("matmul") + `}`,
+		"one line":          batch("matmul"),
+		"line with newline": batch("matmul") + "\r\n",
+		"pretty-printed":    pretty.String(),
+		"line breaks without indents": strings.NewReplacer("[{", "[\n{\n", ",", ",\n", "}",
+			"\n}").Replace(batch("matmul")),
+		"empty lines around": "\n\n" + batch("matmul") + "\n\n",
+		"empty batches":      "{}\n{}\n" + batch("matmul") + "\n{}\n",
+		"result of api_v3":   `{"result":` + batch("matmul") + `}`,
 		"snake case": strings.NewReplacer("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "traceId",
 			"trace_id", "spanId", "span_id", "startTimeUnixNano", "start_time_unix_nano", "endTimeUnixNano",
 			"end_time_unix_nano").Replace(batch("matmul")),
@@ -73,16 +75,19 @@ func TestJSONLayouts(t *testing.T) {
 		"unknown fields": strings.NewReplacer(`{"traceId"`, `{"new":{"a":[1,{"b":"}"}]},"traceId"`, `{"scope"`,
 			`{"schemaUrl":"x","scope"`, `[{"resource"`, `[{"x":null,"resource"`, `{"resourceSpans"`,
 			`{"y":1.5e3,"resourceSpans"`).Replace(batch("matmul")),
-		"value before key": strings.Replace(batch("matmul"), `{"key":"tensor.op.name","value":{"stringValue":"matmul"}}`,
+		"value before key": strings.Replace(batch("matmul"),
+			`{"key":"tensor.op.name","value":{"stringValue":"matmul"}}`,
 			`{"value":{"stringValue":"matmul"},"key":"tensor.op.name"}`, 1),
 		"resource after spans": `{"resourceSpans":[{"scopeSpans":[{"spans":[` + spanOf("matmul") +
-			`],"scope":{"name":"lib"}}],"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]}}]}`,
+			`],"scope":{"name":"lib"}}],"resource":{"attributes":[{"key":"service.name","value":{` +
+			`"stringValue":"svc"}}]}}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := result{Records: []string{header, entry}}
 			check.Equal(t, "at once", want, read(otlp.JSONRecords, []byte(text)))
-			// Whatever the reads bring, the result is the same.
-			check.Equal(t, "byte by byte", want, readFrom(otlp.JSONRecords, iotest.OneByteReader(strings.NewReader(text))))
+			// The sizes of reads do not matter.
+			check.Equal(t, "byte by byte", want,
+				readFrom(otlp.JSONRecords, iotest.OneByteReader(strings.NewReader(text))))
 		})
 	}
 }
@@ -100,9 +105,11 @@ func TestJSONAttributeValues(t *testing.T) {
 		{"tensor.step", `{"bytesValue":"AAE="}`, `"warn":["bad_value"]`},
 		{"tensor.output.shape", `{"arrayValue":{"values":[{"intValue":"2"},{"intValue":3}]}}`, `"output_shape":[2,3],`},
 		{"tensor.output.shape", `{"arrayValue":{}}`, `"output_shape":[],`},
-		{"tensor.output.shape", `{"kvlistValue":{"values":[{"key":"a","value":{"intValue":"1"}}]}}`, `"warn":["bad_shape"]`},
+		{"tensor.output.shape", `{"kvlistValue":{"values":[{"key":"a","value":{"intValue":"1"}}]}}`,
+			`"warn":["bad_shape"]`},
 		{"tensor.input.shapes",
-			`{"arrayValue":{"values":[{"arrayValue":{"values":[{"intValue":"2"},{"doubleValue":3}]}},{"arrayValue":{"values":null}}]}}`,
+			`{"arrayValue":{"values":[{"arrayValue":{"values":[{"intValue":"2"},{"doubleValue":3}]}},{"arrayValue":{` +
+				`"values":null}}]}}`,
 			`"input_shapes":[[2,3],[]],`},
 	} {
 		t.Run(test.key+" "+test.value, func(t *testing.T) {
@@ -114,7 +121,7 @@ func TestJSONAttributeValues(t *testing.T) {
 	}
 }
 
-// Text that is no UTF-8 is marked on its operation, in each encoding.
+// Text in invalid UTF-8 marks its operation, in each encoding.
 func TestInvalidUTF8(t *testing.T) {
 	document := []byte(withAttribute("tensor.op.path", "{\"stringValue\":\"a\x7fb\"}")) // libraries refuse 0xff
 	message := check.Must(proto.Marshal(otlptest.TracesJSON(t, document)))(t)
@@ -123,7 +130,8 @@ func TestInvalidUTF8(t *testing.T) {
 		text []byte
 	}{{otlp.JSONRecords, document}, {otlp.ProtoRecords, message}} {
 		res := read(test.read, bytes.ReplaceAll(test.text, []byte("a\x7fb"), []byte("a\xffb")))
-		if len(res.Records) != 2 || len(res.Bad) != 0 || !strings.Contains(res.Records[1], "\"path\":\"a\ufffdb\",\"warn\":[\"invalid_utf8\"]") {
+		if len(res.Records) != 2 || len(res.Bad) != 0 || !strings.Contains(res.Records[1],
+			"\"path\":\"a\ufffdb\",\"warn\":[\"invalid_utf8\"]") {
 			t.Errorf("result = %+v", res)
 		}
 	}
@@ -132,16 +140,21 @@ func TestInvalidUTF8(t *testing.T) {
 func TestJSONSpanFields(t *testing.T) {
 	for _, test := range []struct{ name, old, new, want string }{
 		{"status error by name", `"name":"op"`, `"name":"op","status":{"code":"STATUS_CODE_ERROR"}`, `"error":""`},
-		{"status error, its text in an exception", `"name":"op"`, `"name":"op","status":{"code":2},"events":[{"name":"message",` +
-			`"attributes":[{"key":"exception.message","value":{"stringValue":"x"}}]},{"name":"exception","attributes":[{"key":"exception.type",` +
-			`"value":{"stringValue":"OOM"}},{"key":"exception.message","value":{"stringValue":"out of memory"}}]}]`, `"error":"out of memory"`},
-		{"status error with a text", `"name":"op"`, `"name":"op","status":{"code":2,"message":"failed"},"events":[{"name":"exception",` +
+		{"status error, its text in an exception", `"name":"op"`,
+			`"name":"op","status":{"code":2},"events":[{"name":"message","attributes":[{"key":"exception.message",` +
+				`"value":{"stringValue":"x"}}]},{"name":"exception","attributes":[{"key":"exception.type",` +
+				`"value":{"stringValue":"OOM"}},{"key":"exception.message","value":{"stringValue":"out of memory"}}]}]`,
+			`"error":"out of memory"`},
+		{"status error with a text", `"name":"op"`, `"name":"op","status":{"code":2,"message":"failed"},"events":[{` +
+			`"name":"exception",` +
 			`"attributes":[{"key":"exception.type","value":{"stringValue":"OOM"}}]}]`, `"error":"failed"`},
 		{"empty parent", `"name":"op"`, `"name":"op","parentSpanId":""`, `"scope":"lib"}`},
 		{"invalid id", `ca979163b1fe8ba7`, `xx`, `"warn":["bad_id"]`},
 		{"duration without a start", `"1000"`, `"0"`, `"duration_ns":1600,"trace_id"`},
-		{"start of zero", `"1000","endTimeUnixNano":"1600"`, `"0","endTimeUnixNano":"1795224124978150123"`, `"warn":["bad_time"]`},
-		{"placeholder for no ids", `4d02081d276cbb954beb68be77c6566e`, `6f7074726163650000000000000000aa`, `"duration_ns":600,"service"`},
+		{"start of zero", `"1000","endTimeUnixNano":"1600"`, `"0","endTimeUnixNano":"1795224124978150123"`,
+			`"warn":["bad_time"]`},
+		{"placeholder for no ids", `4d02081d276cbb954beb68be77c6566e`, `6f7074726163650000000000000000aa`,
+			`"duration_ns":600,"service"`},
 		{"no number", `"1000"`, `"soon"`, `"warn":["bad_time"]`},
 		{"time beyond 64 bits", `"1600"`, `"99999999999999999999"`, `"warn":["bad_time"]`},
 		{"invalid UTF-8", `"lib"`, "\"l\xff\"", `"scope":"l` + "\ufffd" + `"`},
@@ -157,8 +170,9 @@ func TestJSONSpanFields(t *testing.T) {
 }
 
 func TestJSONOtherSpansAndSignals(t *testing.T) {
-	request := `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"ca979163b1fe8ba7",` +
-		`"parentSpanId":"00000000000000aa","flags":769,"name":"POST /","startTimeUnixNano":"5","endTimeUnixNano":"9","status":{"code":2}}]}]}]}`
+	request := `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"4d02081d276cbb954beb68be77c6566e",` +
+		`"spanId":"ca979163b1fe8ba7","parentSpanId":"00000000000000aa","flags":769,"name":"POST /",` +
+		`"startTimeUnixNano":"5","endTimeUnixNano":"9","status":{"code":2}}]}]}]}`
 	text := strings.Join([]string{
 		batch("matmul"), request, // which has no resource
 		`{"resourceMetrics":[{"scopeMetrics":[]}]}`,
@@ -167,21 +181,23 @@ func TestJSONOtherSpansAndSignals(t *testing.T) {
 		`{"operation":"relu","duration_us":1}`,
 	}, "\n")
 	want := result{Records: []string{
-		header, entry, `{"span":{"name":"POST /","trace_id":"4d02081d276cbb954beb68be77c6566e","span_id":"ca979163b1fe8ba7",` +
-			`"parent_span_id":"00000000000000aa",` +
+		header, entry, `{"span":{"name":"POST /","trace_id":"4d02081d276cbb954beb68be77c6566e",` +
+			`"span_id":"ca979163b1fe8ba7","parent_span_id":"00000000000000aa",` +
 			`"parent_remote":true,"start_unix_ns":5,"duration_ns":4,"failed":true}}`,
-		"{Reason:other_signal N:1 Signal:metrics}", "{Reason:other_signal N:1 Signal:logs}", "{Reason:unknown_record N:1 Signal:}",
+		"{Reason:other_signal N:1 Signal:metrics}", "{Reason:other_signal N:1 Signal:logs}",
+		"{Reason:unknown_record N:1 Signal:}",
 	}}
 	check.Equal(t, "", want, read(otlp.JSONRecords, []byte(text)))
 }
 
 func TestJSONResource(t *testing.T) {
-	attrs := `[{"key":"service.name","value":{"stringValue":"trainer"}},{"key":"tensor.rank","value":{"intValue":"3"}},` +
-		`{"key":"tensor.world_size","value":{"doubleValue":8}},` +
-		`{"key":"gpu.ids","value":{"arrayValue":{"values":[{"intValue":"0"},{"doubleValue":1.5}]}}},` +
-		`{"key":"labels","value":{"kvlistValue":{"values":[{"key":"a","value":{"boolValue":true}},{"key":"b","value":{}}]}}},` +
+	attrs := `[{"key":"service.name","value":{"stringValue":"trainer"}},{"key":"tensor.rank",` +
+		`"value":{"intValue":"3"}},{"key":"tensor.world_size","value":{"doubleValue":8}},{"key":"gpu.ids",` +
+		`"value":{"arrayValue":{"values":[{"intValue":"0"},{"doubleValue":1.5}]}}},{"key":"labels",` +
+		`"value":{"kvlistValue":{"values":[{"key":"a","value":{"boolValue":true}},{"key":"b","value":{}}]}}},` +
 		`{"key":"digest","value":{"bytesValue":"AAE="}},{"key":"host.name","value":{"stringValue":"h1"}}]`
-	text := `{"resourceSpans":[{"resource":{"attributes":` + attrs + `},"scopeSpans":[{"spans":[` + spanOf("relu") + `]}]}]}`
+	text := `{"resourceSpans":[{"resource":{"attributes":` + attrs + `},"scopeSpans":[{"spans":[` + spanOf("relu") +
+		`]}]}]}`
 	res := read(otlp.JSONRecords, []byte(text))
 	want := `{"schema":"optrace.entries/v1","resource":{"service":"trainer","rank":3,"world_size":8,` +
 		`"attrs":{"gpu.ids":[0,1.5],"labels":{"a":true,"b":null},"digest":{"bytesValue":"AAE="},"host.name":"h1"}}}`
@@ -193,7 +209,7 @@ func TestJSONResource(t *testing.T) {
 	}
 }
 
-// Each bad line costs no more than the line.
+// A bad line costs only the line.
 func TestJSONManyBadLines(t *testing.T) {
 	const n = 200_000
 	text := batch("a") + "\n" + batch("b") + "\n" + strings.Repeat("bad\n", n) + batch("c") + "\n"
@@ -226,28 +242,41 @@ func TestJSONDamage(t *testing.T) {
 		bad        []string // parts of the errors
 	}{
 		{"garbage line", lines(batch("a"), "garbage", batch("b")), []string{"a", "b"}, []string{"input:2: "}},
-		{"line cut within a string", lines(batch("a"), cut[:120], batch("b")), []string{"a", "b"}, []string{"input:2: "}},
-		{"line cut behind a colon", lines(batch("a"), `{"resourceSpans":`, batch("b")), []string{"a", "b"}, []string{"input:2: "}},
-		{"line cut behind a bracket", lines(batch("a"), `{"resourceSpans":[`, batch("b")), []string{"a", "b"}, []string{"input:2: "}},
-		{"first line cut", lines(`{"resourceSpans":[`, batch("b"), batch("c")), []string{"b", "c"}, []string{"input:1: "}},
-		{"last line cut", batch("a") + "\n" + cut[:len(cut)-30], []string{"a"}, []string{"truncated"}},
-		{"spans before the damage stay", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,x]}]}]}`, batch("b")), []string{"a", "b"},
+		{"line cut within a string", lines(batch("a"), cut[:120], batch("b")), []string{"a", "b"},
+			[]string{"input:2: "}},
+		{"line cut behind a colon", lines(batch("a"), `{"resourceSpans":`, batch("b")), []string{"a", "b"},
+			[]string{"input:2: "}},
+		{"line cut behind a bracket", lines(batch("a"), `{"resourceSpans":[`, batch("b")), []string{"a", "b"},
+			[]string{"input:2: "}},
+		{"first line cut", lines(`{"resourceSpans":[`, batch("b"), batch("c")), []string{"b", "c"},
 			[]string{"input:1: "}},
-		{"span of other types", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,{"name":5},`+spanOf("b")+`]}]}]}`, batch("c")),
+		{"last line cut", batch("a") + "\n" + cut[:len(cut)-30], []string{"a"}, []string{"truncated"}},
+		{"spans before the damage stay", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,x]}]}]}`, batch("b")),
+			[]string{"a", "b"},
+			[]string{"input:1: "}},
+		{"span of other types", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,{"name":5},`+spanOf("b")+`]}]}]}`,
+			batch("c")),
 			[]string{"a", "b", "c"}, []string{"input:1: "}},
-		{"quote lost in a span", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,{"name":"x},`+spanOf("b")+`]}]}]}`, batch("c")),
+		{"quote lost in a span", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,{"name":"x},`+spanOf("b")+`]}]}]}`,
+			batch("c")),
 			[]string{"a", "b", "c"}, []string{"input:1: "}},
 		{"trailing garbage", lines(batch("a")+"x", batch("b")), []string{"a", "b"}, []string{"input:1: "}},
-		{"pretty document cut", "{\n  \"resourceSpans\": [\n    {\n" + lines(batch("b"), batch("c")), []string{"b", "c"}, []string{"input:4: "}},
-		{"pretty document behind lines", lines(batch("a"), batch("b"), pretty, "{\n}", batch("c")), []string{"a", "b", "pretty", "c"}, nil},
-		{"pretty document behind lines cut", lines(batch("a"), batch("b"), head+"    {", batch("c"), batch("d")), []string{"a", "b", "c", "d"},
+		{"pretty document cut", "{\n  \"resourceSpans\": [\n    {\n" + lines(batch("b"), batch("c")),
+			[]string{"b", "c"}, []string{"input:4: "}},
+		{"pretty document behind lines", lines(batch("a"), batch("b"), pretty, "{\n}", batch("c")),
+			[]string{"a", "b", "pretty", "c"}, nil},
+		{"pretty document behind lines cut", lines(batch("a"), batch("b"), head+"    {", batch("c"), batch("d")),
+			[]string{"a", "b", "c", "d"},
 			[]string{"input:6: "}},
-		{"line cut behind a brace", lines(batch("a"), batch("b"), "{", batch("c")), []string{"a", "b", "c"}, []string{"input:3: "}},
+		{"line cut behind a brace", lines(batch("a"), batch("b"), "{", batch("c")), []string{"a", "b", "c"},
+			[]string{"input:3: "}},
 		{"line cut behind a pretty document", lines(batch("a"), batch("b"), pretty, cut[:120], batch("c"), batch("d")),
 			[]string{"a", "b", "pretty", "c", "d"}, []string{"input:6: "}},
-		{"deep nesting", lines(`{"x":`+strings.Repeat("[", 1_000_000), batch("b")), []string{"b"}, []string{"nested deeper"}},
-		{"wrong types", lines(`{"resourceSpans":{}}`, `{"resourceSpans":[1]}`, `[]`, batch("b")), []string{"b"}, []string{"input:1: ",
-			"input:2: ", "input:3: "}},
+		{"deep nesting", lines(`{"x":`+strings.Repeat("[", 1_000_000), batch("b")), []string{"b"},
+			[]string{"nested deeper"}},
+		{"wrong types", lines(`{"resourceSpans":{}}`, `{"resourceSpans":[1]}`, `[]`, batch("b")), []string{"b"},
+			[]string{"input:1: ",
+				"input:2: ", "input:3: "}},
 		{"no content", lines(`{"resourceSpans":null}`, `{"resourceSpans":[{"scopeSpans":null}]}`,
 			`{"resourceSpans":[{"scopeSpans":[{"spans":null}]}]}`), nil, nil},
 	} {
@@ -268,13 +297,14 @@ func TestJSONDamage(t *testing.T) {
 	}
 }
 
-// Behind damage that hides where another resource begins, nothing is known of the resource.
+// The resource is unknown behind damage that may hide another resource.
 func TestJSONResourceBehindDamage(t *testing.T) {
 	first, second := strings.TrimSuffix(batch("a"), `]}]}]}`), strings.TrimPrefix(batch("b"), `{"resourceSpans":[`)
 	res := read(otlp.JSONRecords, []byte(first+`,{"name":"x]}]},`+second+"\n"+batch("c")))
 	services := make(map[string]bool)
 	for i, name := range res.names() {
-		entries := slices.DeleteFunc(slices.Clone(res.Records), func(r string) bool { return !strings.Contains(r, `"operation"`) })
+		entries := slices.DeleteFunc(slices.Clone(res.Records),
+			func(r string) bool { return !strings.Contains(r, `"operation"`) })
 		services[name] = strings.Contains(entries[i], `"service":"svc"`)
 	}
 	check.Equal(t, "operations with the service", map[string]bool{"a": true, "b": false, "c": true}, services)

@@ -36,7 +36,7 @@ const (
 	resourceOf = `"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]}`
 )
 
-// drain reads everything and returns how many operations had a service.
+// drain reads all records and returns how many operations had a service.
 func drain(t *testing.T, r reader, src io.Reader) (ops, withService int, bad []string) {
 	t.Helper()
 	for rec, err := range r(src, "input", nil) {
@@ -88,9 +88,10 @@ func TestJSONElementTooLong(t *testing.T) {
 	}
 }
 
-// Values that are passed over may have any length.
+// Skipped values may have any length.
 func TestJSONSkipsWhatIsLong(t *testing.T) {
-	src := repeated(`{"other":[`, `{"a":"`+strings.Repeat("b", 20000)+`"}`, 2000, `],`+strings.TrimPrefix(batch("a"), "{"))
+	src := repeated(`{"other":[`, `{"a":"`+strings.Repeat("b", 20000)+`"}`, 2000, `],`+strings.TrimPrefix(batch("a"),
+		"{"))
 	if ops, _, bad := drain(t, otlp.JSONRecords, src); ops != 1 || len(bad) > 0 {
 		t.Errorf("%d operations, bad %q", ops, bad)
 	}
@@ -99,7 +100,8 @@ func TestJSONSkipsWhatIsLong(t *testing.T) {
 // A document of any size is read in constant memory.
 func TestJSONConstantMemory(t *testing.T) {
 	const n = 100_000 // 20 MB
-	src := repeated(`{"resourceSpans":[{`+resourceOf+`,"scopeSpans":[{"scope":{},"spans":[`, spanOf("relu"), n, `]}]}]}`)
+	src := repeated(`{"resourceSpans":[{`+resourceOf+`,"scopeSpans":[{"scope":{},"spans":[`, spanOf("relu"), n,
+		`]}]}]}`)
 	var ops int
 	var bad []string
 	grown := check.Allocated(func() { ops, _, bad = drain(t, otlp.JSONRecords, src) })
@@ -115,7 +117,7 @@ func field(num protowire.Number, body []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), body)
 }
 
-// protoSpan returns a field with a span that is an operation.
+// protoSpan returns a field with the span of an operation.
 func protoSpan() []byte {
 	attr := append(field(1, []byte("tensor.op.name")), field(2, field(1, []byte("relu")))...)
 	return field(2, append(field(5, []byte("op")), field(9, attr)...))
@@ -126,7 +128,7 @@ func protoResource() []byte {
 	return field(1, field(1, append(field(1, []byte("service.name")), field(2, field(1, []byte("svc")))...)))
 }
 
-// A group that is too large for memory ends a message that is not framed.
+// A group above the limit ends a message without frames.
 func TestProtoGroupTooLong(t *testing.T) {
 	good := field(1, field(2, protoSpan()))
 	long := protowire.AppendVarint([]byte{0x0a}, otlp.MaxFrameBytes+1)
@@ -136,10 +138,9 @@ func TestProtoGroupTooLong(t *testing.T) {
 	}
 }
 
-// S2: an attribute costs the same beside many others as beside few, wherever it stands: reading many takes at most
-// eight times as long for each as reading a twentieth of them, where looking through the others would take twenty times
-// as long.
-func TestS2AttributesAreLinear(t *testing.T) {
+// S2 of docs/faults.md: many attributes cost at most eight times as much each as a twentieth of them, at every place. A
+// search through the others would cost twenty times as much.
+func TestAttributesAreLinear(t *testing.T) {
 	many := cases.Count(t, 20_000, 200_000)
 	few := many / 20
 	attrs := func(n int) string {
@@ -156,20 +157,25 @@ func TestS2AttributesAreLinear(t *testing.T) {
 		"span":     func(n int) [5]string { return [5]string{2: attrs(n)} },
 		"event":    func(n int) [5]string { return [5]string{3: `{"name":"e","attributes":[` + op + attrs(n) + `]}`} },
 		"link": func(n int) [5]string {
-			return [5]string{4: `{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"0102030405060708","attributes":[` + op + attrs(n) + `]}`}
+			return [5]string{4: `{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"0102030405060708",` +
+				`"attributes":[` + op + attrs(n) + `]}`}
 		},
 		"list": func(n int) [5]string {
-			return [5]string{2: `,{"key":"l","value":{"arrayValue":{"values":[` + value + strings.Repeat(","+value, n-1) + `]}}}`}
+			return [5]string{2: `,{"key":"l","value":{"arrayValue":{"values":[` + value +
+				strings.Repeat(","+value, n-1) + `]}}}`}
 		},
 		"maps in a list": func(n int) [5]string {
 			one := `{"kvlistValue":{"values":[{"key":"k","value":` + value + `}]}}`
-			return [5]string{2: `,{"key":"l","value":{"arrayValue":{"values":[` + one + strings.Repeat(","+one, n-1) + `]}}}`}
+			return [5]string{2: `,{"key":"l","value":{"arrayValue":{"values":[` + one + strings.Repeat(","+one, n-1) +
+				`]}}}`}
 		},
 	} {
 		perAttribute := func(n int, binary bool) time.Duration {
 			p := f(n)
-			text := fmt.Appendf(nil, `{"resourceSpans":[{"resource":{"attributes":[%s%s]},"scopeSpans":[{"scope":{"name":"s","attributes":[%s%s]},`+
-				`"spans":[{"name":"relu","attributes":[%s%s],"events":[%s],"links":[%s]}]}]}]}`, op, p[0], op, p[1], op, p[2], p[3], p[4])
+			text := fmt.Appendf(nil, `{"resourceSpans":[{"resource":{"attributes":[%s%s]},"scopeSpans":[{"scope":{`+
+				`"name":"s","attributes":[%s%s]},`+
+				`"spans":[{"name":"relu","attributes":[%s%s],"events":[%s],"links":[%s]}]}]}]}`, op, p[0], op, p[1], op,
+				p[2], p[3], p[4])
 			read := otlp.JSONRecords
 			if binary {
 				message := check.Must(proto.Marshal(otlptest.TracesJSON(t, text)))(t)
@@ -245,7 +251,7 @@ func ExampleJSONRecords() {
 	// matmul 32x64 10999 trainer
 }
 
-// Each list of attributes is asked for before it is made; what is refused is left out.
+// Memory is reserved before a list of attributes is made. Refused attributes are left out.
 func TestAttributesAreAskedFor(t *testing.T) {
 	field := func(n byte, parts ...[]byte) []byte {
 		text := bytes.Join(parts, nil)

@@ -28,8 +28,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Over random spans, the readers find what the generated types of OTLP hold, also where fields come in another order
-// and unknown ones are among them.
+// On random spans, shuffled and with unknown fields, the readers agree with OTLP's generated types.
 func TestReadersAgreeWithOracle(t *testing.T) {
 	for seed := range cases.Numbers(t, 150) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -38,14 +37,15 @@ func TestReadersAgreeWithOracle(t *testing.T) {
 	}
 }
 
-// checkReaders checks what the readers find in traces, in all encodings.
+// checkReaders checks the readers in all encodings.
 func checkReaders(t *testing.T, what string, rng *rand.Rand, td *tracepb.TracesData, m *attr.Mapping, want result) {
 	t.Helper()
 	text := otlptest.MarshalJSON(t, td)
 	message := check.Must(proto.Marshal(td))(t)
 	for name, got := range map[string]result{
-		"raw protobuf":       readWith(otlp.ProtoRecords, message, m),
-		"shuffled protobuf":  readWith(otlp.ProtoRecords, otlptest.ShuffleProto(rng, message, td.ProtoReflect().Descriptor()), m),
+		"raw protobuf": readWith(otlp.ProtoRecords, message, m),
+		"shuffled protobuf": readWith(otlp.ProtoRecords, otlptest.ShuffleProto(rng, message,
+			td.ProtoReflect().Descriptor()), m),
 		"frames":             readWith(otlp.FramedRecords, framed(message), m),
 		"frames, compressed": readWith(otlp.FramedRecords, framed(zstdFrame(t, message)), m),
 		"JSON":               readWith(otlp.JSONRecords, text, m),
@@ -57,7 +57,7 @@ func checkReaders(t *testing.T, what string, rng *rand.Rand, td *tracepb.TracesD
 	}
 }
 
-// oracle returns the records of td, found by walking the generated types.
+// oracle returns the records of td, by walking the generated types.
 func oracle(td *tracepb.TracesData) (records []string) {
 	b := attrmap.NewBuilder(nil)
 	for _, rs := range td.ResourceSpans {
@@ -153,7 +153,8 @@ func oracleSpan(b *attrmap.Builder, s *tracepb.Span, r *op.Resource, scope strin
 		extra = &op.Extra{DroppedLinks: int64(s.DroppedLinksCount), Message: text}
 	}
 	return op.Record{Span: &op.Span{
-		Extra: extra, Name: s.Name, TraceID: trace, SpanID: id, ParentSpanID: parent, RemoteParent: s.Flags&0x300 == 0x300, Start: at,
+		Extra: extra, Name: s.Name, TraceID: trace, SpanID: id, ParentSpanID: parent,
+		RemoteParent: s.Flags&0x300 == 0x300, Start: at,
 		Duration: max(0, duration), Service: r.Service, Failed: failed, Links: b.Links(),
 	}}
 }
@@ -166,18 +167,19 @@ func oracleLink(b *attrmap.Builder, l *tracepb.Span_Link) {
 	b.AddLink(link)
 }
 
-// Where everything is kept, the readers find the same in all encodings.
+// With a mapping that keeps everything, the readers agree in all encodings.
 func TestReadersKeepTheSame(t *testing.T) {
 	m := new(attr.Mapping)
 	m.KeepAll()
 	for seed := range cases.Numbers(t, 100) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		td := randomTraces(rng)
-		checkReaders(t, fmt.Sprint("seed ", seed), rng, td, m, readWith(otlp.ProtoRecords, check.Must(proto.Marshal(td))(t), m))
+		checkReaders(t, fmt.Sprint("seed ", seed), rng, td, m,
+			readWith(otlp.ProtoRecords, check.Must(proto.Marshal(td))(t), m))
 	}
 }
 
-// fuzzReader checks what a reader makes of a text, and that no text ends it.
+// fuzzReader checks a reader's records and that it does not panic.
 func fuzzReader(t *testing.T, r reader, text []byte) {
 	t.Helper()
 	all := new(attr.Mapping)

@@ -17,17 +17,15 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// reader is one of the package's readers.
 type reader func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]
 
-// result is what a reader made of an input, as text.
+// result has a reader's records and errors as text.
 type result struct {
 	Records []string
 	Bad     []string
 	Err     string
 }
 
-// read drains a reader.
 func read(r reader, text []byte) result { return readWith(r, text, nil) }
 
 func readWith(r reader, text []byte, m *attr.Mapping) result {
@@ -55,7 +53,7 @@ func resultOf(records iter.Seq2[op.Record, error]) (res result) {
 	return res
 }
 
-// describe returns a record as JSON. Every entry is checked.
+// describe returns a record as JSON. It checks every entry.
 func describe(rec op.Record) string {
 	switch {
 	case rec.Entry != nil:
@@ -82,12 +80,11 @@ func (r result) names() (names []string) {
 	return names
 }
 
-// readers are the readers by the framing that they read.
+// readers are the readers by framing.
 var readers = map[string]reader{
 	"json": otlp.JSONRecords, "frames": otlp.FramedRecords, "raw": otlp.ProtoRecords,
 }
 
-// randomTraces returns some spans of every sort.
 func randomTraces(rng *rand.Rand) *tracepb.TracesData {
 	return otlptest.RandomTraces(rng, rng.IntN(3), 4)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// shuffleJSON returns the document with the members of objects in another order, unknown ones among them, indented or
-// not, and with numbers, ids and enums in the other spellings that are allowed.
+// shuffleJSON returns the document with shuffled and unknown members, indented or not, with numbers, ids and enums in
+// other valid forms.
 func shuffleJSON(t *testing.T, rng *rand.Rand, text []byte) []byte {
 	t.Helper()
 	var tree any
@@ -70,7 +70,7 @@ func writeShuffled(b *strings.Builder, rng *rand.Rand, tree any, name, space str
 	}
 }
 
-// respell returns a scalar in one of its spellings.
+// respell returns a scalar in one of its valid forms.
 func respell(rng *rand.Rand, v any, name string) string {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -11,34 +11,34 @@ import (
 	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
-// Framing is how OTLP stands in a file, apart from JSON that is not framed.
+// Framing is the form of OTLP in a file, except for plain JSON.
 type Framing uint8
 
 // The framings.
 const (
-	// FramingNone: not recognised.
+	// FramingNone: unknown.
 	FramingNone Framing = iota
-	// FramingRaw: a TracesData message, or one of another signal. A frame is a field of the message.
+	// FramingRaw: a TracesData message, or a message of another signal. A frame is a field of the message.
 	FramingRaw
 	// FramingProto: length-prefixed frames of protobuf.
 	FramingProto
-	// FramingJSON: length-prefixed frames of JSON, which are read as those of protobuf.
+	// FramingJSON: length-prefixed frames of JSON.
 	FramingJSON
 )
 
 const (
-	// framePrefix is the length of the big-endian number in front of each frame.
+	// framePrefix is the size of the big-endian length in front of each frame.
 	framePrefix = 4
-	// frameHead is how much of a frame tells that it is one.
+	// frameHead is the size of a head for detection.
 	frameHead = 24
-	// maxFirstFrame keeps lengths apart from TracesData, which starts with 0x0a.
+	// maxFirstFrame separates lengths from TracesData messages, which start with 0x0a.
 	maxFirstFrame = 0x09ffffff
 )
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
-// extent returns the sizes of the head and the content of the frame that text starts with. A field's tag and length
-// belong to the content. The error is protobuf.ErrEnd where more text is needed to tell.
+// extent returns the sizes of the head and the content of the frame at the start of text. A field's tag and length
+// belong to its content. The error is protobuf.ErrEnd if text is too short.
 func (f Framing) extent(text []byte) (head, size int, err error) {
 	if f == FramingRaw {
 		size, err = protobuf.FieldSize(text)
@@ -50,8 +50,7 @@ func (f Framing) extent(text []byte) (head, size int, err error) {
 	return framePrefix, int(min(binary.BigEndian.Uint32(text), math.MaxInt32)), nil
 }
 
-// begins reports whether text, which is a frame's head or ends with the input, is the start of a frame that is not
-// empty.
+// begins reports whether text, a frame's head or the end of the input, starts a non-empty frame.
 func (f Framing) begins(text []byte) bool {
 	if f == FramingRaw {
 		return looksLikeTraces(text) || looksLikeProfiles(text)
@@ -66,7 +65,7 @@ func (f Framing) begins(text []byte) bool {
 		(bytes.HasPrefix(content, zstdMagic) || framingOf(content) != FramingNone)
 }
 
-// framingOf returns the framing of frames whose content starts as one does.
+// framingOf returns the framing of frames with such content.
 func framingOf(content []byte) Framing {
 	switch {
 	case len(content) > 1 && content[0] == '{' && bytes.IndexByte([]byte("\"} \t\r\n"), content[1]) >= 0:
@@ -77,8 +76,8 @@ func framingOf(content []byte) Framing {
 	return FramingNone
 }
 
-// Sniff returns the framing of a file that starts with head. A head of empty messages alone has none: a Perfetto trace
-// may start so too.
+// Sniff returns the framing of a file that starts with head, FramingNone for a head of empty messages alone: a Perfetto
+// trace may start so, too.
 func Sniff(head []byte) Framing {
 	if FramingRaw.begins(cutEmpty(head)) {
 		return FramingRaw
@@ -105,8 +104,7 @@ func cutEmpty(head []byte) []byte {
 	}
 }
 
-// SniffDamaged returns the framing of a file whose beginning, text, does not start with a frame but has some behind
-// that.
+// SniffDamaged returns the framing of a file with a damaged beginning, text, and frames behind the damage.
 func SniffDamaged(text []byte) Framing {
 	r := FrameReader{framing: FramingProto}
 	r.in.reset(bytes.NewBuffer(text), 0)
@@ -116,7 +114,7 @@ func SniffDamaged(text []byte) Framing {
 	return Sniff(text[r.in.pos:])
 }
 
-// looksLikeTraces reports whether b may be the start of a TracesData message: its one field, with a field of
+// looksLikeTraces reports whether b may be the start of a TracesData message: its one field with a field of
 // ResourceSpans in it.
 func looksLikeTraces(b []byte) bool {
 	const tag = protobuf.TracesResourceSpans<<3 | protobuf.Bytes
@@ -139,8 +137,8 @@ func looksLikeTraces(b []byte) bool {
 	return false
 }
 
-// looksLikeProfiles reports whether b may be the start of a ProfilesData message that has its dictionary in front:
-// lists of messages and of strings.
+// looksLikeProfiles reports whether b may be the start of a ProfilesData message with its dictionary in front: lists of
+// messages and strings.
 func looksLikeProfiles(b []byte) bool {
 	if len(b) < 3 || b[0] != protobuf.ProfilesDictionary<<3|protobuf.Bytes {
 		return false
@@ -152,7 +150,6 @@ func looksLikeProfiles(b []byte) bool {
 	return spans.IsDictionary(b[1+n:], size)
 }
 
-// firstBytes returns the first bytes of what a zstd frame holds, as far as the part of it that is there goes.
 func firstBytes(frame []byte) []byte {
 	z, err := zstd.NewReader(bytes.NewReader(frame), zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(MaxFrameBytes))
@@ -161,6 +158,6 @@ func firstBytes(frame []byte) []byte {
 	}
 	defer z.Close()
 	first := make([]byte, 64)
-	n, _ := z.Read(first) // what came counts, not why there is no more
+	n, _ := z.Read(first) // the frame is cut: ignore the error
 	return first[:n]
 }

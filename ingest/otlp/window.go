@@ -12,26 +12,24 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// window runs a lexer over a stream. What the lexer looks at is a part of the input that slides forward; each step is
-// tried on what is there and, where it runs into the end, tried again with more. So nearly everything is read once,
-// without a scan for where elements end.
+// window runs a lexer over a stream. The lexer sees a part of the input that slides forward. A step that runs into the
+// end of the part is repeated with more input. Nearly all input is read once, without a scan for the ends of elements.
 type window struct {
 	lineio.Buffer
 	name string
 	lex  lexer.Lexer
 
 	lines int64 // newlines in front of Text[counted]
-	// counted is how much of Text the newlines have been counted of: each is looked at once, however many lines are
-	// bad.
+	// counted is the length of Text with counted newlines. Each byte is counted once.
 	counted int
-	// held is a place to come back to, which keeps what is behind it in Text.
+	// held is a place to return to. The window keeps the text behind it.
 	held    lexer.Mark
 	holding bool
 	// tooLong is set if the limit ended a step.
 	tooLong bool
 }
 
-// reset makes w read src, which starts at a position of the file. What is in memory already is read where it lies.
+// reset makes w read src, which starts at a position of the file. It reads buffered input in place.
 func (w *window) reset(src io.Reader, name string, at op.Position) {
 	w.Reset(src, at.Offset)
 	w.name, w.lines, w.counted = name, at.Lines, 0
@@ -40,17 +38,16 @@ func (w *window) reset(src io.Reader, name string, at op.Position) {
 	w.lex.Reset(w.Text)
 }
 
-// do runs a step. It may run several times and has to start from scratch each time; the last run saw all that it
-// needed, or the end of the input.
+// do runs a step. It may run the step several times, each time from scratch; the last run saw all its input.
 func (w *window) do(step func(l *lexer.Lexer)) {
 	if w.tooLong {
 		return
 	}
 	for {
-		w.lex.Peek() // what white space there is need not be read again
+		w.lex.Peek() // skips white space once
 		m := w.lex.Mark()
 		step(&w.lex)
-		// A number that ends with the window may go on behind it.
+		// A number at the end of the window may go on behind it.
 		if !w.lex.Truncated() && (w.lex.Err() != nil || !w.lex.AtEnd()) || w.Err != nil {
 			return
 		}
@@ -60,8 +57,7 @@ func (w *window) do(step func(l *lexer.Lexer)) {
 	}
 }
 
-// fill reads more behind the window and takes the lexer back to m. It reports false where there is no more to be had:
-// the step stands as it is.
+// fill reads more input and rewinds the lexer to m. It reports false at the end of the input or at the limit.
 func (w *window) fill(m lexer.Mark) bool {
 	keep := m.Pos()
 	if w.holding {
@@ -110,7 +106,6 @@ func (w *window) key() (k []byte) {
 	return k
 }
 
-// skip passes over a value of any length.
 func (w *window) skip() {
 	base := w.lex.Depth()
 	for {
@@ -137,10 +132,8 @@ func (w *window) skip() {
 	}
 }
 
-// failed reports whether the lexer cannot go on.
 func (w *window) failed() bool { return w.tooLong || w.lex.Err() != nil }
 
-// sourceError returns the error of the source other than its end.
 func (w *window) sourceError() error {
 	if w.Err == io.EOF {
 		return nil
@@ -148,7 +141,6 @@ func (w *window) sourceError() error {
 	return w.Err
 }
 
-// syntaxError describes what failed.
 func (w *window) syntaxError() *op.SyntaxError {
 	if w.tooLong {
 		return w.errorAt(fmt.Sprintf("element longer than %d MiB", MaxElementBytes>>20), op.ErrorLimit)
@@ -158,15 +150,14 @@ func (w *window) syntaxError() *op.SyntaxError {
 	return err
 }
 
-// errorAt returns an error where the lexer stands.
 func (w *window) errorAt(msg string, class op.ErrorClass) *op.SyntaxError {
 	at := min(w.lex.Offset(), len(w.Text))
 	return &op.SyntaxError{File: w.name, Offset: w.Offset + int64(at), Line: w.line(), Msg: msg, Class: class}
 }
 
-// The places where reading goes on behind damage. A document starts with a line where documents are lines, else with
-// one that starts with a brace, because the lines within a document are indented. A span is known from a link by its
-// name, behind the members that writers put in front of that.
+// The places to resume behind damage. A document starts with a line if documents are lines, else with a line that
+// starts with a brace: the lines within a document are indented. A span is known from a link by its name behind the
+// members that writers put first.
 var (
 	lineStart      = regexp.MustCompile(`\n`)
 	documentStart  = regexp.MustCompile(`\n\{`)
@@ -177,11 +168,11 @@ var (
 const groupOrSpan = `"(?:resource|scope)"\s*:|\{\s*"trace_?[iI]d"\s*:\s*"[0-9a-fA-F]*"\s*,\s*` +
 	`(?:"(?:span_?[iI]d|trace_?[sS]tate|parent_?[sS]pan_?[iI]d|flags)"\s*:\s*(?:"[^"\\\n]*"|[0-9]+)\s*,\s*)*"name"\s*:`
 
-// maxStart is how much of the beginning of a span is looked at together.
+// maxStart bounds the beginning of a span in a search.
 const maxStart = 4 << 10
 
-// seek returns where in the window the first of some places lies, from an offset in the input on. It reports false
-// where there is none.
+// seek returns the index in the window of the first match from an offset in the input on. It reports false if there is
+// none.
 func (w *window) seek(offset int64, places *regexp.Regexp) (at int, ok bool) {
 	w.tooLong = false
 	w.holding = false
@@ -199,27 +190,25 @@ func (w *window) seek(offset int64, places *regexp.Regexp) (at int, ok bool) {
 	}
 }
 
-// hold keeps the place where the lexer stands, for release to come back to.
 func (w *window) hold() {
 	w.held = w.lex.Mark()
 	w.holding = true
 }
 
-// release comes back to the place that was held.
 func (w *window) release() {
 	w.lex.Rewind(w.held)
 	w.holding = false
 	w.tooLong = false
 }
 
-// null consumes null and reports whether it stood there.
+// null consumes null and reports whether it did.
 func (w *window) null() (null bool) {
 	w.do(func(l *lexer.Lexer) { null = l.Null() })
 	return null
 }
 
-// startsLines reports whether the lexer stands in front of a line that is a document, as far as the window shows: the
-// next line starts with the same member. Within a document that is spread over lines none does.
+// startsLines reports whether the lexer is in front of a document on one line, as far as the window shows: the next
+// line starts with the same member. No line within a document does.
 func (w *window) startsLines() bool {
 	rest := w.Text[min(w.lex.Offset(), len(w.Text)):]
 	line, next, ok := bytes.Cut(rest, []byte{'\n'})
@@ -230,8 +219,7 @@ func (w *window) startsLines() bool {
 	return ok && bytes.HasPrefix(next, line[:2+len(key)+1])
 }
 
-// startsSpread reports whether the lexer stands in front of an object whose first line is a brace alone, and whose next
-// line goes on with it.
+// startsSpread reports whether the lexer is in front of an object whose first line is only a brace.
 func (w *window) startsSpread() (spread bool) {
 	w.do(func(l *lexer.Lexer) {
 		m := l.Mark()
@@ -246,13 +234,11 @@ func (w *window) startsSpread() (spread bool) {
 	return spread
 }
 
-// line returns the number of the line where the lexer stands, from 1.
 func (w *window) line() int64 {
 	w.countTo(min(w.lex.Offset(), len(w.Text)))
 	return w.lines + 1
 }
 
-// countTo makes lines the number of newlines in front of Text[at].
 func (w *window) countTo(at int) {
 	newline := []byte{'\n'}
 	if at >= w.counted {

@@ -7,16 +7,15 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// annotator makes JSON of debug annotations.
 type annotator struct {
 	seq *sequence
-	// hasJSON is set if there was JSON among the values, and unknown if a name or text is not interned.
+	// hasJSON is set if a value was JSON, unknown if a name or text is not interned.
 	hasJSON, unknown bool
 	bad              *bool // see fields
 	large            bool  // there is too much
 }
 
-// member appends an annotation as a member of an object, behind a comma unless it is the first one.
+// member appends an annotation as a member of an object, with a comma unless it is the first.
 func (a *annotator) member(dst []byte, b []byte, depth int) []byte {
 	key, ok := "", false
 	f := fieldsOf(b, a.bad)
@@ -36,7 +35,7 @@ func (a *annotator) member(dst []byte, b []byte, depth int) []byte {
 	return a.value(dst, key, b, depth)
 }
 
-// comma appends a comma unless what is open has nothing in it yet.
+// comma appends a comma unless the open list or object is empty.
 func comma(dst []byte) []byte {
 	if n := len(dst); n > 0 && dst[n-1] != '{' && dst[n-1] != '[' {
 		return append(dst, ',')
@@ -49,10 +48,10 @@ func (a *annotator) isLarge(dst []byte) bool {
 	return a.large
 }
 
-// value appends the value of an annotation, null for none.
+// value appends the value of an annotation, null if it has none.
 func (a *annotator) value(dst []byte, key string, b []byte, depth int) []byte {
 	start := len(dst)
-	open := byte(0) // what a list or an object ends with
+	open := byte(0) // the closing bracket of a list or an object
 	f := fieldsOf(b, a.bad)
 	for f.next() && !a.isLarge(dst) {
 		switch f.Field {
@@ -94,7 +93,7 @@ func (a *annotator) enter(dst []byte, start int, open, with byte) ([]byte, byte)
 	return append(dst[:start], with), with + 2
 }
 
-// scalar appends the value of a field in place of what is there from start on, if it is a value.
+// scalar replaces dst from start on by the value of a field. ok is false if the field is no scalar.
 func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte, bool) {
 	to := dst[:start]
 	switch f.Field {
@@ -120,7 +119,7 @@ func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte
 	return dst, false
 }
 
-// text appends a text. What Kineto writes as lists may be a text of JSON.
+// text appends a text. Kineto's lists may be a text of JSON.
 func (a *annotator) text(dst []byte, key, text string) []byte {
 	switch key {
 	case "Input Dims", "Input dims", "Input type", "Concrete Inputs":
@@ -131,7 +130,6 @@ func (a *annotator) text(dst []byte, key, text string) []byte {
 	return lexer.AppendString(dst, text)
 }
 
-// json appends JSON, or a text where it is none.
 func (a *annotator) json(dst, text []byte) []byte {
 	if !isJSON(text) {
 		return lexer.AppendString(dst, string(text))
@@ -140,7 +138,6 @@ func (a *annotator) json(dst, text []byte) []byte {
 	return append(dst, text...)
 }
 
-// isJSON reports whether a text is one JSON value.
 func isJSON(text []byte) bool {
 	var l lexer.Lexer
 	l.Reset(text)
@@ -149,8 +146,8 @@ func isJSON(text []byte) bool {
 	return l.Err() == nil
 }
 
-// nested appends a value of the older kind, which writers of today use for a list or an object without elements. One
-// that has any is not known.
+// nested appends a value of the older kind. Current writers use it for an empty list or object; a non-empty one is
+// unknown.
 func (a *annotator) nested(dst, b []byte) []byte {
 	text := "null"
 	f := fieldsOf(b, a.bad)

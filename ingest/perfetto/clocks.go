@@ -2,32 +2,28 @@ package perfetto
 
 import "github.com/optrace/optrace/op"
 
-// clock is a clock that packets may have times of.
 type clock struct {
-	// offset is what is added to a time, in nanoseconds, for that of the trace's clock.
+	// offset is the difference to the trace's clock in nanoseconds.
 	offset int64
-	// unit is how many nanoseconds a time counts.
+	// unit is the length of a tick in nanoseconds.
 	unit int64
-	// increments is set where a time counts from the one before; last is that one.
+	// increments is set if a time counts from the last one.
 	increments bool
 	last       uint64
 }
 
-// clocks places clocks on that of the trace.
+// clocks converts times to the trace's clock.
 type clocks struct {
-	all map[uint64]*clock // those of no sequence
-	// real is what the clock of the trace is added to for Unix time.
+	all map[uint64]*clock // except for clocks of a sequence
+	// real is the difference from the trace's clock to Unix time.
 	real  op.Int
-	bytes int64 // about what the clocks take
+	bytes int64 // approximate memory of the clocks
 }
 
-// clockBytes is the memory of a clock in its table.
 const clockBytes = 96
 
-// isOfSequence reports whether a clock belongs to one sequence.
 func isOfSequence(id uint64) bool { return firstSequenceClock <= id && id <= lastSequenceClock }
 
-// of returns a clock, nil if no snapshot has placed it.
 func (c *clocks) of(id uint64, seq *sequence) *clock {
 	if isOfSequence(id) {
 		return seq.clocks[id]
@@ -35,7 +31,6 @@ func (c *clocks) of(id uint64, seq *sequence) *clock {
 	return c.all[id]
 }
 
-// set places a clock.
 func (c *clocks) set(id uint64, seq *sequence, to clock) {
 	table := &c.all
 	if isOfSequence(id) {
@@ -50,13 +45,11 @@ func (c *clocks) set(id uint64, seq *sequence, to clock) {
 	(*table)[id] = &to
 }
 
-// reading is what a clock showed at the moment of a snapshot.
 type reading struct {
 	id, timestamp uint64
 	clock
 }
 
-// ns returns the time in nanoseconds.
 func (r *reading) ns() int64 { return int64(r.timestamp) * r.unit }
 
 // snapshot places the clocks of a snapshot, see moment.
@@ -87,9 +80,8 @@ func (c *clocks) snapshot(b []byte, seq *sequence, bad *bool) {
 	}
 }
 
-// moment returns the time of a snapshot by the clock of the trace: that clock shows it, or another one that is placed
-// already. In a trace without that clock the first one that is not of a sequence takes its place. ok reports whether
-// there is any of these.
+// moment returns the time of a snapshot by the trace's clock: its own reading, or the reading of a clock placed before.
+// In a trace without that clock the first clock outside sequences replaces it.
 func (c *clocks) moment(readings []reading, trace uint64, seq *sequence) (ns int64, ok bool) {
 	for i := range readings {
 		if readings[i].id == trace {
@@ -128,8 +120,8 @@ func parseReading(b []byte, bad *bool) (r reading) {
 	return r
 }
 
-// time returns the time of a packet by the clock of the trace, which is that of packets that name no other; ok reports
-// whether it is known.
+// time returns the time of a packet by the trace's clock, the default clock of packets. ok is false for an unplaced
+// clock.
 func (c *clocks) time(p *packet, seq *sequence) (ns int64, ok bool) {
 	id := p.clock
 	if id == 0 {

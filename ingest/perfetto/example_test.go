@@ -11,7 +11,8 @@ import (
 
 func ExampleRecords() {
 	var t render.Timeline
-	t.Add(&op.Entry{Operation: "matmul", DeviceID: "cuda:0", Start: op.Known(1000), Duration: 120_500, OutputShape: op.Shape{64, 256}})
+	t.Add(&op.Entry{Operation: "matmul", DeviceID: "cuda:0", Start: op.Known(1000), Duration: 120_500,
+		OutputShape: op.Shape{64, 256}})
 	var file bytes.Buffer
 	if err := t.Write(&file); err != nil {
 		panic(err)

@@ -14,20 +14,18 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// packetReader reads the packets of a trace one after the other.
 type packetReader struct {
 	src   *bufio.Reader
 	name  string
 	pos   int64 // in the file
-	start int64 // where the packet starts that was read last
+	start int64 // of the last packet
 	buf   bytes.Buffer
 }
 
-// errDone is the end of the packets.
 var errDone = errors.New("no more packets")
 
 // next returns the next packet, valid until the next call. A *[op.SyntaxError] of class [op.ErrorRecord] is about one
-// packet, any other error ends the reading, errDone at the end of the file.
+// packet. Any other error ends the reading, errDone at the end of the file.
 func (r *packetReader) next() ([]byte, error) {
 	r.start = r.pos
 	tag, err := r.varint()
@@ -47,7 +45,7 @@ func (r *packetReader) next() ([]byte, error) {
 		return nil, r.damage(fmt.Sprintf("a packet of %d bytes", size))
 	}
 	r.buf.Reset()
-	to := io.Writer(&r.buf) // which grows with what is there
+	to := io.Writer(&r.buf) // grows with the existing bytes
 	if size > MaxPacketBytes {
 		to = io.Discard
 	}
@@ -62,7 +60,7 @@ func (r *packetReader) next() ([]byte, error) {
 	return r.buf.Bytes(), nil
 }
 
-// varint reads a number; errDone where there is nothing.
+// varint reads a varint; errDone at the end of the file.
 func (r *packetReader) varint() (v uint64, err error) {
 	for shift := uint(0); shift < 64; shift += 7 {
 		c, err := r.src.ReadByte()
@@ -90,20 +88,18 @@ func (r *packetReader) failed(err error) error {
 	return fmt.Errorf("reading trace: %w", err)
 }
 
-// damage returns the error of what is not a sequence of packets.
+// damage returns the error of data other than packets.
 func (r *packetReader) damage(msg string) error {
 	return &op.SyntaxError{File: r.name, Offset: r.start, Msg: msg, Class: op.ErrorDamaged}
 }
 
-// recordError returns an error about the packet that was read last.
 func (r *packetReader) recordError(msg string) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: r.start, Msg: msg, Class: op.ErrorRecord}
 }
 
-// packetTag is the tag of a packet.
 const packetTag = tracePacket<<3 | protobuf.Bytes
 
-// expand returns the packets in a compressed packet, up to MaxCompressedBytes. An error is about what is behind them.
+// expand returns the packets in a compressed packet, up to MaxCompressedBytes. An error concerns the data behind them.
 func expand(compressed []byte, isZstd bool) (packets []byte, err error) {
 	var src io.Reader
 	if isZstd {
@@ -125,25 +121,22 @@ func expand(compressed []byte, isZstd bool) (packets []byte, err error) {
 	return io.ReadAll(io.LimitReader(src, MaxCompressedBytes))
 }
 
-// packet is a TracePacket, taken apart as far as it matters here.
 type packet struct {
 	timestamp    uint64
 	hasTimestamp bool
-	clock        uint64 // of the timestamp, 0 where none is given
+	clock        uint64 // of the timestamp, 0 if missing
 	sequence     uint64
 	cleared      bool // the state of the sequence is new
 	needsState   bool
 	dropped      bool // packets of the sequence before this one are missing
 
-	// The messages in it, nil for none.
+	// The messages in it, nil if missing.
 	event, interned, defaults, snapshot, compressed, zstd []byte
 	descriptor                                            []byte
-	// isMetadata is set if there is a message about the trace or its writers, and other if there is one of another
-	// kind.
+	// isMetadata is set for a message about the trace or its writers, other for an unknown one.
 	isMetadata, other bool
 }
 
-// parsePacket takes a packet apart.
 func parsePacket(b []byte, bad *bool) (p packet) {
 	f := fieldsOf(b, bad)
 	for f.next() {
@@ -186,18 +179,17 @@ func parsePacket(b []byte, bad *bool) (p packet) {
 	return p
 }
 
-// The limits of what is held in memory at a time.
+// The limits of held data.
 const (
-	// MaxPacketBytes is the largest packet. A larger one is passed over and reported.
+	// MaxPacketBytes is the largest packet. A larger one is skipped and reported.
 	MaxPacketBytes = 16 << 20
-	// MaxAnnotationBytes bounds the annotations of a slice as text: interned names can make that long.
+	// MaxAnnotationBytes bounds the annotations of a slice as text; interned names can make them long.
 	MaxAnnotationBytes = 16 << 20
-	// MaxCompressedBytes is how much the packets in a compressed packet may expand to. The schema has 512 KiB.
+	// MaxCompressedBytes bounds the packets in a compressed packet. The schema has 512 KiB.
 	MaxCompressedBytes = 16 << 20
 )
 
-// maxDepth bounds how deep annotations are looked into. What is deeper is not known.
+// maxDepth bounds the depth of annotations. Deeper values are null.
 const maxDepth = 32
 
-// maxParents bounds how many tracks above another are looked at for its process.
 const maxParents = 16

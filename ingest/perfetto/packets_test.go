@@ -14,15 +14,17 @@ import (
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/ingest/perfetto"
+	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/perfettotest"
 )
 
-// reluSlice is a slice that is an operation.
-const reluSlice = `packet { timestamp: 1 track_event { type: 1 debug_annotations { name: "tensor.op.name" string_value: "relu" } } }
+// reluSlice is the slice of an operation.
+const reluSlice = `packet { timestamp: 1 track_event { type: 1
+	debug_annotations { name: "tensor.op.name" string_value: "relu" } } }
 	packet { timestamp: 3 track_event { type: 2 } }`
 
-// compressed returns a packet with packets in it.
+// compressed returns a packet with compressed packets in it.
 func compressed(t *testing.T, isZstd bool, packets []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -52,15 +54,17 @@ func TestCompressedPackets(t *testing.T) {
 		if !perfetto.Sniff(whole) {
 			t.Errorf("zstd %v: not recognised", isZstd)
 		}
-		// What is wrong in a compressed packet costs the rest of it.
+		// Damage in a compressed packet costs the rest of it.
 		for name, bad := range map[string][]byte{
 			"a packet that is cut off": compressed(t, isZstd, append(bytes.Clone(good), 0x0a, 9, 1)),
 			"a tag":                    compressed(t, isZstd, append(bytes.Clone(good), 9)),
-			"compressed twice":         compressed(t, isZstd, append(bytes.Clone(good), compressed(t, isZstd, good)...)),
+			"compressed twice": compressed(t, isZstd,
+				append(bytes.Clone(good), compressed(t, isZstd, good)...)),
 		} {
 			got := transcript(t, append(bad, good...))
 			lines := strings.SplitAfter(got, "\n")
-			if len(lines) != 4 || lines[0] != relu || !strings.HasPrefix(lines[1], "error: trace: compressed packets ") &&
+			if len(lines) != 4 || lines[0] != relu || !strings.HasPrefix(lines[1], "error: trace: compressed "+
+				"packets ") &&
 				!strings.HasPrefix(lines[1], "error: trace: compressed packets: ") || lines[2] != relu {
 				t.Errorf("zstd %v, %s:\n%s", isZstd, name, got)
 			}
@@ -73,7 +77,7 @@ func TestCompressedPackets(t *testing.T) {
 	}
 }
 
-// Packets that expand beyond a limit are read up to there.
+// A packet that expands beyond a limit is read up to the limit.
 func TestCompressedBomb(t *testing.T) {
 	bomb := compressed(t, false, bytes.Repeat([]byte{0x0a, 0}, perfetto.MaxCompressedBytes/2+1000))
 	good := perfettotest.Encode(t, reluSlice)
@@ -100,8 +104,7 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-// Messages of OTLP start with the same tag. None of them is taken for a trace of Perfetto, nor the reverse, wherever
-// what is seen of it ends.
+// OTLP messages start with the same tag. Whatever the length of the head, neither format is taken for the other.
 func TestSniffOTLP(t *testing.T) {
 	files, err := filepath.Glob("../otlp/testdata/*/traces*.pb")
 	if err != nil || len(files) == 0 {
@@ -127,8 +130,7 @@ func TestSniffOTLP(t *testing.T) {
 	}
 }
 
-// What a trace makes the reader hold is bounded: names that are interned, tracks, slices that never end, annotations
-// that interned texts make long.
+// Held memory is bounded: interned names, tracks, open slices, and annotations with long interned texts.
 func TestMemoryIsLimited(t *testing.T) {
 	full := errors.New("full")
 	const limit = 256 << 10
@@ -143,7 +145,8 @@ func TestMemoryIsLimited(t *testing.T) {
 	var damaged []byte
 	for i := range 3000 {
 		const defaults = 59 // of a packet
-		packet := perfettotest.Encode(t, fmt.Sprintf(`packet { interned_data { event_names { iid: %d name: "%s" } } }`, i+1, text))
+		packet := perfettotest.Encode(t, fmt.Sprintf(`packet { interned_data { event_names { iid: %d name: "%s" } } }`,
+			i+1, text))
 		packet, _ = protowire.ConsumeBytes(packet[1:])
 		packet = protowire.AppendBytes(protowire.AppendTag(packet, defaults, protowire.BytesType), []byte{0xff})
 		damaged = protowire.AppendBytes(protowire.AppendTag(damaged, 1, protowire.BytesType), packet)
@@ -167,7 +170,7 @@ func TestMemoryIsLimited(t *testing.T) {
 			return nil
 		}
 		var last error
-		for _, err := range perfetto.RecordsHolding(bytes.NewReader(trace), "trace", nil, hold) {
+		for _, err := range perfetto.Records(bytes.NewReader(trace), "trace", attrmap.Holding(nil, hold)) {
 			last = err
 		}
 		check.Is(t, name, full, last)
@@ -179,20 +182,22 @@ func TestMemoryIsLimited(t *testing.T) {
 	}
 	trace := perfettotest.Encode(t, fmt.Sprintf(`packet { interned_data {
 		debug_annotation_names { iid: 1 name: "%[1]s" } debug_annotation_string_values { iid: 1 str: "%[1]s" } } }
-		packet { timestamp: 1 track_event { type: 1 %s } } packet { timestamp: 2 track_event { type: 2 } }`, text, event.String()))
+		packet { timestamp: 1 track_event { type: 1 %s } } packet { timestamp: 2
+			track_event { type: 2 } }`, text, event.String()))
 	if got := transcript(t, trace); !strings.Contains(got, "an event with annotations that are too large") {
 		t.Error(got)
 	}
 }
 
-// Annotations that nest deep are read up to a depth.
+// Annotations are read up to a depth.
 func TestDeepAnnotations(t *testing.T) {
 	const depth = 5000
 	for name, value := range map[string]string{
 		"lists": strings.Repeat("array_values { ", depth) + "int_value: 1" + strings.Repeat(" }", depth),
 		"JSON":  `legacy_json_value: "` + strings.Repeat("[", depth) + "1" + strings.Repeat("]", depth) + `"`,
 	} {
-		trace := perfettotest.Encode(t, `packet { timestamp: 1 track_event { type: 1 debug_annotations { name: "a" `+value+` } } }
+		trace := perfettotest.Encode(t, `packet { timestamp: 1 track_event { type: 1
+			debug_annotations { name: "a" `+value+` } } }
 			packet { timestamp: 3 track_event { type: 2 } }`)
 		check.Equal(t, name, "skipped non_op: 1\n", transcript(t, trace))
 	}

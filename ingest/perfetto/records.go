@@ -11,27 +11,20 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Records reads a trace. name stands for src in errors, and m says which further arguments matter; nil is the
-// conventions.
+// Records reads a trace. name names src in errors, and m selects further arguments; nil is the conventions.
 //
-// A *[op.SyntaxError] is an event that could not be read, or the early end of the trace; any other error is the last
-// thing yielded. What a record points to is valid until the next one.
+// A *[op.SyntaxError] is a bad event or the early end of the trace; any other error is the last value. A record's
+// pointers are valid until the next one. A trace may hold [kineto.MaxHeldBytes].
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
-	return RecordsHolding(src, name, m, nil)
-}
-
-// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the number of bytes that are
-// held in addition, a negative one for what no longer is, and an error that it returns ends the reading. Without hold a
-// trace may take [kineto.MaxHeldBytes].
-func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		hold := budget.UpTo(kineto.MaxHeldBytes, errTooLarge, hold)
+		hold := budget.UpTo(kineto.MaxHeldBytes, errTooLarge, attrmap.Account(m).Hold)
 		s := &source{
 			packets: &packetReader{src: bufio.NewReaderSize(src, 64<<10), name: name}, held: budget.Account{Hold: hold},
 			sequences: make(map[uint64]*sequence), tracks: make(tracks),
@@ -45,7 +38,6 @@ func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes
 	}
 }
 
-// source is the events of a trace. It is a [kineto.Source].
 type source struct {
 	packets   *packetReader
 	sequences map[uint64]*sequence
@@ -53,25 +45,24 @@ type source struct {
 	clocks    clocks
 
 	held  budget.Account
-	bytes int64 // that are held
-	err   error // what ended the reading
+	bytes int64 // held ones
+	err   error // the error that ended the reading
 	bad   bool  // the packet is not well formed
 
 	event                          traceevent.Event
 	args, pid, tid, category, name []byte // the buffers behind the event's
-	parsed                         []byte // the buffer behind the arguments that are being read
+	parsed                         []byte // the buffer of the current arguments
 	yield                          func(*traceevent.Event, error) bool
 }
 
-// holdStep is how much more is held before that is told.
 const holdStep = 64 << 10
 
 var errTooLarge = fmt.Errorf("matching slices: the trace takes more than %d MiB of memory", kineto.MaxHeldBytes>>20)
 
-// Err returns what ended the reading early.
+// Err returns the error that ended the reading early.
 func (s *source) Err() error { return s.err }
 
-// RecordError returns an error about the packet that was read last.
+// RecordError returns an error about the last packet.
 func (s *source) RecordError(msg string) *op.SyntaxError { return s.packets.recordError(msg) }
 
 // Member returns the origin of times.
@@ -82,7 +73,7 @@ func (s *source) Member(key string) []byte {
 	return strconv.AppendInt(nil, s.clocks.real.V, 10)
 }
 
-// keep notes that more bytes are held, or less, and reports whether they may be.
+// keep adds to the held bytes and reports whether the memory is available.
 func (s *source) keep(bytes int64) bool {
 	s.bytes += bytes
 	s.err = s.held.Set(s.bytes, holdStep)
@@ -116,7 +107,7 @@ func (s *source) Events() iter.Seq2[*traceevent.Event, error] {
 	}
 }
 
-// unpaired yields what has begun and not ended, which counts it.
+// unpaired yields an event per beginning without an end, to count it.
 func (s *source) unpaired() {
 	for _, tr := range s.tracks {
 		for range tr.open {
@@ -127,16 +118,15 @@ func (s *source) unpaired() {
 	}
 }
 
-// count yields an event of a phase that says what to count it as.
+// count yields an event of a phase, to be counted by kineto.
 func (s *source) count(phase byte) bool {
 	s.event = traceevent.Event{Phase: phase, Start: op.Known(0)}
 	return s.yield(&s.event, nil)
 }
 
-// fail yields an error about the packet.
 func (s *source) fail(msg string) bool { return s.yield(nil, s.RecordError(msg)) }
 
-// packet takes a packet, which may be from a compressed one, and reports whether more are wanted.
+// packet takes a packet, perhaps from a compressed one, and reports whether the consumer wants more.
 func (s *source) packet(b []byte, isInner bool) bool {
 	s.bad = false
 	p := parsePacket(b, &s.bad)
@@ -187,7 +177,7 @@ func (s *source) packet(b []byte, isInner bool) bool {
 	return true
 }
 
-// inner takes the packets of a compressed packet. err is about what is behind them.
+// inner takes the packets of a compressed packet. err concerns the data behind them.
 func (s *source) inner(packets []byte, err error) bool {
 	bad := false
 	f := fieldsOf(packets, &bad)
@@ -208,7 +198,6 @@ func (s *source) inner(packets []byte, err error) bool {
 	return true
 }
 
-// describe takes the descriptor of a track.
 func (s *source) describe(b []byte) bool {
 	isNew := s.tracks.describe(b, &s.bad)
 	if s.bad {
@@ -220,7 +209,6 @@ func (s *source) describe(b []byte) bool {
 	return s.count('M')
 }
 
-// trackEvent takes an event.
 func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool {
 	e := parseEvent(p.event, seq, s.parsed, &s.bad)
 	s.parsed = e.args
@@ -261,7 +249,6 @@ func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool
 	return s.finish(tr, &e, at, problem)
 }
 
-// finish yields the slice that began last on a track.
 func (s *source) finish(tr *track, e *event, at int64, problem string) bool {
 	n := len(tr.open) - 1
 	if n < 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// transcript returns the records of a trace, a line each.
+// transcript returns the records of a trace, one per line.
 func transcript(t testing.TB, trace []byte) string {
 	t.Helper()
 	return recordtest.Transcript(t, perfetto.Records(bytes.NewReader(trace), "trace", nil))
@@ -34,7 +34,7 @@ func readFile(t testing.TB, path string) []byte {
 // TestGolden makes a trace of each text in testdata, by the public schema, and reads it:
 //
 //	kineto  PyTorch's profiler: operators, launches, kernels, copies
-//	sdk     a sequence with clocks and a track of its own; what cannot be read
+//	sdk     a sequence with clocks and a track of its own; unreadable events
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.textproto")
 	if err != nil || len(files) == 0 {
@@ -50,8 +50,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// A trace that is cut off anywhere is read up to there: the records are the first ones of the whole trace, and an error
-// says where it ends unless that is behind a packet.
+// A truncated trace is read up to its end: the records are the first ones of the whole trace. An error tells the end,
+// unless it is behind a packet.
 func TestCutOff(t *testing.T) {
 	trace := readFile(t, "testdata/sdk.pftrace")
 	entries := func(text []byte) (lines []string, last error) {
@@ -92,8 +92,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// Nothing is read behind a tag that is not a packet's, and its place is told; a packet that is not well formed costs
-// itself.
+// A foreign tag ends the reading with its position; a malformed packet costs itself.
 func TestDamage(t *testing.T) {
 	good := perfettotest.Encode(t, reluSlice)
 	relu := transcript(t, good)
@@ -104,7 +103,8 @@ func TestDamage(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"a packet", string(bad) + string(good), "error: trace: a packet that is not well formed (at byte 0)\n" + relu},
 		{"behind", string(good) + string(bad), relu + "error: trace: a packet that is not well formed (at byte 40)\n"},
-		{"a tag", string(good) + "\x0b" + string(good), relu + "error: trace: expected a packet, found the tag 11 (at byte 40)\n"},
+		{"a tag", string(good) + "\x0b" + string(good), relu +
+			"error: trace: expected a packet, found the tag 11 (at byte 40)\n"},
 		{
 			"a length", string(good) + "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
 			relu + "error: trace: a packet of 18446744073709551615 bytes (at byte 40)\n",
@@ -125,7 +125,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// A packet that is too large is passed over without being held.
+// A packet above the limit is skipped without holding it.
 func TestLargePacket(t *testing.T) {
 	const size = perfetto.MaxPacketBytes + 1
 	good := perfettotest.Encode(t, reluSlice)
@@ -135,11 +135,11 @@ func TestLargePacket(t *testing.T) {
 }
 
 func TestRecordsEnd(t *testing.T) {
-	recordtest.Ends(t, perfetto.Records, string(readFile(t, "testdata/kineto.pftrace")), string(readFile(t, "testdata/sdk.pftrace")))
+	recordtest.Ends(t, perfetto.Records, string(readFile(t, "testdata/kineto.pftrace")),
+		string(readFile(t, "testdata/sdk.pftrace")))
 }
 
-// FuzzRecords checks that no input makes the reader panic, that the entries it makes are valid, and that they read back
-// from JSON Lines as they were.
+// FuzzRecords checks that no input makes the reader panic, and that entries are valid and survive JSON Lines.
 func FuzzRecords(f *testing.F) {
 	files := check.Must(filepath.Glob("testdata/*.pftrace"))(f)
 	for _, file := range files {

@@ -2,7 +2,7 @@ package perfetto
 
 import "github.com/optrace/optrace/internal/text/protobuf"
 
-// The fields of perfetto.protos that are read, by message.
+// The fields of perfetto.protos in use, by message.
 const (
 	tracePacket = 1
 
@@ -84,12 +84,11 @@ const (
 	nestedType = 1
 )
 
-// The values of enums.
 const (
 	clockRealtime = 1
 	clockBoottime = 6
 
-	// Clocks with these numbers belong to a sequence.
+	// Clocks in this range belong to a sequence.
 	firstSequenceClock, lastSequenceClock = 64, 127
 
 	stateCleared = 1

@@ -1,14 +1,15 @@
 package perfetto
 
 import (
+	"strconv"
+
 	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
-// sequence is the state of a sequence of packets: what it interned, and its defaults.
+// sequence is the state of a sequence of packets: interned texts and defaults.
 type sequence struct {
-	// valid is set if no packet is missing that the state depends on.
-	valid bool
-	// The tables of interned texts by their numbers.
+	// valid is set if no packet is missing since the state was cleared.
+	valid                          bool
 	categories, names, keys, texts map[uint64]string
 	bytes                          int64 // of the tables
 
@@ -23,10 +24,8 @@ const (
 	entryBytes    = 64
 )
 
-// clear forgets what was interned and the defaults.
 func (s *sequence) clear() { *s = sequence{valid: true, clocks: s.clocks} }
 
-// intern adds the texts of a message.
 func (s *sequence) intern(b []byte, bad *bool) {
 	f := fieldsOf(b, bad)
 	for f.next() {
@@ -43,7 +42,6 @@ func (s *sequence) intern(b []byte, bad *bool) {
 	}
 }
 
-// add adds a text to a table.
 func (s *sequence) add(table *map[uint64]string, b []byte) {
 	var id uint64
 	var text []byte
@@ -58,7 +56,7 @@ func (s *sequence) add(table *map[uint64]string, b []byte) {
 		}
 	}
 	if bad || id == 0 {
-		return // what refers to it is reported
+		return // references to it are reported
 	}
 	if *table == nil {
 		*table = make(map[uint64]string)
@@ -71,7 +69,6 @@ func (s *sequence) add(table *map[uint64]string, b []byte) {
 	(*table)[id] = string(text)
 }
 
-// setDefaults takes the defaults of later packets.
 func (s *sequence) setDefaults(b []byte, bad *bool) {
 	f := fieldsOf(b, bad)
 	for f.next() {
@@ -90,7 +87,6 @@ func (s *sequence) setDefaults(b []byte, bad *bool) {
 	}
 }
 
-// event is a TrackEvent, as far as it matters here.
 type event struct {
 	kind     uint64
 	track    uint64
@@ -99,11 +95,11 @@ type event struct {
 	category string // the first one
 	args     []byte // the annotations as members of a JSON object, valid until the next event
 	oldTime  bool   // it has a time of its own
-	// problem says why the event cannot be read; "" if it can.
+	// problem is the reason why the event cannot be read, "" if it can.
 	problem string
 }
 
-// parseEvent takes an event of a sequence apart. buf is used for the arguments.
+// parseEvent parses an event of a sequence. It uses buf for the arguments.
 func parseEvent(b []byte, seq *sequence, buf []byte, bad *bool) (e event) {
 	e.args = buf[:0]
 	e.track, e.hasTrack = seq.defaultTrack, seq.hasTrack
@@ -157,4 +153,100 @@ func parseEvent(b []byte, seq *sequence, buf []byte, bad *bool) (e event) {
 		e.args = e.args[:0]
 	}
 	return e
+}
+
+type track struct {
+	uuid, parent uint64
+	hasParent    bool
+	process      string // the name of its process for events; "" where it is not known itself
+	open         []beginning
+}
+
+const trackBytes = 160
+
+type beginning struct {
+	name, category string
+	args           []byte // members of a JSON object
+	start          int64
+	// problem is set if the slice cannot be read. Its end belongs to no other slice.
+	problem bool
+}
+
+// beginningBytes is the memory of a beginning without its texts, which may be shared.
+const beginningBytes = 96
+
+func (b *beginning) bytes() int64 { return beginningBytes + int64(len(b.args)) }
+
+// trackKey identifies a track. Events without a track have one per sequence.
+type trackKey struct {
+	uuid, sequence uint64
+	isImplicit     bool
+}
+
+type tracks map[trackKey]*track
+
+func (t tracks) of(key trackKey) (tr *track, isNew bool) {
+	tr, ok := t[key]
+	if !ok {
+		tr = &track{uuid: key.uuid}
+		if key.isImplicit {
+			tr.process = "sequence " + strconv.FormatUint(key.sequence, 10)
+		}
+		t[key] = tr
+	}
+	return tr, !ok
+}
+
+// describe takes a descriptor and reports whether its track is new.
+func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
+	var key trackKey
+	var parent uint64
+	var process string
+	hasParent := false
+	f := fieldsOf(b, bad)
+	for f.next() {
+		switch f.Field {
+		case trackUUID:
+			key.uuid = f.n
+		case trackParentUUID:
+			parent = f.n
+			hasParent = true
+		case trackProcess, trackThread:
+			d := fieldsOf(f.data, bad)
+			for d.next() {
+				if d.Field == descriptorPID {
+					process = "process " + strconv.FormatInt(int64(int32(d.n)), 10)
+				}
+			}
+		}
+	}
+	if *bad {
+		return false
+	}
+	tr, isNew := t.of(key)
+	if hasParent {
+		tr.parent = parent
+		tr.hasParent = true
+	}
+	if process != "" {
+		tr.process = process
+	}
+	return isNew
+}
+
+func (t tracks) processOf(tr *track) string {
+	for range maxParents {
+		if tr.process != "" || !tr.hasParent {
+			break
+		}
+		above := t[trackKey{uuid: tr.parent}]
+		if above == nil {
+			break
+		}
+		tr = above
+	}
+	if tr.process != "" {
+		return tr.process
+	}
+	return "track " + strconv.FormatUint(tr.uuid, 10)
 }

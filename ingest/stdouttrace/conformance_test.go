@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// TestConformance prints the spans of the cases with the exporter itself, on lines and indented.
+// TestConformance prints the cases with the exporter, on lines and indented.
 func TestConformance(t *testing.T) {
 	for name, opts := range map[string][]exporter.Option{"lines": nil, "indented": {exporter.WithPrettyPrint()}} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 )
 
 func ExampleRecords() {
-	output := `{"Name":"op/relu","SpanContext":{"TraceID":"0af7651916cd43dd8448eb211c80319c","SpanID":"00f067aa0ba902b7"},
+	output := `{"Name":"op/relu","SpanContext":{"TraceID":"0af7651916cd43dd8448eb211c80319c",
+		"SpanID":"00f067aa0ba902b7"},
 	"StartTime":"2026-11-21T01:00:00.000000001Z","EndTime":"2026-11-21T01:00:00.000000602Z","Attributes":[
 		{"Key":"tensor.op.name","Value":{"Type":"STRING","Value":"relu"}},
 		{"Key":"tensor.output.shape","Value":{"Type":"INT64SLICE","Value":[64,256]}}]}`

@@ -11,11 +11,11 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Records reads spans in constant memory. name stands for src in errors, and m is the table from attribute keys to
-// fields, nil for the conventions. A resource comes in front of the spans that have it.
+// Records reads spans in constant memory. name names src in errors, and m maps attribute keys to fields, nil by the
+// conventions. A resource precedes its spans.
 //
-// A *[op.SyntaxError] is a span that could not be read; any other error is the last thing yielded. What a record points
-// to is valid until the next one.
+// A *[op.SyntaxError] is a bad span; any other error is the last value. A record's pointers are valid until the next
+// one.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		s := jsonstream.NewReader(src, name)

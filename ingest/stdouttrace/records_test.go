@@ -20,7 +20,7 @@ func transcript(t testing.TB, text string) string {
 	return recordtest.Transcript(t, stdouttrace.Records(strings.NewReader(text), "output", nil))
 }
 
-// TestGolden reads the output of version 1.47 of the exporter, on lines and indented.
+// TestGolden reads the output of exporter version 1.47, on lines and indented.
 func TestGolden(t *testing.T) {
 	for _, file := range []string{"spans.jsonl", "spans.pretty.json"} {
 		t.Run(file, func(t *testing.T) {
@@ -31,7 +31,8 @@ func TestGolden(t *testing.T) {
 }
 
 const (
-	ids = `"SpanContext":{"TraceID":"0af7651916cd43dd8448eb211c80319c","SpanID":"00f067aa0ba902b7","TraceFlags":"01","TraceState":"",` +
+	ids = `"SpanContext":{"TraceID":"0af7651916cd43dd8448eb211c80319c","SpanID":"00f067aa0ba902b7","TraceFlags":"01",` +
+		`"TraceState":"",` +
 		`"Remote":false},"Parent":{"TraceID":"00000000000000000000000000000000","SpanID":"0000000000000000"}`
 	times   = `"StartTime":"2026-11-21T01:00:00.000000001Z","EndTime":"2026-11-21T03:00:00.000000602+02:00"`
 	wantIDs = `"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"00f067aa0ba902b7"`
@@ -52,11 +53,13 @@ func entry(inputs, rest string) string {
 
 func TestRecords(t *testing.T) {
 	const span = `{"Name":"GET",` + ids + `,` + times + `}`
-	const wantSpan = `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1795222800000000001,"duration_ns":601}}` + "\n"
-	const resource = `,"Resource":[{"Key":"service.name","Value":{"Type":"STRING","Value":"api"}},{"Key":"tensor.rank",` +
-		`"Value":{"Type":"INT64","Value":3}},{"Key":"tensor.world_size","Value":{"Type":"INT64","Value":8}},{"Key":"ids",` +
-		`"Value":{"Type":"INT64SLICE","Value":[0, 1]}}]`
-	const wantResource = `{"schema":"optrace.entries/v1","resource":{"service":"api","rank":3,"world_size":8,"attrs":{"ids":[0,1]}}}` + "\n"
+	const wantSpan = `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1795222800000000001,"duration_ns":601}}` +
+		"\n"
+	const resource = `,"Resource":[{"Key":"service.name","Value":{"Type":"STRING","Value":"api"}},` +
+		`{"Key":"tensor.rank","Value":{"Type":"INT64","Value":3}},{"Key":"tensor.world_size","Value":{"Type":"INT64",` +
+		`"Value":8}},{"Key":"ids","Value":{"Type":"INT64SLICE","Value":[0, 1]}}]`
+	const wantResource = `{"schema":"optrace.entries/v1","resource":{"service":"api","rank":3,"world_size":8,` +
+		`"attrs":{"ids":[0,1]}}}` + "\n"
 	ofAPI := strings.Replace(entry("null", `,"service":"api"`), `"duration_ns":601,`, `"duration_ns":601,"rank":3,`, 1)
 	attr := func(key, kind, value string) string {
 		return `,{"Key":"` + key + `","Value":{"Type":"` + kind + `","Value":` + value + `}}`
@@ -68,15 +71,19 @@ func TestRecords(t *testing.T) {
 		{"several, without separators", span + span + "\n" + span, wantSpan + wantSpan + wantSpan},
 		{"an empty object", "{}\n" + span, wantSpan},
 		{
-			"a remote parent", strings.Replace(span, `"SpanID":"0000000000000000"`, `"SpanID":"b7ad6b7169203331","Remote":true`, 1),
+			"a remote parent", strings.Replace(span, `"SpanID":"0000000000000000"`,
+				`"SpanID":"b7ad6b7169203331","Remote":true`, 1),
 			strings.Replace(wantSpan, `,"start`, `,"parent_span_id":"b7ad6b7169203331","parent_remote":true,"start`, 1),
 		},
 		{"status Ok", operation(`,"Status":{"Code":"Ok","Description":""}`, ""), entry("null", "")},
-		{"an exception", operation(`,"Status":{"Code":"Error","Description":""},"Events":[{"Name":"exception","Attributes":[`+
-			`{"Key":"exception.message","Value":{"Type":"STRING","Value":"out of memory"}}]}]`, ""), entry("null", `,"error":"out of memory"`)},
-		{"scope", operation(`,"InstrumentationScope":{"Name":"engine"},"InstrumentationLibrary":{"Name":""}`, ""), entry("null",
-			`,"scope":"engine"`)},
-		{"scope in old versions", operation(`,"InstrumentationLibrary":{"Name":"engine"}`, ""), entry("null", `,"scope":"engine"`)},
+		{"an exception", operation(`,"Status":{"Code":"Error","Description":""},"Events":[{"Name":"exception",`+
+			`"Attributes":[{"Key":"exception.message","Value":{"Type":"STRING","Value":"out of memory"}}]}]`, ""),
+			entry("null", `,"error":"out of memory"`)},
+		{"scope", operation(`,"InstrumentationScope":{"Name":"engine"},"InstrumentationLibrary":{"Name":""}`, ""),
+			entry("null",
+				`,"scope":"engine"`)},
+		{"scope in old versions", operation(`,"InstrumentationLibrary":{"Name":"engine"}`, ""),
+			entry("null", `,"scope":"engine"`)},
 		{
 			"the resource of two spans, and none of the third",
 			operation(resource, "") + "\n" + operation(resource, "") + "\n" + operation("", ""),
@@ -85,30 +92,38 @@ func TestRecords(t *testing.T) {
 		{
 			"times that do not fit", strings.NewReplacer("2026-11-21T01", "2600-11-21T01", "2026-11-21T03",
 				"1600-11-21T03").Replace(operation("", "")),
-			strings.NewReplacer(`"start_unix_ns":1795222800000000001,`, "", "0.601", "0", "601", "0").Replace(entry("null", `,"warn":["bad_time"]`)),
+			strings.NewReplacer(`"start_unix_ns":1795222800000000001,`, "", "0.601", "0", "601",
+				"0").Replace(entry("null", `,"warn":["bad_time"]`)),
 		},
-		{"ids that are none", strings.ReplaceAll(operation("", ""), "00f067aa0ba902b7", "xyz"), strings.Replace(entry("null",
-			`,"warn":["bad_id"]`), `,"span_id":"00f067aa0ba902b7"`, "", 1)},
+		{"ids that are none", strings.ReplaceAll(operation("", ""), "00f067aa0ba902b7", "xyz"),
+			strings.Replace(entry("null",
+				`,"warn":["bad_id"]`), `,"span_id":"00f067aa0ba902b7"`, "", 1)},
 		{
 			"mixed elements", operation("", attr("tensor.input.shapes", "SLICE",
-				`[{"Type":"INT64SLICE","Value":[2,3]},{"Type":"MAP","Value":[{"Key":"a","Value":{"Type":"INT64","Value":1}}]},{"Type":"STRING",`+
+				`[{"Type":"INT64SLICE","Value":[2,3]},{"Type":"MAP","Value":[{"Key":"a","Value":{"Type":"INT64",`+
+					`"Value":1}}]},{"Type":"STRING",`+
 					`"Value":"4x5"},{"Value":[6]},{"Type":"SLICE","Value":[{"Type":"INT64","Value":7}]}]`)),
 			entry("[[2,3],null,[4,5],[6],[7]]", `,"warn":["bad_shape"]`),
 		},
 		{
-			"values of odd types", operation("", attr("tensor.path", "EMPTY", "null")+attr("tensor.input.shapes", "BYTESLICE",
+			"values of odd types", operation("", attr("tensor.path", "EMPTY", "null")+attr("tensor.input.shapes",
+				"BYTESLICE",
 				`"AQ=="`)+`,7,{"Key":7},{"Value":7,"Key":"k"}`+attr("a", "MAP", "[]")),
 			entry("null", `,"warn":["bad_shape"]`),
 		},
 		{
-			"spans that cannot be read", `{"Name":"GET","SpanContext":{"TraceID":nope}}` + "\n" + `{"level":"info"}` + "\n" + span,
-			"error: output: expected null, found 'n' (at byte 39)\nerror: output: object that is no span (at byte 46)\n" + wantSpan,
+			"spans that cannot be read", `{"Name":"GET","SpanContext":{"TraceID":nope}}` + "\n" + `{"level":"info"}` +
+				"\n" + span,
+			"error: output: expected null, found 'n' (at byte 39)\nerror: output: object that is no span (at byte " +
+				"46)\n" + wantSpan,
 		},
 		{"other output in between", "listening on :8080\n" + span + "\n[done]\n" + span,
 			"error: output: expected an object, found 'l' (at byte 0)\n" + wantSpan +
 				"error: output: expected an object, found '[' (at byte 349)\n" + wantSpan},
-		{"a torn line", span[:100] + "\n" + span, "error: output: control character in a string (at byte 100)\n" + wantSpan},
-		{"a torn tail", span + "\n" + span[:100], wantSpan + "error: output: unexpected end of JSON text (at byte 430)\n"},
+		{"a torn line", span[:100] + "\n" + span, "error: output: control character in a string (at byte 100)\n" +
+			wantSpan},
+		{"a torn tail", span + "\n" + span[:100], wantSpan +
+			"error: output: unexpected end of JSON text (at byte 430)\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			check.Equal(t, "records", test.want, transcript(t, test.text))
@@ -124,7 +139,8 @@ func TestRecordsWithMapping(t *testing.T) {
 		if err != nil || rec.Entry == nil {
 			t.Fatalf("%+v, %v", rec, err)
 		}
-		check.Equal(t, "attributes", []op.Attr{{Key: "debug.stats", Value: "[0.5,1.0]", Type: op.AttrJSON}}, rec.Entry.Attrs)
+		check.Equal(t, "attributes", []op.Attr{{Key: "debug.stats", Value: "[0.5,1.0]", Type: op.AttrJSON}},
+			rec.Entry.Attrs)
 	}
 }
 
@@ -133,18 +149,19 @@ func TestRecordsEnd(t *testing.T) {
 	recordtest.Ends(t, stdouttrace.Records, whole, operation("", "")+"\n{")
 }
 
-// FuzzRecords checks that no input makes the reader panic, that the entries it makes are valid, and that they read back
-// from JSON Lines as they were.
+// FuzzRecords checks that no input makes the reader panic, and that entries are valid and survive JSON Lines.
 func FuzzRecords(f *testing.F) {
-	f.Add([]byte(operation(`,"Status":{"Code":"Error"},"Resource":[{"Key":"k","Value":{"Type":"SLICE","Value":[{"Value":1}]}}]`,
-		`,{"Key":"tensor.input.shapes","Value":{"Type":"SLICE","Value":[{"Type":"INT64SLICE","Value":[2]},{"Type":"MAP","Value":{}}]}}`)))
+	f.Add([]byte(operation(`,"Status":{"Code":"Error"},"Resource":[{"Key":"k","Value":{"Type":"SLICE","Value":[{`+
+		`"Value":1}]}}]`,
+		`,{"Key":"tensor.input.shapes","Value":{"Type":"SLICE","Value":[{"Type":"INT64SLICE","Value":[2]},`+
+			`{"Type":"MAP","Value":{}}]}}`)))
 	f.Add([]byte("{\n\t\"Name\": \"x\"\n}\n{}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		recordtest.Check(t, stdouttrace.Records(bytes.NewReader(text), "fuzz", nil))
 	})
 }
 
-func BenchmarkRecords(b *testing.B) {
+func BenchmarkReadStdouttrace(b *testing.B) {
 	one := check.Must(os.ReadFile("testdata/spans.jsonl"))(b)
 	const copies = 100
 	text := bytes.Repeat(one, copies)

@@ -16,11 +16,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// decoder reads spans. What it returns is overwritten by the next span.
 type decoder struct {
 	lex   lexer.Lexer
 	list  lexer.Lexer // of attributes
-	value lexer.Lexer // of that of an attribute
+	value lexer.Lexer // of an attribute's value
 	build *attrmap.Builder
 
 	strings intern.Table
@@ -29,11 +28,10 @@ type decoder struct {
 	out    op.Span
 
 	resource     op.Resource
-	resourceText []byte // the text that resource was read from
-	newResource  bool   // the span's resource is not that of the span before
+	resourceText []byte // the text of resource
+	newResource  bool   // the resource changed with this span
 }
 
-// fields are the fields of a span that are not its attributes.
 type fields struct {
 	name            string
 	context, parent spanContext
@@ -44,19 +42,19 @@ type fields struct {
 	scope           op.Scope
 }
 
-// spanContext is a context as the exporter prints it. That of the parent is zero where there is none.
+// spanContext is a printed context, zero for a missing parent.
 type spanContext struct {
 	TraceID, SpanID, TraceFlags, TraceState string
 	Remote                                  bool
 }
 
-// The bits of OTLP's flags that say that it is known whether a context is from another process, and that it is.
+// Bits of OTLP's flags: the second is set for a context of another process, the first if the second is known.
 const (
 	flagHasRemote = 1 << 8
 	flagRemote    = 1 << 9
 )
 
-// flags returns the W3C flags, which are two hexadecimal digits.
+// flags returns the W3C flags, printed as two hexadecimal digits.
 func (c *spanContext) flags() uint32 {
 	n, err := strconv.ParseUint(c.TraceFlags, 16, 8)
 	if err != nil {
@@ -65,7 +63,7 @@ func (c *spanContext) flags() uint32 {
 	return uint32(n) | flagHasRemote
 }
 
-// link is a link or, without a context, an event, as the exporter prints it.
+// link is a printed link or, without a context, a printed event.
 type link struct {
 	SpanContext           spanContext
 	Name                  string
@@ -74,8 +72,8 @@ type link struct {
 	DroppedAttributeCount int64
 }
 
-// span reads one span: its attributes into the builder, its resource and its other fields. On an error it returns a
-// message and the place in the text.
+// span reads one span: attributes into the builder, resource and other fields into d. For an error it returns a message
+// and its offset in the text.
 func (d *decoder) span(text []byte) (offset int, msg string) {
 	l := &d.lex
 	f := &d.fields
@@ -136,27 +134,26 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 	return 0, ""
 }
 
-// read reads the value that comes next. What in it is of another type than that of to stays as it was.
+// read reads the next value. Parts of another type leave to unchanged.
 func (d *decoder) read(to any) {
 	if text := d.lex.Raw(); text != nil {
 		_ = json.Unmarshal(text, to)
 	}
 }
 
-// count reads a number.
 func (d *decoder) count() (n int64) {
 	d.read(&n)
 	return n
 }
 
-// links yields the links or events of a list, one at a time: a list of many small ones is large in memory.
+// links yields the links or events of a list one at a time, to save memory.
 func links(list []byte) iter.Seq[link] {
 	return func(yield func(link) bool) {
 		var l lexer.Lexer
 		l.Reset(list)
 		for more := l.AnyArray(); more && l.More(); {
 			var k link
-			_ = json.Unmarshal(l.Raw(), &k) // what is of another type is as if it were not there
+			_ = json.Unmarshal(l.Raw(), &k) // ignores values of another type
 			if l.Err() != nil || !yield(k) {
 				return
 			}
@@ -164,8 +161,8 @@ func links(list []byte) iter.Seq[link] {
 	}
 }
 
-// attributes yields the attributes of a list, each valid until the next one. There are many, so that they are read
-// without reflection.
+// attributes yields the attributes of a list, each valid until the next one. It avoids reflection: attributes are
+// frequent.
 func (d *decoder) attributes(list []byte) iter.Seq[*attribute] {
 	return func(yield func(*attribute) bool) {
 		var a attribute
@@ -201,7 +198,7 @@ func (d *decoder) attributes(list []byte) iter.Seq[*attribute] {
 
 func (d *decoder) text(b []byte) string { return strings.ToValidUTF8(d.strings.String(b), "\ufffd") }
 
-// record returns the span that was read last as a record.
+// record returns the last span as a record.
 func (d *decoder) record() op.Record {
 	b, f := d.build, &d.fields
 	duration := int64(0)
@@ -251,10 +248,8 @@ func (d *decoder) record() op.Record {
 	return op.Record{Span: &d.out}
 }
 
-// kinds are the kinds of spans by their number.
 var kinds = [...]string{"unspecified", "", "server", "client", "producer", "consumer"}
 
-// add gives an attribute of the span to the builder.
 func (d *decoder) add(a *attribute) {
 	b := d.build
 	if a.Key == "" || len(a.Value.Value) == 0 {
@@ -264,7 +259,7 @@ func (d *decoder) add(a *attribute) {
 	case a.Value.Value[0] == 'n':
 		if b.KeepsAll() {
 			b.SetEmpty(t)
-		} // else it is as if it were not there
+		} // else it is ignored
 	case !t.Wanted():
 		b.SetOther(t)
 	default:
@@ -272,7 +267,6 @@ func (d *decoder) add(a *attribute) {
 	}
 }
 
-// attrs returns a list of attributes.
 func (d *decoder) attrs(list []byte) (all []op.Attr) {
 	for a := range d.attributes(list) {
 		all = d.build.EventAttr(all, d.attr(a))
@@ -280,7 +274,6 @@ func (d *decoder) attrs(list []byte) (all []op.Attr) {
 	return all
 }
 
-// link gives a link of the span to the builder.
 func (d *decoder) link(k link) {
 	var out op.Link
 	out.TraceID, _ = op.ParseTraceID([]byte(k.SpanContext.TraceID))
@@ -296,7 +289,6 @@ func (d *decoder) link(k link) {
 	d.build.AddLinkWith(out, &extra)
 }
 
-// events gives the events of a span to the builder.
 func (d *decoder) events(list []byte) {
 	for e := range links(list) {
 		if d.build.WantsEvent(e.Name) {
@@ -308,7 +300,7 @@ func (d *decoder) events(list []byte) {
 	}
 }
 
-// scope reads the instrumentation scope, which old versions call a library and new ones print under both names.
+// scope reads the instrumentation scope. Old versions call it library, new ones print both names.
 func (d *decoder) scope() {
 	var s struct {
 		Name, Version string
@@ -323,7 +315,7 @@ func (d *decoder) scope() {
 	}
 }
 
-// readResource reads the attributes of the resource, unless they are those of the span before.
+// readResource reads the attributes of the resource if they changed.
 func (d *decoder) readResource(text []byte) {
 	d.newResource = !bytes.Equal(text, d.resourceText)
 	if !d.newResource {
@@ -339,8 +331,8 @@ func (d *decoder) readResource(text []byte) {
 	}
 }
 
-// timestamp is a time in Unix nanoseconds. The zero time, which the exporter prints where it was configured to leave
-// out timestamps, is unknown, and so is one that does not fit.
+// timestamp is a time in Unix nanoseconds. The zero time, printed without timestamps, and a time out of range are
+// unknown.
 type timestamp op.Int
 
 // UnmarshalText implements encoding.TextUnmarshaler.

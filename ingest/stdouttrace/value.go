@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// attribute is an attribute as the exporter prints it:
+// attribute is a printed attribute:
 //
 //	{"Key":"tensor.step","Value":{"Type":"INT64","Value":7}}
 type attribute struct {
@@ -19,14 +19,12 @@ type attribute struct {
 	Value typed
 }
 
-// typed is a value with its type.
 type typed struct {
 	Type  string
 	Value json.RawMessage
 }
 
-// The types of values that matter here, as the exporter names them. The others are distinguished by the JSON of the
-// value.
+// The printed types of values in use. The JSON of the value tells the others apart.
 const (
 	kindBytes  = "BYTESLICE"
 	kindMap    = "MAP"
@@ -35,7 +33,6 @@ const (
 	kindSlice  = "SLICE"
 )
 
-// attr returns the attribute with its type.
 func (d *decoder) attr(a *attribute) op.Attr {
 	key := a.Key
 	value := a.Value.Value
@@ -66,13 +63,12 @@ func (d *decoder) attr(a *attribute) op.Attr {
 		Type: op.AttrJSON}
 }
 
-// readBytes is the most memory that reading a list or map takes for each byte of it.
+// readBytes is the largest memory per byte of a list or map.
 const readBytes = 32
 
-// maxDepth bounds how deep values are looked into.
 const maxDepth = 16
 
-// appendJSON appends a value as JSON, as op.AttrJSON describes. What cannot be read is null.
+// appendJSON appends a value as JSON, see op.AttrJSON. An unreadable value is null.
 func (t *typed) appendJSON(dst []byte, depth int) []byte {
 	var floats []float64
 	var f float64
@@ -112,7 +108,6 @@ func (t *typed) appendJSON(dst []byte, depth int) []byte {
 	return append(dst, compact.Bytes()...)
 }
 
-// comma appends the comma between the elements of a list.
 func comma(dst []byte, i int) []byte {
 	if i > 0 {
 		return append(dst, ',')

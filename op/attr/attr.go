@@ -1,36 +1,35 @@
-// Package attr says what attributes of spans mean. Exporters and readers know the conventions of
-// package tensorconv, and some keys of others; a [Mapping] adds keys of one's own:
+// Package attr maps attributes of spans to the fields of records. Exporters and readers know the conventions of package
+// tensorconv and some keys of others; a [Mapping] adds keys:
 //
 //	var m attr.Mapping
-//	m.Alias("engine.layer", string(tensorconv.OpPathKey)) // means what tensor.op.path does
+//	m.Alias("engine.layer", string(tensorconv.OpPathKey)) // engine.layer means tensor.op.path
 //	m.Keep("model")                                       // appears in op.Entry.Attrs
-//	m.KeepAll()                                           // as everything does then
+//	m.KeepAll()                                           // every attribute appears there
 //
-// Complete a Mapping before it is used; it is then safe for concurrent use.
+// Complete a Mapping before its first use. It is then safe for concurrent use.
 package attr
 
 import "github.com/optrace/optrace/internal/model/attrmap"
 
-// Mapping is a table from attribute keys to what they mean: the conventions, and the keys that
-// are added to them. A nil *Mapping is the conventions alone.
+// Mapping is a table from attribute keys to their meaning: the conventions and added keys. A nil *Mapping has the
+// conventions only.
 //
 //	func (m *Mapping) Alias(key, like string)
 //
-// Alias makes key mean what like does, a key of the conventions. It yields to the keys of the
-// conventions and takes precedence over names such as "device", which other instrumentation
-// uses too.
+// Alias gives key the meaning of like, a key of the conventions. Keys of the conventions take precedence over it. It takes
+// precedence over generic names such as "device".
 //
 //	func (m *Mapping) Keep(key string)
 //
-// Keep makes the values of key appear in [op.Entry].Attrs and [op.Span].Attrs, a list or map as JSON. An entry or span
-// without the attribute has that of its scope, or else that of its resource.
+// Keep copies the values of key to [op.Entry].Attrs and [op.Span].Attrs, a list or map as JSON. An entry or span without
+// the attribute has the value of its scope or else of its resource.
 //
 //	func (m *Mapping) KeepAll()
 //
-// KeepAll keeps every attribute that a writer of spans would not write again from the entry's
-// fields, of an [op.Span] every one, and what else a span has in Extra: conversions ask for it, and
-// reading takes longer. Of the SDK's spans, which package optrace converts, attributes are kept only.
+// KeepAll keeps every attribute that a writer could not restore from the entry's fields, every attribute of an [op.Span],
+// and the rest of a span in Extra. Conversions use it; reading takes longer. From spans of the SDK it keeps attributes
+// only.
 type Mapping = attrmap.Mapping
 
-// Want is what whoever looks at the records of an input wants of them.
+// Want lists the parts of an input's records that a consumer needs.
 type Want = attrmap.Want

@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Attributes of one's own join the conventions.
+// The program's own attributes join the conventions.
 func ExampleMapping() {
 	m := &attr.Mapping{}
 	m.Alias("engine.op", string(tensorconv.OpNameKey))

@@ -21,16 +21,16 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// A Reader reads lines in canonical form in another way than all others, which are
-// read as DecodeLine does. The tests in this file hold both against each other.
+// A Reader has a fast path for lines in canonical form and a general path, the one of DecodeLine. The tests in this
+// file compare the two.
 
-// outcome is a record, or what is wrong with a line.
+// outcome is a record or an error.
 type outcome struct {
 	Record op.Record
 	Err    error
 }
 
-// readWith returns what r makes of text.
+// readWith returns the outcomes of r on text.
 func readWith(r *entries.Reader, text []byte) (all []outcome) {
 	r.Reset(bytes.NewReader(text), "text", op.Position{})
 	for rec, err := range r.Records() {
@@ -39,15 +39,19 @@ func readWith(r *entries.Reader, text []byte) (all []outcome) {
 	return all
 }
 
-// decodeLines returns what DecodeLine makes of the lines of text.
+// decodeLines returns the outcomes of DecodeLine on the lines of text.
 func decodeLines(text []byte) (all []outcome) {
-	number, offset := int64(0), int64(0)
+	number := int64(0)
+	offset := int64(0)
 	for line := range bytes.Lines(text) {
 		number++
 		if content, complete := bytes.CutSuffix(line, []byte("\n")); len(bytes.Trim(content, " \t\r")) > 0 {
 			rec, err := entries.DecodeLine(bytes.TrimSuffix(content, []byte("\r")))
 			if bad, ok := errors.AsType[*op.SyntaxError](err); ok {
-				bad.File, bad.Line, bad.Offset, bad.Truncated = "text", number, offset+bad.Offset, bad.Truncated && !complete
+				bad.File = "text"
+				bad.Line = number
+				bad.Offset = offset + bad.Offset
+				bad.Truncated = bad.Truncated && !complete
 			}
 			all = append(all, outcome{rec, err})
 		}
@@ -60,7 +64,8 @@ func checkSame(t *testing.T, what string, want, got []outcome, texts ...[]byte) 
 	t.Helper()
 	if !reflect.DeepEqual(want, got) { // cmp takes its time
 		all := cmp.Exporter(func(reflect.Type) bool { return true })
-		t.Fatalf("%s (-want +got):\n%s\nread:\n%s", what, cmp.Diff(want, got, all), bytes.Join(texts, []byte("\nand:\n")))
+		t.Fatalf("%s (-want +got):\n%s\nread:\n%s", what, cmp.Diff(want, got, all),
+			bytes.Join(texts, []byte("\nand:\n")))
 	}
 }
 
@@ -69,22 +74,21 @@ func checkLines(t *testing.T, text []byte) {
 	t.Helper()
 	if bytes.Contains(text, []byte("schema")) || bytes.HasPrefix(text, []byte("\xef")) ||
 		bytes.HasPrefix(text, []byte("\xff")) || bytes.HasPrefix(text, []byte("\xfe")) {
-		return // what ends the reading, and marks of the byte order, are the Reader's alone
+		return // final errors and byte order marks are the Reader's alone
 	}
 	checkSame(t, "DecodeLine against Reader", decodeLines(text), readWith(entries.NewReader(nil, ""), text), text)
 }
 
-// checkIndependence checks that what a Reader has read before does not change what
-// it reads.
+// checkIndependence checks that a Reader reads text alike whatever it has read before.
 func checkIndependence(t *testing.T, before, text []byte) {
 	t.Helper()
 	r := entries.NewReader(nil, "")
 	readWith(r, before)
-	checkSame(t, "a new Reader against a used one", readWith(entries.NewReader(nil, ""), text), readWith(r, text), before, text)
+	checkSame(t, "a new Reader against a used one", readWith(entries.NewReader(nil, ""), text), readWith(r, text),
+		before, text)
 }
 
-// lineOf returns a line whose members are drawn from few values, in the usual
-// order unless it is odd.
+// lineOf returns a line with members of few distinct values, in the usual order unless it is odd.
 func lineOf(rng *rand.Rand) string {
 	pick := func(texts ...string) string { return texts[rng.IntN(len(texts))] }
 	members := []string{
@@ -97,14 +101,19 @@ func lineOf(rng *rand.Rand) string {
 	}
 	rest := []string{
 		`"output_elements":` + pick("6", "7", "null", "-1"), `"memory_bytes":` + pick("24", "null", "2.5"),
-		`"kind":` + pick(`"compute"`, `"collective"`, `"bogus"`, `""`), `"kind_rule":` + pick(`"name"`, `"attribute"`, `"?"`),
+		`"kind":` + pick(`"compute"`, `"collective"`, `"bogus"`, `""`),
+		`"kind_rule":` + pick(`"name"`, `"attribute"`, `"?"`),
 		`"dtype":` + pick(`"f32"`, `"f3"`), `"input_dtypes":` + pick(`["f32"]`, `["f32","i8"]`),
 		`"start_unix_ns":` + pick("1760000000000000000", "9223372036854775807", "null", "0"),
-		`"duration_ns":` + pick("600", "601", "9223372036854775807", "-3"), `"rank":` + pick("0", "1", "10"), `"stream":` + pick("7", "-1"),
+		`"duration_ns":` + pick("600", "601", "9223372036854775807", "-3"), `"rank":` + pick("0", "1", "10"),
+		`"stream":` + pick("7", "-1"),
 		`"trace_id":` + pick(`"4d02081d276cbb954beb68be77c6566e"`, `"4D02081d276cbb954beb68be77c6566e"`, `"0"`, `""`),
-		fmt.Sprintf(`"span_id":"%016x"`, rng.IntN(4)), `"parent_span_id":"ca979163b1fe8ba7"`, `"root":"r"`, `"service":"svc"`, `"scope":"lib"`,
-		`"error":` + pick(`"oom"`, "null"), `"flops":` + pick("12", "1200"), `"path":"a.b"`, `"side":` + pick(`"host"`, `"?"`),
-		`"attrs":` + pick(`{"k":"v"}`, `{"k":1}`, `{}`), `"warn":["bad_id"]`, `"collective":{"name":"all_reduce","sequence":4}`,
+		fmt.Sprintf(`"span_id":"%016x"`, rng.IntN(4)), `"parent_span_id":"ca979163b1fe8ba7"`, `"root":"r"`,
+		`"service":"svc"`, `"scope":"lib"`,
+		`"error":` + pick(`"oom"`, "null"), `"flops":` + pick("12", "1200"), `"path":"a.b"`,
+		`"side":` + pick(`"host"`, `"?"`),
+		`"attrs":` + pick(`{"k":"v"}`, `{"k":1}`, `{}`), `"warn":["bad_id"]`,
+		`"collective":{"name":"all_reduce","sequence":4}`,
 		`"new":{"a":[1]}`,
 		`"launch_unix_ns":5`, `"adjusted_count":2`,
 	}
@@ -163,20 +172,27 @@ func TestReaderOfRandomLines(t *testing.T) {
 	}
 }
 
-// fullLine has every member that a line in canonical form can have.
-const fullLine = `{"step":-3,"operation":"matmul","device_id":"cuda:0","input_shapes":[[64,784],[],null,[-1,0]],"output_shape":[64,256],` +
-	`"duration_us":100.25,"output_elements":16384,"memory_bytes":65536,"kind":"collective","kind_rule":"name","dtype":"f32",` +
-	`"start_unix_ns":1760000000000557445,"duration_ns":100250,"launch_unix_ns":1760000000000557000,"stream":7,"rank":1,"flops":25690112,` +
-	`"trace_id":"af05757baafa7b1b1ab4219cadb9967c","span_id":"eca553aba8d6b263","parent_span_id":"b9870bd3544e583b","root":"step",` +
-	`"root_span_id":"0001219cadb9967c","service":"trainer","scope":"example.com/trainer","path":"encoder.0","input_dtypes":["f32","odd"],` +
-	`"collective":{"name":"all_reduce","group":"dp","group_size":8,"sequence":41,"peer_rank":-1,"in_elements":5,"out_elements":6}}`
+// fullLine has every member of the canonical form.
+const fullLine = `{"step":-3,"operation":"matmul","device_id":"cuda:0","input_shapes":[[64,784],[],null,[-1,0]],` +
+	`"output_shape":[64,256],` +
+	`"duration_us":100.25,"output_elements":16384,"memory_bytes":65536,"kind":"collective","kind_rule":"name",` +
+	`"dtype":"f32",` +
+	`"start_unix_ns":1760000000000557445,"duration_ns":100250,"launch_unix_ns":1760000000000557000,"stream":7,` +
+	`"rank":1,"flops":25690112,` +
+	`"trace_id":"af05757baafa7b1b1ab4219cadb9967c","span_id":"eca553aba8d6b263","parent_span_id":"b9870bd3544e583b",` +
+	`"root":"step",` +
+	`"root_span_id":"0001219cadb9967c","service":"trainer","scope":"example.com/trainer","path":"encoder.0",` +
+	`"input_dtypes":["f32","odd"],` +
+	`"collective":{"name":"all_reduce","group":"dp","group_size":8,"sequence":41,"peer_rank":-1,"in_elements":5,` +
+	`"out_elements":6}}`
 
 // fullSpan is fullLine for an ancestry record.
 const fullSpan = `{"span":{"name":"GET /","trace_id":"af05757baafa7b1b1ab4219cadb9967c","span_id":"eca553aba8d6b263",` +
-	`"parent_span_id":"b9870bd3544e583b","parent_remote":true,"start_unix_ns":1760000000000557445,"duration_ns":100250,` +
+	`"parent_span_id":"b9870bd3544e583b","parent_remote":true,"start_unix_ns":1760000000000557445,` +
+	`"duration_ns":100250,` +
 	`"service":"web"}}`
 
-// What AppendJSON writes is in canonical form, unless a string needs escapes or it has members that few have.
+// AppendJSON writes canonical form, except for escaped strings and rare members.
 func TestWrittenLinesAreCanonical(t *testing.T) {
 	for _, line := range []string{fullLine, fullSpan} {
 		if !entries.IsCanonical([]byte(line + "\n")) {
@@ -211,8 +227,7 @@ func isUnusual(line []byte) bool {
 	return false
 }
 
-// Every line that differs from a canonical one in a byte, or lacks some, is read as
-// the general reader does.
+// The general path reads every line that differs from a canonical one in a byte, or lacks some.
 func TestReaderOfAlteredLines(t *testing.T) {
 	for _, line := range []string{fullLine, fullSpan} {
 		checkLines(t, []byte(line+"\n"+line+"\n"))
@@ -236,21 +251,31 @@ func TestReaderOfExtremeValues(t *testing.T) {
 	inputs := strings.TrimSuffix(strings.Repeat("[1],", op.MaxInputs), ",")
 	var text strings.Builder
 	for _, change := range [][2]string{
-		{`[64,256]`, "[" + long + "]"}, {`[64,256]`, "[" + long + ",1]"}, {`[64,256]`, "null"}, {`[64,256]`, "[]"}, {`[64,256]`, "[-2]"},
-		{`[64,256]`, "[4611686018427387904,8]"}, {`[64,256]`, "[9223372036854775808]"}, {`[64,256]`, "[1,]"}, {`[64,256]`, "[,1]"},
+		{`[64,256]`, "[" + long + "]"}, {`[64,256]`, "[" + long + ",1]"}, {`[64,256]`, "null"}, {`[64,256]`, "[]"},
+		{`[64,256]`, "[-2]"},
+		{`[64,256]`, "[4611686018427387904,8]"}, {`[64,256]`, "[9223372036854775808]"}, {`[64,256]`, "[1,]"},
+		{`[64,256]`, "[,1]"},
 		{`[[64,784],[],null,[-1,0]]`, "[" + inputs + "]"}, {`[[64,784],[],null,[-1,0]]`, "[" + inputs + ",[1]]"},
-		{`[[64,784],[],null,[-1,0]]`, "null"}, {`[[64,784],[],null,[-1,0]]`, "[]"}, {`[[64,784],[],null,[-1,0]]`, "[[1],]"},
-		{`"cuda:0"`, "null"}, {`"step":-3`, `"step":null`}, {`"matmul"`, `""`}, {`"matmul"`, "\"\xff\""}, {`"matmul"`, "\"\u2028é\""},
-		{`100.25`, "9223372036854775.807"}, {`100.25`, "100.2505"}, {`100.25`, "0"}, {`100.25`, "00"}, {`100.25`, "1e2"}, {`100.25`, "null"},
-		{`:16384`, ":null"}, {`:65536`, ":null"}, {`:16384`, ":9223372036854775808"}, {`:16384`, ":-1"}, {`:16384`, ":016384"},
+		{`[[64,784],[],null,[-1,0]]`, "null"}, {`[[64,784],[],null,[-1,0]]`, "[]"},
+		{`[[64,784],[],null,[-1,0]]`, "[[1],]"},
+		{`"cuda:0"`, "null"}, {`"step":-3`, `"step":null`}, {`"matmul"`, `""`}, {`"matmul"`, "\"\xff\""},
+		{`"matmul"`, "\"\u2028é\""},
+		{`100.25`, "9223372036854775.807"}, {`100.25`, "100.2505"}, {`100.25`, "0"}, {`100.25`, "00"},
+		{`100.25`, "1e2"}, {`100.25`, "null"},
+		{`:16384`, ":null"}, {`:65536`, ":null"}, {`:16384`, ":9223372036854775808"}, {`:16384`, ":-1"},
+		{`:16384`, ":016384"},
 		{`1760000000000557445`, "9223372036854775807"},
 		{`1760000000000557445`, "9223372036854675557"}, {`1760000000000557445`, "9223372036854675558"},
 		{`1760000000000557445`, "0"}, {`"duration_ns":100250`, `"duration_ns":-1`},
-		{`"af05757baafa7b1b1ab4219cadb9967c"`, `"00000000000000000000000000000000"`}, {`"eca553aba8d6b263"`, `"0000000000000000"`},
-		{`"b9870bd3544e583b"`, `"0000000000000000"`}, {`"eca553aba8d6b263"`, `"ECA553ABA8D6B263"`}, {`"eca553aba8d6b263"`, `""`},
+		{`"af05757baafa7b1b1ab4219cadb9967c"`, `"00000000000000000000000000000000"`},
+		{`"eca553aba8d6b263"`, `"0000000000000000"`},
+		{`"b9870bd3544e583b"`, `"0000000000000000"`}, {`"eca553aba8d6b263"`, `"ECA553ABA8D6B263"`},
+		{`"eca553aba8d6b263"`, `""`},
 		{`["f32","odd"]`, "[]"}, {`["f32","odd"]`, "null"},
-		{`"dtype":"f32"`, `"dtype":"torch.float16"`}, {`"dtype":"f32"`, `"dtype":"odd"`}, {`"dtype":"f32"`, `"dtype":""`},
-		{`"kind":"collective"`, `"kind":""`}, {`"kind":"collective"`, `"kind":"odd"`}, {`"kind_rule":"name"`, `"kind_rule":"odd"`},
+		{`"dtype":"f32"`, `"dtype":"torch.float16"`}, {`"dtype":"f32"`, `"dtype":"odd"`},
+		{`"dtype":"f32"`, `"dtype":""`},
+		{`"kind":"collective"`, `"kind":""`}, {`"kind":"collective"`, `"kind":"odd"`},
+		{`"kind_rule":"name"`, `"kind_rule":"odd"`},
 		{`"kind":"collective","kind_rule":"name",`, ``}, {`"name":"all_reduce",`, ``},
 		{`"group_size":8`, `"group_size":null`},
 	} {
@@ -263,7 +288,7 @@ func TestReaderOfExtremeValues(t *testing.T) {
 	checkLines(t, []byte(text.String()))
 }
 
-// The samples of the repository are read alike in both ways.
+// Both paths read the repository's samples alike.
 func TestReaderOfSamples(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.jsonl")
 	more, err2 := filepath.Glob("../../examples/offline/testdata/*.jsonl")

@@ -1,20 +1,34 @@
 package entries_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"iter"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/iotest"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/internal/testing/recordtest"
+	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
 )
 
-// minimal is the least that an entry can be, changed by changes.
+// minimal is the smallest entry with the changes applied.
 func minimal(changes ...func(*op.Entry)) *op.Entry {
 	e := &op.Entry{Operation: "a", Duration: 1500, Kind: op.KindCompute, KindRule: op.RuleDefault}
 	for _, change := range changes {
@@ -31,24 +45,33 @@ func TestDecodeEntry(t *testing.T) {
 		want         *op.Entry
 	}{
 		{"minimal", ``, minimal()},
-		{"nulls", `"device_id":null,"step":null,"output_shape":null,"input_shapes":null,"trace_id":null,"rank":null,"error":null,` +
-			`"collective":null,"attrs":null,"warn":null,"kind":null,"input_dtypes":null,"adjusted_count":null,"start_unix_ns":null`, minimal()},
+		{"nulls", `"device_id":null,"step":null,"output_shape":null,"input_shapes":null,"trace_id":null,"rank":null,` +
+			`"error":null,` +
+			`"collective":null,"attrs":null,"warn":null,"kind":null,"input_dtypes":null,"adjusted_count":null,` +
+			`"start_unix_ns":null`, minimal()},
 		{"unknown keys", `"new":{"a":[1,{"b":null}]},"x":"y"`, minimal()},
 		{"keys of another case are ignored", `"Operation":"b","DURATION_US":7,"Step":3`, minimal()},
 		{"last of duplicates wins", `"operation":"b","operation":"a","step":1,"step":2,"error":"x","error":null`,
 			minimal(func(e *op.Entry) { e.Step = op.Known(2) })},
 		{"duplicate shapes", `"output_shape":[2],"output_shape":[3]`, minimal(func(e *op.Entry) {
-			e.OutputShape, e.OutputElements, e.MemoryBytes = op.Shape{3}, op.Known(3), op.Known(24)
+			e.OutputShape = op.Shape{3}
+			e.OutputElements = op.Known(3)
+			e.MemoryBytes = op.Known(24)
 		})},
 		{"duration_ns wins", `"duration_ns":7,"duration_us":9`, minimal(func(e *op.Entry) { e.Duration = 7 })},
-		{"numbers as strings", `"step":"3","flops":"9223372036854775807","output_shape":["2"],"output_elements":"2","memory_bytes":"16"`,
+		{"numbers as strings", `"step":"3","flops":"9223372036854775807","output_shape":["2"],"output_elements":"2",` +
+			`"memory_bytes":"16"`,
 			minimal(big64, func(e *op.Entry) {
-				e.Step, e.OutputShape, e.OutputElements, e.MemoryBytes = op.Known(3), op.Shape{2}, op.Known(2), op.Known(16)
+				e.Step = op.Known(3)
+				e.OutputShape = op.Shape{2}
+				e.OutputElements = op.Known(2)
+				e.MemoryBytes = op.Known(16)
 			})},
 		{"2^63-1", `"flops":9223372036854775807`, minimal(big64)},
 		{"2^63", `"flops":9223372036854775808`, minimal(warn(op.WarnBadValue))},
 		{"1e400", `"step":1e400`, minimal(warn(op.WarnBadValue))},
-		{"integral float", `"step":3.0,"stream":7e0`, minimal(func(e *op.Entry) { e.Step, e.Stream = op.Known(3), op.Known(7) })},
+		{"integral float", `"step":3.0,"stream":7e0`,
+			minimal(func(e *op.Entry) { e.Step, e.Stream = op.Known(3), op.Known(7) })},
 		{"fraction", `"step":3.5`, minimal(warn(op.WarnBadValue))},
 		{"-0", `"step":-0`, minimal(func(e *op.Entry) { e.Step = op.Known(0) })},
 		{"negative rank", `"rank":-1`, minimal(warn(op.WarnBadValue))},
@@ -62,33 +85,51 @@ func TestDecodeEntry(t *testing.T) {
 		{"shape with a null", `"output_shape":[null]`, minimal(warn(op.WarnBadShape))},
 		{"one of the inputs", `"input_shapes":[[2],null,"x",[true]]`, minimal(warn(op.WarnBadShape),
 			func(e *op.Entry) { e.InputShapes = []op.Shape{{2}, nil, nil, nil} })},
-		{"dynamic", `"output_shape":[-1]`, minimal(warn(op.WarnDynamicDim), func(e *op.Entry) { e.OutputShape = op.Shape{-1} })},
+		{"dynamic", `"output_shape":[-1]`, minimal(warn(op.WarnDynamicDim),
+			func(e *op.Entry) { e.OutputShape = op.Shape{-1} })},
 		{"overflow", `"output_shape":[4611686018427387904,8]`, minimal(warn(op.WarnOverflow),
 			func(e *op.Entry) { e.OutputShape = op.Shape{1 << 62, 8} })},
-		{"no shape", `"output_elements":5`, minimal(func(e *op.Entry) { e.OutputElements, e.MemoryBytes = op.Known(5), op.Known(40) })},
-		{"the file's numbers stay", `"output_shape":[4],"output_elements":7,"memory_bytes":9`, minimal(func(e *op.Entry) {
-			e.OutputShape, e.OutputElements, e.MemoryBytes = op.Shape{4}, op.Known(7), op.Known(9)
+		{"no shape", `"output_elements":5`, minimal(func(e *op.Entry) {
+			e.OutputElements = op.Known(5)
+			e.MemoryBytes = op.Known(40)
 		})},
+		{"the file's numbers stay", `"output_shape":[4],"output_elements":7,"memory_bytes":9`,
+			minimal(func(e *op.Entry) {
+				e.OutputShape = op.Shape{4}
+				e.OutputElements = op.Known(7)
+				e.MemoryBytes = op.Known(9)
+			})},
 		{"the file's nulls stay", `"output_shape":[4],"output_elements":null,"memory_bytes":null`,
 			minimal(func(e *op.Entry) { e.OutputShape = op.Shape{4} })},
 		{"dtype", `"dtype":"torch.float32","output_shape":[4]`, minimal(func(e *op.Entry) {
-			e.DType, e.OutputShape, e.OutputElements, e.MemoryBytes = op.F32, op.Shape{4}, op.Known(4), op.Known(16)
+			e.DType = op.F32
+			e.OutputShape = op.Shape{4}
+			e.OutputElements = op.Known(4)
+			e.MemoryBytes = op.Known(16)
 		})},
-		{"zero ids", `"trace_id":"00000000000000000000000000000000","span_id":"0000000000000000","parent_span_id":"0000000000000000"`,
+		{"zero ids", `"trace_id":"00000000000000000000000000000000","span_id":"0000000000000000",` +
+			`"parent_span_id":"0000000000000000"`,
 			minimal(warn(op.WarnBadID))},
 		{"bad id", `"trace_id":"xyz"`, minimal(warn(op.WarnBadID))},
 		{"empty ids", `"trace_id":"","span_id":""`, minimal()},
-		{"span without a trace", `"span_id":"eee19b7ec3c1b174"`, minimal(warn(op.WarnBadID), func(e *op.Entry) { e.SpanID = optest.SpanID })},
-		{"explicit kind", `"kind":"io"`, minimal(func(e *op.Entry) { e.Kind, e.KindRule = op.KindIO, op.RuleAttribute })},
+		{"span without a trace", `"span_id":"eee19b7ec3c1b174"`, minimal(warn(op.WarnBadID),
+			func(e *op.Entry) { e.SpanID = optest.SpanID })},
+		{"explicit kind", `"kind":"io"`, minimal(func(e *op.Entry) {
+			e.Kind = op.KindIO
+			e.KindRule = op.RuleAttribute
+		})},
 		{"unknown kind", `"kind":"dance"`, minimal(warn(op.WarnBadValue))},
 		{"collective", `"collective":{"name":"all_reduce","future":[1]}`, minimal(func(e *op.Entry) {
-			e.Kind, e.KindRule, e.Collective = op.KindCollective, op.RuleAttribute, &op.Collective{Name: "all_reduce"}
+			e.Kind = op.KindCollective
+			e.KindRule = op.RuleAttribute
+			e.Collective = &op.Collective{Name: "all_reduce"}
 		})},
 		{"unknown side", `"side":"left"`, minimal(warn(op.WarnBadValue))},
 		{"bad parent", `"parent_span_id":"xyz"`, minimal(warn(op.WarnBadID))},
 		{"adjusted count below 1", `"adjusted_count":0.5`, minimal(warn(op.WarnBadValue))},
 		{"adjusted count beyond float64", `"adjusted_count":1e400`, minimal(warn(op.WarnBadValue))},
-		{"dtype that is not known", `"dtype":"posit"`, minimal(warn(op.WarnUnknownDType), func(e *op.Entry) { e.DType = "posit" })},
+		{"dtype that is not known", `"dtype":"posit"`, minimal(warn(op.WarnUnknownDType),
+			func(e *op.Entry) { e.DType = "posit" })},
 		{"empty dtype", `"dtype":""`, minimal()},
 		{"no dtype", `"dtype":null`, minimal()},
 		{"start at 0", `"start_unix_ns":0`, minimal(func(e *op.Entry) { e.Start = op.Known(0) })},
@@ -96,10 +137,12 @@ func TestDecodeEntry(t *testing.T) {
 			minimal(func(e *op.Entry) { e.Start = op.Known(math.MaxInt64 - 1500) })},
 		{"end one later", `"start_unix_ns":9223372036854774308`, minimal(warn(op.WarnBadTime))},
 		{"end beyond int64", `"start_unix_ns":9223372036854775807`, minimal(warn(op.WarnBadTime))},
-		{"negative duration", `"duration_us":-5`, minimal(warn(op.WarnNegativeDuration), func(e *op.Entry) { e.Duration = 0 })},
+		{"negative duration", `"duration_us":-5`, minimal(warn(op.WarnNegativeDuration),
+			func(e *op.Entry) { e.Duration = 0 })},
 		{"error without words", `"error":""`, minimal(func(e *op.Entry) { e.Failed = true })},
 		{"NUL", `"path":"a\u0000b"`, minimal(func(e *op.Entry) { e.Path = "a\x00b" })},
-		{"invalid UTF-8", "\"path\":\"a\xff\xfeb\"", minimal(warn(op.WarnInvalidUTF8), func(e *op.Entry) { e.Path = "a\ufffd\ufffdb" })},
+		{"invalid UTF-8", "\"path\":\"a\xff\xfeb\"", minimal(warn(op.WarnInvalidUTF8),
+			func(e *op.Entry) { e.Path = "a\ufffd\ufffdb" })},
 		{"unpaired surrogate", `"path":"\ud800"`, minimal(func(e *op.Entry) { e.Path = "\ufffd" })},
 		{"warnings", `"warn":["overflow","from_the_future","bad_id"]`, minimal(warn(op.WarnOverflow | op.WarnBadID))},
 		{"attributes of other types", `"attrs":{"a":1,"b":[1, 2],"a":"x"}`, minimal(func(e *op.Entry) {
@@ -125,12 +168,14 @@ func TestDecodeLimits(t *testing.T) {
 	dims := strings.Repeat("1,", op.MaxRank) + "1"
 	shapes := strings.Repeat("[2],", op.MaxInputs) + "[2]"
 	types := strings.Repeat(`"f32",`, op.MaxInputs) + `"f32"`
-	rec := check.Must(entries.DecodeLine([]byte(`{"operation":"a","duration_us":1,"output_shape":[` + dims + `],"input_shapes":[` + shapes +
+	rec := check.Must(entries.DecodeLine([]byte(`{"operation":"a","duration_us":1,"output_shape":[` + dims +
+		`],"input_shapes":[` + shapes +
 		`],"input_dtypes":[` + types + `]}`)))(t)
 	e := rec.Entry
 	if len(e.OutputShape) != op.MaxRank || len(e.InputShapes) != op.MaxInputs || len(e.InputDTypes) != op.MaxInputs ||
 		e.Warn != op.WarnShapeTruncated {
-		t.Errorf("%d dimensions, %d inputs, %d types, warnings %q", len(e.OutputShape), len(e.InputShapes), len(e.InputDTypes), e.Warn)
+		t.Errorf("%d dimensions, %d inputs, %d types, warnings %q", len(e.OutputShape), len(e.InputShapes),
+			len(e.InputDTypes), e.Warn)
 	}
 	if e.OutputElements.Known {
 		t.Errorf("elements of a shape that was cut are %v", e.OutputElements)
@@ -145,13 +190,17 @@ func TestDecodeRecords(t *testing.T) {
 		{`{}`, op.Record{}},
 		{`{"schema":"optrace.entries/v1"}`, op.Record{}},
 		{`{"schema":"optrace.entries/v1","resource":null}`, op.Record{}},
-		{`{"resource":{"service":"s","rank":"3","new":1,"attrs":{"a":true}}}`, op.Record{Resource: &op.Resource{Service: "s",
-			Rank: op.Known(3), Attrs: []op.Attr{{Key: "a", Value: "true", Type: op.AttrBool}}}}},
+		{`{"resource":{"service":"s","rank":"3","new":1,"attrs":{"a":true}}}`,
+			op.Record{Resource: &op.Resource{Service: "s",
+				Rank: op.Known(3), Attrs: []op.Attr{{Key: "a", Value: "true", Type: op.AttrBool}}}}},
 		{`{"gap":{"dropped":5,"reason":"x","new":[]}}`, op.Record{Gap: &op.Gap{Dropped: 5, Reason: "x"}}},
-		{`{"batch":{"writer":"w","seq":1,"entries":2,"new":0}}`, op.Record{Batch: &op.Batch{Writer: "w", Sequence: 1, Entries: 2}}},
-		{`{"span":{"name":"n","parent_remote":true,"failed":null,"duration_ns":-5,"new":{}}}`, op.Record{Span: &op.Span{Name: "n",
-			RemoteParent: true}}},
-		{`{"span":{"name":"n","start_unix_ns":9223372036854775807,"duration_ns":5}}`, op.Record{Span: &op.Span{Name: "n", Duration: 5}}},
+		{`{"batch":{"writer":"w","seq":1,"entries":2,"new":0}}`,
+			op.Record{Batch: &op.Batch{Writer: "w", Sequence: 1, Entries: 2}}},
+		{`{"span":{"name":"n","parent_remote":true,"failed":null,"duration_ns":-5,"new":{}}}`,
+			op.Record{Span: &op.Span{Name: "n",
+				RemoteParent: true}}},
+		{`{"span":{"name":"n","start_unix_ns":9223372036854775807,"duration_ns":5}}`,
+			op.Record{Span: &op.Span{Name: "n", Duration: 5}}},
 		{`{"span":{"start_unix_ns":9223372036854775802,"duration_ns":5}}`,
 			op.Record{Span: &op.Span{Start: op.Known(math.MaxInt64 - 5), Duration: 5}}},
 		{`{"span":{"start_unix_ns":9223372036854775803,"duration_ns":5}}`, op.Record{Span: &op.Span{Duration: 5}}},
@@ -179,7 +228,8 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"operation":"a","duration_us":1`, "line: unexpected end of JSON text (at byte 32)", true, "syntax"},
 		{`[]`, "line: expected an object, found '[' (at byte 0)", false, "syntax"},
 		{`{"operation":"a" "x":1}`, "line: expected ',' or '}', found '\"' (at byte 17)", false, "syntax"},
-		{`{"operation":"a","duration_us":1}}`, "line: expected the end of the JSON text, found '}' (at byte 33)", false, "syntax"},
+		{`{"operation":"a","duration_us":1}}`, "line: expected the end of the JSON text, found '}' (at byte 33)", false,
+			"syntax"},
 		{`{"operation":null,"duration_us":1}`, "line: an entry without an operation (at byte 34)", false, record},
 		{`{"operation":5,"duration_us":1}`, "line: an entry without an operation (at byte 31)", false, record},
 		{`{"step":5}`, "line: an entry without an operation (at byte 10)", false, record},
@@ -190,11 +240,13 @@ func TestDecodeErrors(t *testing.T) {
 			"line: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 33)", false, record},
 		{`{"operation":"a","duration_us":1e400}`,
 			"line: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 36)", false, record},
-		{`{"operation":"a","duration_us":1,"gap":{"dropped":1}}`, "line: an entry and another record in one (at byte 0)", false, record},
+		{`{"operation":"a","duration_us":1,"gap":{"dropped":1}}`,
+			"line: an entry and another record in one (at byte 0)", false, record},
 		{`{"gap":{"dropped":-1}}`, "line: dropped is not a count (at byte 20)", false, record},
 		{`{"batch":{"seq":"x"}}`, "line: seq is not a count (at byte 19)", false, record},
 		{`{"gap":5}`, "line: expected an object, found '5' (at byte 7)", false, "syntax"},
-		{`{"schema":"optrace.entries/v2"}`, `line: schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1" ` +
+		{`{"schema":"optrace.entries/v2"}`, `line: schema "optrace.entries/v2" is not supported, this version reads ` +
+			`"optrace.entries/v1" ` +
 			`(at byte 0)`, false, record},
 		{`{"a":` + strings.Repeat("[", 1000) + `}`, "line: nested deeper than 512 (at byte 516)", false, "syntax"},
 	} {
@@ -211,8 +263,10 @@ func FuzzDecodeLine(f *testing.F) {
 	for _, line := range goldenRecords() {
 		f.Add([]byte(line))
 	}
-	f.Add([]byte(`{"operation":"a","duration_us":"1.5","step":"3","output_shape":[-1,2],"input_shapes":[[1],null,"x"],"trace_id":"zz"}`))
-	f.Add([]byte(`{"operation":"ncclX","duration_us":null,"memory_bytes":-4,"attrs":{"a":{"b":[1]},"a":2},"warn":["bad_id"]}`))
+	f.Add([]byte(`{"operation":"a","duration_us":"1.5","step":"3","output_shape":[-1,2],"input_shapes":[[1],null,` +
+		`"x"],"trace_id":"zz"}`))
+	f.Add([]byte(`{"operation":"ncclX","duration_us":null,"memory_bytes":-4,"attrs":{"a":{"b":[1]},"a":2},` +
+		`"warn":["bad_id"]}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		rec, err := entries.DecodeLine(line)
 		if err != nil {
@@ -222,12 +276,451 @@ func FuzzDecodeLine(f *testing.F) {
 			t.Fatalf("%q is no JSON", line)
 		}
 		recordtest.Check(t, recordtest.All(rec))
-		if rec.Entry != nil { // and what was written loses nothing
-			want, back := rec.Entry.Clone(), check.Must(entries.DecodeLine(rec.Entry.AppendJSON(nil)))(t).Entry
+		if rec.Entry != nil { // and the written text loses no value
+			want := rec.Entry.Clone()
+			back := check.Must(entries.DecodeLine(rec.Entry.AppendJSON(nil)))(t).Entry
 			if want.Kind != op.KindCollective {
 				want.KindRule = back.KindRule // files keep it for collectives only
 			}
 			check.Equal(t, "written and read", want, back)
 		}
 	})
+}
+
+// readAll returns a word per record and error of text.
+func readAll(text string) []string {
+	var got []string
+	for rec, err := range entries.NewReader(strings.NewReader(text), "f").Records() {
+		var syntax *op.SyntaxError
+		switch {
+		case errors.As(err, &syntax) && syntax.Truncated:
+			got = append(got, "truncated "+err.Error())
+		case err != nil:
+			got = append(got, err.Error())
+		case rec.Entry != nil:
+			got = append(got, "op "+rec.Entry.Operation)
+		case rec.Span != nil:
+			got = append(got, "span "+rec.Span.Name)
+		case rec.Gap != nil:
+			got = append(got, fmt.Sprint("gap ", rec.Gap.Dropped))
+		case rec.Batch != nil:
+			got = append(got, fmt.Sprint("batch ", rec.Batch.Sequence))
+		case rec.Resource != nil:
+			got = append(got, "resource "+rec.Resource.Service)
+		case rec.Skipped.N > 0:
+			got = append(got, "skipped "+string(rec.Skipped.Reason))
+		default:
+			got = append(got, "empty")
+		}
+	}
+	return got
+}
+
+func line(operation string) string { return fmt.Sprintf(`{"operation":%q,"duration_us":1}`, operation) }
+
+func TestReader(t *testing.T) {
+	header := `{"schema":"optrace.entries/v1","resource":{"service":"s"}}`
+	a := line("a")
+	b := line("b")
+	for _, test := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"empty", "", nil}, {"only a header", header + "\n", []string{"resource s"}},
+		{"lines", header + "\n" + a + "\n" + b + "\n", []string{"resource s", "op a", "op b"}},
+		{"no header", a + "\n", []string{"op a"}},
+		{"no final newline", a + "\n" + b, []string{"op a", "op b"}},
+		{"CRLF", a + "\r\n" + b + "\r\n", []string{"op a", "op b"}},
+		{"byte order mark", "\ufeff" + a + "\n", []string{"op a"}},
+		{"byte order mark and an error", "\ufeffx\n", []string{"f:1: expected an object, found 'x' (at byte 3)"}},
+		{"blank lines", "\n \t\r\n" + a + "\n\n\n" + b + "\n\n", []string{"op a", "op b"}},
+		{"torn tail", a + "\n" + b[:20], []string{"op a", "truncated f:2: unexpected end of JSON text (at byte 54)"}},
+		{"torn line within", b[:20] + "\n" + a + "\n", []string{"f:1: unexpected end of JSON text (at byte 20)",
+			"op a"}},
+		{"bad lines go on", "x\n" + a + "\n{}x\n" + b + "\n", []string{"f:1: expected an object, found 'x' (at byte 0)",
+			"op a",
+			"f:3: expected the end of the JSON text, found 'x' (at byte 38)", "op b"}},
+		{"unknown record", `{"future":1}` + "\n" + a, []string{"skipped unknown_record", "op a"}},
+		{"empty record", "{}\n" + a, []string{"empty", "op a"}},
+		{"other records", `{"gap":{"dropped":3}}` + "\n" + `{"batch":{"seq":4}}` + "\n" + `{"span":{"name":"r"}}`,
+			[]string{"gap 3",
+				"batch 4", "span r"}},
+		{"newer schema is final", a + "\n" + `{"schema":"optrace.entries/v2"}` + "\n" + b, []string{"op a",
+			`f:2: schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1"`}},
+		{"a record within a torn header goes on", `{"schema":"{"batch":{"seq":4}}` + "\n" + a,
+			[]string{"f:1: expected ',' or '}', found 'b' (at byte 13)", "op a"}},
+		{"UTF-16 is final", "\xff\xfe{\x00}\x00\n\x00" + a, []string{"f: the text is UTF-16, entries are UTF-8"}},
+		{"binary", "\x00\x01\x02\n" + a, []string{`f:1: expected an object, found '\x00' (at byte 0)`, "op a"}},
+	} {
+		check.Equal(t, test.name, test.want, readAll(test.text))
+	}
+}
+
+func TestReaderGiantLine(t *testing.T) {
+	text := line("a") + "\n" + strings.Repeat("x", entries.MaxLineBytes+1) + "\n" + line("b") + "\n"
+	want := []string{"op a", "f:2: line longer than 16777216 bytes (at byte 34)", "op b"}
+	check.Equal(t, "records", want, readAll(text))
+	_, err := entries.NewReader(strings.NewReader(strings.Repeat("x", entries.MaxLineBytes+1)), "f").Next()
+	if syntax, ok := errors.AsType[*op.SyntaxError](err); !ok || syntax.Class.String() != "limit_exceeded" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A file is readable from any line boundary; a cut inside a line costs this line only.
+func TestReaderFromAnyCut(t *testing.T) {
+	lines := goldenRecords()
+	text := strings.Join(lines, "")
+	all := readAll(text)
+	if len(all) != len(lines) {
+		t.Fatalf("%d records of %d lines: %q", len(all), len(lines), all)
+	}
+	start := 0
+	for i, l := range lines {
+		check.Equal(t, fmt.Sprintf("from line %d", i+1), all[i:], readAll(text[start:]))
+		start += len(l)
+	}
+	for n := range text {
+		got := readAll(text[:n])
+		whole := strings.Count(text[:n], "\n")
+		if len(got) < whole || len(got) > whole+1 {
+			t.Fatalf("cut after %d bytes: %d records", n, len(got))
+		}
+		for i := range whole {
+			if got[i] != all[i] {
+				t.Fatalf("cut after %d bytes: record %d is %q, want %q", n, i, got[i], all[i])
+			}
+		}
+		if len(got) > whole && got[whole] != all[whole] && !strings.HasPrefix(got[whole], "truncated") {
+			t.Fatalf("cut after %d bytes the last is %q", n, got[whole])
+		}
+	}
+}
+
+// An entry has the host of its writer's resource, wherever the reader begins.
+func TestReaderHost(t *testing.T) {
+	lines := []string{
+		`{"operation":"none","duration_ns":1}`,
+		`{"schema":"optrace.entries/v1","resource":{"service":"s","attrs":{"host.name":"a"}}}`,
+		`{"batch":{"writer":"w1","seq":0,"entries":1}}`,
+		`{"operation":"a","duration_ns":1}`,
+		`{"schema":"optrace.entries/v1","resource":{"service":"s","attrs":{"host.name":"b"}}}`,
+		`{"batch":{"writer":"w2","seq":0,"entries":1}}`,
+		string((&op.Entry{Operation: "b", Duration: 1}).AppendJSON(nil)),
+		string((&op.Entry{Operation: "b", Duration: 1}).AppendJSON(nil)),
+		`{"batch":{"writer":"w1","seq":1,"entries":1}}`,
+		string((&op.Entry{Operation: "a", Duration: 1}).AppendJSON(nil)),
+		`{"schema":"optrace.entries/v1"}`,
+		`{"operation":"none","duration_ns":1}`,
+	}
+	for from := range lines {
+		var sources entries.Sources
+		sources.Follow([]byte(strings.Join(lines[:from], "\n")))
+		r := entries.NewReader(strings.NewReader(strings.Join(lines[from:], "\n")), "f")
+		r.SetSources(&sources)
+		for rec, err := range r.Records() {
+			check.OK(t, err)
+			if e := rec.Entry; e != nil && e.Host != strings.TrimPrefix(e.Operation, "none") {
+				t.Errorf("from line %d: %s is on host %q", from+1, e.Operation, e.Host)
+			}
+		}
+	}
+}
+
+// A caller may stop anywhere and go on later. An error of the source comes last, and again.
+func TestReaderEnds(t *testing.T) {
+	recordtest.Ends(t, func(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
+		return entries.NewReader(src, name).Records()
+	}, strings.Join(goldenRecords(), ""), "x\n"+line("a")+"\n")
+	broken := errors.New("disk on fire")
+	r := entries.NewReader(io.MultiReader(strings.NewReader(line("a")+"\n"+line("b")+"\n"), iotest.ErrReader(broken)),
+		"f")
+	for range r.Records() {
+		break
+	}
+	check.Equal(t, "behind the stop", "b", check.Must(r.Next())(t).Entry.Operation)
+	for range 2 {
+		_, err := r.Next()
+		check.Is(t, "Next", broken, err)
+	}
+}
+
+func TestWriter(t *testing.T) {
+	var out bytes.Buffer
+	w := entries.NewWriter(&out, &op.Resource{Service: "s"})
+	for _, err := range []error{
+		w.Entry(minimal()), w.Span(&op.Span{Name: "n"}), w.Gap(&op.Gap{Dropped: 2}),
+		w.Batch(&op.Batch{Writer: "w", Sequence: 1}), w.Resource(nil),
+	} {
+		check.OK(t, err)
+	}
+	check.Equal(t, "bytes were written before Flush", 0, out.Len())
+	check.OK(t, w.Flush())
+	want := []string{
+		string(op.AppendHeader(nil, &op.Resource{Service: "s"})), string(minimal().AppendJSON(nil)),
+		`{"span":{"name":"n","duration_ns":0}}`, `{"gap":{"dropped":2}}`,
+		`{"batch":{"writer":"w","seq":1,"entries":0}}`,
+		string(op.AppendHeader(nil, nil)), "",
+	}
+	if got := out.String(); got != strings.Join(want, "\n") {
+		t.Errorf("written:\n%s", got)
+	}
+}
+
+func TestWriterWritesWholeLines(t *testing.T) {
+	writes := 0
+	w := entries.NewWriter(spantest.WriterFunc(func(p []byte) (int, error) {
+		if writes++; !bytes.HasSuffix(p, []byte("\n")) {
+			t.Errorf("write %d is not of whole lines: %q", writes, p)
+		}
+		return len(p), nil
+	}), nil)
+	for range 2000 {
+		check.OK(t, w.Entry(optest.RichEntry()))
+	}
+	if err := w.Flush(); err != nil || writes < 3 {
+		t.Errorf("%d writes, error %v", writes, err)
+	}
+	before := writes
+	if err := w.Flush(); err != nil || writes != before {
+		t.Errorf("a Flush of nothing wrote, error %v", err)
+	}
+}
+
+func TestWriterErrors(t *testing.T) {
+	full := errors.New("disk full")
+	for _, test := range []struct{ err, want error }{{full, full}, {nil, io.ErrShortWrite}} {
+		for n := range 40 {
+			w := entries.NewWriter(&spantest.FaultyWriter{N: n, Fault: func(n int) (int, error) { return n, test.err }},
+				nil)
+			if err := w.Entry(minimal()); err != nil {
+				t.Fatalf("before anything is written: %v", err)
+			}
+			for range 2 {
+				if err := w.Flush(); !errors.Is(err, test.want) || !strings.HasPrefix(err.Error(),
+					"writing entries: ") {
+					t.Fatalf("after %d bytes: error %v, want %v", n, err, test.want)
+				}
+			}
+			if err := w.Entry(minimal()); !errors.Is(err, test.want) {
+				t.Fatalf("the error is forgotten: %v", err)
+			}
+		}
+	}
+}
+
+// goldenRecords are records of every kind, each as a line.
+func goldenRecords() []string {
+	line := func(b []byte) string { return string(b) + "\n" }
+	request := op.Span{
+		Name: "POST /predict", TraceID: optest.TraceID, SpanID: optest.ParentID, ParentSpanID: optest.SpanID,
+		RemoteParent: true,
+		Start:        op.Known(1_700_000_000_000_000_000), Duration: 1_000_000, Service: "api", Failed: true,
+	}
+	resource := op.Resource{Service: "trainer", Rank: op.Known(1), WorldSize: op.Known(8),
+		Attrs: []op.Attr{{Key: "host.name", Value: "n1"}}}
+	return []string{
+		line(op.AppendHeader(nil, nil)), line(op.AppendHeader(nil, &op.Resource{})),
+		line(op.AppendHeader(nil, &op.Resource{WorldSize: op.Known(2)})), line(op.AppendHeader(nil, &resource)),
+		line((&op.Batch{Writer: "w-1", Sequence: 7, Entries: 2}).AppendJSON(nil)),
+		line(optest.RichEntry().AppendJSON(nil)),
+		line((&op.Entry{Operation: "reshape", Kind: op.KindCompute, Duration: 600}).AppendJSON(nil)),
+		line((&op.Entry{Operation: "scalar", Kind: op.KindMemory, InputShapes: []op.Shape{}, OutputShape: op.Shape{},
+			Collective: &op.Collective{}}).AppendJSON(nil)),
+		line(request.AppendJSON(nil)), line((&op.Span{Name: "step"}).AppendJSON(nil)),
+		line((&op.Gap{Dropped: 12, Reason: "queue_full"}).AppendJSON(nil)),
+		line((&op.Gap{Dropped: 1}).AppendJSON(nil)),
+	}
+}
+
+func TestRecordsGolden(t *testing.T) {
+	golden.Check(t, "testdata/records.jsonl", strings.Join(goldenRecords(), ""))
+}
+
+func TestEntryRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	all := []*op.Entry{optest.RichEntry()}
+	for range 5000 {
+		all = append(all, optest.RandomEntry(r))
+	}
+	for _, e := range all {
+		line := e.AppendJSON(nil)
+		rec, err := entries.DecodeLine(line)
+		if err != nil || !json.Valid(line) {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if diff := cmp.Diff(e, rec.Entry); diff != "" {
+			t.Fatalf("%s read back (-want +got):\n%s", line, diff)
+		}
+		if again := rec.Entry.AppendJSON(nil); string(again) != string(line) {
+			t.Fatalf("written again (-want +got):\n%s", cmp.Diff(string(line), string(again)))
+		}
+		if err := rec.Entry.Validate(); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+	}
+}
+
+func TestMarshalJSON(t *testing.T) {
+	want := map[string][]*op.Entry{"slowest": {{Operation: "a", Kind: op.KindCompute, KindRule: op.RuleDefault}}}
+	text, err := json.Marshal(want)
+	if err != nil || !strings.Contains(string(text), `"slowest":[{"step":null,"operation":"a",`) {
+		t.Errorf("JSON is %s, %v", text, err)
+	}
+	var back map[string][]*op.Entry
+	check.OK(t, json.Unmarshal(text, &back))
+	check.Equal(t, "read back", want, back)
+}
+
+// Values of every type read back. A number of more than 64 bits stays text.
+func TestAttrsReadBack(t *testing.T) {
+	line := `{"operation":"a","duration_ns":1,"attrs":{"t":"4","i":4,"f":4.0,"e":1E2,"b":false,"n":null,"l":[1, ` +
+		`2.0],"m":{"k":{}},` +
+		`"y":{"bytesValue":"AAE="},"inf":{"doubleValue":"Infinity"},"like":{"bytesValue":"a","x":1},` +
+		`"odd":{"doubleValue":"x"},` +
+		`"big":18446744073709551616,"huge":1e999}}`
+	want := []op.Attr{
+		{Key: "t", Value: "4"}, {Key: "i", Value: "4", Type: op.AttrInt}, {Key: "f", Value: "4", Type: op.AttrFloat},
+		{Key: "e", Value: "100", Type: op.AttrFloat}, {Key: "b", Value: "false", Type: op.AttrBool},
+		{Key: "n", Value: "null", Type: op.AttrJSON},
+		{Key: "l", Value: "[1, 2.0]", Type: op.AttrJSON}, {Key: "m", Value: `{"k":{}}`, Type: op.AttrJSON},
+		{Key: "y", Value: "AAE=", Type: op.AttrBytes}, opmodel.FloatAttr("inf", math.Inf(1)),
+		{Key: "like", Value: `{"bytesValue":"a","x":1}`, Type: op.AttrJSON},
+		{Key: "odd", Value: `{"doubleValue":"x"}`, Type: op.AttrJSON},
+		{Key: "big", Value: "18446744073709551616"}, {Key: "huge", Value: "1e999"},
+	}
+	rec := check.Must(entries.DecodeLine([]byte(line)))(t)
+	check.Equal(t, "", want, rec.Entry.Attrs)
+	again, err := entries.DecodeLine(rec.Entry.AppendJSON(nil))
+	if err != nil || !cmp.Equal(want, again.Entry.Attrs) {
+		t.Errorf("read again: %v\n%s", err, cmp.Diff(want, again.Entry.Attrs))
+	}
+}
+
+func TestSources(t *testing.T) {
+	header := func(host string) string {
+		return `{"schema":"optrace.entries/v1","resource":{"attrs":{"host.name":"` + host + `"}}}` + "\n"
+	}
+	batch := func(writer string) string { return `{"batch":{"writer":"` + writer + `","seq":0,"entries":1}}` + "\n" }
+	const entry = `{"step":1,"operation":"a","duration_us":1}` + "\n"
+	const nothing = `{"schema":"optrace.entries/v1"}` + "\n"
+	for _, test := range []struct{ name, lines, want string }{
+		{"nothing", entry, ""}, {"a header", header("a") + entry, "a"},
+		{"the last of two", header("a") + entry + header("b") + entry, "b"},
+		{"behind a batch record", batch("v") + header("a") + entry + batch("w") + header("b") + entry + batch("v") +
+			entry, "a"},
+		{"in front of a batch record", header("a") + batch("v") + entry + header("b") + batch("w") + entry +
+			batch("v") + entry, "a"},
+		{"a writer without one", batch("v") + header("a") + entry + batch("w") + entry, ""},
+		{"a change within a batch", batch("v") + header("a") + entry + header("b") + entry + batch("w") + entry +
+			batch("v") + entry, "b"},
+		{"a header without a resource", header("a") + entry + nothing + entry, ""},
+		{"white space and other order", `{ "resource" : {"attrs":{"host.name":"a"}}, "schema":"optrace.entries/v1"}` +
+			"\n\n" + entry, "a"},
+		{"a damaged header", header("a") + `{"schema":"optrace.entries/v1","resource":{"at` + "\n" + entry, "a"},
+	} {
+		var s entries.Sources
+		s.Follow([]byte(test.lines))
+		got := ""
+		if r := s.Resource(); r != nil {
+			got = r.Attrs[0].Value
+		}
+		check.Equal(t, test.name, test.want, got)
+	}
+}
+
+// Once names and shapes repeat, building, writing and reading an entry do not allocate.
+func TestEntriesDoNotAllocate(t *testing.T) {
+	b := attrmap.NewBuilder(nil)
+	inputs := b.Target(attrkey.InputShapes)
+	texts := []string{"64x784", "784x256"}
+	left := []int64{64, 784}
+	both := []int64{64, 784, 784, 256}
+	ends := []int{2, 4}
+	output := []int64{64, 256}
+	for name, set := range map[string]func(){
+		"flat":    func() { b.SetInts(inputs, left) },
+		"nested":  func() { b.SetIntLists(inputs, both, ends) },
+		"strings": func() { b.SetStrs(inputs, texts) },
+		"JSON":    func() { b.SetStr(inputs, "[[64,784],[784,256]]") },
+	} {
+		var buf []byte
+		n := int64(0)
+		once := func() {
+			n++
+			b.Reset()
+			b.SetName("matmul")
+			b.SetIDs(optest.TraceID, optest.SpanID, optest.ParentID)
+			b.SetTime(op.Known(1_700_000_000_000_000_000+n), 12_600)
+			b.SetScope("example.com/engine")
+			b.Str(attrkey.Name, "matmul")
+			b.Str(attrkey.Device, "cuda:0")
+			b.Str(attrkey.DType, "f32")
+			set()
+			b.SetInts(b.Target(attrkey.OutputShape), output)
+			b.Int(attrkey.Step, n)
+			e, _ := b.Entry()
+			buf = e.AppendJSON(buf[:0])
+		}
+		once()
+		check.Equal(t, name+": allocations per entry", 0, testing.AllocsPerRun(100, once))
+	}
+}
+
+func TestRichEntryDoesNotAllocate(t *testing.T) {
+	e := optest.RichEntry()
+	var buf []byte
+	once := func() { buf = e.AppendJSON(buf[:0]) }
+	once()
+	// Some versions of encoding/json copy a list attribute to validate it.
+	if got := testing.AllocsPerRun(100, once); got > 1 {
+		t.Errorf("%g allocations per entry", got)
+	}
+}
+
+// The lines are of several names and devices.
+func TestReaderDoesNotAllocate(t *testing.T) {
+	const n = 1000
+	text := op.AppendHeader(nil, &op.Resource{Service: "trainer"})
+	rich := optest.RichEntry().AppendJSON(nil)
+	for i := range n {
+		line := bytes.Replace([]byte(fullLine), []byte("matmul"), fmt.Append(nil, "matmul_", i%5), 1)
+		line = bytes.Replace(line, []byte("cuda:0"), fmt.Append(nil, "cuda:", i%4), 1)
+		text = append(append(append(append(text, '\n'), line...), '\n'), rich...)
+	}
+	r := entries.NewReader(bytes.NewReader(bytes.Repeat(append(text, '\n'), 12)), "test")
+	// AllocsPerRun calls once more often than it counts.
+	got := testing.AllocsPerRun(10, func() {
+		for range 2 * n {
+			check.Must(r.Next())(t)
+		}
+	})
+	// The buffer of a Reader grows, and a header's service is interned, once.
+	if got > 5 {
+		t.Errorf("%g allocations per %d n", got, 2*n)
+	}
+}
+
+func BenchmarkReadCanonicalLines(b *testing.B) { benchmarkRead(b, []byte(fullLine+"\n")) }
+
+func BenchmarkReadOtherLines(b *testing.B) { benchmarkRead(b, []byte(fullLine+" \n")) }
+
+func benchmarkRead(b *testing.B, line []byte) {
+	text := bytes.Repeat(line, 1000)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range entries.NewReader(bytes.NewReader(text), "lines").Records() {
+			check.OK(b, err)
+		}
+	}
+}
+
+func BenchmarkWriteEntry(b *testing.B) {
+	e := optest.RichEntry()
+	var line []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		line = e.AppendJSON(line[:0])
+	}
+	b.SetBytes(int64(len(line)))
 }

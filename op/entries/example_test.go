@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// A Reader goes on behind lines that it cannot read, and says where they are.
+// A Reader reports an unreadable line and goes on behind it.
 func ExampleReader_Records() {
 	file := `{"schema":"optrace.entries/v1","resource":{"service":"trainer"}}
 {"operation":"matmul","device_id":"cuda:0","output_shape":[64,256],"duration_us":12.6}

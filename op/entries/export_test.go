@@ -1,9 +1,8 @@
 package entries
 
-import "github.com/optrace/optrace/op/internal/decode"
+import "github.com/optrace/optrace/internal/model/decode"
 
-// IsCanonical reports whether a Reader reads the line, which ends with a newline,
-// as one in canonical form.
+// IsCanonical reports whether the fast path reads the line, which ends with a newline.
 func IsCanonical(line []byte) bool {
 	var d decode.Decoder
 	size := d.Canonical(line)

@@ -1,24 +1,28 @@
+// Package entries reads and writes the entries format, which is JSON Lines. A [Writer] appends records in the form of
+// package op, a [Reader] reads them in constant memory.
 package entries
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 
+	"github.com/optrace/optrace/internal/model/decode"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/model/unmarshal"
 	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/internal/decode"
 )
 
-// MaxLineBytes is the longest line that a [Reader] takes; a longer one is
-// passed over and reported.
+// MaxLineBytes is the longest line that a [Reader] accepts. It reports a longer one and goes on behind it.
 const MaxLineBytes = lineio.MaxLine
 
-// Reader reads entries JSON Lines in constant memory. It starts at any line
-// boundary: a file may be cut, concatenated or interleaved line by line.
+// Reader reads entries JSON Lines in constant memory. It may start at any line boundary: a file may be cut, concatenated or
+// interleaved line by line.
 //
 // A Reader is not safe for concurrent use.
 type Reader struct {
@@ -27,11 +31,10 @@ type Reader struct {
 	dec   decode.Decoder
 	err   error
 
-	// operation and span are the records of the decoder's entry and span, made once.
+	// operation and span point to the decoder's entry and span.
 	operation, span op.Record
 
-	// sources tells the resource of the entries; held is the record that a resource was
-	// put in front of.
+	// sources finds the resource of the entries. held is a record kept back behind its resource.
 	sources Sources
 	held    op.Record
 	holding bool
@@ -41,31 +44,31 @@ type Reader struct {
 // NewReader returns a Reader of src. name stands for src in errors.
 func NewReader(src io.Reader, name string) *Reader {
 	r := &Reader{lines: lineio.NewReader(src, MaxLineBytes), name: name}
-	r.operation.Entry, r.span.Span = &r.dec.Entry, &r.dec.Span
+	r.operation.Entry = &r.dec.Entry
+	r.span.Span = &r.dec.Span
 	return r
 }
 
-// Reset makes r read src from its start, which lies at a position of the file
-// called name. The strings of what r has read before are not allocated again.
+// Reset makes r read src, which starts at position at of the file called name. r keeps its table of strings.
 func (r *Reader) Reset(src io.Reader, name string, at op.Position) {
 	r.lines.Reset(src, at.Offset, at.Lines)
 	r.dec.Index.Held = budget.Account{Hold: lineio.HoldOf(src)}
-	r.name, r.err = name, nil
-	r.sources, r.holding, r.host = Sources{}, false, ""
+	r.name = name
+	r.err = nil
+	r.sources = Sources{}
+	r.holding = false
+	r.host = ""
 }
 
-// SetSources says which resources hold where the reader starts, and which it has handed
-// out. It is called behind Reset, and copies s.
+// SetSources sets the resources in force where the reader starts. Call it after Reset. It copies s.
 func (r *Reader) SetSources(s *Sources) {
 	r.sources = *s.Clone()
 	r.host = orEmpty(r.sources.Resource()).Host
 }
 
-// Next returns the next record, which is valid until the next call. The Resource in
-// front of an Entry or Span is where that comes from: where the batches of several
-// writers follow one another, it is handed out again. At the end
-// the error is io.EOF. A *[SyntaxError] describes a line that could not be read,
-// and the call after it goes on with the next line; any other error is final.
+// Next returns the next record, which is valid until the next call. A Resource record precedes the entries and spans
+// from it, again after each change of the writer. At the end the error is io.EOF. A *[SyntaxError] describes an
+// unreadable line, and the next call goes on behind it; any other error is final.
 func (r *Reader) Next() (op.Record, error) {
 	if rec := r.canonical(); rec != nil {
 		return *rec, nil
@@ -73,8 +76,7 @@ func (r *Reader) Next() (op.Record, error) {
 	return r.nextOther()
 }
 
-// canonical reads the next line and returns its record, nil for a line that is not written
-// as optrace writes operations and spans.
+// canonical reads the next line and returns its record. It returns nil for a line outside the canonical form.
 func (r *Reader) canonical() *op.Record {
 	if r.err != nil || r.holding {
 		return nil
@@ -97,8 +99,7 @@ func (r *Reader) canonical() *op.Record {
 	return rec
 }
 
-// nextOther is Next for what canonical does not read: lines that are written in another
-// way, a record that is held, and the end.
+// nextOther is Next for all other cases: lines outside the canonical form, a held record, and the end.
 func (r *Reader) nextOther() (op.Record, error) {
 	if r.err != nil {
 		return op.Record{}, r.err
@@ -136,7 +137,7 @@ func (r *Reader) nextOther() (op.Record, error) {
 	}
 }
 
-// follow notes what a record says about resources, and returns the one to hand out.
+// follow updates the sources, and returns the record to yield.
 func (r *Reader) follow(rec op.Record) op.Record {
 	switch {
 	case rec.Entry == nil && rec.Span == nil:
@@ -150,7 +151,7 @@ func (r *Reader) follow(rec op.Record) op.Record {
 	return rec
 }
 
-// settle returns rec, or in front of it the resource that it comes from.
+// settle returns rec, or its resource first if that has changed.
 func (r *Reader) settle(rec op.Record) op.Record {
 	now, changed := r.sources.Settle()
 	r.host = orEmpty(now).Host
@@ -158,11 +159,12 @@ func (r *Reader) settle(rec op.Record) op.Record {
 	if !changed {
 		return rec
 	}
-	r.held, r.holding = rec, true
+	r.held = rec
+	r.holding = true
 	return op.Record{Resource: orEmpty(now).Clone()}
 }
 
-// cutMark removes the byte order mark that a file may start with.
+// cutMark removes a leading byte order mark.
 func (r *Reader) cutMark(line lineio.Line) (lineio.Line, error) {
 	for _, mark := range [...]string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(line.Text, []byte(mark)) {
@@ -179,8 +181,7 @@ func (r *Reader) cutMark(line lineio.Line) (lineio.Line, error) {
 
 func isBlank(line []byte) bool { return len(bytes.TrimLeft(line, " \t\r")) == 0 }
 
-// recordError returns what is wrong with a line. A schema that is not
-// understood is final.
+// recordError describes a bad line. An unsupported schema is final.
 func (r *Reader) recordError(line lineio.Line, offset int, err error) error {
 	if _, ok := errors.AsType[*decode.SchemaError](err); ok {
 		return r.final(fmt.Errorf("%s:%d: %w", r.name, line.Number, err))
@@ -203,13 +204,11 @@ func (r *Reader) syntaxError(line lineio.Line, offset int, err error, truncated 
 	}
 }
 
-// Records yields every record with a nil error, and for every line that could
-// not be read a *[SyntaxError]. Any other error, such as a failure of the
-// underlying reader, is yielded last.
+// Records yields every record, and a *[SyntaxError] for every unreadable line. Any other error comes last.
 func (r *Reader) Records() iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		for {
-			if rec := r.canonical(); rec != nil { // Next would copy it once more
+			if rec := r.canonical(); rec != nil { // Next would copy it again
 				if !yield(*rec, nil) {
 					return
 				}
@@ -221,4 +220,56 @@ func (r *Reader) Records() iter.Seq2[op.Record, error] {
 			}
 		}
 	}
+}
+
+// DecodeLine reads one line of the entries format. The record may be kept. An error is a *[op.SyntaxError].
+func DecodeLine(line []byte) (op.Record, error) {
+	var d decode.Decoder
+	rec, offset, err := d.Record(line)
+	if err != nil {
+		return op.Record{}, &op.SyntaxError{
+			File: "line", Offset: int64(offset), Msg: err.Error(), Truncated: d.Lex.Truncated(), Class: d.ErrorClass(),
+		}
+	}
+	return rec, nil
+}
+
+// DecodeRest reads the text of AppendRest into attrs and links, and returns extra. Other text gives a warning.
+func DecodeRest(text string, attrs []op.Attr, links []op.Link) (x *op.Extra, w op.Warning) {
+	var d decode.Decoder
+	rest, _, err := d.Record([]byte(text[:max(0, len(text)-1)] + `,"operation":"rest","duration_ns":0}`))
+	if err != nil || rest.Entry == nil {
+		return nil, op.WarnBadValue
+	}
+	e := rest.Entry
+	for i := range attrs {
+		if a := opmodel.FindAttr(e.Attrs, attrs[i].Key); a != nil {
+			attrs[i].Type = a.Type
+		}
+	}
+	for i := range min(len(links), len(e.Links)) {
+		if links[i].TraceID == e.Links[i].TraceID && links[i].SpanID == e.Links[i].SpanID {
+			links[i].Extra = e.Links[i].Extra
+			links[i].Attention = e.Links[i].Attention
+		}
+	}
+	return e.Extra, e.Warn
+}
+
+func init() { unmarshal.Entry = readEntry }
+
+func readEntry(e any, text []byte) error {
+	var line bytes.Buffer
+	if err := json.Compact(&line, text); err != nil {
+		return err
+	}
+	rec, err := NewReader(&line, "").Next()
+	switch {
+	case err != nil:
+		return fmt.Errorf("reading entry: %w", err)
+	case rec.Entry == nil:
+		return fmt.Errorf("%.100q is not an entry", text)
+	}
+	*e.(*op.Entry) = *rec.Entry.Clone()
+	return nil
 }

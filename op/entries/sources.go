@@ -4,45 +4,42 @@ import (
 	"bytes"
 	"maps"
 
+	"github.com/optrace/optrace/internal/model/decode"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/internal/decode"
 )
 
-// Sources follows the headers and batch records of an entries file, and tells which
-// resource the records between them come from. Several processes may append to one
-// file, batch by batch:
+// Sources follows the headers and batch records of an entries file and finds the resource of the records between them.
+// Several processes may append to one file, batch by batch:
 //
-//   - A header says where the records behind it come from, until the next header or
-//     batch record. It belongs to the batch record directly behind it, or else to that
-//     in front of it.
+//   - A header states the resource of the following records, until the next header or batch record. It belongs to the
+//     batch record directly behind it, or else to the one in front.
 //   - A later batch of the same writer has the writer's resource again.
 //
-// The zero value stands at the start of a file.
+// The zero value is the start of a file.
 type Sources struct {
 	byWriter map[string]*op.Resource
-	bytes    int64  // of byWriter, about
-	writer   string // of the current batch
-	// header is the resource of a header that may still belong to the next batch.
-	header  *op.Resource
-	pending bool
-	// announced is the resource that a reader handed out last, and unsettled is set where
-	// that of the next entry or span may be another one.
+	bytes    int64        // of byWriter, about
+	writer   string       // of the current batch
+	header   *op.Resource // the resource of a header that may belong to the next batch
+	pending  bool
+	// announced is the last resource yielded. unsettled is set if the next entry or span may have another.
 	announced *op.Resource
 	unsettled bool
 }
 
-// maxWriters and maxWriterBytes bound the writers that are remembered, and the memory of their resources; beyond them all
-// are forgotten.
+// maxWriters and maxWriterBytes bound the known writers. Beyond them Sources forgets all.
 const (
 	maxWriters     = 1 << 12
 	maxWriterBytes = 4 << 20
 )
 
-// Header takes a header; r is nil for one without a resource. It must not change.
+// Header takes a header. r is nil for one without a resource, and must not change.
 func (s *Sources) Header(r *op.Resource) {
-	s.header, s.pending, s.unsettled = r, true, true
+	s.header = r
+	s.pending = true
+	s.unsettled = true
 	if r != nil {
 		s.announced = r
 	}
@@ -55,8 +52,7 @@ func (s *Sources) Batch(b *op.Batch) {
 	s.unsettled = s.Resource() != s.announced
 }
 
-// Settle takes an entry or span. changed is set if a reader hands out its resource in
-// front of it.
+// Settle takes an entry or span. It returns the resource in force, and whether a reader yields it first.
 func (s *Sources) Settle() (now *op.Resource, changed bool) {
 	s.Other()
 	s.unsettled = false
@@ -73,7 +69,7 @@ func orEmpty(r *op.Resource) *op.Resource {
 	return r
 }
 
-// Announced returns the resource that a reader has handed out last, nil for none.
+// Announced returns the last resource yielded, nil at the start.
 func (s *Sources) Announced() *op.Resource { return s.announced }
 
 // Other takes any other line but an empty one.
@@ -83,13 +79,15 @@ func (s *Sources) Other() {
 	}
 	size := opmodel.ResourceBytes(s.header)
 	if s.bytes += size; s.byWriter == nil || len(s.byWriter) >= maxWriters || s.bytes > maxWriterBytes {
-		s.byWriter, s.bytes = make(map[string]*op.Resource), size
+		s.byWriter = make(map[string]*op.Resource)
+		s.bytes = size
 	}
 	s.byWriter[s.writer] = s.header
-	s.header, s.pending = nil, false
+	s.header = nil
+	s.pending = false
 }
 
-// Resource returns the resource of an entry that comes next, nil where it is not known.
+// Resource returns the resource of the next entry, nil if unknown.
 func (s *Sources) Resource() *op.Resource {
 	if s.pending {
 		return s.header
@@ -97,14 +95,14 @@ func (s *Sources) Resource() *op.Resource {
 	return s.byWriter[s.writer]
 }
 
-// Clone returns a copy that goes on by itself.
+// Clone returns an independent copy.
 func (s *Sources) Clone() *Sources {
 	c := *s
 	c.byWriter = maps.Clone(s.byWriter)
 	return &c
 }
 
-// Follow takes whole lines, as a [Reader] that reads them does.
+// Follow takes whole lines, like a [Reader] that reads them.
 func (s *Sources) Follow(lines []byte) {
 	for line := range bytes.Lines(lines) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
@@ -122,7 +120,8 @@ func mayHead(line []byte) bool {
 	if bytes.HasPrefix(line, []byte(`{"step":`)) || bytes.HasPrefix(line, []byte(`{"span":`)) {
 		return false
 	}
-	return bytes.Contains(line, []byte(`"schema"`)) || bytes.Contains(line, []byte(`"resource"`)) || bytes.Contains(line, []byte(`"batch"`))
+	return bytes.Contains(line, []byte(`"schema"`)) || bytes.Contains(line, []byte(`"resource"`)) ||
+		bytes.Contains(line, []byte(`"batch"`))
 }
 
 func (s *Sources) read(line []byte) {
@@ -138,7 +137,7 @@ func (s *Sources) read(line []byte) {
 	}
 }
 
-// follow takes a record that is no entry or span; header is set if it says where those behind it come from.
+// follow takes a record other than an entry or span. header is set for a header line.
 func (s *Sources) follow(rec *op.Record, header bool) {
 	switch {
 	case rec.Batch != nil:

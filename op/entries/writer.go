@@ -7,20 +7,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// writerBuffer is the size from which on a Writer writes the lines it has collected.
 const writerBuffer = 128 << 10
 
-// Writer writes entries JSON Lines. It collects lines and passes them on whole,
-// so that a file cut between two writes is valid. Flush it at the end. It is
-// not safe for concurrent use.
+// Writer writes entries JSON Lines. It collects lines and writes them whole: a file cut between two writes is valid.
+// Call Flush at the end. It is not safe for concurrent use.
 type Writer struct {
 	w   io.Writer
 	buf []byte
 	err error
 }
 
-// NewWriter returns a Writer to w that starts with a header for r, which may
-// be nil.
+// NewWriter returns a Writer to w. It starts with a header for r, which may be nil.
 func NewWriter(w io.Writer, r *op.Resource) *Writer {
 	return &Writer{w: w, buf: append(op.AppendHeader(nil, r), '\n')}
 }
@@ -37,7 +34,7 @@ func (w *Writer) Gap(g *op.Gap) error { return w.end(g.AppendJSON(w.buf)) }
 // Batch writes b.
 func (w *Writer) Batch(b *op.Batch) error { return w.end(b.AppendJSON(w.buf)) }
 
-// Resource writes a header for r, the source of the records that follow.
+// Resource writes a header for r, the source of the following records.
 func (w *Writer) Resource(r *op.Resource) error { return w.end(op.AppendHeader(w.buf, r)) }
 
 func (w *Writer) end(buf []byte) error {
@@ -48,8 +45,7 @@ func (w *Writer) end(buf []byte) error {
 	return w.err
 }
 
-// Flush writes the lines that have been collected. The first error is kept and
-// returned by every later call.
+// Flush writes the collected lines. The first error is final: every later call returns it.
 func (w *Writer) Flush() error {
 	if w.err == nil && len(w.buf) > 0 {
 		n, err := w.w.Write(w.buf)

@@ -5,11 +5,11 @@ import (
 	"github.com/optrace/optrace/render/internal/timeline"
 )
 
-// Timeline collects operations and spans and needs memory for each. The zero
-// value is ready to use. It is not safe for concurrent use.
+// Timeline collects operations and spans and needs memory for each. The zero value is ready to use. It is not safe for
+// concurrent use.
 type Timeline struct{ events timeline.Timeline }
 
-// Add adds an operation. It retains the strings of e only.
+// Add adds an operation. It retains only the strings of e.
 func (t *Timeline) Add(e *op.Entry) {
 	t.events.Add(e, string(timeline.AppendObject(nil, timeline.EntryArguments(e))))
 }
@@ -28,9 +28,10 @@ type track struct {
 	title    string
 }
 
-// tracks returns the processes and threads, and by lane the numbers of its thread.
+// tracks returns the processes and threads, and the thread of each lane.
 func tracks(lanes []timeline.Lane) (all, threads []track) {
-	pid, tid := 0, 0
+	pid := 0
+	tid := 0
 	for i := range lanes {
 		l := &lanes[i]
 		if i == 0 || l.Group != lanes[i-1].Group {
@@ -40,7 +41,8 @@ func tracks(lanes []timeline.Lane) (all, threads []track) {
 		}
 		tid++
 		thread := track{pid, tid, l.Title()}
-		all, threads = append(all, thread), append(threads, thread)
+		all = append(all, thread)
+		threads = append(threads, thread)
 	}
 	return all, threads
 }

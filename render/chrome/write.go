@@ -10,7 +10,6 @@ import (
 	"github.com/optrace/optrace/render/internal/timeline"
 )
 
-// writeSize is the number of bytes that are collected before they are written.
 const writeSize = 256 << 10
 
 // Write writes the timeline as one JSON document.
@@ -42,7 +41,7 @@ func (t *Timeline) Write(w io.Writer) error {
 }
 
 type writer struct {
-	w       *bufio.Writer // which keeps the first error for Flush
+	w       *bufio.Writer // keeps the first error for Flush
 	base    int64
 	threads []track // by lane
 	buf     []byte  // the event under way
@@ -66,9 +65,13 @@ func (w *writer) end() {
 }
 
 func (w *writer) track(tr track) {
-	name, sort, index := "process_name", "process_sort_index", tr.pid
+	name := "process_name"
+	sort := "process_sort_index"
+	index := tr.pid
 	if tr.tid > 0 {
-		name, sort, index = "thread_name", "thread_sort_index", tr.tid
+		name = "thread_name"
+		sort = "thread_sort_index"
+		index = tr.tid
 	}
 	w.event('M', tr)
 	w.text(`,"name":`, name)
@@ -92,8 +95,7 @@ func (w *writer) slice(s *timeline.Slice) {
 	w.end()
 }
 
-// arrow leads from a span to an operation or span. It must begin within the span, even
-// if what it leads to begins later.
+// arrow writes an arrow between slices. It must begin within the first slice, even if the second starts later.
 func (w *writer) arrow(id int, name string, from, to *timeline.Slice) {
 	at := max(from.Start, min(to.Start, from.End()-1))
 	for _, side := range []struct {
@@ -112,7 +114,6 @@ func (w *writer) arrow(id int, name string, from, to *timeline.Slice) {
 	}
 }
 
-// since returns a time relative to the base.
 func (w *writer) since(s *timeline.Slice, at int64) int64 {
 	if s.Bare {
 		return at

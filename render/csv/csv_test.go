@@ -39,11 +39,13 @@ func parse(t *testing.T, text []byte) (rows []map[string]string) {
 func entries() []*op.Entry {
 	return []*op.Entry{
 		{
-			Step: op.Known(3), Operation: "=cmd|' /C calc'!A0", Kind: op.KindCollective, Path: "a,\"b\"\nc", DeviceID: "cuda:0",
-			Stream: op.Known(-1), Rank: op.Known(0), InputShapes: []op.Shape{{2, 3}, nil, {}},
+			Step: op.Known(3), Operation: "=cmd|' /C calc'!A0", Kind: op.KindCollective, Path: "a,\"b\"\nc",
+			DeviceID: "cuda:0", Stream: op.Known(-1), Rank: op.Known(0), InputShapes: []op.Shape{{2, 3}, nil, {}},
 			InputDTypes: []op.DType{op.F32, op.I64}, OutputShape: op.Shape{},
-			DType: op.F32, Start: op.Known(5), Duration: 600, OutputElements: op.Known(1), MemoryBytes: op.Known(4), FLOPs: op.Known(6),
-			Failed: true, Error: "-oops", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}, ParentSpanID: op.SpanID{3}, Root: "@root",
+			DType: op.F32, Start: op.Known(5), Duration: 600, OutputElements: op.Known(1), MemoryBytes: op.Known(4),
+			FLOPs:  op.Known(6),
+			Failed: true, Error: "-oops", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}, ParentSpanID: op.SpanID{3},
+			Root:       "@root",
 			RootSpanID: op.SpanID{4}, Service: "+svc", Scope: "lib", AdjustedCount: 2.5, DroppedAttributes: 1,
 			Collective: &op.Collective{Name: "all_reduce", Group: "tp", GroupSize: op.Known(2), Sequence: op.Known(7)},
 			Warn:       op.WarnBadShape | op.WarnNoStart,
@@ -57,13 +59,17 @@ func TestEntries(t *testing.T) {
 	check.OK(t, csv.WriteEntries(&b, entries(), csv.Options{}))
 	want := []map[string]string{
 		{
-			"step": "3", "operation": "'=cmd|' /C calc'!A0", "kind": "collective", "path": "a,\"b\"\nc", "device_id": "cuda:0",
-			"stream": "-1", "rank": "0",
-			"input_shapes": "2x3 ? scalar", "input_dtypes": "f32 i64", "output_shape": "scalar", "dtype": "f32", "start_unix_ns": "5",
-			"duration_ns": "600", "duration_us": "0.6", "output_elements": "1", "memory_bytes": "4", "flops": "6",
+			"step": "3", "operation": "'=cmd|' /C calc'!A0", "kind": "collective", "path": "a,\"b\"\nc",
+			"device_id": "cuda:0",
+			"stream":    "-1", "rank": "0",
+			"input_shapes": "2x3 ? scalar", "input_dtypes": "f32 i64", "output_shape": "scalar", "dtype": "f32",
+			"start_unix_ns": "5",
+			"duration_ns":   "600", "duration_us": "0.6", "output_elements": "1", "memory_bytes": "4", "flops": "6",
 			"failed": "true", "error": "'-oops",
-			"trace_id": "01000000000000000000000000000000", "span_id": "0200000000000000", "parent_span_id": "0300000000000000", "root": "'@root",
-			"root_span_id": "0400000000000000", "service": "'+svc", "scope": "lib", "collective": "all_reduce", "group": "tp", "group_size": "2",
+			"trace_id": "01000000000000000000000000000000", "span_id": "0200000000000000",
+			"parent_span_id": "0300000000000000", "root": "'@root",
+			"root_span_id": "0400000000000000", "service": "'+svc", "scope": "lib", "collective": "all_reduce",
+			"group": "tp", "group_size": "2",
 			"sequence": "7", "adjusted_count": "2.5", "dropped_attributes": "1", "warn": "bad_shape no_start",
 		},
 		{"operation": "relu", "duration_ns": "1000", "duration_us": "1", "failed": "false", "dropped_attributes": "0"},
@@ -71,8 +77,7 @@ func TestEntries(t *testing.T) {
 	check.Equal(t, "", want, parse(t, b.Bytes()))
 }
 
-// Every table of a report has a header and rows of its length, in the order of
-// the report.
+// Every table of a report has a header and rows of its length, in the order of the report.
 func TestReportTables(t *testing.T) {
 	keys := check.Must(key.Parse("operation,step,attr:region"))(t)
 	records := recordtest.Entries(entries()...)
@@ -80,7 +85,8 @@ func TestReportTables(t *testing.T) {
 	r.Peaks, r.Total.EstCount = make([]peaks.Device, 1), op.KnownFloat(1) // tables have more columns then
 	for section, want := range map[string][]map[string]string{            // a part of each row
 		"operations": {
-			{"operation": "relu", "sum_ns": "1000"}, {"operation": "'=cmd|' /C calc'!A0", "errors": "1", "exemplar_span_id": "0200000000000000"}},
+			{"operation": "relu", "sum_ns": "1000"}, {"operation": "'=cmd|' /C calc'!A0", "errors": "1",
+				"exemplar_span_id": "0200000000000000"}},
 		"groups": {
 			{"by_operation": "relu", "count": "1"}, {"by_operation": "'=cmd|' /C calc'!A0", "by_step": "3"}},
 		"devices":       {{"device_id": "unknown"}, {"device_id": "cuda:0", "rank": "0", "span_ns": "600"}},
@@ -115,8 +121,8 @@ func TestWriteError(t *testing.T) {
 	check.Says(t, "", "", csv.WriteEntries(&fulldisk.Writer{}, entries(), csv.Options{}))
 }
 
-// TestR4Printable checks that a terminal gets no control characters.
-func TestR4Printable(t *testing.T) {
+// R4: a terminal gets no control characters.
+func TestTerminalGetsNoControlCharacters(t *testing.T) {
 	e := &op.Entry{Operation: "\x1b[31mred\x1b]0;x\x07\u009b\u202e", Root: "a\nb"}
 	for _, printable := range []bool{false, true} {
 		var b bytes.Buffer
@@ -131,8 +137,7 @@ func TestR4Printable(t *testing.T) {
 	}
 }
 
-// Whatever names are, other programs read the fields that were written, and run none
-// of them.
+// For any names, other programs read the written fields, and run no formula.
 func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		for _, opts := range []csv.Options{{}, {Unguarded: true}} {
@@ -140,7 +145,8 @@ func FuzzWrite(f *testing.F) {
 			check.OK(t, csv.WriteEntries(&b, []*op.Entry{e}, opts))
 			row := parse(t, b.Bytes())[0]
 			for column, want := range map[string]string{
-				"operation": e.Operation, "path": e.Path, "device_id": e.DeviceID, "service": e.Service, "error": e.Error,
+				"operation": e.Operation, "path": e.Path, "device_id": e.DeviceID, "service": e.Service,
+				"error": e.Error,
 			} {
 				got := row[column]
 				if strings.ContainsAny(got[:min(1, len(got))], "=+-@\t\r") && !opts.Unguarded {

@@ -21,10 +21,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// tables are the tables of a report by the names of their sections.
+// tables maps the name of a section to the writer of its table.
 var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error{
 	"operations": func(w io.Writer, r *analyze.Report, opts Options) error {
-		return writeTable(w, opts, r.Operations, append(fields[profile.Operation]("operation"), statColumns[profile.Operation](r)...))
+		return writeTable(w, opts, r.Operations, append(fields[profile.Operation]("operation"),
+			statColumns[profile.Operation](r)...))
 	},
 	"groups": writeGroups,
 	"findings": table("kind text saved_ns of_ns chance"+
@@ -35,7 +36,8 @@ var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error
 			fields[operators.Row]("operator calls device_self_ns device_total_ns host_self_ns host_total_ns kernels"+
 				" memory_bytes flops device_idle_ns"+rooflineKeys(r)))
 	},
-	"devices": table("device_id rank count sum_ns memory_bytes span_ns busy_ns compute_ns exposed_communication_ns exposed_memory_ns"+
+	"devices": table("device_id rank count sum_ns memory_bytes span_ns busy_ns compute_ns exposed_communication_ns "+
+		"exposed_memory_ns"+
 		" other_ns idle_ns communication_ns memory_ns overlap_ns overlap_ratio service host",
 		func(r *analyze.Report) []profile.Device { return r.Devices }),
 	"balance": writeBalance,
@@ -60,20 +62,18 @@ var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error
 	"sequences": writeSequences,
 	"steps": table("step service run count sum_ns wall_ns busy_ns name source phase tokens requests",
 		func(r *analyze.Report) []steps.Row { return r.Steps }),
-	"phases": table("phase steps count sum_ns tokens",
-		func(r *analyze.Report) []steps.Phase { return r.Phases }),
+	"phases":  table("phase steps count sum_ns tokens", func(r *analyze.Report) []steps.Phase { return r.Phases }),
 	"engines": writeEngines,
 }
 
-// table returns what writes fields of the rows of a report.
 func table[T any](keys string, rows func(*analyze.Report) []T) func(io.Writer, *analyze.Report, Options) error {
 	return func(w io.Writer, r *analyze.Report, opts Options) error {
 		return writeTable(w, opts, rows(r), fields[T](keys))
 	}
 }
 
-// Write writes the table of a section of a report, which is called as in the text form ("operations",
-// "devices", "critical_path", …), or "groups" for the table by keys. Another name is an error.
+// Write writes the table of a section of a report. The section has its name in the text form ("operations", "devices",
+// "critical_path", …), or is "groups", the table by keys. Any other name is an error.
 func Write(w io.Writer, r *analyze.Report, section string, opts Options) error {
 	write, ok := tables[section]
 	if !ok {
@@ -82,8 +82,8 @@ func Write(w io.Writer, r *analyze.Report, section string, opts Options) error {
 	return write(w, r, opts)
 }
 
-// statColumns returns the columns of statistics, which are a part of T: estimates where every entry
-// carries its sampling weight, and rooflines where there are peaks.
+// statColumns returns the columns of the statistics in T. They include estimates where every entry carries its sampling
+// weight, and rooflines where the report has peaks.
 func statColumns[T any](r *analyze.Report) []column[T] {
 	keys := "kind side count sum_ns mean_ns min_ns max_ns std_ns p50_ns p90_ns p95_ns p99_ns self_ns" +
 		" elements memory_bytes flops errors share exemplar.trace_id exemplar.span_id mixes"
@@ -131,8 +131,7 @@ func writeBalance(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, b.PerDeviceDurationUS, columns)
 }
 
-// writeSequences writes the table of repeated sequences; the names of the operations are a
-// list in JSON.
+// writeSequences writes the repeated sequences, with the names of their operations as a JSON list.
 func writeSequences(w io.Writer, r *analyze.Report, opts Options) error {
 	columns := []column[sequences.Sequence]{
 		{"operations", func(w *writer, s *sequences.Sequence) {
@@ -142,13 +141,15 @@ func writeSequences(w io.Writer, r *analyze.Report, opts Options) error {
 		{"length", func(w *writer, s *sequences.Sequence) { w.int(int64(len(s.Operations))) }},
 	}
 	columns = append(columns, fields[sequences.Sequence]("count rounds sum_ns share gap_ns gap_share")...)
-	columns = append(columns, column[sequences.Sequence]{"streams", func(w *writer, s *sequences.Sequence) { w.int(int64(len(s.Streams))) }})
+	columns = append(columns, column[sequences.Sequence]{"streams",
+		func(w *writer, s *sequences.Sequence) { w.int(int64(len(s.Streams))) }})
 	return writeTable(w, opts, cmp.Or(r.Sequences, &sequences.Sequences{}).Rows, columns)
 }
 
 func writeEngines(w io.Writer, r *analyze.Report, opts Options) error {
 	keys := []string{"dialect service model requests tokens_in tokens_out"}
-	for _, times := range []string{"e2e_ns", "ttft_ns", "tpot_ns", "queue_ns", "prefill_ns", "decode_ns", "execute_ns", "other_ns"} {
+	for _, times := range []string{"e2e_ns", "ttft_ns", "tpot_ns", "queue_ns", "prefill_ns", "decode_ns", "execute_ns",
+		"other_ns"} {
 		for _, figure := range []string{"count", "mean", "p50", "p95", "p99", "max"} {
 			keys = append(keys, times+"."+figure)
 		}
@@ -163,8 +164,7 @@ func writeEngines(w io.Writer, r *analyze.Report, opts Options) error {
 	return writeTable(w, opts, r.Engines, columns)
 }
 
-// WriteEntries writes a list of entries, such as the slowest or the hotspots
-// of a report.
+// WriteEntries writes a list of entries, such as the slowest of a report.
 func WriteEntries(w io.Writer, entries []*op.Entry, opts Options) error {
 	out, err := NewEntryWriter(w, opts)
 	if err != nil {

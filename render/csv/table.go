@@ -15,10 +15,9 @@ type column[T any] struct {
 	add  func(w *writer, row *T) // adds the field
 }
 
-// fields returns columns of fields of T, given by their names in the report's JSON form; that of a
-// field of a field is both, joined by a dot. The column has the same name, with underscores for
-// dots, unless another one and an equals sign stand before it. Where a pointer is nil, all behind
-// it is unknown.
+// fields returns columns for fields of T. The list gives their JSON names; a dot joins the name of a field and of a
+// field within it. A column has the same name, with underscores for dots, unless "name=" precedes the field. Fields
+// behind a nil pointer are unknown.
 func fields[T any](list string) []column[T] {
 	var columns []column[T]
 	for key := range strings.FieldsSeq(list) {
@@ -30,7 +29,8 @@ func fields[T any](list string) []column[T] {
 		at := reflect.TypeFor[T]()
 		for part := range strings.SplitSeq(key, ".") {
 			f := fieldOf(at, part)
-			path, at = append(path, f.Index), f.Type
+			path = append(path, f.Index)
+			at = f.Type
 		}
 		columns = append(columns, column[T]{name, func(w *writer, row *T) {
 			v := reflect.ValueOf(row)
@@ -47,7 +47,7 @@ func fields[T any](list string) []column[T] {
 	return columns
 }
 
-// fieldOf returns the field that a type, or what it points to, has by a name in JSON.
+// fieldOf returns the field with a JSON name of t, or of the type that t points to.
 func fieldOf(t reflect.Type, name string) reflect.StructField {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -60,7 +60,7 @@ func fieldOf(t reflect.Type, name string) reflect.StructField {
 	panic(fmt.Sprintf("csv: %v has no %s", t, name))
 }
 
-// value adds a field that is at a pointer, of any of the types that rows of reports have.
+// value adds the field at a pointer, for all types in rows of reports.
 func (w *writer) value(at any) {
 	switch at := at.(type) {
 	case *string:

@@ -11,13 +11,12 @@ import (
 
 // Options are the options of all tables.
 type Options struct {
-	// Unguarded writes text unchanged, even if spreadsheets take it for a formula.
+	// Unguarded writes text unchanged, even if a spreadsheet takes it for a formula.
 	Unguarded bool
 	// Printable escapes control characters and invisible formatting, for a terminal.
 	Printable bool
 }
 
-// writer writes rows of typed fields.
 type writer struct {
 	csv  *csv.Writer
 	opts Options
@@ -35,20 +34,18 @@ func (w *writer) text(s string) {
 	w.row = append(w.row, s)
 }
 
-// guard returns s, preceded by an apostrophe if a spreadsheet would take it for a
-// formula. Some spreadsheets treat full-width and small forms as the characters
-// themselves.
+// guard returns s, preceded by an apostrophe if a spreadsheet would take it for a formula. Some spreadsheets treat
+// full-width and small forms as the characters themselves.
 func guard(s string) string {
 	switch first, _ := utf8.DecodeRuneInString(s); first {
 	case '=', '+', '-', '@', '\t', '\r', '\n',
-		'\uff1d', '\uff0b', '\uff0d', '\uff20',
-		'\ufe66', '\ufe62', '\ufe63', '\ufe6b':
+		'\uff1d', '\uff0b', '\uff0d', '\uff20', '\ufe66', '\ufe62', '\ufe63', '\ufe6b':
 		return "'" + s
 	}
 	return s
 }
 
-// plain adds a field that is no text from the input, an empty one if it is unknown.
+// plain adds a field without guarding it, an empty one if it is unknown.
 func (w *writer) plain(s string, known bool) {
 	if !known {
 		s = ""

@@ -9,11 +9,13 @@ import (
 //go:embed web/*.js web/page.css web/page.html
 var web embed.FS
 
-// modules lists the page's modules, each behind those that it imports. A page has
-// one of the last two: file for data of its own, live for those of a server.
+// modules lists the page's modules in order of their imports. A page has either file, for embedded data, or live, for a
+// server's data.
 var modules = []string{
-	"units", "rows", "colors", "dom", "state", "charts", "table", "columns", "overlays", "timeline", "flame", "selected",
-	"operations", "devices", "requests", "communication", "memory", "steps", "launches", "sequences", "errors", "diff", "main", "file", "live",
+	"units", "rows", "colors", "dom", "state", "charts", "table", "columns", "overlays", "timeline", "flame",
+	"selected",
+	"operations", "devices", "requests", "communication", "memory", "steps", "launches", "sequences", "errors", "diff",
+	"main", "file", "live",
 }
 
 var (
@@ -21,8 +23,7 @@ var (
 	exportKeyword = regexp.MustCompile(`(?m)^export `)
 )
 
-// script returns the page's modules as one: their names are distinct, so that
-// without imports and exports they can stand in one scope.
+// script joins the page's modules. Their names are distinct, so without imports and exports they share one scope.
 func script(live bool) string {
 	var b strings.Builder
 	for _, m := range modules {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// The modules can stand in one scope: no name is declared twice, and nothing is
-// imported that comes later.
+// The modules can share one scope: names are declared once, and imports precede their users.
 func TestModules(t *testing.T) {
 	declared := make(map[string]string)
 	declaration := regexp.MustCompile(`(?m)^(?:export )?(?:async )?(?:function|class|const|let) ([A-Za-z_$][\w$]*)`)

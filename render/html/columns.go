@@ -13,8 +13,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// encode returns the columns as the page's function decodeRows reads them,
-// compressed and in base64.
+// encode returns the columns in the order of the page's function decodeRows, compressed and in base64.
 func (r *rows) encode(level int) (string, error) {
 	var text strings.Builder
 	encoded := base64.NewEncoder(base64.StdEncoding, &text)
@@ -22,7 +21,7 @@ func (r *rows) encode(level int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out := bufio.NewWriterSize(deflate, 64<<10) // which keeps the first error for Flush
+	out := bufio.NewWriterSize(deflate, 64<<10) // keeps the first error for Flush
 	column := func(value func(i int, one *row) uint64) {
 		for i := range r.list {
 			out.Write(binary.AppendUvarint(out.AvailableBuffer(), value(i, &r.list[i])))
@@ -63,7 +62,8 @@ func (r *rows) encode(level int) (string, error) {
 		return 0
 	})
 	column(func(_ int, one *row) uint64 {
-		f, at := one.node.Forest, one.node.Row
+		f := one.node.Forest
+		at := one.node.Row
 		return uint64(f.Launched(at) - f.Launch(at))
 	})
 	column(func(_ int, one *row) uint64 { return uint64(one.collective) })
@@ -97,8 +97,7 @@ func (r *rows) encode(level int) (string, error) {
 	return text.String(), err
 }
 
-// requestCode returns 0 for no request, 1 for that of the row above where that comes
-// first, and else the number plus two.
+// requestCode returns 0 for no request, 1 for the request of an earlier parent row, else the number plus two.
 func (r *rows) requestCode(i int, one *row) uint64 {
 	q := r.request[one.node.Index()]
 	if q == none {
@@ -110,16 +109,16 @@ func (r *rows) requestCode(i int, one *row) uint64 {
 	return uint64(q) + 2
 }
 
-// unlessUsual returns the codes of a quantity that rows of one name and shape usually
-// have in common: 0 where it is that of the row before, else the value plus one. It is
-// 0, which stands for unknown, in front of the first.
+// unlessUsual encodes a quantity that is usually equal for rows of one name and shape: 0 for the value of the row
+// before, else the value plus one. The initial value is 0, unknown.
 func (r *rows) unlessUsual(value func(one *row) int64) func(i int, one *row) uint64 {
 	type key struct {
 		name, shape int32
 	}
 	last := make(map[key]int64)
 	return func(_ int, one *row) uint64 {
-		k, v := key{r.name(one.node.Name()), one.shape}, max(0, value(one))
+		k := key{r.name(one.node.Name()), one.shape}
+		v := max(0, value(one))
 		if last[k] == v {
 			return 0
 		}
@@ -128,8 +127,8 @@ func (r *rows) unlessUsual(value func(one *row) int64) func(i int, one *row) uin
 	}
 }
 
-// optional returns the code of a number that may be unknown. Negative ones, which
-// the page has no use for, count as unknown.
+// optional returns the code of an optional number. Negative numbers count as unknown, because the page does not use
+// them.
 func optional(v op.Int) uint64 {
 	if !v.Known || v.V < 0 {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/render/html"
 )
 
-// The page is a file of its own, which asks no other machine for anything.
+// The page is one file and loads no other resource.
 func ExampleWrite() {
 	const batch = `{"operation":"matmul","device_id":"cuda:0","start_unix_ns":1000,"duration_us":0.3}
 {"operation":"relu","device_id":"cuda:0","start_unix_ns":1300,"duration_us":0.1}

@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// selection is the evidence of a finding: fields of the page's state.
+// selection is the evidence of a finding, as fields of the page's state.
 type selection struct {
 	Section   string `json:"section,omitempty"`
 	Operation string `json:"operation,omitempty"`
@@ -23,15 +23,16 @@ type selection struct {
 	To        *int64 `json:"to,omitempty"`
 }
 
-// pageSections are the parts of the page that show what sections of the report do, where they have other names.
-var pageSections = map[string]string{"critical_path": "requests", "idle": "timeline", "balance": "devices", "summary": "timeline"}
+// pageSections maps sections of the report to parts of the page with other names.
+var pageSections = map[string]string{"critical_path": "requests", "idle": "timeline", "balance": "devices",
+	"summary": "timeline"}
 
-// selectionOf returns what to select to see the evidence of a finding.
 func selectionOf(f *findings.Finding, r *analyze.Report, v *view) selection {
 	w := &f.Where
 	s := selection{Section: cmp.Or(pageSections[w.Section], w.Section, "timeline"), Operation: w.Operation}
 	for i, d := range v.Devices {
-		if w.DeviceID != "" && d.Row >= 0 && r.Devices[d.Row].DeviceID == w.DeviceID && r.Devices[d.Row].Rank == w.Rank {
+		if w.DeviceID != "" && d.Row >= 0 && r.Devices[d.Row].DeviceID == w.DeviceID &&
+			r.Devices[d.Row].Rank == w.Rank {
 			s.Device = &i
 			break
 		}
@@ -41,7 +42,9 @@ func selectionOf(f *findings.Finding, r *analyze.Report, v *view) selection {
 		if i >= 0 {
 			q := &v.Requests[i]
 			from, to := q.Start, q.Start+q.Duration
-			s.Request, s.From, s.To = &q.Index, &from, &to
+			s.Request = &q.Index
+			s.From = &from
+			s.To = &to
 		}
 		return s
 	}
@@ -54,7 +57,7 @@ func selectionOf(f *findings.Finding, r *analyze.Report, v *view) selection {
 	return s
 }
 
-// sentence describes the input in one sentence, and notes what is wrong with it.
+// sentence describes the input in one sentence, and its faults in notes.
 func sentence(r *analyze.Report, devices int) (string, []Note) {
 	in := &r.Input
 	text := units.Plural(in.Entries, "operation") + " in " + units.Plural(in.Spans, "span")
@@ -72,23 +75,30 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 			chips = append(chips, Note{units.Plural(n, noun), detail})
 		}
 	}
-	add(in.Dropped, "lost operation", "Lost before they were written: "+reasons(in.DroppedBy)+". Sums are too small by them.")
-	add(in.MissingEntries, "missing operation", fmt.Sprintf("In %s that the files do not hold.", units.Plural(in.MissingBatches, "batch")))
+	add(in.Dropped, "lost operation",
+		"Lost before they were written: "+reasons(in.DroppedBy)+". Sums are too small by them.")
+	add(in.MissingEntries, "missing operation", fmt.Sprintf("In %s that the files do not hold.",
+		units.Plural(in.MissingBatches, "batch")))
 	problems := strings.Join(in.Problems, "; ")
 	add(in.Malformed, "malformed record", "Left out: "+reasons(in.MalformedBy)+". "+problems)
 	add(in.Truncated, "cut-off file", "The last record of a file is incomplete. "+problems)
-	add(in.Orphans.V, "orphan", "Operations whose parent is none of the spans read; they stand at the top of their trace.")
-	add(in.Duplicates.V, "duplicate", "Operations and spans whose ids were seen before. The timeline shows the first of them.")
-	add(in.SuspectDurations.V, "suspect duration", "Operations that were still running when a later one of their stream had ended.")
-	add(in.Clock.V, "clock problem", "Operations and spans that start more than 1 ms before their parent started or after it ended.")
+	add(in.Orphans.V, "orphan",
+		"Operations whose parent is none of the spans read; they stand at the top of their trace.")
+	add(in.Duplicates.V, "duplicate",
+		"Operations and spans whose ids were seen before. The timeline shows the first of them.")
+	add(in.SuspectDurations.V, "suspect duration",
+		"Operations that were still running when a later one of their stream had ended.")
+	add(in.Clock.V, "clock problem",
+		"Operations and spans that start more than 1 ms before their parent started or after it ended.")
 	add(in.Cycles.V, "cycle", "Rings of parents, each cut at the span that starts first.")
 	add(in.OverflowedGroups, "overflowed group", "Groups beyond the limit share the row (other).")
 	if in.Sampling == analyze.SamplingKnown || in.Sampling == analyze.SamplingUnknown {
 		chips = append(chips, Note{"sampled", "The traces were sampled, with " + string(in.Sampling) + " probability."})
 	}
 	if c := r.Clocks; c != nil && len(c.Offsets) > 0 {
-		chips = append(chips, Note{"clocks aligned", fmt.Sprintf("Times of %s are on the clock of rank %d, by when collectives end.",
-			units.Plural(int64(len(c.Offsets)), "rank"), *c.Reference)})
+		chips = append(chips,
+			Note{"clocks aligned", fmt.Sprintf("Times of %s are on the clock of rank %d, by when collectives end.",
+				units.Plural(int64(len(c.Offsets)), "rank"), *c.Reference)})
 	}
 	if len(chips) == 0 {
 		return text + "; nothing lost.", nil
@@ -96,9 +106,10 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	return text + ".", chips
 }
 
-// reasons lists counts by reason, the largest first.
 func reasons(by map[string]int64) string {
-	keys := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b)) })
+	keys := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b))
+	})
 	for i, k := range keys {
 		keys[i] = k + " " + units.Count(by[k])
 	}

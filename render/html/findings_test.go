@@ -24,13 +24,15 @@ func TestSelectionOf(t *testing.T) {
 	}{
 		{findings.Where{}, `{"section":"timeline"}`},
 		{findings.Where{Section: "operations", Operation: "matmul"}, `{"section":"operations","operation":"matmul"}`},
-		{findings.Where{Section: "communication", DeviceID: "cuda:1", Rank: op.Known(1)}, `{"section":"communication","device":1}`},
+		{findings.Where{Section: "communication", DeviceID: "cuda:1", Rank: op.Known(1)},
+			`{"section":"communication","device":1}`},
 		{findings.Where{Section: "devices", DeviceID: "cuda:1"}, `{"section":"devices"}`},
 		{findings.Where{Section: "idle", DeviceID: "cuda:0", FromNS: op.Known(990), ToNS: op.Known(1030)},
 			`{"section":"timeline","device":2,"from":0,"to":30}`},
 		{findings.Where{Section: "critical_path", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}},
 			`{"section":"requests","request":1,"from":5,"to":25}`},
-		{findings.Where{Section: "critical_path", TraceID: op.TraceID{9}, SpanID: op.SpanID{2}}, `{"section":"requests"}`},
+		{findings.Where{Section: "critical_path", TraceID: op.TraceID{9}, SpanID: op.SpanID{2}},
+			`{"section":"requests"}`},
 	} {
 		got, err := json.Marshal(selectionOf(&findings.Finding{Where: test.where}, r, v))
 		if err != nil || string(got) != test.want {
@@ -43,7 +45,8 @@ func TestSentence(t *testing.T) {
 	r := &analyze.Report{
 		Input: analyze.Envelope{
 			Spans: 12, Entries: 10, Dropped: 1, DroppedBy: map[string]int64{"queue_full": 1}, Malformed: 3,
-			MalformedBy: map[string]int64{"limit_exceeded": 1, "syntax": 2}, Orphans: op.Known(0), Truncated: 2, MissingBatches: 2,
+			MalformedBy: map[string]int64{"limit_exceeded": 1, "syntax": 2}, Orphans: op.Known(0), Truncated: 2,
+			MissingBatches: 2,
 			MissingEntries: 9, SuspectDurations: op.Known(1), Clock: op.Known(2), Cycles: op.Known(3),
 		},
 		Total: profile.Total{Count: 10, WallNS: op.Known(3_510_000_000)},
@@ -56,12 +59,14 @@ func TestSentence(t *testing.T) {
 	for _, c := range chips {
 		labels = append(labels, c.Label)
 	}
-	want := "1 lost operation|9 missing operations|3 malformed records|2 cut-off files|1 suspect duration|2 clock problems|3 cycles"
+	want := "1 lost operation|9 missing operations|3 malformed records|2 cut-off files|1 suspect duration|2 clock " +
+		"problems|3 cycles"
 	check.Equal(t, "chips", want, strings.Join(labels, "|"))
 	if !strings.Contains(chips[2].Detail, "syntax 2, limit_exceeded 1") {
 		t.Errorf("detail %q", chips[2].Detail)
 	}
 	host := &analyze.Report{Input: analyze.Envelope{Spans: 4, Entries: 2}}
 	text, _ = sentence(host, 0)
-	check.Equal(t, "sentence", "2 operations in 4 spans, all the host's view: none of a device was recorded; nothing lost.", text)
+	check.Equal(t, "sentence",
+		"2 operations in 4 spans, all the host's view: none of a device was recorded; nothing lost.", text)
 }

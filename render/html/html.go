@@ -17,37 +17,33 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// leastShort is the length of names that are shown in full everywhere.
+// leastShort is the length up to which names are shown in full everywhere.
 const leastShort = 22
 
 // Options configures a page. The zero value is ready to use.
 type Options struct {
 	// Title names the inputs.
 	Title string
-	// Version is the version of the program that makes the page.
+	// Version is the version of the program.
 	Version string
-	// Link returns the address of a span in a tracing backend, "" for none. Nil
-	// leaves links out.
+	// Link returns the address of a span in a tracing backend, "" for no link. A nil Link leaves links out.
 	Link func(trace op.TraceID, span op.SpanID) string
-	// Live makes a page that asks its server for new data once a second, at the address
-	// data beside its own, and that can hand the trace, which it takes from the address
-	// trace.json, to ui.perfetto.dev. See [WriteData].
+	// Live makes a page that fetches new data from its server once a second, at address data beside its own. It can
+	// also pass the trace at address trace.json to ui.perfetto.dev. See [WriteData].
 	Live bool
-	// Diff compares the run with another one, where it is not nil: the report is that of
-	// the head.
+	// Diff is the comparison with another run, nil for no comparison. The report is the head's.
 	Diff *diff.Report
 	// Notes are shown in the head of the page.
 	Notes []Note
 }
 
-// Note is a few words about the data, and what they mean.
+// Note is a short label about the data, with an explanation.
 type Note struct {
 	Label  string `json:"label"`
 	Detail string `json:"detail"`
 }
 
-// Write writes the page of a report that was made with
-// [analyze.Options].KeepForest.
+// Write writes the page of a report made with [analyze.Options].KeepForest.
 func Write(w io.Writer, r *analyze.Report, opts Options) error {
 	level := flate.BestCompression
 	if opts.Live {
@@ -57,12 +53,13 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 	if err != nil {
 		return err
 	}
-	script, style := script(opts.Live), asset("page.css")
+	script := script(opts.Live)
+	style := asset("page.css")
 	return page.Execute(w, map[string]any{
 		"Title": opts.Title, "Version": opts.Version, "Live": opts.Live, "Diff": opts.Diff != nil, "Build": d.Build,
 		"Sentence": d.Sentence, "Chips": d.Notes, "Findings": d.Findings, "LeftOut": d.LeftOut,
 		"ScriptSum": hashOf(script), "StyleSum": hashOf(style), "Connect": connect(opts),
-		// These three are this package's own files and JSON without markup.
+		// These values are the package's own files, and JSON without markup.
 		"Style":  template.HTML("<style>" + style + "</style>"),
 		"View":   template.HTML(`<script type="application/json" id="view">` + string(d.View) + `</script>`),
 		"Rows":   template.HTML(`<script type="application/octet-stream" id="rows">` + d.Rows + `</script>`),
@@ -70,7 +67,7 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 	})
 }
 
-// WriteData writes, as JSON, what has changed on a live page when its report has.
+// WriteData writes the changed data of a live page as JSON.
 func WriteData(w io.Writer, r *analyze.Report, opts Options) error {
 	d, err := newData(r, opts, flate.BestSpeed)
 	if err != nil {
@@ -85,12 +82,13 @@ func WriteData(w io.Writer, r *analyze.Report, opts Options) error {
 
 // Policy returns the content security policy of pages.
 func Policy(opts Options) string {
-	return "default-src 'none'; style-src '" + hashOf(asset("page.css")) + "'; script-src '" + hashOf(script(opts.Live)) + "';" +
+	return "default-src 'none'; style-src '" + hashOf(asset("page.css")) + "'; script-src '" +
+		hashOf(script(opts.Live)) + "';" +
 		connect(opts) +
 		" base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-// connect is the part of the policy that lets a live page ask its server.
+// connect returns the part of the policy that lets a live page reach its server.
 func connect(opts Options) string {
 	if opts.Live {
 		return " connect-src 'self';"
@@ -98,9 +96,8 @@ func connect(opts Options) string {
 	return ""
 }
 
-// data is what a page shows of a report.
 type data struct {
-	// Build tells the scripts of one version of this package from another's.
+	// Build identifies the scripts of a version of this package.
 	Build    string          `json:"build"`
 	Title    string          `json:"title"`
 	Sentence string          `json:"sentence"`
@@ -114,14 +111,15 @@ type data struct {
 
 func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	if r.Forest == nil {
-		return nil, errors.New("html: the report was made without its forest")
+		return nil, errors.New("html: the report has no forest; set KeepForest")
 	}
 	v, columns := newView(r, opts)
 	rows, err := columns.encode(level)
 	if err != nil {
 		return nil, err
 	}
-	v.Names, v.Shapes = append(v.Names, columns.names.Values...), columns.shapes.Values
+	v.Names = append(v.Names, columns.names.Values...)
+	v.Shapes = columns.shapes.Values
 	v.Errors = append(v.Errors, columns.errors.Values...)
 	v.Short = make(map[string]string)
 	for _, name := range v.Names {
@@ -139,7 +137,8 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	}
 	line, chips := sentence(r, v.reported)
 	d := &data{
-		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line, Notes: append(chips, opts.Notes...),
+		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line,
+		Notes:    append(chips, opts.Notes...),
 		Findings: []shownFinding{}, LeftOut: columns.leftOut, View: text, Rows: rows,
 	}
 	all := r.Findings
@@ -166,11 +165,10 @@ type shownFinding struct {
 	SelectJSON string `json:"select"`
 }
 
-// page is the frame of the page. The template escapes every text in it.
+// page is the frame of the page. The template escapes its texts.
 var page = template.Must(template.New("page").Parse(asset("page.html")))
 
-// hashOf returns the source expression of a content security policy that allows
-// an inline text.
+// hashOf returns the source expression of a content security policy for an inline text.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

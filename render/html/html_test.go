@@ -24,7 +24,8 @@ import (
 // reportOn returns the report on records, with its forest.
 func reportOn(tb testing.TB, records ...op.Record) *analyze.Report {
 	tb.Helper()
-	r := check.Must(analyze.Run(tb.Context(), analyze.Records(recordtest.All(records...)), analyze.Options{KeepForest: true}))(tb)
+	r := check.Must(analyze.Run(tb.Context(), analyze.Records(recordtest.All(records...)),
+		analyze.Options{KeepForest: true}))(tb)
 	return r
 }
 
@@ -38,7 +39,8 @@ func pageOf(tb testing.TB, opts html.Options, records ...op.Record) string {
 func operation(name string, id byte, start, duration int64) op.Record {
 	return op.Record{Entry: &op.Entry{
 		Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Stream: op.Known(7), Step: op.Known(3),
-		TraceID: op.TraceID{1}, SpanID: op.SpanID{id}, ParentSpanID: op.SpanID{1}, Start: op.Known(start), Duration: duration,
+		TraceID: op.TraceID{1}, SpanID: op.SpanID{id}, ParentSpanID: op.SpanID{1}, Start: op.Known(start),
+		Duration:    duration,
 		InputShapes: []op.Shape{{64, 784}, {784, 256}}, OutputShape: op.Shape{64, 256}, DType: op.F32,
 		MemoryBytes: op.Known(65536), FLOPs: op.Known(25_690_112),
 	}}
@@ -46,17 +48,19 @@ func operation(name string, id byte, start, duration int64) op.Record {
 
 func request(start, duration int64) op.Record {
 	return op.Record{Span: &op.Span{
-		Name: "POST /predict", Service: "api", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: duration,
+		Name: "POST /predict", Service: "api", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start),
+		Duration: duration,
 	}}
 }
 
 // columns are the columns of a page by name, decoded by this test's own reader.
 type columns map[string][]uint64
 
-const columnNames = "start duration self name kind device stream parent request shape memory flops step launch call group count most " +
+const columnNames = "start duration self name kind device stream parent request shape memory flops step launch call " +
+	"group count most " +
 	"launcher arguments maker error"
 
-// view is the part of a page's JSON that the tests look at.
+// view is the tested part of a page's JSON.
 type view struct {
 	Rows      int      `json:"rows"`
 	SpanNS    int64    `json:"span_ns"`
@@ -111,10 +115,11 @@ func decode(tb testing.TB, page string) (v view, c columns) {
 	return v, c
 }
 
-// Rows that failed have the texts of their errors, and stay apart from others where rows are merged.
+// Failed rows have the texts of their errors, and are not merged with others.
 func TestErrors(t *testing.T) {
 	failed := operation("relu", 3, 1_600, 300)
-	failed.Entry.Failed, failed.Entry.Error = true, "<b>out of memory"
+	failed.Entry.Failed = true
+	failed.Entry.Error = "<b>out of memory"
 	root := request(1_000, 1_000)
 	root.Span.Failed = true
 	v, c := decode(t, pageOf(t, html.Options{}, failed, root, operation("matmul", 2, 1_100, 500)))
@@ -124,9 +129,8 @@ func TestErrors(t *testing.T) {
 
 func TestColumns(t *testing.T) {
 	page := pageOf(t, html.Options{Link: func(op.TraceID, op.SpanID) string { return "link" }},
-		operation("relu", 3, 1_600, 300), // the order of the input is not that of time
-		request(1_000, 1_000),
-		operation("matmul", 2, 1_100, 500),
+		operation("relu", 3, 1_600, 300), // the input is not in order of time
+		request(1_000, 1_000), operation("matmul", 2, 1_100, 500),
 		op.Record{Entry: &op.Entry{Operation: "untimed", Duration: 5}},
 	)
 	v, c := decode(t, page)
@@ -142,7 +146,8 @@ func TestColumns(t *testing.T) {
 	check.Equal(t, "columns", want, c)
 	check.Equal(t, "names", []string{"POST /predict", "matmul", "relu"}, v.Names)
 	check.Equal(t, "shapes", []string{"", "64x784, 784x256 → 64x256 f32"}, v.Shapes)
-	if v.SpanNS != 1000 || len(v.Steps) != 1 || v.Steps[0] != 3 || len(v.Devices) != 1 || v.Devices[0].Label != "cuda:0" {
+	if v.SpanNS != 1000 || len(v.Steps) != 1 || v.Steps[0] != 3 || len(v.Devices) != 1 ||
+		v.Devices[0].Label != "cuda:0" {
 		t.Errorf("view %+v", v)
 	}
 	if len(v.Requests) != 1 {
@@ -165,7 +170,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// Kernels have the arguments of their launch, what is merged has none.
+// Kernels have the arguments of their launch, merged rows have no arguments.
 func TestArguments(t *testing.T) {
 	kernel := func(id byte, start int64, attrs ...op.Attr) op.Record {
 		rec := operation("gemm", id, start, 5)
@@ -174,18 +179,20 @@ func TestArguments(t *testing.T) {
 	}
 	grid := op.Attr{Key: "grid", Value: "[50,4,1]", Type: op.AttrJSON}
 	v, c := decode(t, pageOf(t, html.Options{},
-		kernel(2, 10), kernel(3, 20, grid, op.Attr{Key: "block", Value: "</script>"}, op.Attr{Key: "other", Value: "x"}),
-		kernel(4, 30, grid), kernel(5, 40, grid), kernel(6, 50)))
-	check.Equal(t, "column", []uint64{0, 2, 3, 0, 1}, c["arguments"]) // 0 for that of the row before
-	check.Equal(t, "arguments", `[{} {"grid":[50,4,1],"block":"\u003c/script\u003e"} {"grid":[50,4,1]}]`, fmt.Sprintf("%s", v.Arguments))
+		kernel(2, 10), kernel(3, 20, grid, op.Attr{Key: "block", Value: "</script>"},
+			op.Attr{Key: "other", Value: "x"}), kernel(4, 30, grid), kernel(5, 40, grid), kernel(6, 50)))
+	check.Equal(t, "column", []uint64{0, 2, 3, 0, 1}, c["arguments"]) // 0 repeats the row before
+	check.Equal(t, "arguments", `[{} {"grid":[50,4,1],"block":"\u003c/script\u003e"} {"grid":[50,4,1]}]`,
+		fmt.Sprintf("%s", v.Arguments))
 }
 
-// The rows of the page add up to the report, whatever the input.
+// The rows of the page add up to the report, for any input.
 func TestColumnsAddUpToTheReport(t *testing.T) {
 	var records []op.Record
 	for i := range 500 {
 		rec := operation(fmt.Sprint("op", i%7), byte(i), int64(i*37%1000), int64(i%50))
-		rec.Entry.TraceID, rec.Entry.ParentSpanID = op.TraceID{byte(i / 250), byte(i)}, op.SpanID{byte(i / 3)}
+		rec.Entry.TraceID = op.TraceID{byte(i / 250), byte(i)}
+		rec.Entry.ParentSpanID = op.SpanID{byte(i / 3)}
 		rec.Entry.DeviceID = fmt.Sprint("cuda:", i%3)
 		records = append(records, rec)
 	}
@@ -193,7 +200,8 @@ func TestColumnsAddUpToTheReport(t *testing.T) {
 	var b bytes.Buffer
 	check.OK(t, html.Write(&b, r, html.Options{}))
 	v, c := decode(t, b.String())
-	sums, selves := make(map[string]int64), make(map[string]int64)
+	sums := make(map[string]int64)
+	selves := make(map[string]int64)
 	for i := range v.Rows {
 		sums[v.Names[c["name"][i]]] += int64(c["duration"][i])
 		selves[v.Names[c["name"][i]]] += int64(c["duration"][i] - c["self"][i]/2) // none is longer than its operation
@@ -201,7 +209,8 @@ func TestColumnsAddUpToTheReport(t *testing.T) {
 	check.Equal(t, "operations", 7, len(sums))
 	for _, o := range r.Operations {
 		if sums[o.Operation] != o.SumNS || selves[o.Operation] != o.SelfNS.V {
-			t.Errorf("%s: %d and %d in the page, %d and %d in the report", o.Operation, sums[o.Operation], selves[o.Operation], o.SumNS, o.SelfNS.V)
+			t.Errorf("%s: %d and %d in the page, %d and %d in the report", o.Operation, sums[o.Operation],
+				selves[o.Operation], o.SumNS, o.SelfNS.V)
 		}
 	}
 	var back analyze.Report
@@ -211,7 +220,8 @@ func TestColumnsAddUpToTheReport(t *testing.T) {
 
 // hostile are names that would break out of a careless page.
 var hostile = []string{
-	`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "<!--", "]]>", "\u2028\u2029", "'};alert(1);//", "{{.}}",
+	`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "<!--", "]]>", "\u2028\u2029",
+	"'};alert(1);//", "{{.}}",
 	"\x00\xff", "<script>",
 }
 
@@ -219,10 +229,12 @@ var hostile = []string{
 func TestLaunchDevices(t *testing.T) {
 	launched := func(device string, stream, start int64) op.Record {
 		return op.Record{Entry: &op.Entry{
-			Operation: "op", DeviceID: device, Stream: op.Known(stream), Start: op.Known(start), Duration: 5, Launch: op.Known(start - 1),
+			Operation: "op", DeviceID: device, Stream: op.Known(stream), Start: op.Known(start), Duration: 5,
+			Launch: op.Known(start - 1),
 		}}
 	}
-	v, c := decode(t, pageOf(t, html.Options{}, launched("cuda:10", 1, 100), launched("cuda:2", 4, 110), launched("cuda:2", 3, 120),
+	v, c := decode(t, pageOf(t, html.Options{}, launched("cuda:10", 1, 100), launched("cuda:2", 4, 110),
+		launched("cuda:2", 3, 120),
 		op.Record{Entry: &op.Entry{Operation: "unknown", DeviceID: "cuda:0", Start: op.Known(130), Duration: 5}}))
 	var report analyze.Report
 	check.OK(t, json.Unmarshal(v.Report, &report))
@@ -244,14 +256,16 @@ func TestLaunchDevices(t *testing.T) {
 
 var script = regexp.MustCompile(`(?s)<script type="module">(.*)</script>`)
 
-// checkPage checks that a page has the elements of the frame and no others, and
-// that its policy allows its own script and style.
+// checkPage checks that a page has exactly the elements of the frame, and that its policy allows its own script and
+// style.
 func checkPage(tb testing.TB, page string) {
 	tb.Helper()
-	if !strings.Contains(page, `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-`) {
+	if !strings.Contains(page,
+		`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-`) {
 		tb.Error("the policy allows more than the page's own text")
 	}
-	frame := viewText.ReplaceAllString(rowsText.ReplaceAllString(script.ReplaceAllString(page, "SCRIPT"), "ROWS"), "VIEW")
+	frame := viewText.ReplaceAllString(rowsText.ReplaceAllString(script.ReplaceAllString(page, "SCRIPT"), "ROWS"),
+		"VIEW")
 	if strings.Contains(frame, "<script") || strings.Contains(frame, "<img") || strings.Contains(frame, "<!--") {
 		tb.Errorf("markup in the page's texts:\n%s", frame)
 	}
@@ -270,7 +284,7 @@ func checkPage(tb testing.TB, page string) {
 	}
 }
 
-// Nothing in the page is an address that a browser would load.
+// The page contains no address that a browser would load.
 func TestLoadsNothing(t *testing.T) {
 	page := pageOf(t, html.Options{Title: "ops.jsonl"}, request(0, 1_000), operation("matmul", 2, 100, 500))
 	for _, m := range regexp.MustCompile(`https?://[^"' )]*`).FindAllString(page, -1) {
@@ -294,13 +308,20 @@ func TestEmpty(t *testing.T) {
 }
 
 func TestWriteErrors(t *testing.T) {
-	r := check.Must(analyze.Run(t.Context(), analyze.Records(func(func(op.Record, error) bool) {}), analyze.Options{}))(t)
+	r := check.Must(analyze.Run(t.Context(), analyze.Records(func(func(op.Record, error) bool) {}),
+		analyze.Options{}))(t)
 	check.Says(t, "a report without its forest is accepted", "", html.Write(io.Discard, r, html.Options{}))
 	check.Is(t, "", fulldisk.Err, html.Write(&fulldisk.Writer{}, reportOn(t), html.Options{}))
 }
 
 // A hundred thousand operations of a realistic graph take less than 2 MB.
 func TestSize(t *testing.T) {
+	if page := pageOf(t, html.Options{}, graphRecords()...); len(page) > 2<<20 {
+		t.Errorf("%d bytes", len(page))
+	}
+}
+
+func graphRecords() []op.Record {
 	var records []op.Record
 	start := int64(0)
 	for i := range 100_000 {
@@ -311,8 +332,14 @@ func TestSize(t *testing.T) {
 		start += int64(i) * 7_919 % 9_000
 		records = append(records, rec)
 	}
-	if page := pageOf(t, html.Options{}, records...); len(page) > 2<<20 {
-		t.Errorf("%d bytes", len(page))
+	return records
+}
+
+func BenchmarkWritePage(b *testing.B) {
+	r := reportOn(b, graphRecords()...)
+	b.ReportAllocs()
+	for b.Loop() {
+		check.OK(b, html.Write(io.Discard, r, html.Options{}))
 	}
 }
 
@@ -323,9 +350,11 @@ func FuzzWrite(f *testing.F) {
 	f.Add("matmul", int64(-5), int64(1<<60))
 	f.Fuzz(func(t *testing.T, name string, start, duration int64) {
 		rec := operation(name, 2, start, max(0, duration))
-		rec.Entry.DeviceID, rec.Entry.DType = name, op.DType(name)
+		rec.Entry.DeviceID = name
+		rec.Entry.DType = op.DType(name)
 		req := request(start/2, max(0, duration))
-		req.Span.Name, req.Span.Service = name, name
+		req.Span.Name = name
+		req.Span.Service = name
 		page := pageOf(t, html.Options{Title: name, Version: name}, req, rec)
 		checkPage(t, page)
 		decode(t, page)

@@ -10,27 +10,24 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxRows is the number of operations and spans above which a page merges
-// operations that are too short to be seen on the whole timeline.
+// maxRows is the number of rows above which a page merges operations too short to see on the whole timeline.
 const maxRows = 300_000
 
-// The parts that the run is divided into when operations are merged: a quarter of a
-// pixel each at first, and as few as this in the end.
+// The number of parts that the run is divided into for merging: a quarter of a pixel each at first, down to leastBins.
 const (
 	mostBins  = 8000
 	leastBins = 250
 )
 
-// merged says what a page has merged: operations shorter than WidthNS, of one name,
-// stream and request, next to each other on their stream, to boxes of their sum.
+// merged counts merged operations: neighbours on a stream shorter than WidthNS, with equal name and request, become one
+// box with their sum.
 type merged struct {
 	Ops     int64 `json:"ops"`
 	Boxes   int64 `json:"boxes"`
 	WidthNS int64 `json:"width_ns"`
 }
 
-// merge makes the rows, and merges short operations until at most limit of them are left,
-// if it can.
+// merge makes the rows. It merges short operations, trying to keep at most limit rows.
 func (r *rows) merge(limit int) {
 	if len(r.timed) <= limit {
 		list := make([]row, len(r.timed))
@@ -40,7 +37,8 @@ func (r *rows) merge(limit int) {
 		r.setList(list)
 		return
 	}
-	m := merger{rows: r, chains: chains{rows: r, number: slices.Repeat([]int32{-1}, len(r.request))}, isParent: make([]bool, len(r.request))}
+	m := merger{rows: r, chains: chains{rows: r, number: slices.Repeat([]int32{-1}, len(r.request))},
+		isParent: make([]bool, len(r.request))}
 	for i := range r.timed {
 		if p := r.timed[i].node.Parent(); !p.IsZero() {
 			m.isParent[p.Index()] = true
@@ -60,7 +58,6 @@ func (r *rows) merge(limit int) {
 	r.setList(m.out)
 }
 
-// merger merges the rows of each lane.
 type merger struct {
 	*rows
 	chains   chains
@@ -70,32 +67,34 @@ type merger struct {
 	merged   merged
 }
 
-// lane is where operations stand one behind the other.
+// lane holds consecutive operations.
 type lane struct {
 	device device.Key
 	stream op.Int
 	host   bool
 }
 
-// pending are the boxes of a lane that may still grow, all of one part of the time.
+// pending are the growing boxes of a lane, all in one part of the time.
 type pending struct {
 	bin   int64
 	boxes []row
 	at    map[boxKey]int
 }
 
-// boxKey is what the operations of a box have in common.
+// boxKey is equal for the operations of a box.
 type boxKey struct {
-	chain   int32 // the names of what they lie below, and theirs
+	chain   int32 // their names and the names above
 	kind    uint64
 	request int32
 	error   uint64
 }
 
-// run merges the operations that are shorter than width, and reports whether no more
-// than limit rows are left. It gives up where there are more.
+// run merges operations shorter than width and reports whether at most limit rows remain. It gives up as soon as there
+// are more.
 func (m *merger) run(width int64, limit int) bool {
-	m.out, m.lanes, m.merged = m.out[:0], make(map[lane]*pending), merged{WidthNS: width}
+	m.out = m.out[:0]
+	m.lanes = make(map[lane]*pending)
+	m.merged = merged{WidthNS: width}
 	var order []*pending
 	for i := range m.timed {
 		if len(m.out) > limit {
@@ -131,7 +130,6 @@ func (m *merger) run(width int64, limit int) bool {
 	return len(m.out) <= limit
 }
 
-// add adds an operation to the box of its key.
 func (p *pending) add(one *row, key boxKey) {
 	i, ok := p.at[key]
 	if !ok {
@@ -154,8 +152,7 @@ func (p *pending) add(one *row, key boxKey) {
 	}
 }
 
-// flush puts the boxes out, one behind the other: where the operations did not
-// overlap, they fit into the time that these took.
+// flush appends the boxes consecutively. If the operations did not overlap, the boxes fit into their time.
 func (m *merger) flush(p *pending) {
 	if len(p.boxes) == 0 {
 		return
@@ -175,18 +172,17 @@ func (m *merger) flush(p *pending) {
 	clear(p.at)
 }
 
-// chains numbers the names of nodes together with those of all nodes above them.
+// chains numbers the names of nodes together with the names of their ancestors.
 type chains struct {
 	rows   *rows
 	number []int32 // by trace.Node.Index, -1 before it is known
 	known  symbols.Table[chain]
 }
 
-// chain is a name below a chain, -1 for none.
+// chain is a name below a chain, -1 at the top.
 type chain struct{ above, name int32 }
 
-// of returns the number of the chain that ends with n. Chains may be as long as the
-// run.
+// of returns the number of the chain that ends with n. It does not recurse: chains may be as long as the run.
 func (c *chains) of(n trace.Node) int32 {
 	var path []trace.Node
 	above := int32(-1)

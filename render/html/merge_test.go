@@ -22,7 +22,8 @@ func randomForest(r *rand.Rand, n int) *trace.Forest {
 	for i := range n {
 		trace := op.TraceID{1, byte(i / 100 % 7)}
 		if i%100 == 0 && i/100 < 7 {
-			forest.Add(op.Record{Span: &op.Span{Name: "request", TraceID: trace, SpanID: op.SpanID{1}, Start: op.Known(int64(i)), Duration: 1e6}})
+			forest.Add(op.Record{Span: &op.Span{Name: "request", TraceID: trace, SpanID: op.SpanID{1},
+				Start: op.Known(int64(i)), Duration: 1e6}})
 		}
 		device := fmt.Sprint("cuda:", r.IntN(3))
 		start := ends[device] + r.Int64N(20)
@@ -32,16 +33,18 @@ func randomForest(r *rand.Rand, n int) *trace.Forest {
 		}
 		ends[device] = start + duration
 		forest.Add(op.Record{Entry: &op.Entry{
-			Operation: fmt.Sprint("op", r.IntN(5)), Kind: op.Kind(1 + r.IntN(3)), DeviceID: device, Start: op.Known(start), Duration: duration,
+			Operation: fmt.Sprint("op", r.IntN(5)), Kind: op.Kind(1 + r.IntN(3)), DeviceID: device,
+			Start: op.Known(start), Duration: duration,
 			TraceID: trace, SpanID: op.SpanID{2, byte(i), byte(i >> 8)}, ParentSpanID: op.SpanID{1},
-			MemoryBytes: op.Known(r.Int64N(9)), FLOPs: op.Known(r.Int64N(9)), Failed: i%40 == 0, Error: fmt.Sprint(i % 3),
+			MemoryBytes: op.Known(r.Int64N(9)), FLOPs: op.Known(r.Int64N(9)), Failed: i%40 == 0,
+			Error: fmt.Sprint(i % 3),
 		}})
 	}
 	return forest
 }
 
-// Whatever is merged, sums stay by name, kind and device, boxes fit into the time of
-// their operations, and long operations stay as they are.
+// Merging keeps the sums by name, kind and device, fits boxes into the time of their operations, and leaves long
+// operations alone.
 func TestMergeKeepsSums(t *testing.T) {
 	for seed := range cases.Numbers(t, 20) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -62,8 +65,8 @@ func TestMergeKeepsSums(t *testing.T) {
 				k := key{one.node.Name(), kindNumber(one.node), one.node.Device(), fmt.Sprint(failed, text)}
 				s := all[k]
 				all[k] = sum{
-					s.count + one.count, s.duration + one.duration, s.self + one.self, s.memory + one.memory, s.flops + one.flops,
-					max(s.longest, one.longest),
+					s.count + one.count, s.duration + one.duration, s.self + one.self, s.memory + one.memory,
+					s.flops + one.flops, max(s.longest, one.longest),
 				}
 			}
 			return all

@@ -14,13 +14,14 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The numbers in the page's module rows of what is no operation of a device.
+// The kind numbers of rows other than operations of devices, as in the page's module rows.
 const (
 	kindSpan = 6
 	kindHost = 7 // the host's view of an operation
 )
 
-// kindNumber returns the number of a node's kind in the page's module rows, for operations of devices that of [op.Kind].
+// kindNumber returns the number of a node's kind in the page's module rows. Operations of devices have that of
+// [op.Kind].
 func kindNumber(n trace.Node) uint64 {
 	switch {
 	case !n.IsOp():
@@ -31,15 +32,14 @@ func kindNumber(n trace.Node) uint64 {
 	return uint64(n.Kind())
 }
 
-// timed is an operation or a span that has a start.
 type timed struct {
 	node       trace.Node
 	start      int64 // Unix nanoseconds
 	shape      int32 // in shapes
-	collective int32 // its number plus one, 0 for none
+	collective int32 // its number plus one, or 0
 }
 
-// row is an operation or a span, or several short operations that are drawn as one.
+// row is an operation or a span, or a box of several short operations.
 type row struct {
 	timed          // the first of them; shape is 0 where they differ
 	duration int64 // the sum of theirs
@@ -51,13 +51,12 @@ type row struct {
 	step     int // in steps plus one, 0 where they differ
 }
 
-// none is the row of nodes that are not drawn, and the request of those of none.
+// none marks missing rows and requests.
 const none = -1
 
-// rows holds the operations and spans of the page, ordered by start, and the
-// tables that their columns refer to. Nodes without a start and repeats are left
-// out. A page of a million has few rows: all that there is of the others is timed, until
-// [rows.merge] makes the rows.
+// rows holds the operations and spans of the page, ordered by start, and the tables that their columns refer to. Nodes
+// without a start and repeats are left out. Only [rows.merge] makes rows; until then timed takes little memory for a
+// million nodes.
 type rows struct {
 	timed   []timed
 	list    []row
@@ -72,25 +71,25 @@ type rows struct {
 	devices symbols.Table[device.Key]
 	shapes  symbols.Table[string]
 	steps   symbols.Table[int64]
-	// arguments are those of kernels, JSON objects, and "" for none.
+	// arguments are JSON objects with arguments of kernels, "" without any.
 	arguments symbols.Table[string]
 	// errors are the texts of errors.
 	errors symbols.Table[string]
 }
 
-// maxTexts bounds the names, and the shapes, that a page tells apart, maxArguments the arguments of kernels.
+// maxTexts bounds the distinct names and the distinct shapes of a page, maxArguments the arguments of kernels.
 const (
 	maxTexts     = 20_000
 	maxArguments = 5_000
 )
 
-// newRows orders the nodes of a forest.
 func newRows(forest *trace.Forest) *rows {
 	r := new(rows)
 	r.shapes.ID("")
 	r.arguments.ID("")
 	r.request = slices.Repeat([]int32{none}, forest.Len())
-	collectives, number := make([]int32, forest.Len()), int32(0)
+	collectives := make([]int32, forest.Len())
+	number := int32(0)
 	for parts := range collective.FindJoins(forest).All() {
 		if len(parts) < 2 {
 			continue
@@ -106,7 +105,8 @@ func newRows(forest *trace.Forest) *rows {
 			r.leftOut++
 			continue
 		}
-		r.timed = append(r.timed, timed{n, n.Start().V, r.shapes.Within(maxTexts, n.Shapes(), ""), collectives[n.Index()]})
+		r.timed = append(r.timed, timed{n, n.Start().V, r.shapes.Within(maxTexts, n.Shapes(), ""),
+			collectives[n.Index()]})
 	}
 	slices.SortFunc(r.timed, func(a, b timed) int {
 		if d := cmp.Compare(a.start, b.start); d != 0 {
@@ -136,16 +136,16 @@ func (r *rows) row(t *timed) row {
 	return one
 }
 
-// setList sets the rows, and finds those of the nodes.
 func (r *rows) setList(list []row) {
-	r.list, r.timed = list, nil
+	r.list = list
+	r.timed = nil
 	r.index = slices.Repeat([]int32{none}, len(r.request))
 	for i := range r.list {
 		r.index[r.list[i].node.Index()] = int32(i)
 	}
 }
 
-// numberDevices numbers the devices in the order in which people list them.
+// numberDevices numbers the devices in natural order.
 func (r *rows) numberDevices() {
 	for i := range r.timed {
 		if n := r.timed[i].node; n.IsOp() {
@@ -160,8 +160,7 @@ func (r *rows) numberDevices() {
 	}
 }
 
-// setRequest records that the operations of q, and the spans between them and
-// its root, belong to request number i.
+// setRequest assigns the operations of q, and the spans between them and its root, to request number i.
 func (r *rows) setRequest(q *requests.Request, i int) {
 	r.request[q.Root.Index()] = int32(i)
 	for n := range q.Operations() {
@@ -172,7 +171,7 @@ func (r *rows) setRequest(q *requests.Request, i int) {
 	}
 }
 
-// errorCode returns 0 for a node that did not fail, else the number of the text of its error plus one.
+// errorCode returns 0 for a node without failure, else the number of its error text plus one.
 func (r *rows) errorCode(n trace.Node) uint64 {
 	text, failed := n.Failure()
 	if !failed {
@@ -190,20 +189,22 @@ func (r *rows) rowOf(n trace.Node) int32 {
 
 func (r *rows) parentOf(i int) int32 { return r.rowOf(r.list[i].node.Parent()) }
 
-// launcherOf returns the row of the operator that launched row i, none where there is none or it is
-// above the row anyway.
+// launcherOf returns the row of the operator that launched row i. It is none if the operator is unknown or above the
+// row.
 func (r *rows) launcherOf(i int) int32 {
 	host := r.list[i].node.Launcher()
-	for n, steps := r.list[i].node.Parent(), 0; !host.IsZero() && !n.IsZero() && steps < maxSteps; n, steps = n.Parent(), steps+1 {
+	n := r.list[i].node.Parent()
+	for steps := 0; !host.IsZero() && !n.IsZero() && steps < maxSteps; steps++ {
 		if n == host {
 			return none
 		}
+		n = n.Parent()
 	}
 	return r.rowOf(host)
 }
 
-// launcherName returns the name of what launched the operation of a device in row i, where that is no row and no operation of a device
-// is above; "" for none.
+// launcherName returns the name of the launcher of a device operation in row i, if the launcher has no row and no
+// device operation is above; else "".
 func (r *rows) launcherName(i int) string {
 	one := &r.list[i]
 	n := one.node
@@ -219,13 +220,11 @@ func (r *rows) launcherName(i int) string {
 	return name
 }
 
-// maxSteps bounds how many rows above one are looked at.
 const maxSteps = 64
 
-// maxLinks bounds the links that a page can draw.
 const maxLinks = 20_000
 
-// links returns the rows that links lead from and to, and how many links there are.
+// links returns the source and target rows of links, and the number of all links.
 func (r *rows) links() (pairs [][2]int32, total int) {
 	pairs = [][2]int32{}
 	for i := range r.list {

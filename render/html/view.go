@@ -17,32 +17,31 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxRequests bounds the requests that a page describes: the slowest ones.
+// maxRequests bounds the requests of a page; it keeps the slowest.
 const maxRequests = 2000
 
-// view is the part of the page's data that is JSON. Times count from the first
-// start, in nanoseconds.
+// view is the JSON part of the page's data. Times are in nanoseconds from the first start.
 type view struct {
 	// Rows is the number of operations and spans in the columns.
 	Rows int `json:"rows"`
-	// Origin is the first start, in Unix nanoseconds; no number of JavaScript holds it.
+	// Origin is the first start in Unix nanoseconds, as text: numbers of JavaScript are too small for it.
 	Origin string   `json:"origin_ns"`
 	SpanNS int64    `json:"span_ns"`
 	Names  []string `json:"names"`
-	// Short has the short forms of names of kernels.
+	// Short maps names of kernels to their short forms.
 	Short   map[string]string `json:"short,omitempty"`
 	Devices []shownDevice     `json:"devices"`
 	// LaunchDevices has the device of each stream in the report's launches.
 	LaunchDevices []int32  `json:"launch_devices,omitempty"`
 	Shapes        []string `json:"shapes"`
 	Steps         []int64  `json:"steps"`
-	// Arguments has those of kernels, the first for rows without any.
+	// Arguments has the arguments of kernels; the first is for rows without arguments.
 	Arguments []json.RawMessage `json:"arguments"`
-	// Errors has the texts of errors, "" for one without a text.
+	// Errors has the texts of errors, "" for an error without text.
 	Errors   []string  `json:"errors"`
 	Requests []request `json:"requests"`
 	Total    int       `json:"requests_total"`
-	// Links has the rows that links lead from and to, LinksTotal how many there are.
+	// Links has the source and target rows of links, LinksTotal the number of all links.
 	Links      [][2]int32      `json:"links"`
 	LinksTotal int             `json:"links_total"`
 	Merged     merged          `json:"merged"`
@@ -50,20 +49,19 @@ type view struct {
 	Diff       *diff.Report    `json:"diff,omitempty"`
 
 	severalRanks bool // labels of devices have the rank
-	reported     int  // the devices that the report has, without those that only the host's views of operations name
+	reported     int  // devices in the report, without devices named only by the host's view
 }
 
 type shownDevice struct {
 	Label string `json:"label"`
-	// Unknown is set for that of operations of which no device is known.
+	// Unknown is set for the device of operations without a known device.
 	Unknown bool `json:"unknown,omitempty"`
-	// Row is the device's place in the report's table, IdleRow that among its idle
-	// causes; -1 for none.
+	// Row is the device's row in the report's table, IdleRow its row among idle causes; -1 if missing.
 	Row     int `json:"row"`
 	IdleRow int `json:"idle_row"`
 }
 
-// request is a request and its critical path, the largest part first.
+// request is a request and its critical path, largest part first.
 type request struct {
 	Index     int        `json:"index"`
 	Name      string     `json:"name"`
@@ -75,26 +73,23 @@ type request struct {
 	Ops       int        `json:"ops"`
 	Uncovered int64      `json:"uncovered"`
 	Path      []part     `json:"path"`
-	// Segments has the critical path in the order of time, of the slowest requests only: the row,
-	// -1 for none, when it is there, and for how long.
+	// Segments has the critical path of one of the slowest requests in order of time: row (-1 if not drawn), start,
+	// duration.
 	Segments [][3]int64 `json:"segments,omitempty"`
-	// Causes are sentences on what it waited for, the largest part first; of the slowest
-	// requests only.
+	// Causes are sentences about the waiting time of one of the slowest requests, largest part first.
 	Causes []string `json:"causes,omitempty"`
-	// Shared are the executions that work for several requests, this one among them,
-	// those with the largest parts; SharedTotal is how many there are and SharedNS the
-	// sum of the parts.
+	// Shared are the executions with the largest parts that the request shares with others. SharedTotal is the number
+	// of all such executions, SharedNS the sum of the request's parts in them.
 	Shared      []shared `json:"shared,omitempty"`
 	SharedTotal int      `json:"shared_total,omitempty"`
 	SharedNS    int64    `json:"shared_ns,omitempty"`
 	Link        string   `json:"link,omitempty"`
 }
 
-// shared is an execution that works for several requests, and the part of a request
-// in it.
+// shared is an execution for several requests, and one request's part in it.
 type shared struct {
 	Name     string `json:"name"`
-	Row      int32  `json:"row"` // of its span, -1 for none
+	Row      int32  `json:"row"` // of its span, -1 if not drawn
 	Start    int64  `json:"start"`
 	Duration int64  `json:"dur"`
 	Requests int    `json:"requests"`
@@ -102,16 +97,12 @@ type shared struct {
 	NS       int64  `json:"ns"`
 }
 
-// maxCauses bounds the requests of which a page says in words what they waited for.
 const maxCauses = 100
 
-// maxSegments bounds the segments of critical paths that a page can draw, in sum.
 const maxSegments = 20_000
 
-// maxShared bounds the executions that a page lists for a request.
 const maxShared = 20
 
-// part is a share of a critical path.
 type part struct {
 	Operation string `json:"operation"`
 	Kind      string `json:"kind"`
@@ -122,11 +113,12 @@ type part struct {
 // newView describes a report and the rows of its forest.
 func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v := &view{
-		Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []shownDevice{}, Shapes: []string{""}, Steps: []int64{}, Names: []string{},
-		Errors: []string{},
+		Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []shownDevice{}, Shapes: []string{""},
+		Steps: []int64{}, Names: []string{}, Errors: []string{},
 	}
 	columns := newRows(r.Forest)
-	v.SpanNS, v.Origin = columns.span, strconv.FormatInt(columns.origin, 10)
+	v.SpanNS = columns.span
+	v.Origin = strconv.FormatInt(columns.origin, 10)
 	devices := columns.devices.Values
 	v.severalRanks = slices.ContainsFunc(devices, func(k device.Key) bool { return k.Rank != devices[0].Rank })
 	rowOf := places(r.Devices, (*profile.Device).Key)
@@ -146,15 +138,20 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 		}
 	}
 	found := requests.Find(r.Forest)
-	slowest := slices.DeleteFunc(found.List, func(q requests.Request) bool { return q.Root.IsZero() || !q.StartNS.Known })
-	slices.SortStableFunc(slowest, func(a, b requests.Request) int { return cmp.Compare(b.DurationNS.V, a.DurationNS.V) })
+	slowest := slices.DeleteFunc(found.List, func(q requests.Request) bool {
+		return q.Root.IsZero() || !q.StartNS.Known
+	})
+	slices.SortStableFunc(slowest, func(a, b requests.Request) int {
+		return cmp.Compare(b.DurationNS.V, a.DurationNS.V)
+	})
 	v.Total = len(slowest)
 	slowest = slowest[:min(len(slowest), maxRequests)]
 	for i := range slowest {
 		columns.setRequest(&slowest[i], i)
 	}
 	columns.merge(maxRows)
-	v.Rows, v.Merged = len(columns.list), columns.merged
+	v.Rows = len(columns.list)
+	v.Merged = columns.merged
 	v.Links, v.LinksTotal = columns.links()
 	segments := maxSegments
 	for i := range slowest {
@@ -172,7 +169,7 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	return v, columns
 }
 
-// places returns a function that returns the place of a device's row in list, none where it has none.
+// places returns a function from a device to its position in list, or none.
 func places[T any](list []T, keyOf func(*T) device.Key) func(device.Key) int {
 	at := make(map[device.Key]int, len(list))
 	for i := range slices.Backward(list) {
@@ -186,8 +183,8 @@ func places[T any](list []T, keyOf func(*T) device.Key) func(device.Key) int {
 	}
 }
 
-// request describes request number i of a run, whose rows are there, with its critical path where that has no
-// more segments than are left.
+// request describes request number i, after the rows are set. It includes segments of the critical path while left
+// allows.
 func (v *view) request(q *requests.Request, i int, columns *rows, left *int) request {
 	critical := path.Of(q.Root.Forest, q.Root)
 	r := request{
@@ -198,15 +195,16 @@ func (v *view) request(q *requests.Request, i int, columns *rows, left *int) req
 	if critical != nil && len(critical.Segments) <= *left {
 		*left -= len(critical.Segments)
 		for _, s := range critical.Segments {
-			r.Segments = append(r.Segments, [3]int64{int64(columns.rowOf(s.Node)), s.StartNS - columns.origin, s.DurationNS})
+			r.Segments = append(r.Segments, [3]int64{int64(columns.rowOf(s.Node)), s.StartNS - columns.origin,
+				s.DurationNS})
 		}
 	}
 	for e, ns := range q.Executions() {
 		r.SharedTotal++
 		r.SharedNS += ns
 		r.Shared = append(r.Shared, shared{
-			Name: e.Name, Row: columns.rowOf(e.Root), Start: e.StartNS.V - columns.origin, Duration: e.DurationNS, Requests: e.Requests,
-			Ops: e.Ops(), NS: ns,
+			Name: e.Name, Row: columns.rowOf(e.Root), Start: e.StartNS.V - columns.origin, Duration: e.DurationNS,
+			Requests: e.Requests, Ops: e.Ops(), NS: ns,
 		})
 	}
 	slices.SortStableFunc(r.Shared, func(a, b shared) int { return cmp.Compare(b.NS, a.NS) })
@@ -214,7 +212,7 @@ func (v *view) request(q *requests.Request, i int, columns *rows, left *int) req
 	return r
 }
 
-// pathParts adds up the segments of a path by operation, kind and device.
+// pathParts sums up the segments of a path by operation, kind and device.
 func pathParts(p *path.Path, withRank bool) []part {
 	parts := []part{}
 	if p == nil {
@@ -227,7 +225,8 @@ func pathParts(p *path.Path, withRank bool) []part {
 		case s.Node.IsZero():
 			key.Kind = path.KindIdle
 		case s.Node.IsOp() && s.Node.Side() == op.SideNone:
-			key.Kind, key.Device = s.Node.Kind().String(), s.Node.Device().Label(withRank)
+			key.Kind = s.Node.Kind().String()
+			key.Device = s.Node.Device().Label(withRank)
 		}
 		i := int(keys.ID(key))
 		if i == len(parts) {

@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/render/jaeger"
 )
 
-// The JSON is that of Jaeger's API, whose page opens it by "JSON File".
+// The JSON is the format of Jaeger's API; its page opens it by "JSON File".
 func ExampleTraces() {
 	var t jaeger.Traces
 	t.Add(&op.Entry{

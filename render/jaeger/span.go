@@ -28,14 +28,13 @@ type span struct {
 	Warnings   []string    `json:"warnings"`
 }
 
-// reference leads to the parent of a span, or to one that is linked.
+// reference leads to the parent of a span or to a linked span.
 type reference struct {
 	RefType string     `json:"refType"`
 	TraceID op.TraceID `json:"traceID"`
 	SpanID  op.SpanID  `json:"spanID"`
 }
 
-// process is what a span is from.
 type process struct {
 	ServiceName string `json:"serviceName"`
 	Tags        []tag  `json:"tags"`
@@ -52,23 +51,21 @@ type tag struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// reserved are the names of tags that describe the span itself, the former one of the scope among them.
+// reserved are the tags that describe the span itself, with the former tag of the scope.
 var reserved = []string{
 	attrkey.JaegerError, attrkey.JaegerStatus, attrkey.JaegerDescription, attrkey.JaegerScope, attrkey.JaegerOldScope,
-	attrkey.JaegerVersion, attrkey.JaegerKind, attrkey.JaegerTraceState, attrkey.JaegerDropped, attrkey.JaegerDroppedLinks,
+	attrkey.JaegerVersion, attrkey.JaegerKind, attrkey.JaegerTraceState, attrkey.JaegerDropped,
+	attrkey.JaegerDroppedLinks,
 }
 
-// withoutReserved returns the attributes but for those that have such names.
 func withoutReserved(attrs []op.Attr) []op.Attr {
 	return slices.DeleteFunc(slices.Clone(attrs), func(a op.Attr) bool { return slices.Contains(reserved, a.Key) })
 }
 
-// maxExactInt is the largest integer that JavaScript distinguishes from its
-// neighbours.
+// maxExactInt is the largest integer that JavaScript distinguishes from its neighbours.
 const maxExactInt = 1<<53 - 1
 
-// tagsOf returns attributes in their types. Lists and maps are JSON text, and so are
-// numbers that JavaScript could not hold.
+// tagsOf returns attributes with their types. Lists, maps and numbers too large for JavaScript are text.
 func tagsOf(attrs []op.Attr) []tag {
 	tags := make([]tag, len(attrs))
 	for i := range attrs {
@@ -84,19 +81,20 @@ func tagsOf(attrs []op.Attr) []tag {
 			}
 		case op.AttrFloat:
 			if f, err := strconv.ParseFloat(a.Value, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
-				tags[i].Type, tags[i].Value = "float64", lexer.AppendDouble(nil, f)
+				tags[i].Type = "float64"
+				tags[i].Value = lexer.AppendDouble(nil, f)
 			}
 		case op.AttrBool:
 			if a.Value == "true" || a.Value == "false" {
-				tags[i].Type, tags[i].Value = "bool", json.RawMessage(a.Value)
+				tags[i].Type = "bool"
+				tags[i].Value = json.RawMessage(a.Value)
 			}
 		}
 	}
 	return tags
 }
 
-// setReferences refers to the parent and to the spans that are linked. The UI would
-// follow a reference to the span itself for ever.
+// setReferences refers to the parent and to linked spans, but not to the span itself: the UI would follow it forever.
 func (s *span) setReferences(parent op.SpanID, links []op.Link) {
 	s.References = []reference{}
 	if !parent.IsZero() {
@@ -105,7 +103,9 @@ func (s *span) setReferences(parent op.SpanID, links []op.Link) {
 	for i := range links {
 		s.References = append(s.References, reference{"FOLLOWS_FROM", links[i].TraceID, links[i].SpanID})
 	}
-	s.References = slices.DeleteFunc(s.References, func(r reference) bool { return r.TraceID == s.TraceID && r.SpanID == s.SpanID })
+	s.References = slices.DeleteFunc(s.References, func(r reference) bool {
+		return r.TraceID == s.TraceID && r.SpanID == s.SpanID
+	})
 }
 
 // originOf returns the kind and the scope of a span as tags, as far as they are known.
@@ -117,7 +117,7 @@ func originOf(kind string, s *op.Scope) (tags []op.Attr) {
 	return opmodel.AppendText(tags, attrkey.JaegerVersion, s.Version)
 }
 
-// appendStatus appends the tags of a span that failed, and of one that lost links.
+// appendStatus appends the tags of a failed span, and of a span with dropped links.
 func appendStatus(tags []op.Attr, lostLinks int64, failed bool, message string) []op.Attr {
 	tags = spanattr.AppendCount(tags, attrkey.JaegerDroppedLinks, lostLinks)
 	if !failed {

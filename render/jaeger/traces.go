@@ -16,41 +16,36 @@ import (
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
-// Traces collects operations and spans by trace, in the order of their first
-// spans.
-//
-// The format groups spans by trace, and the spans of a trace may be anywhere in
-// the input, so a Traces holds the text of all of them until it is written. The
-// zero value is ready to use. It is not safe for concurrent use.
+// Traces collects operations and spans by trace, in the order of their first spans. The spans of a trace may be
+// anywhere in the input, so a Traces holds the text of all spans until it is written. The zero value is ready to use.
+// It is not safe for concurrent use.
 type Traces struct {
 	order    []*trace
 	byID     map[op.TraceID]*trace
 	resource op.Resource
-	// source is the origin of the last span, and process its text; nil before the
-	// first span and after a change of resource.
+	// source is the origin of the last span, and process its text. process is nil before the first span and after a
+	// change of resource.
 	source  source
 	process []byte
 	ids     spanattr.Placeholders
-	bytes   int64 // that the traces take
+	bytes   int64 // of the traces
 }
 
-// trace is the text of one trace.
 type trace struct {
 	id op.TraceID
-	// spans and processes hold the elements of a list and the members of an object,
-	// separated by commas.
+	// spans and processes hold the elements of a list and the members of an object, separated by commas.
 	spans, processes []byte
 	// numbers holds the number of each process by its text.
 	numbers map[string]int
 }
 
-// source is the origin of spans, which Jaeger calls a process.
+// source is the origin of spans, a process in Jaeger's terms.
 type source struct {
 	service string
 	rank    op.Int
 }
 
-// Resource sets the origin of the spans that are added next. It copies r.
+// Resource sets the origin of the spans added next. It copies r.
 func (t *Traces) Resource(r *op.Resource) {
 	t.resource = *r.Clone()
 	t.process = nil
@@ -70,8 +65,8 @@ func (t *Traces) Add(e *op.Entry) {
 	t.add(&s, x.Events, source{e.Service, e.Rank})
 }
 
-// AddSpan adds a span that is not an operation. A span whose parent is in another
-// process gets the kind "server", as the format has no other field for that.
+// AddSpan adds a span that is not an operation. A span with a parent in another process gets kind "server", because the
+// format has no other field for it.
 func (t *Traces) AddSpan(o *op.Span) {
 	x := cmp.Or(o.Extra, &op.Extra{})
 	kind := cmp.Or(x.Kind, "internal")
@@ -80,7 +75,8 @@ func (t *Traces) AddSpan(o *op.Span) {
 	}
 	tags := append(originOf(kind, &x.Scope), withoutReserved(o.Attrs)...)
 	tags = appendStatus(tags, opmodel.DroppedLinks(o.Extra), o.Failed, x.Message)
-	s := span{TraceID: o.TraceID, SpanID: o.SpanID, Name: o.Name, StartTime: o.Start.V, Duration: o.Duration, Tags: tagsOf(tags)}
+	s := span{TraceID: o.TraceID, SpanID: o.SpanID, Name: o.Name, StartTime: o.Start.V, Duration: o.Duration,
+		Tags: tagsOf(tags)}
 	s.setReferences(o.ParentSpanID, o.Links)
 	src := source{service: o.Service}
 	if o.Service == t.resource.Service {
@@ -108,9 +104,12 @@ func (t *Traces) add(s *span, events []op.Event, src source) {
 	}
 	before := cap(to.spans) + cap(to.processes)
 	if t.process == nil || src != t.source {
-		t.source, t.process = src, t.describe(src)
+		t.source = src
+		t.process = t.describe(src)
 	}
-	s.Flags, s.StartTime, s.Duration = 1, max(0, s.StartTime)/1000, max(0, s.Duration)/1000
+	s.Flags = 1
+	s.StartTime = max(0, s.StartTime) / 1000
+	s.Duration = max(0, s.Duration) / 1000
 	s.ProcessID = to.number(t.process)
 	if len(to.spans) > 0 {
 		to.spans = append(to.spans, ',')
@@ -129,14 +128,12 @@ func textOf(v any) []byte {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// traceBytes is about what a trace takes beside its text.
 const traceBytes = 512
 
 // Bytes returns about how much memory the operations and spans take.
 func (t *Traces) Bytes() int64 { return t.bytes }
 
-// describe returns the text of a process. The attributes of the last resource
-// belong to its service.
+// describe returns the text of a process. The attributes of the last resource belong to its service.
 func (t *Traces) describe(src source) []byte {
 	attrs := opmodel.AppendInt(nil, attrkey.Rank, src.rank)
 	if src.service == t.resource.Service {
@@ -145,7 +142,6 @@ func (t *Traces) describe(src source) []byte {
 	return textOf(process{cmp.Or(src.service, attrkey.JaegerNoService), tagsOf(attrs)})
 }
 
-// number returns the name of a process in the trace.
 func (t *trace) number(process []byte) string {
 	n, ok := t.numbers[string(process)]
 	if !ok {
@@ -161,7 +157,7 @@ func (t *trace) number(process []byte) string {
 
 // Write writes the traces as one document.
 func (t *Traces) Write(w io.Writer) error {
-	out := bufio.NewWriter(w) // which keeps the first error for Flush
+	out := bufio.NewWriter(w) // keeps the first error for Flush
 	out.WriteString(`{"data":[`)
 	for i, tr := range t.order {
 		if i > 0 {

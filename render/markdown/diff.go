@@ -1,5 +1,5 @@
-// Package markdown writes comparisons as Markdown, for a pull request or an issue. Names are
-// escaped: they cannot make links, mentions or markup.
+// Package markdown writes comparisons as Markdown, for a pull request or an issue. It escapes names, so they cannot
+// make links, mentions or markup.
 package markdown
 
 import (
@@ -15,7 +15,7 @@ import (
 
 // Options configures the Markdown.
 type Options struct {
-	// Rows bounds the rows that did not change; all others are shown. 0 shows none of them.
+	// Rows bounds the unchanged rows; 0 shows no unchanged row. Changed rows are always shown.
 	Rows int
 }
 
@@ -92,7 +92,8 @@ func headline(r *diff.Report) string {
 
 func writeTable(b *strings.Builder, head string, rows []string) {
 	if len(rows) > 0 {
-		fmt.Fprintf(b, "\n| %s | base | head | change | p | n | |\n|---|--:|--:|--:|--:|--:|---|\n%s", head, strings.Join(rows, ""))
+		fmt.Fprintf(b, "\n| %s | base | head | change | p | n | |\n|---|--:|--:|--:|--:|--:|---|\n%s", head,
+			strings.Join(rows, ""))
 	}
 }
 
@@ -103,7 +104,8 @@ func line(name string, c *diff.Comparison) string {
 		}
 		return units.DurationFloat(ns.V)
 	}
-	change, p := "-", "-"
+	change := "-"
+	p := "-"
 	if c.P.Known {
 		if p = fmt.Sprintf("%.3f", c.P.V); c.P.V < 0.0005 {
 			p = "<0.001"
@@ -119,8 +121,8 @@ func line(name string, c *diff.Comparison) string {
 	if c.Verdict == diff.Slower {
 		verdict = "**slower**"
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s | %d+%d | %s |\n", code(name), duration(c.BaseNS), duration(c.HeadNS), change, p,
-		c.NBase, c.NHead, verdict)
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %d+%d | %s |\n", code(name), duration(c.BaseNS), duration(c.HeadNS),
+		change, p, c.NBase, c.NHead, verdict)
 }
 
 func code(text string) string {
@@ -135,7 +137,6 @@ func code(text string) string {
 	return fence + text + fence
 }
 
-// escape returns text without markup.
 func escape(text string) string {
 	var b strings.Builder
 	for _, r := range termtext.Clean(text) {

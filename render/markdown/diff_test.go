@@ -15,7 +15,7 @@ import (
 	"github.com/optrace/optrace/render/markdown"
 )
 
-// report returns a comparison of operations, one of which has the name.
+// report returns a comparison of operations, one of them called name.
 func report(name string) *diff.Report {
 	keys, err := key.Parse("operation")
 	if err != nil {
@@ -28,9 +28,11 @@ func report(name string) *diff.Report {
 		}
 		switch verdict {
 		case diff.Added:
-			c.BaseNS, c.NBase = op.Float{}, 0
+			c.BaseNS = op.Float{}
+			c.NBase = 0
 		case diff.Slower, diff.Faster, diff.Unchanged, diff.CannotTell:
-			c.Delta, c.DeltaLow, c.DeltaHigh, c.P = op.KnownFloat(delta), op.KnownFloat(delta-0.02), op.KnownFloat(delta+0.03), op.KnownFloat(p)
+			c.Delta, c.DeltaLow, c.DeltaHigh, c.P = op.KnownFloat(delta), op.KnownFloat(delta-0.02),
+				op.KnownFloat(delta+0.03), op.KnownFloat(p)
 		}
 		return diff.Row{Key: key.Group{Keys: keys, Values: []key.Value{{Text: name, Known: true}}}, Comparison: c}
 	}
@@ -39,8 +41,8 @@ func report(name string) *diff.Report {
 	host.Side = "host"
 	return &diff.Report{
 		Rows: []diff.Row{
-			row("matmul", diff.Slower, 0.1, 0.012), host, row(name, diff.Added, 0, 0), row("relu", diff.Unchanged, 0.01, 1),
-			row("softmax", diff.CannotTell, 0.04, 0.3),
+			row("matmul", diff.Slower, 0.1, 0.012), host, row(name, diff.Added, 0, 0),
+			row("relu", diff.Unchanged, 0.01, 1), row("softmax", diff.CannotTell, 0.04, 0.3),
 			row("add", diff.TooFew, 0, 0),
 		},
 		Parts: []diff.Part{
@@ -69,9 +71,10 @@ func TestDiffGolden(t *testing.T) {
 	}
 }
 
-// Whatever names are, they stay in their cells, and no markup.
+// Any names stay in their cells, without markup.
 func FuzzWriteDiff(f *testing.F) {
-	for _, name := range []string{"", " ", "a|b", "`", "``x`", "@team", "<img src=x>", "[a](b)", "\x1b[1m", "a\nb", "\xff", "\u202e"} {
+	for _, name := range []string{"", " ", "a|b", "`", "``x`", "@team", "<img src=x>", "[a](b)", "\x1b[1m", "a\nb",
+		"\xff", "\u202e"} {
 		f.Add(name)
 	}
 	rows := strings.Count(written(&testing.T{}, report("conv2d"), markdown.Options{}), "\n")
@@ -84,7 +87,8 @@ func FuzzWriteDiff(f *testing.F) {
 			t.Errorf("%d lines, want %d:\n%s", n, rows, text)
 		}
 		for line := range strings.Lines(text) {
-			if cells := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|"); cells != 0 && cells != 8 && strings.HasPrefix(line, "|") {
+			if cells := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|"); cells != 0 && cells != 8 &&
+				strings.HasPrefix(line, "|") {
 				t.Errorf("%d bars in %q", cells, line)
 			}
 		}

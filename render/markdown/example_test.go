@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/render/markdown"
 )
 
-// Six runs of a program before a change, and six behind it, as a comment on the change.
+// Six runs of a program before a change, and six after it, as a comment on the change.
 func ExampleWriteDiff() {
 	var base, head []*diff.Run
 	for i := range 6 {

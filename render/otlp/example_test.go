@@ -13,7 +13,8 @@ func ExampleWriter() {
 	var lines bytes.Buffer
 	w := otlp.NewWriter(&lines)
 	e := op.Entry{
-		Operation: "matmul", DeviceID: "cuda:0", Start: op.Known(1000), Duration: 120_500, TraceID: op.TraceID{1}, SpanID: op.SpanID{2},
+		Operation: "matmul", DeviceID: "cuda:0", Start: op.Known(1000), Duration: 120_500, TraceID: op.TraceID{1},
+		SpanID: op.SpanID{2},
 	}
 	if err := w.Entry(&e); err != nil {
 		panic(err)

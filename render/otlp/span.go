@@ -19,15 +19,14 @@ const (
 	statusError = 2
 )
 
-// The flags of a span whose parent is in another process.
+// flagsRemoteParent are the flags of a span with a parent in another process.
 const flagsRemoteParent = 0x301
 
-// noExtra stands for what a span without Extra has.
 var noExtra op.Extra
 
-// kindNumber returns OTLP's number of a kind.
 func kindNumber(kind string) int32 {
-	if i := slices.Index([]string{"unspecified", "internal", "server", "client", "producer", "consumer"}, kind); i >= 0 {
+	if i := slices.Index([]string{"unspecified", "internal", "server", "client", "producer", "consumer"},
+		kind); i >= 0 {
 		return int32(i)
 	}
 	return 1
@@ -35,11 +34,12 @@ func kindNumber(kind string) int32 {
 
 func member(name string, value any) wire.Field { return wire.Field{Name: name, Value: value} }
 
-// spanOf returns the span of an operation, whose resource states a rank.
+// spanOf returns the span of an operation. rank is the rank in its resource.
 func (w *Writer) spanOf(e *op.Entry, rank op.Int) *op.Span {
 	x := *cmp.Or(e.Extra, &noExtra)
 	x.Scope.Name = e.Scope
-	x.DroppedAttributes, x.Message = e.DroppedAttributes, cmp.Or(e.Error, x.Message)
+	x.DroppedAttributes = e.DroppedAttributes
+	x.Message = cmp.Or(e.Error, x.Message)
 	x.TraceState = cmp.Or(x.TraceState, spanattr.TraceState(e.AdjustedCount))
 	attrs := attrmap.Attrs(e)
 	if e.Rank != rank {
@@ -53,10 +53,11 @@ func (w *Writer) spanOf(e *op.Entry, rank op.Int) *op.Span {
 	return s
 }
 
-// spanMessage returns the message of a span. A start that is not known is written as 0, which readers recognise.
+// spanMessage returns the message of a span. Readers recognise start 0 as unknown.
 func spanMessage(s *op.Span) wire.Message {
 	x := cmp.Or(s.Extra, &noExtra)
-	parent, flags := s.ParentSpanID[:], x.Flags
+	parent := s.ParentSpanID[:]
+	flags := x.Flags
 	if s.ParentSpanID.IsZero() || s.ParentSpanID == s.SpanID { // a backend may follow parents for ever
 		parent = nil
 	}
@@ -64,9 +65,12 @@ func spanMessage(s *op.Span) wire.Message {
 		flags = flagsRemoteParent
 	}
 	m := wire.Message{
-		member("traceId", wire.ID(s.TraceID[:])), member("spanId", wire.ID(s.SpanID[:])), member("traceState", x.TraceState),
-		member("parentSpanId", wire.ID(parent)), member("flags", flags), member("name", wire.Text(s.Name)), member("kind", kindNumber(x.Kind)),
-		member("startTimeUnixNano", wire.Always{Of: s.Start.V}), member("endTimeUnixNano", wire.Always{Of: s.Start.V + s.Duration}),
+		member("traceId", wire.ID(s.TraceID[:])), member("spanId", wire.ID(s.SpanID[:])),
+		member("traceState", x.TraceState),
+		member("parentSpanId", wire.ID(parent)), member("flags", flags), member("name", wire.Text(s.Name)),
+		member("kind", kindNumber(x.Kind)),
+		member("startTimeUnixNano", wire.Always{Of: s.Start.V}),
+		member("endTimeUnixNano", wire.Always{Of: s.Start.V + s.Duration}),
 		member("attributes", wire.Attributes(s.Attrs)), dropped("droppedAttributesCount", x.DroppedAttributes),
 		member("events", events(x.Events)), dropped("droppedEventsCount", x.DroppedEvents),
 		member("links", links(s)), dropped("droppedLinksCount", x.DroppedLinks),
@@ -79,12 +83,12 @@ func spanMessage(s *op.Span) wire.Message {
 		code = statusOK
 	}
 	if code != 0 || x.Message != "" {
-		m = append(m, member("status", wire.Message{member("code", wire.Always{Of: code}), member("message", x.Message)}))
+		m = append(m, member("status", wire.Message{member("code", wire.Always{Of: code}),
+			member("message", x.Message)}))
 	}
 	return m
 }
 
-// dropped is the field with the number of things that are missing.
 func dropped(name string, n int64) wire.Field {
 	return member(name, uint32(min(n, math.MaxUint32)))
 }
@@ -100,7 +104,7 @@ func events(all []op.Event) (list []wire.Message) {
 	return list
 }
 
-// links returns the links of a span, without those to itself, for which backends have no use.
+// links returns the links of a span to other spans. Backends have no use for links to itself.
 func links(s *op.Span) (list []wire.Message) {
 	for i := range s.Links {
 		l := &s.Links[i]
@@ -115,9 +119,10 @@ func links(s *op.Span) (list []wire.Message) {
 			}
 		}
 		list = append(list, wire.Message{
-			member("traceId", wire.ID(l.TraceID[:])), member("spanId", wire.ID(l.SpanID[:])), member("traceState", x.TraceState),
-			member("attributes", wire.Attributes(append(attrs, x.Attrs...))), dropped("droppedAttributesCount", x.DroppedAttributes),
-			member("flags", x.Flags),
+			member("traceId", wire.ID(l.TraceID[:])), member("spanId", wire.ID(l.SpanID[:])),
+			member("traceState", x.TraceState),
+			member("attributes", wire.Attributes(append(attrs, x.Attrs...))),
+			dropped("droppedAttributesCount", x.DroppedAttributes), member("flags", x.Flags),
 		})
 	}
 	return list

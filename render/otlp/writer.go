@@ -14,15 +14,13 @@ import (
 	"github.com/optrace/optrace/render/internal/wire"
 )
 
-// The bounds of a batch: the number of spans of the SDK's batch processor, and a
-// size that receivers accept.
+// The bounds of a batch: the number of spans of the SDK's batch processor, and a size accepted by receivers.
 const (
 	maxBatchSpans = 512
 	maxBatchBytes = 1 << 20
 )
 
-// Writer writes OTLP JSON Lines. Flush it at the end. It is not safe for
-// concurrent use.
+// Writer writes OTLP JSON Lines. Flush it at the end. It is not safe for concurrent use.
 type Writer struct {
 	w io.Writer
 	// resource is the last resource record, source the origin of the current batch.
@@ -34,7 +32,7 @@ type Writer struct {
 	ids      spanattr.Placeholders
 }
 
-// source is the resource that the spans of a batch share.
+// source is the common resource of the spans in a batch.
 type source struct {
 	service string
 	rank    op.Int
@@ -45,7 +43,7 @@ type source struct {
 // NewWriter returns a Writer to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Resource sets the origin of the records that follow. It copies r.
+// Resource sets the origin of the following records. It copies r.
 func (w *Writer) Resource(r *op.Resource) error {
 	if opfile.SameResource(r, &w.resource) {
 		return nil
@@ -82,15 +80,15 @@ func (w *Writer) write(from source, s *op.Span) error {
 	return nil
 }
 
-// begin starts a batch unless the next span belongs to the current one, and a scope
-// unless it is the current one.
+// begin starts a new batch or a new scope if the next span needs one.
 func (w *Writer) begin(s source, scope *op.Scope) error {
 	if w.spans > 0 && (s != w.source || w.spans == maxBatchSpans || len(w.buf) >= maxBatchBytes) {
 		if err := w.Flush(); err != nil {
 			return err
 		}
 	}
-	isScope := scope.Name == w.scope.Name && scope.Version == w.scope.Version && slices.Equal(scope.Attrs, w.scope.Attrs)
+	isScope := scope.Name == w.scope.Name && scope.Version == w.scope.Version &&
+		slices.Equal(scope.Attrs, w.scope.Attrs)
 	switch {
 	case w.spans == 0:
 		w.source = s
@@ -120,7 +118,8 @@ func (w *Writer) appendHead(dst []byte) []byte {
 
 // appendScope appends a scope up to its first span.
 func appendScope(dst []byte, s *op.Scope) []byte {
-	scope := wire.Message{member("name", s.Name), member("version", s.Version), member("attributes", wire.Attributes(s.Attrs))}
+	scope := wire.Message{member("name", s.Name), member("version", s.Version),
+		member("attributes", wire.Attributes(s.Attrs))}
 	return append(scope.AppendJSON(append(dst, `{"scope":`...)), `,"spans":[`...)
 }
 
@@ -134,7 +133,8 @@ func (w *Writer) Flush() error {
 	if err == nil && n < len(w.buf) {
 		err = io.ErrShortWrite
 	}
-	w.buf, w.spans = w.buf[:0], 0
+	w.buf = w.buf[:0]
+	w.spans = 0
 	if err != nil {
 		return fmt.Errorf("writing OTLP: %w", err)
 	}

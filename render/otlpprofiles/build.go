@@ -15,18 +15,17 @@ import (
 
 type message = wire.Message
 
-// The attributes of samples and profiles that are no attributes of operations, and that of a
-// frame that says what code it is.
+// The attributes of samples, profiles and frames, other than attributes of operations.
 const (
 	keyShapes    = "tensor.op.shapes"
 	keyComment   = "pprof.profile.comment"
 	keyFrameType = "profile.frame.type"
 )
 
-// values are the values that there are profiles of. Tools show the first one, and that is the time.
+// values are the values with a profile. Tools show the first one, time.
 var values = slices.Concat(stacknotes.Values[1:3], stacknotes.Values[:1], stacknotes.Values[3:])
 
-// build returns the message ProfilesData of a table: the profiles of each producer.
+// build returns the message ProfilesData of a table, with the profiles of each producer.
 func build(t *stacks.Table, opts Options) message {
 	d := newDictionary()
 	byProducer := make(map[stacks.Producer][]stacks.Row)
@@ -53,7 +52,6 @@ func build(t *stacks.Table, opts Options) message {
 	return message{wire.F(1, "resourceProfiles", all), wire.F(2, "dictionary", d.message())}
 }
 
-// clean returns attributes fit for the viewers of profiles.
 func clean(attrs []op.Attr) []op.Attr {
 	attrs = slices.Clone(attrs)
 	for i := range attrs {
@@ -62,13 +60,13 @@ func clean(attrs []op.Attr) []op.Attr {
 	return attrs
 }
 
-// profiles returns the profiles of some rows of a table.
 func (d *dictionary) profiles(rows []row, t *stacks.Table, comment message) (all []message) {
 	comments := []int32{d.attribute(keyComment, comment)}
 	var start wire.Fixed64
 	var duration int64
 	if t.Start.Known {
-		start, duration = wire.Fixed64(max(0, t.Start.V)), t.End.V-t.Start.V
+		start = wire.Fixed64(max(0, t.Start.V))
+		duration = t.End.V - t.Start.V
 	}
 	for _, v := range values {
 		var samples []message
@@ -78,22 +76,23 @@ func (d *dictionary) profiles(rows []row, t *stacks.Table, comment message) (all
 			}
 		}
 		all = append(all, message{
-			wire.F(1, "sampleType", d.valueType(v.Name, v.Unit)), wire.F(2, "samples", samples), wire.F(3, "timeUnixNano", start),
-			wire.F(4, "durationNano", duration),
-			wire.F(5, "periodType", d.valueType("count", "count")), wire.F(6, "period", int64(1)), // every operation counts
+			wire.F(1, "sampleType", d.valueType(v.Name, v.Unit)), wire.F(2, "samples", samples),
+			wire.F(3, "timeUnixNano", start), wire.F(4, "durationNano", duration),
+			// every operation counts
+			wire.F(5, "periodType", d.valueType("count", "count")), wire.F(6, "period", int64(1)),
 			wire.F(11, "attributeIndices", comments),
 		})
 	}
 	return all
 }
 
-// row is a row of a table and what identifies its samples.
+// row is a row of a table and the identity of its samples.
 type row struct {
 	stacks.Row
 	identity message
 }
 
-// codeOf returns the type of an operation's frame: cuda for what a CUDA device computes.
+// codeOf returns the frame type of an operation: cuda for computation on a CUDA device.
 func codeOf(r *stacks.Row) string {
 	if strings.HasPrefix(r.Device, "cuda:") && r.Kind != op.KindMemory {
 		return "cuda"
@@ -101,22 +100,24 @@ func codeOf(r *stacks.Row) string {
 	return ""
 }
 
-// rows puts the stacks and labels of rows into the dictionary. Rows that differ in nothing
-// that is left of them become one.
+// rows adds the stacks and labels of rows to the dictionary, and merges rows with equal identity.
 func (d *dictionary) rows(all []stacks.Row) []row {
 	var rows []row
 	byIdentity := make(map[string]int)
 	for _, r := range all {
-		stack, link := d.stack(r.Frames, codeOf(&r)), d.link(&r.Request)
+		stack := d.stack(r.Frames, codeOf(&r))
+		link := d.link(&r.Request)
 		var attributes []int32
 		for _, label := range [][2]string{
-			{attrkey.Device, r.Device}, {attrkey.Kind, r.Kind.String()}, {keyShapes, r.Shape}, {attrkey.Root, r.Request.Name},
+			{attrkey.Device, r.Device}, {attrkey.Kind, r.Kind.String()}, {keyShapes, r.Shape},
+			{attrkey.Root, r.Request.Name},
 		} {
 			if text := stacks.Clean(label[1]); text != "" {
 				attributes = append(attributes, d.attribute(label[0], wire.TextValue(text)))
 			}
 		}
-		identity := message{wire.F(1, "stackIndex", stack), wire.F(2, "attributeIndices", attributes), wire.F(3, "linkIndex", link)}
+		identity := message{wire.F(1, "stackIndex", stack), wire.F(2, "attributeIndices", attributes),
+			wire.F(3, "linkIndex", link)}
 		key := string(identity.AppendProto(nil))
 		i, ok := byIdentity[key]
 		if !ok {

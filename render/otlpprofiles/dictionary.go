@@ -6,19 +6,18 @@ import (
 	"github.com/optrace/optrace/render/internal/wire"
 )
 
-// dictionary builds the tables that profiles refer to.
 type dictionary struct {
 	locations, functions, links, attributes, stacks table
 	strings                                         symbols.Table[string]
 }
 
-// table is a table of a dictionary. The element 0 is the zero value, which stands for none.
+// table is a table of a dictionary. Element 0 is the zero value, a null reference.
 type table struct {
 	elements []message
 	places   symbols.Table[string] // by element in protobuf
 }
 
-// add returns the place of an element, which it adds if it is new.
+// add returns the index of an element, and adds it if it is new.
 func (t *table) add(element message) int32 {
 	place := t.places.ID(string(element.AppendProto(nil)))
 	if int(place) == len(t.elements) {
@@ -49,8 +48,8 @@ func (d *dictionary) valueType(name, unit string) message {
 	return message{wire.F(1, "typeStrindex", d.strings.ID(name)), wire.F(2, "unitStrindex", d.strings.ID(unit))}
 }
 
-// location returns the place that stands for a frame. code is what runs it, as the semantic conventions call it
-// (profile.frame.type), "" where that is not known, or nothing runs it, such as a device.
+// location returns the location of a frame. code is the type of its runtime in semantic conventions
+// (profile.frame.type), "" for an unknown runtime or a frame without one, such as a device.
 func (d *dictionary) location(frame, code string) int32 {
 	function := d.functions.add(message{wire.F(1, "nameStrindex", d.strings.ID(frame))})
 	var attributes []int32
@@ -58,11 +57,12 @@ func (d *dictionary) location(frame, code string) int32 {
 		attributes = append(attributes, d.attribute(keyFrameType, wire.TextValue(code)))
 	}
 	return d.locations.add(message{
-		wire.F(3, "lines", []message{{wire.F(1, "functionIndex", function)}}), wire.F(4, "attributeIndices", attributes),
+		wire.F(3, "lines", []message{{wire.F(1, "functionIndex", function)}}),
+		wire.F(4, "attributeIndices", attributes),
 	})
 }
 
-// stack returns the stack of frames from the root down, of which code runs the last.
+// stack returns the stack of frames from the root down. code is the type of the last frame.
 func (d *dictionary) stack(frames []string, code string) int32 {
 	locations := make([]int32, len(frames))
 	for i, name := range frames {
@@ -75,7 +75,7 @@ func (d *dictionary) stack(frames []string, code string) int32 {
 	return d.stacks.add(message{wire.F(1, "locationIndices", locations)})
 }
 
-// link returns the link to the span of a request, 0 where its ids are not known.
+// link returns the link to the span of a request, 0 for unknown ids.
 func (d *dictionary) link(r *stacks.Request) int32 {
 	if r.TraceID.IsZero() || r.SpanID.IsZero() {
 		return 0

@@ -14,7 +14,8 @@ func ExampleWriteJSON() {
 	var path stacks.Path
 	path.Push("step")
 	path.Push("matmul")
-	t.Add(&path, &stacks.Labels{Device: "cuda:0", Kind: op.KindCompute}, stacks.Values{Count: 3, TimeNS: 3000, SelfNS: 3000})
+	t.Add(&path, &stacks.Labels{Device: "cuda:0", Kind: op.KindCompute},
+		stacks.Values{Count: 3, TimeNS: 3000, SelfNS: 3000})
 
 	var message bytes.Buffer
 	if err := otlpprofiles.WriteJSON(&message, t, otlpprofiles.Options{}); err != nil {

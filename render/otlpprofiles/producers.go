@@ -11,23 +11,23 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxProducers bounds the producers whose attributes are kept.
+// maxProducers bounds the producers with attributes of their own.
 const maxProducers = 1 << 10
 
-// Producers tells the attributes of the resources that operations come from. Where the
-// operations of one stacks.Producer have several resources, it tells what these have in
-// common. The zero value has seen none.
+// Producers collects the resource attributes of producers of operations. If the operations of one stacks.Producer have
+// several resources, it keeps the common attributes. The zero value is ready to use.
 type Producers struct {
 	resource op.Resource
-	changed  bool            // resource is another one than that of the last operation
+	changed  bool            // resource differs from the last operation's
 	last     stacks.Producer // of the last operation
 	host     string
-	// all and of are the attributes that all resources have in common, sorted by key; of is nil before the first one.
+	// all has the attributes common to all resources, sorted by key, of the attributes of each producer; of is nil at
+	// first.
 	all []op.Attr
 	of  map[stacks.Producer][]op.Attr
 }
 
-// common returns what attributes, unless they are the first, have in common with others.
+// common returns the common elements of attrs and others, or others if first is set.
 func common(first bool, attrs, others []op.Attr) []op.Attr {
 	if first {
 		return slices.Clone(others)
@@ -35,10 +35,11 @@ func common(first bool, attrs, others []op.Attr) []op.Attr {
 	return slices.DeleteFunc(attrs, func(a op.Attr) bool { return !slices.Contains(others, a) })
 }
 
-// Resource tells the resource of the operations that follow. Nothing of r is kept.
+// Resource sets the resource of the following operations. It does not retain r.
 func (p *Producers) Resource(r *op.Resource) {
 	if !opfile.SameResource(&p.resource, r) {
-		p.resource, p.changed = *r.Clone(), true
+		p.resource = *r.Clone()
+		p.changed = true
 	}
 }
 
@@ -48,7 +49,9 @@ func (p *Producers) Operation(e *op.Entry) {
 	if p.of != nil && !p.changed && who == p.last && e.Host == p.host {
 		return
 	}
-	p.last, p.host, p.changed = who, e.Host, false
+	p.last = who
+	p.host = e.Host
+	p.changed = false
 	attrs := p.attributes()
 	p.all = common(p.of == nil, p.all, attrs)
 	if p.of == nil {
@@ -59,7 +62,6 @@ func (p *Producers) Operation(e *op.Entry) {
 	}
 }
 
-// attributes returns those of the last operation, sorted by key.
 func (p *Producers) attributes() []op.Attr {
 	attrs := opmodel.AppendText(nil, attrkey.ServiceName, p.last.Service)
 	attrs = opmodel.AppendText(attrs, attrkey.HostName, p.host)
@@ -74,8 +76,7 @@ func (p *Producers) attributes() []op.Attr {
 	return attrs
 }
 
-// Of returns the attributes of a producer; those that all have in common for one that is not
-// known.
+// Of returns the attributes of a producer. For an unknown one it returns the attributes common to all.
 func (p *Producers) Of(who stacks.Producer) []op.Attr {
 	if attrs, known := p.of[who]; known {
 		return attrs

@@ -20,18 +20,19 @@ func TestProducers(t *testing.T) {
 	}
 	text := func(key, value string) op.Attr { return op.Attr{Key: key, Value: value} }
 	number := func(key, value string) op.Attr { return op.Attr{Key: key, Value: value, Type: op.AttrInt} }
-	a := resource(text("service.name", "trainer"), text("host.name", "n1"), number("tensor.rank", "0"), number("tensor.world_size", "2"),
-		text("process.pid", "7"))
-	b := resource(text("service.name", "trainer"), text("host.name", "n1"), number("tensor.rank", "1"), number("tensor.world_size", "2"),
-		number("process.pid", "7"))
+	a := resource(text("service.name", "trainer"), text("host.name", "n1"), number("tensor.rank", "0"),
+		number("tensor.world_size", "2"), text("process.pid", "7"))
+	b := resource(text("service.name", "trainer"), text("host.name", "n1"), number("tensor.rank", "1"),
+		number("tensor.world_size", "2"), number("process.pid", "7"))
 	entry := func(r *op.Resource) op.Record {
 		return op.Record{Entry: &op.Entry{Service: r.Service, Host: r.Host, Rank: r.Rank, DeviceID: "cuda:0"}}
 	}
 	rank1 := stacks.Producer{Service: "trainer", Rank: op.Known(1)}
-	other := resource(text("service.name", "trainer"), text("host.name", "n2"), number("tensor.rank", "1"), number("tensor.world_size", "2"))
+	other := resource(text("service.name", "trainer"), text("host.name", "n2"), number("tensor.rank", "1"),
+		number("tensor.world_size", "2"))
 	whole := []op.Attr{
-		text("host.name", "n1"), number("process.pid", "7"), text("service.name", "trainer"), number("tensor.rank", "1"),
-		number("tensor.world_size", "2"),
+		text("host.name", "n1"), number("process.pid", "7"), text("service.name", "trainer"),
+		number("tensor.rank", "1"), number("tensor.world_size", "2"),
 	}
 	for name, test := range map[string]struct {
 		records []op.Record
@@ -41,20 +42,24 @@ func TestProducers(t *testing.T) {
 		"none":     {nil, rank1, nil},
 		"no entry": {[]op.Record{{Resource: b}}, rank1, nil},
 		"one":      {[]op.Record{{Resource: b}, entry(b), entry(b)}, rank1, whole},
-		"two":      {[]op.Record{{Resource: a}, entry(a), {Resource: b}, entry(b), {Resource: a}, entry(a)}, rank1, whole},
-		"one that is not known": {[]op.Record{{Resource: a}, entry(a), {Resource: b}, entry(b)}, stacks.Producer{}, []op.Attr{
-			text("host.name", "n1"), text("service.name", "trainer"), number("tensor.world_size", "2"),
-		}},
+		"two": {[]op.Record{{Resource: a}, entry(a), {Resource: b}, entry(b), {Resource: a}, entry(a)}, rank1,
+			whole},
+		"one that is not known": {[]op.Record{{Resource: a}, entry(a), {Resource: b}, entry(b)}, stacks.Producer{},
+			[]op.Attr{
+				text("host.name", "n1"), text("service.name", "trainer"), number("tensor.world_size", "2"),
+			}},
 		"one without operations": {[]op.Record{{Resource: a}, {Resource: b}, entry(b)}, rank1, whole},
-		"two resources of one": {[]op.Record{{Resource: b}, entry(b), {Resource: other}, entry(other)}, rank1, []op.Attr{
-			text("service.name", "trainer"), number("tensor.rank", "1"), number("tensor.world_size", "2"),
-		}},
+		"two resources of one": {[]op.Record{{Resource: b}, entry(b), {Resource: other}, entry(other)}, rank1,
+			[]op.Attr{
+				text("service.name", "trainer"), number("tensor.rank", "1"), number("tensor.world_size", "2"),
+			}},
 		"entries alone": {[]op.Record{entry(a), entry(b)}, rank1, []op.Attr{
 			text("host.name", "n1"), text("service.name", "trainer"), number("tensor.rank", "1"),
 		}},
-		"hosts": {[]op.Record{entry(&op.Resource{Host: "n1"}), entry(&op.Resource{Host: "n2"})}, stacks.Producer{Host: "n2"}, []op.Attr{
-			text("host.name", "n2"),
-		}},
+		"hosts": {[]op.Record{entry(&op.Resource{Host: "n1"}), entry(&op.Resource{Host: "n2"})},
+			stacks.Producer{Host: "n2"}, []op.Attr{
+				text("host.name", "n2"),
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p otlpprofiles.Producers

@@ -8,16 +8,14 @@ import (
 	"github.com/optrace/optrace/render/internal/stacknotes"
 )
 
-// Options says what the profiles tell about themselves.
+// Options configures the comments and resources of profiles.
 type Options struct {
 	stacknotes.Options
-	// Producers tells the attributes of the resources that the operations come from; nil for
-	// none.
+	// Producers has the resource attributes of the producers of operations; nil for no attributes.
 	Producers *Producers
 }
 
-// Write writes a table as one message of protobuf, which is also the body of a request
-// that exports it.
+// Write writes a table as one protobuf message. It is also the body of an export request.
 func Write(w io.Writer, t *stacks.Table, opts Options) error {
 	if _, err := w.Write(build(t, opts).AppendProto(nil)); err != nil {
 		return fmt.Errorf("writing OTLP profiles: %w", err)

@@ -8,7 +8,6 @@ import (
 	"github.com/optrace/optrace/render/internal/wire"
 )
 
-// annotations returns the arguments of an event as debug annotations of it.
 func (t *Timeline) annotations(args []op.Attr) string {
 	var x lexer.Lexer
 	var text []byte
@@ -21,13 +20,13 @@ func (t *Timeline) annotations(args []op.Attr) string {
 	return string(all.AppendProto(nil))
 }
 
-// annotation returns an annotation with a name and the value that comes next in the lexer.
+// annotation returns an annotation with a name and the next value of the lexer.
 func (t *Timeline) annotation(name string, x *lexer.Lexer) message {
 	return t.value(append(make(message, 0, 2), wire.F(1, "name_iid", int64(t.keys.ID(name))+1)), x)
 }
 
-// value appends the value that comes next in the lexer to an annotation; nothing for null. A list
-// without elements is a nested value: no entries would be no value.
+// value appends the next value of the lexer to an annotation; null adds no field. An empty list becomes a nested value,
+// because without entries it would be no value.
 func (t *Timeline) value(to message, x *lexer.Lexer) message {
 	switch x.Peek() {
 	case '"':

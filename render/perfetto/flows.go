@@ -5,20 +5,18 @@ import (
 	"github.com/optrace/optrace/render/internal/wire"
 )
 
-// maxFlows is how many flows may start, and how many may end, at one slice. Further ones
-// are left out.
+// maxFlows bounds the flows that start, and the flows that end, at one slice. Further ones are left out.
 const maxFlows = 1 << 12
 
-// flows are the flows of a timeline, numbered from 1. A slice is the node of its place, and its
-// launch the node as many further as there are slices.
+// flows are the flows of a timeline, numbered from 1. The node of a slice is its index; the node of its launch is the
+// index plus the number of slices.
 type flows struct {
 	slices       int
 	count        wire.Fixed64
 	starts, ends [][]wire.Fixed64 // by node
 }
 
-// flowsOf returns the flows of a timeline. A flow leads forward in time, which viewers
-// expect, whatever says that the two nodes have to do with each other.
+// flowsOf returns the flows of a timeline. A flow always leads forward in time, as viewers expect.
 func flowsOf(t *timeline.Timeline) *flows {
 	n := len(t.Slices)
 	f := &flows{slices: n, starts: make([][]wire.Fixed64, 2*n), ends: make([][]wire.Fixed64, 2*n)}
@@ -41,7 +39,7 @@ func flowsOf(t *timeline.Timeline) *flows {
 	return f
 }
 
-// connect adds a flow unless one of its nodes has as many as it may have.
+// connect adds a flow unless one of its nodes is full.
 func (f *flows) connect(from, to int) {
 	if len(f.starts[from]) < maxFlows && len(f.ends[to]) < maxFlows {
 		f.count++

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -19,10 +20,11 @@ import (
 const start = 1795224124978150123
 
 func entry(name, device string, from, duration int64) *op.Entry {
-	return &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: device, Start: op.Known(start + from), Duration: duration}
+	return &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: device, Start: op.Known(start + from),
+		Duration: duration}
 }
 
-// write returns what a viewer shows of a timeline.
+// write returns a viewer's model of a timeline.
 func write(t *testing.T, tl *perfetto.Timeline) *view {
 	t.Helper()
 	var b bytes.Buffer
@@ -57,28 +59,38 @@ func describe(t *testing.T, trace *view) []byte {
 func TestGolden(t *testing.T) {
 	var tl perfetto.Timeline
 	tl.AddSpan(&op.Span{
-		Name: "POST /predict", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 10_000, Service: "api",
+		Name: "POST /predict", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 10_000,
+		Service: "api",
 	})
-	matmul := entry("matmul", "cuda:0", 1000, 600)
-	matmul.TraceID, matmul.SpanID, matmul.ParentSpanID = op.TraceID{1}, op.SpanID{2}, op.SpanID{1}
-	matmul.Rank, matmul.Stream, matmul.Step, matmul.Launch = op.Known(0), op.Known(7), op.Known(3), op.Known(start+400)
-	matmul.InputShapes, matmul.OutputShape, matmul.DType = []op.Shape{{64, 784}, nil, {}}, op.Shape{}, op.F32
-	matmul.MemoryBytes, matmul.FLOPs, matmul.Failed, matmul.Error = op.Known(4), op.Known(8), true, "</script>\u2028"
+	matmul := &op.Entry{
+		Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(start + 1000), Duration: 600,
+		TraceID: op.TraceID{1}, SpanID: op.SpanID{2}, ParentSpanID: op.SpanID{1}, Rank: op.Known(0),
+		Stream: op.Known(7), Step: op.Known(3), Launch: op.Known(start + 400),
+		InputShapes: []op.Shape{{64, 784}, nil, {}}, OutputShape: op.Shape{}, DType: op.F32,
+		MemoryBytes: op.Known(4), FLOPs: op.Known(8), Failed: true, Error: "</script>\u2028",
+	}
 	tl.Add(matmul)
 	inner := entry("inner", "cuda:0", 1100, 500) // within matmul, and to its end
-	inner.Rank, inner.Stream, inner.MemoryBytes = op.Known(0), op.Known(7), op.Known(16)
+	inner.Rank = op.Known(0)
+	inner.Stream = op.Known(7)
+	inner.MemoryBytes = op.Known(16)
 	tl.Add(inner)
 	overlap := entry("overlap", "cuda:0", 1200, 600)
-	overlap.Rank, overlap.Stream = op.Known(0), op.Known(7)
+	overlap.Rank = op.Known(0)
+	overlap.Stream = op.Known(7)
 	tl.Add(overlap)
 	other := entry("copy", "cuda:1", 1300, 0)
-	other.Rank, other.Launch = op.Known(0), op.Known(start+1301) // of another clock
+	other.Rank = op.Known(0)
+	other.Launch = op.Known(start + 1301) // of another clock
 	other.Links = []op.Link{
-		{TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Weight: op.Known(2)}, {TraceID: op.TraceID{9}, SpanID: op.SpanID{9}},
+		{TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Weight: op.Known(2)},
+		{TraceID: op.TraceID{9}, SpanID: op.SpanID{9}},
 	}
 	tl.Add(other)
-	late := entry("relu", "cuda:0", 12_000, 1) // after its request
-	late.TraceID, late.SpanID, late.ParentSpanID, late.Rank = op.TraceID{1}, op.SpanID{3}, op.SpanID{1}, op.Known(1)
+	late := &op.Entry{ // after its request
+		Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(start + 12_000), Duration: 1,
+		TraceID: op.TraceID{1}, SpanID: op.SpanID{3}, ParentSpanID: op.SpanID{1}, Rank: op.Known(1),
+	}
 	tl.Add(late)
 	for _, name := range []string{"first", "second"} {
 		tl.Add(&op.Entry{Operation: name, Kind: op.KindCompute, Duration: 1500})
@@ -86,14 +98,15 @@ func TestGolden(t *testing.T) {
 	golden.Check(t, "testdata/timeline.txt", describe(t, write(t, &tl)))
 }
 
-// Over random operations: slices nest on their tracks, and the counter of memory is what runs at each moment.
+// In random traces, slices nest on their tracks, and the counter of memory matches the running operations.
 func TestSlicesNest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 100 {
 		var tl perfetto.Timeline
 		memory := make(map[string][]*op.Entry)
 		for i := range rng.IntN(60) {
-			e := entry(fmt.Sprint("op", i), []string{"cuda:0", "cuda:1", ""}[rng.IntN(3)], rng.Int64N(1000), rng.Int64N(200))
+			e := entry(fmt.Sprint("op", i), []string{"cuda:0", "cuda:1", ""}[rng.IntN(3)], rng.Int64N(1000),
+				rng.Int64N(200))
 			if rng.IntN(2) == 0 {
 				e.Stream = op.Known(rng.Int64N(2))
 			}
@@ -127,7 +140,7 @@ func TestSlicesNest(t *testing.T) {
 	}
 }
 
-// The utilisation is the part of each bucket in which anything ran.
+// The utilisation is the busy part of each bucket.
 func TestUtilisation(t *testing.T) {
 	var tl perfetto.Timeline
 	tl.Add(entry("a", "cuda:0", 0, 1000))
@@ -145,19 +158,21 @@ func TestUtilisation(t *testing.T) {
 	check.Equal(t, "", want, got)
 }
 
-// A span that very many operations work for has no more flows than a viewer can show.
+// A span with very many operations has no more flows than a viewer can show.
 func TestFlowsAreLimited(t *testing.T) {
 	var tl perfetto.Timeline
 	tl.AddSpan(&op.Span{Name: "r", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 1})
 	for i := range 1<<12 + 10 {
 		e := entry("op", "cpu", int64(i), 1)
-		e.TraceID, e.SpanID, e.ParentSpanID = op.TraceID{1}, op.SpanID{2, byte(i >> 8), byte(i)}, op.SpanID{1}
+		e.TraceID = op.TraceID{1}
+		e.SpanID = op.SpanID{2, byte(i >> 8), byte(i)}
+		e.ParentSpanID = op.SpanID{1}
 		tl.Add(e)
 	}
 	check.Equal(t, "flows", 1<<12, len(write(t, &tl).flows))
 }
 
-// Whatever names and times are, the trace is one of the public schema with all times.
+// For any names and times, the trace matches the public schema and has all times.
 func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		var tl perfetto.Timeline
@@ -173,4 +188,17 @@ func FuzzWrite(f *testing.F) {
 			}
 		}
 	})
+}
+
+func BenchmarkThousandOperations(b *testing.B) {
+	e := entry("matmul", "cuda:0", 0, 10)
+	b.ReportAllocs()
+	for b.Loop() {
+		var tl perfetto.Timeline
+		for i := range int64(1000) {
+			e.Start = op.Known(start + 20*i)
+			tl.Add(e)
+		}
+		check.OK(b, tl.Write(io.Discard))
+	}
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/optrace/optrace/render/internal/timeline"
 )
 
-// Timeline collects operations and spans and needs memory for each. The zero
-// value is ready to use. It is not safe for concurrent use.
+// Timeline collects operations and spans and needs memory for each. The zero value is ready to use. It is not safe for
+// concurrent use.
 type Timeline struct {
 	events timeline.Timeline
 	keys   symbols.Table[string] // of annotations
 }
 
-// Add adds an operation. It retains the strings of e only.
+// Add adds an operation. It retains only the strings of e.
 func (t *Timeline) Add(e *op.Entry) {
 	t.events.Add(e, t.annotations(timeline.EntryArguments(e)))
 }
@@ -23,11 +23,11 @@ func (t *Timeline) AddSpan(s *op.Span) {
 	t.events.AddSpan(s, t.annotations(timeline.SpanArguments(s)))
 }
 
-// writeBytes is how much memory writing takes for each operation or span: its flows, and
-// the values of counters.
+// writeBytes is the memory for writing each operation or span: its flows, and the values of counters.
 const writeBytes = 192
 
-// Bytes returns about how much memory the operations and spans take, and writing them.
+// Bytes returns about how much memory the operations and spans take, including memory for writing them.
 func (t *Timeline) Bytes() int64 {
-	return t.events.Bytes() + t.keys.Bytes(func(key string) int { return len(key) }) + int64(len(t.events.Slices))*writeBytes
+	return t.events.Bytes() + t.keys.Bytes(func(key string) int { return len(key) }) +
+		int64(len(t.events.Slices))*writeBytes
 }

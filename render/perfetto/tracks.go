@@ -4,21 +4,19 @@ import (
 	"github.com/optrace/optrace/render/internal/timeline"
 )
 
-// track is a track of a process, or the process if it has no parent. Its uuid is its place
-// in the list, from 1.
+// track is a track of a process, or a process if it has no parent. Its uuid is its index in the list plus one.
 type track struct {
 	parent int64
 	title  string
 	// rank orders the tracks of a process.
 	rank int
-	// counter is what the track counts, nil for one of slices.
+	// counter is the counter of the track, nil for a track of slices.
 	counter *timeline.Counter
 }
 
-// layout is the tracks of a timeline.
 type layout struct {
 	tracks []track
-	// lanes and launches are the tracks of each lane; 0 where it has no launches.
+	// lanes and launches are the tracks of each lane; a launch track of 0 is missing.
 	lanes, launches []int64
 	counters        []timeline.Counter
 }
@@ -36,18 +34,19 @@ func processOf(g timeline.Group) timeline.Group {
 	return timeline.Group{Rank: g.Rank}
 }
 
-// layoutOf arranges a timeline and lays out its tracks. The counters of a device stand
-// above its streams, and launches above the track that they lead to.
+// layoutOf arranges a timeline and lays out its tracks. The counters of a device are above its streams, launches above
+// the track of their operations.
 func layoutOf(t *timeline.Timeline) *layout {
 	lanes := t.Arrange()
-	launches := make([]bool, len(lanes)) // the lanes with operations whose launches are shown
+	launches := make([]bool, len(lanes)) // lanes with shown launches
 	for i := range t.Slices {
 		s := &t.Slices[i]
 		launches[s.Lane] = launches[s.Lane] || hasLaunch(s)
 	}
 	l := &layout{lanes: make([]int64, len(lanes)), launches: make([]int64, len(lanes)), counters: t.Counters()}
 	var parent int64
-	rank, counter := 0, 0
+	rank := 0
+	counter := 0
 	add := func(title string, c *timeline.Counter) int64 {
 		rank++
 		return l.add(track{parent: parent, title: title, rank: rank, counter: c})
@@ -74,5 +73,4 @@ func layoutOf(t *timeline.Timeline) *layout {
 	return l
 }
 
-// hasLaunch reports whether the launch of a slice is shown.
 func hasLaunch(s *timeline.Slice) bool { return s.Launch.Known && !s.Bare }

@@ -10,16 +10,16 @@ import (
 	"github.com/optrace/optrace/internal/testing/perfettotest"
 )
 
-// view is what a viewer shows of a trace.
+// view is a viewer's model of a trace.
 type view struct {
-	tracks            []string // their paths, in the order in which they are described
+	tracks            []string // their paths, in order of description
 	slices, instants  []*slice
 	counters          map[string][][2]int64 // times and values by track
 	flows             [][2]*slice
 	paths             map[uint64]string // of tracks, by uuid
 	categories, names map[uint64]string
 	open              map[uint64][]*slice
-	starts            map[uint64]*slice // of flows that have not ended
+	starts            map[uint64]*slice // of open flows
 }
 
 // slice is a slice or an instant on a track.
@@ -28,8 +28,8 @@ type slice struct {
 	start, end            int64
 }
 
-// viewOf reads a trace as trace_processor does, and fails if it is not one of the public schema, if the slices on
-// a track do not nest, if anything is referred to that is not there, or if a flow does not lead anywhere.
+// viewOf reads a trace as trace_processor does. It fails if the trace violates the public schema, if slices on a track
+// do not nest, or if a reference or a flow has no target.
 func viewOf(t *testing.T, b []byte) *view {
 	t.Helper()
 	v := &view{
@@ -40,7 +40,8 @@ func viewOf(t *testing.T, b []byte) *view {
 	packets := perfettotest.Decode(t, b)
 	for i, p := range packets {
 		flags := perfettotest.Field(p, "sequence_flags").Uint()
-		if perfettotest.Field(p, "trusted_packet_sequence_id").Uint() == 0 || flags != uint64(min(i, 1)+1) { // cleared, then needed
+		// cleared, then needed
+		if perfettotest.Field(p, "trusted_packet_sequence_id").Uint() == 0 || flags != uint64(min(i, 1)+1) {
 			t.Fatalf("packet %d is of no sequence, or has the flags %d", i, flags)
 		}
 		v.intern(perfettotest.Field(p, "interned_data").Message())
@@ -48,7 +49,7 @@ func viewOf(t *testing.T, b []byte) *view {
 			v.track(t, perfettotest.Field(p, "track_descriptor").Message())
 		}
 	}
-	// Events are sorted by time, those of one time as they stand in the file.
+	// Events are sorted by time, equal times in file order.
 	slices.SortStableFunc(packets, func(a, b protoreflect.Message) int { return cmp.Compare(timeOf(a), timeOf(b)) })
 	for _, p := range packets {
 		if perfettotest.Has(p, "track_event") {
@@ -82,7 +83,7 @@ func (v *view) intern(data protoreflect.Message) {
 	}
 }
 
-// text returns what a table has for a number.
+// text returns the text of a number in a table.
 func text(t *testing.T, table map[uint64]string, number uint64) string {
 	t.Helper()
 	text, ok := table[number]
@@ -92,7 +93,7 @@ func text(t *testing.T, table map[uint64]string, number uint64) string {
 	return text
 }
 
-// track takes a track, whose parent stands in front of it.
+// track takes a track. Its parent precedes it.
 func (v *view) track(t *testing.T, d protoreflect.Message) {
 	t.Helper()
 	path := perfettotest.Field(d, "name").String()
@@ -114,11 +115,13 @@ func (v *view) track(t *testing.T, d protoreflect.Message) {
 func (v *view) event(t *testing.T, at int64, e protoreflect.Message) {
 	t.Helper()
 	uuid := perfettotest.Field(e, "track_uuid").Uint()
-	path, open := text(t, v.paths, uuid), v.open[uuid]
+	path := text(t, v.paths, uuid)
+	open := v.open[uuid]
 	switch perfettotest.Field(e, "type").Int() {
 	case 1:
 		s := v.slice(t, at, e, path)
-		v.slices, v.open[uuid] = append(v.slices, s), append(open, s)
+		v.slices = append(v.slices, s)
+		v.open[uuid] = append(open, s)
 	case 2:
 		if len(open) == 0 {
 			t.Fatalf("an end on the track %q, where nothing is open", path)
@@ -132,7 +135,7 @@ func (v *view) event(t *testing.T, at int64, e protoreflect.Message) {
 	}
 }
 
-// slice returns what begins at a time.
+// slice returns the slice that begins at a time.
 func (v *view) slice(t *testing.T, at int64, e protoreflect.Message, path string) *slice {
 	t.Helper()
 	s := &slice{track: path, start: at, end: at, name: text(t, v.names, perfettotest.Field(e, "name_iid").Uint())}

@@ -10,13 +10,11 @@ import (
 	"github.com/optrace/optrace/render/internal/wire"
 )
 
-// writeSize is the number of bytes that are collected before they are written.
 const writeSize = 256 << 10
 
-// internedSize is about how large a packet of interned names gets.
+// internedSize is about the largest size of a packet of interned names.
 const internedSize = 32 << 10
 
-// sequence is the number of the one sequence of packets.
 const sequence = int64(1)
 
 // Write writes the timeline as one trace.
@@ -37,19 +35,20 @@ func (t *Timeline) Write(w io.Writer) error {
 }
 
 type writer struct {
-	w      *bufio.Writer // which keeps the first error for Flush
+	w      *bufio.Writer // keeps the first error for Flush
 	base   int64
 	buf    []byte // scratch, and so are the fields of an event
 	fields message
 
 	categories, labels symbols.Table[string]
-	cleared            bool // a packet says that the state of the sequence is new
+	cleared            bool // a packet has cleared the state of the sequence
 }
 
 func (w *writer) packet(fields ...wire.Field) {
 	flags := needsState
 	if !w.cleared {
-		flags, w.cleared = stateCleared, true
+		flags = stateCleared
+		w.cleared = true
 	}
 	packet := append(make(message, 0, 4), fields...)
 	packet = append(packet, wire.F(10, "trusted_packet_sequence_id", sequence), wire.F(13, "sequence_flags", flags))
@@ -57,10 +56,9 @@ func (w *writer) packet(fields ...wire.Field) {
 	w.w.Write(w.buf)
 }
 
-// timestamp is the time of a packet.
 func timestamp(at int64) wire.Field { return wire.F(8, "timestamp", wire.Always{Of: at}) }
 
-// clocks writes that the clock of the trace is real time.
+// clocks relates the clock of the trace to real time.
 func (w *writer) clocks() {
 	var clocks []message
 	for _, id := range []int32{clockBoottime, clockRealtime} {
@@ -86,7 +84,8 @@ func (w *writer) intern(t *Timeline) {
 		name   string
 		names  []string
 	}{
-		{1, "event_categories", w.categories.Values}, {2, "event_names", w.labels.Values}, {3, "debug_annotation_names", t.keys.Values},
+		{1, "event_categories", w.categories.Values}, {2, "event_names", w.labels.Values},
+		{3, "debug_annotation_names", t.keys.Values},
 	} {
 		for i, name := range kind.names {
 			one := message{wire.F(1, "iid", int64(i+1)), wire.F(2, "name", wire.Text(name))}
@@ -132,12 +131,14 @@ func (w *writer) event(at int64, kind int32, track int64, more ...wire.Field) {
 	w.packet(timestamp(at), wire.F(11, "track_event", w.fields))
 }
 
-// slices writes the slices track by track, in order of time on each, and ends those of a pass before the next one.
+// slices writes the slices track by track, in order of time on each, and ends the slices of a pass before the next one.
 func (w *writer) slices(t *timeline.Timeline, l *layout, f *flows) {
-	open := make([][]*timeline.Slice, len(l.lanes)) // by lane, those that have begun, innermost last
+	open := make([][]*timeline.Slice, len(l.lanes)) // by lane, innermost last
 	for _, pass := range t.Passes() {
 		for i, s := range pass {
-			open[s.Lane] = w.close(open[s.Lane], l.lanes[s.Lane], func(o *timeline.Slice) bool { return o.End() <= s.Start })
+			open[s.Lane] = w.close(open[s.Lane], l.lanes[s.Lane], func(o *timeline.Slice) bool {
+				return o.End() <= s.Start
+			})
 			if hasLaunch(s) {
 				w.slice(s.Launch.V, typeInstant, l.launches[s.Lane], s, "", f, f.launch(i))
 			}
@@ -158,20 +159,18 @@ func (w *writer) slice(at int64, kind int32, track int64, s *timeline.Slice, arg
 		wire.F(48, "terminating_flow_ids", f.ends[node]))
 }
 
-// close ends the innermost of the open slices as long as they are done, and returns the
-// others.
+// close ends the innermost open slices while they are done, and returns the others.
 func (w *writer) close(open []*timeline.Slice, track int64, done func(*timeline.Slice) bool) []*timeline.Slice {
 	for len(open) > 0 && done(open[len(open)-1]) {
 		s := open[len(open)-1]
-		// A sum beyond 64 bits wraps around, and the difference is the duration all the same.
+		// Sums beyond 64 bits wrap around; the difference still equals the duration.
 		w.event(w.start(s)+s.Duration, typeEnd, track)
 		open = open[:len(open)-1]
 	}
 	return open
 }
 
-// start returns when a slice begins. Those without a start follow the first one that has
-// one.
+// start returns the start of a slice in the trace. Slices without a start follow the first known start.
 func (w *writer) start(s *timeline.Slice) int64 {
 	if s.Bare {
 		return w.base + s.Start

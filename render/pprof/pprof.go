@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/render/internal/wire"
 )
 
-// Options says what a profile tells about itself, in comments.
+// Options configures the comments of a profile.
 type Options = stacknotes.Options
 
 // Write writes a table as a compressed profile.
@@ -31,11 +31,10 @@ func Write(w io.Writer, t *stacks.Table, opts Options) error {
 
 type message = wire.Message
 
-// mapping is the ID of the mapping of all locations. With a mapping that has names, pprof
-// does not look for a binary with symbols.
+// mapping is the ID of the one mapping. Because it has names, pprof does not look for a binary with symbols.
 const mapping = int64(1)
 
-// profile returns the message Profile of [profile.proto], whose samples are written one by one.
+// profile returns the message Profile of [profile.proto]. It encodes samples one by one.
 //
 // [profile.proto]: https://github.com/google/pprof/blob/main/proto/profile.proto
 func profile(t *stacks.Table, opts Options) (out []byte) {
@@ -47,14 +46,15 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 	for _, row := range t.Rows() {
 		out = message{wire.F(2, "sample", b.sample(&row))}.AppendProto(out)
 	}
-	mappings := message{wire.F(1, "id", mapping), wire.F(5, "filename", b.text("operations")), wire.F(7, "has_functions", true)}
+	mappings := message{wire.F(1, "id", mapping), wire.F(5, "filename", b.text("operations")),
+		wire.F(7, "has_functions", true)}
 	var locations, functions []message
 	for i, name := range b.names.Values {
 		id := int64(i + 1)
 		line := message{wire.F(1, "function_id", id)}
-		locations = append(locations, message{wire.F(1, "id", id), wire.F(2, "mapping_id", mapping), wire.F(4, "line", line)})
-		// The function has no system name: pprof would take one that is the same for a symbol
-		// of C++, and cut the arguments of templates.
+		locations = append(locations, message{wire.F(1, "id", id), wire.F(2, "mapping_id", mapping),
+			wire.F(4, "line", line)})
+		// The function has no system name: pprof would take it for a symbol of C++ and cut template arguments.
 		functions = append(functions, message{wire.F(1, "id", id), wire.F(2, "name", b.text(name))})
 	}
 	period := b.valueType("count", "count")
@@ -68,12 +68,14 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 	}
 	var start, duration int64
 	if t.Start.Known {
-		start, duration = t.Start.V, t.End.V-t.Start.V
+		start = t.Start.V
+		duration = t.End.V - t.Start.V
 	}
 	defaultType := b.text("time")
 	return message{
 		wire.F(3, "mapping", mappings), wire.F(4, "location", locations), wire.F(5, "function", functions),
-		wire.F(6, "string_table", b.texts.Values), wire.F(9, "time_nanos", start), wire.F(10, "duration_nanos", duration),
+		wire.F(6, "string_table", b.texts.Values), wire.F(9, "time_nanos", start),
+		wire.F(10, "duration_nanos", duration),
 		wire.F(11, "period_type", period), wire.F(12, "period", int64(1)), // every operation is in it
 		wire.F(13, "comment", comments), wire.F(14, "default_sample_type", defaultType),
 	}.AppendProto(out)
@@ -81,14 +83,12 @@ func profile(t *stacks.Table, opts Options) (out []byte) {
 
 type builder struct {
 	texts symbols.Table[string] // "" is the first
-	names symbols.Table[string] // of functions and locations, whose IDs are their places, from 1 on
-	// room is by how much the sum of each value may still grow: pprof adds them up in
-	// 64 bits.
+	names symbols.Table[string] // of functions and locations; an ID is the index plus one
+	// room is the remaining growth of the sum of each value: pprof sums them up in 64 bits.
 	room []int64
 	cut  bool // there was not enough room
 }
 
-// text returns the place of a text in the profile's table.
 func (b *builder) text(s string) int64 { return int64(b.texts.ID(s)) }
 
 func (b *builder) valueType(name, unit string) message {
@@ -99,7 +99,8 @@ func (b *builder) sample(row *stacks.Row) message {
 	amounts := make(wire.Ints, len(b.room))
 	for i, v := range stacknotes.Values {
 		if amounts[i] = v.Of(row); amounts[i] > b.room[i] {
-			amounts[i], b.cut = b.room[i], true
+			amounts[i] = b.room[i]
+			b.cut = true
 		}
 		b.room[i] -= amounts[i]
 	}

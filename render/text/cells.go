@@ -13,10 +13,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// absent stands for a figure that is not known.
+// absent stands for an unknown figure.
 const absent = "-"
 
-// ifKnown writes a number, nothing if it is not known.
+// ifKnown formats a number, "" if it is unknown.
 func ifKnown(n op.Int, format func(int64) string) string {
 	if !n.Known {
 		return ""
@@ -24,7 +24,7 @@ func ifKnown(n op.Int, format func(int64) string) string {
 	return format(n.V)
 }
 
-// known is ifKnown with a sign for what is not known.
+// known formats a number, [absent] if it is unknown.
 func known(n op.Int, format func(int64) string) string { return cmp.Or(ifKnown(n, format), absent) }
 
 func knownDuration(ns op.Int) string { return known(ns, units.Duration) }
@@ -36,7 +36,7 @@ func knownFloat(f op.Float, format func(float64) string) string {
 	return format(f.V)
 }
 
-// nonZero writes a number that is usually 0, which is left out.
+// nonZero formats a number, "" for 0, the usual value.
 func nonZero(n int64, format func(int64) string) string {
 	if n == 0 {
 		return ""
@@ -46,8 +46,8 @@ func nonZero(n int64, format func(int64) string) string {
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// startText writes a time. One of 1970 is of a source whose clock starts with the run, such as a session of ONNX Runtime, and is no
-// date: it is in seconds from there on.
+// startText formats a time. Times in 1970 come from clocks that start with the run, such as a session of ONNX Runtime:
+// they are shown in seconds, not as dates.
 func startText(ns int64) string {
 	if ns >= 0 && ns < int64(365*24*time.Hour) {
 		return fmt.Sprintf("+%d.%09d s", ns/int64(time.Second), ns%int64(time.Second))
@@ -55,7 +55,7 @@ func startText(ns int64) string {
 	return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000000000Z")
 }
 
-// idText writes the id of a trace or span, which is the zero one if it is not known.
+// idText formats the id of a trace or span; a zero id is unknown.
 func idText[T interface {
 	IsZero() bool
 	String() string
@@ -68,7 +68,7 @@ func idText[T interface {
 
 func micros(us float64) string { return units.DurationFloat(us * 1000) }
 
-// part writes a part of a duration with its share.
+// part formats a part of a duration with its share.
 func part(ns, whole int64) string {
 	if whole == 0 {
 		return units.Duration(ns)
@@ -76,7 +76,7 @@ func part(ns, whole int64) string {
 	return fmt.Sprintf("%s (%.0f %%)", units.Duration(ns), float64(ns)/float64(whole)*100)
 }
 
-// shareOf is the part of a whole that a number is, 0 where there is none.
+// shareOf returns n / whole, 0 for an empty whole.
 func shareOf(n, whole int64) float64 {
 	if whole <= 0 {
 		return 0
@@ -87,11 +87,10 @@ func shareOf(n, whole int64) float64 {
 // maxInText bounds names within sentences.
 const maxInText = 48
 
-// inText returns a name as it stands in a sentence.
 func inText(name string) string { return shorten(termtext.Clean(name), maxInText) }
 
-// shorten fits a name into a width: the short form of a kernel's name, without its middle if that takes more, or
-// the end of the kernel where its template arguments say which it is.
+// shorten fits a name into a width. It takes the short form of a kernel's name. Longer ones lose their middle, or the
+// beginning of the kernel's name if template arguments tell kernels apart.
 func shorten(name string, width int) string {
 	if termtext.Width(name) <= width {
 		return name
@@ -105,11 +104,9 @@ func shorten(name string, width int) string {
 	return termtext.Shorten(short, width)
 }
 
-// barWidth is the width of the bar of a whole.
 const barWidth = 10
 
-// bar draws a share of a whole, "" for one that does not reach an eighth of a
-// column.
+// bar draws a share; less than an eighth of a column is "".
 func bar(share float64) string {
 	if !(share > 0) {
 		return ""
@@ -118,20 +115,18 @@ func bar(share float64) string {
 	return strings.Repeat("█", eighths/8) + []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}[eighths%8]
 }
 
-// partsWidth is the width of a bar of parts.
 const partsWidth = 20
 
-// partSigns are the signs of the parts of a bar.
 var partSigns = []string{"█", "▓", "▒", "░"}
 
-// partsBar draws parts of a whole one after the other, each with its sign, up to a
-// bar's width. Its columns are divided at the rounded sums, so that they add up.
+// partsBar draws consecutive parts of a whole, each with its sign. Columns are divided at rounded sums, so they add up.
 func partsBar(whole int64, parts ...int64) string {
 	if whole <= 0 {
 		return ""
 	}
 	var b strings.Builder
-	sum, drawn := 0.0, 0
+	sum := 0.0
+	drawn := 0
 	for i, part := range parts {
 		sum += float64(max(part, 0))
 		to := min(int(sum/float64(whole)*partsWidth+0.5), partsWidth)
@@ -141,15 +136,13 @@ func partsBar(whole int64, parts ...int64) string {
 	return b.String()
 }
 
-// together returns how many neighbours of a strip share a column where there is no room
-// for a column each beside names of the width.
+// together returns how many neighbouring buckets share a column beside names of a width.
 func (p *page) together(buckets, names int) int {
 	room := p.Width - 2*gap - names
 	return max(1, (buckets+room-1)/room)
 }
 
-// strip draws a column for each part of whole, the parts of several neighbours in
-// one where together is more than 1.
+// strip draws a column for every together parts of whole.
 func strip(parts []int64, whole int64, together int) string {
 	levels := []rune(" ▁▂▃▄▅▆▇█")
 	var b strings.Builder

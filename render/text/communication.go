@@ -18,7 +18,8 @@ func (v *view) communication() {
 		units.Count(c.Rules.Attribute), units.Count(c.Rules.Library), units.Count(c.Rules.Name)))
 	if len(c.Bottlenecks) > 0 {
 		show(&v.page, "operation:n|calls|sum|of total|:t1", c.Bottlenecks, func(t *table, b *seed.Bottleneck) {
-			t.add(b.Operation, units.Count(b.CallCount), micros(b.TotalDurationUS), units.Percent(b.RatioOfTotal), bar(b.RatioOfTotal))
+			t.add(b.Operation, units.Count(b.CallCount), micros(b.TotalDurationUS), units.Percent(b.RatioOfTotal),
+				bar(b.RatioOfTotal))
 		})
 	} else if c.Rules != (profile.CommunicationRules{}) {
 		v.note("no operation reaches -min-comm-ratio")
@@ -45,11 +46,13 @@ func (v *view) whyNoCollectives() string {
 }
 
 func (v *view) collectives(rows []collective.Row) {
-	const columns = "collective:n|group:n6|count|inferred:8|single:7|repeats:9|transfer:1|wait|max skew:4|algorithm:5|bus:3"
+	const columns = "collective:n|group:n6|count|inferred:8|single:7|repeats:9|transfer:1|wait|max skew:4" +
+		"|algorithm:5|bus:3"
 	show(&v.page, columns, rows, func(t *table, c *collective.Row) {
 		t.add(c.Name, c.Group, units.Count(c.Count), nonZero(c.Inferred, units.Count), nonZero(c.Single, units.Count),
-			nonZero(c.Repeats, units.Count), knownDuration(c.TransferNS), knownDuration(c.WaitNS), knownDuration(c.MaxStartSkewNS),
-			knownFloat(c.AlgorithmBytesPerSecond, units.BytesPerSecond), knownFloat(c.BusBytesPerSecond, units.BytesPerSecond))
+			nonZero(c.Repeats, units.Count), knownDuration(c.TransferNS), knownDuration(c.WaitNS),
+			knownDuration(c.MaxStartSkewNS), knownFloat(c.AlgorithmBytesPerSecond, units.BytesPerSecond),
+			knownFloat(c.BusBytesPerSecond, units.BytesPerSecond))
 	})
 	for _, n := range []struct {
 		applies func(collective.Row) bool
@@ -58,7 +61,8 @@ func (v *view) collectives(rows []collective.Row) {
 		{func(c collective.Row) bool { return c.TransferNS.Known },
 			"transfer: the shortest duration among the devices; wait: what all devices took beyond it"},
 		{func(c collective.Row) bool { return c.BusBytesPerSecond.Known },
-			"algorithm: bytes by the transfer; bus: the part of them that each link carries, for any number of devices"},
+			"algorithm: bytes by the transfer; bus: the part of them that each link carries, for any number of " +
+				"devices"},
 		{func(c collective.Row) bool { return c.Inferred > 0 },
 			"inferred: without sequence numbers, so that the k-th of each device belong together"},
 		{func(c collective.Row) bool { return c.Single > 0 },
@@ -72,27 +76,28 @@ func (v *view) collectives(rows []collective.Row) {
 	}
 }
 
-// maxDeviceRows bounds the devices that are listed for one collective.
 const maxDeviceRows = 16
 
-// stragglers lists the devices that others waited for, the first ones of each collective.
+// stragglers lists the devices that kept others waiting, by collective.
 func (v *view) stragglers(rows []collective.Row) {
-	t, left := newTable("last to arrive:n|group:n2|device:n|times:1|others waited"), 0
+	t := newTable("last to arrive:n|group:n2|device:n|times:1|others waited")
+	left := 0
 	for i := range rows {
 		c := &rows[i]
 		shown := c.Stragglers[:min(len(c.Stragglers), maxDeviceRows)]
 		left += len(c.Stragglers) - len(shown)
 		for _, s := range shown {
-			t.add(c.Name, c.Group, s.Label(v.ranks), fmt.Sprintf("%s of %s", units.Count(s.Count), units.Count(c.Count-c.Single)),
-				units.Duration(s.CausedWaitNS))
+			t.add(c.Name, c.Group, s.Label(v.ranks), fmt.Sprintf("%s of %s", units.Count(s.Count),
+				units.Count(c.Count-c.Single)), units.Duration(s.CausedWaitNS))
 		}
 	}
 	v.first(t, v.Rows, left)
 }
 
-// waits lists how long each device waited, the first ones and the last ones of each collective.
+// waits lists the waiting time of devices: the first and the last ones of each collective.
 func (v *view) waits(rows []collective.Row) {
-	t, left := newTable("wait by device:n|group:n2|device:n|took part:1|waited"), 0
+	t := newTable("wait by device:n|group:n2|device:n|took part:1|waited")
+	left := 0
 	for i := range rows {
 		c := &rows[i]
 		shown := c.Waits

@@ -17,7 +17,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxEndpoints bounds how many endpoints are shown in detail.
 const maxEndpoints = 5
 
 // WriteCorrelation renders c to w with one call of Write.
@@ -41,7 +40,7 @@ type correlation struct {
 	c *correlate.Report
 }
 
-// envelope says what was joined, and what is wrong with it.
+// envelope describes the joined inputs and their faults.
 func (v *correlation) envelope() {
 	c := v.c
 	if c.Jaeger != "" {
@@ -72,9 +71,12 @@ func (v *correlation) envelope() {
 	}
 	for i := range c.Shared {
 		e := &c.Shared[i]
-		shared, sharedNS, dropped = shared+e.Ops, sharedNS+e.SumNS, dropped+e.DroppedLinks
+		shared += e.Ops
+		sharedNS += e.SumNS
+		dropped += e.DroppedLinks
 	}
-	v.field("requests", units.Count(int64(len(c.Requests)))+" with "+units.Plural(own, "operation")+ifAny(executions, " of their own"), false)
+	v.field("requests", units.Count(int64(len(c.Requests)))+" with "+units.Plural(own, "operation")+ifAny(executions,
+		" of their own"), false)
 	v.fact("shared", executions, fmt.Sprintf("%s with %s, %s, divided among the requests that they link to",
 		units.Plural(executions, "execution"), units.Plural(shared, "operation"), units.Duration(sharedNS)))
 	v.missingLinks(c.MissingLinks)
@@ -84,25 +86,34 @@ func (v *correlation) envelope() {
 	v.fact("pruned", c.PrunedOps, units.Plural(c.PrunedOps, "operation")+" in Jaeger as a summary on the request")
 	if c.Service != nil && c.Input != nil {
 		v.field("missing", fmt.Sprintf("%s in Jaeger; %s locally, %s of them",
-			units.Plural(c.MissingInJaeger, "operation"), units.Plural(c.MissingLocally, "span"), units.Plural(c.MissingOpsLocally, "operation")),
-			c.MissingInJaeger > 0)
+			units.Plural(c.MissingInJaeger, "operation"), units.Plural(c.MissingLocally, "span"),
+			units.Plural(c.MissingOpsLocally, "operation")), c.MissingInJaeger > 0)
 	}
 }
 
 func (v *correlation) endpoints() {
-	if v.empty("ENDPOINTS", len(v.c.Endpoints) == 0, "no requests: no span above an operation; optrace doctor says how there are some") {
+	if v.empty("ENDPOINTS", len(v.c.Endpoints) == 0,
+		"no requests: no span above an operation; optrace doctor says how there are some") {
 		return
 	}
-	const columns = "endpoint:n|service:n8|requests|operations:9|shared:6|mean:5|p50:3|p95:1|max:2|uncovered:4|queueing:7|pruned:10"
+	const columns = "endpoint:n|service:n8|requests|operations:9|shared:6|mean:5|p50:3|p95:1|max:2|uncovered:4" +
+		"|queueing:7|pruned:10"
 	show(&v.page, columns, v.c.Endpoints, func(t *table, e *correlate.Endpoint) {
-		mean, uncovered, queueing, longest := absent, absent, absent, absent
+		mean := absent
+		uncovered := absent
+		queueing := absent
+		longest := absent
 		if e.Timed > 0 {
 			mean = units.DurationFloat(float64(e.DurationNS) / float64(e.Timed))
 			longest = units.Duration(e.MaxNS)
-			uncovered, queueing = part(e.UncoveredNS, e.DurationNS), part(e.QueueingNS, e.DurationNS)
+			uncovered = part(e.UncoveredNS, e.DurationNS)
+			queueing = part(e.QueueingNS, e.DurationNS)
 		}
-		pruned := nonZero(e.Pruned.Count, func(n int64) string { return units.Count(n) + ", " + units.Duration(e.Pruned.SumNS) })
-		t.addLinked(e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), sharedTime(e.SharedNS, e.SharedOps),
+		pruned := nonZero(e.Pruned.Count, func(n int64) string {
+			return units.Count(n) + ", " + units.Duration(e.Pruned.SumNS)
+		})
+		t.addLinked(e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops),
+			sharedTime(e.SharedNS, e.SharedOps),
 			mean, knownDuration(e.P50NS), knownDuration(e.P95NS), longest, uncovered, queueing, pruned)
 	})
 	v.note("uncovered: no operation ran; queueing: before the first one; both as parts of the requests' durations")
@@ -111,7 +122,6 @@ func (v *correlation) endpoints() {
 	}
 }
 
-// engines shows what inference engines tell of the requests, by endpoint.
 func (v *correlation) engines() {
 	var rows []engines.Engine
 	for i := range v.c.Endpoints {
@@ -148,12 +158,14 @@ func (v *correlation) price() {
 		v.styledNote(warn, units.Duration(p.UnpricedNS)+" on devices that have no price")
 	}
 	t := newTable("by:t|:n|requests:3|device time:2|cost|J:1|tokens:4|cost/1000 tokens|J/1000 tokens:1")
-	t.columns[4].head, t.columns[7].head = unit, unit+"/1000 tokens"
+	t.columns[4].head = unit
+	t.columns[7].head = unit + "/1000 tokens"
 	add := func(by, name string, c *correlate.Charge) {
-		t.add(by, name, nonZero(c.Requests, units.Count), units.Duration(c.DeviceNS), c.Cost.String(), ifAny(c.Joules.Units, c.Joules.String()),
+		t.add(by, name, nonZero(c.Requests, units.Count), units.Duration(c.DeviceNS), c.Cost.String(),
+			ifAny(c.Joules.Units, c.Joules.String()),
 			nonZero(c.Tokens, units.Count), rate(c.CostPerThousand), rate(c.JoulesPerThousand))
 	}
-	// group adds the rows of a list, the dearest first, and one for those that are too many.
+	// group adds the rows of a list, most expensive first, and one row for the rest.
 	group := func(by string, rows []correlate.Charge, most int) {
 		var others correlate.Charge
 		for i := range rows {
@@ -171,7 +183,9 @@ func (v *correlation) price() {
 	group("model", p.Models, v.Rows)
 	group("route", p.Routes, v.Rows)
 	if v.Top > 0 {
-		dearest, _ := largest(v.c.Requests, len(v.c.Requests), "", "", func(r *correlate.Request) int64 { return r.Charge.Cost.Units })
+		dearest, _ := largest(v.c.Requests, len(v.c.Requests), "", "", func(r *correlate.Request) int64 {
+			return r.Charge.Cost.Units
+		})
 		charges := make([]correlate.Charge, len(dearest))
 		for i, r := range dearest {
 			charges[i] = *r.Charge
@@ -188,7 +202,6 @@ func (v *correlation) price() {
 		"each with those of no request, add up to the total")
 }
 
-// rate writes a figure of which 0 means that there is none.
 func rate(x float64) string {
 	if x == 0 {
 		return ""
@@ -196,9 +209,10 @@ func rate(x float64) string {
 	return strconv.FormatFloat(x, 'g', 4, 64)
 }
 
-// details shows the endpoints with operations that took most of the time.
+// details shows the endpoints with the most time in operations.
 func (v *correlation) details() {
-	shown, more := 0, int64(0)
+	shown := 0
+	more := int64(0)
 	for i := range v.c.Endpoints {
 		switch e := &v.c.Endpoints[i]; {
 		case e.Ops+e.SharedOps == 0:
@@ -214,39 +228,45 @@ func (v *correlation) details() {
 	}
 }
 
-// endpoint shows where the requests of an endpoint spend their time, and the
-// slow ones more of it.
+// endpoint shows the critical path of an endpoint's requests, and the extra time of slow ones.
 func (v *correlation) endpoint(e *correlate.Endpoint) {
 	if len(e.Path.Shares) == 0 {
 		return
 	}
 	v.heading("CRITICAL PATH of " + termtext.Clean(e.Name))
 	v.note("bound by " + boundBy(&e.Path.BoundBy, e.Path.DurationNS))
-	ranks := slices.ContainsFunc(e.Path.Shares, func(s correlate.Share) bool { return s.Rank.Known && s.Rank != e.Path.Shares[0].Rank })
-	show(&v.page, "operation:n|kind:t3|device:n2|time|share|:t1|segments:4", e.Path.Shares, func(t *table, s *correlate.Share) {
-		t.addLinked(s.Link, s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS), units.Percent(s.Share.Share),
-			bar(s.Share.Share), units.Count(s.Segments))
+	ranks := slices.ContainsFunc(e.Path.Shares, func(s correlate.Share) bool {
+		return s.Rank.Known && s.Rank != e.Path.Shares[0].Rank
 	})
+	show(&v.page, "operation:n|kind:t3|device:n2|time|share|:t1|segments:4", e.Path.Shares,
+		func(t *table, s *correlate.Share) {
+			t.addLinked(s.Link, s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS),
+				units.Percent(s.Share.Share), bar(s.Share.Share), units.Count(s.Segments))
+		})
 	c := e.Slow
 	if c == nil {
 		return
 	}
 	v.heading("SLOW REQUESTS of " + termtext.Clean(e.Name))
-	v.note(fmt.Sprintf("the slowest tenth, %s of %s on average, against the half around the median, %s of %s: %s more, on the critical path",
-		units.Count(c.Slow.Requests), units.DurationFloat(c.Slow.MeanNS), units.Count(c.Typical.Requests), units.DurationFloat(c.Typical.MeanNS),
-		units.DurationFloat(c.DifferenceNS)))
-	show(&v.page, "operation:n|kind:t4|device:n3|slow|typical:2|difference|of it|:t1", c.Parts, func(t *table, p *correlate.PartDifference) {
-		of, drawn := absent, ""
-		if c.DifferenceNS > 0 {
-			of, drawn = units.Percent(p.DifferenceNS/c.DifferenceNS), bar(p.DifferenceNS/c.DifferenceNS)
-		}
-		t.addLinked(p.Link, p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.SlowNS),
-			units.DurationFloat(p.TypicalNS), units.DurationFloat(p.DifferenceNS), of, drawn)
-	})
+	v.note(fmt.Sprintf("the slowest tenth, %s of %s on average, against the half around the median, %s of %s: %s "+
+		"more, on the critical path",
+		units.Count(c.Slow.Requests), units.DurationFloat(c.Slow.MeanNS), units.Count(c.Typical.Requests),
+		units.DurationFloat(c.Typical.MeanNS), units.DurationFloat(c.DifferenceNS)))
+	show(&v.page, "operation:n|kind:t4|device:n3|slow|typical:2|difference|of it|:t1", c.Parts,
+		func(t *table, p *correlate.PartDifference) {
+			of := absent
+			drawn := ""
+			if c.DifferenceNS > 0 {
+				of = units.Percent(p.DifferenceNS / c.DifferenceNS)
+				drawn = bar(p.DifferenceNS / c.DifferenceNS)
+			}
+			t.addLinked(p.Link, p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.SlowNS),
+				units.DurationFloat(p.TypicalNS), units.DurationFloat(p.DifferenceNS), of, drawn)
+		})
 	v.open(linked{"the slowest", c.Slow.Link}, linked{"a typical one", c.Typical.Link}, linked{"both compared", c.Link})
 }
 
-// ids returns the cells of a row that tell what a link would.
+// ids returns the cells of ids, "" for a row with a link.
 func ids(link correlate.Link, trace op.TraceID, span op.SpanID) (traceText, spanText string) {
 	if link != "" {
 		return "", ""
@@ -254,7 +274,7 @@ func ids(link correlate.Link, trace op.TraceID, span op.SpanID) (traceText, span
 	return idText(trace), idText(span)
 }
 
-// largest returns as many of the largest rows as are shown, and a title that says so.
+// largest returns the most largest rows, and the title with their number.
 func largest[T any](rows []T, most int, title, which string, size func(*T) int64) ([]T, string) {
 	sorted := slices.Clone(rows)
 	slices.SortStableFunc(sorted, func(a, b T) int { return cmp.Compare(size(&b), size(&a)) })
@@ -269,20 +289,24 @@ func (v *correlation) requests() {
 	if len(v.c.Requests) == 0 || v.Top <= 0 {
 		return
 	}
-	slowest, title := largest(v.c.Requests, v.Top, "REQUESTS", "slowest", func(r *correlate.Request) int64 { return r.DurationNS.V })
+	slowest, title := largest(v.c.Requests, v.Top, "REQUESTS", "slowest", func(r *correlate.Request) int64 {
+		return r.DurationNS.V
+	})
 	v.heading(title)
-	const columns = "request:n|service:n7|start:t5|duration|operations:4|shared:6|uncovered:1|queueing:3|mostly:n2|error:n4" +
+	const columns = "request:n|service:n7|start:t5|duration|operations:4|shared:6|uncovered:1|queueing:3|mostly:n2" +
+		"|error:n4" +
 		"|not in jaeger:3|not local:3|trace:t10|span:t11"
 	show(&v.page, columns, slowest, func(t *table, r *correlate.Request) {
 		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, r.DurationNS.V) }) }
 		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)
-		t.addLinked(r.Link, r.Root, r.Service, known(r.StartNS, startText), knownDuration(r.DurationNS), units.Count(r.Ops),
-			sharedTime(r.SharedNS, r.SharedOps), share(r.UncoveredNS), share(r.QueueingNS), mostly(r),
-			failure(r.Failed, r.Error, r.Errors), nonZero(r.MissingInJaeger, units.Count), nonZero(r.MissingOpsLocally, units.Count), trace, span)
+		t.addLinked(r.Link, r.Root, r.Service, known(r.StartNS, startText), knownDuration(r.DurationNS),
+			units.Count(r.Ops), sharedTime(r.SharedNS, r.SharedOps), share(r.UncoveredNS), share(r.QueueingNS),
+			mostly(r), failure(r.Failed, r.Error, r.Errors), nonZero(r.MissingInJaeger, units.Count),
+			nonZero(r.MissingOpsLocally, units.Count), trace, span)
 	})
 }
 
-// failure names the most frequent error of operations, "out of memory in matmul, 2 more", or else that of their request.
+// failure names the most frequent error of operations, "out of memory in matmul, 2 more", or else the request's own.
 func failure(failed bool, text string, errors []profile.Error) string {
 	if len(errors) == 0 {
 		if failed {
@@ -291,7 +315,8 @@ func failure(failed bool, text string, errors []profile.Error) string {
 		return ""
 	}
 	first := max(0, slices.IndexFunc(errors, func(e profile.Error) bool { return e.Text != "" }))
-	cell, more := errorText(errors[first].Text)+" in "+errors[first].Operation, int64(-1)
+	cell := errorText(errors[first].Text) + " in " + errors[first].Operation
+	more := int64(-1)
 	for i := range errors {
 		more += errors[i].Count
 	}
@@ -301,7 +326,7 @@ func failure(failed bool, text string, errors []profile.Error) string {
 	return cell + ifAny(more, ", "+units.Count(more)+" more")
 }
 
-// sharedTime writes the part in operations of shared executions.
+// sharedTime formats the time in operations of shared executions.
 func sharedTime(ns, ops int64) string {
 	return nonZero(ops, func(n int64) string { return units.Duration(ns) + " (" + units.Count(n) + ")" })
 }
@@ -310,13 +335,17 @@ func (v *correlation) shared() {
 	if len(v.c.Shared) == 0 || v.Top <= 0 {
 		return
 	}
-	shown, title := largest(v.c.Shared, v.Top, "SHARED EXECUTIONS", "largest", func(e *correlate.Shared) int64 { return e.SumNS })
+	shown, title := largest(v.c.Shared, v.Top, "SHARED EXECUTIONS", "largest", func(e *correlate.Shared) int64 {
+		return e.SumNS
+	})
 	v.heading(title)
-	const columns = "execution:n|service:n5|start:t3|duration|links:4|requests:1|operations:2|sum|error:n3|trace:t6|span:t7"
+	const columns = "execution:n|service:n5|start:t3|duration|links:4|requests:1|operations:2|sum|error:n3|trace:t6" +
+		"|span:t7"
 	show(&v.page, columns, shown, func(t *table, e *correlate.Shared) {
 		trace, span := ids(e.Link, e.TraceID, e.SpanID)
-		t.addLinked(e.Link, e.Name, e.Service, known(e.StartNS, startText), units.Duration(e.DurationNS), units.Count(e.Links),
-			units.Count(e.Requests), units.Count(e.Ops), units.Duration(e.SumNS), failure(false, "", e.Errors), trace, span)
+		t.addLinked(e.Link, e.Name, e.Service, known(e.StartNS, startText), units.Duration(e.DurationNS),
+			units.Count(e.Links), units.Count(e.Requests), units.Count(e.Ops), units.Duration(e.SumNS),
+			failure(false, "", e.Errors), trace, span)
 	})
 	sums := make(map[string]int64)
 	for i := range v.c.Shared {
@@ -333,7 +362,7 @@ func (v *correlation) shared() {
 	v.note(strings.Join(parts, "; "))
 }
 
-// laws tell by what time is divided among requests.
+// laws describes the ways to divide time among requests.
 var laws = []struct{ name, text string }{
 	{requests.LawAttention, " of attention by the links' weights for it"}, {requests.LawWeight, " by their weights"},
 	{requests.LawEqual, " equally"},
@@ -362,8 +391,10 @@ func (v *correlation) unattached() {
 	if len(shown) == 0 {
 		return
 	}
-	show(&v.page, "operation:n|kind:t3|device:n1|duration|start:t2|trace:t4|span:t5", shown, func(t *table, o *correlate.Op) {
-		trace, span := ids(o.Link, o.TraceID, o.SpanID)
-		t.addLinked(o.Link, o.Operation, o.Kind, o.Label(true), units.Duration(o.DurationNS), known(o.StartNS, startText), trace, span)
-	})
+	show(&v.page, "operation:n|kind:t3|device:n1|duration|start:t2|trace:t4|span:t5", shown,
+		func(t *table, o *correlate.Op) {
+			trace, span := ids(o.Link, o.TraceID, o.SpanID)
+			t.addLinked(o.Link, o.Operation, o.Kind, o.Label(true), units.Duration(o.DurationNS),
+				known(o.StartNS, startText), trace, span)
+		})
 }

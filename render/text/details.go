@@ -44,7 +44,6 @@ func (v *view) slowest() {
 	}
 }
 
-// errors shows the errors of operations, and of spans that are none.
 func (v *view) errors() {
 	if v.r.Errors == nil || v.Show == nil && len(v.r.Errors)+len(v.r.SpanErrors) == 0 {
 		return
@@ -62,20 +61,22 @@ func errorsTable(of string, rows []profile.Error) *table {
 	t := newTable(of+":n|side:t3|count|first:t2|trace:t4|span:t5", "error")
 	for i := range rows {
 		e := &rows[i]
-		t.add(errorText(e.Text), e.Operation, e.Side, units.Count(e.Count), known(e.First.StartNS, startText), idText(e.First.TraceID),
-			idText(e.First.SpanID))
+		t.add(errorText(e.Text), e.Operation, e.Side, units.Count(e.Count), known(e.First.StartNS, startText),
+			idText(e.First.TraceID), idText(e.First.SpanID))
 	}
 	return t
 }
 
-// errorText is the text of an error, or what stands for one that is not known.
 func errorText(text string) string { return cmp.Or(text, "(no text)") }
 
 func (v *view) entryTable(entries []*op.Entry) {
-	const columns = "operation:n|duration|memory:5|device:n2|rank:6|step:7|output:n8|start:t10|trace:t11|span:t9|error:n1"
+	const columns = "operation:n|duration|memory:5|device:n2|rank:6|step:7|output:n8|start:t10|trace:t11|span:t9" +
+		"|error:n1"
 	show(&v.page, columns, entries, func(t *table, at **op.Entry) {
 		e := *at
-		device, shape, failure := e.DeviceID, absent, ""
+		device := e.DeviceID
+		shape := absent
+		failure := ""
 		if e.HasDevice() {
 			device = deviceName(device)
 		}
@@ -85,7 +86,8 @@ func (v *view) entryTable(entries []*op.Entry) {
 		if e.Failed {
 			failure = cmp.Or(e.Error, "failed")
 		}
-		t.add(e.Operation, units.Duration(e.Duration), known(e.MemoryBytes, units.Bytes), device, known(e.Rank, decimal),
+		t.add(e.Operation, units.Duration(e.Duration), known(e.MemoryBytes, units.Bytes), device,
+			known(e.Rank, decimal),
 			known(e.Step, decimal), shape, known(e.Start, startText), idText(e.TraceID), idText(e.SpanID), failure)
 	})
 }

@@ -21,12 +21,14 @@ func (v *view) devices() {
 	}
 	v.first(v.devicesTable(v.r.Devices, v.r.IdleCauses, v.Rows), v.Rows, max(0, len(v.r.Devices)-v.Rows))
 	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.Service+d.Host != "" }) {
-		v.note("a device of several services or hosts that state no rank is as many devices: the service or host stands before it")
+		v.note("a device of several services or hosts that state no rank is as many devices: the service or host " +
+			"stands before it")
 	}
 	v.devicesWithout()
 	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.SpanNS.Known }) {
 		idle := "idle"
-		if c := v.r.IdleCauses; c != nil && slices.ContainsFunc(c.Devices, func(d timeline.IdleDevice) bool { return d.NoRequest.SumNS > 0 }) {
+		if c := v.r.IdleCauses; c != nil && slices.ContainsFunc(c.Devices,
+			func(d timeline.IdleDevice) bool { return d.NoRequest.SumNS > 0 }) {
 			idle = "idle + no request"
 		}
 		v.note("compute █ + exposed comm ▓ + exposed mem ▒ + other ░ + " + idle + " = span; " +
@@ -35,9 +37,8 @@ func (v *view) devices() {
 	}
 }
 
-// devicesTable has the first of the devices, in the order in which people list
-// them; that of operations without a device is the last. Of their spans, time in which no request
-// was under way is no part.
+// devicesTable has the first devices, in natural order, operations without a device last. Their spans leave out time
+// without a running request.
 func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCauses, rows int) *table {
 	quiet := make(map[device.Key]int64)
 	if causes != nil {
@@ -45,7 +46,8 @@ func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCause
 			quiet[d.Key] = d.NoRequest.SumNS
 		}
 	}
-	t := newTable("device:n|count:9|sum:10|memory:11|span|parts:t1|busy:3|compute:5|exposed comm:4|exposed mem:6|other:7|idle:2" +
+	t := newTable("device:n|count:9|sum:10|memory:11|span|parts:t1|busy:3|compute:5|exposed comm:4|exposed mem:6" +
+		"|other:7|idle:2" +
 		"|no request:2|overlap:8")
 	devices = slices.Clone(devices[:min(len(devices), rows)])
 	slices.SortStableFunc(devices, func(a, b profile.Device) int {
@@ -64,10 +66,11 @@ func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCause
 		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, whole) }) }
 		idle := d.IdleNS
 		idle.V -= none
-		t.add(v.deviceLabel(d), units.Count(d.Count), units.Duration(d.SumNS), nonZero(d.MemoryBytes.V, units.Bytes), knownDuration(d.SpanNS),
+		t.add(v.deviceLabel(d), units.Count(d.Count), units.Duration(d.SumNS), nonZero(d.MemoryBytes.V, units.Bytes),
+			knownDuration(d.SpanNS),
 			partsBar(whole, d.ComputeNS.V, d.ExposedCommunicationNS.V, d.ExposedMemoryNS.V, d.OtherNS.V),
-			share(d.BusyNS), share(d.ComputeNS), share(d.ExposedCommunicationNS), share(d.ExposedMemoryNS), share(d.OtherNS),
-			share(idle), nonZero(none, units.Duration), knownFloat(d.OverlapRatio, units.Percent))
+			share(d.BusyNS), share(d.ComputeNS), share(d.ExposedCommunicationNS), share(d.ExposedMemoryNS),
+			share(d.OtherNS), share(idle), nonZero(none, units.Duration), knownFloat(d.OverlapRatio, units.Percent))
 	}
 	return t
 }
@@ -82,7 +85,8 @@ func (v *view) devicesWithout() {
 	for i := range v.r.Devices {
 		with := &v.r.Devices[i]
 		d := cmp.Or(left[with.Key()],
-			&profile.Device{DeviceID: with.DeviceID, Named: with.Named, Rank: with.Rank, Service: with.Service, Host: with.Host})
+			&profile.Device{DeviceID: with.DeviceID, Named: with.Named, Rank: with.Rank, Service: with.Service,
+				Host: with.Host})
 		if *d != *with {
 			changed = append(changed, *d)
 		}
@@ -90,8 +94,7 @@ func (v *view) devicesWithout() {
 	v.tableWithout(v.devicesTable(changed, w.IdleCauses, len(changed)))
 }
 
-// deviceLabel is the device, in front of it the rank, or the service and the host,
-// where there are several.
+// deviceLabel returns the device, with its rank, or its service and host, if there are several.
 func (v *view) deviceLabel(d *profile.Device) string {
 	k := d.Key()
 	if k.DeviceID = deviceName(k.DeviceID); k.Named {
@@ -100,7 +103,7 @@ func (v *view) deviceLabel(d *profile.Device) string {
 	return k.Label(v.ranks)
 }
 
-// deviceName is a device's id, quotes for an empty one.
+// deviceName returns a device's id, quotes for an empty one.
 func deviceName(id string) string { return cmp.Or(id, `""`) }
 
 func (v *view) utilisation() {
@@ -132,9 +135,11 @@ func (v *view) balance() {
 	devices := slices.Clone(b.PerDeviceDurationUS)
 	slices.SortStableFunc(devices, func(a, b seed.DeviceDuration) int { return natural.Compare(a.Device, b.Device) })
 	show(&v.page, "device:n|sum|of ideal|of largest:t1", devices, func(t *table, d *seed.DeviceDuration) {
-		of, drawn := absent, ""
+		of := absent
+		drawn := ""
 		if b.IdealDurationUS > 0 {
-			of, drawn = units.Percent(d.DurationUS/b.IdealDurationUS), bar(d.DurationUS/b.MaxDurationUS)
+			of = units.Percent(d.DurationUS / b.IdealDurationUS)
+			drawn = bar(d.DurationUS / b.MaxDurationUS)
 		}
 		t.add(deviceName(d.Device), micros(d.DurationUS), of, drawn)
 	})
@@ -142,5 +147,6 @@ func (v *view) balance() {
 
 func balanceText(b *profile.Balance) string {
 	return fmt.Sprintf("%d devices, ideal %s each, largest %s: imbalance %s by sums, %s by busy time", b.DeviceCount,
-		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio), knownFloat(b.BusyImbalanceRatio, units.Percent))
+		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio),
+		knownFloat(b.BusyImbalanceRatio, units.Percent))
 }

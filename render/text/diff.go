@@ -42,7 +42,8 @@ func (v *comparison) envelope() {
 		v.field(side.name, text, false)
 	}
 	v.field("compared", fmt.Sprintf("%s; Mann–Whitney U test, "+
-		"p-values adjusted for %s (Holm), α %s; unchanged is within %s %%", cmp.Or(unitText[v.r.Unit], "single operations"),
+		"p-values adjusted for %s (Holm), α %s; unchanged is within %s %%",
+		cmp.Or(unitText[v.r.Unit], "single operations"),
 		units.Plural(int64(v.r.Tests), "test"), strconv.FormatFloat(v.r.Alpha, 'g', 3, 64),
 		strconv.FormatFloat(100*v.r.Bound, 'g', 3, 64)), false)
 	counts := make(map[diff.Verdict]int64)
@@ -64,7 +65,7 @@ func (v *comparison) envelope() {
 	}
 }
 
-// unitText says what the values are, where they are not single operations.
+// unitText describes the compared values; single operations are not listed.
 var unitText = map[diff.Unit]string{
 	diff.UnitRuns: "means of runs", diff.UnitSteps: "means of blocks of steps",
 	diff.UnitWindows: "means of parts of the time, or else single operations",
@@ -96,7 +97,8 @@ func (v *comparison) rows() {
 			units.Count(row.BaseCount), change, strings.Join(row.Mixes, ", "))
 	}
 	v.table(t)
-	v.note("durations are geometric means; the interval of a change is by the row alone; ~ is no change that can be told from chance")
+	v.note("durations are geometric means; the interval of a change is by the row alone; ~ is no change that can be " +
+		"told from chance")
 }
 
 // partNames writes parts of a device's time as the report does.
@@ -125,14 +127,16 @@ func (v *comparison) parts() {
 	v.note(per + ": wall is from the first start to the last end")
 }
 
-// comparisonTable returns a table of comparisons behind columns of names and one of another text.
+// comparisonTable returns a table of comparisons with columns for keys and a text in front.
 func comparisonTable(keys []string, text string) *table {
 	return newTable(text+":t|base|head|change|:t2|p:1|n:2|count:3|:4|differs in:n5|:t", keys...)
 }
 
-// addComparison appends a row to a table of comparisons.
 func (t *table) addComparison(names []string, c *diff.Comparison, count, countChange, mixes string) {
-	change, interval, p, verdict := absent, "", absent, verdictText(c.Verdict)
+	change := absent
+	interval := ""
+	p := absent
+	verdict := verdictText(c.Verdict)
 	if c.P.Known {
 		if p = fmt.Sprintf("%.3f", c.P.V); c.P.V < 0.0005 {
 			p = "<0.001"
@@ -147,6 +151,6 @@ func (t *table) addComparison(names []string, c *diff.Comparison, count, countCh
 	if c.Verdict == diff.CannotTell && c.Needed.Known {
 		verdict += ", " + units.Count(c.Needed.V) + " " + string(c.Unit) + " would"
 	}
-	t.add(append(names, knownFloat(c.BaseNS, units.DurationFloat), knownFloat(c.HeadNS, units.DurationFloat), change, interval, p,
-		fmt.Sprintf("%d+%d", c.NBase, c.NHead), count, countChange, mixes, verdict)...)
+	t.add(append(names, knownFloat(c.BaseNS, units.DurationFloat), knownFloat(c.HeadNS, units.DurationFloat), change,
+		interval, p, fmt.Sprintf("%d+%d", c.NBase, c.NHead), count, countChange, mixes, verdict)...)
 }

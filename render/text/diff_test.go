@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-// compared returns a comparison of two runs, with an operation of the name in the head.
+// compared returns a comparison of two runs, with an operation called name in the head.
 func compared(tb testing.TB, name string) *diff.Report {
 	tb.Helper()
 	side := func(names []string, factor float64) []*diff.Run {
@@ -29,12 +29,14 @@ func compared(tb testing.TB, name string) *diff.Report {
 					ns *= factor
 				}
 				entries = append(entries, &op.Entry{
-					Operation: name, DeviceID: "cuda:0", Rank: op.Known(3), Start: op.Known(at), Duration: int64(ns), Step: op.Known(step),
+					Operation: name, DeviceID: "cuda:0", Rank: op.Known(3), Start: op.Known(at), Duration: int64(ns),
+					Step: op.Known(step),
 				})
 				at += int64(ns)
 			}
 		}
-		r := check.Must(analyze.Run(tb.Context(), analyze.Records(recordtest.Entries(entries...)), diff.ReportOptions(nil)))(tb)
+		r := check.Must(analyze.Run(tb.Context(), analyze.Records(recordtest.Entries(entries...)),
+			diff.ReportOptions(nil)))(tb)
 		r.Input.Dropped = int64(len(names) - 3)
 		run := check.Must(diff.NewRun("ops.jsonl", r, nil, true))(tb)
 		return []*diff.Run{run}
@@ -57,7 +59,7 @@ func TestDiffGolden(t *testing.T) {
 	})
 }
 
-// Whatever names are, no line is wider than asked for, and none controls a terminal.
+// For any names, no line is too wide or controls a terminal.
 func FuzzWriteDiff(f *testing.F) {
 	for _, name := range []string{"", "matmul", "\x1b]8;;x\x1b\\", strings.Repeat("x", 300), strings.Repeat("漢字", 15), "a\nb", "\xff"} {
 		f.Add(name)

@@ -1,6 +1,5 @@
-// Package text renders reports for people: first what they were computed from, then
-// aligned tables with units scaled to fit.
+// Package text renders reports for people: a head about the input, then aligned tables with scaled units.
 //
-// A page has lines and tables and knows their width. A view is a page about a report; each
-// section is a method of it, which text.go lists in their order.
+// A page has lines, tables and a width. A view is a page about a report; each section is one of its methods, listed in
+// order in text.go.
 package text

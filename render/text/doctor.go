@@ -47,7 +47,8 @@ func (v *examination) envelope() {
 	v.field("spans", fmt.Sprintf("%s: %s, %s skipped",
 		units.Count(in.Spans), units.Plural(in.Entries, "entry"), units.Count(in.Skipped)), false)
 	reasons, n := unknownCategories(in.SkippedBy)
-	v.fault("unknown", n, units.Plural(n, "event")+" of categories that are not known, which may be operations: "+reasons)
+	v.fault("unknown", n,
+		units.Plural(n, "event")+" of categories that are not known, which may be operations: "+reasons)
 	v.faults(in)
 	if in.Sampling != analyze.SamplingNone {
 		v.field("sampling", samplingText(in), in.Sampling == analyze.SamplingUnknown)
@@ -70,17 +71,18 @@ func (v *examination) envelope() {
 	}
 }
 
-// sampling says how the operations are recorded that the sampler left out.
+// sampling shows how to record the operations dropped by the sampler.
 func (v *examination) sampling() {
 	v.heading("SAMPLING")
 	v.note("Requests and operations that the sampler dropped are missing: counts and sums may be too small.")
-	v.code(0, "Go", `sdk, err := optrace.Setup("ops.jsonl", optrace.WithSampler(s)) // the file has all operations, without WithSampledOnly`)
-	v.code(1, "Go", `proc, err := optrace.NewProcessor(exp, optrace.WithRecordOnly()) // or in a TracerProvider of your own,`)
+	v.code(0, "Go",
+		`sdk, err := optrace.Setup("ops.jsonl", optrace.WithSampler(s)) // the file has all operations, without WithSampledOnly`)
+	v.code(1, "Go",
+		`proc, err := optrace.NewProcessor(exp, optrace.WithRecordOnly()) // or in a TracerProvider of your own,`)
 	v.code(2, "Go", `sdktrace.WithSampler(sdktrace.AlwaysRecord(s))                   // with this sampler`)
 }
 
-// unknownCategories returns the categories of a profiler's events that are not known, and how many
-// events these are.
+// unknownCategories lists the unknown categories of a profiler's events, and counts their events.
 func unknownCategories(skipped map[string]int64) (list string, n int64) {
 	unknown := make(map[string]int64)
 	for reason, events := range skipped {
@@ -92,21 +94,24 @@ func unknownCategories(skipped map[string]int64) (list string, n int64) {
 	return strings.Join(counted(unknown), ", "), n
 }
 
-// nothing says why a recording usually has no operations.
+// nothing lists common reasons for a recording without operations.
 func (v *examination) nothing() {
 	if len(v.r.Engines) > 0 {
 		v.heading("REQUESTS OF ENGINES")
 		for _, name := range slices.Sorted(maps.Keys(v.r.Engines)) {
-			v.note(units.Plural(v.r.Engines[name], "request") + " of " + name + ", in spans: report says what they waited for")
+			v.note(units.Plural(v.r.Engines[name],
+				"request") + " of " + name + ", in spans: report says what they waited for")
 		}
 		v.code(0, "shell", "optrace report FILE")
 		return
 	}
 	v.heading("NO OPERATIONS")
 	if n := v.r.Input.Spans; n > 0 {
-		v.note(fmt.Sprintf("%s there, but no operation among them: a span is one by the attribute %s", units.Plural(n, "span"), attrkey.Name))
+		v.note(fmt.Sprintf("%s there, but no operation among them: a span is one by the attribute %s",
+			units.Plural(n, "span"), attrkey.Name))
 		v.code(0, "Go", `ctx, o := tr.Start(ctx, "matmul", "cuda:0") // a Tracer of optrace; o.End() when it has ended`)
-		v.code(0, "else", attribute(&doctor.Attribute{Key: attrkey.Name, Type: "string", Example: "matmul", Where: "span attribute"}))
+		v.code(0, "else", attribute(&doctor.Attribute{Key: attrkey.Name, Type: "string", Example: "matmul",
+			Where: "span attribute"}))
 		return
 	}
 	if v.r.Input.Malformed > 0 {
@@ -126,10 +131,10 @@ func (v *examination) nothing() {
 	v.code(1, "Go", `o.End()                 // of each operation, and no os.Exit or log.Fatal before Shutdown`)
 	v.code(2, "Go", `optrace.WithSignals()   // an option of Setup: an interrupt or SIGTERM flushes first`)
 	v.code(3, "Go", `tr := sdk.Tracer()      // or NewTracer of the TracerProvider that has the Processor`)
-	v.labelled("sampling", "a Processor gets no span that the sampler drops, unless Setup or sdktrace.AlwaysRecord keeps it on record")
+	v.labelled("sampling",
+		"a Processor gets no span that the sampler drops, unless Setup or sdktrace.AlwaysRecord keeps it on record")
 }
 
-// thing returns the name of what a finding is about.
 func thing(f *doctor.Finding) string { return strings.ReplaceAll(f.Name, "_", " ") }
 
 func (v *examination) findings() {
@@ -147,7 +152,7 @@ func (v *examination) findings() {
 	})
 }
 
-// percent returns a share with as many digits as tell some from none and from all.
+// percent formats a share with enough digits to tell some from 0 % and 100 %.
 func percent(share float64) string {
 	switch text := units.Percent(share); {
 	case share <= 0:
@@ -161,7 +166,7 @@ func percent(share float64) string {
 	}
 }
 
-// advice says what a thing is for and how it is recorded.
+// advice explains a missing thing and how to record it.
 func (v *examination) advice(f *doctor.Finding) {
 	v.heading(strings.ToUpper(thing(f)))
 	v.note(f.Effect)
@@ -181,15 +186,13 @@ func (v *examination) advice(f *doctor.Finding) {
 	}
 }
 
-// adviceLabel is the width of the labels of a finding.
 const adviceLabel = 12
 
-// labelled writes a label and a text, indented.
 func (v *examination) labelled(label, text string) {
 	v.fold(fmt.Sprintf("  %-*s", adviceLabel, label), strings.Repeat(" ", adviceLabel+2), text, "")
 }
 
-// code writes the i-th line behind a label. Code is not folded, so that it can be copied.
+// code writes line i behind a label, unfolded for copying.
 func (v *examination) code(i int, label, line string) {
 	if i > 0 {
 		label = ""
@@ -197,7 +200,6 @@ func (v *examination) code(i int, label, line string) {
 	fmt.Fprintf(&v.b, "  %-*s%s\n", adviceLabel, label, line)
 }
 
-// attribute describes an attribute in a line.
 func attribute(a *doctor.Attribute) string {
 	example, _ := json.Marshal(a.Example) // a text, an integer, or a list
 	return fmt.Sprintf("%s = %s  (%s; %s)", a.Key, example, a.Type, a.Where)

@@ -18,12 +18,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// envelope says what the figures were computed from, and what is wrong with it.
+// envelope describes the input and its faults.
 func (v *view) envelope() {
 	in := &v.r.Input
 	v.field("input", inputText(in), false)
 	skipped, others, missing := splitSkipped(in.SkippedBy)
-	v.field("spans", fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), units.Plural(in.Entries, "entry"), units.Count(in.Skipped))+
+	v.field("spans", fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), units.Plural(in.Entries, "entry"),
+		units.Count(in.Skipped))+
 		reasons(skipped), false)
 	v.fact("others", int64(len(others)), "records that are no spans: "+strings.Join(counted(others), ", "))
 	v.missingTables(missing)
@@ -53,9 +54,10 @@ func inputText(in *analyze.Envelope) string {
 	return fmt.Sprintf("%s, %s, %s", units.Plural(in.Files, "file"), formats, units.Bytes(in.Bytes))
 }
 
-// splitSkipped divides what was passed over into spans and other records, and lists the tables that were missing.
+// splitSkipped divides skipped records into spans and others, and lists missing tables.
 func splitSkipped(by map[string]int64) (spans, others map[string]int64, missing []string) {
-	spans, others = make(map[string]int64), make(map[string]int64)
+	spans = make(map[string]int64)
+	others = make(map[string]int64)
 	for _, reason := range slices.Sorted(maps.Keys(by)) {
 		if table, ok := strings.CutPrefix(reason, string(op.SkipMissing)); ok {
 			missing = append(missing, termtext.Clean(table))
@@ -73,36 +75,44 @@ func (p *page) missingTables(names []string) {
 }
 
 func (p *page) droppedLinks(n int64) {
-	p.fault("dropped", n, units.Plural(n, "link")+" dropped by the limits of the recorder: the parts of their requests are nobody's")
+	p.fault("dropped", n,
+		units.Plural(n, "link")+" dropped by the limits of the recorder: the parts of their requests are nobody's")
 }
 
 func (p *page) missingLinks(n int64) {
 	p.fault("links", n, units.Plural(n, "link")+" to spans that are not in the input")
 }
 
-// faults lists what was lost or is wrong; nothing where all is well.
 func (p *page) faults(in *analyze.Envelope) {
-	p.fault("malformed", in.Malformed, units.Plural(in.Malformed, "record")+" could not be read"+reasons(in.MalformedBy))
+	p.fault("malformed", in.Malformed, units.Plural(in.Malformed,
+		"record")+" could not be read"+reasons(in.MalformedBy))
 	p.fault("truncated", in.Truncated, units.Plural(in.Truncated, "input")+" cut off within a record")
 	for _, problem := range in.Problems {
 		p.note(termtext.Clean(problem))
 	}
-	p.fault("dropped", in.Dropped, units.Plural(in.Dropped, "entry")+" lost before they were written"+reasons(in.DroppedBy))
+	p.fault("dropped", in.Dropped,
+		units.Plural(in.Dropped, "entry")+" lost before they were written"+reasons(in.DroppedBy))
 	p.fault("missing", in.MissingBatches+in.MissingEntries,
-		fmt.Sprintf("%s and %s that were announced", units.Plural(in.MissingBatches, "batch"), units.Plural(in.MissingEntries, "entry")))
-	p.fact("earlier", in.EarlierBatches, units.Plural(in.EarlierBatches, "batch")+" written before the first of the input, to other files")
+		fmt.Sprintf("%s and %s that were announced", units.Plural(in.MissingBatches, "batch"),
+			units.Plural(in.MissingEntries, "entry")))
+	p.fact("earlier", in.EarlierBatches, units.Plural(in.EarlierBatches,
+		"batch")+" written before the first of the input, to other files")
 	p.droppedLinks(in.DroppedLinks)
-	p.fault("orphans", in.Orphans.V, units.Plural(in.Orphans.V, "entry")+" whose parent is not in the input: see optrace doctor")
+	p.fault("orphans", in.Orphans.V, units.Plural(in.Orphans.V,
+		"entry")+" whose parent is not in the input: see optrace doctor")
 	repeats := ifAny(in.Repeated.V, ", "+units.Count(in.Repeated.V)+" of them with the same times: counted once")
 	p.fault("duplicates", in.Duplicates.V, units.Plural(in.Duplicates.V, "span")+" more than once in the input"+repeats+
 		"; the tree has the first of an id")
 	p.example(in, in.Duplicates.V, suspects.Repeat, "counted once: ")
-	p.fault("overflow", in.OverflowedGroups, units.Plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)")
+	p.fault("overflow", in.OverflowedGroups, units.Plural(in.OverflowedGroups,
+		"group")+" beyond the limit, summed up as (other)")
 	p.fault("warnings", int64(len(in.Warnings)), warnings(in.Warnings))
-	p.fault("shapes", in.BadProducts, units.Plural(in.BadProducts, "product")+" of shapes that cannot be multiplied, such as "+
+	p.fault("shapes", in.BadProducts, units.Plural(in.BadProducts,
+		"product")+" of shapes that cannot be multiplied, such as "+
 		inText(in.BadProduct))
 	if in.TimeUnit != "" {
-		p.fault("times", in.EarlyStarts, units.Plural(in.EarlyStarts, "operation")+" in 1970: times look like "+in.TimeUnit+
+		p.fault("times", in.EarlyStarts, units.Plural(in.EarlyStarts,
+			"operation")+" in 1970: times look like "+in.TimeUnit+
 			", and should be Unix nanoseconds")
 	}
 	n := in.SuspectDurations.V
@@ -116,7 +126,7 @@ func (p *page) faults(in *analyze.Envelope) {
 	p.example(in, n, suspects.Cycle, "the first: ")
 }
 
-// example shows the example of a kind of suspect records, of which there are n.
+// example shows the example of a kind with n suspect records.
 func (p *page) example(in *analyze.Envelope, n int64, what suspects.Kind, label string) {
 	for i := range in.Suspects {
 		if s := &in.Suspects[i]; n > 0 && s.What == what {
@@ -137,14 +147,15 @@ func samplingText(in *analyze.Envelope) string {
 	return "no sampling recorded"
 }
 
-// total sums the operations up, in brief without what is said of memory and derived FLOPs.
+// total sums up the operations; brief leaves out memory and derived FLOPs.
 func (v *view) total(brief bool) {
 	t := &v.r.Total
 	text := units.Plural(t.Count, "operation") + ", " + units.Duration(t.SumNS)
 	if extent := cmp.Or(v.r.ExtentNS, t.WallNS); extent.Known {
 		text += " within " + units.Duration(extent.V)
 	}
-	outputs, derived := t.MemoryBytes.V-t.CopiedBytes.V, ""
+	outputs := t.MemoryBytes.V - t.CopiedBytes.V
+	derived := ""
 	if !brief {
 		text += ifAny(outputs, ", outputs of "+units.Bytes(outputs))
 		if t.CopiedBytes.Known {
@@ -170,11 +181,12 @@ func (v *view) total(brief bool) {
 		v.field("empty", "optrace doctor says what may be the reason", true)
 	}
 	if t.EstCount.Known && t.EstSumNS.Known {
-		v.field("est.", fmt.Sprintf("%s operations, %s", units.Count(int64(t.EstCount.V+0.5)), units.DurationFloat(t.EstSumNS.V)), false)
+		v.field("est.", fmt.Sprintf("%s operations, %s", units.Count(int64(t.EstCount.V+0.5)),
+			units.DurationFloat(t.EstSumNS.V)), false)
 	}
 }
 
-// reasons returns " (a 1, b 2)", or nothing for an empty map.
+// reasons returns " (a 1, b 2)", "" for an empty map.
 func reasons(by map[string]int64) string {
 	if len(by) == 0 {
 		return ""
@@ -191,12 +203,13 @@ func counted(by map[string]int64) []string {
 	return parts
 }
 
-// warningText says what a warning means, in addition to its name.
 var warningText = map[string]string{
-	"bad_shape": "a shape that cannot be", "dynamic_dim": "a dimension of -1", "overflow": "elements or bytes beyond 64 bits",
+	"bad_shape": "a shape that cannot be", "dynamic_dim": "a dimension of -1",
+	"overflow":        "elements or bytes beyond 64 bits",
 	"shape_truncated": "too many dimensions or inputs", "bad_value": "an attribute of another type or out of range",
 	"bad_memory": "a size in bytes that cannot be", "unknown_dtype": "an element type that is not known",
-	"neg_duration": "an end before the start", "bad_time": "a time of zero or beyond 64 bits", "bad_id": "an id that cannot be",
+	"neg_duration": "an end before the start", "bad_time": "a time of zero or beyond 64 bits",
+	"bad_id":     "an id that cannot be",
 	"non_finite": "a number that is NaN or infinite", "invalid_utf8": "text that is not UTF-8",
 	"dropped_attributes": "attributes dropped by limits", "no_start": "the source has no start times",
 	"us_truncated": "the source has whole microseconds only", "dropped_links": "links dropped by limits",
@@ -212,7 +225,7 @@ func warnings(by map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// suspectText describes a record with times that cannot be right.
+// suspectText describes a record with impossible times.
 func suspectText(s *suspects.Suspect) string {
 	text := inText(s.Operation)
 	if s.DeviceID != "" {
@@ -235,8 +248,7 @@ func suspectText(s *suspects.Suspect) string {
 	return text
 }
 
-// without says in the envelope what changes without the operations whose times
-// cannot be right.
+// without shows how the totals change without operations with suspect times.
 func (v *view) without() {
 	w := v.r.WithoutSuspects
 	if w == nil {
@@ -252,15 +264,15 @@ func (v *view) without() {
 	v.spanWithout(w)
 }
 
-// largestWithout names the operation with the largest share without suspect
-// times, where that changes.
+// largestWithout names the operation with the largest share without suspect times, if the share changes.
 func (v *view) largestWithout(w *analyze.WithoutSuspects) {
 	largest := slices.IndexFunc(w.Operations, func(o profile.Operation) bool { return o.Share.Known })
 	if largest < 0 {
 		return
 	}
 	o := &w.Operations[largest]
-	share, before := knownFloat(o.Share, units.Percent), absent
+	share := knownFloat(o.Share, units.Percent)
+	before := absent
 	if at := slices.IndexFunc(v.r.Operations, func(with profile.Operation) bool {
 		return with.Operation == o.Operation && with.Side == o.Side
 	}); at >= 0 {
@@ -271,7 +283,7 @@ func (v *view) largestWithout(w *analyze.WithoutSuspects) {
 	}
 }
 
-// spanWithout names the device with the span that changes most, if any does.
+// spanWithout names the device whose span shrinks most without suspect times.
 func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 	var device, with *profile.Device
 	most := int64(0)
@@ -280,7 +292,9 @@ func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 		d := &w.Devices[i]
 		b := before[d.Key()]
 		if b != nil && d.SpanNS.Known && b.SpanNS.V-d.SpanNS.V > most {
-			device, with, most = d, b, b.SpanNS.V-d.SpanNS.V
+			device = d
+			with = b
+			most = b.SpanNS.V - d.SpanNS.V
 		}
 	}
 	if device != nil {
@@ -289,23 +303,25 @@ func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 	}
 }
 
-// clocks shows how far the clocks of ranks are apart, if that was asked for.
+// clocks shows the offsets between the clocks of ranks, if they were asked for.
 func (v *view) clocks() {
 	c := v.r.Clocks
 	if c == nil {
 		return
 	}
 	if v.empty("CLOCKS", len(c.Offsets) == 0, fmt.Sprintf(
-		"not compared: no two ranks have %d collectives in common that end for all at once, with their starts", c.MinCollectives)) {
+		"not compared: no two ranks have %d collectives in common that end for all at once, with their starts",
+		c.MinCollectives)) {
 		return
 	}
 	v.note(fmt.Sprintf("times are those of rank %d; entries that are listed are as recorded", *c.Reference))
-	show(&v.page, "rank:n|ahead by|by collectives|with rank:n|residual|at most|drift:1", c.Offsets, func(t *table, o *clocks.Offset) {
-		if o.Via.Known {
-			t.add(decimal(o.Rank), units.Duration(o.OffsetNS), units.Count(o.Collectives), o.Via.String(),
-				knownDuration(o.ResidualMedianNS), knownDuration(o.ResidualMaxNS), knownFloat(o.DriftNSPerS, drift))
-		}
-	})
+	show(&v.page, "rank:n|ahead by|by collectives|with rank:n|residual|at most|drift:1", c.Offsets,
+		func(t *table, o *clocks.Offset) {
+			if o.Via.Known {
+				t.add(decimal(o.Rank), units.Duration(o.OffsetNS), units.Count(o.Collectives), o.Via.String(),
+					knownDuration(o.ResidualMedianNS), knownDuration(o.ResidualMaxNS), knownFloat(o.DriftNSPerS, drift))
+			}
+		})
 	v.note("residual: how far apart collectives end after the correction, in the median and at most; " +
 		"drift: what the clock gains on the other one")
 	if c.Inferred {
@@ -317,8 +333,8 @@ func (v *view) clocks() {
 		v.note(fmt.Sprintf("1 rank, %d, has less than %d collectives in common with others: its times are as recorded",
 			c.Unknown[0].Rank, c.MinCollectives))
 	default:
-		v.note(fmt.Sprintf("%s ranks, such as %d, have less than %d collectives in common with others: their times are as recorded",
-			units.Count(int64(n)), c.Unknown[0].Rank, c.MinCollectives))
+		v.note(fmt.Sprintf("%s ranks, such as %d, have less than %d collectives in common with others: their times "+
+			"are as recorded", units.Count(int64(n)), c.Unknown[0].Rank, c.MinCollectives))
 	}
 	const columns = "collective:n|group:n4|recorded start skew:2|start skew|recorded end skew:1|end skew"
 	show(&v.page, columns, c.Collectives, func(t *table, s *clocks.AlignedCollective) {
@@ -331,5 +347,4 @@ func (v *view) clocks() {
 	}
 }
 
-// drift is nanoseconds in a second, which are a thousandth of parts per million.
 func drift(perSecond float64) string { return strconv.FormatFloat(perSecond/1000, 'f', 3, 64) + " ppm" }

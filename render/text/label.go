@@ -9,10 +9,9 @@ import (
 	"github.com/optrace/optrace/internal/text/termtext"
 )
 
-// distinct returns the names cut to at most width columns, so that different names
-// stay different. Long names lose their middle, because the ends of kernels' names
-// and of shapes say as much as the beginnings. Those that would look the same show
-// the first part in which they differ; where that does not help they are numbered.
+// distinct returns names cut to at most width columns; different names stay different. Long names lose their middle,
+// because the ends of kernel names and shapes matter as much as the beginnings. Names with equal short forms show the
+// first difference. If they are still equal, they are numbered.
 func distinct(names []string, width int) []string {
 	short := make(map[string]string, len(names)) // by name
 	var different []string
@@ -44,7 +43,6 @@ func distinct(names []string, width int) []string {
 	return cut
 }
 
-// alike returns the names of each short form.
 func alike(names []string, short map[string]string) map[string][]string {
 	lists := make(map[string][]string)
 	for _, name := range names {
@@ -53,9 +51,8 @@ func alike(names []string, short map[string]string) map[string][]string {
 	return lists
 }
 
-// showDifferences sets the short forms of different names that have the same one, to
-// others that show where they differ: first all of them, then those that still look
-// the same.
+// showDifferences sets short forms with the first difference for names with equal short forms, again for each group
+// with fewer equal ones.
 func showDifferences(same []string, width int, short map[string]string) {
 	if len(same) < 2 {
 		return
@@ -78,8 +75,7 @@ func showDifferences(same []string, width int, short map[string]string) {
 	}
 }
 
-// commonPrefix returns the length of the beginning that all names share, in whole
-// characters.
+// commonPrefix returns the length of the common prefix of names, in bytes, cut at a whole character.
 func commonPrefix(names []string) (n int) {
 	first, last := slices.Min(names), slices.Max(names)
 	for n < len(first) && first[n] == last[n] { // last has not ended, or it would come before first
@@ -91,8 +87,7 @@ func commonPrefix(names []string) (n int) {
 	return n
 }
 
-// showDifference returns the beginning and the end of name and what begins at the
-// position differs.
+// showDifference returns the beginning and the end of name, and its middle from position differs.
 func showDifference(name string, differs, width int) string {
 	side := width / 4
 	room := width - 2 - 2*side

@@ -33,11 +33,14 @@ func TestDistinct(t *testing.T) {
 		{"the ends of a long name stay", []string{long("", "1"), long("", "2")},
 			[]string{"aaaaaaaaaaaa…bbbbbbbbbb1", "aaaaaaaaaaaa…bbbbbbbbbb2"}},
 		{
-			"names that differ in the middle show it", []string{long("1", ""), long("2", ""), long("1", ""), long("", "3")},
-			[]string{"aaaaaa…1bbbbbbbbb…bbbbbb", "aaaaaa…2bbbbbbbbb…bbbbbb", "aaaaaa…1bbbbbbbbb…bbbbbb", "aaaaaaaaaaaa…bbbbbbbbbb3"},
+			"names that differ in the middle show it", []string{long("1", ""), long("2", ""), long("1", ""),
+				long("", "3")},
+			[]string{"aaaaaa…1bbbbbbbbb…bbbbbb", "aaaaaa…2bbbbbbbbb…bbbbbb", "aaaaaa…1bbbbbbbbb…bbbbbb",
+				"aaaaaaaaaaaa…bbbbbbbbbb3"},
 		},
 		{
-			"names that differ twice show either", []string{long("1xxxxxxxxxx1", ""), long("1xxxxxxxxxx2", ""), long("2xxxxxxxxxx2", "")},
+			"names that differ twice show either", []string{long("1xxxxxxxxxx1", ""), long("1xxxxxxxxxx2", ""),
+				long("2xxxxxxxxxx2", "")},
 			[]string{"aaaaaa…1bbbbbbbbb…bbbbbb", "aaaaaa…2bbbbbbbbb…bbbbbb", "aaaaaa…2xxxxxxxxx…bbbbbb"},
 		},
 		{
@@ -46,7 +49,8 @@ func TestDistinct(t *testing.T) {
 		},
 		{
 			"there may be no room for the difference", []string{
-				strings.Repeat("a", 99) + "b" + strings.Repeat("a", 99), strings.Repeat("a", 99) + "c" + strings.Repeat("a", 99),
+				strings.Repeat("a", 99) + "b" + strings.Repeat("a", 99),
+				strings.Repeat("a", 99) + "c" + strings.Repeat("a", 99),
 			}, []string{"aaaaaa…baaaaaaaaa…aaaaaa", "aaaaaa…caaaaaaaaa…aaaaaa"},
 		},
 	} {
@@ -54,7 +58,7 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
-// Names that cannot be told apart are numbered.
+// Names that look equal are numbered.
 func TestDistinctNumbers(t *testing.T) {
 	got := distinct([]string{"abcdefgh1", "abcdefgh2", "abcdefgh1", "abcdefgh3"}, 3)
 	check.Equal(t, "", []string{"a…1", "a…2", "a…1", "a…3"}, got)
@@ -62,7 +66,7 @@ func TestDistinctNumbers(t *testing.T) {
 	check.Equal(t, "", []string{"a…z", "…#2", "a…z", "…#3"}, got)
 }
 
-// What is shown differs where names do, and fits.
+// Different names look different, and fit.
 func TestDistinctIsDistinct(t *testing.T) {
 	for seed := range cases.Numbers(t, 500) {
 		r := rand.New(rand.NewPCG(seed, 0))

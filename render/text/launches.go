@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// launches shows how operations fared between their launch and their start.
+// launches shows the time of operations between launch and start.
 func (v *view) launches() {
 	l := v.r.Launches
 	if v.r.IdleCauses == nil || l == nil && v.Show == nil {
@@ -36,18 +36,20 @@ func (v *view) launches() {
 	if p := l.Path; p != nil {
 		bound := append([]string{boundBy(&p.BoundBy, p.DurationNS)},
 			parts(p.DurationNS, []namedTime{{"launches", p.LaunchNS}, {"queues", p.QueueNS}})...)
-		v.note("critical path across host and devices: " + units.Duration(p.DurationNS) + ", bound by " + strings.Join(bound, ", "))
+		v.note("critical path across host and devices: " + units.Duration(p.DurationNS) + ", bound by " +
+			strings.Join(bound, ", "))
 	}
 }
 
 func (v *view) launchesTable(streams []launch.Stream) *table {
-	t := newTable("stream of:n|stream|launches:2|overhead|median:3|waiting|deepest:1|idle: host:4|dependency:5|queue:6|other:7")
+	t := newTable("stream of:n|stream|launches:2|overhead|median:3|waiting|deepest:1|idle: host:4|dependency:5" +
+		"|queue:6|other:7")
 	for i := range streams {
 		s := &streams[i]
 		t.add(s.Label(v.ranks), ifKnown(s.Stream, decimal), units.Count(s.Count), units.Duration(s.Overhead.SumNS),
 			ifKnown(s.Overhead.MedianNS, units.Duration), units.Duration(s.WaitingNS), units.Count(s.MaxDepth),
-			units.Duration(s.Idle.Host.SumNS), units.Duration(s.Idle.Dependency.SumNS), units.Duration(s.Idle.Queue.SumNS),
-			units.Duration(s.Idle.Other.SumNS))
+			units.Duration(s.Idle.Host.SumNS), units.Duration(s.Idle.Dependency.SumNS),
+			units.Duration(s.Idle.Queue.SumNS), units.Duration(s.Idle.Other.SumNS))
 	}
 	return t
 }
@@ -79,13 +81,15 @@ func (v *view) queues(l *launch.Launches) {
 	if l.WidthNS <= 0 {
 		return
 	}
-	deepest, buckets := int64(1), 0
+	deepest := int64(1)
+	buckets := 0
 	for i := range l.Streams {
-		deepest, buckets = max(deepest, l.Streams[i].MaxDepth), max(buckets, len(l.Streams[i].Depth))
+		deepest = max(deepest, l.Streams[i].MaxDepth)
+		buckets = max(buckets, len(l.Streams[i].Depth))
 	}
 	together := v.together(buckets, leastName+gap+len("stream"))
-	columns := fmt.Sprintf("stream of:n|stream|waiting over time, %s a column, up to %s:t", units.Duration(l.WidthNS*int64(together)),
-		units.Count(deepest))
+	columns := fmt.Sprintf("stream of:n|stream|waiting over time, %s a column, up to %s:t",
+		units.Duration(l.WidthNS*int64(together)), units.Count(deepest))
 	show(&v.page, columns, l.Streams, func(t *table, s *launch.Stream) {
 		t.add(s.Label(v.ranks), ifKnown(s.Stream, decimal), strip(s.Depth, deepest, together))
 	})
@@ -101,8 +105,8 @@ func (v *view) idle() {
 	}
 	const columns = "device:n|host|gaps:1|queue|gaps:1|other|gaps:1|no request|gaps:1"
 	show(&v.page, columns, causes.Devices, func(t *table, d *timeline.IdleDevice) {
-		t.add(d.Label(v.ranks), units.Duration(d.Host.SumNS), units.Count(d.Host.Count),
-			units.Duration(d.Queue.SumNS), units.Count(d.Queue.Count), units.Duration(d.Other.SumNS), units.Count(d.Other.Count),
+		t.add(d.Label(v.ranks), units.Duration(d.Host.SumNS), units.Count(d.Host.Count), units.Duration(d.Queue.SumNS),
+			units.Count(d.Queue.Count), units.Duration(d.Other.SumNS), units.Count(d.Other.Count),
 			nonZero(d.NoRequest.SumNS, units.Duration), nonZero(d.NoRequest.Count, units.Count))
 	})
 	v.note("host: the next operation was launched after the gap began; queue: it was waiting, for less than " +

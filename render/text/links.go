@@ -7,8 +7,8 @@ import (
 	"github.com/optrace/optrace/analyze/correlate"
 )
 
-// address returns a link that can stand in the text, "" for none: of visible ASCII
-// only, so that it ends where it seems to, and stays within its escape sequence.
+// address returns a link fit for the text, or "". Links are visible ASCII only, so they stay within their escape
+// sequence and end where they seem to.
 func address(l correlate.Link) string {
 	if strings.ContainsFunc(string(l), func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return ""
@@ -16,12 +16,11 @@ func address(l correlate.Link) string {
 	return string(l)
 }
 
-// hyperlink returns text that leads to an address, by the escape sequence OSC 8.
 func hyperlink(address, text string) string {
 	return "\x1b]8;;" + address + "\x1b\\" + text + "\x1b]8;;\x1b\\"
 }
 
-// footnote returns the number of an address at the foot, "" for none.
+// footnote returns the number of an address at the foot, "" for no address.
 func (p *page) footnote(address string) string {
 	if address == "" {
 		return ""
@@ -50,8 +49,7 @@ func (p *page) open(links ...linked) {
 	}
 }
 
-// foot lists the addresses that the text refers to. They are not cut and not
-// broken, whatever the width: parts of one lead nowhere.
+// foot lists the linked addresses. They are never cut or broken, because part of an address leads nowhere.
 func (p *page) foot() {
 	if len(p.addresses.Values) == 0 {
 		return

@@ -75,7 +75,7 @@ func groupStats(rows []profile.Group, keys int) []namedStats {
 	return stats
 }
 
-// keyNames returns the values of a group's keys, of which there are n.
+// keyNames returns the n values of a group's keys.
 func keyNames(k key.Group, n int) []string {
 	names := make([]string, n)
 	if k.Other {
@@ -85,13 +85,13 @@ func keyNames(k key.Group, n int) []string {
 	for i, v := range k.Values {
 		names[i] = v.String()
 		if v.Known && (v.Text == device.Unknown || strings.TrimSpace(v.Text) == "") {
-			names[i] = strconv.Quote(v.Text) // unlike a value that is not known, and unlike none
+			names[i] = strconv.Quote(v.Text) // unlike an unknown or a missing value
 		}
 	}
 	return names
 }
 
-// ofDevices puts rows of the host's side behind the others and returns how many others there are.
+// ofDevices moves rows of the host's side to the end and returns the number of other rows.
 func ofDevices(rows []namedStats) int {
 	slices.SortStableFunc(rows, func(a, b namedStats) int { return cmp.Compare(a.Side, b.Side) })
 	if n := slices.IndexFunc(rows, func(r namedStats) bool { return r.Side != "" }); n >= 0 {
@@ -101,21 +101,24 @@ func ofDevices(rows []namedStats) int {
 }
 
 func statsTable(keys []string, rows []namedStats) *table {
-	t := newTable("kind:t7|side:t|count|sum|share|:t2|self:6|mean:4|p50:9|p95:11|p99:5|max:3|memory:10|flops:8|flop/s:13|flop/B:14"+
+	t := newTable("kind:t7|side:t|count|sum|share|:t2|self:6|mean:4|p50:9|p95:11|p99:5|max:3|memory:10|flops:8"+
+		"|flop/s:13|flop/B:14"+
 		"|errors:1|differs in:n12", keys...)
 	for _, s := range rows {
-		rate, intensity := "", ""
+		rate := ""
+		intensity := ""
 		if s.FLOPsPerSecond.V != 0 {
 			rate = units.FLOPsPerSecond(s.FLOPsPerSecond.V)
 		}
 		if s.FLOPsPerByte.Known {
 			intensity = units.Intensity(s.FLOPsPerByte.V)
 		}
-		t.add(append(s.names, s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent), bar(s.Share.V),
+		t.add(append(s.names, s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS),
+			knownFloat(s.Share, units.Percent), bar(s.Share.V),
 			knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 			knownFloat(s.P95NS, units.DurationFloat), knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS),
-			nonZero(s.MemoryBytes.V, units.Bytes), nonZero(max(0, s.FLOPs), units.FLOPs), rate, intensity, nonZero(max(0, s.Errors), units.Count),
-			strings.Join(s.Mixes, ", "))...)
+			nonZero(s.MemoryBytes.V, units.Bytes), nonZero(max(0, s.FLOPs), units.FLOPs), rate, intensity,
+			nonZero(max(0, s.Errors), units.Count), strings.Join(s.Mixes, ", "))...)
 	}
 	return t
 }
@@ -130,8 +133,9 @@ func (v *view) statsWithout(keys []string, with, without []namedStats) {
 			t.add(append(row.names, row.Side, "0", absent, absent, "", absent, absent, absent, absent, absent)...)
 		case s.Count != row.Count || s.SumNS != row.SumNS || s.SelfNS != row.SelfNS ||
 			knownFloat(s.Share, units.Percent) != knownFloat(row.Share, units.Percent): // they look different
-			t.add(append(row.names, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent),
-				bar(s.Share.V), knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
+			t.add(append(row.names, s.Side, units.Count(s.Count), units.Duration(s.SumNS),
+				knownFloat(s.Share, units.Percent), bar(s.Share.V), knownDuration(s.SelfNS),
+				units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 				knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS))...)
 		}
 	}
@@ -144,11 +148,13 @@ func (v *view) operators() {
 		return
 	}
 	v.heading("OPERATORS")
-	const columns = "operator:n|calls:3|device self|share|:t2|device total|kernels:4|host self|host total:1|device idle:5|memory:6|flops:7"
+	const columns = "operator:n|calls:3|device self|share|:t2|device total|kernels:4|host self|host total:1" +
+		"|device idle:5|memory:6|flops:7"
 	show(&v.page, columns, o.Rows, func(t *table, r *operators.Row) {
 		share := shareOf(r.DeviceSelfNS, v.r.Total.SumNS)
-		t.add(r.Operator, nonZero(r.Calls, units.Count), units.Duration(r.DeviceSelfNS), units.Percent(share), bar(share),
-			units.Duration(r.DeviceTotalNS), nonZero(r.Kernels, units.Count), knownDuration(r.HostSelfNS), knownDuration(r.HostTotalNS),
+		t.add(r.Operator, nonZero(r.Calls, units.Count), units.Duration(r.DeviceSelfNS), units.Percent(share),
+			bar(share), units.Duration(r.DeviceTotalNS), nonZero(r.Kernels, units.Count), knownDuration(r.HostSelfNS),
+			knownDuration(r.HostTotalNS),
 			knownDuration(r.DeviceIdleNS), ifKnown(r.MemoryBytes, units.Bytes), ifKnown(r.FLOPs, units.FLOPs))
 		for _, b := range r.Below {
 			name := kernelname.Short(b.Operation)
@@ -158,15 +164,16 @@ func (v *view) operators() {
 			t.add("  "+name, "", units.Duration(b.SumNS), "", "", "", nonZero(b.Count, units.Count), "", "", "", "", "")
 		}
 	})
-	v.note("device self: the operations of devices that the operator launched; total: with those of the operators inside it; " +
+	v.note("device self: the operations of devices that the operator launched; total: with those of the operators " +
+		"inside it; " +
 		"device idle: of host total, the time in which nothing ran on a device")
 	if u := o.Unattributed; u.Count > 0 {
-		v.note(units.Plural(u.Count, "operation") + " of devices, " + units.Duration(u.SumNS) + ", without a known operator")
+		v.note(units.Plural(u.Count,
+			"operation") + " of devices, " + units.Duration(u.SumNS) + ", without a known operator")
 	}
 }
 
-// roofline shows how near operations came to what their devices can do at best, those that
-// took longest first.
+// roofline shows how close operations came to the peaks of their devices, longest first.
 func (v *view) roofline() {
 	if len(v.r.Peaks) == 0 || len(v.r.Operations) == 0 {
 		return
@@ -178,7 +185,8 @@ func (v *view) roofline() {
 		if r == nil {
 			return
 		}
-		rate, intensity := "", ""
+		rate := ""
+		intensity := ""
 		if r.FLOPs > 0 {
 			rate = units.FLOPsPerSecond(float64(r.FLOPs) / float64(r.SumNS) * 1e9)
 			intensity = units.Intensity(float64(r.FLOPs) / float64(r.MovedBytes))
@@ -200,8 +208,10 @@ func (v *view) roofline() {
 	} else {
 		v.table(t)
 		if r := v.r.Total.Roofline; r != nil {
-			v.note(fmt.Sprintf("of best: the least time that FLOPs or bytes take at the device's peaks, as a part of the time taken;"+
-				" %s of %s in all, %s", knownFloat(r.Share, units.Percent), units.Duration(r.SumNS), units.Plural(r.Count, "operation")))
+			v.note(fmt.Sprintf("of best: the least time that FLOPs or bytes take at the device's peaks, as a part of "+
+				"the time taken;"+
+				" %s of %s in all, %s", knownFloat(r.Share, units.Percent), units.Duration(r.SumNS),
+				units.Plural(r.Count, "operation")))
 		}
 	}
 	if beyond {
@@ -212,8 +222,7 @@ func (v *view) roofline() {
 	}
 }
 
-// peaksText describes a device: "cuda:* is an NVIDIA H100 SXM, 3.35 TB/s, f32 67.0 TFLOP/s
-// (data sheet)".
+// peaksText describes a device: "cuda:* is an NVIDIA H100 SXM, 3.35 TB/s, f32 67.0 TFLOP/s (data sheet)".
 func peaksText(d *peaks.Device) string {
 	text := cmp.Or(d.Match, "every device")
 	if d.Name != "" {

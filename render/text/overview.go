@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// The width of an overview where none is stated, how many lines it has in that width, and bounds on its parts.
+// The default width of an overview, its lines in this width, and bounds of its parts.
 const (
 	overviewWidth    = 80
 	overviewLines    = 30
@@ -20,12 +20,12 @@ const (
 	overviewKey      = 40 // a kernel's name says more than its percentiles
 )
 
-// WriteOverview renders the first screen of r to w, with one call of Write: the input and what is wrong with
-// it, the most important findings, the operations with the most time, or the groups where there are any, and
-// the devices. Operations of the host's side are shown where there are no others.
+// WriteOverview renders the first screen of r to w, with one call of Write: the input and its faults, the most
+// important findings, the operations with the most time (or groups, if the report has any), and the devices. Operations
+// of the host's side are shown if there are no others.
 //
-// In 80 columns, which is the default here, that is 30 lines at most, unless opts.Rows asks for rows. Sections
-// for which opts.Show is set follow in full, and rooflines where there are peaks.
+// In 80 columns, the default width here, it has at most 30 lines, unless opts.Rows is set. The sections selected by
+// opts.Show follow in full, and rooflines if the report has peaks.
 func WriteOverview(w io.Writer, r *analyze.Report, opts Options) error {
 	if opts.Width == 0 {
 		opts.Width = overviewWidth
@@ -43,15 +43,15 @@ func WriteOverview(w io.Writer, r *analyze.Report, opts Options) error {
 	return o.writeTo(w)
 }
 
-// overview is the first screen under way.
 type overview struct {
 	*view
 	most int // rows of a table
 }
 
-// write divides the lines among the parts: a few rows of each table, then findings, then rows.
+// write divides the lines among the parts: a few rows of each table, then findings, then more rows.
 func (o *overview) write() {
-	head, foot := o.lines(o.head), o.lines(o.foot)
+	head := o.lines(o.head)
+	foot := o.lines(o.foot)
 	keys, stats := o.rows()
 	rows := [2]int{min(len(stats), 4), min(len(o.r.Devices), 4)}
 	most := [2]int{min(len(stats), o.most), min(len(o.r.Devices), o.most)}
@@ -86,7 +86,7 @@ func (o *overview) write() {
 		t := o.devicesTable(o.r.Devices, o.r.IdleCauses, rows[1])
 		for _, row := range t.rows {
 			for i := range row.cells {
-				row.cells[i] = strings.TrimSuffix(row.cells[i], part(0, 1)) // columns of nothing but this are left out
+				row.cells[i] = strings.TrimSuffix(row.cells[i], part(0, 1)) // drop columns with only zeros
 			}
 		}
 		t.columns[0].head = ofAll(rows[1], len(o.r.Devices), t.columns[0].head)
@@ -101,7 +101,6 @@ func (o *overview) write() {
 	}
 }
 
-// lines returns what a part writes, in lines.
 func (o *overview) lines(write func(*view)) []string {
 	v := newView(o.r, o.Options)
 	write(v)
@@ -111,7 +110,7 @@ func (o *overview) lines(write func(*view)) []string {
 	return strings.Split(strings.TrimSuffix(v.b.String(), "\n"), "\n")
 }
 
-// ofAll is the head of a column of n names of all there are.
+// ofAll returns the head of a column with n of all names.
 func ofAll(n, all int, noun string) string {
 	if n == all {
 		return noun
@@ -119,12 +118,14 @@ func ofAll(n, all int, noun string) string {
 	return fmt.Sprintf("%s (%d of %s)", noun, n, units.Count(int64(all)))
 }
 
-// rows returns the rows of the table of operations or groups, and what names them. Those of the host are
-// among them where there are no others.
+// rows returns the rows of operations or groups and the heads of their names. Rows of the host are left out unless
+// there are no others.
 func (o *overview) rows() (keys []string, rows []namedStats) {
-	keys, rows = []string{"operation"}, operationStats(o.r.Operations)
+	keys = []string{"operation"}
+	rows = operationStats(o.r.Operations)
 	if o.r.Groups != nil {
-		keys, rows = append([]string(nil), o.r.By...), groupStats(o.r.Groups, len(o.r.By))
+		keys = append([]string(nil), o.r.By...)
+		rows = groupStats(o.r.Groups, len(o.r.By))
 	}
 	if n := ofDevices(rows); n > 0 {
 		rows = rows[:n]
@@ -132,13 +133,14 @@ func (o *overview) rows() (keys []string, rows []namedStats) {
 	return keys, rows
 }
 
-// told returns the findings as lines, as many as there is room for, and the lines that are left.
+// told returns the lines of as many findings as fit, and the number of lines left.
 func (o *overview) told(left int) (told []string, rest int) {
 	for i := range o.r.Findings {
 		f := o.lines(func(v *view) { v.finding(o.r.Findings, i, " → ", "") })
-		more := min(1, len(o.r.Findings)-1-i) // a line that says that there are more
+		more := min(1, len(o.r.Findings)-1-i) // one line for the rest
 		if i > 0 && (i >= overviewFindings || len(told)+len(f)+more > left-1) {
-			return append(told, o.lines(func(v *view) { v.note(fmt.Sprintf("… and %d more → findings", len(v.r.Findings)-i)) })...),
+			return append(told,
+					o.lines(func(v *view) { v.note(fmt.Sprintf("… and %d more → findings", len(v.r.Findings)-i)) })...),
 				left - len(told) - 1
 		}
 		if i == 0 {
@@ -149,7 +151,7 @@ func (o *overview) told(left int) (told []string, rest int) {
 	return told, left - len(told)
 }
 
-// head says what was read, what is wrong with it, and how much it is.
+// head describes the input, its faults and its size.
 func (o *overview) head(v *view) {
 	in := &v.r.Input
 	skipped, others, missing := splitSkipped(in.SkippedBy)

@@ -11,45 +11,42 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// The width of the text where none is stated, and the least there is.
+// The default and the least width of the text.
 const (
 	defaultWidth = 200
 	MinWidth     = 60
 )
 
-// defaultRows bounds the rows of a table where no bound is stated.
 const defaultRows = 30
 
-// Options says how to render.
+// Options configures rendering.
 type Options struct {
-	// Color marks headings up with ANSI sequences.
+	// Color marks headings with ANSI sequences.
 	Color bool
-	// Hyperlinks makes names lead to the tracing backend, on terminals that know such
-	// links. Otherwise links are numbered and listed at the foot.
+	// Hyperlinks makes names link to the tracing backend, for terminals with OSC 8. Otherwise links are numbered and
+	// listed at the foot.
 	Hyperlinks bool
-	// Width bounds the lines, in columns; 0 means 200, and less than
-	// [MinWidth] means that. Addresses at the foot and lines of code are as long as they are.
+	// Width bounds the lines, in columns; 0 means 200, and less than [MinWidth] means MinWidth. Addresses at the foot
+	// and lines of code may be longer.
 	Width int
-	// Rows bounds the rows of a table; 0 means 30. [WriteDoctor] shows all.
+	// Rows bounds the rows of a table; 0 means 30. [WriteDoctor] shows all rows.
 	Rows int
 	// Top bounds the requests of a correlation; the slowest are shown.
 	Top int
-	// Show decides whether a section of a report is shown; nil shows all. Sections that were
-	// not computed are left out in any case, and with nil so are the steps of an
-	// input that states none, launches where none is known, and sequences where nothing is
-	// repeated.
+	// Show selects the sections of a report; nil shows all. Sections without a computed result are left out. So are, if
+	// Show is nil, steps without stated steps, launches without known launches, and sequences without repetition.
 	Show func(section string) bool
 }
 
-// page is the text under way.
 type page struct {
 	Options
 	b         strings.Builder
-	addresses symbols.Table[string] // that the text refers to
+	addresses symbols.Table[string] // linked from the text
 }
 
 func newPage(opts Options) page {
-	opts.Width, opts.Rows = max(cmp.Or(opts.Width, defaultWidth), MinWidth), cmp.Or(opts.Rows, defaultRows)
+	opts.Width = max(cmp.Or(opts.Width, defaultWidth), MinWidth)
+	opts.Rows = cmp.Or(opts.Rows, defaultRows)
 	return page{Options: opts}
 }
 
@@ -58,11 +55,9 @@ func (p *page) writeTo(w io.Writer) error {
 	return err
 }
 
-// labelWidth is the width of the labels of the envelope.
 const labelWidth = 11
 
-// field writes a labelled line, and further ones where it takes several, nothing without a value; a value
-// that asks for attention is marked.
+// field writes a label and a value, folded, and marks values that need attention. It writes no line for an empty value.
 func (p *page) field(label, value string, attention bool) {
 	if value == "" {
 		return
@@ -75,11 +70,11 @@ func (p *page) field(label, value string, attention bool) {
 	p.fold(p.styled(bold, label), strings.Repeat(" ", len(label)), value, style)
 }
 
-// fault writes a labelled line about n things that are wrong, nothing where there are none, and fact about n that are not wrong.
+// fault writes a labelled line about n wrong things, fact about n other things; neither does for n = 0.
 func (p *page) fault(label string, n int64, text string) { p.field(label, ifAny(n, text), true) }
 func (p *page) fact(label string, n int64, text string)  { p.field(label, ifAny(n, text), false) }
 
-// ifAny returns a text unless there is nothing that it is about.
+// ifAny returns text if n is positive, else "".
 func ifAny(n int64, text string) string {
 	if n <= 0 {
 		return ""
@@ -92,7 +87,7 @@ func (p *page) heading(text string) {
 	p.fold("", "", termtext.Clean(text), bold)
 }
 
-// empty writes a heading and, where there is nothing below it, why; it reports whether that is so.
+// empty writes a heading. If nothing is true it also writes why. It returns nothing.
 func (p *page) empty(heading string, nothing bool, why string) bool {
 	p.heading(heading)
 	if nothing {
@@ -101,15 +96,14 @@ func (p *page) empty(heading string, nothing bool, why string) bool {
 	return nothing
 }
 
-// note writes a line below a heading, indented; its further lines are indented
-// more.
+// note writes an indented line below a heading.
 func (p *page) note(text string) { p.styledNote("", text) }
 
 func (p *page) styledNote(style, text string) { p.fold("  ", "    ", text, style) }
 
-// fold writes text in as many lines as it takes, in a style, behind the beginnings of the first and of the further ones.
+// fold wraps text to the width, in a style. first begins the first line, further all others.
 func (p *page) fold(first, further, text, style string) {
-	// A label has a style of its own, and is as wide as what stands below it.
+	// first may contain style sequences, so the shorter of the two gives its width.
 	for i, line := range termtext.Wrap(text, p.Width-min(len(first), len(further)), p.Width-len(further)) {
 		if i > 0 {
 			first = further
@@ -118,11 +112,11 @@ func (p *page) fold(first, further, text, style string) {
 	}
 }
 
-// table writes a table and tells of the rows that it leaves out.
+// table writes a table and the number of omitted rows.
 func (p *page) table(t *table) { p.first(t, p.Rows, 0) }
 
-// first writes the first rows of a table, nothing if there are none. It tells of those that it leaves out, of
-// others that are not in the table, and of columns that there is no room for.
+// first writes the first rows of a table, if it has any. It adds the number of omitted rows, including others outside
+// the table, and the columns without room.
 func (p *page) first(t *table, rows, others int) {
 	if len(t.rows) == 0 {
 		return

@@ -19,14 +19,15 @@ func (v *view) slowestRequest() {
 	}
 	v.heading("SLOWEST REQUEST")
 	text := inText(q.Name) + " took " + units.Duration(q.DurationNS)
-	text += ifAny(q.Alike-1, "; the median of "+units.Count(q.Alike)+" requests of the name is "+units.Duration(q.MedianNS))
+	text += ifAny(q.Alike-1,
+		"; the median of "+units.Count(q.Alike)+" requests of the name is "+units.Duration(q.MedianNS))
 	v.note(text + ". Trace " + idText(q.TraceID) + ", span " + idText(q.SpanID) + ".")
 	for i := range q.Causes {
 		v.note(termtext.Clean(q.Causes[i].Text)) // of a report from a file
 	}
 }
 
-// criticalPath shows what the traces' longest chains of work consist of.
+// criticalPath shows the parts of the longest chains of work of traces.
 func (v *view) criticalPath() {
 	totals := v.r.PathTotals
 	if totals == nil {
@@ -61,16 +62,16 @@ func whyNoPath(totals *path.Totals) string {
 }
 
 func pathText(totals *path.Totals) string {
-	return fmt.Sprintf("%s, %s in all, bound by %s", units.Plural(totals.Paths, "path"), units.Duration(totals.DurationNS),
-		boundBy(&totals.BoundBy, totals.DurationNS))
+	return fmt.Sprintf("%s, %s in all, bound by %s", units.Plural(totals.Paths, "path"),
+		units.Duration(totals.DurationNS), boundBy(&totals.BoundBy, totals.DurationNS))
 }
 
-// pathTable shows what critical paths consist of: by operation, and by device too where the
-// report is by device.
+// pathTable shows the parts of critical paths by operation, and by device if the report is by device.
 func (v *view) pathTable() {
 	t := newTable("operation:n|kind:t3|device:n2|time|share|:t1|drag|segments:4")
 	add := func(operation, kind, device string, ns int64, share float64, drag op.Int, segments int64) {
-		t.add(operation, kind, device, units.Duration(ns), units.Percent(share), bar(share), ifKnown(drag, units.Duration), units.Count(segments))
+		t.add(operation, kind, device, units.Duration(ns), units.Percent(share), bar(share),
+			ifKnown(drag, units.Duration), units.Count(segments))
 	}
 	if v.r.PathOperations == nil || slices.Contains(v.r.By, "device") {
 		for _, s := range v.r.CriticalPath {
@@ -88,7 +89,6 @@ func (v *view) pathTable() {
 	v.table(t)
 }
 
-// dragNotes says what the drag is and what it goes by.
 func (v *view) dragNotes(totals *path.Totals) {
 	known := func(p path.Share) bool { return p.DragNS.Known }
 	if !slices.ContainsFunc(v.r.CriticalPath, known) {
@@ -108,7 +108,7 @@ func (v *view) dragNotes(totals *path.Totals) {
 	v.note(text)
 }
 
-// boundBy lists what the paths were waiting for, without what they were not.
+// boundBy lists the classes of time on the paths, without empty ones.
 func boundBy(b *path.BoundBy, total int64) string {
 	text := parts(total, []namedTime{
 		{"compute", b.ComputeNS}, {"communication", b.CommunicationNS}, {"memory", b.MemoryNS}, {"other", b.OtherNS},
@@ -117,13 +117,11 @@ func boundBy(b *path.BoundBy, total int64) string {
 	return cmp.Or(strings.Join(text, ", "), "nothing")
 }
 
-// namedTime is a part of a time, with the name of what it was for.
 type namedTime struct {
 	name string
 	ns   int64
 }
 
-// parts lists the parts of a total that are not 0.
 func parts(total int64, all []namedTime) (texts []string) {
 	for _, p := range all {
 		if p.ns > 0 && total > 0 {

@@ -12,7 +12,7 @@ import (
 
 func (v *view) steps() {
 	rows := v.r.Steps
-	if rows == nil || v.Show == nil && len(rows) == 0 && v.r.StatedSteps.V == 0 { // not computed, or nothing to say
+	if rows == nil || v.Show == nil && len(rows) == 0 && v.r.StatedSteps.V == 0 { // not computed, or empty
 		return
 	}
 	why := "no steps: no step holds several operations"
@@ -25,21 +25,25 @@ func (v *view) steps() {
 	services := slices.ContainsFunc(rows, func(s steps.Row) bool { return s.Service != rows[0].Service })
 	runs := slices.ContainsFunc(rows, func(s steps.Row) bool { return s.Run > 1 })
 	first, last := v.Rows-v.Rows/2, v.Rows/2
-	shown, left := rows, len(rows)-v.Rows
+	shown := rows
+	left := len(rows) - v.Rows
 	if left > 0 {
 		shown = slices.Concat(rows[:first], rows[len(rows)-last:])
 	}
-	show(&v.page, "service:n|step|run|count:2|sum:1|wall|busy|phase:t|tokens:3|requests:4|range:n5", shown, func(t *table, s *steps.Row) {
-		service, run := "", ""
-		if services {
-			service = s.Service
-		}
-		if runs {
-			run = units.Count(s.Run)
-		}
-		t.add(service, units.Count(s.Step), run, units.Count(s.Count), units.Duration(s.SumNS), knownDuration(s.WallNS), knownDuration(s.BusyNS),
-			s.Phase, ifKnown(s.Tokens, units.Count), ifKnown(s.Requests, units.Count), s.Name)
-	})
+	show(&v.page, "service:n|step|run|count:2|sum:1|wall|busy|phase:t|tokens:3|requests:4|range:n5", shown,
+		func(t *table, s *steps.Row) {
+			service := ""
+			run := ""
+			if services {
+				service = s.Service
+			}
+			if runs {
+				run = units.Count(s.Run)
+			}
+			t.add(service, units.Count(s.Step), run, units.Count(s.Count), units.Duration(s.SumNS),
+				knownDuration(s.WallNS), knownDuration(s.BusyNS), s.Phase, ifKnown(s.Tokens, units.Count),
+				ifKnown(s.Requests, units.Count), s.Name)
+		})
 	if left > 0 {
 		v.note(fmt.Sprintf("… and %s more between the first %d and the last %d", units.Count(int64(left)), first, last))
 	}
@@ -52,8 +56,8 @@ func (v *view) steps() {
 }
 
 func steadyText(s *steps.Steady) string {
-	return fmt.Sprintf("steps %s to %s, %s at a median of %s; %s left out", units.Count(s.FirstStep), units.Count(s.LastStep),
-		units.Count(s.Steps), units.Duration(s.MedianNS), units.Count(s.LeftOut))
+	return fmt.Sprintf("steps %s to %s, %s at a median of %s; %s left out", units.Count(s.FirstStep),
+		units.Count(s.LastStep), units.Count(s.Steps), units.Duration(s.MedianNS), units.Count(s.LeftOut))
 }
 
 func (v *view) phases() {
@@ -65,8 +69,8 @@ func (v *view) phases() {
 	}
 	show(&v.page, "phase:n|steps:2|count:3|sum|share:1|:t4|tokens:2", v.r.Phases, func(t *table, p *steps.Phase) {
 		share := shareOf(p.SumNS, v.r.Total.SumNS)
-		t.add(p.Phase.String(), units.Count(p.Steps), units.Count(p.Count), units.Duration(p.SumNS), units.Percent(share), bar(share),
-			ifKnown(p.Tokens, units.Count))
+		t.add(p.Phase.String(), units.Count(p.Steps), units.Count(p.Count), units.Duration(p.SumNS),
+			units.Percent(share), bar(share), ifKnown(p.Tokens, units.Count))
 	})
 	v.note("steps: those that have operations of the phase; tokens: of the steps that are of it")
 }
@@ -83,15 +87,16 @@ func (v *view) engines() {
 	v.note(enginesNote)
 	for i := range v.r.Engines {
 		if s := v.r.Engines[i].Slow; s != nil {
-			v.note(v.r.Engines[i].Dialect + ": the slowest of " + units.Count(s.Requests) + " slow requests is span " + s.SpanID.String() +
-				" of trace " + s.TraceID.String())
+			v.note(v.r.Engines[i].Dialect + ": the slowest of " + units.Count(s.Requests) + " slow requests is span " +
+				s.SpanID.String() + " of trace " + s.TraceID.String())
 		}
 	}
 }
 
-const enginesNote = "times are medians, p99 that of the column before; ttft: to the first token; tpot: from one token to the next"
+const enginesNote = "times are medians, p99 that of the column before; ttft: to the first token; tpot: from one " +
+	"token to the next"
 
-// enginesTable returns the table of engines, with a column for each key of theirs.
+// enginesTable returns the table of engines, with a column for each key.
 func enginesTable(rows []engines.Engine, by []string) *table {
 	var keys []string
 	for _, name := range by {
@@ -105,11 +110,15 @@ func enginesTable(rows []engines.Engine, by []string) *table {
 		for _, key := range keys {
 			cells = append(cells, e.Key[key])
 		}
-		cells = append(cells, units.Count(e.Requests), ifKnown(e.TokensIn, units.Count), ifKnown(e.TokensOut, units.Count))
-		for column, times := range []*engines.Times{e.E2E, e.TTFT, e.TPOT, e.Queue, e.Prefill, e.Decode, e.Execute, e.Other} {
-			median, p99 := "", ""
+		cells = append(cells, units.Count(e.Requests), ifKnown(e.TokensIn, units.Count),
+			ifKnown(e.TokensOut, units.Count))
+		for column, times := range []*engines.Times{e.E2E, e.TTFT, e.TPOT, e.Queue, e.Prefill, e.Decode, e.Execute,
+			e.Other} {
+			median := ""
+			p99 := ""
 			if times != nil {
-				median, p99 = units.Duration(times.P50), units.Duration(times.P99)
+				median = units.Duration(times.P50)
+				p99 = units.Duration(times.P99)
 			}
 			if cells = append(cells, median); column < 2 || column == 3 { // of others p99 is not shown
 				cells = append(cells, p99)

@@ -10,9 +10,8 @@ import (
 	"github.com/optrace/optrace/internal/text/termtext"
 )
 
-// The least widths that names are shortened to: that of the names of a table's
-// rows, that of other names, and that of any where even this is too much. Names
-// that share the first width are keys of the rows together.
+// The least widths of shortened names: names of rows, other names, and any name if even these are too wide. The names
+// of a row's keys share the first width.
 const (
 	leastKey  = 24
 	leastName = 12
@@ -22,35 +21,32 @@ const (
 // gap is the space in front of each column.
 const gap = 2
 
-// table lays out rows of cells in columns.
 type table struct {
 	columns []column
 	rows    []row
-	// key is the width down to which the names of the rows are shortened before columns are left out; 0 means
-	// [leastKey].
+	// key is the least width of the names of rows before columns are left out; 0 means [leastKey].
 	key int
 }
 
 type column struct {
 	head string
 	left bool // texts are aligned left, and figures right
-	name bool // of texts from the input, which are shortened to the room there is
-	// drop says when the column is left out of a table that is too wide: the one with
-	// the highest number goes first, those with 0 stay.
+	name bool // texts are from the input, and shortened to the available room
+	// drop orders the columns left out of a table without room, highest first. A column with 0 stays.
 	drop int
 
 	used, shown           bool
-	width, cells, natural int // as shown; that of the cells; that of all with the head
+	width, cells, natural int // shown width; width of the cells; with the head
 }
 
-// row is a row of a table, whose first cell leads to an address, "" for none.
+// row is a row of a table. Its first cell links to address unless this is "".
 type row struct {
 	cells   []string
 	address string
 }
 
-// newTable returns a table with columns, behind some of names. They are separated by "|": each has its head
-// and, behind a colon, "n" for names, "t" for other texts, nothing for figures, and the number of [column.drop].
+// newTable returns a table with a column of names for each key, then the given columns. They are separated by "|". Each
+// has a head and, behind a colon, "n" for names or "t" for other text (figures have neither), and its [column.drop].
 func newTable(columns string, keys ...string) *table {
 	t := &table{}
 	for _, key := range keys {
@@ -63,12 +59,13 @@ func newTable(columns string, keys ...string) *table {
 		}
 		drop, _ := strconv.Atoi(strings.TrimLeft(how, "nt"))
 		name := strings.HasPrefix(how, "n")
-		t.columns = append(t.columns, column{head: head, left: name || strings.HasPrefix(how, "t"), name: name, drop: drop})
+		t.columns = append(t.columns, column{head: head, left: name || strings.HasPrefix(how, "t"), name: name,
+			drop: drop})
 	}
 	return t
 }
 
-// show writes a table with the rows that add adds for the elements of a list.
+// show writes a table with the rows that add makes of the elements of a list.
 func show[T any](p *page, columns string, list []T, add func(*table, *T)) {
 	t := newTable(columns)
 	for i := range list {
@@ -77,11 +74,10 @@ func show[T any](p *page, columns string, list []T, add func(*table, *T)) {
 	p.table(t)
 }
 
-// add appends a row. Cells are cleaned, so that names from the input cannot
-// reach the terminal as control sequences.
+// add appends a row. It cleans cells, so that names from the input cannot reach the terminal as control sequences.
 func (t *table) add(cells ...string) { t.addLinked("", cells...) }
 
-// addLinked appends a row whose first cell leads to a link, "" for none.
+// addLinked appends a row whose first cell links to link, unless this is "".
 func (t *table) addLinked(link correlate.Link, cells ...string) {
 	for i, c := range cells {
 		cells[i] = termtext.Clean(c)
@@ -89,9 +85,8 @@ func (t *table) addLinked(link correlate.Link, cells ...string) {
 	t.rows = append(t.rows, row{cells, address(link)})
 }
 
-// write appends the table to the page, indented by two spaces and at most as wide as the
-// page, without the columns in which no row has anything. It returns the heads of
-// the columns that there is no room for, and the width that would show them.
+// write appends the table to the page, indented by two spaces and at most as wide as the page, without empty columns.
+// It returns the heads of columns without room, and the width needed for them.
 func (t *table) write(p *page) (left []string, needed int) {
 	if !p.Hyperlinks && slices.ContainsFunc(t.rows, func(r row) bool { return r.address != "" }) {
 		t.columns = append(t.columns, column{head: "link", left: true})
@@ -111,8 +106,8 @@ func (t *table) write(p *page) (left []string, needed int) {
 	return left, needed
 }
 
-// layOut fits the table into a width. Names are shortened first, then columns are
-// left out, and names get the room that remains.
+// layOut fits the table into a width: it shortens names, then leaves out columns, then widens names to the remaining
+// room.
 func (t *table) layOut(width int) (left []string, needed int) {
 	for i := range t.columns {
 		c := &t.columns[i]
@@ -140,7 +135,7 @@ func (t *table) layOut(width int) (left []string, needed int) {
 			left = append(left, c.head)
 		}
 	}
-	// The widest names are narrowed, and then heads that are wider than what they stand over.
+	// Narrow the widest names, then heads wider than their cells.
 	for t.total() > width {
 		widest := t.pick(func(c, than *column) bool {
 			return c.name && c.width > leastAny && (than == nil || c.width > than.width)
@@ -153,9 +148,11 @@ func (t *table) layOut(width int) (left []string, needed int) {
 		}
 		widest.width--
 	}
-	// The narrowest get the room that is left.
+	// Give the remaining room to the narrowest names.
 	for room := width - t.total(); room > 0; room-- {
-		narrowest := t.pick(func(c, than *column) bool { return c.width < c.natural && (than == nil || c.width < than.width) })
+		narrowest := t.pick(func(c, than *column) bool {
+			return c.width < c.natural && (than == nil || c.width < than.width)
+		})
 		if narrowest == nil {
 			break
 		}
@@ -165,7 +162,7 @@ func (t *table) layOut(width int) (left []string, needed int) {
 	return left, needed
 }
 
-// pick returns the column that is shown and better than those before it, nil for none.
+// pick returns the shown column preferred by better, nil for no column.
 func (t *table) pick(better func(c, than *column) bool) (best *column) {
 	for i := range t.columns {
 		if c := &t.columns[i]; c.shown && better(c, best) {
@@ -175,9 +172,8 @@ func (t *table) pick(better func(c, than *column) bool) (best *column) {
 	return best
 }
 
-// least returns the width down to which the names of a column are shortened
-// before columns are left out. The first columns of names have the keys of the
-// rows.
+// least returns the least width of the names of column i before columns are left out. The first columns of names hold
+// the keys of the rows.
 func (t *table) least(i int) int {
 	keys := slices.IndexFunc(t.columns, func(c column) bool { return !c.name || c.drop > 0 })
 	if keys < 0 {
@@ -213,7 +209,7 @@ func (t *table) shortenNames() {
 	}
 }
 
-// line returns a line of the table without blanks at its end.
+// line returns a line of the table without trailing blanks.
 func (t *table) line(r row) string {
 	var b strings.Builder
 	pad := 0

@@ -63,7 +63,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Columns stay aligned whatever the names hold, and fit.
+// Columns stay aligned for any names, and fit.
 func TestTableIsAligned(t *testing.T) {
 	parts := []string{
 		"a", "\x1b[31m", "\x00", "\u202e", "\u200d", "矩阵", "e\u0301\u0302", "\U0001f469\u200d\U0001f680", "✅", "\xff",
@@ -89,7 +89,8 @@ func TestTableIsAligned(t *testing.T) {
 			if end < 0 {
 				end = termtext.Width(line)
 			}
-			if strings.HasPrefix(line, "  without") || strings.HasPrefix(line, "    ") && !strings.HasSuffix(line, "|") {
+			if strings.HasPrefix(line, "  without") || strings.HasPrefix(line, "    ") &&
+				!strings.HasSuffix(line, "|") {
 				continue
 			}
 			if got := termtext.Width(line); got != end || got > width {
@@ -111,8 +112,7 @@ func TestNotesAreFolded(t *testing.T) {
 
 func TestBars(t *testing.T) {
 	for share, want := range map[float64]string{
-		0: "", 0.003: "", 0.0125: "▏", 0.05: "▌", 0.5: "█████",
-		1: "██████████", 2: "██████████", -1: "",
+		0: "", 0.003: "", 0.0125: "▏", 0.05: "▌", 0.5: "█████", 1: "██████████", 2: "██████████", -1: "",
 	} {
 		check.Equal(t, fmt.Sprintf("bar(%v)", share), want, bar(share))
 	}
@@ -132,10 +132,11 @@ func TestBars(t *testing.T) {
 	check.Equal(t, "strip of pairs", "▁▆█", strip([]int64{0, 1, 50, 100, 100}, 100, 2))
 }
 
-// What is no address that can stand in a text is none.
+// Addresses unfit for text are dropped.
 func TestAddress(t *testing.T) {
 	for link, want := range map[string]string{
-		"http://jaeger:16686/trace/1?x=y": "http://jaeger:16686/trace/1?x=y", "http://a b": "", "http://\x1b\\": "", "http://ä": "", "": "",
+		"http://jaeger:16686/trace/1?x=y": "http://jaeger:16686/trace/1?x=y", "http://a b": "", "http://\x1b\\": "",
+		"http://ä": "", "": "",
 	} {
 		check.Equal(t, fmt.Sprintf("address(%q)", link), want, address(correlate.Link(link)))
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/text/termtext"
 )
 
-// The sections, in the order in which they are shown.
+// The sections, in their order.
 const (
 	SectionSummary       = "summary"
 	SectionFindings      = "findings"
@@ -30,8 +30,7 @@ const (
 	SectionErrors        = "errors"
 )
 
-// sections are the parts of the text below the envelope, which is always shown. A section may have
-// several.
+// sections are the parts below the envelope. The envelope is always shown. A section may have several parts.
 var sections = []struct {
 	name  string
 	write func(*view)
@@ -70,15 +69,13 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 	return v.writeTo(w)
 }
 
-// maxFindings bounds the findings.
 const maxFindings = 8
 
-// findings shows what the run was bound by and what would make it faster.
 func (v *view) findings() {
 	v.listFindings(v.r.Findings, " See -section ", ".")
 }
 
-// listFindings lists findings and, between two texts unless the first is "", the sections that have more of them.
+// listFindings lists findings, each with its section between before and after, unless before is "".
 func (p *page) listFindings(list []findings.Finding, before, after string) {
 	if len(list) == 0 {
 		return
@@ -93,7 +90,7 @@ func (p *page) listFindings(list []findings.Finding, before, after string) {
 	}
 }
 
-// finding shows a finding and, between two texts, the section that has more of it.
+// finding shows a finding and, between before and after, its section.
 func (p *page) finding(list []findings.Finding, i int, before, after string) {
 	f := &list[i]
 	text := strconv.Itoa(i+1) + ". " + termtext.Clean(f.Text) // of a report from a file

@@ -36,25 +36,25 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-// hostile is a name that would recolour the terminal, move the cursor and
-// reorder the line.
+// hostile is a name that would recolour the terminal, move the cursor and reorder the line.
 const hostile = "\x1b[31mred\x1b[0m\r\x1b]0;title\x07\u202emul" + "\n" + "x"
 
-// full returns a report in which everything has something to show.
+// full returns a report with content for every section.
 func full() *analyze.Report {
 	cuda0 := device.Key{Rank: op.Known(0), DeviceID: "cuda:0"}
 	cuda1 := device.Key{Rank: op.Known(1), DeviceID: "cuda:0"}
 	e := &op.Entry{
-		Operation: "矩阵乘法" + strings.Repeat("x", 60), Kind: op.KindCompute, Duration: 999_600, MemoryBytes: op.Known(1 << 21),
-		OutputShape: op.Shape{64, -1}, Start: op.Known(1795224124000010000), Failed: true, DeviceID: "cuda:0", Rank: op.Known(1),
-		TraceID: op.TraceID{1}, SpanID: op.SpanID{2},
+		Operation: "矩阵乘法" + strings.Repeat("x", 60), Kind: op.KindCompute, Duration: 999_600,
+		MemoryBytes: op.Known(1 << 21),
+		OutputShape: op.Shape{64, -1}, Start: op.Known(1795224124000010000), Failed: true, DeviceID: "cuda:0",
+		Rank: op.Known(1), TraceID: op.TraceID{1}, SpanID: op.SpanID{2},
 	}
 	bare := &op.Entry{Operation: "relu", Kind: op.KindCompute, Duration: 600}
 	stats := profile.Stats{
-		Kind: "compute", Count: 1234567, SumNS: 2_350_000_000, MeanNS: 1903.5, MinNS: 1, MaxNS: 999_999, StdNS: op.KnownFloat(1.5),
-		P50NS: op.KnownFloat(1900.0),
-		P90NS: op.KnownFloat(2000.0), P95NS: op.KnownFloat(2500.0), P99NS: op.KnownFloat(999_600.0), SelfNS: op.Known(7), Elements: 5,
-		MemoryBytes: op.Known(3 << 30), FLOPs: 5e12,
+		Kind: "compute", Count: 1234567, SumNS: 2_350_000_000, MeanNS: 1903.5, MinNS: 1, MaxNS: 999_999,
+		StdNS: op.KnownFloat(1.5), P50NS: op.KnownFloat(1900.0),
+		P90NS: op.KnownFloat(2000.0), P95NS: op.KnownFloat(2500.0), P99NS: op.KnownFloat(999_600.0),
+		SelfNS: op.Known(7), Elements: 5, MemoryBytes: op.Known(3 << 30), FLOPs: 5e12,
 		Errors: 2, Share: op.KnownFloat(0.75), Mixes: []string{"shape", "dtype"},
 	}
 	fewer := stats
@@ -66,14 +66,19 @@ func full() *analyze.Report {
 	}
 	return &analyze.Report{
 		Input: analyze.Envelope{
-			Files: 3, Formats: []string{"entries-jsonl", "otlp-proto"}, Bytes: 123456, Spans: 1234570, Entries: 1234568, Skipped: 2,
+			Files: 3, Formats: []string{"entries-jsonl", "otlp-proto"}, Bytes: 123456, Spans: 1234570, Entries: 1234568,
+			Skipped:   2,
 			Malformed: 1, Dropped: 3, Orphans: op.Known(4), Duplicates: op.Known(1), Truncated: 1, OverflowedGroups: 9,
 			Sampling: analyze.SamplingUnknown, Warnings: map[string]int64{"bad_shape": 2, "neg_duration": 1},
-			SkippedBy: map[string]int64{"non_op": 2, "other_signal": 5}, MalformedBy: map[string]int64{"expected a value": 1},
-			DroppedBy: map[string]int64{hostile: 3}, MissingBatches: 1, MissingEntries: 2, Problems: []string{"ops.jsonl:7: " + hostile},
+			SkippedBy:   map[string]int64{"non_op": 2, "other_signal": 5},
+			MalformedBy: map[string]int64{"expected a value": 1},
+			DroppedBy:   map[string]int64{hostile: 3}, MissingBatches: 1, MissingEntries: 2,
+			Problems:         []string{"ops.jsonl:7: " + hostile},
 			SuspectDurations: op.Known(1200), Clock: op.Known(1), Cycles: op.Known(2), Suspects: []suspects.Suspect{
-				{What: suspects.Duration, Operation: hostile, DeviceID: "cuda:0", Rank: op.Known(1), Stream: op.Known(7), DurationNS: 34e8},
-				{What: suspects.Clock, Operation: "matmul", DeviceID: hostile, DurationNS: 7, SpanID: op.SpanID{2}, OffNS: op.Known(-1e9)},
+				{What: suspects.Duration, Operation: hostile, DeviceID: "cuda:0", Rank: op.Known(1),
+					Stream: op.Known(7), DurationNS: 34e8},
+				{What: suspects.Clock, Operation: "matmul", DeviceID: hostile, DurationNS: 7, SpanID: op.SpanID{2},
+					OffNS: op.Known(-1e9)},
 				{What: suspects.Cycle, Operation: "request", SpanID: op.SpanID{3}},
 			},
 		},
@@ -83,7 +88,8 @@ func full() *analyze.Report {
 			Estimate: profile.Estimate{EstCount: op.KnownFloat(2469136.0), EstSumNS: op.KnownFloat(4.7e9)},
 		},
 		Findings: []findings.Finding{
-			{Kind: findings.Bound, Text: "The bound is compute: 90.0 % of 1.00 µs.", Where: findings.Where{Section: "devices"}},
+			{Kind: findings.Bound, Text: "The bound is compute: 90.0 % of 1.00 µs.",
+				Where: findings.Where{Section: "devices"}},
 			{Kind: findings.Operation, Text: "Without " + hostile + " the run would be shorter."},
 		},
 		Percentiles: profile.Percentiles{ExactUpTo: 32, RelativeError: 0.01},
@@ -95,36 +101,43 @@ func full() *analyze.Report {
 		},
 		Devices: []profile.Device{
 			{
-				DeviceID: "cuda:0", Rank: op.Known(0), Count: 5, SumNS: 500, MemoryBytes: op.Known(64), SpanNS: op.Known(1000), BusyNS: op.Known(500),
-				ComputeNS: op.Known(300), ExposedCommunicationNS: op.Known(100), ExposedMemoryNS: op.Known(60), OtherNS: op.Known(40),
-				IdleNS: op.Known(500), OverlapRatio: op.KnownFloat(0.5),
+				DeviceID: "cuda:0", Rank: op.Known(0), Count: 5, SumNS: 500, MemoryBytes: op.Known(64),
+				SpanNS: op.Known(1000), BusyNS: op.Known(500),
+				ComputeNS: op.Known(300), ExposedCommunicationNS: op.Known(100), ExposedMemoryNS: op.Known(60),
+				OtherNS: op.Known(40), IdleNS: op.Known(500), OverlapRatio: op.KnownFloat(0.5),
 			},
 			{DeviceID: "cuda:0", Rank: op.Known(1), Count: 1, SumNS: 7},
 			{DeviceID: "unknown", Count: 1},
 		},
 		LoadBalance: &profile.Balance{Balance: seed.Balance{
 			DeviceCount: 2, TotalDurationUS: 400, IdealDurationUS: 200, MaxDurationUS: 300, ImbalanceRatio: 0.5,
-			PerDeviceDurationUS: []seed.DeviceDuration{{Device: "0/cuda:0", DurationUS: 300}, {Device: "1/cuda:0", DurationUS: 100}},
+			PerDeviceDurationUS: []seed.DeviceDuration{{Device: "0/cuda:0", DurationUS: 300},
+				{Device: "1/cuda:0", DurationUS: 100}},
 		}},
 		Communication: analyze.Communication{
-			Rules:       profile.CommunicationRules{Attribute: 1, Library: 2, Name: 3},
-			Bottlenecks: []seed.Bottleneck{{Operation: "allreduce", TotalDurationUS: 600, RatioOfTotal: 0.25, CallCount: 6}},
+			Rules: profile.CommunicationRules{Attribute: 1, Library: 2, Name: 3},
+			Bottlenecks: []seed.Bottleneck{{Operation: "allreduce", TotalDurationUS: 600, RatioOfTotal: 0.25,
+				CallCount: 6}},
 			Collectives: []collective.Row{{Name: "all_reduce", Group: "tp", Count: 6, Inferred: 1, Repeats: 2,
-				TransferNS: op.Known(500), WaitNS: op.Known(100), MaxStartSkewNS: op.Known(90), BusBytesPerSecond: op.KnownFloat(1.5e9),
-				Stragglers: []collective.Straggler{{Key: cuda0, Count: 4, CausedWaitNS: 100}},
-				Waits:      []collective.Wait{{Key: cuda1, Count: 6, WaitNS: 100}, {Key: cuda0, Count: 6}}}},
+				TransferNS: op.Known(500), WaitNS: op.Known(100), MaxStartSkewNS: op.Known(90),
+				BusBytesPerSecond: op.KnownFloat(1.5e9),
+				Stragglers:        []collective.Straggler{{Key: cuda0, Count: 4, CausedWaitNS: 100}},
+				Waits:             []collective.Wait{{Key: cuda1, Count: 6, WaitNS: 100}, {Key: cuda0, Count: 6}}}},
 		},
 		Memory: analyze.Memory{
 			ThresholdBytes: 1 << 20, HotspotCount: 7, Hotspots: []*op.Entry{e},
-			Copies: []profile.Copy{{Direction: "HtoD", Count: 2, SumNS: 100, MemoryBytes: op.Known(4096), BytesPerSecond: op.KnownFloat(4e10)},
+			Copies: []profile.Copy{{Direction: "HtoD", Count: 2, SumNS: 100, MemoryBytes: op.Known(4096),
+				BytesPerSecond: op.KnownFloat(4e10)},
 				{Direction: "DtoH", Count: 1}},
 		},
 		Slowest: []*op.Entry{e, bare},
 		Idle:    []timeline.IdleGap{{Key: cuda0, DurationNS: 400, Cause: "host", After: "matmul", Before: hostile}},
-		IdleCauses: &timeline.IdleCauses{ThresholdNS: 30000, Devices: []timeline.IdleDevice{{Key: cuda0, Host: timeline.IdleSum{Count: 1,
-			SumNS: 400}, Other: timeline.IdleSum{Count: 2, SumNS: 100}}}},
+		IdleCauses: &timeline.IdleCauses{ThresholdNS: 30000,
+			Devices: []timeline.IdleDevice{{Key: cuda0, Host: timeline.IdleSum{Count: 1,
+				SumNS: 400}, Other: timeline.IdleSum{Count: 2, SumNS: 100}}}},
 		CriticalPath: []path.Share{
-			{Operation: "matmul", Kind: "compute", Key: cuda0, TimeNS: 900, Share: 0.9, Segments: 3, DragNS: op.Known(800)},
+			{Operation: "matmul", Kind: "compute", Key: cuda0, TimeNS: 900, Share: 0.9, Segments: 3,
+				DragNS: op.Known(800)},
 			{Kind: "idle", TimeNS: 100, Share: 0.1, Segments: 1}},
 		PathTotals: &path.Totals{Summary: path.Summary{
 			Paths: 1, DurationNS: 1000, BoundBy: path.BoundBy{ComputeNS: 900, IdleNS: 100},
@@ -135,21 +148,26 @@ func full() *analyze.Report {
 			{Kind: "idle", TimeNS: 100, Share: 0.1},
 		},
 		SlowestRequest: &requests.Slow{
-			Name: hostile, TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 2}, DurationNS: 900, Alike: 3, MedianNS: 100,
-			Causes: []requests.Cause{{Cause: requests.CauseCompute, Text: "It computed for 900 ns (100.0 %): " + hostile + " 900 ns."}},
+			Name: hostile, TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 2}, DurationNS: 900, Alike: 3,
+			MedianNS: 100,
+			Causes: []requests.Cause{{Cause: requests.CauseCompute,
+				Text: "It computed for 900 ns (100.0 %): " + hostile + " 900 ns."}},
 		},
 		Sequences: &sequences.Sequences{
 			ShortNS: 100_000, MaxOperations: 32, Runs: 3, RunOperations: 12, LeftOut: 2, Count: 5,
 			Rows: []sequences.Sequence{
 				{
-					Operations: []string{"add", hostile, hostile, "relu"}, Count: 2, SumNS: 80, GapNS: 20, Share: op.KnownFloat(0.08),
-					GapShare: op.KnownFloat(0.2), Streams: []sequences.Stream{{Key: cuda0, Stream: op.Known(7), Count: 2}},
+					Operations: []string{"add", hostile, hostile, "relu"}, Count: 2, SumNS: 80, GapNS: 20,
+					Share:    op.KnownFloat(0.08),
+					GapShare: op.KnownFloat(0.2), Streams: []sequences.Stream{{Key: cuda0, Stream: op.Known(7),
+						Count: 2}},
 				},
 				{Operations: []string{"add", "mul"}, Count: 3, Streams: make([]sequences.Stream, 3)},
 			},
 		},
 		Steps: []steps.Row{
-			{Step: 0, Run: 1, Count: 3, SumNS: 500, WallNS: op.Known(600), BusyNS: op.Known(400)}, {Step: 0, Run: 2, Count: 1, SumNS: 5},
+			{Step: 0, Run: 1, Count: 3, SumNS: 500, WallNS: op.Known(600), BusyNS: op.Known(400)},
+			{Step: 0, Run: 2, Count: 1, SumNS: 5},
 			{Step: 0, Service: hostile, Run: 1, Count: 2, SumNS: 7},
 		},
 		WithoutSuspects: &analyze.WithoutSuspects{
@@ -160,12 +178,14 @@ func full() *analyze.Report {
 				{Key: key.Group{Keys: keys, Other: true}, Stats: host},
 			},
 			Devices: []profile.Device{
-				{DeviceID: "cuda:0", Rank: op.Known(0), Count: 1, SumNS: 400, SpanNS: op.Known(500), BusyNS: op.Known(250)},
+				{DeviceID: "cuda:0", Rank: op.Known(0), Count: 1, SumNS: 400, SpanNS: op.Known(500),
+					BusyNS: op.Known(250)},
 			},
 			LoadBalance: &profile.Balance{Balance: seed.Balance{
 				DeviceCount: 2, TotalDurationUS: 300, IdealDurationUS: 150, MaxDurationUS: 200, ImbalanceRatio: 0.3333,
 			}},
-			PathTotals: &path.Totals{Summary: path.Summary{Paths: 1, DurationNS: 400, BoundBy: path.BoundBy{ComputeNS: 400}}},
+			PathTotals: &path.Totals{Summary: path.Summary{Paths: 1, DurationNS: 400,
+				BoundBy: path.BoundBy{ComputeNS: 400}}},
 		},
 		Utilisation: &timeline.Utilisation{
 			TimeAxis: timeline.TimeAxis{WidthNS: 100, Buckets: 4},
@@ -174,9 +194,10 @@ func full() *analyze.Report {
 	}
 }
 
-// empty returns the report of an input without anything.
+// empty returns the report of an empty input.
 func empty() *analyze.Report {
-	r, err := analyze.Run(context.Background(), analyze.Records(func(func(op.Record, error) bool) {}), analyze.Options{})
+	r, err := analyze.Run(context.Background(), analyze.Records(func(func(op.Record, error) bool) {}),
+		analyze.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -190,7 +211,7 @@ func render(t *testing.T, r *analyze.Report, opts text.Options) string {
 	return b.String()
 }
 
-// goldens compares what is written with files of testdata.
+// goldens compares outputs with files of testdata.
 func goldens(t *testing.T, all map[string]func(io.Writer) error) {
 	t.Helper()
 	for name, write := range all {
@@ -207,19 +228,21 @@ func TestGolden(t *testing.T) {
 		return func(w io.Writer) error { return text.Write(w, r, opts) }
 	}
 	goldens(t, map[string]func(io.Writer) error{
-		"full":     of(full(), text.Options{}),
-		"full_80":  of(full(), text.Options{Width: 80, Rows: 2}),
-		"color":    of(full(), text.Options{Color: true, Show: func(s string) bool { return s == text.SectionOperations }}),
+		"full":    of(full(), text.Options{}),
+		"full_80": of(full(), text.Options{Width: 80, Rows: 2}),
+		"color": of(full(),
+			text.Options{Color: true, Show: func(s string) bool { return s == text.SectionOperations }}),
 		"empty":    of(empty(), text.Options{}),
 		"envelope": of(full(), text.Options{Show: func(string) bool { return false }}),
 	})
 }
 
-// An overview has at most 30 lines of 80 columns, and only what was asked for behind them.
+// An overview has at most 30 lines of 80 columns, and requested sections behind them.
 func TestOverview(t *testing.T) {
 	host := empty()
 	host.Input.Entries = 1
-	host.Operations = []profile.Operation{{Operation: "aten::to", Stats: profile.Stats{Kind: "compute", Side: "host", Count: 1, SumNS: 5}}}
+	host.Operations = []profile.Operation{{Operation: "aten::to",
+		Stats: profile.Stats{Kind: "compute", Side: "host", Count: 1, SumNS: 5}}}
 	many := full()
 	many.Groups = nil
 	for range 40 {
@@ -260,11 +283,12 @@ func TestWriteError(t *testing.T) {
 	check.Says(t, "correlation", "", text.WriteCorrelation(&fulldisk.Writer{}, correlated(""), text.Options{}))
 }
 
-// Whatever names are, the report holds no character that controls a terminal.
+// For any names, the report has no character that controls a terminal.
 func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		r := check.Must(analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
-			_ = yield(op.Record{Entry: e}, nil) && yield(op.Record{}, &op.SyntaxError{File: e.Path, Line: 1, Msg: e.Error})
+			_ = yield(op.Record{Entry: e}, nil) && yield(op.Record{},
+				&op.SyntaxError{File: e.Path, Line: 1, Msg: e.Error})
 		}), analyze.Options{}))(t)
 		got := render(t, r, text.Options{})
 		if i := strings.IndexFunc(got, func(r rune) bool {
@@ -275,12 +299,12 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// What a recording lacks is told in lines that fit, code aside, and without control
-// characters, in JSON too.
+// The gaps of a recording are listed in lines that fit, except code, without control characters, in JSON too.
 func FuzzWriteDoctor(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		r := check.Must(doctor.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
-			_ = yield(op.Record{Entry: e}, nil) && yield(op.Record{}, &op.SyntaxError{File: e.Path, Line: 1, Msg: e.Error})
+			_ = yield(op.Record{Entry: e}, nil) && yield(op.Record{},
+				&op.SyntaxError{File: e.Path, Line: 1, Msg: e.Error})
 		})))(t)
 		check.Must(json.Marshal(r))(t)
 		code := make(map[string]bool)
@@ -316,8 +340,8 @@ var (
 	finding      = regexp.MustCompile(`(?m)^const \w+ Kind = "(.*)"$`)
 )
 
-// docs/analyses.md defines every number of the first screen: those of its lines, the columns of its tables, and the
-// kinds of findings.
+// docs/analyses.md defines every figure of the first screen: in its lines, in the columns of its tables, and the kinds
+// of findings.
 func TestFirstScreenIsDefined(t *testing.T) {
 	file := check.Must(os.ReadFile("../../docs/analyses.md"))(t)
 	_, section, _ := strings.Cut(string(file), "\n## The first screen\n")
@@ -329,7 +353,8 @@ func TestFirstScreenIsDefined(t *testing.T) {
 	r.Input.EarlierBatches, r.Input.DroppedLinks, r.Input.MissingLinks = 1, 1, op.Known(1)
 	var b bytes.Buffer
 	check.OK(t, text.WriteOverview(&b, r, text.Options{Width: 500}))
-	b.WriteString(render(t, r, text.Options{Width: 500, Show: func(string) bool { return false }})) // all that may be wrong
+	// all possible faults
+	b.WriteString(render(t, r, text.Options{Width: 500, Show: func(string) bool { return false }}))
 	for _, m := range screenField.FindAllStringSubmatch(b.String(), -1) {
 		for part := range strings.FieldsFuncSeq(screenNumber.ReplaceAllString(m[2], "N"), func(r rune) bool {
 			return strings.ContainsRune(",:;()", r)
@@ -359,5 +384,13 @@ func TestFirstScreenIsDefined(t *testing.T) {
 		if !strings.Contains(section, number) {
 			t.Errorf("docs/analyses.md lacks %s", number)
 		}
+	}
+}
+
+func BenchmarkWriteReport(b *testing.B) {
+	r := full()
+	b.ReportAllocs()
+	for b.Loop() {
+		check.OK(b, text.Write(io.Discard, r, text.Options{}))
 	}
 }

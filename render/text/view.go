@@ -11,7 +11,7 @@ import (
 type view struct {
 	page
 	r     *analyze.Report
-	ranks bool // devices have several ranks, which their labels then have
+	ranks bool // devices have several ranks, shown in their labels
 }
 
 func newView(r *analyze.Report, opts Options) *view {
@@ -19,8 +19,7 @@ func newView(r *analyze.Report, opts Options) *view {
 	return &view{page: newPage(opts), r: r, ranks: several}
 }
 
-// whyNothingRan says why there are no operations but, perhaps, those of the
-// host's side.
+// whyNothingRan explains why no device ran an operation.
 func (v *view) whyNothingRan() string {
 	if len(v.r.Operations) > 0 {
 		return "no operations of a device: all are the host's view"
@@ -28,7 +27,6 @@ func (v *view) whyNothingRan() string {
 	return "no operations in the input"
 }
 
-// byKey returns rows by what tells them apart.
 func byKey[K comparable, T any](rows []T, key func(*T) K) map[K]*T {
 	all := make(map[K]*T, len(rows))
 	for i := range rows {
@@ -37,14 +35,14 @@ func byKey[K comparable, T any](rows []T, key func(*T) K) map[K]*T {
 	return all
 }
 
-// noteWithout notes what a text says without suspect times, where it says something else.
+// noteWithout notes the text without suspect times, if it differs.
 func (v *view) noteWithout(text, without string) {
 	if without != text {
 		v.note("without suspect times: " + without)
 	}
 }
 
-// maxWithout bounds the rows that are shown a second time, without suspect times.
+// maxWithout bounds the repeated rows without suspect times.
 const maxWithout = 10
 
 // tableWithout shows the first rows of a table of figures without suspect times.

@@ -17,10 +17,10 @@ const (
 	maxDraws       = 1_000_000
 )
 
-// Largest returns the device with the largest sum over blocks. Each block has a value per device. p is the probability of an
-// equally large sum of any device if all devices were alike, that is, if the order of values in each block were random.
-// It is estimated by fixed random permutations within blocks and multiplied by the number of devices (Bonferroni).
-// It is 1 for fewer than two devices and without differences.
+// Largest returns the device with the largest sum over blocks. Each block has a value per device. p is the probability
+// of an equally large sum of any device if all devices were alike, that is, if the order of values in each block were
+// random. It is estimated by fixed random permutations within blocks and multiplied by the number of devices
+// (Bonferroni). It is 1 for fewer than two devices and without differences.
 func Largest(blocks [][]int64) (device int, p float64) {
 	if len(blocks) == 0 || len(blocks[0]) < 2 {
 		return 0, 1
@@ -52,9 +52,9 @@ func Largest(blocks [][]int64) (device int, p float64) {
 	return device, min(1, float64(n)*float64(reached)/float64(draws+1))
 }
 
-// Outlier returns the probability of a maximum as large as largest if values are alike with normal logarithms. The deviation
-// is estimated from the median distance to the median of all values, or of the values above it if larger. The result is
-// multiplied by the number of values. It is 1 for fewer than minValues values.
+// Outlier returns the probability of a maximum as large as largest if values are alike with normal logarithms. The
+// deviation is estimated from the median distance to the median of all values, or of the values above it if larger. The
+// result is multiplied by the number of values. It is 1 for fewer than minValues values.
 func Outlier(values []float64, largest float64) float64 {
 	const minValues = 8
 	n := len(values)

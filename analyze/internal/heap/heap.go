@@ -20,7 +20,7 @@ func (h *Heap[T]) Push(v T) {
 		if !h.Less(h.Items[parent], h.Items[i]) {
 			return
 		}
-		h.Items[parent], h.Items[i] = h.Items[i], h.Items[parent]
+		h.swap(parent, i)
 		i = parent
 	}
 }
@@ -50,7 +50,9 @@ func (h *Heap[T]) ReplaceTop(v T) {
 		if largest == i {
 			return
 		}
-		h.Items[i], h.Items[largest] = h.Items[largest], h.Items[i]
+		h.swap(i, largest)
 		i = largest
 	}
 }
+
+func (h *Heap[T]) swap(i, j int) { h.Items[i], h.Items[j] = h.Items[j], h.Items[i] }

@@ -2,9 +2,12 @@
 package order
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"sort"
+
+	"github.com/optrace/optrace/op"
 )
 
 // Key is a row with its sort key, usually a time.
@@ -51,8 +54,8 @@ func Rows(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
 	}
 }
 
-// Keys sorts keys by At, keeping the order of equal keys. Operations are recorded almost in order of their starts. Merging
-// then only costs a few comparisons and the time for unsorted parts.
+// Keys sorts keys by At, keeping the order of equal keys. Operations are recorded almost in order of their starts.
+// Merging then only costs a few comparisons and the time for unsorted parts.
 func Keys(keys []Key) {
 	run := 16
 	for part := range slices.Chunk(keys, run) {
@@ -70,7 +73,8 @@ func Keys(keys []Key) {
 	}
 }
 
-// merge merges the sorted keys before middle with the sorted keys from middle on. It returns left, its buffer, for reuse.
+// merge merges the sorted keys before middle with the sorted keys from middle on. It returns left, its buffer, for
+// reuse.
 func merge(keys []Key, middle int, left []Key) []Key {
 	first, last := keys[middle], keys[middle-1]
 	if first.At >= last.At {
@@ -91,4 +95,71 @@ func merge(keys []Key, middle int, left []Key) []Key {
 		at++
 	}
 	return left
+}
+
+// Flags orders false before true.
+func Flags(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// Ints orders integers, an unknown one first.
+func Ints(a, b op.Int) int { return cmp.Or(Flags(a.Known, b.Known), cmp.Compare(a.V, b.V)) }
+
+// Group sorts the rows 0 to n-1 by group, keeping their order within a group. Group g is rows[first[g]:first[g+1]].
+// Rows with group -1 are omitted. It uses the memory of buffer if large enough.
+func Group(n int32, groups int, buffer []int32, group func(r int32) int32) (rows, first []int32) {
+	first = make([]int32, groups+1)
+	for r := range n {
+		if g := group(r); g >= 0 {
+			first[g+1]++
+		}
+	}
+	for g := range groups {
+		first[g+1] += first[g]
+	}
+	rows = slices.Grow(buffer[:0], int(first[groups]))[:first[groups]]
+	for r := range n {
+		if g := group(r); g >= 0 {
+			rows[first[g]] = r
+			first[g]++
+		}
+	}
+	copy(first[1:], first) // each first[g] has moved to the start of g+1
+	first[0] = 0
+	return rows, first
+}
+
+// GroupRows is Group for the given rows. group maps an index of rows to its group.
+func GroupRows(rows []int32, groups int, buffer []int32, group func(i int32) int32) (grouped, first []int32) {
+	grouped, first = Group(int32(len(rows)), groups, buffer, group)
+	for i, at := range grouped {
+		grouped[i] = rows[at]
+	}
+	return grouped, first
+}
+
+// Numbers returns the numbers from 0 to n-1 sorted by compare.
+func Numbers(n int, compare func(a, b int32) int) []int32 {
+	numbers := make([]int32, n)
+	for i := range numbers {
+		numbers[i] = int32(i)
+	}
+	slices.SortFunc(numbers, compare)
+	return numbers
+}
+
+// At returns m[key], after adding a new value if there is none.
+func At[K comparable, V any](m map[K]*V, key K) *V {
+	v := m[key]
+	if v == nil {
+		v = new(V)
+		m[key] = v
+	}
+	return v
 }

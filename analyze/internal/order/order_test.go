@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/cases"
 )
 
-// Rows in any order are sorted by time, and those of the same time by ties.
+// Rows in any order are sorted by time, and then by ties.
 func TestRows(t *testing.T) {
 	orders := map[string]func(r *rand.Rand, i int) int64{
 		"sorted":      func(_ *rand.Rand, i int) int64 { return int64(i) },

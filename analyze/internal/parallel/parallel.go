@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Do calls the functions in at most GOMAXPROCS goroutines, in order, and returns after the last has returned. The functions
-// must be independent.
+// Do calls the functions in at most GOMAXPROCS goroutines, in order, and returns after the last has returned. The
+// functions must be independent.
 func Do(functions ...func()) {
 	var next atomic.Int32
 	var group sync.WaitGroup

@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// The p-values are those of SciPy.
+// The p-values agree with SciPy.
 func TestReference(t *testing.T) {
 	text := check.Must(os.ReadFile("testdata/reference.json"))(t)
 	var reference struct {
@@ -36,8 +36,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// The example of Hollander and Wolfe (1973), page 69, as R's manual has it: U is 35, and the
-// one-sided p-value 0.1272.
+// The example of Hollander and Wolfe (1973), page 69, as R's manual has it: U is 35, and the one-sided p-value 0.1272.
 func TestPublishedExample(t *testing.T) {
 	x := []float64{0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46}
 	y := []float64{1.15, 0.88, 0.90, 0.74, 1.21}
@@ -50,7 +49,7 @@ func TestPublishedExample(t *testing.T) {
 	}
 }
 
-// In samples of which all values are alike nothing can be found.
+// Samples of equal values have no shift.
 func TestEqualValues(t *testing.T) {
 	for _, n := range []int{1, 5, 30} {
 		x := slices.Repeat([]float64{7}, n)
@@ -60,8 +59,7 @@ func TestEqualValues(t *testing.T) {
 	check.Equal(t, "without values p", 1, Test(nil, []float64{1}))
 }
 
-// The interval holds the true shift as often as it says, also of samples for which the
-// distribution is taken for normal.
+// The interval contains the true shift with its confidence, also in the normal approximation.
 func TestIntervalCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for _, size := range [][2]int{{5, 5}, {8, 12}, {20, 20}, {40, 30}} {
@@ -119,7 +117,9 @@ func TestLeastP(t *testing.T) {
 		for i := range y {
 			y[i] = float64(100 + i)
 		}
-		if got, p := LeastP(tt.m, tt.n), Test(x, y); math.Abs(got-tt.want) > 1e-15 || math.Abs(got-p) > 1e-12 {
+		got := LeastP(tt.m, tt.n)
+		p := Test(x, y)
+		if math.Abs(got-tt.want) > 1e-15 || math.Abs(got-p) > 1e-12 {
 			t.Errorf("%d and %d: %v, want %v; the test says %v", tt.m, tt.n, got, tt.want, p)
 		}
 	}

@@ -37,9 +37,9 @@ func Series(x, y []float64, alpha float64) (p float64, shift Interval, independe
 	return p, shift, independent, true
 }
 
-// inflation returns (1+ρ)/(1-ρ), at least 1. ρ is the mean rank correlation of neighbours in both samples, corrected for its
-// bias -(1+4ρ)/n (Marriott and Pope, 1954) and raised by 1.5 standard errors: too small an inflation finds false
-// differences, too large an inflation only misses some.
+// inflation returns (1+ρ)/(1-ρ), at least 1. ρ is the mean rank correlation of neighbours in both samples, corrected
+// for its bias -(1+4ρ)/n (Marriott and Pope, 1954) and raised by 1.5 standard errors: too small an inflation finds
+// false differences, too large an inflation only misses some.
 func inflation(x, y []float64) float64 {
 	n := float64(len(x)+len(y)) / 2
 	if n <= 4 {
@@ -84,7 +84,8 @@ func (d student) p(t float64) float64 {
 
 // quantile returns the t for a p-value.
 func (d student) quantile(p float64) float64 {
-	low, high := 0.0, 1.0
+	low := 0.0
+	high := 1.0
 	for d.p(high) > p {
 		high *= 2
 	}
@@ -98,7 +99,8 @@ func (d student) quantile(p float64) float64 {
 	return high
 }
 
-// incompleteBeta returns the regularized incomplete beta function by its continued fraction (Abramowitz and Stegun, 26.5.8).
+// incompleteBeta returns the regularized incomplete beta function by its continued fraction (Abramowitz and Stegun,
+// 26.5.8).
 func incompleteBeta(x, a, b float64) float64 {
 	if x <= 0 || x >= 1 {
 		return max(0, min(1, x))

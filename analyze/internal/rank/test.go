@@ -12,8 +12,8 @@ import (
 // approximation is used.
 const maxExact = 40
 
-// Test returns the p-value of the two-sided Mann–Whitney U test: the probability of ranks at least as uneven if both samples
-// come from one distribution. It is 1 for an empty sample.
+// Test returns the p-value of the two-sided Mann–Whitney U test: the probability of ranks at least as uneven if both
+// samples come from one distribution. It is 1 for an empty sample.
 func Test(x, y []float64) float64 {
 	m := len(x)
 	n := len(y)
@@ -39,8 +39,8 @@ func Test(x, y []float64) float64 {
 	return math.Erfc(z / math.Sqrt2)
 }
 
-// doubledRanks returns twice the ranks of the values of x and then of y; the smallest is 2. Equal values share their mean
-// rank. ties is the sum of t³-t over groups of t equal values.
+// doubledRanks returns twice the ranks of the values of x and then of y; the smallest is 2. Equal values share their
+// mean rank. ties is the sum of t³-t over groups of t equal values.
 func doubledRanks(x, y []float64) (ranks []int, ties float64) {
 	values := slices.Concat(x, y)
 	sorted := order.Numbers(len(values), func(a, b int32) int { return cmp.Compare(values[a], values[b]) })
@@ -60,9 +60,7 @@ func doubledRanks(x, y []float64) (ranks []int, ties float64) {
 // exact returns the probability that m random ranks have a sum at least as far from the middle as sum.
 func exact(ranks []int, m, sum int) float64 {
 	counts := subsetSums(ranks, m)
-	below := 0.0
-	above := 0.0
-	all := 0.0
+	var below, above, all float64
 	for s, n := range counts {
 		all += n
 		if s <= sum {
@@ -110,8 +108,8 @@ func LeastP(m, n int) float64 {
 	return min(1, 2/sets)
 }
 
-// Holm returns adjusted p-values for simultaneous tests: for findings with p up to α, the probability of any false one is
-// at most α.
+// Holm returns adjusted p-values for simultaneous tests: for findings with p up to α, the probability of any false one
+// is at most α.
 func Holm(p []float64) []float64 {
 	adjusted := make([]float64, len(p))
 	least := 0.0
@@ -120,4 +118,100 @@ func Holm(p []float64) []float64 {
 		adjusted[at] = least
 	}
 	return adjusted
+}
+
+// Interval is an estimate with bounds for the true value.
+type Interval struct{ Estimate, Low, High float64 }
+
+// Shift returns the shift from x to y: the median difference over all pairs (Hodges and Lehmann), with an interval of
+// confidence 1-alpha. The samples must not be empty. If they are too small for alpha, the interval spans all
+// differences.
+func Shift(x, y []float64, alpha float64) Interval {
+	p := pairs{slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))}
+	all := int64(len(x)) * int64(len(y))
+	k := boundary(len(x), len(y), alpha)
+	return Interval{
+		Estimate: (p.difference((all+1)/2) + p.difference(all/2+1)) / 2,
+		Low:      p.difference(k), High: p.difference(all + 1 - k),
+	}
+}
+
+// Median returns the median of values, which must not be empty.
+func Median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// boundary returns the rank, from 1, of the sorted difference at the lower bound of the interval. The upper bound has
+// the same rank from the end.
+func boundary(m, n int, alpha float64) int64 {
+	if m+n > maxExact {
+		mn := float64(m) * float64(n)
+		z := math.Sqrt2 * math.Erfinv(1-alpha)
+		return max(1, int64(mn/2-z*math.Sqrt(mn*float64(m+n+1)/12)))
+	}
+	ranks := make([]int, m+n)
+	for i := range ranks {
+		ranks[i] = i + 1
+	}
+	counts := subsetSums(ranks, m)
+	all := 0.0
+	for _, c := range counts {
+		all += c
+	}
+	least := m * (m + 1) / 2
+	below := 0.0
+	for u := range int64(m) * int64(n) {
+		if below += counts[least+int(u)]; below >= all*alpha/2 {
+			return max(1, u)
+		}
+	}
+	return 1
+}
+
+type pairs struct{ x, y []float64 }
+
+// difference returns the k-th smallest difference y-x over all pairs, from 1.
+func (p pairs) difference(k int64) float64 {
+	// Binary search over the ordered floating-point numbers.
+	low := ordinal(p.y[0] - p.x[len(p.x)-1])
+	high := ordinal(p.y[len(p.y)-1] - p.x[0])
+	for low < high {
+		middle := low + int64(uint64(high-low)/2)
+		if p.upTo(number(middle)) >= k {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return number(low)
+}
+
+func (p pairs) upTo(d float64) int64 {
+	n := int64(0)
+	end := 0
+	for _, x := range p.x {
+		for end < len(p.y) && p.y[end]-x <= d {
+			end++
+		}
+		n += int64(end)
+	}
+	return n
+}
+
+// ordinal maps floating-point numbers to integers in the same order.
+func ordinal(f float64) int64 {
+	bits := int64(math.Float64bits(f + 0)) // +0 for -0
+	if bits < 0 {
+		return math.MinInt64 - bits
+	}
+	return bits
+}
+
+func number(n int64) float64 {
+	if n < 0 {
+		n = math.MinInt64 - n
+	}
+	return math.Float64frombits(uint64(n))
 }

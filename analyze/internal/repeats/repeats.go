@@ -76,7 +76,6 @@ type item struct {
 	length int
 }
 
-// start is a possible start of a sequence of items.
 type start struct {
 	at int
 	// common is the number of items shared with the start before. longest is the length of the longest sequence
@@ -195,10 +194,10 @@ func (f *finder) take(length int) {
 	}
 }
 
-// isFree reports whether no item of the sequence is covered. Covering sequences are at least as long, so its ends decide.
+// isFree reports whether no item of the sequence is covered. Covering sequences are at least as long, so its ends
+// decide.
 func (f *finder) isFree(at, length int) bool { return !f.covered[at] && !f.covered[at+length-1] }
 
-// size returns the number of numbers in a sequence of items.
 func (f *finder) size(at, length int) int {
 	last := &f.items[at+length-1]
 	return last.From + last.length*last.Rounds - f.items[at].From

@@ -6,8 +6,8 @@
 //   - for the node that had ended last, plus the same delay as in the recording, which is the parent's own time.
 //     If no node had ended before, it waits for the parent's start in the same way
 //
-// A node on a stream waits for all earlier nodes there, below any parent. A part of a collective waits for the last part to
-// start, and then takes the recorded time. A parent ends after all nodes below it plus its own time at the end.
+// A node on a stream waits for all earlier nodes there, below any parent. A part of a collective waits for the last
+// part to start, and then takes the recorded time. A parent ends after all nodes below it plus its own time at the end.
 package schedule
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 )
 
-// None is the absence of a node, set, stream or collective.
+// None stands for a missing node, set, stream or collective.
 const None = -1
 
 // Schedule holds nodes and their dependencies. The zero value is empty. Reset keeps its memory for reuse.
@@ -52,16 +52,16 @@ type times [Together]int64
 
 // Node is a span or an operation.
 type Node struct {
-	// Parent is the node above, None for the first.
+	// Parent is the node above, or [None] for the first.
 	Parent int32
-	// Lane is its stream, Join its collective; None if absent.
+	// Lane is its stream and Join its collective, if any.
 	Lane, Join int32
-	// Sets lists its sets; None if absent.
+	// Sets lists its sets, if any.
 	Sets [2]int16
 
-	saved int32 // index in savings, None if absent
-	below int32 // index among parents, None without children
-	last  int32 // the sibling that had ended last before it, None if absent
+	saved int32 // index in savings, if any
+	below int32 // index among parents, if it has children
+	last  int32 // the sibling that had ended last before it, if any
 	held  bool  // waits for the last part of its collective
 	// lag is the parent's own time before it. tail is its own time at its end.
 	lag, tail int64
@@ -113,7 +113,8 @@ func (s *Schedule) Save(saved []int64) {
 // Times returns the recorded times of node i.
 func (s *Schedule) Times(i int32) (from, to int64) { return s.from[i], s.to[i] }
 
-// Count counts the nodes that get shorter by removing each set. It reports whether some of them do not belong to the set.
+// Count counts the nodes that get shorter by removing each set. It reports whether some of them do not belong to the
+// set.
 func (s *Schedule) Count(counts []int64) (saved bool) {
 	clear(counts)
 	for i := range s.nodes {
@@ -158,8 +159,8 @@ func (n *numbers) clear() {
 	n.keys = n.keys[:0]
 }
 
-// sort orders starts and ends. At equal times ends precede starts, ends of children precede their parent's, and starts of
-// children follow their parent's. Children have larger numbers than their parents.
+// sort orders starts and ends. At equal times ends precede starts, ends of children precede their parent's, and starts
+// of children follow their parent's. Children have larger numbers than their parents.
 func (s *Schedule) sort() {
 	s.sortKeys(s.from)
 	s.starts = s.starts[:0]
@@ -251,15 +252,14 @@ func (s *Schedule) clear() {
 	s.joins = zeros(s.joins, len(s.joinNumbers.keys))
 }
 
-// zeros returns n zero elements, in the memory of list if large enough.
 func zeros(list []times, n int) []times {
 	list = slices.Grow(list[:0], n)[:n]
 	clear(list)
 	return list
 }
 
-// Run returns the total duration with each of the sets, at most Together, removed: their operations take no time but keep
-// their dependencies. With None it returns the recorded duration.
+// Run returns the total duration with each of the sets, at most Together, removed: their operations take no time but
+// keep their dependencies. With None it returns the recorded duration.
 func (s *Schedule) Run(sets ...int16) []int64 {
 	s.clear()
 	n := len(s.nodes)

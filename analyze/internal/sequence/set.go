@@ -9,7 +9,6 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 )
 
-// maxRanges bounds the separate ranges of a set.
 const maxRanges = 1 << 16
 
 // Set is a set of sequence numbers, stored as ranges. It is small if there are few holes. The zero value is empty.

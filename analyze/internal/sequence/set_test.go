@@ -44,11 +44,13 @@ func TestMissingAgainstMap(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		var a, b Set
 		set := map[int64]bool{}
-		low, high := int64(math.MaxInt64), int64(math.MinInt64)
+		low := int64(math.MaxInt64)
+		high := int64(math.MinInt64)
 		for range r.IntN(60) {
 			n := r.Int64N(50)
 			set[n] = true
-			low, high = min(low, n), max(high, n)
+			low = min(low, n)
+			high = max(high, n)
 			if r.IntN(2) == 0 {
 				a.Add(n)
 			} else {

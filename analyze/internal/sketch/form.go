@@ -10,7 +10,7 @@ import (
 const maxCount = 1 << 48
 
 // errForm reports a form that no sketch has.
-var errForm = errors.New("these are not the durations of a sketch")
+var errForm = errors.New("invalid durations of a sketch")
 
 // Form is the encoded form of a sketch: up to MaxExact durations in ascending order, or the number of the first
 // non-empty bin followed by the counts of bins. A count of -n stands for n empty bins.

@@ -1,8 +1,11 @@
-// Package sketch estimates percentiles of durations in little memory. Sketches merge. Results depend neither on the order of
-// durations nor on their distribution over sketches.
+// Package sketch estimates percentiles of durations in little memory. Sketches merge. Results depend neither on the
+// order of durations nor on their distribution over sketches.
 package sketch
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // RelativeError bounds the relative error of a percentile.
 const RelativeError = 0.01
@@ -51,7 +54,6 @@ func (s *Sketch) countIn(bin int, n int64) {
 	s.counts[bin-s.first] += n
 }
 
-// extend adds bins up to or down to bin.
 func (s *Sketch) extend(bin int) {
 	const power = 1 << binBits
 	first := bin / power * power
@@ -109,4 +111,22 @@ func (s *Sketch) Percentile(percent int64) (v float64, ok bool) {
 		place -= s.counts[bin]
 	}
 	return binMiddle(s.first + bin), true
+}
+
+// Durations below 128 ns have a bin each. Above, each power of two is divided into 64 equal bins, so a duration differs
+// from the middle of its bin by at most 1/128. This is the scale of DDSketch with the logarithm interpolated linearly
+// between powers of two.
+const binBits = 6
+
+// binOf returns the bin of a duration. Negative durations use the bin of 0.
+func binOf(v int64) int {
+	u := uint64(max(v, 0))
+	shift := max(0, bits.Len64(u)-binBits-1)
+	return shift<<binBits + int(u>>shift)
+}
+
+func binMiddle(bin int) float64 {
+	shift := max(0, bin>>binBits-1)
+	first := int64(bin-shift<<binBits) << shift
+	return float64(first) + float64(int64(1)<<shift-1)/2
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// nearestRank is the definition of a percentile: the smallest value that at
-// least percent of a hundred do not exceed.
+// nearestRank returns a percentile by its definition: the smallest value not exceeded by at least percent of a hundred.
 func nearestRank(values []int64, percent int64) int64 {
 	sorted := slices.Sorted(slices.Values(values))
 	for i, v := range sorted {
@@ -23,8 +22,8 @@ func nearestRank(values []int64, percent int64) int64 {
 	return sorted[len(sorted)-1]
 }
 
-// Percentiles are as exact as promised, whatever the distribution of the durations is, their order and their
-// division into sketches that are merged, written and read.
+// Percentiles are as exact as promised for any distribution, order, and division into merged, written or decoded
+// sketches.
 func TestSketchAgainstNearestRank(t *testing.T) {
 	if _, ok := new(Sketch).Percentile(50); ok {
 		t.Error("no values have a percentile")
@@ -53,7 +52,8 @@ func TestSketchAgainstNearestRank(t *testing.T) {
 					merged.Merge(&again)
 				} else {
 					merged.Merge(part)
-					check.Equal(t, fmt.Sprintf("%s, seed %d: merging changed the source", name, seed), before, part.Form())
+					check.Equal(t, fmt.Sprintf("%s, seed %d: merging changed the source", name, seed), before,
+						part.Form())
 				}
 			}
 			check.Equal(t, fmt.Sprintf("%s, seed %d", name, seed), whole.Form(), merged.Form())
@@ -65,9 +65,57 @@ func TestSketchAgainstNearestRank(t *testing.T) {
 				}
 				got, _ := whole.Percentile(p)
 				if again, _ := merged.Percentile(p); got != again || math.Abs(got-want) > bound {
-					t.Errorf("%s, seed %d: p%d of %d: %g, merged %g, want %g", name, seed, p, len(values), got, again, want)
+					t.Errorf("%s, seed %d: p%d of %d: %g, merged %g, want %g", name, seed, p, len(values), got,
+						again, want)
 				}
 			}
 		})
+	}
+}
+
+func BenchmarkAddDuration(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	durations := make([]int64, 1000)
+	for i := range durations {
+		durations[i] = int64(r.ExpFloat64() * 1e6)
+	}
+	var s Sketch
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, d := range durations {
+			s.Add(d)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(durations)), "ns/duration")
+}
+
+func TestFormIsChecked(t *testing.T) {
+	last := int64(binOf(math.MaxInt64))
+	for _, test := range []struct {
+		name            string
+		durations, bins []int64
+		ok              bool
+	}{
+		{"nothing", nil, nil, true},
+		{"durations", []int64{3, 1}, nil, true},
+		{"a negative duration", []int64{-1}, nil, false},
+		{"too many durations", make([]int64, MaxExact+1), nil, false},
+		{"both", []int64{1}, []int64{0, 40}, false},
+		{"a bin", nil, []int64{7, 40}, true},
+		{"the last bin", nil, []int64{last, 40}, true},
+		{"empty bins", nil, []int64{7, 40, -3, 1}, true},
+		{"few durations", nil, []int64{7, MaxExact}, false},
+		{"no count", nil, []int64{7}, false},
+		{"a count of 0", nil, []int64{7, 40, 0, 1}, false},
+		{"empty bins at the end", nil, []int64{7, 40, -1}, false},
+		{"a bin in front", nil, []int64{-1, 40}, false},
+		{"a bin behind", nil, []int64{last + 1, 40}, false},
+		{"a bin far behind", nil, []int64{7, 40, math.MinInt64, 1}, false},
+		{"one bin too many", nil, []int64{last, 40, 1}, false},
+		{"too large a count", nil, []int64{7, maxCount, 1}, false},
+	} {
+		if _, err := Of(Form{test.durations, test.bins}); (err == nil) != test.ok {
+			t.Errorf("%s: %v", test.name, err)
+		}
 	}
 }

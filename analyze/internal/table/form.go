@@ -38,18 +38,18 @@ func (t *Table[R]) Put(key []byte, value R, other *Other) error {
 		before := len(t.rows)
 		row, isNew := t.Row(key)
 		if !isNew || len(t.rows) == before {
-			return errors.New("a row is there twice, or there are more rows than the table may have")
+			return errors.New("repeated row, or more rows than the limit")
 		}
 		row.Value = value
 		return nil
 	}
 	if len(other.Hashes)%8 != 0 {
-		return errors.New("hashes are not of eight bytes each")
+		return errors.New("the length of the hashes is not a multiple of eight")
 	}
 	beyond := place{string(other.Beyond), t.hash(other.Beyond)}
 	n := len(other.Hashes) / 8
 	if t.full || t.reaches(beyond) || n == 0 || n > maxDistinct || other.Estimated && n < maxDistinct {
-		return errors.New("no table holds this beside its rows")
+		return errors.New("inconsistent row beyond the limit")
 	}
 	for h := range slices.Chunk(other.Hashes, 8) {
 		t.overflowed.addSpread(binary.BigEndian.Uint64(h))

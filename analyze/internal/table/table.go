@@ -1,9 +1,10 @@
-// Package table holds rows by key, up to a limit. The remaining rows depend only on the set of keys, not on the order of
-// additions and merges, so several workers get the same table as one.
+// Package table holds rows by key, up to a limit. The remaining rows depend only on the set of keys, not on the order
+// of additions and merges, so several workers get the same table as one.
 package table
 
 import (
 	"iter"
+	"math"
 	"unsafe"
 
 	"github.com/optrace/optrace/analyze/internal/heap"
@@ -57,8 +58,8 @@ const (
 // New returns an empty Table. The function fold adds src to dst.
 func New[R any](limit int, fold func(dst, src *R)) *Table[R] { return NewByHash(limit, fold, Hash) }
 
-// NewByHash is New with another key order: by hash, which must be the same in every process, and then by key. Keys with equal
-// hashes are evicted one after the other, before any key with another hash.
+// NewByHash is New with another key order: by hash, which must be the same in every process, and then by key. Keys with
+// equal hashes are evicted one after the other, before any key with another hash.
 func NewByHash[R any](limit int, fold func(dst, src *R), hash func(key []byte) uint64) *Table[R] {
 	keyLimit := max(limit*keyBytesPerRow, minKeyBytes)
 	return &Table[R]{limit: limit, keyLimit: keyLimit, fold: fold, hash: hash, rows: make(map[string]*Row[R])}
@@ -111,13 +112,15 @@ func (t *Table[R]) evict() {
 // Whole reports whether the table has rows for all keys with the hash of key, which must have a row.
 func (t *Table[R]) Whole(key string) bool { return !t.full || t.hash([]byte(key)) < t.beyond.hash }
 
-// Bytes returns the approximate memory of the rows, their keys and their report rows, without memory that rows point to.
+// Bytes returns the approximate memory of the rows, their keys and their report rows, without memory that rows point
+// to.
 func (t *Table[R]) Bytes() int64 {
 	const each = 64 + 512 // in the map and heap, and in the report
 	return 2*int64(t.keyBytes) + int64(len(t.rows))*int64(unsafe.Sizeof(Row[R]{})+each)
 }
 
-// Merge adds the rows of o and leaves o unchanged. It calls init with each new row and its row in o before folding them.
+// Merge adds the rows of o and leaves o unchanged. It calls init with each new row and its row in o before folding
+// them.
 func (t *Table[R]) Merge(o *Table[R], init func(dst, src *R)) {
 	for o.full && len(t.rows) > 0 && t.reaches(o.beyond) {
 		t.evict()
@@ -188,7 +191,6 @@ func (p place) less(o place) bool {
 	return p.key < o.key
 }
 
-// follows reports whether p comes after key.
 func (p place) follows(hash uint64, key []byte) bool {
 	return p.hash > hash || p.hash == hash && p.key > string(key)
 }
@@ -203,4 +205,63 @@ func Hash(key []byte) uint64 {
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
 	return h ^ h>>33
+}
+
+// maxDistinct is the largest exact count of distinct hashes.
+const maxDistinct = 1 << 16
+
+// distinct counts distinct hashes. It keeps the smallest maxDistinct and then estimates the count from their density.
+// The result does not depend on the order. The zero value is ready to use.
+type distinct struct {
+	kept     map[uint64]struct{}
+	largest  heap.Heap[uint64]
+	overflow bool
+}
+
+// add adds a hash, which may be unevenly distributed.
+func (d *distinct) add(h uint64) { d.addSpread(spread(h)) }
+
+func (d *distinct) addSpread(h uint64) {
+	if d.overflow && h > d.largest.Top() {
+		return
+	}
+	if _, ok := d.kept[h]; ok {
+		return
+	}
+	if d.kept == nil {
+		d.kept = make(map[uint64]struct{})
+		d.largest.Less = func(a, b uint64) bool { return a < b }
+	}
+	if len(d.kept) < maxDistinct {
+		d.kept[h] = struct{}{}
+		d.largest.Push(h)
+		return
+	}
+	d.overflow = true
+	if top := d.largest.Top(); h < top {
+		delete(d.kept, top)
+		d.kept[h] = struct{}{}
+		d.largest.ReplaceTop(h)
+	}
+}
+
+func (d *distinct) merge(o *distinct) {
+	for _, h := range o.largest.Items {
+		d.addSpread(h)
+	}
+	d.overflow = d.overflow || o.overflow
+}
+
+func (d *distinct) count() int64 {
+	if !d.overflow {
+		return int64(len(d.kept))
+	}
+	return int64((maxDistinct - 1) / (float64(d.largest.Top()) / math.MaxUint64))
+}
+
+// spread maps numbers one to one to evenly distributed numbers, by the last steps of SplitMix64.
+func spread(h uint64) uint64 {
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
 }

@@ -11,15 +11,12 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// counter is a row that counts.
 type counter struct{ n int }
 
 func (c *counter) fold(src *counter) { c.n += src.n }
 
-// otherKey stands for the row of the others.
 const otherKey = "(other)"
 
-// contents returns the rows by key, that of the others as otherKey.
 func contents(t *Table[counter]) map[string]int {
 	m := map[string]int{}
 	for key, row := range t.rows {
@@ -36,8 +33,7 @@ func count(t *Table[counter], key string) {
 	row.Value.n++
 }
 
-// Whatever the limit, the order of the keys and the parts they come in, the
-// same rows stay, and they are complete.
+// For any limit, order of keys and division into parts, the same rows remain, and they are complete.
 func TestTableKeepsTheSameRowsInAnyOrder(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		limit := r.IntN(9)
@@ -115,4 +111,20 @@ func TestDistinct(t *testing.T) {
 			t.Errorf("%d values count as %d", n, whole.count())
 		}
 	}
+}
+
+func BenchmarkFindRow(b *testing.B) {
+	keys := make([][]byte, 1000)
+	for i := range keys {
+		keys[i] = []byte(fmt.Sprint("operation ", i))
+	}
+	t := New(len(keys)/2, (*counter).fold)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, key := range keys {
+			row, _ := t.Row(key)
+			row.Value.n++
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(keys)), "ns/row")
 }

@@ -1,4 +1,3 @@
-// Package tracetest has operations and spans for the tests of package trace and of the analyses,
-// and what they tell by the plainest means. It knows nothing of package trace, so that the tests
-// of that can use it.
+// Package tracetest generates random operations and spans, and computes their figures in the simplest way, for the
+// tests of package trace and of the analyses. It does not depend on package trace.
 package tracetest

@@ -6,8 +6,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// FindExecutions finds the shared executions. It returns false where links, and what is above spans with links, lead in a
-// circle: what is found then depends on where one begins.
+// FindExecutions finds the shared executions. It returns false for cyclic links: the result then depends on the first
+// spec.
 func (n *NaiveTree) FindExecutions() bool {
 	n.Led = make(map[int]int)
 	n.WorksFor = make(map[int][]int)
@@ -26,8 +26,7 @@ func (n *NaiveTree) FindExecutions() bool {
 	return !n.circle
 }
 
-// executionOf returns the execution that spec i belongs to, by the tree or by its
-// request.
+// executionOf returns the execution of spec i, by the tree or by its request.
 func (n *NaiveTree) executionOf(i int) int {
 	if e := n.executionAt(i); e >= 0 {
 		return e
@@ -38,8 +37,7 @@ func (n *NaiveTree) executionOf(i int) int {
 	return -1
 }
 
-// executionAt returns the execution at or above spec i, or else at or above the root
-// that the topmost spec names.
+// executionAt returns the execution at or above spec i, or else at or above the root named by the topmost spec.
 func (n *NaiveTree) executionAt(i int) int {
 	if n.Duplicate[i] {
 		return -1
@@ -55,14 +53,13 @@ func (n *NaiveTree) executionAt(i int) int {
 	return -1
 }
 
-// nearest returns the first at or above spec i of which something holds, -1 for none.
+// nearest returns the first match at or above spec i or -1.
 func (n *NaiveTree) nearest(i int, holds func(int) bool) int {
 	for ; i >= 0 && !holds(i); i = n.Parent[i] {
 	}
 	return i
 }
 
-// upward returns spec i, none for -1, and those above it.
 func (n *NaiveTree) upward(i int) (line []int) {
 	for ; i >= 0; i = n.Parent[i] {
 		line = append(line, i)
@@ -86,7 +83,7 @@ func (n *NaiveTree) isShared(i int) bool {
 	}
 	n.deciding[i] = true
 	if n.Parent[i] >= 0 {
-		n.executionAt(n.Parent[i]) // a circle may lead through what is above
+		n.executionAt(n.Parent[i]) // may lead into a cycle
 	}
 	var requests []int
 	var weights, attention []int64
@@ -130,8 +127,7 @@ func (n *NaiveTree) isShared(i int) bool {
 	return shared
 }
 
-// MissingLinks counts the links to spans that are not there and that no operation
-// names as its root.
+// MissingLinks counts the links to missing spans that no operation names as its root.
 func (n *NaiveTree) MissingLinks() (missing int) {
 	for i, s := range n.Specs {
 		for _, l := range s.Links {
@@ -143,20 +139,19 @@ func (n *NaiveTree) MissingLinks() (missing int) {
 	return missing
 }
 
-// target returns the spec that l leads to, -1 for none.
 func (n *NaiveTree) target(l op.Link) int {
 	return slices.IndexFunc(n.Specs, func(s Spec) bool { return idOf(s.ID) == l.SpanID && s.TraceID() == l.TraceID })
 }
 
-// naming returns the first operation whose root is what l leads to, -1 for none.
+// naming returns the first operation whose root is l's target or -1.
 func (n *NaiveTree) naming(l op.Link) int {
 	return slices.IndexFunc(n.Specs, func(o Spec) bool {
 		return o.IsOp && o.Root != "" && idOf(o.RootID) == l.SpanID && o.TraceID() == l.TraceID
 	})
 }
 
-// linkedRequests returns the requests that a link of spec i leads to, and whether
-// the span lies above i.
+// linkedRequests returns the requests that a link of spec i leads to. outside reports whether i is not below the
+// target.
 func (n *NaiveTree) linkedRequests(i int, l op.Link) (requests []int, outside bool) {
 	target := n.target(l)
 	if target < 0 {
@@ -178,7 +173,7 @@ func (n *NaiveTree) linkedRequests(i int, l op.Link) (requests []int, outside bo
 	}
 	request := n.NaiveOwner(target)
 	if request >= 0 && request < len(n.Specs) && n.executionAt(request) >= 0 {
-		n.circle = true // not one, but as far from what anybody writes
+		n.circle = true // not cyclic, but equally unusual
 	}
 	if request < 0 || request < len(n.Specs) && n.isWithin(request, i) {
 		return nil, false
@@ -186,8 +181,7 @@ func (n *NaiveTree) linkedRequests(i int, l op.Link) (requests []int, outside bo
 	return []int{request}, outside
 }
 
-// SharedOps returns the operations that cover a request beside its own: those of the
-// executions that work for it or lie below it, and of what lies below these.
+// SharedOps returns operations of executions that work for the request or are below it.
 func (n *NaiveTree) SharedOps(request int) []int {
 	var list []int
 	for i, s := range n.Specs {
@@ -195,7 +189,8 @@ func (n *NaiveTree) SharedOps(request int) []int {
 			continue
 		}
 		for e := n.Execution[i]; e >= 0; {
-			if slices.Contains(n.WorksFor[e], request) || n.Parent[e] >= 0 && n.Execution[n.Parent[e]] < 0 && n.NaiveOwner(n.Parent[e]) == request {
+			if slices.Contains(n.WorksFor[e], request) || n.Parent[e] >= 0 && n.Execution[n.Parent[e]] < 0 &&
+				n.NaiveOwner(n.Parent[e]) == request {
 				list = append(list, i)
 				break
 			}
@@ -208,7 +203,7 @@ func (n *NaiveTree) SharedOps(request int) []int {
 	return list
 }
 
-// PathChildren returns the children of i and the executions that stand below it.
+// PathChildren returns the children of i and the executions attached below it.
 func (n *NaiveTree) PathChildren(i int) []int {
 	list := n.Children(i)
 	for _, e := range n.Executions {
@@ -219,8 +214,8 @@ func (n *NaiveTree) PathChildren(i int) []int {
 	return list
 }
 
-// attached returns the specs that execution e stands below: those that it links to and
-// those above, up to the request or, through an execution, to those of that.
+// attached returns the specs that execution e is attached below: its link targets and the specs above them, up to the
+// request, or those of another execution on the way.
 func (n *NaiveTree) attached(e int) []int {
 	var list []int
 	for _, l := range n.Specs[e].Links {
@@ -243,8 +238,7 @@ func (n *NaiveTree) attached(e int) []int {
 	return list
 }
 
-// IsSharedTrace reports whether the roots are executions alone that work for requests
-// with a start.
+// IsSharedTrace reports whether all roots are executions for requests with a start.
 func (n *NaiveTree) IsSharedTrace(roots []int) bool {
 	return !slices.ContainsFunc(roots, func(r int) bool {
 		return !n.isShared(r) || !slices.ContainsFunc(n.WorksFor[r], func(q int) bool {
@@ -253,14 +247,13 @@ func (n *NaiveTree) IsSharedTrace(roots []int) bool {
 	})
 }
 
-// naiveExecutions are the shared executions by the plainest means.
 type naiveExecutions struct {
 	Execution  []int         // of each spec, -1 for none
-	Executions []int         // the specs that are one
-	WorksFor   map[int][]int // the requests of each
+	Executions []int         // the specs of executions
+	WorksFor   map[int][]int // requests of each execution
 	Weights    map[int][]int64
 	Attention  map[int][]int64
-	Led        map[int]int // how many of its links lead to a request
+	Led        map[int]int // number of links to a request
 	deciding   map[int]bool
 	circle     bool
 }

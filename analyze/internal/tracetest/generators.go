@@ -2,6 +2,7 @@ package tracetest
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 
@@ -9,9 +10,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Requests returns n requests, at most 255, each with ops operations, for benchmarks. The operations alternate between
+// ServerRequests returns n requests, at most 255, each with ops operations, for benchmarks. The operations alternate between
 // two devices, have launch times, and the request's number as their step.
-func Requests(n, ops int) []Spec {
+func ServerRequests(n, ops int) []Spec {
 	names := []string{"layer_norm", "matmul", "softmax", "matmul", "gelu", "matmul", "add"}
 	var specs []Spec
 	at := int64(0)
@@ -180,4 +181,52 @@ func CollectiveParts(r *rand.Rand) []op.Entry {
 		}
 	}
 	return parts
+}
+
+// Simulation makes runs of operations on one device, one after the other, with lognormal durations.
+type Simulation struct {
+	Names []string
+	Steps int
+	// Between is the standard deviation of logarithms between runs, Within the deviation between operations of a run.
+	Between, Within float64
+	// Rho correlates the noise of an operation in a step with its noise in the step before.
+	Rho             float64
+	NoStart, NoStep bool
+	Tight           bool // no idle time
+}
+
+// Run returns a run. The operations named in slower take longer by its factors.
+func (s Simulation) Run(r *rand.Rand, slower map[string]float64) (entries []*op.Entry) {
+	pace := math.Exp(r.NormFloat64() * s.Between)
+	at := int64(1_700_000_000_000_000_000)
+	noise := make([]float64, len(s.Names))
+	for step := range int64(s.Steps) {
+		for i, name := range s.Names {
+			fresh := math.Sqrt(1 - s.Rho*s.Rho)
+			if step == 0 {
+				fresh = 1
+			}
+			noise[i] = s.Rho*noise[i] + fresh*r.NormFloat64()
+			ns := 10_000 * float64(i+1) * pace * math.Exp(noise[i]*s.Within)
+			if f := slower[name]; f != 0 {
+				ns *= f
+			}
+			e := &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: "gpu:0", Duration: int64(ns)}
+			if !s.NoStart {
+				e.Start = op.Known(at)
+			}
+			if !s.NoStep {
+				e.Step = op.Known(step)
+			}
+			at += e.Duration
+			if !s.Tight {
+				at += 500
+			}
+			entries = append(entries, e)
+		}
+		if !s.Tight {
+			at += 20_000
+		}
+	}
+	return entries
 }

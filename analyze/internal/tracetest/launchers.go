@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// LaunchedBy returns s with the name and the span id of the operator that launched it.
+// LaunchedBy returns s with the name and span id of its launching operator.
 func (s Spec) LaunchedBy(name string, id uint64) Spec {
 	s.Launcher = name
 	s.LauncherID = id
 	return s
 }
 
-// isHostOp reports whether spec i is an operation of the host's side in the tree.
+// isHostOp reports whether spec i is a host operation in the tree.
 func (n *NaiveTree) isHostOp(i int) bool {
 	return n.Specs[i].IsOp && !n.Specs[i].DeviceSide() && !n.Duplicate[i]
 }
 
-// Launcher returns the operation of the host that launched spec i, -1 for none.
+// Launcher returns the host operation that launched spec i or -1.
 func (n *NaiveTree) Launcher(i int) int {
 	s := n.Specs[i]
 	if !s.DeviceSide() {
@@ -31,13 +31,15 @@ func (n *NaiveTree) Launcher(i int) int {
 	}
 	best := -1
 	for h, host := range n.Specs {
-		if !s.Launch.Known || s.Trace == 0 || !n.isHostOp(h) || host.Timeless || host.Trace != s.Trace || host.Service != s.Service ||
+		if !s.Launch.Known || s.Trace == 0 || !n.isHostOp(h) || host.Timeless || host.Trace != s.Trace ||
+			host.Service != s.Service ||
 			host.Rank != s.Rank || host.Start > s.Launch.V || host.End <= s.Launch.V && host.Start != s.Launch.V {
 			continue
 		}
 		if best >= 0 {
 			b := n.Specs[best]
-			if host.Start < b.Start || host.Start == b.Start && (host.End > b.End || host.End == b.End && n.CompareStart(h, best) < 0) {
+			if host.Start < b.Start || host.Start == b.Start &&
+				(host.End > b.End || host.End == b.End && n.CompareStart(h, best) < 0) {
 				continue
 			}
 		}
@@ -46,7 +48,7 @@ func (n *NaiveTree) Launcher(i int) int {
 	return best
 }
 
-// LauncherName returns the name of the operator that launched spec i, "" where it is not known.
+// LauncherName returns the name of the operator that launched spec i, "" if unknown.
 func (n *NaiveTree) LauncherName(i int) string {
 	if host := n.Launcher(i); host >= 0 {
 		return n.Specs[host].Name
@@ -54,7 +56,7 @@ func (n *NaiveTree) LauncherName(i int) string {
 	return n.Specs[i].Launcher
 }
 
-// LaunchName returns the name of the CUDA graph that launched spec i, or else that of the operator.
+// LaunchName returns the name of the CUDA graph that launched spec i, or else of the operator.
 func (n *NaiveTree) LaunchName(i int) string {
 	if n.Specs[i].Graph == "" {
 		return n.LauncherName(i)
@@ -86,7 +88,7 @@ func (n *NaiveTree) LaunchName(i int) string {
 	return name + " (" + around + ")"
 }
 
-// StackParent returns what stands above spec i in its stack.
+// StackParent returns the parent of spec i in its stack.
 func (n *NaiveTree) StackParent(i int) int {
 	host := n.Launcher(i)
 	if host < 0 || n.Duplicate[i] || !n.IsOutermost(host) || !n.IsOutermost(i) || n.isWithin(n.Parent[i], host) {
@@ -95,7 +97,7 @@ func (n *NaiveTree) StackParent(i int) int {
 	return host
 }
 
-// IsOutermost reports whether no operation of a device is above spec i.
+// IsOutermost reports whether spec i has no device operation above.
 func (n *NaiveTree) IsOutermost(i int) bool {
 	return n.nearest(n.Parent[i], func(at int) bool { return n.Specs[at].DeviceSide() }) < 0
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 )
 
-// NaiveTree is the tree by the plainest means: for each span, all others are
-// looked at. It is what the figures are compared with.
+// NaiveTree is the tree of specs, found by comparing each span with all others.
 type NaiveTree struct {
 	Specs     []Spec
 	Parent    []int // -1 for none
@@ -23,7 +22,8 @@ type NaiveTree struct {
 // NewNaiveTree returns the tree of specs.
 func NewNaiveTree(specs []Spec) *NaiveTree {
 	n := &NaiveTree{
-		Specs: specs, Parent: make([]int, len(specs)), Duplicate: make([]bool, len(specs)), Repeat: make([]bool, len(specs)),
+		Specs: specs, Parent: make([]int, len(specs)), Duplicate: make([]bool, len(specs)),
+		Repeat: make([]bool, len(specs)),
 	}
 	for i, s := range specs {
 		for _, before := range specs[:i] {
@@ -32,7 +32,8 @@ func NewNaiveTree(specs []Spec) *NaiveTree {
 			}
 			n.Duplicate[i] = true
 			n.Repeat[i] = n.Repeat[i] || s.IsOp == before.IsOp && s.Side == before.Side &&
-				s.Timeless == before.Timeless && s.End-s.Start == before.End-before.Start && (s.Timeless || s.Start == before.Start)
+				s.Timeless == before.Timeless && s.End-s.Start == before.End-before.Start &&
+				(s.Timeless || s.Start == before.Start)
 		}
 		if n.Repeat[i] {
 			n.Repeated++
@@ -52,7 +53,7 @@ func NewNaiveTree(specs []Spec) *NaiveTree {
 	return n
 }
 
-// LookUp returns the first spec with these ids.
+// LookUp returns the index of the first spec with these ids or -1.
 func (n *NaiveTree) LookUp(trace byte, id uint64) int {
 	if trace == 0 || id == 0 {
 		return -1
@@ -76,8 +77,7 @@ func (n *NaiveTree) breakCycles() {
 	}
 }
 
-// CompareStart orders specs by start and end, and those of the same times by how many are above them, by ids, name
-// and place.
+// CompareStart orders specs by start and end, then by depth, ids, name and index.
 func (n *NaiveTree) CompareStart(i, j int) int {
 	a := n.Specs[i]
 	b := n.Specs[j]
@@ -88,9 +88,9 @@ func (n *NaiveTree) CompareStart(i, j int) int {
 		return -1
 	}
 	if a.Timeless {
-		a.End = a.End - a.Start
+		a.End -= a.Start
 		a.Start = 0
-		b.End = b.End - b.Start
+		b.End -= b.Start
 		b.Start = 0
 	}
 	if a.Trace == 0 {
@@ -103,7 +103,7 @@ func (n *NaiveTree) CompareStart(i, j int) int {
 		cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Name, b.Name), cmp.Compare(i, j))
 }
 
-// depth returns how many specs are above i, in a ring of them more than there are.
+// depth returns the number of specs above i; within a ring it exceeds the number of specs.
 func (n *NaiveTree) depth(i int) (depth int) {
 	for ; n.Parent[i] >= 0 && depth <= len(n.Specs); depth++ {
 		i = n.Parent[i]
@@ -111,7 +111,7 @@ func (n *NaiveTree) depth(i int) (depth int) {
 	return depth
 }
 
-// Children returns the children of i, or with -1 the roots of a trace.
+// Children returns the children of i.
 func (n *NaiveTree) Children(i int) []int {
 	var list []int
 	for c := range n.Specs {
@@ -122,7 +122,7 @@ func (n *NaiveTree) Children(i int) []int {
 	return list
 }
 
-// Roots returns what has no parent in a trace.
+// Roots returns the specs of a trace without a parent.
 func (n *NaiveTree) Roots(trace byte) []int {
 	var list []int
 	for i, s := range n.Specs {
@@ -161,10 +161,10 @@ func (n *NaiveTree) Self(i int) int64 {
 	return self
 }
 
-// RunsAt reports whether s runs at a time.
+// RunsAt reports whether s is running at a time.
 func (s Spec) RunsAt(at int64) bool { return !s.Timeless && s.Start <= at && at < s.End }
 
-// OnDevice returns the specs that count for a device, with a start or not.
+// OnDevice returns the specs that count for a device.
 func OnDevice(specs []Spec, key device.Key) []Spec {
 	var list []Spec
 	for _, s := range specs {
@@ -203,9 +203,8 @@ func Extent(specs []Spec) (first, last int64, ok bool) {
 	return first, last, ok
 }
 
-// NaiveOwner returns the request that spec i belongs to, told by the index of
-// its span, or by that of the first operation that names it plus the number of
-// specs; -1 is none.
+// NaiveOwner returns the request of spec i: the index of its span, or the number of specs plus the index of the first
+// operation naming it or -1.
 func (n *NaiveTree) NaiveOwner(i int) int {
 	if n.IsLocalRoot(i) {
 		return i
@@ -221,7 +220,6 @@ func (n *NaiveTree) NaiveOwner(i int) int {
 	return -1
 }
 
-// named returns the request that operation i names as its root.
 func (n *NaiveTree) named(i int) int {
 	s := n.Specs[i]
 	if s.Root == "" {
@@ -241,7 +239,8 @@ func (n *NaiveTree) named(i int) int {
 // IsLocalRoot reports whether spec i is the first of its process.
 func (n *NaiveTree) IsLocalRoot(i int) bool {
 	s := n.Specs[i]
-	return !s.IsOp && !n.Duplicate[i] && (n.Parent[i] < 0 || s.Remote || slices.ContainsFunc(n.Specs, func(o Spec) bool {
-		return o.IsOp && o.Root != "" && n.LookUp(o.Trace, o.RootID) == i
-	}))
+	return !s.IsOp && !n.Duplicate[i] && (n.Parent[i] < 0 || s.Remote ||
+		slices.ContainsFunc(n.Specs, func(o Spec) bool {
+			return o.IsOp && o.Root != "" && n.LookUp(o.Trace, o.RootID) == i
+		}))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/device"
-	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/op"
@@ -42,7 +41,7 @@ type Spec struct {
 	Dropped    int64 // links
 	StepName   string
 	Phase      string
-	// The CUDA graph that launched it, whose number is not known where it is "?", and where its node was captured.
+	// Graph is the launching CUDA graph, "?" for an unknown number. CapturedIn is the range that captured its node.
 	Graph, CapturedIn string
 }
 
@@ -54,7 +53,7 @@ func OpAt(name string, id, parent uint64, start, end int64) Spec {
 	}
 }
 
-// SpanAt is a span in trace 1 that is no operation.
+// SpanAt is a span in trace 1.
 func SpanAt(name string, id, parent uint64, start, end int64) Spec {
 	return Spec{Name: name, Trace: 1, ID: id, Parent: parent, Start: start, End: end}
 }
@@ -121,7 +120,8 @@ func (s Spec) Entry() *op.Entry {
 		Start: s.StartTime(), Duration: s.End - s.Start, Launch: s.Launch, MemoryBytes: op.Known(s.Memory),
 		TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent), Service: s.Service,
 		Root: s.Root, RootSpanID: idOf(s.RootID), Links: s.Links, Extra: &op.Extra{DroppedLinks: s.Dropped},
-		LaunchedBy: s.Launcher, LaunchSpanID: idOf(s.LauncherID), StepName: s.StepName, Phase: s.Phase, Attrs: s.attrs(),
+		LaunchedBy: s.Launcher, LaunchSpanID: idOf(s.LauncherID), StepName: s.StepName, Phase: s.Phase,
+		Attrs: s.attrs(),
 	}
 }
 
@@ -130,12 +130,13 @@ func (s Spec) attrs() []op.Attr {
 		return nil
 	}
 	if s.Graph == "?" {
-		return []op.Attr{{Key: "tensor.launch.call", Value: "cudaGraphLaunch"}, {Key: "graph node name", Value: s.CapturedIn}}
+		return []op.Attr{{Key: "tensor.launch.call", Value: "cudaGraphLaunch"},
+			{Key: "graph node name", Value: s.CapturedIn}}
 	}
 	return []op.Attr{{Key: "graph id", Value: s.Graph, Type: op.AttrInt}, {Key: "graph node name", Value: s.CapturedIn}}
 }
 
-// Record returns s as a reader hands it out.
+// Record returns s as a record.
 func (s Spec) Record() op.Record {
 	if s.IsOp {
 		return op.Record{Entry: s.Entry()}
@@ -152,17 +153,17 @@ func (s Spec) Span() *op.Span {
 	}
 }
 
-// DeviceSide reports whether s takes part in the figures of its device.
+// DeviceSide reports whether s counts for its device.
 func (s Spec) DeviceSide() bool { return s.IsOp && s.Side == op.SideNone }
 
-// DeviceKey returns the device of s where all specs are of one service.
+// DeviceKey returns the device of s if all specs belong to one service.
 func (s Spec) DeviceKey() device.Key {
 	k := device.Of(s.Entry())
 	k.Service = ""
 	return k
 }
 
-// AddTo adds specs to a forest, and returns that.
+// AddTo adds specs to a forest and returns the forest.
 func AddTo[F interface{ Add(op.Record) }](forest F, specs ...Spec) F {
 	for _, s := range specs {
 		forest.Add(s.Record())
@@ -170,21 +171,18 @@ func AddTo[F interface{ Add(op.Record) }](forest F, specs ...Spec) F {
 	return forest
 }
 
-// Horizon bounds the times of random specs, so that references can look at
-// every single nanosecond.
+// Horizon bounds the times of random specs, so that references can examine every nanosecond.
 const Horizon = 120
 
-// RandomSpecs makes n operations and spans with everything that can be wrong
-// with a structure: ids seen twice, parents that are missing, later, their own
-// child or in another trace, children that outlive their parents, no ids, no
-// start, no duration.
+// RandomSpecs returns n operations and spans with all faults of a structure: repeated and missing ids, parents that are
+// missing, later, cyclic or in another trace, children that outlive their parents, missing starts and durations.
 func RandomSpecs(r *rand.Rand, n int) []Spec {
 	specs := make([]Spec, n)
 	for i := range specs {
 		specs[i] = RandomSpec(r, n)
 	}
 	for i := range specs {
-		if r.IntN(3) == 0 { // a parent that is there
+		if r.IntN(3) == 0 { // an existing parent
 			above := specs[r.IntN(n)]
 			specs[i].Trace = above.Trace
 			specs[i].Parent = above.ID
@@ -200,7 +198,7 @@ func RandomSpecs(r *rand.Rand, n int) []Spec {
 	return specs
 }
 
-// RandomSpec makes one of n operations and spans.
+// RandomSpec returns one of n operations and spans.
 func RandomSpec(r *rand.Rand, n int) Spec {
 	s := Spec{
 		IsOp: r.IntN(3) > 0, Name: Pick(r, "matmul", "relu", "add;x", "send", "a", "a b"), Service: Pick(r, "", "api"),
@@ -259,7 +257,7 @@ func idOf(number uint64) (id op.SpanID) {
 	return id
 }
 
-// RecordsOf returns the records of specs, with shapes and attributes for the ops.
+// RecordsOf returns the records of specs. Operations get random shapes and attributes.
 func RecordsOf(r *rand.Rand, specs []Spec) []op.Record {
 	var records []op.Record
 	weighted := r.IntN(2) == 0
@@ -269,7 +267,7 @@ func RecordsOf(r *rand.Rand, specs []Spec) []op.Record {
 			continue
 		}
 		e := s.Entry()
-		more := random.Entry(r, i)
+		more := RandomEntry(r, i)
 		e.OutputShape = more.OutputShape
 		e.InputShapes = more.InputShapes
 		e.DType = more.DType
@@ -299,7 +297,7 @@ func Names[N interface{ Name() string }](nodes iter.Seq[N]) []string {
 	return list
 }
 
-// Keys returns the keys that s lists.
+// Keys parses s and panics on errors.
 func Keys(s string) []key.Key {
 	list, err := key.Parse(s)
 	if err != nil {
@@ -310,7 +308,8 @@ func Keys(s string) []key.Key {
 
 // RandomKeys returns some of the keys of -by.
 func RandomKeys(r *rand.Rand) (list []key.Key) {
-	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "error", "attr:layer"} {
+	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "error",
+		"attr:layer"} {
 		if r.IntN(4) == 0 {
 			list = append(list, Keys(name)...)
 		}
@@ -318,10 +317,10 @@ func RandomKeys(r *rand.Rand) (list []key.Key) {
 	return list
 }
 
-// EqualKeys compares what reports say, not how their keys are stored.
+// EqualKeys compares reports independently of how keys are stored.
 var EqualKeys = cmp.Options{cmp.AllowUnexported(key.Key{}), cmpopts.EquateEmpty()}
 
-// TestPeaks are those of devices called cuda:0 and cuda:1.
+// TestPeaks has peaks of devices cuda:0 and cuda:1.
 func TestPeaks() *peaks.Table {
 	return &peaks.Table{Devices: []peaks.Device{
 		{Match: "cuda:0", BytesPerSecond: 1e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 1e9, op.F16: 1e10}},

@@ -14,8 +14,7 @@ const (
 	Millisecond = 1_000_000
 )
 
-// NaiveSuspects are the suspects by their definitions: every operation is
-// compared with every other.
+// NaiveSuspects returns the suspects by definition, comparing every pair of operations.
 func NaiveSuspects(specs []Spec) (durations, clock []int32) {
 	tree := NewNaiveTree(specs)
 	original := func(i int) int {
@@ -42,7 +41,8 @@ func NaiveSuspects(specs []Spec) (durations, clock []int32) {
 			}
 			later := b.Start > a.Start
 			overlap := a.End - b.Start
-			if later && b.End < a.End && overlap >= 5000 && 100*overlap >= a.End-a.Start && !tree.isWithin(original(j), original(i)) {
+			if later && b.End < a.End && overlap >= 5000 && 100*overlap >= a.End-a.Start &&
+				!tree.isWithin(original(j), original(i)) {
 				suspect = true
 			}
 		}
@@ -62,9 +62,8 @@ func NaiveSuspects(specs []Spec) (durations, clock []int32) {
 	return durations, clock
 }
 
-// SuspiciousSpecs are operations on streams, mostly one after the other, some
-// of them nested, with durations, clocks and parents that some of them have
-// wrong.
+// SuspiciousSpecs returns operations on streams, mostly sequential, partly nested, some with wrong durations, clocks
+// or parents.
 func SuspiciousSpecs(r *rand.Rand, n int) []Spec {
 	specs := make([]Spec, n)
 	var now [3]int64 // of each stream
@@ -78,7 +77,7 @@ func SuspiciousSpecs(r *rand.Rand, n int) []Spec {
 		if i > 0 && r.IntN(3) > 0 {
 			above := specs[r.IntN(i)]
 			s.Parent = above.ID
-			if r.IntN(2) == 0 { // one of its parts, on whatever stream
+			if r.IntN(2) == 0 { // a part of it, on any stream
 				s.Start = above.Start + r.Int64N(above.End-above.Start+1)
 				s.End = s.Start + r.Int64N(above.End-s.Start+1)
 				s.Stream = above.Stream
@@ -93,7 +92,7 @@ func SuspiciousSpecs(r *rand.Rand, n int) []Spec {
 	return specs
 }
 
-// damaged returns s, which rarely has something wrong with it.
+// damaged rarely changes s into something suspect.
 func damaged(r *rand.Rand, s Spec, n int) Spec {
 	switch r.IntN(22) {
 	case 0:
@@ -108,7 +107,7 @@ func damaged(r *rand.Rand, s Spec, n int) Spec {
 			s.Launch = op.Known(s.Start - max(skew, -skew))
 		}
 	case 3:
-		s.Parent = uint64(1 + r.IntN(n)) // perhaps itself or one below it
+		s.Parent = uint64(1 + r.IntN(n)) // possibly itself or a descendant
 	case 4:
 		s.ID = uint64(1 + r.IntN(n))
 	case 5:
@@ -122,14 +121,14 @@ func damaged(r *rand.Rand, s Spec, n int) Spec {
 	case 9:
 		s.IsOp = false
 	case 10:
-		s.End = s.Start + (s.End-s.Start)/Microsecond*Microsecond // so that ends meet
+		s.End = s.Start + (s.End-s.Start)/Microsecond*Microsecond // makes ends meet
 		s.Start = s.Start / Microsecond * Microsecond
 		s.End = max(s.End, s.Start)
 	}
 	return s
 }
 
-// ServicesOf counts the services that have operations without a rank on a device.
+// ServicesOf counts the services with unranked operations on a device.
 func ServicesOf(specs []Spec, device string) int {
 	services := map[string]bool{}
 	naive := NewNaiveTree(specs)
@@ -141,8 +140,7 @@ func ServicesOf(specs []Spec, device string) int {
 	return len(services)
 }
 
-// NaiveReduced returns the specs that are not out. What is below one that is
-// out hangs below the next one above that is not.
+// NaiveReduced returns the specs not in out. Children of a removed spec move below the next remaining spec above.
 func NaiveReduced(specs []Spec, out []bool) []Spec {
 	tree := NewNaiveTree(specs)
 	var left []Spec

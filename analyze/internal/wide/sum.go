@@ -1,5 +1,5 @@
-// Package wide adds integers in 192 bits. Sums of durations, of their squares and of sizes then neither overflow nor depend
-// on the order of additions.
+// Package wide adds integers in 192 bits. Sums of durations, of their squares and of sizes then neither overflow nor
+// depend on the order of additions.
 package wide
 
 import (
@@ -129,7 +129,8 @@ func (w Sum) MarshalJSON() ([]byte, error) {
 	return w.big().Append(nil, 10), nil
 }
 
-// Bounds of numbers in partial results, so that sums over many files do not overflow: counts, and sums as a power of two.
+// Bounds of numbers in partial results, so that sums over many files do not overflow: counts, and sums as a power of
+// two.
 const (
 	MaxCount   = 1 << 48
 	maxSumBits = 176
@@ -149,11 +150,11 @@ func (w *Sum) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	if len(text) > maxDigits || len(bytes.Trim(text, "0123456789")) > 0 {
-		return fmt.Errorf("%.80q is no sum", text)
+		return fmt.Errorf("%.80q is not a sum", text)
 	}
 	n, ok := new(big.Int).SetString(string(text), 10)
 	if !ok || n.BitLen() > maxSumBits {
-		return fmt.Errorf("%.80q is no sum", text)
+		return fmt.Errorf("%.80q is not a sum", text)
 	}
 	var words [24]byte
 	n.FillBytes(words[:])

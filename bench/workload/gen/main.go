@@ -1,45 +1,34 @@
-// Command gen writes a file of generated spans.
+// Command gen prints the path of a file of simulated spans, and makes the file on the first call.
 //
-// Usage:
-//
-//	go run -C bench ./workload/gen -o FILE [-ops N] [-kind g512|g1|random]
-//		[-format entries|otlp-json|otlp-proto|otlp-message] [-seed N]
-//
-// The file is replaced. The same flags give the same operations, ids, times and
-// order; entries also name their writer, which differs from file to file.
+//	go run -C bench ./workload/gen [-ops N] [-kind g512|g1|random] [-format entries|otlp-json|otlp-proto|otlp-message]
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
 
+	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/workload"
 )
 
 func main() {
-	var (
-		cfg    workload.Config
-		kind   = flag.String("kind", string(workload.G512), "how the operations follow one another: g512, g1 or random")
-		format = flag.String("format", string(workload.OTLPJSON), "entries, otlp-json, otlp-proto or otlp-message")
-		path   = flag.String("o", "", "`file` to write")
-	)
-	flag.IntVar(&cfg.Ops, "ops", 1_000_000, "number of operations")
-	flag.Uint64Var(&cfg.Seed, "seed", 0, "other operations of the same kind")
+	var c workload.Config
+	flag.IntVar(&c.Ops, "ops", 1_000_000, "number of operations")
+	kind := flag.String("kind", string(workload.G512), "kind of data: g512, g1 or random")
+	format := flag.String("format", string(workload.Entries), "entries, otlp-json, otlp-proto or otlp-message")
 	flag.Parse()
-	cfg.Kind = workload.Kind(*kind)
-	if *path == "" || flag.NArg() > 0 {
-		flag.Usage()
-		os.Exit(2)
-	}
-	err := workload.WriteFile(*path, workload.Format(*format), cfg)
-	var sum workload.Summary
+	c.Kind = workload.Kind(*kind)
+	dir, err := measure.DefaultCache()
+	var file workload.File
 	if err == nil {
-		sum, err = workload.Summarise(*path)
+		env := &measure.Env{Cache: dir, Progress: os.Stderr}
+		file, err = workload.Get(context.Background(), env, workload.Format(*format), c)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
-	fmt.Fprintf(os.Stderr, "gen: %s: %d operations in %d spans, %d ns in total\n", *path, sum.Ops, sum.Spans, sum.SumNS)
+	fmt.Println(file.Path)
 }

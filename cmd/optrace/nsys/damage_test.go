@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -16,20 +18,26 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/optest"
+	"github.com/optrace/optrace/internal/testing/recordtest"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
-// Rows with values that cannot be are reported with their table and number, and the others read.
+// A row with impossible values is reported with its table and number; the other rows are read.
 func TestBadRows(t *testing.T) {
 	f := read(database(t, small+`
 		INSERT INTO StringIds VALUES (9, zeroblob(20));
 		INSERT INTO StringIds VALUES (10, printf('%20000d', 1));
-		INSERT INTO NVTX_EVENTS VALUES ('soon', 3, 59, 'a', 0, NULL), (5, 3, 59, 'a', 0, NULL), (1, 2, 'x', 'a', 0, NULL),
+		INSERT INTO NVTX_EVENTS VALUES ('soon', 3, 59, 'a', 0, NULL), (5, 3, 59, 'a', 0, NULL), (1, 2, 'x', 'a', 0,
+			NULL),
 			(1, 2, 59, 'a', 0.5, NULL),
-			(-9223372036854775807, 9223372036854775807, 59, 'a', 0, NULL), (1, 2, 59, printf('%30000d', 1), 0, NULL), (1, 2, 59, NULL, 0, 10),
+			(-9223372036854775807, 9223372036854775807, 59, 'a', 0, NULL), (1, 2, 59, printf('%30000d', 1), 0, NULL),
+				(1, 2, 59, NULL, 0, 10),
 			(1, 2, 59, 'a', zeroblob(5000000), NULL);
 		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, demangledName, shortName)
 			VALUES (x'00', 1, 0, 0, 1, 1), (1, 1.5, 0, 0, 1, 1);
-		INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, bytes, copyKind) VALUES (1, 2, -1, -1, -5, 77);`))
+		INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, bytes, copyKind) VALUES (1, 2, -1, -1,
+			-5, 77);`))
 	want := []string{
 		"db: table StringIds, row 6: column value is a blob",
 		"db: table NVTX_EVENTS, row 7: column start is text",
@@ -51,20 +59,20 @@ func TestBadRows(t *testing.T) {
 	}
 }
 
-// many is a database of more than a page per table.
-func many(t *testing.T) []byte {
-	return database(t, small+`
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
-		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 4000 + i, 4001 + i, 0, 7, i, 0, 1, 1, 32, 1, 1, 1, 1, 1, 1, 0, 0, NULL, NULL FROM n;
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
-		INSERT INTO NVTX_EVENTS SELECT 4000 + i, 4001 + i, 59, 'range ' || i, 0, NULL FROM n;`)
+// many returns a database with several pages per table: n more kernels and ranges.
+func many(t testing.TB, n int) []byte {
+	return database(t, small+fmt.Sprintf(`
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL
+			SELECT 4000 + i, 4001 + i, 0, 7, i, 0, 1, 1, 32, 1, 1, 1, 1, 1, 1, 0, 0, NULL, NULL FROM n;
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %[1]d)
+		INSERT INTO NVTX_EVENTS SELECT 4000 + i, 4001 + i, 59, 'range ' || i, 0, NULL FROM n;`, n))
 }
 
-// A database that ends early reads with a word about what is lost; one whose bits are flipped or whose pages are
-// swapped, in little time, and errors name the table.
+// A truncated database reports the loss. Flipped bits or swapped pages cost little time, and errors name the table.
 func TestDamaged(t *testing.T) {
 	const page = 512
-	text := many(t)
+	text := many(t, 300)
 	check := func(t *testing.T, name string, damaged []byte) {
 		t.Helper()
 		start := time.Now()
@@ -98,10 +106,10 @@ func TestDamaged(t *testing.T) {
 	})
 }
 
-// Pages that refer to each other, or many times to the same, end with an error.
+// Pages that refer to each other, or several times to the same page, end with an error.
 func TestCyclicPages(t *testing.T) {
 	const page, interior = 512, 5
-	text := many(t)
+	text := many(t, 300)
 	pages := 0
 	for at := page; at < len(text); at += page {
 		if text[at] != interior {
@@ -132,9 +140,9 @@ func TestCyclicPages(t *testing.T) {
 	}
 }
 
-// What is held is told, and given back; an error about it ends the reading.
+// Held memory is reported and given back; an error of Hold ends the reading.
 func TestMemory(t *testing.T) {
-	text := many(t)
+	text := many(t, 300)
 	held := int64(0)
 	most := int64(0)
 	memory := ingest.Memory{Hold: func(n int64) error {
@@ -153,12 +161,13 @@ func TestMemory(t *testing.T) {
 	if _, ok := errors.AsType[*ingest.MemoryError](last); !ok && !strings.Contains(fmt.Sprint(last), "too large") {
 		t.Errorf("%v", last)
 	}
-	for _, err := range nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "db", ingest.Memory{Hold: func(n int64) error {
-		if n > 0 {
-			return &ingest.MemoryError{}
-		}
-		return nil
-	}}) {
+	for _, err := range nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "db",
+		ingest.Memory{Hold: func(n int64) error {
+			if n > 0 {
+				return &ingest.MemoryError{}
+			}
+			return nil
+		}}) {
 		last = err
 	}
 	if _, ok := errors.AsType[*ingest.MemoryError](last); !ok {
@@ -169,5 +178,13 @@ func TestMemory(t *testing.T) {
 func TestMutants(t *testing.T) {
 	optest.Mutants(t, cases.Count(t, 60, 3000), database(t, small), func(text []byte) optest.Found {
 		return optest.Find(ingest.Options{Stdin: bytes.NewReader(text)}.Open(ingest.Stdin).Records())
+	})
+}
+
+func BenchmarkReadNsys(b *testing.B) {
+	const rows = 5000
+	text := many(b, rows)
+	recordtest.Benchmark(b, text, 2*rows+10, func(io.Reader, string, *attr.Mapping) iter.Seq2[op.Record, error] {
+		return nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "db", unbounded)
 	})
 }

@@ -23,32 +23,40 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// recorded is where a recording of two H100 lies, beside the repository: the test fixture of nsys-ai.
+// recorded is a recording of two H100 beside the repository: the test fixture of nsys-ai.
 const recorded = "../../../../shared/data/nsys/h100_2gpu.sqlite"
 
-// schema is that of an export, with the columns that matter and some that do not.
+// schema is the schema of an export, with known columns and some others.
 const schema = `
 CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
 CREATE TABLE ThreadNames (nameId INTEGER NOT NULL, priority INTEGER, globalTid INTEGER);
 CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT, systemClockNs INTEGER);
 CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);
-CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT, globalTid INTEGER, textId INTEGER);
-CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER,
+CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT,
+	globalTid INTEGER, textId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER,
+	correlationId INTEGER,
 	nameId INTEGER);
-CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,
-	correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, registersPerThread INTEGER,
-	gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER, staticSharedMemory INTEGER,
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
+	streamId INTEGER NOT NULL,
+	correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL,
+		registersPerThread INTEGER,
+	gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER,
+		staticSharedMemory INTEGER,
 	dynamicSharedMemory INTEGER, graphNodeId INTEGER, graphId INTEGER);
-CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL,
-	correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, srcKind INTEGER, dstKind INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
+	streamId INTEGER NOT NULL,
+	correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, srcKind INTEGER,
+		dstKind INTEGER);
 CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
 	streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, graphId INTEGER);
 CREATE TABLE SOMETHING_NEW (x BLOB);
 `
 
-// nodes is the table of the nodes of graphs, which is there where there are any.
-const nodes = `CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start INTEGER NOT NULL, graphNodeId INTEGER NOT NULL, originalGraphNodeId INTEGER,
+// nodes is the table of graph nodes. Exports without graphs lack it.
+const nodes = `CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start INTEGER NOT NULL, graphNodeId INTEGER NOT NULL,
+	originalGraphNodeId INTEGER,
 	globalTid INTEGER);`
 
 const (
@@ -56,15 +64,17 @@ const (
 	thread1, thread2   = process1 + 11, process2 + 22
 )
 
-// small is a database of two processes with one device each, whose correlation ids are the same.
+// small is a database of two processes with one device each and equal correlation ids.
 var small = schema + fmt.Sprintf(`
-INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'ncclDevKernel_AllReduce'), (3, 'step'), (4, 'worker'),
+INSERT INTO StringIds VALUES (1, 'void gemm<float>(float*)'), (2, 'ncclDevKernel_AllReduce'), (3, 'step'), (4,
+	'worker'),
 	(5, 'cudaLaunchKernel_v7000');
 INSERT INTO PROCESSES VALUES (%[1]d, 1, 'train'), (%[2]d, 2, 'train');
 INSERT INTO ThreadNames VALUES (4, 20, %[3]d);
 INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1699999999999999000, '', '', 77);
 INSERT INTO NVTX_EVENTS VALUES
-	(1100, 1900, 59, NULL, %[3]d, 3), (1200, 1500, 59, 'aten::mm, seq = 7, op_id = 3, sizes = [[2, 3], [3, 4]]', %[3]d, NULL),
+	(1100, 1900, 59, NULL, %[3]d, 3), (1200, 1500, 59, 'aten::mm, seq = 7, op_id = 3, sizes = [[2, 3], [3, 4]]', %[3]d,
+		NULL),
 	(1600, 2600, 60, 'overlap', %[3]d, NULL), (1150, 1300, 59, 'other thread', %[4]d, NULL),
 	(1300, NULL, 34, 'mark', %[3]d, NULL), (1400, NULL, 59, 'open', %[3]d, NULL);
 INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
@@ -98,7 +108,6 @@ type found struct {
 	err     error
 }
 
-// unbounded is memory without a limit.
 var unbounded = ingest.Memory{Hold: func(int64) error { return nil }, SpoolBytes: math.MaxInt64}
 
 func read(text []byte) found {
@@ -121,7 +130,7 @@ func read(text []byte) found {
 	return f
 }
 
-// lines returns what was found, an entry a line.
+// lines returns the entries and errors, one per line.
 func (f *found) lines() string {
 	var b strings.Builder
 	for _, e := range f.entries {
@@ -151,18 +160,19 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// Calls of the runtime that have a name and lie in no range are what the host did beside its operations.
+// Named runtime calls outside ranges are the host's other activity.
 func TestCalls(t *testing.T) {
 	f := read(database(t, small+fmt.Sprintf(`
 INSERT INTO StringIds VALUES (6, 'cudaFree_v3020');
 INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (2650, 2690, %d, 8, 6), (1210, 1215, %[1]d, 9, 6);
 `, thread1)))
 	check.Equal(t, "calls", []*op.Entry{
-		{Operation: "cudaFree", Side: op.SideHost, Rank: op.Known(0), Start: op.Known(1_700_000_000_000_001_650), Duration: 40},
+		{Operation: "cudaFree", Side: op.SideHost, Rank: op.Known(0), Start: op.Known(1_700_000_000_000_001_650),
+			Duration: 40},
 	}, f.calls)
 }
 
-// A database reads the same whichever way it comes, and leaves no file behind.
+// A database reads the same from a file and from a stream, and leaves no file behind.
 func TestWays(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -177,7 +187,8 @@ func TestWays(t *testing.T) {
 	for range nsys.Records(bytes.NewReader(text), "db", unbounded) {
 		break
 	}
-	for _, err := range nsys.Records(bytes.NewReader(text), "db", ingest.Memory{Hold: unbounded.Hold, SpoolBytes: 1000}) {
+	for _, err := range nsys.Records(bytes.NewReader(text), "db", ingest.Memory{Hold: unbounded.Hold,
+		SpoolBytes: 1000}) {
 		check.Says(t, "more was copied than may be", "", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -185,13 +196,14 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// Versions have other columns and tables.
+// Versions have different columns and tables.
 func TestVersions(t *testing.T) {
 	kernel := "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, " +
 		"deviceId INT, streamId INT, correlationId INT, shortName INT);" +
 		"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 30, 2, 7, 5, 1);"
 	texts := "CREATE TABLE StringIds (id INT, value TEXT); INSERT INTO StringIds VALUES (1, 'gemm');"
-	start := "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INT); INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1000);"
+	start := "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INT); INSERT INTO " +
+		"TARGET_INFO_SESSION_START_TIME VALUES (1000);"
 	calls := "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT);" +
 		"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (3, 4, 5, 5);"
 	normalized := "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT); " +
@@ -241,7 +253,8 @@ func TestRefused(t *testing.T) {
 		with string
 		want string
 	}{
-		{"another database", database(t, "CREATE TABLE users (id INT);"), "", `without tables of Nsight Systems; it has ["users"]`},
+		{"another database", database(t, "CREATE TABLE users (id INT);"), "",
+			`without tables of Nsight Systems; it has ["users"]`},
 		{"a log beside it", text, path + "-wal", "beside it holds a part of the database"},
 		{"a journal beside it", text, path + "-journal", "beside it holds a part of the database"},
 		{"a header alone", text[:100], "", "table sqlite_schema"},
@@ -261,7 +274,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The figures of the recording are those that SQL computes.
+// The figures of the recording agree with SQL.
 func TestRecordedAgainstSQL(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	text, err := os.ReadFile(recorded)
@@ -299,9 +312,11 @@ func TestRecordedAgainstSQL(t *testing.T) {
 	check.Must(db.Exec("ATTACH 'file:" + recorded + `?mode=ro&immutable=1' AS recorded;
 		CREATE TABLE ranges AS SELECT * FROM NVTX_EVENTS; CREATE INDEX byStart ON ranges (globalTid, start);
 		CREATE TABLE forwards AS SELECT * FROM NVTX_EVENTS WHERE text LIKE 'FSDP::%forward%'`))(t)
-	const all = `(SELECT start, end, deviceId, globalPid, correlationId, 'compute' kind, 0 bytes FROM CUPTI_ACTIVITY_KIND_KERNEL
+	const all = `(SELECT start, end, deviceId, globalPid, correlationId, 'compute' kind, 0 bytes
+		FROM CUPTI_ACTIVITY_KIND_KERNEL
 		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY
-		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes FROM CUPTI_ACTIVITY_KIND_MEMSET)`
+		UNION ALL SELECT start, end, deviceId, globalPid, correlationId, 'memory', bytes
+			FROM CUPTI_ACTIVITY_KIND_MEMSET)`
 	const launched = ` o LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = o.correlationId
 		AND r.globalTid / 0x1000000 = o.globalPid / 0x1000000 GROUP BY 1`
 	const cut = `substr(n.text, 1, instr(n.text, ',') - 1)`
@@ -309,19 +324,24 @@ func TestRecordedAgainstSQL(t *testing.T) {
 		`SELECT 'cuda:' || deviceId || ' ' || kind, count(*), sum(end - start), sum(bytes) FROM ` + all + ` GROUP BY 1`,
 		`SELECT 'operation ' || value, count(*), sum(end - start),` +
 			` 0 FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = demangledName GROUP BY 1`,
-		`SELECT 'operation Memset (' || label || ')', count(*), sum(end - start), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMSET
+		`SELECT 'operation Memset (' || label || ')', count(*), sum(end - start), sum(bytes)
+			FROM CUPTI_ACTIVITY_KIND_MEMSET
 			JOIN ENUM_CUDA_MEM_KIND e ON e.id = memKind GROUP BY 1`,
 		`SELECT 'operation Memcpy ' || CASE copyKind WHEN 1 THEN 'HtoD' WHEN 2 THEN 'DtoH' WHEN 8 THEN 'DtoD' END ||
 			' (' || s.label || ' -> ' || d.label || ')',
 			count(*), sum(end - start), sum(bytes) FROM CUPTI_ACTIVITY_KIND_MEMCPY
 			JOIN ENUM_CUDA_MEM_KIND s ON s.id = srcKind JOIN ENUM_CUDA_MEM_KIND d ON d.id = dstKind GROUP BY 1`,
-		`SELECT 'rank ' || (globalTid / 0x1000000 = (SELECT max(globalTid) / 0x1000000 FROM NVTX_EVENTS)) || ' range ' || ` + cut + `,
+		`SELECT 'rank ' || (globalTid / 0x1000000 = (SELECT max(globalTid) / 0x1000000
+			FROM NVTX_EVENTS)) || ' range ' || ` + cut + `,
 			count(*), sum(end - start), 0 FROM NVTX_EVENTS n GROUP BY 1`,
 		`SELECT 'cuda:' || deviceId || ' by ' || coalesce((SELECT ` + cut +
 			` FROM ranges n WHERE n.globalTid = r.globalTid AND n.start <= r.start
-			AND n.end > r.start ORDER BY n.start DESC, n.end LIMIT 1), ''), count(*), sum(o.end - o.start), sum(bytes) FROM ` + all + launched,
-		`SELECT 'step unknown, phase ' || CASE WHEN EXISTS (SELECT 1 FROM forwards n WHERE n.globalTid = r.globalTid AND n.start <= r.start
-			AND n.end > r.start) THEN 'forward' ELSE '' END, count(*), sum(o.end - o.start), sum(bytes) FROM ` + all + launched,
+			AND n.end > r.start ORDER BY n.start DESC, n.end LIMIT 1), ''), count(*), sum(o.end - o.start), sum(bytes)
+				FROM ` + all + launched,
+		`SELECT 'step unknown, phase ' || CASE WHEN EXISTS (SELECT 1 FROM forwards n WHERE n.globalTid = r.globalTid
+			AND n.start <= r.start
+			AND n.end > r.start) THEN 'forward' ELSE '' END, count(*), sum(o.end - o.start), sum(bytes)
+				FROM ` + all + launched,
 	} {
 		rows := check.Must(db.Query(query))(t)
 		for rows.Next() {

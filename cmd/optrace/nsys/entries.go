@@ -23,7 +23,6 @@ type kernelName struct {
 	rule op.KindRule
 }
 
-// identify makes the trace id of the recording, of the times in it.
 func (r *reader) identify() {
 	for i := range r.ranges {
 		o := &r.ranges[i]
@@ -36,14 +35,13 @@ func (r *reader) identify() {
 	r.trace = opfile.LocalTraceID(uint64(r.session))
 }
 
-// addToSession adds numbers to what tells the recording from others.
 func (t *tables) addToSession(numbers ...int64) {
 	for _, n := range numbers {
 		t.session.Add(uint64(n), 0)
 	}
 }
 
-// id returns the n-th span id, from 0; none for -1.
+// id returns the n-th span id, from 0; zero for -1.
 func id(n int) (id op.SpanID) {
 	binary.BigEndian.PutUint64(id[:], uint64(n+1))
 	return id
@@ -83,7 +81,6 @@ func (r *reader) host(i int) *op.Entry {
 	return e
 }
 
-// The columns of the tables of devices begin with common.
 var (
 	common        = []string{"start", "end", "deviceId", "streamId", "correlationId", "globalPid"}
 	deviceColumns = map[string][]string{
@@ -147,7 +144,6 @@ func (r *reader) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	return e, nil
 }
 
-// addGraph says of an entry of a process which node of which CUDA graph it is.
 func (r *reader) addGraph(e *op.Entry, process int64, ids []sqlite.Value) {
 	for i, key := range [...]string{attrkey.Graph, attrkey.GraphNode} {
 		if n := ids[i].Int; n != 0 {
@@ -179,7 +175,7 @@ func (r *reader) launched(e *op.Entry, call *launch) {
 	}
 }
 
-// outside returns a call that lies in no range, nil for one that does, or has no name.
+// outside returns the entry of a named call outside ranges, nil for any other call.
 func (r *reader) outside(call *launch) *op.Entry {
 	name := r.call(call.name)
 	if call.at >= 0 || name == "" {
@@ -199,7 +195,7 @@ func (r *reader) setStep(e *op.Entry, process, at int64) {
 	}
 }
 
-// kernel returns the name of a kernel: the demangled one, or else the short one.
+// kernel returns the name of a kernel: the demangled or else the short one.
 func (r *reader) kernel(demangled, short sqlite.Value) kernelName {
 	n, ok := demangled.Number()
 	if !ok {
@@ -218,8 +214,8 @@ func (r *reader) kernel(demangled, short sqlite.Value) kernelName {
 	return k
 }
 
-// call returns the name of a call of the runtime by its text, "" for none, without the version of the interface that
-// stands behind it: cudaLaunchKernel for cudaLaunchKernel_v7000.
+// call returns the name of a runtime call, "" if unknown, without the interface version: cudaLaunchKernel for
+// cudaLaunchKernel_v7000.
 func (r *reader) call(text int64) string {
 	name := validText(r.texts[text])
 	if i := strings.LastIndex(name, "_v"); i >= 0 && strings.Trim(name[i+2:], "0123456789") == "" {
@@ -228,8 +224,8 @@ func (r *reader) call(text int64) string {
 	return name
 }
 
-// geometry returns the attributes of the launch of a kernel, by the names that PyTorch's profiler writes; none where a
-// version lacks one of the columns of the grid and the blocks.
+// geometry returns the launch attributes of a kernel under the names of PyTorch's profiler, nil if a column of grid or
+// block is missing.
 func geometry(v []sqlite.Value) []op.Attr {
 	for _, size := range v[:6] {
 		if _, ok := size.Number(); !ok {
@@ -244,11 +240,11 @@ func geometry(v []sqlite.Value) []op.Attr {
 	}
 }
 
-// path returns the names of a range and of those around it that are open at a time, plain and no steps, the outermost
-// first. It returns "" for -1.
+// path returns the names of the plain ranges at and around range i that are open at a time, steps left out, outermost
+// first.
 func (r *reader) path(i int32, at int64) string {
 	for n := 0; i >= 0 && !r.ranges[i].plain && n < marks.MaxDepth; n++ {
-		i = r.enclosing(i, at) // operators share the paths of what is around them
+		i = r.enclosing(i, at) // operators share the paths of the ranges around them
 	}
 	if i < 0 {
 		return ""
@@ -258,7 +254,7 @@ func (r *reader) path(i int32, at int64) string {
 		return path
 	}
 	var names []string
-	nested := true // every range lies within the next
+	nested := true // each range lies within the next
 	for n, in := 0, i; in >= 0 && n < marks.MaxDepth && len(names) < marks.MaxPath; n++ {
 		if r.ranges[in].plain && !r.mark(in).IsStep() {
 			names = append(names, r.symbols.Text(r.ranges[in].name))
@@ -276,8 +272,7 @@ func (r *reader) path(i int32, at int64) string {
 	return path
 }
 
-// phase returns the phase that the innermost range tells by its name, of a range and those around it that are open at a
-// time. It returns "" where there is none.
+// phase returns the phase of the innermost range with one, from range i outwards among the ranges open at a time, or "".
 func (r *reader) phase(i int32, at int64) string {
 	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, r.enclosing(i, at) {
 		if phase := r.mark(i).Phase; phase != "" {
@@ -287,8 +282,8 @@ func (r *reader) phase(i int32, at int64) string {
 	return ""
 }
 
-// rangeName takes the name of a range apart where PyTorch's emit_nvtx made it, which adds numbers and shapes to the
-// names of operators. Others are plain.
+// rangeName parses the name of a range. PyTorch's emit_nvtx adds numbers and shapes to the names of operators; other
+// names are plain.
 //
 //	aten::mm, seq = 7, op_id = 3, sizes = [[2, 3], [3, 4]]   aten::mm  [[2, 3], [3, 4]]
 //	layer 3                                                  layer 3
@@ -309,10 +304,9 @@ func rangeName(text []byte) (name, shapes []byte, plain bool) {
 	return name, shapes, false
 }
 
-// validText returns a text with U+FFFD in the place of what is no UTF-8.
 func validText(text string) string { return lexer.ValidUTF8(text) }
 
-// copyKinds and memoryKinds are the names that PyTorch's profiler writes for the numbers of CUPTI.
+// The names of PyTorch's profiler for CUPTI's numbers.
 var (
 	copyKinds = []string{
 		1: "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP", "Unified HtoD",
@@ -321,7 +315,6 @@ var (
 	memoryKinds = []string{"Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"}
 )
 
-// copyName returns the name of a copy, such as "Memcpy HtoD (Pinned -> Device)".
 func copyName(kind, from, to sqlite.Value) string {
 	name := numbered(copyKinds, kind.Int, "kind")
 	if from.Kind == sqlite.Null || to.Kind == sqlite.Null {
@@ -330,7 +323,6 @@ func copyName(kind, from, to sqlite.Value) string {
 	return fmt.Sprintf("Memcpy %s (%s -> %s)", name, memoryName(from), memoryName(to))
 }
 
-// setName returns the name of a set, such as "Memset (Device)".
 func setName(kind sqlite.Value) string {
 	if kind.Kind == sqlite.Null {
 		return "Memset"
@@ -340,7 +332,6 @@ func setName(kind sqlite.Value) string {
 
 func memoryName(kind sqlite.Value) string { return numbered(memoryKinds, kind.Int, "memory") }
 
-// numbered returns the name of a number, and the number where it has none.
 func numbered(names []string, n int64, what string) string {
 	if 0 <= n && n < int64(len(names)) && names[n] != "" {
 		return names[n]

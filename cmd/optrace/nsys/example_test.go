@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// What ran on the devices of a recording, and the range that launched it.
+// The device operations of a recording and the ranges that launched them.
 func Example() {
 	for e, err := range ingest.Open("testdata/small.sqlite").Entries() {
 		if err != nil {

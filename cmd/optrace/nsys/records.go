@@ -22,8 +22,7 @@ const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 func init() { ingest.Register("nsys", ingest.Tables{Records: Records, RecordsAt: RecordsAt}) }
 
-// Records reads a database that can only be read from front to back: it is copied first, many bytes to a temporary
-// file. name stands for src in errors.
+// Records reads a database sequentially. It copies it first, a large one to a temporary file. name names src in errors.
 func Records(src io.Reader, name string, m ingest.Memory) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		file, size, closer, err := spool.Copy(src, m.SpoolBytes, ".sqlite")
@@ -36,11 +35,11 @@ func Records(src io.Reader, name string, m ingest.Memory) iter.Seq2[op.Record, e
 	}
 }
 
-// RecordsAt reads a database of size bytes, the file called name. The ranges come first and then the operations of
+// RecordsAt reads a database of size bytes in the file called name. It yields the ranges and then the operations of
 // devices, table by table.
 //
-// A *[op.SyntaxError] is a row that could not be read, or the rest of a table that is damaged, and reading goes on
-// behind it; any other error is the last thing yielded. What a record points to is valid until the next one.
+// A *[op.SyntaxError] is a bad row or the damaged rest of a table, and reading goes on; any other error is the last
+// value. A record's pointers are valid until the next one.
 func RecordsAt(src io.ReaderAt, size int64, name string, m ingest.Memory) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		if err := besides(name); err != nil {
@@ -51,11 +50,11 @@ func RecordsAt(src io.ReaderAt, size int64, name string, m ingest.Memory) iter.S
 	}
 }
 
-// besides returns an error where there is a file beside a database without which it is not whole.
+// besides returns an error if a log or journal beside the database holds a part of it.
 func besides(path string) error {
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if info, err := os.Stat(path + suffix); err == nil && info.Size() > 0 {
-			return fmt.Errorf("%s beside it holds a part of the database; 'sqlite3 %s .schema' puts it back",
+			return fmt.Errorf("%s beside it holds a part of the database; 'sqlite3 %s .schema' merges it",
 				path+suffix, path)
 		}
 	}
@@ -69,7 +68,7 @@ type reader struct {
 	skipped map[op.SkipReason]int64
 
 	held  budget.Account
-	bytes int64 // that are held
+	bytes int64 // held ones
 
 	tables
 	build   *attrmap.Builder
@@ -79,7 +78,6 @@ type reader struct {
 	kernels map[int64]kernelName
 }
 
-// maxUntold is how much more may be held before that is told.
 const maxUntold = 64 << 10
 
 func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield func(op.Record, error) bool) {
@@ -140,11 +138,10 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 	}
 }
 
-// errEnough ends a scan after which nothing more is wanted.
 var errEnough = errors.New("enough")
 
-// scan calls row with the values of each row of a table, if there is one. It reports an error of row, and what ends the
-// table early, and returns false where no more records are wanted.
+// scan calls row with the values of each row of a table. It reports errors of row and damage of the table, and returns
+// false when the consumer wants no more.
 func (r *reader) scan(table string, columns []string, row func(n int64, v []sqlite.Value) error) (more bool) {
 	if !r.db.Has(table) {
 		return true
@@ -176,10 +173,9 @@ func (r *reader) fail(err *op.SyntaxError) (more bool) {
 	return r.yield(op.Record{}, err)
 }
 
-// more notes that so many bytes more are held.
 func (r *reader) more(bytes int) { r.bytes += int64(bytes) }
 
-// tell tells whoever bounds the memory what is held if that is step more, and reports false where it is too much.
+// tell reports the held memory if it changed by step, and returns false if it exceeds the limit.
 func (r *reader) tell(step int64) bool {
 	if err := r.held.Set(r.bytes, step); err != nil {
 		r.yield(op.Record{}, err)

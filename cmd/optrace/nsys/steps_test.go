@@ -17,15 +17,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// stepsBySQL selects the step, the phase, the path and the innermost range of each kernel, by the ranges that were open
-// at its launch: the step by those of all threads of the process. Last comes the innermost range when the node was made
-// that the node of its graph is a copy of a copy of. The ranges of a thread nest.
+// stepsBySQL selects step, phase, path and innermost range of each kernel from the ranges open at its launch; steps
+// come from all threads of the process. The last column is the innermost range at the creation of the node's original.
+// The ranges of a thread nest.
 const stepsBySQL = `
 WITH r AS (SELECT *, globalTid / 0x1000000 p FROM NVTX_EVENTS),
 	marked AS (SELECT p, start, end, text, CAST(substr(text, 6) AS INTEGER) number FROM r WHERE text LIKE 'step %'),
 	steps AS (SELECT * FROM marked UNION ALL
 		SELECT p, start, end, text, row_number() OVER (PARTITION BY p ORDER BY start) - 1 FROM r
-		WHERE text = 'batch' AND p NOT IN (SELECT p FROM marked) AND p IN (SELECT p FROM r WHERE text = 'batch' GROUP BY p HAVING count(*) >= 4))
+		WHERE text = 'batch' AND p NOT IN (SELECT p FROM marked) AND p IN (SELECT p FROM r WHERE text = 'batch'
+			GROUP BY p HAVING count(*) >= 4))
 SELECT k.start || ' ' ||
 	coalesce((SELECT number || ' ' || text FROM steps
 		WHERE p = c.globalTid / 0x1000000 AND start <= c.start AND c.start < end), 'none ') || ' ' ||
@@ -33,14 +34,17 @@ SELECT k.start || ' ' ||
 		AND (text = 'forward' OR text = '## backward ##') ORDER BY start DESC LIMIT 1), '') || ' ' ||
 	coalesce((SELECT group_concat(text, '/') FROM (SELECT text FROM r WHERE globalTid = c.globalTid AND start <= c.start
 		AND c.start < end AND text NOT LIKE 'step %' ORDER BY start)), '') || ' ' ||
-	coalesce((SELECT text FROM r WHERE globalTid = c.globalTid AND start <= c.start AND c.start < end ORDER BY start DESC LIMIT 1), '')
-	|| ' ' || coalesce((SELECT r.text FROM CUDA_GRAPH_NODE_EVENTS n JOIN r ON r.globalTid = n.globalTid AND r.start <= n.start
-		AND n.start < r.end WHERE n.graphNodeId = k.graphNodeId - 2 AND p = k.globalPid / 0x1000000 ORDER BY r.start DESC LIMIT 1), '')
+	coalesce((SELECT text FROM r WHERE globalTid = c.globalTid AND start <= c.start AND c.start < end
+		ORDER BY start DESC LIMIT 1), '')
+	|| ' ' || coalesce((SELECT r.text FROM CUDA_GRAPH_NODE_EVENTS n JOIN r ON r.globalTid = n.globalTid
+		AND r.start <= n.start
+		AND n.start < r.end WHERE n.graphNodeId = k.graphNodeId - 2 AND p = k.globalPid / 0x1000000
+			ORDER BY r.start DESC LIMIT 1), '')
 FROM CUPTI_ACTIVITY_KIND_KERNEL k LEFT JOIN CUPTI_ACTIVITY_KIND_RUNTIME c
 	ON c.correlationId = k.correlationId AND c.globalTid / 0x1000000 = k.globalPid / 0x1000000
 ORDER BY k.start`
 
-// Steps, phases and paths are those that SQL finds.
+// Steps, phases and paths agree with SQL.
 func TestStepsAgainstSQL(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
@@ -59,7 +63,8 @@ func TestStepsAgainstSQL(t *testing.T) {
 			if a := opmodel.FindAttr(e.Attrs, "graph node name"); a != nil {
 				node = *a
 			}
-			got = append(got, fmt.Sprintf("%d %s %s %s %s %s %s", e.Start.V, step, e.StepName, e.Phase, e.Path, e.LaunchedBy, node.Value))
+			got = append(got, fmt.Sprintf("%d %s %s %s %s %s %s", e.Start.V, step, e.StepName, e.Phase, e.Path,
+				e.LaunchedBy, node.Value))
 		}
 		path := filepath.Join(t.TempDir(), "db.sqlite")
 		check.OK(t, os.WriteFile(path, text, 0o644))
@@ -79,7 +84,7 @@ func TestStepsAgainstSQL(t *testing.T) {
 	})
 }
 
-// randomSteps returns the statements of a database of two processes with two threads each, of which one has the steps.
+// randomSteps returns the statements of a database of two processes with two threads each. One thread has the steps.
 func randomSteps(r *rand.Rand) string {
 	var b strings.Builder
 	b.WriteString(schema + nodes + "INSERT INTO StringIds VALUES (1, 'k');\n")
@@ -96,7 +101,8 @@ func randomSteps(r *rand.Rand) string {
 			fmt.Fprintf(&b, "INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, '%s', %d, NULL);\n", at, end, text, thread)
 			for inner := at + 1; inner < end-10; inner += 8 {
 				outer := []string{"forward", "## backward ##", "layer"}[r.IntN(3)]
-				fmt.Fprintf(&b, "INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, '%s', %d, NULL), (%d, %d, 59, 'block', %d, NULL);\n",
+				fmt.Fprintf(&b, "INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, '%s', %d, NULL), (%d, %d, 59, 'block',"+
+					" %d, NULL);\n",
 					inner, inner+7, outer, thread, inner+1+r.Int64N(2), inner+4+r.Int64N(3), thread)
 			}
 			at = end
@@ -106,13 +112,16 @@ func randomSteps(r *rand.Rand) string {
 			tid := thread + r.Int64N(2)
 			correlation := k + 1
 			if r.IntN(9) > 0 {
-				fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %d, %d, 0);\n", call, call+1, tid, correlation)
+				fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %d, %d, 0);\n", call, call+1,
+					tid, correlation)
 			}
 			node := 10 * correlation
-			fmt.Fprintf(&b, "INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (%d, %d, NULL, %d), (70, %d, %[2]d, %[3]d), (71, %[5]d, %[4]d, %[3]d);\n",
+			fmt.Fprintf(&b, "INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (%d, %d, NULL, %d), (70, %d, %[2]d, %[3]d),"+
+				" (71, %[5]d, %[4]d, %[3]d);\n",
 				r.Int64N(at+10), node, tid, node+1, node+2)
 			start := 1000*int64(i) + 10*k + r.Int64N(5) // not when it was launched
-			fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId, globalPid, "+
+			fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId,"+
+				" globalPid, "+
 				"demangledName, shortName, graphId, graphNodeId) VALUES (%d, %d, %d, 7, %d, %d, 1, 1, 5, %d);\n",
 				start, start+3, i, correlation, thread&^0xffffff, node+2)
 		}

@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,7 +16,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The tables that are read, as far as they are there.
 const (
 	kernelTable  = "CUPTI_ACTIVITY_KIND_KERNEL"
 	copyTable    = "CUPTI_ACTIVITY_KIND_MEMCPY"
@@ -32,17 +32,15 @@ const (
 	exportTable  = "META_DATA_EXPORT"
 )
 
-// deviceTables lists those of what ran on devices, in the order in which they are read.
 var deviceTables = []string{kernelTable, copyTable, setTable, graphTable}
 
-// expected lists the tables that are named where they are missing. Those of graphs are there where there are graphs.
+// expected lists the tables to report if missing. Tables of graphs exist only with graphs.
 var expected = []string{
 	kernelTable, copyTable, setTable, runtimeTable, syncTable, rangeTable, textTable, processTable, threadTable,
 	startTable,
 }
 
-// The types of events that are ranges: pushed and popped, started and ended, and the same of files of marks that were
-// imported.
+// The event types of ranges: push-pop, start-end, and both from imported files.
 const (
 	rangePushPop     = 59
 	rangeStartEnd    = 60
@@ -62,9 +60,9 @@ type timeRange struct {
 type launch struct {
 	correlation int64
 	start, dur  int64
-	name        int64 // its text, 0 for none
+	name        int64 // its text, or 0
 	thread      uint32
-	at          int32 // the range that it lies in, -1 for none
+	at          int32 // the range around it, or -1
 }
 
 type thread struct {
@@ -72,18 +70,17 @@ type thread struct {
 	attrs   []op.Attr
 }
 
-// processOf returns the globalPid of a globalTid, which has the thread in its last 24 bits.
+// processOf returns the globalPid of a globalTid. Its last 24 bits are the thread.
 func processOf(globalTid int64) int64 { return globalTid &^ 0xffffff }
 
-// tables holds what the rows of devices are joined with.
 type tables struct {
 	texts      map[int64]string // of StringIds
 	symbols    profiler.Symbols
 	ranges     []timeRange
 	launches   []launch
 	nodes      []launch          // creations of nodes of CUDA graphs, by the node as correlation, until they are named
-	capturedIn map[nodeKey]int32 // the range that a node was created in
-	copies     map[nodeKey]int64 // the node that a node is a copy of
+	capturedIn map[nodeKey]int32 // the range in which a node was created
+	copies     map[nodeKey]int64 // the original of a node
 	threads    []thread
 	threadIDs  map[int64]uint32 // by globalTid
 	processes  map[int64]string // names by globalPid
@@ -94,7 +91,6 @@ type tables struct {
 	session    profiler.Fingerprint
 }
 
-// symbol returns the number of a text, with U+FFFD in the place of what is no UTF-8.
 func (t *tables) symbol(raw []byte) uint32 {
 	if !utf8.Valid(raw) {
 		raw = []byte(validText(string(raw)))
@@ -102,11 +98,11 @@ func (t *tables) symbol(raw []byte) uint32 {
 	return t.symbols.Add(raw)
 }
 
-// textBytes is what a text takes beside its bytes: its headers and its share of an index.
+// textBytes is the memory of a text beside its bytes: headers and its share of an index.
 const textBytes = 64
 
-// readTables reads everything but the rows of devices, of which it finds the processes. It reports false where no more
-// records are wanted.
+// readTables reads all but the rows of devices, and their processes. It reports false when the consumer
+// wants no more.
 func (r *reader) readTables() bool {
 	r.texts, r.threadIDs, r.processes = make(map[int64]string), make(map[int64]uint32), make(map[int64]string)
 	r.copies = make(map[nodeKey]int64)
@@ -145,8 +141,8 @@ func (r *reader) readTables() bool {
 		}) && r.readRanks()
 }
 
-// readStart finds the Unix time of time 0. Times count from the start of the session, at utcEpochNs. Those of a
-// normalized export are Unix times. An export may have shifted all of them.
+// readStart finds the Unix time of time 0. Times count from the start of the session, at utcEpochNs, and are Unix times
+// in a normalized export. An export may be shifted.
 func (r *reader) readStart() bool {
 	normalized, shift := false, int64(0)
 	return r.scan(exportTable, []string{"name", "value"}, func(_ int64, v []sqlite.Value) error {
@@ -209,7 +205,6 @@ func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	return nil
 }
 
-// text returns the text of an id, and says so where there is none.
 func (t *tables) text(id int64) string {
 	if text, ok := t.texts[id]; ok {
 		return text
@@ -219,7 +214,7 @@ func (t *tables) text(id int64) string {
 
 const maxTextBytes = 16 << 10
 
-// shortText returns a text, or what stands for one that is too long.
+// shortText returns a text, a placeholder if it is too long.
 func shortText(text []byte) []byte {
 	if len(text) > maxTextBytes {
 		return fmt.Appendf(nil, "(text of %d bytes)", len(text))
@@ -273,8 +268,8 @@ func (r *reader) thread(globalTid int64) uint32 {
 	return n
 }
 
-// readRanks numbers the processes whose work ran on devices, where there are several, and adds the rows to what tells
-// the recording from others. What is wrong with rows is said when they become entries.
+// readRanks numbers the processes with device work, if there are several, and adds device rows to the fingerprint. The
+// pass that makes entries reports their errors.
 func (r *reader) readRanks() bool {
 	seen := make(map[int64]struct{})
 	for _, table := range deviceTables {
@@ -301,7 +296,7 @@ func (r *reader) readRanks() bool {
 	return r.tell(1)
 }
 
-// process returns the process that a row names, or the only one that there is.
+// process returns the process of a row, or the only process.
 func (t *tables) process(globalPid sqlite.Value) int64 {
 	if id, ok := globalPid.Number(); ok {
 		return id
@@ -327,7 +322,100 @@ func times(v []sqlite.Value) (start, end int64, err error) {
 	return start, end, nil
 }
 
-// errType is the error of a value that is no integer where there has to be one, or no text.
 func errType(column string, v sqlite.Value) error {
 	return fmt.Errorf("column %s is %s", column, v.Kind)
+}
+
+// join finds the range around each range and each launch, and names the nodes of CUDA graphs. It sorts the launches by
+// process and correlation id, and returns the ranges of each thread in order of time.
+func (t *tables) join() (byThread []int32) {
+	ranges := profiler.Intervals{N: len(t.ranges), At: func(i int32) profiler.Interval {
+		r := &t.ranges[i]
+		return profiler.Interval{Thread: r.thread, Start: r.start, End: r.end}
+	}}
+	nest := func(i int32, n profiler.Nest) { t.ranges[i].Nest = n }
+	byThread = ranges.Enclose(starts(t.launches), nest, func(i, in int32) { t.launches[i].at = in })
+	if len(t.nodes) > 0 {
+		t.capturedIn = make(map[nodeKey]int32)
+		ranges.Enclose(starts(t.nodes), nest, t.captured)
+		t.nodes = nil
+	}
+	slices.SortStableFunc(t.launches, func(a, b launch) int {
+		return cmp.Or(cmp.Compare(t.threads[a.thread].process, t.threads[b.thread].process),
+			cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start), cmp.Compare(a.thread, b.thread))
+	})
+	return byThread
+}
+
+func starts(calls []launch) *profiler.Intervals {
+	return &profiler.Intervals{N: len(calls), At: func(i int32) profiler.Interval {
+		return profiler.Interval{Thread: calls[i].thread, Start: calls[i].start, End: calls[i].start}
+	}}
+}
+
+// enclosing returns the next range around the i-th that is open at a time, or -1.
+func (t *tables) enclosing(i int32, at int64) int32 {
+	return profiler.Outside(i, at, func(i int32) (profiler.Nest, int64) { return t.ranges[i].Nest, t.ranges[i].end })
+}
+
+type nodeKey struct{ process, node int64 }
+
+// captured notes the first range around the creation or capture of a node of a CUDA graph. It skips copies.
+func (t *tables) captured(i, in int32) {
+	n := &t.nodes[i]
+	key := nodeKey{t.threads[n.thread].process, n.correlation}
+	if _, ok := t.capturedIn[key]; !ok && in >= 0 && t.copies[key] == 0 {
+		t.capturedIn[key] = in
+	}
+}
+
+const maxCopies = 16
+
+// nodeName returns the name of the range around the capture of a node, "" if unknown.
+func (t *tables) nodeName(process, node int64) string {
+	key := nodeKey{process, node}
+	for range maxCopies {
+		if at, ok := t.capturedIn[key]; ok {
+			return t.symbols.Text(t.ranges[at].name)
+		}
+		if key.node = t.copies[key]; key.node == 0 {
+			break
+		}
+	}
+	return ""
+}
+
+func (t *tables) mark(i int32) *marks.Mark {
+	name := t.ranges[i].name
+	return t.marks.Of(name, t.symbols.Text(name))
+}
+
+// findSteps finds the steps of each process in the ranges of all its threads. Repeating PyTorch operators are no steps.
+func (r *reader) findSteps(byThread []int32) {
+	step := func(o *timeRange) marks.Step {
+		return marks.Step{Process: r.threads[o.thread].process, Start: o.start, End: o.end, Name: o.name}
+	}
+	for i := range r.ranges {
+		if m := r.mark(int32(i)); m.IsStep() {
+			r.steps.Add(m, step(&r.ranges[i]))
+		}
+	}
+	r.steps.Settle(func(yield func(uint32, marks.Step) bool) {
+		for _, i := range byThread {
+			if o := &r.ranges[i]; o.Parent < 0 && o.plain && !r.mark(i).IsKnown() && !yield(o.thread, step(o)) {
+				return
+			}
+		}
+	})
+	r.more(len(r.marks)*int(unsafe.Sizeof(uintptr(0))) + len(r.steps)*int(unsafe.Sizeof(marks.Step{})))
+}
+
+func (t *tables) launchOf(process, correlation int64) *launch {
+	i, ok := slices.BinarySearchFunc(t.launches, correlation, func(l launch, correlation int64) int {
+		return cmp.Or(cmp.Compare(t.threads[l.thread].process, process), cmp.Compare(l.correlation, correlation))
+	})
+	if !ok {
+		return nil
+	}
+	return &t.launches[i]
 }

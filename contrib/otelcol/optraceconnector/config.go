@@ -12,36 +12,26 @@ import (
 
 // Config is the configuration of the connector.
 type Config struct {
-	// FlushInterval is how often metrics and profiles are sent on.
+	// FlushInterval is how often metrics are sent on.
 	FlushInterval time.Duration `mapstructure:"flush_interval"`
-	// Metrics is about metrics, Profiles about profiles.
-	Metrics  Metrics  `mapstructure:"metrics"`
-	Profiles Profiles `mapstructure:"profiles"`
+	// Metrics is about metrics.
+	Metrics Metrics `mapstructure:"metrics"`
 }
 
-// Metrics says which metrics there are at most.
+// Metrics configures the metrics.
 type Metrics struct {
 	// Temporality is "cumulative" or "delta".
 	Temporality string `mapstructure:"temporality"`
-	// SeriesLimit is how many operations, and how many devices, of a resource have
-	// series of their own. What others cost is in a series with the attribute
-	// otel.metric.overflow.
+	// SeriesLimit limits the operations, and the devices, of a resource with their own series. Others
+	// share a series with the attribute otel.metric.overflow.
 	SeriesLimit int `mapstructure:"series_limit"`
-	// ResourceLimit is how many resources have series of their own. Those of others
-	// are in a resource with the attribute otel.metric.overflow.
+	// ResourceLimit limits the resources with their own series. Others share a resource with the attribute
+	// otel.metric.overflow.
 	ResourceLimit int `mapstructure:"resource_limit"`
-	// MaxBuckets is how many buckets a histogram has at most.
+	// MaxBuckets limits the buckets of a histogram.
 	MaxBuckets int32 `mapstructure:"max_buckets"`
-	// Exemplars is how many of the longest operations of an interval a histogram
-	// points to; 0 for none.
+	// Exemplars is the number of longest operations in an interval that become exemplars of a histogram.
 	Exemplars int `mapstructure:"exemplars"`
-}
-
-// Profiles says which profiles there are at most.
-type Profiles struct {
-	// MaxSpans is how many spans a profile is made of, or some more: it is sent before
-	// the interval is over where there are as many.
-	MaxSpans int `mapstructure:"max_spans"`
 }
 
 const (
@@ -55,7 +45,6 @@ func createDefaultConfig() component.Config {
 	return &Config{
 		FlushInterval: time.Minute,
 		Metrics:       Metrics{Temporality: cumulative, SeriesLimit: 2000, ResourceLimit: 1000, MaxBuckets: 160, Exemplars: 4},
-		Profiles:      Profiles{MaxSpans: 1_000_000},
 	}
 }
 
@@ -86,14 +75,6 @@ func (m *Metrics) Validate() error {
 		errs = append(errs, fmt.Errorf("exemplars is %d; it must be from 0 to 100", m.Exemplars))
 	}
 	return errors.Join(errs...)
-}
-
-// Validate implements xconfmap.Validator.
-func (p *Profiles) Validate() error {
-	if p.MaxSpans < 1 {
-		return fmt.Errorf("max_spans is %d; it must be positive", p.MaxSpans)
-	}
-	return nil
 }
 
 func (m *Metrics) temporality() pmetric.AggregationTemporality {

@@ -12,13 +12,13 @@ import (
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
 )
 
-// flusher is what the connectors have in common: it calls flush at an interval while a component runs, and when it ends.
+// flusher is common to the connectors: it calls flush at an interval while a component runs, and at its end.
 type flusher struct {
 	interval time.Duration
 	flush    func(context.Context) error
 	logger   *zap.Logger
 
-	mu     sync.Mutex // guards what the connector holds
+	mu     sync.Mutex // guards the fields of the connector
 	reader *pdataop.Reader
 
 	stop, done chan struct{} // nil until Start

@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// The sum is that of a naive count of the nanoseconds that are covered.
+// The sum equals a naive count of covered nanoseconds.
 func TestIntervalsAgainstNaive(t *testing.T) {
 	for seed := range cases.Numbers(t, 300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -34,7 +34,7 @@ func TestIntervalsAgainstNaive(t *testing.T) {
 	}
 }
 
-// Nothing is lost where intervals come in order.
+// The sum of sorted intervals is exact.
 func TestIntervalsInOrder(t *testing.T) {
 	few := intervals{most: 2}
 	var sum int64

@@ -37,13 +37,13 @@ func (c *metricsConnector) ConsumeTraces(_ context.Context, td ptrace.Traces) er
 	defer c.mu.Unlock()
 	now := pcommon.NewTimestampFromTime(c.now())
 	var id string
-	var from *source // nil for a source of which no operation has come yet
+	var from *source // nil until the source has an operation
 	resources := 0
 	for rec, err := range c.reader.Records(td) {
 		switch {
 		case err != nil:
 			c.logger.Error("reading spans", zap.Error(err))
-			return nil // the client could but send them again
+			return nil // the client could only send them again
 		case rec.Resource != nil:
 			resources++
 			id = string(op.AppendHeader(nil, rec.Resource))
@@ -68,7 +68,7 @@ func (c *metricsConnector) send(ctx context.Context) error {
 	return c.next.ConsumeMetrics(ctx, out)
 }
 
-// take returns the metrics. Of delta metrics it begins another interval.
+// take returns the metrics. Delta metrics start another interval.
 func (c *metricsConnector) take() pmetric.Metrics {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,8 +77,10 @@ func (c *metricsConnector) take() pmetric.Metrics {
 	for _, s := range c.sources.all {
 		w.write(out, s)
 	}
-	out.ResourceMetrics().RemoveIf(func(rm pmetric.ResourceMetrics) bool { return rm.ScopeMetrics().At(0).Metrics().Len() == 0 })
-	if c.cfg.Temporality == delta { // without the resources that nothing came from in the last interval
+	out.ResourceMetrics().RemoveIf(func(rm pmetric.ResourceMetrics) bool {
+		return rm.ScopeMetrics().At(0).Metrics().Len() == 0
+	})
+	if c.cfg.Temporality == delta { // without resources that had no operation in the last interval
 		for _, s := range c.sources.all {
 			s.reset(w.now)
 		}

@@ -30,8 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newTestConnector returns a connector that has not been started, by a clock that
-// stands still.
+// newTestConnector returns a connector with a stopped clock, before Start.
 func newTestConnector(change func(*Config)) *metricsConnector {
 	cfg := createDefaultConfig().(*Config)
 	if change != nil {
@@ -61,19 +60,20 @@ type figures struct {
 	Sum, Min, Max, FLOPs, Busys float64
 }
 
-// figureKey says of what.
+// figureKey identifies figures.
 type figureKey struct {
 	Rank                    int64
 	Operation, Side, Device string
 	Overflow                bool
 }
 
-// figuresOf returns the figures of metrics. Of points with equal keys it adds them up.
+// figuresOf returns the figures of metrics. It adds up points with equal keys.
 func figuresOf(all ...pmetric.Metrics) map[figureKey]figures {
 	out := make(map[figureKey]figures)
 	add := func(rm pmetric.ResourceMetrics, a pcommon.Map, f func(*figures)) {
 		rank, _ := strconv.ParseInt(text(rm.Resource().Attributes(), attrkey.Rank), 10, 64)
-		k := figureKey{rank, text(a, attrkey.Name), text(a, attrkey.Side), text(a, attrkey.Device), text(a, keyOverflow) == "true"}
+		k := figureKey{rank, text(a, attrkey.Name), text(a, attrkey.Side), text(a, attrkey.Device),
+			text(a, keyOverflow) == "true"}
 		x := out[k]
 		f(&x)
 		out[k] = x
@@ -87,7 +87,9 @@ func figuresOf(all ...pmetric.Metrics) map[figureKey]figures {
 							if x.Min = min(x.Min, p.Min()); x.Count == 0 {
 								x.Min = p.Min()
 							}
-							x.Count, x.Sum, x.Max = x.Count+int64(p.Count()), x.Sum+p.Sum(), max(x.Max, p.Max())
+							x.Count += int64(p.Count())
+							x.Sum += p.Sum()
+							x.Max = max(x.Max, p.Max())
 						})
 					}
 					continue
@@ -134,8 +136,7 @@ func reported(t *testing.T, all ...ptrace.Traces) map[figureKey]figures {
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// equal compares figures. Those of operations are compared without their busy times,
-// which the report has of devices only.
+// equal compares figures. Operations are compared without busy times, because the report only has those of devices.
 func equal(t *testing.T, want, got map[figureKey]figures) {
 	t.Helper()
 	for k, f := range got {
@@ -154,7 +155,7 @@ func TestMetricsEqualReport(t *testing.T) {
 	all := pdatatest.Training(t, 1, 4, 6)
 	c := newTestConnector(nil)
 	consume(t, c, all[:3]...)
-	c.take() // cumulative points go on
+	c.take() // cumulative points continue
 	consume(t, c, all[3:]...)
 	equal(t, reported(t, all...), figuresOf(c.take()))
 }
@@ -178,13 +179,13 @@ func TestDeltasAddUp(t *testing.T) {
 		}
 		check.Equal(t, m.Name(), pmetric.AggregationTemporalityDelta, temporality)
 	}
-	check.Equal(t, "points of nothing", 0, c.take().DataPointCount())
+	check.Equal(t, "points without spans", 0, c.take().DataPointCount())
 	if c.take(); len(c.sources.all)+len(c.sources.byKey) != 0 {
-		t.Errorf("%d resources are kept that nothing comes from", len(c.sources.all))
+		t.Errorf("%d unused resources are kept", len(c.sources.all))
 	}
 }
 
-// What is beyond the limits is in series of its own, and nothing is lost.
+// Operations beyond the limits are in separate series, and no operation is lost.
 func TestLimits(t *testing.T) {
 	all := pdatatest.Training(t, 3, 4, 3)
 	total := func(m pmetric.Metrics) (sum figures, overflown int64) {
@@ -192,7 +193,10 @@ func TestLimits(t *testing.T) {
 			if k.Operation == "" && !k.Overflow {
 				continue // a device
 			}
-			sum.Count, sum.Memory, sum.FLOPs, sum.Sum = sum.Count+f.Count, sum.Memory+f.Memory, sum.FLOPs+f.FLOPs, sum.Sum+f.Sum
+			sum.Count += f.Count
+			sum.Memory += f.Memory
+			sum.FLOPs += f.FLOPs
+			sum.Sum += f.Sum
 			if k.Overflow {
 				overflown += f.Count
 			}
@@ -241,7 +245,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// The exemplars of a series are its longest operations, and each of its durations is in the bucket of its size.
+// The exemplars of a series are its longest operations, and each duration is in the bucket of its size.
 func TestHistograms(t *testing.T) {
 	all := pdatatest.Training(t, 4, 1, 6)
 	none := all[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(1)
@@ -279,7 +283,8 @@ func TestHistograms(t *testing.T) {
 			}
 		}
 		slices.Sort(longest)
-		check.Equal(t, "exemplars of "+text(a, attrkey.Name), all[max(0, len(all)-3):], longest, cmpopts.EquateApprox(1e-12, 0))
+		check.Equal(t, "exemplars of "+text(a, attrkey.Name), all[max(0, len(all)-3):], longest,
+			cmpopts.EquateApprox(1e-12, 0))
 		counts := p.Positive().BucketCounts().AsRaw()
 		buckets := make([]uint64, len(counts))
 		for _, d := range all[p.ZeroCount():] {
@@ -294,13 +299,15 @@ func TestHistograms(t *testing.T) {
 	check.Equal(t, "exemplars", 0, histograms(0).At(0).Exemplars().Len())
 }
 
-// A connector of the factory sends at intervals, and the rest when it ends.
+// A connector of the factory flushes at intervals and at its end.
 func TestLifecycle(t *testing.T) {
 	all := pdatatest.Training(t, 6, 2, 2)
 	cfg := createDefaultConfig().(*Config)
-	cfg.FlushInterval, cfg.Metrics.Temporality = 5*time.Millisecond, delta
+	cfg.FlushInterval = 5 * time.Millisecond
+	cfg.Metrics.Temporality = delta
 	var sink consumertest.MetricsSink
-	c := check.Must(NewFactory().CreateTracesToMetrics(t.Context(), connectortest.NewNopSettings(NewFactory().Type()), cfg, &sink))(t)
+	c := check.Must(NewFactory().CreateTracesToMetrics(t.Context(), connectortest.NewNopSettings(NewFactory().Type()),
+		cfg, &sink))(t)
 	if c.Capabilities().MutatesData {
 		t.Error("the connector claims to change spans")
 	}
@@ -313,7 +320,7 @@ func TestLifecycle(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if sink.DataPointCount() == 0 {
-		t.Error("nothing is sent at intervals")
+		t.Error("no metrics at intervals")
 	}
 	check.OK(t, c.ConsumeTraces(t.Context(), all[1]))
 	check.OK(t, c.Shutdown(context.WithoutCancel(t.Context())))
@@ -338,6 +345,7 @@ func TestMetricsConcurrentSafe(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	want, got := reported(t, all...), figuresOf(append(parts, c.take())...)
+	want := reported(t, all...)
+	got := figuresOf(append(parts, c.take())...)
 	equal(t, want, got)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// keyOverflow marks the series of what has no series of its own.
+// keyOverflow marks the series of operations beyond the limits.
 const keyOverflow = "otel.metric.overflow"
 
 const scopeName = "github.com/optrace/optrace/contrib/otelcol/optraceconnector"
@@ -35,7 +35,8 @@ func (w *writer) write(out pmetric.Metrics, s *source) {
 	w.duration = h.DataPoints()
 	w.memory = w.sum(sm, "tensor.op.memory", "By", "Memory that tensor operations state.")
 	w.flops = w.sum(sm, "tensor.op.flops", "{operation}", "Floating-point operations that tensor operations state.")
-	w.busy = w.sum(sm, "tensor.op.busy_time", "s", "Time in which a tensor operation was running on a device, once or several times at once.")
+	w.busy = w.sum(sm, "tensor.op.busy_time", "s",
+		"Time in which a tensor operation was running on a device, once or several times at once.")
 	w.deviceUse = w.sum(sm, "tensor.device.busy_time", "s", "Time in which a device was running any tensor operation.")
 	for _, x := range s.series.all {
 		if x.duration.Count() > 0 { // since the last delta points
@@ -110,8 +111,7 @@ func (s *series) attributes(to pcommon.Map) {
 	}
 }
 
-// histogram adds the histogram of the durations of a series, with its exemplars, which
-// are those of an interval.
+// histogram adds the histogram of a series' durations, with the exemplars of the interval.
 func (w *writer) histogram(s *series) {
 	p := w.duration.AppendEmpty()
 	s.attributes(p.Attributes())

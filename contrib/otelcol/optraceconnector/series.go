@@ -10,46 +10,45 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// seriesKey is what the points of a series have in common. That of a device has no operation.
+// seriesKey is common to the points of a series. The key of a device has no operation.
 type seriesKey struct {
 	operation, device string
 	kind              op.Kind
 	side              op.Side
 }
 
-// series are the sums of an operation on a device, or how long a device was busy.
+// series has the sums of an operation on a device, or the busy time of a device.
 type series struct {
 	key      seriesKey
-	overflow bool // of all that have no series of their own
+	overflow bool // shared by operations beyond the limits
 	start    pcommon.Timestamp
 
 	duration    structure.Float64 // in seconds
 	durationNS  sum
 	memory      sum
 	flops       float64
-	knowsMemory bool // of an operation at least
+	knowsMemory bool // of at least one operation
 	knowsFLOPs  bool
 	busyNS      int64
 	busy        intervals
 	exemplars   []exemplar
 }
 
-// exemplar is an operation that a series points to.
+// exemplar is an operation linked from a series.
 type exemplar struct {
 	trace pcommon.TraceID
 	span  pcommon.SpanID
 	end   pcommon.Timestamp
-	ns    int64 // it took
+	ns    int64 // duration
 }
 
-// The bounds of the intervals of a series and of a device: what comes late is seldom
-// later than so many operations.
+// Limits of the intervals of a series and of a device. Late operations are rarely later than this.
 const (
 	seriesIntervals = 64
 	deviceIntervals = 1024
 )
 
-// sum is a sum that stops at the largest number.
+// sum is a sum that saturates at the largest number.
 type sum int64
 
 func (s *sum) add(n int64) {
@@ -83,7 +82,7 @@ func (s *series) addBusy(e *op.Entry) {
 	}
 }
 
-// point makes an operation an exemplar, unless there are enough longer ones.
+// point makes an operation an exemplar unless there are enough longer ones.
 func (s *series) point(e *op.Entry, most int) {
 	if len(s.exemplars) == most {
 		shortest := 0
@@ -101,9 +100,13 @@ func (s *series) point(e *op.Entry, most int) {
 		exemplar{pcommon.TraceID(e.TraceID), pcommon.SpanID(e.SpanID), pcommon.Timestamp(e.End().V), e.Duration})
 }
 
-// reset begins another interval of delta points at a time.
+// reset starts another interval of delta points.
 func (s *series) reset(now pcommon.Timestamp) {
 	s.duration.Clear()
-	s.durationNS, s.memory, s.flops, s.busyNS, s.start = 0, 0, 0, 0, now
+	s.durationNS = 0
+	s.memory = 0
+	s.flops = 0
+	s.busyNS = 0
+	s.start = now
 	s.knowsMemory, s.knowsFLOPs = false, false
 }

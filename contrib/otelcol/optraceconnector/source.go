@@ -13,15 +13,16 @@ import (
 
 const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
-// source is the series of a resource.
+// source has the series of a resource.
 type source struct {
 	resource pcommon.Resource
 	cfg      *Metrics
-	// series are of operations, devices of what ran on a device.
+	// series are operations; devices are all operations on a device.
 	series, devices table[seriesKey, series]
 }
 
-// newSource begins the series of a resource, which all of its attributes tell from others, or of those beyond the limit.
+// newSource starts the series of a resource. All attributes identify a resource; overflow marks the shared
+// one beyond the limit.
 func newSource(r pcommon.Resource, overflow bool, cfg *Metrics) *source {
 	of := table[seriesKey, series]{limit: cfg.SeriesLimit}
 	s := &source{resource: pcommon.NewResource(), cfg: cfg, series: of, devices: of}
@@ -33,9 +34,10 @@ func newSource(r pcommon.Resource, overflow bool, cfg *Metrics) *source {
 	return s
 }
 
-// add adds an operation. Names that are very long are cut.
+// add adds an operation. It truncates very long names.
 func (s *source) add(e *op.Entry, now pcommon.Timestamp) {
-	name, device := span.CutText(e.Operation), span.CutText(e.DeviceID)
+	name := span.CutText(e.Operation)
+	device := span.CutText(e.DeviceID)
 	s.find(&s.series, seriesKey{name, device, e.Kind, e.Side}, seriesIntervals, now).add(e, s.cfg.Exemplars)
 	if device != "" && e.Side != op.SideHost {
 		s.find(&s.devices, seriesKey{device: device}, deviceIntervals, now).addBusy(e)
@@ -50,8 +52,7 @@ func (s *source) find(in *table[seriesKey, series], key seriesKey, most int, now
 	})
 }
 
-// reset begins another interval of delta points. Series of which there was nothing in
-// the last one end.
+// reset starts another interval of delta points. Series without a point in the last interval end.
 func (s *source) reset(now pcommon.Timestamp) {
 	s.series.keep(func(x *series) bool { return x.duration.Count() > 0 })
 	s.devices.keep(func(d *series) bool { return d.busyNS != 0 })

@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// table holds values by key, in the order in which they were begun. The keys beyond the limit
-// have one value in common.
+// table holds values by key, in the order of creation. Keys beyond the limit share one value.
 type table[K comparable, V any] struct {
 	limit int
 	all   []*V
 	byKey map[K]*V
-	rest  *V // of the keys beyond the limit; nil for none
+	rest  *V // of the keys beyond the limit
 }
 
-// find returns the value of a key, which begin returns where there is none.
+// find returns the value of a key. begin creates a missing one.
 func (t *table[K, V]) find(key K, begin func(overflow bool) *V) *V {
 	if found := t.byKey[key]; found != nil {
 		return found
@@ -36,7 +35,7 @@ func (t *table[K, V]) find(key K, begin func(overflow bool) *V) *V {
 	return begun
 }
 
-// keep ends the values that are not used.
+// keep removes unused values.
 func (t *table[K, V]) keep(used func(*V) bool) {
 	t.all = slices.DeleteFunc(t.all, func(v *V) bool { return !used(v) })
 	maps.DeleteFunc(t.byKey, func(_ K, v *V) bool { return !used(v) })

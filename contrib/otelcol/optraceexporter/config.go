@@ -17,35 +17,32 @@ import (
 
 // Config is the configuration of the exporter.
 type Config struct {
-	// Path is the file that is appended to.
+	// Path is the file to append to.
 	Path string `mapstructure:"path"`
-	// Format is "entries": JSON Lines of the schema optrace.entries/v1.
+	// Format is "entries": JSON Lines in schema optrace.entries/v1.
 	Format string `mapstructure:"format"`
 	// Compression is "none", "gzip" or "zstd".
 	Compression string `mapstructure:"compression"`
-	// Rotation says when another file is begun, and how much is kept.
+	// Rotation limits files.
 	Rotation Rotation `mapstructure:"rotation"`
-	// KeepAttributes are the keys of attributes that entries keep beside the fields
-	// that they have.
+	// KeepAttributes are keys of additional attributes to keep in entries.
 	KeepAttributes []string `mapstructure:"keep_attributes"`
-	// OperationTracesOnly leaves out spans of traces that no operation has come from
-	// so far. Without it all spans are written, since those of other processes may
-	// come before the operations below them.
+	// OperationTracesOnly omits spans of traces without an operation so far. Otherwise all spans are
+	// written, because spans of other processes may arrive before the operations below them.
 	OperationTracesOnly bool `mapstructure:"operation_traces_only"`
-	// TimeoutConfig is how long a batch may take to write.
+	// TimeoutConfig limits the time to write a batch.
 	TimeoutConfig exporterhelper.TimeoutConfig `mapstructure:",squash"`
-	// BackOffConfig is about trying again where the file is being written to for longer
-	// than that.
+	// BackOffConfig configures retries after the timeout.
 	BackOffConfig configretry.BackOffConfig `mapstructure:"retry_on_failure"`
 }
 
-// Rotation says when another file is begun. Limits that are 0 are off.
+// Rotation limits files. The limit 0 is off.
 type Rotation struct {
-	// MaxBytes is the largest size of a file.
+	// MaxBytes limits the size of a file.
 	MaxBytes int64 `mapstructure:"max_bytes"`
-	// MaxAge is how old a file may become.
+	// MaxAge limits the age of a file.
 	MaxAge time.Duration `mapstructure:"max_age"`
-	// MaxTotalBytes bounds the current file and the rotated ones together.
+	// MaxTotalBytes limits the current file and the rotated ones together.
 	MaxTotalBytes int64 `mapstructure:"max_total_bytes"`
 }
 
@@ -79,7 +76,8 @@ func (r Rotation) limits() rotate.Limits {
 
 func (c *Config) compression() (sink.Compression, error) {
 	if c.Format != "entries" {
-		return sink.None, fmt.Errorf("unknown format %q; it is entries, with the compression zstd for small files", c.Format)
+		return sink.None, fmt.Errorf("unknown format %q; it is entries, with the compression zstd for small files",
+			c.Format)
 	}
 	z, err := env.OneOf(c.Compression, sink.None, sink.Gzip, sink.Zstd)
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package optraceexporter is a Collector exporter that writes operations to a file, as
-// the exporter of package optrace does in the process that records them: entries as
-// JSON Lines, compressed and rotated.
+// Package optraceexporter is a Collector exporter to files of entries, compressed and rotated, like the
+// exporter of package optrace in a recording process.
 //
-// It reads spans by package pdataop; the file, the books of what was
-// written and lost, and the formats are the root module's.
+// Package pdataop reads the spans. The root module provides files, counts of written and lost operations,
+// and formats.
 package optraceexporter

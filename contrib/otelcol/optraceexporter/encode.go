@@ -12,8 +12,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// encode returns a batch of the operations of td, and then of its other spans: those above
-// operations are known then. An error is of records that are left out. The caller holds the sink.
+// encode returns a batch of the operations of td, followed by its other spans, because the operations
+// select these. An error reports omitted records. The caller holds the sink.
 func (e *fileExporter) encode(td ptrace.Traces) (*encoding.Batch, error) {
 	w := batchWriter{batch: encoding.NewBatch(0)}
 	var others []spanOf
@@ -60,8 +60,7 @@ type source struct {
 	resource *op.Resource
 }
 
-// newSource returns the source of a resource, of which only the numbers are kept where it is
-// too large to be read again.
+// newSource returns the source of a resource. It only keeps the numbers of a resource too large to be read again.
 func newSource(r *op.Resource) source {
 	header := op.AppendHeader(nil, r)
 	if len(header) > encoding.MaxRecordBytes {
@@ -79,13 +78,14 @@ type batchWriter struct {
 	err    error
 }
 
-// write adds a record that is n entries, and reports whether it could be read again.
+// write adds a record of n entries. It reports whether the record can be read again.
 func (w *batchWriter) write(line []byte, n int) bool {
 	w.line = append(line, '\n')
 	if len(w.line) > encoding.MaxRecordBytes {
 		w.err = errors.Join(w.err, fmt.Errorf("a record of %d bytes is too large to be read again", len(w.line)))
 		return false
 	}
-	entries.Format.Join(w.batch, &encoding.Record{Bytes: w.line, Entries: n, Source: w.source.id, Resource: w.source.resource})
+	entries.Format.Join(w.batch, &encoding.Record{Bytes: w.line, Entries: n, Source: w.source.id,
+		Resource: w.source.resource})
 	return true
 }

@@ -27,15 +27,14 @@ const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 const scopeName = "github.com/optrace/optrace/contrib/otelcol/optraceexporter"
 
-// fileExporter writes the operations of traces to a file. It is safe for concurrent
-// use.
+// fileExporter writes the operations of traces to a file. It is safe for concurrent use.
 type fileExporter struct {
 	cfg    *Config
 	logger *zap.Logger
 	file   *rotate.File
 	sink   *sink.Sink
 
-	// The following belong to the holder of the sink.
+	// The holder of the sink uses the following fields.
 	reader *pdataop.Reader
 	traces traces.WithOps
 }
@@ -54,14 +53,15 @@ func (e *fileExporter) start(context.Context, component.Host) error {
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	e.file, e.sink = file, s
+	e.file = file
+	e.sink = s
 	e.reader = pdataop.NewReader(attrmap.With(nil, attr.Want{Keep: e.cfg.KeepAttributes}))
 	return nil
 }
 
-// shutdown writes what the file should say of losses, closes it and logs the books.
+// shutdown writes lost operations to the file, closes it and logs the counts.
 func (e *fileExporter) shutdown(ctx context.Context) error {
-	if e.sink == nil { // it was not started
+	if e.sink == nil { // not started
 		return nil
 	}
 	err := e.sink.Shutdown(ctx)
@@ -71,9 +71,8 @@ func (e *fileExporter) shutdown(ctx context.Context) error {
 	return err
 }
 
-// consume writes the operations of td, and the other spans. An error is permanent once
-// something may have been written: the rest counts as dropped, in the file too. It is not
-// where another batch was being written all the time.
+// consume writes the operations of td and the other spans. An error is permanent if the file may have a part of the
+// batch: the rest counts as dropped, in the file too. A timeout before the write is not permanent.
 func (e *fileExporter) consume(ctx context.Context, td ptrace.Traces) error {
 	if err := e.sink.Acquire(ctx); err != nil {
 		return err

@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newExporter returns an exporter to path that has not been started.
+// newExporter returns an exporter to path before Start.
 func newExporter(t *testing.T, path string, change func(*Config)) exporter.Traces {
 	t.Helper()
 	cfg := createDefaultConfig().(*Config)
@@ -61,20 +61,22 @@ func compareReports(t *testing.T, path string, all ...ptrace.Traces) {
 	if want.Total.Count == 0 || got.Input.Malformed+got.Input.Dropped != 0 {
 		t.Errorf("%d operations, %d errors", want.Total.Count, got.Input.Malformed)
 	}
-	check.Equal(t, "report of the file against that of the spans", want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input"))
+	check.Equal(t, "report of the file against that of the spans", want, got,
+		cmpopts.IgnoreFields(analyze.Report{}, "Input"))
 }
 
 func TestFileHoldsTheSpans(t *testing.T) {
 	all := pdatatest.Training(t, 1, 4, 5)
 	for name, change := range map[string]func(*Config){
-		"none": nil, "gzip": func(c *Config) { c.Compression = "gzip" }, "zstd": func(c *Config) { c.Compression = "zstd" },
+		"none": nil, "gzip": func(c *Config) { c.Compression = "gzip" },
+		"zstd":    func(c *Config) { c.Compression = "zstd" },
 		"rotated": func(c *Config) { c.Rotation.MaxBytes = 100_000 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "ops")
 			export(t, path, change, all[:2]...)
-			export(t, path, change, all[2:]...) // another process goes on
+			export(t, path, change, all[2:]...) // another process appends
 			compareReports(t, dir, all...)
 			if files, _ := check.Files(t, dir); len(files) > 1 != (name == "rotated") {
 				t.Errorf("files %q", files)
@@ -115,7 +117,7 @@ func TestKeepAttributes(t *testing.T) {
 	check.Equal(t, "operations have the attribute", 1, kept)
 }
 
-// What is too large to be read again is left out, counted and told.
+// Records too large to be read again are omitted, counted and reported.
 func TestLargeTexts(t *testing.T) {
 	all := pdatatest.Training(t, 6, 1, 1)
 	rs := all[0].ResourceSpans().At(0)
@@ -151,7 +153,7 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// A batch that could not be written is not sent again: it counts as dropped.
+// A batch that failed is not sent again: it counts as dropped.
 func TestWriteErrorIsPermanent(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /dev/full, which Linux has")
@@ -165,7 +167,7 @@ func TestWriteErrorIsPermanent(t *testing.T) {
 	_ = e.Shutdown(t.Context())
 }
 
-// A batch for which there was no time at all is not lost: it may come again.
+// A batch that timed out before its write may be sent again.
 func TestBusyFile(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	cfg.Path = filepath.Join(t.TempDir(), "ops.jsonl")
@@ -191,7 +193,8 @@ func TestConsumeAfterShutdown(t *testing.T) {
 	e := newExporter(t, filepath.Join(t.TempDir(), "ops.jsonl"), nil)
 	check.OK(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	check.OK(t, e.Shutdown(t.Context()))
-	check.Says(t, "an exporter that was shut down takes spans", "", e.ConsumeTraces(t.Context(), pdatatest.Training(t, 8, 1, 1)[0]))
+	check.Says(t, "an exporter that was shut down takes spans", "",
+		e.ConsumeTraces(t.Context(), pdatatest.Training(t, 8, 1, 1)[0]))
 }
 
 func TestExporterConcurrentSafe(t *testing.T) {

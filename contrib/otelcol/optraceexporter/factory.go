@@ -19,7 +19,8 @@ func createTraces(ctx context.Context, set exporter.Settings, cfg component.Conf
 	c := cfg.(*Config)
 	e := &fileExporter{cfg: c, logger: set.Logger}
 	return exporterhelper.NewTraces(ctx, set, cfg, e.consume,
-		exporterhelper.WithStart(e.start), exporterhelper.WithShutdown(e.shutdown), exporterhelper.WithTimeout(c.TimeoutConfig),
+		exporterhelper.WithStart(e.start), exporterhelper.WithShutdown(e.shutdown),
+		exporterhelper.WithTimeout(c.TimeoutConfig),
 		exporterhelper.WithRetry(c.BackOffConfig),
 		exporterhelper.WithCapabilities(consumer.Capabilities{MutatesData: false}))
 }

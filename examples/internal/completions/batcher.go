@@ -8,37 +8,36 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Batcher is an [Engine] that works for several requests at once, as inference engines do: each step takes all requests of a
-// batch further, and requests join and leave between steps. A request has a span for each of its phases: queue, prefill until
-// its first token, and decode.
+// Batcher is an [Engine] for several requests at once: each step advances all requests of a batch, and requests join
+// and leave between steps. A request has a span for each phase: queue, prefill until the first token, and decode.
 type Batcher struct {
-	// Step takes the requests of a batch further, and adds a token to each of which everything is read.
+	// Step advances the requests of a batch. It adds a token to each request with no input left.
 	Step func(number int64, batch []*Sequence) error
-	// Leave is called for a request that leaves the batch; nil does nothing.
+	// Leave is called for a request that leaves the batch. It may be nil.
 	Leave func(*Sequence) error
 
-	expect  func(ctx context.Context)
+	keep    func(ctx context.Context)
 	waiting chan *Sequence
-	stopped chan struct{} // closed once no request is worked for any more
+	stopped chan struct{} // closed at the end of Run
 	free    []int         // slots
 }
 
-// Sequence is a request that a Batcher works for.
+// Sequence is a request of a Batcher.
 type Sequence struct {
 	Phase trace.Span
 	Slot  int    // in the batch
-	Input []byte // what has not been read yet: the prompt, then the last token
+	Input []byte // unread tokens: the prompt, then the last token
 	Text  []byte // the tokens generated
 
-	request context.Context // of its span
-	left    int             // tokens still to be generated
+	request context.Context // holds its span
+	left    int             // tokens to generate
 	done    chan struct{}
 }
 
-// NewBatcher returns an engine for that many requests at once. The function is [optrace.Processor.Expect], by which the spans
-// of a request are kept although its operations are yet to come.
-func NewBatcher(size int, expect func(ctx context.Context)) *Batcher {
-	b := &Batcher{expect: expect, waiting: make(chan *Sequence), stopped: make(chan struct{})}
+// NewBatcher returns an engine for size requests at once. keep is [optrace.Processor.KeepTrace]: it keeps a request's
+// spans for its later operations.
+func NewBatcher(size int, keep func(ctx context.Context)) *Batcher {
+	b := &Batcher{keep: keep, waiting: make(chan *Sequence), stopped: make(chan struct{})}
 	for slot := range size {
 		b.free = append(b.free, slot)
 	}
@@ -50,7 +49,7 @@ func (b *Batcher) Generate(ctx context.Context, prompt string, n int) (string, e
 	trace.SpanFromContext(ctx).SetAttributes(
 		attribute.Int("gen_ai.usage.input_tokens", len(prompt)), attribute.Int("gen_ai.usage.output_tokens", n))
 	s := &Sequence{request: ctx, Input: []byte(prompt), left: n, done: make(chan struct{})}
-	b.expect(ctx)
+	b.keep(ctx)
 	s.enter("queue")
 	joining := b.waiting
 	for {
@@ -73,7 +72,7 @@ func (b *Batcher) Generate(ctx context.Context, prompt string, n int) (string, e
 	}
 }
 
-// enter ends the phase of a request and begins another one.
+// enter ends the current phase and begins another one.
 func (s *Sequence) enter(phase string) {
 	if s.Phase != nil {
 		s.Phase.End()
@@ -82,12 +81,13 @@ func (s *Sequence) enter(phase string) {
 	_, s.Phase = tracer.Start(s.request, phase)
 }
 
-// Add adds a token to the text, which the next step reads.
+// Add adds a token to the text, as input of the next step.
 func (s *Sequence) Add(token byte) {
 	if len(s.Text) == 0 {
 		s.enter("decode")
 	}
-	s.Text, s.Input = append(s.Text, token), []byte{token}
+	s.Text = append(s.Text, token)
+	s.Input = []byte{token}
 	s.left--
 }
 
@@ -114,8 +114,7 @@ func (b *Batcher) Run(ctx context.Context) error {
 	}
 }
 
-// admit adds the requests that wait to the batch, as far as there is room. It waits for one where
-// the batch is empty, until ctx is done.
+// admit adds waiting requests to the batch while it has room. With an empty batch it waits for one until ctx is done.
 func (b *Batcher) admit(ctx context.Context, batch []*Sequence) []*Sequence {
 	for len(b.free) > 0 {
 		var s *Sequence
@@ -131,14 +130,15 @@ func (b *Batcher) admit(ctx context.Context, batch []*Sequence) []*Sequence {
 				return nil
 			}
 		}
-		s.Slot, b.free = b.free[0], b.free[1:]
+		s.Slot = b.free[0]
+		b.free = b.free[1:]
 		s.enter("prefill")
 		batch = append(batch, s)
 	}
 	return batch
 }
 
-// leave removes the requests from the batch that are done or that nobody waits for.
+// leave removes finished and cancelled requests from the batch.
 func (b *Batcher) leave(batch []*Sequence) ([]*Sequence, error) {
 	staying := batch[:0]
 	for _, s := range batch {

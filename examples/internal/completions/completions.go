@@ -1,4 +1,4 @@
-// Package completions has what the examples that generate text share: the HTTP service, with a span for each request, and
+// Package completions is shared by the examples that generate text: the HTTP service, with a span for each request, and
 // its clients.
 package completions
 
@@ -21,7 +21,7 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-// PrintRequests prints what "optrace correlate FILE" does.
+// PrintRequests prints the output of "optrace correlate FILE".
 func PrintRequests(out io.Writer, file string, opts correlate.Options, top int) error {
 	join := correlate.NewJoin()
 	for rec, err := range ingest.Open(file).Records() {
@@ -33,40 +33,40 @@ func PrintRequests(out io.Writer, file string, opts correlate.Options, top int) 
 	return text.WriteCorrelation(out, join.Report(opts), text.Options{Top: top})
 }
 
-// Route is where requests are posted to.
+// Route is the path of requests.
 const Route = "/v1/completions"
 
-// Request asks for a text that goes on where the prompt ends.
+// Request is a prompt and the number of tokens to generate after it.
 type Request struct {
 	Prompt    string `json:"prompt"`
 	MaxTokens int    `json:"max_tokens"`
 }
 
-// Response has the text.
+// Response holds the text.
 type Response struct {
 	Text string `json:"text"`
 }
 
 // Engine generates texts.
 type Engine interface {
-	// Generate returns n tokens that follow the prompt. ctx holds the span of the request.
+	// Generate returns n tokens after the prompt. ctx holds the request's span.
 	Generate(ctx context.Context, prompt string, n int) (string, error)
-	// Run works for the requests until ctx is done.
+	// Run generates until ctx is done.
 	Run(ctx context.Context) error
 }
 
-// Service answers requests by an engine, and can send some to itself.
+// Service answers requests with an engine. It can send requests to itself.
 type Service struct {
 	Engine Engine
 	Tracer trace.Tracer
-	// MaxPrompt and MaxTokens are the bounds of a request.
+	// MaxPrompt and MaxTokens bound a request.
 	MaxPrompt, MaxTokens int
-	// Clients is how many requests it sends to itself at once, and Request makes the i-th of them.
+	// Clients is the number of its own concurrent requests. Request makes the i-th one.
 	Clients int
 	Request func(r *rand.Rand, i int) Request
 }
 
-// ServeHTTP answers a request. With otelhttp or another middleware its span would come from there.
+// ServeHTTP answers a request. A middleware such as otelhttp would make its span.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, span := s.Tracer.Start(r.Context(), "POST "+Route, trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(semconv.HTTPRequestMethodPost, semconv.HTTPRoute(Route)))
@@ -74,7 +74,8 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	var request Request
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&request)
-	if err != nil || request.Prompt == "" || len(request.Prompt) > s.MaxPrompt || request.MaxTokens < 1 || request.MaxTokens > s.MaxTokens {
+	inBounds := len(request.Prompt) <= s.MaxPrompt && request.MaxTokens >= 1 && request.MaxTokens <= s.MaxTokens
+	if err != nil || request.Prompt == "" || !inBounds {
 		http.Error(w, "want a prompt and a number of tokens within bounds", http.StatusBadRequest)
 		return
 	}
@@ -84,11 +85,11 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	// A client that went away gets no answer; there is nobody to tell.
+	// A client that left gets no answer.
 	_ = json.NewEncoder(w).Encode(Response{Text: answer})
 }
 
-// Run runs the engine and serves at addr, until ctx is done or as many requests to itself are answered; 0 is no bound.
+// Run runs the engine and serves at addr until ctx is done, or until its own requests, if any, are answered.
 func (s *Service) Run(ctx context.Context, addr string, requests int, out io.Writer) error {
 	working, stop := context.WithCancel(ctx)
 	worked := make(chan error, 1)
@@ -97,7 +98,8 @@ func (s *Service) Run(ctx context.Context, addr string, requests int, out io.Wri
 		if requests > 0 {
 			return s.sendAll(ctx, address+Route, requests)
 		}
-		fmt.Fprintf(out, "serving on %s; try curl -d '{\"prompt\":\"once upon a time\",\"max_tokens\":20}' %[1]s%s\n", address, Route)
+		const body = `{"prompt":"once upon a time","max_tokens":20}`
+		fmt.Fprintf(out, "serving on %s; try curl -d '%s' %[1]s%s\n", address, body, Route)
 		<-ctx.Done()
 		return nil
 	}

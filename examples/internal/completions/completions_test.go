@@ -15,7 +15,8 @@ import (
 func TestBadRequests(t *testing.T) {
 	s := &Service{Tracer: noop.NewTracerProvider().Tracer(""), MaxPrompt: 768, MaxTokens: 256}
 	for _, body := range []string{
-		"", "{}", `{"prompt":"a"}`, `{"prompt":"a","max_tokens":-1}`, `{"prompt":"","max_tokens":1}`, `{"prompt":"a","max_tokens":257}`,
+		"", "{}", `{"prompt":"a"}`, `{"prompt":"a","max_tokens":-1}`, `{"prompt":"","max_tokens":1}`,
+		`{"prompt":"a","max_tokens":257}`,
 		`{"prompt":"` + strings.Repeat("a", s.MaxPrompt+1) + `","max_tokens":1}`,
 	} {
 		w := httptest.NewRecorder()

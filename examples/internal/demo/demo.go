@@ -1,5 +1,4 @@
-// Package demo has what the example programs share and what is not about recording: a main
-// function, a file to begin with, a server and its client.
+// Package demo is shared by the example programs: a main function, output files, a server and its client.
 package demo
 
 import (
@@ -19,8 +18,7 @@ import (
 	"time"
 )
 
-// Main parses the flags and runs a program, whose context is done at an interrupt. An error ends
-// the process.
+// Main parses the flags and runs a program. An interrupt cancels the context. An error ends the process.
 func Main(name string, run func(ctx context.Context, out io.Writer) error) {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -32,8 +30,7 @@ func Main(name string, run func(ctx context.Context, out io.Writer) error) {
 	}
 }
 
-// NewFile makes the folder of a file and removes what an earlier run left there: a file exporter
-// appends, as a service that runs for long wants it.
+// NewFile creates the folder of a file and removes the file of an earlier run, because file exporters append.
 func NewFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
@@ -44,8 +41,10 @@ func NewFile(path string) error {
 	return nil
 }
 
-// Serve serves HTTP at addr until client, which is given the address, returns or ctx is done.
-func Serve(ctx context.Context, addr string, handler http.Handler, client func(ctx context.Context, address string) error) error {
+// Serve serves HTTP at addr until client returns or ctx is done. client gets the address.
+func Serve(
+	ctx context.Context, addr string, handler http.Handler, client func(ctx context.Context, address string) error,
+) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return err
@@ -56,13 +55,13 @@ func Serve(ctx context.Context, addr string, handler http.Handler, client func(c
 	go func() { done <- client(ctx, "http://"+listener.Addr().String()) }()
 	err = <-done
 	http.DefaultClient.CloseIdleConnections()
-	// A connection on which nothing was sent yet counts as idle after five seconds.
+	// A connection without a request counts as idle after five seconds.
 	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return errors.Join(err, server.Shutdown(shutdown))
 }
 
-// Post posts a request as JSON and reads the answer.
+// Post posts a request as JSON and decodes the answer.
 func Post(ctx context.Context, url string, request, answer any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -77,7 +76,7 @@ func Post(ctx context.Context, url string, request, answer any) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = response.Body.Close() }() // it has been read
+	defer func() { _ = response.Body.Close() }() // after reading it
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != http.StatusOK {
 		err = fmt.Errorf("status %s: %s", response.Status, text)

@@ -13,8 +13,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// Receiver sends spans to an OTLP receiver by HTTP. Programs go on without one: what could not be
-// sent is told of by Report.
+// Receiver sends spans to an OTLP receiver by HTTP. Its errors do not reach the program; Report prints them.
 type Receiver struct {
 	sdktrace.SpanExporter
 	where string
@@ -24,19 +23,19 @@ type Receiver struct {
 	reason error
 }
 
-// NamedReceiver returns the receiver that the environment names, "" for none.
+// NamedReceiver returns the receiver set in the environment, or "".
 func NamedReceiver() string {
 	return cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
 }
 
-// NewReceiver returns a Receiver at url, or without one where the environment variables of
-// OpenTelemetry say, or else at localhost, without TLS.
+// NewReceiver returns a Receiver at url, or else at the address of OpenTelemetry's environment variables, or else at
+// localhost, without TLS.
 func NewReceiver(ctx context.Context, url string) (*Receiver, error) {
 	if url != "" && !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
 		return nil, fmt.Errorf("%q is no http:// or https:// URL of an OTLP receiver", url)
 	}
 	r := &Receiver{where: cmp.Or(url, NamedReceiver())}
-	var opts []otlptracehttp.Option // none leave it to the environment
+	var opts []otlptracehttp.Option // empty: from the environment
 	if url != "" || r.where == "" {
 		r.where = cmp.Or(url, "http://localhost:4318")
 		opts = append(opts, otlptracehttp.WithEndpointURL(r.where+"/v1/traces"))
@@ -46,7 +45,7 @@ func NewReceiver(ctx context.Context, url string) (*Receiver, error) {
 	return r, err
 }
 
-// ExportSpans sends the spans, and counts those that could not be sent.
+// ExportSpans sends the spans and counts lost ones.
 func (r *Receiver) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if err := r.SpanExporter.ExportSpans(ctx, spans); err != nil {
 		r.mu.Lock()
@@ -57,7 +56,7 @@ func (r *Receiver) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return nil
 }
 
-// Report says how many spans could not be sent, and where to.
+// Report prints the number of lost spans and the address.
 func (r *Receiver) Report(out io.Writer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package devices has what the examples with an asynchronous device share: how they record, and what they say at their end.
+// Package devices is shared by the examples with an asynchronous device: setup and reports.
 package devices
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-// Queue is an [optrace.Queue] of the events of any device.
+// Queue is an [optrace.Queue] of any event type.
 type Queue interface {
 	Shutdown(ctx context.Context) error
 	Stats() optrace.QueueStats
 }
 
-// Record sets tracing up, runs an engine, which returns the queue of its device, and shuts both down. It prints what
-// became of the operations.
+// Record sets tracing up, runs an engine, and shuts tracing and the queue returned by run down. It prints the counts of
+// operations.
 func Record(
 	ctx context.Context, service, file string, out io.Writer, run func(context.Context, *optrace.SDK) (Queue, error),
 ) (err error) {
@@ -35,13 +35,13 @@ func Record(
 	if err != nil {
 		return err
 	}
-	lasting := context.WithoutCancel(ctx) // an interrupt ends the engine, and what was recorded is written
+	lasting := context.WithoutCancel(ctx) // an interrupt ends the engine, not the writing
 	defer func() { err = errors.Join(err, sdk.Shutdown(lasting)) }()
 	queue, err := run(ctx, sdk)
 	if err != nil {
 		return err
 	}
-	// What the device has not got through yet is waited for here, and only here.
+	// The program waits for the device here only.
 	err = queue.Shutdown(lasting)
 	n := queue.Stats()
 	fmt.Fprintf(out, "%s: %d operations launched, %d recorded, %d dropped, %d lost, %d unplaced\n\n",
@@ -49,8 +49,8 @@ func Record(
 	return err
 }
 
-// Report prints the overview of a batch and how its launches and idle times were, as "optrace report -section
-// overview,idle,launches" does.
+// Report prints the overview of a file with its launches and idle times, like "optrace report -section
+// overview,idle,launches".
 func Report(ctx context.Context, batch string, out io.Writer) error {
 	r, err := analyze.Run(context.WithoutCancel(ctx), ingest.Open(batch), analyze.Options{Top: 3})
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package attrjson gives JSON values to an attrmap.Builder as attributes, for formats whose attributes are plain JSON.
-// What is not valid JSON is the lexer's to report.
+// Package attrjson gives plain JSON values to an attrmap.Builder as attributes. The lexer reports invalid JSON.
 package attrjson
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Feeder feeds a builder. Keys and texts repeat, so it keeps them. It is not safe for concurrent use.
+// Feeder feeds a builder. It interns keys and texts. It is not safe for concurrent use.
 type Feeder struct {
 	build   *attrmap.Builder
 	strings intern.Table
@@ -21,17 +20,17 @@ type Feeder struct {
 // NewFeeder returns a Feeder of b.
 func NewFeeder(b *attrmap.Builder) *Feeder { return &Feeder{build: b} }
 
-// Object adds the members of the object that comes next in l.
+// Object adds the members of the next object in l.
 func (f *Feeder) Object(l *lexer.Lexer) {
 	for l.Object(); l.More(); {
 		f.Member(l, l.Key())
 	}
 }
 
-// Member adds the value that comes next in l behind a key.
+// Member adds the next value in l with a key.
 func (f *Feeder) Member(l *lexer.Lexer, key []byte) { f.Value(l, f.strings.String(key)) }
 
-// Value adds the value that comes next in l; null is as if it were not there.
+// Value adds the next value in l. It ignores null.
 func (f *Feeder) Value(l *lexer.Lexer, key string) {
 	b := f.build
 	t := f.build.Target(key)
@@ -68,7 +67,6 @@ func (f *Feeder) Value(l *lexer.Lexer, key string) {
 	}
 }
 
-// compact returns JSON without white space.
 func (f *Feeder) compact(text []byte) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, text) != nil {

@@ -21,7 +21,8 @@ func TestObject(t *testing.T) {
 	}{
 		{`{"op":"x","input_shapes":[[2,3],[4]]}`, `"device_id":null,"input_shapes":[[2,3],[4]],"output_shape":null`},
 		{`{"op":"x","output_shape":[2,3.0],"device":1}`, `"device_id":"1","input_shapes":null,"output_shape":[2,3]`},
-		{`{"op":"x","input_shapes":["2x3",true,[null,{}],[]],"note":[1,[0.5,"a"]]}`, `"input_shapes":[[2,3],null,null,[]]`},
+		{`{"op":"x","input_shapes":["2x3",true,[null,{}],[]],"note":[1,[0.5,"a"]]}`,
+			`"input_shapes":[[2,3],null,null,[]]`},
 		{`{"tensor.op.name":"x","tensor.device.id":null,"note":0.25}`, `"attrs":{"note":0.25}`},
 		{`{"tensor.op.name":"x","note":true}`, `"attrs":{"note":true}`},
 		{`{"tensor.op.name":"x","tensor.memory.size":1e400,"tensor.step":{}}`, `"warn":["bad_value","bad_memory"]`},

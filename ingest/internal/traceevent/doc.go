@@ -1,3 +1,3 @@
-// Package traceevent reads the container that Chrome's tracing introduced and that profilers share: a JSON array of
-// events, alone or as the member traceEvents of an object. The meaning of an event is up to its writer.
+// Package traceevent reads the container of Chrome's tracing, shared by several profilers: a JSON array of events,
+// alone or as the member traceEvents of an object. The writer defines the meaning of an event.
 package traceevent

@@ -1,29 +1,29 @@
 package traceevent
 
 import (
+	"encoding/binary"
+
 	"github.com/optrace/optrace/internal/text/jsonstream"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
-// Event is one event. The slices belong to the reader and are valid until the next event.
+// Event is one event. The reader owns the slices; they are valid until the next event.
 type Event struct {
-	// Phase is the kind of event: 'X' for a span with start and duration, 'B' and 'E' for its two ends; 0 where none is
-	// given.
+	// Phase is the kind of event: 'X' for a span with start and duration, 'B' and 'E' for its two ends; 0 if missing.
 	Phase byte
-	// Category and Name are empty where they are not given.
+	// Category and Name are empty if missing.
 	Category, Name []byte
 	// PID and TID are JSON text, a number or a string.
 	PID, TID []byte
-	// Start and Duration are in nanoseconds. What the start counts from depends on the writer.
+	// Start and Duration are in nanoseconds. The writer chooses the origin of Start.
 	Start, Duration op.Int
-	// Args is the text of a JSON object, nil where there is none.
+	// Args is the text of a JSON object, nil if missing.
 	Args []byte
 	// ArgsRead is set if the function given to ReadArgs has read Args.
 	ArgsRead bool
 }
 
-// decoder reads events.
 type decoder struct {
 	lex            lexer.Lexer
 	event          Event
@@ -31,7 +31,7 @@ type decoder struct {
 	readArgs       func(e *Event, text []byte, i int) (end int)
 }
 
-// decode reads one event of any form, the value that a stream returned last.
+// decode reads an event in any form from the stream's last value.
 func (d *decoder) decode(text []byte, stream *jsonstream.Reader) (*Event, error) {
 	l := &d.lex
 	msg := ""
@@ -79,7 +79,6 @@ func (d *decoder) decode(text []byte, stream *jsonstream.Reader) (*Event, error)
 	return e, nil
 }
 
-// micros reads a number of microseconds; null is unknown.
 func (d *decoder) micros(field string, msg *string) op.Int {
 	l := &d.lex
 	if l.Null() {
@@ -95,4 +94,134 @@ func (d *decoder) micros(field string, msg *string) op.Int {
 		return op.Int{}
 	}
 	return op.Known(ns)
+}
+
+// straight reads the event at the start of b in one pass and returns the length of its text. It returns -1 if the event
+// is incomplete, invalid or written in an unusual way, such as with escapes in a key. decode reads any event with the
+// same result.
+func (d *decoder) straight(b []byte) (size int) {
+	if !lexer.Has(b, 0, "{") {
+		return -1
+	}
+	d.event = Event{}
+	i := lexer.Space(b, 1)
+	for more := true; more; {
+		i = d.straightMember(b, i)
+		i, more = lexer.Next(b, i, '}')
+	}
+	if i > jsonstream.MaxElement {
+		return -1
+	}
+	return i
+}
+
+// The first three or four bytes behind the opening quote of a member, as a little-endian word.
+const (
+	keyPhase    = 'p' | 'h'<<8 | '"'<<16
+	keyStart    = 't' | 's'<<8 | '"'<<16
+	keyCategory = 'c' | 'a'<<8 | 't'<<16 | '"'<<24
+	keyProcess  = 'p' | 'i'<<8 | 'd'<<16 | '"'<<24
+	keyThread   = 't' | 'i'<<8 | 'd'<<16 | '"'<<24
+	keyDuration = 'd' | 'u'<<8 | 'r'<<16 | '"'<<24
+	keyName     = 'n' | 'a'<<8 | 'm'<<16 | 'e'<<24
+	keyArgs     = 'a' | 'r'<<8 | 'g'<<16 | 's'<<24
+)
+
+func (d *decoder) straightMember(b []byte, i int) int {
+	if i < 0 || len(b)-i < len(`"name":""`) || b[i] != '"' {
+		return -1
+	}
+	e := &d.event
+	word := binary.LittleEndian.Uint32(b[i+1:])
+	switch word & 0xffffff {
+	case keyPhase:
+		i = lexer.Colon(b, i+4)
+		if !lexer.Has(b, i, `"`) || i+2 >= len(b) || b[i+1] <= ' ' || b[i+1] == '\\' || b[i+1] == '"' || b[i+2] != '"' {
+			return -1
+		}
+		e.Phase = b[i+1]
+		return i + 3
+	case keyStart:
+		e.Start, i = straightMicros(b, lexer.Colon(b, i+4))
+		return i
+	}
+	switch word {
+	case keyDuration:
+		e.Duration, i = straightMicros(b, lexer.Colon(b, i+5))
+		return i
+	case keyCategory:
+		e.Category, i = d.straightText(b, lexer.Colon(b, i+5), &d.category)
+		return i
+	case keyProcess:
+		e.PID, i = straightID(b, lexer.Colon(b, i+5))
+		return i
+	case keyThread:
+		e.TID, i = straightID(b, lexer.Colon(b, i+5))
+		return i
+	case keyName:
+		if b[i+5] == '"' {
+			e.Name, i = d.straightText(b, lexer.Colon(b, i+6), &d.name)
+			return i
+		}
+	case keyArgs:
+		if b[i+5] == '"' {
+			return d.straightArgs(b, lexer.Colon(b, i+6))
+		}
+	}
+	_, i = lexer.Member(b, i)
+	return lexer.Value(b, i)
+}
+
+// straightText reads a string. It uses buf to unescape it.
+func (d *decoder) straightText(b []byte, i int, buf *[]byte) (text []byte, end int) {
+	if text, end = lexer.Quoted(b, i); end >= 0 || !lexer.Has(b, i, `"`) {
+		return text, end
+	}
+	if end = lexer.Value(b, i); end < 0 {
+		return nil, -1
+	}
+	d.lex.Reset(b[i:end])
+	*buf = append((*buf)[:0], d.lex.Str()...)
+	return *buf, end
+}
+
+func straightMicros(b []byte, i int) (ns op.Int, end int) {
+	if v, end := lexer.Micros(b, i); end >= 0 {
+		return op.Known(v), end // the caller refuses an exponent behind it
+	}
+	if end = lexer.Value(b, i); end < 0 {
+		return op.Int{}, -1
+	}
+	v, ok := lexer.ParseMicros(b[i:end])
+	if !ok {
+		return op.Int{}, -1
+	}
+	return op.Known(v), end
+}
+
+func straightID(b []byte, i int) (text []byte, end int) {
+	end = lexer.Value(b, i)
+	if end < 0 {
+		return nil, -1
+	}
+	return b[i:end], end
+}
+
+func (d *decoder) straightArgs(b []byte, i int) int {
+	if !lexer.Has(b, i, "{") {
+		return -1
+	}
+	e := &d.event
+	end := -1
+	if d.readArgs != nil {
+		end = d.readArgs(e, b, i)
+	}
+	e.ArgsRead = end >= 0
+	if end < 0 {
+		end = lexer.Value(b, i)
+	}
+	if end >= 0 {
+		e.Args = b[i:end]
+	}
+	return end
 }

@@ -17,35 +17,32 @@ type Reader struct {
 	members map[string][]byte
 }
 
-// NewReader returns a Reader of src. name stands for src in errors. Besides the events it keeps the members of the
-// document that are wanted.
+// NewReader returns a Reader of src. name names src in errors. The reader keeps the wanted members of the document.
 func NewReader(src io.Reader, name string, wanted ...string) *Reader {
 	return &Reader{stream: jsonstream.NewReader(src, name), wanted: wanted, members: make(map[string][]byte)}
 }
 
-// Member returns the JSON text of a wanted member of the document, nil where it has not been met: members may stand in
-// front of the events or behind.
+// Member returns the JSON text of a wanted member, nil until the reader has met it. Members may precede or follow the
+// events.
 func (r *Reader) Member(key string) []byte { return r.members[key] }
 
-// ReadArgs makes r give the arguments of an event to read, which it calls with what is known of the event by then and
-// with the place of the object in a text. read returns the index behind the object, which then has been read, or -1:
-// then it is as if it had not been called. That is an offer, which spares going over the text of the arguments twice: r
-// makes use of it where it reads an event in one go.
+// ReadArgs sets a function that reads the arguments of an event at text[i] and returns the index behind them, or -1
+// without effect. It gets the event so far. The reader calls it for events read in one pass, to save a second pass over
+// the arguments.
 func (r *Reader) ReadArgs(read func(e *Event, text []byte, i int) (end int)) { r.dec.readArgs = read }
 
-// Err returns the error that ended reading early, or nil. An *[op.SyntaxError] is about the document, any other error
-// is the source's.
+// Err returns the error that ended the reading early, or nil. An *[op.SyntaxError] is about the document, any other
+// error from the source.
 func (r *Reader) Err() error { return r.stream.Err() }
 
-// RecordError returns an error about the event that was yielded last.
+// RecordError returns an error about the last event.
 func (r *Reader) RecordError(msg string) *op.SyntaxError {
 	err := r.stream.SyntaxError(0, msg)
 	err.Class = op.ErrorRecord
 	return err
 }
 
-// Events yields each event, or an *[op.SyntaxError] for one that cannot be read. What ends reading early is not yielded
-// but returned by Err.
+// Events yields each event, or an *[op.SyntaxError] for a bad one. Err returns the error that ended it early.
 func (r *Reader) Events() iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		s := r.stream
@@ -78,7 +75,7 @@ func (r *Reader) Events() iter.Seq2[*Event, error] {
 	}
 }
 
-// elements yields the events of the array that comes next, and reports whether more are wanted.
+// elements yields the events of the next array and reports whether the consumer wants more.
 func (r *Reader) elements(yield func(*Event, error) bool) bool {
 	s := r.stream
 	for s.Array(); s.More(); {

@@ -16,13 +16,15 @@ func TestReader(t *testing.T) {
 		err        string
 	}{
 		{
-			"object", `{"rank":{"x":1},"traceEvents":[{"ph":"X","cat":"c","name":"n","pid":1,"tid":"t","ts":1.5,"dur":2,"args":{"a":[1]}}],` +
-				`"base":7}`,
+			"object", `{"rank":{"x":1},"traceEvents":[{"ph":"X","cat":"c","name":"n","pid":1,"tid":"t","ts":1.5,` +
+				`"dur":2,"args":{"a":[1]}}],"base":7}`,
 			[]string{`X c n 1 "t" 1500 2000 {"a":[1]}`, `rank={"x":1} base=7`}, "",
 		},
 		{
-			"array", `[{"ph":"M","name":"process_name","args":null},{"name":"\u0041\n","ts":1682725898236567.123,"other":{}}]`,
-			[]string{`M  process_name   unknown unknown `, "\x00  A\n   1682725898236567123 unknown ", `rank= base=`}, "",
+			"array", `[{"ph":"M","name":"process_name","args":null},{"name":"\u0041\n","ts":1682725898236567.123,` +
+				`"other":{}}]`,
+			[]string{`M  process_name   unknown unknown `, "\x00  A\n   1682725898236567123 unknown ", `rank= base=`},
+			"",
 		},
 		{
 			"values of other types", `[{"ph":1,"cat":null,"name":{},"pid":null,"ts":null,"args":[1]}]`,
@@ -32,7 +34,8 @@ func TestReader(t *testing.T) {
 			"bad events", `[1,{"ph":"X"},{"ts":"now"},{"ts":1e300},{"ph":X},{}]`,
 			[]string{
 				"test: expected an object, found '1' (at byte 1)", "X     unknown unknown ",
-				"test: expected a number, found '\"' (at byte 20)", "test: ts does not fit 64 bits of nanoseconds (at byte 27)",
+				"test: expected a number, found '\"' (at byte 20)",
+				"test: ts does not fit 64 bits of nanoseconds (at byte 27)",
 				"test: expected a value, found 'X' (at byte 46)", "\x00     unknown unknown ", `rank= base=`,
 			}, "",
 		},
@@ -50,7 +53,8 @@ func TestReader(t *testing.T) {
 					got = append(got, err.Error())
 					continue
 				}
-				got = append(got, fmt.Sprintf("%c %s %s %s %s %v %v %s", e.Phase, e.Category, e.Name, e.PID, e.TID, e.Start, e.Duration, e.Args))
+				got = append(got, fmt.Sprintf("%c %s %s %s %s %v %v %s", e.Phase, e.Category, e.Name, e.PID, e.TID,
+					e.Start, e.Duration, e.Args))
 			}
 			got = append(got, fmt.Sprintf("rank=%s base=%s", r.Member("rank"), r.Member("base")))
 			check.Equal(t, "events", test.want, got)

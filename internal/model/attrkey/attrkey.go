@@ -1,5 +1,4 @@
-// Package attrkey has the keys of attributes, which docs/conventions.md describes. Users have those of operations in package
-// tensorconv.
+// Package attrkey has the attribute keys of docs/conventions.md. Package tensorconv exports the keys of operations.
 package attrkey
 
 import (
@@ -7,48 +6,45 @@ import (
 	"strings"
 )
 
-// InputShape returns the key of the i-th input where each input has an attribute of its own.
+// InputShape returns the key of the i-th input, for inputs with an attribute each.
 func InputShape(i int) string { return "tensor.input." + strconv.Itoa(i) + ".shape" }
 
-// Tenant is the attribute of a request for whom it is worked, unless another is named.
+// Tenant is the default attribute of a request's tenant.
 const Tenant = "tenant.id"
 
-// OfRequests are the attributes of requests by which they are priced. They are kept without being asked for.
+// OfRequests are the attributes for the price of a request. Recorders always keep them.
 var OfRequests = [...]string{Tenant, RequestModel, RequestRoute, InputTokens, OutputTokens}
 
-// The attributes that say how a kernel was launched, in the words of PyTorch's profiler: readers of other formats write the same.
+// The attributes of a kernel's launch, in the words of PyTorch's profiler. Readers of other formats write the same.
 const (
 	Grid         = "grid"
 	Block        = "block"
 	Registers    = "registers per thread"
 	SharedMemory = "shared memory" // bytes, static and dynamic
 	Occupancy    = "est. achieved occupancy %"
-	Graph        = "graph id" // of the CUDA graph that launched it
+	Graph        = "graph id" // of the launching CUDA graph
 	GraphNode    = "graph node id"
-	// GraphNodeName is the range on the host in which the node was captured or made.
+	// GraphNodeName is the host's range around the capture or creation of the node.
 	GraphNodeName = "graph node name"
 )
 
-// IsGraphLaunch reports whether a call of a runtime launches a graph: cudaGraphLaunch, hipGraphLaunch and so on.
+// IsGraphLaunch reports whether a runtime call launches a graph, such as cudaGraphLaunch or hipGraphLaunch.
 func IsGraphLaunch(call string) bool { return strings.HasSuffix(call, "GraphLaunch") }
 
-// Shown are the attributes that say of an operation what people want to see, and no figure is made of: the launch of a kernel,
-// and the operator whose gradient one computes.
+// Shown are attributes for display, without a figure of their own: a kernel's launch, and the operator of a gradient.
 var Shown = [...]string{Grid, Block, Registers, SharedMemory, Occupancy, Graph, GraphNodeName, LaunchCall, ForwardName}
 
-// The event on a local root that carries an op.Pruned: its name, and the attributes in
-// addition to [Name] and [Device].
+// The event on a local root with an op.Pruned: its name, and its attributes beside [Name] and [Device].
 const (
 	PrunedEvent    = "tensor.ops.pruned"
 	PrunedCount    = "tensor.ops.pruned.count"
 	PrunedDuration = "tensor.ops.pruned.duration"
 )
 
-// PrunedOthers stands for the operations that a summary does not name.
+// PrunedOthers is the name of all other operations of a summary.
 const PrunedOthers = "(other)"
 
-// The tags of Jaeger's JSON that stand for parts of a span that are no attributes of it, and the name of a resource without
-// [ServiceName].
+// The tags of Jaeger's JSON for parts of a span other than attributes, and the name of an unnamed service.
 const (
 	JaegerError        = "error"
 	JaegerStatus       = "otel.status_code"

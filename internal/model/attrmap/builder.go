@@ -1,3 +1,6 @@
+// Package attrmap maps the attributes of spans to operations: a [Builder] makes entries by a [Mapping], and [Write]
+// makes attributes again. It alone knows attribute keys and encodings. The OTel exporter, the file readers and the
+// Collector components feed it.
 package attrmap
 
 import (
@@ -14,33 +17,33 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Builder makes an [op.Entry] from the attributes of a span: for each one call Reset, then the attribute methods in any order
-// and the Set methods, then Entry. After the first spans nothing is allocated. A Builder is not safe for concurrent use.
+// Builder makes an [op.Entry] of a span's attributes. For each span call Reset, then the attribute methods in any
+// order and the Set methods, then Entry. It reuses its memory and is not safe for concurrent use.
 type Builder struct {
 	mapping *Mapping
 
 	entry op.Entry
 	coll  op.Collective
 	seen  signs
-	from  [numFields]family // which family set each field
-	// inputs, inputDims and outputDims are the buffers behind the entry's shapes.
+	from  [numFields]family // the family that set each field
+	// inputs, inputDims and outputDims back the entry's shapes.
 	inputs                []op.Shape
 	inputDims, outputDims []int64
 	outputTruncated       bool
-	spare                 shapeList // buffers for what may become inputs
-	dims                  []int64   // of the shape under way
+	spare                 shapeList // spare buffers for inputs
+	dims                  []int64   // of the current shape
 	dtypes                []op.DType
 	attrs                 []op.Attr
-	index, further        opmodel.AttrIndex // of the span's attributes, and of those of its links and events
+	index, further        opmodel.AttrIndex // of the span's attributes, and of its links' and events'
 	links                 []op.Link
 	extra                 op.Extra
-	exception             string // the text of an event
+	exception             string // the text of an exception event
 	scopeOf               *op.Scope
 	resource              *op.Resource
 	listTexts             intern.Table
 	listText              []byte
 	lex                   lexer.Lexer
-	written               attrWriter // of what a writer would write
+	written               attrWriter // the attributes that a writer restores
 	spanName              string
 	deviceType            string
 	deviceIndex           op.Int
@@ -49,14 +52,13 @@ type Builder struct {
 
 	service, scope checked
 
-	// Outer sets the attributes of resources and scopes. Readers reset its account in front of a new resource.
+	// Outer sets the attributes of resources and scopes. Readers reset its account before a new resource.
 	Outer opmodel.AttrIndex
 
 	kinds opmodel.KindCache
 }
 
-// NewBuilder returns a Builder that reads attributes as mapping says; nil is
-// the conventions.
+// NewBuilder returns a Builder for mapping; nil has the conventions only.
 func NewBuilder(mapping *Mapping) *Builder {
 	b := &Builder{mapping: mapping}
 	for _, index := range []*opmodel.AttrIndex{&b.index, &b.further, &b.Outer} {
@@ -65,7 +67,7 @@ func NewBuilder(mapping *Mapping) *Builder {
 	return b
 }
 
-// LimitTexts bounds the texts of lists that the Builder remembers, in bytes: 4 MiB without it, and 0 for none.
+// LimitTexts bounds the cached texts of lists in bytes. The default is 4 MiB; 0 turns the cache off.
 func (b *Builder) LimitTexts(bytes int) { b.listTexts.Limit(bytes) }
 
 // Reset starts a new span.
@@ -78,18 +80,26 @@ func (b *Builder) Reset() {
 	b.further.Held.Reset()
 	b.seen = 0
 	b.from = [numFields]family{}
-	b.inputs, b.inputDims, b.outputDims = b.inputs[:0], b.inputDims[:0], b.outputDims[:0]
+	b.inputs = b.inputs[:0]
+	b.inputDims = b.inputDims[:0]
+	b.outputDims = b.outputDims[:0]
 	b.outputTruncated = false
-	b.dtypes, b.attrs, b.links = b.dtypes[:0], b.attrs[:0], b.links[:0]
-	b.spanName, b.deviceType, b.exception = "", "", ""
-	b.scopeOf, b.resource = nil, nil
+	b.dtypes = b.dtypes[:0]
+	b.attrs = b.attrs[:0]
+	b.links = b.links[:0]
+	b.spanName = ""
+	b.deviceType = ""
+	b.exception = ""
+	b.scopeOf = nil
+	b.resource = nil
 	if b.KeepsAll() || b.extra.DroppedLinks != 0 {
 		b.extra = op.Extra{}
 	}
-	b.deviceIndex, b.deviceMemory = op.Int{}, op.Int{}
+	b.deviceIndex = op.Int{}
+	b.deviceMemory = op.Int{}
 }
 
-// SetName sets the span's name, that of the operation where no attribute gives one.
+// SetName sets the span's name. It is the operation's name unless an attribute gives one.
 func (b *Builder) SetName(name string) { b.spanName = name }
 
 // NeedsName reports whether the span's name matters, after the attributes.
@@ -97,18 +107,18 @@ func (b *Builder) NeedsName() bool {
 	return b.entry.Operation == "" || !b.seen.isOperation() || b.KeepsAll()
 }
 
-// SetIDs places the span in its trace. A zero trace or span id is a warning, a
-// zero parent id means a root.
+// SetIDs places the span in its trace. A zero trace or span id gives a warning; a zero parent id is a root's.
 func (b *Builder) SetIDs(trace op.TraceID, span, parent op.SpanID) {
-	b.entry.TraceID, b.entry.SpanID, b.entry.ParentSpanID = trace, span, parent
+	b.entry.TraceID = trace
+	b.entry.SpanID = span
+	b.entry.ParentSpanID = parent
 	if trace.IsZero() || span.IsZero() {
 		b.entry.Warn |= op.WarnBadID
 	}
 }
 
-// SetTime sets start, in Unix nanoseconds, and duration in nanoseconds. A
-// start that is not known is a warning; so is an end beyond int64, which makes
-// the start unknown, and a negative duration, which becomes 0.
+// SetTime sets start, in Unix nanoseconds, and duration in nanoseconds. It warns of an unknown start, of an end beyond
+// int64, which makes the start unknown, and of a negative duration, which becomes 0.
 func (b *Builder) SetTime(start op.Int, duration int64) {
 	if !start.Known {
 		b.entry.Warn |= op.WarnBadTime
@@ -121,36 +131,37 @@ func (b *Builder) SetTime(start op.Int, duration int64) {
 		start = op.Int{}
 		b.entry.Warn |= op.WarnBadTime
 	}
-	b.entry.Start, b.entry.Duration = start, duration
+	b.entry.Start = start
+	b.entry.Duration = duration
 }
 
-// SetDuration sets the duration in nanoseconds of an operation that is known
-// to have no start.
+// SetDuration sets the duration in nanoseconds of an operation without a start.
 func (b *Builder) SetDuration(duration int64) {
 	b.entry.Duration = max(0, duration)
 	b.entry.Warn |= op.WarnNoStart
 }
 
-// SetError marks the operation as failed. Without a description the text is that of the span's exception.
+// SetError marks the operation as failed. Without a description the error is the text of the span's exception.
 func (b *Builder) SetError(description string) {
-	b.entry.Failed, b.entry.Error = true, b.ErrorText(description)
+	b.entry.Failed = true
+	b.entry.Error = b.ErrorText(description)
 }
 
-// ErrorText returns the text that SetError sets.
+// ErrorText returns the text of SetError.
 func (b *Builder) ErrorText(description string) string {
 	return b.text(cmp.Or(description, b.exception))
 }
 
-// WantsEvent reports whether AddEvent takes anything of an event of the name.
+// WantsEvent reports whether AddEvent uses an event of this name.
 func (b *Builder) WantsEvent(name string) bool {
 	return b.KeepsAll() || slices.Contains(exceptions[:], name)
 }
 
-// AddEvent adds an event of the span, whose attributes are kept where everything is. Otherwise the first
-// exception is the text of the span's error, if its status has none.
+// AddEvent adds an event of the span. Under KeepAll it keeps the attributes. Otherwise it takes the first exception
+// for the text of the span's error, if its status has no description.
 func (b *Builder) AddEvent(e op.Event) {
 	if b.KeepsAll() {
-		const size = 3 * int(unsafe.Sizeof(e)) // in a list that grows
+		const size = 3 * int(unsafe.Sizeof(e)) // as the list grows
 		if b.further.Held.Take(size + len(e.Name)) {
 			b.extra.Events = append(b.extra.Events, e)
 		}
@@ -167,14 +178,13 @@ func (b *Builder) AddEvent(e op.Event) {
 	}
 }
 
-// exceptions are the names of events that tell of errors, by OpenTelemetry and OpenTracing, and exceptionTexts the attributes
-// that say which, the best first.
+// exceptions are the names of error events, and exceptionTexts the attributes describing the error, the best first.
 var (
 	exceptions     = [...]string{"exception", "error"}
 	exceptionTexts = [...]string{"exception.message", "exception.type", "message", "error.object", "error.kind"}
 )
 
-// SetResource sets the fields that the resource, which may be nil, gives. A rank of the span wins.
+// SetResource sets the resource's fields; r may be nil. A rank of the span takes precedence.
 func (b *Builder) SetResource(r *op.Resource) {
 	if r == nil {
 		return
@@ -190,7 +200,7 @@ func (b *Builder) SetResource(r *op.Resource) {
 // SetScope sets the instrumentation scope.
 func (b *Builder) SetScope(name string) { b.entry.Scope = b.scope.text(b, name) }
 
-// checked is Builder.text for a text that many spans have: comparing pointers is cheaper than looking at every byte.
+// checked is Builder.text for a text common to many spans: comparing pointers is cheaper than reading every byte.
 type checked struct {
 	in, out string
 	warn    op.Warning
@@ -200,7 +210,8 @@ func (c *checked) text(b *Builder, v string) string {
 	if v != c.in {
 		warn := b.entry.Warn
 		b.entry.Warn = 0
-		c.in, c.out = v, b.text(v)
+		c.in = v
+		c.out = b.text(v)
 		c.warn = b.entry.Warn
 		b.entry.Warn = warn
 	}
@@ -208,20 +219,21 @@ func (c *checked) text(b *Builder, v string) string {
 	return c.out
 }
 
-// SetRoot sets the local root span above the operation, if there is one, in place of that of the attributes.
+// SetRoot sets the local root span above the operation, if any. It takes precedence over attributes.
 func (b *Builder) SetRoot(name string, id op.SpanID) {
 	if name != "" || !id.IsZero() {
-		b.entry.Root, b.entry.RootSpanID = b.text(name), id
+		b.entry.Root = b.text(name)
+		b.entry.RootSpanID = id
 	}
 }
 
-// SetTraceState reads the sampling threshold that a W3C tracestate carries.
+// SetTraceState reads the sampling threshold in a W3C tracestate.
 func (b *Builder) SetTraceState(state string) {
 	b.entry.AdjustedCount = adjustedCount(state)
 	b.extra.TraceState = state
 }
 
-// SetDropped sets how many attributes the SDK's limits dropped.
+// SetDropped sets the number of attributes dropped by the SDK's limits.
 func (b *Builder) SetDropped(n int64) {
 	b.entry.DroppedAttributes = n
 	if n > 0 {
@@ -232,7 +244,7 @@ func (b *Builder) SetDropped(n int64) {
 // Warn adds warnings of the caller.
 func (b *Builder) Warn(w op.Warning) { b.entry.Warn |= w }
 
-// Entry completes the entry, which is valid until the next Reset. It reports false where the span is no operation.
+// Entry completes the entry, which is valid until the next Reset. It reports false for a span other than an operation.
 func (b *Builder) Entry() (*op.Entry, bool) {
 	if !b.seen.isOperation() {
 		return nil, false
@@ -258,7 +270,7 @@ func (b *Builder) Entry() (*op.Entry, bool) {
 	return e, true
 }
 
-// finishDevice joins the device's type and index, which torch gives apart.
+// finishDevice joins the device's type and index, separate attributes of torch.
 func (b *Builder) finishDevice() {
 	if b.entry.DeviceID != "" || b.deviceType == "" {
 		return
@@ -278,25 +290,23 @@ func (b *Builder) finishKind() {
 			e.KindRule = b.kindRule
 		}
 	case e.Collective != nil:
-		e.Kind, e.KindRule = op.KindCollective, op.RuleAttribute
+		e.Kind = op.KindCollective
+		e.KindRule = op.RuleAttribute
 	default:
 		e.Kind, e.KindRule = b.kinds.Infer(e.Operation)
 	}
 }
 
-// finishSizes derives elements and bytes from the output's shape where they are not stated.
 func (b *Builder) finishSizes() {
 	e := &b.entry
-	// What a truncated output held is not known, also when it was truncated
-	// before it was written as a span.
+	// The elements of a truncated output are unknown, even if it was truncated before it became a span.
 	truncated := b.outputTruncated || e.Warn&op.WarnShapeTruncated != 0 && len(e.OutputShape) == op.MaxRank
 	if b.from[FieldOutputElements] == familyNone && !truncated {
 		n, w := e.OutputShape.Elements()
 		e.OutputElements = n
 		e.Warn |= w
 	}
-	// torch states both the host's and the device's memory, and 0 for the one
-	// that an operation did not touch.
+	// torch states the host's and the device's memory, and 0 for the untouched one.
 	if b.from[FieldMemory] <= familyTorch && b.deviceMemory.Known && (b.deviceMemory.V != 0 || !e.MemoryBytes.Known) {
 		e.MemoryBytes = b.deviceMemory
 		b.from[FieldMemory] = familyTorch
@@ -306,10 +316,9 @@ func (b *Builder) finishSizes() {
 	}
 }
 
-// adjustedCount returns how many spans a span sampled with the threshold in a
-// W3C tracestate stands for: 2^56 / (2^56 - T) for "ot=th:T", T being up to 14
-// hexadecimal digits filled up with zeros on the right. It returns 0, which
-// means unknown, where there is no valid threshold: none is not the same as 1.
+// adjustedCount returns the number of spans that a span stands for, by the threshold in a W3C tracestate:
+// 2^56 / (2^56 - T) for "ot=th:T", with T of up to 14 hexadecimal digits, filled up with zeros on the right. Without a valid
+// threshold it returns 0, unknown.
 //
 //	ot=th:8          2
 //	ot=rv:1a;th:c    4

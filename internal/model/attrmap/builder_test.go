@@ -1,7 +1,9 @@
 package attrmap_test
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,13 +12,15 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/internal/record/convert"
+	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/optest"
+	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
 )
 
-// build returns the entry of a span with the name of an operation and the attributes
-// that set adds.
+// build returns the entry of a span with the name of an operation and the attributes that set adds.
 func build(t *testing.T, m *attrmap.Mapping, set func(b *attrmap.Builder)) *op.Entry {
 	t.Helper()
 	b := attrmap.NewBuilder(m)
@@ -90,7 +94,8 @@ func TestMappingKeep(t *testing.T) {
 		b.SetList(b.Target(attrkey.InputShapes), []byte("[[2,3.0],[],true]"))
 	})
 	want := []op.Attr{
-		{Key: "s", Value: "a\ufffdb"}, {Key: "i", Value: "-5", Type: op.AttrInt}, {Key: "f", Value: "0.5", Type: op.AttrFloat},
+		{Key: "s", Value: "a\ufffdb"}, {Key: "i", Value: "-5", Type: op.AttrInt},
+		{Key: "f", Value: "0.5", Type: op.AttrFloat},
 		{Key: "b", Value: "true", Type: op.AttrBool}, {Key: "list", Value: `["a","\""]`, Type: op.AttrJSON},
 		{Key: "twice", Value: "2", Type: op.AttrInt}, {Key: attrkey.Step, Value: "7", Type: op.AttrInt},
 		{Key: attrkey.InputShapes, Value: "[[2,3.0],[],true]", Type: op.AttrJSON},
@@ -138,8 +143,7 @@ func TestSetTime(t *testing.T) {
 		warn     op.Warning
 	}{
 		{op.Known(10), 5, op.Known(15), 0},
-		{op.Known(10), -5, op.Known(10), op.WarnNegativeDuration},
-		{op.Int{}, 5, op.Int{}, op.WarnBadTime},
+		{op.Known(10), -5, op.Known(10), op.WarnNegativeDuration}, {op.Int{}, 5, op.Int{}, op.WarnBadTime},
 		{op.Known(math.MaxInt64), 1, op.Int{}, op.WarnBadTime},
 		{op.Known(math.MaxInt64 - 1), 1, op.Known(math.MaxInt64), 0},
 		{op.Known(-5), 5, op.Known(0), 0},
@@ -162,7 +166,8 @@ func TestBuilderCallerWarnings(t *testing.T) {
 		b.SetTraceState("ot=th:fffffffffffffe")
 	})
 	check.Equal(t, "adjusted count", 1<<55, e.AdjustedCount)
-	if e.Warn != op.WarnMicroseconds|op.WarnInvalidUTF8 || e.Root+e.Scope+e.Service+e.Error != "r\ufffds\ufffdt\ufffde\ufffd" {
+	if e.Warn != op.WarnMicroseconds|op.WarnInvalidUTF8 ||
+		e.Root+e.Scope+e.Service+e.Error != "r\ufffds\ufffdt\ufffde\ufffd" {
 		t.Errorf("entry %+v", e)
 	}
 }
@@ -185,13 +190,164 @@ func TestBuilderBoundsShapes(t *testing.T) {
 func TestResourceSet(t *testing.T) {
 	r := &op.Resource{}
 	for _, a := range [][2]string{
-		{attrkey.ServiceName, "s"}, {attrkey.Rank, " 3 "}, {attrkey.WorldSize, "8"}, {"host.name", "n1"}, {"host.name", "n2"},
+		{attrkey.ServiceName, "s"}, {attrkey.Rank, " 3 "}, {attrkey.WorldSize, "8"}, {"host.name", "n1"},
+		{"host.name", "n2"},
 		{attrkey.Rank, "x"}, {attrkey.WorldSize, "-1"}, {"bad", "\xff"},
 	} {
 		opmodel.SetResourceAttr(r, new(opmodel.AttrIndex), op.Attr{Key: a[0], Value: a[1]})
 	}
 	want := &op.Resource{Service: "s", Rank: op.Known(3), WorldSize: op.Known(8), Host: "n2", Attrs: []op.Attr{
-		{Key: "host.name", Value: "n2"}, {Key: attrkey.Rank, Value: "x"}, {Key: attrkey.WorldSize, Value: "-1"}, {Key: "bad", Value: "\ufffd"},
+		{Key: "host.name", Value: "n2"}, {Key: attrkey.Rank, Value: "x"}, {Key: attrkey.WorldSize, Value: "-1"},
+		{Key: "bad", Value: "\ufffd"},
 	}}
 	check.Equal(t, "resource", want, r)
+}
+
+func BenchmarkBuildEntry(b *testing.B) {
+	build := attrmap.NewBuilder(nil)
+	output := []int64{64, 256}
+	b.ReportAllocs()
+	for b.Loop() {
+		build.Reset()
+		build.SetName("matmul")
+		build.SetTime(op.Known(1_700_000_000_000_000_000), 12_600)
+		build.Str(attrkey.Name, "matmul")
+		build.Str(attrkey.Device, "cuda:0")
+		build.Str(attrkey.InputShapes, "[[64,784],[784,256]]")
+		build.SetInts(build.Target(attrkey.OutputShape), output)
+		build.Int(attrkey.Step, 7)
+		if _, ok := build.Entry(); !ok {
+			b.Fatal("the span is no operation")
+		}
+	}
+}
+
+// Package convert hands a Builder the SDK's spans. A Predicate takes the same ones for operations.
+func TestConformance(t *testing.T) {
+	conv := convert.New(nil, 1<<20) // one for all: fields left over from a span would show
+	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
+		stub := spantest.Case(t, c.Span)
+		d := span.Read(stub.Snapshot(), stub.SpanContext, stub.Parent)
+		e, ok := conv.Entry(&d, span.Root{})
+		p := attrmap.NewPredicate(nil)
+		seen := false
+		for _, a := range c.Span.Attributes {
+			seen = p.See(a.Key)
+		}
+		check.Equal(t, "the predicate: operation", ok, seen)
+		return e, ok
+	})
+}
+
+// Where everything is kept, an attribute is left out only if a writer gives it back as it was.
+func TestKeepAll(t *testing.T) {
+	m := new(attrmap.Mapping)
+	m.Alias("engine.op", attrkey.Name)
+	m.KeepAll()
+	b := attrmap.NewBuilder(m)
+	b.Reset()
+	b.SetName("span")
+	b.Str(attrkey.Name, "matmul")
+	b.SetInts(b.Target(attrkey.OutputShape), []int64{2, 3})
+	b.Str(attrkey.InputShapes, "2x3")
+	b.Str(attrkey.DType, "f32")
+	b.SetFloat(b.Target(attrkey.Step), 7)
+	b.Int(attrkey.Stream, 7)
+	b.Str(attrkey.Kind, "compute")
+	b.Int(attrkey.Memory, 24)
+	b.Int(attrkey.Rank, 3)
+	b.Str("engine.op", "gemm")
+	b.Str("model", "m1")
+	b.SetResource(&op.Resource{Rank: op.Known(3)})
+	b.SetScopeOf(&op.Scope{Name: "lib", Version: "1"})
+	e, ok := b.Entry()
+	want := []op.Attr{
+		{Key: attrkey.InputShapes, Value: "2x3"}, {Key: attrkey.Step, Value: "7", Type: op.AttrFloat},
+		{Key: attrkey.Kind, Value: "compute"},
+		{Key: attrkey.Rank, Value: "3", Type: op.AttrInt}, {Key: "engine.op", Value: "gemm"},
+		{Key: "model", Value: "m1"},
+	}
+	if diff := cmp.Diff(want, e.Attrs); !ok || diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+	check.Equal(t, "extra", &op.Extra{Name: "span", Scope: op.Scope{Version: "1"}}, e.Extra)
+
+	b.Reset()
+	b.Str("http.route", "/")
+	b.Int(attrkey.Step, 7)
+	var s op.Span
+	if _, ok := b.Entry(); ok {
+		t.Fatal("a request is an operation")
+	}
+	b.FillSpan(&s)
+	check.Equal(t, "attributes of a span",
+		[]op.Attr{{Key: "http.route", Value: "/"}, {Key: attrkey.Step, Value: "7", Type: op.AttrInt}}, s.Attrs)
+	if s.Extra != nil {
+		t.Errorf("extra of a span is %+v", s.Extra)
+	}
+}
+
+var shapeTexts = []struct {
+	text string
+	want op.Shape // nil: not a shape
+}{
+	{"64x784", op.Shape{64, 784}}, {"64X784", op.Shape{64, 784}}, {" 64 x 784 ", op.Shape{64, 784}},
+	{"64", op.Shape{64}}, {"0", op.Shape{0}},
+	{"[64,784]", op.Shape{64, 784}}, {"[ 64 , 784 ]", op.Shape{64, 784}}, {"(64, 784)", op.Shape{64, 784}},
+	{"64,784", op.Shape{64, 784}},
+	{"[]", op.Shape{}}, {"()", op.Shape{}}, {" [ ] ", op.Shape{}}, {"(3,)", op.Shape{3}}, {"[3,]", op.Shape{3}},
+	{"-1x2", op.Shape{-1, 2}}, {"[-1]", op.Shape{-1}}, {"[2.0, 3e0]", op.Shape{2, 3}},
+	{"9223372036854775807", op.Shape{1<<63 - 1}},
+	{strings.Repeat("1,", 63) + "1", op.Shape(slices.Repeat([]int64{1}, 64))},
+
+	{"", nil}, {" ", nil}, {"x", nil}, {"2x", nil}, {"x2", nil}, {"2xx3", nil}, {"2,", nil}, {",2", nil}, {"2 3", nil},
+	{"2x3,4",
+		nil}, {"2,3x4", nil},
+	{"[", nil}, {"]", nil}, {"[2", nil}, {"2]", nil}, {"[2)", nil}, {"[2x3]", nil}, {"[2,,3]", nil}, {"[,]", nil},
+	{"[2] ]",
+		nil}, {"[[2]]", nil}, {"[2]x", nil},
+	{"-2", nil}, {"--1", nil}, {"2.5", nil}, {"1e400", nil}, {"9223372036854775808", nil}, {"NaN", nil},
+	{"float32", nil}, {"2\x003",
+		nil}, {"２", nil},
+	{strings.Repeat("1,", 64) + "1", nil},
+}
+
+func TestParseShape(t *testing.T) {
+	for _, test := range shapeTexts {
+		got, ok := attrmap.ParseShape(test.text)
+		check.Equal(t, fmt.Sprintf("ParseShape(%q) = %v", test.text, got), (test.want != nil), ok)
+		check.Equal(t, fmt.Sprintf("ParseShape(%q)", test.text), test.want, got)
+	}
+}
+
+func FuzzParseShape(f *testing.F) {
+	for _, test := range shapeTexts {
+		f.Add(test.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, ok := attrmap.ParseShape(text)
+		if !ok {
+			if s != nil {
+				t.Fatalf("ParseShape(%q) = %v, false", text, s)
+			}
+			return
+		}
+		if s == nil || len(s) > op.MaxRank {
+			t.Fatalf("ParseShape(%q) = %#v", text, s)
+		}
+		for _, d := range s {
+			if d < op.Dynamic {
+				t.Fatalf("ParseShape(%q) has a dimension of %d", text, d)
+			}
+			if d == op.Dynamic {
+				return // prints as ?
+			}
+		}
+		if len(s) == 0 {
+			return // prints as a word
+		}
+		if back, ok := attrmap.ParseShape(s.String()); !ok || !cmp.Equal(s, back) {
+			t.Fatalf("%q is %v, which prints as %s and reads as %v", text, s, s, back)
+		}
+	})
 }

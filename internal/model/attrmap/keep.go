@@ -1,6 +1,7 @@
 package attrmap
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,10 +11,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// KeepAll makes every attribute appear in [op.Entry].Attrs that a writer of spans would
-// not write again from the entry's fields, and in [op.Span].Attrs every one; and what
-// else a span has in Extra. Conversions ask for it. Reading takes longer. Of the SDK's
-// spans, which package optrace converts, attributes are kept only.
+// KeepAll keeps in [op.Entry].Attrs every attribute that a writer could not restore from the entry's fields, in
+// [op.Span].Attrs every attribute, and in Extra the rest of a span. Conversions use it; reading takes longer. From
+// spans of the SDK it keeps attributes only.
 func (m *Mapping) KeepAll() {
 	m.all = true
 	for _, t := range m.added {
@@ -21,11 +21,10 @@ func (m *Mapping) KeepAll() {
 	}
 }
 
-// KeepsAll reports whether everything is kept; false for nil.
+// KeepsAll reports whether m, which may be nil, keeps everything.
 func KeepsAll(m *Mapping) bool { return m != nil && m.all }
 
-// KeepsOfRequest reports whether recorders keep an attribute of a span that is no operation; m may be nil. One
-// without a value is kept where everything is.
+// KeepsOfRequest reports whether recorders keep an attribute of a span other than an operation. m may be nil.
 func KeepsOfRequest(m *Mapping, key string, empty bool) bool {
 	if m != nil && m.all {
 		return true
@@ -33,8 +32,7 @@ func KeepsOfRequest(m *Mapping, key string, empty bool) bool {
 	return !empty && (m != nil && slices.Contains(m.kept, key) || slices.Contains(attrkey.OfRequests[:], key))
 }
 
-// Inherit adds to the attributes of an operation or span those that were asked for by key, and
-// that are not among them, from its scope and its resource, where the sources have them; either may be
+// Inherit adds kept attributes missing from an operation or span, from its scope or else its resource. s and r may be
 // nil. The attribute service.name is the service.
 func Inherit(m *Mapping, attrs []op.Attr, service string, s *op.Scope, r *op.Resource) []op.Attr {
 	if m == nil {
@@ -51,7 +49,7 @@ func Inherit(m *Mapping, attrs []op.Attr, service string, s *op.Scope, r *op.Res
 	return attrs
 }
 
-// Kept returns the keys that [Mapping.Keep] was called with.
+// Kept returns the keys of [Mapping.Keep].
 func Kept(m *Mapping) []string {
 	if m == nil {
 		return nil
@@ -59,7 +57,6 @@ func Kept(m *Mapping) []string {
 	return slices.Clone(m.kept)
 }
 
-// inherited returns the attribute of a scope or resource, nil where there is none.
 func inherited(key, service string, s *op.Scope, r *op.Resource) *op.Attr {
 	if s != nil {
 		if a := opmodel.FindAttr(s.Attrs, key); a != nil {
@@ -79,15 +76,13 @@ func inherited(key, service string, s *op.Scope, r *op.Resource) *op.Attr {
 	return opmodel.FindAttr(r.Attrs, key)
 }
 
-// KeepsAll reports whether everything is kept, so that [Builder.Extra] is to be filled in.
+// KeepsAll reports whether everything is kept. The caller then fills in [Builder.Extra].
 func (b *Builder) KeepsAll() bool { return KeepsAll(b.mapping) }
 
-// Extra returns what else the span has, to fill in between Reset and Entry. It matters
-// only where everything is kept; DropLinks sets the dropped links, and the scope is that of SetScopeOf.
+// Extra returns the rest of the span, for the caller to fill in between Reset and Entry under KeepsAll.
 func (b *Builder) Extra() *op.Extra { return &b.extra }
 
-// SetScopeOf is SetScope for a scope with all that it has, which must not change until
-// the entry is complete.
+// SetScopeOf is SetScope for a whole scope, which must not change until the entry is complete.
 func (b *Builder) SetScopeOf(s *op.Scope) {
 	b.SetScope(s.Name)
 	b.scopeOf = s
@@ -113,10 +108,11 @@ func (b *Builder) SetAttr(a op.Attr) {
 	}
 }
 
-// FillSpan sets the links of a span that is no operation, the text of its error and the attributes that were asked for, and where everything
-// is kept all of these and what else it has. They belong to the Builder.
+// FillSpan sets the links, the error's text and the kept attributes of a span other than an operation, and under
+// KeepsAll all attributes and the rest. They belong to the Builder.
 func (b *Builder) FillSpan(s *op.Span) {
-	s.Links, s.Extra = b.Links(), opmodel.Dropped(b.extra.DroppedLinks)
+	s.Links = b.Links()
+	s.Extra = opmodel.Dropped(b.extra.DroppedLinks)
 	if len(b.attrs) > 0 {
 		s.Attrs = b.attrs
 	}
@@ -138,7 +134,6 @@ func (b *Builder) FillSpan(s *op.Span) {
 	}
 }
 
-// keep stores an attribute that was asked for; of equal keys the last wins.
 func (b *Builder) keep(a op.Attr) { b.attrs = b.index.Set(b.attrs, a) }
 
 // keepsOfOperation reports whether entries keep the attribute key. Other spans may keep more.
@@ -156,7 +151,8 @@ func (b *Builder) finishAttrs() {
 	if b.KeepsAll() {
 		b.dropWritten()
 		if s := b.scopeOf; s != nil {
-			b.extra.Scope.Version, b.extra.Scope.Attrs = s.Version, s.Attrs
+			b.extra.Scope.Version = s.Version
+			b.extra.Scope.Attrs = s.Attrs
 		}
 		b.extra.Scope.Name = ""
 		if b.spanName != e.Operation {
@@ -177,7 +173,7 @@ func (b *Builder) finishAttrs() {
 	}
 }
 
-// dropWritten drops the attributes that are written as they are, but for kinds whose rule files do not keep.
+// dropWritten drops the attributes that a writer restores unchanged. Files do not keep all rules of kinds.
 func (b *Builder) dropWritten() {
 	e := &b.entry
 	kind := e.Kind
@@ -185,11 +181,61 @@ func (b *Builder) dropWritten() {
 		e.Kind = op.KindUnknown
 	}
 	w := &b.written
-	w.attrs, w.texts = w.attrs[:0], &b.listTexts
+	w.attrs = w.attrs[:0]
+	w.texts = &b.listTexts
 	w.write(e)
 	e.Kind = kind
 	if r := b.resource; r == nil || r.Rank != e.Rank {
 		w.int(attrkey.Rank, e.Rank)
 	}
 	b.attrs = slices.DeleteFunc(b.attrs, func(a op.Attr) bool { return slices.Contains(w.attrs, a) })
+}
+
+// AddLink adds a link to the span. It drops invalid links and links beyond MaxLinks, with a warning.
+func (b *Builder) AddLink(l op.Link) {
+	if len(b.links) == op.MaxLinks && l.Valid() {
+		b.extra.DroppedLinks++
+	}
+	b.links = opmodel.AppendLink(b.links, l, &b.entry.Warn)
+}
+
+// DropLinks adds n links dropped by the SDK's limits.
+func (b *Builder) DropLinks(n int64) {
+	if n > 0 {
+		b.extra.DroppedLinks += min(n, math.MaxUint32) // OTLP's limit
+		b.Warn(op.WarnDroppedLinks)
+	}
+}
+
+// LinkAttr gives an attribute of any type to a link, and under KeepsAll to extra.
+func (b *Builder) LinkAttr(l *op.Link, extra *op.LinkExtra, a op.Attr) {
+	w := opmodel.LinkAttr(l, a)
+	b.entry.Warn |= w
+	if b.KeepsAll() && (opmodel.LinkWeight(l, a.Key) == nil || a.Type != op.AttrInt || w != 0) {
+		extra.Attrs = b.further.Set(extra.Attrs, opmodel.ValidAttr(a))
+	}
+}
+
+// AddLinkWith is AddLink with the rest of the link, under KeepsAll.
+func (b *Builder) AddLinkWith(l op.Link, extra *op.LinkExtra) {
+	if b.KeepsAll() && (len(extra.Attrs) > 0 || extra.Flags != 0 || extra.TraceState != "" ||
+		extra.DroppedAttributes != 0) {
+		own := *extra
+		l.Extra = &own
+	}
+	b.AddLink(l)
+}
+
+// Take asks for n bytes for a value of the span, until the next Reset. It reports whether the reader may use them.
+func (b *Builder) Take(n int) bool { return b.further.Held.Take(n) }
+
+// EventAttr appends an attribute of an event of the span.
+func (b *Builder) EventAttr(attrs []op.Attr, a op.Attr) []op.Attr { return b.further.Append(attrs, a) }
+
+// Links returns the links added since Reset, valid until the next Reset. An entry has them already.
+func (b *Builder) Links() []op.Link {
+	if len(b.links) == 0 {
+		return nil
+	}
+	return b.links
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Readers know every attribute of the conventions, that of links and that of a recording aside.
+// Readers know every attribute of the conventions, except of links and of recordings.
 func TestConventionsAreRead(t *testing.T) {
 	f := check.Must(parser.ParseFile(token.NewFileSet(), "../attrkey/names.go", nil, 0))(t)
 	n := 0
@@ -34,5 +34,42 @@ func TestConventionsAreRead(t *testing.T) {
 	})
 	if n < 30 {
 		t.Errorf("%d attributes", n)
+	}
+}
+
+// Attrs leaves out attributes that a reader derives, and writes all others.
+func TestWriteAttrsLeavesOutWhatFollows(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		entry op.Entry
+		want  map[string]string
+	}{
+		{"nothing is known", op.Entry{}, map[string]string{}},
+		{"no inputs", op.Entry{InputShapes: []op.Shape{}, InputDTypes: []op.DType{}},
+			map[string]string{attrkey.InputShapes: "[]", attrkey.InputDTypes: "[]"}},
+		{"a shape", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(6)},
+			map[string]string{attrkey.OutputShape: "[2,3]"}},
+		{
+			"other elements", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(5)},
+			map[string]string{attrkey.OutputShape: "[2,3]", attrkey.OutputElements: "5"},
+		},
+		{"elements without a shape", op.Entry{OutputElements: op.Known(5)},
+			map[string]string{attrkey.OutputElements: "5"}},
+		{"a warning that follows", op.Entry{DroppedAttributes: 1, Warn: op.WarnDroppedAttributes}, map[string]string{}},
+		{
+			"a warning that does not follow", op.Entry{Warn: op.WarnDroppedAttributes},
+			map[string]string{attrkey.Warnings: op.WarnDroppedAttributes.String()},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.entry.KindRule = op.RuleDefault
+			got := map[string]string{}
+			for _, a := range Attrs(&tt.entry) {
+				got[a.Key] = a.Value
+			}
+			delete(got, attrkey.Kind)
+			delete(got, attrkey.KindRule)
+			check.Equal(t, "attributes", tt.want, got)
+		})
 	}
 }

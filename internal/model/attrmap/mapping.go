@@ -1,21 +1,24 @@
 package attrmap
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/op"
 )
 
-// Field is a property of an operation that an attribute gives.
+// Field is a property of an operation given by an attribute.
 type Field uint8
 
 // The fields.
 const (
 	FieldNone Field = iota
 
-	// Those that are set from text as it is.
+	// Texts.
 	FieldName
 	FieldKind
 	FieldPath
@@ -47,11 +50,11 @@ const (
 	FieldInputDTypes
 	FieldInputShapes
 	FieldOutputShape
-	fieldInputShapeAt // one input of several, by index
+	fieldInputShapeAt // one input, by index
 
-	// Fields of an entry that the convention has no attribute for.
+	// Fields of an entry without an attribute in the conventions.
 	fieldKindRule
-	FieldRoot // the name of the local root
+	FieldRoot // the local root's name
 	fieldRootSpan
 	fieldLaunchedBy
 	fieldLaunchSpan
@@ -61,72 +64,62 @@ const (
 	numFields
 )
 
-// isText reports whether the field is set from text as it is.
 func (f Field) isText() bool { return FieldName <= f && f <= FieldGroup }
 
 func (f Field) isNumber() bool { return FieldFLOPs <= f && f <= fieldWorldSize }
 
 func (f Field) isShape() bool { return FieldInputShapes <= f && f <= fieldInputShapeAt }
 
-// family ranks keys: where several set one field, the one of the higher family wins.
+// family ranks keys. Of several keys for one field the higher family wins.
 type family uint8
 
 const (
-	familyNone family = iota
-	// familyBare: short names that other instrumentation uses too.
-	familyBare
-	// familyAlias: keys that a user added.
-	familyAlias
-	// familyTorch: torch.profiler's OpenTelemetry keys.
-	familyTorch
-	// familyIndexed: tensor.input.N.shape.
-	familyIndexed
-	// familyTensor: the convention.
-	familyTensor
+	familyNone    family = iota
+	familyBare           // generic short names, also of other instrumentation
+	familyAlias          // keys added by a user
+	familyTorch          // torch.profiler's OpenTelemetry keys
+	familyIndexed        // tensor.input.N.shape
+	familyTensor         // the convention
 )
 
-// target is the field that a key maps to.
 type target struct {
 	field  Field
 	family family
-	keep   bool  // also wanted in Entry.Attrs
-	says   signs // that the span with the key is an operation
-	index  int16 // of the input, for fieldInputShapeAt
+	keep   bool  // also kept in Entry.Attrs
+	says   signs // the evidence of an operation in the key
+	index  int16 // index of the input, for fieldInputShapeAt
 }
 
-// torchPrefix starts the keys of torch.profiler, each of which makes a span an operation.
 const torchPrefix = "pytorch."
 
-// Mapping is a table from attribute keys to fields: the conventions of this
-// project, the aliases that readers accept, and the keys that a user adds. A nil
-// *Mapping is the conventions alone. Complete a Mapping before it is used; it
-// is then safe for concurrent use.
+// Mapping is a table from attribute keys to fields: the conventions, the aliases known to readers, and a user's keys.
+// A nil *Mapping has the conventions only. A complete Mapping is safe for concurrent use.
 type Mapping struct {
 	added map[string]*target
 	kept  []string // see Keep
 	all   bool     // see KeepAll
-	// spans are the targets where spans that are no operations keep further attributes, see [Want].Spans;
-	// nil where they keep none.
+	// spans are the targets of spans other than operations, see [Want].Spans, nil without any.
 	spans *targets
 	hold  func(bytes int64) error // see Holding
 }
 
-// Alias makes key mean what like does, a key of the conventions such as tensor.op.path. It yields
-// to the keys of the tensor family and takes precedence over bare ones. Where like means no property
-// of an operation, neither does key.
+// Alias gives key the meaning of like, a key of the conventions such as tensor.op.path. Keys of the tensor family take
+// precedence over it, and it takes precedence over bare ones. If like has no meaning, key loses its own.
 func (m *Mapping) Alias(key, like string) {
-	t, field := *m.find(key), (*Mapping)(nil).find(like).field
-	if t.field == FieldNone { // one that is kept for what it says of a kernel says something else then
+	t := *m.find(key)
+	field := (*Mapping)(nil).find(like).field
+	if t.field == FieldNone { // a key kept for its meaning loses it
 		t.keep = m.all || slices.Contains(m.kept, key)
 	}
-	t.field, t.family = field, familyAlias
-	// A key of torch.profiler still makes the span an operation.
+	t.field = field
+	t.family = familyAlias
+	// A key of torch.profiler stays evidence of an operation.
 	t.says = t.says&signTorch | signsOf(field, familyAlias)
 	m.set(key, t)
 }
 
-// Keep makes key's values appear in [op.Entry].Attrs and [op.Span].Attrs, a list or map as JSON. An entry
-// or span without the attribute has that of its scope, or else that of its resource.
+// Keep copies key's values to [op.Entry].Attrs and [op.Span].Attrs, a list or map as JSON. An entry or span without
+// the attribute has the value of its scope or else of its resource.
 func (m *Mapping) Keep(key string) {
 	t := *m.find(key)
 	t.keep = true
@@ -143,15 +136,15 @@ func (m *Mapping) set(key string, t target) {
 	m.added[key] = &t
 }
 
-// targets are the targets of the conventions, shared and never changed.
+// targets are the targets of the conventions, shared and immutable.
 type targets struct {
 	table *keyIndex
-	// The targets of keys that are not in the table.
+	// The targets of keys outside the table.
 	none, torch *target
 	indexed     [op.MaxInputs + 1]target
 }
 
-// newTargets returns the targets of the conventions, which keep all values or those of some keys in addition.
+// newTargets returns the targets of the conventions. They keep all values, or the values of the keys in kept.
 func newTargets(keep bool, kept []string) *targets {
 	t := &targets{
 		table: newKeyIndex(conventions, keep, kept),
@@ -159,7 +152,8 @@ func newTargets(keep bool, kept []string) *targets {
 		torch: &target{family: familyTorch, says: signTorch, keep: keep},
 	}
 	for i := range t.indexed {
-		t.indexed[i] = target{field: fieldInputShapeAt, family: familyIndexed, index: int16(i), says: signShape, keep: keep}
+		t.indexed[i] = target{field: fieldInputShapeAt, family: familyIndexed, index: int16(i), says: signShape,
+			keep: keep}
 	}
 	return t
 }
@@ -187,7 +181,7 @@ func (m *Mapping) find(key string) *target {
 	if strings.HasPrefix(key, inputShapePrefix) && strings.HasSuffix(key, inputShapeSuffix) {
 		digits := strings.TrimSuffix(key[len(inputShapePrefix):], inputShapeSuffix)
 		if i, err := strconv.ParseUint(digits, 10, 15); err == nil {
-			return &from.indexed[min(i, op.MaxInputs)] // the last stands for all beyond the limit
+			return &from.indexed[min(i, op.MaxInputs)] // the last one is for all beyond the limit
 		}
 	}
 	if strings.HasPrefix(key, torchPrefix) {
@@ -196,7 +190,7 @@ func (m *Mapping) find(key string) *target {
 	return from.none
 }
 
-// Predicate decides as a [Builder] does whether a span is an operation, where no entry is needed.
+// Predicate decides whether a span is an operation, like a [Builder] but without an entry.
 type Predicate struct {
 	mapping *Mapping
 	seen    signs
@@ -205,19 +199,19 @@ type Predicate struct {
 // NewPredicate returns a Predicate for one span.
 func NewPredicate(m *Mapping) Predicate { return Predicate{mapping: m} }
 
-// See takes the next key, and reports whether those so far make the span an operation.
+// See takes the next key, and reports whether the keys so far make the span an operation.
 func (p *Predicate) See(key string) bool {
 	p.seen |= p.mapping.find(key).says
 	return p.seen.isOperation()
 }
 
-// signs is a set of reasons to take a span for an operation.
+// signs is a set of evidence for an operation.
 type signs uint8
 
 const (
-	signName     signs = 1 << iota // tensor.op.name, or an alias of it
+	signName     signs = 1 << iota // tensor.op.name or an alias
 	signTorch                      // a key of torch.profiler
-	signBareName                   // op or operation, which may mean anything
+	signBareName                   // op or operation, ambiguous names
 	signShape                      // a shape
 )
 
@@ -239,4 +233,164 @@ func signsOf(field Field, family family) signs {
 
 func (s signs) isOperation() bool {
 	return s&(signName|signTorch) != 0 || s&signBareName != 0 && s&signShape != 0
+}
+
+// Want lists the parts of an input's records that a consumer needs.
+type Want struct {
+	// Keep has the keys of attributes for entries, see [Mapping.Keep].
+	Keep []string
+	// Spans has the keys, fewer than a hundred, of further attributes for spans other than operations.
+	Spans []string
+	// Partials asks for files of partial results, each as an [op.Partial].
+	Partials bool
+}
+
+// Holding returns a copy of m, which may be nil, for readers that account for a record's memory by hold, like a
+// [budget.Account]. They leave out values that hold refuses. The owner of hold then ends the reading.
+func Holding(m *Mapping, hold func(bytes int64) error) *Mapping {
+	c := With(m, Want{})
+	c.hold = hold
+	return c
+}
+
+// Account returns an account of the memory of readers with the mapping m, which may be nil.
+func Account(m *Mapping) budget.Account {
+	if m == nil {
+		return budget.Account{}
+	}
+	return budget.Account{Hold: m.hold}
+}
+
+// With returns a copy of m, which may be nil, with the keys of w.
+func With(m *Mapping, w Want) *Mapping {
+	c := &Mapping{}
+	if m != nil {
+		*c = *m
+	}
+	c.added = maps.Clone(c.added)
+	c.kept = slices.Clone(c.kept)
+	for _, key := range w.Keep {
+		c.Keep(key)
+	}
+	if len(w.Spans) > 0 {
+		c.spans = newTargets(false, w.Spans)
+	}
+	return c
+}
+
+// The keys that writers use are in internal/model/attrkey, generated from docs/registry.
+
+// The shape of one input per attribute: tensor.input.0.shape.
+const (
+	inputShapePrefix = "tensor.input."
+	inputShapeSuffix = ".shape"
+)
+
+// conventions is the mapping from attribute keys to fields, except for tensor.input.N.shape.
+var conventions = []keyTarget{
+	{attrkey.Name, target{field: FieldName, family: familyTensor}},
+	{attrkey.Kind, target{field: FieldKind, family: familyTensor}},
+	{attrkey.Path, target{field: FieldPath, family: familyTensor}},
+	{attrkey.FLOPs, target{field: FieldFLOPs, family: familyTensor}},
+	{attrkey.Side, target{field: FieldSide, family: familyTensor}},
+	{attrkey.InputShapes, target{field: FieldInputShapes, family: familyTensor}},
+	{attrkey.InputDTypes, target{field: FieldInputDTypes, family: familyTensor}},
+	{attrkey.OutputShape, target{field: FieldOutputShape, family: familyTensor}},
+	{attrkey.OutputElements, target{field: FieldOutputElements, family: familyTensor}},
+	{attrkey.DType, target{field: FieldDType, family: familyTensor}},
+	{attrkey.Device, target{field: FieldDevice, family: familyTensor}},
+	{attrkey.Stream, target{field: FieldStream, family: familyTensor}},
+	{attrkey.Step, target{field: FieldStep, family: familyTensor}},
+	{attrkey.Phase, target{field: FieldPhase, family: familyTensor}},
+	{attrkey.Memory, target{field: FieldMemory, family: familyTensor}},
+	{attrkey.Collective, target{field: FieldCollective, family: familyTensor}},
+	{attrkey.Group, target{field: FieldGroup, family: familyTensor}},
+	{attrkey.GroupSize, target{field: FieldGroupSize, family: familyTensor}},
+	{attrkey.Sequence, target{field: FieldSequence, family: familyTensor}},
+	{attrkey.PeerRank, target{field: FieldPeerRank, family: familyTensor}},
+	{attrkey.InElements, target{field: FieldInElements, family: familyTensor}},
+	{attrkey.OutElements, target{field: FieldOutElements, family: familyTensor}},
+	{attrkey.Rank, target{field: FieldRank, family: familyTensor}},
+	{attrkey.WorldSize, target{field: fieldWorldSize, family: familyTensor}},
+	{attrkey.Launch, target{field: FieldLaunch, family: familyTensor}},
+	{attrkey.LaunchDuration, target{family: familyTensor, keep: true}},
+	{attrkey.LaunchCall, target{family: familyTensor, keep: true}},
+	{attrkey.LaunchShare, target{family: familyTensor, keep: true}},
+	{attrkey.AutogradSequence, target{family: familyTensor, keep: true}},
+	{attrkey.ForwardThread, target{family: familyTensor, keep: true}},
+	{attrkey.ForwardName, target{family: familyTensor, keep: true}},
+	{attrkey.Graph, target{keep: true}},
+	{attrkey.GraphNodeName, target{keep: true}},
+	{attrkey.ClockError, target{family: familyTensor, keep: true}},
+	{attrkey.HardwareID, target{field: FieldDevice, family: familyBare, keep: true}},
+	{"optrace.launch_unix_ns", target{field: FieldLaunch, family: familyIndexed}}, // an earlier name
+	{attrkey.KindRule, target{field: fieldKindRule, family: familyTensor}},
+	{attrkey.Root, target{field: FieldRoot, family: familyTensor}},
+	{attrkey.RootSpan, target{field: fieldRootSpan, family: familyTensor}},
+	{attrkey.LaunchedBy, target{field: fieldLaunchedBy, family: familyTensor}},
+	{attrkey.LaunchSpan, target{field: fieldLaunchSpan, family: familyTensor}},
+	{attrkey.StepName, target{field: fieldStepName, family: familyTensor}},
+	{attrkey.Warnings, target{field: fieldWarnings, family: familyTensor}},
+
+	{"pytorch.input_shapes", target{field: FieldInputShapes, family: familyTorch}},
+	{"pytorch.input_dtypes", target{field: FieldInputDTypes, family: familyTorch}},
+	{"pytorch.device.type", target{field: FieldDeviceType, family: familyTorch}},
+	{"pytorch.device.index", target{field: FieldDeviceIndex, family: familyTorch}},
+	{"pytorch.cpu_memory_usage_bytes", target{field: FieldMemory, family: familyTorch}},
+	{"pytorch.device_memory_usage_bytes", target{field: FieldDeviceMemory, family: familyTorch}},
+	{"pytorch.flops", target{field: FieldFLOPs, family: familyTorch}},
+
+	{"op", target{field: FieldName, family: familyBare}},
+	{"operation", target{field: FieldName, family: familyBare}},
+	{"device_id", target{field: FieldDevice, family: familyBare}},
+	{"device", target{field: FieldDevice, family: familyBare}},
+	{"input_shapes", target{field: FieldInputShapes, family: familyBare}},
+	{"output_shape", target{field: FieldOutputShape, family: familyBare}},
+	{"memory_bytes", target{field: FieldMemory, family: familyBare}},
+	{"step", target{field: FieldStep, family: familyBare}},
+}
+
+type keyTarget struct {
+	key    string
+	target target
+}
+
+// keyIndex is an immutable hash table of keys: every attribute of every span is looked up.
+type keyIndex struct{ slots [256]keyTarget }
+
+func newKeyIndex(table []keyTarget, keep bool, kept []string) *keyIndex {
+	x := &keyIndex{}
+	for _, key := range kept {
+		if !slices.ContainsFunc(table, func(kt keyTarget) bool { return kt.key == key }) {
+			table = append(slices.Clip(table), keyTarget{key, target{}})
+		}
+	}
+	for _, kt := range table {
+		i := keyHash(kt.key)
+		for x.slots[i].key != "" {
+			i++
+		}
+		kt.target.says = signsOf(kt.target.field, kt.target.family)
+		kt.target.keep = keep || kt.target.keep || slices.Contains(kept, kt.key)
+		x.slots[i] = kt
+	}
+	return x
+}
+
+// keyHash mixes the length of a key and bytes behind its namespace, where the keys of the conventions differ.
+func keyHash(key string) uint8 {
+	n := len(key)
+	return uint8(n)*255 + key[n-1]*134 + key[n/2]*37 + key[n*3/4]
+}
+
+func (x *keyIndex) find(key string) *target {
+	if key == "" {
+		return nil
+	}
+	for i := keyHash(key); x.slots[i].key != ""; i++ {
+		if x.slots[i].key == key {
+			return &x.slots[i].target
+		}
+	}
+	return nil
 }

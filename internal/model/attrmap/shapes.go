@@ -3,14 +3,13 @@ package attrmap
 import (
 	"strings"
 
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
-// setShapes sets a field of shapes from a text, in any of the encodings that [ParseShape]
-// and [parseShapes] read. A list says what its JSON does.
 func (b *Builder) setShapes(t *target, text string) {
 	if strings.TrimSpace(text) == "" {
-		return // as if it were not there
+		return // like an absent attribute
 	}
 	if t.field == FieldInputShapes {
 		b.setInputs(t, text)
@@ -33,22 +32,22 @@ func (b *Builder) setShapes(t *target, text string) {
 	}
 }
 
-// shapeList is shapes that were read, and the buffer behind them.
 type shapeList struct {
 	shapes []op.Shape
 	dims   []int64
-	known  bool // a shape could be read, or was said to be unknown
+	known  bool // a shape was readable or stated to be unknown
 	warn   op.Warning
 }
 
-// add adds a shape that is given as text. One that cannot be read is unknown.
+// add adds a shape from text. An unreadable one is unknown.
 func (l *shapeList) add(text string) {
 	if len(l.shapes) == op.MaxInputs {
 		l.warn |= op.WarnShapeTruncated
 		return
 	}
 	if saysUnknown(text) {
-		l.shapes, l.known = append(l.shapes, nil), true
+		l.shapes = append(l.shapes, nil)
+		l.known = true
 		return
 	}
 	start := len(l.dims)
@@ -62,15 +61,16 @@ func (l *shapeList) add(text string) {
 		dims = dims[:start+op.MaxRank]
 		l.warn |= op.WarnShapeTruncated
 	}
-	l.dims, l.known = dims, true
+	l.dims = dims
+	l.known = true
 	l.shapes = append(l.shapes, dims[start:len(dims):len(dims)])
 }
 
-// setInputs sets the shapes of all inputs, unless none of them can be read.
 func (b *Builder) setInputs(t *target, text string) {
 	l := shapeList{shapes: b.spare.shapes[:0], dims: b.spare.dims[:0]}
 	if l.shapes == nil {
-		l.shapes, l.dims = make([]op.Shape, 0, 2), make([]int64, 0, 4)
+		l.shapes = make([]op.Shape, 0, 2)
+		l.dims = make([]int64, 0, 4)
 	}
 	ok := parseShapes(text, l.add)
 	b.spare = l
@@ -80,12 +80,13 @@ func (b *Builder) setInputs(t *target, text string) {
 	}
 	b.entry.Warn |= l.warn
 	if b.claim(t) {
-		b.spare.shapes, b.spare.dims = b.inputs, b.inputDims
-		b.inputs, b.inputDims = l.shapes, l.dims
+		b.spare.shapes = b.inputs
+		b.spare.dims = b.inputDims
+		b.inputs = l.shapes
+		b.inputDims = l.dims
 	}
 }
 
-// setInputAt sets the shape of one input of several to a copy of dims.
 func (b *Builder) setInputAt(t *target, dims []int64) {
 	if int(t.index) >= op.MaxInputs {
 		b.entry.Warn |= op.WarnShapeTruncated
@@ -108,7 +109,6 @@ func (b *Builder) setInputAt(t *target, dims []int64) {
 	b.inputs[t.index] = op.Shape(b.inputDims[start:len(b.inputDims):len(b.inputDims)])
 }
 
-// setOutputShape sets the output's shape to a copy of dims.
 func (b *Builder) setOutputShape(dims []int64, truncated bool) {
 	b.outputDims = append(b.outputDims[:0], dims...)
 	if b.outputDims == nil {
@@ -116,4 +116,182 @@ func (b *Builder) setOutputShape(dims []int64, truncated bool) {
 	}
 	b.entry.OutputShape = op.Shape(b.outputDims)
 	b.outputTruncated = truncated
+}
+
+// ParseShape reads one shape as text: "64x784", "[64, 784]", "(64, 784)", "64,784", "64", or "[]" and "()" for a
+// scalar. Spaces between numbers are allowed, and integral numbers with a fraction, as in "[2.0]".
+func ParseShape(text string) (s op.Shape, ok bool) {
+	dims, ok := appendDims(make(op.Shape, 0, 4), text)
+	if !ok || len(dims) > op.MaxRank {
+		return nil, false
+	}
+	return dims, true
+}
+
+// appendDims appends the dimensions in text, at most MaxRank+1: enough to show an excess.
+func appendDims(dst op.Shape, text string) (dims op.Shape, ok bool) {
+	const space, spaceAndQuotes = " \t\n\r", " \t\n\r\""
+	separator := ","
+	around := space
+	p := shapeText{rest: text}
+	if closing := p.opening(); closing != 0 {
+		if text, ok = strings.CutSuffix(strings.TrimRight(p.rest, space), string(rune(closing))); !ok {
+			return dst, false
+		}
+		if text = strings.Trim(text, space); text == "" {
+			return dst, true
+		}
+		text = strings.TrimSuffix(text, ",") // Python's (3,)
+		around = spaceAndQuotes              // numbers as texts
+	} else if text = strings.ToLower(text); strings.Contains(text, "x") {
+		separator = "x"
+	}
+	base := len(dst)
+	for part := range strings.SplitSeq(text, separator) {
+		d, ok := lexer.ParseInt([]byte(strings.Trim(part, around)))
+		if !ok || d < op.Dynamic {
+			return dst[:base], false
+		}
+		if len(dst)-base <= op.MaxRank {
+			dst = append(dst, d)
+		}
+	}
+	return dst, true
+}
+
+// parseShapes splits a list of shapes in one text:
+//
+//	[[2,3],[3,4]]     JSON or Python, also with parentheses
+//	["2x3","3x4"]     a list of texts, as in Jaeger
+//	[[2,3],null]      with an unknown shape, also None or ?
+//	2x3,3x4  2,3;3,4  a bare list
+//	[2,3]  2x3        one shape
+//
+// It calls emit with the text of each shape. It returns false for any other text.
+func parseShapes(text string, emit func(shape string)) bool {
+	p := shapeText{rest: text}
+	closing := p.opening()
+	if closing == 0 {
+		emitBare(text, emit)
+		return true
+	}
+	if p.accept(closing) {
+		return p.atEnd() // no inputs
+	}
+	if !strings.ContainsRune(`nN?`, rune(p.next())) && !strings.ContainsAny(p.rest, `[("'`) {
+		emit(text)
+		return true
+	}
+	for {
+		shape, ok := p.element()
+		if !ok {
+			return false
+		}
+		emit(shape)
+		if p.accept(closing) {
+			return p.atEnd()
+		}
+		if !p.accept(',') {
+			return false
+		}
+	}
+}
+
+func saysUnknown(text string) bool {
+	switch strings.TrimSpace(text) {
+	case "?", "null", "None":
+		return true
+	}
+	return false
+}
+
+// emitBare splits a list without brackets. A comma separates shapes if an x separates dimensions, else dimensions.
+func emitBare(text string, emit func(shape string)) {
+	separator := ""
+	switch {
+	case strings.Contains(text, ";"):
+		separator = ";"
+	case strings.ContainsAny(text, "xX"):
+		separator = ","
+	default:
+		emit(text)
+		return
+	}
+	for shape := range strings.SplitSeq(text, separator) {
+		emit(shape)
+	}
+}
+
+// shapeText is a cursor over the text of a list of shapes.
+type shapeText struct{ rest string }
+
+// next returns the first byte other than a space, 0 at the end.
+func (p *shapeText) next() byte {
+	for p.rest != "" {
+		switch c := p.rest[0]; c {
+		case ' ', '\t', '\n', '\r':
+			p.rest = p.rest[1:]
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+func (p *shapeText) atEnd() bool { return p.next() == 0 && p.rest == "" }
+
+func (p *shapeText) accept(c byte) bool {
+	if p.next() != c || p.rest == "" {
+		return false
+	}
+	p.rest = p.rest[1:]
+	return true
+}
+
+// opening consumes a bracket and returns its closing one, or 0.
+func (p *shapeText) opening() byte {
+	switch {
+	case p.accept('['):
+		return ']'
+	case p.accept('('):
+		return ')'
+	}
+	return 0
+}
+
+// element consumes a bracketed element, a quoted text, or a word. Any word but an unknown shape is "".
+func (p *shapeText) element() (text string, ok bool) {
+	switch c := p.next(); c {
+	case '[', '(':
+		n := bracketed(p.rest)
+		text = p.rest[:n]
+		p.rest = p.rest[n:]
+		return text, n > 0
+	case '"', '\'':
+		text, p.rest, ok = strings.Cut(p.rest[1:], string(rune(c)))
+		return text, ok
+	}
+	n := strings.IndexAny(p.rest, ",])")
+	if n < 0 {
+		return "", false
+	}
+	if text, p.rest = p.rest[:n], p.rest[n:]; !saysUnknown(text) {
+		text = ""
+	}
+	return text, true
+}
+
+func bracketed(s string) int {
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '[', '(':
+			depth++
+		case ']', ')':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
 }

@@ -2,6 +2,7 @@ package attrmap
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,7 +23,7 @@ func (b *Builder) SetStr(to Target, v string) {
 	b.SetText(to, v)
 }
 
-// SetText is [Builder.SetStr] for text that is known to be valid UTF-8.
+// SetText is [Builder.SetStr] for valid UTF-8.
 func (b *Builder) SetText(to Target, v string) {
 	t := to.to
 	b.seen |= t.says
@@ -31,12 +32,11 @@ func (b *Builder) SetText(to Target, v string) {
 	}
 	if !t.field.isText() {
 		b.parse(t, v)
-	} else if v != "" { // else as if it were not there
+	} else if v != "" { // else like an absent attribute
 		b.setText(t, v)
 	}
 }
 
-// parse sets a field that is not text from one.
 func (b *Builder) parse(t *target, v string) {
 	switch t.field {
 	case FieldNone:
@@ -67,8 +67,7 @@ func (b *Builder) SetInt(t Target, v int64) {
 	b.number(t.to, v)
 }
 
-// SetFloat adds an attribute with a floating-point value, which stands for an
-// integer where it is integral and within ±2^53.
+// SetFloat adds an attribute with a floating-point value. An integral value within ±2^53 counts as an integer.
 func (b *Builder) SetFloat(t Target, v float64) {
 	b.seen |= t.to.says
 	if t.to.keep {
@@ -96,7 +95,7 @@ func (b *Builder) SetBool(t Target, v bool) {
 	b.SetOther(t)
 }
 
-// claim takes t's field for t's family, unless a higher one has it. Of one family the last key wins.
+// claim takes t's field for t's family, unless a higher one has it. Within a family the last key wins.
 func (b *Builder) claim(t *target) bool {
 	if t.family < b.from[t.field] {
 		return false
@@ -105,7 +104,7 @@ func (b *Builder) claim(t *target) bool {
 	return true
 }
 
-// bad adds the warning for a value that f cannot take.
+// bad adds the warning about a value outside f's type or range.
 func (b *Builder) bad(f Field) {
 	switch f {
 	case FieldNone:
@@ -126,7 +125,6 @@ func (b *Builder) text(v string) string {
 	return v
 }
 
-// setText sets a field to valid text, which is not empty.
 func (b *Builder) setText(t *target, v string) {
 	e := &b.entry
 	switch t.field {
@@ -165,7 +163,7 @@ func (b *Builder) setText(t *target, v string) {
 	}
 }
 
-// textOf and numberOf are where the fields are that are a text as it is, or a number.
+// textOf and numberOf return the fields that take a text or a number unchanged.
 var (
 	textOf = [numFields]func(*Builder) *string{
 		FieldName:       func(b *Builder) *string { return &b.entry.Operation },
@@ -193,7 +191,6 @@ var (
 	}
 )
 
-// setNote sets a field that the convention has no attribute for.
 func (b *Builder) setNote(t *target, v string) {
 	ok := true
 	switch t.field {
@@ -214,7 +211,7 @@ func (b *Builder) setNote(t *target, v string) {
 		b.entry.StepName = b.text(v)
 	case fieldWarnings:
 		for name := range strings.SplitSeq(v, ",") {
-			// One that only a later version knows is left out.
+			// Warnings of later versions are skipped.
 			w, _ := op.ParseWarning(name)
 			b.entry.Warn |= w
 		}
@@ -224,7 +221,6 @@ func (b *Builder) setNote(t *target, v string) {
 	}
 }
 
-// collective returns the collective of the entry, to set a field of it.
 func (b *Builder) collective() *op.Collective {
 	b.entry.Collective = &b.coll
 	return &b.coll
@@ -241,18 +237,16 @@ func (b *Builder) number(t *target, v int64) {
 		b.bad(f)
 		return
 	}
-	if b.claim(t) && t.field != fieldWorldSize { // which belongs on the resource
+	if b.claim(t) && t.field != fieldWorldSize { // it belongs on the resource
 		*numberOf[t.field](b) = op.Known(v)
 	}
 }
 
-// mayBeNegative reports whether a negative number has a meaning: torch numbers the host's device -1.
+// mayBeNegative reports whether a negative number is valid: torch numbers the host's device -1.
 func mayBeNegative(f Field) bool {
 	return f == FieldDeviceIndex || f == FieldStep
 }
 
-// setDTypeList reads the element types of the inputs from one text, such as
-// "['float', 'long int']" or "f32,i64".
 func (b *Builder) setDTypeList(t *target, v string) {
 	if !b.claim(t) {
 		return
@@ -274,4 +268,181 @@ func (b *Builder) addDType(v string) {
 	}
 	d, _ := op.ParseDType(b.text(v))
 	b.dtypes = append(b.dtypes, d)
+}
+
+// SetList adds a list, given as valid JSON in the form of [op.AttrJSON]:
+//
+//	[[64,784],[784,256]]   ["64x784","784x256"]   [[64,784],null]
+func (b *Builder) SetList(to Target, text []byte) {
+	t := to.to
+	b.seen |= t.says
+	value := ""
+	if t.keep || t.field.isShape() {
+		value = b.listTexts.String(text)
+	}
+	switch {
+	case t.field.isShape():
+		b.setShapes(t, value)
+	case t.field != FieldInputDTypes:
+		b.bad(t.field)
+	case b.claim(t):
+		b.setDTypes(text)
+	}
+	if t.keep {
+		b.keep(op.Attr{Key: to.key, Value: value, Type: op.AttrJSON})
+	}
+}
+
+// setDTypes reads the element types of the inputs from JSON. Any other value keeps its place.
+func (b *Builder) setDTypes(text []byte) {
+	b.dtypes = b.dtypes[:0]
+	l := &b.lex
+	l.Reset(text)
+	for l.Array(); l.More(); {
+		if l.Peek() == '"' {
+			b.addDType(b.listTexts.String(l.Str()))
+			continue
+		}
+		l.Skip()
+		b.bad(FieldInputDTypes)
+		b.addDType("")
+	}
+}
+
+// SetStrs adds an attribute with a list of strings.
+func (b *Builder) SetStrs(t Target, v []string) {
+	if t.to.field != FieldInputDTypes || t.to.keep {
+		b.listText = appendStrs(b.listText[:0], v)
+		b.SetList(t, b.listText)
+		return
+	}
+	b.seen |= t.to.says
+	if b.claim(t.to) {
+		b.dtypes = b.dtypes[:0]
+		for _, s := range v {
+			b.addDType(s)
+		}
+	}
+}
+
+func appendInts(dst []byte, v []int64) []byte {
+	if v == nil {
+		v = []int64{}
+	}
+	return op.Shape(v).AppendJSON(dst)
+}
+
+func appendStrs[S ~string](dst []byte, list []S) []byte {
+	dst = append(dst, '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = lexer.AppendString(dst, string(s))
+	}
+	return append(dst, ']')
+}
+
+// Target is the destination of an attribute key's values in a [Builder]. Readers may look it up once per key.
+type Target struct {
+	key string
+	to  *target
+}
+
+// Target returns the target of key, valid for this Builder.
+func (b *Builder) Target(key string) Target { return Target{key: key, to: b.mapping.find(key)} }
+
+// Wanted reports whether the values matter. If not, a reader need not decode them and calls SetOther.
+func (t Target) Wanted() bool { return t.to.field != FieldNone || t.to.keep }
+
+// WantsList reports whether the value is a list. A kept list as text is for SetList.
+func (t Target) WantsList() bool { return t.to.field.isShape() || t.to.field == FieldInputDTypes }
+
+// SetOther adds an attribute with a value useless for operations, such as a map. Its key counts.
+func (b *Builder) SetOther(t Target) {
+	b.seen |= t.to.says
+	b.bad(t.to.field)
+}
+
+// Kept reports whether values of any type are kept.
+func (t Target) Kept() bool { return t.to.keep }
+
+// SetEmpty is SetOther for an attribute without a value.
+func (b *Builder) SetEmpty(t Target) {
+	b.SetOther(t)
+	if b.KeepsAll() {
+		b.keep(op.Attr{Key: t.key, Value: "null", Type: op.AttrJSON})
+	}
+}
+
+// SetRaw is SetOther for a known value: JSON, or bytes in base64.
+func (b *Builder) SetRaw(t Target, typ op.AttrType, value []byte) {
+	b.SetOther(t)
+	if t.to.keep {
+		b.keep(op.Attr{Key: t.key, Value: b.text(b.listTexts.String(value)), Type: typ})
+	}
+}
+
+// SetInts adds an attribute with a slice of integers. It copies the slice.
+func (b *Builder) SetInts(t Target, v []int64) {
+	if t.to.field == FieldOutputShape && !t.to.keep && len(v) <= op.MaxRank && areDims(v) {
+		b.seen |= t.to.says
+		if b.claim(t.to) {
+			b.setOutputShape(v, false)
+		}
+		return
+	}
+	b.listText = appendInts(b.listText[:0], v)
+	b.SetList(t, b.listText)
+}
+
+// SetIntLists adds a list of lists of integers: consecutive in v, with the given ends.
+func (b *Builder) SetIntLists(t Target, v []int64, ends []int) {
+	if t.to.field == FieldInputShapes && !t.to.keep && b.areShapes(v, ends) {
+		b.seen |= t.to.says
+		if b.claim(t.to) {
+			b.setInputShapes(v, ends)
+		}
+		return
+	}
+	text := append(b.listText[:0], '[')
+	start := 0
+	for i, end := range ends {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = appendInts(text, v[start:end])
+		start = end
+	}
+	b.listText = append(text, ']')
+	b.SetList(t, b.listText)
+}
+
+func areDims(v []int64) bool { return len(v) == 0 || slices.Min(v) >= op.Dynamic }
+
+func (b *Builder) areShapes(v []int64, ends []int) bool {
+	if len(ends) == 0 || len(ends) > op.MaxInputs {
+		return false
+	}
+	start := 0
+	for _, end := range ends {
+		if end-start > op.MaxRank {
+			return false
+		}
+		start = end
+	}
+	return areDims(v)
+}
+
+func (b *Builder) setInputShapes(v []int64, ends []int) {
+	b.inputs = b.inputs[:0]
+	b.inputDims = append(b.inputDims[:0], v...)
+	if b.inputDims == nil {
+		b.inputDims = make([]int64, 0, 4)
+	}
+	start := 0
+	for _, end := range ends {
+		b.inputs = append(b.inputs, op.Shape(b.inputDims[start:end:end]))
+		start = end
+	}
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Attrs returns the attributes that say what the fields of an entry do, the reverse of
-// what a [Builder] does. It leaves out those that are among e.Attrs, and warnings that a
-// reader finds again. Formats have other places for e.Attrs, the rank and service, the
+// Attrs returns the attributes for the fields of an entry, the reverse of a [Builder]. It leaves out attributes among
+// e.Attrs and warnings that a reader finds again. Formats have other places for e.Attrs, the rank and service, the
 // scope, ids, times, the error, the sampling and links.
 func Attrs(e *op.Entry) []op.Attr {
 	w := attrWriter{given: e.Attrs}
@@ -22,18 +21,18 @@ func Attrs(e *op.Entry) []op.Attr {
 		w.write(e)
 		said := Attrs(r)
 		alike := slices.DeleteFunc(w.attrs, func(a op.Attr) bool { return !slices.Contains(said, a) })
-		w.given, w.attrs = slices.Concat(w.given, alike), nil
+		w.given = slices.Concat(w.given, alike)
+		w.attrs = nil
 	}
 	w.write(e)
 	return w.attrs
 }
 
-// attrWriter collects attributes, unless they are among others.
 type attrWriter struct {
 	attrs []op.Attr
 	given []op.Attr
-	found op.Warning    // in the attributes given
-	texts *intern.Table // of values; nil makes a new text of each
+	found op.Warning    // in given
+	texts *intern.Table // of values; nil makes new texts
 	text  []byte        // of one value
 }
 
@@ -66,7 +65,6 @@ func (w *attrWriter) str(key, value string) {
 	}
 }
 
-// add adds an attribute whose value is in w.text.
 func (w *attrWriter) add(key string, typ op.AttrType) {
 	switch {
 	case !w.wants(key):
@@ -77,11 +75,11 @@ func (w *attrWriter) add(key string, typ op.AttrType) {
 	}
 }
 
-// kind adds the kind if a reader would infer another one.
 func (w *attrWriter) kind(e *op.Entry) {
 	kind, rule := op.InferKind(e.Operation)
 	if e.Collective != nil {
-		kind, rule = op.KindCollective, op.RuleAttribute
+		kind = op.KindCollective
+		rule = op.RuleAttribute
 	}
 	if e.Kind == kind && e.KindRule == rule || e.Kind == op.KindUnknown || !w.wants(attrkey.Kind) {
 		return
@@ -92,7 +90,6 @@ func (w *attrWriter) kind(e *op.Entry) {
 	}
 }
 
-// tensors adds the known properties of inputs and output.
 func (w *attrWriter) tensors(e *op.Entry) {
 	if e.InputShapes != nil {
 		w.text = op.AppendShapesJSON(w.text[:0], e.InputShapes)
@@ -127,7 +124,6 @@ func (w *attrWriter) collective(c *op.Collective) {
 	w.int(attrkey.OutElements, c.OutElements)
 }
 
-// notes adds the fields that neither spans nor the convention have.
 func (w *attrWriter) notes(e *op.Entry) {
 	w.int(attrkey.Launch, e.Launch)
 	w.str(attrkey.Root, e.Root)
@@ -148,7 +144,6 @@ func (w *attrWriter) notes(e *op.Entry) {
 	}
 }
 
-// warnFound returns the warnings that a reader of the fields finds again.
 func warnFound(e *op.Entry) (found op.Warning) {
 	if e.DroppedAttributes > 0 {
 		found |= op.WarnDroppedAttributes
@@ -168,10 +163,8 @@ func warnFound(e *op.Entry) (found op.Warning) {
 	return found
 }
 
-// replay returns the entry that a reader makes of the attributes in e.Attrs alone, nil
-// where they are those of no operation, or all keys in them that mean something are of
-// the convention. Spans of torch.profiler, and such as have keys like "op", are kept
-// with their own keys, which need not be said again in those of the convention.
+// replay returns the entry that a reader makes of e.Attrs alone, nil if they make none or have keys of the conventions
+// only. Spans with keys such as "op" or of torch.profiler keep their own keys.
 func replay(e *op.Entry) *op.Entry {
 	if !slices.ContainsFunc(e.Attrs, func(a op.Attr) bool {
 		family := (*Mapping)(nil).find(a.Key).family

@@ -9,13 +9,14 @@ import (
 	"github.com/optrace/optrace/internal/testing/cases"
 )
 
-// A slot holds nothing but the text and tag that it was set to.
+// A slot holds only the text and tag of its Set.
 func TestCacheHoldsTextAndTag(t *testing.T) {
 	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		var cache Cache[int64, string]
 		texts := []string{"", "a", "b", "ab", strings.Clone("a"), "some longer text"}
 		for range 2000 {
-			text, tag := texts[r.IntN(len(texts))], r.Int64N(3)
+			text := texts[r.IntN(len(texts))]
+			tag := r.Int64N(3)
 			slot := cache.Slot(text, tag)
 			want := fmt.Sprint(text, "/", tag)
 			if slot.Holds(text, tag) {

@@ -1,20 +1,18 @@
-// Package symbols numbers strings and other values, so that a row holds four
-// bytes instead of a string or an id, and caches values by the address of a
-// string. It never removes a value.
+// Package symbols numbers strings and other values: a row then holds four bytes instead of a string or an id. It also
+// caches values by the address of a string. It never removes a value.
 package symbols
 
 import "unsafe"
 
-// Table numbers distinct values in the order in which they first appear. The
-// zero value is ready to use.
+// Table numbers distinct values in the order of their first appearance. The zero value is ready to use.
 type Table[K comparable] struct {
 	// Values holds the values by number.
 	Values []K
 
 	ids     map[K]int32
-	last    int32 // the number that was asked for last: neighbours share many values
-	counted int   // how many of Values are in points
-	points  int64 // the bytes that values point to
+	last    int32 // the last number returned: neighbours share many values
+	counted int   // the number of Values counted in points
+	points  int64 // the bytes that values refer to
 }
 
 // ID returns the number of v.
@@ -35,7 +33,7 @@ func (t *Table[K]) ID(v K) int32 {
 	return id
 }
 
-// Within returns the number of v, and for values beyond the first most, unless that is 0, the number of other.
+// Within returns the number of v, or of other for a new v beyond the first most values. 0 is no limit.
 func (t *Table[K]) Within(most int, v, other K) int32 {
 	if _, ok := t.ids[v]; !ok && most > 0 && len(t.Values) >= most {
 		return t.ID(other)
@@ -43,8 +41,7 @@ func (t *Table[K]) Within(most int, v, other K) int32 {
 	return t.ID(v)
 }
 
-// Bytes returns about how much memory the values take, given how many bytes each points to; nil stands for none. Bytes that several
-// values share count each time.
+// Bytes returns about the memory of the values. points, perhaps nil, returns the bytes that a value refers to.
 func (t *Table[K]) Bytes(points func(K) int) int64 {
 	if points != nil {
 		for _, v := range t.Values[t.counted:] {
@@ -53,11 +50,11 @@ func (t *Table[K]) Bytes(points func(K) int) int64 {
 		t.counted = len(t.Values)
 	}
 	var v K
-	const entry = 96 // of the map, which grows by doubling, beside the value
+	const entry = 96 // of the map, which doubles as it grows, beside the value
 	return t.points + int64(len(t.Values))*int64(2*unsafe.Sizeof(v)+entry)
 }
 
-// Names is a Table of strings that looks most of them up by address.
+// Names is a Table of strings with a fast lookup by address.
 type Names struct {
 	Table[string]
 	recent Cache[struct{}, int32]
@@ -70,4 +67,15 @@ func (n *Names) ID(name string) int32 {
 		slot.Set(name, struct{}{}, n.Table.ID(name))
 	}
 	return slot.Value
+}
+
+// Texts is a Table of texts composed in a buffer. The zero value is ready to use.
+type Texts struct{ Table[string] }
+
+// ID returns the number of a text. It allocates only for a new one.
+func (t *Texts) ID(text []byte) int32 {
+	if id, ok := t.ids[string(text)]; ok {
+		return id
+	}
+	return t.Table.ID(string(text))
 }

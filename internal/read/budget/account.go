@@ -1,21 +1,18 @@
-// Package budget keeps account of the memory that a reader holds, for whoever bounds it.
+// Package budget accounts for the memory of a reader.
 package budget
 
-// Account is what somebody holds.
+// Account is the memory held by a user.
 type Account struct {
-	// Hold is told how many bytes more are held, or less for a negative number. An error ends what needs them. Nil is told nothing.
-	Hold func(bytes int64) error
-	told int64
-	// used is what was asked for by Take, and refused is set where that was too much.
-	used    int64
-	refused bool
+	// Hold gets the number of additional bytes, negative for fewer. An error ends the work. Nil allows all.
+	Hold    func(bytes int64) error
+	told    int64
+	used    int64 // the sum of Take
+	refused bool  // by Hold, until Reset
 }
 
-// free is how much Take may hand out before it tells Hold, so that small records cost no calls.
 const free = 64 << 10
 
-// Take asks for n bytes more, before they are used, and reports whether Hold allows them. Once it does not, nothing more is
-// allowed until Reset, which gives all of them back.
+// Take asks for n more bytes before their use. After a refusal it allows no more until Reset, which returns all.
 func (a *Account) Take(n int) bool {
 	if a.Hold == nil {
 		return true
@@ -29,15 +26,16 @@ func (a *Account) Take(n int) bool {
 	return !a.refused
 }
 
-// Reset gives back what Take took.
+// Reset returns the bytes of Take.
 func (a *Account) Reset() {
-	a.used, a.refused = 0, false
+	a.used = 0
+	a.refused = false
 	if a.told != 0 {
 		a.Free()
 	}
 }
 
-// Set tells Hold that so many bytes are held, unless that differs by less than step from what it was told.
+// Set tells Hold the number of bytes held, unless it differs by less than step from the last call.
 func (a *Account) Set(held, step int64) error {
 	more := held - a.told
 	if a.Hold == nil || max(more, -more) < step {
@@ -47,10 +45,10 @@ func (a *Account) Set(held, step int64) error {
 	return a.Hold(more)
 }
 
-// Free tells Hold that nothing is held any more.
+// Free tells Hold the number 0.
 func (a *Account) Free() { _ = a.Set(0, 1) } // less than before
 
-// UpTo returns hold, or where that is nil a function that holds up to most bytes and returns an error beyond.
+// UpTo returns hold. If hold is nil it returns a function that holds up to most bytes and returns tooMuch beyond.
 func UpTo(most int64, tooMuch error, hold func(bytes int64) error) func(bytes int64) error {
 	if hold != nil {
 		return hold

@@ -7,7 +7,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// An account asks before it allows more, allows nothing more once it was refused, and gives everything back.
+// An account asks before it allows more, allows no more after a refusal, and returns everything.
 func TestTake(t *testing.T) {
 	held := int64(0)
 	a := Account{Hold: func(bytes int64) error {

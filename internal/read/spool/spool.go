@@ -1,5 +1,4 @@
-// Package spool copies an input that can only be read from front to back, for formats that are
-// read here and there.
+// Package spool copies a sequential input for random access.
 package spool
 
 import (
@@ -11,14 +10,13 @@ import (
 	"os"
 )
 
-// errTooLarge is the error for an input that is too large to be copied.
-var errTooLarge = errors.New("too large to be copied, as what is compressed or a pipe has to be; decompress it to a file of its own")
+var errTooLarge = errors.New("too large to be copied; decompress the input to a file")
 
-// Copy copies up to most bytes of src, so that they can be read anywhere, until closer is called: to
-// memory where they are few, else to a temporary file, whose name ends in extension, such as ".parquet".
+// Copy copies up to most bytes of src for random access until closer is called: to memory if there are few, else to a
+// temporary file. extension, such as ".parquet", ends its name.
 func Copy(src io.Reader, most int64, extension string) (file io.ReaderAt, size int64, closer func(), err error) {
 	const maxInMemory = 8 << 20
-	most = min(most, math.MaxInt64-1) // one more is asked for
+	most = min(most, math.MaxInt64-1) // the copy asks for one more
 	var head bytes.Buffer
 	_, err = io.CopyN(&head, src, min(maxInMemory, most+1))
 	switch {
@@ -31,8 +29,7 @@ func Copy(src io.Reader, most int64, extension string) (file io.ReaderAt, size i
 	}
 	temp, err := os.CreateTemp("", "optrace-*"+extension)
 	if err == nil {
-		// Without its name the copy ends with the process, whatever ends that. On systems
-		// that do not allow this, the name goes at the end.
+		// Without its name the copy ends with the process, if the system allows it.
 		_ = os.Remove(temp.Name())
 		closer = func() { _, _ = temp.Close(), os.Remove(temp.Name()) }
 		if size, err = copySparse(temp, io.LimitReader(io.MultiReader(&head, src), most+1)); err == nil && size > most {
@@ -46,11 +43,11 @@ func Copy(src io.Reader, most int64, extension string) (file io.ReaderAt, size i
 	return nil, 0, nil, fmt.Errorf("copying to a temporary file: %w", err)
 }
 
-// copySparse copies src to an empty file and returns its size. Blocks of zeros are left
-// out: they take no room.
+// copySparse copies src to an empty file and returns its size. It leaves out blocks of zeros: they take no room.
 func copySparse(dst *os.File, src io.Reader) (size int64, err error) {
 	const block = 64 << 10
-	buf, zeros := make([]byte, block), make([]byte, block)
+	buf := make([]byte, block)
+	zeros := make([]byte, block)
 	for err == nil {
 		var n int
 		if n, err = io.ReadFull(src, buf); n > 0 && !bytes.Equal(buf[:n], zeros[:n]) {

@@ -30,7 +30,7 @@ func (c *Cache[V]) look(attrs []attribute.KeyValue, v V, size int) (found *V) {
 // maxBytes is the bound of the caches under test.
 const maxBytes = 16 << 20
 
-// numbered returns the i-th of sets that all differ.
+// numbered returns the i-th of distinct sets.
 func numbered(i int) []attribute.KeyValue {
 	return []attribute.KeyValue{tensorconv.OpName("matmul"), attribute.Int("i", i)}
 }
@@ -49,8 +49,7 @@ func TestCacheFindsWhatItHolds(t *testing.T) {
 	check.Equal(t, "sets are held", sets, c.used)
 }
 
-// However many sets there are, their size stays within the bound, and those that
-// are held are found.
+// With any number of sets the size stays within the bound, and held sets are found.
 func TestCacheIsBounded(t *testing.T) {
 	const budget = 1 << 20
 	c := New[int](budget)
@@ -90,14 +89,16 @@ func TestCacheMemory(t *testing.T) {
 			return []attribute.KeyValue{attribute.Int(strings.Repeat("x", 100)+strconv.Itoa(i), i)}
 		}},
 		{"shapes", func(i int) []attribute.KeyValue {
-			return []attribute.KeyValue{tensorconv.OpName("matmul"), tensorconv.InputShapes([]int64{int64(i), 784}, []int64{784, 256})}
+			return []attribute.KeyValue{tensorconv.OpName("matmul"), tensorconv.InputShapes([]int64{int64(i), 784},
+				[]int64{784, 256})}
 		}},
 		{"long lists", func(i int) []attribute.KeyValue {
 			numbers[7] = int64(i)
 			return []attribute.KeyValue{tensorconv.OpName("matmul"), attribute.Int64Slice("n", numbers)}
 		}},
 		{"many scalars", func(i int) []attribute.KeyValue {
-			return []attribute.KeyValue{attribute.Slice("n", slices.Repeat([]attribute.Value{attribute.IntValue(i)}, 100)...)}
+			return []attribute.KeyValue{attribute.Slice("n", slices.Repeat([]attribute.Value{attribute.IntValue(i)},
+				100)...)}
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,8 +118,7 @@ func TestCacheMemory(t *testing.T) {
 	}
 }
 
-// Sets that never come again make the cache skip lookups; when sets repeat it is
-// used again.
+// Sets without repetition make the cache skip lookups. Repeated sets end this.
 func TestCacheIsBypassed(t *testing.T) {
 	c := New[int](maxBytes)
 	const lookups = 200 * window
@@ -146,11 +146,14 @@ func TestCacheIsBypassed(t *testing.T) {
 
 // Whatever is left out of a fingerprint, the rest of a set counts.
 func TestFingerprint(t *testing.T) {
-	text, list := "f32 and more", attribute.Int64SliceValue([]int64{1, 2})
+	text := "f32 and more"
+	list := attribute.Int64SliceValue([]int64{1, 2})
 	base := func() []attribute.KeyValue {
 		return []attribute.KeyValue{
-			tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.Step(1), attribute.String(attrkey.DType, text),
-			attribute.Int("n", 7), attribute.Float64("x", math.NaN()), {Key: "list", Value: list}, {Key: "empty"}, tensorconv.LaunchTime(3),
+			tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.Step(1),
+			attribute.String(attrkey.DType, text),
+			attribute.Int("n", 7), attribute.Float64("x", math.NaN()), {Key: "list", Value: list}, {Key: "empty"},
+			tensorconv.LaunchTime(3),
 		}
 	}
 	seeds := newSeeds()
@@ -167,10 +170,8 @@ func TestFingerprint(t *testing.T) {
 		to   attribute.KeyValue
 		same bool
 	}{
-		{"nothing", 4, attribute.Int("n", 7), true},
-		{"the device", 1, tensorconv.DeviceID("cuda:1"), true},
-		{"the step", 2, tensorconv.Step(7), true},
-		{"the launch time", 8, tensorconv.LaunchTime(9), true},
+		{"nothing", 4, attribute.Int("n", 7), true}, {"the device", 1, tensorconv.DeviceID("cuda:1"), true},
+		{"the step", 2, tensorconv.Step(7), true}, {"the launch time", 8, tensorconv.LaunchTime(9), true},
 		{"the type of the step", 2, attribute.Float64(attrkey.Step, 1), false},
 		{"a text", 0, tensorconv.OpName("relu"), false},
 		{"the length of a text", 3, attribute.String(attrkey.DType, text[:3]), false},
@@ -183,7 +184,8 @@ func TestFingerprint(t *testing.T) {
 	} {
 		changed := base()
 		changed[tt.at] = tt.to
-		check.Equal(t, fmt.Sprintf("%s changed: the fingerprints are equal", tt.what), tt.same, of(base()) == of(changed))
+		check.Equal(t, fmt.Sprintf("%s changed: the fingerprints are equal", tt.what), tt.same,
+			of(base()) == of(changed))
 	}
 	if of(base()) == of(base()[:7]) {
 		t.Error("the last attribute makes no difference")
@@ -209,17 +211,14 @@ func TestAreWide(t *testing.T) {
 		a, b uint64
 		want bool
 	}{
-		{0, 0, false},
-		{1<<47 - 1, math.MaxUint64, false},
-		{0, 1 << 56, true},
-		{1 << 47, 0, true},
+		{0, 0, false}, {1<<47 - 1, math.MaxUint64, false}, {0, 1 << 56, true}, {1 << 47, 0, true},
 		{math.MaxUint64 - 1<<47, 0, true},
 	} {
 		check.Equal(t, fmt.Sprintf("%x and %x are wide", tt.a, tt.b), tt.want, areWide(tt.a, tt.b))
 	}
 }
 
-// Few of many sets whose numbers differ by little share a slot.
+// Few of many sets with similar numbers share a slot.
 func TestFingerprintsSpread(t *testing.T) {
 	seeds := newSeeds()
 	const sets, slots = 4096, 8192
@@ -237,7 +236,7 @@ func TestFingerprintsSpread(t *testing.T) {
 	}
 }
 
-// BenchmarkLookup finds a matrix product with the attributes that an engine sets.
+// BenchmarkLookup finds a matrix product with an engine's usual attributes.
 func BenchmarkLookup(b *testing.B) {
 	k := Key{Name: "matmul", Attrs: []attribute.KeyValue{
 		tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"),

@@ -5,14 +5,14 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// Key is what an encoding depends on.
+// Key is the input of an encoding.
 type Key struct {
 	Attrs   []attribute.KeyValue
 	Varying Varying
-	// The zero values where the encoding does not depend on them.
+	// Zero if the encoding does not depend on them.
 	Name, Scope string
 	Resource    *resource.Resource
-	Rooted      bool // the local root is known, whatever attributes say
+	Rooted      bool // the local root is known apart from the attributes
 }
 
 // Fixed returns the attributes before, between and after the varying ones.
@@ -26,8 +26,6 @@ func (k *Key) Fixed() (fixed [4][]attribute.KeyValue) {
 	return fixed
 }
 
-// equal reports whether the attributes of both keys, which have the same
-// fingerprint, are the same ones, and all else is equal.
 func (k *Key) equal(other *Key) bool {
 	return len(k.Attrs) == len(other.Attrs) && k.Varying == other.Varying && k.Resource == other.Resource &&
 		k.Rooted == other.Rooted && k.Name == other.Name && k.Scope == other.Scope

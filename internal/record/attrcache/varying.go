@@ -6,21 +6,20 @@ import (
 	"github.com/optrace/optrace/internal/model/attrkey"
 )
 
-// Varying holds the indexes of the attributes that are not part of the key: step, device and launch time, which change while
-// everything else repeats. An index is negative if there is no such attribute or it is unusable.
+// Varying holds the indexes of the attributes outside the key: step, device and launch time change while everything
+// else repeats. An index is negative for an absent or unusable attribute.
 type Varying struct{ Step, Device, Launch int }
 
 // Negative indexes.
 const (
 	absent    = -1
-	ambiguous = -2 // several attributes of the key, or one of another type
+	ambiguous = -2 // several attributes of the key, or a wrong type
 )
 
-// NoVarying makes all attributes part of the key: with a custom mapping their
-// keys may mean anything.
+// NoVarying makes all attributes part of the key: under a custom mapping any key may matter.
 var NoVarying = Varying{absent, absent, absent}
 
-// FindVarying returns the varying ones of attributes, if they are of the types that entries have.
+// FindVarying returns the varying attributes of the right types.
 func FindVarying(attrs []attribute.KeyValue) Varying {
 	v := NoVarying
 	for i := range attrs {
@@ -36,7 +35,7 @@ func FindVarying(attrs []attribute.KeyValue) Varying {
 	return v
 }
 
-// onlyIndex returns the index of an attribute found at i, where its key was found at index before.
+// onlyIndex returns the index of an attribute at i. index is the result for its key so far.
 func onlyIndex(index, i int, usable bool) int {
 	if index == absent && usable {
 		return i
@@ -44,10 +43,10 @@ func onlyIndex(index, i int, usable bool) int {
 	return ambiguous
 }
 
-// Is reports whether the attribute at an index is a varying one.
+// Is reports whether the attribute at index i varies.
 func (v Varying) Is(i int) bool { return i == v.Step || i == v.Device || i == v.Launch }
 
-// Sorted returns the indexes in order, with n, the number of attributes, in place of negative ones.
+// Sorted returns the indexes in order. The number of attributes, n, stands for a negative index.
 func (v Varying) Sorted(n int) [3]int {
 	var in [3]int
 	for i, index := range [3]int{v.Step, v.Device, v.Launch} {
@@ -55,6 +54,8 @@ func (v Varying) Sorted(n int) [3]int {
 			in[i] = n
 		}
 	}
-	a, b, c := min(in[0], in[1]), max(in[0], in[1]), in[2]
+	a := min(in[0], in[1])
+	b := max(in[0], in[1])
+	c := in[2]
 	return [3]int{min(a, c), max(a, min(b, c)), max(b, c)}
 }

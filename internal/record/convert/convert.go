@@ -1,12 +1,13 @@
-// Package convert turns span data into op entries and ancestry records.
+// Package convert turns span data into entries and ancestry records of package op.
 //
-// It hands attributes to an [attrmap.Builder], which knows the conventions and the
-// mapping; it knows no file format. The entries encoder, the pruner, and
-// optrace.Converter use it.
+// It hands attributes to an [attrmap.Builder], which has the conventions and the mapping. The entries encoder, the
+// pruner, and optrace.Converter use it.
 package convert
 
 import (
+	"encoding/base64"
 	"math"
+	"strconv"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -15,12 +16,12 @@ import (
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Converter turns finished spans into entries and ancestry records. It is used by
-// one goroutine at a time; its results are valid until its next call.
+// Converter turns finished spans into records, valid until its next call. It is not safe for concurrent use.
 type Converter struct {
 	mapping   *attr.Mapping
 	builder   *attrmap.Builder
@@ -28,17 +29,15 @@ type Converter struct {
 	span      op.Span
 	attrs     []op.Attr // of span
 
-	// Lists of integers, one behind the other, and where they end.
+	// Consecutive lists of integers, and their ends.
 	numbers []int64
 	ends    []int
 	text    []byte // of another list
 }
 
-// maxCachedResources bounds a cache, which is emptied when it is full.
 const maxCachedResources = 64
 
-// New returns a Converter that reads attributes as m says. It remembers lists that it
-// has made texts of, in at most so many bytes.
+// New returns a Converter for the mapping m. It caches the texts of lists in at most textBytes.
 func New(m *attr.Mapping, textBytes int) *Converter {
 	c := &Converter{mapping: m, builder: attrmap.NewBuilder(m)}
 	c.builder.LimitTexts(textBytes)
@@ -71,12 +70,12 @@ func (c *Converter) Entry(v *span.Data, r span.Root) (*op.Entry, bool) {
 	c.links(v)
 	e, ok := b.Entry()
 	if ok {
-		e.Extra = opmodel.Dropped(opmodel.DroppedLinks(e.Extra)) // the encoders' caches do not know of more
+		e.Extra = opmodel.Dropped(opmodel.DroppedLinks(e.Extra)) // the encoders' caches know only these
 	}
 	return e, ok
 }
 
-// Ancestor returns the ancestry record of a span that is no operation.
+// Ancestor returns the ancestry record of a span other than an operation.
 func (c *Converter) Ancestor(v *span.Data) *op.Span {
 	start, duration, _ := spanTime(v.Start, v.End)
 	c.span = op.Span{
@@ -101,7 +100,6 @@ func (c *Converter) Ancestor(v *span.Data) *op.Span {
 	return &c.span
 }
 
-// requestAttrs returns the attributes of a request that are kept, nil for none.
 func (c *Converter) requestAttrs(attrs []attribute.KeyValue) []op.Attr {
 	c.attrs = c.attrs[:0]
 	var index opmodel.AttrIndex
@@ -116,7 +114,6 @@ func (c *Converter) requestAttrs(attrs []attribute.KeyValue) []op.Attr {
 	return c.attrs
 }
 
-// events gives the builder the events that tell of errors.
 func (c *Converter) events(v *span.Data) {
 	for i := range v.Events {
 		e := &v.Events[i]
@@ -147,20 +144,19 @@ func (c *Converter) links(v *span.Data) {
 	c.builder.DropLinks(int64(v.DroppedLinks))
 }
 
-// spanTime returns when a span started, in Unix nanoseconds, and its duration,
-// which is negative if it ended before it started. ok is false if one of the times
-// is not set or not in range; an unknown duration is 0.
+// spanTime returns the start of a span in Unix nanoseconds, and its duration, which may be negative. ok is false for a
+// time that is unset or out of range; the duration is then 0.
 func spanTime(startTime, endTime time.Time) (start op.Int, duration int64, ok bool) {
-	start, end := unixNano(startTime), unixNano(endTime)
+	start = unixNano(startTime)
+	end := unixNano(endTime)
 	if !start.Known || !end.Known {
 		return start, 0, false
 	}
-	// Not from the wall clock: Sub uses the monotonic one where it can.
+	// Sub uses the monotonic clock if it can.
 	return start, int64(endTime.Sub(startTime)), true
 }
 
-// unixNano returns t in Unix nanoseconds; unknown if they do not fit an
-// int64, as for the zero Time.
+// unixNano returns t in Unix nanoseconds, unknown outside an int64, as for the zero Time.
 func unixNano(t time.Time) op.Int {
 	const first, last = math.MinInt64 / int64(time.Second), math.MaxInt64/int64(time.Second) - 1
 	if s := t.Unix(); s < first || s > last { // cheaper than the year
@@ -169,7 +165,7 @@ func unixNano(t time.Time) op.Int {
 	return op.Known(t.UnixNano())
 }
 
-// Resource returns the resource as headers of files describe it; r may be nil.
+// Resource returns the resource in the form of file headers. r may be nil.
 func (c *Converter) Resource(r *resource.Resource) *op.Resource {
 	if res, ok := c.resources[r]; ok {
 		return res
@@ -224,4 +220,88 @@ func (c *Converter) attribute(key string, v attribute.Value) {
 			b.SetOther(t)
 		}
 	}
+}
+
+const maxListDepth = 4
+
+func attrOf(kv attribute.KeyValue) op.Attr {
+	a := op.Attr{Key: string(kv.Key)}
+	switch v := kv.Value; v.Type() {
+	case attribute.STRING:
+		a.Value = v.AsString()
+	case attribute.INT64:
+		a.Value = strconv.FormatInt(v.AsInt64(), 10)
+		a.Type = op.AttrInt
+	case attribute.FLOAT64:
+		return opmodel.FloatAttr(a.Key, v.AsFloat64())
+	case attribute.BOOL:
+		a.Value = strconv.FormatBool(v.AsBool())
+		a.Type = op.AttrBool
+	case attribute.BYTESLICE:
+		a.Value = base64.StdEncoding.EncodeToString(v.AsByteSlice())
+		a.Type = op.AttrBytes
+	default:
+		a.Value = string(appendJSON(nil, v, 0))
+		a.Type = op.AttrJSON
+	}
+	return a
+}
+
+// appendJSON appends a value as JSON in the form of op.AttrJSON. Values nested too deep become null.
+func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
+	switch v.Type() {
+	case attribute.STRING:
+		return lexer.AppendString(dst, v.AsString())
+	case attribute.INT64:
+		return strconv.AppendInt(dst, v.AsInt64(), 10)
+	case attribute.FLOAT64:
+		return lexer.AppendDouble(dst, v.AsFloat64())
+	case attribute.BOOL:
+		return strconv.AppendBool(dst, v.AsBool())
+	case attribute.BYTESLICE:
+		return lexer.AppendBytes(dst, base64.StdEncoding.EncodeToString(v.AsByteSlice()))
+	}
+	if depth == maxListDepth {
+		return append(dst, "null"...)
+	}
+	switch v.Type() {
+	case attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.SLICE:
+		dst = append(dst, '[')
+		start := len(dst)
+		span.EachElement(v, func(e attribute.Value) {
+			if len(dst) > start {
+				dst = append(dst, ',')
+			}
+			dst = appendJSON(dst, e, depth+1)
+		})
+		return append(dst, ']')
+	case attribute.MAP:
+		dst = append(dst, '{')
+		for i, kv := range v.AsMap() {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(lexer.AppendString(dst, string(kv.Key)), ':')
+			dst = appendJSON(dst, kv.Value, depth+1)
+		}
+		return append(dst, '}')
+	}
+	return append(dst, "null"...)
+}
+
+// areIntLists reports whether v is a list of lists of integers, such as shapes, and collects their numbers.
+func (c *Converter) areIntLists(v attribute.Value) bool {
+	if v.Type() != attribute.SLICE {
+		return false
+	}
+	c.numbers = c.numbers[:0]
+	c.ends = c.ends[:0]
+	for _, e := range v.AsSlice() {
+		if e.Type() != attribute.INT64SLICE {
+			return false
+		}
+		c.numbers = append(c.numbers, e.AsInt64Slice()...)
+		c.ends = append(c.ends, len(c.numbers))
+	}
+	return true
 }

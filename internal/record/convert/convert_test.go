@@ -28,8 +28,7 @@ func data(stub tracetest.SpanStub) *span.Data {
 	return &d
 }
 
-// operation returns the data of the first operation with the attributes given
-// instead of its own.
+// operation returns the data of the first operation with the attributes given instead of its own.
 func operation(attrs ...attribute.KeyValue) *span.Data {
 	stub := spantest.Operation(0)
 	stub.Attributes = attrs
@@ -44,9 +43,12 @@ func TestEntryMapping(t *testing.T) {
 	}
 	d := operation(
 		attribute.String("engine.kernel", "gemm"), attribute.String("text", "acme"), attribute.Int64("number", -1),
-		attribute.Float64("float", 2.5), attribute.Bool("flag", true), attribute.StringSlice("list", []string{"a", "b"}),
-		attribute.Slice("nested", attribute.Float64SliceValue([]float64{0.5}), attribute.SliceValue(attribute.StringValue("x"))),
-		attribute.BoolSlice("flags", []bool{true}), attribute.Map("map", attribute.Int64("k", 1)), attribute.String("other", "x"))
+		attribute.Float64("float", 2.5), attribute.Bool("flag", true),
+		attribute.StringSlice("list", []string{"a", "b"}),
+		attribute.Slice("nested", attribute.Float64SliceValue([]float64{0.5}),
+			attribute.SliceValue(attribute.StringValue("x"))),
+		attribute.BoolSlice("flags", []bool{true}), attribute.Map("map", attribute.Int64("k", 1)),
+		attribute.String("other", "x"))
 	got, ok := convert.New(&m, 1<<10).Entry(d, span.Root{})
 	if !ok || got.Operation != "gemm" {
 		t.Fatalf("the entry is %+v", got)
@@ -54,7 +56,8 @@ func TestEntryMapping(t *testing.T) {
 	want := []op.Attr{
 		{Key: "text", Value: "acme"}, {Key: "number", Value: "-1", Type: op.AttrInt},
 		{Key: "float", Value: "2.5", Type: op.AttrFloat}, {Key: "flag", Value: "true", Type: op.AttrBool},
-		{Key: "list", Value: `["a","b"]`, Type: op.AttrJSON}, {Key: "nested", Value: `[[0.5],["x"]]`, Type: op.AttrJSON},
+		{Key: "list", Value: `["a","b"]`, Type: op.AttrJSON}, {Key: "nested", Value: `[[0.5],["x"]]`,
+			Type: op.AttrJSON},
 		{Key: "flags", Value: "[true]", Type: op.AttrJSON}, {Key: "map", Value: `{"k":1}`, Type: op.AttrJSON},
 	}
 	check.Equal(t, "attributes kept", want, got.Attrs)
@@ -63,11 +66,12 @@ func TestEntryMapping(t *testing.T) {
 	}
 }
 
-// Whatever spans hold, what a Converter makes of one owes nothing to those before.
+// For any spans, a Converter's result does not depend on earlier spans.
 func FuzzConverter(f *testing.F) {
 	for seed := range uint64(20) {
 		random := rand.NewChaCha8([32]byte{byte(seed)})
-		first, second := make([]byte, 600), make([]byte, 600)
+		first := make([]byte, 600)
+		second := make([]byte, 600)
 		_, _ = random.Read(first)
 		_, _ = random.Read(second)
 		f.Add(first, second)
@@ -76,9 +80,11 @@ func FuzzConverter(f *testing.F) {
 	m.Keep("kept")
 	m.Alias("aliased", attrkey.InputShapes)
 	keys := []string{
-		attrkey.InputShapes, attrkey.InputDTypes, attrkey.OutputShape, attrkey.DType, attrkey.Device, attrkey.Stream, attrkey.Memory,
-		attrkey.Collective, attrkey.Group, attrkey.Rank, attrkey.InputShape(0), attrkey.InputShape(2), "pytorch.input_shapes",
-		"pytorch.input_dtypes", "pytorch.device.type", "pytorch.device.index", "pytorch.device_memory_usage_bytes", "op", "kept", "aliased",
+		attrkey.InputShapes, attrkey.InputDTypes, attrkey.OutputShape, attrkey.DType, attrkey.Device, attrkey.Stream,
+		attrkey.Memory, attrkey.Collective, attrkey.Group, attrkey.Rank, attrkey.InputShape(0), attrkey.InputShape(2),
+		"pytorch.input_shapes",
+		"pytorch.input_dtypes", "pytorch.device.type", "pytorch.device.index", "pytorch.device_memory_usage_bytes",
+		"op", "kept", "aliased",
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		convertOne := func(c *convert.Converter, random []byte) (*op.Entry, *op.Span) {
@@ -99,10 +105,11 @@ func FuzzConverter(f *testing.F) {
 	})
 }
 
-// Times are kept as far as they fit into nanoseconds of 64 bits, in whole seconds. Durations are those of the monotonic clock
-// where the times have it.
+// Times are kept if they fit into nanoseconds of 64 bits, in whole seconds. Durations use the monotonic clock if the
+// times have it.
 func TestEntryTimes(t *testing.T) {
-	now, read := spantest.Epoch, time.Now()
+	now := spantest.Epoch
+	read := time.Now()
 	unix := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
 	known := func(at time.Time) op.Int { return op.Known(at.UnixNano()) }
 	c := convert.New(nil, 0)
@@ -128,14 +135,16 @@ func TestEntryTimes(t *testing.T) {
 		"the one behind it": {unix(9223372036), unix(9223372036), op.Int{}, 0, op.WarnBadTime},
 	} {
 		d := data(spantest.Operation(0))
-		d.Start, d.End = tt.start, tt.end
+		d.Start = tt.start
+		d.End = tt.end
 		if e, _ := c.Entry(d, span.Root{}); e.Start != tt.want || e.Duration != tt.duration || e.Warn != tt.warn {
-			t.Errorf("%s: start %v, duration %d, warnings %b; want %v, %d, %b", name, e.Start, e.Duration, e.Warn, tt.want, tt.duration, tt.warn)
+			t.Errorf("%s: start %v, duration %d, warnings %b; want %v, %d, %b", name, e.Start, e.Duration, e.Warn,
+				tt.want, tt.duration, tt.warn)
 		}
 	}
 }
 
-// Values where the shapes of inputs are expected that package optest has no cases of.
+// Values for the shapes of inputs beyond the cases of package optest.
 func TestEntryShapes(t *testing.T) {
 	ints := func(dims ...int64) attribute.Value { return attribute.Int64SliceValue(dims) }
 	list := attribute.SliceValue
@@ -150,7 +159,8 @@ func TestEntryShapes(t *testing.T) {
 		warn  op.Warning
 	}{
 		"nested values": {
-			list(list(attribute.Int64Value(2), attribute.Float64Value(3)), attribute.StringValue("3x4")), []op.Shape{{2, 3}, {3, 4}}, 0,
+			list(list(attribute.Int64Value(2), attribute.Float64Value(3)), attribute.StringValue("3x4")),
+			[]op.Shape{{2, 3}, {3, 4}}, 0,
 		},
 		"texts":        {attribute.StringSliceValue([]string{"2x3"}), []op.Shape{{2, 3}}, 0},
 		"bool within":  {list(attribute.BoolValue(true), ints(2, 3)), []op.Shape{nil, {2, 3}}, op.WarnBadShape},
@@ -161,7 +171,8 @@ func TestEntryShapes(t *testing.T) {
 		"too deep":     {list(list(list(ints(2, 3)))), nil, op.WarnBadShape},
 		"far too deep": {deep, nil, op.WarnBadShape},
 	} {
-		e, _ := c.Entry(operation(tensorconv.OpName("matmul"), attribute.KeyValue{Key: attrkey.InputShapes, Value: tt.value}), span.Root{})
+		e, _ := c.Entry(operation(tensorconv.OpName("matmul"), attribute.KeyValue{Key: attrkey.InputShapes,
+			Value: tt.value}), span.Root{})
 		if diff := cmp.Diff(tt.want, e.InputShapes); diff != "" || e.Warn != tt.warn {
 			t.Errorf("%s: warnings %b, want %b, input shapes (-want +got):\n%s", name, e.Warn, tt.warn, diff)
 		}
@@ -190,8 +201,10 @@ func TestEntryDepth(t *testing.T) {
 		for range tt.depth {
 			v = tt.wrap(v)
 		}
-		e, _ := c.Entry(operation(tensorconv.OpName("matmul"), attribute.KeyValue{Key: "nested", Value: v}), span.Root{})
-		check.Equal(t, fmt.Sprintf("depth %d: attributes kept", tt.depth), []op.Attr{{Key: "nested", Value: tt.want, Type: op.AttrJSON}}, e.Attrs)
+		e, _ := c.Entry(operation(tensorconv.OpName("matmul"), attribute.KeyValue{Key: "nested", Value: v}),
+			span.Root{})
+		check.Equal(t, fmt.Sprintf("depth %d: attributes kept", tt.depth),
+			[]op.Attr{{Key: "nested", Value: tt.want, Type: op.AttrJSON}}, e.Attrs)
 	}
 }
 
@@ -222,21 +235,26 @@ func TestAncestor(t *testing.T) {
 			func(s *op.Span) { s.Failed = true },
 		},
 		{
-			"error with a text", func(d *span.Data) { d.Status = sdktrace.Status{Code: codes.Error, Description: "status 500"} },
+			"error with a text", func(d *span.Data) {
+				d.Status = sdktrace.Status{Code: codes.Error,
+					Description: "status 500"}
+			},
 			func(s *op.Span) { s.Failed, s.Extra = true, &op.Extra{Message: "status 500"} },
 		},
 		{
 			"error told by an exception", func(d *span.Data) {
 				d.Status.Code = codes.Error
 				d.Events = []sdktrace.Event{
-					{Name: "exception", Attributes: []attribute.KeyValue{attribute.String("exception.message", "no backend")}},
+					{Name: "exception", Attributes: []attribute.KeyValue{attribute.String("exception.message",
+						"no backend")}},
 				}
 			},
 			func(s *op.Span) { s.Failed, s.Extra = true, &op.Extra{Message: "no backend"} },
 		},
 		{
 			"link", func(d *span.Data) {
-				d.Links, d.DroppedLinks = []sdktrace.Link{{SpanContext: spantest.SpanContext(4, 5)}}, 7
+				d.Links = []sdktrace.Link{{SpanContext: spantest.SpanContext(4, 5)}}
+				d.DroppedLinks = 7
 			},
 			func(s *op.Span) {
 				s.Links = []op.Link{{TraceID: op.TraceID(spantest.TraceID(4)), SpanID: op.SpanID(spantest.SpanID(5))}}
@@ -254,12 +272,13 @@ func TestAncestor(t *testing.T) {
 		{
 			"attributes", func(d *span.Data) {
 				d.Attrs = []attribute.KeyValue{
-					attribute.String("kept", "x"), attribute.String("other", "y"), attribute.Int("gen_ai.usage.input_tokens", 7),
-					attribute.String("kept", "z"),
+					attribute.String("kept", "x"), attribute.String("other", "y"),
+					attribute.Int("gen_ai.usage.input_tokens", 7), attribute.String("kept", "z"),
 				}
 			},
 			func(s *op.Span) {
-				s.Attrs = []op.Attr{{Key: "kept", Value: "z"}, {Key: "gen_ai.usage.input_tokens", Value: "7", Type: op.AttrInt}}
+				s.Attrs = []op.Attr{{Key: "kept", Value: "z"}, {Key: "gen_ai.usage.input_tokens", Value: "7",
+					Type: op.AttrInt}}
 			},
 		},
 		{
@@ -279,7 +298,8 @@ func TestAncestor(t *testing.T) {
 
 func TestResource(t *testing.T) {
 	c := convert.New(nil, 1<<10)
-	r := resource.NewSchemaless(attribute.String(attrkey.ServiceName, "trainer"), tensorconv.Rank(3), tensorconv.WorldSize(8),
+	r := resource.NewSchemaless(attribute.String(attrkey.ServiceName, "trainer"), tensorconv.Rank(3),
+		tensorconv.WorldSize(8),
 		attribute.String("host.name", "n1"), attribute.Int64Slice("gpus", []int64{0, 1}))
 	first := c.Resource(r)
 	want := &op.Resource{
@@ -291,7 +311,7 @@ func TestResource(t *testing.T) {
 		t.Error("a resource is converted twice")
 	}
 	check.Equal(t, "no resource", &op.Resource{}, c.Resource(nil))
-	// Each resource a different one, as of a program that makes many providers.
+	// Each resource differs, as in a program with many providers.
 	for i := range 1000 {
 		if got := c.Resource(resource.NewSchemaless(tensorconv.Rank(int64(i)))); got.Rank != op.Known(int64(i)) {
 			t.Fatalf("resource %d has rank %v", i, got.Rank)

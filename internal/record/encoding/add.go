@@ -11,10 +11,9 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Spans come from the application and may panic. Such a span leaves nothing
-// behind in the batch, is reported, and counts as a lost operation.
+// Spans come from the application and may panic. Such a span is reported and counts as a lost operation.
 
-// Add adds e to b, and the spans that it refers to if they ended before.
+// Add adds e to b, and the earlier spans that it refers to.
 func Add(enc Encoder, b *Batch, e *span.Ended, t *traces.WithOps) (out Outcome, err error) {
 	if out, err = AddOne(enc, b, e, t); len(b.refs) == 0 {
 		return out, err // nearly always
@@ -33,7 +32,7 @@ func AddSpan(enc Encoder, b *Batch, s sdktrace.ReadOnlySpan, t *traces.WithOps) 
 	return Add(enc, b, &span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}, t)
 }
 
-// AddOne adds e to b. The caller adds what [Batch.Late] returns then.
+// AddOne adds e to b. The caller then adds the spans of [Batch.Late].
 func AddOne(enc Encoder, b *Batch, e *span.Ended, t *traces.WithOps) (out Outcome, err error) {
 	defer b.recover(len(b.Records), &err)
 	if out = enc.Add(b, *e, t); out != Skipped {
@@ -42,8 +41,8 @@ func AddOne(enc Encoder, b *Batch, e *span.Ended, t *traces.WithOps) (out Outcom
 	return out, nil
 }
 
-// IsAncestor reports whether e, which is no operation and has the data d, is to be written: there are operations
-// in its trace. Otherwise it is held for those that are recorded later.
+// IsAncestor reports whether to write e, a span other than an operation with the data d: its trace has operations.
+// Otherwise IsAncestor holds e for later operations.
 func IsAncestor(e *span.Ended, d *span.Data, t *traces.WithOps) bool {
 	id := d.TraceID()
 	if e.Span == nil || t.Has(id) {
@@ -53,8 +52,7 @@ func IsAncestor(e *span.Ended, d *span.Data, t *traces.WithOps) bool {
 	return !t.Hold(e.Held(), id, traces.RefTo(id, d.SpanID()), traces.RefTo(id, d.ParentID()), bytes)
 }
 
-// AddLinked notes the spans that a recorded one links to, and their traces: what was done for their
-// requests is on record, so the spans of the requests are worth writing too.
+// AddLinked notes the spans linked to by a recorded span, and their traces: these requests are worth writing.
 func AddLinked(b *Batch, t *traces.WithOps, d *span.Data) {
 	for i := range d.Links {
 		c := d.Links[i].SpanContext
@@ -65,8 +63,7 @@ func AddLinked(b *Batch, t *traces.WithOps, d *span.Data) {
 	}
 }
 
-// IsOperation reports whether s would become an entry. A span that panics counts
-// as one, as in Add.
+// IsOperation reports whether s would become an entry. A span that panics counts as one, as in Add.
 func IsOperation(m *attr.Mapping, s sdktrace.ReadOnlySpan) (is bool) {
 	defer func() {
 		if recover() != nil {
@@ -76,8 +73,7 @@ func IsOperation(m *attr.Mapping, s sdktrace.ReadOnlySpan) (is bool) {
 	return span.IsOperation(m, s.Attributes())
 }
 
-// recover is deferred while spans are added. It turns a panic into an error and
-// removes the records after size.
+// recover is deferred while spans are added. It turns a panic into an error and removes the records after size.
 func (b *Batch) recover(size int, err *error) {
 	if p := recover(); p != nil {
 		b.Records = b.Records[:size]

@@ -1,5 +1,5 @@
-// Package env reads configurations from environment variables: what is not set, or empty, stays as it is. A bad value is
-// reported to the error handler of OpenTelemetry and ignored.
+// Package env reads configurations from environment variables. An unset or empty variable changes no value. A bad
+// value is reported to OpenTelemetry's error handler and ignored.
 package env
 
 import (
@@ -24,7 +24,7 @@ func Set(name string, set func(value string) error) {
 	}
 }
 
-// OneOf returns the one of values whose name is v.
+// OneOf returns the one of values called v.
 func OneOf[T fmt.Stringer](v string, values ...T) (T, error) {
 	var names []string
 	for _, value := range values {
@@ -37,7 +37,7 @@ func OneOf[T fmt.Stringer](v string, values ...T) (T, error) {
 	return none, fmt.Errorf("want %s", strings.Join(names, " or "))
 }
 
-// Choice sets dst to the one of values that a variable names.
+// Choice sets dst to the one of values named by a variable.
 func Choice[T fmt.Stringer](name string, dst *T, values ...T) {
 	Set(name, func(value string) error {
 		v, err := OneOf(value, values...)
@@ -53,7 +53,7 @@ func Int(name string, dst *int64, least int64) {
 	Set(name, func(value string) error {
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < least {
-			return fmt.Errorf("want a whole number from %d on", least)
+			return fmt.Errorf("want a whole number of at least %d", least)
 		}
 		*dst = n
 		return nil

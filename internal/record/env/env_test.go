@@ -29,17 +29,12 @@ func TestVariables(t *testing.T) {
 		want            config
 		bad             bool
 	}{
-		{"N", "", defaults, false},
-		{"N", "7", config{7, time.Second, false, "one"}, false},
+		{"N", "", defaults, false}, {"N", "7", config{7, time.Second, false, "one"}, false},
 		{"N", "2", config{2, time.Second, false, "one"}, false}, // the least
-		{"N", "1", defaults, true},
-		{"N", "many", defaults, true},
+		{"N", "1", defaults, true}, {"N", "many", defaults, true},
 		{"D", "2ms", config{5, 2 * time.Millisecond, false, "one"}, false},
-		{"D", "1ns", config{5, 1, false, "one"}, false},
-		{"D", "0s", defaults, true},
-		{"D", "5", defaults, true},
-		{"B", "true", config{5, time.Second, true, "one"}, false},
-		{"B", "yes", defaults, true},
+		{"D", "1ns", config{5, 1, false, "one"}, false}, {"D", "0s", defaults, true}, {"D", "5", defaults, true},
+		{"B", "true", config{5, time.Second, true, "one"}, false}, {"B", "yes", defaults, true},
 		{"NAME", "two", config{5, time.Second, false, "two"}, false},
 		{"NAME", "three", defaults, true},
 	} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -13,13 +14,12 @@ import (
 	"github.com/optrace/optrace/internal/record/span"
 )
 
-// buffered encodes spans while they end and writes the encoded batches to a sink.
 type buffered struct {
 	worker
 	out     Output
 	buffers *bufferPool
 	shards  []shard
-	local   sync.Pool // hands a goroutine the shard that its processor used last, a hint only
+	local   sync.Pool // returns the shard that the processor used last; a hint only
 	next    atomic.Uint32
 	ended   atomic.Bool // after Stop
 
@@ -29,7 +29,7 @@ type buffered struct {
 type shard struct {
 	mu       sync.Mutex
 	enc      encoding.Encoder
-	buffer   *encoding.Batch // nil until there is something to encode
+	buffer   *encoding.Batch // nil while empty
 	stopped  bool
 	recorded uint64
 	skipped  uint64
@@ -39,15 +39,15 @@ type shard struct {
 // MinMaxBytes is the smallest bound of all buffers.
 const MinMaxBytes = 64 << 10
 
-// The sizes of the buffers, which are Config.MaxBytes together.
+// The sizes of the buffers. Together they take Config.MaxBytes.
 const (
 	maxBufferSize   = 128 << 10
 	minBufferSize   = 4 << 10
 	buffersPerShard = 4
-	bufferReserve   = 2 << 10 // what a buffer has left for another record; a larger one makes it grow
+	bufferReserve   = 2 << 10 // free for another record; a larger one makes the buffer grow
 )
 
-// NewBuffered returns a Pipeline that encodes spans while they end and writes buffers of them to out.
+// NewBuffered returns a Pipeline that encodes spans as they end and writes buffers of them to out.
 func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
 	shards := min(runtime.GOMAXPROCS(0), int(cfg.MaxBytes/(minBufferSize*buffersPerShard)))
 	size := int(min(maxBufferSize, cfg.MaxBytes/int64(shards*buffersPerShard)))
@@ -56,7 +56,8 @@ func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
 		buffers: newBufferPool(cfg.Policy, size, int(cfg.MaxBytes/int64(size))),
 		shards:  make([]shard, shards),
 	}
-	p.worker = newWorker(errs, cfg.ExportTimeout, func() uint64 { return p.written.Load() + p.failed.Load() + p.lost.Load() })
+	p.worker = newWorker(errs, cfg.ExportTimeout,
+		func() uint64 { return p.written.Load() + p.failed.Load() + p.lost.Load() })
 	for i := range p.shards {
 		p.shards[i].enc = out.Format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes/shards))
 	}
@@ -87,8 +88,7 @@ func (p *buffered) OnEnd(e span.Ended) {
 	p.add(sh, &e)
 }
 
-// OnEnds takes the lock for many operations at a time: for a single one it costs
-// as much as rendering its line.
+// OnEnds takes the lock once for many operations: taking it costs as much as encoding one line.
 func (p *buffered) OnEnds(all iter.Seq[span.Ended]) {
 	const perLock = 64 // about 20 µs
 	sh := p.local.Get().(*shard)
@@ -105,7 +105,7 @@ func (p *buffered) OnEnds(all iter.Seq[span.Ended]) {
 	}
 }
 
-// add encodes e under the shard's lock, which is free for a while if that needs another buffer.
+// add encodes e under the shard's lock. It releases the lock while it gets another buffer.
 func (p *buffered) add(sh *shard, e *span.Ended) {
 	if sh.buffer == nil && !sh.stopped {
 		p.refill(sh)
@@ -136,7 +136,7 @@ func (p *buffered) add(sh *shard, e *span.Ended) {
 	}
 }
 
-// refill gets a buffer, not under the shard's lock: that may block.
+// refill gets a buffer. It releases the shard's lock meanwhile because get may block.
 func (p *buffered) refill(sh *shard) {
 	sh.mu.Unlock()
 	buffer, lost := p.buffers.get()
@@ -151,7 +151,7 @@ func (p *buffered) refill(sh *shard) {
 	}
 }
 
-// reject counts a span for which there is no room or no time, under the shard's lock.
+// reject counts a span without room or after Stop. The caller holds the shard's lock.
 func (p *buffered) reject(sh *shard, e *span.Ended, reason string) {
 	if isOperation(p.out.Mapping, e) {
 		sh.recorded++
@@ -166,7 +166,6 @@ func (p *buffered) drop(reason string, n uint64) {
 	p.out.Sink.Drop(reason, n)
 }
 
-// collect takes the buffers of all shards.
 func (p *buffered) collect(stop bool) {
 	for i := range p.shards {
 		sh := &p.shards[i]
@@ -180,7 +179,6 @@ func (p *buffered) collect(stop bool) {
 	}
 }
 
-// writeAll writes the waiting buffers, until ctx is done or the sink stays busy.
 func (p *buffered) writeAll(ctx context.Context) error {
 	var first error
 	for ctx.Err() == nil {
@@ -202,21 +200,20 @@ func (p *buffered) writeAll(ctx context.Context) error {
 	return first
 }
 
-// settle writes what the sink holds back for a next batch.
+// settle writes the records that the sink holds back for the next batch.
 func (p *buffered) settle(ctx context.Context) error {
 	ctx, cancel := p.attempt(ctx)
 	defer cancel()
 	return p.out.Sink.Settle(ctx)
 }
 
-// attempt returns the context of one write.
 func (p *buffered) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	stop := context.AfterFunc(p.ctx, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// write hands b to the sink, or back to the waiting buffers if an earlier write does not return in time.
+// write hands b to the sink, or back to the waiting buffers if the sink stays busy.
 func (p *buffered) write(ctx context.Context, b *encoding.Batch) (taken bool, err error) {
 	ctx, cancel := p.attempt(ctx)
 	defer cancel()
@@ -233,7 +230,6 @@ func (p *buffered) write(ctx context.Context, b *encoding.Batch) (taken bool, er
 	})
 }
 
-// dropRest accounts for the buffers that there was no time to write.
 func (p *buffered) dropRest() {
 	for b := p.buffers.pop(); b != nil; b = p.buffers.pop() {
 		p.drop("shutdown", uint64(b.Entries))
@@ -251,7 +247,8 @@ func (p *buffered) Stop(ctx context.Context) error {
 func (p *buffered) Stats() Stats {
 	st := Stats{Written: p.written.Load(), Lost: p.lost.Load()}
 	failed := p.failed.Load()
-	st.Exported, st.Dropped = p.exported.Load(), st.Lost+failed // exported last: it is never less than the others
+	st.Dropped = st.Lost + failed
+	st.Exported = p.exported.Load() // last: it is never less than the others
 	for i := range p.shards {
 		sh := &p.shards[i]
 		sh.mu.Lock()
@@ -260,8 +257,116 @@ func (p *buffered) Stats() Stats {
 		sh.mu.Unlock()
 	}
 	if p.ended.Load() {
-		// A write that outlived Stop is as good as lost.
+		// A write that outlived Stop counts as dropped.
 		st.Dropped += st.Exported - st.Written - failed
 	}
 	return st
+}
+
+// bufferPool owns the buffers of a buffered pipeline and bounds their bytes, exceeded by at most one record per shard.
+// A buffer grown by a large record counts once it is full. It is safe for concurrent use.
+type bufferPool struct {
+	policy Policy
+	size   int
+
+	mu      sync.Mutex
+	space   sync.Cond         // a buffer became free, or the pipeline stops
+	free    []*encoding.Batch // all of them of the size
+	full    []*encoding.Batch // oldest first
+	left    int64             // bytes that may still be taken; negative where buffers grew
+	stopped bool
+}
+
+func newBufferPool(policy Policy, size, number int) *bufferPool {
+	c := &bufferPool{policy: policy, size: size, left: int64(size) * int64(number)}
+	c.space.L = &c.mu
+	return c
+}
+
+// get returns an empty buffer and the number of entries dropped for it, or nil if there is none and no wait.
+func (c *bufferPool) get() (b *encoding.Batch, lost int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		for c.left < 0 && len(c.free) > 0 { // others have grown
+			c.takeFree()
+			c.left += int64(c.size)
+		}
+		switch {
+		case len(c.free) > 0:
+			return c.takeFree(), lost
+		case c.left >= int64(c.size):
+			c.left -= int64(c.size)
+			return encoding.NewBatch(c.size), lost
+		case c.stopped:
+			return nil, lost
+		case c.policy == DropOldest && len(c.full) > 0:
+			lost += c.full[0].Entries
+			c.release(c.full[0])
+			c.full[0] = nil
+			c.full = c.full[1:]
+		case c.policy == Block:
+			c.space.Wait()
+		default:
+			return nil, lost
+		}
+	}
+}
+
+func (c *bufferPool) takeFree() *encoding.Batch {
+	last := len(c.free) - 1
+	b := c.free[last]
+	c.free[last] = nil
+	c.free = c.free[:last]
+	return b
+}
+
+func (c *bufferPool) put(b *encoding.Batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.release(b)
+	c.space.Signal()
+}
+
+func (c *bufferPool) release(b *encoding.Batch) {
+	if grown := b.Memory() - c.size; grown > 0 {
+		// Do not keep a grown buffer.
+		c.left += int64(grown)
+		b = encoding.NewBatch(c.size)
+		c.space.Broadcast() // there may be room for several
+	}
+	b.Reset()
+	c.free = append(c.free, b)
+}
+
+func (c *bufferPool) push(b *encoding.Batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left -= int64(b.Memory() - c.size)
+	c.full = append(c.full, b)
+}
+
+func (c *bufferPool) pop() *encoding.Batch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.full) == 0 {
+		return nil
+	}
+	b := c.full[0]
+	c.full[0] = nil
+	c.full = c.full[1:]
+	return b
+}
+
+func (c *bufferPool) pushFront(b *encoding.Batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.full = slices.Insert(c.full, 0, b)
+}
+
+func (c *bufferPool) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = true
+	c.space.Broadcast()
 }

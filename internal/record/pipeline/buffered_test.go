@@ -1,26 +1,40 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.uber.org/goleak"
 
+	"github.com/optrace/optrace/internal/record/encoding/entries"
 	"github.com/optrace/optrace/internal/record/observ"
+	"github.com/optrace/optrace/internal/record/sink"
+	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/internal/record/traces"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// What waits is written when the interval is over, and no sooner unless there is enough of it.
+// Waiting records are written at the interval, and sooner only if there are enough.
 func TestBufferedFlushInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w spantest.Buffer
-		out, exp, cfg := newOutput(t, &w), &spantest.Exporter{}, newConfig(DropNewest)
-		cfg.FlushInterval, cfg.MaxBytes = time.Second, 8<<20
-		p, q := NewBuffered(out, cfg, new(observ.Errors)), NewQueue(exp, cfg, new(observ.Errors))
+		out := newOutput(t, &w)
+		exp := &spantest.Exporter{}
+		cfg := newConfig(DropNewest)
+		cfg.FlushInterval = time.Second
+		cfg.MaxBytes = 8 << 20
+		p := NewBuffered(out, cfg, new(observ.Errors))
+		q := NewQueue(exp, cfg, new(observ.Errors))
 		verify := func(when string, writes, spans int) {
 			t.Helper()
 			synctest.Wait()
@@ -45,20 +59,20 @@ func TestBufferedFlushInterval(t *testing.T) {
 	})
 }
 
-// While the writer is stuck the policy decides which operations are kept.
+// While the writer is stuck the policy decides which operations stay.
 func TestBufferedPolicies(t *testing.T) {
 	useOneShard(t)
 	const n = 2000
 	tests := []struct {
 		policy Policy
 		blocks bool
-		// steps returns the steps that must be written when kept are.
+		// steps returns the steps expected in the output.
 		steps func(kept []int64) []int64
 	}{
 		{policy: DropNewest, steps: func(kept []int64) []int64 { return ints(0, int64(len(kept))-1) }},
 		{policy: DropOldest, steps: func(kept []int64) []int64 {
-			// The beginning is being written; what follows it is dropped for the newest.
-			// Both have an operation at least.
+			// The first operations are being written; DropNewest drops the following ones. Both parts have an
+			// operation at least.
 			first := int64(1)
 			for first < int64(len(kept))-1 && kept[first] == first {
 				first++
@@ -102,7 +116,8 @@ func TestBufferedPolicies(t *testing.T) {
 				w.Release()
 				<-produced
 				stop(t, p, out.Sink)
-				got, st := read(t, w.Bytes()), p.Stats()
+				got := read(t, w.Bytes())
+				st := p.Stats()
 				check.Equal(t, "steps written", tt.steps(got.Steps), got.Steps)
 				kept := uint64(len(got.Steps))
 				if kept == 0 {
@@ -119,12 +134,12 @@ func TestBufferedPolicies(t *testing.T) {
 	}
 }
 
-// panickingSpan is an operation whose attributes cannot be read.
+// panickingSpan is an operation whose attributes panic.
 type panickingSpan struct{ sdktrace.ReadOnlySpan }
 
 func (panickingSpan) Attributes() []attribute.KeyValue { panic("attributes") }
 
-// What cannot be converted, or written, is lost by itself, and gaps say why.
+// An operation that cannot be converted or written is lost by itself, and gaps give the reason.
 func TestBufferedLosses(t *testing.T) {
 	useOneShard(t)
 	broken := errors.New("broken")
@@ -144,4 +159,221 @@ func TestBufferedLosses(t *testing.T) {
 	checkStats(t, p.Stats(), Stats{Recorded: 6, Written: 1, Dropped: 5, Skipped: 1})
 	want := written{Steps: []int64{4}, Gaps: map[string]int64{"conversion_failed": 1, "write_failed": 3}}
 	check.Equal(t, "written", want, read(t, w.Bytes()))
+}
+
+// numbers returns the numbers of operations.
+func numbers(tb testing.TB, spans []sdktrace.ReadOnlySpan) (all []int64) {
+	tb.Helper()
+	for _, s := range spans {
+		id := s.SpanContext().SpanID()
+		all = append(all, int64(id[6])<<8|int64(id[7])-1)
+	}
+	return all
+}
+
+func TestQueueFlush(t *testing.T) {
+	exp := &spantest.Exporter{}
+	cfg := newConfig(DropNewest)
+	cfg.MaxBytes = 8 << 20
+	p := NewQueue(exp, cfg, new(observ.Errors))
+	const n = maxExportBatch + 10
+	for i := range n {
+		p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+	}
+	check.OK(t, p.Flush(t.Context()))
+	check.Equal(t, "exported", ints(0, n-1), numbers(t, exp.Spans()))
+	for i, batch := range exp.Batches() {
+		if len(batch) == 0 || len(batch) > maxExportBatch {
+			t.Errorf("batch %d has %d spans", i, len(batch))
+		}
+	}
+	p.OnEnd(ended(spantest.Request().Snapshot())) // other spans are forwarded too
+	stop(t, p, nil)
+	checkStats(t, p.Stats(), Stats{Recorded: n + 1, Written: n + 1})
+	p.OnEnd(ended(spantest.Operation(0).Snapshot())) // too late
+	checkStats(t, p.Stats(), Stats{Recorded: n + 2, Written: n + 1, Dropped: 1})
+	check.Equal(t, "Stop shuts down the exporter, which is the Processor's to do", 0, exp.Shutdowns())
+}
+
+// While the exporter is stuck with one span the queue keeps as many as it has room for.
+func TestQueuePolicies(t *testing.T) {
+	const n, room = 20, 5
+	for _, tt := range []struct {
+		policy Policy
+		want   []int64
+	}{
+		{DropNewest, ints(0, room)}, {DropOldest, append(ints(0, 0), ints(n-room+1, n)...)}, {Block, ints(0, n)},
+	} {
+		t.Run(tt.policy.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				exp := &spantest.Exporter{OnExport: func(context.Context) error { <-release; return nil }}
+				cfg := newConfig(tt.policy)
+				cfg.MaxBytes = room * spanBytes(spantest.Operation(0).Snapshot())
+				p := NewQueue(exp, cfg, new(observ.Errors))
+				p.OnEnd(ended(spantest.Operation(0).Snapshot()))
+				flushed := make(chan error, 1)
+				go func() { flushed <- p.Flush(context.Background()) }()
+				synctest.Wait()
+				produced := make(chan struct{})
+				go func() {
+					defer close(produced)
+					for i := range n {
+						p.OnEnd(ended(spantest.Operation(i + 1).Snapshot()))
+					}
+				}()
+				synctest.Wait()
+				select {
+				case <-produced:
+					checkStats(t, p.Stats(), Stats{Recorded: n + 1, Dropped: n - room})
+				default:
+					// The waiting one has been counted.
+					checkStats(t, p.Stats(), Stats{Recorded: 1 + room + 1})
+				}
+				close(release)
+				<-produced
+				check.OK(t, <-flushed)
+				stop(t, p, nil)
+				check.Equal(t, "exported", tt.want, numbers(t, exp.Spans()))
+				kept := uint64(len(tt.want))
+				checkStats(t, p.Stats(), Stats{Recorded: n + 1, Written: kept, Dropped: n + 1 - kept})
+			})
+		})
+	}
+}
+
+// A small queue is emptied before it is full, and a span larger than the bound passes an empty one.
+func TestQueueSmallBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for bound, policy := range map[int64]Policy{MinMaxBytes: DropNewest, 1: Block} {
+			const n = 300
+			exp := &spantest.Exporter{}
+			cfg := newConfig(policy)
+			cfg.MaxBytes = bound
+			p := NewQueue(exp, cfg, new(observ.Errors))
+			for i := range n {
+				p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+				synctest.Wait()
+			}
+			stop(t, p, nil)
+			checkStats(t, p.Stats(), Stats{Recorded: n, Written: n})
+			if bound == 1 && len(exp.Batches()) != n {
+				t.Errorf("%d batches, want one for each span", len(exp.Batches()))
+			}
+		}
+	})
+}
+
+func TestQueueExporterFails(t *testing.T) {
+	refused := errors.New("refused")
+	for _, tt := range []struct {
+		name   string
+		export func(context.Context) error
+		want   string
+	}{
+		{"error", func(context.Context) error { return refused }, "optrace: exporting 1 spans: refused"},
+		{"panic", func(context.Context) error { panic("boom") }, "optrace: exporter panicked: boom"},
+		{"timeout", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+			"optrace: exporting 1 spans: context deadline exceeded"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cfg := newConfig(DropNewest)
+				cfg.ExportTimeout = time.Second
+				p := NewQueue(&spantest.Exporter{OnExport: tt.export}, cfg, new(observ.Errors))
+				p.OnEnd(ended(spantest.Operation(0).Snapshot()))
+				if err := p.Flush(context.Background()); err == nil || err.Error() != tt.want {
+					t.Errorf("Flush returns %v, want %s", err, tt.want)
+				}
+				stop(t, p, nil)
+				checkStats(t, p.Stats(), Stats{Recorded: 1, Dropped: 1})
+			})
+		})
+	}
+}
+
+// TestMain fails if a test leaves a goroutine behind. Errors provoked by tests are not logged.
+func TestMain(m *testing.M) {
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
+	goleak.VerifyTestMain(m)
+}
+
+// newOutput returns an Output for entries to w.
+func newOutput(tb testing.TB, w io.Writer) Output {
+	tb.Helper()
+	s := check.Must(sink.New(sink.ToWriter(w), entries.Format, sink.None, nil))(tb)
+	return Output{Sink: s, Traces: new(traces.WithOps), Format: entries.Format}
+}
+
+// newConfig returns a configuration with the smallest buffers and an interval longer than any test.
+func newConfig(policy Policy) Config {
+	return Config{Policy: policy, MaxBytes: MinMaxBytes, FlushInterval: 100 * time.Hour, ExportTimeout: 50 * time.Hour}
+}
+
+// useOneShard gives pipelines of a test one shard, for a fixed order of records.
+func useOneShard(t *testing.T) {
+	before := runtime.GOMAXPROCS(1)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+}
+
+func ended(s sdktrace.ReadOnlySpan) span.Ended {
+	return span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}
+}
+
+// written is the content of an output.
+type written struct {
+	Steps []int64          // of the entries
+	Spans []string         // names of the spans above operations
+	Gaps  map[string]int64 // operations dropped, by reason
+}
+
+func read(tb testing.TB, content []byte) (w written) {
+	tb.Helper()
+	rec := spantest.ReadWhole(tb, content)
+	w.Steps = rec.Steps()
+	for i := range rec.Spans {
+		w.Spans = append(w.Spans, rec.Spans[i].Name)
+	}
+	for _, g := range rec.Gaps {
+		if w.Gaps == nil {
+			w.Gaps = make(map[string]int64)
+		}
+		w.Gaps[g.Reason] += g.Dropped
+	}
+	return w
+}
+
+// ints returns the numbers from first to last.
+func ints(first, last int64) (all []int64) {
+	for i := first; i <= last; i++ {
+		all = append(all, i)
+	}
+	return all
+}
+
+func checkStats(tb testing.TB, got, want Stats) {
+	tb.Helper()
+	if got.Exported < got.Written || got.Lost > got.Dropped || got.Exported+got.Lost > got.Recorded ||
+		got.Written+got.Dropped == got.Recorded && got.Exported+got.Lost != got.Recorded {
+		tb.Errorf("stats do not add up: %+v", got)
+	}
+	got.Exported = want.Exported
+	got.Lost = want.Lost
+	check.Equal(tb, "stats", want, got)
+}
+
+func stop(tb testing.TB, p Pipeline, s *sink.Sink) {
+	tb.Helper()
+	check.OK(tb, p.Stop(context.Background()))
+	if s != nil {
+		check.OK(tb, s.Shutdown(context.Background()))
+	}
+}
+
+func TestPolicyString(t *testing.T) {
+	for policy, want := range map[Policy]string{
+		DropNewest: "drop-newest", DropOldest: "drop-oldest", Block: "block", 9: "Policy(9)",
+	} {
+		check.Equal(t, fmt.Sprintf("%d is called", uint8(policy)), want, policy.String())
+	}
 }

@@ -8,18 +8,21 @@ import (
 	"os/signal"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 
 	"github.com/optrace/optrace/internal/record/encoding"
 	"github.com/optrace/optrace/internal/record/observ"
 	"github.com/optrace/optrace/internal/record/sink"
 	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/op"
 )
 
-// Flight is a flight recorder: it keeps the last operations, encoded, and writes them when a dump is requested.
+// Flight is a flight recorder: it keeps the last operations, encoded, and writes them on request.
 type Flight struct {
-	worker // is woken for a dump
+	worker // woken for a dump
 	out    Output
 	format encoding.Joiner
 	cfg    Config
@@ -32,20 +35,20 @@ type Flight struct {
 	sequence  uint64 // orders the records of both
 	counts    Stats
 	stopped   bool
-	ended     bool // what is under way counts as dropped
+	ended     bool // spans being written count as dropped
 
 	signals chan os.Signal
 }
 
 const (
-	ancestorShare = 4        // so many times fewer ancestry records are kept than entries
+	ancestorShare = 4        // the ratio of entries to ancestry records
 	maxPart       = 64 << 10 // the size of the parts of a history, smaller where the bound is low
 	minParts      = 16
-	dumpBytes     = 1 << 20  // of a dump are written at a time
-	scratchKept   = 64 << 10 // of the memory for one record
+	dumpBytes     = 1 << 20  // the largest write of a dump
+	scratchKept   = 64 << 10 // the largest memory kept for one record
 )
 
-// NewFlight returns a flight recorder in front of out, whose format is format.
+// NewFlight returns a flight recorder in front of out, which has the given format.
 func NewFlight(out Output, format encoding.Joiner, cfg Config, errs *observ.Errors) *Flight {
 	part := int(min(maxPart, cfg.MaxBytes/minParts))
 	p := &Flight{
@@ -108,14 +111,12 @@ func (p *Flight) OnEnd(e span.Ended) {
 	}
 }
 
-// add encodes e into scratch.
 func (p *Flight) add(e *span.Ended) (encoding.Outcome, error) {
 	p.scratch.Reset()
 	p.sequence++
 	return encoding.AddOne(p.enc, p.scratch, e, p.out.Traces)
 }
 
-// keep puts the record in scratch into h, in place of older ones where that has most of them.
 func (p *Flight) keep(h *history, most int) {
 	lost := 0
 	for h.records >= most {
@@ -123,7 +124,7 @@ func (p *Flight) keep(h *history, most int) {
 	}
 	for int64(p.entries.bytes+p.ancestors.bytes+h.need(p.scratch.Body())) > p.cfg.MaxBytes {
 		oldest := older(&p.entries, &p.ancestors)
-		if oldest == nil { // it alone is too large
+		if oldest == nil { // too large by itself
 			p.drop(lost + p.scratch.Entries)
 			return
 		}
@@ -133,7 +134,6 @@ func (p *Flight) keep(h *history, most int) {
 	p.drop(lost)
 }
 
-// older returns the history that has the oldest record, or nil if there is none.
 func older(a, b *history) *history {
 	switch {
 	case a.records == 0 && b.records == 0:
@@ -144,14 +144,13 @@ func older(a, b *history) *history {
 	return a
 }
 
-// drop accounts for operations that are no longer kept. The caller holds the lock.
+// drop counts n operations as dropped. The caller holds the lock.
 func (p *Flight) drop(n int) {
 	p.counts.Dropped += uint64(n)
 	p.counts.Lost += uint64(n)
 	p.out.Sink.Drop("flight_recorder", uint64(n))
 }
 
-// triggers reports whether e requests a dump.
 func (p *Flight) triggers(e *span.Ended, out encoding.Outcome) bool {
 	if e.Data != nil {
 		return p.cfg.OnError && e.Data.Failed()
@@ -162,10 +161,9 @@ func (p *Flight) triggers(e *span.Ended, out encoding.Outcome) bool {
 	return p.cfg.OnSlow > 0 && span.IsLocalRoot(e.Parent) && e.Span.EndTime().Sub(e.Span.StartTime()) >= p.cfg.OnSlow
 }
 
-// Dump writes the operations that are kept, until ctx is done.
+// Dump writes the kept operations, until ctx is done.
 func (p *Flight) Dump(ctx context.Context) error { return p.worker.Flush(ctx) }
 
-// end writes a dump that has been requested, and gives up the rest.
 func (p *Flight) end(ctx context.Context) (err error) {
 	signal.Stop(p.signals)
 	select {
@@ -177,8 +175,7 @@ func (p *Flight) end(ctx context.Context) (err error) {
 	return err
 }
 
-// WriteTo writes the operations that are kept to w, as Dump does to the sink, and returns how many
-// bytes that takes.
+// WriteTo writes the kept operations to w, as Dump does to the sink. It returns the number of bytes written.
 func (p *Flight) WriteTo(w io.Writer) (n int64, err error) {
 	counted := &counter{Writer: w}
 	to, err := sink.New(sink.ToWriter(counted), p.format, sink.None, nil)
@@ -190,7 +187,6 @@ func (p *Flight) WriteTo(w io.Writer) (n int64, err error) {
 	return counted.n.Load(), err
 }
 
-// counter counts what a writer takes.
 type counter struct {
 	io.Writer
 	n atomic.Int64
@@ -204,10 +200,10 @@ func (c *counter) Write(b []byte) (int, error) {
 
 func (p *Flight) dump(ctx context.Context) error { return p.dumpTo(ctx, p.out.Sink) }
 
-// dumpTo writes the records that are kept and forgets them.
 func (p *Flight) dumpTo(ctx context.Context, to *sink.Sink) error {
 	p.mu.Lock()
-	entries, ancestors := p.entries.take(), p.ancestors.take()
+	entries := p.entries.take()
+	ancestors := p.ancestors.take()
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.ExportTimeout)
 	defer cancel()
@@ -215,7 +211,7 @@ func (p *Flight) dumpTo(ctx context.Context, to *sink.Sink) error {
 	var first error
 	for b := p.join(&entries, &ancestors); !b.Empty(); b = p.join(&entries, &ancestors) {
 		err := first
-		if ctx.Err() == nil || err == nil { // after an error there may be no time for the others
+		if ctx.Err() == nil || err == nil { // after a failure, go on only while there is time
 			err = to.Acquire(ctx)
 		}
 		n := uint64(b.Entries)
@@ -235,7 +231,6 @@ func (p *Flight) dumpTo(ctx context.Context, to *sink.Sink) error {
 	return first
 }
 
-// join moves the oldest records of two histories into a batch.
 func (p *Flight) join(entries, ancestors *history) *encoding.Batch {
 	b := encoding.NewBatch(min(dumpBytes, entries.bytes+ancestors.bytes))
 	for len(b.Records) < dumpBytes {
@@ -258,12 +253,12 @@ func (p *Flight) account(more Stats) {
 	p.counts.Lost += more.Lost
 }
 
-// dropRest accounts for the operations that no dump was requested for.
 func (p *Flight) dropRest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drop(p.entries.records)
-	p.entries, p.ancestors = history{}, history{}
+	p.entries = history{}
+	p.ancestors = history{}
 }
 
 // Flush does nothing: only Dump writes.
@@ -287,7 +282,116 @@ func (p *Flight) Stats() Stats {
 	defer p.mu.Unlock()
 	st := p.counts
 	if p.ended {
-		st.Dropped, st.Lost = st.Recorded-st.Written, st.Recorded-st.Exported
+		st.Dropped = st.Recorded - st.Written
+		st.Lost = st.Recorded - st.Exported
 	}
 	return st
+}
+
+type history struct {
+	partSize int
+	parts    []*part // oldest first
+	records  int
+	bytes    int   // of the parts
+	spare    *part // empty; a full history then does not allocate
+}
+
+type part struct {
+	text    []byte
+	records []recordAt
+	first   int // index of the oldest record left
+}
+
+type recordAt struct {
+	sequence uint64
+	end      int // in the part's text; the start is the end before
+	entries  int
+	source   attribute.Distinct
+	resource *op.Resource
+}
+
+func (p *part) size() int {
+	return int(unsafe.Sizeof(*p)) + cap(p.text) + cap(p.records)*int(unsafe.Sizeof(recordAt{}))
+}
+
+const perRecord = 256 // about the bytes of a record; sets the number of recordAts of a part
+
+func (h *history) need(text []byte) int {
+	if h.fits(text) {
+		return 0
+	}
+	size := max(h.partSize, len(text))
+	return size + size/perRecord*int(unsafe.Sizeof(recordAt{}))
+}
+
+func (h *history) fits(text []byte) bool {
+	if len(h.parts) == 0 {
+		return false
+	}
+	p := h.parts[len(h.parts)-1]
+	return cap(p.text)-len(p.text) >= len(text) && len(p.records) < cap(p.records)
+}
+
+func (h *history) put(sequence uint64, b *encoding.Batch) {
+	text := b.Body()
+	if !h.fits(text) {
+		h.grow(len(text))
+	}
+	p := h.parts[len(h.parts)-1]
+	p.text = append(p.text, text...)
+	p.records = append(p.records, recordAt{sequence, len(p.text), b.Entries, b.First, b.FirstResource})
+	h.records++
+}
+
+func (h *history) grow(record int) {
+	p := h.spare
+	h.spare = nil
+	if size := max(h.partSize, record); p == nil || cap(p.text) < size {
+		p = &part{text: make([]byte, 0, size), records: make([]recordAt, 0, max(1, size/perRecord))}
+	}
+	h.parts = append(h.parts, p)
+	h.bytes += p.size()
+}
+
+// oldest returns the sequence number of the oldest record of a history that is not empty.
+func (h *history) oldest() uint64 {
+	p := h.parts[0]
+	return p.records[p.first].sequence
+}
+
+// pop removes the oldest record of a history that is not empty. The result is valid until the next put.
+func (h *history) pop() encoding.Record {
+	p := h.parts[0]
+	at := &p.records[p.first]
+	start := 0
+	if p.first > 0 {
+		start = p.records[p.first-1].end
+	}
+	r := encoding.Record{Bytes: p.text[start:at.end], Entries: at.entries, Source: at.source, Resource: at.resource}
+	h.records--
+	if p.first++; p.first == len(p.records) {
+		h.release()
+	}
+	return r
+}
+
+func (h *history) release() {
+	p := h.parts[0]
+	h.bytes -= p.size()
+	h.parts[0] = nil
+	h.parts = h.parts[1:]
+	if h.spare == nil && cap(p.text) == h.partSize {
+		clear(p.records) // they refer to resources
+		p.text = p.text[:0]
+		p.records = p.records[:0]
+		p.first = 0
+		h.spare = p
+	}
+}
+
+func (h *history) take() history {
+	taken := *h
+	taken.spare = nil
+	*h = history{partSize: h.partSize, spare: h.spare}
+	return taken
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/internal/record/span"
 )
 
-// queue hands spans, non-operations included, to an exporter of spans, one call after the other.
 type queue struct {
 	worker
 	next   sdktrace.SpanExporter
@@ -24,20 +23,19 @@ type queue struct {
 	mu      sync.Mutex
 	space   sync.Cond // spans left the queue, or the pipeline stops
 	spans   []queued
-	head    int   // spans[:head] has been taken
+	head    int   // spans[:head] have left
 	bytes   int64 // of the spans in the queue
 	stopped bool
 
 	recorded, exported, written, failed, lost uint64
 
-	abandoned bool // Stop did not wait for an export
+	abandoned bool // Stop returned during an export
 
-	batch []sdktrace.ReadOnlySpan // is being exported
+	batch []sdktrace.ReadOnlySpan // being exported
 
 	resource atomic.Pointer[cleanResource] // of the last operation: a process has one
 }
 
-// cleanResource is a resource, and what tracing backends can process of it.
 type cleanResource struct{ given, clean *resource.Resource }
 
 type queued struct {
@@ -45,7 +43,7 @@ type queued struct {
 	bytes int64
 }
 
-const maxExportBatch = 512 // spans at a time, as the SDK's batch processor has it
+const maxExportBatch = 512 // spans at a time, like the SDK's batch processor
 
 // NewQueue returns a Pipeline that queues spans in front of next.
 func NewQueue(next sdktrace.SpanExporter, cfg Config, errs *observ.Errors) Pipeline {
@@ -105,7 +103,7 @@ func (p *queue) OnEnd(e span.Ended) {
 	}
 }
 
-// clean returns s without what tracing backends cannot process: nearly always s itself.
+// clean returns s in clean form, see span.Data.Clean. Nearly always that is s itself.
 func (p *queue) clean(s sdktrace.ReadOnlySpan, attrs []attribute.KeyValue) sdktrace.ReadOnlySpan {
 	parts := span.Data{Context: s.SpanContext(), Parent: s.Parent(), Attrs: attrs, Events: s.Events(), Links: s.Links()}
 	given := s.Resource()
@@ -123,7 +121,7 @@ func (p *queue) clean(s sdktrace.ReadOnlySpan, attrs []attribute.KeyValue) sdktr
 	return cleanSpan{span.Snapshot(&d), s.ChildSpanCount()}
 }
 
-// cleanSpan is a span with its number of children, which its data do not have.
+// cleanSpan is a span with its number of children, a figure outside span.Data.
 type cleanSpan struct {
 	sdktrace.ReadOnlySpan
 	children int
@@ -131,14 +129,16 @@ type cleanSpan struct {
 
 func (s cleanSpan) ChildSpanCount() int { return s.children }
 
-// compact reuses the room of the spans that have left the queue, under the lock.
+// compact reuses the memory of spans that have left the queue. The caller holds the lock.
 func (p *queue) compact() {
 	if p.head == len(p.spans) {
-		p.spans, p.head = p.spans[:0], 0
+		p.spans = p.spans[:0]
+		p.head = 0
 	} else if p.head > len(p.spans)/2 {
 		n := copy(p.spans, p.spans[p.head:])
 		clear(p.spans[n:])
-		p.spans, p.head = p.spans[:n], 0
+		p.spans = p.spans[:n]
+		p.head = 0
 	}
 }
 
@@ -176,7 +176,7 @@ func (p *queue) exportAll(ctx context.Context) error {
 		if first == nil {
 			first = err
 		}
-		clear(spans) // exporters must not keep the slice; do not keep the spans
+		clear(spans) // exporters must not keep the slice, and the queue must not keep the spans
 	}
 	if first == nil {
 		first = fmt.Errorf("optrace: exporting spans: %w", ctx.Err())
@@ -203,7 +203,9 @@ func (p *queue) dropRest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lost += uint64(len(p.spans) - p.head)
-	p.spans, p.head, p.bytes = nil, 0, 0
+	p.spans = nil
+	p.head = 0
+	p.bytes = 0
 }
 
 func (p *queue) Stop(ctx context.Context) error {
@@ -224,7 +226,8 @@ func (p *queue) Stop(ctx context.Context) error {
 func (p *queue) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	st := Stats{Recorded: p.recorded, Exported: p.exported, Written: p.written, Dropped: p.lost + p.failed, Lost: p.lost}
+	st := Stats{Recorded: p.recorded, Exported: p.exported, Written: p.written, Dropped: p.lost + p.failed,
+		Lost: p.lost}
 	if p.abandoned {
 		st.Dropped += p.exported - p.written - p.failed
 	}

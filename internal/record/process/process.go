@@ -1,4 +1,4 @@
-// Package process says what tells the processes of a job apart.
+// Package process detects the attributes identifying a process of a job.
 package process
 
 import (
@@ -13,8 +13,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Detector detects host.name, process.pid, and the rank and number of ranks by the variables of the program that
-// started the process.
+// Detector detects host.name, process.pid, and the rank and number of ranks from a launcher's variables.
 type Detector struct{}
 
 // Detect returns the resource.
@@ -22,16 +21,12 @@ func (Detector) Detect(ctx context.Context) (*resource.Resource, error) {
 	return resource.New(ctx, resource.WithHost(), resource.WithProcessPID(), resource.WithAttributes(launchedAs()...))
 }
 
-// launchers are the variables with the rank and with the number of ranks.
 var launchers = [...][2]string{
 	{"RANK", "WORLD_SIZE"},
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-	{"PMI_RANK", "PMI_SIZE"},
-	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+	{"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 }
 
-// launchedAs returns the rank of the process and the number of ranks, if the environment
-// has them.
 func launchedAs() []attribute.KeyValue {
 	for _, names := range launchers {
 		rank, err := strconv.ParseInt(os.Getenv(names[0]), 10, 32)
@@ -43,14 +38,14 @@ func launchedAs() []attribute.KeyValue {
 	return nil
 }
 
-// Resource returns the resource of a program that states nothing but attrs: what the SDK and
-// the environment say of it, and what is detected beside that.
+// Resource returns a program's resource: attrs, else the SDK's and the environment's, else the detected attributes.
 func Resource(ctx context.Context, attrs []attribute.KeyValue) *resource.Resource {
 	r, err := Detector{}.Detect(ctx)
 	if err != nil {
 		otel.Handle(err)
 	}
-	for _, stated := range []*resource.Resource{resource.Default(), resource.Environment(), resource.NewSchemaless(attrs...)} {
+	for _, stated := range []*resource.Resource{resource.Default(), resource.Environment(),
+		resource.NewSchemaless(attrs...)} {
 		if r, err = resource.Merge(r, stated); err != nil {
 			otel.Handle(err)
 		}

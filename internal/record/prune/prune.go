@@ -1,5 +1,5 @@
-// Package prune keeps short operations away from an exporter of spans and sums them up on the local root
-// above them, in events named attrkey.PrunedEvent. The Processor asks it when a span ends.
+// Package prune keeps short operations away from an exporter of spans and sums them up on the local root above them,
+// in events called attrkey.PrunedEvent. The Processor calls it when a span ends.
 package prune
 
 import (
@@ -24,13 +24,13 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Pruner decides which spans are forwarded. It is safe for concurrent use.
+// Pruner decides whether a span is forwarded. It is safe for concurrent use.
 //
-// Where sums take too much memory, those that have not grown lately are forgotten; what is below such a
-// root is forwarded from then on.
+// Beyond the memory bound it forgets the sums that have not grown lately. It forwards later operations below such a
+// root.
 type Pruner struct {
 	threshold time.Duration
-	ratio     float64 // of the operations below the threshold, forwarded all the same
+	ratio     float64 // share of the short operations forwarded all the same
 
 	converters sync.Pool // of *convert.Converter
 	shards     [traces.Shards]shard
@@ -43,7 +43,7 @@ type shard struct {
 }
 
 type sums struct {
-	of    map[operation]*sum // nil until there is one
+	of    map[operation]*sum // nil while empty
 	names int                // bytes
 }
 
@@ -60,17 +60,16 @@ type sum struct {
 }
 
 const (
-	// maxOps bounds the events on one root, and maxNames the bytes of their names; further operations
-	// are summed up under attrkey.PrunedOthers.
+	// maxOps bounds the events on one root, and maxNames the bytes of their names. The rest is attrkey.PrunedOthers.
 	maxOps   = 128
 	maxNames = 32 << 10
 	// maxShardBytes bounds the memory of a shard.
 	maxShardBytes = 1 << 20
-	// sumBytes is about the memory of a sum without names, and of its part of a map.
+	// sumBytes is about the memory of a sum without names, with its part of a map.
 	sumBytes = 24 + 2*(32+8)
 )
 
-// New returns a Pruner of operations that take less than threshold, but for the given share of them.
+// New returns a Pruner of operations shorter than threshold, except for the share ratio of them.
 func New(threshold time.Duration, ratio float64) *Pruner {
 	return &Pruner{
 		threshold: threshold, ratio: ratio,
@@ -80,7 +79,7 @@ func New(threshold time.Duration, ratio float64) *Pruner {
 
 func (p *Pruner) shard(id trace.TraceID) *shard { return &p.shards[id[15]%traces.Shards] }
 
-// Started makes room for the summary of a local root. Operations are pruned only while their root has it.
+// Started makes room for the summary of a local root. Operations are pruned only while their root has room.
 func (p *Pruner) Started(s sdktrace.ReadOnlySpan) {
 	if !span.IsLocalRoot(s.Parent()) {
 		return
@@ -96,7 +95,6 @@ func (p *Pruner) Started(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// makeRoom forgets roots, but not r, as far as there are too many.
 func (p *Pruner) makeRoom(sh *shard, r root) {
 	for sh.roots.Bytes() > maxShardBytes {
 		_, evicted, ok := sh.roots.Evict(r)
@@ -109,11 +107,10 @@ func (p *Pruner) makeRoom(sh *shard, r root) {
 	}
 }
 
-// Forgotten returns how many operations were pruned and are in no summary.
+// Forgotten returns the number of operations pruned and missing from every summary.
 func (p *Pruner) Forgotten() uint64 { return p.forgotten.Load() }
 
-// Ended returns the span to forward for one that ended: nil for an operation that is pruned, and a local
-// root with the summary of those below it.
+// Ended returns the span to forward for an ended one: nil for a pruned operation, and a local root with its summary.
 func (p *Pruner) Ended(s sdktrace.ReadOnlySpan, r span.Root) sdktrace.ReadOnlySpan {
 	if span.IsLocalRoot(s.Parent()) {
 		return p.summarise(s)
@@ -128,7 +125,7 @@ func (p *Pruner) Ended(s sdktrace.ReadOnlySpan, r span.Root) sdktrace.ReadOnlySp
 	return nil
 }
 
-// prunable reports whether s may be left out: it is short, has no error, and no children.
+// prunable reports whether s may be left out: it is short, without an error and without children.
 func (p *Pruner) prunable(s sdktrace.ReadOnlySpan) bool {
 	if s.ChildSpanCount() > 0 || s.Status().Code == codes.Error || s.EndTime().Sub(s.StartTime()) >= p.threshold {
 		return false
@@ -136,7 +133,7 @@ func (p *Pruner) prunable(s sdktrace.ReadOnlySpan) bool {
 	if p.ratio == 0 {
 		return true
 	}
-	// The id is random: the same decision everywhere, without a generator.
+	// The id is random, so every process decides alike without a generator.
 	id := s.SpanContext().SpanID()
 	const full = 1 << 53
 	return float64(binary.BigEndian.Uint64(id[:])>>11)/full >= p.ratio
@@ -156,7 +153,7 @@ func (p *Pruner) operation(s sdktrace.ReadOnlySpan) (o operation, ok bool) {
 	return operation{e.Operation, e.DeviceID}, true
 }
 
-// add adds an operation to the sums of a root. It reports false if the root is not known.
+// add adds an operation to the sums of a root. It reports false for an unknown root.
 func (p *Pruner) add(r root, o operation, d time.Duration) bool {
 	sh := p.shard(r.trace)
 	sh.mu.Lock()
@@ -171,7 +168,8 @@ func (p *Pruner) add(r root, o operation, d time.Duration) bool {
 	added := all.of[o]
 	names := len(o.name) + len(o.device)
 	if added == nil && (len(all.of) >= maxOps || all.names+names > maxNames) {
-		o, names = operation{name: attrkey.PrunedOthers}, 0
+		o = operation{name: attrkey.PrunedOthers}
+		names = 0
 		added = all.of[o]
 	}
 	if added == nil {
@@ -186,7 +184,6 @@ func (p *Pruner) add(r root, o operation, d time.Duration) bool {
 	return true
 }
 
-// take returns the sums of a local root and forgets the root.
 func (p *Pruner) take(r root) (taken map[operation]*sum) {
 	sh := p.shard(r.trace)
 	sh.mu.Lock()
@@ -206,7 +203,6 @@ func (p *Pruner) Forget(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// summarise returns the local root s with an event for each operation that was pruned below it.
 func (p *Pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 	sc := s.SpanContext()
 	key := root{sc.TraceID(), op.SpanID(sc.SpanID())}
@@ -220,7 +216,8 @@ func (p *Pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 		if o.device != "" {
 			attrs = append(attrs, tensorconv.DeviceID(o.device))
 		}
-		attrs = append(attrs, attribute.Int64(attrkey.PrunedCount, sum.count), attribute.Int64(attrkey.PrunedDuration, int64(sum.duration)))
+		attrs = append(attrs, attribute.Int64(attrkey.PrunedCount, sum.count),
+			attribute.Int64(attrkey.PrunedDuration, int64(sum.duration)))
 		events = append(events, sdktrace.Event{Name: attrkey.PrunedEvent, Time: s.EndTime(), Attributes: attrs})
 	}
 	added := events[len(s.Events()):]
@@ -232,7 +229,6 @@ func (p *Pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 	return &summarisedSpan{ReadOnlySpan: s, events: events}
 }
 
-// summarisedSpan is a span with events added after it ended.
 type summarisedSpan struct {
 	sdktrace.ReadOnlySpan
 	events []sdktrace.Event

@@ -32,10 +32,11 @@ func root() (tracetest.SpanStub, span.Root) {
 	return s, span.Root{Name: s.Name, ID: op.SpanID(s.SpanContext.SpanID())}
 }
 
-// operation returns the i-th operation, which takes d.
+// operation returns the i-th operation, of duration d.
 func operation(i int, name, device string, d time.Duration) tracetest.SpanStub {
 	s := spantest.Operation(i)
-	s.Name, s.EndTime = name, s.StartTime.Add(d)
+	s.Name = name
+	s.EndTime = s.StartTime.Add(d)
 	s.Attributes = []attribute.KeyValue{tensorconv.OpName(name)}
 	if device != "" {
 		s.Attributes = append(s.Attributes, tensorconv.DeviceID(device))
@@ -45,7 +46,8 @@ func operation(i int, name, device string, d time.Duration) tracetest.SpanStub {
 
 // same reports whether got is s, without a summary.
 func same(got, s sdktrace.ReadOnlySpan) bool {
-	return got != nil && got.SpanContext().Equal(s.SpanContext()) && got.Name() == s.Name() && len(got.Events()) == len(s.Events())
+	return got != nil && got.SpanContext().Equal(s.SpanContext()) && got.Name() == s.Name() &&
+		len(got.Events()) == len(s.Events())
 }
 
 // summary is an event of pruned operations.
@@ -82,7 +84,7 @@ func summaries(s sdktrace.ReadOnlySpan) (sums []summary, others []string) {
 
 func TestEnded(t *testing.T) {
 	request, above := root()
-	id := func(first, second byte) func(*tracetest.SpanStub) { // the decision to forward a share is that of the span id
+	id := func(first, second byte) func(*tracetest.SpanStub) { // the span id decides about the share
 		return func(s *tracetest.SpanStub) {
 			s.SpanContext = s.SpanContext.WithSpanID(trace.SpanID{first, second, 7: 1})
 		}
@@ -96,21 +98,21 @@ func TestEnded(t *testing.T) {
 	}{
 		{"short", func(*tracetest.SpanStub) {}, above, 0, true},
 		{"at the threshold", func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(threshold) }, above, 0, false},
-		{"just below the threshold", func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(threshold - 1) }, above, 0, true},
+		{"just below the threshold", func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(threshold - 1) }, above,
+			0, true},
 		{"failed", func(s *tracetest.SpanStub) { s.Status.Code = codes.Error }, above, 0, false},
 		{"parent", func(s *tracetest.SpanStub) { s.ChildSpanCount = 1 }, above, 0, false},
 		{"no operation", func(s *tracetest.SpanStub) { s.Attributes = nil }, above, 0, false},
 		{"root not known", func(*tracetest.SpanStub) {}, span.Root{}, 0, false},
 		{"root not started", func(*tracetest.SpanStub) {}, span.Root{Name: "other", ID: op.SpanID{9}}, 0, false},
-		{"of another trace", func(s *tracetest.SpanStub) { s.SpanContext = spantest.SpanContext(1, 0) }, above, 0, false},
+		{"of another trace", func(s *tracetest.SpanStub) { s.SpanContext = spantest.SpanContext(1, 0) }, above, 0,
+			false},
 		{"local root", func(s *tracetest.SpanStub) { s.Parent = trace.SpanContext{} }, span.Root{}, 0, false},
-		{"below a remote parent", func(s *tracetest.SpanStub) { s.Parent = s.Parent.WithRemote(true) }, span.Root{}, 0, false},
-		{"share of none", id(0, 0), above, 0, true},
-		{"first of a share", id(0, 0), above, 0.25, false},
-		{"last of a share", id(0x3f, 0xff), above, 0.25, false},
-		{"beyond a share", id(0x40, 0), above, 0.25, true},
-		{"far beyond a share", id(0xff, 0xff), above, 0.25, true},
-		{"share of all", id(0xff, 0xff), above, 1, false},
+		{"below a remote parent", func(s *tracetest.SpanStub) { s.Parent = s.Parent.WithRemote(true) }, span.Root{}, 0,
+			false},
+		{"share of none", id(0, 0), above, 0, true}, {"first of a share", id(0, 0), above, 0.25, false},
+		{"last of a share", id(0x3f, 0xff), above, 0.25, false}, {"beyond a share", id(0x40, 0), above, 0.25, true},
+		{"far beyond a share", id(0xff, 0xff), above, 0.25, true}, {"share of all", id(0xff, 0xff), above, 1, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := prune.New(threshold, tt.ratio)
@@ -153,12 +155,14 @@ func TestSummary(t *testing.T) {
 	got := p.Ended(s, span.Root{})
 	sums, others := summaries(got)
 	want := []summary{
-		{"add", "", 1, time.Microsecond}, {"relu", "cuda:0", 3, 60 * time.Microsecond}, {"relu", "cuda:1", 1, 5 * time.Microsecond},
+		{"add", "", 1, time.Microsecond}, {"relu", "cuda:0", 3, 60 * time.Microsecond},
+		{"relu", "cuda:1", 1, 5 * time.Microsecond},
 	}
 	check.Equal(t, "summary", want, sums)
 	check.Equal(t, "events of the root", []string{"received"}, others)
 	if got.Name() != s.Name() || !got.SpanContext().Equal(s.SpanContext()) || len(s.Events()) != 1 {
-		t.Errorf("the root is %s %v, and the span that ended has %d events", got.Name(), got.SpanContext(), len(s.Events()))
+		t.Errorf("the root is %s %v, and the span that ended has %d events", got.Name(), got.SpanContext(),
+			len(s.Events()))
 	}
 	for _, e := range got.Events()[1:] {
 		if !e.Time.Equal(s.EndTime()) {
@@ -194,11 +198,12 @@ func TestForget(t *testing.T) {
 	p := prune.New(threshold, 0)
 	request, above := root()
 	p.Started(request.Snapshot())
-	first, second := operation(0, "relu", "", 1).Snapshot(), operation(1, "relu", "", 1).Snapshot()
+	first := operation(0, "relu", "", 1).Snapshot()
+	second := operation(1, "relu", "", 1).Snapshot()
 	if p.Ended(first, above) != nil {
 		t.Error("the operation is forwarded")
 	}
-	p.Forget(second) // no root: nothing to forget
+	p.Forget(second) // no root to forget
 	if p.Ended(second, above) != nil {
 		t.Error("Forget of an operation forgets its root")
 	}

@@ -1,32 +1,28 @@
-// Package recent holds what is under way and may never end: a [Table] knows how many bytes it takes, and which of its values
-// has not been used for about the longest time.
-//
-// It evicts nothing by itself: its users, packages traces and prune, say how much is too much, and what it means to lose a
-// value. It knows nothing of spans.
+// Package recent holds values of spans and traces under way, which may never end. A [Table] knows its size in bytes
+// and evicts about the least recently used value. Its users, packages traces and prune, decide when.
 package recent
 
 import "unsafe"
 
-// A Table maps keys to values. Nearly always it has few, and a linear search is then faster than a map and does not allocate;
-// many are indexed. The zero Table is empty. It is used by one goroutine at a time.
+// A Table maps keys to values. With few keys, by far the usual case, a linear search is faster than a map and does not
+// allocate. More keys are indexed. The zero Table is empty. It is not safe for concurrent use.
 type Table[K comparable, V any] struct {
 	items []item[K, V]
-	index map[K]int // of items; nil while these are few
+	index map[K]int // of items; nil while they are few
 	bytes int
-	hand  int // where Evict looks next
+	hand  int // Evict's next item
 }
 
 type item[K comparable, V any] struct {
 	key   K
 	value V
 	bytes int
-	// chances is how many times Evict passes the item: once more where it has been
-	// used than where it has only been added.
+	// chances is the number of times that Evict passes the item: two after a use, one after Add.
 	chances uint8
 }
 
 const (
-	// Items are indexed when there are more than maxSearched, until there are none.
+	// Above maxSearched items a table has an index, until it is empty.
 	maxSearched = 8
 	// An empty table keeps room for maxKept items.
 	maxKept = 64
@@ -35,16 +31,16 @@ const (
 // Len returns the number of values.
 func (t *Table[K, V]) Len() int { return len(t.items) }
 
-// Bytes returns about how much memory the table takes, with what its users said that its values take.
+// Bytes returns about the memory of the table, with the sizes stated by its users.
 func (t *Table[K, V]) Bytes() int { return t.bytes }
 
-// overhead returns about how much memory an item takes, with its share of spare room and of the index.
+// overhead returns about the memory of an item, with its share of spare room and of the index.
 func (t *Table[K, V]) overhead() int {
-	const indexEntry = 2 // parts of the index for each that is used, at most
+	const indexEntry = 2 // parts of the index per used one, at most
 	return int(unsafe.Sizeof(item[K, V]{}))*3/2 + indexEntry*int(unsafe.Sizeof(*new(K))+unsafe.Sizeof(0)+1)
 }
 
-// Find returns the value of a key, or nil. It counts as used, and is valid until the next Add, Remove or Evict.
+// Find returns the value of a key, valid until the next change, or nil. It marks the value as used.
 func (t *Table[K, V]) Find(key K) *V {
 	i := t.at(key)
 	if i < 0 {
@@ -54,7 +50,6 @@ func (t *Table[K, V]) Find(key K) *V {
 	return &t.items[i].value
 }
 
-// at returns the place of a key, negative if it is not there.
 func (t *Table[K, V]) at(key K) int {
 	if t.index != nil {
 		if i, ok := t.index[key]; ok {
@@ -70,7 +65,7 @@ func (t *Table[K, V]) at(key K) int {
 	return -1
 }
 
-// Add adds the value of a key that is not there, which refers to so many bytes.
+// Add adds the value of an absent key. bytes is the memory that the value refers to.
 func (t *Table[K, V]) Add(key K, value V, bytes int) {
 	bytes += t.overhead()
 	t.bytes += bytes
@@ -86,7 +81,7 @@ func (t *Table[K, V]) Add(key K, value V, bytes int) {
 	}
 }
 
-// Grow says that the value of a key refers to so many more bytes, or fewer.
+// Grow adds bytes, perhaps negative, to the size of a key's value.
 func (t *Table[K, V]) Grow(key K, bytes int) {
 	if i := t.at(key); i >= 0 {
 		t.items[i].bytes += bytes
@@ -121,8 +116,8 @@ func (t *Table[K, V]) removeAt(i int) {
 	}
 }
 
-// Evict removes a value, but not that of the key except, and returns it: one that has not been used since Evict passed it last,
-// which happens to all values in turn. It reports false where there is no other value.
+// Evict removes and returns a value other than except's: one not used since Evict last passed it. Evict passes all
+// values in turn. It reports false without another value.
 func (t *Table[K, V]) Evict(except K) (key K, value V, ok bool) {
 	for range 3*len(t.items) + 1 {
 		if t.hand >= len(t.items) {
@@ -138,8 +133,9 @@ func (t *Table[K, V]) Evict(except K) (key K, value V, ok bool) {
 		case it.chances > 0:
 			it.chances--
 		default:
-			key, value = it.key, it.value
-			t.removeAt(i) // the newest takes the place, behind the hand
+			key = it.key
+			value = it.value
+			t.removeAt(i) // the newest item takes the place, behind the hand
 			return key, value, true
 		}
 	}

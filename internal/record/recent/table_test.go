@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A table does what a map does, with few values and with many.
+// A table is a map, with few values and with many.
 func TestTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var got Table[int, int]
@@ -32,7 +32,8 @@ func TestTable(t *testing.T) {
 		case !known && len(want) < most:
 			n := rng.IntN(50)
 			got.Add(key, i, n)
-			want[key], bytes[key] = i, n
+			want[key] = i
+			bytes[key] = n
 		case !known && rng.IntN(2) == 0:
 			if got.Remove(key) {
 				t.Fatalf("step %d: %d is there", i, key)
@@ -61,7 +62,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What is used stays, whatever else comes; what is not is evicted in turn.
+// Used values stay; unused ones are evicted in turn.
 func TestEvict(t *testing.T) {
 	const size, used = 100, 7
 	var table Table[int, string]

@@ -1,6 +1,6 @@
-// Package rotate is an append-only file that follows renames, is rotated by size and age, bounds the
-// total of its rotated files, and refuses symbolic links to regular files. It knows no format: an
-// [Inspect] function examines how a file ends. The sink in internal/record/sink writes to a [File].
+// Package rotate is an append-only file that follows renames, rotates by size and age, bounds the total of its rotated
+// files, and refuses symbolic links to regular files. It knows no format: an [Inspect] function examines the end of a
+// file. The sink in internal/record/sink writes to a [File].
 package rotate
 
 import (
@@ -13,48 +13,45 @@ import (
 	"time"
 )
 
-// File is a file that is appended to, and the files that it was before. But for Deleted it is used by
-// one goroutine at a time.
+// File is a file for appending, and its rotated predecessors. It is not safe for concurrent use, except for Deleted.
 type File struct {
 	path    string
 	examine Inspect
 	limits  Limits
 	names   names
 
-	f          *os.File    // nil where opening failed
-	info       os.FileInfo // of f, when it was opened
-	regular    bool        // others, such as terminals, are only written to
-	startedAt  time.Time   // when f was started, as far as is known
-	size       int64       // of f when it was last looked at, or written to
-	whole      int64       // up to where f is known to be whole
+	f          *os.File    // nil after a failed open
+	info       os.FileInfo // of f at its opening
+	regular    bool        // others, such as terminals, take writes only
+	startedAt  time.Time   // the known start of f
+	size       int64       // of f at the last look or write
+	whole      int64       // f is known to be whole up to here
 	left       int64       // size of f after the last write
-	justOpened bool        // f has not been written to
-	retry      time.Time   // no rotation before, because one failed
+	justOpened bool        // no write to f yet
+	retry      time.Time   // no rotation until then, after a failure
 	lock       lock        // on f
 
 	rotated []rotatedFile // oldest first
 	deleted atomic.Uint64
 }
 
-// rotationPause is the time between attempts to rotate after a failure.
 const rotationPause = 10 * time.Second
 
-// Inspect returns how the size bytes of r end, and up to where they are whole, which they are known to be
-// up to from. An error means that nothing should be appended to them.
+// Inspect examines the end of the size bytes of r, which are known to be whole up to from. It returns the ending and
+// the new whole length. An error forbids appending.
 type Inspect func(r io.ReaderAt, from, size int64) (end Ending, whole int64, err error)
 
-// Ending is how a file ends.
+// Ending is the state of a file's end.
 type Ending uint8
 
 // The endings.
 const (
 	EndsWhole   Ending = iota
-	EndsInLine         // a newline must be written first
-	EndsDamaged        // what is appended could not be read
+	EndsInLine         // needs a newline first
+	EndsDamaged        // appended records would be unreadable
 )
 
-// Open opens the file at path, or creates it, and inspects it without changing it. The path is the one
-// that it is now, wherever the process goes later.
+// Open opens or creates the file at path, made absolute, and inspects it without a change.
 func Open(path string, limits Limits, inspect Inspect) (*File, error) {
 	if path == "" {
 		return nil, &os.PathError{Op: "open", Path: path, Err: os.ErrNotExist}
@@ -64,14 +61,14 @@ func Open(path string, limits Limits, inspect Inspect) (*File, error) {
 		return nil, err
 	}
 	r := &File{path: path, examine: inspect, limits: limits, names: newNames(path)}
-	if err := r.open(); err != nil && !nobodyReads(err) { // a pipe gets its reader later
+	if err := r.open(); err != nil && !nobodyReads(err) { // a pipe may get its reader later
 		return nil, err
 	}
 	if !r.regular && limits.Enabled() {
 		_ = r.Close()
 		return nil, fmt.Errorf("%s: rotation needs a regular file", path)
 	}
-	// Others may be writing: what looks incomplete now is looked at again.
+	// Others may be writing: an incomplete file is inspected again later.
 	if _, err := r.inspect(); err != nil {
 		_ = r.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -79,10 +76,9 @@ func Open(path string, limits Limits, inspect Inspect) (*File, error) {
 	return r, nil
 }
 
-// Deleted returns how many rotated files have been deleted. It may be called at any time.
+// Deleted returns the number of deleted rotated files. It is safe for concurrent use.
 func (r *File) Deleted() uint64 { return r.deleted.Load() }
 
-// open opens the file that is at the path now, or creates it.
 func (r *File) open() error {
 	f, err := openAppending(r.path)
 	if err != nil {
@@ -93,8 +89,13 @@ func (r *File) open() error {
 		_ = f.Close()
 		return err
 	}
-	r.f, r.info, r.regular, r.size, r.justOpened = f, info, info.Mode().IsRegular(), info.Size(), true
-	r.whole, r.left = 0, r.size
+	r.f = f
+	r.info = info
+	r.regular = info.Mode().IsRegular()
+	r.size = info.Size()
+	r.justOpened = true
+	r.whole = 0
+	r.left = r.size
 	if !r.regular || !r.limits.Enabled() {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (r *File) open() error {
 		r.f = nil
 		return err
 	}
-	// A file of an earlier process was started when the one before it ended, before it was last written.
+	// A file of an earlier process was started when its predecessor ended, before its last write.
 	now := time.Now()
 	r.startedAt = now
 	if info.Size() > 0 {
@@ -117,7 +118,6 @@ func (r *File) open() error {
 	return nil
 }
 
-// inspect returns how the file ends.
 func (r *File) inspect() (end Ending, err error) {
 	if !r.regular || r.whole == r.size {
 		return EndsWhole, nil
@@ -126,7 +126,6 @@ func (r *File) inspect() (end Ending, err error) {
 	return end, err
 }
 
-// newest returns the newest rotated file, the zero value where there is none.
 func (r *File) newest() (f rotatedFile) {
 	if n := len(r.rotated); n > 0 {
 		f = r.rotated[n-1]
@@ -134,13 +133,13 @@ func (r *File) newest() (f rotatedFile) {
 	return f
 }
 
-// State says which file takes the next write.
+// State describes the file of the next write.
 type State struct {
-	Other bool // another file than before, or one that was truncated
+	Other bool // a new file, or a truncated one
 	Torn  bool // it ends within a line
 }
 
-// rotationError is the error of a file that could not be rotated or deleted but can be written to.
+// rotationError is the error of a failed rotation or deletion. The file can be written to.
 type rotationError struct{ err error }
 
 func (e *rotationError) Error() string { return "rotating: " + e.err.Error() }
@@ -152,9 +151,9 @@ func IsNotice(err error) bool {
 	return errors.As(err, &rotation)
 }
 
-// Ready prepares for a write of about n bytes: it opens the path again if the file was renamed or removed,
-// and starts another file if it is full or old, or damaged. An error for which [IsNotice] is true is no
-// reason not to write. Until Release no other process writes to the file.
+// Ready prepares for a write of about n bytes. It opens the path again after a rename or removal, and starts another
+// file if this one is full, old or damaged. After an error with [IsNotice] the write may go on. Until Release no other
+// process writes to the file.
 func (r *File) Ready(n int) (State, error) {
 	if err := r.hold(); err != nil {
 		return State{}, err
@@ -181,8 +180,8 @@ func (r *File) Ready(n int) (State, error) {
 	return state, failed
 }
 
-// passDamage starts another file where what is appended to this one could not be read, and reports
-// whether the file ends within a line. Nothing is removed: another process may be writing it.
+// passDamage starts another file if appended records would be unreadable, and reports whether the file ends within a
+// line. It removes no bytes: another process may be writing them.
 func (r *File) passDamage() (torn bool, err error) {
 	for range openAttempts {
 		end, err := r.inspect()
@@ -196,11 +195,10 @@ func (r *File) passDamage() (torn bool, err error) {
 			return false, fmt.Errorf("renaming a damaged file: %w", err)
 		}
 	}
-	return false, fmt.Errorf("%s: is damaged again and again", r.path)
+	return false, fmt.Errorf("%s: is damaged repeatedly", r.path)
 }
 
-// Continue is Ready for a write that is to go on where the one before ended. It cannot if the file was
-// renamed, removed, truncated or written to by others.
+// Continue is Ready for a write that resumes the last one. It reports false if the file changed in between.
 func (r *File) Continue() (bool, error) {
 	if err := r.hold(); err != nil {
 		return false, err
@@ -208,7 +206,7 @@ func (r *File) Continue() (bool, error) {
 	return !r.justOpened && (!r.regular || r.size == r.left), nil
 }
 
-// Release ends what Ready or Continue began.
+// Release ends the hold of Ready or Continue.
 func (r *File) Release() {
 	if r.f != nil && r.lock.held {
 		unlock(r.f)
@@ -216,7 +214,7 @@ func (r *File) Release() {
 	}
 }
 
-// hold locks the file that the path leads to, which it opens if that is another than before.
+// hold locks the file at the path. It opens the path if the file was replaced.
 func (r *File) hold() error {
 	for range openAttempts {
 		if r.f == nil {
@@ -231,16 +229,15 @@ func (r *File) hold() error {
 		if r.inPlace() {
 			return nil
 		}
-		_ = r.close() // the batches in it are complete
+		_ = r.close() // its batches are complete
 	}
 	return &os.PathError{Op: "open", Path: r.path, Err: errReplaced}
 }
 
-// inPlace reports whether the path leads to the open file, and notices how that has changed.
 func (r *File) inPlace() bool {
 	found, err := os.Lstat(r.path)
 	if err != nil {
-		// The open file can still be written to if it cannot be looked at.
+		// The open file is usable even if Lstat fails.
 		return !errors.Is(err, os.ErrNotExist)
 	}
 	if !os.SameFile(found, r.info) {
@@ -248,13 +245,14 @@ func (r *File) inPlace() bool {
 	}
 	r.size = found.Size()
 	if r.size < r.left { // truncated externally
-		r.justOpened, r.startedAt = true, time.Now()
-		r.whole, r.left = 0, r.size
+		r.justOpened = true
+		r.startedAt = time.Now()
+		r.whole = 0
+		r.left = r.size
 	}
 	return true
 }
 
-// shouldRotate reports whether n more bytes should go to a new file.
 func (r *File) shouldRotate(n int64) bool {
 	if r.size == 0 {
 		return false
@@ -264,7 +262,6 @@ func (r *File) shouldRotate(n int64) bool {
 	return (full || old) && !time.Now().Before(r.retry)
 }
 
-// startAnother renames the file and begins a new one in its place.
 func (r *File) startAnother() error {
 	err := r.rotate()
 	if r.f == nil && err != nil {
@@ -273,14 +270,15 @@ func (r *File) startAnother() error {
 	return errors.Join(err, r.hold())
 }
 
-// rotate renames the file. It stays open if that fails.
+// rotate renames the file. After a failure the file stays open.
 func (r *File) rotate() error {
-	// Names must sort by time even where the clock was set back.
-	now, last := time.Now(), r.newest()
+	// Names must sort by time even if the clock was set back.
+	now := time.Now()
+	last := r.newest()
 	if last.stamp.After(now) {
 		now = last.stamp
 	}
-	// Renamed while it is open, and with that locked, if the system allows that.
+	// Rename it while open, and so locked, if the system allows it.
 	err := r.names.move(r.path, now, last.name)
 	closeErr := r.close()
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -289,12 +287,19 @@ func (r *File) rotate() error {
 	if err == nil {
 		return closeErr
 	}
-	file, justOpened, startedAt, whole, left := r.info, r.justOpened, r.startedAt, r.whole, r.left
+	file := r.info
+	justOpened := r.justOpened
+	startedAt := r.startedAt
+	whole := r.whole
+	left := r.left
 	if openErr := r.open(); openErr != nil {
 		return errors.Join(err, openErr)
 	}
 	if os.SameFile(file, r.info) {
-		r.justOpened, r.startedAt, r.whole, r.left = justOpened, startedAt, whole, left
+		r.justOpened = justOpened
+		r.startedAt = startedAt
+		r.whole = whole
+		r.left = left
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // another process was faster
@@ -302,8 +307,7 @@ func (r *File) rotate() error {
 	return err
 }
 
-// Reserve deletes the oldest rotated files until n more bytes fit the bound on the total. Its error is a
-// notice.
+// Reserve deletes the oldest rotated files until n more bytes fit the bound on the total. Its error is a notice.
 func (r *File) Reserve(n int) error {
 	if r.limits.MaxTotal == 0 {
 		return nil
@@ -352,9 +356,73 @@ func (r *File) Close() error {
 	return r.close()
 }
 
-// close closes the file, which ends the lock.
+// close closes the file and so ends the lock.
 func (r *File) close() error {
 	f := r.f
-	r.f, r.lock.held = nil, false
+	r.f = nil
+	r.lock.held = false
 	return f.Close()
+}
+
+// Limits bound the size, the age and the total of files. 0 is off.
+type Limits struct {
+	MaxBytes int64
+	MaxAge   time.Duration
+	MaxTotal int64
+}
+
+// Enabled reports whether there is any limit.
+func (l Limits) Enabled() bool { return l != Limits{} }
+
+// Validate returns an error for invalid limits.
+func (l Limits) Validate() error {
+	var errs []error
+	if l.MaxBytes < 0 {
+		errs = append(errs, fmt.Errorf("file size %d is negative", l.MaxBytes))
+	}
+	if l.MaxAge < 0 {
+		errs = append(errs, fmt.Errorf("file age %v is negative", l.MaxAge))
+	}
+	switch {
+	case l.MaxTotal < 0:
+		errs = append(errs, fmt.Errorf("total size %d is negative", l.MaxTotal))
+	case l.MaxTotal > 0 && l.MaxBytes <= 0:
+		errs = append(errs, errors.New("a bound on the total needs rotation by size"))
+	case l.MaxTotal > 0 && l.MaxTotal < l.MaxBytes:
+		errs = append(errs, fmt.Errorf("total size %d is below the file size %d", l.MaxTotal, l.MaxBytes))
+	}
+	return errors.Join(errs...)
+}
+
+// lock is an advisory lock on a file, held from the inspection of its end until after the write. It is a courtesy:
+// after a wait in vain, or on a file system without locks, a process writes without it.
+type lock struct {
+	held  bool
+	pause time.Time // the time until which acquire does not wait, after a wait in vain
+}
+
+// lockWait bounds the wait for a lock. After a wait in vain there are only single tries for lockPause.
+const (
+	lockWait  = 200 * time.Millisecond
+	lockPause = 10 * time.Second
+)
+
+func (l *lock) acquire(f *os.File) {
+	if l.held {
+		return
+	}
+	deadline := time.Now().Add(lockWait)
+	for pause := 20 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
+		locked, busy := tryLock(f)
+		l.held = locked
+		now := time.Now()
+		switch {
+		case !busy, now.Before(l.pause):
+			return
+		case now.After(deadline):
+			l.pause = now.Add(lockPause)
+			return
+		}
+		time.Sleep(pause)
+	}
 }

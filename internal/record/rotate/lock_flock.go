@@ -8,13 +8,12 @@ import (
 	"syscall"
 )
 
-// tryLock locks f if it can, and reports busy where another holds the lock.
 func tryLock(f *os.File) (locked, busy bool) {
 	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 	return err == nil, errors.Is(err, syscall.EWOULDBLOCK)
 }
 
-func unlock(f *os.File) { _ = flock(f, syscall.LOCK_UN) } // closing it does so too
+func unlock(f *os.File) { _ = flock(f, syscall.LOCK_UN) } // closing unlocks too
 
 func flock(f *os.File, how int) error {
 	for {

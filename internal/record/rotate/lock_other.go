@@ -4,7 +4,6 @@ package rotate
 
 import "os"
 
-// tryLock does nothing here.
 func tryLock(*os.File) (locked, busy bool) { return false, false }
 
 func unlock(*os.File) {}

@@ -4,8 +4,7 @@ package rotate
 
 import "os"
 
-// noFollow and noWait do nothing here: the file that was opened is compared with
-// the one that was found, and there are no named pipes in directories.
+// noFollow and noWait have no effect here: the opened file is compared with the one found.
 const noFollow, noWait = 0, 0
 
 func nobodyReads(error) bool { return false }

@@ -9,20 +9,19 @@ import (
 	"syscall"
 )
 
-// noFollow makes opening a symbolic link fail, and noWait opening a named pipe that nobody reads.
+// noFollow makes the opening of a symbolic link fail, and noWait the opening of a named pipe without a reader.
 const (
 	noFollow = syscall.O_NOFOLLOW
 	noWait   = syscall.O_NONBLOCK
 )
 
-// nobodyReads reports whether err says that a named pipe has no reader.
 func nobodyReads(err error) bool {
 	return errors.Is(err, syscall.ENXIO) || errors.Is(err, syscall.EPIPE)
 }
 
-// isPlanted reports whether another user may have put the file there for others to write to: it is in a
-// directory in which all may create files, but not remove those of others, and belongs neither to this
-// process nor to the owner of the directory.
+// isPlanted reports whether another user may have put the file there for others to write to. The directory then lets
+// everybody create files but not remove those of others, and the file belongs neither to this process nor to the
+// directory's owner.
 func isPlanted(path string, file os.FileInfo) bool {
 	dir, err := os.Stat(filepath.Dir(path))
 	if err != nil {

@@ -2,5 +2,5 @@ package rotate
 
 import "golang.org/x/sys/unix"
 
-// rename renames a file, unless there is one under the new name.
+// rename renames a file unless the new name is taken.
 func rename(from, to string) error { return unix.RenamexNp(from, to, unix.RENAME_EXCL) }

@@ -2,7 +2,7 @@ package rotate
 
 import "golang.org/x/sys/unix"
 
-// rename renames a file, unless there is one under the new name.
+// rename renames a file unless the new name is taken.
 func rename(from, to string) error {
 	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 }

@@ -32,10 +32,7 @@ func TestRotationByAge(t *testing.T) {
 			files  int
 		}{
 			{2 * time.Hour, false, 1}, // an empty file does not age
-			{time.Hour - 1, false, 1},
-			{1, false, 2},
-			{59 * time.Minute, true, 2},
-			{time.Minute, false, 3},
+			{time.Hour - 1, false, 1}, {1, false, 2}, {59 * time.Minute, true, 2}, {time.Minute, false, 3},
 		} {
 			if time.Sleep(step.pause); step.reopen {
 				f = open(t, path, Limits{MaxAge: time.Hour})
@@ -49,7 +46,7 @@ func TestRotationByAge(t *testing.T) {
 	})
 }
 
-// Many rotations in one instant get numbers, and a clock that was set back does not put new files in front of old ones.
+// Many rotations in one instant get numbers. A clock set back does not put new files in front of old ones.
 func TestRotationNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -72,7 +69,8 @@ func TestRotationNames(t *testing.T) {
 func TestRotationDeletes(t *testing.T) {
 	dir := t.TempDir()
 	others := []string{
-		"ops-2000-01-01T00-00-00.000.jsonl.bak", "ops-2000-01-01T00-00-00.000_01.jsonl", "ops-2000-13-01T00-00-00.000.jsonl",
+		"ops-2000-01-01T00-00-00.000.jsonl.bak", "ops-2000-01-01T00-00-00.000_01.jsonl",
+		"ops-2000-13-01T00-00-00.000.jsonl",
 		"ops-.jsonl", "ops-old.jsonl", "other-2000-01-01T00-00-00.000.jsonl", "ops-2000-01-01T00-00-00.jsonl",
 	}
 	own := []string{"ops-2000-01-01T00-00-00.000.jsonl", "ops-2000-01-01T00-00-00.000_0002.jsonl"}
@@ -100,8 +98,7 @@ func TestRotationDeletes(t *testing.T) {
 	}
 }
 
-// A file that cannot be rotated, here because the new name is too long, is written to all the same, and the error tells, once
-// in a while.
+// A file that cannot be rotated, here for a too long name, is still written to, and once in a while an error tells.
 func TestRotationFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -123,9 +120,10 @@ func TestRotationFails(t *testing.T) {
 	})
 }
 
-// The file is the one that its path meant at first, wherever the process goes.
-func TestW6RelativePathAndChdir(t *testing.T) {
-	from, to := t.TempDir(), t.TempDir()
+// W6: The path keeps its first meaning after a change of the working directory.
+func TestPathIsFixedAtTheStart(t *testing.T) {
+	from := t.TempDir()
+	to := t.TempDir()
 	t.Chdir(from)
 	f := open(t, "ops.jsonl", Limits{MaxBytes: 1})
 	t.Chdir(to)
@@ -135,4 +133,84 @@ func TestW6RelativePathAndChdir(t *testing.T) {
 	gone, _ := check.Files(t, to)
 	names, _ := check.Files(t, from)
 	check.Equal(t, "files where the process went, and was", [2]int{0, 3}, [2]int{len(gone), len(names)})
+}
+
+func TestLimitsValidate(t *testing.T) {
+	for _, tt := range []struct {
+		limits Limits
+		want   string // of the error, "" for none
+	}{
+		{Limits{}, ""},
+		{Limits{MaxBytes: 10, MaxAge: time.Hour, MaxTotal: 10}, ""},
+		{Limits{MaxBytes: -1}, "file size -1 is negative"}, {Limits{MaxAge: -1}, "file age -1ns is negative"},
+		{Limits{MaxTotal: -1}, "total size -1 is negative"}, {Limits{MaxTotal: 10}, "needs rotation by size"},
+		{Limits{MaxBytes: 11, MaxTotal: 10}, "below the file size 11"},
+	} {
+		err := tt.limits.Validate()
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v, want %q", tt.limits, err, tt.want)
+		}
+	}
+}
+
+// write writes text as a sink does.
+func write(t *testing.T, f *File, text string) {
+	t.Helper()
+	check.Must(f.Ready(len(text)))(t)
+	check.OK(t, f.Reserve(len(text)))
+	check.Must(io.WriteString(f, text))(t)
+	f.Release()
+}
+
+// whole is an Inspect for whole records.
+func whole(_ io.ReaderAt, _, size int64) (Ending, int64, error) { return EndsWhole, size, nil }
+
+// Names sort by time, also where in one millisecond files come and go.
+func TestRotatedNamesSortByTime(t *testing.T) {
+	for _, file := range []string{"ops.jsonl", "ops", "ops.jsonl.gz"} {
+		n := newNames(filepath.Join(t.TempDir(), file))
+		now := time.Date(2026, 11, 21, 0, 32, 27, 391_000_000, time.UTC)
+		last := ""
+		for i := range 30 {
+			current := n.path("current")
+			check.OK(t, os.WriteFile(current, nil, 0o600))
+			check.OK(t, n.move(current, now, last))
+			files := check.Must(n.list())(t)
+			name := files[len(files)-1].name
+			if name <= last {
+				t.Fatalf("%s follows %s", name, last)
+			}
+			last = name
+			if len(files) > 2 {
+				check.OK(t, os.Remove(n.path(files[0].name)))
+			}
+			if i == 20 {
+				now = now.Add(time.Millisecond)
+			}
+		}
+	}
+}
+
+// A file gets a free name, and no file is ever replaced.
+func TestRenameNew(t *testing.T) {
+	for name, rename := range map[string]func(from, to string) error{"without replacing": renameNew,
+		"reserved": renameReserved} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			from := filepath.Join(dir, "from")
+			to := filepath.Join(dir, "to")
+			write := func(path, text string) {
+				check.OK(t, os.WriteFile(path, []byte(text), 0o600))
+			}
+			check.Is(t, "without a file", os.ErrNotExist, rename(from, to))
+			_, err := os.Lstat(to)
+			check.Is(t, "the new name", os.ErrNotExist, err)
+			write(from, "first")
+			check.OK(t, rename(from, to))
+			write(from, "second")
+			check.Is(t, "to a name that is taken", os.ErrExist, rename(from, to))
+			_, contents := check.Files(t, dir)
+			check.Equal(t, "the files hold", "second first", string(bytes.Join(contents, []byte(" "))))
+		})
+	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// victim makes a file that nobody may write to, and checks at the end that nobody has.
+// victim makes a file that must not change, and checks it at the end.
 func victim(t *testing.T, dir string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, "victim")
@@ -30,11 +30,12 @@ func link(t *testing.T, target, path string) {
 	check.OK(t, os.Symlink(target, path))
 }
 
-// A link under the name of the file leads nobody's operations to another one, also when it comes later. One to a device is
-// followed: /dev/stdout is one.
+// A link under the name of the file leads the operations to no other file, even if it comes later. A link to a device,
+// such as /dev/stdout, is followed.
 func TestFileSymlinkRefused(t *testing.T) {
 	dir := t.TempDir()
-	victim, missing := victim(t, dir), filepath.Join(dir, "missing")
+	victim := victim(t, dir)
+	missing := filepath.Join(dir, "missing")
 	for name, target := range map[string]string{"file": victim, "nothing": missing} {
 		path := filepath.Join(dir, "link to "+name)
 		link(t, target, path)
@@ -63,7 +64,8 @@ func TestFileSymlinkRefused(t *testing.T) {
 func TestRotationSymlink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		links := []string{filepath.Join(dir, "ops-2000-01-01T00-00-00.000.jsonl"), filepath.Join(dir, "ops-2000-01-01T00-00-00.000_0001.jsonl")}
+		links := []string{filepath.Join(dir, "ops-2000-01-01T00-00-00.000.jsonl"),
+			filepath.Join(dir, "ops-2000-01-01T00-00-00.000_0001.jsonl")}
 		missing := filepath.Join(dir, "missing")
 		link(t, victim(t, dir), links[0])
 		link(t, missing, links[1])
@@ -95,8 +97,8 @@ func TestRotationPermissions(t *testing.T) {
 	check.Equal(t, "files", 3, len(names))
 }
 
-// A named pipe whose reader has gone is an error and not a hang, and one that has a reader again is written to again.
-func TestW8PipeWithoutReader(t *testing.T) {
+// W8: A named pipe without a reader is an error and not a hang. With a new reader it is written to again.
+func TestPipeWithoutReaderIsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip("no named pipes:", err)
@@ -129,13 +131,14 @@ func TestW8PipeWithoutReader(t *testing.T) {
 	}
 }
 
-// Files and pipes that another user has put into a shared directory are refused. Elsewhere the owner of the directory answers
-// for what is in it.
-func TestW9PlantedFiles(t *testing.T) {
+// W9: Files and pipes of another user in a shared directory are refused. Elsewhere the directory's owner answers for
+// its files.
+func TestPlantedFilesAreRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make files of other users")
 	}
-	shared, own := t.TempDir(), t.TempDir()
+	shared := t.TempDir()
+	own := t.TempDir()
 	check.OK(t, os.Chmod(shared, 0o777|os.ModeSticky))
 	for name, create := range map[string]func(path string) error{
 		"file": func(path string) error { return os.WriteFile(path, nil, 0o666) },
@@ -154,8 +157,8 @@ func TestW9PlantedFiles(t *testing.T) {
 	}
 }
 
-// A process that is stopped while it holds the file keeps nobody from writing.
-func TestW1StoppedNeighbour(t *testing.T) {
+// W1: A stopped process that holds the file keeps no other from writing.
+func TestStoppedNeighbourDoesNotBlock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	f := open(t, path, Limits{})
 	neighbour := check.Must(os.Open(path))(t)

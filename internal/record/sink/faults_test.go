@@ -6,23 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace/internal/record/encoding"
 	"github.com/optrace/optrace/internal/record/encoding/entries"
+	"github.com/optrace/optrace/internal/record/encoding/otlp"
+	"github.com/optrace/optrace/internal/record/traces"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// fault is a way in which a write ends behind the n-th byte.
+// fault is a way for a write to end behind the n-th byte.
 type fault struct {
 	name  string
 	ends  func(n int) (int, error)
@@ -38,12 +44,13 @@ var faults = []fault{
 	{"n beyond data", func(int) (int, error) { return 1 << 20, errFull }, false},
 }
 
-// Every byte at which the first write can end, in every way and every output: what is written in the end can be read, the
-// counts are exact, and what follows a torn line heals it and tells how many entries are missing.
+// The first write ends at every byte, in every way and every output. The final output can be read, the counts are
+// exact, and the record behind a torn line heals it and states the missing entries.
 func TestFaultyWriterMatrix(t *testing.T) {
 	for _, o := range outputs {
 		t.Run(o.String(), func(t *testing.T) {
-			first := batchOf(o.format, spantest.Operation(0).Snapshot(), spantest.Operation(1).Snapshot(), otherService(2))
+			first := batchOf(o.format, spantest.Operation(0).Snapshot(), spantest.Operation(1).Snapshot(),
+				otherService(2))
 			var whole bytes.Buffer
 			check.OK(t, submit(o.open(t, ToWriter(&whole)), first))
 			size := whole.Len()
@@ -105,7 +112,7 @@ func testFault(t *testing.T, o output, f fault, n int) {
 	st := s.Stats()
 	checkEnd(t, st, 5+gaps)
 	if !f.exact && !o.healsLines() {
-		return // the writer did not say what the rest is
+		return // the writer did not give the rest
 	}
 	rec := spantest.Read(t, w.Bytes())
 	steps := rec.Steps()
@@ -122,11 +129,12 @@ func testFault(t *testing.T, o output, f fault, n int) {
 			failf("the books say %+v, operations %v", st, steps)
 		}
 	default:
-		again := uint64(0) // gaps that may have been written, for all that is known
+		again := uint64(0) // gaps that may or may not be written
 		if !f.exact {
 			again = gaps
 		}
-		if lost := rec.Lost(); lost != st.Dropped && lost != st.Dropped+again || f.exact && uint64(len(steps)) != st.Written {
+		if lost := rec.Lost(); lost != st.Dropped && lost != st.Dropped+again || f.exact &&
+			uint64(len(steps)) != st.Written {
 			failf("the books say %+v, with %d operations and gaps of %d", st, len(steps), rec.Lost())
 		}
 		if last := rec.Entries[len(steps)-1]; last.Service != "trainer" {
@@ -138,14 +146,14 @@ func testFault(t *testing.T, o output, f fault, n int) {
 	}
 }
 
-// errDeadline is an error of a writer that says that it passes, as those of connections do.
+// errDeadline is a temporary error, such as a connection's.
 type errDeadline struct{}
 
 func (errDeadline) Error() string   { return "i/o timeout" }
 func (errDeadline) Temporary() bool { return true }
 
-// Whatever error a write ends with is returned, the operations are counted, and the next batch that can be written says how
-// many are missing. A write that took nothing for a reason that passes is made again.
+// Any error of a write is returned, the operations are counted, and the next written batch states the number missing.
+// A write without a byte and with a temporary error is repeated.
 func TestWriterErrors(t *testing.T) {
 	path := func(err error) error { return &os.PathError{Op: "write", Path: "ops.jsonl", Err: err} }
 	for _, tt := range []struct {
@@ -156,10 +164,8 @@ func TestWriterErrors(t *testing.T) {
 		want  error
 		tried int // writes
 	}{
-		{"E1 short write", nil, 10, 1, io.ErrShortWrite, 1},
-		{"E1 nothing taken", nil, 0, 1, io.ErrShortWrite, 1},
-		{"E2 interrupted", path(syscall.EINTR), 0, 1, nil, 2},
-		{"E2 would block", syscall.EAGAIN, 0, 4, nil, 5},
+		{"E1 short write", nil, 10, 1, io.ErrShortWrite, 1}, {"E1 nothing taken", nil, 0, 1, io.ErrShortWrite, 1},
+		{"E2 interrupted", path(syscall.EINTR), 0, 1, nil, 2}, {"E2 would block", syscall.EAGAIN, 0, 4, nil, 5},
 		{"E2 a deadline of its own", errDeadline{}, 0, 2, nil, 3},
 		{"E2 would block for long", syscall.EAGAIN, 0, 9, syscall.EAGAIN, 5},
 		{"E2 interrupted half-way", syscall.EINTR, 10, 1, syscall.EINTR, 1},
@@ -182,7 +188,8 @@ func TestWriterErrors(t *testing.T) {
 					return tt.taken, tt.err
 				})))
 				start := time.Now()
-				if err := submit(s, batch(entries.Format, 3)); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
+				if err := submit(s, batch(entries.Format, 3)); !errors.Is(err, tt.want) ||
+					(err == nil) != (tt.want == nil) {
 					t.Errorf("the error is %v, want %v", err, tt.want)
 				}
 				if calls != tt.tried || time.Since(start) > 20*time.Millisecond {
@@ -206,7 +213,8 @@ func TestWriterErrors(t *testing.T) {
 // After five failures in a row the writer is left alone for a second, up to thirty.
 func TestCircuitBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls, broken := 0, true
+		calls := 0
+		broken := true
 		var out bytes.Buffer
 		s := output{entries.Format, None}.open(t, ToWriter(spantest.WriterFunc(func(p []byte) (int, error) {
 			calls++
@@ -238,7 +246,8 @@ func TestCircuitBreaker(t *testing.T) {
 		broken = false
 		time.Sleep(30 * time.Second)
 		check.OK(t, export(3)) // the writer has recovered
-		st, rec := s.Stats(), spantest.ReadWhole(t, out.Bytes())
+		st := s.Stats()
+		rec := spantest.ReadWhole(t, out.Bytes())
 		checkEnd(t, st, 20+7*6+3)
 		if rec.CheckBatches(t); len(rec.Entries) != 3 || rec.Lost() != st.Dropped {
 			t.Errorf("%d operations and gaps of %d, the books say %+v", len(rec.Entries), rec.Lost(), st)
@@ -246,13 +255,13 @@ func TestCircuitBreaker(t *testing.T) {
 	})
 }
 
-// The rest of a batch, and the last gaps, are written by Shutdown, also if its context is done. Entries whose rest cannot be
-// written are dropped.
+// Shutdown writes the rest of a batch and the last gaps, even if its context is done. Entries with an unwritable rest
+// are dropped.
 func TestShutdownWritesTheRest(t *testing.T) {
 	for _, o := range outputs {
 		for _, tt := range []struct {
 			name         string
-			taken        int // by the write that fails
+			taken        int // by the failing write
 			broken, done bool
 		}{
 			{"the writer recovers", 20, false, false}, {"the context is done", 20, false, true},
@@ -263,7 +272,8 @@ func TestShutdownWritesTheRest(t *testing.T) {
 				s := o.open(t, ToWriter(w))
 				recycled := -1
 				check.OK(t, s.Acquire(t.Context()))
-				check.Is(t, "", errFull, s.Submit(t.Context(), batch(o.format, 3), func(b *encoding.Batch) { recycled = b.Written }))
+				check.Is(t, "", errFull, s.Submit(t.Context(), batch(o.format, 3),
+					func(b *encoding.Batch) { recycled = b.Written }))
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if tt.done {
@@ -286,7 +296,8 @@ func TestShutdownWritesTheRest(t *testing.T) {
 					check.Equal(t, "written", "", string(bytes.TrimSpace(w.Bytes())))
 					return
 				}
-				if rec := spantest.Read(t, w.Bytes()); len(rec.Entries) != int(want.Written) || rec.Lost() != want.Dropped {
+				if rec := spantest.Read(t, w.Bytes()); len(rec.Entries) != int(want.Written) ||
+					rec.Lost() != want.Dropped {
 					t.Errorf("%d operations and gaps of %d", len(rec.Entries), rec.Lost())
 				}
 			})
@@ -329,4 +340,333 @@ func TestDeadlines(t *testing.T) {
 		check.Is(t, "Shutdown", context.DeadlineExceeded, s.Shutdown(ctx))
 		w.Release()
 	})
+}
+
+// For any writer the counts are right at every moment: every entry is written, dropped or under way. In the end the
+// written entries can be read, and gaps tell of the dropped ones.
+func TestBooks(t *testing.T) {
+	for _, o := range outputs {
+		t.Run(o.String(), func(t *testing.T) {
+			steps := cases.Count(t, 300, 1000)
+			synctest.Test(t, func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(1, 2))
+				out := &disk{}
+				s := o.open(t, ToWriter(out))
+				given := uint64(0)
+				recycled := uint64(0)
+				for step := range steps {
+					if rng.IntN(3) == 0 {
+						out.room = rng.IntN(3000)
+					}
+					if rng.IntN(10) == 0 {
+						time.Sleep(time.Minute) // the breaker lets one through
+					}
+					b := batch(o.format, 1+rng.IntN(8))
+					given += uint64(b.Entries)
+					if rng.IntN(5) == 0 {
+						given += 3
+						s.Drop("queue_full", 3)
+						recycled += 3
+					}
+					check.OK(t, s.Acquire(t.Context()))
+					// The errors are the disk's.
+					_ = s.Submit(t.Context(), b, func(b *encoding.Batch) { recycled += uint64(b.Entries) })
+					st := s.Stats()
+					if st.Written+st.Dropped+st.Underway != given || st.Written+st.Dropped != recycled {
+						t.Fatalf("step %d: the books say %+v, %d were given and %d given back", step, st, given,
+							recycled)
+					}
+				}
+				out.room = 1 << 30
+				check.OK(t, s.Shutdown(t.Context()))
+				st := s.Stats()
+				rec := spantest.Read(t, out.Bytes())
+				checkEnd(t, st, given)
+				if st.Written == 0 || st.Dropped == 0 || uint64(len(rec.Entries)) != st.Written {
+					t.Errorf("the books say %+v, %d operations can be read", st, len(rec.Entries))
+				}
+				if !o.healsLines() && len(rec.Malformed) > 0 {
+					t.Errorf("%v", rec.Malformed)
+				}
+				if o.format != entries.Format {
+					return
+				}
+				check.Equal(t, fmt.Sprintf("the books say %+v, gaps tell", st), st.Dropped, rec.Lost())
+				sequence := int64(-1)
+				for _, b := range rec.Batches {
+					if b.Sequence != sequence+1 && b.Sequence != sequence+2 { // its record may be cut off
+						t.Errorf("batch %d follows batch %d", b.Sequence, sequence)
+					}
+					sequence = b.Sequence
+				}
+			})
+		})
+	}
+}
+
+// No batch is written at the end without need, and a header only after a change of the resource.
+func TestNothingNeedless(t *testing.T) {
+	out := &disk{room: 1 << 30}
+	s := output{entries.Format, None}.open(t, ToWriter(out))
+	var want []string
+	for _, services := range []string{"aa", "aa", "bb", "aab", "bb", "aa"} {
+		var spans []sdktrace.ReadOnlySpan
+		for i, service := range services {
+			stub := spantest.Operation(i)
+			stub.Resource = spantest.Service(string(service))
+			spans = append(spans, stub.Snapshot())
+			want = append(want, string(service))
+		}
+		check.OK(t, submit(s, batchOf(entries.Format, spans...)))
+	}
+	before := out.Len()
+	shutdown(t, s)
+	shutdown(t, s)
+	check.Equal(t, "bytes after two Shutdowns", before, out.Len())
+	rec := spantest.ReadWhole(t, out.Bytes())
+	var got []string
+	for _, e := range rec.Entries {
+		got = append(got, e.Service)
+	}
+	check.Equal(t, "operations come from", want, got)
+	check.Equal(t, "headers: the fifth batch goes on with what the fourth ended with", 5, len(rec.Resources))
+}
+
+func TestCompressionNames(t *testing.T) {
+	for c, want := range map[Compression]string{None: "none", Gzip: "gzip", Zstd: "zstd", 7: "Compression(7)"} {
+		check.Equal(t, fmt.Sprintf("compression %d", c), want, c.String())
+	}
+	_, err := New(ToWriter(&disk{}), entries.Format, 7, nil)
+	check.Says(t, "New with an unknown compression", "unknown compression 7", err)
+}
+
+// strictTarget is a slow target. It fails the test if two goroutines use it at once, after a use behind its end, or
+// after a second end.
+type strictTarget struct {
+	writer
+	t      *testing.T
+	pause  time.Duration
+	inUse  atomic.Bool
+	closed atomic.Bool
+}
+
+// use is called by every method. The returned function ends the use.
+func (s *strictTarget) use(what string) (end func()) {
+	if !s.inUse.CompareAndSwap(false, true) {
+		s.t.Errorf("%s while the target is in use", what)
+	}
+	if s.closed.Load() {
+		s.t.Errorf("%s after the end", what)
+	}
+	return func() { s.inUse.Store(false) }
+}
+
+func (s *strictTarget) Write(p []byte) (int, error) {
+	defer s.use("a write")()
+	time.Sleep(s.pause)
+	return len(p), nil
+}
+
+func (s *strictTarget) Close() error {
+	defer s.use("the end")()
+	s.closed.Store(true)
+	return nil
+}
+
+// submitOne writes a batch of one entry, or counts it as dropped where ctx ends before.
+func submitOne(ctx context.Context, s *Sink) error {
+	if err := s.Acquire(ctx); err != nil {
+		s.Drop("timeout", 1)
+		return err
+	}
+	b := encoding.NewBatch(0)
+	b.Records = append(b.Records, `{"operation":"relu","duration_us":1}`+"\n"...)
+	b.Entries = 1
+	return s.Submit(ctx, b, nil)
+}
+
+// F2: batches, flushes and ends come in any order and at any moment. The target is ended once, gets no write after
+// that, no call waits for ever, and every entry is written or dropped.
+func TestSinkConcurrentSafe(t *testing.T) {
+	const writers, batches = 3, 4
+	rounds := cases.Count(t, 100, 1000)
+	synctest.Test(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(1, 2))
+		for round := range rounds {
+			target := &strictTarget{t: t, pause: time.Duration(r.IntN(3)) * time.Millisecond}
+			s := check.Must(New(target, entries.Format, None, nil))(t)
+			var wg sync.WaitGroup
+			at := func(do func(ctx context.Context)) { // at some moment, with some time for it
+				start := time.Duration(r.IntN(20)) * time.Millisecond
+				least := r.IntN(10)
+				wg.Go(func() {
+					ctx := context.Background()
+					cancel := context.CancelFunc(func() {})
+					if least > 0 {
+						ctx, cancel = context.WithTimeout(ctx, time.Duration(least)*time.Millisecond)
+					}
+					defer cancel()
+					time.Sleep(start)
+					do(ctx)
+				})
+			}
+			for range writers {
+				at(func(ctx context.Context) {
+					for range batches {
+						err := submitOne(ctx, s)
+						if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrShutdown) {
+							t.Errorf("round %d: %v", round, err)
+						}
+					}
+				})
+				at(func(ctx context.Context) { // as ForceFlush does
+					if s.Acquire(ctx) == nil {
+						s.Release()
+					}
+				})
+			}
+			for range 2 {
+				at(func(ctx context.Context) { _ = s.Shutdown(ctx) }) // its context may end
+			}
+			wg.Wait()
+			check.OK(t, s.Shutdown(t.Context()))
+			time.Sleep(time.Second) // the delayed end
+			checkEnd(t, s.Stats(), writers*batches)
+			if !target.closed.Load() {
+				t.Errorf("round %d: the target has not ended", round)
+			}
+		}
+	})
+}
+
+// output is a format with a compression.
+type output struct {
+	format      encoding.Format
+	compression Compression
+}
+
+func (o output) String() string { return o.format.Name() + " " + o.compression.String() }
+
+// lines reports whether a newline heals a truncated record.
+func (o output) lines() bool {
+	_, ok := o.format.(encoding.Lines)
+	return o.compression == None && ok
+}
+
+// healsLines reports whether a truncated record is given up, up to its last whole line. Other outputs write the rest
+// later.
+func (o output) healsLines() bool { return o.compression == None && o.format.Name() == "entries" }
+
+var outputs = []output{
+	{entries.Format, None}, {entries.Format, Gzip}, {entries.Format, Zstd},
+	{otlp.JSON, None}, {otlp.JSON, Gzip}, {otlp.JSON, Zstd},
+	{otlp.Proto, None}, {otlp.Proto, Gzip}, {otlp.Proto, Zstd},
+}
+
+// open returns a sink of o to a target.
+func (o output) open(tb testing.TB, to Target) *Sink {
+	tb.Helper()
+	return check.Must(New(to, o.format, o.compression, nil))(tb)
+}
+
+// written returns a sink's output for two batches of the given numbers of operations.
+func (o output) written(tb testing.TB, n, m int) (first, second []byte) {
+	tb.Helper()
+	var out bytes.Buffer
+	s := o.open(tb, ToWriter(&out))
+	write := func(n int) []byte {
+		out.Reset()
+		check.OK(tb, submit(s, batch(o.format, n)))
+		return bytes.Clone(out.Bytes())
+	}
+	return write(n), write(m)
+}
+
+// batch returns a batch of n operations.
+func batch(f encoding.Format, n int) *encoding.Batch { return batchOf(f, spantest.Operations(n)...) }
+
+// batchOf returns a batch of spans.
+func batchOf(f encoding.Format, spans ...sdktrace.ReadOnlySpan) *encoding.Batch {
+	b := encoding.NewBatch(0)
+	enc := f.NewEncoder(nil, 0)
+	withOps := new(traces.WithOps)
+	for _, s := range spans {
+		if _, err := encoding.AddSpan(enc, b, s, withOps); err != nil {
+			panic(err)
+		}
+	}
+	return b
+}
+
+// submit writes a batch.
+func submit(s *Sink, b *encoding.Batch) error {
+	if err := s.Acquire(context.Background()); err != nil {
+		return err
+	}
+	return s.Submit(context.Background(), b, nil)
+}
+
+// checkEnd checks the sum of written and dropped entries after Shutdown.
+func checkEnd(tb testing.TB, st Stats, n uint64) {
+	tb.Helper()
+	if st.Underway != 0 || st.Written+st.Dropped != n {
+		tb.Errorf("the books say %+v, %d were given", st, n)
+	}
+}
+
+var errFull = errors.New("full")
+
+// disk takes as many bytes as there is room for.
+type disk struct {
+	bytes.Buffer
+	room int
+}
+
+func (d *disk) Write(p []byte) (int, error) {
+	n, _ := d.Buffer.Write(p[:min(len(p), d.room)])
+	d.room -= n
+	if n < len(p) {
+		return n, errFull
+	}
+	return n, nil
+}
+
+func BenchmarkSubmit(b *testing.B) {
+	for _, o := range []output{{entries.Format, None}, {entries.Format, Zstd}, {otlp.Proto, None}} {
+		b.Run(o.String(), func(b *testing.B) {
+			s := o.open(b, ToWriter(io.Discard))
+			full := batch(o.format, 1000)
+			b.SetBytes(int64(len(full.Body())))
+			for b.Loop() {
+				check.OK(b, submit(s, full))
+			}
+		})
+	}
+}
+
+// TestMain fails where a test leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestAwait(t *testing.T) {
+	errWork := errors.New("work")
+	for _, tt := range []struct {
+		name           string
+		timeout, takes time.Duration
+		want           error
+	}{
+		{"in time", time.Second, time.Millisecond, errWork},
+		{"in the grace", time.Second, 1050 * time.Millisecond, errWork},
+		{"done before", 0, 50 * time.Millisecond, errWork},
+		{"too late", time.Second, time.Minute, context.DeadlineExceeded},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
+				defer cancel()
+				err := Await(ctx, 100*time.Millisecond, func() error { time.Sleep(tt.takes); return errWork })
+				check.Is(t, "", tt.want, err)
+				time.Sleep(tt.takes)
+			})
+		})
+	}
 }

@@ -31,7 +31,7 @@ func (o output) openFile(path string, limits rotate.Limits) (*Sink, error) {
 	return New(f, o.format, o.compression, nil)
 }
 
-// file is openFile for a file that is accepted.
+// file is openFile for an accepted file.
 func (o output) file(t *testing.T, path string, limits rotate.Limits) *Sink {
 	t.Helper()
 	return check.Must(o.openFile(path, limits))(t)
@@ -75,8 +75,8 @@ func stepsIn(t *testing.T, dir string) (steps []int64) {
 	return steps
 }
 
-// Somebody renames, removes, empties or replaces the file: what comes next goes to a file under the sink's name that can be
-// read by itself.
+// Another process renames, removes, empties or replaces the file. The next records go to a file under the sink's name,
+// readable by itself.
 func TestFileTakenAway(t *testing.T) {
 	takings := map[string]func(path string) error{
 		"renamed": func(path string) error { return os.Rename(path, path+".1") },
@@ -116,16 +116,17 @@ func TestFileTakenAway(t *testing.T) {
 					t.Errorf("%d headers, operations (-want +got):\n%s", len(rec.Resources), diff)
 				}
 				if name == "renamed" {
-					check.Equal(t, "operations in both files", []int64{0, 1, 2, 0, 0, 1}, stepsIn(t, filepath.Dir(path)))
+					check.Equal(t, "operations in both files", []int64{0, 1, 2, 0, 0, 1},
+						stepsIn(t, filepath.Dir(path)))
 				}
 			})
 		}
 	}
 }
 
-// What others append between two batches: whole batches are no reason for anything; what was cut off costs that batch alone.
-// Behind a torn line a batch begins with a newline, behind another torn batch in a new file.
-func TestW4TailOfANeighbour(t *testing.T) {
+// W4: Others append between two batches. Whole batches change nothing; a truncated one costs only itself. Behind a torn
+// line a batch begins with a newline, behind another torn batch in a new file.
+func TestTornTailOfANeighbour(t *testing.T) {
 	for _, o := range outputs {
 		whole, _ := o.written(t, 2, 1)
 		for name, tails := range map[string][][]byte{"whole": {whole}, "torn": {whole[:len(whole)/2], whole[:7]}} {
@@ -169,8 +170,8 @@ func TestW4TailOfANeighbour(t *testing.T) {
 	}
 }
 
-// A process that was killed within its second batch: the next one loses no whole batch and changes nothing that is there. A
-// line is ended; another file that ends within a batch is renamed. A constructor changes nothing.
+// A process was killed within its second batch. The next one loses no whole batch and changes no existing byte: it ends
+// a line, or renames any other torn file. A constructor changes no file.
 func TestReopenAfterKill(t *testing.T) {
 	for _, o := range outputs {
 		t.Run(o.String(), func(t *testing.T) {
@@ -201,7 +202,8 @@ func TestReopenAfterKill(t *testing.T) {
 				default:
 					rec := spantest.Read(t, contents[0])
 					ended := append(bytes.TrimSuffix(torn, []byte("\n")), '\n')
-					if got := rec.Steps(); len(names) != 1 || len(got) < 3 || got[len(got)-1] != 0 || len(rec.Malformed) > 1 ||
+					if got := rec.Steps(); len(names) != 1 || len(got) < 3 || got[len(got)-1] != 0 ||
+						len(rec.Malformed) > 1 ||
 						!bytes.HasPrefix(contents[0], ended) {
 						t.Fatalf("killed at byte %d: files %q, operations %v, %v", n, names, got, rec.Malformed)
 					}
@@ -211,9 +213,9 @@ func TestReopenAfterKill(t *testing.T) {
 	}
 }
 
-// What would make a file unreadable is refused, and so are files of something else, also those that come later. They stay as
-// they are.
-func TestW3ForeignFilesAreRefused(t *testing.T) {
+// W3: Writes that would make a file unreadable are refused, and so are foreign files, even later ones. They stay
+// unchanged.
+func TestForeignFilesAreRefused(t *testing.T) {
 	contents := map[string]string{
 		"notes":     "# Hi\nmy notes are here, and they are long enough\n",
 		"program":   "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x3e\x00",
@@ -256,15 +258,16 @@ func TestW3ForeignFilesAreRefused(t *testing.T) {
 	}
 }
 
-// A file of the sink's own that is damaged stays as it is, and a new one is begun beside it.
-func TestW3DamagedFilesStayAsTheyAre(t *testing.T) {
+// W3: A damaged file of the sink stays unchanged, and a new one is started beside it.
+func TestDamagedFilesStayUnchanged(t *testing.T) {
 	for _, f := range []encoding.Format{entries.Format, otlp.JSON, otlp.Proto} {
 		o := output{f, None}
 		first, second := o.written(t, 2, 3)
 		damages := map[string]func(text []byte){"start": func(text []byte) { clear(text[:40]) }}
 		if !o.lines() {
 			damages = map[string]func(text []byte){
-				"first length": func(text []byte) { text[0] ^= 0x80 }, "later length": func(text []byte) { text[len(first)+1] ^= 1 },
+				"first length": func(text []byte) { text[0] ^= 0x80 },
+				"later length": func(text []byte) { text[len(first)+1] ^= 1 },
 			}
 			for mask := 1; mask < 1<<8; mask++ { // S6: the file is still known for the exporter's own
 				if bits.OnesCount(uint(mask)) <= 2 || cases.All() {
@@ -290,9 +293,8 @@ func TestW3DamagedFilesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// Files of random sizes: together, in the order of their names, they hold every operation in order; each can be read by
-// itself; none is too large, unless it is one batch; the total stays within its bound; batches are numbered on from file to
-// file.
+// Files of random sizes hold every operation in the order of their names. Each is readable by itself, and only a single
+// batch makes one too large. The total stays within its bound, and batch numbers continue from file to file.
 func TestRotationProperties(t *testing.T) {
 	const perBatch = 8
 	for _, o := range outputs {
@@ -313,7 +315,8 @@ func TestRotationProperties(t *testing.T) {
 						o.export(t, s, step, step+n)
 						step += n
 						_, contents := check.Files(t, dir)
-						total, current := int64(len(slices.Concat(contents...))), int64(len(contents[len(contents)-1]))
+						total := int64(len(slices.Concat(contents...)))
+						current := int64(len(contents[len(contents)-1]))
 						if limits.MaxTotal > 0 && total > max(limits.MaxTotal, current) {
 							t.Fatalf("%d bytes in all, the bound is %d", total, limits.MaxTotal)
 						}
@@ -325,10 +328,12 @@ func TestRotationProperties(t *testing.T) {
 				for i, text := range contents {
 					rec := spantest.ReadWhole(t, text)
 					if len(text) > int(limits.MaxBytes) && len(rec.Entries) > perBatch || len(rec.Resources) == 0 {
-						t.Errorf("%s has %d headers and %d bytes, the limit is %d", names[i], len(rec.Resources), len(text), limits.MaxBytes)
+						t.Errorf("%s has %d headers and %d bytes, the limit is %d", names[i], len(rec.Resources),
+							len(text), limits.MaxBytes)
 					}
 					all.Entries = append(all.Entries, rec.Entries...)
-					all.Batches, all.InBatch = append(all.Batches, rec.Batches...), append(all.InBatch, rec.InBatch...)
+					all.Batches = append(all.Batches, rec.Batches...)
+					all.InBatch = append(all.InBatch, rec.InBatch...)
 				}
 				want := spantest.UpTo(step)
 				if limits.MaxTotal > 0 {

@@ -1,8 +1,8 @@
-// Package sink writes the batches of an exporter to one writer, one at a time, and accounts for every
-// entry: it is written, or counted as dropped and reported by a gap record in the next batch.
+// Package sink writes the batches of an exporter to one writer, one at a time, and accounts for every entry: it is written,
+// or it counts as dropped and a gap record in the next batch reports it.
 //
-// It compresses, recovers from partial writes, and stops trying for a while when writes keep failing.
-// The content of batches is package encoding's business, and the file that of package rotate.
+// A Sink compresses, recovers from partial writes, and pauses after repeated failures. Package encoding makes the batches,
+// and package rotate has the file.
 package sink
 
 import (
@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,19 +32,18 @@ type shutdownError struct{}
 func (shutdownError) Error() string     { return "optrace: exporter is shut down" }
 func (shutdownError) ErrorType() string { return "already_shutdown" } // for metrics
 
-// Sink owns the writer of an exporter. Batches are written one at a time, each in
-// one Write call.
+// Sink owns the writer of an exporter. It writes batches one at a time, each in one Write call.
 //
-// A partial write leaves an incomplete line, which a newline ends. In other formats, and compressed,
-// only the remainder of the batch can complete it, which is written before the next batch.
+// A partial write leaves an incomplete line, and a newline ends it. In other formats, and under compression, the sink
+// writes the remainder of the batch before the next batch.
 type Sink struct {
 	target     Target
 	format     encoding.Format
 	compressor compressor     // nil for none
-	lines      encoding.Lines // the format, where a newline ends an incomplete record
+	lines      encoding.Lines // the format, if a newline ends an incomplete record
 
 	busy chan struct{} // held while a batch is written
-	// The following belong to whoever holds busy.
+	// The following belong to the holder of busy.
 	writer    string
 	sequence  int64
 	started   bool               // a header has been written
@@ -51,14 +51,14 @@ type Sink struct {
 	torn      bool               // the last write ended within a line
 	framing   encoding.Framing
 	packed    []byte     // the batch compressed
-	remainder *remainder // of the batch before, nil if it is complete
+	remainder *remainder // of the batch before, nil if complete
 	breaker   breaker
 	closed    bool
 
 	gapMu sync.Mutex
 	gaps  []op.Gap
 
-	shutdownMissed atomic.Bool // Shutdown could not wait: whoever holds busy closes
+	shutdownMissed atomic.Bool // Shutdown could not wait: the holder of busy closes
 
 	written, dropped, underway, shortened atomic.Uint64
 	metrics                               *observ.Exporter
@@ -70,9 +70,10 @@ func New(t Target, f encoding.Format, c Compression, m *observ.Exporter) (*Sink,
 	if err != nil {
 		return nil, err
 	}
-	var id [6]byte // which no other exporter has, in this process or another
+	var id [6]byte // unique among exporters and processes
 	_, _ = rand.Read(id[:])
-	s := &Sink{target: t, format: f, compressor: z, metrics: m, busy: make(chan struct{}, 1), writer: hex.EncodeToString(id[:])}
+	s := &Sink{target: t, format: f, compressor: z, metrics: m, busy: make(chan struct{}, 1),
+		writer: hex.EncodeToString(id[:])}
 	if z == nil {
 		s.lines, _ = f.(encoding.Lines)
 	}
@@ -83,17 +84,18 @@ func New(t Target, f encoding.Format, c Compression, m *observ.Exporter) (*Sink,
 type Stats struct {
 	Written, Dropped uint64
 	Underway         uint64 // being written
-	Shortened        uint64 // of texts were cut
+	Shortened        uint64 // with texts cut
 }
 
 // Stats returns the counts so far.
 func (s *Sink) Stats() Stats {
 	return Stats{
-		Written: s.written.Load(), Dropped: s.dropped.Load(), Underway: s.underway.Load(), Shortened: s.shortened.Load(),
+		Written: s.written.Load(), Dropped: s.dropped.Load(), Underway: s.underway.Load(),
+		Shortened: s.shortened.Load(),
 	}
 }
 
-// Drop accounts for n entries that will not be written.
+// Drop counts n entries as dropped.
 func (s *Sink) Drop(reason string, n uint64) {
 	if n == 0 {
 		return
@@ -122,7 +124,7 @@ func (s *Sink) takeGaps() []op.Gap {
 	return gaps
 }
 
-// Refuse observes a batch of n spans that came after Shutdown.
+// Refuse observes a batch of n spans after Shutdown.
 func (s *Sink) Refuse(n int) { s.metrics.Export(n)(0, ErrShutdown) }
 
 // Acquire waits until the sink is free or ctx is done.
@@ -140,12 +142,11 @@ func (s *Sink) Acquire(ctx context.Context) error {
 	}
 }
 
-// waited is the error of whoever waited until ctx was done.
 func waited(ctx context.Context) error {
 	return fmt.Errorf("traces export: waiting for the writer: %w", ctx.Err())
 }
 
-// Release gives the sink back without writing.
+// Release frees the sink.
 func (s *Sink) Release() {
 	<-s.busy
 	if !s.shutdownMissed.Load() {
@@ -153,15 +154,15 @@ func (s *Sink) Release() {
 	}
 	select {
 	case s.busy <- struct{}{}:
-		_ = s.finish() // the caller of Shutdown has gone
+		_ = s.finish() // the caller of Shutdown is gone
 		<-s.busy
-	default: // the next release does it
+	default: // the next Release does it
 	}
 }
 
-// Submit writes b and releases the sink, which the caller has acquired. recycle is called with b once it
-// is known how many entries were written, by the goroutine that then holds the sink. When ctx is done
-// before, the write goes on, holding the sink, and its entries are accounted for when it ends.
+// Submit writes b and releases the acquired sink. It calls recycle with b when the number of written entries is known,
+// from the goroutine that holds the sink. If ctx is done first, the write goes on and accounts for its entries at its
+// end.
 func (s *Sink) Submit(ctx context.Context, b *encoding.Batch, recycle func(*encoding.Batch)) error {
 	o := s.begin(b, recycle)
 	if ctx.Done() == nil {
@@ -174,7 +175,7 @@ func (s *Sink) Submit(ctx context.Context, b *encoding.Batch, recycle func(*enco
 		return err
 	case <-ctx.Done():
 	}
-	// Both may be ready; the outcome of the write says more.
+	// If both are ready, the outcome of the write says more.
 	select {
 	case err := <-done:
 		return err
@@ -183,7 +184,7 @@ func (s *Sink) Submit(ctx context.Context, b *encoding.Batch, recycle func(*enco
 	}
 }
 
-// Settle writes what waits for the next batch: gap records, and the rest of a batch that was written in part.
+// Settle writes everything that waits for the next batch: gap records and the remainder of a batch.
 func (s *Sink) Settle(ctx context.Context) error {
 	if err := s.Acquire(ctx); err != nil {
 		return err
@@ -195,7 +196,7 @@ func (s *Sink) Settle(ctx context.Context) error {
 	return s.Submit(ctx, encoding.NewBatch(0), nil)
 }
 
-// isPending reports whether something waits for the next batch. The caller holds busy.
+// isPending reports whether a gap or a remainder waits. The caller holds busy.
 func (s *Sink) isPending() bool {
 	s.gapMu.Lock()
 	defer s.gapMu.Unlock()
@@ -208,7 +209,6 @@ func (s *Sink) writeAndRelease(o *inflight) error {
 	return err
 }
 
-// write writes o's batch.
 func (s *Sink) write(o *inflight) error {
 	if s.closed {
 		s.account(o, 0, "shutdown", ErrShutdown)
@@ -255,7 +255,6 @@ func (s *Sink) write(o *inflight) error {
 	return errors.Join(lost, notice)
 }
 
-// committed records that b is the last batch written.
 func (s *Sink) committed(b *encoding.Batch) {
 	s.started = true
 	if !b.Empty() {
@@ -263,8 +262,7 @@ func (s *Sink) committed(b *encoding.Batch) {
 	}
 }
 
-// assemble returns the bytes to write for o, and the length of the part before the records. notice is
-// an error that does not keep them from being written.
+// assemble returns the bytes to write for o and the length of their head. notice does not prevent the write.
 func (s *Sink) assemble(o *inflight) (out []byte, head int, notice, err error) {
 	out, head = s.frame(o)
 	if len(out) == 0 {
@@ -279,19 +277,19 @@ func (s *Sink) assemble(o *inflight) (out []byte, head int, notice, err error) {
 	}
 	torn := state.Torn || s.torn && !state.Other
 	again := state.Other && s.started || s.torn != torn
-	s.started, s.torn = s.started && !state.Other, torn
+	s.started = s.started && !state.Other
+	s.torn = torn
 	if again {
 		out, head = s.frame(o)
 	}
 	return out, head, errors.Join(notice, s.target.Reserve(len(out))), nil
 }
 
-// frame returns the batch of o in its final form.
 func (s *Sink) frame(o *inflight) (out []byte, head int) {
 	s.framing = encoding.Framing{
 		Writer: s.writer, Sequence: s.sequence, Gaps: o.gaps,
 		Header: !s.started || !o.batch.Empty() && o.batch.First != s.resource,
-		// The incomplete line stays unreadable, but only that one.
+		// Only the incomplete line stays unreadable.
 		Newline: s.torn && s.lines != nil,
 		Scratch: s.framing.Scratch[:0], Tail: s.framing.Tail,
 	}
@@ -306,7 +304,6 @@ func (s *Sink) frame(o *inflight) (out []byte, head int) {
 	return s.packed, 0
 }
 
-// failed accounts for the entries of a write that failed after n bytes of out, or keeps the remainder.
 func (s *Sink) failed(o *inflight, out []byte, head, n int, err error) {
 	known := n > 0 && n <= len(out)
 	whole := max(0, min(n, len(out)))
@@ -324,11 +321,12 @@ func (s *Sink) failed(o *inflight, out []byte, head, n int, err error) {
 	switch {
 	case complete < 0 && n < len(out):
 		s.remainder = &remainder{inflight: o, bytes: out[n:]}
-		s.framing.Scratch, s.packed = nil, nil // the remainder may be in one of them
-		s.committed(o.batch)                   // what follows will follow the whole of it
+		s.framing.Scratch = nil // the remainder may alias it or packed
+		s.packed = nil
+		s.committed(o.batch) // the next record follows the whole batch
 		s.torn = false
 		return
-	case complete < 0: // the whole batch, and an error all the same
+	case complete < 0: // the whole batch, despite the error
 		s.committed(o.batch)
 		s.account(o, o.batch.Entries, "", err)
 		return
@@ -337,25 +335,24 @@ func (s *Sink) failed(o *inflight, out []byte, head, n int, err error) {
 		whole = 0
 	}
 	s.keepGaps(o, out[:min(whole, head)])
-	// The count of a writer that fails is often wrong; an empty line does no harm.
+	// A failing writer's count is often wrong; an empty line does no harm.
 	s.torn = !known || out[n-1] != '\n'
-	// The batch may have changed the resource: write a header again.
+	// The batch may have changed the resource: the next one starts with a header.
 	s.started = false
 	s.account(o, complete, "write_failed", err)
 }
 
-// Shutdown writes the last gaps and closes the target. If the sink is busy until ctx is done, the write
-// under way closes it.
+// Shutdown writes the last gaps and closes the target, or leaves that to a write outlasting ctx.
 func (s *Sink) Shutdown(ctx context.Context) error {
 	if err := s.Acquire(ctx); err != nil {
 		s.shutdownMissed.Store(true)
 		select {
-		case s.busy <- struct{}{}: // free at last: between the wait and the store
+		case s.busy <- struct{}{}: // free since: between the wait and the store
 		default:
 			return err
 		}
 	}
-	// A context that was done before does not keep a file from closing.
+	// A context that is done already still closes the file.
 	return Await(ctx, lastFinish, func() error {
 		err := s.finish()
 		<-s.busy
@@ -363,7 +360,7 @@ func (s *Sink) Shutdown(ctx context.Context) error {
 	})
 }
 
-// lastFinish is how long Shutdown with a context that is done waits: a local file needs milliseconds.
+// lastFinish is Shutdown's wait if its context is done. A local file needs milliseconds.
 const lastFinish = 100 * time.Millisecond
 
 // finish closes the sink. The caller holds busy.
@@ -373,7 +370,7 @@ func (s *Sink) finish() error {
 	}
 	var err error
 	if s.isPending() {
-		s.breaker = breaker{} // this is the last chance
+		s.breaker = breaker{} // the last chance
 		err = s.write(s.begin(encoding.NewBatch(0), nil))
 	}
 	if s.remainder != nil {
@@ -382,3 +379,29 @@ func (s *Sink) finish() error {
 	s.closed = true
 	return errors.Join(err, s.target.Close())
 }
+
+// Target is the destination of a Sink. It is not safe for concurrent use.
+type Target interface {
+	io.Writer
+	// Ready prepares for a write of about n bytes, and describes the file that takes it.
+	Ready(n int) (rotate.State, error)
+	// Reserve makes room for a write of n bytes.
+	Reserve(n int) error
+	// Continue reports whether a write can resume at the end of the one before.
+	Continue() (bool, error)
+	// Release ends the hold of Ready or Continue after the write.
+	Release()
+	// Close ends the writing.
+	Close() error
+}
+
+// ToWriter returns a Target that writes to w. It does not close w.
+func ToWriter(w io.Writer) Target { return writer{w} }
+
+type writer struct{ io.Writer }
+
+func (writer) Ready(int) (rotate.State, error) { return rotate.State{}, nil }
+func (writer) Reserve(int) error               { return nil }
+func (writer) Continue() (bool, error)         { return true, nil }
+func (writer) Release()                        {}
+func (writer) Close() error                    { return nil }

@@ -21,9 +21,13 @@ import (
 // A span, the data read from it, and the span made of the data say the same.
 func TestSnapshot(t *testing.T) {
 	want := spantest.Operation(1)
-	want.SpanKind, want.Status = trace.SpanKindClient, sdktrace.Status{Code: codes.Error, Description: "boom"}
-	want.Events, want.Links = []sdktrace.Event{{Name: "e"}}, []sdktrace.Link{{SpanContext: spantest.SpanContext(0, 3)}}
-	want.DroppedAttributes, want.DroppedEvents, want.DroppedLinks = 1, 2, 3
+	want.SpanKind = trace.SpanKindClient
+	want.Status = sdktrace.Status{Code: codes.Error, Description: "boom"}
+	want.Events = []sdktrace.Event{{Name: "e"}}
+	want.Links = []sdktrace.Link{{SpanContext: spantest.SpanContext(0, 3)}}
+	want.DroppedAttributes = 1
+	want.DroppedEvents = 2
+	want.DroppedLinks = 3
 	s := want.Snapshot()
 	d := span.ReadAll(s, s.SpanContext(), s.Parent())
 	got := tracetest.SpanStubFromReadOnlySpan(span.Snapshot(&d))
@@ -31,14 +35,16 @@ func TestSnapshot(t *testing.T) {
 		cmp.Comparer(func(a, b attribute.Value) bool { return a == b }),
 		cmp.Comparer(func(a, b *resource.Resource) bool { return a.Equal(b) }),
 		cmp.Comparer(func(a, b instrumentation.Scope) bool { return a == b }),
-		cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "InstrumentationLibrary" }, cmp.Ignore())); diff != "" {
+		cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "InstrumentationLibrary" },
+			cmp.Ignore())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	d.Attrs[0] = attribute.String("changed", "")
 	if span.Snapshot(&d).Attributes()[0] == got.Attributes[0] {
 		t.Error("a snapshot shares the attributes of the data")
 	}
-	if !d.Failed() || d.SpanID() != op.SpanID(want.SpanContext.SpanID()) || d.ParentID() != op.SpanID(want.Parent.SpanID()) ||
+	if !d.Failed() || d.SpanID() != op.SpanID(want.SpanContext.SpanID()) ||
+		d.ParentID() != op.SpanID(want.Parent.SpanID()) ||
 		d.TraceID() != op.TraceID(want.SpanContext.TraceID()) {
 		t.Errorf("failed %v, ids %v %v %v", d.Failed(), d.TraceID(), d.SpanID(), d.ParentID())
 	}

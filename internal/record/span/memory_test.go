@@ -21,10 +21,8 @@ func TestMemory(t *testing.T) {
 		v    attribute.Value
 		want int
 	}{
-		{"empty", attribute.Value{}, 0},
-		{"boolean", attribute.BoolValue(true), 0},
-		{"integer", attribute.Int64Value(1 << 40), 0},
-		{"number", attribute.Float64Value(0.5), 0},
+		{"empty", attribute.Value{}, 0}, {"boolean", attribute.BoolValue(true), 0},
+		{"integer", attribute.Int64Value(1 << 40), 0}, {"number", attribute.Float64Value(0.5), 0},
 		{"text", attribute.StringValue("matmul"), 6},
 		{"bytes", attribute.ByteSliceValue(make([]byte, 100)), 100},
 		{"no integers", attribute.Int64SliceValue(nil), minList},
@@ -33,10 +31,13 @@ func TestMemory(t *testing.T) {
 		{"numbers", attribute.Float64SliceValue(make([]float64, 5)), 5 * 8},
 		{"booleans", attribute.BoolSliceValue(make([]bool, 50)), 50 * 8},
 		{"texts", attribute.StringSliceValue([]string{"a", "bcd", strings.Repeat("x", 100)}), 3*16 + 104},
-		{"shapes", attribute.SliceValue(attribute.Int64SliceValue(numbers[:4]), attribute.Int64SliceValue(numbers[:2])), 2*value + 32 + 16},
-		{"values", attribute.SliceValue(attribute.StringValue("abc"), attribute.Int64Value(1), attribute.Value{}), 3*value + 3},
+		{"shapes", attribute.SliceValue(attribute.Int64SliceValue(numbers[:4]), attribute.Int64SliceValue(numbers[:2])),
+			2*value + 32 + 16},
+		{"values", attribute.SliceValue(attribute.StringValue("abc"), attribute.Int64Value(1), attribute.Value{}),
+			3*value + 3},
 		{"no values", attribute.SliceValue(), minList},
-		{"a map", attribute.MapValue(attribute.String("key", "text"), attribute.Int64Slice("n", numbers[:10])), 2*pair + 3 + 4 + 1 + 80},
+		{"a map", attribute.MapValue(attribute.String("key", "text"), attribute.Int64Slice("n", numbers[:10])),
+			2*pair + 3 + 4 + 1 + 80},
 		{"texts in values", attribute.SliceValue(attribute.StringSliceValue([]string{"a", "bc"})), value + 2*16 + 3},
 		{"nested deeply", nested, (MaxValueDepth + 1) * value},
 	} {
@@ -51,7 +52,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// copied returns what valueMemory does in a layout that is not known.
+// copied returns valueMemory for an unknown layout.
 func copied(t *testing.T, v attribute.Value) int {
 	t.Helper()
 	layoutKnown = false
@@ -63,7 +64,8 @@ func BenchmarkMemory(b *testing.B) {
 	attrs := []attribute.KeyValue{
 		attribute.String("name", "matmul"), attribute.Int64("flops", 25_690_112),
 		attribute.Int64Slice("shape", []int64{64, 256}),
-		attribute.Slice("shapes", attribute.Int64SliceValue([]int64{64, 784}), attribute.Int64SliceValue([]int64{784, 256})),
+		attribute.Slice("shapes", attribute.Int64SliceValue([]int64{64, 784}),
+			attribute.Int64SliceValue([]int64{784, 256})),
 		attribute.StringSlice("dtypes", []string{"f32", "f32"}),
 	}
 	for b.Loop() {

@@ -1,12 +1,8 @@
-// Package livepage shows the operations that come in, on a page that keeps up with
-// them: a [Window] holds the latest, and a [Page] is the http.Handler that reports on it.
+// Package livepage shows incoming operations on a page that stays up to date: a [Window] holds the latest ones, and a
+// [Page] is the http.Handler that reports on it.
 //
-// A window is bounded by the number of its operations and spans, by their age and by
-// bytes. What falls out of it is counted and said in the head of the page. A report is
-// computed from the window when somebody asks for it, not when an operation comes in,
-// and at most so often that it takes a third of one processor's time.
-//
-// A [Delta] adds up what comes into a window in each interval, for profiles that are pushed.
+// The number of operations and spans, their age and bytes bound a window. The head of the page counts records that fell
+// out. A report is computed on request, not for each operation, and takes at most a third of one processor's time.
 //
 // The command's serve and package live fill windows; package render/html makes the page.
 package livepage

@@ -8,25 +8,24 @@ import (
 
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/internal/model/attrmap"
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
 )
 
-// Input is one source of a window's records, such as a file. It is safe for concurrent
-// use.
+// Input is one source of a window's records, such as a file. It is safe for concurrent use.
 type Input struct {
 	window *Window
 	format string
 	bytes  int64 // guarded by window.mu
 }
 
-// Mapping is what readers of records for a window are to keep of them: the attributes of spans by which inference
-// engines tell of requests.
+// Mapping tells readers to keep the attributes of spans in which inference engines describe requests.
 var Mapping = attrmap.With(nil, attr.Want{Spans: engines.Keys()})
 
-// Input returns a new input of a format, which reports name. It may be "" at first.
+// Input returns a new input. Reports name its format, "" if it is not known yet.
 func (w *Window) Input(format string) *Input {
 	in := &Input{window: w, format: format}
 	w.mu.Lock()
@@ -35,14 +34,14 @@ func (w *Window) Input(format string) *Input {
 	return in
 }
 
-// SetFormat sets the format, which was not known at first.
+// SetFormat sets the format.
 func (in *Input) SetFormat(format string) {
 	in.window.mu.Lock()
 	defer in.window.mu.Unlock()
 	in.format = format
 }
 
-// AddBytes counts bytes that were read.
+// AddBytes counts bytes read.
 func (in *Input) AddBytes(n int64) {
 	in.window.mu.Lock()
 	defer in.window.mu.Unlock()
@@ -52,28 +51,25 @@ func (in *Input) AddBytes(n int64) {
 // Writer returns a Writer of records of the input.
 func (in *Input) Writer() *Writer { return &Writer{window: in.window} }
 
-// Writer puts records into a window. It is not safe for concurrent use; a window may have
-// any number of them.
+// Writer puts records into a window. It is not safe for concurrent use; a window may have any number of writers.
 type Writer struct {
 	window   *Window
 	text     []byte
-	header   int // length of the header that text starts with
+	header   int // length of text's header
 	resource *op.Resource
 	open     block
 }
 
 const blockText = 64 << 10
 
-// blockOthers is how many records of other kinds fill a block, and blockShare the part of
-// a window that fills one.
+// blockOthers is the number of other records in a full block, and blockShare the share of a window in one block.
 const (
 	blockOthers = 256
 	blockShare  = 16
 )
 
-// Add takes a record, or what is wrong with one that could not be read, as the readers of
-// package ingest yield them. Nothing of rec is kept. What was added shows after Flush at
-// the latest.
+// Add takes a record, or the error of an unreadable one, as yielded by the readers of package ingest. It does not
+// retain rec. Added records show after Flush at the latest.
 func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 	switch {
 	case err != nil:
@@ -81,7 +77,8 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 	case rec.Resource != nil:
 		if w.resource == nil || !opfile.SameResource(w.resource, rec.Resource) {
 			w.Flush()
-			w.resource, w.text = rec.Resource.Clone(), nil
+			w.resource = rec.Resource.Clone()
+			w.text = nil
 		}
 	case rec.Entry != nil:
 		e := withShortTexts(rec.Entry)
@@ -91,7 +88,8 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 		}
 	case rec.Span != nil:
 		s := *rec.Span
-		s.Name, s.Service = ShortText(s.Name), ShortText(s.Service)
+		s.Name = ShortText(s.Name)
+		s.Service = ShortText(s.Service)
 		s.Attrs = slices.Clone(s.Attrs)
 		for i := range s.Attrs {
 			s.Attrs[i].Value = ShortText(s.Attrs[i].Value)
@@ -100,8 +98,9 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 	case rec.Gap != nil:
 		w.open.others = append(w.open.others, op.Record{Gap: new(*rec.Gap)})
 	case rec.Batch != nil:
-		// The end of a batch may not be written yet: it promises no entries.
-		w.open.others = append(w.open.others, op.Record{Batch: &op.Batch{Writer: rec.Batch.Writer, Sequence: rec.Batch.Sequence}})
+		// A batch may still be growing: drop its promised entries.
+		w.open.others = append(w.open.others, op.Record{Batch: &op.Batch{Writer: rec.Batch.Writer,
+			Sequence: rec.Batch.Sequence}})
 	case rec.Total != nil:
 		w.open.others = append(w.open.others, op.Record{Total: new(*rec.Total)})
 	}
@@ -112,11 +111,10 @@ func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
 	}
 }
 
-// longText is the length above which a text of a record is cut: a window may have as many as it
-// has records.
+// longText is the length above which texts are cut, because a window may have one text per record.
 const longText = 256
 
-// ShortText returns text, or if it is long its beginning and a number that tells it from others.
+// ShortText returns text, or the beginning of a long text and a hash.
 func ShortText(text string) string {
 	if len(text) <= longText {
 		return text
@@ -130,11 +128,10 @@ func ShortText(text string) string {
 	return fmt.Sprintf("%s…%08x", text[:n], h.Sum32())
 }
 
-// withShortTexts returns e, or a copy of it whose long texts are cut.
 func withShortTexts(e *op.Entry) *op.Entry {
 	short := e
-	for i := range op.Columns {
-		text, ok := op.Columns[i].At.(func(*op.Entry) *string)
+	for i := range opfields.Entry {
+		text, ok := opfields.Entry[i].At.(func(*op.Entry) *string)
 		if !ok || len(*text(e)) <= longText {
 			continue
 		}
@@ -176,7 +173,7 @@ func (w *Writer) skip(s op.Skipped) {
 	w.open.others = append(w.open.others, op.Record{Skipped: s})
 }
 
-// Flush puts what was added into the window.
+// Flush puts added records into the window.
 func (w *Writer) Flush() {
 	b := w.open
 	if b.records() == 0 {

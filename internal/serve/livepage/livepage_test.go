@@ -32,16 +32,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func operation(i int) *op.Entry {
 	return &op.Entry{
 		Operation: fmt.Sprint("op", i%5), Kind: op.KindCompute, DeviceID: fmt.Sprint("cuda:", i%2),
-		Start: op.Known(int64(1000 * i)), Duration: int64(100 + i%7), OutputShape: op.Shape{2, 3}, Warn: op.Warning(i % 2),
+		Start: op.Known(int64(1000 * i)), Duration: int64(100 + i%7), OutputShape: op.Shape{2, 3},
+		Warn:    op.Warning(i % 2),
 		TraceID: op.TraceID{1, byte(i >> 8)}, SpanID: op.SpanID{2, byte(i >> 8), byte(i)}, ParentSpanID: op.SpanID{1},
 	}
 }
 
 func request(i int) *op.Span {
-	return &op.Span{Name: "POST /", TraceID: op.TraceID{1, byte(i >> 8)}, SpanID: op.SpanID{1}, Start: op.Known(0), Duration: 1e6}
+	return &op.Span{Name: "POST /", TraceID: op.TraceID{1, byte(i >> 8)}, SpanID: op.SpanID{1}, Start: op.Known(0),
+		Duration: 1e6}
 }
 
-// mixed are records of all kinds, with those that could not be read.
+// mixed yields records of all kinds, and errors.
 func mixed(n int) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		host := ""
@@ -90,7 +92,7 @@ func asJSON(t *testing.T, r *analyze.Report) string {
 	return string(text)
 }
 
-// The report on a window is that on the records which went into it.
+// The report on a window equals the report on its records.
 func TestReportOfWindow(t *testing.T) {
 	want := check.Must(analyze.Run(t.Context(), analyze.Records(mixed(5000)), analyze.Options{}))(t)
 	w := NewWindow(Limits{})
@@ -153,7 +155,7 @@ func TestWindowLimits(t *testing.T) {
 	if operations, _ := held(); operations != 10 {
 		t.Errorf("%d operations are left", operations)
 	}
-	// Large ones count by their bytes.
+	// Large operations count by their bytes.
 	for i := range 50 {
 		e := operation(i)
 		e.OutputShape = make(op.Shape, 50_000)
@@ -163,7 +165,7 @@ func TestWindowLimits(t *testing.T) {
 	verify("bytes", 20)
 }
 
-// A long text is its beginning and a number, which tells it from others and is the same again.
+// A long text becomes its beginning and a number, distinct and stable.
 func TestLongTexts(t *testing.T) {
 	w := NewWindow(Limits{})
 	out := w.Input("").Writer()
@@ -172,7 +174,8 @@ func TestLongTexts(t *testing.T) {
 		e.Operation, e.Path = strings.Repeat("é", 1000+i%2), strings.Repeat("x", longText)
 		out.Add(op.Record{Entry: e}, nil)
 	}
-	out.Add(op.Record{Span: &op.Span{Name: strings.Repeat("y", 1<<20), SpanID: op.SpanID{9}, TraceID: op.TraceID{9}}}, nil)
+	out.Add(op.Record{Span: &op.Span{Name: strings.Repeat("y", 1<<20), SpanID: op.SpanID{9}, TraceID: op.TraceID{9}}},
+		nil)
 	out.Flush()
 	if w.bytes > 6*1200 {
 		t.Errorf("%d bytes", w.bytes)
@@ -187,7 +190,7 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
-// A table of the page has a bounded number of rows; the rest is one more.
+// A table of the page has a bounded number of rows; further groups share one.
 func TestFurtherGroups(t *testing.T) {
 	w := NewWindow(Limits{})
 	out := w.Input("").Writer()
@@ -209,9 +212,10 @@ func TestFurtherGroups(t *testing.T) {
 	for i := range r.CriticalPath {
 		path += r.CriticalPath[i].TimeNS
 	}
-	if len(r.Operations) != maxGroups+1 || len(r.Devices) != maxGroups+1 || operations != n || devices != n || r.Input.OverflowedGroups == 0 {
-		t.Errorf("%d operations in %d rows and on %d devices in %d rows, %d groups beyond", operations, len(r.Operations), devices,
-			len(r.Devices), r.Input.OverflowedGroups)
+	if len(r.Operations) != maxGroups+1 || len(r.Devices) != maxGroups+1 || operations != n || devices != n ||
+		r.Input.OverflowedGroups == 0 {
+		t.Errorf("%d operations in %d rows and on %d devices in %d rows, %d groups beyond", operations,
+			len(r.Operations), devices, len(r.Devices), r.Input.OverflowedGroups)
 	}
 	if len(r.CriticalPath) > maxGroups+1 || path != r.PathTotals.DurationNS {
 		t.Errorf("%d rows of the critical path with %d ns of %d", len(r.CriticalPath), path, r.PathTotals.DurationNS)
@@ -251,20 +255,20 @@ func body(t *testing.T, r *http.Response) string {
 
 func TestPage(t *testing.T) {
 	w := NewWindow(Limits{Records: 100})
-	p := &Page{Window: w, Title: "a <title>", Notes: func() []html.Note { return []html.Note{{Label: "one more", Detail: "note"}} },
-		Since: func() *analyze.Report { return new(analyze.Report) }}
+	p := &Page{Window: w, Title: "a <title>", Since: func() *analyze.Report { return new(analyze.Report) }}
 	in := w.Input("entries-jsonl")
 	fill(in, mixed(50))
 
 	page := get(t, p, "/debug/optrace/")
 	text := body(t, page)
 	policy := page.Header.Get("Content-Security-Policy")
-	for _, want := range []string{"a &lt;title&gt;", "window of 100", "one more", `data-build="sha256-`, "connect-src &#39;self&#39;"} {
+	for _, want := range []string{"a &lt;title&gt;", "window of 100", `data-build="sha256-`, "connect-src &#39;self&#39;"} {
 		if !strings.Contains(text, want) && !strings.Contains(text, strings.ReplaceAll(want, "&#39;", "'")) {
 			t.Errorf("the page has no %s", want)
 		}
 	}
-	if page.StatusCode != http.StatusOK || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "connect-src 'self'") {
+	if page.StatusCode != http.StatusOK || !strings.Contains(policy, "default-src 'none'") ||
+		!strings.Contains(policy, "connect-src 'self'") {
 		t.Errorf("status %s, policy %q", page.Status, policy)
 	}
 
@@ -286,7 +290,8 @@ func TestPage(t *testing.T) {
 	p.built.at = time.Time{} // long ago
 	changed := get(t, p, "/data", "If-None-Match", tag)
 	text = body(t, changed)
-	if changed.StatusCode != http.StatusOK || changed.Header.Get("ETag") == tag || !strings.Contains(text, "fell out of the window") {
+	if changed.StatusCode != http.StatusOK || changed.Header.Get("ETag") == tag ||
+		!strings.Contains(text, "fell out of the window") {
 		t.Errorf("changed: %s\n%.300s", changed.Status, text)
 	}
 
@@ -323,7 +328,7 @@ func TestPage(t *testing.T) {
 	check.Equal(t, "caching", "no-store", get(t, p, since).Header.Get("Cache-Control"))
 }
 
-// looks is a context that is done after some looks at it.
+// looks is a context that is done after some calls of Err.
 type looks struct {
 	context.Context
 	left atomic.Int64
@@ -336,12 +341,13 @@ func (l *looks) Err() error {
 	return nil
 }
 
-// The work for a client that is gone ends, with nothing to send and nothing kept, and others get all.
+// Work for a disconnected client ends without output or cached data, and others get complete answers.
 func TestPageEndsWithClient(t *testing.T) {
 	w := NewWindow(Limits{})
 	p := &Page{Window: w}
 	fill(w.Input("entries-jsonl"), mixed(5000))
-	for _, path := range []string{"/", "/data", "/?format=json", "/?format=text&section=all", "/?format=pprof", "/trace.json"} {
+	for _, path := range []string{"/", "/data", "/?format=json", "/?format=text&section=all", "/?format=pprof",
+		"/trace.json"} {
 		ask := func(left int64) (size int, further int64) {
 			l := &looks{Context: context.Background()}
 			l.left.Store(left)
@@ -355,7 +361,8 @@ func TestPageEndsWithClient(t *testing.T) {
 		all := many + left
 		for _, part := range []int64{0, all / 3, all - all/4, all - 1} {
 			if size, further := ask(part); size > 0 || further > 64 {
-				t.Errorf("%s, gone after %d of %d looks at that: %d bytes, %d further looks", path, part, all, size, further)
+				t.Errorf("%s, gone after %d of %d looks at that: %d bytes, %d further looks", path, part, all, size,
+					further)
 			}
 		}
 		if again, _ := ask(many); again != whole {

@@ -21,37 +21,32 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-// Page reports on a window to browsers and scripts. The last element of a request's path
-// says what is wanted:
+// Page reports on a window to browsers and scripts. The last element of a request's path selects the answer:
 //
-//   - none: the page; the report as JSON with ?format=json, as text with ?format=text,
-//     and with &section=NAME or &section=all more of that, collapsed stacks with
-//     ?format=collapsed, a profile for go tool pprof with ?format=pprof;
-//   - data: what the page shows next, with an ETag;
+//   - "": the page; the report as JSON with ?format=json, as text with ?format=text (&section=NAME or &section=all
+//     shows more), collapsed stacks with ?format=collapsed, a profile for go tool pprof with ?format=pprof;
+//   - data: the next data of the page, with an ETag;
 //   - trace.json: a Chrome trace.
 //
-// Its fields are set before the first request. It is safe for concurrent use.
+// Set its fields before the first request. It is safe for concurrent use.
 type Page struct {
 	Window *Window
 	// Title names the inputs.
 	Title string
 	// Version is the version of the program.
 	Version string
-	// Fill is called before each look at the window, to put into it what is pending, and never twice at once;
-	// nil for no call.
+	// Fill is called before each read of the window, to add pending records, never concurrently; it may be nil.
 	Fill func()
-	// Notes returns more notes for the head of the page; nil for none.
-	Notes func() []html.Note
-	// Since returns the report on all that has been, for ?format=json&since=start; nil for none.
+	// Since returns the report since the start, for ?format=json&since=start; it may be nil.
 	Since func() *analyze.Report
 
-	// run is held while an answer is computed, one at a time, and never while it is written.
+	// run is held while an answer is computed, never while it is written.
 	run     sync.Mutex
 	built   built
 	sending sending
 }
 
-// built is the answer to requests for data, made of one version of the window.
+// built is the answer to requests for data, for one version of the window.
 type built struct {
 	version uint64
 	answer  *answer
@@ -62,13 +57,13 @@ type built struct {
 // maxGroups bounds the rows of a table; further groups share one.
 const maxGroups = 1000
 
-// maxPause bounds how long data may be behind the window where reports take long.
+// maxPause bounds the delay of data behind the window when reports are slow.
 const maxPause = 5 * time.Second
 
 // ServeHTTP implements http.Handler.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	if r.Method != http.MethodGet && r.Method != http.MethodHead { // which would change something
+	if r.Method != http.MethodGet && r.Method != http.MethodHead { // other methods would change state
 		h.Set("Allow", "GET, HEAD")
 		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
 		return
@@ -81,7 +76,9 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	switch name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]; {
 	case p.Since != nil && q.Get("format") == "json" && q.Get("since") == "start":
-		err = p.answer(w, r, "application/json", func(to io.Writer) error { return writeJSON(to, p.Since(), html.Options{}) })
+		err = p.answer(w, r, "application/json", func(to io.Writer) error {
+			return writeJSON(to, p.Since(), html.Options{})
+		})
 	case name == "":
 		err = p.serveReport(w, r)
 	case name == "data":
@@ -96,7 +93,6 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// view returns what the window holds, with what is pending.
 func (p *Page) view() *view {
 	if p.Fill != nil {
 		p.Fill()
@@ -136,9 +132,9 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-var errNoSection = errors.New("the section is all, or a name that optrace report -section takes")
+var errNoSection = errors.New("the section is all, or a name for optrace report -section")
 
-// answer computes a body, while no other one is computed, and then sends it to the client of r, which may have gone.
+// answer computes a body, one at a time, and sends it to the client of r.
 func (p *Page) answer(w http.ResponseWriter, r *http.Request, kind string, write func(io.Writer) error) error {
 	a, err := p.compute(r.Context(), write)
 	if err == nil {
@@ -160,8 +156,8 @@ func (p *Page) compute(ctx context.Context, write func(io.Writer) error) (*answe
 	return &answer{data: body.Bytes()}, nil
 }
 
-// untilDone calls write with a writer to body, each write to which is an error once ctx is done. It returns that error even
-// if write does not.
+// untilDone calls write with a writer to body. Once ctx is done, writes fail and untilDone returns ctx.Err(), even if
+// write returns nil.
 func untilDone(ctx context.Context, body *bytes.Buffer, write func(io.Writer) error) error {
 	return cmp.Or(write(writerFunc(func(text []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
@@ -175,7 +171,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(text []byte) (int, error) { return f(text) }
 
-// formats are the forms of a report by the name of the format, and their types.
+// formats has the content type and writer of each format of a report.
 var formats = map[string]struct {
 	kind  string
 	write func(io.Writer, *analyze.Report, html.Options) error
@@ -185,11 +181,13 @@ var formats = map[string]struct {
 	"text": {plain, func(w io.Writer, r *analyze.Report, _ html.Options) error {
 		return text.WriteOverview(w, r, text.Options{})
 	}},
-	"collapsed": {plain, func(w io.Writer, r *analyze.Report, _ html.Options) error { return stacks.WriteForest(r.Forest, w) }},
-	"pprof":     {"application/octet-stream", writePprof},
+	"collapsed": {plain, func(w io.Writer, r *analyze.Report,
+		_ html.Options) error {
+		return stacks.WriteForest(r.Forest, w)
+	}},
+	"pprof": {"application/octet-stream", writePprof},
 }
 
-// writeSection writes a section of a report, or all of them.
 func writeSection(w io.Writer, r *analyze.Report, section string) error {
 	known := section == "summary"
 	err := text.Write(w, r, text.Options{Show: func(s string) bool {
@@ -205,7 +203,7 @@ func writeSection(w io.Writer, r *analyze.Report, section string) error {
 
 const plain = "text/plain; charset=utf-8"
 
-// report returns the report on a view. What else is computed of its forest ends with ctx, too.
+// report returns the report on a view. Later computations on its forest also end with ctx.
 func (v *view) report(ctx context.Context) (*analyze.Report, error) {
 	r, err := analyze.Run(ctx, v, analyze.Options{KeepForest: true, MaxGroups: maxGroups, Workers: 1})
 	if err != nil {
@@ -234,7 +232,7 @@ func (p *Page) serveData(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// Another process that serves the page counts from the start again.
+	// Another process that serves the page counts versions from the start again.
 	tag := fmt.Sprintf(`"%s-%d"`, p.Window.id, b.version)
 	w.Header().Set("ETag", tag)
 	if r.Header.Get("If-None-Match") == tag {
@@ -245,13 +243,14 @@ func (p *Page) serveData(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// data returns the data of a page, computed anew where the window has changed and the
-// last time is long enough ago.
+// data returns the data of a page. It computes them again if the window has changed and the last time is long enough
+// ago.
 func (p *Page) data(ctx context.Context) (built, error) {
 	p.run.Lock()
 	defer p.run.Unlock()
 	v := p.view()
-	if p.built.answer != nil && (p.built.version == v.version || time.Since(p.built.at) < min(2*p.built.took, maxPause)) {
+	if p.built.answer != nil && (p.built.version == v.version ||
+		time.Since(p.built.at) < min(2*p.built.took, maxPause)) {
 		return p.built, nil
 	}
 	start := time.Now()
@@ -260,7 +259,8 @@ func (p *Page) data(ctx context.Context) (built, error) {
 		return built{}, err
 	}
 	var text bytes.Buffer
-	if err := untilDone(ctx, &text, func(to io.Writer) error { return html.WriteData(to, report, p.options(v)) }); err != nil {
+	if err := untilDone(ctx, &text,
+		func(to io.Writer) error { return html.WriteData(to, report, p.options(v)) }); err != nil {
 		return built{}, err
 	}
 	p.built = built{version: v.version, answer: &answer{data: text.Bytes()}, at: time.Now(), took: time.Since(start)}
@@ -278,14 +278,10 @@ func (p *Page) serveTrace(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Page) options(v *view) html.Options {
-	opts := html.Options{Title: p.Title, Version: p.Version, Live: true, Notes: []html.Note{p.Window.note(v.lost)}}
-	if p.Notes != nil {
-		opts.Notes = append(opts.Notes, p.Notes()...)
-	}
-	return opts
+	return html.Options{Title: p.Title, Version: p.Version, Live: true, Notes: []html.Note{p.Window.note(v.lost)}}
 }
 
-// note says how large the window is, and what fell out of it.
+// note describes the window and counts records that fell out.
 func (w *Window) note(lost Lost) html.Note {
 	bounds := "the latest " + units.Count(int64(w.limits.Records)) + " operations and spans"
 	if w.limits.Age > 0 {

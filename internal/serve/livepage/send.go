@@ -14,25 +14,24 @@ type answer struct {
 	clients int // guarded by sending.mu
 }
 
-// sending writes answers to clients. It bounds the memory of the answers that clients have yet to
-// read, and the time that a client takes. The zero value is ready for use.
+// sending writes answers to clients. It bounds the memory of unread answers and the time of a client. The zero value is
+// ready to use.
 type sending struct {
 	mu    sync.Mutex
 	bytes int64 // of all answers with clients
 }
 
-// Limits of the answers that are being sent.
+// Limits of answers being sent.
 const (
 	// maxSending bounds the bytes of answers beyond the first one.
 	maxSending = 64 << 20
-	// A client that does not take sendChunk bytes in chunkTime, or not all within sendTime, is cut off.
+	// A client that does not take sendChunk bytes in chunkTime, or all within sendTime, is cut off.
 	sendChunk = 64 << 10
 	chunkTime = 10 * time.Second
 	sendTime  = time.Minute
 )
 
-// send writes a as the response. Where clients have too much to read already, the response is
-// 503 Service Unavailable.
+// send writes a as the response, or 503 Service Unavailable if clients already have too much to read.
 func (s *sending) send(w http.ResponseWriter, kind string, a *answer) {
 	if !s.admit(a) {
 		w.Header().Set("Retry-After", "1")

@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// stuck is the ResponseWriter of a client that reads nothing until it is cut off.
+// stuck is the ResponseWriter of a client that does not read until it is cut off.
 type stuck struct {
 	header   http.Header
 	writing  chan struct{}
@@ -37,7 +37,7 @@ func (s *stuck) Write([]byte) (int, error) {
 	return 0, errors.New("i/o timeout")
 }
 
-// A client that does not read its answer keeps no other client waiting, and has a deadline.
+// A client that does not read its answer delays no other client, and has a deadline.
 func TestStuckClientDelaysNoOther(t *testing.T) {
 	w := NewWindow(Limits{})
 	fill(w.Input(""), mixed(50))
@@ -59,7 +59,7 @@ func TestStuckClientDelaysNoOther(t *testing.T) {
 	check.Equal(t, "bytes being sent in the end", 0, p.sending.bytes)
 }
 
-// Answers that clients do not read take a bounded amount of memory, and one answer to many clients counts once.
+// Unread answers take a bounded amount of memory, and one answer to many clients counts once.
 func TestUnreadAnswersAreBounded(t *testing.T) {
 	var s sending
 	large := func() *answer { return &answer{data: make([]byte, maxSending/2)} }

@@ -34,7 +34,7 @@ func (v *view) Files() iter.Seq2[string, int64] {
 
 func newReader() *entries.Reader { return entries.NewReader(nil, "") }
 
-// read yields the records of the block, and what could not be read.
+// read yields the records of the block and the errors of unreadable ones.
 func (b *block) read(r *entries.Reader) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r.Reset(bytes.NewReader(b.text), "window", op.Position{})
@@ -56,7 +56,7 @@ func (b *block) read(r *entries.Reader) iter.Seq2[op.Record, error] {
 	}
 }
 
-// timeline returns the operations and spans of a view, to be written as a Chrome trace, unless ctx is done before.
+// timeline returns the operations and spans of a view for a Chrome trace, or the error of ctx if it is done first.
 func (v *view) timeline(ctx context.Context) (*chrome.Timeline, error) {
 	var t chrome.Timeline
 	r := newReader()
@@ -66,7 +66,7 @@ func (v *view) timeline(ctx context.Context) (*chrome.Timeline, error) {
 		}
 		for rec, err := range b.read(r) {
 			switch {
-			case err != nil: // a record that could not be read is no event
+			case err != nil: // an unreadable record is not an event
 			case rec.Entry != nil:
 				t.Add(rec.Entry)
 			case rec.Span != nil:

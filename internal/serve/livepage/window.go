@@ -12,15 +12,15 @@ import (
 
 // Limits bounds a Window.
 type Limits struct {
-	// Records is how many operations and spans it holds at most; 0 is DefaultRecords.
+	// Records bounds the operations and spans; 0 is DefaultRecords.
 	Records int
-	// Age is how long it holds them, from when they came in; 0 for as long as there is room.
+	// Age bounds the time since a record came in; 0 is no limit.
 	Age time.Duration
-	// Bytes is how much memory they take at most, as lines of entries: what a report takes
-	// grows with it. 0 is DefaultBytes.
+	// Bytes bounds the memory of the records, as lines of entries. The memory of a report grows with it. 0 is
+	// DefaultBytes.
 	Bytes int64
-	// Observe is called with every operation that comes in, its long texts cut; nil for no call. It is
-	// safe for concurrent use, and keeps nothing of the entry.
+	// Observe is called with every incoming operation, its long texts cut; it may be nil. It must be safe for
+	// concurrent use and must not retain the entry.
 	Observe func(*op.Entry)
 }
 
@@ -30,27 +30,25 @@ const (
 	DefaultBytes   = 64 << 20
 )
 
-// Window holds the latest records of one or several inputs, and counts those that fell
-// out of it. It is safe for concurrent use.
+// Window holds the latest records of its inputs, and counts records that fell out. It is safe for concurrent use.
 type Window struct {
 	limits Limits
 	now    func() time.Time
-	id     string // tells its versions from those of another window
+	id     string // distinguishes its versions from another window's
 
 	mu      sync.Mutex
-	blocks  []*block // in the order in which they came in
+	blocks  []*block // in order of arrival
 	records int
 	bytes   int64
 	version uint64 // grows with every change
 	lost    Lost
 	inputs  []*Input
-	came    mark // what has come in
 }
 
-// Lost counts what fell out of a Window.
+// Lost counts records that fell out of a Window.
 type Lost struct {
 	Operations, Spans int64
-	// Other counts records that could not be read, gaps and the like.
+	// Other counts unreadable records, gaps and the like.
 	Other int64
 }
 
@@ -61,7 +59,7 @@ func (l *Lost) Add(o Lost) {
 	l.Other += o.Other
 }
 
-// AddLost counts records that fell out before they came in.
+// AddLost counts records lost before they came in.
 func (w *Window) AddLost(lost Lost) {
 	if lost == (Lost{}) {
 		return
@@ -72,19 +70,19 @@ func (w *Window) AddLost(lost Lost) {
 	w.version++
 }
 
-// block is a part of what came in. It does not change once it is in a window.
+// block is a part of the records. It does not change once it is in a window.
 type block struct {
 	at time.Time
 	// text holds entries and spans as entries JSON Lines. It starts with a header.
 	text       []byte
 	operations int
 	spans      int
-	// others are the other records, and errors those that could not be read.
+	// others are other records, and errors the errors of unreadable ones.
 	others []op.Record
 	errors []*op.SyntaxError
 }
 
-// blockOverhead is about what a block takes besides its text.
+// blockOverhead is about the size of a block without its text.
 const blockOverhead = 256
 
 const otherSize = 128
@@ -111,15 +109,12 @@ func (w *Window) add(b *block) {
 	defer w.mu.Unlock()
 	b.at = w.now()
 	w.blocks = append(w.blocks, b)
-	w.came.blocks++
-	w.came.operations += int64(b.operations)
 	w.records += b.records()
 	w.bytes += b.bytes()
 	w.version++
 	w.trim()
 }
 
-// trim takes the oldest blocks out, until the rest is within the limits.
 func (w *Window) trim() {
 	for len(w.blocks) > 0 {
 		b := w.blocks[0]
@@ -136,20 +131,19 @@ func (w *Window) trim() {
 	}
 }
 
-// view is what a window holds at one time, and the input of a report.
+// view is the content of a window at one time, and the input of a report.
 type view struct {
 	version uint64
 	blocks  []*block
 	lost    Lost
 	inputs  []Input // as they were
-	came    mark
 }
 
 func (w *Window) view() *view {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.trim()
-	v := &view{version: w.version, blocks: slices.Clone(w.blocks), lost: w.lost, came: w.came}
+	v := &view{version: w.version, blocks: slices.Clone(w.blocks), lost: w.lost}
 	for _, in := range w.inputs {
 		v.inputs = append(v.inputs, *in)
 	}

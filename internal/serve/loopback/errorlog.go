@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// errorPause is how long an errorLog waits after each line.
 const errorPause = time.Minute
 
-// errorLog takes the lines that an http.Server logs about broken connections, and writes one a minute. A line
-// after others that were left out has their number. Panics of handlers are written at once. It is safe for concurrent use.
+// errorLog takes the lines of an http.Server about broken connections, and writes one a minute with the number of
+// omitted lines. Panics of handlers are written at once. It is safe for concurrent use.
 type errorLog struct {
 	to io.Writer
 
@@ -43,7 +42,7 @@ func (e *errorLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// resume writes what was left out during the pause.
+// resume writes the line omitted during the pause.
 func (e *errorLog) resume() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -56,7 +55,7 @@ func (e *errorLog) resume() {
 	}
 }
 
-// stop writes what was left out, and ends the pause.
+// stop writes the omitted line, and ends the pause.
 func (e *errorLog) stop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// Broken connections cost one line a minute, and every one is counted.
+// Broken connections cost one line a minute, and each is counted.
 func TestErrorLogIsThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -18,7 +18,7 @@ func TestErrorLogIsThrottled(t *testing.T) {
 		expect := func(what, want string) {
 			t.Helper()
 			synctest.Wait()
-			e.mu.Lock() // with which lines are written
+			e.mu.Lock() // guards out
 			defer e.mu.Unlock()
 			check.Equal(t, what, want, out.String())
 			out.Reset()

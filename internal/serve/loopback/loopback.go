@@ -1,6 +1,5 @@
-// Package loopback serves HTTP to the programs and browsers of one machine, or of few: it
-// refuses requests for other hosts' names, and bounds times, sizes and connections. What
-// is served is its callers' concern: the command's page and its receiver.
+// Package loopback serves HTTP to the programs and browsers of one machine, or of a few: it refuses requests for other
+// hosts' names, and bounds times, sizes and connections. Its callers provide the handlers.
 package loopback
 
 import (
@@ -20,24 +19,23 @@ import (
 
 // Limits of a server.
 const (
-	// MaxConnections is how many connections a server has at a time. Idle ones make room for more, which wait.
+	// MaxConnections bounds the open connections of a server. Idle ones make room for waiting ones.
 	MaxConnections = 1536
 	// MaxHeaderBytes bounds the header of a request.
 	MaxHeaderBytes = 64 << 10
-	// ReadTimeout is how long a request may take to arrive unless its handler allows more, WriteTimeout how long it may take
-	// to be answered after that, and IdleTimeout how long a connection may be idle.
+	// ReadTimeout bounds the arrival of a request unless its handler allows more, WriteTimeout the time to answer after
+	// that, and IdleTimeout the time between requests.
 	ReadTimeout  = 4 * time.Second
 	WriteTimeout = time.Minute
 	IdleTimeout  = 2 * time.Minute
-	// streams is how many requests of HTTP/2 a connection has at a time, and streamBytes how much of one comes before it is
-	// asked for.
+	// streams bounds the concurrent HTTP/2 requests of a connection, and streamBytes the unread bytes of each.
 	streams     = 16
 	streamBytes = 64 << 10
-	// grace is how long requests may go on when a server ends.
+	// grace is the time for open requests when a server ends.
 	grace = 2 * time.Second
 )
 
-// Listen listens on a TCP address, for a bounded number of connections at a time.
+// Listen listens on a TCP address, for a bounded number of connections.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	var c net.ListenConfig
 	l, err := c.Listen(ctx, "tcp", address)
@@ -56,7 +54,8 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		Handler:  h, MaxHeaderBytes: MaxHeaderBytes, ReadHeaderTimeout: ReadTimeout, ReadTimeout: ReadTimeout,
 		WriteTimeout: ReadTimeout + WriteTimeout, IdleTimeout: IdleTimeout, Protocols: new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: streams, MaxReceiveBufferPerConnection: streamBytes, MaxReceiveBufferPerStream: streamBytes,
+			MaxConcurrentStreams: streams, MaxReceiveBufferPerConnection: streamBytes,
+			MaxReceiveBufferPerStream: streamBytes,
 		},
 		ConnState: (&connections{known: make(map[net.Conn]time.Time)}).changed,
 	}
@@ -68,7 +67,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
 		if s.Shutdown(last) != nil {
-			_ = s.Close() // whoever is left waits no longer
+			_ = s.Close() // end the remaining requests
 		}
 	})
 	err := s.Serve(l)
@@ -81,10 +80,10 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	return err
 }
 
-// connections closes the connection that has been idle the longest when there are as many as may be.
+// connections closes the connection with the longest idle time when the limit is reached.
 type connections struct {
 	mu    sync.Mutex
-	known map[net.Conn]time.Time // since when it is idle or new; zero for one that is not
+	known map[net.Conn]time.Time // start of idle time; zero while busy
 }
 
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
@@ -114,31 +113,31 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// Hosts are the names under which a server is reached, besides addresses and localhost. A
-// page of another site that has its own name resolve to this machine, and so passes the
-// browser's check of origins, asks for that name.
+// Hosts are the names of a server, besides addresses and localhost. They defend against DNS rebinding: a page of
+// another site whose name resolves to this machine passes the browser's check of origins, but its requests have that
+// name.
 type Hosts []string
 
-// Allow reports whether a request for a host, with or without a port, is answered.
+// Allow reports whether requests for a host, with or without a port, are answered.
 func (h Hosts) Allow(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 	if _, err := netip.ParseAddr(host); err == nil {
-		return true // it resolves to nothing else
+		return true // an address cannot be rebound
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(h, host)
 }
 
-// Handler returns a handler that answers requests for the hosts only. It refuses requests that a browser
-// sends for a page of another origin, unless the user follows a link to this server.
+// Handler returns a handler that answers only requests for the hosts. It refuses requests by pages of another origin,
+// unless the user follows a link to this server.
 func (h Hosts) Handler(next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !h.Allow(r.Host) {
-			http.Error(w, "this server is not known by the name in the request", http.StatusMisdirectedRequest)
+			http.Error(w, "the host name in the request is not one of this server", http.StatusMisdirectedRequest)
 			return
 		}
 		if isForeign(r) {
@@ -149,8 +148,8 @@ func (h Hosts) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// isForeign reports whether a browser reads for a page of another origin, by fetch, an image, a script or a
-// frame. CrossOriginProtection checks requests that write.
+// isForeign reports whether a page of another origin reads, by fetch, an image, a script or a frame.
+// CrossOriginProtection checks requests that write.
 func isForeign(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":

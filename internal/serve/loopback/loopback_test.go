@@ -22,9 +22,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestHosts(t *testing.T) {
 	hosts := loopback.Hosts{"build.example"}
 	for host, want := range map[string]bool{
-		"127.0.0.1": true, "127.0.0.1:4318": true, "[::1]:4318": true, "[::1]": true, "::1": true, "localhost": true, "LOCALHOST:80": true,
-		"a.localhost:1": true, "localhost.": true, "10.0.0.7:4318": true, "build.example:4318": true, "Build.Example": true,
-		"evil.example": false, "evil.example:4318": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "": false,
+		"127.0.0.1": true, "127.0.0.1:4318": true, "[::1]:4318": true, "[::1]": true, "::1": true, "localhost": true,
+		"LOCALHOST:80":  true,
+		"a.localhost:1": true, "localhost.": true, "10.0.0.7:4318": true, "build.example:4318": true,
+		"Build.Example": true,
+		"evil.example":  false, "evil.example:4318": false, "127.0.0.1.evil.example": false,
+		"localhost.evil.example": false, "": false,
 		"notlocalhost": false, "127.0.0.1@evil.example": false, "0x7f.1": false,
 	} {
 		check.Equal(t, fmt.Sprintf("%q", host), want, hosts.Allow(host))
@@ -32,7 +35,9 @@ func TestHosts(t *testing.T) {
 }
 
 func TestHandler(t *testing.T) {
-	h := loopback.Hosts{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	h := loopback.Hosts{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "ok")
+	}))
 	for name, c := range map[string]struct {
 		method, host, site, mode, dest string
 		want                           int
@@ -81,7 +86,7 @@ func TestServe(t *testing.T) {
 	answer := check.Must(http.Get(url))(t)
 	_ = answer.Body.Close()
 
-	// A header that is too large, and one that does not end.
+	// Send a header that is too large, and one without end.
 	request, _ := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	request.Header.Set("X", strings.Repeat("x", 2*loopback.MaxHeaderBytes))
 	if answer, err := http.DefaultClient.Do(request); err == nil {
@@ -94,7 +99,7 @@ func TestServe(t *testing.T) {
 	defer conn.Close()
 	check.Must(io.WriteString(conn, "GET / HTTP/1.1\r\nHost:"))(t)
 
-	// A request that goes on does not keep the server from ending.
+	// A running request does not keep the server from ending.
 	go func() {
 		if answer, err := http.Get(url + "/slow"); err == nil {
 			_ = answer.Body.Close()
@@ -113,13 +118,15 @@ func TestServe(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// S3: connections that are idle take nobody's place.
-func TestS3IdleConnections(t *testing.T) {
+// S3: idle connections take no other client's place.
+func TestIdleConnectionsMakeRoom(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	l := check.Must(loopback.Listen(ctx, "127.0.0.1:0"))(t)
 	served := make(chan error, 1)
 	go func() {
-		served <- loopback.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+		served <- loopback.Serve(ctx, l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "ok")
+		}))
 	}()
 	start := time.Now()
 	for i := range loopback.MaxConnections + 100 {

@@ -1,15 +1,15 @@
-// Package cases says how many of its cases a test runs. Only tests import it.
+// Package cases decides how many of its cases a test runs. Only tests import it.
 //
-// A test with many cases (offsets, seeds, rounds, formats times faults) runs a part of them by default, the same part each
-// time. The environment variable OPTRACE_CASES is the only switch:
+// A test with many cases (offsets, seeds, rounds, formats times faults) runs a part of them by default,
+// the same part each time. The environment variable OPTRACE_CASES is the only switch:
 //
-//	OPTRACE_CASES=        the part that finds mistakes while one works: make test
+//	OPTRACE_CASES=        the part for daily work: make test
 //	OPTRACE_CASES=all     every case: make campaign
-//	OPTRACE_CASES=1f3a    as many as by default, chosen by this text, such as the hash of a commit, so that over
-//	                      many of them all cases run
+//	OPTRACE_CASES=1f3a    as many as by default, chosen by this text, such as the
+//	hash of a commit, so that many commits cover all cases
 //
-// A test logs how many of how many it ran. With OPTRACE_CASES_LOG set to the name of a file, each test also appends a line
-// "part of-all package test" to it, from which make test prints the sum.
+// A test logs how many of its cases it ran. If OPTRACE_CASES_LOG names a file, each test also appends a
+// line "part total package test" to it. make test prints the sum.
 package cases
 
 import (
@@ -33,7 +33,7 @@ const (
 // All reports whether every case is to run.
 func All() bool { return os.Getenv(switchName) == all }
 
-// Count returns few, or total if every case is to run. It is for repetitions and sizes: rounds, kills, spans, bytes.
+// Count returns few, or total if every case is to run. Use it for repetitions and sizes: rounds, kills, spans, bytes.
 func Count(t testing.TB, few, total int) int {
 	t.Helper()
 	n := min(few, total)
@@ -44,8 +44,8 @@ func Count(t testing.TB, few, total int) int {
 	return n
 }
 
-// Some yields few of the numbers from 0 to total-1 in rising order, or all of them. From 3 on, these are the first, the last,
-// and one from each of equal ranges between them.
+// Some yields few of the numbers from 0 to total-1 in rising order, or all of them. Three or more include
+// the first, the last, and a random one from each of equal ranges between them.
 func Some(t testing.TB, few, total int) iter.Seq[int] {
 	t.Helper()
 	n := Count(t, few, total)
@@ -53,7 +53,8 @@ func Some(t testing.TB, few, total int) iter.Seq[int] {
 		r := source(t.Name())
 		between := func(from, to, parts int) bool {
 			for i := range parts {
-				low, high := from+i*(to-from)/parts, from+(i+1)*(to-from)/parts
+				low := from + i*(to-from)/parts
+				high := from + (i+1)*(to-from)/parts
 				if !yield(low + r.IntN(high-low)) {
 					return false
 				}
@@ -68,7 +69,7 @@ func Some(t testing.TB, few, total int) iter.Seq[int] {
 	}
 }
 
-// Of yields few of the elements of list, chosen as Some chooses numbers, or all of them.
+// Of yields few elements of list, chosen like the numbers of Some, or all of them.
 func Of[E any](t testing.TB, few int, list []E) iter.Seq[E] {
 	t.Helper()
 	numbers := Some(t, few, len(list))
@@ -81,10 +82,10 @@ func Of[E any](t testing.TB, few int, list []E) iter.Seq[E] {
 	}
 }
 
-// Twentieth returns a twentieth of total, but at least 3, or total where that is less: the usual part.
+// Twentieth returns the default part of total: a twentieth, but at least 3.
 func Twentieth(total int) int { return min(total, max(3, total/20)) }
 
-// Numbers yields a twentieth of the numbers below total, or all of them, to be the seeds of random inputs.
+// Numbers yields a twentieth of the numbers below total, or all of them, as seeds of random inputs.
 func Numbers(t testing.TB, total int) iter.Seq[uint64] {
 	t.Helper()
 	numbers := Some(t, Twentieth(total), total)
@@ -111,7 +112,7 @@ func Inputs(t testing.TB, few, total int, run func(seed uint64, r *rand.Rand)) {
 	}
 }
 
-// Rare skips a test of many seconds, unless every case is to run or the text of the switch chooses it, one of five texts.
+// Rare skips a slow test, unless every case is to run or the text of the switch chooses it. One of five texts does.
 func Rare(t testing.TB) {
 	t.Helper()
 	if text := os.Getenv(switchName); text != all && (text == "" || source(t.Name()).IntN(5) > 0) {
@@ -120,7 +121,7 @@ func Rare(t testing.TB) {
 	}
 }
 
-// source returns the random numbers that choose the cases of a test.
+// source returns a generator for the cases of a test.
 func source(test string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(os.Getenv(switchName) + "\x00" + test))
@@ -129,7 +130,7 @@ func source(test string) *rand.Rand {
 
 var appending sync.Mutex
 
-// report logs how many cases of how many run.
+// report logs the number of cases.
 func report(t testing.TB, n, total int) {
 	t.Helper()
 	if n == total {
@@ -151,3 +152,15 @@ func report(t testing.TB, n, total int) {
 		t.Fatal(err, cerr)
 	}
 }
+
+// NotUnderRace skips a test under the race detector and logs why: it measures memory or allocations, which
+// the detector changes, or it has one goroutine and takes minutes.
+func NotUnderRace(t testing.TB, why string) {
+	t.Helper()
+	if Race {
+		t.Skip(why)
+	}
+}
+
+// OneGoroutine is the reason of slow tests with one goroutine.
+const OneGoroutine = "one goroutine: minutes under the race detector tell nothing of races"

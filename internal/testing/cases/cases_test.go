@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// What these tests choose is no part of what a run reports.
+// The choices of these tests are not logged.
 func TestMain(m *testing.M) {
 	_ = os.Unsetenv("OPTRACE_CASES_LOG")
 	os.Exit(m.Run())
@@ -41,7 +41,7 @@ func TestSome(t *testing.T) {
 	}
 }
 
-// One seed chooses the same cases again, and many seeds choose all.
+// A seed repeats its choice, and many seeds choose all cases.
 func TestSeedsChooseAll(t *testing.T) {
 	seen := make(map[int]bool)
 	for seed := range 200 {
@@ -62,6 +62,6 @@ func TestLog(t *testing.T) {
 	t.Setenv("OPTRACE_CASES", "")
 	t.Setenv("OPTRACE_CASES_LOG", path)
 	cases.Count(t, 5, 100)
-	cases.Count(t, 100, 100) // all of them: nothing to say
+	cases.Count(t, 100, 100) // all of them are not logged
 	check.Equal(t, "", "5 100 cases TestLog\n", string(check.Must(os.ReadFile(path))(t)))
 }

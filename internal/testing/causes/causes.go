@@ -1,6 +1,5 @@
-// Package causes makes recordings of runs that are slow for one known cause, as strong as one likes,
-// and of runs that are not. Tests of findings read them, and so can anybody who wants to see what a cause looks
-// like: examples/causes writes them to a file.
+// Package causes makes recordings of runs with one known cause of slowness, of any strength, and of runs
+// without one. Tests of findings read them, and examples/causes writes them to a file.
 package causes
 
 import (
@@ -13,18 +12,18 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// Cause is a reason for which a run is slow.
+// Cause is a reason for a slow run.
 type Cause struct {
 	Name string
-	// Finding is the kind of the finding that names it, and Says what the text of that has.
+	// Finding is the kind of the finding for the cause, and Says a part of its text.
 	Finding, Says string
-	// From is the strength from which the first finding names it in nine of ten runs.
+	// From is the strength at which the first finding names the cause in nine of ten runs.
 	From float64
 	make func(*run)
 }
 
-// Causes are the causes. Each adds Strength times the time that the run takes without it, or loses
-// that part of the recording.
+// Causes are the causes. Strength is the added time relative to the run without the cause, or the lost
+// part of the recording.
 var Causes = []Cause{
 	{"operation", "operation", "layer_05", 0.05, (*run).train},
 	{"late_device", "straggler", "cuda:2", 0.15, (*run).train},
@@ -38,17 +37,19 @@ var Causes = []Cause{
 	{"lossy", "lost", "dropped", 0.15, (*run).train},
 }
 
-// The names of runs without a cause: of training on several devices, and of serving requests.
+// The names of runs without a cause: training on several devices, and serving of requests.
 const (
 	Training = "none_training"
 	Serving  = "none_serving"
 )
 
-// Records returns the recording of a run with a cause of a strength, or of one without. It is an error if
-// there is no such cause.
+// Records returns the recording of a run with a cause of a strength, or of a run without one. It returns
+// an error for an unknown name.
 func Records(name string, strength float64, seed uint64) ([]op.Record, error) {
-	r := &run{cause: name, strength: strength, random: rand.New(rand.NewPCG(seed, 0))} // #nosec G404 -- the same for a seed
-	for _, c := range append([]Cause{{Name: Training, make: (*run).train}, {Name: Serving, make: (*run).serve}}, Causes...) {
+	// #nosec G404 -- the same for a seed
+	r := &run{cause: name, strength: strength, random: rand.New(rand.NewPCG(seed, 0))}
+	for _, c := range append([]Cause{{Name: Training, make: (*run).train}, {Name: Serving, make: (*run).serve}},
+		Causes...) {
 		if c.Name == name {
 			c.make(r)
 			return r.records, nil
@@ -98,7 +99,7 @@ type run struct {
 	spans    uint64
 }
 
-// is returns the strength if the run has the cause, 0 otherwise.
+// is returns the strength if the run has the cause, otherwise 0.
 func (r *run) is(cause string) float64 {
 	if r.cause == cause {
 		return r.strength
@@ -106,13 +107,13 @@ func (r *run) is(cause string) float64 {
 	return 0
 }
 
-// vary returns a time that varies by a part.
+// vary returns a random time around ns, by a relative spread.
 func (r *run) vary(ns, by float64) int64 {
 	return int64(ns * math.Exp(r.random.NormFloat64()*by))
 }
 
-// train records steps on devices that work on the same and wait for each other at the end of each. Each
-// device has slower and faster times, which last for some steps.
+// train records steps on devices with equal work. The devices wait for each other at the end of each step.
+// The speed of each device drifts slowly.
 func (r *run) train() {
 	const step = layers * layer
 	at := int64(epoch)
@@ -150,7 +151,7 @@ func (r *run) train() {
 	}
 }
 
-// device records what a device does in a step, and returns when it is ready.
+// device records a step of a device and returns its end.
 func (r *run) device(d int, s, at int64, slow float64) int64 {
 	const step = layers * layer
 	if d == 2 {
@@ -184,8 +185,8 @@ func (r *run) device(d int, s, at int64, slow float64) int64 {
 	return at
 }
 
-// serve records requests, each with operations of its own: one behind the other, and with pauses between
-// them unless there is a queue.
+// serve records requests with their operations, one after the other. There are pauses between them unless
+// there is a queue.
 func (r *run) serve() {
 	at := int64(epoch)
 	prompt := int64(-1)
@@ -194,7 +195,8 @@ func (r *run) serve() {
 	}
 	for i := range int64(requests) {
 		size := math.Exp(r.random.NormFloat64() * 0.3)
-		trace, span := r.trace(), r.span()
+		trace := r.trace()
+		span := r.span()
 		arrival := at
 		if wait := r.is("queue"); wait > 0 {
 			if i > 0 {
@@ -203,15 +205,19 @@ func (r *run) serve() {
 		} else {
 			at += r.vary(0.02*layers*layer, 0.3)
 		}
-		if i == prompt { // of another request, with which this one shares a step
-			other, otherSpan := r.trace(), r.span()
+		if i == prompt { // of another request that shares a step with this one
+			other := r.trace()
+			otherSpan := r.span()
 			end := r.prompt(at, [2]op.Link{{TraceID: trace, SpanID: span}, {TraceID: other, SpanID: otherSpan}})
 			r.request(other, otherSpan, at, end)
 			at = end
 		}
 		for l := range layers {
 			e := r.entry(fmt.Sprintf("layer_%02d", l), op.KindCompute, 0, 0, at, r.vary(layer*size, 0.1))
-			e.Step, e.TraceID, e.SpanID, e.ParentSpanID = op.Int{}, trace, r.span(), span
+			e.Step = op.Int{}
+			e.TraceID = trace
+			e.SpanID = r.span()
+			e.ParentSpanID = span
 			at += e.Duration + 2000
 		}
 		r.request(trace, span, arrival, at)
@@ -221,23 +227,30 @@ func (r *run) serve() {
 	}
 }
 
-// prompt records a step for two requests, which the prompt of one makes long, and returns its end.
+// prompt records a step for two requests, slowed by the prompt of one, and returns its end.
 func (r *run) prompt(at int64, links [2]op.Link) int64 {
-	trace, span, start := r.trace(), r.span(), at
+	trace := r.trace()
+	span := r.span()
+	start := at
 	for l := range layers {
 		e := r.entry(fmt.Sprintf("layer_%02d", l), op.KindCompute, 0, 0, at, r.vary(r.strength*layer*requests, 0.1))
-		e.Step, e.TraceID, e.SpanID, e.ParentSpanID = op.Int{}, trace, r.span(), span
+		e.Step = op.Int{}
+		e.TraceID = trace
+		e.SpanID = r.span()
+		e.ParentSpanID = span
 		at += e.Duration
 	}
 	r.records = append(r.records, op.Record{Span: &op.Span{
-		Name: "step", TraceID: trace, SpanID: span, Start: op.Known(start), Duration: at - start, Service: "engine", Links: links[:],
+		Name: "step", TraceID: trace, SpanID: span, Start: op.Known(start), Duration: at - start, Service: "engine",
+		Links: links[:],
 	}})
 	return at
 }
 
 func (r *run) request(trace op.TraceID, span op.SpanID, start, end int64) {
 	r.records = append(r.records, op.Record{Span: &op.Span{
-		Name: "generate", TraceID: trace, SpanID: span, Start: op.Known(start), Duration: end - start, Service: "engine",
+		Name: "generate", TraceID: trace, SpanID: span, Start: op.Known(start), Duration: end - start,
+		Service: "engine",
 	}})
 }
 

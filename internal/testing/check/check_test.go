@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// recorder is a test that keeps whether it failed.
+// recorder records whether the test failed.
 type recorder struct {
 	testing.TB
 	failed bool
@@ -27,7 +27,8 @@ func TestEqual(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for _, err := range []error{nil, errors.New("broken"), errors.ErrUnsupported} {
-		is, says := &recorder{TB: t}, &recorder{TB: t}
+		is := &recorder{TB: t}
+		says := &recorder{TB: t}
 		Is(is, "", errors.ErrUnsupported, err)
 		Says(says, "", "unsupported", err)
 		if want := err != errors.ErrUnsupported; is.failed != want || says.failed != want {

@@ -1,20 +1,20 @@
-// Package fulldisk has a writer that fails, for tests of what writes.
+// Package fulldisk has a failing writer, for tests.
 package fulldisk
 
 import "errors"
 
-// Err is the error of a [Writer] that names no other.
+// Err is the default error of a [Writer].
 var Err = errors.New("disk full")
 
-// Writer takes some bytes and then fails. The zero value fails at once.
+// Writer accepts some bytes and then fails. The zero value fails at once.
 type Writer struct {
-	// Left is how many bytes it takes.
+	// Left counts the bytes to accept.
 	Left int
-	// Err is the error behind them, [Err] if it is nil.
+	// Err is the error after that; nil means [Err].
 	Err error
 }
 
-// Write implements io.Writer. It takes the part of p that there is room for.
+// Write implements io.Writer. It accepts as much of p as fits.
 func (w *Writer) Write(p []byte) (int, error) {
 	n := min(len(p), w.Left)
 	w.Left -= n

@@ -1,6 +1,6 @@
-// Package golden compares what tests produce with files that hold what they should produce.
+// Package golden compares results of tests with golden files.
 //
-// Only tests import it. It defines their flag -update, which rewrites the files:
+// Only tests import it. Its flag -update rewrites the files:
 //
 //	go test ./render/text -update
 package golden
@@ -14,11 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Update is the flag -update, for those that rewrite files in ways of their own.
+// Update is the flag -update, for tests that rewrite files themselves.
 var Update = flag.Bool("update", false, "rewrite the golden files")
 
-// Check compares got with the content of the file at path and reports the difference as an
-// error. With -update it writes got to the file instead.
+// Check reports an error if got differs from the file at path. With -update it writes got to the file instead.
 func Check[Text string | []byte](t testing.TB, path string, got Text) {
 	t.Helper()
 	if *Update {

@@ -1,9 +1,8 @@
-// Package jaegertest runs a real Jaeger for tests, where the environment names one:
+// Package jaegertest runs a real Jaeger for tests, if the environment names one:
 //
 //	OPTRACE_JAEGER_BIN=/path/to/jaeger go test ./...
 //
-// It is the binary of Jaeger 1.76 or later, also of 2.x, built from its cmd/jaeger. Tests that need it are skipped
-// without.
+// The binary is Jaeger 1.76 or later, also 2.x, built from its cmd/jaeger. Without it tests are skipped.
 package jaegertest
 
 import (
@@ -20,7 +19,7 @@ import (
 	"time"
 )
 
-// BinaryVariable is the environment variable that names the binary.
+// BinaryVariable is the environment variable with the path of the binary.
 const BinaryVariable = "OPTRACE_JAEGER_BIN"
 
 // config keeps traces in memory, and receives and answers on loopback ports, which Start replaces by free ones.
@@ -36,10 +35,10 @@ type Server struct {
 	OTLP string
 }
 
-// startTimeout is how long Jaeger may take until it answers.
+// startTimeout bounds the time until Jaeger answers.
 const startTimeout = time.Minute
 
-// Start starts a Jaeger that holds nothing, and stops it when the test ends.
+// Start starts an empty Jaeger and stops it when the test ends.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
 	binary := os.Getenv(BinaryVariable)
@@ -80,7 +79,7 @@ func Start(tb testing.TB) *Server {
 	return s
 }
 
-// freeAddress returns a loopback address that nothing listens on.
+// freeAddress returns an unused loopback address.
 func freeAddress(tb testing.TB) string {
 	tb.Helper()
 	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
@@ -121,7 +120,7 @@ func (s *Server) answers(tb testing.TB, url string) bool {
 	return true
 }
 
-// Send sends spans, an OTLP JSON document, and returns when Jaeger has taken them.
+// Send sends spans in an OTLP JSON document and waits for Jaeger's answer.
 func (s *Server) Send(tb testing.TB, document []byte) {
 	tb.Helper()
 	req, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, s.OTLP+"/v1/traces", bytes.NewReader(document))

@@ -1,5 +1,5 @@
-// Package llamacpp has what examples and tests of llama.cpp need: its libraries, from the npm
-// registry, and a model of random weights.
+// Package llamacpp provides llama.cpp for examples and tests: its libraries, from the npm registry, and a
+// model with random weights.
 package llamacpp
 
 import (
@@ -17,20 +17,20 @@ import (
 	"strings"
 )
 
-// The package of libraries, which are those of llama.cpp v0.5.0 for linux/amd64, and its hash.
+// The npm package with the libraries of llama.cpp v0.5.0 for linux/amd64, and its hash.
 const (
 	npmPackage = "@node-llama-cpp/linux-x64@3.22.1"
 	npmSHA256  = "0d953e1503d5ab4608d8ed5b739132308c81ac05ffeb760d2a7f30e08a9f90e0"
 )
 
-// LibraryEnv is the environment variable that names a folder with libraries to use instead.
+// LibraryEnv is the environment variable with a directory of other libraries.
 const LibraryEnv = "YZMA_LIB"
 
-// Libraries returns the folder of the libraries: that of YZMA_LIB, or else one below the user's
-// cache, which npm fetches them into the first time. It says on log what it did.
+// Libraries returns the directory of the libraries: YZMA_LIB, or a directory below the user's cache. On
+// first use npm downloads them. Libraries logs the directory and the download.
 func Libraries(ctx context.Context, log io.Writer) (string, error) {
 	if dir := os.Getenv(LibraryEnv); dir != "" {
-		fmt.Fprintf(log, "llama.cpp: the libraries in %s, as %s says\n", dir, LibraryEnv)
+		fmt.Fprintf(log, "llama.cpp: the libraries in %s, from %s\n", dir, LibraryEnv)
 		return dir, nil
 	}
 	cache, err := os.UserCacheDir()
@@ -39,11 +39,12 @@ func Libraries(ctx context.Context, log io.Writer) (string, error) {
 	}
 	dir := filepath.Join(cache, "optrace", "llama.cpp-"+npmSHA256[:12])
 	if _, err := os.Stat(dir); err == nil {
-		fmt.Fprintf(log, "llama.cpp: the libraries in %s, fetched before\n", dir)
+		fmt.Fprintf(log, "llama.cpp: the downloaded libraries in %s\n", dir)
 		return dir, nil
 	}
 	if system := runtime.GOOS + "/" + runtime.GOARCH; system != "linux/amd64" {
-		return "", fmt.Errorf("llama.cpp: no libraries for %s are known here; %s may name a folder that has them", system, LibraryEnv)
+		return "", fmt.Errorf("llama.cpp: no known libraries for %s; set %s to a folder with them",
+			system, LibraryEnv)
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return "", err
@@ -52,12 +53,12 @@ func Libraries(ctx context.Context, log io.Writer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(work) }() // what is left of it
+	defer func() { _ = os.RemoveAll(work) }() // the rest of the download
 	if err := fetch(ctx, work, log); err != nil {
 		return "", err
 	}
 	if err := os.Rename(work, dir); err != nil {
-		if _, statErr := os.Stat(dir); statErr != nil { // else another process was faster
+		if _, statErr := os.Stat(dir); statErr != nil { // otherwise another process was faster
 			return "", err
 		}
 	}
@@ -84,8 +85,9 @@ func fetch(ctx context.Context, dir string, log io.Writer) error {
 	if sum := sha256.Sum256(packed); hex.EncodeToString(sum[:]) != npmSHA256 {
 		return fmt.Errorf("llama.cpp: the SHA-256 of the package is %x, not %s", sum, npmSHA256)
 	}
-	fmt.Fprintf(log, "llama.cpp: its SHA-256 is %s, as it has to be\n", npmSHA256)
-	cmd = exec.CommandContext(ctx, "tar", "-xzf", found[0], "-C", dir, "--strip-components=3", "--wildcards", "package/bins/*/lib*.so")
+	fmt.Fprintf(log, "llama.cpp: the SHA-256 %s is correct\n", npmSHA256)
+	cmd = exec.CommandContext(ctx, "tar", "-xzf", found[0], "-C", dir, "--strip-components=3", "--wildcards",
+		"package/bins/*/lib*.so")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("llama.cpp: unpacking %s: %w: %s", npmPackage, err, out)
 	}
@@ -93,7 +95,7 @@ func fetch(ctx context.Context, dir string, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, path := range versioned { // each is there by its name without a version, too
+	for _, path := range versioned { // link each under its name without a version
 		name := filepath.Base(path)
 		plain, _, _ := strings.Cut(name, ".v")
 		if err := os.Symlink(name, filepath.Join(dir, plain+".so")); err != nil {

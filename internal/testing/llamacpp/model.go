@@ -15,7 +15,7 @@ type Model struct {
 	Layers, Width, Hidden, Heads, Vocabulary, Context int
 }
 
-// alignment is that of tensors in a GGUF file, in bytes.
+// alignment is the alignment of tensors in a GGUF file, in bytes.
 const alignment = 32
 
 // The types of values in a GGUF file.
@@ -31,13 +31,13 @@ type weights struct {
 	dims []int
 }
 
-// Save writes the model with random weights of f32 as a GGUF file. It has no tokenizer.
+// Save writes the model with random f32 weights as a GGUF file. It has no tokenizer.
 func (m *Model) Save(name string) error {
 	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(f, 1<<20) // which keeps the first error
+	w := bufio.NewWriterSize(f, 1<<20) // keeps the first error
 	m.write(w)
 	if err = errors.Join(w.Flush(), f.Close()); err != nil {
 		return fmt.Errorf("llama.cpp: writing a model: %w", err)
@@ -122,7 +122,8 @@ func (m *Model) weights() []weights {
 		add("ffn_up", m.Width, m.Hidden)
 		add("ffn_down", m.Hidden, m.Width)
 	}
-	return append(all, weights{"output_norm.weight", []int{m.Width}}, weights{"output.weight", []int{m.Width, m.Vocabulary}})
+	return append(all, weights{"output_norm.weight", []int{m.Width}},
+		weights{"output.weight", []int{m.Width, m.Vocabulary}})
 }
 
 func (t *weights) elements() int {

@@ -10,10 +10,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// RichEntry has every field set.
+// RichEntry returns an entry with every field set.
 func RichEntry() *op.Entry {
 	return &op.Entry{
-		Step: op.Known(3), Operation: "all_reduce", Kind: op.KindCollective, KindRule: op.RuleName, Side: op.SideHost, Path: "encoder.0",
+		Step: op.Known(3), Operation: "all_reduce", Kind: op.KindCollective, KindRule: op.RuleName, Side: op.SideHost,
+		Path:     "encoder.0",
 		DeviceID: "cuda:0", Stream: op.Known(7), Rank: op.Known(1),
 		InputShapes: []op.Shape{{64, 784}, {}, nil, {-1, 2}}, InputDTypes: []op.DType{op.F32, op.I64, "", "int4"},
 		OutputShape: op.Shape{64, 256}, DType: op.BF16,
@@ -36,13 +37,14 @@ func RichEntry() *op.Entry {
 	}
 }
 
-// RichExtra has every field set.
+// RichExtra returns an Extra with every field set.
 func RichExtra() *op.Extra {
 	return &op.Extra{
 		Name: "aten::mm", Kind: "client", Flags: 257, TraceState: "a=b", OK: true, Message: "fine",
 		Scope: op.Scope{Name: "lib", Version: "1.2", Attrs: []op.Attr{{Key: "backend", Value: "cpu"}}},
 		Events: []op.Event{
-			{Name: "launch", Time: op.Known(5), Attrs: []op.Attr{{Key: "grid", Value: "[1,2.0]", Type: op.AttrJSON}}, DroppedAttributes: 1},
+			{Name: "launch", Time: op.Known(5), Attrs: []op.Attr{{Key: "grid", Value: "[1,2.0]", Type: op.AttrJSON}},
+				DroppedAttributes: 1},
 			{},
 		},
 		DroppedAttributes: 1, DroppedEvents: 2, DroppedLinks: 3,
@@ -58,7 +60,8 @@ func RandomEntry(r *rand.Rand) *op.Entry {
 		}
 		return op.Known(int64(r.Uint64() >> (1 + r.IntN(63))))
 	}
-	words := []string{"", "matmul", "cuda:0", "a \"b\"\\\n", "é€😀", "\u2028</script>", "\x00\x7f", strings.Repeat("long ", 20)}
+	words := []string{"", "matmul", "cuda:0", "a \"b\"\\\n", "é€😀", "\u2028</script>", "\x00\x7f",
+		strings.Repeat("long ", 20)}
 	text := func() string { return words[r.IntN(len(words))] }
 	shape := func() op.Shape {
 		if maybe() {
@@ -85,7 +88,7 @@ func RandomEntry(r *rand.Rand) *op.Entry {
 		DroppedAttributes: r.Int64N(3), Warn: op.Warning(r.IntN(int(op.WarnDroppedLinks) << 1)),
 	}
 	if e.DType == "odd type" {
-		e.Warn |= op.WarnUnknownDType // which a reader adds itself
+		e.Warn |= op.WarnUnknownDType // readers add this warning
 	}
 	e.Kind = op.Kind(1 + r.IntN(int(op.KindControl)))
 	e.KindRule = map[op.Kind]op.KindRule{op.KindCompute: op.RuleDefault, op.KindMemory: op.RuleName}[e.Kind]
@@ -105,13 +108,18 @@ func RandomEntry(r *rand.Rand) *op.Entry {
 		}
 	}
 	if maybe() {
-		e.TraceID, e.SpanID, e.ParentSpanID, e.RootSpanID = TraceID, id(), id(), id()
+		e.TraceID = TraceID
+		e.SpanID = id()
+		e.ParentSpanID = id()
+		e.RootSpanID = id()
 	}
 	if maybe() {
-		e.Failed, e.Error = true, text()
+		e.Failed = true
+		e.Error = text()
 	}
 	if maybe() {
-		e.Collective = &op.Collective{Name: text(), Group: text(), GroupSize: number(), Sequence: number(), PeerRank: number(),
+		e.Collective = &op.Collective{Name: text(), Group: text(), GroupSize: number(), Sequence: number(),
+			PeerRank:   number(),
 			InElements: number(), OutElements: number()}
 	}
 	if maybe() {
@@ -126,7 +134,8 @@ func RandomEntry(r *rand.Rand) *op.Entry {
 	for range r.IntN(3) {
 		e.Links = append(e.Links, op.Link{TraceID: TraceID, SpanID: id(), Weight: number(), Attention: number()})
 		if maybe() {
-			e.Links[0].Extra = &op.LinkExtra{Attrs: randomAttrs(r), Flags: r.Uint32(), TraceState: "a=b" + text(), DroppedAttributes: r.Int64N(2)}
+			e.Links[0].Extra = &op.LinkExtra{Attrs: randomAttrs(r), Flags: r.Uint32(), TraceState: "a=b" + text(),
+				DroppedAttributes: r.Int64N(2)}
 		}
 	}
 	if maybe() {
@@ -134,18 +143,21 @@ func RandomEntry(r *rand.Rand) *op.Entry {
 	}
 	if maybe() {
 		e.Extra = RichExtra()
-		e.Extra.Scope.Attrs, e.Extra.Events[0].Attrs, e.Extra.Message = randomAttrs(r), randomAttrs(r), text()
+		e.Extra.Scope.Attrs = randomAttrs(r)
+		e.Extra.Events[0].Attrs = randomAttrs(r)
+		e.Extra.Message = text()
 	}
 	return e
 }
 
-// randomAttrs returns attributes of some types, nil for none.
+// randomAttrs returns attributes of some types; the list may be nil.
 func randomAttrs(r *rand.Rand) (attrs []op.Attr) {
 	all := []op.Attr{
 		{Key: "int", Value: strconv.FormatInt(r.Int64()-r.Int64(), 10), Type: op.AttrInt},
 		opmodel.FloatAttr("float", r.NormFloat64()), opmodel.FloatAttr("integral", 4), opmodel.FloatAttr("large", 1e21),
 		opmodel.FloatAttr("NaN", math.NaN()),
-		opmodel.FloatAttr("+Inf", math.Inf(1)), opmodel.FloatAttr("-Inf", math.Inf(-1)), {Key: "bool", Value: "true", Type: op.AttrBool},
+		opmodel.FloatAttr("+Inf", math.Inf(1)), opmodel.FloatAttr("-Inf", math.Inf(-1)),
+		{Key: "bool", Value: "true", Type: op.AttrBool},
 		{Key: "no", Value: "false", Type: op.AttrBool}, {Key: "bytes", Value: "AAE=", Type: op.AttrBytes},
 		{Key: "list", Value: `[1,2.0,"a",null,{"bytesValue":"AAE="}]`, Type: op.AttrJSON},
 		{Key: "map", Value: `{"a":{"b":[true]}}`, Type: op.AttrJSON}, {Key: "null", Value: "null", Type: op.AttrJSON},
@@ -157,7 +169,7 @@ func randomAttrs(r *rand.Rand) (attrs []op.Attr) {
 	return attrs
 }
 
-// Scribble changes everything that e refers to.
+// Scribble overwrites all memory that e refers to.
 func Scribble(e *op.Entry) {
 	for _, s := range append(e.InputShapes, e.OutputShape) {
 		for i := range s {

@@ -11,8 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Found is what a reader found in a file: operations, other spans, records that it passed over,
-// records that it reported, and the error that ended the reading.
+// Found counts the records in a file by kind. Err is the final error.
 type Found struct {
 	Entries, Spans, Skipped, Malformed int
 	Err                                error
@@ -37,9 +36,8 @@ func Find(records iter.Seq2[op.Record, error]) (f Found) {
 	return f
 }
 
-// Mutants damages a sample of a binary format n times, and reports each mutant of which read
-// finds neither operations nor a word about them. One that is cut off behind records that are passed over
-// may be a whole file.
+// Mutants damages a sample of a binary format n times. It reports mutants that read as empty without an
+// error. A mutant cut off after skipped records may be a whole file.
 func Mutants(t *testing.T, n int, sample []byte, read func(text []byte) Found) {
 	t.Helper()
 	if f := read(sample); f.Entries == 0 || f.Malformed > 0 || f.Err != nil {
@@ -58,16 +56,17 @@ func Mutants(t *testing.T, n int, sample []byte, read func(text []byte) Found) {
 	}
 }
 
-// cutOff is how a mutant was damaged that is the beginning of the sample.
+// cutOff describes a mutant that is the beginning of the sample.
 const cutOff = "cut off"
 
-// mutant returns a damaged copy of a sample that is not empty, and says how it was damaged.
+// mutant returns a damaged copy of a sample, and a description of the damage.
 func mutant(rng *rand.Rand, sample []byte) (text []byte, how string) {
 	at := rng.IntN(len(sample))
 	end := min(len(sample), at+1+rng.IntN(1+len(sample)/4))
 	switch rng.IntN(4) {
 	case 0:
-		return bytes.Clone(sample[:min(2+at, len(sample))]), cutOff // one byte may be a newline, and a text of one is empty
+		// at least two bytes: a single newline is an empty text
+		return bytes.Clone(sample[:min(2+at, len(sample))]), cutOff
 	case 1:
 		if end-at < len(sample) {
 			return slices.Concat(sample[:at], sample[end:]), "a range removed"

@@ -1,15 +1,14 @@
-// Package optest holds the conformance cases that every adapter from spans to
-// entries must pass: the SDK's span, the readers of OTLP, Jaeger and
-// stdouttrace, and the Collector's pdata. An adapter's test turns the neutral
-// [Span] of a case into its own form and converts that:
+// Package optest has the conformance cases of all adapters from spans to entries: the SDK's span, the
+// readers of OTLP, Jaeger and stdouttrace, and the Collector's pdata. The test of an adapter turns the
+// neutral [Span] of a case into its own form and converts it:
 //
 //	func TestConformance(t *testing.T) {
-//		optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
-//			if c.Needs.Has(optest.Duplicates) {
-//				t.Skip("the format holds a key once")
-//			}
-//			return convert(encode(t, c.Span))
-//		})
+//	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
+//	if c.Needs.Has(optest.Duplicates) {
+//	t.Skip("the format holds a key once")
+//	}
+//	return convert(encode(t, c.Span))
+//	})
 //	}
 package optest
 
@@ -25,7 +24,7 @@ type Span struct {
 	TraceID      op.TraceID
 	SpanID       op.SpanID
 	ParentSpanID op.SpanID
-	// Start and End are in Unix nanoseconds; 0 is not set.
+	// Start and End are in Unix nanoseconds; 0 is unset.
 	Start, End int64
 	Attributes []Attr
 	// Resource is nil for a span without a resource.
@@ -37,8 +36,7 @@ type Span struct {
 	Error  string
 	// TraceState is the W3C header.
 	TraceState string
-	// Dropped is how many attributes the SDK's limits dropped, and DroppedLinks how
-	// many links.
+	// Dropped and DroppedLinks count the attributes and links dropped by the SDK's limits.
 	Dropped, DroppedLinks uint32
 	Links                 []Link
 }
@@ -53,12 +51,11 @@ type Link struct {
 // Attr is an attribute.
 type Attr struct {
 	Key string
-	// Value is a string, int64, float64, bool, []string, []int64, []float64,
-	// []bool, List or Map.
+	// Value is a string, int64, float64, bool, []string, []int64, []float64, []bool, List or Map.
 	Value any
 }
 
-// List is a list of values of any types; they are those of Attr.Value.
+// List is a list of values of any types of Attr.Value.
 type List []any
 
 // Map is a map from strings to values.
@@ -73,19 +70,18 @@ func (m Map) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// Needs is a set of things that a case asks of a format and that not every
-// format can hold.
+// Needs is a set of features needed by a case and missing in some formats.
 type Needs uint
 
-// The things.
+// The needs.
 const (
-	// Nanoseconds: times that are no whole microseconds.
+	// Nanoseconds: times that are not whole microseconds.
 	Nanoseconds Needs = 1 << iota
-	// Duplicates: an attribute key that occurs twice.
+	// Duplicates: a duplicate attribute key.
 	Duplicates
 	// NonFinite: a NaN or infinite number.
 	NonFinite
-	// InvalidUTF8: bytes that are no UTF-8.
+	// InvalidUTF8: bytes that are not UTF-8.
 	InvalidUTF8
 	// EndBeforeStart: a span that ends before it starts.
 	EndBeforeStart
@@ -105,23 +101,20 @@ const (
 	LinkAttributes
 )
 
+// needNames are the names of the needs in cases.jsonl, in order.
+var needNames = []string{
+	"Nanoseconds", "Duplicates", "NonFinite", "InvalidUTF8", "EndBeforeStart", "NoTime", "NoIDs", "NoResource",
+	"TraceState", "Dropped", "NestedLists", "LinkAttributes",
+}
+
 // Has reports whether n has all of needs.
 func (n Needs) Has(needs Needs) bool { return n&needs == needs }
 
-// Case is a span and the entry that it must become.
+// Case is a span and its expected entry.
 type Case struct {
 	Name  string
 	Span  Span
 	Needs Needs
-	// Want is nil where the span is no operation.
+	// Want is nil if the span is no operation.
 	Want *op.Entry
-}
-
-// Cases returns all cases.
-func Cases() []Case {
-	var all []Case
-	for _, group := range [][]Case{shapes(), badShapes(), fields(), kinds(), predicates(), precedence(), faults(), links()} {
-		all = append(all, group...)
-	}
-	return all
 }

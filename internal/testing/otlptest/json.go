@@ -15,12 +15,10 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// idMember is an id in OTLP's JSON, which is that of protocol buffers but for ids: these are in
-// hexadecimal, and not in base64.
+// idMember matches an id in OTLP's JSON. Unlike in protobuf's JSON, ids are hexadecimal there.
 var idMember = regexp.MustCompile(`"(?:traceId|spanId|parentSpanId)":\s*"([^"\\]*)"`)
 
-// TracesJSON returns what a document of OTLP in JSON holds. A field that OTLP does not have
-// is an error.
+// TracesJSON parses a document of OTLP in JSON. Unknown fields are errors.
 func TracesJSON(tb testing.TB, document []byte) *tracepb.TracesData {
 	tb.Helper()
 	traces := new(tracepb.TracesData)
@@ -31,11 +29,11 @@ func TracesJSON(tb testing.TB, document []byte) *tracepb.TracesData {
 	return traces
 }
 
-// MarshalJSON returns a message as OTLP has it in JSON.
+// MarshalJSON returns a message in OTLP's JSON.
 func MarshalJSON(tb testing.TB, m proto.Message) []byte {
 	tb.Helper()
 	text := check.Must(protojson.MarshalOptions{UseEnumNumbers: true}.Marshal(m))(tb)
-	var compact bytes.Buffer // the library puts spaces here and there
+	var compact bytes.Buffer // the library adds random spaces
 	check.OK(tb, json.Compact(&compact, text))
 	return respelled(tb, compact.Bytes(), base64.StdEncoding.DecodeString, hex.EncodeToString)
 }

@@ -1,5 +1,5 @@
-// Package perfettotest makes and decodes traces of Perfetto for tests, by the public schema
-// and the protobuf library, apart from the packages that are tested.
+// Package perfettotest makes and decodes Perfetto traces with the public schema and the protobuf library,
+// independent of the tested packages.
 package perfettotest
 
 import (
@@ -24,7 +24,8 @@ var schema string
 // traceType returns the type of the message Trace.
 func traceType(t testing.TB) protoreflect.MessageDescriptor {
 	t.Helper()
-	file := &descriptorpb.FileDescriptorProto{Name: proto.String("schema.proto"), Package: proto.String("perfetto.protos")}
+	file := &descriptorpb.FileDescriptorProto{Name: proto.String("schema.proto"),
+		Package: proto.String("perfetto.protos")}
 	var m *descriptorpb.DescriptorProto
 	for line := range strings.Lines(schema) {
 		line = strings.TrimSpace(line)
@@ -38,7 +39,7 @@ func traceType(t testing.TB) protoreflect.MessageDescriptor {
 	return check.Must(protodesc.NewFile(file, nil))(t).Messages().ByName("Trace")
 }
 
-// parseField returns a field such as "repeated fixed64 flow_ids = 47;".
+// parseField parses a field such as "repeated fixed64 flow_ids = 47;".
 func parseField(t testing.TB, line string) *descriptorpb.FieldDescriptorProto {
 	t.Helper()
 	var label, typ, name string
@@ -46,19 +47,20 @@ func parseField(t testing.TB, line string) *descriptorpb.FieldDescriptorProto {
 	if _, err := fmt.Sscanf(strings.TrimSuffix(line, ";"), "%s %s %s = %d", &label, &typ, &name, &number); err != nil {
 		t.Fatalf("%q: %v", line, err)
 	}
+	n := descriptorpb.FieldDescriptorProto_Label_value["LABEL_"+strings.ToUpper(label)]
 	f := &descriptorpb.FieldDescriptorProto{
-		Name: proto.String(name), Number: proto.Int32(number),
-		Label: descriptorpb.FieldDescriptorProto_Label(descriptorpb.FieldDescriptorProto_Label_value["LABEL_"+strings.ToUpper(label)]).Enum(),
+		Name: proto.String(name), Number: proto.Int32(number), Label: descriptorpb.FieldDescriptorProto_Label(n).Enum(),
 	}
 	if n, ok := descriptorpb.FieldDescriptorProto_Type_value["TYPE_"+strings.ToUpper(typ)]; ok {
 		f.Type = descriptorpb.FieldDescriptorProto_Type(n).Enum()
 	} else {
-		f.Type, f.TypeName = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), proto.String(".perfetto.protos."+typ)
+		f.Type = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum()
+		f.TypeName = proto.String(".perfetto.protos." + typ)
 	}
 	return f
 }
 
-// Encode returns the trace that a text in protobuf's text format describes.
+// Encode returns the trace for a text in protobuf's text format.
 func Encode(t testing.TB, text string) []byte {
 	t.Helper()
 	trace := dynamicpb.NewMessage(traceType(t))
@@ -66,7 +68,7 @@ func Encode(t testing.TB, text string) []byte {
 	return check.Must(proto.MarshalOptions{Deterministic: true}.Marshal(trace))(t)
 }
 
-// Decode returns the packets of a trace, in which nothing is that the schema does not have.
+// Decode returns the packets of a trace. It ends the test if the schema lacks a field.
 func Decode(t testing.TB, b []byte) []protoreflect.Message {
 	t.Helper()
 	trace := dynamicpb.NewMessage(traceType(t))
@@ -80,7 +82,7 @@ func Decode(t testing.TB, b []byte) []protoreflect.Message {
 	return packets
 }
 
-// noUnknown fails if a message has a field that the schema does not have.
+// noUnknown ends the test if a message has an unknown field.
 func noUnknown(t testing.TB, m protoreflect.Message) {
 	t.Helper()
 	if len(m.GetUnknown()) > 0 {
@@ -99,7 +101,7 @@ func noUnknown(t testing.TB, m protoreflect.Message) {
 	}
 }
 
-// Field returns the value of a field, its default if it is not set.
+// Field returns the value of a field, or its default.
 func Field(m protoreflect.Message, name protoreflect.Name) protoreflect.Value {
 	return m.Get(m.Descriptor().Fields().ByName(name))
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Found is what the files of a directory hold.
+// Found has the operations in the files of a directory.
 type Found struct {
-	// Malformed counts the records that cannot be read.
+	// Malformed counts the unreadable records.
 	Malformed int
-	// Unreadable says which files could not be read to their end, and why.
+	// Unreadable has the errors of files that could not be read to their end.
 	Unreadable []error
 
-	runs map[int64][]uint8 // how often each operation of a run is there
+	runs map[int64][]uint8 // number of occurrences by run and operation
 }
 
-// Find reads the files in dir, whatever their format.
+// Find reads the files in dir, in any format.
 func Find(dir string) (*Found, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -43,7 +43,8 @@ func (f *Found) read(path string) {
 		if err != nil || rec.Entry == nil {
 			continue
 		}
-		run, i := rec.Entry.Step.V/stepsPerRun, rec.Entry.Step.V%stepsPerRun
+		run := rec.Entry.Step.V / stepsPerRun
+		i := rec.Entry.Step.V % stepsPerRun
 		for int64(len(f.runs[run])) <= i {
 			f.runs[run] = append(f.runs[run], 0)
 		}
@@ -53,7 +54,7 @@ func (f *Found) read(path string) {
 	}
 }
 
-// Of returns how many distinct operations of a run there are.
+// Of returns the number of distinct operations of a run.
 func (f *Found) Of(run int64) (n int64) {
 	for _, times := range f.runs[run] {
 		if times > 0 {
@@ -63,7 +64,7 @@ func (f *Found) Of(run int64) (n int64) {
 	return n
 }
 
-// Lost returns how many of the first n operations of a run are not there.
+// Lost returns how many of the first n operations of a run are missing.
 func (f *Found) Lost(run, n int64) (lost int64) {
 	of := f.runs[run]
 	for i := range n {
@@ -74,7 +75,7 @@ func (f *Found) Lost(run, n int64) (lost int64) {
 	return lost
 }
 
-// Times returns how often the i-th operation of a run is there.
+// Times returns the number of occurrences of the i-th operation of a run.
 func (f *Found) Times(run, i int64) int {
 	if of := f.runs[run]; i < int64(len(of)) {
 		return int(of[i])
@@ -82,7 +83,7 @@ func (f *Found) Times(run, i int64) int {
 	return 0
 }
 
-// Repeated returns how many operations are there more than once.
+// Repeated returns the number of operations with several occurrences.
 func (f *Found) Repeated() (n int64) {
 	for _, of := range f.runs {
 		for _, times := range of {

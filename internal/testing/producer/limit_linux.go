@@ -5,14 +5,15 @@ import (
 	"syscall"
 )
 
-// LimitFiles keeps this process from making files larger than most bytes: writes beyond fail in part, as on a disk that is
-// full. It returns the limit before.
+// LimitFiles limits the size of files written by this process. Writes beyond it fail in part, as on a
+// full disk. It returns the previous limit.
 func LimitFiles(most uint64) (before uint64, err error) {
 	signal.Ignore(syscall.SIGXFSZ)
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
 		return 0, err
 	}
-	before, l.Cur = l.Cur, most
+	before = l.Cur
+	l.Cur = most
 	return before, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l)
 }

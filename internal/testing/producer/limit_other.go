@@ -4,5 +4,5 @@ package producer
 
 import "errors"
 
-// LimitFiles is an error on systems other than Linux.
+// LimitFiles returns an error on systems other than Linux.
 func LimitFiles(uint64) (before uint64, err error) { return 0, errors.ErrUnsupported }

@@ -1,9 +1,8 @@
-// Package producer runs processes that record operations, for tests in which they
-// are killed, stopped, or robbed of their files, and what they said was safe is
-// looked for afterwards.
+// Package producer runs recording processes, for tests that kill or stop them or remove their
+// files, and then look for the reported operations.
 //
-// The process is the calling program, started again with a variable in its
-// environment; [Main] turns it into a producer. Only tests import it.
+// The process is the calling program, started again with an environment variable; [Main] turns it into a
+// producer. Only tests import it.
 package producer
 
 import (
@@ -24,19 +23,18 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// Producer is a process that records operations, each with a step of its own, and
-// tells after every flush how many are safe.
+// Producer is a process recording operations with distinct steps. After every flush it reports how many are safe.
 type Producer struct {
 	Path        string
 	Format      optrace.Format
 	Compression optrace.Compression
-	MaxBytes    int64         // of a file before it is rotated; 0 is without limit
-	Run         int64         // distinguishes its steps from those of others
+	MaxBytes    int64         // of a file before its rotation; 0 is unlimited
+	Run         int64         // number of the run, which separates its steps from others
 	Batch       int           // operations between two flushes
-	Pause       time.Duration // behind each flush
-	For         time.Duration // how long it records; 0 is until it is killed
-	MaxFile     uint64        // size past which the system refuses to let files grow; 0 is without limit
-	MayLose     bool          // losses are expected, and not errors
+	Pause       time.Duration // after each flush
+	For         time.Duration // duration; 0 is until a kill
+	MaxFile     uint64        // limit of the system for files; 0 is unlimited
+	MayLose     bool          // losses are no errors
 	Way         Way           // of recording
 }
 
@@ -45,26 +43,26 @@ type Way string
 
 // The ways.
 const (
-	Spans          Way = ""         // each as a span of a Tracer
-	Recorder       Way = "recorder" // by a Recorder of the Processor
-	Queue          Way = "queue"    // launched on a device that has got through them at once
-	FlightRecorder Way = "flight"   // as spans, which a FlightRecorder dumps
+	Spans          Way = ""         // spans of a Tracer
+	Recorder       Way = "recorder" // a Recorder of the Processor
+	Queue          Way = "queue"    // a device that has finished the operations
+	FlightRecorder Way = "flight"   // spans, dumped by a FlightRecorder
 )
 
 // Ways returns all ways.
 func Ways() []Way { return []Way{Spans, Recorder, Queue, FlightRecorder} }
 
-// Told is what a producer has told last: its own counts.
+// Told has the last reported counts of a producer.
 type Told struct{ Recorded, Written, Dropped int64 }
 
-// variable tells a program that it is a producer, and which.
+// variable is the environment variable with the configuration of a producer.
 const variable = "OPTRACE_TEST_PRODUCER"
 
-// stepsPerRun is how far the steps of two producers are apart.
+// stepsPerRun separates the steps of two producers.
 const stepsPerRun = 1_000_000_000
 
-// Main records until the end of the process where this process is a producer, and
-// returns otherwise. Programs that start producers call it first.
+// Main records and exits if this process is a producer, and returns otherwise. Programs that start
+// producers call it first.
 func Main() {
 	config := os.Getenv(variable)
 	if config == "" {
@@ -82,7 +80,7 @@ func Main() {
 	os.Exit(0)
 }
 
-// record records operations, and writes the counts behind every flush and at the end.
+// record records operations. It writes the counts after every flush and at the end.
 func (p *Producer) record(out io.Writer) error {
 	if p.MaxFile > 0 {
 		if _, err := LimitFiles(p.MaxFile); err != nil {
@@ -169,13 +167,13 @@ func (w Way) start(exp *optrace.Exporter, p *Producer) (writer, error) {
 	return writer{proc, spans(proc), proc.ForceFlush}, nil
 }
 
-// passed is an event that the device got to at a time in Unix nanoseconds.
+// passed is the time of a completed event in Unix nanoseconds.
 type passed int64
 
-// Time returns the time.
+// Time implements [optrace.Event].
 func (at passed) Time() (int64, bool, error) { return int64(at), true, nil }
 
-// spans records operations as spans that p is told about.
+// spans returns a function to record an operation as a span.
 func spans(p sdktrace.SpanProcessor) func(context.Context, int64) {
 	tracer := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p)))
 	return func(ctx context.Context, _ int64) {
@@ -184,14 +182,14 @@ func spans(p sdktrace.SpanProcessor) func(context.Context, int64) {
 	}
 }
 
-// Process is a producer that has been started.
+// Process is a started producer.
 type Process struct {
 	cmd  *exec.Cmd
-	out  spantest.Buffer // what it has told: lines
+	out  spantest.Buffer // reported lines
 	errs strings.Builder
 }
 
-// Start starts the process of p. It is killed when ctx ends.
+// Start starts the process of p. The end of ctx kills it.
 func (p Producer) Start(ctx context.Context) (*Process, error) {
 	config, err := json.Marshal(p)
 	if err != nil {
@@ -199,23 +197,24 @@ func (p Producer) Start(ctx context.Context) (*Process, error) {
 	}
 	r := &Process{cmd: exec.CommandContext(ctx, os.Args[0])}
 	r.cmd.Env = append(os.Environ(), variable+"="+string(config))
-	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.errs
+	r.cmd.Stdout = &r.out
+	r.cmd.Stderr = &r.errs
 	return r, r.cmd.Start()
 }
 
-// Told returns what the process has told so far.
+// Told returns the last counts.
 func (r *Process) Told() (t Told) {
 	lines := bytes.Split(r.out.Bytes(), []byte("\n"))
-	if whole := len(lines) - 1; whole > 0 { // behind the last newline is a part of a line, or nothing
+	if whole := len(lines) - 1; whole > 0 { // the last line may be incomplete
 		_, _ = fmt.Sscan(string(lines[whole-1]), &t.Recorded, &t.Written, &t.Dropped)
 	}
 	return t
 }
 
-// Kill ends the process at once.
+// Kill kills the process.
 func (r *Process) Kill() error { return r.cmd.Process.Kill() }
 
-// Wait waits until the process has ended. That it was killed is no error.
+// Wait waits for the end of the process. A kill is no error.
 func (r *Process) Wait() error {
 	err := r.cmd.Wait()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {

@@ -1,4 +1,4 @@
-// Package program gives tests the command optrace as a program. Only tests import it.
+// Package program provides the command optrace for tests. Only tests import it.
 package program
 
 import (
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Optrace returns the path of the command: the value of the environment variable OPTRACE, as make test builds it once for
-// all packages, or one that is built for this test from the repository at a path.
+// Optrace returns the path of the command: the environment variable OPTRACE, set by make test, or a new
+// build from the repository at a path.
 func Optrace(t testing.TB, repository string) string {
 	t.Helper()
 	if built := os.Getenv("OPTRACE"); built != "" {

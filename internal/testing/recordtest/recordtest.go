@@ -1,12 +1,15 @@
-// Package recordtest is the common part of the tests of readers.
+// Package recordtest has common tests of readers.
 package recordtest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,14 +18,14 @@ import (
 
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/golden"
+	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/entries"
 )
 
-// Transcript returns the output of a reader, a line per record: entries, spans
-// and resources as JSON, counts and errors as text. Entries that are not valid
-// fail the test.
+// Transcript returns the output of a reader, a line per record: entries, spans and resources as JSON,
+// counts and errors as text. An invalid entry is an error of the test.
 func Transcript(t testing.TB, records iter.Seq2[op.Record, error]) string {
 	t.Helper()
 	var b strings.Builder
@@ -46,7 +49,7 @@ func Transcript(t testing.TB, records iter.Seq2[op.Record, error]) string {
 	return b.String()
 }
 
-// All returns records as readers do, without an error.
+// All returns records as an iterator without an error.
 func All(records ...op.Record) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		for _, rec := range records {
@@ -57,7 +60,7 @@ func All(records ...op.Record) iter.Seq2[op.Record, error] {
 	}
 }
 
-// Entries returns operations as readers do.
+// Entries returns operations as an iterator of records.
 func Entries(entries ...*op.Entry) iter.Seq2[op.Record, error] {
 	records := make([]op.Record, len(entries))
 	for i, e := range entries {
@@ -66,7 +69,7 @@ func Entries(entries ...*op.Entry) iter.Seq2[op.Record, error] {
 	return All(records...)
 }
 
-// Split returns copies of the operations and spans among records, which must have no errors.
+// Split returns copies of the operations and spans among records. An error ends the test.
 func Split(t testing.TB, records iter.Seq2[op.Record, error]) (entries []*op.Entry, spans []*op.Span) {
 	t.Helper()
 	for rec, err := range records {
@@ -82,11 +85,11 @@ func Split(t testing.TB, records iter.Seq2[op.Record, error]) (entries []*op.Ent
 	return entries, spans
 }
 
-// ReadFunc reads the records of a source, as readers of formats do.
+// ReadFunc is a reader of a format.
 type ReadFunc func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]
 
-// Golden compares the transcript of each file of testdata with an ending, such as ".json",
-// with the file of the same name that ends in ".golden".
+// Golden compares the transcript of each file in testdata with an ending, such as ".json", with the file
+// of the same name and the ending ".golden".
 func Golden(t *testing.T, ending string, read ReadFunc) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*" + ending)
@@ -102,8 +105,7 @@ func Golden(t *testing.T, ending string, read ReadFunc) {
 	}
 }
 
-// Ends checks how the reading of texts ends: where the caller stops, at each of their records, and with the error of a source
-// behind what it gave.
+// Ends checks the end of reading: when the caller stops, at any record, and when the source fails.
 func Ends(t *testing.T, read ReadFunc, texts ...string) {
 	t.Helper()
 	broken := errors.New("broken")
@@ -111,7 +113,8 @@ func Ends(t *testing.T, read ReadFunc, texts ...string) {
 		records := 0
 		var last error
 		for _, err := range read(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), "broken", nil) {
-			records, last = records+1, err
+			records++
+			last = err
 		}
 		if !errors.Is(last, broken) {
 			t.Errorf("%.100s: the last error is %v", text, last)
@@ -124,13 +127,14 @@ func Ends(t *testing.T, read ReadFunc, texts ...string) {
 				}
 			}
 			if seen != stop {
-				t.Errorf("%.100s: %d records where the caller stops after %d; the last error is %v", text, seen, stop, last)
+				t.Errorf("%.100s: %d records where the caller stops after %d; the last error is %v", text, seen, stop,
+					last)
 			}
 		}
 	}
 }
 
-// Benchmark measures read, which finds so many entries in a text.
+// Benchmark measures read on a text with so many entries.
 func Benchmark(b *testing.B, text []byte, entries int, read ReadFunc) {
 	b.Helper()
 	b.SetBytes(int64(len(text)))
@@ -151,9 +155,8 @@ func Benchmark(b *testing.B, text []byte, entries int, read ReadFunc) {
 	}
 }
 
-// Check drains a reader of arbitrary input, for fuzzing: every entry must be
-// valid and read back from its JSON Lines form as it was, and no record must
-// hold more than one thing.
+// Check drains a reader of arbitrary input, for fuzzing: every entry must be valid and survive a round
+// trip through JSON Lines, and a record must have one kind.
 func Check(t testing.TB, records iter.Seq2[op.Record, error]) {
 	t.Helper()
 	ended := false
@@ -164,7 +167,8 @@ func Check(t testing.TB, records iter.Seq2[op.Record, error]) {
 		var syntax *op.SyntaxError
 		if err != nil {
 			ended = !errors.As(err, &syntax)
-			if !ended && (syntax.Offset < -1 || syntax.Line < 0 || syntax.Msg == "") { // -1 stands for a file without lines or offsets
+			// -1 means no offset
+			if !ended && (syntax.Offset < -1 || syntax.Line < 0 || syntax.Msg == "") {
 				t.Fatalf("an error without a position or a message: %#v", syntax)
 			}
 			continue
@@ -192,4 +196,84 @@ func Check(t testing.TB, records iter.Seq2[op.Record, error]) {
 			t.Fatalf("read back as\n%s\nwant\n%s", again, line)
 		}
 	}
+}
+
+// Figures returns the lines of expected.jsonl in a folder beside the repository. Another program computed the figures
+// from the test data of Holistic Trace Analysis (github.com/facebookresearch/HolisticTraceAnalysis, tests/data).
+// Figures skips the test if the folder is missing.
+func Figures[T any](t testing.TB, folder string) (all []T) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "expected.jsonl"))
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("needs %s: copies of *.json.gz from tests/data of "+
+			"github.com/facebookresearch/HolisticTraceAnalysis and expected.jsonl, "+
+			"the figures of each, computed by another program", folder)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	for err == nil && d.More() {
+		var one T
+		err = d.Decode(&one)
+		all = append(all, one)
+	}
+	check.OK(t, err)
+	return all
+}
+
+// Clone copies a record of a reader.
+func Clone(rec op.Record) op.Record {
+	switch {
+	case rec.Entry != nil:
+		rec.Entry = rec.Entry.Clone()
+	case rec.Span != nil:
+		rec.Span = rec.Span.Clone()
+	case rec.Resource != nil:
+		rec.Resource = rec.Resource.Clone()
+	case rec.Gap != nil:
+		rec.Gap = new(*rec.Gap)
+	case rec.Batch != nil:
+		rec.Batch = new(*rec.Batch)
+	}
+	return rec
+}
+
+// Random makes random records.
+type Random struct{ *rand.Rand }
+
+// Maybe reports true half of the time.
+func (r Random) Maybe() bool { return r.IntN(2) == 0 }
+
+// ID returns a random id that is not zero.
+func (r Random) ID() (id op.SpanID) {
+	for i := range id {
+		id[i] = byte(1 + r.IntN(255))
+	}
+	return id
+}
+
+// Entry returns an entry in the form of readers, with any rule for its kind.
+func (r Random) Entry() *op.Entry {
+	e := optest.RandomEntry(r.Rand)
+	e.KindRule = op.KindRule(r.IntN(int(op.RuleDefault) + 1))
+	return e
+}
+
+// Record returns a record of any kind.
+func (r Random) Record() op.Record {
+	e := r.Entry()
+	switch r.IntN(8) {
+	case 0:
+		return op.Record{Span: &op.Span{
+			Name: e.Path, TraceID: op.TraceID{7}, SpanID: r.ID(), ParentSpanID: r.ID(), RemoteParent: r.Maybe(),
+			Start: e.Start, Duration: e.Duration, Service: e.Service, Failed: e.Failed, Attrs: e.Attrs, Links: e.Links,
+			Extra: e.Extra,
+		}}
+	case 1:
+		return op.Record{Resource: &op.Resource{Service: e.Service, Rank: e.Rank, WorldSize: e.FLOPs, Attrs: e.Attrs}}
+	case 2:
+		return op.Record{Gap: &op.Gap{Dropped: r.Int64N(100), Reason: e.Path}}
+	case 3:
+		return op.Record{Batch: &op.Batch{Writer: e.Path, Sequence: r.Int64N(100), Entries: r.Int64N(100)}}
+	}
+	return op.Record{Entry: e}
 }

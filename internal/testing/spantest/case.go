@@ -15,7 +15,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Case returns a span of a conformance case as the SDK has it. It skips the test where the SDK does not take the trace state.
+// Case returns the span of a conformance case as a span of the SDK. It skips the test if the SDK rejects
+// the trace state.
 func Case(t *testing.T, s optest.Span) tracetest.SpanStub {
 	t.Helper()
 	state, err := trace.ParseTraceState(s.TraceState)
@@ -26,12 +27,14 @@ func Case(t *testing.T, s optest.Span) tracetest.SpanStub {
 		return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(traceID), SpanID: trace.SpanID(id)})
 	}
 	stub := tracetest.SpanStub{
-		Name: s.Name, SpanContext: context(s.TraceID, s.SpanID).WithTraceState(state), Parent: context(s.TraceID, s.ParentSpanID),
+		Name: s.Name, SpanContext: context(s.TraceID, s.SpanID).WithTraceState(state),
+		Parent:    context(s.TraceID, s.ParentSpanID),
 		StartTime: timeOf(s.Start), EndTime: timeOf(s.End),
 		Attributes: keyValues(t, s.Attributes), DroppedAttributes: int(s.Dropped), DroppedLinks: int(s.DroppedLinks),
 	}
 	for _, l := range s.Links {
-		stub.Links = append(stub.Links, sdktrace.Link{SpanContext: context(l.TraceID, l.SpanID), Attributes: keyValues(t, l.Attributes)})
+		stub.Links = append(stub.Links, sdktrace.Link{SpanContext: context(l.TraceID, l.SpanID),
+			Attributes: keyValues(t, l.Attributes)})
 	}
 	stub.InstrumentationScope.Name = s.Scope
 	if s.Resource != nil {
@@ -43,7 +46,7 @@ func Case(t *testing.T, s optest.Span) tracetest.SpanStub {
 	return stub
 }
 
-// timeOf returns Unix nanoseconds as a time, the zero time for 0.
+// timeOf returns Unix nanoseconds as a time; 0 is the zero time.
 func timeOf(ns int64) time.Time {
 	if ns == 0 {
 		return time.Time{}

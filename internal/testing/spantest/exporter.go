@@ -2,21 +2,21 @@ package spantest
 
 import (
 	"context"
+	"encoding/binary"
 	"slices"
 	"sync"
+	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-// Exporter keeps the spans that it is given, also after its Shutdown. It is safe
-// for concurrent use.
+// Exporter keeps the exported spans, even after Shutdown. It is safe for concurrent use.
 type Exporter struct {
-	// OnExport is called before a batch is kept, which it is not if OnExport
-	// returns an error. Nil accepts every batch.
+	// OnExport is called before a batch is kept, unless it is nil. Its error rejects the batch.
 	OnExport func(context.Context) error
-	// OnShutdown is called by Shutdown, which returns its error. Nil succeeds.
+	// OnShutdown is called by Shutdown, which returns its error, unless it is nil.
 	OnShutdown func(context.Context) error
 
 	mu        sync.Mutex
@@ -48,22 +48,22 @@ func (e *Exporter) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// Batches returns the spans kept as they came.
+// Batches returns the exported batches.
 func (e *Exporter) Batches() [][]sdktrace.ReadOnlySpan {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.batches)
 }
 
-// Spans returns the spans kept, in the order in which they came.
+// Spans returns the exported spans in order.
 func (e *Exporter) Spans() []sdktrace.ReadOnlySpan { return slices.Concat(e.Batches()...) }
 
-// Stubs returns the spans kept, with fields.
+// Stubs returns the exported spans as stubs.
 func (e *Exporter) Stubs() tracetest.SpanStubs {
 	return tracetest.SpanStubsFromReadOnlySpans(e.Spans())
 }
 
-// Names returns the names of the spans kept.
+// Names returns the names of the exported spans.
 func (e *Exporter) Names() (names []string) {
 	for _, s := range e.Spans() {
 		names = append(names, s.Name())
@@ -71,14 +71,14 @@ func (e *Exporter) Names() (names []string) {
 	return names
 }
 
-// Shutdowns returns how often Shutdown was called.
+// Shutdowns returns the number of calls of Shutdown.
 func (e *Exporter) Shutdowns() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.shutdowns
 }
 
-// OTLPClient keeps the last batch that OpenTelemetry's OTLP exporter uploads.
+// OTLPClient keeps the last batch of OpenTelemetry's OTLP exporter.
 type OTLPClient struct{ Sent []*tracepb.ResourceSpans }
 
 // Start does nothing.
@@ -91,4 +91,18 @@ func (c *OTLPClient) Stop(context.Context) error { return nil }
 func (c *OTLPClient) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans) error {
 	c.Sent = spans
 	return nil
+}
+
+// Messages splits text into messages. The length of each precedes it in four bytes.
+func Messages(tb testing.TB, text []byte) (all [][]byte) {
+	tb.Helper()
+	for len(text) > 0 {
+		if len(text) < 4 || uint32(len(text)-4) < binary.BigEndian.Uint32(text) {
+			tb.Fatalf("the last message is cut off: %d bytes are left", len(text))
+		}
+		end := 4 + binary.BigEndian.Uint32(text)
+		all = append(all, text[4:end])
+		text = text[end:]
+	}
+	return all
 }

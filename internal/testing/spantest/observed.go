@@ -15,14 +15,14 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// HandleErrors makes a function OpenTelemetry's error handler during a test.
+// HandleErrors sets OpenTelemetry's error handler during a test.
 func HandleErrors(tb testing.TB, handle func(error)) {
 	before := otel.GetErrorHandler()
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(handle))
 	tb.Cleanup(func() { otel.SetErrorHandler(before) })
 }
 
-// Errors collects what goes to OpenTelemetry's error handler during a test.
+// Errors collects the errors of OpenTelemetry's error handler during a test.
 func Errors(tb testing.TB) func() []error {
 	var mu sync.Mutex
 	var got []error
@@ -38,7 +38,7 @@ func Errors(tb testing.TB) func() []error {
 	}
 }
 
-// Metrics makes the global MeterProvider one that can be read during a test, and returns what reads the metrics of a scope:
+// Metrics sets a global MeterProvider during a test. The returned function reads the metrics of a scope:
 // numbers by metric and error type, the sums of histograms as "name sum", and the names of the components.
 func Metrics(tb testing.TB, scope instrumentation.Scope) func() (values map[string]float64, components []string) {
 	reader := sdkmetric.NewManualReader()
@@ -49,7 +49,8 @@ func Metrics(tb testing.TB, scope instrumentation.Scope) func() (values map[stri
 		tb.Helper()
 		var rm metricdata.ResourceMetrics
 		check.OK(tb, reader.Collect(tb.Context(), &rm))
-		values, components := make(map[string]float64), []string(nil)
+		values := make(map[string]float64)
+		components := []string(nil)
 		add := func(name string, attrs attribute.Set, value float64) {
 			key := name
 			if v, ok := attrs.Value("error.type"); ok {
@@ -67,7 +68,7 @@ func Metrics(tb testing.TB, scope instrumentation.Scope) func() (values map[stri
 		}
 		for _, sm := range rm.ScopeMetrics {
 			if sm.Scope.Name != scope.Name {
-				continue // the SDK observes itself too
+				continue // the SDK has metrics of its own
 			}
 			if sm.Scope.Version != scope.Version || sm.Scope.SchemaURL == "" {
 				tb.Errorf("the scope is %+v", sm.Scope)

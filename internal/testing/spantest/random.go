@@ -17,12 +17,12 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// Random makes spans out of bytes, random ones or those of a fuzz target. All
-// zeros follow the last byte; they give plain values.
+// Random makes spans from bytes, random ones or from a fuzz target. Zeros follow the last byte; they give
+// plain values.
 type Random struct {
-	// Data is the bytes that are left.
+	// Data has the remaining bytes.
 	Data []byte
-	// Keys are the keys that attributes have beside arbitrary ones.
+	// Keys are preferred keys of attributes.
 	Keys []string
 }
 
@@ -36,7 +36,7 @@ func (r *Random) Below(n int) int {
 	return int(b) % n
 }
 
-// Pick returns one of the values given.
+// Pick returns one of the values.
 func Pick[T any](r *Random, from ...T) T { return from[r.Below(len(from))] }
 
 // list returns up to six elements, rarely many.
@@ -71,8 +71,8 @@ func (r *Random) Int64() int64 {
 	return int64(r.uint64())
 }
 
-// Float64 returns any number, often one that formats disagree about. Of the bit
-// patterns of NaN it has that of math.NaN only: texts cannot tell them apart.
+// Float64 returns any number, often one with several spellings. Its only NaN is math.NaN, because texts do
+// not distinguish bit patterns.
 func (r *Random) Float64() float64 {
 	switch r.Below(3) {
 	case 0:
@@ -160,14 +160,15 @@ func (r *Random) time() time.Time {
 	return time.Unix(0, int64(r.uint64()>>1))
 }
 
-// count returns a number of things dropped.
+// count returns a number of dropped attributes or links.
 func (r *Random) count() int { return Pick(r, 0, 0, 1, 127, 128, -3, math.MaxInt32, math.MaxInt) }
 
 func (r *Random) spanContext() trace.SpanContext {
 	c := trace.SpanContextConfig{TraceFlags: trace.FlagsSampled}
 	switch r.Below(4) {
 	case 0, 1: // of few traces
-		c.TraceID, c.SpanID = TraceID(r.Below(3)), SpanID(r.Below(3))
+		c.TraceID = TraceID(r.Below(3))
+		c.SpanID = SpanID(r.Below(3))
 	case 2:
 		binary.LittleEndian.PutUint64(c.TraceID[:8], r.uint64())
 		binary.LittleEndian.PutUint64(c.SpanID[:], r.uint64())
@@ -209,8 +210,7 @@ func (r *Random) scope() instrumentation.Scope {
 	}
 }
 
-// Span returns a span with anything that a span may have. It is an operation if
-// its attributes say so.
+// Span returns a span with arbitrary fields. Its attributes may make it an operation.
 func (r *Random) Span() tracetest.SpanStub {
 	s := tracetest.SpanStub{
 		Name: r.Text(), Attributes: r.Attributes(6), SpanContext: r.spanContext(), Parent: r.spanContext(),
@@ -232,7 +232,7 @@ func (r *Random) Span() tracetest.SpanStub {
 	return s
 }
 
-// Operation returns a span as Span does that is an operation.
+// Operation returns a span like Span that is an operation.
 func (r *Random) Operation() tracetest.SpanStub {
 	s := r.Span()
 	s.Attributes = append([]attribute.KeyValue{tensorconv.OpName("matmul")}, s.Attributes...)

@@ -11,18 +11,18 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Recording is what readers find in what an exporter wrote.
+// Recording has the records of an exported file.
 type Recording struct {
 	Entries   []*op.Entry
 	Spans     []op.Span
 	Gaps      []op.Gap
 	Batches   []op.Batch
-	InBatch   []int64 // how many entries follow each batch record
+	InBatch   []int64 // number of entries after each batch record
 	Resources []op.Resource
 	Malformed []*op.SyntaxError
 }
 
-// Read reads text in any format that an exporter writes, compressed or not. Every entry must be valid.
+// Read reads a file in any format of an exporter, compressed or not. Every entry must be valid.
 func Read(tb testing.TB, text []byte) *Recording {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "recording")
@@ -42,7 +42,7 @@ func Read(tb testing.TB, text []byte) *Recording {
 	return rec
 }
 
-// ReadWhole is Read for text of which all can be read.
+// ReadWhole is Read for a file without malformed records.
 func ReadWhole(tb testing.TB, text []byte) *Recording {
 	tb.Helper()
 	rec := Read(tb, text)
@@ -68,7 +68,8 @@ func (rec *Recording) add(tb testing.TB, found op.Record) {
 	case found.Gap != nil:
 		rec.Gaps = append(rec.Gaps, *found.Gap)
 	case found.Batch != nil:
-		rec.Batches, rec.InBatch = append(rec.Batches, *found.Batch), append(rec.InBatch, 0)
+		rec.Batches = append(rec.Batches, *found.Batch)
+		rec.InBatch = append(rec.InBatch, 0)
 	case found.Resource != nil:
 		rec.Resources = append(rec.Resources, *found.Resource.Clone())
 	case found.Skipped.N > 0:
@@ -76,7 +77,7 @@ func (rec *Recording) add(tb testing.TB, found op.Record) {
 	}
 }
 
-// Steps returns the steps of the entries, which number the operations of [Operations].
+// Steps returns the steps of the entries. [Operations] numbers operations by step.
 func (rec *Recording) Steps() (steps []int64) {
 	for _, e := range rec.Entries {
 		steps = append(steps, e.Step.V)
@@ -84,7 +85,7 @@ func (rec *Recording) Steps() (steps []int64) {
 	return steps
 }
 
-// Lost returns how many entries the gap records speak of.
+// Lost returns the number of entries in gap records.
 func (rec *Recording) Lost() (n uint64) {
 	for _, g := range rec.Gaps {
 		n += uint64(g.Dropped)
@@ -92,13 +93,14 @@ func (rec *Recording) Lost() (n uint64) {
 	return n
 }
 
-// CheckBatches checks that each writer's batches are numbered without a hole and hold as many entries as they say.
+// CheckBatches checks that each writer numbers its batches without a hole and states their entries.
 func (rec *Recording) CheckBatches(tb testing.TB) {
 	tb.Helper()
 	next := make(map[string]int64)
 	for i, b := range rec.Batches {
 		if n := rec.InBatch[i]; b.Sequence != next[b.Writer] || n != b.Entries {
-			tb.Errorf("writer %s goes on with batch %d of %d entries, says %d, want %d", b.Writer, b.Sequence, n, b.Entries, next[b.Writer])
+			tb.Errorf("writer %s goes on with batch %d of %d entries, says %d, want %d", b.Writer, b.Sequence, n,
+				b.Entries, next[b.Writer])
 		}
 		next[b.Writer] = b.Sequence + 1
 	}

@@ -1,3 +1,7 @@
+// Package spantest has common helpers for tests of exporting: fixed and random finished spans, exporters
+// that keep spans, stuck and faulty writers, and a reader of written files.
+//
+// Only tests import it. It does not import the root package, so that all packages below can use it.
 package spantest
 
 import (
@@ -17,27 +21,26 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-// ScopeName is the instrumentation scope of the operations: the one of the root
-// package's Tracer.
+// ScopeName is the instrumentation scope of the root package's Tracer.
 const ScopeName = "github.com/optrace/optrace"
 
-// Epoch is when the first operation starts.
+// Epoch is the start of the first operation.
 var Epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// TraceID returns a valid trace id that differs for each n.
+// TraceID returns a different valid trace id for each n.
 func TraceID(n int) (id trace.TraceID) {
 	binary.BigEndian.PutUint64(id[:8], 0xa1b2c3d4e5f60718)
 	binary.BigEndian.PutUint64(id[8:], uint64(n+1)*0x9e3779b97f4a7c15)
 	return id
 }
 
-// SpanID returns a valid span id that differs for each n.
+// SpanID returns a different valid span id for each n.
 func SpanID(n int) (id trace.SpanID) {
 	binary.BigEndian.PutUint64(id[:], uint64(n+1))
 	return id
 }
 
-// SpanContext returns the context of a sampled span of a trace, both by number.
+// SpanContext returns the context of a sampled span, by numbers.
 func SpanContext(traceNumber, spanNumber int) trace.SpanContext {
 	return trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: TraceID(traceNumber), SpanID: SpanID(spanNumber), TraceFlags: trace.FlagsSampled,
@@ -72,17 +75,18 @@ func Operations(n int) []sdktrace.ReadOnlySpan {
 	return spans
 }
 
-// Request returns the span above the operations of the first trace, which is no
-// operation itself.
+// Request returns the span above the operations of the first trace.
 func Request() tracetest.SpanStub {
 	s := Operation(0)
-	s.Name, s.SpanContext, s.Parent, s.Attributes = "POST /generate", s.Parent, trace.SpanContext{}, nil
+	s.Name = "POST /generate"
+	s.SpanContext = s.Parent
+	s.Parent = trace.SpanContext{}
+	s.Attributes = nil
 	s.EndTime = s.StartTime.Add(time.Second)
 	return s
 }
 
-// Service returns the resource of a service: the same one every time, as a
-// provider's spans share theirs.
+// Service returns the resource of a service, the same pointer each time, like the spans of a provider.
 func Service(name string) *resource.Resource {
 	r, ok := services.Load(name)
 	if !ok {

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// Buffer keeps what is written to it, write by write. It is safe for concurrent
-// use: a test may read it while an exporter writes.
+// Buffer keeps its writes. It is safe for concurrent use, so a test may read it during an export.
 type Buffer struct {
 	mu     sync.Mutex
 	writes [][]byte
@@ -21,7 +20,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes returns everything that was written.
+// Bytes returns all written bytes.
 func (b *Buffer) Bytes() []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -35,44 +34,44 @@ func (b *Buffer) Writes() int {
 	return len(b.writes)
 }
 
-// WriterFunc is a function that is a writer.
+// WriterFunc is a writer from a function.
 type WriterFunc func(p []byte) (int, error)
 
 // Write calls f.
 func (f WriterFunc) Write(p []byte) (int, error) { return f(p) }
 
-// StuckWriter blocks in Write until it is released.
+// StuckWriter blocks in Write until Release.
 type StuckWriter struct {
 	Buffer
 	released chan struct{}
 }
 
-// NewStuckWriter returns a writer that blocks.
+// NewStuckWriter returns a blocking writer.
 func NewStuckWriter() *StuckWriter { return &StuckWriter{released: make(chan struct{})} }
 
-// Write appends p as soon as the writer is released.
+// Write appends p after Release.
 func (w *StuckWriter) Write(p []byte) (int, error) {
 	<-w.released
 	return w.Buffer.Write(p)
 }
 
-// Release lets all writes go on. It may be called once.
+// Release lets all writes continue. Call it once.
 func (w *StuckWriter) Release() { close(w.released) }
 
 // FaultyWriter fails in its first write; later ones succeed.
 type FaultyWriter struct {
 	Buffer
-	// N is how many bytes of the first write are taken.
+	// N counts the bytes of the first write to accept.
 	N int
-	// Fault returns what a failing write that took n bytes returns. It may panic.
+	// Fault returns the results of a failing write of n bytes. It may panic.
 	Fault func(n int) (int, error)
-	// Broken makes all writes fail, of which those after the first take nothing.
+	// Broken makes later writes fail too, without accepting bytes.
 	Broken bool
 
 	failed bool
 }
 
-// Write takes p, or the beginning of p, as the fields say.
+// Write accepts p or a part of it, as the fields say.
 func (w *FaultyWriter) Write(p []byte) (int, error) {
 	first := !w.failed
 	if !first && !w.Broken {

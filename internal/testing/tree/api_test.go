@@ -18,16 +18,18 @@ import (
 	"github.com/optrace/optrace/internal/testing/golden"
 )
 
-// The API of every package that others can import is what its listing in docs/api says. A
-// line that goes is a break for somebody, see compatibility.md; -update rewrites the listings.
+// The exported API of every importable package equals its listing in docs/api. A removed line breaks
+// callers, see compatibility.md; -update rewrites the listings.
 func TestAPI(t *testing.T) {
 	packages := goPackages(t)
 	imports := importsOf(packages, token.NewFileSet())
 	listed := make(map[string]bool)
-	stable, counted, names := stablePackages(t), 0, 0
+	stable := stablePackages(t)
+	counted := 0
+	names := 0
 	for path, p := range packages {
 		name, ok := publicName(path)
-		if !ok || p.Export == "" { // no Go files but tests
+		if !ok || p.Export == "" { // only test files
 			continue
 		}
 		pkg := check.Must(imports.Import(path))(t)
@@ -43,7 +45,8 @@ func TestAPI(t *testing.T) {
 		golden.Check(t, file, strings.Join(listAPI(pkg), ""))
 	}
 	if names > 500 || counted != len(stable) {
-		t.Errorf("%d of %d packages of compatibility.md have %d names, at most 500 are wanted", counted, len(stable), names)
+		t.Errorf("%d of %d packages of compatibility.md have %d names, at most 500 are wanted", counted, len(stable),
+			names)
 	}
 	if len(listed) < 20 {
 		t.Errorf("%d packages are listed", len(listed))
@@ -51,13 +54,12 @@ func TestAPI(t *testing.T) {
 	files := check.Must(filepath.Glob("docs/api/*.txt"))(t)
 	for _, file := range files {
 		if !listed[filepath.FromSlash(file)] {
-			t.Errorf("%s lists a package that is not there", file)
+			t.Errorf("%s lists a missing package", file)
 		}
 	}
 }
 
-// stablePackages returns the packages whose API stays, the only lines of compatibility.md that
-// are indented.
+// stablePackages returns the packages with a stable API, the indented lines of compatibility.md.
 func stablePackages(t *testing.T) (list []string) {
 	text := check.Must(os.ReadFile("docs/compatibility.md"))(t)
 	for line := range strings.Lines(string(text)) {
@@ -68,13 +70,12 @@ func stablePackages(t *testing.T) (list []string) {
 	return list
 }
 
-// exported returns the names that a package exports, without those of methods and fields.
+// exported returns the exported names of a package, without methods and fields.
 func exported(pkg *types.Package) []string {
 	return slices.DeleteFunc(pkg.Scope().Names(), func(name string) bool { return !token.IsExported(name) })
 }
 
-// publicName returns the name of the listing of a package of this module, if others can
-// import it.
+// publicName returns the name of a package's listing if other modules can import the package.
 func publicName(path string) (string, bool) {
 	if path == module {
 		return "optrace", true
@@ -86,9 +87,8 @@ func publicName(path string) (string, bool) {
 	return strings.ReplaceAll(below, "/", "_"), true
 }
 
-// listAPI returns a line for each thing that a package exports: its constants with their
-// values, functions, types with their exported fields and methods, and variables, in the
-// order of their names.
+// listAPI returns a line for each exported thing: constants with their values, functions, types with their
+// exported fields and methods, and variables, sorted by name.
 func listAPI(pkg *types.Package) []string {
 	l := &apiList{pkg: pkg}
 	scope := pkg.Scope()
@@ -103,7 +103,7 @@ func listAPI(pkg *types.Package) []string {
 	return lines
 }
 
-// apiList is a listing under way.
+// apiList is a listing under construction.
 type apiList struct {
 	pkg   *types.Package
 	lines []apiLine
@@ -116,7 +116,7 @@ func (l *apiList) add(of, format string, args ...any) {
 	l.lines = append(l.lines, apiLine{of, fmt.Sprintf(format, args...)})
 }
 
-// typeString returns a type with the paths of packages, of this module below it.
+// typeString returns a type with the paths of packages, relative within this module.
 func (l *apiList) typeString(t types.Type) string { return types.TypeString(t, l.qualify) }
 
 func (l *apiList) qualify(other *types.Package) string {
@@ -163,7 +163,7 @@ func (l *apiList) object(obj types.Object) {
 	}
 }
 
-// constantText returns the whole value of a constant.
+// constantText returns the exact value of a constant.
 func constantText(v constant.Value) string {
 	if v.Kind() == constant.Float {
 		return v.String()
@@ -171,8 +171,7 @@ func constantText(v constant.Value) string {
 	return v.ExactString()
 }
 
-// typeName adds a type with its exported fields and methods, also one of an internal package
-// that has its name here.
+// typeName adds a type with its exported fields and methods. An alias of an internal type is listed in full.
 func (l *apiList) typeName(obj *types.TypeName) {
 	name := obj.Name()
 	named, ok := types.Unalias(obj.Type()).(*types.Named)
@@ -211,8 +210,7 @@ func (l *apiList) typeName(obj *types.TypeName) {
 	}
 }
 
-// interfaceType adds an interface. One with methods that are not exported cannot be
-// implemented by others.
+// interfaceType adds an interface. Other modules cannot implement an interface with unexported methods.
 func (l *apiList) interfaceType(of, name string, t *types.Interface) {
 	sealed := ""
 	var methods []string

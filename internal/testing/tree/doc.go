@@ -1,7 +1,7 @@
-// Package tree tests the tree of the repository rather than what its packages do: what may import what, the listings of the
-// API, and what the documents say of the code.
+// Package tree tests the repository as a whole: import rules, the listings of the API, and the agreement
+// of documents and code.
 //
-// Its tests run the go tool on every package, and only with the build tag tree, as make lint does:
+// Its tests run the go tool on every package. They need the build tag tree, which make lint sets:
 //
 //	go test -tags tree ./internal/testing/tree
 package tree

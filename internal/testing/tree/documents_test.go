@@ -17,8 +17,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// testNames returns the names of all tests and fuzz targets of the repository, and
-// the scripts of the command as "script NAME.txtar".
+// testNames returns the names of all tests and fuzz targets of the repository, and the scripts of the
+// command as "script NAME.txtar".
 func testNames(t *testing.T) (names []string) {
 	t.Helper()
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w*)\(`)
@@ -41,12 +41,10 @@ func testNames(t *testing.T) (names []string) {
 	return names
 }
 
-// namedTest finds what a page says of a test: its name, or the beginning of the
-// names of several with "…" behind it.
+// namedTest matches the name of a test in a page, or a prefix of several names followed by "…".
 var namedTest = regexp.MustCompile("`((?:Test|Fuzz|script )[\\w.]+)(…?)`")
 
-// testRows returns the rows of those tables of a page whose last column has tests, as
-// columns.
+// testRows returns the rows of tables with tests in the last column, split into columns.
 func testRows(page string) (rows [][]string) {
 	inTable, hasTests := false, false
 	for line := range strings.Lines(page) {
@@ -59,7 +57,8 @@ func testRows(page string) (rows [][]string) {
 		last := strings.TrimSpace(columns[len(columns)-1])
 		switch {
 		case !inTable:
-			inTable, hasTests = true, last == "test"
+			inTable = true
+			hasTests = last == "test"
 		case hasTests && !strings.HasPrefix(last, "--"):
 			rows = append(rows, columns)
 		}
@@ -67,8 +66,7 @@ func testRows(page string) (rows [][]string) {
 	return rows
 }
 
-// TestDocumentedTests holds the pages that promise something to the tests that they
-// name: each row names one, and those that are named are there.
+// Every row of the pages with promises names a test, and every named test exists.
 func TestDocumentedTests(t *testing.T) {
 	names := testNames(t)
 	for _, path := range []string{"docs/faults.md", "docs/reliability.md"} {
@@ -77,7 +75,7 @@ func TestDocumentedTests(t *testing.T) {
 			if !slices.ContainsFunc(names, func(name string) bool {
 				return name == m[1] || m[2] != "" && strings.HasPrefix(name, m[1])
 			}) {
-				t.Errorf("%s names %s, which is not there", path, m[0])
+				t.Errorf("%s names %s, a missing test", path, m[0])
 			}
 		}
 		rows := testRows(page)
@@ -92,7 +90,7 @@ func TestDocumentedTests(t *testing.T) {
 	}
 }
 
-// The rows of each table of docs/faults.md are numbered in rising order, and none of the first ones gets lost.
+// The rows of each table of docs/faults.md are numbered in rising order, and no early row is lost.
 func TestFaultsAreNumbered(t *testing.T) {
 	last, rows := make(map[byte]int), make(map[byte]int)
 	for _, row := range testRows(readFile(t, "docs/faults.md")) {
@@ -115,8 +113,8 @@ func TestFaultsAreNumbered(t *testing.T) {
 	}
 }
 
-// The changelog has a heading for the version of the module, behind what is unreleased, and
-// headings as .ci/release looks for them.
+// The changelog has a heading for the version of the module after the unreleased changes, and headings in
+// the form that .ci/release expects.
 func TestChangelog(t *testing.T) {
 	heading := regexp.MustCompile(`^## (?:Unreleased|\d+\.\d+\.\d+ – \d{4}-\d{2}-\d{2})$`)
 	part := regexp.MustCompile(`^### (?:Added|Changed|Deprecated|Removed|Fixed|Security|Performance)$`)
@@ -140,8 +138,7 @@ func TestChangelog(t *testing.T) {
 	}
 }
 
-// Every package that others can import shows how it is used, in an example that runs. Those
-// for tests show it in the tests of the readers.
+// Every importable package has an example. The tests of readers are examples of packages for tests.
 func TestExamples(t *testing.T) {
 	listings, err := filepath.Glob("docs/api/*.txt")
 	if err != nil || len(listings) == 0 {
@@ -167,12 +164,12 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestReadmeSnippets holds the Go code of the README and of the pages that go on from it against code that is
-// compiled and run: every snippet stands in an example, line by line.
+// Every Go snippet of README.md, docs/recording.md and docs/using.md is part of a compiled example, line by line.
 func TestReadmeSnippets(t *testing.T) {
 	var sources []string
 	check.OK(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "example_test.go") && !(strings.HasPrefix(path, "examples") && strings.HasSuffix(path, ".go")) {
+		if err != nil || !strings.HasSuffix(path, "example_test.go") &&
+			!(strings.HasPrefix(path, "examples") && strings.HasSuffix(path, ".go")) {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -180,8 +177,8 @@ func TestReadmeSnippets(t *testing.T) {
 		return err
 	}))
 	readme := readFile(t, "README.md")
-	if n := strings.Count(readme, "\n"); n > 180 {
-		t.Errorf("README.md has %d lines, more than 180", n)
+	if n := strings.Count(readme, "\n"); n > 150 {
+		t.Errorf("README.md has %d lines, more than 150", n)
 	}
 	snippets := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(
 		readme+readFile(t, "docs/recording.md")+readFile(t, "docs/using.md"), -1)
@@ -200,7 +197,7 @@ func TestReadmeSnippets(t *testing.T) {
 	}
 }
 
-// unindent removes the white space at both ends of every line.
+// unindent removes white space at both ends of every line.
 func unindent(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, l := range lines {
@@ -209,7 +206,7 @@ func unindent(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestEnvironmentTable holds the documented table against the code.
+// The documented environment variables equal those in the code.
 func TestEnvironmentTable(t *testing.T) {
 	documented := variableNames("(?m)^\\| `(OPTRACE_[A-Z_]+)`", readFile(t, "docs/environment.md"))
 	read := make(map[string]bool)
@@ -231,7 +228,7 @@ func TestEnvironmentTable(t *testing.T) {
 	}
 }
 
-// variableNames returns what the first group of a pattern matches in a text.
+// variableNames returns the matches of a pattern's first group.
 func variableNames(pattern, text string) map[string]bool {
 	set := make(map[string]bool)
 	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
@@ -240,8 +237,8 @@ func variableNames(pattern, text string) map[string]bool {
 	return set
 }
 
-// What recording costs stands in one place, the table of docs/recording.md that bench writes: the package's own
-// comments state no times and allocations.
+// Only the table of docs/recording.md, written by bench, has the costs of recording. Comments of the
+// package state no times and allocations.
 func TestCostsInOnePlace(t *testing.T) {
 	figure := regexp.MustCompile(`(?m)^\s*//.*\d ?(µs|ns|allocations)\b.*`)
 	files := check.Must(filepath.Glob("*.go"))(t)

@@ -13,28 +13,30 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// importRules lists the packages of this module, and of others, that the packages below a path may depend on,
-// beside the standard library. The longest path that fits a package decides.
+// importRules lists the allowed dependencies of packages below a path, besides the standard library. The
+// longest matching path decides.
 var importRules = map[string]struct {
-	own     []string // paths of this module, each with all below it
+	own     []string // paths of this module, with all packages below
 	foreign []string // paths of other modules
 }{
-	"op":             {own: []string{"internal/text/lexer", "internal/model/attrkey"}},
-	"op/attr":        {own: codecs},
-	"op/entries":     {own: codecs},
-	"op/seed":        {own: codecs},
-	"op/internal":    {own: codecs},
-	"tensorconv":     {own: []string{"op", "internal/text/lexer", "internal/model/attrkey"}, foreign: otelAPI},
-	"deviceclock":    {},
-	"internal/text":  {own: []string{"op", "internal/model/attrkey", "internal/text"}, foreign: []string{"golang.org/x/text"}},
+	"op":         {own: []string{"internal/text/lexer", "internal/model/attrkey", "internal/model/unmarshal"}},
+	"op/attr":    {own: codecs},
+	"op/entries": {own: codecs},
+	"tensorconv": {own: []string{"op", "internal/text/lexer", "internal/model/attrkey", "internal/model/unmarshal"},
+		foreign: otelAPI},
+	"deviceclock": {},
+	"internal/text": {own: []string{"op", "internal/model/attrkey", "internal/model/unmarshal", "internal/text"},
+		foreign: []string{"golang.org/x/text"}},
 	"internal/model": {own: codecs},
 	"internal/read":  {own: codecs},
 	"internal/record": {
-		own:     []string{"op", "tensorconv", "internal/record", "internal/model", "internal/text", "internal/read/budget"},
+		own: []string{"op", "tensorconv", "internal/record", "internal/model", "internal/text",
+			"internal/read/budget"},
 		foreign: openTelemetry,
 	},
 	"internal/serve": {
-		own:     []string{"op", "analyze", "render", "ingest", "internal/profilepush", "internal/model", "internal/text", "internal/read", "internal/serve"},
+		own: []string{"op", "analyze", "render", "ingest", "internal/model", "internal/text",
+			"internal/read", "internal/serve"},
 		foreign: slices.Concat(encoders, compression, []string{"golang.org/x/net/netutil"}),
 	},
 	"internal/testing": {
@@ -58,19 +60,22 @@ var importRules = map[string]struct {
 		foreign: slices.Concat(encoders, compression),
 	},
 	"parquet": {
-		own: []string{"op", "ingest", "parquet", "internal/release", "internal/model", "internal/text", "internal/read"},
+		own: []string{"op", "ingest", "parquet", "internal/release", "internal/model", "internal/text",
+			"internal/read"},
 		foreign: []string{
-			"github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/google/uuid", "github.com/klauspost/compress",
+			"github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/google/uuid",
+			"github.com/klauspost/compress",
 			"github.com/pierrec/lz4", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf",
 		},
 	},
 	"": {
-		own:     []string{"op", "tensorconv", "deviceclock", "internal/record", "internal/model", "internal/text", "internal/read/budget"},
+		own: []string{"op", "tensorconv", "deviceclock", "internal/record", "internal/model", "internal/text",
+			"internal/read/budget"},
 		foreign: openTelemetry,
 	},
 }
 
-// codecs are the packages around the model, and the texts and bounds that these share.
+// codecs are the packages around the model, with their texts and bounds.
 var codecs = []string{"op", "internal/model", "internal/text", "internal/read/budget"}
 
 // encoders are libraries for messages and texts.
@@ -79,7 +84,7 @@ var encoders = []string{"google.golang.org/protobuf", "golang.org/x/text"}
 // compression is the library for gzip and zstd.
 var compression = []string{"github.com/klauspost/compress"}
 
-// otelAPI is OpenTelemetry's API without its SDK, for programs that record with a tracer of their own.
+// otelAPI is OpenTelemetry's API without its SDK, for programs with their own tracer.
 var otelAPI = []string{
 	"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/codes",
 	"go.opentelemetry.io/otel/semconv",
@@ -92,8 +97,8 @@ var openTelemetry = []string{
 	"github.com/go-logr", "github.com/google/uuid", "github.com/cespare/xxhash", "golang.org/x/sys",
 }
 
-// analysisImports says which packages below analyze, internal ones aside, each of them
-// imports at most: the store below the analyses, and these below the report.
+// analysisImports lists the allowed imports of packages below analyze, besides internal ones: the store
+// below the analyses, and these below the report.
 var analysisImports = map[string][]string{
 	"key": {}, "flops": {}, "peaks": {}, "price": {}, "device": {"key"}, "work": {"flops", "peaks"},
 	"trace":      {"device", "key", "work"},
@@ -151,7 +156,7 @@ func TestAnalysesDoNotReadFiles(t *testing.T) {
 	}
 }
 
-// forbidden lists what a package must never depend on, whatever its rule.
+// forbidden lists forbidden dependencies, regardless of the rules.
 var forbidden = map[string]string{
 	"cmd/optrace": "go.opentelemetry.io/otel/sdk",
 	"tensorconv":  "go.opentelemetry.io/otel/sdk",
@@ -164,7 +169,7 @@ var forbidden = map[string]string{
 const goCmp = "github.com/google/go-cmp"
 
 // testPackages are the paths of packages for tests.
-var testPackages = []string{"internal/testing", "analyze/internal/random", "analyze/internal/tracetest"}
+var testPackages = []string{"internal/testing", "analyze/internal/tracetest"}
 
 func TestImportRules(t *testing.T) {
 	all := goPackages(t)
@@ -188,12 +193,13 @@ func TestImportRules(t *testing.T) {
 			switch {
 			case ok && hasPrefix(own, testPackages):
 				if !forTests {
-					t.Errorf("%s must not depend on %s, which is for tests", pkg, dep)
+					t.Errorf("%s must not depend on %s, a package for tests", pkg, dep)
 				}
 			case forbidding && hasPrefix(dep, []string{bad}):
 				t.Errorf("%s must not depend on %s", pkg, dep)
-			case key == "" && rel != "": // a command may depend on all
-			case ok && !hasPrefix(own, rule.own), !ok && !hasPrefix(dep, rule.foreign) && !(forTests && hasPrefix(dep, []string{goCmp})):
+			case key == "" && rel != "": // commands may depend on all packages
+			case ok && !hasPrefix(own, rule.own), !ok && !hasPrefix(dep, rule.foreign) &&
+				!(forTests && hasPrefix(dep, []string{goCmp})):
 				t.Errorf("%s must not depend on %s", pkg, dep)
 			}
 		}
@@ -204,7 +210,7 @@ func hasPrefix(pkg string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return pkg == p || strings.HasPrefix(pkg, p+"/") })
 }
 
-// Engines record with the API of OpenTelemetry only. The files that they need stay free of the SDK.
+// Engines record with the API of OpenTelemetry only. Their files stay free of the SDK.
 func TestRecordingWithoutSDK(t *testing.T) {
 	for _, name := range []string{"tracer.go", "op.go", "prepared.go", "recorder.go"} {
 		f := check.Must(parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly))(t)

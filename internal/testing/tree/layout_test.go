@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// edit replaces a text that a file has once.
+// edit replaces a text that occurs once in a file.
 type edit struct{ file, old, new string }
 
 const (
@@ -35,21 +35,23 @@ var layouts = []struct {
 	{"a field behind the list", false, []edit{{values, "\tslice    any\n", "\tslice    any\n\textra    uint64\n"}}},
 	{"a field in front", false, []edit{{values, "\tvtype    Type\n", "\textra    uint64\n\tvtype    Type\n"}}},
 	{"lists behind pointers", false, []edit{
-		{arrays, "\tswitch len(v) {\n", "\tif v = append([]T{}, v...); v != nil {\n\t\treturn &v\n\t}\n\tswitch len(v) {\n"},
+		{arrays, "\tswitch len(v) {\n",
+			"\tif v = append([]T{}, v...); v != nil {\n\t\treturn &v\n\t}\n\tswitch len(v) {\n"},
 		{arrays, asSlice, asSlice + "\tif p, ok := v.(*[]T); ok {\n\t\treturn append([]T{}, *p...)\n\t}\n"},
 	}},
 	{"numbers beside texts", false, []edit{{
 		values, "\t\tvtype:    STRING,\n", "\t\tvtype:    STRING,\n\t\tnumeric:  uint64(len(v)),\n",
 	}}},
 	{"texts that a method copies", true, []edit{{
-		values, "AsString() string {\n\treturn v.stringly\n", "AsString() string {\n\treturn strings.Clone(v.stringly)\n",
+		values, "AsString() string {\n\treturn v.stringly\n",
+		"AsString() string {\n\treturn strings.Clone(v.stringly)\n",
 	}}},
 	{"the list in front of the text", false, []edit{
 		{values, "\tstringly string\n\tslice    any\n", "\tslice    any\n\tstringly string\n"},
 	}},
 }
 
-// Recordings are right with any layout of attribute.Value, whose memory this module reads.
+// Recordings are correct with any layout of attribute.Value, although this module reads its memory.
 func TestLayoutsOfValues(t *testing.T) {
 	for layout := range cases.Of(t, 3, layouts) {
 		t.Run(layout.name, func(t *testing.T) {
@@ -92,12 +94,13 @@ func operations(t *testing.T, path string) map[string]int {
 	return n
 }
 
-// buildWith builds testdata/layout with a copy of OpenTelemetry's module that has been edited.
+// buildWith builds testdata/layout with an edited copy of OpenTelemetry's module.
 func buildWith(t *testing.T, edits []edit) (program string) {
 	t.Helper()
 	const path = "go.opentelemetry.io/otel"
 	dir := t.TempDir()
-	source := strings.TrimSpace(string(check.Must(exec.Command("go", "list", "-m", "-f", "{{.Dir}}", path).Output())(t)))
+	source := strings.TrimSpace(string(check.Must(exec.Command("go", "list", "-m", "-f", "{{.Dir}}",
+		path).Output())(t)))
 	for _, f := range check.Must(os.ReadDir(source))(t) { // other folders need no copy
 		if f.Name() != "attribute" {
 			check.OK(t, os.Symlink(filepath.Join(source, f.Name()), filepath.Join(dir, f.Name())))

@@ -22,7 +22,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// module is this module's path.
+// module is the path of this module.
 const module = "github.com/optrace/optrace"
 
 // TestMain runs the tests in the root of the repository.
@@ -34,19 +34,19 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// goPackage is what the go tool says of a package.
+// goPackage is a package as listed by the go tool.
 type goPackage struct {
 	ImportPath    string
 	Dir           string
 	Standard      bool
-	DepOnly       bool // none of the module's own
+	DepOnly       bool // outside the module
 	Imports, Deps []string
 	Export        string // the file with its types
 
 	GoFiles, IgnoredGoFiles []string
 }
 
-// own returns the path of a package of this module below the module's, "" for the root.
+// own returns the path of a package relative to this module, "" for the root.
 func (p *goPackage) own() (below string, ok bool) {
 	if p.ImportPath == module {
 		return "", true
@@ -57,7 +57,7 @@ func (p *goPackage) own() (below string, ok bool) {
 // modules returns the folders of the modules of the tree.
 func modules() (dirs []string) {
 	for _, pattern := range []string{"go.mod", "*/go.mod", "*/*/go.mod"} {
-		mods, _ := filepath.Glob(pattern) // which is well-formed
+		mods, _ := filepath.Glob(pattern) // the pattern is valid
 		for _, mod := range mods {
 			dirs = append(dirs, filepath.Dir(mod))
 		}
@@ -65,8 +65,8 @@ func modules() (dirs []string) {
 	return dirs
 }
 
-// goPackages returns the packages of the root's module, of Parquet's and of the command's, and
-// all that they depend on, by their paths.
+// goPackages returns the packages of the modules of the root, Parquet and the command, and all their
+// dependencies, by path.
 func goPackages(t *testing.T) map[string]*goPackage {
 	t.Helper()
 	return check.Must(listPackages())(t)
@@ -78,7 +78,7 @@ var listPackages = sync.OnceValues(func() (map[string]*goPackage, error) {
 
 var listed sync.Map // by the arguments of listModule
 
-// listModule returns packages, by patterns in dir, and all that they depend on.
+// listModule returns packages, by patterns in dir, and all their dependencies.
 func listModule(dir string, patterns ...string) (map[string]*goPackage, error) {
 	key := fmt.Sprint(dir, patterns)
 	if all, ok := listed.Load(key); ok {
@@ -118,7 +118,6 @@ func importsOf(packages map[string]*goPackage, fset *token.FileSet) types.Import
 	})
 }
 
-// readFile returns the text of a file.
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	text := check.Must(os.ReadFile(path))(t)

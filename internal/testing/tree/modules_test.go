@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// goMod is what go.mod says of a module.
+// goMod is the content of a go.mod file.
 type goMod struct {
 	Module  struct{ Path string }
 	Require []struct {
@@ -36,7 +36,7 @@ func readGoMod(t *testing.T, dir string) (m goMod) {
 	return m
 }
 
-// What records takes few modules: no gRPC, no Parquet, nothing of the Collector.
+// Recording requires few modules: no gRPC, no Parquet, no Collector.
 func TestRequirements(t *testing.T) {
 	const most = 16
 	var direct []string
@@ -63,8 +63,8 @@ func releaseConstant() string {
 	return "ModulesMustBeOfOneReleaseV" + strings.ReplaceAll(optrace.Version, ".", "_")
 }
 
-// Modules require each other's current release, and only go.work replaces modules: go install refuses a module with
-// replacements, and a requiring module ignores them. The constant has the version, too.
+// Modules require each other's current release, and only go.work replaces modules: go install rejects a
+// module with replacements, and a requiring module ignores them. The constant has the version, too.
 func TestReleaseOfModules(t *testing.T) {
 	for _, dir := range modules() {
 		m := readGoMod(t, dir)
@@ -82,8 +82,8 @@ func TestReleaseOfModules(t *testing.T) {
 	}
 }
 
-// A package of another module does not compile with another release of the root, if it imports the root's internal
-// packages, directly or through packages of its own module.
+// A package of another module fails to compile with another release of the root if it imports internal
+// packages of the root, directly or through its own module.
 func TestModulesMustBeOfOneRelease(t *testing.T) {
 	const internal = module + "/internal/"
 	for _, dir := range modules() {
@@ -104,13 +104,14 @@ func TestModulesMustBeOfOneRelease(t *testing.T) {
 			}
 			fromRoot := func(path string) bool { return strings.HasPrefix(path, internal) }
 			if slices.ContainsFunc(imports, fromRoot) && !slices.Contains(imports, internal+"release") {
-				t.Errorf("%s imports internal packages of the root, and does not refer to release.%s", path, releaseConstant())
+				t.Errorf("%s imports internal packages of the root, and does not refer to release.%s", path,
+					releaseConstant())
 			}
 		}
 	}
 }
 
-// The plugin stays small: what it is made of, with comments.
+// The plugin stays small, comments included.
 func TestPluginLines(t *testing.T) {
 	const most = 18_650
 	all := goPackages(t)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A release has the version that the linker stamped it with.
+// A release prints the version from the linker.
 func TestReleaseIsStamped(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "optrace.exe")
 	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags", "-X main.release=v1.2.3",

@@ -17,11 +17,11 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// size is how large a package is, tests aside.
+// size is the size of a package without its tests.
 type size struct {
-	files int // in the folder, for any system
-	lines int // of these
-	cycle int // the files of the largest cycle: each uses, through others maybe, what every other one declares
+	files int // for any system
+	lines int // of these files
+	cycle int // files in the largest cycle of uses
 }
 
 // A package has at most 25 files, 4,000 lines, and a cycle of 8 files.
@@ -49,7 +49,8 @@ func measureModule(t *testing.T, dir string, sizes map[string]size) {
 		if p.DepOnly || len(p.GoFiles) == 0 {
 			continue
 		}
-		s, files := size{}, []*ast.File{}
+		s := size{}
+		files := []*ast.File{}
 		for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
@@ -59,7 +60,7 @@ func measureModule(t *testing.T, dir string, sizes map[string]size) {
 			s.lines += fset.File(f.FileStart).LineCount()
 			files = append(files, f)
 		}
-		uses, err := fileUses(fset, path, files[:len(p.GoFiles)], imports) // those for this system
+		uses, err := fileUses(fset, path, files[:len(p.GoFiles)], imports) // the files for this system
 		check.OK(t, err)
 		cycle := largestCycle(uses)
 		s.cycle = len(cycle)
@@ -68,9 +69,10 @@ func measureModule(t *testing.T, dir string, sizes map[string]size) {
 	}
 }
 
-// fileUses returns which files of a package use what which others of them declare: variables, constants, types, functions,
-// methods and fields.
-func fileUses(fset *token.FileSet, path string, files []*ast.File, imports types.Importer) (map[string]map[string]bool, error) {
+// fileUses returns by file which other files of a package declare the things it uses: variables,
+// constants, types, functions, methods and fields.
+func fileUses(fset *token.FileSet, path string, files []*ast.File, imports types.Importer) (map[string]map[string]bool,
+	error) {
 	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
 	pkg, err := (&types.Config{Importer: imports}).Check(path, fset, files, info)
 	if err != nil {
@@ -82,7 +84,8 @@ func fileUses(fset *token.FileSet, path string, files []*ast.File, imports types
 		if _, imported := obj.(*types.PkgName); imported || obj.Pkg() != pkg || !obj.Pos().IsValid() {
 			continue
 		}
-		from, to := name(id.Pos()), name(obj.Pos())
+		from := name(id.Pos())
+		to := name(obj.Pos())
 		if uses[from] == nil {
 			uses[from] = make(map[string]bool)
 		}
@@ -91,7 +94,7 @@ func fileUses(fset *token.FileSet, path string, files []*ast.File, imports types
 	return uses, nil
 }
 
-// largestCycle returns the files of the largest set in which each reaches every other one; nil where there is no cycle.
+// largestCycle returns the largest set of files in which each reaches all others, nil without a cycle.
 func largestCycle(uses map[string]map[string]bool) (largest []string) {
 	reached := make(map[string]map[string]bool)
 	for from := range uses {
@@ -106,7 +109,8 @@ func largestCycle(uses map[string]map[string]bool) (largest []string) {
 		}
 	}
 	for _, from := range slices.Sorted(maps.Keys(uses)) {
-		cycle := slices.DeleteFunc(slices.Sorted(maps.Keys(reached[from])), func(to string) bool { return !reached[to][from] })
+		cycle := slices.DeleteFunc(slices.Sorted(maps.Keys(reached[from])),
+			func(to string) bool { return !reached[to][from] })
 		if len(cycle) > max(1, len(largest)) {
 			largest = cycle
 		}
@@ -120,8 +124,8 @@ func TestLargestCycle(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.go": "package p; import q \"strings\"; type A struct { n int }; func f() { B{}.m(); _ = q.ToLower }",
 		"b.go": "package p; type B struct{}; func (B) m() { _ = limit }",
-		"c.go": "package p; var limit = d.n; var d A",           // a field and a type of a.go
-		"d.go": "package p; func g() { f(); h() }; func h() {}", // uses others, and itself
+		"c.go": "package p; var limit = d.n; var d A",           // uses a field and a type of a.go
+		"d.go": "package p; func g() { f(); h() }; func h() {}", // uses others and itself
 		"e.go": "package p; const e = 1; func k() { l() }",      // a smaller cycle
 		"f.go": "package p; func l() { _ = e }",
 	} {

@@ -5,16 +5,14 @@ import (
 	"math/bits"
 )
 
-// Words stand for a short text, different ones for different texts. All are 0 for an
-// empty one.
+// Words identify a short text: different texts have different Words. All are 0 for the empty text.
 type Words struct{ First, Second, Third uint64 }
 
-// maxShort is the length of the longest text that has words.
+// maxShort is the length of the longest text with Words.
 const maxShort = 23
 
-// WordsOf returns the words of b as lexer.QuotedWords does, its length in the highest
-// byte. It returns none where b is longer than 23 bytes, or stands in the last 24 bytes of
-// its memory.
+// WordsOf returns the words of b in the form of lexer.QuotedWords, its length in the highest byte. ok is false if b is
+// longer than 23 bytes or lies in the last 24 bytes of its memory.
 func WordsOf(b []byte) (w Words, ok bool) {
 	n := len(b)
 	if n > maxShort || cap(b) <= maxShort {
@@ -27,11 +25,10 @@ func WordsOf(b []byte) (w Words, ok bool) {
 	return w, true
 }
 
-// lowBytes returns a word whose n lowest bytes are set: none below 1, all above 7.
+// lowBytes returns a word with its n lowest bytes set: 0 bytes below 1, all above 7.
 func lowBytes(n int) uint64 { return 1<<(8*max(n, 0)) - 1 }
 
-// Short is a cache of texts by their words: nothing but these is compared. The zero
-// value is ready to use.
+// Short is a cache of texts by their Words, the only thing compared. The zero value is ready to use.
 type Short struct {
 	slots [recentSlots]struct {
 		words Words
@@ -39,7 +36,7 @@ type Short struct {
 	}
 }
 
-// Find returns the text that the cache holds for its words.
+// Find returns the cached text of its words.
 func (s *Short) Find(w Words) (text string, ok bool) {
 	slot := &s.slots[w.slot()]
 	return slot.text, slot.words == w
@@ -48,7 +45,8 @@ func (s *Short) Find(w Words) (text string, ok bool) {
 // Add puts a text into the cache.
 func (s *Short) Add(w Words, text string) {
 	slot := &s.slots[w.slot()]
-	slot.words, slot.text = w, text
+	slot.words = w
+	slot.text = text
 }
 
 func (w Words) slot() uint64 {

@@ -1,5 +1,5 @@
-// Package intern makes equal byte strings share one Go string. Readers use it for
-// names, which repeat from record to record, so that records allocate nothing.
+// Package intern makes equal byte strings share one Go string. Readers intern names, which repeat from record to
+// record.
 package intern
 
 import (
@@ -9,14 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// The bounds of a table. Values that repeat are short and few: names, devices,
-// services. A full table is emptied, after which each of them is allocated once more.
+// The bounds of a table. Repeated values are short and few. A full table is emptied.
 const (
 	maxEntries = 1 << 16
 	maxLength  = 512
 	maxBytes   = 4 << 20
-	// entryBytes is about what a string takes in the map beside its bytes.
-	entryBytes = 64
+	entryBytes = 64 // about the size of a string in the map beside its bytes
 )
 
 // recentSlots is the size of the cache in front of the map, a power of two.
@@ -25,25 +23,21 @@ const (
 	recentSlots = 1 << recentBits
 )
 
-// Table holds the strings seen, at most 65,536 of at most 512 bytes. The zero
-// value is ready to use. It is not safe for concurrent use.
+// Table holds up to 65,536 strings of up to 512 bytes. The zero value is ready; it is not safe for concurrent use.
 type Table struct {
 	strings map[string]string
 	bytes   int // of strings, with the map
-	limit   int // of these; 0 is maxBytes
-	// recent is a direct-mapped cache in front of the map: few values make up nearly
-	// all of a file.
+	limit   int // of bytes; 0 is maxBytes
+	// recent is a direct-mapped cache in front of the map: few values make up nearly all of a file.
 	recent [recentSlots]recent
 }
 
-// recent is a string with its sample.
 type recent struct {
 	sample
 	text string
 }
 
-// String returns b as a string, the same one for equal bytes while the table
-// holds them.
+// String returns b as a string, the same one for equal bytes while the table holds it.
 func (t *Table) String(b []byte) string {
 	if s, ok := t.Find(b); ok {
 		return s
@@ -55,8 +49,7 @@ func (t *Table) String(b []byte) string {
 	return s
 }
 
-// Find returns the string that the table holds for b. It never adds one: a caller
-// that validates strings before adding them need not validate those found.
+// Find returns the string of b in the table. It adds no string: found ones need no second validation.
 func (t *Table) Find(b []byte) (s string, ok bool) {
 	if len(b) == 0 {
 		return "", true
@@ -72,7 +65,7 @@ func (t *Table) Find(b []byte) (s string, ok bool) {
 	return s, ok
 }
 
-// Valid is String for bytes that have to be valid UTF-8; ok is false for others.
+// Valid is String for valid UTF-8; ok is false for other bytes.
 func (t *Table) Valid(b []byte) (s string, ok bool) {
 	if len(b) == 0 {
 		return "", true
@@ -90,25 +83,27 @@ func (t *Table) Valid(b []byte) (s string, ok bool) {
 	return t.String(b), true
 }
 
-// holds reports whether r is the string b, whose sample it has.
+// holds reports whether r is the string b. r has the sample of b.
 func (r *recent) holds(b []byte) bool {
 	return len(r.text) == len(b) && (len(b) <= sampled || r.text == string(b))
 }
 
-// Limit bounds the memory of the strings that the table holds, in bytes; with 0 it
-// holds none.
+// Limit bounds the memory of the table's strings in bytes; with 0 it holds no string.
 func (t *Table) Limit(bytes int) { t.limit = max(1, bytes) }
 
 func (t *Table) add(s string) {
-	bytes, limit := len(s)+entryBytes, cmp.Or(t.limit, maxBytes)
+	bytes := len(s) + entryBytes
+	limit := cmp.Or(t.limit, maxBytes)
 	if t.bytes+bytes > limit {
 		if bytes > limit {
 			return
 		}
-		t.strings, t.recent = nil, [recentSlots]recent{}
+		t.strings = nil
+		t.recent = [recentSlots]recent{}
 	}
 	if t.strings == nil || len(t.strings) >= maxEntries {
-		t.strings, t.bytes = make(map[string]string), 0
+		t.strings = make(map[string]string)
+		t.bytes = 0
 	}
 	t.strings[s] = s
 	t.bytes += bytes
@@ -116,11 +111,10 @@ func (t *Table) add(s string) {
 	t.recent[x.slot(len(s))] = recent{x, s}
 }
 
-// sample is the first and the last bytes of a string, and some from its middle. With
-// its length it determines a string of up to sampled bytes.
+// sample has all bytes of a string of up to sampled bytes, of a longer one its first, last and some middle bytes.
 type sample struct{ first, middle, last uint64 }
 
-// sampled is the length of the longest string of which a sample has all bytes.
+// sampled is the length of the longest string with all bytes in its sample.
 const sampled = 24
 
 // sampleOf returns the sample of b, which is not empty.
@@ -142,18 +136,15 @@ func sampleOf(b []byte) (x sample) {
 	return x
 }
 
-// hash returns a number for the sample of a string of n bytes.
 func (x *sample) hash(n int) uint64 {
 	h := x.first ^ bits.RotateLeft64(x.middle, 21) ^ bits.RotateLeft64(x.last, 42) ^ uint64(n)
 	return h * 0x9e3779b97f4a7c15
 }
 
-// slot returns the slot of a string of n bytes.
 func (x *sample) slot(n int) int { return int(x.hash(n) >> (64 - recentBits)) }
 
-// Hash returns a number for b, which is not empty, for caches that compare what they
-// find: its highest bits are the best. It mixes the length with the first, middle and
-// last bytes.
+// Hash returns a hash of b, which is not empty, for caches that compare their finds. Its highest bits are the best. It
+// mixes the length with the first, middle and last bytes.
 func Hash(b []byte) uint64 {
 	x := sampleOf(b)
 	return x.hash(len(b))

@@ -1,46 +1,60 @@
+// Package jsonstream walks JSON documents too large for memory, such as one object with an array of millions of events. The
+// caller enters the outer structure step by step, as with [lexer.Lexer], and gets the elements as text for a Lexer.
+//
+//	r := jsonstream.NewReader(src, name)
+//	for r.Object(); r.More(); {
+//		switch string(r.Key()) {
+//		case "traceEvents":
+//			for event, err := range r.Elements() {
+//				…
+//			}
+//		default:
+//			r.Skip()
+//		}
+//	}
+//	return r.Err()
+//
+// Brackets and strings alone delimit elements; the Lexer checks their grammar. A bad element costs only itself. The largest
+// element taken as text bounds the memory, and nesting costs memory only where the caller enters it.
 package jsonstream
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"iter"
 	"math"
+	"slices"
 
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/op"
 )
 
-// MaxElement is the longest element, in bytes, that is taken as text. A longer
-// one is passed over and reported.
+// MaxElement is the longest element taken as text, in bytes. A longer one is skipped and reported.
 const MaxElement = 16 << 20
 
-// Reader walks a sequence of JSON documents. Its methods are called in the
-// order of the document. The first violation of the outer structure, the end
-// of the input within it or a failure of the source is kept, and from then on
-// every call is a no-op that returns zero values, so that callers look at Err
-// once, at the end.
+// Reader walks a sequence of JSON documents. Call its methods in the order of the document. The first error is final:
+// a violation of the outer structure, the end of the input within it, or a failure of the source. Every later call
+// returns zero values, and the caller checks Err once, at the end.
 //
-// A Reader is not safe for concurrent use. The bytes that its methods return
-// are valid until the next call.
+// A Reader is not safe for concurrent use. Returned bytes are valid until the next call.
 type Reader struct {
 	name string
 	in   lineio.Buffer
-	pos  int // of what is unread in the buffer
+	pos  int // of the unread part of the buffer
 
 	stack []frame
 	key   []byte
-	start int64 // where the last value started
+	start int64 // start of the last value
 	err   error
 
-	// linewise is set where a line starting with an opening brace starts a
-	// document, whatever the one before lacks.
-	linewise bool
+	linewise bool // set if an opening brace at the start of a line always starts a document
 }
 
-// frame is an object or array that was entered.
 type frame struct {
 	closing byte
-	first   bool // its first element is still to come
+	first   bool // before its first element
 }
 
 // NewReader returns a Reader of src. name stands for src in errors.
@@ -50,31 +64,28 @@ func NewReader(src io.Reader, name string) *Reader {
 	return r
 }
 
-// Err returns the error that ended the walk early, or nil: an *[op.SyntaxError] where
-// the document is at fault, or else the source's error.
+// Err returns the error that ended the walk early, or nil: an *[op.SyntaxError], or the source's error.
 func (r *Reader) Err() error { return r.err }
 
-// Offset returns where the value that was returned last starts, in bytes from
-// the start of the input.
+// Offset returns the start of the last value, in bytes from the start of the input.
 func (r *Reader) Offset() int64 { return r.start }
 
-// Position returns where the reader stands, in bytes from the start of the input.
+// Position returns the reader's position, in bytes from the start of the input.
 func (r *Reader) Position() int64 { return r.in.Offset + int64(r.pos) }
 
-// SyntaxError returns an error about the value that was returned last, at an
-// offset within it.
+// SyntaxError returns an error about the last value, at an offset within it.
 func (r *Reader) SyntaxError(offset int, msg string) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: r.start + int64(offset), Msg: msg}
 }
 
-// LexerError returns the error of a lexer that has read the value that was returned last.
+// LexerError returns the error of a lexer on the last value.
 func (r *Reader) LexerError(l *lexer.Lexer) *op.SyntaxError {
 	return r.SyntaxError(l.Offset(), l.Err().Error())
 }
 
 // Next reports whether another document follows on the top level.
 func (r *Reader) Next() bool {
-	return r.Peek() != 0 || r.err == nil && r.pos < len(r.in.Text) // a zero is a document too, if a broken one
+	return r.Peek() != 0 || r.err == nil && r.pos < len(r.in.Text) // a zero byte is a bad document
 }
 
 // End reports an error unless only white space is left.
@@ -84,8 +95,7 @@ func (r *Reader) End() {
 	}
 }
 
-// Peek returns the first byte of the next value, 0 at the end of the input or
-// after an error.
+// Peek returns the first byte of the next value, 0 at the end of the input or after an error.
 func (r *Reader) Peek() byte {
 	if r.err != nil {
 		return 0
@@ -110,7 +120,6 @@ func (r *Reader) Peek() byte {
 
 const bom = "\xef\xbb\xbf"
 
-// skipBOM passes over a byte order mark at the start of the input.
 func (r *Reader) skipBOM() bool {
 	for r.pos == 0 && len(r.in.Text) < len(bom) && r.fill() {
 	}
@@ -136,8 +145,7 @@ func (r *Reader) open(opening, closing byte, msg string) {
 	r.stack = append(r.stack, frame{closing: closing, first: true})
 }
 
-// More reports whether the innermost object or array has another element, and
-// leaves it when it has none.
+// More reports whether the innermost object or array has another element. At its end it leaves it.
 func (r *Reader) More() bool {
 	if r.err != nil || len(r.stack) == 0 {
 		return false
@@ -165,8 +173,7 @@ func (r *Reader) More() bool {
 	return true
 }
 
-// fail keeps an error at the current position: that the input ended there, or
-// else msg.
+// fail records an error at the current position: the end of the input, or else msg.
 func (r *Reader) fail(msg string) {
 	if r.err != nil {
 		return
@@ -175,13 +182,13 @@ func (r *Reader) fail(msg string) {
 	if r.pos < len(r.in.Text) {
 		e.Msg = fmt.Sprintf("%s, found %q", msg, rune(r.in.Text[r.pos]))
 	} else {
-		e.Msg, e.Truncated = "unexpected end of JSON text", true
+		e.Msg = "unexpected end of JSON text"
+		e.Truncated = true
 	}
 	r.err = e
 }
 
-// fill reads more input behind the unread part and reports whether there was
-// any. What was read before the unread part is dropped.
+// fill reads more input behind the unread part, and reports whether it got any.
 func (r *Reader) fill() bool {
 	if r.in.Err != nil || r.err != nil {
 		return false
@@ -194,4 +201,238 @@ func (r *Reader) fill() bool {
 		r.err = fmt.Errorf("reading JSON: %w", err)
 	}
 	return len(r.in.Text) > unread && r.err == nil
+}
+
+// Elements enters an array and yields the text of each element, or an *[op.SyntaxError] for one longer than
+// MaxElement. Err returns the error that ends the walk early.
+func (r *Reader) Elements() iter.Seq2[[]byte, error] { return r.values(r.Array, r.More) }
+
+// Documents yields the text of each document on the top level, like Elements. An opening brace at the start of a line
+// starts a document: a truncated one does not swallow the next. Other text is a document up to the end of its line.
+func (r *Reader) Documents() iter.Seq2[[]byte, error] {
+	return r.values(func() { r.linewise = true }, r.Next)
+}
+
+func (r *Reader) values(enter func(), more func() bool) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for enter(); more(); {
+			text, err := r.Value()
+			if r.err != nil || !yield(text, err) {
+				return
+			}
+		}
+	}
+}
+
+// Key reads a member's name and the colon behind it.
+func (r *Reader) Key() []byte {
+	if r.Peek() != '"' {
+		r.fail("expected a string")
+		return nil
+	}
+	text, err := r.Value()
+	if err != nil {
+		if r.err == nil {
+			r.err = err
+		}
+		return nil
+	}
+	var key []byte
+	if n := len(text); n >= 2 && text[n-1] == '"' {
+		key = text[1 : n-1]
+	}
+	if slices.Contains(key, '\\') { // rare
+		var l lexer.Lexer
+		l.Reset(text)
+		key = l.Str()
+	}
+	// The search for the colon may move the buffer.
+	r.key = append(r.key[:0], key...)
+	if r.Peek() != ':' {
+		r.fail("expected ':'")
+		return nil
+	}
+	r.pos++
+	return r.key
+}
+
+// Value reads the next value and returns its text. Its brackets match, but the text is not checked otherwise. The
+// error is an *[op.SyntaxError] for a value longer than MaxElement, after which reading goes on, or else the error of
+// Err.
+func (r *Reader) Value() ([]byte, error) {
+	text, tooLong := r.scan(MaxElement)
+	switch {
+	case r.err != nil:
+		return nil, r.err
+	case tooLong:
+		err := r.SyntaxError(0, fmt.Sprintf("value longer than %d MiB", MaxElement>>20))
+		err.Class = op.ErrorLimit
+		return nil, err
+	}
+	return text, nil
+}
+
+// Buffered returns the buffered input from the next value on: often the whole value and later ones. A caller that
+// finds the value's end there moves behind it with Pass. Otherwise it takes the value by Value or Skip.
+func (r *Reader) Buffered() []byte {
+	if r.Peek() == 0 {
+		return nil
+	}
+	r.start = r.Position()
+	return r.in.Text[r.pos:]
+}
+
+// Pass moves behind the next value, the first n bytes of Buffered.
+func (r *Reader) Pass(n int) { r.pos += n }
+
+// Skip skips the next value of any length.
+func (r *Reader) Skip() { r.scan(0) }
+
+// scan delimits the next value. It keeps up to limit bytes of it and skips a longer one.
+func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
+	first := r.Peek()
+	r.start = r.Position()
+	if first == 0 && (r.err != nil || r.pos == len(r.in.Text) || !r.linewise) {
+		r.fail("expected a value")
+		return nil, false
+	}
+	switch first {
+	case ',', ':', '}', ']':
+		if r.linewise && len(r.stack) == 0 {
+			break
+		}
+		r.fail("expected a value")
+		return nil, false
+	}
+	s := scanner{lines: r.linewise && len(r.stack) == 0}
+	s.line = s.lines && first != '{' && first != '['
+	n := 0 // bytes of the unread part scanned
+	for {
+		m, done := s.scan(r.in.Text[r.pos:], n)
+		if done {
+			text = r.in.Text[r.pos : r.pos+m]
+			r.pos += m
+			return text, tooLong || m > limit
+		}
+		n = len(r.in.Text) - r.pos
+		if n > limit {
+			tooLong = true
+			r.pos = len(r.in.Text)
+			n = 0
+		}
+		if r.fill() {
+			continue
+		}
+		if r.err == nil && s.bare {
+			text = r.in.Text[r.pos:] // the input's end delimits a number
+			r.pos = len(r.in.Text)
+			return text, tooLong
+		}
+		r.pos = len(r.in.Text)
+		r.fail("")
+		return nil, tooLong
+	}
+}
+
+// scanner finds the end of one value in text that comes in pieces.
+type scanner struct {
+	depth    int
+	inString bool
+	escaped  bool // the byte before was a backslash within a string
+	bare     bool // a number, a literal or garbage: any delimiter ends the value, and so does the input
+	line     bool // only a newline ends the value
+	lines    bool // an opening brace at the start of a line starts another value
+	newline  bool // the byte before was a newline
+}
+
+type class uint8
+
+const (
+	classOther class = iota
+	classQuote
+	classOpen
+	classClose
+	classDelimiter
+	classNewline
+)
+
+var classes = [256]class{
+	'"': classQuote,
+	'{': classOpen, '[': classOpen,
+	'}': classClose, ']': classClose,
+	',': classDelimiter, ':': classDelimiter, ' ': classDelimiter, '\t': classDelimiter, '\r': classDelimiter,
+	'\n': classNewline,
+}
+
+// special marks the bytes with a meaning within a string.
+var special = [256]bool{'"': true, '\\': true, '\n': true}
+
+// scan scans text[from:] and reports whether the value ends there, and its end. The text before from has been scanned.
+//
+// A string cannot contain a newline: a newline ends a string without a closing quote. The value is then bad, but later
+// ones are not.
+func (s *scanner) scan(text []byte, from int) (end int, done bool) {
+	if s.line {
+		s.bare = true
+		i := bytes.IndexByte(text[from:], '\n')
+		return from + i, i >= 0
+	}
+	for i := from; i < len(text); i++ {
+		if s.inString && !s.escaped {
+			// Most of a document is the plain inside of strings.
+			for i < len(text) && !special[text[i]] {
+				i++
+			}
+			if i == len(text) {
+				break
+			}
+		}
+		c := text[i]
+		if s.inString && s.stringByte(c) {
+			if !s.inString && s.depth == 0 {
+				return i + 1, true
+			}
+			continue
+		}
+		k := classes[c]
+		switch {
+		case k == classOther:
+			s.bare = s.depth == 0
+		case s.bare:
+			return i, true
+		case k == classQuote:
+			s.inString = true
+		case k == classOpen:
+			if s.newline && s.lines && c == '{' {
+				return i, true
+			}
+			s.depth++
+		case k == classClose:
+			s.depth--
+			if s.depth == 0 {
+				return i + 1, true
+			}
+		case k == classNewline && s.depth == 0:
+			return i, true // end of a string without a closing quote
+		}
+		s.newline = k == classNewline
+	}
+	return 0, false
+}
+
+// stringByte takes a byte of a string and reports whether it belongs there.
+func (s *scanner) stringByte(c byte) bool {
+	switch {
+	case c == '\n':
+		s.inString = false
+		s.escaped = false
+		return false
+	case s.escaped:
+		s.escaped = false
+	case c == '\\':
+		s.escaped = true
+	case c == '"':
+		s.inString = false
+	}
+	return true
 }

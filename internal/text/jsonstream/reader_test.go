@@ -17,8 +17,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// events returns the elements of the array that is the member "events" of a
-// document, or the document itself, with the errors in their places.
+// events returns the elements of a document's member "events", or of the document itself, with the errors in their
+// places.
 func events(src io.Reader) (got []string, err error) {
 	r := jsonstream.NewReader(src, "test")
 	take := func() {
@@ -67,8 +67,10 @@ func TestElements(t *testing.T) {
 			"error: test: value longer than 16 MiB (at byte 16777222)", "2",
 		}, ""},
 		{"a skipped value may be longer", `{"v":"` + long + `","events":[1]}`, []string{"1"}, ""},
-		{"cut within an element", `{"events":[{"a":1},{"b":`, []string{`{"a":1}`}, "test: unexpected end of JSON text (at byte 24)"},
-		{"cut behind an element", `{"events":[{"a":1}`, []string{`{"a":1}`}, "test: unexpected end of JSON text (at byte 18)"},
+		{"cut within an element", `{"events":[{"a":1},{"b":`, []string{`{"a":1}`},
+			"test: unexpected end of JSON text (at byte 24)"},
+		{"cut behind an element", `{"events":[{"a":1}`, []string{`{"a":1}`},
+			"test: unexpected end of JSON text (at byte 18)"},
 		{"cut behind a comma", `[{"a":1},`, []string{`{"a":1}`}, "test: unexpected end of JSON text (at byte 9)"},
 		{"cut behind the array", `{"events":[1]`, []string{"1"}, "test: unexpected end of JSON text (at byte 13)"},
 		{"cut within a key", `{"eve`, nil, "test: unexpected end of JSON text (at byte 5)"},
@@ -78,13 +80,15 @@ func TestElements(t *testing.T) {
 		{"no colon", `{"v" 1}`, nil, "test: expected ':', found '1' (at byte 5)"},
 		{"no array", `{"events":{"a":1}}`, nil, "test: expected an array, found '{' (at byte 10)"},
 		{"no key", `{1:2}`, nil, "test: expected a string, found '1' (at byte 1)"},
-		{"deep", `[` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `,1]`, []string{strings.Repeat("[", 100_000) +
-			strings.Repeat("]", 100_000), "1"}, ""},
+		{"deep", `[` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `,1]`,
+			[]string{strings.Repeat("[", 100_000) +
+				strings.Repeat("]", 100_000), "1"}, ""},
 		{"empty", ``, nil, "test: unexpected end of JSON text (at byte 0)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			sources := map[string]io.Reader{
-				"whole": strings.NewReader(test.text), "data with EOF": iotest.DataErrReader(strings.NewReader(test.text)),
+				"whole":         strings.NewReader(test.text),
+				"data with EOF": iotest.DataErrReader(strings.NewReader(test.text)),
 			}
 			if len(test.text) < jsonstream.MaxElement { // or it takes long
 				sources["in halves"] = iotest.HalfReader(strings.NewReader(test.text))
@@ -133,7 +137,8 @@ func TestNested(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"trace", "id 7 <nil>", `{"a":1} <nil> at 26`, `{"a":2} <nil> at 34`, "trace", "trace", `{"a":3} <nil> at 76`}
+	want := []string{"trace", "id 7 <nil>", `{"a":1} <nil> at 26`, `{"a":2} <nil> at 34`, "trace", "trace",
+		`{"a":3} <nil> at 76`}
 	check.Equal(t, "walk", want, got)
 	if r.Err() != nil || r.Next() {
 		t.Errorf("err = %v, or more than one document", r.Err())
@@ -148,11 +153,13 @@ func TestDocuments(t *testing.T) {
 	}{
 		{"lines", "{\"a\":1}\n{\"a\":2}\n", []string{`{"a":1}`, `{"a":2}`}, false},
 		{"without separators", `{"a":1}{"a":2}`, []string{`{"a":1}`, `{"a":2}`}, false},
-		{"indented", "{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}\n{\n}\n", []string{"{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}", "{\n}"}, false},
+		{"indented", "{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}\n{\n}\n", []string{"{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}",
+			"{\n}"}, false},
 		{"a torn line", "{\"a\":[1\n{\"a\":2}\n", []string{"{\"a\":[1\n", `{"a":2}`}, false},
 		{"a line torn in a string", "{\"a\":\"x\n{\"a\":2}\n", []string{"{\"a\":\"x\n", `{"a":2}`}, false},
 		{"a torn tail", "{\"a\":1}\n{\"a\":", []string{`{"a":1}`}, true},
-		{"other text", "listening on :80\n{\"a\":1}\n, [done]", []string{"listening on :80", `{"a":1}`, ", [done]"}, false},
+		{"other text", "listening on :80\n{\"a\":1}\n, [done]", []string{"listening on :80", `{"a":1}`, ", [done]"},
+			false},
 		{"nothing", " \n", nil, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -194,11 +201,12 @@ func TestStopsWhenTold(t *testing.T) {
 	}
 }
 
-// FuzzElements checks that elements do not depend on how the input arrives,
-// and that those of a valid document agree with encoding/json.
+// FuzzElements checks that elements do not depend on the division of the input, and agree with encoding/json for a
+// valid document.
 func FuzzElements(f *testing.F) {
 	for _, seed := range []string{
-		`[{"a":1},{"b":[2,{}]}]`, `{"events":[1,"\"",true,null],"v":{}}`, `[{"a":"x`, "[{\"a\":\"x\n\"},1]", `{"events":[}]}`, "\xef\xbb\xbf[]",
+		`[{"a":1},{"b":[2,{}]}]`, `{"events":[1,"\"",true,null],"v":{}}`, `[{"a":"x`, "[{\"a\":\"x\n\"},1]",
+		`{"events":[}]}`, "\xef\xbb\xbf[]",
 	} {
 		f.Add([]byte(seed))
 	}

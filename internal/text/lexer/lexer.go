@@ -6,13 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth bounds how deep values may nest. Nothing that is read nests deeper than an attribute of OTLP.
+// MaxDepth bounds the nesting of values. Attributes of OTLP nest deepest.
 const MaxDepth = 512
 
-// Lexer reads one JSON text held in memory. Its methods are called in the
-// order of the document; the first violation of the grammar is kept, and from
-// then on every call is a no-op that returns zero values, so that callers look
-// at Err once, at the end.
+// Lexer reads one JSON text held in memory. Call its methods in the order of the document. The first violation of the
+// grammar is final: every later call returns zero values, and the caller checks Err once, at the end.
 //
 //	for l.Object(); l.More(); {
 //		switch string(l.Key()) {
@@ -23,8 +21,7 @@ const MaxDepth = 512
 //		}
 //	}
 //
-// A Lexer is not safe for concurrent use. The bytes that Key and Str return
-// are valid until the next call.
+// A Lexer is not safe for concurrent use. The bytes of Key and Str are valid until the next call.
 type Lexer struct {
 	buf     []byte
 	pos     int
@@ -35,25 +32,27 @@ type Lexer struct {
 	// stack holds every open object or array.
 	stack []frame
 
-	// oneLine is set if a newline is not white space: see OneLine.
-	oneLine bool
+	oneLine bool // set if a newline is not white space, see OneLine
 }
 
 type frame struct {
-	closing byte // the delimiter that ends it
-	first   bool // its first element is still to come
+	closing byte // the closing delimiter
+	first   bool // before its first element
 }
 
 // Reset makes l read b from its start. The lexer does not modify b.
 func (l *Lexer) Reset(b []byte) {
-	l.buf, l.pos, l.err, l.errPos = b, 0, nil, 0
+	l.buf = b
+	l.pos = 0
+	l.err = nil
+	l.errPos = 0
 	l.stack = l.stack[:0]
 }
 
 // Err returns the first violation of the grammar, or nil.
 func (l *Lexer) Err() error { return l.err }
 
-// Offset returns where the error stands, or else how far the lexer has read.
+// Offset returns the offset of the error, or else of the unread text.
 func (l *Lexer) Offset() int {
 	if l.err != nil {
 		return l.errPos
@@ -61,12 +60,11 @@ func (l *Lexer) Offset() int {
 	return l.pos
 }
 
-// Truncated reports whether the text ended where more was needed.
+// Truncated reports whether the text ended too early.
 func (l *Lexer) Truncated() bool { return l.err == errEnd }
 
 var errEnd = errors.New("unexpected end of JSON text")
 
-// fail keeps as the error that the next byte was not expected.
 func (l *Lexer) fail(expected string) {
 	if l.pos >= len(l.buf) {
 		l.failEnd()
@@ -76,24 +74,23 @@ func (l *Lexer) fail(expected string) {
 	}
 }
 
-// failEnd keeps as the error that the text ends too early.
 func (l *Lexer) failEnd() { l.stop(errEnd, len(l.buf)) }
 
-// failAt keeps msg as the error.
 func (l *Lexer) failAt(msg string, at int) { l.stop(errors.New(msg), at) }
 
-// stop keeps the first error. Then the text seems to be at its end, so that no method asks for an error on its way.
+// stop records the first error. It moves to the end of the text: other methods then need not check for an error.
 func (l *Lexer) stop(err error, at int) {
 	if l.err == nil {
-		l.err, l.errPos = err, at
-		l.pos, l.stack = len(l.buf), l.stack[:0]
+		l.err = err
+		l.errPos = at
+		l.pos = len(l.buf)
+		l.stack = l.stack[:0]
 	}
 }
 
-// Peek returns the first byte of the next value, 0 at the end or after an
-// error: { [ " t f n - or a digit in a valid text.
+// Peek returns the first byte of the next value, 0 at the end or after an error.
 func (l *Lexer) Peek() byte {
-	// Kept small enough to be inlined: there is rarely white space.
+	// Small enough for inlining: white space is rare.
 	if l.pos < len(l.buf) {
 		if c := l.buf[l.pos]; c > ' ' {
 			return c
@@ -133,7 +130,7 @@ func (l *Lexer) open(opening, closing byte, expected string) {
 	l.stack = append(l.stack, frame{closing: closing, first: true})
 }
 
-// AnyObject is Object for a value that need not be one: it passes over any other, and reports false.
+// AnyObject is Object for a value of any type: it skips any other, and reports false.
 func (l *Lexer) AnyObject() bool { return l.openAny('{', l.Object) }
 
 // AnyArray is AnyObject for an array.
@@ -148,7 +145,7 @@ func (l *Lexer) openAny(opening byte, open func()) bool {
 	return true
 }
 
-// More reports whether the innermost object or array has another element, and leaves it if not.
+// More reports whether the innermost object or array has another element. At its end it leaves it.
 func (l *Lexer) More() bool {
 	if len(l.stack) == 0 {
 		return false
@@ -162,7 +159,7 @@ func (l *Lexer) More() bool {
 		return false
 	case top.first:
 		top.first = false
-		return true // an error in the element is found when it is read
+		return true // reading the element finds its errors
 	case c != ',':
 		l.fail("expected ',' or '" + string(rune(top.closing)) + "'")
 		return false
@@ -186,7 +183,7 @@ func (l *Lexer) Key() []byte {
 	return k
 }
 
-// Int reads a number as [ParseInt] does. ok is false for one that is no int64, and where there is none, which is an error.
+// Int reads a number like [ParseInt]. ok is false for a number outside an int64. Any other value is an error.
 func (l *Lexer) Int() (v int64, ok bool) {
 	l.Peek()
 	v, end := Integer(l.buf, l.pos) // the usual case: no fraction or exponent follows
@@ -197,7 +194,7 @@ func (l *Lexer) Int() (v int64, ok bool) {
 	return v, true
 }
 
-// Micros reads a number as [ParseMicros] does. ok is false for one that does not fit, and where there is none, which is an error.
+// Micros reads a number like [ParseMicros]. ok is false for a number out of range. Any other value is an error.
 func (l *Lexer) Micros() (ns int64, ok bool) {
 	l.Peek()
 	ns, end := Micros(l.buf, l.pos) // the usual case: no exponent follows
@@ -215,7 +212,8 @@ func (l *Lexer) Number() []byte {
 		l.fail("expected a number")
 		return nil
 	}
-	start, end := l.pos, passNumber(l.buf, l.pos)
+	start := l.pos
+	end := passNumber(l.buf, l.pos)
 	if end < 0 {
 		l.pos = ^end
 		l.fail("expected a digit")
@@ -225,7 +223,7 @@ func (l *Lexer) Number() []byte {
 	return l.buf[start:end]
 }
 
-// AnyNumber is Number for a value that need not be a number: it passes over any other, and returns nil.
+// AnyNumber is Number for a value of any type: it skips any other, and returns nil.
 func (l *Lexer) AnyNumber() []byte {
 	if c := l.Peek(); c == '-' || '0' <= c && c <= '9' {
 		return l.Number()
@@ -234,7 +232,7 @@ func (l *Lexer) AnyNumber() []byte {
 	return nil
 }
 
-// QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst, and reports whether it stood there.
+// QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst, and reports whether there was one.
 func (l *Lexer) QuotedHex(dst []byte) bool {
 	l.Peek()
 	end := QuotedHex(l.buf, l.pos, dst)
@@ -245,7 +243,7 @@ func (l *Lexer) QuotedHex(dst []byte) bool {
 	return true
 }
 
-// Null consumes null and reports whether it stood there.
+// Null consumes null and reports whether it was there.
 func (l *Lexer) Null() bool { return l.Peek() == 'n' && l.literal("null") }
 
 // Bool reads true or false.
@@ -275,7 +273,7 @@ func (l *Lexer) literal(want string) bool {
 	return true
 }
 
-// Skip reads and checks the next value, whatever it is. It does not recurse.
+// Skip reads and checks the next value of any type. It does not recurse.
 func (l *Lexer) Skip() {
 	base := len(l.stack)
 	for {
@@ -296,7 +294,6 @@ func (l *Lexer) Skip() {
 	}
 }
 
-// skipToken passes over a scalar or enters an object or array.
 func (l *Lexer) skipToken() {
 	switch c := l.Peek(); {
 	case c == '{':
@@ -332,4 +329,72 @@ func (l *Lexer) End() {
 	if l.Peek(); l.err == nil && l.pos < len(l.buf) {
 		l.fail("expected the end of the JSON text")
 	}
+}
+
+// Mark is a place in the text for Rewind.
+type Mark struct {
+	pos, depth int
+	top        frame
+}
+
+// Mark returns the current place.
+func (l *Lexer) Mark() Mark {
+	m := Mark{pos: l.pos, depth: len(l.stack)}
+	if m.depth > 0 {
+		m.top = l.stack[m.depth-1]
+	}
+	return m
+}
+
+// Rewind returns to m without an error. Meanwhile l must not have left the value around m and entered another.
+func (l *Lexer) Rewind(m Mark) {
+	l.pos = m.pos
+	l.err = nil
+	l.errPos = 0
+	l.stack = l.stack[:m.depth]
+	if m.depth > 0 {
+		l.stack[m.depth-1] = m.top
+	}
+}
+
+// Pos returns the offset of the unread text.
+func (l *Lexer) Pos() int { return l.pos }
+
+// Advance skips the next n bytes, known to be a value.
+func (l *Lexer) Advance(n int) { l.pos += n }
+
+// Pos returns the mark's offset in the text.
+func (m Mark) Pos() int { return m.pos }
+
+// Shift returns the mark for a text without its first n bytes.
+func (m Mark) Shift(n int) Mark {
+	m.pos -= n
+	return m
+}
+
+// At returns the mark for the first element, at another offset.
+func (m Mark) At(pos int) Mark {
+	m.pos = pos
+	m.top.first = true
+	return m
+}
+
+// OneLine makes a newline an error or white space. In JSON Lines, a truncated text then does not swallow the next one.
+func (l *Lexer) OneLine(on bool) { l.oneLine = on }
+
+// Replace continues l in buf: the text without its first dropped bytes and with more behind it.
+func (l *Lexer) Replace(buf []byte, dropped int) {
+	l.buf = buf
+	l.pos -= dropped
+}
+
+// AtEnd reports whether the whole text has been read.
+func (l *Lexer) AtEnd() bool { return l.pos >= len(l.buf) }
+
+// Depth returns the number of open objects and arrays.
+func (l *Lexer) Depth() int { return len(l.stack) }
+
+// InObject reports whether the innermost one is an object.
+func (l *Lexer) InObject() bool {
+	return len(l.stack) > 0 && l.stack[len(l.stack)-1].closing == '}'
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/text/lexer"
 )
 
-// value builds the value that encoding/json would, through the Lexer. It recurses: the
-// Lexer's depth limit bounds it.
+// value builds encoding/json's value through the Lexer. It recurses within the Lexer's depth limit.
 func value(l *lexer.Lexer) any {
 	switch c := l.Peek(); c {
 	case '{':
@@ -57,23 +56,29 @@ func skip(text string) error {
 	return l.Err()
 }
 
-// suite holds texts in the manner of the JSON test suites: valid ones, invalid ones, and
-// cases that readers often get wrong. FuzzLexer begins with them.
+// suite holds texts in the manner of the JSON test suites: valid, invalid and tricky ones. FuzzLexer begins with them.
 var suite = []string{
 	`null`, `true`, `false`, `0`, `-0`, `""`, `[]`, `{}`, ` [ ] `, "\t\r\n{\n}\t", `[1,2]`, `[1 , 2]`, `{"a":1}`,
-	`{"a" : {"b" : [ ] } }`, `{"":0}`, `{"a":1,"a":2}`, `[null,true,false]`, `[[[[]]]]`, `1.5`, `-1.5e10`, `1E+2`, `1e-2`, `0.1`,
-	`0e1`, `1e400`, `123456789012345678901234567890`, `"\u0041"`, `"\"\\\/\b\f\n\r\t"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ude00"`,
+	`{"a" : {"b" : [ ] } }`, `{"":0}`, `{"a":1,"a":2}`, `[null,true,false]`, `[[[[]]]]`, `1.5`, `-1.5e10`, `1E+2`,
+	`1e-2`, `0.1`,
+	`0e1`, `1e400`, `123456789012345678901234567890`, `"\u0041"`, `"\"\\\/\b\f\n\r\t"`, `"\ud83d\ude00"`, `"\ud83d"`,
+	`"\ude00"`,
 	`"\ud83d\u0041"`, `"\ud83dx"`, `"é€😀"`, "\"\xff\"", "\"\x7f\"", `"\u0000"`, `"\u2028"`,
 	"\"a string of more than eight bytes \\n and more\"",
 
-	``, ` `, `nul`, `nulll`, `True`, `tru`, `fals`, `NaN`, `Infinity`, `-`, `01`, `-01`, `+1`, `.5`, `1.`, `1.e1`, `1e`, `1e+`,
-	`0x10`, `1_000`, `--1`, `"`, `"a`, `"\`, `"\x"`, `"\u"`, `"\u12"`, `"\u123g"`, `"\ud83d\u"`, `"\ud83d\uzzzz"`, `'a'`,
-	"\"a\nb\"", "\"\x00\"", "\"12345678\x1f\"", "\"\\n\x01\"", `[`, `]`, `[1`, `[1,`, `[1,]`, `[,1]`, `[1 2]`, `[1,,2]`, `[}`,
-	`[1}`, `{`, `}`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{a:1}`, `{1:1}`, `{"a" 1}`, `{"a":}`, `{"a":1 "b":2}`,
-	`{,}`, `{]`, `{"a":1]`, `[]]`, `{}{}`, `1 2`, `null,`, "[]\x00", "\x00", "[\x00]", "\ufeff[]", "[\u00a0]", `// x`, `[1]//`,
+	``, ` `, `nul`, `nulll`, `True`, `tru`, `fals`, `NaN`, `Infinity`, `-`, `01`, `-01`, `+1`, `.5`, `1.`, `1.e1`, `1e`,
+	`1e+`,
+	`0x10`, `1_000`, `--1`, `"`, `"a`, `"\`, `"\x"`, `"\u"`, `"\u12"`, `"\u123g"`, `"\ud83d\u"`, `"\ud83d\uzzzz"`,
+	`'a'`,
+	"\"a\nb\"", "\"\x00\"", "\"12345678\x1f\"", "\"\\n\x01\"", `[`, `]`, `[1`, `[1,`, `[1,]`, `[,1]`, `[1 2]`, `[1,,2]`,
+	`[}`,
+	`[1}`, `{`, `}`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{a:1}`, `{1:1}`, `{"a" 1}`, `{"a":}`,
+	`{"a":1 "b":2}`,
+	`{,}`, `{]`, `{"a":1]`, `[]]`, `{}{}`, `1 2`, `null,`, "[]\x00", "\x00", "[\x00]", "\ufeff[]", "[\u00a0]", `// x`,
+	`[1]//`,
 }
 
-// checkValue compares v with the value that encoding/json reads from text.
+// checkValue compares v with encoding/json's value of text.
 func checkValue(t *testing.T, text string, v any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -118,7 +123,8 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", test.text, l.Err(), test.message)
 		}
 		if l.Offset() != test.offset || l.Truncated() != test.truncated {
-			t.Errorf("%q: offset %d, truncated %v, want %d, %v", test.text, l.Offset(), l.Truncated(), test.offset, test.truncated)
+			t.Errorf("%q: offset %d, truncated %v, want %d, %v", test.text, l.Offset(), l.Truncated(), test.offset,
+				test.truncated)
 		}
 	}
 }
@@ -148,7 +154,7 @@ func TestDepthLimit(t *testing.T) {
 	}
 }
 
-// After an error every method is a no-op, so that loops over broken texts end.
+// After an error every method is a no-op, and loops over broken texts end.
 func TestStickyError(t *testing.T) {
 	var l lexer.Lexer
 	l.Reset([]byte(`{"a":x,"b":1}`))
@@ -176,10 +182,12 @@ func TestStickyError(t *testing.T) {
 	}
 }
 
-// Int and Micros return the same as Number and the functions that parse its text, for the same texts.
+// Int and Micros agree with Number and the parse functions on the same texts.
 func TestLexerNumbers(t *testing.T) {
-	texts := []string{"0", "-0", "7", "-7", "123456789012345678", "1234567890123456789", "9223372036854775807", "9223372036854775808",
-		"-9223372036854775808", "1.0", "1.5", "1.2345", "1e3", "1E3", "1e400", "01", "-01", "-", "--1", "x", "\"1\"", "null", "[1]", "",
+	texts := []string{"0", "-0", "7", "-7", "123456789012345678", "1234567890123456789", "9223372036854775807",
+		"9223372036854775808",
+		"-9223372036854775808", "1.0", "1.5", "1.2345", "1e3", "1E3", "1e400", "01", "-01", "-", "--1", "x", "\"1\"",
+		"null", "[1]", "",
 		"1x", "1.", "1e"}
 	for _, text := range texts {
 		for _, behind := range []string{"", " ", ",", "]"} {
@@ -191,7 +199,8 @@ func TestLexerNumbers(t *testing.T) {
 				b.Reset([]byte(text + behind))
 				want, wantOK := parse(b.Number())
 				if ok != wantOK || v != want || a.Offset() != b.Offset() || (a.Err() == nil) != (b.Err() == nil) {
-					t.Errorf("%q: %d, %v up to %d, %v, want %d, %v up to %d, %v", text+behind, v, ok, a.Offset(), a.Err(), want, wantOK,
+					t.Errorf("%q: %d, %v up to %d, %v, want %d, %v up to %d, %v", text+behind, v, ok, a.Offset(),
+						a.Err(), want, wantOK,
 						b.Offset(), b.Err())
 				}
 			}

@@ -5,15 +5,14 @@ import (
 	"fmt"
 )
 
-// Name is the name of a member with the punctuation around it, such as `,"step":`, that
-// a reader expects. It is compared in three words, without a loop or a call.
+// Name is an expected name of a member with its punctuation, such as `,"step":`, compared in three words.
 type Name struct {
 	first, second, third  uint64
 	secondMask, thirdMask uint64
 	length                int
 }
 
-// nameWindow is how much text a Name is compared with.
+// nameWindow is the length of the text compared with a Name.
 const nameWindow = 24
 
 // NewName returns the Name of a text of 8 to 24 bytes.
@@ -32,7 +31,7 @@ func NewName(text string) Name {
 	}
 }
 
-// Read reads the name as [Literal] does, but not in the last 24 bytes of b.
+// Read reads the name like [Literal], except in the last 24 bytes of b.
 func (n *Name) Read(b []byte, i int) int {
 	if i >= 0 && len(b)-i >= nameWindow {
 		w := (*[nameWindow]byte)(b[i : i+nameWindow])

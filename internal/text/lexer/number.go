@@ -2,15 +2,15 @@ package lexer
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"math"
 	"strconv"
 )
 
-// ParseInt returns the int64 that a JSON number's text stands for. Fractions
-// and exponents are accepted where the value is integral (2.0, 1e3); it is
-// computed exactly, and ok is false for any other text. Leading zeros are
-// accepted: the text may come from a string.
+// ParseInt returns the int64 of a JSON number's text. It accepts integral fractions and exponents (2.0, 1e3), computed
+// exactly, and leading zeros: the text may come from a string. ok is false for any other text.
 func ParseInt(text []byte) (v int64, ok bool) {
 	digits, neg := cutSign(text)
 	if u, n := leadingDigits(digits, 0); 0 < n && n == len(digits) && n <= maxDigits && u < 1<<63 { // the usual case
@@ -23,9 +23,8 @@ func ParseInt(text []byte) (v int64, ok bool) {
 	return v, ok && exact
 }
 
-// ParseMicros returns the nanoseconds of a number of microseconds given as
-// JSON text, rounded half away from zero to the nanosecond and computed
-// exactly, not through float64. ok is false where the result does not fit.
+// ParseMicros returns the nanoseconds of a number of microseconds in JSON, rounded half away from zero. It computes
+// exactly, not through float64. ok is false on overflow.
 func ParseMicros(text []byte) (ns int64, ok bool) {
 	if ns, end := Micros(text, 0); end >= 0 && end == len(text) { // the usual case
 		return ns, true
@@ -34,15 +33,13 @@ func ParseMicros(text []byte) (ns int64, ok bool) {
 	return ns, ok
 }
 
-// ParseFloat returns the float64 nearest to a JSON number's text; ok is false
-// where it is out of range.
+// ParseFloat returns the float64 nearest to a JSON number's text; ok is false out of range.
 func ParseFloat(text []byte) (v float64, ok bool) {
 	f, err := strconv.ParseFloat(string(text), 64)
 	return f, err == nil
 }
 
-// IntegralFloat returns f as an int64 where that is exact: integral, finite
-// and within ±2^53.
+// IntegralFloat returns f as an int64 if it is integral, finite and within ±2^53.
 func IntegralFloat(f float64) (v int64, ok bool) {
 	const maxExact = 1 << 53
 	if f != math.Trunc(f) || math.Abs(f) > maxExact {
@@ -58,17 +55,15 @@ func cutSign(text []byte) (rest []byte, neg bool) {
 	return text, false
 }
 
-// parseScaled returns the value of a decimal text times 10^shift, rounded half
-// away from zero to an integer, and whether no rounding was needed. ok is
-// false where the text is not a decimal number or the result does not fit.
+// parseScaled returns the value of a decimal text times 10^shift, rounded half away from zero to an integer. exact
+// reports a value without rounding. ok is false for other text or on overflow.
 //
-// The digits d1 d2 … of the text, the point left out, stand for
-// 0.d1d2… × 10^point, so that of the scaled value the first point+shift digits
-// lie before the decimal point and the others behind it.
+// The digits d1 d2 … of the text without the point mean 0.d1d2… × 10^point. The first point+shift digits of the scaled
+// value lie before the decimal point.
 func parseScaled(text []byte, shift int) (v int64, exact, ok bool) {
 	mantissa, neg := cutSign(text)
 	mantissa, exponent, ok := cutExponent(mantissa)
-	point := bytes.IndexByte(mantissa, '.') // how many digits of the mantissa lie before it
+	point := bytes.IndexByte(mantissa, '.') // digits of the mantissa before the point
 	if point < 0 {
 		point = len(mantissa)
 	}
@@ -81,7 +76,9 @@ func parseScaled(text []byte, shift int) (v int64, exact, ok bool) {
 	if neg {
 		limit++
 	}
-	n, seen, up := uint64(0), 0, false
+	n := uint64(0)
+	seen := 0
+	up := false
 	exact = true
 	for i, c := range mantissa {
 		if i == point {
@@ -120,11 +117,9 @@ func parseScaled(text []byte, shift int) (v int64, exact, ok bool) {
 	return int64(n), exact, true
 }
 
-// maxExponent bounds an exponent, so that ten times it fits an int of 32 bits.
-// It is more than a text of sensible length could make up for with digits.
+// maxExponent bounds an exponent: ten times it fits an int of 32 bits. No text of sensible length has as many digits.
 const maxExponent = 1 << 27
 
-// cutExponent splits a number's text into mantissa and exponent.
 func cutExponent(text []byte) (mantissa []byte, exponent int, ok bool) {
 	i := bytes.IndexAny(text, "eE")
 	if i < 0 {
@@ -136,4 +131,73 @@ func cutExponent(text []byte) (mantissa []byte, exponent int, ok bool) {
 		return nil, 0, false
 	}
 	return text[:i], min(max(exponent, -maxExponent), maxExponent), true
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendHex appends b in lower-case hexadecimal.
+func AppendHex(dst, b []byte) []byte {
+	for _, c := range b {
+		dst = append(dst, hexDigits[c>>4], hexDigits[c&0xf])
+	}
+	return dst
+}
+
+// DecodeHex fills dst from exactly 2×len(dst) hexadecimal digits. dst is undefined if it reports false.
+func DecodeHex(dst, src []byte) bool {
+	if len(src) != 2*len(dst) {
+		return false
+	}
+	switch len(dst) {
+	case 8:
+		return decodeHex8((*[8]byte)(dst), (*[16]byte)(src))
+	case 16:
+		return decodeHex8((*[8]byte)(dst), (*[16]byte)(src)) && decodeHex8((*[8]byte)(dst[8:]), (*[16]byte)(src[16:]))
+	}
+	_, err := hex.Decode(dst, src)
+	return err == nil
+}
+
+// decodeHex8 is DecodeHex for a span's id.
+func decodeHex8(dst *[8]byte, src *[16]byte) bool {
+	hi, bad := eightHexDigits(binary.LittleEndian.Uint64(src[:8]))
+	lo, bad2 := eightHexDigits(binary.LittleEndian.Uint64(src[8:]))
+	// In one piece, because it is read so: the processor forwards only equal sizes.
+	binary.LittleEndian.PutUint64(dst[:], uint64(lo)<<32|uint64(hi))
+	return bad|bad2 == 0
+}
+
+// eightHexDigits returns the bytes of eight hexadecimal digits, the first one lowest. bad marks other bytes.
+func eightHexDigits(x uint64) (v uint32, bad uint64) {
+	letters := x >> 6 & ones // the bit that letters have
+	d := x&(0x0f*ones) + letters*9
+	// d written as a digit must be the digit in x.
+	aboveNine := (d + (0x80-10)*ones) >> 7 & ones
+	bad = (d + '0'*ones + aboveNine*('a'-'0'-10)) ^ (x | letters<<5) | d&(0xf0*ones)
+	// Two digits to a byte, then the bytes together.
+	d = (d<<4 | d>>8) & 0x00ff00ff00ff00ff
+	d = (d | d>>8) & 0x0000ffff0000ffff
+	return uint32(d | d>>16), bad
+}
+
+func hex4(b []byte, i int) (rune, bool) {
+	var v [2]byte
+	if i+4 > len(b) || !DecodeHex(v[:], b[i:i+4]) {
+		return 0, false
+	}
+	return rune(v[0])<<8 | rune(v[1]), true
+}
+
+// ParseID reads an id of 8 or 16 bytes, perhaps only the low 8 of 16, in hexadecimal. A bad id becomes zero.
+func ParseID(id, s []byte) bool {
+	clear(id)
+	to := id
+	if len(id) == 16 && len(s) == 16 {
+		to = id[8:]
+	}
+	if !DecodeHex(to, s) {
+		clear(id)
+		return false
+	}
+	return true
 }

@@ -5,15 +5,13 @@ import (
 	"math/bits"
 )
 
-// The functions in this file pass over values of any form, white space and escapes
-// included, for readers that know the members they want and want no others. As those
-// of scan.go, each takes the text and the index to read at, which is -1 where nothing
-// stands, and returns the index behind what it has read, or -1.
+// The functions in this file skip values of any form, with white space and escapes, for readers of certain members
+// only. Like the functions of scan.go, each takes the text and the index to read at, perhaps -1, and returns the index
+// behind its value, or -1.
 
-// Space returns the index of the first byte at or behind i that is no white space,
-// which is len(b) where there is none.
+// Space returns the index of the first byte from i on other than white space, or len(b).
 func Space(b []byte, i int) int {
-	// Kept small enough to be inlined.
+	// Small enough for inlining.
 	if uint(i) < uint(len(b)) && b[i] > ' ' {
 		return i
 	}
@@ -27,7 +25,7 @@ func passSpace(b []byte, i int) int {
 	}
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
-		// Behind a newline stands the blank space of an indented line.
+		// A newline precedes the spaces of an indented line.
 		for len(b)-i >= 8 {
 			other := binary.LittleEndian.Uint64(b[i:]) ^ ones*' '
 			if other != 0 {
@@ -40,8 +38,7 @@ func passSpace(b []byte, i int) int {
 	return i
 }
 
-// Member reads a member's name without escapes and the colon behind it.
-// It returns the name and the index of the value, or an undefined name and -1.
+// Member reads a member's name without escapes. It returns the name and the index of the value, -1 without one.
 func Member(b []byte, i int) (key []byte, value int) {
 	key, i = Quoted(b, i)
 	return key, Colon(b, i)
@@ -58,8 +55,7 @@ func Colon(b []byte, i int) int {
 	return Space(b, i)
 }
 
-// Next goes behind a value at whose end i is: to the next element of an object or
-// array, or behind the bracket that closes it, which more tells apart.
+// Next moves from the end of a value at i to the next element, or behind the closing bracket.
 func Next(b []byte, i int, closing byte) (next int, more bool) {
 	i = Space(b, i)
 	switch {
@@ -76,12 +72,12 @@ func Next(b []byte, i int, closing byte) (next int, more bool) {
 	return -1, false
 }
 
-// maxPassed is how deep the values may nest that Value passes over.
 const maxPassed = 64
 
-// Value passes over a value and checks that it is valid, as [Lexer.Skip] does.
+// Value skips a value and checks it, like [Lexer.Skip].
 func Value(b []byte, i int) int {
-	arrays, depth := uint64(0), 0 // a bit for each open bracket, the innermost lowest
+	arrays := uint64(0) // a bit per open bracket, the innermost lowest
+	depth := 0
 	for {
 		if uint(i) >= uint(len(b)) {
 			return -1
@@ -133,15 +129,13 @@ func Value(b []byte, i int) int {
 	}
 }
 
-// closings are the brackets that close an object and an array.
+// closings are the closing brackets of an object and an array.
 const closings = "}]"
 
-// passName passes over a member's name and the colon behind it.
 func passName(b []byte, i int) int {
 	return Colon(b, passString(b, i))
 }
 
-// passString passes over a string.
 func passString(b []byte, i int) int {
 	if uint(i) >= uint(len(b)) || b[i] != '"' {
 		return -1
@@ -164,13 +158,13 @@ func passString(b []byte, i int) int {
 	return i + 1
 }
 
-// passNumber passes over a number. Where a digit is missing at an index it returns ^index, which is negative.
+// passNumber skips a number. If a digit is missing at an index it returns ^index, which is negative.
 func passNumber(b []byte, i int) int {
 	if Has(b, i, "-") {
 		i++
 	}
 	if Has(b, i, "0") {
-		i++ // a leading zero stands alone
+		i++ // a leading zero has no digits behind it
 	} else {
 		i = passDigits(b, i)
 	}
@@ -186,7 +180,6 @@ func passNumber(b []byte, i int) int {
 	return i
 }
 
-// passDigits passes over one or more digits.
 func passDigits(b []byte, i int) int {
 	start := i
 	for uint(i) < uint(len(b)) && b[i]-'0' <= 9 {

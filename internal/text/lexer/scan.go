@@ -5,36 +5,33 @@ import (
 	"math/bits"
 )
 
-// The functions in this file read text that is written in an expected way: without
-// white space, without escapes, numbers in their usual form. Each takes the text
-// and the index to read at, and returns the index behind the text it has read, or -1
-// where something else stands there. At an index of -1 nothing stands, so that a
-// reader calls one after the other and checks the last index only:
+// The functions in this file read text of an expected form: without white space and escapes, numbers in their usual form.
+// Each takes the text and the index to read at, and returns the index behind its text, or -1 for any other text. At index
+// -1 they return -1: a reader calls one after the other and checks only the last index:
 //
 //	i := Literal(b, 0, `{"id":`)
 //	id, i := Digits(b, i)
 //	i = Literal(b, i, `,"name":`)
 //	name, i := Quoted(b, i)
 //	if i = Literal(b, i, `}`); i < 0 {
-//		// written in another way, or not valid: read it with a Lexer
+//		// another form, or not valid: read it with a Lexer
 //	}
 
-// Has reports whether text stands at i.
+// Has reports whether text is at i.
 func Has(b []byte, i int, text string) bool {
 	return i >= 0 && len(b)-i >= len(text) && string(b[i:i+len(text)]) == text
 }
 
-// Literal reads text. Where text is a constant, the first eight bytes are compared
-// without a call: most members that may be missing are.
+// Literal reads text. For a constant the first eight bytes are compared without a call: often the member is absent.
 func Literal(b []byte, i int, text string) int {
-	if i >= 0 && len(b)-i >= len(text) && (len(text) < 8 || string(b[i:i+8]) == text[:8]) && string(b[i:i+len(text)]) == text {
+	if i >= 0 && len(b)-i >= len(text) && (len(text) < 8 || string(b[i:i+8]) == text[:8]) &&
+		string(b[i:i+len(text)]) == text {
 		return i + len(text)
 	}
 	return -1
 }
 
-// Quoted reads a string without escapes and returns the text between the quotes,
-// which may be invalid UTF-8.
+// Quoted reads a string without escapes and returns the text between the quotes, perhaps invalid UTF-8.
 func Quoted(b []byte, i int) (text []byte, end int) {
 	if uint(i) >= uint(len(b)) || b[i] != '"' {
 		return nil, -1
@@ -47,10 +44,9 @@ func Quoted(b []byte, i int) (text []byte, end int) {
 	return b[i:end], end + 1
 }
 
-// QuotedWords reads a string of up to 23 bytes as three words, its first byte lowest,
-// zeros behind it and its length in the highest byte, so that different strings have
-// different words. It does not look for escapes, control characters and invalid UTF-8,
-// and reads nothing where less than 25 bytes of b are left.
+// QuotedWords reads a string of up to 23 bytes as three words: its first byte lowest, zeros behind it and its length
+// in the highest byte. Different strings have different words. It does not check for escapes, control characters and
+// invalid UTF-8, and fails if fewer than 25 bytes of b are left.
 func QuotedWords(b []byte, i int) (first, second, third uint64, end int) {
 	if i < 0 || len(b)-i < 25 || b[i] != '"' {
 		return 0, 0, 0, -1
@@ -74,18 +70,16 @@ func QuotedWords(b []byte, i int) (first, second, third uint64, end int) {
 	return 0, 0, 0, -1
 }
 
-// lowBytes returns the n lowest bytes of a word, of which there are less than eight.
+// lowBytes returns the n lowest bytes of a word, n below 8.
 func lowBytes(word uint64, n int) uint64 { return word & (1<<(8*n&63) - 1) }
 
-// quotes returns 0 if no byte of a word is a quote. The lowest bit set is otherwise the
-// highest bit of the first that is.
+// quotes returns 0 if no byte of a word is a quote. Otherwise its lowest bit is the highest bit of the first quote.
 func quotes(word uint64) uint64 {
 	word ^= ones * '"'
 	return (word - ones) &^ word & highs
 }
 
-// PlainPrefix returns how many bytes of b stand for themselves in a string: up
-// to the first quote, backslash or control character.
+// PlainPrefix returns the number of bytes in front of the first quote, backslash or control character.
 func PlainPrefix(b []byte) int {
 	i := 0
 	for ; len(b)-i >= 8; i += 8 {
@@ -99,12 +93,9 @@ func PlainPrefix(b []byte) int {
 	return i
 }
 
-// notPlain returns 0 if all bytes of a word stand for themselves in a string. The
-// lowest bit set is otherwise the highest bit of the first byte that does not.
+// notPlain returns 0 for plain bytes only. Else its lowest bit is the highest bit of the first other byte.
 func notPlain(word uint64) uint64 {
-	// In each of the three terms the lowest high bit that is set marks the first
-	// byte that is below ' ', a quote, a backslash; a borrow can set wrong bits above
-	// that one only.
+	// The lowest high bit of each term marks the first such byte. A borrow can set wrong bits only above it.
 	control := (word - ones*' ') &^ word
 	quote := word ^ ones*'"'
 	quote = (quote - ones) &^ quote
@@ -113,8 +104,7 @@ func notPlain(word uint64) uint64 {
 	return (control | quote | backslash) & highs
 }
 
-// QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst,
-// which is undefined where something else stands there.
+// QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst. dst is undefined otherwise.
 func QuotedHex(b []byte, i int, dst []byte) int {
 	end := i + 1 + 2*len(dst)
 	if i < 0 || end >= len(b) || b[i] != '"' || b[end] != '"' || !DecodeHex(dst, b[i+1:end]) {
@@ -123,10 +113,9 @@ func QuotedHex(b []byte, i int, dst []byte) int {
 	return end + 1
 }
 
-// Digits reads a number of decimal digits that fits an int64 and has no leading
-// zero. A fraction or an exponent behind it is not looked at.
+// Digits reads decimal digits without a leading zero in an int64. A fraction or an exponent may follow.
 func Digits(b []byte, i int) (v int64, end int) {
-	// As leadingDigits does, without a loop or a call.
+	// Like leadingDigits, without a loop or a call.
 	if i >= 0 && len(b)-i >= 24 {
 		w := b[i : i+24]
 		x, n := digitWord(w)
@@ -156,16 +145,14 @@ func Digits(b []byte, i int) (v int64, end int) {
 	return int64(u), i + n
 }
 
-// digitWord returns the first eight bytes of b with the digits among them as numbers,
-// and how many of them are digits, up to the first that is none.
+// digitWord returns the first eight bytes of b as digits, and the number of leading digits.
 func digitWord(b []byte) (x uint64, n int) {
 	x = binary.LittleEndian.Uint64(b) ^ ones*'0'
-	// A byte that is no digit may spoil those above it; the lowest is right.
+	// A byte other than a digit may spoil higher ones; the lowest is right.
 	return x, bits.TrailingZeros64((x|(x+ones*(0x80-10)))&highs) / 8
 }
 
-// ShortList reads the rest of a list of numbers from -1 on, which is not empty, and
-// appends them to dst. It is fast where most have up to four digits.
+// ShortList appends the rest of a list of numbers from -1 up, fast for numbers of up to four digits.
 func ShortList(b []byte, i int, dst []int64) (list []int64, end int) {
 	for {
 		var v int64
@@ -204,7 +191,7 @@ func fourDigits(x uint32) uint32 {
 	return x&0xff*100 + x>>16&0xff
 }
 
-// Integer is Digits for a number that may be negative.
+// Integer is Digits with an optional minus sign.
 func Integer(b []byte, i int) (v int64, end int) {
 	if !Has(b, i, "-") {
 		return Digits(b, i)
@@ -219,13 +206,12 @@ func QuotedDigits(b []byte, i int) (v int64, end int) {
 	return v, Literal(b, end, `"`)
 }
 
-// Micros reads a number of microseconds that is not negative and has at most three
-// digits behind the point, and returns it in nanoseconds. An exponent behind it is
-// not looked at.
+// Micros reads a number of microseconds, not negative and with at most three digits behind the point, and returns
+// nanoseconds. It does not look at an exponent behind it.
 func Micros(b []byte, i int) (ns int64, end int) {
 	if i >= 0 && len(b)-i >= 24 {
 		w := b[i : i+24]
-		// Mostly up to seven digits with a point between them.
+		// Mostly up to seven digits around a point.
 		if x, n := digitWord(w); 0 < n && n < 7 && w[n] == '.' && x&0xff != 0 {
 			y, m := digitWord(w[n+1:])
 			if m == 0 || m > 3 {
@@ -251,7 +237,6 @@ func Micros(b []byte, i int) (ns int64, end int) {
 	return int64(u), i
 }
 
-// maxDigits is how many digits an int64 may have.
 const maxDigits = 19
 
 // Words of eight equal bytes.
@@ -262,18 +247,17 @@ const (
 
 var pow10 = [9]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000}
 
-// leadingDigits returns the value of the digits at i and how many they are, which
-// is at most maxDigits+1. The value is right for up to maxDigits of them.
+// leadingDigits returns the value of the digits at i and their number n. The value is right for n up to maxDigits.
 func leadingDigits(b []byte, i int) (v uint64, n int) {
 	if i < 0 {
 		return 0, 0
 	}
 	for n <= maxDigits && len(b)-i-n >= 8 {
 		x := binary.LittleEndian.Uint64(b[i+n:]) ^ ones*'0' // 0 to 9 for a digit
-		// A byte that is not a digit may spoil those above it; the lowest is right.
+		// A byte other than a digit may spoil higher ones; the lowest is right.
 		other := (x | (x + ones*(0x80-10))) & highs
 		if other != 0 {
-			// k digits, with zeros in front to make them eight.
+			// k digits, with leading zeros to make eight.
 			k := bits.TrailingZeros64(other) / 8
 			if k > 0 {
 				v = v*pow10[k] + eightDigits(x<<(64-8*k))
@@ -289,8 +273,7 @@ func leadingDigits(b []byte, i int) (v uint64, n int) {
 	return v, n
 }
 
-// eightDigits returns the value of eight digits, the first one lowest: pairs, then
-// quadruples, then all are joined by one multiplication each.
+// eightDigits returns the value of eight digits, the first one lowest: it joins pairs, then quadruples, then all.
 func eightDigits(x uint64) uint64 {
 	const mask = 0x000000ff000000ff
 	x = x*10 + x>>8

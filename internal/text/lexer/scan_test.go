@@ -21,14 +21,18 @@ import (
 
 // scanTexts are texts that the functions of scan.go read or refuse.
 var scanTexts = []string{
-	"", "0", "00", "7", "-7", "-0", "-", "--1", "12345678", "123456789", "1234567,", "12345678,", "99999999999999999999999999",
+	"", "0", "00", "7", "-7", "-0", "-", "--1", "12345678", "123456789", "1234567,", "12345678,",
+	"99999999999999999999999999",
 	"9223372036854775807", "9223372036854775808", "18446744073709551616", "1760000000000557043", "01760000000000557043",
-	"0.6", "0.", ".6", "1.23", "1.234", "1.2345", "12.5e1", "1e3", "123456789012345.678", "1234567890123456.7", "1.000,", "1.:", "7/", "7:",
-	`""`, `"a"`, `"matmul",`, `"cuda:0"`, `"a string of more than eight bytes"`, `"`, `"a`, `"a\"`, `"a\n"`, "\"a\nb\"", "\"\xff\"",
-	"\"\u2028\"",
+	"0.6", "0.", ".6", "1.23", "1.234", "1.2345", "12.5e1", "1e3", "123456789012345.678", "1234567890123456.7",
+	"1.000,", "1.:", "7/", "7:",
+	`""`, `"a"`, `"matmul",`, `"cuda:0"`, `"a string of more than eight bytes"`, `"`, `"a`, `"a\"`, `"a\n"`, "\"a\nb\"",
+	"\"\xff\"", "\"\u2028\"",
 	`"0123456789abcdef"`, `"0123456789ABCDEF"`, `"0123456789abcdeg"`, `"0123456789abcde"`, `"0123456789abcdef0"`,
-	`"4d02081d276cbb954beb68be77c6566e"`, `"123"`, `"0123"`, `"-1"`, `"1760000000000557043"`, `"9223372036854775808"`, `"12`,
-	`"1760000000000557043","end"`, `"9223372036854775807","end"`, `"9223372036854775808","end"`, `"0760000000000557043","end"`,
+	`"4d02081d276cbb954beb68be77c6566e"`, `"123"`, `"0123"`, `"-1"`, `"1760000000000557043"`, `"9223372036854775808"`,
+	`"12`,
+	`"1760000000000557043","end"`, `"9223372036854775807","end"`, `"9223372036854775808","end"`,
+	`"0760000000000557043","end"`,
 	`"176000000000055704:","end"`, `"1760000:00000557043","end"`, `"/760000000000557043","end"`,
 }
 
@@ -52,12 +56,14 @@ func checkScan(t *testing.T, text []byte) {
 
 func checkDigits(t *testing.T, b []byte, i int) {
 	t.Helper()
-	want, wantEnd := int64(0), -1
+	want := int64(0)
+	wantEnd := -1
 	number := digitsPattern.Find(b[i:])
 	next := i + len(number)
 	if number != nil && (next == len(b) || b[next] < '0' || b[next] > '9') {
 		if n, err := strconv.ParseInt(string(number), 10, 64); err == nil {
-			want, wantEnd = n, next
+			want = n
+			wantEnd = next
 		}
 	}
 	if got, end := lexer.Digits(b, i); end != wantEnd || end >= 0 && got != want {
@@ -74,7 +80,8 @@ func checkDigits(t *testing.T, b []byte, i int) {
 
 func checkMicros(t *testing.T, b []byte, i int) {
 	t.Helper()
-	want, wantEnd := int64(0), -1
+	want := int64(0)
+	wantEnd := -1
 	if m := microsPattern.FindSubmatch(b[i:]); m != nil && len(m[2]) <= 3 {
 		next := i + len(m[0])
 		if next == len(b) || (b[next] < '0' || b[next] > '9') && (b[next] != '.' || m[2] != nil) {
@@ -82,7 +89,8 @@ func checkMicros(t *testing.T, b []byte, i int) {
 			if !ok || !exact.IsInt() {
 				t.Fatalf("%s is not a number of microseconds", m[0])
 			}
-			want, wantEnd = exact.Num().Int64(), next
+			want = exact.Num().Int64()
+			wantEnd = next
 		}
 	}
 	if got, end := lexer.Micros(b, i); end != wantEnd || end >= 0 && got != want {
@@ -96,7 +104,8 @@ func checkQuoted(t *testing.T, b []byte, i int) {
 	wantEnd := -1
 	if n := strings.IndexByte(string(b[min(i+1, len(b)):]), '"'); i < len(b) && b[i] == '"' && n >= 0 {
 		if text := b[i+1 : i+1+n]; bytes.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '\\' }) < 0 {
-			want, wantEnd = text, i+n+2
+			want = text
+			wantEnd = i + n + 2
 			checkPlain(t, text)
 		}
 	}
@@ -106,26 +115,28 @@ func checkQuoted(t *testing.T, b []byte, i int) {
 	}
 	checkWords(t, b, i, want, end)
 	for _, size := range []int{4, 8, 16} {
-		dst, wantEnd := make([]byte, size), -1
+		dst := make([]byte, size)
+		wantEnd := -1
 		if id, err := hex.DecodeString(string(want)); end >= 0 && err == nil && len(id) == size {
 			wantEnd = end
 			if lexer.QuotedHex(b, i, dst) != end || !bytes.Equal(dst, id) {
 				t.Errorf("QuotedHex(%q, %d) reads %x, want %x", b, i, dst, id)
 			}
 		}
-		check.Equal(t, fmt.Sprintf("QuotedHex(%q, %d) of %d bytes ends at", b, i, size), wantEnd, lexer.QuotedHex(b, i, dst))
+		check.Equal(t, fmt.Sprintf("QuotedHex(%q, %d) of %d bytes ends at", b, i, size), wantEnd,
+			lexer.QuotedHex(b, i, dst))
 	}
 	n, err := strconv.ParseInt(string(want), 10, 64)
 	if canonical := strconv.FormatInt(n, 10) == string(want) && n >= 0; end < 0 || err != nil || !canonical {
-		n, wantEnd = 0, -1
+		n = 0
+		wantEnd = -1
 	}
 	if got, end := lexer.QuotedDigits(b, i); end != wantEnd || end >= 0 && got != n {
 		t.Errorf("QuotedDigits(%q, %d) = %d, %d, want %d, %d", b, i, got, end, n, wantEnd)
 	}
 }
 
-// checkWords checks that a string of up to 23 bytes is read as words, with enough text
-// behind it.
+// checkWords checks the words of a string of up to 23 bytes with enough text behind it.
 func checkWords(t *testing.T, b []byte, i int, text []byte, end int) {
 	t.Helper()
 	b = append(bytes.Clone(b), bytes.Repeat([]byte{'x'}, 25)...)
@@ -146,7 +157,7 @@ func checkWords(t *testing.T, b []byte, i int, text []byte, end int) {
 	}
 }
 
-// checkPlain checks that a text without escapes means the same to encoding/json.
+// checkPlain compares a text without escapes with encoding/json.
 func checkPlain(t *testing.T, text []byte) {
 	t.Helper()
 	var got string
@@ -157,7 +168,8 @@ func checkPlain(t *testing.T, text []byte) {
 
 func TestScan(t *testing.T) {
 	for _, text := range scanTexts {
-		for _, behind := range []string{"", ",", "}", `,"next":12345678`, "12345678", ".5", `"`, "\x80", "\xff\xff\xff\xff\xff\xff\xff\xff"} {
+		for _, behind := range []string{"", ",", "}", `,"next":12345678`, "12345678", ".5", `"`, "\x80",
+			"\xff\xff\xff\xff\xff\xff\xff\xff"} {
 			checkScan(t, []byte(text+behind))
 		}
 	}
@@ -213,11 +225,12 @@ func TestLiteral(t *testing.T) {
 		{0, `{"name":`, 8}, {1, `"name"`, 7}, {8, "1}", 10}, {10, "", 10}, {0, "", 0},
 		{0, `{"nama":`, -1}, {8, "1},", -1}, {10, "}", -1}, {11, "", -1}, {-1, "", -1}, {-1, "{", -1},
 	} {
-		check.Equal(t, fmt.Sprintf("Literal(%s, %d, %q)", b, test.at, test.text), test.want, lexer.Literal(b, test.at, test.text))
+		check.Equal(t, fmt.Sprintf("Literal(%s, %d, %q)", b, test.at, test.text), test.want,
+			lexer.Literal(b, test.at, test.text))
 	}
 }
 
-// Nothing stands at an index that is not in the text.
+// No value is read at an index outside the text.
 func TestScanOutside(t *testing.T) {
 	b := []byte(`"12345678"`)
 	for _, i := range []int{-1, len(b), len(b) + 9} {
@@ -241,4 +254,341 @@ func FuzzScan(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(checkScan)
+}
+
+// A Name is read where exactly its text stands, with enough of anything behind it.
+func TestNameRead(t *testing.T) {
+	const text = `,"startTimeUnixNano":"17`
+	for size := 8; size <= len(text); size++ {
+		name := lexer.NewName(text[:size])
+		for _, at := range []int{0, 1, 9} {
+			b := []byte(strings.Repeat(",", at) + text[:size] + strings.Repeat("x", 24))
+			check.Equal(t, fmt.Sprintf("%q at %d ends at", text[:size], at), at+size, name.Read(b, at))
+			for i := at; i < at+size; i++ {
+				b[i] ^= 1
+				if end := name.Read(b, at); end != -1 {
+					t.Errorf("%q is read in %q", text[:size], b[at:])
+				}
+				b[i] ^= 1
+			}
+			check.Equal(t, fmt.Sprintf("%q at -1 ends at", text[:size]), -1, name.Read(b, -1))
+			check.Equal(t, fmt.Sprintf("%q with 23 bytes left ends at", text[:size]), -1, name.Read(b[:at+23], at))
+		}
+	}
+}
+
+// passTexts are values, valid and broken.
+var passTexts = []string{
+	`{}`, `[]`, `{ }`, "[\n]", `{"a":1}`, "{\r\n\t\"a\" : [ 1 , -2.5e+3 ,\"x\"] , \"b\":{\"c\":null}}",
+	`[true,false,null]`, `[[],[[]],{}]`,
+	`"\u00e9\n\"\\\/\b\f\r\t"`, `"\ud83d\ude00"`, `"\ud83d"`, "\"\xff\"", `0`, `-0`, `1.25`, `1e5`, `1E-5`,
+	`{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `[,]`, `[1,]`, `[1 2]`, `{"a" 1}`, `{1:2}`, `[}`, `{]`, `[1}`, `{"a":1]`,
+	`{"a":[1}}`, `]`, `}`, `,`,
+	`"\x"`, `"\u12g4"`, `"\u12`, `"a`, `"a\`, "\"a\nb\"", "\"\x01\"", `01`, `-`, `1.`, `.5`, `1e`, `+1`, `tru`,
+	`nul`, `falsy`, "\x01", "{\x01}",
+	`{"a":1,"a":2}`, `["` + strings.Repeat("x", 40) + `\n` + strings.Repeat("y", 40) + `"]`,
+	`[        1,` + strings.Repeat(" ", 100) + `2]`,
+	strings.Repeat("[", 64) + strings.Repeat("]", 64), strings.Repeat(`{"a":`, 63) + "1" + strings.Repeat("}", 63),
+}
+
+// checkPassed compares Value with the lexer on a text with something in front of it and behind it.
+func checkPassed(t *testing.T, text []byte) {
+	t.Helper()
+	for _, behind := range []string{"", ",", " }", "x", "12345678"} {
+		b := append([]byte("[7,"), text...)
+		start := len("[7,")
+		b = append(b, behind...)
+		var l lexer.Lexer
+		l.Reset(b[start:])
+		want := -1
+		if l.Peek(); l.Offset() == 0 {
+			if l.Skip(); l.Err() == nil {
+				want = start + l.Offset()
+			}
+		}
+		got := lexer.Value(b, start)
+		if got != want && !(got < 0 && bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) > 64) {
+			t.Errorf("Value(%q, %d) = %d, want %d", b, start, got, want)
+		}
+	}
+}
+
+func TestValue(t *testing.T) {
+	for _, text := range passTexts {
+		checkPassed(t, []byte(text))
+		for i := range text {
+			checkPassed(t, []byte(text[:i]))
+		}
+	}
+	check.Equal(t, "Value at -1", -1, lexer.Value(nil, -1))
+	deep := strings.Repeat("[", 65) + strings.Repeat("]", 65)
+	check.Equal(t, "Value of 65 lists", -1, lexer.Value([]byte(deep), 0))
+}
+
+// TestValueRandom breaks valid values in one place.
+func TestValueRandom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const alphabet = `{}[],:"\0123456789.eE+-tfn axu` + "\n\t\x01\xff"
+	for range 20_000 {
+		text := []byte(passTexts[rng.IntN(len(passTexts))])
+		for range 1 + rng.IntN(2) {
+			text[rng.IntN(len(text))] = alphabet[rng.IntN(len(alphabet))]
+		}
+		checkPassed(t, text)
+	}
+}
+
+func TestSpaceAndNext(t *testing.T) {
+	for _, test := range []struct {
+		text    string
+		at      int
+		space   int
+		next    int
+		more    bool
+		closing byte
+	}{
+		{"x", 0, 0, -1, false, '}'}, {"", 0, 0, -1, false, '}'}, {"}", -1, -1, -1, false, '}'},
+		{" \n\t\r  ,  x", 0, 6, 9, true, '}'}, {"          }", 0, 10, 11, false, '}'},
+		{"          ]", 0, 10, -1, false, '}'}, {"\n                 ]", 0, 18, 19, false, ']'},
+		{" \x01", 0, 1, -1, false, ']'},
+	} {
+		b := []byte(test.text)
+		check.Equal(t, fmt.Sprintf("Space(%q, %d)", b, test.at), test.space, lexer.Space(b, test.at))
+		if next, more := lexer.Next(b, test.at, test.closing); next != test.next || more != test.more {
+			t.Errorf("Next(%q, %d) = %d, %t, want %d, %t", b, test.at, next, more, test.next, test.more)
+		}
+	}
+}
+
+func TestMember(t *testing.T) {
+	for _, test := range []struct {
+		text, key string
+		value     int
+	}{
+		{`"a":1`, "a", 4}, {`"ab": 1`, "ab", 6}, {`"":1`, "", 3}, {`"a" :1`, "a", 5}, {"\"a\" \n:\t  1", "a", 9},
+		{`"a\n":1`, "", -1}, {`a`, "", -1}, {`"a"`, "", -1},
+	} {
+		if key, value := lexer.Member([]byte(test.text), 0); value != test.value || value >= 0 &&
+			string(key) != test.key {
+			t.Errorf("Member(%q) = %q, %d", test.text, key, value)
+		}
+	}
+}
+
+var awkwardStrings = []string{
+	"", "matmul", "a string of more than eight bytes", `"`, `\`, `quote " and backslash \ late in the string`,
+	"\x00\x01\b\t\n\f\r\x1f\x7f", "é€😀", "\u2028\u2029", "</script>", "\xff", "a\xc3", "\xed\xa0\x80", "1234567\x80",
+	"\xf0\x9f\x98", "exactly8", "exactly8\n", strings.Repeat("x", 1000) + "\"",
+}
+
+// encoding/json and the Lexer read AppendString's text alike.
+func checkString(t *testing.T, s string) {
+	t.Helper()
+	text := lexer.AppendString(nil, s)
+	var got string
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatalf("AppendString(%q) = %s: %v", s, text, err)
+	}
+	want := string([]rune(s)) // each byte outside UTF-8 becomes U+FFFD
+	check.Equal(t, fmt.Sprintf("AppendString(%q) reads back as", s), want, got)
+	check.Equal(t, fmt.Sprintf("ValidUTF8(%q)", s), want, lexer.ValidUTF8(s))
+	var l lexer.Lexer
+	l.Reset(text)
+	if got := string(l.Str()); got != want || l.Err() != nil {
+		t.Errorf("Str of %s = %q, %v, want %q", text, got, l.Err(), want)
+	}
+	if bytes.ContainsAny(text, "\u2028\u2029\x7f") {
+		t.Errorf("AppendString(%q) = %s holds a character that breaks others", s, text)
+	}
+}
+
+func TestAppendString(t *testing.T) {
+	for _, s := range awkwardStrings {
+		checkString(t, s)
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	alphabet := []string{"a", "matmul", `"`, `\`, "\n", "\x01", "é", "\u2028", "\xff", "\xc3", "😀"}
+	for range 2000 {
+		var s strings.Builder
+		for range r.IntN(20) {
+			s.WriteString(alphabet[r.IntN(len(alphabet))])
+		}
+		checkString(t, s.String())
+	}
+}
+
+func FuzzAppendString(f *testing.F) {
+	for _, s := range awkwardStrings {
+		f.Add(s)
+	}
+	f.Fuzz(checkString)
+}
+
+// The search by eight bytes finds the same end at every offset.
+func TestStrEndsAtEveryOffset(t *testing.T) {
+	for n := range 40 {
+		body := strings.Repeat("\x80z", n)[:n]
+		for _, tail := range []string{`"`, `"""""""""`, `",12345678`} {
+			var l lexer.Lexer
+			l.Reset([]byte(`"` + body + tail))
+			if got := string(l.Str()); got != body || l.Offset() != n+2 {
+				t.Errorf("length %d, tail %q: %q up to %d", n, tail, got, l.Offset())
+			}
+		}
+	}
+}
+
+// AppendHex agrees with encoding/hex. DecodeHex accepts the same bytes in every place, beside all kinds of digits.
+func TestHex(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for size := range 20 {
+		text := make([]byte, 2*size)
+		want := make([]byte, size)
+		got := make([]byte, size)
+		for place := range text {
+			for c := range 256 {
+				for i := range text {
+					text[i] = "0123456789abcdefABCDEF"[rng.IntN(22)]
+				}
+				text[place] = byte(c)
+				_, err := hex.Decode(want, text)
+				if ok := lexer.DecodeHex(got, text); ok != (err == nil) || ok && !bytes.Equal(got, want) {
+					t.Fatalf("DecodeHex(%q) = %x, %t, want %x, %v", text, got, ok, want, err)
+				}
+			}
+		}
+		check.Equal(t, "AppendHex", hex.EncodeToString(want), string(lexer.AppendHex(nil, want)))
+	}
+	for _, bad := range []string{"", "abc", "abcde"} {
+		if lexer.DecodeHex(make([]byte, 2), []byte(bad)) {
+			t.Errorf("DecodeHex accepts %q", bad)
+		}
+	}
+}
+
+// numbers are tricky texts, numbers and others.
+var numbers = []string{
+	"0", "-0", "7", "-7", "007", "999999999999999999", "9007199254740993", "9007199254740993.0", "9223372036854775807",
+	"9223372036854775808", "-9223372036854775808", "-9223372036854775809", "18446744073709551616", "2.0", "2.50",
+	"2.5e1", "25e-1",
+	"250e-1", "1e3", "1E+3", "1e18", "1e19", "1e400", "0e999999999999999999999", "0e999999999999999999999x",
+	"1e-999999999999999999999", "0.0000000000000000000001e22", "1.0000000000000000000001", "", "-", "+1", "1 ", "1.",
+	".5", ".",
+	"1e", "1e+", "e1", "1.2.0", "0x10", "0x1p4", "1_000", "inf", "NaN", "1e1e1", "1", "100.0", "0.6", "0.125", "-5",
+	"0.0005", "0.00049999", "-0.0005", "1.2345", "1.5e-3", "1e-9", "9223372036854775.807", "9223372036854775.8074",
+	"9223372036854775.8075", "9223372036854775.808", "-9223372036854775.808", "-9223372036854775.8085", "1e16", "x",
+}
+
+// randomNumber returns a number of the JSON grammar with digits around the limits of 64 bits and of a nanosecond.
+func randomNumber(r *rand.Rand) string {
+	text := ""
+	if r.IntN(2) == 0 {
+		text = "-"
+	}
+	text += strconv.FormatUint(r.Uint64()>>r.IntN(64), 10)
+	if r.IntN(2) == 0 {
+		text += "."
+		for range 1 + r.IntN(8) {
+			text += string(rune('0' + r.IntN(10)*r.IntN(2)))
+		}
+	}
+	if r.IntN(3) == 0 {
+		text += "e" + strconv.Itoa(r.IntN(30)-15)
+	}
+	return text
+}
+
+var (
+	number       = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	hugeExponent = regexp.MustCompile(`(e-?)[0-9]{5,}`)
+)
+
+// Both parsers are exact: they agree with arithmetic on rationals.
+func TestParseAgainstRationals(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	texts := slices.Clone(numbers)
+	for range 20000 {
+		texts = append(texts, randomNumber(r))
+	}
+	for _, text := range texts {
+		n, ok := lexer.ParseInt([]byte(text))
+		ns, nsOK := lexer.ParseMicros([]byte(text))
+		if !number.MatchString(text) {
+			if ok || nsOK {
+				t.Errorf("%q: ParseInt returns %d, %v, ParseMicros %d, %v", text, n, ok, ns, nsOK)
+			}
+			continue
+		}
+		exact, _ := new(big.Rat).SetString(hugeExponent.ReplaceAllString(text, "${1}9999"))
+		if want := exact.IsInt() && exact.Num().IsInt64(); ok != want || ok && n != exact.Num().Int64() {
+			t.Fatalf("ParseInt(%s) = %d, %v, exactly %s", text, n, ok, exact)
+		}
+
+		exactNS := new(big.Rat).Mul(exact, big.NewRat(1000, 1))
+		away := new(big.Rat).Add(new(big.Rat).Abs(exactNS), big.NewRat(1, 2))
+		rounded := new(big.Int).Quo(away.Num(), away.Denom())
+		if exact.Sign() < 0 {
+			rounded.Neg(rounded)
+		}
+		if want := rounded.IsInt64(); nsOK != want || nsOK && ns != rounded.Int64() {
+			t.Fatalf("ParseMicros(%s) = %d, %v, exactly %s", text, ns, nsOK, exactNS)
+		}
+	}
+}
+
+func TestAppendMicrosRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	values := []int64{0, 1, 10, 100, 999, 1000, 1001, -1, -600, -1000, math.MaxInt64, math.MinInt64}
+	for range 10000 {
+		values = append(values, int64(r.Uint64())>>r.IntN(64))
+	}
+	for _, ns := range values {
+		text := lexer.AppendMicros(nil, ns)
+		if !json.Valid(text) {
+			t.Fatalf("AppendMicros(%d) = %s is no JSON", ns, text)
+		}
+		exact, _ := new(big.Rat).SetString(string(text))
+		if exact.Cmp(big.NewRat(ns, 1000)) != 0 {
+			t.Fatalf("AppendMicros(%d) = %s", ns, text)
+		}
+		if back, ok := lexer.ParseMicros(text); !ok || back != ns {
+			t.Fatalf("ParseMicros(AppendMicros(%d)) = %d, %v", ns, back, ok)
+		}
+	}
+	for ns, want := range map[int64]string{600: "0.6", 1000: "1", 125: "0.125", 1010: "1.01", -600: "-0.6", 0: "0"} {
+		check.Equal(t, fmt.Sprintf("AppendMicros(%d)", ns), want, string(lexer.AppendMicros(nil, ns)))
+	}
+}
+
+func TestFloats(t *testing.T) {
+	for _, f := range []float64{0, 1, -1, 0.5, 4.000000000001, 1e-7, 1e21, 1e300, math.MaxFloat64,
+		math.SmallestNonzeroFloat64, 1 << 53} {
+		text := lexer.AppendFloat(nil, f)
+		if back, ok := lexer.ParseFloat(text); !json.Valid(text) || !ok || back != f {
+			t.Errorf("AppendFloat(%g) = %s, back %g, %v", f, text, back, ok)
+		}
+	}
+	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		check.Equal(t, fmt.Sprintf("AppendFloat(%g)", f), "null", string(lexer.AppendFloat(nil, f)))
+	}
+	if _, ok := lexer.ParseFloat([]byte("1e400")); ok {
+		t.Error("ParseFloat(1e400) is ok")
+	}
+}
+
+func TestIntegralFloat(t *testing.T) {
+	for _, test := range []struct {
+		f    float64
+		want int64
+		ok   bool
+	}{
+		{0, 0, true}, {math.Copysign(0, -1), 0, true}, {2, 2, true}, {-1, -1, true}, {1 << 53, 1 << 53, true},
+		{-1 << 53, -1 << 53, true},
+		{2.5, 0, false}, {1<<53 + 2, 0, false}, {1e30, 0, false}, {math.NaN(), 0, false}, {math.Inf(1), 0, false},
+		{math.Inf(-1), 0, false},
+	} {
+		if got, ok := lexer.IntegralFloat(test.f); got != test.want || ok != test.ok {
+			t.Errorf("IntegralFloat(%g) = %d, %v, want %d, %v", test.f, got, ok, test.want, test.ok)
+		}
+	}
 }

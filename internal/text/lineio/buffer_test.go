@@ -11,7 +11,8 @@ import (
 
 // A buffer asks before it grows, and ends with the error of whoever bounds it.
 func TestHeld(t *testing.T) {
-	full, held := errors.New("full"), int64(0)
+	full := errors.New("full")
+	held := int64(0)
 	hold := func(bytes int64) error {
 		if held += bytes; held > 4<<20 {
 			return full
@@ -24,7 +25,8 @@ func TestHeld(t *testing.T) {
 		t.Errorf("%d bytes, error %v, %d held", len(got), err, held)
 	}
 	held = 0
-	endless := io.MultiReader(strings.NewReader(text), strings.NewReader(text), strings.NewReader(text), strings.NewReader(text))
+	endless := io.MultiReader(strings.NewReader(text), strings.NewReader(text), strings.NewReader(text),
+		strings.NewReader(text))
 	got, err = ReadUpTo(&Held{Reader: endless, Hold: hold}, 1<<30)
 	check.Is(t, "more than is allowed", full, err)
 	if cap(got) > 4<<20 {

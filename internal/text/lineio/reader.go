@@ -1,5 +1,5 @@
-// Package lineio reads text line by line in bounded memory, with the position of
-// each line, and has the buffer that other readers of streams use.
+// Package lineio reads text line by line in bounded memory, with the position of each line. Its buffer serves other
+// readers of streams, too.
 package lineio
 
 import (
@@ -7,21 +7,17 @@ import (
 	"io"
 )
 
-// MaxLine is the longest line kept in memory, without its newline. A longer
-// one is passed over up to its newline and reported as such.
+// MaxLine is the longest line kept in memory, without its newline. A longer one is skipped and reported.
 const MaxLine = 16 << 20
 
 // Line is one line of the input.
 type Line struct {
-	// Text is the line without its newline or carriage return, valid until the
-	// next call of Next; nil where the line was too long.
+	// Text is the line without its line break, valid until the next call of Next, nil for a line too long.
 	Text []byte
 	// Number counts from 1.
 	Number int64
-	// Offset is where the line starts, in bytes from the start of the input.
-	Offset int64
-	// Complete is set if a newline ended the line. The last line of a file that was
-	// cut off is not complete.
+	Offset int64 // the start of the line, in bytes from the start of the input
+	// Complete is set if a newline ended the line. The last line of a truncated file is not complete.
 	Complete bool
 }
 
@@ -30,12 +26,11 @@ type Reader struct {
 	in      Buffer
 	limit   int
 	start   int // of the unread part of the buffer
-	scanned int // bytes from start in which there is no newline
+	scanned int // bytes from start without a newline
 	line    int64
 }
 
-// NewReader returns a Reader of src whose lines are limited to limit bytes,
-// MaxLine where limit is 0.
+// NewReader returns a Reader of src for lines of at most limit bytes; 0 is MaxLine.
 func NewReader(src io.Reader, limit int) *Reader {
 	if limit <= 0 {
 		limit = MaxLine
@@ -45,16 +40,15 @@ func NewReader(src io.Reader, limit int) *Reader {
 	return r
 }
 
-// Reset makes r read src, which starts behind so many bytes and lines of its
-// input. The contents of a *bytes.Buffer are read in place, without a copy.
+// Reset makes r read src, which starts behind the given bytes and lines of its input.
 func (r *Reader) Reset(src io.Reader, offset, lines int64) {
 	r.in.Reset(src, offset)
-	r.start, r.scanned, r.line = 0, 0, lines
+	r.start = 0
+	r.scanned = 0
+	r.line = lines
 }
 
-// Next returns the next line. At the end of the input the error is io.EOF;
-// any other error is the underlying reader's, and comes after every byte that
-// the reader gave has been returned.
+// Next returns the next line. At the end the error is io.EOF; any other error comes after all bytes of the source.
 func (r *Reader) Next() (Line, error) {
 	tooLong := false
 	offset := r.in.Offset + int64(r.start)
@@ -65,7 +59,7 @@ func (r *Reader) Next() (Line, error) {
 		}
 		r.scanned = len(unread)
 		if len(unread) > r.limit+1 {
-			// One more byte than the limit allows for a carriage return.
+			// One byte above the limit may be a carriage return.
 			tooLong = true
 			r.drop(len(unread))
 		}
@@ -81,19 +75,16 @@ func (r *Reader) Next() (Line, error) {
 	}
 }
 
-// Buffered returns the text that has been read from the source and not yet been
-// returned, valid until the next call of another method. It may end within a line.
+// Buffered returns the text read but not returned yet, valid until the next call. It may end within a line.
 func (r *Reader) Buffered() []byte { return r.in.Text[r.start:] }
 
-// Skip passes over the next n bytes, which are buffered and one line with its
-// newline.
+// Skip skips the next n bytes: one buffered line with its newline.
 func (r *Reader) Skip(n int) {
 	r.drop(n)
 	r.line++
 }
 
-// SkipEmpty passes over the empty lines that are buffered and come next: a file may hold
-// little else.
+// SkipEmpty skips the next empty lines in the buffer: a file may consist of them.
 func (r *Reader) SkipEmpty() {
 	unread := r.Buffered()
 	if n := len(unread) - len(bytes.TrimLeft(unread, "\n")); n > 0 {
@@ -102,7 +93,6 @@ func (r *Reader) SkipEmpty() {
 	}
 }
 
-// take cuts n bytes, and the newline behind them, off the unread part.
 func (r *Reader) take(offset int64, n, newline int, tooLong bool) Line {
 	text := r.in.Text[r.start : r.start+n]
 	r.drop(n + newline)
@@ -119,4 +109,109 @@ func (r *Reader) take(offset int64, n, newline int, tooLong bool) Line {
 func (r *Reader) drop(n int) {
 	r.start += n
 	r.scanned = 0
+}
+
+// bufferSize is the size of a read. Reads of this size cost little compared to parsing.
+const bufferSize = 256 << 10
+
+// Buffer is a sliding window over an input. It does not copy the contents of a *bytes.Buffer.
+type Buffer struct {
+	Text   []byte // the window, at Offset of the input
+	Offset int64
+	Err    error // the source's error, io.EOF at the end of the input
+
+	src  io.Reader
+	own  []byte // the buffer; Text may be the source's
+	hold func(bytes int64) error
+}
+
+// Held is a source with a bound on the memory taken for it.
+type Held struct {
+	io.Reader
+	// Hold is called with the number of additional bytes held, negative for fewer. An error ends the reading.
+	Hold func(bytes int64) error
+}
+
+// HoldOf returns the Hold of a [Held] source, nil for any other source.
+func HoldOf(src io.Reader) func(bytes int64) error {
+	if h, ok := src.(*Held); ok {
+		return h.Hold
+	}
+	return nil
+}
+
+// Reset makes b read src, which starts at an offset of its input.
+func (b *Buffer) Reset(src io.Reader, offset int64) {
+	hold := HoldOf(src)
+	if h, ok := src.(*Held); ok {
+		src = h.Reader
+	}
+	*b = Buffer{src: src, Offset: offset, own: b.own, hold: hold}
+	if text, ok := src.(*bytes.Buffer); ok {
+		b.Text = text.Bytes()
+		b.Err = io.EOF
+		return
+	}
+	if cap(b.own) > bufferSize && b.hold != nil && b.hold(int64(cap(b.own))) != nil {
+		b.own = nil
+	}
+	if b.own == nil && src != nil {
+		b.own = make([]byte, 0, bufferSize)
+	}
+	b.Text = b.own[:0]
+}
+
+// Slide drops the first n bytes and makes room behind the rest. It may grow the buffer to most bytes.
+func (b *Buffer) Slide(n, most int) {
+	b.Offset += int64(n)
+	rest := b.Text[n:]
+	if size := min(2*cap(b.Text), most); len(rest) > cap(b.Text)/2 && size > cap(b.Text) && b.grow(int64(size)) {
+		b.own = append(make([]byte, 0, size), rest...)
+		b.Text = b.own
+		return
+	}
+	b.Text = b.Text[:copy(b.Text, rest)]
+}
+
+// ReadUpTo returns the first most bytes of src, or all of it. If most is below 256 KiB it may read more of src.
+func ReadUpTo(src io.Reader, most int) ([]byte, error) {
+	var b Buffer
+	for b.Reset(src, 0); b.Err == nil && len(b.Text) < most; b.Read() {
+		if len(b.Text) == cap(b.Text) {
+			b.Slide(0, most)
+		}
+	}
+	if b.Err == io.EOF {
+		b.Err = nil
+	}
+	return b.Text[:min(len(b.Text), most)], b.Err
+}
+
+// grow asks to replace the buffer by one of size bytes. A refusal is in Err.
+func (b *Buffer) grow(size int64) bool {
+	if b.hold == nil {
+		return true
+	}
+	if b.Err = b.hold(size); b.Err != nil {
+		return false
+	}
+	if held := int64(cap(b.Text)); held > bufferSize {
+		_ = b.hold(-held) // less than before
+	}
+	return true
+}
+
+// Read reads once. It tries up to a hundred times if a read gives neither bytes nor an error.
+func (b *Buffer) Read() {
+	end := len(b.Text)
+	for range 100 {
+		if b.hold != nil && b.Err != nil {
+			return
+		}
+		n, err := b.src.Read(b.Text[end:cap(b.Text)])
+		if b.Text, b.Err = b.Text[:end+n], err; n > 0 || err != nil {
+			return
+		}
+	}
+	b.Err = io.ErrNoProgress
 }

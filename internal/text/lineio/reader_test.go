@@ -15,7 +15,7 @@ import (
 	"github.com/optrace/optrace/internal/text/lineio"
 )
 
-// all reads every line, copying the memory that belongs to the Reader.
+// all reads every line, and copies the Reader's memory.
 func all(t *testing.T, src io.Reader, limit int) ([]lineio.Line, error) {
 	t.Helper()
 	r := lineio.NewReader(src, limit)
@@ -93,14 +93,14 @@ func TestLinesAroundBufferSize(t *testing.T) {
 	for _, n := range []int{256<<10 - 2, 256<<10 - 1, 256 << 10, 256<<10 + 1, 512<<10 + 3} {
 		long := strings.Repeat("x", n)
 		got, err := all(t, strings.NewReader(long+"\n"+long), 0)
-		if err != io.EOF || len(got) != 2 || string(got[0].Text) != long || string(got[1].Text) != long || got[1].Complete {
+		if err != io.EOF || len(got) != 2 || string(got[0].Text) != long || string(got[1].Text) != long ||
+			got[1].Complete {
 			t.Errorf("length %d: %d lines, error %v", n, len(got), err)
 		}
 	}
 }
 
-// A giant line costs the limit's memory, not its own, and reading goes on
-// behind it.
+// A giant line costs the limit's memory, not its own, and reading goes on behind it.
 func TestGiantLine(t *testing.T) {
 	const giant = 64 << 20
 	src := strings.NewReader(strings.Repeat("x", giant) + "\nafter\n")
@@ -114,7 +114,7 @@ func TestGiantLine(t *testing.T) {
 	}
 }
 
-// An error of the source comes after the bytes that came before it.
+// An error of the source comes after its bytes.
 func TestSourceError(t *testing.T) {
 	broken := errors.New("disk on fire")
 	src := &chunks{text: []byte("one\ntwo\nthr"), r: rand.New(rand.NewPCG(3, 4)), err: broken}

@@ -1,5 +1,4 @@
-// Package natural orders names as people do: numbers within them by their value,
-// so that cuda:2 comes before cuda:10. Package strings orders by bytes.
+// Package natural orders names for people: numbers in them by value, cuda:2 before cuda:10.
 package natural
 
 import (
@@ -7,34 +6,37 @@ import (
 	"strings"
 )
 
-// Compare returns a negative number where a comes before b, 0 where they are equal
-// and a positive number otherwise. Digits compare as the number they write;
-// where that leaves names equal, as in "1" and "01", their bytes decide.
+// Compare returns a negative number if a comes before b, 0 if they are equal, and a positive number otherwise. Digits
+// compare by value. If the names are then equal, such as "1" and "01", their bytes decide.
 func Compare(a, b string) int {
-	x, y := a, b
+	x := a
+	y := b
 	for x != "" && y != "" {
-		m, n := digits(x), digits(y)
+		m := digits(x)
+		n := digits(y)
 		order := 0
 		if m > 0 && n > 0 {
 			order = compareNumbers(x[:m], y[:n])
 		} else {
-			order, m, n = cmp.Compare(x[0], y[0]), 1, 1
+			order = cmp.Compare(x[0], y[0])
+			m = 1
+			n = 1
 		}
 		if order != 0 {
 			return order
 		}
-		x, y = x[m:], y[n:]
+		x = x[m:]
+		y = y[n:]
 	}
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
 
-// digits returns how many digits s starts with.
 func digits(s string) int {
 	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }
 
-// compareNumbers compares two texts of digits by their values.
 func compareNumbers(a, b string) int {
-	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	a = strings.TrimLeft(a, "0")
+	b = strings.TrimLeft(b, "0")
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }

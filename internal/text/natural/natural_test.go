@@ -33,8 +33,11 @@ func TestCompareIsAnOrder(t *testing.T) {
 		return b.String()
 	}
 	for range 200_000 {
-		a, b, c := name(), name(), name()
-		ab, ba := natural.Compare(a, b), natural.Compare(b, a)
+		a := name()
+		b := name()
+		c := name()
+		ab := natural.Compare(a, b)
+		ba := natural.Compare(b, a)
 		if ab != -ba || (ab == 0) != (a == b) {
 			t.Fatalf("Compare(%q, %q) = %d, and %d the other way", a, b, ab, ba)
 		}

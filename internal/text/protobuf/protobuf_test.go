@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/text/protobuf"
 )
@@ -63,4 +65,44 @@ func TestCursorKeepsTheFirstError(t *testing.T) {
 			t.Errorf("%q: the error is %v, want %v", text, c.Err, want)
 		}
 	}
+}
+
+// FuzzCursor compares the fields of a message with protobuf's own library.
+func FuzzCursor(f *testing.F) {
+	for _, text := range []string{"\x08\x96\x01", "\x0a\x02ab\x10\x01", "\x0b\x08\x01\x0c",
+		"\x09\x01\x02\x03\x04\x05\x06\x07\x08", "\x0f"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c := protobuf.Cursor{Buf: text}
+		for rest := text; len(rest) > 0; rest = text[c.Pos:] {
+			num, typ, n := protowire.ConsumeTag(rest)
+			size := n
+			if n > 0 {
+				size = -1
+				if m := protowire.ConsumeFieldValue(num, typ, rest[n:]); m >= 0 {
+					size = n + m
+				}
+			}
+			var field int
+			var wireType byte
+			if c.Next() {
+				field, wireType = c.Field, c.Type
+				c.Skip()
+			}
+			if (c.Err == nil) != (size > 0) {
+				if num > protowire.MaxValidNumber || typ == protowire.StartGroupType {
+					return // the library takes larger numbers and deeper groups
+				}
+				t.Fatalf("%x at %d: the error is %v, the library's size %d", text, len(text)-len(rest), c.Err, size)
+			}
+			if c.Err != nil {
+				return
+			}
+			if field != int(num) || wireType != byte(typ) || c.Pos != len(text)-len(rest)+size {
+				t.Fatalf("%x: field %d of type %d ends at %d, want %d, %d, size %d", text, field, wireType, c.Pos, num,
+					typ, size)
+			}
+		}
+	})
 }

@@ -1,21 +1,23 @@
-// Package termtext makes foreign text fit for a terminal: names in traces may
-// hold anything, also sequences that move the cursor or reorder the line.
+// Package termtext makes text safe for a terminal: names in traces may contain anything, also sequences that move the
+// cursor or reorder the line.
 package termtext
 
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"golang.org/x/text/width"
 )
 
-// Clean returns s without control characters, escape sequences, bidirectional
-// overrides and other invisible formatting. A text of which nothing is left is
-// returned quoted.
+// Clean returns s without control characters, escape sequences, bidirectional overrides and other invisible
+// formatting. If the rest is empty it returns s quoted.
 func Clean(s string) string {
 	if isPlain(s) {
 		return s
@@ -35,8 +37,7 @@ func Clean(s string) string {
 	return clean
 }
 
-// escapeSequence is an ANSI escape sequence: parameters and one byte that ends them (CSI), a string up to BEL or ESC \,
-// or two characters.
+// escapeSequence is an ANSI escape sequence: CSI with parameters, a string up to BEL or ESC \, or two characters.
 var escapeSequence = regexp.MustCompile(`\x1b(?:\[[^@-~]*[@-~]?|[\]P^_X](?s:.*?)(?:\x07|\x1b\\|\z)|[\x00-\x7f])`)
 
 // Escape returns s with control characters, invisible formatting and invalid
@@ -49,12 +50,10 @@ func Escape(s string) string {
 	return unquote.Replace(quoted[1 : len(quoted)-1])
 }
 
-// unquote undoes what only a literal needs.
 var unquote = strings.NewReplacer(`\\`, `\`, `\"`, `"`)
 
-// EscapeJSON returns a JSON text in which control characters and invisible
-// formatting within strings are escaped. The text stands for the same value. The
-// JSON encoder has escaped the characters below U+0020 already.
+// EscapeJSON returns a JSON text of the same value with control characters and invisible formatting in strings
+// escaped. The JSON encoder has already escaped characters below U+0020.
 func EscapeJSON(text []byte) []byte {
 	isSafe := func(r rune) bool { return r == '\n' || r == utf8.RuneError || strconv.IsPrint(r) }
 	if bytes.IndexFunc(text, func(r rune) bool { return !isSafe(r) }) < 0 {
@@ -71,7 +70,6 @@ func EscapeJSON(text []byte) []byte {
 	return escaped
 }
 
-// appendEscape appends the escape sequence of JSON for r.
 func appendEscape(text []byte, r rune) []byte {
 	if r > 0xffff {
 		high, low := utf16.EncodeRune(r)
@@ -82,4 +80,154 @@ func appendEscape(text []byte, r rune) []byte {
 
 func isPlain(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+// Writer writes text to a terminal. It escapes all but printable characters, newlines and tabs.
+type Writer struct {
+	to   io.Writer
+	rest []byte // the beginning of a character
+	out  []byte
+}
+
+// NewWriter returns a Writer to a terminal.
+func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
+
+// Write writes text. A character may be divided between two calls.
+func (w *Writer) Write(text []byte) (int, error) {
+	in := append(w.rest, text...)
+	w.out = w.out[:0]
+	for len(in) > 0 && utf8.FullRune(in) {
+		r, size := utf8.DecodeRune(in)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			w.out = fmt.Appendf(w.out, `\x%02x`, in[0])
+		case r == '\n' || r == '\t' || strconv.IsPrint(r):
+			w.out = append(w.out, in[:size]...)
+		default:
+			w.out = appendEscape(w.out, r)
+		}
+		in = in[size:]
+	}
+	w.rest = append(w.rest[:0], in...)
+	if _, err := w.to.Write(w.out); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// Width returns the columns of s: 0 for combining marks, two for wide East Asian characters and pictographs.
+func Width(s string) int {
+	w := 0
+	for _, r := range s {
+		w += runeWidth(r)
+	}
+	return w
+}
+
+func runeWidth(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case r >= 0x1160 && r <= 0x11ff: // vowels and finals joining Hangul syllables
+		return 0
+	}
+	if kind := width.LookupRune(r).Kind(); kind == width.EastAsianWide || kind == width.EastAsianFullwidth {
+		return 2
+	}
+	return 1
+}
+
+// Head returns the longest beginning of s of at most width columns. A combining mark stays with its character.
+func Head(s string, width int) string {
+	used := 0
+	for i, r := range s {
+		if used += runeWidth(r); used > width {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// Tail returns the longest end of s of at most width columns. It does not begin with a combining mark, unless s does.
+func Tail(s string, width int) string {
+	start := len(s)
+	at := len(s)
+	for at > 0 {
+		r, n := utf8.DecodeLastRuneInString(s[:at])
+		w := runeWidth(r)
+		if width -= w; width < 0 {
+			break
+		}
+		at -= n
+		if w > 0 || at == 0 {
+			start = at
+		}
+	}
+	return s[start:]
+}
+
+// Truncate returns s of at most width columns, ending in an ellipsis if cut. Combining marks stay.
+func Truncate(s string, width int) string {
+	switch {
+	case Width(s) <= width:
+		return s
+	case width < 1:
+		return ""
+	}
+	return Head(s, width-1) + "…"
+}
+
+// Shorten returns s of at most width columns, with an ellipsis in its middle if cut.
+func Shorten(s string, width int) string {
+	if Width(s) <= width {
+		return s
+	}
+	if width < 3 {
+		return Truncate(s, width)
+	}
+	tail := Tail(s, (width-1)/2)
+	return Truncate(s, width-Width(tail)) + tail
+}
+
+// Wrap returns s in lines, broken at spaces, and within words wider than a line. A number stays with its unit, the
+// next word. The first line has at most first columns, the others further.
+func Wrap(s string, first, further int) []string {
+	var lines []string
+	width := first
+	line := ""
+	put := func(full string) {
+		lines = append(lines, full)
+		width = further
+		line = ""
+	}
+	words := strings.Fields(s)
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		if isNumber(word) && i+1 < len(words) && Width(word)+1+Width(words[i+1]) <= further {
+			i++
+			word += " " + words[i]
+		}
+		if line != "" {
+			if Width(line)+1+Width(word) <= width {
+				line += " " + word
+				continue
+			}
+			put(line)
+		}
+		for Width(word) > width {
+			piece := Head(word, max(width, 2)) // a character at least
+			word = word[len(piece):]
+			put(piece)
+		}
+		line = word
+	}
+	return append(lines, line)
+}
+
+func isNumber(word string) bool {
+	return strings.IndexFunc(strings.TrimPrefix(word, "("), func(r rune) bool {
+		return (r < '0' || r > '9') && r != '.' && r != ','
+	}) < 0
 }

@@ -77,9 +77,10 @@ func FuzzEscape(f *testing.F) {
 	})
 }
 
-// What a Writer writes does not depend on how the text is divided, and a terminal obeys none of it.
+// A Writer's output does not depend on the division of the text, and no terminal obeys it.
 func FuzzWriter(f *testing.F) {
-	for _, s := range []string{"matmul\n", "\x1b[31mred\x1b[0m", "\u202e\u009b\x9b", "矩阵\U000e0041\xe7\x9f", "{\"a\":\"\u0085\"}\n"} {
+	for _, s := range []string{"matmul\n", "\x1b[31mred\x1b[0m", "\u202e\u009b\x9b", "矩阵\U000e0041\xe7\x9f",
+		"{\"a\":\"\u0085\"}\n"} {
 		f.Add(s, 3)
 	}
 	f.Fuzz(func(t *testing.T, s string, at int) {
@@ -108,7 +109,8 @@ func FuzzWriter(f *testing.F) {
 			var escaped strings.Builder
 			check.Must(NewWriter(&escaped).Write(text))(t)
 			var got, want string
-			if err := errors.Join(json.Unmarshal([]byte(escaped.String()), &got), json.Unmarshal(text, &want)); err != nil || got != want {
+			if err := errors.Join(json.Unmarshal([]byte(escaped.String()), &got),
+				json.Unmarshal(text, &want)); err != nil || got != want {
 				t.Errorf("JSON %q is written as %q: %v", text, escaped.String(), err)
 			}
 		}
@@ -184,15 +186,14 @@ func TestWrap(t *testing.T) {
 		first, further int
 		want           []string
 	}{
-		{"", 5, 5, []string{""}},
-		{"one two three", 80, 80, []string{"one two three"}},
-		{"one two three", 8, 5, []string{"one two", "three"}},
-		{"one  two", 3, 9, []string{"one", "two"}},
+		{"", 5, 5, []string{""}}, {"one two three", 80, 80, []string{"one two three"}},
+		{"one two three", 8, 5, []string{"one two", "three"}}, {"one  two", 3, 9, []string{"one", "two"}},
 		{"abcdefgh ij", 3, 5, []string{"abc", "defgh", "ij"}},
 		{"memory 74.8 MiB", 12, 12, []string{"memory", "74.8 MiB"}},
 		{"矩阵乘法 x", 5, 5, []string{"矩阵", "乘法", "x"}},
 	} {
-		check.Equal(t, fmt.Sprintf("Wrap(%q, %d, %d)", tc.text, tc.first, tc.further), tc.want, Wrap(tc.text, tc.first, tc.further))
+		check.Equal(t, fmt.Sprintf("Wrap(%q, %d, %d)", tc.text, tc.first, tc.further), tc.want,
+			Wrap(tc.text, tc.first, tc.further))
 	}
 }
 

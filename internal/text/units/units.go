@@ -1,5 +1,5 @@
-// Package units writes quantities for people: scaled to a fitting unit, with
-// three significant digits. Machines get base units; only renderers scale.
+// Package units writes quantities for people: in a fitting unit, with three significant digits. Machines get base
+// units; only renderers scale.
 package units
 
 import (
@@ -18,11 +18,11 @@ var (
 	times   = []unit{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
 	sizes   = []unit{{"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"PiB", 1 << 50}}
 	decimal = []unit{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15}}
-	flops   = []unit{{"FLOP", 1}, {"kFLOP", 1e3}, {"MFLOP", 1e6}, {"GFLOP", 1e9}, {"TFLOP", 1e12}, {"PFLOP", 1e15}, {"EFLOP", 1e18}}
+	flops   = []unit{{"FLOP", 1}, {"kFLOP", 1e3}, {"MFLOP", 1e6}, {"GFLOP", 1e9}, {"TFLOP", 1e12}, {"PFLOP", 1e15},
+		{"EFLOP", 1e18}}
 )
 
-// Duration writes nanoseconds: "600 ns", "1.50 µs", "2.35 s", "1 min 30 s",
-// "2 h 5 min", "3 d 4 h".
+// Duration writes nanoseconds: "600 ns", "1.50 µs", "2.35 s", "1 min 30 s", "2 h 5 min", "3 d 4 h".
 func Duration(ns int64) string { return DurationFloat(float64(ns)) }
 
 // DurationFloat is Duration for a mean or a percentile.
@@ -33,14 +33,15 @@ func DurationFloat(ns float64) string {
 	return long(ns)
 }
 
-// longFrom is the least duration that three digits of seconds round to a minute.
+// longFrom is the shortest duration whose seconds round to a minute.
 const longFrom = 59.95e9
 
 // long writes a duration of a minute or more in two units, the second one whole.
 func long(ns float64) string {
 	sign := ""
 	if ns < 0 {
-		sign, ns = "-", -ns
+		sign = "-"
+		ns = -ns
 	}
 	pair := func(n, per float64, large, small string) string {
 		return fmt.Sprintf("%s%.0f %s %.0f %s", sign, math.Floor(n/per), large, math.Mod(n, per), small)
@@ -60,7 +61,7 @@ func Bytes(n int64) string { return scale(float64(n), sizes) }
 // BytesPerSecond writes a bandwidth: "1.50 GiB/s".
 func BytesPerSecond(rate float64) string { return scale(rate, sizes) + "/s" }
 
-// PeakBytesPerSecond writes a bandwidth in decimal units, as data sheets do: "3.35 TB/s".
+// PeakBytesPerSecond writes a bandwidth in the decimal units of data sheets: "3.35 TB/s".
 func PeakBytesPerSecond(rate float64) string { return scale(rate, decimal) + "/s" }
 
 // FLOPs writes a number of floating-point operations: "1.50 GFLOP".
@@ -82,7 +83,7 @@ func Intensity(x float64) string {
 	return format(x, false)
 }
 
-// Count writes a number in full, its thousands apart: "13,428,180".
+// Count writes a number in full with separated thousands: "13,428,180".
 func Count(n int64) string {
 	digits, sign := strings.CutPrefix(strconv.FormatInt(n, 10), "-")
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -119,8 +120,7 @@ func Percent(share float64) string {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// scale writes v in the first unit in which it stays below the next one after
-// rounding, so that 999.9996 µs is "1.00 ms" and never "1000 µs".
+// scale writes v in the first unit below the next one after rounding: 999.9996 µs is "1.00 ms", not "1000 µs".
 func scale(v float64, units []unit) string {
 	if !finite(v) {
 		return "-"
@@ -134,14 +134,13 @@ func scale(v float64, units []unit) string {
 	return format(v/units[last].size, last == 0) + " " + units[last].name
 }
 
-// round3 rounds to three significant digits, and to integers from 1000 on.
 func round3(v float64) float64 {
 	digits := decimals(v)
 	p := math.Pow10(digits)
 	return math.Round(v*p) / p
 }
 
-// decimals returns how many digits behind the point make three in all.
+// decimals returns the number of decimals for three significant digits.
 func decimals(v float64) int {
 	switch v = math.Abs(v); {
 	case v < 9.995:
@@ -152,11 +151,27 @@ func decimals(v float64) int {
 	return 0
 }
 
-// format writes v with three significant digits; whole numbers of a base unit,
-// which cannot be divided, without a point.
+// format writes v with three significant digits. Whole numbers of an indivisible base unit have no point.
 func format(v float64, base bool) string {
 	if base && v == math.Trunc(v) {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'f', decimals(v), 64)
+}
+
+// ParseBytes reads a number of bytes with an optional unit: 4096, 64K, 1.5M, 2GiB. Units are powers of 1024.
+func ParseBytes(text string) (int64, error) {
+	number := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
+	size := int64(1)
+	if i := len(number) - 1; i >= 0 {
+		if power := strings.IndexByte("KMGT", number[i]); power >= 0 {
+			number = number[:i]
+			size = 1 << (10 * (power + 1))
+		}
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !(n >= 0) || n*float64(size) >= math.MaxInt64 {
+		return 0, fmt.Errorf("%q is not a number of bytes such as 64M or 1.5G", text)
+	}
+	return int64(n * float64(size)), nil
 }

@@ -3,59 +3,55 @@ package rows
 import (
 	"math"
 
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/op"
 )
 
-// Column is a column of the table.
+// Column is a known column of the table.
 type Column struct {
-	// Name is its name, or for a part of a group the path to it. Lists and maps go by
-	// their own name, whatever the groups in them are called.
+	// Name is the column's name, or the path of a part of a group. A list or map has its own name only;
+	// names of the groups within it do not matter.
 	Name string
-	// Use returns how a column of the form that the file gives it is read.
+	// Use returns how to read a column of the form found in the file.
 	Use func(f *Form) Use
 }
 
-// Form is what a file says of a column, in the terms of Parquet.
+// Form describes a column of the file in the terms of Parquet.
 type Form struct {
-	// Text tells that the values are texts or bytes, and Unit, if not 0, that they are
-	// times, and what they count, in nanoseconds.
+	// Text is set for texts and bytes. Unit is the unit of times in nanoseconds, and 0 for other values.
 	Text bool
 	Unit int64
-	// MaxDef is the definition level of a value, and MaxRep the repetition level
-	// of the innermost list.
+	// MaxDef is the definition level of a value, and MaxRep the repetition level of the innermost list.
 	MaxDef, MaxRep int32
-	// Lists holds, for each list around the value, the definition level at
-	// which it has an element.
+	// Lists has the definition level of an element for each list around the value.
 	Lists []int32
 }
 
-// Use is how a column is read.
+// Use says how to read a column.
 type Use struct {
-	// Translate tells what a value means. It does not depend on the row.
+	// Translate translates a value, independent of its row.
 	Translate func(b *Batch, f *Form, v Value, to *Meaning)
-	// Set takes the value of a row that has one, where a row has one at most, and List
-	// all cells of a row. One of them is not nil.
+	// Either Set or List is not nil. Set takes the value of a row; List takes all cells of a row.
 	Set  func(r *Row, m *Meaning)
 	List func(r *Row, cells []Cell)
 }
 
-// Cell is a place of a row in a column, at a repetition and a definition level, which tell
-// what list it goes on with and how much of the path to a value is there. Value is nil
-// where there is none.
+// Cell is a place in a column. Rep says which list it continues, and Def how much of the value's path is
+// present. Value is nil for null.
 type Cell struct {
 	Rep, Def int32
 	Value    *Meaning
 }
 
-// MaxCells is how many cells of a row have to be handed out.
+// MaxCells limits the cells of a row.
 const MaxCells = op.MaxInputs * op.MaxRank
 
-// Columns returns the columns that are known, as the documentation of package parquet lists them. A file may
-// have any of them, in any order and beside others; they are read in this order.
+// Columns returns the known columns in the order of reading. A file may have any of them, in any order and
+// beside others.
 func Columns() []Column {
 	list := []Column{{"record", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.Record = m.text })}}
-	for i := range op.Columns {
-		c := &op.Columns[i]
+	for i := range opfields.Entry {
+		c := &opfields.Entry[i]
 		if own, ok := ownColumns[c.Name]; ok {
 			list = append(list, own...)
 		} else {
@@ -63,15 +59,16 @@ func Columns() []Column {
 			list = append(list, Column{c.Name, one(c.Bad(), t, set)})
 		}
 	}
-	for i := range op.CollectiveColumns {
-		c := &op.CollectiveColumns[i]
-		list = append(list, Column{"collective." + c.Name, ofCollective(fieldOf(c, func(r *Row) *op.Collective { return r.Collective }))})
+	for i := range opfields.Collective {
+		c := &opfields.Collective[i]
+		list = append(list, Column{"collective." + c.Name,
+			ofCollective(fieldOf(c, func(r *Row) *op.Collective { return r.Collective }))})
 	}
 	return append(list, otherColumns...)
 }
 
-// fieldOf returns how a field of a part of a row is read that is an integer, a text, a name, an id or a number.
-func fieldOf[T any](c *op.Column[T], of func(*Row) *T) (translate, func(*Row, *Meaning)) {
+// fieldOf returns how to read a simple field: an integer, a text, a name, an id or a number.
+func fieldOf[T any](c *opfields.Field[T], of func(*Row) *T) (translate, func(*Row, *Meaning)) {
 	switch at := c.At.(type) {
 	case func(*T) *op.Int:
 		set := func(r *Row, m *Meaning) { *at(of(r)) = m.int() }
@@ -84,7 +81,7 @@ func fieldOf[T any](c *op.Column[T], of func(*Row) *T) (translate, func(*Row, *M
 		return integer(0, c.Bad()), set
 	case func(*T) *string:
 		return text, func(r *Row, m *Meaning) { *at(of(r)) = m.text }
-	case func(*T) op.Name:
+	case func(*T) opfields.Name:
 		return text, func(r *Row, m *Meaning) { r.Warn |= at(of(r)).SetName(m.text) }
 	case func(*T) []byte:
 		id := traceID
@@ -100,22 +97,26 @@ func fieldOf[T any](c *op.Column[T], of func(*Row) *T) (translate, func(*Row, *M
 	return func(*Batch, *Form, Value, *Meaning) {}, nil
 }
 
-// ownColumns are the columns of fields that are read in another way.
+// ownColumns are the columns of fields with special readers.
 var ownColumns = map[string][]Column{
 	"input_shapes": {{"input_shapes", inputShapes}},
 	"output_shape": {{"output_shape", outputShape}},
 	"duration_us": {
 		{"duration_us", one(op.WarnBadValue, micros, setDuration)},
-		{"duration_ns", one(op.WarnBadValue, nanos(op.WarnBadValue), setDuration)}, // wins where there are both
+		{"duration_ns", one(op.WarnBadValue, nanos(op.WarnBadValue), setDuration)}, // wins over duration_us
 	},
-	"kind_rule":   {{"kind_rule", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.KindRule, r.HasRule = op.ParseKindRule(m.text) })}},
+	"kind_rule": {{"kind_rule", one(op.WarnBadValue, text,
+		func(r *Row, m *Meaning) { r.KindRule, r.HasRule = op.ParseKindRule(m.text) })}},
 	"duration_ns": nil,
-	"input_dtypes": {{"input_dtypes", many(dtype, func(r *Row) { r.InputDTypes = []op.DType{} }, func(r *Row, i int, m *Meaning) {
-		r.InputDTypes = appendPart(r, &r.Batch.DTypes, r.InputDTypes, i, op.MaxInputs, op.DType(m.text), op.WarnShapeTruncated)
-	})}},
+	"input_dtypes": {{"input_dtypes", many(dtype, func(r *Row) { r.InputDTypes = []op.DType{} },
+		func(r *Row, i int, m *Meaning) {
+			r.InputDTypes = appendPart(r, &r.Batch.DTypes, r.InputDTypes, i, op.MaxInputs, op.DType(m.text),
+				op.WarnShapeTruncated)
+		})}},
 	"error": {
 		{"failed", one(op.WarnBadValue, flag, func(r *Row, m *Meaning) { r.StatedFailed = m.number != 0 })},
-		{"error", one(op.WarnBadValue, failure, func(r *Row, m *Meaning) { r.Error, r.Failed = m.text, m.number != 0 })},
+		{"error", one(op.WarnBadValue, failure,
+			func(r *Row, m *Meaning) { r.Error, r.Failed = m.text, m.number != 0 })},
 	},
 	"attrs": {
 		{"attrs.key", many(text, nothing, func(r *Row, i int, m *Meaning) {
@@ -133,10 +134,11 @@ var ownColumns = map[string][]Column{
 	"collective": nil,
 }
 
-// otherColumns are those of other records, and what stands behind them.
+// otherColumns are the columns of other records, and the last columns of the table.
 var otherColumns = []Column{
 	{"name", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.More().Span.Name = m.text })},
-	{"parent_remote", one(op.WarnBadValue, flag, func(r *Row, m *Meaning) { r.More().Span.RemoteParent = m.number != 0 })},
+	{"parent_remote", one(op.WarnBadValue, flag,
+		func(r *Row, m *Meaning) { r.More().Span.RemoteParent = m.number != 0 })},
 	{"world_size", one(op.WarnBadValue, amount, func(r *Row, m *Meaning) { r.More().Resource.WorldSize = m.int() })},
 	{"gap.dropped", one(op.WarnBadValue, amount, func(r *Row, m *Meaning) { r.More().Gap.Dropped = m.number })},
 	{"gap.reason", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.More().Gap.Reason = m.text })},
@@ -163,7 +165,7 @@ var amount = integer(0, op.WarnBadValue)
 
 type translate = func(b *Batch, f *Form, v Value, to *Meaning)
 
-// one reads a column that holds one value per row. A list in its place is a wrong value.
+// one reads a column with one value per row. A list is a wrong value.
 func one(wrong op.Warning, t translate, set func(*Row, *Meaning)) func(*Form) Use {
 	return func(f *Form) Use {
 		if f.MaxRep > 0 {
@@ -173,8 +175,7 @@ func one(wrong op.Warning, t translate, set func(*Row, *Meaning)) func(*Form) Us
 	}
 }
 
-// many reads a column that holds a list per row. empty is called for a list without
-// elements.
+// many reads a column with a list per row. It calls empty for a list without elements.
 func many(t translate, empty func(*Row), add func(r *Row, i int, m *Meaning)) func(*Form) Use {
 	return func(f *Form) Use {
 		if f.MaxRep != 1 {
@@ -204,8 +205,7 @@ func nothing(*Row) {}
 
 func setDuration(r *Row, m *Meaning) { r.Duration, r.HasDuration = m.number, true }
 
-// passing reads nothing of a column of a form that cannot be used: values that are not
-// null bring a warning.
+// passing ignores a column of an unusable form. Values that are not null add a warning.
 func passing(wrong op.Warning) Use {
 	return Use{
 		Translate: func(*Batch, *Form, Value, *Meaning) {},
@@ -217,8 +217,7 @@ func passing(wrong op.Warning) Use {
 	}
 }
 
-// ofCollective reads a column of the group of a collective, where a value that is null
-// still tells that there is one.
+// ofCollective reads a column in the group of a collective. A null value shows that there is a collective.
 func ofCollective(t translate, set func(*Row, *Meaning)) func(*Form) Use {
 	return func(f *Form) Use {
 		u := one(op.WarnBadValue, t, set)(f)
@@ -237,11 +236,11 @@ func ofCollective(t translate, set func(*Row, *Meaning)) func(*Form) Use {
 	}
 }
 
-// maxAttrs bounds the attributes of a row. The SDK's limit is a fraction of it.
+// maxAttrs limits the attributes of a row. The SDK's limit is a fraction of it.
 const maxAttrs = 1024
 
-// appendPart appends the i-th part of a list of a row to what the batch holds of them, and
-// returns the list, unless there are most parts already, which is a warning.
+// appendPart appends the i-th part of a row's list to all and returns the list. It adds a warning instead
+// if the list has most parts.
 func appendPart[T any](r *Row, all *[]T, list []T, i, most int, part T, warning op.Warning) []T {
 	if i >= most {
 		r.Warn |= warning

@@ -8,10 +8,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Value is a value of a column as a table holds it.
+// Value is a value as the table stores it.
 type Value struct {
 	Kind  ValueKind
-	Int   int64 // also 1 for true
+	Int   int64 // 1 for true
 	Float float64
 	Bytes []byte
 }
@@ -19,8 +19,7 @@ type Value struct {
 // ValueKind is the kind of a value.
 type ValueKind uint8
 
-// The kinds. Number is one that is no integer of 64 bits, though kept in Int, Bytes are of
-// a size that the column has.
+// The kinds. Number has an integer in Int but is not an integer of 64 bits. Bytes have a fixed size.
 const (
 	Integer ValueKind = iota
 	Number
@@ -30,18 +29,18 @@ const (
 	Bytes
 )
 
-// Meaning is what a value means, in one of the fields, and a warning about it.
+// Meaning is a translated value, in one of its fields, with a warning.
 type Meaning struct {
 	text    string
 	number  int64
 	float   float64
-	id      op.TraceID // or a span's, at its start
-	shapes  *op.Entry  // has those that the text holds
+	id      op.TraceID // of a trace, or of a span at its start
+	shapes  *op.Entry  // has the shapes of a text
 	warning op.Warning
-	ok      bool // false for a value that means nothing
+	ok      bool // false for an unusable value
 }
 
-// SetValue sets what a value means in a row.
+// SetValue sets a value in a row, and adds its warning.
 func (u *Use) SetValue(r *Row, m *Meaning) {
 	if m.ok {
 		u.Set(r, m)
@@ -52,21 +51,23 @@ func (u *Use) SetValue(r *Row, m *Meaning) {
 func (m *Meaning) int() op.Int       { return op.Int{V: m.number, Known: m.ok} }
 func (m *Meaning) spanID() op.SpanID { return op.SpanID(m.id[:8]) }
 
-// set sets a number, or the warning where it means nothing.
+// set sets a number if ok, otherwise the warning.
 func (m *Meaning) set(n int64, ok bool, warning op.Warning) {
 	if m.number, m.ok = n, ok; !ok {
-		m.number, m.warning = 0, warning
+		m.number = 0
+		m.warning = warning
 	}
 }
 
-// text translates to valid text, the same string for the same text. Numbers become text.
+// text translates to valid UTF-8 and interns it. Numbers become text.
 func text(b *Batch, _ *Form, v Value, to *Meaning) {
 	to.ok = true
 	switch v.Kind {
 	case Text, Bytes:
 		var valid bool
 		if to.text, valid = b.strings.Valid(v.Bytes); !valid {
-			to.text, to.warning = string([]rune(string(v.Bytes))), op.WarnInvalidUTF8
+			to.text = string([]rune(string(v.Bytes)))
+			to.warning = op.WarnInvalidUTF8
 		}
 	case Boolean:
 		to.text = strconv.FormatBool(v.Int != 0)
@@ -83,7 +84,7 @@ func dtype(b *Batch, f *Form, v Value, to *Meaning) {
 	to.text = string(t)
 }
 
-// warning translates the names of warnings. A newer version may know more of them.
+// warning translates the name of a warning. A newer version may know more names.
 func warning(b *Batch, f *Form, v Value, to *Meaning) {
 	text(b, f, v, to)
 	w, _ := op.ParseWarning(to.text)
@@ -102,8 +103,7 @@ func (v *Value) integer() (n int64, ok bool) {
 	return 0, false
 }
 
-// integer translates integers that are least or more. Anything else means nothing and
-// adds a warning.
+// integer translates integers of at least least. Other values add a warning.
 func integer(least int64, warning op.Warning) translate {
 	return func(_ *Batch, _ *Form, v Value, to *Meaning) {
 		n, ok := v.integer()
@@ -111,8 +111,7 @@ func integer(least int64, warning op.Warning) translate {
 	}
 }
 
-// nanos translates times and durations, in nanoseconds unless the type of the column says
-// otherwise.
+// nanos translates times and durations. They are in nanoseconds unless the column has a unit.
 func nanos(warning op.Warning) translate {
 	return func(_ *Batch, f *Form, v Value, to *Meaning) {
 		n, ok := v.integer()
@@ -124,8 +123,7 @@ func nanos(warning op.Warning) translate {
 	}
 }
 
-// micros translates durations in microseconds, as the seed's recorder writes them, to
-// nanoseconds.
+// micros translates durations from microseconds, the unit of the seed format, to nanoseconds.
 func micros(_ *Batch, _ *Form, v Value, to *Meaning) {
 	const most = math.MaxInt64 / 1000
 	var ns int64
@@ -160,13 +158,12 @@ func adjustedCount(_ *Batch, _ *Form, v Value, to *Meaning) {
 	to.set(0, ok && to.float >= 1 && !math.IsInf(to.float, 1), op.WarnBadValue)
 }
 
-// flag translates to 0 for false.
+// flag translates to a number; 0 is false.
 func flag(_ *Batch, _ *Form, v Value, to *Meaning) {
 	to.set(v.Int, v.Kind == Boolean || v.Kind == Integer || v.Kind == Number, op.WarnBadValue)
 }
 
-// traceID translates ids in hexadecimal or as bytes. One that is zero or neither is
-// unknown.
+// traceID translates ids in hexadecimal or as bytes. A zero id is unknown.
 func traceID(_ *Batch, _ *Form, v Value, to *Meaning) {
 	text := v.Bytes
 	var ok bool
@@ -176,28 +173,29 @@ func traceID(_ *Batch, _ *Form, v Value, to *Meaning) {
 	to.isID(v, !to.id.IsZero())
 }
 
-// spanID is traceID for a span. Where none is true, zero is an id too: that of no span.
+// spanID translates span ids like traceID. With none, a zero id means no span.
 func spanID(none bool) translate {
 	return func(_ *Batch, _ *Form, v Value, to *Meaning) {
 		text := v.Bytes
 		id, ok := op.ParseSpanID(text)
 		if !ok && len(text) == len(id) {
-			id, ok = op.SpanID(text), true
+			id = op.SpanID(text)
+			ok = true
 		}
 		copy(to.id[:], id[:])
 		to.isID(v, ok && (none || !id.IsZero()))
 	}
 }
 
-// isID adds a warning about a value that is not empty and no id.
+// isID adds a warning for a value that is neither empty nor an id.
 func (m *Meaning) isID(v Value, isID bool) {
 	if m.ok = true; !isID && (len(v.Bytes) > 0 || v.Kind < Text) {
 		m.warning = op.WarnBadID
 	}
 }
 
-// failure translates what an error column tells. Where the description of an error is not
-// null, though empty, the operation failed.
+// failure translates an error column. A description that is not null marks the operation as failed, even
+// if it is empty.
 func failure(b *Batch, f *Form, v Value, to *Meaning) {
 	text(b, f, v, to)
 	if f.MaxDef > 0 || to.text != "" {

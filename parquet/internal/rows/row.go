@@ -1,6 +1,5 @@
-// Package rows makes records of the rows of tables whose columns are named as
-// package parquet documents them. Readers of columns fill rows, and Finish fills in
-// what follows from the rest and checks what an entry must have.
+// Package rows makes records from the rows of tables with the columns of package parquet. Column readers
+// fill rows; Finish derives missing fields and checks the required ones.
 package rows
 
 import (
@@ -15,24 +14,24 @@ import (
 	"github.com/optrace/optrace/op/entries"
 )
 
-// Row is a row of the table while its columns are read, and what it may become.
+// Row is a row of the table under construction.
 type Row struct {
-	// Entry also holds what other records have in common with it.
+	// Entry also has the fields that other records share with entries.
 	op.Entry
-	// Record is the value of the column record, "" where there is none.
+	// Record is the value of the column record; "" if the file lacks the column.
 	Record string
-	// Rest is the value of the column extra, see opfile.AppendRest.
+	// Rest is the value of the column extra; see opfile.AppendRest.
 	Rest string
-	// Batch is what the slices of the row may lie in.
+	// Batch backs the slices of the row.
 	Batch  *Batch
-	others *Others // nil for none
+	others *Others // nil for an entry without a collective
 
-	// StatedFailed is the value of the column failed, beside what the column error
-	// tells. HasRule and HasDuration tell that these are known.
+	// StatedFailed is the value of the column failed, beside the error column. HasRule and HasDuration are
+	// set with the fields.
 	StatedFailed, HasRule, HasDuration bool
 }
 
-// Others is what a row may hold besides an entry.
+// Others has the fields of other records.
 type Others struct {
 	Collective op.Collective
 	Span       op.Span
@@ -41,8 +40,8 @@ type Others struct {
 	Batch      op.Batch
 }
 
-// Batch is a number of rows that are read together, column by column, and what
-// their slices and pointers refer to. All of it is reused for the next ones.
+// Batch holds rows that are read together, column by column, and backs their slices and pointers. The next
+// batch reuses it.
 type Batch struct {
 	rows   []Row
 	Inputs []op.Shape
@@ -54,20 +53,20 @@ type Batch struct {
 	kinds   opmodel.KindCache
 	attrs   opmodel.AttrIndex
 	strings intern.Table
-	texts   *attrmap.Builder // reads shapes that are kept as text
+	texts   *attrmap.Builder // parses shapes stored as text
 }
 
-// Size is how many rows are read together: many enough that turning from
-// column to column costs little, few enough to stay in the processor's cache.
+// Size is the number of rows in a batch: enough to make switching columns cheap, and few enough for the
+// processor's cache.
 const Size = 256
 
 // NewBatch returns a batch.
 func NewBatch() *Batch {
-	// Empty lists lie in slices that are not nil.
+	// Empty lists need slices that are not nil.
 	return &Batch{rows: make([]Row, Size), Inputs: []op.Shape{}, Dims: []int64{}, texts: attrmap.NewBuilder(nil)}
 }
 
-// Reset returns n empty rows, at most [Size]. Those before are no longer valid.
+// Reset returns n empty rows, at most [Size]. It invalidates the rows before.
 func (b *Batch) Reset(n int) []Row {
 	b.Inputs, b.Dims, b.DTypes, b.Attrs, b.Links = b.Inputs[:0], b.Dims[:0], b.DTypes[:0], b.Attrs[:0], b.Links[:0]
 	rows := b.rows[:n]
@@ -78,7 +77,7 @@ func (b *Batch) Reset(n int) []Row {
 	return rows
 }
 
-// More returns what the row holds besides an entry, to add to it.
+// More returns the fields of other records.
 func (r *Row) More() *Others {
 	if r.others == nil {
 		r.others = new(Others)
@@ -86,12 +85,11 @@ func (r *Row) More() *Others {
 	return r.others
 }
 
-// Finish makes a record of a row that has been read. It belongs to the row. given tells
-// which columns the file has, where their absence matters: what is null was not known to
-// the writer, what is missing may follow from others.
+// Finish makes a record of a row; the record is valid as long as the row. given says which columns the
+// file has: a null value was unknown to the writer, and a missing column may be derived from others.
 func (r *Row) Finish(given opfile.Given) (op.Record, error) {
 	switch r.Record {
-	case "entry", "": // a file without the column record holds operations only
+	case "entry", "": // without the column record all rows are operations
 		if err := r.finishEntry(given); err != nil {
 			return op.Record{}, err
 		}
@@ -101,7 +99,9 @@ func (r *Row) Finish(given opfile.Given) (op.Record, error) {
 	case "resource":
 		resource := &r.More().Resource
 		r.finishMore()
-		resource.Service, resource.Rank, resource.Attrs = r.Service, r.Rank, r.Attrs
+		resource.Service = r.Service
+		resource.Rank = r.Rank
+		resource.Attrs = r.Attrs
 		return op.Record{Resource: resource}, nil
 	case "gap":
 		return op.Record{Gap: &r.More().Gap}, nil
@@ -111,8 +111,7 @@ func (r *Row) Finish(given opfile.Given) (op.Record, error) {
 	return op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}, nil
 }
 
-// finishEntry checks what an entry must have, and fills in what follows from
-// what it says.
+// finishEntry checks the required fields of an entry and derives others.
 func (r *Row) finishEntry(given opfile.Given) error {
 	switch {
 	case r.Operation == "":
@@ -126,25 +125,32 @@ func (r *Row) finishEntry(given opfile.Given) error {
 	return nil
 }
 
-// finishSpan takes what spans and entries have in common from the entry.
+// finishSpan copies the shared fields from the entry to a span.
 func (r *Row) finishSpan() *op.Span {
 	s := &r.More().Span
-	s.TraceID, s.SpanID, s.ParentSpanID = r.TraceID, r.SpanID, r.ParentSpanID
-	s.Start, s.Duration = r.Start, max(0, r.Duration)
+	s.TraceID = r.TraceID
+	s.SpanID = r.SpanID
+	s.ParentSpanID = r.ParentSpanID
+	s.Start = r.Start
+	s.Duration = max(0, r.Duration)
 	s.Service = r.Service
 	r.finishMore()
-	s.Attrs, s.Links, s.Extra, s.Failed = r.Attrs, r.Links, r.Extra, r.Failed
+	s.Attrs = r.Attrs
+	s.Links = r.Links
+	s.Extra = r.Extra
+	s.Failed = r.Failed
 	if s.Start.V > math.MaxInt64-s.Duration {
 		s.Start = op.Int{}
 	}
 	return s
 }
 
-// finishMore completes what entries and spans have in common: links that lead to a span, attributes, the last of
-// equal keys, and what no other column holds of them. Of resources these are attributes.
+// finishMore completes the shared fields: links with ids, attributes without duplicate keys, and the rest.
+// Attributes of a duplicate key keep the last value.
 func (r *Row) finishMore() {
 	r.Failed = r.Failed || r.StatedFailed
-	all, links := r.Attrs, r.Links
+	all := r.Attrs
+	links := r.Links
 	r.Attrs, r.Links = r.Attrs[:0], r.Links[:0]
 	for _, a := range all {
 		r.Attrs = r.Batch.attrs.Set(r.Attrs, a)

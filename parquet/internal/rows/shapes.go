@@ -8,24 +8,28 @@ import (
 // outputShape reads a list of dimensions, or a shape as text.
 func outputShape(f *Form) Use {
 	if f.MaxRep != 1 {
-		return one(op.WarnBadShape, shapeText(attrkey.OutputShape), func(r *Row, m *Meaning) { r.OutputShape = m.shapes.OutputShape })(f)
+		return one(op.WarnBadShape, shapeText(attrkey.OutputShape),
+			func(r *Row, m *Meaning) { r.OutputShape = m.shapes.OutputShape })(f)
 	}
-	return Use{Translate: integer(op.Dynamic, 0), List: func(r *Row, cells []Cell) { r.OutputShape = shape(r, cells, f.Lists[0]) }}
+	return Use{Translate: integer(op.Dynamic, 0),
+		List: func(r *Row, cells []Cell) { r.OutputShape = shape(r, cells, f.Lists[0]) }}
 }
 
-// inputShapes reads a list of lists of dimensions, or one text for all shapes.
+// inputShapes reads a list of lists of dimensions, or all shapes in one text.
 func inputShapes(f *Form) Use {
 	switch {
 	case f.MaxRep == 2:
-		return Use{Translate: integer(op.Dynamic, 0), List: func(r *Row, cells []Cell) { setInputShapes(r, cells, f.Lists) }}
+		return Use{Translate: integer(op.Dynamic, 0),
+			List: func(r *Row, cells []Cell) { setInputShapes(r, cells, f.Lists) }}
 	case !f.Text:
 		return passing(op.WarnBadShape)
 	}
-	return one(op.WarnBadShape, shapeText(attrkey.InputShapes), func(r *Row, m *Meaning) { r.InputShapes = m.shapes.InputShapes })(f)
+	return one(op.WarnBadShape, shapeText(attrkey.InputShapes),
+		func(r *Row, m *Meaning) { r.InputShapes = m.shapes.InputShapes })(f)
 }
 
-// shape returns a shape of the dimensions in cells, nil for one that is null, has something
-// else than dimensions, or too many. An element of the list is at level def.
+// shape returns the shape in cells; nil for null, for other values than dimensions, and for too many
+// dimensions. def is the definition level of an element.
 func shape(r *Row, cells []Cell, def int32) op.Shape {
 	if cells[0].Def < def-1 {
 		return nil
@@ -46,7 +50,7 @@ func shape(r *Row, cells []Cell, def int32) op.Shape {
 		}
 	}
 	r.Batch.Dims = dims
-	// Where dims grows later, this shape keeps the memory it had.
+	// A growing Dims leaves this shape in its old memory.
 	return op.Shape(dims[start:len(dims):len(dims)])
 }
 
@@ -71,8 +75,7 @@ func setInputShapes(r *Row, cells []Cell, lists []int32) {
 	r.InputShapes = b.Inputs[first:len(b.Inputs):len(b.Inputs)]
 }
 
-// shapeText translates texts that hold all shapes of an entry, or one. They mean what they
-// mean as the attribute of the name given.
+// shapeText translates a text with one or all shapes, like the attribute attr.
 func shapeText(attr string) translate {
 	return func(b *Batch, f *Form, v Value, to *Meaning) {
 		text(b, f, v, to)
@@ -80,6 +83,7 @@ func shapeText(attr string) translate {
 		b.texts.Str(attrkey.Name, "shapes")
 		b.texts.Str(attr, to.text)
 		e, _ := b.texts.Entry()
-		to.shapes, to.warning = e.Clone(), to.warning|e.Warn
+		to.shapes = e.Clone()
+		to.warning |= e.Warn
 	}
 }

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => browser?.close());
 
-// serve starts a server; addresses are where it is, by the names that it prints.
+// serve starts a server; addresses maps printed names to addresses.
 async function serve(listen = "127.0.0.1:0") {
   const child = spawn(process.env.OPTRACE ?? "optrace", ["serve", "-window", "500", "-listen", listen, "-otlp-http", "127.0.0.1:0", "-otlp-grpc", "-"], { stdio: ["ignore", "pipe", "inherit"] });
   const addresses = {};
@@ -105,7 +105,7 @@ test("operations show within two seconds, and what is chosen stays", async () =>
   await post(server, "another", 600);
   await page.waitForFunction(() => document.getElementById("chips").textContent.includes("fell out of the window"), null, { timeout: 5000 });
   assert.ok((await rows(page)) <= 500);
-  // The selected range has left the window; what is said of it is no negative time.
+  // The selected range has left the window; its description has no negative time.
   assert.match(await page.textContent("#selection"), /^a time before all that is here: 0 operations/);
   assert.ok(!(await page.evaluate(() => document.body.innerText)).includes("\u2212"), "a negative time is shown");
 
@@ -138,7 +138,7 @@ test("the trace goes to Perfetto when its button is pressed", async () => {
   const server = await serve();
   await post(server, "matmul", 4);
   const context = await browser.newContext();
-  // In place of the page at ui.perfetto.dev: one that answers as its documentation says.
+  // A stand-in for the page at ui.perfetto.dev with its documented answers.
   await context.route("https://ui.perfetto.dev/**", (route) => route.fulfill({ contentType: "text/html", body: `<script>
     addEventListener("message", (e) => {
       if (e.data === "PING") e.source.postMessage("PONG", e.origin);

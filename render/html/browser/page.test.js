@@ -1,5 +1,5 @@
-// Tests of pages in a real browser, chromium. PAGES names a directory of pages
-// that end in .html; CHROMIUM the browser, /usr/bin/chromium by default.
+// Tests of pages in a real browser, chromium. PAGES names a directory with pages (*.html); CHROMIUM the browser,
+// /usr/bin/chromium by default.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -95,7 +95,7 @@ for (const file of pages) {
     });
     if (!merged) assert.deepEqual(launches.own, launches.reported);
     assert.equal(launches.reported.reduce((n, s) => n + s[2], 0), launches.known);
-    // The requests of engines are there where engines tell of some.
+    // The table of requests is visible if engines describe any.
     const engines = await page.evaluate(() => ({
       told: (globalThis.optrace.view.report.engines ?? []).map((e) => String(e.requests)),
       shown: [...document.querySelectorAll("#engines:not([hidden]) tbody tr")].map((r) => r.querySelector("td.number").textContent),

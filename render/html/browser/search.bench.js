@@ -2,8 +2,7 @@
 // milliseconds, the median and the largest time from a key to the next frame, and the same of the tables
 // that follow. A page of a million operations:
 //
-//   go run -C bench ./workload/gen -ops 1000000 -kind g1 -o ops.jsonl
-//   go run ./cmd/optrace report -html ops.html bench/ops.jsonl
+//   go run ./cmd/optrace report -html ops.html $(go run -C bench ./workload/gen -ops 1000000 -kind g1)
 import { resolve } from "node:path";
 import { chromium } from "playwright-core";
 

@@ -15,7 +15,7 @@ export function svg(tag, attributes, ...children) {
   return e;
 }
 
-// bar returns a bar that fills a share of its cell.
+// bar returns a bar for a share of its cell.
 export function bar(share, kind) {
   const w = Math.max(0, Math.min(1, share || 0)) * 100;
   return svg(

@@ -1,5 +1,5 @@
-// Colours. The kind of an operation decides the hue, by a palette that people
-// with impaired colour vision can tell apart; the name decides the shade.
+// Colours. The kind of an operation decides the hue, by a palette for impaired colour vision; the name decides the
+// shade.
 
 // HUES has the hue, saturation and lightness of each kind, in the order of KINDS.
 const HUES = [
@@ -14,7 +14,7 @@ const HUES = [
   [0, 76, 44],
 ];
 
-// KIND_FAILED stands in place of the kind of a row that ended with an error.
+// KIND_FAILED replaces the kind of a failed row.
 export const KIND_FAILED = 8;
 
 // isPale reports whether a kind, of spans and of the host's view, is to stand back.
@@ -46,9 +46,8 @@ function toRGB(h, s, l) {
   });
 }
 
-// boxColors returns the colour of a box, also as a pixel of an ImageData on a
-// little-endian machine, and that of a text on it; the two have a contrast of at
-// least 4.5.
+// boxColors returns the colour of a box, also as a pixel of an ImageData on a little-endian machine, and the colour of
+// text on it; their contrast is at least 4.5.
 export function boxColors(kind, name, dark) {
   const [hue, saturation, lightness] = HUES[kind] ?? HUES[0];
   const shade = (hash(name) % 5) * 3;

@@ -1,4 +1,4 @@
-// What the tables of sections share.
+// Columns and tables shared by sections.
 
 import { Table } from "./table.js";
 import { formatCount, formatTime } from "./units.js";
@@ -12,12 +12,12 @@ export const count = (title, value, hint) => ({
   hint,
 });
 
-// deviceName is a device with the service that tells it from others of its name.
+// deviceName is a device with its service, if several services have a device of this name.
 export function deviceName(d) {
   return (d.service ? d.service + " " : "") + (d.device_id ?? "");
 }
 
-// keptTable makes a table that is sorted as the one of the same name was before.
+// keptTable makes a table sorted like the former table of this name.
 export function keptTable(page, parent, columns, options) {
   const table = new Table(parent, columns, { ...options, sort: page.tables.get(options.label)?.sort ?? options.sort });
   page.tables.set(options.label, table);

@@ -6,8 +6,8 @@ import { collectivesIn, communicatingOf } from "./selected.js";
 import { formatCount, formatRate, formatShare } from "./units.js";
 import { time, count, deviceName, keptTable } from "./columns.js";
 
-// communication fills the section of collective operations: with the report's figures where
-// the selection is the whole run, and otherwise with those of the operations in it.
+// communication fills the section of collective operations, with the report's figures for the whole run, otherwise with
+// figures of the selected operations.
 export function communication(page, parent, { picked, isWhole, from, to }) {
   const { view } = page,
     c = view.report.communication;

@@ -7,7 +7,7 @@ import { stacked, strip } from "./charts.js";
 import { formatCount } from "./units.js";
 import { time, count } from "./columns.js";
 
-// Devices shows the parts of each device's time that add up.
+// Devices shows the parts of each device's time. They add up.
 export class Devices {
   constructor(page, parent) {
     this.page = page;

@@ -1,5 +1,4 @@
-// The comparison of the run with a base: what became slower or faster, and between which
-// bounds.
+// The comparison of the run with a base: changes in speed and their bounds.
 
 import { element, shortenName, show } from "./dom.js";
 import { Table } from "./table.js";
@@ -10,7 +9,7 @@ const VERDICTS = ["slower", "faster", "more", "less", "added", "removed", "uncha
 const isDecided = (c) => c.delta !== null && c.verdict !== "too_few";
 const isChanged = (c) => VERDICTS.indexOf(c.verdict) < 4;
 
-// verdict says what became of a row, and what would tell where it cannot be told.
+// verdict describes the change of a row, and the evidence needed for an undecided one.
 function verdict(c) {
   if (c.verdict === "too_few") return "too few to tell";
   const needed = c.verdict === "cannot_tell" && c.needed !== null ? `, ${formatCount(c.needed)} ${c.unit} would` : "";
@@ -28,8 +27,7 @@ export function bounds(c) {
   return { low: c.delta_low, estimate: c.delta, high: c.delta_high };
 }
 
-// intervalScale returns the change at the end of the bars, which shows nine in ten of the
-// intervals whole.
+// intervalScale returns the change at the end of the bars; nine in ten of the intervals fit.
 export function intervalScale(comparisons) {
   const ends = comparisons
     .filter(isDecided)
@@ -100,7 +98,7 @@ function figures(scale) {
   ];
 }
 
-// difference fills the section of the comparison, where the page has one.
+// difference fills the section of the comparison, if the page has one.
 export function difference(page, parent) {
   const { diff } = page.view;
   if (!parent || !diff) return;

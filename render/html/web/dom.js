@@ -18,8 +18,7 @@ export function element(tag, attributes, ...children) {
   return e;
 }
 
-// printable replaces characters that are invisible or change the direction of
-// the text around them.
+// printable replaces invisible characters and changes of text direction.
 export function printable(text) {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, "\ufffd");
 }
@@ -27,27 +26,25 @@ export function printable(text) {
 // shortNames has the short forms of names of kernels, by name.
 export const shortNames = new Map();
 
-// shorten fits a text into a number of characters: a kernel's name in short, others, and what is still too long,
-// without their middle, so that both ends stay recognisable.
+// shorten fits a text into a number of characters: kernels get their short names, longer texts lose their middle.
 export function shorten(text, limit) {
   let t = printable(text);
   if (t.length > limit) t = printable(shortNames.get(text) ?? text);
   return t.length <= limit ? t : t.slice(0, Math.ceil(limit / 2) - 1) + "…" + t.slice(t.length - Math.floor(limit / 2));
 }
 
-// shortenName shortens a name in the first column of a table, and more where the page is
-// narrow: the figures need room beside it.
+// shortenName shortens a name in the first column of a table, more on a narrow page, to leave room for figures.
 export function shortenName(text, limit) {
   const width = globalThis.innerWidth ?? Infinity;
   return shorten(text, Math.min(limit, width < 600 ? 22 : width < 1400 ? 46 : limit));
 }
 
-// replaceChildren shows children in place of those of parent.
+// replaceChildren replaces the children of parent.
 export function show(parent, ...children) {
   parent.replaceChildren(...children.filter((c) => c !== null && c !== undefined));
 }
 
-// A Surface is a canvas that fits its box and is drawn once per frame at most.
+// A Surface is a canvas as large as its box, drawn at most once per frame.
 export class Surface {
   constructor(canvas, draw) {
     this.canvas = canvas;

@@ -5,7 +5,7 @@ import { element, shorten, show } from "./dom.js";
 import { count, keptTable } from "./columns.js";
 import { formatCount, formatTime } from "./units.js";
 
-// errorText returns the text of an error by its number behind a label, null for none.
+// errorText returns the text of an error by its number behind a label, or null.
 export const errorText = (view, error, label = "") => (error === NONE ? null : label + (view.errors[error] || "(no text)"));
 
 // errorsOf returns a row per text of an error, name and kind of span in picked rows, the most frequent first.
@@ -22,7 +22,7 @@ export function errorsOf(rows, view, picked) {
   return [...groups.values()].sort((a, b) => b.count - a.count || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
 }
 
-// errors fills the section, which is hidden where the run has none.
+// errors fills the section, hidden without errors.
 export function errors(page, parent, { picked, isWhole }) {
   const { view, rows } = page,
     { report } = view;

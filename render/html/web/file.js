@@ -1,4 +1,4 @@
-// A page that holds its data.
+// A page with embedded data.
 
 import { Page, openPage } from "./main.js";
 

@@ -8,8 +8,8 @@ import { clip } from "./timeline.js";
 const FRAME = 19,
   DEEPEST = 200;
 
-// layout returns the frames below focus that are at least least wide, as boxes
-// of the unit width: the heavier first, each row of boxes below its parents.
+// layout returns the frames below focus with a width of at least least, as boxes of the unit width: heavier ones first,
+// each row of boxes below its parents.
 export function layout(focus, least) {
   const boxes = [];
   const pending = [{ node: focus, x: 0, depth: 0 }];
@@ -147,8 +147,7 @@ export class FlameGraph {
     }
   }
 
-  // matching returns the share of all that lies in frames whose names match,
-  // each stack counted once.
+  // matching returns the share of time in frames with matching names, each stack counted once.
   matching(marked) {
     let sum = 0;
     const pending = [this.root];

@@ -1,5 +1,5 @@
-// How operations fared between their launch on the host and their start on a device.
-// Package analyze computes the figures of a whole run; these are those of a range.
+// The time of operations between launch on the host and start on a device, for a range. Package analyze computes the
+// figures of a whole run.
 
 import { KIND_SPAN, NONE, lowerBound } from "./rows.js";
 import { element, shorten, shortenName, show } from "./dom.js";
@@ -7,7 +7,7 @@ import { Table } from "./table.js";
 import { stacked, strip } from "./charts.js";
 import { formatCount, formatShare, formatTime } from "./units.js";
 
-// CAUSES are what a stream waits for while nothing runs on it, as the report names them.
+// CAUSES are the causes of idle time of a stream, named as in the report.
 const CAUSES = ["host", "dependency", "queue", "other"];
 const HINTS = [
   "the next operation was launched after the gap had begun",
@@ -24,10 +24,9 @@ const MOST_DEPENDENCIES = 256,
 // How many operations of a stream are listed.
 const LISTED = 5;
 
-// launchStreams returns the streams of the devices of which some launch is known. Each has
-// its rows by start, and for each of them the latest end of those before it (-Infinity for
-// none), the number of the cause of the gap in between, and whether another operation held
-// it back after its launch. Up to threshold a gap counts as queueing.
+// launchStreams returns the streams of devices with known launches. Each has its rows by start, and for each row the
+// latest end of the rows before it (-Infinity for the first), the number of the cause of the gap in between, and
+// whether another operation delayed it after its launch. Gaps up to threshold count as queueing.
 export function launchStreams(rows, threshold) {
   const devices = new Map();
   for (let i = 0; i < rows.n; i++) {
@@ -64,7 +63,7 @@ const endOf = (rows, i) => rows.start[i] + rows.dur[i];
 
 const compareEnd = (rows, a, b) => endOf(rows, a) - endOf(rows, b) || rows.start[a] - rows.start[b] || a - b;
 
-// gapCause returns the number of the cause for which nothing ran from a time until row i.
+// gapCause returns the number of the cause of the idle time before row i.
 function gapCause(rows, ends, i, from, threshold) {
   if (Number.isNaN(rows.launch[i])) return 3;
   if (rows.launched[i] > from) return 0;
@@ -85,8 +84,8 @@ function hasDependency(rows, ends, i, after, threshold) {
   return false;
 }
 
-// launchFigures returns the figures of the operations of a stream that start in [from, to),
-// and how many waited in each of count parts of the time from first to last.
+// launchFigures returns the figures of the operations of a stream with a start in [from, to), and the number of waiting
+// ones in each of count parts of the time from first to last.
 export function launchFigures(rows, s, from, to, { first, last, count }) {
   const figures = {
     device: s.device,
@@ -129,8 +128,8 @@ export function launchFigures(rows, s, from, to, { first, last, count }) {
   );
 }
 
-// waitingOver counts the operations that wait, from the launch to the start: the most at
-// once within [from, to), and in each of count parts of [first, last).
+// waitingOver counts waiting operations, from launch to start: the maximum within [from, to), and the number in each of
+// count parts of [first, last).
 function waitingOver(rows, list, first, last, { from, to, count }) {
   const waiting = list.filter((i) => rows.launch[i] < rows.start[i] && rows.launch[i] < to),
     launches = waiting.map((i) => rows.launch[i]).sort((a, b) => a - b);
@@ -274,15 +273,14 @@ export class Launches {
     }));
   }
 
-  // between returns the figures of the operations that start in [from, to).
+  // between returns the figures of the operations with a start in [from, to).
   between(from, to) {
     const { rows, view } = this.page,
       time = { first: 0, last: view.span_ns, count: DEPTH_BUCKETS };
     return this.streams.map((s) => launchFigures(rows, s, from, to, time)).filter((s) => s.picked.length > 0);
   }
 
-  // detail lists the operations of a stream that waited longest, and those behind the
-  // longest gaps.
+  // detail lists the operations of a stream with the longest waits, and those after the longest gaps.
   detail(of) {
     const { rows, view, store } = this.page,
       { from, to } = store.state;
@@ -356,7 +354,7 @@ export class Launches {
     );
   }
 
-  // showPath shows what the way from the first launch to the last end consists of.
+  // showPath shows the parts of the path from the first launch to the last end.
   showPath(launches) {
     const p = launches?.path;
     if (!p || p.duration_ns <= 0) {

@@ -1,5 +1,4 @@
-// A page whose data a server has: it asks for them again and again, and keeps what
-// its reader has chosen.
+// A page with data of a server: it asks for new data repeatedly, and keeps the reader's choices.
 
 import { NONE, decodeRows, distance, sameRow } from "./rows.js";
 import { formatState, parseState } from "./state.js";
@@ -12,7 +11,7 @@ const PAUSE = 1000,
 
 const PERFETTO = "https://ui.perfetto.dev";
 
-// What is chosen by its number, and the names behind the numbers.
+// The choices kept by number, and the names behind the numbers.
 const CHOICES = {
   op: { names: (view) => view.names },
   device: { names: (view) => view.devices.map((d) => d.label) },
@@ -28,8 +27,7 @@ class LivePage extends Page {
     this.poll();
   }
 
-  // In the address choices have names, since their numbers change with the data, and a
-  // range says to which time it is relative.
+  // In the address, choices have names, because their numbers change with the data, and a range has a reference time.
   parse(fragment) {
     const given = new URLSearchParams(fragment.replace(/^#/, "")),
       state = parseState(fragment);
@@ -47,8 +45,7 @@ class LivePage extends Page {
     return formatState({ ...state, ...this.names, origin: range ? this.view.origin_ns : null });
   }
 
-  // nameChoices notes the names of what is chosen. A name that the data do not have
-  // stays until something else is chosen.
+  // nameChoices notes the names of choices. A name missing from the data stays until another choice.
   nameChoices(state) {
     for (const [field, { names }] of Object.entries(CHOICES)) {
       if (state[field] !== null) this.names[field] = names(this.view)[state[field]] ?? null;
@@ -176,8 +173,7 @@ class LivePage extends Page {
       data.left_out > 0 ? `${data.left_out} without a start, or read twice, are not drawn` : "";
   }
 
-  // handOver opens the page at ui.perfetto.dev, and gives it the trace when it says that
-  // it listens.
+  // handOver opens the page at ui.perfetto.dev, and sends the trace once the page listens.
   async handOver() {
     const tab = window.open(PERFETTO);
     if (!tab) return;

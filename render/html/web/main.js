@@ -1,4 +1,4 @@
-// The page: reads what the program wrote into it and connects the sections.
+// The page: reads its embedded data and connects the sections.
 
 import { KINDS, NONE, aboveOf, decodeRows, isOperation, ownTimes, selectRows } from "./rows.js";
 import { Store, compileSearch, formatState, parseState } from "./state.js";
@@ -19,7 +19,7 @@ import { argumentFacts, formatBytes, formatCount, formatRange, formatRate, forma
 
 export const byID = (id) => document.getElementById(id);
 
-// inflate returns the bytes that were compressed and written in base64.
+// inflate returns the bytes of compressed text in base64.
 export async function inflate(text) {
   const binary = atob(text),
     bytes = new Uint8Array(binary.length);
@@ -114,7 +114,7 @@ export class Page {
     document.documentElement.dataset.ready = "true";
   }
 
-  // sayMerged says what the page holds merged.
+  // sayMerged describes merged operations.
   sayMerged() {
     const m = this.view.merged;
     byID("merged").textContent =
@@ -225,7 +225,7 @@ export class Page {
     this.flame.surface.draw();
   }
 
-  // recompute adds up what the selection holds; where only the search changed, what depends on it.
+  // recompute sums up the selection; after a change of the search only, the figures that depend on it.
   recompute(moved) {
     const { view, rows, store } = this,
       s = store.state;
@@ -354,7 +354,7 @@ export class Page {
     );
   }
 
-  // details shows all that is known of a row.
+  // details shows all properties of a row.
   details(row) {
     const box = byID("details");
     box.hidden = row === NONE;
@@ -454,10 +454,10 @@ export class Page {
   }
 }
 
-// FORWARD is the argument of a backward operator that names the forward one.
+// FORWARD is the argument of a backward operator with the name of its forward operator.
 const FORWARD = "tensor.autograd.forward.name";
 
-// gradientText says behind the name of an operator in a chain whose gradient it computes.
+// gradientText names the forward operator of a backward operator in a chain.
 const gradientText = (args) => (args[FORWARD] === undefined ? "" : ` (backward of ${args[FORWARD]})`);
 
 // waitedText says how long an operation waited for its start.
@@ -466,8 +466,7 @@ function waitedText(ns) {
   return ns < 0 ? `started ${formatTime(-ns)} before its launch` : formatTime(ns) + " from its launch";
 }
 
-// openPage shows the page of the data that the program wrote into it. Kind is the class
-// of the page.
+// openPage shows the page with its embedded data. kind is the class of the page.
 export async function openPage(kind) {
   try {
     const view = JSON.parse(byID("view").textContent);

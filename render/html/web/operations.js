@@ -7,7 +7,7 @@ import { bar, histogram } from "./charts.js";
 import { formatBytes, formatCount, formatRate, formatShare, formatTime } from "./units.js";
 import { time, count } from "./columns.js";
 
-// rateOf returns the FLOPs per second of a group, null where none are known.
+// rateOf returns the FLOPs per second of a group, or null.
 const rateOf = (g) => g.rate ?? (g.flops > 0 && g.sum > 0 ? g.flops / (g.sum / 1e9) : null);
 
 // kindName returns the class of a kind in styles.
@@ -116,7 +116,7 @@ export class Operations {
       g.drag = isWhole ? (this.drag.get(g.label) ?? null) : null;
       const o = this.whole.get(g.label);
       if (isWhole && o) Object.assign(g, { perByte: o.flops_per_byte, roofline: o.roofline });
-      // The report's figures, where they are for the same operations.
+      // The report's figures, if they are for the same operations.
       if (isWhole && o && o.count === g.count)
         Object.assign(g, {
           sum: o.sum_ns,
@@ -135,7 +135,7 @@ export class Operations {
     this.table.update(groups, groups.length === 1 ? "one operation" : `${formatCount(groups.length)} operations`);
   }
 
-  // undrawn returns the operations of the report of which no call has a start: they are in no row.
+  // undrawn returns the operations of the report without any start: they have no row.
   undrawn(groups) {
     const drawn = new Set(groups.map((g) => g.label)),
       histogram = new Uint32Array(HISTOGRAM_BINS);

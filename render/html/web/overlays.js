@@ -1,17 +1,15 @@
-// What the timeline draws over its boxes: collectives across devices with the wait
-// in them, flows, from a launch to its operation and along links, and critical paths.
+// Overlays of the timeline: collectives across devices with their waits, flows from launches to operations and along
+// links, and critical paths.
 
 import { KIND_HOST, NONE, aboveOf } from "./rows.js";
 
-// Collectives are drawn where they are this wide at least, waits likewise, and this
-// many at once at most.
+// The least width of drawn collectives and waits, and the most drawn at once.
 const LEAST_COLLECTIVE = 8;
 const LEAST_WAIT = 4;
 const MOST_COLLECTIVES = 400;
 
-// collectivesOf returns the rows of each collective, with the time from their first
-// start to their last end, and the transfer: the shortest duration among them. What a
-// row took beyond it, it waited.
+// collectivesOf returns the rows of each collective, with the time from their first start to their last end, and the
+// transfer: the shortest duration among them. The rest of a row's duration is its wait.
 export function collectivesOf(rows) {
   const all = [];
   for (let i = 0; i < rows.n; i++) {
@@ -25,10 +23,8 @@ export function collectivesOf(rows) {
   return all.filter((c) => c !== undefined && c.rows.length > 1);
 }
 
-// flowsOf returns the flows of a row: pairs of a time and a row to start from and to
-// end at. A launch starts in the host's row that it was made in, if that is known,
-// and else in front of the operation itself. Links are those of the row and of the
-// rows above it.
+// flowsOf returns the flows of a row: pairs of a time and a row, for start and end. A launch starts in its row on the
+// host, or in front of the operation if this row is unknown. Links are those of the row and of the rows above it.
 export function flowsOf(rows, links, row) {
   const flows = [];
   if (rows.launch[row] <= rows.start[row]) {
@@ -47,7 +43,7 @@ export function flowsOf(rows, links, row) {
   return flows;
 }
 
-// linksByRow returns the links that a row is on either end of.
+// linksByRow returns the links at either end of a row.
 export function linksByRow(pairs) {
   const links = new Map();
   const add = (row, pair) => {
@@ -121,8 +117,8 @@ export class Overlays {
     return this.hatched.pattern;
   }
 
-  // paintPath draws a critical path, segments of a row, a start and a duration, as a line along the foot of the boxes
-  // that it lies in.
+  // paintPath draws a critical path, segments of a row, a start and a duration, as a line along the foot of their
+  // boxes.
   paintPath(c, segments, { from, to, xOf, ground, ink }) {
     const line = new Path2D();
     let level = null,

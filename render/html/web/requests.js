@@ -6,7 +6,7 @@ import { bar, stacked } from "./charts.js";
 import { formatCount, formatShare, formatTime } from "./units.js";
 import { time, count } from "./columns.js";
 
-// Requests shows latency and what it consists of.
+// Requests shows latency and its parts.
 export class Requests {
   constructor(page, parent) {
     this.page = page;
@@ -126,7 +126,7 @@ export class Requests {
     );
   }
 
-  // shared lists the executions that worked for a request and for others.
+  // shared lists the executions for a request and others.
   shared(r) {
     if (!r.shared_total) return null;
     const lines = r.shared.map((x) =>

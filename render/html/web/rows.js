@@ -1,13 +1,12 @@
 // The operations and spans of a run as columns, ordered by start.
 
-// Kinds of rows. Those from KIND_SPAN on are no operations of a device: spans, and
-// the host's view of operations. A run without any device has but the host's view,
-// which its figures are then of; see isOperation.
+// Kinds of rows. From KIND_SPAN on, rows are not operations of a device: spans, and the host's view of operations. In a
+// run without any device, the figures are of the host's view; see isOperation.
 export const KINDS = ["unknown", "compute", "collective", "memory", "io", "control", "span", "host"];
 export const KIND_SPAN = 6;
 export const KIND_HOST = 7;
 
-// NONE stands for an absent index.
+// NONE is an absent index.
 export const NONE = 0xffffffff;
 
 // A Reader reads unsigned LEB128 numbers below 2^53.
@@ -129,14 +128,14 @@ export function decodeRows(bytes, n) {
   return rows;
 }
 
-// aboveOf returns the row above row i in its stack: the operator that launched it, or its parent.
+// aboveOf returns the row above row i in its stack: its launching operator, or its parent.
 export const aboveOf = (rows, i) => (rows.launcher[i] !== NONE ? rows.launcher[i] : rows.parent[i]);
 
-// isOperation reports whether row i counts in the figures: an operation of a device or,
-// where a run has none, of the host.
+// isOperation reports whether row i counts in the figures: an operation of a device, or of the host in a run without
+// any.
 export const isOperation = (rows, i) => rows.kind[i] < KIND_SPAN || (rows.hostOnly && rows.kind[i] === KIND_HOST);
 
-// lowerBound returns the first i in [from, to) for which at(i) >= x, or to.
+// lowerBound returns the first i in [from, to) with at(i) >= x, or to.
 export function lowerBound(from, to, x, at) {
   while (from < to) {
     const mid = (from + to) >>> 1;
@@ -146,11 +145,11 @@ export function lowerBound(from, to, x, at) {
   return from;
 }
 
-// distance returns the nanoseconds between two Unix times, which are decimal numbers.
+// distance returns the nanoseconds between two Unix times in decimal.
 export const distance = (from, to) => Number(BigInt(to) - BigInt(from));
 
-// sameRow returns the row of other that is row i of rows, NONE for none. Shift is what
-// times in rows lack to be those of other.
+// sameRow returns the row of other equal to row i of rows, or NONE. shift is the distance from times in rows to times
+// in other.
 export function sameRow(rows, i, other, shift, nameOf, otherNameOf) {
   if (i === NONE) return NONE;
   const start = rows.start[i] + shift;
@@ -165,9 +164,8 @@ export function sameRow(rows, i, other, shift, nameOf, otherNameOf) {
   return NONE;
 }
 
-// makeLanes divides rows, which are ordered by start, into lanes within which
-// none overlaps the one before: each row goes to the first lane that is free.
-// Beyond limit the last lane holds the rest, overlapping; crowded counts those.
+// makeLanes divides rows, ordered by start, into lanes without overlap: each row goes to the first free lane. Beyond
+// limit the last lane holds the rest, with overlap; crowded counts them.
 export function makeLanes(rows, indices, limit) {
   const ends = [],
     lanes = [];
@@ -186,8 +184,8 @@ export function makeLanes(rows, indices, limit) {
   return { lanes: lanes.map((l) => Uint32Array.from(l)), crowded };
 }
 
-// A Selection is a filter of rows: those that start in [from, to), whose names
-// match, of some device or request. Null fields select everything.
+// A Selection is a filter of rows: those with a start in [from, to), with matching names, of a device or request. Null
+// fields select everything.
 export function selectRows(rows, selection, matches) {
   const first = lowerBound(0, rows.n, selection.from ?? -Infinity, (i) => rows.start[i]);
   const last = lowerBound(first, rows.n, selection.to ?? Infinity, (i) => rows.start[i]);
@@ -204,8 +202,7 @@ export function selectRows(rows, selection, matches) {
   return picked.subarray(0, n);
 }
 
-// unionLength returns the length of the union of intervals, which are ordered
-// by start, each clipped to [from, to).
+// unionLength returns the length of the union of intervals, ordered by start, each clipped to [from, to).
 export function unionLength(starts, ends, from = -Infinity, to = Infinity) {
   let sum = 0,
     covered = from;
@@ -220,9 +217,8 @@ export function unionLength(starts, ends, from = -Infinity, to = Infinity) {
   return sum;
 }
 
-// deviceParts divides the time of a device between the first start and the last
-// end of picked rows into the parts that add up: compute; communication beside
-// no compute; memory beside neither; other kinds beside none of these; idle.
+// deviceParts divides the time of a device between the first start and the last end of picked rows into parts that add
+// up: compute; communication without compute; memory without either; other kinds without any of these; idle.
 export function deviceParts(rows, picked) {
   const events = [];
   let first = Infinity,
@@ -264,8 +260,8 @@ export function deviceParts(rows, picked) {
   return parts;
 }
 
-// utilisation returns, for each of count equal parts of [from, to), the fraction
-// in which at least one of the picked operations, ordered by start, ran.
+// utilisation returns, for each of count equal parts of [from, to), the fraction of time with a running picked
+// operation. picked is ordered by start.
 export function utilisation(rows, picked, from, to, count) {
   const busy = new Float64Array(count),
     width = (to - from) / count;
@@ -341,8 +337,7 @@ export function summarise(rows, picked) {
   return all.sort((a, b) => b.sum - a.sum);
 }
 
-// durations returns those of the operations in picked rows; where a row stands for
-// several, the mean of them, as often.
+// durations returns the durations of operations in picked rows; a merged row repeats its mean.
 function durations(rows, picked, count) {
   const all = new Float64Array(count);
   let n = 0;
@@ -360,8 +355,8 @@ export function quantile(sorted, q) {
   return low + 1 < sorted.length ? sorted[low] + (at - low) * (sorted[low + 1] - sorted[low]) : sorted[low];
 }
 
-// ownTimes returns the durations of operations, each without those of the operations directly
-// below it, and not below 0: added up along the frames above, they are the duration of each.
+// ownTimes returns the durations of operations, each without the durations of the operations directly below it, at
+// least 0: summed up along the frames above, they are the duration of each.
 export function ownTimes(rows) {
   const own = Float64Array.from(rows.dur);
   for (let i = 0; i < rows.n; i++) {
@@ -375,11 +370,10 @@ export function ownTimes(rows) {
   return own;
 }
 
-// buildStacks adds picked operations up to a tree of frames, by their devices or below their
-// requests. The latter are the stacks of analyze.Forest.Stacks: the device is a frame in front
-// of the first operation on it, and spans and the host's view have no values of their own.
-// Names name frames: row those of a row's name, device those of a device; known says whether
-// that is one.
+// buildStacks sums up picked operations in a tree of frames, by their devices or below their requests. The latter are
+// the stacks of analyze.Forest.Stacks: the device is a frame in front of its first operation, and spans and the host's
+// view have no values. names names frames: row by a row's name, device by a device's; known reports whether a device is
+// known.
 export function buildStacks(rows, picked, values, grouping, names) {
   const root = {
     name: "all",

@@ -1,12 +1,11 @@
-// Figures of the operations in a selection, for the sections that show those of the report
-// when the whole run is selected.
+// Figures of the operations in a selection, for sections that show the report's figures for the whole run.
 
 import { KINDS, KIND_SPAN, NONE } from "./rows.js";
 
 const COLLECTIVE = KINDS.indexOf("collective");
 
-// communicatingOf returns a row per operation that communicates, the largest sum first, and
-// its part of the sum of all operations.
+// communicatingOf returns a row per communicating operation, largest sum first, and its share of the sum of all
+// operations.
 export function communicatingOf(rows, names, picked) {
   const byName = new Map();
   let total = 0;
@@ -24,8 +23,8 @@ export function communicatingOf(rows, names, picked) {
   return [...byName.values()].sort((a, b) => b.sum_ns - a.sum_ns);
 }
 
-// collectivesIn returns a row per name of the collectives that start in a range: how many,
-// the sums of their transfers and of what all devices waited, and the largest skew of starts.
+// collectivesIn returns a row per name of the collectives with a start in a range: their number, the sums of their
+// transfers and waits, and the largest skew of starts.
 export function collectivesIn(rows, names, collectives, from, to) {
   const byName = new Map();
   for (const c of collectives) {
@@ -50,8 +49,7 @@ export function collectivesIn(rows, names, collectives, from, to) {
   return [...byName.values()].sort((a, b) => b.wait_ns - a.wait_ns);
 }
 
-// hotspotsOf returns the first operations, at most so many, that take more memory than a
-// threshold, and how many there are.
+// hotspotsOf returns the first most operations with more memory than threshold, and their total number.
 export function hotspotsOf(rows, view, picked, threshold, most) {
   const found = [];
   let total = 0;
@@ -69,15 +67,14 @@ export function hotspotsOf(rows, view, picked, threshold, most) {
   return { found, total };
 }
 
-// stepsOf returns the numbers of the steps that operations belong to.
+// stepsOf returns the numbers of the steps of operations.
 export function stepsOf(rows, view, picked) {
   const numbers = new Set();
   for (const i of picked) if (rows.step[i] !== NONE) numbers.add(view.steps[rows.step[i]]);
   return numbers;
 }
 
-// bucketsIn returns the numbers of the buckets of a time axis, from and to, that a range
-// touches; the axis begins at start.
+// bucketsIn returns the first and last bucket of a time axis in a range; the axis begins at start.
 export function bucketsIn(axis, start, from, to) {
   const number = (t) => Math.max(0, Math.min(axis.buckets, t));
   return [number(Math.floor((from - start) / axis.bucket_ns)), number(Math.ceil((to - start) / axis.bucket_ns))];

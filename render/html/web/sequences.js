@@ -1,11 +1,10 @@
-// Sequences of short operations that come again, as the report has them for the whole run.
+// Repeated sequences of short operations, from the report on the whole run.
 
 import { element, shortenName, show } from "./dom.js";
 import { keptTable } from "./columns.js";
 import { formatCount, formatShare, formatTime } from "./units.js";
 
-// sequenceText joins the names of operations; one that comes several times in a row is named
-// once.
+// sequenceText joins the names of operations, with consecutive equal ones counted.
 export function sequenceText(operations, most = 40) {
   const parts = [];
   for (let i = 0, n; i < operations.length; i += n) {

@@ -1,5 +1,4 @@
-// What the reader of the page has chosen. It lives in the URL's fragment, so
-// that a copied link shows the same.
+// The reader's choices. They are in the URL's fragment, so a copied link shows the same.
 
 const FIELDS = ["from", "to", "search", "stack", "value", "theme", "op", "device", "request", "kind", "sort", "origin"];
 const NUMBERS = new Set(["from", "to", "device", "request", "kind", "op"]);
@@ -25,8 +24,8 @@ export function formatState(state) {
   return out.toString();
 }
 
-// A Store holds the state and calls its listeners after each change, at most
-// once per frame, with the set of fields that changed.
+// A Store holds the state and calls its listeners after changes, at most once per frame, with the set of changed
+// fields.
 export class Store {
   constructor(state, schedule) {
     this.state = state;

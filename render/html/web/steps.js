@@ -8,7 +8,7 @@ import { time, count, keptTable } from "./columns.js";
 
 const text = (title, value) => ({ title, value, class: "name", full: value, text: (s) => shortenName(value(s), 40) });
 
-// phases fills the table of phases, those of the whole run.
+// phases fills the table of phases of the whole run.
 export function phases(page, parent) {
   const all = page.view.report.phases ?? [],
     box = element("div", {});
@@ -27,7 +27,7 @@ export function phases(page, parent) {
   show(parent, box);
 }
 
-// engines fills the table of the requests of which engines tell, those of the whole run, where there are some.
+// engines fills the table of requests of engines in the whole run, if there are any.
 export function engines(page, parent) {
   const all = page.view.report.engines ?? [];
   parent.hidden = all.length === 0;
@@ -56,8 +56,7 @@ export function engines(page, parent) {
   show(parent, element("h2", {}, "Requests of engines"), box);
 }
 
-// steps fills the section of training steps: those that operations in the selection belong to,
-// whole.
+// steps fills the section of training steps: the whole steps of operations in the selection.
 export function steps(page, parent, { picked, isWhole }) {
   const recorded = page.view.report.steps ?? [],
     within = isWhole ? null : stepsOf(page.rows, page.view, picked);

@@ -1,5 +1,4 @@
-// Tables that sort by any column, draw only the rows in view and copy as
-// tab-separated text.
+// Tables sort by any column, draw only the rows in view and copy as tab-separated text.
 
 import { element, printable, show } from "./dom.js";
 
@@ -93,7 +92,7 @@ export class Table {
     this.update(this.given, this.total);
   }
 
-  // update shows rows; note says what was left out.
+  // update shows rows; note describes omitted rows.
   update(rows, note = "") {
     this.given = rows;
     this.total = note;

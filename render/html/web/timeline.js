@@ -17,8 +17,8 @@ const MAX_LANES = 24;
 // Boxes narrower than NARROW pixels are drawn without an edge and a text.
 const NARROW = 4;
 
-// buildGroups arranges rows into groups of lanes: the spans first, then the
-// host's views by what they ran on, then the streams of each device.
+// buildGroups arranges rows into groups of lanes: first spans, then the host's views by device, then the streams of
+// each device.
 export function buildGroups(view, rows) {
   const spans = [],
     streams = new Map();
@@ -51,9 +51,8 @@ export function buildGroups(view, rows) {
   return groups;
 }
 
-// visibleRows calls box for each row of a lane that is to be drawn between the
-// pixels 0 and width, at most one per pixel: x0 and x1 are its edges, and run
-// the number of pixels on which rows narrower than a pixel stand.
+// visibleRows calls box for each visible row of a lane between the pixels 0 and width, at most one per pixel: x0 and x1
+// are its edges, and run the number of pixels with rows narrower than a pixel.
 export function visibleRows(rows, lane, from, to, width, box) {
   const scale = width / (to - from);
   const end = (k) => rows.start[lane[k]] + rows.dur[lane[k]];
@@ -71,7 +70,7 @@ export function visibleRows(rows, lane, from, to, width, box) {
     }
     const pixel = Math.floor(x0);
     box(i, pixel, pixel + 1);
-    // On to the first row that reaches the next pixel.
+    // Skip to the first row that reaches the next pixel.
     const next = from + (pixel + 1) / scale;
     let step = 1,
       low = k + 1;
@@ -147,7 +146,7 @@ export class Timeline {
     return this.from + ((x - LABELS) / this.plot) * (this.to - this.from);
   }
 
-  // rowAt returns the row at a point of the canvas, NONE for none.
+  // rowAt returns the row at a point of the canvas, or NONE.
   rowAt(x, y) {
     if (x < LABELS) return NONE;
     for (const g of this.groups) {
@@ -214,8 +213,8 @@ export class Timeline {
     }
   }
 
-  // paintOverlays draws collectives, the critical path of the selected request or of that of the pinned row, and the
-  // flows of the rows that are pointed at.
+  // paintOverlays draws collectives, the critical path of the selected request or of the pinned row's request, and the
+  // flows of hovered and pinned rows.
   paintOverlays(c, { top, bottom, ground, ink, accent }) {
     const xOf = (t) => this.xOf(t),
       perPixel = (this.to - this.from) / this.plot;
@@ -236,9 +235,8 @@ export class Timeline {
     return LABELS + ((t - this.from) / (this.to - this.from)) * this.plot;
   }
 
-  // paintLane draws a lane. Narrow boxes become pixels of an image one pixel
-  // high, which is then stretched; there are too many of them to be drawn one by
-  // one.
+  // paintLane draws a lane. Narrow boxes become pixels of an image one pixel high, stretched afterwards: they are too
+  // many to be drawn one by one.
   paintLane(c, lane, y, dark, marked, selected, ink) {
     const rows = this.rows,
       names = this.view.names;
@@ -288,7 +286,7 @@ export class Timeline {
     }
   }
 
-  // isDim reports whether a row is none of the kind, the names or the operation that are looked for.
+  // isDim reports whether a row does not match the kind, the names or the operation searched for.
   isDim(i, marked, selected) {
     const { kind } = this.store.state,
       name = this.rows.name[i];
@@ -502,7 +500,7 @@ export function failedAt(rows, end, parts) {
   return at;
 }
 
-// allOps returns the indices of the rows that are operations.
+// allOps returns the indices of the operations.
 export function allOps(rows) {
   const picked = new Uint32Array(rows.n);
   let n = 0;

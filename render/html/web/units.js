@@ -6,8 +6,7 @@ function significant(x) {
   return a >= 100 ? x.toFixed(0) : a >= 10 ? x.toFixed(1) : x.toFixed(2);
 }
 
-// scaled formats x in the largest of the units that leaves at least one whole.
-// steps are the factors between neighbouring units.
+// scaled formats x in the largest unit that leaves at least one whole. step has the factors between neighbouring units.
 function scaled(x, units, step) {
   let i = 0;
   while (i + 1 < units.length && Math.abs(x) >= step) {
@@ -40,8 +39,7 @@ export function formatTime(ns) {
   return scaled(ns, ["ns", "µs", "ms", "s"], 1000).replace("-", "−");
 }
 
-// formatRange says what a selected range holds of the time from 0 to span. A server's window
-// may have left it behind.
+// formatRange describes a selected range of the time from 0 to span. A server's window may have left it behind.
 export function formatRange(from, to, span) {
   if (to !== null && to <= 0) return "a time before all that is here";
   if (from !== null && from > span) return "a time behind all that is here";

@@ -1,4 +1,4 @@
-// Tests of all formats of spans: what is written reads back.
+// Tests of all formats of spans: written records read back.
 package spanattr_test
 
 import (
@@ -30,14 +30,14 @@ import (
 	"github.com/optrace/optrace/render/perfetto"
 )
 
-// timeline is a writer of the formats that hold everything until it is written.
+// timeline is a writer of the formats that are written at the end.
 type timeline interface {
 	Add(e *op.Entry)
 	AddSpan(s *op.Span)
 	Write(w io.Writer) error
 }
 
-// format is a format of operations and spans, and the reader of it.
+// format is a format of operations and spans, with its reader.
 type format struct {
 	name    string
 	write   func(w io.Writer, records []op.Record) error
@@ -91,7 +91,7 @@ func writeOTLP(w io.Writer, records []op.Record) error {
 	return out.Flush()
 }
 
-// kept returns what a format keeps of a record, as JSON; nothing for a resource.
+// kept returns the parts of a record kept by a format, as JSON; nil for a resource.
 func kept(f format, rec op.Record) []string {
 	switch {
 	case rec.Entry != nil:
@@ -109,7 +109,8 @@ func kept(f format, rec op.Record) []string {
 	case rec.Span != nil:
 		s := rec.Span.Clone()
 		if s.ParentSpanID == s.SpanID && (f.name == "jaeger" || f.name == "otlp") {
-			s.ParentSpanID, s.RemoteParent = op.SpanID{}, s.RemoteParent && f.name == "otlp"
+			s.ParentSpanID = op.SpanID{}
+			s.RemoteParent = s.RemoteParent && f.name == "otlp"
 		}
 		if f.name == "jaeger" {
 			withoutWeights(s.Links)
@@ -121,11 +122,12 @@ func kept(f format, rec op.Record) []string {
 
 func withoutWeights(links []op.Link) {
 	for i := range links {
-		links[i].Weight, links[i].Attention = op.Int{}, op.Int{}
+		links[i].Weight = op.Int{}
+		links[i].Attention = op.Int{}
 	}
 }
 
-// noteFirst adds what is kept of a record to those of the first ones of each id.
+// noteFirst adds the kept parts of a record to the first ones of each id.
 func noteFirst(firsts map[string][]string, rec op.Record, kept []string) {
 	id := "" // of records without one
 	switch {
@@ -139,11 +141,12 @@ func noteFirst(firsts map[string][]string, rec op.Record, kept []string) {
 	}
 }
 
-// readsBack writes records and checks that they are what is read, and that whichever record of an id came first still does.
+// readsBack writes records and checks that they read back, with the first record of an id still first.
 func readsBack(t *testing.T, f format, records ...op.Record) {
 	t.Helper()
 	var want, got []string
-	wantFirst, gotFirst := map[string][]string{"": nil}, map[string][]string{"": nil}
+	wantFirst := map[string][]string{"": nil}
+	gotFirst := map[string][]string{"": nil}
 	for _, rec := range records {
 		texts := kept(f, rec)
 		want = append(want, texts...)
@@ -179,7 +182,7 @@ func readsBack(t *testing.T, f format, records ...op.Record) {
 	}
 }
 
-// written returns what records are written as, which is JSON in the formats that are.
+// written returns the written records, which are valid JSON in JSON formats.
 func written(t *testing.T, f format, records ...op.Record) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -195,7 +198,9 @@ const start = 1795224124978150123
 func TestEntriesReadBack(t *testing.T) {
 	with := func(change func(e *op.Entry)) op.Record {
 		e := &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault}
-		e.TraceID, e.SpanID, e.Start = op.TraceID{1}, op.SpanID{2}, op.Known(start)
+		e.TraceID = op.TraceID{1}
+		e.SpanID = op.SpanID{2}
+		e.Start = op.Known(start)
 		change(e)
 		return op.Record{Entry: e}
 	}
@@ -204,7 +209,10 @@ func TestEntriesReadBack(t *testing.T) {
 		with(func(e *op.Entry) { e.Stream, e.Rank, e.DeviceID = op.Known(7), op.Known(1), "cuda:0" }),
 		with(func(e *op.Entry) { e.DeviceID = "unknown" }),
 		with(func(e *op.Entry) {
-			e.ParentSpanID, e.Side, e.Root, e.RootSpanID = op.SpanID{8}, op.SideHost, "POST /", op.SpanID{9}
+			e.ParentSpanID = op.SpanID{8}
+			e.Side = op.SideHost
+			e.Root = "POST /"
+			e.RootSpanID = op.SpanID{9}
 		}),
 		with(func(e *op.Entry) { e.ParentSpanID, e.Service, e.Scope = op.SpanID{8}, "api", "engine" }),
 		with(func(e *op.Entry) { e.InputShapes, e.Warn = []op.Shape{{2, -1}, {}, nil}, op.WarnBadShape }),
@@ -212,26 +220,35 @@ func TestEntriesReadBack(t *testing.T) {
 		with(func(e *op.Entry) { e.InputShapes = []op.Shape{} }),
 		with(func(e *op.Entry) { e.InputDTypes, e.DType = []op.DType{"f32", "", "int4"}, op.BF16 }),
 		with(func(e *op.Entry) {
-			e.OutputShape, e.OutputElements, e.MemoryBytes = op.Shape{}, op.Known(1), op.Known(8)
+			e.OutputShape = op.Shape{}
+			e.OutputElements = op.Known(1)
+			e.MemoryBytes = op.Known(8)
 		}),
 		with(func(e *op.Entry) { e.OutputElements, e.MemoryBytes = op.Known(1<<53-1), op.Known(1<<53) }),
 		with(func(e *op.Entry) { e.Failed, e.Error = true, "</script>\u2028" }),
 		with(func(e *op.Entry) { e.Failed = true }),
 		with(func(e *op.Entry) { e.AdjustedCount, e.DroppedAttributes, e.Warn = 1<<55, 3, op.WarnDroppedAttributes }),
 		with(func(e *op.Entry) {
-			e.Launch, e.FLOPs, e.Step = op.Known(start-5), op.Known(math.MaxInt64), op.Known(-3)
+			e.Launch = op.Known(start - 5)
+			e.FLOPs = op.Known(math.MaxInt64)
+			e.Step = op.Known(-3)
 		}),
 		with(func(e *op.Entry) {
-			e.Links = []op.Link{{TraceID: op.TraceID{3}, SpanID: op.SpanID{4}, Weight: op.Known(2), Attention: op.Known(9)},
+			e.Links = []op.Link{{TraceID: op.TraceID{3}, SpanID: op.SpanID{4}, Weight: op.Known(2),
+				Attention: op.Known(9)},
 				{TraceID: op.TraceID{5}, SpanID: op.SpanID{6}}}
 		}),
 		with(func(e *op.Entry) {
-			e.Operation, e.Kind, e.KindRule = "ncclDevKernel_AllReduce", op.KindCollective, op.RuleLibrary
-			e.Collective = &op.Collective{Name: "all_reduce", Group: "0", GroupSize: op.Known(8), Sequence: op.Known(7), PeerRank: op.Known(1)}
+			e.Operation = "ncclDevKernel_AllReduce"
+			e.Kind = op.KindCollective
+			e.KindRule = op.RuleLibrary
+			e.Collective = &op.Collective{Name: "all_reduce", Group: "0", GroupSize: op.Known(8), Sequence: op.Known(7),
+				PeerRank: op.Known(1)}
 		}),
 		with(func(e *op.Entry) { e.Operation, e.Kind, e.KindRule = "send_kernel", op.KindCompute, op.RuleDefault }),
 		with(func(e *op.Entry) { e.Operation, e.Kind, e.KindRule = "load", op.KindIO, op.RuleAttribute }),
-		{Entry: &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125, Warn: op.WarnNoStart}},
+		{Entry: &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125,
+			Warn: op.WarnNoStart}},
 	}
 	for _, c := range optest.Cases() {
 		if c.Want != nil {
@@ -257,7 +274,7 @@ func TestEntriesReadBack(t *testing.T) {
 	}
 }
 
-// Operations and spans at random, of several services and ranks, many on one track, at the same times and with the same ids.
+// Random operations and spans of several services and ranks, with shared tracks, times and ids.
 func TestRandomRecordsReadBack(t *testing.T) {
 	for seed := range cases.Numbers(t, 60) {
 		rng := rand.New(rand.NewPCG(seed, 8))
@@ -271,7 +288,8 @@ func TestRandomRecordsReadBack(t *testing.T) {
 		id := func() op.SpanID { return op.SpanID{byte(1 + rng.IntN(30))} }
 		var records []op.Record
 		for range rng.IntN(50) {
-			service, rank := []string{"", "a", "b"}[rng.IntN(3)], sometimes(rng.Int64N(2))
+			service := []string{"", "a", "b"}[rng.IntN(3)]
+			rank := sometimes(rng.Int64N(2))
 			trace := op.TraceID{byte(rng.IntN(3)), 1}
 			var links []op.Link
 			for range rng.IntN(3) {
@@ -279,16 +297,19 @@ func TestRandomRecordsReadBack(t *testing.T) {
 			}
 			switch rng.IntN(4) {
 			case 0:
-				records = append(records, op.Record{Resource: &op.Resource{Service: service, Rank: rank, WorldSize: op.Known(2),
-					Attrs: []op.Attr{{Key: "host.name", Value: service}}}})
+				records = append(records, op.Record{Resource: &op.Resource{Service: service, Rank: rank,
+					WorldSize: op.Known(2),
+					Attrs:     []op.Attr{{Key: "host.name", Value: service}}}})
 			case 1:
 				s := &op.Span{Name: "span", TraceID: trace, SpanID: id(), ParentSpanID: id(),
-					RemoteParent: rng.IntN(2) == 0, Start: at(), Duration: rng.Int64N(30) * 1000, Service: service, Failed: rng.IntN(2) == 0,
-					Links: links}
+					RemoteParent: rng.IntN(2) == 0, Start: at(), Duration: rng.Int64N(30) * 1000, Service: service,
+					Failed: rng.IntN(2) == 0,
+					Links:  links}
 				records = append(records, op.Record{Span: s})
 			default:
 				e := &op.Entry{
-					Operation: fmt.Sprint("op", rng.IntN(5)), Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: trace, SpanID: id(),
+					Operation: fmt.Sprint("op", rng.IntN(5)), Kind: op.KindCompute, KindRule: op.RuleDefault,
+					TraceID: trace, SpanID: id(),
 					ParentSpanID: id(), Start: at(), Duration: rng.Int64N(30) * 700, Service: service, Rank: rank,
 					DeviceID: []string{"cuda:0", "cuda:1", ""}[rng.IntN(3)], Stream: sometimes(rng.Int64N(2)),
 					Launch: sometimes(start + rng.Int64N(1e6)), Links: links, Scope: []string{"", "lib"}[rng.IntN(2)],
@@ -305,7 +326,7 @@ func TestRandomRecordsReadBack(t *testing.T) {
 	}
 }
 
-// Whatever names and times are, all formats read back as what was written.
+// For any names and times, all formats read back as written.
 func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		for i, f := range formats() {
@@ -319,7 +340,7 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// What is no UTF-8 is written with the usual mark for it, and times that no clock shows do no harm.
+// Invalid UTF-8 is written as the replacement character, and impossible times do no harm.
 func TestOddRecords(t *testing.T) {
 	ids := op.Entry{Operation: "a\xff", Service: "b\xfe", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}}
 	for _, f := range formats() {
@@ -327,7 +348,8 @@ func TestOddRecords(t *testing.T) {
 			op.Record{Resource: &op.Resource{Service: "\xff", Attrs: []op.Attr{{Key: "\xff", Value: "\xff"}}}})
 		for _, n := range []int64{math.MinInt64, -1, 0, 999, math.MaxInt64} {
 			e := ids
-			e.Start, e.Duration = op.Known(n), max(0, -1-n)
+			e.Start = op.Known(n)
+			e.Duration = max(0, -1-n)
 			written(t, f, op.Record{Entry: &e})
 		}
 	}
@@ -339,7 +361,7 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
-// No threshold says of a span that it stands for more than 2^56.
+// No threshold stands for more than 2^56 spans.
 func TestTraceState(t *testing.T) {
 	check.Equal(t, "the state", "ot=th:ffffffffffffff", spanattr.TraceState(math.MaxFloat64))
 }

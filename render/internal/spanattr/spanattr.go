@@ -1,5 +1,5 @@
-// Package spanattr holds what the writers of spans and of timelines share: the names of operations' spans, the
-// ids of operations without any, the trace state of sampled ones, and counts among attributes.
+// Package spanattr is shared by the writers of spans and of timelines: names of operations' spans, placeholder ids, the
+// trace state of sampled spans, and counts among attributes.
 package spanattr
 
 import (
@@ -21,9 +21,8 @@ func Name(e *op.Entry) string {
 	return e.Operation
 }
 
-// Placeholders generates ids for operations that have none. Formats that identify
-// spans by their ids would take all such operations for one. The zero value is
-// ready to use.
+// Placeholders generates ids for operations without ids. Formats that identify spans by id would take all such
+// operations for one. The zero value is ready to use.
 type Placeholders struct{ given uint64 }
 
 // IDs returns the ids of an operation, or placeholders if it has neither.
@@ -37,8 +36,8 @@ func (p *Placeholders) IDs(e *op.Entry) (op.TraceID, op.SpanID) {
 	return opfile.PlaceholderTraceID(1), span
 }
 
-// TraceState returns the trace state of a span that represents count spans: the rejection
-// threshold T = 2^56 - 2^56/count, in hexadecimal without trailing zeros; "" below 1.
+// TraceState returns the trace state of a span that represents count spans: the rejection threshold T = 2^56 -
+// 2^56/count, in hexadecimal without trailing zeros; "" below 1.
 func TraceState(count float64) string {
 	if !(count >= 1) {
 		return ""

@@ -1,5 +1,4 @@
-// Package stacknotes holds what the writers of profiles in all formats share: which values
-// a profile has, and sentences on what it was made of.
+// Package stacknotes is shared by the writers of profiles: the values of a profile, and notes about its input.
 package stacknotes
 
 import (
@@ -22,18 +21,17 @@ var Values = []struct {
 	{"flops", "count", func(r *stacks.Row) int64 { return r.FLOPs }},
 }
 
-// Options says what a profile tells about itself.
+// Options configures the notes of a profile.
 type Options struct {
 	// Version is the version of the program that writes the profile.
 	Version string
-	// Lost is how many operations the recorder lost, Unread how many records could not be
-	// read.
+	// Lost is the number of operations lost by the recorder, Unread the number of malformed records.
 	Lost, Unread int64
 	// Notes are further sentences.
 	Notes []string
 }
 
-// Of returns which program wrote the profile of a table, and what is not in it.
+// Of returns notes on the program that wrote the profile of a table, and on omitted data.
 func Of(t *stacks.Table, opts Options) []string {
 	notes := []string{strings.TrimSpace(stacks.Clean("optrace " + opts.Version))}
 	note := func(n int64, format string) {

@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
-// The arguments for what the convention has no attribute for, as far as there are several uses.
+// Arguments without an attribute in the convention, if they are used more than once.
 const (
 	argTraceID      = "trace_id"
 	argSpanID       = "span_id"
@@ -21,14 +21,14 @@ const (
 	argError        = "optrace.error"
 )
 
-// noStart is the argument of an event whose operation has no start that is known: the event has one all the same.
+// noStart is the argument of an event whose operation has no known start.
 var noStart = op.Attr{Key: "optrace.start_unix_ns", Value: "null", Type: op.AttrJSON}
 
 // EntryArguments returns the arguments of the event of an operation, each once.
 func EntryArguments(e *op.Entry) []op.Attr {
 	args := appendIDs(nil, e.TraceID, e.SpanID, e.ParentSpanID)
 	own := *e
-	own.Attrs = nil // which have no say in what the operation is
+	own.Attrs = nil // they do not describe the operation
 	args = append(args, attrmap.Attrs(&own)...)
 	args = opmodel.AppendInt(args, attrkey.Rank, e.Rank)
 	args = opmodel.AppendText(args, attrkey.ServiceName, e.Service)
@@ -86,7 +86,7 @@ func appendLinks(args []op.Attr, links []op.Link, x *op.Extra) []op.Attr {
 	return append(args, op.Attr{Key: "optrace.links", Value: string(append(text, ']')), Type: op.AttrJSON})
 }
 
-// AppendObject appends arguments as an object in JSON.
+// AppendObject appends arguments as a JSON object.
 func AppendObject(dst []byte, args []op.Attr) []byte {
 	dst = append(dst, '{')
 	for i := range args {
@@ -99,7 +99,6 @@ func AppendObject(dst []byte, args []op.Attr) []byte {
 	return append(dst, '}')
 }
 
-// appendAttr appends a further attribute, as text.
 func appendAttr(args []op.Attr, a *op.Attr) []op.Attr {
 	text := op.Attr{Key: a.Key, Value: a.Value}
 	switch a.Key {
@@ -116,8 +115,7 @@ func appendAttr(args []op.Attr, a *op.Attr) []op.Attr {
 	return append(args, text)
 }
 
-// isReserved reports whether an argument has a meaning that an attribute of that
-// name would change.
+// isReserved reports whether an argument has a meaning and must not come from an attribute.
 func isReserved(key string) bool {
 	switch key {
 	case argTraceID, argSpanID, argParentSpanID, argScope, attrkey.ServiceName:

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Counter is what is counted on a device over time.
+// Counter is a counter of a device over time.
 type Counter struct {
 	Group Group
-	// Name is "memory in use" for the bytes of the operations that run, or "utilisation" for the percentage of the
-	// time in which anything ran.
+	// Name is "memory in use", the bytes of running operations, or "utilisation", the percentage of time with a running
+	// operation.
 	Name      string
 	IsPercent bool
 	// Points are in order of time. A value holds until the next one.
@@ -19,12 +19,10 @@ type Counter struct {
 // Point is a value from a time on, in Unix nanoseconds.
 type Point struct{ At, Value int64 }
 
-// utilisationBuckets is how many parts the time of a device is divided into for its
-// utilisation.
 const utilisationBuckets = 500
 
-// Counters returns the counters of each device whose operations have starts, by rank and
-// name. What the host did for a device does not count.
+// Counters returns the counters of each device with operations that have starts, by rank and name. Operations of the
+// host's side do not count.
 func (t *Timeline) Counters() []Counter {
 	var all []Counter
 	for from := 0; from < len(t.Slices); {
@@ -51,8 +49,8 @@ func (t *Timeline) Counters() []Counter {
 	return all
 }
 
-// memoryInUse returns the memory of operations while they run; nothing where none states
-// any. A sum beyond 64 bits wraps around.
+// memoryInUse returns the memory of running operations, nil if no operation states any. Sums beyond 64 bits wrap
+// around.
 func memoryInUse(work []*Slice) []Point {
 	var changes []Point
 	for _, s := range work {
@@ -73,7 +71,7 @@ func memoryInUse(work []*Slice) []Point {
 	return points
 }
 
-// appendPoint appends a value unless it is the last one.
+// appendPoint appends a value unless it equals the last one.
 func appendPoint(points []Point, at, value int64) []Point {
 	if n := len(points); n > 0 && points[n-1].Value == value {
 		return points
@@ -81,9 +79,8 @@ func appendPoint(points []Point, at, value int64) []Point {
 	return append(points, Point{at, value})
 }
 
-// utilisation returns the percentage of the time in which any of the operations ran,
-// from the first start to the last end; nothing where that is no time. They are sorted by
-// start.
+// utilisation returns the percentage of time with a running operation, from the first start to the last end; nil for an
+// empty time. work is sorted by start.
 func utilisation(work []*Slice) []Point {
 	first, last := work[0].Start, work[0].Start
 	for _, s := range work {

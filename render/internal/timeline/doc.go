@@ -1,8 +1,6 @@
-// Package timeline holds what the formats of timelines, render/chrome and
-// render/perfetto, share: which events there are of operations and spans, on which
-// tracks they lie, what leads from one to another, what their arguments are, and
-// what is counted over time.
+// Package timeline is shared by the timeline formats, render/chrome and render/perfetto: events of operations and
+// spans, tracks, flows, arguments, and counters.
 //
-// A format encodes the arguments of an event as it is added, and writes the events
-// in the end. Packages ingest/kineto and ingest/perfetto read the arguments back.
+// A format encodes the arguments of each added event, and writes the events at the end. Packages ingest/kineto and
+// ingest/perfetto read the arguments back.
 package timeline

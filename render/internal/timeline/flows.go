@@ -6,10 +6,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Flow leads from one slice to another, given by their places among the slices.
+// Flow leads from one slice to another, given by index.
 type Flow struct {
-	// Name is that of events which show the flow: "causes" from a span to an operation whose parent it is, "link" to
-	// what has a link to where the flow comes from.
+	// Name is the name of the flow's events: "causes" from a span to an operation below it, "link" from the target of a
+	// link to its owner.
 	Name     string
 	From, To int
 }
@@ -19,9 +19,8 @@ type spanKey struct {
 	span  op.SpanID
 }
 
-// Flows yields what leads to each slice that has a start, in their order: to an
-// operation from the span that caused it, unless that span is an operation, and along
-// its links.
+// Flows yields the flows to each slice with a start, in order: to an operation from its parent span, unless this is an
+// operation, and along its links.
 func (t *Timeline) Flows() iter.Seq[Flow] {
 	return func(yield func(Flow) bool) {
 		spans := t.targets()
@@ -46,8 +45,7 @@ func (t *Timeline) Flows() iter.Seq[Flow] {
 	}
 }
 
-// targets returns the slices with starts that a flow may come from: the spans that are no
-// operations, and the operations if there are links.
+// targets returns the slices that a flow may come from: spans with starts, and linked operations.
 func (t *Timeline) targets() map[spanKey]int {
 	linked := make(map[spanKey]bool)
 	for i := range t.Slices {

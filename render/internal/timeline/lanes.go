@@ -8,8 +8,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Lane is a track: the slices of a stream, or a part of them where they overlap without
-// nesting. Those whose ids others had before are on lanes of their own.
+// Lane is a track: slices of a stream without overlap other than nesting. Slices with repeated ids have separate lanes.
 type Lane struct {
 	Group  Group
 	Stream op.Int
@@ -18,11 +17,12 @@ type Lane struct {
 	Number int
 }
 
-// Arrange sorts the slices by group, stream and start, enclosing slices first, assigns
-// each to a lane, and returns the lanes in that order. It is called once.
+// Arrange sorts the slices by group, stream and start, enclosing slices first, assigns each to a lane, and returns the
+// lanes in order. Call it once.
 func (t *Timeline) Arrange() (lanes []Lane) {
 	t.markAgain()
-	slices.SortStableFunc(t.Slices, func(a, b Slice) int { // services first, and slices whose ids others had before last in their stream
+	// Services come first, and slices with repeated ids last in their stream.
+	slices.SortStableFunc(t.Slices, func(a, b Slice) int {
 		return cmp.Or(compareBools(b.IsService, a.IsService), compareInts(a.Rank, b.Rank), cmp.Compare(a.Name, b.Name),
 			compareBools(a.Bare, b.Bare), compareInts(a.Stream, b.Stream), compareBools(a.again, b.again),
 			cmp.Compare(a.Start, b.Start), cmp.Compare(b.End(), a.End()))
@@ -30,7 +30,8 @@ func (t *Timeline) Arrange() (lanes []Lane) {
 	for from := 0; from < len(t.Slices); {
 		first := &t.Slices[from]
 		to := from + 1
-		for to < len(t.Slices) && t.Slices[to].Group == first.Group && t.Slices[to].Stream == first.Stream && t.Slices[to].again == first.again {
+		for to < len(t.Slices) && t.Slices[to].Group == first.Group && t.Slices[to].Stream == first.Stream &&
+			t.Slices[to].again == first.again {
 			to++
 		}
 		for n := range divide(t.Slices[from:to], len(lanes)) {
@@ -41,9 +42,8 @@ func (t *Timeline) Arrange() (lanes []Lane) {
 	return lanes
 }
 
-// divide assigns each slice of a stream to a lane, numbered from first, such that
-// slices of a lane overlap only if one encloses the other. It returns the number of
-// lanes. The slices are sorted by start.
+// divide assigns each slice of a stream to a lane, numbered from first, such that slices of a lane overlap only if one
+// encloses the other. It returns the number of lanes. The slices are sorted by start.
 //
 //	a ----------
 //	b   ----        within a
@@ -72,7 +72,7 @@ func divide(stream []Slice, first int) (lanes int) {
 	return len(open)
 }
 
-// Note says in a title that there are no starts; "" where there are.
+// Note marks the titles of groups without starts; "" for all others.
 func (g Group) Note() string {
 	if g.Bare {
 		return " (no start times: in order)"
@@ -80,7 +80,7 @@ func (g Group) Note() string {
 	return ""
 }
 
-// Title names the group: a service, or a device, or the devices of a rank where it has no name.
+// Title names the group: a service, a device, or the devices of a rank if it has no name.
 func (g Group) Title() string {
 	title := cmp.Or(g.Name, "devices")
 	switch {

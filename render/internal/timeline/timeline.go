@@ -9,22 +9,20 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Timeline collects operations and spans and needs memory for each. The zero
-// value is ready to use. It is not safe for concurrent use.
+// Timeline collects operations and spans and needs memory for each. The zero value is ready to use. It is not safe for
+// concurrent use.
 type Timeline struct {
-	// Slices are the events, in the order in which they were added and, once they are
-	// arranged, in that of their tracks.
+	// Slices are the events: in order of addition at first, in order of tracks after Arrange.
 	Slices []Slice
 	// bare is the start of the next operation without a start, by group.
 	bare map[Group]int64
-	// bytes is how much memory the texts and links of the slices take.
+	// bytes is the memory of the texts and links of the slices.
 	bytes int64
 }
 
-// Group is a device or a service: what the tracks of its operations and spans have in
-// common.
+// Group is a device or a service, the owner of tracks.
 type Group struct {
-	// IsService is set if Name is that of a service and not of a device.
+	// IsService is set if Name is the name of a service, not of a device.
 	IsService bool
 	Rank      op.Int
 	Name      string
@@ -36,14 +34,14 @@ type Group struct {
 type Slice struct {
 	Group
 	Stream op.Int
-	// Start and Duration are in nanoseconds, and Start is in Unix time unless Bare is set.
+	// Start and Duration are in nanoseconds. Start is Unix time unless Bare is set.
 	Start, Duration int64
 	Label           string
 	Category        string
 	Args            string // the arguments as the format has them
-	// Launch is when the operation was launched, and Bytes its memory.
+	// Launch is the launch time of the operation, Bytes its memory.
 	Launch, Bytes op.Int
-	// OnHost is set for what the host did for an operation of a device.
+	// OnHost is set for the host's view of an operation.
 	OnHost bool
 	// Lane is the number of its track, set by Arrange.
 	Lane int
@@ -54,7 +52,7 @@ type Slice struct {
 	again        bool // an earlier slice has its ids, set by Arrange
 }
 
-// End returns the end, or the last moment there is.
+// End returns the end, at most math.MaxInt64.
 func (s *Slice) End() int64 {
 	if s.Start > math.MaxInt64-s.Duration {
 		return math.MaxInt64
@@ -62,12 +60,12 @@ func (s *Slice) End() int64 {
 	return s.Start + s.Duration
 }
 
-// Add adds an operation with its arguments. It retains the strings of e only.
+// Add adds an operation with its arguments. It retains only the strings of e.
 func (t *Timeline) Add(e *op.Entry, args string) {
 	t.add(Slice{
 		Group:  Group{Rank: e.Rank, Name: cmp.Or(e.DeviceID, "unknown"), Bare: !e.Start.Known},
-		Stream: e.Stream, Start: e.Start.V, Duration: e.Duration, Label: e.Operation, Category: e.Kind.String(), Args: args,
-		Launch: e.Launch, Bytes: e.MemoryBytes, OnHost: e.Side == op.SideHost,
+		Stream: e.Stream, Start: e.Start.V, Duration: e.Duration, Label: e.Operation, Category: e.Kind.String(),
+		Args: args, Launch: e.Launch, Bytes: e.MemoryBytes, OnHost: e.Side == op.SideHost,
 		trace: e.TraceID, span: e.SpanID, parent: e.ParentSpanID, links: withoutExtra(e.Links),
 	})
 }
@@ -81,7 +79,7 @@ func (t *Timeline) AddSpan(s *op.Span, args string) {
 	})
 }
 
-// withoutExtra returns a copy of links that holds their ids only.
+// withoutExtra returns a copy of links with only their ids.
 func withoutExtra(links []op.Link) []op.Link {
 	var list []op.Link
 	for _, l := range links {
@@ -90,7 +88,7 @@ func withoutExtra(links []op.Link) []op.Link {
 	return list
 }
 
-// add adds a slice. One without a start follows the others of its group.
+// add adds a slice. A slice without a start follows the others of its group.
 func (t *Timeline) add(s Slice) {
 	if s.Bare {
 		if t.bare == nil {
@@ -108,7 +106,7 @@ func (t *Timeline) Bytes() int64 {
 	return t.bytes + int64(cap(t.Slices))*int64(unsafe.Sizeof(Slice{}))
 }
 
-// Base returns the first start, 0 where none is known.
+// Base returns the first known start, or 0.
 func (t *Timeline) Base() int64 {
 	base := int64(math.MaxInt64)
 	for i := range t.Slices {
@@ -135,8 +133,8 @@ func (t *Timeline) markAgain() {
 	}
 }
 
-// Passes are the slices to write with their places, track by track, in two passes: those whose ids others
-// had before come behind all others, so that who reads them meets the same one of an id first.
+// Passes returns the slices to write with their indexes, track by track, in two passes: slices with repeated ids come
+// last, so that readers meet the first slice of an id first.
 func (t *Timeline) Passes() [2]iter.Seq2[int, *Slice] {
 	pass := func(again bool) iter.Seq2[int, *Slice] {
 		return func(yield func(int, *Slice) bool) {

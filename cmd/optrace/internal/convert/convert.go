@@ -29,24 +29,24 @@ func Find(name string) (Target, error) {
 	switch name {
 	case "":
 		return Target{}, exit.Usagef("no -to; formats are %s", strings.Join(names, ", "))
-	case "arrow", "arrow-lz4", "arrow-zstd": // which earlier versions wrote
-		return Target{}, exit.Usagef("the format %s was withdrawn: parquet is for tables, entries compressed with zstd for recordings", name)
+	case "arrow", "arrow-lz4", "arrow-zstd": // of earlier versions
+		return Target{},
+			exit.Usagef("the format %s was removed: use parquet for tables, entries with zstd for recordings", name)
 	}
 	return Target{}, exit.Unknown("format", name, names)
 }
 
-// maxFaultsShown is how many records that cannot be read are shown, and checkInterval the number of records between two
-// looks at the memory.
+// maxFaultsShown bounds the shown errors, and checkInterval is the number of records between checks of the memory.
 const (
 	maxFaultsShown = 10
 	checkInterval  = 256
 )
 
-// Write writes the records of src to out. Those that cannot be read are left out and reported on s. drop leaves out
-// what no field of an operation holds; version is that of the program.
+// Write writes the records of src to out. It leaves out unreadable records and reports them on s. drop leaves out
+// attributes without a field in an operation; version is the program's.
 func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, drop bool, version string) error {
 	if t.binary && out.Terminal {
-		return exit.Usagef("%s is binary and not written to a terminal: give -o FILE, or redirect the output with > FILE", t.Name)
+		return exit.Usagef("%s is binary and unfit for a terminal: give -o FILE, or redirect with > FILE", t.Name)
 	}
 	out.Escape() // names of a recording may hold escape sequences
 	found := analyze.Envelope{SkippedBy: make(map[string]int64)}
@@ -62,7 +62,8 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 	}
 	in, done := src.Open(s)
 	defer done()
-	n, held := 0, budget.Account{Hold: in.Hold}
+	n := 0
+	held := budget.Account{Hold: in.Hold}
 	for rec, err := range in.Records() {
 		switch syntax, ok := errors.AsType[*op.SyntaxError](err); {
 		case ok:
@@ -99,10 +100,10 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 	return exit.Output(c.end())
 }
 
-// textCopies is how often a text is in memory while it is written.
+// textCopies is the number of copies of a text in memory while it is written.
 const textCopies = 8
 
-// longBytes returns about how long the text of a record is that has long texts or lists, 0 for any other.
+// longBytes returns about the size of a record with long texts or lists, 0 for any other.
 func longBytes(rec op.Record) (n int64) {
 	const manyBytes, perElement = 1 << 16, 64 // about, as it is written
 	list := func(attrs []op.Attr, x *op.Extra) {
@@ -127,7 +128,7 @@ func longBytes(rec op.Record) (n int64) {
 	return n
 }
 
-// count counts the operations, and what says whether an input was read.
+// count counts operations, and other records that show whether an input was read.
 func count(in *analyze.Envelope, rec op.Record) {
 	if rec.Entry != nil {
 		in.Entries++
@@ -143,14 +144,17 @@ func count(in *analyze.Envelope, rec op.Record) {
 	}
 }
 
-// dropAttributes removes from a record what the flag of that name leaves out.
 func dropAttributes(rec op.Record) {
 	var links []op.Link
 	switch {
 	case rec.Entry != nil:
-		rec.Entry.Attrs, rec.Entry.Extra, links = nil, nil, rec.Entry.Links
+		rec.Entry.Attrs = nil
+		rec.Entry.Extra = nil
+		links = rec.Entry.Links
 	case rec.Span != nil:
-		rec.Span.Attrs, rec.Span.Extra, links = nil, nil, rec.Span.Links
+		rec.Span.Attrs = nil
+		rec.Span.Extra = nil
+		links = rec.Span.Links
 	case rec.Resource != nil:
 		rec.Resource.Attrs = nil
 	}

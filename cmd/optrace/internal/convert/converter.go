@@ -8,10 +8,10 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
+	seedformat "github.com/optrace/optrace/ingest/seed"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/entries"
-	opseed "github.com/optrace/optrace/op/seed"
 	"github.com/optrace/optrace/parquet"
 	"github.com/optrace/optrace/render/csv"
 	"github.com/optrace/optrace/render/otlp"
@@ -21,14 +21,14 @@ import (
 type options struct {
 	out     *output.File
 	version string            // of the program
-	found   *analyze.Envelope // what was read, once all has been
-	first   *op.Resource      // the one that is in front of all other records, if any is
-	memory  int64             // that the command may take, 0 for any
+	found   *analyze.Envelope // complete after the last record
+	first   *op.Resource      // in front of all other records, or nil
+	memory  int64             // bound, 0 for no bound
 }
 
 // converter writes records in a format, or collects them for end.
 type converter struct {
-	// These take the records of their kinds, which they must not retain; nil passes over.
+	// These functions take the records of a kind and must not retain them; nil ignores the kind.
 	entry    func(*op.Entry) error
 	span     func(*op.Span) error
 	resource func(*op.Resource) error
@@ -38,7 +38,7 @@ type converter struct {
 
 	// end writes the rest of the output.
 	end func() error
-	// holds returns about how much memory is held; nil for little.
+	// holds returns about the memory held; nil means little.
 	holds func() int64
 }
 
@@ -60,7 +60,6 @@ func (c *converter) record(rec op.Record) error {
 	return nil
 }
 
-// always makes of a function without an error one with it.
 func always[T any](f func(T)) func(T) error {
 	return func(v T) error {
 		f(v)
@@ -68,8 +67,8 @@ func always[T any](f func(T)) func(T) error {
 	}
 }
 
-// changed passes on the resources that differ from the last one, which may be nil: files of the Collector
-// repeat them with every batch.
+// changed passes on resources different from the last one, which may be nil: files of the Collector repeat them with
+// every batch.
 func changed(last *op.Resource, f func(*op.Resource) error) func(*op.Resource) error {
 	if last != nil {
 		last = last.Clone()
@@ -90,10 +89,11 @@ func newEntries(o options) *converter {
 	}
 }
 
-// newTrace writes a seed trace. The total and the metadata come last, so that it need not
-// hold the entries.
+// newTrace writes a seed trace. Total and metadata come last, so it need not hold the entries.
 func newTrace(o options) *converter {
-	enc, sum, metadata := opseed.NewEncoder(nil), int64(0), make(map[string]string)
+	enc := seedformat.NewEncoder(nil)
+	sum := int64(0)
+	metadata := make(map[string]string)
 	return &converter{
 		entry: func(e *op.Entry) error {
 			if e.Side != op.SideHost {
@@ -130,7 +130,7 @@ func newOTLP(o options) *converter {
 	return &converter{entry: w.Entry, span: w.Span, resource: w.Resource, end: w.Flush}
 }
 
-// groupShare is the part of the memory that the texts and numbers of a row group take: writing takes several times as much.
+// groupShare is the share of the memory for the texts and numbers of a row group: writing takes several times as much.
 const groupShare = 16
 
 func newParquet(o options) *converter {
@@ -144,7 +144,7 @@ func newParquet(o options) *converter {
 	}
 }
 
-// timeline collects operations and spans and writes them in the end.
+// timeline collects operations and spans and writes them at the end.
 type timeline[T any] interface {
 	*T
 	Add(e *op.Entry)
@@ -155,7 +155,8 @@ type timeline[T any] interface {
 
 func newTimeline[T any, P timeline[T]](o options) *converter {
 	t := P(new(T))
-	c := &converter{entry: always(t.Add), span: always(t.AddSpan), holds: t.Bytes, end: func() error { return t.Write(o.out) }}
+	c := &converter{entry: always(t.Add), span: always(t.AddSpan), holds: t.Bytes,
+		end: func() error { return t.Write(o.out) }}
 	if t, ok := any(t).(interface{ Resource(r *op.Resource) }); ok {
 		c.resource = always(t.Resource)
 	}
@@ -171,7 +172,8 @@ func newFlat(o options) *converter {
 // ofForest returns a converter that needs the structure of the whole input.
 func ofForest(f *trace.Forest, end func() error) *converter {
 	return &converter{
-		entry: always(func(e *op.Entry) { f.Add(op.Record{Entry: e}) }), span: always(f.AddSpan), holds: f.Bytes, end: end,
+		entry: always(func(e *op.Entry) { f.Add(op.Record{Entry: e}) }), span: always(f.AddSpan), holds: f.Bytes,
+		end: end,
 	}
 }
 
@@ -182,11 +184,15 @@ func newCollapsed(o options) *converter {
 
 func newProfile(write func(io.Writer, *stacks.Table, otlpprofiles.Options) error) func(options) *converter {
 	return func(o options) *converter {
-		f, from, lost := trace.New(), new(otlpprofiles.Producers), int64(0)
+		f := trace.New()
+		from := new(otlpprofiles.Producers)
+		lost := int64(0)
 		f.KeepShapes()
 		c := ofForest(f, func() error {
 			opts := otlpprofiles.Options{Producers: from}
-			opts.Version, opts.Lost, opts.Unread = o.version, lost, o.found.Malformed
+			opts.Version = o.version
+			opts.Lost = lost
+			opts.Unread = o.found.Malformed
 			return write(o.out, stacks.Of(f), opts)
 		})
 		add := c.entry

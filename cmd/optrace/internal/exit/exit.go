@@ -1,5 +1,5 @@
-// Package exit has the exit codes of the command and the errors that lead to them. It knows what to advise
-// where an input needs too much memory; what is wrong with inputs otherwise is for package input.
+// Package exit has the exit codes of the command and errors with exit codes. It advises on inputs that need too much
+// memory; package input describes other faults of inputs.
 package exit
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 )
 
-// The exit codes, as Help describes them.
+// The exit codes, as described by Help.
 const (
 	OK         = 0
 	FailedGate = 1
@@ -18,15 +18,14 @@ const (
 	BadOutput  = 4
 )
 
-// Help is the part of the help texts that lists the exit codes.
+// Help lists the exit codes.
 const Help = `Exit codes:
 
-  0  fine; an input without operations is fine too
-  1  the command worked, and a gate that was asked for failed
+  0  success; an input without operations is a success too
+  1  the command worked, and a requested gate failed
   2  wrong usage
-  3  an input could not be read, or is of no known format, or holds something else
-     than spans; Jaeger does not answer or does not hold the trace; the command was
-     interrupted
+  3  an input is unreadable, of an unknown format, or has no spans; Jaeger does not
+     answer or does not have the trace; the command was interrupted
   4  the output could not be written
 `
 
@@ -38,7 +37,7 @@ type codeError struct {
 // Unwrap returns the error.
 func (e *codeError) Unwrap() error { return e.error }
 
-// Code returns the exit code that an error leads to.
+// Code returns the exit code of an error.
 func Code(err error) int {
 	var coded *codeError
 	switch {
@@ -55,12 +54,12 @@ func Usagef(format string, args ...any) error {
 	return &codeError{WrongUsage, fmt.Errorf(format, args...)}
 }
 
-// Gatef returns the error of a gate that fails.
+// Gatef returns the error of a failed gate.
 func Gatef(format string, args ...any) error {
 	return &codeError{FailedGate, fmt.Errorf(format, args...)}
 }
 
-// Input marks err as an error of the input. To one about memory it adds what can be done.
+// Input marks err as an error of the input. It adds advice to an error about memory.
 func Input(err error) error {
 	if tooMuch, ok := errors.AsType[*ingest.MemoryError](err); ok {
 		more := "4G"

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Unknown is the error of a name that is none of names: it says the nearest of them, and all. What names the
-// thing, such as "section".
+// Unknown returns the error of a typed name missing from names. It suggests the nearest one and lists all. The first
+// argument is the kind of name, such as "section".
 func Unknown(what, typed string, names []string) error {
 	all := strings.Join(names, ", ")
 	if guess := Guess(typed, names); guess != "" {
@@ -15,11 +15,10 @@ func Unknown(what, typed string, names []string) error {
 	return Usagef("unknown %s %q; there are %s", what, typed, all)
 }
 
-// maxGuesses bounds how many names a Guess lists.
 const maxGuesses = 3
 
-// Guess returns "; did you mean X?" for the name that a mistyped one is nearest to, or for those that begin with
-// it or contain it, and "" where none is near.
+// Guess returns "; did you mean X?" with the name nearest to a mistyped one, or with several names containing it, or
+// "".
 func Guess(typed string, names []string) string {
 	var within []string
 	for _, name := range names {
@@ -30,7 +29,8 @@ func Guess(typed string, names []string) string {
 	if len(within) > 1 && len(within) <= maxGuesses {
 		return fmt.Sprintf("; did you mean %s?", strings.Join(within, " or "))
 	}
-	best, least := "", 0
+	best := ""
+	least := 0
 	for _, name := range names {
 		d := distance(typed, name)
 		if len(typed) > 2 {
@@ -44,7 +44,8 @@ func Guess(typed string, names []string) string {
 			same++
 		}
 		if far := 100*d - same; d <= len(typed)/3+1 && (best == "" || far < least) {
-			best, least = name, far
+			best = name
+			least = far
 		}
 	}
 	if best == "" {
@@ -53,7 +54,7 @@ func Guess(typed string, names []string) string {
 	return fmt.Sprintf("; did you mean %s?", best)
 }
 
-// distance returns how many characters are to be inserted, left out, changed or swapped with the next to make b of a.
+// distance returns the number of insertions, deletions, changes and swaps of neighbours between a and b.
 func distance(a, b string) int {
 	const far = 1 << 20
 	if len(a) > 64 || len(b) > 64 {

@@ -1,5 +1,4 @@
-// Package flags has the flags that several commands have, and reads them from command lines in which flags and
-// inputs come in any order.
+// Package flags has the flags shared by commands. It parses command lines with flags and inputs in any order.
 package flags
 
 import (
@@ -17,15 +16,15 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// Line is a command line: the flags and, in whatever order with them, the inputs.
+// Line is a parsed command line: flags and inputs.
 type Line struct {
 	*flag.FlagSet
 	Inputs []string
-	// Before is how many inputs stand in front of "--", -1 where that is not there.
+	// Before is the number of inputs before "--", -1 without "--".
 	Before int
 }
 
-// Parse takes a command line apart. Everything after "--" is an input.
+// Parse splits a command line. Everything after "--" is an input.
 func Parse(fs *flag.FlagSet, args []string) (*Line, error) {
 	l := &Line{FlagSet: fs, Before: -1}
 	var set []string
@@ -54,18 +53,26 @@ func Parse(fs *flag.FlagSet, args []string) (*Line, error) {
 	return l, nil
 }
 
-// otherNames are names that flags have in other programs, and what they are called here.
+// otherNames maps the names of flags in other programs to their names here.
 var otherNames = map[string]string{
 	"addr": "listen", "address": "listen", "bind": "listen", "port": "listen", "out": "o", "output": "o",
 	"limit": "top", "n": "top", "group-by": "by", "filter": "where", "sections": "section", "open": "html",
 }
 
-// badValue matches an error of package flag about a value: the value as it is quoted, the flag and the cause.
+// removed maps flags of earlier versions to their replacement.
+var removed = map[string]string{"push": noPush, "push-interval": noPush}
+
+const noPush = "write profiles by optrace convert -to otlp-profiles -o FILE, and post FILE"
+
+// badValue matches an error of package flag about a value: the quoted value, the flag and the cause.
 var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+?): (.*)$`)
 
-// describe returns an error of package flag in words that say what may be written.
+// describe returns an error of package flag in plain words, with advice.
 func describe(fs *flag.FlagSet, err error) error {
 	if typed, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+		if instead := removed[typed]; instead != "" {
+			return exit.Usagef("-%s was removed: %s", typed, instead)
+		}
 		if other := otherNames[typed]; fs.Lookup(other) != nil {
 			return exit.Usagef("unknown flag -%s; did you mean -%s?", typed, other)
 		}
@@ -77,7 +84,9 @@ func describe(fs *flag.FlagSet, err error) error {
 	if parts == nil {
 		return exit.Usagef("%w", err)
 	}
-	value, name, cause := parts[1], parts[2], parts[3]
+	value := parts[1]
+	name := parts[2]
+	cause := parts[3]
 	if cause == "parse error" || cause == "value out of range" { // of the types of package flag
 		cause = "it is " + kindOf(fs.Lookup(name))
 	}
@@ -87,21 +96,21 @@ func describe(fs *flag.FlagSet, err error) error {
 	return exit.Usagef("-%s %s: %s", name, value, cause)
 }
 
-// kindOf says of a value what it is not, by the type of the flag.
+// kindOf says why a value does not fit the type of the flag.
 func kindOf(f *flag.Flag) string {
 	getter, _ := f.Value.(flag.Getter)
 	switch getter.Get().(type) {
 	case time.Duration:
-		return "no duration, such as 30s or 10m"
+		return "not a duration, such as 30s or 10m"
 	case float64:
-		return "no number, such as 0.5"
+		return "not a number, such as 0.5"
 	case bool:
 		return "neither true nor false"
 	}
-	return "no whole number, such as 10"
+	return "not a whole number, such as 10"
 }
 
-// CheckInput returns an error where there is no input.
+// CheckInput returns an error if there is no input.
 func (l *Line) CheckInput() error {
 	if len(l.Inputs) > 0 {
 		return nil
@@ -121,7 +130,7 @@ func (l *Line) IsSet(name string) bool {
 	return set
 }
 
-// Rows returns how many rows of a table the flag -top allows, 0 for the default, where it was not given.
+// Rows returns the value of -top, the rows of a table; 0 without the flag means the default.
 func (l *Line) Rows() int {
 	if !l.IsSet("top") {
 		return 0
@@ -133,7 +142,7 @@ func (l *Line) Rows() int {
 // ValueFollows reports whether the value of the flag is the next argument.
 func ValueFollows(fs *flag.FlagSet, arg string) bool {
 	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
-	f := fs.Lookup(name) // none for "name=value"
+	f := fs.Lookup(name) // nil for "name=value"
 	if f == nil {
 		return false
 	}
@@ -147,7 +156,7 @@ type InOut struct {
 	Format string
 	// Output is the file to write, "" for standard output.
 	Output string
-	// Memory bounds the memory that is taken for the input.
+	// Memory bounds the memory for the input.
 	Memory MemorySize
 }
 
@@ -159,8 +168,7 @@ func (f *InOut) Define(fs *flag.FlagSet) {
 	fs.Var(&f.Memory, "max-memory", "")
 }
 
-// Format defines the flag that names the format of the inputs. It is checked while
-// flags are parsed.
+// Format defines the flag for the format of the inputs, and checks its value.
 func Format(fs *flag.FlagSet, format *string) {
 	fs.Func("format", "", func(name string) error {
 		if names := ingest.FormatNames(); !slices.Contains(names, name) {
@@ -171,16 +179,16 @@ func Format(fs *flag.FlagSet, format *string) {
 	})
 }
 
-// FormatUsage describes that flag, for the help of a command.
-const FormatUsage = `  -format NAME      take all INPUTs for files of a format, whatever they look like;
-                    optrace help formats lists them`
+// FormatUsage describes -format in help texts.
+const FormatUsage = `  -format NAME      read all INPUTs as this format, whatever their content; optrace
+                    help formats lists the names`
 
-// MemoryUsage is the part of the help texts that describes the flag.
-const MemoryUsage = `  -max-memory N     about how much memory an input may take: 512M, 4G or a number of
-                    bytes; 0 is no bound (1G). What needs more is an error
+// MemoryUsage describes -max-memory in help texts.
+const MemoryUsage = `  -max-memory N     about the most memory for an input: 512M, 4G or a number of
+                    bytes; 0 is no bound (1G). Inputs that need more are an error
 `
 
-// MemorySize is the value of -max-memory, in bytes; 0 is no bound.
+// MemorySize is the value of -max-memory in bytes; 0 is no bound.
 type MemorySize int64
 
 var _ flag.Value = (*MemorySize)(nil)
@@ -195,7 +203,7 @@ func (m *MemorySize) Set(text string) error {
 	return err
 }
 
-// Option returns the size as an [ingest.Options] has it.
+// Option returns the size for [ingest.Options].
 func (m MemorySize) Option() int64 {
 	if m == 0 {
 		return -1
@@ -203,8 +211,8 @@ func (m MemorySize) Option() int64 {
 	return int64(m)
 }
 
-// LimitHeap makes the garbage collector keep the process near the bound, unless the
-// environment says otherwise: buffers, and what is garbage, come on top of what is held.
+// LimitHeap makes the garbage collector keep the process near the bound, with room for buffers and garbage, unless
+// GOMEMLIMIT is set.
 func (m MemorySize) LimitHeap() {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); !set && m > 0 {
 		debug.SetMemoryLimit(int64(m) + int64(m)/4)

@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Sums are the flags that shape the sums of a report.
+// Sums are the flags for the sums of a report.
 type Sums struct {
 	by      string
 	top     int
@@ -35,7 +35,7 @@ func (f *Sums) Define(fs *flag.FlagSet) {
 	fs.StringVar(&f.peaks, "peaks", "", "")
 }
 
-// Keys returns the keys that -by lists.
+// Keys returns the keys listed by -by.
 func Keys(by string) ([]key.Key, error) {
 	keys, err := key.Parse(by)
 	if err == nil {
@@ -52,7 +52,6 @@ func Keys(by string) ([]key.Key, error) {
 	return nil, exit.Usagef("-by: %w", err)
 }
 
-// checkKey returns an error if name names no key.
 func checkKey(name string) error {
 	if _, err := key.ParseOne(name); err != nil {
 		return exit.Unknown("key", name, append(key.Names(), "request", "attr:NAME"))
@@ -72,7 +71,7 @@ func Where(fs *flag.FlagSet, filter *key.Filter) {
 	})
 }
 
-// Options returns the options of the analyses, or an error if the flags do not fit.
+// Options returns the options of the analyses, or an error for invalid flags.
 func (f *Sums) Options() (analyze.Options, error) {
 	keys, err := Keys(f.by)
 	switch {
@@ -94,7 +93,7 @@ func (f *Sums) Options() (analyze.Options, error) {
 	}, nil
 }
 
-// orNegative returns n, -1 for 0, which stands for the default in options.
+// orNegative returns n, -1 for 0, because 0 means the default in options.
 func orNegative[N int | int64](n N) N {
 	if n == 0 {
 		return -1
@@ -102,7 +101,7 @@ func orNegative[N int | int64](n N) N {
 	return n
 }
 
-// MappingFor returns the mapping that keeps the attributes to group by.
+// MappingFor returns a mapping that keeps the attributes of keys.
 func MappingFor(keys []key.Key) *attr.Mapping {
 	var m attr.Mapping
 	for _, k := range keys {
@@ -113,14 +112,14 @@ func MappingFor(keys []key.Key) *attr.Mapping {
 	return &m
 }
 
-// PeaksUsage lists the devices whose peaks are known, for the usage of the command.
+// PeaksUsage lists the devices with known peaks, for help texts.
 func PeaksUsage() string {
 	const indent = "                    "
 	lines := termtext.Wrap(strings.Join(peaks.Names(), ", "), 79-len(indent), 79-len(indent))
 	return indent + strings.Join(lines, "\n"+indent)
 }
 
-// readPeaks returns the peaks that a device's name or a file tells, nil for "".
+// readPeaks returns the peaks of a known device or in a file, nil for "".
 func readPeaks(name string) (*peaks.Table, error) {
 	if name == "" {
 		return nil, nil

@@ -18,13 +18,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Output is the JSON that a command prints.
+// Output is the JSON output of a command.
 type Output struct {
 	Command, Schema string
 	Report          reflect.Type
 }
 
-// Outputs lists what is printed with -json.
+// Outputs lists the JSON outputs.
 func Outputs() []Output {
 	return []Output{
 		{"report -json", analyze.Schema, reflect.TypeFor[analyze.Report]()},
@@ -34,16 +34,16 @@ func Outputs() []Output {
 	}
 }
 
-// JSON lists the keys of the reports. The list is made of the types that are printed.
+// JSON lists the keys of the reports, from their types.
 func JSON() string {
 	var b strings.Builder
-	b.WriteString(`The keys of what commands print with -json, as jq takes them. Keys are added, and
-never renamed or removed. What is not known is null, never 0; a list or an object
-that may be absent or null, where the part of the report was not computed, is marked
-with a question mark. Keys that end in _ns are nanoseconds, _us microseconds and _bytes
-bytes; shares and ratios are parts of 1. An entry is an operation, as a line of the
-entries format (` + op.Schema + `) has it: docs/formats.md lists its keys. [] stands
-for any element of a list, [KEY] for any key.
+	b.WriteString(`The keys of the JSON printed by -json, as paths for jq. New versions add keys; they
+never rename or remove one. Unknown values are null, never 0. A question mark follows
+lists and objects that may be absent or null, if their part of the report was not
+computed. Keys with suffix _ns are nanoseconds, _us microseconds, _bytes bytes; shares
+and ratios are parts of 1. An entry is an operation, as in a line of the entries format
+(` + op.Schema + `); docs/formats.md lists its keys. [] stands for any element of a
+list, [KEY] for any key.
 `)
 	for _, out := range Outputs() {
 		fmt.Fprintf(&b, "\noptrace %s, schema %s:\n\n", out.Command, out.Schema)
@@ -54,15 +54,15 @@ for any element of a list, [KEY] for any key.
 	return b.String()
 }
 
-// Keys returns the keys that encoding/json writes for a struct type, each with its
-// path and the type of its value. The keys of a type that is there twice are listed once.
+// Keys returns the keys that encoding/json writes for a struct type, each with its path and the type of its value. The
+// keys of a repeated type are listed once.
 func Keys(t reflect.Type) []Key {
 	l := keyList{at: make(map[reflect.Type]string)}
 	l.object("", t)
 	return l.keys
 }
 
-// Key is a key, as a path, and what it stands for.
+// Key is a key, as a path, and the type of its value.
 type Key struct{ Path, About string }
 
 type keyList struct {
@@ -70,8 +70,8 @@ type keyList struct {
 	at   map[reflect.Type]string // where the keys of a type are listed
 }
 
-// object adds the keys of a struct, those in hidden aside. Those of embedded structs are its own, unless it has another
-// of the name.
+// object adds the keys of a struct except hidden ones. It includes the keys of embedded structs unless the struct has
+// equal keys of its own.
 func (l *keyList) object(path string, t reflect.Type, hidden ...string) {
 	within := slices.Clone(hidden)
 	for f := range t.Fields() {
@@ -88,7 +88,7 @@ func (l *keyList) object(path string, t reflect.Type, hidden ...string) {
 	}
 }
 
-// key adds a key and, where its value is an object or a list of objects, those below it.
+// key adds a key and, for an object or a list of objects, the keys below.
 func (l *keyList) key(path string, t reflect.Type, optional bool) {
 	for describeJSON(t) == "" && t.Kind() != reflect.Struct {
 		switch t.Kind() {
@@ -101,9 +101,11 @@ func (l *keyList) key(path string, t reflect.Type, optional bool) {
 		}
 		t = t.Elem()
 	}
-	about, isObject := describeJSON(t), false
+	about := describeJSON(t)
+	isObject := false
 	if about == "" {
-		about, isObject = "object", true
+		about = "object"
+		isObject = true
 	}
 	mark := ""
 	if optional {
@@ -120,10 +122,10 @@ func (l *keyList) key(path string, t reflect.Type, optional bool) {
 	}
 }
 
-// AsKeys stands in front of the path at which the keys of an object are listed.
+// AsKeys precedes the path with the keys of an object.
 const AsKeys = " with the keys of "
 
-// marshalled describes the types that write their JSON themselves.
+// marshalled describes the types with their own JSON encoding.
 var marshalled = map[reflect.Type]string{
 	reflect.TypeFor[op.Int]():              "integer or null",
 	reflect.TypeFor[op.Float]():            "number or null",
@@ -134,8 +136,7 @@ var marshalled = map[reflect.Type]string{
 	reflect.TypeFor[correlate.Link]():      "string or null",
 }
 
-// describeJSON says what a value of the type looks like in JSON, "" for an object, list or
-// map whose parts are looked at.
+// describeJSON describes the JSON of a type, "" for an object, list or map with listed parts.
 func describeJSON(t reflect.Type) string {
 	if text, ok := marshalled[t]; ok {
 		return text

@@ -12,8 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// progress shows on a terminal how much of the inputs has been read, once
-// reading takes long.
+// progress shows the amount of input read on a terminal, if reading takes long.
 type progress struct {
 	w     io.Writer // nil for no output
 	total int64     // of all inputs, 0 if not known
@@ -23,24 +22,24 @@ type progress struct {
 	shown bool
 }
 
-// The time after which progress is first shown, and that between two updates.
+// The delay of the first progress and the interval of updates.
 const (
 	progressDelay    = time.Second
 	progressInterval = 200 * time.Millisecond
 )
 
-// newProgress returns a progress that is shown if stderr is a terminal.
 func newProgress(stderr io.Writer, inputs []string) *progress {
 	now := time.Now()
 	p := &progress{start: now, next: now.Add(progressDelay)}
 	if !streams.IsTerminal(stderr) {
 		return p
 	}
-	p.w, p.total = stderr, sizeOf(inputs)
+	p.w = stderr
+	p.total = sizeOf(inputs)
 	return p
 }
 
-// sizeOf returns the size of all files that the inputs name, 0 if it is not known.
+// sizeOf returns the size of all input files, 0 if it is unknown.
 func sizeOf(inputs []string) int64 {
 	total := int64(0)
 	for _, path := range inputs {
@@ -72,11 +71,12 @@ func (p *progress) add(n int) {
 	if now.Before(p.next) {
 		return
 	}
-	p.next, p.shown = now.Add(progressInterval), true
+	p.next = now.Add(progressInterval)
+	p.shown = true
 	fmt.Fprintf(p.w, "\r\x1b[K%s", p.text(now.Sub(p.start)))
 }
 
-// text says how much has been read in the time: fewer than 60 columns.
+// text describes the progress in fewer than 60 columns.
 func (p *progress) text(in time.Duration) string {
 	text := "read " + units.Bytes(p.read)
 	if p.total >= p.read && p.total > 0 {

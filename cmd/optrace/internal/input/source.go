@@ -1,5 +1,4 @@
-// Package input has the inputs of a command: how they are read, the progress that is shown meanwhile, and what is
-// wrong with those in which there is nothing to use.
+// Package input opens the inputs of a command, shows progress, and describes inputs without usable records.
 package input
 
 import (
@@ -14,17 +13,16 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Source says what a command reads.
+// Source configures the input of a command.
 type Source struct {
 	Inputs []string
 	flags.InOut
 	Mapping *attr.Mapping
-	// Exclude reports whether a file found in a directory is left out.
+	// Exclude reports whether to leave out a file found in a directory.
 	Exclude func(fs.FileInfo) bool
 }
 
-// Open returns the input, with its progress on s, and a function to call when it
-// has been read.
+// Open returns the input, with its progress on s, and a function to call after reading it.
 func (src Source) Open(s streams.Streams) (in *ingest.Input, done func()) {
 	src.Memory.LimitHeap()
 	p := newProgress(s.Err, src.Inputs)
@@ -35,7 +33,7 @@ func (src Source) Open(s streams.Streams) (in *ingest.Input, done func()) {
 	return opts.Open(src.Inputs...), p.done
 }
 
-// Title names inputs: the last elements of their paths.
+// Title names inputs by the last elements of their paths.
 func Title(inputs []string) string {
 	names := make([]string, len(inputs))
 	for i, in := range inputs {

@@ -11,14 +11,14 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Unread returns the error of inputs in which there is something, but nothing that could be read as
-// spans; nil for all others. The output says the same in figures.
+// Unread returns the error of inputs without readable spans; nil for empty and all other inputs. The output has the
+// same figures.
 func Unread(inputs []string, in *analyze.Envelope) error {
 	others := in.SkippedBy[string(op.SkipOtherSignal)]
 	if in.Spans > 0 || in.Malformed+others == 0 {
 		return nil
 	}
-	what := "nothing but " + records(in.Malformed)
+	what := "only " + records(in.Malformed)
 	if others > 0 {
 		what = "OTLP " + cmp.Or(strings.Join(in.Signals, " and "), "metrics, logs or profiles") + ", not spans"
 		if in.Malformed > 0 {
@@ -37,7 +37,7 @@ func Unread(inputs []string, in *analyze.Envelope) error {
 
 func records(n int64) string {
 	if n == 1 {
-		return "1 record that cannot be read"
+		return "1 unreadable record"
 	}
-	return fmt.Sprintf("%d records that cannot be read", n)
+	return fmt.Sprintf("%d unreadable records", n)
 }

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// directories are the file system of a Server: the files below its directories, by absolute paths. A path is resolved
-// by os.Root when a file is opened, so that no link leads out of a directory, whenever it was made.
+// directories is the file system of a Server: the files below its directories, by absolute paths. os.Root resolves a
+// path when a file is opened, so no link leads out of a directory.
 type directories []*os.Root
 
-// openDirectories opens directories.
 func openDirectories(paths []string) (d directories, err error) {
 	for _, path := range paths {
 		if path, err = filepath.Abs(path); err == nil {
@@ -48,7 +47,7 @@ func (d directories) Stat(path string) (fs.FileInfo, error) {
 	return root.Stat(below)
 }
 
-// find returns the directory that an absolute path lies in, and the rest of the path.
+// find returns the directory of an absolute path and the rest of the path.
 func (d directories) find(what, path string) (root *os.Root, below string, err error) {
 	for _, root := range d {
 		if below, err := filepath.Rel(root.Name(), path); err == nil && filepath.IsLocal(below) {
@@ -58,8 +57,7 @@ func (d directories) find(what, path string) (root *os.Root, below string, err e
 	return nil, "", &fs.PathError{Op: what, Path: path, Err: fs.ErrNotExist}
 }
 
-// resolve returns the absolute paths of inputs that an assistant names, without symbolic links. A relative one is
-// relative to any of the directories.
+// resolve returns the absolute paths of inputs without symbolic links. A relative input may be in any directory.
 func (d directories) resolve(inputs []string) ([]string, error) {
 	if len(inputs) == 0 {
 		return nil, fmt.Errorf("no input was given; %s", d.list())
@@ -81,7 +79,8 @@ func (d directories) resolve(inputs []string) ([]string, error) {
 			}
 		}
 		if paths[i] == "" {
-			return nil, fmt.Errorf("%s is no file or directory below %s; %s", in, strings.Join(d.names(), ", "), d.list())
+			return nil, fmt.Errorf("%s is not a file or directory below %s; %s", in, strings.Join(d.names(), ", "),
+				d.list())
 		}
 	}
 	return paths, nil
@@ -94,7 +93,6 @@ func (d directories) names() (names []string) {
 	return names
 }
 
-// list lists some of the files for an error.
 func (d directories) list() string {
 	const most = 20
 	var names []string

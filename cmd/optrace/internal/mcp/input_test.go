@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// A link that is put in the place of a file or directory after a path was resolved leads nowhere.
+// A link that replaces a file or directory after its path was resolved cannot be followed.
 func TestLinksAfterResolve(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	write := func(path, text string) {

@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// run returns what a command prints about inputs that an assistant names.
+// run returns the output of a command for inputs named by an assistant.
 func (s *Server) run(ctx context.Context, inputs []string, command ...string) (string, error) {
 	paths, err := s.files.resolve(inputs)
 	if err != nil {
@@ -25,7 +25,6 @@ func (s *Server) run(ctx context.Context, inputs []string, command ...string) (s
 	return s.execute(ctx, append(append(command, "--"), paths...))
 }
 
-// rows returns a flag for a number of rows, which is n by default.
 func rows(top, n int) string {
 	if top <= 0 {
 		top = n
@@ -34,14 +33,14 @@ func rows(top, n int) string {
 }
 
 type inputsArgs struct {
-	Inputs []string `json:"inputs" jsonschema:"files or directories of one run, absolute or relative to a directory of the server"`
+	Inputs []string `json:"inputs" jsonschema:"files or directories of one run, absolute or below a server directory"`
 }
 
 type tableArgs struct {
 	Inputs  []string          `json:"inputs" jsonschema:"files or directories of one run"`
 	Section string            `json:"section,omitempty" jsonschema:"findings, operations, devices, balance, communication, memory, slowest, errors, idle, launches, critical_path, sequences, steps, phases, engines or operators; operations by default"`
 	By      string            `json:"by,omitempty" jsonschema:"keys to group by, separated by commas: operation, kind, device, rank, stream, shape, step, root, service, trace, path, module, operator, phase, error, model, route, tenant, attr:NAME"`
-	Where   map[string]string `json:"where,omitempty" jsonschema:"only the operations with these values of keys, such as {\"device\": \"gpu:0\"}"`
+	Where   map[string]string `json:"where,omitempty" jsonschema:"only operations with these values of keys, such as {\"device\": \"gpu:0\"}"`
 	Top     int               `json:"top,omitempty" jsonschema:"how many rows, 20 by default"`
 }
 
@@ -71,7 +70,8 @@ func (s *Server) operation(ctx context.Context, in operationArgs) (string, error
 	if err != nil {
 		return "", err
 	}
-	tables, err := s.run(ctx, in.Inputs, "report", "-section=operations,slowest", "-by=device,shape", "-top=10", "-where=operation="+name)
+	tables, err := s.run(ctx, in.Inputs, "report", "-section=operations,slowest", "-by=device,shape", "-top=10",
+		"-where=operation="+name)
 	if err != nil {
 		return "", err
 	}
@@ -84,13 +84,14 @@ func (s *Server) operation(ctx context.Context, in operationArgs) (string, error
 	}
 	for _, p := range all.PathOperations {
 		if p.Operation == name {
-			fmt.Fprintf(&b, "\nOf the whole run: %s of the critical paths, %s.\n", units.Duration(p.TimeNS), units.Percent(p.Share))
+			fmt.Fprintf(&b, "\nOf the whole run: %s of the critical paths, %s.\n", units.Duration(p.TimeNS),
+				units.Percent(p.Share))
 		}
 	}
 	return b.String(), nil
 }
 
-// nameOf returns the name of the only operation with name, or with name in its own.
+// nameOf returns the operation called name, or the only one with name in its own.
 func nameOf(r *analyze.Report, name string) (string, error) {
 	var found, names []string
 	for _, row := range r.Operations {
@@ -114,7 +115,6 @@ func nameOf(r *analyze.Report, name string) (string, error) {
 	return "", fmt.Errorf("no operation has the name %q; the largest are %q", name, shown(names))
 }
 
-// shown returns the first names as an error shows them.
 func shown(names []string) []string {
 	const most, width = 10, 200
 	names = slices.Clone(names[:min(len(names), most)])

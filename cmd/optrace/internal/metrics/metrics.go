@@ -1,5 +1,5 @@
-// Package metrics has the operations that a server receives as metrics for Prometheus: a counter and a native histogram by
-// operation, device and kind, in a bounded number of series.
+// Package metrics serves received operations as Prometheus metrics: a counter and a native histogram by operation,
+// device and kind, in a bounded number of series.
 package metrics
 
 import (
@@ -13,8 +13,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// MaxSeries is how many combinations of operation, device and kind have series of their own. Further ones share one, with
-// key.Other in all three.
+// MaxSeries bounds the combinations of operation, device and kind. Further ones share one, with key.Other in all three.
 const MaxSeries = 1000
 
 // Metrics are the metrics. They are safe for concurrent use.
@@ -32,7 +31,7 @@ func New() *Metrics {
 	names := []string{"operation", "device", "kind"}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), series: make(map[[3]string]bool),
-		// A bucket is at most a tenth wider than the one before it.
+		// A bucket is at most a tenth wider than its predecessor.
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "tensor_op_duration_seconds", Help: "Duration of tensor operations.",
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, Buckets: []float64{},
@@ -62,8 +61,8 @@ func (m *Metrics) Observe(e *op.Entry) {
 	}
 }
 
-// ServeHTTP answers a scrape. Native histograms are in the protobuf form only, which Prometheus asks for with
-// scrape_native_histograms; the text has their counts and sums.
+// ServeHTTP answers a scrape. Only the protobuf form, requested by scrape_native_histograms, has native histograms; the
+// text form has counts and sums.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}).ServeHTTP(w, r)
 }

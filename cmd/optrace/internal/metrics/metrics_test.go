@@ -27,7 +27,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// scrape returns the families by name, as Prometheus asks for them.
+// scrape returns the families by name, scraped as Prometheus does.
 func scrape(t *testing.T, m http.Handler) map[string]*dto.MetricFamily {
 	t.Helper()
 	request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
@@ -47,11 +47,12 @@ func scrape(t *testing.T, m http.Handler) map[string]*dto.MetricFamily {
 	}
 }
 
-// Counts, sums and the buckets of native histograms are those of the operations.
+// Counts, sums and the buckets of native histograms match the operations.
 func TestMetrics(t *testing.T) {
 	m := New()
 	for i := range 100 {
-		m.Observe(&op.Entry{Operation: "matmul", DeviceID: "gpu:0", Kind: op.KindCompute, Duration: int64(i+1) * 1e6, MemoryBytes: op.Known(10)})
+		m.Observe(&op.Entry{Operation: "matmul", DeviceID: "gpu:0", Kind: op.KindCompute, Duration: int64(i+1) * 1e6,
+			MemoryBytes: op.Known(10)})
 	}
 	m.Observe(&op.Entry{Operation: "relu", Duration: 0})
 	families := scrape(t, m)
@@ -60,7 +61,8 @@ func TestMetrics(t *testing.T) {
 		t.Fatalf("%d series", len(durations))
 	}
 	for _, d := range durations {
-		h, text := d.GetHistogram(), fmt.Sprint(d.GetLabel())
+		h := d.GetHistogram()
+		text := fmt.Sprint(d.GetLabel())
 		switch {
 		case strings.Contains(text, "matmul"):
 			if !strings.Contains(text, "gpu:0") || !strings.Contains(text, "compute") {
@@ -86,7 +88,7 @@ func TestMetrics(t *testing.T) {
 	check.Equal(t, "bytes", 1000, memory)
 }
 
-// The dashboard asks for metrics that there are.
+// The dashboard uses existing metrics.
 func TestDashboard(t *testing.T) {
 	text := check.Must(os.ReadFile("../../../../docs/grafana.json"))(t)
 	var board struct {
@@ -112,7 +114,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// The number of series is bounded, and operations beyond it are counted all the same.
+// The number of series is bounded, and further operations still count.
 func TestSeriesAreBoundedConcurrentSafe(t *testing.T) {
 	m := New()
 	var workers sync.WaitGroup
@@ -124,7 +126,8 @@ func TestSeriesAreBoundedConcurrentSafe(t *testing.T) {
 		})
 	}
 	workers.Wait()
-	series, count := 0, uint64(0)
+	series := 0
+	count := uint64(0)
 	for _, d := range scrape(t, m)["tensor_op_duration_seconds"].GetMetric() {
 		series++
 		count += d.GetHistogram().GetSampleCount()
@@ -134,7 +137,7 @@ func TestSeriesAreBoundedConcurrentSafe(t *testing.T) {
 	}
 }
 
-// Package live's metrics are scraped as docs/using.md says, with OpenTelemetry's exporter.
+// Package live's metrics can be scraped with OpenTelemetry's exporter, as in docs/using.md.
 func TestLive(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	reader := check.Must(exporter.New(exporter.WithRegisterer(registry)))(t)
@@ -147,8 +150,10 @@ func TestLive(t *testing.T) {
 		_, o := tr.Start(t.Context(), "matmul", "cuda:0")
 		o.End()
 	}
-	durations := scrape(t, promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))["tensor_op_duration_seconds"].GetMetric()
-	if len(durations) != 1 || durations[0].GetHistogram().GetSampleCount() != 3 || len(durations[0].GetHistogram().GetPositiveSpan()) == 0 {
+	durations := scrape(t,
+		promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))["tensor_op_duration_seconds"].GetMetric()
+	if len(durations) != 1 || durations[0].GetHistogram().GetSampleCount() != 3 ||
+		len(durations[0].GetHistogram().GetPositiveSpan()) == 0 {
 		t.Errorf("the durations are %v", durations)
 	}
 }

@@ -1,6 +1,5 @@
-// Package oracle compares what this project writes and reads with what other libraries make
-// of it: pdata of the Collector, pprof's profile, a validator of JSON schemas, Parquet and SQLite. The
-// packages that it tests do without them.
+// Package oracle compares this project's readers and writers with other libraries: pdata of the Collector, pprof's
+// profile, a validator of JSON schemas, Parquet and SQLite. The tested packages do not depend on these.
 package oracle_test
 
 import (
@@ -15,16 +14,18 @@ import (
 // root is the folder of the repository.
 const root = "../../../.."
 
-// samples returns the files that the tests of all packages read.
+// samples returns the files read by the tests of all packages.
 func samples(tb testing.TB) (paths []string) {
 	tb.Helper()
 	check.OK(tb, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == ".git" || d.Name() == "bench" || d.Name() == "node_modules" || d.Name() == "fuzz"):
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "bench" || d.Name() == "node_modules" ||
+			d.Name() == "fuzz"):
 			return fs.SkipDir
-		case d.Type().IsRegular() && strings.Contains(filepath.ToSlash(path), "/testdata/") && filepath.Ext(path) != ".golden":
+		case d.Type().IsRegular() && strings.Contains(filepath.ToSlash(path), "/testdata/") &&
+			filepath.Ext(path) != ".golden":
 			paths = append(paths, path)
 		}
 		return nil

@@ -27,14 +27,12 @@ import (
 	"github.com/optrace/optrace/render/pprof"
 )
 
-// profilesOf returns the profiles that a table is written as, read by the Collector's types
-// from protobuf and from JSON.
+// profilesOf writes a table as profiles and returns them as read by the Collector's types from protobuf and from JSON.
 func profilesOf(t *testing.T, table *stacks.Table, opts otlpprofiles.Options) pprofile.Profiles {
 	t.Helper()
 	var binary, text bytes.Buffer
 	check.OK(t, errors.Join(otlpprofiles.Write(&binary, table, opts), otlpprofiles.WriteJSON(&text, table, opts)))
-	// As the Collector's receiver reads them. The unmarshalers of pprofile take the names of
-	// a resource's attributes away.
+	// As the Collector's receiver reads them. The unmarshalers of pprofile drop the names of a resource's attributes.
 	first, second := pprofileotlp.NewExportRequest(), pprofileotlp.NewExportRequest()
 	if err := errors.Join(first.UnmarshalProto(binary.Bytes()), second.UnmarshalJSON(text.Bytes())); err != nil {
 		t.Fatalf("%v\n%s", err, text.Bytes())
@@ -58,7 +56,7 @@ func profilesOf(t *testing.T, table *stacks.Table, opts otlpprofiles.Options) pp
 	return p
 }
 
-// sample is one of OTLP's profiles, with what it refers to.
+// sample is one of OTLP's samples, with its references resolved.
 type sample struct {
 	resource   map[string]any
 	kind       string   // one of kinds
@@ -112,9 +110,9 @@ func asJSON(t *testing.T, request pprofileotlp.ExportRequest) string {
 	return indented.String()
 }
 
-// checkRules checks what the specification, and profcheck of open-telemetry/sig-profiling, say of dictionaries and samples of a
-// request, which is decoded JSON: each table begins with an empty element, not one of zeroes, and has none twice, and all of its
-// elements are referred to, by fields whose names tell the table.
+// checkRules checks the rules of the specification, and of profcheck of open-telemetry/sig-profiling, for dictionaries
+// and samples of a request in decoded JSON: each table begins with an empty element, not one of zeroes, has distinct
+// elements, and all are referred to, by fields named after the table.
 func checkRules(t *testing.T, request any) {
 	t.Helper()
 	tables := request.(map[string]any)["dictionary"].(map[string]any)
@@ -139,7 +137,8 @@ func checkRules(t *testing.T, request any) {
 				keys := make(map[any]bool)
 				for _, to := range v.([]any) {
 					refer(base+"Table", to)
-					if a := tables[base+"Table"].([]any)[int(to.(float64))].(map[string]any); base == "attribute" && keys[a["keyStrindex"]] {
+					if a := tables[base+"Table"].([]any)[int(to.(float64))].(map[string]any); base == "attribute" &&
+						keys[a["keyStrindex"]] {
 						t.Errorf("two attributes have the key %v", a["keyStrindex"])
 					} else {
 						keys[a["keyStrindex"]] = true
@@ -174,7 +173,8 @@ func checkRules(t *testing.T, request any) {
 	}
 }
 
-// checkProfile checks that a profile has types and a period, and its samples a stack and one positive value each, and none twice.
+// checkProfile checks that a profile has types and a period, and that its samples are distinct, with a stack and one
+// positive value each.
 func checkProfile(t *testing.T, p map[string]any) {
 	t.Helper()
 	for _, key := range []string{"sampleType", "periodType"} {
@@ -191,7 +191,8 @@ func checkProfile(t *testing.T, p map[string]any) {
 		slices.SortFunc(attributes, func(a, b any) int { return cmp.Compare(a.(float64), b.(float64)) })
 		identity := fmt.Sprint(s["stackIndex"], attributes, s["linkIndex"])
 		values, _ := s["values"].([]any)
-		if seen[identity] || len(values) != 1 || strings.HasPrefix(fmt.Sprint(values...), "-") || values[0] == "0" || s["stackIndex"] == nil {
+		if seen[identity] || len(values) != 1 || strings.HasPrefix(fmt.Sprint(values...), "-") || values[0] == "0" ||
+			s["stackIndex"] == nil {
 			t.Errorf("sample %s is there twice, or has the values %v", identity, values)
 		}
 		seen[identity] = true
@@ -222,12 +223,13 @@ func TestProfilesOfNothing(t *testing.T) {
 }
 
 func TestProfilesWriteError(t *testing.T) {
-	for _, write := range []func(io.Writer, *stacks.Table, otlpprofiles.Options) error{otlpprofiles.Write, otlpprofiles.WriteJSON} {
+	for _, write := range []func(io.Writer, *stacks.Table, otlpprofiles.Options) error{otlpprofiles.Write,
+		otlpprofiles.WriteJSON} {
 		check.Is(t, "", fulldisk.Err, write(&fulldisk.Writer{}, stacks.Of(pprofRequests()), otlpprofiles.Options{}))
 	}
 }
 
-// randomTable returns a table of operations with hostile names, some of which become equal.
+// randomTable returns a table of operations with hostile names; some become equal.
 func randomTable(r *rand.Rand) *stacks.Table {
 	names := []string{"", "a", "a\n", "a ", "b;c", "\xff", "(other)", "é\u2028", "void gemm<4, float>(float*)"}
 	name := func() string { return names[r.IntN(len(names))] }
@@ -240,17 +242,19 @@ func randomTable(r *rand.Rand) *stacks.Table {
 		l := stacks.Labels{Device: name(), Kind: op.Kind(r.IntN(6)), Shape: name()}
 		l.Producer = stacks.Producer{Service: names[r.IntN(2)], Rank: op.Int{V: int64(r.IntN(2)), Known: true}}
 		if r.IntN(2) == 0 {
-			l.Request = stacks.Request{Name: name(), TraceID: op.TraceID{15: byte(r.IntN(3))}, SpanID: op.SpanID{7: byte(r.IntN(3))}}
+			l.Request = stacks.Request{Name: name(), TraceID: op.TraceID{15: byte(r.IntN(3))},
+				SpanID: op.SpanID{7: byte(r.IntN(3))}}
 		}
 		t.Add(&path, &l, stacks.Values{
-			Count: 1, TimeNS: r.Int64N(1000), SelfNS: r.Int64N(1000), Bytes: r.Int64N(2) * r.Int64(), FLOPs: r.Int64N(3) * 1000,
+			Count: 1, TimeNS: r.Int64N(1000), SelfNS: r.Int64N(1000), Bytes: r.Int64N(2) * r.Int64(),
+			FLOPs: r.Int64N(3) * 1000,
 		})
 		t.AddTime(r.Int64N(1000), 1000+r.Int64N(1000))
 	}
 	return t
 }
 
-// Whatever a table holds, the profiles keep the rules, and have its sums by producer, device, kind and stack.
+// The profiles of any table keep the rules, and have its sums by producer, device, kind and stack.
 func FuzzProfiles(f *testing.F) {
 	for seed := range cases.Numbers(f, 50) {
 		f.Add(seed)
@@ -262,7 +266,8 @@ func FuzzProfiles(f *testing.F) {
 		var resources []*op.Resource
 		for _, row := range table.Rows() {
 			resources = append(resources, &op.Resource{Service: row.Producer.Service, Rank: row.Producer.Rank})
-			key := fmt.Sprint("|", row.Producer.Service, "|", row.Producer.Rank.V, "|", stacks.Clean(row.Device), "|", row.Kind)
+			key := fmt.Sprint("|", row.Producer.Service, "|", row.Producer.Rank.V, "|", stacks.Clean(row.Device), "|",
+				row.Kind)
 			for _, frame := range slices.Backward(row.Frames) {
 				key += "|" + stacks.Name(frame)
 			}
@@ -275,8 +280,8 @@ func FuzzProfiles(f *testing.F) {
 		for _, s := range samplesOf(profilesOf(t, table, otlpprofiles.Options{Producers: producers(resources...)})) {
 			service, _ := s.resource["service.name"].(string)
 			rank, _ := s.resource["tensor.rank"].(int64)
-			add(got, fmt.Sprint(s.kind, "|", service, "|", rank, "|", s.attributes["tensor.device.id"], "|", s.attributes["tensor.op.kind"],
-				"|", strings.Join(s.names, "|")), s.value)
+			add(got, fmt.Sprint(s.kind, "|", service, "|", rank, "|", s.attributes["tensor.device.id"], "|",
+				s.attributes["tensor.op.kind"], "|", strings.Join(s.names, "|")), s.value)
 		}
 		check.Equal(t, "samples", want, got)
 	})
@@ -290,23 +295,28 @@ func TestResourceValues(t *testing.T) {
 		{Key: "nan", Value: "NaN", Type: op.AttrFloat}, {Key: "inf", Value: "-Inf", Type: op.AttrFloat},
 		{Key: "plus inf", Value: "+Inf", Type: op.AttrFloat}, {Key: "bool", Value: "true", Type: op.AttrBool},
 		{Key: "bytes", Value: "AAE=", Type: op.AttrBytes},
-		{Key: "json", Value: `["<a>",1,1.5,null,true,{"b":[],"a":{"bytesValue":"AAE="},"c":{"doubleValue":"NaN"}}]`, Type: op.AttrJSON},
+		{Key: "json", Value: `["<a>",1,1.5,null,true,{"b":[],"a":{"bytesValue":"AAE="},"c":{"doubleValue":"NaN"}}]`,
+			Type: op.AttrJSON},
 		{Key: "no json", Value: `[`, Type: op.AttrJSON},
 	}
-	p := profilesOf(t, stacks.NewTable(stacks.Limits{}), otlpprofiles.Options{Producers: producers(&op.Resource{Attrs: attrs})})
+	p := profilesOf(t, stacks.NewTable(stacks.Limits{}),
+		otlpprofiles.Options{Producers: producers(&op.Resource{Attrs: attrs})})
 	got := make(map[string]string)
 	for key, v := range p.ResourceProfiles().At(0).Resource().Attributes().All() {
 		got[key] = v.Type().String() + " " + v.AsString()
 	}
 	want := map[string]string{
-		"text": "Str a b\uFFFD", "empty": "Str ", "int": "Int -7", "no int": "Str many", "float": "Double 2.5", "nan": "Double NaN",
-		"inf": "Double -Infinity", "plus inf": "Double Infinity", "bool": "Bool true", "bytes": "Bytes AAE=", "no json": "Str [",
+		"text": "Str a b\uFFFD", "empty": "Str ", "int": "Int -7", "no int": "Str many", "float": "Double 2.5",
+		"nan": "Double NaN",
+		"inf": "Double -Infinity", "plus inf": "Double Infinity", "bool": "Bool true", "bytes": "Bytes AAE=",
+		"no json": "Str [",
 	}
 	list, _ := p.ResourceProfiles().At(0).Resource().Attributes().Get("json")
-	delete(got, "json") // pdata cannot show a number in it that JSON does not have
+	delete(got, "json") // pdata cannot show its NaN
 	check.Equal(t, "", want, got)
 	inner, _ := list.Slice().At(5).Map().Get("a")
-	if list.Slice().Len() != 6 || list.Slice().At(0).Str() != "<a>" || list.Slice().At(1).Int() != 1 || len(inner.Bytes().AsRaw()) != 2 {
+	if list.Slice().Len() != 6 || list.Slice().At(0).Str() != "<a>" || list.Slice().At(1).Int() != 1 ||
+		len(inner.Bytes().AsRaw()) != 2 {
 		t.Errorf("a list is read as %v", list.Slice().AsRaw())
 	}
 }

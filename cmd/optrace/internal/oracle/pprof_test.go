@@ -21,7 +21,7 @@ import (
 	"github.com/optrace/optrace/render/pprof"
 )
 
-// pprofOf returns the profile that a table is written as, read back.
+// pprofOf writes a table as a profile and reads it back.
 func pprofOf(t *testing.T, table *stacks.Table, opts pprof.Options) *profile.Profile {
 	t.Helper()
 	var b bytes.Buffer
@@ -31,8 +31,7 @@ func pprofOf(t *testing.T, table *stacks.Table, opts pprof.Options) *profile.Pro
 	return p
 }
 
-// requestLines is a run of two requests, one of them with an operation below another, one
-// from the host, and one whose ids another has.
+// requestLines is a run of two requests, with a nested operation, an operation of the host, and a repeated id.
 const requestLines = `{"span":{"name":"POST /predict","trace_id":"T1","span_id":"01","start_unix_ns":N000,"duration_ns":1000}}
 {"operation":"attention","device_id":"cuda:0","trace_id":"T1","span_id":"02","parent_span_id":"01","start_unix_ns":N100,"duration_ns":500}
 {"operation":"matmul",SHAPES"trace_id":"T1","span_id":"03","parent_span_id":"02","start_unix_ns":N150,"duration_ns":200}
@@ -46,7 +45,8 @@ const requestLines = `{"span":{"name":"POST /predict","trace_id":"T1","span_id":
 func pprofRequests() *trace.Forest {
 	f := trace.New()
 	f.KeepShapes()
-	text := strings.NewReplacer(`"T`, `"0000000000000000000000000000000`, `span_id":"`, `span_id":"00000000000000`, ":N", ":1772366400000000",
+	text := strings.NewReplacer(`"T`, `"0000000000000000000000000000000`, `span_id":"`, `span_id":"00000000000000`,
+		":N", ":1772366400000000",
 		"SHAPES", `"device_id":"cuda:0","input_shapes":[[64,784],[784,256]],"output_shape":[64,256],"dtype":"f32",`+
 			`"memory_bytes":65536,"flops":25690112,`,
 	).Replace(requestLines)
@@ -68,19 +68,21 @@ func TestPprofGolden(t *testing.T) {
 	}
 }
 
-// What a table had no room for, and sums that do not fit, are told by comments; FuzzPprof has the samples.
+// Comments mention overflowed rows and sums; FuzzPprof checks the samples.
 func TestPprofOverflow(t *testing.T) {
 	table := stacks.NewTable(stacks.Limits{Stacks: 1, Shapes: 1})
 	for _, name := range []string{"a", "b", "c"} {
 		var path stacks.Path
 		path.Push(name)
 		for _, shape := range []string{"2", "3"} {
-			table.Add(&path, &stacks.Labels{Shape: shape}, stacks.Values{Count: 1, TimeNS: math.MaxInt64 / 2, SelfNS: 4})
+			table.Add(&path, &stacks.Labels{Shape: shape}, stacks.Values{Count: 1, TimeNS: math.MaxInt64 / 2,
+				SelfNS: 4})
 		}
 	}
 	comments := strings.Join(pprofOf(t, table, pprof.Options{}).Comments, "\n")
 	for _, want := range []string{
-		"stacks beyond the limit, which are in (other): 2", "shapes of stacks beyond the limit, which are in (other): 5",
+		"stacks beyond the limit, which are in (other): 2",
+		"shapes of stacks beyond the limit, which are in (other): 5",
 		"sums that do not fit 64 bits are cut",
 	} {
 		if !strings.Contains(comments, want) {
@@ -100,7 +102,7 @@ func TestPprofWriteError(t *testing.T) {
 	}
 }
 
-// Whatever a table holds, the samples are its rows.
+// The samples of any table are its rows.
 func FuzzPprof(f *testing.F) {
 	for seed := range cases.Numbers(f, 50) {
 		f.Add(seed)
@@ -112,7 +114,7 @@ func FuzzPprof(f *testing.F) {
 		if len(p.Sample) != len(rows) {
 			t.Fatalf("%d samples of %d rows", len(p.Sample), len(rows))
 		}
-		room := int64(math.MaxInt64) // what the sum of all bytes may still grow by
+		room := int64(math.MaxInt64) // remaining growth of the sum of bytes
 		for i, s := range p.Sample {
 			row := &rows[i]
 			var want, got []string

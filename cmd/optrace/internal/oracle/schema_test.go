@@ -23,6 +23,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opfields"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
@@ -46,13 +47,12 @@ func validate(s *jsonschema.Schema, line []byte) error {
 	return s.Validate(v)
 }
 
-// validateAll checks every line of a text and counts the records in it by their
-// first key.
+// validateAll checks every line of a text and counts its records by their first key.
 func validateAll(t *testing.T, s *jsonschema.Schema, name string, text []byte) map[string]int {
 	t.Helper()
 	kinds := map[string]int{}
 	for line := range bytes.Lines(text) {
-		if len(bytes.TrimSpace(line)) == 0 { // the end of a write that failed
+		if len(bytes.TrimSpace(line)) == 0 { // the end of a failed write
 			continue
 		}
 		if err := validate(s, line); err != nil {
@@ -65,12 +65,12 @@ func validateAll(t *testing.T, s *jsonschema.Schema, name string, text []byte) m
 	return kinds
 }
 
-// Whatever is recorded, in all ways, what is written of it is valid, also while the writer fails and gaps tell of it.
+// All ways of recording write valid lines, also while the writer fails and writes gaps.
 func TestRecordingMatchesSchema(t *testing.T) {
 	var text bytes.Buffer
 	writes := 0
 	w := spantest.WriterFunc(func(p []byte) (int, error) {
-		if writes++; writes%3 == 2 { // so that gap records are written
+		if writes++; writes%3 == 2 { // provoke gap records
 			return 0, errors.New("disk full")
 		}
 		return text.Write(p)
@@ -80,18 +80,23 @@ func TestRecordingMatchesSchema(t *testing.T) {
 	exp := check.Must(optrace.NewExporter(w, optrace.WithMapping(mapping)))(t)
 	p := check.Must(optrace.NewProcessor(exp))(t)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p), sdktrace.WithResource(resource.NewSchemaless(
-		attribute.String(attrkey.ServiceName, "trainer"), attribute.Int(attrkey.Rank, 1), attribute.Int(attrkey.WorldSize, 8))))
+		attribute.String(attrkey.ServiceName, "trainer"), attribute.Int(attrkey.Rank, 1),
+		attribute.Int(attrkey.WorldSize, 8))))
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range int64(100) {
 		random := &spantest.Random{Data: make([]byte, 1500), Keys: []string{
-			attrkey.Name, attrkey.InputShapes, attrkey.OutputShape, attrkey.InputDTypes, attrkey.Kind, attrkey.Path, attrkey.FLOPs, attrkey.Side,
-			attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream, attrkey.Step, attrkey.Memory, attrkey.Collective, attrkey.Group,
-			attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements, attrkey.OutElements, attrkey.Rank, attrkey.Launch, "kept",
+			attrkey.Name, attrkey.InputShapes, attrkey.OutputShape, attrkey.InputDTypes, attrkey.Kind, attrkey.Path,
+			attrkey.FLOPs, attrkey.Side,
+			attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream, attrkey.Step, attrkey.Memory,
+			attrkey.Collective, attrkey.Group,
+			attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements, attrkey.OutElements,
+			attrkey.Rank, attrkey.Launch, "kept",
 		}}
 		for i := range random.Data {
 			random.Data[i] = byte(rng.Uint32())
 		}
-		_ = exp.ExportSpans(t.Context(), tracetest.SpanStubs{random.Span(), random.Operation(), random.Operation()}.Snapshots())
+		_ = exp.ExportSpans(t.Context(), tracetest.SpanStubs{random.Span(), random.Operation(),
+			random.Operation()}.Snapshots())
 		ctx, request := tp.Tracer("example.com/engine").Start(t.Context(), "POST /predict")
 		_, o := optrace.NewTracer(tp).Start(optrace.ContextWithStep(ctx, i), "ncclKernel_AllGather", "cuda:1")
 		o.DType(op.F32).In(64, i).Out(64, i).End()
@@ -110,14 +115,14 @@ func TestRecordingMatchesSchema(t *testing.T) {
 	}
 }
 
-// The files of the repository in this format are valid where optrace wrote them, and
-// so are the entries that are read from those in other formats.
+// The repository's files in this format are valid if optrace wrote them, and so are entries read from other formats.
 func TestSamplesMatchSchema(t *testing.T) {
 	s := lineSchema(t)
 	files := 0
 	for _, path := range samples(t) {
 		text := check.Must(os.ReadFile(path))(t)
-		if bytes.HasPrefix(text, []byte(`{"batch":`)) || bytes.HasPrefix(text, []byte(`{"schema":`)) && filepath.Base(path) == "records.jsonl" {
+		if bytes.HasPrefix(text, []byte(`{"batch":`)) || bytes.HasPrefix(text, []byte(`{"schema":`)) &&
+			filepath.Base(path) == "records.jsonl" {
 			files++
 			validateAll(t, s, path, text)
 		}
@@ -137,7 +142,7 @@ func TestSamplesMatchSchema(t *testing.T) {
 	}
 }
 
-// A schema that takes everything would be worth nothing.
+// The schema rejects invalid lines.
 func TestSchemaRejects(t *testing.T) {
 	s := lineSchema(t)
 	const entry = `{"step":1,"operation":"a","device_id":null,"input_shapes":null,"output_shape":[1],"duration_us":1.5,` +
@@ -169,7 +174,7 @@ type definition struct {
 	Properties map[string]*definition `json:"properties"`
 }
 
-// keys returns the keys of an object, or those of the only object in it.
+// keys returns the keys of an object, or of the only object in it.
 func (d *definition) keys(inner string) []string {
 	if p := d.Properties[inner]; p != nil {
 		d = p
@@ -177,7 +182,7 @@ func (d *definition) keys(inner string) []string {
 	return slices.Sorted(maps.Keys(d.Properties))
 }
 
-// TestFormatsDocumented holds formats.md against the schema and the code.
+// TestFormatsDocumented compares formats.md with the schema and the code.
 func TestFormatsDocumented(t *testing.T) {
 	page := check.Must(os.ReadFile(root + "/docs/formats.md"))(t)
 	text := check.Must(os.ReadFile(schemaFile))(t)
@@ -188,10 +193,12 @@ func TestFormatsDocumented(t *testing.T) {
 	tables := keyTables(string(page))
 	for _, part := range []struct {
 		heading, def, inner string
-		table               int // which one below the heading
+		table               int // index below the heading
 	}{
-		{"Entry", "entry", "", 0}, {"Collective", "collective", "", 0}, {"Header", "header", "", 0}, {"Header", "resource", "", 1},
-		{"Batch record", "batch", "batch", 0}, {"Gap record", "gap", "gap", 0}, {"Ancestry record", "span", "span", 0}, {"Extra", "extra", "", 0},
+		{"Entry", "entry", "", 0}, {"Collective", "collective", "", 0}, {"Header", "header", "", 0},
+		{"Header", "resource", "", 1},
+		{"Batch record", "batch", "batch", 0}, {"Gap record", "gap", "gap", 0}, {"Ancestry record", "span", "span", 0},
+		{"Extra", "extra", "", 0},
 	} {
 		found := tables[part.heading]
 		if len(found) <= part.table {
@@ -202,8 +209,9 @@ func TestFormatsDocumented(t *testing.T) {
 			schema.Defs[part.def].keys(part.inner), slices.Sorted(slices.Values(found[part.table])))
 	}
 
-	check.Equal(t, "the keys of an entry: page against table of fields", columnNames(op.Columns), tables["Entry"][0])
-	check.Equal(t, "the keys of a collective: page against table of fields", columnNames(op.CollectiveColumns), tables["Collective"][0])
+	check.Equal(t, "the keys of an entry: page against table of fields", columnNames(opfields.Entry), tables["Entry"][0])
+	check.Equal(t, "the keys of a collective: page against table of fields", columnNames(opfields.Collective),
+		tables["Collective"][0])
 
 	s := lineSchema(t)
 	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(page), -1)
@@ -230,7 +238,7 @@ func TestFormatsDocumented(t *testing.T) {
 	}
 }
 
-func columnNames[T any](columns []op.Column[T]) (names []string) {
+func columnNames[T any](columns []opfields.Field[T]) (names []string) {
 	for _, c := range columns {
 		names = append(names, c.Name)
 	}

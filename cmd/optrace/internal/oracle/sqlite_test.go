@@ -19,17 +19,18 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// tables are definitions of tables with the columns a to d, some of which are computed, beside others.
+// tables are definitions of tables with the columns a to d, partly computed, beside others.
 var tables = []string{
 	"CREATE TABLE t (a, b, c, d)",
 	"create table if not exists t (a INTEGER PRIMARY KEY, b TEXT, c NUMERIC, d BLOB)",
-	"CREATE TABLE \"t\" (\n  b TEXT DEFAULT (1 + 2), -- not a, the \"first\"\n  a INTEGER, /* , x */ c, d, PRIMARY KEY (a))",
+	"CREATE TABLE \"t\" (\n  b TEXT DEFAULT (1 + 2), -- not a, the \"first\"\n  a INTEGER, /* , x */ c, d, PRIMARY " +
+		"KEY (a))",
 	"CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(10, 2) NOT NULL DEFAULT ')', [c], `d`, CHECK (a <> 'x,y'))",
 	"CREATE TABLE t (x AS (a + 1), a, b, y INT GENERATED ALWAYS AS (1) STORED, c, \"d\", UNIQUE (a, b))",
 	"CREATE TABLE t (a INTEGER, b INTEGER, c, d, CONSTRAINT \"k\" PRIMARY KEY (b, a))",
 }
 
-// literal returns a value as SQL writes it.
+// literal returns a value as an SQL literal.
 func literal(r *rand.Rand) string {
 	switch r.IntN(8) {
 	case 0:
@@ -62,7 +63,8 @@ func TestAgainstSQLite(t *testing.T) {
 		do(tables[r.IntN(len(tables))])
 		do("BEGIN")
 		for range r.IntN(1 << r.IntN(9)) {
-			do(fmt.Sprintf("INSERT INTO t (a, b, c, d) VALUES (%s, %s, %s, %s)", literal(r), literal(r), literal(r), literal(r)))
+			do(fmt.Sprintf("INSERT INTO t (a, b, c, d) VALUES (%s, %s, %s, %s)", literal(r), literal(r), literal(r),
+				literal(r)))
 		}
 		do("DELETE FROM t WHERE rowid % 7 = 0; ALTER TABLE t ADD COLUMN e; INSERT INTO other VALUES (1)")
 		for range r.IntN(20) {

@@ -1,5 +1,5 @@
-// Package output has the destination of a command's result: standard output, or a file that is as private as
-// the inputs and replaces an existing one once it is complete.
+// Package output writes a command's result to standard output, or to a file that is as private as the inputs and
+// replaces an existing one once it is complete.
 package output
 
 import (
@@ -22,20 +22,19 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// Produce opens the output at path, "" or "-" for standard output, and calls
-// write to fill it. The output is completed if write succeeds and removed
-// otherwise. The inputs are those that write reads. The error may be the verdict
-// on a complete output.
+// Produce opens the output at path, "" or "-" for standard output, and calls write to fill it. It completes the output
+// if write succeeds and removes it otherwise. inputs are the inputs read by write. The error may be the verdict on a
+// complete output.
 //
-// When ctx ends, Produce removes the output and returns at once. It does not
-// wait for write, which may be blocked by a pipe and ends with the process.
+// When ctx ends, Produce removes the output and returns at once. It does not wait for write, because a pipe may block
+// it.
 func Produce(ctx context.Context, s streams.Streams, path string, inputs []string, write func(*File) error) error {
 	out, err := open(ctx, s, path)
 	if err != nil {
 		return err
 	}
 	if err = out.admit(s, inputs); err == nil {
-		err = Beside(ctx, s, func() error {
+		err = beside(ctx, s, func() error {
 			if err := write(out); err != nil {
 				return err
 			}
@@ -55,9 +54,8 @@ func Produce(ctx context.Context, s streams.Streams, path string, inputs []strin
 	return out.Verdict
 }
 
-// Beside calls f and returns its error, or that of ctx as soon as that ends. What f does
-// then ends with the process.
-func Beside(ctx context.Context, s streams.Streams, f func() error) error {
+// beside calls f and returns its error, or the error of ctx as soon as it ends. f then goes on until the process ends.
+func beside(ctx context.Context, s streams.Streams, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
 	select {
@@ -79,22 +77,21 @@ func writeError(err error) error {
 // File is the destination of a command's result. Writing is buffered.
 type File struct {
 	*bufio.Writer
-	to io.Writer // what Writer writes to
+	to io.Writer // behind Writer
 
 	// file is nil for standard output.
 	file *os.File
 	// target is the path that file is renamed to, "" if file is written in place.
 	target string
-	// mode is the permissions that the target gets. Those of a new target are
-	// narrowed by the permissions of the inputs.
+	// mode is the permissions of the target. The permissions of the inputs narrow those of a new target.
 	mode fs.FileMode
-	// Terminal is set where the output is a terminal.
+	// Terminal is set if the output is a terminal.
 	Terminal bool
-	// Verdict is the error that the command ends with where the output is complete.
+	// Verdict is the command's error about a complete output.
 	Verdict error
-	// Done is called once the output is complete; nil for nothing to call.
+	// Done is called once the output is complete; it may be nil.
 	Done func()
-	// existing is the regular file that is written or replaced, nil for none.
+	// existing is the regular file to write or replace, if it exists.
 	existing fs.FileInfo
 }
 
@@ -103,8 +100,7 @@ func newWriter(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 64<<10
 // To returns the output to w.
 func To(w io.Writer) *File { return &File{Writer: newWriter(w), to: w} }
 
-// Escape makes a terminal show the control characters of what is written from now on as escape sequences. Other
-// outputs get text as it is.
+// Escape escapes control characters in all further output to a terminal.
 func (o *File) Escape() {
 	if o.Terminal {
 		o.Reset(termtext.NewWriter(o.to))
@@ -128,18 +124,18 @@ func open(ctx context.Context, s streams.Streams, path string) (*File, error) {
 	o := &File{existing: regular(info, err)}
 	if err := o.create(path); err != nil {
 		if failed, ok := errors.AsType[*fs.PathError](err); ok {
-			err = &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err} // that of the temporary file says less
+			err = &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err} // without the temporary name
 		}
 		return nil, exit.Output(fmt.Errorf("creating output: %w", err))
 	}
 	return o, nil
 }
 
-// openInPlace opens a device or a named pipe, which cannot be replaced; a
-// directory fails here. Opening a pipe waits for its reader.
+// openInPlace opens a device or a named pipe, because these cannot be replaced; a directory fails here. Opening a pipe
+// waits for its reader.
 func openInPlace(ctx context.Context, s streams.Streams, path string) (*File, error) {
 	var f *os.File
-	err := Beside(ctx, s, func() (err error) {
+	err := beside(ctx, s, func() (err error) {
 		if f, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
 			err = exit.Output(fmt.Errorf("creating output: %w", err))
 		}
@@ -151,11 +147,10 @@ func openInPlace(ctx context.Context, s streams.Streams, path string) (*File, er
 	return &File{Writer: newWriter(f), to: f, file: f, Terminal: streams.IsTerminal(f)}, nil
 }
 
-// create creates the temporary file that is to replace path. Until it is
-// complete only its owner can read it.
+// create creates the temporary file that will replace path. Until it is complete only its owner can read it.
 func (o *File) create(path string) error {
 	o.target = followLinks(path)
-	if o.existing != nil { // a rename would replace a file that may not be written, too
+	if o.existing != nil { // a rename would also replace a read-only file
 		f, err := os.OpenFile(o.target, os.O_WRONLY, 0)
 		if err != nil {
 			return err
@@ -167,10 +162,11 @@ func (o *File) create(path string) error {
 	if err != nil {
 		return err
 	}
-	o.file, o.Writer = file, newWriter(file)
+	o.file = file
+	o.Writer = newWriter(file)
 	like := o.existing
 	if like == nil {
-		like, err = file.Stat() // what a new file gets
+		like, err = file.Stat() // permissions of a new file
 	}
 	if err == nil {
 		o.mode = like.Mode().Perm()
@@ -182,8 +178,8 @@ func (o *File) create(path string) error {
 	return err
 }
 
-// followLinks returns the path that a symbolic link leads to, which need not exist: the file behind a link is replaced, not
-// the link.
+// followLinks returns the target of a symbolic link, which need not exist: the output replaces the target, not the
+// link.
 func followLinks(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		return target
@@ -199,8 +195,8 @@ func followLinks(path string) string {
 	return filepath.Dir(path) + string(filepath.Separator) + next
 }
 
-// admit looks at the inputs that can be found: none of them may be the output, which is for those only who can read them all.
-// A missing one is reported when it is read.
+// admit checks the existing inputs: the output must not be one of them, and only readers of all inputs may read it. A
+// missing input is reported when it is read.
 func (o *File) admit(s streams.Streams, inputs []string) error {
 	for _, path := range inputs {
 		var info fs.FileInfo
@@ -216,9 +212,8 @@ func (o *File) admit(s streams.Streams, inputs []string) error {
 	return nil
 }
 
-// Exclude reports whether a file that was found, in a directory, is the output.
-// Any other is an input: who may not read it may not read a new output, but for its owner.
-// Pipes and devices say nothing about that.
+// Exclude reports whether an existing file is the output. Any other file is an input and narrows the permissions of a
+// new output, except for its owner. Pipes and devices do not.
 func (o *File) Exclude(info fs.FileInfo) bool {
 	if o.existing != nil && info.Mode().IsRegular() && os.SameFile(o.existing, info) {
 		return true
@@ -229,7 +224,6 @@ func (o *File) Exclude(info fs.FileInfo) bool {
 	return false
 }
 
-// commit completes the output, which has been flushed.
 func (o *File) commit() error {
 	switch {
 	case o.file == nil:
@@ -250,24 +244,25 @@ func (o *File) discard() {
 	if o.file == nil {
 		return
 	}
-	// The command fails for another reason already.
+	// The command already fails for another reason.
 	_ = o.file.Close()
 	if o.target != "" {
 		_ = os.Remove(o.file.Name())
 	}
 }
 
-// Wrote says on standard error how many operations are in the complete file at path, and its size. It says nothing
-// of standard output, devices and pipes.
+// Wrote prints the number of operations in the complete file at path, and its size, on standard error; not for standard
+// output, devices and pipes.
 func Wrote(s streams.Streams, path string, operations int64) {
 	info := regular(os.Stat(path))
 	if info == nil || path == ingest.Stdin {
 		return
 	}
-	fmt.Fprintf(s.Err, "wrote %s: %s, %s\n", termtext.Escape(path), units.Plural(operations, "operation"), units.Bytes(info.Size()))
+	fmt.Fprintf(s.Err, "wrote %s: %s, %s\n", termtext.Escape(path), units.Plural(operations, "operation"),
+		units.Bytes(info.Size()))
 }
 
-// Screen returns what may be a terminal: standard output, if that is the output.
+// Screen returns standard output, if it is the output.
 func (o *File) Screen(s streams.Streams) io.Writer {
 	if o.file != nil {
 		return nil
@@ -283,7 +278,7 @@ func regular(info fs.FileInfo, err error) fs.FileInfo {
 	return info
 }
 
-// JSON writes v as JSON that can be printed on a terminal.
+// JSON writes v as JSON fit for a terminal.
 func JSON(w io.Writer, v any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

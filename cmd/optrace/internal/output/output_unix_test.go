@@ -13,8 +13,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// An output that is a named pipe without a reader does not keep a command from
-// ending.
+// A named pipe without a reader as output does not keep a command from ending.
 func TestSignalWhileOpening(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	check.OK(t, syscall.Mkfifo(pipe, 0o600))

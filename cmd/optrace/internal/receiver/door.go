@@ -13,19 +13,19 @@ import (
 
 // Limits of the requests of one protocol.
 const (
-	// MaxRequestBytes is the size of the largest request, and of what it is decompressed to.
+	// MaxRequestBytes bounds a request, before and after decompression.
 	MaxRequestBytes = 20 << 20
-	// MaxRequests is how many requests are read at a time.
+	// MaxRequests bounds the requests read at a time.
 	MaxRequests = 8
-	// A request that does not bring slowBytes in slowTime, or takes longer than arrival, is given up.
+	// Requests slower than slowBytes in slowTime, or longer than arrival, are given up.
 	arrival   = 15 * time.Second
 	slowTime  = 4 * time.Second
 	slowBytes = 64 << 10
-	// maxWork is how long a request is read.
+	// maxWork bounds the time to read a request.
 	maxWork = 10 * time.Second
 )
 
-// refusal is why a request is not taken, for HTTP and for gRPC.
+// refusal is a reason to refuse a request, for HTTP and gRPC.
 type refusal struct {
 	status int
 	code   codes.Code
@@ -41,8 +41,9 @@ var (
 	errTooLarge = &refusal{http.StatusRequestEntityTooLarge, codes.ResourceExhausted, "the request is too large"}
 	errEncoding = &refusal{http.StatusUnsupportedMediaType, codes.Unimplemented, "the content encoding is gzip or none"}
 	errEmpty    = &refusal{http.StatusBadRequest, codes.InvalidArgument, "the request is empty"}
-	errMemory   = &refusal{http.StatusRequestEntityTooLarge, codes.ResourceExhausted, "the request takes more memory than requests may"}
-	errLong     = &refusal{http.StatusServiceUnavailable, codes.Unavailable, "the request takes too long to read"}
+	errMemory   = &refusal{http.StatusRequestEntityTooLarge, codes.ResourceExhausted,
+		"the request exceeds the memory for requests"}
+	errLong = &refusal{http.StatusServiceUnavailable, codes.Unavailable, "the request takes too long to read"}
 )
 
 func refusalOf(err error) *refusal {
@@ -52,11 +53,11 @@ func refusalOf(err error) *refusal {
 	return &refusal{http.StatusBadRequest, codes.InvalidArgument, err.Error()}
 }
 
-// door lets the requests of one protocol in. What arrives slowly, or waits, keeps no others from being read.
+// door admits the requests of one protocol. Slow and waiting requests do not block others.
 type door struct {
-	turns  chan struct{} // one is taken by each request that is being read
+	turns  chan struct{} // one for each running request
 	memory *memory
-	// patience is how long a request that has arrived waits for its turn.
+	// patience is the longest wait of a complete request for its turn.
 	patience time.Duration
 }
 
@@ -64,21 +65,21 @@ func newDoor(m *memory) *door {
 	return &door{turns: make(chan struct{}, MaxRequests), memory: m, patience: 2 * time.Second}
 }
 
-// memory is what the requests of all doors take that arrive, wait or are read.
+// memory is the memory of all arriving, waiting and running requests.
 type memory struct {
 	limit int64
 	held  atomic.Int64
 }
 
-// share is what one request takes of the memory of all.
+// share is one request's part of the memory.
 type share struct {
 	all  *memory
 	held int64
-	// refused is set once there was not as much as was asked for.
+	// refused is set once memory was refused.
 	refused error
 }
 
-// hold notes that the request takes so many bytes more, or less for a negative number. The error says that there is not so much.
+// hold adds bytes to the request's share, or releases them if negative. It returns an error if the memory is exhausted.
 func (s *share) hold(bytes int64) error {
 	s.held += bytes
 	if s.all.held.Add(bytes) > s.all.limit && bytes > 0 && s.refused == nil {
@@ -90,8 +91,8 @@ func (s *share) hold(bytes int64) error {
 	return s.refused
 }
 
-// pass has work read the body of a request when all of it is there and it is its turn. The context of the work ends when
-// the client has gone.
+// pass calls work with the body of a request, once it is complete and has its turn. The context of work ends when the
+// client disconnects.
 func (d *door) pass(w http.ResponseWriter, req *http.Request, work func(context.Context, *share, []byte) error) error {
 	own := &share{all: d.memory}
 	defer func() { d.memory.held.Add(-own.held) }()
@@ -114,7 +115,7 @@ func (d *door) pass(w http.ResponseWriter, req *http.Request, work func(context.
 	return work(ctx, own, body)
 }
 
-// arrive returns the body of a request, or what of it there was before an error.
+// arrive returns the body of a request, or the part before an error.
 func (d *door) arrive(w http.ResponseWriter, req *http.Request, own *share) (body []byte, err error) {
 	ctl := http.NewResponseController(w)
 	last := time.Now().Add(arrival)
@@ -125,7 +126,7 @@ func (d *door) arrive(w http.ResponseWriter, req *http.Request, own *share) (bod
 			if deadline.After(last) {
 				deadline = last
 			}
-			_ = ctl.SetReadDeadline(deadline) // a recorder of tests has none
+			_ = ctl.SetReadDeadline(deadline) // test recorders have no deadline
 			due = len(body) + slowBytes
 		}
 		n, err := req.Body.Read(chunk[:])

@@ -14,16 +14,17 @@ import (
 
 const method = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
-// frameHeader is the size of what precedes a message: a flag that it is compressed, and its length.
+// frameHeader is the size of a message's prefix: a compression flag and the length.
 const frameHeader = 5
 
 var (
-	errHost   = &refusal{http.StatusMisdirectedRequest, codes.PermissionDenied, "this server is not known by the name in the request"}
+	errHost = &refusal{http.StatusMisdirectedRequest, codes.PermissionDenied,
+		"the host name in the request is not one of this server"}
 	errMethod = &refusal{http.StatusNotFound, codes.Unimplemented, "the method is " + method}
 	errFrame  = &refusal{http.StatusBadRequest, codes.InvalidArgument, "the request is not one message"}
 )
 
-// GRPC returns the handler of OTLP over gRPC, for a server of HTTP/2.
+// GRPC returns the handler of OTLP over gRPC, for an HTTP/2 server.
 func (r *Receiver) GRPC() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch {
@@ -36,10 +37,12 @@ func (r *Receiver) GRPC() http.Handler {
 		}
 		w.Header().Set("Content-Type", "application/grpc")
 		w.Header().Set("Grpc-Accept-Encoding", "gzip")
-		code, msg := codes.OK, ""
+		code := codes.OK
+		msg := ""
 		if err := r.call(w, req); err != nil {
 			why := refusalOf(err)
-			code, msg = why.code, why.msg
+			code = why.code
+			msg = why.msg
 		}
 		w.Header().Set(http.TrailerPrefix+"Grpc-Status", strconv.Itoa(int(code)))
 		w.Header().Set(http.TrailerPrefix+"Grpc-Message", url.PathEscape(msg))
@@ -74,7 +77,7 @@ func (r *Receiver) call(w http.ResponseWriter, req *http.Request) error {
 			return err
 		}
 		binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-frameHeader))
-		_, _ = w.Write(frame) // a client that went away is no error of ours
+		_, _ = w.Write(frame) // a disconnected client is not an error
 		return nil
 	})
 }

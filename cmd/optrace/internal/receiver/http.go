@@ -14,10 +14,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Path is where traces are sent to by HTTP.
+// Path is the path of traces in HTTP requests.
 const Path = "/v1/traces"
 
-// Handler returns the handler of OTLP over HTTP, which names the address of the page to a browser.
+// Handler returns the handler of OTLP over HTTP. It tells a browser the address of the page.
 func (r *Receiver) Handler(page string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+Path, r.export)
@@ -27,7 +27,6 @@ func (r *Receiver) Handler(page string) http.Handler {
 	return r.hosts.Handler(mux)
 }
 
-// export answers one request, in the encoding of that.
 func (r *Receiver) export(w http.ResponseWriter, req *http.Request) {
 	kind, _, _ := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	var e encoding
@@ -63,7 +62,7 @@ func (r *Receiver) export(w http.ResponseWriter, req *http.Request) {
 	answer(w, kind, http.StatusOK, response)
 }
 
-// decompress returns what a body in an encoding stands for. It asks for the memory first.
+// decompress returns the decoded body. It reserves the memory first.
 func decompress(body []byte, encoding string, own *share) ([]byte, error) {
 	switch encoding {
 	case "", "identity":
@@ -118,5 +117,5 @@ func answer(w http.ResponseWriter, kind string, code int, m proto.Message) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	_, _ = w.Write(text) // a client that went away is no error of ours
+	_, _ = w.Write(text) // a disconnected client is not an error
 }

@@ -33,7 +33,7 @@ type encoding struct {
 	records func(io.Reader, string, *attr.Mapping) iter.Seq2[op.Record, error]
 }
 
-// New returns a Receiver for requests to the hosts, which together take up to so many bytes of memory.
+// New returns a Receiver for requests to hosts; bytes bounds the memory of all requests together.
 func New(window *livepage.Window, hosts loopback.Hosts, bytes int64) *Receiver {
 	all := &memory{limit: bytes}
 	input := func(format string) func() *livepage.Input {
@@ -41,17 +41,21 @@ func New(window *livepage.Window, hosts loopback.Hosts, bytes int64) *Receiver {
 	}
 	return &Receiver{
 		hosts: hosts, http: newDoor(all), grpc: newDoor(all),
-		protobuf: encoding{input("otlp-proto"), otlp.ProtoRecords}, json: encoding{input("otlp-json"), otlp.JSONRecords},
+		protobuf: encoding{input("otlp-proto"), otlp.ProtoRecords},
+		json:     encoding{input("otlp-json"), otlp.JSONRecords},
 	}
 }
 
 // take reads a request, until ctx is done, and returns the answer.
-func (r *Receiver) take(ctx context.Context, e encoding, own *share, body []byte) (*collector.ExportTraceServiceResponse, error) {
+func (r *Receiver) take(ctx context.Context, e encoding, own *share,
+	body []byte) (*collector.ExportTraceServiceResponse, error) {
 	in := e.input()
 	in.AddBytes(int64(len(body)))
 	w := in.Writer()
 	defer w.Flush()
-	spans, rejected, cut := 0, int64(0), false
+	spans := 0
+	rejected := int64(0)
+	cut := false
 	var first error
 	signal := ""
 	for rec, err := range e.records(bytes.NewBuffer(body), "request", attrmap.Holding(livepage.Mapping, own.hold)) {
@@ -91,7 +95,7 @@ func (r *Receiver) take(ctx context.Context, e encoding, own *share, body []byte
 		return nil, fmt.Errorf("the request is not OTLP: %w", first)
 	case rejected > 0:
 		answer.PartialSuccess = &collector.ExportTracePartialSuccess{
-			RejectedSpans: rejected, ErrorMessage: fmt.Sprintf("spans that cannot be read, the first: %v", first),
+			RejectedSpans: rejected, ErrorMessage: fmt.Sprintf("unreadable spans, the first: %v", first),
 		}
 	}
 	return answer, nil

@@ -46,13 +46,16 @@ func batch(n int) *collector.ExportTraceServiceRequest {
 		return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: s}}
 	}
 	spans := []*trace.Span{{
-		TraceId: bytes.Repeat([]byte{1}, 16), SpanId: bytes.Repeat([]byte{9}, 8), Name: "request", StartTimeUnixNano: 1, EndTimeUnixNano: 1e6,
+		TraceId: bytes.Repeat([]byte{1}, 16), SpanId: bytes.Repeat([]byte{9}, 8), Name: "request", StartTimeUnixNano: 1,
+		EndTimeUnixNano: 1e6,
 	}}
 	for i := range n {
 		spans = append(spans, &trace.Span{
-			TraceId: bytes.Repeat([]byte{1}, 16), SpanId: []byte{2, 0, 0, 0, 0, 0, byte(i >> 8), byte(i)}, ParentSpanId: bytes.Repeat([]byte{9}, 8),
-			Name: "matmul", StartTimeUnixNano: uint64(100 * i), EndTimeUnixNano: uint64(100*i + 50),
-			Attributes: []*common.KeyValue{{Key: "tensor.op.name", Value: text("matmul")}, {Key: "tensor.device.id", Value: text("cuda:0")}},
+			TraceId: bytes.Repeat([]byte{1}, 16), SpanId: []byte{2, 0, 0, 0, 0, 0, byte(i >> 8), byte(i)},
+			ParentSpanId: bytes.Repeat([]byte{9}, 8),
+			Name:         "matmul", StartTimeUnixNano: uint64(100 * i), EndTimeUnixNano: uint64(100*i + 50),
+			Attributes: []*common.KeyValue{{Key: "tensor.op.name", Value: text("matmul")},
+				{Key: "tensor.device.id", Value: text("cuda:0")}},
 		})
 	}
 	return &collector.ExportTraceServiceRequest{ResourceSpans: []*trace.ResourceSpans{{ScopeSpans: []*trace.ScopeSpans{{Spans: spans}}}}}
@@ -63,12 +66,12 @@ func marshal(t *testing.T, m proto.Message) []byte {
 	return check.Must(proto.Marshal(m))(t)
 }
 
-// batchJSON is a request as OTLP JSON has it, with ids in hexadecimal.
+// batchJSON is a request in OTLP JSON, with ids in hexadecimal.
 const batchJSON = `{"resourceSpans":[{"scopeSpans":[{"spans":[
 {"traceId":"01010101010101010101010101010101","spanId":"0202020202020202","name":"matmul","startTimeUnixNano":"100","endTimeUnixNano":"150",
 "attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}}]}%s]}]}]}`
 
-// figures are those of a report that the tests look at.
+// figures are the tested figures of a report.
 type figures struct {
 	Input   struct{ Entries, Spans, Malformed, Files int64 }
 	Engines []any
@@ -77,7 +80,8 @@ type figures struct {
 func figuresOf(t *testing.T, w *livepage.Window) (f figures) {
 	t.Helper()
 	answer := httptest.NewRecorder()
-	(&livepage.Page{Window: w}).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?format=json", nil))
+	(&livepage.Page{Window: w}).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet,
+		"/?format=json", nil))
 	check.OK(t, json.Unmarshal(answer.Body.Bytes(), &f))
 	return f
 }
@@ -94,27 +98,32 @@ func TestHTTP(t *testing.T) {
 		rejected                   int64
 		engines                    int
 	}{
-		"protobuf":            {kind: protobuf, body: good, want: 200, entries: 3},
-		"protobuf, gzip":      {kind: protobuf, coding: "gzip", body: check.Gzip(t, good), want: 200, entries: 3},
-		"empty protobuf":      {kind: protobuf, want: 200},
-		"JSON":                {kind: jsonText, body: fmt.Appendf(nil, batchJSON, ""), want: 200, entries: 1},
-		"JSON with a charset": {kind: jsonText + "; charset=utf-8", body: fmt.Appendf(nil, batchJSON, ""), want: 200, entries: 1},
-		"JSON, gzip":          {kind: jsonText, coding: "gzip", body: check.Gzip(t, fmt.Appendf(nil, batchJSON, "")), want: 200, entries: 1},
+		"protobuf":       {kind: protobuf, body: good, want: 200, entries: 3},
+		"protobuf, gzip": {kind: protobuf, coding: "gzip", body: check.Gzip(t, good), want: 200, entries: 3},
+		"empty protobuf": {kind: protobuf, want: 200},
+		"JSON":           {kind: jsonText, body: fmt.Appendf(nil, batchJSON, ""), want: 200, entries: 1},
+		"JSON with a charset": {kind: jsonText + "; charset=utf-8", body: fmt.Appendf(nil, batchJSON, ""), want: 200,
+			entries: 1},
+		"JSON, gzip": {kind: jsonText, coding: "gzip", body: check.Gzip(t, fmt.Appendf(nil, batchJSON, "")),
+			want: 200, entries: 1},
 		"requests of an engine": {
-			kind: jsonText, body: check.Must(os.ReadFile("../../testdata/figures/31_sglang.otlp.jsonl"))(t), want: 200, engines: 1,
+			kind: jsonText, body: check.Must(os.ReadFile("../../testdata/figures/31_sglang.otlp.jsonl"))(t), want: 200,
+			engines: 1,
 		},
 		"no span": {kind: jsonText, body: []byte("{}"), want: 200},
 		"one bad span": {
-			kind: jsonText, body: fmt.Appendf(nil, batchJSON, `,{"name":5,"spanId":{}}`), want: 200, entries: 1, malformed: 1, rejected: 1,
+			kind: jsonText, body: fmt.Appendf(nil, batchJSON, `,{"name":5,"spanId":{}}`), want: 200, entries: 1,
+			malformed: 1, rejected: 1,
 		},
 
-		"bad protobuf":      {kind: protobuf, body: []byte("\x0a\x05hello world"), want: 400, malformed: 1},
-		"bad JSON":          {kind: jsonText, body: []byte("hello"), want: 400, malformed: 1},
-		"empty JSON":        {kind: jsonText, want: 400},
-		"cut off JSON":      {kind: jsonText, body: fmt.Appendf(nil, batchJSON, "")[:100], want: 400},
-		"not gzip":          {kind: protobuf, coding: "gzip", body: good, want: 400},
-		"cut off gzip":      {kind: protobuf, coding: "gzip", body: check.Gzip(t, good)[:40], want: 400},
-		"gzip bomb":         {kind: protobuf, coding: "gzip", body: check.Gzip(t, make([]byte, MaxRequestBytes+1)), want: 413},
+		"bad protobuf": {kind: protobuf, body: []byte("\x0a\x05hello world"), want: 400, malformed: 1},
+		"bad JSON":     {kind: jsonText, body: []byte("hello"), want: 400, malformed: 1},
+		"empty JSON":   {kind: jsonText, want: 400},
+		"cut off JSON": {kind: jsonText, body: fmt.Appendf(nil, batchJSON, "")[:100], want: 400},
+		"not gzip":     {kind: protobuf, coding: "gzip", body: good, want: 400},
+		"cut off gzip": {kind: protobuf, coding: "gzip", body: check.Gzip(t, good)[:40], want: 400},
+		"gzip bomb": {kind: protobuf, coding: "gzip", body: check.Gzip(t, make([]byte, MaxRequestBytes+1)),
+			want: 413},
 		"too large":         {kind: protobuf, body: make([]byte, MaxRequestBytes+1), want: 413},
 		"another coding":    {kind: protobuf, coding: "zstd", body: good, want: 415},
 		"text":              {kind: "text/plain", body: good, want: 415},
@@ -129,7 +138,8 @@ func TestHTTP(t *testing.T) {
 			window := livepage.NewWindow(livepage.Limits{})
 			h := New(window, nil, 128<<20).Handler("")
 			url := "http://127.0.0.1:4318" + cmp.Or(c.path, Path)
-			r := httptest.NewRequestWithContext(t.Context(), cmp.Or(c.method, http.MethodPost), url, bytes.NewReader(c.body))
+			r := httptest.NewRequestWithContext(t.Context(), cmp.Or(c.method, http.MethodPost), url,
+				bytes.NewReader(c.body))
 			r.Host = cmp.Or(c.host, r.Host)
 			r.Header.Set("Content-Type", c.kind)
 			r.Header.Set("Content-Encoding", c.coding)
@@ -160,7 +170,8 @@ func TestHTTP(t *testing.T) {
 			}
 			var answer collector.ExportTraceServiceResponse
 			check.OK(t, unmarshal(w.Body.Bytes(), &answer))
-			if p := answer.GetPartialSuccess(); p.GetRejectedSpans() != c.rejected || (p.GetErrorMessage() != "") != (c.rejected > 0) {
+			if p := answer.GetPartialSuccess(); p.GetRejectedSpans() != c.rejected ||
+				(p.GetErrorMessage() != "") != (c.rejected > 0) {
 				t.Errorf("partial success %v", p)
 			}
 		})
@@ -179,8 +190,7 @@ func post(t *testing.T, r *Receiver, body []byte) int {
 	return w.Code
 }
 
-// Where too many requests are read, or there are too many bytes of them, more are told to come again; the protocols have
-// limits of their own.
+// Too many requests, or too many bytes, are told to retry; each protocol has its own limit.
 func TestTurns(t *testing.T) {
 	for name, of := range map[string]func(*Receiver) *door{
 		"HTTP": func(r *Receiver) *door { return r.http }, "gRPC": func(r *Receiver) *door { return r.grpc },
@@ -198,7 +208,7 @@ func TestTurns(t *testing.T) {
 				code := post(t, r, marshal(t, batch(1)))
 				wantHTTP, wantGRPC := http.StatusOK, codes.OK
 				switch {
-				case full && d.memory.held.Load() > 0: // which both have together
+				case full && d.memory.held.Load() > 0: // shared by both
 					wantHTTP, wantGRPC = http.StatusServiceUnavailable, codes.Unavailable
 				case full && name == "HTTP":
 					wantHTTP = http.StatusServiceUnavailable
@@ -260,17 +270,21 @@ func TestGRPC(t *testing.T) {
 		"bad":       {body: []byte("\x0a\x05hello world"), want: codes.InvalidArgument},
 		"too large": {body: make([]byte, MaxRequestBytes+1), want: codes.ResourceExhausted},
 		"gzip bomb": {
-			body: make([]byte, MaxRequestBytes+1), opts: []grpc.CallOption{grpc.UseCompressor("gzip")}, want: codes.ResourceExhausted,
+			body: make([]byte, MaxRequestBytes+1), opts: []grpc.CallOption{grpc.UseCompressor("gzip")},
+			want: codes.ResourceExhausted,
 		},
-		"metrics":      {method: "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", want: codes.Unimplemented},
-		"another site": {body: marshal(t, batch(3)), dial: []grpc.DialOption{grpc.WithAuthority("evil.example")}, want: codes.PermissionDenied},
+		"metrics": {method: "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
+			want: codes.Unimplemented},
+		"another site": {body: marshal(t, batch(3)), dial: []grpc.DialOption{grpc.WithAuthority("evil.example")},
+			want: codes.PermissionDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			window := livepage.NewWindow(livepage.Limits{})
 			_, address := starts(t, New(window, nil, 128<<20))
 			conn := newConn(t, address, c.dial...)
 			var answer collector.ExportTraceServiceResponse
-			err := conn.Invoke(t.Context(), cmp.Or(c.method, method), c.body, &answer, append(c.opts, grpc.WaitForReady(true))...)
+			err := conn.Invoke(t.Context(), cmp.Or(c.method, method), c.body, &answer,
+				append(c.opts, grpc.WaitForReady(true))...)
 			if status.Code(err) != c.want {
 				t.Errorf("error %v", err)
 			}
@@ -281,7 +295,7 @@ func TestGRPC(t *testing.T) {
 	}
 }
 
-// What is no call of gRPC gets an answer that a person can read, and what is not one message an error.
+// A request other than a gRPC call gets a readable answer, and a malformed message an error.
 func TestNoCalls(t *testing.T) {
 	r := New(livepage.NewWindow(livepage.Limits{}), nil, 128<<20)
 	for name, c := range map[string]struct {
@@ -294,26 +308,31 @@ func TestNoCalls(t *testing.T) {
 		"HTTP/1":       {major: 1, kind: "application/grpc", want: http.StatusHTTPVersionNotSupported},
 		"another kind": {major: 2, kind: "application/json", want: http.StatusUnsupportedMediaType},
 		"nothing":      {major: 2, kind: "application/grpc", want: http.StatusOK, code: codes.InvalidArgument},
-		"half":         {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x09", want: http.StatusOK, code: codes.InvalidArgument},
-		"two": {major: 2, kind: "application/grpc+proto", body: strings.Repeat("\x00\x00\x00\x00\x00", 2), want: http.StatusOK,
+		"half": {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x09", want: http.StatusOK,
 			code: codes.InvalidArgument},
-		"unknown codec": {major: 2, kind: "application/grpc", coding: "zstd", body: "\x01\x00\x00\x00\x00", want: http.StatusOK,
+		"two": {major: 2, kind: "application/grpc+proto", body: strings.Repeat("\x00\x00\x00\x00\x00", 2),
+			want: http.StatusOK,
+			code: codes.InvalidArgument},
+		"unknown codec": {major: 2, kind: "application/grpc", coding: "zstd", body: "\x01\x00\x00\x00\x00",
+			want: http.StatusOK,
 			code: codes.Unimplemented},
 		"one": {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x00", want: http.StatusOK},
 	} {
-		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+method, strings.NewReader(c.body))
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+method,
+			strings.NewReader(c.body))
 		req.ProtoMajor = c.major
 		req.Header.Set("Content-Type", c.kind)
 		req.Header.Set("Grpc-Encoding", c.coding)
 		w := httptest.NewRecorder()
 		r.GRPC().ServeHTTP(w, req)
-		if w.Code != c.want || w.Code == http.StatusOK && w.Result().Trailer.Get("Grpc-Status") != fmt.Sprint(int(c.code)) {
+		if w.Code != c.want || w.Code == http.StatusOK &&
+			w.Result().Trailer.Get("Grpc-Status") != fmt.Sprint(int(c.code)) {
 			t.Errorf("%s: status %d, trailer %v", name, w.Code, w.Result().Trailer)
 		}
 	}
 }
 
-// What is made of a request counts in the memory of all requests, and a request that needs more is told so.
+// Decoded data counts in the memory of all requests, and a request that needs more gets an error.
 func TestRequestsShareMemory(t *testing.T) {
 	scope := bytes.Repeat([]byte{3<<3 | 2, 0}, 1<<20) // empty attributes
 	message := func(n byte, text []byte) []byte {
@@ -360,8 +379,8 @@ func starts(t *testing.T, r *Receiver) (overHTTP, overGRPC string) {
 	return start(r.Handler("")), start(r.GRPC())
 }
 
-// S3: clients that send nothing, half a header or a slow body, cost the others nothing, and are given up.
-func TestS3Starve(t *testing.T) {
+// S3: clients that send no data, half a header or a slow body do not affect others, and are given up.
+func TestSlowClientsStarveNoOther(t *testing.T) {
 	r := New(livepage.NewWindow(livepage.Limits{}), nil, 128<<20)
 	overHTTP, overGRPC := starts(t, r)
 	const slow = 4 * MaxRequests
@@ -376,16 +395,20 @@ func TestS3Starve(t *testing.T) {
 		for _, address := range []string{overHTTP, overGRPC} {
 			connect(address, "")
 			connect(address, "POST "+Path+" HTTP/1.1\r\nHost: localhost\r\nContent-")
-			connect(address, "POST "+Path+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\nContent-Length: 1000\r\n\r\nx")
+			connect(address,
+				"POST "+Path+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+
+					"application/x-protobuf\r\nContent-Length: 1000\r\n\r\nx")
 		}
 	}
 	for range MaxRequests { // of a connection
-		check.Must(conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, method, grpc.WaitForReady(true)))(t)
+		check.Must(conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, method,
+			grpc.WaitForReady(true)))(t)
 	}
 	good := newConn(t, overGRPC)
 	start := time.Now()
 	for range 20 {
-		answer := check.Must(http.Post("http://"+overHTTP+Path, "application/x-protobuf", bytes.NewReader(marshal(t, batch(10)))))(t)
+		answer := check.Must(http.Post("http://"+overHTTP+Path, "application/x-protobuf",
+			bytes.NewReader(marshal(t, batch(10)))))(t)
 		_ = answer.Body.Close()
 		if answer.StatusCode != http.StatusOK {
 			t.Errorf("status %s", answer.Status)
@@ -406,9 +429,9 @@ func TestS3Starve(t *testing.T) {
 	}
 }
 
-// S3: a fleet of exporters that keep their connections is served, each of its requests. They try again, as
-// exporters do, where the receiver says that it is busy.
-func TestS3Fleet(t *testing.T) {
+// S3: all requests of a fleet of exporters with open connections are served. Like exporters they retry if the receiver
+// is busy.
+func TestFleetOfExportersIsServed(t *testing.T) {
 	window := livepage.NewWindow(livepage.Limits{Records: 1 << 20})
 	r := New(window, nil, 128<<20)
 	overHTTP, overGRPC := starts(t, r)
@@ -464,7 +487,8 @@ func TestS3Fleet(t *testing.T) {
 	}
 	close(again)
 	wg.Wait()
-	if f := figuresOf(t, window); f.Input.Entries < int64(exporters*3*2*10) { // more where one was cut short, and sent again
+	// more after a retry of an interrupted request
+	if f := figuresOf(t, window); f.Input.Entries < int64(exporters*3*2*10) {
 		t.Errorf("%d entries of %d exporters", f.Input.Entries, exporters)
 	}
 }
@@ -497,7 +521,7 @@ func TestExportConcurrentSafe(t *testing.T) {
 	}
 }
 
-// Whatever is posted, the receiver answers and counts what it could not read.
+// The receiver answers every post and counts unreadable records.
 func FuzzTake(f *testing.F) {
 	text := check.Must(proto.Marshal(batch(2)))(f)
 	f.Add(text, true)

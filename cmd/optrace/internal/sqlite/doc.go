@@ -1,9 +1,8 @@
-// Package sqlite reads the rows of tables of an SQLite database, one table after another from its first page to its
-// last, by the description of the [file format]. There are no queries, indexes, views or computed columns, and nothing
-// is written.
+// Package sqlite reads the rows of an SQLite database by the description of its [file format], one table after another.
+// It has no queries, indexes, views or computed columns, and does not write.
 //
-// A database is input that nobody vouches for. No page is looked at more often than there are pages, a row is at most 1
-// MiB, and memory does not grow with the database. What is damaged is said by page, and the pages beside it are read.
+// The database is untrusted input. The reader visits no page more often than there are pages, limits a row to 1 MiB,
+// and its memory does not grow with the database. It reports damage by page and reads the other pages.
 //
 // [file format]: https://www.sqlite.org/fileformat2.html
 package sqlite

@@ -11,7 +11,7 @@ import (
 
 const (
 	maxRowBytes = 1 << 20
-	maxDepth    = 20 // that of SQLite
+	maxDepth    = 20 // as in SQLite
 	interior    = 5
 	leaf        = 13
 )
@@ -32,8 +32,8 @@ func (k Kind) String() string {
 	return [...]string{"null", "an integer", "a floating-point number", "text", "a blob"}[k]
 }
 
-// Value is the value of a column in a row, as it is stored: a whole number of a column of type REAL is an integer. Text
-// is valid until the next row.
+// Value is a stored value of a row: a whole number in a column of type REAL is an integer. Text is valid until the next
+// row.
 type Value struct {
 	Kind Kind
 	Int  int64
@@ -43,11 +43,11 @@ type Value struct {
 // Number returns the value of an integer.
 func (v Value) Number() (n int64, ok bool) { return v.Int, v.Kind == Integer }
 
-// Rows returns the values of columns in each row of a table, in the order of its pages. A column that the table lacks
-// is null, and so is one that was added with a default value behind the row.
+// Rows returns the values of columns in each row of a table, in the order of its pages. A missing column is null, and
+// so is a column added with a default value after the row was written.
 //
-// A *[DamageError] is a page or a row that cannot be read, and reading goes on behind it; any other error is the last.
-// A table that is not there has no rows. The values are valid until the next ones.
+// A *[DamageError] is an unreadable page or row, and reading goes on; any other error is the last value. A missing
+// table has no rows. The values are valid until the next row.
 func (d *Database) Rows(table string, columns ...string) iter.Seq2[[]Value, error] {
 	return func(yield func([]Value, error) bool) {
 		t, ok := d.tables[table]
@@ -75,16 +75,16 @@ func (d *Database) Rows(table string, columns ...string) iter.Seq2[[]Value, erro
 type walk struct {
 	*Database
 	yield   func([]Value, error) bool
-	slots   []int // the index in values by place in a row, -1 for one that is not wanted
-	rowid   int   // the index of the number of the row, -1 for one that is not wanted
+	slots   []int // the index in values by column of a row, -1 for an unwanted column
+	rowid   int   // the index of the row id in values, -1 if unwanted
 	values  []Value
 	levels  [maxDepth + 1][]byte
-	row     []byte // one that goes on in other pages
-	further []byte // such a page
+	row     []byte // a row with overflow pages
+	further []byte // an overflow page
 	visited int64
 }
 
-// read reads page n into buf. A page that a table comes to more often than there are pages is an error that ends it.
+// read reads page n into buf. It fails once a table has visited more pages than there are.
 func (w *walk) read(n int64, buf []byte) error {
 	if n < 1 || n > w.pages {
 		return &DamageError{n, fmt.Sprintf("the database has %d", w.pages)}
@@ -99,7 +99,6 @@ func (w *walk) read(n int64, buf []byte) error {
 	return err
 }
 
-// fail yields an error, and reports whether to go on.
 func (w *walk) fail(err error) bool {
 	_, damaged := err.(*DamageError) //nolint:errorlint // it is not wrapped
 	return w.yield(nil, err) && damaged
@@ -155,7 +154,6 @@ func (w *walk) tree(n int64, depth int) bool {
 	return head[0] == leaf || w.tree(int64(binary.BigEndian.Uint32(head[8:])), depth+1)
 }
 
-// leafRow finds the values of the row in a cell of page n.
 func (w *walk) leafRow(n int64, cell []byte) error {
 	size, a := varint(cell)
 	rowid, b := varint(cell[a:])
@@ -173,7 +171,7 @@ func (w *walk) leafRow(n int64, cell []byte) error {
 	return err
 }
 
-// whole returns the size bytes of a row, those that are in the cell and those in pages that follow.
+// whole returns the size bytes of a row, from the cell and its overflow pages.
 func (w *walk) whole(n int64, cell []byte, size int) ([]byte, error) {
 	local := size
 	rest := w.usable - 4
@@ -204,7 +202,6 @@ func (w *walk) whole(n int64, cell []byte, size int) ([]byte, error) {
 	return w.row, nil
 }
 
-// decode finds the wanted values of a row, and reports whether all are in it.
 func (w *walk) decode(row []byte) bool {
 	clear(w.values)
 	header, n := varint(row)
@@ -215,7 +212,7 @@ func (w *walk) decode(row []byte) bool {
 	body := row[header:]
 	for _, slot := range w.slots {
 		if len(types) == 0 {
-			break // columns that were added later
+			break // columns added later
 		}
 		kind, n := varint(types)
 		types = types[n:]
@@ -258,8 +255,7 @@ func valueOf(kind uint64, b []byte) Value {
 	return Value{Kind: Integer, Int: n}
 }
 
-// varint returns the number at the start of b and how many bytes it takes; a number that is cut off is larger than any
-// that can be.
+// varint returns the number at the start of b and its length. A truncated number is larger than any valid one.
 func varint(b []byte) (v uint64, n int) {
 	for i, c := range b {
 		if i == 8 {

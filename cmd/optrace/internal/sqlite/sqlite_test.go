@@ -38,7 +38,8 @@ func TestRefused(t *testing.T) {
 			"table sqlite_schema: page 1: is of kind 10, and no part of a table with numbered rows",
 		},
 		{"many cells", header(func(b []byte) { b[103] = 10 }), "table sqlite_schema: page 1: 2560 cells"},
-		{"a cell outside", header(func(b []byte) { b[104], b[108] = 1, 255 }), "table sqlite_schema: page 1: a cell at 65280"},
+		{"a cell outside", header(func(b []byte) { b[104], b[108] = 1, 255 }),
+			"table sqlite_schema: page 1: a cell at 65280"},
 		{"a large row", header(func(b []byte) { b[104], b[108] = 1, 2; copy(b[512:], "\xff\xff\xff\x7f") }),
 			"table sqlite_schema: page 1: a row of 268435455 bytes"},
 	} {
@@ -49,8 +50,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The records of an export. The tests of package nsys load all of SQLite, at whose coverage fuzzing would look for each
-// input.
+// The records of an export. Package nsys's tests link all of SQLite; its coverage would slow fuzzing there.
 func FuzzRecords(f *testing.F) {
 	f.Add(check.Must(os.ReadFile("../../nsys/testdata/small.sqlite"))(f))
 	f.Fuzz(func(t *testing.T, text []byte) {

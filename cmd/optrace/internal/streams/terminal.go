@@ -1,4 +1,4 @@
-// Package streams has the standard streams of a command, and says how text looks on them.
+// Package streams has the standard streams of a command and the display options of text.
 package streams
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-// Streams are the standard streams of a command, and the files that it reads.
+// Streams are the standard streams of a command and its input files.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -52,7 +52,7 @@ func IsTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && term.IsTerminal(int(f.Fd()))
 }
 
-// DisplayFlags are the flags that say how text looks.
+// DisplayFlags are the display flags of text.
 type DisplayFlags struct {
 	color string
 	width int
@@ -61,11 +61,11 @@ type DisplayFlags struct {
 // Colors lists the values of -color.
 func Colors() []string { return []string{"auto", "always", "never"} }
 
-// DisplayUsage is the part of the help texts that describes the flags.
-const DisplayUsage = `  -color WHEN       mark headings up: always, never, or auto, which is on a terminal
-                    unless NO_COLOR is set (auto)
-  -width N          the width of the text in columns (that of the terminal, else
-                    COLUMNS, else 200; 80 for a report without -section)
+// DisplayUsage describes the flags in help texts.
+const DisplayUsage = `  -color WHEN       colour headings: always, never, or auto, on a terminal unless
+                    NO_COLOR is set (auto)
+  -width N          the width of the text in columns (the terminal's, else COLUMNS,
+                    else 200; 80 for a report without -section)
 `
 
 // Register defines the flags.
@@ -73,20 +73,20 @@ func (f *DisplayFlags) Register(fs *flag.FlagSet) {
 	f.color = "auto"
 	fs.Func("color", "", func(when string) error {
 		if !slices.Contains(Colors(), when) {
-			return fmt.Errorf("it is none of %s", strings.Join(Colors(), ", "))
+			return fmt.Errorf("it is not one of %s", strings.Join(Colors(), ", "))
 		}
 		f.color = when
 		return nil
 	})
 	fs.Func("width", "", func(width string) (err error) {
 		if f.width, err = strconv.Atoi(width); err != nil || f.width != 0 && f.width < text.MinWidth {
-			return fmt.Errorf("it is no number of at least %d", text.MinWidth)
+			return fmt.Errorf("it is not a number of at least %d", text.MinWidth)
 		}
 		return nil
 	})
 }
 
-// On returns how text looks that is written to w.
+// On returns the display options for text written to w.
 func (f *DisplayFlags) On(w io.Writer) text.Options {
 	env := os.Getenv
 	terminal := IsTerminal(w) && env("TERM") != "dumb"
@@ -97,14 +97,13 @@ func (f *DisplayFlags) On(w io.Writer) text.Options {
 	}
 }
 
-// ClearLine clears the line of a terminal, on which progress is shown.
+// ClearLine clears the line of a terminal with progress.
 func ClearLine(w io.Writer) {
 	if IsTerminal(w) {
 		fmt.Fprint(w, "\r\x1b[K")
 	}
 }
 
-// terminalWidth returns the width of a terminal, 0 for anything else.
 func terminalWidth(w io.Writer) int {
 	if !IsTerminal(w) {
 		return 0
@@ -113,7 +112,7 @@ func terminalWidth(w io.Writer) int {
 	return atLeast(width, err)
 }
 
-// atLeast returns the width of text for a width that is stated, 0 for none.
+// atLeast returns the width of text for a stated width, 0 without one.
 func atLeast(width int, err error) int {
 	if err != nil || width <= 0 {
 		return 0
@@ -121,8 +120,7 @@ func atLeast(width int, err error) int {
 	return max(width, text.MinWidth)
 }
 
-// showsHyperlinks reports whether the terminal is one of those that are known to
-// show the links of OSC 8. A multiplexer between may not pass them on.
+// showsHyperlinks reports whether the terminal is known to support OSC 8 links. A multiplexer in between may drop them.
 func showsHyperlinks(env func(string) string) bool {
 	switch name := env("TERM"); {
 	case strings.HasPrefix(name, "screen"), strings.HasPrefix(name, "tmux"):

@@ -28,7 +28,7 @@ func TestShowsHyperlinks(t *testing.T) {
 	}
 }
 
-// A file and a device that is no terminal are none.
+// A file and a device other than a terminal are not terminals.
 func TestIsTerminal(t *testing.T) {
 	file := check.Must(os.Create(filepath.Join(t.TempDir(), "f")))(t)
 	defer file.Close()

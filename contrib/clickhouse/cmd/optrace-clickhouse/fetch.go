@@ -12,8 +12,7 @@ import (
 
 const fetchUsage = `usage: optrace-clickhouse fetch [flags]
 
-Fetch prints the operations and spans of traces as entries JSON Lines, for
-optrace:
+Fetch prints the operations and spans of traces as entries JSON Lines:
 
   optrace-clickhouse fetch -slowest-traces 5 | optrace convert -to collapsed -
 `
@@ -25,13 +24,14 @@ type traceFlags struct {
 
 func (f *traceFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.ids, "trace", "", "traces of these `IDS`, separated by commas")
-	fs.IntVar(&f.traces.Slowest, "slowest-traces", 0, "the `N` traces that last longest")
-	fs.Int64Var(&f.traces.MaxRecords, "max-records", clickhouse.DefaultMaxRecords, "read no traces that have more than `N` records together")
+	fs.IntVar(&f.traces.Slowest, "slowest-traces", 0, "the `N` longest traces")
+	fs.Int64Var(&f.traces.MaxRecords, "max-records", clickhouse.DefaultMaxRecords,
+		"fail if the traces have more than `N` records together")
 }
 
 func (f *traceFlags) given() bool { return f.ids != "" || f.traces.Slowest > 0 }
 
-// check completes the traces, and returns an error if the flags do not fit.
+// check completes the selection. It returns an error for flags that exclude each other.
 func (f *traceFlags) check() error {
 	if f.ids != "" && f.traces.Slowest > 0 {
 		return usagef("-trace and -slowest-traces exclude each other")
@@ -53,7 +53,7 @@ func defineFetch(fs *flag.FlagSet) func(context.Context, *call) error {
 	var chosen traceFlags
 	var src clickhouse.Source
 	chosen.define(fs)
-	fs.StringVar(&src.View, "view", "", "`NAME` of a view with the columns of the table, in place of it")
+	fs.StringVar(&src.View, "view", "", "`NAME` of a view with the columns of the table")
 	return func(ctx context.Context, c *call) error {
 		if err := chosen.check(); err != nil {
 			return err

@@ -14,23 +14,23 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/op/attr"
-	_ "github.com/optrace/optrace/parquet" // is read as other formats are
+	_ "github.com/optrace/optrace/parquet" // registers its format
 )
 
 const loadUsage = `usage: optrace-clickhouse load [flags] INPUT...
 
-Load brings the records of the inputs into the tables, each once: a load that was
-ended, by whatever, goes on where it is started again, and a file that is there
-is passed over. An INPUT is a file or a directory, of any format that optrace
-reads. A file is in the report when all of it was loaded.
+Load inserts the records of the inputs into the tables, each once. Repeat an
+interrupted load to complete it; loaded files are skipped. An INPUT is a file or
+a directory, in any format of optrace. Reports include completely loaded files.
 `
 
 func defineLoad(flags *flag.FlagSet) func(context.Context, *call) error {
 	var o clickhouse.LoadOptions
 	flags.IntVar(&o.BatchRows, "batch-rows", clickhouse.DefaultBatchRows, "insert up to `N` rows at once")
 	flags.IntVar(&o.BatchBytes, "batch-bytes", clickhouse.DefaultBatchBytes, "insert up to about `N` bytes at once")
-	flags.StringVar(&o.Format, "format", "", "`NAME` of the format of the inputs, in place of finding it by content")
-	keepAll := flags.Bool("keep-all", false, "keep every attribute, event and link of spans, and not those of the conventions alone")
+	flags.StringVar(&o.Format, "format", "", "`NAME` of the format of the inputs; detected by default")
+	keepAll := flags.Bool("keep-all", false,
+		"keep every attribute, event and link of spans, not only the attributes of the conventions")
 	return func(ctx context.Context, c *call) error {
 		if len(c.args) == 0 {
 			return usagef("no input")
@@ -47,13 +47,13 @@ func defineLoad(flags *flag.FlagSet) func(context.Context, *call) error {
 	}
 }
 
-// loadFiles loads files, and passes over those found in directories that are of no known format.
+// loadFiles loads files. It skips files of unknown formats if they come from a directory.
 func loadFiles(ctx context.Context, db clickhouse.DB, files []file, o clickhouse.LoadOptions, stderr io.Writer) error {
 	for _, f := range files {
 		done, err := clickhouse.Load(ctx, db, f.path, o)
 		name := termtext.Escape(f.path)
 		if unknown := (*ingest.UnknownFormatError)(nil); errors.As(err, &unknown) && f.found {
-			fmt.Fprintf(stderr, "%s: passed over: %s\n", name, termtext.Escape(unknown.Error()))
+			fmt.Fprintf(stderr, "%s: skipped: %s\n", name, termtext.Escape(unknown.Error()))
 			continue
 		}
 		if err != nil {
@@ -66,19 +66,18 @@ func loadFiles(ctx context.Context, db clickhouse.DB, files []file, o clickhouse
 	return nil
 }
 
-// file is a file to load; found is set for one of a directory.
+// file is a file to load; found is set if it comes from a directory.
 type file struct {
 	path  string
 	found bool
 }
 
-// expand replaces directories by the regular files below them. Names that start with a dot are
-// passed over.
+// expand replaces directories with the regular files below them. It skips names with a leading dot.
 func expand(inputs []string) ([]file, error) {
 	var files []file
 	for _, path := range inputs {
 		if path == ingest.Stdin {
-			return nil, usagef("standard input cannot be read again, which a load that was ended needs: name a file")
+			return nil, usagef("standard input cannot be read twice, as an interrupted load requires: name a file")
 		}
 		err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 			if err != nil {

@@ -1,5 +1,5 @@
-// The command optrace-clickhouse keeps operations in ClickHouse: it creates the
-// tables, loads files into them, and prints the report that ClickHouse computes.
+// The command optrace-clickhouse keeps operations in ClickHouse: it creates the tables, loads files, and
+// prints the report that ClickHouse computes.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/internal/text/termtext"
 )
 
-// The exit codes are those of optrace.
+// The exit codes of optrace.
 const (
 	exitUsage  = 2
 	exitInput  = 3
@@ -28,20 +28,19 @@ const overview = `optrace-clickhouse keeps operations in ClickHouse.
 usage: optrace-clickhouse COMMAND [flags] [INPUT...]
 
   schema    print the statements that create the tables, or run them
-  load      bring files into the tables, each record once
-  report    print the report on what is there, computed in ClickHouse
+  load      load files into the tables, each record once
+  report    print the report on loaded files, computed in ClickHouse
   fetch     print the operations and spans of traces
 
 Run 'optrace-clickhouse COMMAND -h' for the flags. All commands have
 
   -addr HOST:PORT  a server's native protocol (127.0.0.1:9000)
   -database NAME   (default)
-  -user NAME       the password is that of the environment variable
-                   CLICKHOUSE_PASSWORD
+  -user NAME       the password is in CLICKHOUSE_PASSWORD
   -secure          connect by TLS
 
-Exit codes: 0 fine, 2 wrong usage, 3 an input could not be read or ClickHouse
-does not answer, 4 the output could not be written.
+Exit codes: 0 success, 2 wrong usage, 3 failure of an input or of ClickHouse,
+4 failure of the output.
 `
 
 func main() {
@@ -51,16 +50,16 @@ func main() {
 	os.Exit(code)
 }
 
-// command is a subcommand: define defines its flags and returns what runs it. That returns an error, an exitError for
-// another code than exitInput.
+// command is a subcommand. define defines its flags and returns the function to run. Errors other than
+// exitError exit with exitInput.
 type command struct {
 	usage  string
 	define func(*flag.FlagSet) func(context.Context, *call) error
 }
 
-// call is a command line whose flags were parsed.
+// call is a parsed command line.
 type call struct {
-	db             *clickhouse.Conn // connects when it is first used
+	db             *clickhouse.Conn // connects on first use
 	args           []string
 	stdout, stderr io.Writer
 }
@@ -70,7 +69,7 @@ var commands = map[string]command{
 	"fetch": {fetchUsage, defineFetch},
 }
 
-// run executes one command line and returns the exit code.
+// run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	name := ""
 	if len(args) > 0 {
@@ -120,8 +119,9 @@ func (c command) run(ctx context.Context, name string, l *call) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = db.Close() }() // every answer was looked at
-	l.db, l.args = db, fs.Args()
+	defer func() { _ = db.Close() }() // results have been read
+	l.db = db
+	l.args = fs.Args()
 	return run(ctx, l)
 }
 

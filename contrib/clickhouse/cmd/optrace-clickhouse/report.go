@@ -14,12 +14,11 @@ import (
 
 const reportUsage = `usage: optrace-clickhouse report [flags]
 
-Report prints the report on the operations in the table: all inputs that were
-loaded as a whole. ClickHouse computes it, on each shard, and what comes here are
-sums. A shard that does not answer is an error, and never a report on the others.
+Report prints the report on all completely loaded inputs. The shards compute
+sums, and this program adds them up. A missing shard is an error.
 
-With -trace or -slowest-traces it is the whole report on these traces, whose
-records are read: with critical paths and all else that needs their structure.
+With -trace or -slowest-traces, it reads the records of these traces and prints
+the whole report on them, with critical paths and the structure of requests.
 `
 
 type reportFlags struct {
@@ -34,30 +33,34 @@ func (f *reportFlags) define(fs *flag.FlagSet) {
 	f.traces.define(fs)
 	o := &f.options
 	fs.BoolVar(&f.json, "json", false, "print JSON, schema "+analyze.Schema)
-	fs.BoolVar(&f.asProfile, "profile", false, "print sums as optrace convert -to profile does: optrace report reads them, beside others")
-	fs.StringVar(&f.by, "by", "", "group by `KEYS`: operation, kind, device, rank, stream, shape, step, service, trace, path or attr:NAME")
+	fs.BoolVar(&f.asProfile, "profile", false,
+		"print sums like optrace convert -to profile, for optrace report")
+	fs.StringVar(&f.by, "by", "",
+		"group by `KEYS`: operation, kind, device, rank, stream, shape, step, service, trace, path or attr:NAME")
 	fs.IntVar(&o.Top, "top", profile.DefaultTop, "list `N` slowest operations and memory hotspots")
-	fs.Int64Var(&o.HotspotBytes, "hotspot-bytes", profile.DefaultHotspotBytes, "an operation of more memory than `BYTES` is a hotspot")
-	fs.Float64Var(&o.MinCommunicationRatio, "min-comm-ratio", 0, "list communicating operations from this `PART` of the total on")
-	fs.BoolVar(&o.RecordedFLOPs, "recorded-flops", false, "take no FLOPs but those recorded")
-	fs.StringVar(&f.source.View, "view", "", "`NAME` of a view with the columns of the table, in place of it")
+	fs.Int64Var(&o.HotspotBytes, "hotspot-bytes", profile.DefaultHotspotBytes,
+		"operations with more memory than `BYTES` are hotspots")
+	fs.Float64Var(&o.MinCommunicationRatio, "min-comm-ratio", 0,
+		"list communicating operations with at least this `PART` of the total")
+	fs.BoolVar(&o.RecordedFLOPs, "recorded-flops", false, "ignore derived FLOPs")
+	fs.StringVar(&f.source.View, "view", "", "`NAME` of a view with the columns of the table")
 }
 
-// check completes the options, and returns an error if the flags do not fit.
+// check completes the options. It returns an error for flags that exclude each other.
 func (f *reportFlags) check() (err error) {
 	o := &f.options
 	switch {
 	case f.json && f.asProfile:
 		return usagef("-json and -profile exclude each other")
 	case f.asProfile && f.traces.given():
-		return usagef("-profile is of all traces")
+		return usagef("-profile covers all traces")
 	case !(o.MinCommunicationRatio >= 0 && o.MinCommunicationRatio <= 1):
 		return usagef("-min-comm-ratio is not between 0 and 1")
 	}
 	if o.By, err = key.Parse(f.by); err != nil {
 		return usagef("%w", err)
 	}
-	if o.Top == 0 { // the option 0 stands for the default
+	if o.Top == 0 { // the option 0 means the default
 		o.Top = -1
 	}
 	if o.HotspotBytes == 0 {

@@ -12,18 +12,17 @@ import (
 const schemaUsage = `usage: optrace-clickhouse schema [flags]
 
 Schema prints the statements that create the tables, or runs them with -apply. On
-a cluster they are for each of its servers: run schema -apply with the address of
-each one.
+a cluster, run schema -apply with the address of each server.
 
-With -view, it is the statement for a view with the columns of the table over the
-spans that the Collector's exporter writes: report -view reads it.
+With -view, it prints the statement for a view over the spans of the Collector's
+exporter, with the columns of the table. report -view reads it.
 `
 
 func defineSchema(fs *flag.FlagSet) func(context.Context, *call) error {
 	var s clickhouse.Schema
 	apply := fs.Bool("apply", false, "run the statements")
-	fs.StringVar(&s.Cluster, "cluster", "", "`NAME` of the cluster, as the servers' configuration has it")
-	view := fs.String("view", "", "`NAME` of the view to create, in place of the tables")
+	fs.StringVar(&s.Cluster, "cluster", "", "`NAME` of the cluster in the configuration of the servers")
+	view := fs.String("view", "", "`NAME` of the view to create instead of the tables")
 	traces := fs.String("traces", "otel_traces", "`NAME` of the table of spans under the view")
 	return func(ctx context.Context, c *call) error {
 		if len(c.args) > 0 {

@@ -9,20 +9,16 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
-	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// backend keeps the metrics and profiles that are sent to it. It is safe for concurrent
-// use.
+// backend keeps the metrics that are sent to it. It is safe for concurrent use.
 type backend struct {
 	address string
 
-	mu         sync.Mutex
-	byPath     map[string][]pmetric.Metrics
-	asProfiles []pprofile.Profiles
+	mu     sync.Mutex
+	byPath map[string][]pmetric.Metrics
 }
 
 func newBackend(t *testing.T) *backend {
@@ -41,19 +37,13 @@ func newBackend(t *testing.T) *backend {
 func (b *backend) take(path string, text []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if strings.HasSuffix(path, "/profiles") {
-		request := pprofileotlp.NewExportRequest()
-		err := request.UnmarshalProto(text)
-		b.asProfiles = append(b.asProfiles, request.Profiles())
-		return err
-	}
 	request := pmetricotlp.NewExportRequest()
 	err := request.UnmarshalProto(text)
 	b.byPath[path] = append(b.byPath[path], request.Metrics())
 	return err
 }
 
-// of returns the metrics that were sent to a path.
+// of returns the metrics sent to a path.
 func (b *backend) of(path string) []pmetric.Metrics {
 	b.mu.Lock()
 	defer b.mu.Unlock()

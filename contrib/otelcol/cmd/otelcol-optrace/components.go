@@ -25,7 +25,8 @@ func components() (f otelcol.Factories, err error) {
 	f.Processors, errs[1] = otelcol.MakeFactoryMap[processor.Factory](batchprocessor.NewFactory())
 	f.Exporters, errs[2] = otelcol.MakeFactoryMap[exporter.Factory](
 		debugexporter.NewFactory(), otlphttpexporter.NewFactory(), optraceexporter.NewFactory())
-	f.Connectors, errs[3] = otelcol.MakeFactoryMap[connector.Factory](spanmetricsconnector.NewFactory(), optraceconnector.NewFactory())
+	f.Connectors, errs[3] = otelcol.MakeFactoryMap[connector.Factory](spanmetricsconnector.NewFactory(),
+		optraceconnector.NewFactory())
 	f.Telemetry = otelconftelemetry.NewFactory()
 	return f, errors.Join(errs[:]...)
 }

@@ -1,12 +1,11 @@
-// Command otelcol-optrace is an OpenTelemetry Collector that receives the spans of
-// operations.
+// Command otelcol-optrace is an OpenTelemetry Collector for the spans of operations.
 //
 // Usage:
 //
 //	go run -C contrib/otelcol ./cmd/otelcol-optrace --config examples/config.yaml
 //
-// It has the flags and commands of every Collector; "validate" checks a
-// configuration and "components" lists what one may name.
+// It has the flags and commands of every Collector; "validate" checks a configuration and "components"
+// lists the components.
 package main
 
 import (
@@ -30,8 +29,8 @@ func main() {
 	}
 }
 
-// settings returns what the Collector is made of. Configurations come from files,
-// environment variables and the command line.
+// settings returns the components of the Collector. Configurations come from files, environment variables
+// and the command line.
 func settings(uris ...string) otelcol.CollectorSettings {
 	return otelcol.CollectorSettings{
 		BuildInfo: component.BuildInfo{

@@ -16,9 +16,6 @@ import (
 
 func TestExamplesAreValid(t *testing.T) {
 	check.OK(t, validate(t, "../../examples/config.yaml"))
-	check.Says(t, "profiles need no permission", "", validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"))
-	allowProfiles(t)
-	check.OK(t, validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"))
 }
 
 // The configurations of the README are valid.
@@ -34,12 +31,12 @@ func TestREADME(t *testing.T) {
 			t.Errorf("%v\n%s", err, yaml)
 		}
 	}
-	if n != 4 {
-		t.Errorf("%d configurations, want 3", n-1)
+	if n != 3 {
+		t.Errorf("%d configurations, want 2", n-1)
 	}
 }
 
-// validate checks configurations as the command validate does.
+// validate checks configurations like the command validate.
 func validate(t *testing.T, uris ...string) error {
 	t.Helper()
 	c := check.Must(otelcol.NewCollector(settings(uris...)))(t)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -13,19 +12,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"go.opentelemetry.io/collector/featuregate"
 	"go.opentelemetry.io/collector/pdata/pmetric"
-	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/profilepush"
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// pipelines is a configuration with all that the distribution has: spans and profiles come by HTTP to
-// the first address; metrics and profiles are sent to the second one.
+// pipelines is a configuration with all components of the distribution: spans come by HTTP to the first address,
+// metrics go to the second one.
 const pipelines = `
 receivers:
   otlp:
@@ -66,15 +62,10 @@ service:
     metrics/calls:
       receivers: [span_metrics]
       exporters: [otlp_http/calls]
-    profiles:
-      receivers: [otlp, operations]
-      exporters: [otlp_http]
 `
 
-// Spans that a program sends to the Collector become files, metrics and profiles that say
-// what the offline report says of the same spans. Profiles that it pushes are sent on as they are.
+// Spans of a program become files and metrics with the figures of the offline report on the same spans.
 func TestPipelines(t *testing.T) {
-	allowProfiles(t)
 	dir, to, address := t.TempDir(), newBackend(t), freeAddress(t)
 	config := filepath.Join(dir, "config.yaml")
 	check.OK(t, os.WriteFile(config, fmt.Appendf(nil, pipelines, address, to.address, dir), 0o600))
@@ -87,11 +78,9 @@ func TestPipelines(t *testing.T) {
 		check.Equal(t, "status", http.StatusOK, answer.StatusCode)
 	}
 	http.DefaultClient.CloseIdleConnections()
-	pushed := pprofileotlp.NewExportRequestFromProfiles(pdatatest.Profiles(t, sent...))
-	push(t, address, check.Must(pushed.MarshalProto())(t))
 	const spans, operations = 2 * 5 * 41, 2 * 5 * 40
 	calls := 0.0
-	for range 1000 { // the other connector sends nothing when it ends
+	for range 1000 { // the other connector does not flush at its end
 		if calls = sumOf(to.of("/calls"), "traces.span.metrics.calls"); calls >= spans {
 			break
 		}
@@ -102,29 +91,13 @@ func TestPipelines(t *testing.T) {
 	opts := analyze.Options{Workers: 1}
 	want := pdatatest.Report(t, opts, sent...)
 	if want.Input.Entries != operations || calls != spans {
-		t.Fatalf("%d operations of %d; span_metrics counts %v spans of %d", want.Input.Entries, operations, calls, spans)
+		t.Fatalf("%d operations of %d; span_metrics counts %v spans of %d", want.Input.Entries, operations, calls,
+			spans)
 	}
 	got := check.Must(analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, "ops.jsonl")), opts))(t)
-	check.Equal(t, "report of the file against that of the spans", want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input"))
+	check.Equal(t, "report of the file against that of the spans", want, got,
+		cmpopts.IgnoreFields(analyze.Report{}, "Input"))
 	compareMetrics(t, want, to.of("/v1/metrics"))
-	arrived := pprofileotlp.NewExportRequestFromProfiles(to.asProfiles[0]) // nothing comes any more
-	check.Equal(t, "pushed profiles", string(check.Must(pushed.MarshalJSON())(t)), string(check.Must(arrived.MarshalJSON())(t)))
-	samples := pdatatest.Sums(to.asProfiles[1:]...)
-	if samples["count"] != want.Total.Count || samples["bytes"] != want.Total.MemoryBytes.V || samples["flops"] != want.Total.FLOPs {
-		t.Errorf("the profiles have %v, the report %+v", samples, want.Total)
-	}
-}
-
-// push posts profiles as the command does.
-func push(t *testing.T, address string, profiles []byte) {
-	t.Helper()
-	client := check.Must(profilepush.NewClient("http://"+address, nil))(t)
-	message := check.Must(profilepush.Compress(func(w io.Writer) error {
-		_, err := w.Write(profiles)
-		return err
-	}))(t)
-	answer := check.Must(client.Post(t.Context(), message))(t)
-	check.Equal(t, "the answer to profiles", profilepush.Answer{}, answer)
 }
 
 func compareMetrics(t *testing.T, want *analyze.Report, got []pmetric.Metrics) {
@@ -133,7 +106,7 @@ func compareMetrics(t *testing.T, want *analyze.Report, got []pmetric.Metrics) {
 	for _, o := range want.Operations {
 		sums["tensor.op.duration"] += float64(o.SumNS) / 1e9
 		sums["tensor.op.memory"] += float64(o.MemoryBytes.V)
-		sums["tensor.op.flops"] += float64(o.FLOPs - o.FLOPsDerived) // those recorded
+		sums["tensor.op.flops"] += float64(o.FLOPs - o.FLOPsDerived) // recorded FLOPs only
 	}
 	for _, d := range want.Devices {
 		if d.DeviceID != "unknown" {
@@ -145,16 +118,6 @@ func compareMetrics(t *testing.T, want *analyze.Report, got []pmetric.Metrics) {
 			t.Errorf("%s adds up to %v, want %v", name, found, sum)
 		}
 	}
-}
-
-// allowProfiles lets pipelines have profiles, which are experimental, until the test ends.
-func allowProfiles(t *testing.T) {
-	t.Helper()
-	const gate = "service.profilesSupport"
-	check.OK(t, featuregate.GlobalRegistry().Set(gate, true))
-	t.Cleanup(func() {
-		check.OK(t, featuregate.GlobalRegistry().Set(gate, false))
-	})
 }
 
 // freeAddress returns an address of this machine that nobody listens on.

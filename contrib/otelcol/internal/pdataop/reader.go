@@ -1,6 +1,5 @@
-// Package pdataop reads the operations among the Collector's spans: as OTLP in protobuf, by the
-// reader of files, so that a span is the same record wherever it is read. It knows neither the
-// configurations of the components that use it nor what becomes of the records.
+// Package pdataop reads the operations among the Collector's spans. It encodes them as OTLP protobuf and
+// uses the reader of files, so that a span becomes the same record from both.
 package pdataop
 
 import (
@@ -15,15 +14,14 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Reader reads requests, one after the other. It is used by one goroutine at a time.
+// Reader reads requests one after the other. It is for use by one goroutine at a time.
 type Reader struct{ frames *otlp.FrameReader }
 
-// NewReader returns a Reader that reads attributes as m says; nil stands for the conventions.
+// NewReader returns a Reader with a mapping of attributes; nil is the mapping of the conventions.
 func NewReader(m *attr.Mapping) *Reader { return &Reader{otlp.NewFrameReader(m, otlp.FramingRaw)} }
 
-// Records yields the resource of each ResourceSpans, and behind it the operations and the other
-// spans. A record is valid until the next one. An error is of a ResourceSpans that
-// is too large.
+// Records yields the resource of each ResourceSpans, followed by its operations and other spans. A record
+// is valid until the next one. A ResourceSpans of excessive size is an error.
 func (r *Reader) Records(td ptrace.Traces) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		var m ptrace.ProtoMarshaler

@@ -1,5 +1,4 @@
-// Package pdatatest makes spans for the tests of this module, and reports on them as the
-// command optrace does on files.
+// Package pdatatest makes spans for the tests of this module, and reports on them like the command optrace.
 package pdatatest
 
 import (
@@ -12,26 +11,19 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/xconfmap"
-	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
 	render "github.com/optrace/optrace/render/otlp"
-	"github.com/optrace/optrace/render/otlpprofiles"
 )
 
-// Training returns the spans of a training run, a request for each step: a process per
-// rank drives two devices, whose operations overlap; some fail, some are seen from the
-// host, and some have no device.
-func Training(t *testing.T, seed uint64, ranks, steps int) (all []ptrace.Traces) {
+// Training returns the spans of a training run, with a request for each step. Each rank is a process with two devices
+// and overlapping operations. Some operations fail, some are seen from the host, and some have no device.
+func Training(t testing.TB, seed uint64, ranks, steps int) (all []ptrace.Traces) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	names := []string{"matmul", "layer_norm", "softmax", "gelu", "memcpy_h2d", "all_reduce"}
@@ -41,19 +33,26 @@ func Training(t *testing.T, seed uint64, ranks, steps int) (all []ptrace.Traces)
 		w := render.NewWriter(&text)
 		for rank := range ranks {
 			check.OK(t, w.Resource(&op.Resource{
-				Service: "trainer", Rank: op.Known(int64(rank)), Attrs: []op.Attr{{Key: attrkey.HostName, Value: fmt.Sprint("node", rank/2)}},
+				Service: "trainer", Rank: op.Known(int64(rank)),
+				Attrs: []op.Attr{{Key: attrkey.HostName, Value: fmt.Sprint("node", rank/2)}},
 			}))
-			traceID, id := op.TraceID{1, 14: byte(step), 15: byte(rank)}, func(n int) op.SpanID { return op.SpanID{byte(step), byte(rank), byte(n)} }
+			traceID := op.TraceID{1, 14: byte(step), 15: byte(rank)}
+			id := func(n int) op.SpanID { return op.SpanID{byte(step), byte(rank), byte(n)} }
 			check.OK(t, w.Span(&op.Span{
-				Name: "train_step", Service: "trainer", TraceID: traceID, SpanID: id(1), Start: op.Known(now), Duration: 2_500_000,
-				Extra: &op.Extra{Scope: op.Scope{Name: "example.com/engine"}},
+				Name: "train_step", Service: "trainer", TraceID: traceID, SpanID: id(1), Start: op.Known(now),
+				Duration: 2_500_000,
+				Extra:    &op.Extra{Scope: op.Scope{Name: "example.com/engine"}},
 			}))
 			for i := range 40 {
 				e := &op.Entry{
-					Operation: names[rng.IntN(len(names))], TraceID: traceID, SpanID: id(2 + i), ParentSpanID: id(1), Service: "trainer",
-					Scope: "example.com/engine", Start: op.Known(now + int64(i)*50_000 + rng.Int64N(40_000)), Duration: 1_000 + rng.Int64N(120_000),
-					DType: []op.DType{op.F32, op.BF16}[rng.IntN(2)], Step: op.Known(int64(step)), OutputShape: op.Shape{64, 32 << rng.IntN(4)},
-					InputShapes: []op.Shape{{64, 32 << rng.IntN(4)}, {32 << rng.IntN(4), 256}}, Rank: op.Known(int64(rank)),
+					Operation: names[rng.IntN(len(names))], TraceID: traceID, SpanID: id(2 + i), ParentSpanID: id(1),
+					Service: "trainer",
+					Scope:   "example.com/engine", Start: op.Known(now + int64(i)*50_000 + rng.Int64N(40_000)),
+					Duration: 1_000 + rng.Int64N(120_000),
+					DType:    []op.DType{op.F32, op.BF16}[rng.IntN(2)], Step: op.Known(int64(step)),
+					OutputShape: op.Shape{64, 32 << rng.IntN(4)},
+					InputShapes: []op.Shape{{64, 32 << rng.IntN(4)}, {32 << rng.IntN(4), 256}},
+					Rank:        op.Known(int64(rank)),
 				}
 				if i%20 != 7 {
 					e.DeviceID = fmt.Sprint("cuda:", rng.IntN(2))
@@ -69,7 +68,8 @@ func Training(t *testing.T, seed uint64, ranks, steps int) (all []ptrace.Traces)
 					e.Side = op.SideHost
 				}
 				if i == 11 {
-					e.Failed, e.Error = true, "out of memory"
+					e.Failed = true
+					e.Error = "out of memory"
 				}
 				check.OK(t, w.Entry(e))
 			}
@@ -77,7 +77,8 @@ func Training(t *testing.T, seed uint64, ranks, steps int) (all []ptrace.Traces)
 		check.OK(t, w.Flush())
 		td := ptrace.NewTraces()
 		for line := range bytes.Lines(text.Bytes()) {
-			check.Must(new(ptrace.JSONUnmarshaler).UnmarshalTraces(line))(t).ResourceSpans().MoveAndAppendTo(td.ResourceSpans())
+			one := check.Must(new(ptrace.JSONUnmarshaler).UnmarshalTraces(line))(t)
+			one.ResourceSpans().MoveAndAppendTo(td.ResourceSpans())
 		}
 		all = append(all, td)
 	}
@@ -97,52 +98,11 @@ func Proto(t *testing.T, all ...ptrace.Traces) []byte {
 	return check.Must(m.MarshalTraces(whole))(t)
 }
 
-// Report returns the report on spans, as they are read from a file of OTLP.
+// Report returns the report on spans, read from a file of OTLP.
 func Report(t *testing.T, opts analyze.Options, all ...ptrace.Traces) *analyze.Report {
 	t.Helper()
 	records := otlp.ProtoRecords(bytes.NewReader(Proto(t, all...)), "spans", nil)
 	return check.Must(analyze.Run(t.Context(), analyze.Records(records), opts))(t)
-}
-
-// Profiles returns the profile that the command makes of spans.
-func Profiles(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
-	t.Helper()
-	forest := trace.New()
-	forest.KeepShapes()
-	var from otlpprofiles.Producers
-	for rec, err := range otlp.ProtoRecords(bytes.NewReader(Proto(t, all...)), "spans", nil) {
-		check.OK(t, err)
-		forest.Add(rec)
-		if rec.Resource != nil {
-			from.Resource(rec.Resource)
-		}
-		if rec.Entry != nil {
-			from.Operation(rec.Entry)
-		}
-	}
-	var out bytes.Buffer
-	opts := otlpprofiles.Options{Producers: &from}
-	opts.Version = optrace.Version
-	check.OK(t, otlpprofiles.Write(&out, stacks.Of(forest), opts))
-	request := pprofileotlp.NewExportRequest()
-	check.OK(t, request.UnmarshalProto(out.Bytes()))
-	return request.Profiles()
-}
-
-// Sums returns the sums of the values of profiles by their names.
-func Sums(all ...pprofile.Profiles) map[string]int64 {
-	sums := make(map[string]int64)
-	for _, ps := range all {
-		names := ps.Dictionary().StringTable()
-		for _, rp := range ps.ResourceProfiles().All() {
-			for _, p := range rp.ScopeProfiles().At(0).Profiles().All() {
-				for _, s := range p.Samples().All() {
-					sums[names.At(int(p.SampleType().TypeStrindex()))] += s.Values().At(0)
-				}
-			}
-		}
-	}
-	return sums
 }
 
 // CheckConfig checks that a configuration that is read from text is refused with an error that says want, and taken where

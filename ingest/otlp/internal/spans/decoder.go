@@ -11,60 +11,58 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// YieldFunc takes what a reader found; false ends the reading.
+// YieldFunc takes a record or an error; false ends the reading.
 type YieldFunc func(op.Record, error) bool
 
-// Decoder makes records of spans, whatever their encoding. A record is overwritten by the next one.
+// Decoder makes records of spans in any encoding. The next record overwrites the last one.
 type Decoder struct {
 	builder *attrmap.Builder
 	strings intern.Table // of valid UTF-8
 
-	// Resource and Scope are those of the spans to come.
+	// Resource and Scope apply to the following spans.
 	Resource op.Resource
 	Scope    op.Scope
 
 	fields spanFields
-	other  op.Span // the last one that is no operation
+	other  op.Span // the last span without an operation
 
-	// Yield takes the records, and Stopped is set once no more are wanted.
+	// Yield takes the records. Stopped is set once it returned false.
 	Yield   YieldFunc
 	Stopped bool
 
-	// dims, ends and list are buffers for a list: lists of integers one behind the other and the end of each, or
-	// strings.
+	// Buffers for a list: strings, or lists of integers in a row with the end of each.
 	dims  []int64
 	ends  []int
 	list  []string
-	links []op.Link // that have not been given to the builder
+	links []op.Link // not yet given to the builder
 	json  []byte    // of a value
 }
 
-// New returns a decoder; m is the table from attribute keys to fields, nil for the conventions.
+// New returns a decoder; m maps attribute keys to fields, nil by the conventions.
 func New(m *attr.Mapping) *Decoder {
 	return &Decoder{builder: attrmap.NewBuilder(m)}
 }
 
-// Emit hands a record out, and notes when no more are wanted.
+// Emit yields a record unless d is stopped.
 func (d *Decoder) Emit(rec op.Record, err error) {
 	if !d.Stopped && !d.Yield(rec, err) {
 		d.Stopped = true
 	}
 }
 
-// EmitSpan hands out the record of the span that was read last.
+// EmitSpan yields the record of the last span.
 func (d *Decoder) EmitSpan() {
 	rec := op.Record{}
 	rec.Entry, rec.Span = d.end()
 	d.Emit(rec, nil)
 }
 
-// spanFields are the fields of a span that are not its attributes.
 type spanFields struct {
 	trace                       op.TraceID
 	id, parent                  op.SpanID
 	badID                       bool
 	name, state                 string
-	rawName                     []byte // in place of name, in the text that is read; nil for none
+	rawName                     []byte // replaces name: a part of the input, or nil
 	flags                       uint32
 	start, end                  uint64 // Unix nanoseconds, 0 where unknown
 	dropped                     int64
@@ -75,25 +73,22 @@ type spanFields struct {
 	invalidTimes                bool
 }
 
-// The bits of a span's flags: the second says whether the parent lies in another process, the first that this is known.
+// Bits of a span's flags: the second is set for a parent in another process, the first if the second is known.
 const (
 	flagHasRemote = 1 << 8
 	flagRemote    = 1 << 9
 )
 
-// The codes of a span's status.
 const (
 	statusOK    = 1
 	statusError = 2
 )
 
-// begin starts a span.
 func (d *Decoder) begin() {
 	d.fields = spanFields{}
 	d.builder.Reset()
 }
 
-// text returns b as a string.
 func (d *Decoder) text(b []byte) string {
 	if s, ok := d.strings.Valid(b); ok {
 		return s
@@ -101,7 +96,7 @@ func (d *Decoder) text(b []byte) string {
 	return string(b)
 }
 
-// end returns the entry of the span in the builder and d.fields, or the span if it is no operation.
+// end returns the entry of the span in the builder and d.fields, or a span if it is no operation.
 func (d *Decoder) end() (*op.Entry, *op.Span) {
 	f, b := &d.fields, d.builder
 	if opfile.IsPlaceholder(f.trace) {
@@ -148,7 +143,6 @@ func (d *Decoder) end() (*op.Entry, *op.Span) {
 	return nil, &d.other
 }
 
-// setExtra gives the builder what no field of an entry holds.
 func (d *Decoder) setExtra() {
 	f, x := &d.fields, d.builder.Extra()
 	x.Kind, x.Flags, x.TraceState = kinds[0], f.flags, valid(f.state)
@@ -162,10 +156,8 @@ func (d *Decoder) setExtra() {
 	x.DroppedEvents = f.droppedEvents
 }
 
-// kinds are the kinds of spans by their number.
 var kinds = [...]string{"unspecified", "", "server", "client", "producer", "consumer"}
 
-// knownTime returns a time, which is not known where it is zero or does not fit.
 func knownTime(ns uint64) op.Int {
 	if ns == 0 || ns > math.MaxInt64 {
 		return op.Int{}
@@ -173,12 +165,11 @@ func knownTime(ns uint64) op.Int {
 	return op.Known(int64(ns))
 }
 
-// maxBareDuration is the latest end, in nanoseconds, that together with a start of 0 is a duration whose start is not
-// known: a day.
+// maxBareDuration is the latest end, in nanoseconds, of a span without a start: with a start of 0, the end up to a day
+// is a duration.
 const maxBareDuration = 24 * 60 * 60 * 1e9
 
-// setTimes gives the builder start and duration, and returns them. A time that is zero or does not fit is not known,
-// and a duration that is not known is 0.
+// setTimes gives start and duration to the builder and returns them. An unknown duration is 0.
 func (d *Decoder) setTimes() (start op.Int, duration int64) {
 	f, b := &d.fields, d.builder
 	if f.start == 0 && f.end > 0 && f.end <= maxBareDuration && !f.invalidTimes {
@@ -199,23 +190,22 @@ func (d *Decoder) setTimes() (start op.Int, duration int64) {
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
-// OfSignal returns the record in place of one of another signal.
+// OfSignal returns the record for a message of another signal.
 func OfSignal(signal string) op.Record {
 	return op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: 1, Signal: signal}}
 }
 
-// attribute is an attribute key that spans have had, with the place that its values go to.
+// attribute is a known attribute key with the destination of its values.
 type attribute struct {
-	// text is the key in protobuf, and in JSON all of the text in front of the value.
+	// text is the key field in protobuf, and the text before the value in JSON.
 	text   string
 	kind   valueKind // of the value, in JSON
 	target attrmap.Target
 	wanted bool // the value matters
-	// next is the attribute that followed this one last, and other an earlier one.
+	// next is the attribute that last followed this one, other an earlier one.
 	next, other *attribute
 }
 
-// valueKind is the type of an attribute's value.
 type valueKind uint8
 
 const (
@@ -224,29 +214,25 @@ const (
 	kindList
 )
 
-// attributeTable holds the attributes that spans have had. Programs write the attributes of a span in few orders: the
-// attributes that have followed the previous one are tried first, and hardly any has to be looked up.
+// attributeTable holds the attribute keys so far. Programs write attributes in few orders: the table first tries the
+// attributes that followed the previous one and rarely needs a lookup.
 type attributeTable struct {
 	byText map[string]*attribute
-	// first stands in front of the first attribute of a span.
-	first attribute
-	// before is the previous attribute.
+	first  attribute
 	before *attribute
 }
 
-// The bounds of a table. Keys are few and short, unless something writes values into them.
+// The bounds of a table. Keys are few and short, unless a program writes values into them.
 const (
 	maxAttributes    = 1 << 12
 	maxAttributeText = 1 << 9
 )
 
-// start begins a span.
 func (t *attributeTable) start() { t.before = &t.first }
 
-// find returns the attribute with the text, nil where there has been none.
 func (t *attributeTable) find(text []byte) *attribute { return t.byText[string(text)] }
 
-// add remembers an attribute, whose text is at most maxAttributeText long.
+// add adds an attribute. Its text must not exceed maxAttributeText.
 func (t *attributeTable) add(a *attribute) *attribute {
 	if t.byText == nil || len(t.byText) >= maxAttributes {
 		t.byText = make(map[string]*attribute)
@@ -258,5 +244,5 @@ func (t *attributeTable) add(a *attribute) *attribute {
 	return a
 }
 
-// expect notes that next, which was not expected first, follows a.
+// expect notes that next followed a unexpectedly.
 func (a *attribute) expect(next *attribute) { a.next, a.other = next, a.next }

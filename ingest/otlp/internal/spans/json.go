@@ -6,14 +6,14 @@ import (
 	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
-// JSON reads the messages that stand next in a lexer.
+// JSON reads the next messages in a lexer.
 type JSON struct {
 	*Decoder
 	msg        jsonMessage
 	attributes attributeTable
 }
 
-// NewJSON returns a reader of messages in l, which hands the records to d.
+// NewJSON returns a reader of messages in l. It hands the records to d.
 func NewJSON(d *Decoder, l *lexer.Lexer) *JSON {
 	return &JSON{Decoder: d, msg: jsonMessage{Lexer: l}}
 }
@@ -24,10 +24,10 @@ func (r *JSON) ReadResource() { r.parseResource(&r.msg) }
 // ReadScope reads the header of a group of spans.
 func (r *JSON) ReadScope() { r.parseScope(&r.msg) }
 
-// ReadSpan reads a span of any spelling, for EmitSpan to hand out.
+// ReadSpan reads a span in any encoding. EmitSpan yields it.
 func (r *JSON) ReadSpan() { r.parseSpan(&r.msg) }
 
-// jsonMessage is a [message] in JSON: the value that stands next in a lexer.
+// jsonMessage is a [message] in JSON: the next value in a lexer.
 type jsonMessage struct {
 	*lexer.Lexer
 	field int
@@ -99,12 +99,11 @@ func (m *jsonMessage) integer() (int64, bool) {
 	return lexer.ParseInt(m.numberText())
 }
 
-// double reads a number, or one of the texts that stand for what JSON has no number for.
 func (m *jsonMessage) double() (float64, bool) {
 	return lexer.ParseFloat(m.numberText())
 }
 
-// numberText reads a number that may stand in quotes and returns its text, nil for any other value.
+// numberText reads a number, also a quoted one, and returns its text, nil for any other value.
 func (m *jsonMessage) numberText() []byte {
 	if m.Peek() == '"' {
 		return m.Str()

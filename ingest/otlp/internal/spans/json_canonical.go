@@ -6,12 +6,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The methods in this file read spans in canonical form, as pdata and this project write them: the members in the order
-// of the schema, no white space, no escapes in strings, integers in quotes. As the functions of lexer do, each takes
-// the text and an index and returns the index behind the text read, or -1 if that is not canonical. A single member or
-// attribute that is not canonical is read by the lexer; any other span is read by parseSpan, from its start.
+// The methods in this file read canonical spans, as pdata and this project write them: members in the order of the
+// schema, no white space, no escapes in strings, quoted integers. Like lexer's functions, each takes the text and an
+// index and returns the index behind the text read, or -1 for text in another form. The lexer reads a single other
+// member or attribute; parseSpan reads any other span from its start.
 
-// The texts in front of the values of a span.
 var (
 	textTraceID  = lexer.NewName(`{"traceId":`)
 	textSpanID   = lexer.NewName(`,"spanId":`)
@@ -29,9 +28,8 @@ var (
 	textValues   = lexer.NewName(`{"values":[`)
 )
 
-// ReadSpans reads and hands out spans in b, which is the lexer's text, beginning at the lexer's position, as long as
-// they are canonical. It leaves the lexer behind the last one and reports true, or in front of a span that is not
-// canonical and reports false.
+// ReadSpans yields the canonical spans at the lexer's position in its text b. It reports true behind the last one, or
+// false in front of a span in another form.
 func (r *JSON) ReadSpans(b []byte) (behind bool) {
 	l := r.msg.Lexer
 	for i := l.Pos(); ; i++ {
@@ -49,7 +47,6 @@ func (r *JSON) ReadSpans(b []byte) (behind bool) {
 	}
 }
 
-// canonicalSpan reads the span at b[i], which is the lexer's position.
 func (r *JSON) canonicalSpan(b []byte, i int) int {
 	r.begin()
 	r.attributes.start()
@@ -94,7 +91,6 @@ func (r *JSON) canonicalSpan(b []byte, i int) int {
 	return lexer.Literal(b, i, "}")
 }
 
-// lastMember reads a member behind the attributes, with the comma in front of it.
 func (r *JSON) lastMember(b []byte, i int) int {
 	if j := lexer.Literal(b, i, `,"status":{}`); j > 0 {
 		return j
@@ -105,7 +101,6 @@ func (r *JSON) lastMember(b []byte, i int) int {
 	return r.otherMember(b, i+1)
 }
 
-// otherMember reads any member.
 func (r *JSON) otherMember(b []byte, i int) int {
 	key, i := lexer.Quoted(b, i)
 	if i = lexer.Literal(b, i, ":"); i < 0 {
@@ -123,7 +118,7 @@ func (r *JSON) otherMember(b []byte, i int) int {
 	return r.comeBack(m)
 }
 
-// comeBack takes the lexer back to m and returns its former position, -1 for an error.
+// comeBack rewinds the lexer to m and returns its former position, -1 for an error.
 func (r *JSON) comeBack(m lexer.Mark) int {
 	l := r.msg.Lexer
 	i := l.Pos()
@@ -134,7 +129,7 @@ func (r *JSON) comeBack(m lexer.Mark) int {
 	return i
 }
 
-// canonicalString reads a string whose opening quote has been read.
+// canonicalString reads a string behind its opening quote.
 func (r *JSON) canonicalString(b []byte, i int) (string, int) {
 	if i < 0 {
 		return "", -1
@@ -150,7 +145,7 @@ func (r *JSON) canonicalString(b []byte, i int) (string, int) {
 	return text, end + 1
 }
 
-// canonicalAttributes reads the elements of a list of attributes, and the bracket behind them.
+// canonicalAttributes reads the elements of a list of attributes and the closing bracket.
 func (r *JSON) canonicalAttributes(b []byte, i int) int {
 	if i < len(b) && b[i] == ']' {
 		return i + 1
@@ -180,7 +175,7 @@ func (r *JSON) canonicalAttributes(b []byte, i int) int {
 	return i + 1
 }
 
-// otherAttribute reads the attribute at i, whose list starts at start.
+// otherAttribute reads the attribute at i. Its list starts at start.
 func (r *JSON) otherAttribute(start, i int) int {
 	l := r.msg.Lexer
 	m := l.Mark()
@@ -192,7 +187,7 @@ func (r *JSON) otherAttribute(start, i int) int {
 	return r.comeBack(m)
 }
 
-// The types of attribute values that are read without the lexer.
+// The types of attribute values read without the lexer.
 var canonicalKinds = [...]struct {
 	kind valueKind
 	text string
@@ -200,8 +195,7 @@ var canonicalKinds = [...]struct {
 	{kindString, `stringValue":"`}, {kindInt, `intValue":"`}, {kindList, `arrayValue":{"values":[`},
 }
 
-// attributeAt returns the attribute at b[i], which follows another one and was not expected. It returns nil for an
-// attribute that is not canonical.
+// attributeAt returns the attribute at b[i], an unexpected one, or nil if it is not canonical.
 func (r *JSON) attributeAt(b []byte, i int, before *attribute) *attribute {
 	a := before.other
 	if a == nil || !lexer.Has(b, i, a.text) {
@@ -233,7 +227,7 @@ func (r *JSON) newAttributeAt(b []byte, i int) *attribute {
 }
 
 // canonicalValue adds the value at b[i] to the builder and returns the index behind the attribute. It returns -1 before
-// anything is added.
+// it adds a value.
 func (r *JSON) canonicalValue(b []byte, i int, a *attribute) int {
 	switch a.kind {
 	case kindString:
@@ -303,7 +297,6 @@ func (r *JSON) canonicalList(b []byte, i int) (nested bool, end int) {
 	return false, end
 }
 
-// canonicalStrings is canonicalValue for a list of strings.
 func (r *JSON) canonicalStrings(b []byte, i int, a *attribute) int {
 	r.list = r.list[:0]
 	for {
@@ -345,8 +338,8 @@ func appendJSONInts(dst []int64, b []byte, i int) ([]int64, int) {
 	}
 }
 
-// canonicalLinks gives the links at b[i], whose bracket has been read, to the builder, and returns the index behind the
-// closing bracket. It returns -1 before anything is added.
+// canonicalLinks gives the links behind an opening bracket to the builder and returns the index behind the closing
+// bracket. It returns -1 before it adds a link.
 func (r *JSON) canonicalLinks(b []byte, i int) int {
 	if r.links = r.links[:0]; r.builder.KeepsAll() {
 		return -1
@@ -378,8 +371,7 @@ func (r *JSON) canonicalLinks(b []byte, i int) int {
 	return i
 }
 
-// canonicalLinkAttributes reads the attributes of a link, which are integers that it takes and texts that it has no use
-// for.
+// canonicalLinkAttributes reads the attributes of a link: known integers and unknown texts.
 func canonicalLinkAttributes(b []byte, i int, link *op.Link) int {
 	for {
 		key, end := lexer.Quoted(b, lexer.Literal(b, i, `{"key":`))

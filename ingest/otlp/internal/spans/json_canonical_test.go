@@ -15,8 +15,8 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// checkJSONSpans checks that canonicalSpan, which has read the texts before, reads each text as parseSpan does, or
-// leaves it to that. It returns how many canonicalSpan read.
+// checkJSONSpans checks that canonicalSpan agrees with parseSpan on each text or leaves it to parseSpan. The reader has
+// read the texts before. The result is the number of texts that canonicalSpan read.
 func checkJSONSpans(t *testing.T, texts ...string) (read int) {
 	t.Helper()
 	one, all := &attr.Mapping{}, &attr.Mapping{}
@@ -61,20 +61,26 @@ func checkJSONSpansWith(t *testing.T, m *attr.Mapping, texts ...string) (read in
 	return read
 }
 
-// Members of spans, attributes and links that are written in an unusual way, or are none.
+// Members of spans, attributes and links in unusual forms or invalid.
 var (
 	oddMembers = []string{
-		`"attributes":null`, `"status":{}`, `"status":{"code":2,"message":"out of memory"}`, `"traceState":"ot=th:8"`, `"new":[1]`,
-		`"droppedAttributesCount":3`, `"startTimeUnixNano":1000`, `"endTimeUnixNano":"x"`, `"spanId":"zz"`, `"traceId":""`, `"parentSpanId":""`,
-		`"name":"again"`, `"kind":1.5`, `"flags":-1`, `"kind":"SPAN_KIND_SERVER"`, `"events":[{"name":"e","attributes":[{}]}]`, `"links":[]`,
-		`"attributes":[]`, `"droppedLinksCount":1`, `"links":null`, `"links":[{}]`, `"attributes":[{"key":"op","value":{"stringValue":"open"}},]`,
+		`"attributes":null`, `"status":{}`, `"status":{"code":2,"message":"out of memory"}`, `"traceState":"ot=th:8"`,
+		`"new":[1]`,
+		`"droppedAttributesCount":3`, `"startTimeUnixNano":1000`, `"endTimeUnixNano":"x"`, `"spanId":"zz"`,
+		`"traceId":""`, `"parentSpanId":""`,
+		`"name":"again"`, `"kind":1.5`, `"flags":-1`, `"kind":"SPAN_KIND_SERVER"`,
+		`"events":[{"name":"e","attributes":[{}]}]`, `"links":[]`,
+		`"attributes":[]`, `"droppedLinksCount":1`, `"links":null`, `"links":[{}]`,
+		`"attributes":[{"key":"op","value":{"stringValue":"open"}},]`,
 		`"attributes":[{"key":"op","value":{"stringValue":"again"}}]`,
 	}
 	oddAttributes = []string{
 		`{"key":"tensor.rank","value":{"intValue":3}}`, `{"value":{"stringValue":"late"},"key":"tensor.module.path"}`,
-		`{"key":"tensor.op.name","value":{"stringValue":"\u006datmul"}}`, `{"key":"tensor.op.name", "value":{"stringValue":"spaced"}}`,
+		`{"key":"tensor.op.name","value":{"stringValue":"\u006datmul"}}`,
+		`{"key":"tensor.op.name", "value":{"stringValue":"spaced"}}`,
 		"{\"key\":\"tensor.op.name\",\"value\":{\"stringValue\":\"bad\xff\"}}", `{"key":"tensor.op.name"}`,
-		`{"key":"tensor.input.shapes","value":{"arrayValue":{"values":[{"arrayValue":{"values":[{"intValue":"2"}]}},{"stringValue":"4x5"}]}}}`,
+		`{"key":"tensor.input.shapes","value":{"arrayValue":{"values":[{"arrayValue":{"values":[{"intValue":"2"}]}},` +
+			`{"stringValue":"4x5"}]}}}`,
 		`{"key":"tensor.output.shape","value":{"arrayValue":{"values":[]}}}`,
 		`{"key":"tensor.output.shape","value":{"arrayValue":{"values":[{"intValue":"2"},{"intValue":"03"}]}}}`,
 		`{"key":"tensor.step","value":{"intValue":"9223372036854775808"}}`,
@@ -86,13 +92,15 @@ var (
 			`{"key":"tensor.link.weight","value":{"intValue":"4"}}]}`,
 		`{"traceId":"00000000000000000000000000000001","spanId":"000000000000000b","attributes":[` +
 			`{"value":{"doubleValue":3},"key":"tensor.link.weight"}]}`,
-		`{"traceId":"00000000000000000000000000000001","spanId":"000000000000000b","attributes":[{"key":"tensor.link.weight"}],"traceState":"a"}`,
-		`{"traceId":"zz","spanId":""}`, `{"spanId":"000000000000000b","traceId":"00000000000000000000000000000001"}`, `{}`,
+		`{"traceId":"00000000000000000000000000000001","spanId":"000000000000000b","attributes":[{` +
+			`"key":"tensor.link.weight"}],"traceState":"a"}`,
+		`{"traceId":"zz","spanId":""}`, `{"spanId":"000000000000000b","traceId":"00000000000000000000000000000001"}`,
+		`{}`,
 		`{"traceId":null,"spanId":null,"attributes":null}`,
 	}
 )
 
-// spanText returns a span of any sort, some with odd parts, spaces, or without an end.
+// spanText returns a random span, some with odd parts, spaces, or without an end.
 func spanText(t testing.TB, rng *rand.Rand) string {
 	t.Helper()
 	s := otlptest.RandomSpan(rng)
@@ -107,7 +115,8 @@ func spanText(t testing.TB, rng *rand.Rand) string {
 		{oddAttributes, `"attributes":[`, "{"}, {oddLinks, `"links":[`, "{"},
 	} {
 		if rng.IntN(3) == 0 {
-			text = strings.Replace(text, odd.front+odd.mark, odd.front+odd.texts[rng.IntN(len(odd.texts))]+","+odd.mark, 1)
+			text = strings.Replace(text, odd.front+odd.mark, odd.front+odd.texts[rng.IntN(len(odd.texts))]+","+odd.mark,
+				1)
 		}
 	}
 	if rng.IntN(20) == 0 {
@@ -134,11 +143,12 @@ func TestCanonicalJSONSpanReadsAsParseSpan(t *testing.T) {
 	}
 }
 
-// A text is the one read before where it is written without escapes and ends there.
+// A remembered text matches only an unescaped text of the same end.
 func TestCanonicalJSONTextsAreRemembered(t *testing.T) {
 	var texts []string
 	for _, name := range []string{
-		"a", "aa", "a\\\\", "a\\\"b", "a", "", "a\\u0061", "a\x01", "\xff", "a\xff", "größe", strings.Repeat("a", 22), strings.Repeat("a", 23),
+		"a", "aa", "a\\\\", "a\\\"b", "a", "", "a\\u0061", "a\x01", "\xff", "a\xff", "größe", strings.Repeat("a", 22),
+		strings.Repeat("a", 23),
 		strings.Repeat("a", 24), strings.Repeat("a", 22) + "\\\"",
 	} {
 		text := `{"traceId":"11111111111111111111111111111111","spanId":"1111111111111111","name":"a",` +

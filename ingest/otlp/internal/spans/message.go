@@ -7,8 +7,8 @@ import (
 	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
-// message reads the fields of a message, and of those in it, one after the other. Its encodings are [wire] and
-// [jsonMessage]. The first error is kept, and from then on every call returns zero values.
+// message reads the fields of a message and of the messages in it. Its encodings are [wire] and [jsonMessage]. It keeps
+// the first error; after an error every call returns zero values.
 //
 //	for outer := m.open(); m.more(outer, linkSchema); {
 //		switch m.number() {
@@ -20,27 +20,24 @@ import (
 //		}
 //	}
 type message interface {
-	// open goes into the message that is the value of the current field, and returns what more needs to leave it.
+	// open enters the message in the current field. more needs its result to leave the message.
 	open() (outer int)
-	// more goes to the next field that the schema has, and reports whether there is one.
+	// more goes to the next field in the schema and reports whether there is one.
 	more(outer int, s schema) bool
-	// number returns the number of the current field.
 	number() int
-	// failure returns the first error.
 	failure() error
 
-	// What follows reads the value of the current field. What is not of the type is passed over and is not ok; null in
-	// JSON is for null to pass over.
+	// The methods below read the value of the current field. They skip a value of another type; it is not ok. null
+	// skips JSON's null.
 
 	null() bool
 	skip()
-	// element goes to the next element of a list, and reports whether there is one.
+	// element goes to the next element of a list and reports whether there is one.
 	element(first bool) bool
-	// bytes returns a string, valid until the next call.
 	bytes() []byte
-	// base64 appends what a field of bytes has in JSON.
+	// base64 appends bytes as base64, their form in JSON.
 	base64(dst []byte) (text []byte, ok bool)
-	// id reads an id. None is ok and zeros.
+	// id reads an id. An empty id is ok and zero.
 	id(dst []byte) (ok bool)
 	integer() (int64, bool)
 	double() (float64, bool)
@@ -48,18 +45,17 @@ type message interface {
 	// count and flags read a number of 32 bits.
 	count() int64
 	flags() uint32
-	// time reads nanoseconds. What is not ok is 0.
+	// time reads nanoseconds; 0 if not ok.
 	time() (ns uint64, ok bool)
-	// enum reads a number that may be given by its name.
+	// enum reads a number or its name.
 	enum(names []string) int64
-	// key returns the key of an attribute that stands behind its value, which is current.
+	// key returns the key of an attribute whose value is the current field and precedes the key.
 	key() []byte
 }
 
-// schema is the numbers of a message's fields by their names in JSON; others are passed over.
+// schema maps the JSON names of a message's fields to their numbers.
 type schema map[string]int
 
-// The schemas of the messages.
 var (
 	spanSchema = newSchema([]string{
 		protobuf.SpanTraceID: "traceId", protobuf.SpanID: "spanId", protobuf.SpanTraceState: "traceState",
@@ -94,8 +90,7 @@ var (
 	})
 )
 
-// newSchema returns the schema of fields by their names in lower camel case, by number. JSON may have them as the
-// schema has, too.
+// newSchema returns a schema from names in lower camel case by number. JSON may have snake case instead.
 func newSchema(names []string) schema {
 	s := schema{}
 	for number, name := range names {

@@ -10,11 +10,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The methods in this file read the fields of spans in canonical form, as programs encode them: tags and lengths of no
-// more bytes than needed. Any other field is read by parseSpanField, and an attribute value that is not canonical by
-// parseValue.
+// The methods in this file read canonical fields of spans: tags and lengths in the fewest bytes, as programs encode
+// them. parseSpanField reads any other field, parseValue any other attribute value.
 
-// The tags of the fields of a span. Those of the flags take two bytes, all others one.
+// The tags of the fields of a span. The flags' tag takes two bytes, all others one.
 const (
 	tagTraceID   = protobuf.SpanTraceID<<3 | protobuf.Bytes
 	tagSpanID    = protobuf.SpanID<<3 | protobuf.Bytes
@@ -37,7 +36,6 @@ const (
 	tagValues = protobuf.ListValues<<3 | protobuf.Bytes
 )
 
-// readSpan reads a span.
 func (r *Proto) readSpan(b []byte) error {
 	r.begin()
 	r.attributes.start()
@@ -60,7 +58,7 @@ func (r *Proto) readSpan(b []byte) error {
 }
 
 // canonicalField reads the field of a span at b[i], or a run of attributes, and returns the index behind it. It returns
-// -1, and has read nothing, if that is not canonical.
+// -1 for another form, without effect.
 func (r *Proto) canonicalField(b []byte, i int) int {
 	f := &r.fields
 	switch v := b[i:]; v[0] {
@@ -114,7 +112,6 @@ func (r *Proto) canonicalField(b []byte, i int) int {
 	return -1
 }
 
-// tooFar is an end that is not within any message.
 const tooFar = math.MaxInt
 
 // extent reads the length at b[i] and returns the start and the end of the content behind it. The end may be beyond b.
@@ -136,8 +133,8 @@ func longExtent(b []byte, i int) (start, end int) {
 	return start, start + int(size)
 }
 
-// canonicalAttributes adds the attributes from b[i] on to the builder and returns the index behind the last one in the
-// run that is canonical, -1 if the first one is not.
+// canonicalAttributes adds the canonical attributes from b[i] on to the builder and returns the index behind them, -1
+// if the first one is not canonical.
 func (r *Proto) canonicalAttributes(b []byte, i int) int {
 	before := r.attributes.before
 	first := i
@@ -167,9 +164,8 @@ func (r *Proto) canonicalAttributes(b []byte, i int) int {
 	return i
 }
 
-// valueAt returns where the value stands in the attribute at b[i], and where that ends. The end is 0 if the key is not
-// a's, or the attribute takes more than 127 bytes. Either part of a KeyValue may come first: pdata writes the value in
-// front.
+// valueAt returns the place of the value in the attribute at b[i], and the attribute's end. The end is 0 if the key is
+// not a's or the attribute exceeds 127 bytes. The value may precede the key: pdata writes it first.
 func (a *attribute) valueAt(b []byte, i int) (from, to, end int) {
 	if a == nil || len(b)-i < 4 {
 		return 0, 0, 0
@@ -192,8 +188,8 @@ func (a *attribute) valueAt(b []byte, i int) (from, to, end int) {
 	return 0, 0, 0
 }
 
-// attributeAt returns the attribute at b[i], which follows another one and was not the one expected first, and what
-// valueAt does. It returns nil for one that is not canonical.
+// attributeAt returns the unexpected attribute at b[i] behind before, and the results of valueAt. It returns nil if the
+// attribute is not canonical.
 func (r *Proto) attributeAt(b []byte, i int, before *attribute) (a *attribute, from, to, end int) {
 	if from, to, end = before.other.valueAt(b, i); end > 0 {
 		before.expect(before.other)
@@ -234,11 +230,10 @@ func (r *Proto) attributeAt(b []byte, i int, before *attribute) (a *attribute, f
 	return a, from, to, end
 }
 
-// maxKeyField is the size of a key's field with a length of one byte.
 const maxKeyField = 2 + 0x7f
 
 // canonicalValue adds the AnyValue b[i:end] to the builder if it is a string, an integer, or a list of integers or of
-// lists of integers. It adds nothing and reports false for any other value.
+// lists of integers. It reports false for any other value, without effect.
 func (r *Proto) canonicalValue(t attrmap.Target, b []byte, i, end int) bool {
 	if end-i < 2 {
 		return false
@@ -302,7 +297,6 @@ func (r *Proto) canonicalList(t attrmap.Target, b []byte) (ok bool) {
 	return true
 }
 
-// appendProtoInts appends the elements of an array of integers.
 func appendProtoInts(dst []int64, b []byte) ([]int64, bool) {
 	for len(b) > 0 {
 		// An element is a tag, a length, another tag and a varint.
@@ -322,7 +316,6 @@ func appendProtoInts(dst []int64, b []byte) ([]int64, bool) {
 	return dst, true
 }
 
-// canonicalText returns b as a string if it is valid UTF-8.
 func (r *Proto) canonicalText(b []byte) (text string, ok bool) {
 	w, short := intern.WordsOf(b)
 	if short {

@@ -19,7 +19,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// keep returns a record with a copy of an entry or else a span.
+// keep returns a record with a copy of the entry, or else of the span.
 func keep(e *op.Entry, s *op.Span) op.Record {
 	if e != nil {
 		return op.Record{Entry: e.Clone()}
@@ -27,7 +27,7 @@ func keep(e *op.Entry, s *op.Span) op.Record {
 	return op.Record{Span: s.Clone()}
 }
 
-// checkProtoSpans checks that readSpan, which has read the spans before, reads each span as parseSpan does.
+// checkProtoSpans checks that readSpan agrees with parseSpan on each span. The reader has read the spans before.
 func checkProtoSpans(t *testing.T, spans ...[]byte) {
 	t.Helper()
 	one, all := &attr.Mapping{}, &attr.Mapping{}
@@ -55,7 +55,7 @@ func protoField(num protowire.Number, body []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), body)
 }
 
-// randomProtoSpan returns a span of any sort with its fields in some order, odd ones among them, perhaps damaged.
+// randomProtoSpan returns a random span, perhaps shuffled, damaged or with odd fields.
 func randomProtoSpan(t testing.TB, rng *rand.Rand) []byte {
 	t.Helper()
 	s := otlptest.RandomSpan(rng)
@@ -66,14 +66,20 @@ func randomProtoSpan(t testing.TB, rng *rand.Rand) []byte {
 	key := protoField(protobuf.KeyValueKey, []byte(attrkey.Name))
 	value := protoField(protobuf.KeyValueValue, protoField(protobuf.AnyString, []byte("bad\xff")))
 	odd := [][]byte{
-		protoField(protobuf.SpanStatus, nil), protoField(protobuf.SpanStatus, []byte{protobuf.StatusCode << 3, statusError}),
-		protoField(protobuf.SpanEvents, bytes.Repeat([]byte("x"), rng.IntN(1<<15))), protoField(protobuf.SpanLinks, nil), protoField(99, nil),
+		protoField(protobuf.SpanStatus, nil), protoField(protobuf.SpanStatus, []byte{protobuf.StatusCode << 3,
+			statusError}),
+		protoField(protobuf.SpanEvents, bytes.Repeat([]byte("x"), rng.IntN(1<<15))), protoField(protobuf.SpanLinks,
+			nil), protoField(99, nil),
 		protoField(protobuf.SpanTraceID, []byte("short")), protoField(protobuf.SpanParentID, []byte("short")),
-		protoField(protobuf.SpanLinks, protoField(protobuf.LinkSpanID, []byte("short"))), protoField(protobuf.SpanAttributes, key),
-		protoField(protobuf.SpanAttributes, slices.Concat(key, value, key)), protoField(protobuf.SpanAttributes, slices.Concat(key, value)),
+		protoField(protobuf.SpanLinks, protoField(protobuf.LinkSpanID, []byte("short"))),
+		protoField(protobuf.SpanAttributes, key),
+		protoField(protobuf.SpanAttributes, slices.Concat(key, value, key)), protoField(protobuf.SpanAttributes,
+			slices.Concat(key, value)),
 		protoField(protobuf.SpanAttributes, slices.Concat(key, value, []byte{7 << 3})),
 		protoField(protobuf.SpanAttributes, slices.Concat(value, key, value)),
-		protoField(protobuf.SpanAttributes, slices.Concat(key, protoField(protobuf.KeyValueValue, append(protoField(protobuf.AnyString, nil), protobuf.AnyInt<<3, 7)))),
+		protoField(protobuf.SpanAttributes,
+			slices.Concat(key, protoField(protobuf.KeyValueValue, append(protoField(protobuf.AnyString, nil),
+				protobuf.AnyInt<<3, 7)))),
 	}
 	for rng.IntN(2) == 0 {
 		field := odd[rng.IntN(len(odd))]
@@ -99,10 +105,11 @@ func TestCanonicalProtoSpanReadsAsParseSpan(t *testing.T) {
 	}
 }
 
-// Keys are told apart by every one of their bytes, whichever was expected and wherever the value stands.
+// Keys differ in any byte, whatever key was expected and wherever the value is.
 func TestCanonicalProtoKeysDifferInAnyByte(t *testing.T) {
 	span := func(key []byte, valueFirst bool) []byte {
-		parts := [][]byte{protoField(protobuf.KeyValueKey, key), protoField(protobuf.KeyValueValue, protoField(protobuf.AnyString, []byte("value")))}
+		parts := [][]byte{protoField(protobuf.KeyValueKey, key), protoField(protobuf.KeyValueValue,
+			protoField(protobuf.AnyString, []byte("value")))}
 		if valueFirst {
 			slices.Reverse(parts)
 		}
@@ -120,7 +127,7 @@ func TestCanonicalProtoKeysDifferInAnyByte(t *testing.T) {
 	}
 }
 
-// Nothing behind a span is read, whatever lengths it holds.
+// Whatever its lengths, a span reads no byte behind its end.
 func TestCanonicalProtoSpanStaysWithinItsBytes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range cases.Count(t, 3, 50) {

@@ -6,7 +6,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The names of the kinds of spans and of the codes of a status in OTLP's schema, by number.
 var (
 	kindNames = []string{
 		"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT", "SPAN_KIND_PRODUCER",
@@ -15,7 +14,6 @@ var (
 	codeNames = []string{"STATUS_CODE_UNSET", "STATUS_CODE_OK", "STATUS_CODE_ERROR"}
 )
 
-// parseSpan reads a span in any spelling.
 func (d *Decoder) parseSpan(m message) {
 	d.begin()
 	for outer := m.open(); m.more(outer, spanSchema); {
@@ -23,7 +21,6 @@ func (d *Decoder) parseSpan(m message) {
 	}
 }
 
-// parseSpanField reads the current field of a span.
 func (d *Decoder) parseSpanField(m message) {
 	f := &d.fields
 	var ok bool
@@ -95,7 +92,7 @@ func (d *Decoder) parseStatus(m message) {
 	}
 }
 
-// parseLink gives a link of a span to the builder. Ids that are none make it one that leads nowhere.
+// parseLink gives a link of a span to the builder. Bad ids are zero.
 func (d *Decoder) parseLink(m message) {
 	var link op.Link
 	var extra op.LinkExtra
@@ -126,7 +123,6 @@ func (d *Decoder) parseLink(m message) {
 	}
 }
 
-// parseEvent gives an event of a span to the builder.
 func (d *Decoder) parseEvent(m message) {
 	var e op.Event
 	for outer := m.open(); m.more(outer, eventSchema); {
@@ -155,7 +151,6 @@ func (d *Decoder) parseEvent(m message) {
 	}
 }
 
-// parseScope reads an instrumentation scope.
 func (d *Decoder) parseScope(m message) {
 	d.Scope = op.Scope{}
 	if m.null() {
@@ -177,7 +172,6 @@ func (d *Decoder) parseScope(m message) {
 	}
 }
 
-// parseResource reads a resource.
 func (d *Decoder) parseResource(m message) {
 	d.Resource = op.Resource{}
 	d.builder.Outer.Held.Reset()

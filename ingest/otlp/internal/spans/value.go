@@ -10,11 +10,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxValueDepth bounds how deep attribute values are looked into. Shapes need two levels; what is deeper is taken as a
-// value of a wrong type.
+// maxValueDepth bounds the depth of attribute values. Shapes need two levels; a deeper value counts as one of a wrong
+// type.
 const maxValueDepth = 8
 
-// parseAttribute feeds one attribute of a span to the builder.
 func (d *Decoder) parseAttribute(m message) {
 	t := attrmap.Target{}
 	var hasKey, hasValue bool
@@ -45,7 +44,6 @@ func (d *Decoder) parseAttribute(m message) {
 	}
 }
 
-// parseValue feeds an attribute's value to the builder.
 func (d *Decoder) parseValue(m message, t attrmap.Target) {
 	b := d.builder
 	if !t.Wanted() {
@@ -63,12 +61,12 @@ func (d *Decoder) parseValue(m message, t attrmap.Target) {
 			empty = false
 		}
 	}
-	if empty { // or of a type that a later version added
+	if empty { // or a type of a later version
 		b.SetEmpty(t)
 	}
 }
 
-// parseVariant feeds a value of the current field's type to the builder. It passes over what is none of the types.
+// parseVariant feeds a value of the current field's type to the builder. It skips an unknown type.
 func (d *Decoder) parseVariant(m message, t attrmap.Target) bool {
 	b := d.builder
 	ok := true
@@ -122,7 +120,7 @@ func (d *Decoder) parseVariant(m message, t attrmap.Target) bool {
 	return true
 }
 
-// parseAttr reads an attribute that is not a span's.
+// parseAttr reads an attribute of a resource, scope, event or link.
 func (d *Decoder) parseAttr(m message) op.Attr {
 	a := op.Attr{Value: "null", Type: op.AttrJSON}
 	for outer := m.open(); m.more(outer, attrSchema); {
@@ -138,7 +136,6 @@ func (d *Decoder) parseAttr(m message) op.Attr {
 	return a
 }
 
-// parseAttrValue reads an AnyValue.
 func (d *Decoder) parseAttrValue(m message, a *op.Attr) {
 	a.Value = "null"
 	a.Type = op.AttrJSON
@@ -178,7 +175,7 @@ func (d *Decoder) parseAttrValue(m message, a *op.Attr) {
 	}
 }
 
-// appendValue appends an AnyValue as JSON, as op.AttrJSON describes.
+// appendValue appends an AnyValue as JSON, see op.AttrJSON.
 func (d *Decoder) appendValue(dst []byte, m message, depth int) []byte {
 	start := len(dst)
 	dst = append(dst, "null"...)
@@ -193,11 +190,11 @@ func (d *Decoder) appendValue(dst []byte, m message, depth int) []byte {
 	return dst
 }
 
-// appendVariant appends a value of the current field's type as JSON. It passes over what is none of the types.
+// appendVariant appends a value of the current field's type as JSON. It skips an unknown type.
 func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte, ok bool) {
 	switch m.number() {
 	case protobuf.AnyString:
-		const escaped = 6 // bytes at most that JSON has for one
+		const escaped = 6 // bytes at most in JSON per byte
 		text := m.bytes()
 		if !d.builder.Take(escaped * len(text)) {
 			return append(dst, "null"...), true
@@ -230,7 +227,6 @@ func (d *Decoder) appendVariant(dst []byte, m message, depth int) (value []byte,
 	return append(dst, "null"...), true
 }
 
-// appendMember appends a KeyValue of a map.
 func (d *Decoder) appendMember(dst []byte, m message, depth int) []byte {
 	var key string
 	value := []byte("null")
@@ -249,9 +245,10 @@ func (d *Decoder) appendMember(dst []byte, m message, depth int) []byte {
 	return append(append(lexer.AppendString(dst, key), ':'), value...)
 }
 
-// appendValues appends the values of an array or a map, separated by commas. Values that are nested too deep are left
-// out.
-func (d *Decoder) appendValues(dst []byte, m message, depth int, element func(d *Decoder, dst []byte, m message, depth int) []byte) []byte {
+// appendValues appends the values of an array or a map, separated by commas. It leaves out values nested too deep.
+func (d *Decoder) appendValues(
+	dst []byte, m message, depth int, element func(d *Decoder, dst []byte, m message, depth int) []byte,
+) []byte {
 	if depth == maxValueDepth {
 		m.skip()
 		return dst

@@ -1,6 +1,12 @@
+// Package entries writes entries as JSON Lines of the schema optrace.entries/v1: entries, ancestry records, headers,
+// batch records and gap records.
+//
+// It holds the encoder of the format and its template cache. Packages convert and op decide the content of a record;
+// the sink has files and compression.
 package entries
 
 import (
+	"bytes"
 	"cmp"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -19,13 +25,13 @@ type encoder struct {
 	mapping  *attr.Mapping
 	cache    attrcache.Cache[template]
 	renderer renderer
-	recordAt int // where the record begins that was added last
+	recordAt int // start of the last record
 }
 
-// CacheHits returns how many of the recent lookups in the cache found something.
+// CacheHits returns the number of recent lookups that found an entry in the cache.
 func (c *encoder) CacheHits() int { return c.cache.Hits() }
 
-// Add adds a shorter record of what would be too large to be read.
+// Add adds e. It shortens a record too large to be read.
 func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encoding.Outcome {
 	d := e.Data
 	if d == nil {
@@ -48,7 +54,6 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 	return c.add(b, &bounded, &e, t)
 }
 
-// add adds the operation, or the span, that d is the data of.
 func (c *encoder) add(b *encoding.Batch, d *span.Data, e *span.Ended, t *traces.WithOps) encoding.Outcome {
 	key := attrcache.Key{
 		Attrs: d.Attrs, Varying: attrcache.NoVarying,
@@ -60,7 +65,7 @@ func (c *encoder) add(b *encoding.Batch, d *span.Data, e *span.Ended, t *traces.
 	cached, worthAdding := c.cache.Lookup(&key)
 	f, fits := c.renderer.fields(d, key.Varying, &e.Root)
 	if cached != nil && fits {
-		if !e.Alone { // nobody asks for a trace of one span
+		if !e.Alone { // a trace of one span needs no entry
 			t.Add(d.TraceID())
 		}
 		c.from(b, d.Resource)
@@ -101,16 +106,76 @@ func (c *encoder) addAncestor(b *encoding.Batch, d *span.Data, e *span.Ended, t 
 	return encoding.Ancestor
 }
 
-// from records the resource of the next record and writes a header if it is
-// another one than before.
+// from records the resource of the next record, and writes a header if it differs from the one before.
 func (c *encoder) from(b *encoding.Batch, r *resource.Resource) {
 	id := r.Equivalent()
 	switch {
 	case b.FirstResource == nil:
-		b.First, b.FirstResource = id, c.conv.Resource(r)
+		b.First = id
+		b.FirstResource = c.conv.Resource(r)
 	case id != b.Last:
 		b.Records = append(op.AppendHeader(b.Records, c.conv.Resource(r)), '\n')
 	}
 	b.Last = id
 	c.recordAt = len(b.Records)
+}
+
+// Format is JSON Lines of the schema optrace.entries/v1.
+var Format encoding.Joiner = format{}
+
+type format struct{}
+
+func (format) Name() string { return "entries" }
+
+// Recognize looks for a line of this format.
+func (format) Recognize(head []byte) encoding.Origin {
+	return encoding.RecognizeLines(head,
+		`{"batch":{"writer":`, `{"schema":"`+op.Schema+`"`, `{"step":`, `{"span":{"name":`, `{"gap":{"dropped":`)
+}
+
+func (format) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder {
+	return &encoder{
+		conv: convert.New(m, cacheBytes/8), mapping: m, cache: attrcache.New[template](cacheBytes / 8 * 7),
+	}
+}
+
+func (format) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte, head int) {
+	out := f.Scratch
+	if f.Newline {
+		out = append(out, '\n')
+	}
+	record := op.Batch{Writer: f.Writer, Sequence: f.Sequence, Entries: int64(b.Entries)}
+	out = append(record.AppendJSON(out), '\n')
+	if f.Header {
+		out = append(op.AppendHeader(out, b.FirstResource), '\n')
+	}
+	for i := range f.Gaps {
+		out = append(f.Gaps[i].AppendJSON(out), '\n')
+	}
+	head = len(out)
+	framed, f.Scratch = b.Between(out, nil)
+	return framed, head
+}
+
+// Complete counts the complete lines of entries.
+func (format) Complete(_ *encoding.Batch, written []byte) (n int) {
+	for line := range bytes.Lines(written) {
+		if bytes.HasPrefix(line, []byte(`{"step":`)) && bytes.HasSuffix(line, []byte("\n")) {
+			n++
+		}
+	}
+	return n
+}
+
+// Join appends a record encoded into another batch.
+func (format) Join(b *encoding.Batch, r *encoding.Record) {
+	if b.FirstResource == nil {
+		b.First = r.Source
+		b.FirstResource = r.Resource
+	} else if r.Source != b.Last {
+		b.Records = append(op.AppendHeader(b.Records, r.Resource), '\n')
+	}
+	b.Records = append(b.Records, r.Bytes...)
+	b.Last = r.Source
+	b.Entries += r.Entries
 }

@@ -19,28 +19,31 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// ended returns the i-th of a sequence of operations: five that repeat, on two
-// devices, in steps of three.
+// ended returns the i-th of a sequence of operations: five repeated ones, on two devices, in steps of three.
 func ended(i int) span.Ended {
 	start := time.Unix(1_700_000_000, int64(i)*1000)
-	context := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{15: 1}, SpanID: trace.SpanID{7: byte(i + 1)}})
+	context := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{15: 1},
+		SpanID: trace.SpanID{7: byte(i + 1)}})
 	d := &span.Data{
 		Name: "matmul", Context: context, Start: start, End: start.Add(time.Duration(i+1) * time.Microsecond),
 		Attrs: []attribute.KeyValue{
 			attribute.String(attrkey.Name, "matmul"), attribute.String(attrkey.Device, fmt.Sprint("cuda:", i%2)),
-			attribute.Int64Slice(attrkey.OutputShape, []int64{64, int64(i % 5)}), attribute.Int64(attrkey.Step, int64(i/3)),
+			attribute.Int64Slice(attrkey.OutputShape, []int64{64, int64(i % 5)}),
+			attribute.Int64(attrkey.Step, int64(i/3)),
 		},
 	}
 	return span.Ended{Data: d, Context: context, Root: span.Root{Name: "request", ID: op.SpanID{1}}}
 }
 
-// Rendering a template gives the line that encoding the entry gives.
+// A rendered template equals the encoded entry.
 func TestTemplates(t *testing.T) {
 	// The attributes of one operation have the same memory every time.
 	attrs := ended(0).Data.Attrs
-	cached, plain := Format.NewEncoder(nil, encoding.DefaultCacheBytes).(*encoder), Format.NewEncoder(nil, 0).(*encoder)
+	cached := Format.NewEncoder(nil, encoding.DefaultCacheBytes).(*encoder)
+	plain := Format.NewEncoder(nil, 0).(*encoder)
 	var w traces.WithOps
-	a, b := encoding.NewBatch(0), encoding.NewBatch(0)
+	a := encoding.NewBatch(0)
+	b := encoding.NewBatch(0)
 	for i := range 60 {
 		e := ended(i)
 		step := e.Data.Attrs[3]
@@ -83,7 +86,8 @@ func TestTemplates(t *testing.T) {
 func TestJoin(t *testing.T) {
 	enc := Format.NewEncoder(nil, 0)
 	var w traces.WithOps
-	whole, joined := encoding.NewBatch(0), encoding.NewBatch(0)
+	whole := encoding.NewBatch(0)
+	joined := encoding.NewBatch(0)
 	for i := range 6 {
 		e := ended(i)
 		if i >= 3 {
@@ -99,4 +103,23 @@ func TestJoin(t *testing.T) {
 	if !bytes.Equal(whole.Body(), joined.Body()) || whole.Entries != joined.Entries || whole.First != joined.First {
 		t.Errorf("joined:\n%s\nwant:\n%s", joined.Body(), whole.Body())
 	}
+}
+
+func BenchmarkEncodeRepeatedOperation(b *testing.B) { benchmarkEncode(b, encoding.DefaultCacheBytes) }
+
+func BenchmarkEncodeWithoutCache(b *testing.B) { benchmarkEncode(b, 0) }
+
+func benchmarkEncode(b *testing.B, cacheBytes int) {
+	enc := Format.NewEncoder(nil, cacheBytes)
+	batch := encoding.NewBatch(4 << 10)
+	e := ended(0)
+	var w traces.WithOps
+	b.ReportAllocs()
+	for b.Loop() {
+		batch.Reset()
+		if enc.Add(batch, e, &w) != encoding.Entry {
+			b.Fatal("not an entry")
+		}
+	}
+	b.SetBytes(int64(len(batch.Body())))
 }

@@ -11,14 +11,15 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// template is the line of an operation without the fields that differ between spans with the same attributes, name, scope and
-// resource: the step, the device, the times, the ids and the root. It is much cheaper than converting and encoding the span.
+// template is the line of an operation without the step, the device, the times, the ids and the root. These differ
+// between spans with equal attributes, name, scope and resource. Rendering it is much cheaper than converting and
+// encoding the span.
 type template struct {
-	toDevice string // from the start, or from after a varying step
-	toMicros string // from after a varying device, or else as toDevice
-	toStart  string // from after the duration in microseconds
-	toIDs    string // from after the duration in nanoseconds, or a varying launch time
-	toEnd    string // from after the ids and the root
+	toDevice string // from the start, or from behind a varying step
+	toMicros string // from behind a varying device, or else as toDevice
+	toStart  string // from behind the duration in microseconds
+	toIDs    string // from behind the duration in nanoseconds, or a varying launch time
+	toEnd    string // from behind the ids and the root
 }
 
 // The text before the fields.
@@ -36,21 +37,19 @@ const (
 	lineRootID   = `,"root_span_id":"`
 )
 
-// fields are what a template does not have, in addition to the data of the span.
+// fields are the values that a template lacks, beside the data of the span.
 type fields struct {
 	varying                attrcache.Varying
 	device                 []byte // encoded
 	second, nano, duration int64  // the start in two parts; the others in ns
 }
 
-// renderer renders templates. It keeps the text of fields that seldom change from one span to the next.
 type renderer struct {
-	// timeText holds the digits of second, nine for the nanoseconds, and the text
-	// between them and the duration.
+	// timeText holds the digits of second, nine for the nanoseconds, and the text between these and the duration.
 	second   int64
 	timeText []byte
 
-	// idText holds the ids, that of the span at spanIDAt, and the root.
+	// idText holds the ids, the span's at spanIDAt, and the root.
 	traceID  op.TraceID
 	parentID op.SpanID
 	root     span.Root
@@ -59,14 +58,15 @@ type renderer struct {
 	devices attrcache.Strings
 }
 
-// device returns a device in JSON, valid until the next call; nothing if it is empty, not UTF-8, or too long to be cached.
+// device returns a device in JSON, valid until the next call, or nothing for one unfit for the cache.
 func (f *renderer) device(name string) []byte {
 	slot := f.devices.Slot(name)
 	if slot == nil {
 		return nil
 	}
 	if slot.Text != name {
-		slot.Text, slot.Encoded = name, slot.Encoded[:0]
+		slot.Text = name
+		slot.Encoded = slot.Encoded[:0]
 		if utf8.ValidString(name) {
 			slot.Encoded = lexer.AppendString(slot.Encoded, name)
 		}
@@ -74,20 +74,20 @@ func (f *renderer) device(name string) []byte {
 	return slot.Encoded
 }
 
-// fields returns the fields of v, an operation, that templates do not have. It
-// reports false if v has others: an error, a sampling threshold, links, dropped
-// attributes, or values that entries get a warning for.
+// fields returns the fields of the operation v. It reports false if v does not fit a template: it has an error, a
+// sampling threshold, links, dropped attributes, or values with a warning.
 func (f *renderer) fields(v *span.Data, varying attrcache.Varying, r *span.Root) (p fields, ok bool) {
 	const (
-		first, last = 1e9, 9e9 // seconds of ten digits, whose nanoseconds fit an int64
-		longest     = 1e17     // also when this is added to them
+		first, last = 1e9, 9e9 // seconds of ten digits with nanoseconds in an int64
+		longest     = 1e17     // also added to them
 	)
 	p = fields{
 		varying: varying,
 		second:  v.Start.Unix(), nano: int64(v.Start.Nanosecond()), duration: int64(v.End.Sub(v.Start)),
 	}
 	end := v.End.Unix()
-	ok = first <= p.second && p.second < last && first <= end && end < last && 0 <= p.duration && p.duration < longest &&
+	ok = first <= p.second && p.second < last && first <= end && end < last && 0 <= p.duration &&
+		p.duration < longest &&
 		!v.TraceID().IsZero() && !v.SpanID().IsZero() && !v.Failed() && v.DroppedAttrs == 0 &&
 		len(v.Links) == 0 && v.DroppedLinks == 0 && v.Context.TraceState().Len() == 0
 	if ok && varying.Device >= 0 {
@@ -97,7 +97,6 @@ func (f *renderer) fields(v *span.Data, varying attrcache.Varying, r *span.Root)
 	return p, ok && f.setIDs(v, r)
 }
 
-// render appends the line of a span. Fields that seldom change are copied, and the others written into them.
 func (f *renderer) render(dst []byte, l *template, v *span.Data, p *fields) []byte {
 	if p.varying.Step >= 0 {
 		dst = strconv.AppendInt(append(dst, lineStep...), v.Attrs[p.varying.Step].Value.AsInt64(), 10)
@@ -117,7 +116,7 @@ func (f *renderer) render(dst []byte, l *template, v *span.Data, p *fields) []by
 	at := len(dst) + secondDigits - 1
 	dst = append(dst, f.timeText...)
 	last := dst[at]
-	strconv.AppendInt(dst[:at], 1e9+p.nano, 10) // ten digits, the first of which is none of the nanoseconds
+	strconv.AppendInt(dst[:at], 1e9+p.nano, 10) // ten digits; the first is not of the nanoseconds
 	dst[at] = last
 	dst = strconv.AppendInt(dst, p.duration, 10)
 	if p.varying.Launch >= 0 {
@@ -133,15 +132,15 @@ func (f *renderer) render(dst []byte, l *template, v *span.Data, p *fields) []by
 }
 
 const (
-	// secondDigits is how many digits the second of a rendered span has.
-	secondDigits = 10
-	// spanIDAt is where the span's id is among the ids.
+	secondDigits = 10 // the number of digits of a rendered second
+	// spanIDAt is the place of the span's id among the ids.
 	spanIDAt = 2*len(op.TraceID{}) + len(lineSpanID)
 )
 
-// setIDs sets the text of the ids and the root, unless the root's name is not UTF-8, for which entries get a warning.
+// setIDs sets the text of the ids and the root. It reports false for a root's name outside UTF-8.
 func (f *renderer) setIDs(v *span.Data, r *span.Root) bool {
-	traceID, parentID := v.TraceID(), v.ParentID()
+	traceID := v.TraceID()
+	parentID := v.ParentID()
 	if parentID == f.parentID && *r == f.root && f.idText != nil {
 		if traceID != f.traceID {
 			f.traceID = traceID
@@ -163,24 +162,26 @@ func (f *renderer) setIDs(v *span.Data, r *span.Root) bool {
 	if !r.ID.IsZero() {
 		text = append(lexer.AppendHex(append(text, lineRootID...), r.ID[:]), '"')
 	}
-	f.traceID, f.parentID, f.root, f.idText = traceID, parentID, *r, text
+	f.traceID = traceID
+	f.parentID = parentID
+	f.root = *r
+	f.idText = text
 	return true
 }
 
-// maxTemplate is the longest line that is made a template, in bytes.
 const maxTemplate = 2 << 10
 
-// compile makes a template of a line, unless that is too long, or is not what rendering the template gives.
+// compile makes a template of a line, unless the line is too long or differs from the rendered template.
 func (f *renderer) compile(line []byte, v *span.Data, p *fields) (l template, ok bool) {
 	if len(line) > maxTemplate {
 		return l, false
 	}
-	// Nothing that begins with a comma and a quote lies within a string, where
-	// quotes are escaped. Numbers end with a comma.
+	// A comma followed by a quote never occurs within a string: quotes are escaped there. Numbers end with a comma.
 	rest := string(line)
 	take := func(n int) (part string) {
 		n = min(max(0, n), len(rest))
-		part, rest = rest[:n], rest[n:]
+		part = rest[:n]
+		rest = rest[n:]
 		return part
 	}
 	upTo := func(member string) string { return take(strings.Index(rest, member) + len(member)) }

@@ -11,14 +11,13 @@ import (
 
 const maxMessage = 64 << 20
 
-// Recognize looks at the first message, and whether its length goes with what is
-// in it.
+// Recognize examines the first message, and compares its length with its content.
 func (protoFormat) Recognize(head []byte) encoding.Origin {
 	if len(head) < frameLengthBytes {
 		if head[0] > maxMessage>>24 {
 			return encoding.Foreign
 		}
-		return encoding.Own // a length that was cut off
+		return encoding.Own // a truncated length
 	}
 	length := int64(binary.BigEndian.Uint32(head))
 	message := head[frameLengthBytes:]
@@ -37,18 +36,17 @@ func (protoFormat) Recognize(head []byte) encoding.Origin {
 	return encoding.Own
 }
 
-// withoutTag says what a file is whose first message, of a length, lacks the tag that it
-// should start with: damaged where all that follows would be right behind that.
 func withoutTag(message []byte, length int64) encoding.Origin {
 	mended := bytes.Clone(message)
 	mended[0] = protobuf.TracesResourceSpans<<3 | protobuf.Bytes
-	if n, head, ok := resourceSpans(mended); ok && n <= length && int64(head) < n && head < len(mended) && startsLikeTraces(mended) {
+	if n, head, ok := resourceSpans(mended); ok && n <= length && int64(head) < n && head < len(mended) &&
+		startsLikeTraces(mended) {
 		return encoding.Damaged
 	}
 	return encoding.Foreign
 }
 
-// resourceSpans returns how long the field is that text starts with, and of that its tag and length, if text holds these.
+// resourceSpans returns the length of the field at the start of text, and of its tag and length alone.
 func resourceSpans(text []byte) (n int64, head int, ok bool) {
 	if len(text) == 0 || text[0] != protobuf.TracesResourceSpans<<3|protobuf.Bytes {
 		return 0, 0, false
@@ -60,8 +58,8 @@ func resourceSpans(text []byte) (n int64, head int, ok bool) {
 	return int64(1+width) + int64(size), 1 + width, true
 }
 
-// startsLikeTraces reports whether text, which is not empty and may end anywhere, starts with the fields of TracesData one within
-// the other: the spans of a resource, and then its attributes, or a scope, or a URL.
+// startsLikeTraces reports whether text, which is not empty and may end anywhere, starts with nested fields of
+// TracesData: the spans of a resource, and in them its attributes, a scope, or a URL.
 func startsLikeTraces(text []byte) bool {
 	n, head, ok := resourceSpans(text)
 	if !ok {
@@ -89,13 +87,12 @@ func startsLikeTraces(text []byte) bool {
 	if inner[0] != protobuf.ResourceSpansResource<<3|protobuf.Bytes || size == 0 || len(inner) == 1+width {
 		return true
 	}
-	// Resource has attributes, and the number of those that were dropped.
+	// Resource has attributes and the number of dropped ones.
 	next := inner[1+width]
 	return next == protobuf.ResourceAttributes<<3|protobuf.Bytes || next == protobuf.ResourceDroppedAttributes<<3|protobuf.Varint
 }
 
-// Whole goes from one message to the next, as long as each of them is spans of
-// resources and nothing else.
+// Whole goes from message to message while each has only resource spans.
 func (protoFormat) Whole(r io.ReaderAt, from, size int64) (whole int64, err error) {
 	whole = from
 	for size-whole >= frameLengthBytes {
@@ -116,8 +113,6 @@ func (protoFormat) Whole(r io.ReaderAt, from, size int64) (whole int64, err erro
 	return whole, nil
 }
 
-// isTraces reports whether the bytes of r from at to end are the fields of a
-// TracesData message.
 func isTraces(r io.ReaderAt, at, end int64) (bool, error) {
 	for at < end {
 		var buf [1 + binary.MaxVarintLen32]byte

@@ -2,9 +2,13 @@ package otlp_test
 
 import (
 	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -17,12 +21,13 @@ import (
 	"github.com/optrace/optrace/internal/record/encoding/otlp"
 	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/internal/record/traces"
+	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/otlptest"
 	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
-// sanitized returns spans without what breaks backends.
+// sanitized returns spans cleaned for backends.
 func sanitized(spans []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 	clean := make([]sdktrace.ReadOnlySpan, len(spans))
 	for i, s := range spans {
@@ -42,8 +47,7 @@ func transformed(tb testing.TB, spans []sdktrace.ReadOnlySpan) *tracepb.TracesDa
 	return &tracepb.TracesData{ResourceSpans: client.Sent}
 }
 
-// makeTextValid puts U+FFFD for every byte that is not UTF-8: protocol buffers
-// refuse such text, so that there is no oracle for it as it is.
+// makeTextValid puts U+FFFD for every byte that is not UTF-8: protocol buffers refuse other text, so it has no oracle.
 func makeTextValid(m protoreflect.Message) {
 	valid := func(v protoreflect.Value) protoreflect.Value {
 		return protoreflect.ValueOfString(string([]rune(v.String())))
@@ -63,8 +67,8 @@ func makeTextValid(m protoreflect.Message) {
 	})
 }
 
-// oracle returns what a length-prefixed message of spans must hold: its
-// ResourceSpans, encoded and sorted, since the oracle has them in random order.
+// oracle returns the expected content of a length-prefixed message of spans: its ResourceSpans, encoded and sorted,
+// because the oracle has them in random order.
 func oracle(tb testing.TB, spans []sdktrace.ReadOnlySpan) [][]byte {
 	tb.Helper()
 	want := transformed(tb, spans)
@@ -88,7 +92,7 @@ func resourceSpans(tb testing.TB, message []byte) (fields [][]byte) {
 	return fields
 }
 
-// encoded returns what one batch of spans, sanitized, looks like in a format.
+// encoded returns one batch of spans, sanitized, in a format.
 func encoded(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) []byte {
 	tb.Helper()
 	text, shortened := encode(tb, f, spans)
@@ -98,12 +102,12 @@ func encoded(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) []
 	return text
 }
 
-// encode is encoded, and returns how many spans were too large and are shortened, which no
-// oracle does.
+// encode is encoded, and returns the number of shortened spans; oracles shorten none.
 func encode(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) (text []byte, shortened int) {
 	tb.Helper()
 	var withOps traces.WithOps
-	b, enc := encoding.NewBatch(0), f.NewEncoder(nil, encoding.DefaultCacheBytes)
+	b := encoding.NewBatch(0)
+	enc := f.NewEncoder(nil, encoding.DefaultCacheBytes)
 	for _, s := range sanitized(spans) {
 		if _, err := encoding.AddSpan(enc, b, s, &withOps); err != nil {
 			tb.Fatal(err)
@@ -113,15 +117,15 @@ func encode(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) (te
 	return bytes.Clone(framed), b.Shortened
 }
 
-// checkOTLP checks that both OTLP formats of spans, which must be operations,
-// are what the oracles say.
+// checkOTLP compares both OTLP formats of spans, all operations, with the oracles.
 func checkOTLP(tb testing.TB, spans []sdktrace.ReadOnlySpan) {
 	tb.Helper()
 	all := spantest.Messages(tb, encoded(tb, otlp.Proto, spans))
 	if len(all) != 1 {
 		tb.Fatalf("%d messages, want one per batch", len(all))
 	}
-	want, got := oracle(tb, spans), resourceSpans(tb, all[0])
+	want := oracle(tb, spans)
+	got := resourceSpans(tb, all[0])
 	if len(got) != len(want) {
 		tb.Fatalf("%d resources, want %d", len(got), len(want))
 	}
@@ -151,8 +155,7 @@ func checkOTLP(tb testing.TB, spans []sdktrace.ReadOnlySpan) {
 	}
 }
 
-// FuzzOTLP makes operations of its input and checks both OTLP formats against
-// the oracles.
+// FuzzOTLP makes operations of its input and checks both OTLP formats against the oracles.
 func FuzzOTLP(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(bytes.Repeat([]byte{1, 2, 3, 5, 8, 13, 21}, 40))
@@ -172,4 +175,73 @@ func FuzzOTLP(f *testing.F) {
 		}
 		checkOTLP(t, spans)
 	})
+}
+
+// Whatever operations have, and when lists come from the cache; values are nested deeper than anybody reads, too.
+func TestOTLPMatchesOracle(t *testing.T) {
+	deep := attribute.Int64SliceValue(make([]int64, 1000))
+	for range 60 {
+		deep = attribute.SliceValue(deep)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range cases.Count(t, 30, 300) {
+		spans := &spantest.Random{Data: make([]byte, 4096)}
+		for i := range spans.Data {
+			spans.Data[i] = byte(r.Uint32())
+		}
+		var stubs tracetest.SpanStubs
+		for range 1 + r.IntN(8) {
+			s := spans.Operation()
+			stubs = append(stubs, s, s)
+		}
+		last := &stubs[len(stubs)-1]
+		last.Attributes = append(last.Attributes, attribute.KeyValue{Key: "deep", Value: deep})
+		checkOTLP(t, stubs.Snapshots())
+	}
+}
+
+// Spans of several scopes end in any order. Groups are written in the order of their first spans.
+func TestOTLPGroups(t *testing.T) {
+	var stubs tracetest.SpanStubs
+	for i := range 40 {
+		s := spantest.Operation(i)
+		s.Resource = spantest.Service([]string{"trainer", "evaluator", "loader"}[i*7%3])
+		s.InstrumentationScope.Name = []string{"a", "b", "c", "d"}[i*i%4]
+		stubs = append(stubs, s)
+	}
+	checkOTLP(t, stubs.Snapshots())
+	var traces tracepb.TracesData
+	check.OK(t, proto.Unmarshal(spantest.Messages(t, encoded(t, otlp.Proto, stubs.Snapshots()))[0], &traces))
+	var services []string
+	for _, rs := range traces.ResourceSpans {
+		for _, a := range rs.Resource.Attributes {
+			if a.Key == "service.name" {
+				services = append(services, a.Value.GetStringValue())
+			}
+		}
+	}
+	check.Equal(t, "resources", []string{"trainer", "evaluator", "loader"}, services)
+}
+
+// More scopes than are cached between batches appear once in a batch all the same.
+func TestOTLPManyScopes(t *testing.T) {
+	var stubs tracetest.SpanStubs
+	for i := range 2600 {
+		s := spantest.Operation(i)
+		s.InstrumentationScope.Name = fmt.Sprint("scope ", i%1300)
+		stubs = append(stubs, s)
+	}
+	checkOTLP(t, stubs.Snapshots())
+}
+
+// Equal but distinct values must not be mixed up.
+func TestOTLPNegativeZero(t *testing.T) {
+	zero := spantest.Operation(0)
+	negative := spantest.Operation(0)
+	zero.Attributes = append(zero.Attributes, attribute.Float64Slice("x", []float64{0}),
+		attribute.Slice("y", attribute.Float64Value(0)))
+	minus := math.Copysign(0, -1)
+	negative.Attributes = append(negative.Attributes,
+		attribute.Float64Slice("x", []float64{minus}), attribute.Slice("y", attribute.Float64Value(minus)))
+	checkOTLP(t, tracetest.SpanStubs{zero, negative, zero}.Snapshots())
 }

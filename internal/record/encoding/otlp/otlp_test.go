@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/internal/record/traces"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
@@ -41,12 +42,13 @@ func TestWhole(t *testing.T) {
 					want = end
 				}
 			}
-			if got, err := Proto.Whole(bytes.NewReader(text[:n]), int64(from), int64(n)); err != nil || got != int64(want) {
+			if got, err := Proto.Whole(bytes.NewReader(text[:n]), int64(from), int64(n)); err != nil ||
+				got != int64(want) {
 				t.Errorf("%d bytes from %d are whole up to %d, %v, want %d", n, from, got, err, want)
 			}
 		}
 	}
-	// A length that is not that of its message ends what is whole.
+	// A length that differs from its message's ends the whole part.
 	for bit := range 32 {
 		damaged := bytes.Clone(text)
 		damaged[11+bit/8] ^= 1 << (bit % 8)
@@ -75,14 +77,12 @@ func TestRecognize(t *testing.T) {
 		want encoding.Origin
 	}{
 		{"notes", []byte("# Hi\nmy notes are short\n"), encoding.Foreign},
-		{"a short text", []byte("ab\n"), encoding.Foreign},
-		{"four letters", []byte("abc\n"), encoding.Foreign},
+		{"a short text", []byte("ab\n"), encoding.Foreign}, {"four letters", []byte("abc\n"), encoding.Foreign},
 		{"lines", []byte("a,b,\n\n\n\n\n1,2\n"), encoding.Foreign},
 		{"entries", []byte(`{"step":1}`), encoding.Foreign},
 		{"a program", []byte("\x7fELF\x02\x01\x01\x00\x00"), encoding.Foreign},
 		{"Parquet", []byte("PAR1\x15\x04\x15\x80"), encoding.Foreign},
-		{"zeros", make([]byte, 100), encoding.Foreign},
-		{"a damaged length", damaged, encoding.Damaged},
+		{"zeros", make([]byte, 100), encoding.Foreign}, {"a damaged length", damaged, encoding.Damaged},
 	} {
 		check.Equal(t, tt.name, tt.want, Proto.Recognize(tt.head))
 	}
@@ -103,4 +103,25 @@ func FuzzFrames(f *testing.F) {
 			t.Errorf("whole up to %d, %v, of %d from %d", whole, err, len(text), from)
 		}
 	})
+}
+
+func BenchmarkEncodeOperation(b *testing.B) {
+	stub := spantest.Operation(1)
+	s := stub.Snapshot()
+	e := span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}
+	for _, f := range []encoding.Format{Proto, JSON} {
+		b.Run(f.Name(), func(b *testing.B) {
+			enc := f.NewEncoder(nil, encoding.DefaultCacheBytes)
+			batch := encoding.NewBatch(4 << 10)
+			var w traces.WithOps
+			b.ReportAllocs()
+			for b.Loop() {
+				batch.Reset()
+				if enc.Add(batch, e, &w) != encoding.Entry {
+					b.Fatal("not an entry")
+				}
+			}
+			b.SetBytes(int64(len(batch.Body())))
+		})
+	}
 }

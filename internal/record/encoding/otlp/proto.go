@@ -25,15 +25,15 @@ func (protoFormat) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder 
 	return newEncoder(m, cacheBytes, new(protoCodec))
 }
 
-// Frame writes nothing for a batch without spans: there is no room for gaps in
-// OTLP.
+// Frame returns no bytes for a batch without spans: OTLP cannot express gaps.
 func (protoFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte, head int) {
 	if b.Empty() {
 		return nil, 0
 	}
 	out := append(f.Scratch, make([]byte, frameLengthBytes)...)
 	if all := b.Groups.Resources(); len(all) == 1 && len(all[0].Scopes) == 1 { // by far the usual case
-		r, s := &all[0], &all[0].Scopes[0]
+		r := &all[0]
+		s := &all[0].Scopes[0]
 		out = appendScopeHead(appendResourceHead(out, r), s)
 		f.Tail = append(append(f.Tail[:0], s.Scope.Suffix...), r.Resource.Suffix...)
 		framed, f.Scratch = b.Between(out, f.Tail)
@@ -48,13 +48,13 @@ func (protoFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte,
 			}
 			out = append(out, r.Resource.Suffix...)
 		}
-		framed, f.Scratch = out, out
+		framed = out
+		f.Scratch = out
 	}
 	binary.BigEndian.PutUint32(framed, uint32(len(framed)-frameLengthBytes))
 	return framed, 0
 }
 
-// appendResourceHead appends the beginning of a ResourceSpans message.
 func appendResourceHead(dst []byte, r *encoding.ResourceGroup) []byte {
 	size := len(r.Resource.Prefix) + len(r.Resource.Suffix)
 	for i := range r.Scopes {
@@ -64,7 +64,6 @@ func appendResourceHead(dst []byte, r *encoding.ResourceGroup) []byte {
 	return append(protobuf.AppendHead(dst, protobuf.TracesResourceSpans, size), r.Resource.Prefix...)
 }
 
-// appendScopeHead appends the beginning of a ScopeSpans message.
 func appendScopeHead(dst []byte, s *encoding.ScopeGroup) []byte {
 	return append(protobuf.AppendHead(dst, protobuf.ResourceSpansScopeSpans, scopeSize(s)), s.Scope.Prefix...)
 }
@@ -73,8 +72,7 @@ func scopeSize(s *encoding.ScopeGroup) int {
 	return len(s.Scope.Prefix) + s.Bytes + len(s.Scope.Suffix)
 }
 
-// protoCodec encodes OTLP in protocol buffers. Fields are in the order of
-// their numbers, lengths and integers in their shortest form.
+// protoCodec encodes OTLP in protocol buffers, fields in the order of their numbers.
 type protoCodec struct{ codecState }
 
 func (c *protoCodec) resourceEnvelope(r *resource.Resource) (prefix, suffix []byte) {

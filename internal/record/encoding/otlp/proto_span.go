@@ -9,14 +9,14 @@ import (
 	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
-// spanReserve is the usual size of the length in front of a span.
 const spanReserve = 2
 
-// span appends s as an element of ScopeSpans.spans. What is written is what
-// OpenTelemetry's own OTLP exporters send, byte for byte, but for text that is
-// not UTF-8, which makes those fail, and for parts that span.Data.Clean removes.
+// span appends v as an element of ScopeSpans.spans. The bytes equal those of OpenTelemetry's own OTLP exporters,
+// except for text that is not UTF-8, which makes them fail, and for parts that span.Data.Clean removes.
 func (c *protoCodec) span(dst []byte, v *span.Data, cached *template) []byte {
-	traceID, spanID, parentID := v.Context.TraceID(), v.Context.SpanID(), v.Parent.SpanID()
+	traceID := v.Context.TraceID()
+	spanID := v.Context.SpanID()
+	parentID := v.Parent.SpanID()
 	dst, start := protobuf.Begin(dst, protobuf.ScopeSpansSpans, spanReserve)
 	dst = protobuf.AppendBytes(dst, protobuf.SpanTraceID, traceID[:])
 	dst = protobuf.AppendBytes(dst, protobuf.SpanID, spanID[:])
@@ -68,10 +68,10 @@ func (c *protoCodec) event(dst []byte, e *sdktrace.Event) []byte {
 	return protobuf.End(dst, start, 1)
 }
 
-// link appends a link, without its tracestate: OpenTelemetry's exporters do
-// not send it either.
+// link appends a link without its tracestate, like OpenTelemetry's exporters.
 func (c *protoCodec) link(dst []byte, l *sdktrace.Link) []byte {
-	traceID, spanID := l.SpanContext.TraceID(), l.SpanContext.SpanID()
+	traceID := l.SpanContext.TraceID()
+	spanID := l.SpanContext.SpanID()
 	dst, start := protobuf.Begin(dst, protobuf.SpanLinks, 1)
 	dst = protobuf.AppendBytes(dst, protobuf.LinkTraceID, traceID[:])
 	dst = protobuf.AppendBytes(dst, protobuf.LinkSpanID, spanID[:])
@@ -81,8 +81,6 @@ func (c *protoCodec) link(dst []byte, l *sdktrace.Link) []byte {
 	return protobuf.End(dst, start, 1)
 }
 
-// appendTraceState appends a tracestate as TraceState.String has it, without
-// allocating.
 func appendTraceState(dst []byte, state trace.TraceState) []byte {
 	if state.Len() == 0 {
 		return dst

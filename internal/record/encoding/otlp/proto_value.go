@@ -21,7 +21,7 @@ func (c *protoCodec) attributes(dst []byte, field int, attrs []attribute.KeyValu
 	return dst
 }
 
-// value appends a field that holds v as an AnyValue, of which a zero is written too: it says which type the value has.
+// value appends a field with v as an AnyValue. A zero value is written too: its field states the type.
 func (c *protoCodec) value(dst []byte, field int, v attribute.Value, depth int) []byte {
 	dst, start := protobuf.Begin(dst, field, 1)
 	switch v.Type() {
@@ -47,7 +47,6 @@ func (c *protoCodec) value(dst []byte, field int, v attribute.Value, depth int) 
 	return protobuf.End(dst, start, 1)
 }
 
-// composite appends the content of an AnyValue that holds bytes or a list.
 func (c *protoCodec) composite(dst []byte, v attribute.Value, depth int) []byte {
 	if depth > span.MaxValueDepth {
 		return dst

@@ -35,7 +35,7 @@ test("the figures of a stream are those of docs/analyses.md", () => {
   assert.deepEqual([two.free, two.overhead, two.idle], [1, 10, [0, 0, 50, 0]]);
 });
 
-// figures are those of a range, counted moment by moment.
+// Figures of a range, counted moment by moment.
 function naive(rows, s, from, to, calls) {
   const of = s.rows,
     depths = [],

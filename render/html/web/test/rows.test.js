@@ -117,7 +117,7 @@ test("parts of a device add up to its span", () => {
       all = Uint32Array.from({ length: n }, (_, i) => i);
     const got = deviceParts(rows, all);
     assert.equal(got.compute + got.communication + got.memory + got.other + got.idle, got.span);
-    // By hand: which kind wins at every nanosecond.
+    // By hand: the winning kind at every nanosecond.
     const want = { compute: 0, communication: 0, memory: 0, other: 0 };
     const end = Math.max(...rows.start.map((s, i) => s + rows.dur[i]));
     for (let t = 0; t < end; t++) {

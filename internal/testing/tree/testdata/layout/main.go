@@ -1,6 +1,6 @@
-// Command layout records operations of four shapes in three ways and in every format. It writes a file for each
-// format, named after the format, into the directory in its argument, and to stdout the Stats, the bytes of lists and
-// span.LayoutKnown.
+// Command layout records operations of four shapes in three ways and in every format. It writes a file for
+// each format, with its name, into the directory in its argument. It prints the Stats, the bytes of lists
+// and span.LayoutKnown.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// each is how many operations are recorded in each way.
+// each is the number of operations per way.
 const each = 4000
 
 func main() {
@@ -43,7 +43,7 @@ func run(dir string) error {
 	return json.NewEncoder(os.Stdout).Encode(out)
 }
 
-// lists are attributes that take 10 bytes as keys, 16, 32 and 16 as lists, and 9 as texts.
+// lists are attributes with 10 bytes of keys, lists of 16, 32 and 16 bytes, and 9 bytes of texts.
 var lists = []attribute.KeyValue{
 	attribute.Int64Slice("ab", []int64{17 << 56, 2}),
 	attribute.StringSlice("cd", []string{"abc", "de"}),
@@ -58,12 +58,14 @@ func record(path string, f optrace.Format) (optrace.Stats, error) {
 	if err != nil {
 		return optrace.Stats{}, err
 	}
-	ctx, tracer := context.Background(), sdk.Tracer()
+	ctx := context.Background()
+	tracer := sdk.Tracer()
 	recorder := tracer.Recorder(ctx)
 	var prepared [4]*optrace.Prepared
 	for i := range prepared {
 		prepared[i], err = tracer.Prepare(optrace.OpSpec{
-			Name: "prepared", Device: "cuda:0", Inputs: []op.Shape{{rows(i), 8}}, Output: op.Shape{rows(i)}, Attrs: lists,
+			Name: "prepared", Device: "cuda:0", Inputs: []op.Shape{{rows(i), 8}}, Output: op.Shape{rows(i)},
+			Attrs: lists,
 		})
 		if err != nil {
 			return optrace.Stats{}, err
