@@ -2,6 +2,7 @@ package spans
 
 import (
 	"encoding/base64"
+
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/internal/text/protobuf"
 )
