@@ -65,7 +65,7 @@ const (
 	rowShare = 4
 )
 
-// OnStart does nothing.
+// OnStart has no effect.
 func (p *Processor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 
 // OnEnd takes a finished span. It profiles both sampled and record-only operations.
@@ -115,7 +115,7 @@ func (p *Processor) Report() *analyze.Report {
 // Dropped returns the number of operations missing from the report because their spans could not be read.
 func (p *Processor) Dropped() uint64 { return p.dropped.Load() }
 
-// ForceFlush does nothing: the report has all finished operations.
+// ForceFlush returns at once: the report has all finished operations.
 func (p *Processor) ForceFlush(context.Context) error { return nil }
 
 // Shutdown makes the Processor ignore spans that end from now on. Its handler still answers.

@@ -61,7 +61,7 @@ func replace(t *testing.T, path, before, after string) {
 	check.OK(t, os.WriteFile(path, bytes.Replace(text, []byte(before), []byte(after), 1), 0o600))
 }
 
-// The generated files are up to date. A change in the registry changes each of them, and a second run changes none.
+// The generated files are up to date. A change in the registry changes each of them, and a second run changes no file.
 func TestGeneratedFilesFollowTheRegistry(t *testing.T) {
 	generate, dir := newGenerator(t)
 	read := func(root, path string) string { return string(check.Must(os.ReadFile(filepath.Join(root, path)))(t)) }
