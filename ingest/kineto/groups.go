@@ -1,6 +1,7 @@
 package kineto
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,10 +9,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// groups tells the traces apart that were merged into one file: SGLang writes "[TP01] 83" for process 83 of the second
-// rank and "[TP01] 0" for its device 0. It has the group of each process by symbol, from 1; processes without a prefix
-// have none. Nil is a file without groups.
+// groups tells the traces of a merged file apart: SGLang writes "[TP01] 83" for process 83 of the second rank and
+// "[TP01] 0" for its device 0. It has the group of each process with a prefix, by symbol; nil if there is no prefix.
 type groups map[uint32]group
+
+// rankPrefix is the prefix of a process, one bracket or several.
+var rankPrefix = regexp.MustCompile(`^(\[[A-Za-z]+-?[0-9]+\] ?)+`)
 
 type group struct {
 	number int // in the order of the prefixes
@@ -25,12 +28,7 @@ func (t *tables) findGroups() groups {
 	prefixes := make(map[uint32]string)
 	add := func(process uint32) {
 		if _, ok := prefixes[process]; !ok {
-			text := strings.Trim(t.symbols.Text(process), `"`)
-			end := strings.LastIndexByte(text, ']')
-			if !strings.HasPrefix(text, "[") {
-				end = -1
-			}
-			prefixes[process] = text[:end+1]
+			prefixes[process] = rankPrefix.FindString(strings.Trim(t.symbols.Text(process), `"`))
 		}
 	}
 	for _, thread := range t.threads.Values {
@@ -60,10 +58,9 @@ func (t *tables) findGroups() groups {
 	return g
 }
 
-// rankIn returns the number in a prefix such as [TP01], or else the other one, where the prefix names several ranks or
-// none.
+// rankIn returns the number in a prefix such as [TP01], and the other one if the prefix has several.
 func rankIn(prefix string, other int) int64 {
-	digits := strings.TrimLeft(strings.Trim(prefix, "[]"), "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz- ")
+	digits := strings.TrimLeftFunc(strings.Trim(prefix, "[] "), func(r rune) bool { return r < '0' || r > '9' })
 	if rank, err := strconv.ParseUint(digits, 10, 31); err == nil {
 		return int64(rank)
 	}

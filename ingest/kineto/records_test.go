@@ -317,6 +317,8 @@ func TestMergedRanks(t *testing.T) {
 		"3 cpu aten::mm ", "3 cuda:0 Memset aten::mm", "3 cuda:0 gemm aten::mm",
 		"4 cpu aten::bmm ", "4 cuda:0 Memset aten::bmm", "4 cuda:0 gemm aten::bmm",
 	}, got)
+	entries, _ = recordtest.Split(t, kineto.Records(strings.NewReader(strings.ReplaceAll(text, "[TP", "[a b")), "trace", nil))
+	check.Equal(t, "rank by another prefix", op.Int{}, entries[0].Rank)
 }
 
 // The annotations and modules around a launch are the path of what it launched, on its thread alone.
