@@ -39,7 +39,7 @@ func TestFaultsOfSpans(t *testing.T) {
 		t.Run(f.String(), func(t *testing.T) {
 			optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
 				found := spantest.ReadWhole(t,
-					exported(t, f, tracetest.SpanStubs{spantest.Case(t, c.Span)}.Snapshots())).Entries
+					exported(t, f, tracetest.SpanStubs{c.Stub(t)}.Snapshots())).Entries
 				if len(found) != 1 || c.Want == nil {
 					return nil, len(found) > 0
 				}
@@ -64,7 +64,7 @@ func TestFaultsOfSpans(t *testing.T) {
 func TestFaultsOfSpansInOneBatch(t *testing.T) {
 	var stubs tracetest.SpanStubs
 	for _, c := range optest.Cases() {
-		t.Run(c.Name, func(t *testing.T) { stubs = append(stubs, spantest.Case(t, c.Span)) })
+		t.Run(c.Name, func(t *testing.T) { stubs = append(stubs, c.Stub(t)) })
 	}
 	for _, f := range allFormats {
 		if checkMemo(t, f, stubs) == 0 {

@@ -10,7 +10,6 @@ import (
 	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/optest"
-	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -24,7 +23,7 @@ func TestConformance(t *testing.T) {
 				}
 				var out bytes.Buffer
 				exp := check.Must(exporter.New(append(opts, exporter.WithWriter(&out))...))(t)
-				check.OK(t, exp.ExportSpans(t.Context(), tracetest.SpanStubs{spantest.Case(t, c.Span)}.Snapshots()))
+				check.OK(t, exp.ExportSpans(t.Context(), tracetest.SpanStubs{c.Stub(t)}.Snapshots()))
 				for rec, err := range stdouttrace.Records(&out, "output", nil) {
 					check.OK(t, err)
 					if rec.Entry != nil {
