@@ -68,13 +68,14 @@ func encode(t *testing.T, c optest.Case) string {
 	}
 	service := "missing-service-name"
 	resource := s.Resource.Attributes()
-	if i := slices.IndexFunc(resource, func(a attribute.KeyValue) bool { return a.Key == attrkey.ServiceName }); i >= 0 {
-		service = resource[i].Value.AsString()
-		resource = slices.Delete(resource, i, i+1)
+	if name, ok := s.Resource.Set().Value(attrkey.ServiceName); ok {
+		service = name.AsString()
+		resource = slices.DeleteFunc(resource, func(a attribute.KeyValue) bool { return a.Key == attrkey.ServiceName })
 	}
 	span := map[string]any{
-		"traceID": s.SpanContext.TraceID(), "spanID": s.SpanContext.SpanID(), "operationName": s.Name, "processID": "p1",
-		"startTime": s.StartTime.UnixMicro(), "duration": s.EndTime.Sub(s.StartTime).Microseconds(), "tags": tags,
+		"traceID": s.SpanContext.TraceID(), "spanID": s.SpanContext.SpanID(), "operationName": s.Name,
+		"processID": "p1", "tags": tags,
+		"startTime": s.StartTime.UnixMicro(), "duration": s.EndTime.Sub(s.StartTime).Microseconds(),
 	}
 	var references []any
 	refer := func(kind string, to trace.SpanContext) {
