@@ -19,12 +19,12 @@ import (
 
 // lost lists the fields missing in API version 1: it floors times, fails on numbers that are not finite, and has no
 // spans without ids, times or a process.
-const lost = optest.Nanoseconds | optest.NonFinite | optest.InvalidUTF8 | optest.EndBeforeStart |
-	optest.NoTime | optest.NoIDs | optest.NoResource | optest.LinkAttributes
+var lost = []string{"Nanoseconds", "NonFinite", "InvalidUTF8", "EndBeforeStart", "NoTime", "NoIDs", "NoResource",
+	"LinkAttributes"}
 
 func TestConformance(t *testing.T) {
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
-		if c.Needs&lost != 0 {
+		if c.Has(lost...) {
 			t.Skip("API version 1 cannot hold the span")
 		}
 		for rec, err := range jaeger.Records(strings.NewReader(encode(t, c)), "answer", nil) {

@@ -99,10 +99,7 @@ func Cases() []Case {
 		}
 		c.Span = baseSpan()
 		decode(line, &c)
-		loaded := Case{Name: c.Name, Span: c.Span.stub(c.Attributes), TraceState: c.Span.TraceState}
-		for _, name := range c.Needs {
-			loaded.Needs |= 1 << slices.Index(needNames, name)
-		}
+		loaded := Case{Name: c.Name, Span: c.Span.stub(c.Attributes), TraceState: c.Span.TraceState, Needs: c.Needs}
 		if c.Want != nil {
 			loaded.Want = baseEntry()
 			for name, text := range c.Want {
