@@ -26,7 +26,10 @@ func record(s tracetest.Spec) op.Record {
 	if e := rec.Entry; e != nil && s.Memory%3 > 0 {
 		e.OutputShape = op.Shape{s.Memory % 7}
 		e.Attrs = append(e.Attrs, op.Attr{Key: "grid", Value: fmt.Sprint(s.End % 5), Type: op.AttrInt},
-			op.Attr{Key: "else", Value: "x"})
+			op.Attr{Key: "else", Value: "x"}, op.Attr{Key: "thread.id", Value: fmt.Sprint(s.End % 4), Type: op.AttrInt})
+	}
+	if rec.Span != nil && s.End%3 > 0 {
+		rec.Span.Attrs = []op.Attr{{Key: "thread.id", Value: fmt.Sprint(s.End % 3), Type: op.AttrInt}}
 	}
 	return rec
 }
@@ -117,7 +120,7 @@ func checkSameRows(t *testing.T, want, got *trace.Forest) {
 			list = append(list, fmt.Sprint(
 				f.Start(r), f.Duration(r), f.Span(r), f.ParentID(r), f.Names.Traces.Values[f.Trace(r)], f.RowName(r),
 				f.Names.Lanes.Values[f.Lane(r)], f.Kind(r), f.Flags(r)&^trace.BuiltFlags, f.Step(r), f.Memory(r),
-				f.Launch(r),
+				f.Launch(r), f.Names.Threads.Values[f.Thread(r)],
 				stamp.Name, stamp.Span, f.Names.Traces.Values[stamp.Trace], f.Node(r).Shapes(), f.Node(r).Arguments(),
 			))
 		}

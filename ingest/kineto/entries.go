@@ -127,6 +127,10 @@ func (m *entryMaker) host(i int) *op.Entry {
 		e.KindRule = op.RuleAttribute
 	}
 	m.addGradient(e, int32(i))
+	if m.threadIDs[o.thread] != "" {
+		m.further = m.appendThread(append(m.further[:0], e.Attrs...), o.thread)
+		e.Attrs = m.further
+	}
 	return e
 }
 
@@ -275,9 +279,20 @@ func (m *entryMaker) addAttrs(e *op.Entry, geometry uint32, call *launch) {
 	if call != nil && call.name != 0 {
 		m.further = append(m.further, op.Attr{Key: attrkey.LaunchCall, Value: lexer.ValidUTF8(m.notes.Text(call.name))})
 	}
+	if call != nil {
+		m.further = m.appendThread(m.further, call.thread)
+	}
 	if len(m.further) > 0 {
 		e.Attrs = m.further
 	}
+}
+
+// appendThread appends the id of a thread, if it is known.
+func (t *tables) appendThread(to []op.Attr, thread uint32) []op.Attr {
+	if id := t.threadIDs[thread]; id != "" {
+		to = append(to, op.Attr{Key: attrkey.Thread, Value: id, Type: op.AttrInt})
+	}
+	return to
 }
 
 func (m *entryMaker) number(n int64) string {

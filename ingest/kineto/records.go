@@ -227,7 +227,7 @@ func (r *reader) hostOp(e *traceevent.Event) {
 	*t.hostOps.add() = hostOp{
 		start: e.Start.V, dur: e.Duration.V,
 		external:   r.args.external.V,
-		thread:     t.addThread(e.PID, e.TID),
+		thread:     t.addThread(e),
 		name:       t.symbols.Add(e.Name),
 		inputs:     t.symbols.Add(r.key),
 		collective: t.addCollective(&r.args.collective),
@@ -250,7 +250,7 @@ func (r *reader) launch(e *traceevent.Event) {
 		start:       e.Start.V,
 		dur:         e.Duration.V,
 		bytes:       r.args.size.V,
-		thread:      t.addThread(e.PID, e.TID),
+		thread:      t.addThread(e),
 		name:        t.notes.Add(e.Name),
 	}
 }
@@ -289,7 +289,7 @@ const modulePrefix = "nn.Module: "
 func (r *reader) addRange(e *traceevent.Event) {
 	t := &r.tables
 	*t.ranges.add() = timeRange{
-		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e.PID, e.TID), name: t.notes.Add(e.Name),
+		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e), name: t.notes.Add(e.Name),
 	}
 }
 

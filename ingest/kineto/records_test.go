@@ -349,14 +349,14 @@ func TestPaths(t *testing.T) {
 		got[e.Operation] = fmt.Sprint(e.Step, " ", e.Path, " by ", e.LaunchedBy, " ", e.Attrs)
 	}
 	want := map[string]string{
-		"aten::mm": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by  []",
+		"aten::mm": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by  [{thread.id 1 1}]",
 		"a": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by aten::mm " +
 			"[{grid [2,1,1] 5} {block [32,1,1] 5} {registers per thread 16 1} {tensor.launch.duration 1000 1} " +
-			"{tensor.launch.call cudaLaunchKernel 0}]",
+			"{tensor.launch.call cudaLaunchKernel 0} {thread.id 1 1}]",
 		"b": "4 ## forward ##/nn.Module: Net_0 by nn.Module: Net_0 [{graph id 3 1} {graph node id 99 1} {" +
 			"tensor.launch.duration 1000 1} " +
-			"{tensor.launch.call cudaGraphLaunch 0}]",
-		"c": "4  by  [{tensor.launch.duration 1000 1} {tensor.launch.call cudaLaunchKernel 0}]",
+			"{tensor.launch.call cudaGraphLaunch 0} {thread.id 1 1}]",
+		"c": "4  by  [{tensor.launch.duration 1000 1} {tensor.launch.call cudaLaunchKernel 0} {thread.id 2 1}]",
 	}
 	check.Equal(t, "", want, got)
 }

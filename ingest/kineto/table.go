@@ -1,10 +1,13 @@
 package kineto
 
 import (
+	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
+	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/internal/read/profiler"
@@ -102,6 +105,7 @@ type tables struct {
 	symbols     profiler.Symbols
 	notes       profiler.Symbols // texts outside the fingerprint: names of ranges and calls, geometry
 	threads     symbols.Table[threadKey]
+	threadIDs   []string // of threads, "" if unknown
 	hostOps     rows[hostOp]
 	gradients   rows[gradient] // by operator
 	launches    rows[launch]
@@ -118,8 +122,20 @@ type tables struct {
 
 type threadKey struct{ process, thread uint32 }
 
-func (t *tables) addThread(pid, tid []byte) uint32 {
-	return uint32(t.threads.ID(threadKey{t.symbols.Add(pid), t.symbols.Add(tid)}))
+func (t *tables) addThread(e *traceevent.Event) uint32 {
+	n := t.threads.ID(threadKey{t.symbols.Add(e.PID), t.symbols.Add(e.TID)})
+	if int(n) == len(t.threadIDs) {
+		id := e.Thread
+		if !id.Known {
+			id = parseInt(bytes.Trim(e.TID, `"`))
+		}
+		text := ""
+		if id.Known && id.V >= 0 {
+			text = strconv.FormatInt(id.V, 10)
+		}
+		t.threadIDs = append(t.threadIDs, text)
+	}
+	return uint32(n)
 }
 
 func (t *tables) processOf(thread uint32) uint32 { return t.threads.Values[thread].process }
@@ -149,7 +165,8 @@ func (t *tables) heldBytes() int64 {
 		len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
 		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) +
 		t.collectives.n*int(unsafe.Sizeof(collective{}))
-	return int64(rows) + t.threads.Bytes(nil) + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes
+	const textBytes = 32 // of a thread's id
+	return int64(rows) + int64(len(t.threadIDs)*textBytes) + t.threads.Bytes(nil) + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes
 }
 
 const chunkRows = 1 << chunkBits

@@ -164,9 +164,11 @@ func (r *reader) launched(e *op.Entry, call *launch) {
 	if call.dur > 0 {
 		addInt(e, attrkey.LaunchDuration, call.dur)
 	}
+	attrs := slices.Clip(e.Attrs)
 	if name := r.call(call.name); name != "" {
-		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: attrkey.LaunchCall, Value: name})
+		attrs = append(attrs, op.Attr{Key: attrkey.LaunchCall, Value: name})
 	}
+	e.Attrs = append(attrs, r.threads[call.thread].id...)
 	r.setStep(e, r.threads[call.thread].process, call.start)
 	if call.at >= 0 {
 		e.LaunchedBy, e.LaunchSpanID = r.symbols.Text(r.ranges[call.at].name), id(int(call.at))

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/op"
@@ -66,12 +67,15 @@ type launch struct {
 }
 
 type thread struct {
-	process int64 // its globalPid
-	attrs   []op.Attr
+	process   int64 // its globalPid
+	attrs, id []op.Attr
 }
 
-// processOf returns the globalPid of a globalTid. Its last 24 bits are the thread.
-func processOf(globalTid int64) int64 { return globalTid &^ 0xffffff }
+// threadBits are the bits of a globalTid for the thread.
+const threadBits = 0xffffff
+
+// processOf returns the globalPid of a globalTid.
+func processOf(globalTid int64) int64 { return globalTid &^ threadBits }
 
 type tables struct {
 	texts      map[int64]string // of StringIds
@@ -127,7 +131,8 @@ func (r *reader) readTables() bool {
 		id, ok := v[0].Number()
 		name, _ := v[1].Number()
 		if text := r.texts[name]; ok && text != "" {
-			r.threads[r.thread(id)].attrs = []op.Attr{{Key: "thread.name", Value: validText(text)}}
+			t := &r.threads[r.thread(id)]
+			t.attrs = append([]op.Attr{{Key: "thread.name", Value: validText(text)}}, t.id...)
 		}
 		return nil
 	}) && r.readStart() && r.scan(rangeTable, []string{
@@ -262,7 +267,12 @@ func (r *reader) thread(globalTid int64) uint32 {
 	if !ok {
 		n = uint32(len(r.threads))
 		r.threadIDs[globalTid] = n
-		r.threads = append(r.threads, thread{process: processOf(globalTid)})
+		t := thread{process: processOf(globalTid)}
+		if id := globalTid & threadBits; id != 0 {
+			t.id = []op.Attr{{Key: attrkey.Thread, Value: strconv.FormatInt(id, 10), Type: op.AttrInt}}
+		}
+		t.attrs = t.id
+		r.threads = append(r.threads, t)
 		r.more(2 * textBytes)
 	}
 	return n

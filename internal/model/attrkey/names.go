@@ -68,6 +68,7 @@ const (
 const (
 	ServiceName   = "service.name"
 	HostName      = "host.name"
+	Thread        = "thread.id"
 	HardwareID    = "hw.id"
 	HardwareType  = "hw.type"
 	HardwareModel = "hw.model"
