@@ -29,9 +29,28 @@ func (f *Forest) Add(rec op.Record) {
 
 // AddCall adds a call of the host.
 func (f *Forest) AddCall(c *op.Entry) {
-	if c.Start.Known && c.Duration > 0 && IsTime(c.Start.V, c.Duration) {
-		f.Calls = append(f.Calls, Call{c.Operation, c.Rank, c.Start.V, c.Duration})
+	isWait := attrkey.IsWait(c.Operation) || attrkey.IsStreamWait(c.Operation)
+	if !c.Start.Known || c.Duration <= 0 && !isWait || !IsTime(c.Start.V, c.Duration) {
+		return
 	}
+	call := Call{
+		Name: c.Operation, Rank: c.Rank, Start: c.Start.V, Duration: max(0, c.Duration), Device: c.DeviceID, Stream: c.Stream,
+		Inside: !c.ParentSpanID.IsZero() || c.Duration <= 0,
+	}
+	for i := range c.Attrs {
+		a := &c.Attrs[i]
+		n, ok := count(a)
+		value := op.Int{V: n, Known: ok}
+		switch a.Key {
+		case attrkey.Thread:
+			call.Thread = value
+		case attrkey.WaitStream:
+			call.OnStream = value
+		case attrkey.WaitRecorded:
+			call.Recorded = value
+		}
+	}
+	f.Calls = append(f.Calls, call)
 }
 
 // AddOp adds an operation and its work.

@@ -34,6 +34,7 @@ type entryMaker struct {
 	kinds   []deviceKind         // by symbol of a name
 	phases  map[uint32]string    // by symbol of the name of an operator
 	numbers map[int64]string     // their text
+	waiting map[uint32]bool      // by symbol of the name of a call
 	further []op.Attr            // of the entry
 	shares  map[int32]int64      // kernels that do the work of an operator, by its number; nil before the first
 	// gradient is the next row of gradients, gradientNumber the number of the last row, numberText its text, and plain
@@ -351,6 +352,16 @@ func (m *entryMaker) kindOf(name uint32) (op.Kind, op.KindRule) {
 		k.task = kernelname.TaskOf(m.symbols.Text(name))
 	}
 	return k.kind, k.rule
+}
+
+// waits reports whether a call of the name waits, or makes a stream wait.
+func (m *entryMaker) waits(name uint32) bool {
+	is, ok := m.waiting[name]
+	if !ok {
+		text := m.notes.Text(name)
+		is = remember(&m.waiting, name, attrkey.IsWait(text) || attrkey.IsStreamWait(text))
+	}
+	return is
 }
 
 // taskOf returns what a kernel does of an operator's work.

@@ -56,23 +56,35 @@ func (r *reader) readTail() bool {
 	return r.readCalls(&entries)
 }
 
-// readCalls yields host activity outside operators: ranges other than steps, and runtime calls.
+// readCalls yields ranges other than steps, runtime calls outside operators, and waits within them.
 func (r *reader) readCalls(m *entryMaker) bool {
-	call := op.Entry{Side: op.SideHost}
-	give := func(thread, name uint32, start, dur int64) bool {
-		call.Rank = m.rankOf(m.processOf(thread))
-		call.Operation = lexer.ValidUTF8(m.notes.Text(name))
-		call.Start = opfile.UnixTime(m.base, start)
-		call.Duration = dur
-		return r.yield(op.Record{Call: &call}, nil)
+	var call op.Entry
+	begin := func(thread, name uint32, start, dur int64) {
+		call = op.Entry{
+			Operation: lexer.ValidUTF8(m.notes.Text(name)), Side: op.SideHost, Rank: m.rankOf(m.processOf(thread)),
+			Start: opfile.UnixTime(m.base, start), Duration: dur, Attrs: m.appendThread(call.Attrs[:0], thread),
+		}
 	}
 	for i := range m.ranges.n {
-		if t := m.ranges.at(int32(i)); !m.rangeMark(int32(i)).IsStep() && !give(t.thread, t.name, t.start, t.dur) {
+		if m.rangeMark(int32(i)).IsStep() {
+			continue
+		}
+		t := m.ranges.at(int32(i))
+		if begin(t.thread, t.name, t.start, t.dur); !r.yield(op.Record{Call: &call}, nil) {
 			return false
 		}
 	}
 	for i := range m.launches.n {
-		if l := m.launches.at(int32(i)); l.op < 0 && !give(l.thread, l.name, l.start, l.dur) {
+		l := m.launches.at(int32(i))
+		if l.op >= 0 && !m.waits(l.name) {
+			continue
+		}
+		begin(l.thread, l.name, l.start, l.dur)
+		if l.op >= 0 {
+			call.TraceID = m.trace
+			call.ParentSpanID = spanID(int(l.op))
+		}
+		if !r.yield(op.Record{Call: &call}, nil) {
 			return false
 		}
 	}

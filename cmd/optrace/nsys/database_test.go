@@ -168,7 +168,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (2650, 2690, %d, 8, 6), (1210, 12
 `, thread1)))
 	check.Equal(t, "calls", []*op.Entry{
 		{Operation: "cudaFree", Side: op.SideHost, Rank: op.Known(0), Start: op.Known(1_700_000_000_000_001_650),
-			Duration: 40},
+			Duration: 40, Attrs: []op.Attr{{Key: "thread.id", Value: "11", Type: op.AttrInt}}},
 	}, f.calls)
 }
 

@@ -177,14 +177,20 @@ func (r *reader) launched(e *op.Entry, call *launch) {
 	}
 }
 
-// outside returns the entry of a named call outside ranges, nil for any other call.
+// outside returns the entry of a named call outside ranges, or of a wait, nil for any other call.
 func (r *reader) outside(call *launch) *op.Entry {
 	name := r.call(call.name)
-	if call.at >= 0 || name == "" {
+	if name == "" || call.at >= 0 && !attrkey.IsWait(name) && !attrkey.IsStreamWait(name) {
 		return nil
 	}
-	e := &op.Entry{Operation: name, Side: op.SideHost, Start: opfile.UnixTime(r.base, call.start), Duration: call.dur}
-	if rank, ok := r.ranks[r.threads[call.thread].process]; ok {
+	th := &r.threads[call.thread]
+	e := &op.Entry{
+		Operation: name, Side: op.SideHost, Start: opfile.UnixTime(r.base, call.start), Duration: call.dur, Attrs: th.id,
+	}
+	if call.at >= 0 {
+		e.TraceID, e.ParentSpanID = r.trace, id(int(call.at))
+	}
+	if rank, ok := r.ranks[th.process]; ok {
 		e.Rank = op.Known(rank)
 	}
 	return e
