@@ -112,6 +112,32 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 	})
 }
 
+// Calls keep what waits state, in a merged forest as well. Waits within operations are marked.
+func TestCallsOfMergedForests(t *testing.T) {
+	f, g := trace.New(), trace.New()
+	add := func(f *trace.Forest, e op.Entry) {
+		e.Attrs = append(e.Attrs, op.Attr{Key: "thread.id", Value: "7", Type: op.AttrInt})
+		f.AddCall(&e)
+	}
+	add(f, op.Entry{Operation: "cudaFree", Start: op.Known(1), Duration: 2})
+	add(f, op.Entry{Operation: "cudaFree", Start: op.Known(1)})
+	add(f, op.Entry{Operation: "cudaEventSynchronize", Start: op.Known(3)})
+	add(g, op.Entry{
+		Operation: "cudaStreamWaitEvent", Start: op.Known(5), Duration: 1, DeviceID: "cuda:1", Stream: op.Known(20),
+		Rank: op.Known(2), ParentSpanID: op.SpanID{7: 1}, Attrs: []op.Attr{
+			{Key: "tensor.wait.stream", Value: "9", Type: op.AttrInt},
+			{Key: "tensor.wait.recorded", Value: "4", Type: op.AttrInt},
+		},
+	})
+	f.Merge(g)
+	check.Equal(t, "calls", []trace.Call{
+		{Name: "cudaFree", Start: 1, Duration: 2, Thread: op.Known(7)},
+		{Name: "cudaEventSynchronize", Start: 3, Thread: op.Known(7), Inside: true},
+		{Name: "cudaStreamWaitEvent", Rank: op.Known(2), Start: 5, Duration: 1, Thread: op.Known(7), Device: "cuda:1",
+			Stream: op.Known(20), OnStream: op.Known(9), Recorded: op.Known(4), Inside: true},
+	}, f.Calls)
+}
+
 func checkSameRows(t *testing.T, want, got *trace.Forest) {
 	t.Helper()
 	rows := func(f *trace.Forest) (list []string) {

@@ -354,8 +354,8 @@ func (m *entryMaker) kindOf(name uint32) (op.Kind, op.KindRule) {
 	return k.kind, k.rule
 }
 
-// waits reports whether a call of the name waits, or makes a stream wait.
-func (m *entryMaker) waits(name uint32) bool {
+// isWait reports whether a call of the name waits, or makes a stream wait.
+func (m *entryMaker) isWait(name uint32) bool {
 	is, ok := m.waiting[name]
 	if !ok {
 		text := m.notes.Text(name)

@@ -78,6 +78,14 @@ func (d *deviceOp) note(flag known, is bool) {
 	}
 }
 
+// wait tells what a call waits for: a device, a stream, an event of the stream of.
+type wait struct {
+	correlation        int64
+	recorded           int64 // the correlation id of the event's recording, or 0
+	device, stream, of op.Int
+	process            uint32 // index of notes
+}
+
 type collective struct {
 	op.Collective
 	dtype op.DType
@@ -110,6 +118,7 @@ type tables struct {
 	gradients   rows[gradient] // by operator
 	launches    rows[launch]
 	deviceOps   rows[deviceOp]
+	waits       rows[wait]
 	ranges      rows[timeRange]
 	steps       marks.Steps // processes are numbers of symbols, names of notes
 	marks       marks.Names // of notes
@@ -162,6 +171,7 @@ func (t *tables) heldBytes() int64 {
 		t.launches.n*int(unsafe.Sizeof(launch{})+place) +
 		t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
 		t.gradients.n*int(unsafe.Sizeof(gradient{})+place) +
+		t.waits.n*int(unsafe.Sizeof(wait{})+4*place) + // with its place in an index
 		len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
 		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) +
 		t.collectives.n*int(unsafe.Sizeof(collective{}))

@@ -74,9 +74,10 @@ func (r *reader) readCalls(m *entryMaker) bool {
 			return false
 		}
 	}
+	waits := m.waitsOf()
 	for i := range m.launches.n {
 		l := m.launches.at(int32(i))
-		if l.op >= 0 && !m.waits(l.name) {
+		if l.op >= 0 && !m.isWait(l.name) {
 			continue
 		}
 		begin(l.thread, l.name, l.start, l.dur)
@@ -84,11 +85,28 @@ func (r *reader) readCalls(m *entryMaker) bool {
 			call.TraceID = m.trace
 			call.ParentSpanID = spanID(int(l.op))
 		}
+		if w := waits[l]; w != nil {
+			m.setWait(&call, l, w)
+		}
 		if !r.yield(op.Record{Call: &call}, nil) {
 			return false
 		}
 	}
 	return true
+}
+
+func (m *entryMaker) setWait(e *op.Entry, l *launch, w *wait) {
+	e.Stream = w.stream
+	if w.device.Known {
+		e.DeviceID = m.deviceName(&deviceOp{device: int32(w.device.V)})
+	}
+	var recorded op.Int
+	if w.recorded != 0 {
+		if by := m.callOf(m.groups.of(m.processOf(l.thread)), w.recorded); by != nil {
+			recorded = opfile.UnixTime(m.base, by.start)
+		}
+	}
+	profiler.SetEvent(e, w.of, recorded)
 }
 
 // timeBase returns the origin of times in Unix nanoseconds, unknown if the document has not stated it.

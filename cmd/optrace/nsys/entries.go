@@ -193,6 +193,18 @@ func (r *reader) outside(call *launch) *op.Entry {
 	if rank, ok := r.ranks[th.process]; ok {
 		e.Rank = op.Known(rank)
 	}
+	w, ok := r.waits[callKey{th.process, call.correlation}]
+	if !ok {
+		return e
+	}
+	e.Stream = w.stream
+	if w.device.Known {
+		e.DeviceID = "cuda:" + w.device.String()
+	}
+	e.Attrs = slices.Clip(e.Attrs)
+	if rec := r.recordingOf(w.event, call.start); rec != nil {
+		profiler.SetEvent(e, rec.stream, opfile.UnixTime(r.base, rec.start))
+	}
 	return e
 }
 
