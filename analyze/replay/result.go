@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/sketch"
@@ -80,8 +81,15 @@ type Edges struct {
 // MostUnexplained is the largest share of unexplained waiting on the path at which gains are known.
 const MostUnexplained = 0.2
 
-// Run replays the recording with changes, one after the other. It returns an error for a change that selects nothing.
+// ErrNoTimes is the error of a change to a recording in which nothing has a start.
+var ErrNoTimes = errors.New("no operation has a start, and a replay needs them")
+
+// Run replays the recording with changes, one after the other. It returns an [*UnknownError] for a change that selects
+// nothing, and ErrNoTimes for any change without times.
 func (g *Graph) Run(changes ...Change) (*Result, error) {
+	if len(changes) > 0 && len(g.g.at) == 0 {
+		return nil, ErrNoTimes
+	}
 	recorded := g.g.lags()
 	lags := slices.Clone(recorded)
 	r := &Result{Changes: []Applied{}}
