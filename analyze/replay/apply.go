@@ -10,7 +10,8 @@ import (
 )
 
 // apply changes lags. It returns the number of operations and calls that the change selects.
-func (g *Graph) apply(c Change, lags []int64) (int64, error) {
+func (g *Graph) apply(c Change, v *variant) (int64, error) {
+	lags := v.lags
 	switch c.Kind {
 	case Host:
 		return g.scaleHost(c.Factor, lags), nil
@@ -47,7 +48,7 @@ func (g *Graph) apply(c Change, lags []int64) (int64, error) {
 			return min(ns, int64(float64(g.forest.Memory(r))/c.Factor*1e9))
 		})
 	case Overlap:
-		g.overlap(s, lags)
+		g.overlap(s, v)
 	case NoWait:
 		g.noWait(s, lags)
 	case Balance:
@@ -176,24 +177,62 @@ func (g *Graph) typical(s *selection) map[like]int64 {
 	return medians
 }
 
-// overlap lets selected operations wait for their launch, what the recording states, and the work launched before.
-func (g *Graph) overlap(s *selection, lags []int64) {
+// overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
+// and for the work launched before. The operation after them on their stream waits for the one before them instead.
+func (g *Graph) overlap(s *selection, v *variant) {
 	hasWork := make(map[int32]bool) // operations with an edge to the work launched before
+	before := make(map[int32]edge)  // the edge from the operation before on the stream, by row
 	for i := range g.g.edges {
-		if e := &g.g.edges[i]; e.kind == ofCollective && e.owner >= 0 && e.to == g.begin[e.owner] {
+		e := &g.g.edges[i]
+		switch {
+		case e.owner < 0 || e.to != g.begin[e.owner]:
+		case e.kind == onStream:
+			before[e.owner] = *e
+		case e.kind == ofCollective:
 			hasWork[e.owner] = true
+		}
+	}
+	rowAt := make(map[int32]int32) // by point, the row that ends there
+	for _, e := range before {
+		rowAt[e.from] = none
+	}
+	for r, p := range g.end {
+		if _, ok := rowAt[p]; ok && g.isOnDevice(int32(r)) {
+			rowAt[p] = int32(r)
 		}
 	}
 	for i := range g.g.edges {
 		e := &g.g.edges[i]
-		if e.owner < 0 || !s.rows[e.owner] || e.to != g.begin[e.owner] {
+		if e.owner < 0 || e.to != g.begin[e.owner] {
 			continue
 		}
-		if e.kind == onStream || e.kind == afterStream && hasWork[e.owner] {
-			lags[i] = dropped
+		selected := s.rows[e.owner]
+		if selected && e.kind == afterStream && hasWork[e.owner] {
+			v.lags[i] = dropped
+		}
+		if e.kind != onStream || rowAt[e.from] == none || s.rows[rowAt[e.from]] == selected {
+			continue
+		}
+		if !selected { // otherwise its data come from there
+			v.lags[i] = dropped
+		}
+		r := rowAt[e.from] // the operation before on either stream
+		for steps := 0; r != none && s.rows[r] != selected && steps < g.forest.Len(); steps++ {
+			link, ok := before[r]
+			if r = none; ok {
+				r = rowAt[link.from]
+			}
+		}
+		if r != none {
+			v.more[e.to] = append(v.more[e.to], edge{
+				lag: min(e.lag, usualOverlap), from: g.end[r], to: e.to, owner: e.owner, kind: onStream,
+			})
 		}
 	}
 }
+
+// usualOverlap is the time between two operations of a stream once nothing is between them.
+const usualOverlap = microsecond
 
 // noWait lets the host go on in selected calls, and in the launching calls of selected copies.
 func (g *Graph) noWait(s *selection, lags []int64) {

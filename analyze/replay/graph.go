@@ -174,46 +174,63 @@ func (g *points) tighten() {
 	}
 }
 
-// run returns the times of all points with other lags, by edge. Points without an edge keep their times.
-func (g *points) run(lags []int64) []int64 {
-	at := make([]int64, len(g.at))
+// variant is a graph with other lags and additional edges.
+type variant struct {
+	*points
+	lags []int64
+	more map[int32][]edge // additional edges to a point, from points with smaller numbers
+}
+
+// variant returns the recorded lags, for a change.
+func (g *points) variant() *variant {
+	v := &variant{points: g, lags: make([]int64, len(g.edges)), more: make(map[int32][]edge)}
+	for i := range g.edges {
+		v.lags[i] = g.edges[i].lag
+	}
+	return v
+}
+
+// run returns the times of all points. Points without an edge keep their times.
+func (v *variant) run() []int64 {
+	at := make([]int64, len(v.at))
 	for p := range at {
-		from, to := g.first[p], g.first[p+1]
+		from, to := v.first[p], v.first[p+1]
 		latest := int64(dropped)
 		for i := from; i < to; i++ {
-			latest = max(latest, at[g.edges[i].from]+lags[i])
+			latest = max(latest, at[v.edges[i].from]+v.lags[i])
+		}
+		for _, e := range v.more[int32(p)] {
+			latest = max(latest, at[e.from]+e.lag)
 		}
 		if latest <= dropped/2 {
-			latest = g.at[p]
+			latest = v.at[p]
 		}
 		at[p] = latest
 	}
 	return at
 }
 
-// lags returns a copy of the lags.
-func (g *points) lags() []int64 {
-	lags := make([]int64, len(g.edges))
-	for i := range g.edges {
-		lags[i] = g.edges[i].lag
-	}
-	return lags
-}
-
-// binding yields the edges that determine a point, from the last back to a point without edges.
-func (g *points) binding(p int32, at, lags []int64, visit func(edge int32)) {
-	for g.first[p] < g.first[p+1] {
-		best := none
-		for i := g.first[p]; i < g.first[p+1]; i++ {
-			if lags[i] > dropped/2 && at[g.edges[i].from]+lags[i] == at[p] {
-				best = i
-				break
+// binding visits the edges that determine a point, from the last back to a point without edges.
+func (v *variant) binding(p int32, at []int64, visit func(e *edge, lag int64)) {
+	for {
+		var best *edge
+		lag := int64(0)
+		for i := v.first[p]; i < v.first[p+1] && best == nil; i++ {
+			if e := &v.edges[i]; v.lags[i] > dropped/2 && at[e.from]+v.lags[i] == at[p] {
+				best = e
+				lag = v.lags[i]
 			}
 		}
-		if best == none {
+		for i := range v.more[p] {
+			if e := &v.more[p][i]; best == nil && at[e.from]+e.lag == at[p] {
+				best = e
+				lag = e.lag
+			}
+		}
+		if best == nil {
 			return
 		}
-		visit(best)
-		p = g.edges[best].from
+		visit(best, lag)
+		p = best.from
 	}
 }

@@ -90,22 +90,22 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 	if len(changes) > 0 && len(g.g.at) == 0 {
 		return nil, ErrNoTimes
 	}
-	recorded := g.g.lags()
-	lags := slices.Clone(recorded)
+	recorded := g.g.variant()
+	changed := g.g.variant()
 	r := &Result{Changes: []Applied{}}
 	spread := 0.0
 	for _, c := range changes {
-		n, err := g.apply(c, lags)
+		n, err := g.apply(c, changed)
 		if err != nil {
 			return nil, err
 		}
 		r.Changes = append(r.Changes, Applied{c, n})
 		spread = max(spread, spreads[c.Kind])
 	}
-	at := g.g.run(lags)
+	at := changed.run()
 	last, replayedLast := latest(g.g.at), latest(at)
 	r.Bound = g.parts(last, g.g.at, recorded)
-	r.ReplayedBound = g.parts(replayedLast, at, lags)
+	r.ReplayedBound = g.parts(replayedLast, at, changed)
 	r.Unexplained = g.unexplained(last, recorded)
 	r.Known = r.Unexplained <= MostUnexplained
 	r.Edges = g.edges()
@@ -158,13 +158,12 @@ const (
 )
 
 // parts divides the path to a point by what its time was spent on.
-func (g *Graph) parts(last int32, at, lags []int64) []Part {
+func (g *Graph) parts(last int32, at []int64, v *variant) []Part {
 	sums := make(map[string]int64)
 	whole := int64(0)
 	if last != none {
-		g.g.binding(last, at, lags, func(i int32) {
+		v.binding(last, at, func(e *edge, lag int64) {
 			name := partOther
-			e := &g.g.edges[i]
 			switch e.kind {
 			case own:
 				name = g.forest.Kind(e.owner).String()
@@ -178,8 +177,8 @@ func (g *Graph) parts(last int32, at, lags []int64) []Part {
 					name = g.forest.Kind(e.owner).String()
 				}
 			}
-			sums[name] += lags[i]
-			whole += lags[i]
+			sums[name] += lag
+			whole += lag
 		})
 	}
 	parts := []Part{}
@@ -193,15 +192,15 @@ func (g *Graph) parts(last int32, at, lags []int64) []Part {
 }
 
 // unexplained returns the share of the path to a point in long times before operations without a known reason.
-func (g *Graph) unexplained(last int32, lags []int64) float64 {
+func (g *Graph) unexplained(last int32, v *variant) float64 {
 	const long = 100 * microsecond
 	sum := int64(0)
 	if last == none {
 		return 0
 	}
-	g.g.binding(last, g.g.at, lags, func(i int32) {
-		if k := g.g.edges[i].kind; (k == onStream || k == afterLaunch) && lags[i] > long {
-			sum += lags[i]
+	v.binding(last, v.at, func(e *edge, lag int64) {
+		if (e.kind == onStream || e.kind == afterLaunch) && lag > long {
+			sum += lag
 		}
 	})
 	return float64(sum) / float64(max(1, g.g.at[last]))

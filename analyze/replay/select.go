@@ -46,14 +46,13 @@ func known(v op.Int) string {
 	return fmt.Sprint(v.V)
 }
 
-// find returns what text selects: the name of an operation, an operator, a span or a call, or KEY=VALUE.
+// find returns what text selects: the name of an operation, an operator, a span or a call, or KEY=VALUE,KEY=VALUE.
 func (g *Graph) find(text string) (*selection, error) {
 	f := g.forest
 	s := &selection{rows: make([]bool, f.Len()), calls: make(map[int32]bool)}
-	if key, value, ok := strings.Cut(text, "="); ok && properties[key] != nil {
-		of := properties[key]
+	if matches := conditions(f, text); matches != nil {
 		for r := range f.Rows() {
-			s.add(r, g.begin[r] != none && f.Has(r, trace.FlagOp) && pattern.Matches(value, of(f, r)))
+			s.add(r, g.begin[r] != none && f.Has(r, trace.FlagOp) && matches(r))
 		}
 		return s, s.check(text, nil)
 	}
@@ -74,6 +73,22 @@ func (g *Graph) find(text string) (*selection, error) {
 		s.add(r, !onDevice && g.begin[r] != none && f.IsDeviceSide(r) && f.LauncherName(r) == text)
 	}
 	return s, s.check(text, f)
+}
+
+// conditions returns the test of a text KEY=VALUE,KEY=VALUE, nil for another text.
+func conditions(f *trace.Forest, text string) func(r int32) bool {
+	var all []func(r int32) bool
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(part, "=")
+		of := properties[key]
+		if !ok || of == nil {
+			return nil
+		}
+		all = append(all, func(r int32) bool { return pattern.Matches(value, of(f, r)) })
+	}
+	return func(r int32) bool {
+		return !slices.ContainsFunc(all, func(matches func(int32) bool) bool { return !matches(r) })
+	}
 }
 
 func (s *selection) add(r int32, selected bool) {

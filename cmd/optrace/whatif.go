@@ -23,8 +23,9 @@ and its steps take. Without a change it says what the time is spent on.
 
   -change CHANGE    a change, written WHAT SELECT; give it again for several changes.
                     SELECT is the name of an operation, operator, span or call, or
-                    KEY=VALUE, such as device=cuda:*; keys are operation, operator,
-                    kind, device, rank, stream, step, phase and service. WHAT is:
+                    KEY=VALUE,KEY=VALUE, such as device=cuda:*; keys are operation,
+                    operator, kind, device, rank, stream, step, phase and service.
+                    WHAT is:
     0.5x            times 0.5
     remove          neither run nor launched
     typical         each call at most the median of calls with the same work
