@@ -5,8 +5,10 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 
@@ -27,14 +29,17 @@ type builder struct {
 	joins  *collective.Joins
 	origin int64 // Unix ns
 
-	process []int32 // of each row
-	loops   []bool  // by process, whether its requests follow each other
-	events  []*event
-	ops     []int32 // of devices, by start
-	lanes   map[lane]*lanePoints
-	thread  []int32  // by point, the edge from the point before on its thread
-	launch  []*event // by row
-	calls   []*event // beside operations
+	process    []int32 // of each row
+	loops      []bool  // by process, whether its requests follow each other
+	events     []event
+	ops        []int32 // of devices, by start
+	lanes      symbols.Table[lane]
+	lanePoints [][]int32 // by lane and time
+	laneByRow  []int32   // of the host of each row, or none
+	thread     []int32   // by point, the edge from the point before on its thread
+	launch     []int32   // the event of each row's launch, or none
+	calls      []int32   // events beside operations
+	launched   [][]int32 // rows by process and launch
 }
 
 // New returns the graph of a recording.
@@ -43,8 +48,7 @@ func New(f *trace.Forest) *Graph {
 	rows := int(f.Rows())
 	r := &Graph{forest: f, begin: repeat(none, rows), end: repeat(none, rows), owner: f.RequestOwners()}
 	b := &builder{
-		Graph: r, g: &r.g, joins: collective.FindJoins(f), lanes: make(map[lane]*lanePoints),
-		launch: make([]*event, rows),
+		Graph: r, g: &r.g, joins: collective.FindJoins(f), launch: repeat(none, rows), laneByRow: repeat(none, rows),
 	}
 	b.findProcesses()
 	b.findLoops()
@@ -138,8 +142,11 @@ func (b *builder) isExecution(r int32) bool {
 	return b.forest.ExecutionOf(r, b.owner) != trace.NoExecution
 }
 
-// laneOf returns the lane of a row's host.
-func (b *builder) laneOf(r int32) lane {
+// laneOf returns the number of the lane of a row's host.
+func (b *builder) laneOf(r int32) int32 {
+	if b.laneByRow[r] != none {
+		return b.laneByRow[r]
+	}
 	l := lane{b.process[r], b.forest.Names.Threads.Values[b.forest.Thread(r)], ofProcess}
 	switch {
 	case l.thread != 0:
@@ -148,13 +155,16 @@ func (b *builder) laneOf(r int32) lane {
 	case b.owner[r] != trace.NoRow && !b.loops[l.process]:
 		l.root = b.owner[r]
 	}
-	return l
+	b.laneByRow[r] = b.lanes.ID(l)
+	return b.laneByRow[r]
 }
 
 // collect finds events of hosts and operations of devices.
 func (b *builder) collect() {
 	f := b.forest
 	b.origin = trace.MaxTime
+	b.events = make([]event, 0, f.Len())
+	b.ops = make([]int32, 0, f.Len())
 	for r := range f.Rows() {
 		if !b.placed(r) {
 			continue
@@ -162,15 +172,16 @@ func (b *builder) collect() {
 		start := f.Start(r)
 		b.origin = min(b.origin, start)
 		if !f.IsDeviceSide(r) || f.DeviceKey(r).IsNone() {
-			b.events = append(b.events, &event{start: start, end: f.End(r), lane: b.laneOf(r), owner: r})
+			b.addEvent(start, f.End(r), b.laneOf(r), r, false)
 			continue
 		}
 		b.ops = append(b.ops, r)
+		b.laneOf(r)
 		if f.Has(r, trace.FlagLaunch) && f.Launch(r) <= start {
 			at := f.Launch(r)
 			b.origin = min(b.origin, at)
 			end := max(at, f.Launched(r))
-			b.events = append(b.events, &event{start: at, end: end, lane: b.laneOf(r), owner: r, launch: true})
+			b.addEvent(at, end, b.laneOf(r), r, true)
 		} else if f.Has(r, trace.FlagLaunch) {
 			b.g.count[afterLaunch].Broken++
 		}
@@ -191,16 +202,50 @@ func (b *builder) collect() {
 		}
 		b.origin = min(b.origin, c.Start)
 		l := lane{p, c.Thread.V, ofProcess}
-		b.events = append(b.events, &event{start: c.Start, end: c.Start + c.Duration, lane: l, owner: ^int32(i)})
+		b.addEvent(c.Start, c.Start+c.Duration, b.lanes.ID(l), ^int32(i), false)
 	}
-	for _, e := range b.events {
-		e.start -= b.origin
-		e.end -= b.origin
+	for i := range b.events {
+		b.events[i].start -= b.origin
+		b.events[i].end -= b.origin
 	}
-	slices.SortFunc(b.ops, func(x, y int32) int {
-		return cmp.Or(cmp.Compare(f.Start(x), f.Start(y)), cmp.Compare(f.End(x), f.End(y)), cmp.Compare(x, y))
-	})
+	order.Rows(b.ops, f.Start, func(x, y int32) int { return cmp.Or(cmp.Compare(f.End(x), f.End(y)), cmp.Compare(x, y)) })
+	b.groupLaunches()
 }
+
+func (b *builder) addEvent(start, end int64, lane, owner int32, launch bool) {
+	b.events = append(b.events, event{start: start, end: end, lane: lane, owner: owner, launch: launch, same: none})
+}
+
+// groupLaunches finds the launched operations of each process, in the order of their launches.
+func (b *builder) groupLaunches() {
+	f := b.forest
+	var rows []int32
+	for _, r := range b.ops {
+		if f.Has(r, trace.FlagLaunch) && f.Launch(r) <= f.Start(r) {
+			rows = append(rows, r)
+		}
+	}
+	b.launched = b.byProcess(rows)
+	for _, list := range b.launched {
+		order.Rows(list, f.Launch, f.CompareStart)
+	}
+}
+
+// byProcess groups rows by process.
+func (b *builder) byProcess(rows []int32) [][]int32 {
+	groups := make([][]int32, len(b.loops))
+	grouped, first := order.GroupRows(rows, len(b.loops), nil, func(i int32) int32 { return b.process[rows[i]] })
+	for p := range groups {
+		groups[p] = grouped[first[p]:first[p+1]]
+	}
+	return groups
+}
+
+// launchOf returns the launch of a row in ns from the origin.
+func (b *builder) launchOf(r int32) int64 { return b.forest.Launch(r) - b.origin }
+
+// endOf returns the end of a row in ns from the origin.
+func (b *builder) endOf(r int32) int64 { return b.forest.End(r) - b.origin }
 
 // trees adds the edges between spans of different lanes: a span starts after the one above it has started, and ends
 // after the last of those below it.
@@ -246,15 +291,15 @@ const maxDepth = 64
 func (b *builder) requests() {
 	f := b.forest
 	list := f.Executions.List
-	order := make([]int32, 0, len(list))
+	byStart := make([]int32, 0, len(list))
 	for i := range list {
 		if b.begin[list[i].Row] != none {
-			order = append(order, int32(i))
+			byStart = append(byStart, int32(i))
 		}
 	}
-	slices.SortFunc(order, func(x, y int32) int { return f.CompareStart(list[x].Row, list[y].Row) })
+	slices.SortFunc(byStart, func(x, y int32) int { return f.CompareStart(list[x].Row, list[y].Row) })
 	last := make(map[int32]int32) // the last execution of each request
-	for _, i := range order {
+	for _, i := range byStart {
 		row := list[i].Row
 		arrived := none
 		for _, r := range list[i].Requests {

@@ -1,9 +1,10 @@
 package replay
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -37,10 +38,11 @@ type candidate struct {
 
 // devicePlan has what the operations of devices wait for.
 type devicePlan struct {
-	stream    []int32 // by index in ops, the operation before on the stream, or none
-	launched  []int32 // by index, the operation of another stream launched before by the same thread, or none
-	usual     [2][numClasses]int64
-	byProcess map[int32][]int32 // operations by end
+	stream []int32 // by index in ops, the operation before on the stream, or none
+	// work is the operation of another stream launched before a collective by the same thread, by row.
+	work  map[int32]int32
+	usual [2][numClasses]int64
+	byEnd [][]int32 // operations by process and end
 }
 
 // devices adds the points and edges of operations.
@@ -60,53 +62,29 @@ func (b *builder) devices() {
 
 func (b *builder) plan() *devicePlan {
 	f := b.forest
-	p := &devicePlan{
-		stream: repeat(none, len(b.ops)), launched: repeat(none, len(b.ops)), byProcess: make(map[int32][]int32),
-	}
-	last := make(map[int32]int32) // by stream
-	index := make(map[int32]int32, len(b.ops))
+	p := &devicePlan{stream: repeat(none, len(b.ops)), work: make(map[int32]int32), byEnd: b.byProcess(b.ops)}
+	last := repeat(none, 1+int(slices.Max(append(slices.Clone(f.Devices.Streams), 0)))) // by stream
 	for i, r := range b.ops {
 		stream := f.DeviceStreamOf(r)
-		if before, ok := last[stream]; ok {
-			p.stream[i] = before
-		}
+		p.stream[i] = last[stream]
 		last[stream] = r
-		index[r] = int32(i)
-		p.byProcess[b.process[r]] = append(p.byProcess[b.process[r]], r)
 	}
-	for _, rows := range p.byProcess {
-		slices.SortStableFunc(rows, func(x, y int32) int { return cmp.Compare(f.End(x), f.End(y)) })
+	for _, rows := range p.byEnd {
+		order.Rows(rows, f.End, f.CompareStart)
 	}
-	for _, rows := range b.byLaunch() {
-		work := none
+	work := repeat(none, len(b.lanes.Values)) // by lane
+	for _, rows := range b.launched {
 		for _, r := range rows {
+			l := b.laneOf(r)
 			if f.Kind(r) != op.KindCollective {
-				work = r
-				continue
-			}
-			if work != none && f.DeviceStreamOf(work) != f.DeviceStreamOf(r) {
-				p.launched[index[r]] = work
+				work[l] = r
+			} else if work[l] != none && f.DeviceStreamOf(work[l]) != f.DeviceStreamOf(r) {
+				p.work[r] = work[l]
 			}
 		}
 	}
 	b.findUsual(p)
 	return p
-}
-
-// byLaunch returns the launched operations of each thread in the order of their launches.
-func (b *builder) byLaunch() map[lane][]int32 {
-	f := b.forest
-	rows := make(map[lane][]int32)
-	for _, r := range b.ops {
-		if b.launch[r] != nil {
-			l := b.launch[r].lane
-			rows[l] = append(rows[l], r)
-		}
-	}
-	for _, list := range rows {
-		slices.SortStableFunc(list, func(x, y int32) int { return cmp.Compare(f.Launch(x), f.Launch(y)) })
-	}
-	return rows
 }
 
 // The limits within which an operation started at once, and beyond which it had waited for something else.
@@ -125,11 +103,11 @@ func (b *builder) findUsual(p *devicePlan) {
 		if before := p.stream[i]; before != none {
 			stream = f.Start(r) - f.End(before)
 		}
-		if b.launch[r] != nil {
+		if b.launch[r] != none {
 			launch = f.Start(r) - f.Launch(r)
 		}
 		c := b.classOf(r)
-		if stream >= 0 && stream < soonOnStream && (b.launch[r] == nil || launch > soonAfterLaunch) {
+		if stream >= 0 && stream < soonOnStream && (b.launch[r] == none || launch > soonAfterLaunch) {
 			times[0][c] = append(times[0][c], stream)
 		}
 		if launch >= 0 && launch < soonAfterLaunch && (p.stream[i] == none || stream > soonOnStream) {
@@ -159,8 +137,8 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 	if before := p.stream[i]; before != none {
 		all = append(all, candidate{b.end[before], p.usual[0][c], onStream})
 	}
-	if l := b.launch[r]; l != nil {
-		all = append(all, candidate{l.begin, p.usual[1][c], afterLaunch})
+	if l := b.launch[r]; l != none {
+		all = append(all, candidate{b.events[l].begin, p.usual[1][c], afterLaunch})
 	} else if host := b.latest(b.laneOf(r), at); host != none {
 		all = append(all, candidate{host, p.usual[1][c], afterLaunch})
 	}
@@ -184,7 +162,7 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 			all = append(all, candidate{b.end[other], at, afterStream})
 		}
 	}
-	if work := p.launched[i]; work != none && c == classCollective && f.End(work) <= f.Start(r) {
+	if work, ok := p.work[r]; ok && f.End(work) <= f.Start(r) {
 		all = append(all, candidate{b.end[work], 2 * microsecond, ofCollective})
 	}
 	tight := none
@@ -208,14 +186,9 @@ func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.at[c.
 // 50 µs before, or none.
 func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 	f := b.forest
-	rows := p.byProcess[b.process[r]]
+	rows := p.byEnd[b.process[r]]
 	start := f.Start(r)
-	i, _ := slices.BinarySearchFunc(rows, start, func(x int32, at int64) int {
-		if f.End(x) <= at {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(rows), func(i int) bool { return f.End(rows[i]) > start })
 	for i--; i >= 0 && f.End(rows[i]) >= start-longestWindow; i-- {
 		if rows[i] != r && f.DeviceStreamOf(rows[i]) != f.DeviceStreamOf(r) {
 			return rows[i]
@@ -228,8 +201,14 @@ func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 func (b *builder) addOwn() {
 	f := b.forest
 	joins := make(map[int32]int32) // points of collectives
+	numberOf := func(r int32) int32 {
+		if f.Kind(r) != op.KindCollective {
+			return trace.NoRow
+		}
+		return b.joins.Number(r)
+	}
 	for _, r := range b.ops {
-		if n := b.joins.Number(r); n != trace.NoRow {
+		if n := numberOf(r); n != trace.NoRow {
 			at := f.Start(r) - b.origin
 			if p, ok := joins[n]; !ok {
 				joins[n] = b.g.add(at)
@@ -240,7 +219,7 @@ func (b *builder) addOwn() {
 	}
 	for _, r := range b.ops {
 		after := b.begin[r]
-		if n := b.joins.Number(r); n != trace.NoRow {
+		if n := numberOf(r); n != trace.NoRow {
 			p := joins[n]
 			if b.g.at[p] <= b.g.at[b.end[r]] {
 				after = p

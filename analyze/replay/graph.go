@@ -72,7 +72,6 @@ func (g *points) slack(from, to int32) int64 { return g.at[to] - g.at[from] }
 
 // finish numbers the points and sorts the edges. It returns the new number of each point.
 func (g *points) finish() []int32 {
-	g.sortEdges()
 	numbers := g.number()
 	at := make([]int64, len(g.at))
 	for old, n := range numbers {
@@ -106,9 +105,12 @@ func (g *points) into(p int32) []edge { return g.edges[g.first[p]:g.first[p+1]] 
 func (g *points) number() []int32 {
 	byFrom, first := order.Group(int32(len(g.edges)), len(g.at), nil, func(i int32) int32 { return g.edges[i].from })
 	left := make([]int32, len(g.at)) // edges from points without a number
+	for i := range g.edges {
+		left[g.edges[i].to]++
+	}
 	var ready []int32
-	for p := range left {
-		if left[p] = g.first[p+1] - g.first[p]; left[p] == 0 {
+	for p, n := range slices.Backward(left) {
+		if n == 0 {
 			ready = append(ready, int32(p))
 		}
 	}
@@ -141,9 +143,8 @@ func (g *points) number() []int32 {
 
 // cut leaves out the edges to p from points without a number.
 func (g *points) cut(p int32, numbers []int32) int32 {
-	edges := g.into(p)
-	for i := range edges {
-		if e := &edges[i]; numbers[e.from] == none {
+	for i := range g.edges {
+		if e := &g.edges[i]; e.to == p && numbers[e.from] == none {
 			g.count[e.kind].Count--
 			g.count[e.kind].Broken++
 			e.lag = dropped

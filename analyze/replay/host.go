@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/optrace/optrace/analyze/internal/order"
 )
@@ -10,11 +11,11 @@ import (
 // event is a piece on a host: an operation, a span, a launch or a call.
 type event struct {
 	start, end int64 // ns from the origin
-	lane       lane
+	lane       int32 // its number
 	owner      int32 // the row, or the complement of a call's index
-	launch     bool  // the launch of row owner
 	begin, at  int32 // points of start and end
-	same       *event
+	same       int32 // an earlier event: one call launches several operations
+	launch     bool  // the launch of row owner
 }
 
 // lane is what runs one event after another: a thread, or without threads a process, a request or an engine.
@@ -32,8 +33,8 @@ const (
 
 // track is a part of a lane in which events nest.
 type track struct {
-	open []*event // the innermost last
-	last int32    // point
+	open []int32 // events, the innermost last
+	last int32   // point
 }
 
 // maxTracks bounds the tracks of a lane. Further overlapping events share the last one.
@@ -41,24 +42,32 @@ const maxTracks = 64
 
 // host adds the points of events, lane by lane.
 func (b *builder) host() {
-	slices.SortFunc(b.events, func(x, y *event) int {
-		return cmp.Or(cmp.Compare(x.lane.process, y.lane.process), cmp.Compare(x.lane.thread, y.lane.thread),
-			cmp.Compare(x.lane.root, y.lane.root), cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end),
-			cmp.Compare(x.owner, y.owner))
-	})
-	for events := range order.RunsOf(b.events, func(e **event) lane { return (*e).lane }) {
-		b.addLane(events)
+	n := len(b.lanes.Values)
+	b.lanePoints = make([][]int32, n)
+	most := 2 * len(b.events)
+	b.thread = make([]int32, 0, most)
+	b.g.at = make([]int64, 0, most+2*len(b.ops))
+	b.g.edges = make([]edge, 0, most+4*len(b.ops))
+	byLane, first := order.Group(int32(len(b.events)), n, nil, func(i int32) int32 { return b.events[i].lane })
+	for l := range n {
+		list := byLane[first[l]:first[l+1]]
+		order.Rows(list, func(i int32) int64 { return b.events[i].start }, func(i, j int32) int {
+			x, y := &b.events[i], &b.events[j]
+			return cmp.Or(cmp.Compare(y.end, x.end), cmp.Compare(x.owner, y.owner))
+		})
+		b.addLane(int32(l), list)
 	}
-	for _, e := range b.events {
-		if e.same != nil {
-			e.begin = e.same.begin
-			e.at = e.same.at
+	for i := range b.events {
+		e := &b.events[i]
+		if e.same != none {
+			e.begin = b.events[e.same].begin
+			e.at = b.events[e.same].at
 		}
 		switch {
 		case e.owner < 0:
-			b.calls = append(b.calls, e)
+			b.calls = append(b.calls, int32(i))
 		case e.launch:
-			b.launch[e.owner] = e
+			b.launch[e.owner] = int32(i)
 		default:
 			b.begin[e.owner] = e.begin
 			b.end[e.owner] = e.at
@@ -66,41 +75,46 @@ func (b *builder) host() {
 	}
 }
 
-// addLane adds the points of the events of one lane, sorted by start.
-func (b *builder) addLane(events []*event) {
-	l := &lanePoints{}
-	b.lanes[events[0].lane] = l
+// addLane adds the points of the events of a lane, sorted by start.
+func (b *builder) addLane(l int32, events []int32) {
+	from := len(b.g.at)
 	var tracks []track
-	var before *event // the launch before
-	for _, e := range events {
-		if e.launch && before != nil && before.start == e.start && before.end == e.end {
-			e.same = before // one call for several operations
+	before := none // the launch before
+	for _, i := range events {
+		e := &b.events[i]
+		if e.launch && before != none && b.events[before].start == e.start && b.events[before].end == e.end {
+			e.same = before
 			continue
 		}
-		t := b.trackFor(&tracks, e, l)
-		e.begin = b.put(t, e.start, l)
+		t := b.trackFor(&tracks, e)
+		e.begin = b.put(t, e.start)
 		at := len(t.open)
-		for at > 0 && t.open[at-1].end < e.end { // by rounded times
+		for at > 0 && b.events[t.open[at-1]].end < e.end { // by rounded times
 			at--
 		}
-		t.open = slices.Insert(t.open, at, e)
+		t.open = slices.Insert(t.open, at, i)
 		if e.launch {
-			before = e
+			before = i
 		}
 	}
 	for i := range tracks {
-		b.closeUntil(&tracks[i], 1<<62, l)
+		b.closeUntil(&tracks[i], 1<<62)
 	}
-	l.sort(b)
+	points := make([]int32, 0, len(b.g.at)-from)
+	for p := from; p < len(b.g.at); p++ {
+		points = append(points, int32(p))
+	}
+	order.Rows(points, func(p int32) int64 { return b.g.at[p] }, func(x, y int32) int { return int(x - y) })
+	b.lanePoints[l] = points
 }
 
 // trackFor returns the first track in which e nests.
-func (b *builder) trackFor(tracks *[]track, e *event, l *lanePoints) *track {
+func (b *builder) trackFor(tracks *[]track, e *event) *track {
 	for i := range *tracks {
 		t := &(*tracks)[i]
-		b.closeUntil(t, e.start, l)
-		nests := len(t.open) == 0 || t.open[len(t.open)-1].end >= e.end
-		if nests || e.lane.thread != 0 || i == maxTracks-1 {
+		b.closeUntil(t, e.start)
+		nests := len(t.open) == 0 || b.events[t.open[len(t.open)-1]].end >= e.end
+		if nests || b.lanes.Values[e.lane].thread != 0 || i == maxTracks-1 {
 			return t
 		}
 	}
@@ -113,27 +127,29 @@ func (b *builder) trackFor(tracks *[]track, e *event, l *lanePoints) *track {
 }
 
 // closeUntil ends the open events that end before or at a time.
-func (b *builder) closeUntil(t *track, until int64, l *lanePoints) {
-	for len(t.open) > 0 && t.open[len(t.open)-1].end <= until {
-		e := t.open[len(t.open)-1]
-		e.at = b.put(t, e.end, l)
+func (b *builder) closeUntil(t *track, until int64) {
+	for len(t.open) > 0 {
+		e := &b.events[t.open[len(t.open)-1]]
+		if e.end > until {
+			return
+		}
+		e.at = b.put(t, e.end)
 		t.open = t.open[:len(t.open)-1]
 	}
 }
 
 // put adds a point of a track. The time since the point before belongs to the innermost open event.
-func (b *builder) put(t *track, at int64, l *lanePoints) int32 {
+func (b *builder) put(t *track, at int64) int32 {
 	p := b.g.add(at)
 	b.thread = append(b.thread, none)
 	if t.last != none {
 		owner := int32(noOwner)
 		if len(t.open) > 0 {
-			owner = t.open[len(t.open)-1].owner
+			owner = b.events[t.open[len(t.open)-1]].owner
 		}
 		b.thread[p] = b.g.connect(t.last, p, b.g.slack(t.last, p), onThread, owner)
 	}
 	t.last = p
-	l.points = append(l.points, p)
 	return p
 }
 
@@ -171,27 +187,12 @@ func (b *builder) wait(p, after int32, usual int64, kind edgeKind, owner int32) 
 	}
 }
 
-// lanePoints are the points of a lane by time.
-type lanePoints struct{ points []int32 }
-
-func (l *lanePoints) sort(b *builder) {
-	slices.SortStableFunc(l.points, func(x, y int32) int { return cmp.Compare(b.g.at[x], b.g.at[y]) })
-}
-
 // latest returns the last point of a lane at or before a time, or none.
-func (b *builder) latest(of lane, at int64) int32 {
-	l := b.lanes[of]
-	if l == nil {
-		return none
-	}
-	i, _ := slices.BinarySearchFunc(l.points, at, func(p int32, at int64) int {
-		if b.g.at[p] <= at {
-			return -1
-		}
-		return 1
-	})
+func (b *builder) latest(l int32, at int64) int32 {
+	points := b.lanePoints[l]
+	i := sort.Search(len(points), func(i int) bool { return b.g.at[points[i]] > at })
 	if i == 0 {
 		return none
 	}
-	return l.points[i-1]
+	return points[i-1]
 }

@@ -1,9 +1,10 @@
 package replay
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
@@ -29,48 +30,33 @@ func (w *streamWaits) of(r int32) (after []int32, marked bool) {
 func (b *builder) marks() *streamWaits {
 	f := b.forest
 	w := &streamWaits{processes: make(map[int32]bool), marked: make(map[int32][]int32)}
-	calls := make(map[lane][]*event)
-	for _, e := range b.calls {
-		if attrkey.IsStreamWait(f.Calls[^e.owner].Name) {
-			w.processes[e.lane.process] = true
-			calls[e.lane] = append(calls[e.lane], e)
-		}
-	}
-	if len(calls) == 0 {
-		return w
-	}
-	rows := b.byLaunch()
-	byProcess := make(map[int32][]int32)
-	for l, list := range rows {
-		byProcess[l.process] = append(byProcess[l.process], list...)
-	}
-	launchOf := func(r int32) int64 { return f.Launch(r) - b.origin }
-	for _, list := range byProcess {
-		slices.SortStableFunc(list, func(x, y int32) int { return cmp.Compare(launchOf(x), launchOf(y)) })
-	}
 	streamOf := func(r int32) op.Int { return f.Names.Lanes.Values[f.Lane(r)].Stream }
-	for l, list := range calls {
-		for _, e := range list {
-			c := &f.Calls[^e.owner]
-			all := byProcess[l.process]
-			from := firstAfter(all, e.start, launchOf)
-			until := e.start
-			if c.Recorded.Known {
-				until = c.Recorded.V - b.origin
+	for _, i := range b.calls {
+		e := &b.events[i]
+		c := &f.Calls[^e.owner]
+		if !attrkey.IsStreamWait(c.Name) {
+			continue
+		}
+		process := b.lanes.Values[e.lane].process
+		w.processes[process] = true
+		all := b.launched[process]
+		until := e.start
+		if c.Recorded.Known {
+			until = c.Recorded.V - b.origin
+		}
+		before := firstAfter(all, until, b.launchOf)
+		from := firstAfter(all, e.start, b.launchOf)
+		for _, r := range all[from:min(len(all), from+searched)] {
+			if c.Stream.Known && streamOf(r) != c.Stream || b.events[b.launch[r]].lane != e.lane {
+				continue
 			}
-			before := firstAfter(all, until, launchOf)
-			for _, r := range all[from:] {
-				if c.Stream.Known && streamOf(r) != c.Stream || b.launch[r].lane != l {
-					continue
+			w.marked[r] = append(w.marked[r], lastOn(all[:before], func(x int32) bool {
+				if c.OnStream.Known {
+					return streamOf(x) == c.OnStream
 				}
-				w.marked[r] = append(w.marked[r], lastOn(all[:before], func(x int32) bool {
-					if c.OnStream.Known {
-						return streamOf(x) == c.OnStream
-					}
-					return streamOf(x) != streamOf(r)
-				})...)
-				break
-			}
+				return streamOf(x) != streamOf(r)
+			})...)
+			break
 		}
 	}
 	return w
@@ -78,13 +64,7 @@ func (b *builder) marks() *streamWaits {
 
 // firstAfter returns the index of the first row with a time after at.
 func firstAfter(rows []int32, at int64, of func(int32) int64) int {
-	i, _ := slices.BinarySearchFunc(rows, at, func(r int32, at int64) int {
-		if of(r) <= at {
-			return -1
-		}
-		return 1
-	})
-	return i
+	return sort.Search(len(rows), func(i int) bool { return of(rows[i]) > at })
 }
 
 // searched bounds the operations that are examined for one call.
@@ -115,23 +95,14 @@ const ownOfCall = 5 * microsecond
 // states one.
 func (b *builder) waitingCalls() {
 	f := b.forest
-	byProcess := make(map[int32][]int32)
-	for _, r := range b.ops {
-		if b.launch[r] != nil {
-			byProcess[b.process[r]] = append(byProcess[b.process[r]], r)
-		}
-	}
-	launchOf := func(r int32) int64 { return f.Launch(r) - b.origin }
-	for _, rows := range byProcess {
-		slices.SortStableFunc(rows, func(x, y int32) int { return cmp.Compare(launchOf(x), launchOf(y)) })
-	}
-	for _, e := range b.calls {
+	for _, at := range b.calls {
+		e := &b.events[at]
 		c := &f.Calls[^e.owner]
 		if !attrkey.IsWait(c.Name) {
 			continue
 		}
-		rows := byProcess[e.lane.process]
-		rows = rows[:firstAfter(rows, e.start, launchOf)]
+		rows := b.launched[b.lanes.Values[e.lane].process]
+		rows = rows[:firstAfter(rows, e.start, b.launchOf)]
 		after := none
 		seen := make(map[int32]bool)
 		for i := len(rows) - 1; i >= max(0, len(rows)-searched) && len(seen) < 8; i-- {
@@ -157,8 +128,11 @@ func (b *builder) waitingCalls() {
 func (b *builder) blockingCopies() {
 	f := b.forest
 	for _, r := range b.ops {
-		l := b.launch[r]
-		if l == nil || l.same != nil || f.Kind(r) != op.KindMemory || l.at == none || l.at == l.begin {
+		if f.Kind(r) != op.KindMemory || b.launch[r] == none {
+			continue
+		}
+		l := &b.events[b.launch[r]]
+		if l.same != none || l.at == l.begin {
 			continue
 		}
 		begin, end := b.g.at[b.begin[r]], b.g.at[b.end[r]]
@@ -177,22 +151,13 @@ func (b *builder) blockingCopies() {
 
 // fullQueues lets launches wait for the end of an old operation where about a thousand are launched and not ended.
 func (b *builder) fullQueues() {
-	f := b.forest
-	byProcess := make(map[int32][]*event)
-	for _, r := range b.ops {
-		if l := b.launch[r]; l != nil {
-			byProcess[b.process[r]] = append(byProcess[b.process[r]], l)
+	for _, rows := range b.launched {
+		if len(rows) < fullQueue {
+			continue
 		}
-	}
-	for _, launches := range byProcess {
-		slices.SortStableFunc(launches, func(x, y *event) int { return cmp.Compare(x.start, y.start) })
-		byEnd := make([]int32, len(launches))
-		for i, l := range launches {
-			byEnd[i] = l.owner
-		}
-		endOf := func(r int32) int64 { return f.End(r) - b.origin }
-		slices.SortStableFunc(byEnd, func(x, y int32) int { return cmp.Compare(endOf(x), endOf(y)) })
-		b.fullQueue(launches, byEnd, endOf)
+		byEnd := slices.Clone(rows)
+		order.Rows(byEnd, b.forest.End, b.forest.CompareStart)
+		b.fullQueue(rows, byEnd)
 	}
 }
 
@@ -204,22 +169,27 @@ const (
 	heldAtLeast = 10
 )
 
-func (b *builder) fullQueue(launches []*event, byEnd []int32, endOf func(int32) int64) {
-	depth := make([]int, len(launches))
+func (b *builder) fullQueue(rows, byEnd []int32) {
+	depth := make([]int, len(rows))
 	most := 0
-	for i, l := range launches {
-		depth[i] = i - firstAfter(byEnd, l.start, endOf)
+	ended := 0
+	for i, r := range rows {
+		for ended < len(byEnd) && b.endOf(byEnd[ended]) <= b.launchOf(r) {
+			ended++
+		}
+		depth[i] = i - ended
 		most = max(most, depth[i])
 	}
 	if most < fullQueue {
 		return
 	}
-	held := make([]bool, len(launches))
+	held := make([]bool, len(rows))
 	var back []int
-	for i, l := range launches {
+	for i, r := range rows {
+		l := &b.events[b.launch[r]]
 		if depth[i] > most-nearlyFull && l.end-l.start > longLaunch {
 			held[i] = true
-			back = append(back, i-firstAfter(byEnd, l.end, endOf))
+			back = append(back, i-firstAfter(byEnd, l.end, b.endOf))
 		}
 	}
 	if len(back) < heldAtLeast {
@@ -227,12 +197,13 @@ func (b *builder) fullQueue(launches []*event, byEnd []int32, endOf func(int32) 
 	}
 	slices.Sort(back)
 	behind := back[len(back)/2]
-	for i, l := range launches {
+	for i, r := range rows {
+		l := &b.events[b.launch[r]]
 		k := i - behind - 1
 		if held[i] {
-			k = firstAfter(byEnd, l.end, endOf) - 1
+			k = firstAfter(byEnd, l.end, b.endOf) - 1
 		}
-		if k >= 0 && l.same == nil && endOf(byEnd[k]) <= l.end {
+		if k >= 0 && l.same == none && b.endOf(byEnd[k]) <= l.end {
 			b.wait(l.at, b.end[byEnd[k]], ownOfCall, afterWait, noOwner)
 		}
 	}
@@ -242,23 +213,27 @@ func (b *builder) fullQueue(launches []*event, byEnd []int32, endOf func(int32) 
 // last of them that had ended.
 func (b *builder) unlaunched() {
 	f := b.forest
-	ends := make(map[lane][]int32)
+	var all []int32
 	for _, r := range b.ops {
 		if !f.Has(r, trace.FlagLaunch) {
-			l := b.laneOf(r)
-			ends[l] = append(ends[l], r)
+			all = append(all, r)
 		}
 	}
-	endOf := func(r int32) int64 { return b.g.at[b.end[r]] }
-	for l, rows := range ends {
-		points := b.lanes[l]
-		if points == nil {
+	n := len(b.lanePoints)
+	rows, first := order.GroupRows(all, n, nil, func(i int32) int32 { return b.laneOf(all[i]) })
+	for l := range n {
+		list := rows[first[l]:first[l+1]]
+		if len(list) == 0 || len(b.lanePoints[l]) == 0 {
 			continue
 		}
-		slices.SortStableFunc(rows, func(x, y int32) int { return cmp.Compare(endOf(x), endOf(y)) })
-		for _, p := range points.points {
-			if i := firstAfter(rows, b.g.at[p], endOf); i > 0 {
-				b.wait(p, b.end[rows[i-1]], usualHost, afterWait, noOwner)
+		order.Rows(list, f.End, f.CompareStart)
+		i := 0
+		for _, p := range b.lanePoints[l] {
+			for i < len(list) && b.endOf(list[i]) <= b.g.at[p] {
+				i++
+			}
+			if i > 0 {
+				b.wait(p, b.end[list[i-1]], usualHost, afterWait, noOwner)
 			}
 		}
 	}
