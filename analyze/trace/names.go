@@ -221,7 +221,8 @@ func (v *Variety) appendTo(dst []byte) []byte {
 func (d *Names) bytes() int64 {
 	text := func(s string) int { return len(s) }
 	return d.Traces.Bytes(nil) + d.Operations.Bytes(text) + d.Shapes.Bytes(text) + d.Launchers.Bytes(text) +
-		d.Groups.Bytes(text) + d.Errors.Bytes(text) + d.Threads.Bytes(nil) + d.Arguments.Bytes(text) + d.Varieties.texts.Bytes(text) +
+		d.Groups.Bytes(text) + d.Errors.Bytes(text) + d.Threads.Bytes(nil) +
+		d.Arguments.Bytes(text) + d.Varieties.texts.Bytes(text) +
 		int64(cap(d.Varieties.Values))*int64(unsafe.Sizeof(Variety{})) +
 		d.Spans.Bytes(func(s spanName) int { return len(s.Name) + len(s.Service) }) +
 		d.Lanes.Bytes(func(l Lane) int {

@@ -163,7 +163,8 @@ func TestCalls(t *testing.T) {
 		{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":20,"dur":30},
 		{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":25,"dur":5,"args":{"correlation":5}},
 		{"ph":"X","cat":"cuda_runtime","name":"cudaFree","pid":1,"tid":1,"ts":60,"dur":10,"args":{"correlation":6}},
-		{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":35,"dur":9,"args":{"device":0,"stream":7,"correlation":5}}]}`
+		{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":35,"dur":9,
+		"args":{"device":0,"stream":7,"correlation":5}}]}`
 	var got []string
 	for rec, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
 		check.OK(t, err)
@@ -181,9 +182,11 @@ func TestWaits(t *testing.T) {
 		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%d,"dur":5,"args":{%s}},`, cat, name, tid,
 			ts, args)
 	}
-	op := event("cpu_op", "aten::item", 1, 0, "") + strings.Replace(event("cpu_op", "aten::to", 2, 9, ""), `"dur":5`, `"dur":99`, 1)
+	operators := event("cpu_op", "aten::item", 1, 0, "") +
+		strings.Replace(event("cpu_op", "aten::to", 2, 9, ""), `"dur":5`, `"dur":99`, 1)
 	for _, test := range []struct{ name, events, want string }{
-		{"outside", event("cuda_runtime", "cudaFree", 1, 7, `"correlation":1`), "cudaFree in 0 stream unknown [{thread.id 1 1}]"},
+		{"outside", event("cuda_runtime", "cudaFree", 1, 7, `"correlation":1`),
+			"cudaFree in 0 stream unknown [{thread.id 1 1}]"},
 		{"no wait inside", event("cuda_runtime", "cudaMemcpyAsync", 1, 3, `"correlation":1`), ""},
 		{"wait inside", event("cuda_runtime", "cudaMemcpy", 2, 10, `"correlation":1`),
 			"cudaMemcpy in 2 stream unknown [{thread.id 2 1}]"},
@@ -202,7 +205,8 @@ func TestWaits(t *testing.T) {
 				event("cuda_runtime", "cudaStreamWaitEvent", 2, 20, `"correlation":9`) +
 				event("cuda_sync", "Stream Wait Event", 20, 21,
 					`"wait_on_stream":7,"wait_on_cuda_event_record_corr_id":8,"stream":20,"correlation":9,"device":0`),
-			"cudaStreamWaitEvent in 2 cuda:0 stream 20 [{thread.id 2 1} {tensor.wait.stream 7 1} {tensor.wait.recorded 12000 1}]",
+			"cudaStreamWaitEvent in 2 cuda:0 stream 20 " +
+				"[{thread.id 2 1} {tensor.wait.stream 7 1} {tensor.wait.recorded 12000 1}]",
 		},
 		{
 			"the host for an event", event("cuda_runtime", "cudaEventSynchronize", 2, 20, `"correlation":9`) +
@@ -212,7 +216,7 @@ func TestWaits(t *testing.T) {
 		},
 	} {
 		got := ""
-		for rec, err := range kineto.Records(strings.NewReader("["+op+test.events+"{}]"), "trace", nil) {
+		for rec, err := range kineto.Records(strings.NewReader("["+operators+test.events+"{}]"), "trace", nil) {
 			if c := rec.Call; err == nil && c != nil {
 				got += fmt.Sprint(c.Operation, " in ", c.ParentSpanID[7], " ", c.DeviceID, " stream ", c.Stream, " ", c.Attrs)
 			}

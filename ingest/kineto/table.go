@@ -175,8 +175,9 @@ func (t *tables) heldBytes() int64 {
 		len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
 		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) +
 		t.collectives.n*int(unsafe.Sizeof(collective{}))
-	const textBytes = 32 // of a thread's id
-	return int64(rows) + int64(len(t.threadIDs)*textBytes) + t.threads.Bytes(nil) + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes
+	const idBytes = 32 // of a thread
+	rows += len(t.threadIDs) * idBytes
+	return int64(rows) + t.threads.Bytes(nil) + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes
 }
 
 const chunkRows = 1 << chunkBits

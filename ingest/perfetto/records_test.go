@@ -129,7 +129,8 @@ func TestDamage(t *testing.T) {
 // Operators, their kernels and waits have the thread of their track, and none on a track without one.
 func TestThreads(t *testing.T) {
 	var text strings.Builder
-	text.WriteString("packet { clock_snapshot { clocks { clock_id: 6 timestamp: 1 } clocks { clock_id: 1 timestamp: 1 } } }")
+	text.WriteString(`packet { clock_snapshot {
+		clocks { clock_id: 6 timestamp: 1 } clocks { clock_id: 1 timestamp: 1 } } }`)
 	slice := func(track, start, end int, category, name, args string) {
 		fmt.Fprintf(&text, `packet { timestamp: %d trusted_packet_sequence_id: 1 track_event { type: 1 track_uuid: %d
 			name: %q categories: %q %s } }`, start, track, name, category, args)
