@@ -33,6 +33,7 @@ type values struct {
 	collective            collective
 	peer, source, target  op.Int // ranks in the arguments of a send or receive
 	autograd, forward     op.Int // the number of autograd, and the thread of the forward operator
+	waitStream, recorded  op.Int // of an awaited event: its stream, and the correlation id of its recording
 
 	// dims, types and concrete are the JSON texts of the inputs' shapes, types and values.
 	dims, types, concrete []byte
@@ -208,16 +209,18 @@ func makeMeanings() map[string]argument {
 				c.dtype = d
 			}
 		}),
-		"Process Group Name": text(func(c *collective, s string) { c.Group = s }),
-		"Group size":         counts(func(a *arguments) *op.Int { return &a.collective.GroupSize }),
-		"Seq":                number(func(a *arguments) *op.Int { return &a.collective.Sequence }),
-		"In msg nelems":      counts(func(a *arguments) *op.Int { return &a.collective.InElements }),
-		"Out msg nelems":     counts(func(a *arguments) *op.Int { return &a.collective.OutElements }),
-		"Rank":               counts(func(a *arguments) *op.Int { return &a.peer }),
-		"Src Rank":           counts(func(a *arguments) *op.Int { return &a.source }),
-		"Dst Rank":           counts(func(a *arguments) *op.Int { return &a.target }),
-		"Sequence number":    counts(func(a *arguments) *op.Int { return &a.autograd }),
-		"Fwd thread id":      counts(func(a *arguments) *op.Int { return &a.forward }),
+		"Process Group Name":                text(func(c *collective, s string) { c.Group = s }),
+		"Group size":                        counts(func(a *arguments) *op.Int { return &a.collective.GroupSize }),
+		"Seq":                               number(func(a *arguments) *op.Int { return &a.collective.Sequence }),
+		"In msg nelems":                     counts(func(a *arguments) *op.Int { return &a.collective.InElements }),
+		"Out msg nelems":                    counts(func(a *arguments) *op.Int { return &a.collective.OutElements }),
+		"Rank":                              counts(func(a *arguments) *op.Int { return &a.peer }),
+		"Src Rank":                          counts(func(a *arguments) *op.Int { return &a.source }),
+		"Dst Rank":                          counts(func(a *arguments) *op.Int { return &a.target }),
+		"Sequence number":                   counts(func(a *arguments) *op.Int { return &a.autograd }),
+		"Fwd thread id":                     counts(func(a *arguments) *op.Int { return &a.forward }),
+		"wait_on_stream":                    number(func(a *arguments) *op.Int { return &a.waitStream }),
+		"wait_on_cuda_event_record_corr_id": number(func(a *arguments) *op.Int { return &a.recorded }),
 	}
 	for _, key := range geometry {
 		all[key] = argument{geometry: true, graph: key == attrkey.Graph || key == attrkey.GraphNode}

@@ -6,6 +6,9 @@
 // call gives the step. A backward operator has the name of its forward operator, by autograd's number. The stride,
 // padding and dilation of a convolution ("Concrete Inputs") give its output shape; for other operators it is unknown.
 //
+// Runtime calls outside operators, and waits within them, are calls ([op.Record]). An event of cuda_sync has the stream
+// or event that the call of its correlation id waits for.
+//
 // The operators of a thread nest: an operator within another is its child. Entries have ids of a local trace
 // ([opfile.LocalTraceID]) to keep this structure. The trace id depends on the content alone and differs between traces.
 // Device entries have no parent.

@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/internal/read/marks"
+	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -166,6 +167,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	cat := categoryOf(e.Category)
 	switch cat {
 	case catSync:
+		r.wait(e)
 		r.skipped[op.SkipRuntime]++
 		return true, nil
 	case catPython:
@@ -210,7 +212,7 @@ func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
 	}
 	if len(e.Category) > 0 && bytes.Contains(e.Args, []byte(`"device"`)) {
 		r.args.parse(e.Args)
-		if a := &r.args; isIndex(a.device) && (a.stream.Known || a.correlation.V != 0) {
+		if a := &r.args; profiler.Index(a.device).Known && (a.stream.Known || a.correlation.V != 0) {
 			e.ArgsRead = true
 			r.deviceOp(e, false)
 			return true
@@ -227,7 +229,7 @@ func (r *reader) hostOp(e *traceevent.Event) {
 	*t.hostOps.add() = hostOp{
 		start: e.Start.V, dur: e.Duration.V,
 		external:   r.args.external.V,
-		thread:     t.addThread(e.PID, e.TID),
+		thread:     t.addThread(e),
 		name:       t.symbols.Add(e.Name),
 		inputs:     t.symbols.Add(r.key),
 		collective: t.addCollective(&r.args.collective),
@@ -250,8 +252,21 @@ func (r *reader) launch(e *traceevent.Event) {
 		start:       e.Start.V,
 		dur:         e.Duration.V,
 		bytes:       r.args.size.V,
-		thread:      t.addThread(e.PID, e.TID),
+		thread:      t.addThread(e),
 		name:        t.notes.Add(e.Name),
+	}
+}
+
+// wait keeps what the runtime call of the same correlation id waits for.
+func (r *reader) wait(e *traceevent.Event) {
+	r.readArgs(e)
+	a := &r.args
+	if a.correlation.V == 0 {
+		return
+	}
+	*r.tables.waits.add() = wait{
+		correlation: a.correlation.V, recorded: a.recorded.V, device: profiler.Index(a.device),
+		stream: profiler.Index(a.stream), of: profiler.Index(a.waitStream), process: r.tables.notes.Add(e.PID),
 	}
 }
 
@@ -277,8 +292,8 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	d.note(hasCorrelation, a.correlation.V != 0)
 	d.note(hasExternal, a.external.V != 0)
 	d.note(hasBytes, a.bytes.Known)
-	d.note(hasStream, isIndex(a.stream))
-	d.note(hasDevice, isIndex(a.device))
+	d.note(hasStream, profiler.Index(a.stream).Known)
+	d.note(hasDevice, profiler.Index(a.device).Known)
 	d.stream = int32(a.stream.V)
 	d.device = int32(a.device.V)
 	*t.deviceOps.add() = d
@@ -289,7 +304,7 @@ const modulePrefix = "nn.Module: "
 func (r *reader) addRange(e *traceevent.Event) {
 	t := &r.tables
 	*t.ranges.add() = timeRange{
-		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e.PID, e.TID), name: t.notes.Add(e.Name),
+		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e), name: t.notes.Add(e.Name),
 	}
 }
 
@@ -305,9 +320,6 @@ func (r *reader) addMark(e *traceevent.Event) bool {
 		Name: name})
 	return true
 }
-
-// isIndex reports whether n can number a device or stream; -1 is Kineto's unknown.
-func isIndex(n op.Int) bool { return n.Known && 0 <= n.V && n.V <= math.MaxInt32 }
 
 func (r *reader) skipCategory(cat []byte) {
 	reason := op.SkipCategory + op.SkipReason(strings.ToValidUTF8(string(cat), "\ufffd"))

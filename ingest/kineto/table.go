@@ -1,10 +1,13 @@
 package kineto
 
 import (
+	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
+	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/internal/read/profiler"
@@ -75,6 +78,14 @@ func (d *deviceOp) note(flag known, is bool) {
 	}
 }
 
+// wait tells what a call waits for: a device, a stream, an event of the stream of.
+type wait struct {
+	correlation        int64
+	recorded           int64 // the correlation id of the event's recording, or 0
+	device, stream, of op.Int
+	process            uint32 // index of notes
+}
+
 type collective struct {
 	op.Collective
 	dtype op.DType
@@ -102,10 +113,12 @@ type tables struct {
 	symbols     profiler.Symbols
 	notes       profiler.Symbols // texts outside the fingerprint: names of ranges and calls, geometry
 	threads     symbols.Table[threadKey]
+	threadIDs   []string // of threads, "" if unknown
 	hostOps     rows[hostOp]
 	gradients   rows[gradient] // by operator
 	launches    rows[launch]
 	deviceOps   rows[deviceOp]
+	waits       rows[wait]
 	ranges      rows[timeRange]
 	steps       marks.Steps // processes are numbers of symbols, names of notes
 	marks       marks.Names // of notes
@@ -118,8 +131,20 @@ type tables struct {
 
 type threadKey struct{ process, thread uint32 }
 
-func (t *tables) addThread(pid, tid []byte) uint32 {
-	return uint32(t.threads.ID(threadKey{t.symbols.Add(pid), t.symbols.Add(tid)}))
+func (t *tables) addThread(e *traceevent.Event) uint32 {
+	n := t.threads.ID(threadKey{t.symbols.Add(e.PID), t.symbols.Add(e.TID)})
+	if int(n) == len(t.threadIDs) {
+		id := e.Thread
+		if !id.Known {
+			id = parseInt(bytes.Trim(e.TID, `"`))
+		}
+		text := ""
+		if id.Known && id.V >= 0 {
+			text = strconv.FormatInt(id.V, 10)
+		}
+		t.threadIDs = append(t.threadIDs, text)
+	}
+	return uint32(n)
 }
 
 func (t *tables) processOf(thread uint32) uint32 { return t.threads.Values[thread].process }
@@ -146,9 +171,12 @@ func (t *tables) heldBytes() int64 {
 		t.launches.n*int(unsafe.Sizeof(launch{})+place) +
 		t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
 		t.gradients.n*int(unsafe.Sizeof(gradient{})+place) +
+		t.waits.n*int(unsafe.Sizeof(wait{})+4*place) + // with its place in an index
 		len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
 		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) +
 		t.collectives.n*int(unsafe.Sizeof(collective{}))
+	const idBytes = 32 // of a thread
+	rows += len(t.threadIDs) * idBytes
 	return int64(rows) + t.threads.Bytes(nil) + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes
 }
 

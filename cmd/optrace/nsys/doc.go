@@ -11,8 +11,9 @@
 //	CUPTI_ACTIVITY_KIND_MEMCPY        copies, such as "Memcpy HtoD (Pinned -> Device)", with bytes
 //	CUPTI_ACTIVITY_KIND_MEMSET        sets, "Memset (Device)", with bytes
 //	CUPTI_ACTIVITY_KIND_GRAPH_TRACE   CUDA graphs traced as a whole, "CUDA graph 7"
-//	CUPTI_ACTIVITY_KIND_RUNTIME       launches, counted as skipped; calls outside ranges
-//	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION  counted as skipped
+//	CUPTI_ACTIVITY_KIND_RUNTIME       launches, counted as skipped; calls outside ranges, waits within
+//	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION  what calls wait for, counted as skipped
+//	CUPTI_ACTIVITY_KIND_CUDA_EVENT    the recordings of the events of waits
 //	CUDA_GRAPH_NODE_EVENTS            the ranges around the capture of CUDA graph nodes
 //	NVTX_EVENTS                       operators on the host: push-pop and start-end ranges.
 //	                                  Marks and ranges without an end are counted

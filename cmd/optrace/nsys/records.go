@@ -109,6 +109,7 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 		return
 	}
 	r.findSteps(r.join())
+	r.startRecordings()
 	for _, reason := range slices.Sorted(maps.Keys(r.skipped)) {
 		if !yield(op.Record{Skipped: op.Skipped{Reason: reason, N: r.skipped[reason]}}, nil) {
 			return

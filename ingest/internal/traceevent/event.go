@@ -16,6 +16,8 @@ type Event struct {
 	Category, Name []byte
 	// PID and TID are JSON text, a number or a string.
 	PID, TID []byte
+	// Thread is the thread of a source whose TID is a track, negative if there is none. It is unknown in JSON.
+	Thread op.Int
 	// Start and Duration are in nanoseconds. The writer chooses the origin of Start.
 	Start, Duration op.Int
 	// Args is the text of a JSON object, nil if missing.
