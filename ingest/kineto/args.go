@@ -33,6 +33,12 @@ type values struct {
 	collective            collective
 	peer, source, target  op.Int // ranks in the arguments of a send or receive
 	autograd, forward     op.Int // the number of autograd, and the thread of the forward operator
+	queue, sycl           op.Int // streams of AMD's and Intel's devices
+
+	// The JSON texts of other values.
+	task, agent, fromAgent, toAgent []byte
+	copyKind, copyFrom, copyTo      []byte
+	hostProcess, hostThread         []byte
 
 	// dims, types and concrete are the JSON texts of the inputs' shapes, types and values.
 	dims, types, concrete []byte
@@ -127,7 +133,7 @@ func (a *arguments) keep(key *argumentKey, value []byte) {
 	case key.wanted:
 		a.extra = appendMember(a.extra, key.name, value)
 	case key.geometry && (!key.graph || string(value) != "0"):
-		a.geometry = appendMember(a.geometry, key.name, value)
+		a.geometry = appendMember(a.geometry, cmp.Or(key.as, key.name), value)
 	}
 }
 
@@ -172,13 +178,14 @@ type argument struct {
 	counts   bool // a number cannot be negative
 	text     func(c *collective, s string)
 	json     func(a *arguments) *[]byte
-	geometry bool // one of geometry
-	graph    bool // 0 is no graph
+	geometry bool   // one of geometry
+	graph    bool   // 0 is no graph
+	as       string // the key in geometry, if it is another one
 }
 
 var geometry = [...]string{
 	attrkey.Grid, attrkey.Block, attrkey.Registers, attrkey.SharedMemory, attrkey.Occupancy, attrkey.Graph,
-	attrkey.GraphNode,
+	attrkey.GraphNode, attrkey.GraphNodeName,
 }
 
 var meanings = makeMeanings()
@@ -218,10 +225,30 @@ func makeMeanings() map[string]argument {
 		"Dst Rank":           counts(func(a *arguments) *op.Int { return &a.target }),
 		"Sequence number":    counts(func(a *arguments) *op.Int { return &a.autograd }),
 		"Fwd thread id":      counts(func(a *arguments) *op.Int { return &a.forward }),
+		"sycl queue":         number(func(a *arguments) *op.Int { return &a.sycl }),
+		"dev-id":             number(func(a *arguments) *op.Int { return &a.device }),
+		"queue-id":           number(func(a *arguments) *op.Int { return &a.queue }),
+		"queue":              number(func(a *arguments) *op.Int { return &a.queue }),
+		"stream_ID":          number(func(a *arguments) *op.Int { return &a.stream }),
+		"stream_id":          number(func(a *arguments) *op.Int { return &a.stream }),
+		"Stream Id":          number(func(a *arguments) *op.Int { return &a.stream }),
+		"corr_id":            number(func(a *arguments) *op.Int { return &a.correlation }),
+		"connection_id":      number(func(a *arguments) *op.Int { return &a.correlation }),
+		"copy_bytes":         counts(func(a *arguments) *op.Int { return &a.bytes }),
+		"Task Type":          json(func(a *arguments) *[]byte { return &a.task }),
+		"agent":              json(func(a *arguments) *[]byte { return &a.agent }),
+		"src_agent":          json(func(a *arguments) *[]byte { return &a.fromAgent }),
+		"dst_agent":          json(func(a *arguments) *[]byte { return &a.toAgent }),
+		"copy kind":          json(func(a *arguments) *[]byte { return &a.copyKind }),
+		"src kind":           json(func(a *arguments) *[]byte { return &a.copyFrom }),
+		"dst kind":           json(func(a *arguments) *[]byte { return &a.copyTo }),
+		"host process":       json(func(a *arguments) *[]byte { return &a.hostProcess }),
+		"host thread":        json(func(a *arguments) *[]byte { return &a.hostThread }),
 	}
 	for _, key := range geometry {
 		all[key] = argument{geometry: true, graph: key == attrkey.Graph || key == attrkey.GraphNode}
 	}
+	all["name"] = argument{geometry: true, as: attrkey.GraphNodeName} // of Cuspy and TensorFlow
 	return all
 }
 

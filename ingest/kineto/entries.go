@@ -43,6 +43,7 @@ type entryMaker struct {
 	numberText     string
 	plain          []plainNames
 	step           string // the name of the step of the entry
+	eras           profiler.Eras
 }
 
 // deviceKind is the kind of a device event by its name; the zero value is not yet computed.
@@ -78,6 +79,10 @@ func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 func (m *entryMaker) finish(process, inputs, coll uint32) *op.Entry {
 	e, _ := m.build.Entry() // an operation, for it has a name
 	e.StepName = m.step
+	if m.eras.IsWild(e.Start) {
+		e.Start = op.Int{}
+		e.Warn |= op.WarnBadTime
+	}
 	if rank := m.rankOf(process); rank.Known {
 		e.Rank = rank
 	}
@@ -211,7 +216,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 	e.Kind = kind
 	e.KindRule = rule
 	var launch op.Int
-	if call != nil {
+	if call != nil && !m.eras.IsWild(opfile.UnixTime(m.base, call.start)) {
 		launch = op.Known(call.start)
 	}
 	if !profiler.HasTime(d.start, d.dur, launch) {
@@ -220,7 +225,9 @@ func (m *entryMaker) device(i int) *op.Entry {
 	}
 	switch {
 	case call != nil:
-		e.Launch = opfile.UnixTime(m.base, call.start)
+		if launch.Known {
+			e.Launch = opfile.UnixTime(m.base, call.start)
+		}
 		m.setRanges(e, call.thread, call.start, launcher)
 	case o != nil:
 		m.setRanges(e, o.thread, o.start, launcher)
@@ -232,6 +239,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 		e.LaunchedBy = m.rangeAround(call)
 	}
 	m.addAttrs(e, d.geometry, call)
+	m.addModule(e)
 	if o != nil && m.taskOf(d.name) != kernelname.Aside {
 		m.addShare(e, o, launcher)
 	}
@@ -278,6 +286,19 @@ func (m *entryMaker) addAttrs(e *op.Entry, geometry uint32, call *launch) {
 	if len(m.further) > 0 {
 		e.Attrs = m.further
 	}
+}
+
+// addModule adds to the path of a kernel the module in which its graph node was captured.
+func (m *entryMaker) addModule(e *op.Entry) {
+	i := slices.IndexFunc(e.Attrs, func(a op.Attr) bool { return a.Key == attrkey.GraphNodeName })
+	if i < 0 {
+		return
+	}
+	module := e.Attrs[i].Value
+	if e.Path != "" {
+		module = e.Path + op.PathSeparator + module
+	}
+	e.Path = module
 }
 
 func (m *entryMaker) number(n int64) string {

@@ -79,6 +79,7 @@ type reader struct {
 	names   intern.Table // of plain spans
 	key     []byte       // scratch for the key of inputs
 	tables  tables
+	tracks  tracks
 	pairs   pairs
 	skipped map[op.SkipReason]int64 // events without an operation
 
@@ -139,7 +140,7 @@ func (r *reader) readEvents() bool {
 		if err != nil && !r.yield(op.Record{}, err) {
 			return false
 		}
-		if err := r.held.Set(r.tables.heldBytes(), holdStep); err != nil {
+		if err := r.held.Set(r.tables.heldBytes()+r.tracks.bytes, holdStep); err != nil {
 			r.yield(op.Record{}, err)
 			return false
 		}
@@ -150,6 +151,9 @@ func (r *reader) readEvents() bool {
 // event takes one event and reports whether the consumer wants more. The error is about this event.
 func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	if reason := skipReason(e.Phase); reason != "" {
+		if e.Phase == 'M' {
+			r.tracks.name(e)
+		}
 		r.skipped[reason]++
 		return true, nil
 	}
@@ -201,12 +205,15 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	return true, nil
 }
 
-// otherEvent takes an event of an unknown category: a span of a plain Chrome trace, a device event if it states a
-// device and a stream or correlation id, or else a skipped event.
+// otherEvent takes an event of an unknown category: a span of a plain Chrome trace, an event of another profiler, a device
+// event if it states a device and a stream or correlation id, or else a skipped event.
 func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
 	more, taken := r.plainSpan(e.Name, e.Start.V, e.Duration.V, e.Args, nil)
 	if taken {
 		return more
+	}
+	if r.placed(e) {
+		return true
 	}
 	if len(e.Category) > 0 && bytes.Contains(e.Args, []byte(`"device"`)) {
 		r.args.parse(e.Args)
@@ -216,7 +223,9 @@ func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
 			return true
 		}
 	}
-	r.skipCategory(e.Category)
+	if !r.tracks.hold(e) {
+		r.skipCategory(e.Category)
+	}
 	return true
 }
 
@@ -258,6 +267,9 @@ func (r *reader) launch(e *traceevent.Event) {
 func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	r.readArgs(e)
 	a := &r.args
+	if a.copyKind != nil && string(e.Name) == "Memcpy" { // Cuspy's; named as Kineto names it
+		e.Name = fmt.Appendf(nil, "Memcpy %s (%s -> %s)", a.text(a.copyKind), title(a.text(a.copyFrom)), title(a.text(a.copyTo)))
+	}
 	t := &r.tables
 	d := deviceOp{
 		start: e.Start.V, dur: e.Duration.V,
@@ -273,7 +285,11 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 		a.device = parseInt(bytes.Trim(e.PID, `"`))
 		d.note(hasProcess, true)
 	}
-	d.maker = t.makerOf(e.Category)
+	d.maker = t.makerNumber(makerOf(e.Category))
+	if a.sycl.Known { // of Intel's devices alone
+		a.stream = a.sycl
+		d.maker = t.makerNumber("xpu")
+	}
 	d.note(hasCorrelation, a.correlation.V != 0)
 	d.note(hasExternal, a.external.V != 0)
 	d.note(hasBytes, a.bytes.Known)
@@ -282,6 +298,13 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	d.stream = int32(a.stream.V)
 	d.device = int32(a.device.V)
 	*t.deviceOps.add() = d
+}
+
+func title(word []byte) []byte {
+	if len(word) == 0 {
+		return []byte("Unknown")
+	}
+	return append(bytes.ToUpper(word[:1]), word[1:]...)
 }
 
 const modulePrefix = "nn.Module: "

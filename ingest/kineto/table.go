@@ -67,6 +67,7 @@ const (
 	hasStream
 	hasDevice
 	hasProcess // the device is the number of the process
+	isCoarse   // see track
 )
 
 func (d *deviceOp) note(flag known, is bool) {
@@ -124,8 +125,8 @@ func (t *tables) addThread(pid, tid []byte) uint32 {
 
 func (t *tables) processOf(thread uint32) uint32 { return t.threads.Values[thread].process }
 
-func (t *tables) makerOf(cat []byte) uint16 {
-	name := makerOf(cat)
+// makerNumber returns the number of a maker from 1, or 0 for CUDA and AMD.
+func (t *tables) makerNumber(name string) uint16 {
 	if name == "" {
 		return 0
 	}
@@ -210,6 +211,8 @@ func categoryOf(cat []byte) category {
 // xpu_driver, mtia_ccp_events, hpu_op.
 func otherCategory(name string) category {
 	switch {
+	case name == "gpu_op": // unitrace's: see tracks
+		return catOther
 	case strings.HasSuffix(name, "_runtime"), strings.HasSuffix(name, "_driver"):
 		return catRuntime
 	case strings.HasSuffix(name, "_memcpy"), strings.HasSuffix(name, "_memset"):

@@ -16,6 +16,10 @@ import (
 
 func (r *reader) readTail() bool {
 	r.skipped[op.SkipUnpaired] += r.pairs.count
+	r.placeLate()
+	if r.tracks.coarse {
+		r.skipped[op.SkipNonOp] += r.tables.dropCoarse()
+	}
 	isPlain := r.tables.hostOps.n+r.tables.deviceOps.n == 0 // no trace of a profiler
 	for reason, n := range r.skipped {
 		if isPlain && strings.HasPrefix(string(reason), string(op.SkipCategory)) {
@@ -43,6 +47,7 @@ func (r *reader) readTail() bool {
 		join: newJoin(&r.tables), build: r.build, feed: r.feed, base: base, rank: resource.Rank,
 		trace: opfile.LocalTraceID(r.tables.fingerprint(base, resource.Rank)),
 	}
+	entries.countEras()
 	for i := range r.tables.hostOps.n {
 		if !r.yield(op.Record{Entry: entries.host(i)}, nil) {
 			return false
@@ -56,6 +61,21 @@ func (r *reader) readTail() bool {
 	return r.readCalls(&entries)
 }
 
+// countEras counts the times of all rows.
+func (m *entryMaker) countEras() {
+	for i := range int32(m.hostOps.n) {
+		m.eras.Add(opfile.UnixTime(m.base, m.hostOps.at(i).start))
+	}
+	for i := range int32(m.launches.n) {
+		m.eras.Add(opfile.UnixTime(m.base, m.launches.at(i).start))
+	}
+	for i := range int32(m.deviceOps.n) {
+		if d := m.deviceOps.at(i); d.start != 0 || d.dur != 0 {
+			m.eras.Add(opfile.UnixTime(m.base, d.start))
+		}
+	}
+}
+
 // readCalls yields host activity outside operators: ranges other than steps, and runtime calls.
 func (r *reader) readCalls(m *entryMaker) bool {
 	call := op.Entry{Side: op.SideHost}
@@ -64,6 +84,9 @@ func (r *reader) readCalls(m *entryMaker) bool {
 		call.Operation = lexer.ValidUTF8(m.notes.Text(name))
 		call.Start = opfile.UnixTime(m.base, start)
 		call.Duration = dur
+		if m.eras.IsWild(call.Start) {
+			call.Start = op.Int{}
+		}
 		return r.yield(op.Record{Call: &call}, nil)
 	}
 	for i := range m.ranges.n {

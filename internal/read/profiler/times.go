@@ -14,3 +14,33 @@ func HasTime(start, duration int64, launch op.Int) bool {
 	}
 	return !launch.Known || launch.V-start < int64(time.Hour)
 }
+
+// Eras counts the starts of a recording by spans of 104 days. A start months away from most others is wild: a fault of
+// the profiler, such as one in 1970. The zero value is ready for use.
+type Eras struct {
+	counts map[int64]int64
+	usual  int64
+}
+
+const eraBits = 53 // of nanoseconds
+
+// Add counts a Unix time, if known.
+func (e *Eras) Add(start op.Int) {
+	if !start.Known {
+		return
+	}
+	if e.counts == nil {
+		e.counts = make(map[int64]int64)
+	}
+	era := start.V >> eraBits
+	e.counts[era]++
+	if n := e.counts[e.usual]; n < e.counts[era] || n == e.counts[era] && e.usual < era {
+		e.usual = era
+	}
+}
+
+// IsWild reports whether a Unix time is far from the most usual ones, once all are counted.
+func (e *Eras) IsWild(start op.Int) bool {
+	far := start.V>>eraBits - e.usual
+	return start.Known && (far < -1 || far > 1)
+}
