@@ -57,6 +57,10 @@ func (r *reader) begin(name string, n, parent int, start, end int64) {
 
 func (r *reader) finish(process int64) *op.Entry {
 	e, _ := r.build.Entry() // an operation, for it has a name
+	if r.eras.IsWild(e.Start) {
+		e.Start = op.Int{}
+		e.Warn |= op.WarnBadTime
+	}
 	if rank, ok := r.ranks[process]; ok {
 		e.Rank = op.Known(rank)
 	}
@@ -134,7 +138,9 @@ func (r *reader) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	if correlation, ok := v[4].Number(); ok {
 		if call := r.launchOf(process, correlation); call != nil {
 			r.launched(e, call)
-			launch = op.Known(call.start)
+			if e.Launch.Known {
+				launch = op.Known(call.start)
+			}
 		}
 	}
 	if !profiler.HasTime(start, end-start, launch) {
@@ -160,7 +166,7 @@ func addInt(e *op.Entry, key string, n int64) {
 }
 
 func (r *reader) launched(e *op.Entry, call *launch) {
-	e.Launch = opfile.UnixTime(r.base, call.start)
+	e.Launch = r.unixTime(call.start)
 	if call.dur > 0 {
 		addInt(e, attrkey.LaunchDuration, call.dur)
 	}
@@ -175,13 +181,21 @@ func (r *reader) launched(e *op.Entry, call *launch) {
 	}
 }
 
+// unixTime returns a time, unknown if it is wild.
+func (r *reader) unixTime(at int64) op.Int {
+	if t := opfile.UnixTime(r.base, at); !r.eras.IsWild(t) {
+		return t
+	}
+	return op.Int{}
+}
+
 // outside returns the entry of a named call outside ranges, nil for any other call.
 func (r *reader) outside(call *launch) *op.Entry {
 	name := r.call(call.name)
 	if call.at >= 0 || name == "" {
 		return nil
 	}
-	e := &op.Entry{Operation: name, Side: op.SideHost, Start: opfile.UnixTime(r.base, call.start), Duration: call.dur}
+	e := &op.Entry{Operation: name, Side: op.SideHost, Start: r.unixTime(call.start), Duration: call.dur}
 	if rank, ok := r.ranks[r.threads[call.thread].process]; ok {
 		e.Rank = op.Known(rank)
 	}
