@@ -33,12 +33,10 @@ type values struct {
 	collective            collective
 	peer, source, target  op.Int // ranks in the arguments of a send or receive
 	autograd, forward     op.Int // the number of autograd, and the thread of the forward operator
-	queue, sycl           op.Int // streams of AMD's and Intel's devices
+	sycl                  op.Int // the stream of an Intel device
 
-	// The JSON texts of other values.
-	task, agent, fromAgent, toAgent []byte
-	copyKind, copyFrom, copyTo      []byte
-	hostProcess, hostThread         []byte
+	// The JSON texts of values of other profilers.
+	task, agent, fromAgent, toAgent, copyKind, hostProcess, hostThread []byte
 
 	// dims, types and concrete are the JSON texts of the inputs' shapes, types and values.
 	dims, types, concrete []byte
@@ -226,24 +224,19 @@ func makeMeanings() map[string]argument {
 		"Sequence number":    counts(func(a *arguments) *op.Int { return &a.autograd }),
 		"Fwd thread id":      counts(func(a *arguments) *op.Int { return &a.forward }),
 		"sycl queue":         number(func(a *arguments) *op.Int { return &a.sycl }),
-		"dev-id":             number(func(a *arguments) *op.Int { return &a.device }),
-		"queue-id":           number(func(a *arguments) *op.Int { return &a.queue }),
-		"queue":              number(func(a *arguments) *op.Int { return &a.queue }),
-		"stream_ID":          number(func(a *arguments) *op.Int { return &a.stream }),
-		"stream_id":          number(func(a *arguments) *op.Int { return &a.stream }),
-		"Stream Id":          number(func(a *arguments) *op.Int { return &a.stream }),
-		"corr_id":            number(func(a *arguments) *op.Int { return &a.correlation }),
-		"connection_id":      number(func(a *arguments) *op.Int { return &a.correlation }),
-		"copy_bytes":         counts(func(a *arguments) *op.Int { return &a.bytes }),
 		"Task Type":          json(func(a *arguments) *[]byte { return &a.task }),
 		"agent":              json(func(a *arguments) *[]byte { return &a.agent }),
 		"src_agent":          json(func(a *arguments) *[]byte { return &a.fromAgent }),
 		"dst_agent":          json(func(a *arguments) *[]byte { return &a.toAgent }),
 		"copy kind":          json(func(a *arguments) *[]byte { return &a.copyKind }),
-		"src kind":           json(func(a *arguments) *[]byte { return &a.copyFrom }),
-		"dst kind":           json(func(a *arguments) *[]byte { return &a.copyTo }),
 		"host process":       json(func(a *arguments) *[]byte { return &a.hostProcess }),
 		"host thread":        json(func(a *arguments) *[]byte { return &a.hostThread }),
+	}
+	for key, of := range map[string]string{
+		"dev-id": "device", "queue-id": "stream", "stream_ID": "stream", "stream_id": "stream", "Stream Id": "stream",
+		"corr_id": "correlation", "connection_id": "correlation", "copy_bytes": "bytes",
+	} {
+		all[key] = all[of]
 	}
 	for _, key := range geometry {
 		all[key] = argument{geometry: true, graph: key == attrkey.Graph || key == attrkey.GraphNode}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/internal/model/attrkey"
@@ -79,10 +80,7 @@ func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 func (m *entryMaker) finish(process, inputs, coll uint32) *op.Entry {
 	e, _ := m.build.Entry() // an operation, for it has a name
 	e.StepName = m.step
-	if m.eras.IsWild(e.Start) {
-		e.Start = op.Int{}
-		e.Warn |= op.WarnBadTime
-	}
+	m.eras.Check(e)
 	if rank := m.rankOf(process); rank.Known {
 		e.Rank = rank
 	}
@@ -216,7 +214,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 	e.Kind = kind
 	e.KindRule = rule
 	var launch op.Int
-	if call != nil && !m.eras.IsWild(opfile.UnixTime(m.base, call.start)) {
+	if call != nil {
 		launch = op.Known(call.start)
 	}
 	if !profiler.HasTime(d.start, d.dur, launch) {
@@ -225,9 +223,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 	}
 	switch {
 	case call != nil:
-		if launch.Known {
-			e.Launch = opfile.UnixTime(m.base, call.start)
-		}
+		e.Launch = opfile.UnixTime(m.base, call.start)
 		m.setRanges(e, call.thread, call.start, launcher)
 	case o != nil:
 		m.setRanges(e, o.thread, o.start, launcher)
@@ -239,7 +235,11 @@ func (m *entryMaker) device(i int) *op.Entry {
 		e.LaunchedBy = m.rangeAround(call)
 	}
 	m.addAttrs(e, d.geometry, call)
-	m.addModule(e)
+	for _, a := range e.Attrs {
+		if a.Key == attrkey.GraphNodeName { // the module in which the node was captured
+			e.Path = strings.TrimPrefix(e.Path+op.PathSeparator+a.Value, op.PathSeparator)
+		}
+	}
 	if o != nil && m.taskOf(d.name) != kernelname.Aside {
 		m.addShare(e, o, launcher)
 	}
@@ -286,19 +286,6 @@ func (m *entryMaker) addAttrs(e *op.Entry, geometry uint32, call *launch) {
 	if len(m.further) > 0 {
 		e.Attrs = m.further
 	}
-}
-
-// addModule adds to the path of a kernel the module in which its graph node was captured.
-func (m *entryMaker) addModule(e *op.Entry) {
-	i := slices.IndexFunc(e.Attrs, func(a op.Attr) bool { return a.Key == attrkey.GraphNodeName })
-	if i < 0 {
-		return
-	}
-	module := e.Attrs[i].Value
-	if e.Path != "" {
-		module = e.Path + op.PathSeparator + module
-	}
-	e.Path = module
 }
 
 func (m *entryMaker) number(n int64) string {

@@ -45,14 +45,14 @@ func appendInputsKey(dst, name []byte, v *values) []byte {
 func parseInputs(key string) *inputs {
 	dims, types, _ := strings.Cut(key, "\x00")
 	types, concrete, _ := strings.Cut(types, "\x00")
+	if strings.HasPrefix(dims, `"`) { // torch_npu's "4,8;8,2" of "float;float"
+		dims = "[[" + strings.ReplaceAll(strings.Trim(dims, `"`), ";", "],[") + "]]"
+		types = "[" + strings.ReplaceAll(types, ";", `","`) + "]"
+	}
 	names := parseTypes(types)
 	in := &inputs{shapes: []op.Shape{}}
 	var l lexer.Lexer
 	l.Reset([]byte(dims))
-	if l.Peek() == '"' {
-		in.ascend(string(l.Str()), types)
-		return in
-	}
 	if l.Peek() != '[' {
 		return &inputs{warn: op.WarnBadShape}
 	}
@@ -71,32 +71,6 @@ func parseInputs(key string) *inputs {
 		in.output = convolutionOutput(in.shapes, signatures[concrete[0]-1], concrete[1:])
 	}
 	return in
-}
-
-// ascend reads the inputs as torch_npu writes them: "4,8;8,2;" of types "float;float;Scalar".
-func (in *inputs) ascend(dims, types string) {
-	var l lexer.Lexer
-	l.Reset([]byte(types))
-	names := strings.Split(string(l.AnyStr()), ";")
-	for i, text := range strings.Split(dims, ";") {
-		name := ""
-		if i < len(names) {
-			name = names[i]
-		}
-		dtype, isTensor := op.ParseDType(name)
-		if !isTensor {
-			dtype = ""
-		}
-		switch shape := parseIntegers("[" + text + "]"); {
-		case text != "" && shape == nil:
-			in.warn |= op.WarnBadShape
-			in.add(nil, "")
-		case text == "" && !isTensor && name != "Scalar":
-			in.add(nil, "")
-		default:
-			in.addShape(shape, dtype)
-		}
-	}
 }
 
 func parseTypes(text string) []string {

@@ -105,6 +105,7 @@ func newReaderOf(events Source, m *attr.Mapping) *reader {
 		build:  build,
 		feed:   attrjson.NewFeeder(build),
 
+		tracks:  tracks{names: make(map[string]string), orders: make(map[string][]string)},
 		skipped: make(map[op.SkipReason]int64),
 	}
 	r.args.keys.wants = func(key string) bool { return build.Target(key).Wanted() }
@@ -190,7 +191,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 			r.hostOp(e)
 		}
 	case catKernel, catMemory:
-		r.deviceOp(e, cat == catMemory)
+		r.deviceOp(e, cat == catMemory, makerOf(e.Category))
 	case catRuntime:
 		r.launch(e)
 		r.skipped[op.SkipRuntime]++
@@ -209,23 +210,18 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 // event if it states a device and a stream or correlation id, or else a skipped event.
 func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
 	more, taken := r.plainSpan(e.Name, e.Start.V, e.Duration.V, e.Args, nil)
-	if taken {
+	if taken || r.placed(e) {
 		return more
-	}
-	if r.placed(e) {
-		return true
 	}
 	if len(e.Category) > 0 && bytes.Contains(e.Args, []byte(`"device"`)) {
 		r.args.parse(e.Args)
 		if a := &r.args; isIndex(a.device) && (a.stream.Known || a.correlation.V != 0) {
 			e.ArgsRead = true
-			r.deviceOp(e, false)
+			r.deviceOp(e, false, makerOf(e.Category))
 			return true
 		}
 	}
-	if !r.tracks.hold(e) {
-		r.skipCategory(e.Category)
-	}
+	r.skipCategory(e.Category)
 	return true
 }
 
@@ -264,11 +260,15 @@ func (r *reader) launch(e *traceevent.Event) {
 	}
 }
 
-func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
+func (r *reader) deviceOp(e *traceevent.Event, memory bool, maker string) {
 	r.readArgs(e)
 	a := &r.args
-	if a.copyKind != nil && string(e.Name) == "Memcpy" { // Cuspy's; named as Kineto names it
-		e.Name = fmt.Appendf(nil, "Memcpy %s (%s -> %s)", a.text(a.copyKind), title(a.text(a.copyFrom)), title(a.text(a.copyTo)))
+	if a.copyKind != nil && string(e.Name) == "Memcpy" { // Cuspy's
+		e.Name = append([]byte("Memcpy "), a.text(a.copyKind)...)
+	}
+	if a.sycl.Known { // of Intel's devices alone
+		a.stream = a.sycl
+		maker = "xpu"
 	}
 	t := &r.tables
 	d := deviceOp{
@@ -285,11 +285,7 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 		a.device = parseInt(bytes.Trim(e.PID, `"`))
 		d.note(hasProcess, true)
 	}
-	d.maker = t.makerNumber(makerOf(e.Category))
-	if a.sycl.Known { // of Intel's devices alone
-		a.stream = a.sycl
-		d.maker = t.makerNumber("xpu")
-	}
+	d.maker = t.makerNumber(maker)
 	d.note(hasCorrelation, a.correlation.V != 0)
 	d.note(hasExternal, a.external.V != 0)
 	d.note(hasBytes, a.bytes.Known)
@@ -298,13 +294,6 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	d.stream = int32(a.stream.V)
 	d.device = int32(a.device.V)
 	*t.deviceOps.add() = d
-}
-
-func title(word []byte) []byte {
-	if len(word) == 0 {
-		return []byte("Unknown")
-	}
-	return append(bytes.ToUpper(word[:1]), word[1:]...)
 }
 
 const modulePrefix = "nn.Module: "

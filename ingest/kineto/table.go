@@ -67,7 +67,6 @@ const (
 	hasStream
 	hasDevice
 	hasProcess // the device is the number of the process
-	isCoarse   // see track
 )
 
 func (d *deviceOp) note(flag known, is bool) {
@@ -211,7 +210,7 @@ func categoryOf(cat []byte) category {
 // xpu_driver, mtia_ccp_events, hpu_op.
 func otherCategory(name string) category {
 	switch {
-	case name == "gpu_op": // unitrace's: see tracks
+	case name == "gpu_op": // unitrace's: see trackRows
 		return catOther
 	case strings.HasSuffix(name, "_runtime"), strings.HasSuffix(name, "_driver"):
 		return catRuntime

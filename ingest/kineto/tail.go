@@ -16,10 +16,6 @@ import (
 
 func (r *reader) readTail() bool {
 	r.skipped[op.SkipUnpaired] += r.pairs.count
-	r.placeLate()
-	if r.tracks.coarse {
-		r.skipped[op.SkipNonOp] += r.tables.dropCoarse()
-	}
 	isPlain := r.tables.hostOps.n+r.tables.deviceOps.n == 0 // no trace of a profiler
 	for reason, n := range r.skipped {
 		if isPlain && strings.HasPrefix(string(reason), string(op.SkipCategory)) {
@@ -61,13 +57,9 @@ func (r *reader) readTail() bool {
 	return r.readCalls(&entries)
 }
 
-// countEras counts the times of all rows.
 func (m *entryMaker) countEras() {
 	for i := range int32(m.hostOps.n) {
 		m.eras.Add(opfile.UnixTime(m.base, m.hostOps.at(i).start))
-	}
-	for i := range int32(m.launches.n) {
-		m.eras.Add(opfile.UnixTime(m.base, m.launches.at(i).start))
 	}
 	for i := range int32(m.deviceOps.n) {
 		if d := m.deviceOps.at(i); d.start != 0 || d.dur != 0 {
@@ -82,11 +74,8 @@ func (r *reader) readCalls(m *entryMaker) bool {
 	give := func(thread, name uint32, start, dur int64) bool {
 		call.Rank = m.rankOf(m.processOf(thread))
 		call.Operation = lexer.ValidUTF8(m.notes.Text(name))
-		call.Start = opfile.UnixTime(m.base, start)
+		call.Start = m.eras.Tame(opfile.UnixTime(m.base, start))
 		call.Duration = dur
-		if m.eras.IsWild(call.Start) {
-			call.Start = op.Int{}
-		}
 		return r.yield(op.Record{Call: &call}, nil)
 	}
 	for i := range m.ranges.n {

@@ -165,7 +165,7 @@ func (d *decoder) entry(e *traceevent.Event, device string) *op.Entry {
 		b.Str(attrkey.Path, d.strings.String(bytes.TrimSuffix(e.Name, kernelTime)))
 	}
 	b.SetTime(e.Start, e.Duration.V)
-	if e.Args == nil && bytes.HasSuffix(e.Name, kernelTime) { // DirectML and fused nodes state no op_name
+	if bytes.HasSuffix(e.Name, kernelTime) { // until op_name, which nodes of DirectML lack
 		b.Str(attrkey.Name, d.strings.String(bytes.TrimSuffix(e.Name, kernelTime)))
 	}
 	d.arguments(e.Args, kernel)

@@ -57,10 +57,7 @@ func (r *reader) begin(name string, n, parent int, start, end int64) {
 
 func (r *reader) finish(process int64) *op.Entry {
 	e, _ := r.build.Entry() // an operation, for it has a name
-	if r.eras.IsWild(e.Start) {
-		e.Start = op.Int{}
-		e.Warn |= op.WarnBadTime
-	}
+	r.eras.Check(e)
 	if rank, ok := r.ranks[process]; ok {
 		e.Rank = op.Known(rank)
 	}
@@ -138,9 +135,7 @@ func (r *reader) device(table string, v []sqlite.Value) (*op.Entry, error) {
 	if correlation, ok := v[4].Number(); ok {
 		if call := r.launchOf(process, correlation); call != nil {
 			r.launched(e, call)
-			if e.Launch.Known {
-				launch = op.Known(call.start)
-			}
+			launch = op.Known(call.start)
 		}
 	}
 	if !profiler.HasTime(start, end-start, launch) {
@@ -166,7 +161,7 @@ func addInt(e *op.Entry, key string, n int64) {
 }
 
 func (r *reader) launched(e *op.Entry, call *launch) {
-	e.Launch = r.unixTime(call.start)
+	e.Launch = opfile.UnixTime(r.base, call.start)
 	if call.dur > 0 {
 		addInt(e, attrkey.LaunchDuration, call.dur)
 	}
@@ -181,21 +176,13 @@ func (r *reader) launched(e *op.Entry, call *launch) {
 	}
 }
 
-// unixTime returns a time, unknown if it is wild.
-func (r *reader) unixTime(at int64) op.Int {
-	if t := opfile.UnixTime(r.base, at); !r.eras.IsWild(t) {
-		return t
-	}
-	return op.Int{}
-}
-
 // outside returns the entry of a named call outside ranges, nil for any other call.
 func (r *reader) outside(call *launch) *op.Entry {
 	name := r.call(call.name)
 	if call.at >= 0 || name == "" {
 		return nil
 	}
-	e := &op.Entry{Operation: name, Side: op.SideHost, Start: r.unixTime(call.start), Duration: call.dur}
+	e := &op.Entry{Operation: name, Side: op.SideHost, Start: r.eras.Tame(opfile.UnixTime(r.base, call.start)), Duration: call.dur}
 	if rank, ok := r.ranks[r.threads[call.thread].process]; ok {
 		e.Rank = op.Known(rank)
 	}

@@ -277,10 +277,7 @@ func (r *reader) thread(globalTid int64) uint32 {
 func (r *reader) readRanks() bool {
 	seen := make(map[int64]struct{})
 	for _, table := range deviceTables {
-		if table = r.actual[table]; table == "" {
-			continue
-		}
-		for v, err := range r.db.Rows(table, "start", "end", "globalPid", "deviceId") {
+		for v, err := range r.db.Rows(r.actual[table], "start", "end", "globalPid", "deviceId") {
 			if err != nil {
 				continue
 			}

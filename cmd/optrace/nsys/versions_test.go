@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Tables with the suffix of another schema are read; rows of tables beside the ones read are counted.
+// Tables with the suffix of another schema are read; tables of such names beside the ones read are counted.
 func TestTablesWithSuffix(t *testing.T) {
 	plain := read(database(t, small))
 	for _, table := range []string{
@@ -21,10 +21,9 @@ func TestTablesWithSuffix(t *testing.T) {
 		check.Equal(t, table, plain.lines(), f.lines())
 		check.Equal(t, table+": skipped", plain.skipped, f.skipped)
 	}
-	f := read(database(t, small+"CREATE TABLE NVTX_EVENTS_V3 (x INT); CREATE TABLE NVTX_EVENTS_NEW (x INT);"+
-		"INSERT INTO NVTX_EVENTS_V3 VALUES (1), (2); INSERT INTO NVTX_EVENTS_NEW VALUES (1);"))
+	f := read(database(t, small+"CREATE TABLE NVTX_EVENTS_V3 (x INT); CREATE TABLE NVTX_EVENTS_NEW (x INT);"))
 	check.Equal(t, "entries", plain.lines(), f.lines())
-	check.Equal(t, "rows not read", []int64{2, 1},
+	check.Equal(t, "tables not read", []int64{1, 1},
 		[]int64{f.skipped["category:NVTX_EVENTS_V3"], f.skipped["category:NVTX_EVENTS_NEW"]})
 }
 

@@ -31,15 +31,15 @@ var rules = []rule{
 	// Steps of engines. vLLM's cached requests decode or continue a prefill in chunks. The second name is older.
 	step(vllm, "execute_context_",
 		`^execute_context_(?P<context>\d+)\((?P<contextTokens>\d+)\)_generation_(?P<generation>\d+)\((?P<generationTokens>\d+)\)`),
-	// sq and sk are sums of the lengths of queries and keys, sqsq and sqsk of their products.
-	step(vllm, "_context_", `^execute_(?P<tokens>\d+)_context_(?P<context>\d+)\(sq(?P<contextTokens>\d+)sk.*\)`+
-		`_generation_(?P<generation>\d+)\(sq(?P<generationTokens>\d+)sk`),
 	step(vllm, "execute_new_", `^execute_new_(?P<context>\d+)_cached_(?P<generation>\d+)$`),
 	step("sgl-project/sglang python/sglang/srt/model_executor/step_span_utils.py@2502c66, "+
 		"srt/utils/profile_utils.py@0114448", "step[",
 		`^step\[(?P<mode>[A-Za-z_0-9]+)(?: bs=(?P<requests>\d+))?(?: (?:toks|g_sq)=(?P<tokens>\d+)| `+
 			`c=(?P<context>\d+) g=(?P<generation>\d+) c_sq=(?P<contextTokens>\d+).* `+
 			`g_sq=(?P<generationTokens>\d+))?[ \]]`),
+	// sq and sk are sums of the lengths of queries and keys, sqsq and sqsk of their products.
+	step(vllm, "_context_", `^execute_(?P<tokens>\d+)_context_(?P<context>\d+)\(sq(?P<contextTokens>\d+)sk.*\)`+
+		`_generation_(?P<generation>\d+)\(sq(?P<generationTokens>\d+)sk`),
 	step("NVIDIA/TensorRT-LLM tensorrt_llm/_torch/pyexecutor/py_executor.py", "_forward_step",
 		`^\[Executor\] _forward_step (?P<n>\d+)(?:: (?P<context>\d+) ctx reqs, (?:\d+ ctx tokens, `+
 			`)?(?P<generation>\d+) gen reqs)?`),

@@ -22,25 +22,30 @@ type Eras struct {
 	usual  int64
 }
 
-const eraBits = 53 // of nanoseconds
-
-// Add counts a Unix time, if known.
+// Add counts a Unix time.
 func (e *Eras) Add(start op.Int) {
-	if !start.Known {
-		return
-	}
 	if e.counts == nil {
 		e.counts = make(map[int64]int64)
 	}
-	era := start.V >> eraBits
+	era := start.V >> 53
 	e.counts[era]++
 	if n := e.counts[e.usual]; n < e.counts[era] || n == e.counts[era] && e.usual < era {
 		e.usual = era
 	}
 }
 
-// IsWild reports whether a Unix time is far from the most usual ones, once all are counted.
-func (e *Eras) IsWild(start op.Int) bool {
-	far := start.V>>eraBits - e.usual
-	return start.Known && (far < -1 || far > 1)
+// Tame returns a Unix time, unknown if it is wild. All starts must have been added.
+func (e *Eras) Tame(start op.Int) op.Int {
+	if far := start.V>>53 - e.usual; far < -1 || far > 1 {
+		return op.Int{}
+	}
+	return start
+}
+
+// Check takes a wild start from an entry.
+func (e *Eras) Check(entry *op.Entry) {
+	if start := e.Tame(entry.Start); start != entry.Start {
+		entry.Start = start
+		entry.Warn |= op.WarnBadTime
+	}
 }
