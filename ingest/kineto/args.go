@@ -36,7 +36,7 @@ type values struct {
 	sycl                  op.Int // the stream of an Intel device
 
 	// The JSON texts of values of other profilers.
-	task, agent, fromAgent, toAgent, copyKind, hostProcess, hostThread []byte
+	task, agent, fromAgent, toAgent, copyKind, hostProcess []byte
 
 	// dims, types and concrete are the JSON texts of the inputs' shapes, types and values.
 	dims, types, concrete []byte
@@ -230,7 +230,6 @@ func makeMeanings() map[string]argument {
 		"dst_agent":          json(func(a *arguments) *[]byte { return &a.toAgent }),
 		"copy kind":          json(func(a *arguments) *[]byte { return &a.copyKind }),
 		"host process":       json(func(a *arguments) *[]byte { return &a.hostProcess }),
-		"host thread":        json(func(a *arguments) *[]byte { return &a.hostThread }),
 	}
 	for key, of := range map[string]string{
 		"dev-id": "device", "queue-id": "stream", "stream_ID": "stream", "stream_id": "stream", "Stream Id": "stream",

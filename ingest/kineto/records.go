@@ -154,6 +154,8 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	if reason := skipReason(e.Phase); reason != "" {
 		if e.Phase == 'M' {
 			r.tracks.name(e)
+		} else if e.Phase == 0 && len(e.Name) == 0 {
+			reason = op.SkipMetadata // the empty object that some writers end a list with
 		}
 		r.skipped[reason]++
 		return true, nil
@@ -206,8 +208,8 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	return true, nil
 }
 
-// otherEvent takes an event of an unknown category: a span of a plain Chrome trace, an event of another profiler, a device
-// event if it states a device and a stream or correlation id, or else a skipped event.
+// otherEvent takes an event of an unknown category: a span of a plain Chrome trace, an event of another profiler, a
+// device event if it states a device and a stream or correlation id, or else a skipped event.
 func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
 	more, taken := r.plainSpan(e.Name, e.Start.V, e.Duration.V, e.Args, nil)
 	if taken || r.placed(e) {

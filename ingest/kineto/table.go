@@ -249,11 +249,8 @@ func skipReason(phase byte) op.SkipReason {
 		return ""
 	case 's', 't', 'f':
 		return op.SkipFlow
-	case 'b', 'n', 'e', 'S', 'T', 'p', 'F':
-		// Asynchronous events have no thread and no duration.
-		return op.SkipUnknownRecord
 	case 'M', 'I', 'i', 'R', 'C', 'P', 'c', 'N', 'O', 'D', 'V', 'v', '(', ')':
 		return op.SkipMetadata
 	}
-	return op.SkipUnknownRecord
+	return op.SkipUnknownRecord // such as asynchronous events: they have no thread and no duration
 }

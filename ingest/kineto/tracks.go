@@ -25,9 +25,7 @@ func row(pattern string, is category, maker string) track {
 
 // trackRows is the table of tracks; the first match counts. docs/formats.md has the sources.
 var trackRows = []track{
-	row(`(?:cuda|hip|xpu|mtia|hpu|npu|privateuse1)_(?:sync|event)\|`, catSync, ""),
-	row(`graph_event_node\|`, catSync, ""),
-	row(`graph_host_node\|`, catHostOp, ""),
+	row(`(?:(?:cuda|hip|xpu|mtia|hpu|npu|privateuse1)_(?:sync|event)|graph_event_node)\|`, catSync, ""),
 	row(`kernel_dispatch\|`, catKernel, "gpu"),
 	row(`memory_copy\|`, catMemory, "gpu"),
 	row(`(?:hip|hsa|rccl)_api\|`, catRuntime, ""),
@@ -35,7 +33,7 @@ var trackRows = []track{
 	row(`\|/device:GPU:(?P<device>\d+)\|Stream #(?P<stream>\d+)`, catKernel, "gpu"),
 	row(`\|/device:TPU:(?P<device>\d+)[^|]*\|(?:(?:Async )?XLA Ops|Sparse Core Ops)$`, catKernel, "tpu"),
 	row(`\|/device:[^|]*\|`, catOther, ""),
-	row(`\|/host:CPU\|`, catHostOp, ""),
+	row(`\|/host:CPU\||graph_host_node\|`, catHostOp, ""),
 	row(`Op\|[^|]*/(?:device:)?(?i:GPU):(?P<device>\d+)/stream:all`, catKernel, "gpu"), // all other streams
 	row(`Op\|[^|]*/(?:device:)?(?i:GPU):(?P<device>\d+)/memcpy`, catMemory, "gpu"),
 	row(`Op\|[^|]*/stream:`, catOther, ""),
@@ -65,10 +63,7 @@ type tracks struct {
 	bytes  int64
 }
 
-const (
-	maxOrder  = 1 << 10
-	nameBytes = 64
-)
+const nameBytes = 64
 
 // name takes the name of a process or a thread. It precedes the events.
 func (t *tracks) name(e *traceevent.Event) {
@@ -116,7 +111,7 @@ func (t *tracks) of(e *traceevent.Event) (p place) {
 
 // order returns the number of a process or thread in a list, -1 in a long one.
 func (t *tracks) order(list, key string) op.Int {
-	if all := t.orders[list]; !slices.Contains(all, key) && len(all) < maxOrder {
+	if all := t.orders[list]; !slices.Contains(all, key) && len(all) < 1<<10 {
 		t.orders[list] = append(all, key)
 	}
 	return op.Known(int64(slices.Index(t.orders[list], key)))
@@ -139,9 +134,8 @@ func (r *reader) placed(e *traceevent.Event) bool {
 	case p.is == catHostOp && bytes.HasPrefix(e.Name, []byte("$")): // a frame of JAX's Python tracer
 		r.skipped[op.SkipPython]++
 	case p.is == catHostOp:
-		if a.hostThread != nil {
-			e.PID = a.hostProcess
-			e.TID = a.hostThread
+		if a.hostProcess != nil {
+			e.PID = a.hostProcess // its steps
 		}
 		r.hostOp(e)
 	case p.is == catOther:

@@ -182,7 +182,8 @@ func (r *reader) outside(call *launch) *op.Entry {
 	if call.at >= 0 || name == "" {
 		return nil
 	}
-	e := &op.Entry{Operation: name, Side: op.SideHost, Start: r.eras.Tame(opfile.UnixTime(r.base, call.start)), Duration: call.dur}
+	start := r.eras.Tame(opfile.UnixTime(r.base, call.start))
+	e := &op.Entry{Operation: name, Side: op.SideHost, Start: start, Duration: call.dur}
 	if rank, ok := r.ranks[r.threads[call.thread].process]; ok {
 		e.Rank = op.Known(rank)
 	}

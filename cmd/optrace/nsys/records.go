@@ -7,7 +7,6 @@ import (
 	"iter"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -142,15 +141,13 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 	}
 }
 
-var suffix = regexp.MustCompile(`_V\d+$`)
-
 // findTables finds the tables to be read, also with the suffix of another schema: NVTX_EVENTS_V2. It counts
 // other tables of such names.
 func (r *reader) findTables() {
 	r.actual = make(map[string]string)
 	known := slices.Concat(expected, deviceTables, []string{nodeTable, exportTable})
 	for _, table := range r.db.Tables() {
-		base := suffix.ReplaceAllString(table, "")
+		base, _, _ := strings.Cut(table, "_V")
 		switch {
 		case slices.Contains(known, table), slices.Contains(known, base) && !r.db.Has(base) && r.actual[base] == "":
 			r.actual[base] = table

@@ -14,8 +14,8 @@ import (
 func TestTablesWithSuffix(t *testing.T) {
 	plain := read(database(t, small))
 	for _, table := range []string{
-		"NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_MEMCPY", "StringIds",
-		"TARGET_INFO_SESSION_START_TIME",
+		"NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_MEMCPY",
+		"StringIds", "TARGET_INFO_SESSION_START_TIME",
 	} {
 		f := read(database(t, strings.ReplaceAll(small, table+" ", table+"_V2 ")))
 		check.Equal(t, table, plain.lines(), f.lines())
@@ -37,7 +37,8 @@ func TestReportedDatabases(t *testing.T) {
 		}
 		var got []string
 		for _, e := range read(text).entries {
-			got = append(got, fmt.Sprint(e.DeviceID, " ", e.Stream, " ", e.Operation, " ", e.Duration, " by ", e.LaunchedBy))
+			got = append(got, fmt.Sprint(e.DeviceID, " ", e.Stream, " ", e.Operation, " ", e.Duration, " by ",
+				e.LaunchedBy))
 		}
 		check.Equal(t, name, []string{
 			"cpu unknown forward 1090 by ", "cpu unknown forward 809 by ",
@@ -51,8 +52,8 @@ func TestReportedDatabases(t *testing.T) {
 func TestWildStarts(t *testing.T) {
 	const year = 365 * 24 * 3600 * 1_000_000_000
 	for _, start := range []int64{-1_699_999_999_999_000_000 + 5, -3 * year, 2 * year} {
-		f := read(database(t, strings.Replace(small, "(1300, 1400, 0,", fmt.Sprintf("(%d, %d, 0, 7, 0, %d, 1, 1, 32, 50, 4, 1, "+
-			"256, 1, 1, 16, 48, NULL, NULL), (1300, 1400, 0,", start, start+50, process1), 1)))
+		f := read(database(t, small+fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (%d, %d, 0, 7, 0, %d, 1, 1, "+
+			"32, 50, 4, 1, 256, 1, 1, 16, 48, NULL, NULL);", start, start+50, process1)))
 		var wild []string
 		for _, e := range f.entries {
 			if !e.Start.Known {
