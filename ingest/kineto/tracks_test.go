@@ -67,7 +67,8 @@ func TestReportedTraces(t *testing.T) {
 			"cpu unknown compute 1 60000", "gpu:0 14 compute 2 75000", "skipped non_op 3 0",
 		}},
 		{"reports/08-rocprof-strings.json", []string{
-			"gpu:0 1 compute 1 143117000", "gpu:0 2 compute 1 143117000", "skipped flow 2 0", "skipped runtime_call 1 0",
+			"gpu:0 1 compute 1 143117000", "gpu:0 2 compute 1 143117000", "skipped flow 2 0",
+			"skipped runtime_call 1 0",
 		}},
 		{"reports/28b-ascend-numeric-ts.json", []string{
 			"cpu unknown compute 1 55260", "npu:0 2 compute 1 30250", "npu:0 2 memory 1 10000", "skipped flow 2 0",
@@ -77,7 +78,8 @@ func TestReportedTraces(t *testing.T) {
 			"skipped runtime_call 5 0",
 		}},
 		{"reports/48b-cuda-event.json", []string{
-			"cpu unknown compute 3 90000", "cuda:0 7 compute 2 50000", "cuda:0 7 memory 1 0", "skipped runtime_call 6 0",
+			"cpu unknown compute 3 90000", "cuda:0 7 compute 2 50000", "cuda:0 7 memory 1 0",
+			"skipped runtime_call 6 0",
 		}},
 		{"reports/59-tf1-timeline.json", []string{
 			"cpu unknown compute 4 160000", "gpu:0 0 compute 4 480000", "gpu:0 unknown memory 4 80000",
@@ -135,7 +137,8 @@ func TestTracks(t *testing.T) {
 			event("Op", 2, 0, "MatMul", ""), event("Op", 3, 0, "MEMCPYHtoD", ""), event("Op", 4, 0, "MatMul", ""),
 			event("Op", 4, 0, "MEMCPYHtoD", ""), event("Op", 5, 0, "Relu", ""),
 		}, []string{
-			"gpu:0 0 compute 1 2000", "gpu:0 unknown memory 1 2000", "gpu:1 0 compute 1 2000", "skipped category:Op 2 0",
+			"gpu:0 0 compute 1 2000", "gpu:0 unknown memory 1 2000", "gpu:1 0 compute 1 2000",
+			"skipped category:Op 2 0",
 		}},
 		{"tasks of Ascend", []string{
 			named("process", 4343937, 0, "Ascend Hardware"), named("process", 7, 0, "CANN"),
