@@ -61,9 +61,8 @@ type tracks struct {
 	places map[string]place    // by category, process and thread
 	orders map[string][]string // processes and threads without a number, by what they are numbered in
 	bytes  int64
+	key    []byte // of places
 }
-
-const nameBytes = 64
 
 // name takes the name of a process or a thread. It precedes the events.
 func (t *tracks) name(e *traceevent.Event) {
@@ -76,19 +75,19 @@ func (t *tracks) name(e *traceevent.Event) {
 	var args struct{ Name string }
 	_ = json.Unmarshal(e.Args, &args) // no name on errors
 	t.names[key] = args.Name
-	t.bytes += int64(len(key)+len(args.Name)) + nameBytes
+	t.bytes += int64(len(key) + len(args.Name) + 64) // with their places in the map
 	t.places = nil
 }
 
 // of returns the place of an event.
 func (t *tracks) of(e *traceevent.Event) (p place) {
-	process := string(e.PID)
-	thread := process + "|" + string(e.TID)
-	key := string(e.Category) + "|" + thread
-	if p, ok := t.places[key]; ok {
+	t.key = append(append(append(append(append(t.key[:0], e.Category...), '|'), e.PID...), '|'), e.TID...)
+	if p, ok := t.places[string(t.key)]; ok {
 		return p
 	}
-	t.bytes += nameBytes // of its number
+	process := string(e.PID)
+	thread := process + "|" + string(e.TID)
+	t.bytes += 64 // of its number
 	text := []byte(string(e.Category) + "|" + t.names[process] + "|" + t.names[thread])
 	i := slices.IndexFunc(trackRows, func(row track) bool { return row.pattern.Match(text) })
 	if i >= 0 {
@@ -106,7 +105,7 @@ func (t *tracks) of(e *traceevent.Event) (p place) {
 			p.stream = t.order(process, thread)
 		}
 	}
-	return remember(&t.places, key, p)
+	return remember(&t.places, string(t.key), p)
 }
 
 // order returns the number of a process or thread in a list, -1 in a long one.
