@@ -154,7 +154,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	if reason := skipReason(e.Phase); reason != "" {
 		if e.Phase == 'M' {
 			r.tracks.name(e)
-		} else if e.Phase == 0 && len(e.Name) == 0 {
+		} else if e.Phase == 0 && len(e.Name) == 0 && !e.Start.Known {
 			reason = op.SkipMetadata // the empty object that some writers end a list with
 		}
 		r.skipped[reason]++
