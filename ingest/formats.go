@@ -89,9 +89,17 @@ var formats = []Format{
 	},
 	{
 		Name: "stdouttrace", Summary: "spans as the stdouttrace exporters of SDKs print them",
-		detect: func(h *head) bool { return h.isObjects() && h.startsWith("SpanContext", '{') },
+		detect: func(h *head) bool { return h.startsWith("SpanContext", '{') },
 		open:   whole(stdouttrace.Records),
 		grows:  true,
+	},
+	{
+		Name: "python-console", Summary: "spans as Python's ConsoleSpanExporter prints them",
+		detect: func(h *head) bool {
+			return h.has("parent_id") && bytes.Contains(h.value("context"), []byte(`"trace_id"`))
+		},
+		open:  whole(stdouttrace.Records),
+		grows: true,
 	},
 	{
 		// The runtime loads a model before it runs the first node.

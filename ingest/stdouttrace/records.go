@@ -20,7 +20,11 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 	return func(yield func(op.Record, error) bool) {
 		s := jsonstream.NewReader(src, name)
 		d := &decoder{build: attrmap.NewBuilder(m)}
-		for text, err := range s.Documents() {
+		spans := s.Documents()
+		if isList(s) {
+			spans = elements(s)
+		}
+		for text, err := range spans {
 			if err != nil {
 				if !yield(op.Record{}, err) {
 					return
@@ -46,6 +50,24 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 		}
 		if err := s.Err(); err != nil {
 			yield(op.Record{}, err)
+		}
+	}
+}
+
+// isList reports whether the input starts with a list of objects. Other output may start with a bracket, too.
+func isList(s *jsonstream.Reader) bool {
+	return s.Peek() == '[' && bytes.HasPrefix(bytes.TrimLeft(s.Buffered()[1:], " \t\r\n"), []byte{'{'})
+}
+
+// elements yields the elements of one list behind the other.
+func elements(s *jsonstream.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for s.Next() {
+			for text, err := range s.Elements() {
+				if !yield(text, err) {
+					return
+				}
+			}
 		}
 	}
 }
