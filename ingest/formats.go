@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"regexp"
 
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/kineto"
@@ -11,6 +12,9 @@ import (
 	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/internal/model/opfile"
 )
+
+// tempoAnswer is the start of the trace in an answer of Tempo's API v2.
+var tempoAnswer = regexp.MustCompile(`^\{\s*("(resourceSpans|batches)"|\})`)
 
 // formats lists the formats in the order of detection. A detect function looks at keys of the first record or at the
 // first bytes.
@@ -68,7 +72,9 @@ var formats = []Format{
 		detect: func(h *head) bool {
 			return h.isObjects() && (len(h.members) == 0 && h.atEnd || h.has(
 				"resourceSpans", "resourceMetrics", "resourceLogs", "resourceProfiles",
-				"resource_spans", "resource_metrics", "resource_logs", "resource_profiles", "batches"))
+				"resource_spans", "resource_metrics", "resource_logs", "resource_profiles", "batches",
+				"scopeSpans", "scopeMetrics", "scopeLogs", "instrumentationLibrarySpans") ||
+				tempoAnswer.Match(h.value("trace")))
 		},
 		open:  openOTLPJSON,
 		cut:   cutDocuments,
@@ -83,9 +89,11 @@ var formats = []Format{
 		open:   whole(otlp.JSONRecords),
 	},
 	{
-		Name: "jaeger-v1", Short: "jaeger", Summary: "traces as Jaeger's pages download them",
-		detect: func(h *head) bool { return h.isObjects() && h.startsWith("data", '[') },
-		open:   whole(jaeger.Records),
+		Name: "jaeger-v1", Short: "jaeger", Summary: "traces as Jaeger's pages download them, and bare ones",
+		detect: func(h *head) bool {
+			return h.isObjects() && h.startsWith("data", '[') || h.has("traceID") && h.startsWith("spans", '[')
+		},
+		open: whole(jaeger.Records),
 	},
 	{
 		Name: "stdouttrace", Summary: "spans as the stdouttrace exporters of SDKs print them",

@@ -11,6 +11,14 @@ import (
 
 // Python's ConsoleSpanExporter prints other keys, attributes as an object, ids behind 0x and times in microseconds.
 
+// pythonKeys has the key of the other exporter for each key, or the key itself if the values differ.
+var pythonKeys = map[string][]byte{
+	"name": []byte("Name"), "context": []byte("context"), "kind": []byte("kind"), "parent_id": []byte("parent_id"),
+	"start_time": []byte("StartTime"), "end_time": []byte("EndTime"), "status": []byte("Status"),
+	"attributes": []byte("Attributes"), "events": []byte("Events"), "links": []byte("Links"),
+	"resource": []byte("Resource"),
+}
+
 type pythonContext struct {
 	TraceID    string `json:"trace_id"`
 	SpanID     string `json:"span_id"`

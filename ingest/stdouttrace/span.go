@@ -42,8 +42,7 @@ type fields struct {
 	status          status
 	kind            int64
 	scope           op.Scope
-	// micros is set for a span of Python.
-	micros bool
+	python          bool
 }
 
 type status struct {
@@ -92,9 +91,14 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 	b.Reset()
 	*f = fields{}
 	var resource []byte
+	f.python = !bytes.Contains(text, []byte(`"SpanContext"`))
 	for l.Object(); l.More(); {
-		switch string(l.Key()) {
-		case "Name", "name":
+		key := l.Key()
+		if f.python {
+			key = pythonKeys[string(key)]
+		}
+		switch string(key) {
+		case "Name":
 			f.name = d.text(l.AnyStr())
 		case "SpanContext":
 			f.isSpan = true
@@ -104,38 +108,37 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 			d.read(&c)
 			f.context = c.context()
 			f.isSpan = f.context.TraceID != ""
-			f.micros = f.isSpan
 		case "Parent":
 			d.read(&f.parent)
 		case "parent_id":
 			f.parent.SpanID = pythonID(string(l.AnyStr()))
-		case "StartTime", "start_time":
+		case "StartTime":
 			_ = f.start.UnmarshalText(l.AnyStr()) // does not fail
-		case "EndTime", "end_time":
+		case "EndTime":
 			_ = f.end.UnmarshalText(l.AnyStr())
 		case "SpanKind":
 			d.read(&f.kind)
 		case "kind":
 			f.kind = int64(slices.Index(pythonKinds[:], string(l.AnyStr())))
-		case "Events", "events":
+		case "Events":
 			d.events(l.Raw())
 		case "DroppedEvents":
 			d.read(&b.Extra().DroppedEvents)
-		case "Attributes", "attributes":
+		case "Attributes":
 			for a := range d.attributes(l.Raw()) {
 				d.add(a)
 			}
 		case "DroppedAttributes":
 			b.SetDropped(d.count())
-		case "Links", "links":
+		case "Links":
 			for k := range links(l.Raw()) {
 				d.link(k)
 			}
 		case "DroppedLinks":
 			b.DropLinks(d.count())
-		case "Status", "status":
+		case "Status":
 			d.read(&f.status)
-		case "Resource", "resource":
+		case "Resource":
 			resource = l.Raw()
 		case "InstrumentationScope", "InstrumentationLibrary":
 			d.scope()
@@ -244,7 +247,7 @@ func (d *decoder) record() op.Record {
 	b.SetName(f.name)
 	b.SetIDs(trace, id, parent)
 	b.SetTime(op.Int(f.start), duration)
-	if f.micros {
+	if f.python {
 		b.Warn(op.WarnMicroseconds)
 	}
 	failed := f.status.Code == "Error" || f.status.PythonCode == "ERROR"
