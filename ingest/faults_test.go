@@ -90,6 +90,8 @@ func documents() []document {
 		},
 		{"chrome", `{"traceEvents":[` + event("first", "◂") + "▸}," + event("second", "") + `¶}]}`, `"name":"X"`,
 			`"Name":"X"`},
+		{"chrome", `{"traceEvents":{"traceEvents":[` + event("first", "◂") + "▸}," + event("second", "") + `¶}]}}`,
+			`"name":"X"`, `"Name":"X"`},
 	}
 }
 

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"bytes"
-	"regexp"
 
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/kineto"
@@ -12,9 +11,6 @@ import (
 	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/internal/model/opfile"
 )
-
-// tempoAnswer is the start of the trace in an answer of Tempo's API v2.
-var tempoAnswer = regexp.MustCompile(`^\{\s*("(resourceSpans|batches)"|\})`)
 
 // formats lists the formats in the order of detection. A detect function looks at keys of the first record or at the
 // first bytes.
@@ -74,7 +70,7 @@ var formats = []Format{
 				"resourceSpans", "resourceMetrics", "resourceLogs", "resourceProfiles",
 				"resource_spans", "resource_metrics", "resource_logs", "resource_profiles", "batches",
 				"scopeSpans", "scopeMetrics", "scopeLogs", "instrumentationLibrarySpans") ||
-				tempoAnswer.Match(h.value("trace")))
+				h.holds("trace", "resourceSpans", "batches"))
 		},
 		open:  openOTLPJSON,
 		cut:   cutDocuments,
@@ -103,11 +99,9 @@ var formats = []Format{
 	},
 	{
 		Name: "python-console", Summary: "spans as Python's ConsoleSpanExporter prints them",
-		detect: func(h *head) bool {
-			return h.has("parent_id") && bytes.Contains(h.value("context"), []byte(`"trace_id"`))
-		},
-		open:  whole(stdouttrace.Records),
-		grows: true,
+		detect: func(h *head) bool { return h.has("parent_id") && h.holds("context", "trace_id") },
+		open:   whole(stdouttrace.Records),
+		grows:  true,
 	},
 	{
 		// The runtime loads a model before it runs the first node.
@@ -123,8 +117,8 @@ var formats = []Format{
 		// events.
 		Name: "chrome", Summary: "Chrome traces: torch.profiler's Kineto, and others",
 		detect: func(h *head) bool {
-			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") &&
-				h.has("deviceProperties", "distributedInfo")) ||
+			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.holds("traceEvents", "traceEvents") ||
+				h.has("schemaVersion") && h.has("deviceProperties", "distributedInfo")) ||
 				h.isArray() && h.has("ph")
 		},
 		open: whole(kineto.Records),

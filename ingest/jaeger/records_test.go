@@ -37,7 +37,9 @@ const (
 )
 
 // bare returns the trace in an answer.
-func bare(answer string) string { return strings.TrimSuffix(strings.TrimPrefix(answer, `{"data":[`), `],"errors":null}`) }
+func bare(answer string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(answer, `{"data":[`), `],"errors":null}`)
+}
 
 func TestRecords(t *testing.T) {
 	// entry is the entry of an operation x, given the members after its ids.

@@ -213,6 +213,9 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 // otherEvent takes an event of an unknown category: a span of a plain Chrome trace, an event of another profiler, a
 // device event if it states a device and a stream or correlation id, or else a skipped event.
 func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
+	if len(e.Category) == 0 && r.listedEvent(e) {
+		return true
+	}
 	more, taken := r.plainSpan(e.Name, e.Start.V, e.Duration.V, e.Args, nil)
 	if taken || r.placed(e) {
 		return more
@@ -226,6 +229,21 @@ func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
 		}
 	}
 	r.skipCategory(e.Category)
+	return true
+}
+
+// listedEvent takes an event of the export of an EventList of torch.autograd.profiler. It tells kinds by process.
+func (r *reader) listedEvent(e *traceevent.Event) bool {
+	switch string(e.PID) {
+	case `"CPU functions"`:
+		r.hostOp(e)
+	case `"CUDA functions"`:
+		e.Category = []byte("kernel")
+		e.PID = e.TID // the device
+		r.deviceOp(e, bytes.HasPrefix(e.Name, []byte("Mem")))
+	default:
+		return false
+	}
 	return true
 }
 
