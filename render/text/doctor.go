@@ -122,6 +122,11 @@ func (v *examination) nothing() {
 		v.note(units.Plural(n, "record") + " of OTLP metrics, logs or profiles: operations are in its traces")
 		return
 	}
+	if slices.Contains(v.r.Input.Formats, "chrome") {
+		v.note("The profile has no event with a duration: its schedule never became active, or it ended before the work.")
+		v.code(0, "PyTorch", "prof.step() # after each step, beyond wait and warmup of the schedule")
+		return
+	}
 	if in := &v.r.Input; in.Files > 0 && in.Bytes == 0 {
 		v.note("The input is empty: the program ended before anything was flushed.")
 	} else {
