@@ -37,7 +37,7 @@ func (in *Input) members(s source, src io.Reader) ([]source, error) {
 	file, isFile := src.(fs.File)
 	at, isReaderAt := src.(io.ReaderAt)
 	if s.zipped != nil || s.path == Stdin || in.opts.tail != nil || !isFile || !isReaderAt {
-		return nil, &refusedError{"a zip archive, which can be read from a file only: unpack it"}
+		return nil, &refusedError{"a zip archive, which cannot be streamed or followed: unpack it"}
 	}
 	if s.walked && path.Ext(s.path) != ".zip" { // of checkpoints, documents and programs
 		return nil, &refusedError{"a zip archive by another name: name it as an input"}

@@ -45,12 +45,16 @@ func (o *Options) expand(paths []string) ([]source, error) {
 			sources = append(sources, source{path: path})
 			continue
 		}
-		found, err := o.walk(path)
+		dir := path
+		if o.FS == nil {
+			dir += string(filepath.Separator) // a symbolic link to a directory is walked
+		}
+		found, err := o.walk(dir)
 		if err != nil {
 			return nil, fmt.Errorf("reading input: %w", err)
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("reading input: directory %s holds no files", path)
+			return nil, fmt.Errorf("reading input: directory %s holds no files; symbolic links in it are not followed", path)
 		}
 		sources = append(sources, found...)
 	}
