@@ -23,34 +23,31 @@ var errZip = errors.New("a zip archive")
 
 // zipped is a file in a zip archive.
 type zipped struct {
-	archive      string // path
-	offset, size int64  // of the stored bytes
+	offset, size int64 // of the stored bytes
 	isDeflated   bool
 	sum          uint32
 }
 
-// zippedBytes is about the memory of a file in the directory of an archive.
-const zippedBytes = 512
-
 // members returns the files in an archive, in lexical order, without names that start with a dot.
 func (in *Input) members(s source, src io.Reader) ([]source, error) {
-	file, isFile := src.(fs.File)
-	at, isReaderAt := src.(io.ReaderAt)
-	if s.zipped != nil || s.path == Stdin || in.opts.tail != nil || !isFile || !isReaderAt {
-		return nil, &refusedError{"a zip archive, which cannot be streamed or followed: unpack it"}
-	}
-	if s.walked && path.Ext(s.path) != ".zip" { // of checkpoints, documents and programs
-		return nil, &refusedError{"a zip archive by another name: name it as an input"}
+	file, ok := src.(interface {
+		fs.File
+		io.ReaderAt
+	})
+	isOther := s.walked && path.Ext(s.path) != ".zip" // a checkpoint, a document, a program
+	if s.zipped != nil || s.path == Stdin || in.opts.tail != nil || isOther || !ok {
+		return nil, &refusedError{"a zip archive that is streamed, followed or found under another name: unpack it"}
 	}
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
-	z, err := zip.NewReader(at, info.Size())
+	z, err := zip.NewReader(file, info.Size())
 	if err != nil {
 		return nil, &refusedError{fmt.Sprintf("a zip archive that is cut off or damaged: %v", err)}
 	}
-	if err := in.memory.hold(int64(len(z.File)) * zippedBytes); err != nil {
+	const perFile = 512 // bytes of memory, about
+	if err := in.memory.hold(int64(len(z.File)) * perFile); err != nil {
 		return nil, err
 	}
 	var found []source
@@ -64,18 +61,15 @@ func (in *Input) members(s source, src io.Reader) ([]source, error) {
 			return nil, &refusedError{"a zip archive with overlapping files"}
 		}
 		left -= f.CompressedSize64
-		m := source{path: s.path + name, walked: true, zipped: &zipped{archive: s.path,
-			size: int64(f.CompressedSize64), isDeflated: f.Method == zip.Deflate, sum: f.CRC32}}
-		m.zipped.offset, m.err = f.DataOffset()
-		switch {
-		case f.Flags&1 != 0:
-			m.err = &refusedError{"an encrypted file of a zip archive"}
-		case f.Method != zip.Deflate && f.Method != zip.Store:
-			m.err = &refusedError{fmt.Sprintf("a file of a zip archive in compression method %d", f.Method)}
-		case m.err != nil:
-			m.err = &refusedError{fmt.Sprintf("a file of a damaged zip archive: %v", m.err)}
+		at, err := f.DataOffset()
+		if f.Flags&1 != 0 || f.Method != zip.Deflate && f.Method != zip.Store {
+			err = fmt.Errorf("it is encrypted, or its compression method, %d, is not supported", f.Method)
 		}
-		found = append(found, m)
+		if err != nil {
+			err = &refusedError{"a file of a zip archive that cannot be read: " + err.Error()}
+		}
+		found = append(found, source{path: s.path + name, walked: true, err: err, archive: s.path, zipped: &zipped{
+			offset: at, size: int64(f.CompressedSize64), isDeflated: f.Method == zip.Deflate, sum: f.CRC32}})
 	}
 	if len(found) == 0 {
 		return nil, &refusedError{"a zip archive without files"}

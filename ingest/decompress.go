@@ -58,13 +58,7 @@ func decompress(file *countingReader, z *zipped, t *tail) (*content, error) {
 	c := &content{src: buffered, stored: file, close: func() {}, isCompressed: isGzip || isZstd || z != nil}
 	switch {
 	case isGzip:
-		z, err := gzip.NewReader(buffered)
-		if err != nil {
-			c.src = bytes.NewReader(nil)
-			c.damage = err
-			return c, nil
-		}
-		c.src = z
+		c.src, c.damage = gzip.NewReader(buffered)
 	case isZstd:
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1),
 			zstd.WithDecoderMaxWindow(maxWindowBytes), zstd.WithDecoderLowmem(true))

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,11 +54,7 @@ func (in *Input) open(s source) (*file, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	path := s.path
-	if s.zipped != nil {
-		path = s.zipped.archive
-	}
-	src, closeFile, err := in.opts.openSource(path)
+	src, closeFile, err := in.opts.openSource(cmp.Or(s.archive, s.path))
 	if err != nil {
 		return nil, fmt.Errorf("reading input: %w", err)
 	}

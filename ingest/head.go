@@ -209,23 +209,17 @@ func isUTF16(text []byte) bool {
 // in front. In OTLP a message or a number is in the place of the name.
 func isXSpace(text []byte) bool {
 	c := protobuf.Cursor{Buf: text}
-	if !c.Next() || c.Field != 1 || c.Type != protobuf.Bytes {
-		return false
-	}
-	if c.Varint(); c.Next() && c.Field == 1 && c.Type == protobuf.Varint {
+	isPlane := c.Next() && c.Field == 1 && c.Type == protobuf.Bytes && c.Varint() > 0 && c.Next()
+	if isPlane && c.Field == 1 && c.Type == protobuf.Varint {
 		c.Varint()
-		c.Next()
+		isPlane = c.Next()
 	}
-	if c.Err != nil || c.Field != 2 || c.Type != protobuf.Bytes {
-		return false
-	}
-	size := int(min(c.Varint(), maxPlaneName))
+	isPlane = isPlane && c.Field == 2 && c.Type == protobuf.Bytes
+	size := c.Varint()
 	name := text[c.Pos:]
-	name = name[:min(size, len(name))]
-	return len(name) > 0 && bytes.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+	name = name[:min(size, uint64(len(name)))]
+	return isPlane && len(name) > 0 && bytes.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
-
-const maxPlaneName = 256
 
 var serverMessage = regexp.MustCompile(`"(?:message|msg|error)"\s*:\s*("(?:[^"\\]|\\.)*")`)
 

@@ -21,8 +21,9 @@ type source struct {
 	walked, alone bool
 	// err is the error of an unreadable subdirectory or file of an archive.
 	err error
-	// zipped is set for a file of an archive.
-	zipped *zipped
+	// zipped is set for a file of an archive, a path.
+	zipped  *zipped
+	archive string
 }
 
 // expand replaces directories by the regular files below them, in lexical order, without names that start with a dot.

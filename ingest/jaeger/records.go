@@ -77,13 +77,11 @@ func upTo(most int64, hold func(bytes int64) error) func(bytes int64) error {
 
 func (r *reader) answers() {
 	for r.stream.Next() {
-		more := false
+		read := r.answer
 		if r.stream.Peek() == '[' {
-			more = r.traces()
-		} else {
-			more = r.answer()
+			read = r.traces
 		}
-		if !more {
+		if !read() {
 			return
 		}
 	}

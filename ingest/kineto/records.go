@@ -171,6 +171,9 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	case 'E':
 		return r.end(e), nil
 	}
+	if len(e.Category) == 0 {
+		categorize(e)
+	}
 	cat := categoryOf(e.Category)
 	switch cat {
 	case catSync:
@@ -210,12 +213,20 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	return true, nil
 }
 
+// categorize gives an event of an EventList of torch.autograd.profiler the category of its process.
+func categorize(e *traceevent.Event) {
+	switch string(e.PID) {
+	case `"CPU functions"`:
+		e.Category = []byte("cpu_op")
+	case `"CUDA functions"`:
+		e.Category = []byte("kernel")
+		e.PID = e.TID // the device
+	}
+}
+
 // otherEvent takes an event of an unknown category: a span of a plain Chrome trace, an event of another profiler, a
 // device event if it states a device and a stream or correlation id, or else a skipped event.
 func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
-	if len(e.Category) == 0 && r.listedEvent(e) {
-		return true
-	}
 	more, taken := r.plainSpan(e.Name, e.Start.V, e.Duration.V, e.Args, nil)
 	if taken || r.placed(e) {
 		return more
@@ -229,21 +240,6 @@ func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
 		}
 	}
 	r.skipCategory(e.Category)
-	return true
-}
-
-// listedEvent takes an event of the export of an EventList of torch.autograd.profiler. It tells kinds by process.
-func (r *reader) listedEvent(e *traceevent.Event) bool {
-	switch string(e.PID) {
-	case `"CPU functions"`:
-		r.hostOp(e)
-	case `"CUDA functions"`:
-		e.Category = []byte("kernel")
-		e.PID = e.TID // the device
-		r.deviceOp(e, bytes.HasPrefix(e.Name, []byte("Mem")))
-	default:
-		return false
-	}
 	return true
 }
 

@@ -134,11 +134,7 @@ func (r *jsonReader) isGroup() bool {
 	w.hold()
 	defer w.release()
 	w.object()
-	if !w.more() {
-		return false
-	}
-	key := string(w.key())
-	return key == "schemaUrl" || slices.Contains(resourceNames, key) || slices.Contains(scopeSpansNames, key)
+	return w.more() && slices.Contains(groupNames, string(w.key()))
 }
 
 // members reads a document, or the result in an answer.
@@ -211,6 +207,7 @@ var (
 	scopeSpansNames = []string{"scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans"}
 	scopeNames      = []string{"scope", "instrumentationLibrary", "instrumentation_library"}
 	spansNames      = []string{"spans"}
+	groupNames      = slices.Concat(resourceNames, scopeSpansNames, []string{"schemaUrl"})
 )
 
 // group reads an object with a header and a list.

@@ -20,11 +20,7 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 	return func(yield func(op.Record, error) bool) {
 		s := jsonstream.NewReader(src, name)
 		d := &decoder{build: attrmap.NewBuilder(m)}
-		spans := s.Documents()
-		if isList(s) {
-			spans = elements(s)
-		}
-		for text, err := range spans {
+		for text, err := range documents(s) {
 			if err != nil {
 				if !yield(op.Record{}, err) {
 					return
@@ -54,13 +50,12 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 	}
 }
 
-// isList reports whether the input starts with a list of objects. Other output may start with a bracket, too.
-func isList(s *jsonstream.Reader) bool {
-	return s.Peek() == '[' && bytes.HasPrefix(bytes.TrimLeft(s.Buffered()[1:], " \t\r\n"), []byte{'{'})
-}
-
-// elements yields the elements of one list behind the other.
-func elements(s *jsonstream.Reader) iter.Seq2[[]byte, error] {
+// documents yields the documents, or the elements of lists if the input starts with a list of objects. Other output may
+// start with a bracket, too.
+func documents(s *jsonstream.Reader) iter.Seq2[[]byte, error] {
+	if s.Peek() != '[' || !bytes.HasPrefix(bytes.TrimLeft(s.Buffered()[1:], " \t\r\n"), []byte{'{'}) {
+		return s.Documents()
+	}
 	return func(yield func([]byte, error) bool) {
 		for s.Next() {
 			for text, err := range s.Elements() {

@@ -39,15 +39,13 @@ type fields struct {
 	context, parent spanContext
 	isSpan          bool
 	start, end      timestamp
-	status          status
-	kind            int64
-	scope           op.Scope
-	python          bool
-}
-
-type status struct {
-	Code, Description string
-	PythonCode        string `json:"status_code"`
+	status          struct {
+		Code, Description string
+		PythonCode        string `json:"status_code"`
+	}
+	kind   int64
+	scope  op.Scope
+	python bool
 }
 
 // spanContext is a printed context, zero for a missing parent.
@@ -93,11 +91,11 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 	var resource []byte
 	f.python = !bytes.Contains(text, []byte(`"SpanContext"`))
 	for l.Object(); l.More(); {
-		key := l.Key()
+		key := string(l.Key())
 		if f.python {
-			key = pythonKeys[string(key)]
+			key = pythonKeys[key]
 		}
-		switch string(key) {
+		switch key {
 		case "Name":
 			f.name = d.text(l.AnyStr())
 		case "SpanContext":
@@ -119,7 +117,8 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 		case "SpanKind":
 			d.read(&f.kind)
 		case "kind":
-			f.kind = int64(slices.Index(pythonKinds[:], string(l.AnyStr())))
+			// No kind is internal.
+			f.kind = int64(slices.Index(kinds[:], strings.ToLower(strings.TrimPrefix(string(l.AnyStr()), "SpanKind."))))
 		case "Events":
 			d.events(l.Raw())
 		case "DroppedEvents":
@@ -355,7 +354,11 @@ func (d *decoder) readResource(text []byte) {
 	d.resourceText = append(d.resourceText[:0], text...)
 	d.resource = op.Resource{}
 	d.build.Outer.Held.Reset()
-	for a := range d.attributes(resourceAttributes(text)) {
+	var python struct{ Attributes json.RawMessage } // its old versions print the attributes alone
+	if json.Unmarshal(text, &python) == nil && python.Attributes != nil {
+		text = python.Attributes
+	}
+	for a := range d.attributes(text) {
 		if a.Key != "" && len(a.Value.Value) > 0 {
 			opmodel.SetResourceAttr(&d.resource, &d.build.Outer, d.attr(a))
 		}

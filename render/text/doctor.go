@@ -124,7 +124,6 @@ func (v *examination) nothing() {
 	}
 	if slices.Contains(v.r.Input.Formats, "chrome") {
 		v.note("The profile has no event with a duration: its schedule never became active, or it ended before the work.")
-		v.code(0, "PyTorch", "prof.step() # after each step, beyond wait and warmup of the schedule")
 		return
 	}
 	if in := &v.r.Input; in.Files > 0 && in.Bytes == 0 {
