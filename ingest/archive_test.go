@@ -39,7 +39,8 @@ func zipped(t testing.TB, files ...zipFile) []byte {
 func TestInputOfArchives(t *testing.T) {
 	dir := t.TempDir()
 	archive := zipped(t, zipFile{"b/trace.json.gz", zip.Store, check.Gzip(t, seedTrace)}, zipFile{"b/", zip.Store, nil},
-		zipFile{"./a.jsonl", zip.Deflate, []byte(entryLine + entryLine)}, zipFile{"README", zip.Deflate, []byte("about")},
+		zipFile{"./a.jsonl", zip.Deflate, []byte(entryLine + entryLine)},
+		zipFile{"README", zip.Deflate, []byte("about")},
 		zipFile{"__MACOSX/._a.jsonl", zip.Deflate, []byte("x")}, zipFile{"b/.hidden", zip.Store, []byte("x")},
 		zipFile{"c.parquet", zip.Store, nil})
 	path := write(t, filepath.Join(dir, "runs.zip"), archive)

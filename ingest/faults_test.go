@@ -47,8 +47,9 @@ func documents() []document {
 			`"Attributes":[{"Key":"tensor.op.name","Value":{"Type":"STRING","Value":""}}]`, id, more, name)
 	}
 	python := func(id, name, more string) string {
-		return fmt.Sprintf(`{"context":{"trace_id":"0x4d02081d276cbb954beb68be77c6566e","span_id":"0x%s"},%s"name":"%s",`+
-			`"parent_id":null,"start_time":"2026-11-21T01:23:22.640000Z","end_time":"2026-11-21T01:23:22.650000Z",`+
+		return fmt.Sprintf(`{"context":{"trace_id":"0x4d02081d276cbb954beb68be77c6566e","span_id":"0x%s"},%s`+
+			`"name":"%s","parent_id":null,"start_time":"2026-11-21T01:23:22.640000Z",`+
+			`"end_time":"2026-11-21T01:23:22.650000Z",`+
 			`"attributes":{"tensor.op.name":""}`, id, more, name)
 	}
 	event := func(name, more string) string {
@@ -84,8 +85,8 @@ func documents() []document {
 			`"Name":"X"`, `"name":"X"`,
 		},
 		{
-			"python-console", python("ca979163b1fe8ba7", "first", "◂") + "▸}\n" + python("ca979163b1fe8ba8", "second",
-				"") + "¶}\n",
+			"python-console", python("ca979163b1fe8ba7", "first", "◂") + "▸}\n" +
+				python("ca979163b1fe8ba8", "second", "") + "¶}\n",
 			`"name":"X"`, `"Name":"X"`,
 		},
 		{"chrome", `{"traceEvents":[` + event("first", "◂") + "▸}," + event("second", "") + `¶}]}`, `"name":"X"`,

@@ -153,8 +153,8 @@ func (h *head) refusal() error {
 	case bytes.HasPrefix(h.text, []byte("\n\x00")) && len(bytes.TrimLeft(h.text, "\n\x00")) == 0:
 		return &refusedError{fmt.Sprintf("%d bytes of empty protobuf messages, of OTLP or of Perfetto", len(h.text))}
 	case isXSpace(h.text):
-		return &refusedError{"an XPlane profile of XLA (JAX, TensorFlow, PyTorch/XLA), which is not supported: read the " +
-			"*.trace.json.gz beside it, or record with jax.profiler.trace(dir, create_perfetto_trace=True)"}
+		return &refusedError{"an XPlane profile of XLA (JAX, TensorFlow, PyTorch/XLA), which is not supported: read " +
+			"the *.trace.json.gz beside it, or record with jax.profiler.trace(dir, create_perfetto_trace=True)"}
 	case bytes.HasPrefix(trimmed, []byte("<")):
 		msg := "an HTML or XML page, not a trace"
 		if m := title.FindSubmatch(trimmed); m != nil {
@@ -205,8 +205,8 @@ func isUTF16(text []byte) bool {
 		text[1] == 0 && (text[0] == '{' || text[0] == '['))
 }
 
-// isXSpace reports whether text is the start of XLA's message XSpace: planes, each with an id, if it is not 0, and a name
-// in front. In OTLP a message or a number is in the place of the name.
+// isXSpace reports whether text is the start of XLA's message XSpace. A plane starts with its id, if it is not 0, and
+// its name. In OTLP a message or a number is in the place of the name.
 func isXSpace(text []byte) bool {
 	c := protobuf.Cursor{Buf: text}
 	isPlane := c.Next() && c.Field == 1 && c.Type == protobuf.Bytes && c.Varint() > 0 && c.Next()
@@ -236,7 +236,8 @@ func (h *head) answer() string {
 // matchDamaged returns the format of a file with a damaged beginning: one with frames behind the damage, or one whose
 // lines are mostly records. It returns nil for any other file.
 func (h *head) matchDamaged() *Format {
-	if h.isErrorAnswer() || isUTF16(h.text) || isXSpace(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) {
+	if h.isErrorAnswer() || isUTF16(h.text) || isXSpace(h.text) ||
+		bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) {
 		return nil
 	}
 	f := otlp.SniffDamaged(h.text)

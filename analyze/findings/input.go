@@ -187,7 +187,7 @@ func emptyInput(in *Input) Finding {
 	if in.Spans == 0 && slices.Contains(in.Formats, "chrome") {
 		return Finding{
 			Kind: Nothing, Where: Where{Command: "optrace doctor"},
-			Text: "The profile has no event with a duration: its schedule never became active, or it ended before the work.",
+			Text: "The profile has no event with a duration: it ended, or its schedule was inactive, before the work.",
 		}
 	}
 	text := "Nothing came in."

@@ -16,7 +16,7 @@ import (
 )
 
 // JSONRecords reads OTLP JSON: one document or several, each on a line or spread over lines. It also reads answers of
-// Jaeger's API v3 and of Tempo, which wrap the document in a "result" or "trace", and documents of a single resource, as
+// Jaeger's API v3 and of Tempo, which wrap the document in a "result" or "trace", and documents of one resource, as
 // Java's logging exporter writes them. name names src in errors; m maps attribute keys to fields, nil by the
 // conventions.
 func JSONRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {

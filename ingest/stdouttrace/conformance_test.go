@@ -86,7 +86,8 @@ func python(t *testing.T, c optest.Case) string {
 		return json.RawMessage("{" + strings.Join(members, ", ") + "}")
 	}
 	context := func(s trace.SpanContext, state string) object {
-		return object{"trace_id": "0x" + s.TraceID().String(), "span_id": "0x" + s.SpanID().String(), "trace_state": state}
+		return object{"trace_id": "0x" + s.TraceID().String(), "span_id": "0x" + s.SpanID().String(),
+			"trace_state": state}
 	}
 	at := func(at time.Time) any {
 		if at.IsZero() {

@@ -79,7 +79,8 @@ func TestRecords(t *testing.T) {
 		{"what is no operation", span, wantSpan},
 		{"several, without separators", span + span + "\n" + span, wantSpan + wantSpan + wantSpan},
 		{"lists", "[\n\t" + span + ",\n" + span + "\n]\n[" + span + "]", wantSpan + wantSpan + wantSpan},
-		{"a torn list", "[" + span + ",\n" + span[:40], wantSpan + "error: output: unexpected end of JSON text (at byte 372)\n"},
+		{"a torn list", "[" + span + ",\n" + span[:40], wantSpan +
+			"error: output: unexpected end of JSON text (at byte 372)\n"},
 		{"other output that starts like a list", "[INFO]\n" + span,
 			"error: output: expected an object, found '[' (at byte 0)\n" + wantSpan},
 		{"a log entry that is no span of Python", `{"name":"x","context":{"user":1},"parent_id":null}`,
@@ -167,12 +168,13 @@ func TestRecordsOfPython(t *testing.T) {
 	got := recordtest.Transcript(t, stdouttrace.Records(strings.NewReader(pythonSpan+"\n"+old), "output", m))
 	const resource = `{"schema":"optrace.entries/v1","resource":{"service":"api"}}` + "\n"
 	const failed = `{"span":{"name":"GET","trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"00f067aa0ba902b7",` +
-		`"parent_span_id":"b7ad6b7169203331","start_unix_ns":1795222800000001000,"duration_ns":602000,"service":"api",` +
-		`"failed":true,"attrs":{"n":2,"f":2.0,"t":"1.5","l":[1,2.0],"b":true},"links":[{"trace_id":` +
+		`"parent_span_id":"b7ad6b7169203331","start_unix_ns":1795222800000001000,"duration_ns":602000,` +
+		`"service":"api","failed":true,"attrs":{"n":2,"f":2.0,"t":"1.5","l":[1,2.0],"b":true},"links":[{"trace_id":` +
 		`"0af7651916cd43dd8448eb211c80319c","span_id":"00f067aa0ba902b8","attrs":{"w":1}}],"extra":{"kind":"client",` +
 		`"trace_state":"a=1,b@c=}","message":"late","events":[{"name":"e","time_unix_ns":1795222800000002000,` +
 		`"attrs":{"k":"v"}}]}}}` + "\n"
-	ok := strings.NewReplacer(`"failed":true,`, "", `"kind":"client",`, "", `"message"`, `"ok":true,"message"`).Replace(failed)
+	ok := strings.NewReplacer(`"failed":true,`, "", `"kind":"client",`, "", `"message"`,
+		`"ok":true,"message"`).Replace(failed)
 	check.Equal(t, "records", resource+failed+resource+ok, got)
 }
 

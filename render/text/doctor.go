@@ -123,7 +123,7 @@ func (v *examination) nothing() {
 		return
 	}
 	if slices.Contains(v.r.Input.Formats, "chrome") {
-		v.note("The profile has no event with a duration: its schedule never became active, or it ended before the work.")
+		v.note("The profile has no event with a duration: it ended, or its schedule was inactive, before the work.")
 		return
 	}
 	if in := &v.r.Input; in.Files > 0 && in.Bytes == 0 {
