@@ -37,30 +37,29 @@ type content struct {
 	close        func()
 }
 
-// decompress returns the content of file. file counts the stored bytes.
-func decompress(file *countingReader, t *tail) (*content, error) {
-	buffered := bufio.NewReaderSize(file, storedBuffer)
+// decompress returns the content of file. file counts the stored bytes, of a file of an archive if z is set.
+func decompress(file *countingReader, z *zipped, t *tail) (*content, error) {
+	src := io.Reader(file)
+	if z != nil {
+		src = z.content(file)
+	}
+	buffered := bufio.NewReaderSize(src, storedBuffer)
 	head, err := buffered.Peek(len(zstdMagic))
 	for errors.Is(err, io.EOF) && t.grows() && t.wait() {
 		head, err = buffered.Peek(len(zstdMagic))
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !errors.Is(err, io.EOF) && (z == nil || file.err != nil) {
 		return nil, err
 	}
-	isGzip, isZstd := bytes.HasPrefix(head, gzipMagic), bytes.Equal(head, zstdMagic)
-	c := &content{src: buffered, stored: file, close: func() {}, isCompressed: isGzip || isZstd}
-	if !c.isCompressed {
-		return c, nil
+	if bytes.HasPrefix(head, zipMagic) {
+		return nil, errZip
 	}
-	if isGzip {
-		z, err := gzip.NewReader(buffered)
-		if err != nil {
-			c.src = bytes.NewReader(nil)
-			c.damage = err
-			return c, nil
-		}
-		c.src = z
-	} else {
+	isGzip, isZstd := bytes.HasPrefix(head, gzipMagic), bytes.Equal(head, zstdMagic)
+	c := &content{src: buffered, stored: file, close: func() {}, isCompressed: isGzip || isZstd || z != nil}
+	switch {
+	case isGzip:
+		c.src, c.damage = gzip.NewReader(buffered)
+	case isZstd:
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1),
 			zstd.WithDecoderMaxWindow(maxWindowBytes), zstd.WithDecoderLowmem(true))
 		if err != nil {

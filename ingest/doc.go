@@ -1,7 +1,7 @@
 // Package ingest reads operations from the files of optrace and of other tools.
 //
-// It finds the format of a file by its content, never by its name. It opens compressed files transparently and walks
-// directories; "-" is standard input. Several files form one input:
+// It finds the format of a file by its content, never by its name. It opens compressed files transparently, and walks
+// directories and zip archives; "-" is standard input. Several files form one input:
 //
 //	in := ingest.Open("ops.jsonl", "collector/", "-")
 //	for e, err := range in.Entries() {

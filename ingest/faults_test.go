@@ -39,10 +39,18 @@ func documents() []document {
 			`"duration":1,"tags":[{"key":"tensor.op.name","type":"string","value":""}],"processID":"p1"`, more, id,
 			name)
 	}
+	trace := `{"traceID":"4d02081d276cbb954beb68be77c6566e","spans":[` + jaeger("ca979163b1fe8ba7", "first", "◂") +
+		"▸}," + jaeger("ca979163b1fe8ba8", "second", "") + `¶}],"processes":{"p1":{"serviceName":"s","tags":[]}}}`
 	printed := func(id, name, more string) string {
 		return fmt.Sprintf(`{"SpanContext":{"TraceID":"4d02081d276cbb954beb68be77c6566e","SpanID":"%s"},%s"Name":"%s",`+
 			`"StartTime":"2026-11-21T01:23:22.64Z","EndTime":"2026-11-21T01:23:22.65Z",`+
 			`"Attributes":[{"Key":"tensor.op.name","Value":{"Type":"STRING","Value":""}}]`, id, more, name)
+	}
+	python := func(id, name, more string) string {
+		return fmt.Sprintf(`{"context":{"trace_id":"0x4d02081d276cbb954beb68be77c6566e","span_id":"0x%s"},%s`+
+			`"name":"%s","parent_id":null,"start_time":"2026-11-21T01:23:22.640000Z",`+
+			`"end_time":"2026-11-21T01:23:22.650000Z",`+
+			`"attributes":{"tensor.op.name":""}`, id, more, name)
 	}
 	event := func(name, more string) string {
 		return fmt.Sprintf(`{%s"ph":"X","cat":"kernel","name":"%s","pid":0,"tid":7,"ts":10,"dur":2`, more, name)
@@ -60,19 +68,31 @@ func documents() []document {
 		},
 		{"otlp-json", otlp, `"name":"X"`, `"Name":"X"`},
 		{"jaeger-v3", `{"result":` + otlp + `}`, `"name":"X"`, `"NAME":"X"`},
-		{
-			"jaeger-v1", `{"data":[{"traceID":"4d02081d276cbb954beb68be77c6566e","spans":[` +
-				jaeger("ca979163b1fe8ba7", "first", "◂") + "▸}," +
-				jaeger("ca979163b1fe8ba8", "second", "") + `¶}],"processes":{"p1":{"serviceName":"s","tags":[]}}}]}`,
-			`"operationName":"X"`, `"OperationName":"X"`,
-		},
+		{"otlp-json", `{"trace": ` + otlp + `,"metrics":{}}`, `"name":"X"`, `"NAME":"X"`},
+		{"otlp-json", strings.NewReplacer(`{"resourceSpans":[{`, `{"resource":{},`, `}]}]}`, `}]}`).Replace(otlp),
+			`"name":"X"`, `"NAME":"X"`},
+		{"jaeger-v1", `{"data":[` + trace + `]}`, `"operationName":"X"`, `"OperationName":"X"`},
+		{"jaeger-v1", trace, `"operationName":"X"`, `"OperationName":"X"`},
+		{"jaeger-v1", `[` + trace + `]`, `"operationName":"X"`, `"OperationName":"X"`},
 		{
 			"stdouttrace", printed("ca979163b1fe8ba7", "first", "◂") + "▸}\n" + printed("ca979163b1fe8ba8", "second",
 				"") + "¶}\n",
 			`"Name":"X"`, `"name":"X"`,
 		},
+		{
+			"stdouttrace", "[\n" + printed("ca979163b1fe8ba7", "first", "◂") + "▸},\n" + printed("ca979163b1fe8ba8",
+				"second", "") + "¶}\n]\n",
+			`"Name":"X"`, `"name":"X"`,
+		},
+		{
+			"python-console", python("ca979163b1fe8ba7", "first", "◂") + "▸}\n" +
+				python("ca979163b1fe8ba8", "second", "") + "¶}\n",
+			`"name":"X"`, `"Name":"X"`,
+		},
 		{"chrome", `{"traceEvents":[` + event("first", "◂") + "▸}," + event("second", "") + `¶}]}`, `"name":"X"`,
 			`"Name":"X"`},
+		{"chrome", `{"traceEvents":{"traceEvents":[` + event("first", "◂") + "▸}," + event("second", "") + `¶}]}}`,
+			`"name":"X"`, `"Name":"X"`},
 	}
 }
 

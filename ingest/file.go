@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ type file struct {
 	in      *Input
 	number  int64 // from 0
 	path    string
+	members []source // of an archive; nil for any other file
 	counted *countingReader
 	content *content
 	// anywhere reads the file at any offset; nil if the file allows only sequential reads.
@@ -52,19 +54,25 @@ func (in *Input) open(s source) (*file, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	src, closeFile, err := in.opts.openSource(s.path)
+	src, closeFile, err := in.opts.openSource(cmp.Or(s.archive, s.path))
 	if err != nil {
 		return nil, fmt.Errorf("reading input: %w", err)
 	}
 	f := &file{in: in, number: int64(number), path: s.path, mapping: in.mapping, closers: []func(){closeFile}}
 	f.users.Store(1)
+	if z := s.zipped; z != nil {
+		at, _ := src.(io.ReaderAt) // see members
+		src = io.NewSectionReader(at, z.offset, z.size)
+	}
 	f.counted = &countingReader{src: src, seen: in.count}
 	t := in.opts.tail
 	if t != nil {
 		t.open(src, s.path != Stdin)
 		f.counted.src = t
 	}
-	if f.content, err = decompress(f.counted, t); err == nil {
+	if f.content, err = decompress(f.counted, s.zipped, t); err == errZip {
+		f.members, err = in.members(s, src)
+	} else if err == nil {
 		f.closers = append(f.closers, f.content.close)
 		f.anywhere = seekable(src, f.content, f.counted, in.memory)
 		err = f.detect(in.opts.Format)
@@ -80,6 +88,15 @@ func (in *Input) open(s source) (*file, error) {
 	if err != nil {
 		f.close()
 		return nil, f.wrap(err)
+	}
+	if f.members != nil { // they count in its place
+		f.close()
+		f.counted.count(int(-f.counted.n))
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.stats.Files--
+		in.files = in.files[:number]
+		return f, nil
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -202,7 +202,7 @@ func (h *head) damagedFormat(name string) *Format {
 func (f *Format) isNamed(name string) bool { return name == f.Name || name == f.Short }
 
 func match(h *head) *Format {
-	if h.isErrorAnswer() {
+	if h.isErrorAnswer() || isXSpace(h.text) {
 		return nil
 	}
 	for i := range formats {

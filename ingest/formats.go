@@ -68,7 +68,9 @@ var formats = []Format{
 		detect: func(h *head) bool {
 			return h.isObjects() && (len(h.members) == 0 && h.atEnd || h.has(
 				"resourceSpans", "resourceMetrics", "resourceLogs", "resourceProfiles",
-				"resource_spans", "resource_metrics", "resource_logs", "resource_profiles", "batches"))
+				"resource_spans", "resource_metrics", "resource_logs", "resource_profiles", "batches",
+				"scopeSpans", "scopeMetrics", "scopeLogs", "instrumentationLibrarySpans") ||
+				h.holds("trace", "resourceSpans", "batches"))
 		},
 		open:  openOTLPJSON,
 		cut:   cutDocuments,
@@ -83,13 +85,21 @@ var formats = []Format{
 		open:   whole(otlp.JSONRecords),
 	},
 	{
-		Name: "jaeger-v1", Short: "jaeger", Summary: "traces as Jaeger's pages download them",
-		detect: func(h *head) bool { return h.isObjects() && h.startsWith("data", '[') },
-		open:   whole(jaeger.Records),
+		Name: "jaeger-v1", Short: "jaeger", Summary: "traces as Jaeger's pages download them, and bare ones",
+		detect: func(h *head) bool {
+			return h.isObjects() && h.startsWith("data", '[') || h.has("traceID") && h.startsWith("spans", '[')
+		},
+		open: whole(jaeger.Records),
 	},
 	{
 		Name: "stdouttrace", Summary: "spans as the stdouttrace exporters of SDKs print them",
-		detect: func(h *head) bool { return h.isObjects() && h.startsWith("SpanContext", '{') },
+		detect: func(h *head) bool { return h.startsWith("SpanContext", '{') },
+		open:   whole(stdouttrace.Records),
+		grows:  true,
+	},
+	{
+		Name: "python-console", Summary: "spans as Python's ConsoleSpanExporter prints them",
+		detect: func(h *head) bool { return h.has("parent_id") && h.holds("context", "trace_id") },
 		open:   whole(stdouttrace.Records),
 		grows:  true,
 	},
@@ -107,8 +117,8 @@ var formats = []Format{
 		// events.
 		Name: "chrome", Summary: "Chrome traces: torch.profiler's Kineto, and others",
 		detect: func(h *head) bool {
-			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") &&
-				h.has("deviceProperties", "distributedInfo")) ||
+			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.holds("traceEvents", "traceEvents") ||
+				h.has("schemaVersion") && h.has("deviceProperties", "distributedInfo")) ||
 				h.isArray() && h.has("ph")
 		},
 		open: whole(kineto.Records),

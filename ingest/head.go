@@ -8,10 +8,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/text/lexer"
+	"github.com/optrace/optrace/internal/text/protobuf"
 	"github.com/optrace/optrace/op"
 )
 
@@ -104,6 +106,13 @@ func (h *head) startsWith(key string, c byte) bool {
 	return len(v) > 0 && v[0] == c
 }
 
+// holds reports whether the value of key is an object with one of members, at any depth.
+func (h *head) holds(key string, members ...string) bool {
+	return h.startsWith(key, '{') && slices.ContainsFunc(members, func(member string) bool {
+		return bytes.Contains(h.value(key), []byte(`"`+member+`"`))
+	})
+}
+
 // isErrorAnswer reports whether the file is a server's error answer: {"error":…}, {"data":null,"errors":[…]} or
 // {"code":…,"message":…}.
 func (h *head) isErrorAnswer() bool {
@@ -143,6 +152,9 @@ func (h *head) refusal() error {
 		return &refusedError{"Arrow is not supported: write tables as Parquet, and record entries, with zstd for small files"}
 	case bytes.HasPrefix(h.text, []byte("\n\x00")) && len(bytes.TrimLeft(h.text, "\n\x00")) == 0:
 		return &refusedError{fmt.Sprintf("%d bytes of empty protobuf messages, of OTLP or of Perfetto", len(h.text))}
+	case isXSpace(h.text):
+		return &refusedError{"an XPlane profile of XLA (JAX, TensorFlow, PyTorch/XLA), which is not supported: read " +
+			"the *.trace.json.gz beside it, or record with jax.profiler.trace(dir, create_perfetto_trace=True)"}
 	case bytes.HasPrefix(trimmed, []byte("<")):
 		msg := "an HTML or XML page, not a trace"
 		if m := title.FindSubmatch(trimmed); m != nil {
@@ -193,6 +205,22 @@ func isUTF16(text []byte) bool {
 		text[1] == 0 && (text[0] == '{' || text[0] == '['))
 }
 
+// isXSpace reports whether text is the start of XLA's message XSpace. A plane starts with its id, if it is not 0, and
+// its name. In OTLP a message or a number is in the place of the name.
+func isXSpace(text []byte) bool {
+	c := protobuf.Cursor{Buf: text}
+	isPlane := c.Next() && c.Field == 1 && c.Type == protobuf.Bytes && c.Varint() > 0 && c.Next()
+	if isPlane && c.Field == 1 && c.Type == protobuf.Varint {
+		c.Varint()
+		isPlane = c.Next()
+	}
+	isPlane = isPlane && c.Field == 2 && c.Type == protobuf.Bytes
+	size := c.Varint()
+	name := text[c.Pos:]
+	name = name[:min(size, uint64(len(name)))]
+	return isPlane && len(name) > 0 && bytes.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
 var serverMessage = regexp.MustCompile(`"(?:message|msg|error)"\s*:\s*("(?:[^"\\]|\\.)*")`)
 
 // answer returns the quoted text of an error answer, or the beginning of the answer.
@@ -208,7 +236,8 @@ func (h *head) answer() string {
 // matchDamaged returns the format of a file with a damaged beginning: one with frames behind the damage, or one whose
 // lines are mostly records. It returns nil for any other file.
 func (h *head) matchDamaged() *Format {
-	if h.isErrorAnswer() || isUTF16(h.text) || bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) {
+	if h.isErrorAnswer() || isUTF16(h.text) || isXSpace(h.text) ||
+		bytes.HasPrefix(bytes.TrimLeft(h.text, " \t\r\n"), []byte("<")) {
 		return nil
 	}
 	f := otlp.SniffDamaged(h.text)

@@ -118,9 +118,13 @@ func TestInputOfSeveralFiles(t *testing.T) {
 	write(t, filepath.Join(dir, "set", "2.jsonl.gz"), check.Gzip(t, entryLine))
 	write(t, filepath.Join(dir, "set", "1", "x.json"), []byte(seedTrace))
 	write(t, filepath.Join(dir, "set", ".hidden", "y"), []byte("not a trace"))
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Join(dir, "set"), link); err != nil {
+		t.Skip(err)
+	}
 	var seen int
 	in := ingest.Options{Stdin: strings.NewReader(seedTrace), Progress: func(n int) { seen += n }}.
-		Open(a, filepath.Join(dir, "set"), "-")
+		Open(a, link, "-")
 	names, bad, err := read(in)
 	if err != nil || len(bad) > 0 {
 		t.Fatalf("err = %v, bad = %q", err, bad)
@@ -254,6 +258,8 @@ func TestInputRefuses(t *testing.T) {
 			"entries, with zstd"},
 		{"Arrow stream", "\xff\xff\xff\xff\x10\x02\x00\x00", "Arrow is not supported"},
 		{"pprof", "\x0a\x04\x08\x01\x10\x02\x12\x02\x08\x01", "a pprof profile, an output"},
+		{"XPlane", "\n\xb2\x02\x12\x09/host:CPU\x1a\x9f\x02", "an XPlane profile of XLA"},
+		{"XPlane with an id", "\n\x8e\x01\x08\x01\x12\x0d/device:GPU:0\x1a\x9f\x02", "an XPlane profile of XLA"},
 		{"damaged seed trace", `{"entries":[] "x":1}`, "expected ',' or '}', found '\"' (at byte 14)"},
 		{"other major version", `{"schema":"optrace.entries/v2"}` + "\n" + entryLine,
 			`schema "optrace.entries/v2" is not supported`},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/optrace/optrace/op"
@@ -98,8 +99,14 @@ func (in *Input) parts(size int, buf *[]byte) iter.Seq[part] {
 			return
 		}
 		var unknown *op.SyntaxError
-		for i, s := range sources {
+		for i := 0; i < len(sources); i++ {
+			s := sources[i]
 			f, err := in.open(s)
+			if err == nil && f.members != nil {
+				sources = slices.Replace(sources, i, i+1, f.members...)
+				i--
+				continue
+			}
 			if err == nil {
 				if !f.parts(size, buf, yield) {
 					return

@@ -1,10 +1,14 @@
 package ingest
 
 import (
+	"archive/zip"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,8 +23,11 @@ type source struct {
 	path string
 	// walked is set for a file found in a directory, alone for a named file that is the whole input.
 	walked, alone bool
-	// err is the error of an unreadable subdirectory; nil for files.
+	// err is the error of an unreadable subdirectory or file of an archive.
 	err error
+	// zipped is set for a file of an archive, a path.
+	zipped  *zipped
+	archive string
 }
 
 // expand replaces directories by the regular files below them, in lexical order, without names that start with a dot.
@@ -43,12 +50,16 @@ func (o *Options) expand(paths []string) ([]source, error) {
 			sources = append(sources, source{path: path})
 			continue
 		}
-		found, err := o.walk(path)
+		dir := path
+		if o.FS == nil {
+			dir += string(filepath.Separator) // a symbolic link to a directory is walked
+		}
+		found, err := o.walk(dir)
 		if err != nil {
 			return nil, fmt.Errorf("reading input: %w", err)
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("reading input: directory %s holds no files", path)
+			return nil, fmt.Errorf("reading input: directory %s holds no files; links in it are not followed", path)
 		}
 		sources = append(sources, found...)
 	}
@@ -97,6 +108,56 @@ func (o *Options) walkDir(dir string, f fs.WalkDirFunc) error {
 		return fs.WalkDir(o.FS, dir, f)
 	}
 	return filepath.WalkDir(dir, f)
+}
+
+// members returns the files in an archive, in lexical order, without names that start with a dot.
+func (in *Input) members(s source, src io.Reader) ([]source, error) {
+	file, ok := src.(interface {
+		fs.File
+		io.ReaderAt
+	})
+	isOther := s.walked && path.Ext(s.path) != ".zip" // a checkpoint, a document, a program
+	if s.zipped != nil || s.path == Stdin || in.opts.tail != nil || isOther || !ok {
+		return nil, &refusedError{"a zip archive that is streamed, followed or found under another name: unpack it"}
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	z, err := zip.NewReader(file, info.Size())
+	if err != nil {
+		return nil, &refusedError{fmt.Sprintf("a zip archive that is cut off or damaged: %v", err)}
+	}
+	const perFile = 512 // bytes of memory, about
+	if err := in.memory.hold(int64(len(z.File)) * perFile); err != nil {
+		return nil, err
+	}
+	var found []source
+	left := uint64(info.Size())
+	for _, f := range z.File {
+		name := path.Clean("/" + f.Name)
+		if f.Mode().IsDir() || strings.Contains(name, "/.") || strings.HasPrefix(name, "/__MACOSX/") {
+			continue
+		}
+		if left < f.CompressedSize64 {
+			return nil, &refusedError{"a zip archive with overlapping files"}
+		}
+		left -= f.CompressedSize64
+		at, err := f.DataOffset()
+		if f.Flags&1 != 0 || f.Method != zip.Deflate && f.Method != zip.Store {
+			err = fmt.Errorf("it is encrypted, or its compression method, %d, is not supported", f.Method)
+		}
+		if err != nil {
+			err = &refusedError{"a file of a zip archive that cannot be read: " + err.Error()}
+		}
+		found = append(found, source{path: s.path + name, walked: true, err: err, archive: s.path, zipped: &zipped{
+			offset: at, size: int64(f.CompressedSize64), isDeflated: f.Method == zip.Deflate, sum: f.CRC32}})
+	}
+	if len(found) == 0 {
+		return nil, &refusedError{"a zip archive without files"}
+	}
+	slices.SortStableFunc(found, func(a, b source) int { return cmp.Compare(a.path, b.path) })
+	return found, nil
 }
 
 // passedOver returns the report of a file that could not be opened, nil if err ends the input. A file of unknown format

@@ -386,7 +386,7 @@ const (
 	WarnInvalidUTF8       // in text, bytes outside UTF-8 became U+FFFD
 	WarnDroppedAttributes // the SDK's limits dropped attributes of the span
 	WarnNoStart           // the source has no start times (the seed's JSON)
-	WarnMicroseconds      // the source keeps microseconds only (Jaeger's v1 JSON)
+	WarnMicroseconds      // the source keeps microseconds only (Jaeger's v1 JSON, Python's console)
 	WarnDroppedLinks      // links of the span were dropped, by the SDK's limits or beyond MaxLinks
 
 	warnEnd

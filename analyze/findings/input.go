@@ -184,6 +184,12 @@ func emptyInput(in *Input) Finding {
 			Where: Where{Command: "optrace doctor"},
 		}
 	}
+	if in.Spans == 0 && slices.Contains(in.Formats, "chrome") {
+		return Finding{
+			Kind: Nothing, Where: Where{Command: "optrace doctor"},
+			Text: "The profile has no event with a duration: it ended, or its schedule was inactive, before the work.",
+		}
+	}
 	text := "Nothing came in."
 	if in.Spans > 0 {
 		text = units.Plural(in.Spans, "span") + " came in, none of them an operation: " +

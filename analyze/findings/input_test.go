@@ -26,7 +26,7 @@ func TestEmptyInputNamesItsCause(t *testing.T) {
 		},
 		{
 			"an empty profile", findings.Input{Files: 1, Bytes: 18, Formats: []string{"chrome"}},
-			"Nothing came in. Record with",
+			"The profile has no event with a duration",
 		},
 		{"a window", findings.Input{}, "Nothing came in. Record with"},
 		{

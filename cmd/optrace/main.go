@@ -136,7 +136,7 @@ func overview() string {
 func formatsHelp() string {
 	var b strings.Builder
 	b.WriteString("Optrace reads these formats. It finds the format of a file by its content, also in\n" +
-		"gzip and zstd; -format NAME reads all inputs as one format:\n\n")
+		"gzip, zstd and zip; -format NAME reads all inputs as one format:\n\n")
 	seen := make(map[string]bool)
 	for _, f := range ingest.Formats() {
 		if seen[f.Name] {

@@ -95,6 +95,14 @@ var grammars = map[string]grammar{
 		event: `{"Attributes":[{"Key":"k#"}]}`,
 		nest:  [4]string{`{"Key":"k","Value":`, `{"Type":"SLICE","Value":[`, `]}`, `}`},
 	},
+	"python-console": {
+		operation: `{"name":"@name","context":{"trace_id":"0x00000000000000001#","span_id":"0x#"},"parent_id":null,` +
+			`"start_time":"2026-01-01T00:00:00.1Z","end_time":"2026-01-01T00:00:01Z","attributes":{"tensor.op.name":"@name",` +
+			`"tensor.device.id":"@device","tensor.stream.id":@stream,"tensor.step":@step,"tensor.output.shape":[@dim],` +
+			`@attrs},"links":[@links],"events":[@events],"resource":{"attributes":{@resource}}}` + "\n",
+		attr: `"k#":1`, link: `{"context":{"trace_id":"0x00000000000000001#","span_id":"0x#"}}`,
+		event: `{"name":"e","attributes":{"k#":1}}`, nest: [4]string{`"k":`, `{"a":[`, `]}`, ``},
+	},
 	"chrome": {
 		head: `{"schemaVersion":1,"traceEvents":[`,
 		operation: `{"ph":"X","cat":"kernel","name":"@name","pid":"@device","tid":@stream,"ts":1#,` +

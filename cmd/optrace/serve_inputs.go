@@ -36,7 +36,8 @@ func (s *server) follow(ctx context.Context, std streams.Streams, inputs []strin
 		}
 		switch {
 		case mode.IsDir():
-			s.running.Go(func() { s.followDirectory(ctx, std, path) })
+			// The separator follows a symbolic link.
+			s.running.Go(func() { s.followDirectory(ctx, std, path+string(filepath.Separator)) })
 		case mode.IsRegular():
 			s.running.Go(func() { s.followFile(ctx, std, path, true) })
 		default:

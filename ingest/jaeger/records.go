@@ -21,8 +21,8 @@ const maxTraceBytes = 512 << 20
 
 var errTraceTooLarge = errors.New("reading spans: the trace exceeds the memory limit, because its processes follow its spans")
 
-// Records reads answers of API version 1. name names src in errors, and m maps attribute keys to fields, nil by the
-// conventions.
+// Records reads answers of API version 1, and their traces alone, one or a list. name names src in errors, and m maps
+// attribute keys to fields, nil by the conventions.
 //
 // A *[op.SyntaxError] is a bad span or the early end of the answer. Any other error is the last value, such as a
 // *[ServerError] for an answer with an error instead of data. A record's pointers are valid until the next one.
@@ -52,6 +52,7 @@ type reader struct {
 	failure *ServerError // the error in the current answer
 	hasData bool         // the current answer has data
 
+	hasSpans  bool                    // the current trace has a list of spans
 	processes map[string]*op.Resource // of the current trace; nil until they are read
 	current   *op.Resource            // of the last span
 
@@ -76,7 +77,11 @@ func upTo(most int64, hold func(bytes int64) error) func(bytes int64) error {
 
 func (r *reader) answers() {
 	for r.stream.Next() {
-		if !r.answer() {
+		read := r.answer
+		if r.stream.Peek() == '[' {
+			read = r.traces
+		}
+		if !read() {
 			return
 		}
 	}
@@ -88,6 +93,7 @@ func (r *reader) answers() {
 
 func (r *reader) answer() bool {
 	r.failure, r.hasData = nil, false
+	r.begin()
 	s := r.stream
 	for s.Object(); s.More(); {
 		switch key := string(s.Key()); key {
@@ -97,10 +103,8 @@ func (r *reader) answer() bool {
 				break
 			}
 			r.hasData = true
-			for s.Array(); s.More(); {
-				if !r.trace() {
-					return false
-				}
+			if !r.traces() {
+				return false
 			}
 		case "errors", "error", "message":
 			text, err := s.Value()
@@ -111,12 +115,16 @@ func (r *reader) answer() bool {
 				r.failure = &ServerError{Message: msg}
 			}
 		default:
-			s.Skip()
+			if !r.member(key) {
+				return false
+			}
 		}
 	}
 	switch {
-	case r.failure == nil || s.Err() != nil:
+	case s.Err() != nil:
 		return true
+	case r.failure == nil:
+		return r.heldSpans()
 	case r.hasData: // part of the data asked for
 		err := s.SyntaxError(0, "incomplete answer, "+r.failure.Error())
 		err.Class = op.ErrorOther
@@ -126,56 +134,75 @@ func (r *reader) answer() bool {
 	return false
 }
 
-func (r *reader) trace() bool {
+func (r *reader) traces() bool {
+	for r.stream.Array(); r.stream.More(); {
+		if !r.trace() {
+			return false
+		}
+	}
+	return true
+}
+
+// begin forgets the trace before.
+func (r *reader) begin() {
+	r.hasSpans = false
 	r.processes = nil
 	r.current = nil
 	r.dec.build.Outer.Held.Reset()
 	r.texts = r.texts[:0]
 	r.spans = r.spans[:0]
+}
+
+func (r *reader) trace() bool {
+	r.begin()
 	s := r.stream
-	start, hasSpans := s.Position(), false
+	start := s.Position()
 	for s.Object(); s.More(); {
-		switch string(s.Key()) {
-		case "spans":
-			hasSpans = true
-			switch s.Peek() {
-			case '[':
-				if !r.readSpans() {
-					return false
-				}
-			case 'n': // null
-				s.Skip()
-			default:
-				err := s.SyntaxError(0, "spans are no array")
-				if s.Skip(); s.Err() == nil && !r.yield(op.Record{}, err) {
-					return false
-				}
-			}
-		case "processes":
-			text, err := s.Value()
-			if s.Err() == nil && err == nil {
-				r.processes = make(map[string]*op.Resource)
-				if r.dec.processes(text, r.processes); r.dec.lex.Err() != nil {
-					err = s.LexerError(&r.dec.lex)
-				}
-			}
-			if s.Err() == nil && err != nil && !r.yield(op.Record{}, err) {
-				return false
-			}
-		default:
-			s.Skip()
+		if !r.member(string(s.Key())) {
+			return false
 		}
 	}
 	switch {
 	case s.Err() != nil:
 		return true
-	case hasSpans:
+	case r.hasSpans:
 		return r.heldSpans()
 	}
 	err := s.SyntaxError(0, "trace without spans")
 	err.Offset = start
 	err.Class = op.ErrorRecord
 	return r.yield(op.Record{}, err)
+}
+
+// member reads a member of a trace.
+func (r *reader) member(key string) bool {
+	s := r.stream
+	switch key {
+	case "spans":
+		r.hasSpans = true
+		switch s.Peek() {
+		case '[':
+			return r.readSpans()
+		case 'n': // null
+			s.Skip()
+		default:
+			err := s.SyntaxError(0, "spans are no array")
+			s.Skip()
+			return s.Err() != nil || r.yield(op.Record{}, err)
+		}
+	case "processes":
+		text, err := s.Value()
+		if s.Err() == nil && err == nil {
+			r.processes = make(map[string]*op.Resource)
+			if r.dec.processes(text, r.processes); r.dec.lex.Err() != nil {
+				err = s.LexerError(&r.dec.lex)
+			}
+		}
+		return s.Err() != nil || err == nil || r.yield(op.Record{}, err)
+	default:
+		s.Skip()
+	}
+	return true
 }
 
 // readSpans reads a list of spans. It keeps them until the processes are known.

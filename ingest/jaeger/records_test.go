@@ -36,6 +36,11 @@ const (
 	wantIDs  = `"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"00f067aa0ba902b7"`
 )
 
+// bare returns the trace in an answer.
+func bare(answer string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(answer, `{"data":[`), `],"errors":null}`)
+}
+
 func TestRecords(t *testing.T) {
 	// entry is the entry of an operation x, given the members after its ids.
 	entry := func(rest string) string {
@@ -163,6 +168,8 @@ func TestRecords(t *testing.T) {
 			strings.NewReplacer(`"start_unix_ns":1000,`, "", `"duration_us":5,`, `"duration_us":0,`, "5000",
 				"0").Replace(entry(`"service":"api","warn":["bad_time","us_truncated"]}`)),
 		},
+		{"traces without an answer", bare(x("", "")) + "\n[" + bare(x("", "")) + "]\n" + bare(x("", "")),
+			strings.Repeat(entry(`"service":"api","warn":["us_truncated"]}`), 3)},
 		{"two answers", x("", "") + "\n" + x("", ""), entry(`"service":"api","warn":["us_truncated"]}`) +
 			entry(`"service":"api","warn":["us_truncated"]}`)},
 	} {

@@ -411,6 +411,22 @@ func TestPaths(t *testing.T) {
 	check.Equal(t, "", want, got)
 }
 
+// An EventList of torch.autograd.profiler tells operators and kernels by process, and devices by thread.
+func TestEventList(t *testing.T) {
+	text := `[{"name":"aten::mul","ph":"X","ts":633,"dur":54,"tid":1,"pid":"CPU functions","args":{}},
+		{"name":"aten::mul","ph":"s","ts":633,"tid":1,"pid":"CPU functions","id":0,"cat":"cpu_to_cuda","args":{}},
+		{"name":"mul_kernel","ph":"f","ts":640.5,"tid":2,"pid":"CUDA functions","id":0,"cat":"cpu_to_cuda","args":{}},
+		{"name":"mul_kernel","ph":"X","ts":640.5,"dur":12.25,"tid":2,"pid":"CUDA functions","args":{}},
+		{"name":"Memcpy HtoD","ph":"X","ts":660,"dur":1,"tid":0,"pid":"CUDA functions","args":{}}]`
+	var got []string
+	entries, _ := recordtest.Split(t, kineto.Records(strings.NewReader(text), "trace", nil))
+	for _, e := range entries {
+		got = append(got, fmt.Sprint(e.Operation, " ", e.Kind, " ", e.DeviceID, " ", e.Duration))
+	}
+	want := []string{"aten::mul compute cpu 54000", "mul_kernel compute cuda:2 12250", "Memcpy HtoD memory cuda:0 1000"}
+	check.Equal(t, "", want, got)
+}
+
 // Events of unlisted devices are operations, runtime calls launch them, and other events are counted by category.
 func TestOtherDevices(t *testing.T) {
 	text := `[{"ph":"X","cat":"cpu_op","name":"aten::add","pid":9,"tid":1,"ts":0,"dur":9},

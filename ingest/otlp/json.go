@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/ingest/otlp/internal/spans"
 	"github.com/optrace/optrace/internal/text/lexer"
@@ -14,9 +15,10 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// JSONRecords reads OTLP JSON: one document or several, each on a line or spread over lines. It also reads Jaeger's
-// api_v3 answers, which wrap the document in a "result". name names src in errors; m maps attribute keys to fields, nil
-// by the conventions.
+// JSONRecords reads OTLP JSON: one document or several, each on a line or spread over lines. It also reads answers of
+// Jaeger's API v3 and of Tempo, which wrap the document in a "result" or "trace", and documents of one resource, as
+// Java's logging exporter writes them. name names src in errors; m maps attribute keys to fields, nil by the
+// conventions.
 func JSONRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return NewJSONReader(m).Records(src, name, op.Position{}, false)
 }
@@ -116,10 +118,23 @@ func (r *jsonReader) documents() {
 
 func (r *jsonReader) document() {
 	r.found, r.other, r.bad = false, false, nil
-	r.members()
+	if r.found = r.isGroup(); r.found {
+		r.resourceSpans()
+	} else {
+		r.members()
+	}
 	if r.going() && r.other && !r.found {
 		r.Emit(op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}, nil)
 	}
+}
+
+// isGroup reports whether the next document is the spans of one resource, as Java's logging exporter writes them.
+func (r *jsonReader) isGroup() bool {
+	w := &r.w
+	w.hold()
+	defer w.release()
+	w.object()
+	return w.more() && slices.Contains(groupNames, string(w.key()))
 }
 
 // members reads a document, or the result in an answer.
@@ -128,8 +143,8 @@ func (r *jsonReader) members() {
 	w.object()
 	for r.going() && w.more() {
 		switch string(w.key()) {
-		case "result":
-			if w.lex.Depth() > 1 {
+		case "result", "trace": // of Jaeger's API v3, of Tempo's v2
+			if w.lex.Depth() > 1 || w.peek() != '{' {
 				w.skip()
 				continue
 			}
@@ -192,6 +207,7 @@ var (
 	scopeSpansNames = []string{"scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans"}
 	scopeNames      = []string{"scope", "instrumentationLibrary", "instrumentation_library"}
 	spansNames      = []string{"spans"}
+	groupNames      = slices.Concat(resourceNames, scopeSpansNames, []string{"schemaUrl"})
 )
 
 // group reads an object with a header and a list.
@@ -218,6 +234,8 @@ func (r *jsonReader) group(headers, lists []string, readList, readHeader func())
 				done, late = r.lookAhead(headers, readHeader)
 			}
 			readList()
+		case key == "scopeMetrics" || key == "scopeLogs":
+			r.otherSignal(strings.ToLower(key[len("scope"):]))
 		default:
 			w.skip()
 		}

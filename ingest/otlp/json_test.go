@@ -25,6 +25,11 @@ func batch(name string) string {
 		`"stringValue":"svc"}}]},"scopeSpans":[{"scope":{"name":"lib"},"spans":[%s]}]}]}`, spanOf(name))
 }
 
+// group returns the one element of a document.
+func group(document string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(document, `{"resourceSpans":[`), `]}`)
+}
+
 // spanOf returns the span of an operation.
 func spanOf(name string) string {
 	return fmt.Sprintf(`{"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"ca979163b1fe8ba7","name":"op",`+
@@ -64,6 +69,8 @@ func TestJSONLayouts(t *testing.T) {
 			"end_time_unix_nano").Replace(batch("matmul")),
 		"before OTLP 0.16": strings.NewReplacer("scopeSpans", "instrumentationLibrarySpans", `"scope"`, `"instrumentationLibrary"`).Replace(batch("matmul")),
 		"answer of Tempo":  strings.Replace(batch("matmul"), "resourceSpans", "batches", 1),
+		"of Tempo's v2":    `{"trace":` + batch("matmul") + `,"metrics":{"trace":1}}`,
+		"a resource alone": group(batch("matmul")),
 		"times as numbers": strings.NewReplacer(`"1000"`, `1000`, `"1600"`, `1600`).Replace(batch("matmul")),
 		"upper-case ids": strings.NewReplacer("4d02081d276cbb954beb68be77c6566e", "4D02081D276CBB954BEB68BE77C6566E",
 			"ca979163b1fe8ba7", "CA979163B1FE8BA7").Replace(batch("matmul")),
@@ -179,6 +186,7 @@ func TestJSONOtherSpansAndSignals(t *testing.T) {
 		`{"resourceLogs":[]}`,
 		`{}`,
 		`{"operation":"relu","duration_us":1}`,
+		group(batch("matmul")), `{"resource":{},"scopeLogs":[{}],"schemaUrl":""}`, // as Java logs them
 	}, "\n")
 	want := result{Records: []string{
 		header, entry, `{"span":{"name":"POST /","trace_id":"4d02081d276cbb954beb68be77c6566e",` +
@@ -186,6 +194,7 @@ func TestJSONOtherSpansAndSignals(t *testing.T) {
 			`"parent_remote":true,"start_unix_ns":5,"duration_ns":4,"failed":true}}`,
 		"{Reason:other_signal N:1 Signal:metrics}", "{Reason:other_signal N:1 Signal:logs}",
 		"{Reason:unknown_record N:1 Signal:}",
+		header, entry, `{"schema":"optrace.entries/v1","resource":{}}`, "{Reason:other_signal N:1 Signal:logs}",
 	}}
 	check.Equal(t, "", want, read(otlp.JSONRecords, []byte(text)))
 }

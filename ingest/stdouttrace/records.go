@@ -20,7 +20,7 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 	return func(yield func(op.Record, error) bool) {
 		s := jsonstream.NewReader(src, name)
 		d := &decoder{build: attrmap.NewBuilder(m)}
-		for text, err := range s.Documents() {
+		for text, err := range documents(s) {
 			if err != nil {
 				if !yield(op.Record{}, err) {
 					return
@@ -46,6 +46,23 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 		}
 		if err := s.Err(); err != nil {
 			yield(op.Record{}, err)
+		}
+	}
+}
+
+// documents yields the documents, or the elements of lists if the input starts with a list of objects. Other output may
+// start with a bracket, too.
+func documents(s *jsonstream.Reader) iter.Seq2[[]byte, error] {
+	if s.Peek() != '[' || !bytes.HasPrefix(bytes.TrimLeft(s.Buffered()[1:], " \t\r\n"), []byte{'{'}) {
+		return s.Documents()
+	}
+	return func(yield func([]byte, error) bool) {
+		for s.Next() {
+			for text, err := range s.Elements() {
+				if !yield(text, err) {
+					return
+				}
+			}
 		}
 	}
 }

@@ -51,6 +51,15 @@ func entry(inputs, rest string) string {
 		`"start_unix_ns":1795222800000000001,"duration_ns":601,` + wantIDs + rest + "}\n"
 }
 
+const pythonSpan = `{"name": "GET", "context": {"trace_id": "0x0af7651916cd43dd8448eb211c80319c", "span_id": ` +
+	`"0x00f067aa0ba902b7", "trace_state": "['{key=a, value=1}', '{key=b@c, value=}}']"}, "kind": "SpanKind.CLIENT", ` +
+	`"parent_id": "0xb7ad6b7169203331", "start_time": "2026-11-21T01:00:00.000001Z", ` +
+	`"end_time": "2026-11-21T01:00:00.000603Z", "status": {"status_code": "ERROR", "description": "late"}, ` +
+	`"attributes": {"n": 2, "f": 2.0, "t": "1.5", "l": [1, 2.0], "b": true}, "events": [{"name": "e", ` +
+	`"timestamp": "2026-11-21T01:00:00.000002Z", "attributes": {"k": "v"}}], "links": [{"context": {"trace_id": ` +
+	`"0x0af7651916cd43dd8448eb211c80319c", "span_id": "0x00f067aa0ba902b8", "trace_state": "[]"}, "attributes": ` +
+	`{"w": 1}}], "resource": {"attributes": {"service.name": "api"}, "schema_url": ""}}`
+
 func TestRecords(t *testing.T) {
 	const span = `{"Name":"GET",` + ids + `,` + times + `}`
 	const wantSpan = `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1795222800000000001,"duration_ns":601}}` +
@@ -69,6 +78,13 @@ func TestRecords(t *testing.T) {
 		{"an operation", operation("", ""), entry("null", "")},
 		{"what is no operation", span, wantSpan},
 		{"several, without separators", span + span + "\n" + span, wantSpan + wantSpan + wantSpan},
+		{"lists", "[\n\t" + span + ",\n" + span + "\n]\n[" + span + "]", wantSpan + wantSpan + wantSpan},
+		{"a torn list", "[" + span + ",\n" + span[:40], wantSpan +
+			"error: output: unexpected end of JSON text (at byte 372)\n"},
+		{"other output that starts like a list", "[INFO]\n" + span,
+			"error: output: expected an object, found '[' (at byte 0)\n" + wantSpan},
+		{"a log entry that is no span of Python", `{"name":"x","context":{"user":1},"parent_id":null}`,
+			"error: output: object that is no span (at byte 0)\n"},
 		{"an empty object", "{}\n" + span, wantSpan},
 		{
 			"a remote parent", strings.Replace(span, `"SpanID":"0000000000000000"`,
@@ -144,6 +160,24 @@ func TestRecordsWithMapping(t *testing.T) {
 	}
 }
 
+func TestRecordsOfPython(t *testing.T) {
+	m := &attr.Mapping{}
+	m.KeepAll()
+	old := strings.NewReplacer(`"attributes": {"service.name": "api"}, "schema_url": ""`, `"service.name": "api"`,
+		"SpanKind.CLIENT", "SpanKind.INTERNAL", "ERROR", "OK").Replace(pythonSpan)
+	got := recordtest.Transcript(t, stdouttrace.Records(strings.NewReader(pythonSpan+"\n"+old), "output", m))
+	const resource = `{"schema":"optrace.entries/v1","resource":{"service":"api"}}` + "\n"
+	const failed = `{"span":{"name":"GET","trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"00f067aa0ba902b7",` +
+		`"parent_span_id":"b7ad6b7169203331","start_unix_ns":1795222800000001000,"duration_ns":602000,` +
+		`"service":"api","failed":true,"attrs":{"n":2,"f":2.0,"t":"1.5","l":[1,2.0],"b":true},"links":[{"trace_id":` +
+		`"0af7651916cd43dd8448eb211c80319c","span_id":"00f067aa0ba902b8","attrs":{"w":1}}],"extra":{"kind":"client",` +
+		`"trace_state":"a=1,b@c=}","message":"late","events":[{"name":"e","time_unix_ns":1795222800000002000,` +
+		`"attrs":{"k":"v"}}]}}}` + "\n"
+	ok := strings.NewReplacer(`"failed":true,`, "", `"kind":"client",`, "", `"message"`,
+		`"ok":true,"message"`).Replace(failed)
+	check.Equal(t, "records", resource+failed+resource+ok, got)
+}
+
 func TestRecordsEnd(t *testing.T) {
 	whole := `{"level":"info"}` + "\n" + operation(`,"Resource":[]`, "") + "\n" + operation("", "")
 	recordtest.Ends(t, stdouttrace.Records, whole, operation("", "")+"\n{")
@@ -155,6 +189,8 @@ func FuzzRecords(f *testing.F) {
 		`"Value":1}]}}]`,
 		`,{"Key":"tensor.input.shapes","Value":{"Type":"SLICE","Value":[{"Type":"INT64SLICE","Value":[2]},`+
 			`{"Type":"MAP","Value":{}}]}}`)))
+	f.Add([]byte(pythonSpan))
+	f.Add([]byte("[" + operation("", "") + ",{}]\n[{"))
 	f.Add([]byte("{\n\t\"Name\": \"x\"\n}\n{}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		recordtest.Check(t, stdouttrace.Records(bytes.NewReader(text), "fuzz", nil))

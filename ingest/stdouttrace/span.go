@@ -2,9 +2,11 @@ package stdouttrace
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,9 +39,13 @@ type fields struct {
 	context, parent spanContext
 	isSpan          bool
 	start, end      timestamp
-	status          struct{ Code, Description string }
-	kind            int64
-	scope           op.Scope
+	status          struct {
+		Code, Description string
+		PythonCode        string `json:"status_code"`
+	}
+	kind   int64
+	scope  op.Scope
+	python bool
 }
 
 // spanContext is a printed context, zero for a missing parent.
@@ -66,8 +72,9 @@ func (c *spanContext) flags() uint32 {
 // link is a printed link or, without a context, a printed event.
 type link struct {
 	SpanContext           spanContext
+	Context               pythonContext
 	Name                  string
-	Time                  timestamp
+	Time, Timestamp       timestamp
 	Attributes            json.RawMessage
 	DroppedAttributeCount int64
 }
@@ -82,21 +89,36 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 	b.Reset()
 	*f = fields{}
 	var resource []byte
+	f.python = !bytes.Contains(text, []byte(`"SpanContext"`))
 	for l.Object(); l.More(); {
-		switch string(l.Key()) {
+		key := string(l.Key())
+		if f.python {
+			key = pythonKeys[key]
+		}
+		switch key {
 		case "Name":
 			f.name = d.text(l.AnyStr())
 		case "SpanContext":
 			f.isSpan = true
 			d.read(&f.context)
+		case "context":
+			var c pythonContext
+			d.read(&c)
+			f.context = c.context()
+			f.isSpan = f.context.TraceID != ""
 		case "Parent":
 			d.read(&f.parent)
+		case "parent_id":
+			f.parent.SpanID = pythonID(string(l.AnyStr()))
 		case "StartTime":
 			_ = f.start.UnmarshalText(l.AnyStr()) // does not fail
 		case "EndTime":
 			_ = f.end.UnmarshalText(l.AnyStr())
 		case "SpanKind":
 			d.read(&f.kind)
+		case "kind":
+			// No kind is internal.
+			f.kind = int64(slices.Index(kinds[:], strings.ToLower(strings.TrimPrefix(string(l.AnyStr()), "SpanKind."))))
 		case "Events":
 			d.events(l.Raw())
 		case "DroppedEvents":
@@ -168,6 +190,11 @@ func (d *decoder) attributes(list []byte) iter.Seq[*attribute] {
 		var a attribute
 		l := &d.list
 		l.Reset(list)
+		if l.Peek() == '{' { // of Python
+			for l.Object(); l.More() && yield(d.pythonAttribute(l, &a)); {
+			}
+			return
+		}
 		for more := l.AnyArray(); more && l.More(); {
 			a = attribute{}
 			for more := l.AnyObject(); more && l.More(); {
@@ -219,14 +246,17 @@ func (d *decoder) record() op.Record {
 	b.SetName(f.name)
 	b.SetIDs(trace, id, parent)
 	b.SetTime(op.Int(f.start), duration)
-	failed := f.status.Code == "Error"
+	if f.python {
+		b.Warn(op.WarnMicroseconds)
+	}
+	failed := f.status.Code == "Error" || f.status.PythonCode == "ERROR"
 	if failed {
 		b.SetError(f.status.Description)
 	}
 	b.SetScopeOf(&f.scope)
 	b.SetResource(&d.resource)
 	x := b.Extra()
-	x.Flags, x.OK = f.context.flags(), f.status.Code == "Ok"
+	x.Flags, x.OK = f.context.flags(), f.status.Code == "Ok" || f.status.PythonCode == "OK"
 	if f.parent.Remote {
 		x.Flags |= flagRemote
 	}
@@ -276,11 +306,11 @@ func (d *decoder) attrs(list []byte) (all []op.Attr) {
 
 func (d *decoder) link(k link) {
 	var out op.Link
-	out.TraceID, _ = op.ParseTraceID([]byte(k.SpanContext.TraceID))
-	out.SpanID, _ = op.ParseSpanID([]byte(k.SpanContext.SpanID))
-	extra := op.LinkExtra{TraceState: k.SpanContext.TraceState, Flags: k.SpanContext.flags(),
-		DroppedAttributes: k.DroppedAttributeCount}
-	if k.SpanContext.Remote {
+	c := cmp.Or(k.SpanContext, k.Context.context())
+	out.TraceID, _ = op.ParseTraceID([]byte(c.TraceID))
+	out.SpanID, _ = op.ParseSpanID([]byte(c.SpanID))
+	extra := op.LinkExtra{TraceState: c.TraceState, Flags: c.flags(), DroppedAttributes: k.DroppedAttributeCount}
+	if c.Remote {
 		extra.Flags |= flagRemote
 	}
 	for _, a := range d.attrs(k.Attributes) {
@@ -293,7 +323,7 @@ func (d *decoder) events(list []byte) {
 	for e := range links(list) {
 		if d.build.WantsEvent(e.Name) {
 			d.build.AddEvent(op.Event{
-				Name: e.Name, Time: op.Int(e.Time), Attrs: d.attrs(e.Attributes),
+				Name: e.Name, Time: op.Int(cmp.Or(e.Time, e.Timestamp)), Attrs: d.attrs(e.Attributes),
 				DroppedAttributes: e.DroppedAttributeCount,
 			})
 		}
@@ -324,6 +354,10 @@ func (d *decoder) readResource(text []byte) {
 	d.resourceText = append(d.resourceText[:0], text...)
 	d.resource = op.Resource{}
 	d.build.Outer.Held.Reset()
+	var python struct{ Attributes json.RawMessage } // its old versions print the attributes alone
+	if json.Unmarshal(text, &python) == nil && python.Attributes != nil {
+		text = python.Attributes
+	}
 	for a := range d.attributes(text) {
 		if a.Key != "" && len(a.Value.Value) > 0 {
 			opmodel.SetResourceAttr(&d.resource, &d.build.Outer, d.attr(a))

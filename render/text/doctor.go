@@ -122,6 +122,10 @@ func (v *examination) nothing() {
 		v.note(units.Plural(n, "record") + " of OTLP metrics, logs or profiles: operations are in its traces")
 		return
 	}
+	if slices.Contains(v.r.Input.Formats, "chrome") {
+		v.note("The profile has no event with a duration: it ended, or its schedule was inactive, before the work.")
+		return
+	}
 	if in := &v.r.Input; in.Files > 0 && in.Bytes == 0 {
 		v.note("The input is empty: the program ended before anything was flushed.")
 	} else {

@@ -45,34 +45,45 @@ func (r *Reader) RecordError(msg string) *op.SyntaxError {
 // Events yields each event, or an *[op.SyntaxError] for a bad one. Err returns the error that ended it early.
 func (r *Reader) Events() iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
-		s := r.stream
-		if s.Peek() == '[' {
+		if r.stream.Peek() == '[' {
 			if !r.elements(yield) {
 				return
 			}
-		} else {
-			for s.Object(); s.More(); {
-				switch key := string(s.Key()); {
-				case key == "traceEvents":
-					if !r.elements(yield) {
-						return
-					}
-				case slices.Contains(r.wanted, key):
-					text, err := s.Value()
-					if s.Err() != nil {
-						return
-					}
-					if err != nil && !yield(nil, err) {
-						return
-					}
-					r.members[key] = slices.Clone(text)
-				default:
-					s.Skip()
-				}
-			}
+		} else if !r.document(true, yield) {
+			return
 		}
-		s.End()
+		r.stream.End()
 	}
+}
+
+// document yields the events of an object and reports whether the consumer wants more. The outer one may hold another
+// object in place of the events.
+func (r *Reader) document(outer bool, yield func(*Event, error) bool) bool {
+	s := r.stream
+	for s.Object(); s.More(); {
+		switch key := string(s.Key()); {
+		case key == "traceEvents" && outer && s.Peek() == '{':
+			if !r.document(false, yield) {
+				return false
+			}
+		case key == "traceEvents":
+			if !r.elements(yield) {
+				return false
+			}
+		case slices.Contains(r.wanted, key):
+			text, err := s.Value()
+			if s.Err() != nil {
+				return true
+			}
+			if err != nil && !yield(nil, err) {
+				return false
+			}
+			r.members[key] = slices.Clone(text)
+		default:
+			s.Skip()
+		}
+	}
+	return true
 }
 
 // elements yields the events of the next array and reports whether the consumer wants more.

@@ -21,6 +21,12 @@ func TestReader(t *testing.T) {
 			[]string{`X c n 1 "t" 1500 2000 {"a":[1]}`, `rank={"x":1} base=7`}, "",
 		},
 		{
+			"object within an object", `{"traceEvents":{"traceEvents":[{"ph":"X"}],"rank":1},"base":7}`,
+			[]string{"X     unknown unknown ", `rank=1 base=7`}, "",
+		},
+		{"no deeper", `{"traceEvents":{"traceEvents":{"traceEvents":[]}}}`, []string{"rank= base="},
+			"test: expected an array, found '{' (at byte 30)"},
+		{
 			"array", `[{"ph":"M","name":"process_name","args":null},{"name":"\u0041\n","ts":1682725898236567.123,` +
 				`"other":{}}]`,
 			[]string{`M  process_name   unknown unknown `, "\x00  A\n   1682725898236567123 unknown ", `rank= base=`},
