@@ -107,7 +107,7 @@ var formats = []Format{
 		// events.
 		Name: "chrome", Summary: "Chrome traces: torch.profiler's Kineto, and others",
 		detect: func(h *head) bool {
-			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") &&
+			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.startsWith("traceEvents", '{') || h.has("schemaVersion") &&
 				h.has("deviceProperties", "distributedInfo")) ||
 				h.isArray() && h.has("ph")
 		},

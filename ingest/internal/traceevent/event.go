@@ -72,7 +72,9 @@ func (d *decoder) decode(text []byte, stream *jsonstream.Reader) (*Event, error)
 	l.End()
 	switch {
 	case l.Err() != nil:
-		return nil, stream.LexerError(l)
+		err := stream.LexerError(l)
+		stream.PassOver(err)
+		return nil, err
 	case msg != "":
 		return nil, stream.SyntaxError(0, msg)
 	}

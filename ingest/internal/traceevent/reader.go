@@ -3,23 +3,38 @@ package traceevent
 import (
 	"io"
 	"iter"
+	"regexp"
 	"slices"
 
 	"github.com/optrace/optrace/internal/text/jsonstream"
 	"github.com/optrace/optrace/op"
 )
 
-// Reader reads the events of one document. It is not safe for concurrent use.
+// starts matches where reading goes on behind damage: a document, and an event or the end of the events.
+var starts = regexp.MustCompile(`(\{\s*"(?:traceEvents|` + members + `)"\s*:|\n\[\s*` + event + `)|(` + event +
+	`|\]\s*,\s*"(?:` + members + `)"\s*:)`)
+
+const (
+	members = `schemaVersion|deviceProperties|distributedInfo|displayTimeUnit|traceName|baseTimeNanoseconds|otherData|metadata`
+	event   = `\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s|tts|cname)"\s*:`
+)
+
+// Reader reads the events of the documents of a file. It is not safe for concurrent use.
 type Reader struct {
 	stream  *jsonstream.Reader
 	dec     decoder
 	wanted  []string
-	members map[string][]byte
+	members map[string][]byte // of the document
+
+	documents int // so far
 }
 
 // NewReader returns a Reader of src. name names src in errors. The reader keeps the wanted members of the document.
+// Call Next in front of each document.
 func NewReader(src io.Reader, name string, wanted ...string) *Reader {
-	return &Reader{stream: jsonstream.NewReader(src, name), wanted: wanted, members: make(map[string][]byte)}
+	r := &Reader{stream: jsonstream.NewReader(src, name), wanted: wanted, members: make(map[string][]byte)}
+	r.stream.Resume(starts)
+	return r
 }
 
 // Member returns the JSON text of a wanted member, nil until the reader has met it. Members may precede or follow the
@@ -42,43 +57,92 @@ func (r *Reader) RecordError(msg string) *op.SyntaxError {
 	return err
 }
 
-// Events yields each event, or an *[op.SyntaxError] for a bad one. Err returns the error that ended it early.
+// Next goes to the next document and reports whether there is one, true for the first in any case. Documents have times,
+// ids and members of their own.
+func (r *Reader) Next() bool {
+	s := r.stream
+	first := r.documents == 0
+	more := s.Next()
+	if c := s.Peek(); more && !first && c != '{' && c != '[' {
+		s.End()
+		more = s.Next()
+	}
+	if !more && !first {
+		return false
+	}
+	r.documents++
+	clear(r.members)
+	return true
+}
+
+// Events yields each event of the document, or an *[op.SyntaxError] for a bad one. Err returns the error that ended it
+// early.
 func (r *Reader) Events() iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
-		s := r.stream
-		if s.Peek() == '[' {
-			if !r.elements(yield) {
-				return
-			}
-		} else {
-			for s.Object(); s.More(); {
-				switch key := string(s.Key()); {
-				case key == "traceEvents":
-					if !r.elements(yield) {
-						return
-					}
-				case slices.Contains(r.wanted, key):
-					text, err := s.Value()
-					if s.Err() != nil {
-						return
-					}
-					if err != nil && !yield(nil, err) {
-						return
-					}
-					r.members[key] = slices.Clone(text)
-				default:
-					s.Skip()
-				}
-			}
+		more := r.damage(yield)
+		switch {
+		case !more:
+		case r.stream.Peek() == '[':
+			more = r.elements(yield)
+		default:
+			more = r.object(yield, true)
 		}
-		s.End()
+		if more {
+			r.damage(yield)
+		}
 	}
+}
+
+// damage yields the damage in front of the next element, and reports whether the consumer wants more.
+func (r *Reader) damage(yield func(*Event, error) bool) bool {
+	err := r.stream.Damage()
+	return err == nil || yield(nil, err)
+}
+
+// object yields the events of an object. One tool writes its trace as the member traceEvents of another object.
+func (r *Reader) object(yield func(*Event, error) bool, outer bool) bool {
+	s := r.stream
+	start := s.Position()
+	found := r.documents == 1
+	for s.Object(); s.More(); {
+		switch key := string(s.Key()); {
+		case key == "traceEvents":
+			found = true
+			if outer && s.Peek() == '{' {
+				if !r.object(yield, false) {
+					return false
+				}
+			} else if !r.elements(yield) {
+				return false
+			}
+		case slices.Contains(r.wanted, key):
+			text, err := s.Value()
+			if s.Err() != nil {
+				return true
+			}
+			if err != nil && !yield(nil, err) {
+				return false
+			}
+			r.members[key] = slices.Clone(text)
+		default:
+			s.Skip()
+		}
+	}
+	if found || s.Err() != nil {
+		return true
+	}
+	err := r.RecordError("document without events")
+	err.Offset = start
+	return yield(nil, err)
 }
 
 // elements yields the events of the next array and reports whether the consumer wants more.
 func (r *Reader) elements(yield func(*Event, error) bool) bool {
 	s := r.stream
-	for s.Array(); s.More(); {
+	for s.List(1); s.More(); {
+		if !r.damage(yield) {
+			return false
+		}
 		if size := r.dec.straight(s.Buffered()); size >= 0 {
 			s.Pass(size)
 			if !yield(&r.dec.event, nil) {

@@ -48,13 +48,18 @@ func TestReader(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := traceevent.NewReader(strings.NewReader(test.text), "test", "rank", "base")
 			var got []string
-			for e, err := range r.Events() {
-				if err != nil {
-					got = append(got, err.Error())
-					continue
+			for first := true; r.Next(); first = false {
+				if !first {
+					got = append(got, "next")
 				}
-				got = append(got, fmt.Sprintf("%c %s %s %s %s %v %v %s", e.Phase, e.Category, e.Name, e.PID, e.TID,
-					e.Start, e.Duration, e.Args))
+				for e, err := range r.Events() {
+					if err != nil {
+						got = append(got, err.Error())
+						continue
+					}
+					got = append(got, fmt.Sprintf("%c %s %s %s %s %v %v %s", e.Phase, e.Category, e.Name, e.PID, e.TID,
+						e.Start, e.Duration, e.Args))
+				}
 			}
 			got = append(got, fmt.Sprintf("rank=%s base=%s", r.Member("rank"), r.Member("base")))
 			check.Equal(t, "events", test.want, got)

@@ -4,7 +4,10 @@ package lineio
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+
+	"github.com/optrace/optrace/op"
 )
 
 // MaxLine is the longest line kept in memory, without its newline. A longer one is skipped and reported.
@@ -91,6 +94,34 @@ func (r *Reader) SkipEmpty() {
 		r.drop(n)
 		r.line += int64(n)
 	}
+}
+
+// SkipZeros skips zero bytes in front of the next line. It returns an error about them, nil if there are none.
+func (r *Reader) SkipZeros(name string) *op.SyntaxError {
+	offset := r.in.Offset + int64(r.start)
+	n := int64(0)
+	for {
+		unread := r.Buffered()
+		zeros := len(unread) - len(bytes.TrimLeft(unread, "\x00"))
+		r.drop(zeros)
+		n += int64(zeros)
+		if zeros < len(unread) || r.in.Err != nil {
+			break
+		}
+		r.in.Slide(r.start, r.limit+2)
+		r.start = 0
+		r.in.Read()
+	}
+	if n == 0 {
+		return nil
+	}
+	return Zeros(name, r.line+1, offset, n)
+}
+
+// Zeros returns the error about n zero bytes passed over. A file truncated under its writer begins with zero bytes.
+func Zeros(name string, line, offset, n int64) *op.SyntaxError {
+	return &op.SyntaxError{File: name, Line: line, Offset: offset, Msg: fmt.Sprintf("%d zero bytes passed over", n),
+		Class: op.ErrorDamaged}
 }
 
 func (r *Reader) take(offset int64, n, newline int, tooLong bool) Line {
