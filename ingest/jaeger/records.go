@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/internal/text/jsonstream"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -221,13 +222,21 @@ func (r *reader) heldSpans() bool {
 	return true
 }
 
-// span yields a span. Its process precedes it unless the last span had the same.
+// tagDepth is the number of brackets around a tag of a span.
+const tagDepth = 3
+
+// span yields a span. Damage in a tag costs the tag. Its process precedes it unless the last span had the same.
 func (r *reader) span(text []byte, offset int64) bool {
 	s := r.dec.span(text)
 	if s == nil {
 		err := r.stream.LexerError(&r.dec.lex)
 		err.Offset = offset + int64(r.dec.lex.Offset())
-		return r.yield(op.Record{}, err)
+		if mended, found := lexer.Mend(nil, text, tagDepth); found {
+			s = r.dec.span(mended)
+		}
+		if s == nil {
+			return r.yield(op.Record{}, err)
+		}
 	}
 	process := r.processes[s.process]
 	if process != r.current {

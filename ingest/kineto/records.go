@@ -291,6 +291,7 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	d.maker = t.makerOf(e.Category)
 	d.note(hasCorrelation, a.correlation.V != 0)
 	d.note(hasExternal, a.external.V != 0)
+	d.note(hasBadValue, a.bad)
 	d.note(hasBytes, a.bytes.Known)
 	d.note(hasStream, isIndex(a.stream))
 	d.note(hasDevice, isIndex(a.device))

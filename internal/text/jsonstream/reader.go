@@ -174,7 +174,7 @@ func (r *Reader) open(opening, closing byte, msg string) {
 	r.stack = append(r.stack, frame{closing: closing, first: true, key: string(r.key)})
 }
 
-// More reports whether the innermost object or array has another element. At its end it leaves it.
+// More reports whether the innermost object or array has another element. At its end it leaves it, also behind a comma.
 func (r *Reader) More() bool {
 	if r.err != nil || len(r.stack) == 0 {
 		return false
@@ -191,25 +191,23 @@ func (r *Reader) More() bool {
 		top.first = true
 	}
 	c := r.Peek()
-	if c == top.closing {
+	if c == ',' && !top.first {
+		r.pos++
+		if c = r.Peek(); c != top.closing && c != 0 {
+			return true
+		}
+	}
+	switch {
+	case c == top.closing:
 		r.pos++
 		r.stack = r.stack[:len(r.stack)-1]
 		return false
-	}
-	if top.first && c != 0 {
+	case top.first && c != 0:
 		top.first = false
 		return true
 	}
-	if c != ',' {
-		r.fail("expected ',' or '" + string(top.closing) + "'")
-		return r.resuming && r.More()
-	}
-	r.pos++
-	if c := r.Peek(); c == 0 || c == top.closing {
-		r.fail("expected a value after ','")
-		return r.resuming && r.More()
-	}
-	return true
+	r.fail("expected ',' or '" + string(top.closing) + "'")
+	return r.resuming && r.More()
 }
 
 // fail records an error at the current position: the end of the input, or else msg.
