@@ -91,8 +91,8 @@ func TestDamageCostsItsRecord(t *testing.T) {
 		{"collector, JSON in zstd frames", sample("otlp/testdata/gate_off/traces.jsonl.zst"), 18, 0, 0},
 		{"collector, protobuf", sample("otlp/testdata/gate_off/traces.pb"), 18, 0, 0},
 		{"collector, protobuf in zstd frames", sample("otlp/testdata/gate_off/traces.pb.zst"), 18, 0, 0},
-		{"Jaeger v1, trace", sample("jaeger/testdata/v2.20.trace.json"), costRest, 0, 64},
-		{"Jaeger v1, search", sample("jaeger/testdata/v2.20.search.json"), costRest, 0, 64},
+		{"Jaeger v1, trace", sample("jaeger/testdata/v2.20.trace.json"), costSpan, 0, 64},
+		{"Jaeger v1, search", sample("jaeger/testdata/v2.20.search.json"), costSpan, 0, 64},
 		{"stdouttrace, lines", sample("stdouttrace/testdata/spans.jsonl"), costLine, 0, 0},
 		{"stdouttrace, spread", sample("stdouttrace/testdata/spans.pretty.json"), costSpan, 0, 64},
 	} {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"regexp"
 	"unsafe"
 
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/internal/text/jsonstream"
-	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -66,8 +66,27 @@ type spanText struct {
 	start, end int
 }
 
+// starts matches where reading goes on behind damage: an answer, a trace, and a span or the end of the spans.
+var starts = regexp.MustCompile(`(\{\s*"data"\s*:\s*\[)|(` + traceID + `"(?:spans|processes)"\s*:)|(` + traceID +
+	`"(?:spanID|parentSpanID|flags|operationName)"\s*:|\]\s*,\s*"processes"\s*:)`)
+
+const traceID = `\{\s*"traceID"\s*:\s*"[^"\n]*"\s*,\s*`
+
+const (
+	listOfTraces = 1 // among these places
+	tagDepth     = 3 // the number of brackets around a tag of a span
+)
+
 func newReader(src io.Reader, name string, m *attr.Mapping, yield func(op.Record, error) bool) *reader {
-	return &reader{stream: jsonstream.NewReader(src, name), dec: &decoder{build: attrmap.NewBuilder(m)}, yield: yield}
+	r := &reader{stream: jsonstream.NewReader(src, name), dec: &decoder{build: attrmap.NewBuilder(m)}, yield: yield}
+	r.stream.Resume(starts, tagDepth)
+	return r
+}
+
+// damage yields the damage in front of the next answer or trace.
+func (r *reader) damage() bool {
+	err := r.stream.Damage()
+	return err == nil || r.yield(op.Record{}, err)
 }
 
 // upTo returns hold; if it is nil, a function with a limit of most bytes.
@@ -77,9 +96,12 @@ func upTo(most int64, hold func(bytes int64) error) func(bytes int64) error {
 
 func (r *reader) answers() {
 	for r.stream.Next() {
-		if !r.answer() {
+		if !r.damage() || !r.answer() {
 			return
 		}
+	}
+	if !r.damage() {
+		return
 	}
 	// The spans before the error are good.
 	if err := r.stream.Err(); err != nil && r.heldSpans() {
@@ -98,8 +120,8 @@ func (r *reader) answer() bool {
 				break
 			}
 			r.hasData = true
-			for s.Array(); s.More(); {
-				if !r.trace() {
+			for s.List(listOfTraces); s.More(); {
+				if !r.damage() || !r.trace() {
 					return false
 				}
 			}
@@ -222,21 +244,13 @@ func (r *reader) heldSpans() bool {
 	return true
 }
 
-// tagDepth is the number of brackets around a tag of a span.
-const tagDepth = 3
-
-// span yields a span. Damage in a tag costs the tag. Its process precedes it unless the last span had the same.
+// span yields a span. Its process precedes it unless the last span had the same.
 func (r *reader) span(text []byte, offset int64) bool {
 	s := r.dec.span(text)
 	if s == nil {
 		err := r.stream.LexerError(&r.dec.lex)
 		err.Offset = offset + int64(r.dec.lex.Offset())
-		if mended, found := lexer.Mend(nil, text, tagDepth); found {
-			s = r.dec.span(mended)
-		}
-		if s == nil {
-			return r.yield(op.Record{}, err)
-		}
+		return r.yield(op.Record{}, err)
 	}
 	process := r.processes[s.process]
 	if process != r.current {

@@ -69,7 +69,7 @@ func TestRecords(t *testing.T) {
 			"events that cannot be read",
 			`[{"ph":"X","cat":"kernel","dur":1},{"ph":"X","cat":"kernel","ts":1},{"ph":"X","ts":x},7,` + kernel + `]`,
 			"error: trace: event without ts (at byte 1)\nerror: trace: event without dur (at byte 35)\n" +
-				"error: trace: expected a number, found 'x' (at byte 83)\nerror: trace: expected an object, found " +
+				"error: trace: expected a value, found 'x' (at byte 83)\nerror: trace: expected an object, found " +
 				"'7' (at byte 86)\n" +
 				wantKernel("10250"),
 		},

@@ -28,36 +28,13 @@ type decoder struct {
 	lex            lexer.Lexer
 	event          Event
 	category, name []byte // the buffers behind the event's
-	mended         []byte
 	readArgs       func(e *Event, text []byte, i int) (end int)
 }
 
-// argsDepth is the number of brackets around the arguments of an event.
-const argsDepth = 2
-
-// decode reads an event in any form from the stream's last value. Damage in an argument costs the argument.
+// decode reads an event in any form from the stream's last value.
 func (d *decoder) decode(text []byte, stream *jsonstream.Reader) (*Event, error) {
-	msg := d.read(text)
-	if d.lex.Err() != nil {
-		err := stream.LexerError(&d.lex)
-		var found bool
-		if d.mended, found = lexer.Mend(d.mended[:0], text, argsDepth); found {
-			msg = d.read(d.mended)
-		}
-		if d.lex.Err() != nil {
-			stream.PassOver(err)
-			return nil, err
-		}
-	}
-	if msg != "" {
-		return nil, stream.SyntaxError(0, msg)
-	}
-	return &d.event, nil
-}
-
-// read reads an event into d. It returns a message about a value, and leaves other errors to the lexer.
-func (d *decoder) read(text []byte) (msg string) {
 	l := &d.lex
+	msg := ""
 	l.Reset(text)
 	d.event = Event{}
 	e := &d.event
@@ -93,7 +70,13 @@ func (d *decoder) read(text []byte) (msg string) {
 		}
 	}
 	l.End()
-	return msg
+	switch {
+	case l.Err() != nil:
+		return nil, stream.LexerError(l)
+	case msg != "":
+		return nil, stream.SyntaxError(0, msg)
+	}
+	return e, nil
 }
 
 func (d *decoder) micros(field string, msg *string) op.Int {

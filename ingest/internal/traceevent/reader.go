@@ -10,6 +10,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
+// argsDepth is the number of brackets around the arguments of an event.
+const argsDepth = 2
+
 // starts matches where reading goes on behind damage: a document, and an event or the end of the events.
 var starts = regexp.MustCompile(`(\{\s*"(?:traceEvents|` + members + `)"\s*:|\n\[\s*` + event + `)|(` + event +
 	`|\]\s*,\s*"(?:` + members + `)"\s*:)`)
@@ -33,7 +36,7 @@ type Reader struct {
 // Call Next in front of each document.
 func NewReader(src io.Reader, name string, wanted ...string) *Reader {
 	r := &Reader{stream: jsonstream.NewReader(src, name), wanted: wanted, members: make(map[string][]byte)}
-	r.stream.Resume(starts)
+	r.stream.Resume(starts, argsDepth)
 	return r
 }
 
@@ -143,14 +146,14 @@ func (r *Reader) elements(yield func(*Event, error) bool) bool {
 		if !r.damage(yield) {
 			return false
 		}
-		if size := r.dec.straight(s.Buffered()); size >= 0 {
+		if size := r.dec.straight(s.Buffered()); 0 <= size && size <= jsonstream.Large {
 			s.Pass(size)
 			if !yield(&r.dec.event, nil) {
 				return false
 			}
 			continue
 		}
-		text, err := s.Value()
+		text, err := s.Element()
 		if s.Err() != nil {
 			return true
 		}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/internal/text/lineio"
 	"github.com/optrace/optrace/op"
 )
@@ -16,8 +17,11 @@ import (
 //
 // r then walks as if the text between did not exist: More, Key, Object and Array leave and enter the values around the
 // match. Damage returns the error. Without a match the error is final.
-func (r *Reader) Resume(starts *regexp.Regexp) {
+//
+// Faults that lexer.Mend mends in an element, within so many brackets, are no damage.
+func (r *Reader) Resume(starts *regexp.Regexp, depth int) {
 	r.starts = starts
+	r.depth = depth
 	r.paths = make([][]frame, starts.NumSubexp())
 }
 
@@ -36,27 +40,69 @@ func (r *Reader) Damage() (err *op.SyntaxError) {
 	return err
 }
 
-// PassOver takes an error within the last value. If an element begins behind it, the value has hidden its end, and r goes
-// on there.
-func (r *Reader) PassOver(err *op.SyntaxError) {
-	end := r.pos
-	r.pos = min(int(err.Offset-r.in.Offset), end)
+// Element is Value for an element of a list. If r can resume, the text is valid JSON, perhaps mended. For damage the
+// error is an *[op.SyntaxError]. If a later element begins within the damaged one, that has hidden its end, and r goes on
+// there.
+func (r *Reader) Element() ([]byte, error) {
+	if r.starts == nil {
+		return r.Value()
+	}
+	text := r.Buffered()
+	end := lexer.Value(text, 0)
+	switch {
+	case (end < 0 || end > Large) && r.isDocument(text[:min(len(text), 64)]):
+		damage := r.SyntaxError(0, "document in place of an element")
+		r.goTo(damage, r.start, r.pos, 0)
+		return nil, r.Damage()
+	case 0 <= end && end < len(text) && end <= MaxElement:
+		r.Pass(end)
+		return text[:end], nil
+	}
+	text, err := r.Value()
+	if err != nil {
+		return nil, err
+	}
+	if r.check(text); r.lex.Err() == nil {
+		return text, nil
+	}
+	damage := r.LexerError(&r.lex)
+	var found bool
+	if r.mended, found = lexer.Mend(r.mended[:0], text, r.depth); found {
+		if r.check(r.mended); r.lex.Err() == nil {
+			return r.mended, nil
+		}
+	}
+	end = r.pos
+	r.pos = min(int(damage.Offset-r.in.Offset), end)
 	size := end - r.pos
 	for len(r.in.Text)-r.pos-size < maxStart && r.fill() {
 	}
-	if !r.hidesEnd(err, r.pos, r.pos+size, maxStart) {
+	if r.hidesEnd(damage, r.pos, r.pos+size, maxStart) {
+		r.damage = nil // the caller has it
+	} else {
 		r.pos += size
-		return
 	}
-	r.damage = nil // the caller has it
+	return nil, damage
+}
+
+// isDocument reports whether a document begins at the start of text: the file was cut off in front of an element, and
+// begun again.
+func (r *Reader) isDocument(text []byte) bool {
+	m := r.starts.FindSubmatchIndex(text)
+	return m != nil && m[0] == 0 && m[2] >= 0
+}
+
+// check makes the lexer read text.
+func (r *Reader) check(text []byte) {
+	r.lex.Reset(text)
+	r.lex.Skip()
 }
 
 // damaged reports whether text, the beginning of the last value, hides its end, and goes on at the next element in it.
 // whole is set if the value has no end.
 func (r *Reader) damaged(text []byte, whole bool) bool {
+	r.check(text)
 	l := &r.lex
-	l.Reset(text)
-	l.Skip()
 	switch end := r.pos + len(text); {
 	case l.Err() == nil, l.Truncated() && !whole:
 		return false

@@ -59,6 +59,8 @@ type Reader struct {
 	path     []frame
 	resuming bool
 	damage   *op.SyntaxError
+	depth    int // for lexer.Mend
+	mended   []byte
 	lex      lexer.Lexer
 }
 
@@ -261,7 +263,7 @@ func (r *Reader) values(enter func(), more func() bool) iter.Seq2[[]byte, error]
 			if err := r.Damage(); err != nil && !yield(nil, err) {
 				return
 			}
-			text, err := r.Value()
+			text, err := r.Element()
 			if r.err != nil || !yield(text, err) {
 				return
 			}
@@ -364,7 +366,7 @@ func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
 	n := 0 // bytes of the unread part scanned
 	check := math.MaxInt
 	if r.starts != nil && limit > 0 && first != '"' {
-		check = firstCheck
+		check = Large
 	}
 	for {
 		unread := r.in.Text[r.pos:]
@@ -407,8 +409,8 @@ func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
 	}
 }
 
-// firstCheck is the size from which on a value without an end is checked for errors.
-const firstCheck = 4 << 10
+// Large is the size in bytes of an element that is checked for damage that hides its end.
+const Large = 4 << 10
 
 // scanner finds the end of one value in text that comes in pieces.
 type scanner struct {

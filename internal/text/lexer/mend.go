@@ -10,7 +10,7 @@ var nonFinite = regexp.MustCompile(`^(?i:[-+]?(nan|inf|infinity))$`)
 // Mend appends text to dst without some faults of writers, and reports whether there were any. A bare word that is no
 // JSON becomes a string: NaN, inf and the like anywhere, any other word within so many brackets. In a string with an
 // unknown escape, such as a path of Windows, all backslashes are plain, except those before a quote or a backslash. A
-// comma in front of a closing bracket goes.
+// comma in front of a closing bracket goes. A string without an end ends the mending.
 func Mend(dst, text []byte, depth int) (mended []byte, found bool) {
 	open := 0
 	for i := 0; i < len(text); {
@@ -28,13 +28,16 @@ func Mend(dst, text []byte, depth int) (mended []byte, found bool) {
 				continue
 			}
 		case '"':
-			for end < len(text) && text[end] != '"' {
+			for end < len(text) && text[end] != '"' && text[end] != '\n' {
 				if text[end] == '\\' {
 					end++
 				}
 				end++
 			}
-			end = min(end+1, len(text))
+			if end >= len(text) || text[end] == '\n' {
+				return append(dst, text[i:]...), found
+			}
+			end++
 			if passString(text[i:end], 0) < 0 {
 				found = true
 				dst = mendString(dst, text[i:end])
