@@ -104,7 +104,7 @@ func (r *Reader) Next() bool {
 	}
 	r.passZeros()
 	clear(r.paths)                                                 // of another document
-	return r.Peek() != 0 || r.err == nil && r.pos < len(r.in.Text) // a zero byte is a bad document
+	return r.Peek() != 0
 }
 
 // End reports an error unless only white space is left.
