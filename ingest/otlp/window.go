@@ -172,23 +172,18 @@ const groupOrSpan = `"(?:resource|scope)"\s*:|\{\s*"trace_?[iI]d"\s*:\s*"[0-9a-f
 const maxStart = 4 << 10
 
 // passZeros passes over zero bytes in front of a document. It returns an error about them, nil if there are none.
-func (w *window) passZeros() (err *op.SyntaxError) {
-	from := int64(0)
-	line := int64(0)
+func (w *window) passZeros() *op.SyntaxError {
+	at := func() int64 { return w.Offset + int64(w.lex.Pos()) }
+	w.peek()
+	from := at()
 	for w.peek() == 0 && !w.failed() && !w.lex.AtEnd() {
-		at := w.lex.Pos()
-		zeros := len(w.Text) - at - len(bytes.TrimLeft(w.Text[at:], "\x00"))
-		if zeros == 0 {
-			break
-		}
-		if line == 0 {
-			line = w.line()
-			from = w.Offset + int64(at)
-		}
-		w.lex.Advance(zeros)
-		err = lineio.Zeros(w.name, line, from, w.Offset+int64(w.lex.Pos())-from)
+		rest := w.Text[w.lex.Pos():]
+		w.lex.Advance(len(rest) - len(bytes.TrimLeft(rest, "\x00")))
 	}
-	return err
+	if at() == from {
+		return nil
+	}
+	return lineio.Zeros(w.name, w.line(), from, at())
 }
 
 // seek returns the index in the window of the first match from an offset in the input on. It reports false if there is

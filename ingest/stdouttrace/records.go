@@ -36,7 +36,7 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 			}
 			offset, msg := d.span(text)
 			if msg != "" {
-				if mended, found := lexer.Mend(nil, text, attributeDepth); found {
+				if mended, found := lexer.Mend(text, attributeDepth); found {
 					if _, still := d.span(mended); still == "" {
 						msg = ""
 					}

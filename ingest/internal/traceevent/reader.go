@@ -143,9 +143,6 @@ func (r *Reader) object(yield func(*Event, error) bool, outer bool) bool {
 func (r *Reader) elements(yield func(*Event, error) bool) bool {
 	s := r.stream
 	for s.List(1); s.More(); {
-		if !r.damage(yield) {
-			return false
-		}
 		if size := r.dec.straight(s.Buffered()); 0 <= size && size <= jsonstream.Large {
 			s.Pass(size)
 			if !yield(&r.dec.event, nil) {

@@ -34,16 +34,22 @@ func (r *Reader) List(n int) {
 }
 
 // Damage returns the damage in front of the next element or document, nil without damage, and forgets it. The caller asks
-// in front of each.
+// in front of each unless it calls Element.
 func (r *Reader) Damage() (err *op.SyntaxError) {
 	err, r.damage = r.damage, nil
 	return err
 }
 
-// Element is Value for an element of a list. If r can resume, the text is valid JSON, perhaps mended. For damage the
-// error is an *[op.SyntaxError]. If a later element begins within the damaged one, that has hidden its end, and r goes on
-// there.
+// Element is Value for an element of a list. If r can resume, the text is valid JSON, perhaps mended. An
+// *[op.SyntaxError] is damage, in front of the element too. If a later element begins within the damaged one, that has
+// hidden its end, and r goes on there.
 func (r *Reader) Element() ([]byte, error) {
+	if err := r.Damage(); err != nil {
+		if n := len(r.stack); n > 0 {
+			r.stack[n-1].first = true // the element is still to come
+		}
+		return nil, err
+	}
 	if r.starts == nil {
 		return r.Value()
 	}
@@ -66,10 +72,9 @@ func (r *Reader) Element() ([]byte, error) {
 		return text, nil
 	}
 	damage := r.LexerError(&r.lex)
-	var found bool
-	if r.mended, found = lexer.Mend(r.mended[:0], text, r.depth); found {
-		if r.check(r.mended); r.lex.Err() == nil {
-			return r.mended, nil
+	if mended, found := lexer.Mend(text, r.depth); found {
+		if r.check(mended); r.lex.Err() == nil {
+			return mended, nil
 		}
 	}
 	end = r.pos
@@ -169,14 +174,12 @@ func (r *Reader) goTo(err *op.SyntaxError, since int64, at, list int) {
 
 // passZeros passes over zero bytes in front of a document. A file truncated under its writer has them.
 func (r *Reader) passZeros() {
-	start := int64(-1)
+	r.Peek()
+	start := r.Position()
 	for r.Peek() == 0 && r.err == nil && r.pos < len(r.in.Text) {
-		if start < 0 {
-			start = r.Position()
-		}
 		r.pos = len(r.in.Text) - len(bytes.TrimLeft(r.in.Text[r.pos:], "\x00"))
 	}
-	if start >= 0 && r.damage == nil {
-		r.damage = lineio.Zeros(r.name, 0, start, r.Position()-start)
+	if zeros := lineio.Zeros(r.name, 0, start, r.Position()); zeros != nil {
+		r.damage = zeros
 	}
 }

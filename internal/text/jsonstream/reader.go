@@ -60,7 +60,6 @@ type Reader struct {
 	resuming bool
 	damage   *op.SyntaxError
 	depth    int // for lexer.Mend
-	mended   []byte
 	lex      lexer.Lexer
 }
 
@@ -103,7 +102,7 @@ func (r *Reader) Next() bool {
 		return true
 	}
 	r.passZeros()
-	clear(r.paths)                                                 // of another document
+	clear(r.paths) // of another document
 	return r.Peek() != 0
 }
 
@@ -260,9 +259,6 @@ func (r *Reader) Documents() iter.Seq2[[]byte, error] {
 func (r *Reader) values(enter func(), more func() bool) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for enter(); more(); {
-			if err := r.Damage(); err != nil && !yield(nil, err) {
-				return
-			}
 			text, err := r.Element()
 			if r.err != nil || !yield(text, err) {
 				return
@@ -329,7 +325,7 @@ func (r *Reader) Value() ([]byte, error) {
 // Buffered returns the buffered input from the next value on: often the whole value and later ones. A caller that
 // finds the value's end there moves behind it with Pass. Otherwise it takes the value by Value or Skip.
 func (r *Reader) Buffered() []byte {
-	if r.Peek() == 0 {
+	if r.Peek() == 0 || r.damage != nil {
 		return nil
 	}
 	r.start = r.Position()

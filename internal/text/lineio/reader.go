@@ -99,28 +99,24 @@ func (r *Reader) SkipEmpty() {
 // SkipZeros skips zero bytes in front of the next line. It returns an error about them, nil if there are none.
 func (r *Reader) SkipZeros(name string) *op.SyntaxError {
 	offset := r.in.Offset + int64(r.start)
-	n := int64(0)
 	for {
-		unread := r.Buffered()
-		zeros := len(unread) - len(bytes.TrimLeft(unread, "\x00"))
-		r.drop(zeros)
-		n += int64(zeros)
-		if zeros < len(unread) || r.in.Err != nil {
-			break
+		r.drop(len(r.Buffered()) - len(bytes.TrimLeft(r.Buffered(), "\x00")))
+		if r.start < len(r.in.Text) || r.in.Err != nil {
+			return Zeros(name, r.line+1, offset, r.in.Offset+int64(r.start))
 		}
 		r.in.Slide(r.start, r.limit+2)
 		r.start = 0
 		r.in.Read()
 	}
-	if n == 0 {
-		return nil
-	}
-	return Zeros(name, r.line+1, offset, n)
 }
 
-// Zeros returns the error about n zero bytes passed over. A file truncated under its writer begins with zero bytes.
-func Zeros(name string, line, offset, n int64) *op.SyntaxError {
-	return &op.SyntaxError{File: name, Line: line, Offset: offset, Msg: fmt.Sprintf("%d zero bytes passed over", n),
+// Zeros returns the error about zero bytes between two offsets, nil if there are none. A file truncated under its writer
+// begins with zero bytes.
+func Zeros(name string, line, from, to int64) *op.SyntaxError {
+	if from == to {
+		return nil
+	}
+	return &op.SyntaxError{File: name, Line: line, Offset: from, Msg: fmt.Sprintf("%d zero bytes passed over", to-from),
 		Class: op.ErrorDamaged}
 }
 
