@@ -55,20 +55,22 @@ func (r *Reader) Element() ([]byte, error) {
 	}
 	text := r.Buffered()
 	end := lexer.Value(text, 0)
-	switch {
-	case (end < 0 || end > Large) && r.isDocument(text[:min(len(text), 64)]):
-		damage := r.SyntaxError(0, "document in place of an element")
-		r.goTo(damage, r.start, r.pos, 0)
-		return nil, r.Damage()
-	case 0 <= end && end < len(text) && end <= MaxElement:
+	valid := 0 < end && end <= MaxElement && text[end-1] == '}'
+	if valid {
 		r.Pass(end)
-		return text[:end], nil
+		text = text[:end]
+	} else {
+		var err error
+		if text, err = r.Value(); err != nil {
+			return nil, err
+		}
+		r.check(text)
 	}
-	text, err := r.Value()
-	if err != nil {
-		return nil, err
+	if len(text) > Large && r.isDocument(text[:64]) {
+		r.goTo(r.SyntaxError(0, "document in place of an element"), r.start, r.pos-len(text), 0)
+		return nil, r.Damage()
 	}
-	if r.check(text); r.lex.Err() == nil {
+	if valid || r.lex.Err() == nil {
 		return text, nil
 	}
 	damage := r.LexerError(&r.lex)

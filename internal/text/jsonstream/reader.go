@@ -110,6 +110,8 @@ func (r *Reader) Next() bool {
 func (r *Reader) End() {
 	if r.Next() {
 		r.fail("expected the end of the document")
+	} else if zeros := r.Damage(); zeros != nil && r.err == nil {
+		r.err = zeros
 	}
 }
 
@@ -263,6 +265,9 @@ func (r *Reader) values(enter func(), more func() bool) iter.Seq2[[]byte, error]
 			if r.err != nil || !yield(text, err) {
 				return
 			}
+		}
+		if err := r.Damage(); err != nil {
+			yield(nil, err)
 		}
 	}
 }
