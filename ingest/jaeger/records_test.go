@@ -163,6 +163,10 @@ func TestRecords(t *testing.T) {
 			strings.NewReplacer(`"start_unix_ns":1000,`, "", `"duration_us":5,`, `"duration_us":0,`, "5000",
 				"0").Replace(entry(`"service":"api","warn":["bad_time","us_truncated"]}`)),
 		},
+		{"damage in a tag", x("", tag("other", "float64", "NaN")+tag("path", "string", `"C:\x"`)),
+			entry(`"service":"api","warn":["us_truncated"]}`)},
+		{"damage in a tag with a meaning", x("", tag("tensor.step", "float64", "NaN")),
+			entry(`"service":"api","warn":["bad_value","us_truncated"]}`)},
 		{"two answers", x("", "") + "\n" + x("", ""), entry(`"service":"api","warn":["us_truncated"]}`) +
 			entry(`"service":"api","warn":["us_truncated"]}`)},
 	} {

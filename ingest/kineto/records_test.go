@@ -106,6 +106,18 @@ func TestRecords(t *testing.T) {
 			strings.NewReplacer(`"duration_us":2`, `"duration_us":0`, `"start_unix_ns":10250,"duration_ns":2000,"stream":7`,
 				`"duration_ns":0,"stream":7,"warn":["bad_time"]`).Replace(wantKernel("10250")),
 		},
+		{
+			"documents with bases of their own", `{"distributedInfo":{"rank":3},"baseTimeNanoseconds":1,"traceEvents":[` + kernel +
+				`]}{"traceEvents":[` + kernel + `],"baseTimeNanoseconds":2}`,
+			`{"schema":"optrace.entries/v1","resource":{"rank":3}}` + "\n" + strings.Replace(wantKernel("10251"), "7}", `7,"rank":3}`, 1) +
+				`{"schema":"optrace.entries/v1","resource":{}}` + "\n" + wantKernel("10252"),
+		},
+		{
+			"damage in arguments", `[` + strings.NewReplacer(`"args":{`, `"args":{"bandwidth":inf,"Call stack":"C:\Users\x",`,
+				`7}`, `7,}`).Replace(kernel) + `]`, wantKernel("10250"),
+		},
+		{"damage in an argument with a meaning", `[` + strings.Replace(kernel, `"stream":7`, `"stream":nan`, 1) + `]`,
+			strings.Replace(wantKernel("10250"), `"stream":7`, `"warn":["bad_value"]`, 1)},
 		{"a plain span", `[` + span + `]`, wantSpan},
 		{
 			"a plain span in front of the time base", `{"traceEvents":[` + span + `],"baseTimeNanoseconds":5}`,

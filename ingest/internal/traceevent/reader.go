@@ -51,7 +51,12 @@ func (r *Reader) ReadArgs(read func(e *Event, text []byte, i int) (end int)) { r
 
 // Err returns the error that ended the reading early, or nil. An *[op.SyntaxError] is about the document, any other
 // error from the source.
-func (r *Reader) Err() error { return r.stream.Err() }
+func (r *Reader) Err() error {
+	if damage := r.stream.Damage(); damage != nil && r.stream.Err() == nil {
+		return damage
+	}
+	return r.stream.Err()
+}
 
 // RecordError returns an error about the last event.
 func (r *Reader) RecordError(msg string) *op.SyntaxError {
@@ -82,24 +87,15 @@ func (r *Reader) Next() bool {
 // early.
 func (r *Reader) Events() iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
-		more := r.damage(yield)
-		switch {
-		case !more:
-		case r.stream.Peek() == '[':
-			more = r.elements(yield)
-		default:
-			more = r.object(yield, true)
+		if err := r.stream.Damage(); err != nil && !yield(nil, err) {
+			return
 		}
-		if more {
-			r.damage(yield)
+		if r.stream.Peek() == '[' {
+			r.elements(yield)
+		} else {
+			r.object(yield, true)
 		}
 	}
-}
-
-// damage yields the damage in front of the next element, and reports whether the consumer wants more.
-func (r *Reader) damage(yield func(*Event, error) bool) bool {
-	err := r.stream.Damage()
-	return err == nil || yield(nil, err)
 }
 
 // object yields the events of an object. One tool writes its trace as the member traceEvents of another object.

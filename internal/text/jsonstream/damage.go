@@ -168,7 +168,7 @@ func (r *Reader) find(from, to, end int) (at, list int) {
 // goTo makes the walk resume at an index of the buffer.
 func (r *Reader) goTo(err *op.SyntaxError, since int64, at, list int) {
 	r.pos = at
-	err.Msg += fmt.Sprintf(", %d bytes passed over", r.Position()-since)
+	err.Msg += fmt.Sprintf(", bytes passed over: %d", r.Position()-since)
 	r.damage = err
 	r.resuming = true
 	r.path = r.paths[list]

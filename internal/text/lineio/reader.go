@@ -116,7 +116,7 @@ func Zeros(name string, line, from, to int64) *op.SyntaxError {
 	if from == to {
 		return nil
 	}
-	return &op.SyntaxError{File: name, Line: line, Offset: from, Msg: fmt.Sprintf("%d zero bytes passed over", to-from),
+	return &op.SyntaxError{File: name, Line: line, Offset: from, Msg: fmt.Sprintf("zero bytes passed over: %d", to-from),
 		Class: op.ErrorDamaged}
 }
 
