@@ -93,6 +93,8 @@ func TestDamageCostsItsRecord(t *testing.T) {
 		{"collector, protobuf in zstd frames", sample("otlp/testdata/gate_off/traces.pb.zst"), 18, 0, 0},
 		{"Jaeger v1, trace", sample("jaeger/testdata/v2.20.trace.json"), costSpan, 0, 64},
 		{"Jaeger v1, search", sample("jaeger/testdata/v2.20.search.json"), costSpan, 0, 64},
+		{"Kineto", sample("kineto/testdata/train.json"), costSpan, 0, 256},
+		{"ONNX Runtime", sample("ort/testdata/squeeze.json"), costSpan, 0, 128},
 		{"stdouttrace, lines", sample("stdouttrace/testdata/spans.jsonl"), costLine, 0, 0},
 		{"stdouttrace, spread", sample("stdouttrace/testdata/spans.pretty.json"), costSpan, 0, 64},
 	} {

@@ -66,7 +66,7 @@ func (r *Reader) Element() ([]byte, error) {
 		}
 		r.check(text)
 	}
-	if len(text) > Large && r.isDocument(text[:64]) {
+	if (len(text) > Large || bytes.HasPrefix(text, []byte("["))) && r.isDocument(text) {
 		r.goTo(r.SyntaxError(0, "document in place of an element"), r.start, r.pos-len(text), 0)
 		return nil, r.Damage()
 	}
@@ -92,11 +92,10 @@ func (r *Reader) Element() ([]byte, error) {
 	return nil, damage
 }
 
-// isDocument reports whether a document begins at the start of text: the file was cut off in front of an element, and
-// begun again.
+// isDocument reports whether text begins like a document: the file was cut off in front of an element, and begun again.
 func (r *Reader) isDocument(text []byte) bool {
-	m := r.starts.FindSubmatchIndex(text)
-	return m != nil && m[0] == 0 && m[2] >= 0
+	m := r.starts.FindSubmatchIndex(append([]byte{'\n'}, text[:min(len(text), 64)]...))
+	return m != nil && m[0] <= 1 && m[2] >= 0
 }
 
 // check makes the lexer read text.

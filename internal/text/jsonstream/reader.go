@@ -102,8 +102,11 @@ func (r *Reader) Next() bool {
 		return true
 	}
 	r.passZeros()
-	clear(r.paths) // of another document
-	return r.Peek() != 0
+	c := r.Peek()
+	if c == '{' || c == '[' {
+		clear(r.paths) // of another document
+	}
+	return c != 0
 }
 
 // End reports an error unless only white space is left.
