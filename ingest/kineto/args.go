@@ -34,7 +34,7 @@ type values struct {
 	peer, source, target  op.Int // ranks in the arguments of a send or receive
 	autograd, forward     op.Int // the number of autograd, and the thread of the forward operator
 
-	bad bool // a number is none
+	bad bool // a text in place of a number
 
 	// dims, types and concrete are the JSON texts of the inputs' shapes, types and values.
 	dims, types, concrete []byte
@@ -89,8 +89,8 @@ func (a *arguments) set(key *argumentKey, value []byte) {
 		n := parseInt(value)
 		if value[0] == '"' {
 			n = parseInt(a.text(value))
+			a.bad = a.bad || !n.Known && string(value) != `""`
 		}
-		a.bad = a.bad || !n.Known && value[0] != 'n' && string(value) != `""`
 		if key.counts {
 			n = count(n)
 		}
