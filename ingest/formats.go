@@ -107,8 +107,9 @@ var formats = []Format{
 		// events.
 		Name: "chrome", Summary: "Chrome traces: torch.profiler's Kineto, and others",
 		detect: func(h *head) bool {
-			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.startsWith("traceEvents", '{') || h.has("schemaVersion") &&
-				h.has("deviceProperties", "distributedInfo")) ||
+			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.startsWith("traceEvents", '{') ||
+				h.has("schemaVersion") &&
+					h.has("deviceProperties", "distributedInfo")) ||
 				h.isArray() && h.has("ph")
 		},
 		open: whole(kineto.Records),

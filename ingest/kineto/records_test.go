@@ -107,13 +107,15 @@ func TestRecords(t *testing.T) {
 				`"duration_ns":0,"stream":7,"warn":["bad_time"]`).Replace(wantKernel("10250")),
 		},
 		{
-			"documents with bases of their own", `{"distributedInfo":{"rank":3},"baseTimeNanoseconds":1,"traceEvents":[` + kernel +
-				`]}{"traceEvents":[` + kernel + `],"baseTimeNanoseconds":2}`,
-			`{"schema":"optrace.entries/v1","resource":{"rank":3}}` + "\n" + strings.Replace(wantKernel("10251"), "7}", `7,"rank":3}`, 1) +
+			"documents with bases of their own", `{"distributedInfo":{"rank":3},"baseTimeNanoseconds":1,` +
+				`"traceEvents":[` + kernel + `]}{"traceEvents":[` + kernel + `],"baseTimeNanoseconds":2}`,
+			`{"schema":"optrace.entries/v1","resource":{"rank":3}}` + "\n" +
+				strings.Replace(wantKernel("10251"), "7}", `7,"rank":3}`, 1) +
 				`{"schema":"optrace.entries/v1","resource":{}}` + "\n" + wantKernel("10252"),
 		},
 		{
-			"damage in arguments", `[` + strings.NewReplacer(`"args":{`, `"args":{"bandwidth":inf,"Call stack":"C:\Users\x",`,
+			"damage in arguments", `[` + strings.NewReplacer(`"args":{`,
+				`"args":{"bandwidth":inf,"Call stack":"C:\Users\x",`,
 				`7}`, `7,}`).Replace(kernel) + `]`, wantKernel("10250"),
 		},
 		{"damage in an argument with a meaning", `[` + strings.Replace(kernel, `"stream":7`, `"stream":nan`, 1) + `]`,

@@ -121,8 +121,9 @@ func TestRecords(t *testing.T) {
 			"error: output: expected an object, found 'l' (at byte 0)\n" + wantSpan +
 				"error: output: expected an object, found '[' (at byte 349)\n" + wantSpan},
 		{
-			"zeros, and damage in attributes", "\x00\x00" + operation("", `,{"Key":"a","Value":{"Type":"STRING","Value":"C:\x"}},`+
-				`{"Key":"tensor.step","Value":{"Type":"FLOAT64","Value":NaN}}`) + "\n\x00",
+			"zeros, and damage in attributes", "\x00\x00" + operation("",
+				`,{"Key":"a","Value":{"Type":"STRING","Value":"C:\x"}},`+
+					`{"Key":"tensor.step","Value":{"Type":"FLOAT64","Value":NaN}}`) + "\n\x00",
 			"error: output: zero bytes passed over: 2 (at byte 0)\n" + entry("null", `,"warn":["bad_value"]`) +
 				"error: output: zero bytes passed over: 1 (at byte 525)\n",
 		},

@@ -18,8 +18,9 @@ var starts = regexp.MustCompile(`(\{\s*"(?:traceEvents|` + members + `)"\s*:|\n\
 	`|\]\s*,\s*"(?:` + members + `)"\s*:)`)
 
 const (
-	members = `schemaVersion|deviceProperties|distributedInfo|displayTimeUnit|traceName|baseTimeNanoseconds|otherData|metadata`
-	event   = `\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s|tts|cname)"\s*:`
+	members = `schemaVersion|deviceProperties|distributedInfo|displayTimeUnit|traceName|baseTimeNanoseconds|` +
+		`otherData|metadata`
+	event = `\{\s*"(?:ph|cat|name|pid|tid|ts|dur|id|args|bp|s|tts|cname)"\s*:`
 )
 
 // Reader reads the events of the documents of a file. It is not safe for concurrent use.

@@ -47,21 +47,25 @@ func TestReader(t *testing.T) {
 			"damage", `{"rank":1,"traceEvents":[{"ph":"B"},{"ph":"X","name":"say "hi","ts":1},` + "\n" +
 				`{"ph":"X","args":{"a":inf,"b":"C:\x",}}}, {"ph":"E"},],"base":7,}`,
 			[]string{
-				"B     unknown unknown ", "test: expected ',' or '}', found 'h', bytes passed over: 36 (at byte 59)",
+				"B     unknown unknown ",
+				"test: expected ',' or '}', found 'h', bytes passed over: 36 (at byte 59)",
 				`X     unknown unknown {"a":"inf","b":"C:\u005cx"}`,
 				"test: expected ',' or ']', found '}', bytes passed over: 3 (at byte 111)",
 				"E     unknown unknown ", `rank=1 base=7`,
 			}, "",
 		},
 		{
-			"documents", `{"base":1,"traceEvents":[{"ph":"X"}]}` + "\n" + `[{"ph":"B"}] {"rank":1} {"traceEvents":[]}`,
+			"documents", `{"base":1,"traceEvents":[{"ph":"X"}]}` + "\n" +
+				`[{"ph":"B"}] {"rank":1} {"traceEvents":[]}`,
 			[]string{"X     unknown unknown ", "next", "B     unknown unknown ", "next",
 				"test: document without events (at byte 51)", "next", "rank= base="}, "",
 		},
 		{
-			"cut off, and begun again", `{"base":1,"traceEvents":[{"ph":"X"},{"ph` + "\n" + `{"rank":2,"traceEvents":[{"ph":"B"}` +
+			"cut off, and begun again", `{"base":1,"traceEvents":[{"ph":"X"},{"ph` + "\n" +
+				`{"rank":2,"traceEvents":[{"ph":"B"}` +
 				`]}` + "\n" + `{"traceEvents":[{"ph":"E"}]}`,
-			[]string{"X     unknown unknown ", "test: control character in a string, bytes passed over: 30 (at byte 40)",
+			[]string{"X     unknown unknown ",
+				"test: control character in a string, bytes passed over: 30 (at byte 40)",
 				"B     unknown unknown ", "next", "E     unknown unknown ", "rank= base="}, "",
 		},
 		{"a trace in a trace", `{"traceEvents":{"traceEvents":[{"ph":"X"}],"base":7},"rank":1}`,
