@@ -156,13 +156,23 @@ func (f *file) detect(name string) (err error) {
 		t = nil
 	}
 	var head []byte
-	f.format, head, err = detect(f.content, name, t)
-	f.src = io.MultiReader(bytes.NewReader(head), f.content)
+	var zeros int64
+	f.format, zeros, head, err = detect(f.content, name, t)
+	f.src = io.MultiReader(io.LimitReader(zeroReader{}, zeros), bytes.NewReader(head), f.content)
 	if f.isReport() {
 		err = &refusedError{"a report of Nsight Systems: export it with nsys export --type sqlite " + filepath.Base(f.path)}
 	}
 	f.hosts = bytes.Contains(head, []byte(`"`+attrkey.HostName+`"`))
 	return err
+}
+
+// zeroReader is an endless source of zero bytes.
+type zeroReader struct{}
+
+// Read implements io.Reader.
+func (zeroReader) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 // isReport reports whether the file is a report of Nsight Systems. Such a file has no telling beginning: its name

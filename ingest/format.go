@@ -127,19 +127,24 @@ const (
 
 const minBinary = 64
 
-// detect returns the format of src and the head that it has read. The format is nil for an empty file. name is the
-// stated format, "" for none. For a followed file, one line or minBinary bytes suffice.
-func detect(src io.Reader, name string, t *tail) (*Format, []byte, error) {
+// detect returns the format of src and the head that it has read, behind a number of zero bytes. The format is nil for an
+// empty file. name is the stated format, "" for none. For a followed file, one line or minBinary bytes suffice.
+func detect(src io.Reader, name string, t *tail) (found *Format, zeros int64, head []byte, err error) {
 	text := make([]byte, 0, firstLook)
 	for {
 		n, err := src.Read(text[len(text):cap(text)])
 		text = text[:len(text)+n]
 		atEnd := errors.Is(err, io.EOF)
 		if err != nil && !atEnd {
-			return nil, nil, err
+			return nil, 0, nil, err
 		}
 		ended := atEnd && !t.grows()
 		isFull := len(text) == cap(text)
+		if isFull && !atEnd && text[0] == 0 && len(bytes.TrimLeft(text, "\x00")) == 0 { // truncated under its writer
+			zeros += int64(len(text) - 1)
+			text = text[:1]
+			continue
+		}
 		if t == nil && !ended && !isFull {
 			continue
 		}
@@ -148,27 +153,27 @@ func detect(src io.Reader, name string, t *tail) (*Format, []byte, error) {
 		isLine := bytes.IndexByte(text, '\n') >= 0
 		isBinary := h.opening == 0
 		if isEmpty && ended {
-			return nil, nil, nil
+			return nil, 0, nil, nil
 		}
 		if !isEmpty && (ended || isFull || isLine || atEnd && isBinary && len(text) >= minBinary) {
 			if err := h.laterSchema(); err != nil {
-				return nil, nil, err
+				return nil, 0, nil, err
 			}
 			if f := h.format(name); f != nil {
-				return f, text, nil
+				return f, zeros, text, nil
 			}
 		}
 		if ended || len(text) == lastLook || atEnd && isLine && !isEmpty && (len(h.members) > 0 || isBinary) {
 			if f := h.damagedFormat(name); f != nil {
-				return f, text, nil
+				return f, zeros, text, nil
 			}
-			return nil, nil, h.refusal()
+			return nil, 0, nil, h.refusal()
 		}
 		if isFull {
 			text = append(make([]byte, 0, min(4*cap(text), lastLook)), text...)
 		}
 		if atEnd && !t.wait() {
-			return nil, nil, context.Cause(t.ctx)
+			return nil, 0, nil, context.Cause(t.ctx)
 		}
 	}
 }

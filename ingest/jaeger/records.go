@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"regexp"
 	"unsafe"
 
 	"github.com/optrace/optrace/internal/model/attrmap"
@@ -66,8 +67,27 @@ type spanText struct {
 	start, end int
 }
 
+// starts matches where reading goes on behind damage: an answer, a trace, and a span or the end of the spans.
+var starts = regexp.MustCompile(`(\{\s*"data"\s*:\s*\[)|(` + traceID + `"(?:spans|processes)"\s*:)|(` + traceID +
+	`"(?:spanID|parentSpanID|flags|operationName)"\s*:|\]\s*,\s*"processes"\s*:)`)
+
+const traceID = `\{\s*"traceID"\s*:\s*"[^"\n]*"\s*,\s*`
+
+const (
+	listOfTraces = 1 // among these places
+	tagDepth     = 3 // the number of brackets around a tag of a span
+)
+
 func newReader(src io.Reader, name string, m *attr.Mapping, yield func(op.Record, error) bool) *reader {
-	return &reader{stream: jsonstream.NewReader(src, name), dec: &decoder{build: attrmap.NewBuilder(m)}, yield: yield}
+	r := &reader{stream: jsonstream.NewReader(src, name), dec: &decoder{build: attrmap.NewBuilder(m)}, yield: yield}
+	r.stream.Resume(starts, tagDepth)
+	return r
+}
+
+// damage yields the damage in front of the next answer or trace.
+func (r *reader) damage() bool {
+	err := r.stream.Damage()
+	return err == nil || r.yield(op.Record{}, err)
 }
 
 // upTo returns hold; if it is nil, a function with a limit of most bytes.
@@ -81,9 +101,12 @@ func (r *reader) answers() {
 		if r.stream.Peek() == '[' {
 			read = r.traces
 		}
-		if !read() {
+		if !r.damage() || !read() {
 			return
 		}
+	}
+	if !r.damage() {
+		return
 	}
 	// The spans before the error are good.
 	if err := r.stream.Err(); err != nil && r.heldSpans() {
@@ -135,8 +158,8 @@ func (r *reader) answer() bool {
 }
 
 func (r *reader) traces() bool {
-	for r.stream.Array(); r.stream.More(); {
-		if !r.trace() {
+	for r.stream.List(listOfTraces); r.stream.More(); {
+		if !r.damage() || !r.trace() {
 			return false
 		}
 	}

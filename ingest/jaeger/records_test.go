@@ -170,6 +170,10 @@ func TestRecords(t *testing.T) {
 		},
 		{"traces without an answer", bare(x("", "")) + "\n[" + bare(x("", "")) + "]\n" + bare(x("", "")),
 			strings.Repeat(entry(`"service":"api","warn":["us_truncated"]}`), 3)},
+		{"damage in a tag", x("", tag("other", "float64", "NaN")+tag("path", "string", `"C:\x"`)),
+			entry(`"service":"api","warn":["us_truncated"]}`)},
+		{"damage in a tag with a meaning", x("", tag("tensor.step", "float64", "NaN")),
+			entry(`"service":"api","warn":["bad_value","us_truncated"]}`)},
 		{"two answers", x("", "") + "\n" + x("", ""), entry(`"service":"api","warn":["us_truncated"]}`) +
 			entry(`"service":"api","warn":["us_truncated"]}`)},
 	} {

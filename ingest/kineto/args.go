@@ -39,6 +39,8 @@ type values struct {
 	// The JSON texts of values of other profilers.
 	task, agent, fromAgent, toAgent, copyKind, hostProcess []byte
 
+	bad bool // a text in place of a number
+
 	// dims, types and concrete are the JSON texts of the inputs' shapes, types and values.
 	dims, types, concrete []byte
 }
@@ -92,6 +94,7 @@ func (a *arguments) set(key *argumentKey, value []byte) {
 		n := parseInt(value)
 		if value[0] == '"' {
 			n = parseInt(a.text(value))
+			a.bad = a.bad || !n.Known && string(value) != `""`
 		}
 		if key.counts {
 			n = count(n)

@@ -226,6 +226,9 @@ func (m *entryMaker) device(i int) *op.Entry {
 		e.Start = op.Int{}
 		e.Warn |= op.WarnBadTime
 	}
+	if d.has&hasBadValue != 0 {
+		e.Warn |= op.WarnBadValue
+	}
 	switch {
 	case call != nil:
 		e.Launch = opfile.UnixTime(m.base, call.start)

@@ -33,7 +33,7 @@ func TestRowSizes(t *testing.T) {
 func TestMemoryIsThatOfTheRows(t *testing.T) {
 	cases.NotUnderRace(t, "measures memory")
 	const events = 50_000
-	r := newReader(strings.NewReader("["+strings.Repeat(threeEvents+",", events)+`{"ph":"M"}]`), "trace", nil)
+	r, _ := newReader(strings.NewReader("["+strings.Repeat(threeEvents+",", events)+`{"ph":"M"}]`), "trace", nil)
 	r.yield = func(op.Record, error) bool { return true }
 	allocated := check.Allocated(func() {
 		if !r.readEvents() || !r.readTail() || r.events.Err() != nil {
@@ -54,7 +54,7 @@ const threeEvents = `{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":2,
 
 func TestTablesAreLimited(t *testing.T) {
 	const event = `{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2}`
-	r := newReader(strings.NewReader("["+strings.Repeat(event+",", 3000)+event+"]"), "trace", nil)
+	r, _ := newReader(strings.NewReader("["+strings.Repeat(event+",", 3000)+event+"]"), "trace", nil)
 	var last error
 	n := 0
 	r.yield = func(_ op.Record, err error) bool {

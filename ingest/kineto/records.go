@@ -31,7 +31,16 @@ const (
 // pointers are valid until the next one. A trace may hold MaxHeldBytes.
 func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		newReader(src, name, m).read(attrmap.Account(m).Hold, yield)
+		r, events := newReader(src, name, m)
+		r.held.Hold = budget.UpTo(MaxHeldBytes, errTooLarge, attrmap.Account(m).Hold)
+		for events.Next() {
+			if !r.read(yield) {
+				return
+			}
+		}
+		if err := events.Err(); err != nil { // the records before it are good
+			yield(op.Record{}, err)
+		}
 	}
 }
 
@@ -52,21 +61,26 @@ func RecordsOf(events Source, m *attr.Mapping, hold func(bytes int64) error) ite
 	return func(yield func(op.Record, error) bool) {
 		r := newReaderOf(events, m)
 		r.tables.innerFirst = true
-		r.read(hold, yield)
+		r.held.Hold = budget.UpTo(MaxHeldBytes, errTooLarge, hold)
+		if r.read(yield) && events.Err() != nil {
+			yield(op.Record{}, events.Err())
+		}
 	}
 }
 
-func (r *reader) read(hold func(bytes int64) error, yield func(op.Record, error) bool) {
+// read reads a document and reports whether the consumer wants more.
+func (r *reader) read(yield func(op.Record, error) bool) bool {
 	r.yield = yield
-	r.held.Hold = budget.UpTo(MaxHeldBytes, errTooLarge, hold)
-	defer r.held.Free()
-	if !r.readEvents() {
-		return
-	}
-	// The records before an error are good.
-	if r.readTail() && r.events.Err() != nil {
-		yield(op.Record{}, r.events.Err())
-	}
+	defer r.reset()
+	return r.readEvents() && r.readTail()
+}
+
+func (r *reader) reset() {
+	r.tables = tables{}
+	r.pairs = pairs{}
+	clear(r.skipped)
+	r.baseless = 0
+	r.held.Free()
 }
 
 type reader struct {
@@ -86,17 +100,18 @@ type reader struct {
 
 	held     budget.Account
 	baseless int64 // spans yielded while the time base was not known
+	resource bool  // set if a document had a resource
 }
 
 const holdStep = 64 << 10
 
 var errTooLarge = fmt.Errorf("joining events: the trace takes more than %d MiB of memory", MaxHeldBytes>>20)
 
-func newReader(src io.Reader, name string, m *attr.Mapping) *reader {
+func newReader(src io.Reader, name string, m *attr.Mapping) (*reader, *traceevent.Reader) {
 	events := traceevent.NewReader(src, name, memberDistributed, MemberBase)
 	r := newReaderOf(events, m)
 	events.ReadArgs(r.straightArgs)
-	return r
+	return r, events
 }
 
 func newReaderOf(events Source, m *attr.Mapping) *reader {
@@ -319,6 +334,7 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool, maker string) {
 	d.maker = t.makerNumber(maker)
 	d.note(hasCorrelation, a.correlation.V != 0)
 	d.note(hasExternal, a.external.V != 0)
+	d.note(hasBadValue, a.bad)
 	d.note(hasBytes, a.bytes.Known)
 	d.note(hasStream, profiler.Index(a.stream).Known)
 	d.note(hasDevice, profiler.Index(a.device).Known)

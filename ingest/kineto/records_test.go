@@ -69,7 +69,7 @@ func TestRecords(t *testing.T) {
 			"events that cannot be read",
 			`[{"ph":"X","cat":"kernel","dur":1},{"ph":"X","cat":"kernel","ts":1},{"ph":"X","ts":x},7,` + kernel + `]`,
 			"error: trace: event without ts (at byte 1)\nerror: trace: event without dur (at byte 35)\n" +
-				"error: trace: expected a number, found 'x' (at byte 83)\nerror: trace: expected an object, found " +
+				"error: trace: expected a value, found 'x' (at byte 83)\nerror: trace: expected an object, found " +
 				"'7' (at byte 86)\n" +
 				wantKernel("10250"),
 		},
@@ -106,6 +106,20 @@ func TestRecords(t *testing.T) {
 			strings.NewReplacer(`"duration_us":2`, `"duration_us":0`, `"start_unix_ns":10250,"duration_ns":2000,"stream":7`,
 				`"duration_ns":0,"stream":7,"warn":["bad_time"]`).Replace(wantKernel("10250")),
 		},
+		{
+			"documents with bases of their own", `{"distributedInfo":{"rank":3},"baseTimeNanoseconds":1,` +
+				`"traceEvents":[` + kernel + `]}{"traceEvents":[` + kernel + `],"baseTimeNanoseconds":2}`,
+			`{"schema":"optrace.entries/v1","resource":{"rank":3}}` + "\n" +
+				strings.Replace(wantKernel("10251"), "7}", `7,"rank":3}`, 1) +
+				`{"schema":"optrace.entries/v1","resource":{}}` + "\n" + wantKernel("10252"),
+		},
+		{
+			"damage in arguments", `[` + strings.NewReplacer(`"args":{`,
+				`"args":{"bandwidth":inf,"Call stack":"C:\Users\x",`,
+				`7}`, `7,}`).Replace(kernel) + `]`, wantKernel("10250"),
+		},
+		{"damage in an argument with a meaning", `[` + strings.Replace(kernel, `"stream":7`, `"stream":nan`, 1) + `]`,
+			strings.Replace(wantKernel("10250"), `"stream":7`, `"warn":["bad_value"]`, 1)},
 		{"a plain span", `[` + span + `]`, wantSpan},
 		{
 			"a plain span in front of the time base", `{"traceEvents":[` + span + `],"baseTimeNanoseconds":5}`,

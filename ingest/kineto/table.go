@@ -69,7 +69,8 @@ const (
 	hasBytes
 	hasStream
 	hasDevice
-	hasProcess // the device is the number of the process
+	hasProcess  // the device is the number of the process
+	hasBadValue // of an argument
 )
 
 func (d *deviceOp) note(flag known, is bool) {

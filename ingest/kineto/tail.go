@@ -36,7 +36,8 @@ func (r *reader) readTail() bool {
 		}
 	}
 	resource, known := parseDistributed(r.events.Member(memberDistributed))
-	if known && !r.yield(op.Record{Resource: &resource}, nil) {
+	r.resource = r.resource || known
+	if r.resource && !r.yield(op.Record{Resource: &resource}, nil) {
 		return false
 	}
 	entries := entryMaker{

@@ -35,16 +35,18 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 			events: events, held: attrmap.Account(m), yield: yield,
 		}
 		defer d.held.Free()
-		for e, err := range events.Events() {
-			if err == nil {
-				err = d.event(e)
+		for events.Next() {
+			for e, err := range events.Events() {
+				if err == nil {
+					err = d.event(e)
+				}
+				_, goesOn := errors.AsType[*op.SyntaxError](err)
+				if d.stopped || err != nil && !(yield(op.Record{}, err) && goesOn) {
+					return
+				}
 			}
-			_, goesOn := errors.AsType[*op.SyntaxError](err)
-			if d.stopped || err != nil && !(yield(op.Record{}, err) && goesOn) {
-				return
-			}
+			d.finish()
 		}
-		d.finish()
 		if err := events.Err(); err != nil && !d.stopped {
 			yield(op.Record{}, err)
 		}

@@ -59,6 +59,13 @@ func TestRecords(t *testing.T) {
 			"a kernel of WebGPU", `[{"cat":"Api","pid":-1,"tid":-1,"dur":2,"ts":1,"ph":"X","name":"n&X_12","args":{"shapes":"inputs: {1,8}"}}]`,
 			entry(strings.Replace(noShapes, "null", `"webgpu"`, 1) + strings.Replace(end, `,"path":"n"`, "", 1)),
 		},
+		{"documents", node("") + "\n" + node(""), strings.Repeat(entry(noShapes+end), 2)},
+		{
+			"damage", strings.Replace(node(`,"input_type_shape":[{"float":[1,8]},],"time":nan`), "[{",
+				`[{"cat":"No"de"},{`, 1),
+			"error: profile: expected ',' or '}', found 'd', bytes passed over: 16 (at byte 12)\n" +
+				entry(`"device_id":null,"input_shapes":[[1,8]],`+`"output_shape":null,`+end+`,"input_dtypes":["f32"]`),
+		},
 		{"a call", `[{"cat":"Api","ph":"X","ts":1,"dur":2,"name":"cudaLaunchKernel"}]`, "skipped runtime_call: 1\n"},
 		{"a node without its operation", `[{"cat":"Node","ph":"X","ts":1,"dur":2,"name":"n"}]`, "skipped non_op: 1\n"},
 		{"a node without arguments", `[{"cat":"Node","ph":"X","ts":1,"dur":2,"name":"n_kernel_time"}]`,

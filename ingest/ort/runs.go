@@ -114,7 +114,7 @@ func (d *decoder) more(bytes int64) error {
 	return d.held.Set(d.bytes, 1)
 }
 
-// finish releases all events. Threads without runs come last: their runs are known by then.
+// finish releases all events of a document. Threads without runs come last: their runs are known by then.
 func (d *decoder) finish() {
 	for _, runs := range []bool{true, false} {
 		slices.SortStableFunc(d.runs, func(a, b *run) int { return cmp.Compare(a.start, b.start) })
@@ -124,6 +124,11 @@ func (d *decoder) finish() {
 			}
 		}
 	}
+	clear(d.threads)
+	clear(d.launches)
+	d.order, d.last, d.runs = nil, nil, nil
+	d.bytes = 0
+	d.held.Free()
 }
 
 // release makes records of the events of a thread. An event within another one is its child. A node without duration

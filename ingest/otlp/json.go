@@ -83,6 +83,10 @@ func (r *jsonReader) documents() {
 	w := &r.w
 	for !r.Stopped {
 		w.lex.OneLine(false)
+		if err := w.passZeros(); err != nil {
+			r.fault(err)
+			continue
+		}
 		if w.peek() == 0 && !w.failed() && w.lex.AtEnd() {
 			break
 		}

@@ -99,6 +99,17 @@ func TestJSONLayouts(t *testing.T) {
 	}
 }
 
+// A file truncated under its writer begins with zeros.
+func TestZerosInFrontOfDocuments(t *testing.T) {
+	zeros := strings.Repeat("\x00", 300_000)
+	want := read(otlp.JSONRecords, []byte(batch("matmul")+"\n"+batch("matmul")))
+	want.Bad = []string{"input:1: zero bytes passed over: 300000 (at byte 0)",
+		"input:2: zero bytes passed over: 300000 (at byte 300365)",
+		"input:3: zero bytes passed over: 1 (at byte 600730)"}
+	got := read(otlp.JSONRecords, []byte(zeros+batch("matmul")+"\n"+zeros+batch("matmul")+"\n\x00"))
+	check.Equal(t, "records", want, got)
+}
+
 func TestJSONAttributeValues(t *testing.T) {
 	for _, test := range []struct{ key, value, want string }{
 		{"tensor.step", `{"intValue":"7"}`, `"step":7,`},

@@ -171,6 +171,21 @@ const groupOrSpan = `"(?:resource|scope)"\s*:|\{\s*"trace_?[iI]d"\s*:\s*"[0-9a-f
 // maxStart bounds the beginning of a span in a search.
 const maxStart = 4 << 10
 
+// passZeros passes over zero bytes in front of a document. It returns an error about them, nil if there are none.
+func (w *window) passZeros() *op.SyntaxError {
+	at := func() int64 { return w.Offset + int64(w.lex.Pos()) }
+	w.peek()
+	from := at()
+	for w.peek() == 0 && !w.failed() && !w.lex.AtEnd() {
+		rest := w.Text[w.lex.Pos():]
+		w.lex.Advance(len(rest) - len(bytes.TrimLeft(rest, "\x00")))
+	}
+	if at() == from {
+		return nil
+	}
+	return lineio.Zeros(w.name, w.line(), from, at())
+}
+
 // seek returns the index in the window of the first match from an offset in the input on. It reports false if there is
 // none.
 func (w *window) seek(offset int64, places *regexp.Regexp) (at int, ok bool) {

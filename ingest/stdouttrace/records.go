@@ -7,9 +7,13 @@ import (
 
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/text/jsonstream"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
+
+// attributeDepth is the number of brackets around an attribute of a span.
+const attributeDepth = 3
 
 // Records reads spans in constant memory. name names src in errors, and m maps attribute keys to fields, nil by the
 // conventions. A resource precedes its spans.
@@ -31,6 +35,13 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 				continue
 			}
 			offset, msg := d.span(text)
+			if msg != "" {
+				if mended, found := lexer.Mend(text, attributeDepth); found {
+					if _, still := d.span(mended); still == "" {
+						msg = ""
+					}
+				}
+			}
 			if msg != "" {
 				if !yield(op.Record{}, s.SyntaxError(offset, msg)) {
 					return

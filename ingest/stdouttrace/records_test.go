@@ -136,6 +136,13 @@ func TestRecords(t *testing.T) {
 		{"other output in between", "listening on :8080\n" + span + "\n[done]\n" + span,
 			"error: output: expected an object, found 'l' (at byte 0)\n" + wantSpan +
 				"error: output: expected an object, found '[' (at byte 349)\n" + wantSpan},
+		{
+			"zeros, and damage in attributes", "\x00\x00" + operation("",
+				`,{"Key":"a","Value":{"Type":"STRING","Value":"C:\x"}},`+
+					`{"Key":"tensor.step","Value":{"Type":"FLOAT64","Value":NaN}}`) + "\n\x00",
+			"error: output: zero bytes passed over: 2 (at byte 0)\n" + entry("null", `,"warn":["bad_value"]`) +
+				"error: output: zero bytes passed over: 1 (at byte 525)\n",
+		},
 		{"a torn line", span[:100] + "\n" + span, "error: output: control character in a string (at byte 100)\n" +
 			wantSpan},
 		{"a torn tail", span + "\n" + span[:100], wantSpan +

@@ -350,7 +350,11 @@ func TestReader(t *testing.T) {
 		{"a record within a torn header goes on", `{"schema":"{"batch":{"seq":4}}` + "\n" + a,
 			[]string{"f:1: expected ',' or '}', found 'b' (at byte 13)", "op a"}},
 		{"UTF-16 is final", "\xff\xfe{\x00}\x00\n\x00" + a, []string{"f: the text is UTF-16, entries are UTF-8"}},
-		{"binary", "\x00\x01\x02\n" + a, []string{`f:1: expected an object, found '\x00' (at byte 0)`, "op a"}},
+		{"binary", "\x00\x01\x02\n" + a, []string{"f:1: zero bytes passed over: 1 (at byte 0)",
+			`f:1: expected an object, found '\x01' (at byte 1)`, "op a"}},
+		{"zeros in front of lines", strings.Repeat("\x00", 300_000) + a + "\n\x00\x00" + a, []string{
+			"f:1: zero bytes passed over: 300000 (at byte 0)", "op a",
+			fmt.Sprintf("f:2: zero bytes passed over: 2 (at byte %d)", 300_001+len(a)), "op a"}},
 	} {
 		check.Equal(t, test.name, test.want, readAll(test.text))
 	}

@@ -109,6 +109,10 @@ func (r *Reader) nextOther() (op.Record, error) {
 		return r.held, nil
 	}
 	for {
+		if err := r.lines.SkipZeros(r.name); err != nil {
+			r.sources.Other()
+			return op.Record{}, err
+		}
 		line, err := r.lines.Next()
 		if err != nil {
 			return op.Record{}, r.final(err)

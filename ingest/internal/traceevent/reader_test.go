@@ -24,8 +24,11 @@ func TestReader(t *testing.T) {
 			"object within an object", `{"traceEvents":{"traceEvents":[{"ph":"X"}],"rank":1},"base":7}`,
 			[]string{"X     unknown unknown ", `rank=1 base=7`}, "",
 		},
-		{"no deeper", `{"traceEvents":{"traceEvents":{"traceEvents":[]}}}`, []string{"rank= base="},
-			"test: expected an array, found '{' (at byte 30)"},
+		{
+			"no deeper", `{"traceEvents":{"traceEvents":{"traceEvents":[]}}}`, []string{
+				"next", "test: expected an array, found '{', bytes passed over: 0 (at byte 30)", "rank= base=",
+			}, "test: expected the end of the document, found '}' (at byte 48)",
+		},
 		{
 			"array", `[{"ph":"M","name":"process_name","args":null},{"name":"\u0041\n","ts":1682725898236567.123,` +
 				`"other":{}}]`,
@@ -51,18 +54,50 @@ func TestReader(t *testing.T) {
 			"test: unexpected end of JSON text (at byte 40)"},
 		{"something behind", `[{"ph":"X"}] nope`, []string{"X     unknown unknown ", "rank= base="},
 			"test: expected the end of the document, found 'n' (at byte 13)"},
+		{
+			"damage", `{"rank":1,"traceEvents":[{"ph":"B"},{"ph":"X","name":"say "hi","ts":1},` + "\n" +
+				`{"ph":"X","args":{"a":inf,"b":"C:\x",}}}, {"ph":"E"},],"base":7,}`,
+			[]string{
+				"B     unknown unknown ",
+				"test: expected ',' or '}', found 'h', bytes passed over: 36 (at byte 59)",
+				`X     unknown unknown {"a":"inf","b":"C:\u005cx"}`,
+				"test: expected ',' or ']', found '}', bytes passed over: 3 (at byte 111)",
+				"E     unknown unknown ", `rank=1 base=7`,
+			}, "",
+		},
+		{
+			"documents", `{"base":1,"traceEvents":[{"ph":"X"}]}` + "\n" +
+				`[{"ph":"B"}] {"rank":1} {"traceEvents":[]}`,
+			[]string{"X     unknown unknown ", "next", "B     unknown unknown ", "next",
+				"test: document without events (at byte 51)", "next", "rank= base="}, "",
+		},
+		{
+			"cut off, and begun again", `{"base":1,"traceEvents":[{"ph":"X"},{"ph` + "\n" +
+				`{"rank":2,"traceEvents":[{"ph":"B"}` +
+				`]}` + "\n" + `{"traceEvents":[{"ph":"E"}]}`,
+			[]string{"X     unknown unknown ",
+				"test: control character in a string, bytes passed over: 30 (at byte 40)",
+				"B     unknown unknown ", "next", "E     unknown unknown ", "rank= base="}, "",
+		},
+		{"a trace in a trace", `{"traceEvents":{"traceEvents":[{"ph":"X"}],"base":7},"rank":1}`,
+			[]string{"X     unknown unknown ", "rank=1 base=7"}, ""},
 		{"no document", `1`, []string{"rank= base="}, "test: expected an object, found '1' (at byte 0)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := traceevent.NewReader(strings.NewReader(test.text), "test", "rank", "base")
 			var got []string
-			for e, err := range r.Events() {
-				if err != nil {
-					got = append(got, err.Error())
-					continue
+			for first := true; r.Next(); first = false {
+				if !first {
+					got = append(got, "next")
 				}
-				got = append(got, fmt.Sprintf("%c %s %s %s %s %v %v %s", e.Phase, e.Category, e.Name, e.PID, e.TID,
-					e.Start, e.Duration, e.Args))
+				for e, err := range r.Events() {
+					if err != nil {
+						got = append(got, err.Error())
+						continue
+					}
+					got = append(got, fmt.Sprintf("%c %s %s %s %s %v %v %s", e.Phase, e.Category, e.Name, e.PID, e.TID,
+						e.Start, e.Duration, e.Args))
+				}
 			}
 			got = append(got, fmt.Sprintf("rank=%s base=%s", r.Member("rank"), r.Member("base")))
 			check.Equal(t, "events", test.want, got)

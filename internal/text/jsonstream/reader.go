@@ -14,8 +14,9 @@
 //	}
 //	return r.Err()
 //
-// Brackets and strings alone delimit elements; the Lexer checks their grammar. A bad element costs only itself. The largest
-// element taken as text bounds the memory, and nesting costs memory only where the caller enters it.
+// Brackets and strings alone delimit elements; the Lexer checks their grammar. A bad element costs only itself, also where
+// it hides its end, see [Reader.Resume]. The largest element taken as text bounds the memory, and nesting costs memory only
+// where the caller enters it.
 package jsonstream
 
 import (
@@ -24,6 +25,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"regexp"
 	"slices"
 
 	"github.com/optrace/optrace/internal/text/lexer"
@@ -50,11 +52,21 @@ type Reader struct {
 	err   error
 
 	linewise bool // set if an opening brace at the start of a line always starts a document
+
+	// Behind damage the walk goes from stack to path, see Resume.
+	starts   *regexp.Regexp
+	paths    [][]frame // the stack within each list, as far as known; the first is that of a document
+	path     []frame
+	resuming bool
+	damage   *op.SyntaxError
+	depth    int // for lexer.Mend
+	lex      lexer.Lexer
 }
 
 type frame struct {
 	closing byte
-	first   bool // before its first element
+	first   bool   // before its first element
+	key     string // of the member with this value
 }
 
 // NewReader returns a Reader of src. name stands for src in errors.
@@ -83,21 +95,38 @@ func (r *Reader) LexerError(l *lexer.Lexer) *op.SyntaxError {
 	return r.SyntaxError(l.Offset(), l.Err().Error())
 }
 
-// Next reports whether another document follows on the top level.
+// Next reports whether another document follows on the top level. It passes over zero bytes in front of it.
 func (r *Reader) Next() bool {
-	return r.Peek() != 0 || r.err == nil && r.pos < len(r.in.Text) // a zero byte is a bad document
+	if r.resuming {
+		r.resuming = len(r.path) > 0
+		return true
+	}
+	r.passZeros()
+	c := r.Peek()
+	if c == '{' || c == '[' {
+		clear(r.paths) // of another document
+	}
+	return c != 0
 }
 
 // End reports an error unless only white space is left.
 func (r *Reader) End() {
 	if r.Next() {
 		r.fail("expected the end of the document")
+	} else if zeros := r.Damage(); zeros != nil && r.err == nil {
+		r.err = zeros
 	}
 }
 
 // Peek returns the first byte of the next value, 0 at the end of the input or after an error.
 func (r *Reader) Peek() byte {
 	if r.err != nil {
+		return 0
+	}
+	if r.resuming {
+		if d := len(r.stack); d < len(r.path) {
+			return r.path[d].closing - 2 // '{' of '}', '[' of ']'
+		}
 		return 0
 	}
 	for {
@@ -139,48 +168,65 @@ func (r *Reader) Array() { r.open('[', ']', "expected an array") }
 func (r *Reader) open(opening, closing byte, msg string) {
 	if r.Peek() != opening {
 		r.fail(msg)
+	} else if !r.resuming {
+		r.pos++
+	}
+	if d := len(r.stack); r.resuming && d < len(r.path) && r.path[d].closing != closing {
+		r.err = r.SyntaxError(0, msg)
+	}
+	if r.err != nil {
 		return
 	}
-	r.pos++
-	r.stack = append(r.stack, frame{closing: closing, first: true})
+	r.stack = append(r.stack, frame{closing: closing, first: true, key: string(r.key)})
 }
 
-// More reports whether the innermost object or array has another element. At its end it leaves it.
+// More reports whether the innermost object or array has another element. At its end it leaves it, also behind a comma.
 func (r *Reader) More() bool {
 	if r.err != nil || len(r.stack) == 0 {
 		return false
 	}
 	top := &r.stack[len(r.stack)-1]
+	if r.resuming {
+		if len(r.stack) > len(r.path) {
+			r.stack = r.stack[:len(r.stack)-1]
+			return false
+		} else if len(r.stack) < len(r.path) {
+			return true
+		}
+		r.resuming = false
+		top.first = true
+	}
 	c := r.Peek()
-	if c == top.closing {
+	if c == ',' && !top.first {
+		r.pos++
+		if c = r.Peek(); c != top.closing && c != 0 {
+			return true
+		}
+	}
+	switch {
+	case c == top.closing:
 		r.pos++
 		r.stack = r.stack[:len(r.stack)-1]
 		return false
-	}
-	if top.first && c != 0 {
+	case top.first && c != 0:
 		top.first = false
 		return true
 	}
-	if c != ',' {
-		r.fail("expected ',' or '" + string(top.closing) + "'")
-		return false
-	}
-	r.pos++
-	if c := r.Peek(); c == 0 || c == top.closing {
-		r.fail("expected a value after ','")
-		return false
-	}
-	return true
+	r.fail("expected ',' or '" + string(top.closing) + "'")
+	return r.resuming && r.More()
 }
 
 // fail records an error at the current position: the end of the input, or else msg.
 func (r *Reader) fail(msg string) {
-	if r.err != nil {
+	if r.err != nil || r.resuming {
 		return
 	}
 	e := &op.SyntaxError{File: r.name, Offset: r.Position(), Msg: msg}
 	if r.pos < len(r.in.Text) {
 		e.Msg = fmt.Sprintf("%s, found %q", msg, rune(r.in.Text[r.pos]))
+		if r.resume(e) || r.err != nil {
+			return
+		}
 	} else {
 		e.Msg = "unexpected end of JSON text"
 		e.Truncated = true
@@ -203,9 +249,11 @@ func (r *Reader) fill() bool {
 	return len(r.in.Text) > unread && r.err == nil
 }
 
-// Elements enters an array and yields the text of each element, or an *[op.SyntaxError] for one longer than
-// MaxElement. Err returns the error that ends the walk early.
-func (r *Reader) Elements() iter.Seq2[[]byte, error] { return r.values(r.Array, r.More) }
+// Elements enters an array, the innermost list of those where r can resume, and yields the text of each element, or an
+// *[op.SyntaxError] for damage and for an element longer than MaxElement. Err returns the error that ends the walk early.
+func (r *Reader) Elements() iter.Seq2[[]byte, error] {
+	return r.values(func() { r.List(len(r.paths) - 1) }, r.More)
+}
 
 // Documents yields the text of each document on the top level, like Elements. An opening brace at the start of a line
 // starts a document: a truncated one does not swallow the next. Other text is a document up to the end of its line.
@@ -216,16 +264,23 @@ func (r *Reader) Documents() iter.Seq2[[]byte, error] {
 func (r *Reader) values(enter func(), more func() bool) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for enter(); more(); {
-			text, err := r.Value()
+			text, err := r.Element()
 			if r.err != nil || !yield(text, err) {
 				return
 			}
+		}
+		if err := r.Damage(); err != nil {
+			yield(nil, err)
 		}
 	}
 }
 
 // Key reads a member's name and the colon behind it.
 func (r *Reader) Key() []byte {
+	if d := len(r.stack); r.resuming && d < len(r.path) {
+		r.key = append(r.key[:0], r.path[d].key...)
+		return r.key
+	}
 	if r.Peek() != '"' {
 		r.fail("expected a string")
 		return nil
@@ -260,10 +315,13 @@ func (r *Reader) Key() []byte {
 // error is an *[op.SyntaxError] for a value longer than MaxElement, after which reading goes on, or else the error of
 // Err.
 func (r *Reader) Value() ([]byte, error) {
+	before := r.damage
 	text, tooLong := r.scan(MaxElement)
 	switch {
 	case r.err != nil:
 		return nil, r.err
+	case r.damage != before:
+		return nil, r.Damage()
 	case tooLong:
 		err := r.SyntaxError(0, fmt.Sprintf("value longer than %d MiB", MaxElement>>20))
 		err.Class = op.ErrorLimit
@@ -275,7 +333,7 @@ func (r *Reader) Value() ([]byte, error) {
 // Buffered returns the buffered input from the next value on: often the whole value and later ones. A caller that
 // finds the value's end there moves behind it with Pass. Otherwise it takes the value by Value or Skip.
 func (r *Reader) Buffered() []byte {
-	if r.Peek() == 0 {
+	if r.Peek() == 0 || r.damage != nil {
 		return nil
 	}
 	r.start = r.Position()
@@ -290,6 +348,9 @@ func (r *Reader) Skip() { r.scan(0) }
 
 // scan delimits the next value. It keeps up to limit bytes of it and skips a longer one.
 func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
+	if r.resuming {
+		return nil, false
+	}
 	first := r.Peek()
 	r.start = r.Position()
 	if first == 0 && (r.err != nil || r.pos == len(r.in.Text) || !r.linewise) {
@@ -307,14 +368,29 @@ func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
 	s := scanner{lines: r.linewise && len(r.stack) == 0}
 	s.line = s.lines && first != '{' && first != '['
 	n := 0 // bytes of the unread part scanned
+	check := math.MaxInt
+	if r.starts != nil && limit > 0 && first != '"' {
+		check = Large
+	}
 	for {
-		m, done := s.scan(r.in.Text[r.pos:], n)
+		unread := r.in.Text[r.pos:]
+		part := unread[:min(len(unread), check)]
+		m, done := s.scan(part, n)
 		if done {
 			text = r.in.Text[r.pos : r.pos+m]
 			r.pos += m
 			return text, tooLong || m > limit
 		}
-		n = len(r.in.Text) - r.pos
+		n = len(part)
+		if n == check && !tooLong {
+			if r.damaged(part, n >= limit) {
+				return nil, false
+			}
+			check *= 2
+		}
+		if n < len(unread) {
+			continue
+		}
 		if n > limit {
 			tooLong = true
 			r.pos = len(r.in.Text)
@@ -328,11 +404,17 @@ func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
 			r.pos = len(r.in.Text)
 			return text, tooLong
 		}
+		if check < math.MaxInt && !tooLong && r.damaged(r.in.Text[r.pos:], true) {
+			return nil, false
+		}
 		r.pos = len(r.in.Text)
 		r.fail("")
 		return nil, tooLong
 	}
 }
+
+// Large is the size in bytes of an element that is checked for damage that hides its end.
+const Large = 4 << 10
 
 // scanner finds the end of one value in text that comes in pieces.
 type scanner struct {

@@ -75,7 +75,7 @@ func TestElements(t *testing.T) {
 		{"cut behind the array", `{"events":[1]`, []string{"1"}, "test: unexpected end of JSON text (at byte 13)"},
 		{"cut within a key", `{"eve`, nil, "test: unexpected end of JSON text (at byte 5)"},
 		{"no comma", `[{"a":1}{"b":2}]`, []string{`{"a":1}`}, "test: expected ',' or ']', found '{' (at byte 8)"},
-		{"comma without a value", `[1,]`, []string{"1"}, "test: expected a value after ',', found ']' (at byte 3)"},
+		{"a comma behind the last", `{"events":[1 , ],}`, []string{"1"}, ""},
 		{"no value", `{"v":}`, nil, "test: expected a value, found '}' (at byte 5)"},
 		{"no colon", `{"v" 1}`, nil, "test: expected ':', found '1' (at byte 5)"},
 		{"no array", `{"events":{"a":1}}`, nil, "test: expected an array, found '{' (at byte 10)"},

@@ -4,7 +4,10 @@ package lineio
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+
+	"github.com/optrace/optrace/op"
 )
 
 // MaxLine is the longest line kept in memory, without its newline. A longer one is skipped and reported.
@@ -91,6 +94,30 @@ func (r *Reader) SkipEmpty() {
 		r.drop(n)
 		r.line += int64(n)
 	}
+}
+
+// SkipZeros skips zero bytes in front of the next line. It returns an error about them, nil if there are none.
+func (r *Reader) SkipZeros(name string) *op.SyntaxError {
+	offset := r.in.Offset + int64(r.start)
+	for {
+		r.drop(len(r.Buffered()) - len(bytes.TrimLeft(r.Buffered(), "\x00")))
+		if r.start < len(r.in.Text) || r.in.Err != nil {
+			return Zeros(name, r.line+1, offset, r.in.Offset+int64(r.start))
+		}
+		r.in.Slide(r.start, r.limit+2)
+		r.start = 0
+		r.in.Read()
+	}
+}
+
+// Zeros returns the error about zero bytes between two offsets, nil if there are none. A file truncated under its writer
+// begins with zero bytes.
+func Zeros(name string, line, from, to int64) *op.SyntaxError {
+	if from == to {
+		return nil
+	}
+	return &op.SyntaxError{File: name, Line: line, Offset: from, Msg: fmt.Sprintf("zero bytes passed over: %d", to-from),
+		Class: op.ErrorDamaged}
 }
 
 func (r *Reader) take(offset int64, n, newline int, tooLong bool) Line {
