@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/opmodel"
@@ -95,6 +96,9 @@ type Envelope struct {
 	EarlyStarts int64  `json:"early_starts,omitempty"`
 	// Problems describes the first unreadable records with their positions.
 	Problems []string `json:"problems"`
+	// Unrecorded counts work that profiles announce and do not hold. WorldSize is the stated number of ranks.
+	Unrecorded launch.Unrecorded `json:"-"`
+	WorldSize  op.Int            `json:"-"`
 }
 
 // DeviceClock bounds the error of times from device clocks.
@@ -156,6 +160,7 @@ type counts struct {
 	MissingEntries int64    `json:"missing_entries,omitempty"`
 	Sampler        string   `json:"sampler,omitempty"` // the last one by name
 	Mistakes       mistakes `json:"mistakes,omitzero"`
+	WorldSize      op.Int   `json:"world_size,omitzero"` // the largest one
 }
 
 func (c *counts) addFormat(name string) {
@@ -216,8 +221,11 @@ func (in *counter) add(rec op.Record, err error) {
 		if a := opmodel.FindAttr(rec.Resource.Attrs, attrkey.Sampler); a != nil {
 			in.Sampler = max(in.Sampler, a.Value)
 		}
+		in.addWorldSize(rec.Resource.WorldSize)
 	case rec.Gap != nil:
-		in.Dropped = wide.AddSaturating(in.Dropped, max(0, rec.Gap.Dropped))
+		if !slices.Contains(unrecorded[:], rec.Gap.Reason) {
+			in.Dropped = wide.AddSaturating(in.Dropped, max(0, rec.Gap.Dropped))
+		}
 		in.countReason(droppedBy, cmp.Or(rec.Gap.Reason, key.Unknown), max(0, rec.Gap.Dropped))
 	case rec.Batch != nil:
 		w, _ := in.writers.Row([]byte(rec.Batch.Writer))
@@ -229,6 +237,17 @@ func (in *counter) add(rec op.Record, err error) {
 		if rec.Skipped.Signal != "" {
 			in.signals[rec.Skipped.Signal] = struct{}{}
 		}
+	}
+}
+
+// unrecorded lists the reasons of gaps in the order of [launch.Unrecorded]. No operation was dropped.
+var unrecorded = [...]string{
+	opmodel.LostLaunch, opmodel.LostGraphLaunch, opmodel.CapturedLaunch, opmodel.EmptyStep,
+}
+
+func (c *counts) addWorldSize(n op.Int) {
+	if order.Ints(n, c.WorldSize) > 0 {
+		c.WorldSize = n
 	}
 }
 
@@ -329,6 +348,7 @@ func (in *counter) merge(o *counter) {
 	in.Dropped = wide.AddSaturating(in.Dropped, o.Dropped)
 	in.MissingEntries = wide.AddSaturating(in.MissingEntries, o.MissingEntries)
 	in.Sampler = max(in.Sampler, o.Sampler)
+	in.addWorldSize(o.WorldSize)
 	in.Mistakes.merge(&o.Mistakes)
 	for i, n := range o.warnings {
 		in.warnings[i] += n
@@ -375,6 +395,15 @@ func (in *counter) envelope() Envelope {
 		BadProduct:     in.Mistakes.Product,
 		TimeUnit:       in.Mistakes.timeUnit(in.Formats, in.Entries),
 		Problems:       []string{},
+		WorldSize:      in.WorldSize,
+	}
+	var counts [len(unrecorded)]int64
+	for i, reason := range unrecorded {
+		counts[i] = env.DroppedBy[reason]
+		delete(env.DroppedBy, reason)
+	}
+	env.Unrecorded = launch.Unrecorded{
+		Launches: counts[0], GraphLaunches: counts[1], Captured: counts[2], Steps: counts[3],
 	}
 	if env.TimeUnit != "" {
 		env.EarlyStarts = in.Mistakes.Early

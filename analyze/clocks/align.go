@@ -20,7 +20,9 @@ var endsAtOnce = []string{"allreduce", "allgather", "reducescatter", "alltoall",
 // reference, and returns the result. Rows without a rank, such as the span of a step, move with the operations below
 // them if these have one rank, or without such operations with their parent.
 func Align(f *trace.Forest) *Alignment {
-	c := compareClocks(f)
+	joins := collective.FindJoins(f)
+	c := &Alignment{Collectives: []AlignedCollective{}, Ranks: []AlignedRank{}}
+	c.Estimate, c.Inferred = compareClocks(f, joins)
 	if len(c.Offsets) == 0 {
 		return c
 	}
@@ -28,14 +30,14 @@ func Align(f *trace.Forest) *Alignment {
 	for _, o := range c.Offsets {
 		offsets[o.Rank] = o.OffsetNS
 	}
-	skews := skewsOf(f)
+	skews := skewsOf(f, joins)
 	times, all := timesOf(f)
 	f.Shift(shifts(f, offsets))
 	f.Build()
 	alignedTimes, allAligned := timesOf(f)
 	c.RecordedWallNS = all.wall()
 	c.WallNS = allAligned.wall()
-	aligned := skewsOf(f)
+	aligned := skewsOf(f, collective.FindJoins(f))
 	names := f.Names.Collectives.Values
 	for n, s := range skews {
 		after := aligned[n]
@@ -53,23 +55,29 @@ func Align(f *trace.Forest) *Alignment {
 	return c
 }
 
+// Find estimates the offsets of the ranks' clocks from the collectives of f.
+func Find(f *trace.Forest, joins *collective.Joins) *Estimate {
+	est, _ := compareClocks(f, joins)
+	return &est
+}
+
 // compareClocks returns the offsets from collectives with a sequence number, or from the others without such offsets.
-func compareClocks(f *trace.Forest) *Alignment {
+func compareClocks(f *trace.Forest, joins *collective.Joins) (est Estimate, areInferred bool) {
 	numbered := newComparison()
 	inferred := newComparison()
-	eachRanked(f, func(_ int32, parts []rankedPart) {
+	eachRanked(f, joins, func(_ int32, parts []rankedPart) {
 		if parts[0].inferred {
 			inferred.add(parts)
 		} else {
 			numbered.add(parts)
 		}
 	})
-	c := &Alignment{Estimate: numbered.estimate(), Collectives: []AlignedCollective{}, Ranks: []AlignedRank{}}
-	if other := inferred.estimate(); len(c.Offsets) == 0 && len(other.Offsets)+len(other.Unknown) > len(c.Unknown) {
-		c.Estimate = other
-		c.Inferred = true
+	est = numbered.estimate()
+	other := inferred.estimate()
+	if len(est.Offsets) == 0 && len(other.Offsets)+len(other.Unknown) > len(est.Unknown) {
+		return other, true
 	}
-	return c
+	return est, false
 }
 
 // rankedPart is the part of one rank in a collective, until the last of its devices was done.
@@ -79,7 +87,7 @@ type rankedPart struct {
 }
 
 // eachRanked calls found for each collective of several ranks in endsAtOnce, with its name and its parts by rank.
-func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
+func eachRanked(f *trace.Forest, joins *collective.Joins, found func(name int32, parts []rankedPart)) {
 	plain := strings.NewReplacer("_", "", "-", "")
 	atOnce := make([]bool, len(f.Names.Collectives.Values))
 	for i, n := range f.Names.Collectives.Values {
@@ -87,7 +95,6 @@ func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 		atOnce[i] = slices.ContainsFunc(endsAtOnce, func(word string) bool { return strings.Contains(name, word) })
 	}
 	var ranked []rankedPart
-	joins := collective.FindJoins(f)
 	for parts := range joins.All() {
 		name := parts[0].Name
 		inferred := parts[0].Inferred
@@ -119,9 +126,9 @@ func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 // skew is the largest difference between the starts, and between the ends, of the ranks in collectives of a name.
 type skew struct{ start, end int64 }
 
-func skewsOf(f *trace.Forest) map[int32]skew {
+func skewsOf(f *trace.Forest, joins *collective.Joins) map[int32]skew {
 	all := make(map[int32]skew)
-	eachRanked(f, func(name int32, parts []rankedPart) {
+	eachRanked(f, joins, func(name int32, parts []rankedPart) {
 		least, most := parts[0], parts[0]
 		for _, p := range parts {
 			least.start = min(least.start, p.start)

@@ -1,6 +1,11 @@
 package clocks
 
-import "github.com/optrace/optrace/op"
+import (
+	"fmt"
+
+	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
+)
 
 // Alignment has the offsets of the ranks' clocks, and times before and after alignment.
 type Alignment struct {
@@ -43,6 +48,32 @@ type Estimate struct {
 	// Offsets has the ranks with a known offset and the reference, Unknown the other ranks with collectives.
 	Offsets []Offset  `json:"offsets"`
 	Unknown []Unknown `json:"unknown"`
+}
+
+// minApart is the least offset, in nanoseconds, that the last messages of a collective do not explain.
+const minApart = 50_000
+
+// Apart returns the rank with the largest offset beyond [minApart] and four times the residual of its collectives, nil
+// if the clocks agree.
+func (e *Estimate) Apart() (most *Offset) {
+	for i := range e.Offsets {
+		o := &e.Offsets[i]
+		size := max(o.OffsetNS, -o.OffsetNS)
+		if size > max(minApart, 4*o.ResidualMedianNS.V) && (most == nil || size > max(most.OffsetNS, -most.OffsetNS)) {
+			most = o
+		}
+	}
+	return most
+}
+
+// Text states the offset in one sentence without its end.
+func (o *Offset) Text() string {
+	ahead := "ahead of"
+	if o.OffsetNS < 0 {
+		ahead = "behind"
+	}
+	return fmt.Sprintf("Clocks of ranks differ: rank %d is %s %s the reference, by the ends of %s", o.Rank,
+		units.Duration(max(o.OffsetNS, -o.OffsetNS)), ahead, units.Plural(o.Collectives, "collective"))
 }
 
 // Offset is the offset of the clock of a rank.

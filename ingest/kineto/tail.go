@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/model/opfile"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
@@ -53,7 +54,35 @@ func (r *reader) readTail() bool {
 			return false
 		}
 	}
-	return r.readCalls(&entries)
+	return r.readGaps(&entries) && r.readCalls(&entries)
+}
+
+// readGaps yields the counts of launches and steps without an operation.
+func (r *reader) readGaps(m *entryMaker) bool {
+	gaps := profiler.Gaps(func(yield func(profiler.Call) bool) {
+		var before *launch
+		for _, i := range m.byCorrelation {
+			l := m.launches.at(i)
+			again := before != nil && l.correlation == before.correlation && // an operation has the first of them
+				m.groups.of(m.processOf(l.thread)) == m.groups.of(m.processOf(before.thread))
+			before = l
+			if !yield(profiler.Call{
+				Process: int64(m.processOf(l.thread)), Name: m.notes.Text(l.name), Start: l.start,
+				Matched: l.matched || again,
+			}) {
+				return
+			}
+		}
+	}, m.deviceOps.n > 0)
+	if n := m.steps.Empty(); n > 0 && m.deviceOps.n > 0 {
+		gaps = append(gaps, op.Gap{Dropped: n, Reason: opmodel.EmptyStep})
+	}
+	for i := range gaps {
+		if !r.yield(op.Record{Gap: &gaps[i]}, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // readCalls yields host activity outside operators: ranges other than steps, and runtime calls.

@@ -29,7 +29,13 @@ const (
 )
 
 // IsGraphLaunch reports whether a runtime call launches a graph, such as cudaGraphLaunch or hipGraphLaunch.
-func IsGraphLaunch(call string) bool { return strings.HasSuffix(call, "GraphLaunch") }
+func IsGraphLaunch(call string) bool { return strings.Contains(call, "GraphLaunch") }
+
+// IsLaunch reports whether a call of CUDA or HIP launches a kernel or a graph.
+func IsLaunch(call string) bool {
+	return strings.Contains(call, "Launch") && !strings.Contains(call, "HostFunc") &&
+		(strings.HasPrefix(call, "cu") || strings.HasPrefix(call, "hip"))
+}
 
 // Shown are attributes for display, without a figure of their own: a kernel's launch, and the operator of a gradient.
 var Shown = [...]string{Grid, Block, Registers, SharedMemory, Occupancy, Graph, GraphNodeName, LaunchCall, ForwardName}
