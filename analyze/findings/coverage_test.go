@@ -38,16 +38,26 @@ func TestMissingWorkComesFirst(t *testing.T) {
 			"24 of 40 launches have no operation in the recording.",
 			"The bound is not known, because work is missing: 5 operations took 100 ns in all.",
 		}},
+		{"lost launches of a busy device", launch.Coverage{Launches: 40, LaunchesWithoutOperation: 4}, nil, "coverage",
+			[]string{
+				"4 of 40 launches have no operation in the recording.",
+				"The bound is compute: at least 90.0 % of 1.00 µs on cuda:0; the rest is not known, because work is " +
+					"missing.",
+			}},
 		{"clocks", launch.Coverage{}, &clocks.Offset{Rank: 1, OffsetNS: -5_000_000, Collectives: 9}, "clocks", []string{
 			"Clocks of ranks differ: rank 1 is 5.00 ms behind the reference, by the ends of 9 collectives. " +
 				"Try optrace report -align-clocks.",
 			"The bound is not known, because clocks of ranks differ: 5 operations took 100 ns in all.",
 		}},
 	} {
+		busy := int64(100)
+		if test.coverage.LaunchesWithoutOperation == 4 {
+			busy = 900
+		}
 		found := findings.Of(&findings.Facts{
 			Input: findings.Input{Entries: 5}, Coverage: &test.coverage, Clocks: test.clocks,
 			Total:    profile.Total{Count: 5, SumNS: 100},
-			Devices:  []profile.Device{{DeviceID: "cuda:0", ComputeNS: op.Known(100), BusyNS: op.Known(100)}},
+			Devices:  []profile.Device{{DeviceID: "cuda:0", ComputeNS: op.Known(busy), BusyNS: op.Known(busy)}},
 			Extent:   &timeline.Extent{DurationNS: 1000, Devices: []timeline.DeviceWork{{Key: device.Key{DeviceID: "cuda:0"}}}},
 			Lateness: []collective.Lateness{{Name: "all_reduce", WaitNS: 50}},
 		})

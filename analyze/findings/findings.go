@@ -199,8 +199,16 @@ func (l *list) coverage() {
 
 // withoutTimes adds the findings that do not depend on times between operations.
 func (l *list) withoutTimes() {
+	by := &l.by
+	most := slices.MaxFunc([]boundPart{
+		{"compute", by.ComputeNS}, {"communication", by.CommunicationNS}, {"memory", by.MemoryNS},
+		{"other operations", by.OtherNS},
+	}, func(a, b boundPart) int { return cmp.Compare(a.ns, b.ns) })
 	text := "The bound is not known, because " + l.unknown
-	if l.Total.Count > 0 {
+	if all := l.whole * l.devicesNum; all > 0 && 2*most.ns >= all {
+		text = fmt.Sprintf("The bound is %s: at least %s of %s; the rest is not known, because %s", most.name,
+			units.Percent(float64(most.ns)/float64(all)), l.wholeText(), l.unknown)
+	} else if l.Total.Count > 0 {
 		text += ": " + units.Plural(l.Total.Count, "operation") + " took " + units.Duration(l.Total.SumNS) + " in all"
 	}
 	l.first = append(l.first, says(Bound, Where{Section: "devices"}, "%s.", text))
