@@ -417,7 +417,8 @@ func TestGolden(t *testing.T) { recordtest.Golden(t, ".json", kineto.Records) }
 // Launches and steps without an operation are gaps; launches during a capture count apart.
 func TestGapsCountLostLaunches(t *testing.T) {
 	event := func(cat, name string, at int, args string) string {
-		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":1,"ts":%d,"dur":9,"args":{%s}},`, cat, name, at, args)
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":1,"ts":%d,"dur":9,"args":{%s}},`,
+			cat, name, at, args)
 	}
 	text := `{"traceEvents":[` + event("user_annotation", "ProfilerStep#1", 10, "") +
 		event("cuda_runtime", "cudaLaunchKernel", 10, `"correlation":1`) +
