@@ -85,7 +85,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		}},
 		{"", func() { facts.Extent = timeline.ExtentOf(forest) }},
 		{"overview findings", func() {
-			facts.Clocks = clocks.Find(forest, joins()).Apart()
+			facts.Clocks = clocks.Apart(forest, joins())
 			facts.Lateness = joins().Lateness()
 		}},
 		{"overview findings", func() { facts.Alike = requests.AlikeOf(forest) }},

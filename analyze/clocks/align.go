@@ -22,7 +22,9 @@ var endsAtOnce = []string{"allreduce", "allgather", "reducescatter", "alltoall",
 func Align(f *trace.Forest) *Alignment {
 	joins := collective.FindJoins(f)
 	c := &Alignment{Collectives: []AlignedCollective{}, Ranks: []AlignedRank{}}
-	c.Estimate, c.Inferred = compareClocks(f, joins)
+	compared, inferred := compareClocks(f, joins)
+	c.Estimate = compared.estimate()
+	c.Inferred = inferred
 	if len(c.Offsets) == 0 {
 		return c
 	}
@@ -55,14 +57,27 @@ func Align(f *trace.Forest) *Alignment {
 	return c
 }
 
-// Find estimates the offsets of the ranks' clocks from the collectives of f.
-func Find(f *trace.Forest, joins *collective.Joins) *Estimate {
-	est, _ := compareClocks(f, joins)
-	return &est
+// Apart returns the rank with the largest offset that the collectives of f do not explain, nil if the clocks agree.
+func Apart(f *trace.Forest, joins *collective.Joins) *Offset {
+	c, _ := compareClocks(f, joins)
+	return c.apart()
 }
 
-// compareClocks returns the offsets from collectives with a sequence number, or from the others without such offsets.
-func compareClocks(f *trace.Forest, joins *collective.Joins) (est Estimate, areInferred bool) {
+func (c *comparison) apart() (most *Offset) {
+	est := c.estimate()
+	for i := range est.Offsets {
+		o := &est.Offsets[i]
+		size := max(o.OffsetNS, -o.OffsetNS)
+		if o.Via.Known && size > c.between(o.Via.V, o.Rank).allows(o) &&
+			(most == nil || size > max(most.OffsetNS, -most.OffsetNS)) {
+			most = o
+		}
+	}
+	return most
+}
+
+// compareClocks compares collectives with a sequence number, or else the others if the former give no offsets.
+func compareClocks(f *trace.Forest, joins *collective.Joins) (c *comparison, areInferred bool) {
 	numbered := newComparison()
 	inferred := newComparison()
 	eachRanked(f, joins, func(_ int32, parts []rankedPart) {
@@ -72,12 +87,11 @@ func compareClocks(f *trace.Forest, joins *collective.Joins) (est Estimate, areI
 			numbered.add(parts)
 		}
 	})
-	est = numbered.estimate()
-	other := inferred.estimate()
+	est, other := numbered.estimate(), inferred.estimate()
 	if len(est.Offsets) == 0 && len(other.Offsets)+len(other.Unknown) > len(est.Unknown) {
-		return other, true
+		return inferred, true
 	}
-	return est, false
+	return numbered, false
 }
 
 // rankedPart is the part of one rank in a collective, until the last of its devices was done.

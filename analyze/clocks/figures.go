@@ -50,22 +50,6 @@ type Estimate struct {
 	Unknown []Unknown `json:"unknown"`
 }
 
-// minApart is the least offset, in nanoseconds, that the last messages of a collective do not explain.
-const minApart = 50_000
-
-// Apart returns the rank with the largest offset beyond [minApart] and four times the residual of its collectives, nil
-// if the clocks agree.
-func (e *Estimate) Apart() (most *Offset) {
-	for i := range e.Offsets {
-		o := &e.Offsets[i]
-		size := max(o.OffsetNS, -o.OffsetNS)
-		if size > max(minApart, 4*o.ResidualMedianNS.V) && (most == nil || size > max(most.OffsetNS, -most.OffsetNS)) {
-			most = o
-		}
-	}
-	return most
-}
-
 // Text states the offset in one sentence without its end.
 func (o *Offset) Text() string {
 	ahead := "ahead of"

@@ -42,7 +42,7 @@ func (d *Doctor) coverage(env *analyze.Envelope) []Lack {
 		add(ranks, "rank", " in the input, of "+units.Count(env.WorldSize.V), "optrace report with the files of all ranks")
 	}
 	d.collectives.Build()
-	if c := clocks.Find(d.collectives, collective.FindJoins(d.collectives)).Apart(); c != nil {
+	if c := clocks.Apart(d.collectives, collective.FindJoins(d.collectives)); c != nil {
 		lacks = append(lacks, Lack{c.Text(), "optrace report -align-clocks FILE…"})
 	}
 	return lacks

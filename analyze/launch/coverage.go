@@ -18,7 +18,8 @@ type Coverage struct {
 	Launches                 int64 `json:"launches"`
 	LaunchesWithoutOperation int64 `json:"launches_without_operation"`
 	LaunchesCaptured         int64 `json:"launches_captured"`
-	// GraphReplays counts launches of graphs. A whole replay has the usual number of operations of its graph, or more.
+	// GraphReplays counts launches of graphs. A whole replay has the median number of operations of its graph, or more.
+	// Half of it is enough for graphs without numbers.
 	GraphReplays      int64 `json:"graph_replays"`
 	GraphReplaysWhole int64 `json:"graph_replays_whole"`
 	// Steps counts the steps of each rank.
@@ -85,7 +86,11 @@ func graphOf(f *trace.Forest, r int32) *trace.Graph {
 
 // countLaunches counts the launches of sorted rows, given which rows are of one launch.
 func (c *Coverage) countLaunches(f *trace.Forest, rows []int32, same func(a, b int32) bool) {
-	replays := make(map[string][]int64) // the numbers of operations, by graph
+	type key struct {
+		graph string
+		first int32 // the name of the first operation, for graphs without a number
+	}
+	replays := make(map[key][]int64) // the numbers of operations
 	for first, n := 0, 0; first < len(rows); first = n {
 		var graph *trace.Graph
 		for n = first; n < len(rows) && same(rows[first], rows[n]); n++ {
@@ -95,19 +100,22 @@ func (c *Coverage) countLaunches(f *trace.Forest, rows []int32, same func(a, b i
 		}
 		c.Launches++
 		if graph != nil {
-			replays[graph.ID] = append(replays[graph.ID], int64(n-first))
+			k := key{graph: graph.ID}
+			if k.graph == "" {
+				k.first = f.Name(slices.MinFunc(rows[first:n], f.CompareStart))
+			}
+			replays[k] = append(replays[k], int64(n-first))
 		}
 	}
-	for id, counts := range replays {
+	for k, counts := range replays {
 		slices.Sort(counts)
-		usual := counts[len(counts)/2]
-		n := int64(len(counts))
-		c.GraphReplays += n
-		if id != "" { // without a number they may be of several graphs
-			at, _ := slices.BinarySearch(counts, usual)
-			n -= int64(at)
+		whole := counts[len(counts)/2]
+		if k.graph == "" { // several graphs may begin alike
+			whole = (whole + 1) / 2
 		}
-		c.GraphReplaysWhole += n
+		at, _ := slices.BinarySearch(counts, whole)
+		c.GraphReplays += int64(len(counts))
+		c.GraphReplaysWhole += int64(len(counts) - at)
 	}
 }
 

@@ -61,8 +61,9 @@ func TestCoverageCountsRecordedAndLostWork(t *testing.T) {
 				"device work.", true,
 		},
 		{
-			"graphs without numbers", join(kernels(4, 10, 1, hip), kernels(2, 20, 2, hip)), Unrecorded{},
-			Coverage{Launches: 2, GraphReplays: 2, GraphReplaysWhole: 2, Steps: 2, Ranks: 1}, "", false,
+			"graphs without numbers", join(kernels(4, 10, 1, hip), kernels(1, 20, 2, hip), kernels(5, 30, 3, hip)),
+			Unrecorded{}, Coverage{Launches: 3, GraphReplays: 3, GraphReplaysWhole: 2, Steps: 3, Ranks: 1},
+			"2 of 3 graph replays are whole.", true,
 		},
 	} {
 		c := CoverageOf(forestOf(test.entries), test.un)
