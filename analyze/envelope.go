@@ -15,7 +15,6 @@ import (
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/opmodel"
@@ -96,9 +95,9 @@ type Envelope struct {
 	EarlyStarts int64  `json:"early_starts,omitempty"`
 	// Problems describes the first unreadable records with their positions.
 	Problems []string `json:"problems"`
-	// Unrecorded counts work that profiles announce and do not hold. WorldSize is the stated number of ranks.
-	Unrecorded launch.Unrecorded `json:"-"`
-	WorldSize  op.Int            `json:"-"`
+	// Unrecorded counts work that profiles announce and do not hold, by reason. WorldSize is the stated number of ranks.
+	Unrecorded map[string]int64 `json:"-"`
+	WorldSize  op.Int           `json:"-"`
 }
 
 // DeviceClock bounds the error of times from device clocks.
@@ -221,9 +220,9 @@ func (in *counter) add(rec op.Record, err error) {
 		if a := opmodel.FindAttr(rec.Resource.Attrs, attrkey.Sampler); a != nil {
 			in.Sampler = max(in.Sampler, a.Value)
 		}
-		in.addWorldSize(rec.Resource.WorldSize)
+		in.WorldSize = slices.MaxFunc([]op.Int{in.WorldSize, rec.Resource.WorldSize}, order.Ints)
 	case rec.Gap != nil:
-		if !slices.Contains(unrecorded[:], rec.Gap.Reason) {
+		if !slices.Contains(opmodel.Unrecorded[:], rec.Gap.Reason) {
 			in.Dropped = wide.AddSaturating(in.Dropped, max(0, rec.Gap.Dropped))
 		}
 		in.countReason(droppedBy, cmp.Or(rec.Gap.Reason, key.Unknown), max(0, rec.Gap.Dropped))
@@ -237,17 +236,6 @@ func (in *counter) add(rec op.Record, err error) {
 		if rec.Skipped.Signal != "" {
 			in.signals[rec.Skipped.Signal] = struct{}{}
 		}
-	}
-}
-
-// unrecorded lists the reasons of gaps in the order of [launch.Unrecorded]. No operation was dropped.
-var unrecorded = [...]string{
-	opmodel.LostLaunch, opmodel.LostGraphLaunch, opmodel.CapturedLaunch, opmodel.EmptyStep,
-}
-
-func (c *counts) addWorldSize(n op.Int) {
-	if order.Ints(n, c.WorldSize) > 0 {
-		c.WorldSize = n
 	}
 }
 
@@ -348,7 +336,7 @@ func (in *counter) merge(o *counter) {
 	in.Dropped = wide.AddSaturating(in.Dropped, o.Dropped)
 	in.MissingEntries = wide.AddSaturating(in.MissingEntries, o.MissingEntries)
 	in.Sampler = max(in.Sampler, o.Sampler)
-	in.addWorldSize(o.WorldSize)
+	in.WorldSize = slices.MaxFunc([]op.Int{in.WorldSize, o.WorldSize}, order.Ints)
 	in.Mistakes.merge(&o.Mistakes)
 	for i, n := range o.warnings {
 		in.warnings[i] += n
@@ -397,13 +385,14 @@ func (in *counter) envelope() Envelope {
 		Problems:       []string{},
 		WorldSize:      in.WorldSize,
 	}
-	var counts [len(unrecorded)]int64
-	for i, reason := range unrecorded {
-		counts[i] = env.DroppedBy[reason]
-		delete(env.DroppedBy, reason)
-	}
-	env.Unrecorded = launch.Unrecorded{
-		Launches: counts[0], GraphLaunches: counts[1], Captured: counts[2], Steps: counts[3],
+	for _, reason := range opmodel.Unrecorded {
+		if n, ok := env.DroppedBy[reason]; ok {
+			if env.Unrecorded == nil {
+				env.Unrecorded = make(map[string]int64)
+			}
+			env.Unrecorded[reason] = n
+			delete(env.DroppedBy, reason)
+		}
 	}
 	if env.TimeUnit != "" {
 		env.EarlyStarts = in.Mistakes.Early

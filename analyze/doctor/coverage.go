@@ -6,6 +6,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/text/units"
 )
 
@@ -31,17 +32,13 @@ func (d *Doctor) coverage(env *analyze.Envelope) []Lack {
 		launches = tryNsight
 		graphs = tryGraphs
 	}
-	un := &env.Unrecorded
-	add(un.Launches, "launch", " of a kernel without an operation in the recording: idle times are not known", launches)
-	add(un.GraphLaunches, "graph replay", " without an operation in the recording: idle times are not known", graphs)
-	add(un.Captured, "launch", " captured into a graph that did not run", tryCapture)
-	if un.Launches+un.GraphLaunches > 0 { // else a step may launch nothing
-		add(un.Steps, "step", " without any operation", launches)
-	}
-	if ranks := int64(len(d.ranks)); env.WorldSize.Known && 0 < ranks && ranks < env.WorldSize.V {
+	lost, graphLaunches := env.Unrecorded[opmodel.LostLaunch], env.Unrecorded[opmodel.LostGraphLaunch]
+	add(lost, "launch", " of a kernel without an operation in the recording: idle times are not known", launches)
+	add(graphLaunches, "graph replay", " without an operation in the recording: idle times are not known", graphs)
+	add(env.Unrecorded[opmodel.CapturedLaunch], "launch", " captured into a graph that did not run", tryCapture)
+	if ranks := int64(len(d.ranks)); ranks < env.WorldSize.V {
 		add(ranks, "rank", " in the input, of "+units.Count(env.WorldSize.V), "optrace report with the files of all ranks")
 	}
-	d.collectives.Build()
 	if c := clocks.Apart(d.collectives, collective.FindJoins(d.collectives)); c != nil {
 		lacks = append(lacks, Lack{c.Text(), "optrace report -align-clocks FILE…"})
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
-	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
@@ -143,7 +142,7 @@ func TestCoverageHasAdvice(t *testing.T) {
 		}
 	}
 	env := analyze.Envelope{WorldSize: op.Known(128), Formats: []string{"nsys"},
-		Unrecorded: launch.Unrecorded{GraphLaunches: 19, Captured: 1}}
+		Unrecorded: map[string]int64{"graph_launch_without_operation": 19, "captured_launch": 1}}
 	check.Equal(t, "", []Lack{
 		{"19 graph replays without an operation in the recording: idle times are not known", tryGraphs},
 		{"1 launch captured into a graph that did not run", tryCapture},

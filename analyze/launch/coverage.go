@@ -2,11 +2,13 @@ package launch
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
@@ -32,48 +34,33 @@ type Coverage struct {
 	SampledShare op.Float `json:"sampled_share"`
 }
 
-// Unrecorded counts the work announced by readers and missing in the input. It has no counts of recorded work.
-type Unrecorded struct{ Launches, GraphLaunches, Captured, Steps int64 }
-
-// CoverageOf adds the recorded work of f to the unrecorded work.
-func CoverageOf(f *trace.Forest, un Unrecorded) *Coverage {
+// CoverageOf counts the work of f and the unrecorded work, given by the reasons of its gaps.
+func CoverageOf(f *trace.Forest, unrecorded map[string]int64) *Coverage {
 	f.Build()
+	lost, graphs := unrecorded[opmodel.LostLaunch], unrecorded[opmodel.LostGraphLaunch]
+	captured, steps := unrecorded[opmodel.CapturedLaunch], unrecorded[opmodel.EmptyStep]
 	c := &Coverage{
-		Launches:                 un.Launches + un.GraphLaunches + un.Captured,
-		LaunchesWithoutOperation: un.Launches + un.GraphLaunches, LaunchesCaptured: un.Captured,
-		GraphReplays: un.GraphLaunches, Steps: un.Steps, StepsWithoutDeviceWork: un.Steps,
+		Launches: lost + graphs + captured, LaunchesWithoutOperation: lost + graphs, LaunchesCaptured: captured,
+		GraphReplays: graphs, Steps: steps, StepsWithoutDeviceWork: steps,
 	}
-	c.countRanks(f)
+	ranks := make(map[op.Int]bool)
+	for _, l := range f.Names.Lanes.Values {
+		ranks[l.Device.Rank] = true
+	}
+	delete(ranks, op.Int{})
+	c.Ranks = int64(len(ranks))
 	var launched, stepped []int32
 	for r := range f.Rows() {
-		if !f.CountsInSums(r) {
-			continue
-		}
-		if f.Has(r, trace.FlagStep) {
+		if f.CountsInSums(r) && f.Has(r, trace.FlagStep) {
 			stepped = append(stepped, r)
 		}
 		if f.IsDeviceSide(r) && f.Has(r, trace.FlagLaunch) && (f.Kind(r) != op.KindMemory || graphOf(f, r) != nil) {
 			launched = append(launched, r)
 		}
 	}
-	processes := f.Processes()
-	process := func(r int32) int32 { return processes[f.Lane(r)] }
-	sameProcess := func(a, b int32) int { return cmp.Compare(process(a), process(b)) }
-	order.Rows(launched, f.Launch, sameProcess)
-	c.countLaunches(f, launched, func(a, b int32) bool { return f.Launch(a) == f.Launch(b) && process(a) == process(b) })
-	order.Rows(stepped, f.Step, sameProcess)
-	c.countSteps(f, stepped, func(a, b int32) bool { return f.Step(a) == f.Step(b) && process(a) == process(b) })
+	c.countLaunches(f, launched)
+	c.countSteps(f, stepped)
 	return c
-}
-
-func (c *Coverage) countRanks(f *trace.Forest) {
-	ranks := make(map[int64]struct{})
-	for _, l := range f.Names.Lanes.Values {
-		if l.Device.Rank.Known {
-			ranks[l.Device.Rank.V] = struct{}{}
-		}
-	}
-	c.Ranks = int64(len(ranks))
 }
 
 // graphOf returns the graph that launched row r, or nil.
@@ -84,27 +71,33 @@ func graphOf(f *trace.Forest, r int32) *trace.Graph {
 	return nil
 }
 
-// countLaunches counts the launches of sorted rows, given which rows are of one launch.
-func (c *Coverage) countLaunches(f *trace.Forest, rows []int32, same func(a, b int32) bool) {
+// runs splits rows into runs of one process with equal values.
+func runs(f *trace.Forest, rows []int32, of func(r int32) int64) iter.Seq[[]int32] {
+	processes := f.Processes()
+	process := func(r int32) int32 { return processes[f.Lane(r)] }
+	order.Rows(rows, of, func(a, b int32) int { return cmp.Compare(process(a), process(b)) })
+	type key struct {
+		process int32
+		value   int64
+	}
+	return order.RunsOf(rows, func(r *int32) key { return key{process(*r), of(*r)} })
+}
+
+func (c *Coverage) countLaunches(f *trace.Forest, rows []int32) {
 	type key struct {
 		graph string
 		first int32 // the name of the first operation, for graphs without a number
 	}
 	replays := make(map[key][]int64) // the numbers of operations
-	for first, n := 0, 0; first < len(rows); first = n {
-		var graph *trace.Graph
-		for n = first; n < len(rows) && same(rows[first], rows[n]); n++ {
-			if g := graphOf(f, rows[n]); g != nil && (graph == nil || g.ID < graph.ID) {
-				graph = g
-			}
-		}
+	for run := range runs(f, rows, f.Launch) {
 		c.Launches++
-		if graph != nil {
-			k := key{graph: graph.ID}
-			if k.graph == "" {
-				k.first = f.Name(slices.MinFunc(rows[first:n], f.CompareStart))
+		first := slices.MinFunc(run, f.CompareStart)
+		if g := graphOf(f, first); g != nil {
+			k := key{graph: g.ID}
+			if g.ID == "" {
+				k.first = f.Name(first)
 			}
-			replays[k] = append(replays[k], int64(n-first))
+			replays[k] = append(replays[k], int64(len(run)))
 		}
 	}
 	for k, counts := range replays {
@@ -119,17 +112,13 @@ func (c *Coverage) countLaunches(f *trace.Forest, rows []int32, same func(a, b i
 	}
 }
 
-// countSteps counts the steps of sorted rows. If no step has several operations, the numbers are ordinals and no steps.
-func (c *Coverage) countSteps(f *trace.Forest, rows []int32, same func(a, b int32) bool) {
+// countSteps counts the steps of rows. If no step has several operations, the numbers are ordinals and no steps.
+func (c *Coverage) countSteps(f *trace.Forest, rows []int32) {
 	several := false
 	steps, without := int64(0), int64(0)
-	for first, n := 0, 0; first < len(rows); first = n {
-		works := false
-		for n = first; n < len(rows) && same(rows[first], rows[n]); n++ {
-			works = works || f.IsDeviceSide(rows[n])
-		}
-		several = several || n-first > 1
-		if steps++; !works {
+	for run := range runs(f, rows, f.Step) {
+		several = several || len(run) > 1
+		if steps++; !slices.ContainsFunc(run, f.IsDeviceSide) {
 			without++
 		}
 	}
@@ -139,46 +128,38 @@ func (c *Coverage) countSteps(f *trace.Forest, rows []int32, same func(a, b int3
 	}
 }
 
-// maxLost is the share of lost work from which on times between operations are not known.
-const maxLost = 0.03
-
 // Doubtful reports whether so much work is missing that idle times and the bound of the run are not known.
 func (c *Coverage) Doubtful() bool {
-	least := maxLost * float64(c.Launches)
-	return c.Launches > 0 && float64(c.LaunchesWithoutOperation) >= least ||
-		c.GraphReplays > 0 && float64(c.GraphReplays-c.GraphReplaysWhole) >= maxLost*float64(c.GraphReplays) ||
+	isPart := func(n, all int64) bool { return n > 0 && 100*n >= 3*all }
+	return isPart(c.LaunchesWithoutOperation, c.Launches) || isPart(c.GraphReplays-c.GraphReplaysWhole, c.GraphReplays) ||
 		2*c.LaunchesCaptured > c.Launches
 }
 
 // Text says in one sentence what the input lacks, or "".
 func (c *Coverage) Text() string {
 	var lacks []string
-	add := func(is bool, parts ...string) {
+	add := func(is bool, n, all int64, noun, one, several string) {
+		if n != 1 {
+			one = several
+		}
 		if is {
-			lacks = append(lacks, strings.Join(parts, ""))
+			lacks = append(lacks, units.Count(n)+" of "+units.Plural(all, noun)+" "+one)
 		}
 	}
-	ofAll := func(n, all int64, noun, verb, verbs string) string {
-		if n == 1 {
-			verbs = verb
-		}
-		return units.Count(n) + " of " + units.Plural(all, noun) + " " + verbs
+	lost, captured := c.LaunchesWithoutOperation, c.LaunchesCaptured
+	add(lost > 0, lost, c.Launches, "launch", "has no operation in the recording", "have no operation in the recording")
+	add(c.GraphReplaysWhole < c.GraphReplays, c.GraphReplaysWhole, c.GraphReplays, "graph replay", "is whole", "are whole")
+	add(captured > 0, captured, c.Launches, "launch", "was captured into a graph and did not run",
+		"were captured into a graph and did not run")
+	without := c.StepsWithoutDeviceWork // a step may launch nothing
+	add(without < c.Steps && (without > 0 && lost > 0 || 2*without > c.Steps), c.Steps-without, c.Steps, "step",
+		"has device work", "have device work")
+	add(c.WorldSize.Known && 0 < c.Ranks && c.Ranks < c.WorldSize.V, c.Ranks, c.WorldSize.V, "rank", "is in the input",
+		"are in the input")
+	if c.SampledShare.Known && c.SampledShare.V < 1 {
+		lacks = append(lacks, units.Percent(c.SampledShare.V)+" of all operations were sampled")
 	}
-	add(c.LaunchesWithoutOperation > 0,
-		ofAll(c.LaunchesWithoutOperation, c.Launches, "launch", "has", "have"), " no operation in the recording")
-	add(c.GraphReplaysWhole < c.GraphReplays,
-		ofAll(c.GraphReplaysWhole, c.GraphReplays, "graph replay", "is whole", "are whole"))
-	add(c.LaunchesCaptured > 0, ofAll(c.LaunchesCaptured, c.Launches, "launch", "was", "were"),
-		" captured into a graph and did not run")
-	// A step may launch nothing.
-	idle := c.StepsWithoutDeviceWork
-	add(idle < c.Steps && (idle > 0 && c.LaunchesWithoutOperation > 0 || 2*idle > c.Steps),
-		ofAll(c.Steps-c.StepsWithoutDeviceWork, c.Steps, "step", "has", "have"), " device work")
-	add(c.WorldSize.Known && 0 < c.Ranks && c.Ranks < c.WorldSize.V,
-		ofAll(c.Ranks, c.WorldSize.V, "rank", "is", "are"), " in the input")
-	add(c.SampledShare.Known && c.SampledShare.V < 1,
-		units.Percent(c.SampledShare.V), " of all operations were sampled")
-	if len(lacks) == 0 {
+	if lacks == nil {
 		return ""
 	}
 	return strings.Join(lacks, "; ") + "."

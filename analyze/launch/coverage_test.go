@@ -31,30 +31,30 @@ func TestCoverageCountsRecordedAndLostWork(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		entries []op.Entry
-		un      Unrecorded
+		un      map[string]int64
 		want    Coverage
 		text    string
 		doubt   bool
 	}{
-		{"nothing", nil, Unrecorded{}, Coverage{}, "", false},
-		{"all recorded", join(kernels(1, 10, 1), kernels(2, 20, 2), copied), Unrecorded{},
+		{"nothing", nil, nil, Coverage{}, "", false},
+		{"all recorded", join(kernels(1, 10, 1), kernels(2, 20, 2), copied), nil,
 			Coverage{Launches: 2, Steps: 2, Ranks: 1}, "", false},
 		{
-			"lost launches", join(kernels(1, 10, 1), kernels(1, 20, 1), []op.Entry{host}), Unrecorded{Launches: 3},
+			"lost launches", join(kernels(1, 10, 1), kernels(1, 20, 1), []op.Entry{host}), map[string]int64{"launch_without_operation": 3},
 			Coverage{Launches: 5, LaunchesWithoutOperation: 3, Steps: 2, StepsWithoutDeviceWork: 1, Ranks: 1},
 			"3 of 5 launches have no operation in the recording; 1 of 2 steps has device work.", true,
 		},
-		{"a step that launches nothing", join(kernels(2, 10, 1), []op.Entry{host}), Unrecorded{},
+		{"a step that launches nothing", join(kernels(2, 10, 1), []op.Entry{host}), nil,
 			Coverage{Launches: 1, Steps: 2, StepsWithoutDeviceWork: 1, Ranks: 1}, "", false},
 		{
-			"few lost launches", kernels(2, 10, 1), Unrecorded{Captured: 60, Launches: 1},
+			"few lost launches", kernels(2, 10, 1), map[string]int64{"captured_launch": 60, "launch_without_operation": 1},
 			Coverage{Launches: 62, LaunchesWithoutOperation: 1, LaunchesCaptured: 60, Steps: 1, Ranks: 1},
 			"1 of 62 launches has no operation in the recording; 60 of 62 launches were captured into a graph and did " +
 				"not run.", true,
 		},
 		{
 			"replays", join(kernels(4, 10, 1, graph), kernels(4, 20, 2, graph), kernels(2, 30, 3, graph)),
-			Unrecorded{GraphLaunches: 1, Steps: 1},
+			map[string]int64{"graph_launch_without_operation": 1, "step_without_operation": 1},
 			Coverage{Launches: 4, LaunchesWithoutOperation: 1, GraphReplays: 4, GraphReplaysWhole: 2, Steps: 4,
 				StepsWithoutDeviceWork: 1, Ranks: 1},
 			"1 of 4 launches has no operation in the recording; 2 of 4 graph replays are whole; 3 of 4 steps have " +
@@ -62,7 +62,7 @@ func TestCoverageCountsRecordedAndLostWork(t *testing.T) {
 		},
 		{
 			"graphs without numbers", join(kernels(4, 10, 1, hip), kernels(1, 20, 2, hip), kernels(5, 30, 3, hip)),
-			Unrecorded{}, Coverage{Launches: 3, GraphReplays: 3, GraphReplaysWhole: 2, Steps: 3, Ranks: 1},
+			nil, Coverage{Launches: 3, GraphReplays: 3, GraphReplaysWhole: 2, Steps: 3, Ranks: 1},
 			"2 of 3 graph replays are whole.", true,
 		},
 	} {

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/model/opfile"
-	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
@@ -59,26 +58,20 @@ func (r *reader) readTail() bool {
 
 // readGaps yields the counts of launches and steps without an operation.
 func (r *reader) readGaps(m *entryMaker) bool {
-	gaps := profiler.Gaps(func(yield func(profiler.Call) bool) {
-		var before *launch
-		for _, i := range m.byCorrelation {
-			l := m.launches.at(i)
-			again := before != nil && l.correlation == before.correlation && // an operation has the first of them
-				m.groups.of(m.processOf(l.thread)) == m.groups.of(m.processOf(before.thread))
-			before = l
-			if !yield(profiler.Call{
-				Process: int64(m.processOf(l.thread)), Name: m.notes.Text(l.name), Start: l.start,
-				Matched: l.matched || again,
-			}) {
-				return
-			}
+	var calls profiler.Calls
+	var first launch // of several with one id
+	for n, i := range m.byCorrelation {
+		l := m.launches.at(i)
+		process := m.processOf(l.thread)
+		if n == 0 || l.correlation != first.correlation || m.groups.of(process) != m.groups.of(m.processOf(first.thread)) {
+			first = *l
 		}
-	}, m.deviceOps.n > 0)
-	if n := m.steps.Empty(); n > 0 && m.deviceOps.n > 0 {
-		gaps = append(gaps, op.Gap{Dropped: n, Reason: opmodel.EmptyStep})
+		calls.Add(profiler.Call{
+			Process: int64(process), Name: m.notes.Text(l.name), Start: l.start, Matched: first.matched,
+		})
 	}
-	for i := range gaps {
-		if !r.yield(op.Record{Gap: &gaps[i]}, nil) {
+	for _, gap := range calls.Gaps(m.deviceOps.n > 0, m.steps.Empty()) {
+		if !r.yield(op.Record{Gap: &gap}, nil) {
 			return false
 		}
 	}

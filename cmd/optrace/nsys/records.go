@@ -12,7 +12,6 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/model/attrmap"
-	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/read/spool"
@@ -133,8 +132,15 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 			return
 		}
 	}
-	for _, g := range r.gaps() {
-		if !yield(op.Record{Gap: &g}, nil) {
+	var calls profiler.Calls
+	for i := range r.launches {
+		l := &r.launches[i]
+		calls.Add(profiler.Call{
+			Process: r.threads[l.thread].process, Name: r.call(l.name), Start: l.start, Matched: l.matched, End: l.worked,
+		})
+	}
+	for _, gap := range calls.Gaps(r.count > 0, r.steps.Empty()) {
+		if !yield(op.Record{Gap: &gap}, nil) {
 			return
 		}
 	}
@@ -143,25 +149,6 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 			return
 		}
 	}
-}
-
-// gaps counts the launches and steps without an operation.
-func (r *reader) gaps() []op.Gap {
-	gaps := profiler.Gaps(func(yield func(profiler.Call) bool) {
-		for i := range r.launches {
-			l := &r.launches[i]
-			if !yield(profiler.Call{
-				Process: r.threads[l.thread].process, Name: r.call(l.name), Start: l.start,
-				Matched: l.matched, End: l.worked,
-			}) {
-				return
-			}
-		}
-	}, r.count > 0)
-	if n := r.steps.Empty(); n > 0 && r.count > 0 {
-		gaps = append(gaps, op.Gap{Dropped: n, Reason: opmodel.EmptyStep})
-	}
-	return gaps
 }
 
 var errEnough = errors.New("enough")

@@ -36,6 +36,9 @@ const (
 	EmptyStep       = "step_without_operation"
 )
 
+// Unrecorded lists these reasons.
+var Unrecorded = [...]string{LostLaunch, LostGraphLaunch, CapturedLaunch, EmptyStep}
+
 const maxCachedName = 512
 
 // KindCache is a cache of [op.InferKind]: names repeat, and comparing them is far cheaper than searching for words.

@@ -2,7 +2,6 @@ package profiler
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -12,61 +11,71 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Call is a runtime call of a process.
+// Call is a runtime call of a process. Matched is set if the recording has an operation of the call. End is the end of
+// the last one, or 0 in a recording that waits for all operations.
 type Call struct {
-	Process int64
-	Name    string
-	Start   int64
-	// Matched is set if the recording has an operation of the call. End is the end of the last one, or 0.
-	Matched bool
-	End     int64
+	Process, Start int64
+	Name           string
+	Matched        bool
+	End            int64
 }
 
-// Gaps counts the launches among calls that have no operation in the recording. Launches during a capture count
-// separately: they do not run. Without any match the calls and operations cannot be joined, and nothing is counted
-// unless the recording has no operation.
-//
-// Launches that were still queued when the recording of a process ended count only if Call.End is 0.
-func Gaps(calls iter.Seq[Call], operations bool) (gaps []op.Gap) {
-	captures := make(map[int64][]Call)
-	last := make(map[int64]Call) // the last matched launch of each process, with the end of all its operations
-	for c := range calls {
-		if strings.Contains(c.Name, "StreamBeginCapture") || strings.Contains(c.Name, "StreamEndCapture") {
-			captures[c.Process] = append(captures[c.Process], c)
+// Calls finds the launches without an operation among the runtime calls of a recording.
+type Calls struct {
+	lost, captures []Call         // launches, and beginnings and ends of captures
+	last           map[int64]Call // the last start and end of matched calls, by process
+}
+
+// Add adds a call.
+func (s *Calls) Add(c Call) {
+	switch {
+	case c.Matched:
+		if s.last == nil {
+			s.last = make(map[int64]Call)
 		}
-		if l, ok := last[c.Process]; c.Matched {
-			c.End = max(c.End, l.End)
-			if ok {
-				c.Start = max(c.Start, l.Start)
-			}
-			last[c.Process] = c
-		}
+		l := s.last[c.Process]
+		s.last[c.Process] = Call{Start: max(l.Start, c.Start), End: max(l.End, c.End)}
+	case strings.Contains(c.Name, "StreamBeginCapture"), strings.Contains(c.Name, "StreamEndCapture"):
+		s.captures = append(s.captures, c)
+	case attrkey.IsLaunch(c.Name):
+		s.lost = append(s.lost, c)
 	}
-	if operations && len(last) == 0 {
-		return nil
+}
+
+func compareCalls(a, b Call) int {
+	return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.Start, b.Start))
+}
+
+// Gaps counts launches without an operation, and emptySteps. Launches during a capture do not run and count apart, and
+// launches still queued when the recording ended do not count. No launch counts if none matches any of the operations.
+func (s *Calls) Gaps(operations bool, emptySteps int64) (gaps []op.Gap) {
+	if operations && len(s.last) == 0 {
+		s.lost = nil
 	}
-	for _, list := range captures {
-		slices.SortFunc(list, func(a, b Call) int { return cmp.Compare(a.Start, b.Start) })
-	}
-	queued := make(map[int64]bool)
-	for c := range calls {
-		l := last[c.Process]
-		queued[c.Process] = queued[c.Process] || isLost(&c) && l.End != 0 && l.Start < c.Start && c.Start < l.End
-	}
+	slices.SortFunc(s.captures, compareCalls)
+	slices.SortFunc(s.lost, compareCalls)
 	counts := make(map[string]int64)
-	for c := range calls {
+	queued := make(map[int64]bool) // by process
+	for _, c := range s.lost {
+		l := s.last[c.Process]
+		isLast := c.Start > l.Start
+		if _, known := queued[c.Process]; isLast && !known {
+			queued[c.Process] = c.Start < l.End
+		}
 		switch {
-		case !isLost(&c):
-		case isCaptured(captures[c.Process], c.Start):
+		case s.isCaptured(c):
 			counts[opmodel.CapturedLaunch]++
-		case queued[c.Process] && last[c.Process].Start < c.Start:
+		case isLast && queued[c.Process]:
 		case attrkey.IsGraphLaunch(c.Name):
 			counts[opmodel.LostGraphLaunch]++
 		default:
 			counts[opmodel.LostLaunch]++
 		}
 	}
-	for _, reason := range []string{opmodel.LostLaunch, opmodel.LostGraphLaunch, opmodel.CapturedLaunch} {
+	if operations {
+		counts[opmodel.EmptyStep] = emptySteps
+	}
+	for _, reason := range opmodel.Unrecorded {
 		if n := counts[reason]; n > 0 {
 			gaps = append(gaps, op.Gap{Dropped: n, Reason: reason})
 		}
@@ -74,13 +83,11 @@ func Gaps(calls iter.Seq[Call], operations bool) (gaps []op.Gap) {
 	return gaps
 }
 
-func isLost(c *Call) bool { return !c.Matched && attrkey.IsLaunch(c.Name) }
-
-// isCaptured reports whether a capture is open at a time, given the beginnings and ends of captures in order.
-func isCaptured(marks []Call, at int64) bool {
-	i := sort.Search(len(marks), func(i int) bool { return marks[i].Start > at })
-	if i == 0 { // the recording may begin within a capture
-		return len(marks) > 0 && strings.Contains(marks[0].Name, "EndCapture")
+// isCaptured reports whether a capture is open at a call. The recording may begin or end within a capture.
+func (s *Calls) isCaptured(c Call) bool {
+	i := sort.Search(len(s.captures), func(i int) bool { return compareCalls(s.captures[i], c) > 0 })
+	if i > 0 && s.captures[i-1].Process == c.Process {
+		return strings.Contains(s.captures[i-1].Name, "Begin")
 	}
-	return strings.Contains(marks[i-1].Name, "BeginCapture")
+	return i < len(s.captures) && s.captures[i].Process == c.Process && strings.Contains(s.captures[i].Name, "End")
 }
