@@ -18,6 +18,8 @@ type Record struct {
 	Span  *Span  // any other span
 	// Call is host activity beside operations: a runtime call or an annotated range, with Operation, Rank, Start and
 	// Duration. Figures leave it out, except for the causes of idle time. The Skipped of another record counts it.
+	// Attrs has its thread.id. A wait within an operator, below ParentSpanID, is a Call as well. Waits state their
+	// device and stream, and the attributes tensor.wait.* of their event.
 	Call *Entry
 	// Resource describes the source of the following records.
 	Resource *Resource

@@ -204,7 +204,7 @@ func (e *extents) hostOf(rank op.Int) []int32 {
 		did = slices.Clone(e.ranked[op.Int{}])
 	}
 	for i := range e.forest.Calls {
-		if of := e.forest.Calls[i].Rank; of == rank || rank == (op.Int{}) {
+		if c := &e.forest.Calls[i]; !c.Inside && (c.Rank == rank || rank == (op.Int{})) {
 			did = append(did, ^int32(i))
 		}
 	}

@@ -29,9 +29,28 @@ func (f *Forest) Add(rec op.Record) {
 
 // AddCall adds a call of the host.
 func (f *Forest) AddCall(c *op.Entry) {
-	if c.Start.Known && c.Duration > 0 && IsTime(c.Start.V, c.Duration) {
-		f.Calls = append(f.Calls, Call{c.Operation, c.Rank, c.Start.V, c.Duration})
+	isWait := attrkey.IsWait(c.Operation) || attrkey.IsStreamWait(c.Operation)
+	if !c.Start.Known || c.Duration <= 0 && !isWait || !IsTime(c.Start.V, c.Duration) {
+		return
 	}
+	call := Call{
+		Name: c.Operation, Rank: c.Rank, Start: c.Start.V, Duration: max(0, c.Duration), Device: c.DeviceID, Stream: c.Stream,
+		Inside: !c.ParentSpanID.IsZero() || c.Duration <= 0,
+	}
+	for i := range c.Attrs {
+		a := &c.Attrs[i]
+		n, ok := count(a)
+		value := op.Int{V: n, Known: ok}
+		switch a.Key {
+		case attrkey.Thread:
+			call.Thread = value
+		case attrkey.WaitStream:
+			call.OnStream = value
+		case attrkey.WaitRecorded:
+			call.Recorded = value
+		}
+	}
+	f.Calls = append(f.Calls, call)
 }
 
 // AddOp adds an operation and its work.
@@ -132,6 +151,11 @@ func (f *Forest) AddSpan(s *op.Span) {
 			r.codes[colError] = f.Names.Errors.ID(s.Extra.Message)
 		}
 	}
+	for i := range s.Attrs {
+		if a := &s.Attrs[i]; a.Key == attrkey.Thread {
+			r.codes[colThread] = f.Names.threadOf(a)
+		}
+	}
 	if f.add(&r, s.Start) {
 		f.addLinks(s.Links)
 		if f.spanKeys != nil {
@@ -230,12 +254,12 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 	for i := range attrs {
 		switch a := &attrs[i]; a.Key {
 		case attrkey.ClockError:
-			if n, ok := nanoseconds(a); ok {
+			if n, ok := count(a); ok {
 				f.Counts.Clocked++
 				f.Counts.ClockError = max(f.Counts.ClockError, n)
 			}
 		case attrkey.LaunchDuration:
-			n, _ := nanoseconds(a)
+			n, _ := count(a)
 			r.numbers[colCall] = cmp.Or(r.numbers[colCall], n)
 		case attrkey.LaunchCall:
 			if attrkey.IsGraphLaunch(a.Value) {
@@ -245,6 +269,8 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 			g.ID = a.Value
 		case attrkey.GraphNodeName:
 			g.Node = a.Value
+		case attrkey.Thread:
+			r.codes[colThread] = f.Names.threadOf(a)
 		}
 	}
 	if g.ID != "" {
@@ -255,9 +281,9 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 	}
 }
 
-// nanoseconds returns an integer attribute clipped to 0, or 0 if it is no integer. ok is false for invalid and negative
+// count returns an integer attribute clipped to 0, or 0 if it is no integer. ok is false for invalid and negative
 // values.
-func nanoseconds(a *op.Attr) (n int64, ok bool) {
+func count(a *op.Attr) (n int64, ok bool) {
 	if a.Type != op.AttrInt {
 		return 0, false
 	}

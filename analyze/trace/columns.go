@@ -77,6 +77,7 @@ const (
 	colArguments        // into Names.Arguments, 0 without details
 	colGraph            // into Names.Graphs
 	colError            // into Names.Errors
+	colThread           // into Names.Threads
 	numCodes
 )
 
@@ -272,6 +273,9 @@ func (c *columns) Shape(r int32) int32 { return c.code(r, colShape) }
 
 // Arguments returns the number in Names.Arguments of the arguments of row r.
 func (c *columns) Arguments(r int32) int32 { return c.code(r, colArguments) }
+
+// Thread returns the number in Names.Threads of the thread of row r, 0 if unknown.
+func (c *columns) Thread(r int32) int32 { return c.code(r, colThread) }
 
 // Weight returns the sampling weight of row r.
 func (c *columns) Weight(r int32) float64 {

@@ -55,11 +55,19 @@ type Forest struct {
 	Executions Executions
 }
 
-// Call is a call of the host beside operations, see [op.Record]. Its start is in Unix nanoseconds.
+// Call is a call of the host beside operations, see [op.Record]. Times are in Unix nanoseconds.
 type Call struct {
 	Name            string
 	Rank            op.Int
 	Start, Duration int64
+	Thread          op.Int // the id of the thread
+	// Device and Stream are those that a call such as cudaStreamSynchronize waits for. In cudaStreamWaitEvent, Stream
+	// waits for an event of OnStream. The device is "" if unknown.
+	Device           string
+	Stream, OnStream op.Int
+	Recorded         op.Int // when the host recorded the event that is waited for
+	// Inside is set for a wait within an operation of the host, or without a duration. Figures of the host leave it out.
+	Inside bool
 }
 
 // Counts counts the records of a [Forest] and their faults.

@@ -26,7 +26,10 @@ func record(s tracetest.Spec) op.Record {
 	if e := rec.Entry; e != nil && s.Memory%3 > 0 {
 		e.OutputShape = op.Shape{s.Memory % 7}
 		e.Attrs = append(e.Attrs, op.Attr{Key: "grid", Value: fmt.Sprint(s.End % 5), Type: op.AttrInt},
-			op.Attr{Key: "else", Value: "x"})
+			op.Attr{Key: "else", Value: "x"}, op.Attr{Key: "thread.id", Value: fmt.Sprint(s.End % 4), Type: op.AttrInt})
+	}
+	if rec.Span != nil && s.End%3 > 0 {
+		rec.Span.Attrs = []op.Attr{{Key: "thread.id", Value: fmt.Sprint(s.End % 3), Type: op.AttrInt}}
 	}
 	return rec
 }
@@ -109,6 +112,32 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 	})
 }
 
+// Calls keep what waits state, in a merged forest as well. Waits within operations are marked.
+func TestCallsOfMergedForests(t *testing.T) {
+	f, g := trace.New(), trace.New()
+	add := func(f *trace.Forest, e op.Entry) {
+		e.Attrs = append(e.Attrs, op.Attr{Key: "thread.id", Value: "7", Type: op.AttrInt})
+		f.AddCall(&e)
+	}
+	add(f, op.Entry{Operation: "cudaFree", Start: op.Known(1), Duration: 2})
+	add(f, op.Entry{Operation: "cudaFree", Start: op.Known(1)})
+	add(f, op.Entry{Operation: "cudaEventSynchronize", Start: op.Known(3)})
+	add(g, op.Entry{
+		Operation: "cudaStreamWaitEvent", Start: op.Known(5), Duration: 1, DeviceID: "cuda:1", Stream: op.Known(20),
+		Rank: op.Known(2), ParentSpanID: op.SpanID{7: 1}, Attrs: []op.Attr{
+			{Key: "tensor.wait.stream", Value: "9", Type: op.AttrInt},
+			{Key: "tensor.wait.recorded", Value: "4", Type: op.AttrInt},
+		},
+	})
+	f.Merge(g)
+	check.Equal(t, "calls", []trace.Call{
+		{Name: "cudaFree", Start: 1, Duration: 2, Thread: op.Known(7)},
+		{Name: "cudaEventSynchronize", Start: 3, Thread: op.Known(7), Inside: true},
+		{Name: "cudaStreamWaitEvent", Rank: op.Known(2), Start: 5, Duration: 1, Thread: op.Known(7), Device: "cuda:1",
+			Stream: op.Known(20), OnStream: op.Known(9), Recorded: op.Known(4), Inside: true},
+	}, f.Calls)
+}
+
 func checkSameRows(t *testing.T, want, got *trace.Forest) {
 	t.Helper()
 	rows := func(f *trace.Forest) (list []string) {
@@ -117,7 +146,7 @@ func checkSameRows(t *testing.T, want, got *trace.Forest) {
 			list = append(list, fmt.Sprint(
 				f.Start(r), f.Duration(r), f.Span(r), f.ParentID(r), f.Names.Traces.Values[f.Trace(r)], f.RowName(r),
 				f.Names.Lanes.Values[f.Lane(r)], f.Kind(r), f.Flags(r)&^trace.BuiltFlags, f.Step(r), f.Memory(r),
-				f.Launch(r),
+				f.Launch(r), f.Names.Threads.Values[f.Thread(r)],
 				stamp.Name, stamp.Span, f.Names.Traces.Values[stamp.Trace], f.Node(r).Shapes(), f.Node(r).Arguments(),
 			))
 		}

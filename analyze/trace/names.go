@@ -47,12 +47,17 @@ type Names struct {
 	Marks       symbols.Table[Mark]   // 0 is neither step nor phase
 	Graphs      symbols.Table[Graph]  // 0 is none
 	Errors      symbols.Table[string] // error texts; 0 is none
+	Threads     symbols.Table[int64]  // ids of threads; 0 is unknown
 	Groups      symbols.Texts         // encoded keys of groups; 0 is no group
 	Varieties   Varieties
 	Arguments   symbols.Texts // JSON; 0 is none
 	Collectives symbols.Table[CollectiveName]
 
-	recentLanes symbols.Cache[laneTag, int32]
+	recentLanes  symbols.Cache[laneTag, int32]
+	recentThread struct {
+		text   string
+		number int32
+	}
 }
 
 // laneTag identifies a lane together with the device name.
@@ -61,6 +66,9 @@ type laneTag struct {
 	service      string
 	host         string
 }
+
+// unknownThread is no id of a thread: ids are not negative.
+const unknownThread = -1
 
 func newDictionary() Names {
 	var d Names
@@ -72,6 +80,7 @@ func newDictionary() Names {
 	d.Marks.ID(Mark{})
 	d.Graphs.ID(Graph{})
 	d.Errors.ID("")
+	d.Threads.ID(unknownThread)
 	d.Groups.ID(nil)
 	d.Varieties.id(Variety{})
 	d.Arguments.ID(nil)
@@ -95,6 +104,20 @@ func (d *Names) stampOf(trace int32, name string, span op.SpanID) int32 {
 		return 0
 	}
 	return d.Stamps.ID(stamp{Trace: trace, Span: SpanNumber(span), Name: name})
+}
+
+// threadOf returns the number of the thread with the id in a, 0 for an invalid id.
+func (d *Names) threadOf(a *op.Attr) int32 {
+	if a.Value == d.recentThread.text && a.Type == op.AttrInt { // mostly that of the last row
+		return d.recentThread.number
+	}
+	id, ok := count(a)
+	if !ok {
+		return 0
+	}
+	d.recentThread.text = a.Value
+	d.recentThread.number = d.Threads.ID(id)
+	return d.recentThread.number
 }
 
 // numbering maps the numbers of one table to another. It adds values there on first use.
@@ -144,6 +167,7 @@ func (d *Names) numberingOf(other *Names) *renumbering {
 		colArguments: newNumbering(other.Arguments.Values, d.Arguments.Table.ID),
 		colGraph:     newNumbering(other.Graphs.Values, d.Graphs.ID),
 		colError:     newNumbering(other.Errors.Values, d.Errors.ID),
+		colThread:    newNumbering(other.Threads.Values, d.Threads.ID),
 	}
 	return n
 }
@@ -197,7 +221,8 @@ func (v *Variety) appendTo(dst []byte) []byte {
 func (d *Names) bytes() int64 {
 	text := func(s string) int { return len(s) }
 	return d.Traces.Bytes(nil) + d.Operations.Bytes(text) + d.Shapes.Bytes(text) + d.Launchers.Bytes(text) +
-		d.Groups.Bytes(text) + d.Errors.Bytes(text) + d.Arguments.Bytes(text) + d.Varieties.texts.Bytes(text) +
+		d.Groups.Bytes(text) + d.Errors.Bytes(text) + d.Threads.Bytes(nil) +
+		d.Arguments.Bytes(text) + d.Varieties.texts.Bytes(text) +
 		int64(cap(d.Varieties.Values))*int64(unsafe.Sizeof(Variety{})) +
 		d.Spans.Bytes(func(s spanName) int { return len(s.Name) + len(s.Service) }) +
 		d.Lanes.Bytes(func(l Lane) int {

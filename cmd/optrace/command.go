@@ -53,6 +53,10 @@ func commands() []command {
 			name: "doctor", summary: "list the gaps of a recording, and how to fill them", usage: doctorUsage,
 			job: new(doctorFlags), needsInput: true,
 		},
+		{
+			name: "whatif", summary: "predict the times with a change", usage: whatifUsage,
+			job: new(whatifFlags), needsInput: true,
+		},
 		{name: "mcp", summary: "answer an assistant by the Model Context Protocol", usage: mcpUsage,
 			job: new(mcpFlags)},
 		{

@@ -172,6 +172,7 @@ func record(t *testing.T, path, dimension string, n int) {
 var doublingCommands = map[string][]string{
 	"report": {"report", "-section", "all"}, "json": {"report", "-json", "-by", "device,request,step,operator"},
 	"doctor":    {"doctor"},
+	"whatif":    {"whatif"},
 	"correlate": {"correlate", "-json"}, "page": {"report", "-html", "page.html"}, "diff": {"diff", "recording"},
 	"serve": nil,
 }

@@ -20,6 +20,7 @@ func TestJSONHelpIsComplete(t *testing.T) {
 		"optrace.correlate/v1": {"correlate -json testdata/requests.jsonl"},
 		"optrace.diff/v1":      {"diff -json testdata/base.jsonl testdata/head.jsonl"},
 		"optrace.doctor/v1":    {"doctor -json testdata/ops.jsonl"},
+		"optrace.whatif/v1":    {"whatif -json testdata/requests.jsonl"},
 	}
 	for _, out := range help.Outputs() {
 		about := make(map[string]string)

@@ -75,7 +75,7 @@ func TestMCPTools(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	check.Equal(t, "tools", []string{"compare", "doctor", "operation", "overview", "request", "table"}, names)
+	check.Equal(t, "tools", []string{"compare", "doctor", "operation", "overview", "request", "table", "whatif"}, names)
 	head := []string{"head.jsonl"}
 	serve := []string{filepath.Join(dir, "serve.jsonl")}
 	for _, tt := range []struct {
@@ -94,6 +94,7 @@ func TestMCPTools(t *testing.T) {
 		{"request", map[string]any{"inputs": serve}, []string{"generate"}, false},
 		{"compare", map[string]any{"base": []string{"base.jsonl"}, "head": head}, []string{"layer_05", "slower"},
 			false},
+		{"whatif", map[string]any{"inputs": head, "changes": []string{"0.5x layer_05"}}, []string{"TIMES", "predicted"}, false},
 		{"doctor", map[string]any{"inputs": head}, []string{"LOOKED FOR", "tensor.device.id"}, false},
 		{"table", map[string]any{"inputs": head, "by": "operation,step", "top": 1000},
 			[]string{"lines were left out: ask for fewer rows"}, false},

@@ -6,6 +6,9 @@
 // call gives the step. A backward operator has the name of its forward operator, by autograd's number. The stride,
 // padding and dilation of a convolution ("Concrete Inputs") give its output shape; for other operators it is unknown.
 //
+// Runtime calls outside operators, and waits within them, are calls ([op.Record]). An event of cuda_sync has the stream
+// or event that the call of its correlation id waits for.
+//
 // The operators of a thread nest: an operator within another is its child. Entries have ids of a local trace
 // ([opfile.LocalTraceID]) to keep this structure. The trace id depends on the content alone and differs between traces.
 // Device entries have no parent.
@@ -18,6 +21,10 @@
 //
 // The reader passes once over the text of an event and its arguments. A lexer reads unusual texts, such as a key with
 // escapes, to the same effect.
+//
+// A table knows operations of other profilers by the category and by the names of process and thread: JAX, TensorFlow,
+// rocprof, unitrace and Ascend's msprof. These names precede the events. A start months away from most others is no
+// time; the entry has the warning bad_time.
 //
 // Events of other categories are spans of a plain Chrome trace. If their arguments describe an operation by the rules
 // of package op, they become entries at once, in constant memory. So do pairs of begin and end events.

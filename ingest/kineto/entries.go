@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/internal/model/attrkey"
@@ -34,6 +35,7 @@ type entryMaker struct {
 	kinds   []deviceKind         // by symbol of a name
 	phases  map[uint32]string    // by symbol of the name of an operator
 	numbers map[int64]string     // their text
+	waiting map[uint32]bool      // by symbol of the name of a call
 	further []op.Attr            // of the entry
 	shares  map[int32]int64      // kernels that do the work of an operator, by its number; nil before the first
 	// gradient is the next row of gradients, gradientNumber the number of the last row, numberText its text, and plain
@@ -43,6 +45,7 @@ type entryMaker struct {
 	numberText     string
 	plain          []plainNames
 	step           string // the name of the step of the entry
+	eras           profiler.Eras
 }
 
 // deviceKind is the kind of a device event by its name; the zero value is not yet computed.
@@ -78,6 +81,7 @@ func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 func (m *entryMaker) finish(process, inputs, coll uint32) *op.Entry {
 	e, _ := m.build.Entry() // an operation, for it has a name
 	e.StepName = m.step
+	m.eras.Check(e)
 	if rank := m.rankOf(process); rank.Known {
 		e.Rank = rank
 	}
@@ -127,6 +131,10 @@ func (m *entryMaker) host(i int) *op.Entry {
 		e.KindRule = op.RuleAttribute
 	}
 	m.addGradient(e, int32(i))
+	if m.threadIDs[o.thread] != "" {
+		m.further = m.appendThread(append(m.further[:0], e.Attrs...), o.thread)
+		e.Attrs = m.further
+	}
 	return e
 }
 
@@ -235,6 +243,11 @@ func (m *entryMaker) device(i int) *op.Entry {
 		e.LaunchedBy = m.rangeAround(call)
 	}
 	m.addAttrs(e, d.geometry, call)
+	for _, a := range e.Attrs {
+		if a.Key == attrkey.GraphNodeName { // the module in which the node was captured
+			e.Path = strings.TrimPrefix(e.Path+op.PathSeparator+a.Value, op.PathSeparator)
+		}
+	}
 	if o != nil && m.taskOf(d.name) != kernelname.Aside {
 		m.addShare(e, o, launcher)
 	}
@@ -278,9 +291,20 @@ func (m *entryMaker) addAttrs(e *op.Entry, geometry uint32, call *launch) {
 	if call != nil && call.name != 0 {
 		m.further = append(m.further, op.Attr{Key: attrkey.LaunchCall, Value: lexer.ValidUTF8(m.notes.Text(call.name))})
 	}
+	if call != nil {
+		m.further = m.appendThread(m.further, call.thread)
+	}
 	if len(m.further) > 0 {
 		e.Attrs = m.further
 	}
+}
+
+// appendThread appends the id of a thread, if it is known.
+func (t *tables) appendThread(to []op.Attr, thread uint32) []op.Attr {
+	if id := t.threadIDs[thread]; id != "" {
+		to = append(to, op.Attr{Key: attrkey.Thread, Value: id, Type: op.AttrInt})
+	}
+	return to
 }
 
 func (m *entryMaker) number(n int64) string {
@@ -340,6 +364,16 @@ func (m *entryMaker) kindOf(name uint32) (op.Kind, op.KindRule) {
 		k.task = kernelname.TaskOf(m.symbols.Text(name))
 	}
 	return k.kind, k.rule
+}
+
+// isWait reports whether a call of the name waits, or makes a stream wait.
+func (m *entryMaker) isWait(name uint32) bool {
+	is, ok := m.waiting[name]
+	if !ok {
+		text := m.notes.Text(name)
+		is = remember(&m.waiting, name, attrkey.IsWait(text) || attrkey.IsStreamWait(text))
+	}
+	return is
 }
 
 // taskOf returns what a kernel does of an operator's work.

@@ -58,9 +58,9 @@ func TestGradients(t *testing.T) {
 			attrs += fmt.Sprintln(e.Operation, e.Attrs)
 		}
 	}
-	check.Equal(t, "attributes", `aten::t [{tensor.autograd.sequence 4 1}]
-AddmmBackward0 [{tensor.autograd.sequence 5 1} {tensor.autograd.forward.thread 1 1} {tensor.autograd.forward.name aten::addmm 0}]
-AddmmBackward0 [{tensor.autograd.sequence 5 1} {tensor.autograd.forward.thread 1 1}]
+	check.Equal(t, "attributes", `aten::t [{tensor.autograd.sequence 4 1} {thread.id 1 1}]
+AddmmBackward0 [{tensor.autograd.sequence 5 1} {tensor.autograd.forward.thread 1 1} {tensor.autograd.forward.name aten::addmm 0} {thread.id 3 1}]
+AddmmBackward0 [{tensor.autograd.sequence 5 1} {tensor.autograd.forward.thread 1 1} {thread.id 3 1}]
 `, attrs)
 	want := []string{"", "", "", "", "", "", "aten::max_pool2d_with_indices", "aten::addmm", "aten::t", "", "", "", "",
 		""}

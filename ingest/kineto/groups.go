@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/op"
 )
 
@@ -23,12 +24,24 @@ type group struct {
 
 func (g groups) of(process uint32) int { return g[process].number }
 
+// ofPrefix returns the group of the processes with the prefix of a process that may have no symbol.
+func (g groups) ofPrefix(symbols *profiler.Symbols, process string) int {
+	for other, group := range g {
+		if prefixOf(symbols.Text(other)) == prefixOf(process) {
+			return group.number
+		}
+	}
+	return 0
+}
+
+func prefixOf(process string) string { return rankPrefix.FindString(strings.Trim(process, `"`)) }
+
 // findGroups finds the groups of the processes of all events.
 func (t *tables) findGroups() groups {
 	prefixes := make(map[uint32]string)
 	add := func(process uint32) {
 		if _, ok := prefixes[process]; !ok {
-			prefixes[process] = rankPrefix.FindString(strings.Trim(t.symbols.Text(process), `"`))
+			prefixes[process] = prefixOf(t.symbols.Text(process))
 		}
 	}
 	for _, thread := range t.threads.Values {

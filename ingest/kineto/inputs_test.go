@@ -105,9 +105,12 @@ func TestKernelsShareTheFLOPsOfTheirOperator(t *testing.T) {
 	const trace = `[{"ph":"X","cat":"cpu_op","name":"aten::conv2d","pid":1,"tid":1,"ts":1,"dur":9,"args":{"External id":7,
 		"Input Dims":[[8,3,224,224],[64,3,7,7],[],[],[],[],[]],"Input type":["float","float","","ScalarList","ScalarList","ScalarList","Scalar"],
 		"Concrete Inputs":["","","","[2, 2]","[3, 3]","[1, 1]","1"]}},
-		{"ph":"X","cat":"kernel","name":"implicit_convolve_sgemm","pid":0,"tid":7,"ts":5,"dur":2,"args":{"External id":7,"device":0,"stream":7}},
-		{"ph":"X","cat":"kernel","name":"nchwToNhwcTransform","pid":0,"tid":7,"ts":8,"dur":2,"args":{"External id":7,"device":0,"stream":7}},
-		{"ph":"X","cat":"kernel","name":"cutlass_fprop","pid":0,"tid":7,"ts":12,"dur":2,"args":{"External id":7,"device":0,"stream":7}}]`
+		{"ph":"X","cat":"kernel","name":"implicit_convolve_sgemm","pid":0,"tid":7,"ts":5,"dur":2,
+		"args":{"External id":7,"device":0,"stream":7}},
+		{"ph":"X","cat":"kernel","name":"nchwToNhwcTransform","pid":0,"tid":7,"ts":8,"dur":2,
+		"args":{"External id":7,"device":0,"stream":7}},
+		{"ph":"X","cat":"kernel","name":"cutlass_fprop","pid":0,"tid":7,"ts":12,"dur":2,
+		"args":{"External id":7,"device":0,"stream":7}}]`
 	entries, _ := recordtest.Split(t, Records(strings.NewReader(trace), "trace", nil))
 	const all = 2 * 3 * 7 * 7 * 8 * 64 * 112 * 112 // 2 for each of 3×7×7 products of each element of the output
 	got := make(map[string]op.Int)

@@ -63,10 +63,14 @@ func (j *join) launchOf(d *deviceOp) *launch {
 	if d.has&hasCorrelation == 0 {
 		return nil
 	}
-	group := j.groups.of(d.process)
+	return j.callOf(j.groups.of(d.process), d.correlation)
+}
+
+// callOf returns the first call of a group with a correlation id, nil if there is none.
+func (j *join) callOf(group int, correlation int64) *launch {
 	order := func(i int32) int {
 		l := j.launches.at(i)
-		return cmp.Or(cmp.Compare(j.groups.of(j.processOf(l.thread)), group), cmp.Compare(l.correlation, d.correlation))
+		return cmp.Or(cmp.Compare(j.groups.of(j.processOf(l.thread)), group), cmp.Compare(l.correlation, correlation))
 	}
 	launches := j.byCorrelation
 	i := sort.Search(len(launches), func(i int) bool { return order(launches[i]) >= 0 })
@@ -74,6 +78,19 @@ func (j *join) launchOf(d *deviceOp) *launch {
 		return nil
 	}
 	return j.launches.at(launches[i])
+}
+
+// waitsOf returns the first wait of each call.
+func (j *join) waitsOf() map[*launch]*wait {
+	waits := make(map[*launch]*wait)
+	for i := range int32(j.waits.n) {
+		w := j.waits.at(i)
+		l := j.callOf(j.groups.ofPrefix(&j.symbols, j.notes.Text(w.process)), w.correlation)
+		if _, again := waits[l]; !again && l != nil {
+			waits[l] = w
+		}
+	}
+	return waits
 }
 
 // hostOpOf returns the number of the operator that launched a device event, or -1. l may be nil.

@@ -225,7 +225,7 @@ func (r *reader) begin(e *traceevent.Event) {
 	if p.open == nil {
 		p.open = make(map[uint32][]beginning)
 	}
-	thread := r.tables.addThread(e.PID, e.TID)
+	thread := r.tables.addThread(e)
 	p.open[thread] = append(p.open[thread], b)
 	p.count++
 	p.bytes += b.size()
@@ -235,7 +235,7 @@ func (r *reader) begin(e *traceevent.Event) {
 // of both ends.
 func (r *reader) end(e *traceevent.Event) bool {
 	p := &r.pairs
-	thread := r.tables.addThread(e.PID, e.TID)
+	thread := r.tables.addThread(e)
 	open := p.open[thread]
 	if len(open) == 0 {
 		r.skipped[op.SkipUnpaired]++

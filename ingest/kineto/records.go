@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/internal/read/marks"
+	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/text/intern"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
@@ -79,6 +80,7 @@ type reader struct {
 	names   intern.Table // of plain spans
 	key     []byte       // scratch for the key of inputs
 	tables  tables
+	tracks  tracks
 	pairs   pairs
 	skipped map[op.SkipReason]int64 // events without an operation
 
@@ -104,6 +106,7 @@ func newReaderOf(events Source, m *attr.Mapping) *reader {
 		build:  build,
 		feed:   attrjson.NewFeeder(build),
 
+		tracks:  tracks{names: make(map[string]string), orders: make(map[string][]string)},
 		skipped: make(map[op.SkipReason]int64),
 	}
 	r.args.keys.wants = func(key string) bool { return build.Target(key).Wanted() }
@@ -139,7 +142,7 @@ func (r *reader) readEvents() bool {
 		if err != nil && !r.yield(op.Record{}, err) {
 			return false
 		}
-		if err := r.held.Set(r.tables.heldBytes(), holdStep); err != nil {
+		if err := r.held.Set(r.tables.heldBytes()+r.tracks.bytes, holdStep); err != nil {
 			r.yield(op.Record{}, err)
 			return false
 		}
@@ -150,6 +153,11 @@ func (r *reader) readEvents() bool {
 // event takes one event and reports whether the consumer wants more. The error is about this event.
 func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	if reason := skipReason(e.Phase); reason != "" {
+		if e.Phase == 'M' {
+			r.tracks.name(e)
+		} else if e.Phase == 0 && len(e.Name) == 0 && !e.Start.Known {
+			reason = op.SkipMetadata // the empty object that some writers end a list with
+		}
 		r.skipped[reason]++
 		return true, nil
 	}
@@ -166,6 +174,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	cat := categoryOf(e.Category)
 	switch cat {
 	case catSync:
+		r.wait(e)
 		r.skipped[op.SkipRuntime]++
 		return true, nil
 	case catPython:
@@ -186,7 +195,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 			r.hostOp(e)
 		}
 	case catKernel, catMemory:
-		r.deviceOp(e, cat == catMemory)
+		r.deviceOp(e, cat == catMemory, makerOf(e.Category))
 	case catRuntime:
 		r.launch(e)
 		r.skipped[op.SkipRuntime]++
@@ -201,18 +210,18 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	return true, nil
 }
 
-// otherEvent takes an event of an unknown category: a span of a plain Chrome trace, a device event if it states a
-// device and a stream or correlation id, or else a skipped event.
+// otherEvent takes an event of an unknown category: a span of a plain Chrome trace, an event of another profiler, a
+// device event if it states a device and a stream or correlation id, or else a skipped event.
 func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
 	more, taken := r.plainSpan(e.Name, e.Start.V, e.Duration.V, e.Args, nil)
-	if taken {
+	if taken || r.placed(e) {
 		return more
 	}
 	if len(e.Category) > 0 && bytes.Contains(e.Args, []byte(`"device"`)) {
 		r.args.parse(e.Args)
-		if a := &r.args; isIndex(a.device) && (a.stream.Known || a.correlation.V != 0) {
+		if a := &r.args; profiler.Index(a.device).Known && (a.stream.Known || a.correlation.V != 0) {
 			e.ArgsRead = true
-			r.deviceOp(e, false)
+			r.deviceOp(e, false, makerOf(e.Category))
 			return true
 		}
 	}
@@ -227,7 +236,7 @@ func (r *reader) hostOp(e *traceevent.Event) {
 	*t.hostOps.add() = hostOp{
 		start: e.Start.V, dur: e.Duration.V,
 		external:   r.args.external.V,
-		thread:     t.addThread(e.PID, e.TID),
+		thread:     t.addThread(e),
 		name:       t.symbols.Add(e.Name),
 		inputs:     t.symbols.Add(r.key),
 		collective: t.addCollective(&r.args.collective),
@@ -250,14 +259,34 @@ func (r *reader) launch(e *traceevent.Event) {
 		start:       e.Start.V,
 		dur:         e.Duration.V,
 		bytes:       r.args.size.V,
-		thread:      t.addThread(e.PID, e.TID),
+		thread:      t.addThread(e),
 		name:        t.notes.Add(e.Name),
 	}
 }
 
-func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
+// wait keeps what the runtime call of the same correlation id waits for.
+func (r *reader) wait(e *traceevent.Event) {
 	r.readArgs(e)
 	a := &r.args
+	if a.correlation.V == 0 {
+		return
+	}
+	*r.tables.waits.add() = wait{
+		correlation: a.correlation.V, recorded: a.recorded.V, device: profiler.Index(a.device),
+		stream: profiler.Index(a.stream), of: profiler.Index(a.waitStream), process: r.tables.notes.Add(e.PID),
+	}
+}
+
+func (r *reader) deviceOp(e *traceevent.Event, memory bool, maker string) {
+	r.readArgs(e)
+	a := &r.args
+	if a.copyKind != nil && string(e.Name) == "Memcpy" { // Cuspy's
+		e.Name = append([]byte("Memcpy "), a.text(a.copyKind)...)
+	}
+	if a.sycl.Known { // of Intel's devices alone
+		a.stream = a.sycl
+		maker = "xpu"
+	}
 	t := &r.tables
 	d := deviceOp{
 		start: e.Start.V, dur: e.Duration.V,
@@ -273,12 +302,12 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 		a.device = parseInt(bytes.Trim(e.PID, `"`))
 		d.note(hasProcess, true)
 	}
-	d.maker = t.makerOf(e.Category)
+	d.maker = t.makerNumber(maker)
 	d.note(hasCorrelation, a.correlation.V != 0)
 	d.note(hasExternal, a.external.V != 0)
 	d.note(hasBytes, a.bytes.Known)
-	d.note(hasStream, isIndex(a.stream))
-	d.note(hasDevice, isIndex(a.device))
+	d.note(hasStream, profiler.Index(a.stream).Known)
+	d.note(hasDevice, profiler.Index(a.device).Known)
 	d.stream = int32(a.stream.V)
 	d.device = int32(a.device.V)
 	*t.deviceOps.add() = d
@@ -289,7 +318,7 @@ const modulePrefix = "nn.Module: "
 func (r *reader) addRange(e *traceevent.Event) {
 	t := &r.tables
 	*t.ranges.add() = timeRange{
-		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e.PID, e.TID), name: t.notes.Add(e.Name),
+		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e), name: t.notes.Add(e.Name),
 	}
 }
 
@@ -305,9 +334,6 @@ func (r *reader) addMark(e *traceevent.Event) bool {
 		Name: name})
 	return true
 }
-
-// isIndex reports whether n can number a device or stream; -1 is Kineto's unknown.
-func isIndex(n op.Int) bool { return n.Known && 0 <= n.V && n.V <= math.MaxInt32 }
 
 func (r *reader) skipCategory(cat []byte) {
 	reason := op.SkipCategory + op.SkipReason(strings.ToValidUTF8(string(cat), "\ufffd"))

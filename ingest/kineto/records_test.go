@@ -163,7 +163,8 @@ func TestCalls(t *testing.T) {
 		{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":20,"dur":30},
 		{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":25,"dur":5,"args":{"correlation":5}},
 		{"ph":"X","cat":"cuda_runtime","name":"cudaFree","pid":1,"tid":1,"ts":60,"dur":10,"args":{"correlation":6}},
-		{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":35,"dur":9,"args":{"device":0,"stream":7,"correlation":5}}]}`
+		{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":35,"dur":9,
+		"args":{"device":0,"stream":7,"correlation":5}}]}`
 	var got []string
 	for rec, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
 		check.OK(t, err)
@@ -173,6 +174,55 @@ func TestCalls(t *testing.T) {
 		}
 	}
 	check.Equal(t, "calls", []string{"load of 3 at 1001000 for 9000", "cudaFree of 3 at 1060000 for 10000"}, got)
+}
+
+// Calls have their threads. Waits within operators are calls as well, with what they wait for.
+func TestWaits(t *testing.T) {
+	event := func(cat, name string, tid, ts int, args string) string {
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":%d,"ts":%d,"dur":5,"args":{%s}},`, cat, name, tid,
+			ts, args)
+	}
+	operators := event("cpu_op", "aten::item", 1, 0, "") +
+		strings.Replace(event("cpu_op", "aten::to", 2, 9, ""), `"dur":5`, `"dur":99`, 1)
+	for _, test := range []struct{ name, events, want string }{
+		{"outside", event("cuda_runtime", "cudaFree", 1, 7, `"correlation":1`),
+			"cudaFree in 0 stream unknown [{thread.id 1 1}]"},
+		{"no wait inside", event("cuda_runtime", "cudaMemcpyAsync", 1, 3, `"correlation":1`), ""},
+		{"wait inside", event("cuda_runtime", "cudaMemcpy", 2, 10, `"correlation":1`),
+			"cudaMemcpy in 2 stream unknown [{thread.id 2 1}]"},
+		{
+			"a stream", event("cuda_runtime", "cudaStreamSynchronize", 1, 3, `"correlation":1`) +
+				event("cuda_sync", "Stream Sync", 7, 4, `"stream":7,"correlation":1,"device":3`),
+			"cudaStreamSynchronize in 1 cuda:3 stream 7 [{thread.id 1 1}]",
+		},
+		{
+			"a device", event("cuda_runtime", "cudaDeviceSynchronize", 1, 3, `"correlation":1`) +
+				event("cuda_sync", "Context Sync", -1, 4, `"stream":4294967295,"correlation":1,"device":0`),
+			"cudaDeviceSynchronize in 1 cuda:0 stream unknown [{thread.id 1 1}]",
+		},
+		{
+			"a stream for an event", event("cuda_runtime", "cudaEventRecord", 2, 12, `"correlation":8`) +
+				event("cuda_runtime", "cudaStreamWaitEvent", 2, 20, `"correlation":9`) +
+				event("cuda_sync", "Stream Wait Event", 20, 21,
+					`"wait_on_stream":7,"wait_on_cuda_event_record_corr_id":8,"stream":20,"correlation":9,"device":0`),
+			"cudaStreamWaitEvent in 2 cuda:0 stream 20 " +
+				"[{thread.id 2 1} {tensor.wait.stream 7 1} {tensor.wait.recorded 12000 1}]",
+		},
+		{
+			"the host for an event", event("cuda_runtime", "cudaEventSynchronize", 2, 20, `"correlation":9`) +
+				event("cuda_sync", "Event Sync", -1, 21,
+					`"wait_on_stream":7,"wait_on_cuda_event_record_corr_id":8,"stream":-1,"correlation":9,"device":0`),
+			"cudaEventSynchronize in 2 cuda:0 stream 7 [{thread.id 2 1}]",
+		},
+	} {
+		got := ""
+		for rec, err := range kineto.Records(strings.NewReader("["+operators+test.events+"{}]"), "trace", nil) {
+			if c := rec.Call; err == nil && c != nil {
+				got += fmt.Sprint(c.Operation, " in ", c.ParentSpanID[7], " ", c.DeviceID, " stream ", c.Stream, " ", c.Attrs)
+			}
+		}
+		check.Equal(t, test.name, test.want, strings.ReplaceAll(got, "  ", " "))
+	}
 }
 
 func TestRecordsReportTheCutOnce(t *testing.T) {
@@ -349,14 +399,14 @@ func TestPaths(t *testing.T) {
 		got[e.Operation] = fmt.Sprint(e.Step, " ", e.Path, " by ", e.LaunchedBy, " ", e.Attrs)
 	}
 	want := map[string]string{
-		"aten::mm": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by  []",
+		"aten::mm": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by  [{thread.id 1 1}]",
 		"a": "4 ## forward ##/nn.Module: Net_0/nn.Module: Linear_1 by aten::mm " +
 			"[{grid [2,1,1] 5} {block [32,1,1] 5} {registers per thread 16 1} {tensor.launch.duration 1000 1} " +
-			"{tensor.launch.call cudaLaunchKernel 0}]",
+			"{tensor.launch.call cudaLaunchKernel 0} {thread.id 1 1}]",
 		"b": "4 ## forward ##/nn.Module: Net_0 by nn.Module: Net_0 [{graph id 3 1} {graph node id 99 1} {" +
 			"tensor.launch.duration 1000 1} " +
-			"{tensor.launch.call cudaGraphLaunch 0}]",
-		"c": "4  by  [{tensor.launch.duration 1000 1} {tensor.launch.call cudaLaunchKernel 0}]",
+			"{tensor.launch.call cudaGraphLaunch 0} {thread.id 1 1}]",
+		"c": "4  by  [{tensor.launch.duration 1000 1} {tensor.launch.call cudaLaunchKernel 0} {thread.id 2 1}]",
 	}
 	check.Equal(t, "", want, got)
 }

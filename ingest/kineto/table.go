@@ -1,10 +1,13 @@
 package kineto
 
 import (
+	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"unsafe"
 
+	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/internal/read/profiler"
@@ -76,6 +79,14 @@ func (d *deviceOp) note(flag known, is bool) {
 	}
 }
 
+// wait tells what a call waits for: a device, a stream, an event of the stream of.
+type wait struct {
+	correlation        int64
+	recorded           int64 // the correlation id of the event's recording, or 0
+	device, stream, of op.Int
+	process            uint32 // index of notes
+}
+
 type collective struct {
 	op.Collective
 	dtype op.DType
@@ -103,10 +114,12 @@ type tables struct {
 	symbols     profiler.Symbols
 	notes       profiler.Symbols // texts outside the fingerprint: names of ranges and calls, geometry
 	threads     symbols.Table[threadKey]
+	threadIDs   []string // of threads, "" if unknown
 	hostOps     rows[hostOp]
 	gradients   rows[gradient] // by operator
 	launches    rows[launch]
 	deviceOps   rows[deviceOp]
+	waits       rows[wait]
 	ranges      rows[timeRange]
 	steps       marks.Steps // processes are numbers of symbols, names of notes
 	marks       marks.Names // of notes
@@ -119,14 +132,26 @@ type tables struct {
 
 type threadKey struct{ process, thread uint32 }
 
-func (t *tables) addThread(pid, tid []byte) uint32 {
-	return uint32(t.threads.ID(threadKey{t.symbols.Add(pid), t.symbols.Add(tid)}))
+func (t *tables) addThread(e *traceevent.Event) uint32 {
+	n := t.threads.ID(threadKey{t.symbols.Add(e.PID), t.symbols.Add(e.TID)})
+	if int(n) == len(t.threadIDs) {
+		id := e.Thread
+		if !id.Known {
+			id = parseInt(bytes.Trim(e.TID, `"`))
+		}
+		text := ""
+		if id.Known && id.V >= 0 {
+			text = strconv.FormatInt(id.V, 10)
+		}
+		t.threadIDs = append(t.threadIDs, text)
+	}
+	return uint32(n)
 }
 
 func (t *tables) processOf(thread uint32) uint32 { return t.threads.Values[thread].process }
 
-func (t *tables) makerOf(cat []byte) uint16 {
-	name := makerOf(cat)
+// makerNumber returns the number of a maker from 1, or 0 for CUDA and AMD.
+func (t *tables) makerNumber(name string) uint16 {
 	if name == "" {
 		return 0
 	}
@@ -147,9 +172,12 @@ func (t *tables) heldBytes() int64 {
 		t.launches.n*int(unsafe.Sizeof(launch{})+place) +
 		t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
 		t.gradients.n*int(unsafe.Sizeof(gradient{})+place) +
+		t.waits.n*int(unsafe.Sizeof(wait{})+4*place) + // with its place in an index
 		len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
 		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) +
 		t.collectives.n*int(unsafe.Sizeof(collective{}))
+	const idBytes = 32 // of a thread
+	rows += len(t.threadIDs) * idBytes
 	return int64(rows) + t.threads.Bytes(nil) + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes
 }
 
@@ -211,6 +239,8 @@ func categoryOf(cat []byte) category {
 // xpu_driver, mtia_ccp_events, hpu_op.
 func otherCategory(name string) category {
 	switch {
+	case name == "gpu_op": // unitrace's: see trackRows
+		return catOther
 	case strings.HasSuffix(name, "_runtime"), strings.HasSuffix(name, "_driver"):
 		return catRuntime
 	case strings.HasSuffix(name, "_memcpy"), strings.HasSuffix(name, "_memset"):
@@ -248,11 +278,8 @@ func skipReason(phase byte) op.SkipReason {
 		return ""
 	case 's', 't', 'f':
 		return op.SkipFlow
-	case 'b', 'n', 'e', 'S', 'T', 'p', 'F':
-		// Asynchronous events have no thread and no duration.
-		return op.SkipUnknownRecord
 	case 'M', 'I', 'i', 'R', 'C', 'P', 'c', 'N', 'O', 'D', 'V', 'v', '(', ')':
 		return op.SkipMetadata
 	}
-	return op.SkipUnknownRecord
+	return op.SkipUnknownRecord // such as asynchronous events: they have no thread and no duration
 }

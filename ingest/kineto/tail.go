@@ -43,6 +43,7 @@ func (r *reader) readTail() bool {
 		join: newJoin(&r.tables), build: r.build, feed: r.feed, base: base, rank: resource.Rank,
 		trace: opfile.LocalTraceID(r.tables.fingerprint(base, resource.Rank)),
 	}
+	entries.countEras()
 	for i := range r.tables.hostOps.n {
 		if !r.yield(op.Record{Entry: entries.host(i)}, nil) {
 			return false
@@ -78,27 +79,68 @@ func (r *reader) readGaps(m *entryMaker) bool {
 	return true
 }
 
-// readCalls yields host activity outside operators: ranges other than steps, and runtime calls.
+func (m *entryMaker) countEras() {
+	for i := range int32(m.hostOps.n) {
+		m.eras.Add(opfile.UnixTime(m.base, m.hostOps.at(i).start))
+	}
+	for i := range int32(m.deviceOps.n) {
+		if d := m.deviceOps.at(i); d.start != 0 || d.dur != 0 {
+			m.eras.Add(opfile.UnixTime(m.base, d.start))
+		}
+	}
+}
+
+// readCalls yields ranges other than steps, runtime calls outside operators, and waits within them.
 func (r *reader) readCalls(m *entryMaker) bool {
-	call := op.Entry{Side: op.SideHost}
-	give := func(thread, name uint32, start, dur int64) bool {
-		call.Rank = m.rankOf(m.processOf(thread))
-		call.Operation = lexer.ValidUTF8(m.notes.Text(name))
-		call.Start = opfile.UnixTime(m.base, start)
-		call.Duration = dur
-		return r.yield(op.Record{Call: &call}, nil)
+	var call op.Entry
+	begin := func(thread, name uint32, start, dur int64) {
+		call = op.Entry{
+			Operation: lexer.ValidUTF8(m.notes.Text(name)), Side: op.SideHost, Rank: m.rankOf(m.processOf(thread)),
+			Start: m.eras.Tame(opfile.UnixTime(m.base, start)), Duration: dur, Attrs: m.appendThread(call.Attrs[:0], thread),
+		}
 	}
 	for i := range m.ranges.n {
-		if t := m.ranges.at(int32(i)); !m.rangeMark(int32(i)).IsStep() && !give(t.thread, t.name, t.start, t.dur) {
+		if m.rangeMark(int32(i)).IsStep() {
+			continue
+		}
+		t := m.ranges.at(int32(i))
+		if begin(t.thread, t.name, t.start, t.dur); !r.yield(op.Record{Call: &call}, nil) {
 			return false
 		}
 	}
+	waits := m.waitsOf()
 	for i := range m.launches.n {
-		if l := m.launches.at(int32(i)); l.op < 0 && !give(l.thread, l.name, l.start, l.dur) {
+		l := m.launches.at(int32(i))
+		if l.op >= 0 && !m.isWait(l.name) {
+			continue
+		}
+		begin(l.thread, l.name, l.start, l.dur)
+		if l.op >= 0 {
+			call.TraceID = m.trace
+			call.ParentSpanID = spanID(int(l.op))
+		}
+		if w := waits[l]; w != nil {
+			m.setWait(&call, l, w)
+		}
+		if !r.yield(op.Record{Call: &call}, nil) {
 			return false
 		}
 	}
 	return true
+}
+
+func (m *entryMaker) setWait(e *op.Entry, l *launch, w *wait) {
+	e.Stream = w.stream
+	if w.device.Known {
+		e.DeviceID = m.deviceName(&deviceOp{device: int32(w.device.V)})
+	}
+	var recorded op.Int
+	if w.recorded != 0 {
+		if by := m.callOf(m.groups.of(m.processOf(l.thread)), w.recorded); by != nil {
+			recorded = opfile.UnixTime(m.base, by.start)
+		}
+	}
+	profiler.SetEvent(e, w.of, recorded)
 }
 
 // timeBase returns the origin of times in Unix nanoseconds, unknown if the document has not stated it.

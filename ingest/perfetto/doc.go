@@ -3,7 +3,8 @@
 //
 // A slice becomes an event of package ingest/kineto, which decides what is an operation by category and annotations, as
 // for an event of a Chrome trace. Annotations may hold dictionaries, lists and JSON. Of the nested values before 2021,
-// only empty ones are known. Names of tracks, threads and processes only tell events apart.
+// only empty ones are known. Names of tracks, threads and processes only tell events apart;
+// the tid of a track's own thread is the attribute thread.id of host operations, and of what they launch.
 //
 // The beginning and the end of a slice match on its track, in the order of the file. An end without a beginning, or the
 // reverse, is counted as skipped. So are instants, counters, descriptors and packets of other kinds. Flows are ignored.

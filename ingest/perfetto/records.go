@@ -275,7 +275,7 @@ func (s *source) finish(tr *track, e *event, at int64, problem string) bool {
 	}
 	s.args = append(s.args, '}')
 	s.event = traceevent.Event{
-		Phase: 'X', Category: s.category, Name: s.name, PID: s.pid, TID: s.tid,
+		Phase: 'X', Category: s.category, Name: s.name, PID: s.pid, TID: s.tid, Thread: tr.thread,
 		Start: op.Known(b.start), Duration: op.Known(at - b.start), Args: s.args,
 	}
 	return s.yield(&s.event, nil)

@@ -3,6 +3,7 @@ package perfetto_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,6 +126,41 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// Operators, their kernels and waits have the thread of their track, and none on a track without one.
+func TestThreads(t *testing.T) {
+	var text strings.Builder
+	text.WriteString(`packet { clock_snapshot {
+		clocks { clock_id: 6 timestamp: 1 } clocks { clock_id: 1 timestamp: 1 } } }`)
+	slice := func(track, start, end int, category, name, args string) {
+		fmt.Fprintf(&text, `packet { timestamp: %d trusted_packet_sequence_id: 1 track_event { type: 1 track_uuid: %d
+			name: %q categories: %q %s } }`, start, track, name, category, args)
+		fmt.Fprintf(&text, `packet { timestamp: %d trusted_packet_sequence_id: 1 track_event { type: 2 track_uuid: %d } }`,
+			end, track)
+	}
+	for uuid, tid := range map[int]int{11: 7, 12: 8} {
+		fmt.Fprintf(&text, "packet { track_descriptor { uuid: %d thread { pid: 1 tid: %d } } }", uuid, tid)
+	}
+	one := `debug_annotations { name: "correlation" int_value: 1 }`
+	slice(11, 10, 90, "cpu_op", "a", "")
+	slice(12, 10, 90, "cpu_op", "b", "")
+	slice(13, 10, 90, "cpu_op", "c", "")
+	slice(12, 20, 30, "cuda_runtime", "cudaMemcpy", one)
+	slice(21, 22, 28, "gpu_memcpy", "copy", one)
+	got := map[string]string{}
+	for rec, err := range perfetto.Records(bytes.NewReader(perfettotest.Encode(t, text.String())), "trace", nil) {
+		check.OK(t, err)
+		for _, e := range []*op.Entry{rec.Entry, rec.Call} {
+			if e != nil {
+				got[e.Operation] = fmt.Sprint(e.Attrs)
+			}
+		}
+	}
+	check.Equal(t, "attributes", map[string]string{
+		"a": "[{thread.id 7 1}]", "b": "[{thread.id 8 1}]", "c": "[]", "cudaMemcpy": "[{thread.id 8 1}]",
+		"copy": "[{tensor.launch.duration 10 1} {tensor.launch.call cudaMemcpy 0} {thread.id 8 1}]",
+	}, got)
+}
+
 // A packet above the limit is skipped without holding it.
 func TestLargePacket(t *testing.T) {
 	const size = perfetto.MaxPacketBytes + 1
@@ -151,4 +187,23 @@ func FuzzRecords(f *testing.F) {
 		recordtest.Check(t, perfetto.Records(bytes.NewReader(trace), "fuzz", m))
 		perfetto.Sniff(trace)
 	})
+}
+
+// Kernels and copies of rocprofv3 are operations of the GPU of their agent; calls of HIP launch them.
+func TestRocprofv3(t *testing.T) {
+	trace, err := os.ReadFile("../../../shared/data/reports/55-rocprofv3.pftrace")
+	if err != nil {
+		t.Skip(err)
+	}
+	entries, _ := recordtest.Split(t, perfetto.Records(bytes.NewReader(trace), "trace", nil))
+	var got []string
+	for _, e := range entries {
+		got = append(got, fmt.Sprint(e.DeviceID, " ", e.Stream, " ", e.Operation, " ", e.Kind, " ", e.Duration, " ",
+			e.MemoryBytes, " ", e.Launch))
+	}
+	check.Equal(t, "operations", []string{
+		"gpu:0 0 gemm_kernel(float*) compute 40000 unknown 5000001000",
+		"gpu:0 0 relu_kernel(float*) compute 10000 unknown unknown",
+		"gpu:0 unknown MEMORY_COPY_DEVICE_TO_HOST memory 5000 4096 unknown",
+	}, got)
 }

@@ -49,6 +49,7 @@ const (
 	trackParentUUID = 5
 
 	descriptorPID = 1
+	descriptorTID = 2
 
 	internedCategories      = 1
 	internedNames           = 2

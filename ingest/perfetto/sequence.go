@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/internal/text/protobuf"
+	"github.com/optrace/optrace/op"
 )
 
 // sequence is the state of a sequence of packets: interned texts and defaults.
@@ -159,6 +160,7 @@ type track struct {
 	uuid, parent uint64
 	hasParent    bool
 	process      string // the name of its process for events; "" where it is not known itself
+	thread       op.Int // negative if there is none
 	open         []beginning
 }
 
@@ -188,7 +190,7 @@ type tracks map[trackKey]*track
 func (t tracks) of(key trackKey) (tr *track, isNew bool) {
 	tr, ok := t[key]
 	if !ok {
-		tr = &track{uuid: key.uuid}
+		tr = &track{uuid: key.uuid, thread: op.Known(-1)}
 		if key.isImplicit {
 			tr.process = "sequence " + strconv.FormatUint(key.sequence, 10)
 		}
@@ -202,6 +204,7 @@ func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
 	var key trackKey
 	var parent uint64
 	var process string
+	var thread op.Int
 	hasParent := false
 	f := fieldsOf(b, bad)
 	for f.next() {
@@ -214,8 +217,11 @@ func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
 		case trackProcess, trackThread:
 			d := fieldsOf(f.data, bad)
 			for d.next() {
-				if d.Field == descriptorPID {
+				switch {
+				case d.Field == descriptorPID:
 					process = "process " + strconv.FormatInt(int64(int32(d.n)), 10)
+				case d.Field == descriptorTID && f.Field == trackThread:
+					thread = op.Known(int64(d.n))
 				}
 			}
 		}
@@ -230,6 +236,9 @@ func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
 	}
 	if process != "" {
 		tr.process = process
+	}
+	if thread.Known {
+		tr.thread = thread
 	}
 	return isNew
 }

@@ -168,8 +168,37 @@ INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (2650, 2690, %d, 8, 6), (1210, 12
 `, thread1)))
 	check.Equal(t, "calls", []*op.Entry{
 		{Operation: "cudaFree", Side: op.SideHost, Rank: op.Known(0), Start: op.Known(1_700_000_000_000_001_650),
-			Duration: 40},
+			Duration: 40, Attrs: []op.Attr{{Key: "thread.id", Value: "11", Type: op.AttrInt}}},
 	}, f.calls)
+}
+
+// Waits within ranges are calls, with what they wait for: an event recorded twice, and one whose recording is linked.
+func TestWaits(t *testing.T) {
+	f := read(database(t, small+fmt.Sprintf(`
+CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (deviceId INTEGER, streamId INTEGER, correlationId INTEGER,
+	globalPid INTEGER, eventId INTEGER, eventSyncId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (streamId INTEGER, correlationId INTEGER, globalPid INTEGER,
+	eventId INTEGER, eventSyncId INTEGER);
+INSERT INTO StringIds VALUES (6, 'cudaStreamWaitEvent_v3020'), (7, 'cudaEventSynchronize_v3020'),
+	(8, 'cudaDeviceSynchronize_v3020'), (9, 'cudaEventRecord_v3020');
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1210, 1215, %[3]d, 20, 9), (1230, 1235, %[3]d, 21, 9),
+	(1240, 1245, %[3]d, 22, 9), (1235, 1239, %[3]d, 23, 6), (1250, 1290, %[3]d, 24, 7), (1260, 1280, %[4]d, 24, 8);
+INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (9, 22, %[1]d, 1, NULL), (7, 20, %[1]d, 1, NULL),
+	(8, 21, %[1]d, 2, 5);
+INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (0, 20, 23, %[1]d, 1, NULL), (0, 4294967295, 24, %[1]d, 2, 5),
+	(1, 4294967295, 24, %[2]d, 0, NULL);
+`, process1, process2, thread1, thread2)))
+	var got []string
+	for _, c := range f.calls {
+		got = append(got, fmt.Sprint(c.Operation, " in ", c.ParentSpanID[7], " ", c.DeviceID, " stream ", c.Stream, " ",
+			c.Attrs))
+	}
+	check.Equal(t, "calls", []string{
+		"cudaStreamWaitEvent in 2 cuda:0 stream 20 [{thread.id 11 1} {tensor.wait.stream 7 1} " +
+			"{tensor.wait.recorded 1700000000000000210 1}]",
+		"cudaEventSynchronize in 2 cuda:0 stream 8 [{thread.id 11 1} {tensor.wait.recorded 1700000000000000230 1}]",
+		"cudaDeviceSynchronize in 4 cuda:1 stream unknown [{thread.id 22 1}]",
+	}, got)
 }
 
 // A database reads the same from a file and from a stream, and leaves no file behind.

@@ -11,8 +11,9 @@
 //	CUPTI_ACTIVITY_KIND_MEMCPY        copies, such as "Memcpy HtoD (Pinned -> Device)", with bytes
 //	CUPTI_ACTIVITY_KIND_MEMSET        sets, "Memset (Device)", with bytes
 //	CUPTI_ACTIVITY_KIND_GRAPH_TRACE   CUDA graphs traced as a whole, "CUDA graph 7"
-//	CUPTI_ACTIVITY_KIND_RUNTIME       launches, counted as skipped; calls outside ranges
-//	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION  counted as skipped
+//	CUPTI_ACTIVITY_KIND_RUNTIME       launches, counted as skipped; calls outside ranges, waits within
+//	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION  what calls wait for, counted as skipped
+//	CUPTI_ACTIVITY_KIND_CUDA_EVENT    the recordings of the events of waits
 //	CUDA_GRAPH_NODE_EVENTS            the ranges around the capture of CUDA graph nodes
 //	NVTX_EVENTS                       operators on the host: push-pop and start-end ranges.
 //	                                  Marks and ranges without an end are counted
@@ -29,8 +30,11 @@
 // path. Without such ranges, the outermost repeating ranges are the steps. A device operation has the step and the
 // phase of its launch.
 //
-// A missing table or column is no error: the skip reason "missing:NVTX_EVENTS" names a missing table. Other tables,
-// views and computed columns are ignored.
+// A missing table or column is no error: the skip reason "missing:NVTX_EVENTS" names a missing table. A table may have
+// the suffix of another schema, such as NVTX_EVENTS_V2. The skip reason "category:NVTX_EVENTS_V3" names a table of such
+// a name that is not read. Other tables, views and computed columns are ignored.
+//
+// A start months away from most others is no time; the entry has the warning bad_time.
 //
 // # Memory and damage
 //

@@ -57,6 +57,7 @@ func (r *reader) begin(name string, n, parent int, start, end int64) {
 
 func (r *reader) finish(process int64) *op.Entry {
 	e, _ := r.build.Entry() // an operation, for it has a name
+	r.eras.Check(e)
 	if rank, ok := r.ranks[process]; ok {
 		e.Rank = op.Known(rank)
 	}
@@ -166,9 +167,11 @@ func (r *reader) launched(e *op.Entry, call *launch) {
 	if call.dur > 0 {
 		addInt(e, attrkey.LaunchDuration, call.dur)
 	}
+	attrs := slices.Clip(e.Attrs)
 	if name := r.call(call.name); name != "" {
-		e.Attrs = append(slices.Clip(e.Attrs), op.Attr{Key: attrkey.LaunchCall, Value: name})
+		attrs = append(attrs, op.Attr{Key: attrkey.LaunchCall, Value: name})
 	}
+	e.Attrs = append(attrs, r.threads[call.thread].id...)
 	r.setStep(e, r.threads[call.thread].process, call.start)
 	if call.at >= 0 {
 		e.LaunchedBy, e.LaunchSpanID = r.symbols.Text(r.ranges[call.at].name), id(int(call.at))
@@ -177,15 +180,33 @@ func (r *reader) launched(e *op.Entry, call *launch) {
 	}
 }
 
-// outside returns the entry of a named call outside ranges, nil for any other call.
+// outside returns the entry of a named call outside ranges, or of a wait, nil for any other call.
 func (r *reader) outside(call *launch) *op.Entry {
 	name := r.call(call.name)
-	if call.at >= 0 || name == "" {
+	if name == "" || call.at >= 0 && !attrkey.IsWait(name) && !attrkey.IsStreamWait(name) {
 		return nil
 	}
-	e := &op.Entry{Operation: name, Side: op.SideHost, Start: opfile.UnixTime(r.base, call.start), Duration: call.dur}
-	if rank, ok := r.ranks[r.threads[call.thread].process]; ok {
+	th := &r.threads[call.thread]
+	e := &op.Entry{
+		Operation: name, Side: op.SideHost, Start: r.eras.Tame(opfile.UnixTime(r.base, call.start)), Duration: call.dur, Attrs: th.id,
+	}
+	if call.at >= 0 {
+		e.TraceID, e.ParentSpanID = r.trace, id(int(call.at))
+	}
+	if rank, ok := r.ranks[th.process]; ok {
 		e.Rank = op.Known(rank)
+	}
+	w, ok := r.waits[callKey{th.process, call.correlation}]
+	if !ok {
+		return e
+	}
+	e.Stream = w.stream
+	if w.device.Known {
+		e.DeviceID = "cuda:" + w.device.String()
+	}
+	e.Attrs = slices.Clip(e.Attrs)
+	if rec := r.recordingOf(w.event, call.start); rec != nil {
+		profiler.SetEvent(e, rec.stream, opfile.UnixTime(r.base, rec.start))
 	}
 	return e
 }

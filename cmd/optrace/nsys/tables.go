@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/op"
@@ -23,6 +25,7 @@ const (
 	graphTable   = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 	runtimeTable = "CUPTI_ACTIVITY_KIND_RUNTIME"
 	syncTable    = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+	eventTable   = "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
 	rangeTable   = "NVTX_EVENTS"
 	nodeTable    = "CUDA_GRAPH_NODE_EVENTS"
 	textTable    = "StringIds"
@@ -68,12 +71,15 @@ type launch struct {
 }
 
 type thread struct {
-	process int64 // its globalPid
-	attrs   []op.Attr
+	process   int64 // its globalPid
+	attrs, id []op.Attr
 }
 
-// processOf returns the globalPid of a globalTid. Its last 24 bits are the thread.
-func processOf(globalTid int64) int64 { return globalTid &^ 0xffffff }
+// threadBits are the bits of a globalTid for the thread.
+const threadBits = 0xffffff
+
+// processOf returns the globalPid of a globalTid.
+func processOf(globalTid int64) int64 { return globalTid &^ threadBits }
 
 type tables struct {
 	texts      map[int64]string // of StringIds
@@ -83,6 +89,8 @@ type tables struct {
 	nodes      []launch          // creations of nodes of CUDA graphs, by the node as correlation, until they are named
 	capturedIn map[nodeKey]int32 // the range in which a node was created
 	copies     map[nodeKey]int64 // the original of a node
+	waits      map[callKey]wait
+	recorded   map[event][]recording // by start once joined
 	threads    []thread
 	threadIDs  map[int64]uint32 // by globalTid
 	processes  map[int64]string // names by globalPid
@@ -91,6 +99,7 @@ type tables struct {
 	marks      marks.Names      // of symbols
 	steps      marks.Steps      // processes are globalPids, names symbols
 	session    profiler.Fingerprint
+	eras       profiler.Eras
 }
 
 func (t *tables) symbol(raw []byte) uint32 {
@@ -108,6 +117,7 @@ const textBytes = 64
 func (r *reader) readTables() bool {
 	r.texts, r.threadIDs, r.processes = make(map[int64]string), make(map[int64]uint32), make(map[int64]string)
 	r.copies = make(map[nodeKey]int64)
+	r.waits, r.recorded = make(map[callKey]wait), make(map[event][]recording)
 	return r.scan(textTable, []string{"id", "value"}, func(_ int64, v []sqlite.Value) error {
 		id, ok := v[0].Number()
 		switch {
@@ -129,7 +139,8 @@ func (r *reader) readTables() bool {
 		id, ok := v[0].Number()
 		name, _ := v[1].Number()
 		if text := r.texts[name]; ok && text != "" {
-			r.threads[r.thread(id)].attrs = []op.Attr{{Key: "thread.name", Value: validText(text)}}
+			t := &r.threads[r.thread(id)]
+			t.attrs = append([]op.Attr{{Key: "thread.name", Value: validText(text)}}, t.id...)
 		}
 		return nil
 	}) && r.readStart() && r.scan(rangeTable, []string{
@@ -137,10 +148,20 @@ func (r *reader) readTables() bool {
 	}, r.addRange) && r.scan(runtimeTable, []string{"start", "end", "correlationId", "globalTid", "nameId"},
 		r.addLaunch) &&
 		r.scan(nodeTable, []string{"start", "graphNodeId", "originalGraphNodeId", "globalTid"}, r.addNode) &&
-		r.scan(syncTable, nil, func(int64, []sqlite.Value) error {
+		r.scan(syncTable, append([]string{"deviceId"}, eventColumns...), func(_ int64, v []sqlite.Value) error {
 			r.skipped[op.SkipRuntime]++
+			if correlation := v[2].Int; correlation != 0 {
+				w := wait{device: index(v[0]), stream: index(v[1]), event: r.event(v[3:])}
+				r.waits[callKey{w.event.process, correlation}] = w
+				r.more(2 * textBytes)
+			}
 			return nil
-		}) && r.readRanks()
+		}) && r.scan(eventTable, eventColumns, func(_ int64, v []sqlite.Value) error {
+		event := r.event(v[2:])
+		r.recorded[event] = append(r.recorded[event], recording{correlation: v[1].Int, stream: index(v[0])})
+		r.more(textBytes)
+		return nil
+	}) && r.readRanks()
 }
 
 // readStart finds the Unix time of time 0. Times count from the start of the session, at utcEpochNs, and are Unix times
@@ -193,6 +214,7 @@ func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	if !ok && v[5].Kind != sqlite.Null {
 		return errType("globalTid", v[5])
 	}
+	r.eras.Add(opfile.UnixTime(r.base, start))
 	before := r.symbols.Bytes()
 	raw := shortText(v[3].Text)
 	if n, ok := v[4].Number(); ok && v[3].Kind != sqlite.Text {
@@ -229,6 +251,7 @@ func (r *reader) addLaunch(_ int64, v []sqlite.Value) error {
 	if err != nil {
 		return err
 	}
+	r.eras.Add(opfile.UnixTime(r.base, start))
 	r.skipped[op.SkipRuntime]++
 	id, ok := v[3].Number()
 	if correlation, _ := v[2].Number(); ok && correlation != 0 {
@@ -264,7 +287,12 @@ func (r *reader) thread(globalTid int64) uint32 {
 	if !ok {
 		n = uint32(len(r.threads))
 		r.threadIDs[globalTid] = n
-		r.threads = append(r.threads, thread{process: processOf(globalTid)})
+		t := thread{process: processOf(globalTid)}
+		if id := globalTid & threadBits; id != 0 {
+			t.id = []op.Attr{{Key: attrkey.Thread, Value: strconv.FormatInt(id, 10), Type: op.AttrInt}}
+		}
+		t.attrs = t.id
+		r.threads = append(r.threads, t)
 		r.more(2 * textBytes)
 	}
 	return n
@@ -275,11 +303,14 @@ func (r *reader) thread(globalTid int64) uint32 {
 func (r *reader) readRanks() bool {
 	seen := make(map[int64]struct{})
 	for _, table := range deviceTables {
-		for v, err := range r.db.Rows(table, "start", "end", "globalPid", "deviceId") {
+		for v, err := range r.db.Rows(r.actual[table], "start", "end", "globalPid", "deviceId") {
 			if err != nil {
 				continue
 			}
 			r.addToSession(v[0].Int, v[1].Int, v[3].Int)
+			if v[0].Int != 0 || v[1].Int != 0 {
+				r.eras.Add(opfile.UnixTime(r.base, v[0].Int))
+			}
 			process := r.process(v[2])
 			if _, ok := seen[process]; !ok {
 				seen[process] = struct{}{}
@@ -361,6 +392,54 @@ func (t *tables) enclosing(i int32, at int64) int32 {
 }
 
 type nodeKey struct{ process, node int64 }
+
+type callKey struct{ process, correlation int64 }
+
+// wait is a synchronization of the host, or of a stream for an event.
+type wait struct {
+	device, stream op.Int
+	event          event
+}
+
+// event is an event of a process. link is the number of one recording and its waits, or 0.
+type event struct{ process, id, link int64 }
+
+type recording struct {
+	correlation, start int64
+	stream             op.Int
+}
+
+var eventColumns = []string{"streamId", "correlationId", "globalPid", "eventId", "eventSyncId"}
+
+// event returns an event from the last eventColumns.
+func (t *tables) event(v []sqlite.Value) event { return event{t.process(v[0]), v[1].Int, v[2].Int} }
+
+func index(v sqlite.Value) op.Int {
+	n, ok := v.Number()
+	return profiler.Index(op.Int{V: n, Known: ok})
+}
+
+// startRecordings sets the starts of the recordings of events and sorts them.
+func (t *tables) startRecordings() {
+	for event, list := range t.recorded {
+		list = slices.DeleteFunc(list, func(rec recording) bool { return t.launchOf(event.process, rec.correlation) == nil })
+		for i := range list {
+			list[i].start = t.launchOf(event.process, list[i].correlation).start
+		}
+		slices.SortFunc(list, func(a, b recording) int { return cmp.Compare(a.start, b.start) })
+		t.recorded[event] = list
+	}
+}
+
+// recordingOf returns the last recording of an event before a time, nil if there is none.
+func (t *tables) recordingOf(e event, at int64) *recording {
+	list := t.recorded[e]
+	i, _ := slices.BinarySearchFunc(list, at, func(rec recording, at int64) int { return cmp.Compare(rec.start, at) })
+	if i == 0 {
+		return nil
+	}
+	return &list[i-1]
+}
 
 // captured notes the first range around the creation or capture of a node of a CUDA graph. It skips copies.
 func (t *tables) captured(i, in int32) {

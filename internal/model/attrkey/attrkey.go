@@ -2,6 +2,7 @@
 package attrkey
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -35,6 +36,26 @@ func IsGraphLaunch(call string) bool { return strings.Contains(call, "GraphLaunc
 func IsLaunch(call string) bool {
 	return strings.Contains(call, "Launch") && !strings.Contains(call, "HostFunc") &&
 		(strings.HasPrefix(call, "cu") || strings.HasPrefix(call, "hip"))
+}
+
+// IsStreamWait reports whether a runtime call makes a stream wait for an event, such as cudaStreamWaitEvent.
+func IsStreamWait(call string) bool { return strings.Contains(call, "StreamWaitEvent") }
+
+// The parts of the names of calls that wait, the beginnings of copies, and the parts of copies that outlast their call.
+var (
+	waits   = [...]string{"Synchronize", "urEventWait", "urQueueFinish", "piEventsWait", "piQueueFinish"}
+	copies  = [...]string{"cudaMemcpy", "hipMemcpy", "cuMemcpy", "musaMemcpy", "aclrtMemcpy"}
+	lasting = [...]string{"Async", "Peer", "DtoD"}
+)
+
+// IsWait reports whether the host waits for a device in a runtime call, such as cudaStreamSynchronize or hipMemcpy.
+func IsWait(call string) bool {
+	within := func(part string) bool { return strings.Contains(call, part) }
+	if slices.ContainsFunc(waits[:], within) {
+		return true
+	}
+	begins := func(name string) bool { return strings.HasPrefix(call, name) }
+	return slices.ContainsFunc(copies[:], begins) && !slices.ContainsFunc(lasting[:], within)
 }
 
 // Shown are attributes for display, without a figure of their own: a kernel's launch, and the operator of a gradient.

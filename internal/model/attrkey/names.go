@@ -41,6 +41,12 @@ const (
 	ForwardName      = "tensor.autograd.forward.name"
 )
 
+// The attributes of a call of the host that waits for an event of a device, or makes a stream wait for one.
+const (
+	WaitStream   = "tensor.wait.stream"
+	WaitRecorded = "tensor.wait.recorded"
+)
+
 // The attributes of a collective operation. Any of them makes an operation communication.
 const (
 	Collective  = "tensor.collective.name"
@@ -68,6 +74,7 @@ const (
 const (
 	ServiceName   = "service.name"
 	HostName      = "host.name"
+	Thread        = "thread.id"
 	HardwareID    = "hw.id"
 	HardwareType  = "hw.type"
 	HardwareModel = "hw.model"

@@ -322,6 +322,9 @@ var conventions = []keyTarget{
 	{attrkey.Graph, target{keep: true}},
 	{attrkey.GraphNodeName, target{keep: true}},
 	{attrkey.ClockError, target{family: familyTensor, keep: true}},
+	{attrkey.Thread, target{keep: true}},
+	{attrkey.WaitStream, target{family: familyTensor, keep: true}},
+	{attrkey.WaitRecorded, target{family: familyTensor, keep: true}},
 	{attrkey.HardwareID, target{field: FieldDevice, family: familyBare, keep: true}},
 	{"optrace.launch_unix_ns", target{field: FieldLaunch, family: familyIndexed}}, // an earlier name
 	{attrkey.KindRule, target{field: fieldKindRule, family: familyTensor}},

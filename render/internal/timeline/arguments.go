@@ -102,7 +102,7 @@ func AppendObject(dst []byte, args []op.Attr) []byte {
 func appendAttr(args []op.Attr, a *op.Attr) []op.Attr {
 	text := op.Attr{Key: a.Key, Value: a.Value}
 	switch a.Key {
-	case attrkey.ClockError, attrkey.LaunchDuration, attrkey.AutogradSequence, attrkey.ForwardThread:
+	case attrkey.ClockError, attrkey.LaunchDuration, attrkey.AutogradSequence, attrkey.ForwardThread, attrkey.Thread:
 		if _, err := strconv.ParseInt(a.Value, 10, 64); err == nil && a.Type == op.AttrInt {
 			return append(args, *a)
 		}

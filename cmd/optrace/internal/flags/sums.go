@@ -82,7 +82,7 @@ func (f *Sums) Options() (analyze.Options, error) {
 	case f.hotspot < 0:
 		return analyze.Options{}, exit.Usagef("-hotspot-bytes is negative")
 	}
-	table, err := readPeaks(f.peaks)
+	table, err := ReadPeaks(f.peaks)
 	if err != nil {
 		return analyze.Options{}, err
 	}
@@ -119,8 +119,8 @@ func PeaksUsage() string {
 	return indent + strings.Join(lines, "\n"+indent)
 }
 
-// readPeaks returns the peaks of a known device or in a file, nil for "".
-func readPeaks(name string) (*peaks.Table, error) {
+// ReadPeaks returns the peaks of a known device or in a file, nil for "".
+func ReadPeaks(name string) (*peaks.Table, error) {
 	if name == "" {
 		return nil, nil
 	}

@@ -134,6 +134,19 @@ func (s *Server) request(ctx context.Context, in requestArgs) (string, error) {
 	return s.run(ctx, in.Inputs, "correlate", "-trace="+in.TraceID, rows(in.Top, 5))
 }
 
+type whatifArgs struct {
+	Inputs  []string `json:"inputs" jsonschema:"files or directories of one run"`
+	Changes []string `json:"changes" jsonschema:"changes such as 0.5x matmul, remove relu, nowait cudaStreamSynchronize, rate=25GB/s NAME, overlap kind=collective, balance device=*, host 0.5x"`
+}
+
+func (s *Server) whatif(ctx context.Context, in whatifArgs) (string, error) {
+	command := []string{"whatif"}
+	for _, change := range in.Changes {
+		command = append(command, "-change="+change)
+	}
+	return s.run(ctx, in.Inputs, command...)
+}
+
 type compareArgs struct {
 	Base []string `json:"base" jsonschema:"runs before, each a file or directory"`
 	Head []string `json:"head" jsonschema:"runs after, each a file or directory"`

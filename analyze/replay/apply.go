@@ -1,0 +1,384 @@
+package replay
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// apply changes lags. It returns the number of operations and calls that the change selects.
+func (g *Graph) apply(c Change, v *variant) (int64, error) {
+	lags := v.lags
+	switch c.Kind {
+	case Host:
+		return g.scaleHost(c.Factor, lags), nil
+	case Fuse:
+		return g.fuse(strings.Split(c.Select, ";"), lags)
+	case Without:
+		return g.without(c.Select, lags)
+	}
+	s, err := g.find(c.Select)
+	if err != nil {
+		return 0, err
+	}
+	switch c.Kind {
+	case Scale:
+		g.limit(s, lags, func(_ int32, ns int64) int64 { return int64(math.Round(float64(ns) * c.Factor)) })
+	case Remove:
+		g.remove(s, lags)
+	case Typical:
+		typical := g.typical(s)
+		g.limit(s, lags, func(r int32, ns int64) int64 { return min(ns, typical[g.likeness(r)]) })
+	case Roofline:
+		g.limit(s, lags, func(r int32, ns int64) int64 {
+			const perNS = 1000 // ps
+			if bound := g.forest.Work(r).Bound; bound != 0 {
+				return min(ns, max(bound, -bound)/perNS)
+			}
+			return ns
+		})
+	case Rate:
+		g.limit(s, lags, func(r int32, ns int64) int64 {
+			if !g.forest.Has(r, trace.FlagMemory) {
+				return ns
+			}
+			return min(ns, int64(float64(g.forest.Memory(r))/c.Factor*1e9))
+		})
+	case Overlap:
+		g.overlap(s, v)
+	case NoWait:
+		g.noWait(s, lags)
+	case Balance:
+		g.balance(s, lags)
+	}
+	return s.count, nil
+}
+
+// isOnDevice reports whether row r is an operation of a device.
+func (g *Graph) isOnDevice(r int32) bool {
+	return g.forest.IsDeviceSide(r) && !g.forest.DeviceKey(r).IsNone()
+}
+
+// limit changes the own time of selected operations, and of selected events of hosts. The launching call of a copy
+// from pageable memory changes with it.
+func (g *Graph) limit(s *selection, lags []int64, change func(r int32, ns int64) int64) {
+	for i := range g.g.edges {
+		e := &g.g.edges[i]
+		if !s.has(e.owner) || lags[i] <= dropped/2 || e.owner < 0 {
+			continue
+		}
+		switch {
+		case e.kind == own, e.kind == onThread && !g.isOnDevice(e.owner):
+			lags[i] = change(e.owner, lags[i])
+		case e.kind == afterWait && e.from == g.begin[e.owner]:
+			took := max(1, g.forest.Duration(e.owner))
+			lags[i] = int64(float64(lags[i]) * float64(change(e.owner, took)) / float64(took))
+		}
+	}
+}
+
+// scaleHost changes all time of hosts.
+func (g *Graph) scaleHost(factor float64, lags []int64) (n int64) {
+	for i := range g.g.edges {
+		if g.g.edges[i].kind == onThread && lags[i] > dropped/2 {
+			lags[i] = int64(math.Round(float64(lags[i]) * factor))
+			n++
+		}
+	}
+	return n
+}
+
+// remove takes out operations, the calls that launched them, and host operators that launched nothing else.
+func (g *Graph) remove(s *selection, lags []int64) {
+	hosts := g.hostsOf(s)
+	for i := range g.g.edges {
+		e := &g.g.edges[i]
+		switch {
+		case e.owner < 0 && (e.owner == noOwner || !s.has(e.owner)):
+		case e.owner < 0:
+			lags[i] = min(lags[i], 0)
+		case !s.rows[e.owner] && !hosts[e.owner]:
+		case e.kind == afterWait:
+			lags[i] = dropped
+		default:
+			lags[i] = min(lags[i], 0)
+		}
+	}
+}
+
+// hostsOf returns the host operators all of whose operations are selected, and those within them.
+func (g *Graph) hostsOf(s *selection) map[int32]bool {
+	f := g.forest
+	left := make(map[int32]int) // operations below each operator that are not selected, or -1 without selected ones
+	climb := func(r int32, visit func(host int32)) {
+		h := f.Launcher(r)
+		for depth := 0; h != trace.NoRow && depth < maxDepth; depth++ {
+			if !f.Has(h, trace.FlagHost) {
+				return
+			}
+			visit(h)
+			h = f.Tree.Parent[h]
+		}
+	}
+	hosts := make(map[int32]bool)
+	for r := range f.Rows() {
+		if s.rows[r] && g.isOnDevice(r) {
+			climb(r, func(h int32) { hosts[h] = true })
+		}
+	}
+	if len(hosts) == 0 {
+		return hosts
+	}
+	for r := range f.Rows() {
+		if !s.rows[r] && g.begin[r] != none && g.isOnDevice(r) {
+			climb(r, func(h int32) { left[h]++ })
+		}
+	}
+	for h := range hosts {
+		if left[h] > 0 {
+			delete(hosts, h)
+		}
+	}
+	for r := range f.Rows() { // operators below
+		p := f.Tree.Parent[r]
+		if p != trace.NoRow && hosts[p] && f.Has(r, trace.FlagHost) && left[r] == 0 {
+			hosts[r] = true
+		}
+	}
+	return hosts
+}
+
+// like identifies calls with the same work.
+type like struct {
+	name            int32
+	flops, elements int64
+}
+
+func (g *Graph) likeness(r int32) like {
+	return like{g.forest.Name(r), g.forest.Flops(r), g.forest.Elements(r)}
+}
+
+// typical returns the median duration of like calls.
+func (g *Graph) typical(s *selection) map[like]int64 {
+	times := make(map[like][]int64)
+	for r := range g.forest.Rows() {
+		if s.rows[r] {
+			times[g.likeness(r)] = append(times[g.likeness(r)], g.forest.Duration(r))
+		}
+	}
+	medians := make(map[like]int64, len(times))
+	for k, list := range times {
+		slices.Sort(list)
+		medians[k] = list[len(list)/2]
+	}
+	return medians
+}
+
+// overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
+// and for the work launched before. The operation after them on their stream waits for the one before them instead.
+func (g *Graph) overlap(s *selection, v *variant) {
+	hasWork := make(map[int32]bool) // operations with an edge to the work launched before
+	before := make(map[int32]edge)  // the edge from the operation before on the stream, by row
+	for i := range g.g.edges {
+		e := &g.g.edges[i]
+		switch {
+		case e.owner < 0 || e.to != g.begin[e.owner]:
+		case e.kind == onStream:
+			before[e.owner] = *e
+		case e.kind == ofCollective:
+			hasWork[e.owner] = true
+		}
+	}
+	rowAt := make(map[int32]int32) // by point, the row that ends there
+	for _, e := range before {
+		rowAt[e.from] = none
+	}
+	for r, p := range g.end {
+		if _, ok := rowAt[p]; ok && g.isOnDevice(int32(r)) {
+			rowAt[p] = int32(r)
+		}
+	}
+	for i := range g.g.edges {
+		e := &g.g.edges[i]
+		if e.owner < 0 || e.to != g.begin[e.owner] {
+			continue
+		}
+		selected := s.rows[e.owner]
+		if selected && e.kind == afterStream && hasWork[e.owner] {
+			v.lags[i] = dropped
+		}
+		if e.kind != onStream || rowAt[e.from] == none || s.rows[rowAt[e.from]] == selected {
+			continue
+		}
+		if !selected { // otherwise its data come from there
+			v.lags[i] = dropped
+		}
+		r := rowAt[e.from] // the operation before on either stream
+		for steps := 0; r != none && s.rows[r] != selected && steps < g.forest.Len(); steps++ {
+			link, ok := before[r]
+			if r = none; ok {
+				r = rowAt[link.from]
+			}
+		}
+		if r != none {
+			v.more[e.to] = append(v.more[e.to], edge{
+				lag: min(e.lag, usualOverlap), from: g.end[r], to: e.to, owner: e.owner, kind: onStream,
+			})
+		}
+	}
+}
+
+// usualOverlap is the time between two operations of a stream once nothing is between them.
+const usualOverlap = microsecond
+
+// noWait lets the host go on in selected calls, and in the launching calls of selected copies.
+func (g *Graph) noWait(s *selection, lags []int64) {
+	for i := range g.g.edges {
+		if e := &g.g.edges[i]; e.kind == afterWait && s.has(e.owner) {
+			lags[i] = dropped
+		}
+	}
+}
+
+// balance gives each device the mean of the devices' work on an operation in a step.
+func (g *Graph) balance(s *selection, lags []int64) {
+	f := g.forest
+	type share struct {
+		name   int32
+		step   int64
+		device int32
+	}
+	work := make(map[share]int64)
+	total := make(map[share]int64) // device none
+	counts := make(map[share]int64)
+	of := func(r int32) (share, bool) {
+		k := share{f.Name(r), f.Step(r), f.Device(r)}
+		return k, s.rows[r] && g.isOnDevice(r) && f.Kind(r) != op.KindCollective
+	}
+	for r := range f.Rows() {
+		k, ok := of(r)
+		if !ok {
+			continue
+		}
+		if work[k] == 0 {
+			counts[share{k.name, k.step, none}]++
+		}
+		work[k] += f.Duration(r)
+		total[share{k.name, k.step, none}] += f.Duration(r)
+	}
+	g.limit(s, lags, func(r int32, ns int64) int64 {
+		k, ok := of(r)
+		all := share{k.name, k.step, none}
+		if !ok || work[k] == 0 {
+			return ns
+		}
+		mean := float64(total[all]) / float64(counts[all])
+		return int64(float64(ns) * mean / float64(work[k]))
+	})
+}
+
+// fuse runs each occurrence of a sequence of names on a stream as one launch.
+func (g *Graph) fuse(names []string, lags []int64) (int64, error) {
+	f := g.forest
+	for _, name := range names {
+		if _, err := g.find(name); err != nil {
+			return 0, err
+		}
+	}
+	streams := make(map[int32][]int32)
+	for r := range f.Rows() {
+		if g.begin[r] != none && g.isOnDevice(r) {
+			streams[f.DeviceStreamOf(r)] = append(streams[f.DeviceStreamOf(r)], r)
+		}
+	}
+	s := &selection{rows: make([]bool, f.Len())}
+	n := int64(0)
+	for _, rows := range streams {
+		slices.SortStableFunc(rows, f.CompareStart)
+		for i := 0; i+len(names) <= len(rows); i++ {
+			match := true
+			for k, name := range names {
+				match = match && f.RowName(rows[i+k]) == name
+			}
+			if !match {
+				continue
+			}
+			for _, r := range rows[i+1 : i+len(names)] {
+				s.rows[r] = true
+			}
+			i += len(names) - 1
+			n++
+		}
+	}
+	hosts := g.hostsOf(s)
+	for i := range g.g.edges {
+		e := &g.g.edges[i]
+		if e.owner < 0 || !s.rows[e.owner] && !hosts[e.owner] || e.kind == own {
+			continue
+		}
+		if e.kind == afterLaunch {
+			lags[i] = dropped
+		} else {
+			lags[i] = min(lags[i], 0)
+		}
+	}
+	if n == 0 {
+		return 0, &UnknownError{Select: strings.Join(names, ";")}
+	}
+	return n, nil
+}
+
+// without leaves out a request: its own operations and its part of shared executions, by weight or else equally.
+func (g *Graph) without(text string, lags []int64) (int64, error) {
+	f := g.forest
+	id, ok := op.ParseTraceID([]byte(strings.TrimPrefix(text, "request=")))
+	if !ok {
+		return 0, &UnknownError{Select: text}
+	}
+	left := make(map[int32]float64) // of each execution, the part of others
+	n := int64(0)
+	isRoot := make(map[int32]bool)
+	for _, r := range g.roots {
+		if f.Node(r).TraceID() == id {
+			isRoot[r] = true
+			n++
+		}
+	}
+	if n == 0 {
+		return 0, &UnknownError{Select: text}
+	}
+	for i := range f.Executions.List {
+		x := &f.Executions.List[i]
+		all, others := 0.0, 0.0
+		for k, r := range x.Requests {
+			weight := 1.0
+			if x.Weights != nil {
+				weight = float64(x.Weights[k])
+			}
+			all += weight
+			if !isRoot[r] {
+				others += weight
+			}
+		}
+		if all > others {
+			left[int32(i)] = others / all
+		}
+	}
+	for i := range g.g.edges {
+		e := &g.g.edges[i]
+		if e.owner < 0 || lags[i] <= dropped/2 {
+			continue
+		}
+		if x := f.ExecutionOf(e.owner, g.owner); x != trace.NoExecution {
+			if part, known := left[x]; known {
+				lags[i] = int64(float64(lags[i]) * part)
+			}
+		} else if isRoot[g.owner[e.owner]] {
+			lags[i] = min(lags[i], 0)
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,331 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/symbols"
+	"github.com/optrace/optrace/op"
+)
+
+// Graph is a recording that can be run again. It is safe for concurrent use.
+type Graph struct {
+	forest *trace.Forest
+	g      points
+	// begin and end are the points of each row, or none.
+	begin, end []int32
+	owner      []int32 // the request of each row
+	roots      []int32 // the rows of requests
+}
+
+// builder makes a Graph.
+type builder struct {
+	*Graph
+	g      *points
+	joins  *collective.Joins
+	origin int64 // Unix ns
+
+	process    []int32 // of each row
+	loops      []bool  // by process, whether its requests follow each other
+	events     []event
+	ops        []int32 // of devices, by start
+	lanes      symbols.Table[lane]
+	lanePoints [][]int32 // by lane and time
+	laneByRow  []int32   // of the host of each row, or none
+	thread     []int32   // by point, the edge from the point before on its thread
+	launch     []int32   // the event of each row's launch, or none
+	calls      []int32   // events beside operations
+	launched   [][]int32 // rows by process and launch
+}
+
+// New returns the graph of a recording.
+func New(f *trace.Forest) *Graph {
+	f.Build()
+	rows := int(f.Rows())
+	r := &Graph{forest: f, begin: repeat(none, rows), end: repeat(none, rows), owner: f.RequestOwners()}
+	b := &builder{
+		Graph: r, g: &r.g, joins: collective.FindJoins(f), launch: repeat(none, rows), laneByRow: repeat(none, rows),
+	}
+	b.findProcesses()
+	b.findLoops()
+	b.collect()
+	b.host()
+	b.devices()
+	b.trees()
+	b.requests()
+	b.waits()
+	numbers := r.g.finish()
+	for row := range r.begin {
+		if r.begin[row] != none {
+			r.begin[row] = numbers[r.begin[row]]
+			r.end[row] = numbers[r.end[row]]
+		}
+	}
+	return r
+}
+
+func repeat(v int32, n int) []int32 { return slices.Repeat([]int32{v}, n) }
+
+// findProcesses finds the process of each row: of an operation by service and rank, of a span that of the first
+// operation below it, of the span above it, or else of its service.
+func (b *builder) findProcesses() {
+	f := b.forest
+	byLane := f.Processes()
+	b.process = repeat(none, int(f.Rows()))
+	for r := range f.Rows() {
+		if !f.Has(r, trace.FlagOp) {
+			continue
+		}
+		b.process[r] = byLane[f.Lane(r)]
+		for p := f.Tree.Parent[r]; p != trace.NoRow && b.process[p] == none && !f.Has(p, trace.FlagOp); p = f.Tree.Parent[p] {
+			b.process[p] = b.process[r]
+		}
+	}
+	next := int32(len(byLane))
+	services := make(map[string]int32)
+	for r := range f.Rows() {
+		if b.process[r] != none {
+			continue
+		}
+		top := r
+		for f.Tree.Parent[top] != trace.NoRow && b.process[top] == none {
+			top = f.Tree.Parent[top]
+		}
+		of := b.process[top]
+		if of == none {
+			name := f.Node(top).Service()
+			if _, known := services[name]; !known {
+				services[name] = next
+				next++
+			}
+			of = services[name]
+		}
+		for p := r; p != trace.NoRow && b.process[p] == none; p = f.Tree.Parent[p] {
+			b.process[p] = of
+		}
+	}
+	b.loops = slices.Repeat([]bool{true}, int(next))
+}
+
+// findLoops finds the requests, and the processes in which requests overlap.
+func (b *builder) findLoops() {
+	f := b.forest
+	for r := range f.Rows() {
+		if b.owner[r] == r && b.placed(r) && !b.isExecution(r) {
+			b.roots = append(b.roots, r)
+		}
+	}
+	slices.SortFunc(b.roots, f.CompareStart)
+	last := make([]int64, len(b.loops))
+	for p := range last {
+		last[p] = -trace.MaxTime
+	}
+	for _, r := range b.roots {
+		p := b.process[r]
+		if f.Start(r) < last[p] {
+			b.loops[p] = false
+		}
+		last[p] = max(last[p], f.End(r))
+	}
+}
+
+// placed reports whether row r has a time and is no copy of another row.
+func (b *builder) placed(r int32) bool {
+	return b.forest.Flags(r)&(trace.FlagStart|trace.FlagDuplicate|trace.FlagRepeat) == trace.FlagStart
+}
+
+func (b *builder) isExecution(r int32) bool {
+	return b.forest.ExecutionOf(r, b.owner) != trace.NoExecution
+}
+
+// laneOf returns the number of the lane of a row's host.
+func (b *builder) laneOf(r int32) int32 {
+	if b.laneByRow[r] != none {
+		return b.laneByRow[r]
+	}
+	l := lane{b.process[r], b.forest.Names.Threads.Values[b.forest.Thread(r)], ofProcess}
+	switch {
+	case l.thread != 0:
+	case b.isExecution(r):
+		l.root = ofEngine
+	case b.owner[r] != trace.NoRow && !b.loops[l.process]:
+		l.root = b.owner[r]
+	}
+	b.laneByRow[r] = b.lanes.ID(l)
+	return b.laneByRow[r]
+}
+
+// collect finds events of hosts and operations of devices.
+func (b *builder) collect() {
+	f := b.forest
+	b.origin = trace.MaxTime
+	b.events = make([]event, 0, f.Len())
+	b.ops = make([]int32, 0, f.Len())
+	for r := range f.Rows() {
+		if !b.placed(r) {
+			continue
+		}
+		start := f.Start(r)
+		b.origin = min(b.origin, start)
+		if !f.IsDeviceSide(r) || f.DeviceKey(r).IsNone() {
+			b.addEvent(start, f.End(r), b.laneOf(r), r, false)
+			continue
+		}
+		b.ops = append(b.ops, r)
+		b.laneOf(r)
+		if f.Has(r, trace.FlagLaunch) && f.Launch(r) <= start {
+			at := f.Launch(r)
+			b.origin = min(b.origin, at)
+			end := max(at, f.Launched(r))
+			b.addEvent(at, end, b.laneOf(r), r, true)
+		} else if f.Has(r, trace.FlagLaunch) {
+			b.g.count[afterLaunch].Broken++
+		}
+	}
+	processes := make(map[op.Int]int32) // by rank
+	for number, p := range f.Processes() {
+		if rank := f.Names.Lanes.Values[number].Device.Rank; number > 0 {
+			if _, known := processes[rank]; !known {
+				processes[rank] = p
+			}
+		}
+	}
+	for i := range f.Calls {
+		c := &f.Calls[i]
+		p, known := processes[c.Rank]
+		if !known || !attrkey.IsWait(c.Name) && !attrkey.IsStreamWait(c.Name) {
+			continue
+		}
+		b.origin = min(b.origin, c.Start)
+		l := lane{p, c.Thread.V, ofProcess}
+		b.addEvent(c.Start, c.Start+c.Duration, b.lanes.ID(l), ^int32(i), false)
+	}
+	for i := range b.events {
+		b.events[i].start -= b.origin
+		b.events[i].end -= b.origin
+	}
+	order.Rows(b.ops, f.Start, func(x, y int32) int { return cmp.Or(cmp.Compare(f.End(x), f.End(y)), cmp.Compare(x, y)) })
+	b.groupLaunches()
+}
+
+func (b *builder) addEvent(start, end int64, lane, owner int32, launch bool) {
+	b.events = append(b.events, event{start: start, end: end, lane: lane, owner: owner, launch: launch, same: none})
+}
+
+// groupLaunches finds the launched operations of each process, in the order of their launches.
+func (b *builder) groupLaunches() {
+	f := b.forest
+	var rows []int32
+	for _, r := range b.ops {
+		if f.Has(r, trace.FlagLaunch) && f.Launch(r) <= f.Start(r) {
+			rows = append(rows, r)
+		}
+	}
+	b.launched = b.byProcess(rows)
+	for _, list := range b.launched {
+		order.Rows(list, f.Launch, f.CompareStart)
+	}
+}
+
+// byProcess groups rows by process.
+func (b *builder) byProcess(rows []int32) [][]int32 {
+	groups := make([][]int32, len(b.loops))
+	grouped, first := order.GroupRows(rows, len(b.loops), nil, func(i int32) int32 { return b.process[rows[i]] })
+	for p := range groups {
+		groups[p] = grouped[first[p]:first[p+1]]
+	}
+	return groups
+}
+
+// launchOf returns the launch of a row in ns from the origin.
+func (b *builder) launchOf(r int32) int64 { return b.forest.Launch(r) - b.origin }
+
+// endOf returns the end of a row in ns from the origin.
+func (b *builder) endOf(r int32) int64 { return b.forest.End(r) - b.origin }
+
+// trees adds the edges between spans of different lanes: a span starts after the one above it has started, and ends
+// after the last of those below it.
+func (b *builder) trees() {
+	f := b.forest
+	last := repeat(none, int(f.Rows())) // the last to end below each span in another lane
+	for r := range f.Rows() {
+		if b.begin[r] == none {
+			continue
+		}
+		onHost := !f.IsDeviceSide(r) || f.DeviceKey(r).IsNone()
+		p := f.Tree.Parent[r]
+		if onHost && p != trace.NoRow && b.begin[p] != none && b.laneOf(p) != b.laneOf(r) &&
+			b.g.at[b.begin[p]] <= b.g.at[b.begin[r]] {
+			b.wait(b.begin[r], b.begin[p], usualHost, onThread, noOwner)
+		}
+		if onHost && (p == trace.NoRow || b.begin[p] == none || b.laneOf(p) == b.laneOf(r)) {
+			continue
+		}
+		for depth := 0; p != trace.NoRow && depth < maxDepth; depth++ {
+			above := b.end[p]
+			if above != none && f.Thread(p) == 0 && !f.Has(p, trace.FlagOp) && b.g.at[b.end[r]] <= b.g.at[above] {
+				if last[p] != none && b.g.at[b.end[last[p]]] >= b.g.at[b.end[r]] {
+					break
+				}
+				last[p] = r
+			}
+			p = f.Tree.Parent[p]
+		}
+	}
+	for p, r := range last {
+		if r != none {
+			b.wait(b.end[p], b.end[r], usualHost, afterWait, int32(p))
+		}
+	}
+}
+
+// maxDepth bounds the spans above an operation whose ends wait for it.
+const maxDepth = 64
+
+// requests adds the edges of shared executions. An execution waits for the requests that are new in it. A request ends
+// after its last execution.
+func (b *builder) requests() {
+	f := b.forest
+	list := f.Executions.List
+	byStart := make([]int32, 0, len(list))
+	for i := range list {
+		if b.begin[list[i].Row] != none {
+			byStart = append(byStart, int32(i))
+		}
+	}
+	slices.SortFunc(byStart, func(x, y int32) int { return f.CompareStart(list[x].Row, list[y].Row) })
+	last := make(map[int32]int32) // the last execution of each request
+	for _, i := range byStart {
+		row := list[i].Row
+		arrived := none
+		for _, r := range list[i].Requests {
+			if int(r) >= f.Len() || b.begin[r] == none {
+				continue
+			}
+			if _, known := last[r]; !known {
+				begin := b.begin[r]
+				if arrived == none || b.g.at[begin] > b.g.at[arrived] {
+					arrived = begin
+				}
+			}
+			if before, known := last[r]; !known || f.End(list[before].Row) < f.End(row) {
+				last[r] = i
+			}
+		}
+		if arrived != none {
+			b.wait(b.begin[row], arrived, usualHost, ofRequest, noOwner)
+		}
+	}
+	for _, r := range b.roots {
+		if i, known := last[r]; known {
+			b.wait(b.end[r], b.end[list[i].Row], usualHost, ofRequest, noOwner)
+		}
+	}
+}
+
+// usualHost is the usual time of a host between what it waits for and its next event.
+const usualHost = 10 * microsecond

@@ -1,0 +1,120 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Kind is what a change does to the selected operations.
+type Kind string
+
+// The kinds of changes, as written before what they select.
+const (
+	// Scale multiplies the time by Factor.
+	Scale Kind = "scale"
+	// Remove takes the operations and their launches out.
+	Remove Kind = "remove"
+	// Typical shortens each call to the median of its like: the same name, FLOPs and elements.
+	Typical Kind = "typical"
+	// Roofline shortens each call to its bound by the device's peaks.
+	Roofline Kind = "roofline"
+	// Rate shortens each call to its bytes at Factor bytes per second.
+	Rate Kind = "rate"
+	// Overlap puts collectives on a stream of their own: they wait for the work launched before them alone.
+	Overlap Kind = "overlap"
+	// NoWait lets the host go on in the calls of a name, or in blocking copies.
+	NoWait Kind = "nowait"
+	// Balance gives each device the mean of their work, by operation and step.
+	Balance Kind = "balance"
+	// Fuse runs repeated sequences, written a;b;c, as one launch.
+	Fuse Kind = "fuse"
+	// Host multiplies all time of the host by Factor. It selects nothing.
+	Host Kind = "host"
+	// Without leaves out a request, written request=TRACE_ID.
+	Without Kind = "without"
+)
+
+// Change is a change of a recording.
+type Change struct {
+	Kind   Kind    `json:"change"`
+	Select string  `json:"select"`
+	Factor float64 `json:"factor,omitzero"` // of Scale and Host; bytes per second of Rate
+}
+
+// String returns the change as Parse reads it.
+func (c Change) String() string {
+	factor := strconv.FormatFloat(c.Factor, 'g', -1, 64) + "x"
+	switch c.Kind {
+	case Scale:
+		return factor + " " + c.Select
+	case Host:
+		return "host " + factor
+	case Rate:
+		return fmt.Sprintf("rate=%gGB/s %s", c.Factor/1e9, c.Select)
+	}
+	return string(c.Kind) + " " + c.Select
+}
+
+var errWhat = errors.New("a change is WHAT SELECT, such as \"0.5x matmul\"; WHAT is a factor such as 0.5x, remove, " +
+	"typical, roofline, rate=25GB/s, overlap, nowait, balance, fuse, host or without")
+
+// Parse reads a change, such as "0.5x matmul" or "rate=25GB/s Memcpy HtoD". The error names what may be written.
+func Parse(text string) (c Change, err error) {
+	what, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	c = Change{Kind: Kind(what), Select: strings.TrimSpace(rest)}
+	rate, isRate := strings.CutPrefix(what, "rate=")
+	switch {
+	case isRate:
+		c.Kind = Rate
+		c.Factor, err = parseRate(rate)
+	case what == string(Host):
+		c.Factor, err = parseFactor(c.Select)
+		c.Select = ""
+		return c, err
+	case strings.HasSuffix(what, "x"):
+		c.Kind = Scale
+		c.Factor, err = parseFactor(what)
+	case !slices.Contains([]Kind{Remove, Typical, Roofline, Overlap, NoWait, Balance, Fuse, Without}, c.Kind):
+		err = fmt.Errorf("%q: %w", what, errWhat)
+	}
+	switch {
+	case err != nil:
+	case c.Select == "":
+		err = fmt.Errorf("%q selects nothing: %w", text, errWhat)
+	case c.Kind == Without && !strings.HasPrefix(c.Select, "request="):
+		err = fmt.Errorf("%q: without takes request=TRACE_ID", text)
+	case c.Kind == Fuse && !strings.Contains(c.Select, ";"):
+		err = fmt.Errorf("%q: fuse takes two or more names, such as matmul;relu", text)
+	}
+	return c, err
+}
+
+func parseFactor(text string) (float64, error) {
+	number, isFactor := strings.CutSuffix(text, "x")
+	f, err := strconv.ParseFloat(number, 64)
+	if !isFactor || err != nil || !(f >= 0 && f <= 1000) {
+		return 0, fmt.Errorf("%q is no factor from 0x to 1000x", text)
+	}
+	return f, nil
+}
+
+// rates are the units of a rate, in bytes per second.
+var rates = []struct {
+	unit string
+	size float64
+}{{"TB/s", 1e12}, {"GB/s", 1e9}, {"MB/s", 1e6}, {"", 1}}
+
+// parseRate reads a rate such as 25GB/s or 25e9.
+func parseRate(text string) (float64, error) {
+	for _, r := range rates {
+		if number, ok := strings.CutSuffix(text, r.unit); ok {
+			if rate, err := strconv.ParseFloat(number, 64); err == nil && rate > 0 && rate < 1e18 {
+				return rate * r.size, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%q is no rate such as 25GB/s", text)
+}

@@ -1,0 +1,231 @@
+package replay
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// class is a kind of operations with a usual time between what they wait for and their start.
+type class uint8
+
+const (
+	classKernel class = iota
+	classCopy
+	classCollective
+	numClasses
+)
+
+func (b *builder) classOf(r int32) class {
+	switch b.forest.Kind(r) {
+	case op.KindMemory:
+		return classCopy
+	case op.KindCollective:
+		return classCollective
+	}
+	return classKernel
+}
+
+// candidate is something that an operation may have waited for.
+type candidate struct {
+	point int32
+	usual int64
+	kind  edgeKind
+}
+
+// devicePlan has what the operations of devices wait for.
+type devicePlan struct {
+	stream []int32 // by index in ops, the operation before on the stream, or none
+	// work is the operation of another stream launched before a collective by the same thread, by row.
+	work  map[int32]int32
+	usual [2][numClasses]int64
+	byEnd [][]int32 // operations by process and end
+}
+
+// devices adds the points and edges of operations.
+func (b *builder) devices() {
+	f := b.forest
+	for _, r := range b.ops {
+		b.begin[r] = b.g.add(f.Start(r) - b.origin)
+		b.end[r] = b.g.add(f.End(r) - b.origin)
+	}
+	plan := b.plan()
+	marked := b.marks()
+	for i, r := range b.ops {
+		b.addStart(plan, marked, i, r)
+	}
+	b.addOwn()
+}
+
+func (b *builder) plan() *devicePlan {
+	f := b.forest
+	p := &devicePlan{stream: repeat(none, len(b.ops)), work: make(map[int32]int32), byEnd: b.byProcess(b.ops)}
+	last := repeat(none, 1+int(slices.Max(append(slices.Clone(f.Devices.Streams), 0)))) // by stream
+	for i, r := range b.ops {
+		stream := f.DeviceStreamOf(r)
+		p.stream[i] = last[stream]
+		last[stream] = r
+	}
+	for _, rows := range p.byEnd {
+		order.Rows(rows, f.End, f.CompareStart)
+	}
+	work := repeat(none, len(b.lanes.Values)) // by lane
+	for _, rows := range b.launched {
+		for _, r := range rows {
+			l := b.laneOf(r)
+			if f.Kind(r) != op.KindCollective {
+				work[l] = r
+			} else if work[l] != none && f.DeviceStreamOf(work[l]) != f.DeviceStreamOf(r) {
+				p.work[r] = work[l]
+			}
+		}
+	}
+	b.findUsual(p)
+	return p
+}
+
+// The limits within which an operation started at once, and beyond which it had waited for something else.
+const (
+	soonOnStream    = 20 * microsecond
+	soonAfterLaunch = 30 * microsecond
+)
+
+// findUsual finds the median times from the end before on the stream, and from the launch, of operations that waited
+// for nothing else.
+func (b *builder) findUsual(p *devicePlan) {
+	f := b.forest
+	var times [2][numClasses][]int64
+	for i, r := range b.ops {
+		stream, launch := int64(-1), int64(-1)
+		if before := p.stream[i]; before != none {
+			stream = f.Start(r) - f.End(before)
+		}
+		if b.launch[r] != none {
+			launch = f.Start(r) - f.Launch(r)
+		}
+		c := b.classOf(r)
+		if stream >= 0 && stream < soonOnStream && (b.launch[r] == none || launch > soonAfterLaunch) {
+			times[0][c] = append(times[0][c], stream)
+		}
+		if launch >= 0 && launch < soonAfterLaunch && (p.stream[i] == none || stream > soonOnStream) {
+			times[1][c] = append(times[1][c], launch)
+		}
+	}
+	const enough = 5
+	for side, other := range [2]int64{microsecond, 5 * microsecond} {
+		for c, list := range times[side] {
+			p.usual[side][c] = other
+			if len(list) >= enough {
+				slices.Sort(list)
+				p.usual[side][c] = list[len(list)/2]
+			}
+		}
+	}
+}
+
+// addStart adds the edges to the start of operation i.
+func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
+	f := b.forest
+	begin := b.begin[r]
+	at := b.g.at[begin]
+	c := b.classOf(r)
+	var list [6]candidate
+	all := list[:0]
+	if before := p.stream[i]; before != none {
+		all = append(all, candidate{b.end[before], p.usual[0][c], onStream})
+	}
+	if l := b.launch[r]; l != none {
+		all = append(all, candidate{b.events[l].begin, p.usual[1][c], afterLaunch})
+	} else if host := b.latest(b.laneOf(r), at); host != none {
+		all = append(all, candidate{host, p.usual[1][c], afterLaunch})
+	}
+	waits, isMarked := marked.of(r)
+	for _, after := range waits {
+		all = append(all, candidate{b.end[after], 2 * microsecond, afterStream})
+	}
+	all = slices.DeleteFunc(all, func(c candidate) bool {
+		if b.g.at[c.point] <= at {
+			return false
+		}
+		b.g.count[c.kind].Broken++
+		return true
+	})
+	explained := int64(-1)
+	for _, c := range all {
+		explained = max(explained, min(at, b.g.at[c.point]+c.usual))
+	}
+	if at-explained > 3*microsecond && (isMarked || !marked.known(b.process[r])) {
+		if other := p.endedBefore(b, r); other != none {
+			all = append(all, candidate{b.end[other], at, afterStream})
+		}
+	}
+	if work, ok := p.work[r]; ok && f.End(work) <= f.Start(r) {
+		all = append(all, candidate{b.end[work], 2 * microsecond, ofCollective})
+	}
+	tight := none
+	for k := range all {
+		if tight == none || b.reach(&all[k], at) > b.reach(&all[tight], at) {
+			tight = int32(k)
+		}
+	}
+	for k := range all {
+		slack := at - b.g.at[all[k].point]
+		if int32(k) != tight {
+			slack = min(slack, all[k].usual)
+		}
+		b.g.connect(all[k].point, begin, slack, all[k].kind, r)
+	}
+}
+
+func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.at[c.point]+c.usual) }
+
+// endedBefore returns the operation on another stream of the process that ended last before the start of r, at most
+// 50 µs before, or none.
+func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
+	f := b.forest
+	rows := p.byEnd[b.process[r]]
+	start := f.Start(r)
+	i := sort.Search(len(rows), func(i int) bool { return f.End(rows[i]) > start })
+	for i--; i >= 0 && f.End(rows[i]) >= start-longestWindow; i-- {
+		if rows[i] != r && f.DeviceStreamOf(rows[i]) != f.DeviceStreamOf(r) {
+			return rows[i]
+		}
+	}
+	return none
+}
+
+// addOwn adds the time of each operation: from its start, for a part of a collective from the last part to start.
+func (b *builder) addOwn() {
+	f := b.forest
+	joins := make(map[int32]int32) // points of collectives
+	numberOf := func(r int32) int32 {
+		if f.Kind(r) != op.KindCollective {
+			return trace.NoRow
+		}
+		return b.joins.Number(r)
+	}
+	for _, r := range b.ops {
+		if n := numberOf(r); n != trace.NoRow {
+			at := f.Start(r) - b.origin
+			if p, ok := joins[n]; !ok {
+				joins[n] = b.g.add(at)
+			} else {
+				b.g.at[p] = max(b.g.at[p], at)
+			}
+		}
+	}
+	for _, r := range b.ops {
+		after := b.begin[r]
+		if n := numberOf(r); n != trace.NoRow {
+			p := joins[n]
+			if b.g.at[p] <= b.g.at[b.end[r]] {
+				after = p
+			}
+			b.g.connect(b.begin[r], p, 0, ofCollective, r)
+		}
+		b.g.connect(after, b.end[r], b.g.slack(after, b.end[r]), own, r)
+	}
+}

@@ -1,0 +1,198 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+)
+
+// event is a piece on a host: an operation, a span, a launch or a call.
+type event struct {
+	start, end int64 // ns from the origin
+	lane       int32 // its number
+	owner      int32 // the row, or the complement of a call's index
+	begin, at  int32 // points of start and end
+	same       int32 // an earlier event: one call launches several operations
+	launch     bool  // the launch of row owner
+}
+
+// lane is what runs one event after another: a thread, or without threads a process, a request or an engine.
+type lane struct {
+	process int32
+	thread  int64 // its id, 0 if unknown
+	root    int32 // the request
+}
+
+// The roots of lanes that belong to no request.
+const (
+	ofProcess = int32(-1)
+	ofEngine  = int32(-2)
+)
+
+// track is a part of a lane in which events nest.
+type track struct {
+	open []int32 // events, the innermost last
+	last int32   // point
+}
+
+// maxTracks bounds the tracks of a lane. Further overlapping events share the last one.
+const maxTracks = 64
+
+// host adds the points of events, lane by lane.
+func (b *builder) host() {
+	n := len(b.lanes.Values)
+	b.lanePoints = make([][]int32, n)
+	most := 2 * len(b.events)
+	b.thread = make([]int32, 0, most)
+	b.g.at = make([]int64, 0, most+2*len(b.ops))
+	b.g.edges = make([]edge, 0, most+4*len(b.ops))
+	byLane, first := order.Group(int32(len(b.events)), n, nil, func(i int32) int32 { return b.events[i].lane })
+	for l := range n {
+		list := byLane[first[l]:first[l+1]]
+		order.Rows(list, func(i int32) int64 { return b.events[i].start }, func(i, j int32) int {
+			x, y := &b.events[i], &b.events[j]
+			return cmp.Or(cmp.Compare(y.end, x.end), cmp.Compare(x.owner, y.owner))
+		})
+		b.addLane(int32(l), list)
+	}
+	for i := range b.events {
+		e := &b.events[i]
+		if e.same != none {
+			e.begin = b.events[e.same].begin
+			e.at = b.events[e.same].at
+		}
+		switch {
+		case e.owner < 0:
+			b.calls = append(b.calls, int32(i))
+		case e.launch:
+			b.launch[e.owner] = int32(i)
+		default:
+			b.begin[e.owner] = e.begin
+			b.end[e.owner] = e.at
+		}
+	}
+}
+
+// addLane adds the points of the events of a lane, sorted by start.
+func (b *builder) addLane(l int32, events []int32) {
+	from := len(b.g.at)
+	var tracks []track
+	before := none // the launch before
+	for _, i := range events {
+		e := &b.events[i]
+		if e.launch && before != none && b.events[before].start == e.start && b.events[before].end == e.end {
+			e.same = before
+			continue
+		}
+		t := b.trackFor(&tracks, e)
+		e.begin = b.put(t, e.start)
+		at := len(t.open)
+		for at > 0 && b.events[t.open[at-1]].end < e.end { // by rounded times
+			at--
+		}
+		t.open = slices.Insert(t.open, at, i)
+		if e.launch {
+			before = i
+		}
+	}
+	for i := range tracks {
+		b.closeUntil(&tracks[i], 1<<62)
+	}
+	points := make([]int32, 0, len(b.g.at)-from)
+	for p := from; p < len(b.g.at); p++ {
+		points = append(points, int32(p))
+	}
+	order.Rows(points, func(p int32) int64 { return b.g.at[p] }, func(x, y int32) int { return int(x - y) })
+	b.lanePoints[l] = points
+}
+
+// trackFor returns the first track in which e nests.
+func (b *builder) trackFor(tracks *[]track, e *event) *track {
+	for i := range *tracks {
+		t := &(*tracks)[i]
+		b.closeUntil(t, e.start)
+		nests := len(t.open) == 0 || b.events[t.open[len(t.open)-1]].end >= e.end
+		if nests || b.lanes.Values[e.lane].thread != 0 || i == maxTracks-1 {
+			return t
+		}
+	}
+	last := none
+	if len(*tracks) > 0 {
+		last = (*tracks)[0].last
+	}
+	*tracks = append(*tracks, track{last: last})
+	return &(*tracks)[len(*tracks)-1]
+}
+
+// closeUntil ends the open events that end before or at a time.
+func (b *builder) closeUntil(t *track, until int64) {
+	for len(t.open) > 0 {
+		e := &b.events[t.open[len(t.open)-1]]
+		if e.end > until {
+			return
+		}
+		e.at = b.put(t, e.end)
+		t.open = t.open[:len(t.open)-1]
+	}
+}
+
+// put adds a point of a track. The time since the point before belongs to the innermost open event.
+func (b *builder) put(t *track, at int64) int32 {
+	p := b.g.add(at)
+	b.thread = append(b.thread, none)
+	if t.last != none {
+		owner := int32(noOwner)
+		if len(t.open) > 0 {
+			owner = b.events[t.open[len(t.open)-1]].owner
+		}
+		b.thread[p] = b.g.connect(t.last, p, b.g.slack(t.last, p), onThread, owner)
+	}
+	t.last = p
+	return p
+}
+
+// threadEdge returns the edge from the point before p on its thread, or none.
+func (b *builder) threadEdge(p int32) int32 {
+	if int(p) >= len(b.thread) { // of a device
+		return none
+	}
+	return b.thread[p]
+}
+
+// before returns the time of the point before p on its thread, that of p for the first.
+func (b *builder) before(p int32) int64 {
+	if e := b.threadEdge(p); e != none {
+		return b.g.at[b.g.edges[e].from]
+	}
+	return b.g.at[p]
+}
+
+// wait adds an edge to a point of a host that waits for another point. If it did wait, the time before on the thread
+// is at most usual.
+func (b *builder) wait(p, after int32, usual int64, kind edgeKind, owner int32) {
+	slack := b.g.slack(after, p)
+	if slack < 0 {
+		b.g.count[kind].Broken++
+		return
+	}
+	if b.g.at[after] < b.before(p) {
+		b.g.connect(after, p, min(slack, usual), kind, owner)
+		return
+	}
+	b.g.connect(after, p, slack, kind, owner)
+	if e := b.threadEdge(p); e != none {
+		b.g.edges[e].lag = min(b.g.edges[e].lag, usual)
+	}
+}
+
+// latest returns the last point of a lane at or before a time, or none.
+func (b *builder) latest(l int32, at int64) int32 {
+	points := b.lanePoints[l]
+	i := sort.Search(len(points), func(i int) bool { return b.g.at[points[i]] > at })
+	if i == 0 {
+		return none
+	}
+	return points[i-1]
+}

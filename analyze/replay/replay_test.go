@@ -1,0 +1,156 @@
+package replay_test
+
+import (
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/op"
+)
+
+const ms = 1_000_000
+
+// read returns the graph of a file.
+func read(t *testing.T, path string) *replay.Graph {
+	f, _, err := analyze.ReadForest(t.Context(), ingest.Open(path), 1)
+	check.OK(t, err)
+	return replay.New(f)
+}
+
+func parse(t *testing.T, text string) replay.Change {
+	c, err := replay.Parse(text)
+	check.OK(t, err)
+	return c
+}
+
+// saved returns what changes save of the run.
+func saved(t *testing.T, g *replay.Graph, changes ...string) int64 {
+	var list []replay.Change
+	for _, c := range changes {
+		list = append(list, parse(t, c))
+	}
+	r, err := g.Run(list...)
+	check.OK(t, err)
+	if r.Run.LowNS > r.Run.ReplayedNS || r.Run.HighNS < r.Run.ReplayedNS {
+		t.Errorf("%v: %d is not within its bounds [%d, %d]", changes, r.Run.ReplayedNS, r.Run.LowNS, r.Run.HighNS)
+	}
+	return r.Run.NS - r.Run.ReplayedNS
+}
+
+// random returns a random forest: of trees, of launches, of loops or of requests with shared executions.
+func random(r *rand.Rand) *trace.Forest {
+	f := trace.New()
+	switch r.IntN(4) {
+	case 0:
+		tracetest.AddTo(f, tracetest.RandomSpecs(r, 2+r.IntN(60))...)
+	case 1:
+		for _, e := range tracetest.Launches(r, 2+r.IntN(60)) {
+			f.Add(op.Record{Entry: &e})
+		}
+	case 2:
+		tracetest.AddTo(f, tracetest.Loops(r)...)
+	default:
+		tracetest.AddTo(f, tracetest.LinkedTraces(r)...)
+	}
+	return f
+}
+
+func TestWithoutAChangeEveryTimeIsAsRecorded(t *testing.T) {
+	files, err := filepath.Glob("../../ingest/kineto/testdata/h100/*.json.gz")
+	check.OK(t, err)
+	for _, path := range files {
+		if points, moved := read(t, path).Differences(); moved != 0 || points == 0 {
+			t.Errorf("%s: %d of %d points moved", filepath.Base(path), moved, points)
+		}
+	}
+	cases.Inputs(t, 500, 5000, func(seed uint64, r *rand.Rand) {
+		g := replay.New(random(r))
+		if points, moved := g.Differences(); moved != 0 {
+			t.Errorf("seed %d: %d of %d points moved", seed, moved, points)
+		}
+		res, err := g.Run()
+		check.OK(t, err)
+		ns := res.Run.NS
+		if diff := cmp.Diff(replay.Times{NS: ns, ReplayedNS: ns, LowNS: ns, HighNS: ns}, res.Run); diff != "" {
+			t.Errorf("seed %d: %s", seed, diff)
+		}
+	})
+}
+
+func TestAShorterOperationNeverMakesTheRunLonger(t *testing.T) {
+	cases.Inputs(t, 500, 5000, func(seed uint64, r *rand.Rand) {
+		f := random(r)
+		g := replay.New(f)
+		var names []string
+		for n := range f.Nodes() {
+			names = append(names, n.Name())
+		}
+		if len(names) == 0 {
+			return
+		}
+		name := tracetest.Pick(r, names...)
+		before := int64(-1)
+		for _, factor := range []float64{1, 0.7, 0.3, 0} {
+			res, err := g.Run(replay.Change{Kind: replay.Scale, Select: name, Factor: factor})
+			if err != nil {
+				return // a name without a time
+			}
+			if before >= 0 && res.Run.ReplayedNS > before {
+				t.Fatalf("seed %d: %g× %q takes %d ns, more time takes %d", seed, factor, name, res.Run.ReplayedNS, before)
+			}
+			before = res.Run.ReplayedNS
+		}
+	})
+}
+
+// The recordings are of an H100. The gains are those of an independent replay.
+func TestGainsOnRealTraces(t *testing.T) {
+	for _, c := range []struct {
+		file, change string
+		low, high    int64
+	}{
+		{"sync", "nowait cudaStreamSynchronize", 0.9 * ms, 1.3 * ms},
+		{"pageable", "rate=25GB/s Memcpy HtoD (Pageable -> Device)", 57 * ms, 63 * ms},
+		{"gemm", "host 0.5x", 0, 1 * ms},
+		{"gemm", "0.5x aten::mm", 22 * ms, 23.5 * ms},
+	} {
+		g := read(t, "../../ingest/kineto/testdata/h100/"+c.file+".json.gz")
+		if got := saved(t, g, c.change); got < c.low || got > c.high {
+			t.Errorf("%s: %q saves %d ns, not %d to %d", c.file, c.change, got, c.low, c.high)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]replay.Change{
+		"0.5x matmul":                 {Kind: replay.Scale, Select: "matmul", Factor: 0.5},
+		"remove Memcpy HtoD":          {Kind: replay.Remove, Select: "Memcpy HtoD"},
+		"rate=25GB/s Memcpy HtoD (a)": {Kind: replay.Rate, Select: "Memcpy HtoD (a)", Factor: 25e9},
+		"host 0.5x":                   {Kind: replay.Host, Factor: 0.5},
+		"balance device=cuda:*":       {Kind: replay.Balance, Select: "device=cuda:*"},
+	} {
+		got := parse(t, text)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q: %s", text, diff)
+		}
+		if again := parse(t, got.String()); again != got {
+			t.Errorf("%q is written as %q", text, got)
+		}
+	}
+	for _, text := range []string{
+		"", "matmul", "0.5 matmul", "remove", "-1x matmul", "rate=fast copy", "host", "without 7", "fuse matmul", "NaNx matmul",
+	} {
+		if c, err := replay.Parse(text); err == nil {
+			t.Errorf("%q is read as %v", text, c)
+		}
+	}
+}

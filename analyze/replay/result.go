@@ -1,0 +1,268 @@
+package replay
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// Result is the prediction of a replay. Times are in nanoseconds.
+type Result struct {
+	Changes  []Applied `json:"changes"`
+	Run      Times     `json:"run"`
+	Requests *Requests `json:"requests"` // nil without requests
+	Steps    *Steps    `json:"steps"`    // nil with fewer than two steps
+	// Bound and ReplayedBound divide the path that determines the end, before and after.
+	Bound         []Part `json:"bound"`
+	ReplayedBound []Part `json:"replayed_bound"`
+	// Unexplained is the share of the recorded path that operations waited without a known reason. Above a fifth,
+	// gains are not known: Known is false.
+	Unexplained float64 `json:"unexplained_share"`
+	Known       bool    `json:"known"`
+	Edges       Edges   `json:"edges"`
+}
+
+// Applied is a change and the number of operations and calls that it selects.
+type Applied struct {
+	Change
+	Count int64 `json:"count"`
+}
+
+// Times is the extent of the run: recorded, predicted, and the bounds of the prediction.
+type Times struct {
+	NS         int64 `json:"ns"`
+	ReplayedNS int64 `json:"replayed_ns"`
+	LowNS      int64 `json:"low_ns"`
+	HighNS     int64 `json:"high_ns"`
+}
+
+// Requests sums up the durations of requests.
+type Requests struct {
+	Count         int64 `json:"count"`
+	SumNS         int64 `json:"sum_ns"`
+	ReplayedSumNS int64 `json:"replayed_sum_ns"`
+	LowSumNS      int64 `json:"low_sum_ns"`
+	HighSumNS     int64 `json:"high_sum_ns"`
+	P50NS         int64 `json:"p50_ns"`
+	ReplayedP50NS int64 `json:"replayed_p50_ns"`
+	P95NS         int64 `json:"p95_ns"`
+	ReplayedP95NS int64 `json:"replayed_p95_ns"`
+}
+
+// Steps has the median time from the start of a step to the start of the next.
+type Steps struct {
+	Count         int64 `json:"count"`
+	P50NS         int64 `json:"p50_ns"`
+	ReplayedP50NS int64 `json:"replayed_p50_ns"`
+}
+
+// Part is a part of the path that determines the end of the run.
+type Part struct {
+	Name  string  `json:"name"`
+	NS    int64   `json:"ns"`
+	Share float64 `json:"share"`
+}
+
+// Edges counts the edges of the graph by kind.
+type Edges struct {
+	Thread     EdgeCount `json:"thread"`
+	Stream     EdgeCount `json:"stream"`
+	Launch     EdgeCount `json:"launch"`
+	Event      EdgeCount `json:"event"`
+	Wait       EdgeCount `json:"wait"`
+	Collective EdgeCount `json:"collective"`
+	Request    EdgeCount `json:"request"`
+	Execution  EdgeCount `json:"execution"`
+}
+
+// MostUnexplained is the largest share of unexplained waiting on the path at which gains are known.
+const MostUnexplained = 0.2
+
+// ErrNoTimes is the error of a change to a recording in which nothing has a start.
+var ErrNoTimes = errors.New("no operation has a start, and a replay needs them")
+
+// Run replays the recording with changes, one after the other. It returns an [*UnknownError] for a change that selects
+// nothing, and ErrNoTimes for any change without times.
+func (g *Graph) Run(changes ...Change) (*Result, error) {
+	if len(changes) > 0 && len(g.g.at) == 0 {
+		return nil, ErrNoTimes
+	}
+	recorded := g.g.variant()
+	changed := g.g.variant()
+	r := &Result{Changes: []Applied{}}
+	spread := 0.0
+	for _, c := range changes {
+		n, err := g.apply(c, changed)
+		if err != nil {
+			return nil, err
+		}
+		r.Changes = append(r.Changes, Applied{c, n})
+		spread = max(spread, spreads[c.Kind])
+	}
+	at := changed.run()
+	last, replayedLast := latest(g.g.at), latest(at)
+	r.Bound = g.parts(last, g.g.at, recorded)
+	r.ReplayedBound = g.parts(replayedLast, at, changed)
+	r.Unexplained = g.unexplained(last, recorded)
+	r.Known = r.Unexplained <= MostUnexplained
+	r.Edges = g.edges()
+	if last != none {
+		r.Run.NS, r.Run.ReplayedNS = g.g.at[last], at[replayedLast]
+	}
+	r.Run.LowNS, r.Run.HighNS = r.bounds(r.Run.NS, r.Run.ReplayedNS, spread)
+	r.Requests = g.requests(at)
+	if q := r.Requests; q != nil {
+		q.LowSumNS, q.HighSumNS = r.bounds(q.SumNS, q.ReplayedSumNS, spread)
+	}
+	r.Steps = g.steps(at)
+	return r, nil
+}
+
+// spreads are the shares of a gain by which it may be wrong, because a change cannot know how fast the changed
+// operations would be.
+var spreads = map[Kind]float64{
+	Typical: 0.1, Roofline: 0.3, Rate: 0.15, Overlap: 0.3, Balance: 0.1, Fuse: 0.3, Host: 0.1, Without: 0.1,
+}
+
+// bounds returns the bounds of a predicted time: at least 1 % of the recorded time on both sides, and the spread and
+// the unexplained share of the gain. Without a change they equal the time.
+func (r *Result) bounds(recorded, replayed int64, spread float64) (low, high int64) {
+	if len(r.Changes) == 0 {
+		return replayed, replayed
+	}
+	saved := float64(max(recorded-replayed, replayed-recorded))
+	width := int64(0.01*float64(recorded) + (spread+r.Unexplained)*saved)
+	return max(0, replayed-width), replayed + width
+}
+
+// latest returns the point with the latest time, or none.
+func latest(at []int64) int32 {
+	last := none
+	for p := range at {
+		if last == none || at[p] > at[last] {
+			last = int32(p)
+		}
+	}
+	return last
+}
+
+// The names of parts other than kinds of operations.
+const (
+	partHost   = "host"
+	partLaunch = "launch"
+	partWait   = "wait"
+	partOther  = "other"
+)
+
+// parts divides the path to a point by what its time was spent on.
+func (g *Graph) parts(last int32, at []int64, v *variant) []Part {
+	sums := make(map[string]int64)
+	whole := int64(0)
+	if last != none {
+		v.binding(last, at, func(e *edge, lag int64) {
+			name := partOther
+			switch e.kind {
+			case own:
+				name = g.forest.Kind(e.owner).String()
+			case onThread:
+				name = partHost
+			case afterLaunch:
+				name = partLaunch
+			case afterWait:
+				name = partWait
+				if e.owner >= 0 && e.from == g.begin[e.owner] { // of a copy whose call ends before it
+					name = g.forest.Kind(e.owner).String()
+				}
+			}
+			sums[name] += lag
+			whole += lag
+		})
+	}
+	parts := []Part{}
+	for name, ns := range sums {
+		if ns > 0 {
+			parts = append(parts, Part{name, ns, float64(ns) / float64(whole)})
+		}
+	}
+	slices.SortFunc(parts, func(a, b Part) int { return cmp.Or(cmp.Compare(b.NS, a.NS), cmp.Compare(a.Name, b.Name)) })
+	return parts
+}
+
+// unexplained returns the share of the path to a point in long times before operations without a known reason.
+func (g *Graph) unexplained(last int32, v *variant) float64 {
+	const long = 100 * microsecond
+	sum := int64(0)
+	if last == none {
+		return 0
+	}
+	v.binding(last, v.at, func(e *edge, lag int64) {
+		if (e.kind == onStream || e.kind == afterLaunch) && lag > long {
+			sum += lag
+		}
+	})
+	return float64(sum) / float64(max(1, g.g.at[last]))
+}
+
+func (g *Graph) edges() Edges {
+	c := &g.g.count
+	return Edges{
+		Thread: c[onThread], Stream: c[onStream], Launch: c[afterLaunch], Event: c[afterStream], Wait: c[afterWait],
+		Collective: c[ofCollective], Request: c[ofRequest], Execution: c[ofExecution],
+	}
+}
+
+func (g *Graph) requests(at []int64) *Requests {
+	if len(g.roots) == 0 {
+		return nil
+	}
+	q := &Requests{Count: int64(len(g.roots))}
+	var before, after []int64
+	for _, r := range g.roots {
+		begin, end := g.begin[r], g.end[r]
+		before = append(before, g.g.slack(begin, end))
+		after = append(after, at[end]-at[begin])
+		q.SumNS += before[len(before)-1]
+		q.ReplayedSumNS += after[len(after)-1]
+	}
+	q.P50NS, q.P95NS = percentiles(before)
+	q.ReplayedP50NS, q.ReplayedP95NS = percentiles(after)
+	return q
+}
+
+func percentiles(ns []int64) (p50, p95 int64) {
+	slices.Sort(ns)
+	n := int64(len(ns))
+	return ns[sketch.Place(n, 50)], ns[sketch.Place(n, 95)]
+}
+
+// steps returns the times from the first operation of each step to that of the next.
+func (g *Graph) steps(at []int64) *Steps {
+	f := g.forest
+	first := make(map[int64]int32)
+	var order []int64
+	for _, r := range f.Devices.ByStart {
+		if !f.Has(r, trace.FlagStep) || g.begin[r] == none {
+			continue
+		}
+		if _, known := first[f.Step(r)]; !known {
+			first[f.Step(r)] = r
+			order = append(order, f.Step(r))
+		}
+	}
+	if len(order) < 2 {
+		return nil
+	}
+	var before, after []int64
+	for i := 1; i < len(order); i++ {
+		from, to := g.begin[first[order[i-1]]], g.begin[first[order[i]]]
+		before = append(before, g.g.slack(from, to))
+		after = append(after, at[to]-at[from])
+	}
+	s := &Steps{Count: int64(len(before))}
+	s.P50NS, _ = percentiles(before)
+	s.ReplayedP50NS, _ = percentiles(after)
+	return s
+}

@@ -1,0 +1,240 @@
+package replay
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/op"
+)
+
+// streamWaits are the operations that wait for other streams by calls of …StreamWaitEvent.
+type streamWaits struct {
+	processes map[int32]bool    // with such calls
+	marked    map[int32][]int32 // by row, what it waits for
+}
+
+func (w *streamWaits) known(process int32) bool { return w.processes[process] }
+
+// of returns what row r waits for. marked reports whether a call came before its launch.
+func (w *streamWaits) of(r int32) (after []int32, marked bool) {
+	after, marked = w.marked[r]
+	return after, marked
+}
+
+// marks finds what operations wait for on other streams: the first operation launched after the call waits for the
+// last one launched before the event was recorded, on the stated streams. Without streams it waits for the last
+// operation launched on another stream.
+func (b *builder) marks() *streamWaits {
+	f := b.forest
+	w := &streamWaits{processes: make(map[int32]bool), marked: make(map[int32][]int32)}
+	streamOf := func(r int32) op.Int { return f.Names.Lanes.Values[f.Lane(r)].Stream }
+	for _, i := range b.calls {
+		e := &b.events[i]
+		c := &f.Calls[^e.owner]
+		if !attrkey.IsStreamWait(c.Name) {
+			continue
+		}
+		process := b.lanes.Values[e.lane].process
+		w.processes[process] = true
+		all := b.launched[process]
+		until := e.start
+		if c.Recorded.Known {
+			until = c.Recorded.V - b.origin
+		}
+		before := firstAfter(all, until, b.launchOf)
+		from := firstAfter(all, e.start, b.launchOf)
+		for _, r := range all[from:min(len(all), from+searched)] {
+			if c.Stream.Known && streamOf(r) != c.Stream || b.events[b.launch[r]].lane != e.lane {
+				continue
+			}
+			w.marked[r] = append(w.marked[r], lastOn(all[:before], func(x int32) bool {
+				if c.OnStream.Known {
+					return streamOf(x) == c.OnStream
+				}
+				return streamOf(x) != streamOf(r)
+			})...)
+			break
+		}
+	}
+	return w
+}
+
+// firstAfter returns the index of the first row with a time after at.
+func firstAfter(rows []int32, at int64, of func(int32) int64) int {
+	return sort.Search(len(rows), func(i int) bool { return of(rows[i]) > at })
+}
+
+// searched bounds the operations that are examined for one call.
+const searched = 3000
+
+// lastOn returns the last of rows that matches, if any.
+func lastOn(rows []int32, matches func(int32) bool) []int32 {
+	for i := len(rows) - 1; i >= max(0, len(rows)-searched); i-- {
+		if matches(rows[i]) {
+			return rows[i : i+1]
+		}
+	}
+	return nil
+}
+
+// waits adds the edges of hosts that wait for devices.
+func (b *builder) waits() {
+	b.waitingCalls()
+	b.blockingCopies()
+	b.fullQueues()
+	b.unlaunched()
+}
+
+// ownOfCall is what a call takes beside its waiting.
+const ownOfCall = 5 * microsecond
+
+// waitingCalls lets the ends of waiting calls wait for the work launched before, on the stream of the call if it
+// states one.
+func (b *builder) waitingCalls() {
+	f := b.forest
+	for _, at := range b.calls {
+		e := &b.events[at]
+		c := &f.Calls[^e.owner]
+		if !attrkey.IsWait(c.Name) {
+			continue
+		}
+		rows := b.launched[b.lanes.Values[e.lane].process]
+		rows = rows[:firstAfter(rows, e.start, b.launchOf)]
+		after := none
+		seen := make(map[int32]bool)
+		for i := len(rows) - 1; i >= max(0, len(rows)-searched) && len(seen) < 8; i-- {
+			r := rows[i]
+			lane := f.Lane(r)
+			if c.Stream.Known && f.Names.Lanes.Values[lane].Stream != c.Stream || seen[lane] {
+				continue
+			}
+			seen[lane] = true
+			end := b.g.at[b.end[r]]
+			if end <= e.end && (after == none || end > b.g.at[b.end[after]]) {
+				after = r
+			}
+		}
+		if after != none {
+			b.wait(e.at, b.end[after], ownOfCall, afterWait, e.owner)
+		}
+	}
+}
+
+// blockingCopies lets the launching calls of copies that block wait for them. Such a call ends after the copy. A copy
+// from pageable memory to the device has a call that ends shortly before it, once the last piece is staged.
+func (b *builder) blockingCopies() {
+	f := b.forest
+	for _, r := range b.ops {
+		if f.Kind(r) != op.KindMemory || b.launch[r] == none {
+			continue
+		}
+		l := &b.events[b.launch[r]]
+		if l.same != none || l.at == l.begin {
+			continue
+		}
+		begin, end := b.g.at[b.begin[r]], b.g.at[b.end[r]]
+		called := b.g.at[l.at]
+		switch {
+		case called >= end && called-end < max(longestWindow, (end-begin)/20):
+			b.wait(l.at, b.end[r], ownOfCall, afterWait, r)
+		case called > begin && called < end && end-called < max(longestWindow, (end-begin)/20):
+			b.g.connect(b.begin[r], l.at, called-begin, afterWait, r)
+			if e := b.threadEdge(l.at); e != none {
+				b.g.edges[e].lag = min(b.g.edges[e].lag, ownOfCall)
+			}
+		}
+	}
+}
+
+// fullQueues lets launches wait for the end of an old operation where about a thousand are launched and not ended.
+func (b *builder) fullQueues() {
+	for _, rows := range b.launched {
+		if len(rows) < fullQueue {
+			continue
+		}
+		byEnd := slices.Clone(rows)
+		order.Rows(byEnd, b.forest.End, b.forest.CompareStart)
+		b.fullQueue(rows, byEnd)
+	}
+}
+
+// Figures of a full queue: the operations in it at least, and the launches that must have waited.
+const (
+	fullQueue   = 900
+	nearlyFull  = 30
+	longLaunch  = 100 * microsecond
+	heldAtLeast = 10
+)
+
+func (b *builder) fullQueue(rows, byEnd []int32) {
+	depth := make([]int, len(rows))
+	most := 0
+	ended := 0
+	for i, r := range rows {
+		for ended < len(byEnd) && b.endOf(byEnd[ended]) <= b.launchOf(r) {
+			ended++
+		}
+		depth[i] = i - ended
+		most = max(most, depth[i])
+	}
+	if most < fullQueue {
+		return
+	}
+	held := make([]bool, len(rows))
+	var back []int
+	for i, r := range rows {
+		l := &b.events[b.launch[r]]
+		if depth[i] > most-nearlyFull && l.end-l.start > longLaunch {
+			held[i] = true
+			back = append(back, i-firstAfter(byEnd, l.end, b.endOf))
+		}
+	}
+	if len(back) < heldAtLeast {
+		return
+	}
+	slices.Sort(back)
+	behind := back[len(back)/2]
+	for i, r := range rows {
+		l := &b.events[b.launch[r]]
+		k := i - behind - 1
+		if held[i] {
+			k = firstAfter(byEnd, l.end, b.endOf) - 1
+		}
+		if k >= 0 && l.same == none && b.endOf(byEnd[k]) <= l.end {
+			b.wait(l.at, b.end[byEnd[k]], ownOfCall, afterWait, noOwner)
+		}
+	}
+}
+
+// unlaunched lets hosts wait for operations without a launch: in a lane with such operations, each event waits for the
+// last of them that had ended.
+func (b *builder) unlaunched() {
+	f := b.forest
+	var all []int32
+	for _, r := range b.ops {
+		if !f.Has(r, trace.FlagLaunch) {
+			all = append(all, r)
+		}
+	}
+	n := len(b.lanePoints)
+	rows, first := order.GroupRows(all, n, nil, func(i int32) int32 { return b.laneOf(all[i]) })
+	for l := range n {
+		list := rows[first[l]:first[l+1]]
+		if len(list) == 0 || len(b.lanePoints[l]) == 0 {
+			continue
+		}
+		order.Rows(list, f.End, f.CompareStart)
+		i := 0
+		for _, p := range b.lanePoints[l] {
+			for i < len(list) && b.endOf(list[i]) <= b.g.at[p] {
+				i++
+			}
+			if i > 0 {
+				b.wait(p, b.end[list[i-1]], usualHost, afterWait, noOwner)
+			}
+		}
+	}
+}

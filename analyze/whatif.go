@@ -1,0 +1,32 @@
+package analyze
+
+import (
+	"context"
+
+	"github.com/optrace/optrace/analyze/replay"
+)
+
+// WhatIfSchema names the JSON form of a WhatIf and its major version.
+const WhatIfSchema = "optrace.whatif/v1"
+
+// WhatIf is the prediction of a recording with changes.
+type WhatIf struct {
+	Schema string   `json:"schema"`
+	Input  Envelope `json:"input"`
+	replay.Result
+}
+
+// RunWhatIf reads src and predicts its times with changes, one after the other. It returns a [*replay.UnknownError] for
+// a change that selects nothing. Of opts it uses Peaks, Workers and those for reading.
+func RunWhatIf(ctx context.Context, src Source, opts Options, changes ...replay.Change) (*WhatIf, error) {
+	opts.KeepForest = true
+	r, err := Run(ctx, src, opts)
+	if err != nil {
+		return nil, err
+	}
+	result, err := replay.New(r.Forest).Run(changes...)
+	if err != nil {
+		return nil, err
+	}
+	return &WhatIf{WhatIfSchema, r.Input, *result}, nil
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
+	"github.com/optrace/optrace/cmd/optrace/internal/input"
+	"github.com/optrace/optrace/cmd/optrace/internal/output"
+	"github.com/optrace/optrace/cmd/optrace/internal/streams"
+	"github.com/optrace/optrace/render/text"
+)
+
+const whatifUsage = `usage: optrace whatif [flags] [-change CHANGE]... INPUT...
+
+Whatif replays a recording with changes, and predicts how long the run, its requests
+and its steps take. Without a change it says what the time is spent on.
+
+  -change CHANGE    a change, written WHAT SELECT; give it again for several changes.
+                    SELECT is the name of an operation, operator, span or call, or
+                    KEY=VALUE,KEY=VALUE, such as device=cuda:*; keys are operation,
+                    operator, kind, device, rank, stream, step, phase and service.
+                    WHAT is:
+    0.5x            times 0.5
+    remove          neither run nor launched
+    typical         each call at most the median of calls with the same work
+    roofline        each call at most its bound by the device's peaks; needs -peaks
+    rate=25GB/s     each copy at this rate, if that is faster
+    overlap         collectives on a stream of their own
+    nowait          the host goes on in these calls or copies
+    balance         each device has the mean of the devices' work
+    fuse            sequences of operations, written a;b;c, as one launch
+    without         without a request, written request=TRACE_ID
+    host 0.5x       all time of the host times 0.5; it has no SELECT
+  -peaks FILE       the device's peak rates: a name or file as of optrace report
+  -json             print JSON, schema optrace.whatif/v1
+` + flags.FormatUsage + `
+  -o FILE           write to FILE, not an INPUT; replaced once complete
+` + streams.DisplayUsage + flags.MemoryUsage + `
+Examples:
+
+  optrace whatif trace.json.gz
+  optrace whatif -change '0.5x aten::mm' trace.json.gz
+  optrace whatif -change 'nowait cudaStreamSynchronize' -change 'host 0.5x' trace.json.gz
+  optrace whatif -change 'rate=25GB/s Memcpy HtoD (Pageable -> Device)' trace.json.gz
+  optrace whatif -change 'overlap kind=collective' rank0.json.gz rank1.json.gz
+  optrace whatif -json -change 'remove relu' ops.jsonl | jq .run.replayed_ns
+`
+
+type whatifFlags struct {
+	json    bool
+	peaks   string
+	changes []replay.Change
+	display streams.DisplayFlags
+	flags.InOut
+}
+
+func (f *whatifFlags) define(fs *flag.FlagSet) {
+	fs.Func("change", "", func(text string) error {
+		c, err := replay.Parse(text)
+		f.changes = append(f.changes, c)
+		return err
+	})
+	fs.StringVar(&f.peaks, "peaks", "", "")
+	fs.BoolVar(&f.json, "json", false, "")
+	f.display.Register(fs)
+	f.InOut.Define(fs)
+}
+
+func (f *whatifFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
+	peaks, err := flags.ReadPeaks(f.peaks)
+	if err != nil {
+		return err
+	}
+	for _, c := range f.changes {
+		if c.Kind == replay.Roofline && peaks == nil {
+			return exit.Usagef("-change %q needs -peaks", c)
+		}
+	}
+	return output.Produce(ctx, s, f.Output, line.Inputs, func(out *output.File) error {
+		in, done := input.Source{Inputs: line.Inputs, InOut: f.InOut, Exclude: out.Exclude}.Open(s)
+		r, err := analyze.RunWhatIf(ctx, in, analyze.Options{Peaks: peaks}, f.changes...)
+		done()
+		var unknown *replay.UnknownError
+		if errors.As(err, &unknown) {
+			return exit.Input(fmt.Errorf("-change: %w%s", err, exit.Guess(unknown.Select, unknown.Names)))
+		}
+		if err != nil {
+			return exit.Input(err)
+		}
+		out.Verdict = input.Unread(line.Inputs, &r.Input)
+		if f.json {
+			return exit.Output(output.JSON(out, r))
+		}
+		return exit.Output(text.WriteWhatIf(out, r, f.display.On(out.Screen(s))))
+	})
+}

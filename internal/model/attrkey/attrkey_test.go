@@ -1,0 +1,22 @@
+package attrkey
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCallsThatWait(t *testing.T) {
+	for want, calls := range map[string]string{
+		"host": "cudaStreamSynchronize cudaDeviceSynchronize hipEventSynchronize cuCtxSynchronize cudaMemcpy hipMemcpy " +
+			"hipMemcpyWithStream cuMemcpyDtoH_v2 zeEventHostSynchronize aclrtSynchronizeStream",
+		"stream": "cudaStreamWaitEvent hipStreamWaitEvent cuStreamWaitEvent cudaStreamWaitEvent_ptsz",
+		"": "cudaLaunchKernel cudaMemcpyAsync cuMemcpyDtoHAsync_v2 cudaMemcpyPeer cuMemcpyDtoD_v2 cudaEventQuery " +
+			"cudaMemset cudaGraphAddMemcpyNode cudaEventRecord",
+	} {
+		for call := range strings.FieldsSeq(calls) {
+			if IsWait(call) != (want == "host") || IsStreamWait(call) != (want == "stream") {
+				t.Errorf("%s: IsWait %t, IsStreamWait %t, want %q", call, IsWait(call), IsStreamWait(call), want)
+			}
+		}
+	}
+}
