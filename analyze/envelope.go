@@ -95,6 +95,9 @@ type Envelope struct {
 	EarlyStarts int64  `json:"early_starts,omitempty"`
 	// Problems describes the first unreadable records with their positions.
 	Problems []string `json:"problems"`
+	// Unrecorded counts work that profiles announce and do not hold, by reason. WorldSize is the stated number of ranks.
+	Unrecorded map[string]int64 `json:"-"`
+	WorldSize  op.Int           `json:"-"`
 }
 
 // DeviceClock bounds the error of times from device clocks.
@@ -156,6 +159,7 @@ type counts struct {
 	MissingEntries int64    `json:"missing_entries,omitempty"`
 	Sampler        string   `json:"sampler,omitempty"` // the last one by name
 	Mistakes       mistakes `json:"mistakes,omitzero"`
+	WorldSize      op.Int   `json:"world_size,omitzero"` // the largest one
 }
 
 func (c *counts) addFormat(name string) {
@@ -216,8 +220,11 @@ func (in *counter) add(rec op.Record, err error) {
 		if a := opmodel.FindAttr(rec.Resource.Attrs, attrkey.Sampler); a != nil {
 			in.Sampler = max(in.Sampler, a.Value)
 		}
+		in.WorldSize = slices.MaxFunc([]op.Int{in.WorldSize, rec.Resource.WorldSize}, order.Ints)
 	case rec.Gap != nil:
-		in.Dropped = wide.AddSaturating(in.Dropped, max(0, rec.Gap.Dropped))
+		if !slices.Contains(opmodel.Unrecorded[:], rec.Gap.Reason) {
+			in.Dropped = wide.AddSaturating(in.Dropped, max(0, rec.Gap.Dropped))
+		}
 		in.countReason(droppedBy, cmp.Or(rec.Gap.Reason, key.Unknown), max(0, rec.Gap.Dropped))
 	case rec.Batch != nil:
 		w, _ := in.writers.Row([]byte(rec.Batch.Writer))
@@ -329,6 +336,7 @@ func (in *counter) merge(o *counter) {
 	in.Dropped = wide.AddSaturating(in.Dropped, o.Dropped)
 	in.MissingEntries = wide.AddSaturating(in.MissingEntries, o.MissingEntries)
 	in.Sampler = max(in.Sampler, o.Sampler)
+	in.WorldSize = slices.MaxFunc([]op.Int{in.WorldSize, o.WorldSize}, order.Ints)
 	in.Mistakes.merge(&o.Mistakes)
 	for i, n := range o.warnings {
 		in.warnings[i] += n
@@ -375,6 +383,16 @@ func (in *counter) envelope() Envelope {
 		BadProduct:     in.Mistakes.Product,
 		TimeUnit:       in.Mistakes.timeUnit(in.Formats, in.Entries),
 		Problems:       []string{},
+		WorldSize:      in.WorldSize,
+	}
+	for _, reason := range opmodel.Unrecorded {
+		if n, ok := env.DroppedBy[reason]; ok {
+			if env.Unrecorded == nil {
+				env.Unrecorded = make(map[string]int64)
+			}
+			env.Unrecorded[reason] = n
+			delete(env.DroppedBy, reason)
+		}
 	}
 	if env.TimeUnit != "" {
 		env.EarlyStarts = in.Mistakes.Early

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
@@ -250,4 +251,28 @@ func TestMistakesMerge(t *testing.T) {
 		merged.merge(part)
 	}
 	check.Equal(t, "merged", *whole, *merged)
+}
+
+// Gaps of profiles are work that is missing, and no operations dropped. Coverage joins them with the recorded work.
+func TestCoverageJoinsGapsOfParts(t *testing.T) {
+	part := func(rank int64) *collector {
+		c := newCollector(Options{})
+		for _, rec := range []op.Record{
+			{Resource: &op.Resource{Rank: op.Known(rank), WorldSize: op.Known(8)}},
+			{Entry: &op.Entry{Operation: "gemm", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(rank),
+				Start: op.Known(20), Duration: 5, Launch: op.Known(10), AdjustedCount: 4}},
+			{Gap: &op.Gap{Dropped: 3, Reason: "launch_without_operation"}},
+			{Gap: &op.Gap{Dropped: 2, Reason: "graph_launch_without_operation"}},
+			{Gap: &op.Gap{Dropped: 1, Reason: "captured_launch"}}, {Gap: &op.Gap{Dropped: 1, Reason: "queue_full"}},
+		} {
+			c.add(rec, nil)
+		}
+		return c
+	}
+	r := mergeCollectors(part(0), part(1)).report()
+	check.Equal(t, "coverage", &launch.Coverage{
+		Launches: 14, LaunchesWithoutOperation: 10, LaunchesCaptured: 2, GraphReplays: 4, Ranks: 2,
+		WorldSize: op.Known(8), SampledShare: op.KnownFloat(0.25),
+	}, r.Coverage)
+	check.Equal(t, "dropped", map[string]int64{"queue_full": r.Input.Dropped}, r.Input.DroppedBy)
 }

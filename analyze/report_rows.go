@@ -117,6 +117,7 @@ func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 		Suspects: in.Suspects,
 		TimeUnit: in.TimeUnit, EarlyStarts: in.EarlyStarts, BadProducts: in.BadProducts, BadProduct: in.BadProduct,
 	}
+	facts.Coverage = r.Coverage
 	facts.Total = r.Total
 	facts.Operations = r.Operations
 	facts.Devices = r.Devices

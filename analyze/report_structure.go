@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/engines"
@@ -75,8 +76,18 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		{"overview findings devices balance", func() { r.AddTimelines(timeline.Timelines(forest)) }},
 		{"devices", func() { r.Utilisation = timeline.UseOf(forest, timeBuckets) }},
 		{"devices", func() { r.Concurrency = timeline.Concurrency(forest) }},
+		{"", func() {
+			r.Coverage = launch.CoverageOf(forest, r.Input.Unrecorded)
+			r.Coverage.WorldSize = r.Input.WorldSize
+			if est := r.Total.EstCount; est.Known && est.V > 0 {
+				r.Coverage.SampledShare = op.KnownFloat(min(1, float64(r.Total.Count)/est.V))
+			}
+		}},
 		{"", func() { facts.Extent = timeline.ExtentOf(forest) }},
-		{"overview findings", func() { facts.Lateness = joins().Lateness() }},
+		{"overview findings", func() {
+			facts.Clocks = clocks.Apart(forest, joins())
+			facts.Lateness = joins().Lateness()
+		}},
 		{"overview findings", func() { facts.Alike = requests.AlikeOf(forest) }},
 	} {
 		if figures.sections == "" || opts.wants(figures.sections) {

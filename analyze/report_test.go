@@ -132,7 +132,7 @@ func TestReportWithoutStructure(t *testing.T) {
 			cmpopts.IgnoreFields(Communication{}, "Collectives"),
 			cmpopts.IgnoreFields(Report{}, "CriticalPath", "Operators", "PathOperations", "PathTotals",
 				"SlowestRequest", "Sequences"),
-			cmpopts.IgnoreFields(Report{}, "ExtentNS", "Findings", "Idle", "IdleCauses", "Steps", "StatedSteps",
+			cmpopts.IgnoreFields(Report{}, "Coverage", "ExtentNS", "Findings", "Idle", "IdleCauses", "Steps", "StatedSteps",
 				"Utilisation", "Concurrency"),
 		}
 		check.Equal(t, fmt.Sprintf("seed %d", seed), full, flat, structural)

@@ -20,7 +20,11 @@ var endsAtOnce = []string{"allreduce", "allgather", "reducescatter", "alltoall",
 // reference, and returns the result. Rows without a rank, such as the span of a step, move with the operations below
 // them if these have one rank, or without such operations with their parent.
 func Align(f *trace.Forest) *Alignment {
-	c := compareClocks(f)
+	joins := collective.FindJoins(f)
+	c := &Alignment{Collectives: []AlignedCollective{}, Ranks: []AlignedRank{}}
+	compared, inferred := compareClocks(f, joins)
+	c.Estimate = compared.estimate()
+	c.Inferred = inferred
 	if len(c.Offsets) == 0 {
 		return c
 	}
@@ -28,14 +32,14 @@ func Align(f *trace.Forest) *Alignment {
 	for _, o := range c.Offsets {
 		offsets[o.Rank] = o.OffsetNS
 	}
-	skews := skewsOf(f)
+	skews := skewsOf(f, joins)
 	times, all := timesOf(f)
 	f.Shift(shifts(f, offsets), offsets)
 	f.Build()
 	alignedTimes, allAligned := timesOf(f)
 	c.RecordedWallNS = all.wall()
 	c.WallNS = allAligned.wall()
-	aligned := skewsOf(f)
+	aligned := skewsOf(f, collective.FindJoins(f))
 	names := f.Names.Collectives.Values
 	for n, s := range skews {
 		after := aligned[n]
@@ -53,23 +57,41 @@ func Align(f *trace.Forest) *Alignment {
 	return c
 }
 
-// compareClocks returns the offsets from collectives with a sequence number, or from the others without such offsets.
-func compareClocks(f *trace.Forest) *Alignment {
+// Apart returns the rank with the largest offset that the collectives of f do not explain, nil if the clocks agree.
+func Apart(f *trace.Forest, joins *collective.Joins) *Offset {
+	c, _ := compareClocks(f, joins)
+	return c.apart()
+}
+
+func (c *comparison) apart() (most *Offset) {
+	est := c.estimate()
+	for i := range est.Offsets {
+		o := &est.Offsets[i]
+		size := max(o.OffsetNS, -o.OffsetNS)
+		if o.Via.Known && size > c.between(o.Via.V, o.Rank).allows(o) &&
+			(most == nil || size > max(most.OffsetNS, -most.OffsetNS)) {
+			most = o
+		}
+	}
+	return most
+}
+
+// compareClocks compares collectives with a sequence number, or else the others if the former give no offsets.
+func compareClocks(f *trace.Forest, joins *collective.Joins) (c *comparison, areInferred bool) {
 	numbered := newComparison()
 	inferred := newComparison()
-	eachRanked(f, func(_ int32, parts []rankedPart) {
+	eachRanked(f, joins, func(_ int32, parts []rankedPart) {
 		if parts[0].inferred {
 			inferred.add(parts)
 		} else {
 			numbered.add(parts)
 		}
 	})
-	c := &Alignment{Estimate: numbered.estimate(), Collectives: []AlignedCollective{}, Ranks: []AlignedRank{}}
-	if other := inferred.estimate(); len(c.Offsets) == 0 && len(other.Offsets)+len(other.Unknown) > len(c.Unknown) {
-		c.Estimate = other
-		c.Inferred = true
+	est, other := numbered.estimate(), inferred.estimate()
+	if len(est.Offsets) == 0 && len(other.Offsets)+len(other.Unknown) > len(est.Unknown) {
+		return inferred, true
 	}
-	return c
+	return numbered, false
 }
 
 // rankedPart is the part of one rank in a collective, until the last of its devices was done.
@@ -79,7 +101,7 @@ type rankedPart struct {
 }
 
 // eachRanked calls found for each collective of several ranks in endsAtOnce, with its name and its parts by rank.
-func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
+func eachRanked(f *trace.Forest, joins *collective.Joins, found func(name int32, parts []rankedPart)) {
 	plain := strings.NewReplacer("_", "", "-", "")
 	atOnce := make([]bool, len(f.Names.Collectives.Values))
 	for i, n := range f.Names.Collectives.Values {
@@ -87,7 +109,6 @@ func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 		atOnce[i] = slices.ContainsFunc(endsAtOnce, func(word string) bool { return strings.Contains(name, word) })
 	}
 	var ranked []rankedPart
-	joins := collective.FindJoins(f)
 	for parts := range joins.All() {
 		name := parts[0].Name
 		inferred := parts[0].Inferred
@@ -119,9 +140,9 @@ func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
 // skew is the largest difference between the starts, and between the ends, of the ranks in collectives of a name.
 type skew struct{ start, end int64 }
 
-func skewsOf(f *trace.Forest) map[int32]skew {
+func skewsOf(f *trace.Forest, joins *collective.Joins) map[int32]skew {
 	all := make(map[int32]skew)
-	eachRanked(f, func(name int32, parts []rankedPart) {
+	eachRanked(f, joins, func(name int32, parts []rankedPart) {
 		least, most := parts[0], parts[0]
 		for _, p := range parts {
 			least.start = min(least.start, p.start)

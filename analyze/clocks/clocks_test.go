@@ -146,3 +146,32 @@ func TestOffsetsAreRecovered(t *testing.T) {
 		}
 	})
 }
+
+// Clocks are apart if the ends of collectives differ by more than last messages and their own spread explain.
+func TestClocksApart(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		ends     [][]rankedPart
+		shortest int64
+		want     string
+	}{
+		{"last messages", ends(0, 1, 40_000, 41_000, 40_000, 42_000, 40_000), 10_000, ""},
+		{"a slower rank", ends(0, 1, 400_000, 410_000, 400_000, 390_000, 400_000), 1_000_000, ""},
+		{"behind", ends(0, 1, -5_000_000, -5_001_000, -4_999_000, -5_000_000, -5_002_000), 1_000_000,
+			"Clocks of ranks differ: rank 1 is 5.00 ms behind the reference, by the ends of 5 collectives"},
+		{"no common offset", ends(0, 1, 100_000, -400_000, 500_000, 60_000, -100_000, 300_000), 10_000, ""},
+	} {
+		c := newComparison()
+		for _, parts := range test.ends {
+			for i := range parts {
+				parts[i].start = parts[i].end - test.shortest
+			}
+			c.add(parts)
+		}
+		text := ""
+		if o := c.apart(); o != nil {
+			text = o.Text()
+		}
+		check.Equal(t, test.name, test.want, text)
+	}
+}

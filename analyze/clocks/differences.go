@@ -35,7 +35,8 @@ type differences struct {
 	samples []sample
 }
 
-type sample struct{ at, difference int64 }
+// sample is a difference of ends, and the duration of the shorter part.
+type sample struct{ at, difference, shorter int64 }
 
 func newComparison() *comparison {
 	return &comparison{pairs: make(map[pair]*differences), ranks: make(map[int64]int64)}
@@ -51,7 +52,9 @@ func (c *comparison) add(parts []rankedPart) {
 		if max(difference, -difference) > maxDifference {
 			continue
 		}
-		order.At(c.pairs, pair{lowest.rank, p.rank}).add(sample{at: lowest.end, difference: difference})
+		order.At(c.pairs, pair{lowest.rank, p.rank}).add(sample{
+			lowest.end, difference, min(p.end-p.start, lowest.end-lowest.start),
+		})
 	}
 }
 
@@ -161,6 +164,19 @@ func (d *differences) median() int64 {
 		values[i] = s.difference
 	}
 	return sketch.Median(values)
+}
+
+// minApart is the least offset, in nanoseconds, that the last messages of a collective do not explain.
+const minApart = 50_000
+
+// allows returns the largest offset that the collectives of two ranks explain: the duration of their shorter parts, and
+// four times the residual of o.
+func (d *differences) allows(o *Offset) int64 {
+	shorter := make([]int64, len(d.samples))
+	for i, s := range d.samples {
+		shorter[i] = s.shorter
+	}
+	return max(minApart, 4*o.ResidualMedianNS.V, sketch.Median(shorter))
 }
 
 // drift returns the growth of the difference in nanoseconds per second, between the medians of the first and the last

@@ -1,6 +1,11 @@
 package clocks
 
-import "github.com/optrace/optrace/op"
+import (
+	"fmt"
+
+	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
+)
 
 // Alignment has the offsets of the ranks' clocks, and times before and after alignment.
 type Alignment struct {
@@ -43,6 +48,16 @@ type Estimate struct {
 	// Offsets has the ranks with a known offset and the reference, Unknown the other ranks with collectives.
 	Offsets []Offset  `json:"offsets"`
 	Unknown []Unknown `json:"unknown"`
+}
+
+// Text states the offset in one sentence without its end.
+func (o *Offset) Text() string {
+	ahead := "ahead of"
+	if o.OffsetNS < 0 {
+		ahead = "behind"
+	}
+	return fmt.Sprintf("Clocks of ranks differ: rank %d is %s %s the reference, by the ends of %s", o.Rank,
+		units.Duration(max(o.OffsetNS, -o.OffsetNS)), ahead, units.Plural(o.Collectives, "collective"))
 }
 
 // Offset is the offset of the clock of a rank.

@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/internal/table"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -30,6 +31,9 @@ type Doctor struct {
 	engines map[string]int64
 	// children counts the operations with a parent.
 	children int64
+	ranks    map[int64]struct{}
+	// collectives has the collectives of ranks, to compare the clocks of ranks.
+	collectives *trace.Forest
 }
 
 type nameCounts struct {
@@ -55,7 +59,7 @@ func (*references) fold(*references) {} // ids outside the sample do not count
 func New() *Doctor {
 	return &Doctor{
 		byName: table.New(maxNames, (*nameCounts).fold), ids: table.New(maxIDs, (*references).fold),
-		engines: make(map[string]int64),
+		engines: make(map[string]int64), ranks: make(map[int64]struct{}), collectives: trace.New(),
 	}
 }
 
@@ -89,6 +93,12 @@ func (d *Doctor) Add(rec op.Record) {
 func (d *Doctor) addEntry(e *op.Entry) {
 	d.id(e.TraceID, e.SpanID).there = true
 	d.addLinks(e.Links)
+	if e.Rank.Known {
+		d.ranks[e.Rank.V] = struct{}{}
+		if communicates(e) {
+			d.collectives.Add(op.Record{Entry: e})
+		}
+	}
 	if !e.ParentSpanID.IsZero() {
 		d.children++
 		d.id(e.TraceID, e.ParentSpanID).children++

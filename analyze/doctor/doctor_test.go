@@ -128,3 +128,28 @@ func TestManyNames(t *testing.T) {
 		t.Errorf("%d operations lack a start: %v", f.Missing, f.Operations)
 	}
 }
+
+// Missing work and clocks of ranks that differ have advice that fits the source.
+func TestCoverageHasAdvice(t *testing.T) {
+	d := New()
+	for i := range int64(6) {
+		for rank := range int64(2) {
+			d.Add(op.Record{Entry: &op.Entry{
+				Operation: "all_reduce", Kind: op.KindCollective, DeviceID: "cuda:0", Rank: op.Known(rank),
+				Start: op.Known(1e6*i + 2e5*rank), Duration: 500,
+				Collective: &op.Collective{Name: "all_reduce", Sequence: op.Known(i)},
+			}})
+		}
+	}
+	env := analyze.Envelope{WorldSize: op.Known(128), Formats: []string{"nsys"},
+		Unrecorded: map[string]int64{"graph_launch_without_operation": 19, "captured_launch": 1}}
+	check.Equal(t, "", []Lack{
+		{"19 graph replays without an operation in the recording: idle times are not known", tryGraphs},
+		{"1 launch captured into a graph that did not run", tryCapture},
+		{"2 ranks in the input, of 128", "optrace report with the files of all ranks"},
+		{"Clocks of ranks differ: rank 1 is 200 µs ahead of the reference, by the ends of 6 collectives",
+			"optrace report -align-clocks FILE…"},
+	}, d.Report(env).Coverage)
+	env.Formats = []string{"chrome"}
+	check.Equal(t, "", tryPyTorch, d.Report(env).Coverage[0].Try)
+}

@@ -19,8 +19,16 @@ type Report struct {
 	Input analyze.Envelope `json:"input"`
 	// Findings has an element per check, in fixed order, whether or not anything is missing.
 	Findings []Finding `json:"findings"`
+	// Coverage lists the work missing in the recording, and clocks of ranks that differ.
+	Coverage []Lack `json:"coverage"`
 	// Engines counts the requests of inference engines in spans that are no operations, by dialect.
 	Engines map[string]int64 `json:"engines,omitempty"`
+}
+
+// Lack is a lack of the recording as a whole, and what to try.
+type Lack struct {
+	Text string `json:"text"`
+	Try  string `json:"try"`
 }
 
 // Finding is the result of one check.
@@ -76,7 +84,9 @@ type Attribute struct {
 
 // Report returns the findings, given the counts of the input.
 func (d *Doctor) Report(env analyze.Envelope) *Report {
-	r := &Report{Schema: Schema, Input: env, Findings: make([]Finding, 0, numChecks), Engines: d.engines}
+	r := &Report{
+		Schema: Schema, Input: env, Findings: make([]Finding, 0, numChecks), Coverage: d.coverage(&env), Engines: d.engines,
+	}
 	for i := range checks {
 		c := &checks[i]
 		f := Finding{

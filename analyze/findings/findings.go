@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/engines"
@@ -71,6 +72,8 @@ var kinds = []Kind{
 type Finding struct {
 	Kind Kind   `json:"kind"`
 	Text string `json:"text"`
+	// Rule names the rule of the finding: "coverage" for missing work, "clocks" for clocks of ranks that differ.
+	Rule string `json:"rule,omitempty"`
 	// SavedNS is the time saved without the cause, out of OfNS of the run or its requests, unknown if not estimated.
 	SavedNS op.Int `json:"saved_ns"`
 	OfNS    op.Int `json:"of_ns"`
@@ -96,7 +99,10 @@ type Where struct {
 // Facts are the input of Of: the figures of a report and, in addition, Extent, Lateness, Alike, Engines and First.
 type Facts struct {
 	Input Input
-	Total profile.Total
+	// Coverage may be nil. Clocks is the rank whose clock differs most, nil if the clocks of ranks agree.
+	Coverage *launch.Coverage
+	Clocks   *clocks.Offset
+	Total    profile.Total
 	// WithoutSuspects is the total without suspect times, nil without suspects.
 	WithoutSuspects *profile.Total
 	Operations      []profile.Operation
@@ -150,6 +156,8 @@ func Of(f *Facts) []Finding {
 	l.Operators = cmp.Or(l.Operators, new(operators.Operators))
 	l.Launches = cmp.Or(l.Launches, new(launch.Launches))
 	l.Sequences = cmp.Or(l.Sequences, new(sequences.Sequences))
+	l.Coverage = cmp.Or(l.Coverage, new(launch.Coverage))
+	l.coverage()
 	l.input()
 	switch {
 	case f.Input.Entries > 0:
@@ -168,8 +176,54 @@ func Of(f *Facts) []Finding {
 	return found
 }
 
+// coverage adds the findings on missing work and on clocks, before all others.
+func (l *list) coverage() {
+	where := Where{Command: "optrace doctor"}
+	if text := l.Coverage.Text(); text != "" {
+		f := says(Lost, where, "%s", text)
+		f.Rule = "coverage"
+		l.first = append(l.first, f)
+		if l.Coverage.Doubtful() {
+			l.unknown = "work is missing"
+		}
+	}
+	if c := l.Clocks; c != nil {
+		f := says(Suspect, where, "%s. Try optrace report -align-clocks.", c.Text())
+		f.Rule = "clocks"
+		f.Where.Rank = op.Known(c.Rank)
+		l.first = append(l.first, f)
+		l.Lateness = nil
+		l.unknown = cmp.Or(l.unknown, "clocks of ranks differ")
+	}
+}
+
+// withoutTimes adds the findings that do not depend on times between operations.
+func (l *list) withoutTimes() {
+	by := &l.by
+	most := slices.MaxFunc([]boundPart{
+		{"compute", by.ComputeNS}, {"communication", by.CommunicationNS}, {"memory", by.MemoryNS},
+		{"other operations", by.OtherNS},
+	}, func(a, b boundPart) int { return cmp.Compare(a.ns, b.ns) })
+	text := "The bound is not known, because " + l.unknown
+	if all := l.whole * l.devicesNum; all > 0 && 2*most.ns >= all {
+		text = fmt.Sprintf("The bound is %s: at least %s of %s; the rest is not known, because %s", most.name,
+			units.Percent(float64(most.ns)/float64(all)), l.wholeText(), l.unknown)
+	} else if l.Total.Count > 0 {
+		text += ": " + units.Plural(l.Total.Count, "operation") + " took " + units.Duration(l.Total.SumNS) + " in all"
+	}
+	l.first = append(l.first, says(Bound, Where{Section: "devices"}, "%s.", text))
+	l.rooflines()
+	l.all = append(l.all, engineFindings(l.Engines, false)...)
+	l.first = append(l.first, l.failed...)
+	l.sort()
+}
+
 func (l *list) run() {
 	l.divide()
+	if l.unknown != "" {
+		l.withoutTimes()
+		return
+	}
 	l.blame()
 	l.first = append(l.first, l.bound())
 	l.standouts()
@@ -183,6 +237,10 @@ func (l *list) run() {
 	l.others()
 	l.all = append(l.all, engineFindings(l.Engines, false)...)
 	l.first = append(l.first, l.failed...)
+	l.sort()
+}
+
+func (l *list) sort() {
 	slices.SortStableFunc(l.all, func(a, b Finding) int {
 		return cmp.Or(
 			order.Ints(b.SavedNS, a.SavedNS), cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
@@ -195,6 +253,7 @@ type list struct {
 	// first holds the findings that cast doubt on the figures, and the bound. They come before all others.
 	first, all []Finding
 	failed     []Finding // come after the bound
+	unknown    string    // why times between operations are not known, "" if they are
 	// whole is the divided time: the paths of the requests, or the extent on each of devicesNum devices.
 	whole, devicesNum int64
 	byRequest         bool

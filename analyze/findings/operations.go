@@ -297,6 +297,10 @@ func (l *list) others() {
 				"One operation in their place would save it.", l.part(gaps/n), named(strings.Join(names, ", ")),
 			units.Plural(int64(len(most.Operations)), "operation"), units.Plural(most.Rounds, "time")), gaps/n)
 	}
+	l.rooflines()
+}
+
+func (l *list) rooflines() {
 	for i := range l.Operations {
 		o := &l.Operations[i]
 		l.roofline("operations", o.Operation, o.Roofline)

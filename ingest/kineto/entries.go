@@ -166,6 +166,9 @@ func (m *entryMaker) addGradient(e *op.Entry, i int32) {
 func (m *entryMaker) device(i int) *op.Entry {
 	d := m.deviceOps.at(int32(i))
 	call := m.launchOf(d)
+	if call != nil {
+		call.matched = true
+	}
 	launcher := m.hostOpOf(d, call)
 	var o *hostOp
 	if launcher >= 0 {
@@ -341,6 +344,7 @@ func (m *entryMaker) geometryOf(symbol uint32) []op.Attr {
 
 func (m *entryMaker) setStep(process uint32, at int64) {
 	if s := m.steps.At(int64(process), at); s != nil {
+		s.Used = true
 		m.build.Int(attrkey.Step, s.Number.V)
 		m.step = lexer.ValidUTF8(m.notes.Text(s.Name))
 	}

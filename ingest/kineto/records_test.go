@@ -493,3 +493,29 @@ func transcript(t testing.TB, text []byte, m *attr.Mapping) string {
 //	                     that repeat the correlation id
 //	plain.json           no categories of Kineto: spans with ids, begin and end
 func TestGolden(t *testing.T) { recordtest.Golden(t, ".json", kineto.Records) }
+
+// Launches and steps without an operation are gaps; launches during a capture count apart.
+func TestGapsCountLostLaunches(t *testing.T) {
+	event := func(cat, name string, at int, args string) string {
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":1,"ts":%d,"dur":9,"args":{%s}},`,
+			cat, name, at, args)
+	}
+	text := `{"traceEvents":[` + event("user_annotation", "ProfilerStep#1", 10, "") +
+		event("cuda_runtime", "cudaLaunchKernel", 10, `"correlation":1`) +
+		event("kernel", "gemm", 12, `"correlation":1,"device":0,"stream":7`) +
+		event("user_annotation", "ProfilerStep#2", 20, "") +
+		event("cuda_runtime", "cudaLaunchKernel", 20, `"correlation":2`) +
+		event("cuda_runtime", "cudaGraphLaunch", 21, `"correlation":3`) +
+		event("cuda_runtime", "cudaStreamBeginCapture", 30, `"correlation":4`) +
+		event("cuda_runtime", "cuLaunchKernel", 40, `"correlation":5`) +
+		event("cuda_runtime", "cudaStreamEndCapture", 50, `"correlation":6`) +
+		event("cuda_runtime", "cudaLaunchKernel", 60, `"correlation":1`) + "{}]}"
+	got := make(map[string]int64)
+	for rec := range kineto.Records(strings.NewReader(text), "x", nil) {
+		if rec.Gap != nil {
+			got[rec.Gap.Reason] += rec.Gap.Dropped
+		}
+	}
+	check.Equal(t, "", map[string]int64{"launch_without_operation": 1, "graph_launch_without_operation": 1,
+		"captured_launch": 1, "step_without_operation": 1}, got)
+}

@@ -41,6 +41,7 @@ type launch struct {
 	thread      uint32
 	op          int32  // the host operator around it, or -1
 	name        uint32 // index of notes
+	matched     bool   // an operation of a device has its correlation id
 }
 
 type deviceOp struct {

@@ -55,7 +55,29 @@ func (r *reader) readTail() bool {
 			return false
 		}
 	}
-	return r.readCalls(&entries)
+	return r.readGaps(&entries) && r.readCalls(&entries)
+}
+
+// readGaps yields the counts of launches and steps without an operation.
+func (r *reader) readGaps(m *entryMaker) bool {
+	var calls profiler.Calls
+	var first launch // of several with one id
+	for n, i := range m.byCorrelation {
+		l := m.launches.at(i)
+		process := m.processOf(l.thread)
+		if n == 0 || l.correlation != first.correlation || m.groups.of(process) != m.groups.of(m.processOf(first.thread)) {
+			first = *l
+		}
+		calls.Add(profiler.Call{
+			Process: int64(process), Name: m.notes.Text(l.name), Start: l.start, Matched: first.matched,
+		})
+	}
+	for _, gap := range calls.Gaps(m.deviceOps.n > 0, m.steps.Empty()) {
+		if !r.yield(op.Record{Gap: &gap}, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 func (m *entryMaker) countEras() {

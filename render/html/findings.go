@@ -75,6 +75,9 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 			chips = append(chips, Note{units.Plural(n, noun), detail})
 		}
 	}
+	if c := r.Coverage; c != nil && c.Text() != "" {
+		chips = append(chips, Note{"work missing", c.Text()})
+	}
 	add(in.Dropped, "lost operation",
 		"Lost before they were written: "+reasons(in.DroppedBy)+". Sums are too small by them.")
 	add(in.MissingEntries, "missing operation", fmt.Sprintf("In %s that the files do not hold.",

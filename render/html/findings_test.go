@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/op"
@@ -49,7 +50,8 @@ func TestSentence(t *testing.T) {
 			MissingBatches: 2,
 			MissingEntries: 9, SuspectDurations: op.Known(1), Clock: op.Known(2), Cycles: op.Known(3),
 		},
-		Total: profile.Total{Count: 10, WallNS: op.Known(3_510_000_000)},
+		Coverage: &launch.Coverage{Launches: 2, LaunchesWithoutOperation: 1},
+		Total:    profile.Total{Count: 10, WallNS: op.Known(3_510_000_000)},
 	}
 	text, chips := sentence(r, 1)
 	if want := "10 operations in 12 spans on 1 device within 3.51 s."; strings.ReplaceAll(text, "\u00a0", " ") != want {
@@ -59,11 +61,11 @@ func TestSentence(t *testing.T) {
 	for _, c := range chips {
 		labels = append(labels, c.Label)
 	}
-	want := "1 lost operation|9 missing operations|3 malformed records|2 cut-off files|1 suspect duration|2 clock " +
+	want := "work missing|1 lost operation|9 missing operations|3 malformed records|2 cut-off files|1 suspect duration|2 clock " +
 		"problems|3 cycles"
 	check.Equal(t, "chips", want, strings.Join(labels, "|"))
-	if !strings.Contains(chips[2].Detail, "syntax 2, limit_exceeded 1") {
-		t.Errorf("detail %q", chips[2].Detail)
+	if !strings.Contains(chips[3].Detail, "syntax 2, limit_exceeded 1") {
+		t.Errorf("detail %q", chips[3].Detail)
 	}
 	host := &analyze.Report{Input: analyze.Envelope{Spans: 4, Entries: 2}}
 	text, _ = sentence(host, 0)

@@ -25,6 +25,7 @@ func WriteDoctor(w io.Writer, r *doctor.Report, opts Options) error {
 	} else {
 		v.findings()
 	}
+	v.coverage()
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Missing > 0 {
 			v.advice(f)
@@ -68,6 +69,18 @@ func (v *examination) envelope() {
 		v.field("missing", "nothing that was looked for", false)
 	default:
 		v.field("missing", strings.Join(missing, ", "), true)
+	}
+}
+
+// coverage shows what the recording as a whole lacks.
+func (v *examination) coverage() {
+	if len(v.r.Coverage) == 0 {
+		return
+	}
+	v.heading("COVERAGE")
+	for _, lack := range v.r.Coverage {
+		v.note(lack.Text + ".")
+		v.labelled("try", lack.Try)
 	}
 }
 

@@ -37,6 +37,9 @@ func (v *view) envelope() {
 		v.field("clock", fmt.Sprintf("the times of %s come from devices and may be off by %s",
 			units.Plural(c.Entries, "operation"), units.Duration(c.MaxErrorNS)), false)
 	}
+	if c := v.r.Coverage; c != nil {
+		v.field("coverage", c.Text(), true)
+	}
 	v.without()
 	v.field("sampling", samplingText(in), in.Sampling == analyze.SamplingUnknown)
 	v.total(false)

@@ -136,6 +136,8 @@ func (r *reader) device(table string, v []sqlite.Value) (*op.Entry, error) {
 		if call := r.launchOf(process, correlation); call != nil {
 			r.launched(e, call)
 			launch = op.Known(call.start)
+			call.matched = true
+			call.worked = max(call.worked, end)
 		}
 	}
 	if !profiler.HasTime(start, end-start, launch) {
@@ -211,6 +213,7 @@ func (r *reader) outside(call *launch) *op.Entry {
 
 func (r *reader) setStep(e *op.Entry, process, at int64) {
 	if s := r.steps.At(process, at); s != nil {
+		s.Used = true
 		e.Step = s.Number
 		e.StepName = r.symbols.Text(s.Name)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/read/spool"
 	"github.com/optrace/optrace/internal/release"
 	"github.com/optrace/optrace/op"
@@ -132,6 +133,18 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 			}
 			return err
 		}) {
+			return
+		}
+	}
+	var calls profiler.Calls
+	for i := range r.launches {
+		l := &r.launches[i]
+		calls.Add(profiler.Call{
+			Process: r.threads[l.thread].process, Name: r.call(l.name), Start: l.start, Matched: l.matched, End: l.worked,
+		})
+	}
+	for _, gap := range calls.Gaps(r.count > 0, r.steps.Empty()) {
+		if !yield(op.Record{Gap: &gap}, nil) {
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package nsys_test
 
 import (
+	"bytes"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/cmd/optrace/nsys"
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
@@ -127,4 +129,24 @@ func randomSteps(r *rand.Rand) string {
 		}
 	}
 	return b.String()
+}
+
+// Launches without an operation are gaps, unless they were still queued when the recording ended.
+func TestGapsCountLostLaunches(t *testing.T) {
+	insert := fmt.Sprintf(`
+INSERT INTO StringIds VALUES (6, 'cudaGraphLaunch_v10000');
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
+	(1260, 1270, %[1]d, 50, 5), (1261, 1270, %[1]d, 51, 6), (%%d, 9999, %[1]d, 52, 5), (9998, 9999, %[1]d, 53, 5);`, thread1)
+	for at, want := range map[int]int64{2750: 1, 2950: 3} { // the last operation runs from 2800 to 2900
+		got := make(map[string]int64)
+		text := database(t, small+fmt.Sprintf(insert, at))
+		for rec, err := range nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "db", unbounded) {
+			check.OK(t, err)
+			if rec.Gap != nil {
+				got[rec.Gap.Reason] += rec.Gap.Dropped
+			}
+		}
+		check.Equal(t, fmt.Sprint(at),
+			map[string]int64{"launch_without_operation": want, "graph_launch_without_operation": 1}, got)
+	}
 }

@@ -66,6 +66,8 @@ type launch struct {
 	name        int64 // its text, or 0
 	thread      uint32
 	at          int32 // the range around it, or -1
+	matched     bool  // an operation of a device has its correlation id
+	worked      int64 // the end of its last operation
 }
 
 type thread struct {

@@ -30,7 +30,13 @@ const (
 )
 
 // IsGraphLaunch reports whether a runtime call launches a graph, such as cudaGraphLaunch or hipGraphLaunch.
-func IsGraphLaunch(call string) bool { return strings.HasSuffix(call, "GraphLaunch") }
+func IsGraphLaunch(call string) bool { return strings.Contains(call, "GraphLaunch") }
+
+// IsLaunch reports whether a call of CUDA or HIP launches a kernel or a graph.
+func IsLaunch(call string) bool {
+	return strings.Contains(call, "Launch") && !strings.Contains(call, "HostFunc") &&
+		(strings.HasPrefix(call, "cu") || strings.HasPrefix(call, "hip"))
+}
 
 // IsStreamWait reports whether a runtime call makes a stream wait for an event, such as cudaStreamWaitEvent.
 func IsStreamWait(call string) bool { return strings.Contains(call, "StreamWaitEvent") }

@@ -28,6 +28,17 @@ func UsualRule(k op.Kind) op.KindRule {
 	return op.RuleAttribute
 }
 
+// Reasons of gaps for work that a profile announces and does not hold.
+const (
+	LostLaunch      = "launch_without_operation"
+	LostGraphLaunch = "graph_launch_without_operation"
+	CapturedLaunch  = "captured_launch" // into a graph: it did not run
+	EmptyStep       = "step_without_operation"
+)
+
+// Unrecorded lists these reasons.
+var Unrecorded = [...]string{LostLaunch, LostGraphLaunch, CapturedLaunch, EmptyStep}
+
 const maxCachedName = 512
 
 // KindCache is a cache of [op.InferKind]: names repeat, and comparing them is far cheaper than searching for words.

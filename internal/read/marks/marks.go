@@ -142,6 +142,7 @@ type Step struct {
 	Start, End int64
 	Number     op.Int // known after [Steps.Settle]
 	Name       uint32 // by a reader's numbers
+	Used       bool   // set by a reader with an operation in the step
 	rank       int    // of the mark, math.MaxInt for a range without one
 }
 
@@ -218,6 +219,20 @@ func (s *Steps) addRepeated(outermost iter.Seq2[uint32, Step]) {
 			*s = append(*s, r)
 		}
 	}
+}
+
+// Empty counts the numbers of steps that are not used in any process.
+func (s Steps) Empty() (n int64) {
+	used := make(map[int64]bool)
+	for i := range s {
+		used[s[i].Number.V] = used[s[i].Number.V] || s[i].Used
+	}
+	for _, is := range used {
+		if !is {
+			n++
+		}
+	}
+	return n
 }
 
 // At returns the step of a process at a time, or nil. Steps of one process follow each other.

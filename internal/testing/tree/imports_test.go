@@ -116,7 +116,7 @@ var analysisImports = map[string][]string{
 	"engines":    {"key", "trace"},
 	"seed":       {"stacks"},
 	"findings": {
-		"collective", "device", "engines", "key", "launch", "operators", "path", "peaks",
+		"clocks", "collective", "device", "engines", "key", "launch", "operators", "path", "peaks",
 		"profile", "requests", "sequences", "steps", "suspects", "timeline",
 		"trace", "work",
 	},

@@ -100,7 +100,7 @@ func Plural(n int64, noun string) string {
 	switch stem, ends := strings.CutSuffix(noun, "y"); {
 	case n == 1:
 		return "1 " + noun
-	case ends:
+	case ends && !strings.HasSuffix(stem, "a"): // replays
 		noun = stem + "ies"
 	case strings.HasSuffix(noun, "ch"):
 		noun += "es"

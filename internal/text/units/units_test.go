@@ -38,7 +38,7 @@ func TestUnits(t *testing.T) {
 		{Count(0), "0"}, {Count(999), "999"}, {Count(1000), "1,000"}, {Count(13428180), "13,428,180"},
 		{Count(-1234567), "-1,234,567"}, {Count(math.MinInt64), "-9,223,372,036,854,775,808"},
 		{Plural(1, "entry"), "1 entry"}, {Plural(0, "entry"), "0 entries"}, {Plural(1234, "batch"), "1,234 batches"},
-		{Plural(2, "span"), "2 spans"}, {Percent(0.125), "12.5 %"}, {Percent(math.NaN()), "-"},
+		{Plural(2, "span"), "2 spans"}, {Plural(2, "graph replay"), "2 graph replays"}, {Percent(0.125), "12.5 %"}, {Percent(math.NaN()), "-"},
 	} {
 		check.Equal(t, "", test[1], test[0])
 	}

@@ -1,0 +1,93 @@
+package profiler
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opmodel"
+	"github.com/optrace/optrace/op"
+)
+
+// Call is a runtime call of a process. Matched is set if the recording has an operation of the call. End is the end of
+// the last one, or 0 in a recording that waits for all operations.
+type Call struct {
+	Process, Start int64
+	Name           string
+	Matched        bool
+	End            int64
+}
+
+// Calls finds the launches without an operation among the runtime calls of a recording.
+type Calls struct {
+	lost, captures []Call         // launches, and beginnings and ends of captures
+	last           map[int64]Call // the last start and end of matched calls, by process
+}
+
+// Add adds a call.
+func (s *Calls) Add(c Call) {
+	switch {
+	case c.Matched:
+		if s.last == nil {
+			s.last = make(map[int64]Call)
+		}
+		l := s.last[c.Process]
+		s.last[c.Process] = Call{Start: max(l.Start, c.Start), End: max(l.End, c.End)}
+	case strings.Contains(c.Name, "StreamBeginCapture"), strings.Contains(c.Name, "StreamEndCapture"):
+		s.captures = append(s.captures, c)
+	case attrkey.IsLaunch(c.Name):
+		s.lost = append(s.lost, c)
+	}
+}
+
+func compareCalls(a, b Call) int {
+	return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.Start, b.Start))
+}
+
+// Gaps counts launches without an operation, and emptySteps. Launches during a capture do not run and count apart, and
+// launches still queued when the recording ended do not count. No launch counts if none matches any of the operations.
+func (s *Calls) Gaps(operations bool, emptySteps int64) (gaps []op.Gap) {
+	if operations && len(s.last) == 0 {
+		s.lost = nil
+	}
+	slices.SortFunc(s.captures, compareCalls)
+	slices.SortFunc(s.lost, compareCalls)
+	counts := make(map[string]int64)
+	queued := make(map[int64]bool) // by process
+	for _, c := range s.lost {
+		l := s.last[c.Process]
+		isLast := c.Start > l.Start
+		if _, known := queued[c.Process]; isLast && !known {
+			queued[c.Process] = c.Start < l.End
+		}
+		switch {
+		case s.isCaptured(c):
+			counts[opmodel.CapturedLaunch]++
+		case isLast && queued[c.Process]:
+		case attrkey.IsGraphLaunch(c.Name):
+			counts[opmodel.LostGraphLaunch]++
+		default:
+			counts[opmodel.LostLaunch]++
+		}
+	}
+	if operations {
+		counts[opmodel.EmptyStep] = emptySteps
+	}
+	for _, reason := range opmodel.Unrecorded {
+		if n := counts[reason]; n > 0 {
+			gaps = append(gaps, op.Gap{Dropped: n, Reason: reason})
+		}
+	}
+	return gaps
+}
+
+// isCaptured reports whether a capture is open at a call. The recording may begin or end within a capture.
+func (s *Calls) isCaptured(c Call) bool {
+	i := sort.Search(len(s.captures), func(i int) bool { return compareCalls(s.captures[i], c) > 0 })
+	if i > 0 && s.captures[i-1].Process == c.Process {
+		return strings.Contains(s.captures[i-1].Name, "Begin")
+	}
+	return i < len(s.captures) && s.captures[i].Process == c.Process && strings.Contains(s.captures[i].Name, "End")
+}
