@@ -48,7 +48,7 @@ export function engines(page, parent) {
       median("e2e", "e2e_ns", "whole requests"),
       time("p99", (e) => e.e2e_ns?.p99),
       median("ttft", "ttft_ns", "the time to the first token"),
-      median("tpot", "tpot_ns", "the time from one token to the next"),
+      median("tpot", "tpot_ns", "the time from one token to the next (TGI: with the prefill)"),
       ...["queue", "prefill", "decode", "execute", "other"].map((name) => median(name, name + "_ns", "that part of the requests")),
     ],
     { label: "requests of engines", empty: "" },
