@@ -164,8 +164,14 @@ func (v *view) total(brief bool) {
 		text += ifAny(t.PeakMemoryBytes.V, " (the largest "+units.Bytes(t.PeakMemoryBytes.V)+")")
 		derived = ifAny(t.FLOPsDerived, " ("+units.FLOPs(t.FLOPsDerived)+" derived)")
 	}
-	text += ifAny(t.FLOPs, ", "+units.FLOPs(t.FLOPs)+derived)
-	if host := v.r.Input.Entries - t.Count; brief {
+	text += ifAny(t.FLOPs, ", "+units.FLOPs(t.FLOPs)+derived+ofOperations(t.FLOPsCount, t.Count))
+	host := int64(0)
+	for i := range v.r.Operations {
+		if o := &v.r.Operations[i]; o.Side != "" {
+			host += o.Count
+		}
+	}
+	if brief {
 		text += ifAny(host, "; on the host "+units.Count(host)+" more")
 	}
 	if t.StatedNS.Known {
@@ -184,6 +190,14 @@ func (v *view) total(brief bool) {
 		v.field("est.", fmt.Sprintf("%s operations, %s", units.Count(int64(t.EstCount.V+0.5)),
 			units.DurationFloat(t.EstSumNS.V)), false)
 	}
+}
+
+// ofOperations returns " of N of M operations", "" if FLOPs cover all operations or the number is not known.
+func ofOperations(covered, all int64) string {
+	if covered == 0 || covered == all {
+		return ""
+	}
+	return " of " + units.Count(covered) + " of " + units.Plural(all, "operation")
 }
 
 // reasons returns " (a 1, b 2)", "" for an empty map.

@@ -107,6 +107,10 @@ func statsTable(keys []string, rows []namedStats) *table {
 	for _, s := range rows {
 		rate := ""
 		intensity := ""
+		flops := nonZero(max(0, s.FLOPs), units.FLOPs)
+		if flops != "" && s.FLOPsCount > 0 && s.FLOPsCount < s.Count {
+			flops += " (" + units.Count(s.FLOPsCount) + " of " + units.Count(s.Count) + ")"
+		}
 		if s.FLOPsPerSecond.V != 0 {
 			rate = units.FLOPsPerSecond(s.FLOPsPerSecond.V)
 		}
@@ -117,7 +121,7 @@ func statsTable(keys []string, rows []namedStats) *table {
 			knownFloat(s.Share, units.Percent), bar(s.Share.V),
 			knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 			knownFloat(s.P95NS, units.DurationFloat), knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS),
-			nonZero(s.MemoryBytes.V, units.Bytes), nonZero(max(0, s.FLOPs), units.FLOPs), rate, intensity,
+			nonZero(s.MemoryBytes.V, units.Bytes), flops, rate, intensity,
 			nonZero(max(0, s.Errors), units.Count), strings.Join(s.Mixes, ", "))...)
 	}
 	return t
@@ -210,8 +214,8 @@ func (v *view) roofline() {
 		if r := v.r.Total.Roofline; r != nil {
 			v.note(fmt.Sprintf("of best: the least time that FLOPs or bytes take at the device's peaks, as a part of "+
 				"the time taken;"+
-				" %s of %s in all, %s", knownFloat(r.Share, units.Percent), units.Duration(r.SumNS),
-				units.Plural(r.Count, "operation")))
+				" %s of %s in all, %s of %s", knownFloat(r.Share, units.Percent), units.Duration(r.SumNS),
+				units.Count(r.Count), units.Plural(v.r.Total.Count, "operation")))
 		}
 	}
 	if beyond {

@@ -94,7 +94,7 @@ func (v *view) engines() {
 }
 
 const enginesNote = "times are medians, p99 that of the column before; ttft: to the first token; tpot: from one " +
-	"token to the next"
+	"token to the next (tgi: with the prefill)"
 
 // enginesTable returns the table of engines, with a column for each key.
 func enginesTable(rows []engines.Engine, by []string) *table {
