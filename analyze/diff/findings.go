@@ -19,18 +19,24 @@ func (r *Report) findings() []findings.Finding {
 	all := []findings.Finding{{Kind: findings.Change, Text: r.whole()}}
 	var changed []*Row
 	apart := map[Verdict][]string{}
+	names := make([]string, len(r.Rows))
 	for i := range r.Rows {
+		names[i] = r.Rows[i].Key.String()
+	}
+	named := make(map[*Row]string)
+	for i, name := range requests.NamesInText(names) {
 		row := &r.Rows[i]
+		named[row] = name
 		switch row.Verdict {
 		case Slower, Faster:
 			changed = append(changed, row)
 		case Added, Removed:
-			apart[row.Verdict] = append(apart[row.Verdict], requests.NameInText(row.Key.String()))
+			apart[row.Verdict] = append(apart[row.Verdict], name)
 		}
 	}
 	slices.SortStableFunc(changed, func(a, b *Row) int { return int(math.Copysign(1, b.moved()-a.moved())) })
 	for i, row := range changed[:min(len(changed), maxFindings)] {
-		text := fmt.Sprintf("%s is %s: %s, on average.", requests.NameInText(row.Key.String()), row.by(), row.fromTo())
+		text := fmt.Sprintf("%s is %s: %s, on average.", named[row], row.by(), row.fromTo())
 		if more := len(changed) - i - 1; i == maxFindings-1 && more > 0 {
 			text += fmt.Sprintf(" So are, slower or faster, %s more.", units.Count(int64(more)))
 		}

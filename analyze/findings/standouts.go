@@ -17,13 +17,13 @@ func (l *list) standouts() {
 		a := &l.Alike[i]
 		if a.First != nil && l.First == nil {
 			l.add(says(FirstStep, whereRequest(a.First),
-				"The first %s took %s, the median of the others %s: it warms up.%s", named(a.Name), units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), cause(a.First)),
+				"The first %s took %s, the median of the others %s: it warms up.%s", l.named(a.Name), units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), cause(a.First)),
 				a.First.BeyondNS)
 		}
 		if s := a.Slow; s != nil && a.ChanceOf <= maxChance {
 			f := says(SlowRequest, whereRequest(s),
 				"The slowest %s took %s, the median %s, chance %s; as slow, by %d times the median, are %s of %s.%s",
-				named(a.Name), units.Duration(s.DurationNS), units.Duration(s.MedianNS), probability(a.ChanceOf),
+				l.named(a.Name), units.Duration(s.DurationNS), units.Duration(s.MedianNS), probability(a.ChanceOf),
 				requests.Slower, units.Count(a.SlowCount), units.Count(a.Count), cause(s))
 			f.Chance = op.KnownFloat(a.ChanceOf)
 			l.add(f, s.BeyondNS)
@@ -31,7 +31,7 @@ func (l *list) standouts() {
 		if a.QueuedNS > 0 {
 			l.add(says(SlowRequest, Where{Section: "critical_path", Operation: a.Name},
 				"%s waited in a queue: %s passed before their first operation while others ran, of %s in all.",
-				units.Plural(a.Count, "request")+" "+named(a.Name), units.Duration(a.QueuedNS),
+				units.Plural(a.Count, "request")+" "+l.named(a.Name), units.Duration(a.QueuedNS),
 				units.Duration(a.DurationNS)), a.QueuedNS)
 		}
 	}

@@ -66,6 +66,15 @@ func NameInText(name string) string {
 	return string(runes)
 }
 
+// NamesInText prepares names like [NameInText], so that different names stay different.
+func NamesInText(names []string) []string {
+	texts := kernelname.Distinct(names, maxNameInText, func(name string, _ int) string { return NameInText(name) })
+	for i, text := range texts {
+		texts[i] = NameInText(text)
+	}
+	return texts
+}
+
 func (p *CausePart) words(cause string, ranks bool) string {
 	name := NameInText(p.Operation)
 	time := units.Duration(p.TimeNS)

@@ -122,8 +122,8 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	v.Shapes = columns.shapes.Values
 	v.Errors = append(v.Errors, columns.errors.Values...)
 	v.Short = make(map[string]string)
-	for _, name := range v.Names {
-		if short := kernelname.Short(name); short != name && len(name) > leastShort {
+	for i, short := range kernelname.Shorts(v.Names) {
+		if name := v.Names[i]; short != name && len(name) > leastShort {
 			v.Short[name] = short
 		}
 	}

@@ -160,8 +160,12 @@ func (v *view) operators() {
 			bar(share), units.Duration(r.DeviceTotalNS), nonZero(r.Kernels, units.Count), knownDuration(r.HostSelfNS),
 			knownDuration(r.HostTotalNS),
 			knownDuration(r.DeviceIdleNS), ifKnown(r.MemoryBytes, units.Bytes), ifKnown(r.FLOPs, units.FLOPs))
-		for _, b := range r.Below {
-			name := kernelname.Short(b.Operation)
+		names := make([]string, len(r.Below))
+		for i := range r.Below {
+			names[i] = r.Below[i].Operation
+		}
+		for i, name := range kernelname.Shorts(names) {
+			b := &r.Below[i]
 			if b.CapturedIn != "" {
 				name = b.CapturedIn + ": " + name
 			}

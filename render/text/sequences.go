@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/sequences"
+	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/text/units"
 )
 
@@ -35,13 +36,14 @@ func (v *view) sequences() {
 
 // sequenceText joins operations and counts consecutive equal ones.
 func sequenceText(operations []string) string {
+	names := kernelname.Distinct(operations, maxInText, kernelname.Fit)
 	var parts []string
 	for i := 0; i < len(operations); {
 		n := 1
 		for i+n < len(operations) && operations[i+n] == operations[i] {
 			n++
 		}
-		part := inText(operations[i])
+		part := names[i]
 		if n > 1 {
 			part += " ×" + strconv.Itoa(n)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/text/termtext"
 )
 
@@ -203,7 +204,7 @@ func (t *table) shortenNames() {
 		for n, r := range t.rows {
 			names[n] = r.cells[i]
 		}
-		for n, short := range distinct(names, c.width) {
+		for n, short := range kernelname.Distinct(names, c.width, kernelname.Fit) {
 			t.rows[n].cells[i] = short
 		}
 	}

@@ -1,36 +1,52 @@
-package text
+package kernelname
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
-	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/text/termtext"
 )
 
-// distinct returns names cut to at most width columns; different names stay different. Long names lose their middle,
-// because the ends of kernel names and shapes matter as much as the beginnings. Names with equal short forms show the
-// first difference. If they are still equal, they are numbered.
-func distinct(names []string, width int) []string {
-	short := make(map[string]string, len(names)) // by name
+// Fit fits a name into a width. It takes the short form of a kernel's name. Longer ones lose their middle, or the
+// beginning of the kernel's name if template arguments tell kernels apart.
+func Fit(name string, width int) string {
+	if termtext.Width(name) <= width {
+		return name
+	}
+	short := Short(name)
+	if i := strings.IndexByte(short, '<'); i > 0 && short != name && termtext.Width(short) > width {
+		if room := width - termtext.Width(short[i:]); 3*room >= width {
+			return termtext.Truncate(short[:i], room) + short[i:]
+		}
+	}
+	return termtext.Shorten(short, width)
+}
+
+// Distinct shortens names by short, such as [Fit]; different names stay different. Names with equal short forms have at
+// most width columns and show the first difference, because the ends of kernel names and shapes matter as much as the
+// beginnings. If they are still equal, they are numbered.
+func Distinct(names []string, width int, short func(string, int) string) []string {
+	forms := make(map[string]string, len(names)) // by name
 	var different []string
 	for _, name := range names {
-		if _, ok := short[name]; !ok {
-			short[name] = shorten(name, width)
+		if _, ok := forms[name]; !ok {
+			forms[name] = short(name, width)
 			different = append(different, name)
 		}
 	}
-	for _, same := range alike(different, short) {
-		showDifferences(same, width, short)
+	for _, same := range alike(different, forms) {
+		showDifferences(same, width, forms)
 	}
 	uses := make(map[string]int) // by short form
 	for _, name := range different {
-		uses[short[name]]++
-		for n := uses[short[name]]; n > 1; n++ {
+		uses[forms[name]]++
+		for n := uses[forms[name]]; n > 1; n++ {
 			mark := fmt.Sprintf("…#%d", n)
 			if marked := termtext.Head(name, width-termtext.Width(mark)) + mark; uses[marked] == 0 {
-				short[name] = marked
+				forms[name] = marked
 				uses[marked] = 1
 				break
 			}
@@ -38,9 +54,14 @@ func distinct(names []string, width int) []string {
 	}
 	cut := make([]string, len(names))
 	for i, name := range names {
-		cut[i] = short[name]
+		cut[i] = forms[name]
 	}
 	return cut
+}
+
+// Shorts returns the short forms of names. Names of equal short forms stay long.
+func Shorts(names []string) []string {
+	return Distinct(names, math.MaxInt32, func(name string, _ int) string { return Short(name) })
 }
 
 func alike(names []string, short map[string]string) map[string][]string {
@@ -59,7 +80,7 @@ func showDifferences(same []string, width int, short map[string]string) {
 	}
 	texts := make([]string, len(same))
 	for i, name := range same {
-		texts[i] = kernelname.Long(name)
+		texts[i] = Long(name)
 	}
 	if len(slices.Compact(slices.Sorted(slices.Values(texts)))) < len(same) {
 		texts = same
