@@ -300,7 +300,8 @@ func (p *Processor) ForceFlush(ctx context.Context) error {
 	for now := p.reported.Load(); now < lost && !p.reported.CompareAndSwap(now, lost); now = p.reported.Load() {
 	}
 	if lost > before {
-		err = errors.Join(fmt.Errorf("optrace: %d operations were dropped since the last flush", lost-before), err)
+		err = errors.Join(fmt.Errorf("optrace: %s dropped since the last flush",
+			plural(int64(lost-before), "operation was", "operations were")), err)
 	}
 	return err
 }

@@ -234,7 +234,8 @@ func (q *Queue[E]) ForceFlush(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("optrace: flushing a queue: %d operations are pending: %w", left, ctx.Err())
+			return fmt.Errorf("optrace: flushing a queue: %s pending: %w",
+				plural(int64(left), "operation is", "operations are"), ctx.Err())
 		case <-time.After(wait):
 		}
 	}
@@ -380,4 +381,11 @@ func (t *processorTarget) lose(reason string, n uint64) {
 	if t.exp != nil {
 		t.exp.sink.Drop(reason, n)
 	}
+}
+
+func plural(n int64, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", several)
 }

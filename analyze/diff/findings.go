@@ -63,14 +63,18 @@ func (r *Report) findings() []findings.Finding {
 				same++
 			}
 		}
+		are := "are"
+		if same == 1 {
+			are = "is"
+		}
 		text := fmt.Sprintf("No operation is known to be slower or faster: "+
-			"%s of %s are unchanged within %s; of the others it cannot be told.",
-			units.Count(int64(same)), units.Count(int64(len(r.Rows))), r.bound())
+			"%s of %s %s unchanged within %s; of the others it cannot be told.",
+			units.Count(int64(same)), units.Count(int64(len(r.Rows))), are, r.bound())
 		switch same {
 		case 0:
 			text = "Of no operation can it be told whether it is slower or faster."
 		case len(r.Rows):
-			text = fmt.Sprintf("All operations, %s, are unchanged within %s.", units.Count(int64(same)), r.bound())
+			text = fmt.Sprintf("All operations, %s, %s unchanged within %s.", units.Count(int64(same)), are, r.bound())
 		}
 		all = append(all, findings.Finding{Kind: findings.Operation, Text: text})
 	}

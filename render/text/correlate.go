@@ -224,7 +224,7 @@ func (v *correlation) details() {
 		}
 	}
 	if more > 0 {
-		v.note("… and " + units.Count(more) + " more endpoints with operations, which took less time")
+		v.note("… and " + units.Plural(more, "more endpoint") + " with operations, which took less time")
 	}
 }
 

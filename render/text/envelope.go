@@ -187,7 +187,7 @@ func (v *view) total(brief bool) {
 		v.field("empty", "optrace doctor says what may be the reason", true)
 	}
 	if t.EstCount.Known && t.EstSumNS.Known {
-		v.field("est.", fmt.Sprintf("%s operations, %s", units.Count(int64(t.EstCount.V+0.5)),
+		v.field("est.", fmt.Sprintf("%s, %s", units.Plural(int64(t.EstCount.V+0.5), "operation"),
 			units.DurationFloat(t.EstSumNS.V)), false)
 	}
 }

@@ -87,7 +87,7 @@ func (v *view) engines() {
 	v.note(enginesNote)
 	for i := range v.r.Engines {
 		if s := v.r.Engines[i].Slow; s != nil {
-			v.note(v.r.Engines[i].Dialect + ": the slowest of " + units.Count(s.Requests) + " slow requests is span " +
+			v.note(v.r.Engines[i].Dialect + ": the slowest of " + units.Plural(s.Requests, "slow request") + " is span " +
 				s.SpanID.String() + " of trace " + s.TraceID.String())
 		}
 	}
