@@ -198,7 +198,7 @@ func (v *correlation) price() {
 	}
 	add("total", "", &p.Total)
 	v.first(t, len(t.rows), 0) // each list has its bound
-	v.note("device time: what operations took, in sum; the rows of tenants, of models, of routes and of requests, " +
+	v.note("device time: operations that run at once on one device share its time; the rows of tenants, of models, of routes and of requests, " +
 		"each with those of no request, add up to the total")
 }
 
