@@ -32,7 +32,7 @@ type pricing struct {
 
 // sharedTime is the time of an execution. Its requests take parts.
 type sharedTime struct {
-	mean          spending // per nanosecond of operations
+	mean          spending // per nanosecond of the devices
 	of, billed    int64    // the time of the operations, and of the devices
 	taken, passed int64    // by requests so far
 }
@@ -131,7 +131,7 @@ func newPricing(t *price.Table, all *requests.Requests, forest *trace.Forest) *p
 		if e := &all.Shared[i]; e.SumNS > 0 {
 			exact, billed := of(e.Operations())
 			s := &sharedTime{of: e.SumNS, billed: billed}
-			s.mean.add(exact, 1/float64(e.SumNS))
+			s.mean.add(exact, 1/float64(max(1, billed)))
 			p.shared[e] = s
 		}
 	}
@@ -160,8 +160,9 @@ func (p *pricing) charge(q *requests.Request) *Charge {
 	}
 	for e, ns := range q.Executions() {
 		if s := p.shared[e]; s != nil {
-			c.exact.add(s.mean, float64(ns))
-			c.DeviceNS = wide.AddSaturating(c.DeviceNS, s.take(ns))
+			billed := s.take(ns)
+			c.exact.add(s.mean, float64(billed))
+			c.DeviceNS = wide.AddSaturating(c.DeviceNS, billed)
 		}
 	}
 	for _, name := range []string{attrkey.InputTokens, attrkey.OutputTokens} {
