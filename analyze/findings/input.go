@@ -148,8 +148,8 @@ func (l *list) suspect() {
 	}
 	s := &l.Input.Suspects[i]
 	found := says(Suspect, Where{Section: "operations", Operation: s.Operation, DeviceID: s.DeviceID, Rank: s.Rank},
-		"%s, still running when a later operation of the stream had ended; the longest is %s with %s.",
-		units.Plural(l.Input.SuspectDurations, "suspect duration"), l.named(s.Operation), units.Duration(s.DurationNS))
+		"%s, %s; the longest is %s with %s.", units.Plural(l.Input.SuspectDurations, "suspect duration"),
+		suspects.Reason(l.Input.Suspects, l.Input.SuspectDurations), l.named(s.Operation), units.Duration(s.DurationNS))
 	doubt := false
 	if w := l.WithoutSuspects; w != nil {
 		found.Text += fmt.Sprintf(" Without suspect times all operations take %s instead of %s.",

@@ -116,7 +116,7 @@ func (p *page) faults(in *analyze.Envelope) {
 			", and should be Unix nanoseconds")
 	}
 	n := in.SuspectDurations.V
-	p.fault("suspect", n, units.Plural(n, "duration")+", still running when a later operation of the stream had ended")
+	p.fault("suspect", n, units.Plural(n, "duration")+", "+suspects.Reason(in.Suspects, n))
 	p.example(in, n, suspects.Duration, "the longest: ")
 	n = in.Clock.V
 	p.fault("clock", n, units.Plural(n, "start")+" more than 1 ms before the parent started or after it ended")
@@ -197,7 +197,15 @@ func ofOperations(covered, all int64) string {
 	if covered == 0 || covered == all {
 		return ""
 	}
-	return " of " + units.Count(covered) + " of " + units.Plural(all, "operation")
+	return " of " + someOperations(covered, all)
+}
+
+// someOperations returns "N operations", or "N of M operations" for a part of them.
+func someOperations(n, all int64) string {
+	if n == all {
+		return units.Plural(n, "operation")
+	}
+	return units.Count(n) + " of " + units.Plural(all, "operation")
 }
 
 // reasons returns " (a 1, b 2)", "" for an empty map.

@@ -218,8 +218,8 @@ func (v *view) roofline() {
 		if r := v.r.Total.Roofline; r != nil {
 			v.note(fmt.Sprintf("of best: the least time that FLOPs or bytes take at the device's peaks, as a part of "+
 				"the time taken;"+
-				" %s of %s in all, %s of %s", knownFloat(r.Share, units.Percent), units.Duration(r.SumNS),
-				units.Count(r.Count), units.Plural(v.r.Total.Count, "operation")))
+				" %s of %s in all, %s", knownFloat(r.Share, units.Percent), units.Duration(r.SumNS),
+				someOperations(r.Count, v.r.Total.Count)))
 		}
 	}
 	if beyond {
