@@ -14,6 +14,7 @@ import (
 
 	"github.com/optrace/optrace/internal/record/observ"
 	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -234,8 +235,8 @@ func (q *Queue[E]) ForceFlush(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("optrace: flushing a queue: %s pending: %w",
-				plural(int64(left), "operation is", "operations are"), ctx.Err())
+			return fmt.Errorf("optrace: flushing a queue: %s %s pending: %w",
+				units.Plural(int64(left), "operation"), units.Verb(int64(left), "is", "are"), ctx.Err())
 		case <-time.After(wait):
 		}
 	}
@@ -381,11 +382,4 @@ func (t *processorTarget) lose(reason string, n uint64) {
 	if t.exp != nil {
 		t.exp.sink.Drop(reason, n)
 	}
-}
-
-func plural(n int64, one, several string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprint(n, " ", several)
 }

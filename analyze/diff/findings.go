@@ -63,10 +63,7 @@ func (r *Report) findings() []findings.Finding {
 				same++
 			}
 		}
-		are := "are"
-		if same == 1 {
-			are = "is"
-		}
+		are := units.Verb(int64(same), "is", "are")
 		text := fmt.Sprintf("No operation is known to be slower or faster: "+
 			"%s of %s %s unchanged within %s; of the others it cannot be told.",
 			units.Count(int64(same)), units.Count(int64(len(r.Rows))), are, r.bound())

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/optrace/optrace/internal/model/kernelname"
+	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
 )
 
@@ -68,7 +69,7 @@ func NameInText(name string) string {
 
 // NamesInText prepares names like [NameInText], so that different names stay different.
 func NamesInText(names []string) []string {
-	texts := kernelname.Distinct(names, maxNameInText, func(name string, _ int) string { return NameInText(name) })
+	texts := termtext.Distinct(names, maxNameInText, NameInText, kernelname.Long)
 	for i, text := range texts {
 		texts[i] = NameInText(text)
 	}

@@ -87,7 +87,28 @@ func shareOf(n, whole int64) float64 {
 // maxInText bounds names within sentences.
 const maxInText = 48
 
-func inText(name string) string { return kernelname.Fit(termtext.Clean(name), maxInText) }
+func inText(name string) string { return shorten(termtext.Clean(name), maxInText) }
+
+// shorten fits a name into a width. It takes the short form of a kernel's name. Longer ones lose their middle, or the
+// beginning of the kernel's name if template arguments tell kernels apart.
+func shorten(name string, width int) string {
+	if termtext.Width(name) <= width {
+		return name
+	}
+	short := kernelname.Short(name)
+	if i := strings.IndexByte(short, '<'); i > 0 && short != name && termtext.Width(short) > width {
+		if room := width - termtext.Width(short[i:]); 3*room >= width {
+			return termtext.Truncate(short[:i], room) + short[i:]
+		}
+	}
+	return termtext.Shorten(short, width)
+}
+
+// distinct shortens names to a width; different names stay different.
+func distinct(names []string, width int) []string {
+	fit := func(name string) string { return shorten(name, width) }
+	return termtext.Distinct(names, width, fit, kernelname.Long)
+}
 
 const barWidth = 10
 

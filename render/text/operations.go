@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/model/kernelname"
+	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
 )
 
@@ -164,7 +166,7 @@ func (v *view) operators() {
 		for i := range r.Below {
 			names[i] = r.Below[i].Operation
 		}
-		for i, name := range kernelname.Shorts(names) {
+		for i, name := range termtext.Distinct(names, math.MaxInt32, kernelname.Short, kernelname.Long) {
 			b := &r.Below[i]
 			if b.CapturedIn != "" {
 				name = b.CapturedIn + ": " + name

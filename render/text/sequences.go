@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/sequences"
-	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/text/units"
 )
 
@@ -36,7 +35,7 @@ func (v *view) sequences() {
 
 // sequenceText joins operations and counts consecutive equal ones.
 func sequenceText(operations []string) string {
-	names := kernelname.Distinct(operations, maxInText, kernelname.Fit)
+	names := distinct(operations, maxInText)
 	var parts []string
 	for i := 0; i < len(operations); {
 		n := 1

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/correlate"
-	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/text/termtext"
 )
 
@@ -204,7 +203,7 @@ func (t *table) shortenNames() {
 		for n, r := range t.rows {
 			names[n] = r.cells[i]
 		}
-		for n, short := range kernelname.Distinct(names, c.width, kernelname.Fit) {
+		for n, short := range distinct(names, c.width) {
 			t.rows[n].cells[i] = short
 		}
 	}

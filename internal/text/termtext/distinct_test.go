@@ -1,6 +1,7 @@
-package kernelname_test
+package termtext_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -10,6 +11,11 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/text/termtext"
 )
+
+func shortened(names []string, width int) []string {
+	fit := func(name string) string { return termtext.Shorten(kernelname.Short(name), width) }
+	return termtext.Distinct(names, width, fit, kernelname.Long)
+}
 
 func TestDistinct(t *testing.T) {
 	long := func(middle, end string) string {
@@ -45,15 +51,15 @@ func TestDistinct(t *testing.T) {
 			}, []string{"aaaaaa…baaaaaaaaa…aaaaaa", "aaaaaa…caaaaaaaaa…aaaaaa"},
 		},
 	} {
-		check.Equal(t, tc.name, tc.want, kernelname.Distinct(tc.names, 24, kernelname.Fit))
+		check.Equal(t, tc.name, tc.want, shortened(tc.names, 24))
 	}
 }
 
 // Names that look equal are numbered.
 func TestDistinctNumbers(t *testing.T) {
-	got := kernelname.Distinct([]string{"abcdefgh1", "abcdefgh2", "abcdefgh1", "abcdefgh3"}, 3, kernelname.Fit)
+	got := shortened([]string{"abcdefgh1", "abcdefgh2", "abcdefgh1", "abcdefgh3"}, 3)
 	check.Equal(t, "", []string{"a…1", "a…2", "a…1", "a…3"}, got)
-	got = kernelname.Distinct([]string{"abcdefgh1z", "abcdefgh2z", "abcdefgh1z", "abcdefgh3z"}, 3, kernelname.Fit)
+	got = shortened([]string{"abcdefgh1z", "abcdefgh2z", "abcdefgh1z", "abcdefgh3z"}, 3)
 	check.Equal(t, "", []string{"a…z", "…#2", "a…z", "…#3"}, got)
 }
 
@@ -70,7 +76,7 @@ func TestDistinctIsDistinct(t *testing.T) {
 		}
 		width := 4 + r.IntN(40)
 		seen := make(map[string]string)
-		for i, short := range kernelname.Distinct(names, width, kernelname.Fit) {
+		for i, short := range shortened(names, width) {
 			if termtext.Width(short) > width {
 				t.Errorf("seed %d: %q is wider than %d", seed, short, width)
 			}
@@ -85,5 +91,5 @@ func TestDistinctIsDistinct(t *testing.T) {
 func TestShortsStayDistinct(t *testing.T) {
 	names := []string{"triton__0d1d2de", "triton__0d1d2d3de", "void f<4, float>(int)", "triton__0d1d2de"}
 	want := []string{"triton__0d1d2de", "triton__0d1d2d3de", kernelname.Short(names[2]), "triton__0d1d2de"}
-	check.Equal(t, "", want, kernelname.Shorts(names))
+	check.Equal(t, "", want, termtext.Distinct(names, math.MaxInt32, kernelname.Short, kernelname.Long))
 }

@@ -1,51 +1,32 @@
-package kernelname
+package termtext
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"unicode/utf8"
-
-	"github.com/optrace/optrace/internal/text/termtext"
 )
 
-// Fit fits a name into a width. It takes the short form of a kernel's name. Longer ones lose their middle, or the
-// beginning of the kernel's name if template arguments tell kernels apart.
-func Fit(name string, width int) string {
-	if termtext.Width(name) <= width {
-		return name
-	}
-	short := Short(name)
-	if i := strings.IndexByte(short, '<'); i > 0 && short != name && termtext.Width(short) > width {
-		if room := width - termtext.Width(short[i:]); 3*room >= width {
-			return termtext.Truncate(short[:i], room) + short[i:]
-		}
-	}
-	return termtext.Shorten(short, width)
-}
-
-// Distinct shortens names by short, such as [Fit]; different names stay different. Names with equal short forms have at
-// most width columns and show the first difference, because the ends of kernel names and shapes matter as much as the
-// beginnings. If they are still equal, they are numbered.
-func Distinct(names []string, width int, short func(string, int) string) []string {
+// Distinct shortens names by short; different names stay different. Names with equal short forms have at most width
+// columns and show the first difference of their long forms, because the ends of kernel names and shapes matter as much
+// as the beginnings. If they are still equal, they are numbered.
+func Distinct(names []string, width int, short, long func(string) string) []string {
 	forms := make(map[string]string, len(names)) // by name
 	var different []string
 	for _, name := range names {
 		if _, ok := forms[name]; !ok {
-			forms[name] = short(name, width)
+			forms[name] = short(name)
 			different = append(different, name)
 		}
 	}
 	for _, same := range alike(different, forms) {
-		showDifferences(same, width, forms)
+		showDifferences(same, width, forms, long)
 	}
 	uses := make(map[string]int) // by short form
 	for _, name := range different {
 		uses[forms[name]]++
 		for n := uses[forms[name]]; n > 1; n++ {
 			mark := fmt.Sprintf("…#%d", n)
-			if marked := termtext.Head(name, width-termtext.Width(mark)) + mark; uses[marked] == 0 {
+			if marked := Head(name, width-Width(mark)) + mark; uses[marked] == 0 {
 				forms[name] = marked
 				uses[marked] = 1
 				break
@@ -59,11 +40,6 @@ func Distinct(names []string, width int, short func(string, int) string) []strin
 	return cut
 }
 
-// Shorts returns the short forms of names. Names of equal short forms stay long.
-func Shorts(names []string) []string {
-	return Distinct(names, math.MaxInt32, func(name string, _ int) string { return Short(name) })
-}
-
 func alike(names []string, short map[string]string) map[string][]string {
 	lists := make(map[string][]string)
 	for _, name := range names {
@@ -74,13 +50,13 @@ func alike(names []string, short map[string]string) map[string][]string {
 
 // showDifferences sets short forms with the first difference for names with equal short forms, again for each group
 // with fewer equal ones.
-func showDifferences(same []string, width int, short map[string]string) {
+func showDifferences(same []string, width int, short map[string]string, long func(string) string) {
 	if len(same) < 2 {
 		return
 	}
 	texts := make([]string, len(same))
 	for i, name := range same {
-		texts[i] = Long(name)
+		texts[i] = long(name)
 	}
 	if len(slices.Compact(slices.Sorted(slices.Values(texts)))) < len(same) {
 		texts = same
@@ -91,7 +67,7 @@ func showDifferences(same []string, width int, short map[string]string) {
 	}
 	for _, still := range alike(same, short) {
 		if len(still) < len(same) {
-			showDifferences(still, width, short)
+			showDifferences(still, width, short, long)
 		}
 	}
 }
@@ -112,12 +88,12 @@ func commonPrefix(names []string) (n int) {
 func showDifference(name string, differs, width int) string {
 	side := width / 4
 	room := width - 2 - 2*side
-	if side < 1 || termtext.Width(name) <= width {
-		return termtext.Shorten(name, width)
+	if side < 1 || Width(name) <= width {
+		return Shorten(name, width)
 	}
-	head := termtext.Head(name, side)
-	if rest := name[max(differs, len(head)):]; termtext.Width(rest) > room+1+side {
-		return head + "…" + termtext.Head(rest, room) + "…" + termtext.Tail(name, side)
+	head := Head(name, side)
+	if rest := name[max(differs, len(head)):]; Width(rest) > room+1+side {
+		return head + "…" + Head(rest, room) + "…" + Tail(name, side)
 	}
-	return head + "…" + termtext.Tail(name, width-side-1)
+	return head + "…" + Tail(name, width-side-1)
 }
