@@ -92,7 +92,9 @@ func checkMissing(t *testing.T, spans []span, r *correlate.Report) {
 
 // The requests of a service behind a gateway are found by the services of spans and their parents.
 func TestRequestsBehindAGateway(t *testing.T) {
-	for service, want := range map[string][]string{"": {"GET /"}, "api": {"GET /", "POST /predict"}, "gateway": {"GET /"}} {
+	for service, want := range map[string][]string{
+		"": {"GET /"}, "api": {"GET /", "POST /predict"}, "gateway": {"GET /"},
+	} {
 		j := correlate.NewJoin()
 		for _, s := range []tracetest.Spec{
 			tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("POST /predict", 2, 1, 10, 90),

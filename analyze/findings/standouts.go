@@ -17,7 +17,8 @@ func (l *list) standouts() {
 		a := &l.Alike[i]
 		if a.First != nil && l.First == nil {
 			l.add(says(FirstStep, whereRequest(a.First),
-				"The first %s took %s, the median of the others %s: it warms up.%s", l.named(a.Name), units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), cause(a.First)),
+				"The first %s took %s, the median of the others %s: it warms up.%s", l.named(a.Name),
+				units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), cause(a.First)),
 				a.First.BeyondNS)
 		}
 		if s := a.Slow; s != nil && a.ChanceOf <= maxChance {
