@@ -25,6 +25,7 @@ import (
 	"github.com/optrace/optrace/internal/record/sink"
 	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/internal/record/traces"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op/attr"
 )
 
@@ -300,7 +301,8 @@ func (p *Processor) ForceFlush(ctx context.Context) error {
 	for now := p.reported.Load(); now < lost && !p.reported.CompareAndSwap(now, lost); now = p.reported.Load() {
 	}
 	if lost > before {
-		err = errors.Join(fmt.Errorf("optrace: %d operations were dropped since the last flush", lost-before), err)
+		err = errors.Join(fmt.Errorf("optrace: %s %s dropped since the last flush",
+			units.Plural(int64(lost-before), "operation"), units.Verb(int64(lost-before), "was", "were")), err)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/optrace/optrace/internal/record/observ"
 	"github.com/optrace/optrace/internal/record/span"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -234,7 +235,8 @@ func (q *Queue[E]) ForceFlush(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("optrace: flushing a queue: %d operations are pending: %w", left, ctx.Err())
+			return fmt.Errorf("optrace: flushing a queue: %s %s pending: %w",
+				units.Plural(int64(left), "operation"), units.Verb(int64(left), "is", "are"), ctx.Err())
 		case <-time.After(wait):
 		}
 	}

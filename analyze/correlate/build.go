@@ -26,6 +26,9 @@ func (j *Join) Report(opts Options) *Report {
 		Schema: Schema, Jaeger: links, Input: opts.Input, Service: opts.Service,
 		Findings: []findings.Finding{}, Requests: []Request{}, Shared: []Shared{}, Unattached: []Op{},
 	}
+	if opts.RequestsOf != "" {
+		forest.EnterService(opts.RequestsOf)
+	}
 	all := requests.Find(forest)
 	var prices *pricing
 	if opts.Price != nil {

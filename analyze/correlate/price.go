@@ -31,7 +31,7 @@ type Charge struct {
 	// Name is the value of the attribute, "" for requests without it.
 	Name     string `json:"name,omitzero"`
 	Requests int64  `json:"requests,omitzero"`
-	// DeviceNS is the sum of the durations of operations, in nanoseconds, and of parts of operations.
+	// DeviceNS is the time of devices, in nanoseconds. Operations that run at once on one device share its time.
 	DeviceNS int64  `json:"device_ns"`
 	Cost     Amount `json:"cost"`
 	Joules   Amount `json:"joules,omitzero"`

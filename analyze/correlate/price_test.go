@@ -44,6 +44,7 @@ func TestChargesAddUpToTheLastDigit(t *testing.T) {
 		j.KeepAttrs(correlate.PriceAttrs(table)...)
 		money := new(big.Rat)
 		var time, unpriced int64
+		busy := make(map[[2]any]bool)
 		for i := range spans {
 			rec := spans[i].Record()
 			if rec.Span != nil && r.IntN(3) > 0 {
@@ -56,12 +57,22 @@ func TestChargesAddUpToTheLastDigit(t *testing.T) {
 				j.AddService(rec)
 			}
 			if e := rec.Entry; e != nil {
-				time += e.Duration
+				ns := e.Duration
+				if e.Start.Known { // each nanosecond of a device counts once
+					ns = 0
+					for at := e.Start.V; at < e.Start.V+e.Duration; at++ {
+						if moment := [2]any{e.DeviceID, at}; !busy[moment] {
+							busy[moment] = true
+							ns++
+						}
+					}
+				}
+				time += ns
 				if n := table.Find(e.DeviceID); n >= 0 {
 					hour := new(big.Rat).SetFloat64(table.Devices[n].PerHour)
-					money.Add(money, hour.Mul(hour, big.NewRat(e.Duration, 3_600_000_000_000)))
+					money.Add(money, hour.Mul(hour, big.NewRat(ns, 3_600_000_000_000)))
 				} else {
-					unpriced += e.Duration
+					unpriced += ns
 				}
 			}
 		}
@@ -154,4 +165,36 @@ func TestChargesByDeviceAndWeight(t *testing.T) {
 		"a": "2000000000 0.0065000 250.00 0 0", "b": "3000000000 0.0165000 750.00 100 0.165",
 		"of them": "1 0.0165000 0.165 7500", "of ": "2 0.0230000 0.165 7500",
 	}, got)
+}
+
+// A device costs its time once, whatever runs on it at once.
+func TestOperationsAtOnceShareThePrice(t *testing.T) {
+	table := &price.Table{Devices: []price.Device{{Match: "*", PerHour: 3600}}}
+	const second = 1_000_000_000
+	for name, test := range map[string]struct {
+		ops  []tracetest.Spec
+		want string
+	}{
+		"two streams": {[]tracetest.Spec{
+			tracetest.OpAt("matmul", 2, 1, 0, 2*second), tracetest.OpAt("all_reduce", 3, 1, 0, 2*second).OnStream(9),
+		}, "2.00000"},
+		"a third of it": {[]tracetest.Spec{
+			tracetest.OpAt("matmul", 2, 1, 0, 2*second), tracetest.OpAt("add", 3, 1, second, 3*second).OnStream(9),
+		}, "3.00000"},
+		"one after the other": {[]tracetest.Spec{
+			tracetest.OpAt("matmul", 2, 1, 0, second), tracetest.OpAt("add", 3, 1, second, 2*second),
+		}, "2.00000"},
+		"two devices": {[]tracetest.Spec{
+			tracetest.OpAt("matmul", 2, 1, 0, second), tracetest.OpAt("matmul", 3, 1, 0, second).On("gpu:1"),
+		}, "2.00000"},
+	} {
+		j := correlate.NewJoin()
+		j.AddLocal(tracetest.SpanAt("a", 1, 0, 0, 9*second).Record())
+		for _, s := range test.ops {
+			j.AddLocal(s.Record())
+		}
+		p := j.Report(correlate.Options{Price: table}).Price
+		check.Equal(t, name, test.want, p.Total.Cost.String())
+		check.Equal(t, name+": of the request", test.want, p.Routes[0].Cost.String())
+	}
 }

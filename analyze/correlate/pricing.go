@@ -10,6 +10,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/apportion"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/price"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
@@ -24,28 +25,103 @@ func PriceAttrs(t *price.Table) []string {
 type pricing struct {
 	table  *price.Table
 	forest *trace.Forest
-	shared map[*requests.Execution]spending // per nanosecond
+	shared map[*requests.Execution]*sharedTime
+	billed []int64 // by row
 	sum    *Price
+}
+
+// sharedTime is the time of an execution. Its requests take parts.
+type sharedTime struct {
+	mean          spending // per nanosecond of the devices
+	of, billed    int64    // the time of the operations, and of the devices
+	taken, passed int64    // by requests so far
+}
+
+// take returns the part of the devices' time for ns of the operations.
+func (s *sharedTime) take(ns int64) int64 {
+	if s.of == s.billed {
+		return ns
+	}
+	s.taken += ns
+	before := s.passed
+	s.passed = int64(float64(s.taken) / float64(s.of) * float64(s.billed))
+	return s.passed - before
+}
+
+// bill divides the time of each device among its operations: those that run at once share it equally. An operation
+// without a start has its duration.
+func (p *pricing) bill() {
+	f := p.forest
+	p.billed = make([]int64, f.Len())
+	for r := range f.Rows() {
+		p.billed[r] = f.Duration(r)
+	}
+	shares := make([]float64, f.Len())
+	for k, rows := range f.Devices.All() {
+		if k.DeviceID == key.Other { // several devices
+			continue
+		}
+		ends := slices.Clone(rows)
+		order.Rows(ends, f.End, f.CompareStart)
+		var busy int64
+		share := 0.0 // of an operation that runs all the time
+		at := int64(0)
+		for started, ended := 0, 0; ended < len(ends); {
+			r := ends[ended]
+			to := f.End(r)
+			starts := started < len(rows) && f.Start(rows[started]) <= to
+			if starts {
+				r = rows[started]
+				to = f.Start(r)
+			}
+			if n := started - ended; n > 0 {
+				ns := wide.Between(at, to)
+				busy = wide.AddSaturating(busy, ns)
+				share += float64(ns) / float64(n)
+			}
+			at = to
+			if starts {
+				started++
+			} else {
+				ended++
+			}
+			shares[r] = share - shares[r] // of the start, then of the operation
+		}
+		weights := make([]int64, len(rows))
+		sum := uint64(0)
+		for i, r := range rows {
+			weights[i] = int64(shares[r] * min(256, 0x1p60/float64(max(1, busy))))
+			sum += uint64(weights[i])
+		}
+		if sum > 0 {
+			for i, ns := range apportion.By(busy, weights, sum) {
+				p.billed[rows[i]] = ns
+			}
+		}
+	}
 }
 
 // newPricing prices all operations, of kept requests and others.
 func newPricing(t *price.Table, all *requests.Requests, forest *trace.Forest) *pricing {
-	p := &pricing{table: t, forest: forest, shared: make(map[*requests.Execution]spending),
+	p := &pricing{table: t, forest: forest, shared: make(map[*requests.Execution]*sharedTime),
 		sum: &Price{Currency: t.Currency, Devices: t.Devices}}
+	p.bill()
 	var total, unpriced wide.Sum
-	of := func(ops func(func(trace.Node) bool)) (exact spending) {
+	of := func(ops func(func(trace.Node) bool)) (exact spending, ns int64) {
 		for n := range ops {
 			if n.Side() != 0 {
 				continue
 			}
-			total.Add(n.Duration())
+			billed := p.billed[n.Row]
+			total.Add(billed)
 			if t.Find(n.Device().DeviceID) < 0 {
-				unpriced.Add(n.Duration())
+				unpriced.Add(billed)
 			}
-			exact.add(p.perNS(n), float64(n.Duration()))
+			exact.add(p.perNS(n), float64(billed))
+			ns = wide.AddSaturating(ns, billed)
 		}
 		p.sum.Total.exact.add(exact, 1)
-		return exact
+		return exact, ns
 	}
 	of(all.Unattached())
 	for i := range all.List {
@@ -53,9 +129,10 @@ func newPricing(t *price.Table, all *requests.Requests, forest *trace.Forest) *p
 	}
 	for i := range all.Shared {
 		if e := &all.Shared[i]; e.SumNS > 0 {
-			var mean spending
-			mean.add(of(e.Operations()), 1/float64(e.SumNS))
-			p.shared[e] = mean
+			exact, billed := of(e.Operations())
+			s := &sharedTime{of: e.SumNS, billed: billed}
+			s.mean.add(exact, 1/float64(max(1, billed)))
+			p.shared[e] = s
 		}
 	}
 	p.sum.Total.DeviceNS = total.Int64()
@@ -74,17 +151,22 @@ func (p *pricing) perNS(n trace.Node) spending {
 
 // charge prices a request, without the amounts.
 func (p *pricing) charge(q *requests.Request) *Charge {
-	c := &Charge{Requests: 1, DeviceNS: q.OwnNS + q.SharedNS}
+	c := &Charge{Requests: 1}
 	for n := range q.Operations() {
 		if n.Side() == 0 {
-			c.exact.add(p.perNS(n), float64(n.Duration()))
+			c.exact.add(p.perNS(n), float64(p.billed[n.Row]))
+			c.DeviceNS = wide.AddSaturating(c.DeviceNS, p.billed[n.Row])
 		}
 	}
 	for e, ns := range q.Executions() {
-		c.exact.add(p.shared[e], float64(ns))
+		if s := p.shared[e]; s != nil {
+			billed := s.take(ns)
+			c.exact.add(s.mean, float64(billed))
+			c.DeviceNS = wide.AddSaturating(c.DeviceNS, billed)
+		}
 	}
-	for _, key := range []string{attrkey.InputTokens, attrkey.OutputTokens} {
-		tokens, err := strconv.ParseInt(p.forest.Attr(q.TraceID, q.SpanID, key), 10, 64)
+	for _, name := range []string{attrkey.InputTokens, attrkey.OutputTokens} {
+		tokens, err := strconv.ParseInt(p.forest.Attr(q.TraceID, q.SpanID, name), 10, 64)
 		if err == nil && tokens > 0 && tokens < 1<<40 {
 			c.Tokens += tokens
 		}

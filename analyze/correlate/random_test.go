@@ -89,3 +89,29 @@ func checkMissing(t *testing.T, spans []span, r *correlate.Report) {
 	got := [3]int64{r.MissingInJaeger, r.MissingLocally, r.MissingOpsLocally}
 	check.Equal(t, "missing in Jaeger, spans and operations missing locally", want, got)
 }
+
+// The requests of a service behind a gateway are found by the services of spans and their parents.
+func TestRequestsBehindAGateway(t *testing.T) {
+	for service, want := range map[string][]string{
+		"": {"GET /"}, "api": {"GET /", "POST /predict"}, "gateway": {"GET /"},
+	} {
+		j := correlate.NewJoin()
+		for _, s := range []tracetest.Spec{
+			tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("POST /predict", 2, 1, 10, 90),
+			tracetest.OpAt("matmul", 3, 2, 20, 80),
+		} {
+			rec := s.Record()
+			if rec.Span != nil {
+				rec.Span.Service = map[string]string{"GET /": "gateway", "POST /predict": "api"}[s.Name]
+			} else {
+				rec.Entry.Service = "api"
+			}
+			j.AddLocal(rec)
+		}
+		var got []string
+		for _, q := range j.Report(correlate.Options{RequestsOf: service}).Requests {
+			got = append(got, q.Root)
+		}
+		check.Equal(t, "requests of "+service, want, got)
+	}
+}

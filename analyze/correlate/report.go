@@ -184,6 +184,8 @@ type Options struct {
 	Findings bool
 	// Jaeger is the address of Jaeger's pages for links, "" for no links.
 	Jaeger string
+	// RequestsOf names a service whose requests start below spans of other services, "" for none.
+	RequestsOf string
 	// Keep selects the requests of the report, nil keeps all.
 	Keep func(*requests.Request) bool
 	// KeepTrace selects the operations without a request, nil keeps all.

@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/rank"
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 
@@ -286,7 +287,8 @@ func (r *Report) warn(base, head []*Run) {
 		warn("one run a side: a change cannot be told from what differs between runs anyway; several runs a side can")
 	}
 	if n := r.neededForAny(); n > 0 {
-		warn("too few values to find any difference with %d tests: %d a side would do", r.Tests, n)
+		warn("too few values to find any difference with %s: %d a side would do",
+			units.Plural(int64(r.Tests), "test"), n)
 	}
 	if n := len(slices.DeleteFunc(r.comparisons(), func(c *Comparison) bool { return !c.isDependent() })); n > 0 {
 		warn("not decided: %d of %d comparisons, whose values of one run depend on one another; "+

@@ -19,18 +19,24 @@ func (r *Report) findings() []findings.Finding {
 	all := []findings.Finding{{Kind: findings.Change, Text: r.whole()}}
 	var changed []*Row
 	apart := map[Verdict][]string{}
+	names := make([]string, len(r.Rows))
 	for i := range r.Rows {
+		names[i] = r.Rows[i].Key.String()
+	}
+	named := make(map[*Row]string)
+	for i, name := range requests.NamesInText(names) {
 		row := &r.Rows[i]
+		named[row] = name
 		switch row.Verdict {
 		case Slower, Faster:
 			changed = append(changed, row)
 		case Added, Removed:
-			apart[row.Verdict] = append(apart[row.Verdict], requests.NameInText(row.Key.String()))
+			apart[row.Verdict] = append(apart[row.Verdict], name)
 		}
 	}
 	slices.SortStableFunc(changed, func(a, b *Row) int { return int(math.Copysign(1, b.moved()-a.moved())) })
 	for i, row := range changed[:min(len(changed), maxFindings)] {
-		text := fmt.Sprintf("%s is %s: %s, on average.", requests.NameInText(row.Key.String()), row.by(), row.fromTo())
+		text := fmt.Sprintf("%s is %s: %s, on average.", named[row], row.by(), row.fromTo())
 		if more := len(changed) - i - 1; i == maxFindings-1 && more > 0 {
 			text += fmt.Sprintf(" So are, slower or faster, %s more.", units.Count(int64(more)))
 		}
@@ -57,14 +63,15 @@ func (r *Report) findings() []findings.Finding {
 				same++
 			}
 		}
+		are := units.Verb(int64(same), "is", "are")
 		text := fmt.Sprintf("No operation is known to be slower or faster: "+
-			"%s of %s are unchanged within %s; of the others it cannot be told.",
-			units.Count(int64(same)), units.Count(int64(len(r.Rows))), r.bound())
+			"%s of %s %s unchanged within %s; of the others it cannot be told.",
+			units.Count(int64(same)), units.Count(int64(len(r.Rows))), are, r.bound())
 		switch same {
 		case 0:
 			text = "Of no operation can it be told whether it is slower or faster."
 		case len(r.Rows):
-			text = fmt.Sprintf("All operations, %s, are unchanged within %s.", units.Count(int64(same)), r.bound())
+			text = fmt.Sprintf("All operations, %s, %s unchanged within %s.", units.Count(int64(same)), are, r.bound())
 		}
 		all = append(all, findings.Finding{Kind: findings.Operation, Text: text})
 	}

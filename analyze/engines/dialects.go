@@ -67,6 +67,8 @@ type dialect struct {
 	queued bool
 	// prefillQueues means that the engine's prefill includes the queue.
 	prefillQueues bool
+	// prefillPerToken means that the engine's time per token includes the prefill.
+	prefillPerToken bool
 }
 
 // latencies lists attributes that several engines adopted from vLLM.
@@ -84,7 +86,7 @@ var dialects = []dialect{
 	},
 	{
 		name: "tgi", sources: "huggingface/text-generation-inference router/src/server.rs",
-		any: []string{"time_per_token"},
+		any: []string{"time_per_token"}, prefillPerToken: true,
 	},
 	{
 		name: "triton", sources: "triton-inference-server/server src/tracer.cc",

@@ -34,10 +34,12 @@ type Engine struct {
 	Decode  *Times `json:"decode_ns"`
 	Execute *Times `json:"execute_ns"`
 	Other   *Times `json:"other_ns"`
-	// TTFT is the time to the first token, TPOT the time per further token.
-	TTFT *Times `json:"ttft_ns"`
-	TPOT *Times `json:"tpot_ns"`
-	E2E  *Times `json:"e2e_ns"`
+	// TTFT is the time to the first token, TPOT the time per further token. With TPOTWithPrefill the engine divides the
+	// time in the model by all tokens.
+	TTFT            *Times `json:"ttft_ns"`
+	TPOT            *Times `json:"tpot_ns"`
+	TPOTWithPrefill bool   `json:"tpot_with_prefill,omitzero"`
+	E2E             *Times `json:"e2e_ns"`
 
 	// Slow compares slow requests with the others; nil without slow requests.
 	Slow *Slow `json:"slow"`
@@ -151,6 +153,7 @@ func (r *Requests) row(of []*request) Engine {
 	}
 	e.TTFT = timesOf(of, toFirst)
 	e.TPOT = timesOf(of, perToken)
+	e.TPOTWithPrefill = dialects[of[0].dialect].prefillPerToken
 	e.E2E = timesOf(of, total)
 	e.Slow = slowOf(r.forest, of, e.E2E.P50)
 	return e
@@ -215,9 +218,9 @@ func slowOf(f *trace.Forest, all []*request, median int64) *Slow {
 		beyond.Add(q.numbers[total].V - median)
 	}
 	s.BeyondNS = beyond.Int64()
-	mean := func(of []*request, number field) op.Int {
-		if v := sum(of, number); v.Known {
-			return op.Known(v.V / int64(len(of)))
+	mean := func(of []*request, number field) op.Int { // of the requests that state it
+		if t := timesOf(of, number); t != nil {
+			return op.Known(int64(t.Mean))
 		}
 		return op.Int{}
 	}

@@ -85,7 +85,7 @@ func (l *list) bound() Finding {
 		if len(l.Operations) > 0 && l.Operations[0].Share.Known {
 			o := &l.Operations[0]
 			f.Text += fmt.Sprintf(" The most is that of %s, %s (%s).",
-				named(o.Operation), units.Duration(o.SumNS), units.Percent(o.Share.V))
+				l.named(o.Operation), units.Duration(o.SumNS), units.Percent(o.Share.V))
 		}
 		return f
 	}
@@ -141,7 +141,7 @@ func (l *list) detail(by path.BoundBy, largest string) string {
 		var mostly []string
 		for _, h := range l.hostParts() {
 			if len(mostly) < 2 && 10*h.ns >= by.HostNS {
-				mostly = append(mostly, named(h.name)+" "+units.Duration(h.ns))
+				mostly = append(mostly, l.named(h.name)+" "+units.Duration(h.ns))
 			}
 		}
 		text := ""
@@ -190,7 +190,7 @@ func (l *list) launchedBy() string {
 	}
 	for _, o := range l.Operators.Rows[:min(most, len(l.Operators.Rows))] {
 		if o.Operator != key.Other {
-			add(named(o.Operator), o.DeviceSelfNS)
+			add(l.named(o.Operator), o.DeviceSelfNS)
 		}
 	}
 	if len(by) == 0 {

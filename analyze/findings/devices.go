@@ -44,7 +44,7 @@ func (l *list) devices() {
 		key := late.Devices[late.device]
 		f := says(Straggler, whereDevice("communication", key),
 			"%s comes last to %s and holds up the other devices by %s, chance %s.",
-			l.label(key), named(late.Name), l.part(late.ns), probability(late.p))
+			l.label(key), l.named(late.Name), l.part(late.ns), probability(late.p))
 		f.Where.Operation = late.Name
 		f.Chance = op.KnownFloat(late.p)
 		if most != nil && most.Key == key {

@@ -40,11 +40,15 @@ func engineFindings(rows []engines.Engine, alone bool) (found []Finding) {
 
 func engineText(e *engines.Engine) string {
 	var shares []string
-	most, part := 0.0, ""
+	most := 0.0
+	part := ""
+	all := 0.0 // of the requests that state parts
+	for _, t := range e.Parts {
+		all += t.Mean * float64(t.Count)
+	}
 	for name, t := range e.Parts {
 		sum := t.Mean * float64(t.Count)
-		share := sum / max(1, e.E2E.Mean*float64(e.E2E.Count))
-		shares = append(shares, name+" "+units.Percent(share))
+		shares = append(shares, name+" "+units.Percent(sum/max(1, all)))
 		if sum > most {
 			most, part = sum, name
 		}
@@ -54,15 +58,20 @@ func engineText(e *engines.Engine) string {
 		return fmt.Sprintf("%s: %s; the engine does not say what for.", of, timesText(e.E2E))
 	}
 	text := "Most"
-	if most <= e.E2E.Mean*float64(e.E2E.Count)/2 {
+	if most <= all/2 {
 		text = "The largest part"
 	}
 	text += fmt.Sprintf(" of the time of %s was spent %s: %s of %s", of, partInText[part], strings.Join(shares, ", "),
-		units.Duration(int64(e.E2E.Mean*float64(e.E2E.Count))))
+		units.Duration(int64(all)))
 	if e.E2E.Count > 1 {
 		text += " in all. One takes " + timesText(e.E2E)
 	}
 	text += "."
+	if e.Other.Count < e.Requests {
+		text += fmt.Sprintf(" Only %s of them stated parts.", units.Count(e.Other.Count))
+	} else if all > 1.01*e.E2E.Mean*float64(e.E2E.Count) {
+		text += " The engine states parts longer than a request."
+	}
 	if e.TTFT != nil {
 		text += fmt.Sprintf(" The first token comes after %s.", timesText(e.TTFT))
 	}

@@ -219,6 +219,7 @@ func (l *list) withoutTimes() {
 }
 
 func (l *list) run() {
+	l.name()
 	l.divide()
 	if l.unknown != "" {
 		l.withoutTimes()
@@ -248,6 +249,18 @@ func (l *list) sort() {
 	})
 }
 
+// name finds names in text that tell all operations apart.
+func (l *list) name() {
+	var names []string
+	for i := range l.Operations {
+		names = append(names, l.Operations[i].Operation)
+	}
+	l.names = make(map[string]string)
+	for i, name := range requests.NamesInText(names) {
+		l.names[names[i]] = name
+	}
+}
+
 type list struct {
 	Facts
 	// first holds the findings that cast doubt on the figures, and the bound. They come before all others.
@@ -260,8 +273,9 @@ type list struct {
 	// by divides whole. queuedNS of the host's part is waiting in queues, quietNS of idle time is without a request.
 	by                path.BoundBy
 	queuedNS, quietNS int64
-	queuedIn          map[string]int64 // queuedNS by span name, not capped
-	ranks             bool             // several ranks are known
+	queuedIn          map[string]int64  // queuedNS by span name, not capped
+	ranks             bool              // several ranks are known
+	names             map[string]string // of operations, as sentences name them
 	// late is the device that holds up the others in collectives. It may be nil. spread then describes the waiting.
 	late   *blamed
 	spread string
@@ -300,5 +314,7 @@ func (l *list) label(k device.Key) string {
 func whereDevice(section string, k device.Key) Where {
 	return Where{Section: section, DeviceID: k.DeviceID, Rank: k.Rank}
 }
+
+func (l *list) named(name string) string { return cmp.Or(l.names[name], named(name)) }
 
 func named(name string) string { return requests.NameInText(name) }

@@ -82,7 +82,7 @@ func (l *list) failures() {
 		n += o.Errors
 		if i < most {
 			what = append(what, fmt.Sprintf("%s %s of %s",
-				named(o.Operation), units.Count(o.Errors), units.Count(o.Count)))
+				l.named(o.Operation), units.Count(o.Errors), units.Count(o.Count)))
 		}
 	}
 	if len(rows) > most {
@@ -90,8 +90,8 @@ func (l *list) failures() {
 	}
 	text := ""
 	if often, count := l.mostFrequentError(); often != "" {
-		if text = fmt.Sprintf(", %q", named(often)); count < n {
-			text = fmt.Sprintf(", most often %q (%s)", named(often), units.Count(count))
+		if text = fmt.Sprintf(", %q", l.named(often)); count < n {
+			text = fmt.Sprintf(", most often %q (%s)", l.named(often), units.Count(count))
 		}
 	}
 	found := says(failed, Where{Section: "errors", Operation: rows[0].Operation}, "%s of %s ended with an error%s: %s.",
@@ -148,8 +148,8 @@ func (l *list) suspect() {
 	}
 	s := &l.Input.Suspects[i]
 	found := says(Suspect, Where{Section: "operations", Operation: s.Operation, DeviceID: s.DeviceID, Rank: s.Rank},
-		"%s, still running when a later operation of the stream had ended; the longest is %s with %s.",
-		units.Plural(l.Input.SuspectDurations, "suspect duration"), named(s.Operation), units.Duration(s.DurationNS))
+		"%s, %s; the longest is %s with %s.", units.Plural(l.Input.SuspectDurations, "suspect duration"),
+		suspects.Reason(l.Input.Suspects, l.Input.SuspectDurations), l.named(s.Operation), units.Duration(s.DurationNS))
 	doubt := false
 	if w := l.WithoutSuspects; w != nil {
 		found.Text += fmt.Sprintf(" Without suspect times all operations take %s instead of %s.",

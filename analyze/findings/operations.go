@@ -31,7 +31,7 @@ func (l *list) operations() {
 		slices.SortStableFunc(rows, func(a, b path.Operation) int { return cmp.Compare(b.DragNS.V, a.DragNS.V) })
 		for _, o := range rows {
 			add(o.Operation, o.Kind, o.DragNS.V, "Without %s the %s would be %s shorter; it is %s of %s.",
-				named(o.Operation), l.number("request", "requests"), l.part(o.DragNS.V), units.Percent(o.Share),
+				l.named(o.Operation), l.number("request", "requests"), l.part(o.DragNS.V), units.Percent(o.Share),
 				l.number("its path", "their paths"))
 		}
 		l.savings(all)
@@ -43,7 +43,7 @@ func (l *list) operations() {
 			ns -= l.waiting(a.TimeNS) / l.devicesNum // the wait for the last device remains
 		}
 		add(a.Operation, a.Kind.String(), ns, "Without %s the run would be up to %s shorter: for so long %s.",
-			named(a.Operation), l.part(ns), l.each("nothing else ran"))
+			l.named(a.Operation), l.part(ns), l.each("nothing else ran"))
 	}
 	l.savings(all)
 }
@@ -129,7 +129,7 @@ func (l *list) hostTimes() {
 			continue
 		}
 		ns := h.TimeNS / l.devicesNum
-		name := named(h.Operation)
+		name := l.named(h.Operation)
 		f := Finding{Kind: HostGap, Where: whereGap(h.Longest, h.Operation)}
 		switch {
 		case len(l.Extent.Devices) == 0:
@@ -174,7 +174,7 @@ func (l *list) hostOnPaths() {
 		ns := o.TimeNS - l.queuedIn[o.Operation]
 		f := says(HostGap, Where{Section: "critical_path", Operation: o.Operation},
 			"%s of the %s on the host in %s, with no operation to wait for.",
-			l.part(ns), l.number("request's path passes", "requests' paths pass"), named(o.Operation))
+			l.part(ns), l.number("request's path passes", "requests' paths pass"), l.named(o.Operation))
 		i := slices.IndexFunc(l.Extent.Host, func(h timeline.HostTime) bool { return h.Operation == o.Operation })
 		if i >= 0 {
 			longest := l.Extent.Host[i].Longest
@@ -237,7 +237,7 @@ func (l *list) unexplained() {
 		l.each("Nothing ran"), l.part(ns), l.calls(ns), l.gapText(*g, g.DurationNS-g.HostNS))
 	for i := range l.Idle {
 		if gap := &l.Idle[i]; gap.Key == g.Key && gap.StartNS == g.StartNS {
-			f.Text += ", between " + named(gap.After) + " and " + named(gap.Before)
+			f.Text += ", between " + l.named(gap.After) + " and " + l.named(gap.Before)
 		}
 	}
 	f.Text += "."
@@ -250,7 +250,7 @@ func (l *list) calls(idle int64) string {
 	for i := range l.Extent.Calls {
 		c := &l.Extent.Calls[i]
 		if ns := min(c.TimeNS/l.devicesNum, idle); 10*ns >= idle && len(most) < 3 {
-			most = append(most, fmt.Sprintf("in %s for %s", named(c.Operation), units.Duration(ns)))
+			most = append(most, fmt.Sprintf("in %s for %s", l.named(c.Operation), units.Duration(ns)))
 		}
 	}
 	if most == nil {
@@ -288,13 +288,16 @@ func (l *list) others() {
 			units.Plural(count, "operation"), l.part(ns/n), units.Duration(ns/count)), ns/n)
 	}
 	if gaps, most := l.sequenceGaps(); most != nil {
-		names := slices.Compact(slices.Clone(most.Operations))
+		var names []string
+		for _, name := range slices.Compact(slices.Clone(most.Operations)) {
+			names = append(names, l.named(name))
+		}
 		if len(names) > 3 {
 			names = append(names[:3], "…")
 		}
 		l.add(says(SmallOperations, Where{Section: "sequences", Operation: most.Operations[0]},
 			"Between short operations that come again one behind the other pass %s; most of it in %s, %s, %s. "+
-				"One operation in their place would save it.", l.part(gaps/n), named(strings.Join(names, ", ")),
+				"One operation in their place would save it.", l.part(gaps/n), strings.Join(names, ", "),
 			units.Plural(int64(len(most.Operations)), "operation"), units.Plural(most.Rounds, "time")), gaps/n)
 	}
 	l.rooflines()
@@ -324,6 +327,6 @@ func (l *list) roofline(section, name string, r *work.Roofline) {
 		ns = min(ns, busy/n)
 	}
 	l.add(says(Roofline, Where{Section: section, Operation: name},
-		"%s reaches %s of what its device can do, bound by %s: at best it would take %s.", named(name),
+		"%s reaches %s of what its device can do, bound by %s: at best it would take %s.", l.named(name),
 		units.Percent(r.Share.V), r.Bound, less), ns)
 }

@@ -160,15 +160,7 @@ func Find(name string) *Formula {
 
 // IsAttention reports whether name is an operator or kernel for all of attention. Its work grows with the square of
 // the tokens.
-func IsAttention(name string) bool {
-	name = strings.ToLower(name)
-	for _, part := range [...]string{"attention", "attn", "sdpa", "fmha", "flash_fwd", "flash_bwd"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
-}
+func IsAttention(name string) bool { return kernelname.IsAttention(name) }
 
 // findTorch returns the formula of a PyTorch operator. Its name may end in an underscore, for in-place operators, and
 // in a variant, as in add_.Tensor.

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/optrace/optrace/internal/model/kernelname"
+	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
 )
 
@@ -64,6 +65,15 @@ func NameInText(name string) string {
 		}
 	}
 	return string(runes)
+}
+
+// NamesInText prepares names like [NameInText], so that different names stay different.
+func NamesInText(names []string) []string {
+	texts := termtext.Distinct(names, maxNameInText, NameInText, kernelname.Long)
+	for i, text := range texts {
+		texts[i] = NameInText(text)
+	}
+	return texts
 }
 
 func (p *CausePart) words(cause string, ranks bool) string {

@@ -84,6 +84,20 @@ type Suspect struct {
 	OffNS op.Int `json:"off_ns"`
 }
 
+// Reason says why n durations are suspect, given an example of each kind.
+func Reason(examples []Suspect, n int64) string {
+	const outlasts = "still running when a later operation of the stream had ended"
+	const year = "longer than a year"
+	i := slices.IndexFunc(examples, func(s Suspect) bool { return s.What == Duration })
+	switch {
+	case i < 0 || examples[i].StartUnixNS.Known || examples[i].DurationNS <= tooLong:
+		return outlasts
+	case n == 1:
+		return year
+	}
+	return year + " or " + outlasts
+}
+
 // Examples returns the worst suspect of each kind: the longest duration, the largest clock offset, the first cycle and
 // the longest repeat. Of equals it returns the first by [trace.Forest.CompareStart].
 func Examples(f *trace.Forest, s *Found) []Suspect {

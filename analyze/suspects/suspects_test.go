@@ -18,10 +18,11 @@ const (
 	ms = tracetest.Millisecond
 )
 
+func kernel(name string, start, end int64) tracetest.Spec {
+	return tracetest.OpAt(name, 0, 0, start, end).OnStream(7)
+}
+
 func TestSuspectDurations(t *testing.T) {
-	kernel := func(name string, start, end int64) tracetest.Spec {
-		return tracetest.OpAt(name, 0, 0, start, end).OnStream(7)
-	}
 	for _, tc := range []struct {
 		name  string
 		specs []tracetest.Spec
@@ -51,6 +52,20 @@ func TestSuspectDurations(t *testing.T) {
 			}
 			check.Equal(t, "", tc.want, got)
 		})
+	}
+}
+
+func TestReasonIsTrueOfAll(t *testing.T) {
+	long := kernel("long", 0, 236*365*24*3600*1000*ms)
+	later := []tracetest.Spec{kernel("a", 0, 105*us), kernel("b", 100*us, 101*us)}
+	for want, specs := range map[string][]tracetest.Spec{
+		"longer than a year": {long},
+		"still running when a later operation of the stream had ended":                       later,
+		"longer than a year or still running when a later operation of the stream had ended": append(later, long),
+	} {
+		forest := tracetest.AddTo(trace.New(), specs...)
+		found := Find(forest)
+		check.Equal(t, "", want, Reason(Examples(forest, found), int64(len(found.Durations))))
 	}
 }
 

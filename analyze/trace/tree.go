@@ -324,6 +324,21 @@ func (f *Forest) RequestOwners() []int32 {
 	return owner
 }
 
+// EnterService makes the topmost spans of a service below spans of other services local roots, as if they said that
+// their parent is in another process.
+func (f *Forest) EnterService(service string) {
+	f.Build()
+	for r := range f.Rows() {
+		parent := f.Tree.Parent[r]
+		if parent != NoRow && f.Flags(r)&(FlagOp|FlagRemote) == 0 && f.Node(r).Service() == service {
+			if caller := f.Node(parent).Service(); caller != "" && caller != service {
+				f.setFlags(r, FlagRemote)
+				f.built.Store(false)
+			}
+		}
+	}
+}
+
 func (f *Forest) stampedSpans() map[int32]bool {
 	named := make(map[int32]bool)
 	for _, r := range f.Tree.stampRow {

@@ -132,7 +132,8 @@ func (f *correlateFlags) report(ctx context.Context, s streams.Streams, src inpu
 		keep = correlate.PriceAttrs(f.prices)
 	}
 	join.KeepAttrs(keep...)
-	opts := correlate.Options{Findings: f.trace == "", Keep: f.wantsRequest, KeepTrace: f.wantsTrace, Price: f.prices}
+	opts := correlate.Options{Findings: f.trace == "", Keep: f.wantsRequest, KeepTrace: f.wantsTrace, Price: f.prices,
+		RequestsOf: f.service}
 	if len(src.Inputs) > 0 {
 		in, done := src.Open(s)
 		forest, env, err := analyze.ReadForest(ctx, in, 0, keep...)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/exit"
 	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // Reports on recorded samples have operations with durations, and findings: 73 of 137 files on 27 November 2026.
@@ -72,9 +73,11 @@ func TestSectionsEqualThoseOfTheWhole(t *testing.T) {
 				return
 			}
 			for _, section := range sections {
-				if at := differs(report("report", "-json", "-section", section), whole); at != "" {
+				part := report("report", "-json", "-section", section)
+				if at := differs(part, whole); at != "" {
 					t.Errorf("-section %s: %s", section, at)
 				}
+				check.Equal(t, "-section "+section+" is complete", whole[section], part[section])
 			}
 		})
 	}

@@ -15,8 +15,8 @@ var sections = []string{
 // sumsOnly are sections without need for the structure of the run, which takes memory for every entry. The sections in
 // inPart show less without it. All others need it.
 var (
-	sumsOnly = []string{"summary", "memory", "slowest"}
-	inPart   = []string{"operations", "devices", "balance", "communication", "errors"}
+	sumsOnly = []string{"summary", "slowest"}
+	inPart   = []string{"operations", "devices", "balance", "communication", "memory", "errors"}
 )
 
 // selection is a set of sections; nil is all.

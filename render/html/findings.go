@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/internal/text/units"
 )
 
@@ -90,7 +91,7 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	add(in.Duplicates.V, "duplicate",
 		"Operations and spans whose ids were seen before. The timeline shows the first of them.")
 	add(in.SuspectDurations.V, "suspect duration",
-		"Operations that were still running when a later one of their stream had ended.")
+		"Operations "+suspects.Reason(in.Suspects, in.SuspectDurations.V)+".")
 	add(in.Clock.V, "clock problem",
 		"Operations and spans that start more than 1 ms before their parent started or after it ended.")
 	add(in.Cycles.V, "cycle", "Rings of parents, each cut at the span that starts first.")

@@ -9,11 +9,13 @@ import (
 	"errors"
 	"html/template"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/internal/model/kernelname"
+	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/op"
 )
 
@@ -122,8 +124,8 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	v.Shapes = columns.shapes.Values
 	v.Errors = append(v.Errors, columns.errors.Values...)
 	v.Short = make(map[string]string)
-	for _, name := range v.Names {
-		if short := kernelname.Short(name); short != name && len(name) > leastShort {
+	for i, short := range termtext.Distinct(v.Names, math.MaxInt32, kernelname.Short, kernelname.Long) {
+		if name := v.Names[i]; short != name && len(name) > leastShort {
 			v.Short[name] = short
 		}
 	}

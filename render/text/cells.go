@@ -104,6 +104,12 @@ func shorten(name string, width int) string {
 	return termtext.Shorten(short, width)
 }
 
+// distinct shortens names to a width; different names stay different.
+func distinct(names []string, width int) []string {
+	fit := func(name string) string { return shorten(name, width) }
+	return termtext.Distinct(names, width, fit, kernelname.Long)
+}
+
 const barWidth = 10
 
 // bar draws a share; less than an eighth of a column is "".

@@ -198,8 +198,8 @@ func (v *correlation) price() {
 	}
 	add("total", "", &p.Total)
 	v.first(t, len(t.rows), 0) // each list has its bound
-	v.note("device time: what operations took, in sum; the rows of tenants, of models, of routes and of requests, " +
-		"each with those of no request, add up to the total")
+	v.note("device time: operations that run at once on one device share its time; the rows of tenants, " +
+		"of models, of routes and of requests, each with those of no request, add up to the total")
 }
 
 func rate(x float64) string {
@@ -224,7 +224,7 @@ func (v *correlation) details() {
 		}
 	}
 	if more > 0 {
-		v.note("… and " + units.Count(more) + " more endpoints with operations, which took less time")
+		v.note("… and " + units.Plural(more, "more endpoint") + " with operations, which took less time")
 	}
 }
 

@@ -38,7 +38,7 @@ func (v *comparison) envelope() {
 		text := fmt.Sprintf("%s: %s, %s", units.Plural(int64(side.of.Runs), "run"), units.Plural(side.of.Files, "file"),
 			units.Plural(side.of.Entries, "operation"))
 		text += ifAny(int64(side.of.Steps), ", "+units.Plural(int64(side.of.Steps), "step"))
-		text += ifAny(side.of.LeftOut, " of the steady state, "+units.Count(side.of.LeftOut)+" others left out")
+		text += ifAny(side.of.LeftOut, " of the steady state, "+units.Plural(side.of.LeftOut, "other")+" left out")
 		v.field(side.name, text, false)
 	}
 	v.field("compared", fmt.Sprintf("%s; Mann–Whitney U test, "+

@@ -119,7 +119,7 @@ func (p *page) faults(in *analyze.Envelope) {
 			", and should be Unix nanoseconds")
 	}
 	n := in.SuspectDurations.V
-	p.fault("suspect", n, units.Plural(n, "duration")+", still running when a later operation of the stream had ended")
+	p.fault("suspect", n, units.Plural(n, "duration")+", "+suspects.Reason(in.Suspects, n))
 	p.example(in, n, suspects.Duration, "the longest: ")
 	n = in.Clock.V
 	p.fault("clock", n, units.Plural(n, "start")+" more than 1 ms before the parent started or after it ended")
@@ -167,8 +167,14 @@ func (v *view) total(brief bool) {
 		text += ifAny(t.PeakMemoryBytes.V, " (the largest "+units.Bytes(t.PeakMemoryBytes.V)+")")
 		derived = ifAny(t.FLOPsDerived, " ("+units.FLOPs(t.FLOPsDerived)+" derived)")
 	}
-	text += ifAny(t.FLOPs, ", "+units.FLOPs(t.FLOPs)+derived)
-	if host := v.r.Input.Entries - t.Count; brief {
+	text += ifAny(t.FLOPs, ", "+units.FLOPs(t.FLOPs)+derived+ofOperations(t.FLOPsCount, t.Count))
+	host := int64(0)
+	for i := range v.r.Operations {
+		if o := &v.r.Operations[i]; o.Side != "" {
+			host += o.Count
+		}
+	}
+	if brief {
 		text += ifAny(host, "; on the host "+units.Count(host)+" more")
 	}
 	if t.StatedNS.Known {
@@ -184,9 +190,25 @@ func (v *view) total(brief bool) {
 		v.field("empty", "optrace doctor says what may be the reason", true)
 	}
 	if t.EstCount.Known && t.EstSumNS.Known {
-		v.field("est.", fmt.Sprintf("%s operations, %s", units.Count(int64(t.EstCount.V+0.5)),
+		v.field("est.", fmt.Sprintf("%s, %s", units.Plural(int64(t.EstCount.V+0.5), "operation"),
 			units.DurationFloat(t.EstSumNS.V)), false)
 	}
+}
+
+// ofOperations returns " of N of M operations", "" if FLOPs cover all operations or the number is not known.
+func ofOperations(covered, all int64) string {
+	if covered == 0 || covered == all {
+		return ""
+	}
+	return " of " + someOperations(covered, all)
+}
+
+// someOperations returns "N operations", or "N of M operations" for a part of them.
+func someOperations(n, all int64) string {
+	if n == all {
+		return units.Plural(n, "operation")
+	}
+	return units.Count(n) + " of " + units.Plural(all, "operation")
 }
 
 // reasons returns " (a 1, b 2)", "" for an empty map.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/model/kernelname"
+	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
 )
 
@@ -107,6 +109,10 @@ func statsTable(keys []string, rows []namedStats) *table {
 	for _, s := range rows {
 		rate := ""
 		intensity := ""
+		flops := nonZero(max(0, s.FLOPs), units.FLOPs)
+		if flops != "" && s.FLOPsCount > 0 && s.FLOPsCount < s.Count {
+			flops += " (" + units.Count(s.FLOPsCount) + " of " + units.Count(s.Count) + ")"
+		}
 		if s.FLOPsPerSecond.V != 0 {
 			rate = units.FLOPsPerSecond(s.FLOPsPerSecond.V)
 		}
@@ -117,7 +123,7 @@ func statsTable(keys []string, rows []namedStats) *table {
 			knownFloat(s.Share, units.Percent), bar(s.Share.V),
 			knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 			knownFloat(s.P95NS, units.DurationFloat), knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS),
-			nonZero(s.MemoryBytes.V, units.Bytes), nonZero(max(0, s.FLOPs), units.FLOPs), rate, intensity,
+			nonZero(s.MemoryBytes.V, units.Bytes), flops, rate, intensity,
 			nonZero(max(0, s.Errors), units.Count), strings.Join(s.Mixes, ", "))...)
 	}
 	return t
@@ -156,8 +162,12 @@ func (v *view) operators() {
 			bar(share), units.Duration(r.DeviceTotalNS), nonZero(r.Kernels, units.Count), knownDuration(r.HostSelfNS),
 			knownDuration(r.HostTotalNS),
 			knownDuration(r.DeviceIdleNS), ifKnown(r.MemoryBytes, units.Bytes), ifKnown(r.FLOPs, units.FLOPs))
-		for _, b := range r.Below {
-			name := kernelname.Short(b.Operation)
+		names := make([]string, len(r.Below))
+		for i := range r.Below {
+			names[i] = r.Below[i].Operation
+		}
+		for i, name := range termtext.Distinct(names, math.MaxInt32, kernelname.Short, kernelname.Long) {
+			b := &r.Below[i]
 			if b.CapturedIn != "" {
 				name = b.CapturedIn + ": " + name
 			}
@@ -211,7 +221,7 @@ func (v *view) roofline() {
 			v.note(fmt.Sprintf("of best: the least time that FLOPs or bytes take at the device's peaks, as a part of "+
 				"the time taken;"+
 				" %s of %s in all, %s", knownFloat(r.Share, units.Percent), units.Duration(r.SumNS),
-				units.Plural(r.Count, "operation")))
+				someOperations(r.Count, v.r.Total.Count)))
 		}
 	}
 	if beyond {

@@ -20,7 +20,7 @@ func (v *view) slowestRequest() {
 	v.heading("SLOWEST REQUEST")
 	text := inText(q.Name) + " took " + units.Duration(q.DurationNS)
 	text += ifAny(q.Alike-1,
-		"; the median of "+units.Count(q.Alike)+" requests of the name is "+units.Duration(q.MedianNS))
+		"; the median of "+units.Plural(q.Alike, "request")+" of the name is "+units.Duration(q.MedianNS))
 	v.note(text + ". Trace " + idText(q.TraceID) + ", span " + idText(q.SpanID) + ".")
 	for i := range q.Causes {
 		v.note(termtext.Clean(q.Causes[i].Text)) // of a report from a file
@@ -44,7 +44,7 @@ func (v *view) criticalPath() {
 	v.pathTable()
 	v.dragNotes(totals)
 	if n := totals.Edges.Links; n > 0 {
-		v.note(fmt.Sprintf("%s of %s on the paths lead to executions that requests share",
+		v.note(fmt.Sprintf("to executions that requests share: %s of %s on the paths",
 			units.Count(n), units.Plural(n+totals.Edges.Tree, "step")))
 	}
 }

@@ -35,13 +35,14 @@ func (v *view) sequences() {
 
 // sequenceText joins operations and counts consecutive equal ones.
 func sequenceText(operations []string) string {
+	names := distinct(operations, maxInText)
 	var parts []string
 	for i := 0; i < len(operations); {
 		n := 1
 		for i+n < len(operations) && operations[i+n] == operations[i] {
 			n++
 		}
-		part := inText(operations[i])
+		part := names[i]
 		if n > 1 {
 			part += " ×" + strconv.Itoa(n)
 		}

@@ -87,14 +87,14 @@ func (v *view) engines() {
 	v.note(enginesNote)
 	for i := range v.r.Engines {
 		if s := v.r.Engines[i].Slow; s != nil {
-			v.note(v.r.Engines[i].Dialect + ": the slowest of " + units.Count(s.Requests) + " slow requests is span " +
+			v.note(v.r.Engines[i].Dialect + ": the slowest of " + units.Plural(s.Requests, "slow request") + " is span " +
 				s.SpanID.String() + " of trace " + s.TraceID.String())
 		}
 	}
 }
 
 const enginesNote = "times are medians, p99 that of the column before; ttft: to the first token; tpot: from one " +
-	"token to the next"
+	"token to the next (tgi: with the prefill)"
 
 // enginesTable returns the table of engines, with a column for each key.
 func enginesTable(rows []engines.Engine, by []string) *table {

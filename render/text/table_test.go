@@ -141,3 +141,12 @@ func TestAddress(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("address(%q)", link), want, address(correlate.Link(link)))
 	}
 }
+
+func TestStartText(t *testing.T) {
+	for ns, want := range map[int64]string{
+		87_029_000: "+0.087029000 s", 0: "+0.000000000 s",
+		1_772_366_400_000_000_001: "2026-03-01T12:00:00.000000001Z", -1: "1969-12-31T23:59:59.999999999Z",
+	} {
+		check.Equal(t, fmt.Sprint(ns), want, startText(ns))
+	}
+}

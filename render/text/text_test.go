@@ -27,6 +27,7 @@ import (
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/fulldisk"
 	"github.com/optrace/optrace/internal/testing/golden"
@@ -55,7 +56,7 @@ func full() *analyze.Report {
 		StdNS: op.KnownFloat(1.5), P50NS: op.KnownFloat(1900.0),
 		P90NS: op.KnownFloat(2000.0), P95NS: op.KnownFloat(2500.0), P99NS: op.KnownFloat(999_600.0),
 		SelfNS: op.Known(7), Elements: 5, MemoryBytes: op.Known(3 << 30), FLOPs: 5e12,
-		Errors: 2, Share: op.KnownFloat(0.75), Mixes: []string{"shape", "dtype"},
+		Errors: 2, Share: op.KnownFloat(0.75), Mixes: []string{"shape", "dtype"}, Figures: work.Figures{FLOPsCount: 2},
 	}
 	fewer := stats
 	fewer.Count, fewer.SumNS, fewer.Share = 1234566, 1_250, op.KnownFloat(1)
@@ -86,6 +87,7 @@ func full() *analyze.Report {
 			Count: 1234568, SumNS: 2_350_000_005, WallNS: op.Known(3_000_000_000), FLOPs: 5e12,
 			MemoryBytes: op.Known(3 << 30), CopiedBytes: op.Known(1 << 30), PeakMemoryBytes: op.Known(1 << 21),
 			Estimate: profile.Estimate{EstCount: op.KnownFloat(2469136.0), EstSumNS: op.KnownFloat(4.7e9)},
+			Figures:  work.Figures{FLOPsCount: 2},
 		},
 		Findings: []findings.Finding{
 			{Kind: findings.Bound, Text: "The bound is compute: 90.0 % of 1.00 µs.",

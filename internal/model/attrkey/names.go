@@ -94,5 +94,6 @@ const (
 	LaunchSpan = "optrace.launch.span_id"
 	StepName   = "optrace.step.name"
 	Warnings   = "optrace.warnings"
+	Unknown    = "optrace.unknown"
 	Sampler    = "optrace.sampler"
 )

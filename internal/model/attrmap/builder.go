@@ -49,6 +49,7 @@ type Builder struct {
 	deviceIndex           op.Int
 	deviceMemory          op.Int
 	kindRule              op.KindRule
+	unknown               string // the field that does not follow from the shape
 
 	service, scope checked
 
@@ -88,6 +89,7 @@ func (b *Builder) Reset() {
 	b.attrs = b.attrs[:0]
 	b.links = b.links[:0]
 	b.spanName = ""
+	b.unknown = ""
 	b.deviceType = ""
 	b.exception = ""
 	b.scopeOf = nil
@@ -301,7 +303,7 @@ func (b *Builder) finishSizes() {
 	e := &b.entry
 	// The elements of a truncated output are unknown, even if it was truncated before it became a span.
 	truncated := b.outputTruncated || e.Warn&op.WarnShapeTruncated != 0 && len(e.OutputShape) == op.MaxRank
-	if b.from[FieldOutputElements] == familyNone && !truncated {
+	if b.from[FieldOutputElements] == familyNone && !truncated && b.unknown != unknownElements {
 		n, w := e.OutputShape.Elements()
 		e.OutputElements = n
 		e.Warn |= w
@@ -311,7 +313,7 @@ func (b *Builder) finishSizes() {
 		e.MemoryBytes = b.deviceMemory
 		b.from[FieldMemory] = familyTorch
 	}
-	if b.from[FieldMemory] == familyNone && e.Warn&op.WarnBadMemory == 0 {
+	if b.from[FieldMemory] == familyNone && e.Warn&op.WarnBadMemory == 0 && b.unknown != unknownMemory {
 		opmodel.SetDerivedMemory(e)
 	}
 }

@@ -47,14 +47,21 @@ func TestWriteAttrsLeavesOutWhatFollows(t *testing.T) {
 		{"nothing is known", op.Entry{}, map[string]string{}},
 		{"no inputs", op.Entry{InputShapes: []op.Shape{}, InputDTypes: []op.DType{}},
 			map[string]string{attrkey.InputShapes: "[]", attrkey.InputDTypes: "[]"}},
-		{"a shape", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(6)},
-			map[string]string{attrkey.OutputShape: "[2,3]"}},
 		{
-			"other elements", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(5)},
-			map[string]string{attrkey.OutputShape: "[2,3]", attrkey.OutputElements: "5"},
+			"a shape", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(6)},
+			map[string]string{attrkey.OutputShape: "[2,3]", attrkey.Unknown: "memory_bytes"},
 		},
-		{"elements without a shape", op.Entry{OutputElements: op.Known(5)},
-			map[string]string{attrkey.OutputElements: "5"}},
+		{"unknown elements", op.Entry{OutputShape: op.Shape{2, 3}},
+			map[string]string{attrkey.OutputShape: "[2,3]", attrkey.Unknown: "output_elements"}},
+		{
+			"other elements", op.Entry{OutputShape: op.Shape{2, 3}, OutputElements: op.Known(5), DType: op.BF16},
+			map[string]string{
+				attrkey.OutputShape: "[2,3]", attrkey.OutputElements: "5", attrkey.DType: "bf16",
+				attrkey.Unknown: "memory_bytes",
+			},
+		},
+		{"elements without a shape", op.Entry{OutputElements: op.Known(5), MemoryBytes: op.Known(40)},
+			map[string]string{attrkey.OutputElements: "5", attrkey.Memory: "40"}},
 		{"a warning that follows", op.Entry{DroppedAttributes: 1, Warn: op.WarnDroppedAttributes}, map[string]string{}},
 		{
 			"a warning that does not follow", op.Entry{Warn: op.WarnDroppedAttributes},
@@ -70,6 +77,14 @@ func TestWriteAttrsLeavesOutWhatFollows(t *testing.T) {
 			delete(got, attrkey.Kind)
 			delete(got, attrkey.KindRule)
 			check.Equal(t, "attributes", tt.want, got)
+			b := NewBuilder(nil)
+			b.SetAttr(op.Attr{Key: attrkey.Name, Value: "op"})
+			for _, a := range Attrs(&tt.entry) {
+				b.SetAttr(a)
+			}
+			back, _ := b.Entry()
+			check.Equal(t, "elements and memory read back", [2]op.Int{tt.entry.OutputElements, tt.entry.MemoryBytes},
+				[2]op.Int{back.OutputElements, back.MemoryBytes})
 		})
 	}
 }

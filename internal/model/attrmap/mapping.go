@@ -60,6 +60,7 @@ const (
 	fieldLaunchSpan
 	fieldStepName
 	fieldWarnings
+	fieldUnknown
 
 	numFields
 )
@@ -334,6 +335,7 @@ var conventions = []keyTarget{
 	{attrkey.LaunchSpan, target{field: fieldLaunchSpan, family: familyTensor}},
 	{attrkey.StepName, target{field: fieldStepName, family: familyTensor}},
 	{attrkey.Warnings, target{field: fieldWarnings, family: familyTensor}},
+	{attrkey.Unknown, target{field: fieldUnknown, family: familyTensor}},
 
 	{"pytorch.input_shapes", target{field: FieldInputShapes, family: familyTorch}},
 	{"pytorch.input_dtypes", target{field: FieldInputDTypes, family: familyTorch}},

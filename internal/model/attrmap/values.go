@@ -40,7 +40,8 @@ func (b *Builder) SetText(to Target, v string) {
 func (b *Builder) parse(t *target, v string) {
 	switch t.field {
 	case FieldNone:
-	case fieldKindRule, FieldRoot, fieldRootSpan, fieldLaunchedBy, fieldLaunchSpan, fieldStepName, fieldWarnings:
+	case fieldKindRule, FieldRoot, fieldRootSpan, fieldLaunchedBy, fieldLaunchSpan, fieldStepName, fieldWarnings,
+		fieldUnknown:
 		b.setNote(t, v)
 	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
 		b.setShapes(t, v)
@@ -215,6 +216,8 @@ func (b *Builder) setNote(t *target, v string) {
 			w, _ := op.ParseWarning(name)
 			b.entry.Warn |= w
 		}
+	case fieldUnknown:
+		b.unknown = b.text(v)
 	}
 	if !ok {
 		b.bad(t.field)

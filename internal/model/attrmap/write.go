@@ -90,6 +90,12 @@ func (w *attrWriter) kind(e *op.Entry) {
 	}
 }
 
+// Fields in [attrkey.Unknown].
+const (
+	unknownMemory   = "memory_bytes"
+	unknownElements = "output_elements"
+)
+
 func (w *attrWriter) tensors(e *op.Entry) {
 	if e.InputShapes != nil {
 		w.text = op.AppendShapesJSON(w.text[:0], e.InputShapes)
@@ -103,11 +109,19 @@ func (w *attrWriter) tensors(e *op.Entry) {
 		w.text = e.OutputShape.AppendJSON(w.text[:0])
 		w.add(attrkey.OutputShape, op.AttrJSON)
 	}
+	unknown := ""
 	if n, _ := e.OutputShape.Elements(); n != e.OutputElements {
 		w.int(attrkey.OutputElements, e.OutputElements)
+		if !e.OutputElements.Known && e.Warn&op.WarnShapeTruncated == 0 {
+			unknown = unknownElements
+		}
 	}
 	w.str(attrkey.DType, string(e.DType))
 	w.int(attrkey.Memory, e.MemoryBytes)
+	if n, _ := opmodel.DerivedMemory(e); n.Known && !e.MemoryBytes.Known && e.Warn&op.WarnBadMemory == 0 {
+		unknown = unknownMemory // and the elements are known
+	}
+	w.str(attrkey.Unknown, unknown)
 	w.int(attrkey.FLOPs, e.FLOPs)
 }
 

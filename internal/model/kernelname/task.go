@@ -1,6 +1,9 @@
 package kernelname
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Task is the part of an operator's work that a kernel does.
 type Task uint8
@@ -16,6 +19,15 @@ const (
 	Attention
 )
 
+// attention has parts of the names of operators and kernels for all of attention.
+var attention = []string{"attention", "attn", "sdpa", "fmha", "flash_fwd", "flash_bwd"}
+
+// IsAttention reports whether name is an operator or kernel for attention.
+func IsAttention(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(attention, func(part string) bool { return strings.Contains(name, part) })
+}
+
 // TaskOf returns what a kernel does by its name: those of cuBLAS, CUTLASS, cuDNN, rocBLAS, hipBLASLt, MIOpen and of
 // libraries for attention.
 func TaskOf(name string) Task {
@@ -29,7 +41,7 @@ func TaskOf(name string) Task {
 		return false
 	}
 	switch {
-	case has("flash_fwd", "flash_bwd", "fmha", "attention", "sdpa"):
+	case has(attention...):
 		if has("convert", "preprocess", "combine", "dot_do_o") {
 			return Aside
 		}

@@ -20,7 +20,9 @@ func TestTaskOf(t *testing.T) {
 		"igemm_fwd_gtcx3_nhwc_fp16":                                                      kernelname.Convolution,
 		"void pytorch_flash::flash_fwd_kernel<…>":                                        kernelname.Attention,
 		"void pytorch_flash::flash_bwd_dot_do_o_kernel<…>":                               kernelname.Aside,
-		"void at::native::vectorized_elementwise_kernel<4>":                              kernelname.Aside,
+		"attn_fwd":            kernelname.Attention, // Triton
+		"attn_bwd_preprocess": kernelname.Aside,
+		"void at::native::vectorized_elementwise_kernel<4>": kernelname.Aside,
 		"": kernelname.Aside,
 	} {
 		if got := kernelname.TaskOf(name); got != want {

@@ -21,6 +21,7 @@ import (
 	"github.com/optrace/optrace/internal/record/encoding"
 	"github.com/optrace/optrace/internal/record/observ"
 	"github.com/optrace/optrace/internal/record/rotate"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 
@@ -240,7 +241,7 @@ func (s *Sink) write(o *inflight) error {
 		what := "spans above operations"
 		switch {
 		case o.batch.Entries > 0:
-			what = fmt.Sprintf("%d entries", o.batch.Entries)
+			what = units.Plural(int64(o.batch.Entries), "entry")
 		case o.batch.Empty():
 			what = "records of losses"
 		}

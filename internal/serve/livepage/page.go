@@ -291,8 +291,9 @@ func (w *Window) note(lost Lost) html.Note {
 	if n := lost.Operations + lost.Spans + lost.Other; n > 0 {
 		return html.Note{
 			Label: units.Count(n) + " fell out of the window",
-			Detail: fmt.Sprintf("The page shows %s. Older ones fell out: %s operations, %s spans, %s other records.",
-				bounds, units.Count(lost.Operations), units.Count(lost.Spans), units.Count(lost.Other)),
+			Detail: fmt.Sprintf("The page shows %s. Older ones fell out: %s, %s, %s.",
+				bounds, units.Plural(lost.Operations, "operation"), units.Plural(lost.Spans, "span"),
+				units.Plural(lost.Other, "other record")),
 		}
 	}
 	return html.Note{

@@ -110,6 +110,14 @@ func Plural(n int64, noun string) string {
 	return Count(n) + " " + noun
 }
 
+// Verb returns the verb for n things.
+func Verb(n int64, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
+}
+
 // Percent writes a share: 0.125 becomes "12.5 %".
 func Percent(share float64) string {
 	if !finite(share) {

@@ -3,7 +3,7 @@
 import { element, shortenName, show } from "./dom.js";
 import { Table } from "./table.js";
 import { svg } from "./charts.js";
-import { formatChange, formatCount, formatTime } from "./units.js";
+import { formatChange, formatCount, formatTime, plural } from "./units.js";
 
 const VERDICTS = ["slower", "faster", "more", "less", "added", "removed", "unchanged", "cannot_tell", "too_few"];
 const isDecided = (c) => c.delta !== null && c.verdict !== "too_few";
@@ -138,7 +138,7 @@ export function difference(page, parent) {
   );
   table.update(
     diff.rows,
-    `${units[diff.unit] ?? diff.unit}; Mann–Whitney U test, adjusted for ${formatCount(diff.tests)} tests, α ${diff.alpha}; unchanged is within ${100 * diff.bound} %; bars end at ${formatChange(scale)}`,
+    `${units[diff.unit] ?? diff.unit}; Mann–Whitney U test, adjusted for ${plural(diff.tests, "test")}, α ${diff.alpha}; unchanged is within ${100 * diff.bound} %; bars end at ${formatChange(scale)}`,
   );
   new Table(
     parts,

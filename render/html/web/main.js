@@ -15,7 +15,7 @@ import { Launches } from "./launches.js";
 import { errorText, errors } from "./errors.js";
 import { sequences } from "./sequences.js";
 import { difference } from "./diff.js";
-import { argumentFacts, formatBytes, formatCount, formatRange, formatRate, formatShare, formatTime } from "./units.js";
+import { argumentFacts, formatBytes, formatCount, formatRange, formatRate, formatShare, formatTime, plural } from "./units.js";
 
 export const byID = (id) => document.getElementById(id);
 
@@ -277,7 +277,7 @@ export class Page {
       );
     byID("selection").textContent = isWhole
       ? "the whole run"
-      : (parts.join(", ") || "the whole run") + `: ${formatCount(ops)} operations that start there, ${formatTime(sum)}`;
+      : (parts.join(", ") || "the whole run") + `: ${plural(ops, "operation")} starting there, ${formatTime(sum)}`;
     byID("reset").hidden = isWhole && s.op === null;
   }
 

@@ -3,7 +3,7 @@
 import { element, shortenName, show } from "./dom.js";
 import { stacked } from "./charts.js";
 import { stepsOf } from "./selected.js";
-import { formatCount, formatTime } from "./units.js";
+import { formatTime, plural } from "./units.js";
 import { time, count, keptTable } from "./columns.js";
 
 const text = (title, value) => ({ title, value, class: "name", full: value, text: (s) => shortenName(value(s), 40) });
@@ -48,7 +48,7 @@ export function engines(page, parent) {
       median("e2e", "e2e_ns", "whole requests"),
       time("p99", (e) => e.e2e_ns?.p99),
       median("ttft", "ttft_ns", "the time to the first token"),
-      median("tpot", "tpot_ns", "the time from one token to the next"),
+      median("tpot", "tpot_ns", "the time from one token to the next (TGI: with the prefill)"),
       ...["queue", "prefill", "decode", "execute", "other"].map((name) => median(name, name + "_ns", "that part of the requests")),
     ],
     { label: "requests of engines", empty: "" },
@@ -114,6 +114,6 @@ export function steps(page, parent, { picked, isWhole }) {
       },
     ],
     { label: "steps", empty: recorded.length > 0 ? "no step in the selection" : "no steps were recorded" },
-  ).update(all, all.length > 0 ? `${formatCount(all.length)} steps, median ${formatTime(median)}` : "");
+  ).update(all, all.length > 0 ? `${plural(all.length, "step")}, median ${formatTime(median)}` : "");
   show(parent, box);
 }

@@ -62,6 +62,9 @@ export function formatRate(n, unit) {
       );
 }
 
+// plural writes a number and a noun: 1 step, 2 steps.
+export const plural = (n, noun) => `${formatCount(n)} ${noun}${n === 1 ? "" : "s"}`;
+
 // formatCount formats a whole number with separators.
 export function formatCount(n) {
   return n === null || n === undefined

@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -92,7 +93,7 @@ func (t *Target) Write(s streams.Streams, src input.Source, out *output.File, dr
 	}
 	done() // once more is harmless
 	if found.Malformed > maxFaultsShown {
-		fmt.Fprintf(s.Err, "optrace convert: left out %d records in all\n", found.Malformed)
+		fmt.Fprintf(s.Err, "optrace convert: left out %s in all\n", units.Plural(found.Malformed, "record"))
 	}
 	out.Verdict = input.Unread(src.Inputs, &found)
 	out.Done = func() { output.Wrote(s, src.Output, found.Entries) }

@@ -1,23 +1,20 @@
-package text
+package termtext_test
 
 import (
-	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/text/termtext"
 )
 
-func TestStartText(t *testing.T) {
-	for ns, want := range map[int64]string{
-		87_029_000: "+0.087029000 s", 0: "+0.000000000 s",
-		1_772_366_400_000_000_001: "2026-03-01T12:00:00.000000001Z", -1: "1969-12-31T23:59:59.999999999Z",
-	} {
-		check.Equal(t, fmt.Sprint(ns), want, startText(ns))
-	}
+func shortened(names []string, width int) []string {
+	fit := func(name string) string { return termtext.Shorten(kernelname.Short(name), width) }
+	return termtext.Distinct(names, width, fit, kernelname.Long)
 }
 
 func TestDistinct(t *testing.T) {
@@ -54,15 +51,15 @@ func TestDistinct(t *testing.T) {
 			}, []string{"aaaaaa…baaaaaaaaa…aaaaaa", "aaaaaa…caaaaaaaaa…aaaaaa"},
 		},
 	} {
-		check.Equal(t, tc.name, tc.want, distinct(tc.names, 24))
+		check.Equal(t, tc.name, tc.want, shortened(tc.names, 24))
 	}
 }
 
 // Names that look equal are numbered.
 func TestDistinctNumbers(t *testing.T) {
-	got := distinct([]string{"abcdefgh1", "abcdefgh2", "abcdefgh1", "abcdefgh3"}, 3)
+	got := shortened([]string{"abcdefgh1", "abcdefgh2", "abcdefgh1", "abcdefgh3"}, 3)
 	check.Equal(t, "", []string{"a…1", "a…2", "a…1", "a…3"}, got)
-	got = distinct([]string{"abcdefgh1z", "abcdefgh2z", "abcdefgh1z", "abcdefgh3z"}, 3)
+	got = shortened([]string{"abcdefgh1z", "abcdefgh2z", "abcdefgh1z", "abcdefgh3z"}, 3)
 	check.Equal(t, "", []string{"a…z", "…#2", "a…z", "…#3"}, got)
 }
 
@@ -77,9 +74,9 @@ func TestDistinctIsDistinct(t *testing.T) {
 		for i := range names {
 			names[i] = "x" + part() + part() + part()
 		}
-		width := leastAny + r.IntN(40)
+		width := 4 + r.IntN(40)
 		seen := make(map[string]string)
-		for i, short := range distinct(names, width) {
+		for i, short := range shortened(names, width) {
 			if termtext.Width(short) > width {
 				t.Errorf("seed %d: %q is wider than %d", seed, short, width)
 			}
@@ -89,4 +86,10 @@ func TestDistinctIsDistinct(t *testing.T) {
 			seen[short] = names[i]
 		}
 	}
+}
+
+func TestShortsStayDistinct(t *testing.T) {
+	names := []string{"triton__0d1d2de", "triton__0d1d2d3de", "void f<4, float>(int)", "triton__0d1d2de"}
+	want := []string{"triton__0d1d2de", "triton__0d1d2d3de", kernelname.Short(names[2]), "triton__0d1d2de"}
+	check.Equal(t, "", want, termtext.Distinct(names, math.MaxInt32, kernelname.Short, kernelname.Long))
 }

@@ -1,36 +1,33 @@
-package text
+package termtext
 
 import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
-
-	"github.com/optrace/optrace/internal/model/kernelname"
-	"github.com/optrace/optrace/internal/text/termtext"
 )
 
-// distinct returns names cut to at most width columns; different names stay different. Long names lose their middle,
-// because the ends of kernel names and shapes matter as much as the beginnings. Names with equal short forms show the
-// first difference. If they are still equal, they are numbered.
-func distinct(names []string, width int) []string {
-	short := make(map[string]string, len(names)) // by name
+// Distinct shortens names by short; different names stay different. Names with equal short forms have at most width
+// columns and show the first difference of their long forms, because the ends of kernel names and shapes matter as much
+// as the beginnings. If they are still equal, they are numbered.
+func Distinct(names []string, width int, short, long func(string) string) []string {
+	forms := make(map[string]string, len(names)) // by name
 	var different []string
 	for _, name := range names {
-		if _, ok := short[name]; !ok {
-			short[name] = shorten(name, width)
+		if _, ok := forms[name]; !ok {
+			forms[name] = short(name)
 			different = append(different, name)
 		}
 	}
-	for _, same := range alike(different, short) {
-		showDifferences(same, width, short)
+	for _, same := range alike(different, forms) {
+		showDifferences(same, width, forms, long)
 	}
 	uses := make(map[string]int) // by short form
 	for _, name := range different {
-		uses[short[name]]++
-		for n := uses[short[name]]; n > 1; n++ {
+		uses[forms[name]]++
+		for n := uses[forms[name]]; n > 1; n++ {
 			mark := fmt.Sprintf("…#%d", n)
-			if marked := termtext.Head(name, width-termtext.Width(mark)) + mark; uses[marked] == 0 {
-				short[name] = marked
+			if marked := Head(name, width-Width(mark)) + mark; uses[marked] == 0 {
+				forms[name] = marked
 				uses[marked] = 1
 				break
 			}
@@ -38,7 +35,7 @@ func distinct(names []string, width int) []string {
 	}
 	cut := make([]string, len(names))
 	for i, name := range names {
-		cut[i] = short[name]
+		cut[i] = forms[name]
 	}
 	return cut
 }
@@ -53,13 +50,13 @@ func alike(names []string, short map[string]string) map[string][]string {
 
 // showDifferences sets short forms with the first difference for names with equal short forms, again for each group
 // with fewer equal ones.
-func showDifferences(same []string, width int, short map[string]string) {
+func showDifferences(same []string, width int, short map[string]string, long func(string) string) {
 	if len(same) < 2 {
 		return
 	}
 	texts := make([]string, len(same))
 	for i, name := range same {
-		texts[i] = kernelname.Long(name)
+		texts[i] = long(name)
 	}
 	if len(slices.Compact(slices.Sorted(slices.Values(texts)))) < len(same) {
 		texts = same
@@ -70,7 +67,7 @@ func showDifferences(same []string, width int, short map[string]string) {
 	}
 	for _, still := range alike(same, short) {
 		if len(still) < len(same) {
-			showDifferences(still, width, short)
+			showDifferences(still, width, short, long)
 		}
 	}
 }
@@ -91,12 +88,12 @@ func commonPrefix(names []string) (n int) {
 func showDifference(name string, differs, width int) string {
 	side := width / 4
 	room := width - 2 - 2*side
-	if side < 1 || termtext.Width(name) <= width {
-		return termtext.Shorten(name, width)
+	if side < 1 || Width(name) <= width {
+		return Shorten(name, width)
 	}
-	head := termtext.Head(name, side)
-	if rest := name[max(differs, len(head)):]; termtext.Width(rest) > room+1+side {
-		return head + "…" + termtext.Head(rest, room) + "…" + termtext.Tail(name, side)
+	head := Head(name, side)
+	if rest := name[max(differs, len(head)):]; Width(rest) > room+1+side {
+		return head + "…" + Head(rest, room) + "…" + Tail(name, side)
 	}
-	return head + "…" + termtext.Tail(name, width-side-1)
+	return head + "…" + Tail(name, width-side-1)
 }
