@@ -1,13 +1,11 @@
 package optrace_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/model/attrkey"
@@ -40,30 +38,6 @@ func TestRecorderCurrent(t *testing.T) {
 		"3 unknown false [] ? unknown",
 	}, got)
 	check.Equal(t, "the end of one and the start of the next are one reading", all[1].End(), all[2].Start)
-}
-
-// Operations of a Recorder are below the request of its context, even after the end of the request.
-func TestProcessorRecorder(t *testing.T) {
-	ops, spans := entriesOf(t, func(tp *sdktrace.TracerProvider, proc *optrace.Processor) {
-		ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-		rec := proc.Recorder(ctx)
-		rec.Begin("matmul", "cuda:0").Out(64, 256)
-		request.End()
-		rec.Record("allreduce", "cuda:0", ran)
-		rec.Finish()
-		proc.Recorder(context.Background()).Finish() // no operations
-	})
-	if len(ops) != 2 || len(spans) != 1 {
-		t.Fatalf("%d entries and %d spans, want 2 and 1", len(ops), len(spans))
-	}
-	for _, e := range ops {
-		check.OK(t, e.Validate())
-		if e.TraceID != spans[0].TraceID || e.ParentSpanID != spans[0].SpanID || e.SpanID.IsZero() ||
-			e.Root != "request" ||
-			e.RootSpanID != e.ParentSpanID || e.Service == "" || e.Scope != optrace.ScopeName {
-			t.Errorf("%+v", e)
-		}
-	}
 }
 
 // A Recorder can be used again for another iteration.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/testing/check"
-	"github.com/optrace/optrace/internal/testing/spantest"
 )
 
 // recording holds the parts of a benchmark: an open request, and a Processor with an Exporter that discards its output.
@@ -41,34 +40,6 @@ func newRecording(b *testing.B, opts ...optrace.ExporterOption) *recording {
 	return r
 }
 
-func (r *recording) times() optrace.Times { return optrace.Times{Start: r.now, End: r.now + 1} }
-
-// BenchmarkSDKSpan is the yardstick: an SDK span with the same attributes.
-func BenchmarkSDKSpan(b *testing.B) {
-	r := newRecording(b)
-	attrs := spantest.Operation(0).Attributes[:5]
-	for b.Loop() {
-		_, span := r.app.Start(r.ctx, "matmul")
-		span.SetAttributes(attrs...)
-		span.End()
-	}
-}
-
-func BenchmarkTracerStart(b *testing.B) {
-	r := newRecording(b)
-	for b.Loop() {
-		dynamicOp(r.tracer, 64)
-	}
-}
-
-func BenchmarkPreparedStart(b *testing.B) {
-	r := newRecording(b)
-	for b.Loop() {
-		_, o := r.prepared.Start(r.ctx)
-		o.End()
-	}
-}
-
 // BenchmarkPreparedStartInLayers records three operations below a layer, as OTLP.
 func BenchmarkPreparedStartInLayers(b *testing.B) {
 	r := newRecording(b, optrace.WithFormat(optrace.FormatOTLPJSON))
@@ -80,60 +51,6 @@ func BenchmarkPreparedStartInLayers(b *testing.B) {
 		}
 		span.End()
 	}
-}
-
-func BenchmarkPreparedRecord(b *testing.B) {
-	r := newRecording(b)
-	for b.Loop() {
-		r.prepared.Record(r.ctx, r.times())
-	}
-}
-
-func BenchmarkRecorderBegin(b *testing.B) {
-	r := newRecording(b)
-	rec := r.proc.Recorder(r.ctx)
-	for i := 0; b.Loop(); i++ {
-		recordMatmul(rec)
-		if i%1000 == 0 {
-			rec.Finish()
-		}
-	}
-	rec.Finish()
-}
-
-func BenchmarkRecorderRecordPrepared(b *testing.B) {
-	r := newRecording(b)
-	rec := r.proc.Recorder(r.ctx)
-	for i := 0; b.Loop(); i++ {
-		rec.RecordPrepared(r.prepared, r.times())
-		if i%1000 == 0 {
-			rec.Finish()
-		}
-	}
-	rec.Finish()
-}
-
-func benchmarkQueue(b *testing.B, r *recording, to optrace.Recording) {
-	q := newQueue(b, to)
-	start := passedAt(r.now)
-	end := passedAt(r.now + 1)
-	for i := 0; b.Loop(); i++ {
-		q.Launched(q.Begin(r.ctx, r.prepared), start, end)
-		if i%64 == 0 {
-			q.Poll()
-		}
-	}
-	shutdown(b, q)
-}
-
-func BenchmarkQueueOfTracer(b *testing.B) {
-	r := newRecording(b)
-	benchmarkQueue(b, r, r.tracer)
-}
-
-func BenchmarkQueueOfProcessor(b *testing.B) {
-	r := newRecording(b)
-	benchmarkQueue(b, r, r.proc)
 }
 
 func BenchmarkExportBatchOf512(b *testing.B) {

@@ -130,15 +130,6 @@ func TestResourceInMetadata(t *testing.T) {
 	}
 }
 
-func TestEmpty(t *testing.T) {
-	var b bytes.Buffer
-	check.OK(t, parquet.NewWriter(&b).Close())
-	f := check.Must(lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
-	if _, ok := f.Schema().Lookup("operation"); !ok || f.NumRows() != 0 {
-		t.Errorf("%d rows, schema %v", f.NumRows(), f.Schema())
-	}
-}
-
 // A row group ends after many rows, or after long ones.
 func TestRowGroups(t *testing.T) {
 	for test := range cases.Of(t, 1, []struct {

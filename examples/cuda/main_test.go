@@ -217,8 +217,3 @@ func TestFlagsAreChecked(t *testing.T) {
 			run(t.Context(), cfg, loadFake(newFake(t)), new(bytes.Buffer)))
 	}
 }
-
-func TestMedian(t *testing.T) {
-	check.Equal(t, "of three", 5, median([]time.Duration{9, 1, 5}))
-	check.Equal(t, "of four", 3, median([]time.Duration{8, 1, 4, 2}))
-}

@@ -39,8 +39,6 @@ func realClients(t *testing.T, s *jaegertest.Server) map[string]*jaeger.Client {
 	return clients
 }
 
-const realTrace = "000000000000000000000000000000f0"
-
 // realSpans is a request with a summary of pruned operations, and an operation with an integer too large for
 // JavaScript. It starts at %[1]d and ends at %[2]d; %[3]s is another attribute.
 const realSpans = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{` +
@@ -63,32 +61,6 @@ const notFinite = `,{"key":"loss","value":{"doubleValue":"NaN"}}`
 func sendReal(t *testing.T, s *jaegertest.Server, start time.Time, id, attribute string) {
 	t.Helper()
 	s.Send(t, fmt.Appendf(nil, realSpans, start.UnixNano(), start.Add(time.Millisecond).UnixNano(), attribute, id))
-}
-
-func TestRealTrace(t *testing.T) {
-	s := jaegertest.Start(t)
-	start := time.Now().Add(-time.Minute).Truncate(time.Microsecond)
-	sendReal(t, s, start, realTrace, "")
-	for name, c := range realClients(t, s) {
-		tr, problems, err := c.Trace(t.Context(), traceID(t, realTrace))
-		if err != nil || len(problems) > 0 {
-			t.Fatalf("%s: problems %v, error %v", name, problems, err)
-		}
-		if c.API() != name || len(tr.Entries) != 1 || len(tr.Spans) != 1 {
-			t.Fatalf("%s: api %s, trace %+v", name, c.API(), tr)
-		}
-		e := tr.Entries[0]
-		if e.FLOPs != op.Known(9007199254740993) || e.Start != op.Known(start.UnixNano()) || e.Duration != 1_000_000 ||
-			e.Service != "odd" {
-			t.Errorf("%s: entry %+v", name, e)
-		}
-		want := []op.Pruned{{TraceID: tr.ID, SpanID: op.SpanID{7: 0xaa}, Operation: "relu", DeviceID: "cuda:0",
-			Count: 3, Duration: 4500}}
-		check.Equal(t, fmt.Sprintf("%s: summaries", name), want, tr.Pruned)
-		if _, _, err := c.Trace(t.Context(), op.TraceID{1}); !errors.Is(err, jaeger.ErrTraceNotFound) {
-			t.Errorf("%s: unknown trace: error %v", name, err)
-		}
-	}
 }
 
 // A number that is not finite makes version 1 fail. Other traces are found.

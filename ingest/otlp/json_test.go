@@ -190,25 +190,6 @@ func TestJSONOtherSpansAndSignals(t *testing.T) {
 	check.Equal(t, "", want, read(otlp.JSONRecords, []byte(text)))
 }
 
-func TestJSONResource(t *testing.T) {
-	attrs := `[{"key":"service.name","value":{"stringValue":"trainer"}},{"key":"tensor.rank",` +
-		`"value":{"intValue":"3"}},{"key":"tensor.world_size","value":{"doubleValue":8}},{"key":"gpu.ids",` +
-		`"value":{"arrayValue":{"values":[{"intValue":"0"},{"doubleValue":1.5}]}}},{"key":"labels",` +
-		`"value":{"kvlistValue":{"values":[{"key":"a","value":{"boolValue":true}},{"key":"b","value":{}}]}}},` +
-		`{"key":"digest","value":{"bytesValue":"AAE="}},{"key":"host.name","value":{"stringValue":"h1"}}]`
-	text := `{"resourceSpans":[{"resource":{"attributes":` + attrs + `},"scopeSpans":[{"spans":[` + spanOf("relu") +
-		`]}]}]}`
-	res := read(otlp.JSONRecords, []byte(text))
-	want := `{"schema":"optrace.entries/v1","resource":{"service":"trainer","rank":3,"world_size":8,` +
-		`"attrs":{"gpu.ids":[0,1.5],"labels":{"a":true,"b":null},"digest":{"bytesValue":"AAE="},"host.name":"h1"}}}`
-	if len(res.Records) != 2 || res.Records[0] != want {
-		t.Fatalf("result = %+v, want %s", res, want)
-	}
-	if !strings.Contains(res.Records[1], `"rank":3`) || !strings.Contains(res.Records[1], `"service":"trainer"`) {
-		t.Errorf("entry = %s", res.Records[1])
-	}
-}
-
 // A bad line costs only the line.
 func TestJSONManyBadLines(t *testing.T) {
 	const n = 200_000

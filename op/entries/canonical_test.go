@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/testing/cases"
-	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
@@ -286,21 +283,6 @@ func TestReaderOfExtremeValues(t *testing.T) {
 		text.WriteString(line + "\n")
 	}
 	checkLines(t, []byte(text.String()))
-}
-
-// Both paths read the repository's samples alike.
-func TestReaderOfSamples(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.jsonl")
-	more, err2 := filepath.Glob("../../examples/offline/testdata/*.jsonl")
-	if paths = append(paths, more...); err != nil || err2 != nil || len(paths) < 3 {
-		t.Fatalf("samples %v, %v, %v", paths, err, err2)
-	}
-	for _, path := range paths {
-		text := check.Must(os.ReadFile(path))(t)
-		for line := range bytes.Lines(text) {
-			checkLines(t, line)
-		}
-	}
 }
 
 func FuzzReaderLines(f *testing.F) {

@@ -714,13 +714,3 @@ func benchmarkRead(b *testing.B, line []byte) {
 		}
 	}
 }
-
-func BenchmarkWriteEntry(b *testing.B) {
-	e := optest.RichEntry()
-	var line []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		line = e.AppendJSON(line[:0])
-	}
-	b.SetBytes(int64(len(line)))
-}

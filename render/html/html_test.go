@@ -335,14 +335,6 @@ func graphRecords() []op.Record {
 	return records
 }
 
-func BenchmarkWritePage(b *testing.B) {
-	r := reportOn(b, graphRecords()...)
-	b.ReportAllocs()
-	for b.Loop() {
-		check.OK(b, html.Write(io.Discard, r, html.Options{}))
-	}
-}
-
 func FuzzWrite(f *testing.F) {
 	for _, name := range hostile {
 		f.Add(name, int64(100), int64(50))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -188,17 +187,4 @@ func FuzzWrite(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkThousandOperations(b *testing.B) {
-	e := entry("matmul", "cuda:0", 0, 10)
-	b.ReportAllocs()
-	for b.Loop() {
-		var tl perfetto.Timeline
-		for i := range int64(1000) {
-			e.Start = op.Known(start + 20*i)
-			tl.Add(e)
-		}
-		check.OK(b, tl.Write(io.Discard))
-	}
 }

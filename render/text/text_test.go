@@ -386,11 +386,3 @@ func TestFirstScreenIsDefined(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkWriteReport(b *testing.B) {
-	r := full()
-	b.ReportAllocs()
-	for b.Loop() {
-		check.OK(b, text.Write(io.Discard, r, text.Options{}))
-	}
-}

@@ -202,25 +202,6 @@ func TestResourceSet(t *testing.T) {
 	check.Equal(t, "resource", want, r)
 }
 
-func BenchmarkBuildEntry(b *testing.B) {
-	build := attrmap.NewBuilder(nil)
-	output := []int64{64, 256}
-	b.ReportAllocs()
-	for b.Loop() {
-		build.Reset()
-		build.SetName("matmul")
-		build.SetTime(op.Known(1_700_000_000_000_000_000), 12_600)
-		build.Str(attrkey.Name, "matmul")
-		build.Str(attrkey.Device, "cuda:0")
-		build.Str(attrkey.InputShapes, "[[64,784],[784,256]]")
-		build.SetInts(build.Target(attrkey.OutputShape), output)
-		build.Int(attrkey.Step, 7)
-		if _, ok := build.Entry(); !ok {
-			b.Fatal("the span is no operation")
-		}
-	}
-}
-
 // Package convert hands a Builder the SDK's spans. A Predicate takes the same ones for operations.
 func TestConformance(t *testing.T) {
 	conv := convert.New(nil, 1<<20) // one for all: fields left over from a span would show
