@@ -145,8 +145,7 @@ func TestNoDevice(t *testing.T) {
 			check.OK(t, run(t.Context(), config{1, 4, dir}, c.load, out))
 			got := out.String()
 			if !strings.HasPrefix(got, "Nothing was run: no CUDA device can be used here") ||
-				!strings.Contains(got, c.want) ||
-				strings.Count(got, "\n") != 1 {
+				!strings.Contains(got, c.want) || strings.Count(got, "\n") != 1 {
 				t.Errorf("%q", got)
 			}
 			if files, err := os.ReadDir(dir); len(files) != 0 || err != nil {

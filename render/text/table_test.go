@@ -141,3 +141,83 @@ func TestAddress(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("address(%q)", link), want, address(correlate.Link(link)))
 	}
 }
+
+func TestStartText(t *testing.T) {
+	for ns, want := range map[int64]string{
+		87_029_000: "+0.087029000 s", 0: "+0.000000000 s",
+		1_772_366_400_000_000_001: "2026-03-01T12:00:00.000000001Z", -1: "1969-12-31T23:59:59.999999999Z",
+	} {
+		check.Equal(t, fmt.Sprint(ns), want, startText(ns))
+	}
+}
+
+func TestDistinct(t *testing.T) {
+	long := func(middle, end string) string {
+		return strings.Repeat("a", 20) + middle + strings.Repeat("b", 20) + end
+	}
+	for _, tc := range []struct {
+		name  string
+		names []string
+		want  []string
+	}{
+		{"short names stay", []string{"matmul", "", "relu", "matmul"}, []string{"matmul", "", "relu", "matmul"}},
+		{"the ends of a long name stay", []string{long("", "1"), long("", "2")},
+			[]string{"aaaaaaaaaaaa…bbbbbbbbbb1", "aaaaaaaaaaaa…bbbbbbbbbb2"}},
+		{
+			"names that differ in the middle show it", []string{long("1", ""), long("2", ""), long("1", ""),
+				long("", "3")},
+			[]string{"aaaaaa…1bbbbbbbbb…bbbbbb", "aaaaaa…2bbbbbbbbb…bbbbbb", "aaaaaa…1bbbbbbbbb…bbbbbb",
+				"aaaaaaaaaaaa…bbbbbbbbbb3"},
+		},
+		{
+			"names that differ twice show either", []string{long("1xxxxxxxxxx1", ""), long("1xxxxxxxxxx2", ""),
+				long("2xxxxxxxxxx2", "")},
+			[]string{"aaaaaa…1bbbbbbbbb…bbbbbb", "aaaaaa…2bbbbbbbbb…bbbbbb", "aaaaaa…2xxxxxxxxx…bbbbbb"},
+		},
+		{
+			"a name may look like the short form of others", []string{long("", ""), "aaaaaaaaaaaa…bbbbbbbbbbb"},
+			[]string{"aaaaaa…aaaaaaaabb…bbbbbb", "aaaaaaaaaaaa…bbbbbbbbbbb"},
+		},
+		{
+			"there may be no room for the difference", []string{
+				strings.Repeat("a", 99) + "b" + strings.Repeat("a", 99),
+				strings.Repeat("a", 99) + "c" + strings.Repeat("a", 99),
+			}, []string{"aaaaaa…baaaaaaaaa…aaaaaa", "aaaaaa…caaaaaaaaa…aaaaaa"},
+		},
+	} {
+		check.Equal(t, tc.name, tc.want, distinct(tc.names, 24))
+	}
+}
+
+// Names that look equal are numbered.
+func TestDistinctNumbers(t *testing.T) {
+	got := distinct([]string{"abcdefgh1", "abcdefgh2", "abcdefgh1", "abcdefgh3"}, 3)
+	check.Equal(t, "", []string{"a…1", "a…2", "a…1", "a…3"}, got)
+	got = distinct([]string{"abcdefgh1z", "abcdefgh2z", "abcdefgh1z", "abcdefgh3z"}, 3)
+	check.Equal(t, "", []string{"a…z", "…#2", "a…z", "…#3"}, got)
+}
+
+// Different names look different, and fit.
+func TestDistinctIsDistinct(t *testing.T) {
+	for seed := range cases.Numbers(t, 500) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		part := func() string {
+			return strings.Repeat([]string{"0", "1", "矩", "é", "e\u0301", "#", "…"}[r.IntN(7)], 1+r.IntN(20))
+		}
+		names := make([]string, 30)
+		for i := range names {
+			names[i] = "x" + part() + part() + part()
+		}
+		width := leastAny + r.IntN(40)
+		seen := make(map[string]string)
+		for i, short := range distinct(names, width) {
+			if termtext.Width(short) > width {
+				t.Errorf("seed %d: %q is wider than %d", seed, short, width)
+			}
+			if other, ok := seen[short]; ok && other != names[i] {
+				t.Errorf("seed %d: %q and %q are both %q", seed, names[i], other, short)
+			}
+			seen[short] = names[i]
+		}
+	}
+}

@@ -151,9 +151,8 @@ func TestFingerprint(t *testing.T) {
 	base := func() []attribute.KeyValue {
 		return []attribute.KeyValue{
 			tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.Step(1),
-			attribute.String(attrkey.DType, text),
-			attribute.Int("n", 7), attribute.Float64("x", math.NaN()), {Key: "list", Value: list}, {Key: "empty"},
-			tensorconv.LaunchTime(3),
+			attribute.String(attrkey.DType, text), attribute.Int("n", 7), attribute.Float64("x", math.NaN()),
+			{Key: "list", Value: list}, {Key: "empty"}, tensorconv.LaunchTime(3),
 		}
 	}
 	seeds := newSeeds()
