@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
@@ -176,4 +177,64 @@ func discardingRecorder(tb testing.TB) *optrace.Recorder {
 
 func recordMatmul(rec *optrace.Recorder) {
 	rec.Begin("matmul", "cuda:0").In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).End()
+}
+
+// recording is an open request of a Processor whose Exporter discards its output.
+type recording struct {
+	ctx      context.Context
+	app      trace.Tracer
+	prepared *optrace.Prepared
+}
+
+func newRecording(b *testing.B, opts ...optrace.ExporterOption) *recording {
+	b.Helper()
+	proc := newProcessor(b, newExporter(b, io.Discard, opts...))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	app := tp.Tracer("server")
+	ctx, request := app.Start(b.Context(), "request")
+	b.Cleanup(func() {
+		request.End()
+		check.OK(b, tp.Shutdown(context.Background()))
+	})
+	b.ReportAllocs()
+	return &recording{ctx, app, prepare(b, optrace.NewTracer(tp), matmulSpec())}
+}
+
+// BenchmarkPreparedStartInLayers records three operations below a layer, as OTLP.
+func BenchmarkPreparedStartInLayers(b *testing.B) {
+	r := newRecording(b, optrace.WithFormat(optrace.FormatOTLPJSON))
+	for b.Loop() {
+		layer, span := r.app.Start(r.ctx, "layer")
+		for range 3 {
+			_, o := r.prepared.Start(layer)
+			o.End()
+		}
+		span.End()
+	}
+}
+
+func BenchmarkExportBatchOf512(b *testing.B) {
+	exp := newExporter(b, io.Discard)
+	spans := batchOf512(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		export(b, exp, spans...)
+	}
+}
+
+// BenchmarkServerSpan records a span of a server without operations.
+func BenchmarkServerSpan(b *testing.B) {
+	attrs := []attribute.KeyValue{
+		attribute.String("http.request.method", "POST"), attribute.String("http.route", "/v1/items/{id}"),
+		attribute.String("url.path", "/v1/items/123456"), attribute.String("url.scheme", "http"),
+		attribute.String("server.address", "items.example.com"), attribute.Int("server.port", 8080),
+		attribute.String("client.address", "192.0.2.17"), attribute.String("user_agent.original", "Mozilla/5.0"),
+		attribute.String("network.protocol.version", "1.1"), attribute.Int("http.response.status_code", 200),
+	}
+	r := newRecording(b)
+	for b.Loop() {
+		_, span := r.app.Start(b.Context(), "POST")
+		span.SetAttributes(attrs...)
+		span.End()
+	}
 }

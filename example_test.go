@@ -136,9 +136,8 @@ func ExampleTracer_Prepare() {
 	var ops bytes.Buffer
 	tp, _, shutdown := toBuffer(&ops)
 	matmul, err := optrace.NewTracer(tp).Prepare(optrace.OpSpec{
-		Name: "matmul", Device: "cuda:0", DType: op.BF16,
-		Inputs: []op.Shape{{64, 784}, {784, 256}}, Output: op.Shape{64, 256},
-		FLOPs: op.Known(2 * 64 * 784 * 256),
+		Name: "matmul", Device: "cuda:0", DType: op.BF16, Inputs: []op.Shape{{64, 784}, {784, 256}},
+		Output: op.Shape{64, 256}, FLOPs: op.Known(2 * 64 * 784 * 256),
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -347,14 +347,3 @@ func TestLateRecordIsTheSame(t *testing.T) {
 		}
 	}
 }
-
-// After Shutdown operations are not written.
-func TestLateOperationsAfterShutdown(t *testing.T) {
-	s := newService(t, "entries")
-	ctx, request := s.tp.Tracer("app").Start(t.Context(), "request")
-	request.End()
-	s.end()
-	s.procs[0].Recorder(ctx).Record("matmul", "", ran).Finish()
-	got, ops := s.names(t)
-	check.Equal(t, "spans and operations", 0, len(got)+ops)
-}

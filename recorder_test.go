@@ -1,18 +1,24 @@
 package optrace_test
 
 import (
-	"context"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
+	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
 )
@@ -31,39 +37,14 @@ func TestRecorderCurrent(t *testing.T) {
 	var got []string
 	for _, e := range all {
 		known := e.InputShapes != nil
-		got = append(got,
-			fmt.Sprintf("%v %s %t %v %v %v", e.Step, e.Operation, known, e.InputShapes, e.OutputShape,
-				e.OutputElements))
+		got = append(got, fmt.Sprintf("%v %s %t %v %v %v", e.Step, e.Operation, known, e.InputShapes, e.OutputShape,
+			e.OutputElements))
 	}
 	check.Equal(t, "operations", []string{
 		"0 matmul true [2x3 3x4] 2x4 8", "1 unknown false [] ? unknown", "2 scalar false [] scalar 1",
 		"3 unknown false [] ? unknown",
 	}, got)
 	check.Equal(t, "the end of one and the start of the next are one reading", all[1].End(), all[2].Start)
-}
-
-// Operations of a Recorder are below the request of its context, even after the end of the request.
-func TestProcessorRecorder(t *testing.T) {
-	ops, spans := entriesOf(t, func(tp *sdktrace.TracerProvider, proc *optrace.Processor) {
-		ctx, request := tp.Tracer("app").Start(t.Context(), "request")
-		rec := proc.Recorder(ctx)
-		rec.Begin("matmul", "cuda:0").Out(64, 256)
-		request.End()
-		rec.Record("allreduce", "cuda:0", ran)
-		rec.Finish()
-		proc.Recorder(context.Background()).Finish() // no operations
-	})
-	if len(ops) != 2 || len(spans) != 1 {
-		t.Fatalf("%d entries and %d spans, want 2 and 1", len(ops), len(spans))
-	}
-	for _, e := range ops {
-		check.OK(t, e.Validate())
-		if e.TraceID != spans[0].TraceID || e.ParentSpanID != spans[0].SpanID || e.SpanID.IsZero() ||
-			e.Root != "request" ||
-			e.RootSpanID != e.ParentSpanID || e.Service == "" || e.Scope != optrace.ScopeName {
-			t.Errorf("%+v", e)
-		}
-	}
 }
 
 // A Recorder can be used again for another iteration.
@@ -154,4 +135,153 @@ func TestSharedRecorderPanics(t *testing.T) {
 		}()
 	}
 	shutdown(t, p)
+}
+
+const (
+	launched = 1_795_000_000_000_000_000
+	started  = launched + 40_000
+	ended    = started + 12_345
+)
+
+var ran = optrace.Times{Start: started, End: ended, Launch: launched}
+
+// entriesOf returns the records written with a Processor.
+func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace.Processor)) (ops []*op.Entry,
+	spans []*op.Span) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	p := newProcessor(t, newFile(t, path))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
+	record(tp, p)
+	shutdown(t, tp)
+	return recordtest.Split(t, ingest.Open(path).Records())
+}
+
+// Invalid times are recorded unchanged, and readers warn of them.
+func TestRecordBadTimes(t *testing.T) {
+	told := make(chan string, 100)
+	spantest.HandleErrors(t, func(err error) {
+		if !strings.Contains(err.Error(), "Unix nanoseconds") { // see TestEarlyTimes
+			told <- err.Error()
+		}
+	})
+	for _, tt := range []struct {
+		name  string
+		times optrace.Times
+		start op.Int
+		warn  op.Warning
+		spans int // by Record, and by the two ways with a start and an end
+	}{
+		{"the end before the start", optrace.Times{Start: ended, End: started}, op.Known(ended),
+			op.WarnNegativeDuration, 3},
+		{"nothing", optrace.Times{}, op.Int{}, op.WarnBadTime, 0},
+		{"no end", optrace.Times{Start: started}, op.Int{Known: true, V: started}, op.WarnBadTime, 0},
+		{"a start before 1970", optrace.Times{Start: -5, End: ended}, op.Int{}, op.WarnBadTime, 0},
+		{"before the process", optrace.Times{Start: 1_000_000, End: 1_000_005}, op.Known(1_000_000), 0, 3},
+		{"the launch after the start", optrace.Times{Start: started, End: ended, Launch: ended}, op.Known(started), 0,
+			1},
+		{"a launch before 1970", optrace.Times{Start: started, End: ended, Launch: -1}, op.Known(started),
+			op.WarnBadValue, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			fromSpan, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, _ *optrace.Processor) {
+				tr := optrace.NewTracer(tp)
+				p := prepare(t, tr, matmulSpec())
+				if p.Record(t.Context(), tt.times); tt.spans > 1 {
+					_, o := tr.StartAt(t.Context(), "matmul", "cuda:0", tt.times.Start)
+					o.EndAt(tt.times.End)
+					_, prepared := p.StartAt(t.Context(), tt.times.Start)
+					prepared.EndAt(tt.times.End)
+				}
+			})
+			check.Equal(t, "spans", tt.spans, len(fromSpan))
+			if tt.spans == 0 && !strings.Contains(<-told, "matmul") { // each Tracer reports its first error at once
+				t.Error("the error handler is told of something else")
+			}
+			fromRecorder, _ := entriesOf(t, func(_ *sdktrace.TracerProvider, p *optrace.Processor) {
+				rec := p.Recorder(t.Context())
+				rec.Record("matmul", "cuda:0", tt.times)
+				rec.Finish()
+			})
+			if len(fromRecorder) != 1 {
+				t.Fatalf("%d entries of a Recorder", len(fromRecorder))
+			}
+			for _, e := range slices.Concat(fromSpan, fromRecorder) {
+				if e.Start != tt.start || e.Warn != tt.warn || e.Duration < 0 || tt.warn == op.WarnNegativeDuration &&
+					e.Duration != 0 {
+					t.Errorf("start %v, duration %d, warnings %b; want %v and %b", e.Start, e.Duration, e.Warn,
+						tt.start, tt.warn)
+				}
+			}
+		})
+	}
+	mem := tracetest.NewInMemoryExporter()
+	rec := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(mem))).Recorder(t.Context())
+	rec.Record("matmul", "", optrace.Times{}).Record("relu", "", ran)
+	rec.Finish()
+	if spans := mem.GetSpans(); len(spans) != 1 || spans[0].Name != "relu" || !strings.Contains(<-told, "matmul") {
+		t.Errorf("spans %v", spans)
+	}
+}
+
+// The first time in another unit than nanoseconds is reported once, for every way to record, and the operations are
+// recorded.
+func TestEarlyTimes(t *testing.T) {
+	const ms = 1_764_359_584_123
+	early := optrace.Times{Start: ms, End: ms + 5}
+	for name, test := range map[string]struct {
+		record func(tr *optrace.Tracer, prep *optrace.Prepared, p *optrace.Processor)
+		want   string
+	}{
+		"Prepared.Record": {
+			func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) { prep.Record(t.Context(), early) },
+			"1764359584123 looks like milliseconds",
+		},
+		"Recorder.Record": {func(_ *optrace.Tracer, _ *optrace.Prepared, p *optrace.Processor) {
+			p.Recorder(t.Context()).Record("matmul", "", early).Finish()
+		}, "1764359584123 looks like milliseconds"},
+		"Launch": {func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) {
+			prep.Record(t.Context(), optrace.Times{Start: started, End: ended, Launch: ms / 1000})
+		}, "1764359584 looks like seconds"},
+		"EndAt": {func(tr *optrace.Tracer, _ *optrace.Prepared, _ *optrace.Processor) {
+			_, o := tr.Start(t.Context(), "matmul", "")
+			o.EndAt(ms * 1000)
+		}, "1764359584123000 looks like microseconds"},
+		"StartAt": {func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) {
+			_, o := prep.StartAt(t.Context(), 1000)
+			o.EndAt(started)
+		}, "1000 is in 1970"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			optrace.ForgetEarlyTimes()
+			told := make(chan string, 100)
+			spantest.HandleErrors(t, func(err error) { told <- err.Error() })
+			ops, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
+				tr := optrace.NewTracer(tp)
+				for range 2 {
+					test.record(tr, prepare(t, tr, matmulSpec()), p)
+				}
+			})
+			check.Equal(t, "told", "optrace: recording operations: times are Unix nanoseconds; "+test.want, <-told)
+			if len(ops) != 2 || len(told) > 0 {
+				t.Errorf("%d operations, and %d more errors", len(ops), len(told))
+			}
+		})
+	}
+}
+
+// Operations of an unsampled trace are not recorded, except by a Processor that takes all spans. A Processor counts
+// them.
+func TestRecordUnsampled(t *testing.T) {
+	for want, opts := range map[uint64][]optrace.ProcessorOption{0: nil, 2: {optrace.WithRecordOnly()}} {
+		p := newProcessor(t, newExporter(t, io.Discard), opts...)
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()), sdktrace.WithSpanProcessor(p))
+		ctx, _ := tp.Tracer("app").Start(t.Context(), "request")
+		prepare(t, optrace.NewTracer(tp), matmulSpec()).Record(ctx, ran)
+		rec := p.Recorder(ctx)
+		rec.Record("a", "", ran).Record("b", "", ran)
+		rec.Finish()
+		shutdown(t, tp)
+		check.Equal(t, "stats", optrace.Stats{Recorded: want, Written: want, Skipped: 2 - want}, p.Stats())
+	}
 }

@@ -278,14 +278,3 @@ func TestRowsAreBounded(t *testing.T) {
 		t.Errorf("%d operations of %d in %d rows, %d devices", count, n, len(r.Operations), len(r.Devices))
 	}
 }
-
-func BenchmarkEndOperation(b *testing.B) {
-	tr := provider(newProcessor(b)).Tracer("engine")
-	attrs := trace.WithAttributes(tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.DType(op.F32),
-		tensorconv.InputShapes([]int64{64, 784}, []int64{784, 256}), tensorconv.OutputShape(64, 256))
-	b.ReportAllocs()
-	for b.Loop() {
-		_, s := tr.Start(b.Context(), "matmul", attrs)
-		s.End()
-	}
-}

@@ -1,7 +1,10 @@
 package op_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -9,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/optest"
@@ -132,6 +136,305 @@ func TestClone(t *testing.T) {
 		if diff := cmp.Diff(keep, c); diff != "" {
 			t.Fatalf("the clone changed with the original:\n%s", diff)
 		}
+	}
+}
+
+func TestInt(t *testing.T) {
+	for _, test := range []struct {
+		n    op.Int
+		text string
+		json string
+		or   int64
+	}{
+		{op.Int{}, "unknown", "null", 7}, {op.Known(0), "0", "0", 0}, {op.Known(-3), "-3", "-3", -3},
+		{op.Known(math.MinInt64), "-9223372036854775808", "-9223372036854775808", math.MinInt64},
+	} {
+		check.Equal(t, "String()", test.text, test.n.String())
+		if got, err := json.Marshal(test.n); string(got) != test.json || err != nil {
+			t.Errorf("JSON of %v = %s, %v, want %s", test.n, got, err, test.json)
+		}
+		check.Equal(t, fmt.Sprintf("%v.Or(7)", test.n), test.or, test.n.Or(7))
+	}
+}
+
+func TestIDs(t *testing.T) {
+	trace := op.TraceID{0x5b, 0x8e, 0xff, 0xf7, 0x98, 0x03, 0x81, 0x03, 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}
+	for _, test := range []struct {
+		text string
+		want op.TraceID
+		ok   bool
+	}{
+		{"5b8efff798038103d269b633813fc60c", trace, true}, {"5B8EFFF798038103D269B633813FC60C", trace, true},
+		{"d269b633813fc60c", op.TraceID{8: 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}, true},
+		// Jaeger, high half zero
+		{"00000000000000000000000000000000", op.TraceID{}, true},
+		{"", op.TraceID{}, false}, {"5b8e", op.TraceID{}, false}, {"5b8efff798038103d269b633813fc60", op.TraceID{},
+			false},
+		{"5b8efff798038103d269b633813fc60g", op.TraceID{}, false}, {"W46P95gDgQPSabYzgT/GDA==", op.TraceID{}, false},
+	} {
+		got, ok := op.ParseTraceID([]byte(test.text))
+		if got != test.want || ok != test.ok {
+			t.Errorf("ParseTraceID(%q) = %v, %v, want %v, %v", test.text, got, ok, test.want, test.ok)
+		}
+	}
+	span := op.SpanID{0xee, 0xe1, 0x9b, 0x7e, 0xc3, 0xc1, 0xb1, 0x74}
+	for _, test := range []struct {
+		text string
+		want op.SpanID
+		ok   bool
+	}{
+		{"eee19b7ec3c1b174", span, true}, {"EEE19B7EC3C1B174", span, true},
+		{"eee19b7ec3c1b17", op.SpanID{}, false}, {"eee19b7ec3c1b17x", op.SpanID{}, false}, {"", op.SpanID{}, false},
+	} {
+		got, ok := op.ParseSpanID([]byte(test.text))
+		if got != test.want || ok != test.ok {
+			t.Errorf("ParseSpanID(%q) = %v, %v, want %v, %v", test.text, got, ok, test.want, test.ok)
+		}
+	}
+	if trace.String() != "5b8efff798038103d269b633813fc60c" || span.String() != "eee19b7ec3c1b174" {
+		t.Errorf("String() = %s, %s", trace, span)
+	}
+	if text, err := json.Marshal([]any{trace, span}); string(text) != `["5b8efff798038103d269b633813fc60c",`+
+		`"eee19b7ec3c1b174"]` || err != nil {
+		t.Errorf("JSON = %s, %v", text, err)
+	}
+	if trace.IsZero() || span.IsZero() || !(op.TraceID{}).IsZero() || !(op.SpanID{}).IsZero() {
+		t.Error("IsZero is wrong")
+	}
+}
+
+func TestPlaceholderTraceID(t *testing.T) {
+	a := opfile.PlaceholderTraceID(1)
+	b := opfile.PlaceholderTraceID(2)
+	if a == b || !opfile.IsPlaceholder(a) || !opfile.IsPlaceholder(b) || a.IsZero() {
+		t.Errorf("placeholders %s and %s", a, b)
+	}
+	if opfile.IsPlaceholder(op.TraceID{}) || opfile.IsPlaceholder(op.TraceID{0x5b}) {
+		t.Error("an id is taken for a placeholder")
+	}
+}
+
+func TestSkipReasonIsSpan(t *testing.T) {
+	for r, want := range map[op.SkipReason]bool{
+		op.SkipNonOp: true, op.SkipAnnotation: true, op.SkipPython: true, op.SkipRuntime: true, op.SkipUnpaired: true,
+		op.SkipFlow: false, op.SkipMetadata: false, op.SkipOtherSignal: false, op.SkipUnknownRecord: false,
+	} {
+		check.Equal(t, fmt.Sprintf("%s.IsSpan()", r), want, r.IsSpan())
+	}
+}
+
+func TestBlock(t *testing.T) {
+	for text, want := range map[string][2]int64{"f16": {1, 2}, "q8_0": {32, 34}, "q4_K": {256, 144}, "q9_K": {1, 0},
+		"": {1, 0}} {
+		d, ok := op.ParseDType(text)
+		if elements, bytes := d.Block(); [2]int64{elements, bytes} != want || ok != (bytes > 0) {
+			t.Errorf("%q, %v: %d elements in %d bytes, want %v", text, ok, elements, bytes, want)
+		}
+	}
+}
+
+func TestParseDType(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want op.DType
+		size int64
+	}{
+		{"f64", op.F64, 8}, {"f32", op.F32, 4}, {"bf16", op.BF16, 2}, {"f16", op.F16, 2}, {"f8e4m3", op.F8E4M3, 1},
+		{"f8e5m2", op.F8E5M2, 1}, {"i64", op.I64, 8}, {"i32", op.I32, 4}, {"i16", op.I16, 2}, {"i8", op.I8, 1},
+		{"u64", op.U64, 8}, {"u32", op.U32, 4}, {"u16", op.U16, 2}, {"u8", op.U8, 1}, {"bool", op.Bool, 1},
+		{"c64", op.C64, 8}, {"c128", op.C128, 16}, {"torch.float32", op.F32, 4}, {"torch.float", op.F32, 4},
+		{"torch.double", op.F64, 8}, {"torch.half", op.F16, 2}, {"torch.bfloat16", op.BF16, 2},
+		{"torch.float8_e4m3fn", op.F8E4M3, 1}, {"torch.uint8", op.U8, 1}, {"torch.complex64", op.C64, 8},
+		{"torch.cdouble", op.C128, 16}, {"torch.long", op.I64, 8}, {"float64", op.F64, 8},
+		{"numpy.int16", op.I16, 2}, {"np.complex128", op.C128, 16}, {"<f4", op.F32, 4}, {"bool_", "", 0},
+		{"long int", op.I64, 8}, {"unsigned char", op.U8, 1}, {"c10::BFloat16", op.BF16, 2},
+		{"c10::Half", op.F16, 2}, {"c10::complex<float>", op.C64, 8}, {" F32 ", op.F32, 4},
+		{"FLOAT", op.F32, 4}, {"PRED", op.Bool, 1}, {"", "", 0}, {"int4", "", 0}, {"tensor", "", 0},
+		{"TensorList", "", 0},
+	} {
+		got, ok := op.ParseDType(test.text)
+		want := test.want
+		if want == "" {
+			want = op.DType(test.text) // kept as it was given
+		}
+		if got != want || ok != (test.want != "") || got.Size() != test.size {
+			t.Errorf("ParseDType(%q) = %q of %d bytes, %v, want %q of %d bytes", test.text, got, got.Size(), ok, want,
+				test.size)
+		}
+	}
+}
+
+func TestInferKind(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		kind       op.Kind
+		rule       op.KindRule
+		deviceKind op.Kind
+	}{
+		{"matmul", op.KindCompute, op.RuleDefault, op.KindCompute},
+		{"", op.KindCompute, op.RuleDefault, op.KindCompute},
+		{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", op.KindCollective, op.RuleLibrary, op.KindCollective},
+		{"rcclGenericKernel", op.KindCollective, op.RuleLibrary, op.KindCollective},
+		{"HCCL_x", op.KindCollective, op.RuleLibrary, op.KindCollective},
+		{"oneccl_x", op.KindCollective, op.RuleLibrary, op.KindCollective},
+		{"mscclKernel", op.KindCollective, op.RuleLibrary, op.KindCollective},
+		{"my_nccl", op.KindCompute, op.RuleDefault, op.KindCompute}, // a prefix, not a word
+		{"allreduce", op.KindCollective, op.RuleName, op.KindCollective},
+		{"c10d::AllReduce_", op.KindCollective, op.RuleName, op.KindCollective},
+		{"all_gather_into_tensor", op.KindCollective, op.RuleName, op.KindCollective},
+		{"all_reduce", op.KindCollective, op.RuleName, op.KindCollective},
+		{"All-Reduce.3", op.KindCollective, op.RuleName, op.KindCollective},
+		{"MPI_Alltoallv", op.KindCollective, op.RuleName, op.KindCollective},
+		{"reduce_all", op.KindCompute, op.RuleDefault, op.KindCompute},
+		{"reduce_scatter", op.KindCollective, op.RuleName, op.KindCollective},
+		{"broadcast_coalesced", op.KindCollective, op.RuleName, op.KindCompute},
+		{"isend", op.KindCollective, op.RuleName, op.KindCompute},
+		{"RECV", op.KindCollective, op.RuleName, op.KindCompute},
+		{"recommendation_mlp", op.KindCompute, op.RuleDefault, op.KindCompute},
+		{"commit", op.KindCompute, op.RuleDefault, op.KindCompute},
+		{"record_param_comms", op.KindCollective, op.RuleName, op.KindCompute},
+		{"small_reduce", op.KindCompute, op.RuleDefault, op.KindCompute},
+		{"c10d::broadcast_", op.KindCollective, op.RuleName, op.KindCompute},
+		{"broadcast_in_dim", op.KindCompute, op.RuleDefault, op.KindCompute},
+		{"aten::broadcast_tensors", op.KindCompute, op.RuleDefault, op.KindCompute},
+		{"broadcast.5", op.KindCompute, op.RuleDefault, op.KindCompute}, // an operation of XLA
+		{"KJTAllToAllSplits", op.KindCollective, op.RuleName, op.KindCollective},
+		{"void vllm::cross_device_reduce_1stage<__half, 2>(RankData*)", op.KindCompute, op.RuleDefault, op.KindCollective},
+		{"void deep_ep::intranode::dispatch<8, 768>(int4*)", op.KindCompute, op.RuleDefault, op.KindCollective},
+		{"deep_ep::layout::get_layout", op.KindCompute, op.RuleDefault, op.KindCompute},
+		{"void gemm<AllReduceEpilogue>(comm)", op.KindCollective, op.RuleName, op.KindCompute},
+		{"triton_poi_fused_all_reduce_3", op.KindCollective, op.RuleName, op.KindCompute},
+		{"__amd_rocclr_copyBuffer", op.KindCompute, op.RuleDefault, op.KindMemory},
+		{"__amd_rocclr_fillBufferAligned", op.KindCompute, op.RuleDefault, op.KindMemory},
+		{"event_wait", op.KindCompute, op.RuleDefault, op.KindControl},
+		{"Memcpy HtoD", op.KindMemory, op.RuleName, op.KindMemory},
+		{"memset", op.KindMemory, op.RuleName, op.KindMemory},
+		{"my_memcpy", op.KindCompute, op.RuleDefault, op.KindCompute},
+		{"memcpy_broadcast", op.KindCollective, op.RuleName, op.KindMemory},
+	} {
+		if kind, rule := op.InferKind(test.name); kind != test.kind || rule != test.rule {
+			t.Errorf("InferKind(%q) = %s by %s, want %s by %s", test.name, kind, rule, test.kind, test.rule)
+		}
+		if kind, _ := op.InferDeviceKind(test.name); kind != test.deviceKind {
+			t.Errorf("InferDeviceKind(%q) = %s, want %s", test.name, kind, test.deviceKind)
+		}
+	}
+}
+
+func TestKindNames(t *testing.T) {
+	for k := op.KindCompute; k <= op.KindControl; k++ {
+		if got, ok := op.ParseKind(k.String()); got != k || !ok || k.String() == "" {
+			t.Errorf("ParseKind(%q) = %v, %v", k, got, ok)
+		}
+	}
+	for _, name := range []string{"", "Compute", "dance"} {
+		if got, ok := op.ParseKind(name); got != op.KindUnknown || ok {
+			t.Errorf("ParseKind(%q) = %v, %v", name, got, ok)
+		}
+	}
+	check.Equal(t, "a kind and a rule beyond the last are called", "", op.Kind(6).String()+op.Kind(200).String()+
+		op.KindRule(4).String()+op.KindRule(200).String())
+	check.Equal(t, "an unknown class of errors is called", "other", op.ErrorClass(200).String())
+}
+
+func TestWarnings(t *testing.T) {
+	set := op.WarnOverflow | op.WarnBadShape | op.WarnMicroseconds
+	var names []string
+	for w := range set.All() {
+		names = append(names, w.String())
+	}
+	check.Equal(t, "names", []string{"bad_shape", "overflow", "us_truncated"}, names)
+	for w := op.WarnBadShape; w <= op.WarnDroppedLinks; w <<= 1 {
+		if back, ok := op.ParseWarning(w.String()); !ok || back != w || w.String() == "" {
+			t.Errorf("warning %#x is called %q, which reads as %#x, %v", uint32(w), w, uint32(back), ok)
+		}
+	}
+	if _, ok := op.ParseWarning(""); ok || (op.WarnDroppedLinks<<1).String() != "" || op.Warning(0).String() != "" {
+		t.Error("there is a warning without a name")
+	}
+	for range set.All() {
+		break // an iterator must stop when asked to
+	}
+}
+
+func TestAttrJSON(t *testing.T) {
+	for _, test := range []struct {
+		attr op.Attr
+		want string
+	}{
+		{op.Attr{Value: "4"}, `"4"`},
+		{op.Attr{Value: "-4", Type: op.AttrInt}, `-4`},
+		{opmodel.FloatAttr("", 4), `4.0`}, {opmodel.FloatAttr("", 2.5), `2.5`}, {opmodel.FloatAttr("", 1e21), `1e+21`},
+		{opmodel.FloatAttr("", math.NaN()), `{"doubleValue":"NaN"}`}, {opmodel.FloatAttr("", math.Inf(-1)),
+			`{"doubleValue":"-Infinity"}`},
+		{op.Attr{Value: "true", Type: op.AttrBool}, `true`},
+		{op.Attr{Value: "AAE=", Type: op.AttrBytes}, `{"bytesValue":"AAE="}`},
+		{op.Attr{Value: `[1,{"a":null}]`, Type: op.AttrJSON}, `[1,{"a":null}]`},
+		{op.Attr{Value: "null", Type: op.AttrJSON}, `null`},
+		// A value that does not fit its type is text: the line stays valid.
+		{op.Attr{Value: "four", Type: op.AttrInt}, `"four"`},
+		{op.Attr{Value: "1.5", Type: op.AttrInt}, `"1.5"`},
+		{op.Attr{Value: "x", Type: op.AttrFloat}, `"x"`},
+		{op.Attr{Value: "yes", Type: op.AttrBool}, `"yes"`},
+		{op.Attr{Value: "[1", Type: op.AttrJSON}, `"[1"`},
+		{op.Attr{Value: "[1,\n2]", Type: op.AttrJSON}, `"[1,\n2]"`},
+		{op.Attr{Value: "", Type: op.AttrJSON}, `""`},
+	} {
+		check.Equal(t, fmt.Sprintf("%+v", test.attr), test.want, string(test.attr.AppendJSONValue(nil)))
+	}
+}
+
+func TestShapeElements(t *testing.T) {
+	const huge = 1 << 62
+	for _, test := range []struct {
+		shape op.Shape
+		want  op.Int
+		warn  op.Warning
+	}{
+		{nil, op.Int{}, 0}, {op.Shape{}, op.Known(1), 0}, {op.Shape{5}, op.Known(5), 0},
+		{op.Shape{2, 3, 4}, op.Known(24), 0}, {op.Shape{0}, op.Known(0), 0}, {op.Shape{2, 0}, op.Known(0), 0},
+		{op.Shape{huge, 1}, op.Known(huge), 0}, {op.Shape{1<<63 - 1}, op.Known(1<<63 - 1), 0},
+		{op.Shape{huge, 2}, op.Int{}, op.WarnOverflow}, // 2^63: one too many
+		{op.Shape{huge, 8}, op.Int{}, op.WarnOverflow},
+		{op.Shape{1 << 32, 1 << 32}, op.Int{}, op.WarnOverflow}, // wraps to 0
+		{op.Shape{huge, 8, 3}, op.Int{}, op.WarnOverflow},
+		{op.Shape{0, huge, 8}, op.Known(0), 0}, {op.Shape{huge, 0, 8}, op.Known(0), 0},
+		{op.Shape{huge, 8, 0}, op.Known(0), 0}, {op.Shape{-1}, op.Int{}, op.WarnDynamicDim},
+		{op.Shape{-1, 0}, op.Int{}, op.WarnDynamicDim}, {op.Shape{0, -1}, op.Int{}, op.WarnDynamicDim},
+		{op.Shape{huge, 8, -1}, op.Int{}, op.WarnDynamicDim}, {op.Shape{-2}, op.Int{}, op.WarnBadShape},
+		{op.Shape{-1, -2}, op.Int{}, op.WarnBadShape}, {op.Shape{-2, -1}, op.Int{}, op.WarnBadShape},
+	} {
+		got, warn := test.shape.Elements()
+		if got != test.want || warn != test.warn {
+			t.Errorf("%v.Elements() = %v, %q, want %v, %q", test.shape, got, warn, test.want, test.warn)
+		}
+	}
+}
+
+// The product is exact or unknown, never wrapped, against big integers.
+func TestShapeElementsAgainstBig(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 10000 {
+		s := op.Shape{}
+		want := big.NewInt(1)
+		for range r.IntN(6) {
+			d := int64(r.Uint64() >> (1 + r.IntN(63)))
+			s = append(s, d)
+			want.Mul(want, big.NewInt(d))
+		}
+		got, warn := s.Elements()
+		if got.Known != want.IsInt64() || got.Known && got.V != want.Int64() || (warn == op.WarnOverflow) == got.Known {
+			t.Fatalf("%v.Elements() = %v, %q, exactly %v", s, got, warn, want)
+		}
+	}
+}
+
+func TestShapeString(t *testing.T) {
+	for want, s := range map[string]op.Shape{"?": nil, "scalar": {}, "5": {5}, "64x784": {64, 784}, "?x2": {-1, 2}} {
+		check.Equal(t, fmt.Sprintf("%#v.String()", s), want, s.String())
+	}
+	for want, s := range map[string]op.Shape{"null": nil, "[]": {}, "[2,-1]": {2, -1}} {
+		check.Equal(t, fmt.Sprintf("%#v", s), want, string(s.AppendJSON(nil)))
 	}
 }
 

@@ -1,8 +1,13 @@
 package tensorconv_test
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -111,5 +116,125 @@ func TestShapesAreCopied(t *testing.T) {
 		if kvs[i] != want[i] {
 			t.Errorf("%s is %v after its dimensions changed, want %v", kvs[i].Key, kvs[i].Value, want[i].Value)
 		}
+	}
+}
+
+const (
+	registry     = "docs/registry/tensor.yaml"
+	constantFile = "internal/model/attrkey/names.go"
+	pageFile     = "docs/conventions.md"
+	schemaFile   = "docs/entries.schema.json"
+)
+
+var generatedFiles = []string{constantFile, "tensorconv/key.go", pageFile, schemaFile}
+
+// newGenerator returns a function that runs the generator on a copy of its files, and the directory of the copy.
+func newGenerator(t *testing.T) (generate func() error, dir string) {
+	t.Helper()
+	if _, err := os.Stat("../go.work"); err != nil || os.Getenv("GOWORK") == "off" {
+		t.Skip("the generator needs the modules of go.work")
+	}
+	dir = t.TempDir()
+	check.OK(t, os.CopyFS(filepath.Join(dir, "docs/registry"), os.DirFS("../docs/registry")))
+	for _, path := range generatedFiles {
+		check.OK(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o700))
+		check.OK(t, os.WriteFile(filepath.Join(dir, path), check.Must(os.ReadFile(filepath.Join("..", path)))(t),
+			0o600))
+	}
+	program := filepath.Join(dir, "generate")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "generate.go").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return func() error {
+		out, err := exec.CommandContext(t.Context(), program, "-root", dir).CombinedOutput()
+		if err != nil {
+			err = &failed{string(out)}
+		}
+		return err
+	}, dir
+}
+
+type failed struct{ text string }
+
+func (f *failed) Error() string { return f.text }
+
+// replace replaces the first before in a file by after.
+func replace(t *testing.T, path, before, after string) {
+	t.Helper()
+	text := check.Must(os.ReadFile(path))(t)
+	if !bytes.Contains(text, []byte(before)) {
+		t.Fatalf("%s does not contain %q", path, before)
+	}
+	check.OK(t, os.WriteFile(path, bytes.Replace(text, []byte(before), []byte(after), 1), 0o600))
+}
+
+// The generated files are up to date. A change in the registry changes each of them, and a second run changes no file.
+func TestGeneratedFilesFollowTheRegistry(t *testing.T) {
+	generate, dir := newGenerator(t)
+	read := func(root, path string) string { return string(check.Must(os.ReadFile(filepath.Join(root, path)))(t)) }
+	check.OK(t, generate())
+	for _, path := range generatedFiles {
+		check.Equal(t, path+": run go generate ./tensorconv", read(dir, path), read("..", path))
+	}
+	replace(t, filepath.Join(dir, registry), "id: tensor.op.name\n", "id: tensor.op.changed\n")
+	replace(t, filepath.Join(dir, registry), "brief: The name of the operation", "brief: The name that was changed")
+	replace(t, filepath.Join(dir, "docs/registry/spans.yaml"), "ref: tensor.op.name\n", "ref: tensor.op.changed\n")
+	check.OK(t, generate())
+	changed := make(map[string]string)
+	for _, path := range generatedFiles {
+		changed[path] = read(dir, path)
+		if !strings.Contains(changed[path], "changed") {
+			t.Errorf("%s does not follow the registry", path)
+		}
+	}
+	check.OK(t, generate())
+	for path, text := range changed {
+		check.Equal(t, path+" after a second run", text, read(dir, path))
+	}
+}
+
+// The generator refuses registries and pages that break a rule.
+func TestGeneratorErrors(t *testing.T) {
+	generate, dir := newGenerator(t)
+	const one = "{id: tensor.y, type: int, stability: development, brief: The y., examples: [1]}"
+	const group = "groups:\n- {id: registry.tensor.x, type: attribute_group, brief: The y., attributes: ["
+	span := func(attribute string) string {
+		return group + one + "]}\n- {id: span.x, type: span, brief: An x., attributes: [{ref: " + attribute + "}]}"
+	}
+	with := func(old, now string) string { return group + strings.Replace(one, old, now, 1) + "]}" }
+	extra := filepath.Join(dir, "docs/registry/extra.yaml")
+	for _, tt := range []struct{ registry, want string }{
+		{group + one + "]}", ""},
+		{group + one + ", " + one + "]}", "tensor.y: there twice"},
+		{with("tensor.y", "Tensor-y"), "no name of an attribute"},
+		{with("int", "integer"), `line 2: unknown type "integer"`},
+		{with("int", "{members: []}"), "without name and members"},
+		{with("The y.", "An y"), "the brief is no description"},
+		{with("examples: [1]", "sample: [1]"), "field sample not found"},
+		{with(", examples: [1]", ""), "no stability, type or examples"},
+		{group + "{ref: hw.name, brief: The id.}]}", "hw.name: no type"},
+		{with("examples: [1]", "examples: [1], annotations: {key: Name}"),
+			"tensor.op.name: tensor.y also has the key Name"},
+		{span("tensor.z, requirement_level: required"), `refers to "tensor.z"`},
+		{span("tensor.y"), "tensor.y has no requirement level"},
+		{span("tensor.y, requirement_level: perhaps"), `unknown requirement level "perhaps"`},
+		{"groups: []\n---\ngroups: []", "more than one document"},
+	} {
+		check.OK(t, os.WriteFile(extra, []byte(tt.registry), 0o600))
+		if err := generate(); tt.want == "" {
+			check.OK(t, err)
+		} else {
+			check.Says(t, tt.registry, tt.want, err)
+		}
+	}
+	check.OK(t, os.Remove(extra))
+	replace(t, filepath.Join(dir, schemaFile), `"compute"`, `"computing"`)
+	check.Says(t, "an enumeration", "the registry", generate())
+	page := filepath.Join(dir, pageFile)
+	text := string(check.Must(os.ReadFile(page))(t))
+	for _, broken := range []string{text + text, text[:len(text)/2], ""} {
+		check.OK(t, os.WriteFile(page, []byte(broken), 0o600))
+		check.Says(t, "marks of the page", "there is not one part", generate())
 	}
 }

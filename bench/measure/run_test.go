@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -137,4 +140,116 @@ func TestRowHasSmallestRatio(t *testing.T) {
 	}
 	check.Equal(t, "ratios", map[string]float64{"both": 4}, got)
 	check.Equal(t, "reasons", map[string]string{"lacking": "a tool"}, rep.Reasons)
+}
+
+// An entry of the cache is whole or missing, and made once.
+func TestPreparedIsAtomic(t *testing.T) {
+	e := &Env{Cache: filepath.Join(t.TempDir(), "not", "there", "yet")}
+	failing := errors.New("no disk")
+	made := 0
+	for i, tt := range []struct {
+		build error
+		made  int
+		left  int
+	}{{failing, 1, 0}, {nil, 2, 1}, {nil, 2, 1}} {
+		path, err := e.Prepared("entry", func(path string) error {
+			made++
+			return errors.Join(os.WriteFile(path, []byte("whole"), 0o644), tt.build)
+		})
+		text, _ := os.ReadFile(path)
+		if !errors.Is(err, tt.build) || (err == nil) != (string(text) == "whole") || made != tt.made {
+			t.Errorf("%d: %v, made %d times", i, err, made)
+		}
+		if found, err := os.ReadDir(e.Cache); err != nil || len(found) != tt.left {
+			t.Errorf("%d: %v is left behind (%v)", i, found, err)
+		}
+	}
+}
+
+func TestTimed(t *testing.T) {
+	var kept [][]byte
+	s := check.Must(Timed(100, func() error {
+		for range 100 {
+			kept = append(kept, make([]byte, 64))
+		}
+		for start := time.Now(); time.Since(start) < 5*time.Millisecond; {
+		}
+		return nil
+	}))(t)
+	if len(kept) != 100 || s.N != 100 || s.Allocs < 100 || s.Allocs > 1000 {
+		t.Errorf("%d allocations of %d units", s.Allocs, s.N)
+	}
+	if s.Wall < 5*time.Millisecond || s.CPU <= 0 {
+		t.Errorf("CPU %v, wall %v", s.CPU, s.Wall)
+	}
+}
+
+func TestCommand(t *testing.T) {
+	s, out, err := Command(context.Background(), 3, "go", "env", "GOOS")
+	check.OK(t, err)
+	if s.N != 3 || s.Wall <= 0 || s.CPU <= 0 || len(out) == 0 {
+		t.Errorf("%+v and %q", s, out)
+	}
+	_, _, err = Command(context.Background(), 1, "go", "no-such-command")
+	if err == nil || !strings.Contains(err.Error(), "no-such-command") {
+		t.Errorf("error %v lacks the message of the program", err)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	check.Equal(t, "of none", true, math.IsNaN(Median(nil)))
+	check.Equal(t, "of an even number", 2.5, Median([]float64{1, 100, 2, 3}))
+	check.Equal(t, "of an odd number", 5, Median([]float64{9, 1, 5}))
+}
+
+func TestFindSection(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "doc.md")
+	check.OK(t, os.WriteFile(path, []byte("before\n<!-- table -->\nold\n<!-- end of table -->\nbehind\n"), 0o644))
+	check.OK(t, check.Must(FindSection(path))(t)("new\n\n"))
+	want := "before\n<!-- table -->\n\nnew\n\n<!-- end of table -->\nbehind\n"
+	check.Equal(t, "document", want, string(check.Must(os.ReadFile(path))(t)))
+	for _, text := range []string{"no table\n", "<!-- table -->\n", "<!-- end of table -->\n<!-- table -->\n"} {
+		check.OK(t, os.WriteFile(path, []byte(text), 0o644))
+		if _, err := FindSection(path); err == nil {
+			t.Errorf("%q is no error", text)
+		}
+	}
+	if _, err := FindSection(filepath.Join(path, "missing")); err == nil {
+		t.Error("a missing file is no error")
+	}
+}
+
+func TestTable(t *testing.T) {
+	one := Figures{5, 4, 6, 500, 100}
+	many := Figures{3, 2.5, 4, 300, 100}
+	rep := &Report{
+		Rows: []Row{
+			{
+				Measure: Measure{Name: "fast", Limit: "memory", Target: 2,
+					Cases: []Case{{Data: "one"}, {Data: "many"}}},
+				Data: "many", Figures: many, Unit: "op", Cases: map[string]Figures{"one": one, "many": many},
+			},
+			{
+				Measure: Measure{Name: "slow", Limit: "the disk", Target: 2, Cases: []Case{{}}},
+				Figures: Figures{1, 1, 1, 5e8, 5e8}, Unit: "op",
+			},
+		},
+		Reasons: map[string]string{"absent": "a tool"},
+		Values:  map[string]float64{"lost_default_batch": 0.5},
+	}
+	want := `Measured on 2026-11-21. go1 on linux/amd64.
+
+| name | ratio | on | other data | min–max | target | | peer | ours | limited by |
+|---|--:|---|---|--:|--:|---|--:|--:|---|
+| fast | 3.00 | many | one 5.00 | 2.50–4.00 | ≥ 2 | met |` +
+		` 300 ns/op | 100 ns/op | memory |
+| slow | 1.00 |  |  | 1.00–1.00 | ≥ 2 | **missed** | 0.50 s/op | 0.50 s/op | the disk |
+
+| further figures | |
+|---|--:|
+| lost_default_batch | 0.5 |
+
+- absent was **not run**: a tool
+`
+	check.Equal(t, "table", want, Table(rep, "go1 on linux/amd64", time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)))
 }

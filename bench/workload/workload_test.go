@@ -68,8 +68,7 @@ func TestAllFormatsHoldTheSameSpans(t *testing.T) {
 			entries, spans := spansOf(t, f, c)
 			for _, e := range entries {
 				if e.Kind == op.KindUnknown || e.Path == "" || !e.Stream.Known || !e.Step.Known ||
-					e.InputShapes == nil ||
-					e.OutputShape == nil || !e.MemoryBytes.Known ||
+					e.InputShapes == nil || e.OutputShape == nil || !e.MemoryBytes.Known ||
 					(e.Collective != nil) != (e.Kind == op.KindCollective) {
 					t.Fatalf("%s, %s: an entry lacks attributes of its span: %+v", kind, f, e)
 				}

@@ -44,9 +44,8 @@ func realRequests(t *testing.T, s *jaegertest.Server, n int) (path string) {
 		operation := func(id byte, name string, start, duration int64) *op.Entry {
 			return &op.Entry{
 				Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(start), Duration: duration,
-				Service: "api",
-				TraceID: request.TraceID, SpanID: op.SpanID{7: id}, ParentSpanID: request.SpanID, Root: request.Name,
-				RootSpanID: request.SpanID,
+				Service: "api", TraceID: request.TraceID, SpanID: op.SpanID{7: id},
+				ParentSpanID: request.SpanID, Root: request.Name, RootSpanID: request.SpanID,
 			}
 		}
 		long := operation(2, "matmul", from+100_000, matmul)

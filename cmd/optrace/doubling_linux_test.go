@@ -171,10 +171,8 @@ func record(t *testing.T, path, dimension string, n int) {
 // doublingCommands has the arguments before the recording.
 var doublingCommands = map[string][]string{
 	"report": {"report", "-section", "all"}, "json": {"report", "-json", "-by", "device,request,step,operator"},
-	"doctor":    {"doctor"},
-	"whatif":    {"whatif"},
-	"correlate": {"correlate", "-json"}, "page": {"report", "-html", "page.html"}, "diff": {"diff", "recording"},
-	"serve": nil,
+	"doctor": {"doctor"}, "whatif": {"whatif"}, "correlate": {"correlate", "-json"},
+	"page": {"report", "-html", "page.html"}, "diff": {"diff", "recording"}, "serve": nil,
 }
 
 // cost is the processor time and memory of a command.
@@ -193,8 +191,7 @@ func costOf(t *testing.T, optrace, command, dimension string, n, runs int) (leas
 			"0", "recording")...)
 		if cmd.Dir = dir; command == "serve" {
 			cmd.Args = []string{optrace, "serve", "-listen", "127.0.0.1:0", "-otlp-http", "127.0.0.1:0", "-otlp-grpc",
-				"-",
-				"-window", "10000000", "-max-memory", "16G"}
+				"-", "-window", "10000000", "-max-memory", "16G"}
 			convert := exec.CommandContext(t.Context(), optrace, "convert", "-to", "otlp", "-max-memory", "0", "-o",
 				"otlp", "recording")
 			convert.Dir = dir

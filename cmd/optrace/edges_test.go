@@ -52,8 +52,7 @@ func TestOtherSignalsAreNamed(t *testing.T) {
 			in := tempInput(t, "in", string(check.Must(encode())(t)))
 			for _, args := range []string{
 				"report", "report -json", "report -csv", "convert -to csv", "convert -to entries",
-				"convert -to profile", "correlate", "doctor",
-				"diff " + operation,
+				"convert -to profile", "correlate", "doctor", "diff " + operation,
 			} {
 				code, out, errs := ran(t, append(strings.Fields(args), in)...)
 				if code != exit.BadInput || out == "" || !strings.HasSuffix(errs,

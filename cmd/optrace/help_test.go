@@ -1,12 +1,24 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/cmd/optrace/internal/exit"
+	"github.com/optrace/optrace/cmd/optrace/internal/flags"
 	"github.com/optrace/optrace/cmd/optrace/internal/help"
+	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
@@ -76,4 +88,232 @@ func checkJSON(t *testing.T, about map[string]string, path string, value any) {
 		!(kind == "integer" && strings.HasPrefix(text, "number")) {
 		t.Errorf("%s is %v, and described as %q", path, value, text)
 	}
+}
+
+// The error of a typical mistake in a command line names the fault and valid values.
+func TestMistakes(t *testing.T) {
+	in := tempInput(t, "ops.jsonl", anOperation)
+	for _, test := range []struct {
+		args, want string
+	}{
+		{"report -section all,idle", `-section "all,idle": all includes the others; write all alone`},
+		{"report -section idle,", `-section "idle,": a name is missing; write NAME or NAME,NAME`},
+		{"report -section idel", `unknown section "idel"; did you mean idle? There are all, summary, `},
+		{"report -by device,", `-by "device,": a key is missing; write KEY or KEY,KEY`},
+		{"report -by ,device", `-by ",device": a key is missing`},
+		{"report -by devise", `-by: unknown key "devise"; did you mean device? There are operation, kind, `},
+		{"convert -to profile -by shap", `-by: unknown key "shap"; did you mean shape? There are `},
+		{"report -where devise=cpu", `-where "devise=cpu": unknown key "devise"; did you mean device? There are `},
+		{"report -where device", `-where: "device" is not of the form KEY=VALUE, such as device=gpu:0`},
+		{"report -top x", `-top "x": it is not a whole number, such as 10`},
+		{"report -hotspot-bytes 99999999999999999999",
+			`-hotspot-bytes "99999999999999999999": it is not a whole number`},
+		{"report -min-comm-ratio x", `-min-comm-ratio "x": it is not a number, such as 0.5`},
+		{"report -open=x", `-open "x": it is neither true nor false`},
+		{"report -max-memory 1Q", `-max-memory: "1Q" is not a number of bytes such as 64M or 1.5G`},
+		{"correlate -since 1", `-since "1": it is not a duration, such as 30s or 10m`},
+		{"report -peaks h100", `unknown device "h100"; did you mean nvidia-h100-sxm or nvidia-h100-pcie? There are `},
+		{"report -jsno", `unknown flag "-jsno"; did you mean -json? There are -align-clocks, `},
+		{"report -format oltp", `-format: unknown format "oltp"; did you mean otlp? There are entries, `},
+		{"convert -to entrys", `unknown format "entrys"; did you mean entries? There are entries, `},
+		{"convert -output x", `unknown flag -output; did you mean -o?`},
+		{"serve -push http://localhost:4318", `-push was removed: write profiles by optrace convert -to otlp-profiles`},
+		{"convert -to otlp-profiles -push http://localhost:4318", `-push was removed: write profiles by optrace`},
+		{"serve -addr", `unknown flag -addr; did you mean -listen?`},
+		{"serve -addr :8080", `unknown flag -addr; did you mean -listen?`},
+		{"serve -listen 8080", `missing port in address; write HOST:PORT, such as 127.0.0.1:8318`},
+		{"serve -otlp-grpc :99999 -otlp-http - -listen 127.0.0.1:0",
+			`-otlp-grpc: listen tcp: address 99999: invalid port; write HOST:PORT`},
+	} {
+		code, _, errs := ran(t, append(strings.Fields(test.args), in)...)
+		if code == exit.OK || !strings.Contains(errs, test.want) {
+			t.Errorf("%s: exit code %d, %s\nwant %s", test.args, code, errs, test.want)
+		}
+	}
+}
+
+func TestVersionOf(t *testing.T) {
+	for want, info := range map[string]*debug.BuildInfo{
+		"(unknown)": nil,
+		"(devel)":   {},
+		"v0.2.0": {Main: debug.Module{Version: "v0.2.0"},
+			Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "1a2b"}}},
+		"(devel) 1a2b": {
+			Main: debug.Module{Version: "(devel)"}, Settings: []debug.BuildSetting{{Key: "vcs.revision",
+				Value: "1a2b"}},
+		},
+	} {
+		check.Equal(t, "", want, versionOf(info))
+	}
+}
+
+// Completion offers words and, in place of files, ":files".
+func TestComplete(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"co", "convert correlate completion"},
+		{"nothing", ""},
+		{"nothing ", ""},
+		{"help f", "formats"},
+		{"help rep", "report"},
+		{"completion ", "bash zsh fish"},
+		{"completion z", "zsh"},
+		{"version ", ""},
+		{"report ", ":files"},
+		{"report ops", ":files"},
+		{"report -", ":files"},
+		{"report -sec", "-section"},
+		{"report --sec", "--section"},
+		{"report -section s", "summary slowest sequences steps"},
+		{"report -section=s", "-section=summary -section=slowest -section=sequences -section=steps"},
+		{"report --section=su", "--section=summary"},
+		{"report -section idle,s", "idle,summary idle,slowest idle,sequences idle,steps"},
+		{"report -section idle,steps,st", ""},
+		{"report -by op", "operation operator"},
+		{"report -by device,at", "device,attr:"},
+		{"report -json -section id", "idle"},
+		{"report -top -s", ""},
+		{"report -top 3 -html", "-html"},
+		{"report -o ", ":files"},
+		{"report -o=x", ":files"},
+		{"report -peaks nvidia-h100-s", "nvidia-h100-sxm :files"},
+		{"report -color ", "auto always never"},
+		{"report -- -sec", ":files"},
+		{"report -o -- -sec", "-section"},
+		{"convert -to otlp-", "otlp-profiles otlp-profiles-json"},
+		{"convert -to otlp -format j", "jaeger-v3 jaeger jaeger-v1"},
+		{"diff -mark", "-markdown"},
+		{"serve -listen ", ""},
+	} {
+		var found []string
+		for line := range strings.Lines(succeeds(t, append([]string{"completion", completionWords},
+			strings.Split(c.line, " ")...)...)) {
+			word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			found = append(found, word)
+		}
+		check.Equal(t, fmt.Sprintf("%q", c.line), c.want, strings.Join(found, " "))
+	}
+}
+
+// The help text of a command describes every flag, in the table used by shells, and no other flags.
+func TestFlagsAreDescribed(t *testing.T) {
+	for _, c := range commands() {
+		fs := c.flagSet()
+		about := flagSummaries(c.usage)
+		fs.VisitAll(func(f *flag.Flag) {
+			if about[f.Name] == "" {
+				t.Errorf("%s: the help text does not describe -%s", c.name, f.Name)
+			}
+			delete(about, f.Name)
+		})
+		for name := range about {
+			t.Errorf("%s: the help text describes -%s, which is no flag", c.name, name)
+		}
+	}
+}
+
+// A flag accepts all completed values.
+func TestCompletedValuesAreTaken(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	for _, c := range commands() {
+		fs := c.flagSet()
+		fs.VisitAll(func(f *flag.Flag) {
+			for _, line := range flagValues(f.Name) {
+				value, _, _ := strings.Cut(line, "\t")
+				if value == anyFile {
+					continue
+				}
+				if value == "attr:" {
+					value += "region"
+				}
+				args := []string{c.name, "-" + f.Name, value, none, none}
+				switch {
+				case c.name == "convert" && f.Name == "by" && (value == "root" || value == "operator"):
+					continue // needs the structure of the run
+				case c.name == "convert" && slices.Contains(flags.SumsNames[:], f.Name):
+					args = append(args, "-to", "profile")
+				case c.name == "convert" && f.Name != "to":
+					args = append(args, "-to", "csv")
+				}
+				if c.name == "serve" {
+					args = append(args[:3], "-for=-1s") // refused before anything is opened
+				}
+				if _, _, errs := ran(t, args...); !strings.Contains(errs, "no such file") &&
+					!strings.Contains(errs, "-for is negative") {
+					t.Errorf("%q: %s", args, errs)
+				}
+			}
+		})
+	}
+}
+
+// The shells complete command lines by their scripts. Missing shells are skipped.
+func TestShellsComplete(t *testing.T) {
+	cases.NotUnderRace(t, "one process after the other, each with one goroutine")
+	dir := t.TempDir()
+	self := check.Must(os.Executable())(t)
+	if err := os.Symlink(self, filepath.Join(dir, "optrace")); err != nil {
+		t.Skip("needs symbolic links: ", err)
+	}
+	// Each driver loads the script and prints the shell's completions of the last word.
+	drivers := map[string]string{
+		"bash": `source <(optrace completion bash)
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+COMP_LINE="$LINE" COMP_POINT=${#COMP_LINE}
+_optrace
+echo "${COMPREPLY[*]}"`,
+		"zsh": `compdef() { :; }
+_describe() { print -r -- "${(@)${(@P)2}%%:*}"; }
+_files() { print -r -- :files; }
+source <(optrace completion zsh)
+words=("$@") CURRENT=$#
+_optrace
+true`,
+		"fish": `optrace completion fish | source
+complete -C "$LINE" | string replace -r '\t.*' '' | string join ' '
+true`,
+	}
+	// words are Bash's words of the line, "" if other shells split it alike
+	lines := []struct{ line, words, want string }{
+		{"optrace conv", "", "convert"},
+		{"optrace report -section idle,s", "", "idle,summary idle,slowest idle,sequences idle,steps"},
+		{"optrace convert -to otlp-", "", "otlp-profiles otlp-profiles-json"},
+		{"optrace help exit", "", "exit-codes"},
+		{"optrace convert -to=csv -format=ort", "optrace convert -to = csv -format = ort", "ort"},
+		{"optrace report -section=", "optrace report -section =", strings.Join(sections, " ")},
+		{"optrace report -by attr:x -sect", "optrace report -by attr : x -sect", "-section"},
+		{"optrace report  ", "optrace report ", ""},
+	}
+	for shell, driver := range drivers {
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			t.Logf("%s is not installed", shell)
+			continue
+		}
+		script := filepath.Join(dir, "driver."+shell)
+		check.OK(t, os.WriteFile(script, []byte(driver), 0o600))
+		for c := range cases.Of(t, 1, lines) {
+			if c.words != "" && shell != "bash" {
+				continue
+			}
+			got := shellCompletes(t, path, script, dir, c.line, strings.Split(cmp.Or(c.words, c.line), " "))
+			check.Equal(t, fmt.Sprintf("%s: %q", shell, c.line), sorted(c.want), sorted(got)) // fish sorts
+		}
+	}
+}
+
+func sorted(words string) []string { return slices.Sorted(strings.FieldsSeq(words)) }
+
+// shellCompletes runs the driver of a shell, with the program of this test as optrace.
+func shellCompletes(t *testing.T, shell, script, dir, line string, words []string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), shell, append([]string{script}, words...)...)
+	cmd.Env = append(os.Environ(), "LINE="+line, "HOME="+dir,
+		"PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("%s: %q: %v: %s", shell, line, err, errs.String())
+	}
+	return strings.TrimSpace(string(out))
 }

@@ -173,8 +173,7 @@ func TestMCPLimits(t *testing.T) {
 	writeRun(t, dir, "a", causes.Training, 0, 1)
 	for says, flag := range map[string]string{"longer than 1ns": "-timeout=1ns", "-max-memory": "-max-memory=1024"} {
 		if text, failed := call(t, askMCP(t, dir, flag), "overview",
-			map[string]any{"inputs": []string{"a"}}); !failed ||
-			!strings.Contains(text, says) {
+			map[string]any{"inputs": []string{"a"}}); !failed || !strings.Contains(text, says) {
 			t.Errorf("%s: %s", flag, text)
 		}
 	}

@@ -61,8 +61,7 @@ func openLibrary(t *testing.T) *processDB {
 	var disconnect func(*uintptr)
 	for name, f := range map[string]any{
 		"connect": &connect, "close_conn": &disconnect, "query_n": &db.run, "result_buffer": &db.text,
-		"result_length": &db.length,
-		"result_error":  &db.problem, "destroy_query_result": &db.free,
+		"result_length": &db.length, "result_error": &db.problem, "destroy_query_result": &db.free,
 	} {
 		purego.RegisterLibFunc(f, lib, "chdb_"+name)
 	}

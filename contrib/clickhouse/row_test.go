@@ -33,8 +33,7 @@ func TestRowsAreChecked(t *testing.T) {
 		{"record": recordSpan, "span_id": "1"},
 		{
 			"record": recordSpan, "link_trace_ids": []string{"x"}, "link_span_ids": []string{""},
-			"link_weights":  []int64{0},
-			"link_weighted": []uint8{0},
+			"link_weights": []int64{0}, "link_weighted": []uint8{0},
 		},
 	} {
 		var r row

@@ -206,9 +206,8 @@ func newProcessor(t testing.TB) *optrace.Processor {
 // lines returns the operations in the Hook's Recorder.
 func lines(h *Hook) (all []string) {
 	for _, e := range h.rec.Current() {
-		all = append(all,
-			fmt.Sprintf("%d %s %s %s %s %v %v %v %s", e.Step.V, e.Operation, e.Kind, e.DeviceID, e.Path, e.InputShapes,
-				e.InputDTypes, e.OutputShape, e.DType))
+		all = append(all, fmt.Sprintf("%d %s %s %s %s %v %v %v %s", e.Step.V, e.Operation, e.Kind, e.DeviceID, e.Path,
+			e.InputShapes, e.InputDTypes, e.OutputShape, e.DType))
 	}
 	return all
 }

@@ -46,10 +46,9 @@ const (
 
 func newFake(t *testing.T) *fakeDevice {
 	return &fakeDevice{
-		t: t, begun: time.Now().UnixNano(), next: 0x1000,
-		memory: map[address][]float32{}, pinned: map[unsafe.Pointer][]float32{},
-		streams: map[handle]int64{}, events: map[handle]*fakeEvent{}, stamps: map[handle][]int64{},
-		fail: map[string]result{}, open: map[string]int{},
+		t: t, begun: time.Now().UnixNano(), next: 0x1000, memory: map[address][]float32{},
+		pinned: map[unsafe.Pointer][]float32{}, streams: map[handle]int64{}, events: map[handle]*fakeEvent{},
+		stamps: map[handle][]int64{}, fail: map[string]result{}, open: map[string]int{},
 	}
 }
 

@@ -145,8 +145,7 @@ func TestNoDevice(t *testing.T) {
 			check.OK(t, run(t.Context(), config{1, 4, dir}, c.load, out))
 			got := out.String()
 			if !strings.HasPrefix(got, "Nothing was run: no CUDA device can be used here") ||
-				!strings.Contains(got, c.want) ||
-				strings.Count(got, "\n") != 1 {
+				!strings.Contains(got, c.want) || strings.Count(got, "\n") != 1 {
 				t.Errorf("%q", got)
 			}
 			if files, err := os.ReadDir(dir); len(files) != 0 || err != nil {
@@ -216,9 +215,4 @@ func TestFlagsAreChecked(t *testing.T) {
 		check.Says(t, fmt.Sprintf("%+v is not refused", cfg), "",
 			run(t.Context(), cfg, loadFake(newFake(t)), new(bytes.Buffer)))
 	}
-}
-
-func TestMedian(t *testing.T) {
-	check.Equal(t, "of three", 5, median([]time.Duration{9, 1, 5}))
-	check.Equal(t, "of four", 3, median([]time.Duration{8, 1, 4, 2}))
 }

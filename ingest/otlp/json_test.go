@@ -67,7 +67,8 @@ func TestJSONLayouts(t *testing.T) {
 		"snake case": strings.NewReplacer("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "traceId",
 			"trace_id", "spanId", "span_id", "startTimeUnixNano", "start_time_unix_nano", "endTimeUnixNano",
 			"end_time_unix_nano").Replace(batch("matmul")),
-		"before OTLP 0.16": strings.NewReplacer("scopeSpans", "instrumentationLibrarySpans", `"scope"`, `"instrumentationLibrary"`).Replace(batch("matmul")),
+		"before OTLP 0.16": strings.NewReplacer("scopeSpans", "instrumentationLibrarySpans", `"scope"`,
+			`"instrumentationLibrary"`).Replace(batch("matmul")),
 		"answer of Tempo":  strings.Replace(batch("matmul"), "resourceSpans", "batches", 1),
 		"of Tempo's v2":    `{"trace":` + batch("matmul") + `,"metrics":{"trace":1}}`,
 		"a resource alone": group(batch("matmul")),
@@ -210,25 +211,6 @@ func TestJSONOtherSpansAndSignals(t *testing.T) {
 	check.Equal(t, "", want, read(otlp.JSONRecords, []byte(text)))
 }
 
-func TestJSONResource(t *testing.T) {
-	attrs := `[{"key":"service.name","value":{"stringValue":"trainer"}},{"key":"tensor.rank",` +
-		`"value":{"intValue":"3"}},{"key":"tensor.world_size","value":{"doubleValue":8}},{"key":"gpu.ids",` +
-		`"value":{"arrayValue":{"values":[{"intValue":"0"},{"doubleValue":1.5}]}}},{"key":"labels",` +
-		`"value":{"kvlistValue":{"values":[{"key":"a","value":{"boolValue":true}},{"key":"b","value":{}}]}}},` +
-		`{"key":"digest","value":{"bytesValue":"AAE="}},{"key":"host.name","value":{"stringValue":"h1"}}]`
-	text := `{"resourceSpans":[{"resource":{"attributes":` + attrs + `},"scopeSpans":[{"spans":[` + spanOf("relu") +
-		`]}]}]}`
-	res := read(otlp.JSONRecords, []byte(text))
-	want := `{"schema":"optrace.entries/v1","resource":{"service":"trainer","rank":3,"world_size":8,` +
-		`"attrs":{"gpu.ids":[0,1.5],"labels":{"a":true,"b":null},"digest":{"bytesValue":"AAE="},"host.name":"h1"}}}`
-	if len(res.Records) != 2 || res.Records[0] != want {
-		t.Fatalf("result = %+v, want %s", res, want)
-	}
-	if !strings.Contains(res.Records[1], `"rank":3`) || !strings.Contains(res.Records[1], `"service":"trainer"`) {
-		t.Errorf("entry = %s", res.Records[1])
-	}
-}
-
 // A bad line costs only the line.
 func TestJSONManyBadLines(t *testing.T) {
 	const n = 200_000
@@ -272,22 +254,18 @@ func TestJSONDamage(t *testing.T) {
 			[]string{"input:1: "}},
 		{"last line cut", batch("a") + "\n" + cut[:len(cut)-30], []string{"a"}, []string{"truncated"}},
 		{"spans before the damage stay", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,x]}]}]}`, batch("b")),
-			[]string{"a", "b"},
-			[]string{"input:1: "}},
+			[]string{"a", "b"}, []string{"input:1: "}},
 		{"span of other types", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,{"name":5},`+spanOf("b")+`]}]}]}`,
-			batch("c")),
-			[]string{"a", "b", "c"}, []string{"input:1: "}},
+			batch("c")), []string{"a", "b", "c"}, []string{"input:1: "}},
 		{"quote lost in a span", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,{"name":"x},`+spanOf("b")+`]}]}]}`,
-			batch("c")),
-			[]string{"a", "b", "c"}, []string{"input:1: "}},
+			batch("c")), []string{"a", "b", "c"}, []string{"input:1: "}},
 		{"trailing garbage", lines(batch("a")+"x", batch("b")), []string{"a", "b"}, []string{"input:1: "}},
 		{"pretty document cut", "{\n  \"resourceSpans\": [\n    {\n" + lines(batch("b"), batch("c")),
 			[]string{"b", "c"}, []string{"input:4: "}},
 		{"pretty document behind lines", lines(batch("a"), batch("b"), pretty, "{\n}", batch("c")),
 			[]string{"a", "b", "pretty", "c"}, nil},
 		{"pretty document behind lines cut", lines(batch("a"), batch("b"), head+"    {", batch("c"), batch("d")),
-			[]string{"a", "b", "c", "d"},
-			[]string{"input:6: "}},
+			[]string{"a", "b", "c", "d"}, []string{"input:6: "}},
 		{"line cut behind a brace", lines(batch("a"), batch("b"), "{", batch("c")), []string{"a", "b", "c"},
 			[]string{"input:3: "}},
 		{"line cut behind a pretty document", lines(batch("a"), batch("b"), pretty, cut[:120], batch("c"), batch("d")),
@@ -295,8 +273,7 @@ func TestJSONDamage(t *testing.T) {
 		{"deep nesting", lines(`{"x":`+strings.Repeat("[", 1_000_000), batch("b")), []string{"b"},
 			[]string{"nested deeper"}},
 		{"wrong types", lines(`{"resourceSpans":{}}`, `{"resourceSpans":[1]}`, `[]`, batch("b")), []string{"b"},
-			[]string{"input:1: ",
-				"input:2: ", "input:3: "}},
+			[]string{"input:1: ", "input:2: ", "input:3: "}},
 		{"no content", lines(`{"resourceSpans":null}`, `{"resourceSpans":[{"scopeSpans":null}]}`,
 			`{"resourceSpans":[{"scopeSpans":[{"spans":null}]}]}`), nil, nil},
 	} {

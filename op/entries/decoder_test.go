@@ -108,8 +108,7 @@ func TestDecodeEntry(t *testing.T) {
 			e.MemoryBytes = op.Known(16)
 		})},
 		{"zero ids", `"trace_id":"00000000000000000000000000000000","span_id":"0000000000000000",` +
-			`"parent_span_id":"0000000000000000"`,
-			minimal(warn(op.WarnBadID))},
+			`"parent_span_id":"0000000000000000"`, minimal(warn(op.WarnBadID))},
 		{"bad id", `"trace_id":"xyz"`, minimal(warn(op.WarnBadID))},
 		{"empty ids", `"trace_id":"","span_id":""`, minimal()},
 		{"span without a trace", `"span_id":"eee19b7ec3c1b174"`, minimal(warn(op.WarnBadID),
@@ -146,8 +145,7 @@ func TestDecodeEntry(t *testing.T) {
 		{"unpaired surrogate", `"path":"\ud800"`, minimal(func(e *op.Entry) { e.Path = "\ufffd" })},
 		{"warnings", `"warn":["overflow","from_the_future","bad_id"]`, minimal(warn(op.WarnOverflow | op.WarnBadID))},
 		{"attributes of other types", `"attrs":{"a":1,"b":[1, 2],"a":"x"}`, minimal(func(e *op.Entry) {
-			e.Attrs = []op.Attr{{Key: "a",
-				Value: "x"}, {Key: "b", Value: "[1, 2]", Type: op.AttrJSON}}
+			e.Attrs = []op.Attr{{Key: "a", Value: "x"}, {Key: "b", Value: "[1, 2]", Type: op.AttrJSON}}
 		})},
 	} {
 		line := `{"operation":"a","duration_us":1.5`
@@ -169,8 +167,7 @@ func TestDecodeLimits(t *testing.T) {
 	shapes := strings.Repeat("[2],", op.MaxInputs) + "[2]"
 	types := strings.Repeat(`"f32",`, op.MaxInputs) + `"f32"`
 	rec := check.Must(entries.DecodeLine([]byte(`{"operation":"a","duration_us":1,"output_shape":[` + dims +
-		`],"input_shapes":[` + shapes +
-		`],"input_dtypes":[` + types + `]}`)))(t)
+		`],"input_shapes":[` + shapes + `],"input_dtypes":[` + types + `]}`)))(t)
 	e := rec.Entry
 	if len(e.OutputShape) != op.MaxRank || len(e.InputShapes) != op.MaxInputs || len(e.InputDTypes) != op.MaxInputs ||
 		e.Warn != op.WarnShapeTruncated {
@@ -197,8 +194,7 @@ func TestDecodeRecords(t *testing.T) {
 		{`{"batch":{"writer":"w","seq":1,"entries":2,"new":0}}`,
 			op.Record{Batch: &op.Batch{Writer: "w", Sequence: 1, Entries: 2}}},
 		{`{"span":{"name":"n","parent_remote":true,"failed":null,"duration_ns":-5,"new":{}}}`,
-			op.Record{Span: &op.Span{Name: "n",
-				RemoteParent: true}}},
+			op.Record{Span: &op.Span{Name: "n", RemoteParent: true}}},
 		{`{"span":{"name":"n","start_unix_ns":9223372036854775807,"duration_ns":5}}`,
 			op.Record{Span: &op.Span{Name: "n", Duration: 5}}},
 		{`{"span":{"start_unix_ns":9223372036854775802,"duration_ns":5}}`,
@@ -338,13 +334,11 @@ func TestReader(t *testing.T) {
 		{"torn line within", b[:20] + "\n" + a + "\n", []string{"f:1: unexpected end of JSON text (at byte 20)",
 			"op a"}},
 		{"bad lines go on", "x\n" + a + "\n{}x\n" + b + "\n", []string{"f:1: expected an object, found 'x' (at byte 0)",
-			"op a",
-			"f:3: expected the end of the JSON text, found 'x' (at byte 38)", "op b"}},
+			"op a", "f:3: expected the end of the JSON text, found 'x' (at byte 38)", "op b"}},
 		{"unknown record", `{"future":1}` + "\n" + a, []string{"skipped unknown_record", "op a"}},
 		{"empty record", "{}\n" + a, []string{"empty", "op a"}},
 		{"other records", `{"gap":{"dropped":3}}` + "\n" + `{"batch":{"seq":4}}` + "\n" + `{"span":{"name":"r"}}`,
-			[]string{"gap 3",
-				"batch 4", "span r"}},
+			[]string{"gap 3", "batch 4", "span r"}},
 		{"newer schema is final", a + "\n" + `{"schema":"optrace.entries/v2"}` + "\n" + b, []string{"op a",
 			`f:2: schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1"`}},
 		{"a record within a torn header goes on", `{"schema":"{"batch":{"seq":4}}` + "\n" + a,
@@ -462,8 +456,7 @@ func TestWriter(t *testing.T) {
 	want := []string{
 		string(op.AppendHeader(nil, &op.Resource{Service: "s"})), string(minimal().AppendJSON(nil)),
 		`{"span":{"name":"n","duration_ns":0}}`, `{"gap":{"dropped":2}}`,
-		`{"batch":{"writer":"w","seq":1,"entries":0}}`,
-		string(op.AppendHeader(nil, nil)), "",
+		`{"batch":{"writer":"w","seq":1,"entries":0}}`, string(op.AppendHeader(nil, nil)), "",
 	}
 	if got := out.String(); got != strings.Join(want, "\n") {
 		t.Errorf("written:\n%s", got)
@@ -526,10 +519,9 @@ func goldenRecords() []string {
 		line(op.AppendHeader(nil, nil)), line(op.AppendHeader(nil, &op.Resource{})),
 		line(op.AppendHeader(nil, &op.Resource{WorldSize: op.Known(2)})), line(op.AppendHeader(nil, &resource)),
 		line((&op.Batch{Writer: "w-1", Sequence: 7, Entries: 2}).AppendJSON(nil)),
-		line(optest.RichEntry().AppendJSON(nil)),
-		line((&op.Entry{Operation: "reshape", Kind: op.KindCompute, Duration: 600}).AppendJSON(nil)),
-		line((&op.Entry{Operation: "scalar", Kind: op.KindMemory, InputShapes: []op.Shape{}, OutputShape: op.Shape{},
-			Collective: &op.Collective{}}).AppendJSON(nil)),
+		line(optest.RichEntry().AppendJSON(nil)), line((&op.Entry{Operation: "reshape", Kind: op.KindCompute,
+			Duration: 600}).AppendJSON(nil)), line((&op.Entry{Operation: "scalar", Kind: op.KindMemory,
+			InputShapes: []op.Shape{}, OutputShape: op.Shape{}, Collective: &op.Collective{}}).AppendJSON(nil)),
 		line(request.AppendJSON(nil)), line((&op.Span{Name: "step"}).AppendJSON(nil)),
 		line((&op.Gap{Dropped: 12, Reason: "queue_full"}).AppendJSON(nil)),
 		line((&op.Gap{Dropped: 1}).AppendJSON(nil)),
@@ -717,14 +709,4 @@ func benchmarkRead(b *testing.B, line []byte) {
 			check.OK(b, err)
 		}
 	}
-}
-
-func BenchmarkWriteEntry(b *testing.B) {
-	e := optest.RichEntry()
-	var line []byte
-	b.ReportAllocs()
-	for b.Loop() {
-		line = e.AppendJSON(line[:0])
-	}
-	b.SetBytes(int64(len(line)))
 }

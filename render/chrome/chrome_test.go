@@ -2,7 +2,6 @@ package chrome_test
 
 import (
 	"bytes"
-	"io"
 	"testing"
 
 	"github.com/optrace/optrace/internal/testing/check"
@@ -39,17 +38,4 @@ func TestGolden(t *testing.T) {
 	var b bytes.Buffer
 	check.OK(t, tl.Write(&b))
 	golden.Check(t, "testdata/timeline.json", b.Bytes())
-}
-
-func BenchmarkThousandOperations(b *testing.B) {
-	e := &op.Entry{Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Duration: 10}
-	b.ReportAllocs()
-	for b.Loop() {
-		var tl chrome.Timeline
-		for i := range int64(1000) {
-			e.Start = op.Known(start + 20*i)
-			tl.Add(e)
-		}
-		check.OK(b, tl.Write(io.Discard))
-	}
 }

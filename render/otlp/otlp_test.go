@@ -18,8 +18,7 @@ func TestBatches(t *testing.T) {
 	check.Equal(t, "bytes of nothing", 0, b.Len())
 	check.OK(t, w.Resource(&op.Resource{Service: "svc", Attrs: []op.Attr{{Key: "host.name", Value: "h1"}}}))
 	e := &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: op.TraceID{1},
-		SpanID: op.SpanID{2},
-		Start:  op.Known(1), Service: "svc"}
+		SpanID: op.SpanID{2}, Start: op.Known(1), Service: "svc"}
 	for range 1100 {
 		check.OK(t, w.Entry(e))
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,7 +16,9 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/key"
@@ -32,6 +35,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/fulldisk"
 	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/testing/optest"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
@@ -46,9 +50,8 @@ func full() *analyze.Report {
 	cuda1 := device.Key{Rank: op.Known(1), DeviceID: "cuda:0"}
 	e := &op.Entry{
 		Operation: "矩阵乘法" + strings.Repeat("x", 60), Kind: op.KindCompute, Duration: 999_600,
-		MemoryBytes: op.Known(1 << 21),
-		OutputShape: op.Shape{64, -1}, Start: op.Known(1795224124000010000), Failed: true, DeviceID: "cuda:0",
-		Rank: op.Known(1), TraceID: op.TraceID{1}, SpanID: op.SpanID{2},
+		MemoryBytes: op.Known(1 << 21), OutputShape: op.Shape{64, -1}, Start: op.Known(1795224124000010000),
+		Failed: true, DeviceID: "cuda:0", Rank: op.Known(1), TraceID: op.TraceID{1}, SpanID: op.SpanID{2},
 	}
 	bare := &op.Entry{Operation: "relu", Kind: op.KindCompute, Duration: 600}
 	stats := profile.Stats{
@@ -151,8 +154,7 @@ func full() *analyze.Report {
 		},
 		SlowestRequest: &requests.Slow{
 			Name: hostile, TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 2}, DurationNS: 900, Alike: 3,
-			MedianNS: 100,
-			Causes: []requests.Cause{{Cause: requests.CauseCompute,
+			MedianNS: 100, Causes: []requests.Cause{{Cause: requests.CauseCompute,
 				Text: "It computed for 900 ns (100.0 %): " + hostile + " 900 ns."}},
 		},
 		Sequences: &sequences.Sequences{
@@ -160,9 +162,8 @@ func full() *analyze.Report {
 			Rows: []sequences.Sequence{
 				{
 					Operations: []string{"add", hostile, hostile, "relu"}, Count: 2, SumNS: 80, GapNS: 20,
-					Share:    op.KnownFloat(0.08),
-					GapShare: op.KnownFloat(0.2), Streams: []sequences.Stream{{Key: cuda0, Stream: op.Known(7),
-						Count: 2}},
+					Share: op.KnownFloat(0.08), GapShare: op.KnownFloat(0.2),
+					Streams: []sequences.Stream{{Key: cuda0, Stream: op.Known(7), Count: 2}},
 				},
 				{Operations: []string{"add", "mul"}, Count: 3, Streams: make([]sequences.Stream, 3)},
 			},
@@ -389,10 +390,145 @@ func TestFirstScreenIsDefined(t *testing.T) {
 	}
 }
 
-func BenchmarkWriteReport(b *testing.B) {
-	r := full()
-	b.ReportAllocs()
-	for b.Loop() {
-		check.OK(b, text.Write(io.Discard, r, text.Options{}))
+// correlated returns a join with content for every section.
+func correlated(jaeger string) *correlate.Report {
+	j := correlate.NewJoin()
+	for i := range byte(5) {
+		id := op.TraceID{15: i + 1}
+		slow := int64(1)
+		if i == 2 {
+			slow = 5
+		}
+		request := op.Record{Span: &op.Span{
+			Name: "POST " + hostile, Service: "api", TraceID: id, SpanID: op.SpanID{7: 1},
+			Start: op.Known(1795224124000000000), Duration: slow * 1_000_000,
+		}}
+		long := op.Record{Entry: &op.Entry{
+			Operation: hostile, Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(0), TraceID: id,
+			SpanID: op.SpanID{7: 2}, ParentSpanID: op.SpanID{7: 1},
+			Start: op.Known(1795224124000100000), Duration: slow * 800_000,
+		}}
+		short := op.Record{Entry: &op.Entry{
+			Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(1), TraceID: id,
+			SpanID: op.SpanID{7: 3}, ParentSpanID: op.SpanID{7: 1}, Start: op.Known(1795224124000900000), Duration: 600,
+		}}
+		j.AddLocal(long)
+		j.AddLocal(short)
+		j.AddLocal(op.Record{Entry: &op.Entry{Operation: "warmup", Kind: op.KindCompute, TraceID: id,
+			SpanID: op.SpanID{7: 9}, Duration: 7}})
+		if jaeger == "" {
+			j.AddLocal(request)
+			continue
+		}
+		j.AddService(request)
+		j.AddService(long)
+		if i == 0 {
+			j.AddPruned(op.Pruned{TraceID: id, SpanID: op.SpanID{7: 1}, Operation: "relu", DeviceID: "cuda:0", Count: 3,
+				Duration: 1800})
+		}
 	}
+	r := j.Report(correlate.Options{Jaeger: jaeger})
+	r.Input = &analyze.Envelope{Files: 1, Bytes: 2048, Entries: 15, Truncated: 1}
+	if jaeger != "" {
+		r.LeftOut = correlate.LeftOut{Requests: 1, Ops: 2}
+		r.Service = &correlate.Service{
+			API: "v1", Traces: 5, AtLimit: true, NotThere: 1, NotAsked: 2,
+			Envelope: analyze.Envelope{Entries: 5, Skipped: 5, Malformed: 1,
+				Problems: []string{"http://jaeger: " + hostile}},
+		}
+	}
+	return r
+}
+
+func TestCorrelationGolden(t *testing.T) {
+	of := func(r *correlate.Report, opts text.Options) func(io.Writer) error {
+		return func(w io.Writer) error { return text.WriteCorrelation(w, r, opts) }
+	}
+	goldens(t, map[string]func(io.Writer) error{
+		"correlate_80": of(correlated("http://jaeger:16686"), text.Options{Top: 2, Width: 80, Rows: 2}),
+		"correlate_links": of(correlated("http://jaeger:16686"),
+			text.Options{Top: 2, Width: 120, Color: true, Hyperlinks: true}),
+		"correlate_joined":  of(correlated("http://jaeger:16686"), text.Options{Top: 2}),
+		"correlate_offline": of(correlated(""), text.Options{Top: 10}),
+		"correlate_color":   of(correlated(""), text.Options{Color: true}),
+		"correlate_empty":   of(correlate.NewJoin().Report(correlate.Options{}), text.Options{Top: 10}),
+	})
+}
+
+// Many endpoints do not make a long text, and those without operations are only listed.
+func TestCorrelationManyEndpoints(t *testing.T) {
+	j := correlate.NewJoin()
+	for i := range byte(9) {
+		request := op.Span{Name: "GET /" + string('a'+rune(i)), TraceID: op.TraceID{i + 1}, SpanID: op.SpanID{1},
+			Start: op.Known(0), Duration: 1000}
+		j.AddLocal(op.Record{Span: &request})
+		if i > 0 {
+			j.AddLocal(op.Record{Entry: &op.Entry{Operation: "relu", TraceID: request.TraceID, SpanID: op.SpanID{2},
+				ParentSpanID: op.SpanID{1}, Start: op.Known(0), Duration: 1}})
+		}
+	}
+	var b bytes.Buffer
+	check.OK(t, text.WriteCorrelation(&b, j.Report(correlate.Options{}), text.Options{}))
+	if n := strings.Count(b.String(), "CRITICAL PATH"); n != 5 ||
+		strings.Contains(b.String(), "CRITICAL PATH of GET /a") ||
+		!strings.Contains(b.String(), "… and 3 more endpoints with operations, which took less time") {
+		t.Errorf("%d endpoints in detail:\n%s", n, b.String())
+	}
+}
+
+// compared returns a comparison of two runs, with an operation called name in the head.
+func compared(tb testing.TB, name string) *diff.Report {
+	tb.Helper()
+	side := func(names []string, factor float64) []*diff.Run {
+		var entries []*op.Entry
+		at := int64(1_700_000_000_000_000_000)
+		for step := range int64(40) {
+			for i, name := range names {
+				ns := 10_000 * float64(i+1) * (1 + 0.05*math.Sin(float64(step)*float64(i+2)))
+				if i == 0 {
+					ns *= factor
+				}
+				entries = append(entries, &op.Entry{
+					Operation: name, DeviceID: "cuda:0", Rank: op.Known(3), Start: op.Known(at), Duration: int64(ns),
+					Step: op.Known(step),
+				})
+				at += int64(ns)
+			}
+		}
+		r := check.Must(analyze.Run(tb.Context(), analyze.Records(recordtest.Entries(entries...)),
+			diff.ReportOptions(nil)))(tb)
+		r.Input.Dropped = int64(len(names) - 3)
+		run := check.Must(diff.NewRun("ops.jsonl", r, nil, true))(tb)
+		return []*diff.Run{run}
+	}
+	names := []string{"matmul", "relu", "all_reduce"}
+	return check.Must(diff.Compare(side(names, 1), side(append(names, name), 1.2), diff.Options{}))(tb)
+}
+
+func TestDiffGolden(t *testing.T) {
+	hostile := compared(t, strings.Repeat("fused_", 30)+"\x1b[31m|\u202e")
+	empty := check.Must(diff.Compare([]*diff.Run{{}}, []*diff.Run{{}}, diff.Options{}))(t)
+	of := func(r *diff.Report, opts text.Options) func(io.Writer) error {
+		return func(w io.Writer) error { return text.WriteDiff(w, r, opts) }
+	}
+	goldens(t, map[string]func(io.Writer) error{
+		"diff":       of(hostile, text.Options{}),
+		"diff_80":    of(hostile, text.Options{Width: 80, Rows: 2}),
+		"diff_color": of(hostile, text.Options{Color: true, Width: 120}),
+		"diff_empty": of(empty, text.Options{}),
+	})
+}
+
+// For any names, no line is too wide or controls a terminal.
+func FuzzWriteDiff(f *testing.F) {
+	for _, name := range []string{"", "matmul", "\x1b]8;;x\x1b\\", strings.Repeat("x", 300), strings.Repeat("漢字", 15), "a\nb", "\xff"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		var b bytes.Buffer
+		check.OK(t, text.WriteDiff(&b, compared(t, name), text.Options{Width: 80}))
+		if !utf8.ValidString(b.String()) || strings.ContainsAny(b.String(), "\x1b\r\u202e") {
+			t.Errorf("control characters in %q", b.String())
+		}
+	})
 }

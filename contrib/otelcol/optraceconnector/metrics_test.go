@@ -3,6 +3,7 @@ package optraceconnector
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/connector/connectortest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
@@ -25,6 +27,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/testing/cases"
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
@@ -348,4 +351,88 @@ func TestMetricsConcurrentSafe(t *testing.T) {
 	want := reported(t, all...)
 	got := figuresOf(append(parts, c.take())...)
 	equal(t, want, got)
+}
+
+func TestConfig(t *testing.T) {
+	metrics := func(key string, value any) map[string]any {
+		return map[string]any{"metrics": map[string]any{key: value}}
+	}
+	for _, tt := range []struct {
+		name string
+		text map[string]any
+		want string // part of the error
+	}{
+		{"nothing", nil, ""},
+		{"delta", metrics("temporality", "delta"), ""},
+		{"no exemplars", metrics("exemplars", 0), ""},
+		{"a typo", map[string]any{"flush_intervall": "1s"}, "flush_intervall"},
+		{"a typo below", metrics("temporalty", "delta"), "temporalty"},
+		{"profiles, which were removed", map[string]any{"profiles": map[string]any{"max_spans": 1}}, "profiles"},
+		{"no interval", map[string]any{"flush_interval": "0s"}, "flush_interval is 0s"},
+		{"unknown temporality", metrics("temporality", "gauge"), `metrics: unknown temporality "gauge"`},
+		{"no series", metrics("series_limit", 0), "series_limit is 0"},
+		{"no resources", metrics("resource_limit", -1), "resource_limit is -1"},
+		{"one bucket", metrics("max_buckets", 1), "max_buckets is 1"},
+		{"many exemplars", metrics("exemplars", 1000), "exemplars is 1000"},
+	} {
+		t.Run(tt.name, func(t *testing.T) { pdatatest.CheckConfig(t, createDefaultConfig(), tt.text, tt.want) })
+	}
+}
+
+func TestFactory(t *testing.T) {
+	f := NewFactory()
+	check.OK(t, componenttest.CheckConfigStruct(f.CreateDefaultConfig()))
+	check.Equal(t, "the stability of metrics", component.StabilityLevelAlpha, f.TracesToMetricsStability())
+}
+
+// The sum equals a naive count of covered nanoseconds.
+func TestIntervalsAgainstNaive(t *testing.T) {
+	for seed := range cases.Numbers(t, 300) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		bounded := intervals{most: 1 + rng.IntN(8)}
+		exact := intervals{most: 1 << 20}
+		covered := make(map[int64]bool)
+		var sum, atMost int64
+		for range 60 {
+			start := rng.Int64N(400)
+			end := start + rng.Int64N(30) - 2
+			sum += exact.add(start, end)
+			atMost += bounded.add(start, end)
+			for ns := start; ns < end; ns++ {
+				covered[ns] = true
+			}
+			if len(bounded.list) > bounded.most {
+				t.Fatalf("seed %d: %d intervals, at most %d", seed, len(bounded.list), bounded.most)
+			}
+		}
+		if sum != int64(len(covered)) || atMost > sum {
+			t.Fatalf("seed %d: %d ns, with a bound %d; want %d", seed, sum, atMost, len(covered))
+		}
+	}
+}
+
+// The sum of sorted intervals is exact.
+func TestIntervalsInOrder(t *testing.T) {
+	few := intervals{most: 2}
+	var sum int64
+	for i := range int64(1000) {
+		sum += few.add(10*i, 10*i+4)
+	}
+	check.Equal(t, "ns of 4000", 4000, sum)
+}
+
+func BenchmarkConnector(b *testing.B) {
+	traces := pdatatest.Training(b, 1, 2, 50)
+	c := newTestConnector(nil)
+	spans := 0
+	for _, td := range traces {
+		spans += td.SpanCount()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, td := range traces {
+			check.OK(b, c.ConsumeTraces(b.Context(), td))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*spans), "ns/span")
 }

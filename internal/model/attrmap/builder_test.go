@@ -141,11 +141,9 @@ func TestSetTime(t *testing.T) {
 		wantEnd  op.Int
 		warn     op.Warning
 	}{
-		{op.Known(10), 5, op.Known(15), 0},
-		{op.Known(10), -5, op.Known(10), op.WarnNegativeDuration}, {op.Int{}, 5, op.Int{}, op.WarnBadTime},
-		{op.Known(math.MaxInt64), 1, op.Int{}, op.WarnBadTime},
-		{op.Known(math.MaxInt64 - 1), 1, op.Known(math.MaxInt64), 0},
-		{op.Known(-5), 5, op.Known(0), 0},
+		{op.Known(10), 5, op.Known(15), 0}, {op.Known(10), -5, op.Known(10), op.WarnNegativeDuration},
+		{op.Int{}, 5, op.Int{}, op.WarnBadTime}, {op.Known(math.MaxInt64), 1, op.Int{}, op.WarnBadTime},
+		{op.Known(math.MaxInt64 - 1), 1, op.Known(math.MaxInt64), 0}, {op.Known(-5), 5, op.Known(0), 0},
 		{op.Known(5), math.MinInt64, op.Known(5), op.WarnNegativeDuration},
 	} {
 		e := build(t, nil, func(b *attrmap.Builder) { b.SetTime(test.start, test.duration) })
@@ -190,8 +188,7 @@ func TestResourceSet(t *testing.T) {
 	r := &op.Resource{}
 	for _, a := range [][2]string{
 		{attrkey.ServiceName, "s"}, {attrkey.Rank, " 3 "}, {attrkey.WorldSize, "8"}, {"host.name", "n1"},
-		{"host.name", "n2"},
-		{attrkey.Rank, "x"}, {attrkey.WorldSize, "-1"}, {"bad", "\xff"},
+		{"host.name", "n2"}, {attrkey.Rank, "x"}, {attrkey.WorldSize, "-1"}, {"bad", "\xff"},
 	} {
 		opmodel.SetResourceAttr(r, new(opmodel.AttrIndex), op.Attr{Key: a[0], Value: a[1]})
 	}
@@ -200,25 +197,6 @@ func TestResourceSet(t *testing.T) {
 		{Key: "bad", Value: "\ufffd"},
 	}}
 	check.Equal(t, "resource", want, r)
-}
-
-func BenchmarkBuildEntry(b *testing.B) {
-	build := attrmap.NewBuilder(nil)
-	output := []int64{64, 256}
-	b.ReportAllocs()
-	for b.Loop() {
-		build.Reset()
-		build.SetName("matmul")
-		build.SetTime(op.Known(1_700_000_000_000_000_000), 12_600)
-		build.Str(attrkey.Name, "matmul")
-		build.Str(attrkey.Device, "cuda:0")
-		build.Str(attrkey.InputShapes, "[[64,784],[784,256]]")
-		build.SetInts(build.Target(attrkey.OutputShape), output)
-		build.Int(attrkey.Step, 7)
-		if _, ok := build.Entry(); !ok {
-			b.Fatal("the span is no operation")
-		}
-	}
 }
 
 // Package convert hands a Builder the SDK's spans. A Predicate takes the same ones for operations.
@@ -262,9 +240,8 @@ func TestKeepAll(t *testing.T) {
 	e, ok := b.Entry()
 	want := []op.Attr{
 		{Key: attrkey.InputShapes, Value: "2x3"}, {Key: attrkey.Step, Value: "7", Type: op.AttrFloat},
-		{Key: attrkey.Kind, Value: "compute"},
-		{Key: attrkey.Rank, Value: "3", Type: op.AttrInt}, {Key: "engine.op", Value: "gemm"},
-		{Key: "model", Value: "m1"},
+		{Key: attrkey.Kind, Value: "compute"}, {Key: attrkey.Rank, Value: "3", Type: op.AttrInt},
+		{Key: "engine.op", Value: "gemm"}, {Key: "model", Value: "m1"},
 	}
 	if diff := cmp.Diff(want, e.Attrs); !ok || diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
@@ -291,23 +268,16 @@ var shapeTexts = []struct {
 	want op.Shape // nil: not a shape
 }{
 	{"64x784", op.Shape{64, 784}}, {"64X784", op.Shape{64, 784}}, {" 64 x 784 ", op.Shape{64, 784}},
-	{"64", op.Shape{64}}, {"0", op.Shape{0}},
-	{"[64,784]", op.Shape{64, 784}}, {"[ 64 , 784 ]", op.Shape{64, 784}}, {"(64, 784)", op.Shape{64, 784}},
-	{"64,784", op.Shape{64, 784}},
+	{"64", op.Shape{64}}, {"0", op.Shape{0}}, {"[64,784]", op.Shape{64, 784}},
+	{"[ 64 , 784 ]", op.Shape{64, 784}}, {"(64, 784)", op.Shape{64, 784}}, {"64,784", op.Shape{64, 784}},
 	{"[]", op.Shape{}}, {"()", op.Shape{}}, {" [ ] ", op.Shape{}}, {"(3,)", op.Shape{3}}, {"[3,]", op.Shape{3}},
 	{"-1x2", op.Shape{-1, 2}}, {"[-1]", op.Shape{-1}}, {"[2.0, 3e0]", op.Shape{2, 3}},
-	{"9223372036854775807", op.Shape{1<<63 - 1}},
-	{strings.Repeat("1,", 63) + "1", op.Shape(slices.Repeat([]int64{1}, 64))},
-
-	{"", nil}, {" ", nil}, {"x", nil}, {"2x", nil}, {"x2", nil}, {"2xx3", nil}, {"2,", nil}, {",2", nil}, {"2 3", nil},
-	{"2x3,4",
-		nil}, {"2,3x4", nil},
-	{"[", nil}, {"]", nil}, {"[2", nil}, {"2]", nil}, {"[2)", nil}, {"[2x3]", nil}, {"[2,,3]", nil}, {"[,]", nil},
-	{"[2] ]",
-		nil}, {"[[2]]", nil}, {"[2]x", nil},
-	{"-2", nil}, {"--1", nil}, {"2.5", nil}, {"1e400", nil}, {"9223372036854775808", nil}, {"NaN", nil},
-	{"float32", nil}, {"2\x003",
-		nil}, {"２", nil},
+	{"9223372036854775807", op.Shape{1<<63 - 1}}, {strings.Repeat("1,", 63) + "1",
+		op.Shape(slices.Repeat([]int64{1}, 64))}, {"", nil}, {" ", nil}, {"x", nil}, {"2x", nil}, {"x2", nil},
+	{"2xx3", nil}, {"2,", nil}, {",2", nil}, {"2 3", nil}, {"2x3,4", nil}, {"2,3x4", nil}, {"[", nil},
+	{"]", nil}, {"[2", nil}, {"2]", nil}, {"[2)", nil}, {"[2x3]", nil}, {"[2,,3]", nil}, {"[,]", nil},
+	{"[2] ]", nil}, {"[[2]]", nil}, {"[2]x", nil}, {"-2", nil}, {"--1", nil}, {"2.5", nil}, {"1e400", nil},
+	{"9223372036854775808", nil}, {"NaN", nil}, {"float32", nil}, {"2\x003", nil}, {"２", nil},
 	{strings.Repeat("1,", 64) + "1", nil},
 }
 

@@ -81,10 +81,9 @@ func FuzzConverter(f *testing.F) {
 	m.Alias("aliased", attrkey.InputShapes)
 	keys := []string{
 		attrkey.InputShapes, attrkey.InputDTypes, attrkey.OutputShape, attrkey.DType, attrkey.Device, attrkey.Stream,
-		attrkey.Memory, attrkey.Collective, attrkey.Group, attrkey.Rank, attrkey.InputShape(0), attrkey.InputShape(2),
-		"pytorch.input_shapes",
-		"pytorch.input_dtypes", "pytorch.device.type", "pytorch.device.index", "pytorch.device_memory_usage_bytes",
-		"op", "kept", "aliased",
+		attrkey.Memory, attrkey.Collective, attrkey.Group, attrkey.Rank, attrkey.InputShape(0),
+		attrkey.InputShape(2), "pytorch.input_shapes", "pytorch.input_dtypes", "pytorch.device.type",
+		"pytorch.device.index", "pytorch.device_memory_usage_bytes", "op", "kept", "aliased",
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		convertOne := func(c *convert.Converter, random []byte) (*op.Entry, *op.Span) {
@@ -236,8 +235,7 @@ func TestAncestor(t *testing.T) {
 		},
 		{
 			"error with a text", func(d *span.Data) {
-				d.Status = sdktrace.Status{Code: codes.Error,
-					Description: "status 500"}
+				d.Status = sdktrace.Status{Code: codes.Error, Description: "status 500"}
 			},
 			func(s *op.Span) { s.Failed, s.Extra = true, &op.Extra{Message: "status 500"} },
 		},
@@ -299,8 +297,7 @@ func TestAncestor(t *testing.T) {
 func TestResource(t *testing.T) {
 	c := convert.New(nil, 1<<10)
 	r := resource.NewSchemaless(attribute.String(attrkey.ServiceName, "trainer"), tensorconv.Rank(3),
-		tensorconv.WorldSize(8),
-		attribute.String("host.name", "n1"), attribute.Int64Slice("gpus", []int64{0, 1}))
+		tensorconv.WorldSize(8), attribute.String("host.name", "n1"), attribute.Int64Slice("gpus", []int64{0, 1}))
 	first := c.Resource(r)
 	want := &op.Resource{
 		Service: "trainer", Rank: op.Known(3), WorldSize: op.Known(8), Host: "n1",

@@ -140,8 +140,7 @@ func TestLimitsValidate(t *testing.T) {
 		limits Limits
 		want   string // of the error, "" for none
 	}{
-		{Limits{}, ""},
-		{Limits{MaxBytes: 10, MaxAge: time.Hour, MaxTotal: 10}, ""},
+		{Limits{}, ""}, {Limits{MaxBytes: 10, MaxAge: time.Hour, MaxTotal: 10}, ""},
 		{Limits{MaxBytes: -1}, "file size -1 is negative"}, {Limits{MaxAge: -1}, "file age -1ns is negative"},
 		{Limits{MaxTotal: -1}, "total size -1 is negative"}, {Limits{MaxTotal: 10}, "needs rotation by size"},
 		{Limits{MaxBytes: 11, MaxTotal: 10}, "below the file size 11"},

@@ -24,8 +24,7 @@ func keyOf(shapes ...[]int64) (k Key) {
 
 func TestKey(t *testing.T) {
 	for _, want := range [][][]int64{
-		nil,
-		{{}}, {{64, 784}, {784, 256}}, {{1}, {}, {op.Dynamic, math.MaxInt64, math.MinInt64}},
+		nil, {{}}, {{64, 784}, {784, 256}}, {{1}, {}, {op.Dynamic, math.MaxInt64, math.MinInt64}},
 	} {
 		check.Equal(t, fmt.Sprintf("shapes of the key of %v", want), want, keyOf(want...).shapes())
 	}

@@ -631,19 +631,6 @@ func (d *disk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-func BenchmarkSubmit(b *testing.B) {
-	for _, o := range []output{{entries.Format, None}, {entries.Format, Zstd}, {otlp.Proto, None}} {
-		b.Run(o.String(), func(b *testing.B) {
-			s := o.open(b, ToWriter(io.Discard))
-			full := batch(o.format, 1000)
-			b.SetBytes(int64(len(full.Body())))
-			for b.Loop() {
-				check.OK(b, submit(s, full))
-			}
-		})
-	}
-}
-
 // TestMain fails where a test leaves a goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

@@ -203,8 +203,7 @@ func TestReopenAfterKill(t *testing.T) {
 					rec := spantest.Read(t, contents[0])
 					ended := append(bytes.TrimSuffix(torn, []byte("\n")), '\n')
 					if got := rec.Steps(); len(names) != 1 || len(got) < 3 || got[len(got)-1] != 0 ||
-						len(rec.Malformed) > 1 ||
-						!bytes.HasPrefix(contents[0], ended) {
+						len(rec.Malformed) > 1 || !bytes.HasPrefix(contents[0], ended) {
 						t.Fatalf("killed at byte %d: files %q, operations %v, %v", n, names, got, rec.Malformed)
 					}
 				}

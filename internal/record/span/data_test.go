@@ -44,8 +44,7 @@ func TestSnapshot(t *testing.T) {
 		t.Error("a snapshot shares the attributes of the data")
 	}
 	if !d.Failed() || d.SpanID() != op.SpanID(want.SpanContext.SpanID()) ||
-		d.ParentID() != op.SpanID(want.Parent.SpanID()) ||
-		d.TraceID() != op.TraceID(want.SpanContext.TraceID()) {
+		d.ParentID() != op.SpanID(want.Parent.SpanID()) || d.TraceID() != op.TraceID(want.SpanContext.TraceID()) {
 		t.Errorf("failed %v, ids %v %v %v", d.Failed(), d.TraceID(), d.SpanID(), d.ParentID())
 	}
 }

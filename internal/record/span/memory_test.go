@@ -59,16 +59,3 @@ func copied(t *testing.T, v attribute.Value) int {
 	defer func() { layoutKnown = true }()
 	return valueMemory(&v, 0)
 }
-
-func BenchmarkMemory(b *testing.B) {
-	attrs := []attribute.KeyValue{
-		attribute.String("name", "matmul"), attribute.Int64("flops", 25_690_112),
-		attribute.Int64Slice("shape", []int64{64, 256}),
-		attribute.Slice("shapes", attribute.Int64SliceValue([]int64{64, 784}),
-			attribute.Int64SliceValue([]int64{784, 256})),
-		attribute.StringSlice("dtypes", []string{"f32", "f32"}),
-	}
-	for b.Loop() {
-		Memory(attrs)
-	}
-}

@@ -91,31 +91,6 @@ func TestRootsOfEqualIDs(t *testing.T) {
 	}
 }
 
-func BenchmarkRootOfEndedSpan(b *testing.B) {
-	var r Roots
-	start(&r, "request", 1, 1, 0, false)
-	ended := spanContext(1, 2, false)
-	parent := spanContext(1, 1, false)
-	for b.Loop() {
-		if r.Ended(ended, parent).Name == "" {
-			b.Fatal("no root")
-		}
-	}
-}
-
-func BenchmarkAddTraceWithOperations(b *testing.B) {
-	var w WithOps
-	n := uint64(0)
-	for b.Loop() {
-		n++
-		var id op.TraceID
-		binary.BigEndian.PutUint64(id[8:], n*0x9e3779b97f4a7c15)
-		if w.Add(id); !w.Has(id) {
-			b.Fatal("not found")
-		}
-	}
-}
-
 func spanID(n int) op.SpanID { return op.SpanID(spanContext(0, n, false).SpanID()) }
 
 // hold holds a span of a trace below the one with the next smaller number.

@@ -87,8 +87,7 @@ var compression = []string{"github.com/klauspost/compress"}
 // otelAPI is OpenTelemetry's API without its SDK, for programs with their own tracer.
 var otelAPI = []string{
 	"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/codes",
-	"go.opentelemetry.io/otel/semconv",
-	"github.com/cespare/xxhash",
+	"go.opentelemetry.io/otel/semconv", "github.com/cespare/xxhash",
 }
 
 // openTelemetry is the SDK with its dependencies, and compression.
@@ -116,9 +115,8 @@ var analysisImports = map[string][]string{
 	"engines":    {"key", "trace"},
 	"seed":       {"stacks"},
 	"findings": {
-		"clocks", "collective", "device", "engines", "key", "launch", "operators", "path", "peaks",
-		"profile", "requests", "sequences", "steps", "suspects", "timeline",
-		"trace", "work",
+		"clocks", "collective", "device", "engines", "key", "launch", "operators", "path", "peaks", "profile",
+		"requests", "sequences", "steps", "suspects", "timeline", "trace", "work",
 	},
 	"profile": {"device", "key", "peaks", "seed", "trace", "work"},
 }

@@ -117,23 +117,3 @@ func largestCycle(uses map[string]map[string]bool) (largest []string) {
 	}
 	return largest
 }
-
-func TestLargestCycle(t *testing.T) {
-	fset := token.NewFileSet()
-	var files []*ast.File
-	for name, text := range map[string]string{
-		"a.go": "package p; import q \"strings\"; type A struct { n int }; func f() { B{}.m(); _ = q.ToLower }",
-		"b.go": "package p; type B struct{}; func (B) m() { _ = limit }",
-		"c.go": "package p; var limit = d.n; var d A",           // uses a field and a type of a.go
-		"d.go": "package p; func g() { f(); h() }; func h() {}", // uses others and itself
-		"e.go": "package p; const e = 1; func k() { l() }",      // a smaller cycle
-		"f.go": "package p; func l() { _ = e }",
-	} {
-		f := check.Must(parser.ParseFile(fset, name, text, parser.SkipObjectResolution))(t)
-		files = append(files, f)
-	}
-	uses := check.Must(fileUses(fset, "p", files, importsOf(goPackages(t), fset)))(t)
-	if got, want := largestCycle(uses), []string{"a.go", "b.go", "c.go"}; !slices.Equal(got, want) {
-		t.Errorf("the largest cycle is %q, want %q", got, want)
-	}
-}

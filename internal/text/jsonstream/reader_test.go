@@ -81,8 +81,7 @@ func TestElements(t *testing.T) {
 		{"no array", `{"events":{"a":1}}`, nil, "test: expected an array, found '{' (at byte 10)"},
 		{"no key", `{1:2}`, nil, "test: expected a string, found '1' (at byte 1)"},
 		{"deep", `[` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `,1]`,
-			[]string{strings.Repeat("[", 100_000) +
-				strings.Repeat("]", 100_000), "1"}, ""},
+			[]string{strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000), "1"}, ""},
 		{"empty", ``, nil, "test: unexpected end of JSON text (at byte 0)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,8 +1,17 @@
 package lexer_test
 
 import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +20,576 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/text/lexer"
 )
+
+// scanTexts are texts that the functions of scan.go read or refuse.
+var scanTexts = []string{
+	"", "0", "00", "7", "-7", "-0", "-", "--1", "12345678", "123456789", "1234567,", "12345678,",
+	"99999999999999999999999999", "9223372036854775807", "9223372036854775808", "18446744073709551616",
+	"1760000000000557043", "01760000000000557043", "0.6", "0.", ".6", "1.23", "1.234", "1.2345", "12.5e1",
+	"1e3", "123456789012345.678", "1234567890123456.7", "1.000,", "1.:", "7/", "7:", `""`, `"a"`, `"matmul",`,
+	`"cuda:0"`, `"a string of more than eight bytes"`, `"`, `"a`, `"a\"`, `"a\n"`, "\"a\nb\"", "\"\xff\"",
+	"\"\u2028\"", `"0123456789abcdef"`, `"0123456789ABCDEF"`, `"0123456789abcdeg"`, `"0123456789abcde"`,
+	`"0123456789abcdef0"`, `"4d02081d276cbb954beb68be77c6566e"`, `"123"`, `"0123"`, `"-1"`,
+	`"1760000000000557043"`, `"9223372036854775808"`, `"12`, `"1760000000000557043","end"`,
+	`"9223372036854775807","end"`, `"9223372036854775808","end"`, `"0760000000000557043","end"`,
+	`"176000000000055704:","end"`, `"1760000:00000557043","end"`, `"/760000000000557043","end"`,
+}
+
+// The number at the start of a text, as these functions take it.
+var (
+	digitsPattern = regexp.MustCompile(`^(?:0|[1-9][0-9]*)`)
+	microsPattern = regexp.MustCompile(`^((?:0|[1-9][0-9]{0,14}))(?:\.([0-9]+))?`)
+)
+
+// checkScan checks every function at the start of text, with as much in front of
+// it and behind it as the reading by words may go wrong with.
+func checkScan(t *testing.T, text []byte) {
+	t.Helper()
+	for _, front := range []int{0, 1, 9} {
+		b := append(bytes.Repeat([]byte{'7'}, front), text...)
+		checkDigits(t, b, front)
+		checkMicros(t, b, front)
+		checkQuoted(t, b, front)
+	}
+}
+
+func checkDigits(t *testing.T, b []byte, i int) {
+	t.Helper()
+	want := int64(0)
+	wantEnd := -1
+	number := digitsPattern.Find(b[i:])
+	next := i + len(number)
+	if number != nil && (next == len(b) || b[next] < '0' || b[next] > '9') {
+		if n, err := strconv.ParseInt(string(number), 10, 64); err == nil {
+			want = n
+			wantEnd = next
+		}
+	}
+	if got, end := lexer.Digits(b, i); end != wantEnd || end >= 0 && got != want {
+		t.Errorf("Digits(%q, %d) = %d, %d, want %d, %d", b, i, got, end, want, wantEnd)
+	}
+	negative := slices.Insert(bytes.Clone(b), i, '-')
+	if wantEnd >= 0 {
+		wantEnd++
+	}
+	if got, end := lexer.Integer(negative, i); end != wantEnd || end >= 0 && got != -want {
+		t.Errorf("Integer(%q, %d) = %d, %d, want %d, %d", negative, i, got, end, -want, wantEnd)
+	}
+}
+
+func checkMicros(t *testing.T, b []byte, i int) {
+	t.Helper()
+	want := int64(0)
+	wantEnd := -1
+	if m := microsPattern.FindSubmatch(b[i:]); m != nil && len(m[2]) <= 3 {
+		next := i + len(m[0])
+		if next == len(b) || (b[next] < '0' || b[next] > '9') && (b[next] != '.' || m[2] != nil) {
+			exact, ok := new(big.Rat).SetString(string(m[0]) + "e3")
+			if !ok || !exact.IsInt() {
+				t.Fatalf("%s is not a number of microseconds", m[0])
+			}
+			want = exact.Num().Int64()
+			wantEnd = next
+		}
+	}
+	if got, end := lexer.Micros(b, i); end != wantEnd || end >= 0 && got != want {
+		t.Errorf("Micros(%q, %d) = %d, %d, want %d, %d", b, i, got, end, want, wantEnd)
+	}
+}
+
+func checkQuoted(t *testing.T, b []byte, i int) {
+	t.Helper()
+	var want []byte
+	wantEnd := -1
+	if n := strings.IndexByte(string(b[min(i+1, len(b)):]), '"'); i < len(b) && b[i] == '"' && n >= 0 {
+		if text := b[i+1 : i+1+n]; bytes.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '\\' }) < 0 {
+			want = text
+			wantEnd = i + n + 2
+			checkPlain(t, text)
+		}
+	}
+	got, end := lexer.Quoted(b, i)
+	if end != wantEnd || !bytes.Equal(got, want) {
+		t.Errorf("Quoted(%q, %d) = %q, %d, want %q, %d", b, i, got, end, want, wantEnd)
+	}
+	checkWords(t, b, i, want, end)
+	for _, size := range []int{4, 8, 16} {
+		dst := make([]byte, size)
+		wantEnd := -1
+		if id, err := hex.DecodeString(string(want)); end >= 0 && err == nil && len(id) == size {
+			wantEnd = end
+			if lexer.QuotedHex(b, i, dst) != end || !bytes.Equal(dst, id) {
+				t.Errorf("QuotedHex(%q, %d) reads %x, want %x", b, i, dst, id)
+			}
+		}
+		check.Equal(t, fmt.Sprintf("QuotedHex(%q, %d) of %d bytes ends at", b, i, size), wantEnd,
+			lexer.QuotedHex(b, i, dst))
+	}
+	n, err := strconv.ParseInt(string(want), 10, 64)
+	if canonical := strconv.FormatInt(n, 10) == string(want) && n >= 0; end < 0 || err != nil || !canonical {
+		n = 0
+		wantEnd = -1
+	}
+	if got, end := lexer.QuotedDigits(b, i); end != wantEnd || end >= 0 && got != n {
+		t.Errorf("QuotedDigits(%q, %d) = %d, %d, want %d, %d", b, i, got, end, n, wantEnd)
+	}
+}
+
+// checkWords checks the words of a string of up to 23 bytes with enough text behind it.
+func checkWords(t *testing.T, b []byte, i int, text []byte, end int) {
+	t.Helper()
+	b = append(bytes.Clone(b), bytes.Repeat([]byte{'x'}, 25)...)
+	first, second, third, got := lexer.QuotedWords(b, i)
+	switch {
+	case end < 0:
+		return // strings with escapes are read too
+	case len(text) > 23:
+		check.Equal(t, fmt.Sprintf("QuotedWords(%q, %d) ends at", b, i), -1, got)
+		return
+	}
+	words := binary.LittleEndian.AppendUint64(nil, first)
+	words = binary.LittleEndian.AppendUint64(words, second)
+	words = binary.LittleEndian.AppendUint64(words, third)
+	want := append(append(bytes.Clone(text), make([]byte, 23-len(text))...), byte(len(text)))
+	if got != end || !bytes.Equal(words, want) {
+		t.Errorf("QuotedWords(%q, %d) = %q, %d, want %q, %d", b, i, words, got, want, end)
+	}
+}
+
+// checkPlain compares a text without escapes with encoding/json.
+func checkPlain(t *testing.T, text []byte) {
+	t.Helper()
+	var got string
+	if err := json.Unmarshal([]byte(`"`+string(text)+`"`), &got); err != nil || got != string([]rune(string(text))) {
+		t.Errorf("%q is %q, %v to encoding/json", text, got, err)
+	}
+}
+
+func TestScan(t *testing.T) {
+	for _, text := range scanTexts {
+		for _, behind := range []string{"", ",", "}", `,"next":12345678`, "12345678", ".5", `"`, "\x80",
+			"\xff\xff\xff\xff\xff\xff\xff\xff"} {
+			checkScan(t, []byte(text+behind))
+		}
+	}
+}
+
+// Every byte in every place of numbers and strings of every length.
+func TestScanRandom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 9))
+	for range 20_000 {
+		b := make([]byte, 1+rng.IntN(24))
+		for i := range b {
+			b[i] = "0123456789"[rng.IntN(10)]
+		}
+		if rng.IntN(2) == 0 {
+			b[0], b[len(b)-1] = '"', '"'
+		}
+		checkScan(t, b)
+		b[rng.IntN(len(b))] = byte(rng.Uint32())
+		checkScan(t, b)
+	}
+}
+
+// A list of numbers is read as each number is, up to the bracket.
+func TestShortList(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want []int64
+		end  int
+	}{
+		{"1]", []int64{1}, 2}, {"64,784]", []int64{64, 784}, 7},
+		{"1,22,333,4444,55555,123456789,0,-1]", []int64{1, 22, 333, 4444, 55555, 123456789, 0, -1}, 35},
+		{"9223372036854775807]", []int64{math.MaxInt64}, 20},
+		{"9223372036854775808]", nil, -1}, {"1,2", nil, -1}, {"1,]", nil, -1}, {"01]", nil, -1},
+		{"1,-2]", nil, -1}, {"1 ]", nil, -1}, {"1.5]", nil, -1}, {"]", nil, -1}, {"", nil, -1},
+		{"1,,2]", nil, -1}, {"1}", nil, -1}, {"12345}", nil, -1},
+	} {
+		for _, behind := range []string{"", "        ", "12345678"} {
+			list, end := lexer.ShortList([]byte(test.text+behind), 0, []int64{7})
+			if end != test.end || end > 0 && !slices.Equal(list[1:], test.want) {
+				t.Errorf("ShortList(%q) = %d, %d, want %d, %d", test.text+behind, list, end, test.want, test.end)
+			}
+		}
+	}
+}
+
+func TestLiteral(t *testing.T) {
+	b := []byte(`{"name":1}`)
+	for _, test := range []struct {
+		at   int
+		text string
+		want int
+	}{
+		{0, `{"name":`, 8}, {1, `"name"`, 7}, {8, "1}", 10}, {10, "", 10}, {0, "", 0},
+		{0, `{"nama":`, -1}, {8, "1},", -1}, {10, "}", -1}, {11, "", -1}, {-1, "", -1}, {-1, "{", -1},
+	} {
+		check.Equal(t, fmt.Sprintf("Literal(%s, %d, %q)", b, test.at, test.text), test.want,
+			lexer.Literal(b, test.at, test.text))
+	}
+}
+
+// No value is read at an index outside the text.
+func TestScanOutside(t *testing.T) {
+	b := []byte(`"12345678"`)
+	for _, i := range []int{-1, len(b), len(b) + 9} {
+		_, quoted := lexer.Quoted(b, i)
+		_, digits := lexer.Digits(b, i)
+		_, integer := lexer.Integer(b, i)
+		_, quotedDigits := lexer.QuotedDigits(b, i)
+		_, micros := lexer.Micros(b, i)
+		_, list := lexer.ShortList(b, i, nil)
+		_, _, _, words := lexer.QuotedWords(b, i)
+		ends := []int{
+			list, words, quoted, digits, integer, quotedDigits, micros, lexer.QuotedHex(b, i, make([]byte, 4))}
+		for n, end := range ends {
+			check.Equal(t, fmt.Sprintf("function %d at %d ends at", n, i), -1, end)
+		}
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	for _, text := range scanTexts {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(checkScan)
+}
+
+// A Name is read where exactly its text stands, with enough of anything behind it.
+func TestNameRead(t *testing.T) {
+	const text = `,"startTimeUnixNano":"17`
+	for size := 8; size <= len(text); size++ {
+		name := lexer.NewName(text[:size])
+		for _, at := range []int{0, 1, 9} {
+			b := []byte(strings.Repeat(",", at) + text[:size] + strings.Repeat("x", 24))
+			check.Equal(t, fmt.Sprintf("%q at %d ends at", text[:size], at), at+size, name.Read(b, at))
+			for i := at; i < at+size; i++ {
+				b[i] ^= 1
+				if end := name.Read(b, at); end != -1 {
+					t.Errorf("%q is read in %q", text[:size], b[at:])
+				}
+				b[i] ^= 1
+			}
+			check.Equal(t, fmt.Sprintf("%q at -1 ends at", text[:size]), -1, name.Read(b, -1))
+			check.Equal(t, fmt.Sprintf("%q with 23 bytes left ends at", text[:size]), -1, name.Read(b[:at+23], at))
+		}
+	}
+}
+
+// passTexts are values, valid and broken.
+var passTexts = []string{
+	`{}`, `[]`, `{ }`, "[\n]", `{"a":1}`, "{\r\n\t\"a\" : [ 1 , -2.5e+3 ,\"x\"] , \"b\":{\"c\":null}}",
+	`[true,false,null]`, `[[],[[]],{}]`,
+	`"\u00e9\n\"\\\/\b\f\r\t"`, `"\ud83d\ude00"`, `"\ud83d"`, "\"\xff\"", `0`, `-0`, `1.25`, `1e5`, `1E-5`,
+	`{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `[,]`, `[1,]`, `[1 2]`, `{"a" 1}`, `{1:2}`, `[}`, `{]`, `[1}`, `{"a":1]`,
+	`{"a":[1}}`, `]`, `}`, `,`,
+	`"\x"`, `"\u12g4"`, `"\u12`, `"a`, `"a\`, "\"a\nb\"", "\"\x01\"", `01`, `-`, `1.`, `.5`, `1e`, `+1`, `tru`,
+	`nul`, `falsy`, "\x01", "{\x01}",
+	`{"a":1,"a":2}`, `["` + strings.Repeat("x", 40) + `\n` + strings.Repeat("y", 40) + `"]`,
+	`[        1,` + strings.Repeat(" ", 100) + `2]`,
+	strings.Repeat("[", 64) + strings.Repeat("]", 64), strings.Repeat(`{"a":`, 63) + "1" + strings.Repeat("}", 63),
+}
+
+// checkPassed compares Value with the lexer on a text with something in front of it and behind it.
+func checkPassed(t *testing.T, text []byte) {
+	t.Helper()
+	for _, behind := range []string{"", ",", " }", "x", "12345678"} {
+		b := append([]byte("[7,"), text...)
+		start := len("[7,")
+		b = append(b, behind...)
+		var l lexer.Lexer
+		l.Reset(b[start:])
+		want := -1
+		if l.Peek(); l.Offset() == 0 {
+			if l.Skip(); l.Err() == nil {
+				want = start + l.Offset()
+			}
+		}
+		got := lexer.Value(b, start)
+		if got != want && !(got < 0 && bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) > 64) {
+			t.Errorf("Value(%q, %d) = %d, want %d", b, start, got, want)
+		}
+	}
+}
+
+func TestValue(t *testing.T) {
+	for _, text := range passTexts {
+		checkPassed(t, []byte(text))
+		for i := range text {
+			checkPassed(t, []byte(text[:i]))
+		}
+	}
+	check.Equal(t, "Value at -1", -1, lexer.Value(nil, -1))
+	deep := strings.Repeat("[", 65) + strings.Repeat("]", 65)
+	check.Equal(t, "Value of 65 lists", -1, lexer.Value([]byte(deep), 0))
+}
+
+// TestValueRandom breaks valid values in one place.
+func TestValueRandom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const alphabet = `{}[],:"\0123456789.eE+-tfn axu` + "\n\t\x01\xff"
+	for range 20_000 {
+		text := []byte(passTexts[rng.IntN(len(passTexts))])
+		for range 1 + rng.IntN(2) {
+			text[rng.IntN(len(text))] = alphabet[rng.IntN(len(alphabet))]
+		}
+		checkPassed(t, text)
+	}
+}
+
+func TestSpaceAndNext(t *testing.T) {
+	for _, test := range []struct {
+		text    string
+		at      int
+		space   int
+		next    int
+		more    bool
+		closing byte
+	}{
+		{"x", 0, 0, -1, false, '}'}, {"", 0, 0, -1, false, '}'}, {"}", -1, -1, -1, false, '}'},
+		{" \n\t\r  ,  x", 0, 6, 9, true, '}'}, {"          }", 0, 10, 11, false, '}'},
+		{"          ]", 0, 10, -1, false, '}'}, {"\n                 ]", 0, 18, 19, false, ']'},
+		{" \x01", 0, 1, -1, false, ']'},
+	} {
+		b := []byte(test.text)
+		check.Equal(t, fmt.Sprintf("Space(%q, %d)", b, test.at), test.space, lexer.Space(b, test.at))
+		if next, more := lexer.Next(b, test.at, test.closing); next != test.next || more != test.more {
+			t.Errorf("Next(%q, %d) = %d, %t, want %d, %t", b, test.at, next, more, test.next, test.more)
+		}
+	}
+}
+
+func TestMember(t *testing.T) {
+	for _, test := range []struct {
+		text, key string
+		value     int
+	}{
+		{`"a":1`, "a", 4}, {`"ab": 1`, "ab", 6}, {`"":1`, "", 3}, {`"a" :1`, "a", 5}, {"\"a\" \n:\t  1", "a", 9},
+		{`"a\n":1`, "", -1}, {`a`, "", -1}, {`"a"`, "", -1},
+	} {
+		if key, value := lexer.Member([]byte(test.text), 0); value != test.value || value >= 0 &&
+			string(key) != test.key {
+			t.Errorf("Member(%q) = %q, %d", test.text, key, value)
+		}
+	}
+}
+
+var awkwardStrings = []string{
+	"", "matmul", "a string of more than eight bytes", `"`, `\`, `quote " and backslash \ late in the string`,
+	"\x00\x01\b\t\n\f\r\x1f\x7f", "é€😀", "\u2028\u2029", "</script>", "\xff", "a\xc3", "\xed\xa0\x80", "1234567\x80",
+	"\xf0\x9f\x98", "exactly8", "exactly8\n", strings.Repeat("x", 1000) + "\"",
+}
+
+// encoding/json and the Lexer read AppendString's text alike.
+func checkString(t *testing.T, s string) {
+	t.Helper()
+	text := lexer.AppendString(nil, s)
+	var got string
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatalf("AppendString(%q) = %s: %v", s, text, err)
+	}
+	want := string([]rune(s)) // each byte outside UTF-8 becomes U+FFFD
+	check.Equal(t, fmt.Sprintf("AppendString(%q) reads back as", s), want, got)
+	check.Equal(t, fmt.Sprintf("ValidUTF8(%q)", s), want, lexer.ValidUTF8(s))
+	var l lexer.Lexer
+	l.Reset(text)
+	if got := string(l.Str()); got != want || l.Err() != nil {
+		t.Errorf("Str of %s = %q, %v, want %q", text, got, l.Err(), want)
+	}
+	if bytes.ContainsAny(text, "\u2028\u2029\x7f") {
+		t.Errorf("AppendString(%q) = %s holds a character that breaks others", s, text)
+	}
+}
+
+func TestAppendString(t *testing.T) {
+	for _, s := range awkwardStrings {
+		checkString(t, s)
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	alphabet := []string{"a", "matmul", `"`, `\`, "\n", "\x01", "é", "\u2028", "\xff", "\xc3", "😀"}
+	for range 2000 {
+		var s strings.Builder
+		for range r.IntN(20) {
+			s.WriteString(alphabet[r.IntN(len(alphabet))])
+		}
+		checkString(t, s.String())
+	}
+}
+
+func FuzzAppendString(f *testing.F) {
+	for _, s := range awkwardStrings {
+		f.Add(s)
+	}
+	f.Fuzz(checkString)
+}
+
+// The search by eight bytes finds the same end at every offset.
+func TestStrEndsAtEveryOffset(t *testing.T) {
+	for n := range 40 {
+		body := strings.Repeat("\x80z", n)[:n]
+		for _, tail := range []string{`"`, `"""""""""`, `",12345678`} {
+			var l lexer.Lexer
+			l.Reset([]byte(`"` + body + tail))
+			if got := string(l.Str()); got != body || l.Offset() != n+2 {
+				t.Errorf("length %d, tail %q: %q up to %d", n, tail, got, l.Offset())
+			}
+		}
+	}
+}
+
+// AppendHex agrees with encoding/hex. DecodeHex accepts the same bytes in every place, beside all kinds of digits.
+func TestHex(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for size := range 20 {
+		text := make([]byte, 2*size)
+		want := make([]byte, size)
+		got := make([]byte, size)
+		for place := range text {
+			for c := range 256 {
+				for i := range text {
+					text[i] = "0123456789abcdefABCDEF"[rng.IntN(22)]
+				}
+				text[place] = byte(c)
+				_, err := hex.Decode(want, text)
+				if ok := lexer.DecodeHex(got, text); ok != (err == nil) || ok && !bytes.Equal(got, want) {
+					t.Fatalf("DecodeHex(%q) = %x, %t, want %x, %v", text, got, ok, want, err)
+				}
+			}
+		}
+		check.Equal(t, "AppendHex", hex.EncodeToString(want), string(lexer.AppendHex(nil, want)))
+	}
+	for _, bad := range []string{"", "abc", "abcde"} {
+		if lexer.DecodeHex(make([]byte, 2), []byte(bad)) {
+			t.Errorf("DecodeHex accepts %q", bad)
+		}
+	}
+}
+
+// numbers are tricky texts, numbers and others.
+var numbers = []string{
+	"0", "-0", "7", "-7", "007", "999999999999999999", "9007199254740993", "9007199254740993.0", "9223372036854775807",
+	"9223372036854775808", "-9223372036854775808", "-9223372036854775809", "18446744073709551616", "2.0", "2.50",
+	"2.5e1", "25e-1",
+	"250e-1", "1e3", "1E+3", "1e18", "1e19", "1e400", "0e999999999999999999999", "0e999999999999999999999x",
+	"1e-999999999999999999999", "0.0000000000000000000001e22", "1.0000000000000000000001", "", "-", "+1", "1 ", "1.",
+	".5", ".",
+	"1e", "1e+", "e1", "1.2.0", "0x10", "0x1p4", "1_000", "inf", "NaN", "1e1e1", "1", "100.0", "0.6", "0.125", "-5",
+	"0.0005", "0.00049999", "-0.0005", "1.2345", "1.5e-3", "1e-9", "9223372036854775.807", "9223372036854775.8074",
+	"9223372036854775.8075", "9223372036854775.808", "-9223372036854775.808", "-9223372036854775.8085", "1e16", "x",
+}
+
+// randomNumber returns a number of the JSON grammar with digits around the limits of 64 bits and of a nanosecond.
+func randomNumber(r *rand.Rand) string {
+	text := ""
+	if r.IntN(2) == 0 {
+		text = "-"
+	}
+	text += strconv.FormatUint(r.Uint64()>>r.IntN(64), 10)
+	if r.IntN(2) == 0 {
+		text += "."
+		for range 1 + r.IntN(8) {
+			text += string(rune('0' + r.IntN(10)*r.IntN(2)))
+		}
+	}
+	if r.IntN(3) == 0 {
+		text += "e" + strconv.Itoa(r.IntN(30)-15)
+	}
+	return text
+}
+
+var (
+	number       = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	hugeExponent = regexp.MustCompile(`(e-?)[0-9]{5,}`)
+)
+
+// Both parsers are exact: they agree with arithmetic on rationals.
+func TestParseAgainstRationals(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	texts := slices.Clone(numbers)
+	for range 20000 {
+		texts = append(texts, randomNumber(r))
+	}
+	for _, text := range texts {
+		n, ok := lexer.ParseInt([]byte(text))
+		ns, nsOK := lexer.ParseMicros([]byte(text))
+		if !number.MatchString(text) {
+			if ok || nsOK {
+				t.Errorf("%q: ParseInt returns %d, %v, ParseMicros %d, %v", text, n, ok, ns, nsOK)
+			}
+			continue
+		}
+		exact, _ := new(big.Rat).SetString(hugeExponent.ReplaceAllString(text, "${1}9999"))
+		if want := exact.IsInt() && exact.Num().IsInt64(); ok != want || ok && n != exact.Num().Int64() {
+			t.Fatalf("ParseInt(%s) = %d, %v, exactly %s", text, n, ok, exact)
+		}
+
+		exactNS := new(big.Rat).Mul(exact, big.NewRat(1000, 1))
+		away := new(big.Rat).Add(new(big.Rat).Abs(exactNS), big.NewRat(1, 2))
+		rounded := new(big.Int).Quo(away.Num(), away.Denom())
+		if exact.Sign() < 0 {
+			rounded.Neg(rounded)
+		}
+		if want := rounded.IsInt64(); nsOK != want || nsOK && ns != rounded.Int64() {
+			t.Fatalf("ParseMicros(%s) = %d, %v, exactly %s", text, ns, nsOK, exactNS)
+		}
+	}
+}
+
+func TestAppendMicrosRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	values := []int64{0, 1, 10, 100, 999, 1000, 1001, -1, -600, -1000, math.MaxInt64, math.MinInt64}
+	for range 10000 {
+		values = append(values, int64(r.Uint64())>>r.IntN(64))
+	}
+	for _, ns := range values {
+		text := lexer.AppendMicros(nil, ns)
+		if !json.Valid(text) {
+			t.Fatalf("AppendMicros(%d) = %s is no JSON", ns, text)
+		}
+		exact, _ := new(big.Rat).SetString(string(text))
+		if exact.Cmp(big.NewRat(ns, 1000)) != 0 {
+			t.Fatalf("AppendMicros(%d) = %s", ns, text)
+		}
+		if back, ok := lexer.ParseMicros(text); !ok || back != ns {
+			t.Fatalf("ParseMicros(AppendMicros(%d)) = %d, %v", ns, back, ok)
+		}
+	}
+	for ns, want := range map[int64]string{600: "0.6", 1000: "1", 125: "0.125", 1010: "1.01", -600: "-0.6", 0: "0"} {
+		check.Equal(t, fmt.Sprintf("AppendMicros(%d)", ns), want, string(lexer.AppendMicros(nil, ns)))
+	}
+}
+
+func TestFloats(t *testing.T) {
+	for _, f := range []float64{0, 1, -1, 0.5, 4.000000000001, 1e-7, 1e21, 1e300, math.MaxFloat64,
+		math.SmallestNonzeroFloat64, 1 << 53} {
+		text := lexer.AppendFloat(nil, f)
+		if back, ok := lexer.ParseFloat(text); !json.Valid(text) || !ok || back != f {
+			t.Errorf("AppendFloat(%g) = %s, back %g, %v", f, text, back, ok)
+		}
+	}
+	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		check.Equal(t, fmt.Sprintf("AppendFloat(%g)", f), "null", string(lexer.AppendFloat(nil, f)))
+	}
+	if _, ok := lexer.ParseFloat([]byte("1e400")); ok {
+		t.Error("ParseFloat(1e400) is ok")
+	}
+}
+
+func TestIntegralFloat(t *testing.T) {
+	for _, test := range []struct {
+		f    float64
+		want int64
+		ok   bool
+	}{
+		{0, 0, true}, {math.Copysign(0, -1), 0, true}, {2, 2, true}, {-1, -1, true}, {1 << 53, 1 << 53, true},
+		{-1 << 53, -1 << 53, true}, {2.5, 0, false}, {1<<53 + 2, 0, false}, {1e30, 0, false},
+		{math.NaN(), 0, false}, {math.Inf(1), 0, false}, {math.Inf(-1), 0, false},
+	} {
+		if got, ok := lexer.IntegralFloat(test.f); got != test.want || ok != test.ok {
+			t.Errorf("IntegralFloat(%g) = %d, %v, want %d, %v", test.f, got, ok, test.want, test.ok)
+		}
+	}
+}
 
 // value builds encoding/json's value through the Lexer. It recurses within the Lexer's depth limit.
 func value(l *lexer.Lexer) any {
@@ -59,23 +638,16 @@ func skip(text string) error {
 // suite holds texts in the manner of the JSON test suites: valid, invalid and tricky ones. FuzzLexer begins with them.
 var suite = []string{
 	`null`, `true`, `false`, `0`, `-0`, `""`, `[]`, `{}`, ` [ ] `, "\t\r\n{\n}\t", `[1,2]`, `[1 , 2]`, `{"a":1}`,
-	`{"a" : {"b" : [ ] } }`, `{"":0}`, `{"a":1,"a":2}`, `[null,true,false]`, `[[[[]]]]`, `1.5`, `-1.5e10`, `1E+2`,
-	`1e-2`, `0.1`,
-	`0e1`, `1e400`, `123456789012345678901234567890`, `"\u0041"`, `"\"\\\/\b\f\n\r\t"`, `"\ud83d\ude00"`, `"\ud83d"`,
-	`"\ude00"`,
-	`"\ud83d\u0041"`, `"\ud83dx"`, `"é€😀"`, "\"\xff\"", "\"\x7f\"", `"\u0000"`, `"\u2028"`,
-	"\"a string of more than eight bytes \\n and more\"",
-
-	``, ` `, `nul`, `nulll`, `True`, `tru`, `fals`, `NaN`, `Infinity`, `-`, `01`, `-01`, `+1`, `.5`, `1.`, `1.e1`, `1e`,
-	`1e+`,
-	`0x10`, `1_000`, `--1`, `"`, `"a`, `"\`, `"\x"`, `"\u"`, `"\u12"`, `"\u123g"`, `"\ud83d\u"`, `"\ud83d\uzzzz"`,
-	`'a'`,
-	"\"a\nb\"", "\"\x00\"", "\"12345678\x1f\"", "\"\\n\x01\"", `[`, `]`, `[1`, `[1,`, `[1,]`, `[,1]`, `[1 2]`, `[1,,2]`,
-	`[}`,
-	`[1}`, `{`, `}`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{a:1}`, `{1:1}`, `{"a" 1}`, `{"a":}`,
-	`{"a":1 "b":2}`,
-	`{,}`, `{]`, `{"a":1]`, `[]]`, `{}{}`, `1 2`, `null,`, "[]\x00", "\x00", "[\x00]", "\ufeff[]", "[\u00a0]", `// x`,
-	`[1]//`,
+	`{"a" : {"b" : [ ] } }`, `{"":0}`, `{"a":1,"a":2}`, `[null,true,false]`, `[[[[]]]]`, `1.5`, `-1.5e10`,
+	`1E+2`, `1e-2`, `0.1`, `0e1`, `1e400`, `123456789012345678901234567890`, `"\u0041"`, `"\"\\\/\b\f\n\r\t"`,
+	`"\ud83d\ude00"`, `"\ud83d"`, `"\ude00"`, `"\ud83d\u0041"`, `"\ud83dx"`, `"é€😀"`, "\"\xff\"", "\"\x7f\"",
+	`"\u0000"`, `"\u2028"`, "\"a string of more than eight bytes \\n and more\"", ``, ` `, `nul`, `nulll`,
+	`True`, `tru`, `fals`, `NaN`, `Infinity`, `-`, `01`, `-01`, `+1`, `.5`, `1.`, `1.e1`, `1e`, `1e+`, `0x10`,
+	`1_000`, `--1`, `"`, `"a`, `"\`, `"\x"`, `"\u"`, `"\u12"`, `"\u123g"`, `"\ud83d\u"`, `"\ud83d\uzzzz"`,
+	`'a'`, "\"a\nb\"", "\"\x00\"", "\"12345678\x1f\"", "\"\\n\x01\"", `[`, `]`, `[1`, `[1,`, `[1,]`, `[,1]`,
+	`[1 2]`, `[1,,2]`, `[}`, `[1}`, `{`, `}`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{a:1}`,
+	`{1:1}`, `{"a" 1}`, `{"a":}`, `{"a":1 "b":2}`, `{,}`, `{]`, `{"a":1]`, `[]]`, `{}{}`, `1 2`, `null,`,
+	"[]\x00", "\x00", "[\x00]", "\ufeff[]", "[\u00a0]", `// x`, `[1]//`,
 }
 
 // checkValue compares v with encoding/json's value of text.
@@ -185,10 +757,8 @@ func TestStickyError(t *testing.T) {
 // Int and Micros agree with Number and the parse functions on the same texts.
 func TestLexerNumbers(t *testing.T) {
 	texts := []string{"0", "-0", "7", "-7", "123456789012345678", "1234567890123456789", "9223372036854775807",
-		"9223372036854775808",
-		"-9223372036854775808", "1.0", "1.5", "1.2345", "1e3", "1E3", "1e400", "01", "-01", "-", "--1", "x", "\"1\"",
-		"null", "[1]", "",
-		"1x", "1.", "1e"}
+		"9223372036854775808", "-9223372036854775808", "1.0", "1.5", "1.2345", "1e3", "1E3", "1e400", "01", "-01",
+		"-", "--1", "x", "\"1\"", "null", "[1]", "", "1x", "1.", "1e"}
 	for _, text := range texts {
 		for _, behind := range []string{"", " ", ",", "]"} {
 			verify := func(read func(*lexer.Lexer) (int64, bool), parse func([]byte) (int64, bool)) {
@@ -200,8 +770,7 @@ func TestLexerNumbers(t *testing.T) {
 				want, wantOK := parse(b.Number())
 				if ok != wantOK || v != want || a.Offset() != b.Offset() || (a.Err() == nil) != (b.Err() == nil) {
 					t.Errorf("%q: %d, %v up to %d, %v, want %d, %v up to %d, %v", text+behind, v, ok, a.Offset(),
-						a.Err(), want, wantOK,
-						b.Offset(), b.Err())
+						a.Err(), want, wantOK, b.Offset(), b.Err())
 				}
 			}
 			verify((*lexer.Lexer).Int, lexer.ParseInt)

@@ -298,13 +298,11 @@ func TestRandomRecordsReadBack(t *testing.T) {
 			switch rng.IntN(4) {
 			case 0:
 				records = append(records, op.Record{Resource: &op.Resource{Service: service, Rank: rank,
-					WorldSize: op.Known(2),
-					Attrs:     []op.Attr{{Key: "host.name", Value: service}}}})
+					WorldSize: op.Known(2), Attrs: []op.Attr{{Key: "host.name", Value: service}}}})
 			case 1:
 				s := &op.Span{Name: "span", TraceID: trace, SpanID: id(), ParentSpanID: id(),
 					RemoteParent: rng.IntN(2) == 0, Start: at(), Duration: rng.Int64N(30) * 1000, Service: service,
-					Failed: rng.IntN(2) == 0,
-					Links:  links}
+					Failed: rng.IntN(2) == 0, Links: links}
 				records = append(records, op.Record{Span: s})
 			default:
 				e := &op.Entry{

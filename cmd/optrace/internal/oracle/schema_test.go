@@ -86,11 +86,10 @@ func TestRecordingMatchesSchema(t *testing.T) {
 	for i := range int64(100) {
 		random := &spantest.Random{Data: make([]byte, 1500), Keys: []string{
 			attrkey.Name, attrkey.InputShapes, attrkey.OutputShape, attrkey.InputDTypes, attrkey.Kind, attrkey.Path,
-			attrkey.FLOPs, attrkey.Side,
-			attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream, attrkey.Step, attrkey.Memory,
-			attrkey.Collective, attrkey.Group,
-			attrkey.GroupSize, attrkey.Sequence, attrkey.PeerRank, attrkey.InElements, attrkey.OutElements,
-			attrkey.Rank, attrkey.Launch, "kept",
+			attrkey.FLOPs, attrkey.Side, attrkey.OutputElements, attrkey.DType, attrkey.Device, attrkey.Stream,
+			attrkey.Step, attrkey.Memory, attrkey.Collective, attrkey.Group, attrkey.GroupSize,
+			attrkey.Sequence, attrkey.PeerRank, attrkey.InElements, attrkey.OutElements, attrkey.Rank,
+			attrkey.Launch, "kept",
 		}}
 		for i := range random.Data {
 			random.Data[i] = byte(rng.Uint32())
@@ -196,9 +195,8 @@ func TestFormatsDocumented(t *testing.T) {
 		table               int // index below the heading
 	}{
 		{"Entry", "entry", "", 0}, {"Collective", "collective", "", 0}, {"Header", "header", "", 0},
-		{"Header", "resource", "", 1},
-		{"Batch record", "batch", "batch", 0}, {"Gap record", "gap", "gap", 0}, {"Ancestry record", "span", "span", 0},
-		{"Extra", "extra", "", 0},
+		{"Header", "resource", "", 1}, {"Batch record", "batch", "batch", 0}, {"Gap record", "gap", "gap", 0},
+		{"Ancestry record", "span", "span", 0}, {"Extra", "extra", "", 0},
 	} {
 		found := tables[part.heading]
 		if len(found) <= part.table {

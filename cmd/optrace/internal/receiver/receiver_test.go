@@ -311,11 +311,9 @@ func TestNoCalls(t *testing.T) {
 		"half": {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x09", want: http.StatusOK,
 			code: codes.InvalidArgument},
 		"two": {major: 2, kind: "application/grpc+proto", body: strings.Repeat("\x00\x00\x00\x00\x00", 2),
-			want: http.StatusOK,
-			code: codes.InvalidArgument},
+			want: http.StatusOK, code: codes.InvalidArgument},
 		"unknown codec": {major: 2, kind: "application/grpc", coding: "zstd", body: "\x01\x00\x00\x00\x00",
-			want: http.StatusOK,
-			code: codes.Unimplemented},
+			want: http.StatusOK, code: codes.Unimplemented},
 		"one": {major: 2, kind: "application/grpc", body: "\x00\x00\x00\x00\x00", want: http.StatusOK},
 	} {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+method,

@@ -1,16 +1,29 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.opentelemetry.io/collector/otelcol"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
 	"go.uber.org/goleak"
 
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
@@ -69,3 +82,176 @@ func start(t *testing.T, uris ...string) (stop func()) {
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// backend keeps the metrics that are sent to it. It is safe for concurrent use.
+type backend struct {
+	address string
+
+	mu     sync.Mutex
+	byPath map[string][]pmetric.Metrics
+}
+
+func newBackend(t *testing.T) *backend {
+	t.Helper()
+	b := &backend{byPath: make(map[string][]pmetric.Metrics)}
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if err := b.take(r.URL.Path, check.Gunzip(t, r.Body)); err != nil {
+			t.Errorf("%s: %v", r.URL.Path, err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	b.address = strings.TrimPrefix(server.URL, "http://")
+	return b
+}
+
+func (b *backend) take(path string, text []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	request := pmetricotlp.NewExportRequest()
+	err := request.UnmarshalProto(text)
+	b.byPath[path] = append(b.byPath[path], request.Metrics())
+	return err
+}
+
+// of returns the metrics sent to a path.
+func (b *backend) of(path string) []pmetric.Metrics {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.byPath[path]
+}
+
+func sumOf(all []pmetric.Metrics, name string) (sum float64) {
+	for _, ms := range all {
+		for _, rm := range ms.ResourceMetrics().All() {
+			for _, sm := range rm.ScopeMetrics().All() {
+				for _, m := range sm.Metrics().All() {
+					if m.Name() == name {
+						sum += points(m)
+					}
+				}
+			}
+		}
+	}
+	return sum
+}
+
+func points(m pmetric.Metric) (sum float64) {
+	if m.Type() == pmetric.MetricTypeExponentialHistogram {
+		for _, p := range m.ExponentialHistogram().DataPoints().All() {
+			sum += p.Sum()
+		}
+		return sum
+	}
+	for _, p := range m.Sum().DataPoints().All() {
+		sum += p.DoubleValue() + float64(p.IntValue())
+	}
+	return sum
+}
+
+// pipelines is a configuration with all components of the distribution: spans come by HTTP to the first address,
+// metrics go to the second one.
+const pipelines = `
+receivers:
+  otlp:
+    protocols:
+      http:
+        endpoint: %[1]s
+processors:
+  batch:
+    send_batch_size: 100
+exporters:
+  optrace:
+    path: %[3]s/ops.jsonl
+  otlp_http:
+    endpoint: http://%[2]s
+  otlp_http/calls:
+    metrics_endpoint: http://%[2]s/calls
+  debug:
+connectors:
+  operations:
+    flush_interval: 1h
+  span_metrics:
+    metrics_flush_interval: 20ms
+    aggregation_temporality: AGGREGATION_TEMPORALITY_DELTA
+service:
+  telemetry:
+    metrics:
+      level: none
+    logs:
+      level: warn
+  pipelines:
+    traces:
+      receivers: [otlp]
+      processors: [batch]
+      exporters: [optrace, debug, operations, span_metrics]
+    metrics:
+      receivers: [operations]
+      exporters: [otlp_http]
+    metrics/calls:
+      receivers: [span_metrics]
+      exporters: [otlp_http/calls]
+`
+
+// Spans of a program become files and metrics with the figures of the offline report on the same spans.
+func TestPipelines(t *testing.T) {
+	dir, to, address := t.TempDir(), newBackend(t), freeAddress(t)
+	config := filepath.Join(dir, "config.yaml")
+	check.OK(t, os.WriteFile(config, fmt.Appendf(nil, pipelines, address, to.address, dir), 0o600))
+	stop := start(t, config)
+	sent := pdatatest.Training(t, 1, 2, 5)
+	for _, td := range sent {
+		message := bytes.NewReader(pdatatest.Proto(t, td))
+		answer := check.Must(http.Post("http://"+address+"/v1/traces", "application/x-protobuf", message))(t)
+		check.OK(t, answer.Body.Close())
+		check.Equal(t, "status", http.StatusOK, answer.StatusCode)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	const spans, operations = 2 * 5 * 41, 2 * 5 * 40
+	calls := 0.0
+	for range 1000 { // the other connector does not flush at its end
+		if calls = sumOf(to.of("/calls"), "traces.span.metrics.calls"); calls >= spans {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	stop() // ours does
+
+	opts := analyze.Options{Workers: 1}
+	want := pdatatest.Report(t, opts, sent...)
+	if want.Input.Entries != operations || calls != spans {
+		t.Fatalf("%d operations of %d; span_metrics counts %v spans of %d", want.Input.Entries, operations, calls,
+			spans)
+	}
+	got := check.Must(analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, "ops.jsonl")), opts))(t)
+	check.Equal(t, "report of the file against that of the spans", want, got,
+		cmpopts.IgnoreFields(analyze.Report{}, "Input"))
+	compareMetrics(t, want, to.of("/v1/metrics"))
+}
+
+func compareMetrics(t *testing.T, want *analyze.Report, got []pmetric.Metrics) {
+	t.Helper()
+	sums := make(map[string]float64)
+	for _, o := range want.Operations {
+		sums["tensor.op.duration"] += float64(o.SumNS) / 1e9
+		sums["tensor.op.memory"] += float64(o.MemoryBytes.V)
+		sums["tensor.op.flops"] += float64(o.FLOPs - o.FLOPsDerived) // recorded FLOPs only
+	}
+	for _, d := range want.Devices {
+		if d.DeviceID != "unknown" {
+			sums["tensor.device.busy_time"] += float64(d.BusyNS.V) / 1e9
+		}
+	}
+	for name, sum := range sums {
+		if found := sumOf(got, name); sum == 0 || !cmp.Equal(sum, found, cmpopts.EquateApprox(1e-9, 0)) {
+			t.Errorf("%s adds up to %v, want %v", name, found, sum)
+		}
+	}
+}
+
+// freeAddress returns an address of this machine that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l := check.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -104,22 +104,3 @@ func TestJoin(t *testing.T) {
 		t.Errorf("joined:\n%s\nwant:\n%s", joined.Body(), whole.Body())
 	}
 }
-
-func BenchmarkEncodeRepeatedOperation(b *testing.B) { benchmarkEncode(b, encoding.DefaultCacheBytes) }
-
-func BenchmarkEncodeWithoutCache(b *testing.B) { benchmarkEncode(b, 0) }
-
-func benchmarkEncode(b *testing.B, cacheBytes int) {
-	enc := Format.NewEncoder(nil, cacheBytes)
-	batch := encoding.NewBatch(4 << 10)
-	e := ended(0)
-	var w traces.WithOps
-	b.ReportAllocs()
-	for b.Loop() {
-		batch.Reset()
-		if enc.Add(batch, e, &w) != encoding.Entry {
-			b.Fatal("not an entry")
-		}
-	}
-	b.SetBytes(int64(len(batch.Body())))
-}

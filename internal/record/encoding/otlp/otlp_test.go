@@ -15,7 +15,6 @@ import (
 	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/internal/record/traces"
 	"github.com/optrace/optrace/internal/testing/check"
-	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/internal/text/protobuf"
 )
 
@@ -103,25 +102,4 @@ func FuzzFrames(f *testing.F) {
 			t.Errorf("whole up to %d, %v, of %d from %d", whole, err, len(text), from)
 		}
 	})
-}
-
-func BenchmarkEncodeOperation(b *testing.B) {
-	stub := spantest.Operation(1)
-	s := stub.Snapshot()
-	e := span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}
-	for _, f := range []encoding.Format{Proto, JSON} {
-		b.Run(f.Name(), func(b *testing.B) {
-			enc := f.NewEncoder(nil, encoding.DefaultCacheBytes)
-			batch := encoding.NewBatch(4 << 10)
-			var w traces.WithOps
-			b.ReportAllocs()
-			for b.Loop() {
-				batch.Reset()
-				if enc.Add(batch, e, &w) != encoding.Entry {
-					b.Fatal("not an entry")
-				}
-			}
-			b.SetBytes(int64(len(batch.Body())))
-		})
-	}
 }
