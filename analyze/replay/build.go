@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -20,6 +21,8 @@ type Graph struct {
 	begin, end []int32
 	owner      []int32 // the request of each row
 	roots      []int32 // the rows of requests
+	outer      []int32 // of each execution, the outermost one around it
+	engines    func() []*engine
 }
 
 // builder makes a Graph.
@@ -65,6 +68,7 @@ func New(f *trace.Forest) *Graph {
 			r.end[row] = numbers[r.end[row]]
 		}
 	}
+	r.engines = sync.OnceValue(r.enginesOf)
 	return r
 }
 

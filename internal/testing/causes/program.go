@@ -82,12 +82,16 @@ type program struct {
 	drawn    [trainRanks]map[string]uint64
 }
 
-// Twin returns the records of a training program with a cause, and of the same program without it. Both have the same
-// noise. ns are their durations.
+// Twin returns the records of a program with a cause, and of the same program without it. Both have the same noise. ns
+// are their durations, of servers the sums of the durations of their requests.
 func Twin(name string, layout Layout, strength float64, seed uint64) (with, without []op.Record, ns [2]int64) {
 	var out [2][]op.Record
 	for i, planted := range []bool{true, false} {
 		p := &program{cause: name, planted: planted, strength: strength, seed: seed}
+		if slices.Contains(ServerLayouts, layout) {
+			out[i], ns[i] = serverTwin(*p, layout)
+			continue
+		}
 		p.run()
 		out[i] = p.records(layout)
 		for _, x := range p.pieces {
