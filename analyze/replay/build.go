@@ -21,7 +21,7 @@ type Graph struct {
 	begin, end []int32
 	owner      []int32 // the request of each row
 	roots      []int32 // the rows of requests
-	outer      []int32 // of each execution, the outermost one around it
+	process    []int32 // of each row
 	engines    func() []*engine
 }
 
@@ -32,8 +32,7 @@ type builder struct {
 	joins  *collective.Joins
 	origin int64 // Unix ns
 
-	process    []int32 // of each row
-	loops      []bool  // by process, whether its requests follow each other
+	loops      []bool // by process, whether its requests follow each other
 	events     []event
 	ops        []int32 // of devices, by start
 	lanes      symbols.Table[lane]

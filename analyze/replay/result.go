@@ -128,12 +128,13 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 	if last != none {
 		r.Run.NS, r.Run.ReplayedNS = g.g.at[last], at[replayedLast]
 	}
-	again := g.formAgain(recorded, shared, without)
-	if again.end > 0 {
-		r.Run.ReplayedNS = max(again.end, g.rest(at, again))
+	formed := g.formAgain(recorded, shared, without)
+	if formed.end > 0 {
+		r.Run.ReplayedNS = formed.end
+		spread += spreadFormed
 	}
 	r.Run.LowNS, r.Run.HighNS = r.bounds(r.Run.NS, r.Run.ReplayedNS, spread)
-	r.Requests = g.requests(at, again, without)
+	r.Requests = g.requests(at, formed, without)
 	if q := r.Requests; q != nil {
 		q.LowSumNS, q.HighSumNS = r.bounds(q.SumNS, q.ReplayedSumNS, spread)
 	}
@@ -146,6 +147,12 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 var spreads = map[Kind]float64{
 	Typical: 0.1, Roofline: 0.3, Rate: 0.15, Overlap: 0.3, Balance: 0.1, Fuse: 0.3, Host: 0.1, Without: 0.1,
 }
+
+// spreadFormed is the share of a gain by which it may be wrong because batches are formed again.
+const spreadFormed = 0.05
+
+// mostDrift is the drift beyond which it widens bounds.
+const mostDrift = 0.02
 
 // bounds returns the bounds of a predicted time: at least 1 % of the recorded time on both sides, and the spread and
 // the unexplained share of the gain. Without a change they equal the time.
@@ -238,17 +245,17 @@ func (g *Graph) edges() Edges {
 	}
 }
 
-func (g *Graph) requests(at []int64, again formed, without map[int32]bool) *Requests {
+func (g *Graph) requests(at []int64, formed again, without map[int32]bool) *Requests {
 	if len(g.roots) == 0 {
 		return nil
 	}
-	q := &Requests{Count: int64(len(g.roots)), ReplayedSumNS: again.sum}
+	q := &Requests{Count: int64(len(g.roots)), ReplayedSumNS: formed.sum}
 	var before, after []int64
 	for _, r := range g.roots {
 		begin, end := g.begin[r], g.end[r]
 		before = append(before, g.g.slack(begin, end))
 		q.SumNS += before[len(before)-1]
-		ns, isFormed := again.ns[r]
+		ns, isFormed := formed.ns[r]
 		if !isFormed {
 			ns = at[end] - at[begin]
 			q.ReplayedSumNS += ns
