@@ -90,12 +90,22 @@ func (g *Graph) enginesOf() (all []*engine) {
 	samples := make(map[*step][]int32)
 	own := make(map[*engine]int64)
 	for r := range f.Rows() {
-		if g.begin[r] == none || !g.isOnDevice(r) {
+		if g.begin[r] == none {
 			continue
 		}
-		if x := g.executionOf(r); x == trace.NoExecution {
-			own[byRoot[g.owner[r]]] += f.Duration(r)
-		} else if steps[x] != nil {
+		e := byRoot[g.owner[r]]
+		x := g.executionOf(r)
+		if x != trace.NoExecution {
+			e = byProcess[g.process[list[x].Row]]
+		}
+		if e != nil {
+			e.end = max(e.end, g.g.at[g.end[r]])
+		}
+		switch {
+		case !g.isOnDevice(r):
+		case x == trace.NoExecution:
+			own[e] += f.Duration(r)
+		case steps[x] != nil:
 			samples[steps[x]] = append(samples[steps[x]], r)
 		}
 	}
@@ -125,8 +135,8 @@ func (g *Graph) executionOf(r int32) int32 {
 	return x
 }
 
-// serve finds the requests of an engine. It reports false if the executions overlap, or link to requests without a
-// span or to requests of another engine.
+// serve finds the requests of an engine. It reports false if the executions are few or overlap, or link to requests
+// without a span or to requests of another engine.
 func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 	number := make(map[int32]int)
 	overlaps := 0
@@ -165,7 +175,6 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 	}
 	for _, q := range e.served {
 		e.sum += q.duration
-		e.end = max(e.end, g.g.at[g.end[q.root]])
 		if q.first < q.last {
 			e.steps[q.first+1].running++
 			if int(q.last)+1 < len(e.steps) {
@@ -183,8 +192,8 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 		e.mixed = e.mixed || s.new > 0 && s.links > s.new
 	}
 	slices.SortStableFunc(e.served, func(a, b served) int { return cmp.Compare(a.arrival, b.arrival) })
-	const few = 20
-	return overlaps <= len(e.steps)/few && e.sum > 0
+	const few, enough = 20, 10
+	return overlaps <= len(e.steps)/few && len(e.steps) >= enough && e.sum > 0
 }
 
 // findReady finds what each execution waited for, and whether the number of new requests was ever a limit.
@@ -467,18 +476,20 @@ func take(lists [2][]*cost, used *[2]int, k int) *cost {
 
 // again is the prediction for all engines.
 type again struct {
-	ns       map[int32]int64 // durations of requests, -1 for those left out
-	sum, end int64           // of the durations, and the last end
+	ns   map[int32]int64 // durations of requests, -1 for those left out
+	sum  int64           // of the durations
+	ends int64           // the recorded last end of engines
+	end  int64           // that of the run, 0 if engines do not end last
 }
 
 // formAgain predicts the requests of engines with changed lags.
 func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool) again {
 	out := again{ns: make(map[int32]int64)}
-	var at []int64
+	if len(g.engines()) == 0 {
+		return out
+	}
+	at := v.run()
 	for _, e := range g.engines() {
-		if at == nil {
-			at = v.run()
-		}
 		r := e.form(g.plan(e, recorded, v, at), without)
 		scale := float64(e.sum) / e.formed.sum
 		for i, q := range e.served {
@@ -488,9 +499,11 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool) again {
 			}
 		}
 		out.sum += int64(math.Round(r.sum * scale))
+		out.ends = max(out.ends, e.end)
 		out.end = max(out.end, e.end+int64(math.Round(r.end-e.formed.end)))
 	}
-	if len(out.ns) == 0 {
+	if out.ends < g.g.at[latest(g.g.at)] {
+		out.end = 0 // something else ends last
 		return out
 	}
 	for r := range g.forest.Rows() { // beside engines

@@ -131,6 +131,8 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 	formed := g.formAgain(recorded, shared, without)
 	if formed.end > 0 {
 		r.Run.ReplayedNS = formed.end
+	}
+	if len(formed.ns) > 0 {
 		spread += spreadFormed
 	}
 	r.Run.LowNS, r.Run.HighNS = r.bounds(r.Run.NS, r.Run.ReplayedNS, spread)
