@@ -21,7 +21,7 @@ type instruction struct {
 	stream int
 }
 
-// program has the instructions of each host thread. Thread t launches on the streams 10·t and 10·t+1.
+// program has the instructions of the host of each rank. Collectives have stream 2.
 type program [][]instruction
 
 // randomProgram returns a program of up to three ranks, with the same collectives on each.
@@ -38,7 +38,7 @@ func randomProgram(r *rand.Rand) program {
 			case what == 0:
 				i.what, i.name = "wait", "cudaDeviceSynchronize"
 			case what == 1 && len(p) > 1:
-				i.what, i.name, i.stream = "collective", "all_reduce", 0
+				i.what, i.name, i.stream = "collective", "all_reduce", 2
 			case what < 4:
 				i.what, i.name = "work", "prepare"
 			}
@@ -52,8 +52,9 @@ func randomProgram(r *rand.Rand) program {
 type rank struct {
 	next   int
 	now    int64
-	free   [2]int64
-	joined bool // its part of the next collective has started
+	free   [3]int64
+	data   int64 // the end of the last operation launched
+	joined bool  // its part of the next collective has started
 }
 
 // simulate runs a program event by event and returns its records and its end. Each operation takes scale times its time
@@ -87,7 +88,7 @@ func simulate(p program, name string, scale float64) (records []op.Record, end i
 		case "wait":
 			rec = op.Record{Call: e}
 			e.Side, e.Kind = op.SideHost, op.KindControl
-			s.now = max(s.now+2_000, s.free[0]+3_000, s.free[1]+3_000)
+			s.now = max(s.now+2_000, s.free[0]+3_000, s.free[1]+3_000, s.free[2]+3_000)
 			e.Duration = s.now - e.Start.V
 		default:
 			if i.name == name {
@@ -100,30 +101,33 @@ func simulate(p program, name string, scale float64) (records []op.Record, end i
 			s.now += 6_000
 			if i.what == "collective" {
 				e.Kind = op.KindCollective
-				e.Start.V = max(e.Start.V, s.free[1]+2_000) // its data
+				e.Start.V = max(e.Start.V, s.data+2_000)
 				e.Collective = &op.Collective{Name: i.name, Group: "all", Sequence: op.Known(collectives)}
 				joined = append(joined, e)
 				s.joined = true
 			}
 			s.free[i.stream] = e.Start.V + e.Duration
+			s.data = s.free[i.stream]
 		}
 		records = append(records, rec)
 		if len(joined) == len(p) {
-			last := int64(0)
+			last, took := int64(0), int64(0)
 			for _, e := range joined {
 				last = max(last, e.Start.V)
+				took = max(took, e.Duration)
 			}
 			for _, e := range joined {
-				e.Duration += last - e.Start.V - e.Duration + joined[0].Duration
-				k := int(e.Rank.V)
-				ranks[k].free[0] = e.Start.V + e.Duration
-				ranks[k].joined = false
+				e.Duration = last + took - e.Start.V
+				s := &ranks[e.Rank.V]
+				s.free[2] = last + took
+				s.data = s.free[2]
+				s.joined = false
 			}
 			joined = nil
 			collectives++
 		}
 		for _, s := range ranks {
-			end = max(end, s.now, s.free[0], s.free[1])
+			end = max(end, s.now, s.free[0], s.free[1], s.free[2])
 		}
 	}
 }
