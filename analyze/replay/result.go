@@ -133,7 +133,7 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 		r.Run.ReplayedNS = formed.end
 	}
 	if len(formed.ns) > 0 {
-		spread += spreadFormed
+		spread = max(spread, spreadFormed)
 	}
 	r.Run.LowNS, r.Run.HighNS = r.bounds(r.Run.NS, r.Run.ReplayedNS, spread)
 	r.Requests = g.requests(at, formed, without)
@@ -147,7 +147,7 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 // spreads are the shares of a gain by which it may be wrong, because a change cannot know how fast the changed
 // operations would be.
 var spreads = map[Kind]float64{
-	Typical: 0.1, Roofline: 0.3, Rate: 0.15, Overlap: 0.3, Balance: 0.1, Fuse: 0.3, Host: 0.1, Without: 0.1,
+	Scale: 0.05, Typical: 0.1, Roofline: 0.3, Rate: 0.15, Overlap: 0.3, Balance: 0.1, Fuse: 0.3, Host: 0.1, Without: 0.1,
 }
 
 // spreadFormed is the share of a gain by which it may be wrong because batches are formed again.

@@ -3,6 +3,7 @@ package causes
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -44,6 +45,19 @@ var Programs = []Planted{
 	{"pageable", func(float64) string { return "rate=25GB/s Memcpy HtoD (Pageable -> Device)" }},
 	{"slow_layer", func(s float64) string { return fmt.Sprintf("%gx layer_05", 1/(1+s*trainLayers)) }},
 	{"exposed", func(float64) string { return "overlap kind=collective" }},
+}
+
+// PlantedIn returns the causes of [Twin] in a layout.
+func PlantedIn(layout Layout) []Planted {
+	switch layout {
+	case Server, ServerMixed:
+		return Servers
+	case Profile:
+		return Programs
+	case TracePerStep, TracePerRank: // without calls
+		return slices.DeleteFunc(slices.Clone(Programs), func(c Planted) bool { return c.Name == "item" })
+	}
+	return nil
 }
 
 // The size of a program.
@@ -99,6 +113,19 @@ func Twin(name string, layout Layout, strength float64, seed uint64) (with, with
 		}
 	}
 	return out[0], out[1], ns
+}
+
+// WriteTwin writes the records of Twin to w, as entries, with the cause or without it. It returns an error for a cause
+// that the layout does not have.
+func WriteTwin(w io.Writer, name string, layout Layout, without bool, strength float64, seed uint64) error {
+	if !slices.ContainsFunc(PlantedIn(layout), func(c Planted) bool { return c.Name == name }) {
+		return fmt.Errorf("there is no cause %q in layout %q", name, layout)
+	}
+	records, other, _ := Twin(name, layout, strength, seed)
+	if without {
+		records = other
+	}
+	return write(w, records)
 }
 
 // noise returns a factor near 1 for the next piece of a name on a rank. Twins draw the same.
