@@ -27,17 +27,18 @@ type engine struct {
 	largest, mostNew int      // requests in an execution, and in their first one
 	mixed            bool     // executions have new and other requests
 	delay            int64    // ns from the arrival of a request until it may enter a batch
+	samples          map[lawKey][]sample
 	laws             map[lawKey]law
 	sum, end         int64 // recorded: durations of the requests, last end
 	formed           formed
 }
 
-// step is a recorded execution. The weights are those of its other and of its new requests.
+// step is a recorded execution.
 type step struct {
 	row, execution int32
 	start, end     int64
 	ready          int64 // when the engine could begin it
-	weights        [2]float64
+	weight         float64
 	links, new     int
 	running        int // requests between their first and last executions, without the new ones
 	idle           int // 1 if nothing was waiting before
@@ -71,7 +72,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 		row := list[i].Row
 		e := byProcess[g.process[row]]
 		if e == nil {
-			e = &engine{}
+			e = &engine{laws: make(map[lawKey]law), samples: make(map[lawKey][]sample)}
 			byProcess[g.process[row]] = e
 			all = append(all, e)
 		}
@@ -87,7 +88,6 @@ func (g *Graph) enginesOf() (all []*engine) {
 			steps[e.steps[i].execution] = &e.steps[i]
 		}
 	}
-	samples := make(map[*step][]int32)
 	own := make(map[*engine]int64)
 	for r := range f.Rows() {
 		if g.begin[r] == none {
@@ -106,15 +106,18 @@ func (g *Graph) enginesOf() (all []*engine) {
 		case x == trace.NoExecution:
 			own[e] += f.Duration(r)
 		case steps[x] != nil:
-			samples[steps[x]] = append(samples[steps[x]], r)
+			k := lawKey{f.Name(r), steps[x].class()}
+			e.samples[k] = append(e.samples[k], sample{steps[x].weight, float64(f.Duration(r))})
 		}
 	}
 	const little = 10
 	all = slices.DeleteFunc(all, func(e *engine) bool { return own[e] > e.sum/little })
 	recorded := g.g.variant()
 	for _, e := range all {
-		g.learn(e, samples)
-		e.findDelay()
+		for k, list := range e.samples {
+			e.laws[k] = fit(list)
+		}
+		e.samples = nil
 		e.findReady()
 		e.formed = e.form(g.plan(e, recorded, recorded, g.g.at), nil)
 	}
@@ -148,7 +151,6 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 			if !isRoot || by != nil && by != e {
 				return false
 			}
-			isNew := 0
 			if by == nil {
 				byRoot[r] = e
 				number[r] = len(e.served)
@@ -157,7 +159,6 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 					first: int32(i),
 				})
 				s.new++
-				isNew = 1
 			}
 			weight := 1.0
 			if x.Weights != nil {
@@ -166,7 +167,7 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 			q := &e.served[number[r]]
 			q.weights = append(q.weights, weight)
 			q.last = int32(i)
-			s.weights[isNew] += weight
+			s.weight += weight
 			s.links++
 		}
 		if i > 0 && s.start < e.steps[i-1].end {
@@ -198,6 +199,10 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 
 // findReady finds what each execution waited for, and whether the number of new requests was ever a limit.
 func (e *engine) findReady() {
+	e.delay = math.MaxInt64
+	for _, q := range e.served {
+		e.delay = min(e.delay, e.steps[q.first].start-q.arrival)
+	}
 	isLimit := false
 	began, arrived := 0, 0
 	for i := range e.steps {
@@ -223,124 +228,7 @@ func (e *engine) findReady() {
 	}
 }
 
-// findDelay finds the time from an arrival after which requests entered batches with room, and before which they did
-// not.
-func (e *engine) findDelay() {
-	type waited struct {
-		ns      int64
-		entered bool
-	}
-	var all []waited
-	arrived := 0
-	for i := range e.steps {
-		s := &e.steps[i]
-		for arrived < len(e.served) && e.served[arrived].arrival < s.start {
-			arrived++
-		}
-		hasRoom := s.new < e.mostNew && s.running+s.new < e.largest
-		const searched = 16
-		for k := arrived - 1; k >= max(0, arrived-searched); k-- {
-			q := &e.served[k]
-			if q.first == int32(i) || hasRoom && q.first > int32(i) {
-				all = append(all, waited{s.start - q.arrival, q.first == int32(i)})
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b waited) int { return cmp.Compare(a.ns, b.ns) })
-	errors, fewest := 0, 0
-	for _, w := range all {
-		if w.entered {
-			errors++
-		} else if errors--; errors < fewest {
-			fewest = errors
-			e.delay = w.ns + 1
-		}
-	}
-}
-
-// lawKey names a law: an operation in executions without or with new requests.
-type lawKey struct {
-	name  int32
-	class int
-}
-
-// law is the time of an operation by the weights of its execution, in ns.
-type law struct {
-	fixed  float64
-	slopes [2]float64 // of other and of new requests
-}
-
-func (l law) at(weights [2]float64) float64 {
-	return l.fixed + l.slopes[0]*weights[0] + l.slopes[1]*weights[1]
-}
-
-// sample is a recorded operation.
-type sample struct {
-	weights [2]float64
-	ns      float64
-}
-
-// learn learns the laws of operations. Beside new requests, other ones cost as much as without them.
-func (g *Graph) learn(e *engine, rows map[*step][]int32) {
-	e.laws = make(map[lawKey]law)
-	samples := make(map[lawKey][]sample)
-	for i := range e.steps {
-		s := &e.steps[i]
-		for _, r := range rows[s] {
-			k := lawKey{g.forest.Name(r), s.class()}
-			samples[k] = append(samples[k], sample{s.weights, float64(g.forest.Duration(r))})
-		}
-	}
-	for class := range 2 {
-		for k, list := range samples {
-			if k.class == class {
-				others, known := e.laws[lawKey{k.name, 0}]
-				e.laws[k] = fit(list, others.slopes[0], known && class == 1)
-			}
-		}
-	}
-}
-
-// fit returns the law of samples by least squares, without the twentieth that is farthest from it. All weights have one
-// slope, unless that of other requests is known.
-func fit(list []sample, others float64, known bool) (l law) {
-	of := func(s sample) (x, y float64) {
-		if known {
-			return s.weights[1], s.ns - others*s.weights[0]
-		}
-		return s.weights[0] + s.weights[1], s.ns
-	}
-	const rounds, least = 3, 3
-	keep := list
-	for range rounds {
-		var x, y, xx, xy float64
-		n := float64(len(keep))
-		for _, s := range keep {
-			dx, dy := of(s)
-			x += dx / n
-			y += dy / n
-		}
-		for _, s := range keep {
-			dx, dy := of(s)
-			xx += (dx - x) * (dx - x)
-			xy += (dx - x) * (dy - y)
-		}
-		slope := 0.0
-		if xx > 0 {
-			slope = max(0, min(xy/xx, y/x))
-		}
-		l = law{y - slope*x, [2]float64{slope, slope}}
-		if known {
-			l.slopes[0] = others
-		}
-		off := func(s sample) float64 { return math.Abs(s.ns-l.at(s.weights)) / max(1, l.at(s.weights)) }
-		slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(off(a), off(b)) })
-		keep = list[:max(min(least, len(list)), len(list)-len(list)/20)]
-	}
-	return l
-}
-
-// cost is the time of an execution: fixed + slopes·weights, after a gap. All in ns.
+// cost is the time of an execution after a gap, in ns.
 type cost struct {
 	law
 	gap float64
@@ -364,17 +252,16 @@ func (g *Graph) plan(e *engine, recorded, v *variant, at []int64) plan {
 		c := &p.costs[i]
 		begin := g.begin[s.row]
 		v.back(g.end[s.row], at[begin], at, func(edge *edge, _ int32, ns int64) {
-			l := law{fixed: float64(ns)}
+			l := law{}
 			if edge != nil && edge.kind == own && g.executionOf(edge.owner) == s.execution {
-				known := e.laws[lawKey{g.forest.Name(edge.owner), s.class()}]
-				if usual := known.at(s.weights); usual > 0 {
-					part := float64(ns) / usual
-					l = law{known.fixed * part, [2]float64{known.slopes[0] * part, known.slopes[1] * part}}
-				}
+				l = e.laws[lawKey{g.forest.Name(edge.owner), s.class()}]
 			}
-			c.fixed += l.fixed
-			c.slopes[0] += l.slopes[0]
-			c.slopes[1] += l.slopes[1]
+			if l.at(s.weight) < 1 {
+				l = law{fixed: 1}
+			}
+			part := float64(ns) / l.at(s.weight)
+			c.fixed += part * l.fixed
+			c.slope += part * l.slope
 		})
 		gap, changed := 0.0, 0.0
 		recorded.back(begin, s.ready, g.g.at, func(edge *edge, i int32, ns int64) {
@@ -445,12 +332,12 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 		if n == 0 || e.mixed {
 			batch = running
 		}
-		var weights [2]float64
+		weight := 0.0
 		for _, i := range batch {
-			weights[max(0, 1-done[i])] += e.served[i].weights[done[i]]
+			weight += e.served[i].weights[done[i]]
 			done[i]++
 		}
-		now += take(costs, &used, min(1, n)).at(weights)
+		now += take(costs, &used, min(1, n)).at(weight)
 		for _, i := range batch {
 			if done[i] == len(e.served[i].weights) {
 				end := now + p.tails[i]
@@ -476,6 +363,7 @@ func take(lists [2][]*cost, used *[2]int, k int) *cost {
 
 // again is the prediction for all engines.
 type again struct {
+	*Batches
 	ns   map[int32]int64 // durations of requests, -1 for those left out
 	sum  int64           // of the durations
 	ends int64           // the recorded last end of engines
@@ -489,6 +377,7 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool) again {
 		return out
 	}
 	at := v.run()
+	out.Batches = &Batches{}
 	for _, e := range g.engines() {
 		r := e.form(g.plan(e, recorded, v, at), without)
 		scale := float64(e.sum) / e.formed.sum
@@ -501,9 +390,14 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool) again {
 		out.sum += int64(math.Round(r.sum * scale))
 		out.ends = max(out.ends, e.end)
 		out.end = max(out.end, e.end+int64(math.Round(r.end-e.formed.end)))
+		out.Executions += int64(len(e.steps))
+		out.Requests += int64(len(e.served))
+		out.SumNS += e.sum
+		out.FormedSumNS += int64(math.Round(e.formed.sum))
 	}
+	out.Drift = float64(out.FormedSumNS-out.SumNS) / float64(out.SumNS)
 	if out.ends < g.g.at[latest(g.g.at)] {
-		out.end = 0 // something else ends last
+		out.end = 0
 		return out
 	}
 	for r := range g.forest.Rows() { // beside engines
@@ -512,20 +406,4 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool) again {
 		}
 	}
 	return out
-}
-
-// batches describes the engines, nil without one.
-func (g *Graph) batches() *Batches {
-	b := &Batches{}
-	for _, e := range g.engines() {
-		b.Executions += int64(len(e.steps))
-		b.Requests += int64(len(e.served))
-		b.SumNS += e.sum
-		b.FormedSumNS += int64(math.Round(e.formed.sum))
-		b.Drift = float64(b.FormedSumNS-b.SumNS) / float64(b.SumNS)
-	}
-	if b.Requests == 0 {
-		return nil
-	}
-	return b
 }

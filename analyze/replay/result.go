@@ -101,7 +101,7 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 		shared = g.g.variant()
 	}
 	without := make(map[int32]bool)
-	r := &Result{Changes: []Applied{}, Batches: g.batches()}
+	r := &Result{Changes: []Applied{}}
 	spread := 0.0
 	for _, c := range changes {
 		n, err := g.apply(c, changed)
@@ -129,6 +129,7 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 		r.Run.NS, r.Run.ReplayedNS = g.g.at[last], at[replayedLast]
 	}
 	formed := g.formAgain(recorded, shared, without)
+	r.Batches = formed.Batches
 	if formed.end > 0 {
 		r.Run.ReplayedNS = formed.end
 	}
