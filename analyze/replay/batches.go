@@ -59,6 +59,9 @@ type served struct {
 func (g *Graph) enginesOf() (all []*engine) {
 	f := g.forest
 	list := f.Executions.List
+	if len(list) == 0 {
+		return nil
+	}
 	var byStart []int32
 	for i := range list {
 		if row := list[i].Row; g.begin[row] != none && g.executionOf(row) == int32(i) {
@@ -121,7 +124,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 		e.findReady()
 		e.formed = e.form(g.plan(e, recorded, recorded, g.g.at), nil)
 	}
-	return all
+	return slices.DeleteFunc(all, func(e *engine) bool { return e.formed.sum <= 0 })
 }
 
 // executionOf returns the outermost execution of a row.
@@ -370,13 +373,12 @@ type again struct {
 	end  int64           // that of the run, 0 if engines do not end last
 }
 
-// formAgain predicts the requests of engines with changed lags.
-func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool) again {
+// formAgain predicts the requests of engines with changed lags. Times are those of the changed run.
+func (g *Graph) formAgain(recorded, v *variant, at []int64, without map[int32]bool) again {
 	out := again{ns: make(map[int32]int64)}
 	if len(g.engines()) == 0 {
 		return out
 	}
-	at := v.run()
 	out.Batches = &Batches{}
 	for _, e := range g.engines() {
 		r := e.form(g.plan(e, recorded, v, at), without)

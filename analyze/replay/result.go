@@ -128,7 +128,11 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 	if last != none {
 		r.Run.NS, r.Run.ReplayedNS = g.g.at[last], at[replayedLast]
 	}
-	formed := g.formAgain(recorded, shared, without)
+	sharedAt := at
+	if shared != changed {
+		sharedAt = shared.run()
+	}
+	formed := g.formAgain(recorded, shared, sharedAt, without)
 	r.Batches = formed.Batches
 	if formed.end > 0 {
 		r.Run.ReplayedNS = formed.end
