@@ -62,6 +62,11 @@ func (g *Graph) isOnDevice(r int32) bool {
 	return g.forest.IsDeviceSide(r) && !g.forest.DeviceKey(r).IsNone()
 }
 
+// isTimeOf reports whether e is time of its owner: of an operation, or of a row of a host outside those within it.
+func (g *Graph) isTimeOf(e *edge) bool {
+	return e.owner >= 0 && (e.kind == own || e.kind == onThread && !g.isOnDevice(e.owner))
+}
+
 // limit changes the own time of selected operations, and of selected events of hosts. The launching call of a copy
 // from pageable memory changes with it.
 func (g *Graph) limit(s *selection, lags []int64, change func(r int32, ns int64) int64) {
@@ -71,7 +76,7 @@ func (g *Graph) limit(s *selection, lags []int64, change func(r int32, ns int64)
 			continue
 		}
 		switch {
-		case e.kind == own, e.kind == onThread && !g.isOnDevice(e.owner):
+		case g.isTimeOf(e):
 			lags[i] = change(e.owner, lags[i])
 		case e.kind == afterWait && e.from == g.begin[e.owner]:
 			took := max(1, g.forest.Duration(e.owner))

@@ -105,8 +105,8 @@ func (g *Graph) enginesOf() (all []*engine) {
 			e.end = max(e.end, g.g.at[g.end[r]])
 		}
 		switch {
-		case !g.isOnDevice(r):
-		case x == trace.NoExecution:
+		case !f.Has(r, trace.FlagOp):
+		case x == trace.NoExecution && f.IsDeviceSide(r):
 			own[e] += f.Duration(r)
 		case steps[x] != nil:
 			k := lawKey{f.Name(r), steps[x].class()}
@@ -256,7 +256,7 @@ func (g *Graph) plan(e *engine, recorded, v *variant, at []int64) plan {
 		begin := g.begin[s.row]
 		v.back(g.end[s.row], at[begin], at, func(edge *edge, _ int32, ns int64) {
 			l := law{}
-			if edge != nil && edge.kind == own && g.executionOf(edge.owner) == s.execution {
+			if edge != nil && g.isTimeOf(edge) && g.executionOf(edge.owner) == s.execution {
 				l = e.laws[lawKey{g.forest.Name(edge.owner), s.class()}]
 			}
 			if l.at(s.weight) < 1 {
