@@ -291,12 +291,12 @@ type formed struct {
 // form runs the engine again without some requests. The executions with new requests take the recorded costs of such
 // executions in order, and so do all others.
 func (e *engine) form(p plan, without map[int32]bool) formed {
-	var costs, gaps [2][]*cost // by class, and by what was waiting
+	var costs, gaps [2]pool // by class, and by what was waiting
 	gap, changed := 0.0, 0.0
 	for i := range e.steps {
 		s := &e.steps[i]
-		costs[s.class()] = append(costs[s.class()], &p.costs[i])
-		gaps[s.idle] = append(gaps[s.idle], &p.costs[i])
+		costs[s.class()].laws = append(costs[s.class()].laws, p.costs[i].law)
+		gaps[s.idle].laws = append(gaps[s.idle].laws, law{fixed: p.costs[i].gap})
 		gap += float64(s.start - s.ready)
 		changed += p.costs[i].gap
 	}
@@ -313,7 +313,6 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 		}
 	}
 	done := make([]int, len(e.served)) // executions
-	var used, usedGaps [2]int
 	now := math.Inf(-1)
 	for len(coming)+len(waiting)+len(running) > 0 {
 		idle := 0
@@ -323,7 +322,7 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 				now = ready
 			}
 		}
-		now += take(gaps, &usedGaps, idle).gap
+		now += take(&gaps, idle).fixed
 		for len(coming) > 0 && float64(e.served[coming[0]].arrival)+delay <= now {
 			waiting = append(waiting, coming[0])
 			coming = coming[1:]
@@ -340,7 +339,7 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 			weight += e.served[i].weights[done[i]]
 			done[i]++
 		}
-		now += take(costs, &used, min(1, n)).at(weight)
+		now += take(&costs, min(1, n)).at(weight)
 		for _, i := range batch {
 			if done[i] == len(e.served[i].weights) {
 				end := now + p.tails[i]
@@ -354,14 +353,28 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 	return r
 }
 
-// take returns the next element of one of two lists, the first one again after the last, of the other list if it is
-// empty.
-func take(lists [2][]*cost, used *[2]int, k int) *cost {
-	if len(lists[k]) == 0 {
+// pool has recorded costs in order.
+type pool struct {
+	laws    []law
+	next    int
+	typical law
+}
+
+// take returns the next cost of a pool, and after the last one the median. An empty pool takes from the other one.
+func take(pools *[2]pool, k int) law {
+	if len(pools[k].laws) == 0 {
 		k = 1 - k
 	}
-	used[k]++
-	return lists[k][(used[k]-1)%len(lists[k])]
+	p := &pools[k]
+	if p.next++; p.next <= len(p.laws) {
+		return p.laws[p.next-1]
+	}
+	if p.next == len(p.laws)+1 {
+		sorted := slices.Clone(p.laws)
+		slices.SortFunc(sorted, func(a, b law) int { return cmp.Compare(a.at(1), b.at(1)) })
+		p.typical = sorted[len(sorted)/2]
+	}
+	return p.typical
 }
 
 // again is the prediction for all engines.
