@@ -26,7 +26,7 @@ type engine struct {
 	served           []served // by arrival
 	largest, mostNew int      // requests in an execution, and in their first one
 	mixed            bool     // executions have new and other requests
-	delay            int64    // ns from the arrival of a request until it may enter a batch
+	delay            int64    // ns, the shortest from an arrival to an execution
 	samples          map[lawKey][]sample
 	laws             map[lawKey]law
 	sum, end         int64 // recorded: durations of the requests, last end
@@ -114,7 +114,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 		}
 	}
 	const little = 10
-	all = slices.DeleteFunc(all, func(e *engine) bool { return own[e] > e.sum/little })
+	all = slices.DeleteFunc(all, func(e *engine) bool { return own[e] > e.sum/little || e.sum == 0 })
 	recorded := g.g.variant()
 	for _, e := range all {
 		for k, list := range e.samples {
@@ -151,10 +151,13 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 		x := &g.forest.Executions.List[s.execution]
 		for k, r := range x.Requests {
 			by, isRoot := byRoot[r]
-			if !isRoot || by != nil && by != e {
+			switch {
+			case !isRoot:
 				return false
-			}
-			if by == nil {
+			case by != nil && by != e:
+				by.sum = 0
+				return false
+			case by == nil:
 				byRoot[r] = e
 				number[r] = len(e.served)
 				e.served = append(e.served, served{
@@ -416,7 +419,11 @@ func (g *Graph) formAgain(recorded, v *variant, at []int64, without map[int32]bo
 		return out
 	}
 	for r := range g.forest.Rows() { // beside engines
-		if _, isServed := out.ns[g.owner[r]]; g.begin[r] != none && !isServed && g.executionOf(r) == trace.NoExecution {
+		request := g.owner[r]
+		if x := g.executionOf(r); x != trace.NoExecution && len(g.forest.Executions.List[x].Requests) > 0 {
+			request = g.forest.Executions.List[x].Requests[0]
+		}
+		if _, isServed := out.ns[request]; g.begin[r] != none && !isServed {
 			out.end = max(out.end, at[g.end[r]])
 		}
 	}

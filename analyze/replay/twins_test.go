@@ -68,3 +68,28 @@ func TestRequestsGainWhatASimulationOfTheServerGains(t *testing.T) {
 		}
 	}
 }
+
+func TestEnginesThatShareRequestsKeepTheirBatches(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		f := trace.New()
+		with, _, _ := causes.Twin("overload", causes.Server, 0.1, 1)
+		for i, rec := range with {
+			if shared && rec.Span != nil && len(rec.Span.Links) == 8 {
+				rec.Span.Service = "decoder"
+				for k := range i {
+					if e := with[k].Entry; e != nil && e.ParentSpanID == rec.Span.SpanID {
+						e.Service = "decoder"
+					}
+				}
+			}
+		}
+		for _, rec := range with {
+			f.Add(rec)
+		}
+		r, err := replay.New(f).Run(parse(t, "0.5x mlp"))
+		check.OK(t, err)
+		if shared != (r.Batches == nil) {
+			t.Errorf("requests of two engines: %v, batches formed again: %+v", shared, r.Batches)
+		}
+	}
+}
