@@ -75,6 +75,6 @@ func TestConformance(t *testing.T) {
 	conv := optrace.NewConverter(nil)
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
 		t.Helper()
-		return conv.Entry(spantest.Case(t, c.Span).Snapshot())
+		return conv.Entry(c.Stub(t).Snapshot())
 	})
 }

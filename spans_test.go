@@ -39,16 +39,16 @@ func TestFaultsOfSpans(t *testing.T) {
 		t.Run(f.String(), func(t *testing.T) {
 			optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
 				found := spantest.ReadWhole(t,
-					exported(t, f, tracetest.SpanStubs{spantest.Case(t, c.Span)}.Snapshots())).Entries
+					exported(t, f, tracetest.SpanStubs{c.Stub(t)}.Snapshots())).Entries
 				if len(found) != 1 || c.Want == nil {
 					return nil, len(found) > 0
 				}
 				e := found[0]
-				if otlp && c.Needs.Has(optest.NonFinite) { // some backends refuse it
+				if otlp && c.Has("NonFinite") { // some backends refuse it
 					check.Equal(t, "warnings", op.WarnDroppedAttributes, e.Warn)
 					return c.Want, true
 				}
-				if otlp && c.Needs.Has(optest.InvalidUTF8) {
+				if otlp && c.Has("InvalidUTF8") {
 					e.Warn |= op.WarnInvalidUTF8 // the writer replaced bytes by U+FFFD
 				}
 				if !otlp && e.Kind != op.KindCollective {
@@ -64,7 +64,7 @@ func TestFaultsOfSpans(t *testing.T) {
 func TestFaultsOfSpansInOneBatch(t *testing.T) {
 	var stubs tracetest.SpanStubs
 	for _, c := range optest.Cases() {
-		t.Run(c.Name, func(t *testing.T) { stubs = append(stubs, spantest.Case(t, c.Span)) })
+		t.Run(c.Name, func(t *testing.T) { stubs = append(stubs, c.Stub(t)) })
 	}
 	for _, f := range allFormats {
 		if checkMemo(t, f, stubs) == 0 {

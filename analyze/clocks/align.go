@@ -30,7 +30,7 @@ func Align(f *trace.Forest) *Alignment {
 	}
 	skews := skewsOf(f)
 	times, all := timesOf(f)
-	f.Shift(shifts(f, offsets))
+	f.Shift(shifts(f, offsets), offsets)
 	f.Build()
 	alignedTimes, allAligned := timesOf(f)
 	c.RecordedWallNS = all.wall()

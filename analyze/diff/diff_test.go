@@ -214,3 +214,38 @@ func found(r *diff.Report) (names []string) {
 	}
 	return names
 }
+
+// A step lasts until the next: a run that waits longer between steps is slower, and its devices idle more.
+func TestTimeBetweenStepsCounts(t *testing.T) {
+	run := func(gap int64) *diff.Run {
+		source := func(yield func(op.Record, error) bool) {
+			at := int64(1_700_000_000_000_000_000)
+			for step := range int64(40) {
+				took := 900_000 + 1_000*(step*7%5)
+				e := op.Entry{
+					Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Step: op.Known(step), Start: op.Known(at),
+					Duration: took,
+				}
+				at += took + gap + 100*(step*3%7)
+				if !yield(op.Record{Entry: &e}, nil) {
+					return
+				}
+				e.Operation = "relu"
+				e.Start.V += 1_000
+				e.Duration = 1_000
+				if !yield(op.Record{Entry: &e}, nil) {
+					return
+				}
+			}
+		}
+		opts := diff.ReportOptions(nil)
+		r := check.Must(analyze.Run(t.Context(), analyze.Records(source), opts))(t)
+		return check.Must(diff.NewRun("", r, nil, true))(t)
+	}
+	r := check.Must(diff.Compare([]*diff.Run{run(50_000)}, []*diff.Run{run(900_000)}, diff.Options{}))(t)
+	var parts []string
+	for _, p := range r.Parts {
+		parts = append(parts, p.Part+" "+string(p.Verdict))
+	}
+	check.Equal(t, "parts", []string{"wall slower", "compute unchanged", "idle more"}, parts)
+}

@@ -103,8 +103,20 @@ func naiveValues(values map[string][]float64, entries []*op.Entry, sim tracetest
 		sum[at] += math.Log(math.Max(1, float64(e.Duration)))
 		n[at]++
 	}
+	var gaps []int64 // to the next step
+	for step := range begin {
+		if next, ok := begin[step+1]; ok {
+			gaps = append(gaps, next-end[step])
+		}
+	}
+	slices.Sort(gaps)
 	for step := range begin {
 		wall := end[step] - begin[step]
+		if next, ok := begin[step+1]; ok {
+			wall = next - begin[step]
+		} else if len(gaps) > 0 {
+			wall += gaps[len(gaps)/2]
+		}
 		for name, ns := range map[string]int64{"wall": wall, "compute": busy[step], "idle": wall - busy[step]} {
 			at := cell{name, step * blocks / steps}
 			sum[at] += float64(ns)

@@ -55,7 +55,14 @@ const noTime = math.MinInt64
 type runSteps struct {
 	count       int
 	first, last []int64 // start and end by iteration, 0 if no operation has a start
+	loops       []loopStep
 	devices     []steps.Device
+}
+
+// loopStep is the service and the number of an iteration.
+type loopStep struct {
+	service string
+	step    int64
 }
 
 // ReportOptions returns the options of [analyze.Run] for a report that [NewRun] accepts.
@@ -139,7 +146,7 @@ func (r *Run) addOperations(f *trace.Forest, single bool) {
 	groups := make(map[number]*group)
 	iterations := steps.Find(f)
 	n := iterations.Len()
-	r.steps = runSteps{count: n, first: make([]int64, n), last: make([]int64, n)}
+	r.steps = runSteps{count: n, first: make([]int64, n), last: make([]int64, n), loops: make([]loopStep, n)}
 	r.first, r.last = math.MaxInt64, math.MinInt64
 	for n := range f.Nodes() {
 		at := number{n.Group(), n.Side().String()}
@@ -159,6 +166,9 @@ func (r *Run) addOperations(f *trace.Forest, single bool) {
 			s.start = start.V
 			r.first, r.last = min(r.first, s.start), max(r.last, s.start)
 			r.steps.add(s)
+			if s.iteration >= 0 {
+				r.steps.loops[s.iteration] = loopStep{f.Service(n.Row), n.Step().V}
+			}
 		}
 		g.logarithms += logarithm(float64(s.duration))
 		if single {

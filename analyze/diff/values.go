@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/op"
 )
 
@@ -163,20 +164,68 @@ func runParts(runs []*Run, bySteps bool) map[part][]float64 {
 	return all
 }
 
-// parts returns the mean parts of an iteration in each block.
+// stepTime is the time of an iteration, on all devices or on one.
+type stepTime struct {
+	iteration   int
+	first, last int64
+}
+
+// gaps returns the time from the end of each iteration to the start of the next in its service, below 0 if they overlap.
+// The last one gets the median of the others. Gaps are 0 in a service with several loops at a time: more than a tenth
+// of the steps then follow a later one.
+func (s *runSteps) gaps(times []stepTime) []int64 {
+	gaps := make([]int64, len(times))
+	of := func(i int32) *loopStep { return &s.loops[times[i].iteration] }
+	byStart := order.Numbers(len(times), func(a, b int32) int {
+		return cmp.Or(cmp.Compare(of(a).service, of(b).service), cmp.Compare(times[a].first, times[b].first))
+	})
+	for loop := range order.RunsOf(byStart, func(i *int32) string { return of(*i).service }) {
+		var known []int64
+		for k, i := range loop[1:] {
+			if before := loop[k]; of(before).step < of(i).step {
+				known = append(known, times[i].first-times[before].last)
+			}
+		}
+		if len(known) == 0 || 10*len(known) < 9*(len(loop)-1) {
+			continue
+		}
+		slices.Sort(known)
+		for k, i := range loop {
+			gaps[i] = known[len(known)/2]
+			if k+1 < len(loop) && of(i).step < of(loop[k+1]).step {
+				gaps[i] = times[loop[k+1]].first - times[i].last
+			}
+		}
+	}
+	return gaps
+}
+
+// parts returns the mean parts of an iteration in each block, from its start to the start of the next.
 func (s *runSteps) parts() map[part][]float64 {
 	means := make(map[part]*blockMeans)
 	add := func(p part, iteration int, ns int64) {
 		order.At(means, p).add(s.block(iteration), float64(ns))
 	}
+	var times []stepTime
 	for i, end := range s.last {
 		if end != 0 {
-			add(part{name: partWall}, i, end-s.first[i])
+			times = append(times, stepTime{i, s.first[i], end})
 		}
 	}
-	for _, d := range s.devices {
-		for i, ns := range []int64{d.Compute, d.ExposedCommunication, d.ExposedMemory, d.Other, d.Idle} {
-			add(part{partNames[i], d.Device}, d.Iteration, ns)
+	for i, gap := range s.gaps(times) {
+		add(part{name: partWall}, times[i].iteration, times[i].last-times[i].first+gap)
+	}
+	for list := range order.RunsOf(s.devices, func(d *steps.Device) device.Key { return d.Device }) {
+		times = times[:0]
+		for i := range list {
+			times = append(times, stepTime{list[i].Iteration, list[i].StartNS, list[i].EndNS})
+		}
+		for k, gap := range s.gaps(times) {
+			d := &list[k]
+			idle := max(0, d.Idle+gap)
+			for i, ns := range []int64{d.Compute, d.ExposedCommunication, d.ExposedMemory, d.Other, idle} {
+				add(part{partNames[i], d.Device}, d.Iteration, ns)
+			}
 		}
 	}
 	all := make(map[part][]float64)

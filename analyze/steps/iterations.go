@@ -38,6 +38,8 @@ func (it *Iterations) Of(n trace.Node) int { return int(it.of[n.Row]) }
 type Device struct {
 	Iteration int
 	Device    device.Key
+	// StartNS is the first start, EndNS the last end, in Unix nanoseconds.
+	StartNS, EndNS int64
 	timeline.Parts
 }
 
@@ -49,7 +51,14 @@ func (it *Iterations) Devices() iter.Seq[Device] {
 			order, first := order.GroupRows(rows, it.count, nil, func(i int32) int32 { return it.of[rows[i]] })
 			for i := range it.count {
 				mine := order[first[i]:first[i+1]]
-				if len(mine) > 0 && !yield(Device{i, key, timeline.PartsOf(f, mine)}) {
+				if len(mine) == 0 {
+					continue
+				}
+				end := f.End(mine[0])
+				for _, r := range mine {
+					end = max(end, f.End(r))
+				}
+				if !yield(Device{i, key, f.Start(mine[0]), end, timeline.PartsOf(f, mine)}) {
 					return
 				}
 			}

@@ -109,7 +109,8 @@ func lastCall(calls []trace.Call, rank op.Int, at int64) (last *trace.Call) {
 func TestCallsOfForests(t *testing.T) {
 	of := func(name string) *trace.Forest {
 		f := tracetest.AddTo(trace.New(), tracetest.OpAt("a", 1, 0, 0, 5), tracetest.OpAt("b", 2, 0, 15, 20))
-		f.Add(op.Record{Call: &op.Entry{Operation: name, Start: op.Known(5), Duration: 10}})
+		rank := op.Known(int64(len(name) - 1))
+		f.Add(op.Record{Call: &op.Entry{Operation: name, Rank: rank, Start: op.Known(5), Duration: 10}})
 		return f
 	}
 	f := of("x")
@@ -120,6 +121,8 @@ func TestCallsOfForests(t *testing.T) {
 	check.Equal(t, "calls", 3, len(f.Calls))
 	check.Equal(t, "calls of the part without the first row", 3,
 		len(f.Without([]bool{true, false, false, false, false, false}).Calls))
-	f.Shift(make([]int64, f.Len()))
+	f.Shift(make([]int64, f.Len()), map[int64]int64{0: 3})
+	check.Equal(t, "calls on the rank's clock", int64(2), f.Calls[0].Start)
+	f.Shift(make([]int64, f.Len()), map[int64]int64{1: 3})
 	check.Equal(t, "calls of another clock", 0, len(f.Calls))
 }

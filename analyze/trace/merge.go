@@ -175,9 +175,9 @@ func inputOrder(sources []*mergeSource) []sourceRun {
 	return all
 }
 
-// Shift subtracts shifts[r] from the times of each row r. Times that leave the valid range become unknown.
-// Calls are dropped because their clock is unknown.
-func (f *Forest) Shift(shifts []int64) {
+// Shift subtracts shifts[r] from the times of each row r, and ranks from those of the calls of each rank. Times that
+// leave the valid range become unknown. Calls of other ranks are dropped because their clock is unknown.
+func (f *Forest) Shift(shifts []int64, ranks map[int64]int64) {
 	for r := range f.Rows() {
 		b := f.block(r)
 		i := at(r)
@@ -199,6 +199,15 @@ func (f *Forest) Shift(shifts []int64) {
 			c.Start = wide.AddSaturating(c.Start, -shifts[c.Row])
 		}
 	}
-	f.Calls = nil
+	calls := f.Calls[:0]
+	for _, c := range f.Calls {
+		by, known := ranks[c.Rank.V]
+		c.Start = wide.AddSaturating(c.Start, -by)
+		c.Recorded.V = wide.AddSaturating(c.Recorded.V, -by)
+		if known && c.Rank.Known && IsTime(c.Start, c.Duration) {
+			calls = append(calls, c)
+		}
+	}
+	f.Calls = calls
 	f.built.Store(false)
 }

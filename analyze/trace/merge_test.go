@@ -225,7 +225,7 @@ func BenchmarkBuildTree(b *testing.B) {
 	shifts := make([]int64, forest.Len())
 	b.ReportAllocs()
 	for b.Loop() {
-		forest.Shift(shifts) // discards the tree
+		forest.Shift(shifts, nil) // discards the tree
 		forest.Build()
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*forest.Len()), "ns/record")

@@ -61,14 +61,11 @@ const (
 type Spec struct {
 	optrace.OpSpec
 
-	// median is the median duration in nanoseconds.
-	median float64
-	// All holds the span attributes of an operation prepared with the OpSpec. The step and the
-	// sequence number of a collective are missing.
-	All []attribute.KeyValue
+	median float64           // of the duration in nanoseconds
+	ready  *optrace.Prepared // nil before the first run
 }
 
-// newSpec returns a random operation without its attributes. Its sizes are multiples of step.
+// newSpec returns a random operation. Its sizes are multiples of step.
 func newSpec(rng *rand.Rand, device, path string, step int64) *Spec {
 	kind := operations[rng.IntN(len(operations))]
 	size := func(most int64) int64 { return step * (1 + rng.Int64N(most/step)) }
@@ -116,24 +113,6 @@ func newSpec(rng *rand.Rand, device, path string, step int64) *Spec {
 			tensorconv.CollectiveGroupSize(numDevices),
 		}
 	}
-	return s
-}
-
-// build makes the attributes in the order of Prepare and returns s.
-func (s *Spec) build() *Spec {
-	inputs := make([][]int64, len(s.Inputs))
-	for i, in := range s.Inputs {
-		inputs[i] = in
-	}
-	s.All = []attribute.KeyValue{
-		tensorconv.OpName(s.Name), tensorconv.DeviceID(s.Device), tensorconv.StreamID(s.Stream.V),
-		tensorconv.OpPath(s.Path), tensorconv.OpKind(s.Kind), tensorconv.InputShapes(inputs...),
-		tensorconv.OutputShape(s.Output...), tensorconv.DType(s.DType),
-	}
-	if s.FLOPs.Known {
-		s.All = append(s.All, tensorconv.OpFLOPCount(s.FLOPs.V))
-	}
-	s.All = append(s.All, s.Attrs...)
 	return s
 }
 

@@ -41,9 +41,10 @@ const (
 
 // recorder is the tracing of one process.
 type recorder struct {
-	provider           *sdktrace.TracerProvider
-	operations, layers trace.Tracer
-	ids                ids
+	provider   *sdktrace.TracerProvider
+	operations *optrace.Tracer
+	layers     trace.Tracer
+	ids        ids
 }
 
 // record records the spans of a configuration in the order of their ends. newProcessor makes the
@@ -75,7 +76,11 @@ func record(c Config, newProcessor func() (sdktrace.SpanProcessor, error)) (err 
 				s = streams[pick.IntN(len(streams))]
 			}
 			last = recorders[s.process]
-			if s.next(last) {
+			isOp, err := s.next(last)
+			if err != nil {
+				return err
+			}
+			if isOp {
 				ops++
 			}
 		}
@@ -98,7 +103,7 @@ func newRecorder(p sdktrace.SpanProcessor, res *resource.Resource) *recorder {
 	r.provider = sdktrace.NewTracerProvider(
 		sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res),
 		sdktrace.WithIDGenerator(&r.ids))
-	r.operations = r.provider.Tracer(optrace.ScopeName, trace.WithInstrumentationVersion(optrace.Version))
+	r.operations = optrace.NewTracer(r.provider)
 	r.layers = r.provider.Tracer(layerScope)
 	return r
 }
@@ -124,7 +129,6 @@ type stream struct {
 	number      int64           // of the step
 	sequence    int64           // of the next collective
 	step, layer context.Context // of the open spans; nil without one
-	attrs       []attribute.KeyValue
 }
 
 func (c Config) streams() []*stream {
@@ -152,49 +156,52 @@ func (c Config) streams() []*stream {
 // spec returns the i-th operation of the graph, or a random one.
 func (s *stream) spec(i int) *Spec {
 	if s.graph == nil {
-		return newSpec(s.rng, deviceName(s.rng.IntN(numDevices)), pathOf(i), randomStep).build()
+		return newSpec(s.rng, deviceName(s.rng.IntN(numDevices)), pathOf(i), randomStep)
 	}
 	if s.own[i] == nil {
 		own := *s.graph[i]
 		own.Device = s.device
-		s.own[i] = own.build()
+		s.own[i] = &own
 	}
 	return s.own[i]
 }
 
 // next records until the end of the next span: an operation, the layer after its last operation, or
 // the step after its last layer. It reports whether the span is an operation.
-func (s *stream) next(r *recorder) bool {
+func (s *stream) next(r *recorder) (isOp bool, err error) {
 	switch {
 	case s.layer != nil && s.at > 0 && s.at%opsPerLayer == 0:
 		s.end(&s.layer)
-		return false
+		return false, nil
 	case s.at == opsPerGraph:
 		s.end(&s.step)
 		s.at = 0
 		s.number++
-		return false
+		return false, nil
 	}
 	if s.step == nil {
-		s.step = s.begin(r, context.Background(), stepName)
+		s.step = s.begin(r, optrace.ContextWithStep(context.Background(), s.number), stepName)
 	}
 	if s.layer == nil {
 		s.layer = s.begin(r, s.step, layerName)
 	}
 	spec := s.spec(s.at)
+	if spec.ready == nil {
+		if spec.ready, err = r.operations.Prepare(spec.OpSpec); err != nil {
+			return false, err
+		}
+	}
 	s.at++
 	start := s.clock + 500 + s.rng.Int64N(3_000)
 	s.clock = start + int64(spec.median*math.Exp(durationSpread*s.rng.NormFloat64()))
-	s.attrs = append(append(s.attrs[:0], spec.All...), tensorconv.Step(s.number))
+	var further []attribute.KeyValue
 	if spec.Kind == op.KindCollective {
-		s.attrs = append(s.attrs, tensorconv.CollectiveSequence(s.sequence))
+		further = append(further, tensorconv.CollectiveSequence(s.sequence))
 		s.sequence++
 	}
 	r.ids.from = s.rng
-	_, span := r.operations.Start(s.layer, spec.Name, at(start))
-	span.SetAttributes(s.attrs...)
-	span.End(at(s.clock))
-	return true
+	spec.ready.Record(s.layer, optrace.Times{Start: start, End: s.clock}, further...)
+	return true, nil
 }
 
 func (s *stream) begin(r *recorder, parent context.Context, name string) context.Context {

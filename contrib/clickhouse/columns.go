@@ -2,7 +2,6 @@ package clickhouse
 
 import (
 	"encoding/hex"
-	"fmt"
 	"slices"
 
 	"github.com/optrace/optrace/internal/model/opfields"
@@ -16,43 +15,36 @@ type column struct {
 	name, typ string
 	value     func(r *row) any
 	// place returns a pointer to scan into, and a function that then sets the fields of the row.
-	place func(r *row) (place any, set func() error)
+	place func(r *row) (place any, set func())
 }
 
 // made returns a column with accessors.
-func made[V any](name, typ string, get func(*row) V, set func(*row, V) error) column {
-	return column{name, typ, func(r *row) any { return get(r) }, func(r *row) (any, func() error) {
+func made[V any](name, typ string, get func(*row) V, set func(*row, V)) column {
+	return column{name, typ, func(r *row) any { return get(r) }, func(r *row) (any, func()) {
 		place := new(V)
-		return place, func() error { return set(r, *place) }
+		return place, func() { set(r, *place) }
 	}}
 }
 
 // held returns a column of a field.
 func held[V any](name, typ string, at func(*row) *V) column {
-	return made(name, typ, func(r *row) V { return *at(r) }, func(r *row, v V) error {
-		*at(r) = v
-		return nil
-	})
+	return made(name, typ, func(r *row) V { return *at(r) }, func(r *row, v V) { *at(r) = v })
 }
 
 // flag returns a column of a boolean, 1 for true.
 func flag(name string, at func(*row) *bool) column {
-	return made(name, "UInt8", func(r *row) uint8 { return number(*at(r)) }, func(r *row, n uint8) error {
-		*at(r) = n != 0
-		return nil
-	})
+	return made(name, "UInt8", func(r *row) uint8 { return number(*at(r)) }, func(r *row, n uint8) { *at(r) = n != 0 })
 }
 
 // present returns a column with 1 for a known list, which may be empty.
 func present[E any](name string, at func(*row) *[]E) column {
-	return made(name, "UInt8", func(r *row) uint8 { return number(*at(r) != nil) }, func(r *row, n uint8) error {
+	return made(name, "UInt8", func(r *row) uint8 { return number(*at(r) != nil) }, func(r *row, n uint8) {
 		switch list := at(r); {
 		case n == 0:
 			*list = nil
 		case *list == nil:
 			*list = []E{}
 		}
-		return nil
 	})
 }
 
@@ -63,37 +55,28 @@ func optional(name string, at func(*row) *op.Int) column {
 			return &n.V
 		}
 		return nil
-	}, func(r *row, n *int64) error {
-		*at(r) = known(n)
-		return nil
-	})
+	}, func(r *row, n *int64) { *at(r) = known(n) })
 }
 
 // each returns a column with a value for each element of a list.
-func each[E, V any](name, typ string, at func(*row) *[]E, get func(*E) V, set func(*E, V) error) column {
+func each[E, V any](name, typ string, at func(*row) *[]E, get func(*E) V, set func(*row, *E, V)) column {
 	return made(name, "Array("+typ+")", func(r *row) (values []V) {
 		for i := range *at(r) {
 			values = append(values, get(&(*at(r))[i]))
 		}
 		return values
-	}, func(r *row, values []V) error {
+	}, func(r *row, values []V) {
 		list := at(r)
 		*list = append(*list, make([]E, max(0, len(values)-len(*list)))...)
 		for i, v := range values {
-			if err := set(&(*list)[i], v); err != nil {
-				return err
-			}
+			set(r, &(*list)[i], v)
 		}
-		return nil
 	})
 }
 
 // eachHeld is each for a field of the elements.
 func eachHeld[E, V any](name, typ string, list func(*row) *[]E, at func(*E) *V) column {
-	return each(name, typ, list, func(e *E) V { return *at(e) }, func(e *E, v V) error {
-		*at(e) = v
-		return nil
-	})
+	return each(name, typ, list, func(e *E) V { return *at(e) }, func(_ *row, e *E, v V) { *at(e) = v })
 }
 
 // of returns the column of a simple field.
@@ -109,16 +92,13 @@ func of[T any](f opfields.Field[T], name string, part func(*row) *T) column {
 		return held(name, "Float64", func(r *row) *float64 { return at(part(r)) })
 	case func(*T) []byte:
 		return made(name, "String", func(r *row) string { return idText(at(part(r))) },
-			func(r *row, text string) error {
-				return setID(at(part(r)), text)
-			})
+			func(r *row, text string) { r.setID(at(part(r)), text) })
 	}
 	at, _ := f.At.(func(*T) opfields.Name)
-	return made(name, "String", func(r *row) string { return at(part(r)).String() }, func(r *row, word string) error {
+	return made(name, "String", func(r *row) string { return at(part(r)).String() }, func(r *row, word string) {
 		if w := at(part(r)).SetName(word); w&op.WarnBadValue != 0 {
-			return fmt.Errorf("%.40q is no %s of an operation", word, f.Name)
+			r.fail("%.40q is no %s of an operation", word, f.Name)
 		}
-		return nil
 	})
 }
 
@@ -149,21 +129,17 @@ var ownColumns = map[string][]column{
 			return nil
 		}
 		return &r.e.DeviceID
-	}, func(r *row, id *string) error {
+	}, func(r *row, id *string) {
 		if id != nil {
 			r.e.DeviceID = *id
 			r.e.EmptyDevice = *id == ""
 		}
-		return nil
 	})},
 	// An input of unknown shape has an empty list, and its index is in unknown_inputs. If has_input_shapes
 	// is 0, the inputs are unknown.
 	"input_shapes": {
 		each("input_shapes", "Array(Int64)", inputShapes, func(s *op.Shape) []int64 { return *s },
-			func(s *op.Shape, dims []int64) error {
-				*s = append(op.Shape{}, dims...)
-				return nil
-			}),
+			func(_ *row, s *op.Shape, dims []int64) { *s = append(op.Shape{}, dims...) }),
 		made("unknown_inputs", "Array(Int64)", func(r *row) []int64 {
 			var list []int64
 			for i, s := range r.e.InputShapes {
@@ -172,10 +148,7 @@ var ownColumns = map[string][]column{
 				}
 			}
 			return list
-		}, func(r *row, list []int64) error {
-			forget(r.e.InputShapes, list)
-			return nil
-		}),
+		}, func(r *row, list []int64) { forget(r.e.InputShapes, list) }),
 		present("has_input_shapes", inputShapes),
 	},
 	"output_shape": {
@@ -216,12 +189,11 @@ var ownColumns = map[string][]column{
 			}
 		}
 		return list
-	}, func(r *row, list []string) error {
+	}, func(r *row, list []string) {
 		for _, name := range list {
 			w, _ := op.ParseWarning(name)
 			r.e.Warn |= w
 		}
-		return nil
 	})},
 	"collective": slices.Concat(collectiveColumns(), []column{
 		held("name", "String", func(r *row) *string { return &r.name }),
@@ -233,16 +205,15 @@ var ownColumns = map[string][]column{
 		held("batch_seq", "Int64", func(r *row) *int64 { return &r.batch.Sequence }),
 		held("batch_entries", "Int64", func(r *row) *int64 { return &r.batch.Entries }),
 		each("link_trace_ids", "String", links, func(l *op.Link) string { return idText(l.TraceID[:]) },
-			func(l *op.Link, text string) error { return setID(l.TraceID[:], text) }),
+			func(r *row, l *op.Link, text string) { r.setID(l.TraceID[:], text) }),
 		each("link_span_ids", "String", links, func(l *op.Link) string { return idText(l.SpanID[:]) },
-			func(l *op.Link, text string) error { return setID(l.SpanID[:], text) }),
+			func(r *row, l *op.Link, text string) { r.setID(l.SpanID[:], text) }),
 		eachHeld("link_weights", "Int64", links, func(l *op.Link) *int64 { return &l.Weight.V }),
 		each("link_weighted", "UInt8", links, func(l *op.Link) uint8 { return number(l.Weight.Known) },
-			func(l *op.Link, weighted uint8) error {
+			func(_ *row, l *op.Link, weighted uint8) {
 				if l.Weight.Known = weighted != 0; !l.Weight.Known {
 					l.Weight = op.Int{}
 				}
-				return nil
 			}),
 		held("extra", "String", func(r *row) *string { return &r.extra }),
 	}),
@@ -251,11 +222,10 @@ var ownColumns = map[string][]column{
 func collectiveColumns() []column {
 	list := []column{
 		made("is_collective", "UInt8", func(r *row) uint8 { return number(r.e.Collective != nil) },
-			func(r *row, is uint8) error {
+			func(r *row, is uint8) {
 				if is != 0 {
 					r.e.Collective = &r.about
 				}
-				return nil
 			}),
 	}
 	for _, f := range opfields.Collective {
@@ -279,11 +249,10 @@ func forget(shapes []op.Shape, places []int64) {
 }
 
 // setID parses an id. An empty text is no id.
-func setID(id []byte, text string) error {
+func (r *row) setID(id []byte, text string) {
 	if !lexer.ParseID(id, []byte(text)) && text != "" {
-		return fmt.Errorf("%.40q is no id", text)
+		r.fail("%.40q is no id", text)
 	}
-	return nil
 }
 
 func idText(id []byte) string {

@@ -46,21 +46,16 @@ func (s *selection) addDevices(ctx context.Context, d *documents) error {
 	member[uint64](&r, "count", "count()")
 	r.sum("sum_ns", sumOf(limbsOf("duration_ns"), ""))
 	r.memory()
-	rows := 0
-	return r.each(ctx, s, onDevice, fmt.Sprintf("GROUP BY %s LIMIT %d", names(deviceColumns), maxRows+1),
-		func(l line) error {
-			if rows++; rows > maxRows {
-				return fmt.Errorf("there are more than %d devices", maxRows)
-			}
-			k := key.key()
-			l["rank"] = k.Rank
-			l["device_id"] = k.DeviceID
-			l["named"] = k.Named
-			l["service"] = k.Service
-			l["host"] = k.Host
-			d.row("device", l)
-			return nil
-		})
+	return r.grouped(ctx, s, onDevice, deviceColumns, "devices", func(l line) error {
+		k := key.key()
+		l["rank"] = k.Rank
+		l["device_id"] = k.DeviceID
+		l["named"] = k.Named
+		l["service"] = k.Service
+		l["host"] = k.Host
+		d.row("device", l)
+		return nil
+	})
 }
 
 func (r *reader) memory() {

@@ -14,22 +14,25 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-func (s *selection) read(ctx context.Context, opts analyze.Options) (*documents, error) {
+// read returns the selected rows and their sums.
+func (s Source) read(ctx context.Context, opts analyze.Options) (*selection, *documents, error) {
+	selected, err := s.selection(ctx, opts)
+	if err != nil {
+		return nil, nil, err
+	}
 	o := profile.Options{By: opts.By, MaxGroups: opts.MaxGroups, Top: opts.Top,
 		HotspotBytes: opts.HotspotBytes}.WithDefaults()
-	d := newDocuments(o, s.recordedFLOPs)
-	for _, in := range s.inputs {
+	d := newDocuments(o, selected.recordedFLOPs)
+	for _, in := range selected.inputs {
 		d.addInput(in)
 	}
-	if s.isEmpty() {
+	if selected.isEmpty() {
 		d.begin(line{}, line{})
 		d.end()
-		return d, nil
+	} else if err := selected.addSums(ctx, d, o); err != nil {
+		return nil, nil, fmt.Errorf("asking ClickHouse: %w", err)
 	}
-	if err := s.addSums(ctx, d, o); err != nil {
-		return nil, fmt.Errorf("asking ClickHouse: %w", err)
-	}
-	return d, d.failed
+	return selected, d, d.failed
 }
 
 func (s *selection) addSums(ctx context.Context, d *documents, o profile.Options) error {
@@ -140,12 +143,7 @@ func (s *selection) addErrors(ctx context.Context, d *documents) error {
 	member[uint64](&r, "count", "count()")
 	r.add("argMin("+exemplarIDs+", tuple(isNull(start_unix_ns), ifNull(start_unix_ns, 0), "+exemplarIDs+"))", &ids)
 	r.add("min(start_unix_ns)", &start)
-	group := fmt.Sprintf("GROUP BY error, operation, side LIMIT %d", maxRows+1)
-	rows := 0
-	return r.each(ctx, s, "failed = 1", group, func(l line) error {
-		if rows++; rows > maxRows {
-			return fmt.Errorf("there are more than %d errors", maxRows)
-		}
+	return r.grouped(ctx, s, "failed = 1", []string{"error", "operation", "side"}, "errors", func(l line) error {
 		first := line{"start_unix_ns": start}
 		setIDs(first, ids)
 		l["first"] = first

@@ -62,6 +62,18 @@ func (r *reader) each(ctx context.Context, s *selection, cond, rest string, f fu
 	return s.query(ctx, r.places, s.where(recordEntry, cond), rest, func() error { return f(object(r.members)) })
 }
 
+// grouped is each for groups by keys. More than maxRows are an error with their name.
+func (r *reader) grouped(ctx context.Context, s *selection, cond string, keys []string, name string,
+	f func(line) error) error {
+	rows := 0
+	return r.each(ctx, s, cond, fmt.Sprintf("GROUP BY %s LIMIT %d", names(keys), maxRows+1), func(l line) error {
+		if rows++; rows > maxRows {
+			return fmt.Errorf("there are more than %d %s", maxRows, name)
+		}
+		return f(l)
+	})
+}
+
 // Limits of statements and results.
 const (
 	// readTimeout limits the silence of the server.

@@ -39,16 +39,6 @@ func (s Source) Profile(ctx context.Context, o analyze.Options) ([]byte, error) 
 	return d.text.Bytes(), nil
 }
 
-// read returns the selected rows and their sums.
-func (s Source) read(ctx context.Context, o analyze.Options) (*selection, *documents, error) {
-	selected, err := s.selection(ctx, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, err := selected.read(ctx, o)
-	return selected, d, err
-}
-
 // selection returns the rows for a report: all completely loaded inputs, or a view.
 func (s Source) selection(ctx context.Context, o analyze.Options) (*selection, error) {
 	if o.Peaks != nil {

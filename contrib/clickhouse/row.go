@@ -29,7 +29,8 @@ type row struct {
 	// extra is the rest of the record as JSON.
 	extra string
 
-	sets    []func() error // set the fields from scanned columns
+	sets    []func() // set the fields from scanned columns
+	failed  error    // of a set
 	scratch []byte
 }
 
@@ -53,12 +54,14 @@ func (r *row) places(list []column) (places []any) {
 // scanned sets the fields from the scanned columns.
 func (r *row) scanned() error {
 	for _, set := range r.sets {
-		if err := set(); err != nil {
-			return fmt.Errorf("row %d of input %d: %w", r.number, r.input, err)
+		if set(); r.failed != nil {
+			return fmt.Errorf("row %d of input %d: %w", r.number, r.input, r.failed)
 		}
 	}
 	return nil
 }
+
+func (r *row) fail(format string, args ...any) { r.failed = fmt.Errorf(format, args...) }
 
 // The values of the column record.
 const (

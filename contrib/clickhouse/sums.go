@@ -125,13 +125,13 @@ func variety[T any](r *reader, name, known string, columns ...string) {
 }
 
 // addWeights adds the sums of sampling weights, as fixed-point numbers with 32 fractional bits.
-func (r *reader) addWeights(duration []limb) {
+func (r *reader) addWeights(duration []term) {
 	const (
 		weighted = "adjusted_count > 0"
 		weight   = "least(adjusted_count, toFloat64(72057594037927936))"
 		whole    = "toUInt64(floor(" + weight + "))"
 	)
-	limbs := []limb{
+	limbs := []term{
 		{"toUInt64(floor((" + weight + " - floor(" + weight + ")) * 4294967296))", 0},
 		{"bitAnd(" + whole + ", 4294967295)", 32},
 		{"bitShiftRight(" + whole + ", 32)", 64},
@@ -142,7 +142,7 @@ func (r *reader) addWeights(duration []limb) {
 	})
 }
 
-func (r *reader) addWork(duration []limb, recordedFLOPs bool) {
+func (r *reader) addWork(duration []term, recordedFLOPs bool) {
 	flops := "work_flops"
 	derived := "work_derived = 1"
 	moved := "moved_bytes IS NOT NULL"
@@ -166,12 +166,8 @@ func (r *reader) addWork(duration []limb, recordedFLOPs bool) {
 }
 
 func (q *sumsReader) each(ctx context.Context, s *selection, f func(line)) error {
-	rows := 0
-	group := "GROUP BY " + names(append(slices.Clone(q.keys), "side")) + fmt.Sprintf(" LIMIT %d", maxRows+1)
-	return q.reader.each(ctx, s, "", group, func(l line) error {
-		if rows++; rows > maxRows {
-			return fmt.Errorf("there are more than %d rows by %s", maxRows, names(q.keys))
-		}
+	keys := append(slices.Clone(q.keys), "side")
+	return q.grouped(ctx, s, "", keys, "rows by "+names(q.keys), func(l line) error {
 		if n := l["count"].(uint64); n >= maxCount {
 			return fmt.Errorf("%d entries are in one row: sums are exact below %d", n, int64(maxCount))
 		}
@@ -223,27 +219,22 @@ func binsForm(firsts []int64, counts []uint64) []int64 {
 // maxCount limits the rows of a sum, so that a sum of 32-bit parts fits 64 bits.
 const maxCount = 1 << 32
 
-// limb is 32 bits of a non-negative number, as an expression of type UInt64.
-type limb struct {
-	expr  string
-	shift uint
-}
-
-func limbsOf(expr string) []limb {
-	return []limb{
-		{"toUInt64(bitAnd(" + expr + ", 4294967295))", 0},
-		{"toUInt64(bitShiftRight(" + expr + ", 32))", 32},
-	}
-}
-
-// term is a sum of type UInt64 to shift left.
+// term is an expression of type UInt64 to shift left: 32 bits of a non-negative number, or their sum.
 type term struct {
 	expr  string
 	shift uint
 }
 
+// limbsOf returns the 32-bit parts of a number.
+func limbsOf(expr string) []term {
+	return []term{
+		{"toUInt64(bitAnd(" + expr + ", 4294967295))", 0},
+		{"toUInt64(bitShiftRight(" + expr + ", 32))", 32},
+	}
+}
+
 // sumOf returns the terms of a sum over the rows with cond; "" is all rows.
-func sumOf(limbs []limb, cond string) []term {
+func sumOf(limbs []term, cond string) []term {
 	var terms []term
 	for _, l := range limbs {
 		terms = append(terms, term{sumIf(l.expr, cond), l.shift})
@@ -252,7 +243,7 @@ func sumOf(limbs []limb, cond string) []term {
 }
 
 // sumOfProducts returns the terms of the sum of a * b.
-func sumOfProducts(a, b []limb, cond string) []term {
+func sumOfProducts(a, b []term, cond string) []term {
 	var terms []term
 	for _, x := range a {
 		for _, y := range b {

@@ -30,6 +30,7 @@ const DefaultMaxRecords = 1_000_000
 // first record with it. A record is valid until the next one; an error is yielded last.
 func (s Source) Records(ctx context.Context, t Traces) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
+		errStop := errors.New("no more records are wanted")
 		err := s.each(ctx, t, func(rec op.Record) error {
 			if !yield(rec, nil) {
 				return errStop
@@ -41,8 +42,6 @@ func (s Source) Records(ctx context.Context, t Traces) iter.Seq2[op.Record, erro
 		}
 	}
 }
-
-var errStop = errors.New("no more records are wanted")
 
 // ReportOn returns the whole report on traces, with the figures that need their structure.
 func (s Source) ReportOn(ctx context.Context, t Traces, o analyze.Options) (*analyze.Report, error) {

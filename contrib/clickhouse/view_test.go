@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -135,4 +136,16 @@ func textsOf(attrs pcommon.Map) map[string]string {
 		texts[key] = v.AsString()
 	}
 	return texts
+}
+
+// The view has the columns of the table, in their order.
+func TestViewHasColumnsOfTable(t *testing.T) {
+	column := regexp.MustCompile(`(?m)^  (\w+) (\S+?),?$| AS (\S+)\) AS (\w+),?$`)
+	var of [2][]string
+	for i, statement := range []string{clickhouse.Schema{}.Statements()[0], clickhouse.ViewStatement("v", "t")} {
+		for _, m := range column.FindAllStringSubmatch(statement, -1) {
+			of[i] = append(of[i], m[1]+m[4]+" "+m[2]+m[3])
+		}
+	}
+	check.Equal(t, "columns", of[0], of[1])
 }

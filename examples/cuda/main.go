@@ -3,7 +3,7 @@
 // and exits without an error. Read the files in this order:
 //
 //	driver.go   the functions of libcuda in use; libcuda_linux.go loads them
-//	device.go   the device: streams, memory, kernels; kernel.go is a matrix product in PTX
+//	device.go   the device: streams, memory, kernels; matmul.ptx is a matrix product
 //	event.go    events, and the device's clock built on them
 //	network.go  the computation, checked against the host
 //	engine.go   the engine: enqueueing and recording a step

@@ -34,6 +34,10 @@ type values struct {
 	peer, source, target  op.Int // ranks in the arguments of a send or receive
 	autograd, forward     op.Int // the number of autograd, and the thread of the forward operator
 	waitStream, recorded  op.Int // of an awaited event: its stream, and the correlation id of its recording
+	sycl                  op.Int // the stream of an Intel device
+
+	// The JSON texts of values of other profilers.
+	task, agent, fromAgent, toAgent, copyKind, hostProcess []byte
 
 	// dims, types and concrete are the JSON texts of the inputs' shapes, types and values.
 	dims, types, concrete []byte
@@ -128,7 +132,7 @@ func (a *arguments) keep(key *argumentKey, value []byte) {
 	case key.wanted:
 		a.extra = appendMember(a.extra, key.name, value)
 	case key.geometry && (!key.graph || string(value) != "0"):
-		a.geometry = appendMember(a.geometry, key.name, value)
+		a.geometry = appendMember(a.geometry, cmp.Or(key.as, key.name), value)
 	}
 }
 
@@ -173,13 +177,14 @@ type argument struct {
 	counts   bool // a number cannot be negative
 	text     func(c *collective, s string)
 	json     func(a *arguments) *[]byte
-	geometry bool // one of geometry
-	graph    bool // 0 is no graph
+	geometry bool   // one of geometry
+	graph    bool   // 0 is no graph
+	as       string // the key in geometry, if it is another one
 }
 
 var geometry = [...]string{
 	attrkey.Grid, attrkey.Block, attrkey.Registers, attrkey.SharedMemory, attrkey.Occupancy, attrkey.Graph,
-	attrkey.GraphNode,
+	attrkey.GraphNode, attrkey.GraphNodeName,
 }
 
 var meanings = makeMeanings()
@@ -209,22 +214,36 @@ func makeMeanings() map[string]argument {
 				c.dtype = d
 			}
 		}),
-		"Process Group Name":                text(func(c *collective, s string) { c.Group = s }),
-		"Group size":                        counts(func(a *arguments) *op.Int { return &a.collective.GroupSize }),
-		"Seq":                               number(func(a *arguments) *op.Int { return &a.collective.Sequence }),
-		"In msg nelems":                     counts(func(a *arguments) *op.Int { return &a.collective.InElements }),
-		"Out msg nelems":                    counts(func(a *arguments) *op.Int { return &a.collective.OutElements }),
-		"Rank":                              counts(func(a *arguments) *op.Int { return &a.peer }),
-		"Src Rank":                          counts(func(a *arguments) *op.Int { return &a.source }),
-		"Dst Rank":                          counts(func(a *arguments) *op.Int { return &a.target }),
-		"Sequence number":                   counts(func(a *arguments) *op.Int { return &a.autograd }),
-		"Fwd thread id":                     counts(func(a *arguments) *op.Int { return &a.forward }),
-		"wait_on_stream":                    number(func(a *arguments) *op.Int { return &a.waitStream }),
-		"wait_on_cuda_event_record_corr_id": number(func(a *arguments) *op.Int { return &a.recorded }),
+		"Process Group Name": text(func(c *collective, s string) { c.Group = s }),
+		"Group size":         counts(func(a *arguments) *op.Int { return &a.collective.GroupSize }),
+		"Seq":                number(func(a *arguments) *op.Int { return &a.collective.Sequence }),
+		"In msg nelems":      counts(func(a *arguments) *op.Int { return &a.collective.InElements }),
+		"Out msg nelems":     counts(func(a *arguments) *op.Int { return &a.collective.OutElements }),
+		"Rank":               counts(func(a *arguments) *op.Int { return &a.peer }),
+		"Src Rank":           counts(func(a *arguments) *op.Int { return &a.source }),
+		"Dst Rank":           counts(func(a *arguments) *op.Int { return &a.target }),
+		"Sequence number":    counts(func(a *arguments) *op.Int { return &a.autograd }),
+		"Fwd thread id":      counts(func(a *arguments) *op.Int { return &a.forward }),
+		"wait_on_stream":     number(func(a *arguments) *op.Int { return &a.waitStream }),
+		"sycl queue":         number(func(a *arguments) *op.Int { return &a.sycl }),
+		"Task Type":          json(func(a *arguments) *[]byte { return &a.task }),
+		"agent":              json(func(a *arguments) *[]byte { return &a.agent }),
+		"src_agent":          json(func(a *arguments) *[]byte { return &a.fromAgent }),
+		"dst_agent":          json(func(a *arguments) *[]byte { return &a.toAgent }),
+		"copy kind":          json(func(a *arguments) *[]byte { return &a.copyKind }),
+		"host process":       json(func(a *arguments) *[]byte { return &a.hostProcess }),
+	}
+	all["wait_on_cuda_event_record_corr_id"] = number(func(a *arguments) *op.Int { return &a.recorded })
+	for key, of := range map[string]string{
+		"dev-id": "device", "queue-id": "stream", "stream_ID": "stream", "stream_id": "stream", "Stream Id": "stream",
+		"corr_id": "correlation", "connection_id": "correlation", "copy_bytes": "bytes",
+	} {
+		all[key] = all[of]
 	}
 	for _, key := range geometry {
 		all[key] = argument{geometry: true, graph: key == attrkey.Graph || key == attrkey.GraphNode}
 	}
+	all["name"] = argument{geometry: true, as: attrkey.GraphNodeName} // of Cuspy and TensorFlow
 	return all
 }
 

@@ -22,6 +22,10 @@
 // The reader passes once over the text of an event and its arguments. A lexer reads unusual texts, such as a key with
 // escapes, to the same effect.
 //
+// A table knows operations of other profilers by the category and by the names of process and thread: JAX, TensorFlow,
+// rocprof, unitrace and Ascend's msprof. These names precede the events. A start months away from most others is no
+// time; the entry has the warning bad_time.
+//
 // Events of other categories are spans of a plain Chrome trace. If their arguments describe an operation by the rules
 // of package op, they become entries at once, in constant memory. So do pairs of begin and end events.
 //

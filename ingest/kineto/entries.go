@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/internal/model/attrkey"
@@ -44,6 +45,7 @@ type entryMaker struct {
 	numberText     string
 	plain          []plainNames
 	step           string // the name of the step of the entry
+	eras           profiler.Eras
 }
 
 // deviceKind is the kind of a device event by its name; the zero value is not yet computed.
@@ -79,6 +81,7 @@ func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 func (m *entryMaker) finish(process, inputs, coll uint32) *op.Entry {
 	e, _ := m.build.Entry() // an operation, for it has a name
 	e.StepName = m.step
+	m.eras.Check(e)
 	if rank := m.rankOf(process); rank.Known {
 		e.Rank = rank
 	}
@@ -237,6 +240,11 @@ func (m *entryMaker) device(i int) *op.Entry {
 		e.LaunchedBy = m.rangeAround(call)
 	}
 	m.addAttrs(e, d.geometry, call)
+	for _, a := range e.Attrs {
+		if a.Key == attrkey.GraphNodeName { // the module in which the node was captured
+			e.Path = strings.TrimPrefix(e.Path+op.PathSeparator+a.Value, op.PathSeparator)
+		}
+	}
 	if o != nil && m.taskOf(d.name) != kernelname.Aside {
 		m.addShare(e, o, launcher)
 	}

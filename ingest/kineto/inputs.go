@@ -45,6 +45,10 @@ func appendInputsKey(dst, name []byte, v *values) []byte {
 func parseInputs(key string) *inputs {
 	dims, types, _ := strings.Cut(key, "\x00")
 	types, concrete, _ := strings.Cut(types, "\x00")
+	if strings.HasPrefix(dims, `"`) { // torch_npu's "4,8;8,2" of "float;float"
+		dims = "[[" + strings.ReplaceAll(strings.Trim(dims, `"`), ";", "],[") + "]]"
+		types = "[" + strings.ReplaceAll(types, ";", `","`) + "]"
+	}
 	names := parseTypes(types)
 	in := &inputs{shapes: []op.Shape{}}
 	var l lexer.Lexer

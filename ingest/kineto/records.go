@@ -80,6 +80,7 @@ type reader struct {
 	names   intern.Table // of plain spans
 	key     []byte       // scratch for the key of inputs
 	tables  tables
+	tracks  tracks
 	pairs   pairs
 	skipped map[op.SkipReason]int64 // events without an operation
 
@@ -105,6 +106,7 @@ func newReaderOf(events Source, m *attr.Mapping) *reader {
 		build:  build,
 		feed:   attrjson.NewFeeder(build),
 
+		tracks:  tracks{names: make(map[string]string), orders: make(map[string][]string)},
 		skipped: make(map[op.SkipReason]int64),
 	}
 	r.args.keys.wants = func(key string) bool { return build.Target(key).Wanted() }
@@ -140,7 +142,7 @@ func (r *reader) readEvents() bool {
 		if err != nil && !r.yield(op.Record{}, err) {
 			return false
 		}
-		if err := r.held.Set(r.tables.heldBytes(), holdStep); err != nil {
+		if err := r.held.Set(r.tables.heldBytes()+r.tracks.bytes, holdStep); err != nil {
 			r.yield(op.Record{}, err)
 			return false
 		}
@@ -151,6 +153,11 @@ func (r *reader) readEvents() bool {
 // event takes one event and reports whether the consumer wants more. The error is about this event.
 func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	if reason := skipReason(e.Phase); reason != "" {
+		if e.Phase == 'M' {
+			r.tracks.name(e)
+		} else if e.Phase == 0 && len(e.Name) == 0 && !e.Start.Known {
+			reason = op.SkipMetadata // the empty object that some writers end a list with
+		}
 		r.skipped[reason]++
 		return true, nil
 	}
@@ -188,7 +195,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 			r.hostOp(e)
 		}
 	case catKernel, catMemory:
-		r.deviceOp(e, cat == catMemory)
+		r.deviceOp(e, cat == catMemory, makerOf(e.Category))
 	case catRuntime:
 		r.launch(e)
 		r.skipped[op.SkipRuntime]++
@@ -203,18 +210,18 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	return true, nil
 }
 
-// otherEvent takes an event of an unknown category: a span of a plain Chrome trace, a device event if it states a
-// device and a stream or correlation id, or else a skipped event.
+// otherEvent takes an event of an unknown category: a span of a plain Chrome trace, an event of another profiler, a
+// device event if it states a device and a stream or correlation id, or else a skipped event.
 func (r *reader) otherEvent(e *traceevent.Event) (more bool) {
 	more, taken := r.plainSpan(e.Name, e.Start.V, e.Duration.V, e.Args, nil)
-	if taken {
+	if taken || r.placed(e) {
 		return more
 	}
 	if len(e.Category) > 0 && bytes.Contains(e.Args, []byte(`"device"`)) {
 		r.args.parse(e.Args)
 		if a := &r.args; profiler.Index(a.device).Known && (a.stream.Known || a.correlation.V != 0) {
 			e.ArgsRead = true
-			r.deviceOp(e, false)
+			r.deviceOp(e, false, makerOf(e.Category))
 			return true
 		}
 	}
@@ -270,9 +277,16 @@ func (r *reader) wait(e *traceevent.Event) {
 	}
 }
 
-func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
+func (r *reader) deviceOp(e *traceevent.Event, memory bool, maker string) {
 	r.readArgs(e)
 	a := &r.args
+	if a.copyKind != nil && string(e.Name) == "Memcpy" { // Cuspy's
+		e.Name = append([]byte("Memcpy "), a.text(a.copyKind)...)
+	}
+	if a.sycl.Known { // of Intel's devices alone
+		a.stream = a.sycl
+		maker = "xpu"
+	}
 	t := &r.tables
 	d := deviceOp{
 		start: e.Start.V, dur: e.Duration.V,
@@ -288,7 +302,7 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 		a.device = parseInt(bytes.Trim(e.PID, `"`))
 		d.note(hasProcess, true)
 	}
-	d.maker = t.makerOf(e.Category)
+	d.maker = t.makerNumber(maker)
 	d.note(hasCorrelation, a.correlation.V != 0)
 	d.note(hasExternal, a.external.V != 0)
 	d.note(hasBytes, a.bytes.Known)

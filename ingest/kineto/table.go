@@ -149,8 +149,8 @@ func (t *tables) addThread(e *traceevent.Event) uint32 {
 
 func (t *tables) processOf(thread uint32) uint32 { return t.threads.Values[thread].process }
 
-func (t *tables) makerOf(cat []byte) uint16 {
-	name := makerOf(cat)
+// makerNumber returns the number of a maker from 1, or 0 for CUDA and AMD.
+func (t *tables) makerNumber(name string) uint16 {
 	if name == "" {
 		return 0
 	}
@@ -238,6 +238,8 @@ func categoryOf(cat []byte) category {
 // xpu_driver, mtia_ccp_events, hpu_op.
 func otherCategory(name string) category {
 	switch {
+	case name == "gpu_op": // unitrace's: see trackRows
+		return catOther
 	case strings.HasSuffix(name, "_runtime"), strings.HasSuffix(name, "_driver"):
 		return catRuntime
 	case strings.HasSuffix(name, "_memcpy"), strings.HasSuffix(name, "_memset"):
@@ -275,11 +277,8 @@ func skipReason(phase byte) op.SkipReason {
 		return ""
 	case 's', 't', 'f':
 		return op.SkipFlow
-	case 'b', 'n', 'e', 'S', 'T', 'p', 'F':
-		// Asynchronous events have no thread and no duration.
-		return op.SkipUnknownRecord
 	case 'M', 'I', 'i', 'R', 'C', 'P', 'c', 'N', 'O', 'D', 'V', 'v', '(', ')':
 		return op.SkipMetadata
 	}
-	return op.SkipUnknownRecord
+	return op.SkipUnknownRecord // such as asynchronous events: they have no thread and no duration
 }

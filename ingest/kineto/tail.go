@@ -43,6 +43,7 @@ func (r *reader) readTail() bool {
 		join: newJoin(&r.tables), build: r.build, feed: r.feed, base: base, rank: resource.Rank,
 		trace: opfile.LocalTraceID(r.tables.fingerprint(base, resource.Rank)),
 	}
+	entries.countEras()
 	for i := range r.tables.hostOps.n {
 		if !r.yield(op.Record{Entry: entries.host(i)}, nil) {
 			return false
@@ -56,13 +57,24 @@ func (r *reader) readTail() bool {
 	return r.readCalls(&entries)
 }
 
+func (m *entryMaker) countEras() {
+	for i := range int32(m.hostOps.n) {
+		m.eras.Add(opfile.UnixTime(m.base, m.hostOps.at(i).start))
+	}
+	for i := range int32(m.deviceOps.n) {
+		if d := m.deviceOps.at(i); d.start != 0 || d.dur != 0 {
+			m.eras.Add(opfile.UnixTime(m.base, d.start))
+		}
+	}
+}
+
 // readCalls yields ranges other than steps, runtime calls outside operators, and waits within them.
 func (r *reader) readCalls(m *entryMaker) bool {
 	var call op.Entry
 	begin := func(thread, name uint32, start, dur int64) {
 		call = op.Entry{
 			Operation: lexer.ValidUTF8(m.notes.Text(name)), Side: op.SideHost, Rank: m.rankOf(m.processOf(thread)),
-			Start: opfile.UnixTime(m.base, start), Duration: dur, Attrs: m.appendThread(call.Attrs[:0], thread),
+			Start: m.eras.Tame(opfile.UnixTime(m.base, start)), Duration: dur, Attrs: m.appendThread(call.Attrs[:0], thread),
 		}
 	}
 	for i := range m.ranges.n {

@@ -61,6 +61,8 @@ func TestRecords(t *testing.T) {
 		},
 		{"a call", `[{"cat":"Api","ph":"X","ts":1,"dur":2,"name":"cudaLaunchKernel"}]`, "skipped runtime_call: 1\n"},
 		{"a node without its operation", `[{"cat":"Node","ph":"X","ts":1,"dur":2,"name":"n"}]`, "skipped non_op: 1\n"},
+		{"a node without arguments", `[{"cat":"Node","ph":"X","ts":1,"dur":2,"name":"n_kernel_time"}]`,
+			strings.Replace(entry(noShapes+end), `"X"`, `"n"`, 1)},
 		{"an event of another phase", `[{"cat":"Node","ph":"M","name":"n","args":{"op_name":"X"}}]`,
 			"skipped metadata: 1\n"},
 		{"a node without dur", strings.Replace(node(""), `"dur":2,`, "", 1),
@@ -107,4 +109,21 @@ func BenchmarkReadORT(b *testing.B) {
 
 func TestRecordsEnd(t *testing.T) {
 	recordtest.Ends(t, ort.Records, string(check.Must(os.ReadFile("testdata/squeeze.json"))(t))[:2000])
+}
+
+// DirectML's nodes state no arguments; their names tell them apart.
+func TestNodesOfDirectML(t *testing.T) {
+	text, err := os.ReadFile("../../../shared/data/reports/35-ort-dml-noargs.json")
+	if err != nil {
+		t.Skip(err)
+	}
+	entries, spans := recordtest.Split(t, ort.Records(strings.NewReader(string(text)), "profile", nil))
+	got := make(map[string]int64)
+	for _, e := range entries {
+		got[e.Operation+" "+e.DeviceID] = e.Duration
+	}
+	check.Equal(t, "nodes", map[string]int64{
+		"DmlFusedNode_0_41 ": 378000, "DmlFusedNode_4_63 ": 150000, "/0/STFT ": 661000,
+	}, got)
+	check.Equal(t, "events of the session", 2, len(spans))
 }

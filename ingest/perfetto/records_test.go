@@ -188,3 +188,22 @@ func FuzzRecords(f *testing.F) {
 		perfetto.Sniff(trace)
 	})
 }
+
+// Kernels and copies of rocprofv3 are operations of the GPU of their agent; calls of HIP launch them.
+func TestRocprofv3(t *testing.T) {
+	trace, err := os.ReadFile("../../../shared/data/reports/55-rocprofv3.pftrace")
+	if err != nil {
+		t.Skip(err)
+	}
+	entries, _ := recordtest.Split(t, perfetto.Records(bytes.NewReader(trace), "trace", nil))
+	var got []string
+	for _, e := range entries {
+		got = append(got, fmt.Sprint(e.DeviceID, " ", e.Stream, " ", e.Operation, " ", e.Kind, " ", e.Duration, " ",
+			e.MemoryBytes, " ", e.Launch))
+	}
+	check.Equal(t, "operations", []string{
+		"gpu:0 0 gemm_kernel(float*) compute 40000 unknown 5000001000",
+		"gpu:0 0 relu_kernel(float*) compute 10000 unknown unknown",
+		"gpu:0 unknown MEMORY_COPY_DEVICE_TO_HOST memory 5000 4096 unknown",
+	}, got)
+}

@@ -10,7 +10,6 @@ import (
 	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/optest"
-	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -19,12 +18,12 @@ func TestConformance(t *testing.T) {
 	for name, opts := range map[string][]exporter.Option{"lines": nil, "indented": {exporter.WithPrettyPrint()}} {
 		t.Run(name, func(t *testing.T) {
 			optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
-				if c.Needs.Has(optest.InvalidUTF8) || c.Needs.Has(optest.NonFinite) {
+				if c.Has("InvalidUTF8", "NonFinite") {
 					t.Skip("JSON cannot hold the span")
 				}
 				var out bytes.Buffer
 				exp := check.Must(exporter.New(append(opts, exporter.WithWriter(&out))...))(t)
-				check.OK(t, exp.ExportSpans(t.Context(), tracetest.SpanStubs{spantest.Case(t, c.Span)}.Snapshots()))
+				check.OK(t, exp.ExportSpans(t.Context(), tracetest.SpanStubs{c.Stub(t)}.Snapshots()))
 				for rec, err := range stdouttrace.Records(&out, "output", nil) {
 					check.OK(t, err)
 					if rec.Entry != nil {

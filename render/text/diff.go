@@ -120,11 +120,11 @@ func (v *comparison) parts() {
 		t.addComparison([]string{device, partNames.Replace(p.Part)}, &p.Comparison, "", "", "")
 	}
 	v.table(t)
-	per := "by run"
+	per := "by run: wall is from the first start to the last end"
 	if v.r.Base.Steps > 0 && v.r.Head.Steps > 0 {
-		per = "by step"
+		per = "by step: wall is from its start to the start of the next"
 	}
-	v.note(per + ": wall is from the first start to the last end")
+	v.note(per)
 }
 
 // comparisonTable returns a table of comparisons with columns for keys and a text in front.

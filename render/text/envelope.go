@@ -208,7 +208,7 @@ var warningText = map[string]string{
 	"overflow":        "elements or bytes beyond 64 bits",
 	"shape_truncated": "too many dimensions or inputs", "bad_value": "an attribute of another type or out of range",
 	"bad_memory": "a size in bytes that cannot be", "unknown_dtype": "an element type that is not known",
-	"neg_duration": "an end before the start", "bad_time": "a time of zero or beyond 64 bits",
+	"neg_duration": "an end before the start", "bad_time": "a time of zero, beyond 64 bits or far from all others",
 	"bad_id":     "an id that cannot be",
 	"non_finite": "a number that is NaN or infinite", "invalid_utf8": "text that is not UTF-8",
 	"dropped_attributes": "attributes dropped by limits", "no_start": "the source has no start times",

@@ -2,6 +2,7 @@ package tracetest
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/device"
@@ -166,25 +167,18 @@ func (s Spec) RunsAt(at int64) bool { return !s.Timeless && s.Start <= at && at 
 
 // OnDevice returns the specs that count for a device.
 func OnDevice(specs []Spec, key device.Key) []Spec {
-	var list []Spec
-	for _, s := range specs {
-		if s.DeviceSide() && s.DeviceKey() == key {
-			list = append(list, s)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(specs), func(s Spec) bool { return !s.DeviceSide() || s.DeviceKey() != key })
 }
 
 // DevicesOf returns the devices of specs, by rank and name.
 func DevicesOf(specs []Spec) []device.Key {
-	var keys []device.Key
+	keys := make(map[device.Key]bool)
 	for _, s := range specs {
-		if s.DeviceSide() && !slices.Contains(keys, s.DeviceKey()) {
-			keys = append(keys, s.DeviceKey())
+		if s.DeviceSide() {
+			keys[s.DeviceKey()] = true
 		}
 	}
-	slices.SortFunc(keys, device.Key.Compare)
-	return keys
+	return slices.SortedFunc(maps.Keys(keys), device.Key.Compare)
 }
 
 // Extent returns the first start and the last end; ok is false without starts.

@@ -30,8 +30,11 @@
 // path. Without such ranges, the outermost repeating ranges are the steps. A device operation has the step and the
 // phase of its launch.
 //
-// A missing table or column is no error: the skip reason "missing:NVTX_EVENTS" names a missing table. Other tables,
-// views and computed columns are ignored.
+// A missing table or column is no error: the skip reason "missing:NVTX_EVENTS" names a missing table. A table may have
+// the suffix of another schema, such as NVTX_EVENTS_V2. The skip reason "category:NVTX_EVENTS_V3" names a table of such
+// a name that is not read. Other tables, views and computed columns are ignored.
+//
+// A start months away from most others is no time; the entry has the warning bad_time.
 //
 // # Memory and damage
 //

@@ -57,6 +57,7 @@ func (r *reader) begin(name string, n, parent int, start, end int64) {
 
 func (r *reader) finish(process int64) *op.Entry {
 	e, _ := r.build.Entry() // an operation, for it has a name
+	r.eras.Check(e)
 	if rank, ok := r.ranks[process]; ok {
 		e.Rank = op.Known(rank)
 	}
@@ -185,7 +186,7 @@ func (r *reader) outside(call *launch) *op.Entry {
 	}
 	th := &r.threads[call.thread]
 	e := &op.Entry{
-		Operation: name, Side: op.SideHost, Start: opfile.UnixTime(r.base, call.start), Duration: call.dur, Attrs: th.id,
+		Operation: name, Side: op.SideHost, Start: r.eras.Tame(opfile.UnixTime(r.base, call.start)), Duration: call.dur, Attrs: th.id,
 	}
 	if call.at >= 0 {
 		e.TraceID, e.ParentSpanID = r.trace, id(int(call.at))

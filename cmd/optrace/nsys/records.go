@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/ingest"
@@ -66,6 +67,7 @@ type reader struct {
 	name    string
 	yield   func(op.Record, error) bool
 	skipped map[op.SkipReason]int64
+	actual  map[string]string // names of tables by those without a suffix
 
 	held  budget.Account
 	bytes int64 // held ones
@@ -91,12 +93,13 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 		build: attrmap.NewBuilder(nil), paths: make(map[int32]string), kernels: make(map[int64]kernelName),
 	}
 	defer r.held.Free()
+	r.findTables()
 	for _, table := range expected {
-		if !db.Has(table) {
+		if r.actual[table] == "" {
 			r.skipped[op.SkipMissing+op.SkipReason(table)]++
 		}
 	}
-	if len(r.skipped) == len(expected) && !db.Has(graphTable) {
+	if len(r.actual) == 0 {
 		yield(op.Record{}, fmt.Errorf("an SQLite database without tables of Nsight Systems; it has %s",
 			some(db.Tables())))
 		return
@@ -139,12 +142,28 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 	}
 }
 
+// findTables finds the tables to be read, also with the suffix of another schema: NVTX_EVENTS_V2. It counts
+// other tables of such names.
+func (r *reader) findTables() {
+	r.actual = make(map[string]string)
+	known := slices.Concat(expected, deviceTables, []string{nodeTable, eventTable, exportTable})
+	for _, table := range r.db.Tables() {
+		base, _, _ := strings.Cut(table, "_V")
+		switch {
+		case slices.Contains(known, table), slices.Contains(known, base) && !r.db.Has(base) && r.actual[base] == "":
+			r.actual[base] = table
+		case slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(table, k) }):
+			r.skipped[op.SkipCategory+op.SkipReason(table)]++
+		}
+	}
+}
+
 var errEnough = errors.New("enough")
 
 // scan calls row with the values of each row of a table. It reports errors of row and damage of the table, and returns
 // false when the consumer wants no more.
 func (r *reader) scan(table string, columns []string, row func(n int64, v []sqlite.Value) error) (more bool) {
-	if !r.db.Has(table) {
+	if table = r.actual[table]; table == "" {
 		return true
 	}
 	n := int64(0)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/op"
@@ -96,6 +97,7 @@ type tables struct {
 	marks      marks.Names      // of symbols
 	steps      marks.Steps      // processes are globalPids, names symbols
 	session    profiler.Fingerprint
+	eras       profiler.Eras
 }
 
 func (t *tables) symbol(raw []byte) uint32 {
@@ -210,6 +212,7 @@ func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	if !ok && v[5].Kind != sqlite.Null {
 		return errType("globalTid", v[5])
 	}
+	r.eras.Add(opfile.UnixTime(r.base, start))
 	before := r.symbols.Bytes()
 	raw := shortText(v[3].Text)
 	if n, ok := v[4].Number(); ok && v[3].Kind != sqlite.Text {
@@ -246,6 +249,7 @@ func (r *reader) addLaunch(_ int64, v []sqlite.Value) error {
 	if err != nil {
 		return err
 	}
+	r.eras.Add(opfile.UnixTime(r.base, start))
 	r.skipped[op.SkipRuntime]++
 	id, ok := v[3].Number()
 	if correlation, _ := v[2].Number(); ok && correlation != 0 {
@@ -297,11 +301,14 @@ func (r *reader) thread(globalTid int64) uint32 {
 func (r *reader) readRanks() bool {
 	seen := make(map[int64]struct{})
 	for _, table := range deviceTables {
-		for v, err := range r.db.Rows(table, "start", "end", "globalPid", "deviceId") {
+		for v, err := range r.db.Rows(r.actual[table], "start", "end", "globalPid", "deviceId") {
 			if err != nil {
 				continue
 			}
 			r.addToSession(v[0].Int, v[1].Int, v[3].Int)
+			if v[0].Int != 0 || v[1].Int != 0 {
+				r.eras.Add(opfile.UnixTime(r.base, v[0].Int))
+			}
 			process := r.process(v[2])
 			if _, ok := seen[process]; !ok {
 				seen[process] = struct{}{}

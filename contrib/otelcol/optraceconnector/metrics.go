@@ -2,8 +2,10 @@ package optraceconnector
 
 import (
 	"context"
+	"sync"
 	"time"
 
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
@@ -14,21 +16,67 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// metricsConnector makes metrics of traces. It is safe for concurrent use.
+// metricsConnector makes metrics of traces. It sends them at an interval while it runs, and at its end. It is safe for
+// concurrent use.
 type metricsConnector struct {
-	flusher
-	cfg  *Metrics
-	next consumer.Metrics
-	now  func() time.Time
+	interval time.Duration
+	cfg      *Metrics
+	logger   *zap.Logger
+	next     consumer.Metrics
+	now      func() time.Time
 
+	mu      sync.Mutex // guards the following fields
+	reader  *pdataop.Reader
 	sources table[string, source]
+
+	stop, done chan struct{} // nil until Start
 }
 
 func newMetricsConnector(cfg *Config, logger *zap.Logger, next consumer.Metrics) *metricsConnector {
-	c := &metricsConnector{cfg: &cfg.Metrics, next: next, now: time.Now}
-	c.sources.limit = cfg.Metrics.ResourceLimit
-	c.flusher = flusher{interval: cfg.FlushInterval, flush: c.send, logger: logger, reader: pdataop.NewReader(nil)}
-	return c
+	return &metricsConnector{
+		interval: cfg.FlushInterval, cfg: &cfg.Metrics, logger: logger, next: next, now: time.Now,
+		reader: pdataop.NewReader(nil), sources: table[string, source]{limit: cfg.Metrics.ResourceLimit},
+	}
+}
+
+// Capabilities implements consumer.Traces.
+func (*metricsConnector) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
+
+// Start implements component.Component.
+func (c *metricsConnector) Start(context.Context, component.Host) error {
+	c.stop, c.done = make(chan struct{}), make(chan struct{})
+	go c.run()
+	return nil
+}
+
+func (c *metricsConnector) run() {
+	defer close(c.done)
+	tick := time.NewTicker(c.interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := c.send(context.Background()); err != nil {
+				c.logger.Error("sending on what operations cost", zap.Error(err))
+			}
+		case <-c.stop:
+			return
+		}
+	}
+}
+
+// Shutdown implements component.Component.
+func (c *metricsConnector) Shutdown(ctx context.Context) error {
+	if c.stop == nil {
+		return nil
+	}
+	close(c.stop)
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return c.send(ctx)
 }
 
 // ConsumeTraces implements consumer.Traces.

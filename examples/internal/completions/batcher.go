@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Batcher is an [Engine] for several requests at once: each step advances all requests of a batch, and requests join
+// Batcher generates texts for several requests at once: each step advances all requests of a batch, and requests join
 // and leave between steps. A request has a span for each phase: queue, prefill until the first token, and decode.
 type Batcher struct {
 	// Step advances the requests of a batch. It adds a token to each request with no input left.
@@ -44,7 +44,7 @@ func NewBatcher(size int, keep func(ctx context.Context)) *Batcher {
 	return b
 }
 
-// Generate implements [Engine].
+// Generate returns n tokens after the prompt. ctx holds the request's span.
 func (b *Batcher) Generate(ctx context.Context, prompt string, n int) (string, error) {
 	trace.SpanFromContext(ctx).SetAttributes(
 		attribute.Int("gen_ai.usage.input_tokens", len(prompt)), attribute.Int("gen_ai.usage.output_tokens", n))

@@ -47,17 +47,9 @@ type Response struct {
 	Text string `json:"text"`
 }
 
-// Engine generates texts.
-type Engine interface {
-	// Generate returns n tokens after the prompt. ctx holds the request's span.
-	Generate(ctx context.Context, prompt string, n int) (string, error)
-	// Run generates until ctx is done.
-	Run(ctx context.Context) error
-}
-
-// Service answers requests with an engine. It can send requests to itself.
+// Service answers requests with a Batcher. It can send requests to itself.
 type Service struct {
-	Engine Engine
+	Engine *Batcher
 	Tracer trace.Tracer
 	// MaxPrompt and MaxTokens bound a request.
 	MaxPrompt, MaxTokens int

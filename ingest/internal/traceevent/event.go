@@ -1,6 +1,7 @@
 package traceevent
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/optrace/optrace/internal/text/jsonstream"
@@ -86,13 +87,19 @@ func (d *decoder) micros(field string, msg *string) op.Int {
 	if l.Null() {
 		return op.Int{}
 	}
-	text := l.Number()
+	read := l.Number
+	problem := " does not fit 64 bits of nanoseconds"
+	if l.Peek() == '"' { // rocprof and torch_npu quote times
+		read = l.Str
+		problem = " is no number"
+	}
+	text := read()
 	if l.Err() != nil {
 		return op.Int{}
 	}
 	ns, ok := lexer.ParseMicros(text)
 	if !ok {
-		*msg = field + " does not fit 64 bits of nanoseconds"
+		*msg = field + problem
 		return op.Int{}
 	}
 	return op.Known(ns)
@@ -194,7 +201,7 @@ func straightMicros(b []byte, i int) (ns op.Int, end int) {
 	if end = lexer.Value(b, i); end < 0 {
 		return op.Int{}, -1
 	}
-	v, ok := lexer.ParseMicros(b[i:end])
+	v, ok := lexer.ParseMicros(bytes.Trim(b[i:end], `"`))
 	if !ok {
 		return op.Int{}, -1
 	}

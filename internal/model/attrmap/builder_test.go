@@ -16,7 +16,6 @@ import (
 	"github.com/optrace/optrace/internal/record/span"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/optest"
-	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -226,13 +225,13 @@ func BenchmarkBuildEntry(b *testing.B) {
 func TestConformance(t *testing.T) {
 	conv := convert.New(nil, 1<<20) // one for all: fields left over from a span would show
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
-		stub := spantest.Case(t, c.Span)
+		stub := c.Stub(t)
 		d := span.Read(stub.Snapshot(), stub.SpanContext, stub.Parent)
 		e, ok := conv.Entry(&d, span.Root{})
 		p := attrmap.NewPredicate(nil)
 		seen := false
 		for _, a := range c.Span.Attributes {
-			seen = p.See(a.Key)
+			seen = p.See(string(a.Key))
 		}
 		check.Equal(t, "the predicate: operation", ok, seen)
 		return e, ok

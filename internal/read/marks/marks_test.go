@@ -22,6 +22,14 @@ func TestOf(t *testing.T) {
 		{"execute_context_1(512)_generation_2(2)", true, none, n(514), n(3), "mixed"},
 		{"execute_context_3(90)_generation_0(0)", true, none, n(90), n(3), "prefill"},
 		{"execute_context_0(0)_generation_8(8)", true, none, n(8), n(8), "decode"},
+		{
+			"execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk32785sqsq32sqsk32785)",
+			true, none, n(32), n(32), "decode",
+		},
+		{
+			"execute_8192_context_9(sq8155sk8430sqsq7475785sqsk7671310)_generation_37(sq37sk34489sqsq37sqsk34489)",
+			true, none, n(8192), n(46), "mixed",
+		},
 		{"execute_new_1_cached_2", true, none, none, n(3), "mixed"},
 		{"execute_new_0_cached_2", true, none, none, n(2), "decode"},
 		{"step[EXTEND bs=2 toks=4096]", true, none, n(4096), n(2), "prefill"},

@@ -37,6 +37,9 @@ var rules = []rule{
 		`^step\[(?P<mode>[A-Za-z_0-9]+)(?: bs=(?P<requests>\d+))?(?: (?:toks|g_sq)=(?P<tokens>\d+)| `+
 			`c=(?P<context>\d+) g=(?P<generation>\d+) c_sq=(?P<contextTokens>\d+).* `+
 			`g_sq=(?P<generationTokens>\d+))?[ \]]`),
+	// sq and sk are sums of the lengths of queries and keys, sqsq and sqsk of their products.
+	step(vllm, "_context_", `^execute_(?P<tokens>\d+)_context_(?P<context>\d+)\(sq(?P<contextTokens>\d+)sk.*\)`+
+		`_generation_(?P<generation>\d+)\(sq(?P<generationTokens>\d+)sk`),
 	step("NVIDIA/TensorRT-LLM tensorrt_llm/_torch/pyexecutor/py_executor.py", "_forward_step",
 		`^\[Executor\] _forward_step (?P<n>\d+)(?:: (?P<context>\d+) ctx reqs, (?:\d+ ctx tokens, `+
 			`)?(?P<generation>\d+) gen reqs)?`),

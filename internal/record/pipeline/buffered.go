@@ -207,12 +207,6 @@ func (p *buffered) settle(ctx context.Context) error {
 	return p.out.Sink.Settle(ctx)
 }
 
-func (p *buffered) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
-	stop := context.AfterFunc(p.ctx, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
 // write hands b to the sink, or back to the waiting buffers if the sink stays busy.
 func (p *buffered) write(ctx context.Context, b *encoding.Batch) (taken bool, err error) {
 	ctx, cancel := p.attempt(ctx)

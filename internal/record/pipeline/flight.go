@@ -205,9 +205,8 @@ func (p *Flight) dumpTo(ctx context.Context, to *sink.Sink) error {
 	entries := p.entries.take()
 	ancestors := p.ancestors.take()
 	p.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, p.cfg.ExportTimeout)
+	ctx, cancel := p.attempt(ctx)
 	defer cancel()
-	defer context.AfterFunc(p.ctx, cancel)()
 	var first error
 	for b := p.join(&entries, &ancestors); !b.Empty(); b = p.join(&entries, &ancestors) {
 		err := first

@@ -148,6 +148,13 @@ func (p *worker) run(interval time.Duration, signals <-chan os.Signal, do work) 
 	}
 }
 
+// attempt returns a context for one write or export. It ends with the worker's waits.
+func (p *worker) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	stop := context.AfterFunc(p.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
 // notify wakes the worker unless a wake-up is pending.
 func (p *worker) notify() {
 	select {

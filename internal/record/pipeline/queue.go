@@ -185,9 +185,8 @@ func (p *queue) exportAll(ctx context.Context) error {
 }
 
 func (p *queue) export(ctx context.Context, spans []sdktrace.ReadOnlySpan) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	ctx, cancel := p.attempt(ctx)
 	defer cancel()
-	defer context.AfterFunc(p.ctx, cancel)()
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("optrace: exporter panicked: %v", r)

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // Update is the flag -update, for tests that rewrite files themselves.
@@ -21,19 +21,9 @@ var Update = flag.Bool("update", false, "rewrite the golden files")
 func Check[Text string | []byte](t testing.TB, path string, got Text) {
 	t.Helper()
 	if *Update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, []byte(got), 0o644))
 		return
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	check.Equal(t, path, string(check.Must(os.ReadFile(path))(t)), string(got))
 }

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/optrace/optrace/internal/testing/check"
 )
 
 // BinaryVariable is the environment variable with the path of the binary.
@@ -53,15 +55,11 @@ func Start(tb testing.TB) *Server {
 	}
 	path := filepath.Join(tb.TempDir(), "jaeger.yaml")
 	text := strings.NewReplacer(replaced...).Replace(config) // in one pass: a free port may begin as another one of these
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, os.WriteFile(path, []byte(text), 0o600))
 	var output bytes.Buffer
 	cmd := exec.CommandContext(tb.Context(), binary, "--config", path)
 	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // it is killed
@@ -82,10 +80,7 @@ func Start(tb testing.TB) *Server {
 // freeAddress returns an unused loopback address.
 func freeAddress(tb testing.TB) string {
 	tb.Helper()
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	l := check.Must(new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0"))(tb)
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
 }
@@ -108,10 +103,7 @@ func (s *Server) await(tb testing.TB, ended <-chan struct{}) {
 
 func (s *Server) answers(tb testing.TB, url string) bool {
 	tb.Helper()
-	req, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	req := check.Must(http.NewRequestWithContext(tb.Context(), http.MethodGet, url, nil))(tb)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return false
@@ -123,15 +115,10 @@ func (s *Server) answers(tb testing.TB, url string) bool {
 // Send sends spans in an OTLP JSON document and waits for Jaeger's answer.
 func (s *Server) Send(tb testing.TB, document []byte) {
 	tb.Helper()
-	req, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, s.OTLP+"/v1/traces", bytes.NewReader(document))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	to := s.OTLP + "/v1/traces"
+	req := check.Must(http.NewRequestWithContext(tb.Context(), http.MethodPost, to, bytes.NewReader(document)))(tb)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	resp := check.Must(http.DefaultClient.Do(req))(tb)
 	defer func() { _ = resp.Body.Close() }()
 	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK {
 		tb.Fatalf("sending spans: %s: %s, %v", resp.Status, body, err)

@@ -9,10 +9,17 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/op"
@@ -37,7 +44,7 @@ var (
 //
 //	{"name":…, "needs":[…], "attributes":[[key, value], …], "span":{…}, "want":{…}}
 //
-// span has the fields of [Span] that differ from baseSpan. want has the fields of [op.Entry] that differ from
+// span has the fields of spanText that differ from baseSpan. want has the fields of [op.Entry] that differ from
 // baseEntry; without want the span is no operation. Lists of one type are JSON arrays. Other values are {"list":[…]},
 // {"map":[[key, value], …]}, {"ints":[]} for an empty list, {"float":"NaN"} and {"hex":…} for bytes that are not
 // UTF-8. Numbers with a point or exponent are float64.
@@ -45,11 +52,30 @@ var (
 //go:embed cases.jsonl
 var casesText []byte
 
-func baseSpan() Span {
-	return Span{
+// spanText is a span of a case. A time of 0 is unset, and a nil Resource is none.
+type spanText struct {
+	Name                     string
+	TraceID                  op.TraceID
+	SpanID, ParentSpanID     op.SpanID
+	Start, End               int64 // Unix nanoseconds
+	Resource                 []pair
+	Scope, Error, TraceState string
+	Failed                   bool
+	Dropped, DroppedLinks    int
+	Links                    []linkText
+}
+
+type linkText struct {
+	TraceID    op.TraceID
+	SpanID     op.SpanID
+	Attributes []pair
+}
+
+func baseSpan() spanText {
+	return spanText{
 		Name: "span name", TraceID: TraceID, SpanID: SpanID, ParentSpanID: ParentID,
 		Start: start, End: start + duration,
-		Resource: []Attr{{attrkey.ServiceName, "trainer"}}, Scope: "example.com/engine",
+		Resource: []pair{pair(attribute.String(attrkey.ServiceName, "trainer"))}, Scope: "example.com/engine",
 	}
 }
 
@@ -67,20 +93,13 @@ func Cases() []Case {
 		var c struct {
 			Name       string
 			Needs      []string
-			Attributes []Attr
-			Span       json.RawMessage
+			Attributes []pair
+			Span       spanText
 			Want       map[string]json.RawMessage
 		}
+		c.Span = baseSpan()
 		decode(line, &c)
-		s := baseSpan()
-		s.Attributes = c.Attributes
-		if c.Span != nil {
-			decode(c.Span, &s)
-		}
-		loaded := Case{Name: c.Name, Span: s}
-		for _, name := range c.Needs {
-			loaded.Needs |= 1 << slices.Index(needNames, name)
-		}
+		loaded := Case{Name: c.Name, Span: c.Span.stub(c.Attributes), TraceState: c.Span.TraceState, Needs: c.Needs}
 		if c.Want != nil {
 			loaded.Want = baseEntry()
 			for name, text := range c.Want {
@@ -94,14 +113,44 @@ func Cases() []Case {
 
 // tooManyInputs has one input more than an entry keeps.
 func tooManyInputs() Case {
-	s := baseSpan()
-	s.Attributes = []Attr{
-		{attrkey.Name, "matmul"}, {attrkey.InputShapes, strings.Split(strings.Repeat("2,", op.MaxInputs)+"2", ",")},
-	}
+	base := baseSpan()
+	stub := base.stub(nil)
+	stub.Attributes = []attribute.KeyValue{attribute.String(attrkey.Name, "matmul"),
+		attribute.StringSlice(attrkey.InputShapes, slices.Repeat([]string{"2"}, op.MaxInputs+1))}
 	e := baseEntry()
 	e.InputShapes = slices.Repeat([]op.Shape{{2}}, op.MaxInputs)
 	e.Warn = op.WarnShapeTruncated
-	return Case{Name: "inputs/too many", Span: s, Want: e}
+	return Case{Name: "inputs/too many", Span: stub, Want: e}
+}
+
+func (s *spanText) stub(attrs []pair) tracetest.SpanStub {
+	context := func(traceID op.TraceID, id op.SpanID) trace.SpanContext {
+		return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(traceID), SpanID: trace.SpanID(id)})
+	}
+	stub := tracetest.SpanStub{
+		Name: s.Name, SpanContext: context(s.TraceID, s.SpanID), Parent: context(s.TraceID, s.ParentSpanID),
+		StartTime: timeOf(s.Start), EndTime: timeOf(s.End), Attributes: keyValues(attrs),
+		DroppedAttributes: s.Dropped, DroppedLinks: s.DroppedLinks,
+		InstrumentationScope: instrumentation.Scope{Name: s.Scope},
+	}
+	for _, l := range s.Links {
+		stub.Links = append(stub.Links, sdktrace.Link{SpanContext: context(l.TraceID, l.SpanID),
+			Attributes: keyValues(l.Attributes)})
+	}
+	if s.Resource != nil {
+		stub.Resource = resource.NewSchemaless(keyValues(s.Resource)...)
+	}
+	if s.Failed {
+		stub.Status = sdktrace.Status{Code: codes.Error, Description: s.Error}
+	}
+	return stub
+}
+
+func timeOf(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
 }
 
 func decode(text []byte, to any) {
@@ -134,42 +183,44 @@ func setField(field reflect.Value, text []byte) {
 	}
 }
 
-// UnmarshalJSON decodes [key, value].
-func (a *Attr) UnmarshalJSON(text []byte) error {
-	var pair [2]json.RawMessage
-	decode(text, &pair)
-	decode(pair[0], &a.Key)
-	a.Value = decodeValue(pair[1])
+// pair is an attribute as [key, value].
+type pair attribute.KeyValue
+
+// UnmarshalJSON decodes an attribute.
+func (a *pair) UnmarshalJSON(text []byte) error {
+	var parts [2]json.RawMessage
+	decode(text, &parts)
+	decode(parts[0], &a.Key)
+	a.Value = decodeValue(parts[1])
 	return nil
 }
 
-func decodeValue(text []byte) any {
-	switch text[0] {
-	case '"':
-		return decodeAs[string](text)
-	case 't', 'f':
-		return decodeAs[bool](text)
-	case '[':
-		switch decodeValue(decodeAs[[]json.RawMessage](text)[0]).(type) {
-		case string:
-			return decodeAs[[]string](text)
-		case bool:
-			return decodeAs[[]bool](text)
-		case int64:
-			return decodeAs[[]int64](text)
-		}
-		var list []float64
-		for _, e := range decodeAs[[]json.RawMessage](text) {
-			list = append(list, decodeValue(e).(float64))
-		}
-		return list
-	case '{':
+func keyValues(pairs []pair) []attribute.KeyValue {
+	return collect(pairs, func(a pair) attribute.KeyValue { return attribute.KeyValue(a) })
+}
+
+func collect[E, V any](list []E, of func(E) V) []V {
+	values := make([]V, len(list))
+	for i, e := range list {
+		values[i] = of(e)
+	}
+	return values
+}
+
+func decodeValue(text []byte) attribute.Value {
+	switch {
+	case text[0] == '"':
+		return attribute.StringValue(decodeAs[string](text))
+	case text[0] == 't' || text[0] == 'f':
+		return attribute.BoolValue(decodeAs[bool](text))
+	case text[0] == '[':
+		return decodeList(decodeValues(decodeAs[[]json.RawMessage](text)))
+	case text[0] == '{':
 		return decodeSpecial(text)
+	case bytes.ContainsAny(text, ".e"):
+		return attribute.Float64Value(decodeAs[float64](text))
 	}
-	if bytes.ContainsAny(text, ".e") {
-		return decodeAs[float64](text)
-	}
-	return decodeAs[int64](text)
+	return attribute.Int64Value(decodeAs[int64](text))
 }
 
 func decodeAs[T any](text []byte) (v T) {
@@ -177,33 +228,46 @@ func decodeAs[T any](text []byte) (v T) {
 	return v
 }
 
+func decodeValues(texts []json.RawMessage) []attribute.Value {
+	return collect(texts, func(text json.RawMessage) attribute.Value { return decodeValue(text) })
+}
+
+// decodeList returns a list of values of one type.
+func decodeList(values []attribute.Value) attribute.Value {
+	switch values[0].Type() {
+	case attribute.STRING:
+		return attribute.StringSliceValue(collect(values, attribute.Value.AsString))
+	case attribute.BOOL:
+		return attribute.BoolSliceValue(collect(values, attribute.Value.AsBool))
+	case attribute.INT64:
+		return attribute.Int64SliceValue(collect(values, attribute.Value.AsInt64))
+	}
+	return attribute.Float64SliceValue(collect(values, attribute.Value.AsFloat64))
+}
+
 // decodeSpecial decodes a value that JSON lacks.
-func decodeSpecial(text []byte) any {
+func decodeSpecial(text []byte) attribute.Value {
 	var v struct {
 		List       []json.RawMessage
-		Map        Map
+		Map        []pair
 		Ints       []int64
 		Float, Hex string
 	}
 	decode(text, &v)
 	switch {
 	case v.List != nil:
-		list := List{}
-		for _, e := range v.List {
-			list = append(list, decodeValue(e))
-		}
-		return list
+		return attribute.SliceValue(decodeValues(v.List)...)
 	case v.Map != nil:
-		return v.Map
+		return attribute.MapValue(keyValues(v.Map)...)
 	case v.Float == "+Inf":
-		return math.Inf(1)
+		return attribute.Float64Value(math.Inf(1))
 	case v.Float != "":
-		return math.NaN()
+		return attribute.Float64Value(math.NaN())
 	case v.Hex != "":
 		b, _ := hex.DecodeString(v.Hex)
-		return string(b)
+		return attribute.StringValue(string(b))
 	}
-	return v.Ints
+	return attribute.Int64SliceValue(v.Ints)
 }
 
 // Run runs every case as a subtest. convert turns the span of a case into an entry, or returns false if

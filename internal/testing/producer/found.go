@@ -2,7 +2,6 @@ package producer
 
 import (
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -17,7 +16,7 @@ type Found struct {
 	// Unreadable has the errors of files that could not be read to their end.
 	Unreadable []error
 
-	runs map[int64][]uint8 // number of occurrences by run and operation
+	times map[int64]int // number of occurrences by step
 }
 
 // Find reads the files in dir, in any format.
@@ -26,7 +25,7 @@ func Find(dir string) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Found{runs: make(map[int64][]uint8)}
+	f := &Found{times: make(map[int64]int)}
 	for _, file := range files {
 		f.read(filepath.Join(dir, file.Name()))
 	}
@@ -40,24 +39,16 @@ func (f *Found) read(path string) {
 		} else if err != nil {
 			f.Unreadable = append(f.Unreadable, err)
 		}
-		if err != nil || rec.Entry == nil {
-			continue
-		}
-		run := rec.Entry.Step.V / stepsPerRun
-		i := rec.Entry.Step.V % stepsPerRun
-		for int64(len(f.runs[run])) <= i {
-			f.runs[run] = append(f.runs[run], 0)
-		}
-		if n := &f.runs[run][i]; *n < math.MaxUint8 {
-			*n++
+		if err == nil && rec.Entry != nil {
+			f.times[rec.Entry.Step.V]++
 		}
 	}
 }
 
 // Of returns the number of distinct operations of a run.
 func (f *Found) Of(run int64) (n int64) {
-	for _, times := range f.runs[run] {
-		if times > 0 {
+	for step := range f.times {
+		if step/stepsPerRun == run {
 			n++
 		}
 	}
@@ -66,9 +57,8 @@ func (f *Found) Of(run int64) (n int64) {
 
 // Lost returns how many of the first n operations of a run are missing.
 func (f *Found) Lost(run, n int64) (lost int64) {
-	of := f.runs[run]
 	for i := range n {
-		if i >= int64(len(of)) || of[i] == 0 {
+		if f.Times(run, i) == 0 {
 			lost++
 		}
 	}
@@ -76,20 +66,13 @@ func (f *Found) Lost(run, n int64) (lost int64) {
 }
 
 // Times returns the number of occurrences of the i-th operation of a run.
-func (f *Found) Times(run, i int64) int {
-	if of := f.runs[run]; i < int64(len(of)) {
-		return int(of[i])
-	}
-	return 0
-}
+func (f *Found) Times(run, i int64) int { return f.times[run*stepsPerRun+i] }
 
 // Repeated returns the number of operations with several occurrences.
 func (f *Found) Repeated() (n int64) {
-	for _, of := range f.runs {
-		for _, times := range of {
-			if times > 1 {
-				n++
-			}
+	for _, times := range f.times {
+		if times > 1 {
+			n++
 		}
 	}
 	return n
