@@ -62,6 +62,11 @@ func (g *Graph) isOnDevice(r int32) bool {
 	return g.forest.IsDeviceSide(r) && !g.forest.DeviceKey(r).IsNone()
 }
 
+// isTimeOf reports whether e is time of its owner: of an operation, or of a row of a host outside those within it.
+func (g *Graph) isTimeOf(e *edge) bool {
+	return e.owner >= 0 && (e.kind == own || e.kind == onThread && !g.isOnDevice(e.owner))
+}
+
 // limit changes the own time of selected operations, and of selected events of hosts. The launching call of a copy
 // from pageable memory changes with it.
 func (g *Graph) limit(s *selection, lags []int64, change func(r int32, ns int64) int64) {
@@ -71,7 +76,7 @@ func (g *Graph) limit(s *selection, lags []int64, change func(r int32, ns int64)
 			continue
 		}
 		switch {
-		case e.kind == own, e.kind == onThread && !g.isOnDevice(e.owner):
+		case g.isTimeOf(e):
 			lags[i] = change(e.owner, lags[i])
 		case e.kind == afterWait && e.from == g.begin[e.owner]:
 			took := max(1, g.forest.Duration(e.owner))
@@ -83,7 +88,7 @@ func (g *Graph) limit(s *selection, lags []int64, change func(r int32, ns int64)
 // scaleHost changes all time of hosts.
 func (g *Graph) scaleHost(factor float64, lags []int64) (n int64) {
 	for i := range g.g.edges {
-		if g.g.edges[i].kind == onThread && lags[i] > dropped/2 {
+		if kind := g.g.edges[i].kind; (kind == onThread || kind == ofRequest) && lags[i] > dropped/2 {
 			lags[i] = int64(math.Round(float64(lags[i]) * factor))
 			n++
 		}
@@ -331,25 +336,29 @@ func (g *Graph) fuse(names []string, lags []int64) (int64, error) {
 	return n, nil
 }
 
+// request returns the rows of the requests of a selection request=TRACE_ID.
+func (g *Graph) request(text string) (map[int32]bool, error) {
+	rows := make(map[int32]bool)
+	id, ok := op.ParseTraceID([]byte(strings.TrimPrefix(text, "request=")))
+	for _, r := range g.roots {
+		if ok && g.forest.Node(r).TraceID() == id {
+			rows[r] = true
+		}
+	}
+	if len(rows) == 0 {
+		return nil, &UnknownError{Select: text}
+	}
+	return rows, nil
+}
+
 // without leaves out a request: its own operations and its part of shared executions, by weight or else equally.
 func (g *Graph) without(text string, lags []int64) (int64, error) {
 	f := g.forest
-	id, ok := op.ParseTraceID([]byte(strings.TrimPrefix(text, "request=")))
-	if !ok {
-		return 0, &UnknownError{Select: text}
+	isRoot, err := g.request(text)
+	if err != nil {
+		return 0, err
 	}
 	left := make(map[int32]float64) // of each execution, the part of others
-	n := int64(0)
-	isRoot := make(map[int32]bool)
-	for _, r := range g.roots {
-		if f.Node(r).TraceID() == id {
-			isRoot[r] = true
-			n++
-		}
-	}
-	if n == 0 {
-		return 0, &UnknownError{Select: text}
-	}
 	for i := range f.Executions.List {
 		x := &f.Executions.List[i]
 		all, others := 0.0, 0.0
@@ -380,5 +389,5 @@ func (g *Graph) without(text string, lags []int64) (int64, error) {
 			lags[i] = min(lags[i], 0)
 		}
 	}
-	return n, nil
+	return int64(len(isRoot)), nil
 }

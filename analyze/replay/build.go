@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -20,6 +21,8 @@ type Graph struct {
 	begin, end []int32
 	owner      []int32 // the request of each row
 	roots      []int32 // the rows of requests
+	process    []int32 // of each row
+	engines    func() []*engine
 }
 
 // builder makes a Graph.
@@ -29,8 +32,7 @@ type builder struct {
 	joins  *collective.Joins
 	origin int64 // Unix ns
 
-	process    []int32 // of each row
-	loops      []bool  // by process, whether its requests follow each other
+	loops      []bool // by process, whether its requests follow each other
 	events     []event
 	ops        []int32 // of devices, by start
 	lanes      symbols.Table[lane]
@@ -65,6 +67,7 @@ func New(f *trace.Forest) *Graph {
 			r.end[row] = numbers[r.end[row]]
 		}
 	}
+	r.engines = sync.OnceValue(r.enginesOf)
 	return r
 }
 

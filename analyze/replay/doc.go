@@ -16,5 +16,9 @@
 // The edge that binds in the recording keeps its whole lag, all others at most the usual lag of their kind. Without a
 // change, each point therefore comes out as recorded. An edge that the recording contradicts is left out and counted.
 //
-// Limits: lags of the host are code without a record and stay as they are. Executions keep their requests.
+// Where shared executions follow each other and explain their requests, batches are formed again: see [Batches]. The
+// durations of these requests, and the end of the run, come from there. Batches formed again may make requests slower
+// by shorter operations, as those of an engine do.
+//
+// Limits: lags of the host are code without a record and stay as they are. Other executions keep their requests.
 package replay

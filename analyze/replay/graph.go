@@ -214,24 +214,40 @@ func (v *variant) run() []int64 {
 // binding visits the edges that determine a point, from the last back to a point without edges.
 func (v *variant) binding(p int32, at []int64, visit func(e *edge, lag int64)) {
 	for {
-		var best *edge
-		lag := int64(0)
-		for i := v.first[p]; i < v.first[p+1] && best == nil; i++ {
-			if e := &v.edges[i]; v.lags[i] > dropped/2 && at[e.from]+v.lags[i] == at[p] {
-				best = e
-				lag = v.lags[i]
-			}
-		}
-		for i := range v.more[p] {
-			if e := &v.more[p][i]; best == nil && at[e.from]+e.lag == at[p] {
-				best = e
-				lag = e.lag
-			}
-		}
-		if best == nil {
+		e, _, lag := v.edgeInto(p, at)
+		if e == nil {
 			return
 		}
-		visit(best, lag)
-		p = best.from
+		visit(e, lag)
+		p = e.from
+	}
+}
+
+// edgeInto returns the edge that determines a point, its index or none, and its lag; nil for a point without one.
+func (v *variant) edgeInto(p int32, at []int64) (e *edge, index int32, lag int64) {
+	for i := v.first[p]; i < v.first[p+1]; i++ {
+		if e := &v.edges[i]; v.lags[i] > dropped/2 && at[e.from]+v.lags[i] == at[p] {
+			return e, i, v.lags[i]
+		}
+	}
+	for i := range v.more[p] {
+		if e := &v.more[p][i]; at[e.from]+e.lag == at[p] {
+			return e, none, e.lag
+		}
+	}
+	return nil, none, 0
+}
+
+// back visits the edges that determine a point back to a time, with the time of each. A point without an edge visits
+// the rest with nil.
+func (v *variant) back(p int32, until int64, at []int64, visit func(e *edge, index int32, ns int64)) {
+	for at[p] > until {
+		e, i, _ := v.edgeInto(p, at)
+		if e == nil {
+			visit(nil, none, at[p]-until)
+			return
+		}
+		visit(e, i, at[p]-max(until, at[e.from]))
+		p = e.from
 	}
 }

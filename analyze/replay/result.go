@@ -3,6 +3,8 @@ package replay
 import (
 	"cmp"
 	"errors"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/sketch"
@@ -23,6 +25,8 @@ type Result struct {
 	Unexplained float64 `json:"unexplained_share"`
 	Known       bool    `json:"known"`
 	Edges       Edges   `json:"edges"`
+	// Batches describes the executions whose batches are formed again, nil without any.
+	Batches *Batches `json:"batches"`
 }
 
 // Applied is a change and the number of operations and calls that it selects.
@@ -92,12 +96,24 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 	}
 	recorded := g.g.variant()
 	changed := g.g.variant()
+	shared := changed // with all requests
+	if slices.ContainsFunc(changes, func(c Change) bool { return c.Kind == Without }) {
+		shared = g.g.variant()
+	}
+	without := make(map[int32]bool)
 	r := &Result{Changes: []Applied{}}
 	spread := 0.0
 	for _, c := range changes {
 		n, err := g.apply(c, changed)
 		if err != nil {
 			return nil, err
+		}
+		switch {
+		case c.Kind == Without:
+			rows, _ := g.request(c.Select)
+			maps.Copy(without, rows)
+		case shared != changed:
+			_, _ = g.apply(c, shared)
 		}
 		r.Changes = append(r.Changes, Applied{c, n})
 		spread = max(spread, spreads[c.Kind])
@@ -112,8 +128,20 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 	if last != none {
 		r.Run.NS, r.Run.ReplayedNS = g.g.at[last], at[replayedLast]
 	}
+	sharedAt := at
+	if shared != changed {
+		sharedAt = shared.run()
+	}
+	formed := g.formAgain(recorded, shared, sharedAt, without)
+	r.Batches = formed.Batches
+	if formed.end > 0 {
+		r.Run.ReplayedNS = formed.end
+	}
+	if len(formed.ns) > 0 {
+		spread = max(spread, spreadFormed)
+	}
 	r.Run.LowNS, r.Run.HighNS = r.bounds(r.Run.NS, r.Run.ReplayedNS, spread)
-	r.Requests = g.requests(at)
+	r.Requests = g.requests(at, formed, without)
 	if q := r.Requests; q != nil {
 		q.LowSumNS, q.HighSumNS = r.bounds(q.SumNS, q.ReplayedSumNS, spread)
 	}
@@ -124,8 +152,14 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 // spreads are the shares of a gain by which it may be wrong, because a change cannot know how fast the changed
 // operations would be.
 var spreads = map[Kind]float64{
-	Typical: 0.1, Roofline: 0.3, Rate: 0.15, Overlap: 0.3, Balance: 0.1, Fuse: 0.3, Host: 0.1, Without: 0.1,
+	Scale: 0.05, Typical: 0.1, Roofline: 0.3, Rate: 0.15, Overlap: 0.3, Balance: 0.1, Fuse: 0.3, Host: 0.1, Without: 0.1,
 }
+
+// spreadFormed is the share of a gain by which it may be wrong because batches are formed again.
+const spreadFormed = 0.05
+
+// mostDrift is the drift beyond which it widens bounds.
+const mostDrift = 0.02
 
 // bounds returns the bounds of a predicted time: at least 1 % of the recorded time on both sides, and the spread and
 // the unexplained share of the gain. Without a change they equal the time.
@@ -134,7 +168,11 @@ func (r *Result) bounds(recorded, replayed int64, spread float64) (low, high int
 		return replayed, replayed
 	}
 	saved := float64(max(recorded-replayed, replayed-recorded))
-	width := int64(0.01*float64(recorded) + (spread+r.Unexplained)*saved)
+	share := 0.01
+	if r.Batches != nil && math.Abs(r.Batches.Drift) > mostDrift {
+		share += math.Abs(r.Batches.Drift)
+	}
+	width := int64(share*float64(recorded) + (spread+r.Unexplained)*saved)
 	return max(0, replayed-width), replayed + width
 }
 
@@ -214,18 +252,24 @@ func (g *Graph) edges() Edges {
 	}
 }
 
-func (g *Graph) requests(at []int64) *Requests {
+func (g *Graph) requests(at []int64, formed again, without map[int32]bool) *Requests {
 	if len(g.roots) == 0 {
 		return nil
 	}
-	q := &Requests{Count: int64(len(g.roots))}
+	q := &Requests{Count: int64(len(g.roots)), ReplayedSumNS: formed.sum}
 	var before, after []int64
 	for _, r := range g.roots {
 		begin, end := g.begin[r], g.end[r]
 		before = append(before, g.g.slack(begin, end))
-		after = append(after, at[end]-at[begin])
 		q.SumNS += before[len(before)-1]
-		q.ReplayedSumNS += after[len(after)-1]
+		ns, isFormed := formed.ns[r]
+		if !isFormed {
+			ns = at[end] - at[begin]
+			q.ReplayedSumNS += ns
+		}
+		if !isFormed || !without[r] {
+			after = append(after, ns)
+		}
 	}
 	q.P50NS, q.P95NS = percentiles(before)
 	q.ReplayedP50NS, q.ReplayedP95NS = percentiles(after)
@@ -233,6 +277,9 @@ func (g *Graph) requests(at []int64) *Requests {
 }
 
 func percentiles(ns []int64) (p50, p95 int64) {
+	if len(ns) == 0 {
+		return 0, 0
+	}
 	slices.Sort(ns)
 	n := int64(len(ns))
 	return ns[sketch.Place(n, 50)], ns[sketch.Place(n, 95)]

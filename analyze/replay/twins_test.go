@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -11,45 +12,84 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// A run is simulated twice with the same noise, with and without a cause. The gain of undoing the cause is right if it
-// is within a tenth of the difference of the two, or within a hundredth of the run.
-func TestGainsEqualThoseOfASimulationWithoutTheCause(t *testing.T) {
-	for _, c := range causes.Programs {
-		for _, layout := range causes.Layouts {
-			if c.Name == "item" && layout != causes.Profile {
-				continue // it has no calls
+// twins compares predictions with simulations. A run is simulated twice with the same noise, with and without a cause.
+// The gain of undoing the cause is right if it is within a tenth of the difference of the two, or within a hundredth of
+// the run.
+func twins(t *testing.T, c causes.Planted, layout causes.Layout, of func(*replay.Result) replay.Times) {
+	t.Run(c.Name+"/"+string(layout), func(t *testing.T) {
+		right, within, all := 0, 0, 0
+		var ratios []float64
+		for seed := range cases.Numbers(t, 40) {
+			for _, strength := range []float64{0.1, 0.25, 0.5} {
+				with, _, ns := causes.Twin(c.Name, layout, strength, seed)
+				f := trace.New()
+				for _, rec := range with {
+					f.Add(rec)
+				}
+				r, err := replay.New(f).Run(parse(t, c.Change(strength)))
+				check.OK(t, err)
+				times := of(r)
+				gain := float64(times.NS - times.ReplayedNS)
+				truth := float64(ns[0] - ns[1])
+				all++
+				if math.Abs(gain-truth) <= max(truth/10, float64(times.NS)/100) {
+					right++
+				}
+				if times.LowNS <= ns[1] && ns[1] <= times.HighNS {
+					within++
+				}
+				ratios = append(ratios, gain/truth)
 			}
-			t.Run(c.Name+"/"+string(layout), func(t *testing.T) {
-				right, within, all := 0, 0, 0
-				var ratios []float64
-				for seed := range cases.Numbers(t, 40) {
-					for _, strength := range []float64{0.1, 0.25, 0.5} {
-						with, _, ns := causes.Twin(c.Name, layout, strength, seed)
-						f := trace.New()
-						for _, rec := range with {
-							f.Add(rec)
-						}
-						r, err := replay.New(f).Run(parse(t, c.Change(strength)))
-						check.OK(t, err)
-						gain := float64(r.Run.NS - r.Run.ReplayedNS)
-						truth := float64(ns[0] - ns[1])
-						all++
-						if d := max(gain-truth, truth-gain); d <= truth/10 || d <= float64(r.Run.NS)/100 {
-							right++
-						}
-						if r.Run.LowNS <= ns[1] && ns[1] <= r.Run.HighNS {
-							within++
-						}
-						ratios = append(ratios, gain/truth)
+		}
+		slices.Sort(ratios)
+		t.Logf("of %d: right %d, within bounds %d; median %.2f of the truth, from %.2f to %.2f", all, right, within,
+			ratios[all/2], ratios[all/20], ratios[all-1-all/20])
+		if all-right > max(1, all/10) || all-within > max(1, all/20) {
+			t.Error("more than a tenth of the gains are wrong, or more than a twentieth out of bounds")
+		}
+	})
+}
+
+func TestGainsEqualThoseOfASimulationWithoutTheCause(t *testing.T) {
+	for _, layout := range causes.Layouts {
+		for _, c := range causes.PlantedIn(layout) {
+			twins(t, c, layout, func(r *replay.Result) replay.Times { return r.Run })
+		}
+	}
+}
+
+func TestRequestsGainWhatASimulationOfTheServerGains(t *testing.T) {
+	for _, layout := range causes.ServerLayouts {
+		for _, c := range causes.PlantedIn(layout) {
+			twins(t, c, layout, func(r *replay.Result) replay.Times {
+				q := r.Requests
+				return replay.Times{NS: q.SumNS, ReplayedNS: q.ReplayedSumNS, LowNS: q.LowSumNS, HighNS: q.HighSumNS}
+			})
+		}
+	}
+}
+
+func TestEnginesThatShareRequestsKeepTheirBatches(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		f := trace.New()
+		with, _, _ := causes.Twin("overload", causes.Server, 0.1, 1)
+		for i, rec := range with {
+			if shared && rec.Span != nil && len(rec.Span.Links) == 8 {
+				rec.Span.Service = "decoder"
+				for k := range i {
+					if e := with[k].Entry; e != nil && e.ParentSpanID == rec.Span.SpanID {
+						e.Service = "decoder"
 					}
 				}
-				slices.Sort(ratios)
-				t.Logf("of %d: right %d, within bounds %d; median %.2f of the truth, from %.2f to %.2f", all, right, within,
-					ratios[all/2], ratios[all/20], ratios[all-1-all/20])
-				if 10*right < 9*all {
-					t.Errorf("only %d of %d gains are right", right, all)
-				}
-			})
+			}
+		}
+		for _, rec := range with {
+			f.Add(rec)
+		}
+		r, err := replay.New(f).Run(parse(t, "0.5x mlp"))
+		check.OK(t, err)
+		if shared != (r.Batches == nil) {
+			t.Errorf("requests of two engines: %v, batches formed again: %+v", shared, r.Batches)
 		}
 	}
 }

@@ -104,6 +104,7 @@ func (b *builder) waitingCalls() {
 		rows := b.launched[b.lanes.Values[e.lane].process]
 		rows = rows[:firstAfter(rows, e.start, b.launchOf)]
 		after := none
+		var others []int32
 		seen := make(map[int32]bool)
 		for i := len(rows) - 1; i >= max(0, len(rows)-searched) && len(seen) < 8; i-- {
 			r := rows[i]
@@ -113,12 +114,22 @@ func (b *builder) waitingCalls() {
 			}
 			seen[lane] = true
 			end := b.g.at[b.end[r]]
-			if end <= e.end && (after == none || end > b.g.at[b.end[after]]) {
-				after = r
+			if end > e.end {
+				continue
+			}
+			if after == none || end > b.g.at[b.end[after]] {
+				r, after = after, r
+			}
+			if r != none {
+				others = append(others, r)
 			}
 		}
-		if after != none {
-			b.wait(e.at, b.end[after], ownOfCall, afterWait, e.owner)
+		if after == none {
+			continue
+		}
+		b.wait(e.at, b.end[after], ownOfCall, afterWait, e.owner)
+		for _, r := range others { // they end last if the change lets them
+			b.g.connect(b.end[r], e.at, min(ownOfCall, e.end-b.g.at[b.end[after]]), afterWait, e.owner)
 		}
 	}
 }

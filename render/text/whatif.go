@@ -108,7 +108,11 @@ func (v *prediction) bounds() {
 		}
 	}
 	v.table(t)
-	if len(v.r.Changes) > 0 {
+	switch b := v.r.Batches; {
+	case b != nil:
+		v.note(fmt.Sprintf("Batches of %s are formed again. Without a change, this makes the requests take %s, recorded are %s.",
+			units.Plural(b.Executions, "execution"), units.Duration(b.FormedSumNS), units.Duration(b.SumNS)))
+	case len(v.r.Changes) > 0:
 		v.note("Time of the host without a record, and requests of a shared execution, stay as recorded.")
 	}
 }

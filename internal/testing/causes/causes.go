@@ -64,6 +64,10 @@ func Write(w io.Writer, name string, strength float64, seed uint64) error {
 	if err != nil {
 		return err
 	}
+	return write(w, records)
+}
+
+func write(w io.Writer, records []op.Record) (err error) {
 	out := entries.NewWriter(w, nil)
 	for _, rec := range records {
 		switch {

@@ -3,6 +3,7 @@ package causes
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -46,6 +47,19 @@ var Programs = []Planted{
 	{"exposed", func(float64) string { return "overlap kind=collective" }},
 }
 
+// PlantedIn returns the causes of [Twin] in a layout.
+func PlantedIn(layout Layout) []Planted {
+	switch layout {
+	case Server, ServerMixed:
+		return Servers
+	case Profile:
+		return Programs
+	case TracePerStep, TracePerRank: // without calls
+		return slices.DeleteFunc(slices.Clone(Programs), func(c Planted) bool { return c.Name == "item" })
+	}
+	return nil
+}
+
 // The size of a program.
 const (
 	trainRanks  = 4
@@ -82,12 +96,16 @@ type program struct {
 	drawn    [trainRanks]map[string]uint64
 }
 
-// Twin returns the records of a training program with a cause, and of the same program without it. Both have the same
-// noise. ns are their durations.
+// Twin returns the records of a program with a cause, and of the same program without it. Both have the same noise. ns
+// are their durations, of servers the sums of the durations of their requests.
 func Twin(name string, layout Layout, strength float64, seed uint64) (with, without []op.Record, ns [2]int64) {
 	var out [2][]op.Record
 	for i, planted := range []bool{true, false} {
 		p := &program{cause: name, planted: planted, strength: strength, seed: seed}
+		if slices.Contains(ServerLayouts, layout) {
+			out[i], ns[i] = serverTwin(*p, layout)
+			continue
+		}
 		p.run()
 		out[i] = p.records(layout)
 		for _, x := range p.pieces {
@@ -95,6 +113,19 @@ func Twin(name string, layout Layout, strength float64, seed uint64) (with, with
 		}
 	}
 	return out[0], out[1], ns
+}
+
+// WriteTwin writes the records of Twin to w, as entries, with the cause or without it. It returns an error for a cause
+// that the layout does not have.
+func WriteTwin(w io.Writer, name string, layout Layout, without bool, strength float64, seed uint64) error {
+	if !slices.ContainsFunc(PlantedIn(layout), func(c Planted) bool { return c.Name == name }) {
+		return fmt.Errorf("there is no cause %q in layout %q", name, layout)
+	}
+	records, other, _ := Twin(name, layout, strength, seed)
+	if without {
+		records = other
+	}
+	return write(w, records)
 }
 
 // noise returns a factor near 1 for the next piece of a name on a rank. Twins draw the same.

@@ -1,0 +1,431 @@
+package replay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// Batches describes the shared executions whose batches are formed again for a change. Requests enter in the order of
+// arrival, within the recorded limits. The time of an operation is a + b·weight, learned by name.
+type Batches struct {
+	Executions int64 `json:"executions"`
+	Requests   int64 `json:"requests"`
+	// SumNS is the recorded sum of the durations of the requests. FormedSumNS is the sum with all batches formed again
+	// without a change. Drift is the difference relative to SumNS. A drift beyond 2 % widens bounds.
+	SumNS       int64   `json:"sum_ns"`
+	FormedSumNS int64   `json:"formed_sum_ns"`
+	Drift       float64 `json:"drift_share"`
+}
+
+// engine runs shared executions one after the other.
+type engine struct {
+	steps            []step
+	served           []served // by arrival
+	largest, mostNew int      // requests in an execution, and in their first one
+	mixed            bool     // executions have new and other requests
+	delay            int64    // ns, the shortest from an arrival to an execution
+	samples          map[lawKey][]sample
+	laws             map[lawKey]law
+	sum, end         int64 // recorded: durations of the requests, last end
+	formed           formed
+}
+
+// step is a recorded execution.
+type step struct {
+	row, execution int32
+	start, end     int64
+	ready          int64 // when the engine could begin it
+	weight         float64
+	links, new     int
+	running        int // requests between their first and last executions, without the new ones
+	idle           int // 1 if nothing was waiting before
+}
+
+// class returns 1 for an execution with new requests, otherwise 0.
+func (s *step) class() int { return min(1, s.new) }
+
+// served is a request of an engine.
+type served struct {
+	root              int32
+	arrival, duration int64
+	first, last       int32     // executions
+	weights           []float64 // by execution
+}
+
+// enginesOf returns the engines that explain their requests.
+func (g *Graph) enginesOf() (all []*engine) {
+	f := g.forest
+	list := f.Executions.List
+	if len(list) == 0 {
+		return nil
+	}
+	var byStart []int32
+	for i := range list {
+		if row := list[i].Row; g.begin[row] != none && g.executionOf(row) == int32(i) {
+			byStart = append(byStart, int32(i))
+		}
+	}
+	slices.SortFunc(byStart, func(a, b int32) int { return f.CompareStart(list[a].Row, list[b].Row) })
+	byProcess := make(map[int32]*engine)
+	steps := make(map[int32]*step) // by execution
+	for _, i := range byStart {
+		row := list[i].Row
+		e := byProcess[g.process[row]]
+		if e == nil {
+			e = &engine{laws: make(map[lawKey]law), samples: make(map[lawKey][]sample)}
+			byProcess[g.process[row]] = e
+			all = append(all, e)
+		}
+		e.steps = append(e.steps, step{row: row, execution: i, start: g.g.at[g.begin[row]], end: g.g.at[g.end[row]]})
+	}
+	byRoot := make(map[int32]*engine)
+	for _, r := range g.roots {
+		byRoot[r] = nil
+	}
+	all = slices.DeleteFunc(all, func(e *engine) bool { return !g.serve(e, byRoot) })
+	for _, e := range all {
+		for i := range e.steps {
+			steps[e.steps[i].execution] = &e.steps[i]
+		}
+	}
+	own := make(map[*engine]int64)
+	for r := range f.Rows() {
+		if g.begin[r] == none {
+			continue
+		}
+		e := byRoot[g.owner[r]]
+		x := g.executionOf(r)
+		if x != trace.NoExecution {
+			e = byProcess[g.process[list[x].Row]]
+		}
+		if e != nil {
+			e.end = max(e.end, g.g.at[g.end[r]])
+		}
+		switch {
+		case !f.Has(r, trace.FlagOp):
+		case x == trace.NoExecution && f.IsDeviceSide(r):
+			own[e] += f.Duration(r)
+		case steps[x] != nil:
+			k := lawKey{f.Name(r), steps[x].class()}
+			e.samples[k] = append(e.samples[k], sample{steps[x].weight, float64(f.Duration(r))})
+		}
+	}
+	const little = 10
+	all = slices.DeleteFunc(all, func(e *engine) bool { return own[e] > e.sum/little || e.sum == 0 })
+	recorded := g.g.variant()
+	for _, e := range all {
+		for k, list := range e.samples {
+			e.laws[k] = fit(list)
+		}
+		e.samples = nil
+		e.findReady()
+		e.formed = e.form(g.plan(e, recorded, recorded, g.g.at), nil)
+	}
+	return slices.DeleteFunc(all, func(e *engine) bool { return e.formed.sum <= 0 })
+}
+
+// executionOf returns the outermost execution of a row.
+func (g *Graph) executionOf(r int32) int32 {
+	f := g.forest
+	x := f.ExecutionOf(r, g.owner)
+	for depth := 0; x != trace.NoExecution && depth < maxDepth; depth++ {
+		p := f.Tree.Parent[f.Executions.List[x].Row]
+		if p == trace.NoRow || f.Executions.Of[p] == trace.NoExecution {
+			break
+		}
+		x = f.Executions.Of[p]
+	}
+	return x
+}
+
+// serve finds the requests of an engine. It reports false if the executions are few or overlap, or link to requests
+// without a span or to requests of another engine.
+func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
+	number := make(map[int32]int)
+	overlaps := 0
+	for i := range e.steps {
+		s := &e.steps[i]
+		x := &g.forest.Executions.List[s.execution]
+		for k, r := range x.Requests {
+			by, isRoot := byRoot[r]
+			switch {
+			case !isRoot:
+				return false
+			case by != nil && by != e:
+				by.sum = 0
+				return false
+			case by == nil:
+				byRoot[r] = e
+				number[r] = len(e.served)
+				e.served = append(e.served, served{
+					root: r, arrival: min(s.start, g.g.at[g.begin[r]]), duration: g.g.slack(g.begin[r], g.end[r]),
+					first: int32(i),
+				})
+				s.new++
+			}
+			weight := 1.0
+			if x.Weights != nil {
+				weight = float64(x.Weights[k])
+			}
+			q := &e.served[number[r]]
+			q.weights = append(q.weights, weight)
+			q.last = int32(i)
+			s.weight += weight
+			s.links++
+		}
+		if i > 0 && s.start < e.steps[i-1].end {
+			overlaps++
+		}
+	}
+	for _, q := range e.served {
+		e.sum += q.duration
+		if q.first < q.last {
+			e.steps[q.first+1].running++
+			if int(q.last)+1 < len(e.steps) {
+				e.steps[q.last+1].running--
+			}
+		}
+	}
+	for i := range e.steps {
+		s := &e.steps[i]
+		if i > 0 {
+			s.running += e.steps[i-1].running
+		}
+		e.largest = max(e.largest, s.links)
+		e.mostNew = max(e.mostNew, s.new)
+		e.mixed = e.mixed || s.new > 0 && s.links > s.new
+	}
+	slices.SortStableFunc(e.served, func(a, b served) int { return cmp.Compare(a.arrival, b.arrival) })
+	const few, enough = 20, 10
+	return overlaps <= len(e.steps)/few && len(e.steps) >= enough && e.sum > 0
+}
+
+// findReady finds what each execution waited for, and whether the number of new requests was ever a limit.
+func (e *engine) findReady() {
+	e.delay = math.MaxInt64
+	for _, q := range e.served {
+		e.delay = min(e.delay, e.steps[q.first].start-q.arrival)
+	}
+	isLimit := false
+	began, arrived := 0, 0
+	for i := range e.steps {
+		s := &e.steps[i]
+		before := int64(math.MinInt64)
+		if i > 0 {
+			before = e.steps[i-1].end
+		}
+		for arrived < len(e.served) && e.served[arrived].arrival+e.delay <= before {
+			arrived++
+		}
+		s.ready = before
+		if s.running == 0 && arrived <= began && began < len(e.served) {
+			s.idle = 1
+			s.ready = min(s.start, max(before, e.served[began].arrival+e.delay))
+		}
+		began += s.new
+		hasRoom := s.new == e.mostNew && s.new+s.running < e.largest
+		isLimit = isLimit || hasRoom && began < len(e.served) && e.served[began].arrival+e.delay <= s.start
+	}
+	if !isLimit {
+		e.mostNew = e.largest
+	}
+}
+
+// cost is the time of an execution after a gap, in ns.
+type cost struct {
+	law
+	gap float64
+}
+
+// plan has the costs of executions, and the time of each request after its last one.
+type plan struct {
+	costs []cost
+	tails []float64
+}
+
+// plan returns the costs with changed lags. Times are those of the changed run. The path to the end of an execution
+// tells the parts of its operations.
+func (g *Graph) plan(e *engine, recorded, v *variant, at []int64) plan {
+	p := plan{make([]cost, len(e.steps)), make([]float64, len(e.served))}
+	for i, q := range e.served {
+		p.tails[i] = float64(max(0, at[g.end[q.root]]-at[g.end[e.steps[q.last].row]]))
+	}
+	for i := range e.steps {
+		s := &e.steps[i]
+		c := &p.costs[i]
+		begin := g.begin[s.row]
+		v.back(g.end[s.row], at[begin], at, func(edge *edge, _ int32, ns int64) {
+			l := law{}
+			if edge != nil && g.isTimeOf(edge) && g.executionOf(edge.owner) == s.execution {
+				l = e.laws[lawKey{g.forest.Name(edge.owner), s.class()}]
+			}
+			if l.at(s.weight) < 1 {
+				l = law{fixed: 1}
+			}
+			part := float64(ns) / l.at(s.weight)
+			c.fixed += part * l.fixed
+			c.slope += part * l.slope
+		})
+		gap, changed := 0.0, 0.0
+		recorded.back(begin, s.ready, g.g.at, func(edge *edge, i int32, ns int64) {
+			if edge != nil && edge.lag > 0 {
+				gap += float64(ns)
+				changed += float64(ns) * float64(max(0, v.lags[i])) / float64(edge.lag)
+			}
+		})
+		c.gap = float64(s.start - s.ready)
+		if gap > 0 {
+			c.gap *= changed / gap
+		}
+	}
+	return p
+}
+
+// formed has the times of requests with batches formed again: durations, -1 for requests left out, their sum and the
+// last end.
+type formed struct {
+	durations []float64
+	sum, end  float64
+}
+
+// form runs the engine again without some requests. The executions with new requests take the recorded costs of such
+// executions in order, and so do all others.
+func (e *engine) form(p plan, without map[int32]bool) formed {
+	var costs, gaps [2]pool // by class, and by what was waiting
+	gap, changed := 0.0, 0.0
+	for i := range e.steps {
+		s := &e.steps[i]
+		costs[s.class()].laws = append(costs[s.class()].laws, p.costs[i].law)
+		gaps[s.idle].laws = append(gaps[s.idle].laws, law{fixed: p.costs[i].gap})
+		gap += float64(s.start - s.ready)
+		changed += p.costs[i].gap
+	}
+	delay := float64(e.delay)
+	if gap > 0 {
+		delay *= changed / gap
+	}
+	r := formed{durations: make([]float64, len(e.served))}
+	var coming, waiting, running []int
+	for i := range e.served {
+		r.durations[i] = -1
+		if !without[e.served[i].root] {
+			coming = append(coming, i)
+		}
+	}
+	done := make([]int, len(e.served)) // executions
+	now := math.Inf(-1)
+	for len(coming)+len(waiting)+len(running) > 0 {
+		idle := 0
+		if len(waiting)+len(running) == 0 {
+			if ready := float64(e.served[coming[0]].arrival) + delay; ready > now {
+				idle = 1
+				now = ready
+			}
+		}
+		now += take(&gaps, idle).fixed
+		for len(coming) > 0 && float64(e.served[coming[0]].arrival)+delay <= now {
+			waiting = append(waiting, coming[0])
+			coming = coming[1:]
+		}
+		n := max(0, min(len(waiting), e.mostNew, e.largest-len(running)))
+		batch := waiting[:n:n]
+		waiting = waiting[n:]
+		running = append(batch, running...)
+		if n == 0 || e.mixed {
+			batch = running
+		}
+		weight := 0.0
+		for _, i := range batch {
+			weight += e.served[i].weights[done[i]]
+			done[i]++
+		}
+		now += take(&costs, min(1, n)).at(weight)
+		for _, i := range batch {
+			if done[i] == len(e.served[i].weights) {
+				end := now + p.tails[i]
+				r.durations[i] = end - float64(e.served[i].arrival)
+				r.sum += r.durations[i]
+				r.end = max(r.end, end)
+			}
+		}
+		running = slices.DeleteFunc(running, func(i int) bool { return done[i] == len(e.served[i].weights) })
+	}
+	return r
+}
+
+// pool has recorded costs in order.
+type pool struct {
+	laws    []law
+	next    int
+	typical law
+}
+
+// take returns the next cost of a pool, and after the last one the median. An empty pool takes from the other one.
+func take(pools *[2]pool, k int) law {
+	if len(pools[k].laws) == 0 {
+		k = 1 - k
+	}
+	p := &pools[k]
+	if p.next++; p.next <= len(p.laws) {
+		return p.laws[p.next-1]
+	}
+	if p.next == len(p.laws)+1 {
+		sorted := slices.Clone(p.laws)
+		slices.SortFunc(sorted, func(a, b law) int { return cmp.Compare(a.at(1), b.at(1)) })
+		p.typical = sorted[len(sorted)/2]
+	}
+	return p.typical
+}
+
+// again is the prediction for all engines.
+type again struct {
+	*Batches
+	ns   map[int32]int64 // durations of requests, -1 for those left out
+	sum  int64           // of the durations
+	ends int64           // the recorded last end of engines
+	end  int64           // that of the run, 0 if engines do not end last
+}
+
+// formAgain predicts the requests of engines with changed lags. Times are those of the changed run.
+func (g *Graph) formAgain(recorded, v *variant, at []int64, without map[int32]bool) again {
+	out := again{ns: make(map[int32]int64)}
+	if len(g.engines()) == 0 {
+		return out
+	}
+	out.Batches = &Batches{}
+	for _, e := range g.engines() {
+		r := e.form(g.plan(e, recorded, v, at), without)
+		scale := float64(e.sum) / e.formed.sum
+		for i, q := range e.served {
+			out.ns[q.root] = -1
+			if r.durations[i] >= 0 {
+				out.ns[q.root] = max(0, q.duration+int64(math.Round((r.durations[i]-e.formed.durations[i])*scale)))
+			}
+		}
+		out.sum += int64(math.Round(r.sum * scale))
+		out.ends = max(out.ends, e.end)
+		out.end = max(out.end, e.end+int64(math.Round(r.end-e.formed.end)))
+		out.Executions += int64(len(e.steps))
+		out.Requests += int64(len(e.served))
+		out.SumNS += e.sum
+		out.FormedSumNS += int64(math.Round(e.formed.sum))
+	}
+	out.Drift = float64(out.FormedSumNS-out.SumNS) / float64(out.SumNS)
+	if out.ends < g.g.at[latest(g.g.at)] {
+		out.end = 0
+		return out
+	}
+	for r := range g.forest.Rows() { // beside engines
+		request := g.owner[r]
+		if x := g.executionOf(r); x != trace.NoExecution && len(g.forest.Executions.List[x].Requests) > 0 {
+			request = g.forest.Executions.List[x].Requests[0]
+		}
+		if _, isServed := out.ns[request]; g.begin[r] != none && !isServed {
+			out.end = max(out.end, at[g.end[r]])
+		}
+	}
+	return out
+}
