@@ -127,6 +127,9 @@ const (
 
 const minBinary = 64
 
+// maxZeros bounds the zero bytes in front of a file.
+const maxZeros = 1 << 30
+
 // detect returns the format of src and the head that it has read, behind a number of zero bytes. The format is nil for an
 // empty file. name is the stated format, "" for none. For a followed file, one line or minBinary bytes suffice.
 func detect(src io.Reader, name string, t *tail) (found *Format, zeros int64, head []byte, err error) {
@@ -140,7 +143,7 @@ func detect(src io.Reader, name string, t *tail) (found *Format, zeros int64, he
 		}
 		ended := atEnd && !t.grows()
 		isFull := len(text) == cap(text)
-		if isFull && !atEnd && text[0] == 0 && len(bytes.TrimLeft(text, "\x00")) == 0 { // truncated under its writer
+		if isFull && !atEnd && zeros < maxZeros && isZero(text) { // truncated under its writer
 			zeros += int64(len(text) - 1)
 			text = text[:1]
 			continue
@@ -177,6 +180,8 @@ func detect(src io.Reader, name string, t *tail) (found *Format, zeros int64, he
 		}
 	}
 }
+
+func isZero(text []byte) bool { return text[0] == 0 && bytes.Equal(text[1:], text[:len(text)-1]) }
 
 // format returns the format of the file, nil if unknown. name restricts it to the variants of that format; "" is any.
 func (h *head) format(name string) *Format {
