@@ -48,9 +48,9 @@ type builder struct {
 func New(f *trace.Forest) *Graph {
 	f.Build()
 	rows := int(f.Rows())
-	r := &Graph{forest: f, begin: repeat(none, rows), end: repeat(none, rows), owner: f.RequestOwners()}
+	r := &Graph{forest: f, begin: repeat(rows), end: repeat(rows), owner: f.RequestOwners()}
 	b := &builder{
-		Graph: r, g: &r.g, joins: collective.FindJoins(f), launch: repeat(none, rows), laneByRow: repeat(none, rows),
+		Graph: r, g: &r.g, joins: collective.FindJoins(f), launch: repeat(rows), laneByRow: repeat(rows),
 	}
 	b.findProcesses()
 	b.findLoops()
@@ -71,14 +71,15 @@ func New(f *trace.Forest) *Graph {
 	return r
 }
 
-func repeat(v int32, n int) []int32 { return slices.Repeat([]int32{v}, n) }
+// repeat returns n times none.
+func repeat(n int) []int32 { return slices.Repeat([]int32{none}, n) }
 
 // findProcesses finds the process of each row: of an operation by service and rank, of a span that of the first
 // operation below it, of the span above it, or else of its service.
 func (b *builder) findProcesses() {
 	f := b.forest
 	byLane := f.Processes()
-	b.process = repeat(none, int(f.Rows()))
+	b.process = repeat(int(f.Rows()))
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagOp) {
 			continue
@@ -254,7 +255,7 @@ func (b *builder) endOf(r int32) int64 { return b.forest.End(r) - b.origin }
 // after the last of those below it.
 func (b *builder) trees() {
 	f := b.forest
-	last := repeat(none, int(f.Rows())) // the last to end below each span in another lane
+	last := repeat(int(f.Rows())) // the last to end below each span in another lane
 	for r := range f.Rows() {
 		if b.begin[r] == none {
 			continue

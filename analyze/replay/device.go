@@ -62,8 +62,8 @@ func (b *builder) devices() {
 
 func (b *builder) plan() *devicePlan {
 	f := b.forest
-	p := &devicePlan{stream: repeat(none, len(b.ops)), work: make(map[int32]int32), byEnd: b.byProcess(b.ops)}
-	last := repeat(none, 1+int(slices.Max(append(slices.Clone(f.Devices.Streams), 0)))) // by stream
+	p := &devicePlan{stream: repeat(len(b.ops)), work: make(map[int32]int32), byEnd: b.byProcess(b.ops)}
+	last := repeat(1 + int(slices.Max(append(slices.Clone(f.Devices.Streams), 0)))) // by stream
 	for i, r := range b.ops {
 		stream := f.DeviceStreamOf(r)
 		p.stream[i] = last[stream]
@@ -72,7 +72,7 @@ func (b *builder) plan() *devicePlan {
 	for _, rows := range p.byEnd {
 		order.Rows(rows, f.End, f.CompareStart)
 	}
-	work := repeat(none, len(b.lanes.Values)) // by lane
+	work := repeat(len(b.lanes.Values)) // by lane
 	for _, rows := range b.launched {
 		for _, r := range rows {
 			l := b.laneOf(r)

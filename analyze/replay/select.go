@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/pattern"
@@ -43,7 +44,7 @@ func known(v op.Int) string {
 	if !v.Known {
 		return ""
 	}
-	return fmt.Sprint(v.V)
+	return strconv.FormatInt(v.V, 10)
 }
 
 // find returns what text selects: the name of an operation, an operator, a span or a call, or KEY=VALUE,KEY=VALUE.

@@ -241,9 +241,10 @@ func protobuf(place string) []byte {
 func kernels(t *testing.T, path string, n int64) {
 	db := check.Must(sql.Open("sqlite", path))(t)
 	defer db.Close()
-	check.Must(db.Exec(fmt.Sprintf(`PRAGMA journal_mode = OFF; CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
-		CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER,
-			globalPid INTEGER, demangledName INTEGER, shortName INTEGER);
+	check.Must(db.Exec(fmt.Sprintf(`PRAGMA journal_mode = OFF;
+		CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+		CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER,
+			correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER);
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < %d) INSERT INTO StringIds SELECT i, 'kernel' || i FROM n;
 		INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT id*10, id*10+5, id, id, id, 1, id, id FROM StringIds`, n)))(t)
 }

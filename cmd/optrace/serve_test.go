@@ -145,8 +145,8 @@ func TestServeFiles(t *testing.T) {
 	check.OK(t, os.Rename(path, filepath.Join(dir, "ops-1.jsonl")))
 	writeOps(t, path, 800, 1000)
 	verify(1000)
-	counts := regexp.MustCompile(`(?m)^tensor_op_duration_seconds_count\{.*\} (\d+)$`).FindAllStringSubmatch(fetchText(t,
-		s.page+"metrics"), -1)
+	pattern := regexp.MustCompile(`(?m)^tensor_op_duration_seconds_count\{.*\} (\d+)$`)
+	counts := pattern.FindAllStringSubmatch(fetchText(t, s.page+"metrics"), -1)
 	total := 0
 	for _, c := range counts {
 		n, _ := strconv.Atoi(c[1])

@@ -167,8 +167,8 @@ func (d *decoder) entry(e *traceevent.Event, device string) *op.Entry {
 		b.Str(attrkey.Path, d.strings.String(bytes.TrimSuffix(e.Name, kernelTime)))
 	}
 	b.SetTime(e.Start, e.Duration.V)
-	if bytes.HasSuffix(e.Name, kernelTime) { // until op_name, which nodes of DirectML lack
-		b.Str(attrkey.Name, d.strings.String(bytes.TrimSuffix(e.Name, kernelTime)))
+	if name, ok := bytes.CutSuffix(e.Name, kernelTime); ok { // until op_name, which nodes of DirectML lack
+		b.Str(attrkey.Name, d.strings.String(name))
 	}
 	d.arguments(e.Args, kernel)
 	entry, ok := b.Entry()

@@ -92,7 +92,6 @@ type program struct {
 	pieces   []*piece
 	host     [trainRanks]int64    // the time of each host
 	free     [trainRanks][2]int64 // when each stream is free
-	begun    [][trainRanks]int64  // of each step
 	drawn    [trainRanks]map[string]uint64
 }
 
