@@ -86,8 +86,7 @@ func (f *whatifFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 		in, done := input.Source{Inputs: line.Inputs, InOut: f.InOut, Exclude: out.Exclude}.Open(s)
 		r, err := analyze.RunWhatIf(ctx, in, analyze.Options{Peaks: peaks}, f.changes...)
 		done()
-		var unknown *replay.UnknownError
-		if errors.As(err, &unknown) {
+		if unknown, ok := errors.AsType[*replay.UnknownError](err); ok {
 			return exit.Input(fmt.Errorf("-change: %w%s", err, exit.Guess(unknown.Select, unknown.Names)))
 		}
 		if err != nil {
