@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log"
 	"os"
 
 	"github.com/optrace/optrace/analyze"
@@ -13,10 +12,11 @@ import (
 func main() { // SumsOnly reads in one pass, in memory for the different operations.
 	report, err := analyze.Files(context.Background(), os.Args[1:], analyze.Options{SumsOnly: true})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	for _, problem := range report.Input.Problems {
-		log.Print("skipped: ", problem)
+		fmt.Fprintln(os.Stderr, "skipped:", problem)
 	}
 	for _, o := range report.Operations[:min(5, len(report.Operations))] {
 		fmt.Printf("%-12s %d times, %d ns, %.1f %%\n", o.Operation, o.Count, o.SumNS, 100*o.Share.V)
