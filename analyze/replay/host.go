@@ -57,6 +57,7 @@ func (b *builder) host() {
 		})
 		b.addLane(int32(l), list)
 	}
+	b.handOver()
 	for i := range b.events {
 		e := &b.events[i]
 		if e.same != none {
@@ -72,6 +73,65 @@ func (b *builder) host() {
 			b.begin[e.owner] = e.begin
 			b.end[e.owner] = e.at
 		}
+	}
+}
+
+// silent is how long a thread records nothing before it may wait for another thread.
+const silent = 100 * microsecond
+
+// handOver lets a thread that was silent go on after the last event of another thread of its process, if this is in the
+// second half of the silence. PyTorch's backward pass goes on so, on a thread of its own.
+func (b *builder) handOver() {
+	byProcess, first := order.Group(int32(len(b.lanes.Values)), len(b.loops), nil, func(l int32) int32 {
+		if b.lanes.Values[l].thread == 0 {
+			return none
+		}
+		return b.lanes.Values[l].process
+	})
+	var laneOf []int32                  // by point
+	last := repeat(len(b.lanes.Values)) // the last point of each lane
+	for p := range b.loops {
+		lanes := byProcess[first[p]:first[p+1]]
+		if len(lanes) < 2 || len(lanes) > maxTracks {
+			continue
+		}
+		if laneOf == nil {
+			laneOf = make([]int32, len(b.g.at))
+		}
+		var points []int32
+		for _, l := range lanes {
+			points = append(points, b.lanePoints[l]...)
+			for _, point := range b.lanePoints[l] {
+				laneOf[point] = l
+			}
+		}
+		order.Rows(points, func(p int32) int64 { return b.g.at[p] }, func(x, y int32) int { return int(x - y) })
+		for _, point := range points {
+			b.goOn(point, laneOf[point], lanes, last)
+			last[laneOf[point]] = point
+		}
+	}
+}
+
+// goOn lets a point wait for the last point of another lane if its own lane was silent.
+func (b *builder) goOn(point, lane int32, lanes, last []int32) {
+	i := b.thread[point]
+	if i != none && (b.g.edges[i].lag <= silent || b.g.edges[i].owner != noOwner) {
+		return
+	}
+	other := none
+	for _, l := range lanes {
+		if l != lane && last[l] != none && (other == none || b.g.at[last[l]] > b.g.at[other]) {
+			other = last[l]
+		}
+	}
+	switch {
+	case other == none:
+	case i == none:
+		b.g.connect(other, point, b.g.slack(other, point), onThread, noOwner)
+	case 2*b.g.slack(other, point) < b.g.edges[i].lag:
+		b.g.connect(other, point, b.g.slack(other, point), onThread, noOwner)
+		b.g.edges[i].lag = usualHost
 	}
 }
 

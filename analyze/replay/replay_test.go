@@ -3,6 +3,7 @@ package replay_test
 import (
 	"math/rand/v2"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -153,4 +154,20 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q is read as %v", text, c)
 		}
 	}
+}
+
+// The main thread is silent while backward works on another thread: with half the host's time it goes on earlier.
+func TestASilentThreadGoesOnAfterAnother(t *testing.T) {
+	f := trace.New()
+	for _, o := range []struct {
+		name               string
+		thread, start, end int64
+	}{{"forward", 1, 0, 1_000}, {"backward", 2, 1_000, 9_000}, {"optimizer", 1, 9_010, 10_000}} {
+		const origin = 1_700_000_000_000_000_000
+		f.Add(op.Record{Entry: &op.Entry{
+			Operation: o.name, Side: op.SideHost, Start: op.Known(origin + o.start*1_000), Duration: (o.end - o.start) * 1_000,
+			Attrs: []op.Attr{{Key: "thread.id", Type: op.AttrInt, Value: strconv.FormatInt(o.thread, 10)}},
+		}})
+	}
+	check.Equal(t, "saved", int64(4*ms), saved(t, replay.New(f), "0.5x backward"))
 }
