@@ -35,7 +35,8 @@ type Report struct {
 	Schema string `json:"schema"`
 	// Input describes the input.
 	Input Envelope `json:"input"`
-	// Coverage counts the work of the run and how much of it the input has; nil without the structure.
+	// Coverage counts the work of the run and how much of it the input has; nil without the structure, with a
+	// filter and for the steady state alone.
 	Coverage *launch.Coverage `json:"coverage"`
 	// Findings are the causes of lost time and possible gains, most important first; nil without the structure.
 	Findings []findings.Finding `json:"findings"`

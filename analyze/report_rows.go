@@ -95,6 +95,9 @@ func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Opti
 			r.addFindings(forest, facts)
 		}
 	}
+	if r.Coverage != nil && r.Coverage.OfPart {
+		r.Coverage = nil
+	}
 	return r
 }
 

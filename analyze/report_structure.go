@@ -78,6 +78,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		{"devices", func() { r.Concurrency = timeline.Concurrency(forest) }},
 		{"", func() {
 			r.Coverage = launch.CoverageOf(forest, r.Input.Unrecorded)
+			r.Coverage.OfPart = opts.Steady || r.Input.SkippedBy[string(op.SkipFiltered)] > 0
 			r.Coverage.WorldSize = r.Input.WorldSize
 			if est := r.Total.EstCount; est.Known && est.V > 0 {
 				r.Coverage.SampledShare = op.KnownFloat(min(1, float64(r.Total.Count)/est.V))

@@ -32,6 +32,9 @@ type Coverage struct {
 	WorldSize op.Int `json:"world_size"`
 	// SampledShare is the share of the operations in the input, unknown without sampling weights.
 	SampledShare op.Float `json:"sampled_share"`
+	// OfPart is set if the recorded work is only a part of the input, by a filter or the steady state. The counts do
+	// not belong together then.
+	OfPart bool `json:"-"`
 }
 
 // CoverageOf counts the work of f and the unrecorded work, given by the reasons of its gaps.
@@ -159,7 +162,12 @@ func (c *Coverage) Text() string {
 	if c.SampledShare.Known && c.SampledShare.V < 1 {
 		lacks = append(lacks, units.Percent(c.SampledShare.V)+" of all operations were sampled")
 	}
-	if lacks == nil {
+	switch {
+	case lacks == nil:
+		return ""
+	case c.OfPart && lost+captured > 0:
+		return "Launches have no operation in the recording; how many of this part is not known."
+	case c.OfPart:
 		return ""
 	}
 	return strings.Join(lacks, "; ") + "."

@@ -73,4 +73,9 @@ func TestCoverageCountsRecordedAndLostWork(t *testing.T) {
 	}
 	part := &Coverage{Ranks: 2, WorldSize: op.Known(128), SampledShare: op.KnownFloat(0.1)}
 	check.Equal(t, "a part", "2 of 128 ranks are in the input; 10.0 % of all operations were sampled.", part.Text())
+	part.OfPart = true
+	check.Equal(t, "a part of the operations", "", part.Text())
+	part.LaunchesWithoutOperation = 1
+	check.Equal(t, "a part of the launches",
+		"Launches have no operation in the recording; how many of this part is not known.", part.Text())
 }
