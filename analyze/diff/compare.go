@@ -49,7 +49,7 @@ func Compare(base, head []*Run, opts Options) (*Report, error) {
 	alpha := cmp.Or(opts.Alpha, DefaultAlpha)
 	unit := chooseUnit(base, head)
 	r := &Report{
-		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Unit: unit, Alpha: alpha,
+		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Identical: areIdentical(base, head), Unit: unit, Alpha: alpha,
 		Bound: cmp.Or(opts.Bound, DefaultBound), Rows: rows(unit, base, head, alpha),
 		Parts:    parts(unit, base, head, alpha),
 		Warnings: []string{},
@@ -59,6 +59,20 @@ func Compare(base, head []*Run, opts Options) (*Report, error) {
 	r.warn(base, head)
 	r.Findings = r.findings()
 	return r, nil
+}
+
+// areIdentical reports whether both sides have one run, with the same operations at the same times.
+func areIdentical(base, head []*Run) bool {
+	if len(base) != 1 || len(head) != 1 || len(base[0].groups) != len(head[0].groups) || len(base[0].groups) == 0 {
+		return false
+	}
+	for id, b := range base[0].groups {
+		h := head[0].groups[id]
+		if h == nil || b.count != h.count || b.sum != h.sum || len(b.samples) == 0 || !slices.Equal(b.samples, h.samples) {
+			return false
+		}
+	}
+	return true
 }
 
 func sideOf(runs []*Run) Side {

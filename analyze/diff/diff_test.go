@@ -248,4 +248,7 @@ func TestTimeBetweenStepsCounts(t *testing.T) {
 		parts = append(parts, p.Part+" "+string(p.Verdict))
 	}
 	check.Equal(t, "parts", []string{"wall slower", "compute unchanged", "idle more"}, parts)
+	check.Equal(t, "other runs are identical", false, r.Identical)
+	r = check.Must(diff.Compare([]*diff.Run{run(9)}, []*diff.Run{run(9)}, diff.Options{}))(t)
+	check.Equal(t, "finding", "The runs are identical: the same operations at the same times.", r.Findings[0].Text)
 }

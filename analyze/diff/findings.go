@@ -16,6 +16,10 @@ const maxFindings = 3
 
 // findings states the change of the whole time, then the operations that changed it most.
 func (r *Report) findings() []findings.Finding {
+	if r.Identical {
+		const text = "The runs are identical: the same operations at the same times."
+		return []findings.Finding{{Kind: findings.Change, Text: text}}
+	}
 	all := []findings.Finding{{Kind: findings.Change, Text: r.whole()}}
 	var changed []*Row
 	apart := map[Verdict][]string{}

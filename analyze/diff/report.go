@@ -17,6 +17,8 @@ type Report struct {
 	Head   Side   `json:"head"`
 	// Findings state the change of the whole, then the largest changes.
 	Findings []findings.Finding `json:"findings"`
+	// Identical is set if both sides have one run, with the same operations at the same times.
+	Identical bool `json:"identical"`
 	// Unit is the unit of most rows.
 	Unit Unit `json:"unit"`
 	// Alpha is the probability of any false finding, 1-Alpha the confidence of the intervals.
