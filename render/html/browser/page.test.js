@@ -162,7 +162,7 @@ test("the timeline zooms, pans, pins and selects", async () => {
   await page.mouse.move(box.x + box.width * 0.6, y, { steps: 4 });
   await page.mouse.up();
   await page.keyboard.up("Shift");
-  await page.waitForFunction(() => document.getElementById("selection").textContent.includes("operations that start there"));
+  await page.waitForFunction(() => document.getElementById("selection").textContent.includes("starting there"));
   const counted = await page.evaluate(() => {
     const { rows, store, operations } = globalThis.optrace, { from, to } = store.state;
     let n = 0;
