@@ -29,11 +29,12 @@ CREATE VIEW IF NOT EXISTS {view} AS SELECT
   CAST(if(Duration > 9223372036854775807, 0, Duration) AS Int64) AS duration_ns,
   CAST(multiIf(mapContains(SpanAttributes, 'tensor.output.elements'),
     toInt64OrNull(SpanAttributes['tensor.output.elements']),
-    has_output_shape = 0 OR has(output_shape, -1) OR arrayProduct(output_shape) > 9e18, NULL,
+    has_output_shape = 0 OR has(output_shape, -1) OR arrayProduct(output_shape) > 9e18
+      OR SpanAttributes['optrace.unknown'] = 'output_elements', NULL,
     arrayFold((n, d) -> n * d, output_shape, toInt64(1))) AS Nullable(Int64)) AS output_elements,
   CAST(if(mapContains(SpanAttributes, 'tensor.memory.size'),
     toInt64OrNull(SpanAttributes['tensor.memory.size']),
-    if(toFloat64(output_elements) *
+    if(SpanAttributes['optrace.unknown'] = 'memory_bytes' OR toFloat64(output_elements) *
       toInt64(transform(dtype,
       ['f64', 'f32', 'bf16', 'f16', 'f8e4m3', 'f8e5m2', 'i64', 'i32', 'i16', 'i8',
       'u64', 'u32', 'u16', 'u8', 'bool', 'c64', 'c128'],
