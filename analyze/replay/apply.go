@@ -88,7 +88,8 @@ func (g *Graph) limit(s *selection, lags []int64, change func(r int32, ns int64)
 // scaleHost changes all time of hosts.
 func (g *Graph) scaleHost(factor float64, lags []int64) (n int64) {
 	for i := range g.g.edges {
-		if kind := g.g.edges[i].kind; (kind == onThread || kind == ofRequest) && lags[i] > dropped/2 {
+		kind := g.g.edges[i].kind
+		if (kind == onThread || kind == ofRequest || kind == ofExecution) && lags[i] > dropped/2 {
 			lags[i] = int64(math.Round(float64(lags[i]) * factor))
 			n++
 		}

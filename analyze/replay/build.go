@@ -153,7 +153,7 @@ func (b *builder) laneOf(r int32) int32 {
 	}
 	l := lane{b.process[r], b.forest.Names.Threads.Values[b.forest.Thread(r)], ofProcess}
 	switch {
-	case l.thread != 0:
+	case l.thread != noThread:
 	case b.isExecution(r):
 		l.root = ofEngine
 	case b.owner[r] != trace.NoRow && !b.loops[l.process]:
@@ -205,7 +205,10 @@ func (b *builder) collect() {
 			continue
 		}
 		b.origin = min(b.origin, c.Start)
-		l := lane{p, c.Thread.V, ofProcess}
+		l := lane{p, noThread, ofProcess}
+		if c.Thread.Known {
+			l.thread = c.Thread.V
+		}
 		b.addEvent(c.Start, c.Start+c.Duration, b.lanes.ID(l), ^int32(i), false)
 	}
 	for i := range b.events {

@@ -1,7 +1,7 @@
 // Package replay runs a recording again with a change and predicts the times.
 //
 //	g := replay.New(forest)
-//	r := g.Run(replay.Change{Kind: replay.Scale, Select: "matmul", Factor: 0.5})
+//	r, err := g.Run(replay.Change{Kind: replay.Scale, Select: "matmul", Factor: 0.5})
 //
 // A recording is a graph. Each start and each end is a point, and each edge says that a point comes at least a lag
 // after another. A replay sets each point to the latest of its edges. A change edits lags:

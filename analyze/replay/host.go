@@ -21,7 +21,7 @@ type event struct {
 // lane is what runs one event after another: a thread, or without threads a process, a request or an engine.
 type lane struct {
 	process int32
-	thread  int64 // its id, 0 if unknown
+	thread  int64 // its id, or noThread
 	root    int32 // the request
 }
 
@@ -31,10 +31,14 @@ const (
 	ofEngine  = int32(-2)
 )
 
+// noThread is an unknown thread, as in [trace.Names].
+const noThread = -1
+
 // track is a part of a lane in which events nest.
 type track struct {
-	open []int32 // events, the innermost last
-	last int32   // point
+	open   []int32 // events, the innermost last
+	last   int32   // point
+	engine bool    // of executions
 }
 
 // maxTracks bounds the tracks of a lane. Further overlapping events share the last one.
@@ -83,7 +87,7 @@ const silent = 100 * microsecond
 // second half of the silence. PyTorch's backward pass goes on so, on a thread of its own.
 func (b *builder) handOver() {
 	byProcess, first := order.Group(int32(len(b.lanes.Values)), len(b.loops), nil, func(l int32) int32 {
-		if b.lanes.Values[l].thread == 0 {
+		if b.lanes.Values[l].thread == noThread {
 			return none
 		}
 		return b.lanes.Values[l].process
@@ -174,7 +178,7 @@ func (b *builder) trackFor(tracks *[]track, e *event) *track {
 		t := &(*tracks)[i]
 		b.closeUntil(t, e.start)
 		nests := len(t.open) == 0 || b.events[t.open[len(t.open)-1]].end >= e.end
-		if nests || b.lanes.Values[e.lane].thread != 0 || i == maxTracks-1 {
+		if nests || b.lanes.Values[e.lane].thread != noThread || i == maxTracks-1 {
 			return t
 		}
 	}
@@ -182,7 +186,7 @@ func (b *builder) trackFor(tracks *[]track, e *event) *track {
 	if len(*tracks) > 0 {
 		last = (*tracks)[0].last
 	}
-	*tracks = append(*tracks, track{last: last})
+	*tracks = append(*tracks, track{last: last, engine: b.lanes.Values[e.lane].root == ofEngine})
 	return &(*tracks)[len(*tracks)-1]
 }
 
@@ -203,11 +207,14 @@ func (b *builder) put(t *track, at int64) int32 {
 	p := b.g.add(at)
 	b.thread = append(b.thread, none)
 	if t.last != none {
+		kind := onThread
 		owner := int32(noOwner)
-		if len(t.open) > 0 {
+		if len(t.open) == 0 && t.engine {
+			kind = ofExecution
+		} else if len(t.open) > 0 {
 			owner = b.events[t.open[len(t.open)-1]].owner
 		}
-		b.thread[p] = b.g.connect(t.last, p, b.g.slack(t.last, p), onThread, owner)
+		b.thread[p] = b.g.connect(t.last, p, b.g.slack(t.last, p), kind, owner)
 	}
 	t.last = p
 	return p

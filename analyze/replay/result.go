@@ -205,7 +205,7 @@ func (g *Graph) parts(last int32, at []int64, v *variant) []Part {
 			switch e.kind {
 			case own:
 				name = g.forest.Kind(e.owner).String()
-			case onThread:
+			case onThread, ofExecution:
 				name = partHost
 			case afterLaunch:
 				name = partLaunch

@@ -88,6 +88,9 @@ func TestEnginesThatShareRequestsKeepTheirBatches(t *testing.T) {
 		}
 		r, err := replay.New(f).Run(parse(t, "0.5x mlp"))
 		check.OK(t, err)
+		if n := r.Edges.Execution.Count; n == 0 {
+			t.Error("no execution waits for the one before")
+		}
 		if shared != (r.Batches == nil) {
 			t.Errorf("requests of two engines: %v, batches formed again: %+v", shared, r.Batches)
 		}

@@ -92,7 +92,7 @@ func (b *builder) waits() {
 const ownOfCall = 5 * microsecond
 
 // waitingCalls lets the ends of waiting calls wait for the work launched before, on the stream of the call if it
-// states one.
+// states one. It looks at the latest launches only, on up to eight streams.
 func (b *builder) waitingCalls() {
 	f := b.forest
 	for _, at := range b.calls {

@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/replay"
@@ -112,7 +113,9 @@ func (v *prediction) bounds() {
 	case b != nil:
 		v.note(fmt.Sprintf("Batches of %s are formed again. Without a change, this makes the requests take %s, recorded are %s.",
 			units.Plural(b.Executions, "execution"), units.Duration(b.FormedSumNS), units.Duration(b.SumNS)))
+	case slices.ContainsFunc(v.r.Changes, func(c replay.Applied) bool { return c.Kind == replay.Host }):
+		v.note("Shared executions keep their requests.")
 	case len(v.r.Changes) > 0:
-		v.note("Time of the host without a record, and requests of a shared execution, stay as recorded.")
+		v.note("Time of the host without a record stays as recorded, and shared executions keep their requests.")
 	}
 }
