@@ -3,6 +3,7 @@ package analyze
 import (
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/collective"
@@ -10,6 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/analyze/timeline"
@@ -112,6 +114,7 @@ func FindingsOf(f *trace.Forest, in *Envelope) []findings.Finding {
 
 // addFindings computes the findings from the figures of r and from facts, which it completes.
 func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
+	replayed := sync.OnceValue(func() *replay.Graph { return replay.New(f) })
 	in := &r.Input
 	facts.Input = findings.Input{
 		Files: in.Files, Bytes: in.Bytes, Formats: in.Formats,
@@ -135,6 +138,7 @@ func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 	facts.Sequences = r.Sequences
 	facts.Engines = r.Engines
 	facts.First = steps.FirstOf(f, r.Steps)
+	facts.Gain = func(operation string) int64 { return replayed().Gain(operation) }
 	r.Findings = findings.Of(facts)
 }
 

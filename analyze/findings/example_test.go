@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/timeline"
-	"github.com/optrace/optrace/op"
 )
 
 // Findings of a report with a host that runs 60 % of the time.
@@ -15,8 +15,9 @@ func Example() {
 		Extent: &timeline.Extent{
 			DurationNS: 100, HostNS: 60,
 			Devices: []timeline.DeviceWork{{}},
-			Alone:   []timeline.Alone{{Operation: "matmul", Kind: op.KindCompute, TimeNS: 20}},
 		},
+		Operations: []profile.Operation{{Operation: "matmul", Stats: profile.Stats{Kind: "compute", SumNS: 30}}},
+		Gain:       func(string) int64 { return 20 },
 	}
 	for _, f := range findings.Of(facts) {
 		fmt.Println(f.Kind, f.SavedNS, f.OfNS)

@@ -121,6 +121,8 @@ type Facts struct {
 	Alike           []requests.Alike
 	Engines         []engines.Engine
 	First           *steps.First
+	// Gain returns by how much the run would be shorter without an operation of devices. It may be nil.
+	Gain func(operation string) int64
 }
 
 // Input describes the input.

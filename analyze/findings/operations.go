@@ -18,7 +18,7 @@ import (
 // maxOperations bounds the findings on device operations, and separately the findings on host operations.
 const maxOperations = 5
 
-// operations finds operations that make the run longer: by drag on paths, else by the time in which they ran alone.
+// operations finds operations that make the run longer: by drag on paths, else by a replay without them.
 func (l *list) operations() {
 	var all []saving
 	add := func(name, kind string, ns int64, format string, args ...any) {
@@ -37,15 +37,27 @@ func (l *list) operations() {
 		l.savings(all)
 		return
 	}
-	for _, a := range l.Extent.Alone {
-		ns := a.TimeNS / l.devicesNum
-		if a.Kind == op.KindCollective {
-			ns -= l.waiting(a.TimeNS) / l.devicesNum // the wait for the last device remains
-		}
-		add(a.Operation, a.Kind.String(), ns, "Without %s the run would be up to %s shorter: for so long %s.",
-			l.named(a.Operation), l.part(ns), l.each("nothing else ran"))
+	if l.Gain == nil {
+		return
 	}
+	for _, o := range l.largest() {
+		ns := l.Gain(o.Operation)
+		add(o.Operation, o.Kind, ns, "Without %s the run would be %s shorter.", l.named(o.Operation), l.part(ns))
+	}
+	slices.SortStableFunc(all, func(a, b saving) int { return cmp.Compare(b.ns, a.ns) })
 	l.savings(all)
+}
+
+// maxReplayed bounds the operations that are replayed.
+const maxReplayed = 8
+
+// largest returns the operations of devices that ran for minShare of the run at least, the longest first.
+func (l *list) largest() []profile.Operation {
+	rows := slices.DeleteFunc(slices.Clone(l.Operations), func(o profile.Operation) bool {
+		return o.Side == op.SideHost.String() || float64(o.SumNS) < minShare*float64(l.whole)
+	})
+	slices.SortStableFunc(rows, func(a, b profile.Operation) int { return cmp.Compare(b.SumNS, a.SumNS) })
+	return rows[:min(len(rows), maxReplayed)]
 }
 
 // saving is a device operation with the time that the run would save without it.
@@ -83,20 +95,6 @@ func (l *list) savings(all []saving) {
 		l.add(f, first.ns)
 		all = all[same:]
 	}
-}
-
-// waiting estimates the part of a collective's time spent waiting, by the ratio over all collectives.
-func (l *list) waiting(ns int64) int64 {
-	var wait, all int64
-	for i := range l.Lateness {
-		wait += l.Lateness[i].WaitNS
-	}
-	for _, a := range l.Extent.Alone {
-		if a.Kind == op.KindCollective {
-			all += a.TimeNS
-		}
-	}
-	return int64(min(float64(wait)*float64(ns)/float64(max(1, all)), float64(ns)))
 }
 
 func (l *list) each(what string) string {

@@ -149,6 +149,21 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 	return r, nil
 }
 
+// Gain returns by how much the operations of a name on devices make the run longer, beside what they and their launches
+// hide. It is 0 for an unknown name.
+func (g *Graph) Gain(name string) int64 {
+	s := &selection{rows: make([]bool, g.forest.Len())}
+	for r := range g.forest.Rows() {
+		s.add(r, g.begin[r] != none && g.isOnDevice(r) && g.forest.RowName(r) == name)
+	}
+	if s.count == 0 {
+		return 0
+	}
+	v := g.g.variant()
+	g.remove(s, v.lags)
+	return slices.Max(g.g.at) - slices.Max(v.run())
+}
+
 // spreads are the shares of a gain by which it may be wrong, because a change cannot know how fast the changed
 // operations would be.
 var spreads = map[Kind]float64{

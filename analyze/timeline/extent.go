@@ -14,7 +14,7 @@ import (
 // Blocks is the number of equal parts of the devices' time for comparing devices.
 const Blocks = 16
 
-const maxAlone = 16
+const maxTimes = 16
 
 // Extent is the time from the first start to the last end of all operations and spans, including the host's, and the
 // work of devices and host within it.
@@ -22,14 +22,11 @@ const maxAlone = 16
 //	host    prepare [0,60)
 //	cuda:0  matmul [60,90), relu [80,100)
 //
-//	Duration 100, Alone matmul 20, relu 10, Host prepare 60, HostNS 60
+//	Duration 100, Host prepare 60, HostNS 60
 type Extent struct {
 	StartNS, DurationNS int64
 	// Devices has a row per device with started operations, by rank and name.
 	Devices []DeviceWork
-	// Alone has the time of each operation as the only one on a device, ignoring operations above it, summed over
-	// devices. Largest first.
-	Alone []Alone
 	// HostNS is the time of host activity while a device was idle, summed over devices. Without devices the host counts
 	// as for one device.
 	HostNS int64
@@ -49,13 +46,6 @@ type DeviceWork struct {
 	BlockNS [Blocks]int64
 	// Count, FLOPs and Elements are sums over operations.
 	Count, FLOPs, Elements int64
-}
-
-// Alone is the time of an operation running alone.
-type Alone struct {
-	Operation string
-	Kind      op.Kind
-	TimeNS    int64
 }
 
 // HostTime is the time of a host operation or span while devices were idle.
@@ -81,7 +71,7 @@ type HostGap struct {
 func ExtentOf(f *trace.Forest) *Extent {
 	f.Build()
 	e := &extents{
-		forest: f, alone: make([]*Alone, len(f.Names.Operations.Values)), sums: make(map[hostKey]*hostSum),
+		forest: f, sums: make(map[hostKey]*hostSum),
 		ranked: make(map[op.Int][]int32), did: make(map[op.Int][]int32),
 	}
 	e.findHost()
@@ -93,11 +83,6 @@ func ExtentOf(f *trace.Forest) *Extent {
 		e.gap(e.StartNS, e.StartNS+e.DurationNS)
 		e.Devices = nil
 	}
-	for _, a := range e.alone {
-		if a != nil {
-			e.Alone = append(e.Alone, *a)
-		}
-	}
 	for key, h := range e.sums {
 		if key.name == trace.NoRow {
 			e.Calls = append(e.Calls, h.HostTime)
@@ -107,10 +92,6 @@ func ExtentOf(f *trace.Forest) *Extent {
 	}
 	e.Host = largestTimes(e.Host)
 	e.Calls = largestTimes(e.Calls)
-	slices.SortFunc(e.Alone, func(a, b Alone) int {
-		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation))
-	})
-	e.Alone = e.Alone[:min(len(e.Alone), maxAlone)]
 	return &e.Extent
 }
 
@@ -124,13 +105,12 @@ func largestTimes(times []HostTime) []HostTime {
 			a.Longest.Key.Compare(b.Longest.Key),
 		)
 	})
-	return times[:min(len(times), maxAlone)]
+	return times[:min(len(times), maxTimes)]
 }
 
 type extents struct {
 	Extent
 	forest *trace.Forest
-	alone  []*Alone // by name
 	sums   map[hostKey]*hostSum
 
 	ranked map[op.Int][]int32 // host rows by rank; all rows under the unknown rank
@@ -274,53 +254,13 @@ func (e *extents) device(k device.Key, rows []int32) {
 		e.gap(e.StartNS, at)
 	}
 	for l := range levels(f, rows) {
-		if at = l.to; len(l.running) > 0 {
-			e.run(l.running, l.to-l.from)
-		} else {
+		if at = l.to; len(l.running) == 0 {
 			e.gap(l.from, l.to)
 		}
 	}
 	if end := e.StartNS + e.DurationNS; at < end {
 		e.gap(at, end)
 	}
-}
-
-// maxTogether bounds the simultaneous operations of a device for one to count as alone with those above it.
-const maxTogether = 8
-
-func (e *extents) run(rows []runningRow, ns int64) {
-	f := e.forest
-	inner := rows[0].row
-	if len(rows) > 1 {
-		if len(rows) > maxTogether {
-			return
-		}
-		for _, r := range rows[1:] {
-			if f.CompareStart(r.row, inner) > 0 {
-				inner = r.row
-			}
-		}
-		for _, r := range rows {
-			if f.Name(r.row) != f.Name(inner) && !e.isAbove(r.row, inner) {
-				return
-			}
-		}
-	}
-	name := f.Name(inner)
-	a := e.alone[name]
-	if a == nil {
-		a = &Alone{Operation: f.RowName(inner), Kind: f.Kind(inner)}
-		e.alone[name] = a
-	}
-	a.TimeNS += ns
-}
-
-// isAbove reports whether row r is within maxTogether levels above other.
-func (e *extents) isAbove(r, other int32) bool {
-	for n := 0; other != r && other != trace.NoRow && n < maxTogether; n++ {
-		other = e.forest.Tree.Parent[other]
-	}
-	return other == r
 }
 
 // gap adds an idle time of the current device. Gaps must be in order.
