@@ -135,8 +135,8 @@ func (v *view) idlePlaces(places []timeline.Place) {
 			units.DurationFloat(float64(p.SumNS)/float64(p.Count)), units.Duration(p.MaxNS),
 			nonZero(p.UntracedNS, units.Duration), host)
 	})
-	v.note("after, until: the operator that launched the work, or the call that waited for the device; unrecorded: the host " +
-		"recorded no operation, span or call meanwhile; host meanwhile: its longest activity")
+	v.note("after, until: the operator that launched the work, or the call that waited for the device; unrecorded: the " +
+		"host recorded no operation, span or call meanwhile; host meanwhile: its longest activity")
 }
 
 func (v *view) whyNoGaps() string {
