@@ -121,6 +121,7 @@ func (f *correlateFlags) run(ctx context.Context, s streams.Streams, line *flags
 		if report.Input != nil {
 			out.Verdict = input.Unread(inputs, report.Input)
 		}
+		s.Show(report)
 		return exit.Output(f.write(out, f.display.On(out.Screen(s)), report))
 	})
 }
