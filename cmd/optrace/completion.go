@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/render/text"
 )
 
 const completionUsage = `usage: optrace completion SHELL
@@ -88,7 +89,7 @@ func (c command) complete(before []string, last string) []string {
 			flagsEnd = true
 		case !flags.ValueFollows(fs, arg):
 		case i == len(before)-1:
-			return values(arg, "", last)
+			return c.values(arg, "", last)
 		default:
 			i++
 		}
@@ -100,7 +101,7 @@ func (c command) complete(before []string, last string) []string {
 	case flagsEnd || !strings.HasPrefix(last, "-"):
 		return starting(c.arguments, "", last)
 	case hasValue:
-		return values(name, name+"=", value)
+		return c.values(name, name+"=", value)
 	}
 	about := flagSummaries(c.usage)
 	var lines []string
@@ -124,9 +125,9 @@ func starting(lines []string, prefix, text string) (found []string) {
 }
 
 // values returns the values of a flag that start with a text, behind a prefix. In a list it completes the last value.
-func values(dashed, prefix, text string) []string {
+func (c command) values(dashed, prefix, text string) []string {
 	name := strings.TrimLeft(dashed, "-")
-	lines := flagValues(name)
+	lines := c.flagValues(name)
 	if comma := strings.LastIndexByte(text, ','); comma >= 0 && (name == "by" || name == "section") {
 		taken := strings.Split(text[:comma], ",")
 		lines = slices.DeleteFunc(lines, func(line string) bool { return slices.Contains(taken, line) })
@@ -136,7 +137,7 @@ func values(dashed, prefix, text string) []string {
 	return starting(lines, prefix, text)
 }
 
-func flagValues(name string) (lines []string) {
+func (c command) flagValues(name string) (lines []string) {
 	switch name {
 	case "to":
 		for _, t := range convert.Targets() {
@@ -154,6 +155,9 @@ func flagValues(name string) (lines []string) {
 		return append(key.Names(), "attr:", attrkey.HardwareID, attrkey.HardwareType, attrkey.HardwareModel,
 			attrkey.GPUIndex, attrkey.RequestModel)
 	case "section":
+		if c.name == "correlate" {
+			return text.CorrelationSections()
+		}
 		return slices.Clone(sections)
 	case "color":
 		return streams.Colors()

@@ -134,7 +134,7 @@ func (f *reportFlags) define(fs *flag.FlagSet) {
 func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
 	inputs := line.Inputs
 	f.line = line
-	chosen, err := parseSections(f.section)
+	chosen, err := parseSections(f.section, sections)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ var (
 // selection is a set of sections; nil is all.
 type selection []string
 
-func parseSections(list string) (selection, error) {
+// parseSections returns the selection of a list of names.
+func parseSections(list string, sections []string) (selection, error) {
 	if list == "" || list == "all" {
 		return nil, nil
 	}

@@ -451,11 +451,14 @@ func TestCorrelationGolden(t *testing.T) {
 		"correlate_joined":  of(correlated("http://jaeger:16686"), text.Options{Top: 2}),
 		"correlate_offline": of(correlated(""), text.Options{Top: 10}),
 		"correlate_color":   of(correlated(""), text.Options{Color: true}),
-		"correlate_empty":   of(correlate.NewJoin().Report(correlate.Options{}), text.Options{Top: 10}),
+		"correlate_first": func(w io.Writer) error {
+			return text.WriteCorrelationOverview(w, correlated("http://jaeger:16686"), text.Options{Top: 10})
+		},
+		"correlate_empty": of(correlate.NewJoin().Report(correlate.Options{}), text.Options{Top: 10}),
 	})
 }
 
-// Many endpoints do not make a long text, and those without operations are only listed.
+// Many endpoints do not make a long text, and those without operations are only listed. The first screen has 30 lines.
 func TestCorrelationManyEndpoints(t *testing.T) {
 	j := correlate.NewJoin()
 	for i := range byte(9) {
@@ -473,6 +476,11 @@ func TestCorrelationManyEndpoints(t *testing.T) {
 		strings.Contains(b.String(), "CRITICAL PATH of GET /a") ||
 		!strings.Contains(b.String(), "… and 3 more endpoints with operations, which took less time") {
 		t.Errorf("%d endpoints in detail:\n%s", n, b.String())
+	}
+	b.Reset()
+	check.OK(t, text.WriteCorrelationOverview(&b, j.Report(correlate.Options{Findings: true}), text.Options{Top: 99}))
+	if n := strings.Count(b.String(), "\n"); n > 30 || n < 20 || !strings.Contains(b.String(), "endpoint (3 of 9)") {
+		t.Errorf("%d lines:\n%s", n, b.String())
 	}
 }
 

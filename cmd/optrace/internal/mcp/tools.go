@@ -244,7 +244,7 @@ type requestArgs struct {
 }
 
 func (s *Server) request(ctx context.Context, in requestArgs) (*answer, error) {
-	return s.run(ctx, in.Inputs, "correlate", "-trace="+in.TraceID, rows(in.Top, 5))
+	return s.run(ctx, in.Inputs, "correlate", "-section=all", "-trace="+in.TraceID, rows(in.Top, 5))
 }
 
 type whatifArgs struct {
