@@ -14,7 +14,6 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/model/attrkey"
-	"github.com/optrace/optrace/render/text"
 )
 
 const completionUsage = `usage: optrace completion SHELL
@@ -156,7 +155,7 @@ func (c command) flagValues(name string) (lines []string) {
 			attrkey.GPUIndex, attrkey.RequestModel)
 	case "section":
 		if c.name == "correlate" {
-			return text.CorrelationSections()
+			return correlationSections
 		}
 		return slices.Clone(sections)
 	case "color":

@@ -229,7 +229,7 @@ func (f *correlateFlags) check(inputs int) error {
 		return exit.Usagef("-top is negative")
 	}
 	var err error
-	if f.chosen, err = parseSections(f.section, text.CorrelationSections()); err != nil {
+	if f.chosen, err = parseSections(f.section, correlationSections); err != nil {
 		return err
 	}
 	if err := checkReportURL(f.reportURL); err != nil || f.price == "" {
@@ -252,10 +252,9 @@ func (f *correlateFlags) write(w io.Writer, opts text.Options, r *correlate.Repo
 	opts.Top = f.top
 	opts.Rows = f.line.Rows()
 	if f.section == "" && f.trace == "" {
-		opts.Show = func(section string) bool { return section == "price" }
-		return text.WriteCorrelationOverview(w, r, opts)
-	}
-	if f.chosen != nil {
+		opts.FirstScreen = true
+		opts.Show = selection{"price"}.shows
+	} else if f.chosen != nil {
 		opts.Show = f.chosen.shows
 	}
 	return text.WriteCorrelation(w, r, opts)

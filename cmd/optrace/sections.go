@@ -12,6 +12,10 @@ var sections = []string{
 	"errors", "idle", "launches", "critical_path", "sequences", "steps", "phases", "engines",
 }
 
+var correlationSections = []string{
+	"findings", "endpoints", "engines", "price", "critical_path", "requests", "shared", "unattached",
+}
+
 // sumsOnly are sections without need for the structure of the run, which takes memory for every entry. The sections in
 // inPart show less without it. All others need it.
 var (

@@ -30,39 +30,32 @@ var correlationSections = []struct {
 	{"shared", (*correlation).shared}, {"unattached", (*correlation).unattached},
 }
 
-// CorrelationSections lists the sections of a correlation in their order.
-func CorrelationSections() (names []string) {
-	for _, s := range correlationSections {
-		names = append(names, s.name)
-	}
-	return names
-}
-
-// WriteCorrelation renders c to w with one call of Write.
+// WriteCorrelation renders c to w with one call of Write. With opts.FirstScreen it begins with the inputs and their
+// faults, the most important findings, the endpoints with the most time, and the slowest requests with their largest
+// causes: in 80 columns, the default width then, at most 30 lines. The sections selected by opts.Show follow.
 func WriteCorrelation(w io.Writer, c *correlate.Report, opts Options) error {
+	if opts.FirstScreen {
+		opts.Width = cmp.Or(opts.Width, overviewWidth)
+	}
 	v := &correlation{newPage(opts), c}
-	v.envelope()
-	v.sections()
-	v.foot()
-	return v.writeTo(w)
-}
-
-func (v *correlation) sections() {
+	if opts.FirstScreen {
+		v.firstScreen()
+	} else {
+		v.envelope()
+	}
 	for _, s := range correlationSections {
 		if v.Show == nil || v.Show(s.name) {
 			s.write(v)
 		}
 	}
+	v.foot()
+	return v.writeTo(w)
 }
 
-// WriteCorrelationOverview renders the first screen of c to w with one call of Write: the inputs and their faults, the
-// most important findings, the endpoints with the most time, and the slowest requests with their largest causes. In 80
-// columns, the default width here, it has at most 30 lines. The sections selected by opts.Show follow.
-func WriteCorrelationOverview(w io.Writer, c *correlate.Report, opts Options) error {
-	opts.Width = cmp.Or(opts.Width, overviewWidth)
-	v := &correlation{newPage(opts), c}
+func (v *correlation) firstScreen() {
+	c := v.c
 	part := func(write func(*correlation)) []string {
-		p := &correlation{newPage(opts), c}
+		p := &correlation{newPage(v.Options), c}
 		write(p)
 		return strings.SplitAfter(p.b.String(), "\n")[:strings.Count(p.b.String(), "\n")]
 	}
@@ -89,16 +82,12 @@ func WriteCorrelationOverview(w io.Writer, c *correlate.Report, opts Options) er
 	}
 	v.b.WriteString(strings.Join(append(lines, told...), "") + strings.Join(endpoints, ""))
 	v.slowest(min(v.Top, left-len(told)-3))
-	if opts.Show != nil {
-		v.sections()
-	}
 	v.b.WriteByte('\n')
 	more := "More: optrace correlate -section NAME as → says, -section all"
 	for _, r := range v.bySlowness(1) {
 		more += "; the slowest: -trace " + idText(r.TraceID)
 	}
 	v.fold("", "", more, dim)
-	return v.writeTo(w)
 }
 
 // busiest shows the endpoints with the most time.
