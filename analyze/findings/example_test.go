@@ -17,7 +17,6 @@ func Example() {
 			Devices: []timeline.DeviceWork{{}},
 		},
 		Operations: []profile.Operation{{Operation: "matmul", Stats: profile.Stats{Kind: "compute", SumNS: 30}}},
-		Gain:       func(string) int64 { return 20 },
 	}
 	for _, f := range findings.Of(facts) {
 		fmt.Println(f.Kind, f.SavedNS, f.OfNS)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/collective"
@@ -16,11 +15,13 @@ import (
 	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/sequences"
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
@@ -136,8 +137,10 @@ type Facts struct {
 	Alike           []requests.Alike
 	Engines         []engines.Engine
 	First           *steps.First
-	// Gain returns by how much the run would be shorter without an operation of devices. It may be nil.
-	Gain func(operation string) int64
+	Steps           []steps.Row
+	// Forest and Replay may be nil. Rules that need them then find nothing.
+	Forest *trace.Forest
+	Replay func() *replay.Graph
 }
 
 // Input describes the input.
@@ -229,7 +232,6 @@ func (l *list) withoutTimes() {
 		text += ": " + units.Plural(l.Total.Count, "operation") + " took " + units.Duration(l.Total.SumNS) + " in all"
 	}
 	l.first = append(l.first, says(Bound, Where{Section: "devices"}, "%s.", text))
-	l.rooflines()
 	l.all = append(l.all, engineFindings(l.Engines, false)...)
 	l.first = append(l.first, l.failed...)
 	l.sort()
@@ -244,15 +246,7 @@ func (l *list) run() {
 	}
 	l.blame()
 	l.first = append(l.first, l.bound())
-	l.standouts()
-	l.devices()
-	l.operations()
-	tellsSpread := func(f Finding) bool { return strings.HasSuffix(f.Text, l.spread) }
-	if 10*l.by.CommunicationNS >= l.whole*l.devicesNum && !slices.ContainsFunc(l.all, tellsSpread) {
-		l.first[len(l.first)-1].Text += l.spread // of the bound
-	}
-	l.hostTimes()
-	l.others()
+	l.changes()
 	l.all = append(l.all, engineFindings(l.Engines, false)...)
 	l.first = append(l.first, l.failed...)
 	l.sort()
@@ -300,16 +294,6 @@ type list struct {
 
 func says(kind Kind, where Where, format string, args ...any) Finding {
 	return Finding{Kind: kind, Where: where, Text: fmt.Sprintf(format, args...)}
-}
-
-// add appends a finding that saves ns, unless that is below minShare.
-func (l *list) add(f Finding, ns int64) {
-	if l.whole <= 0 || float64(ns) < minShare*float64(l.whole) {
-		return
-	}
-	f.SavedNS = op.Known(min(ns, l.whole))
-	f.OfNS = op.Known(l.whole)
-	l.all = append(l.all, f)
 }
 
 // part formats a time with its share of the whole.

@@ -30,21 +30,23 @@ var Layouts = []Layout{Profile, TracePerStep, TracePerRank}
 // Planted is a cause of slowness in a training program, and the change that undoes it.
 type Planted struct {
 	Name string
+	// Rule is the rule of the finding for the cause, and Says a part of its text.
+	Rule, Says string
 	// Change is a format for the strength, in the form of package replay.
 	Change func(strength float64) string
 }
 
 // Programs are the causes of [Twin].
 var Programs = []Planted{
-	{"straggler", func(s float64) string { return fmt.Sprintf("%gx rank=1,kind=compute", 1/(1+s)) }},
-	{"imbalance", func(float64) string { return "balance kind=compute" }},
-	{"tiny", func(float64) string { return "remove tiny" }},
-	{"item", func(float64) string { return "nowait cudaStreamSynchronize" }},
-	{"pause", func(float64) string { return "remove save_checkpoint" }},
-	{"loader", func(float64) string { return "remove next_batch" }},
-	{"pageable", func(float64) string { return "rate=25GB/s Memcpy HtoD (Pageable -> Device)" }},
-	{"slow_layer", func(s float64) string { return fmt.Sprintf("%gx layer_05", 1/(1+s*trainLayers)) }},
-	{"exposed", func(float64) string { return "overlap kind=collective" }},
+	{"straggler", "straggler", "1/cuda:1", func(s float64) string { return fmt.Sprintf("%gx rank=1,kind=compute", 1/(1+s)) }},
+	{"imbalance", "straggler", "3/cuda:3", func(float64) string { return "balance kind=compute" }},
+	{"tiny", "short_operations", "tiny", func(float64) string { return "remove tiny" }},
+	{"item", "waits", "cudaStreamSynchronize", func(float64) string { return "nowait cudaStreamSynchronize" }},
+	{"pause", "pauses", "save_checkpoint", func(float64) string { return "remove save_checkpoint" }},
+	{"loader", "input", "next_batch", func(float64) string { return "remove next_batch" }},
+	{"pageable", "copies", "Pageable", func(float64) string { return "rate=25GB/s Memcpy HtoD (Pageable -> Device)" }},
+	{"slow_layer", "unlike", "layer_05", func(s float64) string { return fmt.Sprintf("%gx layer_05", 1/(1+s*trainLayers)) }},
+	{"exposed", "communication", "all_reduce", func(float64) string { return "overlap kind=collective" }},
 }
 
 // PlantedIn returns the causes of [Twin] in a layout.

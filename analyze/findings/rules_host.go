@@ -1,0 +1,396 @@
+package findings
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/sequences"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
+)
+
+// rounds returns the number of steps of a loop, or of requests without steps; 0 if neither is known.
+func (l *list) rounds() int64 {
+	if n := int64(len(l.Steps)); n > 0 {
+		return n
+	}
+	n := int64(0)
+	for i := range l.Alike {
+		n = max(n, l.Alike[i].Count)
+	}
+	return n
+}
+
+// perRound says how often something happens in a step, " (20 a step)", or "".
+func (l *list) perRound(n int64) string {
+	rounds := int64(len(l.Steps))
+	if rounds < 2 || n < rounds {
+		return ""
+	}
+	return fmt.Sprintf(" (%s a step)", units.Count(n/rounds))
+}
+
+// calls sums up the calls of the host of a class, by name.
+type calls struct {
+	name       string
+	count, sum int64
+	within     map[string]int64 // by the operation of the host around them
+}
+
+func (c *calls) around() string {
+	most := ""
+	for name, n := range c.within {
+		if n > c.within[most] || n == c.within[most] && name < most {
+			most = name
+		}
+	}
+	if 2*c.within[most] < c.count {
+		return ""
+	}
+	return most
+}
+
+// callsOf returns the calls of a class, the largest sum first.
+func (l *list) callsOf(class func(name string) bool) []calls {
+	if l.Forest == nil {
+		return nil
+	}
+	byName := make(map[string]*calls)
+	var hosts []int32
+	for i := range l.Forest.Calls {
+		c := &l.Forest.Calls[i]
+		if !class(c.Name) {
+			continue
+		}
+		if hosts == nil {
+			hosts = l.hostRows()
+		}
+		sum := byName[c.Name]
+		if sum == nil {
+			sum = &calls{name: c.Name, within: make(map[string]int64)}
+			byName[c.Name] = sum
+		}
+		sum.count++
+		sum.sum += c.Duration
+		if r := l.around(hosts, c); r != trace.NoRow {
+			sum.within[l.Forest.RowName(r)]++
+		}
+	}
+	var all []calls
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		all = append(all, *byName[name])
+	}
+	slices.SortStableFunc(all, func(a, b calls) int { return cmp.Compare(b.sum, a.sum) })
+	return all
+}
+
+// hostRows returns the operations of hosts by start.
+func (l *list) hostRows() []int32 {
+	f := l.Forest
+	rows := make([]int32, 0, 16)
+	for r := range f.Rows() {
+		if f.Has(r, trace.FlagHost|trace.FlagStart) {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows, f.CompareStart)
+	return rows
+}
+
+// around returns the outermost operation of the host around a call, among the latest to start, or NoRow.
+func (l *list) around(hosts []int32, c *trace.Call) int32 {
+	const latest = 64
+	f := l.Forest
+	i := sort.Search(len(hosts), func(i int) bool { return f.Start(hosts[i]) > c.Start })
+	outer := int32(trace.NoRow)
+	for _, r := range slices.Backward(hosts[max(0, i-latest):i]) {
+		thread := f.Names.Threads.Values[f.Thread(r)]
+		if f.End(r) >= c.Start+c.Duration && (!c.Thread.Known || thread == c.Thread.V) {
+			outer = r
+		}
+	}
+	return outer
+}
+
+// waits finds calls in which the host waits for a device several times a step.
+func (l *list) waits() (all []candidate) {
+	const (
+		most = 3
+		few  = 10 // without steps
+	)
+	rounds := l.rounds()
+	for _, c := range l.callsOf(attrkey.IsWait) {
+		if c.count < max(2*rounds, few) || len(all) == most {
+			continue
+		}
+		name := l.named(c.name)
+		if around := c.around(); around != "" {
+			name = l.named(around) + " (" + name + ")"
+		}
+		f := says(HostGap, Where{Section: "idle", Operation: c.around()},
+			"The host waits for the device %s in %s%s. Meanwhile it launches no further work.",
+			units.Plural(c.count, "time"), name, l.perRound(c.count))
+		f.Evidence = []Evidence{about("call", c.name), times("calls", c.count), lasts("time in the calls", c.sum)}
+		f.Try = "keep the value on the device, and read it once every N steps"
+		all = append(all, candidate{Finding: f, changes: change(replay.NoWait, c.name)})
+	}
+	return all
+}
+
+// loaders finds operations and ranges of the host that read the input while the devices are idle.
+func (l *list) loaders() (all []candidate) {
+	add := func(h timeline.HostTime, n int64) {
+		if !attrkey.IsInput(h.Operation) {
+			return
+		}
+		often := ""
+		if n > 0 {
+			often = fmt.Sprintf(" It runs %s%s.", units.Plural(n, "time"), l.perRound(n))
+		}
+		f := says(HostGap, whereGap(h.Longest, h.Operation), "The device waits for input: %s in %s.%s",
+			l.each(l.part(h.TimeNS/l.devicesNum)+" idle"), l.named(h.Operation), often)
+		f.Evidence = []Evidence{about("range", h.Operation), lasts("longest idle time", h.Longest.HostNS)}
+		f.Try = "load in parallel with the device: more workers, prefetch, pinned memory"
+		all = append(all, candidate{Finding: f, changes: change(replay.Remove, h.Operation), atMost: true})
+	}
+	for _, h := range l.Extent.Host {
+		add(h, l.hostCalls(h))
+	}
+	for _, h := range l.Extent.Calls {
+		n := int64(0)
+		for i := range l.Forest.Calls {
+			if l.Forest.Calls[i].Name == h.Operation {
+				n++
+			}
+		}
+		add(h, n)
+	}
+	return all
+}
+
+// isOperator reports whether a name is an operator of a framework, such as aten::add. These launch the work of the
+// device and are no pauses.
+func isOperator(name string) bool { return strings.Contains(name, "::") }
+
+// pauses finds idle time of devices while the host runs one operation for long, or records nothing.
+func (l *list) pauses() (all []candidate) {
+	const long = 100_000 // ns
+	rounds := max(1, l.rounds())
+	for _, h := range l.Extent.Host {
+		n := l.hostCalls(h)
+		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= 10*long) && h.TimeNS/n >= long
+		if len(l.Extent.Devices) == 0 || attrkey.IsInput(h.Operation) || isOperator(h.Operation) || !isLong || l.inFirst(h.Longest) {
+			continue
+		}
+		where := whereGap(h.Longest, h.Operation)
+		if 10*h.FirstNS >= 9*h.TimeNS && n >= 2 {
+			f := says(FirstStep, where, "The first of %s of %s takes %s on the host. It is start-up.",
+				units.Plural(n, "call"), l.named(h.Operation), l.part(h.FirstNS/l.devicesNum))
+			f.Try = "leave the start out of the recording, or call it before the first step"
+			all = append(all, candidate{Finding: f, changes: change(replay.Warm, ""), saving: replay.Saving{NS: h.FirstNS / l.devicesNum}})
+			all[len(all)-1].changes = nil
+			continue
+		}
+		f := says(HostGap, where, "The device is idle %s while the host runs %s (%s).", l.part(h.TimeNS/l.devicesNum),
+			l.named(h.Operation), units.Plural(n, "time"))
+		f.Evidence = []Evidence{about("operation", h.Operation), times("calls", n), lasts("longest idle time", h.Longest.HostNS)}
+		f.Try = "run it in the background, or less often"
+		all = append(all, candidate{Finding: f, changes: change(replay.Remove, h.Operation), atMost: true})
+	}
+	return append(all, l.unrecorded()...)
+}
+
+// unrecorded finds idle time in which the host recorded nothing.
+func (l *list) unrecorded() []candidate {
+	g := &l.Extent.Quiet
+	ns := (l.by.IdleNS - l.quietNS) / l.devicesNum
+	if len(l.Extent.Devices) == 0 || g.DurationNS == 0 || !l.enough(ns) {
+		return nil
+	}
+	text := "The device is idle " + l.part(ns) + " while the host runs code that records nothing"
+	for i := range l.Idle {
+		if gap := &l.Idle[i]; gap.Key == g.Key && gap.StartNS == g.StartNS {
+			text += ", such as between " + l.named(gap.After) + " and " + l.named(gap.Before)
+		}
+	}
+	f := says(HostGap, whereGap(*g, ""), "%s%s.", text, l.inCalls(ns))
+	f.Evidence = []Evidence{lasts("longest idle time", g.DurationNS-g.HostNS), about("device", g.Label(l.ranks))}
+	f.Try = "profile the host's code between these operations"
+	return []candidate{{Finding: f, changes: change(replay.Pauses, ""), atMost: true}}
+}
+
+// inCalls names the host calls during most of an idle time, "" if no call is known.
+func (l *list) inCalls(idle int64) string {
+	var most []string
+	for i := range l.Extent.Calls {
+		c := &l.Extent.Calls[i]
+		if ns := min(c.TimeNS/l.devicesNum, idle); 10*ns >= idle && len(most) < 3 {
+			most = append(most, l.named(c.Operation)+" "+units.Duration(ns))
+		}
+	}
+	if most == nil {
+		return ""
+	}
+	return "; calls: " + strings.Join(most, ", ")
+}
+
+// allocator finds calls inside steps that take and give back memory of a device.
+func (l *list) allocator() []candidate {
+	var changes []replay.Change
+	var names []string
+	var n, ns int64
+	for _, c := range l.callsOf(attrkey.IsAllocation) {
+		changes = append(changes, replay.Change{Kind: replay.Remove, Select: c.name})
+		names = append(names, c.name)
+		n += c.count
+		ns += c.sum
+	}
+	if n < max(2*l.rounds(), 10) {
+		return nil
+	}
+	f := says(HostGap, Where{Section: "idle", Operation: names[0]},
+		"The host calls %s %s%s, for %s: memory of the device is given back and taken again.",
+		strings.Join(names, " and "), units.Plural(n, "time"), l.perRound(n), units.Duration(ns))
+	f.Evidence = []Evidence{times("calls", n), lasts("time in the calls", ns)}
+	f.Try = "keep the caching allocator's memory: no empty_cache() in the loop"
+	return []candidate{{Finding: f, changes: changes}}
+}
+
+// firstStep finds a first step slower than the others.
+func (l *list) firstStep() (all []candidate) {
+	if s := l.First; s != nil {
+		more := s.WallNS.V - s.MedianNS
+		f := says(FirstStep, Where{Section: "steps", FromNS: op.Known(s.StartNS), ToNS: op.Known(s.EndNS)},
+			"The first step takes %s, the median of %s %s. It is start-up.", units.Duration(s.WallNS.V),
+			units.Plural(int64(s.Others), "other"), units.Duration(s.MedianNS))
+		f.Evidence = []Evidence{lasts("first step", s.WallNS.V), lasts("median", s.MedianNS)}
+		f.Try = "leave it out of the figures with -steady; warm up before measuring"
+		c := candidate{Finding: f, changes: change(replay.Warm, "")}
+		if l.byRequest || !l.replay(&c.saving, c.changes) || 2*c.saving.NS < more {
+			c.changes = nil
+			c.saving = replay.Saving{NS: more}
+		}
+		all = append(all, c)
+	}
+	for i := range l.Alike {
+		if a := &l.Alike[i]; a.First != nil && l.First == nil {
+			f := says(FirstStep, whereRequest(a.First), "The first %s takes %s, the median of the others %s. It is start-up.%s",
+				l.named(a.Name), units.Duration(a.First.DurationNS), units.Duration(a.First.MedianNS), cause(a.First))
+			f.Try = "leave it out of the figures; send a request before the traffic"
+			all = append(all, candidate{Finding: f, saving: replay.Saving{NS: a.First.BeyondNS}})
+		}
+	}
+	return all
+}
+
+// launchBound finds devices that are idle because launches come late from a host that works all the time.
+func (l *list) launchBound() []candidate {
+	var late, idle int64
+	for _, d := range l.IdleCauses.Devices {
+		late += d.Host.SumNS
+		idle += d.Host.SumNS + d.Queue.SumNS + d.Other.SumNS
+	}
+	n := int64(0) // operations of the host
+	for i := range l.Operations {
+		if o := &l.Operations[i]; o.Side == op.SideHost.String() {
+			n += o.Count
+		}
+	}
+	if late < l.whole*l.devicesNum/10 || 2*late < idle || l.by.HostNS*3 < late {
+		return nil
+	}
+	f := says(Launch, Where{Section: "idle"},
+		"Launch bound: the device is idle %s because the host launches too late. It runs %s for %s of the device.",
+		l.part(late/l.devicesNum), units.Plural(n, "operation"), units.Count(l.Total.Count))
+	f.Evidence = []Evidence{lasts("idle before late launches", late/l.devicesNum), times("operations of the host", n)}
+	f.Try = "fewer and larger launches: CUDA graphs, torch.compile, fused optimizers, larger batches"
+	return []candidate{{Finding: f, changes: []replay.Change{{Kind: replay.Host, Factor: 0.5}}, atMost: true}}
+}
+
+// shortOperations finds runs of short operations on a stream.
+func (l *list) shortOperations() []candidate {
+	gaps, most := l.sequenceGaps()
+	if most == nil {
+		return nil
+	}
+	var names []string
+	for _, name := range slices.Compact(slices.Clone(most.Operations)) {
+		names = append(names, l.named(name))
+	}
+	if len(names) > 3 {
+		names = append(names[:3], "…")
+	}
+	f := says(SmallOperations, Where{Section: "sequences", Operation: most.Operations[0]},
+		"Runs of short operations: %s repeats %s, with gaps of %s in all.", strings.Join(names, " → "),
+		units.Plural(most.Rounds, "time"), units.Duration(gaps/l.devicesNum))
+	f.Evidence = []Evidence{times("operations in short runs", l.Sequences.RunOperations), lasts("gaps", gaps/l.devicesNum)}
+	f.Try = "fuse them into one kernel, or launch them as a graph"
+	return []candidate{{Finding: f, changes: change(replay.Fuse, replay.ShortRuns)}}
+}
+
+func (l *list) each(what string) string {
+	if l.devicesNum > 1 {
+		return what + " on a device on average"
+	}
+	return what + " on the device"
+}
+
+// hostCalls returns the number of host calls of an operation, 0 if unknown.
+func (l *list) hostCalls(h timeline.HostTime) int64 {
+	for i := range l.Operations {
+		if o := &l.Operations[i]; h.IsOp && o.Operation == h.Operation && o.Side == op.SideHost.String() {
+			return o.Count
+		}
+	}
+	return 0
+}
+
+func (l *list) gapText(g timeline.HostGap, ns int64) string {
+	text := units.Duration(ns) + " of " + l.label(g.Key)
+	switch {
+	case !slices.ContainsFunc(l.Devices, func(d profile.Device) bool { return d.Key() == g.Key }):
+	case g.StartNS == l.Extent.StartNS:
+		text += ", before its first operation"
+	case g.StartNS+g.DurationNS == l.Extent.StartNS+l.Extent.DurationNS:
+		text += ", after its last operation"
+	}
+	return text
+}
+
+// whereGap locates an idle gap. The host ran the operation, if not "", during the gap.
+func whereGap(g timeline.HostGap, operation string) Where {
+	w := whereDevice("idle", g.Key)
+	w.Operation = operation
+	w.FromNS, w.ToNS = op.Known(g.StartNS), op.Known(g.StartNS+g.DurationNS)
+	return w
+}
+
+// inFirst reports whether more than half of a gap lies in a first step with its own finding.
+func (l *list) inFirst(g timeline.HostGap) bool {
+	if l.First == nil {
+		return false
+	}
+	within := min(g.StartNS+g.DurationNS, l.First.EndNS) - max(g.StartNS, l.First.StartNS)
+	return 2*within > g.DurationNS
+}
+
+// sequenceGaps returns the time between the operations of repeated sequences, and the sequence with the longest gaps.
+func (l *list) sequenceGaps() (gaps int64, most *sequences.Sequence) {
+	for i := range l.Sequences.Rows {
+		s := &l.Sequences.Rows[i]
+		gaps += s.GapNS
+		if most == nil || s.GapNS > most.GapNS {
+			most = s
+		}
+	}
+	return gaps, most
+}
