@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
@@ -52,6 +53,8 @@ type candidate struct {
 	atMost bool
 	// most bounds what the changes save, 0 if unknown.
 	most int64
+	// isEffect is set for a time that other causes can explain. They come first, and it is left out beside them.
+	isEffect bool
 }
 
 // maxReplayed bounds the candidates that are replayed, maxChanges the changes that are replayed together.
@@ -86,11 +89,16 @@ func (l *list) changes() {
 		}
 	}
 	all = worth
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(b.saving.NS, a.saving.NS) })
+	slices.SortStableFunc(all, func(a, b candidate) int {
+		return cmp.Or(order.Flags(a.isEffect, b.isEffect), cmp.Compare(b.saving.NS, a.saving.NS))
+	})
 	var kept []replay.Change
 	together := int64(0)
 	for i := range all {
 		c := &all[i]
+		if c.isEffect && i > 0 && !all[0].isEffect {
+			continue
+		}
 		if len(c.changes) > 0 && len(kept) > 0 && i < maxChanges {
 			var joint replay.Saving
 			if l.replay(&joint, append(slices.Clone(kept), c.changes...)) && 2*(joint.NS-together) < c.saving.NS {
@@ -124,7 +132,9 @@ func (l *list) enough(ns int64) bool { return l.whole > 0 && float64(ns) >= minS
 func (l *list) claim(c *candidate) {
 	f := c.Finding
 	f.SavedNS = op.Known(min(c.saving.NS, l.whole))
-	low, high := max(0, c.saving.LowNS), min(l.whole, max(c.saving.HighNS, c.saving.NS))
+	const estimated = 20 // the part of a gain by which the estimate of its size may be wrong
+	low := max(0, c.saving.LowNS-c.saving.NS/estimated)
+	high := min(l.whole, max(c.saving.HighNS, c.saving.NS)+c.saving.NS/estimated)
 	if c.atMost {
 		low = 0
 	}

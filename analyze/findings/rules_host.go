@@ -44,6 +44,7 @@ type calls struct {
 	name       string
 	count, sum int64
 	within     map[string]int64 // by the operation of the host around them
+	ranks      map[op.Int]bool
 }
 
 func (c *calls) around() string {
@@ -76,10 +77,11 @@ func (l *list) callsOf(class func(name string) bool) []calls {
 		}
 		sum := byName[c.Name]
 		if sum == nil {
-			sum = &calls{name: c.Name, within: make(map[string]int64)}
+			sum = &calls{name: c.Name, within: make(map[string]int64), ranks: make(map[op.Int]bool)}
 			byName[c.Name] = sum
 		}
 		sum.count++
+		sum.ranks[c.Rank] = true
 		sum.sum += c.Duration
 		if r := l.around(hosts, c); r != trace.NoRow {
 			sum.within[l.Forest.RowName(r)]++
@@ -121,15 +123,17 @@ func (l *list) around(hosts []int32, c *trace.Call) int32 {
 	return outer
 }
 
-// waits finds calls in which the host waits for a device several times a step.
+// waits finds calls in which the host waits for a device: several times a step, or once with much to gain.
 func (l *list) waits() (all []candidate) {
 	const (
 		most = 3
 		few  = 10 // without steps
+		much = 10 // the part of the whole
 	)
 	rounds := l.rounds()
 	for _, c := range l.callsOf(attrkey.IsWait) {
-		if c.count < max(2*rounds, few) || len(all) == most {
+		each := c.count / int64(len(c.ranks))
+		if c.count < few && each < 2*rounds || each < rounds || len(all) == most {
 			continue
 		}
 		name := l.named(c.name)
@@ -138,10 +142,18 @@ func (l *list) waits() (all []candidate) {
 		}
 		f := says(HostGap, Where{Section: "idle", Operation: c.around()},
 			"The host waits for the device %s in %s%s. Meanwhile it launches no further work.",
-			units.Plural(c.count, "time"), name, l.perRound(c.count))
+			units.Plural(each, "time"), name, l.perRound(each))
 		f.Evidence = []Evidence{about("call", c.name), times("calls", c.count), lasts("time in the calls", c.sum)}
 		f.Try = "keep the value on the device, and read it once every N steps"
-		all = append(all, candidate{Finding: f, changes: change(replay.NoWait, c.name)})
+		one := candidate{Finding: f, changes: change(replay.NoWait, c.name)}
+		if each < 2*rounds {
+			one.Try = "wait for the device every N steps only"
+			one.isEffect = true
+			if !l.replay(&one.saving, one.changes) || one.saving.NS < l.whole/much {
+				continue
+			}
+		}
+		all = append(all, one)
 	}
 	return all
 }

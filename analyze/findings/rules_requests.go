@@ -67,7 +67,7 @@ func (l *list) queues() (all []candidate) {
 			units.Plural(a.Count, "request")+" "+l.named(a.Name), l.part(a.QueuedNS))
 		f.Evidence = []Evidence{lasts("in the queue", a.QueuedNS), lasts("all requests", a.DurationNS)}
 		f.Try = "more replicas, larger batches, or fewer requests at a time"
-		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: a.QueuedNS}, atMost: true})
+		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: a.QueuedNS}, atMost: true, isEffect: true})
 	}
 	return all
 }
@@ -77,7 +77,7 @@ func (l *list) slowRequests() (all []candidate) {
 	for i := range l.Alike {
 		a := &l.Alike[i]
 		s := a.Slow
-		if s == nil || a.ChanceOf > maxChance {
+		if s == nil || a.ChanceOf > maxChance || !l.byRequest {
 			continue
 		}
 		f := says(SlowRequest, whereRequest(s),
