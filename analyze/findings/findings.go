@@ -127,6 +127,7 @@ type Facts struct {
 	Copies          []profile.Copy
 	Idle            []timeline.IdleGap
 	IdleCauses      *timeline.IdleCauses
+	Places          []timeline.Place // all, see timeline.Gaps
 	Launches        *launch.Launches
 	Operators       *operators.Operators
 	Paths           *path.Totals
