@@ -29,6 +29,7 @@ var rules = []rule{
 	{"pauses", HostGap, (*list).pauses},
 	{"allocator", HostGap, (*list).allocator},
 	{"first_step", FirstStep, (*list).firstStep},
+	{"start_up", FirstStep, (*list).startUp},
 	{"launch_bound", Launch, (*list).launchBound},
 	{"short_operations", SmallOperations, (*list).shortOperations},
 	{"communication", Operation, (*list).communication},

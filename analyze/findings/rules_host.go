@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/sequences"
@@ -60,8 +61,8 @@ func (c *calls) around() string {
 	return most
 }
 
-// callsOf returns the calls of a class, the largest sum first.
-func (l *list) callsOf(class func(name string) bool) []calls {
+// callsOf returns the calls of a class that take a time at least, the largest sum first.
+func (l *list) callsOf(class func(name string) bool, least int64) []calls {
 	if l.Forest == nil {
 		return nil
 	}
@@ -69,7 +70,7 @@ func (l *list) callsOf(class func(name string) bool) []calls {
 	var hosts []int32
 	for i := range l.Forest.Calls {
 		c := &l.Forest.Calls[i]
-		if !class(c.Name) {
+		if !class(c.Name) || c.Duration < least {
 			continue
 		}
 		if hosts == nil {
@@ -126,12 +127,13 @@ func (l *list) around(hosts []int32, c *trace.Call) int32 {
 // waits finds calls in which the host waits for a device: several times a step, or once with much to gain.
 func (l *list) waits() (all []candidate) {
 	const (
-		most = 3
-		few  = 10 // without steps
-		much = 10 // the part of the whole
+		most  = 3
+		few   = 10     // without steps
+		much  = 10     // the part of the whole
+		short = 10_000 // ns, without a wait
 	)
 	rounds := l.rounds()
-	for _, c := range l.callsOf(attrkey.IsWait) {
+	for _, c := range l.callsOf(attrkey.IsWait, short) {
 		each := c.count / int64(len(c.ranks))
 		if c.count < few && each < 2*rounds || each < rounds || len(all) == most {
 			continue
@@ -160,31 +162,52 @@ func (l *list) waits() (all []candidate) {
 
 // loaders finds operations and ranges of the host that read the input while the devices are idle.
 func (l *list) loaders() (all []candidate) {
-	add := func(h timeline.HostTime, n int64) {
-		if !attrkey.IsInput(h.Operation) {
-			return
-		}
-		often := ""
-		if n > 0 {
-			often = fmt.Sprintf(" It runs %s%s.", units.Plural(n, "time"), l.perRound(n))
-		}
-		f := says(HostGap, whereGap(h.Longest, h.Operation), "The device waits for input: %s in %s.%s",
-			l.each(l.part(h.TimeNS/l.devicesNum)+" idle"), l.named(h.Operation), often)
-		f.Evidence = []Evidence{about("range", h.Operation), lasts("longest idle time", h.Longest.HostNS)}
-		f.Try = "load in parallel with the device: more workers, prefetch, pinned memory"
-		all = append(all, candidate{Finding: f, changes: change(replay.Remove, h.Operation), atMost: true})
+	if l.Forest == nil {
+		return nil
 	}
-	for _, h := range l.Extent.Host {
-		add(h, l.hostCalls(h))
+	type loader struct {
+		n, all int64
+		times  map[op.Int][][2]int64 // by rank
 	}
-	for _, h := range l.Extent.Calls {
-		n := int64(0)
-		for i := range l.Forest.Calls {
-			if l.Forest.Calls[i].Name == h.Operation {
-				n++
-			}
+	f := l.Forest
+	found := make(map[string]*loader)
+	add := func(name string, rank op.Int, start, end int64) {
+		x := found[name]
+		if x == nil {
+			x = &loader{times: make(map[op.Int][][2]int64)}
+			found[name] = x
 		}
-		add(h, n)
+		x.n++
+		x.all += end - start
+		x.times[rank] = append(x.times[rank], [2]int64{start, end})
+	}
+	isInput := make([]bool, len(f.Names.Operations.Values))
+	for i, name := range f.Names.Operations.Values {
+		isInput[i] = attrkey.IsInput(name)
+	}
+	for r := range f.Rows() {
+		if isInput[f.Name(r)] && f.Has(r, trace.FlagStart) && !f.IsDeviceSide(r) {
+			add(f.RowName(r), f.DeviceKey(r).Rank, f.Start(r), f.End(r))
+		}
+	}
+	for i := range f.Calls {
+		if c := &f.Calls[i]; attrkey.IsInput(c.Name) {
+			add(c.Name, c.Rank, c.Start, c.Start+c.Duration)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		x := found[name]
+		ns := timeline.IdleWithin(f, x.times) / l.devicesNum
+		if !l.enough(ns) {
+			continue
+		}
+		n := x.n / int64(len(x.times))
+		text := says(HostGap, Where{Section: "idle", Operation: name},
+			"The device waits %s for input: %s runs %s%s, %s each.", l.part(ns), l.named(name),
+			units.Plural(n, "time"), l.perRound(n), units.Duration(x.all/x.n))
+		text.Evidence = []Evidence{about("range", name), times("calls", n), lasts("idle meanwhile", ns)}
+		text.Try = "load in parallel with the device: more workers (num_workers), prefetch, pinned memory"
+		all = append(all, candidate{Finding: text, changes: change(replay.Remove, name), atMost: true})
 	}
 	return all
 }
@@ -200,18 +223,11 @@ func (l *list) pauses() (all []candidate) {
 	for _, h := range l.Extent.Host {
 		n := l.hostCalls(h)
 		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= 10*long) && h.TimeNS/n >= long
-		if len(l.Extent.Devices) == 0 || attrkey.IsInput(h.Operation) || isOperator(h.Operation) || !isLong || l.inFirst(h.Longest) {
+		if len(l.Extent.Devices) == 0 || attrkey.IsInput(h.Operation) || isOperator(h.Operation) || !isLong ||
+			l.inFirst(h.Longest) || l.isStartUp(h) {
 			continue
 		}
 		where := whereGap(h.Longest, h.Operation)
-		if 10*h.FirstNS >= 9*h.TimeNS && n >= 2 {
-			f := says(FirstStep, where, "The first of %s of %s takes %s on the host. It is start-up.",
-				units.Plural(n, "call"), l.named(h.Operation), l.part(h.FirstNS/l.devicesNum))
-			f.Try = "leave the start out of the recording, or call it before the first step"
-			all = append(all, candidate{Finding: f, changes: change(replay.Warm, ""), saving: replay.Saving{NS: h.FirstNS / l.devicesNum}})
-			all[len(all)-1].changes = nil
-			continue
-		}
 		f := says(HostGap, where, "The device is idle %s while the host runs %s (%s).", l.part(h.TimeNS/l.devicesNum),
 			l.named(h.Operation), units.Plural(n, "time"))
 		f.Evidence = []Evidence{about("operation", h.Operation), times("calls", n), lasts("longest idle time", h.Longest.HostNS)}
@@ -221,22 +237,36 @@ func (l *list) pauses() (all []candidate) {
 	return append(all, l.unrecorded()...)
 }
 
-// unrecorded finds idle time in which the host recorded nothing.
+// unrecorded finds idle time in which the host recorded nothing, by the place with the most of it.
 func (l *list) unrecorded() []candidate {
-	g := &l.Extent.Quiet
-	ns := (l.by.IdleNS - l.quietNS) / l.devicesNum
-	if len(l.Extent.Devices) == 0 || g.DurationNS == 0 || !l.enough(ns) {
-		return nil
-	}
-	text := "The device is idle " + l.part(ns) + " while the host runs code that records nothing"
-	for i := range l.Idle {
-		if gap := &l.Idle[i]; gap.Key == g.Key && gap.StartNS == g.StartNS {
-			text += ", such as between " + l.named(gap.After) + " and " + l.named(gap.Before)
+	var ns int64
+	var place *timeline.Place
+	for i := range l.Places {
+		p := &l.Places[i]
+		quiet := min(p.UntracedNS, p.SumNS-p.NoRequestNS)
+		ns += quiet
+		if p.After != key.Other && (place == nil || quiet > min(place.UntracedNS, place.SumNS-place.NoRequestNS)) {
+			place = p
 		}
 	}
-	f := says(HostGap, whereGap(*g, ""), "%s%s.", text, l.inCalls(ns))
-	f.Evidence = []Evidence{lasts("longest idle time", g.DurationNS-g.HostNS), about("device", g.Label(l.ranks))}
-	f.Try = "profile the host's code between these operations"
+	ns /= l.devicesNum
+	if place == nil || !l.enough(ns) {
+		return nil
+	}
+	after := l.named(place.After)
+	if 2*place.WaitCount > place.Count && place.Wait != place.After {
+		after += " (" + l.named(place.Wait) + ")"
+	}
+	text := fmt.Sprintf("The device is idle %s while the host runs code that records nothing", l.part(ns))
+	where := Where{Section: "idle", Operation: place.After}
+	where.FromNS, where.ToNS = op.Known(place.MaxStartNS), op.Known(place.MaxStartNS+place.MaxNS)
+	f := says(HostGap, where, "%s: %s after %s, until %s, %s each.%s", text, units.Plural(place.Count, "time"), after,
+		l.named(place.Until), units.Duration(place.UntracedNS/place.Count), l.inCalls(ns))
+	f.Evidence = []Evidence{
+		about("after", place.After), about("until", place.Until), times("gaps", place.Count),
+		lasts("nothing recorded", place.UntracedNS),
+	}
+	f.Try = "profile the host's code between these two operations"
 	return []candidate{{Finding: f, changes: change(replay.Pauses, ""), atMost: true}}
 }
 
@@ -252,7 +282,45 @@ func (l *list) inCalls(idle int64) string {
 	if most == nil {
 		return ""
 	}
-	return "; calls: " + strings.Join(most, ", ")
+	return " Calls meanwhile: " + strings.Join(most, ", ") + "."
+}
+
+// isStartUp reports whether the first call of an operation of the host keeps the device waiting, and later calls do not.
+func (l *list) isStartUp(h timeline.HostTime) bool {
+	return 10*h.FirstNS >= 9*h.TimeNS && l.hostCalls(h) >= 2
+}
+
+// startUp finds first calls of the host that later calls do not repeat: contexts, libraries, kernels.
+func (l *list) startUp() []candidate {
+	var names []string
+	ns := l.startUpNS()
+	where := Where{Section: "idle"}
+	for _, h := range l.Extent.Host {
+		if l.isStartUp(h) && !l.inFirst(h.Longest) && len(names) < 3 {
+			if names == nil {
+				where = whereGap(h.Longest, h.Operation)
+			}
+			names = append(names, l.named(h.Operation)+" "+units.Duration(h.FirstNS/l.devicesNum))
+		}
+	}
+	if names == nil || len(l.Extent.Devices) == 0 {
+		return nil
+	}
+	f := says(FirstStep, where, "Start-up: the device waits %s for first calls, such as %s. Later calls are fast.",
+		l.part(ns), strings.Join(names, ", "))
+	f.Evidence = []Evidence{lasts("first calls", ns)}
+	f.Try = "warm up, and leave the start out of the recording"
+	return []candidate{{Finding: f, saving: replay.Saving{NS: ns}}}
+}
+
+// startUpNS returns the time of start-up on each device.
+func (l *list) startUpNS() (ns int64) {
+	for _, h := range l.Extent.Host {
+		if l.isStartUp(h) && !l.inFirst(h.Longest) {
+			ns += h.FirstNS
+		}
+	}
+	return ns / l.devicesNum
 }
 
 // allocator finds calls inside steps that take and give back memory of a device.
@@ -260,7 +328,7 @@ func (l *list) allocator() []candidate {
 	var changes []replay.Change
 	var names []string
 	var n, ns int64
-	for _, c := range l.callsOf(attrkey.IsAllocation) {
+	for _, c := range l.callsOf(attrkey.IsAllocation, 0) {
 		changes = append(changes, replay.Change{Kind: replay.Remove, Select: c.name})
 		names = append(names, c.name)
 		n += c.count
@@ -317,6 +385,7 @@ func (l *list) launchBound() []candidate {
 			n += o.Count
 		}
 	}
+	late -= l.startUpNS() * l.devicesNum
 	if late < l.whole*l.devicesNum/10 || 2*late < idle || l.by.HostNS*3 < late {
 		return nil
 	}

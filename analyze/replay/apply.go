@@ -3,8 +3,10 @@ package replay
 import (
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -179,6 +181,7 @@ func (g *Graph) warm(lags []int64) int64 {
 // remove takes out operations, the calls that launched them, and host operators that launched nothing else.
 func (g *Graph) remove(s *selection, lags []int64) {
 	hosts := g.hostsOf(s)
+	g.addWithin(s, hosts)
 	for i := range g.g.edges {
 		e := &g.g.edges[i]
 		switch {
@@ -190,6 +193,31 @@ func (g *Graph) remove(s *selection, lags []int64) {
 			lags[i] = dropped
 		default:
 			lags[i] = min(lags[i], 0)
+		}
+	}
+}
+
+// addWithin adds the operations of hosts within selected calls, on the thread of the call.
+func (g *Graph) addWithin(s *selection, hosts map[int32]bool) {
+	if len(s.calls) == 0 {
+		return
+	}
+	f := g.forest
+	var rows []int32
+	for r := range f.Rows() {
+		if f.Has(r, trace.FlagHost) && g.begin[r] != none {
+			rows = append(rows, r)
+		}
+	}
+	order.Rows(rows, f.Start, f.CompareStart)
+	for i := range s.calls {
+		c := &f.Calls[i]
+		at := sort.Search(len(rows), func(i int) bool { return f.Start(rows[i]) >= c.Start })
+		for ; at < len(rows) && f.Start(rows[at]) < c.Start+c.Duration; at++ {
+			r := rows[at]
+			if !c.Thread.Known || f.Names.Threads.Values[f.Thread(r)] == c.Thread.V {
+				hosts[r] = true
+			}
 		}
 	}
 }
