@@ -131,7 +131,7 @@ func (l *list) wholeText() string {
 	case l.byRequest:
 		return units.Duration(l.whole) + ", the paths of " + units.Count(l.Paths.Paths) + " requests"
 	case len(l.Extent.Devices) == 0:
-		return units.Duration(l.whole) + ", with no operation of a device recorded"
+		return units.Duration(l.whole) + "; no device operation was recorded"
 	case l.devicesNum == 1:
 		return units.Duration(l.whole) + " on " + l.label(l.Extent.Devices[0].Key)
 	}

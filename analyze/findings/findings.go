@@ -218,6 +218,24 @@ func (l *list) coverage() {
 	}
 }
 
+// outside adds the finding on operations that were launched and did not start for long, without a recorded reason.
+func (l *list) outside() {
+	const much = 0.2
+	if l.Replay == nil {
+		return
+	}
+	ns, share := l.Replay().Unexplained()
+	if share < much {
+		return
+	}
+	f := says(Lost, Where{Section: "launches"}, "Operations wait %s (%s) on the device without a recorded reason. Work queued "+
+		"before the recording, or left out of it, may run then: it is no idle time to win.",
+		units.Duration(ns), units.Percent(share))
+	f.Rule = "outside"
+	f.Evidence = []Evidence{lasts("waits without a reason", ns)}
+	l.first = append(l.first, f)
+}
+
 // withoutTimes adds the findings that do not depend on times between operations.
 func (l *list) withoutTimes() {
 	by := &l.by
@@ -246,6 +264,7 @@ func (l *list) run() {
 		return
 	}
 	l.blame()
+	l.outside()
 	l.first = append(l.first, l.bound())
 	l.changes()
 	l.all = append(l.all, engineFindings(l.Engines, false)...)

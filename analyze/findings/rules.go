@@ -25,9 +25,9 @@ var rules = []rule{
 	{"straggler", Straggler, (*list).stragglers},
 	{"input", HostGap, (*list).loaders},
 	{"copies", Copies, (*list).slowCopies},
+	{"allocator", HostGap, (*list).allocator},
 	{"waits", HostGap, (*list).waits},
 	{"pauses", HostGap, (*list).pauses},
-	{"allocator", HostGap, (*list).allocator},
 	{"first_step", FirstStep, (*list).firstStep},
 	{"start_up", FirstStep, (*list).startUp},
 	{"launch_bound", Launch, (*list).launchBound},
@@ -36,6 +36,7 @@ var rules = []rule{
 	{"tensor_cores", Operation, (*list).tensorCores},
 	{"unlike", Operation, (*list).unlike},
 	{"uneven_calls", Operation, (*list).unevenCalls},
+	{"elementwise", SmallOperations, (*list).elementwise},
 	{"conversions", Operation, (*list).conversions},
 	{"roofline", Roofline, (*list).rooflines},
 	{"long_prompt", SlowRequest, (*list).longPrompts},
@@ -56,12 +57,14 @@ type candidate struct {
 	most int64
 	// isEffect is set for a time that other causes can explain. They come first, and it is left out beside them.
 	isEffect bool
+	// isGeneral is set for a change that includes more specific ones. It saves what these leave.
+	isGeneral bool
 }
 
 // maxReplayed bounds the candidates that are replayed, maxChanges the changes that are replayed together.
 const (
 	maxReplayed = 16
-	maxChanges  = 6
+	maxChanges  = 8
 )
 
 // changes adds the changes worth making, by their gain. A change that adds less than half of its gain to the ones
@@ -91,26 +94,37 @@ func (l *list) changes() {
 	}
 	all = worth
 	slices.SortStableFunc(all, func(a, b candidate) int {
-		return cmp.Or(order.Flags(a.isEffect, b.isEffect), cmp.Compare(b.saving.NS, a.saving.NS))
+		return cmp.Or(
+			order.Flags(a.isEffect, b.isEffect), order.Flags(a.isGeneral, b.isGeneral), cmp.Compare(b.saving.NS, a.saving.NS),
+		)
 	})
 	var kept []replay.Change
 	together := int64(0)
 	for i := range all {
 		c := &all[i]
-		if c.isEffect && i > 0 && !all[0].isEffect {
+		if c.isEffect && !all[0].isEffect {
+			break
+		}
+		if len(c.changes) == 0 {
+			l.claim(c)
 			continue
 		}
-		if len(c.changes) > 0 && len(kept) > 0 && i < maxChanges {
-			var joint replay.Saving
-			if l.replay(&joint, append(slices.Clone(kept), c.changes...)) && 2*(joint.NS-together) < c.saving.NS {
-				continue
-			}
-			together = joint.NS
-		} else if len(c.changes) > 0 {
-			together = c.saving.NS
+		joint := c.saving
+		if len(kept) > 0 && !l.replay(&joint, append(slices.Clone(kept), c.changes...)) {
+			continue
+		}
+		more := joint.NS - together
+		if c.isGeneral {
+			c.saving = replay.Saving{NS: more, HighNS: max(more, c.saving.HighNS), Known: c.saving.Known}
+		}
+		if 2*more < c.saving.NS || !l.enough(c.saving.NS) {
+			continue
 		}
 		kept = append(kept, c.changes...)
-		l.claim(c)
+		together = joint.NS
+		if l.claim(c); len(kept) >= maxChanges {
+			break
+		}
 	}
 }
 
@@ -132,6 +146,11 @@ func (l *list) enough(ns int64) bool { return l.whole > 0 && float64(ns) >= minS
 // claim adds the finding of a candidate.
 func (l *list) claim(c *candidate) {
 	f := c.Finding
+	f.OfNS = op.Known(l.whole)
+	if len(c.changes) > 0 && !c.saving.Known {
+		l.all = append(l.all, f) // too much of the time is unexplained
+		return
+	}
 	f.SavedNS = op.Known(min(c.saving.NS, l.whole))
 	const estimated = 20 // the part of a gain by which the estimate of its size may be wrong
 	low := max(0, c.saving.LowNS-c.saving.NS/estimated)
@@ -142,7 +161,6 @@ func (l *list) claim(c *candidate) {
 	if len(c.changes) > 0 || c.saving.HighNS > 0 {
 		f.SavedLowNS, f.SavedHighNS = op.Known(low), op.Known(high)
 	}
-	f.OfNS = op.Known(l.whole)
 	l.all = append(l.all, f)
 }
 

@@ -82,13 +82,30 @@ func (l *list) communication() []candidate {
 		l.each(l.part(l.by.CommunicationNS/l.devicesNum)), strings.Join(names, ", "), l.spread)
 	f.Evidence = []Evidence{times("collectives", n), lasts("time", ns/l.devicesNum)}
 	f.Try = "start collectives while the backward pass computes"
-	if rounds := l.rounds() * l.devicesNum; rounds > 0 && n/rounds > 100 && bytes/n < 1<<20 {
+	if rounds := l.rounds() * l.devicesNum; rounds > 0 && n/rounds > 100 && n > 0 && bytes/n < 1<<20 {
 		f.Try = "larger buckets: " + units.Count(n/rounds) + " collectives a step are small"
 	}
-	c := candidate{Finding: f, changes: change(replay.Overlap, "kind=collective")}
-	var removed replay.Saving
-	if l.replay(&c.saving, c.changes) && l.replay(&removed, change(replay.Remove, "kind=collective")) {
-		c.most = removed.NS
+	if bytes > 0 && ns > 0 {
+		f.Evidence = append(f.Evidence, about("rate", units.Bytes(int64(float64(bytes)/float64(ns)*1e9))+"/s"))
+	}
+	return l.overlapped(f)
+}
+
+// overlapped returns the candidate that puts collectives on streams of their own. If what follows needs their data, they
+// cannot overlap with all of it: the gain then is halfway to their removal.
+func (l *list) overlapped(f Finding) []candidate {
+	const nearly = 0.8
+	all := "kind=collective"
+	var over, removed replay.Saving
+	c := candidate{Finding: f, changes: change(replay.Overlap, all)}
+	if !l.replay(&over, c.changes) || !l.replay(&removed, change(replay.Remove, all)) ||
+		float64(over.NS) >= nearly*float64(removed.NS) {
+		return []candidate{c}
+	}
+	c.changes = nil
+	c.atMost = over.NS <= 0
+	c.saving = replay.Saving{
+		NS: (over.NS + removed.NS) / 2, LowNS: over.LowNS, HighNS: removed.HighNS, Known: over.Known && removed.Known,
 	}
 	return []candidate{c}
 }
@@ -239,26 +256,57 @@ func (l *list) unevenCalls() (all []candidate) {
 	return all
 }
 
-// conversions finds operators that only change the type or the layout of tensors.
+// conversions finds operators that only change the type or the layout of tensors, or move their data.
 func (l *list) conversions() (all []candidate) {
+	const moves = 8 // the least part of the whole for movers is 1/moves
 	for i := range l.Operators.Rows {
 		o := &l.Operators.Rows[i]
 		what := conversionOf[o.Operator]
-		if what == "" || !l.enough(o.DeviceTotalNS/l.devicesNum) {
+		ns := o.DeviceTotalNS / l.devicesNum
+		if what == "" || !l.enough(ns) || what == "data" && ns < l.whole/moves {
 			continue
 		}
-		f := says(Operation, Where{Section: "operators", Operation: o.Operator}, "%s changes the %s of tensors for %s in %s.",
-			l.named(o.Operator), what, l.part(o.DeviceTotalNS/l.devicesNum), units.Plural(o.Calls, "call"))
+		text := "changes the " + what + " of tensors"
+		try := "keep one " + what + " from operation to operation"
+		if what == "data" {
+			text = "only moves data"
+			try = "avoid the copy: views, sorted indices, grouped products, fused gathers"
+		}
+		f := says(Operation, Where{Section: "operators", Operation: o.Operator}, "%s %s, for %s in %s.",
+			l.named(o.Operator), text, l.part(ns), units.Plural(o.Calls, "call"))
 		f.Evidence = []Evidence{times("calls", o.Calls), lasts("time of the device", o.DeviceTotalNS)}
-		f.Try = "keep one " + what + " from operation to operation"
-		all = append(all, candidate{Finding: f, changes: change(replay.Remove, o.Operator), most: o.DeviceTotalNS})
+		f.Try = try
+		all = append(all, candidate{Finding: f, changes: change(replay.Remove, "operator="+o.Operator), most: ns, atMost: true})
 	}
 	return all
 }
 
+// conversionOf has what PyTorch's operators change.
 var conversionOf = map[string]string{
-	"aten::to": "type", "aten::_to_copy": "type", "aten::type_as": "type", "aten::contiguous": "layout",
-	"aten::channels_last": "layout",
+	"aten::to": "type", "aten::_to_copy": "type", "aten::type_as": "type",
+	"aten::contiguous": "layout", "aten::clone": "data", "aten::cat": "data", "aten::repeat": "data",
+	"aten::index": "data", "aten::index_select": "data", "aten::gather": "data",
+}
+
+// elementwise finds chains of elementwise operations. Each reads and writes all of its data.
+func (l *list) elementwise() []candidate {
+	const much = 5
+	var n, ns int64
+	for i := range l.Operations {
+		if o := &l.Operations[i]; o.Side == "" && strings.Contains(o.Operation, "elementwise_kernel") {
+			n += o.Count
+			ns += o.SumNS
+		}
+	}
+	if ns/l.devicesNum < l.whole/much {
+		return nil
+	}
+	f := says(SmallOperations, Where{Section: "operations"},
+		"Elementwise operations take %s: %s, each of them reads and writes all of its data.", l.part(ns/l.devicesNum),
+		units.Count(n))
+	f.Evidence = []Evidence{times("elementwise operations", n), lasts("time", ns)}
+	f.Try = "fuse the chains: torch.compile, fused norm, rotary and activation kernels"
+	return []candidate{{Finding: f, changes: change(replay.Fuse, replay.Elementwise), most: ns, atMost: true}}
 }
 
 // rooflines finds operations below half of their peak.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/sequences"
@@ -135,7 +136,7 @@ func (l *list) waits() (all []candidate) {
 	rounds := l.rounds()
 	for _, c := range l.callsOf(attrkey.IsWait, short) {
 		each := c.count / int64(len(c.ranks))
-		if c.count < few && each < 2*rounds || each < rounds || len(all) == most {
+		if each < rounds || rounds == 0 && each < few || len(all) == most {
 			continue
 		}
 		name := l.named(c.name)
@@ -223,7 +224,10 @@ func (l *list) pauses() (all []candidate) {
 	for _, h := range l.Extent.Host {
 		n := l.hostCalls(h)
 		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= 10*long) && h.TimeNS/n >= long
-		if len(l.Extent.Devices) == 0 || attrkey.IsInput(h.Operation) || isOperator(h.Operation) || !isLong ||
+		launches := slices.ContainsFunc(l.Operators.Rows, func(o operators.Row) bool {
+			return o.Operator == h.Operation && o.DeviceTotalNS > 0
+		})
+		if len(l.Extent.Devices) == 0 || launches || attrkey.IsInput(h.Operation) || isOperator(h.Operation) || !isLong ||
 			l.inFirst(h.Longest) || l.isStartUp(h) {
 			continue
 		}
@@ -323,7 +327,7 @@ func (l *list) startUpNS() (ns int64) {
 	return ns / l.devicesNum
 }
 
-// allocator finds calls inside steps that take and give back memory of a device.
+// allocator finds calls inside steps that take and give back memory of a device, with the waits before them.
 func (l *list) allocator() []candidate {
 	var changes []replay.Change
 	var names []string
@@ -337,12 +341,48 @@ func (l *list) allocator() []candidate {
 	if n < max(2*l.rounds(), 10) {
 		return nil
 	}
+	for _, name := range l.waitsBeforeAllocations() {
+		changes = append(changes, replay.Change{Kind: replay.NoWait, Select: name})
+		names = append(names, name)
+	}
 	f := says(HostGap, Where{Section: "idle", Operation: names[0]},
-		"The host calls %s %s%s, for %s: memory of the device is given back and taken again.",
-		strings.Join(names, " and "), units.Plural(n, "time"), l.perRound(n), units.Duration(ns))
+		"The loop gives back the device's memory and takes it again: %s of %s%s, %s.",
+		units.Plural(n, "call"), strings.Join(names, ", "), l.perRound(n), units.Duration(ns))
 	f.Evidence = []Evidence{times("calls", n), lasts("time in the calls", ns)}
 	f.Try = "keep the caching allocator's memory: no empty_cache() in the loop"
 	return []candidate{{Finding: f, changes: changes}}
+}
+
+// waitsBeforeAllocations returns the names of waiting calls mostly followed by an allocation within soon.
+func (l *list) waitsBeforeAllocations() (names []string) {
+	const soon = 50_000 // ns
+	var starts []int64
+	for i := range l.Forest.Calls {
+		if c := &l.Forest.Calls[i]; attrkey.IsAllocation(c.Name) {
+			starts = append(starts, c.Start)
+		}
+	}
+	slices.Sort(starts)
+	counts := make(map[string][2]int) // all, followed
+	for i := range l.Forest.Calls {
+		c := &l.Forest.Calls[i]
+		if !attrkey.IsWait(c.Name) {
+			continue
+		}
+		n := counts[c.Name]
+		n[0]++
+		end := c.Start + c.Duration
+		if at, _ := slices.BinarySearch(starts, end); at < len(starts) && starts[at] < end+soon {
+			n[1]++
+		}
+		counts[c.Name] = n
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[name]; 2*n[1] > n[0] {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // firstStep finds a first step slower than the others.
@@ -394,7 +434,9 @@ func (l *list) launchBound() []candidate {
 		l.part(late/l.devicesNum), units.Plural(n, "operation"), units.Count(l.Total.Count))
 	f.Evidence = []Evidence{lasts("idle before late launches", late/l.devicesNum), times("operations of the host", n)}
 	f.Try = "fewer and larger launches: CUDA graphs, torch.compile, fused optimizers, larger batches"
-	return []candidate{{Finding: f, changes: []replay.Change{{Kind: replay.Host, Factor: 0.5}}, atMost: true}}
+	return []candidate{{
+		Finding: f, changes: []replay.Change{{Kind: replay.Host, Factor: 0.5}}, atMost: true, isGeneral: true,
+	}}
 }
 
 // shortOperations finds runs of short operations on a stream.
@@ -411,8 +453,9 @@ func (l *list) shortOperations() []candidate {
 		names = append(names[:3], "…")
 	}
 	f := says(SmallOperations, Where{Section: "sequences", Operation: most.Operations[0]},
-		"Runs of short operations: %s repeats %s, with gaps of %s in all.", strings.Join(names, " → "),
-		units.Plural(most.Rounds, "time"), units.Duration(gaps/l.devicesNum))
+		"%s run one behind the other, with gaps of %s. %s repeats %s.",
+		units.Plural(l.Sequences.RunOperations, "short operation"), l.part(gaps/l.devicesNum), strings.Join(names, " → "),
+		units.Plural(most.Rounds, "time"))
 	f.Evidence = []Evidence{times("operations in short runs", l.Sequences.RunOperations), lasts("gaps", gaps/l.devicesNum)}
 	f.Try = "fuse them into one kernel, or launch them as a graph"
 	return []candidate{{Finding: f, changes: change(replay.Fuse, replay.ShortRuns)}}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -397,7 +398,13 @@ func (g *Graph) balance(s *selection, lags []int64) {
 func (g *Graph) fuse(text string, lags []int64) (int64, error) {
 	f := g.forest
 	length := g.shortRun
-	if text != ShortRuns {
+	keepsTime := false // only launches and gaps go
+	switch text {
+	case ShortRuns:
+	case Elementwise:
+		length = g.elementwiseRun
+	default:
+		keepsTime = true
 		names := strings.Split(text, ";")
 		for _, name := range names {
 			if _, err := g.find(name); err != nil {
@@ -428,8 +435,12 @@ func (g *Graph) fuse(text string, lags []int64) (int64, error) {
 			if k == 0 {
 				continue
 			}
-			for _, r := range rows[i+1 : i+k] {
-				s.rows[r] = true
+			stays := rows[i]
+			if text == Elementwise {
+				stays = slices.MaxFunc(rows[i:i+k], func(a, b int32) int { return cmp.Compare(f.Duration(a), f.Duration(b)) })
+			}
+			for _, r := range rows[i : i+k] {
+				s.rows[r] = r != stays
 			}
 			i += k - 1
 			n++
@@ -438,7 +449,7 @@ func (g *Graph) fuse(text string, lags []int64) (int64, error) {
 	hosts := g.hostsOf(s)
 	for i := range g.g.edges {
 		e := &g.g.edges[i]
-		if e.owner < 0 || !s.rows[e.owner] && !hosts[e.owner] || e.kind == own && text != ShortRuns {
+		if e.owner < 0 || !s.rows[e.owner] && !hosts[e.owner] || e.kind == own && keepsTime {
 			continue
 		}
 		if e.kind == afterLaunch {
@@ -451,6 +462,18 @@ func (g *Graph) fuse(text string, lags []int64) (int64, error) {
 		return 0, &UnknownError{Select: text}
 	}
 	return n, nil
+}
+
+// elementwiseRun returns the number of elementwise operations at the begin of rows of a stream, 0 for a single one.
+func (g *Graph) elementwiseRun(rows []int32) int {
+	n := 0
+	for n < len(rows) && strings.Contains(g.forest.RowName(rows[n]), "elementwise_kernel") {
+		n++
+	}
+	if n < 2 {
+		return 0
+	}
+	return n
 }
 
 // shortRun returns the number of short operations at the begin of rows of a stream, 0 for a few.

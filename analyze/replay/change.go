@@ -29,7 +29,8 @@ const (
 	NoWait Kind = "nowait"
 	// Balance gives each device the mean of their work, by operation and step.
 	Balance Kind = "balance"
-	// Fuse runs repeated sequences, written a;b;c, as one launch. [ShortRuns] selects runs of short operations.
+	// Fuse runs repeated sequences, written a;b;c, as one launch. [ShortRuns] and
+	// [Elementwise] select runs of operations.
 	Fuse Kind = "fuse"
 	// Host multiplies all time of the host by Factor. It selects nothing.
 	Host Kind = "host"
@@ -68,8 +69,13 @@ func (c Change) String() string {
 var errWhat = errors.New("a change is WHAT SELECT, such as \"0.5x matmul\"; WHAT is a factor such as 0.5x, remove, " +
 	"typical, roofline, rate=25GB/s, overlap, nowait, balance, fuse, host, pauses, warm or without")
 
-// ShortRuns selects, for [Fuse], runs of at least four operations of a stream shorter than 10 µs.
-const ShortRuns = "short"
+// Runs of operations of a stream, for [Fuse].
+const (
+	// ShortRuns selects runs of at least four operations shorter than 10 µs.
+	ShortRuns = "short"
+	// Elementwise selects runs of at least two operations with elementwise kernels. The longest of a run stays.
+	Elementwise = "elementwise"
+)
 
 // Parse reads a change, such as "0.5x matmul" or "rate=25GB/s Memcpy HtoD". The error names what may be written.
 func Parse(text string) (c Change, err error) {
@@ -101,8 +107,9 @@ func Parse(text string) (c Change, err error) {
 		err = fmt.Errorf("%q selects nothing: %w", text, errWhat)
 	case c.Kind == Without && !strings.HasPrefix(c.Select, "request="):
 		err = fmt.Errorf("%q: without takes request=TRACE_ID", text)
-	case c.Kind == Fuse && c.Select != ShortRuns && !strings.Contains(c.Select, ";"):
-		err = fmt.Errorf("%q: fuse takes two or more names, such as matmul;relu, or %s", text, ShortRuns)
+	case c.Kind == Fuse && c.Select != ShortRuns && c.Select != Elementwise && !strings.Contains(c.Select, ";"):
+		err = fmt.Errorf("%q: fuse takes two or more names, such as matmul;relu, or %s or %s", text, ShortRuns,
+			Elementwise)
 	}
 	return c, err
 }

@@ -186,6 +186,16 @@ func (g *Graph) Saved(ofRequests bool, changes ...Change) (Saving, error) {
 	return Saving{t.NS - t.ReplayedNS, t.NS - t.HighNS, t.NS - t.LowNS, p.Known}, nil
 }
 
+// Unexplained returns the time on the recorded path in which operations waited without a known reason, and its share.
+func (g *Graph) Unexplained() (ns int64, share float64) {
+	last := latest(g.g.at)
+	if last == none {
+		return 0, 0
+	}
+	share = g.unexplained(last, g.g.variant())
+	return int64(share * float64(g.g.at[last])), share
+}
+
 // Overlapping reports whether requests of a process overlap, or share executions. Otherwise they follow each other, as
 // the steps of a loop do.
 func (g *Graph) Overlapping() bool {
