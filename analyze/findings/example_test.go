@@ -23,6 +23,4 @@ func Example() {
 	}
 	// Output:
 	// bound unknown 100
-	// host_gap 40 100
-	// operation 20 100
 }

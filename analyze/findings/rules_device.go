@@ -63,7 +63,7 @@ func (l *list) slowCopies() (all []candidate) {
 
 // communication finds collectives that keep the devices from computing.
 func (l *list) communication() []candidate {
-	if l.by.CommunicationNS*20 < l.whole*l.devicesNum {
+	if l.by.CommunicationNS*10 < l.whole*l.devicesNum {
 		return nil
 	}
 	var names []string
@@ -94,7 +94,7 @@ func (l *list) communication() []candidate {
 // overlapped returns the candidate that puts collectives on streams of their own. If what follows needs their data, they
 // cannot overlap with all of it: the gain then is halfway to their removal.
 func (l *list) overlapped(f Finding) []candidate {
-	const nearly = 0.8
+	const nearly = 0.65
 	all := "kind=collective"
 	var over, removed replay.Saving
 	c := candidate{Finding: f, changes: change(replay.Overlap, all)}

@@ -114,7 +114,7 @@ func (l *list) engineHost() []candidate {
 			n++
 		}
 	}
-	const much = 0.15
+	const much = 0.12
 	if n < 10 || float64(gaps) < much*float64(gaps+busy) {
 		return nil
 	}

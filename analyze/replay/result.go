@@ -282,7 +282,8 @@ func (g *Graph) parts(last int32, at []int64, v *variant) []Part {
 	return parts
 }
 
-// unexplained returns the share of the path to a point in long times before operations without a known reason.
+// unexplained returns the share of the path to a point in long times before launched operations without a known reason.
+// Before operations without a launch, the time is the host's.
 func (g *Graph) unexplained(last int32, v *variant) float64 {
 	const long = 100 * microsecond
 	sum := int64(0)
@@ -290,7 +291,7 @@ func (g *Graph) unexplained(last int32, v *variant) float64 {
 		return 0
 	}
 	v.binding(last, v.at, func(e *edge, lag int64) {
-		if (e.kind == onStream || e.kind == afterLaunch) && lag > long {
+		if (e.kind == onStream || e.kind == afterLaunch) && lag > long && g.forest.Has(e.owner, trace.FlagLaunch) {
 			sum += lag
 		}
 	})
