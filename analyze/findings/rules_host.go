@@ -182,12 +182,19 @@ func (l *list) loaders() (all []candidate) {
 		x.all += end - start
 		x.times[rank] = append(x.times[rank], [2]int64{start, end})
 	}
-	isInput := make([]bool, len(f.Names.Operations.Values))
-	for i, name := range f.Names.Operations.Values {
-		isInput[i] = attrkey.IsInput(name)
+	var isInput [2][]bool // by the name of operations and of other spans
+	for _, name := range f.Names.Operations.Values {
+		isInput[0] = append(isInput[0], attrkey.IsInput(name))
+	}
+	for _, span := range f.Names.Spans.Values {
+		isInput[1] = append(isInput[1], attrkey.IsInput(span.Name))
 	}
 	for r := range f.Rows() {
-		if isInput[f.Name(r)] && f.Has(r, trace.FlagStart) && !f.IsDeviceSide(r) {
+		named := isInput[0]
+		if !f.Has(r, trace.FlagOp) {
+			named = isInput[1]
+		}
+		if named[f.Name(r)] && f.Has(r, trace.FlagStart) && !f.IsDeviceSide(r) {
 			add(f.RowName(r), f.DeviceKey(r).Rank, f.Start(r), f.End(r))
 		}
 	}
@@ -219,11 +226,11 @@ func isOperator(name string) bool { return strings.Contains(name, "::") }
 
 // pauses finds idle time of devices while the host runs one operation for long, or records nothing.
 func (l *list) pauses() (all []candidate) {
-	const long = 100_000 // ns
+	const long = 1_000_000 // ns
 	rounds := max(1, l.rounds())
 	for _, h := range l.Extent.Host {
 		n := l.hostCalls(h)
-		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= 10*long) && h.TimeNS/n >= long
+		isLong := n > 0 && (n <= 2*rounds || h.TimeNS/n >= long)
 		launches := slices.ContainsFunc(l.Operators.Rows, func(o operators.Row) bool {
 			return o.Operator == h.Operation && o.DeviceTotalNS > 0
 		})

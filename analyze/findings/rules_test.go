@@ -1,6 +1,7 @@
 package findings_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -159,5 +160,16 @@ func TestRules(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Each rule has a definition in docs/analyses.md and a paragraph in docs/advice.md.
+func TestRulesAreDocumented(t *testing.T) {
+	definitions := string(check.Must(os.ReadFile("../../docs/analyses.md"))(t))
+	advice := string(check.Must(os.ReadFile("../../docs/advice.md"))(t))
+	for name := range findings.RuleNames() {
+		if !strings.Contains(definitions, "\n- **"+name+"**: ") || !strings.Contains(advice, "\n## "+name+"\n") {
+			t.Errorf("%s has no definition, or no advice", name)
+		}
 	}
 }

@@ -45,8 +45,12 @@ func main() {
 func printList(w io.Writer) error {
 	for _, layout := range append(slices.Clone(causes.Layouts), causes.ServerLayouts...) {
 		for _, c := range causes.PlantedIn(layout) {
+			change := ""
+			if c.Change != nil {
+				change = c.Change(0.2)
+			}
 			if _, err := fmt.Fprintf(w, "-layout %-15s -cause %-15s found by %-17s undone by %q\n", layout, c.Name, c.Rule,
-				c.Change(0.2)); err != nil {
+				change); err != nil {
 				return err
 			}
 		}

@@ -35,7 +35,7 @@ type Planted struct {
 	Name string
 	// Rule is the rule of the finding for the cause, and Says a part of its text.
 	Rule, Says string
-	// Change is a format for the strength, in the form of package replay.
+	// Change undoes a cause of a strength, in the form of package replay. It is nil for a cause that no change undoes.
 	Change func(strength float64) string
 }
 
@@ -50,7 +50,7 @@ var Programs = []Planted{
 	{"pageable", "copies", "Pageable", func(float64) string { return "rate=25GB/s Memcpy HtoD (Pageable -> Device)" }},
 	{"slow_layer", "unlike", "layer_05", func(s float64) string { return fmt.Sprintf("%gx layer_05", 1/(1+s*trainLayers)) }},
 	{"first_step", "first_step", "first step", func(float64) string { return "warm" }},
-	{"late", "straggler", "2/cuda:2", func(float64) string { return "pauses" }},
+	{"late", "straggler", "2/cuda:2", nil},
 	{"exposed", "communication", "all_reduce", func(float64) string { return "overlap kind=collective" }},
 }
 
