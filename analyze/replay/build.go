@@ -22,6 +22,7 @@ type Graph struct {
 	owner      []int32 // the request of each row
 	roots      []int32 // the rows of requests
 	process    []int32 // of each row
+	loops      []bool  // by process, whether its requests follow each other
 	engines    func() []*engine
 }
 
@@ -32,7 +33,6 @@ type builder struct {
 	joins  *collective.Joins
 	origin int64 // Unix ns
 
-	loops      []bool // by process, whether its requests follow each other
 	events     []event
 	ops        []int32 // of devices, by start
 	lanes      symbols.Table[lane]
@@ -201,7 +201,7 @@ func (b *builder) collect() {
 	for i := range f.Calls {
 		c := &f.Calls[i]
 		p, known := processes[c.Rank]
-		if !known || !attrkey.IsWait(c.Name) && !attrkey.IsStreamWait(c.Name) {
+		if !known || !matters(c) {
 			continue
 		}
 		b.origin = min(b.origin, c.Start)
@@ -217,6 +217,11 @@ func (b *builder) collect() {
 	}
 	order.Rows(b.ops, f.Start, func(x, y int32) int { return cmp.Or(cmp.Compare(f.End(x), f.End(y)), cmp.Compare(x, y)) })
 	b.groupLaunches()
+}
+
+// matters reports whether a call is of use for a replay: a wait, or time of the host that a change selects.
+func matters(c *trace.Call) bool {
+	return attrkey.IsWait(c.Name) || attrkey.IsStreamWait(c.Name) || attrkey.IsAllocation(c.Name) || attrkey.IsInput(c.Name)
 }
 
 func (b *builder) addEvent(start, end int64, lane, owner int32, launch bool) {

@@ -147,7 +147,7 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 		all = append(all, candidate{b.end[after], 2 * microsecond, afterStream})
 	}
 	all = slices.DeleteFunc(all, func(c candidate) bool {
-		if b.g.at[c.point] <= at {
+		if b.g.at[c.point] <= at || c.kind == onStream && b.overlaps(p.stream[i], r) {
 			return false
 		}
 		b.g.count[c.kind].Broken++
@@ -157,7 +157,7 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 	for _, c := range all {
 		explained = max(explained, min(at, b.g.at[c.point]+c.usual))
 	}
-	if at-explained > 3*microsecond && (isMarked || !marked.known(b.process[r])) {
+	if at-explained > 3*microsecond && (isMarked || !marked.known(b.process[r]) || b.launch[r] == none) {
 		if other := p.endedBefore(b, r); other != none {
 			all = append(all, candidate{b.end[other], at, afterStream})
 		}
@@ -178,6 +178,13 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 		}
 		b.g.connect(all[k].point, begin, slack, all[k].kind, r)
 	}
+}
+
+// overlaps reports whether r began in the last half of the operation before it on its stream, as dependent launches of
+// CUDA do. It waits for that operation then, with a negative lag.
+func (b *builder) overlaps(before, r int32) bool {
+	f := b.forest
+	return 2*(f.End(before)-f.Start(r)) <= f.Duration(before) && f.End(r) >= f.End(before)
 }
 
 func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.at[c.point]+c.usual) }

@@ -58,7 +58,7 @@ func (g *points) add(at int64) int32 {
 
 // connect adds an edge and returns its index, or none if the recording contradicts it.
 func (g *points) connect(from, to int32, lag int64, kind edgeKind, owner int32) int32 {
-	if lag < 0 || g.at[from]+lag > g.at[to] {
+	if lag < 0 && kind != onStream || g.at[from]+lag > g.at[to] {
 		g.count[kind].Broken++
 		return none
 	}

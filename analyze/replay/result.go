@@ -91,20 +91,40 @@ var ErrNoTimes = errors.New("no operation has a start, and a replay needs them")
 // Run replays the recording with changes, one after the other. It returns an [*UnknownError] for a change that selects
 // nothing, and ErrNoTimes for any change without times.
 func (g *Graph) Run(changes ...Change) (*Result, error) {
+	p, err := g.replay(changes)
+	if err != nil {
+		return nil, err
+	}
+	r := &p.Result
+	r.Bound = g.parts(latest(g.g.at), g.g.at, p.recorded)
+	r.ReplayedBound = g.parts(latest(p.at), p.at, p.changed)
+	r.Edges = g.edges()
+	r.Steps = g.steps(p.at)
+	return r, nil
+}
+
+// replayed is a replay. Its result lacks parts, edges and steps.
+type replayed struct {
+	Result
+	recorded, changed *variant
+	at                []int64 // of the changed variant
+}
+
+func (g *Graph) replay(changes []Change) (*replayed, error) {
 	if len(changes) > 0 && len(g.g.at) == 0 {
 		return nil, ErrNoTimes
 	}
-	recorded := g.g.variant()
-	changed := g.g.variant()
-	shared := changed // with all requests
+	p := &replayed{recorded: g.g.variant(), changed: g.g.variant()}
+	shared := p.changed // with all requests
 	if slices.ContainsFunc(changes, func(c Change) bool { return c.Kind == Without }) {
 		shared = g.g.variant()
 	}
 	without := make(map[int32]bool)
-	r := &Result{Changes: []Applied{}}
+	r := &p.Result
+	r.Changes = []Applied{}
 	spread := 0.0
 	for _, c := range changes {
-		n, err := g.apply(c, changed)
+		n, err := g.apply(c, p.changed)
 		if err != nil {
 			return nil, err
 		}
@@ -112,27 +132,24 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 		case c.Kind == Without:
 			rows, _ := g.request(c.Select)
 			maps.Copy(without, rows)
-		case shared != changed:
+		case shared != p.changed:
 			_, _ = g.apply(c, shared)
 		}
 		r.Changes = append(r.Changes, Applied{c, n})
 		spread = max(spread, spreads[c.Kind])
 	}
-	at := changed.run()
-	last, replayedLast := latest(g.g.at), latest(at)
-	r.Bound = g.parts(last, g.g.at, recorded)
-	r.ReplayedBound = g.parts(replayedLast, at, changed)
-	r.Unexplained = g.unexplained(last, recorded)
+	p.at = p.changed.run()
+	last := latest(g.g.at)
+	r.Unexplained = g.unexplained(last, p.recorded)
 	r.Known = r.Unexplained <= MostUnexplained
-	r.Edges = g.edges()
 	if last != none {
-		r.Run.NS, r.Run.ReplayedNS = g.g.at[last], at[replayedLast]
+		r.Run.NS, r.Run.ReplayedNS = g.g.at[last], slices.Max(p.at)
 	}
-	sharedAt := at
-	if shared != changed {
+	sharedAt := p.at
+	if shared != p.changed {
 		sharedAt = shared.run()
 	}
-	formed := g.formAgain(recorded, shared, sharedAt, without)
+	formed := g.formAgain(p.recorded, shared, sharedAt, without)
 	r.Batches = formed.Batches
 	if formed.end > 0 {
 		r.Run.ReplayedNS = formed.end
@@ -141,27 +158,48 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 		spread = max(spread, spreadFormed)
 	}
 	r.Run.LowNS, r.Run.HighNS = r.bounds(r.Run.NS, r.Run.ReplayedNS, spread)
-	r.Requests = g.requests(at, formed, without)
+	r.Requests = g.requests(p.at, formed, without)
 	if q := r.Requests; q != nil {
 		q.LowSumNS, q.HighSumNS = r.bounds(q.SumNS, q.ReplayedSumNS, spread)
 	}
-	r.Steps = g.steps(at)
-	return r, nil
+	return p, nil
 }
 
-// Gain returns by how much the operations of a name on devices make the run longer, beside what they and their launches
-// hide. It is 0 for an unknown name.
-func (g *Graph) Gain(name string) int64 {
-	s := &selection{rows: make([]bool, g.forest.Len())}
-	for r := range g.forest.Rows() {
-		s.add(r, g.begin[r] != none && g.isOnDevice(r) && g.forest.RowName(r) == name)
+// Saving is the time that changes save, and its bounds, in nanoseconds. Known is false if too much of the recorded time
+// has no known reason, see [Result].
+type Saving struct {
+	NS, LowNS, HighNS int64
+	Known             bool
+}
+
+// Saved returns what changes save of the run, or with ofRequests of the sum over its requests. Its errors are those of
+// Run.
+func (g *Graph) Saved(ofRequests bool, changes ...Change) (Saving, error) {
+	p, err := g.replay(changes)
+	if err != nil {
+		return Saving{}, err
 	}
-	if s.count == 0 {
-		return 0
+	t := p.Run
+	if q := p.Requests; ofRequests && q != nil {
+		t = Times{q.SumNS, q.ReplayedSumNS, q.LowSumNS, q.HighSumNS}
 	}
-	v := g.g.variant()
-	g.remove(s, v.lags)
-	return slices.Max(g.g.at) - slices.Max(v.run())
+	return Saving{t.NS - t.ReplayedNS, t.NS - t.HighNS, t.NS - t.LowNS, p.Known}, nil
+}
+
+// Unexplained returns the time on the recorded path in which operations waited without a known reason, and its share.
+func (g *Graph) Unexplained() (ns int64, share float64) {
+	last := latest(g.g.at)
+	if last == none {
+		return 0, 0
+	}
+	share = g.unexplained(last, g.g.variant())
+	return int64(share * float64(g.g.at[last])), share
+}
+
+// Overlapping reports whether requests of a process overlap, or share executions. Otherwise they follow each other, as
+// the steps of a loop do.
+func (g *Graph) Overlapping() bool {
+	return slices.Contains(g.loops, false) || len(g.forest.Executions.List) > 0
 }
 
 // spreads are the shares of a gain by which it may be wrong, because a change cannot know how fast the changed
@@ -244,7 +282,8 @@ func (g *Graph) parts(last int32, at []int64, v *variant) []Part {
 	return parts
 }
 
-// unexplained returns the share of the path to a point in long times before operations without a known reason.
+// unexplained returns the share of the path to a point in long times before launched operations without a known reason.
+// Before operations without a launch, the time is the host's.
 func (g *Graph) unexplained(last int32, v *variant) float64 {
 	const long = 100 * microsecond
 	sum := int64(0)
@@ -252,7 +291,7 @@ func (g *Graph) unexplained(last int32, v *variant) float64 {
 		return 0
 	}
 	v.binding(last, v.at, func(e *edge, lag int64) {
-		if (e.kind == onStream || e.kind == afterLaunch) && lag > long {
+		if (e.kind == onStream || e.kind == afterLaunch) && lag > long && g.forest.Has(e.owner, trace.FlagLaunch) {
 			sum += lag
 		}
 	})

@@ -206,3 +206,31 @@ func (p *placer) all() []Place {
 	})
 	return list
 }
+
+// IdleWithin returns the time within the given times, by rank, in which devices of the rank were idle, summed over
+// devices. Times of an unknown rank hold for all devices. They may overlap, and may be in any order.
+func IdleWithin(f *trace.Forest, times map[op.Int][][2]int64) (ns int64) {
+	merged := make(map[op.Int]Times)
+	for rank, list := range times {
+		slices.SortFunc(list, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+		var t Times
+		for _, x := range list {
+			t.Add(x[0], x[1])
+		}
+		merged[rank] = t
+	}
+	for k, rows := range f.Devices.All() {
+		t, known := merged[k.Rank]
+		if !known {
+			t = merged[op.Int{}]
+		}
+		busy := int64(0)
+		for l := range levels(f, rows) {
+			if len(l.running) > 0 {
+				busy += t.Within(l.from, l.to)
+			}
+		}
+		ns += t.Within(-trace.MaxTime, trace.MaxTime) - busy
+	}
+	return ns
+}
