@@ -77,9 +77,24 @@ type Finding struct {
 	// SavedNS is the time saved without the cause, out of OfNS of the run or its requests, unknown if not estimated.
 	SavedNS op.Int `json:"saved_ns"`
 	OfNS    op.Int `json:"of_ns"`
+	// SavedLowNS and SavedHighNS bound SavedNS, the expected gain; unknown without bounds.
+	SavedLowNS  op.Int `json:"saved_low_ns,omitzero"`
+	SavedHighNS op.Int `json:"saved_high_ns,omitzero"`
+	// Evidence has the recorded figures and names that prove the text.
+	Evidence []Evidence `json:"evidence,omitempty"`
+	// Try suggests a change in one line. Advice is the anchor of its paragraph in docs/advice.md.
+	Try    string `json:"try,omitempty"`
+	Advice string `json:"advice,omitempty"`
 	// Chance is the p-value of a comparison, unknown for other findings.
 	Chance op.Float `json:"chance"`
 	Where  Where    `json:"where"`
+}
+
+// Evidence is a figure or a name that proves a finding, such as {"calls", "120", ""} or {"bytes", "64", "MiB"}.
+type Evidence struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Unit  string `json:"unit,omitempty"`
 }
 
 // Where locates a finding. Fields without meaning for it are empty.
