@@ -2,6 +2,7 @@ package work
 
 import (
 	"math"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/peaks"
@@ -88,27 +89,72 @@ func (s *Bounds) Roofline() *Roofline {
 	return r
 }
 
-// peaksOf returns the peaks of e's device, or of its accelerator for the host's view; nil if unknown.
+// peaksOf returns the peaks of e's device, or of its accelerator for the host's view; nil if unknown. Without a table
+// they are those of the model that the trace names.
 func (f *Finder) peaksOf(e *op.Entry) *peaks.Device {
-	if e.Side == op.SideHost {
+	switch {
+	case f.peaks == nil && (e.Side == op.SideHost || e.HasDevice() && !strings.HasPrefix(e.DeviceID, "cpu")):
+		return f.named
+	case f.peaks != nil && e.Side == op.SideHost:
 		return f.peaks.Accelerator()
 	}
 	return f.peaks.Find(e.DeviceID)
 }
 
-// bound sets the least time of w in an element type on device d.
-func (w *Work) bound(d *peaks.Device, dtype op.DType) {
-	if d == nil || w.Flops > 0 && d.FLOPsPerSecond[dtype] == 0 {
+// bound sets the least time of w, the work of e, in an element type on device d.
+func (f *Finder) bound(w *Work, e *op.Entry, d *peaks.Device, dtype op.DType) {
+	if d == nil {
 		return
+	}
+	arithmetic := 0.0
+	if w.Flops > 0 {
+		rate, name := d.Rate(dtype, e.Operation, w.Flops, e.Duration)
+		if rate == 0 {
+			return
+		}
+		arithmetic = float64(w.Flops) / rate
+		if e.Side != op.SideHost {
+			f.Used.add(Arithmetic{name, rate}, w.Flops)
+		}
 	}
 	const picosecond = 1e12
 	memory := float64(w.Bytes) / d.BytesPerSecond
-	arithmetic := 0.0
-	if w.Flops > 0 {
-		arithmetic = float64(w.Flops) / d.FLOPsPerSecond[dtype]
-	}
 	least := int64(min(math.Round(max(memory, arithmetic)*picosecond), math.MaxInt64/2))
 	if w.Bound = least; memory >= arithmetic {
 		w.Bound = -least
 	}
+}
+
+// Arithmetic is the arithmetic of an element type, or peaks.TF32, at the peak rate of a device.
+type Arithmetic struct {
+	Name               string
+	PeakFLOPsPerSecond float64
+}
+
+// Used sums up FLOPs of devices with known peaks by arithmetic.
+type Used map[Arithmetic]float64
+
+func (u *Used) add(a Arithmetic, flops int64) {
+	if *u == nil {
+		*u = make(Used)
+	}
+	(*u)[a] += float64(flops)
+}
+
+// Merge adds the FLOPs of o.
+func (u *Used) Merge(o Used) {
+	for a, flops := range o {
+		u.add(a, int64(flops))
+	}
+}
+
+// Main returns the arithmetic of at least nine tenths of the FLOPs. ok is false without one.
+func (u Used) Main() (main Arithmetic, ok bool) {
+	all, most := 0.0, 0.0
+	for a, flops := range u {
+		if all += flops; flops > most {
+			main, most = a, flops
+		}
+	}
+	return main, most > 0 && 10*most >= 9*all
 }
