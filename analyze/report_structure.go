@@ -38,10 +38,6 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 	var found *suspects.Found
 	var facts findings.Facts
 	joins := sync.OnceValue(func() *collective.Joins { return collective.FindJoins(forest) })
-	rooflines := "overview findings operators"
-	if opts.Peaks != nil {
-		rooflines += " operations"
-	}
 	var wanted []func()
 	for _, figures := range []struct {
 		sections string // "" means all
@@ -69,7 +65,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 			r.IdlePlaces = timeline.FirstPlaces(idle.Places, top)
 			facts.Places = idle.Places
 		}},
-		{rooflines, func() { r.Operators = operators.Find(forest, groups) }},
+		{"overview findings operators roofline", func() { r.Operators = operators.Find(forest, groups) }},
 		{"overview findings launches", func() { r.Launches = launch.Find(forest, timeBuckets) }},
 		{"communication", func() { r.Communication.Collectives = joins().Rows() }},
 		{"overview summary operations", func() { r.addSelfTimes(forest) }},

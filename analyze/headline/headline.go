@@ -96,8 +96,8 @@ func Of(f *Facts) *Headline {
 
 	h.say(h.runText(f, termtext.Clean(device), span))
 	if h.StepNS.Known {
-		h.say(fmt.Sprintf("A step takes %s from start to start, the median of %s.", units.Duration(h.StepNS.V),
-			units.Count(h.Steps)))
+		h.say(fmt.Sprintf("A step takes %s from start to start (median of %s).", units.Duration(h.StepNS.V),
+			units.Plural(h.Steps+1, "step")))
 	} else if h.Requests > 0 {
 		h.say(fmt.Sprintf("%s: p50 %s, p95 %s (%s).", units.Plural(h.Requests, "request"),
 			units.Duration(h.RequestP50NS.V), units.Duration(h.RequestP95NS.V), name))
@@ -201,11 +201,10 @@ func (h *Headline) runText(f *Facts, device string, spanNS int64) string {
 func (h *Headline) peakText() string {
 	unknown := slices.DeleteFunc(slices.Clone(h.Models), func(m string) bool { return peaks.OfModel(m) != nil })
 	if h.PeakShare.Known {
-		of := units.Count(h.FLOPsCount) + " of " + units.Plural(h.Operations, "operation")
-		text := fmt.Sprintf("%s in %s: %s of the %s peak", units.FLOPsPerSecond(h.FLOPsPerSecond.V), of,
-			units.Percent(h.PeakShare.V), h.Arithmetic)
+		text := fmt.Sprintf("%s, %s of the %s peak, in %s of %s", units.FLOPsPerSecond(h.FLOPsPerSecond.V),
+			units.Percent(h.PeakShare.V), h.Arithmetic, units.Count(h.FLOPsCount), units.Plural(h.Operations, "operation"))
 		if h.MFU.Known {
-			text += ", " + units.Percent(h.MFU.V) + " over the run (MFU)"
+			text += "; MFU " + units.Percent(h.MFU.V)
 		}
 		return text + "."
 	} else if len(unknown) > 0 {

@@ -101,9 +101,11 @@ func (f *Finder) peaksOf(e *op.Entry) *peaks.Device {
 	return f.peaks.Find(e.DeviceID)
 }
 
-// bound sets the least time of w, the work of e, in an element type on device d.
+// bound sets the least time of w, the work of e, in an element type on device d. For the host's view of f32 it is unknown
+// on a device with TF32: only the kernel's name tells which was used.
 func (f *Finder) bound(w *Work, e *op.Entry, d *peaks.Device, dtype op.DType) {
-	if d == nil {
+	isHost := e.Side == op.SideHost
+	if d == nil || isHost && dtype == op.F32 && d.TF32FLOPsPerSecond > 0 {
 		return
 	}
 	arithmetic := 0.0
@@ -113,7 +115,7 @@ func (f *Finder) bound(w *Work, e *op.Entry, d *peaks.Device, dtype op.DType) {
 			return
 		}
 		arithmetic = float64(w.Flops) / rate
-		if e.Side != op.SideHost {
+		if !isHost {
 			f.Used.add(Arithmetic{name, rate}, w.Flops)
 		}
 	}

@@ -37,9 +37,10 @@ gzip and zstd are decompressed. After -- every argument is an INPUT.
 
 What is shown:
 
-  -section S[,S]    sections to show: summary, findings, operations, operators,
-                    devices, balance, communication, memory, slowest, errors, idle,
-                    launches, critical_path, sequences, steps, phases, engines, or all.
+  -section S[,S]    sections to show: summary, findings, operations, roofline,
+                    operators, devices, balance, communication, memory, slowest,
+                    errors, idle, launches, critical_path, sequences, steps, phases,
+                    engines, or all.
                     With only summary, memory and slowest, memory does not grow with
                     the input, unless -by has request or operator and spans do not
                     state them. -json has all by default
@@ -249,6 +250,9 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	return opts, err
 }
 
+// ofFlag are the sections that a flag adds to the first screen.
+var ofFlag = map[string]string{"min-comm-ratio": "communication", "hotspot-bytes": "memory", "peaks": "roofline"}
+
 // computed returns the sections to compute, nil for all. Without a choice these are the sections of the first screen.
 func (f *reportFlags) computed(chosen selection) []string {
 	switch {
@@ -258,8 +262,10 @@ func (f *reportFlags) computed(chosen selection) []string {
 		return []string{"operations"}
 	}
 	sections := []string{"overview"}
-	if f.line.IsSet("min-comm-ratio") {
-		sections = append(sections, text.SectionCommunication)
+	for flag, section := range ofFlag {
+		if f.line.IsSet(flag) {
+			sections = append(sections, section)
+		}
 	}
 	return sections
 }
@@ -277,8 +283,12 @@ func (f *reportFlags) write(w *output.File, opts text.Options, r *analyze.Report
 	}
 	if f.section == "" {
 		opts.Show = func(section string) bool {
-			return section == "memory" && f.line.IsSet("hotspot-bytes") || section == "communication" &&
-				f.line.IsSet("min-comm-ratio")
+			for flag, shown := range ofFlag {
+				if section == shown && f.line.IsSet(flag) {
+					return true
+				}
+			}
+			return false
 		}
 		return text.WriteOverview(w, r, opts)
 	}

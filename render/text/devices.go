@@ -25,15 +25,29 @@ func (v *view) devices() {
 			"stands before it")
 	}
 	v.devicesWithout()
-	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.SpanNS.Known }) {
+	if v.legend(); v.hasSpans() {
 		idle := "idle"
 		if c := v.r.IdleCauses; c != nil && slices.ContainsFunc(c.Devices,
 			func(d timeline.IdleDevice) bool { return d.NoRequest.SumNS > 0 }) {
 			idle = "idle + no request"
 		}
-		v.note("compute █ + exposed comm ▓ + exposed mem ▒ + other ░ + " + idle + " = span; " +
+		v.note("compute + exposed comm + exposed mem + other + " + idle + " = span; " +
 			"overlap is the part of the communication under compute")
 		v.utilisation()
+	}
+}
+
+func (v *view) hasSpans() bool {
+	return slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.SpanNS.Known })
+}
+
+// doubtful reports whether so much work is missing that idle and busy shares are not known.
+func (v *view) doubtful() bool { return v.r.Coverage != nil && v.r.Coverage.Doubtful() }
+
+// legend explains the parts of the devices' time.
+func (v *view) legend() {
+	if v.hasSpans() && !v.doubtful() {
+		v.styledNote(dim, "parts: █ compute, ▓ communication, ▒ memory, ░ other, blank idle")
 	}
 }
 
@@ -63,9 +77,12 @@ func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCause
 		d := &devices[i]
 		none := quiet[d.Key()]
 		whole := d.SpanNS.V - none
-		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, whole) }) }
 		idle := d.IdleNS
 		idle.V -= none
+		if v.doubtful() {
+			idle, whole = op.Int{}, 0 // times without shares
+		}
+		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, whole) }) }
 		t.add(v.deviceLabel(d), units.Count(d.Count), units.Duration(d.SumNS), nonZero(d.MemoryBytes.V, units.Bytes),
 			knownDuration(d.SpanNS),
 			partsBar(whole, d.ComputeNS.V, d.ExposedCommunicationNS.V, d.ExposedMemoryNS.V, d.OtherNS.V),

@@ -167,7 +167,9 @@ func (v *view) total(brief bool) {
 		text += ifAny(t.PeakMemoryBytes.V, " (the largest "+units.Bytes(t.PeakMemoryBytes.V)+")")
 		derived = ifAny(t.FLOPsDerived, " ("+units.FLOPs(t.FLOPsDerived)+" derived)")
 	}
-	text += ifAny(t.FLOPs, ", "+units.FLOPs(t.FLOPs)+derived+ofOperations(t.FLOPsCount, t.Count))
+	if !brief {
+		text += ifAny(t.FLOPs, ", "+units.FLOPs(t.FLOPs)+derived+ofOperations(t.FLOPsCount, t.Count))
+	}
 	host := int64(0)
 	for i := range v.r.Operations {
 		if o := &v.r.Operations[i]; o.Side != "" {

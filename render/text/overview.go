@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
 )
 
@@ -15,17 +16,17 @@ const (
 	overviewWidth    = 80
 	overviewLines    = 30
 	overviewFaults   = 3
-	overviewFindings = 6
+	overviewFindings = 5
 	overviewRows     = 10
-	overviewKey      = 40 // a kernel's name says more than its percentiles
+	overviewKey      = 24
 )
 
-// WriteOverview renders the first screen of r to w, with one call of Write: the input and its faults, the most
-// important findings, the operations with the most time (or groups, if the report has any), and the devices. Operations
-// of the host's side are shown if there are no others.
+// WriteOverview renders the first screen of r to w, with one call of Write: the headline, the input and its faults, the
+// most important findings, the operations with the most self time (or groups, if the report has any), and the devices.
+// Operations of the host's side are shown if there are no others.
 //
 // In 80 columns, the default width here, it has at most 30 lines, unless opts.Rows is set. The sections selected by
-// opts.Show follow in full, and rooflines if the report has peaks.
+// opts.Show follow in full.
 func WriteOverview(w io.Writer, r *analyze.Report, opts Options) error {
 	if opts.Width == 0 {
 		opts.Width = overviewWidth
@@ -36,9 +37,6 @@ func WriteOverview(w io.Writer, r *analyze.Report, opts Options) error {
 		if s.name != SectionFindings && opts.Show != nil && opts.Show(s.name) {
 			s.write(o.view)
 		}
-	}
-	if len(r.Peaks) > 0 && (opts.Show == nil || !opts.Show(SectionOperations)) {
-		o.roofline()
 	}
 	return o.writeTo(w)
 }
@@ -61,6 +59,7 @@ func (o *overview) write() {
 			left -= 2 + rows[i] // an empty line and the heads
 		}
 	}
+	left -= len(o.lines((*view).legend))
 	told, left := o.told(left)
 	for i := 0; left > 0 && rows != most; i++ {
 		if t := i % 2; rows[t] < most[t] {
@@ -77,7 +76,7 @@ func (o *overview) write() {
 	if rows[0] > 0 {
 		o.b.WriteByte('\n')
 		keys[0] = ofAll(rows[0], len(stats), keys[0])
-		t := statsTable(keys, stats[:rows[0]])
+		t := briefTable(keys, stats[:rows[0]])
 		t.key = overviewKey
 		t.write(&o.page)
 	}
@@ -86,11 +85,14 @@ func (o *overview) write() {
 		t := o.devicesTable(o.r.Devices, o.r.IdleCauses, rows[1])
 		for _, row := range t.rows {
 			for i := range row.cells {
-				row.cells[i] = strings.TrimSuffix(row.cells[i], part(0, 1)) // drop columns with only zeros
+				if row.cells[i] == part(0, 1) || row.cells[i] == part(0, 0) {
+					row.cells[i] = "" // drop columns with only zeros
+				}
 			}
 		}
 		t.columns[0].head = ofAll(rows[1], len(o.r.Devices), t.columns[0].head)
 		t.write(&o.page)
+		o.legend()
 	}
 	if o.r.Input.Entries == 0 && len(o.r.Engines) > 0 {
 		o.b.WriteByte('\n')
@@ -127,7 +129,7 @@ func (o *overview) rows() (keys []string, rows []namedStats) {
 		keys = append([]string(nil), o.r.By...)
 		rows = groupStats(o.r.Groups, len(o.r.By))
 	}
-	if n := ofDevices(rows); n > 0 {
+	if n := bySelf(rows); n > 0 {
 		rows = rows[:n]
 	}
 	return keys, rows
@@ -153,13 +155,11 @@ func (o *overview) told(left int) (told []string, rest int) {
 
 // head describes the input, its faults and its size.
 func (o *overview) head(v *view) {
+	v.headline()
 	in := &v.r.Input
-	skipped, others, missing := splitSkipped(in.SkippedBy)
-	text := inputText(in) + ": " + units.Plural(in.Spans, "span")
-	n := units.Count(in.Skipped)
-	text += ifAny(in.Skipped, ", "+n+" skipped"+strings.Replace(reasons(skipped), " "+n+")", ")", 1))
-	text += ifAny(int64(len(others)), "; others: "+strings.Join(counted(others), ", "))
-	v.field("input", text, false)
+	_, _, missing := splitSkipped(in.SkippedBy)
+	v.field("input", inputText(in)+": "+units.Plural(in.Spans, "span")+
+		ifAny(in.Skipped, ", "+units.Count(in.Skipped)+" skipped"), false)
 	v.missingTables(missing)
 	faults := o.lines(func(v *view) { v.faults(in) })
 	most := overviewFaults
@@ -184,5 +184,15 @@ func (o *overview) head(v *view) {
 
 func (o *overview) foot(v *view) {
 	v.b.WriteByte('\n')
-	v.fold("", "", "More: optrace report -section NAME as → says, -section all, -html PAGE.html", dim)
+	v.fold("", "", "More detail: optrace report -section NAME FILE", dim)
+}
+
+// headline shows the first figures of the run, and an empty line behind them.
+func (v *view) headline() {
+	if h := v.r.Headline; h != nil {
+		for _, line := range h.Text {
+			v.fold("", "", termtext.Clean(line), bold)
+		}
+		v.b.WriteByte('\n')
+	}
 }

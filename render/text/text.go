@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/internal/text/termtext"
+	"github.com/optrace/optrace/internal/text/units"
 )
 
 // The sections, in their order.
@@ -38,7 +39,7 @@ var sections = []struct {
 	{SectionFindings, (*view).findings},
 	{SectionOperations, (*view).operations},
 	{SectionOperations, (*view).groups},
-	{SectionOperations, (*view).roofline},
+	{"roofline", (*view).roofline},
 	{SectionOperators, (*view).operators},
 	{SectionDevices, (*view).devices},
 	{SectionBalance, (*view).balance},
@@ -59,6 +60,7 @@ var sections = []struct {
 // Write renders r to w with one call of Write.
 func Write(w io.Writer, r *analyze.Report, opts Options) error {
 	v := newView(r, opts)
+	v.headline()
 	v.envelope()
 	v.clocks()
 	for _, s := range sections {
@@ -90,12 +92,43 @@ func (p *page) listFindings(list []findings.Finding, before, after string) {
 	}
 }
 
-// finding shows a finding and, between before and after, its section.
+// finding shows a finding, with what to try and the gain, and between before and after its section.
 func (p *page) finding(list []findings.Finding, i int, before, after string) {
 	f := &list[i]
-	text := strconv.Itoa(i+1) + ". " + termtext.Clean(f.Text) // of a report from a file
-	if f.Where.Section != "" && before != "" {
-		text += before + termtext.Clean(f.Where.Section) + after
+	lines := []string{strconv.Itoa(i+1) + ". " + f.Text}
+	if f.Try != "" {
+		lines = append(lines, "try: "+f.Try)
 	}
-	p.note(text)
+	if gain := gainText(f); gain != "" {
+		lines = append(lines, gain)
+	}
+	for n, line := range lines {
+		line = termtext.Clean(line) // of a report from a file
+		if n == len(lines)-1 && f.Where.Section != "" && before != "" {
+			line += before + termtext.Clean(f.Where.Section) + after
+		}
+		first := "  "
+		if n > 0 {
+			first = "     "
+		}
+		p.fold(first, "     ", line, "")
+	}
+}
+
+// gainText states the gain of a change, "" if it is not known or the text has it.
+func gainText(f *findings.Finding) string {
+	low, high := f.SavedLowNS, f.SavedHighNS
+	if !f.SavedNS.Known || f.Try == "" && !high.Known {
+		return ""
+	}
+	gain := part(f.SavedNS.V, f.OfNS.V)
+	switch {
+	case !high.Known:
+		return "gain: at most " + gain
+	case !low.Known || low.V <= 0:
+		return "gain: at most " + part(high.V, f.OfNS.V)
+	case low.V == high.V:
+		return "gain: " + gain
+	}
+	return "gain: " + gain + ", " + units.Duration(low.V) + " to " + units.Duration(high.V)
 }
