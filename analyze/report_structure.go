@@ -155,7 +155,7 @@ func (r *Report) addSelfTimes(f *trace.Forest) {
 	}
 }
 
-// setSelfTimes sets the self time of each row. The row of the others gets all self times without a row.
+// setSelfTimes sets the self time of each row and its share. The row of the others gets all self times without a row.
 func setSelfTimes[R any](
 	rows []R, times map[timeline.RowID]int64, of func(*R) (name string, s *profile.Stats, other bool),
 ) {
@@ -173,6 +173,16 @@ func setSelfTimes[R any](
 	for id, self := range times {
 		if sum := others[id.Side]; sum != nil {
 			sum.V = wide.AddSaturating(sum.V, self)
+		}
+	}
+	var all [2]float64 // by side
+	for i := range rows {
+		_, s, _ := of(&rows[i])
+		all[min(len(s.Side), 1)] += float64(s.SelfNS.V)
+	}
+	for i := range rows {
+		if _, s, _ := of(&rows[i]); s.SelfNS.V > 0 {
+			s.SelfShare = op.KnownFloat(float64(s.SelfNS.V) / all[min(len(s.Side), 1)])
 		}
 	}
 }

@@ -58,14 +58,13 @@ type namedStats struct {
 	names []string
 	key   string // different for different rows
 	*profile.Stats
-	share op.Float // set by bySelf
 }
 
 func operationStats(rows []profile.Operation) []namedStats {
 	stats := make([]namedStats, len(rows))
 	for i := range rows {
 		o := &rows[i]
-		stats[i] = namedStats{names: []string{o.Operation}, key: o.Side + "|" + o.Operation, Stats: &o.Stats}
+		stats[i] = namedStats{[]string{o.Operation}, o.Side + "|" + o.Operation, &o.Stats}
 	}
 	return stats
 }
@@ -75,7 +74,7 @@ func groupStats(rows []profile.Group, keys int) []namedStats {
 	for i := range rows {
 		g := &rows[i]
 		id := key.AppendDistinct(strconv.AppendBool([]byte(g.Side), g.Key.Other), g.Key.Values)
-		stats[i] = namedStats{names: keyNames(g.Key, keys), key: string(id), Stats: &g.Stats}
+		stats[i] = namedStats{keyNames(g.Key, keys), string(id), &g.Stats}
 	}
 	return stats
 }
@@ -96,21 +95,8 @@ func keyNames(k key.Group, n int) []string {
 	return names
 }
 
-// bySelf sorts rows by self time, rows of the host's side last, and returns the number of other rows. With nested
-// operations it sets their shares to parts of the self times of their side, so that no time counts twice.
+// bySelf sorts rows by self time, rows of the host's side last, and returns the number of other rows.
 func bySelf(rows []namedStats) int {
-	var self, sum [2]int64 // by side
-	side := func(r *namedStats) int { return min(len(r.Side), 1) }
-	for i := range rows {
-		self[side(&rows[i])] += rows[i].SelfNS.V
-		sum[side(&rows[i])] += rows[i].SumNS
-	}
-	for i := range rows {
-		r := &rows[i]
-		if r.share = r.Share; r.SelfNS.Known && (r.Side != "" || self[0] != sum[0]) {
-			r.share = op.KnownFloat(shareOf(r.SelfNS.V, self[side(r)]))
-		}
-	}
 	slices.SortStableFunc(rows, func(a, b namedStats) int {
 		return cmp.Or(cmp.Compare(a.Side, b.Side), cmp.Compare(b.SelfNS.V, a.SelfNS.V))
 	})
@@ -118,6 +104,14 @@ func bySelf(rows []namedStats) int {
 		return n
 	}
 	return len(rows)
+}
+
+// share returns the share by self time, so that no time counts twice, or by sum if self times are not known.
+func (s namedStats) share() op.Float {
+	if s.SelfNS.Known {
+		return s.SelfShare
+	}
+	return s.Share
 }
 
 func statsTable(keys []string, rows []namedStats) *table {
@@ -137,7 +131,7 @@ func statsTable(keys []string, rows []namedStats) *table {
 			intensity = units.Intensity(s.FLOPsPerByte.V)
 		}
 		t.add(append(s.names, s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS),
-			knownFloat(s.share, units.Percent), bar(s.share.V),
+			knownFloat(s.share(), units.Percent), bar(s.share().V),
 			knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 			knownFloat(s.P95NS, units.DurationFloat), knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS),
 			nonZero(s.MemoryBytes.V, units.Bytes), flops, rate, intensity,
@@ -158,14 +152,13 @@ func briefTable(keys []string, rows []namedStats) *table {
 		if head == "self" {
 			ns = s.SelfNS.V
 		}
-		t.add(append(s.names, s.Side, units.Count(s.Count), units.Duration(ns), knownFloat(s.share, units.Percent),
+		t.add(append(s.names, s.Side, units.Count(s.Count), units.Duration(ns), knownFloat(s.share(), units.Percent),
 			units.DurationFloat(s.MeanNS), units.Duration(s.MaxNS), nonZero(max(0, s.Errors), units.Count))...)
 	}
 	return t
 }
 
 func (v *view) statsWithout(keys []string, with, without []namedStats) {
-	bySelf(without)
 	left := byKey(without, func(row *namedStats) string { return row.key })
 	t := newTable("side:t|count|sum|share|:t1|self:4|mean:3|p50:6|p99:5|max:2", keys...)
 	for _, row := range with {
@@ -174,9 +167,9 @@ func (v *view) statsWithout(keys []string, with, without []namedStats) {
 		case s == nil:
 			t.add(append(row.names, row.Side, "0", absent, absent, "", absent, absent, absent, absent, absent)...)
 		case s.Count != row.Count || s.SumNS != row.SumNS || s.SelfNS != row.SelfNS ||
-			knownFloat(s.share, units.Percent) != knownFloat(row.share, units.Percent): // they look different
+			knownFloat(s.share(), units.Percent) != knownFloat(row.share(), units.Percent): // they look different
 			t.add(append(row.names, s.Side, units.Count(s.Count), units.Duration(s.SumNS),
-				knownFloat(s.share, units.Percent), bar(s.share.V), knownDuration(s.SelfNS),
+				knownFloat(s.share(), units.Percent), bar(s.share().V), knownDuration(s.SelfNS),
 				units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 				knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS))...)
 		}

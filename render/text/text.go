@@ -7,7 +7,6 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/internal/text/termtext"
-	"github.com/optrace/optrace/internal/text/units"
 )
 
 // The sections, in their order.
@@ -99,8 +98,8 @@ func (p *page) finding(list []findings.Finding, i int, before, after string) {
 	if f.Try != "" {
 		lines = append(lines, "try: "+f.Try)
 	}
-	if gain := gainText(f); gain != "" {
-		lines = append(lines, gain)
+	if gain := f.Gain(); gain != "" {
+		lines = append(lines, "gain: "+gain)
 	}
 	for n, line := range lines {
 		line = termtext.Clean(line) // of a report from a file
@@ -113,22 +112,4 @@ func (p *page) finding(list []findings.Finding, i int, before, after string) {
 		}
 		p.fold(first, "     ", line, "")
 	}
-}
-
-// gainText states the gain of a change, "" if it is not known or the text has it.
-func gainText(f *findings.Finding) string {
-	low, high := f.SavedLowNS, f.SavedHighNS
-	if !f.SavedNS.Known || f.Try == "" && !high.Known {
-		return ""
-	}
-	gain := part(f.SavedNS.V, f.OfNS.V)
-	switch {
-	case !high.Known:
-		return "gain: at most " + gain
-	case !low.Known || low.V <= 0:
-		return "gain: at most " + part(high.V, f.OfNS.V)
-	case low.V == high.V:
-		return "gain: " + gain
-	}
-	return "gain: " + gain + ", " + units.Duration(low.V) + " to " + units.Duration(high.V)
 }
