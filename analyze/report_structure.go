@@ -181,8 +181,9 @@ func setSelfTimes[R any](
 		all[min(len(s.Side), 1)] += float64(s.SelfNS.V)
 	}
 	for i := range rows {
-		if _, s, _ := of(&rows[i]); s.SelfNS.V > 0 {
-			s.SelfShare = op.KnownFloat(float64(s.SelfNS.V) / all[min(len(s.Side), 1)])
+		_, s, _ := of(&rows[i])
+		if whole := all[min(len(s.Side), 1)]; whole > 0 {
+			s.SelfShare = op.KnownFloat(float64(s.SelfNS.V) / whole)
 		}
 	}
 }

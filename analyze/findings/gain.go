@@ -1,6 +1,10 @@
 package findings
 
-import "github.com/optrace/optrace/internal/text/units"
+import (
+	"strings"
+
+	"github.com/optrace/optrace/internal/text/units"
+)
 
 // Gain states the gain of a change, "" if it is not known or only part of the text.
 func (f *Finding) Gain() string {
@@ -21,5 +25,10 @@ func (f *Finding) Gain() string {
 	case low.V == high.V:
 		return part(f.SavedNS.V)
 	}
-	return part(f.SavedNS.V) + ", " + units.Duration(low.V) + " to " + units.Duration(high.V)
+	from, unit, _ := strings.Cut(units.Duration(low.V), " ")
+	to := units.Duration(high.V)
+	if !strings.HasSuffix(to, " "+unit) {
+		from += " " + unit
+	}
+	return part(f.SavedNS.V) + ", " + from + " to " + to
 }

@@ -108,7 +108,7 @@ func bySelf(rows []namedStats) int {
 
 // share returns the share by self time, so that no time counts twice, or by sum if self times are not known.
 func (s namedStats) share() op.Float {
-	if s.SelfNS.Known {
+	if s.SelfShare.Known {
 		return s.SelfShare
 	}
 	return s.Share

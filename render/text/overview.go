@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
 )
 
 // The default width of an overview, its lines in this width, and bounds of its parts.
@@ -51,7 +52,7 @@ func (o *overview) write() {
 	head := o.lines(o.head)
 	foot := o.lines(o.foot)
 	keys, stats := o.rows()
-	rows := [2]int{min(len(stats), 4), min(len(o.r.Devices), 4)}
+	rows := [2]int{min(len(stats), 3), min(len(o.r.Devices), 2)}
 	most := [2]int{min(len(stats), o.most), min(len(o.r.Devices), o.most)}
 	left := overviewLines - len(head) - len(foot)
 	for i := range rows {
@@ -157,9 +158,16 @@ func (o *overview) told(left int) (told []string, rest int) {
 func (o *overview) head(v *view) {
 	v.headline()
 	in := &v.r.Input
-	_, _, missing := splitSkipped(in.SkippedBy)
+	skipped, others, missing := splitSkipped(in.SkippedBy)
+	for _, usual := range []op.SkipReason{
+		op.SkipNonOp, op.SkipAnnotation, op.SkipRuntime, op.SkipPython, op.SkipFlow, op.SkipMetadata,
+	} {
+		delete(skipped, string(usual))
+		delete(others, string(usual))
+	}
 	v.field("input", inputText(in)+": "+units.Plural(in.Spans, "span")+
-		ifAny(in.Skipped, ", "+units.Count(in.Skipped)+" skipped"), false)
+		ifAny(in.Skipped, ", "+units.Count(in.Skipped)+" skipped"+reasons(skipped))+
+		ifAny(int64(len(others)), "; others: "+strings.Join(counted(others), ", ")), false)
 	v.missingTables(missing)
 	faults := o.lines(func(v *view) { v.faults(in) })
 	most := overviewFaults

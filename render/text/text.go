@@ -99,7 +99,7 @@ func (p *page) finding(list []findings.Finding, i int, before, after string) {
 		lines = append(lines, "try: "+f.Try)
 	}
 	if gain := f.Gain(); gain != "" {
-		lines = append(lines, "gain: "+gain)
+		lines = append(lines, "gain: "+gain+".")
 	}
 	for n, line := range lines {
 		line = termtext.Clean(line) // of a report from a file
