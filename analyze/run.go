@@ -329,7 +329,12 @@ func mergeCollectors(workers ...*collector) *collector {
 	var forests []*trace.Forest
 	for _, o := range workers[1:] {
 		c.counter.merge(o.counter)
-		c.works.Used.Merge(o.works.Used)
+		for arithmetic, flops := range o.works.Used {
+			if c.works.Used == nil {
+				c.works.Used = make(work.Used)
+			}
+			c.works.Used[arithmetic] += flops
+		}
 		if c.profile != nil {
 			c.profile.Merge(o.profile)
 		}

@@ -105,6 +105,9 @@ func (f *Finder) peaksOf(e *op.Entry) *peaks.Device {
 // on a device with TF32: only the kernel's name tells which was used.
 func (f *Finder) bound(w *Work, e *op.Entry, d *peaks.Device, dtype op.DType) {
 	isHost := e.Side == op.SideHost
+	if f.Used == nil {
+		f.Used = make(Used)
+	}
 	if d == nil || isHost && dtype == op.F32 && d.TF32FLOPsPerSecond > 0 {
 		return
 	}
@@ -116,7 +119,7 @@ func (f *Finder) bound(w *Work, e *op.Entry, d *peaks.Device, dtype op.DType) {
 		}
 		arithmetic = float64(w.Flops) / rate
 		if !isHost {
-			f.Used.add(Arithmetic{name, rate}, w.Flops)
+			f.Used[Arithmetic{name, rate}] += float64(w.Flops)
 		}
 	}
 	const picosecond = 1e12
@@ -136,27 +139,13 @@ type Arithmetic struct {
 // Used sums up FLOPs of devices with known peaks by arithmetic.
 type Used map[Arithmetic]float64
 
-func (u *Used) add(a Arithmetic, flops int64) {
-	if *u == nil {
-		*u = make(Used)
-	}
-	(*u)[a] += float64(flops)
-}
-
-// Merge adds the FLOPs of o.
-func (u *Used) Merge(o Used) {
-	for a, flops := range o {
-		u.add(a, int64(flops))
-	}
-}
-
 // Main returns the arithmetic of at least nine tenths of the FLOPs. ok is false without one.
 func (u Used) Main() (main Arithmetic, ok bool) {
-	all, most := 0.0, 0.0
+	all := 0.0
 	for a, flops := range u {
-		if all += flops; flops > most {
-			main, most = a, flops
+		if all += flops; flops > u[main] {
+			main = a
 		}
 	}
-	return main, most > 0 && 10*most >= 9*all
+	return main, all > 0 && 10*u[main] >= 9*all
 }

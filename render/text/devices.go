@@ -144,11 +144,9 @@ func (v *view) balance() {
 	if v.empty("LOAD BALANCE", b == nil, "nothing to balance: fewer than two devices") {
 		return
 	}
-	text := balanceText(b)
-	v.note(text)
-	if w := v.r.WithoutSuspects; w != nil && w.LoadBalance != nil {
-		v.noteWithout(text, balanceText(w.LoadBalance))
-	}
+	v.note(fmt.Sprintf("%d devices, ideal %s each, largest %s: imbalance %s by sums, %s by busy time", b.DeviceCount,
+		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio),
+		knownFloat(b.BusyImbalanceRatio, units.Percent)))
 	devices := slices.Clone(b.PerDeviceDurationUS)
 	slices.SortStableFunc(devices, func(a, b seed.DeviceDuration) int { return natural.Compare(a.Device, b.Device) })
 	show(&v.page, "device:n|sum|of ideal|of largest:t1", devices, func(t *table, d *seed.DeviceDuration) {
@@ -160,10 +158,4 @@ func (v *view) balance() {
 		}
 		t.add(deviceName(d.Device), micros(d.DurationUS), of, drawn)
 	})
-}
-
-func balanceText(b *profile.Balance) string {
-	return fmt.Sprintf("%d devices, ideal %s each, largest %s: imbalance %s by sums, %s by busy time", b.DeviceCount,
-		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio),
-		knownFloat(b.BusyImbalanceRatio, units.Percent))
 }

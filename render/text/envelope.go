@@ -11,7 +11,6 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/device"
-	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
@@ -287,47 +286,6 @@ func (v *view) without() {
 	}
 	v.field("without", fmt.Sprintf("suspect times: %s, %s instead of %s", units.Plural(w.Total.Count, "operation"),
 		units.Duration(w.Total.SumNS), units.Duration(v.r.Total.SumNS)), true)
-	v.largestWithout(w)
-	v.spanWithout(w)
-}
-
-// largestWithout names the operation with the largest share without suspect times, if the share changes.
-func (v *view) largestWithout(w *analyze.WithoutSuspects) {
-	largest := slices.IndexFunc(w.Operations, func(o profile.Operation) bool { return o.Share.Known })
-	if largest < 0 {
-		return
-	}
-	o := &w.Operations[largest]
-	share := knownFloat(o.Share, units.Percent)
-	before := absent
-	if at := slices.IndexFunc(v.r.Operations, func(with profile.Operation) bool {
-		return with.Operation == o.Operation && with.Side == o.Side
-	}); at >= 0 {
-		before = knownFloat(v.r.Operations[at].Share, units.Percent)
-	}
-	if share != before {
-		v.note(fmt.Sprintf("%s is %s of it instead of %s", inText(o.Operation), share, before))
-	}
-}
-
-// spanWithout names the device whose span shrinks most without suspect times.
-func (v *view) spanWithout(w *analyze.WithoutSuspects) {
-	var device, with *profile.Device
-	most := int64(0)
-	before := byKey(v.r.Devices, (*profile.Device).Key)
-	for i := range w.Devices {
-		d := &w.Devices[i]
-		b := before[d.Key()]
-		if b != nil && d.SpanNS.Known && b.SpanNS.V-d.SpanNS.V > most {
-			device = d
-			with = b
-			most = b.SpanNS.V - d.SpanNS.V
-		}
-	}
-	if device != nil {
-		v.note(fmt.Sprintf("%s spans %s instead of %s", inText(v.deviceLabel(device)), units.Duration(device.SpanNS.V),
-			units.Duration(with.SpanNS.V)))
-	}
 }
 
 // clocks shows the offsets between the clocks of ranks, if they were asked for.

@@ -35,13 +35,6 @@ func byKey[K comparable, T any](rows []T, key func(*T) K) map[K]*T {
 	return all
 }
 
-// noteWithout notes the text without suspect times, if it differs.
-func (v *view) noteWithout(text, without string) {
-	if without != text {
-		v.note("without suspect times: " + without)
-	}
-}
-
 // maxWithout bounds the repeated rows without suspect times.
 const maxWithout = 10
 
