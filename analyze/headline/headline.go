@@ -39,7 +39,8 @@ type Headline struct {
 	Requests     int64  `json:"requests"`
 	// FLOPsPerSecond is the rate of the FLOPsCount operations with known FLOPs, of Operations. PeakShare is its share of
 	// the peak rate of Arithmetic, an element type or tf32. MFU is the same share over the whole run and all devices.
-	// They are unknown unless these operations take half of the devices' computing time and use one arithmetic.
+	// They are unknown unless these operations take half of the devices' computing time and do nine tenths of their FLOPs
+	// in one arithmetic.
 	FLOPsPerSecond     op.Float `json:"flops_per_second"`
 	FLOPsCount         int64    `json:"flops_count"`
 	Operations         int64    `json:"operations"`
@@ -140,7 +141,7 @@ func (h *Headline) addPeak(f *Facts, computeNS int64) {
 		return
 	}
 	h.FLOPsPerSecond = t.FLOPsPerSecond
-	used, ok := f.Used.Main()
+	used, ok := f.Used.Main(t.FLOPs)
 	if !ok || t.FLOPsPerSecond.V > used.PeakFLOPsPerSecond {
 		return
 	}

@@ -139,13 +139,12 @@ type Arithmetic struct {
 // Used sums up FLOPs of devices with known peaks by arithmetic.
 type Used map[Arithmetic]float64
 
-// Main returns the arithmetic of at least nine tenths of the FLOPs. ok is false without one.
-func (u Used) Main() (main Arithmetic, ok bool) {
-	all := 0.0
+// Main returns the arithmetic of at least nine tenths of all FLOPs. ok is false without one.
+func (u Used) Main(all int64) (main Arithmetic, ok bool) {
 	for a, flops := range u {
-		if all += flops; flops > u[main] {
+		if flops > u[main] {
 			main = a
 		}
 	}
-	return main, all > 0 && 10*u[main] >= 9*all
+	return main, u[main] > 0 && 10*u[main] >= 9*float64(all)
 }
