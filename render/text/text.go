@@ -27,7 +27,6 @@ const (
 	SectionSteps         = "steps"
 	SectionPhases        = "phases"
 	SectionEngines       = "engines"
-	SectionErrors        = "errors"
 )
 
 // sections are the parts below the envelope. The envelope is always shown. A section may have several parts.
@@ -45,7 +44,7 @@ var sections = []struct {
 	{SectionCommunication, (*view).communication},
 	{SectionMemory, (*view).memory},
 	{SectionSlowest, (*view).slowest},
-	{SectionErrors, (*view).errors},
+	{"errors", (*view).errors},
 	{SectionIdle, (*view).idle},
 	{SectionLaunches, (*view).launches},
 	{SectionCriticalPath, (*view).slowestRequest},

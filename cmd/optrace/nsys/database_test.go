@@ -166,7 +166,8 @@ func TestSmall(t *testing.T) {
 // The names of the GPUs are the model of the devices.
 func TestModelsOfDevices(t *testing.T) {
 	f := read(database(t, small+`CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT);
-		INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H100 80GB HBM3'), (1, 'NVIDIA H100 80GB HBM3'), (2, NULL), (3, 'T4');`))
+		INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H100 80GB HBM3'), (1, 'NVIDIA H100 80GB HBM3'), (2, NULL),
+			(3, 'T4');`))
 	check.Equal(t, "", &op.Resource{Attrs: []op.Attr{{Key: "hw.model", Value: "NVIDIA H100 80GB HBM3, T4"}}}, f.resource)
 }
 
