@@ -129,6 +129,7 @@ func (r *Report) addHeadline(alike []requests.Alike, used work.Used) {
 	facts := headline.Facts{
 		Models: r.Input.Models, Devices: r.Devices, Total: r.Total, ExtentNS: r.ExtentNS, Used: used, Steps: r.Steps,
 		Alike: alike, Engines: r.Engines, Missing: r.Coverage.Doubtful(),
+		Suspect: r.Input.SuspectDurations.V+r.Input.Clock.V > 0,
 	}
 	for i := range r.Operations {
 		if o := &r.Operations[i]; o.Side != "" {

@@ -60,9 +60,10 @@ type Facts struct {
 	Steps    []steps.Row
 	Alike    []requests.Alike
 	Engines  []engines.Engine
-	// Host counts the operations of the host. Missing is set if too much work is missing for shares of time.
-	Host    int64
-	Missing bool
+	// Host counts the operations of the host. Missing is set if too much work is missing for shares of time, and Suspect
+	// if some times cannot be right.
+	Host             int64
+	Missing, Suspect bool
 }
 
 // Of returns the headline, nil for an input without operations and requests.
@@ -166,21 +167,20 @@ func (h *Headline) runText(f *Facts, device string, spanNS int64) string {
 	case h.Devices == 0:
 		return operations + ", " + units.Duration(f.Total.SumNS) + " in all; none states its device or a start."
 	}
-	text := device
+	text, average := device, ""
 	if len(h.Models) > 0 {
 		text = termtext.Clean(strings.Join(h.Models, ", "))
 	}
-	average := ""
-	switch {
-	case h.Devices > 1 && len(h.Models) == 1:
-		text = units.Count(h.Devices) + " × " + text
-	case h.Devices > 1 && len(h.Models) > 1:
-		text += " (" + units.Count(h.Devices) + " devices)"
-	case h.Devices > 1:
-		text = units.Count(h.Devices) + " devices"
-	}
-	if h.Devices > 1 {
+	if n := units.Plural(h.Devices, "device"); h.Devices > 1 {
 		average = " on average"
+		switch len(h.Models) {
+		case 0:
+			text = n
+		case 1:
+			text = units.Count(h.Devices) + " × " + text
+		default:
+			text += " (" + n + ")"
+		}
 	}
 	switch {
 	case f.Missing:
@@ -195,21 +195,25 @@ func (h *Headline) runText(f *Facts, device string, spanNS int64) string {
 	if h.ExposedCommunication.V >= 0.001 {
 		text += ", exposed communication " + units.Percent(h.ExposedCommunication.V)
 	}
+	if f.Suspect {
+		text += ", suspect times included"
+	}
 	return text + "."
 }
 
 // peakText states the share of the peak, or the lack of one.
 func (h *Headline) peakText() string {
-	unknown := slices.DeleteFunc(slices.Clone(h.Models), func(m string) bool { return peaks.OfModel(m) != nil })
-	if h.PeakShare.Known {
-		text := fmt.Sprintf("%s, %s of the %s peak, in %s of %s", units.FLOPsPerSecond(h.FLOPsPerSecond.V),
-			units.Percent(h.PeakShare.V), h.Arithmetic, units.Count(h.FLOPsCount), units.Plural(h.Operations, "operation"))
-		if h.MFU.Known {
-			text += "; MFU " + units.Percent(h.MFU.V)
+	if !h.PeakShare.Known {
+		unknown := slices.DeleteFunc(slices.Clone(h.Models), func(m string) bool { return peaks.OfModel(m) != nil })
+		if len(unknown) == 0 {
+			return ""
 		}
-		return text + "."
-	} else if len(unknown) > 0 {
 		return "No peak is known for " + termtext.Clean(strings.Join(unknown, ", ")) + "."
 	}
-	return ""
+	text := fmt.Sprintf("%s, %s of the %s peak, in %s of %s", units.FLOPsPerSecond(h.FLOPsPerSecond.V),
+		units.Percent(h.PeakShare.V), h.Arithmetic, units.Count(h.FLOPsCount), units.Plural(h.Operations, "operation"))
+	if h.MFU.Known {
+		text += "; MFU " + units.Percent(h.MFU.V)
+	}
+	return text + "."
 }

@@ -43,9 +43,10 @@ func TestHeadline(t *testing.T) {
 		"nothing": {headline.Facts{}, nil},
 		"a device at its peak": {
 			headline.Facts{Models: h100, Devices: one, Total: total(60, 29, 40*ms), ExtentNS: run, Used: bf16,
-				Steps: []steps.Row{{StartNS: op.Known(0)}, {StartNS: op.Known(16 * ms)}, {StartNS: op.Known(31 * ms)}}},
+				Suspect: true,
+				Steps:   []steps.Row{{StartNS: op.Known(0)}, {StartNS: op.Known(16 * ms)}, {StartNS: op.Known(31 * ms)}}},
 			[]string{
-				"NVIDIA H100 80GB HBM3: busy 90.0 % of 50.0 ms.",
+				"NVIDIA H100 80GB HBM3: busy 90.0 % of 50.0 ms, suspect times included.",
 				"A step takes 15.0 ms from start to start (median of 3 steps).",
 				"725 TFLOP/s, 73.3 % of the bf16 peak, in 30 of 60 operations; MFU 58.6 %.",
 			},

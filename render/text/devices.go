@@ -19,12 +19,11 @@ func (v *view) devices() {
 	if v.empty("DEVICES", len(v.r.Devices) == 0, v.whyNothingRan()) {
 		return
 	}
-	v.first(v.devicesTable(v.r.Devices, v.r.IdleCauses, v.Rows), v.Rows, max(0, len(v.r.Devices)-v.Rows))
+	v.first(v.devicesTable(v.Rows), v.Rows, max(0, len(v.r.Devices)-v.Rows))
 	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.Service+d.Host != "" }) {
 		v.note("a device of several services or hosts that state no rank is as many devices: the service or host " +
 			"stands before it")
 	}
-	v.devicesWithout()
 	if v.legend(); v.hasSpans() {
 		idle := "idle"
 		if c := v.r.IdleCauses; c != nil && slices.ContainsFunc(c.Devices,
@@ -53,17 +52,17 @@ func (v *view) legend() {
 
 // devicesTable has the first devices, in natural order, operations without a device last. Their spans leave out time
 // without a running request.
-func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCauses, rows int) *table {
+func (v *view) devicesTable(rows int) *table {
 	quiet := make(map[device.Key]int64)
-	if causes != nil {
-		for _, d := range causes.Devices {
+	if v.r.IdleCauses != nil {
+		for _, d := range v.r.IdleCauses.Devices {
 			quiet[d.Key] = d.NoRequest.SumNS
 		}
 	}
 	t := newTable("device:n|count:9|sum:10|memory:11|span|parts:t1|busy:3|compute:5|exposed comm:4|exposed mem:6" +
 		"|other:7|idle:2" +
 		"|no request:2|overlap:8")
-	devices = slices.Clone(devices[:min(len(devices), rows)])
+	devices := slices.Clone(v.r.Devices[:min(len(v.r.Devices), rows)])
 	slices.SortStableFunc(devices, func(a, b profile.Device) int {
 		switch isNone := a.Key().IsNone(); {
 		case isNone == b.Key().IsNone():
@@ -90,25 +89,6 @@ func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCause
 			share(d.OtherNS), share(idle), nonZero(none, units.Duration), knownFloat(d.OverlapRatio, units.Percent))
 	}
 	return t
-}
-
-func (v *view) devicesWithout() {
-	w := v.r.WithoutSuspects
-	if w == nil {
-		return
-	}
-	var changed []profile.Device
-	left := byKey(w.Devices, (*profile.Device).Key)
-	for i := range v.r.Devices {
-		with := &v.r.Devices[i]
-		d := cmp.Or(left[with.Key()],
-			&profile.Device{DeviceID: with.DeviceID, Named: with.Named, Rank: with.Rank, Service: with.Service,
-				Host: with.Host})
-		if *d != *with {
-			changed = append(changed, *d)
-		}
-	}
-	v.tableWithout(v.devicesTable(changed, w.IdleCauses, len(changed)))
 }
 
 // deviceLabel returns the device, with its rank, or its service and host, if there are several.

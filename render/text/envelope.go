@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
@@ -286,6 +287,45 @@ func (v *view) without() {
 	}
 	v.field("without", fmt.Sprintf("suspect times: %s, %s instead of %s", units.Plural(w.Total.Count, "operation"),
 		units.Duration(w.Total.SumNS), units.Duration(v.r.Total.SumNS)), true)
+	v.largestWithout(w)
+	v.spanWithout(w)
+}
+
+// largestWithout names the operation with the largest share without suspect times, if the share changes.
+func (v *view) largestWithout(w *analyze.WithoutSuspects) {
+	largest := slices.IndexFunc(w.Operations, func(o profile.Operation) bool { return o.Share.Known })
+	if largest < 0 {
+		return
+	}
+	o := &w.Operations[largest]
+	share := knownFloat(o.Share, units.Percent)
+	before := absent
+	if at := slices.IndexFunc(v.r.Operations, func(with profile.Operation) bool {
+		return with.Operation == o.Operation && with.Side == o.Side
+	}); at >= 0 {
+		before = knownFloat(v.r.Operations[at].Share, units.Percent)
+	}
+	if share != before {
+		v.note(fmt.Sprintf("%s is %s of it instead of %s", inText(o.Operation), share, before))
+	}
+}
+
+// spanWithout names the device whose span shrinks most without suspect times.
+func (v *view) spanWithout(w *analyze.WithoutSuspects) {
+	var device, with *profile.Device
+	most := int64(0)
+	for i := range v.r.Devices {
+		b := &v.r.Devices[i]
+		at := slices.IndexFunc(w.Devices, func(d profile.Device) bool { return d.Key() == b.Key() })
+		if at >= 0 && w.Devices[at].SpanNS.Known && b.SpanNS.V-w.Devices[at].SpanNS.V > most {
+			device, with = &w.Devices[at], b
+			most = b.SpanNS.V - device.SpanNS.V
+		}
+	}
+	if device != nil {
+		v.note(fmt.Sprintf("%s spans %s instead of %s", inText(v.deviceLabel(device)), units.Duration(device.SpanNS.V),
+			units.Duration(with.SpanNS.V)))
+	}
 }
 
 // clocks shows the offsets between the clocks of ranks, if they were asked for.

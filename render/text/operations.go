@@ -28,9 +28,6 @@ func (v *view) operations() {
 	rows := operationStats(v.r.Operations)
 	bySelf(rows)
 	v.table(statsTable([]string{"operation"}, rows))
-	if w := v.r.WithoutSuspects; w != nil {
-		v.statsWithout([]string{"operation"}, rows, operationStats(w.Operations))
-	}
 	p := v.r.Percentiles
 	v.note(fmt.Sprintf("percentiles are exact for up to %s entries a row, else within %s",
 		units.Count(p.ExactUpTo), units.Percent(p.RelativeError)))
@@ -48,15 +45,11 @@ func (v *view) groups() {
 	rows := groupStats(v.r.Groups, len(v.r.By))
 	bySelf(rows)
 	v.table(statsTable(v.r.By, rows))
-	if w := v.r.WithoutSuspects; w != nil {
-		v.statsWithout(v.r.By, rows, groupStats(w.Groups, len(v.r.By)))
-	}
 }
 
 // namedStats are the statistics of a row and the names in its first cells.
 type namedStats struct {
 	names []string
-	key   string // different for different rows
 	*profile.Stats
 }
 
@@ -64,7 +57,7 @@ func operationStats(rows []profile.Operation) []namedStats {
 	stats := make([]namedStats, len(rows))
 	for i := range rows {
 		o := &rows[i]
-		stats[i] = namedStats{[]string{o.Operation}, o.Side + "|" + o.Operation, &o.Stats}
+		stats[i] = namedStats{[]string{o.Operation}, &o.Stats}
 	}
 	return stats
 }
@@ -73,8 +66,7 @@ func groupStats(rows []profile.Group, keys int) []namedStats {
 	stats := make([]namedStats, len(rows))
 	for i := range rows {
 		g := &rows[i]
-		id := key.AppendDistinct(strconv.AppendBool([]byte(g.Side), g.Key.Other), g.Key.Values)
-		stats[i] = namedStats{keyNames(g.Key, keys), string(id), &g.Stats}
+		stats[i] = namedStats{keyNames(g.Key, keys), &g.Stats}
 	}
 	return stats
 }
@@ -156,25 +148,6 @@ func briefTable(keys []string, rows []namedStats) *table {
 			units.DurationFloat(s.MeanNS), units.Duration(s.MaxNS), nonZero(max(0, s.Errors), units.Count))...)
 	}
 	return t
-}
-
-func (v *view) statsWithout(keys []string, with, without []namedStats) {
-	left := byKey(without, func(row *namedStats) string { return row.key })
-	t := newTable("side:t|count|sum|share|:t1|self:4|mean:3|p50:6|p99:5|max:2", keys...)
-	for _, row := range with {
-		s := left[row.key]
-		switch {
-		case s == nil:
-			t.add(append(row.names, row.Side, "0", absent, absent, "", absent, absent, absent, absent, absent)...)
-		case s.Count != row.Count || s.SumNS != row.SumNS || s.SelfNS != row.SelfNS ||
-			knownFloat(s.share(), units.Percent) != knownFloat(row.share(), units.Percent): // they look different
-			t.add(append(row.names, s.Side, units.Count(s.Count), units.Duration(s.SumNS),
-				knownFloat(s.share(), units.Percent), bar(s.share().V), knownDuration(s.SelfNS),
-				units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
-				knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS))...)
-		}
-	}
-	v.tableWithout(t)
 }
 
 func (v *view) operators() {
@@ -276,9 +249,11 @@ func peaksText(d *peaks.Device) string {
 	if d.PCIeBytesPerSecond > 0 {
 		text += ", PCIe " + units.PeakBytesPerSecond(d.PCIeBytesPerSecond)
 	}
+	var rates []string
 	for _, t := range slices.Sorted(maps.Keys(d.FLOPsPerSecond)) {
-		text += ", " + string(t) + " " + units.FLOPsPerSecond(d.FLOPsPerSecond[t])
+		rates = append(rates, string(t)+" "+units.FLOPsPerSecond(d.FLOPsPerSecond[t]))
 	}
+	text += ", " + strings.Join(rates, ", ")
 	if d.TF32FLOPsPerSecond > 0 {
 		text += ", tf32 " + units.FLOPsPerSecond(d.TF32FLOPsPerSecond) + " for f32 on tensor cores"
 	}

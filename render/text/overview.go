@@ -83,7 +83,7 @@ func (o *overview) write() {
 	}
 	if rows[1] > 0 {
 		o.b.WriteByte('\n')
-		t := o.devicesTable(o.r.Devices, o.r.IdleCauses, rows[1])
+		t := o.devicesTable(rows[1])
 		for _, row := range t.rows {
 			for i := range row.cells {
 				if row.cells[i] == part(0, 1) || row.cells[i] == part(0, 0) {
