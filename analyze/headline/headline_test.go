@@ -1,6 +1,7 @@
 package headline_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/headline"
@@ -36,62 +37,41 @@ func TestHeadline(t *testing.T) {
 	h100 := []string{"NVIDIA H100 80GB HBM3"}
 	one := []profile.Device{device("cuda:0", 50, 45, 40, 0)}
 	run := op.Known(50 * ms)
+	busy := "NVIDIA H100 80GB HBM3: busy 90.0 % of 50.0 ms."
+	h100s := func(tflop, ns int64, used work.Used) headline.Facts {
+		return headline.Facts{Models: h100, Devices: one, Total: total(60, tflop, ns), ExtentNS: run, Used: used}
+	}
+	full := h100s(29, 40*ms, bf16)
+	full.Steps = []steps.Row{{StartNS: op.Known(0)}, {StartNS: op.Known(16 * ms)}, {StartNS: op.Known(31 * ms)}}
+	late := headline.Facts{
+		Models: []string{"Some GPU"}, Total: total(4, 0, 0), ExtentNS: op.Known(200 * ms), Suspect: true,
+		Devices: []profile.Device{device("cuda:0", 50, 45, 25, 20), device("cuda:1", 150, 35, 35, 0)},
+	}
+	served := headline.Facts{Devices: one, Total: total(4, 0, 0), ExtentNS: run}
+	served.Alike = []requests.Alike{{Name: "POST /", Count: 9, MedianNS: 4 * ms, P95NS: 9 * ms}}
+	timeless := headline.Facts{Devices: []profile.Device{{DeviceID: "cuda:0"}, {DeviceID: "cuda:1"}}, Total: total(4, 0, 0)}
 	for name, test := range map[string]struct {
 		facts headline.Facts
-		want  []string
+		want  string
 	}{
-		"nothing": {headline.Facts{}, nil},
-		"a device at its peak": {
-			headline.Facts{Models: h100, Devices: one, Total: total(60, 29, 40*ms), ExtentNS: run, Used: bf16,
-				Suspect: true,
-				Steps:   []steps.Row{{StartNS: op.Known(0)}, {StartNS: op.Known(16 * ms)}, {StartNS: op.Known(31 * ms)}}},
-			[]string{
-				"NVIDIA H100 80GB HBM3: busy 90.0 % of 50.0 ms, suspect times included.",
-				"A step takes 15.0 ms from start to start (median of 3 steps).",
-				"725 TFLOP/s, 73.3 % of the bf16 peak, in 30 of 60 operations; MFU 58.6 %.",
-			},
-		},
-		"work without FLOPs": {
-			headline.Facts{Models: h100, Devices: one, Total: total(60, 9, 10*ms), ExtentNS: run, Used: bf16},
-			[]string{"NVIDIA H100 80GB HBM3: busy 90.0 % of 50.0 ms."},
-		},
-		"two kinds of arithmetic": {
-			headline.Facts{Models: h100, Devices: one, Total: total(60, 9, 40*ms), ExtentNS: run, Used: mixed},
-			[]string{"NVIDIA H100 80GB HBM3: busy 90.0 % of 50.0 ms."},
-		},
-		"faster than the peak": {
-			headline.Facts{Models: h100, Devices: one, Total: total(60, 90, 40*ms), ExtentNS: run, Used: bf16},
-			[]string{"NVIDIA H100 80GB HBM3: busy 90.0 % of 50.0 ms."},
-		},
-		"devices that start late": {
-			headline.Facts{Models: []string{"Some GPU"}, Total: total(4, 0, 0), ExtentNS: op.Known(200 * ms),
-				Devices: []profile.Device{device("cuda:0", 50, 45, 25, 20), device("cuda:1", 150, 35, 35, 0)}},
-			[]string{
-				"2 × Some GPU: busy 40.0 % of 100 ms on average (20.0 % of the run, 200 ms), exposed communication 10.0 %.",
-				"No peak is known for Some GPU.",
-			},
-		},
-		"missing work": {
-			headline.Facts{Devices: one, Total: total(4, 0, 0), ExtentNS: run, Missing: true},
-			[]string{"cuda:0: the busy share is not known, because work is missing."},
-		},
-		"no device": {
-			headline.Facts{Total: profile.Total{}, ExtentNS: run, Host: 7},
-			[]string{"No device operation was recorded: the host ran 7 operations within 50.0 ms."},
-		},
-		"no starts": {
-			headline.Facts{Devices: []profile.Device{{DeviceID: "cuda:0"}, {DeviceID: "cuda:1"}}, Total: total(4, 0, 0)},
-			[]string{"2 devices: 4 operations, 40.0 ms in all; starts are not known."},
-		},
-		"requests": {
-			headline.Facts{Devices: one, Total: total(4, 0, 0), ExtentNS: run,
-				Alike: []requests.Alike{{Name: "POST /", Count: 9, MedianNS: 4 * ms, P95NS: 9 * ms}}},
-			[]string{"cuda:0: busy 90.0 % of 50.0 ms.", "9 requests: p50 4.00 ms, p95 9.00 ms (POST /)."},
-		},
+		"nothing": {headline.Facts{}, ""},
+		"a device at its peak": {full, busy + "|A step takes 15.0 ms from start to start (median of 3 steps)." +
+			"|725 TFLOP/s, 73.3 % of the bf16 peak, in 30 of 60 operations; MFU 58.6 %."},
+		"work without FLOPs":      {h100s(9, 10*ms, bf16), busy},
+		"two kinds of arithmetic": {h100s(9, 40*ms, mixed), busy},
+		"faster than the peak":    {h100s(90, 40*ms, bf16), busy},
+		"devices that start late": {late, "2 × Some GPU: busy 40.0 % of 100 ms on average (20.0 % of the run, 200 ms), " +
+			"exposed communication 10.0 %, suspect times included.|No peak is known for Some GPU."},
+		"missing work": {headline.Facts{Devices: one, Total: total(4, 0, 0), ExtentNS: run, Missing: true},
+			"cuda:0: the busy share is not known, because work is missing."},
+		"no device": {headline.Facts{ExtentNS: run, Host: 7},
+			"No device operation was recorded: the host ran 7 operations within 50.0 ms."},
+		"no starts": {timeless, "2 devices: 4 operations, 40.0 ms in all; starts are not known."},
+		"requests":  {served, "cuda:0: busy 90.0 % of 50.0 ms.|9 requests: p50 4.00 ms, p95 9.00 ms (POST /)."},
 	} {
-		var got []string
+		got := ""
 		if h := headline.Of(&test.facts); h != nil {
-			got = h.Text
+			got = strings.Join(h.Text, "|")
 		}
 		check.Equal(t, name, test.want, got)
 	}
