@@ -96,8 +96,10 @@ type Envelope struct {
 	// Problems describes the first unreadable records with their positions.
 	Problems []string `json:"problems"`
 	// Unrecorded counts work that profiles announce and do not hold, by reason. WorldSize is the stated number of ranks.
+	// Models are the stated names of devices, sorted.
 	Unrecorded map[string]int64 `json:"-"`
 	WorldSize  op.Int           `json:"-"`
+	Models     []string         `json:"-"`
 }
 
 // DeviceClock bounds the error of times from device clocks.
@@ -160,12 +162,23 @@ type counts struct {
 	Sampler        string   `json:"sampler,omitempty"` // the last one by name
 	Mistakes       mistakes `json:"mistakes,omitzero"`
 	WorldSize      op.Int   `json:"world_size,omitzero"` // the largest one
+	Models         []string `json:"models,omitempty"`    // sorted, the first maxReasons
 }
 
-func (c *counts) addFormat(name string) {
-	if i, found := slices.BinarySearch(c.Formats, name); !found && name != "" {
-		c.Formats = slices.Insert(c.Formats, i, name)
+// addTo adds a name to a sorted list of the first maxReasons names.
+func addTo(list []string, name string) []string {
+	if i, found := slices.BinarySearch(list, name); !found && name != "" {
+		list = slices.Insert(list, i, name)
 	}
+	return list[:min(len(list), maxReasons)]
+}
+
+// modelOf returns the stated name of the devices of r, "" if unknown.
+func modelOf(r *op.Resource) string {
+	if a := opmodel.FindAttr(r.Attrs, attrkey.HardwareModel); a != nil {
+		return a.Value
+	}
+	return ""
 }
 
 // fileCount counts entries of a file, entries promised by its batch records, and partial results. Partial results bring
@@ -221,6 +234,7 @@ func (in *counter) add(rec op.Record, err error) {
 			in.Sampler = max(in.Sampler, a.Value)
 		}
 		in.WorldSize = slices.MaxFunc([]op.Int{in.WorldSize, rec.Resource.WorldSize}, order.Ints)
+		in.Models = addTo(in.Models, modelOf(rec.Resource))
 	case rec.Gap != nil:
 		if !slices.Contains(opmodel.Unrecorded[:], rec.Gap.Reason) {
 			in.Dropped = wide.AddSaturating(in.Dropped, max(0, rec.Gap.Dropped))
@@ -313,7 +327,7 @@ func (in *counter) endFile(format string, bytes int64) {
 	if in.inFile.partials == 0 {
 		in.Files++
 		in.Bytes += bytes
-		in.addFormat(format)
+		in.Formats = addTo(in.Formats, format)
 	}
 	in.MissingEntries = wide.AddSaturating(in.MissingEntries, max(0, in.inFile.promised-in.inFile.entries))
 	*in.inFile = fileCount{}
@@ -324,7 +338,10 @@ func (in *counter) merge(o *counter) {
 	in.Files += o.Files
 	in.Bytes += o.Bytes
 	for _, format := range o.Formats {
-		in.addFormat(format)
+		in.Formats = addTo(in.Formats, format)
+	}
+	for _, model := range o.Models {
+		in.Models = addTo(in.Models, model)
 	}
 	maps.Copy(in.signals, o.signals)
 	in.Entries += o.Entries
@@ -384,6 +401,7 @@ func (in *counter) envelope() Envelope {
 		TimeUnit:       in.Mistakes.timeUnit(in.Formats, in.Entries),
 		Problems:       []string{},
 		WorldSize:      in.WorldSize,
+		Models:         slices.Clone(in.Models),
 	}
 	for _, reason := range opmodel.Unrecorded {
 		if n, ok := env.DroppedBy[reason]; ok {

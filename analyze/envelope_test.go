@@ -253,6 +253,36 @@ func TestMistakesMerge(t *testing.T) {
 	check.Equal(t, "merged", *whole, *merged)
 }
 
+// The model that a resource names has peaks, up to the next resource; a kernel's name decides between TF32 and f32.
+func TestModelsHavePeaks(t *testing.T) {
+	model := func(name string) op.Record {
+		return op.Record{Resource: &op.Resource{Attrs: []op.Attr{{Key: attrkey.HardwareModel, Value: name}}}}
+	}
+	mm := func(name, device string, side op.Side) op.Record {
+		return op.Record{Entry: &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: device, Side: side,
+			Duration: 1e6, Start: op.Known(0), FLOPs: op.Known(2 << 33), DType: op.F32,
+			InputShapes: []op.Shape{{2048, 2048}, {2048, 2048}}, OutputShape: op.Shape{2048, 2048},
+			InputDTypes: []op.DType{op.F32, op.F32}}}
+	}
+	c := newCollector(Options{})
+	for _, rec := range []op.Record{
+		mm("matmul", "cuda:0", 0), model("NVIDIA H100 80GB HBM3"), mm("gemm", "cuda:0", 0), mm("mm", "cpu", 0),
+		mm("aten::mm", "cpu", op.SideHost), model("Some GPU"), mm("linear", "cuda:0", 0),
+	} {
+		c.add(rec, nil)
+	}
+	r := mergeCollectors(newCollector(Options{}), c).report()
+	check.Equal(t, "models", []string{"NVIDIA H100 80GB HBM3", "Some GPU"}, r.Headline.Models)
+	for _, o := range r.Operations {
+		if has := o.Roofline != nil; has != (o.Operation == "gemm") {
+			t.Errorf("%s: roofline %+v", o.Operation, o.Roofline)
+		}
+	}
+	if len(r.Peaks) != 1 || r.Peaks[0].Model != "NVIDIA H100 80GB HBM3" || r.Headline.Arithmetic != "" {
+		t.Errorf("peaks %+v, arithmetic %q", r.Peaks, r.Headline.Arithmetic)
+	}
+}
+
 // Gaps of profiles are work that is missing, and no operations dropped. Coverage joins them with the recorded work.
 func TestCoverageJoinsGapsOfParts(t *testing.T) {
 	part := func(rank int64) *collector {

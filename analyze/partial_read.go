@@ -180,9 +180,12 @@ func (d *partialDoc) addInput(l *inputLine) error {
 	}
 	c := d.counter
 	c.counts = l.counts
-	c.Formats = nil
+	c.Formats, c.Models = nil, nil
 	for _, name := range l.Formats {
-		c.addFormat(name)
+		c.Formats = addTo(c.Formats, name)
+	}
+	for _, model := range l.Models {
+		c.Models = addTo(c.Models, model)
 	}
 	for name, n := range l.Warnings {
 		w, ok := op.ParseWarning(name)

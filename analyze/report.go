@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/headline"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/path"
@@ -38,13 +39,16 @@ type Report struct {
 	// Coverage counts the work of the run and how much of it the input has; nil without the structure, with a
 	// filter and for the steady state alone.
 	Coverage *launch.Coverage `json:"coverage"`
+	// Headline has the devices, the busy share, the time of a step or request and the share of the peak; nil without the
+	// structure and without operations.
+	Headline *headline.Headline `json:"headline"`
 	// Findings are the causes of lost time and possible gains, most important first; nil without the structure.
 	Findings []findings.Finding `json:"findings"`
 	Total    profile.Total      `json:"total"`
 	// ExtentNS is the time from the first start to the last end of all records, including the host's side and all
 	// spans; unknown without the structure.
 	ExtentNS op.Int `json:"extent_ns"`
-	// Peaks has the device peaks used for rooflines; nil for none.
+	// Peaks has the device peaks used for rooflines, of Options.Peaks or of the models that the input names; nil for none.
 	Peaks []peaks.Device `json:"peaks,omitempty"`
 	// Percentiles describes how percentiles are estimated.
 	Percentiles profile.Percentiles `json:"percentiles"`

@@ -8,14 +8,18 @@ import (
 	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/headline"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/op"
 )
 
@@ -28,12 +32,12 @@ const (
 
 // ReportOn returns the report on p alone, without structural figures and without counts of an input.
 func ReportOn(p *profile.Profile) *Report {
-	return newReport(newCounter().envelope(), p, nil, &Options{})
+	return newReport(newCounter().envelope(), p, nil, nil, &Options{})
 }
 
 // newReport returns the report on in, p and forest. Structural figures are unknown if forest is nil. It may reorder the
 // rows of p.
-func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Options) *Report {
+func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, used work.Used, opts *Options) *Report {
 	var moved *clocks.Alignment
 	var s *profile.Sums
 	if forest == nil {
@@ -67,6 +71,12 @@ func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Opti
 	}
 	if options.Peaks != nil {
 		r.Peaks = options.Peaks.Devices
+	} else {
+		for _, model := range in.Models {
+			if d := peaks.OfModel(model); d != nil {
+				r.Peaks = append(r.Peaks, *d)
+			}
+		}
 	}
 	for _, k := range options.By {
 		r.By = append(r.By, k.String())
@@ -96,6 +106,9 @@ func newReport(in Envelope, p *profile.Profile, forest *trace.Forest, opts *Opti
 		if opts.wants("overview findings") {
 			r.addFindings(forest, facts)
 		}
+		if opts.wants("overview") {
+			r.addHeadline(facts.Alike, used)
+		}
 	}
 	if r.Coverage != nil && r.Coverage.OfPart {
 		r.Coverage = nil
@@ -109,7 +122,21 @@ func FindingsOf(f *trace.Forest, in *Envelope) []findings.Finding {
 	input := *in
 	input.Warnings = maps.Clone(in.Warnings)
 	f.Build()
-	return newReport(input, profile.Of(f, profile.New(opts.sums()), f.CountsInSums), f, &opts).Findings
+	return newReport(input, profile.Of(f, profile.New(opts.sums()), f.CountsInSums), f, nil, &opts).Findings
+}
+
+func (r *Report) addHeadline(alike []requests.Alike, used work.Used) {
+	facts := headline.Facts{
+		Models: r.Input.Models, Devices: r.Devices, Total: r.Total, ExtentNS: r.ExtentNS, Used: used, Steps: r.Steps,
+		Alike: alike, Engines: r.Engines, Missing: r.Coverage.Doubtful(),
+		Suspect: r.Input.SuspectDurations.V+r.Input.Clock.V > 0,
+	}
+	for i := range r.Operations {
+		if o := &r.Operations[i]; o.Side != "" {
+			facts.Host += o.Count
+		}
+	}
+	r.Headline = headline.Of(&facts)
 }
 
 // addFindings computes the findings from the figures of r and from facts, which it completes.
@@ -137,7 +164,7 @@ func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 	facts.PathOperations = r.PathOperations
 	facts.Sequences = r.Sequences
 	facts.Engines = r.Engines
-	facts.First = steps.FirstOf(f, r.Steps)
+	facts.First = steps.FirstOf(r.Steps)
 	facts.Steps = r.Steps
 	facts.Forest = f
 	facts.Replay = replayed

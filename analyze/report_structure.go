@@ -38,10 +38,6 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 	var found *suspects.Found
 	var facts findings.Facts
 	joins := sync.OnceValue(func() *collective.Joins { return collective.FindJoins(forest) })
-	rooflines := "overview findings operators"
-	if opts.Peaks != nil {
-		rooflines += " operations"
-	}
 	var wanted []func()
 	for _, figures := range []struct {
 		sections string // "" means all
@@ -69,7 +65,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 			r.IdlePlaces = timeline.FirstPlaces(idle.Places, top)
 			facts.Places = idle.Places
 		}},
-		{rooflines, func() { r.Operators = operators.Find(forest, groups) }},
+		{"overview findings operators roofline", func() { r.Operators = operators.Find(forest, groups) }},
 		{"overview findings launches", func() { r.Launches = launch.Find(forest, timeBuckets) }},
 		{"communication", func() { r.Communication.Collectives = joins().Rows() }},
 		{"overview summary operations", func() { r.addSelfTimes(forest) }},
@@ -159,7 +155,7 @@ func (r *Report) addSelfTimes(f *trace.Forest) {
 	}
 }
 
-// setSelfTimes sets the self time of each row. The row of the others gets all self times without a row.
+// setSelfTimes sets the self time of each row and its share. The row of the others gets all self times without a row.
 func setSelfTimes[R any](
 	rows []R, times map[timeline.RowID]int64, of func(*R) (name string, s *profile.Stats, other bool),
 ) {
@@ -177,6 +173,17 @@ func setSelfTimes[R any](
 	for id, self := range times {
 		if sum := others[id.Side]; sum != nil {
 			sum.V = wide.AddSaturating(sum.V, self)
+		}
+	}
+	var all [2]float64 // by side
+	for i := range rows {
+		_, s, _ := of(&rows[i])
+		all[min(len(s.Side), 1)] += float64(s.SelfNS.V)
+	}
+	for i := range rows {
+		_, s, _ := of(&rows[i])
+		if whole := all[min(len(s.Side), 1)]; whole > 0 {
+			s.SelfShare = op.KnownFloat(float64(s.SelfNS.V) / whole)
 		}
 	}
 }

@@ -249,6 +249,7 @@ func (c *collector) hold() error {
 // startPart begins a part of a file. Each part goes to one collector.
 func (c *collector) startPart(file, part int64) {
 	c.counter.startFile(file)
+	c.works.SetModel("")
 	if c.profile != nil {
 		c.profile.StartPart(part)
 	}
@@ -300,6 +301,8 @@ func (c *collector) add(rec op.Record, err error) {
 	case err != nil:
 	case rec.Entry != nil:
 		c.addEntry(rec.Entry)
+	case rec.Resource != nil:
+		c.works.SetModel(modelOf(rec.Resource))
 	case rec.Total != nil && c.profile != nil:
 		c.profile.AddStated(rec.Total)
 	case rec.Call != nil && c.forest != nil:
@@ -326,6 +329,12 @@ func mergeCollectors(workers ...*collector) *collector {
 	var forests []*trace.Forest
 	for _, o := range workers[1:] {
 		c.counter.merge(o.counter)
+		for arithmetic, flops := range o.works.Used {
+			if c.works.Used == nil {
+				c.works.Used = make(work.Used)
+			}
+			c.works.Used[arithmetic] += flops
+		}
 		if c.profile != nil {
 			c.profile.Merge(o.profile)
 		}
@@ -357,16 +366,16 @@ func (c *collector) reportUntil(ctx context.Context) (*Report, error) {
 
 func (c *collector) report() *Report {
 	if c.partials > 0 {
-		r := newReport(c.counter.envelope(), c.profile, nil, &c.opts)
+		r := newReport(c.counter.envelope(), c.profile, nil, nil, &c.opts)
 		if !c.opts.SumsOnly {
 			r.LeftOut = "profiles in the input hold sums, and not the structure of the run that other figures need"
 		}
 		return r
 	}
 	if c.opts.SumsOnly && c.forest != nil {
-		return newReport(c.counter.envelope(), profile.Settle(c.forest, c.profile, true), nil, &c.opts)
+		return newReport(c.counter.envelope(), profile.Settle(c.forest, c.profile, true), nil, nil, &c.opts)
 	}
-	r := newReport(c.counter.envelope(), c.profile, c.forest, &c.opts)
+	r := newReport(c.counter.envelope(), c.profile, c.forest, c.works.Used, &c.opts)
 	if c.opts.KeepForest {
 		r.Forest = c.forest
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/optrace/optrace/analyze/replay"
 )
 
-// WhatIfSchema names the JSON form of a WhatIf and its major version.
-const WhatIfSchema = "optrace.whatif/v1"
+// whatIfSchema names the JSON form of a WhatIf and its major version.
+const whatIfSchema = "optrace.whatif/v1"
 
 // WhatIf is the prediction of a recording with changes.
 type WhatIf struct {
@@ -29,5 +29,5 @@ func RunWhatIf(ctx context.Context, src Source, opts Options, changes ...replay.
 	if err != nil {
 		return nil, err
 	}
-	return &WhatIf{WhatIfSchema, r.Input, *result}, nil
+	return &WhatIf{whatIfSchema, r.Input, *result}, nil
 }

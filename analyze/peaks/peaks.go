@@ -1,5 +1,5 @@
-// Package peaks holds the peak rates of devices for arithmetic and memory, from a JSON file or from the data
-// sheets of a few well-known devices.
+// Package peaks holds the peak rates of devices for arithmetic, memory and links, from a JSON file or from the data
+// sheets of well-known devices, which are also found by their names in traces.
 //
 //	{"devices": [
 //	  {"match": "cuda:*", "device": "nvidia-h100-sxm"},
@@ -21,6 +21,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/optrace/optrace/analyze/internal/pattern"
 	"github.com/optrace/optrace/op"
@@ -40,22 +41,85 @@ type Device struct {
 	// Name is the device's full name. Source is the origin of the figures.
 	Name   string `json:"name,omitempty"`
 	Source string `json:"source,omitempty"`
-	// BytesPerSecond is the memory bandwidth.
-	BytesPerSecond float64 `json:"memory_bytes_per_second"`
-	// FLOPsPerSecond maps element types to peak rates.
-	FLOPsPerSecond map[op.DType]float64 `json:"flops_per_second"`
+	// Model is the name in the trace by which the device was found.
+	Model string `json:"model,omitempty"`
+	// BytesPerSecond is the memory bandwidth. LinkBytesPerSecond is the bandwidth to other devices by NVLink, xGMI or
+	// ICI, and PCIeBytesPerSecond by PCIe, both in one direction; 0 is unknown.
+	BytesPerSecond     float64 `json:"memory_bytes_per_second"`
+	LinkBytesPerSecond float64 `json:"link_bytes_per_second,omitzero"`
+	PCIeBytesPerSecond float64 `json:"pcie_bytes_per_second,omitzero"`
+	// FLOPsPerSecond maps element types to peak rates without sparsity. TF32FLOPsPerSecond is the rate of tensor cores
+	// for products of f32 rounded to TF32, 0 for a device without them.
+	FLOPsPerSecond     map[op.DType]float64 `json:"flops_per_second"`
+	TF32FLOPsPerSecond float64              `json:"tf32_flops_per_second,omitzero"`
 }
+
+// TF32 names the arithmetic of tensor cores on f32 in texts.
+const TF32 = "tf32"
+
+// Rate returns the peak rate for an operation on dtype and the name of its arithmetic: dtype or TF32. 0 is unknown.
+// flops and ns, its work and duration, decide between TF32 and f32 where its name does not.
+func (d *Device) Rate(dtype op.DType, operation string, flops, ns int64) (perSecond float64, arithmetic string) {
+	perSecond, arithmetic = d.FLOPsPerSecond[dtype], string(dtype)
+	if dtype != op.F32 || d.TF32FLOPsPerSecond == 0 {
+		return perSecond, arithmetic
+	}
+	uses := float64(flops) > perSecond*float64(ns)/1e9
+	switch has := func(part string) bool { return strings.Contains(operation, part) }; {
+	case slices.ContainsFunc(tensorNames, has):
+		uses = true
+	case slices.ContainsFunc(scalarNames, has):
+		uses = false
+	}
+	if uses {
+		return d.TF32FLOPsPerSecond, TF32
+	}
+	return perSecond, arithmetic
+}
+
+// Parts of the names of kernels for f32, of cuBLAS, cuDNN and CUTLASS, with and without tensor cores.
+var (
+	tensorNames = []string{"tf32", "tensorop", "_s1688"}
+	scalarNames = []string{"simt", "ffma", "sgemm", "scudnn"}
+)
 
 //go:embed devices.json
 var shipped []byte
 
-// Known returns the well-known devices.
-func Known() []Device {
-	var t Table
+// wellKnown is a shipped device. Models are its names in traces.
+type wellKnown struct {
+	Device
+	Models []string `json:"models"`
+}
+
+var devices = sync.OnceValue(func() []wellKnown {
+	var t struct {
+		Devices []wellKnown `json:"devices"`
+	}
 	if err := json.Unmarshal(shipped, &t); err != nil {
 		panic(err) // covered by a test
 	}
 	return t.Devices
+})
+
+// Known returns the well-known devices.
+func Known() []Device {
+	var list []Device
+	for _, d := range devices() {
+		list = append(list, d.Device)
+	}
+	return list
+}
+
+// OfModel returns the peaks of the well-known device that traces call model, nil for another one.
+func OfModel(model string) *Device {
+	for _, d := range devices() {
+		if slices.Contains(d.Models, model) {
+			d.Model = model
+			return &d.Device
+		}
+	}
+	return nil
 }
 
 // Of returns a table with a single well-known device for all ids. ok is false for an unknown name.
@@ -107,6 +171,11 @@ func (d *Device) complete() error {
 	}
 	if !isPeak(d.BytesPerSecond) {
 		return fmt.Errorf("memory_bytes_per_second is %g", d.BytesPerSecond)
+	}
+	for _, rate := range []float64{d.LinkBytesPerSecond, d.PCIeBytesPerSecond, d.TF32FLOPsPerSecond} {
+		if rate != 0 && !isPeak(rate) {
+			return fmt.Errorf("a rate of links or of TF32 is %g", rate)
+		}
 	}
 	types := make(map[op.DType]float64)
 	for _, name := range slices.Sorted(maps.Keys(d.FLOPsPerSecond)) {

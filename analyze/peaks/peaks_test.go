@@ -2,7 +2,6 @@ package peaks_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze/peaks"
@@ -12,7 +11,7 @@ import (
 
 func TestKnownDevices(t *testing.T) {
 	for _, d := range peaks.Known() {
-		if d.Device == "" || d.Name == "" || !strings.Contains(d.Source, "data sheet") {
+		if d.Device == "" || d.Name == "" || d.Source == "" {
 			t.Errorf("%+v is not described", d)
 		}
 		if !(d.BytesPerSecond > 1e11 && d.BytesPerSecond < 1e13) {
@@ -41,6 +40,48 @@ func TestKnownDevices(t *testing.T) {
 	}
 }
 
+// The name in a trace finds the device with its bandwidth; a partition or an unknown device has no peak.
+func TestModelsOfTraces(t *testing.T) {
+	for model, want := range map[string]string{
+		"NVIDIA H100 80GB HBM3": "nvidia-h100-sxm", "Tesla V100-DGXS-32GB": "nvidia-v100-sxm2",
+		"AMD Instinct MI300X VF": "amd-mi300x", "NVIDIA B300 SXM6 AC": "nvidia-b300-sxm", "TPU v5 lite": "google-tpu-v5e",
+		"NVIDIA A100-SXM4-40GB MIG 1g.5gb": "", "NVIDIA A100-PG509-200": "", "": "",
+	} {
+		got := ""
+		if d := peaks.OfModel(model); d != nil {
+			got = d.Device
+			check.Equal(t, model, model, d.Model)
+		}
+		check.Equal(t, model, want, got)
+	}
+}
+
+// Names of kernels tell TF32 from f32, and else a rate above that of f32.
+func TestArithmeticOfFloat32(t *testing.T) {
+	h100, v100 := peaks.OfModel("NVIDIA H100 80GB HBM3"), peaks.OfModel("Tesla V100-SXM2-32GB")
+	for _, test := range []struct {
+		device    *peaks.Device
+		dtype     op.DType
+		operation string
+		tflops    int64
+		want      string
+		rate      float64
+	}{
+		{h100, op.F32, "cutlass_80_simt_sgemm_256x128_8x4_nn_align1", 51, "f32", 67e12},
+		{h100, op.F32, "cutlass_80_tensorop_s1688gemm_128x128_32x3_nn_align4", 30, "tf32", 494.7e12},
+		{h100, op.F32, "sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n", 300, "tf32", 494.7e12},
+		{h100, op.F32, "triton_mm", 300, "tf32", 494.7e12},
+		{h100, op.F32, "triton_mm", 30, "f32", 67e12},
+		{h100, op.BF16, "nvjet_sm90_tst", 734, "bf16", 989.5e12},
+		{v100, op.F32, "triton_mm", 30, "f32", 15.7e12},
+		{v100, op.BF16, "nvjet", 30, "bf16", 0},
+	} {
+		rate, name := test.device.Rate(test.dtype, test.operation, test.tflops*1e12, 1e9)
+		check.Equal(t, test.operation, test.want, name)
+		check.Equal(t, test.operation, test.rate, rate)
+	}
+}
+
 func TestParse(t *testing.T) {
 	table := check.Must(peaks.Parse([]byte(`{"devices":[
 		{"match":"cpu","name":"host","memory_bytes_per_second":2e11,"flops_per_second":{"float32":3e12,"f64":1.5e12}},
@@ -65,7 +106,8 @@ func TestParse(t *testing.T) {
 		device(`"device":"nvidia-h101"`):        `device 1: "nvidia-h101" is not known; known are nvidia-v100-sxm2`,
 		device(`"device":"amd-mi300x",` + peak): "has peaks already",
 		device(`"match":"cpu"`):                 "memory_bytes_per_second is 0",
-		device(`"memory_bytes_per_second":-1`):  "memory_bytes_per_second is -1",
+		device(peak + `,"tf32_flops_per_second":-1`):             "a rate of links or of TF32 is -1",
+		device(`"memory_bytes_per_second":-1`):                   "memory_bytes_per_second is -1",
 		device(peak + `,"flops_per_second":{"f33":1}`):           `"f33" is not an element type`,
 		device(peak + `,"flops_per_second":{"f32":0}`):           "flops_per_second of f32 is 0",
 		device(peak + `,"flops_per_second":{"f32":1,"float":2}`): "repeated type f32",

@@ -61,8 +61,10 @@ type Stats struct {
 	P95NS op.Float `json:"p95_ns"`
 	P99NS op.Float `json:"p99_ns"`
 	// SelfNS is the time not covered by child operations; unknown without the structure.
-	SelfNS   op.Int `json:"self_ns"`
-	Elements int64  `json:"elements"`
+	SelfNS op.Int `json:"self_ns"`
+	// SelfShare is SelfNS as a part of the self times of all operations of its side. No time counts twice.
+	SelfShare op.Float `json:"self_share"`
+	Elements  int64    `json:"elements"`
 	// MemoryBytes is the size of outputs, or the bytes copied or set by kind memory; unknown if no entry has any.
 	MemoryBytes op.Int `json:"memory_bytes"`
 	FLOPs       int64  `json:"flops"`

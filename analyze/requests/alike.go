@@ -19,8 +19,9 @@ const Slower = 2
 // Alike compares the requests of one name and service that have operations.
 type Alike struct {
 	Name, Service string
-	// Count is the number of requests, DurationNS the sum of their durations and MedianNS the median.
-	Count, DurationNS, MedianNS int64
+	// Count is the number of requests, DurationNS the sum of their durations, MedianNS the median and P95NS the 95th
+	// percentile.
+	Count, DurationNS, MedianNS, P95NS int64
 	// QueuedNS is the part of the requests' time before their first operations while other requests were between their
 	// first operation and their end. QueuedIn divides it by the names of the spans on the critical paths.
 	QueuedNS int64
@@ -69,10 +70,10 @@ func AlikeOf(f *trace.Forest) []Alike {
 				a.QueuedIn[f.Node(row).Name()] += ns
 			})
 		}
-		a.MedianNS = medianOf(requests)
+		a.MedianNS, a.P95NS = percentileOf(requests, 50), percentileOf(requests, 95)
 		const others = 3
-		if rest := requests[1:]; len(rest) >= others && requests[0].DurationNS.V >= Slower*medianOf(rest) {
-			a.First = all.standout(requests[0], medianOf(rest))
+		if rest := requests[1:]; len(rest) >= others && requests[0].DurationNS.V >= Slower*percentileOf(rest, 50) {
+			a.First = all.standout(requests[0], percentileOf(rest, 50))
 			requests = rest
 		}
 		a.compare(all, requests)
@@ -88,7 +89,7 @@ func AlikeOf(f *trace.Forest) []Alike {
 // compare sets the slowest of requests.
 func (a *Alike) compare(all *Requests, requests []*Request) {
 	slowest := requests[0]
-	median := medianOf(requests)
+	median := percentileOf(requests, 50)
 	beyond := int64(0)
 	durations := make([]float64, len(requests))
 	for i, q := range requests {
@@ -117,12 +118,13 @@ func (r *Requests) standout(q *Request, median int64) *Standout {
 	}
 }
 
-func medianOf(requests []*Request) int64 {
+func percentileOf(requests []*Request, percent int64) int64 {
 	durations := make([]int64, len(requests))
 	for i, q := range requests {
 		durations[i] = q.DurationNS.V
 	}
-	return sketch.Median(durations)
+	slices.Sort(durations)
+	return durations[sketch.Place(int64(len(durations)), percent)]
 }
 
 // runningOf returns when any request was between its first operation and its end.

@@ -16,7 +16,7 @@ func TestWaitingCountsForSpansOnThePath(t *testing.T) {
 		tracetest.SpanAt("POST", 1, 0, 10, 80).In(2), tracetest.SpanAt("queue", 2, 1, 12, 48).In(2),
 		tracetest.OpAt("matmul", 9, 1, 60, 80).In(2)))
 	want := []requests.Alike{{
-		Name: "POST", Count: 2, DurationNS: 120, MedianNS: 50,
+		Name: "POST", Count: 2, DurationNS: 120, MedianNS: 50, P95NS: 70,
 		QueuedNS: 40, QueuedIn: map[string]int64{"queue": 36, "POST": 4},
 	}}
 	check.Equal(t, "", want, all)

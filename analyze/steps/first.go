@@ -3,7 +3,6 @@ package steps
 import (
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/sketch"
-	"github.com/optrace/optrace/analyze/trace"
 )
 
 // First is a first step slower than the others.
@@ -18,7 +17,7 @@ type First struct {
 
 // FirstOf returns the first step of the loop with the most wall time, if it takes at least twice the median of at least
 // three others, else nil. rows are the result of Rows.
-func FirstOf(f *trace.Forest, rows []Row) *First {
+func FirstOf(rows []Row) *First {
 	var first *First
 	for loop := range order.RunsOf(rows, serviceOf) {
 		if of := firstOf(loop); of != nil && (first == nil || of.AllNS > first.AllNS) {
@@ -28,12 +27,7 @@ func FirstOf(f *trace.Forest, rows []Row) *First {
 	if first == nil {
 		return nil
 	}
-	for _, r := range f.Devices.ByStart {
-		if f.Has(r, trace.FlagStep) && f.Step(r) == first.Step && f.Service(r) == first.Service {
-			first.StartNS = f.Start(r)
-			break
-		}
-	}
+	first.StartNS = first.Row.StartNS.V
 	first.EndNS = first.StartNS + first.WallNS.V
 	return first
 }

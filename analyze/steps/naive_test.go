@@ -187,5 +187,6 @@ func naiveStep(service string, step, run int64, ops []tracetest.Spec) Row {
 		last = max(last, s.End)
 	}
 	row.WallNS, row.BusyNS = op.Known(last-first), op.Known(busy)
+	row.StartNS = op.Known(first)
 	return row
 }

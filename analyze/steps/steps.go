@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
@@ -24,6 +25,8 @@ type Row struct {
 	// WallNS is the last end minus the first start, BusyNS the busy part of it, nil without starts.
 	WallNS op.Int `json:"wall_ns"`
 	BusyNS op.Int `json:"busy_ns"`
+	// StartNS is the first start in Unix nanoseconds, unknown without starts.
+	StartNS op.Int `json:"-"`
 	// Name is the step's range on the host, Source the origin of the step. Phase, Tokens and Requests come from the
 	// name. Without a name, Phase is the common phase of all operations.
 	Name     string `json:"name,omitempty"`
@@ -128,10 +131,32 @@ func sumStep(f *trace.Forest, rows []int32) Row {
 	step.describe(f, rows)
 	if started := startedOf(f, rows); started > 0 {
 		parts := timeline.PartsOf(f, rows[:started])
+		step.StartNS = op.Known(f.Start(rows[0]))
 		step.WallNS = op.Known(parts.Span)
 		step.BusyNS = op.Known(parts.Busy)
 	}
 	return step
+}
+
+// StartToStart returns the median time from the start of a step to the start of the next one, in the service with the
+// most of them, and their number. rows are the result of Rows; ns is unknown for less than two steps with a start.
+func StartToStart(rows []Row) (ns op.Int, n int64) {
+	for loop := range order.RunsOf(rows, serviceOf) {
+		var starts, times []int64
+		for i := range loop {
+			if loop[i].StartNS.Known {
+				starts = append(starts, loop[i].StartNS.V)
+			}
+		}
+		slices.Sort(starts)
+		for i := 1; i < len(starts); i++ {
+			times = append(times, starts[i]-starts[i-1])
+		}
+		if len(times) > int(n) {
+			ns, n = op.Known(sketch.Median(times)), int64(len(times))
+		}
+	}
+	return ns, n
 }
 
 // startedOf returns the number of rows with a start. They come first.

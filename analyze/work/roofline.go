@@ -2,6 +2,7 @@ package work
 
 import (
 	"math"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/peaks"
@@ -88,27 +89,62 @@ func (s *Bounds) Roofline() *Roofline {
 	return r
 }
 
-// peaksOf returns the peaks of e's device, or of its accelerator for the host's view; nil if unknown.
+// peaksOf returns the peaks of e's device, or of its accelerator for the host's view; nil if unknown. Without a table
+// they are those of the model that the trace names.
 func (f *Finder) peaksOf(e *op.Entry) *peaks.Device {
-	if e.Side == op.SideHost {
+	switch {
+	case f.peaks == nil && (e.Side == op.SideHost || e.HasDevice() && !strings.HasPrefix(e.DeviceID, "cpu")):
+		return f.named
+	case f.peaks != nil && e.Side == op.SideHost:
 		return f.peaks.Accelerator()
 	}
 	return f.peaks.Find(e.DeviceID)
 }
 
-// bound sets the least time of w in an element type on device d.
-func (w *Work) bound(d *peaks.Device, dtype op.DType) {
-	if d == nil || w.Flops > 0 && d.FLOPsPerSecond[dtype] == 0 {
+// bound sets the least time of w, the work of e, in an element type on device d. For the host's view of f32 it is unknown
+// on a device with TF32: only the kernel's name tells which was used.
+func (f *Finder) bound(w *Work, e *op.Entry, d *peaks.Device, dtype op.DType) {
+	isHost := e.Side == op.SideHost
+	if f.Used == nil {
+		f.Used = make(Used)
+	}
+	if d == nil || isHost && dtype == op.F32 && d.TF32FLOPsPerSecond > 0 {
 		return
+	}
+	arithmetic := 0.0
+	if w.Flops > 0 {
+		rate, name := d.Rate(dtype, e.Operation, w.Flops, e.Duration)
+		if rate == 0 {
+			return
+		}
+		arithmetic = float64(w.Flops) / rate
+		if !isHost {
+			f.Used[Arithmetic{name, rate}] += float64(w.Flops)
+		}
 	}
 	const picosecond = 1e12
 	memory := float64(w.Bytes) / d.BytesPerSecond
-	arithmetic := 0.0
-	if w.Flops > 0 {
-		arithmetic = float64(w.Flops) / d.FLOPsPerSecond[dtype]
-	}
 	least := int64(min(math.Round(max(memory, arithmetic)*picosecond), math.MaxInt64/2))
 	if w.Bound = least; memory >= arithmetic {
 		w.Bound = -least
 	}
+}
+
+// Arithmetic is the arithmetic of an element type, or peaks.TF32, at the peak rate of a device.
+type Arithmetic struct {
+	Name               string
+	PeakFLOPsPerSecond float64
+}
+
+// Used sums up FLOPs of devices with known peaks by arithmetic.
+type Used map[Arithmetic]float64
+
+// Main returns the arithmetic of at least nine tenths of all FLOPs. ok is false without one.
+func (u Used) Main(all int64) (main Arithmetic, ok bool) {
+	for a, flops := range u {
+		if flops > u[main] {
+			main = a
+		}
+	}
+	return main, u[main] > 0 && 10*u[main] >= 9*float64(all)
 }

@@ -134,8 +134,22 @@ func (s *Sums) Figures(flops wide.Sum, host bool) Figures {
 type Finder struct {
 	formulas *symbols.Cache[struct{}, *flops.Formula] // nil until first used
 	peaks    *peaks.Table                             // nil for none
+	named    *peaks.Device                            // of the model that the trace names, nil for none
+	model    string
 
 	recordedOnly bool // do not derive from shapes
+
+	// Used sums up the FLOPs of device operations with known peaks.
+	Used Used
+}
+
+// SetModel sets the model of the devices of the following entries, by its name in the trace; "" is unknown. A table of
+// peaks goes before it.
+func (f *Finder) SetModel(model string) {
+	if f.peaks == nil && model != f.model {
+		f.named = peaks.OfModel(model)
+		f.model = model
+	}
 }
 
 // NewFinder returns a Finder. Unless recordedOnly is set it derives work from shapes. table has the peaks
@@ -167,8 +181,8 @@ func (f *Finder) Entry(e *op.Entry) (w Work) {
 		w.Facts |= Moved
 	}
 	w.record(e.FLOPs)
-	if f.peaks != nil && w.Moved() {
-		w.bound(f.peaksOf(e), follows.DType)
+	if (f.peaks != nil || f.named != nil) && w.Moved() {
+		f.bound(&w, e, f.peaksOf(e), follows.DType)
 	}
 	return w
 }

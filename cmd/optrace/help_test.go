@@ -112,7 +112,7 @@ func TestMistakes(t *testing.T) {
 		{"report -open=x", `-open "x": it is neither true nor false`},
 		{"report -max-memory 1Q", `-max-memory: "1Q" is not a number of bytes such as 64M or 1.5G`},
 		{"correlate -since 1", `-since "1": it is not a duration, such as 30s or 10m`},
-		{"report -peaks h100", `unknown device "h100"; did you mean nvidia-h100-sxm or nvidia-h100-pcie? There are `},
+		{"report -peaks h100", `unknown device "h100"; did you mean nvidia-h100-sxm or nvidia-h100-pcie or nvidia-h100-nvl? There are `},
 		{"report -jsno", `unknown flag "-jsno"; did you mean -json? There are -align-clocks, `},
 		{"report -format oltp", `-format: unknown format "oltp"; did you mean otlp? There are entries, `},
 		{"convert -to entrys", `unknown format "entrys"; did you mean entries? There are entries, `},

@@ -22,6 +22,7 @@ import (
 	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/render/csv"
 	"github.com/optrace/optrace/render/html"
+	"github.com/optrace/optrace/render/markdown"
 	"github.com/optrace/optrace/render/text"
 )
 
@@ -37,9 +38,10 @@ gzip and zstd are decompressed. After -- every argument is an INPUT.
 
 What is shown:
 
-  -section S[,S]    sections to show: summary, findings, operations, operators,
-                    devices, balance, communication, memory, slowest, errors, idle,
-                    launches, critical_path, sequences, steps, phases, engines, or all.
+  -section S[,S]    sections to show: summary, findings, operations, roofline,
+                    operators, devices, balance, communication, memory, slowest,
+                    errors, idle, launches, critical_path, sequences, steps, phases,
+                    engines, or all.
                     With only summary, memory and slowest, memory does not grow with
                     the input, unless -by has request or operator and spans do not
                     state them. -json has all by default
@@ -81,6 +83,7 @@ Output, by default text:
                     table of one -section: the communicating operations of
                     communication, the hotspots of memory, the longest gaps of idle.
                     With known sampling it has the columns est_count and est_sum_ns
+  -markdown         print the headline, findings and operations as Markdown
   -html FILE        write a page for the browser: timeline, flame graph and tables,
                     in one file without network access
   -open             open that page in the browser
@@ -104,10 +107,10 @@ Examples:
 `
 
 type reportFlags struct {
-	json, csv, align, steady, open bool
-	section, html                  string
-	where                          key.Filter
-	minRatio                       float64
+	json, csv, markdown, align, steady, open bool
+	section, html                            string
+	where                                    key.Filter
+	minRatio                                 float64
 	flags.Sums
 	flags.InOut
 	display streams.DisplayFlags
@@ -119,6 +122,7 @@ type reportFlags struct {
 func (f *reportFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.BoolVar(&f.csv, "csv", false, "")
+	fs.BoolVar(&f.markdown, "markdown", false, "")
 	f.Sums.Define(fs)
 	flags.Where(fs, &f.where)
 	fs.StringVar(&f.section, "section", "", "")
@@ -220,12 +224,14 @@ func openBrowser(ctx context.Context, address string) error {
 func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	var opts analyze.Options
 	switch {
-	case f.json && f.csv:
-		return opts, exit.Usagef("-json and -csv exclude each other")
+	case f.json && f.csv || f.markdown && (f.json || f.csv):
+		return opts, exit.Usagef("-json, -csv and -markdown exclude each other")
+	case f.markdown && f.section != "":
+		return opts, exit.Usagef("-markdown prints the first screen: omit -section")
 	case f.csv && f.section == "all":
 		return opts, exit.Usagef("-csv prints one table: choose one section")
-	case f.html != "" && (f.json || f.csv || f.Output != ""):
-		return opts, exit.Usagef("-html excludes -json, -csv and -o")
+	case f.html != "" && (f.json || f.csv || f.markdown || f.Output != ""):
+		return opts, exit.Usagef("-html excludes -json, -csv, -markdown and -o")
 	case f.open && (f.html == "" || f.html == ingest.Stdin):
 		return opts, exit.Usagef("-open opens the page of -html FILE: give -html too")
 	case f.html != "" && f.section != "":
@@ -249,6 +255,9 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	return opts, err
 }
 
+// ofFlag are the sections that a flag adds to the first screen.
+var ofFlag = map[string]string{"min-comm-ratio": "communication", "hotspot-bytes": "memory", "peaks": "roofline"}
+
 // computed returns the sections to compute, nil for all. Without a choice these are the sections of the first screen.
 func (f *reportFlags) computed(chosen selection) []string {
 	switch {
@@ -258,8 +267,10 @@ func (f *reportFlags) computed(chosen selection) []string {
 		return []string{"operations"}
 	}
 	sections := []string{"overview"}
-	if f.line.IsSet("min-comm-ratio") {
-		sections = append(sections, text.SectionCommunication)
+	for flag, section := range ofFlag {
+		if f.line.IsSet(flag) {
+			sections = append(sections, section)
+		}
 	}
 	return sections
 }
@@ -270,6 +281,8 @@ func (f *reportFlags) write(w *output.File, opts text.Options, r *analyze.Report
 		return output.JSON(w, r)
 	case f.csv:
 		return csv.Write(w, r, f.table, csv.Options{Printable: w.Terminal})
+	case f.markdown:
+		return markdown.WriteReport(w, r, markdown.Options{Rows: f.line.Rows()})
 	}
 	opts.Rows = f.line.Rows()
 	if chosen != nil {
@@ -277,8 +290,12 @@ func (f *reportFlags) write(w *output.File, opts text.Options, r *analyze.Report
 	}
 	if f.section == "" {
 		opts.Show = func(section string) bool {
-			return section == "memory" && f.line.IsSet("hotspot-bytes") || section == "communication" &&
-				f.line.IsSet("min-comm-ratio")
+			for flag, shown := range ofFlag {
+				if section == shown && f.line.IsSet(flag) {
+					return true
+				}
+			}
+			return false
 		}
 		return text.WriteOverview(w, r, opts)
 	}

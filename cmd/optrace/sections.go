@@ -8,7 +8,7 @@ import (
 )
 
 var sections = []string{
-	"summary", "findings", "operations", "operators", "devices", "balance", "communication", "memory", "slowest",
+	"summary", "findings", "operations", "roofline", "operators", "devices", "balance", "communication", "memory", "slowest",
 	"errors", "idle", "launches", "critical_path", "sequences", "steps", "phases", "engines",
 }
 
@@ -20,7 +20,7 @@ var correlationSections = []string{
 // inPart show less without it. All others need it.
 var (
 	sumsOnly = []string{"summary", "slowest"}
-	inPart   = []string{"operations", "devices", "balance", "communication", "memory", "errors"}
+	inPart   = []string{"operations", "roofline", "devices", "balance", "communication", "memory", "errors"}
 )
 
 // selection is a set of sections; nil is all.

@@ -21,6 +21,7 @@ import (
 
 const (
 	memberDistributed = "distributedInfo"
+	memberDevices     = "deviceProperties"
 	// MemberBase is the origin of times in Unix nanoseconds.
 	MemberBase = "baseTimeNanoseconds"
 )
@@ -108,7 +109,7 @@ const holdStep = 64 << 10
 var errTooLarge = fmt.Errorf("joining events: the trace takes more than %d MiB of memory", MaxHeldBytes>>20)
 
 func newReader(src io.Reader, name string, m *attr.Mapping) (*reader, *traceevent.Reader) {
-	events := traceevent.NewReader(src, name, memberDistributed, MemberBase)
+	events := traceevent.NewReader(src, name, memberDistributed, memberDevices, MemberBase)
 	r := newReaderOf(events, m)
 	events.ReadArgs(r.straightArgs)
 	return r, events

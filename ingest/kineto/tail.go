@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/text/lexer"
@@ -36,6 +37,10 @@ func (r *reader) readTail() bool {
 		}
 	}
 	resource, known := parseDistributed(r.events.Member(memberDistributed))
+	if models := parseModels(r.events.Member(memberDevices)); models != "" {
+		resource.Attrs = []op.Attr{{Key: attrkey.HardwareModel, Value: models}}
+		known = true
+	}
 	r.resource = r.resource || known
 	if r.resource && !r.yield(op.Record{Resource: &resource}, nil) {
 		return false
@@ -161,6 +166,23 @@ func parseDistributed(text []byte) (r op.Resource, known bool) {
 		}
 	}
 	return r, r.Rank.Known || r.WorldSize.Known
+}
+
+// parseModels returns the different names of the devices.
+func parseModels(text []byte) string {
+	var l lexer.Lexer
+	l.Reset(text)
+	var models []string
+	for l.Array(); l.More(); {
+		for l.Object(); l.More(); {
+			if string(l.Key()) != "name" {
+				l.Skip()
+			} else if name := lexer.ValidUTF8(string(l.AnyStr())); name != "" && !slices.Contains(models, name) {
+				models = append(models, name)
+			}
+		}
+	}
+	return strings.Join(models, ", ")
 }
 
 // fingerprint returns a hash of the content, independent of the file.

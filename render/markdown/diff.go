@@ -1,4 +1,4 @@
-// Package markdown writes comparisons as Markdown, for a pull request or an issue. It escapes names, so they cannot
+// Package markdown writes reports and comparisons as Markdown, for a pull request or an issue. It escapes names, so they cannot
 // make links, mentions or markup.
 package markdown
 
@@ -15,7 +15,7 @@ import (
 
 // Options configures the Markdown.
 type Options struct {
-	// Rows bounds the unchanged rows; 0 shows no unchanged row. Changed rows are always shown.
+	// Rows bounds the unchanged rows of a comparison; 0 shows no unchanged row. Changed rows are always shown.
 	Rows int
 }
 

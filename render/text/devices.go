@@ -19,37 +19,50 @@ func (v *view) devices() {
 	if v.empty("DEVICES", len(v.r.Devices) == 0, v.whyNothingRan()) {
 		return
 	}
-	v.first(v.devicesTable(v.r.Devices, v.r.IdleCauses, v.Rows), v.Rows, max(0, len(v.r.Devices)-v.Rows))
+	v.first(v.devicesTable(v.Rows), v.Rows, max(0, len(v.r.Devices)-v.Rows))
 	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.Service+d.Host != "" }) {
 		v.note("a device of several services or hosts that state no rank is as many devices: the service or host " +
 			"stands before it")
 	}
-	v.devicesWithout()
-	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.SpanNS.Known }) {
+	if v.legend(); v.hasSpans() {
 		idle := "idle"
 		if c := v.r.IdleCauses; c != nil && slices.ContainsFunc(c.Devices,
 			func(d timeline.IdleDevice) bool { return d.NoRequest.SumNS > 0 }) {
 			idle = "idle + no request"
 		}
-		v.note("compute █ + exposed comm ▓ + exposed mem ▒ + other ░ + " + idle + " = span; " +
+		v.note("compute + exposed comm + exposed mem + other + " + idle + " = span; " +
 			"overlap is the part of the communication under compute")
 		v.utilisation()
 	}
 }
 
+func (v *view) hasSpans() bool {
+	return slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.SpanNS.Known })
+}
+
+// doubtful reports whether so much work is missing that idle and busy shares are not known.
+func (v *view) doubtful() bool { return v.r.Coverage != nil && v.r.Coverage.Doubtful() }
+
+// legend explains the parts of the devices' time.
+func (v *view) legend() {
+	if v.hasSpans() && !v.doubtful() {
+		v.styledNote(dim, "parts: █ compute, ▓ communication, ▒ memory, ░ other, blank idle")
+	}
+}
+
 // devicesTable has the first devices, in natural order, operations without a device last. Their spans leave out time
 // without a running request.
-func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCauses, rows int) *table {
+func (v *view) devicesTable(rows int) *table {
 	quiet := make(map[device.Key]int64)
-	if causes != nil {
-		for _, d := range causes.Devices {
+	if v.r.IdleCauses != nil {
+		for _, d := range v.r.IdleCauses.Devices {
 			quiet[d.Key] = d.NoRequest.SumNS
 		}
 	}
 	t := newTable("device:n|count:9|sum:10|memory:11|span|parts:t1|busy:3|compute:5|exposed comm:4|exposed mem:6" +
 		"|other:7|idle:2" +
 		"|no request:2|overlap:8")
-	devices = slices.Clone(devices[:min(len(devices), rows)])
+	devices := slices.Clone(v.r.Devices[:min(len(v.r.Devices), rows)])
 	slices.SortStableFunc(devices, func(a, b profile.Device) int {
 		switch isNone := a.Key().IsNone(); {
 		case isNone == b.Key().IsNone():
@@ -63,9 +76,12 @@ func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCause
 		d := &devices[i]
 		none := quiet[d.Key()]
 		whole := d.SpanNS.V - none
-		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, whole) }) }
 		idle := d.IdleNS
 		idle.V -= none
+		if v.doubtful() {
+			idle, whole = op.Int{}, 0 // times without shares
+		}
+		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, whole) }) }
 		t.add(v.deviceLabel(d), units.Count(d.Count), units.Duration(d.SumNS), nonZero(d.MemoryBytes.V, units.Bytes),
 			knownDuration(d.SpanNS),
 			partsBar(whole, d.ComputeNS.V, d.ExposedCommunicationNS.V, d.ExposedMemoryNS.V, d.OtherNS.V),
@@ -73,25 +89,6 @@ func (v *view) devicesTable(devices []profile.Device, causes *timeline.IdleCause
 			share(d.OtherNS), share(idle), nonZero(none, units.Duration), knownFloat(d.OverlapRatio, units.Percent))
 	}
 	return t
-}
-
-func (v *view) devicesWithout() {
-	w := v.r.WithoutSuspects
-	if w == nil {
-		return
-	}
-	var changed []profile.Device
-	left := byKey(w.Devices, (*profile.Device).Key)
-	for i := range v.r.Devices {
-		with := &v.r.Devices[i]
-		d := cmp.Or(left[with.Key()],
-			&profile.Device{DeviceID: with.DeviceID, Named: with.Named, Rank: with.Rank, Service: with.Service,
-				Host: with.Host})
-		if *d != *with {
-			changed = append(changed, *d)
-		}
-	}
-	v.tableWithout(v.devicesTable(changed, w.IdleCauses, len(changed)))
 }
 
 // deviceLabel returns the device, with its rank, or its service and host, if there are several.
@@ -127,11 +124,9 @@ func (v *view) balance() {
 	if v.empty("LOAD BALANCE", b == nil, "nothing to balance: fewer than two devices") {
 		return
 	}
-	text := balanceText(b)
-	v.note(text)
-	if w := v.r.WithoutSuspects; w != nil && w.LoadBalance != nil {
-		v.noteWithout(text, balanceText(w.LoadBalance))
-	}
+	v.note(fmt.Sprintf("%d devices, ideal %s each, largest %s: imbalance %s by sums, %s by busy time", b.DeviceCount,
+		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio),
+		knownFloat(b.BusyImbalanceRatio, units.Percent)))
 	devices := slices.Clone(b.PerDeviceDurationUS)
 	slices.SortStableFunc(devices, func(a, b seed.DeviceDuration) int { return natural.Compare(a.Device, b.Device) })
 	show(&v.page, "device:n|sum|of ideal|of largest:t1", devices, func(t *table, d *seed.DeviceDuration) {
@@ -143,10 +138,4 @@ func (v *view) balance() {
 		}
 		t.add(deviceName(d.Device), micros(d.DurationUS), of, drawn)
 	})
-}
-
-func balanceText(b *profile.Balance) string {
-	return fmt.Sprintf("%d devices, ideal %s each, largest %s: imbalance %s by sums, %s by busy time", b.DeviceCount,
-		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio),
-		knownFloat(b.BusyImbalanceRatio, units.Percent))
 }

@@ -167,7 +167,9 @@ func (v *view) total(brief bool) {
 		text += ifAny(t.PeakMemoryBytes.V, " (the largest "+units.Bytes(t.PeakMemoryBytes.V)+")")
 		derived = ifAny(t.FLOPsDerived, " ("+units.FLOPs(t.FLOPsDerived)+" derived)")
 	}
-	text += ifAny(t.FLOPs, ", "+units.FLOPs(t.FLOPs)+derived+ofOperations(t.FLOPsCount, t.Count))
+	if !brief {
+		text += ifAny(t.FLOPs, ", "+units.FLOPs(t.FLOPs)+derived+ofOperations(t.FLOPsCount, t.Count))
+	}
 	host := int64(0)
 	for i := range v.r.Operations {
 		if o := &v.r.Operations[i]; o.Side != "" {
@@ -312,14 +314,12 @@ func (v *view) largestWithout(w *analyze.WithoutSuspects) {
 func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 	var device, with *profile.Device
 	most := int64(0)
-	before := byKey(v.r.Devices, (*profile.Device).Key)
-	for i := range w.Devices {
-		d := &w.Devices[i]
-		b := before[d.Key()]
-		if b != nil && d.SpanNS.Known && b.SpanNS.V-d.SpanNS.V > most {
-			device = d
-			with = b
-			most = b.SpanNS.V - d.SpanNS.V
+	for i := range v.r.Devices {
+		b := &v.r.Devices[i]
+		at := slices.IndexFunc(w.Devices, func(d profile.Device) bool { return d.Key() == b.Key() })
+		if at >= 0 && w.Devices[at].SpanNS.Known && b.SpanNS.V-w.Devices[at].SpanNS.V > most {
+			device, with = &w.Devices[at], b
+			most = b.SpanNS.V - device.SpanNS.V
 		}
 	}
 	if device != nil {

@@ -24,6 +24,8 @@ func ExampleWrite() {
 		panic(err)
 	}
 	// Output:
+	// cuda:0: busy 100.0 % of 400 ns.
+	//
 	// input      0 files, no format, 0 B
 	// spans      2: 2 entries, 0 skipped
 	// sampling   no sampling recorded

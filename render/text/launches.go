@@ -1,17 +1,14 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/text/units"
-	"github.com/optrace/optrace/op"
 )
 
 // launches shows the time of operations between launch and start.
@@ -23,10 +20,16 @@ func (v *view) launches() {
 	if v.empty("LAUNCHES", l == nil, "no launch on a device is known") {
 		return
 	}
-	v.table(v.launchesTable(l.Streams))
+	const columns = "stream of:n|stream|launches:2|overhead|median:3|waiting|deepest:1|idle: host:4|dependency:5" +
+		"|queue:6|other:7"
+	show(&v.page, columns, l.Streams, func(t *table, s *launch.Stream) {
+		t.add(s.Label(v.ranks), ifKnown(s.Stream, decimal), units.Count(s.Count), units.Duration(s.Overhead.SumNS),
+			ifKnown(s.Overhead.MedianNS, units.Duration), units.Duration(s.WaitingNS), units.Count(s.MaxDepth),
+			units.Duration(s.Idle.Host.SumNS), units.Duration(s.Idle.Dependency.SumNS),
+			units.Duration(s.Idle.Queue.SumNS), units.Duration(s.Idle.Other.SumNS))
+	})
 	v.note("overhead: from the launch to the start where nothing else held it back; waiting: that of all; " +
 		"deepest: the most that waited at once")
-	v.launchesWithout(l)
 	v.queues(l)
 	if l.Early > 0 {
 		v.note(fmt.Sprintf("%s started before the launch, by up to %s: the clocks of host and device differ",
@@ -41,42 +44,6 @@ func (v *view) launches() {
 		v.note("critical path across host and devices: " + units.Duration(p.DurationNS) + ", bound by " +
 			strings.Join(bound, ", "))
 	}
-}
-
-func (v *view) launchesTable(streams []launch.Stream) *table {
-	t := newTable("stream of:n|stream|launches:2|overhead|median:3|waiting|deepest:1|idle: host:4|dependency:5" +
-		"|queue:6|other:7")
-	for i := range streams {
-		s := &streams[i]
-		t.add(s.Label(v.ranks), ifKnown(s.Stream, decimal), units.Count(s.Count), units.Duration(s.Overhead.SumNS),
-			ifKnown(s.Overhead.MedianNS, units.Duration), units.Duration(s.WaitingNS), units.Count(s.MaxDepth),
-			units.Duration(s.Idle.Host.SumNS), units.Duration(s.Idle.Dependency.SumNS),
-			units.Duration(s.Idle.Queue.SumNS), units.Duration(s.Idle.Other.SumNS))
-	}
-	return t
-}
-
-func (v *view) launchesWithout(l *launch.Launches) {
-	w := v.r.WithoutSuspects
-	if w == nil {
-		return
-	}
-	type key struct {
-		device.Key
-		stream op.Int
-	}
-	keyOf := func(s *launch.Stream) key { return key{s.Key, s.Stream} }
-	left := byKey(cmp.Or(w.Launches, &launch.Launches{}).Streams, keyOf)
-	var changed []launch.Stream
-	for i := range l.Streams {
-		with := &l.Streams[i]
-		s := cmp.Or(left[keyOf(with)], &launch.Stream{Key: with.Key, Stream: with.Stream})
-		if s.Count != with.Count || s.Overhead != with.Overhead || s.WaitingNS != with.WaitingNS ||
-			s.MaxDepth != with.MaxDepth || s.Idle != with.Idle {
-			changed = append(changed, *s)
-		}
-	}
-	v.tableWithout(v.launchesTable(changed))
 }
 
 func (v *view) queues(l *launch.Launches) {

@@ -18,6 +18,7 @@ import (
 	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
 )
 
 func (v *view) operations() {
@@ -25,11 +26,8 @@ func (v *view) operations() {
 		return
 	}
 	rows := operationStats(v.r.Operations)
-	ofDevices(rows)
+	bySelf(rows)
 	v.table(statsTable([]string{"operation"}, rows))
-	if w := v.r.WithoutSuspects; w != nil {
-		v.statsWithout([]string{"operation"}, rows, operationStats(w.Operations))
-	}
 	p := v.r.Percentiles
 	v.note(fmt.Sprintf("percentiles are exact for up to %s entries a row, else within %s",
 		units.Count(p.ExactUpTo), units.Percent(p.RelativeError)))
@@ -45,16 +43,13 @@ func (v *view) groups() {
 	}
 	v.heading("BY " + strings.ToUpper(strings.Join(v.r.By, ", ")))
 	rows := groupStats(v.r.Groups, len(v.r.By))
+	bySelf(rows)
 	v.table(statsTable(v.r.By, rows))
-	if w := v.r.WithoutSuspects; w != nil {
-		v.statsWithout(v.r.By, rows, groupStats(w.Groups, len(v.r.By)))
-	}
 }
 
 // namedStats are the statistics of a row and the names in its first cells.
 type namedStats struct {
 	names []string
-	key   string // different for different rows
 	*profile.Stats
 }
 
@@ -62,7 +57,7 @@ func operationStats(rows []profile.Operation) []namedStats {
 	stats := make([]namedStats, len(rows))
 	for i := range rows {
 		o := &rows[i]
-		stats[i] = namedStats{[]string{o.Operation}, o.Side + "|" + o.Operation, &o.Stats}
+		stats[i] = namedStats{[]string{o.Operation}, &o.Stats}
 	}
 	return stats
 }
@@ -71,8 +66,7 @@ func groupStats(rows []profile.Group, keys int) []namedStats {
 	stats := make([]namedStats, len(rows))
 	for i := range rows {
 		g := &rows[i]
-		id := key.AppendDistinct(strconv.AppendBool([]byte(g.Side), g.Key.Other), g.Key.Values)
-		stats[i] = namedStats{keyNames(g.Key, keys), string(id), &g.Stats}
+		stats[i] = namedStats{keyNames(g.Key, keys), &g.Stats}
 	}
 	return stats
 }
@@ -93,19 +87,28 @@ func keyNames(k key.Group, n int) []string {
 	return names
 }
 
-// ofDevices moves rows of the host's side to the end and returns the number of other rows.
-func ofDevices(rows []namedStats) int {
-	slices.SortStableFunc(rows, func(a, b namedStats) int { return cmp.Compare(a.Side, b.Side) })
+// bySelf sorts rows by self time, rows of the host's side last, and returns the number of other rows.
+func bySelf(rows []namedStats) int {
+	slices.SortStableFunc(rows, func(a, b namedStats) int {
+		return cmp.Or(cmp.Compare(a.Side, b.Side), cmp.Compare(b.SelfNS.V, a.SelfNS.V))
+	})
 	if n := slices.IndexFunc(rows, func(r namedStats) bool { return r.Side != "" }); n >= 0 {
 		return n
 	}
 	return len(rows)
 }
 
+// share returns the share by self time, so that no time counts twice, or by sum if self times are not known.
+func (s namedStats) share() op.Float {
+	if s.SelfShare.Known {
+		return s.SelfShare
+	}
+	return s.Share
+}
+
 func statsTable(keys []string, rows []namedStats) *table {
 	t := newTable("kind:t7|side:t|count|sum|share|:t2|self:6|mean:4|p50:9|p95:11|p99:5|max:3|memory:10|flops:8"+
-		"|flop/s:13|flop/B:14"+
-		"|errors:1|differs in:n12", keys...)
+		"|flop/s:13|flop/B:14|errors:1|differs in:n12", keys...)
 	for _, s := range rows {
 		rate := ""
 		intensity := ""
@@ -120,7 +123,7 @@ func statsTable(keys []string, rows []namedStats) *table {
 			intensity = units.Intensity(s.FLOPsPerByte.V)
 		}
 		t.add(append(s.names, s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS),
-			knownFloat(s.Share, units.Percent), bar(s.Share.V),
+			knownFloat(s.share(), units.Percent), bar(s.share().V),
 			knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 			knownFloat(s.P95NS, units.DurationFloat), knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS),
 			nonZero(s.MemoryBytes.V, units.Bytes), flops, rate, intensity,
@@ -129,23 +132,22 @@ func statsTable(keys []string, rows []namedStats) *table {
 	return t
 }
 
-func (v *view) statsWithout(keys []string, with, without []namedStats) {
-	left := byKey(without, func(row *namedStats) string { return row.key })
-	t := newTable("side:t|count|sum|share|:t1|self:4|mean:3|p50:6|p99:5|max:2", keys...)
-	for _, row := range with {
-		s := left[row.key]
-		switch {
-		case s == nil:
-			t.add(append(row.names, row.Side, "0", absent, absent, "", absent, absent, absent, absent, absent)...)
-		case s.Count != row.Count || s.SumNS != row.SumNS || s.SelfNS != row.SelfNS ||
-			knownFloat(s.Share, units.Percent) != knownFloat(row.Share, units.Percent): // they look different
-			t.add(append(row.names, s.Side, units.Count(s.Count), units.Duration(s.SumNS),
-				knownFloat(s.Share, units.Percent), bar(s.Share.V), knownDuration(s.SelfNS),
-				units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
-				knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS))...)
-		}
+// briefTable has the columns of a first screen. Without self times it has sums.
+func briefTable(keys []string, rows []namedStats) *table {
+	head := "sum"
+	if slices.ContainsFunc(rows, func(r namedStats) bool { return r.SelfNS.Known }) {
+		head = "self"
 	}
-	v.tableWithout(t)
+	t := newTable("side:t6|count:5|"+head+"|share:1|mean:4|max:3|errors:1", keys...)
+	for _, s := range rows {
+		ns := s.SumNS
+		if head == "self" {
+			ns = s.SelfNS.V
+		}
+		t.add(append(s.names, s.Side, units.Count(s.Count), units.Duration(ns), knownFloat(s.share(), units.Percent),
+			units.DurationFloat(s.MeanNS), units.Duration(s.MaxNS), nonZero(max(0, s.Errors), units.Count))...)
+	}
+	return t
 }
 
 func (v *view) operators() {
@@ -185,10 +187,12 @@ func (v *view) operators() {
 
 // roofline shows how close operations came to the peaks of their devices, longest first.
 func (v *view) roofline() {
-	if len(v.r.Peaks) == 0 || len(v.r.Operations) == 0 {
+	if len(v.r.Operations) == 0 || len(v.r.Peaks) == 0 && v.Show == nil {
 		return
 	}
-	v.heading("ROOFLINE")
+	if v.empty("ROOFLINE", len(v.r.Peaks) == 0, "no peaks: the input names no well-known device; -peaks states them") {
+		return
+	}
 	t := newTable("operation:n|count:5|sum|flop/s|moved:4|flop/B:2|of best|:t3|bound by:t1")
 	beyond := false
 	add := func(name string, r *work.Roofline) {
@@ -234,17 +238,27 @@ func (v *view) roofline() {
 
 // peaksText describes a device: "cuda:* is an NVIDIA H100 SXM, 3.35 TB/s, f32 67.0 TFLOP/s (data sheet)".
 func peaksText(d *peaks.Device) string {
-	text := cmp.Or(d.Match, "every device")
+	text := cmp.Or(d.Model, d.Match, "every device")
 	if d.Name != "" {
 		text += " is " + d.Name
+	}
+	text += ": memory " + units.PeakBytesPerSecond(d.BytesPerSecond)
+	if d.LinkBytesPerSecond > 0 {
+		text += ", links " + units.PeakBytesPerSecond(d.LinkBytesPerSecond)
+	}
+	if d.PCIeBytesPerSecond > 0 {
+		text += ", PCIe " + units.PeakBytesPerSecond(d.PCIeBytesPerSecond)
 	}
 	var rates []string
 	for _, t := range slices.Sorted(maps.Keys(d.FLOPsPerSecond)) {
 		rates = append(rates, string(t)+" "+units.FLOPsPerSecond(d.FLOPsPerSecond[t]))
 	}
-	text += ": memory " + units.PeakBytesPerSecond(d.BytesPerSecond) + ", " + strings.Join(rates, ", ")
+	text += ", " + strings.Join(rates, ", ")
+	if d.TF32FLOPsPerSecond > 0 {
+		text += ", tf32 " + units.FLOPsPerSecond(d.TF32FLOPsPerSecond) + " for f32 on tensor cores"
+	}
 	if d.Source != "" {
 		text += " (" + d.Source + ")"
 	}
-	return text
+	return termtext.Clean(text)
 }

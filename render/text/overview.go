@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
 )
 
 // The default width of an overview, its lines in this width, and bounds of its parts.
@@ -15,17 +17,17 @@ const (
 	overviewWidth    = 80
 	overviewLines    = 30
 	overviewFaults   = 3
-	overviewFindings = 6
+	overviewFindings = 5
 	overviewRows     = 10
-	overviewKey      = 40 // a kernel's name says more than its percentiles
+	overviewKey      = 24
 )
 
-// WriteOverview renders the first screen of r to w, with one call of Write: the input and its faults, the most
-// important findings, the operations with the most time (or groups, if the report has any), and the devices. Operations
-// of the host's side are shown if there are no others.
+// WriteOverview renders the first screen of r to w, with one call of Write: the headline, the input and its faults, the
+// most important findings, the operations with the most self time (or groups, if the report has any), and the devices.
+// Operations of the host's side are shown if there are no others.
 //
 // In 80 columns, the default width here, it has at most 30 lines, unless opts.Rows is set. The sections selected by
-// opts.Show follow in full, and rooflines if the report has peaks.
+// opts.Show follow in full.
 func WriteOverview(w io.Writer, r *analyze.Report, opts Options) error {
 	if opts.Width == 0 {
 		opts.Width = overviewWidth
@@ -36,9 +38,6 @@ func WriteOverview(w io.Writer, r *analyze.Report, opts Options) error {
 		if s.name != SectionFindings && opts.Show != nil && opts.Show(s.name) {
 			s.write(o.view)
 		}
-	}
-	if len(r.Peaks) > 0 && (opts.Show == nil || !opts.Show(SectionOperations)) {
-		o.roofline()
 	}
 	return o.writeTo(w)
 }
@@ -53,7 +52,7 @@ func (o *overview) write() {
 	head := o.lines(o.head)
 	foot := o.lines(o.foot)
 	keys, stats := o.rows()
-	rows := [2]int{min(len(stats), 4), min(len(o.r.Devices), 4)}
+	rows := [2]int{min(len(stats), 3), min(len(o.r.Devices), 2)}
 	most := [2]int{min(len(stats), o.most), min(len(o.r.Devices), o.most)}
 	left := overviewLines - len(head) - len(foot)
 	for i := range rows {
@@ -61,6 +60,7 @@ func (o *overview) write() {
 			left -= 2 + rows[i] // an empty line and the heads
 		}
 	}
+	left -= len(o.lines((*view).legend))
 	told, left := o.told(left)
 	for i := 0; left > 0 && rows != most; i++ {
 		if t := i % 2; rows[t] < most[t] {
@@ -77,20 +77,23 @@ func (o *overview) write() {
 	if rows[0] > 0 {
 		o.b.WriteByte('\n')
 		keys[0] = ofAll(rows[0], len(stats), keys[0])
-		t := statsTable(keys, stats[:rows[0]])
+		t := briefTable(keys, stats[:rows[0]])
 		t.key = overviewKey
 		t.write(&o.page)
 	}
 	if rows[1] > 0 {
 		o.b.WriteByte('\n')
-		t := o.devicesTable(o.r.Devices, o.r.IdleCauses, rows[1])
+		t := o.devicesTable(rows[1])
 		for _, row := range t.rows {
 			for i := range row.cells {
-				row.cells[i] = strings.TrimSuffix(row.cells[i], part(0, 1)) // drop columns with only zeros
+				if row.cells[i] == part(0, 1) || row.cells[i] == part(0, 0) {
+					row.cells[i] = "" // drop columns with only zeros
+				}
 			}
 		}
 		t.columns[0].head = ofAll(rows[1], len(o.r.Devices), t.columns[0].head)
 		t.write(&o.page)
+		o.legend()
 	}
 	if o.r.Input.Entries == 0 && len(o.r.Engines) > 0 {
 		o.b.WriteByte('\n')
@@ -127,7 +130,7 @@ func (o *overview) rows() (keys []string, rows []namedStats) {
 		keys = append([]string(nil), o.r.By...)
 		rows = groupStats(o.r.Groups, len(o.r.By))
 	}
-	if n := ofDevices(rows); n > 0 {
+	if n := bySelf(rows); n > 0 {
 		rows = rows[:n]
 	}
 	return keys, rows
@@ -153,13 +156,18 @@ func (o *overview) told(left int) (told []string, rest int) {
 
 // head describes the input, its faults and its size.
 func (o *overview) head(v *view) {
+	v.headline()
 	in := &v.r.Input
 	skipped, others, missing := splitSkipped(in.SkippedBy)
-	text := inputText(in) + ": " + units.Plural(in.Spans, "span")
-	n := units.Count(in.Skipped)
-	text += ifAny(in.Skipped, ", "+n+" skipped"+strings.Replace(reasons(skipped), " "+n+")", ")", 1))
-	text += ifAny(int64(len(others)), "; others: "+strings.Join(counted(others), ", "))
-	v.field("input", text, false)
+	for _, usual := range []op.SkipReason{
+		op.SkipNonOp, op.SkipAnnotation, op.SkipRuntime, op.SkipPython, op.SkipFlow, op.SkipMetadata,
+	} {
+		delete(skipped, string(usual))
+		delete(others, string(usual))
+	}
+	v.field("input", inputText(in)+": "+units.Plural(in.Spans, "span")+
+		ifAny(in.Skipped, ", "+units.Count(in.Skipped)+" skipped"+reasons(skipped))+
+		ifAny(int64(len(others)), "; others: "+strings.Join(counted(others), ", ")), false)
 	v.missingTables(missing)
 	faults := o.lines(func(v *view) { v.faults(in) })
 	most := overviewFaults
@@ -184,5 +192,15 @@ func (o *overview) head(v *view) {
 
 func (o *overview) foot(v *view) {
 	v.b.WriteByte('\n')
-	v.fold("", "", "More: optrace report -section NAME as → says, -section all, -html PAGE.html", dim)
+	v.fold("", "", "More detail: optrace report -section NAME FILE", dim)
+}
+
+// headline shows the first figures of the run, and an empty line behind them.
+func (v *view) headline() {
+	if h := v.r.Headline; h != nil {
+		for _, line := range h.Text {
+			v.fold("", "", termtext.Clean(line), bold)
+		}
+		v.b.WriteByte('\n')
+	}
 }

@@ -36,11 +36,8 @@ func (v *view) criticalPath() {
 	if v.empty("CRITICAL PATH", totals.Paths == 0, "no path: "+whyNoPath(totals)) {
 		return
 	}
-	text := pathText(totals)
-	v.note(text)
-	if w := v.r.WithoutSuspects; w != nil && w.PathTotals != nil {
-		v.noteWithout(text, pathText(w.PathTotals))
-	}
+	v.note(fmt.Sprintf("%s, %s in all, bound by %s", units.Plural(totals.Paths, "path"),
+		units.Duration(totals.DurationNS), boundBy(&totals.BoundBy, totals.DurationNS)))
 	v.pathTable()
 	v.dragNotes(totals)
 	if n := totals.Edges.Links; n > 0 {
@@ -59,11 +56,6 @@ func whyNoPath(totals *path.Totals) string {
 		return "no root of a trace has a start time"
 	}
 	return "no operations in the input"
-}
-
-func pathText(totals *path.Totals) string {
-	return fmt.Sprintf("%s, %s in all, bound by %s", units.Plural(totals.Paths, "path"),
-		units.Duration(totals.DurationNS), boundBy(&totals.BoundBy, totals.DurationNS))
 }
 
 // pathTable shows the parts of critical paths by operation, and by device if the report is by device.

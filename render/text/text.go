@@ -27,7 +27,6 @@ const (
 	SectionSteps         = "steps"
 	SectionPhases        = "phases"
 	SectionEngines       = "engines"
-	SectionErrors        = "errors"
 )
 
 // sections are the parts below the envelope. The envelope is always shown. A section may have several parts.
@@ -38,14 +37,14 @@ var sections = []struct {
 	{SectionFindings, (*view).findings},
 	{SectionOperations, (*view).operations},
 	{SectionOperations, (*view).groups},
-	{SectionOperations, (*view).roofline},
+	{"roofline", (*view).roofline},
 	{SectionOperators, (*view).operators},
 	{SectionDevices, (*view).devices},
 	{SectionBalance, (*view).balance},
 	{SectionCommunication, (*view).communication},
 	{SectionMemory, (*view).memory},
 	{SectionSlowest, (*view).slowest},
-	{SectionErrors, (*view).errors},
+	{"errors", (*view).errors},
 	{SectionIdle, (*view).idle},
 	{SectionLaunches, (*view).launches},
 	{SectionCriticalPath, (*view).slowestRequest},
@@ -59,6 +58,7 @@ var sections = []struct {
 // Write renders r to w with one call of Write.
 func Write(w io.Writer, r *analyze.Report, opts Options) error {
 	v := newView(r, opts)
+	v.headline()
 	v.envelope()
 	v.clocks()
 	for _, s := range sections {
@@ -90,12 +90,25 @@ func (p *page) listFindings(list []findings.Finding, before, after string) {
 	}
 }
 
-// finding shows a finding and, between before and after, its section.
+// finding shows a finding, with what to try and the gain, and between before and after its section.
 func (p *page) finding(list []findings.Finding, i int, before, after string) {
 	f := &list[i]
-	text := strconv.Itoa(i+1) + ". " + termtext.Clean(f.Text) // of a report from a file
-	if f.Where.Section != "" && before != "" {
-		text += before + termtext.Clean(f.Where.Section) + after
+	lines := []string{strconv.Itoa(i+1) + ". " + f.Text}
+	if f.Try != "" {
+		lines = append(lines, "try: "+f.Try)
 	}
-	p.note(text)
+	if gain := f.Gain(); gain != "" {
+		lines = append(lines, "gain: "+gain+".")
+	}
+	for n, line := range lines {
+		line = termtext.Clean(line) // of a report from a file
+		if n == len(lines)-1 && f.Where.Section != "" && before != "" {
+			line += before + termtext.Clean(f.Where.Section) + after
+		}
+		first := "  "
+		if n > 0 {
+			first = "     "
+		}
+		p.fold(first, "     ", line, "")
+	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/analyze/headline"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
@@ -92,10 +93,14 @@ func full() *analyze.Report {
 			Estimate: profile.Estimate{EstCount: op.KnownFloat(2469136.0), EstSumNS: op.KnownFloat(4.7e9)},
 			Figures:  work.Figures{FLOPsCount: 2},
 		},
+		Headline: &headline.Headline{Text: []string{hostile + ": busy 50.0 % of 1.00 µs.", "A step takes 1.00 µs."}},
 		Findings: []findings.Finding{
 			{Kind: findings.Bound, Text: "The bound is compute: 90.0 % of 1.00 µs.",
 				Where: findings.Where{Section: "devices"}},
 			{Kind: findings.Operation, Text: "Without " + hostile + " the run would be shorter."},
+			{Kind: findings.HostGap, Text: "The device is idle 68.6 ms (74 %).", Try: "read the loss every N steps, " + hostile,
+				SavedNS: op.Known(58e6), OfNS: op.Known(92e6), SavedLowNS: op.Known(55e6), SavedHighNS: op.Known(60e6),
+				Where: findings.Where{Section: "idle"}},
 		},
 		Percentiles: profile.Percentiles{ExactUpTo: 32, RelativeError: 0.01},
 		Operations:  []profile.Operation{{Operation: "matmul", Stats: stats}, {Operation: hostile, Stats: host}},

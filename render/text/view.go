@@ -26,29 +26,3 @@ func (v *view) whyNothingRan() string {
 	}
 	return "no operations in the input"
 }
-
-func byKey[K comparable, T any](rows []T, key func(*T) K) map[K]*T {
-	all := make(map[K]*T, len(rows))
-	for i := range rows {
-		all[key(&rows[i])] = &rows[i]
-	}
-	return all
-}
-
-// noteWithout notes the text without suspect times, if it differs.
-func (v *view) noteWithout(text, without string) {
-	if without != text {
-		v.note("without suspect times: " + without)
-	}
-}
-
-// maxWithout bounds the repeated rows without suspect times.
-const maxWithout = 10
-
-// tableWithout shows the first rows of a table of figures without suspect times.
-func (v *view) tableWithout(t *table) {
-	if len(t.rows) > 0 {
-		v.note("without suspect times:")
-		v.first(t, min(v.Rows, maxWithout), 0)
-	}
-}

@@ -101,11 +101,12 @@ func database(t testing.TB, statements string) []byte {
 }
 
 type found struct {
-	entries []*op.Entry
-	calls   []*op.Entry
-	skipped map[op.SkipReason]int64
-	errs    []string // about rows and tables
-	err     error
+	entries  []*op.Entry
+	calls    []*op.Entry
+	resource *op.Resource
+	skipped  map[op.SkipReason]int64
+	errs     []string // about rows and tables
+	err      error
 }
 
 var unbounded = ingest.Memory{Hold: func(int64) error { return nil }, SpoolBytes: math.MaxInt64}
@@ -123,6 +124,8 @@ func read(text []byte) found {
 			f.entries = append(f.entries, rec.Entry.Clone())
 		case rec.Call != nil:
 			f.calls = append(f.calls, rec.Call.Clone())
+		case rec.Resource != nil:
+			f.resource = rec.Resource
 		default:
 			f.skipped[rec.Skipped.Reason] += rec.Skipped.N
 		}
@@ -158,6 +161,14 @@ func TestSmall(t *testing.T) {
 	for _, e := range f.entries {
 		check.OK(t, e.Validate())
 	}
+}
+
+// The names of the GPUs are the model of the devices.
+func TestModelsOfDevices(t *testing.T) {
+	f := read(database(t, small+`CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT);
+		INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H100 80GB HBM3'), (1, 'NVIDIA H100 80GB HBM3'), (2, NULL),
+			(3, 'T4');`))
+	check.Equal(t, "", &op.Resource{Attrs: []op.Attr{{Key: "hw.model", Value: "NVIDIA H100 80GB HBM3, T4"}}}, f.resource)
 }
 
 // Named runtime calls outside ranges are the host's other activity.

@@ -12,11 +12,13 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/read/spool"
 	"github.com/optrace/optrace/internal/release"
+	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
 )
 
@@ -119,6 +121,20 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 			return
 		}
 	}
+	var models []string
+	if !r.scan(gpuTable, []string{"name"}, func(_ int64, v []sqlite.Value) error {
+		if model := lexer.ValidUTF8(string(shortText(v[0].Text))); model != "" && !slices.Contains(models, model) {
+			models = append(models, model)
+		}
+		return nil
+	}) {
+		return
+	}
+	if len(models) > 0 && !yield(op.Record{Resource: &op.Resource{Attrs: []op.Attr{
+		{Key: attrkey.HardwareModel, Value: strings.Join(models, ", ")},
+	}}}, nil) {
+		return
+	}
 	r.identify()
 	for i := range r.ranges {
 		if !yield(op.Record{Entry: r.host(i)}, nil) || !r.tell(1) {
@@ -159,7 +175,7 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 // other tables of such names.
 func (r *reader) findTables() {
 	r.actual = make(map[string]string)
-	known := slices.Concat(expected, deviceTables, []string{nodeTable, eventTable, exportTable})
+	known := slices.Concat(expected, deviceTables, []string{nodeTable, eventTable, exportTable, gpuTable})
 	for _, table := range r.db.Tables() {
 		base, _, _ := strings.Cut(table, "_V")
 		switch {

@@ -33,6 +33,7 @@ const (
 	threadTable  = "ThreadNames"
 	startTable   = "TARGET_INFO_SESSION_START_TIME"
 	exportTable  = "META_DATA_EXPORT"
+	gpuTable     = "TARGET_INFO_GPU"
 )
 
 var deviceTables = []string{kernelTable, copyTable, setTable, graphTable}

@@ -118,7 +118,8 @@ var analysisImports = map[string][]string{
 		"clocks", "collective", "device", "engines", "key", "launch", "operators", "path", "peaks", "profile",
 		"requests", "sequences", "steps", "suspects", "timeline", "trace", "work",
 	},
-	"profile": {"device", "key", "peaks", "seed", "trace", "work"},
+	"headline": {"device", "engines", "peaks", "profile", "requests", "steps", "work"},
+	"profile":  {"device", "key", "peaks", "seed", "trace", "work"},
 }
 
 func TestAnalysesStandInOrder(t *testing.T) {

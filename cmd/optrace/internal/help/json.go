@@ -31,7 +31,7 @@ func Outputs() []Output {
 		{"correlate -json", correlate.Schema, reflect.TypeFor[correlate.Report]()},
 		{"diff -json", diff.Schema, reflect.TypeFor[diff.Report]()},
 		{"doctor -json", doctor.Schema, reflect.TypeFor[doctor.Report]()},
-		{"whatif -json", analyze.WhatIfSchema, reflect.TypeFor[analyze.WhatIf]()},
+		{"whatif -json", "optrace.whatif/v1", reflect.TypeFor[analyze.WhatIf]()},
 	}
 }
 
