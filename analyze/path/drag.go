@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/collective"
-	"github.com/optrace/optrace/analyze/internal/schedule"
+	schedule "github.com/optrace/optrace/analyze/internal/treeschedule"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/trace"

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/collective"
-	"github.com/optrace/optrace/analyze/internal/schedule"
+	schedule "github.com/optrace/optrace/analyze/internal/treeschedule"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )

@@ -5,20 +5,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
 // apply changes lags. It returns the number of operations and calls that the change selects.
 func (g *Graph) apply(c Change, v *variant) (int64, error) {
-	lags := v.lags
 	switch c.Kind {
 	case Host:
-		return g.scaleHost(c.Factor, lags), nil
+		return g.scaleHost(c.Factor, v), nil
 	case Fuse:
-		return g.fuse(strings.Split(c.Select, ";"), lags)
+		return g.fuse(strings.Split(c.Select, ";"), v)
 	case Without:
-		return g.without(c.Select, lags)
+		return g.without(c.Select, v)
 	}
 	s, err := g.find(c.Select)
 	if err != nil {
@@ -26,14 +26,14 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	}
 	switch c.Kind {
 	case Scale:
-		g.limit(s, lags, func(_ int32, ns int64) int64 { return int64(math.Round(float64(ns) * c.Factor)) })
+		g.limit(s, v, func(_ int32, ns int64) int64 { return int64(math.Round(float64(ns) * c.Factor)) })
 	case Remove:
-		g.remove(s, lags)
+		g.remove(s, v)
 	case Typical:
 		typical := g.typical(s)
-		g.limit(s, lags, func(r int32, ns int64) int64 { return min(ns, typical[g.likeness(r)]) })
+		g.limit(s, v, func(r int32, ns int64) int64 { return min(ns, typical[g.likeness(r)]) })
 	case Roofline:
-		g.limit(s, lags, func(r int32, ns int64) int64 {
+		g.limit(s, v, func(r int32, ns int64) int64 {
 			const perNS = 1000 // ps
 			if bound := g.forest.Work(r).Bound; bound != 0 {
 				return min(ns, max(bound, -bound)/perNS)
@@ -41,7 +41,7 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 			return ns
 		})
 	case Rate:
-		g.limit(s, lags, func(r int32, ns int64) int64 {
+		g.limit(s, v, func(r int32, ns int64) int64 {
 			if !g.forest.Has(r, trace.FlagMemory) {
 				return ns
 			}
@@ -50,9 +50,9 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	case Overlap:
 		g.overlap(s, v)
 	case NoWait:
-		g.noWait(s, lags)
+		g.noWait(s, v)
 	case Balance:
-		g.balance(s, lags)
+		g.balance(s, v)
 	}
 	return s.count, nil
 }
@@ -62,56 +62,52 @@ func (g *Graph) isOnDevice(r int32) bool {
 	return g.forest.IsDeviceSide(r) && !g.forest.DeviceKey(r).IsNone()
 }
 
+func isRow(owner int32) bool { return owner >= 0 }
+
 // isTimeOf reports whether e is time of its owner: of an operation, or of a row of a host outside those within it.
-func (g *Graph) isTimeOf(e *edge) bool {
+func (g *Graph) isTimeOf(e edge) bool {
 	return e.owner >= 0 && (e.kind == own || e.kind == onThread && !g.isOnDevice(e.owner))
 }
 
 // limit changes the own time of selected operations, and of selected events of hosts. The launching call of a copy
 // from pageable memory changes with it.
-func (g *Graph) limit(s *selection, lags []int64, change func(r int32, ns int64) int64) {
-	for i := range g.g.edges {
-		e := &g.g.edges[i]
-		if !s.has(e.owner) || lags[i] <= dropped/2 || e.owner < 0 {
-			continue
-		}
+func (g *Graph) limit(s *selection, v *variant, change func(r int32, ns int64) int64) {
+	for e := range g.g.owned(s.hasRow) {
+		lag := v.Lag(e.index)
 		switch {
+		case lag == dropped:
 		case g.isTimeOf(e):
-			lags[i] = change(e.owner, lags[i])
+			v.Set(e.index, change(e.owner, lag))
 		case e.kind == afterWait && e.from == g.begin[e.owner]:
 			took := max(1, g.forest.Duration(e.owner))
-			lags[i] = int64(float64(lags[i]) * float64(change(e.owner, took)) / float64(took))
+			v.Set(e.index, int64(float64(lag)*float64(change(e.owner, took))/float64(took)))
 		}
 	}
 }
 
 // scaleHost changes all time of hosts.
-func (g *Graph) scaleHost(factor float64, lags []int64) (n int64) {
-	for i := range g.g.edges {
-		kind := g.g.edges[i].kind
-		if (kind == onThread || kind == ofRequest || kind == ofExecution) && lags[i] > dropped/2 {
-			lags[i] = int64(math.Round(float64(lags[i]) * factor))
-			n++
+func (g *Graph) scaleHost(factor float64, v *variant) (n int64) {
+	for node := range g.g.Nodes() {
+		for e := range g.g.edges(node) {
+			lag := v.Lag(e.index)
+			if (e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution) && lag != dropped {
+				v.Set(e.index, int64(math.Round(float64(lag)*factor)))
+				n++
+			}
 		}
 	}
 	return n
 }
 
 // remove takes out operations, the calls that launched them, and host operators that launched nothing else.
-func (g *Graph) remove(s *selection, lags []int64) {
+func (g *Graph) remove(s *selection, v *variant) {
 	hosts := g.hostsOf(s)
-	for i := range g.g.edges {
-		e := &g.g.edges[i]
-		switch {
-		case e.owner < 0 && (e.owner == noOwner || !s.has(e.owner)):
-		case e.owner < 0:
-			lags[i] = min(lags[i], 0)
-		case !s.rows[e.owner] && !hosts[e.owner]:
-		case e.kind == afterWait:
-			lags[i] = dropped
-		default:
-			lags[i] = min(lags[i], 0)
+	for e := range g.g.owned(func(owner int32) bool { return s.has(owner) || hosts[owner] }) {
+		lag := min(v.Lag(e.index), 0)
+		if e.owner >= 0 && e.kind == afterWait {
+			lag = dropped
 		}
+		v.Set(e.index, lag)
 	}
 }
 
@@ -130,16 +126,16 @@ func (g *Graph) hostsOf(s *selection) map[int32]bool {
 		}
 	}
 	hosts := make(map[int32]bool)
-	for r := range f.Rows() {
-		if s.rows[r] && g.isOnDevice(r) {
+	for _, r := range g.ops() {
+		if s.rows[r] {
 			climb(r, func(h int32) { hosts[h] = true })
 		}
 	}
 	if len(hosts) == 0 {
 		return hosts
 	}
-	for r := range f.Rows() {
-		if !s.rows[r] && g.begin[r] != none && g.isOnDevice(r) {
+	for _, r := range g.ops() {
+		if !s.rows[r] {
 			climb(r, func(h int32) { left[h]++ })
 		}
 	}
@@ -188,12 +184,11 @@ func (g *Graph) typical(s *selection) map[like]int64 {
 func (g *Graph) overlap(s *selection, v *variant) {
 	hasWork := make(map[int32]bool) // operations with an edge to the work launched before
 	before := make(map[int32]edge)  // the edge from the operation before on the stream, by row
-	for i := range g.g.edges {
-		e := &g.g.edges[i]
+	for e := range g.g.owned(isRow) {
 		switch {
-		case e.owner < 0 || e.to != g.begin[e.owner]:
+		case e.to != g.begin[e.owner]:
 		case e.kind == onStream:
-			before[e.owner] = *e
+			before[e.owner] = e
 		case e.kind == ofCollective:
 			hasWork[e.owner] = true
 		}
@@ -207,20 +202,19 @@ func (g *Graph) overlap(s *selection, v *variant) {
 			rowAt[p] = int32(r)
 		}
 	}
-	for i := range g.g.edges {
-		e := &g.g.edges[i]
-		if e.owner < 0 || e.to != g.begin[e.owner] {
+	for e := range g.g.owned(isRow) {
+		if e.to != g.begin[e.owner] {
 			continue
 		}
 		selected := s.rows[e.owner]
 		if selected && e.kind == afterStream && hasWork[e.owner] {
-			v.lags[i] = dropped
+			v.Set(e.index, dropped)
 		}
 		if e.kind != onStream || rowAt[e.from] == none || s.rows[rowAt[e.from]] == selected {
 			continue
 		}
 		if !selected { // otherwise its data come from there
-			v.lags[i] = dropped
+			v.Set(e.index, dropped)
 		}
 		r := rowAt[e.from] // the operation before on either stream
 		for steps := 0; r != none && s.rows[r] != selected && steps < g.forest.Len(); steps++ {
@@ -230,8 +224,8 @@ func (g *Graph) overlap(s *selection, v *variant) {
 			}
 		}
 		if r != none {
-			v.more[e.to] = append(v.more[e.to], edge{
-				lag: min(e.lag, usualOverlap), from: g.end[r], to: e.to, owner: e.owner, kind: onStream,
+			v.More[e.to>>1] = append(v.More[e.to>>1], schedule.Further{
+				From: g.end[r], Lag: min(g.g.Lag(e.index), usualOverlap), Kind: onStream,
 			})
 		}
 	}
@@ -241,16 +235,16 @@ func (g *Graph) overlap(s *selection, v *variant) {
 const usualOverlap = microsecond
 
 // noWait lets the host go on in selected calls, and in the launching calls of selected copies.
-func (g *Graph) noWait(s *selection, lags []int64) {
-	for i := range g.g.edges {
-		if e := &g.g.edges[i]; e.kind == afterWait && s.has(e.owner) {
-			lags[i] = dropped
+func (g *Graph) noWait(s *selection, v *variant) {
+	for e := range g.g.owned(s.has) {
+		if e.kind == afterWait {
+			v.Set(e.index, dropped)
 		}
 	}
 }
 
 // balance gives each device the mean of the devices' work on an operation in a step.
-func (g *Graph) balance(s *selection, lags []int64) {
+func (g *Graph) balance(s *selection, v *variant) {
 	f := g.forest
 	type share struct {
 		name   int32
@@ -275,7 +269,7 @@ func (g *Graph) balance(s *selection, lags []int64) {
 		work[k] += f.Duration(r)
 		total[share{k.name, k.step, none}] += f.Duration(r)
 	}
-	g.limit(s, lags, func(r int32, ns int64) int64 {
+	g.limit(s, v, func(r int32, ns int64) int64 {
 		k, ok := of(r)
 		all := share{k.name, k.step, none}
 		if !ok || work[k] == 0 {
@@ -287,7 +281,7 @@ func (g *Graph) balance(s *selection, lags []int64) {
 }
 
 // fuse runs each occurrence of a sequence of names on a stream as one launch.
-func (g *Graph) fuse(names []string, lags []int64) (int64, error) {
+func (g *Graph) fuse(names []string, v *variant) (int64, error) {
 	f := g.forest
 	for _, name := range names {
 		if _, err := g.find(name); err != nil {
@@ -320,15 +314,13 @@ func (g *Graph) fuse(names []string, lags []int64) (int64, error) {
 		}
 	}
 	hosts := g.hostsOf(s)
-	for i := range g.g.edges {
-		e := &g.g.edges[i]
-		if e.owner < 0 || !s.rows[e.owner] && !hosts[e.owner] || e.kind == own {
-			continue
-		}
-		if e.kind == afterLaunch {
-			lags[i] = dropped
-		} else {
-			lags[i] = min(lags[i], 0)
+	for e := range g.g.owned(func(owner int32) bool { return s.hasRow(owner) || hosts[owner] }) {
+		switch e.kind {
+		case own:
+		case afterLaunch:
+			v.Set(e.index, dropped)
+		default:
+			v.Set(e.index, min(v.Lag(e.index), 0))
 		}
 	}
 	if n == 0 {
@@ -353,7 +345,7 @@ func (g *Graph) request(text string) (map[int32]bool, error) {
 }
 
 // without leaves out a request: its own operations and its part of shared executions, by weight or else equally.
-func (g *Graph) without(text string, lags []int64) (int64, error) {
+func (g *Graph) without(text string, v *variant) (int64, error) {
 	f := g.forest
 	isRoot, err := g.request(text)
 	if err != nil {
@@ -377,17 +369,17 @@ func (g *Graph) without(text string, lags []int64) (int64, error) {
 			left[int32(i)] = others / all
 		}
 	}
-	for i := range g.g.edges {
-		e := &g.g.edges[i]
-		if e.owner < 0 || lags[i] <= dropped/2 {
+	for e := range g.g.owned(isRow) {
+		lag := v.Lag(e.index)
+		if lag == dropped {
 			continue
 		}
 		if x := f.ExecutionOf(e.owner, g.owner); x != trace.NoExecution {
 			if part, known := left[x]; known {
-				lags[i] = int64(float64(lags[i]) * part)
+				v.Set(e.index, int64(float64(lag)*part))
 			}
 		} else if isRoot[g.owner[e.owner]] {
-			lags[i] = min(lags[i], 0)
+			v.Set(e.index, min(lag, 0))
 		}
 	}
 	return int64(len(isRoot)), nil

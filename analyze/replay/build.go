@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/symbols"
@@ -23,13 +23,15 @@ type Graph struct {
 	roots      []int32 // the rows of requests
 	process    []int32 // of each row
 	engines    func() []*engine
+
+	gains sync.Mutex
+	spare *variant // of the latest Gain
 }
 
 // builder makes a Graph.
 type builder struct {
 	*Graph
 	g      *points
-	joins  *collective.Joins
 	origin int64 // Unix ns
 
 	loops      []bool // by process, whether its requests follow each other
@@ -38,9 +40,10 @@ type builder struct {
 	lanes      symbols.Table[lane]
 	lanePoints [][]int32 // by lane and time
 	laneByRow  []int32   // of the host of each row, or none
-	thread     []int32   // by point, the edge from the point before on its thread
 	launch     []int32   // the event of each row's launch, or none
 	calls      []int32   // events beside operations
+	parts      []int32   // rows of collectives
+	joins      []int32   // the point of the collective of each part
 	launched   [][]int32 // rows by process and launch
 }
 
@@ -50,23 +53,25 @@ func New(f *trace.Forest) *Graph {
 	rows := int(f.Rows())
 	r := &Graph{forest: f, begin: repeat(rows), end: repeat(rows), owner: f.RequestOwners()}
 	b := &builder{
-		Graph: r, g: &r.g, joins: collective.FindJoins(f), launch: repeat(rows), laneByRow: repeat(rows),
+		Graph: r, g: &r.g, launch: repeat(rows), laneByRow: repeat(rows),
 	}
 	b.findProcesses()
 	b.findLoops()
 	b.collect()
+	b.addOps()
 	b.host()
+	b.addJoins()
 	b.devices()
+	b.handOver()
 	b.trees()
 	b.requests()
 	b.waits()
-	numbers := r.g.finish()
-	for row := range r.begin {
-		if r.begin[row] != none {
-			r.begin[row] = numbers[r.begin[row]]
-			r.end[row] = numbers[r.end[row]]
-		}
-	}
+	b.join()
+	r.g.Finish()
+	r.g.Sort(func(k schedule.Kind) {
+		r.g.count[k].Count--
+		r.g.count[k].Broken++
+	})
 	r.engines = sync.OnceValue(r.enginesOf)
 	return r
 }
@@ -168,7 +173,6 @@ func (b *builder) collect() {
 	f := b.forest
 	b.origin = trace.MaxTime
 	b.events = make([]event, 0, f.Len())
-	b.ops = make([]int32, 0, f.Len())
 	for r := range f.Rows() {
 		if !b.placed(r) {
 			continue
@@ -179,7 +183,6 @@ func (b *builder) collect() {
 			b.addEvent(start, f.End(r), b.laneOf(r), r, false)
 			continue
 		}
-		b.ops = append(b.ops, r)
 		b.laneOf(r)
 		if f.Has(r, trace.FlagLaunch) && f.Launch(r) <= start {
 			at := f.Launch(r)
@@ -215,7 +218,14 @@ func (b *builder) collect() {
 		b.events[i].start -= b.origin
 		b.events[i].end -= b.origin
 	}
-	order.Rows(b.ops, f.Start, func(x, y int32) int { return cmp.Or(cmp.Compare(f.End(x), f.End(y)), cmp.Compare(x, y)) })
+	for _, r := range f.Devices.ByStart {
+		if b.placed(r) && !f.DeviceKey(r).IsNone() {
+			b.ops = append(b.ops, r)
+		}
+	}
+	for run := range order.RunsOf(b.ops, func(r *int32) int64 { return f.Start(*r) }) {
+		slices.SortFunc(run, func(x, y int32) int { return cmp.Or(cmp.Compare(f.End(x), f.End(y)), cmp.Compare(x, y)) })
+	}
 	b.groupLaunches()
 }
 
@@ -266,16 +276,16 @@ func (b *builder) trees() {
 		onHost := !f.IsDeviceSide(r) || f.DeviceKey(r).IsNone()
 		p := f.Tree.Parent[r]
 		if onHost && p != trace.NoRow && b.begin[p] != none && b.laneOf(p) != b.laneOf(r) &&
-			b.g.at[b.begin[p]] <= b.g.at[b.begin[r]] {
-			b.wait(b.begin[r], b.begin[p], usualHost, onThread, noOwner)
+			b.g.slack(b.begin[p], b.begin[r]) >= 0 {
+			b.wait(b.begin[r], b.begin[p], usualHost, onThread)
 		}
 		if onHost && (p == trace.NoRow || b.begin[p] == none || b.laneOf(p) == b.laneOf(r)) {
 			continue
 		}
 		for depth := 0; p != trace.NoRow && depth < maxDepth; depth++ {
 			above := b.end[p]
-			if above != none && f.Thread(p) == 0 && !f.Has(p, trace.FlagOp) && b.g.at[b.end[r]] <= b.g.at[above] {
-				if last[p] != none && b.g.at[b.end[last[p]]] >= b.g.at[b.end[r]] {
+			if above != none && f.Thread(p) == 0 && !f.Has(p, trace.FlagOp) && b.g.slack(b.end[r], above) >= 0 {
+				if last[p] != none && b.g.slack(b.end[r], b.end[last[p]]) >= 0 {
 					break
 				}
 				last[p] = r
@@ -285,7 +295,7 @@ func (b *builder) trees() {
 	}
 	for p, r := range last {
 		if r != none {
-			b.wait(b.end[p], b.end[r], usualHost, afterWait, int32(p))
+			b.wait(b.end[p], b.end[r], usualHost, afterWait)
 		}
 	}
 }
@@ -315,7 +325,7 @@ func (b *builder) requests() {
 			}
 			if _, known := last[r]; !known {
 				begin := b.begin[r]
-				if arrived == none || b.g.at[begin] > b.g.at[arrived] {
+				if arrived == none || b.g.slack(arrived, begin) > 0 {
 					arrived = begin
 				}
 			}
@@ -324,12 +334,12 @@ func (b *builder) requests() {
 			}
 		}
 		if arrived != none {
-			b.wait(b.begin[row], arrived, usualHost, ofRequest, noOwner)
+			b.wait(b.begin[row], arrived, usualHost, ofRequest)
 		}
 	}
 	for _, r := range b.roots {
 		if i, known := last[r]; known {
-			b.wait(b.end[r], b.end[list[i].Row], usualHost, ofRequest, noOwner)
+			b.wait(b.end[r], b.end[list[i].Row], usualHost, ofRequest)
 		}
 	}
 }

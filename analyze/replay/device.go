@@ -4,7 +4,9 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -33,7 +35,7 @@ func (b *builder) classOf(r int32) class {
 type candidate struct {
 	point int32
 	usual int64
-	kind  edgeKind
+	kind  schedule.Kind
 }
 
 // devicePlan has what the operations of devices wait for.
@@ -47,17 +49,11 @@ type devicePlan struct {
 
 // devices adds the points and edges of operations.
 func (b *builder) devices() {
-	f := b.forest
-	for _, r := range b.ops {
-		b.begin[r] = b.g.add(f.Start(r) - b.origin)
-		b.end[r] = b.g.add(f.End(r) - b.origin)
-	}
 	plan := b.plan()
 	marked := b.marks()
 	for i, r := range b.ops {
 		b.addStart(plan, marked, i, r)
 	}
-	b.addOwn()
 }
 
 func (b *builder) plan() *devicePlan {
@@ -130,7 +126,7 @@ func (b *builder) findUsual(p *devicePlan) {
 func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 	f := b.forest
 	begin := b.begin[r]
-	at := b.g.at[begin]
+	at := b.g.At(begin)
 	c := b.classOf(r)
 	var list [6]candidate
 	all := list[:0]
@@ -147,7 +143,7 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 		all = append(all, candidate{b.end[after], 2 * microsecond, afterStream})
 	}
 	all = slices.DeleteFunc(all, func(c candidate) bool {
-		if b.g.at[c.point] <= at {
+		if b.g.At(c.point) <= at {
 			return false
 		}
 		b.g.count[c.kind].Broken++
@@ -155,7 +151,7 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 	})
 	explained := int64(-1)
 	for _, c := range all {
-		explained = max(explained, min(at, b.g.at[c.point]+c.usual))
+		explained = max(explained, min(at, b.g.At(c.point)+c.usual))
 	}
 	if at-explained > 3*microsecond && (isMarked || !marked.known(b.process[r])) {
 		if other := p.endedBefore(b, r); other != none {
@@ -172,15 +168,15 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 		}
 	}
 	for k := range all {
-		slack := at - b.g.at[all[k].point]
+		slack := at - b.g.At(all[k].point)
 		if int32(k) != tight {
 			slack = min(slack, all[k].usual)
 		}
-		b.g.connect(all[k].point, begin, slack, all[k].kind, r)
+		b.g.connect(all[k].point, begin, slack, all[k].kind)
 	}
 }
 
-func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.at[c.point]+c.usual) }
+func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.At(c.point)+c.usual) }
 
 // endedBefore returns the operation on another stream of the process that ended last before the start of r, at most
 // 50 µs before, or none.
@@ -197,35 +193,51 @@ func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 	return none
 }
 
-// addOwn adds the time of each operation: from its start, for a part of a collective from the last part to start.
-func (b *builder) addOwn() {
+// addOps adds the points of operations. A part of a collective ends after the last part to start.
+func (b *builder) addOps() {
 	f := b.forest
-	joins := make(map[int32]int32) // points of collectives
-	numberOf := func(r int32) int32 {
+	for _, r := range b.ops {
+		b.begin[r] = b.g.add(f.Start(r)-b.origin, f.Duration(r), r)
+		b.end[r] = b.begin[r] | 1
+	}
+}
+
+// join lets collectives wait for their parts.
+func (b *builder) join() {
+	for i, r := range b.parts {
+		b.g.connect(b.begin[r], b.joins[i], 0, ofCollective)
+	}
+}
+
+// addJoins adds the points of collectives, and the ends of their parts.
+func (b *builder) addJoins() {
+	f := b.forest
+	latest := make(map[int32]int64) // by collective
+	numbers := collective.FindJoins(f)
+	for _, r := range b.ops {
 		if f.Kind(r) != op.KindCollective {
-			return trace.NoRow
+			continue
 		}
-		return b.joins.Number(r)
-	}
-	for _, r := range b.ops {
-		if n := numberOf(r); n != trace.NoRow {
-			at := f.Start(r) - b.origin
-			if p, ok := joins[n]; !ok {
-				joins[n] = b.g.add(at)
-			} else {
-				b.g.at[p] = max(b.g.at[p], at)
-			}
+		if n := numbers.Number(r); n != trace.NoRow {
+			b.parts = append(b.parts, r)
+			latest[n] = max(latest[n], f.Start(r)-b.origin)
 		}
 	}
-	for _, r := range b.ops {
+	points := make(map[int32]int32, len(latest))
+	for _, r := range b.parts {
+		n := numbers.Number(r)
+		at := f.End(r) - b.origin
+		p, known := points[n]
+		if !known {
+			p = b.g.follow(latest[n], none, ofCollective, noOwner)
+			points[n] = p
+		}
+		b.joins = append(b.joins, p)
 		after := b.begin[r]
-		if n := numberOf(r); n != trace.NoRow {
-			p := joins[n]
-			if b.g.at[p] <= b.g.at[b.end[r]] {
-				after = p
-			}
-			b.g.connect(b.begin[r], p, 0, ofCollective, r)
+		if latest[n] <= at {
+			after = p
 		}
-		b.g.connect(after, b.end[r], b.g.slack(after, b.end[r]), own, r)
+		b.g.Set(^(b.begin[r] >> 1), 0)
+		b.end[r] = b.g.follow(at, after, own, r)
 	}
 }

@@ -91,10 +91,10 @@ var ErrNoTimes = errors.New("no operation has a start, and a replay needs them")
 // Run replays the recording with changes, one after the other. It returns an [*UnknownError] for a change that selects
 // nothing, and ErrNoTimes for any change without times.
 func (g *Graph) Run(changes ...Change) (*Result, error) {
-	if len(changes) > 0 && len(g.g.at) == 0 {
+	if len(changes) > 0 && g.g.Nodes() == 0 {
 		return nil, ErrNoTimes
 	}
-	recorded := g.g.variant()
+	recorded := g.g.Recorded()
 	changed := g.g.variant()
 	shared := changed // with all requests
 	if slices.ContainsFunc(changes, func(c Change) bool { return c.Kind == Without }) {
@@ -118,21 +118,20 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 		r.Changes = append(r.Changes, Applied{c, n})
 		spread = max(spread, spreads[c.Kind])
 	}
-	at := changed.run()
-	last, replayedLast := latest(g.g.at), latest(at)
-	r.Bound = g.parts(last, g.g.at, recorded)
-	r.ReplayedBound = g.parts(replayedLast, at, changed)
+	changed.Run()
+	last, replayedLast := recorded.Last(), changed.Last()
+	r.Bound = g.parts(last, recorded)
+	r.ReplayedBound = g.parts(replayedLast, changed)
 	r.Unexplained = g.unexplained(last, recorded)
 	r.Known = r.Unexplained <= MostUnexplained
 	r.Edges = g.edges()
 	if last != none {
-		r.Run.NS, r.Run.ReplayedNS = g.g.at[last], at[replayedLast]
+		r.Run.NS, r.Run.ReplayedNS = g.g.At(last), changed.Time(replayedLast)
 	}
-	sharedAt := at
 	if shared != changed {
-		sharedAt = shared.run()
+		shared.Run()
 	}
-	formed := g.formAgain(recorded, shared, sharedAt, without)
+	formed := g.formAgain(recorded, shared, without)
 	r.Batches = formed.Batches
 	if formed.end > 0 {
 		r.Run.ReplayedNS = formed.end
@@ -141,11 +140,11 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 		spread = max(spread, spreadFormed)
 	}
 	r.Run.LowNS, r.Run.HighNS = r.bounds(r.Run.NS, r.Run.ReplayedNS, spread)
-	r.Requests = g.requests(at, formed, without)
+	r.Requests = g.requests(changed, formed, without)
 	if q := r.Requests; q != nil {
 		q.LowSumNS, q.HighSumNS = r.bounds(q.SumNS, q.ReplayedSumNS, spread)
 	}
-	r.Steps = g.steps(at)
+	r.Steps = g.steps(changed)
 	return r, nil
 }
 
@@ -153,16 +152,25 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 // hide. It is 0 for an unknown name.
 func (g *Graph) Gain(name string) int64 {
 	s := &selection{rows: make([]bool, g.forest.Len())}
-	for r := range g.forest.Rows() {
-		s.add(r, g.begin[r] != none && g.isOnDevice(r) && g.forest.RowName(r) == name)
+	id := int32(slices.Index(g.forest.Names.Operations.Values, name))
+	for _, r := range g.ops() {
+		s.add(r, g.forest.Name(r) == id)
 	}
 	if s.count == 0 {
 		return 0
 	}
-	v := g.g.variant()
-	g.remove(s, v.lags)
-	return slices.Max(g.g.at) - slices.Max(v.run())
+	g.gains.Lock()
+	defer g.gains.Unlock()
+	v := g.g.Variant(g.spare)
+	g.spare = v
+	g.remove(s, v)
+	v.Run()
+	recorded := g.g.Recorded()
+	return recorded.Time(recorded.Last()) - v.Time(v.Last())
 }
+
+// ops returns the rows of operations on devices.
+func (g *Graph) ops() []int32 { return g.g.owner[:g.g.Owned()] }
 
 // spreads are the shares of a gain by which it may be wrong, because a change cannot know how fast the changed
 // operations would be.
@@ -191,17 +199,6 @@ func (r *Result) bounds(recorded, replayed int64, spread float64) (low, high int
 	return max(0, replayed-width), replayed + width
 }
 
-// latest returns the point with the latest time, or none.
-func latest(at []int64) int32 {
-	last := none
-	for p := range at {
-		if last == none || at[p] > at[last] {
-			last = int32(p)
-		}
-	}
-	return last
-}
-
 // The names of parts other than kinds of operations.
 const (
 	partHost   = "host"
@@ -211,11 +208,11 @@ const (
 )
 
 // parts divides the path to a point by what its time was spent on.
-func (g *Graph) parts(last int32, at []int64, v *variant) []Part {
+func (g *Graph) parts(last int32, v *variant) []Part {
 	sums := make(map[string]int64)
 	whole := int64(0)
 	if last != none {
-		v.binding(last, at, func(e *edge, lag int64) {
+		g.g.binding(v, last, func(e edge, lag int64) {
 			name := partOther
 			switch e.kind {
 			case own:
@@ -224,7 +221,7 @@ func (g *Graph) parts(last int32, at []int64, v *variant) []Part {
 				name = partHost
 			case afterLaunch:
 				name = partLaunch
-			case afterWait:
+			case afterWait, whileHeld:
 				name = partWait
 				if e.owner >= 0 && e.from == g.begin[e.owner] { // of a copy whose call ends before it
 					name = g.forest.Kind(e.owner).String()
@@ -251,23 +248,24 @@ func (g *Graph) unexplained(last int32, v *variant) float64 {
 	if last == none {
 		return 0
 	}
-	v.binding(last, v.at, func(e *edge, lag int64) {
+	g.g.binding(v, last, func(e edge, lag int64) {
 		if (e.kind == onStream || e.kind == afterLaunch) && lag > long {
 			sum += lag
 		}
 	})
-	return float64(sum) / float64(max(1, g.g.at[last]))
+	return float64(sum) / float64(max(1, g.g.At(last)))
 }
 
 func (g *Graph) edges() Edges {
 	c := &g.g.count
+	wait := EdgeCount{c[afterWait].Count + c[whileHeld].Count, c[afterWait].Broken + c[whileHeld].Broken}
 	return Edges{
-		Thread: c[onThread], Stream: c[onStream], Launch: c[afterLaunch], Event: c[afterStream], Wait: c[afterWait],
+		Thread: c[onThread], Stream: c[onStream], Launch: c[afterLaunch], Event: c[afterStream], Wait: wait,
 		Collective: c[ofCollective], Request: c[ofRequest], Execution: c[ofExecution],
 	}
 }
 
-func (g *Graph) requests(at []int64, formed again, without map[int32]bool) *Requests {
+func (g *Graph) requests(v *variant, formed again, without map[int32]bool) *Requests {
 	if len(g.roots) == 0 {
 		return nil
 	}
@@ -279,7 +277,7 @@ func (g *Graph) requests(at []int64, formed again, without map[int32]bool) *Requ
 		q.SumNS += before[len(before)-1]
 		ns, isFormed := formed.ns[r]
 		if !isFormed {
-			ns = at[end] - at[begin]
+			ns = v.Time(end) - v.Time(begin)
 			q.ReplayedSumNS += ns
 		}
 		if !isFormed || !without[r] {
@@ -301,7 +299,7 @@ func percentiles(ns []int64) (p50, p95 int64) {
 }
 
 // steps returns the times from the first operation of each step to that of the next.
-func (g *Graph) steps(at []int64) *Steps {
+func (g *Graph) steps(v *variant) *Steps {
 	f := g.forest
 	first := make(map[int64]int32)
 	var order []int64
@@ -321,7 +319,7 @@ func (g *Graph) steps(at []int64) *Steps {
 	for i := 1; i < len(order); i++ {
 		from, to := g.begin[first[order[i-1]]], g.begin[first[order[i]]]
 		before = append(before, g.g.slack(from, to))
-		after = append(after, at[to]-at[from])
+		after = append(after, v.Time(to)-v.Time(from))
 	}
 	s := &Steps{Count: int64(len(before))}
 	s.P50NS, _ = percentiles(before)
