@@ -101,8 +101,8 @@ func (g *Graph) scaleHost(factor float64, v *variant) (n int64) {
 
 // remove takes out operations, the calls that launched them, and host operators that launched nothing else.
 func (g *Graph) remove(s *selection, v *variant) {
-	hosts := g.hostsOf(s)
-	for e := range g.g.owned(func(owner int32) bool { return s.has(owner) || hosts[owner] }) {
+	g.addHosts(s)
+	for e := range g.g.owned(s.has) {
 		lag := min(v.Lag(e.index), 0)
 		if e.owner >= 0 && e.kind == afterWait {
 			lag = dropped
@@ -111,9 +111,13 @@ func (g *Graph) remove(s *selection, v *variant) {
 	}
 }
 
-// hostsOf returns the host operators all of whose operations are selected, and those within them.
-func (g *Graph) hostsOf(s *selection) map[int32]bool {
+// addHosts selects the host operators all of whose operations are selected, and those within them, without counting
+// them.
+func (g *Graph) addHosts(s *selection) {
 	f := g.forest
+	if !f.HasLaunchers() {
+		return
+	}
 	left := make(map[int32]int) // operations below each operator that are not selected, or -1 without selected ones
 	climb := func(r int32, visit func(host int32)) {
 		h := f.Launcher(r)
@@ -132,7 +136,7 @@ func (g *Graph) hostsOf(s *selection) map[int32]bool {
 		}
 	}
 	if len(hosts) == 0 {
-		return hosts
+		return
 	}
 	for _, r := range g.ops() {
 		if !s.rows[r] {
@@ -150,7 +154,9 @@ func (g *Graph) hostsOf(s *selection) map[int32]bool {
 			hosts[r] = true
 		}
 	}
-	return hosts
+	for h := range hosts {
+		s.rows[h] = true
+	}
 }
 
 // like identifies calls with the same work.
@@ -313,8 +319,8 @@ func (g *Graph) fuse(names []string, v *variant) (int64, error) {
 			n++
 		}
 	}
-	hosts := g.hostsOf(s)
-	for e := range g.g.owned(func(owner int32) bool { return s.hasRow(owner) || hosts[owner] }) {
+	g.addHosts(s)
+	for e := range g.g.owned(s.hasRow) {
 		switch e.kind {
 		case own:
 		case afterLaunch:

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
@@ -26,6 +27,7 @@ type Graph struct {
 
 	gains sync.Mutex
 	spare *variant // of the latest Gain
+	whole int64    // the recorded end
 }
 
 // builder makes a Graph.
@@ -38,6 +40,7 @@ type builder struct {
 	events     []event
 	ops        []int32 // of devices, by start
 	lanes      symbols.Table[lane]
+	latestLane int32
 	lanePoints [][]int32 // by lane and time
 	laneByRow  []int32   // of the host of each row, or none
 	launch     []int32   // the event of each row's launch, or none
@@ -72,6 +75,9 @@ func New(f *trace.Forest) *Graph {
 		r.g.count[k].Count--
 		r.g.count[k].Broken++
 	})
+	if recorded := r.g.Recorded(); r.g.Nodes() > 0 {
+		r.whole = recorded.Time(recorded.Last())
+	}
 	r.engines = sync.OnceValue(r.enginesOf)
 	return r
 }
@@ -164,15 +170,17 @@ func (b *builder) laneOf(r int32) int32 {
 	case b.owner[r] != trace.NoRow && !b.loops[l.process]:
 		l.root = b.owner[r]
 	}
-	b.laneByRow[r] = b.lanes.ID(l)
-	return b.laneByRow[r]
+	if n := b.latestLane; len(b.lanes.Values) == 0 || b.lanes.Values[n] != l {
+		b.latestLane = b.lanes.ID(l)
+	}
+	b.laneByRow[r] = b.latestLane
+	return b.latestLane
 }
 
 // collect finds events of hosts and operations of devices.
 func (b *builder) collect() {
 	f := b.forest
 	b.origin = trace.MaxTime
-	b.events = make([]event, 0, f.Len())
 	for r := range f.Rows() {
 		if !b.placed(r) {
 			continue
@@ -218,11 +226,13 @@ func (b *builder) collect() {
 		b.events[i].start -= b.origin
 		b.events[i].end -= b.origin
 	}
+	b.g.owner = make([]int32, 0, len(f.Devices.ByStart)+2*len(b.events)+2*len(f.Collectives))
 	for _, r := range f.Devices.ByStart {
 		if b.placed(r) && !f.DeviceKey(r).IsNone() {
-			b.ops = append(b.ops, r)
+			b.g.owner = append(b.g.owner, r)
 		}
 	}
+	b.ops = b.g.owner
 	for run := range order.RunsOf(b.ops, func(r *int32) int64 { return f.Start(*r) }) {
 		slices.SortFunc(run, func(x, y int32) int { return cmp.Or(cmp.Compare(f.End(x), f.End(y)), cmp.Compare(x, y)) })
 	}
@@ -268,7 +278,7 @@ func (b *builder) endOf(r int32) int64 { return b.forest.End(r) - b.origin }
 // after the last of those below it.
 func (b *builder) trees() {
 	f := b.forest
-	last := repeat(int(f.Rows())) // the last to end below each span in another lane
+	last := make(map[int32]int32) // the last to end below each span in another lane
 	for r := range f.Rows() {
 		if b.begin[r] == none {
 			continue
@@ -285,7 +295,7 @@ func (b *builder) trees() {
 		for depth := 0; p != trace.NoRow && depth < maxDepth; depth++ {
 			above := b.end[p]
 			if above != none && f.Thread(p) == 0 && !f.Has(p, trace.FlagOp) && b.g.slack(b.end[r], above) >= 0 {
-				if last[p] != none && b.g.slack(b.end[r], b.end[last[p]]) >= 0 {
+				if before, known := last[p]; known && b.g.slack(b.end[r], b.end[before]) >= 0 {
 					break
 				}
 				last[p] = r
@@ -293,10 +303,8 @@ func (b *builder) trees() {
 			p = f.Tree.Parent[p]
 		}
 	}
-	for p, r := range last {
-		if r != none {
-			b.wait(b.end[p], b.end[r], usualHost, afterWait)
-		}
+	for _, p := range slices.Sorted(maps.Keys(last)) {
+		b.wait(b.end[p], b.end[last[p]], usualHost, afterWait)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
-	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -93,7 +92,7 @@ const (
 // for nothing else.
 func (b *builder) findUsual(p *devicePlan) {
 	f := b.forest
-	var times [2][numClasses][]int64
+	times := new([2][numClasses]short)
 	for i, r := range b.ops {
 		stream, launch := int64(-1), int64(-1)
 		if before := p.stream[i]; before != none {
@@ -104,22 +103,39 @@ func (b *builder) findUsual(p *devicePlan) {
 		}
 		c := b.classOf(r)
 		if stream >= 0 && stream < soonOnStream && (b.launch[r] == none || launch > soonAfterLaunch) {
-			times[0][c] = append(times[0][c], stream)
+			times[0][c][stream]++
 		}
 		if launch >= 0 && launch < soonAfterLaunch && (p.stream[i] == none || stream > soonOnStream) {
-			times[1][c] = append(times[1][c], launch)
+			times[1][c][launch]++
 		}
 	}
-	const enough = 5
 	for side, other := range [2]int64{microsecond, 5 * microsecond} {
-		for c, list := range times[side] {
-			p.usual[side][c] = other
-			if len(list) >= enough {
-				slices.Sort(list)
-				p.usual[side][c] = list[len(list)/2]
-			}
+		for c := range numClasses {
+			p.usual[side][c] = times[side][c].median(other)
 		}
 	}
+}
+
+// short counts times below soonAfterLaunch, by ns.
+type short [soonAfterLaunch]int32
+
+// median returns the median of five times or more, otherwise other.
+func (s *short) median(other int64) int64 {
+	const enough = 5
+	n := int32(0)
+	for _, count := range s {
+		n += count
+	}
+	if n < enough {
+		return other
+	}
+	left := n / 2
+	for ns, count := range s {
+		if left -= count; left < 0 {
+			return int64(ns)
+		}
+	}
+	return other
 }
 
 // addStart adds the edges to the start of operation i.
@@ -193,12 +209,48 @@ func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 	return none
 }
 
-// addOps adds the points of operations. A part of a collective ends after the last part to start.
+// addOps adds the points of operations.
 func (b *builder) addOps() {
 	f := b.forest
+	b.g.Grow(len(b.ops), cap(b.g.owner)-len(b.ops), 2*len(b.ops)+len(b.events)+len(f.Collectives))
 	for _, r := range b.ops {
-		b.begin[r] = b.g.add(f.Start(r)-b.origin, f.Duration(r), r)
+		b.begin[r] = schedule.Begin(b.g.Add(f.Start(r)-b.origin, f.Duration(r)))
 		b.end[r] = b.begin[r] | 1
+	}
+}
+
+// addJoins adds the points of collectives, and the ends of their parts: after the last part to start.
+func (b *builder) addJoins() {
+	f := b.forest
+	for all := range collective.FindJoins(f).All() {
+		join := none
+		latest := int64(0)
+		isPart := func(p *collective.Part) bool {
+			return len(all) > 1 && b.begin[p.Row] != none && f.Kind(p.Row) == op.KindCollective
+		}
+		for i := range all {
+			if isPart(&all[i]) {
+				latest = max(latest, b.g.At(b.begin[all[i].Row]))
+			}
+		}
+		for i := range all {
+			if !isPart(&all[i]) {
+				continue
+			}
+			if join == none {
+				join = b.g.follow(latest, none, ofCollective, noOwner)
+			}
+			r := all[i].Row
+			b.parts = append(b.parts, r)
+			b.joins = append(b.joins, join)
+			at := b.g.At(b.end[r])
+			after := b.begin[r]
+			if latest <= at {
+				after = join
+			}
+			b.g.Set(^(b.begin[r] >> 1), 0)
+			b.end[r] = b.g.follow(at, after, own, r)
+		}
 	}
 }
 
@@ -206,38 +258,5 @@ func (b *builder) addOps() {
 func (b *builder) join() {
 	for i, r := range b.parts {
 		b.g.connect(b.begin[r], b.joins[i], 0, ofCollective)
-	}
-}
-
-// addJoins adds the points of collectives, and the ends of their parts.
-func (b *builder) addJoins() {
-	f := b.forest
-	latest := make(map[int32]int64) // by collective
-	numbers := collective.FindJoins(f)
-	for _, r := range b.ops {
-		if f.Kind(r) != op.KindCollective {
-			continue
-		}
-		if n := numbers.Number(r); n != trace.NoRow {
-			b.parts = append(b.parts, r)
-			latest[n] = max(latest[n], f.Start(r)-b.origin)
-		}
-	}
-	points := make(map[int32]int32, len(latest))
-	for _, r := range b.parts {
-		n := numbers.Number(r)
-		at := f.End(r) - b.origin
-		p, known := points[n]
-		if !known {
-			p = b.g.follow(latest[n], none, ofCollective, noOwner)
-			points[n] = p
-		}
-		b.joins = append(b.joins, p)
-		after := b.begin[r]
-		if latest[n] <= at {
-			after = p
-		}
-		b.g.Set(^(b.begin[r] >> 1), 0)
-		b.end[r] = b.g.follow(at, after, own, r)
 	}
 }

@@ -44,13 +44,6 @@ type points struct {
 	count [numEdgeKinds]EdgeCount
 }
 
-// add adds the node of an operation.
-func (g *points) add(at, ns int64, row int32) int32 {
-	g.owner = append(g.owner, row)
-	g.count[own].Count++
-	return schedule.Begin(g.Add(at, ns))
-}
-
 // follow adds a node after another one, and returns its point. prev is the point before it, or none.
 func (g *points) follow(at int64, prev int32, kind schedule.Kind, owner int32) int32 {
 	g.owner = append(g.owner, owner)

@@ -161,12 +161,9 @@ func (g *Graph) Gain(name string) int64 {
 	}
 	g.gains.Lock()
 	defer g.gains.Unlock()
-	v := g.g.Variant(g.spare)
-	g.spare = v
-	g.remove(s, v)
-	v.Run()
-	recorded := g.g.Recorded()
-	return recorded.Time(recorded.Last()) - v.Time(v.Last())
+	g.spare = g.g.Variant(g.spare)
+	g.remove(s, g.spare)
+	return g.whole - g.spare.Run()
 }
 
 // ops returns the rows of operations on devices.

@@ -224,7 +224,7 @@ func (b *builder) unlaunched() {
 	f := b.forest
 	var all []int32
 	for _, r := range b.ops {
-		if !f.Has(r, trace.FlagLaunch) {
+		if !f.Has(r, trace.FlagLaunch) && len(b.lanePoints[b.laneOf(r)]) > 0 {
 			all = append(all, r)
 		}
 	}
@@ -232,7 +232,7 @@ func (b *builder) unlaunched() {
 	rows, first := order.GroupRows(all, n, nil, func(i int32) int32 { return b.laneOf(all[i]) })
 	for l := range n {
 		list := rows[first[l]:first[l+1]]
-		if len(list) == 0 || len(b.lanePoints[l]) == 0 {
+		if len(list) == 0 {
 			continue
 		}
 		order.Rows(list, f.End, f.CompareStart)

@@ -5,6 +5,7 @@
 package schedule
 
 import (
+	"math"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -75,6 +76,19 @@ func (g *Graph) Connect(from, to int32, lag int64, kind Kind) {
 	g.kinds.edge = append(g.kinds.edge, kind)
 	g.edge = append(g.edge, 0)
 	g.Set(int32(len(g.edge)-1), lag)
+}
+
+// Grow reserves memory for nodes with a time of their own, further ones, and edges.
+func (g *Graph) Grow(owned, others, edges int) {
+	g.at = slices.Grow(g.at, owned+others)
+	g.node = slices.Grow(g.node, owned+others)
+	g.order = slices.Grow(g.order, owned+others)
+	g.prev = slices.Grow(g.prev, others)
+	g.kinds.prev = slices.Grow(g.kinds.prev, others)
+	g.from = slices.Grow(g.from, edges)
+	g.to = slices.Grow(g.to, edges)
+	g.edge = slices.Grow(g.edge, edges)
+	g.kinds.edge = slices.Grow(g.kinds.edge, edges)
 }
 
 // Nodes returns the number of nodes.
@@ -165,24 +179,40 @@ func permute[T any](list []T, rows []int32) {
 }
 
 // Sort orders the nodes of a finished graph by time, and those of one time so that each comes after those that it waits
-// for. It drops the edges that close a circle, which cut counts. It gives the latest edge to each node the whole time
+// for. Nodes with a time of their own must be in order of time already. It drops the edges that close a circle, which cut counts. It gives the latest edge to each node the whole time
 // since its start if no edge explains the node.
 func (g *Graph) Sort(cut func(Kind)) {
 	g.to = nil
-	keys := make([]order.Key, len(g.at))
-	for i, at := range g.at {
-		keys[i] = order.Key{At: at, Row: int32(i)}
+	keys := make([]order.Key, len(g.prev))
+	for i := range keys {
+		node := g.Owned() + int32(i)
+		keys[i] = order.Key{At: g.at[node], Row: node}
 	}
 	order.Keys(keys)
-	state := make([]state, len(g.at))
+	states := make([]state, len(g.at))
 	g.order = g.order[:0]
 	var open []int32
-	for run := range order.Runs(keys) {
-		for _, k := range run {
-			open = append(open, k.Row)
-			for len(open) > 0 {
-				open = g.place(open, state, cut)
-			}
+	for node := int32(0); node < g.Owned() || len(keys) > 0; {
+		at := int64(math.MaxInt64)
+		if len(keys) > 0 {
+			at = keys[0].At
+		}
+		if node < g.Owned() {
+			at = min(at, g.at[node])
+		}
+		for ; node < g.Owned() && g.at[node] == at; node++ {
+			open = append(open, node)
+		}
+		for ; len(keys) > 0 && keys[0].At == at; keys = keys[1:] {
+			open = append(open, keys[0].Row)
+		}
+		if len(open) == 1 {
+			g.order = append(g.order, open[0])
+			open = open[:0]
+		}
+		slices.Reverse(open) // the first to be placed first
+		for len(open) > 0 {
+			open = g.place(open, states, cut)
 		}
 	}
 	for p := range g.Nodes() {
@@ -326,20 +356,23 @@ func (v *Variant) Undo(edge int32) { *v.Lags.short(edge) = *v.Graph.short(edge) 
 // Time returns the time of a point in the latest run.
 func (v *Variant) Time(p int32) int64 { return at(v.starts, &v.Lags, p) }
 
-// Run computes the times of all points. A node without an edge starts as recorded.
-func (v *Variant) Run() {
+// Run computes the times of all points, and returns the latest. A node without an edge starts as recorded.
+func (v *Variant) Run() (end int64) {
 	owned := v.Owned()
 	lags := &v.Lags
+	starts, from := v.starts, v.from
 	for _, p := range v.order {
 		latest := int64(Dropped)
 		if p >= owned && v.prev[p-owned] != None {
-			latest = v.starts[v.prev[p-owned]] + lags.value(lags.node[p])
+			latest = starts[v.prev[p-owned]] + lags.value(lags.node[p])
 		}
 		for e := v.first[p]; e < v.first[p+1]; e++ {
-			from := v.from[e]
-			t := v.starts[from>>1] + lags.value(lags.edge[e])
-			if from&1 != 0 {
-				t += lags.value(lags.node[from>>1])
+			node := from[e] >> 1
+			lag := lags.edge[e]
+			own := lags.node[node] & -(from[e] & 1)
+			t := starts[node] + int64(lag) + int64(own)
+			if lag|own < 0 {
+				t = starts[node] + lags.value(lag) + lags.value(own)
 			}
 			latest = max(latest, t)
 		}
@@ -351,19 +384,27 @@ func (v *Variant) Run() {
 		if latest <= Dropped/2 {
 			latest = v.at[p]
 		}
-		v.starts[p] = latest
+		starts[p] = latest
+		end = max(end, latest)
+		if p < owned {
+			end = max(end, latest+lags.value(lags.node[p]))
+		}
 	}
+	return end
 }
 
 // Last returns the first of the points with the latest time, None for an empty graph.
 func (v *Variant) Last() int32 {
 	last := None
-	for _, p := range v.order {
-		for _, point := range []int32{Begin(p), End(p)} {
-			isPoint := point == Begin(p) || p < v.Owned()
-			if isPoint && (last == None || v.Time(point) > v.Time(last)) {
-				last = point
-			}
+	end := int64(math.MinInt64)
+	for _, node := range v.order {
+		p := Begin(node)
+		if node < v.Owned() && v.Lag(^node) > 0 {
+			p = End(node)
+		}
+		if at := v.Time(p); at > end {
+			end = at
+			last = p
 		}
 	}
 	return last
