@@ -59,7 +59,7 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 
 // isOnDevice reports whether row r is an operation of a device.
 func (g *Graph) isOnDevice(r int32) bool {
-	return g.forest.IsDeviceSide(r) && !g.forest.DeviceKey(r).IsNone()
+	return g.forest.IsDeviceSide(r) && g.devices[g.forest.Device(r)]
 }
 
 func isRow(owner int32) bool { return owner >= 0 }

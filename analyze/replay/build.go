@@ -23,6 +23,7 @@ type Graph struct {
 	owner      []int32 // the request of each row
 	roots      []int32 // the rows of requests
 	process    []int32 // of each row
+	devices    []bool  // by number, whether it is known
 	engines    func() []*engine
 
 	gains sync.Mutex
@@ -36,18 +37,18 @@ type builder struct {
 	g      *points
 	origin int64 // Unix ns
 
-	loops      []bool // by process, whether its requests follow each other
-	events     []event
-	ops        []int32 // of devices, by start
-	lanes      symbols.Table[lane]
-	latestLane int32
-	lanePoints [][]int32 // by lane and time
-	laneByRow  []int32   // of the host of each row, or none
-	launch     []int32   // the event of each row's launch, or none
-	calls      []int32   // events beside operations
-	parts      []int32   // rows of collectives
-	joins      []int32   // the point of the collective of each part
-	launched   [][]int32 // rows by process and launch
+	loops         []bool // by process, whether its requests follow each other
+	events        []event
+	ops           []int32 // of devices, by start
+	lanes         symbols.Table[lane]
+	laneOfProcess []int32   // without a thread, or none
+	lanePoints    [][]int32 // by lane and time
+	laneByRow     []int32   // of the host of each row, or none
+	launch        []int32   // the event of each row's launch, or none
+	calls         []int32   // events beside operations
+	parts         []int32   // rows of collectives
+	joins         []int32   // the point of the collective of each part
+	launched      [][]int32 // rows by process and launch
 }
 
 // New returns the graph of a recording.
@@ -55,6 +56,9 @@ func New(f *trace.Forest) *Graph {
 	f.Build()
 	rows := int(f.Rows())
 	r := &Graph{forest: f, begin: repeat(rows), end: repeat(rows), owner: f.RequestOwners()}
+	for _, k := range f.Devices.Keys {
+		r.devices = append(r.devices, !k.IsNone())
+	}
 	b := &builder{
 		Graph: r, g: &r.g, launch: repeat(rows), laneByRow: repeat(rows),
 	}
@@ -124,6 +128,7 @@ func (b *builder) findProcesses() {
 		}
 	}
 	b.loops = slices.Repeat([]bool{true}, int(next))
+	b.laneOfProcess = repeat(int(next))
 }
 
 // findLoops finds the requests, and the processes in which requests overlap.
@@ -170,24 +175,35 @@ func (b *builder) laneOf(r int32) int32 {
 	case b.owner[r] != trace.NoRow && !b.loops[l.process]:
 		l.root = b.owner[r]
 	}
-	if n := b.latestLane; len(b.lanes.Values) == 0 || b.lanes.Values[n] != l {
-		b.latestLane = b.lanes.ID(l)
+	if l.thread == noThread && l.root == ofProcess {
+		if b.laneOfProcess[l.process] == none {
+			b.laneOfProcess[l.process] = b.lanes.ID(l)
+		}
+		b.laneByRow[r] = b.laneOfProcess[l.process]
+	} else {
+		b.laneByRow[r] = b.lanes.ID(l)
 	}
-	b.laneByRow[r] = b.latestLane
-	return b.latestLane
+	return b.laneByRow[r]
 }
 
 // collect finds events of hosts and operations of devices.
 func (b *builder) collect() {
 	f := b.forest
 	b.origin = trace.MaxTime
+	n := len(f.Calls)
+	for r := range f.Rows() {
+		if !b.isOnDevice(r) || f.Has(r, trace.FlagLaunch) {
+			n++
+		}
+	}
+	b.events = make([]event, 0, n)
 	for r := range f.Rows() {
 		if !b.placed(r) {
 			continue
 		}
 		start := f.Start(r)
 		b.origin = min(b.origin, start)
-		if !f.IsDeviceSide(r) || f.DeviceKey(r).IsNone() {
+		if !b.isOnDevice(r) {
 			b.addEvent(start, f.End(r), b.laneOf(r), r, false)
 			continue
 		}
@@ -228,7 +244,7 @@ func (b *builder) collect() {
 	}
 	b.g.owner = make([]int32, 0, len(f.Devices.ByStart)+2*len(b.events)+2*len(f.Collectives))
 	for _, r := range f.Devices.ByStart {
-		if b.placed(r) && !f.DeviceKey(r).IsNone() {
+		if b.placed(r) && b.isOnDevice(r) {
 			b.g.owner = append(b.g.owner, r)
 		}
 	}
@@ -283,7 +299,7 @@ func (b *builder) trees() {
 		if b.begin[r] == none {
 			continue
 		}
-		onHost := !f.IsDeviceSide(r) || f.DeviceKey(r).IsNone()
+		onHost := !b.isOnDevice(r)
 		p := f.Tree.Parent[r]
 		if onHost && p != trace.NoRow && b.begin[p] != none && b.laneOf(p) != b.laneOf(r) &&
 			b.g.slack(b.begin[p], b.begin[r]) >= 0 {

@@ -146,25 +146,25 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 	c := b.classOf(r)
 	var list [6]candidate
 	all := list[:0]
+	add := func(point int32, usual int64, kind schedule.Kind) {
+		if b.g.At(point) > at {
+			b.g.count[kind].Broken++
+			return
+		}
+		all = append(all, candidate{point, usual, kind})
+	}
 	if before := p.stream[i]; before != none {
-		all = append(all, candidate{b.end[before], p.usual[0][c], onStream})
+		add(b.end[before], p.usual[0][c], onStream)
 	}
 	if l := b.launch[r]; l != none {
-		all = append(all, candidate{b.events[l].begin, p.usual[1][c], afterLaunch})
+		add(b.events[l].begin, p.usual[1][c], afterLaunch)
 	} else if host := b.latest(b.laneOf(r), at); host != none {
-		all = append(all, candidate{host, p.usual[1][c], afterLaunch})
+		add(host, p.usual[1][c], afterLaunch)
 	}
 	waits, isMarked := marked.of(r)
 	for _, after := range waits {
-		all = append(all, candidate{b.end[after], 2 * microsecond, afterStream})
+		add(b.end[after], 2*microsecond, afterStream)
 	}
-	all = slices.DeleteFunc(all, func(c candidate) bool {
-		if b.g.At(c.point) <= at {
-			return false
-		}
-		b.g.count[c.kind].Broken++
-		return true
-	})
 	explained := int64(-1)
 	for _, c := range all {
 		explained = max(explained, min(at, b.g.At(c.point)+c.usual))

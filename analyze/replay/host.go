@@ -150,6 +150,11 @@ func (b *builder) addLane(l int32, events []int32) {
 		}
 		t := b.trackFor(&tracks, e)
 		e.begin = b.put(t, e.start)
+		if e.launch && e.start == e.end {
+			e.at = e.begin
+			before = i
+			continue
+		}
 		at := len(t.open)
 		for at > 0 && b.events[t.open[at-1]].end < e.end { // by rounded times
 			at--
