@@ -44,12 +44,11 @@ type Graph struct {
 	kinds struct{ prev, edge []Kind }
 }
 
-// Reset removes all.
+// Reset removes all and keeps the memory.
 func (g *Graph) Reset() {
-	*g = Graph{
-		Lags: Lags{node: g.node[:0], edge: g.edge[:0], long: g.long[:0]},
-		at:   g.at[:0], prev: g.prev[:0], from: g.from[:0], to: g.to[:0], first: g.first[:0], order: g.order[:0],
-	}
+	g.Lags = Lags{node: g.node[:0], edge: g.edge[:0], long: g.long[:0]}
+	g.at, g.prev, g.from, g.to, g.order = g.at[:0], g.prev[:0], g.from[:0], g.to[:0], g.order[:0]
+	g.kinds.prev, g.kinds.edge = g.kinds.prev[:0], g.kinds.edge[:0]
 }
 
 // Add adds a node with a time of its own. Call it before Follow.
@@ -70,12 +69,14 @@ func (g *Graph) Follow(at int64, prev int32, lag int64, kind Kind) (node int32) 
 }
 
 // Connect adds an edge from a point to a node.
-func (g *Graph) Connect(from, to int32, lag int64, kind Kind) {
+func (g *Graph) Connect(from, to int32, lag int64, kind Kind) (edge int32) {
 	g.from = append(g.from, from)
 	g.to = append(g.to, to)
 	g.kinds.edge = append(g.kinds.edge, kind)
 	g.edge = append(g.edge, 0)
-	g.Set(int32(len(g.edge)-1), lag)
+	edge = int32(len(g.edge) - 1)
+	g.Set(edge, lag)
+	return edge
 }
 
 // Grow reserves memory for nodes with a time of their own, further ones, and edges.
@@ -147,7 +148,8 @@ func (g *Graph) Into(node int32) func(yield func(edge int32) bool) {
 	}
 }
 
-// Finish ends the adding of nodes and edges. It keeps the order of the edges to a node.
+// Finish ends the adding of nodes and edges. It keeps the order of the edges to a node. Edges keep their numbers if they
+// were added in the order of their nodes.
 func (g *Graph) Finish() {
 	sorted := 1 // edges that stay where they are
 	for sorted < len(g.to) && g.to[sorted-1] <= g.to[sorted] {
