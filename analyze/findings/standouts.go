@@ -10,8 +10,8 @@ func (l *list) standouts() {
 	if s := l.First; s != nil {
 		l.add(says(FirstStep, Where{Section: "steps", FromNS: op.Known(s.StartNS), ToNS: op.Known(s.EndNS)},
 			"The first step took %s, the median of the %s %s: it warms up. "+
-				"Without that the run would be %s shorter.", units.Duration(s.WallNS.V), units.Plural(int64(s.Others), "other"),
-			units.Duration(s.MedianNS), l.part(s.WallNS.V-s.MedianNS)), s.WallNS.V-s.MedianNS)
+				"Without that the run would be %s shorter.", units.Duration(s.ToNextNS.V), units.Plural(int64(s.Others), "other"),
+			units.Duration(s.MedianNS), l.part(s.ToNextNS.V-s.MedianNS)), s.ToNextNS.V-s.MedianNS)
 	}
 	for i := range l.Alike {
 		a := &l.Alike[i]
