@@ -262,7 +262,7 @@ func (b *builder) addEvent(start, end int64, lane, owner int32, launch bool) {
 // groupLaunches finds the launched operations of each process, in the order of their launches.
 func (b *builder) groupLaunches() {
 	f := b.forest
-	var rows []int32
+	rows := make([]int32, 0, min(len(b.ops), len(b.events)))
 	for _, r := range b.ops {
 		if f.Has(r, trace.FlagLaunch) && f.Launch(r) <= f.Start(r) {
 			rows = append(rows, r)
