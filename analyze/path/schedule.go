@@ -1,6 +1,7 @@
 package path
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/collective"
@@ -38,8 +39,7 @@ type scheduler struct {
 	savings  []saving
 	graph    schedule.Graph
 	variant  *schedule.Variant
-	keys     []order.Key
-	starts   []int32
+	events   []int32 // starts of nodes, and the complements of their numbers for ends
 	from, to []int64 // of nodes
 }
 
@@ -153,35 +153,28 @@ func (s *scheduler) connect() {
 			p.all = none
 		}
 	}
-	s.sort(s.from)
-	s.starts = s.starts[:0]
-	for _, k := range s.keys {
-		s.starts = append(s.starts, k.Row)
+	s.events = s.events[:0]
+	for i := range s.nodes {
+		s.events = append(s.events, int32(i))
 	}
-	s.sort(s.to)
-	for run := range order.Runs(s.keys) {
-		slices.Reverse(run)
+	for i := range s.nodes {
+		s.events = append(s.events, ^int32(i))
 	}
-	ends := s.keys
-	for _, i := range s.starts {
-		for ; ends[0].At <= s.from[i]; ends = ends[1:] {
-			s.end(ends[0].Row)
+	order.Rows(s.events, func(i int32) int64 {
+		if i < 0 {
+			return s.to[^i]
 		}
-		s.start(i)
-	}
-	for _, k := range ends {
-		s.end(k.Row)
+		return s.from[i]
+	}, cmp.Compare[int32])
+	for _, i := range s.events {
+		if i < 0 {
+			s.end(^i)
+		} else {
+			s.start(i)
+		}
 	}
 	s.graph.Finish()
 	s.variant = s.graph.Variant(s.variant)
-}
-
-func (s *scheduler) sort(times []int64) {
-	s.keys = slices.Grow(s.keys[:0], len(times))
-	for i, at := range times {
-		s.keys = append(s.keys, order.Key{At: at, Row: int32(i)})
-	}
-	order.Keys(s.keys)
 }
 
 // wait lets the latest node of the graph wait for a point, unless it is none. The lag is own time of node i.
