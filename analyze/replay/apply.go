@@ -87,13 +87,11 @@ func (g *Graph) limit(s *selection, v *variant, change func(r int32, ns int64) i
 
 // scaleHost changes all time of hosts.
 func (g *Graph) scaleHost(factor float64, v *variant) (n int64) {
-	for node := range g.g.Nodes() {
-		for e := range g.g.edges(node) {
-			lag := v.Lag(e.index)
-			if (e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution) && lag != dropped {
-				v.Set(e.index, int64(math.Round(float64(lag)*factor)))
-				n++
-			}
+	for e := range g.g.all() {
+		lag := v.Lag(e.index)
+		if (e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution) && lag != dropped {
+			v.Set(e.index, int64(math.Round(float64(lag)*factor)))
+			n++
 		}
 	}
 	return n

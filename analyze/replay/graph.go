@@ -103,7 +103,20 @@ func (g *points) edges(node int32) iter.Seq[edge] {
 		}
 		if node < g.Owned() {
 			begin := schedule.Begin(node)
-			yield(edge{^node, begin, schedule.End(node), g.owner[node], own})
+			_ = yield(edge{^node, begin, schedule.End(node), g.owner[node], own})
+		}
+	}
+}
+
+// all yields all edges.
+func (g *points) all() iter.Seq[edge] {
+	return func(yield func(edge) bool) {
+		for node := range g.Nodes() {
+			for e := range g.edges(node) {
+				if !yield(e) {
+					return
+				}
+			}
 		}
 	}
 }

@@ -280,7 +280,7 @@ func (g *Graph) tighten(p int32) {
 	}
 }
 
-// Lags are the lags of a graph's edges in ns, never negative. Most fit 32 bits.
+// Lags are the lags of a graph's edges in ns. Most fit 31 bits.
 type Lags struct {
 	node, edge []int32 // or the complement of 1 + an index of long; the complement of 0 for Dropped
 	long       []int64
@@ -310,9 +310,9 @@ func (l *Lags) value(short int32) int64 {
 func (l *Lags) Set(edge int32, ns int64) {
 	p := l.short(edge)
 	switch {
-	case ns < 0:
+	case ns <= Dropped:
 		*p = ^0
-	case ns < 1<<31:
+	case 0 <= ns && ns < 1<<31:
 		*p = int32(ns)
 	default:
 		l.long = append(l.long, ns)
