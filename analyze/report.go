@@ -69,6 +69,8 @@ type Report struct {
 	// Idle has the longest idle gaps of devices, longest first. IdleCauses sums up all gaps by device and cause.
 	Idle       []timeline.IdleGap   `json:"idle"`
 	IdleCauses *timeline.IdleCauses `json:"idle_causes"`
+	// IdlePlaces sums up all gaps by the work around them, largest sum first; nil without the structure.
+	IdlePlaces []timeline.Place `json:"idle_places"`
 	// Launches describes operations launched on a device by the host; nil if no launches are known and without the
 	// structure.
 	Launches *launch.Launches `json:"launches,omitempty"`

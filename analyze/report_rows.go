@@ -138,7 +138,9 @@ func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 	facts.Sequences = r.Sequences
 	facts.Engines = r.Engines
 	facts.First = steps.FirstOf(f, r.Steps)
-	facts.Gain = func(operation string) int64 { return replayed().Gain(operation) }
+	facts.Steps = r.Steps
+	facts.Forest = f
+	facts.Replay = replayed
 	r.Findings = findings.Of(facts)
 }
 

@@ -66,6 +66,8 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 			idle := timeline.Idle(forest, top)
 			r.Idle = idle.Longest
 			r.IdleCauses = &idle.IdleCauses
+			r.IdlePlaces = timeline.FirstPlaces(idle.Places, top)
+			facts.Places = idle.Places
 		}},
 		{rooflines, func() { r.Operators = operators.Find(forest, groups) }},
 		{"overview findings launches", func() { r.Launches = launch.Find(forest, timeBuckets) }},

@@ -132,8 +132,8 @@ func TestReportWithoutStructure(t *testing.T) {
 			cmpopts.IgnoreFields(Communication{}, "Collectives"),
 			cmpopts.IgnoreFields(Report{}, "CriticalPath", "Operators", "PathOperations", "PathTotals",
 				"SlowestRequest", "Sequences"),
-			cmpopts.IgnoreFields(Report{}, "Coverage", "ExtentNS", "Findings", "Idle", "IdleCauses", "Steps", "StatedSteps",
-				"Utilisation", "Concurrency"),
+			cmpopts.IgnoreFields(Report{}, "Coverage", "ExtentNS", "Findings", "Idle", "IdleCauses", "IdlePlaces", "Steps",
+				"StatedSteps", "Utilisation", "Concurrency"),
 		}
 		check.Equal(t, fmt.Sprintf("seed %d", seed), full, flat, structural)
 		if flat.Input.Orphans.Known || flat.Idle != nil || flat.Steps != nil || flat.CriticalPath != nil ||

@@ -24,7 +24,7 @@ func (l *list) divide() {
 	l.devicesNum = max(1, int64(len(l.Extent.Devices)))
 	l.whole = l.Extent.DurationNS
 	by := &l.by
-	if l.Paths != nil && l.Paths.DurationNS > 0 && len(l.Alike) > 0 && l.waitForDevices() {
+	if l.Paths != nil && l.Paths.DurationNS > 0 && len(l.Alike) > 0 && l.waitForDevices() && l.serves() {
 		l.byRequest = true
 		l.whole = l.Paths.DurationNS
 		l.devicesNum = 1
@@ -53,6 +53,9 @@ func (l *list) divide() {
 	l.queuedNS = min(l.queuedNS, by.HostNS)
 	l.quietNS = min(l.quietNS, by.IdleNS)
 }
+
+// serves reports whether requests are of interest, and not the run: they overlap, or are no steps of a loop.
+func (l *list) serves() bool { return len(l.Steps) == 0 || l.Replay != nil && l.Replay().Overlapping() }
 
 // waitForDevices reports whether requests wait for their devices: at least a tenth of the busy time of the devices lies
 // on their paths. Requests that end at the launch of their operations do not.
@@ -128,7 +131,7 @@ func (l *list) wholeText() string {
 	case l.byRequest:
 		return units.Duration(l.whole) + ", the paths of " + units.Count(l.Paths.Paths) + " requests"
 	case len(l.Extent.Devices) == 0:
-		return units.Duration(l.whole) + ", with no operation of a device recorded"
+		return units.Duration(l.whole) + "; no device operation was recorded"
 	case l.devicesNum == 1:
 		return units.Duration(l.whole) + " on " + l.label(l.Extent.Devices[0].Key)
 	}

@@ -1,7 +1,6 @@
 package findings_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/timeline"
-	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/op"
 )
 
@@ -51,31 +49,5 @@ func TestBoundNamesLaunchingOperators(t *testing.T) {
 				t.Errorf("%q, want %q", found[0].Text, test.want)
 			}
 		})
-	}
-}
-
-// The saving of a roofline finding is at most the busy time of the devices: calls of an operation may overlap.
-func TestRooflineSavesAtMostTheBusyTime(t *testing.T) {
-	for _, test := range []struct {
-		sum, saved int64
-		want       string
-	}{
-		{80, 60, "at best it would take 60 ns (60.0 %) less."},
-		{240, 90, "at best it would take 220 ns less of 240 ns in sum, as it overlaps."},
-	} {
-		found := findings.Of(&findings.Facts{
-			Input: findings.Input{Entries: 5}, Total: profile.Total{Count: 5, SumNS: test.sum},
-			Operations: []profile.Operation{{Operation: "matmul", Stats: profile.Stats{Figures: work.Figures{
-				Roofline: &work.Roofline{
-					SumNS: test.sum, BoundNS: 20, Share: op.KnownFloat(20 / float64(test.sum)), Bound: "memory",
-				},
-			}}}},
-			Devices: []profile.Device{{DeviceID: "cuda:0", ComputeNS: op.Known(90), BusyNS: op.Known(90)}},
-			Extent:  &timeline.Extent{DurationNS: 100, Devices: make([]timeline.DeviceWork, 1)},
-		})
-		i := slices.IndexFunc(found, func(f findings.Finding) bool { return f.Kind == findings.Roofline })
-		if i < 0 || !strings.HasSuffix(found[i].Text, test.want) || found[i].SavedNS != op.Known(test.saved) {
-			t.Errorf("%+v, want %q", found, test.want)
-		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/chance"
+	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
@@ -25,6 +26,8 @@ type uneven struct {
 	// ns is the operation time above the mean, p the probability of such an excess by chance.
 	ns int64
 	p  float64
+	// graded is set if other devices differ as well.
+	graded bool
 }
 
 // blamed is a device that holds up the others in the collectives of a group.
@@ -36,33 +39,57 @@ type blamed struct {
 	p  float64
 }
 
-func (l *list) devices() {
+// stragglers finds a device that comes last to collectives, or one with more work or slower work than its like.
+func (l *list) stragglers() []candidate {
 	most := l.mostWork()
 	late := l.late
 	switch {
 	case late != nil:
 		key := late.Devices[late.device]
 		f := says(Straggler, whereDevice("communication", key),
-			"%s comes last to %s and holds up the other devices by %s, chance %s.",
+			"%s comes last to %s. The other devices wait %s for it, chance %s.",
 			l.label(key), l.named(late.Name), l.part(late.ns), probability(late.p))
 		f.Where.Operation = late.Name
 		f.Chance = op.KnownFloat(late.p)
+		f.Evidence = []Evidence{about("device", key.Label(true)), lasts("others wait", late.ns), about("chance", probability(late.p))}
+		f.Try = "look at its host: input, other processes, pauses"
+		c := candidate{Finding: f, saving: replay.Saving{NS: late.ns, LowNS: late.ns / 2, HighNS: 2 * late.ns}}
 		if most != nil && most.Key == key {
-			if f.Text += " " + most.text(); most.hasMore() {
-				f.Kind = Imbalance
-			}
+			c.changes = l.evenOut(most, &c.Finding)
 		}
-		l.add(f, late.ns)
+		return []candidate{c}
 	case most != nil && most.p <= maxChance:
-		f := says(Straggler, whereDevice("balance", most.Key), "%s takes %s longer than the mean of %s, chance %s. %s",
-			l.label(most.Key), l.part(most.ns), units.Plural(int64(len(l.Extent.Devices)), "device"),
-			probability(most.p), most.text())
+		f := says(Straggler, whereDevice("balance", most.Key), "%s works %s longer than the mean of %s, chance %s.",
+			l.label(most.Key), l.part(most.ns), units.Plural(int64(len(l.Extent.Devices)), "device"), probability(most.p))
 		f.Chance = op.KnownFloat(most.p)
-		if most.hasMore() {
-			f.Kind = Imbalance
-		}
-		l.add(f, most.ns)
+		f.Evidence = []Evidence{about("device", most.Label(true)), about("chance", probability(most.p))}
+		c := candidate{Finding: f}
+		c.changes = l.evenOut(most, &c.Finding)
+		return []candidate{c}
 	}
+	return nil
+}
+
+// evenOut adds to f what the device does, and returns the change that ends it: the mean work on each device, or the
+// speed of the others.
+func (l *list) evenOut(u *uneven, f *Finding) []replay.Change {
+	f.Text += " " + u.text()
+	f.Evidence = append(f.Evidence, about("times the time of the others", ratio(u.time)))
+	if u.hasMore() {
+		f.Kind = Imbalance
+		f.Try = "divide the work evenly: tokens, experts, shards"
+		return change(replay.Balance, "kind=compute")
+	}
+	if u.graded {
+		f.Try = "divide the work evenly, and compare the devices' clocks and links"
+		return change(replay.Balance, "kind=compute")
+	}
+	f.Try = "compare its clocks, temperature and neighbours with those of the others"
+	selection := "kind=compute,device=" + u.DeviceID
+	if u.Rank.Known {
+		selection = "kind=compute,rank=" + u.Rank.String()
+	}
+	return []replay.Change{{Kind: replay.Scale, Select: selection, Factor: max(1, u.work) / u.time}}
 }
 
 // blame finds the device that holds up a group of collectives most. Without one, spread describes the waiting.
@@ -120,6 +147,10 @@ func (l *list) mostWork() *uneven {
 	if u.time < minRatio {
 		return nil
 	}
+	for i, sum := range sums {
+		mean := all / n
+		u.graded = u.graded || i != at && 3*(sum-mean) > u.ns && u.ns > 0
+	}
 	for _, m := range []struct {
 		of    string
 		count func(*timeline.DeviceWork) int64
@@ -155,10 +186,10 @@ func (u *uneven) hasMore() bool { return u.work-1 >= (u.time-1)/2 }
 
 func (u *uneven) text() string {
 	if u.hasMore() {
-		return fmt.Sprintf("It has %s times the %s of the others.", factor(u.work), u.of)
+		return fmt.Sprintf("It has %s times the %s of the others.", ratio(u.work), u.of)
 	}
 	return fmt.Sprintf("Its operations take %s times as long as those of the others for %s times the work.",
-		factor(u.time), factor(u.work))
+		ratio(u.time), ratio(u.work))
 }
 
 func probability(p float64) string {
@@ -168,4 +199,4 @@ func probability(p float64) string {
 	return fmt.Sprintf("%.2g", p)
 }
 
-func factor(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
+func ratio(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }

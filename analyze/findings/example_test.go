@@ -17,13 +17,10 @@ func Example() {
 			Devices: []timeline.DeviceWork{{}},
 		},
 		Operations: []profile.Operation{{Operation: "matmul", Stats: profile.Stats{Kind: "compute", SumNS: 30}}},
-		Gain:       func(string) int64 { return 20 },
 	}
 	for _, f := range findings.Of(facts) {
 		fmt.Println(f.Kind, f.SavedNS, f.OfNS)
 	}
 	// Output:
 	// bound unknown 100
-	// host_gap 40 100
-	// operation 20 100
 }

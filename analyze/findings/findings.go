@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/optrace/optrace/analyze/clocks"
 	"github.com/optrace/optrace/analyze/collective"
@@ -16,11 +15,13 @@ import (
 	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/sequences"
 	"github.com/optrace/optrace/analyze/steps"
 	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
@@ -77,9 +78,24 @@ type Finding struct {
 	// SavedNS is the time saved without the cause, out of OfNS of the run or its requests, unknown if not estimated.
 	SavedNS op.Int `json:"saved_ns"`
 	OfNS    op.Int `json:"of_ns"`
+	// SavedLowNS and SavedHighNS bound SavedNS, the expected gain; unknown without bounds.
+	SavedLowNS  op.Int `json:"saved_low_ns,omitzero"`
+	SavedHighNS op.Int `json:"saved_high_ns,omitzero"`
+	// Evidence has the recorded figures and names that prove the text.
+	Evidence []Evidence `json:"evidence,omitempty"`
+	// Try suggests a change in one line. Advice is the anchor of its paragraph in docs/advice.md.
+	Try    string `json:"try,omitempty"`
+	Advice string `json:"advice,omitempty"`
 	// Chance is the p-value of a comparison, unknown for other findings.
 	Chance op.Float `json:"chance"`
 	Where  Where    `json:"where"`
+}
+
+// Evidence is a figure or a name that proves a finding, such as {"calls", "120", ""} or {"bytes", "64", "MiB"}.
+type Evidence struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Unit  string `json:"unit,omitempty"`
 }
 
 // Where locates a finding. Fields without meaning for it are empty.
@@ -111,6 +127,7 @@ type Facts struct {
 	Copies          []profile.Copy
 	Idle            []timeline.IdleGap
 	IdleCauses      *timeline.IdleCauses
+	Places          []timeline.Place // all, see timeline.Gaps
 	Launches        *launch.Launches
 	Operators       *operators.Operators
 	Paths           *path.Totals
@@ -121,8 +138,10 @@ type Facts struct {
 	Alike           []requests.Alike
 	Engines         []engines.Engine
 	First           *steps.First
-	// Gain returns by how much the run would be shorter without an operation of devices. It may be nil.
-	Gain func(operation string) int64
+	Steps           []steps.Row
+	// Forest and Replay may be nil. Rules that need them then find nothing.
+	Forest *trace.Forest
+	Replay func() *replay.Graph
 }
 
 // Input describes the input.
@@ -199,6 +218,24 @@ func (l *list) coverage() {
 	}
 }
 
+// outside adds the finding on operations that were launched and did not start for long, without a recorded reason.
+func (l *list) outside() {
+	const much = 0.2
+	if l.Replay == nil {
+		return
+	}
+	ns, share := l.Replay().Unexplained()
+	if share < much {
+		return
+	}
+	f := says(Lost, Where{Section: "launches"}, "Operations wait %s (%s) on the device without a recorded reason. Work queued "+
+		"before the recording, or left out of it, may run then: it is no idle time to win.",
+		units.Duration(ns), units.Percent(share))
+	f.Rule = "outside"
+	f.Evidence = []Evidence{lasts("waits without a reason", ns)}
+	l.first = append(l.first, f)
+}
+
 // withoutTimes adds the findings that do not depend on times between operations.
 func (l *list) withoutTimes() {
 	by := &l.by
@@ -214,7 +251,6 @@ func (l *list) withoutTimes() {
 		text += ": " + units.Plural(l.Total.Count, "operation") + " took " + units.Duration(l.Total.SumNS) + " in all"
 	}
 	l.first = append(l.first, says(Bound, Where{Section: "devices"}, "%s.", text))
-	l.rooflines()
 	l.all = append(l.all, engineFindings(l.Engines, false)...)
 	l.first = append(l.first, l.failed...)
 	l.sort()
@@ -228,16 +264,9 @@ func (l *list) run() {
 		return
 	}
 	l.blame()
+	l.outside()
 	l.first = append(l.first, l.bound())
-	l.standouts()
-	l.devices()
-	l.operations()
-	tellsSpread := func(f Finding) bool { return strings.HasSuffix(f.Text, l.spread) }
-	if 10*l.by.CommunicationNS >= l.whole*l.devicesNum && !slices.ContainsFunc(l.all, tellsSpread) {
-		l.first[len(l.first)-1].Text += l.spread // of the bound
-	}
-	l.hostTimes()
-	l.others()
+	l.changes()
 	l.all = append(l.all, engineFindings(l.Engines, false)...)
 	l.first = append(l.first, l.failed...)
 	l.sort()
@@ -285,16 +314,6 @@ type list struct {
 
 func says(kind Kind, where Where, format string, args ...any) Finding {
 	return Finding{Kind: kind, Where: where, Text: fmt.Sprintf(format, args...)}
-}
-
-// add appends a finding that saves ns, unless that is below minShare.
-func (l *list) add(f Finding, ns int64) {
-	if l.whole <= 0 || float64(ns) < minShare*float64(l.whole) {
-		return
-	}
-	f.SavedNS = op.Known(min(ns, l.whole))
-	f.OfNS = op.Known(l.whole)
-	l.all = append(l.all, f)
 }
 
 // part formats a time with its share of the whole.

@@ -1,10 +1,13 @@
 package replay
 
 import (
+	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -15,8 +18,12 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	switch c.Kind {
 	case Host:
 		return g.scaleHost(c.Factor, v), nil
+	case Pauses:
+		return g.shortenPauses(v), nil
+	case Warm:
+		return g.warm(v), nil
 	case Fuse:
-		return g.fuse(strings.Split(c.Select, ";"), v)
+		return g.fuse(c.Select, v)
 	case Without:
 		return g.without(c.Select, v)
 	}
@@ -97,15 +104,116 @@ func (g *Graph) scaleHost(factor float64, v *variant) (n int64) {
 	return n
 }
 
+// shortenPauses shortens the pauses of hosts to their usual time between two events.
+func (g *Graph) shortenPauses(v *variant) (n int64) {
+	const long = 100 * microsecond
+	usual := []int64{usualHost}
+	for e := range g.g.all() {
+		if ns := v.Lag(e.index); ns > 0 && ns <= long && g.isUnrecorded(e) {
+			usual = append(usual, ns)
+		}
+	}
+	slices.Sort(usual)
+	median := usual[len(usual)/2]
+	for e := range g.g.all() {
+		if v.Lag(e.index) > long && g.isUnrecorded(e) {
+			v.Set(e.index, median)
+			n++
+		}
+	}
+	return n
+}
+
+// isUnrecorded reports whether an edge is time of a host without an operation or a call of it. A range with others in
+// it is no operation.
+func (g *Graph) isUnrecorded(e edge) bool {
+	switch {
+	case e.kind == ofExecution:
+		return true
+	case e.kind != onThread:
+		return false
+	case e.owner < 0:
+		return e.owner == noOwner
+	}
+	return !g.forest.Has(e.owner, trace.FlagOp) && len(g.forest.Tree.Children(e.owner)) > 0
+}
+
+// warm shortens the operations of the first step to the median of their like in the other steps. Steps are counted by
+// process. Without other steps with the operation it stays.
+func (g *Graph) warm(v *variant) int64 {
+	type same struct {
+		process int32
+		like
+	}
+	f := g.forest
+	first := make(map[int32]int64)
+	for r := range f.Rows() {
+		if step, known := first[g.process[r]]; f.Has(r, trace.FlagStep) && (!known || f.Step(r) < step) {
+			first[g.process[r]] = f.Step(r)
+		}
+	}
+	times := make(map[same][]int64)
+	s := &selection{rows: make([]bool, f.Len())}
+	for r := range f.Rows() {
+		if !f.Has(r, trace.FlagStep) || g.begin[r] == none {
+			continue
+		}
+		if f.Step(r) == first[g.process[r]] {
+			s.add(r, true)
+		} else {
+			k := same{g.process[r], g.likeness(r)}
+			times[k] = append(times[k], f.Duration(r))
+		}
+	}
+	medians := make(map[same]int64, len(times))
+	for k, list := range times {
+		slices.Sort(list)
+		medians[k] = list[len(list)/2]
+	}
+	g.limit(s, v, func(r int32, ns int64) int64 {
+		if median, known := medians[same{g.process[r], g.likeness(r)}]; known {
+			return min(ns, median)
+		}
+		return ns
+	})
+	return s.count
+}
+
 // remove takes out operations, the calls that launched them, and host operators that launched nothing else.
 func (g *Graph) remove(s *selection, v *variant) {
 	g.addHosts(s)
+	g.addWithin(s)
 	for e := range g.g.owned(s.has) {
 		lag := min(v.Lag(e.index), 0)
 		if e.owner >= 0 && e.kind == afterWait {
 			lag = dropped
 		}
 		v.Set(e.index, lag)
+	}
+}
+
+// addWithin adds the operations of hosts within selected calls, on the thread of the call.
+func (g *Graph) addWithin(s *selection) {
+	if len(s.calls) == 0 {
+		return
+	}
+	f := g.forest
+	var rows []int32
+	for r := range f.Rows() {
+		if f.Has(r, trace.FlagHost) && g.begin[r] != none {
+			rows = append(rows, r)
+		}
+	}
+	order.Rows(rows, f.Start, f.CompareStart)
+	for i := range s.calls {
+		c := &f.Calls[i]
+		at := sort.Search(len(rows), func(i int) bool { return f.Start(rows[i]) >= c.Start })
+		for ; at < len(rows) && f.Start(rows[at]) < c.Start+c.Duration; at++ {
+			r := rows[at]
+			if !c.Thread.Known || f.Names.Threads.Values[f.Thread(r)] == c.Thread.V {
+				s.rows[r] = true
+			}
+		}
 	}
 }
 
@@ -285,11 +393,29 @@ func (g *Graph) balance(s *selection, v *variant) {
 }
 
 // fuse runs each occurrence of a sequence of names on a stream as one launch.
-func (g *Graph) fuse(names []string, v *variant) (int64, error) {
+func (g *Graph) fuse(text string, v *variant) (int64, error) {
 	f := g.forest
-	for _, name := range names {
-		if _, err := g.find(name); err != nil {
-			return 0, err
+	length := g.shortRun
+	keepsTime := false // only launches and gaps go
+	switch text {
+	case ShortRuns:
+	case Elementwise:
+		length = g.elementwiseRun
+	default:
+		keepsTime = true
+		names := strings.Split(text, ";")
+		for _, name := range names {
+			if _, err := g.find(name); err != nil {
+				return 0, err
+			}
+		}
+		length = func(rows []int32) int {
+			for i, name := range names {
+				if i == len(rows) || f.RowName(rows[i]) != name {
+					return 0
+				}
+			}
+			return len(names)
 		}
 	}
 	streams := make(map[int32][]int32)
@@ -302,35 +428,67 @@ func (g *Graph) fuse(names []string, v *variant) (int64, error) {
 	n := int64(0)
 	for _, rows := range streams {
 		slices.SortStableFunc(rows, f.CompareStart)
-		for i := 0; i+len(names) <= len(rows); i++ {
-			match := true
-			for k, name := range names {
-				match = match && f.RowName(rows[i+k]) == name
-			}
-			if !match {
+		for i := 0; i < len(rows); i++ {
+			k := length(rows[i:])
+			if k == 0 {
 				continue
 			}
-			for _, r := range rows[i+1 : i+len(names)] {
-				s.rows[r] = true
+			stays := rows[i]
+			if text == Elementwise {
+				stays = slices.MaxFunc(rows[i:i+k], func(a, b int32) int { return cmp.Compare(f.Duration(a), f.Duration(b)) })
 			}
-			i += len(names) - 1
+			for _, r := range rows[i : i+k] {
+				s.rows[r] = r != stays
+			}
+			i += k - 1
 			n++
 		}
 	}
 	g.addHosts(s)
 	for e := range g.g.owned(s.hasRow) {
 		switch e.kind {
-		case own:
 		case afterLaunch:
 			v.Set(e.index, dropped)
+		case own:
+			if !keepsTime {
+				v.Set(e.index, 0)
+			}
 		default:
 			v.Set(e.index, min(v.Lag(e.index), 0))
 		}
 	}
 	if n == 0 {
-		return 0, &UnknownError{Select: strings.Join(names, ";")}
+		return 0, &UnknownError{Select: text}
 	}
 	return n, nil
+}
+
+// elementwiseRun returns the number of elementwise operations at the begin of rows of a stream, 0 for a single one.
+func (g *Graph) elementwiseRun(rows []int32) int {
+	n := 0
+	for n < len(rows) && strings.Contains(g.forest.RowName(rows[n]), "elementwise_kernel") {
+		n++
+	}
+	if n < 2 {
+		return 0
+	}
+	return n
+}
+
+// shortRun returns the number of short operations at the begin of rows of a stream, 0 for a few.
+func (g *Graph) shortRun(rows []int32) int {
+	const (
+		few   = 4
+		short = 10 * microsecond
+	)
+	n := 0
+	for n < len(rows) && g.forest.Duration(rows[n]) < short && g.forest.Kind(rows[n]) == op.KindCompute {
+		n++
+	}
+	if n < few {
+		return 0
+	}
+	return n
 }
 
 // request returns the rows of the requests of a selection request=TRACE_ID.

@@ -24,11 +24,12 @@ type Graph struct {
 	roots      []int32 // the rows of requests
 	process    []int32 // of each row
 	devices    []bool  // by number, whether it is known
+	loops      []bool  // by process, whether its requests follow each other
 	engines    func() []*engine
 
-	gains sync.Mutex
-	spare *variant // of the latest Gain
-	whole int64    // the recorded end
+	unexplained func() float64
+	used        sync.Pool // of variants
+	whole       int64     // the recorded end
 }
 
 // builder makes a Graph.
@@ -37,7 +38,6 @@ type builder struct {
 	g      *points
 	origin int64 // Unix ns
 
-	loops         []bool // by process, whether its requests follow each other
 	events        []event
 	ops           []int32 // of devices, by start
 	lanes         symbols.Table[lane]
@@ -83,6 +83,7 @@ func New(f *trace.Forest) *Graph {
 		r.whole = recorded.Time(recorded.Last())
 	}
 	r.engines = sync.OnceValue(r.enginesOf)
+	r.unexplained = sync.OnceValue(r.unexplainedOf)
 	return r
 }
 
@@ -228,7 +229,7 @@ func (b *builder) collect() {
 	for i := range f.Calls {
 		c := &f.Calls[i]
 		p, known := processes[c.Rank]
-		if !known || !attrkey.IsWait(c.Name) && !attrkey.IsStreamWait(c.Name) {
+		if !known || !matters(c) {
 			continue
 		}
 		b.origin = min(b.origin, c.Start)
@@ -253,6 +254,11 @@ func (b *builder) collect() {
 		slices.SortFunc(run, func(x, y int32) int { return cmp.Or(cmp.Compare(f.End(x), f.End(y)), cmp.Compare(x, y)) })
 	}
 	b.groupLaunches()
+}
+
+// matters reports whether a call is of use for a replay: a wait, or time of the host that a change selects.
+func matters(c *trace.Call) bool {
+	return attrkey.IsWait(c.Name) || attrkey.IsStreamWait(c.Name) || attrkey.IsAllocation(c.Name) || attrkey.IsInput(c.Name)
 }
 
 func (b *builder) addEvent(start, end int64, lane, owner int32, launch bool) {

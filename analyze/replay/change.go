@@ -29,10 +29,16 @@ const (
 	NoWait Kind = "nowait"
 	// Balance gives each device the mean of their work, by operation and step.
 	Balance Kind = "balance"
-	// Fuse runs repeated sequences, written a;b;c, as one launch.
+	// Fuse runs repeated sequences, written a;b;c, as one launch. [ShortRuns] and
+	// [Elementwise] select runs of operations.
 	Fuse Kind = "fuse"
 	// Host multiplies all time of the host by Factor. It selects nothing.
 	Host Kind = "host"
+	// Pauses shortens the long times in which the host recorded nothing to the usual time between two events. It selects
+	// nothing.
+	Pauses Kind = "pauses"
+	// Warm shortens each operation of the first step to the median of its like in other steps. It selects nothing.
+	Warm Kind = "warm"
 	// Without leaves out a request, written request=TRACE_ID.
 	Without Kind = "without"
 )
@@ -52,6 +58,8 @@ func (c Change) String() string {
 		return factor + " " + c.Select
 	case Host:
 		return "host " + factor
+	case Pauses, Warm:
+		return string(c.Kind)
 	case Rate:
 		return fmt.Sprintf("rate=%gGB/s %s", c.Factor/1e9, c.Select)
 	}
@@ -59,7 +67,15 @@ func (c Change) String() string {
 }
 
 var errWhat = errors.New("a change is WHAT SELECT, such as \"0.5x matmul\"; WHAT is a factor such as 0.5x, remove, " +
-	"typical, roofline, rate=25GB/s, overlap, nowait, balance, fuse, host or without")
+	"typical, roofline, rate=25GB/s, overlap, nowait, balance, fuse, host, pauses, warm or without")
+
+// Runs of operations of a stream, for [Fuse].
+const (
+	// ShortRuns selects runs of at least four operations shorter than 10 µs.
+	ShortRuns = "short"
+	// Elementwise selects runs of at least two operations with elementwise kernels. The longest of a run stays.
+	Elementwise = "elementwise"
+)
 
 // Parse reads a change, such as "0.5x matmul" or "rate=25GB/s Memcpy HtoD". The error names what may be written.
 func Parse(text string) (c Change, err error) {
@@ -70,6 +86,11 @@ func Parse(text string) (c Change, err error) {
 	case isRate:
 		c.Kind = Rate
 		c.Factor, err = parseRate(rate)
+	case c.Kind == Pauses || c.Kind == Warm:
+		if c.Select != "" {
+			err = fmt.Errorf("%q: %s selects nothing", text, what)
+		}
+		return c, err
 	case what == string(Host):
 		c.Factor, err = parseFactor(c.Select)
 		c.Select = ""
@@ -86,8 +107,9 @@ func Parse(text string) (c Change, err error) {
 		err = fmt.Errorf("%q selects nothing: %w", text, errWhat)
 	case c.Kind == Without && !strings.HasPrefix(c.Select, "request="):
 		err = fmt.Errorf("%q: without takes request=TRACE_ID", text)
-	case c.Kind == Fuse && !strings.Contains(c.Select, ";"):
-		err = fmt.Errorf("%q: fuse takes two or more names, such as matmul;relu", text)
+	case c.Kind == Fuse && c.Select != ShortRuns && c.Select != Elementwise && !strings.Contains(c.Select, ";"):
+		err = fmt.Errorf("%q: fuse takes two or more names, such as matmul;relu, or %s or %s", text, ShortRuns,
+			Elementwise)
 	}
 	return c, err
 }

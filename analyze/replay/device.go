@@ -147,7 +147,7 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 	var list [6]candidate
 	all := list[:0]
 	add := func(point int32, usual int64, kind schedule.Kind) {
-		if b.g.At(point) > at {
+		if b.g.At(point) > at && (kind != onStream || !b.overlaps(p.stream[i], r)) {
 			b.g.count[kind].Broken++
 			return
 		}
@@ -169,7 +169,7 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 	for _, c := range all {
 		explained = max(explained, min(at, b.g.At(c.point)+c.usual))
 	}
-	if at-explained > 3*microsecond && (isMarked || !marked.known(b.process[r])) {
+	if at-explained > 3*microsecond && (isMarked || !marked.known(b.process[r]) || b.launch[r] == none) {
 		if other := p.endedBefore(b, r); other != none {
 			all = append(all, candidate{b.end[other], at, afterStream})
 		}
@@ -190,6 +190,14 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 		}
 		b.g.connect(all[k].point, begin, slack, all[k].kind)
 	}
+}
+
+// overlaps reports whether r began in the last half of the operation before it on its stream, as dependent launches of
+// CUDA do. It waits for that operation then, with a negative lag.
+func (b *builder) overlaps(before, r int32) bool {
+	f := b.forest
+	return 2*(f.End(before)-f.Start(r)) <= f.Duration(before) && f.End(r) >= f.End(before) &&
+		f.Start(before) < f.Start(r) && b.end[before] == b.begin[before]|1 // of no collective
 }
 
 func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.At(c.point)+c.usual) }

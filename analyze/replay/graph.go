@@ -65,7 +65,7 @@ func (g *points) connect(from, to int32, lag int64, kind schedule.Kind) {
 
 // counts counts an edge, and reports whether the recording allows it.
 func (g *points) counts(from int32, to, lag int64, kind schedule.Kind) bool {
-	if lag < 0 || g.At(from)+lag > to {
+	if lag < 0 && kind != onStream || g.At(from)+lag > to {
 		g.count[kind].Broken++
 		return false
 	}

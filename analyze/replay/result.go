@@ -91,44 +91,62 @@ var ErrNoTimes = errors.New("no operation has a start, and a replay needs them")
 // Run replays the recording with changes, one after the other. It returns an [*UnknownError] for a change that selects
 // nothing, and ErrNoTimes for any change without times.
 func (g *Graph) Run(changes ...Change) (*Result, error) {
+	p, err := g.replay(changes)
+	if err != nil {
+		return nil, err
+	}
+	defer g.used.Put(p.changed)
+	r := &p.Result
+	recorded := g.g.Recorded()
+	r.Bound = g.parts(recorded.Last(), recorded)
+	r.ReplayedBound = g.parts(p.changed.Last(), p.changed)
+	r.Edges = g.edges()
+	r.Steps = g.steps(p.changed)
+	return r, nil
+}
+
+// replayed is a replay. Its result lacks parts, edges and steps.
+type replayed struct {
+	Result
+	changed *variant
+}
+
+func (g *Graph) replay(changes []Change) (*replayed, error) {
 	if len(changes) > 0 && g.g.Nodes() == 0 {
 		return nil, ErrNoTimes
 	}
+	used, _ := g.used.Get().(*variant)
+	p := &replayed{changed: g.g.Variant(used)}
 	recorded := g.g.Recorded()
-	changed := g.g.variant()
-	shared := changed // with all requests
+	shared := p.changed // with all requests
 	if slices.ContainsFunc(changes, func(c Change) bool { return c.Kind == Without }) {
 		shared = g.g.variant()
 	}
 	without := make(map[int32]bool)
-	r := &Result{Changes: []Applied{}}
+	r := &p.Result
+	r.Changes = []Applied{}
 	spread := 0.0
 	for _, c := range changes {
-		n, err := g.apply(c, changed)
+		n, err := g.apply(c, p.changed)
 		if err != nil {
+			g.used.Put(p.changed)
 			return nil, err
 		}
 		switch {
 		case c.Kind == Without:
 			rows, _ := g.request(c.Select)
 			maps.Copy(without, rows)
-		case shared != changed:
+		case shared != p.changed:
 			_, _ = g.apply(c, shared)
 		}
 		r.Changes = append(r.Changes, Applied{c, n})
 		spread = max(spread, spreads[c.Kind])
 	}
-	changed.Run()
-	last, replayedLast := recorded.Last(), changed.Last()
-	r.Bound = g.parts(last, recorded)
-	r.ReplayedBound = g.parts(replayedLast, changed)
-	r.Unexplained = g.unexplained(last, recorded)
+	r.Run.NS = g.whole
+	r.Run.ReplayedNS = p.changed.Run()
+	r.Unexplained = g.unexplained()
 	r.Known = r.Unexplained <= MostUnexplained
-	r.Edges = g.edges()
-	if last != none {
-		r.Run.NS, r.Run.ReplayedNS = g.g.At(last), changed.Time(replayedLast)
-	}
-	if shared != changed {
+	if shared != p.changed {
 		shared.Run()
 	}
 	formed := g.formAgain(recorded, shared, without)
@@ -140,30 +158,45 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 		spread = max(spread, spreadFormed)
 	}
 	r.Run.LowNS, r.Run.HighNS = r.bounds(r.Run.NS, r.Run.ReplayedNS, spread)
-	r.Requests = g.requests(changed, formed, without)
+	r.Requests = g.requests(p.changed, formed, without)
 	if q := r.Requests; q != nil {
 		q.LowSumNS, q.HighSumNS = r.bounds(q.SumNS, q.ReplayedSumNS, spread)
 	}
-	r.Steps = g.steps(changed)
-	return r, nil
+	return p, nil
 }
 
-// Gain returns by how much the operations of a name on devices make the run longer, beside what they and their launches
-// hide. It is 0 for an unknown name.
-func (g *Graph) Gain(name string) int64 {
-	s := &selection{rows: make([]bool, g.forest.Len())}
-	id := int32(slices.Index(g.forest.Names.Operations.Values, name))
-	for _, r := range g.ops() {
-		s.add(r, g.forest.Name(r) == id)
+// Saving is the time that changes save, and its bounds, in nanoseconds. Known is false if too much of the recorded time
+// has no known reason, see [Result].
+type Saving struct {
+	NS, LowNS, HighNS int64
+	Known             bool
+}
+
+// Saved returns what changes save of the run, or with ofRequests of the sum over its requests. Its errors are those of
+// Run.
+func (g *Graph) Saved(ofRequests bool, changes ...Change) (Saving, error) {
+	p, err := g.replay(changes)
+	if err != nil {
+		return Saving{}, err
 	}
-	if s.count == 0 {
-		return 0
+	defer g.used.Put(p.changed)
+	t := p.Run
+	if q := p.Requests; ofRequests && q != nil {
+		t = Times{q.SumNS, q.ReplayedSumNS, q.LowSumNS, q.HighSumNS}
 	}
-	g.gains.Lock()
-	defer g.gains.Unlock()
-	g.spare = g.g.Variant(g.spare)
-	g.remove(s, g.spare)
-	return g.whole - g.spare.Run()
+	return Saving{t.NS - t.ReplayedNS, t.NS - t.HighNS, t.NS - t.LowNS, p.Known}, nil
+}
+
+// Unexplained returns the time on the recorded path in which operations waited without a known reason, and its share.
+func (g *Graph) Unexplained() (ns int64, share float64) {
+	share = g.unexplained()
+	return int64(share * float64(g.whole)), share
+}
+
+// Overlapping reports whether requests of a process overlap, or share executions. Otherwise they follow each other, as
+// the steps of a loop do.
+func (g *Graph) Overlapping() bool {
+	return slices.Contains(g.loops, false) || len(g.forest.Executions.List) > 0
 }
 
 // ops returns the rows of operations on devices.
@@ -238,19 +271,20 @@ func (g *Graph) parts(last int32, v *variant) []Part {
 	return parts
 }
 
-// unexplained returns the share of the path to a point in long times before operations without a known reason.
-func (g *Graph) unexplained(last int32, v *variant) float64 {
+// unexplainedOf returns the share of the recorded path in long times before launched operations without a known reason.
+// Before operations without a launch, the time is the host's.
+func (g *Graph) unexplainedOf() float64 {
 	const long = 100 * microsecond
 	sum := int64(0)
-	if last == none {
-		return 0
+	recorded := g.g.Recorded()
+	if last := recorded.Last(); last != none {
+		g.g.binding(recorded, last, func(e edge, lag int64) {
+			if (e.kind == onStream || e.kind == afterLaunch) && lag > long && g.forest.Has(e.owner, trace.FlagLaunch) {
+				sum += lag
+			}
+		})
 	}
-	g.g.binding(v, last, func(e edge, lag int64) {
-		if (e.kind == onStream || e.kind == afterLaunch) && lag > long {
-			sum += lag
-		}
-	})
-	return float64(sum) / float64(max(1, g.g.At(last)))
+	return float64(sum) / float64(max(1, g.whole))
 }
 
 func (g *Graph) edges() Edges {

@@ -3,7 +3,6 @@ package timeline
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -70,11 +69,11 @@ type HostGap struct {
 // ExtentOf returns the extent of f.
 func ExtentOf(f *trace.Forest) *Extent {
 	f.Build()
-	e := &extents{
-		forest: f, sums: make(map[hostKey]*hostSum),
-		ranked: make(map[op.Int][]int32), did: make(map[op.Int][]int32),
+	e := &extents{hosts: newHosts(f, nil), sums: make(map[hostKey]*hostSum)}
+	if e.first <= e.last {
+		e.StartNS = e.first
+		e.DurationNS = e.last - e.first
 	}
-	e.findHost()
 	for key, rows := range f.Devices.All() {
 		e.device(key, rows)
 	}
@@ -110,15 +109,10 @@ func largestTimes(times []HostTime) []HostTime {
 
 type extents struct {
 	Extent
-	forest *trace.Forest
-	sums   map[hostKey]*hostSum
-
-	ranked map[op.Int][]int32 // host rows by rank; all rows under the unknown rank
-	did    map[op.Int][]int32 // host rows and calls by start; calls are complements of their numbers
-	left   []int32            // rows and calls of the current host that start later
-	open   [2][]int32         // started rows and calls, some of them ended
-	at     *DeviceWork        // the current device
-	gaps   int64
+	hosts
+	sums map[hostKey]*hostSum
+	at   *DeviceWork // the current device
+	gaps int64
 }
 
 type hostKey struct {
@@ -133,106 +127,10 @@ type hostSum struct {
 	first      int32 // the row of the first call
 }
 
-func (e *extents) findHost() {
-	f := e.forest
-	first, last := int64(trace.MaxTime), int64(-trace.MaxTime)
-	for r := range f.Rows() {
-		if !f.Has(r, trace.FlagStart) || f.Has(r, trace.FlagRepeat) {
-			continue
-		}
-		first, last = min(first, f.Start(r)), max(last, f.End(r))
-		if f.IsDeviceSide(r) || f.Duration(r) == 0 {
-			continue
-		}
-		e.ranked[op.Int{}] = append(e.ranked[op.Int{}], r)
-		if f.Has(r, trace.FlagOp) && f.DeviceKey(r).Rank.Known {
-			rank := f.DeviceKey(r).Rank
-			e.ranked[rank] = append(e.ranked[rank], r)
-		}
-	}
-	if first <= last {
-		e.StartNS = first
-		e.DurationNS = last - first
-	}
-}
-
-func (e *extents) times(i int32) (start, end int64) {
-	if i < 0 {
-		c := &e.forest.Calls[^i]
-		return c.Start, c.Start + c.Duration
-	}
-	return e.forest.Start(i), e.forest.End(i)
-}
-
-// compareTied orders rows and calls with equal starts, last end first.
-func (e *extents) compareTied(a, b int32) int {
-	if (a < 0) != (b < 0) {
-		return cmp.Compare(a, b)
-	}
-	if a >= 0 {
-		return cmp.Or(cmp.Compare(e.forest.End(b), e.forest.End(a)), e.forest.CompareStart(a, b))
-	}
-	x := &e.forest.Calls[^a]
-	y := &e.forest.Calls[^b]
-	return cmp.Or(cmp.Compare(y.Duration, x.Duration), strings.Compare(x.Name, y.Name), cmp.Compare(x.Rank.V, y.Rank.V))
-}
-
-// hostOf returns the rows and calls of a rank's host by start. A rank without rows gets the rows of all ranks.
-func (e *extents) hostOf(rank op.Int) []int32 {
-	did := slices.Clone(e.ranked[rank])
-	if len(did) == 0 {
-		did = slices.Clone(e.ranked[op.Int{}])
-	}
-	for i := range e.forest.Calls {
-		if c := &e.forest.Calls[i]; !c.Inside && (c.Rank == rank || rank == (op.Int{})) {
-			did = append(did, ^int32(i))
-		}
-	}
-	order.Rows(did, func(i int32) int64 {
-		start, _ := e.times(i)
-		return start
-	}, e.compareTied)
-	return did
-}
-
-// innermost returns the host row that started last of those running at a time, or else the call, and the time up to
-// which this holds, at most limit. Successive calls must have ascending times.
-func (e *extents) innermost(at, limit int64) (i int32, until int64, ok bool) {
-	for ; len(e.left) > 0; e.left = e.left[1:] {
-		start, end := e.times(e.left[0])
-		if start > at {
-			limit = min(limit, start)
-			break
-		}
-		if open := &e.open[uint32(e.left[0])>>31]; end > at {
-			*open = append(*open, e.left[0])
-		}
-	}
-	for k := range e.open {
-		for n, i := range slices.Backward(e.open[k]) {
-			if _, end := e.times(i); end > at {
-				return i, min(end, limit), true
-			}
-			e.open[k] = e.open[k][:n]
-		}
-	}
-	return 0, limit, false
-}
-
 func (e *extents) startDevice(k device.Key) {
 	e.Devices = append(e.Devices, DeviceWork{Key: k})
 	e.at = &e.Devices[len(e.Devices)-1]
-	rank := k.Rank
-	if len(e.ranked[rank]) == 0 && len(e.forest.Calls) == 0 {
-		rank = op.Int{} // one list for all such ranks
-	}
-	did, ok := e.did[rank]
-	if !ok {
-		did = e.hostOf(rank)
-		e.did[rank] = did
-	}
-	e.left = did
-	e.open = [2][]int32{}
+	e.enter(k.Rank)
 }
 
 func (e *extents) device(k device.Key, rows []int32) {

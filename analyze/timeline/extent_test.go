@@ -22,16 +22,7 @@ func TestExtentAgainstNaive(t *testing.T) {
 	cases.Inputs(t, 100, 2000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.RandomSpecs(r, 1+r.IntN(12))
 		f := tracetest.AddTo(trace.New(), specs...)
-		var calls []trace.Call
-		for i := range r.IntN(8) {
-			c := trace.Call{Name: fmt.Sprint("call", i), Start: r.Int64N(60), Duration: 1 + r.Int64N(20)}
-			if r.IntN(2) == 0 {
-				c.Rank = op.Known(r.Int64N(2))
-			}
-			f.Add(op.Record{Call: &op.Entry{Operation: c.Name, Rank: c.Rank, Start: op.Known(c.Start),
-				Duration: c.Duration}})
-			calls = append(calls, c)
-		}
+		calls := addCalls(f, r)
 		e := timeline.ExtentOf(f)
 		got := make(map[string]int64)
 		host := int64(0)
@@ -51,6 +42,19 @@ func TestExtentAgainstNaive(t *testing.T) {
 	if called == 0 {
 		t.Error("no call was under way while a device was idle")
 	}
+}
+
+// addCalls adds random calls to f.
+func addCalls(f *trace.Forest, r *rand.Rand) (calls []trace.Call) {
+	for i := range r.IntN(8) {
+		c := trace.Call{Name: fmt.Sprint("call", i), Start: r.Int64N(60), Duration: 1 + r.Int64N(20)}
+		if r.IntN(2) == 0 {
+			c.Rank = op.Known(r.Int64N(2))
+		}
+		f.Add(op.Record{Call: &op.Entry{Operation: c.Name, Rank: c.Rank, Start: op.Known(c.Start), Duration: c.Duration}})
+		calls = append(calls, c)
+	}
+	return calls
 }
 
 // naiveHost examines each nanosecond of e on each device.

@@ -32,6 +32,7 @@ const (
 type Gaps struct {
 	IdleCauses
 	Longest []IdleGap // longest first
+	Places  []Place   // largest sum first, see [FirstPlaces]
 }
 
 // IdleGap is a maximal idle time between two operations of a device.
@@ -81,12 +82,15 @@ func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 		above = math.MaxInt64
 	}
 	owners, asked := requestTimes(f)
-	hosts := hostsAbove(f)
+	nesting := f.Nesting()
+	hosts := hostsAbove(f, nesting)
+	places := newPlacer(f, owners, nesting)
 	for key, rows := range f.Devices.All() {
 		sums := IdleDevice{Key: key}
 		onlyRequests := owners != nil && !slices.ContainsFunc(rows, func(r int32) bool {
 			return owners[r] == trace.NoRow || int(owners[r]) >= f.Len() // a request that was not read
 		})
+		places.enter(key.Rank)
 		for s := range sweep(f, rows) {
 			start := s.from + s.busy
 			length := s.to - start
@@ -104,6 +108,7 @@ func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 			if quiet < length {
 				sums.of(cause).Add(length - quiet)
 			}
+			places.add(s.last, s.next, start, length, quiet)
 			if length <= above {
 				continue
 			}
@@ -121,6 +126,7 @@ func idleGaps(f *trace.Forest, threshold time.Duration, top int) *Gaps {
 		}
 	}
 	idle.Longest = firstGaps(longest, top)
+	idle.Places = places.all()
 	return idle
 }
 
@@ -166,9 +172,9 @@ func (s *IdleSum) Add(length int64) {
 }
 
 // hostsAbove returns the nearest row above each row other than a device operation, or trace.NoRow.
-func hostsAbove(f *trace.Forest) []int32 {
+func hostsAbove(f *trace.Forest, nesting *trace.Nesting) []int32 {
 	hosts := slices.Repeat([]int32{trace.NoRow}, f.Len())
-	for _, r := range f.Nesting().Rows() {
+	for _, r := range nesting.Rows() {
 		if p := f.Tree.Parent[r]; p != trace.NoRow && f.IsDeviceSide(p) {
 			hosts[r] = hosts[p]
 		} else {

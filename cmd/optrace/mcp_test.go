@@ -47,19 +47,19 @@ func call(t *testing.T, c *client.ClientSession, tool string, args map[string]an
 	return text, r.IsError
 }
 
-// writeRun writes the recording of a run with a cause.
-func writeRun(t *testing.T, dir, name, cause string, strength float64, seed uint64) {
+// writeRun writes the recording of a run with a cause, of a strength of 0 without it.
+func writeRun(t *testing.T, dir, name, cause string, layout causes.Layout, strength float64, seed uint64) {
 	t.Helper()
 	var text bytes.Buffer
-	check.OK(t, causes.Write(&text, cause, strength, seed))
+	check.OK(t, causes.Write(&text, cause, layout, strength == 0, strength, seed))
 	check.OK(t, os.WriteFile(filepath.Join(dir, name), text.Bytes(), 0o600))
 }
 
 func TestMCPTools(t *testing.T) {
 	dir := t.TempDir()
-	writeRun(t, dir, "base.jsonl", causes.Training, 0, 1)
-	writeRun(t, dir, "head.jsonl", "operation", 0.5, 2)
-	writeRun(t, dir, "serve.jsonl", "slow_request", 0.5, 3)
+	writeRun(t, dir, "base.jsonl", "straggler", causes.TracePerStep, 0, 1)
+	writeRun(t, dir, "head.jsonl", "slow_layer", causes.TracePerStep, 0.5, 2)
+	writeRun(t, dir, "serve.jsonl", "long_prompt", causes.Server, 0.5, 3)
 	var long strings.Builder
 	for i := range 5 {
 		fmt.Fprintf(&long, `{"operation":"long%d%s","duration_us":1}`+"\n", i, strings.Repeat("L", 60_000))
@@ -143,8 +143,8 @@ func TestMCPTools(t *testing.T) {
 func TestMCPDirectories(t *testing.T) {
 	outside := t.TempDir()
 	dir := t.TempDir()
-	writeRun(t, outside, "secret.jsonl", causes.Training, 0, 1)
-	writeRun(t, dir, "in.jsonl", causes.Training, 0, 1)
+	writeRun(t, outside, "secret.jsonl", "straggler", causes.TracePerStep, 0, 1)
+	writeRun(t, dir, "in.jsonl", "straggler", causes.TracePerStep, 0, 1)
 	for link, to := range map[string]string{"file.jsonl": filepath.Join(outside, "secret.jsonl"), "dir": outside,
 		"within.jsonl": "in.jsonl"} {
 		check.OK(t, os.Symlink(to, filepath.Join(dir, link)))
@@ -170,7 +170,7 @@ func TestMCPDirectories(t *testing.T) {
 
 func TestMCPLimits(t *testing.T) {
 	dir := t.TempDir()
-	writeRun(t, dir, "a", causes.Training, 0, 1)
+	writeRun(t, dir, "a", "straggler", causes.TracePerStep, 0, 1)
 	for says, flag := range map[string]string{"longer than 1ns": "-timeout=1ns", "-max-memory": "-max-memory=1024"} {
 		if text, failed := call(t, askMCP(t, dir, flag), "overview",
 			map[string]any{"inputs": []string{"a"}}); !failed || !strings.Contains(text, says) {
@@ -188,11 +188,10 @@ func TestMCPFindsCauses(t *testing.T) {
 	found := 0
 	runs := 0
 	seeds := cases.Count(t, 1, 20)
-	for i := range causes.Causes {
-		cause := &causes.Causes[i]
+	for _, cause := range causes.PlantedIn(causes.TracePerStep) {
 		for seed := range seeds {
 			runs++
-			writeRun(t, dir, "run", cause.Name, 2*cause.From, uint64(seed))
+			writeRun(t, dir, "run", cause.Name, causes.TracePerStep, 0.5, uint64(seed))
 			args := map[string]any{"inputs": []string{"run"}}
 			text, _ := call(t, c, "overview", args)
 			first := text

@@ -111,12 +111,32 @@ func (v *view) idle() {
 	})
 	v.note("host: the next operation was launched after the gap began; queue: it was waiting, for less than " +
 		units.Duration(causes.ThresholdNS) + "; other: anything else, or no launch is known")
+	v.idlePlaces(v.r.IdlePlaces)
 	if len(v.r.Idle) == 0 {
 		return
 	}
 	show(&v.page, "longest on:n|duration|cause:t|after:n1|before:n2", v.r.Idle, func(t *table, g *timeline.IdleGap) {
 		t.add(g.Label(v.ranks), units.Duration(g.DurationNS), string(g.Cause), g.After, g.Before)
 	})
+}
+
+// idlePlaces shows idle time by the work around it, and the host's activity meanwhile.
+func (v *view) idlePlaces(places []timeline.Place) {
+	if len(places) == 0 {
+		return
+	}
+	const columns = "idle after:n|until:n|gaps|sum|each:2|longest:3|unrecorded|host meanwhile:n1"
+	show(&v.page, columns, places, func(t *table, p *timeline.Place) {
+		var host string
+		if len(p.HostNS) > 0 {
+			host = units.Duration(p.HostNS[0].TimeNS) + " " + p.HostNS[0].Operation
+		}
+		t.add(p.After, p.Until, units.Count(p.Count), units.Duration(p.SumNS),
+			units.DurationFloat(float64(p.SumNS)/float64(p.Count)), units.Duration(p.MaxNS),
+			nonZero(p.UntracedNS, units.Duration), host)
+	})
+	v.note("after, until: the operator that launched the work, or the call that waited for the device; unrecorded: the host " +
+		"recorded no operation, span or call meanwhile; host meanwhile: its longest activity")
 }
 
 func (v *view) whyNoGaps() string {

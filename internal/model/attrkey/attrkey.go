@@ -58,6 +58,29 @@ func IsWait(call string) bool {
 	return slices.ContainsFunc(copies[:], begins) && !slices.ContainsFunc(lasting[:], within)
 }
 
+// IsAllocation reports whether a runtime call takes or gives back memory of a device, such as cudaMalloc or hipFree.
+// Calls in the order of a stream, such as cudaMallocAsync, are no such calls.
+func IsAllocation(call string) bool {
+	if strings.Contains(call, "Async") || strings.Contains(call, "Host") {
+		return false
+	}
+	return slices.ContainsFunc(allocations[:], func(name string) bool { return strings.HasPrefix(call, name) })
+}
+
+var allocations = [...]string{"cudaMalloc", "cudaFree", "hipMalloc", "hipFree", "cuMemAlloc", "cuMemFree"}
+
+// IsInput reports whether a range or an operation of the host reads the input of a step, by its name: a word such as
+// DataLoader, next_batch or read_input.
+func IsInput(name string) bool {
+	plain := strings.ToLower(name)
+	return slices.ContainsFunc(inputs[:], func(part string) bool { return strings.Contains(plain, part) })
+}
+
+var inputs = [...]string{
+	"dataloader", "data_loader", "loader", "next_batch", "get_batch", "load_batch", "read_batch", "load_data", "fetch_batch",
+	"read_input", "get_next", "iteratorgetnext", "input_pipeline", "prefetch_wait",
+}
+
 // Shown are attributes for display, without a figure of their own: a kernel's launch, and the operator of a gradient.
 var Shown = [...]string{Grid, Block, Registers, SharedMemory, Occupancy, Graph, GraphNodeName, LaunchCall, ForwardName}
 

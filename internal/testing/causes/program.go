@@ -1,3 +1,5 @@
+// Package causes simulates runs with one known cause of slowness, of any strength, and the same runs without it. Tests of
+// findings and replays read them, and examples/causes writes them to a file.
 package causes
 
 import (
@@ -9,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // Layout is the form of a recording of a training program.
@@ -30,21 +33,25 @@ var Layouts = []Layout{Profile, TracePerStep, TracePerRank}
 // Planted is a cause of slowness in a training program, and the change that undoes it.
 type Planted struct {
 	Name string
-	// Change is a format for the strength, in the form of package replay.
+	// Rule is the rule of the finding for the cause, and Says a part of its text.
+	Rule, Says string
+	// Change undoes a cause of a strength, in the form of package replay. It is nil for a cause that no change undoes.
 	Change func(strength float64) string
 }
 
 // Programs are the causes of [Twin].
 var Programs = []Planted{
-	{"straggler", func(s float64) string { return fmt.Sprintf("%gx rank=1,kind=compute", 1/(1+s)) }},
-	{"imbalance", func(float64) string { return "balance kind=compute" }},
-	{"tiny", func(float64) string { return "remove tiny" }},
-	{"item", func(float64) string { return "nowait cudaStreamSynchronize" }},
-	{"pause", func(float64) string { return "remove save_checkpoint" }},
-	{"loader", func(float64) string { return "remove next_batch" }},
-	{"pageable", func(float64) string { return "rate=25GB/s Memcpy HtoD (Pageable -> Device)" }},
-	{"slow_layer", func(s float64) string { return fmt.Sprintf("%gx layer_05", 1/(1+s*trainLayers)) }},
-	{"exposed", func(float64) string { return "overlap kind=collective" }},
+	{"straggler", "straggler", "1/cuda:1", func(s float64) string { return fmt.Sprintf("%gx rank=1,kind=compute", 1/(1+s)) }},
+	{"imbalance", "straggler", "3/cuda:3", func(float64) string { return "balance kind=compute" }},
+	{"tiny", "short_operations", "tiny", func(float64) string { return "remove tiny" }},
+	{"item", "waits", "cudaStreamSynchronize", func(float64) string { return "nowait cudaStreamSynchronize" }},
+	{"pause", "pauses", "save_checkpoint", func(float64) string { return "remove save_checkpoint" }},
+	{"loader", "input", "next_batch", func(float64) string { return "remove next_batch" }},
+	{"pageable", "copies", "Pageable", func(float64) string { return "rate=25GB/s Memcpy HtoD (Pageable -> Device)" }},
+	{"slow_layer", "unlike", "layer_05", func(s float64) string { return fmt.Sprintf("%gx layer_05", 1/(1+s*trainLayers)) }},
+	{"first_step", "first_step", "first step", func(float64) string { return "warm" }},
+	{"late", "straggler", "2/cuda:2", nil},
+	{"exposed", "communication", "all_reduce", func(float64) string { return "overlap kind=collective" }},
 }
 
 // PlantedIn returns the causes of [Twin] in a layout.
@@ -83,6 +90,9 @@ type piece struct {
 	sequence         int64 // of a collective, from 1
 }
 
+// epoch is the start of recordings, in Unix nanoseconds.
+const epoch = 1_700_000_000_000_000_000
+
 // program simulates the hosts and devices of a training run.
 type program struct {
 	cause    string
@@ -114,9 +124,9 @@ func Twin(name string, layout Layout, strength float64, seed uint64) (with, with
 	return out[0], out[1], ns
 }
 
-// WriteTwin writes the records of Twin to w, as entries, with the cause or without it. It returns an error for a cause
-// that the layout does not have.
-func WriteTwin(w io.Writer, name string, layout Layout, without bool, strength float64, seed uint64) error {
+// Write writes the records of Twin to w, as entries, with the cause or without it. It returns an error for a cause that
+// the layout does not have.
+func Write(w io.Writer, name string, layout Layout, without bool, strength float64, seed uint64) error {
 	if !slices.ContainsFunc(PlantedIn(layout), func(c Planted) bool { return c.Name == name }) {
 		return fmt.Errorf("there is no cause %q in layout %q", name, layout)
 	}
@@ -124,7 +134,20 @@ func WriteTwin(w io.Writer, name string, layout Layout, without bool, strength f
 	if without {
 		records = other
 	}
-	return write(w, records)
+	out := entries.NewWriter(w, nil)
+	for _, rec := range records {
+		var err error
+		switch {
+		case rec.Entry != nil:
+			err = out.Entry(rec.Entry)
+		case rec.Span != nil:
+			err = out.Span(rec.Span)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return out.Flush()
 }
 
 // noise returns a factor near 1 for the next piece of a name on a rank. Twins draw the same.
@@ -216,6 +239,9 @@ func (p *program) run() {
 func (p *program) step(s int) {
 	const step = float64(trainLayers * kernelNS)
 	for r := range trainRanks {
+		if r == 2 { // an untraced pause
+			p.host[r] += int64(p.is("late") * step)
+		}
 		if wait := p.is("loader"); wait > 0 {
 			p.work(r, s, "next_batch", wait*step)
 		}
@@ -269,6 +295,9 @@ func (p *program) layer(r, s, l int) int64 {
 	}
 	if l == 5 {
 		ns *= 1 + p.is("slow_layer")*trainLayers
+	}
+	if s == 0 {
+		ns *= 1 + p.is("first_step")*trainSteps
 	}
 	name := fmt.Sprintf("layer_%02d", l)
 	x := p.launch(r, s, name, op.KindCompute, 0, ns, 0)

@@ -1,0 +1,180 @@
+package findings
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
+)
+
+// rule finds changes of one kind. docs/analyses.md has its definition, docs/advice.md the sources of its advice.
+type rule struct {
+	name string
+	kind Kind
+	// find returns candidates. It tests what the recording says for and against each.
+	find func(l *list) []candidate
+}
+
+// rules are tried in this order.
+var rules = []rule{
+	{"straggler", Straggler, (*list).stragglers},
+	{"input", HostGap, (*list).loaders},
+	{"copies", Copies, (*list).slowCopies},
+	{"allocator", HostGap, (*list).allocator},
+	{"waits", HostGap, (*list).waits},
+	{"pauses", HostGap, (*list).pauses},
+	{"first_step", FirstStep, (*list).firstStep},
+	{"start_up", FirstStep, (*list).startUp},
+	{"launch_bound", Launch, (*list).launchBound},
+	{"short_operations", SmallOperations, (*list).shortOperations},
+	{"communication", Operation, (*list).communication},
+	{"tensor_cores", Operation, (*list).tensorCores},
+	{"unlike", Operation, (*list).unlike},
+	{"uneven_calls", Operation, (*list).unevenCalls},
+	{"elementwise", SmallOperations, (*list).elementwise},
+	{"conversions", Operation, (*list).conversions},
+	{"roofline", Roofline, (*list).rooflines},
+	{"long_prompt", SlowRequest, (*list).longPrompts},
+	{"queue", SlowRequest, (*list).queues},
+	{"slow_request", SlowRequest, (*list).slowRequests},
+	{"engine_host", HostGap, (*list).engineHost},
+}
+
+// candidate is a change that may be worth making.
+type candidate struct {
+	Finding
+	// changes are replayed together. Without any, saving is the estimate.
+	changes []replay.Change
+	saving  replay.Saving
+	// atMost is set for a change that cannot save all of it, such as code that has to run somewhere.
+	atMost bool
+	// most bounds what the changes save, 0 if unknown.
+	most int64
+	// isEffect is set for a time that other causes can explain. They come first, and it is left out beside them.
+	isEffect bool
+	// isGeneral is set for a change that includes more specific ones. It saves what these leave.
+	isGeneral bool
+}
+
+// maxReplayed bounds the candidates that are replayed, maxChanges the changes that are replayed together.
+const (
+	maxReplayed = 16
+	maxChanges  = 8
+)
+
+// changes adds the changes worth making, by their gain. A change that adds less than half of its gain to the ones
+// before saves the same time and is left out.
+func (l *list) changes() {
+	var all []candidate
+	for i := range rules {
+		r := &rules[i]
+		for _, c := range r.find(l) {
+			c.Kind = cmp.Or(c.Kind, r.kind)
+			c.Rule = r.name
+			c.Advice = cmp.Or(c.Advice, r.name)
+			if l.enough(cmp.Or(c.most, math.MaxInt64)) {
+				all = append(all, c)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int {
+		return cmp.Compare(cmp.Or(b.most, math.MaxInt64), cmp.Or(a.most, math.MaxInt64))
+	})
+	all = all[:min(len(all), maxReplayed)]
+	worth := all[:0]
+	for _, c := range all {
+		if l.replay(&c.saving, c.changes) && l.enough(c.saving.NS) {
+			worth = append(worth, c)
+		}
+	}
+	all = worth
+	slices.SortStableFunc(all, func(a, b candidate) int {
+		return cmp.Or(
+			order.Flags(a.isEffect, b.isEffect), order.Flags(a.isGeneral, b.isGeneral), cmp.Compare(b.saving.NS, a.saving.NS),
+		)
+	})
+	var kept []replay.Change
+	together := int64(0)
+	for i := range all {
+		c := &all[i]
+		if c.isEffect && !all[0].isEffect {
+			break
+		}
+		if len(c.changes) == 0 {
+			l.claim(c)
+			continue
+		}
+		joint := c.saving
+		if len(kept) > 0 && !l.replay(&joint, append(slices.Clone(kept), c.changes...)) {
+			continue
+		}
+		more := joint.NS - together
+		if c.isGeneral {
+			c.saving = replay.Saving{NS: more, HighNS: max(more, c.saving.HighNS), Known: c.saving.Known}
+		}
+		if 2*more < c.saving.NS || !l.enough(c.saving.NS) {
+			continue
+		}
+		kept = append(kept, c.changes...)
+		together = joint.NS
+		if l.claim(c); len(kept) >= maxChanges {
+			break
+		}
+	}
+}
+
+// replay sets s to what changes save. It reports false for changes that select nothing.
+func (l *list) replay(s *replay.Saving, changes []replay.Change) bool {
+	if len(changes) == 0 {
+		return true
+	}
+	if l.Replay == nil {
+		return false
+	}
+	var err error
+	*s, err = l.Replay().Saved(l.byRequest, changes...)
+	return err == nil
+}
+
+func (l *list) enough(ns int64) bool { return l.whole > 0 && float64(ns) >= minShare*float64(l.whole) }
+
+// claim adds the finding of a candidate.
+func (l *list) claim(c *candidate) {
+	f := c.Finding
+	f.OfNS = op.Known(l.whole)
+	if len(c.changes) > 0 && !c.saving.Known {
+		l.all = append(l.all, f) // too much of the time is unexplained
+		return
+	}
+	f.SavedNS = op.Known(min(c.saving.NS, l.whole))
+	const estimated = 20 // the part of a gain by which the estimate of its size may be wrong
+	low := max(0, c.saving.LowNS-c.saving.NS/estimated)
+	high := min(l.whole, max(c.saving.HighNS, c.saving.NS)+c.saving.NS/estimated)
+	if c.atMost {
+		low = 0
+	}
+	if len(c.changes) > 0 || c.saving.HighNS > 0 {
+		f.SavedLowNS, f.SavedHighNS = op.Known(low), op.Known(high)
+	}
+	l.all = append(l.all, f)
+}
+
+// change returns a change of a kind and a selection.
+func change(kind replay.Kind, selection string) []replay.Change {
+	return []replay.Change{{Kind: kind, Select: selection}}
+}
+
+// about returns the evidence for a finding.
+func about(name, value string) Evidence { return Evidence{Name: name, Value: value} }
+
+func times(name string, n int64) Evidence { return about(name, units.Count(n)) }
+
+func lasts(name string, ns int64) Evidence {
+	value, unit, _ := strings.Cut(units.Duration(ns), " ")
+	return Evidence{name, value, unit}
+}

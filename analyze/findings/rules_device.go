@@ -1,0 +1,341 @@
+package findings
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
+)
+
+// onDevices returns the operations of devices that take minShare of the whole in sum.
+func (l *list) onDevices(kinds ...op.Kind) (rows []profile.Operation) {
+	for i := range l.Operations {
+		o := &l.Operations[i]
+		isKind := slices.ContainsFunc(kinds, func(k op.Kind) bool { return k.String() == o.Kind })
+		if o.Side == "" && isKind && l.enough(o.SumNS/l.devicesNum) {
+			rows = append(rows, *o)
+		}
+	}
+	return rows
+}
+
+// linkRate is the rate of pinned copies that is assumed without the device's own, in bytes a second: PCIe 4.
+const linkRate = 25e9
+
+// slowCopies finds copies from pageable memory, and copies that keep the device from computing.
+func (l *list) slowCopies() (all []candidate) {
+	for _, o := range l.onDevices(op.KindMemory) {
+		rate := 0.0
+		if o.MemoryBytes.Known && o.SumNS > 0 {
+			rate = float64(o.MemoryBytes.V) / float64(o.SumNS) * 1e9
+		}
+		f := says(Copies, Where{Section: "memory", Operation: o.Operation}, "%s", l.named(o.Operation))
+		f.Evidence = []Evidence{times("copies", o.Count), lasts("time", o.SumNS)}
+		if rate > 0 {
+			f.Evidence = append(f.Evidence, about("rate", units.Bytes(int64(rate))+"/s"))
+		}
+		isPageable := strings.Contains(o.Operation, "Pageable") && !strings.Contains(o.Operation, "DtoH")
+		switch {
+		case isPageable && rate > 0 && rate < linkRate:
+			f.Text = fmt.Sprintf("Pageable copies: %s of %s run at %s/s.", units.Plural(o.Count, "copy"),
+				units.Bytes(o.MemoryBytes.V), units.Bytes(int64(rate)))
+			f.Try = "pin the host's memory, and copy without blocking on a stream of its own"
+			all = append(all, candidate{Finding: f, changes: []replay.Change{
+				{Kind: replay.Rate, Select: o.Operation, Factor: linkRate},
+			}})
+		case 5*l.by.MemoryNS >= l.whole*l.devicesNum:
+			f.Text = fmt.Sprintf("%s keeps the device from computing: %s take %s.", l.named(o.Operation),
+				units.Plural(o.Count, "copy"), l.part(o.SumNS/l.devicesNum))
+			f.Try = "copy on a stream of its own while the device computes, or leave the data on the device"
+			all = append(all, candidate{Finding: f, changes: change(replay.Overlap, o.Operation), atMost: true})
+		}
+	}
+	return all
+}
+
+// communication finds collectives that keep the devices from computing.
+func (l *list) communication() []candidate {
+	if l.by.CommunicationNS*10 < l.whole*l.devicesNum {
+		return nil
+	}
+	var names []string
+	var n, ns, bytes int64
+	for i := range l.Operations {
+		if o := &l.Operations[i]; o.Side == "" && o.Kind == op.KindCollective.String() {
+			n += o.Count
+			ns += o.SumNS
+			bytes += o.MemoryBytes.V
+			if len(names) < 2 {
+				names = append(names, l.named(o.Operation))
+			}
+		}
+	}
+	f := says(Operation, Where{Section: "communication"}, "%s exposed in %s: nothing computes meanwhile.%s",
+		l.each(l.part(l.by.CommunicationNS/l.devicesNum)), strings.Join(names, ", "), l.spread)
+	f.Evidence = []Evidence{times("collectives", n), lasts("time", ns/l.devicesNum)}
+	f.Try = "start collectives while the backward pass computes"
+	if rounds := l.rounds() * l.devicesNum; rounds > 0 && n/rounds > 100 && n > 0 && bytes/n < 1<<20 {
+		f.Try = "larger buckets: " + units.Count(n/rounds) + " collectives a step are small"
+	}
+	if bytes > 0 && ns > 0 {
+		f.Evidence = append(f.Evidence, about("rate", units.Bytes(int64(float64(bytes)/float64(ns)*1e9))+"/s"))
+	}
+	return l.overlapped(f)
+}
+
+// overlapped returns the candidate that puts collectives on streams of their own. If what follows needs their data, they
+// cannot overlap with all of it: the gain then is halfway to their removal.
+func (l *list) overlapped(f Finding) []candidate {
+	const nearly = 0.65
+	all := "kind=collective"
+	var over, removed replay.Saving
+	c := candidate{Finding: f, changes: change(replay.Overlap, all)}
+	if !l.replay(&over, c.changes) || !l.replay(&removed, change(replay.Remove, all)) ||
+		float64(over.NS) >= nearly*float64(removed.NS) {
+		return []candidate{c}
+	}
+	c.changes = nil
+	c.atMost = over.NS <= 0
+	c.saving = replay.Saving{
+		NS: (over.NS + removed.NS) / 2, LowNS: over.LowNS, HighNS: removed.HighNS, Known: over.Known && removed.Known,
+	}
+	return []candidate{c}
+}
+
+// plainCores matches the kernels that multiply 32-bit numbers without tensor cores.
+var plainCores = regexp.MustCompile(`sgemm|simt|_ffma|scudnn|f32f32_f32|cgemm|fp32_nn|fp32_nt|sm\d+_xmma_\w+_f32f32`)
+
+// tensorNames are the marks of kernels on tensor cores.
+var tensorNames = regexp.MustCompile(`tf32|tensorop|s1688|s16816|884|hmma|wgmma|bf16|f16|fp8|e4m3`)
+
+// tensorCores finds products and convolutions of 32-bit numbers that do not use tensor cores.
+func (l *list) tensorCores() []candidate {
+	if !l.hasTensorCores() {
+		return nil
+	}
+	var changes []replay.Change
+	var n, ns, flops int64
+	name := ""
+	for i := range l.Operations {
+		o := &l.Operations[i]
+		plain := strings.ToLower(o.Operation)
+		if o.Side != "" || !plainCores.MatchString(plain) || tensorNames.MatchString(plain) {
+			continue
+		}
+		if name == "" {
+			name = o.Operation
+		}
+		n += o.Count
+		ns += o.SumNS
+		flops += o.FLOPs
+		if len(changes) < maxChanges {
+			changes = append(changes, replay.Change{Kind: replay.Scale, Select: o.Operation, Factor: 0.35})
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	rate := ""
+	if flops > 0 {
+		rate = " at " + units.FLOPs(int64(float64(flops)/float64(ns)*1e9)) + "/s"
+	}
+	f := says(Operation, Where{Section: "operations", Operation: name},
+		"Tensor cores unused: %s multiply 32-bit numbers on plain cores for %s%s, such as %s.",
+		units.Plural(n, "operation"), l.part(ns/l.devicesNum), rate, l.named(name))
+	f.Evidence = []Evidence{about("kernel", name), times("operations", n), lasts("time", ns)}
+	f.Try = "allow TF32, or use bfloat16 or float16 (automatic mixed precision)"
+	return []candidate{{Finding: f, changes: changes, most: ns / l.devicesNum}}
+}
+
+// hasTensorCores reports whether the devices have tensor cores: NVIDIA's since 2017.
+func (l *list) hasTensorCores() bool {
+	for i := range l.Extent.Devices {
+		if kind, _, _ := strings.Cut(l.Extent.Devices[i].DeviceID, ":"); kind == "cuda" || kind == "gpu" {
+			return true
+		}
+	}
+	return false
+}
+
+// unlike finds an operation that takes longer than others whose names differ in one number, such as layer_05.
+func (l *list) unlike() (all []candidate) {
+	type sibling struct {
+		number int64
+		row    *profile.Operation
+	}
+	families := make(map[string][]sibling)
+	var order []string
+	for i := range l.Operations {
+		o := &l.Operations[i]
+		if o.Side != "" || o.Kind != op.KindCompute.String() || o.Count == 0 {
+			continue
+		}
+		digits := numbers.FindAllStringIndex(o.Operation, -1)
+		if len(digits) != 1 {
+			continue
+		}
+		at := digits[0]
+		number, err := strconv.ParseInt(o.Operation[at[0]:at[1]], 10, 32)
+		if err != nil {
+			continue
+		}
+		family := o.Operation[:at[0]] + "#" + o.Operation[at[1]:]
+		if families[family] == nil {
+			order = append(order, family)
+		}
+		families[family] = append(families[family], sibling{number, o})
+	}
+	const (
+		least  = 4
+		slower = 1.15
+	)
+	for _, family := range order {
+		of := families[family]
+		var means []int64
+		first, last := of[0].number, of[0].number
+		for _, s := range of {
+			means = append(means, int64(s.row.MeanNS))
+			first, last = min(first, s.number), max(last, s.number)
+		}
+		median := sketch.Median(means)
+		if len(of) < least || last-first >= 2*int64(len(of)) {
+			continue
+		}
+		for _, s := range of {
+			o := s.row
+			factor := o.MeanNS / float64(median)
+			more := int64(o.MeanNS-float64(median)) * o.Count
+			if factor < slower || !l.enough(more/l.devicesNum) || !sameWork(o, of[0].row) && !sameWork(o, of[1].row) {
+				continue
+			}
+			f := says(Operation, Where{Section: "operations", Operation: o.Operation},
+				"%s takes %s, %s times the median of its %s like it.", l.named(o.Operation),
+				units.Duration(int64(o.MeanNS)), ratio(factor), units.Plural(int64(len(of)-1), "operation"))
+			f.Evidence = []Evidence{lasts("mean", int64(o.MeanNS)), lasts("median of its like", median), times("calls", o.Count)}
+			f.Try = "compare its shapes, types and kernels with those of its like"
+			all = append(all, candidate{Finding: f, most: more, changes: []replay.Change{
+				{Kind: replay.Scale, Select: o.Operation, Factor: 1 / factor},
+			}})
+		}
+	}
+	return all
+}
+
+var numbers = regexp.MustCompile(`\d+`)
+
+// sameWork reports whether calls of two operations have the same work, as far as it is known.
+func sameWork(a, b *profile.Operation) bool {
+	per := func(sum, n int64) int64 { return sum / max(1, n) }
+	return per(a.FLOPs, a.Count) == per(b.FLOPs, b.Count) && per(a.Elements, a.Count) == per(b.Elements, b.Count)
+}
+
+// unevenCalls finds operations with calls much slower than others with the same work.
+func (l *list) unevenCalls() (all []candidate) {
+	const slower = 2
+	for _, o := range l.onDevices(op.KindCompute) {
+		more := int64((o.MeanNS - o.P50NS.V) * float64(o.Count))
+		known := o.FLOPs > 0 || o.Elements > 0
+		if !known || !l.enough(more/l.devicesNum) || float64(o.MaxNS) < slower*o.P50NS.V {
+			continue
+		}
+		f := says(Operation, Where{Section: "operations", Operation: o.Operation},
+			"%s takes %s at the median and up to %s for the same work.", l.named(o.Operation),
+			units.Duration(int64(o.P50NS.V)), units.Duration(o.MaxNS))
+		f.Evidence = []Evidence{lasts("median", int64(o.P50NS.V)), lasts("longest", o.MaxNS), times("calls", o.Count)}
+		f.Try = "look at the slow calls: other work on the device, clocks, cold caches"
+		all = append(all, candidate{Finding: f, changes: change(replay.Typical, o.Operation)})
+	}
+	return all
+}
+
+// conversions finds operators that only change the type or the layout of tensors, or move their data.
+func (l *list) conversions() (all []candidate) {
+	const moves = 8 // the least part of the whole for movers is 1/moves
+	for i := range l.Operators.Rows {
+		o := &l.Operators.Rows[i]
+		what := conversionOf[o.Operator]
+		ns := o.DeviceTotalNS / l.devicesNum
+		if what == "" || !l.enough(ns) || what == "data" && ns < l.whole/moves {
+			continue
+		}
+		text := "changes the " + what + " of tensors"
+		try := "keep one " + what + " from operation to operation"
+		if what == "data" {
+			text = "only moves data"
+			try = "avoid the copy: views, sorted indices, grouped products, fused gathers"
+		}
+		f := says(Operation, Where{Section: "operators", Operation: o.Operator}, "%s %s, for %s in %s.",
+			l.named(o.Operator), text, l.part(ns), units.Plural(o.Calls, "call"))
+		f.Evidence = []Evidence{times("calls", o.Calls), lasts("time of the device", o.DeviceTotalNS)}
+		f.Try = try
+		all = append(all, candidate{Finding: f, changes: change(replay.Remove, "operator="+o.Operator), most: ns, atMost: true})
+	}
+	return all
+}
+
+// conversionOf has what PyTorch's operators change.
+var conversionOf = map[string]string{
+	"aten::to": "type", "aten::_to_copy": "type", "aten::type_as": "type",
+	"aten::contiguous": "layout", "aten::clone": "data", "aten::cat": "data", "aten::repeat": "data",
+	"aten::index": "data", "aten::index_select": "data", "aten::gather": "data",
+}
+
+// elementwise finds chains of elementwise operations. Each reads and writes all of its data.
+func (l *list) elementwise() []candidate {
+	const much = 5
+	var n, ns int64
+	for i := range l.Operations {
+		if o := &l.Operations[i]; o.Side == "" && strings.Contains(o.Operation, "elementwise_kernel") {
+			n += o.Count
+			ns += o.SumNS
+		}
+	}
+	if ns/l.devicesNum < l.whole/much {
+		return nil
+	}
+	f := says(SmallOperations, Where{Section: "operations"},
+		"Elementwise operations take %s: %s, each of them reads and writes all of its data.", l.part(ns/l.devicesNum),
+		units.Count(n))
+	f.Evidence = []Evidence{times("elementwise operations", n), lasts("time", ns)}
+	f.Try = "fuse the chains: torch.compile, fused norm, rotary and activation kernels"
+	return []candidate{{Finding: f, changes: change(replay.Fuse, replay.Elementwise), most: ns, atMost: true}}
+}
+
+// rooflines finds operations below half of their peak.
+func (l *list) rooflines() (all []candidate) {
+	for i := range l.Operations {
+		o := &l.Operations[i]
+		all = append(all, l.roofline("operations", o.Operation, o.Roofline)...)
+	}
+	for i := range l.Operators.Rows {
+		o := &l.Operators.Rows[i]
+		all = append(all, l.roofline("operators", o.Operator, o.Roofline)...)
+	}
+	return all
+}
+
+func (l *list) roofline(section, name string, r *work.Roofline) []candidate {
+	const near = 0.5
+	if r == nil || !r.Share.Known || r.Share.V >= near {
+		return nil
+	}
+	f := says(Roofline, Where{Section: section, Operation: name},
+		"%s reaches %s of what its device can do, bound by %s.", l.named(name), units.Percent(r.Share.V), r.Bound)
+	f.Evidence = []Evidence{lasts("time", r.SumNS), lasts("least time by the peaks", int64(r.BoundNS))}
+	f.Try = "larger shapes, another layout or type, a fused kernel"
+	most := (r.SumNS - int64(r.BoundNS)) / max(1, int64(len(l.Extent.Devices)))
+	c := candidate{Finding: f, changes: change(replay.Roofline, name), most: most, atMost: true}
+	if l.Replay == nil {
+		c.changes = nil
+		c.saving = replay.Saving{NS: min(most, l.busyNS()/max(1, int64(len(l.Extent.Devices))))}
+	}
+	return []candidate{c}
+}

@@ -1,0 +1,141 @@
+package findings
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
+)
+
+// longPrompts finds a request with far more work in shared steps than others. The others wait for it.
+func (l *list) longPrompts() []candidate {
+	if l.Forest == nil || !l.byRequest {
+		return nil
+	}
+	const (
+		least = 8
+		times = 5
+	)
+	weights := make(map[int32]float64)
+	for i := range l.Forest.Executions.List {
+		x := &l.Forest.Executions.List[i]
+		for k, r := range x.Requests {
+			if x.Weights != nil {
+				weights[r] = max(weights[r], float64(x.Weights[k]))
+			}
+		}
+	}
+	if len(weights) < least {
+		return nil
+	}
+	sorted := make([]float64, 0, len(weights))
+	largest := int32(trace.NoRow)
+	for r, w := range weights {
+		sorted = append(sorted, w)
+		if largest == trace.NoRow || w > weights[largest] || w == weights[largest] && r < largest {
+			largest = r
+		}
+	}
+	slices.Sort(sorted)
+	usual := sorted[len(sorted)*9/10]
+	if weights[largest] < times*usual {
+		return nil
+	}
+	n := l.Forest.Node(largest)
+	id := n.TraceID()
+	f := says(SlowRequest, Where{Section: "critical_path", TraceID: id, SpanID: n.SpanID()},
+		"A long prompt stalls the batch: %s %s has a weight of %s, nine of ten others at most %s.", l.named(n.Name()),
+		id.String()[:8], units.Count(int64(weights[largest])), units.Count(int64(usual)))
+	f.Evidence = []Evidence{about("request", id.String()), about("weight", units.Count(int64(weights[largest])))}
+	f.Try = "split long prompts into chunks, or give them an engine of their own"
+	return []candidate{{Finding: f, changes: change(replay.Without, "request="+id.String())}}
+}
+
+// queues finds requests that wait for others before their first operation.
+func (l *list) queues() (all []candidate) {
+	for i := range l.Alike {
+		a := &l.Alike[i]
+		if a.QueuedNS == 0 {
+			continue
+		}
+		f := says(SlowRequest, Where{Section: "critical_path", Operation: a.Name},
+			"%s waited in a queue, for %s before their first operation, while others ran.",
+			units.Plural(a.Count, "request")+" "+l.named(a.Name), l.part(a.QueuedNS))
+		f.Evidence = []Evidence{lasts("in the queue", a.QueuedNS), lasts("all requests", a.DurationNS)}
+		f.Try = "more replicas, larger batches, or fewer requests at a time"
+		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: a.QueuedNS}, atMost: true, isEffect: true})
+	}
+	return all
+}
+
+// slowRequests finds requests slower than others of their name, by what they wait for.
+func (l *list) slowRequests() (all []candidate) {
+	for i := range l.Alike {
+		a := &l.Alike[i]
+		s := a.Slow
+		if s == nil || a.ChanceOf > maxChance || !l.byRequest {
+			continue
+		}
+		f := says(SlowRequest, whereRequest(s),
+			"The slowest %s took %s, the median %s. %s of %s took %d times the median.%s",
+			l.named(a.Name), units.Duration(s.DurationNS), units.Duration(s.MedianNS), units.Count(a.SlowCount),
+			units.Count(a.Count), requests.Slower, cause(s))
+		f.Chance = op.KnownFloat(a.ChanceOf)
+		f.Evidence = []Evidence{about("chance", probability(a.ChanceOf)), lasts("longest", s.DurationNS)}
+		f.Try = "compare its inputs with those of a typical request"
+		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: s.BeyondNS}, atMost: true})
+	}
+	return all
+}
+
+// engineHost finds engines that are idle between shared executions while requests are under way.
+func (l *list) engineHost() []candidate {
+	if l.Forest == nil || len(l.Forest.Executions.List) == 0 || !l.byRequest {
+		return nil
+	}
+	list := slices.Clone(l.Forest.Executions.List)
+	slices.SortFunc(list, func(a, b trace.Execution) int { return l.Forest.CompareStart(a.Row, b.Row) })
+	var gaps, busy, n int64
+	for i := range list {
+		x := &list[i]
+		busy += l.Forest.Duration(x.Row)
+		if i == 0 {
+			continue
+		}
+		before := &list[i-1]
+		gap := l.Forest.Start(x.Row) - l.Forest.End(before.Row)
+		shares := slices.ContainsFunc(x.Requests, func(r int32) bool { return slices.Contains(before.Requests, r) })
+		if gap > 0 && shares {
+			gaps += gap
+			n++
+		}
+	}
+	const much = 0.12
+	if n < 10 || float64(gaps) < much*float64(gaps+busy) {
+		return nil
+	}
+	f := says(HostGap, Where{Section: "critical_path"},
+		"The engine is idle for %s between steps, %s at a time, while requests wait.", units.Duration(gaps),
+		units.Duration(gaps/n))
+	f.Evidence = []Evidence{times("gaps", n), lasts("gaps", gaps), lasts("steps", busy)}
+	f.Try = "prepare the next step while the device computes this one"
+	return []candidate{{Finding: f, changes: []replay.Change{{Kind: replay.Host, Factor: 0.2}}, atMost: true}}
+}
+
+func whereRequest(s *requests.Standout) Where {
+	return Where{
+		Section: "critical_path", TraceID: s.TraceID, SpanID: s.SpanID,
+		FromNS: op.Known(s.StartNS), ToNS: op.Known(s.StartNS + s.DurationNS),
+	}
+}
+
+func cause(s *requests.Standout) string {
+	if len(s.Causes) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %s", s.Causes[0].Text)
+}

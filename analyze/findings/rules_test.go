@@ -1,0 +1,175 @@
+package findings_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/findings"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/recordtest"
+	"github.com/optrace/optrace/op"
+)
+
+func found(t *testing.T, records ...op.Record) []findings.Finding {
+	t.Helper()
+	source := analyze.Records(recordtest.All(records...))
+	return check.Must(analyze.Run(t.Context(), source, analyze.Options{Workers: 1}))(t).Findings
+}
+
+// run is a host with a device. The host launches and goes on.
+type run struct {
+	records  []op.Record
+	at, free int64 // ns, of the host and of the device
+}
+
+func (r *run) add(e op.Entry, start, ns int64) *op.Entry {
+	e.Start = op.Known(1_000_000_000 + start)
+	e.Duration = ns
+	e.Rank = op.Known(int64(0))
+	r.records = append(r.records, op.Record{Entry: &e})
+	return &e
+}
+
+// host runs an operation of the host.
+func (r *run) host(name string, ns int64) *op.Entry {
+	e := r.add(op.Entry{Operation: name, Kind: op.KindControl, Side: op.SideHost, TraceID: op.TraceID{1}}, r.at, ns)
+	e.SpanID = op.SpanID{byte(len(r.records) >> 8), byte(len(r.records)), 1}
+	r.at += ns
+	return e
+}
+
+// launch launches an operation from within an operator.
+func (r *run) launch(operator, name string, kind op.Kind, ns int64) *op.Entry {
+	host := r.host(operator, 5_000)
+	start := max(r.at, r.free+1_000)
+	r.free = start + ns
+	return r.add(op.Entry{
+		Operation: name, Kind: kind, DeviceID: "cuda:0", Stream: op.Known(int64(7)), Launch: op.Known(1_000_000_000 + r.at - 3_000),
+		TraceID: op.TraceID{1}, ParentSpanID: host.SpanID,
+	}, start, ns)
+}
+
+// call makes a runtime call.
+func (r *run) call(name string, ns int64) {
+	e := op.Entry{Operation: name, Side: op.SideHost, Rank: op.Known(int64(0)), Start: op.Known(1_000_000_000 + r.at), Duration: ns}
+	r.records = append(r.records, op.Record{Call: &e})
+	r.at += ns
+}
+
+// Each rule finds what it is for, and not what speaks against it.
+func TestRules(t *testing.T) {
+	const ms = 1_000_000
+	repeat := func(step func(r *run, i int)) func(*run) {
+		return func(r *run) {
+			for i := range 20 {
+				step(r, i)
+			}
+		}
+	}
+	products := func(name string) func(*run) {
+		return repeat(func(r *run, _ int) { r.launch("aten::mm", name, op.KindCompute, ms) })
+	}
+	for _, test := range []struct {
+		name, rule, says string
+		make             func(*run)
+	}{
+		{"products on plain cores", "tensor_cores", "Tensor cores unused: 20 operations", products("ampere_sgemm_128x64_nn")},
+		{"products on tensor cores", "", "", products("ampere_sgemm_tf32_128x64_nn")},
+		{"memory taken and given back", "allocator", "40 calls of cudaFree, cudaMalloc", repeat(func(r *run, _ int) {
+			r.call("cudaFree", 200_000)
+			r.call("cudaMalloc", 100_000)
+			r.launch("aten::mm", "gemm", op.KindCompute, ms/2)
+			r.at = r.free
+		})},
+		{"memory taken by the stream", "", "", repeat(func(r *run, _ int) {
+			r.call("cudaFreeAsync", 2_000)
+			r.launch("aten::mm", "gemm", op.KindCompute, ms/2)
+		})},
+		{"waits that take nothing", "", "", repeat(func(r *run, _ int) {
+			r.launch("aten::mm", "gemm", op.KindCompute, ms/2)
+			r.call("cudaStreamSynchronize", 1_000)
+		})},
+		{"a host that launches one by one", "launch_bound", "Launch bound: the device is idle", repeat(func(r *run, _ int) {
+			r.host("aten::view", 100_000)
+			r.launch("aten::mm", "gemm", op.KindCompute, 50_000)
+		})},
+		{"a host far ahead", "", "", repeat(func(r *run, _ int) {
+			r.host("aten::view", 100_000)
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+		})},
+		{"rows gathered", "conversions", "aten::index only moves data", repeat(func(r *run, _ int) {
+			r.launch("aten::index", "gather", op.KindCompute, ms)
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+		})},
+		{"chains of elementwise kernels", "elementwise", "Elementwise operations take", repeat(func(r *run, _ int) {
+			for range 4 {
+				r.launch("aten::mul", "vectorized_elementwise_kernel<4>", op.KindCompute, ms)
+			}
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+		})},
+		{"single elementwise kernels", "", "", repeat(func(r *run, _ int) {
+			r.launch("aten::mul", "vectorized_elementwise_kernel<4>", op.KindCompute, ms)
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+		})},
+		{"slow calls with the same work", "uneven_calls", "gemm takes 1.00 ms at the median and up to 5.00 ms", repeat(
+			func(r *run, i int) {
+				r.launch("aten::mm", "gemm", op.KindCompute, ms+int64(i%4/3)*4*ms).OutputElements = op.Known(int64(100))
+			})},
+		{"slow calls with more work", "", "", repeat(func(r *run, i int) {
+			more := int64(i % 4 / 3)
+			r.launch("aten::mm", "gemm", op.KindCompute, ms+more*4*ms).OutputElements = op.Known(100 + more)
+		})},
+		{"work from before the recording", "outside", "Operations wait", func(r *run) {
+			r.free = 50 * ms
+			products("gemm")(r)
+		}},
+		{"code that records nothing", "pauses", "19 times after aten::item", repeat(func(r *run, _ int) {
+			r.launch("aten::item", "gemm", op.KindCompute, ms)
+			r.at = r.free + ms
+		})},
+		{"a slow first call", "start_up", "Start-up: the device waits 9.00 ms", repeat(func(r *run, i int) {
+			r.host("load", 10_000+8_990_000*max(0, int64(1-i)))
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			r.at = r.free
+		})},
+		{"a long call", "pauses", "while the host runs save (20 times)", repeat(func(r *run, _ int) {
+			r.host("save", 2*ms)
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			r.at = r.free
+		})},
+		{"input", "input", "(DataLoader) runs 20 times, 1.00 ms each", repeat(func(r *run, _ int) {
+			r.call("enumerate(DataLoader)", ms)
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			r.at = r.free
+		})},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var r run
+			test.make(&r)
+			all := found(t, r.records...)
+			at := slices.IndexFunc(all, func(f findings.Finding) bool { return f.Kind != findings.Bound })
+			switch {
+			case at < 0 && test.rule == "":
+			case at < 0 || all[at].Rule != test.rule || !strings.Contains(all[at].Text, test.says):
+				t.Errorf("want %s: %q", test.rule, test.says)
+				for _, f := range all {
+					t.Log(f.Rule, f.SavedNS, f.OfNS, f.Text)
+				}
+			}
+		})
+	}
+}
+
+// Each rule has a definition in docs/analyses.md and a paragraph in docs/advice.md.
+func TestRulesAreDocumented(t *testing.T) {
+	definitions := string(check.Must(os.ReadFile("../../docs/analyses.md"))(t))
+	advice := string(check.Must(os.ReadFile("../../docs/advice.md"))(t))
+	for name := range findings.RuleNames() {
+		if !strings.Contains(definitions, "\n- **"+name+"**: ") || !strings.Contains(advice, "\n## "+name+"\n") {
+			t.Errorf("%s has no definition, or no advice", name)
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/op"
+)
+
+// Bounds of the places that are told apart, and of the names of the host's work in each.
+const (
+	maxPlaces = 1 << 12
+	maxNames  = 16
+)
+
+// Place sums up the idle gaps of all devices between the same two operations. HostNS and UntracedNS add up to SumNS.
+type Place struct {
+	// After and Until name the work before and after the gaps: the host operators that launched it, or else its graph or
+	// the device operation. Of nested operators they are the outermost ones not around both. After is the call of the
+	// host outside operators that was waiting for a device as the gaps began. Both are [key.Other] in the row of all
+	// other places.
+	After string `json:"after"`
+	Until string `json:"until"`
+	Count int64  `json:"count"`
+	SumNS int64  `json:"sum_ns"`
+	MaxNS int64  `json:"max_ns"`
+	// MaxStartNS is the start of the longest gap.
+	MaxStartNS int64 `json:"max_start_unix_ns"`
+	// NoRequestNS is the part of SumNS without a running request, see [Idle].
+	NoRequestNS int64 `json:"no_request_ns"`
+	// WaitCount counts the gaps that began while the host waited for a device. Wait is the first such call.
+	WaitCount int64  `json:"wait_count"`
+	Wait      string `json:"wait"`
+	// HostNS divides the time with host activity by the innermost operation, span or call, largest first. Requests with
+	// spans below them are no activity. UntracedNS is the time without any.
+	HostNS     []PlaceTime `json:"host_ns"`
+	UntracedNS int64       `json:"untraced_ns"`
+}
+
+// PlaceTime is the time of a host operation, span or call within gaps.
+type PlaceTime struct {
+	Operation string `json:"operation"`
+	TimeNS    int64  `json:"time_ns"`
+}
+
+// PlacesOf returns the idle gaps of all devices by their place: the top places, largest sum first, and a row of all
+// others. Their sums add up to the idle time.
+func PlacesOf(f *trace.Forest, top int) []Place { return FirstPlaces(Idle(f, 0).Places, top) }
+
+// FirstPlaces returns the first top places of a list and one row of the others. It keeps the list.
+func FirstPlaces(places []Place, top int) []Place {
+	if top = max(0, top); len(places) <= top+1 {
+		return places
+	}
+	first := slices.Clone(places[:top])
+	others := newPlace(placeName{key.Other, key.Other})
+	for i := range places[top:] {
+		others.merge(&places[top+i])
+	}
+	slices.SortFunc(others.HostNS, compareTimes)
+	return append(first, *others)
+}
+
+func compareTimes(a, b PlaceTime) int {
+	return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation))
+}
+
+func (p *Place) merge(o *Place) {
+	p.Count += o.Count
+	p.SumNS = wide.AddSaturating(p.SumNS, o.SumNS)
+	if o.MaxNS > p.MaxNS {
+		p.MaxNS = o.MaxNS
+		p.MaxStartNS = o.MaxStartNS
+	}
+	p.NoRequestNS = wide.AddSaturating(p.NoRequestNS, o.NoRequestNS)
+	p.WaitCount += o.WaitCount
+	p.Wait = cmp.Or(p.Wait, o.Wait)
+	for _, t := range o.HostNS {
+		p.addHost(t.Operation, t.TimeNS)
+	}
+	p.UntracedNS = wide.AddSaturating(p.UntracedNS, o.UntracedNS)
+}
+
+// addHost adds time to a name; names beyond maxNames share one.
+func (p *Place) addHost(name string, ns int64) {
+	at := slices.IndexFunc(p.HostNS, func(t PlaceTime) bool { return t.Operation == name })
+	if at < 0 && len(p.HostNS) >= maxNames && name != key.Other {
+		p.addHost(key.Other, ns)
+		return
+	}
+	if at < 0 {
+		at = len(p.HostNS)
+		p.HostNS = append(p.HostNS, PlaceTime{Operation: name})
+	}
+	p.HostNS[at].TimeNS = wide.AddSaturating(p.HostNS[at].TimeNS, ns)
+}
+
+type placeName struct{ after, until string }
+
+func newPlace(n placeName) *Place {
+	return &Place{After: n.after, Until: n.until, HostNS: []PlaceTime{}}
+}
+
+// placer sums up gaps by place.
+type placer struct {
+	hosts
+	nesting *trace.Nesting
+	places  map[placeName]*Place
+	others  *Place
+	waits   []int32     // calls that wait for a device, by start
+	later   []int32     // those of the current host that start later
+	waiting *trace.Call // the call that ends last of those that started
+	rank    op.Int      // of the current host
+}
+
+func newPlacer(f *trace.Forest, owners []int32, nesting *trace.Nesting) *placer {
+	p := &placer{
+		hosts: newHosts(f, owners), nesting: nesting, places: make(map[placeName]*Place),
+		others: newPlace(placeName{key.Other, key.Other}),
+	}
+	for i := range f.Calls {
+		if attrkey.IsWait(f.Calls[i].Name) {
+			p.waits = append(p.waits, int32(i))
+		}
+	}
+	order.Rows(p.waits, func(i int32) int64 { return f.Calls[i].Start }, func(a, b int32) int {
+		return p.compareTied(^a, ^b)
+	})
+	return p
+}
+
+// enter starts with the gaps of a device of a rank.
+func (p *placer) enter(rank op.Int) {
+	p.hosts.enter(rank)
+	p.rank = rank
+	p.later = p.waits
+	p.waiting = nil
+}
+
+// waitAt returns the call of the current host that waits for a device at a time, or nil.
+func (p *placer) waitAt(at int64) *trace.Call {
+	for ; len(p.later) > 0 && p.forest.Calls[p.later[0]].Start <= at; p.later = p.later[1:] {
+		c := &p.forest.Calls[p.later[0]]
+		if p.rank.Known && c.Rank != p.rank {
+			continue
+		}
+		if p.waiting == nil || c.Start+c.Duration >= p.waiting.Start+p.waiting.Duration {
+			p.waiting = c
+		}
+	}
+	if p.waiting == nil || p.waiting.Start+p.waiting.Duration <= at {
+		return nil
+	}
+	return p.waiting
+}
+
+// add adds the gap between rows last and next, quiet nanoseconds of it without a request. The gaps of a device must
+// come in order.
+func (p *placer) add(last, next int32, start, length, quiet int64) {
+	name := placeName{p.nameBeside(last, next), p.nameBeside(next, last)}
+	gap := Place{Count: 1, SumNS: length, MaxNS: length, MaxStartNS: start, NoRequestNS: quiet}
+	if wait := p.waitAt(start); wait != nil {
+		gap.WaitCount = 1
+		if gap.Wait = wait.Name; !wait.Inside {
+			name.after = wait.Name
+		}
+	}
+	place := p.places[name]
+	switch {
+	case place != nil:
+	case len(p.places) < maxPlaces:
+		place = newPlace(name)
+		p.places[name] = place
+	default:
+		place = p.others
+	}
+	end := start + length
+	for n, at := 1, start; at < end && !p.forest.EndedAt(n); n++ {
+		i, until, ok := p.innermost(at, end)
+		switch {
+		case !ok:
+			gap.UntracedNS += until - at
+		case i < 0:
+			place.addHost(p.forest.Calls[^i].Name, until-at)
+		default:
+			place.addHost(p.forest.RowName(i), until-at)
+		}
+		at = until
+	}
+	place.merge(&gap)
+}
+
+// maxNested bounds the operators around a launch that are examined.
+const maxNested = 64
+
+// nameBeside names what launched row r: the outermost host operator not around the launch of row other.
+func (p *placer) nameBeside(r, other int32) string {
+	f := p.forest
+	host := f.Launcher(r)
+	if host == trace.NoRow {
+		name, _ := f.Graph(r)
+		if name == "" || f.Launch(r) == f.Launch(other) {
+			return cmp.Or(f.LauncherName(r), f.RowName(r))
+		}
+		return name
+	}
+	beside := f.Launcher(other)
+	at := host
+	for range maxNested {
+		if at = f.Tree.Parent[at]; at == trace.NoRow || beside != trace.NoRow && p.nesting.Within(beside, at) {
+			break
+		}
+		if f.Has(at, trace.FlagOp|trace.FlagHost) {
+			host = at
+		}
+	}
+	return f.RowName(host)
+}
+
+// all returns the places, largest sum first, the row of all beyond maxPlaces last.
+func (p *placer) all() []Place {
+	list := make([]Place, 0, len(p.places)+1)
+	for _, place := range p.places {
+		list = append(list, *place)
+	}
+	slices.SortFunc(list, func(a, b Place) int {
+		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), cmp.Compare(a.After, b.After), cmp.Compare(a.Until, b.Until))
+	})
+	if p.others.Count > 0 {
+		list = append(list, *p.others)
+	}
+	for i := range list {
+		slices.SortFunc(list[i].HostNS, compareTimes)
+	}
+	return list
+}
+
+// IdleWithin returns the time within the given times, by rank, in which devices of the rank were idle, summed over
+// devices. Times of an unknown rank hold for all devices. They may overlap, and may be in any order.
+func IdleWithin(f *trace.Forest, times map[op.Int][][2]int64) (ns int64) {
+	merged := make(map[op.Int]Times)
+	for rank, list := range times {
+		slices.SortFunc(list, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+		var t Times
+		for _, x := range list {
+			t.Add(x[0], x[1])
+		}
+		merged[rank] = t
+	}
+	for k, rows := range f.Devices.All() {
+		t, known := merged[k.Rank]
+		if !known {
+			t = merged[op.Int{}]
+		}
+		busy := int64(0)
+		for l := range levels(f, rows) {
+			if len(l.running) > 0 {
+				busy += t.Within(l.from, l.to)
+			}
+		}
+		ns += t.Within(-trace.MaxTime, trace.MaxTime) - busy
+	}
+	return ns
+}

@@ -1,0 +1,101 @@
+package timeline_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/op"
+)
+
+// The places of a list of any length add up to the idle time, and its parts with and without a record of the host.
+func TestPlacesAgainstNaive(t *testing.T) {
+	cases.Inputs(t, 100, 2000, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, 1+r.IntN(15))
+		f := tracetest.AddTo(trace.New(), specs...)
+		calls := addCalls(f, r)
+		for _, top := range []int{-1, 1, 100} {
+			var got [2]int64
+			for _, p := range timeline.PlacesOf(f, top) {
+				host := int64(0)
+				for _, h := range p.HostNS {
+					host += h.TimeNS
+				}
+				got[0] += host
+				got[1] += p.UntracedNS
+				if p.SumNS != host+p.UntracedNS || p.NoRequestNS > p.SumNS || p.MaxNS*p.Count < p.SumNS {
+					t.Errorf("seed %d: %+v does not add up", seed, p)
+				}
+			}
+			check.Equal(t, fmt.Sprint("seed ", seed, ": traced, untraced"), naiveIdle(tracetest.NewNaiveTree(specs), calls), got)
+		}
+	})
+}
+
+// naiveIdle counts the idle nanoseconds of all devices with and without a record of the host.
+func naiveIdle(n *tracetest.NaiveTree, calls []trace.Call) (ns [2]int64) {
+	for _, key := range tracetest.DevicesOf(n.Specs) {
+		ranked := false // the rank has host operations
+		for i, s := range n.Specs {
+			ranked = ranked || s.IsOp && !s.DeviceSide() && !s.Timeless && !n.Repeat[i] && s.End > s.Start &&
+				key.Rank.Known && s.Rank == key.Rank
+		}
+		first, last, _ := tracetest.Extent(tracetest.OnDevice(n.Specs, key))
+		for at := first; at < last; at++ {
+			busy := false
+			traced := lastCall(calls, key.Rank, at) != nil
+			for i, s := range n.Specs {
+				switch {
+				case n.Repeat[i] || !s.RunsAt(at) || n.NaiveOwner(i) == i && len(n.Children(i)) > 0:
+				case s.DeviceSide():
+					busy = busy || s.DeviceKey() == key
+				default:
+					traced = traced || !ranked || s.IsOp && s.Rank == key.Rank
+				}
+			}
+			switch {
+			case busy:
+			case traced:
+				ns[0]++
+			default:
+				ns[1]++
+			}
+		}
+	}
+	return ns
+}
+
+// A place has the names of the outermost operators between which the device was idle, or of the call that waited.
+func TestPlacesHaveNames(t *testing.T) {
+	host := func(name string, id, parent uint64, from, to int64) tracetest.Spec {
+		return tracetest.OpAt(name, id, parent, from, to).FromHost()
+	}
+	f := tracetest.AddTo(trace.New(),
+		host("step", 1, 0, 0, 1000),
+		host("item", 2, 1, 0, 35), host("local", 3, 2, 5, 34), tracetest.OpAt("copy", 4, 3, 20, 30),
+		host("mul", 5, 1, 90, 100), tracetest.OpAt("mul kernel", 6, 5, 100, 110),
+		host("sort", 7, 1, 105, 125), tracetest.OpAt("first pass", 8, 7, 120, 130), tracetest.OpAt("second", 9, 7, 135, 140),
+		tracetest.OpAt("free", 10, 0, 240, 250))
+	for _, c := range []op.Entry{
+		{Operation: "cudaStreamSynchronize", Start: op.Known(25), Duration: 8, ParentSpanID: op.SpanID{1}},
+		{Operation: "cudaDeviceSynchronize", Start: op.Known(126), Duration: 20},
+	} {
+		f.Add(op.Record{Call: &c})
+	}
+	ns := func(name string, ns int64) timeline.PlaceTime { return timeline.PlaceTime{Operation: name, TimeNS: ns} }
+	check.Equal(t, "places", []timeline.Place{
+		{After: "cudaDeviceSynchronize", Until: "free", Count: 1, SumNS: 100, MaxNS: 100, MaxStartNS: 140, WaitCount: 1,
+			Wait: "cudaDeviceSynchronize", HostNS: []timeline.PlaceTime{ns("step", 100)}},
+		{After: "item", Until: "mul", Count: 1, SumNS: 70, MaxNS: 70, MaxStartNS: 30, WaitCount: 1,
+			Wait: "cudaStreamSynchronize", HostNS: []timeline.PlaceTime{ns("step", 55), ns("mul", 10), ns("local", 4), ns("item", 1)}},
+		{After: "mul", Until: "sort", Count: 1, SumNS: 10, MaxNS: 10, MaxStartNS: 110,
+			HostNS: []timeline.PlaceTime{ns("sort", 10)}},
+		{After: "cudaDeviceSynchronize", Until: "sort", Count: 1, SumNS: 5, MaxNS: 5, MaxStartNS: 130, WaitCount: 1,
+			Wait: "cudaDeviceSynchronize", HostNS: []timeline.PlaceTime{ns("step", 5)}},
+	}, timeline.PlacesOf(f, 9))
+}
