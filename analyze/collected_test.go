@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/stacks"
@@ -300,6 +301,9 @@ func TestOrderOfRecords(t *testing.T) {
 		want := sampleReport(records, "kind,device", true)
 		r.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 		got := sampleReport(records, "kind,device", true)
+		for _, r := range []*Report{want, got} { // a replay takes operations of one time in the order of the input
+			r.Findings = slices.DeleteFunc(r.Findings, func(f findings.Finding) bool { return f.Rule != "" })
+		}
 		check.Equal(t, fmt.Sprintf("seed %d", seed), want, got, tracetest.EqualKeys,
 			cmpopts.IgnoreFields(Report{}, "Slowest"), cmpopts.IgnoreFields(Memory{}, "Hotspots")) // in input order
 	}
