@@ -130,6 +130,28 @@ const minBinary = 64
 // maxZeros bounds the zero bytes in front of a file.
 const maxZeros = 1 << 30
 
+// FormatOf returns the name of the format of a file by its beginning, "zip" for a zip file, and "" for an empty file.
+func (o Options) FormatOf(path string) (string, error) {
+	src, closeFile, err := o.openSource(path)
+	if err != nil {
+		return "", err
+	}
+	defer closeFile()
+	content, err := decompress(&countingReader{src: src, seen: func(int) {}}, nil, nil)
+	if err == errZip {
+		return "zip", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer content.close()
+	found, _, _, err := detect(content, o.Format, nil)
+	if found == nil {
+		return "", err
+	}
+	return found.Name, err
+}
+
 // detect returns the format of src and the head that it has read, behind a number of zero bytes. The format is nil for an
 // empty file. name is the stated format, "" for none. For a followed file, one line or minBinary bytes suffice.
 func detect(src io.Reader, name string, t *tail) (found *Format, zeros int64, head []byte, err error) {

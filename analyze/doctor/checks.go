@@ -88,9 +88,9 @@ var checks = [numChecks]property{
 			f.Estimated = d.isSample()
 			f.Missing = d.absent(f.Count, func(r *references) int64 { return r.children })
 		},
-		effect: "Without it an operation has a parent that is not in the recording. Record with a Processor; where " +
-			"requests end long before their operations, call Processor.KeepTrace(ctx) in the request. Or was the " +
-			"parent sampled out, is it in another file, or does it not end?",
+		effect: "Without it an operation is an orphan: its parent is not in the recording. Record with a Processor; where " +
+			"requests end long before their operations, call Processor.KeepTrace(ctx), once Expect, in the request. Or was " +
+			"the parent sampled out, is it in another file, or does it not end?",
 		figures: names("input.orphans, operations[].self_ns, critical_path, critical_path_operations, " +
 			"slowest_request"),
 		code: []string{

@@ -21,7 +21,7 @@ const (
 
 // coverage lists what the recording as a whole lacks.
 func (d *Doctor) coverage(env *analyze.Envelope) []Lack {
-	lacks := []Lack{}
+	lacks := append([]Lack{}, d.sampled(env)...)
 	add := func(n int64, noun, lacking, try string) {
 		if n > 0 {
 			lacks = append(lacks, Lack{units.Plural(n, noun) + lacking, try})

@@ -32,6 +32,10 @@ type Doctor struct {
 	// children counts the operations with a parent.
 	children int64
 	ranks    map[int64]struct{}
+	// estimated is the number of operations before sampling, by the weights of entries.
+	estimated float64
+	// pytorch and rocm are set if names of operations are theirs.
+	pytorch, rocm bool
 	// collectives has the collectives of ranks, to compare the clocks of ranks.
 	collectives *trace.Forest
 }
@@ -103,8 +107,10 @@ func (d *Doctor) addEntry(e *op.Entry) {
 		d.children++
 		d.id(e.TraceID, e.ParentSpanID).children++
 	}
+	d.estimated += max(1, e.AdjustedCount)
 	row, isNew := d.byName.Row([]byte(e.Operation))
 	if isNew {
+		d.see(e.Operation)
 		row.Value.name = e.Operation
 	}
 	for i := range checks {

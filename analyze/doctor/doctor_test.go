@@ -153,3 +153,50 @@ func TestCoverageHasAdvice(t *testing.T) {
 	env.Formats = []string{"chrome"}
 	check.Equal(t, "", tryPyTorch, d.Report(env).Coverage[0].Try)
 }
+
+// A profiler's recording gets the options of this profiler that would add something, and no code.
+func TestAdviceFitsTheProfiler(t *testing.T) {
+	entry := func(name string, shapes []op.Shape) op.Entry {
+		return op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: "gpu:0", InputShapes: shapes}
+	}
+	for _, tt := range []struct {
+		format                 string
+		e                      op.Entry
+		profiler, launch, flop string
+	}{
+		{"chrome", entry("aten::mm", nil), "pytorch", activities, pytorch.try["flops"]},
+		{"chrome", entry("aten::mm", []op.Shape{{2, 2}}), "pytorch", activities, ""},
+		{"nsys", entry("k", nil), "nsight", traceCUDA, ""},
+		{"perfetto", entry("Cijk_Ailk", nil), "rocprof", traceAll, ""},
+		{"ort", entry("MatMul", nil), "onnxruntime", "", ""},
+		{"chrome", entry("matmul", nil), "", "", ""},
+		{"entries", entry("aten::mm", nil), "", "", ""},
+	} {
+		d := New()
+		d.Add(op.Record{Entry: &tt.e})
+		r := d.Report(analyze.Envelope{Formats: []string{tt.format}})
+		got := []string{r.Profiler, find(r, "launch_times").Try, find(r, "flops").Try}
+		check.Equal(t, tt.format, []string{tt.profiler, tt.launch, tt.flop}, got)
+		check.Equal(t, tt.format+": code", tt.profiler == "", len(find(r, "flops").Go) > 0)
+	}
+}
+
+// A sampled recording states the missing share, by its weights or the sampler's ratio.
+func TestSampledShare(t *testing.T) {
+	d := New()
+	for range 4 {
+		d.Add(op.Record{Entry: &op.Entry{Operation: "a", AdjustedCount: 8}})
+	}
+	for _, tt := range []struct {
+		how      analyze.Sampling
+		by, want string
+	}{
+		{analyze.SamplingKnown, "", "About 87.5 % of operations are missing"},
+		{analyze.SamplingUnknown, "ParentBased{root:TraceIDRatioBased{0.1}}",
+			"About 90.0 % of operations are missing: the sampler ParentBased{root:TraceIDRatioBased{0.1}} left them out"},
+		{analyze.SamplingUnknown, "own", "An unknown share of operations is missing: the sampler own left them out"},
+	} {
+		got := d.Report(analyze.Envelope{Entries: 4, Sampling: tt.how, Sampler: tt.by}).Coverage
+		check.Equal(t, tt.by, tt.want, got[0].Text)
+	}
+}

@@ -23,6 +23,10 @@ type Report struct {
 	Coverage []Lack `json:"coverage"`
 	// Engines counts the requests of inference engines in spans that are no operations, by dialect.
 	Engines map[string]int64 `json:"engines,omitempty"`
+	// Profiler is the profiler that recorded the input, "" for programs with attributes and unknown profilers. Record
+	// shows how it records all it can.
+	Profiler string `json:"profiler,omitempty"`
+	Record   string `json:"record,omitempty"`
 }
 
 // Lack is a lack of the recording as a whole, and what to try.
@@ -45,6 +49,9 @@ type Finding struct {
 	Estimated bool `json:"estimated"`
 	// Operations has the operation names with the most missing, at most five.
 	Operations []Operation `json:"operations"`
+	// Try is the advice for the profiler that recorded the input, "" if no option adds the property. Go and
+	// Attributes are empty for profilers.
+	Try string `json:"try,omitempty"`
 	Advice
 }
 
@@ -87,6 +94,11 @@ func (d *Doctor) Report(env analyze.Envelope) *Report {
 	r := &Report{
 		Schema: Schema, Input: env, Findings: make([]Finding, 0, numChecks), Coverage: d.coverage(&env), Engines: d.engines,
 	}
+	from := d.profiler(env.Formats)
+	if from != nil {
+		r.Profiler, r.Record = from.name, from.record
+	}
+	shaped := false
 	for i := range checks {
 		c := &checks[i]
 		f := Finding{
@@ -101,6 +113,10 @@ func (d *Doctor) Report(env analyze.Envelope) *Report {
 		}
 		if f.Count > 0 {
 			f.Share = op.KnownFloat(float64(f.Missing) / float64(f.Count))
+		}
+		if from != nil {
+			shaped = shaped || f.Name == "input_shapes" && f.Count > f.Missing
+			from.advise(&f, shaped)
 		}
 		r.Findings = append(r.Findings, f)
 	}

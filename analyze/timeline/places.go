@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -12,13 +13,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Bounds of the places that are told apart, and of the names of the host's work in each.
+// Bounds of the places and of the names in each. Further ones share [key.Other].
 const (
 	maxPlaces = 1 << 12
 	maxNames  = 16
 )
 
-// Place sums up the idle gaps of all devices between the same two operations. HostNS and UntracedNS add up to SumNS.
+// Place sums up the idle gaps of all devices between the same two operations.
 type Place struct {
 	// After and Until name the work before and after the gaps: the host operators that launched it, or else its graph or
 	// the device operation. Of nested operators they are the outermost ones not around both. After is the call of the
@@ -36,16 +37,10 @@ type Place struct {
 	// WaitCount counts the gaps that began while the host waited for a device. Wait is the first such call.
 	WaitCount int64  `json:"wait_count"`
 	Wait      string `json:"wait"`
-	// HostNS divides the time with host activity by the innermost operation, span or call, largest first. Requests with
-	// spans below them are no activity. UntracedNS is the time without any.
-	HostNS     []PlaceTime `json:"host_ns"`
-	UntracedNS int64       `json:"untraced_ns"`
-}
-
-// PlaceTime is the time of a host operation, span or call within gaps.
-type PlaceTime struct {
-	Operation string `json:"operation"`
-	TimeNS    int64  `json:"time_ns"`
+	// HostNS divides SumNS by the innermost operation, span or call of the host. Requests with spans below them do not
+	// count. UntracedNS is the rest, without any record of the host.
+	HostNS     map[string]int64 `json:"host_ns"`
+	UntracedNS int64            `json:"untraced_ns"`
 }
 
 // PlacesOf returns the idle gaps of all devices by their place: the top places, largest sum first, and a row of all
@@ -57,17 +52,11 @@ func FirstPlaces(places []Place, top int) []Place {
 	if top = max(0, top); len(places) <= top+1 {
 		return places
 	}
-	first := slices.Clone(places[:top])
-	others := newPlace(placeName{key.Other, key.Other})
+	others := Place{After: key.Other, Until: key.Other, HostNS: make(map[string]int64)}
 	for i := range places[top:] {
 		others.merge(&places[top+i])
 	}
-	slices.SortFunc(others.HostNS, compareTimes)
-	return append(first, *others)
-}
-
-func compareTimes(a, b PlaceTime) int {
-	return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Operation, b.Operation))
+	return append(slices.Clone(places[:top]), others)
 }
 
 func (p *Place) merge(o *Place) {
@@ -80,49 +69,34 @@ func (p *Place) merge(o *Place) {
 	p.NoRequestNS = wide.AddSaturating(p.NoRequestNS, o.NoRequestNS)
 	p.WaitCount += o.WaitCount
 	p.Wait = cmp.Or(p.Wait, o.Wait)
-	for _, t := range o.HostNS {
-		p.addHost(t.Operation, t.TimeNS)
+	for _, name := range slices.Sorted(maps.Keys(o.HostNS)) {
+		p.addHost(name, o.HostNS[name])
 	}
 	p.UntracedNS = wide.AddSaturating(p.UntracedNS, o.UntracedNS)
 }
 
-// addHost adds time to a name; names beyond maxNames share one.
 func (p *Place) addHost(name string, ns int64) {
-	at := slices.IndexFunc(p.HostNS, func(t PlaceTime) bool { return t.Operation == name })
-	if at < 0 && len(p.HostNS) >= maxNames && name != key.Other {
-		p.addHost(key.Other, ns)
-		return
+	if _, found := p.HostNS[name]; !found && len(p.HostNS) >= maxNames {
+		name = key.Other
 	}
-	if at < 0 {
-		at = len(p.HostNS)
-		p.HostNS = append(p.HostNS, PlaceTime{Operation: name})
-	}
-	p.HostNS[at].TimeNS = wide.AddSaturating(p.HostNS[at].TimeNS, ns)
+	p.HostNS[name] = wide.AddSaturating(p.HostNS[name], ns)
 }
 
 type placeName struct{ after, until string }
 
-func newPlace(n placeName) *Place {
-	return &Place{After: n.after, Until: n.until, HostNS: []PlaceTime{}}
-}
-
 // placer sums up gaps by place.
 type placer struct {
 	hosts
+	rank    op.Int // of the current host
 	nesting *trace.Nesting
 	places  map[placeName]*Place
-	others  *Place
 	waits   []int32     // calls that wait for a device, by start
-	later   []int32     // those of the current host that start later
-	waiting *trace.Call // the call that ends last of those that started
-	rank    op.Int      // of the current host
+	later   []int32     // those that start later
+	waiting *trace.Call // the call of the current host that ends last of those that started
 }
 
 func newPlacer(f *trace.Forest, owners []int32, nesting *trace.Nesting) *placer {
-	p := &placer{
-		hosts: newHosts(f, owners), nesting: nesting, places: make(map[placeName]*Place),
-		others: newPlace(placeName{key.Other, key.Other}),
-	}
+	p := &placer{hosts: newHosts(f, owners), nesting: nesting, places: make(map[placeName]*Place)}
 	for i := range f.Calls {
 		if attrkey.IsWait(f.Calls[i].Name) {
 			p.waits = append(p.waits, int32(i))
@@ -139,21 +113,19 @@ func (p *placer) enter(rank op.Int) {
 	p.hosts.enter(rank)
 	p.rank = rank
 	p.later = p.waits
-	p.waiting = nil
+	p.waiting = &trace.Call{Start: -trace.MaxTime}
 }
 
 // waitAt returns the call of the current host that waits for a device at a time, or nil.
 func (p *placer) waitAt(at int64) *trace.Call {
+	end := func(c *trace.Call) int64 { return c.Start + c.Duration }
 	for ; len(p.later) > 0 && p.forest.Calls[p.later[0]].Start <= at; p.later = p.later[1:] {
 		c := &p.forest.Calls[p.later[0]]
-		if p.rank.Known && c.Rank != p.rank {
-			continue
-		}
-		if p.waiting == nil || c.Start+c.Duration >= p.waiting.Start+p.waiting.Duration {
+		if (!p.rank.Known || c.Rank == p.rank) && end(c) >= end(p.waiting) {
 			p.waiting = c
 		}
 	}
-	if p.waiting == nil || p.waiting.Start+p.waiting.Duration <= at {
+	if end(p.waiting) <= at {
 		return nil
 	}
 	return p.waiting
@@ -170,14 +142,13 @@ func (p *placer) add(last, next int32, start, length, quiet int64) {
 			name.after = wait.Name
 		}
 	}
-	place := p.places[name]
-	switch {
-	case place != nil:
-	case len(p.places) < maxPlaces:
-		place = newPlace(name)
-		p.places[name] = place
-	default:
-		place = p.others
+	if p.places[name] == nil && len(p.places) >= maxPlaces {
+		name = placeName{key.Other, key.Other}
+	}
+	place := order.At(p.places, name)
+	if place.HostNS == nil {
+		place.After, place.Until = name.after, name.until
+		place.HostNS = make(map[string]int64)
 	}
 	end := start + length
 	for n, at := 1, start; at < end && !p.forest.EndedAt(n); n++ {
@@ -210,33 +181,29 @@ func (p *placer) nameBeside(r, other int32) string {
 		return name
 	}
 	beside := f.Launcher(other)
-	at := host
+	at := f.Tree.Parent[host]
 	for range maxNested {
-		if at = f.Tree.Parent[at]; at == trace.NoRow || beside != trace.NoRow && p.nesting.Within(beside, at) {
+		if at == trace.NoRow || beside != trace.NoRow && p.nesting.Within(beside, at) {
 			break
 		}
 		if f.Has(at, trace.FlagOp|trace.FlagHost) {
 			host = at
 		}
+		at = f.Tree.Parent[at]
 	}
 	return f.RowName(host)
 }
 
-// all returns the places, largest sum first, the row of all beyond maxPlaces last.
+// all returns the places, largest sum first, the one beyond maxPlaces last.
 func (p *placer) all() []Place {
-	list := make([]Place, 0, len(p.places)+1)
+	list := make([]Place, 0, len(p.places))
 	for _, place := range p.places {
 		list = append(list, *place)
 	}
 	slices.SortFunc(list, func(a, b Place) int {
-		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), cmp.Compare(a.After, b.After), cmp.Compare(a.Until, b.Until))
+		return cmp.Or(order.Flags(a.After == key.Other, b.After == key.Other), cmp.Compare(b.SumNS, a.SumNS),
+			cmp.Compare(a.After, b.After), cmp.Compare(a.Until, b.Until))
 	})
-	if p.others.Count > 0 {
-		list = append(list, *p.others)
-	}
-	for i := range list {
-		slices.SortFunc(list[i].HostNS, compareTimes)
-	}
 	return list
 }
 

@@ -23,8 +23,8 @@ func TestPlacesAgainstNaive(t *testing.T) {
 			var got [2]int64
 			for _, p := range timeline.PlacesOf(f, top) {
 				host := int64(0)
-				for _, h := range p.HostNS {
-					host += h.TimeNS
+				for _, ns := range p.HostNS {
+					host += ns
 				}
 				got[0] += host
 				got[1] += p.UntracedNS
@@ -87,15 +87,16 @@ func TestPlacesHaveNames(t *testing.T) {
 	} {
 		f.Add(op.Record{Call: &c})
 	}
-	ns := func(name string, ns int64) timeline.PlaceTime { return timeline.PlaceTime{Operation: name, TimeNS: ns} }
+	type names map[string]int64
 	check.Equal(t, "places", []timeline.Place{
 		{After: "cudaDeviceSynchronize", Until: "free", Count: 1, SumNS: 100, MaxNS: 100, MaxStartNS: 140, WaitCount: 1,
-			Wait: "cudaDeviceSynchronize", HostNS: []timeline.PlaceTime{ns("step", 100)}},
+			Wait: "cudaDeviceSynchronize", HostNS: names{"step": 100}},
 		{After: "item", Until: "mul", Count: 1, SumNS: 70, MaxNS: 70, MaxStartNS: 30, WaitCount: 1,
-			Wait: "cudaStreamSynchronize", HostNS: []timeline.PlaceTime{ns("step", 55), ns("mul", 10), ns("local", 4), ns("item", 1)}},
+			Wait:   "cudaStreamSynchronize",
+			HostNS: names{"step": 55, "mul": 10, "local": 4, "item": 1}},
 		{After: "mul", Until: "sort", Count: 1, SumNS: 10, MaxNS: 10, MaxStartNS: 110,
-			HostNS: []timeline.PlaceTime{ns("sort", 10)}},
+			HostNS: names{"sort": 10}},
 		{After: "cudaDeviceSynchronize", Until: "sort", Count: 1, SumNS: 5, MaxNS: 5, MaxStartNS: 130, WaitCount: 1,
-			Wait: "cudaDeviceSynchronize", HostNS: []timeline.PlaceTime{ns("step", 5)}},
+			Wait: "cudaDeviceSynchronize", HostNS: names{"step": 5}},
 	}, timeline.PlacesOf(f, 9))
 }

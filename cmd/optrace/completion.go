@@ -88,7 +88,7 @@ func (c command) complete(before []string, last string) []string {
 			flagsEnd = true
 		case !flags.ValueFollows(fs, arg):
 		case i == len(before)-1:
-			return values(arg, "", last)
+			return c.values(arg, "", last)
 		default:
 			i++
 		}
@@ -100,7 +100,7 @@ func (c command) complete(before []string, last string) []string {
 	case flagsEnd || !strings.HasPrefix(last, "-"):
 		return starting(c.arguments, "", last)
 	case hasValue:
-		return values(name, name+"=", value)
+		return c.values(name, name+"=", value)
 	}
 	about := flagSummaries(c.usage)
 	var lines []string
@@ -124,9 +124,9 @@ func starting(lines []string, prefix, text string) (found []string) {
 }
 
 // values returns the values of a flag that start with a text, behind a prefix. In a list it completes the last value.
-func values(dashed, prefix, text string) []string {
+func (c command) values(dashed, prefix, text string) []string {
 	name := strings.TrimLeft(dashed, "-")
-	lines := flagValues(name)
+	lines := c.flagValues(name)
 	if comma := strings.LastIndexByte(text, ','); comma >= 0 && (name == "by" || name == "section") {
 		taken := strings.Split(text[:comma], ",")
 		lines = slices.DeleteFunc(lines, func(line string) bool { return slices.Contains(taken, line) })
@@ -136,7 +136,7 @@ func values(dashed, prefix, text string) []string {
 	return starting(lines, prefix, text)
 }
 
-func flagValues(name string) (lines []string) {
+func (c command) flagValues(name string) (lines []string) {
 	switch name {
 	case "to":
 		for _, t := range convert.Targets() {
@@ -154,6 +154,9 @@ func flagValues(name string) (lines []string) {
 		return append(key.Names(), "attr:", attrkey.HardwareID, attrkey.HardwareType, attrkey.HardwareModel,
 			attrkey.GPUIndex, attrkey.RequestModel)
 	case "section":
+		if c.name == "correlate" {
+			return correlationSections
+		}
 		return slices.Clone(sections)
 	case "color":
 		return streams.Colors()

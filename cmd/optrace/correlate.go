@@ -53,6 +53,9 @@ Without -jaeger the requests come from the INPUTs too.
   -follow-redirects let Jaeger redirect to other hosts; these do not get the name and
                     password in the address
   -json             print JSON, schema optrace.correlate/v1
+  -section NAMES    print these tables, separated by commas, or all, in place of the
+                    first screen, as for -trace: findings, endpoints, engines, price,
+                    critical_path, requests, shared, unattached
   -top N            requests to list, slowest first (10); if given and not 0, also rows
                     of any table in the text (30)
 ` + flags.FormatUsage + `
@@ -69,6 +72,7 @@ Without -jaeger the requests come from the INPUTs too.
 Examples:
 
   optrace correlate ops.jsonl
+  optrace correlate -section all ops.jsonl
   optrace correlate -jaeger http://localhost:16686 -service api ops.jsonl
   optrace correlate -jaeger http://localhost:16686 -service api -since 24h -min-duration 200ms
   optrace correlate -jaeger http://localhost:16686 -trace 4bf92f3577b34da6a3ce929d0e0e4736 ops.jsonl
@@ -80,6 +84,7 @@ type correlateFlags struct {
 	jaeger, service, operation, trace string
 	since, minDuration, timeout       time.Duration
 	linkPatterns, reportURL, price    string
+	section                           string
 	limit, top                        int
 	redirects, json                   bool
 	display                           streams.DisplayFlags
@@ -88,6 +93,7 @@ type correlateFlags struct {
 	line    *flags.Line
 	now     time.Time
 	prices  *price.Table
+	chosen  selection
 	traceID op.TraceID
 	// asked are the traces requested from Jaeger, nil before any request.
 	asked map[op.TraceID]struct{}
@@ -121,6 +127,7 @@ func (f *correlateFlags) run(ctx context.Context, s streams.Streams, line *flags
 		if report.Input != nil {
 			out.Verdict = input.Unread(inputs, report.Input)
 		}
+		s.Show(report)
 		return exit.Output(f.write(out, f.display.On(out.Screen(s)), report))
 	})
 }
@@ -189,6 +196,7 @@ func (f *correlateFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.IntVar(&f.top, "top", profile.DefaultTop, "")
 	fs.StringVar(&f.price, "price", "", "")
+	fs.StringVar(&f.section, "section", "", "")
 	fs.StringVar(&f.linkPatterns, "link-patterns", "", "")
 	f.InOut.Define(fs)
 	fs.StringVar(&f.reportURL, "report-url", defaultReportURL, "")
@@ -220,6 +228,10 @@ func (f *correlateFlags) check(inputs int) error {
 	case f.top < 0:
 		return exit.Usagef("-top is negative")
 	}
+	var err error
+	if f.chosen, err = parseSections(f.section, correlationSections); err != nil {
+		return err
+	}
 	if err := checkReportURL(f.reportURL); err != nil || f.price == "" {
 		return err
 	}
@@ -239,6 +251,12 @@ func (f *correlateFlags) write(w io.Writer, opts text.Options, r *correlate.Repo
 	}
 	opts.Top = f.top
 	opts.Rows = f.line.Rows()
+	if f.section == "" && f.trace == "" {
+		opts.FirstScreen = true
+		opts.Show = selection{"price"}.shows
+	} else if f.chosen != nil {
+		opts.Show = f.chosen.shows
+	}
 	return text.WriteCorrelation(w, r, opts)
 }
 

@@ -90,6 +90,7 @@ func (f *diffFlags) run(ctx context.Context, s streams.Streams, line *flags.Line
 				Title: input.Title(f.head[:1]) + " against " + input.Title(f.base), Version: version(), Diff: r,
 			}))
 		}
+		s.Show(r)
 		return exit.Output(f.write(out, f.display.On(out.Screen(s)), r))
 	})
 }

@@ -217,7 +217,7 @@ func TestCompletedValuesAreTaken(t *testing.T) {
 	for _, c := range commands() {
 		fs := c.flagSet()
 		fs.VisitAll(func(f *flag.Flag) {
-			for _, line := range flagValues(f.Name) {
+			for _, line := range c.flagValues(f.Name) {
 				value, _, _ := strings.Cut(line, "\t")
 				if value == anyFile {
 					continue

@@ -16,8 +16,8 @@ const mcpUsage = `usage: optrace mcp [flags] [DIRECTORY...]
 
 Mcp answers the questions of an assistant about inputs below the DIRECTORIES, by
 default the working directory, by the Model Context Protocol on standard input and
-output. Its tools are overview, table, operation, request, compare, whatif and doctor; they
-only read. An answer has at most 8,000 bytes and tells how to ask for the rest. Calls
+output. Its tools are files, overview, table, operation, stack, request, compare, whatif
+and doctor; they only read. An answer has at most 8,000 bytes and tells how to ask for the rest. Calls
 are answered one at a time.
 
   -timeout D        the longest time of a call (1m)

@@ -75,7 +75,8 @@ func TestMCPTools(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	check.Equal(t, "tools", []string{"compare", "doctor", "operation", "overview", "request", "table", "whatif"}, names)
+	check.Equal(t, "tools", []string{"compare", "doctor", "files", "operation", "overview", "request", "stack", "table",
+		"whatif"}, names)
 	head := []string{"head.jsonl"}
 	serve := []string{filepath.Join(dir, "serve.jsonl")}
 	for _, tt := range []struct {
@@ -94,7 +95,8 @@ func TestMCPTools(t *testing.T) {
 		{"request", map[string]any{"inputs": serve}, []string{"generate"}, false},
 		{"compare", map[string]any{"base": []string{"base.jsonl"}, "head": head}, []string{"layer_05", "slower"},
 			false},
-		{"whatif", map[string]any{"inputs": head, "changes": []string{"0.5x layer_05"}}, []string{"TIMES", "predicted"}, false},
+		{"whatif", map[string]any{"inputs": head, "changes": []string{"0.5x layer_05"}}, []string{"TIMES", "predicted"},
+			false},
 		{"doctor", map[string]any{"inputs": head}, []string{"LOOKED FOR", "tensor.device.id"}, false},
 		{"table", map[string]any{"inputs": head, "by": "operation,step", "top": 1000},
 			[]string{"lines were left out: ask for fewer rows"}, false},
@@ -135,6 +137,39 @@ func TestMCPTools(t *testing.T) {
 			if !strings.Contains(text, says) {
 				t.Errorf("%s %v does not say %q:\n%s", tt.tool, tt.args, says, text)
 			}
+		}
+	}
+}
+
+// Six questions lead from what is slow to the operator that waits, the gain of a change and the code. Answers have no
+// bars, and a structured form.
+func TestMCPLeadsToTheCode(t *testing.T) {
+	c := askMCP(t, "../../ingest/kineto/testdata/h100")
+	in := []string{"sync.json.gz"}
+	for _, q := range []struct {
+		tool  string
+		args  map[string]any
+		says  string // a regular expression
+		found string // a member of the structured content
+	}{
+		{"files", map[string]any{"part": "sync"}, `h100/sync\.json\.gz  44\.5 KiB  chrome`, "files"},
+		{"overview", map[string]any{"inputs": in}, `→ idle`, "findings"},
+		{"table", map[string]any{"inputs": in, "section": "idle"}, `aten::item +aten::mul +119 +79\.6 ms`,
+			"idle_places"},
+		{"operation", map[string]any{"inputs": in, "name": "aten::item"},
+			`aten::item > aten::_local_scalar_dense > cuda:0 > Memcpy DtoH`, "total"},
+		{"whatif", map[string]any{"inputs": in, "changes": []string{"0.5x vectorized_elementwise_kernel<MulFunctor>"}},
+			`run +93\.5 ms`, "run"},
+		{"stack", map[string]any{"inputs": in, "name": "aten::item"},
+			`Memcpy DtoH[^\n]+\n\nNo module or line of code of it is recorded\. .* torch.*with_stack=True`, "stacks"},
+	} {
+		r := check.Must(c.CallTool(t.Context(), &client.CallToolParams{Name: q.tool, Arguments: q.args}))(t)
+		text := r.Content[0].(*client.TextContent).Text
+		if r.IsError || !regexp.MustCompile(q.says).MatchString(text) || strings.ContainsAny(text, "█▓▏▍") {
+			t.Errorf("%s does not say %s, or has bars:\n%s", q.tool, q.says, text)
+		}
+		if found, _ := r.StructuredContent.(map[string]any); found[q.found] == nil || found["note"] == nil {
+			t.Errorf("%s has no %s: %v", q.tool, q.found, r.StructuredContent)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func (f *reportFlags) define(fs *flag.FlagSet) {
 func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Line) error {
 	inputs := line.Inputs
 	f.line = line
-	chosen, err := parseSections(f.section)
+	chosen, err := parseSections(f.section, sections)
 	if err != nil {
 		return err
 	}
@@ -161,6 +161,7 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 			return exit.Input(err)
 		}
 		out.Verdict = input.Unread(inputs, &r.Input)
+		s.Show(r)
 		if len(f.where.Keys()) > 0 && r.Input.Entries == 0 {
 			if missed := missed(ctx, s, src, f.where); missed != "" {
 				fmt.Fprintf(s.Err, "optrace report: %s\n", missed)

@@ -12,6 +12,10 @@ var sections = []string{
 	"errors", "idle", "launches", "critical_path", "sequences", "steps", "phases", "engines",
 }
 
+var correlationSections = []string{
+	"findings", "endpoints", "engines", "price", "critical_path", "requests", "shared", "unattached",
+}
+
 // sumsOnly are sections without need for the structure of the run, which takes memory for every entry. The sections in
 // inPart show less without it. All others need it.
 var (
@@ -22,7 +26,8 @@ var (
 // selection is a set of sections; nil is all.
 type selection []string
 
-func parseSections(list string) (selection, error) {
+// parseSections returns the selection of a list of names.
+func parseSections(list string, sections []string) (selection, error) {
 	if list == "" || list == "all" {
 		return nil, nil
 	}

@@ -93,6 +93,7 @@ func (f *whatifFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 			return exit.Input(err)
 		}
 		out.Verdict = input.Unread(line.Inputs, &r.Input)
+		s.Show(r)
 		if f.json {
 			return exit.Output(output.JSON(out, r))
 		}

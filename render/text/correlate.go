@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/internal/text/termtext"
@@ -19,20 +20,145 @@ import (
 
 const maxEndpoints = 5
 
-// WriteCorrelation renders c to w with one call of Write.
+var correlationSections = []struct {
+	name  string
+	write func(*correlation)
+}{
+	{"findings", func(v *correlation) { v.listFindings(v.c.Findings, "", "") }},
+	{"endpoints", (*correlation).endpoints}, {"engines", (*correlation).engines}, {"price", (*correlation).price},
+	{"critical_path", (*correlation).details}, {"requests", (*correlation).requests},
+	{"shared", (*correlation).shared}, {"unattached", (*correlation).unattached},
+}
+
+// WriteCorrelation renders c to w with one call of Write. With opts.FirstScreen it begins with the inputs and their
+// faults, the most important findings, the endpoints with the most time, and the slowest requests with their largest
+// causes: in 80 columns, the default width then, at most 30 lines. The sections selected by opts.Show follow.
 func WriteCorrelation(w io.Writer, c *correlate.Report, opts Options) error {
+	if opts.FirstScreen {
+		opts.Width = cmp.Or(opts.Width, overviewWidth)
+	}
 	v := &correlation{newPage(opts), c}
-	v.envelope()
-	v.listFindings(c.Findings, "", "")
-	v.endpoints()
-	v.engines()
-	v.price()
-	v.details()
-	v.requests()
-	v.shared()
-	v.unattached()
+	if opts.FirstScreen {
+		v.firstScreen()
+	} else {
+		v.envelope()
+	}
+	for _, s := range correlationSections {
+		if v.Show == nil || v.Show(s.name) {
+			s.write(v)
+		}
+	}
 	v.foot()
 	return v.writeTo(w)
+}
+
+func (v *correlation) firstScreen() {
+	c := v.c
+	part := func(write func(*correlation)) []string {
+		p := &correlation{newPage(v.Options), c}
+		write(p)
+		return strings.SplitAfter(p.b.String(), "\n")[:strings.Count(p.b.String(), "\n")]
+	}
+	const foot = 3
+	heads := 8
+	if len(c.Findings) == 0 { // their room
+		heads = 16
+	}
+	lines := part((*correlation).envelope)
+	if n := len(lines); n > heads {
+		lines = append(lines[:heads-1], fmt.Sprintf("  … and %d more lines → all\n", n-heads+1))
+	}
+	endpoints := part(func(v *correlation) { v.busiest(3) })
+	left := overviewLines - len(lines) - len(endpoints) - foot
+	told := []string{""}
+	for i := range c.Findings {
+		f := part(func(v *correlation) { v.finding(c.Findings, i, "", "") })
+		if len(told)+len(f)+min(1, len(c.Findings)-1-i) > left-5 { // two requests
+			told = append(told, fmt.Sprintf("  … and %d more → findings\n", len(c.Findings)-i))
+			break
+		}
+		told[0] = "\n"
+		told = append(told, f...)
+	}
+	v.b.WriteString(strings.Join(append(lines, told...), "") + strings.Join(endpoints, ""))
+	v.slowest(min(v.Top, left-len(told)-3))
+	v.b.WriteByte('\n')
+	more := "More: optrace correlate -section NAME as → says, -section all"
+	for _, r := range v.bySlowness(1) {
+		more += "; the slowest: -trace " + idText(r.TraceID)
+	}
+	v.fold("", "", more, dim)
+}
+
+// busiest shows the endpoints with the most time.
+func (v *correlation) busiest(most int) {
+	if len(v.c.Endpoints) == 0 {
+		v.endpoints()
+		return
+	}
+	v.b.WriteByte('\n')
+	n := min(len(v.c.Endpoints), most)
+	t := newTable(ofAll(n, len(v.c.Endpoints), "endpoint") + ":n|requests|p50|p95|max:2|bound by:t1")
+	for i := range n {
+		e := &v.c.Endpoints[i]
+		t.add(e.Name, units.Count(e.Requests), knownDuration(e.P50NS), knownDuration(e.P95NS), units.Duration(e.MaxNS),
+			boundBy(&e.Path.BoundBy, e.Path.DurationNS))
+	}
+	t.write(&v.page)
+}
+
+// slowest shows the slowest requests and their largest causes.
+func (v *correlation) slowest(most int) {
+	if len(v.c.Requests) == 0 || most <= 0 {
+		return
+	}
+	v.b.WriteByte('\n')
+	rows := v.bySlowness(most)
+	t := newTable(ofAll(len(rows), len(v.c.Requests), "slowest") + ":n|duration|typical|part|largest cause:n|trace:t1")
+	for i := range rows {
+		typical, part, cause := v.cause(&rows[i])
+		t.add(rows[i].Root, knownDuration(rows[i].DurationNS), typical, part, cause, idText(rows[i].TraceID))
+	}
+	t.write(&v.page)
+	v.note("part: of the request; with +, beyond typical ones of the endpoint")
+}
+
+// bySlowness returns the slowest requests.
+func (v *correlation) bySlowness(most int) []correlate.Request {
+	rows, _ := largest(v.c.Requests, most, "", "", func(r *correlate.Request) int64 { return r.DurationNS.V })
+	return rows
+}
+
+// cause returns the part of a request's critical path with the most time, beyond typical requests of its endpoint if it
+// took longer than these.
+func (v *correlation) cause(r *correlate.Request) (typical, part, name string) {
+	usual := make(map[correlate.PathPart]float64)
+	for i := range v.c.Endpoints {
+		e := &v.c.Endpoints[i]
+		if e.Name != r.Root || e.Service != r.Service || e.Slow == nil {
+			continue
+		}
+		typical = units.DurationFloat(e.Slow.Typical.MeanNS)
+		for _, p := range e.Slow.Parts {
+			if float64(r.DurationNS.V) > e.Slow.Typical.MeanNS {
+				usual[correlate.PathPart{Operation: p.Operation, Kind: p.Kind, Key: p.Key}] = p.TypicalNS
+			}
+		}
+	}
+	most := 0.0
+	for i := range r.CriticalPath {
+		p := &r.CriticalPath[i]
+		more := float64(p.TimeNS) - usual[correlate.PathPart{Operation: p.Operation, Kind: p.Kind, Key: p.Key}]
+		if more <= most {
+			continue
+		}
+		most = more
+		part = ifAny(int64(len(usual)), "+") + units.DurationFloat(more)
+		if name = p.Operation; p.Kind == path.KindHost && 2*r.QueueingNS.V > p.TimeNS {
+			name = "before its first operation"
+		}
+	}
+	return typical, part, name
 }
 
 type correlation struct {

@@ -27,12 +27,9 @@ func WriteDoctor(w io.Writer, r *doctor.Report, opts Options) error {
 	}
 	v.coverage()
 	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Missing > 0 {
+		if f := &r.Findings[i]; f.Missing > 0 && !v.never(f) {
 			v.advice(f)
 		}
-	}
-	if r.Input.Sampler != "" {
-		v.sampling()
 	}
 	return v.writeTo(w)
 }
@@ -54,9 +51,13 @@ func (v *examination) envelope() {
 	if in.Sampling != analyze.SamplingNone {
 		v.field("sampling", samplingText(in), in.Sampling == analyze.SamplingUnknown)
 	}
-	var missing []string
+	var missing, never []string
 	for i := range v.r.Findings {
-		if f := &v.r.Findings[i]; f.Missing > 0 {
+		switch f := &v.r.Findings[i]; {
+		case f.Missing == 0:
+		case v.never(f):
+			never = append(never, thing(f))
+		default:
 			missing = append(missing, thing(f))
 		}
 	}
@@ -65,12 +66,19 @@ func (v *examination) envelope() {
 		v.field("missing", "operations, which requests of engines do without", false)
 	case in.Entries == 0:
 		v.field("missing", "everything: there are no operations in the input", true)
+	case len(missing) == 0 && never != nil:
+		v.field("missing", "nothing that an option of this profiler adds", false)
 	case len(missing) == 0:
 		v.field("missing", "nothing that was looked for", false)
 	default:
 		v.field("missing", strings.Join(missing, ", "), true)
 	}
+	v.fact("no option", int64(len(never)), "of this profiler adds "+strings.Join(never, ", "))
+	v.field("record", v.r.Record, false)
 }
+
+// never reports whether no option of the profiler that recorded the input adds a property.
+func (v *examination) never(f *doctor.Finding) bool { return v.r.Profiler != "" && f.Try == "" }
 
 // coverage shows what the recording as a whole lacks.
 func (v *examination) coverage() {
@@ -82,17 +90,6 @@ func (v *examination) coverage() {
 		v.note(lack.Text + ".")
 		v.labelled("try", lack.Try)
 	}
-}
-
-// sampling shows how to record the operations dropped by the sampler.
-func (v *examination) sampling() {
-	v.heading("SAMPLING")
-	v.note("Requests and operations that the sampler dropped are missing: counts and sums may be too small.")
-	v.code(0, "Go",
-		`sdk, err := optrace.Setup("ops.jsonl", optrace.WithSampler(s)) // the file has all operations, without WithSampledOnly`)
-	v.code(1, "Go",
-		`proc, err := optrace.NewProcessor(exp, optrace.WithRecordOnly()) // or in a TracerProvider of your own,`)
-	v.code(2, "Go", `sdktrace.WithSampler(sdktrace.AlwaysRecord(s))                   // with this sampler`)
 }
 
 // unknownCategories lists the unknown categories of a profiler's events, and counts their events.
@@ -195,6 +192,9 @@ func (v *examination) advice(f *doctor.Finding) {
 		v.labelled("missing in", strings.Join(names, ", "))
 	}
 	v.labelled("costs", strings.Join(f.Figures, ", "))
+	if f.Try != "" {
+		v.labelled("try", f.Try)
+	}
 	for i, line := range f.Go {
 		v.code(i, "Go", line)
 	}

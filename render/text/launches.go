@@ -3,6 +3,8 @@ package text
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/device"
@@ -127,16 +129,19 @@ func (v *view) idlePlaces(places []timeline.Place) {
 	}
 	const columns = "idle after:n|until:n|gaps|sum|each:2|longest:3|unrecorded|host meanwhile:n1"
 	show(&v.page, columns, places, func(t *table, p *timeline.Place) {
-		var host string
-		if len(p.HostNS) > 0 {
-			host = units.Duration(p.HostNS[0].TimeNS) + " " + p.HostNS[0].Operation
+		host, most := "", int64(0)
+		for _, name := range slices.Sorted(maps.Keys(p.HostNS)) {
+			if ns := p.HostNS[name]; ns > most {
+				most = ns
+				host = units.Duration(ns) + " " + name
+			}
 		}
 		t.add(p.After, p.Until, units.Count(p.Count), units.Duration(p.SumNS),
 			units.DurationFloat(float64(p.SumNS)/float64(p.Count)), units.Duration(p.MaxNS),
 			nonZero(p.UntracedNS, units.Duration), host)
 	})
-	v.note("after, until: the operator that launched the work, or the call that waited for the device; unrecorded: the host " +
-		"recorded no operation, span or call meanwhile; host meanwhile: its longest activity")
+	v.note("after, until: the operator that launched the work, or the call that waited for the device; unrecorded: the " +
+		"host recorded no operation, span or call meanwhile; host meanwhile: its longest activity")
 }
 
 func (v *view) whyNoGaps() string {

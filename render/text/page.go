@@ -33,6 +33,8 @@ type Options struct {
 	Rows int
 	// Top bounds the requests of a correlation; the slowest are shown.
 	Top int
+	// FirstScreen begins a correlation with its most important parts.
+	FirstScreen bool
 	// Show selects the sections of a report; nil shows all. Sections without a computed result are left out. So are, if
 	// Show is nil, steps without stated steps, launches without known launches, and sequences without repetition.
 	Show func(section string) bool

@@ -440,6 +440,8 @@ func correlated(jaeger string) *correlate.Report {
 	return r
 }
 
+func none(string) bool { return false }
+
 func TestCorrelationGolden(t *testing.T) {
 	of := func(r *correlate.Report, opts text.Options) func(io.Writer) error {
 		return func(w io.Writer) error { return text.WriteCorrelation(w, r, opts) }
@@ -451,11 +453,12 @@ func TestCorrelationGolden(t *testing.T) {
 		"correlate_joined":  of(correlated("http://jaeger:16686"), text.Options{Top: 2}),
 		"correlate_offline": of(correlated(""), text.Options{Top: 10}),
 		"correlate_color":   of(correlated(""), text.Options{Color: true}),
+		"correlate_first":   of(correlated("http://jaeger:16686"), text.Options{Top: 10, FirstScreen: true, Show: none}),
 		"correlate_empty":   of(correlate.NewJoin().Report(correlate.Options{}), text.Options{Top: 10}),
 	})
 }
 
-// Many endpoints do not make a long text, and those without operations are only listed.
+// Many endpoints do not make a long text, and those without operations are only listed. The first screen has 30 lines.
 func TestCorrelationManyEndpoints(t *testing.T) {
 	j := correlate.NewJoin()
 	for i := range byte(9) {
@@ -473,6 +476,12 @@ func TestCorrelationManyEndpoints(t *testing.T) {
 		strings.Contains(b.String(), "CRITICAL PATH of GET /a") ||
 		!strings.Contains(b.String(), "… and 3 more endpoints with operations, which took less time") {
 		t.Errorf("%d endpoints in detail:\n%s", n, b.String())
+	}
+	b.Reset()
+	check.OK(t, text.WriteCorrelation(&b, j.Report(correlate.Options{Findings: true}),
+		text.Options{Top: 99, FirstScreen: true, Show: none}))
+	if n := strings.Count(b.String(), "\n"); n > 30 || n < 20 || !strings.Contains(b.String(), "endpoint (3 of 9)") {
+		t.Errorf("%d lines:\n%s", n, b.String())
 	}
 }
 

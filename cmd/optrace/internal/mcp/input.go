@@ -93,29 +93,35 @@ func (d directories) names() (names []string) {
 	return names
 }
 
-func (d directories) list() string {
-	const most = 20
-	var names []string
+// paths returns the first files whose paths contain part, and whether there are more than most.
+func (d directories) paths(part string, most int) (paths []string, more bool) {
 	for _, root := range d.names() {
 		_ = fs.WalkDir(d, root, func(path string, e fs.DirEntry, err error) error {
 			switch {
-			case len(names) > most:
-				return fs.SkipAll
 			case err != nil:
 				return nil //nolint:nilerr // what cannot be read is no input
 			case path != root && strings.HasPrefix(e.Name(), ".") && e.IsDir():
 				return fs.SkipDir
-			case e.Type().IsRegular():
-				names = append(names, path)
+			case !e.Type().IsRegular() || !strings.Contains(path, part):
+				return nil
+			case len(paths) == most:
+				more = true
+				return fs.SkipAll
 			}
+			paths = append(paths, path)
 			return nil
 		})
 	}
+	return paths, more
+}
+
+func (d directories) list() string {
+	names, more := d.paths("", 20)
 	switch {
 	case len(names) == 0:
 		return "there are no files"
-	case len(names) > most:
-		names = append(names[:most], "…")
+	case more:
+		names = append(names, "…")
 	}
 	return "there are " + strings.Join(names, ", ")
 }

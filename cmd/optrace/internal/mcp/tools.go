@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,15 +11,20 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/doctor"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
 )
 
 // run returns the output of a command for inputs named by an assistant.
-func (s *Server) run(ctx context.Context, inputs []string, command ...string) (string, error) {
+func (s *Server) run(ctx context.Context, inputs []string, command ...string) (*answer, error) {
 	paths, err := s.files.resolve(inputs)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	return s.execute(ctx, append(append(command, "--"), paths...))
 }
@@ -44,12 +48,20 @@ type tableArgs struct {
 	Top     int               `json:"top,omitempty" jsonschema:"how many rows, 20 by default"`
 }
 
-func (s *Server) table(ctx context.Context, in tableArgs) (string, error) {
-	command := []string{"report", "-section=" + cmp.Or(in.Section, "operations"), "-by=" + in.By, rows(in.Top, 20)}
+func (s *Server) table(ctx context.Context, in tableArgs) (*answer, error) {
+	section := cmp.Or(in.Section, "operations")
+	command := []string{"report", "-section=" + section, "-by=" + in.By, rows(in.Top, 20)}
 	for _, name := range slices.Sorted(maps.Keys(in.Where)) {
-		command = append(command, "-where="+name+"="+in.Where[name])
+		value := in.Where[name]
+		if name == "operation" || name == "operator" {
+			if _, full, err := s.find(ctx, in.Inputs, value, "operations"); err == nil {
+				value = full
+			}
+		}
+		command = append(command, "-where="+name+"="+value)
 	}
-	return s.run(ctx, in.Inputs, command...)
+	a, err := s.run(ctx, in.Inputs, command...)
+	return a.only(section, "total", "groups"), err
 }
 
 type operationArgs struct {
@@ -57,26 +69,22 @@ type operationArgs struct {
 	Name   string   `json:"name" jsonschema:"the name of an operation, or a part of it that only its name has"`
 }
 
-func (s *Server) operation(ctx context.Context, in operationArgs) (string, error) {
-	report, err := s.run(ctx, in.Inputs, "report", "-json")
+func (s *Server) operation(ctx context.Context, in operationArgs) (*answer, error) {
+	all, name, err := s.find(ctx, in.Inputs, in.Name, "all")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var all analyze.Report
-	if err := json.Unmarshal([]byte(report), &all); err != nil {
-		return "", err
-	}
-	name, err := nameOf(&all, in.Name)
-	if err != nil {
-		return "", err
-	}
-	tables, err := s.run(ctx, in.Inputs, "report", "-section=operations,slowest", "-by=device,shape", "-top=10",
+	a, err := s.run(ctx, in.Inputs, "report", "-section=operations,slowest", "-by=device,shape", "-top=10",
 		"-where=operation="+name)
 	if err != nil {
-		return "", err
+		return nil, err
+	}
+	stacks, err := s.stacks(ctx, in.Inputs, name)
+	if err != nil {
+		return nil, err
 	}
 	var b strings.Builder
-	b.WriteString(name + "\n\n" + tables)
+	b.WriteString(name + "\n\n" + a.text)
 	for _, f := range all.Findings {
 		if f.Where.Operation == name {
 			fmt.Fprintf(&b, "\nOf the whole run: %s\n", f.Text)
@@ -88,20 +96,125 @@ func (s *Server) operation(ctx context.Context, in operationArgs) (string, error
 				units.Percent(p.Share))
 		}
 	}
-	return b.String(), nil
+	b.WriteString("\nIts time on devices, by stack:\n" + stacks[:min(len(stacks), 5)].text())
+	a.text = b.String()
+	return a.only("total", "groups", "slowest"), nil
 }
 
-// nameOf returns the operation called name, or the only one with name in its own.
+type stack struct {
+	Frames []string `json:"frames"`
+	SelfNS int64    `json:"self_ns"`
+}
+
+type stackList []stack
+
+// stacks returns the stacks with an operation, the longest first.
+func (s *Server) stacks(ctx context.Context, inputs []string, name string) (list stackList, err error) {
+	a, err := s.run(ctx, inputs, "convert", "-to=collapsed")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(a.text) {
+		line = strings.TrimSpace(line)
+		at := strings.LastIndexByte(line, ' ')
+		if at < 0 {
+			continue
+		}
+		ns, _ := strconv.ParseInt(line[at+1:], 10, 64)
+		if frames := strings.Split(line[:at], ";"); slices.Contains(frames, strings.ReplaceAll(name, ";", ":")) {
+			list = append(list, stack{frames, ns})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b stack) int { return cmp.Compare(b.SelfNS, a.SelfNS) })
+	return list, nil
+}
+
+func (l stackList) text() string {
+	var b strings.Builder
+	for _, s := range l {
+		names := make([]string, len(s.Frames))
+		for i, name := range s.Frames {
+			names[i] = kernelname.Short(name)
+		}
+		fmt.Fprintf(&b, "  %s  %s\n", units.Duration(s.SelfNS), strings.Join(names, " > "))
+	}
+	return b.String()
+}
+
+// stack answers with the stacks of an operation, and its modules and lines of code or how to record them.
+func (s *Server) stack(ctx context.Context, in operationArgs) (*answer, error) {
+	_, name, err := s.find(ctx, in.Inputs, in.Name, "operations")
+	if err != nil {
+		return nil, err
+	}
+	stacks, err := s.stacks(ctx, in.Inputs, name)
+	if err != nil {
+		return nil, err
+	}
+	code, err := s.run(ctx, in.Inputs, "report", "-section=operations", "-top=20", "-where=operation="+name,
+		"-by=path,attr:code.file.path,attr:code.line.number")
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{name + "\n\n" + stacks.text(), map[string]any{"stacks": stacks, "code": code.found}}
+	known := slices.ContainsFunc(code.found.(*analyze.Report).Groups, func(g profile.Group) bool {
+		return slices.ContainsFunc(g.Key.Values, func(v key.Value) bool { return v.String() != key.Unknown })
+	})
+	if known {
+		a.text += code.text
+		return a, nil
+	}
+	lacks, err := s.run(ctx, in.Inputs, "doctor")
+	if err != nil {
+		return nil, err
+	}
+	record := cmp.Or(lacks.found.(*doctor.Report).Record, "span attributes code.file.path and code.line.number")
+	a.found = map[string]any{"stacks": stacks, "record": record}
+	a.text += "\nNo module or line of code of it is recorded. Record with " + record + "\n"
+	return a, nil
+}
+
+// find returns a section of the report of the whole run, and the full name of the operation called name.
+func (s *Server) find(ctx context.Context, inputs []string, name, section string) (*analyze.Report, string, error) {
+	a, err := s.run(ctx, inputs, "report", "-section="+section)
+	if err != nil {
+		return nil, "", err
+	}
+	all := a.found.(*analyze.Report)
+	name, err = nameOf(all, name)
+	return all, name, err
+}
+
+// printed reports whether a table prints a full name as name.
+func printed(full, name string) bool {
+	short := kernelname.Short(full)
+	if begin, end, cut := strings.Cut(name, "…"); cut {
+		return strings.HasPrefix(short, begin) && strings.HasSuffix(short, end) ||
+			strings.HasPrefix(full, begin) && strings.HasSuffix(full, end)
+	}
+	return short == name || kernelname.Long(full) == name
+}
+
+// nameOf returns the operation called name or printed so, or else the only one with name in its own.
 func nameOf(r *analyze.Report, name string) (string, error) {
-	var found, names []string
+	var exact, found, names []string
 	for _, row := range r.Operations {
 		if row.Operation == name {
 			return name, nil
 		}
-		if name != "" && strings.Contains(strings.ToLower(row.Operation), strings.ToLower(name)) {
+		if name == "" {
+			continue
+		}
+		if printed(row.Operation, name) {
+			exact = append(exact, row.Operation)
+		}
+		if strings.Contains(strings.ToLower(row.Operation), strings.ToLower(name)) {
 			found = append(found, row.Operation)
 		}
 		names = append(names, row.Operation)
+	}
+	if exact != nil {
+		found = exact
 	}
 	found = slices.Compact(found)
 	switch {
@@ -130,8 +243,8 @@ type requestArgs struct {
 	Top     int      `json:"top,omitempty" jsonschema:"how many requests, 5 by default"`
 }
 
-func (s *Server) request(ctx context.Context, in requestArgs) (string, error) {
-	return s.run(ctx, in.Inputs, "correlate", "-trace="+in.TraceID, rows(in.Top, 5))
+func (s *Server) request(ctx context.Context, in requestArgs) (*answer, error) {
+	return s.run(ctx, in.Inputs, "correlate", "-section=all", "-trace="+in.TraceID, rows(in.Top, 5))
 }
 
 type whatifArgs struct {
@@ -139,12 +252,50 @@ type whatifArgs struct {
 	Changes []string `json:"changes" jsonschema:"changes such as 0.5x matmul, remove relu, nowait cudaStreamSynchronize, rate=25GB/s NAME, overlap kind=collective, balance device=*, host 0.5x"`
 }
 
-func (s *Server) whatif(ctx context.Context, in whatifArgs) (string, error) {
+func (s *Server) whatif(ctx context.Context, in whatifArgs) (*answer, error) {
 	command := []string{"whatif"}
 	for _, change := range in.Changes {
+		what, name, _ := strings.Cut(change, " ")
+		if strings.ContainsAny(name, "<…") { // as a table prints it
+			if _, full, err := s.find(ctx, in.Inputs, name, "operations"); err == nil {
+				change = what + " " + full
+			}
+		}
 		command = append(command, "-change="+change)
 	}
 	return s.run(ctx, in.Inputs, command...)
+}
+
+type filesArgs struct {
+	Part string `json:"part,omitempty" jsonschema:"only files with this part in their paths"`
+}
+
+// list answers with the files below the directories.
+func (s *Server) list(_ context.Context, in filesArgs) (*answer, error) {
+	type file struct {
+		Path   string `json:"path"`
+		Bytes  int64  `json:"bytes"`
+		Format string `json:"format"`
+	}
+	var b strings.Builder
+	paths, more := s.files.paths(in.Part, 100)
+	files := make([]file, len(paths))
+	for i, path := range paths {
+		f := file{Path: path}
+		var err error
+		if f.Format, err = (ingest.Options{FS: s.files}).FormatOf(path); err != nil || f.Format == "" {
+			f.Format = "no input"
+		}
+		if info, err := s.files.Stat(path); err == nil {
+			f.Bytes = info.Size()
+		}
+		files[i] = f
+		fmt.Fprintf(&b, "%s  %s  %s\n", termtext.Escape(path), units.Bytes(f.Bytes), f.Format)
+	}
+	if more {
+		b.WriteString("… and more\n")
+	}
+	return &answer{b.String(), map[string]any{"files": files}}, nil
 }
 
 type compareArgs struct {
@@ -153,13 +304,13 @@ type compareArgs struct {
 	By   string   `json:"by,omitempty" jsonschema:"keys to group by instead of operations, separated by commas"`
 }
 
-func (s *Server) compare(ctx context.Context, in compareArgs) (string, error) {
+func (s *Server) compare(ctx context.Context, in compareArgs) (*answer, error) {
 	if len(in.Base) == 0 || len(in.Head) == 0 {
-		return "", fmt.Errorf("base and head must both name a run; %s", s.files.list())
+		return nil, fmt.Errorf("base and head must both name a run; %s", s.files.list())
 	}
 	paths, err := s.files.resolve(slices.Concat(in.Base, in.Head))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	command := append([]string{"diff", "-by=" + in.By, "-top=15"}, paths[:len(in.Base)]...)
 	return s.execute(ctx, append(append(command, "--"), paths[len(in.Base):]...))

@@ -23,6 +23,15 @@ type Streams struct {
 	Out, Err io.Writer
 	// Files opens the inputs; nil opens files of the operating system.
 	Files fs.FS
+	// Result gets what a command found, beside its text; it may be nil.
+	Result func(any)
+}
+
+// Show gives what a command found to Result.
+func (s Streams) Show(found any) {
+	if s.Result != nil {
+		s.Result(found)
+	}
 }
 
 // Open opens an input.
