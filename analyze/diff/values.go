@@ -164,40 +164,9 @@ func runParts(runs []*Run, bySteps bool) map[part][]float64 {
 	return all
 }
 
-// stepTime is the time of an iteration, on all devices or on one.
-type stepTime struct {
-	iteration   int
-	first, last int64
-}
-
-// gaps returns the time from the end of each iteration to the start of the next in its service, below 0 if they overlap.
-// The last one gets the median of the others. Gaps are 0 in a service with several loops at a time: more than a tenth
-// of the steps then follow a later one.
-func (s *runSteps) gaps(times []stepTime) []int64 {
-	gaps := make([]int64, len(times))
-	of := func(i int32) *loopStep { return &s.loops[times[i].iteration] }
-	byStart := order.Numbers(len(times), func(a, b int32) int {
-		return cmp.Or(cmp.Compare(of(a).service, of(b).service), cmp.Compare(times[a].first, times[b].first))
-	})
-	for loop := range order.RunsOf(byStart, func(i *int32) string { return of(*i).service }) {
-		var known []int64
-		for k, i := range loop[1:] {
-			if before := loop[k]; of(before).step < of(i).step {
-				known = append(known, times[i].first-times[before].last)
-			}
-		}
-		if len(known) == 0 || 10*len(known) < 9*(len(loop)-1) {
-			continue
-		}
-		slices.Sort(known)
-		for k, i := range loop {
-			gaps[i] = known[len(known)/2]
-			if k+1 < len(loop) && of(i).step < of(loop[k+1]).step {
-				gaps[i] = times[loop[k+1]].first - times[i].last
-			}
-		}
-	}
-	return gaps
+// time returns the time of an iteration, of which a device may have a part.
+func (s *runSteps) time(iteration int, start, end int64) steps.Time {
+	return steps.Time{Service: s.loops[iteration].service, Step: s.loops[iteration].step, StartNS: start, EndNS: end}
 }
 
 // parts returns the mean parts of an iteration in each block, from its start to the start of the next.
@@ -206,21 +175,23 @@ func (s *runSteps) parts() map[part][]float64 {
 	add := func(p part, iteration int, ns int64) {
 		order.At(means, p).add(s.block(iteration), float64(ns))
 	}
-	var times []stepTime
+	var times []steps.Time
+	var iterations []int
 	for i, end := range s.last {
 		if end != 0 {
-			times = append(times, stepTime{i, s.first[i], end})
+			iterations = append(iterations, i)
+			times = append(times, s.time(i, s.first[i], end))
 		}
 	}
-	for i, gap := range s.gaps(times) {
-		add(part{name: partWall}, times[i].iteration, times[i].last-times[i].first+gap)
+	for i, gap := range steps.Gaps(times) {
+		add(part{name: partWall}, iterations[i], times[i].EndNS-times[i].StartNS+gap)
 	}
 	for list := range order.RunsOf(s.devices, func(d *steps.Device) device.Key { return d.Device }) {
 		times = times[:0]
 		for i := range list {
-			times = append(times, stepTime{list[i].Iteration, list[i].StartNS, list[i].EndNS})
+			times = append(times, s.time(list[i].Iteration, list[i].StartNS, list[i].EndNS))
 		}
-		for k, gap := range s.gaps(times) {
+		for k, gap := range steps.Gaps(times) {
 			d := &list[k]
 			idle := max(0, d.Idle+gap)
 			for i, ns := range []int64{d.Compute, d.ExposedCommunication, d.ExposedMemory, d.Other, idle} {

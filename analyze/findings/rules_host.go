@@ -395,11 +395,11 @@ func (l *list) waitsBeforeAllocations() (names []string) {
 // firstStep finds a first step slower than the others.
 func (l *list) firstStep() (all []candidate) {
 	if s := l.First; s != nil {
-		more := s.WallNS.V - s.MedianNS
+		more := s.ToNextNS.V - s.MedianNS
 		f := says(FirstStep, Where{Section: "steps", FromNS: op.Known(s.StartNS), ToNS: op.Known(s.EndNS)},
-			"The first step takes %s, the median of %s %s. It is start-up.", units.Duration(s.WallNS.V),
+			"The first step takes %s, the median of %s %s. It is start-up.", units.Duration(s.ToNextNS.V),
 			units.Plural(int64(s.Others), "other"), units.Duration(s.MedianNS))
-		f.Evidence = []Evidence{lasts("first step", s.WallNS.V), lasts("median", s.MedianNS)}
+		f.Evidence = []Evidence{lasts("first step", s.ToNextNS.V), lasts("median", s.MedianNS)}
 		f.Try = "leave it out of the figures with -steady; warm up before measuring"
 		c := candidate{Finding: f, changes: change(replay.Warm, "")}
 		if l.byRequest || !l.replay(&c.saving, c.changes) || 2*c.saving.NS < more {

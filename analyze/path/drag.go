@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/collective"
-	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/trace"
@@ -71,7 +70,6 @@ type drags struct {
 	saved  map[int32][]int64 // of executions, by row
 	counts []int64           // operations of a trace, by set
 	less   []int64           // time saved in a trace, by set
-	out    []int16           // the sets left out
 }
 
 type shareSet struct {
@@ -86,14 +84,14 @@ func addDrag(sum *Sum, byDevice []Share, operations []Operation, joins *collecti
 	shares := make(map[Share]int16)
 	for i := range operations {
 		if row := &operations[i]; isOnDevice(row.Kind) && len(names) < dragRows {
-			names[row.Operation] = d.addSet(schedule.None, &row.DragNS)
+			names[row.Operation] = d.addSet(noSet, &row.DragNS)
 		}
 	}
 	for i := range byDevice {
 		if row := byDevice[i].key(); isOnDevice(row.Kind) && len(shares) < dragRows {
 			of, ok := names[row.Operation]
 			if !ok {
-				of = schedule.None
+				of = noSet
 			}
 			shares[row] = d.addSet(of, &byDevice[i].DragNS)
 		}
@@ -133,17 +131,21 @@ func newDrags(sum *Sum, joins *collective.Joins) *drags {
 	f := sum.forest
 	n := len(f.Names.Operations.Values)
 	d := &drags{
-		sum: sum, names: slices.Repeat([]int16{schedule.None}, n), shares: make([][]shareSet, n),
+		sum: sum, names: slices.Repeat([]int16{noSet}, n), shares: make([][]shareSet, n),
 		saved: make(map[int32][]int64),
 	}
-	d.inner = scheduler{forest: f, sets: d.setsOf, joins: joins}
-	d.whole = scheduler{forest: f, sets: d.setsOf, joins: joins, saved: d.savedIn}
+	for _, s := range []*scheduler{&d.inner, &d.whole} {
+		*s = scheduler{
+			forest: f, sets: d.setsOf, joins: joins, lanes: make(map[int32]int32), parts: make(map[int32]*parts),
+		}
+	}
+	d.whole.saved = d.savedIn
 	return d
 }
 
 // setsOf returns the sets of an operation, by its name alone and by name, device and kind.
 func (d *drags) setsOf(name, device int32, kind op.Kind) [2]int16 {
-	sets := [2]int16{d.names[name], schedule.None}
+	sets := [2]int16{d.names[name], noSet}
 	for _, s := range d.shares[name] {
 		if s.key.device == device && s.key.kind == kind {
 			sets[1] = s.set
@@ -177,21 +179,15 @@ func (d *drags) savedIn(w Window) []int64 {
 
 // savings returns the time saved without each set, valid until the next call, and counts edges.
 func (d *drags) savings(s *scheduler, duration int64) []int64 {
-	d.sum.edges.Stream += s.Edges.Stream
-	d.sum.edges.Collective += s.Edges.Collective
+	d.sum.edges.Stream += s.edges.Stream
+	d.sum.edges.Collective += s.edges.Collective
 	d.counts = slices.Grow(d.counts[:0], len(d.within))[:len(d.within)]
-	executions := s.Count(d.counts)
+	executions := s.count(d.counts)
 	d.less = slices.Grow(d.less[:0], len(d.within))[:len(d.within)]
-	d.out = d.out[:0]
 	for set := range d.within {
 		d.less[set] = 0
 		if d.counts[set] > 0 && !d.equalsItsOperation(set, executions) {
-			d.out = append(d.out, int16(set))
-		}
-	}
-	for sets := range slices.Chunk(d.out, schedule.Together) {
-		for i, took := range s.Run(sets...) {
-			d.less[sets[i]] = duration - took
+			d.less[set] = duration - s.run(int16(set))
 		}
 	}
 	for set, of := range d.within {
@@ -205,7 +201,7 @@ func (d *drags) savings(s *scheduler, duration int64) []int64 {
 // equalsItsOperation reports whether the schedule holds all operations of a set's operation on the set's one device.
 func (d *drags) equalsItsOperation(set int, executions bool) bool {
 	of := d.within[set]
-	return of != schedule.None && d.counts[of] == d.counts[set] && !executions
+	return of != noSet && d.counts[of] == d.counts[set] && !executions
 }
 
 // Figures returns the paths of all traces by device and by operation, with drag, and sums. Rows beyond most share one.

@@ -8,24 +8,24 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
 // apply changes lags. It returns the number of operations and calls that the change selects.
 func (g *Graph) apply(c Change, v *variant) (int64, error) {
-	lags := v.lags
 	switch c.Kind {
 	case Host:
-		return g.scaleHost(c.Factor, lags), nil
+		return g.scaleHost(c.Factor, v), nil
 	case Pauses:
-		return g.shortenPauses(lags), nil
+		return g.shortenPauses(v), nil
 	case Warm:
-		return g.warm(lags), nil
+		return g.warm(v), nil
 	case Fuse:
-		return g.fuse(c.Select, lags)
+		return g.fuse(c.Select, v)
 	case Without:
-		return g.without(c.Select, lags)
+		return g.without(c.Select, v)
 	}
 	s, err := g.find(c.Select)
 	if err != nil {
@@ -33,14 +33,14 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	}
 	switch c.Kind {
 	case Scale:
-		g.limit(s, lags, func(_ int32, ns int64) int64 { return int64(math.Round(float64(ns) * c.Factor)) })
+		g.limit(s, v, func(_ int32, ns int64) int64 { return int64(math.Round(float64(ns) * c.Factor)) })
 	case Remove:
-		g.remove(s, lags)
+		g.remove(s, v)
 	case Typical:
 		typical := g.typical(s)
-		g.limit(s, lags, func(r int32, ns int64) int64 { return min(ns, typical[g.likeness(r)]) })
+		g.limit(s, v, func(r int32, ns int64) int64 { return min(ns, typical[g.likeness(r)]) })
 	case Roofline:
-		g.limit(s, lags, func(r int32, ns int64) int64 {
+		g.limit(s, v, func(r int32, ns int64) int64 {
 			const perNS = 1000 // ps
 			if bound := g.forest.Work(r).Bound; bound != 0 {
 				return min(ns, max(bound, -bound)/perNS)
@@ -48,7 +48,7 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 			return ns
 		})
 	case Rate:
-		g.limit(s, lags, func(r int32, ns int64) int64 {
+		g.limit(s, v, func(r int32, ns int64) int64 {
 			if !g.forest.Has(r, trace.FlagMemory) {
 				return ns
 			}
@@ -57,47 +57,47 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	case Overlap:
 		g.overlap(s, v)
 	case NoWait:
-		g.noWait(s, lags)
+		g.noWait(s, v)
 	case Balance:
-		g.balance(s, lags)
+		g.balance(s, v)
 	}
 	return s.count, nil
 }
 
 // isOnDevice reports whether row r is an operation of a device.
 func (g *Graph) isOnDevice(r int32) bool {
-	return g.forest.IsDeviceSide(r) && !g.forest.DeviceKey(r).IsNone()
+	return g.forest.IsDeviceSide(r) && g.devices[g.forest.Device(r)]
 }
 
+func isRow(owner int32) bool { return owner >= 0 }
+
 // isTimeOf reports whether e is time of its owner: of an operation, or of a row of a host outside those within it.
-func (g *Graph) isTimeOf(e *edge) bool {
+func (g *Graph) isTimeOf(e edge) bool {
 	return e.owner >= 0 && (e.kind == own || e.kind == onThread && !g.isOnDevice(e.owner))
 }
 
 // limit changes the own time of selected operations, and of selected events of hosts. The launching call of a copy
 // from pageable memory changes with it.
-func (g *Graph) limit(s *selection, lags []int64, change func(r int32, ns int64) int64) {
-	for i := range g.g.edges {
-		e := &g.g.edges[i]
-		if !s.has(e.owner) || lags[i] <= dropped/2 || e.owner < 0 {
-			continue
-		}
+func (g *Graph) limit(s *selection, v *variant, change func(r int32, ns int64) int64) {
+	for e := range g.g.owned(s.hasRow) {
+		lag := v.Lag(e.index)
 		switch {
+		case lag == dropped:
 		case g.isTimeOf(e):
-			lags[i] = change(e.owner, lags[i])
+			v.Set(e.index, change(e.owner, lag))
 		case e.kind == afterWait && e.from == g.begin[e.owner]:
 			took := max(1, g.forest.Duration(e.owner))
-			lags[i] = int64(float64(lags[i]) * float64(change(e.owner, took)) / float64(took))
+			v.Set(e.index, int64(float64(lag)*float64(change(e.owner, took))/float64(took)))
 		}
 	}
 }
 
 // scaleHost changes all time of hosts.
-func (g *Graph) scaleHost(factor float64, lags []int64) (n int64) {
-	for i := range g.g.edges {
-		kind := g.g.edges[i].kind
-		if (kind == onThread || kind == ofRequest || kind == ofExecution) && lags[i] > dropped/2 {
-			lags[i] = int64(math.Round(float64(lags[i]) * factor))
+func (g *Graph) scaleHost(factor float64, v *variant) (n int64) {
+	for e := range g.g.all() {
+		lag := v.Lag(e.index)
+		if (e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution) && lag != dropped {
+			v.Set(e.index, int64(math.Round(float64(lag)*factor)))
 			n++
 		}
 	}
@@ -105,19 +105,19 @@ func (g *Graph) scaleHost(factor float64, lags []int64) (n int64) {
 }
 
 // shortenPauses shortens the pauses of hosts to their usual time between two events.
-func (g *Graph) shortenPauses(lags []int64) (n int64) {
+func (g *Graph) shortenPauses(v *variant) (n int64) {
 	const long = 100 * microsecond
 	usual := []int64{usualHost}
-	for i := range g.g.edges {
-		if ns := lags[i]; ns > 0 && ns <= long && g.isUnrecorded(&g.g.edges[i]) {
+	for e := range g.g.all() {
+		if ns := v.Lag(e.index); ns > 0 && ns <= long && g.isUnrecorded(e) {
 			usual = append(usual, ns)
 		}
 	}
 	slices.Sort(usual)
 	median := usual[len(usual)/2]
-	for i := range g.g.edges {
-		if lags[i] > long && g.isUnrecorded(&g.g.edges[i]) {
-			lags[i] = median
+	for e := range g.g.all() {
+		if v.Lag(e.index) > long && g.isUnrecorded(e) {
+			v.Set(e.index, median)
 			n++
 		}
 	}
@@ -126,7 +126,7 @@ func (g *Graph) shortenPauses(lags []int64) (n int64) {
 
 // isUnrecorded reports whether an edge is time of a host without an operation or a call of it. A range with others in
 // it is no operation.
-func (g *Graph) isUnrecorded(e *edge) bool {
+func (g *Graph) isUnrecorded(e edge) bool {
 	switch {
 	case e.kind == ofExecution:
 		return true
@@ -140,7 +140,7 @@ func (g *Graph) isUnrecorded(e *edge) bool {
 
 // warm shortens the operations of the first step to the median of their like in the other steps. Steps are counted by
 // process. Without other steps with the operation it stays.
-func (g *Graph) warm(lags []int64) int64 {
+func (g *Graph) warm(v *variant) int64 {
 	type same struct {
 		process int32
 		like
@@ -170,7 +170,7 @@ func (g *Graph) warm(lags []int64) int64 {
 		slices.Sort(list)
 		medians[k] = list[len(list)/2]
 	}
-	g.limit(s, lags, func(r int32, ns int64) int64 {
+	g.limit(s, v, func(r int32, ns int64) int64 {
 		if median, known := medians[same{g.process[r], g.likeness(r)}]; known {
 			return min(ns, median)
 		}
@@ -180,26 +180,20 @@ func (g *Graph) warm(lags []int64) int64 {
 }
 
 // remove takes out operations, the calls that launched them, and host operators that launched nothing else.
-func (g *Graph) remove(s *selection, lags []int64) {
-	hosts := g.hostsOf(s)
-	g.addWithin(s, hosts)
-	for i := range g.g.edges {
-		e := &g.g.edges[i]
-		switch {
-		case e.owner < 0 && (e.owner == noOwner || !s.has(e.owner)):
-		case e.owner < 0:
-			lags[i] = min(lags[i], 0)
-		case !s.rows[e.owner] && !hosts[e.owner]:
-		case e.kind == afterWait:
-			lags[i] = dropped
-		default:
-			lags[i] = min(lags[i], 0)
+func (g *Graph) remove(s *selection, v *variant) {
+	g.addHosts(s)
+	g.addWithin(s)
+	for e := range g.g.owned(s.has) {
+		lag := min(v.Lag(e.index), 0)
+		if e.owner >= 0 && e.kind == afterWait {
+			lag = dropped
 		}
+		v.Set(e.index, lag)
 	}
 }
 
 // addWithin adds the operations of hosts within selected calls, on the thread of the call.
-func (g *Graph) addWithin(s *selection, hosts map[int32]bool) {
+func (g *Graph) addWithin(s *selection) {
 	if len(s.calls) == 0 {
 		return
 	}
@@ -217,15 +211,19 @@ func (g *Graph) addWithin(s *selection, hosts map[int32]bool) {
 		for ; at < len(rows) && f.Start(rows[at]) < c.Start+c.Duration; at++ {
 			r := rows[at]
 			if !c.Thread.Known || f.Names.Threads.Values[f.Thread(r)] == c.Thread.V {
-				hosts[r] = true
+				s.rows[r] = true
 			}
 		}
 	}
 }
 
-// hostsOf returns the host operators all of whose operations are selected, and those within them.
-func (g *Graph) hostsOf(s *selection) map[int32]bool {
+// addHosts selects the host operators all of whose operations are selected, and those within them, without counting
+// them.
+func (g *Graph) addHosts(s *selection) {
 	f := g.forest
+	if !f.HasLaunchers() {
+		return
+	}
 	left := make(map[int32]int) // operations below each operator that are not selected, or -1 without selected ones
 	climb := func(r int32, visit func(host int32)) {
 		h := f.Launcher(r)
@@ -238,16 +236,16 @@ func (g *Graph) hostsOf(s *selection) map[int32]bool {
 		}
 	}
 	hosts := make(map[int32]bool)
-	for r := range f.Rows() {
-		if s.rows[r] && g.isOnDevice(r) {
+	for _, r := range g.ops() {
+		if s.rows[r] {
 			climb(r, func(h int32) { hosts[h] = true })
 		}
 	}
 	if len(hosts) == 0 {
-		return hosts
+		return
 	}
-	for r := range f.Rows() {
-		if !s.rows[r] && g.begin[r] != none && g.isOnDevice(r) {
+	for _, r := range g.ops() {
+		if !s.rows[r] {
 			climb(r, func(h int32) { left[h]++ })
 		}
 	}
@@ -262,7 +260,9 @@ func (g *Graph) hostsOf(s *selection) map[int32]bool {
 			hosts[r] = true
 		}
 	}
-	return hosts
+	for h := range hosts {
+		s.rows[h] = true
+	}
 }
 
 // like identifies calls with the same work.
@@ -296,12 +296,11 @@ func (g *Graph) typical(s *selection) map[like]int64 {
 func (g *Graph) overlap(s *selection, v *variant) {
 	hasWork := make(map[int32]bool) // operations with an edge to the work launched before
 	before := make(map[int32]edge)  // the edge from the operation before on the stream, by row
-	for i := range g.g.edges {
-		e := &g.g.edges[i]
+	for e := range g.g.owned(isRow) {
 		switch {
-		case e.owner < 0 || e.to != g.begin[e.owner]:
+		case e.to != g.begin[e.owner]:
 		case e.kind == onStream:
-			before[e.owner] = *e
+			before[e.owner] = e
 		case e.kind == ofCollective:
 			hasWork[e.owner] = true
 		}
@@ -315,20 +314,19 @@ func (g *Graph) overlap(s *selection, v *variant) {
 			rowAt[p] = int32(r)
 		}
 	}
-	for i := range g.g.edges {
-		e := &g.g.edges[i]
-		if e.owner < 0 || e.to != g.begin[e.owner] {
+	for e := range g.g.owned(isRow) {
+		if e.to != g.begin[e.owner] {
 			continue
 		}
 		selected := s.rows[e.owner]
 		if selected && e.kind == afterStream && hasWork[e.owner] {
-			v.lags[i] = dropped
+			v.Set(e.index, dropped)
 		}
 		if e.kind != onStream || rowAt[e.from] == none || s.rows[rowAt[e.from]] == selected {
 			continue
 		}
 		if !selected { // otherwise its data come from there
-			v.lags[i] = dropped
+			v.Set(e.index, dropped)
 		}
 		r := rowAt[e.from] // the operation before on either stream
 		for steps := 0; r != none && s.rows[r] != selected && steps < g.forest.Len(); steps++ {
@@ -338,8 +336,8 @@ func (g *Graph) overlap(s *selection, v *variant) {
 			}
 		}
 		if r != none {
-			v.more[e.to] = append(v.more[e.to], edge{
-				lag: min(e.lag, usualOverlap), from: g.end[r], to: e.to, owner: e.owner, kind: onStream,
+			v.More[e.to>>1] = append(v.More[e.to>>1], schedule.Further{
+				From: g.end[r], Lag: min(g.g.Lag(e.index), usualOverlap), Kind: onStream,
 			})
 		}
 	}
@@ -349,16 +347,16 @@ func (g *Graph) overlap(s *selection, v *variant) {
 const usualOverlap = microsecond
 
 // noWait lets the host go on in selected calls, and in the launching calls of selected copies.
-func (g *Graph) noWait(s *selection, lags []int64) {
-	for i := range g.g.edges {
-		if e := &g.g.edges[i]; e.kind == afterWait && s.has(e.owner) {
-			lags[i] = dropped
+func (g *Graph) noWait(s *selection, v *variant) {
+	for e := range g.g.owned(s.has) {
+		if e.kind == afterWait {
+			v.Set(e.index, dropped)
 		}
 	}
 }
 
 // balance gives each device the mean of the devices' work on an operation in a step.
-func (g *Graph) balance(s *selection, lags []int64) {
+func (g *Graph) balance(s *selection, v *variant) {
 	f := g.forest
 	type share struct {
 		name   int32
@@ -383,7 +381,7 @@ func (g *Graph) balance(s *selection, lags []int64) {
 		work[k] += f.Duration(r)
 		total[share{k.name, k.step, none}] += f.Duration(r)
 	}
-	g.limit(s, lags, func(r int32, ns int64) int64 {
+	g.limit(s, v, func(r int32, ns int64) int64 {
 		k, ok := of(r)
 		all := share{k.name, k.step, none}
 		if !ok || work[k] == 0 {
@@ -395,7 +393,7 @@ func (g *Graph) balance(s *selection, lags []int64) {
 }
 
 // fuse runs each occurrence of a sequence of names on a stream as one launch.
-func (g *Graph) fuse(text string, lags []int64) (int64, error) {
+func (g *Graph) fuse(text string, v *variant) (int64, error) {
 	f := g.forest
 	length := g.shortRun
 	keepsTime := false // only launches and gaps go
@@ -446,16 +444,17 @@ func (g *Graph) fuse(text string, lags []int64) (int64, error) {
 			n++
 		}
 	}
-	hosts := g.hostsOf(s)
-	for i := range g.g.edges {
-		e := &g.g.edges[i]
-		if e.owner < 0 || !s.rows[e.owner] && !hosts[e.owner] || e.kind == own && keepsTime {
-			continue
-		}
-		if e.kind == afterLaunch {
-			lags[i] = dropped
-		} else {
-			lags[i] = min(lags[i], 0)
+	g.addHosts(s)
+	for e := range g.g.owned(s.hasRow) {
+		switch e.kind {
+		case afterLaunch:
+			v.Set(e.index, dropped)
+		case own:
+			if !keepsTime {
+				v.Set(e.index, 0)
+			}
+		default:
+			v.Set(e.index, min(v.Lag(e.index), 0))
 		}
 	}
 	if n == 0 {
@@ -508,7 +507,7 @@ func (g *Graph) request(text string) (map[int32]bool, error) {
 }
 
 // without leaves out a request: its own operations and its part of shared executions, by weight or else equally.
-func (g *Graph) without(text string, lags []int64) (int64, error) {
+func (g *Graph) without(text string, v *variant) (int64, error) {
 	f := g.forest
 	isRoot, err := g.request(text)
 	if err != nil {
@@ -532,17 +531,17 @@ func (g *Graph) without(text string, lags []int64) (int64, error) {
 			left[int32(i)] = others / all
 		}
 	}
-	for i := range g.g.edges {
-		e := &g.g.edges[i]
-		if e.owner < 0 || lags[i] <= dropped/2 {
+	for e := range g.g.owned(isRow) {
+		lag := v.Lag(e.index)
+		if lag == dropped {
 			continue
 		}
 		if x := f.ExecutionOf(e.owner, g.owner); x != trace.NoExecution {
 			if part, known := left[x]; known {
-				lags[i] = int64(float64(lags[i]) * part)
+				v.Set(e.index, int64(float64(lag)*part))
 			}
 		} else if isRoot[g.owner[e.owner]] {
-			lags[i] = min(lags[i], 0)
+			v.Set(e.index, min(lag, 0))
 		}
 	}
 	return int64(len(isRoot)), nil

@@ -79,7 +79,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 			byProcess[g.process[row]] = e
 			all = append(all, e)
 		}
-		e.steps = append(e.steps, step{row: row, execution: i, start: g.g.at[g.begin[row]], end: g.g.at[g.end[row]]})
+		e.steps = append(e.steps, step{row: row, execution: i, start: g.g.At(g.begin[row]), end: g.g.At(g.end[row])})
 	}
 	byRoot := make(map[int32]*engine)
 	for _, r := range g.roots {
@@ -102,7 +102,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 			e = byProcess[g.process[list[x].Row]]
 		}
 		if e != nil {
-			e.end = max(e.end, g.g.at[g.end[r]])
+			e.end = max(e.end, g.g.At(g.end[r]))
 		}
 		switch {
 		case !f.Has(r, trace.FlagOp):
@@ -115,14 +115,14 @@ func (g *Graph) enginesOf() (all []*engine) {
 	}
 	const little = 10
 	all = slices.DeleteFunc(all, func(e *engine) bool { return own[e] > e.sum/little || e.sum == 0 })
-	recorded := g.g.variant()
+	recorded := g.g.Recorded()
 	for _, e := range all {
 		for k, list := range e.samples {
 			e.laws[k] = fit(list)
 		}
 		e.samples = nil
 		e.findReady()
-		e.formed = e.form(g.plan(e, recorded, recorded, g.g.at), nil)
+		e.formed = e.form(g.plan(e, recorded, recorded), nil)
 	}
 	return slices.DeleteFunc(all, func(e *engine) bool { return e.formed.sum <= 0 })
 }
@@ -161,7 +161,7 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 				byRoot[r] = e
 				number[r] = len(e.served)
 				e.served = append(e.served, served{
-					root: r, arrival: min(s.start, g.g.at[g.begin[r]]), duration: g.g.slack(g.begin[r], g.end[r]),
+					root: r, arrival: min(s.start, g.g.At(g.begin[r])), duration: g.g.slack(g.begin[r], g.end[r]),
 					first: int32(i),
 				})
 				s.new++
@@ -246,20 +246,20 @@ type plan struct {
 	tails []float64
 }
 
-// plan returns the costs with changed lags. Times are those of the changed run. The path to the end of an execution
+// plan returns the costs in a changed run. The path to the end of an execution
 // tells the parts of its operations.
-func (g *Graph) plan(e *engine, recorded, v *variant, at []int64) plan {
+func (g *Graph) plan(e *engine, recorded, v *variant) plan {
 	p := plan{make([]cost, len(e.steps)), make([]float64, len(e.served))}
 	for i, q := range e.served {
-		p.tails[i] = float64(max(0, at[g.end[q.root]]-at[g.end[e.steps[q.last].row]]))
+		p.tails[i] = float64(max(0, v.Time(g.end[q.root])-v.Time(g.end[e.steps[q.last].row])))
 	}
 	for i := range e.steps {
 		s := &e.steps[i]
 		c := &p.costs[i]
 		begin := g.begin[s.row]
-		v.back(g.end[s.row], at[begin], at, func(edge *edge, _ int32, ns int64) {
+		g.g.back(v, g.end[s.row], v.Time(begin), func(edge edge, _, ns int64, ok bool) {
 			l := law{}
-			if edge != nil && g.isTimeOf(edge) && g.executionOf(edge.owner) == s.execution {
+			if ok && g.isTimeOf(edge) && g.executionOf(edge.owner) == s.execution {
 				l = e.laws[lawKey{g.forest.Name(edge.owner), s.class()}]
 			}
 			if l.at(s.weight) < 1 {
@@ -270,10 +270,10 @@ func (g *Graph) plan(e *engine, recorded, v *variant, at []int64) plan {
 			c.slope += part * l.slope
 		})
 		gap, changed := 0.0, 0.0
-		recorded.back(begin, s.ready, g.g.at, func(edge *edge, i int32, ns int64) {
-			if edge != nil && edge.lag > 0 {
+		g.g.back(recorded, begin, s.ready, func(edge edge, lag, ns int64, _ bool) {
+			if lag > 0 {
 				gap += float64(ns)
-				changed += float64(ns) * float64(max(0, v.lags[i])) / float64(edge.lag)
+				changed += float64(ns) * float64(max(0, v.Lag(edge.index))) / float64(lag)
 			}
 		})
 		c.gap = float64(s.start - s.ready)
@@ -389,15 +389,15 @@ type again struct {
 	end  int64           // that of the run, 0 if engines do not end last
 }
 
-// formAgain predicts the requests of engines with changed lags. Times are those of the changed run.
-func (g *Graph) formAgain(recorded, v *variant, at []int64, without map[int32]bool) again {
+// formAgain predicts the requests of engines in a changed run.
+func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool) again {
 	out := again{ns: make(map[int32]int64)}
 	if len(g.engines()) == 0 {
 		return out
 	}
 	out.Batches = &Batches{}
 	for _, e := range g.engines() {
-		r := e.form(g.plan(e, recorded, v, at), without)
+		r := e.form(g.plan(e, recorded, v), without)
 		scale := float64(e.sum) / e.formed.sum
 		for i, q := range e.served {
 			out.ns[q.root] = -1
@@ -414,7 +414,7 @@ func (g *Graph) formAgain(recorded, v *variant, at []int64, without map[int32]bo
 		out.FormedSumNS += int64(math.Round(e.formed.sum))
 	}
 	out.Drift = float64(out.FormedSumNS-out.SumNS) / float64(out.SumNS)
-	if out.ends < g.g.at[latest(g.g.at)] {
+	if out.ends < g.g.At(recorded.Last()) {
 		out.end = 0
 		return out
 	}
@@ -424,7 +424,7 @@ func (g *Graph) formAgain(recorded, v *variant, at []int64, without map[int32]bo
 			request = g.forest.Executions.List[x].Requests[0]
 		}
 		if _, isServed := out.ns[request]; g.begin[r] != none && !isServed {
-			out.end = max(out.end, at[g.end[r]])
+			out.end = max(out.end, v.Time(g.end[r]))
 		}
 	}
 	return out

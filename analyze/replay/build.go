@@ -2,11 +2,12 @@ package replay
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
-	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/symbols"
@@ -22,26 +23,32 @@ type Graph struct {
 	owner      []int32 // the request of each row
 	roots      []int32 // the rows of requests
 	process    []int32 // of each row
+	devices    []bool  // by number, whether it is known
 	loops      []bool  // by process, whether its requests follow each other
 	engines    func() []*engine
+
+	unexplained func() float64
+	used        sync.Pool // of variants
+	whole       int64     // the recorded end
 }
 
 // builder makes a Graph.
 type builder struct {
 	*Graph
 	g      *points
-	joins  *collective.Joins
 	origin int64 // Unix ns
 
-	events     []event
-	ops        []int32 // of devices, by start
-	lanes      symbols.Table[lane]
-	lanePoints [][]int32 // by lane and time
-	laneByRow  []int32   // of the host of each row, or none
-	thread     []int32   // by point, the edge from the point before on its thread
-	launch     []int32   // the event of each row's launch, or none
-	calls      []int32   // events beside operations
-	launched   [][]int32 // rows by process and launch
+	events        []event
+	ops           []int32 // of devices, by start
+	lanes         symbols.Table[lane]
+	laneOfProcess []int32   // without a thread, or none
+	lanePoints    [][]int32 // by lane and time
+	laneByRow     []int32   // of the host of each row, or none
+	launch        []int32   // the event of each row's launch, or none
+	calls         []int32   // events beside operations
+	parts         []int32   // rows of collectives
+	joins         []int32   // the point of the collective of each part
+	launched      [][]int32 // rows by process and launch
 }
 
 // New returns the graph of a recording.
@@ -49,25 +56,34 @@ func New(f *trace.Forest) *Graph {
 	f.Build()
 	rows := int(f.Rows())
 	r := &Graph{forest: f, begin: repeat(rows), end: repeat(rows), owner: f.RequestOwners()}
+	for _, k := range f.Devices.Keys {
+		r.devices = append(r.devices, !k.IsNone())
+	}
 	b := &builder{
-		Graph: r, g: &r.g, joins: collective.FindJoins(f), launch: repeat(rows), laneByRow: repeat(rows),
+		Graph: r, g: &r.g, launch: repeat(rows), laneByRow: repeat(rows),
 	}
 	b.findProcesses()
 	b.findLoops()
 	b.collect()
+	b.addOps()
 	b.host()
+	b.addJoins()
 	b.devices()
+	b.handOver()
 	b.trees()
 	b.requests()
 	b.waits()
-	numbers := r.g.finish()
-	for row := range r.begin {
-		if r.begin[row] != none {
-			r.begin[row] = numbers[r.begin[row]]
-			r.end[row] = numbers[r.end[row]]
-		}
+	b.join()
+	r.g.Finish()
+	r.g.Sort(func(k schedule.Kind) {
+		r.g.count[k].Count--
+		r.g.count[k].Broken++
+	})
+	if recorded := r.g.Recorded(); r.g.Nodes() > 0 {
+		r.whole = recorded.Time(recorded.Last())
 	}
 	r.engines = sync.OnceValue(r.enginesOf)
+	r.unexplained = sync.OnceValue(r.unexplainedOf)
 	return r
 }
 
@@ -113,6 +129,7 @@ func (b *builder) findProcesses() {
 		}
 	}
 	b.loops = slices.Repeat([]bool{true}, int(next))
+	b.laneOfProcess = repeat(int(next))
 }
 
 // findLoops finds the requests, and the processes in which requests overlap.
@@ -159,7 +176,14 @@ func (b *builder) laneOf(r int32) int32 {
 	case b.owner[r] != trace.NoRow && !b.loops[l.process]:
 		l.root = b.owner[r]
 	}
-	b.laneByRow[r] = b.lanes.ID(l)
+	if l.thread == noThread && l.root == ofProcess {
+		if b.laneOfProcess[l.process] == none {
+			b.laneOfProcess[l.process] = b.lanes.ID(l)
+		}
+		b.laneByRow[r] = b.laneOfProcess[l.process]
+	} else {
+		b.laneByRow[r] = b.lanes.ID(l)
+	}
 	return b.laneByRow[r]
 }
 
@@ -167,19 +191,23 @@ func (b *builder) laneOf(r int32) int32 {
 func (b *builder) collect() {
 	f := b.forest
 	b.origin = trace.MaxTime
-	b.events = make([]event, 0, f.Len())
-	b.ops = make([]int32, 0, f.Len())
+	n := len(f.Calls)
+	for r := range f.Rows() {
+		if !b.isOnDevice(r) || f.Has(r, trace.FlagLaunch) {
+			n++
+		}
+	}
+	b.events = make([]event, 0, n)
 	for r := range f.Rows() {
 		if !b.placed(r) {
 			continue
 		}
 		start := f.Start(r)
 		b.origin = min(b.origin, start)
-		if !f.IsDeviceSide(r) || f.DeviceKey(r).IsNone() {
+		if !b.isOnDevice(r) {
 			b.addEvent(start, f.End(r), b.laneOf(r), r, false)
 			continue
 		}
-		b.ops = append(b.ops, r)
 		b.laneOf(r)
 		if f.Has(r, trace.FlagLaunch) && f.Launch(r) <= start {
 			at := f.Launch(r)
@@ -215,7 +243,16 @@ func (b *builder) collect() {
 		b.events[i].start -= b.origin
 		b.events[i].end -= b.origin
 	}
-	order.Rows(b.ops, f.Start, func(x, y int32) int { return cmp.Or(cmp.Compare(f.End(x), f.End(y)), cmp.Compare(x, y)) })
+	b.g.owner = make([]int32, 0, len(f.Devices.ByStart)+2*len(b.events)+2*len(f.Collectives))
+	for _, r := range f.Devices.ByStart {
+		if b.placed(r) && b.isOnDevice(r) {
+			b.g.owner = append(b.g.owner, r)
+		}
+	}
+	b.ops = b.g.owner
+	for run := range order.RunsOf(b.ops, func(r *int32) int64 { return f.Start(*r) }) {
+		slices.SortFunc(run, func(x, y int32) int { return cmp.Or(cmp.Compare(f.End(x), f.End(y)), cmp.Compare(x, y)) })
+	}
 	b.groupLaunches()
 }
 
@@ -231,7 +268,7 @@ func (b *builder) addEvent(start, end int64, lane, owner int32, launch bool) {
 // groupLaunches finds the launched operations of each process, in the order of their launches.
 func (b *builder) groupLaunches() {
 	f := b.forest
-	var rows []int32
+	rows := make([]int32, 0, min(len(b.ops), len(b.events)))
 	for _, r := range b.ops {
 		if f.Has(r, trace.FlagLaunch) && f.Launch(r) <= f.Start(r) {
 			rows = append(rows, r)
@@ -263,24 +300,24 @@ func (b *builder) endOf(r int32) int64 { return b.forest.End(r) - b.origin }
 // after the last of those below it.
 func (b *builder) trees() {
 	f := b.forest
-	last := repeat(int(f.Rows())) // the last to end below each span in another lane
+	last := make(map[int32]int32) // the last to end below each span in another lane
 	for r := range f.Rows() {
 		if b.begin[r] == none {
 			continue
 		}
-		onHost := !f.IsDeviceSide(r) || f.DeviceKey(r).IsNone()
+		onHost := !b.isOnDevice(r)
 		p := f.Tree.Parent[r]
 		if onHost && p != trace.NoRow && b.begin[p] != none && b.laneOf(p) != b.laneOf(r) &&
-			b.g.at[b.begin[p]] <= b.g.at[b.begin[r]] {
-			b.wait(b.begin[r], b.begin[p], usualHost, onThread, noOwner)
+			b.g.slack(b.begin[p], b.begin[r]) >= 0 {
+			b.wait(b.begin[r], b.begin[p], usualHost, onThread)
 		}
 		if onHost && (p == trace.NoRow || b.begin[p] == none || b.laneOf(p) == b.laneOf(r)) {
 			continue
 		}
 		for depth := 0; p != trace.NoRow && depth < maxDepth; depth++ {
 			above := b.end[p]
-			if above != none && f.Thread(p) == 0 && !f.Has(p, trace.FlagOp) && b.g.at[b.end[r]] <= b.g.at[above] {
-				if last[p] != none && b.g.at[b.end[last[p]]] >= b.g.at[b.end[r]] {
+			if above != none && f.Thread(p) == 0 && !f.Has(p, trace.FlagOp) && b.g.slack(b.end[r], above) >= 0 {
+				if before, known := last[p]; known && b.g.slack(b.end[r], b.end[before]) >= 0 {
 					break
 				}
 				last[p] = r
@@ -288,10 +325,8 @@ func (b *builder) trees() {
 			p = f.Tree.Parent[p]
 		}
 	}
-	for p, r := range last {
-		if r != none {
-			b.wait(b.end[p], b.end[r], usualHost, afterWait, int32(p))
-		}
+	for _, p := range slices.Sorted(maps.Keys(last)) {
+		b.wait(b.end[p], b.end[last[p]], usualHost, afterWait)
 	}
 }
 
@@ -320,7 +355,7 @@ func (b *builder) requests() {
 			}
 			if _, known := last[r]; !known {
 				begin := b.begin[r]
-				if arrived == none || b.g.at[begin] > b.g.at[arrived] {
+				if arrived == none || b.g.slack(arrived, begin) > 0 {
 					arrived = begin
 				}
 			}
@@ -329,12 +364,12 @@ func (b *builder) requests() {
 			}
 		}
 		if arrived != none {
-			b.wait(b.begin[row], arrived, usualHost, ofRequest, noOwner)
+			b.wait(b.begin[row], arrived, usualHost, ofRequest)
 		}
 	}
 	for _, r := range b.roots {
 		if i, known := last[r]; known {
-			b.wait(b.end[r], b.end[list[i].Row], usualHost, ofRequest, noOwner)
+			b.wait(b.end[r], b.end[list[i].Row], usualHost, ofRequest)
 		}
 	}
 }

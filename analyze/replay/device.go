@@ -4,8 +4,9 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/optrace/optrace/analyze/collective"
 	"github.com/optrace/optrace/analyze/internal/order"
-	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/op"
 )
 
@@ -33,7 +34,7 @@ func (b *builder) classOf(r int32) class {
 type candidate struct {
 	point int32
 	usual int64
-	kind  edgeKind
+	kind  schedule.Kind
 }
 
 // devicePlan has what the operations of devices wait for.
@@ -47,17 +48,11 @@ type devicePlan struct {
 
 // devices adds the points and edges of operations.
 func (b *builder) devices() {
-	f := b.forest
-	for _, r := range b.ops {
-		b.begin[r] = b.g.add(f.Start(r) - b.origin)
-		b.end[r] = b.g.add(f.End(r) - b.origin)
-	}
 	plan := b.plan()
 	marked := b.marks()
 	for i, r := range b.ops {
 		b.addStart(plan, marked, i, r)
 	}
-	b.addOwn()
 }
 
 func (b *builder) plan() *devicePlan {
@@ -97,7 +92,7 @@ const (
 // for nothing else.
 func (b *builder) findUsual(p *devicePlan) {
 	f := b.forest
-	var times [2][numClasses][]int64
+	times := new([2][numClasses]short)
 	for i, r := range b.ops {
 		stream, launch := int64(-1), int64(-1)
 		if before := p.stream[i]; before != none {
@@ -108,54 +103,71 @@ func (b *builder) findUsual(p *devicePlan) {
 		}
 		c := b.classOf(r)
 		if stream >= 0 && stream < soonOnStream && (b.launch[r] == none || launch > soonAfterLaunch) {
-			times[0][c] = append(times[0][c], stream)
+			times[0][c][stream]++
 		}
 		if launch >= 0 && launch < soonAfterLaunch && (p.stream[i] == none || stream > soonOnStream) {
-			times[1][c] = append(times[1][c], launch)
+			times[1][c][launch]++
 		}
 	}
-	const enough = 5
 	for side, other := range [2]int64{microsecond, 5 * microsecond} {
-		for c, list := range times[side] {
-			p.usual[side][c] = other
-			if len(list) >= enough {
-				slices.Sort(list)
-				p.usual[side][c] = list[len(list)/2]
-			}
+		for c := range numClasses {
+			p.usual[side][c] = times[side][c].median(other)
 		}
 	}
+}
+
+// short counts times below soonAfterLaunch, by ns.
+type short [soonAfterLaunch]int32
+
+// median returns the median of five times or more, otherwise other.
+func (s *short) median(other int64) int64 {
+	const enough = 5
+	n := int32(0)
+	for _, count := range s {
+		n += count
+	}
+	if n < enough {
+		return other
+	}
+	left := n / 2
+	for ns, count := range s {
+		if left -= count; left < 0 {
+			return int64(ns)
+		}
+	}
+	return other
 }
 
 // addStart adds the edges to the start of operation i.
 func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 	f := b.forest
 	begin := b.begin[r]
-	at := b.g.at[begin]
+	at := b.g.At(begin)
 	c := b.classOf(r)
 	var list [6]candidate
 	all := list[:0]
+	add := func(point int32, usual int64, kind schedule.Kind) {
+		if b.g.At(point) > at && (kind != onStream || !b.overlaps(p.stream[i], r)) {
+			b.g.count[kind].Broken++
+			return
+		}
+		all = append(all, candidate{point, usual, kind})
+	}
 	if before := p.stream[i]; before != none {
-		all = append(all, candidate{b.end[before], p.usual[0][c], onStream})
+		add(b.end[before], p.usual[0][c], onStream)
 	}
 	if l := b.launch[r]; l != none {
-		all = append(all, candidate{b.events[l].begin, p.usual[1][c], afterLaunch})
+		add(b.events[l].begin, p.usual[1][c], afterLaunch)
 	} else if host := b.latest(b.laneOf(r), at); host != none {
-		all = append(all, candidate{host, p.usual[1][c], afterLaunch})
+		add(host, p.usual[1][c], afterLaunch)
 	}
 	waits, isMarked := marked.of(r)
 	for _, after := range waits {
-		all = append(all, candidate{b.end[after], 2 * microsecond, afterStream})
+		add(b.end[after], 2*microsecond, afterStream)
 	}
-	all = slices.DeleteFunc(all, func(c candidate) bool {
-		if b.g.at[c.point] <= at || c.kind == onStream && b.overlaps(p.stream[i], r) {
-			return false
-		}
-		b.g.count[c.kind].Broken++
-		return true
-	})
 	explained := int64(-1)
 	for _, c := range all {
-		explained = max(explained, min(at, b.g.at[c.point]+c.usual))
+		explained = max(explained, min(at, b.g.At(c.point)+c.usual))
 	}
 	if at-explained > 3*microsecond && (isMarked || !marked.known(b.process[r]) || b.launch[r] == none) {
 		if other := p.endedBefore(b, r); other != none {
@@ -172,11 +184,11 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 		}
 	}
 	for k := range all {
-		slack := at - b.g.at[all[k].point]
+		slack := at - b.g.At(all[k].point)
 		if int32(k) != tight {
 			slack = min(slack, all[k].usual)
 		}
-		b.g.connect(all[k].point, begin, slack, all[k].kind, r)
+		b.g.connect(all[k].point, begin, slack, all[k].kind)
 	}
 }
 
@@ -184,10 +196,11 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 // CUDA do. It waits for that operation then, with a negative lag.
 func (b *builder) overlaps(before, r int32) bool {
 	f := b.forest
-	return 2*(f.End(before)-f.Start(r)) <= f.Duration(before) && f.End(r) >= f.End(before)
+	return 2*(f.End(before)-f.Start(r)) <= f.Duration(before) && f.End(r) >= f.End(before) &&
+		f.Start(before) < f.Start(r) && b.end[before] == b.begin[before]|1 // of no collective
 }
 
-func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.at[c.point]+c.usual) }
+func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.At(c.point)+c.usual) }
 
 // endedBefore returns the operation on another stream of the process that ended last before the start of r, at most
 // 50 µs before, or none.
@@ -204,35 +217,54 @@ func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 	return none
 }
 
-// addOwn adds the time of each operation: from its start, for a part of a collective from the last part to start.
-func (b *builder) addOwn() {
+// addOps adds the points of operations.
+func (b *builder) addOps() {
 	f := b.forest
-	joins := make(map[int32]int32) // points of collectives
-	numberOf := func(r int32) int32 {
-		if f.Kind(r) != op.KindCollective {
-			return trace.NoRow
-		}
-		return b.joins.Number(r)
-	}
+	b.g.Grow(len(b.ops), cap(b.g.owner)-len(b.ops), 2*len(b.ops)+len(b.events)+len(f.Collectives))
 	for _, r := range b.ops {
-		if n := numberOf(r); n != trace.NoRow {
-			at := f.Start(r) - b.origin
-			if p, ok := joins[n]; !ok {
-				joins[n] = b.g.add(at)
-			} else {
-				b.g.at[p] = max(b.g.at[p], at)
+		b.begin[r] = schedule.Begin(b.g.Add(f.Start(r)-b.origin, f.Duration(r)))
+		b.end[r] = b.begin[r] | 1
+	}
+}
+
+// addJoins adds the points of collectives, and the ends of their parts: after the last part to start.
+func (b *builder) addJoins() {
+	f := b.forest
+	for all := range collective.FindJoins(f).All() {
+		join := none
+		latest := int64(0)
+		isPart := func(p *collective.Part) bool {
+			return len(all) > 1 && b.begin[p.Row] != none && f.Kind(p.Row) == op.KindCollective
+		}
+		for i := range all {
+			if isPart(&all[i]) {
+				latest = max(latest, b.g.At(b.begin[all[i].Row]))
 			}
 		}
-	}
-	for _, r := range b.ops {
-		after := b.begin[r]
-		if n := numberOf(r); n != trace.NoRow {
-			p := joins[n]
-			if b.g.at[p] <= b.g.at[b.end[r]] {
-				after = p
+		for i := range all {
+			if !isPart(&all[i]) {
+				continue
 			}
-			b.g.connect(b.begin[r], p, 0, ofCollective, r)
+			if join == none {
+				join = b.g.follow(latest, none, ofCollective, noOwner)
+			}
+			r := all[i].Row
+			b.parts = append(b.parts, r)
+			b.joins = append(b.joins, join)
+			at := b.g.At(b.end[r])
+			after := b.begin[r]
+			if latest <= at {
+				after = join
+			}
+			b.g.Set(^(b.begin[r] >> 1), 0)
+			b.end[r] = b.g.follow(at, after, own, r)
 		}
-		b.g.connect(after, b.end[r], b.g.slack(after, b.end[r]), own, r)
+	}
+}
+
+// join lets collectives wait for their parts.
+func (b *builder) join() {
+	for i, r := range b.parts {
+		b.g.connect(b.begin[r], b.joins[i], 0, ofCollective)
 	}
 }

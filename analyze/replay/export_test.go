@@ -1,11 +1,16 @@
 package replay
 
+import "github.com/optrace/optrace/analyze/internal/schedule"
+
 // Differences returns the number of points, and of those that a replay without a change moves.
 func (g *Graph) Differences() (points, moved int) {
-	for p, at := range g.g.variant().run() {
-		if at != g.g.at[p] {
+	v := g.g.variant()
+	v.Run()
+	for node := range g.g.Nodes() {
+		points++
+		if p := schedule.Begin(node); v.Time(p) != g.g.At(p) {
 			moved++
 		}
 	}
-	return len(g.g.at), moved
+	return points, moved
 }

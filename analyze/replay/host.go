@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/schedule"
 )
 
 // event is a piece on a host: an operation, a span, a launch or a call.
@@ -48,10 +49,6 @@ const maxTracks = 64
 func (b *builder) host() {
 	n := len(b.lanes.Values)
 	b.lanePoints = make([][]int32, n)
-	most := 2 * len(b.events)
-	b.thread = make([]int32, 0, most)
-	b.g.at = make([]int64, 0, most+2*len(b.ops))
-	b.g.edges = make([]edge, 0, most+4*len(b.ops))
 	byLane, first := order.Group(int32(len(b.events)), n, nil, func(i int32) int32 { return b.events[i].lane })
 	for l := range n {
 		list := byLane[first[l]:first[l+1]]
@@ -61,7 +58,6 @@ func (b *builder) host() {
 		})
 		b.addLane(int32(l), list)
 	}
-	b.handOver()
 	for i := range b.events {
 		e := &b.events[i]
 		if e.same != none {
@@ -92,7 +88,7 @@ func (b *builder) handOver() {
 		}
 		return b.lanes.Values[l].process
 	})
-	var laneOf []int32                  // by point
+	var laneOf []int32                  // by node of a host
 	last := repeat(len(b.lanes.Values)) // the last point of each lane
 	for p := range b.loops {
 		lanes := byProcess[first[p]:first[p+1]]
@@ -100,48 +96,50 @@ func (b *builder) handOver() {
 			continue
 		}
 		if laneOf == nil {
-			laneOf = make([]int32, len(b.g.at))
+			laneOf = make([]int32, b.g.Nodes()-b.g.Owned())
 		}
 		var points []int32
 		for _, l := range lanes {
 			points = append(points, b.lanePoints[l]...)
 			for _, point := range b.lanePoints[l] {
-				laneOf[point] = l
+				laneOf[point>>1-b.g.Owned()] = l
 			}
 		}
-		order.Rows(points, func(p int32) int64 { return b.g.at[p] }, func(x, y int32) int { return int(x - y) })
+		order.Rows(points, b.g.At, cmp.Compare[int32])
 		for _, point := range points {
-			b.goOn(point, laneOf[point], lanes, last)
-			last[laneOf[point]] = point
+			l := laneOf[point>>1-b.g.Owned()]
+			b.goOn(point, l, lanes, last)
+			last[l] = point
 		}
 	}
 }
 
 // goOn lets a point wait for the last point of another lane if its own lane was silent.
 func (b *builder) goOn(point, lane int32, lanes, last []int32) {
-	i := b.thread[point]
-	if i != none && (b.g.edges[i].lag <= silent || b.g.edges[i].owner != noOwner) {
+	before := b.before(point)
+	lag := b.g.Lag(^(point >> 1))
+	if before != none && (lag <= silent || b.g.owner[point>>1] != noOwner) {
 		return
 	}
 	other := none
 	for _, l := range lanes {
-		if l != lane && last[l] != none && (other == none || b.g.at[last[l]] > b.g.at[other]) {
+		if l != lane && last[l] != none && (other == none || b.g.At(last[l]) > b.g.At(other)) {
 			other = last[l]
 		}
 	}
 	switch {
 	case other == none:
-	case i == none:
-		b.g.connect(other, point, b.g.slack(other, point), onThread, noOwner)
-	case 2*b.g.slack(other, point) < b.g.edges[i].lag:
-		b.g.connect(other, point, b.g.slack(other, point), onThread, noOwner)
-		b.g.edges[i].lag = usualHost
+	case before == none:
+		b.g.connect(other, point, b.g.slack(other, point), onThread)
+	case 2*b.g.slack(other, point) < lag:
+		b.g.connect(other, point, b.g.slack(other, point), onThread)
+		b.g.Set(^(point >> 1), usualHost)
 	}
 }
 
 // addLane adds the points of the events of a lane, sorted by start.
 func (b *builder) addLane(l int32, events []int32) {
-	from := len(b.g.at)
+	from := b.g.Nodes()
 	var tracks []track
 	before := none // the launch before
 	for _, i := range events {
@@ -152,6 +150,11 @@ func (b *builder) addLane(l int32, events []int32) {
 		}
 		t := b.trackFor(&tracks, e)
 		e.begin = b.put(t, e.start)
+		if e.launch && e.start == e.end {
+			e.at = e.begin
+			before = i
+			continue
+		}
 		at := len(t.open)
 		for at > 0 && b.events[t.open[at-1]].end < e.end { // by rounded times
 			at--
@@ -164,11 +167,11 @@ func (b *builder) addLane(l int32, events []int32) {
 	for i := range tracks {
 		b.closeUntil(&tracks[i], 1<<62)
 	}
-	points := make([]int32, 0, len(b.g.at)-from)
-	for p := from; p < len(b.g.at); p++ {
-		points = append(points, int32(p))
+	points := make([]int32, 0, b.g.Nodes()-from)
+	for node := from; node < b.g.Nodes(); node++ {
+		points = append(points, schedule.Begin(node))
 	}
-	order.Rows(points, func(p int32) int64 { return b.g.at[p] }, func(x, y int32) int { return int(x - y) })
+	order.Rows(points, b.g.At, cmp.Compare[int32])
 	b.lanePoints[l] = points
 }
 
@@ -204,60 +207,54 @@ func (b *builder) closeUntil(t *track, until int64) {
 
 // put adds a point of a track. The time since the point before belongs to the innermost open event.
 func (b *builder) put(t *track, at int64) int32 {
-	p := b.g.add(at)
-	b.thread = append(b.thread, none)
-	if t.last != none {
-		kind := onThread
-		owner := int32(noOwner)
-		if len(t.open) == 0 && t.engine {
-			kind = ofExecution
-		} else if len(t.open) > 0 {
-			owner = b.events[t.open[len(t.open)-1]].owner
-		}
-		b.thread[p] = b.g.connect(t.last, p, b.g.slack(t.last, p), kind, owner)
+	kind := schedule.Kind(onThread)
+	owner := int32(noOwner)
+	if len(t.open) > 0 {
+		owner = b.events[t.open[len(t.open)-1]].owner
+	} else if t.engine {
+		kind = ofExecution
 	}
-	t.last = p
-	return p
+	t.last = b.g.follow(at, t.last, kind, owner)
+	return t.last
 }
 
-// threadEdge returns the edge from the point before p on its thread, or none.
-func (b *builder) threadEdge(p int32) int32 {
-	if int(p) >= len(b.thread) { // of a device
+// before returns the point before p on its thread, or none.
+func (b *builder) before(p int32) int32 {
+	if p>>1 < b.g.Owned() { // of a device
 		return none
 	}
-	return b.thread[p]
+	return b.g.From(^(p >> 1))
 }
 
-// before returns the time of the point before p on its thread, that of p for the first.
-func (b *builder) before(p int32) int64 {
-	if e := b.threadEdge(p); e != none {
-		return b.g.at[b.g.edges[e].from]
+// atMost bounds the time before p on its thread.
+func (b *builder) atMost(p int32, usual int64) {
+	if b.before(p) != none {
+		b.g.Set(^(p >> 1), min(b.g.Lag(^(p>>1)), usual))
 	}
-	return b.g.at[p]
 }
 
 // wait adds an edge to a point of a host that waits for another point. If it did wait, the time before on the thread
 // is at most usual.
-func (b *builder) wait(p, after int32, usual int64, kind edgeKind, owner int32) {
+func (b *builder) wait(p, after int32, usual int64, kind schedule.Kind) {
 	slack := b.g.slack(after, p)
-	if slack < 0 {
-		b.g.count[kind].Broken++
+	before := p
+	if b.before(p) != none {
+		before = b.before(p)
+	}
+	if b.g.At(after) < b.g.At(before) {
+		b.g.connect(after, p, min(slack, usual), kind)
 		return
 	}
-	if b.g.at[after] < b.before(p) {
-		b.g.connect(after, p, min(slack, usual), kind, owner)
-		return
-	}
-	b.g.connect(after, p, slack, kind, owner)
-	if e := b.threadEdge(p); e != none {
-		b.g.edges[e].lag = min(b.g.edges[e].lag, usual)
+	b.g.connect(after, p, slack, kind)
+	if slack >= 0 {
+		b.atMost(p, usual)
 	}
 }
 
 // latest returns the last point of a lane at or before a time, or none.
 func (b *builder) latest(l int32, at int64) int32 {
 	points := b.lanePoints[l]
-	i := sort.Search(len(points), func(i int) bool { return b.g.at[points[i]] > at })
+	i := sort.Search(len(points), func(i int) bool { return b.g.At(points[i]) > at })
 	if i == 0 {
 		return none
 	}

@@ -95,26 +95,29 @@ func (g *Graph) Run(changes ...Change) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer g.used.Put(p.changed)
 	r := &p.Result
-	r.Bound = g.parts(latest(g.g.at), g.g.at, p.recorded)
-	r.ReplayedBound = g.parts(latest(p.at), p.at, p.changed)
+	recorded := g.g.Recorded()
+	r.Bound = g.parts(recorded.Last(), recorded)
+	r.ReplayedBound = g.parts(p.changed.Last(), p.changed)
 	r.Edges = g.edges()
-	r.Steps = g.steps(p.at)
+	r.Steps = g.steps(p.changed)
 	return r, nil
 }
 
 // replayed is a replay. Its result lacks parts, edges and steps.
 type replayed struct {
 	Result
-	recorded, changed *variant
-	at                []int64 // of the changed variant
+	changed *variant
 }
 
 func (g *Graph) replay(changes []Change) (*replayed, error) {
-	if len(changes) > 0 && len(g.g.at) == 0 {
+	if len(changes) > 0 && g.g.Nodes() == 0 {
 		return nil, ErrNoTimes
 	}
-	p := &replayed{recorded: g.g.variant(), changed: g.g.variant()}
+	used, _ := g.used.Get().(*variant)
+	p := &replayed{changed: g.g.Variant(used)}
+	recorded := g.g.Recorded()
 	shared := p.changed // with all requests
 	if slices.ContainsFunc(changes, func(c Change) bool { return c.Kind == Without }) {
 		shared = g.g.variant()
@@ -126,6 +129,7 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 	for _, c := range changes {
 		n, err := g.apply(c, p.changed)
 		if err != nil {
+			g.used.Put(p.changed)
 			return nil, err
 		}
 		switch {
@@ -138,18 +142,14 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 		r.Changes = append(r.Changes, Applied{c, n})
 		spread = max(spread, spreads[c.Kind])
 	}
-	p.at = p.changed.run()
-	last := latest(g.g.at)
-	r.Unexplained = g.unexplained(last, p.recorded)
+	r.Run.NS = g.whole
+	r.Run.ReplayedNS = p.changed.Run()
+	r.Unexplained = g.unexplained()
 	r.Known = r.Unexplained <= MostUnexplained
-	if last != none {
-		r.Run.NS, r.Run.ReplayedNS = g.g.at[last], slices.Max(p.at)
-	}
-	sharedAt := p.at
 	if shared != p.changed {
-		sharedAt = shared.run()
+		shared.Run()
 	}
-	formed := g.formAgain(p.recorded, shared, sharedAt, without)
+	formed := g.formAgain(recorded, shared, without)
 	r.Batches = formed.Batches
 	if formed.end > 0 {
 		r.Run.ReplayedNS = formed.end
@@ -158,7 +158,7 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 		spread = max(spread, spreadFormed)
 	}
 	r.Run.LowNS, r.Run.HighNS = r.bounds(r.Run.NS, r.Run.ReplayedNS, spread)
-	r.Requests = g.requests(p.at, formed, without)
+	r.Requests = g.requests(p.changed, formed, without)
 	if q := r.Requests; q != nil {
 		q.LowSumNS, q.HighSumNS = r.bounds(q.SumNS, q.ReplayedSumNS, spread)
 	}
@@ -179,6 +179,7 @@ func (g *Graph) Saved(ofRequests bool, changes ...Change) (Saving, error) {
 	if err != nil {
 		return Saving{}, err
 	}
+	defer g.used.Put(p.changed)
 	t := p.Run
 	if q := p.Requests; ofRequests && q != nil {
 		t = Times{q.SumNS, q.ReplayedSumNS, q.LowSumNS, q.HighSumNS}
@@ -188,12 +189,8 @@ func (g *Graph) Saved(ofRequests bool, changes ...Change) (Saving, error) {
 
 // Unexplained returns the time on the recorded path in which operations waited without a known reason, and its share.
 func (g *Graph) Unexplained() (ns int64, share float64) {
-	last := latest(g.g.at)
-	if last == none {
-		return 0, 0
-	}
-	share = g.unexplained(last, g.g.variant())
-	return int64(share * float64(g.g.at[last])), share
+	share = g.unexplained()
+	return int64(share * float64(g.whole)), share
 }
 
 // Overlapping reports whether requests of a process overlap, or share executions. Otherwise they follow each other, as
@@ -201,6 +198,9 @@ func (g *Graph) Unexplained() (ns int64, share float64) {
 func (g *Graph) Overlapping() bool {
 	return slices.Contains(g.loops, false) || len(g.forest.Executions.List) > 0
 }
+
+// ops returns the rows of operations on devices.
+func (g *Graph) ops() []int32 { return g.g.owner[:g.g.Owned()] }
 
 // spreads are the shares of a gain by which it may be wrong, because a change cannot know how fast the changed
 // operations would be.
@@ -229,17 +229,6 @@ func (r *Result) bounds(recorded, replayed int64, spread float64) (low, high int
 	return max(0, replayed-width), replayed + width
 }
 
-// latest returns the point with the latest time, or none.
-func latest(at []int64) int32 {
-	last := none
-	for p := range at {
-		if last == none || at[p] > at[last] {
-			last = int32(p)
-		}
-	}
-	return last
-}
-
 // The names of parts other than kinds of operations.
 const (
 	partHost   = "host"
@@ -249,11 +238,11 @@ const (
 )
 
 // parts divides the path to a point by what its time was spent on.
-func (g *Graph) parts(last int32, at []int64, v *variant) []Part {
+func (g *Graph) parts(last int32, v *variant) []Part {
 	sums := make(map[string]int64)
 	whole := int64(0)
 	if last != none {
-		v.binding(last, at, func(e *edge, lag int64) {
+		g.g.binding(v, last, func(e edge, lag int64) {
 			name := partOther
 			switch e.kind {
 			case own:
@@ -262,7 +251,7 @@ func (g *Graph) parts(last int32, at []int64, v *variant) []Part {
 				name = partHost
 			case afterLaunch:
 				name = partLaunch
-			case afterWait:
+			case afterWait, whileHeld:
 				name = partWait
 				if e.owner >= 0 && e.from == g.begin[e.owner] { // of a copy whose call ends before it
 					name = g.forest.Kind(e.owner).String()
@@ -282,31 +271,32 @@ func (g *Graph) parts(last int32, at []int64, v *variant) []Part {
 	return parts
 }
 
-// unexplained returns the share of the path to a point in long times before launched operations without a known reason.
+// unexplainedOf returns the share of the recorded path in long times before launched operations without a known reason.
 // Before operations without a launch, the time is the host's.
-func (g *Graph) unexplained(last int32, v *variant) float64 {
+func (g *Graph) unexplainedOf() float64 {
 	const long = 100 * microsecond
 	sum := int64(0)
-	if last == none {
-		return 0
+	recorded := g.g.Recorded()
+	if last := recorded.Last(); last != none {
+		g.g.binding(recorded, last, func(e edge, lag int64) {
+			if (e.kind == onStream || e.kind == afterLaunch) && lag > long && g.forest.Has(e.owner, trace.FlagLaunch) {
+				sum += lag
+			}
+		})
 	}
-	v.binding(last, v.at, func(e *edge, lag int64) {
-		if (e.kind == onStream || e.kind == afterLaunch) && lag > long && g.forest.Has(e.owner, trace.FlagLaunch) {
-			sum += lag
-		}
-	})
-	return float64(sum) / float64(max(1, g.g.at[last]))
+	return float64(sum) / float64(max(1, g.whole))
 }
 
 func (g *Graph) edges() Edges {
 	c := &g.g.count
+	wait := EdgeCount{c[afterWait].Count + c[whileHeld].Count, c[afterWait].Broken + c[whileHeld].Broken}
 	return Edges{
-		Thread: c[onThread], Stream: c[onStream], Launch: c[afterLaunch], Event: c[afterStream], Wait: c[afterWait],
+		Thread: c[onThread], Stream: c[onStream], Launch: c[afterLaunch], Event: c[afterStream], Wait: wait,
 		Collective: c[ofCollective], Request: c[ofRequest], Execution: c[ofExecution],
 	}
 }
 
-func (g *Graph) requests(at []int64, formed again, without map[int32]bool) *Requests {
+func (g *Graph) requests(v *variant, formed again, without map[int32]bool) *Requests {
 	if len(g.roots) == 0 {
 		return nil
 	}
@@ -318,7 +308,7 @@ func (g *Graph) requests(at []int64, formed again, without map[int32]bool) *Requ
 		q.SumNS += before[len(before)-1]
 		ns, isFormed := formed.ns[r]
 		if !isFormed {
-			ns = at[end] - at[begin]
+			ns = v.Time(end) - v.Time(begin)
 			q.ReplayedSumNS += ns
 		}
 		if !isFormed || !without[r] {
@@ -340,7 +330,7 @@ func percentiles(ns []int64) (p50, p95 int64) {
 }
 
 // steps returns the times from the first operation of each step to that of the next.
-func (g *Graph) steps(at []int64) *Steps {
+func (g *Graph) steps(v *variant) *Steps {
 	f := g.forest
 	first := make(map[int64]int32)
 	var order []int64
@@ -360,7 +350,7 @@ func (g *Graph) steps(at []int64) *Steps {
 	for i := 1; i < len(order); i++ {
 		from, to := g.begin[first[order[i-1]]], g.begin[first[order[i]]]
 		before = append(before, g.g.slack(from, to))
-		after = append(after, at[to]-at[from])
+		after = append(after, v.Time(to)-v.Time(from))
 	}
 	s := &Steps{Count: int64(len(before))}
 	s.P50NS, _ = percentiles(before)

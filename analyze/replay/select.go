@@ -117,11 +117,11 @@ func (s *selection) check(text string, f *trace.Forest) error {
 
 // has reports whether the owner of an edge is selected.
 func (s *selection) has(owner int32) bool {
-	switch {
-	case owner >= 0:
+	if owner >= 0 {
 		return s.rows[owner]
-	case owner == noOwner:
-		return false
 	}
-	return s.calls[^owner]
+	return owner != noOwner && s.calls[^owner]
 }
+
+// hasRow reports whether the owner of an edge is a selected row.
+func (s *selection) hasRow(owner int32) bool { return owner >= 0 && s.rows[owner] }

@@ -113,11 +113,11 @@ func (b *builder) waitingCalls() {
 				continue
 			}
 			seen[lane] = true
-			end := b.g.at[b.end[r]]
+			end := b.g.At(b.end[r])
 			if end > e.end {
 				continue
 			}
-			if after == none || end > b.g.at[b.end[after]] {
+			if after == none || end > b.g.At(b.end[after]) {
 				r, after = after, r
 			}
 			if r != none {
@@ -127,9 +127,9 @@ func (b *builder) waitingCalls() {
 		if after == none {
 			continue
 		}
-		b.wait(e.at, b.end[after], ownOfCall, afterWait, e.owner)
+		b.wait(e.at, b.end[after], ownOfCall, afterWait)
 		for _, r := range others { // they end last if the change lets them
-			b.g.connect(b.end[r], e.at, min(ownOfCall, e.end-b.g.at[b.end[after]]), afterWait, e.owner)
+			b.g.connect(b.end[r], e.at, min(ownOfCall, e.end-b.g.At(b.end[after])), afterWait)
 		}
 	}
 }
@@ -146,16 +146,14 @@ func (b *builder) blockingCopies() {
 		if l.same != none || l.at == l.begin {
 			continue
 		}
-		begin, end := b.g.at[b.begin[r]], b.g.at[b.end[r]]
-		called := b.g.at[l.at]
+		begin, end := b.g.At(b.begin[r]), b.g.At(b.end[r])
+		called := b.g.At(l.at)
 		switch {
 		case called >= end && called-end < max(longestWindow, (end-begin)/20):
-			b.wait(l.at, b.end[r], ownOfCall, afterWait, r)
+			b.wait(l.at, b.end[r], ownOfCall, afterWait)
 		case called > begin && called < end && end-called < max(longestWindow, (end-begin)/20):
-			b.g.connect(b.begin[r], l.at, called-begin, afterWait, r)
-			if e := b.threadEdge(l.at); e != none {
-				b.g.edges[e].lag = min(b.g.edges[e].lag, ownOfCall)
-			}
+			b.g.connect(b.begin[r], l.at, called-begin, afterWait)
+			b.atMost(l.at, ownOfCall)
 		}
 	}
 }
@@ -215,7 +213,7 @@ func (b *builder) fullQueue(rows, byEnd []int32) {
 			k = firstAfter(byEnd, l.end, b.endOf) - 1
 		}
 		if k >= 0 && l.same == none && b.endOf(byEnd[k]) <= l.end {
-			b.wait(l.at, b.end[byEnd[k]], ownOfCall, afterWait, noOwner)
+			b.wait(l.at, b.end[byEnd[k]], ownOfCall, whileHeld)
 		}
 	}
 }
@@ -226,7 +224,7 @@ func (b *builder) unlaunched() {
 	f := b.forest
 	var all []int32
 	for _, r := range b.ops {
-		if !f.Has(r, trace.FlagLaunch) {
+		if !f.Has(r, trace.FlagLaunch) && len(b.lanePoints[b.laneOf(r)]) > 0 {
 			all = append(all, r)
 		}
 	}
@@ -234,17 +232,17 @@ func (b *builder) unlaunched() {
 	rows, first := order.GroupRows(all, n, nil, func(i int32) int32 { return b.laneOf(all[i]) })
 	for l := range n {
 		list := rows[first[l]:first[l+1]]
-		if len(list) == 0 || len(b.lanePoints[l]) == 0 {
+		if len(list) == 0 {
 			continue
 		}
 		order.Rows(list, f.End, f.CompareStart)
 		i := 0
 		for _, p := range b.lanePoints[l] {
-			for i < len(list) && b.endOf(list[i]) <= b.g.at[p] {
+			for i < len(list) && b.endOf(list[i]) <= b.g.At(p) {
 				i++
 			}
 			if i > 0 {
-				b.wait(p, b.end[list[i-1]], usualHost, afterWait, noOwner)
+				b.wait(p, b.end[list[i-1]], usualHost, whileHeld)
 			}
 		}
 	}

@@ -8,14 +8,14 @@ import (
 // First is a first step slower than the others.
 type First struct {
 	Row
-	// MedianNS is the median wall time of the Others other steps, AllNS the sum of all wall times.
+	// MedianNS is the median time of the Others other steps, AllNS the sum of all times, each to the next start.
 	MedianNS, AllNS int64
 	Others          int
-	// StartNS and EndNS are the first start and the last end of the step.
+	// StartNS is the first start of the step, EndNS that of the next.
 	StartNS, EndNS int64
 }
 
-// FirstOf returns the first step of the loop with the most wall time, if it takes at least twice the median of at least
+// FirstOf returns the first step of the loop with the most time, if it takes at least twice the median of at least
 // three others, else nil. rows are the result of Rows.
 func FirstOf(rows []Row) *First {
 	var first *First
@@ -28,7 +28,7 @@ func FirstOf(rows []Row) *First {
 		return nil
 	}
 	first.StartNS = first.Row.StartNS.V
-	first.EndNS = first.StartNS + first.WallNS.V
+	first.EndNS = first.StartNS + first.ToNextNS.V
 	return first
 }
 
@@ -40,12 +40,12 @@ func firstOf(rows []Row) *First {
 	var walls []int64
 	all := int64(0)
 	for _, row := range rows {
-		if row.WallNS.Known {
-			walls = append(walls, row.WallNS.V)
-			all += row.WallNS.V
+		if row.ToNextNS.Known {
+			walls = append(walls, row.ToNextNS.V)
+			all += row.ToNextNS.V
 		}
 	}
-	if len(walls) < others+1 || !rows[0].WallNS.Known {
+	if len(walls) < others+1 || !rows[0].ToNextNS.Known {
 		return nil
 	}
 	if median := sketch.Median(walls[1:]); walls[0] >= slower*median {

@@ -7,14 +7,14 @@ import (
 	"github.com/optrace/optrace/analyze/internal/sketch"
 )
 
-// Steady is the part of a loop with steps of similar wall times.
+// Steady is the part of a loop with steps of similar times, each to the start of the next.
 type Steady struct {
 	// Service is the service of the loop, "" if not stated.
 	Service string `json:"service,omitempty"`
 	// FirstStep and LastStep are the numbers of its first and last step.
 	FirstStep int64 `json:"first_step"`
 	LastStep  int64 `json:"last_step"`
-	// Steps counts its steps, LeftOut the others, and MedianNS is the median wall time in nanoseconds.
+	// Steps counts its steps, LeftOut the others, and MedianNS is the median time in nanoseconds.
 	Steps    int64 `json:"steps"`
 	LeftOut  int64 `json:"left_out"`
 	MedianNS int64 `json:"median_ns"`
@@ -29,10 +29,10 @@ const (
 )
 
 // SteadyOf returns the longest run of steps of one loop without a change of level, the first among equals, nil for
-// fewer than eight steps. A level is the median wall time of five steps in a row. The highest level of a run is at most
+// fewer than eight steps. A level is the median time of five steps in a row. The highest level of a run is at most
 // 1.2 times the lowest. Steps at either end farther from the median of the run are cut off.
 //
-//	wall      90 50 | 10 11 10 10 35 10 11 10 | 30 31 30 30 31
+//	time      90 50 | 10 11 10 10 35 10 11 10 | 30 31 30 30 31
 //	steady            1  2  3  4  5  6  7  8
 func SteadyOf(rows []Row) *Steady {
 	var best *Steady
@@ -53,7 +53,7 @@ func serviceOf(r *Row) string { return r.Service }
 func steadyOf(rows []Row) *Steady {
 	var loop []Row
 	for _, r := range rows {
-		if r.WallNS.Known && r.Run == 1 {
+		if r.ToNextNS.Known && r.Run == 1 {
 			loop = append(loop, r)
 		}
 	}
@@ -62,7 +62,7 @@ func steadyOf(rows []Row) *Steady {
 	}
 	walls := make([]int64, len(loop))
 	for i, r := range loop {
-		walls[i] = r.WallNS.V
+		walls[i] = r.ToNextNS.V
 	}
 	from, to := longestLevel(levels(walls))
 	if to == 0 {

@@ -27,6 +27,9 @@ type Row struct {
 	BusyNS op.Int `json:"busy_ns"`
 	// StartNS is the first start in Unix nanoseconds, unknown without starts.
 	StartNS op.Int `json:"-"`
+	// ToNextNS is the time from the first start to that of the next step of the loop. For the last step it is WallNS and
+	// the median pause, and without a single loop WallNS.
+	ToNextNS op.Int `json:"to_next_ns"`
 	// Name is the step's range on the host, Source the origin of the step. Phase, Tokens and Requests come from the
 	// name. Without a name, Phase is the common phase of all operations.
 	Name     string `json:"name,omitempty"`
@@ -51,13 +54,22 @@ func Rows(f *trace.Forest) []Row {
 	order, first := order.GroupRows(it.rows, it.count, nil, func(i int32) int32 { return it.of[it.rows[i]] })
 	steps := make([]Row, 0, it.count)
 	several := false
+	var times []Time
 	for i := range it.count {
 		mine := order[first[i]:first[i+1]]
 		several = several || len(mine) > 1
-		steps = append(steps, sumStep(f, mine))
+		s := sumStep(f, mine)
+		if s.WallNS.Known { // those come first
+			start := f.Start(mine[0])
+			times = append(times, Time{s.Service, s.Step, start, start + s.WallNS.V})
+		}
+		steps = append(steps, s)
 	}
 	if !several {
 		return nil
+	}
+	for i, gap := range Gaps(times) {
+		steps[i].ToNextNS = op.Known(steps[i].WallNS.V + gap)
 	}
 	numberRuns(steps)
 	return steps

@@ -24,7 +24,7 @@ func stepOp(step, start, end int64) tracetest.Spec {
 func stepRow(step, run, count, sum, wall, busy int64) Row {
 	return Row{
 		Step: step, Run: run, Count: count, SumNS: sum, WallNS: op.Known(wall), BusyNS: op.Known(busy),
-		Source: SourceAttribute,
+		ToNextNS: op.Known(wall), Source: SourceAttribute,
 	}
 }
 
@@ -77,8 +77,29 @@ func TestStepsAgainstNaive(t *testing.T) {
 	cases.Inputs(t, 50, 5000, func(seed uint64, r *rand.Rand) {
 		specs := tracetest.Loops(r)
 		rows := Rows(tracetest.AddTo(trace.New(), specs...))
+		for i := range rows {
+			rows[i].ToNextNS = op.Int{}
+		}
 		check.Equal(t, fmt.Sprintf("seed %d: steps", seed), naiveSteps(specs), rows)
 	})
+}
+
+// The last step pauses for the median time. Where steps do not follow each other, no step pauses.
+func TestTimeToTheNextStep(t *testing.T) {
+	for _, tt := range []struct{ steps, want []int64 }{
+		{[]int64{0, 1, 2, 3}, []int64{30, 10, 21, 15}},
+		{[]int64{0, 0, 0, 0}, []int64{10, 5, 20, 10}},
+	} {
+		var times []Time
+		for i, at := range [][2]int64{{0, 10}, {30, 35}, {40, 60}, {61, 71}} {
+			times = append(times, Time{"", tt.steps[i], at[0], at[1]})
+		}
+		var got []int64
+		for i, gap := range Gaps(times) {
+			got = append(got, times[i].EndNS-times[i].StartNS+gap)
+		}
+		check.Equal(t, "times to the next step", tt.want, got)
+	}
 }
 
 func BenchmarkFindSteps(b *testing.B) {

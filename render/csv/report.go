@@ -60,7 +60,7 @@ var tables = map[string]func(w io.Writer, r *analyze.Report, opts Options) error
 	"critical_path": table("operation kind device_id rank ns share segments service host drag_ns",
 		func(r *analyze.Report) []path.Share { return r.CriticalPath }),
 	"sequences": writeSequences,
-	"steps": table("step service run count sum_ns wall_ns busy_ns name source phase tokens requests",
+	"steps": table("step service run count sum_ns wall_ns busy_ns name source phase tokens requests to_next_ns",
 		func(r *analyze.Report) []steps.Row { return r.Steps }),
 	"phases":  table("phase steps count sum_ns tokens", func(r *analyze.Report) []steps.Phase { return r.Phases }),
 	"engines": writeEngines,

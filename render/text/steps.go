@@ -30,7 +30,7 @@ func (v *view) steps() {
 	if left > 0 {
 		shown = slices.Concat(rows[:first], rows[len(rows)-last:])
 	}
-	show(&v.page, "service:n|step|run|count:2|sum:1|wall|busy|phase:t|tokens:3|requests:4|range:n5", shown,
+	show(&v.page, "service:n|step|run|count:2|sum:1|to next|wall:4|busy|phase:t|tokens:3|requests:4|range:n5", shown,
 		func(t *table, s *steps.Row) {
 			service := ""
 			run := ""
@@ -41,7 +41,7 @@ func (v *view) steps() {
 				run = units.Count(s.Run)
 			}
 			t.add(service, units.Count(s.Step), run, units.Count(s.Count), units.Duration(s.SumNS),
-				knownDuration(s.WallNS), knownDuration(s.BusyNS), s.Phase, ifKnown(s.Tokens, units.Count),
+				knownDuration(s.ToNextNS), knownDuration(s.WallNS), knownDuration(s.BusyNS), s.Phase, ifKnown(s.Tokens, units.Count),
 				ifKnown(s.Requests, units.Count), s.Name)
 		})
 	if left > 0 {
@@ -49,6 +49,9 @@ func (v *view) steps() {
 	}
 	if steady := v.r.Steady; steady != nil {
 		v.note("steady: " + steadyText(steady))
+	}
+	if rows[0].ToNextNS.Known {
+		v.note("to next: from the start of a step to that of the next one of its loop")
 	}
 	if runs {
 		v.note("run: iterations of the same number, below different requests or after a restart")

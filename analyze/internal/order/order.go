@@ -38,19 +38,20 @@ func RunsOf[T any, K comparable](list []T, of func(*T) K) iter.Seq[[]T] {
 
 // Rows sorts rows by at, and rows with equal at by ties.
 func Rows(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
-	keys := make([]Key, len(rows))
-	for i, r := range rows {
-		keys[i] = Key{at(r), r}
-	}
-	Keys(keys)
-	for i, k := range keys {
-		rows[i] = k.Row
-	}
-	for run := range Runs(keys) {
-		if len(run) > 1 {
-			slices.SortFunc(rows[:len(run)], ties)
+	if !slices.IsSortedFunc(rows, func(a, b int32) int { return cmp.Compare(at(a), at(b)) }) {
+		keys := make([]Key, len(rows))
+		for i, r := range rows {
+			keys[i] = Key{at(r), r}
 		}
-		rows = rows[len(run):]
+		Keys(keys)
+		for i, k := range keys {
+			rows[i] = k.Row
+		}
+	}
+	for run := range RunsOf(rows, func(r *int32) int64 { return at(*r) }) {
+		if len(run) > 1 {
+			slices.SortFunc(run, ties)
+		}
 	}
 }
 

@@ -1,368 +1,442 @@
-// Package schedule replays a recording with the time of some operations removed.
+// Package schedule computes when things start from what they wait for.
 //
-// Below one parent, a starting node waits
-//   - for all nodes without a stream that had ended before; a node without a stream waits for all nodes that
-//     had ended before
-//   - for the node that had ended last, plus the same delay as in the recording, which is the parent's own time.
-//     If no node had ended before, it waits for the parent's start in the same way
-//
-// A node on a stream waits for all earlier nodes there, below any parent. A part of a collective waits for the last
-// part to start, and then takes the recorded time. A parent ends after all nodes below it plus its own time at the end.
+// A node starts at a time. A point is the start of a node or, for nodes with a time of their own, its end. An edge says
+// that a node starts at least a lag after a point. A replay starts each node at the latest of its edges.
 package schedule
 
 import (
+	"math"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/order"
 )
 
-// None stands for a missing node, set, stream or collective.
-const None = -1
+const (
+	// None stands for a missing node or point.
+	None = int32(-1)
+	// Dropped is the lag of an edge without effect.
+	Dropped = -1 << 60
+)
 
-// Schedule holds nodes and their dependencies. The zero value is empty. Reset keeps its memory for reuse.
-type Schedule struct {
-	// Edges counts dependencies outside the tree.
-	Edges Edges
+// Kind is the reason for an edge.
+type Kind uint8
 
-	nodes []Node
-	// from and to are the recorded times of nodes, begun and done their times in the latest run.
-	from, to    []int64
-	begun, done []times
-	// order has the start of each node as its number and its end as the complement, by time.
-	order []int32
-	// ended and loose are the latest ends below each parent: of all nodes, and of nodes without a stream.
-	ended, loose []times
-	lanes        []times // latest end on each stream
-	joins        []times // latest start in each collective
-	// savings has the time saved in some nodes by removing each set.
-	// savings has by how much nodes are shorter without each set.
-	savings [][]int64
+// Own is the kind of the time between the start and the end of a node.
+const Own Kind = 0
 
-	laneNumbers, joinNumbers numbers
-	parents                  int32 // nodes with children
-	starts                   []int32
-	keys                     []order.Key
+// Begin returns the point at the start of a node.
+func Begin(node int32) int32 { return node << 1 }
+
+// End returns the point at the end of a node with a time of its own.
+func End(node int32) int32 { return node<<1 | 1 }
+
+// Graph holds nodes and edges. Nodes are added in an order in which they can start, or sorted. Edges have numbers. The
+// edge from the start of a node to its end, or else from the node before it, has the complement of the node's number.
+type Graph struct {
+	Lags // recorded
+
+	at    []int64 // recorded starts, by node; those with a time of their own come first
+	prev  []int32 // the node before each other node, or None
+	from  []int32 // points, by edge
+	to    []int32 // nodes, by edge; nil once connected
+	first []int32 // of the edges to each node, with one more at the end
+	order []int32 // of nodes in a replay
+	kinds struct{ prev, edge []Kind }
 }
 
-// Together is the number of sets removed, each separately, by one run.
-const Together = 4
-
-// times is a time in each of the replays of one run.
-type times [Together]int64
-
-// Node is a span or an operation.
-type Node struct {
-	// Parent is the node above, or [None] for the first.
-	Parent int32
-	// Lane is its stream and Join its collective, if any.
-	Lane, Join int32
-	// Sets lists its sets, if any.
-	Sets [2]int16
-
-	saved int32 // index in savings, if any
-	below int32 // index among parents, if it has children
-	last  int32 // the sibling that had ended last before it, if any
-	held  bool  // waits for the last part of its collective
-	// lag is the parent's own time before it. tail is its own time at its end.
-	lag, tail int64
+// Reset removes all and keeps the memory.
+func (g *Graph) Reset() {
+	g.Lags = Lags{node: g.node[:0], edge: g.edge[:0], long: g.long[:0]}
+	g.at, g.prev, g.from, g.to, g.order = g.at[:0], g.prev[:0], g.from[:0], g.to[:0], g.order[:0]
+	g.kinds.prev, g.kinds.edge = g.kinds.prev[:0], g.kinds.edge[:0]
 }
 
-// Edges counts dependencies: on an earlier node of the stream, and on the last part of the collective.
-type Edges struct{ Stream, Collective int64 }
-
-// Reset removes all nodes.
-func (s *Schedule) Reset() {
-	s.nodes = s.nodes[:0]
-	s.from = s.from[:0]
-	s.to = s.to[:0]
-	s.savings = s.savings[:0]
-	s.Edges = Edges{}
-	s.parents = 0
-	s.laneNumbers.clear()
-	s.joinNumbers.clear()
+// Add adds a node with a time of its own. Call it before Follow.
+func (g *Graph) Add(at, own int64) (node int32) {
+	node = int32(len(g.at))
+	g.at = append(g.at, at)
+	g.node = append(g.node, 0)
+	g.Set(^node, own)
+	g.order = append(g.order, node)
+	return node
 }
 
-// Add adds a node with its times. They must differ and lie within the parent's. The parent must be added before.
-func (s *Schedule) Add(n Node, from, to int64) {
-	n.below = None
-	n.last = None
-	n.saved = None
-	if n.Lane != None {
-		n.Lane = s.laneNumbers.of(n.Lane)
+// Follow adds a node that starts at least lag after the node prev, unless prev is None.
+func (g *Graph) Follow(at int64, prev int32, lag int64, kind Kind) (node int32) {
+	g.prev = append(g.prev, prev)
+	g.kinds.prev = append(g.kinds.prev, kind)
+	return g.Add(at, lag)
+}
+
+// Connect adds an edge from a point to a node.
+func (g *Graph) Connect(from, to int32, lag int64, kind Kind) (edge int32) {
+	g.from = append(g.from, from)
+	g.to = append(g.to, to)
+	g.kinds.edge = append(g.kinds.edge, kind)
+	g.edge = append(g.edge, 0)
+	edge = int32(len(g.edge) - 1)
+	g.Set(edge, lag)
+	return edge
+}
+
+// Grow reserves memory for nodes with a time of their own, further ones, and edges.
+func (g *Graph) Grow(owned, others, edges int) {
+	g.at = slices.Grow(g.at, owned+others)
+	g.node = slices.Grow(g.node, owned+others)
+	g.order = slices.Grow(g.order, owned+others)
+	g.prev = slices.Grow(g.prev, others)
+	g.kinds.prev = slices.Grow(g.kinds.prev, others)
+	g.from = slices.Grow(g.from, edges)
+	g.to = slices.Grow(g.to, edges)
+	g.edge = slices.Grow(g.edge, edges)
+	g.kinds.edge = slices.Grow(g.kinds.edge, edges)
+}
+
+// Nodes returns the number of nodes.
+func (g *Graph) Nodes() int32 { return int32(len(g.at)) }
+
+// Owned returns the number of nodes with a time of their own.
+func (g *Graph) Owned() int32 { return int32(len(g.at) - len(g.prev)) }
+
+// At returns the recorded time of a point.
+func (g *Graph) At(p int32) int64 { return at(g.at, &g.Lags, p) }
+
+func at(starts []int64, lags *Lags, p int32) int64 {
+	if p&1 == 0 {
+		return starts[p>>1]
 	}
-	if n.Join != None {
-		n.Join = s.joinNumbers.of(n.Join)
+	return starts[p>>1] + lags.Lag(^(p >> 1))
+}
+
+// Kind returns the kind of an edge.
+func (g *Graph) Kind(edge int32) Kind {
+	switch i := ^edge - g.Owned(); {
+	case edge >= 0:
+		return g.kinds.edge[edge]
+	case i < 0:
+		return Own
+	default:
+		return g.kinds.prev[i]
 	}
-	if n.Parent != None {
-		if p := &s.nodes[n.Parent]; p.below == None {
-			p.below = s.parents
-			s.parents++
+}
+
+// From returns the point that an edge leads from, None for a node without one before it.
+func (g *Graph) From(edge int32) int32 {
+	switch i := ^edge - g.Owned(); {
+	case edge >= 0:
+		return g.from[edge]
+	case i < 0:
+		return Begin(^edge)
+	case g.prev[i] == None:
+		return None
+	default:
+		return Begin(g.prev[i])
+	}
+}
+
+// Into yields the edges that a node of a finished graph waits for.
+func (g *Graph) Into(node int32) func(yield func(edge int32) bool) {
+	return func(yield func(int32) bool) {
+		if node >= g.Owned() && g.prev[node-g.Owned()] != None && !yield(^node) {
+			return
 		}
-	}
-	s.nodes = append(s.nodes, n)
-	s.from = append(s.from, from)
-	s.to = append(s.to, to)
-}
-
-// Save sets the time saved in the last node by removing each set.
-func (s *Schedule) Save(saved []int64) {
-	s.nodes[len(s.nodes)-1].saved = int32(len(s.savings))
-	s.savings = append(s.savings, saved)
-}
-
-// Times returns the recorded times of node i.
-func (s *Schedule) Times(i int32) (from, to int64) { return s.from[i], s.to[i] }
-
-// Count counts the nodes that get shorter by removing each set. It reports whether some of them do not belong to the
-// set.
-func (s *Schedule) Count(counts []int64) (saved bool) {
-	clear(counts)
-	for i := range s.nodes {
-		for _, set := range s.nodes[i].Sets {
-			if set != None {
-				counts[set]++
+		for e := g.first[node]; e < g.first[node+1]; e++ {
+			if !yield(e) {
+				return
 			}
 		}
 	}
-	for _, savings := range s.savings {
-		for set, ns := range savings {
-			if ns > 0 {
-				counts[set]++
-				saved = true
-			}
+}
+
+// Finish ends the adding of nodes and edges. It keeps the order of the edges to a node. Edges keep their numbers if they
+// were added in the order of their nodes.
+func (g *Graph) Finish() {
+	sorted := 1 // edges that stay where they are
+	for sorted < len(g.to) && g.to[sorted-1] <= g.to[sorted] {
+		sorted++
+	}
+	if sorted < len(g.to) {
+		sorted, _ = slices.BinarySearch(g.to[:sorted], slices.Min(g.to[sorted:])+1)
+		moved := g.to[sorted:]
+		rows, _ := order.Group(int32(len(moved)), len(g.at), nil, func(i int32) int32 { return moved[i] })
+		permute(g.from[sorted:], rows)
+		permute(g.edge[sorted:], rows)
+		permute(g.kinds.edge[sorted:], rows)
+	}
+	g.first = slices.Grow(g.first, len(g.at)+1)[:len(g.at)+1]
+	clear(g.first)
+	for _, to := range g.to {
+		g.first[to+1]++
+	}
+	for i := range g.at {
+		g.first[i+1] += g.first[i]
+	}
+}
+
+func permute[T any](list []T, rows []int32) {
+	old := slices.Clone(list)
+	for i, r := range rows {
+		list[i] = old[r]
+	}
+}
+
+// Sort orders the nodes of a finished graph by time, and those of one time so that each comes after those that it waits
+// for. Nodes with a time of their own must be in order of time already. It drops the edges that close a circle, which cut counts. It gives the latest edge to each node the whole time
+// since its start if no edge explains the node.
+func (g *Graph) Sort(cut func(Kind)) {
+	g.to = nil
+	keys := make([]order.Key, len(g.prev))
+	for i := range keys {
+		node := g.Owned() + int32(i)
+		keys[i] = order.Key{At: g.at[node], Row: node}
+	}
+	order.Keys(keys)
+	states := make([]state, len(g.at))
+	g.order = g.order[:0]
+	var open []int32
+	for node := int32(0); node < g.Owned() || len(keys) > 0; {
+		at := int64(math.MaxInt64)
+		if len(keys) > 0 {
+			at = keys[0].At
+		}
+		if node < g.Owned() {
+			at = min(at, g.at[node])
+		}
+		for ; node < g.Owned() && g.at[node] == at; node++ {
+			open = append(open, node)
+		}
+		for ; len(keys) > 0 && keys[0].At == at; keys = keys[1:] {
+			open = append(open, keys[0].Row)
+		}
+		if len(open) == 1 {
+			g.order = append(g.order, open[0])
+			open = open[:0]
+		}
+		slices.Reverse(open) // the first to be placed first
+		for len(open) > 0 {
+			open = g.place(open, states, cut)
 		}
 	}
-	return saved
-}
-
-// numbers numbers small keys by first appearance.
-type numbers struct {
-	ids  []int32 // by key, the number plus 1
-	keys []int32
-}
-
-func (n *numbers) of(key int32) int32 {
-	for int(key) >= len(n.ids) {
-		n.ids = append(n.ids, 0)
-	}
-	if n.ids[key] == 0 {
-		n.keys = append(n.keys, key)
-		n.ids[key] = int32(len(n.keys))
-	}
-	return n.ids[key] - 1
-}
-
-func (n *numbers) clear() {
-	for _, key := range n.keys {
-		n.ids[key] = 0
-	}
-	n.keys = n.keys[:0]
-}
-
-// sort orders starts and ends. At equal times ends precede starts, ends of children precede their parent's, and starts
-// of children follow their parent's. Children have larger numbers than their parents.
-func (s *Schedule) sort() {
-	s.sortKeys(s.from)
-	s.starts = s.starts[:0]
-	for _, k := range s.keys {
-		s.starts = append(s.starts, k.Row)
-	}
-	s.sortKeys(s.to)
-	for run := range order.Runs(s.keys) {
-		slices.Reverse(run)
-	}
-	s.order = slices.Grow(s.order[:0], 2*len(s.nodes))
-	ends := s.keys
-	for _, start := range s.starts {
-		for ; ends[0].At <= s.from[start]; ends = ends[1:] {
-			s.order = append(s.order, ^ends[0].Row)
-		}
-		s.order = append(s.order, start)
-	}
-	for _, end := range ends {
-		s.order = append(s.order, ^end.Row)
+	for p := range g.Nodes() {
+		g.tighten(p)
 	}
 }
 
-func (s *Schedule) sortKeys(times []int64) {
-	s.keys = slices.Grow(s.keys[:0], len(times))
-	for i, at := range times {
-		s.keys = append(s.keys, order.Key{At: at, Row: int32(i)})
+// state says whether a node has its place in the order.
+type state uint8
+
+const (
+	isNew state = iota
+	isOpen
+	isPlaced
+)
+
+// place gives the last of the open nodes its place, or opens the nodes of the same time that it waits for.
+func (g *Graph) place(open []int32, states []state, cut func(Kind)) []int32 {
+	p := open[len(open)-1]
+	if states[p] == isPlaced {
+		return open[:len(open)-1]
 	}
-	order.Keys(s.keys)
-}
-
-// Connect computes the dependencies of nodes and the times between. Call it once all nodes are added.
-func (s *Schedule) Connect() {
-	s.sort()
-	s.clear()
-	latest := make([]int64, len(s.joins)) // start of the last part of each collective
-	for i := range s.nodes {
-		if j := s.nodes[i].Join; j != None {
-			latest[j] = max(latest[j], s.from[i])
-		}
-	}
-	last := slices.Repeat([]int32{None}, int(s.parents)) // latest ended child of each parent
-	onLane := make([]bool, len(s.lanes))
-	for _, event := range s.order {
-		if event >= 0 {
-			n := &s.nodes[event]
-			if n.Parent == None {
-				continue
-			}
-			if n.last = last[s.nodes[n.Parent].below]; n.last != None {
-				n.lag = s.from[event] - s.to[n.last]
-			} else {
-				n.lag = s.from[event] - s.from[n.Parent]
-			}
-			if n.Lane != None && onLane[n.Lane] {
-				s.Edges.Stream++
-			}
-			continue
-		}
-		i := ^event
-		n := &s.nodes[i]
-		after := s.from[i]
-		if n.below != None {
-			after = s.to[last[n.below]]
-		} else if n.Join != None && latest[n.Join] < s.to[i] {
-			n.held = true
-			if latest[n.Join] > after {
-				after = latest[n.Join]
-				s.Edges.Collective++
-			}
-		}
-		n.tail = s.to[i] - after
-		if n.Lane != None {
-			onLane[n.Lane] = true
-		}
-		if n.Parent == None {
-			continue
-		}
-		if latest := &last[s.nodes[n.Parent].below]; *latest == None || s.to[*latest] < s.to[i] {
-			*latest = i
-		}
-	}
-}
-
-func (s *Schedule) clear() {
-	s.ended = zeros(s.ended, int(s.parents))
-	s.loose = zeros(s.loose, int(s.parents))
-	s.lanes = zeros(s.lanes, len(s.laneNumbers.keys))
-	s.joins = zeros(s.joins, len(s.joinNumbers.keys))
-}
-
-func zeros(list []times, n int) []times {
-	list = slices.Grow(list[:0], n)[:n]
-	clear(list)
-	return list
-}
-
-// Run returns the total duration with each of the sets, at most Together, removed: their operations take no time but
-// keep their dependencies. With None it returns the recorded duration.
-func (s *Schedule) Run(sets ...int16) []int64 {
-	s.clear()
-	n := len(s.nodes)
-	s.begun = slices.Grow(s.begun[:0], n)[:n]
-	s.done = slices.Grow(s.done[:0], n)[:n]
-	out := [Together]int16{None, None, None, None}
-	copy(out[:], sets)
-	for _, event := range s.order {
-		if event >= 0 {
-			s.begin(event, &out)
-		} else {
-			s.end(^event, &out)
-		}
-	}
-	return s.done[0][:len(sets)]
-}
-
-func (s *Schedule) begin(i int32, out *[Together]int16) {
-	n := &s.nodes[i]
-	at := &s.begun[i]
-	if p := n.Parent; p == None {
-		*at = times{}
-	} else {
-		above := &s.nodes[p]
-		lag := above.without(n.lag, out)
+	states[p] = isOpen
+	n := len(open)
+	for e := range g.Into(p) {
+		q := g.From(e) >> 1
 		switch {
-		case n.last == None:
-			from := &s.begun[p]
-			for k := range at {
-				at[k] = from[k] + lag[k]
-			}
-		case n.Lane == None:
-			from := &s.begun[p]
-			ended := &s.ended[above.below]
-			for k := range at {
-				at[k] = max(from[k], ended[k]+lag[k])
-			}
-		default:
-			from := &s.begun[p]
-			last := &s.done[n.last]
-			loose := &s.loose[above.below]
-			for k := range at {
-				at[k] = max(from[k], max(last[k], loose[k])+lag[k])
-			}
+		case g.at[q] < g.at[p] || states[q] == isPlaced:
+		case states[q] == isNew:
+			open = append(open, q)
+		case g.Lag(e) != Dropped:
+			cut(g.Kind(e))
+			g.Set(e, Dropped)
 		}
 	}
-	if n.Lane != None {
-		at.atLeast(&s.lanes[n.Lane])
+	if len(open) == n {
+		states[p] = isPlaced
+		g.order = append(g.order, p)
+		return open[:n-1]
 	}
-	if n.Join != None {
-		s.joins[n.Join].atLeast(at)
+	return open
+}
+
+func (g *Graph) tighten(p int32) {
+	tight := int32(0)
+	latest := int64(Dropped)
+	for e := range g.Into(p) {
+		lag := g.Lag(e)
+		if lag == Dropped {
+			continue
+		}
+		from := g.At(g.From(e))
+		if from+lag == g.at[p] {
+			return
+		}
+		if from > latest {
+			latest = from
+			tight = e
+		}
+	}
+	if latest != Dropped {
+		g.Set(tight, g.at[p]-latest)
 	}
 }
 
-func (s *Schedule) end(i int32, out *[Together]int16) {
-	n := &s.nodes[i]
-	at := &s.done[i]
-	*at = s.begun[i]
-	if n.below != None {
-		at.atLeast(&s.ended[n.below])
+// Lags are the lags of a graph's edges in ns. Most fit 31 bits.
+type Lags struct {
+	node, edge []int32 // or the complement of 1 + an index of long; the complement of 0 for Dropped
+	long       []int64
+}
+
+func (l *Lags) short(edge int32) *int32 {
+	if edge < 0 {
+		return &l.node[^edge]
 	}
-	if n.held {
-		at.atLeast(&s.joins[n.Join])
+	return &l.edge[edge]
+}
+
+// Lag returns the lag of an edge.
+func (l *Lags) Lag(edge int32) int64 { return l.value(*l.short(edge)) }
+
+func (l *Lags) value(short int32) int64 {
+	switch {
+	case short >= 0:
+		return int64(short)
+	case short == ^0:
+		return Dropped
 	}
-	tail := n.without(n.tail, out)
-	for k := range at {
-		at[k] += tail[k]
+	return l.long[^short-1]
+}
+
+// Set sets the lag of an edge.
+func (l *Lags) Set(edge int32, ns int64) {
+	p := l.short(edge)
+	switch {
+	case ns <= Dropped:
+		*p = ^0
+	case 0 <= ns && ns < 1<<31:
+		*p = int32(ns)
+	default:
+		l.long = append(l.long, ns)
+		*p = ^int32(len(l.long))
 	}
-	if n.saved != None {
-		for k, set := range out {
-			if set != None {
-				at[k] -= s.savings[n.saved][set]
+}
+
+// Variant is a graph with other lags and further edges.
+type Variant struct {
+	*Graph
+	Lags
+	More   map[int32][]Further // by node
+	starts []int64
+}
+
+// Further is a further edge of a variant.
+type Further struct {
+	From int32 // a point that is known before the node, by other edges
+	Lag  int64
+	Kind Kind
+}
+
+// Variant returns a variant with the recorded lags. It reuses the memory of another one, unless that is nil.
+func (g *Graph) Variant(used *Variant) *Variant {
+	if used == nil {
+		used = new(Variant)
+	}
+	return &Variant{
+		Graph: g, More: make(map[int32][]Further), starts: slices.Grow(used.starts[:0], len(g.at))[:len(g.at)],
+		Lags: Lags{
+			append(used.Lags.node[:0], g.node...), append(used.Lags.edge[:0], g.edge...),
+			append(used.Lags.long[:0], g.long...),
+		},
+	}
+}
+
+// Recorded returns the graph as a variant that has run. It must not be changed.
+func (g *Graph) Recorded() *Variant { return &Variant{Graph: g, Lags: g.Lags, starts: g.at} }
+
+// Undo gives an edge its recorded lag.
+func (v *Variant) Undo(edge int32) { *v.Lags.short(edge) = *v.Graph.short(edge) }
+
+// Time returns the time of a point in the latest run.
+func (v *Variant) Time(p int32) int64 { return at(v.starts, &v.Lags, p) }
+
+// Run computes the times of all points, and returns the latest. A node without an edge starts as recorded.
+func (v *Variant) Run() (end int64) {
+	owned := v.Owned()
+	lags := &v.Lags
+	starts, from := v.starts, v.from
+	for _, p := range v.order {
+		latest := int64(Dropped)
+		if p >= owned && v.prev[p-owned] != None {
+			latest = starts[v.prev[p-owned]] + lags.value(lags.node[p])
+		}
+		for e := v.first[p]; e < v.first[p+1]; e++ {
+			node := from[e] >> 1
+			lag := lags.edge[e]
+			own := lags.node[node] & -(from[e] & 1)
+			t := starts[node] + int64(lag) + int64(own)
+			if lag|own < 0 {
+				t = starts[node] + lags.value(lag) + lags.value(own)
+			}
+			latest = max(latest, t)
+		}
+		if len(v.More) > 0 {
+			for _, e := range v.More[p] {
+				latest = max(latest, v.Time(e.From)+e.Lag)
 			}
 		}
-	}
-	if n.Lane != None {
-		s.lanes[n.Lane].atLeast(at)
-	}
-	if p := n.Parent; p != None {
-		above := s.nodes[p].below
-		s.ended[above].atLeast(at)
-		if n.Lane == None {
-			s.loose[above].atLeast(at)
+		if latest <= Dropped/2 {
+			latest = v.at[p]
+		}
+		starts[p] = latest
+		end = max(end, latest)
+		if p < owned {
+			end = max(end, latest+lags.value(lags.node[p]))
 		}
 	}
+	return end
 }
 
-func (t *times) atLeast(others *times) {
-	for k := range t {
-		t[k] = max(t[k], others[k])
-	}
-}
-
-// without returns ns, and 0 in replays without n's sets.
-func (n *Node) without(ns int64, out *[Together]int16) times {
-	t := times{ns, ns, ns, ns}
-	if n.Sets == [2]int16{None, None} {
-		return t
-	}
-	for k, set := range out {
-		if set != None && (n.Sets[0] == set || n.Sets[1] == set) {
-			t[k] = 0
+// Last returns the first of the points with the latest time, None for an empty graph.
+func (v *Variant) Last() int32 {
+	last := None
+	end := int64(math.MinInt64)
+	for _, node := range v.order {
+		p := Begin(node)
+		if node < v.Owned() && v.Lag(^node) > 0 {
+			p = End(node)
+		}
+		if at := v.Time(p); at > end {
+			end = at
+			last = p
 		}
 	}
-	return t
+	return last
+}
+
+// Before returns what determines the time of a point: where it comes from, the edge, and the lag. The edge is
+// [NoEdge] for a further one, whose kind is returned, too. ok is false for a point that waits for nothing.
+func (v *Variant) Before(p int32) (s Step, ok bool) {
+	if p&1 != 0 {
+		return Step{Begin(p >> 1), ^(p >> 1), v.Lag(^(p >> 1)), Own}, true
+	}
+	for e := range v.Into(p >> 1) {
+		if lag := v.Lag(e); lag != Dropped && v.Time(v.From(e))+lag == v.Time(p) {
+			return Step{v.From(e), e, lag, v.Kind(e)}, true
+		}
+	}
+	for _, e := range v.More[p>>1] {
+		if v.Time(e.From)+e.Lag == v.Time(p) {
+			return Step{e.From, NoEdge, e.Lag, e.Kind}, true
+		}
+	}
+	return s, false
+}
+
+// NoEdge is the number of further edges.
+const NoEdge = 1<<31 - 1
+
+// Step is an edge that determines a point.
+type Step struct {
+	From, Edge int32
+	Lag        int64
+	Kind       Kind
 }

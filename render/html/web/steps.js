@@ -62,12 +62,12 @@ export function steps(page, parent, { picked, isWhole }) {
     within = isWhole ? null : stepsOf(page.rows, page.view, picked);
   const all = isWhole ? recorded : recorded.filter((s) => within.has(s.step));
   const box = element("div", {});
-  const most = Math.max(1, ...all.map((s) => s.wall_ns ?? 0));
-  const walls = all
-      .map((s) => s.wall_ns)
+  const most = Math.max(1, ...all.map((s) => s.to_next_ns ?? s.wall_ns ?? 0));
+  const times = all
+      .map((s) => s.to_next_ns)
       .filter((v) => v !== null)
       .sort((a, b) => a - b),
-    median = walls[Math.floor(walls.length / 2)] ?? 0;
+    median = times[Math.floor(times.length / 2)] ?? 0;
   const several = all.some((s) => (s.service ?? "") !== (all[0].service ?? "")),
     again = all.some((s) => s.run > 1);
   keptTable(
@@ -88,6 +88,7 @@ export function steps(page, parent, { picked, isWhole }) {
       ...(again ? [count("run", (s) => s.run)] : []),
       count("operations", (s) => s.count),
       time("sum", (s) => s.sum_ns),
+      time("to next", (s) => s.to_next_ns),
       time("wall", (s) => s.wall_ns),
       time("busy", (s) => s.busy_ns),
       ...(all.some((s) => s.phase) ? [text("phase", (s) => s.phase ?? "")] : []),
@@ -95,22 +96,22 @@ export function steps(page, parent, { picked, isWhole }) {
       ...(all.some((s) => s.requests !== null) ? [count("requests", (s) => s.requests)] : []),
       ...(all.some((s) => s.name) ? [text("range", (s) => s.name ?? "")] : []),
       {
-        title: "wall and busy",
-        value: (s) => s.wall_ns,
+        title: "to next and busy",
+        value: (s) => s.to_next_ns,
         class: "wide",
         render: (s) =>
           stacked(
             [
               { value: s.busy_ns ?? 0, kind: "compute", label: "busy" },
-              { value: Math.max(0, (s.wall_ns ?? 0) - (s.busy_ns ?? 0)), kind: "span", label: "idle" },
+              { value: Math.max(0, (s.to_next_ns ?? s.wall_ns ?? 0) - (s.busy_ns ?? 0)), kind: "span", label: "idle" },
             ],
             most,
           ),
       },
       {
         title: "beside the median",
-        value: (s) => (s.wall_ns > 1.5 * median ? 1 : 0),
-        text: (s) => (median > 0 && s.wall_ns > 1.5 * median ? `${(s.wall_ns / median).toFixed(1)} × the median` : ""),
+        value: (s) => (s.to_next_ns > 1.5 * median ? 1 : 0),
+        text: (s) => (median > 0 && s.to_next_ns > 1.5 * median ? `${(s.to_next_ns / median).toFixed(1)} × the median` : ""),
       },
     ],
     { label: "steps", empty: recorded.length > 0 ? "no step in the selection" : "no steps were recorded" },
