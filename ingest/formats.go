@@ -19,7 +19,7 @@ var formats = []Format{
 		Name: "entries-jsonl", Short: "entries", Summary: "JSON Lines of optrace, its exporter's default",
 		detect: func(h *head) bool {
 			return h.isObjects() && (bytes.HasPrefix(h.value("schema"), []byte(`"optrace.entries/`)) ||
-				h.has("operation", "gap", "batch", "span"))
+				h.has("operation", "gap", "batch", "span", "call"))
 		},
 		open:     openEntries,
 		cut:      cutLines,

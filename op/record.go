@@ -17,7 +17,8 @@ type Record struct {
 	Entry *Entry // an operation
 	Span  *Span  // any other span
 	// Call is host activity beside operations: a runtime call or an annotated range, with Operation, Rank, Start and
-	// Duration. Figures leave it out, except for the causes of idle time. The Skipped of another record counts it.
+	// Duration. Figures leave it out, except for the causes of idle time. In a profile the Skipped of another record
+	// counts it.
 	// Attrs has its thread.id. A wait within an operator, below ParentSpanID, is a Call as well. Waits state their
 	// device and stream, and the attributes tensor.wait.* of their event.
 	Call *Entry

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -228,6 +229,32 @@ func TestConversionsKeepSpans(t *testing.T) {
 			if diff := cmp.Diff(want, describeTraces(t, readTraces(t, back))); diff != "" {
 				t.Fatalf("seed %d by %s (-want +got):\n%s", seed, way, diff)
 			}
+		}
+	}
+}
+
+// agrees fails if two JSON documents differ beyond the counts of the input and the attributes of listed entries.
+func agrees(t *testing.T, what, want, got string) {
+	t.Helper()
+	var a, b map[string]any
+	check.OK(t, json.Unmarshal([]byte(want), &a))
+	check.OK(t, json.Unmarshal([]byte(got), &b))
+	own := cmpopts.IgnoreMapEntries(func(key string, _ any) bool { return key == "input" || key == "attrs" })
+	if diff := cmp.Diff(a, b, own); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// A conversion keeps calls of the host: waits, launches and ranges.
+func TestConversionsKeepCalls(t *testing.T) {
+	for _, file := range filesBelow(t, "../../ingest/kineto/testdata", ".json") {
+		if base := filepath.Base(file); base == "truth.json" || base == "plain.json" {
+			continue
+		}
+		_, entries := converted(t, "entries", file)
+		for _, line := range []string{"report -json -section all", "whatif -json"} {
+			args := strings.Fields(line)
+			agrees(t, file+": "+line, succeeds(t, append(args, file)...), succeeds(t, append(args, entries)...))
 		}
 	}
 }
