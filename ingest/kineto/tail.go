@@ -55,7 +55,7 @@ func (r *reader) readTail() bool {
 			return false
 		}
 	}
-	return r.readGaps(&entries) && r.readCalls(&entries)
+	return r.readGaps(&entries) && r.readCalls(&entries) && r.readWaits(&entries)
 }
 
 // readGaps yields the counts of launches and steps without an operation.
@@ -129,6 +129,32 @@ func (r *reader) readCalls(m *entryMaker) bool {
 	}
 	return true
 }
+
+// readWaits yields a call for each operation of a device that an operation waited for.
+func (r *reader) readWaits(m *entryMaker) bool {
+	ops := make(map[int64]int32)
+	for i := range int32(m.events.n) {
+		ops[m.events.at(i).event] = m.events.at(i).op
+	}
+	for i := range int32(m.awaited.n) {
+		w := m.awaited.at(i)
+		on, ok := ops[w.event]
+		if !ok {
+			continue
+		}
+		call := op.Entry{
+			Operation: awaitedName, Side: op.SideHost, Rank: m.rankOf(m.deviceOps.at(w.op).process), TraceID: m.trace,
+			SpanID: spanID(m.hostOps.n + int(on)), ParentSpanID: spanID(m.hostOps.n + int(w.op)),
+			Start: m.eras.Tame(opfile.UnixTime(m.base, m.deviceOps.at(w.op).start)),
+		}
+		if !r.yield(op.Record{Call: &call}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+const awaitedName = "awaited operation"
 
 func (m *entryMaker) setWait(e *op.Entry, l *launch, w *wait) {
 	e.Stream = w.stream

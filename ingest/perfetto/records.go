@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/internal/text/lexer"
@@ -43,6 +44,7 @@ type source struct {
 	sequences map[uint64]*sequence
 	tracks    tracks
 	clocks    clocks
+	gpu       gpu
 
 	held  budget.Account
 	bytes int64 // held ones
@@ -101,7 +103,9 @@ func (s *source) Events() iter.Seq2[*traceevent.Event, error] {
 			if !errors.Is(err, errDone) {
 				s.err = err
 			}
-			s.unpaired()
+			if s.operations() {
+				s.unpaired()
+			}
 			return
 		}
 	}
@@ -161,6 +165,10 @@ func (s *source) packet(b []byte, isInner bool) bool {
 		return s.fail("an event that refers to packets that are missing")
 	case p.event != nil:
 		return s.trackEvent(&p, seq, at, timed)
+	case p.stage != nil:
+		return s.renderStage(&p, seq, at, timed)
+	case p.counter != nil:
+		return s.counter(p.counter, seq, at, timed && p.hasTimestamp)
 	case p.descriptor != nil:
 		return s.describe(p.descriptor)
 	case p.isMetadata, p.snapshot != nil:
@@ -242,7 +250,8 @@ func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool
 	}
 	if e.kind == typeBegin {
 		b := beginning{name: e.name, category: e.category, args: slices.Clone(e.args), start: at,
-			problem: problem != ""}
+			problem: problem != "", submitted: e.submitted, awaited: e.awaited}
+		s.gpu.sawCall(e.name, e.category)
 		tr.open = append(tr.open, b)
 		return s.keep(b.bytes()) && (problem == "" || s.fail(problem))
 	}
@@ -272,6 +281,18 @@ func (s *source) finish(tr *track, e *event, at int64, problem string) bool {
 	s.args = append(append(s.args[:0], '{'), b.args...)
 	if len(e.args) > 0 {
 		s.args = append(comma(s.args), e.args...)
+	}
+	if len(b.submitted)+len(b.awaited) > 0 {
+		s.args = append(s.args[:1], s.correlate(s.args[1:], &b, s.tracks.processOf(tr))...)
+		const perNumber = 48
+		if !s.keep(perNumber * int64(len(b.submitted)+len(b.awaited))) {
+			return false
+		}
+		if !isRuntime(s.category) {
+			s.category = append(s.category[:0], "cuda_runtime"...)
+		}
+	} else if len(s.category) == 0 && attrkey.IsLaunch(b.name) {
+		s.category = append(s.category, "cuda_runtime"...)
 	}
 	s.args = append(s.args, '}')
 	s.event = traceevent.Event{

@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/text/protobuf"
@@ -12,6 +13,8 @@ type sequence struct {
 	// valid is set if no packet is missing since the state was cleared.
 	valid                          bool
 	categories, names, keys, texts map[uint64]string
+	messages                       map[int]map[uint64][]byte // interned ones of devices, by field
+	counters                       map[uint64]map[uint64]power
 	bytes                          int64 // of the tables
 
 	defaultTrack, defaultClock uint64
@@ -39,8 +42,63 @@ func (s *sequence) intern(b []byte, bad *bool) {
 			s.add(&s.keys, f.data)
 		case internedTexts:
 			s.add(&s.texts, f.data)
+		case internedContexts, internedSpecs, internedKernels, internedArgNames, internedCounters:
+			s.addMessage(f.Field, f.data)
 		}
 	}
+}
+
+// addMessage keeps a message about devices. Of descriptors of counters it keeps the counter of power.
+func (s *sequence) addMessage(field int, b []byte) {
+	var id uint64
+	var gpu op.Int
+	var descriptor []byte
+	bad := false
+	f := fieldsOf(b, &bad)
+	for f.next() {
+		switch f.Field {
+		case internedIID:
+			id = f.n
+		case counterDescriptorOf:
+			descriptor = f.data
+		case counterGPU:
+			gpu = op.Known(int64(int32(f.n)))
+		}
+	}
+	if field == internedCounters {
+		counter, p := powersOf(descriptor, &bad)
+		if s.counters == nil {
+			s.counters = make(map[uint64]map[uint64]power)
+		}
+		p.gpu = gpu
+		if s.counters[id] = nil; p.scale != 0 && !bad {
+			s.counters[id] = map[uint64]power{counter: p}
+		}
+		s.bytes += 2 * entryBytes
+		return
+	}
+	if bad || id == 0 {
+		return
+	}
+	if s.messages == nil {
+		s.messages = make(map[int]map[uint64][]byte)
+	}
+	if s.messages[field] == nil {
+		s.messages[field] = make(map[uint64][]byte)
+	}
+	s.bytes += int64(len(b)-len(s.messages[field][id])) + entryBytes
+	s.messages[field][id] = slices.Clone(b)
+}
+
+// text returns a text field of an interned message, "" if there is none.
+func (s *sequence) text(table int, id uint64, field int, bad *bool) (text string) {
+	f := fieldsOf(s.messages[table][id], bad)
+	for f.next() {
+		if f.Field == field {
+			text = string(f.data)
+		}
+	}
+	return text
 }
 
 func (s *sequence) add(table *map[uint64]string, b []byte) {
@@ -96,6 +154,8 @@ type event struct {
 	category string // the first one
 	args     []byte // the annotations as members of a JSON object, valid until the next event
 	oldTime  bool   // it has a time of its own
+	// submitted and awaited are numbers of operations of devices.
+	submitted, awaited []uint64
 	// problem is the reason why the event cannot be read, "" if it can.
 	problem string
 }
@@ -136,6 +196,16 @@ func parseEvent(b []byte, seq *sequence, buf []byte, bad *bool) (e event) {
 				e.category = string(f.data)
 				hasCategory = true
 			}
+		case eventGPUCorrelation:
+			c := fieldsOf(f.data, bad)
+			for c.next() {
+				switch c.Field {
+				case gpuSubmitted:
+					e.submitted = slices.AppendSeq(e.submitted, repeated(&c))
+				case gpuAwaited:
+					e.awaited = slices.AppendSeq(e.awaited, repeated(&c))
+				}
+			}
 		case eventAnnotations:
 			e.args = a.member(e.args, f.data, 0)
 		}
@@ -172,12 +242,16 @@ type beginning struct {
 	start          int64
 	// problem is set if the slice cannot be read. Its end belongs to no other slice.
 	problem bool
+
+	submitted, awaited []uint64
 }
 
 // beginningBytes is the memory of a beginning without its texts, which may be shared.
 const beginningBytes = 96
 
-func (b *beginning) bytes() int64 { return beginningBytes + int64(len(b.args)) }
+func (b *beginning) bytes() int64 {
+	return beginningBytes + int64(len(b.args)) + 8*int64(len(b.submitted)+len(b.awaited))
+}
 
 // trackKey identifies a track. Events without a track have one per sequence.
 type trackKey struct {
@@ -219,7 +293,7 @@ func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
 			for d.next() {
 				switch {
 				case d.Field == descriptorPID:
-					process = "process " + strconv.FormatInt(int64(int32(d.n)), 10)
+					process = processName(int64(int32(d.n)))
 				case d.Field == descriptorTID && f.Field == trackThread:
 					thread = op.Known(int64(d.n))
 				}
@@ -242,6 +316,8 @@ func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
 	}
 	return isNew
 }
+
+func processName(pid int64) string { return "process " + strconv.FormatInt(pid, 10) }
 
 func (t tracks) processOf(tr *track) string {
 	for range maxParents {
