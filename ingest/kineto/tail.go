@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/text/lexer"
@@ -91,7 +92,7 @@ func (m *entryMaker) countEras() {
 	}
 }
 
-// readCalls yields ranges other than steps, runtime calls outside operators, and waits within them.
+// readCalls yields ranges other than steps, runtime calls outside operators, and waits and lost replays within them.
 func (r *reader) readCalls(m *entryMaker) bool {
 	var call op.Entry
 	begin := func(thread, name uint32, start, dur int64) {
@@ -112,7 +113,8 @@ func (r *reader) readCalls(m *entryMaker) bool {
 	waits := m.waitsOf()
 	for i := range m.launches.n {
 		l := m.launches.at(int32(i))
-		if l.op >= 0 && !m.isWait(l.name) {
+		isLost := !l.matched && attrkey.IsGraphLaunch(m.notes.Text(l.name))
+		if l.op >= 0 && !m.isWait(l.name) && !isLost {
 			continue
 		}
 		begin(l.thread, l.name, l.start, l.dur)
