@@ -2,12 +2,14 @@ package perfetto
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/ingest/kineto"
@@ -250,8 +252,8 @@ func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool
 	}
 	if e.kind == typeBegin {
 		b := beginning{name: e.name, category: e.category, args: slices.Clone(e.args), start: at,
-			problem: problem != "", submitted: e.submitted, awaited: e.awaited}
-		s.gpu.sawCall(e.name, e.category)
+			problem: problem != "", launched: e.launched}
+		s.gpu.isCUDA = s.gpu.isCUDA || strings.HasPrefix(e.category, "cuda_") || strings.HasPrefix(e.name, "cuda")
 		tr.open = append(tr.open, b)
 		return s.keep(b.bytes()) && (problem == "" || s.fail(problem))
 	}
@@ -282,17 +284,18 @@ func (s *source) finish(tr *track, e *event, at int64, problem string) bool {
 	if len(e.args) > 0 {
 		s.args = append(comma(s.args), e.args...)
 	}
-	if len(b.submitted)+len(b.awaited) > 0 {
-		s.args = append(s.args[:1], s.correlate(s.args[1:], &b, s.tracks.processOf(tr))...)
-		const perNumber = 48
-		if !s.keep(perNumber * int64(len(b.submitted)+len(b.awaited))) {
+	if len(b.launched) > 0 {
+		s.args = append(s.args[:1], s.launched(s.args[1:], b.launched)...)
+		if !s.keep(48 * int64(len(b.launched))) {
 			return false
 		}
-		if !isRuntime(s.category) {
-			s.category = append(s.category[:0], "cuda_runtime"...)
-		}
-	} else if len(s.category) == 0 && attrkey.IsLaunch(b.name) {
+	}
+	switch {
+	case len(s.category) > 0:
+	case len(b.launched) > 0, attrkey.IsLaunch(b.name):
 		s.category = append(s.category, "cuda_runtime"...)
+	case bytes.Contains(s.args, []byte(`"cuda_sync_kind":`)): // Cuspy's have no category
+		s.category = append(s.category, "cuda_sync"...)
 	}
 	s.args = append(s.args, '}')
 	s.event = traceevent.Event{

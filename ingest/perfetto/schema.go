@@ -76,7 +76,6 @@ const (
 	eventName           = 23
 	eventGPUCorrelation = 3000
 	gpuSubmitted        = 1
-	gpuAwaited          = 2
 
 	stageEventID   = 1
 	stageDuration  = 2
@@ -176,6 +175,25 @@ type fields struct {
 func fieldsOf(message []byte, bad *bool) fields {
 	return fields{Cursor: protobuf.Cursor{Buf: message}, bad: bad}
 }
+
+// values are the fields of a message with numbers below 32. Of a repeated field the last one counts.
+type values [32]struct {
+	n    uint64
+	data []byte
+	set  bool
+}
+
+func single(message []byte, bad *bool) (m values) {
+	f := fieldsOf(message, bad)
+	for f.next() {
+		if v := &m[f.Field&31]; f.Field < len(m) {
+			v.n, v.data, v.set = f.n, f.data, true
+		}
+	}
+	return m
+}
+
+func (m *values) text(field int) string { return string(m[field].data) }
 
 // next moves to the next field and reads it.
 func (f *fields) next() bool {

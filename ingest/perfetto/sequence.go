@@ -50,70 +50,32 @@ func (s *sequence) intern(b []byte, bad *bool) {
 
 // addMessage keeps a message about devices. Of descriptors of counters it keeps the counter of power.
 func (s *sequence) addMessage(field int, b []byte) {
-	var id uint64
-	var gpu op.Int
-	var descriptor []byte
 	bad := false
-	f := fieldsOf(b, &bad)
-	for f.next() {
-		switch f.Field {
-		case internedIID:
-			id = f.n
-		case counterDescriptorOf:
-			descriptor = f.data
-		case counterGPU:
-			gpu = op.Known(int64(int32(f.n)))
-		}
+	m := single(b, &bad)
+	id := m[internedIID].n
+	switch {
+	case bad || id == 0:
+		return
+	case s.messages == nil:
+		s.messages = make(map[int]map[uint64][]byte)
+		s.counters = make(map[uint64]map[uint64]power)
 	}
 	if field == internedCounters {
-		counter, p := powersOf(descriptor, &bad)
-		if s.counters == nil {
-			s.counters = make(map[uint64]map[uint64]power)
-		}
-		p.gpu = gpu
-		if s.counters[id] = nil; p.scale != 0 && !bad {
-			s.counters[id] = map[uint64]power{counter: p}
-		}
-		s.bytes += 2 * entryBytes
-		return
-	}
-	if bad || id == 0 {
-		return
-	}
-	if s.messages == nil {
-		s.messages = make(map[int]map[uint64][]byte)
+		s.counters[id] = powersOf(m[counterDescriptorOf].data, op.Int{V: int64(int32(m[counterGPU].n)), Known: m[counterGPU].set}, &bad)
+		b = nil
 	}
 	if s.messages[field] == nil {
 		s.messages[field] = make(map[uint64][]byte)
 	}
-	s.bytes += int64(len(b)-len(s.messages[field][id])) + entryBytes
+	s.bytes += int64(len(b)-len(s.messages[field][id])) + 2*entryBytes
 	s.messages[field][id] = slices.Clone(b)
 }
 
-// text returns a text field of an interned message, "" if there is none.
-func (s *sequence) text(table int, id uint64, field int, bad *bool) (text string) {
-	f := fieldsOf(s.messages[table][id], bad)
-	for f.next() {
-		if f.Field == field {
-			text = string(f.data)
-		}
-	}
-	return text
-}
-
 func (s *sequence) add(table *map[uint64]string, b []byte) {
-	var id uint64
-	var text []byte
 	bad := false
-	f := fieldsOf(b, &bad)
-	for f.next() {
-		switch f.Field {
-		case internedIID:
-			id = f.n
-		case internedName:
-			text = f.data
-		}
-	}
+	m := single(b, &bad)
+	id := m[internedIID].n
+	text := m[internedName].data
 	if bad || id == 0 {
 		return // references to it are reported
 	}
@@ -151,11 +113,10 @@ type event struct {
 	track    uint64
 	hasTrack bool
 	name     string
-	category string // the first one
-	args     []byte // the annotations as members of a JSON object, valid until the next event
-	oldTime  bool   // it has a time of its own
-	// submitted and awaited are numbers of operations of devices.
-	submitted, awaited []uint64
+	category string   // the first one
+	args     []byte   // the annotations as members of a JSON object, valid until the next event
+	oldTime  bool     // it has a time of its own
+	launched []uint64 // the numbers of operations of devices
 	// problem is the reason why the event cannot be read, "" if it can.
 	problem string
 }
@@ -197,13 +158,9 @@ func parseEvent(b []byte, seq *sequence, buf []byte, bad *bool) (e event) {
 				hasCategory = true
 			}
 		case eventGPUCorrelation:
-			c := fieldsOf(f.data, bad)
-			for c.next() {
-				switch c.Field {
-				case gpuSubmitted:
-					e.submitted = slices.AppendSeq(e.submitted, repeated(&c))
-				case gpuAwaited:
-					e.awaited = slices.AppendSeq(e.awaited, repeated(&c))
+			for c := fieldsOf(f.data, bad); c.next(); {
+				if c.Field == gpuSubmitted {
+					e.launched = slices.AppendSeq(e.launched, repeated(&c))
 				}
 			}
 		case eventAnnotations:
@@ -241,16 +198,15 @@ type beginning struct {
 	args           []byte // members of a JSON object
 	start          int64
 	// problem is set if the slice cannot be read. Its end belongs to no other slice.
-	problem bool
-
-	submitted, awaited []uint64
+	problem  bool
+	launched []uint64
 }
 
 // beginningBytes is the memory of a beginning without its texts, which may be shared.
 const beginningBytes = 96
 
 func (b *beginning) bytes() int64 {
-	return beginningBytes + int64(len(b.args)) + 8*int64(len(b.submitted)+len(b.awaited))
+	return beginningBytes + int64(len(b.args)) + 8*int64(len(b.launched))
 }
 
 // trackKey identifies a track. Events without a track have one per sequence.
