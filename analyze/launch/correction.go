@@ -44,28 +44,31 @@ type replay struct {
 	busy   int64
 }
 
-// tolerance bounds how far the times of replays may lie apart that stand for missing ones.
+// tolerance bounds the error of corrected times, and the difference between replays that stand for missing ones.
 const tolerance = 0.05
+
+// process has the replays of a process, and its device.
+type process struct {
+	device     int32
+	busy       int64   // the sum of the recorded replays
+	lost, torn []int64 // launches without a replay, and with a part of one
+	low, high  int64   // the times of whole replays of its graphs
+	added      int64   // the missing time of parts of replays
+	off        float64 // the bound on the error of the missing time
+}
 
 // corrector adds up the times of devices.
 type corrector struct {
-	f       *trace.Forest
-	replays []replay
-	lost    map[int32][]int64 // starts of launches without a replay, by process
-	torn    map[int32][]int64 // and of those with a part of one
-	times   map[int32]int64   // of a whole replay, by process
-	added   map[int32]int64   // time of parts of replays, by process
-	devices map[int32]int32   // by process
-	spread  map[int32]float64 // how far the time of a replay may be off, by process
-	wall    int64             // from the first to the last operation of the longest whole replay
-	latency int64             // the shortest time from a launch to its replay
+	f         *trace.Forest
+	replays   []replay
+	processes map[int32]*process
+	wall      int64 // from the first to the last operation of the longest whole replay
+	latency   int64 // the shortest time from a launch to its replay
 }
 
 // correct returns the correction for a number of lost launches of graphs, others lost and partial replays.
 func correct(f *trace.Forest, replays []replay, lost, others int64) *Correction {
-	c := &corrector{f: f, replays: replays, lost: make(map[int32][]int64), torn: make(map[int32][]int64), times: make(map[int32]int64),
-		added: make(map[int32]int64), devices: make(map[int32]int32), spread: make(map[int32]float64),
-		latency: math.MaxInt64}
+	c := &corrector{f: f, replays: replays, processes: make(map[int32]*process), latency: math.MaxInt64}
 	sum := &Correction{}
 	reason := ""
 	switch {
@@ -74,7 +77,7 @@ func correct(f *trace.Forest, replays []replay, lost, others int64) *Correction 
 	case len(replays) == 0:
 		reason = "no replay was recorded"
 	default:
-		reason = cmp.Or(c.placeDevices(), c.placeLost(lost), c.timeReplays(), c.sum(sum))
+		reason = cmp.Or(c.place(lost), c.time(), c.sum(sum))
 	}
 	if reason != "" {
 		return &Correction{Refused: reason}
@@ -82,115 +85,105 @@ func correct(f *trace.Forest, replays []replay, lost, others int64) *Correction 
 	return sum
 }
 
-// placeDevices finds the device of each process.
-func (c *corrector) placeDevices() string {
-	processes := c.f.Processes()
+// place finds the device of each process and its launches without a replay.
+func (c *corrector) place(lost int64) string {
+	byLane := c.f.Processes()
 	for _, r := range c.f.Devices.ByStart {
-		p, d := processes[c.f.Lane(r)], c.f.Device(r)
-		if was, ok := c.devices[p]; ok && was != d {
+		p, d := byLane[c.f.Lane(r)], c.f.Device(r)
+		if was := c.processes[p]; was != nil && was.device != d {
 			return "a process has several devices"
+		} else if was == nil {
+			c.processes[p] = &process{device: d}
 		}
-		c.devices[p] = d
 	}
-	return ""
-}
-
-// placeLost finds the launches without a replay.
-func (c *corrector) placeLost(want int64) string {
-	type at struct {
-		process int32
-		launch  int64
+	type launch struct {
+		process *process
+		at      int64
 	}
-	seen := make(map[at]bool)
+	seen := make(map[launch]bool)
 	for i := range c.replays {
-		seen[at{c.replays[i].process, c.replays[i].launch}] = true
+		r := &c.replays[i]
+		if slices.ContainsFunc(r.rows, func(row int32) bool { return !c.f.Has(row, trace.FlagStart) }) {
+			return "an operation of a replay has no start"
+		}
+		seen[launch{c.processes[r.process], r.launch}] = true
+		slices.SortFunc(r.rows, c.f.CompareStart)
+		r.busy = c.union(r.rows)
+		c.processes[r.process].busy += r.busy
+		c.latency = min(c.latency, max(0, c.f.Start(r.rows[0])-r.launch))
 	}
 	for i := range c.f.Calls {
 		call := &c.f.Calls[i]
-		if !attrkey.IsGraphLaunch(call.Name) {
-			continue
-		}
-		var of []int32
-		for p, d := range c.devices {
-			if c.f.Devices.Keys[d].Rank == call.Rank || len(c.devices) == 1 {
-				of = append(of, p)
+		for _, p := range c.processes {
+			isOf := c.f.Devices.Keys[p.device].Rank == call.Rank || len(c.processes) == 1
+			if isOf && attrkey.IsGraphLaunch(call.Name) && !seen[launch{p, call.Start}] {
+				p.lost = append(p.lost, call.Start)
+				lost--
 			}
 		}
-		if len(of) == 1 && !seen[at{of[0], call.Start}] {
-			c.lost[of[0]] = append(c.lost[of[0]], call.Start)
-			want--
-		}
 	}
-	if want != 0 {
+	if lost != 0 {
 		return "the times of the missing launches are not known"
 	}
 	return ""
 }
 
-// timeReplays finds the time of a whole replay of each process with missing ones.
-func (c *corrector) timeReplays() string {
+// time finds the times of whole replays of processes with missing ones.
+func (c *corrector) time() string {
 	byGraph := make(map[graphKey][]*replay)
 	for i := range c.replays {
-		r := &c.replays[i]
-		slices.SortFunc(r.rows, c.f.CompareStart)
-		r.busy = c.union(r.rows)
-		c.latency = min(c.latency, max(0, c.f.Start(r.rows[0])-r.launch))
-		byGraph[r.graphKey] = append(byGraph[r.graphKey], r)
+		byGraph[c.replays[i].graphKey] = append(byGraph[c.replays[i].graphKey], &c.replays[i])
 	}
-	low, high := make(map[int32]int64), make(map[int32]int64)
 	for key, list := range byGraph {
-		size := len(slices.MaxFunc(list, func(a, b *replay) int { return cmp.Compare(len(a.rows), len(b.rows)) }).rows)
-		names := make(map[int32]bool)
-		whole := make(map[int32]bool) // the names in a whole replay
+		p := c.processes[key.process]
+		size := 0
+		for _, r := range list {
+			size = max(size, len(r.rows))
+		}
+		names := make(map[int32]bool) // true for those in a whole replay
 		var times []int64
 		for _, r := range list {
+			isWhole := len(r.rows) == size
 			for _, row := range r.rows {
-				names[c.f.Name(row)] = true
-				if len(r.rows) == size {
-					whole[c.f.Name(row)] = true
-				}
+				names[c.f.Name(row)] = names[c.f.Name(row)] || isWhole
 			}
-			if len(r.rows) == size {
+			if isWhole {
 				times = append(times, r.busy)
-				c.wall = max(c.wall, c.f.End(r.rows[len(r.rows)-1])-c.f.Start(r.rows[0]))
+				c.wall = max(c.wall, c.f.End(r.rows[size-1])-c.f.Start(r.rows[0]))
 			}
 		}
 		slices.Sort(times)
-		time := times[len(times)/2]
 		n := float64(len(times))
+		time := times[len(times)/2]
 		spread := float64(times[len(times)-1]-times[0]) / 2 * (1 + 4/max(1, n-1)) // few show little of it
-		isMissing := len(c.lost[key.process]) > 0 || len(times) < len(list)
+		missing := float64(len(p.lost)+len(list)) - n
+		isPart := func(row int32) bool { return !names[c.f.Name(row)] }
 		switch {
-		case !isMissing:
+		case missing == 0:
 			continue
-		case len(whole) < len(names), 2*len(times) < len(list):
+		case 2*len(times) < len(list),
+			slices.ContainsFunc(list, func(r *replay) bool { return slices.ContainsFunc(r.rows, isPart) }):
 			return "too few replays of a graph are whole"
 		case spread > tolerance*float64(time)*math.Sqrt(n):
 			return "replays of one graph differ too much"
 		}
-		missing := float64(len(c.lost[key.process])+len(list)) - n
-		c.spread[key.process] = max(c.spread[key.process], spread*(missing/math.Sqrt(n)+math.Sqrt(missing)))
 		for _, r := range list {
 			if len(r.rows) < size {
-				c.added[key.process] += max(0, time-r.busy)
-				c.torn[key.process] = append(c.torn[key.process], r.launch)
+				p.added += max(0, time-r.busy)
+				p.torn = append(p.torn, r.launch)
 			}
 		}
-		if _, ok := low[key.process]; !ok {
-			low[key.process] = time
-		}
-		low[key.process], high[key.process] = min(low[key.process], time), max(high[key.process], time)
-		c.times[key.process] = high[key.process]
+		p.off = max(p.off, spread*(missing/math.Sqrt(n)+math.Sqrt(missing)))
+		p.low = min(cmp.Or(p.low, time), time)
+		p.high = max(p.high, time)
 	}
-	for p, starts := range c.lost {
+	for _, p := range c.processes {
 		switch {
-		case len(starts) > 0 && c.times[p] == 0:
+		case len(p.lost) > 0 && p.high == 0:
 			return "no replay of a process was recorded"
-		case float64(high[p]-low[p]) > tolerance*float64(high[p]):
+		case float64(p.high-p.low) > tolerance*float64(p.high):
 			return "graphs differ, and launches do not name theirs"
 		}
-		c.times[p] = (low[p] + high[p]) / 2
-		c.spread[p] += float64(high[p]-low[p]) / 2 * float64(len(starts))
 	}
 	return ""
 }
@@ -198,36 +191,34 @@ func (c *corrector) timeReplays() string {
 // sum adds up the devices.
 func (c *corrector) sum(to *Correction) string {
 	inReplay := make(map[int32]bool)
-	alone := make(map[int32]int64) // by process
 	for i := range c.replays {
-		alone[c.replays[i].process] += c.replays[i].busy
 		for _, r := range c.replays[i].rows {
 			inReplay[r] = true
 		}
 	}
 	off := 0.0
-	for p, d := range c.devices {
-		rows := c.f.Devices.Of(d)
+	for _, p := range c.processes {
+		rows := c.f.Devices.Of(p.device)
 		others := slices.DeleteFunc(slices.Clone(rows), func(r int32) bool { return inReplay[r] })
 		busy := c.union(rows)
-		if apart := alone[p] + c.union(others); float64(apart-busy) > tolerance/2*float64(busy) {
+		if apart := p.busy + c.union(others); float64(apart-busy) > tolerance/2*float64(busy) {
 			return "replays run beside other work"
 		}
 		start := c.f.Start(rows[0])
-		end := start
+		recorded := start
 		for _, r := range rows {
-			end = max(end, c.f.End(r))
+			recorded = max(recorded, c.f.End(r))
 		}
-		recorded := end
-		for _, at := range append(c.torn[p], c.lost[p]...) {
+		end := recorded
+		for _, at := range append(p.torn, p.lost...) {
 			start = min(start, at+c.latency)
 			end = max(end, at+c.latency+c.wall)
 		}
 		if end > recorded { // it may have waited in a queue
 			off += float64(c.wall)
 		}
-		added := c.added[p] + int64(len(c.lost[p]))*c.times[p]
-		off += c.spread[p]
+		added := p.added + int64(len(p.lost))*(p.low+p.high)/2
+		off += p.off + float64(p.high-p.low)/2*float64(len(p.lost))
 		to.BusyNS += busy + added
 		to.AddedNS += added
 		to.SpanNS += end - start
