@@ -498,3 +498,20 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 	}
 	t.Logf("%d of %d pages were compared", compared, len(pages))
 }
+
+// Kernels of a replayed graph have the operator, shapes and FLOPs of its capture.
+func TestReportTakesOperatorsOfCaptures(t *testing.T) {
+	const capture = `[{"ph":"X","cat":"cuda_runtime","name":"cudaStreamBeginCapture","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":1}},
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":3,"dur":5,"args":{"Input Dims":[[8,64],[64,64]],"Input type":["float","float"]}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":4,"dur":1,"args":{"correlation":2}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaStreamEndCapture","pid":1,"tid":1,"ts":9,"dur":1,"args":{"correlation":3}}]`
+	const serve = `[{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":1}},
+{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":5,"dur":9,"args":{"device":0,"stream":7,"correlation":1,"graph id":3,"graph node id":5}}]`
+	got := succeeds(t, "report", "-csv", "-by", "operator,shape", tempInput(t, "s.json", serve), "-capture", tempInput(t, "c.json", capture))
+	if !strings.Contains(got, "\naten::mm,\"8x64,64x64->?\",") || !strings.Contains(got, ",65536,") {
+		t.Error(got)
+	}
+	if code, _, errs := ran(t, "report", "-capture", tempInput(t, "c.json", capture), "-"); code != exit.WrongUsage {
+		t.Errorf("standard input: exit code %d, %s", code, errs)
+	}
+}

@@ -46,6 +46,7 @@ type entryMaker struct {
 	plain          []plainNames
 	step           string // the name of the step of the entry
 	eras           profiler.Eras
+	calls          profiler.Calls
 }
 
 // deviceKind is the kind of a device event by its name; the zero value is not yet computed.

@@ -61,7 +61,7 @@ func (r *reader) readTail() bool {
 
 // readGaps yields the counts of launches and steps without an operation.
 func (r *reader) readGaps(m *entryMaker) bool {
-	var calls profiler.Calls
+	calls := &m.calls
 	var first launch // of several with one id
 	for n, i := range m.byCorrelation {
 		l := m.launches.at(i)
@@ -92,7 +92,7 @@ func (m *entryMaker) countEras() {
 	}
 }
 
-// readCalls yields ranges other than steps, runtime calls outside operators, and waits and lost replays within them.
+// readCalls yields ranges other than steps, runtime calls outside operators, and waits, lost replays and captures within them.
 func (r *reader) readCalls(m *entryMaker) bool {
 	var call op.Entry
 	begin := func(thread, name uint32, start, dur int64) {
@@ -113,7 +113,9 @@ func (r *reader) readCalls(m *entryMaker) bool {
 	waits := m.waitsOf()
 	for i := range m.launches.n {
 		l := m.launches.at(int32(i))
-		isLost := !l.matched && attrkey.IsGraphLaunch(m.notes.Text(l.name))
+		name := m.notes.Text(l.name)
+		isLost := !l.matched && (attrkey.IsGraphLaunch(name) || strings.Contains(name, "Capture") ||
+			m.calls.IsCaptured(profiler.Call{Process: int64(m.processOf(l.thread)), Name: name, Start: l.start}))
 		if l.op >= 0 && !m.isWait(l.name) && !isLost {
 			continue
 		}
