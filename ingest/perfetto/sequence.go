@@ -97,12 +97,9 @@ func (s *sequence) setDefaults(b []byte, bad *bool) {
 		case defaultsClock:
 			s.defaultClock = f.n
 		case defaultsTrackEvent:
-			e := fieldsOf(f.data, bad)
-			for e.next() {
-				if e.Field == eventTrackUUID {
-					s.defaultTrack = e.n
-					s.hasTrack = true
-				}
+			if e := single(f.data, bad); e[eventTrackUUID].set {
+				s.defaultTrack = e[eventTrackUUID].n
+				s.hasTrack = true
 			}
 		}
 	}
@@ -231,37 +228,25 @@ func (t tracks) of(key trackKey) (tr *track, isNew bool) {
 
 // describe takes a descriptor and reports whether its track is new.
 func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
-	var key trackKey
-	var parent uint64
+	m := single(b, bad)
+	key := trackKey{uuid: m[trackUUID].n}
 	var process string
 	var thread op.Int
-	hasParent := false
-	f := fieldsOf(b, bad)
-	for f.next() {
-		switch f.Field {
-		case trackUUID:
-			key.uuid = f.n
-		case trackParentUUID:
-			parent = f.n
-			hasParent = true
-		case trackProcess, trackThread:
-			d := fieldsOf(f.data, bad)
-			for d.next() {
-				switch {
-				case d.Field == descriptorPID:
-					process = processName(int64(int32(d.n)))
-				case d.Field == descriptorTID && f.Field == trackThread:
-					thread = op.Known(int64(d.n))
-				}
-			}
+	for _, field := range []int{trackProcess, trackThread} {
+		d := single(m[field].data, bad)
+		if d[descriptorPID].set {
+			process = processName(int64(int32(d[descriptorPID].n)))
+		}
+		if field == trackThread && d[descriptorTID].set {
+			thread = op.Known(int64(d[descriptorTID].n))
 		}
 	}
 	if *bad {
 		return false
 	}
 	tr, isNew := t.of(key)
-	if hasParent {
-		tr.parent = parent
+	if m[trackParentUUID].set {
+		tr.parent = m[trackParentUUID].n
 		tr.hasParent = true
 	}
 	if process != "" {

@@ -4,6 +4,7 @@ package captures
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -219,18 +220,18 @@ func (x *Index) Match() {
 		}
 		slices.Sort(f.order)
 		x.Nodes += int64(len(f.order))
-		key := ""
+		var key []byte
 		for k, p := range parts {
 			for i := 0; i+len(f.order) <= len(p.list) && (p.ran || i == 0); i++ {
 				list := p.list[i : i+len(f.order)]
 				if (p.ran || len(p.list) == len(list)) && (p.rank == g.rank || !p.rank.Known) && fits(list, nodes, f.order) {
 					f.lists = append(f.lists, list)
-					key += " " + strconv.Itoa(k) + ":" + strconv.Itoa(i)
+					key = fmt.Append(key, k, ":", i, " ")
 				}
 			}
 		}
 		slices.SortFunc(f.lists, func(a, b []launch) int { return cmp.Compare(a[0].at, b[0].at) })
-		alike[key] = append(alike[key], f)
+		alike[string(key)] = append(alike[string(key)], f)
 	}
 	for _, list := range alike {
 		slices.SortFunc(list, func(a, b fit) int { return cmp.Compare(a.order[0], b.order[0]) })
@@ -306,7 +307,7 @@ func common(all []*source) *source {
 
 func sameShapes(a, b *op.Entry) bool {
 	return slices.Equal(a.InputDTypes, b.InputDTypes) && slices.Equal(a.OutputShape, b.OutputShape) &&
-		slices.EqualFunc(a.InputShapes, b.InputShapes, func(a, b op.Shape) bool { return slices.Equal(a, b) })
+		slices.EqualFunc(a.InputShapes, b.InputShapes, slices.Equal)
 }
 
 // Apply completes an operation of a replay.
