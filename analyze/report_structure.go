@@ -72,6 +72,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		{"errors", func() { r.SpanErrors = profile.ErrorsOf(spansOf(forest), groups) }},
 		{"memory", func() { r.Memory.OverTime = timeline.MemoryOf(forest, timeBuckets) }},
 		{"overview findings devices balance", func() { r.AddTimelines(timeline.Timelines(forest)) }},
+		{"steps", func() { r.Pipeline = steps.PipelineOf(forest) }},
 		{"devices", func() { r.Utilisation = timeline.UseOf(forest, timeBuckets) }},
 		{"devices", func() { r.Concurrency = timeline.Concurrency(forest) }},
 		{"", func() {

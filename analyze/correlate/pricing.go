@@ -146,7 +146,8 @@ func (p *pricing) perNS(n trace.Node) spending {
 		return spending{}
 	}
 	d := &p.table.Devices[i]
-	return spending{d.PerHour / 3.6e12, d.Watts / 1e9}
+	watts := cmp.Or(p.forest.Power(n.Row), d.Watts)
+	return spending{d.PerHour / 3.6e12, watts / 1e9}
 }
 
 // charge prices a request, without the amounts.

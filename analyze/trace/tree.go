@@ -267,6 +267,7 @@ func (f *Forest) Without(out []bool) *Forest {
 	g.apart = f.Devices.Shared
 	g.MaxDevices = f.MaxDevices
 	g.Calls = f.Calls
+	g.Waits = f.Waits
 	adopted := f.adopted(out)
 	source := &mergeSource{
 		columns: f.columns, collected: f.Collectives, links: f.links, numbers: g.Names.numberingOf(&f.Names),

@@ -201,7 +201,9 @@ func TestDecodeRecords(t *testing.T) {
 			op.Record{Span: &op.Span{Start: op.Known(math.MaxInt64 - 5), Duration: 5}}},
 		{`{"span":{"start_unix_ns":9223372036854775803,"duration_ns":5}}`, op.Record{Span: &op.Span{Duration: 5}}},
 		{`{"gap":{"dropped":5},"batch":{"writer":"w"}}`, op.Record{Batch: &op.Batch{Writer: "w"}}},
-		{`{"span":null}`, op.Record{}}, {`{"gap":null}`, op.Record{}}, {`{"batch":null}`, op.Record{}},
+		{`{"call":{"operation":"a","duration_ns":2,"new":1}}`, op.Record{Call: &op.Entry{Operation: "a", Duration: 2,
+			Kind: op.KindCompute, KindRule: op.RuleDefault, Side: op.SideHost}}},
+		{`{"span":null}`, op.Record{}}, {`{"call":null}`, op.Record{}}, {`{"gap":null}`, op.Record{}}, {`{"batch":null}`, op.Record{}},
 		{`{"future":{"a":1}}`, op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}},
 	} {
 		got, err := entries.DecodeLine([]byte(test.line))
@@ -240,6 +242,7 @@ func TestDecodeErrors(t *testing.T) {
 			"line: an entry and another record in one (at byte 0)", false, record},
 		{`{"gap":{"dropped":-1}}`, "line: dropped is not a count (at byte 20)", false, record},
 		{`{"batch":{"seq":"x"}}`, "line: seq is not a count (at byte 19)", false, record},
+		{`{"call":{"duration_ns":1}}`, "line: an entry without an operation (at byte 25)", false, record},
 		{`{"gap":5}`, "line: expected an object, found '5' (at byte 7)", false, "syntax"},
 		{`{"schema":"optrace.entries/v2"}`, `line: schema "optrace.entries/v2" is not supported, this version reads ` +
 			`"optrace.entries/v1" ` +
@@ -525,6 +528,9 @@ func goldenRecords() []string {
 		line(request.AppendJSON(nil)), line((&op.Span{Name: "step"}).AppendJSON(nil)),
 		line((&op.Gap{Dropped: 12, Reason: "queue_full"}).AppendJSON(nil)),
 		line((&op.Gap{Dropped: 1}).AppendJSON(nil)),
+		line((&op.Entry{Operation: "cudaStreamSynchronize", DeviceID: "cuda:0", Stream: op.Known(7), Duration: 5,
+			ParentSpanID: optest.ParentID, Attrs: []op.Attr{{Key: "thread.id", Value: "7", Type: op.AttrInt}},
+		}).AppendCallJSON(nil)),
 	}
 }
 

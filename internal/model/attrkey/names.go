@@ -24,6 +24,7 @@ const (
 // The attributes of where and when an operation ran.
 const (
 	Device         = "tensor.device.id"
+	Power          = "tensor.device.power"
 	Stream         = "tensor.stream.id"
 	Launch         = "tensor.launch.time"
 	LaunchDuration = "tensor.launch.duration"

@@ -180,6 +180,13 @@ func Check(t testing.TB, records iter.Seq2[op.Record, error]) {
 				t.Fatalf("%s: read back as %+v: %v", line, back.Span, err)
 			}
 		}
+		if rec.Call != nil {
+			line := rec.Call.AppendCallJSON(nil)
+			back, err := entries.DecodeLine(line)
+			if err != nil || back.Call == nil || !bytes.Equal(line, back.Call.AppendCallJSON(nil)) {
+				t.Fatalf("%s: read back as %+v: %v", line, back.Call, err)
+			}
+		}
 		if rec.Entry == nil {
 			continue
 		}
@@ -227,6 +234,8 @@ func Clone(rec op.Record) op.Record {
 		rec.Entry = rec.Entry.Clone()
 	case rec.Span != nil:
 		rec.Span = rec.Span.Clone()
+	case rec.Call != nil:
+		rec.Call = rec.Call.Clone()
 	case rec.Resource != nil:
 		rec.Resource = rec.Resource.Clone()
 	case rec.Gap != nil:
