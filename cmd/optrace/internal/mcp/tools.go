@@ -61,7 +61,7 @@ func (s *Server) table(ctx context.Context, in tableArgs) (*answer, error) {
 		command = append(command, "-where="+name+"="+value)
 	}
 	a, err := s.run(ctx, in.Inputs, command...)
-	return a.only(section, "total", "groups"), err
+	return a.only(append(strings.Split(section, ","), "total", "groups")...), err
 }
 
 type operationArgs struct {
