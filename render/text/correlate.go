@@ -59,11 +59,7 @@ func (v *correlation) firstScreen() {
 		write(p)
 		return strings.SplitAfter(p.b.String(), "\n")[:strings.Count(p.b.String(), "\n")]
 	}
-	const foot = 3
-	heads := 8
-	if len(c.Findings) == 0 { // their room
-		heads = 16
-	}
+	const heads, foot = 14, 3
 	lines := part((*correlation).envelope)
 	if n := len(lines); n > heads {
 		lines = append(lines[:heads-1], fmt.Sprintf("  … and %d more lines → all\n", n-heads+1))
@@ -84,8 +80,8 @@ func (v *correlation) firstScreen() {
 	v.slowest(min(v.Top, left-len(told)-3))
 	v.b.WriteByte('\n')
 	more := "More: optrace correlate -section NAME as → says, -section all"
-	for _, r := range v.bySlowness(1) {
-		more += "; the slowest: -trace " + idText(r.TraceID)
+	if slowest := v.bySlowness(1); len(slowest) > 0 {
+		more += "; the slowest: -trace " + idText(slowest[0].TraceID)
 	}
 	v.fold("", "", more, dim)
 }
@@ -154,7 +150,7 @@ func (v *correlation) cause(r *correlate.Request) (typical, part, name string) {
 		}
 		most = more
 		part = ifAny(int64(len(usual)), "+") + units.DurationFloat(more)
-		if name = p.Operation; p.Kind == path.KindHost && 2*r.QueueingNS.V > p.TimeNS {
+		if name = p.Operation; p.Kind == path.KindHost && 10*r.QueueingNS.V >= 9*p.TimeNS {
 			name = "before its first operation"
 		}
 	}
