@@ -250,11 +250,13 @@ func shown(names []string) []string {
 type requestArgs struct {
 	Inputs  []string `json:"inputs" jsonschema:"files or directories of one run, with the spans of the requests"`
 	TraceID string   `json:"trace_id,omitempty" jsonschema:"only the requests of this trace, 32 hexadecimal digits"`
+	Section string   `json:"section,omitempty" jsonschema:"blame for who delayed whom, or findings, endpoints, engines, critical_path, requests, shared, unattached; all by default"`
 	Top     int      `json:"top,omitempty" jsonschema:"how many requests, 5 by default"`
 }
 
 func (s *Server) request(ctx context.Context, in requestArgs) (*answer, error) {
-	return s.run(ctx, in.Inputs, "correlate", "-section=all", "-trace="+in.TraceID, rows(in.Top, 5))
+	section := cmp.Or(in.Section, "all")
+	return s.run(ctx, in.Inputs, "correlate", "-section="+section, "-trace="+in.TraceID, rows(in.Top, 5))
 }
 
 type whatifArgs struct {
