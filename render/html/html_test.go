@@ -57,7 +57,7 @@ type columns map[string][]uint64
 
 const columnNames = "start duration self name kind device stream parent request shape memory flops step launch call " +
 	"group count most " +
-	"launcher arguments maker error"
+	"launcher arguments maker error thread extent"
 
 // view is the tested part of a page's JSON.
 type view struct {
@@ -140,7 +140,7 @@ func TestColumns(t *testing.T) {
 		"memory": {0, 65537, 65537}, "flops": {0, 25_690_113, 25_690_113}, "step": {0, 1, 1},
 		"launch": {0, 0, 0}, "call": {0, 0, 0}, "group": {0, 0, 0},
 		"count": {0, 0, 0}, "most": {0, 0, 0}, "launcher": {0, 0, 0},
-		"arguments": {0, 0, 0}, "maker": {0, 0, 0}, "error": {0, 0, 0},
+		"arguments": {0, 0, 0}, "maker": {0, 0, 0}, "error": {0, 0, 0}, "thread": {0, 0, 0}, "extent": {0, 0, 0},
 	}
 	check.Equal(t, "columns", want, c)
 	check.Equal(t, "names", []string{"POST /predict", "matmul", "relu"}, v.Names)

@@ -10,8 +10,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxRows is the number of rows above which a page merges operations too short to see on the whole timeline.
-const maxRows = 300_000
+// maxRows is the number of rows above which a page merges operations too short to see on the whole timeline. A row
+// takes about 10 bytes of the page and 140 of the browser's memory.
+const maxRows = 2_000_000
 
 // The number of parts that the run is divided into for merging: a quarter of a pixel each at first, down to leastBins.
 const (
@@ -77,6 +78,7 @@ type lane struct {
 // pending are the growing boxes of a lane, all in one part of the time.
 type pending struct {
 	bin   int64
+	end   int64 // the last of the operations'
 	boxes []row
 	at    map[boxKey]int
 }
@@ -122,7 +124,7 @@ func (m *merger) run(width int64, limit int) bool {
 			m.flush(p)
 			p.bin = bin
 		}
-		p.add(&one, boxKey{m.chains.of(n), kindNumber(n), m.request[n.Index()], m.errorCode(n)})
+		p.add(&one, boxKey{m.chains.of(n), one.kind(), m.request[n.Index()], m.errorCode(n)})
 	}
 	for _, p := range order {
 		m.flush(p)
@@ -131,6 +133,7 @@ func (m *merger) run(width int64, limit int) bool {
 }
 
 func (p *pending) add(one *row, key boxKey) {
+	p.end = max(p.end, one.start+one.duration)
 	i, ok := p.at[key]
 	if !ok {
 		p.at[key] = len(p.boxes)
@@ -152,23 +155,30 @@ func (p *pending) add(one *row, key boxKey) {
 	}
 }
 
-// flush appends the boxes consecutively. If the operations did not overlap, the boxes fit into their time.
+// flush appends the boxes consecutively, their extents in proportion to their sums: together they take the time from
+// the first start to the last end, so no gap appears that does not exist.
 func (m *merger) flush(p *pending) {
 	if len(p.boxes) == 0 {
 		return
 	}
 	at := p.boxes[0].start // the first of all, for the operations are in order
+	whole, sum := p.end-at, int64(0)
+	for i := range p.boxes {
+		sum += p.boxes[i].duration
+	}
 	for i := range p.boxes {
 		b := &p.boxes[i]
+		b.extent = int64(float64(whole) * (float64(b.duration) / float64(max(1, sum))))
 		if b.count > 1 {
 			m.merged.Ops += b.count
 			m.merged.Boxes++
 		}
 		b.start = at
-		at += b.duration
+		at += b.extent
 	}
 	m.out = append(m.out, p.boxes...)
 	p.boxes = p.boxes[:0]
+	p.end = 0
 	clear(p.at)
 }
 

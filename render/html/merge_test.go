@@ -62,7 +62,7 @@ func TestMergeKeepsSums(t *testing.T) {
 			for i := range rows.list {
 				one := &rows.list[i]
 				text, failed := one.node.Failure()
-				k := key{one.node.Name(), kindNumber(one.node), one.node.Device(), fmt.Sprint(failed, text)}
+				k := key{one.node.Name(), one.kind(), one.node.Device(), fmt.Sprint(failed, text)}
 				s := all[k]
 				all[k] = sum{
 					s.count + one.count, s.duration + one.duration, s.self + one.self, s.memory + one.memory,

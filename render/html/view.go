@@ -35,6 +35,8 @@ type view struct {
 	LaunchDevices []int32  `json:"launch_devices,omitempty"`
 	Shapes        []string `json:"shapes"`
 	Steps         []int64  `json:"steps"`
+	// Threads are the threads of the host.
+	Threads []thread `json:"threads"`
 	// Arguments has the arguments of kernels; the first is for rows without arguments.
 	Arguments []json.RawMessage `json:"arguments"`
 	// Errors has the texts of errors, "" for an error without text.
@@ -114,7 +116,7 @@ type part struct {
 func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v := &view{
 		Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []shownDevice{}, Shapes: []string{""},
-		Steps: []int64{}, Names: []string{}, Errors: []string{},
+		Steps: []int64{}, Threads: []thread{}, Names: []string{}, Errors: []string{},
 	}
 	columns := newRows(r.Forest)
 	v.SpanNS = columns.span
