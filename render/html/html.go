@@ -15,6 +15,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/op"
@@ -60,7 +61,7 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 	style := asset("page.css")
 	return page.Execute(w, map[string]any{
 		"Title": opts.Title, "Version": opts.Version, "Live": opts.Live, "Diff": opts.Diff != nil, "Build": d.Build,
-		"Sentence": d.Sentence, "Chips": d.Notes, "Findings": d.Findings, "LeftOut": d.LeftOut,
+		"Sentence": d.Sentence, "Chips": d.Notes, "LeftOut": d.LeftOut,
 		"ScriptSum": hashOf(script), "StyleSum": hashOf(style), "Connect": connect(opts),
 		// These values are the package's own files, and JSON without markup.
 		"Style":  template.HTML("<style>" + style + "</style>"),
@@ -105,7 +106,6 @@ type data struct {
 	Title    string          `json:"title"`
 	Sentence string          `json:"sentence"`
 	Notes    []Note          `json:"notes"`
-	Findings []shownFinding  `json:"findings"`
 	LeftOut  int             `json:"left_out"`
 	View     json.RawMessage `json:"view"`
 	// Rows are the columns of the operations, compressed, in base64.
@@ -132,16 +132,6 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	for _, text := range columns.arguments.Values {
 		v.Arguments = append(v.Arguments, json.RawMessage(cmp.Or(text, "{}")))
 	}
-	text, err := json.Marshal(v) // escapes <, >, & and line separators
-	if err != nil {
-		return nil, err
-	}
-	line, chips := sentence(r, v.reported)
-	d := &data{
-		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line,
-		Notes:    append(chips, opts.Notes...),
-		Findings: []shownFinding{}, LeftOut: columns.leftOut, View: text, Rows: rows,
-	}
 	all := r.Findings
 	if opts.Diff != nil { // the page begins with the change
 		all = slices.Clone(opts.Diff.Findings)
@@ -151,19 +141,23 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		}
 	}
 	for i := range all {
-		f := &all[i]
-		selected, err := json.Marshal(selectionOf(f, r, v))
-		if err != nil {
-			return nil, err
-		}
-		d.Findings = append(d.Findings, shownFinding{f.Text, string(selected)})
+		v.Findings = append(v.Findings, shownFinding{all[i], selectionOf(&all[i], r, v)})
 	}
-	return d, nil
+	text, err := json.Marshal(v) // escapes <, >, & and line separators
+	if err != nil {
+		return nil, err
+	}
+	line, chips := sentence(r, v.reported)
+	return &data{
+		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line,
+		Notes: append(chips, opts.Notes...), LeftOut: columns.leftOut, View: text, Rows: rows,
+	}, nil
 }
 
+// shownFinding is a finding and the evidence that it selects.
 type shownFinding struct {
-	Text       string `json:"text"`
-	SelectJSON string `json:"select"`
+	findings.Finding
+	Select selection `json:"select"`
 }
 
 // page is the frame of the page. The template escapes its texts.

@@ -47,6 +47,7 @@ type view struct {
 	Links      [][2]int32      `json:"links"`
 	LinksTotal int             `json:"links_total"`
 	Merged     merged          `json:"merged"`
+	Findings   []shownFinding  `json:"findings"`
 	Report     *analyze.Report `json:"report"`
 	Diff       *diff.Report    `json:"diff,omitempty"`
 
@@ -116,7 +117,7 @@ type part struct {
 func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v := &view{
 		Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []shownDevice{}, Shapes: []string{""},
-		Steps: []int64{}, Threads: []thread{}, Names: []string{}, Errors: []string{},
+		Steps: []int64{}, Threads: []thread{}, Findings: []shownFinding{}, Names: []string{}, Errors: []string{},
 	}
 	columns := newRows(r.Forest)
 	v.SpanNS = columns.span

@@ -22,12 +22,11 @@ export function errorsOf(rows, view, picked) {
   return [...groups.values()].sort((a, b) => b.count - a.count || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
 }
 
-// errors fills the section, hidden without errors.
+// errors fills the section.
 export function errors(page, parent, { picked, isWhole }) {
   const { view, rows } = page,
     { report } = view;
   const all = [...(report.errors ?? []), ...(report.span_errors ?? [])].reduce((n, e) => n + e.count, 0);
-  if ((parent.hidden = all === 0)) return;
   const found = errorsOf(rows, view, picked),
     box = element("div", {}),
     undrawn = all - found.reduce((n, g) => n + g.count, 0);
@@ -45,5 +44,5 @@ export function errors(page, parent, { picked, isWhole }) {
     ],
     { label: "errors", empty: "no error in the selection" },
   ).update(found, isWhole && undrawn > 0 ? `${formatCount(undrawn)} more are not drawn` : "");
-  show(parent, element("h2", {}, "Errors"), box);
+  show(parent, box);
 }

@@ -1,10 +1,12 @@
 // The operations and spans of a run as columns, ordered by start.
 
-// Kinds of rows. From KIND_SPAN on, rows are not operations of a device: spans, and the host's view of operations. In a
-// run without any device, the figures are of the host's view; see isOperation.
-export const KINDS = ["unknown", "compute", "collective", "memory", "io", "control", "span", "host"];
+// Kinds of rows. From KIND_SPAN on, rows are not operations of a device: spans, the host's view of operations, ranges and
+// runtime calls on its threads, and calls that wait. In a run without any device, the figures are of the host's view;
+// see isOperation.
+export const KINDS = ["unknown", "compute", "collective", "memory", "io", "control", "span", "host", "range", "call", "wait"];
 export const KIND_SPAN = 6;
 export const KIND_HOST = 7;
+export const KIND_WAIT = 10;
 
 // NONE is an absent index.
 export const NONE = 0xffffffff;
@@ -55,6 +57,8 @@ class Reader {
 //	arguments index of arguments, as memory; 0 for none and for rows of several
 //	maker     index of names plus one: what launched it where that is no row, 0 for none
 //	error     index of errors plus one, 0 for a row that did not fail
+//	thread    index of threads plus one, 0 if it is unknown
+//	extent    drawn length of several, 0 for one
 export function decodeRows(bytes, n) {
   const r = new Reader(bytes);
   const index = () => {
@@ -123,6 +127,9 @@ export function decodeRows(bytes, n) {
   rows.arguments = Uint32Array.from(usual(), (v) => v || 0);
   rows.maker = index();
   rows.error = index();
+  rows.thread = index();
+  rows.extent = plain(new Float64Array(n));
+  for (let i = 0; i < n; i++) if (rows.count[i] === 1) rows.extent[i] = rows.dur[i];
   if (r.at !== bytes.length) throw new Error("the operations in this page do not end where they should");
   rows.hostOnly = rows.kind.every((k) => k >= KIND_SPAN);
   return rows;
@@ -179,7 +186,7 @@ export function makeLanes(rows, indices, limit) {
     }
     if (k === lanes.length) lanes.push([]);
     lanes[k].push(i);
-    ends[k] = Math.max(ends[k] ?? 0, rows.start[i] + rows.dur[i]);
+    ends[k] = Math.max(ends[k] ?? 0, rows.start[i] + rows.extent[i]);
   }
   return { lanes: lanes.map((l) => Uint32Array.from(l)), crowded };
 }
@@ -193,7 +200,6 @@ export function selectRows(rows, selection, matches) {
   let n = 0;
   for (let i = first; i < last; i++) {
     if (matches && !matches[rows.name[i]]) continue;
-    if ((selection.kind ?? rows.kind[i]) !== rows.kind[i]) continue;
     if (selection.device !== null && selection.device !== undefined && rows.device[i] !== selection.device) continue;
     if (selection.request !== null && selection.request !== undefined && rows.request[i] !== selection.request)
       continue;
@@ -278,6 +284,30 @@ export function utilisation(rows, picked, from, to, count) {
   }
   for (let k = 0; k < count; k++) busy[k] /= width;
   return busy;
+}
+
+// usage divides [from, to) into count parts. busy has the share of the time with a running operation in each, the mean
+// over devices, and kinds the sums of durations by kind.
+export function usage(rows, from, to, count) {
+  const width = (to - from) / count,
+    busy = new Float64Array(count),
+    kinds = KINDS.map(() => null),
+    covered = new Map();
+  const add = (sums, a, b) => {
+    for (let k = Math.max(0, Math.floor((a - from) / width)); k < count && from + k * width < b; k++)
+      sums[k] += Math.min(b, from + (k + 1) * width) - Math.max(a, from + k * width);
+  };
+  for (let i = 0; i < rows.n; i++) {
+    if (!isOperation(rows, i)) continue;
+    const a = rows.start[i],
+      b = Math.min(to, a + rows.dur[i]),
+      done = covered.get(rows.device[i]) ?? from;
+    add((kinds[rows.kind[i]] ??= new Float64Array(count)), a, b);
+    if (b > done) add(busy, Math.max(a, done), b);
+    covered.set(rows.device[i], Math.max(done, b));
+  }
+  for (let k = 0; k < count; k++) busy[k] /= width * Math.max(1, covered.size);
+  return { busy, kinds };
 }
 
 // HISTOGRAM_BINS logarithmic bins, four to a factor of ten from 100 ns.

@@ -27,11 +27,10 @@ export function phases(page, parent) {
   show(parent, box);
 }
 
-// engines fills the table of requests of engines in the whole run, if there are any.
+// engines fills the table of requests of engines in the whole run.
 export function engines(page, parent) {
   const all = page.view.report.engines ?? [];
-  parent.hidden = all.length === 0;
-  if (parent.hidden) return;
+  if (all.length === 0) return;
   const median = (title, key, hint) => time(title, (e) => e[key]?.p50, "the median of " + hint);
   const box = element("div", {});
   keptTable(
@@ -53,7 +52,7 @@ export function engines(page, parent) {
     ],
     { label: "requests of engines", empty: "" },
   ).update(all, "");
-  show(parent, element("h2", {}, "Requests of engines"), box);
+  show(parent, box);
 }
 
 // steps fills the section of training steps: the whole steps of operations in the selection.

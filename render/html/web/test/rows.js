@@ -54,6 +54,8 @@ export function encode(rows) {
     rows.map((r) => (r.arguments ?? -1) + 1),
     rows.map((r) => (r.maker ?? -1) + 1),
     rows.map((r) => (r.error ?? -1) + 1),
+    rows.map((r) => (r.thread ?? -1) + 1),
+    rows.map((r) => (r.count > 1 ? (r.extent ?? r.dur) : 0)),
   ];
   return Uint8Array.from(columns.flatMap(leb128));
 }
