@@ -295,7 +295,7 @@ export class Launches {
       return element(
         "div",
         {},
-        element("h4", {}, title),
+        element("h3", { class: "small" }, title),
         longest.length === 0
           ? element("p", { class: "note" }, "none")
           : element(
@@ -376,7 +376,7 @@ export class Launches {
         .map(([label, value, kind]) => ({ label, value, kind }));
     show(
       this.path,
-      element("h4", {}, `critical path across host and devices, ${formatTime(p.duration_ns)} of the whole run`),
+      element("h3", { class: "small" }, `critical path across host and devices, ${formatTime(p.duration_ns)} of the whole run`),
       stacked(parts, p.duration_ns),
       element(
         "p",

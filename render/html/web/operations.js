@@ -162,7 +162,7 @@ export class Operations {
       return [...sums.values()].sort((a, b) => b.sum - a.sum);
     };
     const list = (title, all) => {
-      const head = element("h4", {}, title);
+      const head = element("h3", { class: "small" }, title);
       const lines = all
         .slice(0, 8)
         .map((s) =>
@@ -189,7 +189,7 @@ export class Operations {
       "div",
       { class: "detail" },
       element("h3", {}, shorten(g.label, 400)),
-      element("div", {}, element("h4", {}, "durations"), histogram(g.histogram, kindName(g.kind), true)),
+      element("div", {}, element("h3", { class: "small" }, "durations"), histogram(g.histogram, kindName(g.kind), true)),
       list(
         "by shape",
         by(
@@ -214,7 +214,7 @@ export class Operations {
       element(
         "div",
         {},
-        element("h4", {}, "slowest"),
+        element("h3", { class: "small" }, "slowest"),
         element(
           "ul",
           { class: "plain" },

@@ -110,7 +110,7 @@ function idleBars(causes) {
   const devices = causes?.devices ?? [],
     sum = (d) => IDLE.reduce((n, [c]) => n + d[c].sum_ns, 0),
     most = Math.max(1, ...devices.map(sum));
-  return element(
+  const table = element(
     "table",
     { class: "small" },
     element(
@@ -140,6 +140,7 @@ function idleBars(causes) {
       ),
     ),
   );
+  return element("div", { "class": "scroll", "tabindex": "0", "role": "region", "aria-label": "idle time by cause" }, table);
 }
 
 // reportTables fills the sections.

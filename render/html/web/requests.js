@@ -92,7 +92,7 @@ export class Requests {
         : element(
             "div",
             { class: "causes" },
-            element("h4", {}, "what it waited for"),
+            element("h3", { class: "small" }, "what it waited for"),
             element("ul", { class: "plain" }, ...r.causes.map((text) => element("li", {}, text))),
           );
     return element(
@@ -102,7 +102,7 @@ export class Requests {
       element(
         "div",
         {},
-        element("h4", {}, "critical path, which adds up to the request"),
+        element("h3", { class: "small" }, "critical path, which adds up to the request"),
         element("table", { class: "small" }, element("tbody", {}, ...lines)),
         r.path.length > 20 ? element("p", { class: "note" }, `and ${formatCount(r.path.length - 20)} more`) : null,
         element("p", { class: "note" }, "trace " + r.trace + " ", link),
@@ -162,7 +162,7 @@ export class Requests {
     return element(
       "div",
       {},
-      element("h4", {}, "executions for several requests"),
+      element("h3", { class: "small" }, "executions for several requests"),
       element(
         "table",
         { class: "small" },

@@ -257,7 +257,7 @@ export class Timeline {
       c.fillStyle = dark ? "rgba(255,255,255,0.08)" : "rgba(0,0,0,0.08)";
       c.fillRect(LABELS, MINIMAP, Math.max(0, Math.min(a, width) - LABELS), height);
       c.fillRect(Math.max(b, LABELS), MINIMAP, Math.max(0, width - b), height);
-      c.fillStyle = accent;
+      c.fillStyle = look.accent;
       if (a >= LABELS) c.fillRect(a, MINIMAP, 1, height);
       if (b <= width && b >= LABELS) c.fillRect(b, MINIMAP, 1, height);
     }
