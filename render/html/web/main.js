@@ -529,7 +529,7 @@ export class Page {
             [rows.launcher[row] === NONE && rows.maker[row] === NONE ? "below" : "launched by", path.join(" › ")],
             ["duration", formatTime(rows.dur[row])],
             ["self", formatTime(rows.self[row])],
-            ["starts at", formatTime(rows.start[row]) + " of the run"],
+            ["starts at", `${formatTime(rows.start[row])} of the run (${formatCount(rows.start[row])}\u00a0ns)`],
             ["waited", waitedText(rows.start[row] - rows.launch[row])],
             ["backward of", view.arguments[rows.arguments[row]][FORWARD]],
             ...argumentFacts(view.arguments[rows.arguments[row]], rows.launched[row] - rows.launch[row]),

@@ -18,7 +18,10 @@ export class Operations {
   constructor(page, parent) {
     this.page = page;
     const { store } = page,
-      known = (page.view.report.operations ?? []).some((o) => o.roofline),
+      all = page.view.report.operations ?? [],
+      known = all.some((o) => o.roofline),
+      isLive = "build" in document.documentElement.dataset, // the data may come to have it
+      has = (isThere, ...columns) => (isThere || isLive ? columns : []),
       failed = (page.view.report.errors ?? []).length > 0;
     this.table = new Table(
       parent,
@@ -29,44 +32,56 @@ export class Operations {
           class: "name",
           full: (g) => g.label,
           render: (g) =>
-            element("span", {}, element("i", { class: "dot kind-" + kindName(g.kind) }), shortenName(g.label, 60)),
+            element("span", {}, element("i", { class: "dot kind-" + kindName(g.kind), title: g.kindLabel }), shortenName(g.label, 60)),
         },
-        { title: "kind", value: (g) => g.kindLabel },
         count("count", (g) => g.count),
-        time("sum", (g) => g.sum),
+        time("sum", (g) => g.sum, "the durations of all executions, added up"),
         {
           title: "share",
+          hint: "its part of the sum of all operations",
           value: (g) => g.share,
           numeric: true,
           render: (g) => element("span", { class: "withbar" }, bar(g.share, kindName(g.kind)), formatShare(g.share)),
         },
         time("self", (g) => g.self, "duration less the union of the operations below"),
-        time(
-          "drag",
-          (g) => g.drag ?? null,
-          "how much shorter the critical paths of the whole run are if the operation takes no time",
+        ...has(
+          (page.view.report.critical_path_operations ?? []).some((o) => o.drag_ns > 0),
+          time(
+            "drag",
+            (g) => g.drag ?? null,
+            "how much shorter the critical paths of the whole run are if the operation takes no time",
+          ),
         ),
-        time("mean", (g) => g.mean),
-        time("p50", (g) => g.p50),
-        time("p95", (g) => g.p95),
-        time("p99", (g) => g.p99),
-        time("max", (g) => g.max),
+        time("mean", (g) => g.mean, "the sum by the count"),
+        time("p50", (g) => g.p50, "half of the executions took at most this long"),
+        time("p95", (g) => g.p95, "95 of 100 executions took at most this long"),
+        time("p99", (g) => g.p99, "99 of 100 executions took at most this long"),
+        time("max", (g) => g.max, "the longest execution"),
         { title: "durations", value: (g) => g.max, render: (g) => histogram(g.histogram, kindName(g.kind)) },
-        { title: "memory", value: (g) => g.memory, text: (g) => (g.memory > 0 ? formatBytes(g.memory) : ""), numeric: true },
-        {
-          title: "FLOP/s",
-          value: (g) => rateOf(g),
-          text: (g) => formatRate(rateOf(g), ""),
-          numeric: true,
-          hint: "of the operations whose FLOPs are recorded or follow from their shapes",
-        },
-        {
-          title: "FLOP/B",
-          value: (g) => g.perByte ?? null,
-          text: (g) => (g.perByte === undefined || g.perByte === null ? "–" : g.perByte.toFixed(2)),
-          numeric: true,
-          hint: "arithmetic intensity in the whole run: FLOPs by bytes of inputs and outputs",
-        },
+        ...has(
+          all.some((o) => o.memory_bytes > 0),
+          { title: "memory", value: (g) => g.memory, text: (g) => (g.memory > 0 ? formatBytes(g.memory) : ""), numeric: true },
+        ),
+        ...has(
+          all.some((o) => o.flops_per_second > 0),
+          {
+            title: "FLOP/s",
+            value: (g) => rateOf(g),
+            text: (g) => formatRate(rateOf(g), ""),
+            numeric: true,
+            hint: "of the operations whose FLOPs are recorded or follow from their shapes",
+          },
+        ),
+        ...has(
+          all.some((o) => o.flops_per_byte > 0),
+          {
+            title: "FLOP/B",
+            value: (g) => g.perByte ?? null,
+            text: (g) => (g.perByte === undefined || g.perByte === null ? "–" : g.perByte.toFixed(2)),
+            numeric: true,
+            hint: "arithmetic intensity in the whole run: FLOPs by bytes of inputs and outputs",
+          },
+        ),
         ...(known
           ? [
               {
@@ -82,7 +97,7 @@ export class Operations {
       ],
       {
         label: "operations",
-        sort: { column: 3, descending: true },
+        sort: { column: 2, descending: true },
         empty: "no operation in the selection",
         key: (g) => g.label,
         selected: (g) => store.state.op === g.name,

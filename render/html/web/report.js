@@ -13,7 +13,11 @@ const share = (title, value, kind = () => "accent") => ({
   numeric: true,
   render: (r) => element("span", { class: "withbar" }, bar(value(r), kind(r)), formatShare(value(r))),
 });
-const ranked = (d) => (d.rank === null || d.rank === undefined ? "" : d.rank + "/") + deviceName(d);
+// namer returns the function that names a device as the other sections do: by its rank only beside other ranks.
+const namer = (report) => {
+  const several = new Set((report.devices ?? []).map((d) => d.rank)).size > 1;
+  return (d) => (several && d.rank !== null && d.rank !== undefined ? d.rank + "/" : "") + deviceName(d);
+};
 
 // IDLE has the parts of idle time by cause, and what they mean.
 const IDLE = [
@@ -43,8 +47,8 @@ const TABLES = {
   },
   idle: {
     rows: (r) => r.idle,
-    columns: (page) => [
-      name("device", ranked),
+    columns: (page, r) => [
+      name("device", namer(r)),
       time("idle", (g) => g.duration_ns),
       {
         title: "at",
@@ -57,7 +61,7 @@ const TABLES = {
       name("before", (g) => g.before ?? ""),
     ],
     note: (r, all) => `the longest ${formatCount(all.length)} gaps of the whole run`,
-    above: (page, r) => idleBars(r.idle_causes),
+    above: (page, r) => idleBars(r.idle_causes, namer(r)),
   },
   balance: {
     rows: (r) => r.load_balance?.per_device_duration_us,
@@ -73,10 +77,10 @@ const TABLES = {
   },
   critical_path: {
     rows: (r) => r.critical_path,
-    columns: () => [
+    columns: (page, r) => [
       name("operation", (p) => p.operation || "(idle)"),
       { title: "kind", value: (p) => p.kind },
-      { title: "device", value: ranked },
+      { title: "device", value: namer(r) },
       time("time", (p) => p.ns),
       share(
         "share",
@@ -89,9 +93,9 @@ const TABLES = {
   },
   slowest: {
     rows: (r) => r.slowest,
-    columns: (page) => [
+    columns: (page, r) => [
       name("operation", (o) => o.operation),
-      { title: "device", value: ranked },
+      { title: "device", value: (o) => namer(r)({ ...o, service: "" }) },
       time("duration", (o) => o.duration_ns ?? o.duration_us * 1000),
       {
         title: "at",
@@ -106,7 +110,7 @@ const TABLES = {
 };
 
 // idleBars returns the idle time of each device by cause.
-function idleBars(causes) {
+function idleBars(causes, named) {
   const devices = causes?.devices ?? [],
     sum = (d) => IDLE.reduce((n, [c]) => n + d[c].sum_ns, 0),
     most = Math.max(1, ...devices.map(sum));
@@ -120,7 +124,7 @@ function idleBars(causes) {
         element(
           "tr",
           {},
-          element("td", { class: "name" }, ranked(d)),
+          element("td", { class: "name" }, named(d)),
           element(
             "td",
             { class: "wide" },

@@ -1,17 +1,25 @@
 // The section of requests.
 
-import { element, shorten, shortenName } from "./dom.js";
+import { element, shorten, shortenName, show } from "./dom.js";
+import { quantile } from "./rows.js";
 import { Table } from "./table.js";
-import { bar, stacked } from "./charts.js";
+import { bar, latencies, overTime, stacked } from "./charts.js";
 import { formatCount, formatShare, formatTime } from "./units.js";
 import { time, count } from "./columns.js";
+
+// The most names of requests with charts, and the least requests of a name for one.
+const CHARTS = 4,
+  LEAST_CHARTED = 5;
 
 // Requests shows latency and its parts.
 export class Requests {
   constructor(page, parent) {
     this.page = page;
+    this.charts = element("div", { class: "detail" });
+    const box = element("div", {});
+    show(parent, this.charts, box);
     this.table = new Table(
-      parent,
+      box,
       [
         {
           title: "request",
@@ -60,6 +68,7 @@ export class Requests {
       r.kinds = [...sums].sort((a, b) => b[1] - a[1]).map(([kind, value]) => ({ kind, value, label: kind }));
     }
     this.scale = Math.max(1, ...all.map((r) => r.dur));
+    this.chart(all);
     this.table.options.empty = view.requests_total === 0 ? "no request was recorded" : "no request in the selection";
     this.table.update(
       all,
@@ -67,6 +76,44 @@ export class Requests {
         (view.requests.length < view.requests_total
           ? `; the page holds the ${formatCount(view.requests.length)} slowest`
           : ""),
+    );
+  }
+
+  // chart shows how the latencies of the most frequent names are distributed, and when they were; the slow ones, above
+  // the 95th percentile, are marked.
+  chart(all) {
+    const names = new Map(),
+      { view } = this.page;
+    for (const r of all) {
+      if (!names.has(r.name)) names.set(r.name, []);
+      names.get(r.name).push(r);
+    }
+    const few = view.requests.length < view.requests_total ? ` of the ${formatCount(view.requests.length)} slowest` : "";
+    show(
+      this.charts,
+      ...[...names]
+        .filter(([, list]) => list.length >= LEAST_CHARTED)
+        .sort((a, b) => b[1].length - a[1].length)
+        .slice(0, CHARTS)
+        .flatMap(([name, list]) => {
+          const sorted = list.map((r) => r.dur).sort((a, b) => a - b),
+            slow = quantile(sorted, 0.95);
+          const title = `${shorten(name, 40)}: ${formatCount(list.length)}${few}, p50 ${formatTime(quantile(sorted, 0.5))}, p95 ${formatTime(slow)}`;
+          return [
+            element("div", {}, element("h3", { class: "small" }, title), latencies(sorted, slow)),
+            element(
+              "div",
+              {},
+              element("h3", { class: "small" }, "over time, above p95 marked"),
+              overTime(
+                list.map((r) => ({ at: r.start, ns: r.dur })),
+                slow,
+                view.span_ns,
+              ),
+              element("div", { class: "ends" }, element("span", {}, formatTime(0)), element("span", {}, formatTime(view.span_ns))),
+            ),
+          ];
+        }),
     );
   }
 

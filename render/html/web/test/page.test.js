@@ -6,6 +6,7 @@ import { formatOrders, parseOrders, sortRows, tabSeparated } from "../table.js";
 import { printable, shorten } from "../dom.js";
 import { boxColors } from "../colors.js";
 import { layout } from "../flame.js";
+import { latencyBins } from "../charts.js";
 import { laneSums, visibleRows } from "../lanes.js";
 import { evidenceText, gainText } from "../cards.js";
 import { random, rowsOf } from "./rows.js";
@@ -301,6 +302,12 @@ test("cards state evidence and gain with their units", () => {
     plain(gainText({ saved_ns: 30e6, saved_low_ns: 5e6, saved_high_ns: 62e6, of_ns: 93e6 })),
     "gain: 30.0 ms (32.3 %), between 5.00 ms and 62.0 ms",
   );
+});
+
+test("a histogram of latencies counts each, and marks those above a bound", () => {
+  const { bins, least, most } = latencyBins([1, 1, 2, 41, 40], 39),
+    sum = (of) => bins.reduce((n, b) => n + of(b), 0);
+  assert.deepEqual([least, most, sum((b) => b.count), sum((b) => b.slow), bins[0].count, bins.at(-1).slow], [1, 41, 5, 2, 2, 2]);
 });
 
 test("orders of tables read back", () => {
