@@ -587,7 +587,7 @@ export class Page {
 
   // timeOf returns the time of the page at a Unix time, which a number of JavaScript holds to 256 ns.
   timeOf(unix) {
-    return unix === null || unix === undefined ? null : distance(this.view.origin_ns, BigInt(unix));
+    return unix === null || unix === undefined ? null : Math.max(0, distance(this.view.origin_ns, BigInt(unix)));
   }
 
   // timeButton shows a time, and the row of this name that starts there, or the range.
