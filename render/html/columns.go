@@ -115,12 +115,7 @@ func (r *rows) encode(level int) string {
 	})
 	column(func(_ int, one *row) uint64 { return r.errorCode(one.node) })
 	all(r.threadCode)
-	all(func(_ int, one *row) uint64 {
-		if one.count == 1 {
-			return 0
-		}
-		return uint64(one.extent)
-	})
+	all(func(_ int, one *row) uint64 { return uint64(one.extent) })
 	side.Wait()
 	var text strings.Builder
 	encoded := base64.NewEncoder(base64.StdEncoding, &text)

@@ -20,8 +20,8 @@ const (
 	leastBins = 250
 )
 
-// merged counts merged operations: neighbours on a stream shorter than WidthNS, with equal name and request, become one
-// box with their sum.
+// merged counts merged operations: neighbours on a stream shorter than WidthNS become boxes beside each other, one for
+// those with equal names and request.
 type merged struct {
 	Ops     int64 `json:"ops"`
 	Boxes   int64 `json:"boxes"`
@@ -156,23 +156,19 @@ func (p *pending) add(one *row, key boxKey) {
 }
 
 // flush appends the boxes consecutively, their extents in proportion to their sums: together they take the time from
-// the first start to the last end, so no gap appears that does not exist.
+// the first start to the last end, so no gap appears that does not exist. An operation alone stays as it is.
 func (m *merger) flush(p *pending) {
-	if len(p.boxes) == 0 {
-		return
-	}
-	at := p.boxes[0].start // the first of all, for the operations are in order
-	whole, sum := p.end-at, int64(0)
+	alone := len(p.boxes) == 1 && p.boxes[0].count == 1
+	sum := int64(0)
 	for i := range p.boxes {
 		sum += p.boxes[i].duration
 	}
-	for i := range p.boxes {
+	for i, at := 0, int64(0); i < len(p.boxes) && !alone; i++ {
 		b := &p.boxes[i]
-		b.extent = int64(float64(whole) * (float64(b.duration) / float64(max(1, sum))))
-		if b.count > 1 {
-			m.merged.Ops += b.count
-			m.merged.Boxes++
-		}
+		at = max(at, p.boxes[0].start) // the first of all, for the operations are in order
+		b.extent = max(1, int64(float64(p.end-p.boxes[0].start)*(float64(b.duration)/float64(max(1, sum)))))
+		m.merged.Ops += b.count
+		m.merged.Boxes++
 		b.start = at
 		at += b.extent
 	}

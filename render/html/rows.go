@@ -59,7 +59,7 @@ type timed struct {
 // row is an operation or a span, or a box of several short operations.
 type row struct {
 	timed         // the first of them; shape is 0 where they differ, duration the sum of theirs
-	extent  int64 // drawn width of several
+	extent  int64 // drawn width of a box, 0 for an operation as it is
 	self    int64
 	memory  int64
 	flops   int64

@@ -203,8 +203,8 @@ export class Page {
     byID("merged").textContent =
       m.boxes === 0
         ? ""
-        : `${formatCount(m.ops)} operations shorter than ${formatTime(m.width_ns)} are merged into ${formatCount(m.boxes)} boxes, by name, stream and request; ` +
-          "sums and counts are exact, percentiles and busy times of a selection are not";
+        : `${formatCount(m.ops)} operations shorter than ${formatTime(m.width_ns)} are merged into ${formatCount(m.boxes)} dashed boxes, by name, stream and request; ` +
+          "sums and counts are exact; places within a box, and percentiles and busy times of a selection, are not";
   }
 
   theme() {
@@ -427,10 +427,10 @@ export class Page {
       failure = errorText(view, rows.error[row], "error: ");
     this.place(
       e,
-      several > 1
+      rows.merged[row]
         ? [
             view.names[rows.name[row]],
-            `${formatCount(several)} operations, ${formatTime(rows.dur[row])} in all, the longest ${formatTime(rows.most[row])}`,
+            `${plural(several, "operation")}, ${formatTime(rows.dur[row])} in all, the longest ${formatTime(rows.most[row])}`,
             `about ${formatTime(rows.start[row])}`,
             failure,
             view.devices[rows.device[row]]?.label,
@@ -509,11 +509,11 @@ export class Page {
     const request = rows.request[row] === NONE ? null : view.requests[rows.request[row]];
     const several = rows.count[row];
     const facts =
-      several > 1
+      rows.merged[row]
         ? [
             [
               "merged",
-              `${formatCount(several)} operations next to each other, each shorter than ${formatTime(view.merged.width_ns)}`,
+              `${plural(several, "operation")} next to each other, each shorter than ${formatTime(view.merged.width_ns)}`,
             ],
             ["below", path.join(" › ")],
             ["sum", formatTime(rows.dur[row])],

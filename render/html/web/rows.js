@@ -58,7 +58,7 @@ class Reader {
 //	maker     index of names plus one: what launched it where that is no row, 0 for none
 //	error     index of errors plus one, 0 for a row that did not fail
 //	thread    index of threads plus one, 0 if it is unknown
-//	extent    drawn length of several, 0 for one
+//	extent    drawn length of a merged row, 0 for an operation as it is
 export function decodeRows(bytes, n) {
   const r = new Reader(bytes);
   const index = () => {
@@ -129,7 +129,8 @@ export function decodeRows(bytes, n) {
   rows.error = index();
   rows.thread = index();
   rows.extent = plain(new Float64Array(n));
-  for (let i = 0; i < n; i++) if (rows.count[i] === 1) rows.extent[i] = rows.dur[i];
+  rows.merged = Uint8Array.from(rows.extent, (v) => (v > 0 ? 1 : 0));
+  for (let i = 0; i < n; i++) if (rows.extent[i] === 0) rows.extent[i] = rows.dur[i];
   if (r.at !== bytes.length) throw new Error("the operations in this page do not end where they should");
   rows.hostOnly = rows.kind.every((k) => k >= KIND_SPAN);
   return rows;

@@ -398,7 +398,7 @@ export class Timeline {
   paintBox(c, i, x0, x1, y, height, look) {
     const rows = this.rows,
       colors = this.colorsOf(i, look.dark),
-      several = rows.count[i] > 1,
+      several = rows.merged[i] === 1,
       w = x1 - x0 - 0.5;
     c.globalAlpha = this.isDim(i, this.marked, this.store.state.op) ? 0.22 : 1;
     c.fillStyle = colors.fill;
@@ -414,7 +414,7 @@ export class Timeline {
     }
     if (w > 34 && height >= LANE) {
       c.fillStyle = several ? look.ink : colors.text;
-      const text = several ? `${formatCount(rows.count[i])} operations` : this.view.names[rows.name[i]];
+      const text = several ? plural(rows.count[i], "operation") : this.view.names[rows.name[i]];
       const left = Math.max(x0, LABELS) + 3;
       c.fillText(clip(c, text, x0 + w - left - 3), left, y + LANE / 2 + 0.5);
     }
