@@ -50,7 +50,7 @@ func (r *rows) encode(level int) string {
 		return uint64(d)
 	})
 	all(func(_ int, one *row) uint64 { return uint64(one.duration) })
-	all(func(_ int, one *row) uint64 { return protowire.EncodeZigZag(one.duration - one.self) })
+	all(func(_ int, one *row) uint64 { return protowire.EncodeZigZag(one.duration - one.self()) })
 	all(func(_ int, one *row) uint64 { return uint64(r.name(one.label())) })
 	all(func(_ int, one *row) uint64 { return one.kind() })
 	column(func(_ int, one *row) uint64 {
@@ -73,11 +73,16 @@ func (r *rows) encode(level int) string {
 	})
 	column(r.requestCode)
 	all(func(_ int, one *row) uint64 { return uint64(one.shape) })
-	all(r.unlessUsual(func(one *row) int64 { return one.memory }))
-	all(r.unlessUsual(func(one *row) int64 { return one.flops }))
-	all(func(_ int, one *row) uint64 { return uint64(one.step) })
+	all(r.unlessUsual(func(one *row) int64 { return one.node.MemoryBytes() }))
+	all(r.unlessUsual(func(one *row) int64 { return one.node.FLOPs() }))
 	column(func(_ int, one *row) uint64 {
-		if at := one.node.Launch(); at.Known && one.count == 1 {
+		if s := one.node.Step(); s.Known {
+			return uint64(r.steps.ID(s.V)) + 1
+		}
+		return 0
+	})
+	column(func(_ int, one *row) uint64 {
+		if at := one.node.Launch(); at.Known {
 			return protowire.EncodeZigZag(one.start-at.V) + 1
 		}
 		return 0
@@ -88,21 +93,14 @@ func (r *rows) encode(level int) string {
 		return uint64(f.Launched(at) - f.Launch(at))
 	})
 	all(func(_ int, one *row) uint64 { return uint64(one.collective) })
-	all(func(_ int, one *row) uint64 { return uint64(one.count - 1) })
-	all(func(_ int, one *row) uint64 {
-		if one.count == 1 {
-			return 0
-		}
-		return uint64(one.longest)
-	})
-	column(func(i int, one *row) uint64 {
-		if p := r.launcherOf(i); p != none && one.count == 1 {
+	column(func(i int, _ *row) uint64 {
+		if p := r.launcherOf(i); p != none {
 			return protowire.EncodeZigZag(int64(i)-int64(p)) + 1
 		}
 		return 0
 	})
 	all(r.unlessUsual(func(one *row) int64 {
-		if one.count > 1 || one.call != nil {
+		if one.call != nil {
 			return 0
 		}
 		return int64(r.arguments.Within(maxArguments, one.node.Arguments(), ""))
@@ -115,7 +113,6 @@ func (r *rows) encode(level int) string {
 	})
 	column(func(_ int, one *row) uint64 { return r.errorCode(one.node) })
 	all(r.threadCode)
-	all(func(_ int, one *row) uint64 { return uint64(one.extent) })
 	side.Wait()
 	var text strings.Builder
 	encoded := base64.NewEncoder(base64.StdEncoding, &text)

@@ -18,11 +18,18 @@ import (
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/text/termtext"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 
 // leastShort is the length up to which names are shown in full everywhere.
 const leastShort = 22
+
+// largePage is the number of rows above which a page warns of its size, rowBytes the memory of a row in the browser.
+const (
+	largePage = 2_000_000
+	rowBytes  = 200
+)
 
 // Options configures a page. The zero value is ready to use.
 type Options struct {
@@ -148,6 +155,10 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		return nil, err
 	}
 	line, chips := sentence(r, v.reported)
+	if v.Rows > largePage {
+		chips = append(chips, Note{"large page", units.Count(int64(v.Rows)) + " rows take about " +
+			units.Bytes(rowBytes*int64(v.Rows)) + " of the browser's memory. A part opens faster: -where or -steady."})
+	}
 	return &data{
 		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line,
 		Notes: append(chips, opts.Notes...), LeftOut: columns.leftOut, View: text, Rows: rows,

@@ -26,14 +26,14 @@ const (
 )
 
 // kind returns the number of a row's kind in the page's module rows. Operations of devices have that of [op.Kind].
-func (t *timed) kind() uint64 {
-	n := t.node
+func (one *row) kind() uint64 {
+	n := one.node
 	switch {
-	case t.call != nil && attrkey.IsWait(t.call.Name):
+	case one.call != nil && attrkey.IsWait(one.call.Name):
 		return kindWait
-	case t.call != nil && runtimeCall.MatchString(t.call.Name):
+	case one.call != nil && runtimeCall.MatchString(one.call.Name):
 		return kindCall
-	case t.call != nil:
+	case one.call != nil:
 		return kindRange
 	case !n.IsOp():
 		return kindSpan
@@ -46,7 +46,8 @@ func (t *timed) kind() uint64 {
 // runtimeCall matches the calls of the runtimes of CUDA, HIP, oneAPI, MUSA and Ascend.
 var runtimeCall = regexp.MustCompile(`^(cu|cuda|hip|ur|pi|musa|aclrt)[A-Z]`)
 
-type timed struct {
+// row is an operation, a span or a call of the host.
+type row struct {
 	node       trace.Node  // zero for a call
 	call       *trace.Call // nil for a node
 	order      int32       // of rows with equal times
@@ -56,33 +57,18 @@ type timed struct {
 	collective int32 // its number plus one, or 0
 }
 
-// row is an operation or a span, or a box of several short operations.
-type row struct {
-	timed         // the first of them; shape is 0 where they differ, duration the sum of theirs
-	extent  int64 // drawn width of a box, 0 for an operation as it is
-	self    int64
-	memory  int64
-	flops   int64
-	count   int64
-	longest int64
-	step    int // in steps plus one, 0 where they differ
-}
-
 // none marks missing rows and requests.
 const none = -1
 
 // rows holds the operations and spans of the page, ordered by start, and the tables that their columns refer to. Nodes
-// without a start and repeats are left out. Only [rows.merge] makes rows; until then timed takes little memory for a
-// million nodes.
+// without a start and repeats are left out.
 type rows struct {
-	timed   []timed
 	list    []row
 	index   []int32 // the row of each node, by trace.Node.Index
 	request []int32 // of operations and the spans above them, likewise
 	origin  int64   // Unix nanoseconds at the page's time 0
 	span    int64   // nanoseconds from there to the last end
 	leftOut int
-	merged  merged
 
 	names   symbols.Table[string]
 	devices symbols.Table[device.Key]
@@ -117,28 +103,32 @@ func newRows(forest *trace.Forest) *rows {
 			collectives[p.Row] = number
 		}
 	}
-	r.timed = make([]timed, 0, forest.Len()+len(forest.Calls))
+	r.list = make([]row, 0, forest.Len()+len(forest.Calls))
 	for n := range forest.Nodes() {
 		if !n.Start().Known || n.IsDuplicate() {
 			r.leftOut++
 			continue
 		}
-		r.timed = append(r.timed, timed{node: n, order: n.Row, start: n.Start().V, duration: n.Duration(),
+		r.list = append(r.list, row{node: n, order: n.Row, start: n.Start().V, duration: n.Duration(),
 			shape: r.shapes.Within(maxTexts, n.Shapes(), ""), collective: collectives[n.Index()]})
 	}
 	for i := range forest.Calls {
 		c := &forest.Calls[i]
-		r.timed = append(r.timed, timed{call: c, order: int32(forest.Len() + i), start: c.Start, duration: c.Duration})
+		r.list = append(r.list, row{call: c, order: int32(forest.Len() + i), start: c.Start, duration: c.Duration})
 	}
-	slices.SortFunc(r.timed, func(a, b timed) int {
+	slices.SortFunc(r.list, func(a, b row) int {
 		if d := cmp.Compare(a.start, b.start); d != 0 {
 			return d
 		}
 		return cmp.Or(cmp.Compare(b.duration, a.duration), cmp.Compare(a.order, b.order))
 	})
-	for i := range r.timed {
-		r.origin = r.timed[0].start
-		r.span = max(r.span, r.timed[i].start+r.timed[i].duration-r.origin)
+	r.index = slices.Repeat([]int32{none}, forest.Len())
+	for i := range r.list {
+		r.origin = r.list[0].start
+		r.span = max(r.span, r.list[i].start+r.list[i].duration-r.origin)
+		if r.list[i].call == nil {
+			r.index[r.list[i].node.Index()] = int32(i)
+		}
 	}
 	r.numberDevices()
 	return r
@@ -172,43 +162,25 @@ func (r *rows) threadCode(_ int, one *row) uint64 {
 }
 
 // label returns the name of the operation, span or call.
-func (t *timed) label() string {
-	if t.call != nil {
-		return t.call.Name
+func (one *row) label() string {
+	if one.call != nil {
+		return one.call.Name
 	}
-	return t.node.Name()
+	return one.node.Name()
 }
 
-func (r *rows) row(t *timed) row {
-	n := t.node
-	if t.call != nil {
-		return row{timed: *t, self: t.duration, count: 1, longest: t.duration}
+// self returns the duration without the union of the operations below.
+func (one *row) self() int64 {
+	if one.call != nil {
+		return one.duration
 	}
-	one := row{
-		timed: *t, self: timeline.SelfTimeNS(n), memory: n.MemoryBytes(), flops: n.FLOPs(),
-		count: 1, longest: n.Duration(),
-	}
-	if s := n.Step(); s.Known {
-		one.step = int(r.steps.ID(s.V)) + 1
-	}
-	return one
-}
-
-func (r *rows) setList(list []row) {
-	r.list = list
-	r.timed = nil
-	r.index = slices.Repeat([]int32{none}, len(r.request))
-	for i := range r.list {
-		if r.list[i].call == nil {
-			r.index[r.list[i].node.Index()] = int32(i)
-		}
-	}
+	return timeline.SelfTimeNS(one.node)
 }
 
 // numberDevices numbers the devices in natural order.
 func (r *rows) numberDevices() {
-	for i := range r.timed {
-		if n := r.timed[i].node; n.IsOp() {
+	for i := range r.list {
+		if n := r.list[i].node; n.IsOp() {
 			r.devices.ID(n.Device())
 		}
 	}
@@ -269,7 +241,7 @@ func (r *rows) launcherName(i int) string {
 	one := &r.list[i]
 	n := one.node
 	name := n.Forest.LauncherName(n.Row)
-	if name == "" || one.count > 1 || n.IsDuplicate() || !n.Launcher().IsZero() || !n.Forest.IsDeviceSide(n.Row) {
+	if name == "" || n.IsDuplicate() || !n.Launcher().IsZero() || !n.Forest.IsDeviceSide(n.Row) {
 		return ""
 	}
 	for n, steps := n.Parent(), 0; !n.IsZero() && steps < maxSteps; n, steps = n.Parent(), steps+1 {

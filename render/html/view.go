@@ -46,7 +46,6 @@ type view struct {
 	// Links has the source and target rows of links, LinksTotal the number of all links.
 	Links      [][2]int32      `json:"links"`
 	LinksTotal int             `json:"links_total"`
-	Merged     merged          `json:"merged"`
 	Findings   []shownFinding  `json:"findings"`
 	Report     *analyze.Report `json:"report"`
 	Diff       *diff.Report    `json:"diff,omitempty"`
@@ -152,9 +151,7 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	for i := range slowest {
 		columns.setRequest(&slowest[i], i)
 	}
-	columns.merge(maxRows)
 	v.Rows = len(columns.list)
-	v.Merged = columns.merged
 	v.Links, v.LinksTotal = columns.links()
 	segments := maxSegments
 	for i := range slowest {

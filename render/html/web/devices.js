@@ -93,7 +93,7 @@ export class Devices {
           count = 0;
         for (const i of list) {
           sum += rows.dur[i];
-          count += rows.count[i];
+          count++;
         }
         const d = {
           device,

@@ -16,7 +16,7 @@ export function errorsOf(rows, view, picked) {
     const span = rows.kind[i] === KIND_SPAN,
       key = [rows.error[i], rows.name[i], span].join();
     const g = groups.get(key) ?? { text: errorText(view, rows.error[i]), name: view.names[rows.name[i]], span, count: 0, first: i };
-    g.count += rows.count[i];
+    g.count++;
     groups.set(key, g);
   }
   return [...groups.values()].sort((a, b) => b.count - a.count || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));

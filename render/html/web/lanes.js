@@ -89,8 +89,8 @@ export function laneSums(rows, lane, classOf) {
 // pixel wide, with its edges, and several for the narrower ones that start in a pixel: lane[k0] to lane[k1 - 1].
 export function visibleRows(rows, lane, from, to, width, box, several) {
   const scale = width / (to - from);
-  const end = (k) => rows.start[lane[k]] + rows.extent[lane[k]],
-    isWide = (k) => rows.extent[lane[k]] * scale >= 1;
+  const end = (k) => rows.start[lane[k]] + rows.dur[lane[k]],
+    isWide = (k) => rows.dur[lane[k]] * scale >= 1;
   let k = lowerBound(0, lane.length, 1, (m) => (end(m) > from || rows.start[lane[m]] >= from ? 1 : 0));
   while (k < lane.length) {
     const a = rows.start[lane[k]];

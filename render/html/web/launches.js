@@ -245,13 +245,11 @@ export class Launches {
     for (const s of all) s.label = view.devices[s.device].label;
     this.deepest = Math.max(1, ...all.map((s) => s.deepest));
     this.longest = Math.max(1, ...all.map((s) => s.idle.reduce((a, b) => a + b)));
-    const early = whole ? (reported?.early ?? 0) : all.reduce((n, s) => n + s.early, 0),
-      approximate = !whole && view.merged.boxes > 0;
+    const early = whole ? (reported?.early ?? 0) : all.reduce((n, s) => n + s.early, 0);
     this.table.update(
       all,
       `overhead and waiting: from the launch to the start, where nothing else held the operation back, and of all; the highest column is ${formatCount(this.deepest)} that wait` +
-        (early > 0 ? `; ${formatCount(early)} started before their launch: the clocks of host and device differ` : "") +
-        (approximate ? "; operations that are merged are left out" : ""),
+        (early > 0 ? `; ${formatCount(early)} started before their launch: the clocks of host and device differ` : ""),
     );
   }
 

@@ -178,7 +178,6 @@ class LivePage extends Page {
     else timeline.move(timeline.from + shift, timeline.to + shift);
     this.showHead(data);
     this.cards();
-    this.sayMerged();
     reportTables(this);
     this.follow();
     this.update(new Set(["from", "search", "op", "device", "request"]));

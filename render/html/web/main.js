@@ -47,7 +47,7 @@ const VALUES = {
     format: (n) => formatRate(n, "FLOP"),
     of: (rows) => (i) => (rows.flops[i] >= 0 ? rows.flops[i] : 0),
   },
-  count: { title: "count", format: formatCount, of: (rows) => (i) => (isOperation(rows, i) ? rows.count[i] : 0) },
+  count: { title: "count", format: formatCount, of: (rows) => (i) => (isOperation(rows, i) ? 1 : 0) },
 };
 
 // TYPING is for how long, in milliseconds, no key is pressed in the search until the tables follow; the
@@ -119,7 +119,6 @@ export class Page {
     this.devices = new Devices(this, byID("devices"));
     this.launches = new Launches(this, byID("launches"));
     this.requests = new Requests(this, byID("requests"));
-    this.sayMerged();
     this.diff = difference(this, byID("diff"));
     store.listen((changed) => this.update(changed));
     window.addEventListener("hashchange", () => this.restore());
@@ -195,16 +194,6 @@ export class Page {
     const head = document.querySelector("header");
     const height = getComputedStyle(head).position === "sticky" ? head.offsetHeight : 0;
     document.documentElement.style.setProperty("--under", height + "px");
-  }
-
-  // sayMerged describes merged operations.
-  sayMerged() {
-    const m = this.view.merged;
-    byID("merged").textContent =
-      m.boxes === 0
-        ? ""
-        : `${formatCount(m.ops)} operations shorter than ${formatTime(m.width_ns)} are merged into ${formatCount(m.boxes)} dashed boxes, by name, stream and request; ` +
-          "sums and counts are exact; places within a box, and percentiles and busy times of a selection, are not";
   }
 
   theme() {
@@ -391,7 +380,7 @@ export class Page {
       sum = 0;
     for (const i of picked) {
       if (!isOperation(this.rows, i)) continue;
-      ops += this.rows.count[i];
+      ops++;
       sum += this.rows.dur[i];
     }
     const parts = [];
@@ -423,27 +412,14 @@ export class Page {
       return;
     }
     const { rows, view } = this;
-    const several = rows.count[row],
-      failure = errorText(view, rows.error[row], "error: ");
-    this.place(
-      e,
-      rows.merged[row]
-        ? [
-            view.names[rows.name[row]],
-            `${plural(several, "operation")}, ${formatTime(rows.dur[row])} in all, the longest ${formatTime(rows.most[row])}`,
-            `about ${formatTime(rows.start[row])}`,
-            failure,
-            view.devices[rows.device[row]]?.label,
-          ]
-        : [
-            view.names[rows.name[row]],
-            `${formatTime(rows.dur[row])}, self ${formatTime(rows.self[row])}`,
-            `at ${formatTime(rows.start[row])}`,
-            failure,
-            rows.device[row] === NONE ? "" : view.devices[rows.device[row]].label,
-            view.shapes[rows.shape[row]],
-          ],
-    );
+    this.place(e, [
+      view.names[rows.name[row]],
+      `${formatTime(rows.dur[row])}, self ${formatTime(rows.self[row])}`,
+      `at ${formatTime(rows.start[row])}`,
+      errorText(view, rows.error[row], "error: "),
+      rows.device[row] === NONE ? "" : view.devices[rows.device[row]].label,
+      view.shapes[rows.shape[row]],
+    ]);
   }
 
   tooltipNode(node, e) {
@@ -507,47 +483,31 @@ export class Page {
       path.unshift(view.names[rows.name[i]] + gradientText(view.arguments[rows.arguments[i]]));
     if (rows.maker[row] !== NONE) path.push(view.names[rows.maker[row]]);
     const request = rows.request[row] === NONE ? null : view.requests[rows.request[row]];
-    const several = rows.count[row];
-    const facts =
-      rows.merged[row]
-        ? [
-            [
-              "merged",
-              `${plural(several, "operation")} next to each other, each shorter than ${formatTime(view.merged.width_ns)}`,
-            ],
-            ["below", path.join(" › ")],
-            ["sum", formatTime(rows.dur[row])],
-            ["longest", formatTime(rows.most[row])],
-            ["error", errorText(view, rows.error[row])],
-            ["self", formatTime(rows.self[row])],
-            ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
-            ["request", request?.name],
-          ]
-        : [
-            ["kind", KINDS[rows.kind[row]]],
-            ["error", errorText(view, rows.error[row])],
-            [rows.launcher[row] === NONE && rows.maker[row] === NONE ? "below" : "launched by", path.join(" › ")],
-            ["duration", formatTime(rows.dur[row])],
-            ["self", formatTime(rows.self[row])],
-            ["starts at", `${formatTime(rows.start[row])} of the run (${formatCount(rows.start[row])}\u00a0ns)`],
-            ["waited", waitedText(rows.start[row] - rows.launch[row])],
-            ["backward of", view.arguments[rows.arguments[row]][FORWARD]],
-            ...argumentFacts(view.arguments[rows.arguments[row]], rows.launched[row] - rows.launch[row]),
-            ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
-            ["stream", rows.stream[row] === NONE ? null : rows.stream[row]],
-            ["thread", rows.thread[row] === NONE ? null : view.threads[rows.thread[row]].id],
-            ["step", rows.step[row] === NONE ? null : view.steps[rows.step[row]]],
-            ["shapes", view.shapes[rows.shape[row]]],
-            ["memory", rows.memory[row] > 0 ? formatBytes(rows.memory[row]) : null],
-            [
-              "rate",
-              rows.flops[row] > 0 && rows.dur[row] > 0
-                ? formatRate(rows.flops[row] / (rows.dur[row] / 1e9), "FLOP/s")
-                : null,
-            ],
-            ["request", request?.name],
-            ["rank by duration", `${formatCount(rank)} of ${formatCount(same.length)}`],
-          ];
+    const facts = [
+      ["kind", KINDS[rows.kind[row]]],
+      ["error", errorText(view, rows.error[row])],
+      [rows.launcher[row] === NONE && rows.maker[row] === NONE ? "below" : "launched by", path.join(" › ")],
+      ["duration", formatTime(rows.dur[row])],
+      ["self", formatTime(rows.self[row])],
+      ["starts at", `${formatTime(rows.start[row])} of the run (${formatCount(rows.start[row])}\u00a0ns)`],
+      ["waited", waitedText(rows.start[row] - rows.launch[row])],
+      ["backward of", view.arguments[rows.arguments[row]][FORWARD]],
+      ...argumentFacts(view.arguments[rows.arguments[row]], rows.launched[row] - rows.launch[row]),
+      ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
+      ["stream", rows.stream[row] === NONE ? null : rows.stream[row]],
+      ["thread", rows.thread[row] === NONE ? null : view.threads[rows.thread[row]].id],
+      ["step", rows.step[row] === NONE ? null : view.steps[rows.step[row]]],
+      ["shapes", view.shapes[rows.shape[row]]],
+      ["memory", rows.memory[row] > 0 ? formatBytes(rows.memory[row]) : null],
+      [
+        "rate",
+        rows.flops[row] > 0 && rows.dur[row] > 0
+          ? formatRate(rows.flops[row] / (rows.dur[row] / 1e9), "FLOP/s")
+          : null,
+      ],
+      ["request", request?.name],
+      ["rank by duration", `${formatCount(rank)} of ${formatCount(same.length)}`],
+    ];
     show(
       box,
       element("h3", {}, shorten(name, 80)),
@@ -632,8 +592,7 @@ export function chromeTrace(view, rows) {
       pid: isDevice && rows.device[i] !== NONE ? view.devices[rows.device[i]].label : "host",
       tid: tid === NONE ? 0 : isDevice ? tid : view.threads[tid].id,
       ts: rows.start[i] / 1000,
-      dur: rows.extent[i] / 1000,
-      args: rows.count[i] > 1 ? { operations: rows.count[i] } : {},
+      dur: rows.dur[i] / 1000,
     });
   }
   return { displayTimeUnit: "ns", traceEvents };

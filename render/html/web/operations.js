@@ -169,9 +169,9 @@ export class Operations {
       for (const i of g.rows) {
         const k = of(i),
           s = sums.get(k) ?? { label: name(k), count: 0, sum: 0, histogram: new Uint32Array(HISTOGRAM_BINS) };
-        s.count += rows.count[i];
+        s.count++;
         s.sum += rows.dur[i];
-        s.histogram[histogramBin(rows.dur[i] / rows.count[i])] += rows.count[i];
+        s.histogram[histogramBin(rows.dur[i])]++;
         sums.set(k, s);
       }
       return [...sums.values()].sort((a, b) => b.sum - a.sum);
@@ -199,7 +199,7 @@ export class Operations {
         all.length > 8 ? element("p", { class: "note" }, `and ${formatCount(all.length - 8)} more`) : null,
       );
     };
-    const slowest = [...g.rows].sort((a, b) => rows.most[b] - rows.most[a]).slice(0, 5);
+    const slowest = [...g.rows].sort((a, b) => rows.dur[b] - rows.dur[a]).slice(0, 5);
     return element(
       "div",
       { class: "detail" },
@@ -247,7 +247,7 @@ export class Operations {
                     this.page.showRow(i);
                   },
                 },
-                formatTime(rows.most[i]) + " at " + formatTime(rows.start[i]),
+                formatTime(rows.dur[i]) + " at " + formatTime(rows.start[i]),
               ),
             ),
           ),

@@ -51,14 +51,11 @@ class Reader {
 //	launch    0 for none, else 1 + the zigzag code of the distance to start, ns
 //	call      how long the launching call took, ns
 //	group     number of the collective plus one, 0 for none
-//	count     how many operations the row stands for, less one
-//	most      the longest of them, 0 if it is one
 //	launcher  the operator that launched it, as parent; 0 where that is above it anyway
-//	arguments index of arguments, as memory; 0 for none and for rows of several
+//	arguments index of arguments, as memory; 0 for none
 //	maker     index of names plus one: what launched it where that is no row, 0 for none
 //	error     index of errors plus one, 0 for a row that did not fail
 //	thread    index of threads plus one, 0 if it is unknown
-//	extent    drawn length of a merged row, 0 for an operation as it is
 export function decodeRows(bytes, n) {
   const r = new Reader(bytes);
   const index = () => {
@@ -118,19 +115,11 @@ export function decodeRows(bytes, n) {
   }
   rows.launched = Float64Array.from(rows.launch, (at) => at + r.next());
   rows.group = index();
-  rows.count = plain(new Uint32Array(n));
-  rows.most = plain(new Float64Array(n));
-  for (let i = 0; i < n; i++) {
-    if (rows.count[i]++ === 0) rows.most[i] = rows.dur[i];
-  }
   rows.launcher = distance();
   rows.arguments = Uint32Array.from(usual(), (v) => v || 0);
   rows.maker = index();
   rows.error = index();
   rows.thread = index();
-  rows.extent = plain(new Float64Array(n));
-  rows.merged = Uint8Array.from(rows.extent, (v) => (v > 0 ? 1 : 0));
-  for (let i = 0; i < n; i++) if (rows.extent[i] === 0) rows.extent[i] = rows.dur[i];
   if (r.at !== bytes.length) throw new Error("the operations in this page do not end where they should");
   rows.hostOnly = rows.kind.every((k) => k >= KIND_SPAN);
   return rows;
@@ -187,7 +176,7 @@ export function makeLanes(rows, indices, limit) {
     }
     if (k === lanes.length) lanes.push([]);
     lanes[k].push(i);
-    ends[k] = Math.max(ends[k] ?? 0, rows.start[i] + rows.extent[i]);
+    ends[k] = Math.max(ends[k] ?? 0, rows.start[i] + rows.dur[i]);
   }
   return { lanes: lanes.map((l) => Uint32Array.from(l)), crowded };
 }
@@ -333,7 +322,6 @@ export function summarise(rows, picked) {
         kind: rows.kind[i],
         rows: [],
         count: 0,
-        most: 0,
         sum: 0,
         self: 0,
         memory: 0,
@@ -345,38 +333,26 @@ export function summarise(rows, picked) {
     }
     const d = rows.dur[i];
     g.rows.push(i);
-    g.count += rows.count[i];
-    g.most = Math.max(g.most, rows.most[i]);
+    g.count++;
     g.sum += d;
     g.self += rows.self[i];
     if (rows.memory[i] >= 0) g.memory += rows.memory[i];
     if (rows.flops[i] >= 0) g.flops += rows.flops[i];
-    if (rows.error[i] !== NONE) g.errors += rows.count[i];
-    g.histogram[histogramBin(d / rows.count[i])] += rows.count[i];
+    if (rows.error[i] !== NONE) g.errors++;
+    g.histogram[histogramBin(d)]++;
     total += d;
   }
   const all = [...groups.values()];
   for (const g of all) {
-    const sorted = durations(rows, g.rows, g.count).sort();
+    const sorted = Float64Array.from(g.rows, (i) => rows.dur[i]).sort();
     g.mean = g.sum / g.count;
     g.p50 = quantile(sorted, 0.5);
     g.p95 = quantile(sorted, 0.95);
     g.p99 = quantile(sorted, 0.99);
-    g.max = g.most;
+    g.max = sorted.at(-1);
     g.share = total > 0 ? g.sum / total : 0;
   }
   return all.sort((a, b) => b.sum - a.sum);
-}
-
-// durations returns the durations of operations in picked rows; a merged row repeats its mean.
-function durations(rows, picked, count) {
-  const all = new Float64Array(count);
-  let n = 0;
-  for (const i of picked) {
-    all.fill(rows.dur[i] / rows.count[i], n, n + rows.count[i]);
-    n += rows.count[i];
-  }
-  return all;
 }
 
 // quantile interpolates between the samples around q.

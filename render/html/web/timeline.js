@@ -204,21 +204,16 @@ export class Timeline {
       list = g.lanes[Math.floor(((g.pinned ? y : y + this.top) - g.y) / g.pitch)],
       t = this.timeAt(x),
       reach = (this.to - this.from) / this.plot;
-    const k = lowerBound(0, list.length, t - reach, (m) => rows.start[list[m]] + rows.extent[list[m]]);
+    const k = lowerBound(0, list.length, t - reach, (m) => rows.start[list[m]] + rows.dur[list[m]]);
     if (k >= list.length || rows.start[list[k]] > t + reach) return nothing;
-    if (rows.extent[list[k]] >= reach) return { row: list[k], several: null };
+    if (rows.dur[list[k]] >= reach) return { row: list[k], several: null };
     const last = lowerBound(k, list.length, t + reach, (m) => rows.start[list[m]]),
       near = list.subarray(k, last);
     if (near.length === 1) return { row: near[0], several: null };
-    const wide = near.find((i) => rows.extent[i] >= reach && rows.start[i] <= t && t < rows.start[i] + rows.extent[i]);
+    const wide = near.find((i) => rows.dur[i] >= reach && rows.start[i] <= t && t < rows.start[i] + rows.dur[i]);
     if (wide !== undefined) return { row: wide, several: null };
-    let count = 0,
-      sum = 0;
-    for (const i of near) {
-      count += rows.count[i];
-      sum += rows.dur[i];
-    }
-    return { row: NONE, several: { count, sum, from: rows.start[near[0]], to: rows.start[near.at(-1)] + rows.extent[near.at(-1)] } };
+    const sum = near.reduce((ns, i) => ns + rows.dur[i], 0);
+    return { row: NONE, several: { count: near.length, sum, from: rows.start[near[0]], to: rows.start[near.at(-1)] + rows.dur[near.at(-1)] } };
   }
 
   rowAt(x, y) {
@@ -329,7 +324,7 @@ export class Timeline {
   // paintLane draws a lane. Narrow boxes and columns become pixels of an image, drawn afterwards: they are too many to be
   // drawn one by one.
   paintLane(c, lane, y, g, look) {
-    const { rows, view } = this,
+    const { rows } = this,
       { dark } = look,
       strip = this.strip(Math.ceil(this.plot)),
       pixels = strip.pixels.fill(0),
@@ -365,8 +360,7 @@ export class Timeline {
         at = to;
       }
       narrow = true;
-      let count = k1 - k0;
-      if (view.merged.boxes > 0) for (let k = k0; k < k1; k++) count += rows.count[lane[k]] - 1;
+      const count = k1 - k0;
       const label = labels.at(-1);
       if (label && x <= label.to + 3) Object.assign(label, { to: x, count: label.count + count });
       else labels.push({ from: x, to: x, count });
@@ -394,29 +388,22 @@ export class Timeline {
     }
   }
 
-  // paintBox draws a row. Merged ones are framed, not filled, and say how many they are; calls that wait are hatched.
+  // paintBox draws a row. Calls that wait are hatched.
   paintBox(c, i, x0, x1, y, height, look) {
     const rows = this.rows,
       colors = this.colorsOf(i, look.dark),
-      several = rows.merged[i] === 1,
       w = x1 - x0 - 0.5;
     c.globalAlpha = this.isDim(i, this.marked, this.store.state.op) ? 0.22 : 1;
     c.fillStyle = colors.fill;
-    if (several) {
-      c.strokeStyle = colors.fill;
-      c.setLineDash([2, 2]);
-      c.strokeRect(x0 + 0.5, y + 0.5, Math.max(1, w - 1), height - 1);
-      c.setLineDash([]);
-    } else c.fillRect(x0, y, w, height);
+    c.fillRect(x0, y, w, height);
     if (rows.kind[i] === KIND_WAIT) {
       c.fillStyle = this.overlays.hatch(c, look.ink);
       c.fillRect(x0, y, w, height);
     }
     if (w > 34 && height >= LANE) {
-      c.fillStyle = several ? look.ink : colors.text;
-      const text = several ? plural(rows.count[i], "operation") : this.view.names[rows.name[i]];
+      c.fillStyle = colors.text;
       const left = Math.max(x0, LABELS) + 3;
-      c.fillText(clip(c, text, x0 + w - left - 3), left, y + LANE / 2 + 0.5);
+      c.fillText(clip(c, this.view.names[rows.name[i]], x0 + w - left - 3), left, y + LANE / 2 + 0.5);
     }
     c.globalAlpha = 1;
     if (i !== this.hover && i !== this.pinned && i !== this.focus) return;
@@ -605,7 +592,7 @@ export class Timeline {
     canvas.addEventListener("pointerleave", () => this.setHover(NONE));
     canvas.addEventListener("dblclick", (e) => {
       const { row, several } = this.at(...at(e));
-      if (row !== NONE) this.zoomTo(this.rows.start[row], this.rows.start[row] + this.rows.extent[row], 0.25);
+      if (row !== NONE) this.zoomTo(this.rows.start[row], this.rows.start[row] + this.rows.dur[row], 0.25);
       else if (several) this.zoomTo(several.from, several.to, 0.25);
       else if (at(e)[0] >= LABELS) this.zoomTo(0, this.end);
     });
@@ -643,7 +630,7 @@ export class Timeline {
     const lanes = this.groups.filter((g) => !g.folded).flatMap((g) => g.lanes.filter((l) => l.length > 0)),
       rows = this.rows;
     if (lanes.length === 0) return;
-    const first = (lane, t) => Math.min(lane.length - 1, lowerBound(0, lane.length, t, (m) => rows.start[lane[m]] + rows.extent[lane[m]]));
+    const first = (lane, t) => Math.min(lane.length - 1, lowerBound(0, lane.length, t, (m) => rows.start[lane[m]] + rows.dur[lane[m]]));
     let lane = lanes.find((l) => l[lowerBound(0, l.length, rows.start[this.focus] ?? Infinity, (m) => rows.start[l[m]])] === this.focus);
     if (this.focus === NONE || !lane) {
       lane = lanes[0];
@@ -664,7 +651,7 @@ export class Timeline {
   // reveal moves a row into view, at least some pixels wide.
   reveal(row) {
     const a = this.rows.start[row],
-      b = a + this.rows.extent[row],
+      b = a + this.rows.dur[row],
       width = Math.min(this.to - this.from, Math.max(20, b - a) * (this.plot / NARROW));
     if (width < this.to - this.from || a < this.from || b > this.to) this.move((a + b) / 2 - width / 2, (a + b) / 2 + width / 2);
     const y = this.yOf(row);

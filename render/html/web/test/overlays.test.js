@@ -53,16 +53,3 @@ test("the host has lanes of its own and is in no sum", () => {
     [5],
   );
 });
-
-test("a row may stand for several operations", () => {
-  const rows = rowsOf([
-    { start: 0, dur: 30, name: 4, count: 3, most: 20 },
-    { start: 40, dur: 50, name: 4 },
-  ]);
-  const [g] = summarise(rows, [0, 1]);
-  assert.deepEqual([g.count, g.sum, g.max, g.mean, g.p50], [4, 80, 50, 20, 10]);
-  assert.equal(
-    g.histogram.reduce((a, b) => a + b),
-    4,
-  );
-});
