@@ -448,6 +448,17 @@ test("a finding selects its evidence", async () => {
   const { page, done } = await open(main);
   const buttons = await page.$$(".findings button");
   assert.ok(buttons.length > 0);
+  const said = await page.evaluate(() => {
+    const { view } = globalThis.optrace, own = view.findings;
+    view.report.headline = { text: ["NVIDIA H100: busy 24 %"] };
+    view.findings = [{ text: "The device waits.", evidence: [{ name: "waits", value: 120, unit: "count" }], try: "read the loss later", saved_ns: 5e6, of_ns: 1e7, select: {} }];
+    globalThis.optrace.cards();
+    const text = ["headline", "findings"].map((id) => document.getElementById(id).innerText.replace(/\s+/g, " ")).join("|");
+    delete view.report.headline;
+    view.findings = own;
+    return text;
+  });
+  assert.equal(said, "NVIDIA H100: busy 24 %|1 The device waits. waits 120 try: read the loss later gain: 5.00 ms (50.0 %) show in the timeline");
   for (const b of buttons) {
     const { section, ...what } = JSON.parse(await b.getAttribute("data-select"));
     await b.click();

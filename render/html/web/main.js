@@ -181,6 +181,8 @@ export class Page {
       section.hidden = !isThere;
     }
     for (const h of document.querySelectorAll("main > section:not([hidden]) > h2")) names.push(h);
+    const kinds = new Set(this.rows.kind);
+    for (const b of this.legend) b.hidden = !kinds.has(Number(b.dataset.kind));
     const text = names.map((h) => h.textContent).join();
     if (this.listed === text) return;
     this.listed = text;

@@ -135,6 +135,7 @@ export class Overlays {
       if (row >= 0) level = this.yOf(row) + this.lane - 3;
       if (level === null || start + dur < from || start > to) continue;
       const x = xOf(Math.max(start, from));
+      if (xOf(start + dur) - xOf(start) < 1) continue; // they would make a blot
       if (isOn) line.lineTo(x, level);
       else line.moveTo(x, level);
       line.lineTo(xOf(Math.min(start + dur, to)), level);

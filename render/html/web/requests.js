@@ -3,13 +3,14 @@
 import { element, shorten, shortenName, show } from "./dom.js";
 import { quantile } from "./rows.js";
 import { Table } from "./table.js";
-import { bar, latencies, overTime, stacked } from "./charts.js";
+import { bar, latencies, overTime, stacked, strip } from "./charts.js";
 import { formatCount, formatShare, formatTime } from "./units.js";
 import { time, count } from "./columns.js";
 
 // The most names of requests with charts, and the least requests of a name for one.
 const CHARTS = 4,
-  LEAST_CHARTED = 5;
+  LEAST_CHARTED = 5,
+  RATE_PARTS = 100;
 
 // Requests shows latency and its parts.
 export class Requests {
@@ -104,16 +105,30 @@ export class Requests {
             element(
               "div",
               {},
-              element("h3", { class: "small" }, "over time, above p95 marked"),
+              element("h3", { class: "small" }, "over time, above p95 marked, and the number that began"),
               overTime(
                 list.map((r) => ({ at: r.start, ns: r.dur })),
                 slow,
                 view.span_ns,
               ),
+              this.rate(list),
               element("div", { class: "ends" }, element("span", {}, formatTime(0)), element("span", {}, formatTime(view.span_ns))),
             ),
           ];
         }),
+    );
+  }
+
+  // rate shows how many requests began in each part of the time.
+  rate(list) {
+    const parts = new Array(RATE_PARTS).fill(0),
+      { span_ns: span } = this.page.view;
+    for (const r of list) parts[Math.min(RATE_PARTS - 1, Math.floor((r.start / Math.max(1, span)) * RATE_PARTS))]++;
+    const most = Math.max(1, ...parts);
+    return strip(
+      parts.map((n) => n / most),
+      "control",
+      `requests that began, at most ${formatCount(most)} in ${formatTime(span / RATE_PARTS)}`,
     );
   }
 

@@ -21,6 +21,9 @@ const NARROW = 4,
   LABELLED = 96,
   LEAST = 3;
 
+// DOUBLE is the time in milliseconds within which a second click belongs to the first.
+const DOUBLE = 400;
+
 // DIM is added to the class of rows that do not match, see classOf.
 const DIM = 16;
 
@@ -214,10 +217,6 @@ export class Timeline {
     if (wide !== undefined) return { row: wide, several: null };
     const sum = near.reduce((ns, i) => ns + rows.dur[i], 0);
     return { row: NONE, several: { count: near.length, sum, from: rows.start[near[0]], to: rows.start[near.at(-1)] + rows.dur[near.at(-1)] } };
-  }
-
-  rowAt(x, y) {
-    return this.at(x, y).row;
   }
 
   paint(c, width, height) {
@@ -491,7 +490,8 @@ export class Timeline {
       return [e.clientX - box.left, e.clientY - box.top];
     };
     const canvas = this.canvas;
-    let drag = null;
+    let drag = null,
+      clicked = { at: -Infinity, row: NONE, several: null, x: 0 };
     this.busy = () => drag !== null;
     const touches = new Map();
     this.box.addEventListener("scroll", () => this.surface.draw(), { passive: true });
@@ -576,11 +576,12 @@ export class Timeline {
         this.store.set(this.range);
         this.range = null;
       }
-      if (drag !== null && !drag.moved && drag.kind === "pan") {
+      if (drag !== null && !drag.moved && drag.kind === "pan" && e.timeStamp > clicked.at + DOUBLE) {
         const [x, y] = at(e),
           g = this.groupAt(y);
+        clicked = { ...this.at(x, y), x, at: e.timeStamp };
         if (x < LABELS && g) this.fold(g);
-        else this.pin(this.rowAt(x, y));
+        else this.pin(clicked.row);
       }
       drag = null;
     };
@@ -590,11 +591,11 @@ export class Timeline {
       drag = null;
     });
     canvas.addEventListener("pointerleave", () => this.setHover(NONE));
-    canvas.addEventListener("dblclick", (e) => {
-      const { row, several } = this.at(...at(e));
+    canvas.addEventListener("dblclick", () => {
+      const { row, several, x } = clicked; // the details beside have moved what is there now
       if (row !== NONE) this.zoomTo(this.rows.start[row], this.rows.start[row] + this.rows.dur[row], 0.25);
       else if (several) this.zoomTo(several.from, several.to, 0.25);
-      else if (at(e)[0] >= LABELS) this.zoomTo(0, this.end);
+      else if (x >= LABELS) this.zoomTo(0, this.end);
     });
     canvas.addEventListener("keydown", (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey) return;
