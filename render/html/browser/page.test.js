@@ -142,12 +142,16 @@ test("the search marks and counts, and survives a reload through the address", a
 test("the timeline zooms, pans, pins and selects", async () => {
   const { page, done } = await open(main);
   const range = () => page.evaluate(() => [globalThis.optrace.timeline.from, globalThis.optrace.timeline.to]);
+  const scrolled = await page.evaluate(() => {
+    document.getElementById("timeline").scrollIntoView({ block: "center" });
+    return scrollY;
+  });
   const box = await (await page.$("#timeline")).boundingBox();
   const whole = await range(), y = box.y + 90;
   await page.mouse.move(box.x + box.width / 2, y);
   await page.mouse.wheel(0, 40);
-  await page.waitForFunction(() => scrollY > 0);
-  await page.evaluate(() => scrollTo(0, 0));
+  await page.waitForFunction((y) => scrollY > y, scrolled);
+  await page.evaluate((y) => scrollTo(0, y), scrolled);
   assert.deepEqual(await range(), whole, "the plain wheel zooms");
   await page.keyboard.down("Control");
   await page.mouse.wheel(0, -800);
@@ -268,6 +272,7 @@ test("sections without content are absent, the others are listed", async () => {
 
 test("the flame graph zooms in and back", async () => {
   const { page, done } = await open(main);
+  await page.locator("#flame").scrollIntoViewIfNeeded();
   const box = await (await page.$("#flame")).boundingBox();
   await page.mouse.click(box.x + 10, box.y + 30);
   await page.waitForFunction(() => document.querySelectorAll("#trail button").length === 2);
@@ -448,17 +453,6 @@ test("a finding selects its evidence", async () => {
   const { page, done } = await open(main);
   const buttons = await page.$$(".findings button");
   assert.ok(buttons.length > 0);
-  const said = await page.evaluate(() => {
-    const { view } = globalThis.optrace, own = view.findings;
-    view.report.headline = { text: ["NVIDIA H100: busy 24 %"] };
-    view.findings = [{ text: "The device waits.", evidence: [{ name: "waits", value: 120, unit: "count" }], try: "read the loss later", saved_ns: 5e6, of_ns: 1e7, select: {} }];
-    globalThis.optrace.cards();
-    const text = ["headline", "findings"].map((id) => document.getElementById(id).innerText.replace(/\s+/g, " ")).join("|");
-    delete view.report.headline;
-    view.findings = own;
-    return text;
-  });
-  assert.equal(said, "NVIDIA H100: busy 24 %|1 The device waits. waits 120 try: read the loss later gain: 5.00 ms (50.0 %) show in the timeline");
   for (const b of buttons) {
     const { section, ...what } = JSON.parse(await b.getAttribute("data-select"));
     await b.click();
@@ -470,5 +464,13 @@ test("a finding selects its evidence", async () => {
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => document.getElementById("selection").textContent === "the whole run");
   }
+  const said = await page.evaluate(() => {
+    const { view } = globalThis.optrace;
+    view.report.headline = { text: ["NVIDIA H100: busy 24 %"] };
+    view.findings = [{ text: "The device waits.", evidence: [{ name: "waits", value: 120, unit: "count" }], try: "read the loss later", saved_ns: 5e6, of_ns: 1e7, select: {} }];
+    globalThis.optrace.cards();
+    return ["headline", "findings"].map((id) => document.getElementById(id).innerText.replace(/\s+/g, " ")).join("|");
+  });
+  assert.equal(said, "NVIDIA H100: busy 24 %|1 The device waits. waits 120 try: read the loss later gain: 5.00 ms (50.0 %) show timeline");
   await done();
 });
