@@ -16,7 +16,8 @@ export function gainText({ saved_ns: saved, saved_low_ns: low, saved_high_ns: hi
   if (saved === null || saved === undefined) return null;
   const part = of > 0 ? ` (${formatShare(saved / of)})` : "",
     known = (n) => n !== null && n !== undefined;
-  if (known(low) && known(high) && low < high) return `gain: ${formatTime(saved)}${part}, between ${formatTime(low)} and ${formatTime(high)}`;
+  if (known(low) && known(high) && low < high)
+    return `gain: ${formatTime(saved)}${part}, between ${formatTime(low)} and ${formatTime(high)}`;
   return `gain: ${formatTime(saved)}${part}`;
 }
 
@@ -38,10 +39,19 @@ export function cards(view, headline, box, kept = false) {
         line("more", evidence.map(evidenceText).join(" · ")),
         line("more", f.try ? "try: " + f.try : null),
         line("gain", gainText(f)),
-        line("go", f.select.from === undefined ? "show " + (f.select.section ?? "timeline").replace("_", " ") : "show in the timeline"),
+        line(
+          "go",
+          f.select.from === undefined
+            ? "show " + (f.select.section ?? "timeline").replace("_", " ")
+            : "show in the timeline",
+        ),
       ),
     );
   };
   if (kept) box.style.minHeight = Math.min(box.offsetHeight, innerHeight / 2) + "px";
-  show(box, ...view.findings.map(card), view.findings.length === 0 ? element("li", { class: "muted" }, "Nothing stands out.") : null);
+  show(
+    box,
+    ...view.findings.map(card),
+    view.findings.length === 0 ? element("li", { class: "muted" }, "Nothing stands out.") : null,
+  );
 }

@@ -143,14 +143,21 @@ export function latencyBins(values, slow) {
 export function latencies(values, slow) {
   const { bins, least, most } = latencyBins(values, slow),
     highest = Math.max(1, ...bins.map((b) => b.count));
-  const part = (x, y, n, kind) => (n > 0 ? svg("rect", { x: x + 0.06, y, width: 0.88, height: (n / highest) * 100, class: "kind-" + kind }) : null);
+  const part = (x, y, n, kind) =>
+    n > 0 ? svg("rect", { x: x + 0.06, y, width: 0.88, height: (n / highest) * 100, class: "kind-" + kind }) : null;
   const text = `${formatCount(values.length)} durations from ${formatTime(least)} to ${formatTime(most)}, ${formatCount(bins.reduce((n, b) => n + b.slow, 0))} above ${formatTime(slow)}`;
   return element(
     "div",
     {},
     svg(
       "svg",
-      { "class": "histogram large", "viewBox": `0 0 ${LATENCY_BINS} 100`, "preserveAspectRatio": "none", "role": "img", "aria-label": text },
+      {
+        "class": "histogram large",
+        "viewBox": `0 0 ${LATENCY_BINS} 100`,
+        "preserveAspectRatio": "none",
+        "role": "img",
+        "aria-label": text,
+      },
       ...bins.flatMap((b, x) => {
         const high = (b.count / highest) * 100,
           marked = (b.slow / highest) * 100;
@@ -166,9 +173,21 @@ export function overTime(points, slow, span) {
   const most = Math.max(1, ...points.map((p) => p.ns));
   return svg(
     "svg",
-    { "class": "histogram large", "viewBox": "0 0 1000 100", "preserveAspectRatio": "none", "role": "img", "aria-label": `latency over time, the highest ${formatTime(most)}` },
+    {
+      "class": "histogram large",
+      "viewBox": "0 0 1000 100",
+      "preserveAspectRatio": "none",
+      "role": "img",
+      "aria-label": `latency over time, the highest ${formatTime(most)}`,
+    },
     ...points.map((p) =>
-      svg("rect", { x: (p.at / Math.max(1, span)) * 996, y: 95 - (p.ns / most) * 95, width: 4, height: 5, class: "kind-" + (p.ns > slow ? "collective" : "compute") }),
+      svg("rect", {
+        x: (p.at / Math.max(1, span)) * 996,
+        y: 95 - (p.ns / most) * 95,
+        width: 4,
+        height: 5,
+        class: "kind-" + (p.ns > slow ? "collective" : "compute"),
+      }),
     ),
   );
 }

@@ -34,7 +34,10 @@ export function buildGroups(view, rows) {
   return [...found.values()]
     .sort(
       (a, b) =>
-        a.at - b.at || order(a.device) - order(b.device) || order(a.stream) - order(b.stream) || order(a.thread) - order(b.thread),
+        a.at - b.at ||
+        order(a.device) - order(b.device) ||
+        order(a.stream) - order(b.stream) ||
+        order(a.thread) - order(b.thread),
     )
     .map((g) => {
       const { lanes, crowded } = makeLanes(rows, g.rows, MAX_LANES);
@@ -61,7 +64,11 @@ export function stepMarks(view, rows) {
     if (m) m.to = Math.max(m.to, rows.start[i] + rows.dur[i]);
     else {
       const { name, phase } = reported.get(number);
-      marks.set(number, { from: rows.start[i], to: rows.start[i] + rows.dur[i], text: (name || "step " + number) + (phase ? ", " + phase : "") });
+      marks.set(number, {
+        from: rows.start[i],
+        to: rows.start[i] + rows.dur[i],
+        text: (name || "step " + number) + (phase ? ", " + phase : ""),
+      });
     }
   }
   return [...marks.values()];

@@ -77,7 +77,10 @@ class LivePage extends Page {
     this.missing = new Set();
     for (const [field, { names }] of Object.entries(CHOICES)) {
       const name = this.names[field],
-        i = name === null ? -1 : names(this.view).findIndex((n) => n === name || (field === "request" && n.startsWith(name + ".")));
+        i =
+          name === null
+            ? -1
+            : names(this.view).findIndex((n) => n === name || (field === "request" && n.startsWith(name + ".")));
       state[field] = i < 0 ? null : i;
       if (i < 0 && name !== null) this.missing.add(field);
     }
@@ -86,7 +89,11 @@ class LivePage extends Page {
   shiftRange(state, by) {
     if (state.from !== null) state.from += by;
     if (state.to !== null) state.to += by;
-    if (state.zoom) state.zoom = state.zoom.split("-").map((t) => Math.max(0, Number(t) + by)).join("-");
+    if (state.zoom)
+      state.zoom = state.zoom
+        .split("-")
+        .map((t) => Math.max(0, Number(t) + by))
+        .join("-");
   }
 
   // follow selects and shows the last seconds of the data, if the reader chose so.

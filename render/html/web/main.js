@@ -1,6 +1,17 @@
 // The page: reads its embedded data and connects the sections.
 
-import { KINDS, KIND_SPAN, NONE, aboveOf, decodeRows, distance, isOperation, lowerBound, ownTimes, selectRows } from "./rows.js";
+import {
+  KINDS,
+  KIND_SPAN,
+  NONE,
+  aboveOf,
+  decodeRows,
+  distance,
+  isOperation,
+  lowerBound,
+  ownTimes,
+  selectRows,
+} from "./rows.js";
 import { Store, compileSearch, formatState, parseState } from "./state.js";
 import { element, printable, shorten, shortNames, show } from "./dom.js";
 import { FlameGraph } from "./flame.js";
@@ -18,7 +29,16 @@ import { difference } from "./diff.js";
 import { presence, reportTables } from "./report.js";
 import { cards } from "./cards.js";
 import { Table, formatOrders, parseOrders } from "./table.js";
-import { argumentFacts, formatBytes, formatCount, formatRange, formatRate, formatShare, formatTime, plural } from "./units.js";
+import {
+  argumentFacts,
+  formatBytes,
+  formatCount,
+  formatRange,
+  formatRate,
+  formatShare,
+  formatTime,
+  plural,
+} from "./units.js";
 
 export const byID = (id) => document.getElementById(id);
 
@@ -229,7 +249,10 @@ export class Page {
       byID("timeline").toBlob((picture) => save(picture, byID("title").textContent + ".png")),
     );
     byID("trace")?.addEventListener("click", () =>
-      save(new Blob([JSON.stringify(chromeTrace(this.view, this.rows))], { type: "application/json" }), byID("title").textContent + ".trace.json"),
+      save(
+        new Blob([JSON.stringify(chromeTrace(this.view, this.rows))], { type: "application/json" }),
+        byID("title").textContent + ".trace.json",
+      ),
     );
     for (const b of this.legend)
       b.addEventListener("click", () => {
@@ -503,9 +526,7 @@ export class Page {
       ["memory", rows.memory[row] > 0 ? formatBytes(rows.memory[row]) : null],
       [
         "rate",
-        rows.flops[row] > 0 && rows.dur[row] > 0
-          ? formatRate(rows.flops[row] / (rows.dur[row] / 1e9), "FLOP/s")
-          : null,
+        rows.flops[row] > 0 && rows.dur[row] > 0 ? formatRate(rows.flops[row] / (rows.dur[row] / 1e9), "FLOP/s") : null,
       ],
       ["request", request?.name],
       ["rank by duration", `${formatCount(rank)} of ${formatCount(same.length)}`],

@@ -32,7 +32,12 @@ export class Operations {
           class: "name",
           full: (g) => g.label,
           render: (g) =>
-            element("span", {}, element("i", { class: "dot kind-" + kindName(g.kind), title: g.kindLabel }), shortenName(g.label, 60)),
+            element(
+              "span",
+              {},
+              element("i", { class: "dot kind-" + kindName(g.kind), title: g.kindLabel }),
+              shortenName(g.label, 60),
+            ),
         },
         count("count", (g) => g.count),
         time("sum", (g) => g.sum, "the durations of all executions, added up"),
@@ -60,7 +65,12 @@ export class Operations {
         { title: "durations", value: (g) => g.max, render: (g) => histogram(g.histogram, kindName(g.kind)) },
         ...has(
           all.some((o) => o.memory_bytes > 0),
-          { title: "memory", value: (g) => g.memory, text: (g) => (g.memory > 0 ? formatBytes(g.memory) : ""), numeric: true },
+          {
+            title: "memory",
+            value: (g) => g.memory,
+            text: (g) => (g.memory > 0 ? formatBytes(g.memory) : ""),
+            numeric: true,
+          },
         ),
         ...has(
           all.some((o) => o.flops_per_second > 0),
@@ -93,7 +103,16 @@ export class Operations {
               },
             ]
           : []),
-        ...(failed ? [{ title: "errors", value: (g) => g.errors, text: (g) => (g.errors > 0 ? formatCount(g.errors) : ""), numeric: true }] : []),
+        ...(failed
+          ? [
+              {
+                title: "errors",
+                value: (g) => g.errors,
+                text: (g) => (g.errors > 0 ? formatCount(g.errors) : ""),
+                numeric: true,
+              },
+            ]
+          : []),
       ],
       {
         label: "operations",
@@ -158,7 +177,19 @@ export class Operations {
       .filter((o) => !drawn.has(o.operation))
       .map((o) => {
         const [kind, memory] = [Math.max(0, KINDS.indexOf(o.kind)), o.memory_bytes ?? 0];
-        return { label: o.operation, name: NONE, kind, rows: [], count: o.count, self: null, memory, flops: 0, errors: o.errors, share: 0, histogram };
+        return {
+          label: o.operation,
+          name: NONE,
+          kind,
+          rows: [],
+          count: o.count,
+          self: null,
+          memory,
+          flops: 0,
+          errors: o.errors,
+          share: 0,
+          histogram,
+        };
       });
   }
 
@@ -204,7 +235,12 @@ export class Operations {
       "div",
       { class: "detail" },
       element("h3", {}, shorten(g.label, 400)),
-      element("div", {}, element("h3", { class: "small" }, "durations"), histogram(g.histogram, kindName(g.kind), true)),
+      element(
+        "div",
+        {},
+        element("h3", { class: "small" }, "durations"),
+        histogram(g.histogram, kindName(g.kind), true),
+      ),
       list(
         "by shape",
         by(

@@ -89,7 +89,8 @@ const TABLES = {
       ),
       time("drag", (p) => p.drag_ns, "how much shorter the paths are if the operation takes no time"),
     ],
-    note: (r) => `${formatTime(r.critical_path_totals.duration_ns)}, the paths of ${formatCount(r.critical_path_totals.paths)} traces`,
+    note: (r) =>
+      `${formatTime(r.critical_path_totals.duration_ns)}, the paths of ${formatCount(r.critical_path_totals.paths)} traces`,
   },
   slowest: {
     rows: (r) => r.slowest,
@@ -144,7 +145,11 @@ function idleBars(causes, named) {
       ),
     ),
   );
-  return element("div", { "class": "scroll", "tabindex": "0", "role": "region", "aria-label": "idle time by cause" }, table);
+  return element(
+    "div",
+    { "class": "scroll", "tabindex": "0", "role": "region", "aria-label": "idle time by cause" },
+    table,
+  );
 }
 
 // reportTables fills the sections.
@@ -158,7 +163,10 @@ export function reportTables(page) {
       show(parent);
       continue;
     }
-    keptTable(page, box, t.columns(page, report), { label: id.replace("_", " "), sort: t.sort }).update(all, t.note(report, all));
+    keptTable(page, box, t.columns(page, report), { label: id.replace("_", " "), sort: t.sort }).update(
+      all,
+      t.note(report, all),
+    );
     show(parent, t.above?.(page, report), box);
   }
 }
@@ -178,7 +186,8 @@ export function presence(view, rows) {
     requests: view.requests_total > 0,
     engines: any(r.engines),
     communication: any(r.communication?.collectives) || any(r.communication?.bottlenecks),
-    memory: any(r.memory?.hotspots) || (r.memory?.over_time?.devices ?? []).some((d) => d.written_bytes.some((b) => b > 0)),
+    memory:
+      any(r.memory?.hotspots) || (r.memory?.over_time?.devices ?? []).some((d) => d.written_bytes.some((b) => b > 0)),
     sequences: (r.sequences?.count ?? 0) > 0,
     steps: any(r.steps),
     phases: any(r.phases),

@@ -89,7 +89,8 @@ export class Requests {
       if (!names.has(r.name)) names.set(r.name, []);
       names.get(r.name).push(r);
     }
-    const few = view.requests.length < view.requests_total ? ` of the ${formatCount(view.requests.length)} slowest` : "";
+    const few =
+      view.requests.length < view.requests_total ? ` of the ${formatCount(view.requests.length)} slowest` : "";
     show(
       this.charts,
       ...[...names]
@@ -112,7 +113,12 @@ export class Requests {
                 view.span_ns,
               ),
               this.rate(list),
-              element("div", { class: "ends" }, element("span", {}, formatTime(0)), element("span", {}, formatTime(view.span_ns))),
+              element(
+                "div",
+                { class: "ends" },
+                element("span", {}, formatTime(0)),
+                element("span", {}, formatTime(view.span_ns)),
+              ),
             ),
           ];
         }),

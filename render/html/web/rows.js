@@ -3,7 +3,19 @@
 // Kinds of rows. From KIND_SPAN on, rows are not operations of a device: spans, the host's view of operations, ranges and
 // runtime calls on its threads, and calls that wait. In a run without any device, the figures are of the host's view;
 // see isOperation.
-export const KINDS = ["unknown", "compute", "collective", "memory", "io", "control", "span", "host", "range", "call", "wait"];
+export const KINDS = [
+  "unknown",
+  "compute",
+  "collective",
+  "memory",
+  "io",
+  "control",
+  "span",
+  "host",
+  "range",
+  "call",
+  "wait",
+];
 export const KIND_SPAN = 6;
 export const KIND_HOST = 7;
 export const KIND_WAIT = 10;

@@ -48,7 +48,9 @@ export function engines(page, parent) {
       time("p99", (e) => e.e2e_ns?.p99),
       median("ttft", "ttft_ns", "the time to the first token"),
       median("tpot", "tpot_ns", "the time from one token to the next (TGI: with the prefill)"),
-      ...["queue", "prefill", "decode", "execute", "other"].map((name) => median(name, name + "_ns", "that part of the requests")),
+      ...["queue", "prefill", "decode", "execute", "other"].map((name) =>
+        median(name, name + "_ns", "that part of the requests"),
+      ),
     ],
     { label: "requests of engines", empty: "" },
   ).update(all, "");
@@ -110,7 +112,8 @@ export function steps(page, parent, { picked, isWhole }) {
       {
         title: "beside the median",
         value: (s) => (s.to_next_ns > 1.5 * median ? 1 : 0),
-        text: (s) => (median > 0 && s.to_next_ns > 1.5 * median ? `${(s.to_next_ns / median).toFixed(1)} × the median` : ""),
+        text: (s) =>
+          median > 0 && s.to_next_ns > 1.5 * median ? `${(s.to_next_ns / median).toFixed(1)} × the median` : "",
       },
     ],
     { label: "steps", empty: recorded.length > 0 ? "no step in the selection" : "no steps were recorded" },

@@ -6,7 +6,8 @@ const ROW = 26,
   VISIBLE_BEFORE_VIRTUAL = 16;
 
 // formatOrders and parseOrders write and read the orders of tables.
-export const formatOrders = (orders) => [...orders].map(([label, o]) => `${label}.${o.column}${o.descending ? "d" : "a"}`).join(",") || null;
+export const formatOrders = (orders) =>
+  [...orders].map(([label, o]) => `${label}.${o.column}${o.descending ? "d" : "a"}`).join(",") || null;
 
 export function parseOrders(text) {
   const found = [...(text ?? "").matchAll(/([^,.]+)\.(\d+)([ad])/g)];

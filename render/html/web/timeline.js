@@ -50,7 +50,8 @@ export class Timeline {
     this.groups = buildGroups(this.view, this.rows);
     this.overlays = null;
     const marks = stepMarks(this.view, this.rows);
-    if (marks.length > 1) this.groups.unshift({ label: "steps", device: null, lanes: [new Uint32Array()], crowded: 0, marks });
+    if (marks.length > 1)
+      this.groups.unshift({ label: "steps", device: null, lanes: [new Uint32Array()], crowded: 0, marks });
     this.end = this.view.span_ns;
     this.minimap = usage(this.rows, 0, Math.max(1, this.end), 400);
     this.colorTheme = null;
@@ -79,7 +80,9 @@ export class Timeline {
 
   // keepLanes writes the arrangement to the state.
   keepLanes() {
-    this.store.set({ lanes: JSON.stringify(this.groups.map((g) => [g.label, (g.folded ? "f" : "") + (g.pinned ? "p" : "")])) });
+    this.store.set({
+      lanes: JSON.stringify(this.groups.map((g) => [g.label, (g.folded ? "f" : "") + (g.pinned ? "p" : "")])),
+    });
     this.place();
   }
 
@@ -126,7 +129,11 @@ export class Timeline {
   listLanes() {
     const box = document.getElementById("lanes");
     const button = (text, label, pressed, act) =>
-      element("button", { "type": "button", "aria-label": label, "title": label, "aria-pressed": pressed, "onclick": act }, text);
+      element(
+        "button",
+        { "type": "button", "aria-label": label, "title": label, "aria-pressed": pressed, "onclick": act },
+        text,
+      );
     const move = (g, by) => {
       const from = this.groups.indexOf(g),
         to = Math.max(0, Math.min(this.groups.length - 1, from + by));
@@ -216,13 +223,27 @@ export class Timeline {
     const wide = near.find((i) => rows.dur[i] >= reach && rows.start[i] <= t && t < rows.start[i] + rows.dur[i]);
     if (wide !== undefined) return { row: wide, several: null };
     const sum = near.reduce((ns, i) => ns + rows.dur[i], 0);
-    return { row: NONE, several: { count: near.length, sum, from: rows.start[near[0]], to: rows.start[near.at(-1)] + rows.dur[near.at(-1)] } };
+    return {
+      row: NONE,
+      several: {
+        count: near.length,
+        sum,
+        from: rows.start[near[0]],
+        to: rows.start[near.at(-1)] + rows.dur[near.at(-1)],
+      },
+    };
   }
 
   paint(c, width, height) {
     const style = getComputedStyle(this.canvas),
       color = (name) => style.getPropertyValue("--" + name).trim() || "#888";
-    const look = { ink: color("ink"), muted: color("muted"), faint: color("line"), accent: color("accent"), ground: color("ground") };
+    const look = {
+      ink: color("ink"),
+      muted: color("muted"),
+      faint: color("line"),
+      accent: color("accent"),
+      ground: color("ground"),
+    };
     const dark = (look.dark = document.documentElement.dataset.theme === "dark");
     const s = this.store.state;
     look.filter = `${s.op}|${s.kind}|${s.search}`;
@@ -240,7 +261,8 @@ export class Timeline {
       if (!pinned) c.translate(0, -this.top);
       const [first, last] = pinned ? [0, height] : [this.top + this.head - LANE, this.top + height];
       for (const g of this.groups)
-        if (Boolean(g.pinned) === pinned && g.y + g.lanes.length * g.pitch >= first && g.y <= last) this.paintGroup(c, g, look, first, last);
+        if (Boolean(g.pinned) === pinned && g.y + g.lanes.length * g.pitch >= first && g.y <= last)
+          this.paintGroup(c, g, look, first, last);
       c.restore();
     }
     this.paintOverlays(c, { top: this.head, bottom: height, ...look });
@@ -285,7 +307,12 @@ export class Timeline {
       if (b < LABELS || a > LABELS + this.plot || b < drawn + 2) continue;
       drawn = b;
       c.strokeRect(a + 0.5, g.y + 3.5, Math.max(0.5, b - a - 1), g.height - 4);
-      if (b - a > 34) c.fillText(clip(c, m.text, Math.min(b, LABELS + this.plot) - Math.max(a, LABELS) - 6), Math.max(a, LABELS) + 4, g.y + LANE / 2 + 1);
+      if (b - a > 34)
+        c.fillText(
+          clip(c, m.text, Math.min(b, LABELS + this.plot) - Math.max(a, LABELS) - 6),
+          Math.max(a, LABELS) + 4,
+          g.y + LANE / 2 + 1,
+        );
     }
   }
 
@@ -341,11 +368,17 @@ export class Timeline {
         value = this.isDim(i, this.marked, this.store.state.op) ? faded(pixel) : pixel;
       const a = Math.max(0, Math.floor(x0)),
         b = Math.max(Math.floor(x0) + 1, Math.round(x1));
-      for (let line = 0; line < LANE; line++) pixels.fill(value, line * across + a, line * across + Math.min(b, across));
+      for (let line = 0; line < LANE; line++)
+        pixels.fill(value, line * across + a, line * across + Math.min(b, across));
       narrow = true;
     };
     const several = (x, k0, k1) => {
-      if (lane.filter_ !== look.filter) Object.assign(lane, laneSums(rows, lane, (i) => this.classOf(i)), { filter_: look.filter });
+      if (lane.filter_ !== look.filter)
+        Object.assign(
+          lane,
+          laneSums(rows, lane, (i) => this.classOf(i)),
+          { filter_: look.filter },
+        );
       let at = LANE,
         busy = 0;
       for (const u of lane.used) busy += lane.sums[u][k1] - lane.sums[u][k0];
@@ -355,7 +388,8 @@ export class Timeline {
           to = busy > 0 ? at - (part / busy) * height : LANE - height;
         if (part === 0 && busy > 0) continue;
         const color = kindPixel(u % DIM, dark);
-        for (let line = Math.round(to); line < Math.round(at); line++) pixels[line * across + x] = u >= DIM ? faded(color) : color;
+        for (let line = Math.round(to); line < Math.round(at); line++)
+          pixels[line * across + x] = u >= DIM ? faded(color) : color;
         at = to;
       }
       narrow = true;
@@ -371,7 +405,8 @@ export class Timeline {
       c.drawImage(strip.canvas, 0, 0, across, LANE, LABELS, y, across, g.height);
     }
     const x = (px) => LABELS + px;
-    for (let k = 0; k < wide.length; k += 3) this.paintBox(c, wide[k], x(wide[k + 1]), x(wide[k + 2]), y, g.height, look);
+    for (let k = 0; k < wide.length; k += 3)
+      this.paintBox(c, wide[k], x(wide[k + 1]), x(wide[k + 2]), y, g.height, look);
     if (g.height < LANE) return;
     for (const l of labels) {
       if (l.count < 2 || l.to - l.from < LABELLED) continue;
@@ -415,7 +450,9 @@ export class Timeline {
   isDim(i, marked, selected) {
     const { kind } = this.store.state,
       name = this.rows.name[i];
-    return (marked && !marked[name]) || (selected ?? name) !== name || (kind ?? this.rows.kind[i]) !== this.rows.kind[i];
+    return (
+      (marked && !marked[name]) || (selected ?? name) !== name || (kind ?? this.rows.kind[i]) !== this.rows.kind[i]
+    );
   }
 
   // strip returns an image of the width and a lane's height.
@@ -631,8 +668,14 @@ export class Timeline {
     const lanes = this.groups.filter((g) => !g.folded).flatMap((g) => g.lanes.filter((l) => l.length > 0)),
       rows = this.rows;
     if (lanes.length === 0) return;
-    const first = (lane, t) => Math.min(lane.length - 1, lowerBound(0, lane.length, t, (m) => rows.start[lane[m]] + rows.dur[lane[m]]));
-    let lane = lanes.find((l) => l[lowerBound(0, l.length, rows.start[this.focus] ?? Infinity, (m) => rows.start[l[m]])] === this.focus);
+    const first = (lane, t) =>
+      Math.min(
+        lane.length - 1,
+        lowerBound(0, lane.length, t, (m) => rows.start[lane[m]] + rows.dur[lane[m]]),
+      );
+    let lane = lanes.find(
+      (l) => l[lowerBound(0, l.length, rows.start[this.focus] ?? Infinity, (m) => rows.start[l[m]])] === this.focus,
+    );
     if (this.focus === NONE || !lane) {
       lane = lanes[0];
       this.focus = lane[first(lane, this.from)];
@@ -645,7 +688,10 @@ export class Timeline {
     }
     this.reveal(this.focus);
     const said = document.getElementById("said");
-    if (said) said.textContent = printable(`${this.view.names[rows.name[this.focus]]}, ${formatTime(rows.dur[this.focus])}, at ${formatTime(rows.start[this.focus])}`);
+    if (said)
+      said.textContent = printable(
+        `${this.view.names[rows.name[this.focus]]}, ${formatTime(rows.dur[this.focus])}, at ${formatTime(rows.start[this.focus])}`,
+      );
     this.surface.draw();
   }
 
@@ -654,9 +700,11 @@ export class Timeline {
     const a = this.rows.start[row],
       b = a + this.rows.dur[row],
       width = Math.min(this.to - this.from, Math.max(20, b - a) * (this.plot / NARROW));
-    if (width < this.to - this.from || a < this.from || b > this.to) this.move((a + b) / 2 - width / 2, (a + b) / 2 + width / 2);
+    if (width < this.to - this.from || a < this.from || b > this.to)
+      this.move((a + b) / 2 - width / 2, (a + b) / 2 + width / 2);
     const y = this.yOf(row);
-    if (y < this.head || y > this.surface.height - LANE) this.box.scrollTop += y - (this.head + this.surface.height) / 2;
+    if (y < this.head || y > this.surface.height - LANE)
+      this.box.scrollTop += y - (this.head + this.surface.height) / 2;
   }
 
   setHover(row, e, several = null) {

@@ -143,5 +143,9 @@ export function axisLabels(from, to, count) {
   if (step * 1e4 >= to) return { offset: 0, text: "", ticks: ticks.map((t) => ({ t, text: exact(t, ...whole) })) };
   const offset = ticks[0] ?? from,
     part = unitOf(span);
-  return { offset, text: exact(offset, ...whole), ticks: ticks.map((t) => ({ t, text: "+" + exact(t - offset, ...part) })) };
+  return {
+    offset,
+    text: exact(offset, ...whole),
+    ticks: ticks.map((t) => ({ t, text: "+" + exact(t - offset, ...part) })),
+  };
 }

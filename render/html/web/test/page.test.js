@@ -1,6 +1,15 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { argumentFacts, formatBytes, formatCount, formatRange, formatShare, axisLabels, formatTime, timeTicks } from "../units.js";
+import {
+  argumentFacts,
+  formatBytes,
+  formatCount,
+  formatRange,
+  formatShare,
+  axisLabels,
+  formatTime,
+  timeTicks,
+} from "../units.js";
 import { Store, compileSearch, formatState, parseState } from "../state.js";
 import { formatOrders, parseOrders, sortRows, tabSeparated } from "../table.js";
 import { printable, shorten } from "../dom.js";
@@ -43,8 +52,8 @@ test("arguments of kernels", () => {
   assert.deepEqual(
     facts(
       {
-        grid: [50, 4, 1],
-        block: [256, 1, 1],
+        "grid": [50, 4, 1],
+        "block": [256, 1, 1],
         "registers per thread": 32,
         "shared memory": 49152,
         "est. achieved occupancy %": 0,
@@ -262,11 +271,17 @@ test("the timeline draws each row once: as a box of at least a pixel, or with th
         let sum = 0;
         for (let k = k0; k < k1; k++) {
           assert.ok(rows.dur[lane[k]] * scale < 1, "a row of a pixel is hidden");
-          assert.ok(Math.max(0, Math.floor((rows.start[lane[k]] - from) * scale)) === pixel, "a row is in another pixel");
+          assert.ok(
+            Math.max(0, Math.floor((rows.start[lane[k]] - from) * scale)) === pixel,
+            "a row is in another pixel",
+          );
           sum += rows.dur[lane[k]];
           seen.push(lane[k]);
         }
-        assert.equal(used.reduce((all, u) => all + sums[u][k1] - sums[u][k0], 0), sum);
+        assert.equal(
+          used.reduce((all, u) => all + sums[u][k1] - sums[u][k0], 0),
+          sum,
+        );
       };
       visibleRows(rows, lane, from, to, width, box, several);
       assert.ok(calls <= 2 * width + 2, `${calls} boxes`);
@@ -284,10 +299,18 @@ test("the texts of an axis differ, and state their common part once", () => {
         all = ticks.map((t) => t.text);
       assert.equal(new Set(all).size, all.length, all.join(" "));
       for (const t of all) assert.ok(t.length < 14, t);
-      assert.equal(text !== "", all.every((t) => t.startsWith("+")));
+      assert.equal(
+        text !== "",
+        all.every((t) => t.startsWith("+")),
+      );
     }
   }
-  assert.deepEqual(texts(2.21e9, 2.2103e9).ticks.slice(0, 3).map((t) => plain(t.text)), ["+0 µs", "+50 µs", "+100 µs"]);
+  assert.deepEqual(
+    texts(2.21e9, 2.2103e9)
+      .ticks.slice(0, 3)
+      .map((t) => plain(t.text)),
+    ["+0 µs", "+50 µs", "+100 µs"],
+  );
   assert.equal(plain(texts(2.21e9, 2.2103e9).text), "2.21000 s");
   assert.deepEqual(texts(0, 3e6).ticks.map((t) => plain(t.text))[1], "0.5 ms");
 });
@@ -307,7 +330,10 @@ test("cards state evidence and gain with their units", () => {
 test("a histogram of latencies counts each, and marks those above a bound", () => {
   const { bins, least, most } = latencyBins([1, 1, 2, 41, 40], 39),
     sum = (of) => bins.reduce((n, b) => n + of(b), 0);
-  assert.deepEqual([least, most, sum((b) => b.count), sum((b) => b.slow), bins[0].count, bins.at(-1).slow], [1, 41, 5, 2, 2, 2]);
+  assert.deepEqual(
+    [least, most, sum((b) => b.count), sum((b) => b.slow), bins[0].count, bins.at(-1).slow],
+    [1, 41, 5, 2, 2, 2],
+  );
 });
 
 test("orders of tables read back", () => {
