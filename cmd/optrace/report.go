@@ -178,7 +178,9 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 		}
 		in, done := src.Open(s)
 		r, err := analyze.Run(ctx, in, opts)
-		done()
+		if f.html == "" || err != nil {
+			done()
+		}
 		if err != nil {
 			return exit.Input(err)
 		}
@@ -197,7 +199,9 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 		}
 		if f.html != "" {
 			out.Done = func() { showPage(ctx, s, f.html, f.open) }
-			return exit.Output(html.Write(out, r, html.Options{Title: input.Title(inputs), Version: version()}))
+			err := html.Write(out, r, html.Options{Title: input.Title(inputs), Version: version()})
+			done()
+			return exit.Output(err)
 		}
 		return exit.Output(f.write(out, f.display.On(out.Screen(s)), r, chosen))
 	})
