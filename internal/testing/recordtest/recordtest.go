@@ -105,8 +105,8 @@ func Golden(t *testing.T, ending string, read ReadFunc) {
 	}
 }
 
-// Cases compares the transcripts of the inputs in testdata/cases.txt, read at once and byte by byte, or writes them with
-// -update. A case is a name, an input without its last newline, and the transcript:
+// Cases compares the transcripts of the inputs in testdata/cases.txt, read at once and, without damage, byte by byte. With
+// -update it writes them. A case is a name, an input without its last newline, and the transcript:
 //
 //	=== an empty document
 //	{}
@@ -126,8 +126,10 @@ func Cases(t *testing.T, read ReadFunc) {
 		fmt.Fprintf(&updated, "=== %s\n%s\n---\n%s", name, input, got)
 		if !*golden.Update {
 			check.Equal(t, name, strings.TrimRight(want, "\n"), strings.TrimRight(got, "\n"))
-			check.Equal(t, name+", byte by byte", got,
-				Transcript(t, read(iotest.OneByteReader(strings.NewReader(input)), "input", nil)))
+			if !strings.Contains(got, "error: ") { // where reading goes on behind damage depends on the sizes of reads
+				check.Equal(t, name+", byte by byte", got,
+					Transcript(t, read(iotest.OneByteReader(strings.NewReader(input)), "input", nil)))
+			}
 		}
 	}
 	if *golden.Update {
