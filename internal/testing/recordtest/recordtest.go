@@ -105,36 +105,18 @@ func Golden(t *testing.T, ending string, read ReadFunc) {
 	}
 }
 
-// Cases compares the transcripts of the inputs in testdata/cases.txt, read at once and, without damage, byte by byte. With
-// -update it writes them. A case is a name, an input without its last newline, and the transcript:
-//
-//	=== an empty document
-//	{}
-//	---
-//	skipped unknown_record: 1
+// Cases compares the transcripts of the inputs in testdata/cases.txt, see [golden.Cases], read at once and, without damage,
+// byte by byte.
 func Cases(t *testing.T, read ReadFunc) {
 	t.Helper()
-	const file = "testdata/cases.txt"
-	var updated strings.Builder
-	for part := range strings.SplitSeq("\n"+string(check.Must(os.ReadFile(file))(t)), "\n=== ") {
-		name, rest, ok := strings.Cut(part, "\n")
-		if !ok {
-			continue
-		}
-		input, want, _ := strings.Cut(rest+"\n", "\n---\n")
+	golden.Cases(t, "testdata/cases.txt", func(input string) string {
 		got := Transcript(t, read(strings.NewReader(input), "input", nil))
-		fmt.Fprintf(&updated, "=== %s\n%s\n---\n%s", name, input, got)
-		if !*golden.Update {
-			check.Equal(t, name, strings.TrimRight(want, "\n"), strings.TrimRight(got, "\n"))
-			if !strings.Contains(got, "error: ") { // where reading goes on behind damage depends on the sizes of reads
-				check.Equal(t, name+", byte by byte", got,
-					Transcript(t, read(iotest.OneByteReader(strings.NewReader(input)), "input", nil)))
-			}
+		if !strings.Contains(got, "error: ") { // where reading goes on behind damage depends on the sizes of reads
+			check.Equal(t, "byte by byte: "+input, got,
+				Transcript(t, read(iotest.OneByteReader(strings.NewReader(input)), "input", nil)))
 		}
-	}
-	if *golden.Update {
-		check.OK(t, os.WriteFile(file, []byte(updated.String()), 0o644))
-	}
+		return got
+	})
 }
 
 // Ends checks the end of reading: when the caller stops, at any record, and when the source fails.
