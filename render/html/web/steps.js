@@ -38,7 +38,7 @@ export function engines(page, parent) {
       named("engine", (e) => e.dialect),
       named("service", (e) => e.service ?? ""),
       named("model", (e) => e.model ?? ""),
-      ...Object.keys(all[0].key ?? {}).map((k) => text(k, (e) => e.key?.[k] ?? "")),
+      ...Object.keys(all[0].key ?? {}).map((k) => named(k, (e) => e.key?.[k] ?? "")),
       count("requests", (e) => e.requests),
       count("tokens in", (e) => e.tokens_in),
       count("out", (e) => e.tokens_out),
