@@ -89,18 +89,12 @@ export function histogram(bins, kind, large = false) {
     ...boxes,
   );
   if (!large) return chart;
-  return element(
-    "div",
-    {},
-    chart,
-    element(
-      "div",
-      { class: "ends" },
-      element("span", {}, formatTime(binStart(first))),
-      element("span", {}, formatTime(binStart(last + 1))),
-    ),
-  );
+  return element("div", {}, chart, ends(binStart(first), binStart(last + 1)));
 }
+
+// ends returns the times below a chart.
+export const ends = (from, to) =>
+  element("div", { class: "ends" }, element("span", {}, formatTime(from)), element("span", {}, formatTime(to)));
 
 function binStart(k) {
   return k === 0 ? 0 : Math.pow(10, 2 + k / 4);

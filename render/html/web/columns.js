@@ -1,5 +1,6 @@
 // Columns and tables shared by sections.
 
+import { shortenName } from "./dom.js";
 import { Table } from "./table.js";
 import { formatCount, formatTime } from "./units.js";
 
@@ -10,6 +11,15 @@ export const count = (title, value, hint) => ({
   text: (r) => formatCount(value(r)),
   numeric: true,
   hint,
+});
+
+// named is a first column of names.
+export const named = (title, value, limit = 60) => ({
+  title,
+  value,
+  class: "name",
+  full: value,
+  text: (r) => shortenName(value(r), limit),
 });
 
 // deviceName is a device with its service, if several services have a device of this name.

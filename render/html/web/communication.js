@@ -1,10 +1,10 @@
 // The section of communication.
 
-import { element, shorten, shortenName, show } from "./dom.js";
+import { element, shorten, show } from "./dom.js";
 import { bar } from "./charts.js";
 import { collectivesIn, communicatingOf } from "./selected.js";
 import { formatCount, formatRate, formatShare } from "./units.js";
-import { time, count, deviceName, keptTable } from "./columns.js";
+import { time, count, deviceName, keptTable, named } from "./columns.js";
 
 // communication fills the section of collective operations, with the report's figures for the whole run, otherwise with
 // figures of the selected operations.
@@ -38,13 +38,7 @@ export function communication(page, parent, { picked, isWhole, from, to }) {
       page,
       box,
       [
-        {
-          title: "collective",
-          value: (r) => r.name,
-          class: "name",
-          full: (r) => r.name,
-          text: (r) => shortenName(r.name, 40),
-        },
+        named("collective", (r) => r.name, 40),
         { title: "group", value: (r) => r.group ?? "", text: (r) => shorten(r.group ?? "", 30) },
         count("count", (r) => r.count),
         time("transfer", (r) => r.transfer_ns, "the shortest duration among the devices"),
@@ -76,13 +70,7 @@ export function communication(page, parent, { picked, isWhole, from, to }) {
     page,
     box,
     [
-      {
-        title: "operation",
-        value: (r) => r.operation,
-        class: "name",
-        full: (r) => r.operation,
-        text: (r) => shortenName(r.operation, 60),
-      },
+      named("operation", (r) => r.operation),
       count("calls", (r) => r.call_count),
       time("sum", (r) => r.total_duration_us * 1000),
       {

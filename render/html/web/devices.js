@@ -1,11 +1,10 @@
 // The section of devices.
 
-import { KIND_SPAN, NONE, deviceParts, utilisation } from "./rows.js";
-import { shortenName } from "./dom.js";
+import { KIND_SPAN, NONE, deviceParts, usage } from "./rows.js";
 import { Table } from "./table.js";
 import { stacked, strip } from "./charts.js";
 import { formatCount } from "./units.js";
-import { time, count } from "./columns.js";
+import { time, count, named } from "./columns.js";
 
 // Devices shows the parts of each device's time. They add up.
 export class Devices {
@@ -14,13 +13,7 @@ export class Devices {
     this.table = new Table(
       parent,
       [
-        {
-          title: "device",
-          value: (d) => d.label,
-          class: "name",
-          full: (d) => d.label,
-          text: (d) => shortenName(d.label, 40),
-        },
+        named("device", (d) => d.label, 40),
         count("count", (d) => d.count),
         time("sum", (d) => d.sum),
         {
@@ -100,7 +93,7 @@ export class Devices {
           label: view.devices[device].label,
           count,
           sum,
-          strip: Array.from(utilisation(rows, list, from, to, 80)),
+          strip: Array.from(usage(rows, list, from, to, 80).busy),
         };
         d.causes = isWhole ? view.report.idle_causes?.devices[view.devices[device].idle_row] : null;
         const o = isWhole && (view.report.devices ?? [])[view.devices[device].row];

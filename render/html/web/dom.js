@@ -18,6 +18,17 @@ export function element(tag, attributes, ...children) {
   return e;
 }
 
+// push makes a button: a click does what act does, and nothing to the row of a table around it.
+export function push(text, act, attributes = {}) {
+  const onclick = (e) => {
+    e.stopPropagation();
+    act();
+  };
+  return element("button", { type: "button", ...attributes, onclick }, text);
+}
+
+export const pushLink = (text, act) => push(text, act, { class: "link" });
+
 // printable replaces invisible characters and changes of text direction.
 export function printable(text) {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, "\ufffd");

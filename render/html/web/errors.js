@@ -1,13 +1,12 @@
 // Errors of operations and other spans, by text.
 
 import { NONE, KIND_SPAN } from "./rows.js";
-import { element, shorten, show } from "./dom.js";
+import { element, pushLink, shorten, show } from "./dom.js";
 import { count, keptTable } from "./columns.js";
 import { formatCount, formatTime } from "./units.js";
 
 // errorText returns the text of an error by its number behind a label, or null.
-export const errorText = (view, error, label = "") =>
-  error === NONE ? null : label + (view.errors[error] || "(no text)");
+export const errorText = (view, error, label = "") => (error === NONE ? null : label + (view.errors[error] || "(no text)"));
 
 // errorsOf returns a row per text of an error, name and kind of span in picked rows, the most frequent first.
 export function errorsOf(rows, view, picked) {
@@ -16,13 +15,7 @@ export function errorsOf(rows, view, picked) {
     if (rows.error[i] === NONE) continue;
     const span = rows.kind[i] === KIND_SPAN,
       key = [rows.error[i], rows.name[i], span].join();
-    const g = groups.get(key) ?? {
-      text: errorText(view, rows.error[i]),
-      name: view.names[rows.name[i]],
-      span,
-      count: 0,
-      first: i,
-    };
+    const g = groups.get(key) ?? { text: errorText(view, rows.error[i]), name: view.names[rows.name[i]], span, count: 0, first: i };
     g.count++;
     groups.set(key, g);
   }
@@ -38,11 +31,7 @@ export function errors(page, parent, { picked, isWhole }) {
     box = element("div", {}),
     undrawn = all - found.reduce((n, g) => n + g.count, 0);
   const first = (g) =>
-    element(
-      "button",
-      { class: "link", type: "button", onclick: () => page.showRow(g.first) },
-      formatTime(rows.start[g.first]),
-    );
+    pushLink(formatTime(rows.start[g.first]), () => page.showRow(g.first));
   keptTable(
     page,
     box,

@@ -2,7 +2,8 @@
 // figures of a whole run.
 
 import { KIND_SPAN, NONE, lowerBound } from "./rows.js";
-import { element, shorten, shortenName, show } from "./dom.js";
+import { element, push, pushLink, shorten, show } from "./dom.js";
+import { named } from "./columns.js";
 import { Table } from "./table.js";
 import { stacked, strip } from "./charts.js";
 import { formatCount, formatShare, formatTime } from "./units.js";
@@ -48,8 +49,7 @@ function streamsOf(rows, { device, rows: list }, threshold) {
   list.sort((a, b) => rows.start[a] - rows.start[b] || rows.dur[a] - rows.dur[b] || a - b);
   for (const i of list) {
     let s = streams.get(rows.stream[i]);
-    if (!s)
-      streams.set(rows.stream[i], (s = { device, stream: rows.stream[i], rows: [], latest: [], cause: [], held: [] }));
+    if (!s) streams.set(rows.stream[i], (s = { device, stream: rows.stream[i], rows: [], latest: [], cause: [], held: [] }));
     const latest = s.rows.length === 0 ? -Infinity : Math.max(s.latest.at(-1), endOf(rows, s.rows.at(-1)));
     s.cause.push(s.rows.length > 0 && latest < rows.start[i] ? gapCause(rows, ends, i, latest, threshold) : -1);
     s.held.push(latest > rows.launch[i] || hasDependency(rows, ends, i, rows.launch[i], threshold));
@@ -171,13 +171,7 @@ export class Launches {
     this.table = new Table(
       box,
       [
-        {
-          title: "stream of",
-          value: (s) => s.label,
-          class: "name",
-          full: (s) => s.label,
-          text: (s) => shortenName(s.label, 40),
-        },
+        named("stream of", (s) => s.label, 40),
         {
           title: "stream",
           value: (s) => (s.stream === NONE ? null : s.stream),
@@ -185,11 +179,7 @@ export class Launches {
           numeric: true,
         },
         { title: "launches", value: (s) => s.count, text: (s) => formatCount(s.count), numeric: true },
-        time(
-          "overhead",
-          (s) => s.overhead,
-          "from the end of the launching call to the start, where nothing else held the operation back",
-        ),
+        time("overhead", (s) => s.overhead, "from the end of the launching call to the start, where nothing else held the operation back"),
         time("median", (s) => s.median, "of the overhead"),
         time("max", (s) => (s.free > 0 ? s.most : null), "of the overhead"),
         time("waiting", (s) => s.waiting, "from the end of the launching call to the start, of all"),
@@ -308,18 +298,7 @@ export class Launches {
                 element(
                   "li",
                   {},
-                  element(
-                    "button",
-                    {
-                      class: "link",
-                      type: "button",
-                      onclick: (e) => {
-                        e.stopPropagation();
-                        this.page.showRow(s.rows[k]);
-                      },
-                    },
-                    formatTime(value(k)) + " " + say(k) + shorten(view.names[rows.name[s.rows[k]]], 40),
-                  ),
+                  pushLink(formatTime(value(k)) + " " + say(k) + shorten(view.names[rows.name[s.rows[k]]], 40), () => this.page.showRow(s.rows[k])),
                 ),
               ),
             ),
@@ -342,17 +321,7 @@ export class Launches {
       element(
         "div",
         {},
-        element(
-          "button",
-          {
-            type: "button",
-            onclick: (e) => {
-              e.stopPropagation();
-              store.set({ device: store.state.device === device ? null : device });
-            },
-          },
-          "only this device",
-        ),
+        push("only this device", () => store.set({ device: store.state.device === device ? null : device })),
       ),
     );
   }
@@ -379,11 +348,7 @@ export class Launches {
         .map(([label, value, kind]) => ({ label, value, kind }));
     show(
       this.path,
-      element(
-        "h3",
-        { class: "small" },
-        `critical path across host and devices, ${formatTime(p.duration_ns)} of the whole run`,
-      ),
+      element("h3", { class: "small" }, `critical path across host and devices, ${formatTime(p.duration_ns)} of the whole run`),
       stacked(parts, p.duration_ns),
       element(
         "p",

@@ -13,7 +13,7 @@ import {
   selectRows,
 } from "./rows.js";
 import { Store, compileSearch, formatState, parseState } from "./state.js";
-import { element, printable, shorten, shortNames, show } from "./dom.js";
+import { element, printable, push, pushLink, shorten, shortNames, show } from "./dom.js";
 import { FlameGraph } from "./flame.js";
 import { Timeline } from "./timeline.js";
 import { Operations } from "./operations.js";
@@ -207,7 +207,7 @@ export class Page {
     if (this.listed === text) return;
     this.listed = text;
     const go = (h) => () => h.scrollIntoView({ block: "start" });
-    show(byID("nav"), ...names.map((h) => element("button", { type: "button", onclick: go(h) }, h.textContent)));
+    show(byID("nav"), ...names.map((h) => push(h.textContent, go(h))));
     this.below();
   }
 
@@ -482,11 +482,7 @@ export class Page {
         .reverse()
         .flatMap((n, i) => [
           i > 0 ? document.createTextNode(" › ") : null,
-          element(
-            "button",
-            { class: "link", type: "button", onclick: () => this.flame.zoomTo(n) },
-            shorten(n.name, 40),
-          ),
+          pushLink(shorten(n.name, 40), () => this.flame.zoomTo(n)),
         ]),
     );
   }
@@ -544,20 +540,13 @@ export class Page {
       element(
         "p",
         {},
-        element("button", { type: "button", onclick: () => store.set({ op: rows.name[row] }) }, "highlight all"),
+        push("highlight all", () => store.set({ op: rows.name[row] })),
         " ",
-        element(
-          "button",
-          {
-            type: "button",
-            onclick: () => this.timeline.zoomTo(rows.start[row], rows.start[row] + rows.dur[row], 0.5),
-          },
-          "zoom",
-        ),
+        push("zoom", () => this.timeline.zoomTo(rows.start[row], rows.start[row] + rows.dur[row], 0.5)),
         " ",
         request?.link ? element("a", { href: request.link, rel: "noreferrer" }, "request in Jaeger") : null,
         " ",
-        element("button", { type: "button", onclick: () => this.timeline.pin(NONE) }, "close"),
+        push("close", () => this.timeline.pin(NONE)),
       ),
     );
   }
@@ -577,15 +566,14 @@ export class Page {
   timeButton(at, duration, operation) {
     if (at === null) return "–";
     const { rows, view } = this;
-    const act = (e) => {
-      e.stopPropagation();
+    const act = () => {
       const near = (k) => Math.abs(rows.start[k] - at) <= 512;
       for (let k = lowerBound(0, rows.n, at - 512, (m) => rows.start[m]); k < rows.n && near(k); k++)
         if (view.names[rows.name[k]] === operation && rows.kind[k] < KIND_SPAN) return this.showRow(k);
       this.timeline.zoomTo(at, at + duration, 0.3);
       byID("timeline").scrollIntoView({ block: "center" });
     };
-    return element("button", { class: "link", type: "button", onclick: act }, formatTime(at));
+    return pushLink(formatTime(at), act);
   }
 
   showTime(from, to) {

@@ -1,10 +1,10 @@
 // The section of memory.
 
-import { element, shorten, shortenName, show } from "./dom.js";
+import { element, shorten, show } from "./dom.js";
 import { strip } from "./charts.js";
 import { bucketsIn, hotspotsOf } from "./selected.js";
 import { formatBytes, formatCount, formatTime } from "./units.js";
-import { time, deviceName, keptTable } from "./columns.js";
+import { time, deviceName, keptTable, named } from "./columns.js";
 
 // memory fills the section of memory, as communication does its own.
 export function memory(page, parent, { picked, isWhole, from, to }) {
@@ -65,13 +65,7 @@ export function memory(page, parent, { picked, isWhole, from, to }) {
     page,
     box,
     [
-      {
-        title: "operation",
-        value: (r) => r.operation,
-        class: "name",
-        full: (r) => r.operation,
-        text: (r) => shortenName(r.operation, 60),
-      },
+      named("operation", (r) => r.operation),
       { title: "device", value: (r) => r.device_id ?? "", text: (r) => shorten(r.device_id ?? "", 30) },
       { title: "memory", value: (r) => r.memory_bytes, text: (r) => formatBytes(r.memory_bytes), numeric: true },
       time("duration", (r) => r.duration_ns ?? r.duration_us * 1000),

@@ -1,7 +1,7 @@
 // The section of operations.
 
 import { KINDS, NONE, histogramBin, HISTOGRAM_BINS, summarise } from "./rows.js";
-import { element, shorten, shortenName } from "./dom.js";
+import { element, push, pushLink, shorten, shortenName } from "./dom.js";
 import { Table } from "./table.js";
 import { bar, histogram } from "./charts.js";
 import { formatBytes, formatCount, formatRate, formatShare, formatTime } from "./units.js";
@@ -273,18 +273,7 @@ export class Operations {
             element(
               "li",
               {},
-              element(
-                "button",
-                {
-                  class: "link",
-                  type: "button",
-                  onclick: (e) => {
-                    e.stopPropagation();
-                    this.page.showRow(i);
-                  },
-                },
-                formatTime(rows.dur[i]) + " at " + formatTime(rows.start[i]),
-              ),
+              pushLink(formatTime(rows.dur[i]) + " at " + formatTime(rows.start[i]), () => this.page.showRow(i)),
             ),
           ),
         ),
@@ -292,18 +281,10 @@ export class Operations {
       element(
         "div",
         {},
-        element(
-          "button",
-          {
-            type: "button",
-            onclick: (e) => {
-              e.stopPropagation();
-              store.set({ op: null });
-              this.table.toggle(g.label);
-            },
-          },
-          "close",
-        ),
+        push("close", () => {
+          store.set({ op: null });
+          this.table.toggle(g.label);
+        }),
       ),
     );
   }

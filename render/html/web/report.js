@@ -3,16 +3,22 @@
 
 import { element, shortenName, show } from "./dom.js";
 import { bar, stacked } from "./charts.js";
-import { count, deviceName, keptTable, time } from "./columns.js";
+import { count, deviceName, keptTable, named, time } from "./columns.js";
 import { formatBytes, formatCount, formatShare, formatTime } from "./units.js";
 
-const name = (title, value) => ({ title, value, class: "name", full: value, text: (r) => shortenName(value(r), 60) });
 const share = (title, value, kind = () => "accent") => ({
   title,
   value,
   numeric: true,
   render: (r) => element("span", { class: "withbar" }, bar(value(r), kind(r)), formatShare(value(r))),
 });
+const begins = (page) => ({
+  title: "at",
+  value: (r) => page.timeOf(r.start_unix_ns),
+  render: (r) => page.timeButton(page.timeOf(r.start_unix_ns), r.duration_ns, r.operation),
+  numeric: true,
+});
+
 // namer returns the function that names a device as the other sections do: by its rank only beside other ranks.
 const namer = (report) => {
   const several = new Set((report.devices ?? []).map((d) => d.rank)).size > 1;
@@ -32,7 +38,7 @@ const TABLES = {
   operators: {
     rows: (r) => r.operators?.rows,
     columns: () => [
-      name("operator", (o) => o.operator),
+      named("operator", (o) => o.operator),
       count("calls", (o) => o.calls),
       time("device self", (o) => o.device_self_ns, "the operations on devices that it launched"),
       time("device total", (o) => o.device_total_ns, "with those of the operators below it"),
@@ -48,17 +54,12 @@ const TABLES = {
   idle: {
     rows: (r) => r.idle,
     columns: (page, r) => [
-      name("device", namer(r)),
+      named("device", namer(r)),
       time("idle", (g) => g.duration_ns),
-      {
-        title: "at",
-        value: (g) => page.timeOf(g.start_unix_ns),
-        render: (g) => page.timeButton(page.timeOf(g.start_unix_ns), g.duration_ns),
-        numeric: true,
-      },
+      begins(page),
       { title: "cause", value: (g) => (g.cause ?? "").replace("_", " ") },
-      name("after", (g) => g.after ?? ""),
-      name("before", (g) => g.before ?? ""),
+      named("after", (g) => g.after ?? ""),
+      named("before", (g) => g.before ?? ""),
     ],
     note: (r, all) => `the longest ${formatCount(all.length)} gaps of the whole run`,
     above: (page, r) => idleBars(r.idle_causes, namer(r)),
@@ -66,7 +67,7 @@ const TABLES = {
   balance: {
     rows: (r) => r.load_balance?.per_device_duration_us,
     columns: (page, r) => [
-      name("device", ([device]) => device),
+      named("device", ([device]) => device),
       time("sum", ([, us]) => us * 1000),
       share("of the largest", ([, us]) => us / Math.max(1e-9, r.load_balance.max_duration_us)),
     ],
@@ -78,7 +79,7 @@ const TABLES = {
   critical_path: {
     rows: (r) => r.critical_path,
     columns: (page, r) => [
-      name("operation", (p) => p.operation || "(idle)"),
+      named("operation", (p) => p.operation || "(idle)"),
       { title: "kind", value: (p) => p.kind },
       { title: "device", value: namer(r) },
       time("time", (p) => p.ns),
@@ -95,15 +96,10 @@ const TABLES = {
   slowest: {
     rows: (r) => r.slowest,
     columns: (page, r) => [
-      name("operation", (o) => o.operation),
+      named("operation", (o) => o.operation),
       { title: "device", value: (o) => namer(r)({ ...o, service: "" }) },
       time("duration", (o) => o.duration_ns ?? o.duration_us * 1000),
-      {
-        title: "at",
-        value: (o) => page.timeOf(o.start_unix_ns),
-        render: (o) => page.timeButton(page.timeOf(o.start_unix_ns), o.duration_ns, o.operation),
-        numeric: true,
-      },
+      begins(page),
       { title: "launched by", value: (o) => o.launched_by ?? "", text: (o) => shortenName(o.launched_by ?? "", 40) },
     ],
     note: () => "of the whole run",
@@ -111,7 +107,7 @@ const TABLES = {
 };
 
 // idleBars returns the idle time of each device by cause.
-function idleBars(causes, named) {
+function idleBars(causes, label) {
   const devices = causes?.devices ?? [],
     sum = (d) => IDLE.reduce((n, [c]) => n + d[c].sum_ns, 0),
     most = Math.max(1, ...devices.map(sum));
@@ -125,7 +121,7 @@ function idleBars(causes, named) {
         element(
           "tr",
           {},
-          element("td", { class: "name" }, named(d)),
+          element("td", { class: "name" }, label(d)),
           element(
             "td",
             { class: "wide" },

@@ -1,11 +1,11 @@
 // The section of requests.
 
-import { element, shorten, shortenName, show } from "./dom.js";
+import { element, push, pushLink, shorten, show } from "./dom.js";
 import { quantile } from "./rows.js";
 import { Table } from "./table.js";
-import { bar, latencies, overTime, stacked, strip } from "./charts.js";
+import { bar, ends, latencies, overTime, stacked, strip } from "./charts.js";
 import { formatCount, formatShare, formatTime } from "./units.js";
-import { time, count } from "./columns.js";
+import { time, count, named } from "./columns.js";
 
 // The most names of requests with charts, and the least requests of a name for one.
 const CHARTS = 4,
@@ -22,13 +22,7 @@ export class Requests {
     this.table = new Table(
       box,
       [
-        {
-          title: "request",
-          value: (r) => r.name,
-          class: "name",
-          full: (r) => r.name,
-          text: (r) => shortenName(r.name, 48),
-        },
+        named("request", (r) => r.name, 48),
         { title: "service", value: (r) => r.service ?? "", text: (r) => shorten(r.service ?? "", 30) },
         time("start", (r) => r.start),
         time("duration", (r) => r.dur),
@@ -113,12 +107,7 @@ export class Requests {
                 view.span_ns,
               ),
               this.rate(list),
-              element(
-                "div",
-                { class: "ends" },
-                element("span", {}, formatTime(0)),
-                element("span", {}, formatTime(view.span_ns)),
-              ),
+              ends(0, view.span_ns),
             ),
           ];
         }),
@@ -179,17 +168,7 @@ export class Requests {
       element(
         "div",
         {},
-        element(
-          "button",
-          {
-            type: "button",
-            onclick: (e) => {
-              e.stopPropagation();
-              this.page.showTime(r.start, r.start + r.dur);
-            },
-          },
-          "show in the timeline",
-        ),
+        push("show in the timeline", () => this.page.showTime(r.start, r.start + r.dur)),
       ),
     );
   }
@@ -204,20 +183,7 @@ export class Requests {
         element(
           "td",
           { class: "name", title: x.name },
-          x.row < 0
-            ? shorten(x.name, 40)
-            : element(
-                "button",
-                {
-                  class: "link",
-                  type: "button",
-                  onclick: (e) => {
-                    e.stopPropagation();
-                    this.page.showRow(x.row);
-                  },
-                },
-                shorten(x.name, 40),
-              ),
+          x.row < 0 ? shorten(x.name, 40) : pushLink(shorten(x.name, 40), () => this.page.showRow(x.row)),
         ),
         element("td", { class: "number" }, formatTime(x.start)),
         element("td", { class: "number" }, formatTime(x.dur)),

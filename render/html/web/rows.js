@@ -268,29 +268,9 @@ export function deviceParts(rows, picked) {
   return parts;
 }
 
-// utilisation returns, for each of count equal parts of [from, to), the fraction of time with a running picked
-// operation. picked is ordered by start.
-export function utilisation(rows, picked, from, to, count) {
-  const busy = new Float64Array(count),
-    width = (to - from) / count;
-  let covered = from;
-  for (const i of picked) {
-    if (!isOperation(rows, i)) continue;
-    const a = Math.max(rows.start[i], covered),
-      b = Math.min(rows.start[i] + rows.dur[i], to);
-    if (b <= a) continue;
-    covered = b;
-    for (let k = Math.max(0, Math.floor((a - from) / width)); k < count && from + k * width < b; k++) {
-      busy[k] += Math.min(b, from + (k + 1) * width) - Math.max(a, from + k * width);
-    }
-  }
-  for (let k = 0; k < count; k++) busy[k] /= width;
-  return busy;
-}
-
-// usage divides [from, to) into count parts. busy has the share of the time with a running operation in each, the mean
-// over devices, and kinds the sums of durations by kind.
-export function usage(rows, from, to, count) {
+// usage divides [from, to) into count parts. busy has the share of the time with a running picked operation in each, the
+// mean over devices, and kinds the sums of durations by kind. picked is ordered by start.
+export function usage(rows, picked, from, to, count) {
   const width = (to - from) / count,
     busy = new Float64Array(count),
     kinds = KINDS.map(() => null),
@@ -299,7 +279,7 @@ export function usage(rows, from, to, count) {
     for (let k = Math.max(0, Math.floor((a - from) / width)); k < count && from + k * width < b; k++)
       sums[k] += Math.min(b, from + (k + 1) * width) - Math.max(a, from + k * width);
   };
-  for (let i = 0; i < rows.n; i++) {
+  for (const i of picked) {
     if (!isOperation(rows, i)) continue;
     const a = rows.start[i],
       b = Math.min(to, a + rows.dur[i]),

@@ -4,9 +4,7 @@ import { element, shortenName, show } from "./dom.js";
 import { stacked } from "./charts.js";
 import { stepsOf } from "./selected.js";
 import { formatTime, plural } from "./units.js";
-import { time, count, keptTable } from "./columns.js";
-
-const text = (title, value) => ({ title, value, class: "name", full: value, text: (s) => shortenName(value(s), 40) });
+import { time, count, keptTable, named } from "./columns.js";
 
 // phases fills the table of phases of the whole run.
 export function phases(page, parent) {
@@ -16,7 +14,7 @@ export function phases(page, parent) {
     page,
     box,
     [
-      text("phase", (p) => p.phase ?? "unknown"),
+      named("phase", (p) => p.phase ?? "unknown"),
       count("steps", (p) => p.steps),
       count("operations", (p) => p.count),
       time("sum", (p) => p.sum_ns),
@@ -37,10 +35,10 @@ export function engines(page, parent) {
     page,
     box,
     [
-      text("engine", (e) => e.dialect),
-      text("service", (e) => e.service ?? ""),
-      text("model", (e) => e.model ?? ""),
-      ...Object.keys(all[0].key ?? {}).map((k) => text(k, (e) => e.key?.[k] ?? "")),
+      named("engine", (e) => e.dialect),
+      named("service", (e) => e.service ?? ""),
+      named("model", (e) => e.model ?? ""),
+      ...Object.keys(all[0].key ?? {}).map((k) => named(k, (e) => e.key?.[k] ?? "")),
       count("requests", (e) => e.requests),
       count("tokens in", (e) => e.tokens_in),
       count("out", (e) => e.tokens_out),
@@ -48,9 +46,7 @@ export function engines(page, parent) {
       time("p99", (e) => e.e2e_ns?.p99),
       median("ttft", "ttft_ns", "the time to the first token"),
       median("tpot", "tpot_ns", "the time from one token to the next (TGI: with the prefill)"),
-      ...["queue", "prefill", "decode", "execute", "other"].map((name) =>
-        median(name, name + "_ns", "that part of the requests"),
-      ),
+      ...["queue", "prefill", "decode", "execute", "other"].map((name) => median(name, name + "_ns", "that part of the requests")),
     ],
     { label: "requests of engines", empty: "" },
   ).update(all, "");
@@ -92,10 +88,10 @@ export function steps(page, parent, { picked, isWhole }) {
       time("to next", (s) => s.to_next_ns),
       time("wall", (s) => s.wall_ns),
       time("busy", (s) => s.busy_ns),
-      ...(all.some((s) => s.phase) ? [text("phase", (s) => s.phase ?? "")] : []),
+      ...(all.some((s) => s.phase) ? [named("phase", (s) => s.phase ?? "")] : []),
       ...(all.some((s) => s.tokens !== null) ? [count("tokens", (s) => s.tokens)] : []),
       ...(all.some((s) => s.requests !== null) ? [count("requests", (s) => s.requests)] : []),
-      ...(all.some((s) => s.name) ? [text("range", (s) => s.name ?? "")] : []),
+      ...(all.some((s) => s.name) ? [named("range", (s) => s.name ?? "")] : []),
       {
         title: "to next and busy",
         value: (s) => s.to_next_ns,
@@ -112,8 +108,7 @@ export function steps(page, parent, { picked, isWhole }) {
       {
         title: "beside the median",
         value: (s) => (s.to_next_ns > 1.5 * median ? 1 : 0),
-        text: (s) =>
-          median > 0 && s.to_next_ns > 1.5 * median ? `${(s.to_next_ns / median).toFixed(1)} × the median` : "",
+        text: (s) => (median > 0 && s.to_next_ns > 1.5 * median ? `${(s.to_next_ns / median).toFixed(1)} × the median` : ""),
       },
     ],
     { label: "steps", empty: recorded.length > 0 ? "no step in the selection" : "no steps were recorded" },

@@ -2,7 +2,7 @@
 // the share of the time that they take, and their number.
 
 import { KIND_WAIT, NONE, lowerBound, usage } from "./rows.js";
-import { Surface, element, printable, shorten, shortNames, show } from "./dom.js";
+import { Surface, element, printable, push, shorten, shortNames, show } from "./dom.js";
 import { axisLabels, formatCount, formatTime, plural } from "./units.js";
 import { KIND_FAILED, boxColors, kindColor, kindPixel } from "./colors.js";
 import { Overlays } from "./overlays.js";
@@ -53,7 +53,7 @@ export class Timeline {
     if (marks.length > 1)
       this.groups.unshift({ label: "steps", device: null, lanes: [new Uint32Array()], crowded: 0, marks });
     this.end = this.view.span_ns;
-    this.minimap = usage(this.rows, 0, Math.max(1, this.end), 400);
+    this.minimap = usage(this.rows, this.rows.start.keys(), 0, Math.max(1, this.end), 400);
     this.colorTheme = null;
     this.failed = failedAt(this.rows, Math.max(1, this.end), 2000);
     this.applyLanes();
@@ -129,11 +129,7 @@ export class Timeline {
   listLanes() {
     const box = document.getElementById("lanes");
     const button = (text, label, pressed, act) =>
-      element(
-        "button",
-        { "type": "button", "aria-label": label, "title": label, "aria-pressed": pressed, "onclick": act },
-        text,
-      );
+      push(text, act, { "aria-label": label, "title": label, "aria-pressed": pressed });
     const move = (g, by) => {
       const from = this.groups.indexOf(g),
         to = Math.max(0, Math.min(this.groups.length - 1, from + by));

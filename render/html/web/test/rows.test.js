@@ -16,7 +16,7 @@ import {
   sameRow,
   selectRows,
   summarise,
-  utilisation,
+  usage,
 } from "../rows.js";
 import { encode, random, rowsOf } from "./rows.js";
 
@@ -129,14 +129,15 @@ test("parts of a device add up to its span", () => {
   assert.equal(deviceParts(rowsOf([]), []).span, 0);
 });
 
-test("utilisation is the union, bin by bin", () => {
+test("usage is the union, bin by bin, and the sums by kind", () => {
   const rows = rowsOf([
     { start: 0, dur: 10 },
     { start: 5, dur: 10 },
     { start: 30, dur: 10 },
   ]);
-  assert.deepEqual([...utilisation(rows, [0, 1, 2], 0, 40, 4)], [1, 0.5, 0, 1]);
-  assert.deepEqual([...utilisation(rows, [0, 1, 2], 10, 20, 1)], [0.5]);
+  assert.deepEqual([...usage(rows, [0, 1, 2], 0, 40, 4).busy], [1, 0.5, 0, 1]);
+  assert.deepEqual([...usage(rows, [0, 1, 2], 10, 20, 1).busy], [0.5]);
+  assert.deepEqual([...usage(rows, [0, 1, 2], 0, 40, 4).kinds[1]], [15, 5, 0, 10]);
 });
 
 test("a range selects the operations that start in it", () => {
@@ -317,7 +318,7 @@ test("the host's view counts where a run has no device", () => {
       [1, 60, 60],
     ],
   );
-  assert.deepEqual([...utilisation(rows, all, 0, 100, 2)], [1, 0.8]);
+  assert.deepEqual([...usage(rows, all, 0, 100, 2).busy], [1, 0.8]);
   const root = buildStacks(rows, all, (i) => rows.self[i], "device", { row: String, device: () => "host" });
   const below = (node) => [...node.children.values()].map((c) => [c.name, c.total, below(c)]);
   assert.deepEqual(below(root), [["host", 90, [["0", 90, [["1", 60, []]]]]]]);
