@@ -70,9 +70,10 @@ func (r *Report) annotation(q *Request, blame []*replay.Blame, page string) op.S
 		if !p.IsNone() && p.DeviceID != "" {
 			name += " on " + p.DeviceID
 		}
-		operations = append(operations, fmt.Sprintf("%s %s (%s)", name, units.Duration(p.TimeNS), units.Percent(share(p.TimeNS))))
+		took := units.Duration(p.TimeNS)
+		operations = append(operations, fmt.Sprintf("%s %s (%s)", name, took, units.Percent(share(p.TimeNS))))
 		if p.StartNS.Known {
-			events = append(events, op.Event{Name: name + ", " + units.Duration(p.TimeNS) + " of the critical path", Time: p.StartNS})
+			events = append(events, op.Event{Name: name + ", " + took + " of the critical path", Time: p.StartNS})
 		}
 	}
 	var parts []string

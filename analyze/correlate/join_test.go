@@ -266,7 +266,8 @@ func TestRequestsOfAServiceBehindAGateway(t *testing.T) {
 		}}
 	}
 	j := joined([]op.Record{
-		span("GET /", "gateway", 1, 0), span("proxy", "", 2, 1), span("POST /predict", "server", 3, 2), span("parse", "server", 4, 3),
+		span("GET /", "gateway", 1, 0), span("proxy", "", 2, 1), span("POST /predict", "server", 3, 2),
+		span("parse", "server", 4, 3),
 	})
 	check.Equal(t, "requests of all", 1, len(j.LocalRequests("").List))
 	list := j.LocalRequests("server").List

@@ -379,7 +379,7 @@ func newPinned(g *Graph, e *engine) *pinned {
 	}
 	f.formed = f.form(f.plan, nil)
 	for i := range f.served {
-		f.off += max(f.formed.durations[i]-float64(f.served[i].duration), float64(f.served[i].duration)-f.formed.durations[i])
+		f.off += math.Abs(f.formed.durations[i] - float64(f.served[i].duration))
 	}
 	f.off /= float64(e.sum)
 	whole := make(suspects)
@@ -391,8 +391,8 @@ func newPinned(g *Graph, e *engine) *pinned {
 			q := &f.served[f.index[r]]
 			_, prompt := promptOf(q.weights)
 			p := share{
-				root: r, ns: cost.fixed/float64(e.steps[i].links) + cost.slope*q.weights[next[f.index[r]]],
-				prompt: next[f.index[r]] < prompt,
+				root: r, prompt: next[f.index[r]] < prompt,
+				ns: cost.fixed/float64(e.steps[i].links) + cost.slope*q.weights[next[f.index[r]]],
 			}
 			f.parts[i] = append(f.parts[i], p)
 			whole.addShare(p)
@@ -465,8 +465,8 @@ func (f *pinned) without(numbers map[int32]bool) []int64 {
 const maxSaved = 20_000_000
 
 // SavedByRequest returns by how much the devices work less for an engine if a request is left out and batches are formed again,
-// by the row of the request, in ns, with typical times of operations. billed is the time of a device for one. Requests are missing that are not
-// served by an engine, and of many the smallest.
+// by the row of the request, in ns, with typical times of operations. billed is the time of a device for one. Requests
+// beside engines are missing, and of many the smallest.
 func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 	saved := make(map[int32]int64)
 	for _, e := range g.engines() {

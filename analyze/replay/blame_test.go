@@ -90,9 +90,9 @@ func TestBlameOfRequestsOnOneDeviceEqualsASimulation(t *testing.T) {
 				Duration: q.end - q.arrival,
 			}})
 			f.Add(op.Record{Entry: &op.Entry{
-				Operation: "matmul", DeviceID: "cuda:0", Stream: op.Known(0), TraceID: id, SpanID: op.SpanID{0: 1, 7: byte(i)},
-				ParentSpanID: root, Service: "api", Launch: op.Known(1e18 + q.arrival), Start: op.Known(1e18 + q.end - q.work),
-				Duration: q.work,
+				Operation: "matmul", DeviceID: "cuda:0", Stream: op.Known(0), TraceID: id, ParentSpanID: root,
+				SpanID: op.SpanID{0: 1, 7: byte(i)}, Service: "api", Launch: op.Known(1e18 + q.arrival),
+				Start: op.Known(1e18 + q.end - q.work), Duration: q.work,
 			}})
 		}
 		waited := make(map[int32]int64)

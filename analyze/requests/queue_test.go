@@ -14,8 +14,8 @@ import (
 func TestOnlyARecordedQueueIsAQueue(t *testing.T) {
 	span := func(name string, trace, id byte, parent byte, start, end int64, links ...byte) op.Record {
 		s := &op.Span{
-			Name: name, Service: "api", TraceID: op.TraceID{15: trace}, SpanID: op.SpanID{7: id}, ParentSpanID: op.SpanID{7: parent},
-			Start: op.Known(start), Duration: end - start,
+			Name: name, Service: "api", TraceID: op.TraceID{15: trace}, SpanID: op.SpanID{7: id},
+			ParentSpanID: op.SpanID{7: parent}, Start: op.Known(start), Duration: end - start,
 		}
 		for _, l := range links {
 			s.Links = append(s.Links, op.Link{TraceID: op.TraceID{15: l}, SpanID: op.SpanID{7: l}})

@@ -67,7 +67,7 @@ func (v *correlation) firstScreen() {
 	}
 	endpoints := part(func(v *correlation) { v.busiest(3) })
 	if delays := part((*correlation).delays); len(delays) > 0 {
-		endpoints = append(append([]string{"\n"}, delays[:min(len(delays), 3)]...), endpoints...)
+		endpoints = append(append([]string{"\n"}, delays...), endpoints...)
 	}
 	left := overviewLines - len(lines) - len(endpoints) - foot
 	told := []string{""}
@@ -243,7 +243,7 @@ func (v *correlation) blame() {
 		"its waiting. The rest is negative if several culprits cause the same waiting")
 }
 
-// delays names the largest culprits in at most three sentences.
+// delays names the largest culprits in at most three lines, or sentences beside the first screen.
 func (v *correlation) delays() {
 	const most = 3
 	list := v.c.Culprits
@@ -261,7 +261,13 @@ func (v *correlation) delays() {
 		slices.SortStableFunc(longest, func(a, b *replay.Blame) int { return cmp.Compare(b.NS, a.NS) })
 	}
 	for _, b := range longest[:min(len(longest), most)] {
+		before := v.b.String()
 		v.note(b.Text)
+		if v.FirstScreen && strings.Count(v.b.String(), "\n") > most {
+			v.b.Reset()
+			v.b.WriteString(before)
+			return
+		}
 	}
 }
 

@@ -159,7 +159,9 @@ func (p *Pruner) entry(s sdktrace.ReadOnlySpan) (e op.Entry, ok bool) {
 	if !ok {
 		return e, false
 	}
-	return op.Entry{Operation: converted.Operation, DeviceID: converted.DeviceID, Kind: converted.Kind, Side: converted.Side}, true
+	return op.Entry{
+		Operation: converted.Operation, DeviceID: converted.DeviceID, Kind: converted.Kind, Side: converted.Side,
+	}, true
 }
 
 // add adds an operation to the sums of a root, as a part of its summary if it is pruned. It reports false for an unknown
