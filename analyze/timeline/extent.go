@@ -34,8 +34,6 @@ type Extent struct {
 	// Calls divides the time without any operation or span on the host by the innermost call of the host, the last to
 	// start. Largest first.
 	Calls []HostTime
-	// Quiet is the idle gap of a device with the longest time without host activity.
-	Quiet HostGap
 }
 
 // DeviceWork is the work of a device except communication.
@@ -164,21 +162,16 @@ func (e *extents) device(k device.Key, rows []int32) {
 // gap adds an idle time of the current device. Gaps must be in order.
 func (e *extents) gap(from, to int64) {
 	e.gaps++
-	quiet := HostGap{Key: e.at.Key, StartNS: from, DurationNS: to - from}
+	g := HostGap{Key: e.at.Key, StartNS: from, DurationNS: to - from}
 	for n, at := 1, from; at < to && !e.forest.EndedAt(n); n++ {
 		i, until, ok := e.innermost(at, to)
 		if ok {
-			e.sumOf(i).add(e, i, until-at, quiet)
+			e.sumOf(i).add(e, i, until-at, g)
 		}
 		if ok && i >= 0 {
-			quiet.HostNS += until - at
+			e.HostNS += until - at
 		}
 		at = until
-	}
-	e.HostNS += quiet.HostNS
-	quietNS := quiet.DurationNS - quiet.HostNS
-	if q := &e.Quiet; cmp.Or(cmp.Compare(quietNS, q.DurationNS-q.HostNS), quiet.compare(q)) > 0 {
-		e.Quiet = quiet
 	}
 }
 
