@@ -154,6 +154,7 @@ func (r *Report) addFindings(f *trace.Forest, facts *findings.Facts) {
 	facts.Total = r.Total
 	facts.Operations = r.Operations
 	facts.Devices = r.Devices
+	facts.Peaks = r.Peaks
 	facts.Copies = r.Memory.Copies
 	facts.Errors = r.Errors
 	facts.Idle = r.Idle

@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/analyze/operators"
 	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
@@ -124,6 +125,7 @@ type Facts struct {
 	Operations      []profile.Operation
 	Errors          []profile.Error
 	Devices         []profile.Device
+	Peaks           []peaks.Device // of the devices, empty if they are not known
 	Copies          []profile.Copy
 	Idle            []timeline.IdleGap
 	IdleCauses      *timeline.IdleCauses

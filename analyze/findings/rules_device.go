@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/work"
@@ -152,6 +153,10 @@ func (l *list) tensorCores() []candidate {
 		units.Plural(n, "operation"), l.part(ns/l.devicesNum), rate, l.named(name))
 	f.Evidence = []Evidence{about("kernel", name), times("operations", n), lasts("time", ns)}
 	f.Try = "allow TF32, or use bfloat16 or float16 (automatic mixed precision)"
+	hasTF32 := func(d peaks.Device) bool { return d.TF32FLOPsPerSecond > 0 }
+	if len(l.Peaks) > 0 && !slices.ContainsFunc(l.Peaks, hasTF32) {
+		f.Try = "use float16 (automatic mixed precision)"
+	}
 	return []candidate{{Finding: f, changes: changes, most: ns / l.devicesNum}}
 }
 
