@@ -44,7 +44,7 @@ func ExampleNewForwarder() {
 	}
 	// Output:
 	// matmul 0 events
-	// POST /predict 1 events
+	// POST /predict 2 events
 }
 
 // A flight recorder keeps the last operations and writes them on request.

@@ -303,6 +303,7 @@ func TestCoverageJoinsGapsOfParts(t *testing.T) {
 	check.Equal(t, "coverage", &launch.Coverage{
 		Launches: 14, LaunchesWithoutOperation: 10, LaunchesCaptured: 2, GraphReplays: 4, Ranks: 2,
 		WorldSize: op.Known(8), SampledShare: op.KnownFloat(0.25),
+		Corrected: &launch.Correction{Refused: "launches of kernels are missing too"},
 	}, r.Coverage)
 	check.Equal(t, "dropped", map[string]int64{"queue_full": r.Input.Dropped}, r.Input.DroppedBy)
 }

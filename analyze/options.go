@@ -22,6 +22,8 @@ type Options struct {
 	// [Envelope].SkippedBy as "filtered". Below a span it keeps its place in the tree, as a plain span.
 	// The entry is valid until Filter returns. Filter is called concurrently with more than one worker.
 	Filter func(*op.Entry) bool
+	// Amend completes an operation before all else, nil for none. It is called like Filter.
+	Amend func(*op.Entry)
 	// Where selects requests of engines by the keys that requests have: attributes, service and trace.
 	Where key.Filter
 	// MaxGroups bounds the rows of each table; further groups share one row named "(other)".

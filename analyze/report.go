@@ -97,7 +97,9 @@ type Report struct {
 	// Steady is the range of Steps with a stable duration, nil for none. With [Options.Steady] the figures cover this
 	// range, and Steady says what was left out.
 	Phases []steps.Phase `json:"phases"`
-	Steady *steps.Steady `json:"steady"`
+	// Pipeline is the use of a pipeline by its microbatches, nil without one.
+	Pipeline *steps.Pipeline `json:"pipeline,omitzero"`
+	Steady   *steps.Steady   `json:"steady"`
 	// Engines has the requests reported by inference engines in spans, by engine, service and model or by the keys
 	// in Options.By; empty if there are no requests.
 	Engines []engines.Engine `json:"engines"`

@@ -72,6 +72,7 @@ func (r *Report) addStructure(forest *trace.Forest, opts *Options, top, groups i
 		{"errors", func() { r.SpanErrors = profile.ErrorsOf(spansOf(forest), groups) }},
 		{"memory", func() { r.Memory.OverTime = timeline.MemoryOf(forest, timeBuckets) }},
 		{"overview findings devices balance", func() { r.AddTimelines(timeline.Timelines(forest)) }},
+		{"steps", func() { r.Pipeline = steps.PipelineOf(forest) }},
 		{"devices", func() { r.Utilisation = timeline.UseOf(forest, timeBuckets) }},
 		{"devices", func() { r.Concurrency = timeline.Concurrency(forest) }},
 		{"", func() {
@@ -111,8 +112,7 @@ func spansOf(f *trace.Forest) iter.Seq[trace.Node] {
 	}
 }
 
-// AddTimelines adds the parts of each device's time to the rows of r.Devices. Run does so itself; reports computed by
-// another engine need this call.
+// addTimelines adds the parts of each device's time to the rows of r.Devices.
 func (r *Report) AddTimelines(timelines []timeline.Timeline) {
 	parts := make(map[device.Key]*timeline.Parts, len(timelines))
 	for _, line := range timelines {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -188,49 +189,64 @@ func TestReportSelfTimeOfOthers(t *testing.T) {
 
 // A report on a seed trace has the seed's figures.
 func TestReportHasSeedFigures(t *testing.T) {
+	type summary [3]int64 // count, duration and memory
+	plus := func(a, b summary) summary { return summary{a[0] + b[0], a[1] + b[1], a[2] + b[2]} }
+	sums := func(of map[string]summary, want func(string) bool) (list []seed.Sum) {
+		for name, s := range of {
+			if want(name) {
+				list = append(list, seed.Sum{Name: name, Count: s[0], NS: s[1]})
+			}
+		}
+		return list
+	}
 	cases.Seeds(t, 40, func(number uint64, r *rand.Rand) {
-		trace := &seed.Trace{}
+		opts := Options{HotspotBytes: 16, Top: profile.DefaultTop}
+		p := profile.New(opts.sums())
+		operations, devices := map[string]summary{}, map[string]summary{}
+		var total summary
+		peak := int64(0)
+		slowest, hotspots := []*op.Entry{}, []*op.Entry{}
 		for i := range 1 + r.IntN(200) {
 			e := tracetest.RandomEntry(r, i)
 			e.Side = op.SideNone
 			e.Start = op.Int{}
-			trace.AddEntry(&e)
-		}
-		opts := Options{HotspotBytes: 16, Top: profile.DefaultTop}
-		p := profile.New(opts.sums())
-		for i := range trace.Entries {
-			e := &trace.Entries[i]
 			e.Rank = op.Int{}
 			e.Kind, e.KindRule = op.InferKind(e.Operation)
-			p.Add(e)
-		}
-		rep := ReportOn(p)
-		summary := map[string]seed.OpSummary{}
-		for _, row := range rep.Operations {
-			summary[row.Operation] = seed.OpSummary{
-				Count: row.Count, TotalDurationUS: float64(row.SumNS) / 1000, TotalMemoryBytes: row.MemoryBytes.V,
+			p.Add(&e)
+			s := summary{1, e.Duration, e.MemoryBytes.V}
+			total = plus(total, s)
+			operations[e.Operation] = plus(operations[e.Operation], s)
+			if e.HasDevice() {
+				devices[e.DeviceID] = plus(devices[e.DeviceID], s)
+			}
+			peak = max(peak, s[2])
+			slowest = append(slowest, &e)
+			if s[2] > opts.HotspotBytes {
+				hotspots = append(hotspots, &e)
 			}
 		}
-		devices := map[string]seed.DeviceSummary{}
+		slices.SortStableFunc(slowest, func(a, b *op.Entry) int { return int(b.Duration - a.Duration) })
+		rep := ReportOn(p)
+		gotOperations, gotDevices := map[string]summary{}, map[string]summary{}
+		for _, row := range rep.Operations {
+			gotOperations[row.Operation] = summary{row.Count, row.SumNS, row.MemoryBytes.V}
+		}
 		for _, row := range rep.Devices {
 			if row.DeviceID != device.Unknown {
-				devices[row.DeviceID] = seed.DeviceSummary{OpCount: row.Count,
-					TotalDurationUS:  float64(row.SumNS) / 1000,
-					TotalMemoryBytes: row.MemoryBytes.V}
+				gotDevices[row.DeviceID] = summary{row.Count, row.SumNS, row.MemoryBytes.V}
 			}
 		}
 		var balance *seed.Balance
 		if rep.LoadBalance != nil {
 			balance = &rep.LoadBalance.Balance
 		}
-		hotspots := trace.MemoryHotspots(opts.HotspotBytes)
 		check.Equal(t, fmt.Sprintf("seed %d", number), []any{
-			trace.OperationSummary(), trace.PerDeviceSummary(), trace.LoadBalance(), trace.CommunicationBottlenecks(0),
-			trace.SlowestOps(opts.Top), int64(len(trace.Entries)), trace.TotalDuration, trace.TotalMemoryBytes(), trace.PeakMemoryBytes(),
-			int64(len(hotspots)), hotspots[:min(len(hotspots), opts.Top)],
+			operations, devices, seed.NewBalance(sums(devices, func(string) bool { return true })),
+			seed.Bottlenecks(sums(operations, op.IsCommunicationName), total[1], 0),
+			slowest[:min(len(slowest), opts.Top)], total, peak, int64(len(hotspots)), hotspots[:min(len(hotspots), opts.Top)],
 		}, []any{
-			summary, devices, balance, rep.Communication.Bottlenecks, rep.Slowest,
-			rep.Total.Count, rep.Total.SumNS, rep.Total.MemoryBytes.V, rep.Total.PeakMemoryBytes.V,
+			gotOperations, gotDevices, balance, rep.Communication.Bottlenecks, rep.Slowest,
+			summary{rep.Total.Count, rep.Total.SumNS, rep.Total.MemoryBytes.V}, rep.Total.PeakMemoryBytes.V,
 			rep.Memory.HotspotCount, rep.Memory.Hotspots,
 		}, cmpopts.EquateApprox(1e-12, 1e-9))
 	})

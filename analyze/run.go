@@ -69,8 +69,9 @@ var ErrNotSteady = errors.New("no steady state: it takes at least eight steps in
 // findSteady returns the steady state of an input and sets a filter for it in opts.
 func findSteady(ctx context.Context, src Source, opts *Options) (*steps.Steady, error) {
 	filter := opts.Filter
+	amend := opts.Amend
 	c, err := collectBy(ctx, src, opts.Workers, attr.Want{Keep: opts.attrs()}, func() *collector {
-		return &collector{counter: newCounter(), forest: trace.New(), opts: Options{Filter: filter}}
+		return &collector{counter: newCounter(), forest: trace.New(), opts: Options{Filter: filter, Amend: amend}}
 	})
 	if err != nil {
 		return nil, err
@@ -264,6 +265,9 @@ func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, err
 		if rec.Partial != nil && c.profile != nil && err == nil && failed == nil {
 			failed = c.addPartial(rec.Partial)
 			return
+		}
+		if rec.Entry != nil && err == nil && c.opts.Amend != nil {
+			c.opts.Amend(rec.Entry)
 		}
 		if rec.Entry != nil && err == nil && c.opts.Filter != nil && !c.opts.Filter(rec.Entry) {
 			c.leaveOut(rec)

@@ -19,7 +19,7 @@ var formats = []Format{
 		Name: "entries-jsonl", Short: "entries", Summary: "JSON Lines of optrace, its exporter's default",
 		detect: func(h *head) bool {
 			return h.isObjects() && (bytes.HasPrefix(h.value("schema"), []byte(`"optrace.entries/`)) ||
-				h.has("operation", "gap", "batch", "span"))
+				h.has("operation", "gap", "batch", "span", "call"))
 		},
 		open:     openEntries,
 		cut:      cutLines,
@@ -58,7 +58,7 @@ var formats = []Format{
 	},
 	{
 		// JSON may start like a packet, and OTLP's messages start with the same tag.
-		Name: "perfetto", Summary: "Perfetto traces: the slices of their TrackEvents",
+		Name: "perfetto", Summary: "Perfetto traces: slices of TrackEvents, typed GPU data",
 		detect: func(h *head) bool { return h.opening == 0 && perfetto.Sniff(h.text) },
 		open:   whole(perfetto.Records),
 	},

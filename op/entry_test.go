@@ -444,3 +444,10 @@ func TestEnd(t *testing.T) {
 	}
 	check.Equal(t, "the end", op.Known(15), (&op.Entry{Start: op.Known(10), Duration: 5}).End())
 }
+
+func TestThroughput(t *testing.T) {
+	e := op.Entry{Duration: 100_000, OutputElements: op.Known(1000)}
+	check.Equal(t, "elements per microsecond", 10, e.Throughput())
+	check.Equal(t, "in no time", 0, (&op.Entry{OutputElements: op.Known(1000)}).Throughput())
+	check.Equal(t, "unknown elements", 0, (&op.Entry{Duration: 5000}).Throughput())
+}

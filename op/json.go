@@ -122,6 +122,22 @@ func (s *Span) AppendJSON(dst []byte) []byte {
 	return append(dst, '}', '}')
 }
 
+// AppendCallJSON appends the entry of a [Record.Call] as a call record, without a newline.
+func (e *Entry) AppendCallJSON(dst []byte) []byte {
+	dst = lexer.AppendString(append(dst, `{"call":{"operation":`...), e.Operation)
+	if e.HasDevice() {
+		dst = lexer.AppendString(append(dst, `,"device_id":`...), e.DeviceID)
+	}
+	dst = appendKnown(dst, `,"start_unix_ns":`, e.Start)
+	dst = strconv.AppendInt(append(dst, `,"duration_ns":`...), e.Duration, 10)
+	dst = appendKnown(dst, `,"stream":`, e.Stream)
+	dst = appendKnown(dst, `,"rank":`, e.Rank)
+	dst = appendIDs(dst, e.TraceID, e.SpanID, e.ParentSpanID)
+	dst = appendText(dst, `,"service":`, e.Service)
+	dst = appendAttrs(dst, `,"attrs":`, e.Attrs)
+	return append(dst, '}', '}')
+}
+
 // AppendHeader appends a header record for records from r, which may be nil, without a newline.
 func AppendHeader(dst []byte, r *Resource) []byte {
 	dst = append(dst, `{"schema":"`+Schema+`"`...)

@@ -17,9 +17,11 @@ type Record struct {
 	Entry *Entry // an operation
 	Span  *Span  // any other span
 	// Call is host activity beside operations: a runtime call or an annotated range, with Operation, Rank, Start and
-	// Duration. Figures leave it out, except for the causes of idle time. The Skipped of another record counts it.
+	// Duration. Figures leave it out, except for the causes of idle time. In a profile the Skipped of another record
+	// counts it.
 	// Attrs has its thread.id. A wait within an operator, below ParentSpanID, is a Call as well. Waits state their
-	// device and stream, and the attributes tensor.wait.* of their event.
+	// device and stream, and the attributes tensor.wait.* of their event. A Call with a SpanID is no activity: it says
+	// that the operation ParentSpanID of a device waited for the operation SpanID.
 	Call *Entry
 	// Resource describes the source of the following records.
 	Resource *Resource

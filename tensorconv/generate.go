@@ -141,7 +141,7 @@ type valueType struct {
 func (t *valueType) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		t.name = n.Value
-		if !slices.Contains([]string{"string", "int", "string[]", "int[]", "any"}, t.name) {
+		if !slices.Contains([]string{"string", "int", "string[]", "int[]", "any", "double"}, t.name) {
 			return fmt.Errorf("line %d: unknown type %q", n.Line, t.name)
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
@@ -25,14 +26,16 @@ func (j *Join) Report(opts Options) *Report {
 	r := &Report{
 		Schema: Schema, Jaeger: links, Input: opts.Input, Service: opts.Service,
 		Findings: []findings.Finding{}, Requests: []Request{}, Shared: []Shared{}, Unattached: []Op{},
+		Blame: []replay.Blame{}, Culprits: []replay.Culprit{},
 	}
 	if opts.RequestsOf != "" {
 		forest.EnterService(opts.RequestsOf)
 	}
 	all := requests.Find(forest)
+	graph := replay.New(forest)
 	var prices *pricing
 	if opts.Price != nil {
-		prices = newPricing(opts.Price, all, forest)
+		prices = newPricing(opts.Price, all, forest, graph)
 	}
 	told := newTold(forest)
 	kept := all.List[:0]
@@ -49,7 +52,7 @@ func (j *Join) Report(opts Options) *Report {
 		sum := all.Path(q)
 		row := Request{
 			TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,
-			StartNS: q.StartNS, DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS, QueueingNS: q.QueueingNS,
+			StartNS: q.StartNS, DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS, QueueingNS: q.QueueingNS, QueuedNS: all.Queued(q),
 			OwnNS: q.OwnNS, SharedNS: q.SharedNS, SharedOps: int64(q.SharedOps),
 			CriticalPath: pathParts(forest, sum, links), Link: links.span(q.TraceID, q.SpanID),
 			Errors: profile.ErrorsOf(q.Operations(), maxErrors),
@@ -71,6 +74,7 @@ func (j *Join) Report(opts Options) *Report {
 			row.Charge = prices.charge(q)
 		}
 		row.Engines = told.join(q)
+		_, row.Annotated = j.annotated[annotationID(q.TraceID, q.SpanID)]
 		r.addMissing(&row)
 		r.Requests = append(r.Requests, row)
 		kept = append(kept, *q)
@@ -89,6 +93,9 @@ func (j *Join) Report(opts Options) *Report {
 	r.unattached(all, opts, links)
 	r.Endpoints = endpoints(r.Requests, paths, links)
 	told.addRows(r.Endpoints)
+	if len(all.List) > 0 {
+		r.addBlame(all, graph)
+	}
 	if opts.Findings {
 		r.Findings = analyze.FindingsOf(forest, r.counts(forest))
 	}
@@ -137,6 +144,21 @@ func (r *Report) addShared(all *requests.Requests, s *sides, pruned map[trace.Sp
 	}
 }
 
+const maxCulprits = 100
+
+// addBlame finds who delayed the slowest of the requests.
+func (r *Report) addBlame(all *requests.Requests, graph *replay.Graph) {
+	kept := make(map[int32]bool)
+	for i := range all.List {
+		if q := &all.List[i]; !q.Root.IsZero() {
+			kept[q.Root.Row] = true
+		}
+	}
+	b := graph.Blame(func(row int32) bool { return kept[row] })
+	r.Blame = b.Rows
+	r.Culprits = b.Culprits[:min(len(b.Culprits), maxCulprits)]
+}
+
 func (r *Report) addMissing(q *Request) {
 	r.MissingInJaeger += q.MissingInJaeger
 	r.MissingOpsLocally += q.MissingOpsLocally
@@ -177,7 +199,7 @@ func pathParts(f *trace.Forest, sum *path.Sum, links Link) []PathPart {
 		parts = append(parts, PathPart{
 			Operation: row.Operation, Kind: row.Kind, Key: row.Key,
 			TimeNS: share.Time.Int64(), Segments: share.Segments,
-			SpanID: longest.SpanID(), Link: links.span(longest.TraceID(), longest.SpanID()),
+			SpanID: longest.SpanID(), StartNS: op.Known(share.Longest.From), Link: links.span(longest.TraceID(), longest.SpanID()),
 		})
 	}
 	slices.SortFunc(parts, func(a, b PathPart) int {

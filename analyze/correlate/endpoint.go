@@ -31,6 +31,7 @@ type Endpoint struct {
 	MaxNS       int64 `json:"max_ns"`
 	UncoveredNS int64 `json:"uncovered_ns"`
 	QueueingNS  int64 `json:"queueing_ns"`
+	QueuedNS    int64 `json:"queued_ns"`
 	// Path sums up the critical paths of the requests.
 	Path Path `json:"critical_path"`
 	// P50NS and P95NS are percentiles of the durations of the requests. They are unknown if no duration is known.
@@ -110,6 +111,7 @@ func (e *Endpoint) add(r *Request) {
 		sum(&e.DurationNS, r.DurationNS.V)
 		sum(&e.UncoveredNS, r.UncoveredNS.V)
 		sum(&e.QueueingNS, r.QueueingNS.V)
+		sum(&e.QueuedNS, r.QueuedNS)
 	}
 }
 

@@ -19,13 +19,16 @@ type Join struct {
 	local, service *trace.Forest
 	// pruned has the backend's summaries of operations, by local root.
 	pruned map[trace.SpanRef][]op.Pruned
+	// annotated has the backend's annotations of requests.
+	annotated map[op.SpanID]struct{}
 }
 
 // NewJoin returns an empty Join.
 func NewJoin() *Join {
 	service := trace.New()
 	service.StartPart(math.MaxInt64) // after the local batch
-	return &Join{local: trace.New(), service: service, pruned: make(map[trace.SpanRef][]op.Pruned)}
+	return &Join{local: trace.New(), service: service, pruned: make(map[trace.SpanRef][]op.Pruned),
+		annotated: make(map[op.SpanID]struct{})}
 }
 
 // KeepAttrs keeps attributes of spans added later, such as the result of [PriceAttrs], and of engines' requests.
@@ -47,8 +50,14 @@ func (j *Join) TakeLocal(forest *trace.Forest) {
 	j.local.Merge(forest)
 }
 
-// AddService adds a record of the tracing backend.
-func (j *Join) AddService(rec op.Record) { j.service.Add(rec) }
+// AddService adds a record of the tracing backend. Annotations of requests are no part of the report.
+func (j *Join) AddService(rec op.Record) {
+	if isAnnotation(rec) {
+		j.annotated[rec.Span.SpanID] = struct{}{}
+		return
+	}
+	j.service.Add(rec)
+}
 
 // AddPruned adds the backend's summary of operations. Operations also held by the local batch are not counted twice.
 func (j *Join) AddPruned(p op.Pruned) {
@@ -62,5 +71,11 @@ func (j *Join) DescribeLocal(env *analyze.Envelope) { analyze.Describe(j.local, 
 // DescribeService does the same for the tracing backend.
 func (j *Join) DescribeService(env *analyze.Envelope) { analyze.Describe(j.service, env) }
 
-// LocalRequests returns the requests of the local batch. The result is valid until a record is added.
-func (j *Join) LocalRequests() *requests.Requests { return requests.Find(j.local) }
+// LocalRequests returns the requests of the local batch. service is as in Options.RequestsOf. The result is valid until a
+// record is added.
+func (j *Join) LocalRequests(service string) *requests.Requests {
+	if service != "" {
+		j.local.EnterService(service)
+	}
+	return requests.Find(j.local)
+}

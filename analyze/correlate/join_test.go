@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/testing/check"
@@ -34,8 +35,9 @@ func TestReport(t *testing.T) {
 		trace1 = "00000000000000000000000000000001"
 		trace2 = "00000000000000000000000000000002"
 	)
-	part := func(operation string, id byte, ns, segments int64) correlate.PathPart {
+	part := func(operation string, id byte, start, ns, segments int64) correlate.PathPart {
 		p := correlate.PathPart{Operation: operation, Kind: "host", TimeNS: ns, Segments: segments, SpanID: idOf(id)}
+		p.StartNS = op.Known(start)
 		p.Link = link(trace1 + "?uiFind=" + p.SpanID.String())
 		return p
 	}
@@ -52,13 +54,14 @@ func TestReport(t *testing.T) {
 			StartNS: op.Known(0), DurationNS: op.Known(100), Ops: 3, OwnNS: 75,
 			UncoveredNS: op.Known(25), QueueingNS: op.Known(10),
 			CriticalPath: []correlate.PathPart{
-				onDevice(part("matmul", 3, 40, 1)), onDevice(part("softmax", 5, 30, 1)), part("inference", 2, 15, 3),
-				part("POST /predict", 1, 8, 3), onDevice(part("relu", 4, 5, 1)), part("SELECT", 6, 2, 1),
+				onDevice(part("matmul", 3, 10, 40, 1)), onDevice(part("softmax", 5, 60, 30, 1)), part("inference", 2, 5, 15, 3),
+				part("POST /predict", 1, 0, 8, 3), onDevice(part("relu", 4, 50, 5, 1)), part("SELECT", 6, 96, 2, 1),
 			},
 			InJaeger: true, InLocal: true, MissingInJaeger: 1, MissingOpsLocally: 1,
 			Errors: []profile.Error{}, Link: link(trace1 + "?uiFind=0000000000000001"),
 		}},
-		Findings: []findings.Finding{}, Shared: []correlate.Shared{},
+		Findings: []findings.Finding{}, Shared: []correlate.Shared{}, Blame: []replay.Blame{},
+		Culprits: []replay.Culprit{},
 		Unattached: []correlate.Op{{
 			Operation: "warmup", Kind: "compute", Key: device.Key{DeviceID: "cuda:0"}, TraceID: traceOf(2), SpanID: idOf(7),
 			StartNS: op.Known(0), DurationNS: 7, Link: link(trace2 + "?uiFind=0000000000000007"),
@@ -252,4 +255,22 @@ func BenchmarkJoinAndReport(b *testing.B) {
 	for b.Loop() {
 		join(spans).Report(correlate.Options{Findings: true})
 	}
+}
+
+// The gateway's spans have no flags of remote parents, and one has no service.
+func TestRequestsOfAServiceBehindAGateway(t *testing.T) {
+	span := func(name, service string, id, parent byte) op.Record {
+		return op.Record{Span: &op.Span{
+			Name: name, Service: service, TraceID: traceOf(1), SpanID: idOf(id), ParentSpanID: idOf(parent),
+			Start: op.Known(int64(id)), Duration: 100 - 2*int64(id),
+		}}
+	}
+	j := joined([]op.Record{
+		span("GET /", "gateway", 1, 0), span("proxy", "", 2, 1), span("POST /predict", "server", 3, 2), span("parse", "server", 4, 3),
+	})
+	check.Equal(t, "requests of all", 1, len(j.LocalRequests("").List))
+	list := j.LocalRequests("server").List
+	check.Equal(t, "requests", 2, len(list))
+	check.Equal(t, "request of the server", "POST /predict", list[1].Name)
+	check.Equal(t, "requests of the report", 2, len(j.Report(correlate.Options{RequestsOf: "server"}).Requests))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/optrace/optrace/analyze/price"
+	"github.com/optrace/optrace/op"
 )
 
 // Price is the cost of the devices' time. The charges of the requests, and of the rows of each list, add up with Rest
@@ -35,12 +36,19 @@ type Charge struct {
 	DeviceNS int64  `json:"device_ns"`
 	Cost     Amount `json:"cost"`
 	Joules   Amount `json:"joules,omitzero"`
+	// SavedNS and SavedCost are what the devices work and cost less without the request: the time in which they work for
+	// it alone, and of an engine whose batches are formed again, what a replay without it saves. Shares of batches divide
+	// the cost; what requests save does not add up to it. Both are unknown for sums, and for the smallest requests of an
+	// engine with very many.
+	SavedNS   op.Int  `json:"saved_device_ns,omitzero"`
+	SavedCost *Amount `json:"saved_cost,omitempty"`
 	// Tokens is the number of tokens read and written, as far as requests state it. The costs per thousand tokens cover
 	// only these requests. They are 0 if no request states tokens.
 	Tokens            int64   `json:"tokens,omitzero"`
 	CostPerThousand   float64 `json:"cost_per_1000_tokens,omitzero"`
 	JoulesPerThousand float64 `json:"joules_per_1000_tokens,omitzero"`
 
+	saved         spending
 	exact, stated spending // of all requests, and of requests with tokens
 }
 
@@ -60,6 +68,9 @@ type Amount struct {
 
 // String returns the number with all its digits.
 func (a Amount) String() string {
+	if a.Units < 0 {
+		return "-" + Amount{-a.Units, a.Digits}.String()
+	}
 	text := fmt.Sprintf("%0*d", a.Digits+1, a.Units)
 	if a.Digits == 0 {
 		return text

@@ -198,3 +198,29 @@ func TestOperationsAtOnceShareThePrice(t *testing.T) {
 		check.Equal(t, name+": of the request", test.want, p.Routes[0].Cost.String())
 	}
 }
+
+// Operations of two streams at once are billed once. Without one request the device works on for the other.
+func TestTwoStreamsOfADeviceAreBilledOnce(t *testing.T) {
+	var records []op.Record
+	add := func(trace, id byte, stream, start, ns int64) {
+		records = append(records, op.Record{Entry: &op.Entry{
+			Operation: "matmul", DeviceID: "cuda:0", Stream: op.Known(stream), TraceID: op.TraceID{15: trace},
+			SpanID: op.SpanID{7: id}, ParentSpanID: op.SpanID{7: 1}, Start: op.Known(start), Duration: ns,
+		}})
+	}
+	for trace := byte(1); trace <= 2; trace++ {
+		records = append(records, op.Record{Span: &op.Span{
+			Name: "POST", TraceID: op.TraceID{15: trace}, SpanID: op.SpanID{7: 1}, Start: op.Known(0), Duration: 100,
+		}})
+	}
+	add(1, 2, 7, 0, 60)
+	add(1, 3, 8, 20, 20) // with itself
+	add(2, 4, 8, 50, 40) // 10 with the other request
+	r := joined(records).Report(correlate.Options{Price: &price.Table{Devices: []price.Device{{Match: "*", PerHour: 3.6e12}}}})
+	check.Equal(t, "total", int64(90), r.Price.Total.DeviceNS)
+	for i, want := range [][2]int64{{55, 50}, {35, 30}} {
+		c := r.Requests[i].Charge
+		check.Equal(t, "share and saved", want, [2]int64{c.DeviceNS, c.SavedNS.V})
+		check.Equal(t, "cost", fmt.Sprint(want[1]), c.SavedCost.String()[:2])
+	}
+}

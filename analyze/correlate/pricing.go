@@ -12,9 +12,11 @@ import (
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/price"
+	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/op"
 )
 
 // PriceAttrs returns the attributes of requests that a Price sums up, for [Join.KeepAttrs].
@@ -26,8 +28,17 @@ type pricing struct {
 	table  *price.Table
 	forest *trace.Forest
 	shared map[*requests.Execution]*sharedTime
-	billed []int64 // by row
+	billed []int64         // by row
+	saved  map[int32]int64 // by engines' requests, see replay
+	owner  []int32
+	alone  map[int32]*aloneTime // by owner, see ownerOf
 	sum    *Price
+}
+
+// aloneTime is the time in which devices work for one request or execution alone.
+type aloneTime struct {
+	spending
+	ns int64
 }
 
 // sharedTime is the time of an execution. Its requests take parts.
@@ -55,6 +66,9 @@ func (p *pricing) bill() {
 	p.billed = make([]int64, f.Len())
 	for r := range f.Rows() {
 		p.billed[r] = f.Duration(r)
+		if f.IsDeviceSide(r) && (!f.Has(r, trace.FlagStart) || f.DeviceKey(r).DeviceID == key.Other) {
+			p.addAlone(p.ownerOf(r), r, f.Duration(r))
+		}
 	}
 	shares := make([]float64, f.Len())
 	for k, rows := range f.Devices.All() {
@@ -66,6 +80,7 @@ func (p *pricing) bill() {
 		var busy int64
 		share := 0.0 // of an operation that runs all the time
 		at := int64(0)
+		var running working
 		for started, ended := 0, 0; ended < len(ends); {
 			r := ends[ended]
 			to := f.End(r)
@@ -78,12 +93,17 @@ func (p *pricing) bill() {
 				ns := wide.Between(at, to)
 				busy = wide.AddSaturating(busy, ns)
 				share += float64(ns) / float64(n)
+				if owner, one := running.one(); one {
+					p.addAlone(owner, rows[0], ns)
+				}
 			}
 			at = to
 			if starts {
 				started++
+				running.add(p.ownerOf(r), 1)
 			} else {
 				ended++
+				running.add(p.ownerOf(r), -1)
 			}
 			shares[r] = share - shares[r] // of the start, then of the operation
 		}
@@ -101,11 +121,47 @@ func (p *pricing) bill() {
 	}
 }
 
+// working counts the running operations of a device by owner.
+type working map[int32]int
+
+func (w *working) add(owner int32, n int) {
+	if *w == nil {
+		*w = make(working)
+	}
+	if (*w)[owner] += n; (*w)[owner] == 0 {
+		delete(*w, owner)
+	}
+}
+
+// one returns the only owner.
+func (w *working) one() (owner int32, ok bool) {
+	for owner = range *w {
+	}
+	return owner, len(*w) == 1
+}
+
+// addAlone adds time in which the device of row r works for an owner alone.
+func (p *pricing) addAlone(owner, r int32, ns int64) {
+	a := order.At(p.alone, owner)
+	a.ns = wide.AddSaturating(a.ns, ns)
+	a.add(p.perNS(p.forest.Node(r)), float64(ns))
+}
+
+// ownerOf returns the request of an operation, or a negative number for its execution or for no request.
+func (p *pricing) ownerOf(r int32) int32 {
+	if x := p.forest.ExecutionOf(r, p.owner); x != trace.NoExecution {
+		return -2 - x
+	}
+	return p.owner[r]
+}
+
 // newPricing prices all operations, of kept requests and others.
-func newPricing(t *price.Table, all *requests.Requests, forest *trace.Forest) *pricing {
+func newPricing(t *price.Table, all *requests.Requests, forest *trace.Forest, graph *replay.Graph) *pricing {
 	p := &pricing{table: t, forest: forest, shared: make(map[*requests.Execution]*sharedTime),
+		owner: forest.RequestOwners(), alone: make(map[int32]*aloneTime),
 		sum: &Price{Currency: t.Currency, Devices: t.Devices}}
 	p.bill()
+	p.saved = graph.SavedByRequest(func(row int32) int64 { return p.billed[row] })
 	var total, unpriced wide.Sum
 	of := func(ops func(func(trace.Node) bool)) (exact spending, ns int64) {
 		for n := range ops {
@@ -146,7 +202,8 @@ func (p *pricing) perNS(n trace.Node) spending {
 		return spending{}
 	}
 	d := &p.table.Devices[i]
-	return spending{d.PerHour / 3.6e12, d.Watts / 1e9}
+	watts := cmp.Or(p.forest.Power(n.Row), d.Watts)
+	return spending{d.PerHour / 3.6e12, watts / 1e9}
 }
 
 // charge prices a request, without the amounts.
@@ -158,13 +215,18 @@ func (p *pricing) charge(q *requests.Request) *Charge {
 			c.DeviceNS = wide.AddSaturating(c.DeviceNS, p.billed[n.Row])
 		}
 	}
+	byLaw := int64(0) // of executions
+	var shared spending
 	for e, ns := range q.Executions() {
 		if s := p.shared[e]; s != nil {
 			billed := s.take(ns)
-			c.exact.add(s.mean, float64(billed))
-			c.DeviceNS = wide.AddSaturating(c.DeviceNS, billed)
+			shared.add(s.mean, float64(billed))
+			byLaw = wide.AddSaturating(byLaw, billed)
 		}
 	}
+	c.exact.add(shared, 1)
+	c.DeviceNS = wide.AddSaturating(c.DeviceNS, byLaw)
+	p.addSaved(c, q, shared, byLaw)
 	for _, name := range []string{attrkey.InputTokens, attrkey.OutputTokens} {
 		tokens, err := strconv.ParseInt(p.forest.Attr(q.TraceID, q.SpanID, name), 10, 64)
 		if err == nil && tokens > 0 && tokens < 1<<40 {
@@ -175,6 +237,25 @@ func (p *pricing) charge(q *requests.Request) *Charge {
 		c.stated = c.exact
 	}
 	return c
+}
+
+// addSaved adds what is saved without a request. shared and byLaw are its shares of executions.
+func (p *pricing) addSaved(c *Charge, q *requests.Request, shared spending, byLaw int64) {
+	if q.Root.IsZero() {
+		return
+	}
+	saved, isServed := p.saved[q.Root.Row]
+	if byLaw > 0 && !isServed {
+		return
+	}
+	if a := p.alone[q.Root.Row]; a != nil {
+		saved += a.ns
+		c.saved.add(a.spending, 1)
+	}
+	if isServed {
+		c.saved.add(shared, float64(p.saved[q.Root.Row])/float64(max(1, byLaw)))
+	}
+	c.SavedNS = op.Known(saved)
 }
 
 // finish sets the amounts of the rows' charges and sums them up.
@@ -202,6 +283,10 @@ func (p *pricing) finish(rows []Request) *Price {
 	divideAmount(charges, &sum.Total, 9, energy, func(c *Charge) *Amount { return &c.Joules })
 	for _, c := range append(charges, &sum.Total) {
 		c.perThousand()
+		if c.SavedNS.Known {
+			digits := sum.Total.Cost.Digits
+			c.SavedCost = &Amount{int64(math.Round(c.saved.money * math.Pow10(digits))), digits}
+		}
 	}
 	sum.Tenants = p.by(rows, p.table.Tenant, nil)
 	sum.Models = p.by(rows, attrkey.RequestModel, nil)

@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/analyze/price"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/op"
 )
@@ -32,6 +33,10 @@ type Report struct {
 	MissingLinks int64 `json:"missing_links"`
 	// Endpoints sums up the requests by name and service, the largest duration first.
 	Endpoints []Endpoint `json:"endpoints"`
+	// Blame says who delayed the slowest requests, the slowest first. Culprits sums up the delays of all requests by
+	// culprit, the largest sum first.
+	Blame    []replay.Blame   `json:"blame"`
+	Culprits []replay.Culprit `json:"culprits"`
 	// Price is the cost of the devices' time, nil without prices.
 	Price *Price `json:"price,omitempty"`
 	// Unattached lists the first of UnattachedOps operations without a request.
@@ -89,6 +94,8 @@ type Request struct {
 	// the first operation. Summarised operations cover no time.
 	UncoveredNS op.Int `json:"uncovered_ns"`
 	QueueingNS  op.Int `json:"queueing_ns"`
+	// QueuedNS is the part of it in a recorded queue.
+	QueuedNS int64 `json:"queued_ns"`
 	// CriticalPath divides DurationNS by operation, kind and device on the critical path, the largest part first.
 	CriticalPath []PathPart `json:"critical_path"`
 	// Failed and Error describe the error of the request's span, Errors the errors of its own operations.
@@ -107,6 +114,8 @@ type Request struct {
 	Engines []engines.Request `json:"engines,omitempty"`
 	// Charge is the cost of its time on devices, nil without prices.
 	Charge *Charge `json:"charge,omitempty"`
+	// Annotated reports whether the backend holds an annotation, see [Report.Annotations].
+	Annotated bool `json:"annotated,omitzero"`
 	// Slow reports whether the request is among the slow ones of its endpoint.
 	Slow bool `json:"slow"`
 	// Link leads to the request in Jaeger, CompareLink from a slow request to a comparison. Both may be nil.
@@ -150,9 +159,10 @@ type PathPart struct {
 	// TimeNS is the time of the part, Segments the number of its segments of the path.
 	TimeNS   int64 `json:"ns"`
 	Segments int64 `json:"segments"`
-	// SpanID is the span of the longest segment, Link leads to it.
-	SpanID op.SpanID `json:"span_id"`
-	Link   Link      `json:"link"`
+	// SpanID is the span of the longest segment, Link leads to it, and StartNS is the segment's start.
+	SpanID  op.SpanID `json:"span_id"`
+	StartNS op.Int    `json:"start_unix_ns"`
+	Link    Link      `json:"link"`
 }
 
 // PrunedSum sums up operations known from summaries.

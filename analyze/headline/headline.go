@@ -100,11 +100,13 @@ func Of(f *Facts) *Headline {
 	if h.StepNS.Known {
 		h.say(fmt.Sprintf("A step takes %s from start to start (median of %s).", units.Duration(h.StepNS.V),
 			units.Plural(h.Steps+1, "step")))
-	} else if h.Requests > 0 {
+	} else if h.Requests == 1 {
+		h.say("1 request: " + units.Duration(h.RequestP50NS.V) + " (" + name + ").")
+	} else if h.Requests > 1 {
 		h.say(fmt.Sprintf("%s: p50 %s, p95 %s (%s).", units.Plural(h.Requests, "request"),
 			units.Duration(h.RequestP50NS.V), units.Duration(h.RequestP95NS.V), name))
 	}
-	h.say(h.peakText())
+	h.say(h.peakText(len(f.Used) > 0))
 	if len(h.Text) == 0 {
 		return nil
 	}
@@ -202,13 +204,13 @@ func (h *Headline) runText(f *Facts, device string, spanNS int64) string {
 }
 
 // peakText states the share of the peak, or the lack of one.
-func (h *Headline) peakText() string {
+func (h *Headline) peakText(usesPeaks bool) string {
 	if !h.PeakShare.Known {
 		unknown := slices.DeleteFunc(slices.Clone(h.Models), func(m string) bool { return peaks.OfModel(m) != nil })
-		if len(unknown) == 0 {
+		if len(unknown) == 0 || usesPeaks {
 			return ""
 		}
-		return "No peak is known for " + termtext.Clean(strings.Join(unknown, ", ")) + "."
+		return "No peak is known for " + termtext.Clean(strings.Join(unknown, ", ")) + "; -peaks states one."
 	}
 	text := fmt.Sprintf("%s, %s of the %s peak, in %s of %s", units.FLOPsPerSecond(h.FLOPsPerSecond.V),
 		units.Percent(h.PeakShare.V), h.Arithmetic, units.Count(h.FLOPsCount), units.Plural(h.Operations, "operation"))

@@ -61,7 +61,7 @@ func TestHeadline(t *testing.T) {
 		"two kinds of arithmetic": {h100s(9, 40*ms, mixed), busy},
 		"faster than the peak":    {h100s(90, 40*ms, bf16), busy},
 		"devices that start late": {late, "2 × Some GPU: busy 40.0 % of 100 ms on average (20.0 % of the run, 200 ms), " +
-			"exposed communication 10.0 %, suspect times included.|No peak is known for Some GPU."},
+			"exposed communication 10.0 %, suspect times included.|No peak is known for Some GPU; -peaks states one."},
 		"missing work": {headline.Facts{Devices: one, Total: total(4, 0, 0), ExtentNS: run, Missing: true},
 			"cuda:0: the busy share is not known, because work is missing."},
 		"no device": {headline.Facts{ExtentNS: run, Host: 7},

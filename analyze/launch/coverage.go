@@ -32,6 +32,8 @@ type Coverage struct {
 	WorldSize op.Int `json:"world_size"`
 	// SampledShare is the share of the operations in the input, unknown without sampling weights.
 	SampledShare op.Float `json:"sampled_share"`
+	// Corrected has the times of devices with the missing replays, nil if no replay is missing.
+	Corrected *Correction `json:"corrected,omitzero"`
 	// OfPart is set if the recorded work is only a part of the input, by a filter or the steady state. The counts do
 	// not belong together then.
 	OfPart bool `json:"-"`
@@ -61,7 +63,10 @@ func CoverageOf(f *trace.Forest, unrecorded map[string]int64) *Coverage {
 			launched = append(launched, r)
 		}
 	}
-	c.countLaunches(f, launched)
+	replays := c.countLaunches(f, launched)
+	if graphs > 0 || c.GraphReplaysWhole < c.GraphReplays {
+		c.Corrected = correct(f, replays, graphs, lost)
+	}
 	c.countSteps(f, stepped)
 	return c
 }
@@ -86,21 +91,20 @@ func runs(f *trace.Forest, rows []int32, of func(r int32) int64) iter.Seq[[]int3
 	return order.RunsOf(rows, func(r *int32) key { return key{process(*r), of(*r)} })
 }
 
-func (c *Coverage) countLaunches(f *trace.Forest, rows []int32) {
-	type key struct {
-		graph string
-		first int32 // the name of the first operation, for graphs without a number
-	}
-	replays := make(map[key][]int64) // the numbers of operations
+func (c *Coverage) countLaunches(f *trace.Forest, rows []int32) (recorded []replay) {
+	processes := f.Processes()
+	replays := make(map[graphKey][]int64) // the numbers of operations
 	for run := range runs(f, rows, f.Launch) {
 		c.Launches++
 		first := slices.MinFunc(run, f.CompareStart)
 		if g := graphOf(f, first); g != nil {
-			k := key{graph: g.ID}
+			k := graphKey{graph: g.ID}
 			if g.ID == "" {
 				k.first = f.Name(first)
 			}
 			replays[k] = append(replays[k], int64(len(run)))
+			k.process = processes[f.Lane(first)]
+			recorded = append(recorded, replay{graphKey: k, rows: run, launch: f.Launch(first)})
 		}
 	}
 	for k, counts := range replays {
@@ -113,6 +117,7 @@ func (c *Coverage) countLaunches(f *trace.Forest, rows []int32) {
 		c.GraphReplays += int64(len(counts))
 		c.GraphReplaysWhole += int64(len(counts) - at)
 	}
+	return recorded
 }
 
 // countSteps counts the steps of rows. If no step has several operations, the numbers are ordinals and no steps.
@@ -170,5 +175,9 @@ func (c *Coverage) Text() string {
 	case c.OfPart:
 		return ""
 	}
-	return strings.Join(lacks, "; ") + "."
+	text := strings.Join(lacks, "; ") + "."
+	if c.Corrected != nil {
+		text += c.Corrected.text()
+	}
+	return text
 }

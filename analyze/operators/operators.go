@@ -146,7 +146,7 @@ func (s *sums) addKernel(f *trace.Forest, r int32) {
 // addGraph adds row r to its CUDA graph. It returns false if no graph launched it.
 func (s *sums) addGraph(f *trace.Forest, r int32, processes []int32) bool {
 	name, g := f.Graph(r)
-	if name == "" {
+	if name == "" || name != f.LaunchName(r) {
 		return false
 	}
 	if s.below == nil {

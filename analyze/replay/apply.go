@@ -513,11 +513,16 @@ func (g *Graph) request(text string) (map[int32]bool, error) {
 
 // without leaves out a request: its own operations and its part of shared executions, by weight or else equally.
 func (g *Graph) without(text string, v *variant) (int64, error) {
-	f := g.forest
 	isRoot, err := g.request(text)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		g.leaveOut(isRoot, v)
 	}
+	return int64(len(isRoot)), err
+}
+
+// leaveOut leaves out the requests of rows.
+func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
+	f := g.forest
 	left := make(map[int32]float64) // of each execution, the part of others
 	for i := range f.Executions.List {
 		x := &f.Executions.List[i]
@@ -549,5 +554,4 @@ func (g *Graph) without(text string, v *variant) (int64, error) {
 			v.Set(e.index, min(lag, 0))
 		}
 	}
-	return int64(len(isRoot)), nil
 }

@@ -234,10 +234,11 @@ func (e *engine) findReady() {
 	}
 }
 
-// cost is the time of an execution after a gap, in ns.
+// cost is the time of an execution after a gap, in ns. device is the part of its devices, if needed.
 type cost struct {
 	law
-	gap float64
+	gap    float64
+	device law
 }
 
 // plan has the costs of executions, and the time of each request after its last one.
@@ -285,10 +286,10 @@ func (g *Graph) plan(e *engine, recorded, v *variant) plan {
 }
 
 // formed has the times of requests with batches formed again: durations, -1 for requests left out, their sum and the
-// last end.
+// last end, and the time of devices.
 type formed struct {
-	durations []float64
-	sum, end  float64
+	durations      []float64
+	sum, end, busy float64
 }
 
 // form runs the engine again without some requests. The executions with new requests take the recorded costs of such
@@ -298,8 +299,8 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 	gap, changed := 0.0, 0.0
 	for i := range e.steps {
 		s := &e.steps[i]
-		costs[s.class()].laws = append(costs[s.class()].laws, p.costs[i].law)
-		gaps[s.idle].laws = append(gaps[s.idle].laws, law{fixed: p.costs[i].gap})
+		costs[s.class()].costs = append(costs[s.class()].costs, p.costs[i])
+		gaps[s.idle].costs = append(gaps[s.idle].costs, p.costs[i])
 		gap += float64(s.start - s.ready)
 		changed += p.costs[i].gap
 	}
@@ -325,7 +326,7 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 				now = ready
 			}
 		}
-		now += take(&gaps, idle).fixed
+		now += take(&gaps, idle).gap
 		for len(coming) > 0 && float64(e.served[coming[0]].arrival)+delay <= now {
 			waiting = append(waiting, coming[0])
 			coming = coming[1:]
@@ -342,7 +343,9 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 			weight += e.served[i].weights[done[i]]
 			done[i]++
 		}
-		now += take(&costs, min(1, n)).at(weight)
+		c := take(&costs, min(1, n))
+		now += c.at(weight)
+		r.busy += c.device.at(weight)
 		for _, i := range batch {
 			if done[i] == len(e.served[i].weights) {
 				end := now + p.tails[i]
@@ -358,24 +361,26 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 
 // pool has recorded costs in order.
 type pool struct {
-	laws    []law
+	costs   []cost
 	next    int
-	typical law
+	typical cost
 }
 
 // take returns the next cost of a pool, and after the last one the median. An empty pool takes from the other one.
-func take(pools *[2]pool, k int) law {
-	if len(pools[k].laws) == 0 {
+func take(pools *[2]pool, k int) cost {
+	if len(pools[k].costs) == 0 {
 		k = 1 - k
 	}
 	p := &pools[k]
-	if p.next++; p.next <= len(p.laws) {
-		return p.laws[p.next-1]
+	if p.next++; p.next <= len(p.costs) {
+		return p.costs[p.next-1]
 	}
-	if p.next == len(p.laws)+1 {
-		sorted := slices.Clone(p.laws)
-		slices.SortFunc(sorted, func(a, b law) int { return cmp.Compare(a.at(1), b.at(1)) })
+	if p.next == len(p.costs)+1 {
+		sorted := slices.Clone(p.costs)
+		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.at(1), b.at(1)) })
 		p.typical = sorted[len(sorted)/2]
+		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.gap, b.gap) })
+		p.typical.gap = sorted[len(sorted)/2].gap
 	}
 	return p.typical
 }

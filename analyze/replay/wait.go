@@ -14,12 +14,16 @@ import (
 type streamWaits struct {
 	processes map[int32]bool    // with such calls
 	marked    map[int32][]int32 // by row, what it waits for
+	stated    map[int32][]int32 // by row, all that it waits for, as recorded
 }
 
 func (w *streamWaits) known(process int32) bool { return w.processes[process] }
 
-// of returns what row r waits for. marked reports whether a call came before its launch.
+// of returns what row r waits for. marked reports whether it may wait for more, because a call came before its launch.
 func (w *streamWaits) of(r int32) (after []int32, marked bool) {
+	if after, ok := w.stated[r]; ok {
+		return after, false
+	}
 	after, marked = w.marked[r]
 	return after, marked
 }
@@ -59,7 +63,34 @@ func (b *builder) marks() *streamWaits {
 			break
 		}
 	}
+	b.recordedWaits(w)
 	return w
+}
+
+// recordedWaits adds the waits for other streams that the recording states.
+func (b *builder) recordedWaits(w *streamWaits) {
+	f := b.forest
+	if len(f.Waits) == 0 {
+		return
+	}
+	type id struct {
+		trace op.TraceID
+		span  uint64
+	}
+	w.stated = make(map[int32][]int32)
+	rows := make(map[id]int32, len(b.ops))
+	for _, r := range b.ops {
+		rows[id{f.Names.Traces.Values[f.Trace(r)], f.Span(r)}] = r
+	}
+	for _, s := range f.Waits {
+		r, ok := rows[id{s.Trace, s.Op}]
+		after, known := rows[id{s.Trace, s.For}]
+		if !ok || !known || f.DeviceStreamOf(r) == f.DeviceStreamOf(after) {
+			continue
+		}
+		w.processes[b.process[r]] = true
+		w.stated[r] = append(w.stated[r], after)
+	}
 }
 
 // firstAfter returns the index of the first row with a time after at.

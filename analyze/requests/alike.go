@@ -8,7 +8,6 @@ import (
 	"github.com/optrace/optrace/analyze/internal/chance"
 	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/path"
-	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -22,8 +21,8 @@ type Alike struct {
 	// Count is the number of requests, DurationNS the sum of their durations, MedianNS the median and P95NS the 95th
 	// percentile.
 	Count, DurationNS, MedianNS, P95NS int64
-	// QueuedNS is the part of the requests' time before their first operations while other requests were between their
-	// first operation and their end. QueuedIn divides it by the names of the spans on the critical paths.
+	// QueuedNS is the requests' time in a recorded queue before their first operations. QueuedIn divides it by the names
+	// of the spans on the critical paths.
 	QueuedNS int64
 	QueuedIn map[string]int64
 	// First is the first request to start, if it takes Slower times the median of at least three others, else nil.
@@ -56,7 +55,7 @@ func AlikeOf(f *trace.Forest) []Alike {
 			byName[name{q.Name, q.Service}] = append(byName[name{q.Name, q.Service}], q)
 		}
 	}
-	running := runningOf(all.List)
+	queue := all.queueFinder()
 	var walk path.Walk
 	var list []Alike
 	for n, requests := range byName { // each by start
@@ -64,8 +63,12 @@ func AlikeOf(f *trace.Forest) []Alike {
 		for _, q := range requests {
 			a.DurationNS += q.DurationNS.V
 			window := path.Window{Row: q.Root.Row, From: q.StartNS.V, To: q.StartNS.V + q.QueueingNS.V}
+			queued := queue.times(q)
 			walk.Run(f, window, nil, nil, func(row int32, from, to int64) {
-				ns := running.Within(from, to)
+				ns := queued.Within(from, to)
+				if ns == 0 {
+					return
+				}
 				a.QueuedNS += ns
 				a.QueuedIn[f.Node(row).Name()] += ns
 			})
@@ -125,19 +128,4 @@ func percentileOf(requests []*Request, percent int64) int64 {
 	}
 	slices.Sort(durations)
 	return durations[sketch.Place(int64(len(durations)), percent)]
-}
-
-// runningOf returns when any request was between its first operation and its end.
-func runningOf(list []Request) (running timeline.Times) {
-	var times [][2]int64
-	for i := range list {
-		if q := &list[i]; q.StartNS.Known && q.QueueingNS.Known {
-			times = append(times, [2]int64{q.StartNS.V + q.QueueingNS.V, q.StartNS.V + q.DurationNS.V})
-		}
-	}
-	slices.SortFunc(times, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
-	for _, t := range times {
-		running.Add(t[0], t[1])
-	}
-	return running
 }

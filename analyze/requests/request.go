@@ -57,6 +57,7 @@ type Requests struct {
 	unattached []int32
 	walks      *path.Walks  // nil until needed
 	causes     *causeFinder // likewise
+	queue      *queueFinder // likewise
 }
 
 // Unattached yields the operations without a request, in input order.

@@ -27,8 +27,12 @@ func (f *Forest) Add(rec op.Record) {
 	}
 }
 
-// AddCall adds a call of the host.
+// AddCall adds a call of the host, or a wait of an operation for another.
 func (f *Forest) AddCall(c *op.Entry) {
+	if !c.SpanID.IsZero() {
+		f.Waits = append(f.Waits, Wait{Trace: c.TraceID, Op: SpanNumber(c.ParentSpanID), For: SpanNumber(c.SpanID)})
+		return
+	}
 	isWait := attrkey.IsWait(c.Operation) || attrkey.IsStreamWait(c.Operation)
 	if !c.Start.Known || c.Duration <= 0 && !isWait || !IsTime(c.Start.V, c.Duration) {
 		return
@@ -271,6 +275,10 @@ func (f *Forest) addAttrs(r *row, attrs []op.Attr) {
 			g.Node = a.Value
 		case attrkey.Thread:
 			r.codes[colThread] = f.Names.threadOf(a)
+		case attrkey.Power:
+			if watts, err := strconv.ParseFloat(a.Value, 64); err == nil && watts >= 0 && watts < 1e9 {
+				r.numbers[colPower] = int64(math.Float64bits(watts))
+			}
 		}
 	}
 	if g.ID != "" {

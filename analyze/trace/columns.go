@@ -63,6 +63,7 @@ const (
 	colLaunchSpan
 	colCall // duration of the launching call, ns
 	colUnlinked
+	colPower // the bits of the mean power of the device, W
 	numNumbers
 )
 
@@ -255,6 +256,9 @@ func (c *columns) Flops(r int32) int64 { return c.number(r, colFLOPs) }
 
 // Unlinked returns the number of links of row r dropped by its recorder.
 func (c *columns) Unlinked(r int32) int64 { return c.number(r, colUnlinked) }
+
+// Power returns the measured mean power of the device during row r in watts, 0 if unknown.
+func (c *columns) Power(r int32) float64 { return math.Float64frombits(uint64(c.number(r, colPower))) }
 
 // Stamp returns the number in Names.Stamps of the local root named by row r.
 func (c *columns) Stamp(r int32) int32 { return c.code(r, colStamp) }

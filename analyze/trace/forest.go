@@ -28,6 +28,7 @@ type Forest struct {
 	Names       Names
 	Collectives []Collective // by row
 	Calls       []Call       // of the host, unsorted
+	Waits       []Wait       // of operations of devices, as recorded
 	links       []rowLink    // by row
 	runs        []run
 	Counts      Counts
@@ -68,6 +69,12 @@ type Call struct {
 	Recorded         op.Int // when the host recorded the event that is waited for
 	// Inside is set for a wait within an operation of the host, or without a duration. Figures of the host leave it out.
 	Inside bool
+}
+
+// Wait is a recorded wait of an operation of a device for another one, by the numbers of their spans.
+type Wait struct {
+	Trace   op.TraceID
+	Op, For uint64
 }
 
 // Counts counts the records of a [Forest] and their faults.
@@ -165,6 +172,7 @@ func (f *Forest) keepAttrs(s *op.Span) {
 // takeKept adds the calls of o, and its attributes of spans without attributes in f.
 func (f *Forest) takeKept(o *Forest) {
 	f.Calls = append(f.Calls, o.Calls...)
+	f.Waits = append(f.Waits, o.Waits...)
 	f.attrBytes += o.attrBytes
 	if f.spanAttrs == nil {
 		f.spanKeys = o.spanKeys
@@ -259,6 +267,6 @@ func (s *stepRuns) add(lane int32, step int64) {
 func (f *Forest) Bytes() int64 {
 	return f.columns.bytes + int64(f.Rows())*builtBytes + int64(cap(f.links))*int64(unsafe.Sizeof(rowLink{})) +
 		int64(cap(f.Collectives))*int64(unsafe.Sizeof(Collective{})) +
-		int64(cap(f.Calls))*int64(unsafe.Sizeof(Call{})) +
+		int64(cap(f.Calls))*int64(unsafe.Sizeof(Call{})) + int64(cap(f.Waits))*int64(unsafe.Sizeof(Wait{})) +
 		f.Names.bytes() + f.attrBytes + f.steps.n*stepBytes
 }

@@ -58,9 +58,10 @@ func (f *Forest) graphKey(r int32) graphKey {
 	return k
 }
 
-// LaunchName returns the name of the CUDA graph that launched row r, or else [Forest.LauncherName].
+// LaunchName returns the name of the CUDA graph that launched row r, unless a capture told its operator, or else
+// [Forest.LauncherName].
 func (f *Forest) LaunchName(r int32) string {
-	if name, _ := f.Graph(r); name != "" {
+	if name, g := f.Graph(r); name != "" && (g.Node == "" || g.Node != f.LauncherName(r)) {
 		return name
 	}
 	return f.LauncherName(r)

@@ -267,6 +267,7 @@ func (f *Forest) Without(out []bool) *Forest {
 	g.apart = f.Devices.Shared
 	g.MaxDevices = f.MaxDevices
 	g.Calls = f.Calls
+	g.Waits = f.Waits
 	adopted := f.adopted(out)
 	source := &mergeSource{
 		columns: f.columns, collected: f.Collectives, links: f.links, numbers: g.Names.numberingOf(&f.Names),
@@ -331,6 +332,9 @@ func (f *Forest) EnterService(service string) {
 	for r := range f.Rows() {
 		parent := f.Tree.Parent[r]
 		if parent != NoRow && f.Flags(r)&(FlagOp|FlagRemote) == 0 && f.Node(r).Service() == service {
+			for f.Node(parent).Service() == "" && f.Tree.Parent[parent] != NoRow { // the nearest known one
+				parent = f.Tree.Parent[parent]
+			}
 			if caller := f.Node(parent).Service(); caller != "" && caller != service {
 				f.setFlags(r, FlagRemote)
 				f.built.Store(false)

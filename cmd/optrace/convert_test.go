@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -228,6 +229,48 @@ func TestConversionsKeepSpans(t *testing.T) {
 			if diff := cmp.Diff(want, describeTraces(t, readTraces(t, back))); diff != "" {
 				t.Fatalf("seed %d by %s (-want +got):\n%s", seed, way, diff)
 			}
+		}
+	}
+}
+
+// agrees fails if two JSON documents differ beyond the counts of the input and the attributes of listed entries.
+func agrees(t *testing.T, what, want, got string) {
+	t.Helper()
+	var a, b map[string]any
+	check.OK(t, json.Unmarshal([]byte(want), &a))
+	check.OK(t, json.Unmarshal([]byte(got), &b))
+	own := cmpopts.IgnoreMapEntries(func(key string, _ any) bool { return key == "input" || key == "attrs" })
+	if diff := cmp.Diff(a, b, own); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// A conversion keeps calls of the host: waits, launches and ranges.
+func TestConversionsKeepCalls(t *testing.T) {
+	for _, file := range filesBelow(t, "../../ingest/kineto/testdata", ".json") {
+		if base := filepath.Base(file); base == "truth.json" || base == "plain.json" {
+			continue
+		}
+		_, entries := converted(t, "entries", file)
+		for _, line := range []string{"report -json -section all", "whatif -json"} {
+			args := strings.Fields(line)
+			agrees(t, file+": "+line, succeeds(t, append(args, file)...), succeeds(t, append(args, entries)...))
+		}
+	}
+}
+
+// A run that Cuspy wrote in JSON and in Perfetto's format has one report, with the energy that its counters measured.
+func TestPerfettoAgreesWithJSON(t *testing.T) {
+	const file = "../../ingest/perfetto/testdata/gpu."
+	for _, line := range []string{"report -json -section all", "whatif -json"} {
+		args := strings.Fields(line)
+		agrees(t, line, succeeds(t, append(args, file+"json")...), succeeds(t, append(args, file+"pftrace")...))
+	}
+	prices := tempInput(t, "prices.json", `{"devices":[{"match":"cuda:*","per_hour":2,"watts":700}]}`)
+	for _, ending := range []string{"json", "pftrace"} {
+		// 100 µs at 310 W, 200 µs at 314.25 W and 110 µs at 320 W, four times.
+		if text := succeeds(t, "correlate", "-price", prices, file+ending); !strings.Contains(text, "0.516200") {
+			t.Errorf("%s: no 0.5162 J:\n%s", ending, text)
 		}
 	}
 }
@@ -454,4 +497,21 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 		t.Errorf("%d of %d pages were compared", compared, len(pages))
 	}
 	t.Logf("%d of %d pages were compared", compared, len(pages))
+}
+
+// Kernels of a replayed graph have the operator, shapes and FLOPs of its capture.
+func TestReportTakesOperatorsOfCaptures(t *testing.T) {
+	const capture = `[{"ph":"X","cat":"cuda_runtime","name":"cudaStreamBeginCapture","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":1}},
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":3,"dur":5,"args":{"Input Dims":[[8,64],[64,64]],"Input type":["float","float"]}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":4,"dur":1,"args":{"correlation":2}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaStreamEndCapture","pid":1,"tid":1,"ts":9,"dur":1,"args":{"correlation":3}}]`
+	const serve = `[{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":1}},
+{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":5,"dur":9,"args":{"device":0,"stream":7,"correlation":1,"graph id":3,"graph node id":5}}]`
+	got := succeeds(t, "report", "-csv", "-by", "operator,shape", tempInput(t, "s.json", serve), "-capture", tempInput(t, "c.json", capture))
+	if !strings.Contains(got, "\naten::mm,\"8x64,64x64->?\",") || !strings.Contains(got, ",65536,") {
+		t.Error(got)
+	}
+	if code, _, errs := ran(t, "report", "-capture", tempInput(t, "c.json", capture), "-"); code != exit.WrongUsage {
+		t.Errorf("standard input: exit code %d, %s", code, errs)
+	}
 }

@@ -73,7 +73,7 @@ func (f *fetch) search(ctx context.Context) error {
 
 // lookUp asks for the traces of wanted local requests and of their executions, latest requests first, up to the limit.
 func (f *fetch) lookUp(ctx context.Context) error {
-	list := f.join.LocalRequests().List
+	list := f.join.LocalRequests(f.service).List
 	for i := len(list) - 1; i >= 0; i-- {
 		q := &list[i]
 		if q.TraceID.IsZero() || !f.wantsLocal(q) {

@@ -18,9 +18,9 @@ import (
 	"github.com/optrace/optrace/render/otlp"
 )
 
-// realRequests writes n requests to Jaeger and to a file: Jaeger gets the requests, the long operations and a summary
-// of the short ones, the file everything. Every tenth request is slow because of its matmul.
-func realRequests(t *testing.T, s *jaegertest.Server, n int) (path string) {
+// requestsOf sends n requests and writes them to a file: sent are the requests, the long operations and a summary of the
+// short ones, the file has everything. Every tenth request is slow because of its matmul.
+func requestsOf(t *testing.T, n int, send func([]byte)) (path string) {
 	t.Helper()
 	start := time.Now().Add(-time.Minute).UnixNano()
 	var file, sent bytes.Buffer
@@ -56,7 +56,7 @@ func realRequests(t *testing.T, s *jaegertest.Server, n int) (path string) {
 		check.OK(t, errors.Join(toJaeger.Span(&request), toJaeger.Entry(long)))
 	}
 	check.OK(t, errors.Join(w.Flush(), toJaeger.Flush()))
-	s.Send(t, sent.Bytes())
+	send(sent.Bytes())
 	return tempInput(t, "ops.jsonl", file.String())
 }
 
@@ -69,7 +69,7 @@ func correlateReal(t *testing.T, args ...string) (r correlate.Report) {
 func TestCorrelateReal(t *testing.T) {
 	s := jaegertest.Start(t)
 	const n = 200
-	path := realRequests(t, s, n)
+	path := requestsOf(t, n, func(document []byte) { s.Send(t, document) })
 	offline := correlateReal(t, path)
 	joined := correlateReal(t, "-jaeger", s.Query, "-service", "api", path)
 	alone := correlateReal(t, "-jaeger", s.Query, "-service", "api")
@@ -111,4 +111,11 @@ func TestCorrelateReal(t *testing.T) {
 	long := correlateReal(t, "-jaeger", s.Query, "-service", "api", "-operation", "POST /predict", "-min-duration",
 		"10ms", path)
 	check.Equal(t, "requests of 10 ms or more", n/10, len(long.Requests))
+
+	for _, want := range []string{"200 annotations sent", "0 annotations sent; 200 requests had one"} {
+		_, _, errs := ran(t, "correlate", "-jaeger", s.Query, "-annotate", "-otlp", s.OTLP, path)
+		if !strings.Contains(errs, want) {
+			t.Errorf("%s, want %s", errs, want)
+		}
+	}
 }

@@ -32,99 +32,31 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// A grammar is a format of recordings. In operation @name, @device, @stream, @step and @dim stand for values, @attrs,
-// @links, @events, @scope and @resource for lists, and # for the number of the operation; attr, link and event are
-// elements of the lists, with # for the number of the element. nest is a nested value in an attribute, outside to
-// inside and back.
-type grammar struct {
-	head, operation, between, tail string
-	attr, link, event              string
-	nest                           [4]string
-}
+// A grammar is a format of recordings, with the parts head, operation, between and tail. In operation @name, @device, @stream,
+// @step and @dim stand for values, @attrs, @links, @events, @scope and @resource for lists, and # for the number of the
+// operation; attr, link and event are elements of the lists, with # for the number of the element. nest0 to nest3 are a
+// nested value in an attribute, outside to inside and back.
+type grammar map[string]string
 
-const (
-	ids      = `"traceId":"00000000000000001#","spanId":"#"`
-	numbered = `{"key":"k#"}`
-)
+var grammars = readGrammars()
 
-var grammars = map[string]grammar{
-	"entries": {
-		operation: `{"operation":"@name","device_id":"@device","stream":@stream,"step":@step,"output_shape":[@dim],` +
-			`"start_unix_ns":1#0,` +
-			`"duration_ns":5,"trace_id":"00000000000000001#","span_id":"#","attrs":{@attrs},"links":[@links],` +
-			`"extra":{"events":[@events],"scope_attrs":{@scope}}}` + "\n",
-		attr: `"k#":1`, link: `{"trace_id":"00000000000000001#","span_id":"#"}`, event: `{"name":"e","attrs":{"k#":1}}`,
-		nest: [4]string{`"k":`, `{"a":[`, `]}`, ``},
-	},
-	"otlp": {
-		head: `{"resourceSpans":[`,
-		operation: `{"resource":{"attributes":[@resource]},"scopeSpans":[{"scope":{"attributes":[@scope]},` +
-			`"spans":[{` + ids + `,"name":"@name","startTimeUnixNano":"1#0","endTimeUnixNano":"1#5","attributes":[` +
-			`{"key":"tensor.op.name","value":{"stringValue":"@name"}},{"key":"tensor.device.id",` +
-			`"value":{"stringValue":"@device"}},` +
-			`{"key":"tensor.stream.id","value":{"intValue":"@stream"}},{"key":"tensor.step",` +
-			`"value":{"intValue":"@step"}},` +
-			`{"key":"tensor.output.shape","value":{"arrayValue":{"values":[{"intValue":"@dim"}]}}},@attrs],` +
-			`"links":[@links],` +
-			`"events":[@events]}]}]}`, between: ",", tail: "]}", attr: numbered, link: "{" + ids + "}",
-		event: `{"attributes":[` + numbered + `]}`,
-		nest: [4]string{`{"key":"k","value":`, `{"kvlistValue":{"values":[{"value":{"arrayValue":{"values":[`,
-			`]}}}]}}`, `}`},
-	},
-	"jaeger": {
-		head: `{"data":[{"traceID":"1","processes":{"p":{"serviceName":"s","tags":[]}},"spans":[`,
-		operation: `{"traceID":"00000000000000001#","spanID":"#","operationName":"@name","startTime":1#,` +
-			`"duration":5,"processID":"p","tags":[` +
-			`{"key":"tensor.op.name","type":"string","value":"@name"},{"key":"tensor.device.id","type":"string",` +
-			`"value":"@device"},` +
-			`{"key":"tensor.stream.id","type":"int64","value":@stream},{"key":"tensor.step","type":"int64",` +
-			`"value":@step},` +
-			`{"key":"tensor.output.shape","type":"string","value":"[@dim]"},@attrs],"references":[@links],` +
-			`"logs":[@events]}`,
-		between: ",", tail: `]}]}`, attr: numbered,
-		link:  `{"refType":"FOLLOWS_FROM","traceID":"00000000000000001#","spanID":"#"}`,
-		event: `{"fields":[` + numbered + `]}`, nest: [4]string{`{"key":"k","value":`, `[{"a":`, `}]`, `}`},
-	},
-	"stdouttrace": {
-		operation: `{"Name":"@name","SpanContext":{"TraceID":"00000000000000001#","SpanID":"#"},` +
-			`"StartTime":"2026-01-01T00:00:00.1Z",` +
-			`"EndTime":"2026-01-01T00:00:01Z","Attributes":[{"Key":"tensor.op.name","Value":{"Type":"STRING",` +
-			`"Value":"@name"}},` +
-			`{"Key":"tensor.device.id","Value":{"Type":"STRING","Value":"@device"}},` +
-			`{"Key":"tensor.stream.id","Value":{"Type":"INT64","Value":@stream}},{"Key":"tensor.step",` +
-			`"Value":{"Type":"INT64","Value":@step}},` +
-			`{"Key":"tensor.output.shape","Value":{"Type":"INT64SLICE","Value":[@dim]}},@attrs],"Links":[@links],` +
-			`"Events":[@events],` +
-			`"Resource":[@resource],"InstrumentationScope":{"Name":"s","Attributes":[@scope]}}` + "\n",
-		attr: `{"Key":"k#","Value":{"Value":1}}`, link: `{"SpanContext":{"TraceID":"00000000000000001#","SpanID":"#"}}`,
-		event: `{"Attributes":[{"Key":"k#"}]}`,
-		nest:  [4]string{`{"Key":"k","Value":`, `{"Type":"SLICE","Value":[`, `]}`, `}`},
-	},
-	"python-console": {
-		operation: `{"name":"@name","context":{"trace_id":"0x00000000000000001#","span_id":"0x#"},"parent_id":null,` +
-			`"start_time":"2026-01-01T00:00:00.1Z","end_time":"2026-01-01T00:00:01Z","attributes":{"tensor.op.name":"@name",` +
-			`"tensor.device.id":"@device","tensor.stream.id":@stream,"tensor.step":@step,"tensor.output.shape":[@dim],` +
-			`@attrs},"links":[@links],"events":[@events],"resource":{"attributes":{@resource}}}` + "\n",
-		attr: `"k#":1`, link: `{"context":{"trace_id":"0x00000000000000001#","span_id":"0x#"}}`,
-		event: `{"name":"e","attributes":{"k#":1}}`, nest: [4]string{`"k":`, `{"a":[`, `]}`, ``},
-	},
-	"chrome": {
-		head: `{"schemaVersion":1,"traceEvents":[`,
-		operation: `{"ph":"X","cat":"kernel","name":"@name","pid":"@device","tid":@stream,"ts":1#,` +
-			`"dur":1,"args":{"stream":@stream,"correlation":1#,@attrs}},{"ph":"X","cat":"cpu_op","name":"@name",` +
-			`"pid":1,"tid":1,"ts":1#,"dur":1,` +
-			`"args":{"Input Dims":[[@dim]],"External id":1#,@attrs}},{"ph":"X","cat":"user_annotation",` +
-			`"name":"ProfilerStep\u0023@step",` +
-			`"pid":1,"tid":1,"ts":1#,"dur":1}`, between: ",", tail: `]}`, attr: `"k#":1`,
-		nest: [4]string{`"k":`, `{"a":[`, `]}`, ``},
-	},
-	"ort": {
-		head: `[{"cat":"Session","ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"model_loading_uri","args":{}},`,
-		operation: `{"cat":"Node","ph":"X","pid":1,"tid":@stream,"ts":1#,"dur":1,"name":"@name_kernel_time",` +
-			`"args":{"op_name":"@name",` +
-			`"provider":"CPUExecutionProvider","input_type_shape":[{"float":[@dim]}],@attrs}}`,
-		between: ",", tail: "]", attr: `"k#":1`, nest: [4]string{`"k":`, `{"a":[`, `]}`, ``},
-	},
+func readGrammars() map[string]grammar {
+	text, err := os.ReadFile("testdata/grammars.txt")
+	if err != nil {
+		panic(err)
+	}
+	all := make(map[string]grammar)
+	var g grammar
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if key == "===" {
+			g = make(grammar)
+			all[value] = g
+			continue
+		}
+		g[key] = strings.ReplaceAll(value, `\n`, "\n")
+	}
+	return all
 }
 
 // A hoard is a recording with much of one thing: an operation with distinct values for each perOp bytes of the allowed
@@ -155,7 +87,7 @@ func hoards() map[string]hoard {
 }
 
 // write writes a hoard for a memory limit, and takes little memory itself.
-func (g *grammar) write(w io.Writer, h hoard, memory int64) {
+func (g grammar) write(w io.Writer, h hoard, memory int64) {
 	const none, here = "\x00", "\x01"
 	values := map[string]string{
 		"@name": "m", "@device": "gpu:0", "@stream": "7", "@step": "1", "@dim": "2",
@@ -163,11 +95,11 @@ func (g *grammar) write(w io.Writer, h hoard, memory int64) {
 	}
 	maps.Copy(values, h.values)
 	if values["@links"] == "link" {
-		values["@links"] = g.link
+		values["@links"] = g["link"]
 	}
 	place := strings.Replace(h.list, "nest", "@attrs", 1)
 	values[place] = here
-	text := g.operation
+	text := g["operation"]
 	for value, of := range values {
 		if value != "" {
 			text = strings.ReplaceAll(text, value, of)
@@ -177,7 +109,7 @@ func (g *grammar) write(w io.Writer, h hoard, memory int64) {
 	write := func(text string, i int64) {
 		_, _ = io.WriteString(w, strings.ReplaceAll(text, "#", fmt.Sprintf("%015d", i)))
 	}
-	_, _ = io.WriteString(w, g.head)
+	_, _ = io.WriteString(w, g["head"])
 	n := int64(1)
 	if h.perOp > 0 {
 		n = memory / h.perOp
@@ -185,22 +117,22 @@ func (g *grammar) write(w io.Writer, h hoard, memory int64) {
 	before, behind, _ := strings.Cut(text, here)
 	for i := range n {
 		if i > 0 {
-			_, _ = io.WriteString(w, g.between)
+			_, _ = io.WriteString(w, g["between"])
 		}
 		write(before, i)
 		switch {
 		case h.list == "nest":
-			_, _ = io.WriteString(w, g.nest[0])
+			_, _ = io.WriteString(w, g["nest0"])
 			for _, n := range []int{1, 2} {
-				for range listBytes / (len(g.nest[1]) + len(g.nest[2])) {
-					_, _ = io.WriteString(w, g.nest[n])
+				for range listBytes / (len(g["nest1"]) + len(g["nest2"])) {
+					_, _ = io.WriteString(w, g[fmt.Sprint("nest", n)])
 				}
 			}
-			_, _ = io.WriteString(w, g.nest[3])
+			_, _ = io.WriteString(w, g["nest3"])
 		case h.list != "":
-			element := map[string]string{"@links": g.link, "@events": g.event, "@dim": "3"}[h.list]
+			element := map[string]string{"@links": g["link"], "@events": g["event"], "@dim": "3"}[h.list]
 			if element == "" {
-				element = g.attr
+				element = g["attr"]
 			}
 			write(element, 0)
 			for k := range int64(listBytes / (len(element) + 1 + 14*strings.Count(element, "#"))) {
@@ -209,7 +141,7 @@ func (g *grammar) write(w io.Writer, h hoard, memory int64) {
 		}
 		write(behind, i)
 	}
-	_, _ = io.WriteString(w, g.tail)
+	_, _ = io.WriteString(w, g["tail"])
 }
 
 // protobuf writes a frame of OTLP with empty elements in one place of a span, its scope or its resource.
@@ -322,7 +254,7 @@ func TestMemoryStaysBounded(t *testing.T) {
 	for _, memory := range []int64{32, 128} {
 		for format, g := range grammars {
 			for name, h := range hoards() {
-				if h.list == "nest" || strings.Contains(g.operation, h.list) {
+				if h.list == "nest" || strings.Contains(g["operation"], h.list) {
 					all = append(all, one{format, name, memory})
 				}
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -19,7 +20,11 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/output"
 	"github.com/optrace/optrace/cmd/optrace/internal/streams"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/read/budget"
+	"github.com/optrace/optrace/internal/read/captures"
 	"github.com/optrace/optrace/internal/text/termtext"
+	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/csv"
 	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/markdown"
@@ -72,6 +77,9 @@ Further figures:
   -align-clocks     estimate the offsets between the clocks of ranks from the ends of
                     their collectives, and put all times on one clock; the estimate,
                     its residuals and the recorded times are shown too
+  -capture FILE     take operators, modules and shapes of the kernels of replayed CUDA
+                    graphs from a trace of the capture of the graphs; repeat it for
+                    several. INPUTs are read twice
   -hotspot-bytes N  the memory above which an operation is a hotspot (1048576)
   -min-comm-ratio X the least share of the total for listing a communicating
                     operation (0)
@@ -110,6 +118,7 @@ type reportFlags struct {
 	json, csv, markdown, align, steady, open bool
 	section, html                            string
 	where                                    key.Filter
+	captures                                 []string
 	minRatio                                 float64
 	flags.Sums
 	flags.InOut
@@ -129,6 +138,10 @@ func (f *reportFlags) define(fs *flag.FlagSet) {
 	fs.Float64Var(&f.minRatio, "min-comm-ratio", 0, "")
 	fs.BoolVar(&f.steady, "steady", false, "")
 	fs.BoolVar(&f.align, "align-clocks", false, "")
+	fs.Func("capture", "", func(path string) error {
+		f.captures = append(f.captures, path)
+		return nil
+	})
 	fs.StringVar(&f.html, "html", "", "")
 	fs.BoolVar(&f.open, "open", false, "")
 	f.display.Register(fs)
@@ -158,9 +171,16 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 		src := input.Source{
 			Inputs: inputs, InOut: f.InOut, Exclude: out.Exclude,
 		}
+		if len(f.captures) > 0 {
+			if err := f.amend(ctx, s, src, &opts); err != nil {
+				return err
+			}
+		}
 		in, done := src.Open(s)
 		r, err := analyze.Run(ctx, in, opts)
-		done()
+		if f.html == "" || err != nil {
+			done()
+		}
 		if err != nil {
 			return exit.Input(err)
 		}
@@ -179,10 +199,43 @@ func (f *reportFlags) run(ctx context.Context, s streams.Streams, line *flags.Li
 		}
 		if f.html != "" {
 			out.Done = func() { showPage(ctx, s, f.html, f.open) }
-			return exit.Output(html.Write(out, r, html.Options{Title: input.Title(inputs), Version: version()}))
+			err := html.Write(out, r, html.Options{Title: input.Title(inputs), Version: version()})
+			done()
+			return exit.Output(err)
 		}
 		return exit.Output(f.write(out, f.display.On(out.Screen(s)), r, chosen))
 	})
+}
+
+// amend reads the captures, and the inputs for the nodes of their graphs.
+func (f *reportFlags) amend(ctx context.Context, s streams.Streams, src input.Source, opts *analyze.Options) error {
+	x := captures.New()
+	if slices.Contains(src.Inputs, ingest.Stdin) {
+		return exit.Usagef("-capture reads the input twice: give a file in place of standard input")
+	}
+	for i, inputs := range [][]string{f.captures, src.Inputs} {
+		from := input.Source{Inputs: inputs, InOut: src.InOut, Exclude: src.Exclude}
+		in, done := from.Open(s)
+		held := budget.Account{Hold: in.Hold}
+		var full error
+		_, err := analyze.Read(ctx, in, func(rec op.Record) {
+			if i == 0 {
+				x.Capture(rec)
+			} else if rec.Entry != nil {
+				x.Serve(rec.Entry)
+			}
+			full = cmp.Or(full, held.Set(x.Bytes, 1<<20))
+		})
+		done()
+		if err = cmp.Or(err, full); err != nil {
+			return exit.Input(err)
+		}
+	}
+	x.Match()
+	fmt.Fprintf(s.Err, "optrace report: the captures have the operators of %d of %s of graphs\n", x.Known,
+		units.Plural(x.Nodes, "node"))
+	opts.Amend = x.Apply
+	return nil
 }
 
 func showPage(ctx context.Context, s streams.Streams, path string, open bool) {

@@ -12,8 +12,9 @@ var sections = []string{
 	"errors", "idle", "launches", "critical_path", "sequences", "steps", "phases", "engines",
 }
 
+// correlationSections are the sections of correlate.
 var correlationSections = []string{
-	"findings", "endpoints", "engines", "price", "critical_path", "requests", "shared", "unattached",
+	"findings", "blame", "endpoints", "engines", "price", "critical_path", "requests", "shared", "unattached",
 }
 
 // sumsOnly are sections without need for the structure of the run, which takes memory for every entry. The sections in

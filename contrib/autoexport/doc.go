@@ -1,5 +1,4 @@
-// Package autoexport records the operations of programs configured by environment variables or by a file of
-// OpenTelemetry's declarative configuration.
+// Package autoexport records the operations of programs configured by environment variables.
 //
 // A program that uses go.opentelemetry.io/contrib/exporters/autoexport imports this package for its effect:
 //
@@ -10,20 +9,7 @@
 // serve, needs OTEL_EXPORTER_OTLP_INSECURE=true. The package registers both names once; it panics if another package
 // has registered them.
 //
-// A program that uses go.opentelemetry.io/contrib/otelconf calls [NewSDK] of this package instead. The part "optrace"
-// of the section "distribution" configures the recording:
-//
-//	distribution:
-//	  optrace:
-//	    file: ops.jsonl
-//	tracer_provider:
-//	  processors: []
-//
-// testdata/otel.yaml has all settings. A program that calls otelconf itself can read the same file; otelconf ignores
-// the section.
-//
-// The file has the operations of sampled traces only, and names the sampler of [NewSDK]. [optrace.Setup] records all
-// operations.
+// The file has the operations of sampled traces only. [optrace.Setup] records all operations.
 //
 // The package is a module of its own because of its many dependencies. From a clone it needs two replacements:
 //

@@ -49,38 +49,3 @@ func Example() {
 	}
 	// Output: matmul cuda:0 64x256
 }
-
-// A program configured by a file of declarative configuration.
-func ExampleNewSDK() {
-	dir, err := os.MkdirTemp("", "autoexport")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	file := filepath.Join(dir, "ops.jsonl")
-	config := `
-file_format: "1.0"
-distribution:
-  optrace:
-    file: ` + file + `
-tracer_provider:
-  processors: []
-`
-	ctx := context.Background()
-	sdk, err := autoexport.NewSDK(ctx, []byte(config)) // nil: the file of OTEL_CONFIG_FILE
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, mm := optrace.NewTracer(sdk.TracerProvider()).Start(ctx, "matmul", "cuda:0")
-	mm.Out(64, 256).End()
-	if err := sdk.Shutdown(ctx); err != nil {
-		log.Fatal(err)
-	}
-	for e, err := range ingest.Open(file).Entries() {
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(e.Operation, e.DeviceID, e.OutputShape)
-	}
-	// Output: matmul cuda:0 64x256
-}

@@ -14,7 +14,10 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/release"
 )
+
+const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 
 // The values of OTEL_TRACES_EXPORTER.
 const (

@@ -14,11 +14,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// read returns the selected rows and their sums.
-func (s Source) read(ctx context.Context, opts analyze.Options) (*selection, *documents, error) {
+// read returns the sums of the selected rows.
+func (s Source) read(ctx context.Context, opts analyze.Options) (*documents, error) {
 	selected, err := s.selection(ctx, opts)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	o := profile.Options{By: opts.By, MaxGroups: opts.MaxGroups, Top: opts.Top,
 		HotspotBytes: opts.HotspotBytes}.WithDefaults()
@@ -30,9 +30,9 @@ func (s Source) read(ctx context.Context, opts analyze.Options) (*selection, *do
 		d.begin(line{}, line{})
 		d.end()
 	} else if err := selected.addSums(ctx, d, o); err != nil {
-		return nil, nil, fmt.Errorf("asking ClickHouse: %w", err)
+		return nil, fmt.Errorf("asking ClickHouse: %w", err)
 	}
-	return selected, d, d.failed
+	return d, d.failed
 }
 
 func (s *selection) addSums(ctx context.Context, d *documents, o profile.Options) error {

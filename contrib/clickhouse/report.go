@@ -1,7 +1,6 @@
 package clickhouse
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,21 +17,15 @@ type Source struct {
 	// View is a view with the columns of the table, over rows of another program; "" selects the table of
 	// Load. A view only has recorded FLOPs.
 	View string
-	// MaxSorted limits the operations of a device with overlapping traces, because a server sorts them
-	// together for the timeline; 0 is DefaultMaxSorted. Above the limit the timeline is unknown.
-	MaxSorted int
 }
 
-// DefaultMaxSorted is the default of [Source.MaxSorted].
-const DefaultMaxSorted = 5_000_000
-
 // leftOut is the reason for missing figures in a report.
-const leftOut = "ClickHouse computes sums and the time lines of devices, and not what needs the structure of the run"
+const leftOut = "ClickHouse computes sums, and not what needs the structure of the run"
 
 // Profile returns the sums of the operations in the format of optrace convert -to profile. optrace report
 // reads and adds up such profiles.
 func (s Source) Profile(ctx context.Context, o analyze.Options) ([]byte, error) {
-	_, d, err := s.read(ctx, o)
+	d, err := s.read(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -58,14 +51,13 @@ func (s Source) selection(ctx context.Context, o analyze.Options) (*selection, e
 	return &selection{s.DB, tableOps, inputs, strings.Join(ids, ","), o.RecordedFLOPs}, err
 }
 
-// Report returns the report on the operations. Of the figures that need the structure of the run it only
-// has the timelines of devices.
+// Report returns the report on the operations, without figures that need the structure of the run.
 func (s Source) Report(ctx context.Context, o analyze.Options) (*analyze.Report, error) {
 	o.SumsOnly = true
 	if s.View != "" {
 		o.RecordedFLOPs = true
 	}
-	selected, d, err := s.read(ctx, o)
+	d, err := s.read(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +72,5 @@ func (s Source) Report(ctx context.Context, o analyze.Options) (*analyze.Report,
 			r.Input.Problems)
 	}
 	r.LeftOut = leftOut
-	if selected.isEmpty() {
-		return r, nil
-	}
-	return r, selected.addTimelines(ctx, r, cmp.Or(s.MaxSorted, DefaultMaxSorted))
+	return r, nil
 }

@@ -125,31 +125,7 @@ func (r *row) setEntry(e *op.Entry) {
 	}
 }
 
-// rec returns the record of the row and shares nothing with it.
-func (r *row) rec() (op.Record, error) {
-	e := &r.e
-	switch r.record {
-	case recordEntry:
-		return op.Record{Entry: r.entry()}, nil
-	case recordSpan:
-		s := &op.Span{
-			Name: r.name, TraceID: e.TraceID, SpanID: e.SpanID, ParentSpanID: e.ParentSpanID, RemoteParent: r.remote,
-			Start: e.Start, Duration: e.Duration, Service: e.Service, Failed: e.Failed, Attrs: e.Attrs, Links: e.Links,
-		}
-		s.Extra, _ = entries.DecodeRest(r.extra, s.Attrs, s.Links)
-		return op.Record{Span: s}, nil
-	case recordResource:
-		s := &op.Resource{Service: e.Service, Rank: e.Rank, WorldSize: r.worldSize, Attrs: e.Attrs}
-		entries.DecodeRest(r.extra, s.Attrs, nil)
-		return op.Record{Resource: s}, nil
-	case recordGap:
-		return op.Record{Gap: &r.gap}, nil
-	case recordBatch:
-		return op.Record{Batch: &r.batch}, nil
-	}
-	return op.Record{}, fmt.Errorf("row %d of input %d: %.40q is no kind of record", r.number, r.input, r.record)
-}
-
+// entry returns the entry of the row and shares nothing with it.
 func (r *row) entry() *op.Entry {
 	e := r.e
 	e.Extra, _ = entries.DecodeRest(r.extra, e.Attrs, e.Links)

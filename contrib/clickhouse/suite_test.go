@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -18,9 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/contrib/clickhouse"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/model/opfile"
@@ -31,29 +28,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// wantReport returns the report of files by package analyze, as JSON, with sums and the timelines of devices.
+// wantReport returns the report of files by package analyze, as JSON, with sums.
 func wantReport(t *testing.T, opts analyze.Options, files ...string) string {
 	t.Helper()
 	opts.SumsOnly = true
 	r := check.Must(analyze.Run(t.Context(), ingest.Open(files...), opts))(t)
-	opts.SumsOnly = false
-	whole := check.Must(analyze.Run(t.Context(), ingest.Open(files...), opts))(t)
-	r.LeftOut = "ClickHouse computes sums and the time lines of devices, and not what needs the structure of the run"
-	lines := make(map[device.Key]profile.Device)
-	for _, d := range whole.Devices {
-		lines[d.Key()] = d
-	}
-	for i := range r.Devices {
-		d := &r.Devices[i]
-		line := lines[d.Key()]
-		line.Count = d.Count // includes repeats
-		line.SumNS = d.SumNS
-		line.MemoryBytes = d.MemoryBytes
-		*d = line
-	}
-	if r.LoadBalance != nil {
-		r.LoadBalance.BusyImbalanceRatio = whole.LoadBalance.BusyImbalanceRatio
-	}
+	r.LeftOut = "ClickHouse computes sums, and not what needs the structure of the run"
 	return reportText(t, r)
 }
 
@@ -92,24 +72,9 @@ func testSuite(t *testing.T, db clickhouse.DB, newTables func(t *testing.T)) (fi
 			t.Errorf("%v, %v", r, err)
 		}
 	})
-	part("traces", func(t *testing.T) { testTraces(t, db) })
-	part("time lines", func(t *testing.T) { testTimelines(t, db, files) }, requestsFile(t, 1, 300))
 	part("weights", reports, randomFile(t, 3, 500, true))
 	part("reports", reports, randomFile(t, 1, 3000, false), randomFile(t, 2, 300, false))
 	return files
-}
-
-// testTimelines checks timelines of devices with consecutive traces, and the limit of operations to sort.
-func testTimelines(t *testing.T, db clickhouse.DB, files []string) {
-	src := clickhouse.Source{DB: db, MaxSorted: 1}
-	r := check.Must(src.Report(t.Context(), analyze.Options{}))(t)
-	check.Equal(t, "", wantReport(t, analyze.Options{}, files...), reportText(t, r))
-	load(t, db, clickhouse.LoadOptions{}, randomFile(t, 8, 3000, false)) // of overlapping traces
-	r = check.Must(src.Report(t.Context(), analyze.Options{}))(t)
-	if !slices.ContainsFunc(r.Devices, func(d profile.Device) bool { return !d.BusyNS.Known && d.Count > 100 }) ||
-		r.LoadBalance.BusyImbalanceRatio.Known {
-		t.Errorf("all devices have time lines: %+v", r.Devices)
-	}
 }
 
 // testReport compares a report of the engine with the report of package analyze on the same files.
@@ -134,52 +99,6 @@ func testReports(t *testing.T, db clickhouse.DB, files []string) {
 		t.Run(test.name, func(t *testing.T) { testReport(t, db, test.opts, files) })
 	}
 	t.Run("profile", func(t *testing.T) { testProfile(t, clickhouse.Source{DB: db}, files) })
-}
-
-// testTraces compares the report on traces with the report of package analyze on their records.
-func testTraces(t *testing.T, db clickhouse.DB) {
-	file := requestsFile(t, 5, 60)
-	load(t, db, clickhouse.LoadOptions{BatchRows: 100}, file)
-	src := clickhouse.Source{DB: db}
-	slowest := clickhouse.Traces{Slowest: 3}
-	chosen := make(map[op.TraceID]bool)
-	for rec, err := range src.Records(t.Context(), slowest) {
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case rec.Entry != nil:
-			chosen[rec.Entry.TraceID] = true
-		case rec.Span != nil:
-			chosen[rec.Span.TraceID] = true
-		}
-	}
-	if len(chosen) != 3 {
-		t.Fatalf("records of %d traces", len(chosen))
-	}
-	var ids []op.TraceID
-	for id := range chosen {
-		ids = append(ids, id)
-	}
-	for _, traces := range []clickhouse.Traces{slowest, {IDs: ids}} {
-		r := check.Must(src.ReportOn(t.Context(), traces, analyze.Options{}))(t)
-		want := check.Must(analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
-			for rec, err := range ingest.Open(file).Records() {
-				if e, s := rec.Entry, rec.Span; e != nil && !chosen[e.TraceID] || s != nil && !chosen[s.TraceID] {
-					continue
-				}
-				if !yield(rec, err) {
-					return
-				}
-			}
-		}), analyze.Options{}))(t)
-		if len(want.CriticalPath) == 0 || want.SlowestRequest == nil {
-			t.Errorf("no critical path: %+v", want)
-		}
-		check.Equal(t, "", reportText(t, want), reportText(t, r))
-	}
-	if r, err := src.ReportOn(t.Context(), clickhouse.Traces{IDs: ids, MaxRecords: 5}, analyze.Options{}); err == nil {
-		t.Errorf("a report on %d operations", r.Total.Count)
-	}
 }
 
 // testProfile compares the profile as a file of partial results, even with full tables.
@@ -308,38 +227,6 @@ func randomFile(t testing.TB, seed uint64, n int, weighted bool) string {
 		}
 	}
 	return writeFile(t, fmt.Sprintf("ops-%d.jsonl", seed), text)
-}
-
-// requestsFile writes consecutive requests on two devices. Each is a trace with a span, a layer and
-// overlapping operations.
-func requestsFile(t testing.TB, seed uint64, requests int) string {
-	r := rand.New(rand.NewPCG(seed, 2))
-	var text []byte
-	kinds := []op.Kind{op.KindCompute, op.KindCompute, op.KindCollective, op.KindMemory, op.KindIO}
-	for i := range requests {
-		trace := op.TraceID{1, byte(i >> 8), byte(i)}
-		start := int64(1_000_000_000 + i*11_000)
-		id := func(n int) op.SpanID { return op.SpanID{1, byte(i >> 8), byte(i), byte(n)} }
-		end := start
-		for n := range 2 + r.IntN(20) {
-			e := &op.Entry{
-				Operation: fmt.Sprint("op", n%5), Kind: kinds[r.IntN(len(kinds))], Duration: r.Int64N(3000),
-				Service: "server", DeviceID: fmt.Sprintf("cuda:%d", n%2), TraceID: trace, SpanID: id(10 + n),
-				ParentSpanID: id(2), Start: op.Known(start + r.Int64N(7000)),
-			}
-			text = append(e.AppendJSON(text), '\n')
-			end = max(end, e.End().V)
-		}
-		for n, s := range []op.Span{{Name: "GET /a", SpanID: id(1)},
-			{Name: "layer", SpanID: id(2), ParentSpanID: id(1)}} {
-			s.TraceID = trace
-			s.Start = op.Known(start - int64(2-n))
-			s.Duration = end - start + 4
-			s.Service = "server"
-			text = append(s.AppendJSON(text), '\n')
-		}
-	}
-	return writeFile(t, "requests.jsonl", text)
 }
 
 // tracesTable creates the columns of the exporter's table.

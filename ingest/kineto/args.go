@@ -35,9 +35,10 @@ type values struct {
 	autograd, forward     op.Int // the number of autograd, and the thread of the forward operator
 	waitStream, recorded  op.Int // of an awaited event: its stream, and the correlation id of its recording
 	sycl                  op.Int // the stream of an Intel device
+	event                 op.Int // Perfetto's number of an operation of a device
 
 	// The JSON texts of values of other profilers.
-	task, agent, fromAgent, toAgent, copyKind, hostProcess []byte
+	task, agent, fromAgent, toAgent, copyKind, hostProcess, hostThread, awaited []byte
 
 	bad bool // a text in place of a number
 
@@ -190,6 +191,13 @@ var geometry = [...]string{
 	attrkey.GraphNode, attrkey.GraphNodeName,
 }
 
+// Arguments of operations of devices in [Source]s: a number in the trace, and a list of the numbers of operations that
+// this one waited for.
+const (
+	EventID    = "event_id"
+	EventWaits = "event_wait_ids"
+)
+
 var meanings = makeMeanings()
 
 func makeMeanings() map[string]argument {
@@ -235,6 +243,9 @@ func makeMeanings() map[string]argument {
 		"dst_agent":          json(func(a *arguments) *[]byte { return &a.toAgent }),
 		"copy kind":          json(func(a *arguments) *[]byte { return &a.copyKind }),
 		"host process":       json(func(a *arguments) *[]byte { return &a.hostProcess }),
+		"host thread":        json(func(a *arguments) *[]byte { return &a.hostThread }),
+		EventID:              number(func(a *arguments) *op.Int { return &a.event }),
+		EventWaits:           json(func(a *arguments) *[]byte { return &a.awaited }),
 	}
 	all["wait_on_cuda_event_record_corr_id"] = number(func(a *arguments) *op.Int { return &a.recorded })
 	for key, of := range map[string]string{

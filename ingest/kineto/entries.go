@@ -46,6 +46,7 @@ type entryMaker struct {
 	plain          []plainNames
 	step           string // the name of the step of the entry
 	eras           profiler.Eras
+	calls          profiler.Calls
 }
 
 // deviceKind is the kind of a device event by its name; the zero value is not yet computed.
@@ -246,6 +247,10 @@ func (m *entryMaker) device(i int) *op.Entry {
 		e.LaunchedBy = m.rangeAround(call)
 	}
 	m.addAttrs(e, d.geometry, call)
+	if watts := m.power.mean(d); watts != "" {
+		m.further = append(append(m.further[:0], e.Attrs...), op.Attr{Key: attrkey.Power, Value: watts, Type: op.AttrFloat})
+		e.Attrs = m.further
+	}
 	for _, a := range e.Attrs {
 		if a.Key == attrkey.GraphNodeName { // the module in which the node was captured
 			e.Path = strings.TrimPrefix(e.Path+op.PathSeparator+a.Value, op.PathSeparator)

@@ -171,6 +171,8 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	if reason := skipReason(e.Phase); reason != "" {
 		if e.Phase == 'M' {
 			r.tracks.name(e)
+		} else if e.Phase == 'C' {
+			r.tables.power.add(e)
 		} else if e.Phase == 0 && len(e.Name) == 0 && !e.Start.Known {
 			reason = op.SkipMetadata // the empty object that some writers end a list with
 		}
@@ -342,6 +344,16 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool, maker string) {
 	d.stream = int32(a.stream.V)
 	d.device = int32(a.device.V)
 	*t.deviceOps.add() = d
+	if a.event.Known {
+		*t.events.add() = numbered{a.event.V, int32(t.deviceOps.n - 1)}
+	}
+	l := &a.lex
+	l.Reset(a.awaited)
+	for more := a.awaited != nil && l.AnyArray(); more && l.More(); {
+		if n := parseInt(l.AnyNumber()); n.Known {
+			*t.awaited.add() = numbered{n.V, int32(t.deviceOps.n - 1)}
+		}
+	}
 }
 
 const modulePrefix = "nn.Module: "

@@ -103,6 +103,12 @@ func (t *tables) addCollective(c *collective) uint32 {
 	return uint32(t.collectives.n)
 }
 
+// numbered is the number of an operation of a device, or of one that it waited for.
+type numbered struct {
+	event int64
+	op    int32
+}
+
 // timeRange is an annotation or a module of PyTorch on a thread.
 type timeRange struct {
 	start, dur    int64
@@ -121,6 +127,9 @@ type tables struct {
 	launches    rows[launch]
 	deviceOps   rows[deviceOp]
 	waits       rows[wait]
+	events      rows[numbered]
+	awaited     rows[numbered]
+	power       powers
 	ranges      rows[timeRange]
 	steps       marks.Steps // processes are numbers of symbols, names of notes
 	marks       marks.Names // of notes
@@ -174,6 +183,8 @@ func (t *tables) heldBytes() int64 {
 		t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
 		t.gradients.n*int(unsafe.Sizeof(gradient{})+place) +
 		t.waits.n*int(unsafe.Sizeof(wait{})+4*place) + // with its place in an index
+		5*t.events.n*int(unsafe.Sizeof(numbered{})) + // too
+		t.awaited.n*int(unsafe.Sizeof(numbered{})) + t.power.bytes() +
 		len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
 		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) +
 		t.collectives.n*int(unsafe.Sizeof(collective{}))

@@ -60,12 +60,12 @@ func (r *reader) readTail() bool {
 			return false
 		}
 	}
-	return r.readGaps(&entries) && r.readCalls(&entries)
+	return r.readGaps(&entries) && r.readCalls(&entries) && r.readWaits(&entries)
 }
 
 // readGaps yields the counts of launches and steps without an operation.
 func (r *reader) readGaps(m *entryMaker) bool {
-	var calls profiler.Calls
+	calls := &m.calls
 	var first launch // of several with one id
 	for n, i := range m.byCorrelation {
 		l := m.launches.at(i)
@@ -96,7 +96,7 @@ func (m *entryMaker) countEras() {
 	}
 }
 
-// readCalls yields ranges other than steps, runtime calls outside operators, and waits within them.
+// readCalls yields ranges other than steps, runtime calls outside operators, and waits, lost replays and captures within them.
 func (r *reader) readCalls(m *entryMaker) bool {
 	var call op.Entry
 	begin := func(thread, name uint32, start, dur int64) {
@@ -117,7 +117,10 @@ func (r *reader) readCalls(m *entryMaker) bool {
 	waits := m.waitsOf()
 	for i := range m.launches.n {
 		l := m.launches.at(int32(i))
-		if l.op >= 0 && !m.isWait(l.name) {
+		name := m.notes.Text(l.name)
+		isLost := !l.matched && (attrkey.IsGraphLaunch(name) || strings.Contains(name, "Capture") ||
+			m.calls.IsCaptured(profiler.Call{Process: int64(m.processOf(l.thread)), Name: name, Start: l.start}))
+		if l.op >= 0 && !m.isWait(l.name) && !isLost {
 			continue
 		}
 		begin(l.thread, l.name, l.start, l.dur)
@@ -134,6 +137,32 @@ func (r *reader) readCalls(m *entryMaker) bool {
 	}
 	return true
 }
+
+// readWaits yields a call for each operation of a device that an operation waited for.
+func (r *reader) readWaits(m *entryMaker) bool {
+	ops := make(map[int64]int32)
+	for i := range int32(m.events.n) {
+		ops[m.events.at(i).event] = m.events.at(i).op
+	}
+	for i := range int32(m.awaited.n) {
+		w := m.awaited.at(i)
+		on, ok := ops[w.event]
+		if !ok {
+			continue
+		}
+		call := op.Entry{
+			Operation: awaitedName, Side: op.SideHost, Rank: m.rankOf(m.deviceOps.at(w.op).process), TraceID: m.trace,
+			SpanID: spanID(m.hostOps.n + int(on)), ParentSpanID: spanID(m.hostOps.n + int(w.op)),
+			Start: m.eras.Tame(opfile.UnixTime(m.base, m.deviceOps.at(w.op).start)),
+		}
+		if !r.yield(op.Record{Call: &call}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+const awaitedName = "awaited operation"
 
 func (m *entryMaker) setWait(e *op.Entry, l *launch, w *wait) {
 	e.Stream = w.stream

@@ -137,6 +137,9 @@ func (r *reader) placed(e *traceevent.Event) bool {
 		if a.hostProcess != nil {
 			e.PID = a.hostProcess // its steps
 		}
+		if a.hostThread != nil {
+			e.TID = a.hostThread
+		}
 		r.hostOp(e)
 	case p.is == catOther:
 		r.skipCategory(e.Category)

@@ -103,20 +103,11 @@ func (c *clocks) moment(readings []reading, trace uint64, seq *sequence) (ns int
 }
 
 func parseReading(b []byte, bad *bool) (r reading) {
-	r.unit = 1
-	f := fieldsOf(b, bad)
-	for f.next() {
-		switch f.Field {
-		case clockID:
-			r.id = f.n
-		case clockTimestamp:
-			r.timestamp = f.n
-		case clockIncrements:
-			r.increments = f.n != 0
-		case clockMultiplier:
-			r.unit = max(1, int64(f.n))
-		}
-	}
+	m := single(b, bad)
+	r.id = m[clockID].n
+	r.timestamp = m[clockTimestamp].n
+	r.increments = m[clockIncrements].n != 0
+	r.unit = max(1, int64(m[clockMultiplier].n))
 	return r
 }
 

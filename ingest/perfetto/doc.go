@@ -6,6 +6,10 @@
 // only empty ones are known. Names of tracks, threads and processes only tell events apart;
 // the tid of a track's own thread is the attribute thread.id of host operations, and of what they launch.
 //
+// A GpuRenderStageEvent becomes an event of a device: a kernel, copy or set by its stage, with the stream of its queue.
+// The calls that state its number launched it or waited for it, and event_wait_ids state the operations that it waited
+// for. Of counters of GPUs, power is read. The typed data need fields of Perfetto's protos up to version 59.
+//
 // The beginning and the end of a slice match on its track, in the order of the file. An end without a beginning, or the
 // reverse, is counted as skipped. So are instants, counters, descriptors and packets of other kinds. Flows are ignored.
 //

@@ -132,7 +132,7 @@ type packet struct {
 
 	// The messages in it, nil if missing.
 	event, interned, defaults, snapshot, compressed, zstd []byte
-	descriptor                                            []byte
+	descriptor, stage, counter                            []byte
 	// isMetadata is set for a message about the trace or its writers, other for an unknown one.
 	isMetadata, other bool
 }
@@ -165,6 +165,10 @@ func parsePacket(b []byte, bad *bool) (p packet) {
 			p.snapshot = f.data
 		case packetTrackDescriptor:
 			p.descriptor = f.data
+		case packetRenderStage:
+			p.stage = f.data
+		case packetGPUCounter:
+			p.counter = f.data
 		case packetOldProcess, packetOldThread, packetTraceConfig, packetTraceStats, packetSyncMarker, packetSystemInfo,
 			packetServiceEvent, packetExtension, packetTraceUUID:
 			p.isMetadata = true

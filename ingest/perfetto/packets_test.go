@@ -159,6 +159,12 @@ func TestMemoryIsLimited(t *testing.T) {
 		"beginnings": repeated(func(int) string {
 			return fmt.Sprintf(`track_event { type: 1 debug_annotations { name: "a" string_value: "%s" } }`, text)
 		}),
+		"operations": repeated(func(i int) string {
+			return fmt.Sprintf(`gpu_render_stage_event { event_id: %d extra_data { name: "a" value: "%s" } }`, i+1, text)
+		}),
+		"kernels": repeated(func(i int) string {
+			return fmt.Sprintf(`interned_data { compute_kernels { iid: %d name: "%s" } }`, i+1, text)
+		}),
 		"tracks": repeated(func(i int) string { return fmt.Sprintf(`track_descriptor { uuid: %d }`, i+1) }),
 	} {
 		held := int64(0)

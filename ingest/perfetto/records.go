@@ -2,15 +2,18 @@ package perfetto
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/read/budget"
 	"github.com/optrace/optrace/internal/text/lexer"
@@ -43,6 +46,7 @@ type source struct {
 	sequences map[uint64]*sequence
 	tracks    tracks
 	clocks    clocks
+	gpu       gpu
 
 	held  budget.Account
 	bytes int64 // held ones
@@ -101,7 +105,9 @@ func (s *source) Events() iter.Seq2[*traceevent.Event, error] {
 			if !errors.Is(err, errDone) {
 				s.err = err
 			}
-			s.unpaired()
+			if s.operations() {
+				s.unpaired()
+			}
 			return
 		}
 	}
@@ -161,6 +167,10 @@ func (s *source) packet(b []byte, isInner bool) bool {
 		return s.fail("an event that refers to packets that are missing")
 	case p.event != nil:
 		return s.trackEvent(&p, seq, at, timed)
+	case p.stage != nil:
+		return s.renderStage(&p, seq, at, timed)
+	case p.counter != nil:
+		return s.counter(p.counter, seq, at, timed && p.hasTimestamp)
 	case p.descriptor != nil:
 		return s.describe(p.descriptor)
 	case p.isMetadata, p.snapshot != nil:
@@ -242,7 +252,8 @@ func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool
 	}
 	if e.kind == typeBegin {
 		b := beginning{name: e.name, category: e.category, args: slices.Clone(e.args), start: at,
-			problem: problem != ""}
+			problem: problem != "", launched: e.launched}
+		s.gpu.isCUDA = s.gpu.isCUDA || strings.HasPrefix(e.category, "cuda_") || strings.HasPrefix(e.name, "cuda")
 		tr.open = append(tr.open, b)
 		return s.keep(b.bytes()) && (problem == "" || s.fail(problem))
 	}
@@ -272,6 +283,19 @@ func (s *source) finish(tr *track, e *event, at int64, problem string) bool {
 	s.args = append(append(s.args[:0], '{'), b.args...)
 	if len(e.args) > 0 {
 		s.args = append(comma(s.args), e.args...)
+	}
+	if len(b.launched) > 0 {
+		s.args = append(s.args[:1], s.launched(s.args[1:], b.launched)...)
+		if !s.keep(48 * int64(len(b.launched))) {
+			return false
+		}
+	}
+	switch {
+	case len(s.category) > 0:
+	case len(b.launched) > 0, attrkey.IsLaunch(b.name):
+		s.category = append(s.category, "cuda_runtime"...)
+	case bytes.Contains(s.args, []byte(`"cuda_sync_kind":`)): // Cuspy's have no category
+		s.category = append(s.category, "cuda_sync"...)
 	}
 	s.args = append(s.args, '}')
 	s.event = traceevent.Event{

@@ -22,6 +22,8 @@ const (
 	packetOldThread       = 44
 	packetSystemInfo      = 45
 	packetCompressed      = 50
+	packetGPUCounter      = 52
+	packetRenderStage     = 53
 	packetTimestampClock  = 58
 	packetDefaults        = 59
 	packetTrackDescriptor = 60
@@ -54,7 +56,12 @@ const (
 	internedCategories      = 1
 	internedNames           = 2
 	internedAnnotationNames = 3
+	internedContexts        = 23 // these below as messages
+	internedSpecs           = 24
 	internedTexts           = 29
+	internedCounters        = 47
+	internedKernels         = 1000
+	internedArgNames        = 1001
 	internedIID             = 1
 	internedName            = 2
 
@@ -67,6 +74,56 @@ const (
 	eventAbsoluteMicros = 16
 	eventCategories     = 22
 	eventName           = 23
+	eventGPUCorrelation = 3000
+	gpuSubmitted        = 1
+
+	stageEventID   = 1
+	stageDuration  = 2
+	stageQueueID   = 3 // deprecated
+	stageStageID   = 4 // deprecated
+	stageContext   = 5
+	stageExtra     = 6
+	stageGPU       = 11
+	stageQueueIID  = 13
+	stageStageIID  = 14
+	stageOwnName   = 17
+	stageWaits     = 18
+	stageKernelIID = 19
+	stageNameIID   = 20
+	stageLaunch    = 21
+
+	extraName       = 1
+	extraValue      = 2
+	launchGrid      = 1
+	launchBlock     = 2
+	launchArgs      = 3
+	argNameIID      = 1
+	argName         = 2
+	argInt          = 3
+	argUint         = 4
+	argDouble       = 5
+	argString       = 6
+	argStringIID    = 7
+	contextPID      = 2
+	contextAPI      = 3
+	specName        = 2
+	kernelName      = 2
+	kernelDemangled = 3
+	kernelArgs      = 5
+
+	counterDescriptor    = 1
+	counterSamples       = 2
+	counterGPU           = 3
+	counterDescriptorIID = 4
+	counterDescriptorOf  = 2 // of an interned one
+	descriptorSpecs      = 1
+	counterID            = 1
+	counterName          = 2
+	counterUnits         = 7
+	counterPer           = 8
+	counterDirection     = 11
+	sampleInt            = 2
+	sampleDouble         = 3
 
 	annotationNameIID = 1
 	annotationBool    = 2
@@ -100,6 +157,8 @@ const (
 	typeInstant = 3
 	typeCounter = 4
 
+	apiCUDA = 4
+
 	isDict  = 1
 	isArray = 2
 )
@@ -116,6 +175,25 @@ type fields struct {
 func fieldsOf(message []byte, bad *bool) fields {
 	return fields{Cursor: protobuf.Cursor{Buf: message}, bad: bad}
 }
+
+// values are the fields of a message with numbers below 32. Of a repeated field the last one counts.
+type values [32]struct {
+	n    uint64
+	data []byte
+	set  bool
+}
+
+func single(message []byte, bad *bool) (m values) {
+	f := fieldsOf(message, bad)
+	for f.next() {
+		if v := &m[f.Field&31]; f.Field < len(m) {
+			v.n, v.data, v.set = f.n, f.data, true
+		}
+	}
+	return m
+}
+
+func (m *values) text(field int) string { return string(m[field].data) }
 
 // next moves to the next field and reads it.
 func (f *fields) next() bool {

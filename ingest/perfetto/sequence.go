@@ -1,6 +1,7 @@
 package perfetto
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/text/protobuf"
@@ -12,6 +13,8 @@ type sequence struct {
 	// valid is set if no packet is missing since the state was cleared.
 	valid                          bool
 	categories, names, keys, texts map[uint64]string
+	messages                       map[int]map[uint64][]byte // interned ones of devices, by field
+	counters                       map[uint64]map[uint64]power
 	bytes                          int64 // of the tables
 
 	defaultTrack, defaultClock uint64
@@ -39,23 +42,40 @@ func (s *sequence) intern(b []byte, bad *bool) {
 			s.add(&s.keys, f.data)
 		case internedTexts:
 			s.add(&s.texts, f.data)
+		case internedContexts, internedSpecs, internedKernels, internedArgNames, internedCounters:
+			s.addMessage(f.Field, f.data)
 		}
 	}
 }
 
-func (s *sequence) add(table *map[uint64]string, b []byte) {
-	var id uint64
-	var text []byte
+// addMessage keeps a message about devices. Of descriptors of counters it keeps the counter of power.
+func (s *sequence) addMessage(field int, b []byte) {
 	bad := false
-	f := fieldsOf(b, &bad)
-	for f.next() {
-		switch f.Field {
-		case internedIID:
-			id = f.n
-		case internedName:
-			text = f.data
-		}
+	m := single(b, &bad)
+	id := m[internedIID].n
+	switch {
+	case bad || id == 0:
+		return
+	case s.messages == nil:
+		s.messages = make(map[int]map[uint64][]byte)
+		s.counters = make(map[uint64]map[uint64]power)
 	}
+	if field == internedCounters {
+		s.counters[id] = powersOf(m[counterDescriptorOf].data, op.Int{V: int64(int32(m[counterGPU].n)), Known: m[counterGPU].set}, &bad)
+		b = nil
+	}
+	if s.messages[field] == nil {
+		s.messages[field] = make(map[uint64][]byte)
+	}
+	s.bytes += int64(len(b)-len(s.messages[field][id])) + 2*entryBytes
+	s.messages[field][id] = slices.Clone(b)
+}
+
+func (s *sequence) add(table *map[uint64]string, b []byte) {
+	bad := false
+	m := single(b, &bad)
+	id := m[internedIID].n
+	text := m[internedName].data
 	if bad || id == 0 {
 		return // references to it are reported
 	}
@@ -77,12 +97,9 @@ func (s *sequence) setDefaults(b []byte, bad *bool) {
 		case defaultsClock:
 			s.defaultClock = f.n
 		case defaultsTrackEvent:
-			e := fieldsOf(f.data, bad)
-			for e.next() {
-				if e.Field == eventTrackUUID {
-					s.defaultTrack = e.n
-					s.hasTrack = true
-				}
+			if e := single(f.data, bad); e[eventTrackUUID].set {
+				s.defaultTrack = e[eventTrackUUID].n
+				s.hasTrack = true
 			}
 		}
 	}
@@ -93,9 +110,10 @@ type event struct {
 	track    uint64
 	hasTrack bool
 	name     string
-	category string // the first one
-	args     []byte // the annotations as members of a JSON object, valid until the next event
-	oldTime  bool   // it has a time of its own
+	category string   // the first one
+	args     []byte   // the annotations as members of a JSON object, valid until the next event
+	oldTime  bool     // it has a time of its own
+	launched []uint64 // the numbers of operations of devices
 	// problem is the reason why the event cannot be read, "" if it can.
 	problem string
 }
@@ -136,6 +154,12 @@ func parseEvent(b []byte, seq *sequence, buf []byte, bad *bool) (e event) {
 				e.category = string(f.data)
 				hasCategory = true
 			}
+		case eventGPUCorrelation:
+			for c := fieldsOf(f.data, bad); c.next(); {
+				if c.Field == gpuSubmitted {
+					e.launched = slices.AppendSeq(e.launched, repeated(&c))
+				}
+			}
 		case eventAnnotations:
 			e.args = a.member(e.args, f.data, 0)
 		}
@@ -171,13 +195,16 @@ type beginning struct {
 	args           []byte // members of a JSON object
 	start          int64
 	// problem is set if the slice cannot be read. Its end belongs to no other slice.
-	problem bool
+	problem  bool
+	launched []uint64
 }
 
 // beginningBytes is the memory of a beginning without its texts, which may be shared.
 const beginningBytes = 96
 
-func (b *beginning) bytes() int64 { return beginningBytes + int64(len(b.args)) }
+func (b *beginning) bytes() int64 {
+	return beginningBytes + int64(len(b.args)) + 8*int64(len(b.launched))
+}
 
 // trackKey identifies a track. Events without a track have one per sequence.
 type trackKey struct {
@@ -201,37 +228,25 @@ func (t tracks) of(key trackKey) (tr *track, isNew bool) {
 
 // describe takes a descriptor and reports whether its track is new.
 func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
-	var key trackKey
-	var parent uint64
+	m := single(b, bad)
+	key := trackKey{uuid: m[trackUUID].n}
 	var process string
 	var thread op.Int
-	hasParent := false
-	f := fieldsOf(b, bad)
-	for f.next() {
-		switch f.Field {
-		case trackUUID:
-			key.uuid = f.n
-		case trackParentUUID:
-			parent = f.n
-			hasParent = true
-		case trackProcess, trackThread:
-			d := fieldsOf(f.data, bad)
-			for d.next() {
-				switch {
-				case d.Field == descriptorPID:
-					process = "process " + strconv.FormatInt(int64(int32(d.n)), 10)
-				case d.Field == descriptorTID && f.Field == trackThread:
-					thread = op.Known(int64(d.n))
-				}
-			}
+	for _, field := range []int{trackProcess, trackThread} {
+		d := single(m[field].data, bad)
+		if d[descriptorPID].set {
+			process = processName(int64(int32(d[descriptorPID].n)))
+		}
+		if field == trackThread && d[descriptorTID].set {
+			thread = op.Known(int64(d[descriptorTID].n))
 		}
 	}
 	if *bad {
 		return false
 	}
 	tr, isNew := t.of(key)
-	if hasParent {
-		tr.parent = parent
+	if m[trackParentUUID].set {
+		tr.parent = m[trackParentUUID].n
 		tr.hasParent = true
 	}
 	if process != "" {
@@ -242,6 +257,8 @@ func (t tracks) describe(b []byte, bad *bool) (isNew bool) {
 	}
 	return isNew
 }
+
+func processName(pid int64) string { return "process " + strconv.FormatInt(pid, 10) }
 
 func (t tracks) processOf(tr *track) string {
 	for range maxParents {

@@ -45,7 +45,7 @@ func tells(packet []byte) (telling, ok bool) {
 		case packetTrustedUID, packetTrustedPID, packetFirst, packetMachine:
 			ok = isNumber
 		case packetTrackEvent, packetTrackDescriptor, packetInternedData, packetDefaults, packetClockSnapshot,
-			packetOldProcess,
+			packetOldProcess, packetGPUCounter, packetRenderStage,
 			packetOldThread, packetCompressed, packetZstd:
 			telling = true
 			ok = !isNumber

@@ -64,7 +64,7 @@ func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, e
 // documents yields the documents, or the elements of lists if the input starts with a list of objects. Other output may
 // start with a bracket, too.
 func documents(s *jsonstream.Reader) iter.Seq2[[]byte, error] {
-	if s.Peek() != '[' || !bytes.HasPrefix(bytes.TrimLeft(s.Buffered()[1:], " \t\r\n"), []byte{'{'}) {
+	if !s.OpensObjects() {
 		return s.Documents()
 	}
 	return func(yield func([]byte, error) bool) {

@@ -44,13 +44,6 @@ func operation(members, attributes string) string {
 		`,"Attributes":[{"Key":"tensor.op.name","Value":{"Type":"STRING","Value":"x"}}` + attributes + `]}`
 }
 
-// entry is the record of operation, given its shapes and the members after its ids.
-func entry(inputs, rest string) string {
-	return `{"step":null,"operation":"x","device_id":null,"input_shapes":` + inputs +
-		`,"output_shape":null,"duration_us":0.601,"output_elements":null,"memory_bytes":null,"kind":"compute",` +
-		`"start_unix_ns":1795222800000000001,"duration_ns":601,` + wantIDs + rest + "}\n"
-}
-
 const pythonSpan = `{"name": "GET", "context": {"trace_id": "0x0af7651916cd43dd8448eb211c80319c", "span_id": ` +
 	`"0x00f067aa0ba902b7", "trace_state": "['{key=a, value=1}', '{key=b@c, value=}}']"}, "kind": "SpanKind.CLIENT", ` +
 	`"parent_id": "0xb7ad6b7169203331", "start_time": "2026-11-21T01:00:00.000001Z", ` +
@@ -60,97 +53,16 @@ const pythonSpan = `{"name": "GET", "context": {"trace_id": "0x0af7651916cd43dd8
 	`"0x0af7651916cd43dd8448eb211c80319c", "span_id": "0x00f067aa0ba902b8", "trace_state": "[]"}, "attributes": ` +
 	`{"w": 1}}], "resource": {"attributes": {"service.name": "api"}, "schema_url": ""}}`
 
-func TestRecords(t *testing.T) {
-	const span = `{"Name":"GET",` + ids + `,` + times + `}`
-	const wantSpan = `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1795222800000000001,"duration_ns":601}}` +
-		"\n"
-	const resource = `,"Resource":[{"Key":"service.name","Value":{"Type":"STRING","Value":"api"}},` +
-		`{"Key":"tensor.rank","Value":{"Type":"INT64","Value":3}},{"Key":"tensor.world_size","Value":{"Type":"INT64",` +
-		`"Value":8}},{"Key":"ids","Value":{"Type":"INT64SLICE","Value":[0, 1]}}]`
-	const wantResource = `{"schema":"optrace.entries/v1","resource":{"service":"api","rank":3,"world_size":8,` +
-		`"attrs":{"ids":[0,1]}}}` + "\n"
-	ofAPI := strings.Replace(entry("null", `,"service":"api"`), `"duration_ns":601,`, `"duration_ns":601,"rank":3,`, 1)
-	attr := func(key, kind, value string) string {
-		return `,{"Key":"` + key + `","Value":{"Type":"` + kind + `","Value":` + value + `}}`
-	}
-	for _, test := range []struct{ name, text, want string }{
-		{"nothing", "", ""},
-		{"an operation", operation("", ""), entry("null", "")},
-		{"what is no operation", span, wantSpan},
-		{"several, without separators", span + span + "\n" + span, wantSpan + wantSpan + wantSpan},
-		{"lists", "[\n\t" + span + ",\n" + span + "\n]\n[" + span + "]", wantSpan + wantSpan + wantSpan},
-		{"a torn list", "[" + span + ",\n" + span[:40], wantSpan +
-			"error: output: unexpected end of JSON text (at byte 372)\n"},
-		{"other output that starts like a list", "[INFO]\n" + span,
-			"error: output: expected an object, found '[' (at byte 0)\n" + wantSpan},
-		{"a log entry that is no span of Python", `{"name":"x","context":{"user":1},"parent_id":null}`,
-			"error: output: object that is no span (at byte 0)\n"},
-		{"an empty object", "{}\n" + span, wantSpan},
-		{
-			"a remote parent", strings.Replace(span, `"SpanID":"0000000000000000"`,
-				`"SpanID":"b7ad6b7169203331","Remote":true`, 1),
-			strings.Replace(wantSpan, `,"start`, `,"parent_span_id":"b7ad6b7169203331","parent_remote":true,"start`, 1),
-		},
-		{"status Ok", operation(`,"Status":{"Code":"Ok","Description":""}`, ""), entry("null", "")},
-		{"an exception", operation(`,"Status":{"Code":"Error","Description":""},"Events":[{"Name":"exception",`+
-			`"Attributes":[{"Key":"exception.message","Value":{"Type":"STRING","Value":"out of memory"}}]}]`, ""),
-			entry("null", `,"error":"out of memory"`)},
-		{"scope", operation(`,"InstrumentationScope":{"Name":"engine"},"InstrumentationLibrary":{"Name":""}`, ""),
-			entry("null",
-				`,"scope":"engine"`)},
-		{"scope in old versions", operation(`,"InstrumentationLibrary":{"Name":"engine"}`, ""),
-			entry("null", `,"scope":"engine"`)},
-		{
-			"the resource of two spans, and none of the third",
-			operation(resource, "") + "\n" + operation(resource, "") + "\n" + operation("", ""),
-			wantResource + ofAPI + ofAPI + `{"schema":"optrace.entries/v1","resource":{}}` + "\n" + entry("null", ""),
-		},
-		{
-			"times that do not fit", strings.NewReplacer("2026-11-21T01", "2600-11-21T01", "2026-11-21T03",
-				"1600-11-21T03").Replace(operation("", "")),
-			strings.NewReplacer(`"start_unix_ns":1795222800000000001,`, "", "0.601", "0", "601",
-				"0").Replace(entry("null", `,"warn":["bad_time"]`)),
-		},
-		{"ids that are none", strings.ReplaceAll(operation("", ""), "00f067aa0ba902b7", "xyz"),
-			strings.Replace(entry("null",
-				`,"warn":["bad_id"]`), `,"span_id":"00f067aa0ba902b7"`, "", 1)},
-		{
-			"mixed elements", operation("", attr("tensor.input.shapes", "SLICE",
-				`[{"Type":"INT64SLICE","Value":[2,3]},{"Type":"MAP","Value":[{"Key":"a","Value":{"Type":"INT64",`+
-					`"Value":1}}]},{"Type":"STRING",`+
-					`"Value":"4x5"},{"Value":[6]},{"Type":"SLICE","Value":[{"Type":"INT64","Value":7}]}]`)),
-			entry("[[2,3],null,[4,5],[6],[7]]", `,"warn":["bad_shape"]`),
-		},
-		{
-			"values of odd types", operation("", attr("tensor.path", "EMPTY", "null")+attr("tensor.input.shapes",
-				"BYTESLICE",
-				`"AQ=="`)+`,7,{"Key":7},{"Value":7,"Key":"k"}`+attr("a", "MAP", "[]")),
-			entry("null", `,"warn":["bad_shape"]`),
-		},
-		{
-			"spans that cannot be read", `{"Name":"GET","SpanContext":{"TraceID":nope}}` + "\n" + `{"level":"info"}` +
-				"\n" + span,
-			"error: output: expected null, found 'n' (at byte 39)\nerror: output: object that is no span (at byte " +
-				"46)\n" + wantSpan,
-		},
-		{"other output in between", "listening on :8080\n" + span + "\n[done]\n" + span,
-			"error: output: expected an object, found 'l' (at byte 0)\n" + wantSpan +
-				"error: output: expected an object, found '[' (at byte 349)\n" + wantSpan},
-		{
-			"zeros, and damage in attributes", "\x00\x00" + operation("",
-				`,{"Key":"a","Value":{"Type":"STRING","Value":"C:\x"}},`+
-					`{"Key":"tensor.step","Value":{"Type":"FLOAT64","Value":NaN}}`) + "\n\x00",
-			"error: output: zero bytes passed over: 2 (at byte 0)\n" + entry("null", `,"warn":["bad_value"]`) +
-				"error: output: zero bytes passed over: 1 (at byte 525)\n",
-		},
-		{"a torn line", span[:100] + "\n" + span, "error: output: control character in a string (at byte 100)\n" +
-			wantSpan},
-		{"a torn tail", span + "\n" + span[:100], wantSpan +
-			"error: output: unexpected end of JSON text (at byte 430)\n"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			check.Equal(t, "records", test.want, transcript(t, test.text))
-		})
+func TestRecords(t *testing.T) { recordtest.Cases(t, stdouttrace.Records) }
+
+func TestZerosAndDamageInAttributes(t *testing.T) {
+	got := transcript(t, "\x00\x00"+operation("", `,{"Key":"a","Value":{"Type":"STRING","Value":"C:\x"}},`+
+		`{"Key":"tensor.step","Value":{"Type":"FLOAT64","Value":NaN}}`)+"\n\x00")
+	lines := strings.Split(got, "\n")
+	if len(lines) != 4 || lines[0] != "error: output: zero bytes passed over: 2 (at byte 0)" ||
+		!strings.HasSuffix(lines[1], `,"warn":["bad_value"]}`) ||
+		lines[2] != "error: output: zero bytes passed over: 1 (at byte 525)" {
+		t.Error(got)
 	}
 }
 

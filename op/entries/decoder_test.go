@@ -38,128 +38,9 @@ func minimal(changes ...func(*op.Entry)) *op.Entry {
 }
 
 func TestDecodeEntry(t *testing.T) {
-	warn := func(w op.Warning) func(*op.Entry) { return func(e *op.Entry) { e.Warn |= w } }
-	big64 := func(e *op.Entry) { e.FLOPs = op.Known(math.MaxInt64) }
-	for _, test := range []struct {
-		name, fields string // behind operation and duration_us
-		want         *op.Entry
-	}{
-		{"minimal", ``, minimal()},
-		{"nulls", `"device_id":null,"step":null,"output_shape":null,"input_shapes":null,"trace_id":null,"rank":null,` +
-			`"error":null,` +
-			`"collective":null,"attrs":null,"warn":null,"kind":null,"input_dtypes":null,"adjusted_count":null,` +
-			`"start_unix_ns":null`, minimal()},
-		{"unknown keys", `"new":{"a":[1,{"b":null}]},"x":"y"`, minimal()},
-		{"keys of another case are ignored", `"Operation":"b","DURATION_US":7,"Step":3`, minimal()},
-		{"last of duplicates wins", `"operation":"b","operation":"a","step":1,"step":2,"error":"x","error":null`,
-			minimal(func(e *op.Entry) { e.Step = op.Known(2) })},
-		{"duplicate shapes", `"output_shape":[2],"output_shape":[3]`, minimal(func(e *op.Entry) {
-			e.OutputShape = op.Shape{3}
-			e.OutputElements = op.Known(3)
-			e.MemoryBytes = op.Known(24)
-		})},
-		{"duration_ns wins", `"duration_ns":7,"duration_us":9`, minimal(func(e *op.Entry) { e.Duration = 7 })},
-		{"numbers as strings", `"step":"3","flops":"9223372036854775807","output_shape":["2"],"output_elements":"2",` +
-			`"memory_bytes":"16"`,
-			minimal(big64, func(e *op.Entry) {
-				e.Step = op.Known(3)
-				e.OutputShape = op.Shape{2}
-				e.OutputElements = op.Known(2)
-				e.MemoryBytes = op.Known(16)
-			})},
-		{"2^63-1", `"flops":9223372036854775807`, minimal(big64)},
-		{"2^63", `"flops":9223372036854775808`, minimal(warn(op.WarnBadValue))},
-		{"1e400", `"step":1e400`, minimal(warn(op.WarnBadValue))},
-		{"integral float", `"step":3.0,"stream":7e0`,
-			minimal(func(e *op.Entry) { e.Step, e.Stream = op.Known(3), op.Known(7) })},
-		{"fraction", `"step":3.5`, minimal(warn(op.WarnBadValue))},
-		{"-0", `"step":-0`, minimal(func(e *op.Entry) { e.Step = op.Known(0) })},
-		{"negative rank", `"rank":-1`, minimal(warn(op.WarnBadValue))},
-		{"negative memory", `"memory_bytes":-1`, minimal(warn(op.WarnBadMemory))},
-		{"memory of a wrong type", `"memory_bytes":[1]`, minimal(warn(op.WarnBadMemory))},
-		{"text of a wrong type", `"device_id":5,"service":{"a":1}`, minimal(warn(op.WarnBadValue))},
-		{"number of a wrong type", `"step":true,"rank":{}`, minimal(warn(op.WarnBadValue))},
-		{"shape of a wrong type", `"output_shape":"2x3"`, minimal(warn(op.WarnBadShape))},
-		{"shape below -1", `"output_shape":[2,-2]`, minimal(warn(op.WarnBadShape))},
-		{"shape with a fraction", `"output_shape":[2.5]`, minimal(warn(op.WarnBadShape))},
-		{"shape with a null", `"output_shape":[null]`, minimal(warn(op.WarnBadShape))},
-		{"one of the inputs", `"input_shapes":[[2],null,"x",[true]]`, minimal(warn(op.WarnBadShape),
-			func(e *op.Entry) { e.InputShapes = []op.Shape{{2}, nil, nil, nil} })},
-		{"dynamic", `"output_shape":[-1]`, minimal(warn(op.WarnDynamicDim),
-			func(e *op.Entry) { e.OutputShape = op.Shape{-1} })},
-		{"overflow", `"output_shape":[4611686018427387904,8]`, minimal(warn(op.WarnOverflow),
-			func(e *op.Entry) { e.OutputShape = op.Shape{1 << 62, 8} })},
-		{"no shape", `"output_elements":5`, minimal(func(e *op.Entry) {
-			e.OutputElements = op.Known(5)
-			e.MemoryBytes = op.Known(40)
-		})},
-		{"the file's numbers stay", `"output_shape":[4],"output_elements":7,"memory_bytes":9`,
-			minimal(func(e *op.Entry) {
-				e.OutputShape = op.Shape{4}
-				e.OutputElements = op.Known(7)
-				e.MemoryBytes = op.Known(9)
-			})},
-		{"the file's nulls stay", `"output_shape":[4],"output_elements":null,"memory_bytes":null`,
-			minimal(func(e *op.Entry) { e.OutputShape = op.Shape{4} })},
-		{"dtype", `"dtype":"torch.float32","output_shape":[4]`, minimal(func(e *op.Entry) {
-			e.DType = op.F32
-			e.OutputShape = op.Shape{4}
-			e.OutputElements = op.Known(4)
-			e.MemoryBytes = op.Known(16)
-		})},
-		{"zero ids", `"trace_id":"00000000000000000000000000000000","span_id":"0000000000000000",` +
-			`"parent_span_id":"0000000000000000"`, minimal(warn(op.WarnBadID))},
-		{"bad id", `"trace_id":"xyz"`, minimal(warn(op.WarnBadID))},
-		{"empty ids", `"trace_id":"","span_id":""`, minimal()},
-		{"span without a trace", `"span_id":"eee19b7ec3c1b174"`, minimal(warn(op.WarnBadID),
-			func(e *op.Entry) { e.SpanID = optest.SpanID })},
-		{"explicit kind", `"kind":"io"`, minimal(func(e *op.Entry) {
-			e.Kind = op.KindIO
-			e.KindRule = op.RuleAttribute
-		})},
-		{"unknown kind", `"kind":"dance"`, minimal(warn(op.WarnBadValue))},
-		{"collective", `"collective":{"name":"all_reduce","future":[1]}`, minimal(func(e *op.Entry) {
-			e.Kind = op.KindCollective
-			e.KindRule = op.RuleAttribute
-			e.Collective = &op.Collective{Name: "all_reduce"}
-		})},
-		{"unknown side", `"side":"left"`, minimal(warn(op.WarnBadValue))},
-		{"bad parent", `"parent_span_id":"xyz"`, minimal(warn(op.WarnBadID))},
-		{"adjusted count below 1", `"adjusted_count":0.5`, minimal(warn(op.WarnBadValue))},
-		{"adjusted count beyond float64", `"adjusted_count":1e400`, minimal(warn(op.WarnBadValue))},
-		{"dtype that is not known", `"dtype":"posit"`, minimal(warn(op.WarnUnknownDType),
-			func(e *op.Entry) { e.DType = "posit" })},
-		{"empty dtype", `"dtype":""`, minimal()},
-		{"no dtype", `"dtype":null`, minimal()},
-		{"start at 0", `"start_unix_ns":0`, minimal(func(e *op.Entry) { e.Start = op.Known(0) })},
-		{"end at the last nanosecond", `"start_unix_ns":9223372036854774307`,
-			minimal(func(e *op.Entry) { e.Start = op.Known(math.MaxInt64 - 1500) })},
-		{"end one later", `"start_unix_ns":9223372036854774308`, minimal(warn(op.WarnBadTime))},
-		{"end beyond int64", `"start_unix_ns":9223372036854775807`, minimal(warn(op.WarnBadTime))},
-		{"negative duration", `"duration_us":-5`, minimal(warn(op.WarnNegativeDuration),
-			func(e *op.Entry) { e.Duration = 0 })},
-		{"error without words", `"error":""`, minimal(func(e *op.Entry) { e.Failed = true })},
-		{"NUL", `"path":"a\u0000b"`, minimal(func(e *op.Entry) { e.Path = "a\x00b" })},
-		{"invalid UTF-8", "\"path\":\"a\xff\xfeb\"", minimal(warn(op.WarnInvalidUTF8),
-			func(e *op.Entry) { e.Path = "a\ufffd\ufffdb" })},
-		{"unpaired surrogate", `"path":"\ud800"`, minimal(func(e *op.Entry) { e.Path = "\ufffd" })},
-		{"warnings", `"warn":["overflow","from_the_future","bad_id"]`, minimal(warn(op.WarnOverflow | op.WarnBadID))},
-		{"attributes of other types", `"attrs":{"a":1,"b":[1, 2],"a":"x"}`, minimal(func(e *op.Entry) {
-			e.Attrs = []op.Attr{{Key: "a", Value: "x"}, {Key: "b", Value: "[1, 2]", Type: op.AttrJSON}}
-		})},
-	} {
-		line := `{"operation":"a","duration_us":1.5`
-		if test.fields != "" {
-			line += "," + test.fields
-		}
-		line += "}"
-		rec, err := entries.DecodeLine([]byte(line))
-		if err != nil {
-			t.Errorf("%s: %v", test.name, err)
-			continue
-		}
-		check.Equal(t, test.name, op.Record{Entry: test.want}, rec)
-	}
+	recordtest.Cases(t, func(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
+		return entries.NewReader(src, name).Records()
+	})
 }
 
 func TestDecodeLimits(t *testing.T) {
@@ -201,7 +82,9 @@ func TestDecodeRecords(t *testing.T) {
 			op.Record{Span: &op.Span{Start: op.Known(math.MaxInt64 - 5), Duration: 5}}},
 		{`{"span":{"start_unix_ns":9223372036854775803,"duration_ns":5}}`, op.Record{Span: &op.Span{Duration: 5}}},
 		{`{"gap":{"dropped":5},"batch":{"writer":"w"}}`, op.Record{Batch: &op.Batch{Writer: "w"}}},
-		{`{"span":null}`, op.Record{}}, {`{"gap":null}`, op.Record{}}, {`{"batch":null}`, op.Record{}},
+		{`{"call":{"operation":"a","duration_ns":2,"new":1}}`, op.Record{Call: &op.Entry{Operation: "a", Duration: 2,
+			Kind: op.KindCompute, KindRule: op.RuleDefault, Side: op.SideHost}}},
+		{`{"span":null}`, op.Record{}}, {`{"call":null}`, op.Record{}}, {`{"gap":null}`, op.Record{}}, {`{"batch":null}`, op.Record{}},
 		{`{"future":{"a":1}}`, op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}},
 	} {
 		got, err := entries.DecodeLine([]byte(test.line))
@@ -240,6 +123,7 @@ func TestDecodeErrors(t *testing.T) {
 			"line: an entry and another record in one (at byte 0)", false, record},
 		{`{"gap":{"dropped":-1}}`, "line: dropped is not a count (at byte 20)", false, record},
 		{`{"batch":{"seq":"x"}}`, "line: seq is not a count (at byte 19)", false, record},
+		{`{"call":{"duration_ns":1}}`, "line: an entry without an operation (at byte 25)", false, record},
 		{`{"gap":5}`, "line: expected an object, found '5' (at byte 7)", false, "syntax"},
 		{`{"schema":"optrace.entries/v2"}`, `line: schema "optrace.entries/v2" is not supported, this version reads ` +
 			`"optrace.entries/v1" ` +
@@ -525,6 +409,9 @@ func goldenRecords() []string {
 		line(request.AppendJSON(nil)), line((&op.Span{Name: "step"}).AppendJSON(nil)),
 		line((&op.Gap{Dropped: 12, Reason: "queue_full"}).AppendJSON(nil)),
 		line((&op.Gap{Dropped: 1}).AppendJSON(nil)),
+		line((&op.Entry{Operation: "cudaStreamSynchronize", DeviceID: "cuda:0", Stream: op.Known(7), Duration: 5,
+			ParentSpanID: optest.ParentID, Attrs: []op.Attr{{Key: "thread.id", Value: "7", Type: op.AttrInt}},
+		}).AppendCallJSON(nil)),
 	}
 }
 

@@ -28,6 +28,9 @@ func (w *Writer) Entry(e *op.Entry) error { return w.end(e.AppendJSON(w.buf)) }
 // Span writes s as an ancestry record.
 func (w *Writer) Span(s *op.Span) error { return w.end(s.AppendJSON(w.buf)) }
 
+// Call writes the entry of an [op.Record.Call] as a call record.
+func (w *Writer) Call(e *op.Entry) error { return w.end(e.AppendCallJSON(w.buf)) }
+
 // Gap writes g.
 func (w *Writer) Gap(g *op.Gap) error { return w.end(g.AppendJSON(w.buf)) }
 

@@ -12,9 +12,10 @@ var web embed.FS
 // modules lists the page's modules in order of their imports. A page has either file, for embedded data, or live, for a
 // server's data.
 var modules = []string{
-	"units", "rows", "colors", "dom", "state", "charts", "table", "columns", "overlays", "timeline", "flame",
+	"units", "rows", "colors", "dom", "state", "charts", "table", "columns", "overlays", "lanes", "timeline", "flame",
 	"selected",
 	"operations", "devices", "requests", "communication", "memory", "steps", "launches", "sequences", "errors", "diff",
+	"report", "cards",
 	"main", "file", "live",
 }
 

@@ -1,49 +1,70 @@
 package html
 
 import (
-	"bufio"
-	"compress/flate"
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
+	"runtime"
 	"strings"
+	"sync"
 
+	"github.com/klauspost/compress/flate"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/optrace/optrace/op"
 )
 
-// encode returns the columns in the order of the page's function decodeRows, compressed and in base64.
-func (r *rows) encode(level int) (string, error) {
-	var text strings.Builder
-	encoded := base64.NewEncoder(base64.StdEncoding, &text)
-	deflate, err := flate.NewWriter(encoded, level)
-	if err != nil {
-		return "", err
-	}
-	out := bufio.NewWriterSize(deflate, 64<<10) // keeps the first error for Flush
-	column := func(value func(i int, one *row) uint64) {
+// encode returns the columns in the order of the page's function decodeRows, compressed and in base64. Columns are
+// compressed side by side: each is a part of one DEFLATE stream.
+func (r *rows) encode(level int) string {
+	var parts []*bytes.Buffer
+	var side sync.WaitGroup
+	running := make(chan struct{}, runtime.GOMAXPROCS(0))
+	all := func(value func(i int, one *row) uint64) {
+		text := make([]byte, 0, len(r.list)*3/2)
 		for i := range r.list {
-			out.Write(binary.AppendUvarint(out.AvailableBuffer(), value(i, &r.list[i])))
+			text = binary.AppendUvarint(text, value(i, &r.list[i]))
 		}
+		part := new(bytes.Buffer)
+		parts = append(parts, part)
+		running <- struct{}{}
+		side.Go(func() {
+			defer func() { <-running }()
+			deflate, _ := flate.NewWriter(part, level) // the level is right
+			_, _ = deflate.Write(text)                 // to memory
+			_ = deflate.Flush()                        // ends at a byte
+		})
+	}
+	column := func(value func(i int, one *row) uint64) { // of nodes
+		all(func(i int, one *row) uint64 {
+			if one.call != nil {
+				return 0
+			}
+			return value(i, one)
+		})
 	}
 	before := r.origin
-	column(func(_ int, one *row) uint64 {
+	all(func(_ int, one *row) uint64 {
 		d := one.start - before
 		before = one.start
 		return uint64(d)
 	})
-	column(func(_ int, one *row) uint64 { return uint64(one.duration) })
-	column(func(_ int, one *row) uint64 { return protowire.EncodeZigZag(one.duration - one.self) })
-	column(func(_ int, one *row) uint64 { return uint64(r.name(one.node.Name())) })
-	column(func(_ int, one *row) uint64 { return kindNumber(one.node) })
+	all(func(_ int, one *row) uint64 { return uint64(one.duration) })
+	all(func(_ int, one *row) uint64 { return protowire.EncodeZigZag(one.duration - one.self()) })
+	all(func(_ int, one *row) uint64 { return uint64(r.name(one.label())) })
+	all(func(_ int, one *row) uint64 { return one.kind() })
 	column(func(_ int, one *row) uint64 {
 		if !one.node.IsOp() {
 			return 0
 		}
 		return uint64(r.devices.ID(one.node.Device()) + 1)
 	})
-	column(func(_ int, one *row) uint64 { return optional(one.node.Stream()) })
+	all(func(_ int, one *row) uint64 {
+		if one.call != nil {
+			return optional(one.call.Stream)
+		}
+		return optional(one.node.Stream())
+	})
 	column(func(i int, _ *row) uint64 {
 		if p := r.parentOf(i); p != none {
 			return protowire.EncodeZigZag(int64(i)-int64(p)) + 1
@@ -51,12 +72,17 @@ func (r *rows) encode(level int) (string, error) {
 		return 0
 	})
 	column(r.requestCode)
-	column(func(_ int, one *row) uint64 { return uint64(one.shape) })
-	column(r.unlessUsual(func(one *row) int64 { return one.memory }))
-	column(r.unlessUsual(func(one *row) int64 { return one.flops }))
-	column(func(_ int, one *row) uint64 { return uint64(one.step) })
+	all(func(_ int, one *row) uint64 { return uint64(one.shape) })
+	all(r.unlessUsual(func(one *row) int64 { return one.node.MemoryBytes() }))
+	all(r.unlessUsual(func(one *row) int64 { return one.node.FLOPs() }))
 	column(func(_ int, one *row) uint64 {
-		if at := one.node.Launch(); at.Known && one.count == 1 {
+		if s := one.node.Step(); s.Known {
+			return uint64(r.steps.ID(s.V)) + 1
+		}
+		return 0
+	})
+	column(func(_ int, one *row) uint64 {
+		if at := one.node.Launch(); at.Known {
 			return protowire.EncodeZigZag(one.start-at.V) + 1
 		}
 		return 0
@@ -66,22 +92,15 @@ func (r *rows) encode(level int) (string, error) {
 		at := one.node.Row
 		return uint64(f.Launched(at) - f.Launch(at))
 	})
-	column(func(_ int, one *row) uint64 { return uint64(one.collective) })
-	column(func(_ int, one *row) uint64 { return uint64(one.count - 1) })
-	column(func(_ int, one *row) uint64 {
-		if one.count == 1 {
-			return 0
-		}
-		return uint64(one.longest)
-	})
-	column(func(i int, one *row) uint64 {
-		if p := r.launcherOf(i); p != none && one.count == 1 {
+	all(func(_ int, one *row) uint64 { return uint64(one.collective) })
+	column(func(i int, _ *row) uint64 {
+		if p := r.launcherOf(i); p != none {
 			return protowire.EncodeZigZag(int64(i)-int64(p)) + 1
 		}
 		return 0
 	})
-	column(r.unlessUsual(func(one *row) int64 {
-		if one.count > 1 {
+	all(r.unlessUsual(func(one *row) int64 {
+		if one.call != nil {
 			return 0
 		}
 		return int64(r.arguments.Within(maxArguments, one.node.Arguments(), ""))
@@ -93,9 +112,20 @@ func (r *rows) encode(level int) (string, error) {
 		return 0
 	})
 	column(func(_ int, one *row) uint64 { return r.errorCode(one.node) })
-	err = errors.Join(out.Flush(), deflate.Close(), encoded.Close())
-	return text.String(), err
+	all(r.threadCode)
+	side.Wait()
+	var text strings.Builder
+	encoded := base64.NewEncoder(base64.StdEncoding, &text)
+	for _, p := range parts {
+		_, _ = p.WriteTo(encoded)
+	}
+	_, _ = encoded.Write(lastBlock)
+	_ = encoded.Close()
+	return text.String()
 }
+
+// lastBlock is an empty last block, which ends a DEFLATE stream.
+var lastBlock = []byte{3, 0}
 
 // requestCode returns 0 for no request, 1 for the request of an earlier parent row, else the number plus two.
 func (r *rows) requestCode(i int, one *row) uint64 {
@@ -117,7 +147,7 @@ func (r *rows) unlessUsual(value func(one *row) int64) func(i int, one *row) uin
 	}
 	last := make(map[key]int64)
 	return func(_ int, one *row) uint64 {
-		k := key{r.name(one.node.Name()), one.shape}
+		k := key{r.name(one.label()), one.shape}
 		v := max(0, value(one))
 		if last[k] == v {
 			return 0

@@ -24,13 +24,15 @@ type selection struct {
 	To        *int64 `json:"to,omitempty"`
 }
 
-// pageSections maps sections of the report to parts of the page with other names.
-var pageSections = map[string]string{"critical_path": "requests", "idle": "timeline", "balance": "devices",
-	"summary": "timeline"}
-
 func selectionOf(f *findings.Finding, r *analyze.Report, v *view) selection {
 	w := &f.Where
-	s := selection{Section: cmp.Or(pageSections[w.Section], w.Section, "timeline"), Operation: w.Operation}
+	s := selection{Section: cmp.Or(w.Section, "timeline"), Operation: w.Operation}
+	switch {
+	case s.Section == "summary" || s.Section == "idle" && w.FromNS.Known:
+		s.Section = "timeline"
+	case s.Section == "critical_path" && !w.SpanID.IsZero():
+		s.Section = "requests"
+	}
 	for i, d := range v.Devices {
 		if w.DeviceID != "" && d.Row >= 0 && r.Devices[d.Row].DeviceID == w.DeviceID &&
 			r.Devices[d.Row].Rank == w.Rank {
@@ -61,11 +63,14 @@ func selectionOf(f *findings.Finding, r *analyze.Report, v *view) selection {
 // sentence describes the input in one sentence, and its faults in notes.
 func sentence(r *analyze.Report, devices int) (string, []Note) {
 	in := &r.Input
-	text := units.Plural(in.Entries, "operation") + " in " + units.Plural(in.Spans, "span")
-	if r.Total.Count == 0 && in.Entries > 0 {
-		text += ", all the host's view: none of a device was recorded"
-	} else {
-		text += " on " + units.Plural(int64(devices), "device")
+	spans := " in " + units.Plural(in.Spans, "span")
+	text := units.Plural(r.Total.Count, "operation") + spans + " on " + units.Plural(int64(devices), "device")
+	switch host := in.Entries - r.Total.Count; {
+	case r.Total.Count == 0 && host > 0:
+		text = units.Plural(host, "operation") + spans + ", all the host's view: none of a device was recorded"
+	case host > 0:
+		text = units.Plural(r.Total.Count, "operation") + " and " + units.Count(host) + " of the host" + spans + " on " +
+			units.Plural(int64(devices), "device")
 	}
 	if extent := cmp.Or(r.ExtentNS, r.Total.WallNS); extent.Known {
 		text += " within " + units.Duration(extent.V)

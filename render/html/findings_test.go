@@ -67,6 +67,9 @@ func TestSentence(t *testing.T) {
 	if !strings.Contains(chips[3].Detail, "syntax 2, limit_exceeded 1") {
 		t.Errorf("detail %q", chips[3].Detail)
 	}
+	r.Input.Entries = 1_210
+	text, _ = sentence(r, 1)
+	check.Equal(t, "both", "10 operations and 1,200 of the host in 12 spans on 1 device within 3.51 s.", text)
 	host := &analyze.Report{Input: analyze.Envelope{Spans: 4, Entries: 2}}
 	text, _ = sentence(host, 0)
 	check.Equal(t, "sentence",

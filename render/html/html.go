@@ -2,7 +2,6 @@ package html
 
 import (
 	"cmp"
-	"compress/flate"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -12,15 +11,25 @@ import (
 	"math"
 	"slices"
 
+	"github.com/klauspost/compress/flate"
+
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/findings"
 	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/text/termtext"
+	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/op"
 )
 
 // leastShort is the length up to which names are shown in full everywhere.
 const leastShort = 22
+
+// largePage is the number of rows above which a page warns of its size, rowBytes the memory of a row in the browser.
+const (
+	largePage = 2_000_000
+	rowBytes  = 200
+)
 
 // Options configures a page. The zero value is ready to use.
 type Options struct {
@@ -47,7 +56,7 @@ type Note struct {
 
 // Write writes the page of a report made with [analyze.Options].KeepForest.
 func Write(w io.Writer, r *analyze.Report, opts Options) error {
-	level := flate.BestCompression
+	level := 5 // a tenth of the time of the best level, for files 5 % larger
 	if opts.Live {
 		level = flate.BestSpeed // it goes to a browser on the same machine
 	}
@@ -59,7 +68,7 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 	style := asset("page.css")
 	return page.Execute(w, map[string]any{
 		"Title": opts.Title, "Version": opts.Version, "Live": opts.Live, "Diff": opts.Diff != nil, "Build": d.Build,
-		"Sentence": d.Sentence, "Chips": d.Notes, "Findings": d.Findings, "LeftOut": d.LeftOut,
+		"Sentence": d.Sentence, "Chips": d.Notes, "LeftOut": d.LeftOut,
 		"ScriptSum": hashOf(script), "StyleSum": hashOf(style), "Connect": connect(opts),
 		// These values are the package's own files, and JSON without markup.
 		"Style":  template.HTML("<style>" + style + "</style>"),
@@ -104,7 +113,6 @@ type data struct {
 	Title    string          `json:"title"`
 	Sentence string          `json:"sentence"`
 	Notes    []Note          `json:"notes"`
-	Findings []shownFinding  `json:"findings"`
 	LeftOut  int             `json:"left_out"`
 	View     json.RawMessage `json:"view"`
 	// Rows are the columns of the operations, compressed, in base64.
@@ -116,10 +124,7 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		return nil, errors.New("html: the report has no forest; set KeepForest")
 	}
 	v, columns := newView(r, opts)
-	rows, err := columns.encode(level)
-	if err != nil {
-		return nil, err
-	}
+	rows := columns.encode(level)
 	v.Names = append(v.Names, columns.names.Values...)
 	v.Shapes = columns.shapes.Values
 	v.Errors = append(v.Errors, columns.errors.Values...)
@@ -130,18 +135,9 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		}
 	}
 	v.Steps = append(v.Steps, columns.steps.Values...)
+	v.Threads = append(v.Threads, columns.threads.Values...)
 	for _, text := range columns.arguments.Values {
 		v.Arguments = append(v.Arguments, json.RawMessage(cmp.Or(text, "{}")))
-	}
-	text, err := json.Marshal(v) // escapes <, >, & and line separators
-	if err != nil {
-		return nil, err
-	}
-	line, chips := sentence(r, v.reported)
-	d := &data{
-		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line,
-		Notes:    append(chips, opts.Notes...),
-		Findings: []shownFinding{}, LeftOut: columns.leftOut, View: text, Rows: rows,
 	}
 	all := r.Findings
 	if opts.Diff != nil { // the page begins with the change
@@ -152,19 +148,27 @@ func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 		}
 	}
 	for i := range all {
-		f := &all[i]
-		selected, err := json.Marshal(selectionOf(f, r, v))
-		if err != nil {
-			return nil, err
-		}
-		d.Findings = append(d.Findings, shownFinding{f.Text, string(selected)})
+		v.Findings = append(v.Findings, shownFinding{all[i], selectionOf(&all[i], r, v)})
 	}
-	return d, nil
+	text, err := json.Marshal(v) // escapes <, >, & and line separators
+	if err != nil {
+		return nil, err
+	}
+	line, chips := sentence(r, v.reported)
+	if v.Rows > largePage {
+		chips = append(chips, Note{"large page", units.Count(int64(v.Rows)) + " rows take about " +
+			units.Bytes(rowBytes*int64(v.Rows)) + " of the browser's memory. A part opens faster: -where or -steady."})
+	}
+	return &data{
+		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line,
+		Notes: append(chips, opts.Notes...), LeftOut: columns.leftOut, View: text, Rows: rows,
+	}, nil
 }
 
+// shownFinding is a finding and the evidence that it selects.
 type shownFinding struct {
-	Text       string `json:"text"`
-	SelectJSON string `json:"select"`
+	findings.Finding
+	Select selection `json:"select"`
 }
 
 // page is the frame of the page. The template escapes its texts.

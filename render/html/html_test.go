@@ -56,8 +56,7 @@ func request(start, duration int64) op.Record {
 type columns map[string][]uint64
 
 const columnNames = "start duration self name kind device stream parent request shape memory flops step launch call " +
-	"group count most " +
-	"launcher arguments maker error"
+	"group launcher arguments maker error thread"
 
 // view is the tested part of a page's JSON.
 type view struct {
@@ -114,7 +113,7 @@ func decode(tb testing.TB, page string) (v view, c columns) {
 	return v, c
 }
 
-// Failed rows have the texts of their errors, and are not merged with others.
+// Failed rows have the texts of their errors.
 func TestErrors(t *testing.T) {
 	failed := operation("relu", 3, 1_600, 300)
 	failed.Entry.Failed = true
@@ -139,8 +138,8 @@ func TestColumns(t *testing.T) {
 		"parent": {0, 3, 5}, "request": {2, 1, 1}, "shape": {0, 1, 1},
 		"memory": {0, 65537, 65537}, "flops": {0, 25_690_113, 25_690_113}, "step": {0, 1, 1},
 		"launch": {0, 0, 0}, "call": {0, 0, 0}, "group": {0, 0, 0},
-		"count": {0, 0, 0}, "most": {0, 0, 0}, "launcher": {0, 0, 0},
-		"arguments": {0, 0, 0}, "maker": {0, 0, 0}, "error": {0, 0, 0},
+		"launcher":  {0, 0, 0},
+		"arguments": {0, 0, 0}, "maker": {0, 0, 0}, "error": {0, 0, 0}, "thread": {0, 0, 0},
 	}
 	check.Equal(t, "columns", want, c)
 	check.Equal(t, "names", []string{"POST /predict", "matmul", "relu"}, v.Names)
@@ -169,7 +168,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// Kernels have the arguments of their launch, merged rows have no arguments.
+// Kernels have the arguments of their launch.
 func TestArguments(t *testing.T) {
 	kernel := func(id byte, start int64, attrs ...op.Attr) op.Record {
 		rec := operation("gemm", id, start, 5)

@@ -2,6 +2,7 @@ package html
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/collective"
@@ -10,20 +11,30 @@ import (
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/symbols"
 	"github.com/optrace/optrace/op"
 )
 
 // The kind numbers of rows other than operations of devices, as in the page's module rows.
 const (
-	kindSpan = 6
-	kindHost = 7 // the host's view of an operation
+	kindSpan  = 6
+	kindHost  = 7  // the host's view of an operation
+	kindRange = 8  // a range on a thread, such as an annotation
+	kindCall  = 9  // a call of a device's runtime
+	kindWait  = 10 // a runtime call that waits for a device
 )
 
-// kindNumber returns the number of a node's kind in the page's module rows. Operations of devices have that of
-// [op.Kind].
-func kindNumber(n trace.Node) uint64 {
+// kind returns the number of a row's kind in the page's module rows. Operations of devices have that of [op.Kind].
+func (one *row) kind() uint64 {
+	n := one.node
 	switch {
+	case one.call != nil && attrkey.IsWait(one.call.Name):
+		return kindWait
+	case one.call != nil && runtimeCall.MatchString(one.call.Name):
+		return kindCall
+	case one.call != nil:
+		return kindRange
 	case !n.IsOp():
 		return kindSpan
 	case n.Side() == op.SideHost:
@@ -32,45 +43,38 @@ func kindNumber(n trace.Node) uint64 {
 	return uint64(n.Kind())
 }
 
-type timed struct {
-	node       trace.Node
-	start      int64 // Unix nanoseconds
+// runtimeCall matches the calls of the runtimes of CUDA, HIP, oneAPI, MUSA and Ascend.
+var runtimeCall = regexp.MustCompile(`^(cu|cuda|hip|ur|pi|musa|aclrt)[A-Z]`)
+
+// row is an operation, a span or a call of the host.
+type row struct {
+	node       trace.Node  // zero for a call
+	call       *trace.Call // nil for a node
+	order      int32       // of rows with equal times
+	start      int64       // Unix nanoseconds
+	duration   int64
 	shape      int32 // in shapes
 	collective int32 // its number plus one, or 0
-}
-
-// row is an operation or a span, or a box of several short operations.
-type row struct {
-	timed          // the first of them; shape is 0 where they differ
-	duration int64 // the sum of theirs
-	self     int64
-	memory   int64
-	flops    int64
-	count    int64
-	longest  int64
-	step     int // in steps plus one, 0 where they differ
 }
 
 // none marks missing rows and requests.
 const none = -1
 
 // rows holds the operations and spans of the page, ordered by start, and the tables that their columns refer to. Nodes
-// without a start and repeats are left out. Only [rows.merge] makes rows; until then timed takes little memory for a
-// million nodes.
+// without a start and repeats are left out.
 type rows struct {
-	timed   []timed
 	list    []row
 	index   []int32 // the row of each node, by trace.Node.Index
 	request []int32 // of operations and the spans above them, likewise
 	origin  int64   // Unix nanoseconds at the page's time 0
 	span    int64   // nanoseconds from there to the last end
 	leftOut int
-	merged  merged
 
 	names   symbols.Table[string]
 	devices symbols.Table[device.Key]
 	shapes  symbols.Table[string]
 	steps   symbols.Table[int64]
+	threads symbols.Table[thread]
 	// arguments are JSON objects with arguments of kernels, "" without any.
 	arguments symbols.Table[string]
 	// errors are the texts of errors.
@@ -99,24 +103,32 @@ func newRows(forest *trace.Forest) *rows {
 			collectives[p.Row] = number
 		}
 	}
-	r.timed = make([]timed, 0, forest.Len())
+	r.list = make([]row, 0, forest.Len()+len(forest.Calls))
 	for n := range forest.Nodes() {
 		if !n.Start().Known || n.IsDuplicate() {
 			r.leftOut++
 			continue
 		}
-		r.timed = append(r.timed, timed{n, n.Start().V, r.shapes.Within(maxTexts, n.Shapes(), ""),
-			collectives[n.Index()]})
+		r.list = append(r.list, row{node: n, order: n.Row, start: n.Start().V, duration: n.Duration(),
+			shape: r.shapes.Within(maxTexts, n.Shapes(), ""), collective: collectives[n.Index()]})
 	}
-	slices.SortFunc(r.timed, func(a, b timed) int {
+	for i := range forest.Calls {
+		c := &forest.Calls[i]
+		r.list = append(r.list, row{call: c, order: int32(forest.Len() + i), start: c.Start, duration: c.Duration})
+	}
+	slices.SortFunc(r.list, func(a, b row) int {
 		if d := cmp.Compare(a.start, b.start); d != 0 {
 			return d
 		}
-		return cmp.Or(cmp.Compare(b.node.Duration(), a.node.Duration()), cmp.Compare(a.node.Index(), b.node.Index()))
+		return cmp.Or(cmp.Compare(b.duration, a.duration), cmp.Compare(a.order, b.order))
 	})
-	for i := range r.timed {
-		r.origin = r.timed[0].start
-		r.span = max(r.span, r.timed[i].start+r.timed[i].node.Duration()-r.origin)
+	r.index = slices.Repeat([]int32{none}, forest.Len())
+	for i := range r.list {
+		r.origin = r.list[0].start
+		r.span = max(r.span, r.list[i].start+r.list[i].duration-r.origin)
+		if r.list[i].call == nil {
+			r.index[r.list[i].node.Index()] = int32(i)
+		}
 	}
 	r.numberDevices()
 	return r
@@ -124,31 +136,51 @@ func newRows(forest *trace.Forest) *rows {
 
 func (r *rows) name(name string) int32 { return r.names.Within(maxTexts, name, key.Other) }
 
-func (r *rows) row(t *timed) row {
-	n := t.node
-	one := row{
-		timed: *t, duration: n.Duration(), self: timeline.SelfTimeNS(n), memory: n.MemoryBytes(), flops: n.FLOPs(),
-		count: 1, longest: n.Duration(),
-	}
-	if s := n.Step(); s.Known {
-		one.step = int(r.steps.ID(s.V)) + 1
-	}
-	return one
+// thread is a thread of the host.
+type thread struct {
+	Rank op.Int `json:"rank"`
+	ID   int64  `json:"id"`
 }
 
-func (r *rows) setList(list []row) {
-	r.list = list
-	r.timed = nil
-	r.index = slices.Repeat([]int32{none}, len(r.request))
-	for i := range r.list {
-		r.index[r.list[i].node.Index()] = int32(i)
+// threadCode returns the number of the thread of a row plus one, 0 if it is unknown.
+func (r *rows) threadCode(_ int, one *row) uint64 {
+	var t thread
+	if c := one.call; c != nil {
+		if !c.Thread.Known {
+			return 0
+		}
+		t = thread{c.Rank, c.Thread.V}
+	} else {
+		f := one.node.Forest
+		number := f.Thread(one.node.Row)
+		if number == 0 || f.IsDeviceSide(one.node.Row) {
+			return 0
+		}
+		t = thread{one.node.Device().Rank, f.Names.Threads.Values[number]}
 	}
+	return uint64(r.threads.ID(t)) + 1
+}
+
+// label returns the name of the operation, span or call.
+func (one *row) label() string {
+	if one.call != nil {
+		return one.call.Name
+	}
+	return one.node.Name()
+}
+
+// self returns the duration without the union of the operations below.
+func (one *row) self() int64 {
+	if one.call != nil {
+		return one.duration
+	}
+	return timeline.SelfTimeNS(one.node)
 }
 
 // numberDevices numbers the devices in natural order.
 func (r *rows) numberDevices() {
-	for i := range r.timed {
-		if n := r.timed[i].node; n.IsOp() {
+	for i := range r.list {
+		if n := r.list[i].node; n.IsOp() {
 			r.devices.ID(n.Device())
 		}
 	}
@@ -209,7 +241,7 @@ func (r *rows) launcherName(i int) string {
 	one := &r.list[i]
 	n := one.node
 	name := n.Forest.LauncherName(n.Row)
-	if name == "" || one.count > 1 || n.IsDuplicate() || !n.Launcher().IsZero() || !n.Forest.IsDeviceSide(n.Row) {
+	if name == "" || n.IsDuplicate() || !n.Launcher().IsZero() || !n.Forest.IsDeviceSide(n.Row) {
 		return ""
 	}
 	for n, steps := n.Parent(), 0; !n.IsZero() && steps < maxSteps; n, steps = n.Parent(), steps+1 {
@@ -228,6 +260,9 @@ const maxLinks = 20_000
 func (r *rows) links() (pairs [][2]int32, total int) {
 	pairs = [][2]int32{}
 	for i := range r.list {
+		if r.list[i].call != nil {
+			continue
+		}
 		for to := range r.list[i].node.Links() {
 			at := r.index[to.Index()]
 			if at == none {

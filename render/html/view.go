@@ -35,6 +35,8 @@ type view struct {
 	LaunchDevices []int32  `json:"launch_devices,omitempty"`
 	Shapes        []string `json:"shapes"`
 	Steps         []int64  `json:"steps"`
+	// Threads are the threads of the host.
+	Threads []thread `json:"threads"`
 	// Arguments has the arguments of kernels; the first is for rows without arguments.
 	Arguments []json.RawMessage `json:"arguments"`
 	// Errors has the texts of errors, "" for an error without text.
@@ -44,7 +46,7 @@ type view struct {
 	// Links has the source and target rows of links, LinksTotal the number of all links.
 	Links      [][2]int32      `json:"links"`
 	LinksTotal int             `json:"links_total"`
-	Merged     merged          `json:"merged"`
+	Findings   []shownFinding  `json:"findings"`
 	Report     *analyze.Report `json:"report"`
 	Diff       *diff.Report    `json:"diff,omitempty"`
 
@@ -114,7 +116,7 @@ type part struct {
 func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v := &view{
 		Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []shownDevice{}, Shapes: []string{""},
-		Steps: []int64{}, Names: []string{}, Errors: []string{},
+		Steps: []int64{}, Threads: []thread{}, Findings: []shownFinding{}, Names: []string{}, Errors: []string{},
 	}
 	columns := newRows(r.Forest)
 	v.SpanNS = columns.span
@@ -149,9 +151,7 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	for i := range slowest {
 		columns.setRequest(&slowest[i], i)
 	}
-	columns.merge(maxRows)
 	v.Rows = len(columns.list)
-	v.Merged = columns.merged
 	v.Links, v.LinksTotal = columns.links()
 	segments := maxSegments
 	for i := range slowest {

@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/analyze/engines"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/replay"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/internal/text/termtext"
 	"github.com/optrace/optrace/internal/text/units"
@@ -25,8 +26,8 @@ var correlationSections = []struct {
 	write func(*correlation)
 }{
 	{"findings", func(v *correlation) { v.listFindings(v.c.Findings, "", "") }},
-	{"endpoints", (*correlation).endpoints}, {"engines", (*correlation).engines}, {"price", (*correlation).price},
-	{"critical_path", (*correlation).details}, {"requests", (*correlation).requests},
+	{"blame", (*correlation).blame}, {"endpoints", (*correlation).endpoints}, {"engines", (*correlation).engines},
+	{"price", (*correlation).price}, {"critical_path", (*correlation).details}, {"requests", (*correlation).requests},
 	{"shared", (*correlation).shared}, {"unattached", (*correlation).unattached},
 }
 
@@ -59,16 +60,15 @@ func (v *correlation) firstScreen() {
 		write(p)
 		return strings.SplitAfter(p.b.String(), "\n")[:strings.Count(p.b.String(), "\n")]
 	}
-	const foot = 3
-	heads := 8
-	if len(c.Findings) == 0 { // their room
-		heads = 16
-	}
+	const heads, foot = 14, 3
 	lines := part((*correlation).envelope)
 	if n := len(lines); n > heads {
 		lines = append(lines[:heads-1], fmt.Sprintf("  … and %d more lines → all\n", n-heads+1))
 	}
 	endpoints := part(func(v *correlation) { v.busiest(3) })
+	if delays := part((*correlation).delays); len(delays) > 0 {
+		endpoints = append(append([]string{"\n"}, delays[:min(len(delays), 3)]...), endpoints...)
+	}
 	left := overviewLines - len(lines) - len(endpoints) - foot
 	told := []string{""}
 	for i := range c.Findings {
@@ -84,8 +84,8 @@ func (v *correlation) firstScreen() {
 	v.slowest(min(v.Top, left-len(told)-3))
 	v.b.WriteByte('\n')
 	more := "More: optrace correlate -section NAME as → says, -section all"
-	for _, r := range v.bySlowness(1) {
-		more += "; the slowest: -trace " + idText(r.TraceID)
+	if slowest := v.bySlowness(1); len(slowest) > 0 {
+		more += "; the slowest: -trace " + idText(slowest[0].TraceID)
 	}
 	v.fold("", "", more, dim)
 }
@@ -154,7 +154,7 @@ func (v *correlation) cause(r *correlate.Request) (typical, part, name string) {
 		}
 		most = more
 		part = ifAny(int64(len(usual)), "+") + units.DurationFloat(more)
-		if name = p.Operation; p.Kind == path.KindHost && 2*r.QueueingNS.V > p.TimeNS {
+		if name = p.Operation; p.Kind == path.KindHost && 10*r.QueueingNS.V >= 9*p.TimeNS {
 			name = "before its first operation"
 		}
 	}
@@ -217,32 +217,80 @@ func (v *correlation) envelope() {
 	}
 }
 
+// blame names the largest culprits. If the section is chosen, it also has tables by culprit and by request.
+func (v *correlation) blame() {
+	if len(v.c.Blame) == 0 && v.Show == nil || v.empty("BLAME", len(v.c.Blame) == 0, "no request delayed another one") {
+		return
+	}
+	v.delays()
+	list := v.c.Culprits
+	if v.Show == nil {
+		return
+	}
+	v.heading("BLAME by culprit")
+	show(&v.page, "culprit:n|delayed requests|sum|at least:3|at most:3|longest|reason:1", list,
+		func(t *table, c *replay.Culprit) {
+			t.add(c.Name, units.Count(int64(c.Victims)), units.Duration(c.NS), units.Duration(c.LowNS),
+				units.Duration(c.HighNS), units.Duration(c.Longest.NS), string(c.Longest.Reason))
+		})
+	v.heading("BLAME by request, the slowest first")
+	show(&v.page, "request:n|waited|at least:3|at most:3|behind:n1|reason:2", v.c.Blame,
+		func(t *table, b *replay.Blame) {
+			t.add(b.Victim.Name, units.Duration(b.NS), units.Duration(b.LowNS), units.Duration(b.HighNS), b.Behind,
+				string(b.Reason))
+		})
+	v.note("waited: how much earlier the request ends in a replay without the culprit; the rows of a request add up to " +
+		"its waiting. The rest is negative if several culprits cause the same waiting")
+}
+
+// delays names the largest culprits in at most three sentences.
+func (v *correlation) delays() {
+	const most = 3
+	list := v.c.Culprits
+	var longest []*replay.Blame
+	for i := range list {
+		longest = append(longest, &list[i].Longest)
+	}
+	if v.c.LeftOut.Requests > 0 { // only of the requests asked for
+		longest = nil
+		for i := range v.c.Blame {
+			if v.c.Blame[i].Culprit != nil {
+				longest = append(longest, &v.c.Blame[i])
+			}
+		}
+		slices.SortStableFunc(longest, func(a, b *replay.Blame) int { return cmp.Compare(b.NS, a.NS) })
+	}
+	for _, b := range longest[:min(len(longest), most)] {
+		v.note(b.Text)
+	}
+}
+
 func (v *correlation) endpoints() {
 	if v.empty("ENDPOINTS", len(v.c.Endpoints) == 0,
 		"no requests: no span above an operation; optrace doctor says how there are some") {
 		return
 	}
 	const columns = "endpoint:n|service:n8|requests|operations:9|shared:6|mean:5|p50:3|p95:1|max:2|uncovered:4" +
-		"|queueing:7|pruned:10"
+		"|queued:7|pruned:10"
 	show(&v.page, columns, v.c.Endpoints, func(t *table, e *correlate.Endpoint) {
 		mean := absent
 		uncovered := absent
-		queueing := absent
+		queued := ""
 		longest := absent
 		if e.Timed > 0 {
 			mean = units.DurationFloat(float64(e.DurationNS) / float64(e.Timed))
 			longest = units.Duration(e.MaxNS)
 			uncovered = part(e.UncoveredNS, e.DurationNS)
-			queueing = part(e.QueueingNS, e.DurationNS)
+			queued = nonZero(e.QueuedNS, func(ns int64) string { return part(ns, e.DurationNS) })
 		}
 		pruned := nonZero(e.Pruned.Count, func(n int64) string {
 			return units.Count(n) + ", " + units.Duration(e.Pruned.SumNS)
 		})
 		t.addLinked(e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops),
 			sharedTime(e.SharedNS, e.SharedOps),
-			mean, knownDuration(e.P50NS), knownDuration(e.P95NS), longest, uncovered, queueing, pruned)
+			mean, knownDuration(e.P50NS), knownDuration(e.P95NS), longest, uncovered, queued, pruned)
 	})
-	v.note("uncovered: no operation ran; queueing: before the first one; both as parts of the requests' durations")
+	v.note("uncovered: time with no operation running; queued: time in a recorded queue before the first one")
 	if len(v.c.Shared) > 0 {
 		v.note("shared: the requests' part of operations that ran for several requests at once, and how many these are")
 	}
@@ -283,11 +331,11 @@ func (v *correlation) price() {
 	if p.UnpricedNS > 0 {
 		v.styledNote(warn, units.Duration(p.UnpricedNS)+" on devices that have no price")
 	}
-	t := newTable("by:t|:n|requests:3|device time:2|cost|J:1|tokens:4|cost/1000 tokens|J/1000 tokens:1")
+	t := newTable("by:t|:n|requests:3|device time:2|cost|saved without it:3|J:1|tokens:4|cost/1000 tokens|J/1000 tokens:1")
 	t.columns[4].head = unit
-	t.columns[7].head = unit + "/1000 tokens"
+	t.columns[8].head = unit + "/1000 tokens"
 	add := func(by, name string, c *correlate.Charge) {
-		t.add(by, name, nonZero(c.Requests, units.Count), units.Duration(c.DeviceNS), c.Cost.String(),
+		t.add(by, name, nonZero(c.Requests, units.Count), units.Duration(c.DeviceNS), c.Cost.String(), savedCost(c),
 			ifAny(c.Joules.Units, c.Joules.String()),
 			nonZero(c.Tokens, units.Count), rate(c.CostPerThousand), rate(c.JoulesPerThousand))
 	}
@@ -325,7 +373,16 @@ func (v *correlation) price() {
 	add("total", "", &p.Total)
 	v.first(t, len(t.rows), 0) // each list has its bound
 	v.note("device time: operations that run at once on one device share its time; the rows of tenants, " +
-		"of models, of routes and of requests, each with those of no request, add up to the total")
+		"of models, of routes and of requests, each with those of no request, add up to the total; saved without it: how much " +
+		"less the devices cost in a replay without the request")
+}
+
+// savedCost is "" for sums.
+func savedCost(c *correlate.Charge) string {
+	if c.SavedCost == nil || c.Requests != 1 {
+		return ""
+	}
+	return c.SavedCost.String()
 }
 
 func rate(x float64) string {
@@ -419,15 +476,15 @@ func (v *correlation) requests() {
 		return r.DurationNS.V
 	})
 	v.heading(title)
-	const columns = "request:n|service:n7|start:t5|duration|operations:4|shared:6|uncovered:1|queueing:3|mostly:n2" +
+	const columns = "request:n|service:n7|start:t5|duration|operations:4|shared:6|uncovered:1|queued:3|mostly:n2" +
 		"|error:n4" +
 		"|not in jaeger:3|not local:3|trace:t10|span:t11"
 	show(&v.page, columns, slowest, func(t *table, r *correlate.Request) {
 		share := func(ns op.Int) string { return known(ns, func(ns int64) string { return part(ns, r.DurationNS.V) }) }
 		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)
 		t.addLinked(r.Link, r.Root, r.Service, known(r.StartNS, startText), knownDuration(r.DurationNS),
-			units.Count(r.Ops), sharedTime(r.SharedNS, r.SharedOps), share(r.UncoveredNS), share(r.QueueingNS),
-			mostly(r), failure(r.Failed, r.Error, r.Errors), nonZero(r.MissingInJaeger, units.Count),
+			units.Count(r.Ops), sharedTime(r.SharedNS, r.SharedOps), share(r.UncoveredNS),
+			nonZero(r.QueuedNS, func(ns int64) string { return part(ns, r.DurationNS.V) }), mostly(r), failure(r.Failed, r.Error, r.Errors), nonZero(r.MissingInJaeger, units.Count),
 			nonZero(r.MissingOpsLocally, units.Count), trace, span)
 	})
 }

@@ -19,7 +19,12 @@ func (v *view) steps() {
 	if v.r.StatedSteps.V == 0 {
 		why = "no steps: no operation states one"
 	}
-	if v.empty("STEPS", len(rows) == 0, why) {
+	isEmpty := v.empty("STEPS", len(rows) == 0, why)
+	if p := v.r.Pipeline; p != nil {
+		v.note(fmt.Sprintf("pipeline: %s ranks idle for %s of %s of %s, between microbatches", units.Count(p.Ranks),
+			units.Percent(p.Bubble), units.Duration(p.RankNS/p.Ranks), units.Plural(p.Steps, "step")))
+	}
+	if isEmpty {
 		return
 	}
 	services := slices.ContainsFunc(rows, func(s steps.Row) bool { return s.Service != rows[0].Service })

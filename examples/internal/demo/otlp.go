@@ -23,18 +23,14 @@ type Receiver struct {
 	reason error
 }
 
-// NamedReceiver returns the receiver set in the environment, or "".
-func NamedReceiver() string {
-	return cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
-}
-
 // NewReceiver returns a Receiver at url, or else at the address of OpenTelemetry's environment variables, or else at
 // localhost, without TLS.
 func NewReceiver(ctx context.Context, url string) (*Receiver, error) {
 	if url != "" && !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
 		return nil, fmt.Errorf("%q is no http:// or https:// URL of an OTLP receiver", url)
 	}
-	r := &Receiver{where: cmp.Or(url, NamedReceiver())}
+	named := cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
+	r := &Receiver{where: cmp.Or(url, named)}
 	var opts []otlptracehttp.Option // empty: from the environment
 	if url != "" || r.where == "" {
 		r.where = cmp.Or(url, "http://localhost:4318")

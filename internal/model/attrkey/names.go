@@ -24,6 +24,7 @@ const (
 // The attributes of where and when an operation ran.
 const (
 	Device         = "tensor.device.id"
+	Power          = "tensor.device.power"
 	Stream         = "tensor.stream.id"
 	Launch         = "tensor.launch.time"
 	LaunchDuration = "tensor.launch.duration"
@@ -87,13 +88,17 @@ const (
 
 // The attributes for the fields of an entry that the conventions have no attribute for.
 const (
-	KindRule   = "optrace.kind.rule"
-	Root       = "optrace.root.name"
-	RootSpan   = "optrace.root.span_id"
-	LaunchedBy = "optrace.launch.name"
-	LaunchSpan = "optrace.launch.span_id"
-	StepName   = "optrace.step.name"
-	Warnings   = "optrace.warnings"
-	Unknown    = "optrace.unknown"
-	Sampler    = "optrace.sampler"
+	KindRule          = "optrace.kind.rule"
+	Root              = "optrace.root.name"
+	RootSpan          = "optrace.root.span_id"
+	LaunchedBy        = "optrace.launch.name"
+	LaunchSpan        = "optrace.launch.span_id"
+	StepName          = "optrace.step.name"
+	Warnings          = "optrace.warnings"
+	Unknown           = "optrace.unknown"
+	Sampler           = "optrace.sampler"
+	RequestOperations = "optrace.request.operations"
+	RequestBlame      = "optrace.request.blame"
+	RequestPrice      = "optrace.request.price"
+	RequestPage       = "optrace.request.page"
 )

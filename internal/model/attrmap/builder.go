@@ -248,7 +248,7 @@ func (b *Builder) Warn(w op.Warning) { b.entry.Warn |= w }
 
 // Entry completes the entry, which is valid until the next Reset. It reports false for a span other than an operation.
 func (b *Builder) Entry() (*op.Entry, bool) {
-	if !b.seen.isOperation() {
+	if !b.seen.isOperation() && !b.isTraining() {
 		return nil, false
 	}
 	e := &b.entry

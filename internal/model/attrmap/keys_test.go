@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Readers know every attribute of the conventions, except of links and of recordings.
+// Readers know every attribute of the conventions, except of links, of recordings and of annotations.
 func TestConventionsAreRead(t *testing.T) {
 	f := check.Must(parser.ParseFile(token.NewFileSet(), "../attrkey/names.go", nil, 0))(t)
 	n := 0
@@ -24,7 +24,7 @@ func TestConventionsAreRead(t *testing.T) {
 			return true
 		}
 		key := check.Must(strconv.Unquote(text.Value))(t)
-		if key != attrkey.Sampler && (strings.HasPrefix(key, "tensor.") || strings.HasPrefix(key, "optrace.")) {
+		if key != attrkey.Sampler && !strings.HasPrefix(key, "optrace.request.") && (strings.HasPrefix(key, "tensor.") || strings.HasPrefix(key, "optrace.")) {
 			n++
 			if opmodel.LinkWeight(&op.Link{}, key) == nil && conventional.table.find(key) == nil {
 				t.Errorf("no reader knows %s", key)

@@ -324,6 +324,7 @@ var conventions = []keyTarget{
 	{attrkey.GraphNodeName, target{keep: true}},
 	{attrkey.ClockError, target{family: familyTensor, keep: true}},
 	{attrkey.Thread, target{keep: true}},
+	{attrkey.Power, target{family: familyTensor, keep: true}},
 	{attrkey.WaitStream, target{family: familyTensor, keep: true}},
 	{attrkey.WaitRecorded, target{family: familyTensor, keep: true}},
 	{attrkey.HardwareID, target{field: FieldDevice, family: familyBare, keep: true}},

@@ -113,6 +113,9 @@ func (d *Decoder) Record(line []byte) (rec op.Record, offset int, err error) {
 		case "span":
 			control = true
 			rec = op.Record{Span: d.decodeSpan()}
+		case "call":
+			control = true
+			rec = op.Record{Call: d.decodeCall()}
 		default:
 			unknown = true
 			l.Skip()
@@ -237,6 +240,23 @@ func (d *Decoder) decodeSpan() *op.Span {
 		s.Start = op.Int{}
 	}
 	return s
+}
+
+// decodeCall reads an entry on the host's side.
+func (d *Decoder) decodeCall() *op.Entry {
+	if d.Lex.Null() {
+		return nil
+	}
+	before := d.has
+	for d.Lex.Object(); d.Lex.More(); {
+		if !d.Field(d.Lex.Key()) {
+			d.Lex.Skip()
+		}
+	}
+	d.Finish()
+	d.Entry.Side = op.SideHost
+	d.has = before
+	return &d.Entry
 }
 
 func (d *Decoder) flag() bool { return !d.Lex.Null() && d.Lex.Bool() }

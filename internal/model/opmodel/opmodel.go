@@ -4,6 +4,7 @@ package opmodel
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -123,8 +124,14 @@ func SetResourceAttr(r *op.Resource, index *AttrIndex, a op.Attr) {
 			return
 		}
 	}
-	if a.Key == attrkey.HostName {
+	n, ok := lexer.ParseInt([]byte(a.Value))
+	switch {
+	case a.Key == attrkey.HostName:
 		r.Host = a.Value
+	case a.Key == "nv.dl.rank" && ok && n >= 0: // of Megatron-LM and NeMo, kept as well
+		r.Rank = cmp.Or(r.Rank, op.Known(n))
+	case a.Key == "nv.dl.world_size" && ok && n >= 0:
+		r.WorldSize = cmp.Or(r.WorldSize, op.Known(n))
 	}
 	r.Attrs = index.Set(r.Attrs, a)
 }

@@ -63,7 +63,7 @@ func (s *Calls) Gaps(operations bool, emptySteps int64) (gaps []op.Gap) {
 			queued[c.Process] = c.Start < l.End
 		}
 		switch {
-		case s.isCaptured(c):
+		case s.IsCaptured(c):
 			counts[opmodel.CapturedLaunch]++
 		case isLast && queued[c.Process]:
 		case attrkey.IsGraphLaunch(c.Name):
@@ -83,8 +83,8 @@ func (s *Calls) Gaps(operations bool, emptySteps int64) (gaps []op.Gap) {
 	return gaps
 }
 
-// isCaptured reports whether a capture is open at a call. The recording may begin or end within a capture.
-func (s *Calls) isCaptured(c Call) bool {
+// IsCaptured reports, behind Gaps, whether a capture is open at a call. The recording may begin or end within a capture.
+func (s *Calls) IsCaptured(c Call) bool {
 	i := sort.Search(len(s.captures), func(i int) bool { return compareCalls(s.captures[i], c) > 0 })
 	if i > 0 && s.captures[i-1].Process == c.Process {
 		return strings.Contains(s.captures[i-1].Name, "Begin")

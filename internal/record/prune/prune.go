@@ -1,11 +1,14 @@
 // Package prune keeps short operations away from an exporter of spans and sums them up on the local root above them,
-// in events called attrkey.PrunedEvent. The Processor calls it when a span ends.
+// in events called attrkey.PrunedEvent. Another event names the kinds of operations that took the root's time, those
+// forwarded included. The Processor calls the package when a span ends.
 package prune
 
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,7 +48,11 @@ type shard struct {
 type sums struct {
 	of    map[operation]*sum // nil while empty
 	names int                // bytes
+	kinds [kinds]time.Duration
 }
+
+// kinds bounds the kinds of operations.
+const kinds = int(op.KindControl) + 1
 
 type root struct {
 	trace trace.TraceID
@@ -115,11 +122,12 @@ func (p *Pruner) Ended(s sdktrace.ReadOnlySpan, r span.Root) sdktrace.ReadOnlySp
 	if span.IsLocalRoot(s.Parent()) {
 		return p.summarise(s)
 	}
-	if !p.prunable(s) || r.ID.IsZero() {
+	if r.ID.IsZero() || s.ChildSpanCount() > 0 {
 		return s
 	}
-	o, ok := p.operation(s)
-	if !ok || !p.add(root{s.SpanContext().TraceID(), r.ID}, o, s.EndTime().Sub(s.StartTime())) {
+	prunable := p.prunable(s)
+	e, ok := p.entry(s)
+	if !ok || !p.add(root{s.SpanContext().TraceID(), r.ID}, &e, s.EndTime().Sub(s.StartTime()), prunable) || !prunable {
 		return s
 	}
 	return nil
@@ -139,22 +147,24 @@ func (p *Pruner) prunable(s sdktrace.ReadOnlySpan) bool {
 	return float64(binary.BigEndian.Uint64(id[:])>>11)/full >= p.ratio
 }
 
-func (p *Pruner) operation(s sdktrace.ReadOnlySpan) (o operation, ok bool) {
+// entry returns the operation of a span.
+func (p *Pruner) entry(s sdktrace.ReadOnlySpan) (e op.Entry, ok bool) {
 	attrs := s.Attributes()
 	if !span.IsOperation(nil, attrs) {
-		return o, false
+		return e, false
 	}
 	c := p.converters.Get().(*convert.Converter)
 	defer p.converters.Put(c)
-	e, ok := c.Entry(&span.Data{Name: s.Name(), Attrs: attrs}, span.Root{})
+	converted, ok := c.Entry(&span.Data{Name: s.Name(), Attrs: attrs}, span.Root{})
 	if !ok {
-		return o, false
+		return e, false
 	}
-	return operation{e.Operation, e.DeviceID}, true
+	return op.Entry{Operation: converted.Operation, DeviceID: converted.DeviceID, Kind: converted.Kind, Side: converted.Side}, true
 }
 
-// add adds an operation to the sums of a root. It reports false for an unknown root.
-func (p *Pruner) add(r root, o operation, d time.Duration) bool {
+// add adds an operation to the sums of a root, as a part of its summary if it is pruned. It reports false for an unknown
+// root.
+func (p *Pruner) add(r root, e *op.Entry, d time.Duration, pruned bool) bool {
 	sh := p.shard(r.trace)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -162,9 +172,16 @@ func (p *Pruner) add(r root, o operation, d time.Duration) bool {
 	if all == nil {
 		return false
 	}
+	if int(e.Kind) < kinds && e.Side == op.SideNone {
+		all.kinds[e.Kind] += d
+	}
+	if !pruned {
+		return true
+	}
 	if all.of == nil {
 		all.of = make(map[operation]*sum)
 	}
+	o := operation{e.Operation, e.DeviceID}
 	added := all.of[o]
 	names := len(o.name) + len(o.device)
 	if added == nil && (len(all.of) >= maxOps || all.names+names > maxNames) {
@@ -184,12 +201,12 @@ func (p *Pruner) add(r root, o operation, d time.Duration) bool {
 	return true
 }
 
-func (p *Pruner) take(r root) (taken map[operation]*sum) {
+func (p *Pruner) take(r root) (taken sums) {
 	sh := p.shard(r.trace)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if all := sh.roots.Find(r); all != nil {
-		taken = all.of
+		taken = *all
 		sh.roots.Remove(r)
 	}
 	return taken
@@ -207,11 +224,16 @@ func (p *Pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 	sc := s.SpanContext()
 	key := root{sc.TraceID(), op.SpanID(sc.SpanID())}
 	sums := p.take(key)
-	if len(sums) == 0 {
+	words := sums.words(s.EndTime().Sub(s.StartTime()))
+	if words == "" && len(sums.of) == 0 {
 		return s
 	}
 	events := slices.Clone(s.Events())
-	for o, sum := range sums {
+	if words != "" {
+		events = append(events, sdktrace.Event{Name: words, Time: s.EndTime()})
+	}
+	first := len(events)
+	for o, sum := range sums.of {
 		attrs := []attribute.KeyValue{tensorconv.OpName(o.name)}
 		if o.device != "" {
 			attrs = append(attrs, tensorconv.DeviceID(o.device))
@@ -220,13 +242,34 @@ func (p *Pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 			attribute.Int64(attrkey.PrunedDuration, int64(sum.duration)))
 		events = append(events, sdktrace.Event{Name: attrkey.PrunedEvent, Time: s.EndTime(), Attributes: attrs})
 	}
-	added := events[len(s.Events()):]
+	added := events[first:]
 	slices.SortFunc(added, func(a, b sdktrace.Event) int {
 		return cmp.Or(
 			cmp.Compare(a.Attributes[0].Value.AsString(), b.Attributes[0].Value.AsString()),
 			cmp.Compare(a.Attributes[1].Value.AsString(), b.Attributes[1].Value.AsString()))
 	})
 	return &summarisedSpan{ReadOnlySpan: s, events: events}
+}
+
+// words names the largest kinds of operations, with their shares of a duration, such as "optrace: compute 71 %". Shares
+// add up to more than 100 % if operations run at once. It returns "" if no kind has half a percent.
+func (s *sums) words(duration time.Duration) string {
+	share := func(k op.Kind) float64 { return 100 * float64(s.kinds[k]) / float64(max(1, duration)) }
+	var order []op.Kind
+	for k := range s.kinds {
+		if share(op.Kind(k)) >= 0.5 {
+			order = append(order, op.Kind(k))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b op.Kind) int { return cmp.Compare(s.kinds[b], s.kinds[a]) })
+	var parts []string
+	for _, k := range order {
+		parts = append(parts, fmt.Sprintf("%s %.0f %%", cmp.Or(k.String(), "other"), share(k)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "optrace: " + strings.Join(parts, ", ")
 }
 
 type summarisedSpan struct {

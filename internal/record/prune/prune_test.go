@@ -236,3 +236,17 @@ func TestPrunerConcurrentSafe(t *testing.T) {
 	want := []summary{{"relu", "cuda:0", goroutines * each, goroutines * each * time.Microsecond}}
 	check.Equal(t, "summary", want, sums)
 }
+
+// Forwarded and pruned operations count.
+func TestAnEventNamesTheKindsOfOperations(t *testing.T) {
+	p := prune.New(threshold, 0)
+	request, above := root()
+	p.Started(request.Snapshot())
+	whole := request.EndTime.Sub(request.StartTime)
+	for i, d := range []time.Duration{whole / 2, whole / 5} {
+		s := operation(i, "matmul", "cuda:0", d)
+		p.Ended(s.Snapshot(), above)
+	}
+	events := p.Ended(request.Snapshot(), span.Root{}).Events()
+	check.Equal(t, "words", "optrace: compute 70 %", events[0].Name)
+}

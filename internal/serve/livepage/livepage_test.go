@@ -287,11 +287,14 @@ func TestPage(t *testing.T) {
 		t.Errorf("unchanged: %s", again.Status)
 	}
 	fill(in, mixed(200))
+	served := in.Writer()
+	served.Add(op.Record{Entry: &op.Entry{Operation: "op", Service: "trainer", Duration: 1}}, nil)
+	served.Flush()
 	p.built.at = time.Time{} // long ago
 	changed := get(t, p, "/data", "If-None-Match", tag)
 	text = body(t, changed)
 	if changed.StatusCode != http.StatusOK || changed.Header.Get("ETag") == tag ||
-		!strings.Contains(text, "fell out of the window") {
+		!strings.Contains(text, "fell out of the window") || !strings.Contains(text, `"trainer · a `) {
 		t.Errorf("changed: %s\n%.300s", changed.Status, text)
 	}
 

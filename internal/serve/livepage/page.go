@@ -8,13 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/text/units"
 	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/pprof"
@@ -123,7 +126,7 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 		if name == "text" && section != "" {
 			return writeSection(to, report, section)
 		}
-		return f.write(to, report, p.options(v))
+		return f.write(to, report, p.options(v, report))
 	})
 	if errors.Is(err, errNoSection) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -260,7 +263,7 @@ func (p *Page) data(ctx context.Context) (built, error) {
 	}
 	var text bytes.Buffer
 	if err := untilDone(ctx, &text,
-		func(to io.Writer) error { return html.WriteData(to, report, p.options(v)) }); err != nil {
+		func(to io.Writer) error { return html.WriteData(to, report, p.options(v, report)) }); err != nil {
 		return built{}, err
 	}
 	p.built = built{version: v.version, answer: &answer{data: text.Bytes()}, at: time.Now(), took: time.Since(start)}
@@ -277,8 +280,31 @@ func (p *Page) serveTrace(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func (p *Page) options(v *view) html.Options {
-	return html.Options{Title: p.Title, Version: p.Version, Live: true, Notes: []html.Note{p.Window.note(v.lost)}}
+func (p *Page) options(v *view, r *analyze.Report) html.Options {
+	return html.Options{Title: titleOf(r.Forest, p.Title), Version: p.Version, Live: true, Notes: []html.Note{p.Window.note(v.lost)}}
+}
+
+// maxServices bounds the services named in the title.
+const maxServices = 3
+
+// titleOf names the services of f in front of the inputs' title.
+func titleOf(f *trace.Forest, inputs string) string {
+	found := make(map[string]bool)
+	for i := range f.Names.Lanes.Values {
+		found[f.Names.Lanes.Values[i].Service] = true
+	}
+	for i := range f.Names.Spans.Values {
+		found[f.Names.Spans.Values[i].Service] = true
+	}
+	delete(found, "")
+	services := slices.Sorted(maps.Keys(found))
+	if n := len(services); n > maxServices {
+		services = append(services[:maxServices], fmt.Sprintf("and %d more", n-maxServices))
+	}
+	if len(services) == 0 {
+		return inputs
+	}
+	return strings.Join(services, ", ") + " · " + inputs
 }
 
 // note describes the window and counts records that fell out.

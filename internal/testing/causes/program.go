@@ -112,7 +112,11 @@ func Twin(name string, layout Layout, strength float64, seed uint64) (with, with
 	for i, planted := range []bool{true, false} {
 		p := &program{cause: name, planted: planted, strength: strength, seed: seed}
 		if slices.Contains(ServerLayouts, layout) {
-			out[i], ns[i] = serverTwin(*p, layout)
+			var requests map[op.TraceID]int64
+			out[i], requests = p.serve(layout, -1)
+			for _, r := range requests {
+				ns[i] += r
+			}
 			continue
 		}
 		p.run()

@@ -61,10 +61,17 @@ type server struct {
 	records []op.Record
 }
 
-// serverTwin returns the records of a server and the sum of the durations of its requests.
-func serverTwin(p program, layout Layout) ([]op.Record, int64) {
+// Serve returns the records of a server with a cause, and the durations of its requests by trace. left is the number of
+// a request to leave out, negative for none.
+func Serve(name string, layout Layout, strength float64, seed uint64, left int) ([]op.Record, map[op.TraceID]int64) {
+	p := program{cause: name, planted: true, strength: strength, seed: seed}
+	return p.serve(layout, left)
+}
+
+// serve runs a server without the client left.
+func (p program) serve(layout Layout, left int) ([]op.Record, map[op.TraceID]int64) {
 	s := &server{program: p, mixed: layout == ServerMixed, late: p.seed%2 == 0}
-	all := s.clients()
+	all := slices.DeleteFunc(s.clients(), func(c *client) bool { return int(c.number) == left })
 	for next := 0; next < len(all) || len(s.waiting)+len(s.running) > 0; s.steps++ {
 		if len(s.waiting)+len(s.running) == 0 {
 			s.now = max(s.now, all[next].ready)
@@ -79,15 +86,15 @@ func serverTwin(p program, layout Layout) ([]op.Record, int64) {
 		}
 		s.step(s.form(), gap)
 	}
-	sum := int64(0)
+	ns := make(map[op.TraceID]int64)
 	for _, c := range all {
-		sum += c.end - c.arrival
+		ns[traceOf(c.number)] = c.end - c.arrival
 		s.records = append(s.records, op.Record{Span: &op.Span{
 			Name: "POST /generate", Service: "server", TraceID: traceOf(c.number), SpanID: spanOf(c.number),
 			Start: op.Known(epoch + c.arrival), Duration: c.end - c.arrival,
 		}})
 	}
-	return s.records, sum
+	return s.records, ns
 }
 
 // clients draws the requests.

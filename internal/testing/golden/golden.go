@@ -9,6 +9,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/internal/testing/check"
@@ -26,4 +27,34 @@ func Check[Text string | []byte](t testing.TB, path string, got Text) {
 		return
 	}
 	check.Equal(t, path, string(check.Must(os.ReadFile(path))(t)), string(got))
+}
+
+// Cases compares the outputs of f for the inputs in the file at path. With -update it writes them. A case is a name, an
+// input without its last newline, and the output:
+//
+//	=== an empty document
+//	{}
+//	---
+//	skipped unknown_record: 1
+func Cases(t testing.TB, path string, f func(input string) string) {
+	t.Helper()
+	var updated strings.Builder
+	for part := range strings.SplitSeq("\n"+string(check.Must(os.ReadFile(path))(t)), "\n=== ") {
+		name, rest, ok := strings.Cut(part, "\n")
+		if !ok {
+			continue
+		}
+		input, want, _ := strings.Cut(rest+"\n", "\n---\n")
+		got := strings.TrimRight(f(input), "\n")
+		updated.WriteString("=== " + name + "\n" + input + "\n---\n")
+		if got != "" {
+			updated.WriteString(got + "\n")
+		}
+		if !*Update {
+			check.Equal(t, name, strings.TrimRight(want, "\n"), got)
+		}
+	}
+	if *Update {
+		check.OK(t, os.WriteFile(path, []byte(updated.String()), 0o644))
+	}
 }

@@ -105,6 +105,20 @@ func Golden(t *testing.T, ending string, read ReadFunc) {
 	}
 }
 
+// Cases compares the transcripts of the inputs in testdata/cases.txt, see [golden.Cases], read at once and, without damage,
+// byte by byte.
+func Cases(t *testing.T, read ReadFunc) {
+	t.Helper()
+	golden.Cases(t, "testdata/cases.txt", func(input string) string {
+		got := Transcript(t, read(strings.NewReader(input), "input", nil))
+		if !strings.Contains(got, "error: ") { // where reading goes on behind damage depends on the sizes of reads
+			check.Equal(t, "byte by byte: "+input, got,
+				Transcript(t, read(iotest.OneByteReader(strings.NewReader(input)), "input", nil)))
+		}
+		return got
+	})
+}
+
 // Ends checks the end of reading: when the caller stops, at any record, and when the source fails.
 func Ends(t *testing.T, read ReadFunc, texts ...string) {
 	t.Helper()
@@ -180,6 +194,13 @@ func Check(t testing.TB, records iter.Seq2[op.Record, error]) {
 				t.Fatalf("%s: read back as %+v: %v", line, back.Span, err)
 			}
 		}
+		if rec.Call != nil {
+			line := rec.Call.AppendCallJSON(nil)
+			back, err := entries.DecodeLine(line)
+			if err != nil || back.Call == nil || !bytes.Equal(line, back.Call.AppendCallJSON(nil)) {
+				t.Fatalf("%s: read back as %+v: %v", line, back.Call, err)
+			}
+		}
 		if rec.Entry == nil {
 			continue
 		}
@@ -227,6 +248,8 @@ func Clone(rec op.Record) op.Record {
 		rec.Entry = rec.Entry.Clone()
 	case rec.Span != nil:
 		rec.Span = rec.Span.Clone()
+	case rec.Call != nil:
+		rec.Call = rec.Call.Clone()
 	case rec.Resource != nil:
 		rec.Resource = rec.Resource.Clone()
 	case rec.Gap != nil:

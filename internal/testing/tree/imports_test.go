@@ -107,7 +107,7 @@ var analysisImports = map[string][]string{
 	"launch":     {"device", "path", "timeline", "trace"},
 	"clocks":     {"collective", "trace"},
 	"steps":      {"device", "key", "timeline", "trace"},
-	"requests":   {"collective", "device", "flops", "path", "timeline", "trace"},
+	"requests":   {"collective", "device", "engines", "flops", "key", "path", "timeline", "trace"},
 	"sequences":  {"device", "timeline", "trace"},
 	"suspects":   {"trace"},
 	"stacks":     {"key", "timeline", "trace"},

@@ -340,6 +340,17 @@ func (r *Reader) Buffered() []byte {
 	return r.in.Text[r.pos:]
 }
 
+// OpensObjects reports whether the next value begins like an array of objects.
+func (r *Reader) OpensObjects() bool {
+	for r.Peek() == '[' {
+		ahead := bytes.TrimLeft(r.in.Text[r.pos+1:], " \t\r\n")
+		if len(ahead) > 0 || len(r.in.Text)-r.pos > Large || !r.fill() {
+			return bytes.HasPrefix(ahead, []byte{'{'})
+		}
+	}
+	return false
+}
+
 // Pass moves behind the next value, the first n bytes of Buffered.
 func (r *Reader) Pass(n int) { r.pos += n }
 

@@ -232,3 +232,11 @@ func FuzzElements(f *testing.F) {
 		}
 	})
 }
+
+func TestOpensObjects(t *testing.T) {
+	for text, want := range map[string]bool{"[\n {": true, "[{": true, "[1": false, "[": false, "{": false, "": false,
+		"[" + strings.Repeat(" ", 2*jsonstream.Large) + "{": false} {
+		r := jsonstream.NewReader(iotest.OneByteReader(strings.NewReader(text)), "list")
+		check.Equal(t, text[:min(len(text), 9)], want, r.OpensObjects())
+	}
+}

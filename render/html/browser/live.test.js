@@ -134,6 +134,39 @@ test("operations show within two seconds, and what is chosen stays", async () =>
   await again.stop();
 });
 
+test("the reader pauses, goes on, and follows the last seconds", async () => {
+  const server = await serve();
+  const { page, faults, close } = await open(server.addresses.page);
+  await post(server, "matmul", 20);
+  await shows(page, "matmul", 2000);
+  await page.click("#pause");
+  await post(server, "relu", 20);
+  await page.evaluate(() => globalThis.optrace.poll());
+  assert.equal(await rows(page), 20, "a paused page changes");
+  await page.click("#pause");
+  await shows(page, "relu", 5000);
+  await page.selectOption("#range", "5");
+  sent += 60_000; // a minute later
+  await post(server, "softmax", 20);
+  await shows(page, "softmax", 5000);
+  await page.waitForFunction(() => globalThis.optrace.operations.table.given.length === 1);
+  const { from, to, span, height } = await page.evaluate(() => {
+    const { timeline, view } = globalThis.optrace;
+    return { from: timeline.from, to: timeline.to, span: view.span_ns, height: document.getElementById("findings").offsetHeight };
+  });
+  assert.deepEqual([from, to], [span - 5e9, span]);
+  await page.evaluate(() => { globalThis.optrace.view.findings = []; globalThis.optrace.cards(); });
+  assert.ok(await page.evaluate((h) => document.getElementById("findings").offsetHeight >= h, height), "the page jumps as findings go");
+  const second = await open(server.addresses.page, await page.evaluate(() => location.hash));
+  assert.equal(await second.page.inputValue("#range"), "5");
+  await second.close();
+  await page.selectOption("#range", "");
+  await page.waitForFunction(() => globalThis.optrace.operations.table.given.length === 3);
+  assert.deepEqual(faults, []);
+  await close();
+  await server.stop();
+});
+
 test("the trace goes to Perfetto when its button is pressed", async () => {
   const server = await serve();
   await post(server, "matmul", 4);

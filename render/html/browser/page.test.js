@@ -2,7 +2,7 @@
 // /usr/bin/chromium by default.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
 
@@ -71,7 +71,7 @@ for (const file of pages) {
         if (rows.kind[i] >= 6 && !(rows.hostOnly && rows.kind[i] === 7)) continue;
         const name = view.names[rows.name[i]];
         sums.set(name, (sums.get(name) ?? 0) + rows.dur[i]);
-        counts.set(name, (counts.get(name) ?? 0) + rows.count[i]);
+        counts.set(name, (counts.get(name) ?? 0) + 1);
       }
       return view.report.operations.filter((o) => (rows.hostOnly || !o.side) && counts.get(o.operation) === o.count && sums.get(o.operation) !== o.sum_ns).map((o) => o.operation);
     });
@@ -85,20 +85,19 @@ for (const file of pages) {
       const reported = p.devices.table.given.map((d) => [d.label, d.count, d.span, d.compute, d.communication, d.memory, d.other, d.idle]);
       return { own, reported };
     });
-    const merged = await page.evaluate(() => globalThis.optrace.view.merged.boxes > 0);
-    if (!merged) assert.deepEqual(devices.own, devices.reported);
+    assert.deepEqual(devices.own, devices.reported);
     // So do the figures of launches; a series over time has other columns.
     const launches = await page.evaluate(() => {
       const { launches } = globalThis.optrace;
       const figures = (s) => [s.device, s.stream, s.count, s.free, s.overhead, s.median, s.most, s.waiting, s.deepest, ...s.idle];
       return { own: launches.between(-Infinity, Infinity).map(figures), reported: launches.whole().map(figures), known: globalThis.optrace.view.report.launches?.count ?? 0 };
     });
-    if (!merged) assert.deepEqual(launches.own, launches.reported);
+    assert.deepEqual(launches.own, launches.reported);
     assert.equal(launches.reported.reduce((n, s) => n + s[2], 0), launches.known);
     // The table of requests is visible if engines describe any.
     const engines = await page.evaluate(() => ({
       told: (globalThis.optrace.view.report.engines ?? []).map((e) => String(e.requests)),
-      shown: [...document.querySelectorAll("#engines:not([hidden]) tbody tr")].map((r) => r.querySelector("td.number").textContent),
+      shown: [...document.querySelectorAll("section:not([hidden]) > #engines tbody tr")].map((r) => r.querySelector("td.number").textContent),
     }));
     assert.deepEqual(engines.shown, engines.told);
     await done();
@@ -143,10 +142,20 @@ test("the search marks and counts, and survives a reload through the address", a
 test("the timeline zooms, pans, pins and selects", async () => {
   const { page, done } = await open(main);
   const range = () => page.evaluate(() => [globalThis.optrace.timeline.from, globalThis.optrace.timeline.to]);
+  const scrolled = await page.evaluate(() => {
+    document.getElementById("timeline").scrollIntoView({ block: "center" });
+    return scrollY;
+  });
   const box = await (await page.$("#timeline")).boundingBox();
   const whole = await range(), y = box.y + 90;
   await page.mouse.move(box.x + box.width / 2, y);
+  await page.mouse.wheel(0, 40);
+  await page.waitForFunction((y) => scrollY > y, scrolled);
+  await page.evaluate((y) => scrollTo(0, y), scrolled);
+  assert.deepEqual(await range(), whole, "the plain wheel zooms");
+  await page.keyboard.down("Control");
   await page.mouse.wheel(0, -800);
+  await page.keyboard.up("Control");
   await page.waitForFunction((w) => globalThis.optrace.timeline.to - globalThis.optrace.timeline.from < w, whole[1] - whole[0]);
   const zoomed = await range();
   await page.mouse.down();
@@ -166,7 +175,7 @@ test("the timeline zooms, pans, pins and selects", async () => {
   const counted = await page.evaluate(() => {
     const { rows, store, operations } = globalThis.optrace, { from, to } = store.state;
     let n = 0;
-    for (let i = 0; i < rows.n; i++) if (rows.kind[i] < 6 && rows.start[i] >= from && rows.start[i] < to) n += rows.count[i];
+    for (let i = 0; i < rows.n; i++) if (rows.kind[i] < 6 && rows.start[i] >= from && rows.start[i] < to) n++;
     return [n, operations.groups.reduce((sum, g) => sum + g.count, 0)];
   });
   assert.equal(counted[0], counted[1]);
@@ -177,7 +186,6 @@ test("the timeline zooms, pans, pins and selects", async () => {
     t.zoomTo(rows.start[longest], rows.start[longest] + rows.dur[longest], 1);
     return { x: t.xOf(rows.start[longest] + rows.dur[longest] / 2), y: g.y + 8, name: globalThis.optrace.view.names[rows.name[longest]] };
   });
-  await page.evaluate((y) => { document.getElementById("timeline").parentElement.scrollTop = Math.max(0, y - 200); }, at.y);
   const now = await (await page.$("#timeline")).boundingBox();
   await page.mouse.click(now.x + at.x, now.y + at.y);
   await page.waitForSelector("#details:not([hidden])");
@@ -185,8 +193,86 @@ test("the timeline zooms, pans, pins and selects", async () => {
   await done();
 });
 
+test("rows are reached by keys, hits by Enter, and the browser's back button leads back", async () => {
+  const { page, done } = await open(main);
+  const state = () => page.evaluate(() => {
+    const { timeline, rows, view } = globalThis.optrace;
+    return { focus: timeline.focus, pinned: timeline.pinned, name: view.names[rows.name[timeline.pinned]], said: document.getElementById("said").textContent };
+  });
+  await page.focus("#timeline");
+  for (const key of ["ArrowRight", "ArrowRight", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+  await page.waitForSelector("#details:not([hidden])");
+  const first = await state();
+  assert.ok(first.focus === first.pinned && first.said.startsWith(first.name.slice(0, 10)), JSON.stringify(first));
+  await page.waitForFunction((pin) => location.hash.includes("pin=" + pin), first.pinned);
+  await page.keyboard.press("/");
+  await page.keyboard.type("matmul");
+  await page.waitForFunction(() => document.getElementById("selection").textContent.includes("matching"));
+  await page.keyboard.press("Enter");
+  const hit = await state();
+  assert.equal(hit.name, "matmul");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Shift+Enter");
+  assert.deepEqual(await state(), hit);
+  assert.match(await page.textContent("#hits"), /^[\d,]+ of [\d,]+$/);
+  await page.waitForFunction((pin) => location.hash.includes("pin=" + pin), hit.pinned);
+  for (let i = 0; i < 9 && (await state()).pinned !== first.pinned; i++) {
+    await page.goBack();
+    await page.waitForTimeout(50);
+  }
+  assert.equal((await state()).pinned, first.pinned);
+  // A copied link shows the same zoom, row, order and lanes.
+  await page.click("#operations th:nth-child(1) button");
+  await page.click(".list summary");
+  await page.click("#lanes li:nth-child(2) button:first-child");
+  await page.evaluate(() => globalThis.optrace.timeline.move(1e6, 2e6));
+  await page.waitForFunction(() => location.hash.includes("zoom=1000000-2000000"));
+  const second = await open(main, { hash: await page.evaluate(() => location.hash) });
+  const shown = () => {
+    const { timeline, operations } = globalThis.optrace;
+    return [timeline.from, timeline.to, timeline.pinned, timeline.groups.map((g) => g.folded), operations.table.sort];
+  };
+  assert.deepEqual(await second.page.evaluate(shown), await page.evaluate(shown));
+  await second.done();
+  // Esc leaves the field.
+  await page.focus("#search");
+  await page.keyboard.press("Escape");
+  assert.notEqual(await page.evaluate(() => document.activeElement.id), "search");
+  await done();
+});
+
+test("a phone scrolls the page over the canvases, and every target has 24 pixels", async () => {
+  const { page, done } = await open(main, { width: 390 });
+  const small = await page.evaluate(() => [...document.querySelectorAll("button, select, input, summary")].filter((e) => e.offsetParent && e.getBoundingClientRect().height < 24).map((e) => e.textContent || e.id));
+  assert.deepEqual(small, []);
+  assert.deepEqual(await page.$$eval("canvas", (all) => all.map((c) => getComputedStyle(c).touchAction)), ["pan-y", "pan-y"]);
+  await done();
+});
+
+for (const [file, width] of pages.filter((f) => [main, "train.html", "engines.html"].includes(f)).flatMap((f) => [[f, 1280], [f, 390]])) {
+  test(`${file} at ${width} pixels has no fault that axe finds`, async () => {
+    for (const dark of [false, true]) {
+      const { page, done } = await open(file, { width, dark });
+      await page.evaluate(readFileSync(new URL(import.meta.resolve("axe-core")), "utf8"));
+      const found = await page.evaluate(async () => (await globalThis.axe.run()).violations.map((v) => `${v.id}: ${v.nodes[0].html.slice(0, 200)} ${v.nodes[0].failureSummary}`));
+      assert.deepEqual(found, []);
+      await done();
+    }
+  });
+}
+
+test("sections without content are absent, the others are listed", async () => {
+  const { page, done } = await open(main);
+  const listed = await page.$$eval("#nav button", (all) => all.map((b) => b.textContent));
+  const visible = await page.$$eval("main h2", (all) => all.filter((h) => h.offsetParent).map((h) => h.textContent));
+  assert.deepEqual(listed, visible);
+  for (const empty of await page.$$eval("main > section:not([hidden]) > div:last-child", (all) => all.filter((d) => d.id && d.textContent === "").map((d) => d.id))) assert.fail(`${empty} is empty`);
+  await done();
+});
+
 test("the flame graph zooms in and back", async () => {
   const { page, done } = await open(main);
+  await page.locator("#flame").scrollIntoViewIfNeeded();
   const box = await (await page.$("#flame")).boundingBox();
   await page.mouse.click(box.x + 10, box.y + 30);
   await page.waitForFunction(() => document.querySelectorAll("#trail button").length === 2);
@@ -247,8 +333,12 @@ test("a request says what it waited for, and sequences are listed", { skip: !pag
     return { isPainted: painted === segments, sum: segments.reduce((ns, s) => ns + s[2], 0), dur };
   });
   assert.deepEqual(drawn, { isPainted: true, sum: drawn.dur, dur: drawn.dur }, "the critical path of the request");
+  // A kind dims the others; no figure changes.
+  const figures = () => page.evaluate(() => ["devices", "operations", "communication", "selection"].map((id) => document.getElementById(id).textContent));
+  const before = await figures();
   await page.click(".legend [data-kind='2']");
-  await page.waitForFunction(() => document.querySelector("#selection").textContent.includes("communication"));
+  await page.waitForSelector(".legend [data-kind='2'][aria-pressed=true]");
+  assert.deepEqual(await figures(), before);
   await page.click(".legend [data-kind='2']");
   const drags = await page.evaluate(() => globalThis.optrace.view.report.critical_path_operations.filter((o) => o.drag_ns > 0).map((o) => o.operation));
   assert.ok(drags.includes("matmul"), drags.join(", "));
@@ -329,17 +419,18 @@ test("a pinned kernel says how it was launched", { skip: !pages.includes("train.
   await done();
 });
 
-test("a long run is merged, and says so", { skip: !pages.includes("long.html") }, async () => {
+test("a long run is exact: operations as they are, and those of a pixel as their number", { skip: !pages.includes("long.html") }, async () => {
   const { page, done } = await open("long.html");
-  assert.match(await page.textContent("#merged"), /merged into/);
-  const [ops, reported, rows] = await page.evaluate(() => {
-    const { rows, view } = globalThis.optrace;
-    let n = 0;
-    for (let i = 0; i < rows.n; i++) if (rows.kind[i] < 6) n += rows.count[i];
-    return [n, view.report.total.count, rows.n];
+  const { reported, rows, drawn } = await page.evaluate(() => {
+    const { rows, view, timeline } = globalThis.optrace, texts = [];
+    const c = timeline.surface.context, own = c.fillText;
+    c.fillText = (text) => texts.push(text);
+    timeline.surface.drawNow();
+    c.fillText = own;
+    return { reported: view.report.total.count, rows: rows.n, drawn: texts.filter((t) => t.endsWith(" operations")) };
   });
-  assert.equal(ops, reported);
-  assert.ok(rows <= 300_000, `${rows} rows of ${ops} operations`);
+  assert.equal(rows, reported);
+  assert.deepEqual(drawn, Array(4).fill("100,000 operations"));
   // Panning costs less than opening by far, at any zoom.
   const slowest = await page.evaluate(() => {
     const t = globalThis.optrace.timeline, times = [];
@@ -361,6 +452,7 @@ test("a long run is merged, and says so", { skip: !pages.includes("long.html") }
 test("a finding selects its evidence", async () => {
   const { page, done } = await open(main);
   const buttons = await page.$$(".findings button");
+  assert.ok(buttons.length > 0);
   for (const b of buttons) {
     const { section, ...what } = JSON.parse(await b.getAttribute("data-select"));
     await b.click();
@@ -372,5 +464,13 @@ test("a finding selects its evidence", async () => {
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => document.getElementById("selection").textContent === "the whole run");
   }
+  const said = await page.evaluate(() => {
+    const { view } = globalThis.optrace;
+    view.report.headline = { text: ["NVIDIA H100: busy 24 %"] };
+    view.findings = [{ text: "The device waits.", evidence: [{ name: "waits", value: 120, unit: "count" }], try: "read the loss later", saved_ns: 5e6, of_ns: 1e7, select: {} }];
+    globalThis.optrace.cards();
+    return ["headline", "findings"].map((id) => document.getElementById(id).innerText.replace(/\s+/g, " ")).join("|");
+  });
+  assert.equal(said, "NVIDIA H100: busy 24 %|1 The device waits. waits 120 try: read the loss later gain: 5.00 ms (50.0 %) show timeline");
   await done();
 });

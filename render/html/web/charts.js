@@ -120,3 +120,74 @@ export function strip(values, kind, label) {
     ...values.map((v, i) => svg("rect", { x: i, y: 1 - v, width: 1.02, height: v, class: "kind-" + kind })),
   );
 }
+
+// LATENCY_BINS is the number of equal parts of a histogram of latencies.
+const LATENCY_BINS = 40;
+
+// latencyBins divides values into equal parts between the least and the largest: the number in each, and of these the
+// number above slow.
+export function latencyBins(values, slow) {
+  let [least, most] = [Infinity, -Infinity];
+  for (const v of values) [least, most] = [Math.min(least, v), Math.max(most, v)];
+  const bins = Array.from({ length: LATENCY_BINS }, () => ({ count: 0, slow: 0 })),
+    width = Math.max(1, (most - least) / LATENCY_BINS);
+  for (const v of values) {
+    const b = bins[Math.min(LATENCY_BINS - 1, Math.floor((v - least) / width))];
+    b.count++;
+    if (v > slow) b.slow++;
+  }
+  return { bins, least, most };
+}
+
+// latencies returns a histogram of durations in which those above slow are marked.
+export function latencies(values, slow) {
+  const { bins, least, most } = latencyBins(values, slow),
+    highest = Math.max(1, ...bins.map((b) => b.count));
+  const part = (x, y, n, kind) =>
+    n > 0 ? svg("rect", { x: x + 0.06, y, width: 0.88, height: (n / highest) * 100, class: "kind-" + kind }) : null;
+  const text = `${formatCount(values.length)} durations from ${formatTime(least)} to ${formatTime(most)}, ${formatCount(bins.reduce((n, b) => n + b.slow, 0))} above ${formatTime(slow)}`;
+  return element(
+    "div",
+    {},
+    svg(
+      "svg",
+      {
+        "class": "histogram large",
+        "viewBox": `0 0 ${LATENCY_BINS} 100`,
+        "preserveAspectRatio": "none",
+        "role": "img",
+        "aria-label": text,
+      },
+      ...bins.flatMap((b, x) => {
+        const high = (b.count / highest) * 100,
+          marked = (b.slow / highest) * 100;
+        return [part(x, 100 - high, b.slow, "collective"), part(x, 100 - high + marked, b.count - b.slow, "compute")];
+      }),
+    ),
+    element("div", { class: "ends" }, element("span", {}, formatTime(least)), element("span", {}, formatTime(most))),
+  );
+}
+
+// overTime returns marks for durations {at, ns} over the time from 0 to span; those above slow stand out.
+export function overTime(points, slow, span) {
+  const most = Math.max(1, ...points.map((p) => p.ns));
+  return svg(
+    "svg",
+    {
+      "class": "histogram large",
+      "viewBox": "0 0 1000 100",
+      "preserveAspectRatio": "none",
+      "role": "img",
+      "aria-label": `latency over time, the highest ${formatTime(most)}`,
+    },
+    ...points.map((p) =>
+      svg("rect", {
+        x: (p.at / Math.max(1, span)) * 996,
+        y: 95 - (p.ns / most) * 95,
+        width: 4,
+        height: 5,
+        class: "kind-" + (p.ns > slow ? "collective" : "compute"),
+      }),
+    ),
+  );
+}

@@ -17,9 +17,9 @@ export function deviceName(d) {
   return (d.service ? d.service + " " : "") + (d.device_id ?? "");
 }
 
-// keptTable makes a table sorted like the former table of this name.
+// keptTable makes a table that replaces the former one of this label.
 export function keptTable(page, parent, columns, options) {
-  const table = new Table(parent, columns, { ...options, sort: page.tables.get(options.label)?.sort ?? options.sort });
+  const table = new Table(parent, columns, options);
   page.tables.set(options.label, table);
   return table;
 }

@@ -89,12 +89,11 @@ export class Devices {
     const all = [...byDevice]
       .sort((a, b) => a[0] - b[0])
       .map(([device, list]) => {
-        const parts = deviceParts(rows, list);
         let sum = 0,
           count = 0;
         for (const i of list) {
           sum += rows.dur[i];
-          count += rows.count[i];
+          count++;
         }
         const d = {
           device,
@@ -102,7 +101,6 @@ export class Devices {
           count,
           sum,
           strip: Array.from(utilisation(rows, list, from, to, 80)),
-          ...parts,
         };
         d.causes = isWhole ? view.report.idle_causes?.devices[view.devices[device].idle_row] : null;
         const o = isWhole && (view.report.devices ?? [])[view.devices[device].row];
@@ -117,6 +115,7 @@ export class Devices {
             other: o.other_ns,
             idle: o.idle_ns,
           });
+        else Object.assign(d, deviceParts(rows, list));
         return d;
       });
     this.scale = Math.max(1, ...all.map((d) => d.span));

@@ -6,7 +6,8 @@ import { count, keptTable } from "./columns.js";
 import { formatCount, formatTime } from "./units.js";
 
 // errorText returns the text of an error by its number behind a label, or null.
-export const errorText = (view, error, label = "") => (error === NONE ? null : label + (view.errors[error] || "(no text)"));
+export const errorText = (view, error, label = "") =>
+  error === NONE ? null : label + (view.errors[error] || "(no text)");
 
 // errorsOf returns a row per text of an error, name and kind of span in picked rows, the most frequent first.
 export function errorsOf(rows, view, picked) {
@@ -15,24 +16,33 @@ export function errorsOf(rows, view, picked) {
     if (rows.error[i] === NONE) continue;
     const span = rows.kind[i] === KIND_SPAN,
       key = [rows.error[i], rows.name[i], span].join();
-    const g = groups.get(key) ?? { text: errorText(view, rows.error[i]), name: view.names[rows.name[i]], span, count: 0, first: i };
-    g.count += rows.count[i];
+    const g = groups.get(key) ?? {
+      text: errorText(view, rows.error[i]),
+      name: view.names[rows.name[i]],
+      span,
+      count: 0,
+      first: i,
+    };
+    g.count++;
     groups.set(key, g);
   }
   return [...groups.values()].sort((a, b) => b.count - a.count || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
 }
 
-// errors fills the section, hidden without errors.
+// errors fills the section.
 export function errors(page, parent, { picked, isWhole }) {
   const { view, rows } = page,
     { report } = view;
   const all = [...(report.errors ?? []), ...(report.span_errors ?? [])].reduce((n, e) => n + e.count, 0);
-  if ((parent.hidden = all === 0)) return;
   const found = errorsOf(rows, view, picked),
     box = element("div", {}),
     undrawn = all - found.reduce((n, g) => n + g.count, 0);
   const first = (g) =>
-    element("button", { class: "link", type: "button", onclick: () => page.showRow(g.first) }, formatTime(rows.start[g.first]));
+    element(
+      "button",
+      { class: "link", type: "button", onclick: () => page.showRow(g.first) },
+      formatTime(rows.start[g.first]),
+    );
   keptTable(
     page,
     box,
@@ -45,5 +55,5 @@ export function errors(page, parent, { picked, isWhole }) {
     ],
     { label: "errors", empty: "no error in the selection" },
   ).update(found, isWhole && undrawn > 0 ? `${formatCount(undrawn)} more are not drawn` : "");
-  show(parent, element("h2", {}, "Errors"), box);
+  show(parent, box);
 }

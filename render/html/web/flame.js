@@ -63,7 +63,20 @@ export class FlameGraph {
       if (box) this.zoomTo(box.node);
     });
     canvas.addEventListener("keydown", (e) => {
-      if (e.key === "Escape" || e.key === "Backspace") this.zoomTo(this.root);
+      const { focus } = this,
+        beside = focus.parent ? sortedChildren(focus.parent) : [focus],
+        at = (by) => beside[Math.max(0, Math.min(beside.length - 1, beside.indexOf(focus) + by))];
+      const next = {
+        Escape: this.root,
+        Backspace: this.root,
+        ArrowUp: focus.parent,
+        ArrowDown: sortedChildren(focus)[0],
+        ArrowLeft: at(-1),
+        ArrowRight: at(1),
+      }[e.key];
+      if (!next) return;
+      this.zoomTo(next);
+      e.preventDefault();
     });
   }
 

@@ -48,7 +48,8 @@ function streamsOf(rows, { device, rows: list }, threshold) {
   list.sort((a, b) => rows.start[a] - rows.start[b] || rows.dur[a] - rows.dur[b] || a - b);
   for (const i of list) {
     let s = streams.get(rows.stream[i]);
-    if (!s) streams.set(rows.stream[i], (s = { device, stream: rows.stream[i], rows: [], latest: [], cause: [], held: [] }));
+    if (!s)
+      streams.set(rows.stream[i], (s = { device, stream: rows.stream[i], rows: [], latest: [], cause: [], held: [] }));
     const latest = s.rows.length === 0 ? -Infinity : Math.max(s.latest.at(-1), endOf(rows, s.rows.at(-1)));
     s.cause.push(s.rows.length > 0 && latest < rows.start[i] ? gapCause(rows, ends, i, latest, threshold) : -1);
     s.held.push(latest > rows.launch[i] || hasDependency(rows, ends, i, rows.launch[i], threshold));
@@ -184,7 +185,11 @@ export class Launches {
           numeric: true,
         },
         { title: "launches", value: (s) => s.count, text: (s) => formatCount(s.count), numeric: true },
-        time("overhead", (s) => s.overhead, "from the end of the launching call to the start, where nothing else held the operation back"),
+        time(
+          "overhead",
+          (s) => s.overhead,
+          "from the end of the launching call to the start, where nothing else held the operation back",
+        ),
         time("median", (s) => s.median, "of the overhead"),
         time("max", (s) => (s.free > 0 ? s.most : null), "of the overhead"),
         time("waiting", (s) => s.waiting, "from the end of the launching call to the start, of all"),
@@ -245,13 +250,11 @@ export class Launches {
     for (const s of all) s.label = view.devices[s.device].label;
     this.deepest = Math.max(1, ...all.map((s) => s.deepest));
     this.longest = Math.max(1, ...all.map((s) => s.idle.reduce((a, b) => a + b)));
-    const early = whole ? (reported?.early ?? 0) : all.reduce((n, s) => n + s.early, 0),
-      approximate = !whole && view.merged.boxes > 0;
+    const early = whole ? (reported?.early ?? 0) : all.reduce((n, s) => n + s.early, 0);
     this.table.update(
       all,
       `overhead and waiting: from the launch to the start, where nothing else held the operation back, and of all; the highest column is ${formatCount(this.deepest)} that wait` +
-        (early > 0 ? `; ${formatCount(early)} started before their launch: the clocks of host and device differ` : "") +
-        (approximate ? "; operations that are merged are left out" : ""),
+        (early > 0 ? `; ${formatCount(early)} started before their launch: the clocks of host and device differ` : ""),
     );
   }
 
@@ -295,7 +298,7 @@ export class Launches {
       return element(
         "div",
         {},
-        element("h4", {}, title),
+        element("h3", { class: "small" }, title),
         longest.length === 0
           ? element("p", { class: "note" }, "none")
           : element(
@@ -376,7 +379,11 @@ export class Launches {
         .map(([label, value, kind]) => ({ label, value, kind }));
     show(
       this.path,
-      element("h4", {}, `critical path across host and devices, ${formatTime(p.duration_ns)} of the whole run`),
+      element(
+        "h3",
+        { class: "small" },
+        `critical path across host and devices, ${formatTime(p.duration_ns)} of the whole run`,
+      ),
       stacked(parts, p.duration_ns),
       element(
         "p",

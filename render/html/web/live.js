@@ -3,6 +3,8 @@
 import { NONE, decodeRows, distance, sameRow } from "./rows.js";
 import { formatState, parseState } from "./state.js";
 import { element, printable, show } from "./dom.js";
+import { cards } from "./cards.js";
+import { reportTables } from "./report.js";
 import { Page, byID, inflate, openPage } from "./main.js";
 
 // How long to wait after an answer, and at most after a failure, in milliseconds.
@@ -22,6 +24,20 @@ class LivePage extends Page {
   start() {
     super.start();
     byID("perfetto").addEventListener("click", () => this.handOver());
+    byID("pause").addEventListener("click", () => {
+      this.isPaused = !this.isPaused;
+      byID("pause").setAttribute("aria-pressed", this.isPaused);
+      byID("pause").textContent = this.isPaused ? "go on" : "pause";
+      this.poll();
+    });
+    byID("range").value = this.store.state.last ?? "";
+    byID("range").addEventListener("change", () => {
+      const last = Number(byID("range").value) || null;
+      this.store.set({ last, from: null, to: null });
+      this.timeline.zoomTo(0, this.view.span_ns);
+      this.follow();
+    });
+    this.follow();
     document.addEventListener("visibilitychange", () => this.poll());
     this.pause = PAUSE;
     this.poll();
@@ -34,6 +50,7 @@ class LivePage extends Page {
     this.names = {};
     for (const field of Object.keys(CHOICES)) this.names[field] = given.get(field);
     this.resolve(state);
+    state.pin = null; // the number of a row changes with the data
     const origin = given.get("origin");
     if (origin !== null && /^-?[0-9]+$/.test(origin)) this.shiftRange(state, distance(this.view.origin_ns, origin));
     return state;
@@ -41,8 +58,10 @@ class LivePage extends Page {
 
   format(state) {
     this.nameChoices(state);
-    const range = state.from !== null || state.to !== null;
-    return formatState({ ...state, ...this.names, origin: range ? this.view.origin_ns : null });
+    const follows = state.last !== null,
+      kept = follows ? { ...state, from: null, to: null, zoom: null } : state,
+      range = kept.from !== null || kept.to !== null || kept.zoom !== null;
+    return formatState({ ...kept, pin: null, ...this.names, origin: range ? this.view.origin_ns : null });
   }
 
   // nameChoices notes the names of choices. A name missing from the data stays until another choice.
@@ -58,7 +77,10 @@ class LivePage extends Page {
     this.missing = new Set();
     for (const [field, { names }] of Object.entries(CHOICES)) {
       const name = this.names[field],
-        i = name === null ? -1 : names(this.view).findIndex((n) => n === name || (field === "request" && n.startsWith(name + ".")));
+        i =
+          name === null
+            ? -1
+            : names(this.view).findIndex((n) => n === name || (field === "request" && n.startsWith(name + ".")));
       state[field] = i < 0 ? null : i;
       if (i < 0 && name !== null) this.missing.add(field);
     }
@@ -67,16 +89,36 @@ class LivePage extends Page {
   shiftRange(state, by) {
     if (state.from !== null) state.from += by;
     if (state.to !== null) state.to += by;
+    if (state.zoom)
+      state.zoom = state.zoom
+        .split("-")
+        .map((t) => Math.max(0, Number(t) + by))
+        .join("-");
+  }
+
+  // follow selects and shows the last seconds of the data, if the reader chose so.
+  follow() {
+    const { last } = this.store.state;
+    if (last === null) return;
+    const from = Math.max(0, this.view.span_ns - last * 1e9);
+    this.store.set({ from, to: null });
+    this.timeline.move(from, Math.max(from + 1, this.view.span_ns));
+  }
+
+  cards() {
+    cards(this.view, byID("headline"), byID("findings"), true);
   }
 
   clear() {
     this.missing.clear();
+    this.store.set({ last: null });
+    byID("range").value = "";
     super.clear();
   }
 
   async poll() {
     clearTimeout(this.timer);
-    if (this.polling || document.hidden) return;
+    if (this.polling || document.hidden || this.isPaused) return;
     this.polling = true;
     try {
       const headers = this.tag ? { "If-None-Match": this.tag } : {};
@@ -116,7 +158,7 @@ class LivePage extends Page {
       return false;
     }
     const rows = decodeRows(await inflate(data.rows), data.view.rows);
-    if (this.timeline.busy()) return false; // in the middle of a drag
+    if (this.timeline.busy() || this.isPaused) return false; // in the middle of a drag
     const { view, store, timeline } = this;
     const shift = distance(data.view.origin_ns, view.origin_ns),
       whole = timeline.from <= 0 && timeline.to >= timeline.end;
@@ -137,12 +179,14 @@ class LivePage extends Page {
     Object.assign(this.rows, rows);
     this.resolve(store.state);
     this.shiftRange(store.state, shift);
-    timeline.hover = NONE;
+    timeline.hover = timeline.focus = NONE;
     timeline.arrange();
     if (whole) timeline.move(0, Math.max(1, timeline.end));
     else timeline.move(timeline.from + shift, timeline.to + shift);
     this.showHead(data);
-    this.sayMerged();
+    this.cards();
+    reportTables(this);
+    this.follow();
     this.update(new Set(["from", "search", "op", "device", "request"]));
     for (const [label, top] of scrolled) {
       const table = this.tables.get(label);
@@ -161,13 +205,6 @@ class LivePage extends Page {
     show(
       byID("chips"),
       ...data.notes.map((n, i) => element("details", { open: open[i] }, element("summary", {}, n.label), n.detail)),
-    );
-    show(
-      byID("findings"),
-      ...data.findings.map((f) =>
-        element("li", {}, element("button", { "type": "button", "data-select": f.select }, f.text)),
-      ),
-      data.findings.length === 0 ? element("li", { class: "muted" }, "Nothing stands out.") : null,
     );
     byID("leftout").textContent =
       data.left_out > 0 ? `${data.left_out} without a start, or read twice, are not drawn` : "";

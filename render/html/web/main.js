@@ -1,6 +1,17 @@
 // The page: reads its embedded data and connects the sections.
 
-import { KINDS, NONE, aboveOf, decodeRows, isOperation, ownTimes, selectRows } from "./rows.js";
+import {
+  KINDS,
+  KIND_SPAN,
+  NONE,
+  aboveOf,
+  decodeRows,
+  distance,
+  isOperation,
+  lowerBound,
+  ownTimes,
+  selectRows,
+} from "./rows.js";
 import { Store, compileSearch, formatState, parseState } from "./state.js";
 import { element, printable, shorten, shortNames, show } from "./dom.js";
 import { FlameGraph } from "./flame.js";
@@ -15,7 +26,19 @@ import { Launches } from "./launches.js";
 import { errorText, errors } from "./errors.js";
 import { sequences } from "./sequences.js";
 import { difference } from "./diff.js";
-import { argumentFacts, formatBytes, formatCount, formatRange, formatRate, formatShare, formatTime, plural } from "./units.js";
+import { presence, reportTables } from "./report.js";
+import { cards } from "./cards.js";
+import { Table, formatOrders, parseOrders } from "./table.js";
+import {
+  argumentFacts,
+  formatBytes,
+  formatCount,
+  formatRange,
+  formatRate,
+  formatShare,
+  formatTime,
+  plural,
+} from "./units.js";
 
 export const byID = (id) => document.getElementById(id);
 
@@ -44,12 +67,17 @@ const VALUES = {
     format: (n) => formatRate(n, "FLOP"),
     of: (rows) => (i) => (rows.flops[i] >= 0 ? rows.flops[i] : 0),
   },
-  count: { title: "count", format: formatCount, of: (rows) => (i) => (isOperation(rows, i) ? rows.count[i] : 0) },
+  count: { title: "count", format: formatCount, of: (rows) => (i) => (isOperation(rows, i) ? 1 : 0) },
 };
 
 // TYPING is for how long, in milliseconds, no key is pressed in the search until the tables follow; the
 // charts follow at once.
 const TYPING = 120;
+
+// LASTING is for how long, in milliseconds, a zoom rests until the address has it. Changes of the fields STEPS are steps
+// of the browser's history.
+const LASTING = 250,
+  STEPS = ["from", "to", "op", "device", "request", "zoom", "pin"];
 
 export class Page {
   constructor(view, rows) {
@@ -58,7 +86,14 @@ export class Page {
     this.nameInShort(view);
     this.tables = new Map();
     this.legend = document.querySelectorAll(".legend [data-kind]");
+    this.touched = new Set();
     this.store = new Store(this.parse(location.hash), (f) => requestAnimationFrame(f));
+    this.readOrders();
+    Table.keep = () => this.store.set({ sort: formatOrders(Table.orders) });
+  }
+
+  readOrders() {
+    Table.orders = parseOrders(this.store.state.sort);
   }
 
   nameInShort(view) {
@@ -79,12 +114,13 @@ export class Page {
     this.tip = byID("tip");
     this.theme();
     this.head();
+    this.cards();
     this.timeline = new Timeline(
       view,
       rows,
       store,
       byID("timeline"),
-      (row, e) => this.tooltipRow(row, e),
+      (row, e, several) => this.tooltipRow(row, e, several),
       (row) => this.details(row),
     );
     this.flame = new FlameGraph(
@@ -103,25 +139,83 @@ export class Page {
     this.devices = new Devices(this, byID("devices"));
     this.launches = new Launches(this, byID("launches"));
     this.requests = new Requests(this, byID("requests"));
-    this.sayMerged();
     this.diff = difference(this, byID("diff"));
     store.listen((changed) => this.update(changed));
-    window.addEventListener("hashchange", () => store.set(this.parse(location.hash)));
+    window.addEventListener("hashchange", () => this.restore());
     document.addEventListener("keydown", (e) => this.key(e));
+    window.addEventListener("resize", () => this.below());
+    reportTables(this);
+    const s = { ...store.state };
     this.update(new Set(["from", "search", "stack", "op", "device", "request"]));
-    const s = store.state;
     if (s.from !== null || s.to !== null) this.timeline.zoomTo(s.from ?? 0, s.to ?? view.span_ns, 0.1);
+    this.apply(s);
     document.documentElement.dataset.ready = "true";
   }
 
-  // sayMerged describes merged operations.
-  sayMerged() {
-    const m = this.view.merged;
-    byID("merged").textContent =
-      m.boxes === 0
-        ? ""
-        : `${formatCount(m.ops)} operations shorter than ${formatTime(m.width_ns)} are merged into ${formatCount(m.boxes)} boxes, by name, stream and request; ` +
-          "sums and counts are exact, percentiles and busy times of a selection are not";
+  // apply zooms and pins as a state says.
+  apply(s) {
+    const [from, to] = (s.zoom ?? "").split("-").map(Number);
+    if (to > from) this.timeline.move(from, to);
+    if (s.pin !== null && s.pin < this.rows.n) this.timeline.pin(s.pin);
+  }
+
+  // restore shows the state in the address, after a step back or forward.
+  restore() {
+    const s = this.parse(location.hash),
+      before = this.store.state;
+    if (this.format(before) === location.hash.slice(1)) return;
+    this.store.set(s);
+    byID("search").value = s.search ?? "";
+    this.readOrders();
+    for (const t of this.tables.values()) t.reorder();
+    if (s.zoom === null) this.timeline.move(0, Math.max(1, this.view.span_ns));
+    if (s.pin === null) this.timeline.pin(NONE);
+    this.apply(s);
+    this.timeline.applyLanes();
+  }
+
+  // remember puts the state into the address: as a step that the browser's back button undoes, or in place of the last.
+  remember(changed) {
+    for (const f of changed) this.touched.add(f);
+    const write = () => {
+      const fragment = this.format(this.store.state),
+        isStep = STEPS.some((f) => this.touched.has(f)) && this.isReady;
+      this.touched.clear();
+      this.isReady = true;
+      if (location.hash.slice(1) !== fragment) history[isStep ? "pushState" : "replaceState"](null, "", "#" + fragment);
+    };
+    clearTimeout(this.writing);
+    if ([...changed].every((f) => f === "zoom")) this.writing = setTimeout(write, LASTING);
+    else write();
+  }
+
+  cards() {
+    cards(this.view, byID("headline"), byID("findings"));
+  }
+
+  // sections hides the sections without content, and lists the others.
+  sections() {
+    const names = [];
+    for (const [id, isThere] of Object.entries(presence(this.view, this.rows))) {
+      const section = byID(id).closest("section");
+      section.hidden = !isThere;
+    }
+    for (const h of document.querySelectorAll("main > section:not([hidden]) > h2")) names.push(h);
+    const kinds = new Set(this.rows.kind);
+    for (const b of this.legend) b.hidden = !kinds.has(Number(b.dataset.kind));
+    const text = names.map((h) => h.textContent).join();
+    if (this.listed === text) return;
+    this.listed = text;
+    const go = (h) => () => h.scrollIntoView({ block: "start" });
+    show(byID("nav"), ...names.map((h) => element("button", { type: "button", onclick: go(h) }, h.textContent)));
+    this.below();
+  }
+
+  // below tells the style how high the head is.
+  below() {
+    const head = document.querySelector("header");
+    const height = getComputedStyle(head).position === "sticky" ? head.offsetHeight : 0;
+    document.documentElement.style.setProperty("--under", height + "px");
   }
 
   theme() {
@@ -148,6 +242,18 @@ export class Page {
     );
     byID("reset").addEventListener("click", () => this.clear());
     byID("help").addEventListener("click", () => byID("keys").showModal());
+    byID("after").addEventListener("click", () => this.hit(1));
+    byID("before").addEventListener("click", () => this.hit(-1));
+    byID("link").addEventListener("click", () => this.copyLink());
+    byID("picture").addEventListener("click", () =>
+      byID("timeline").toBlob((picture) => save(picture, byID("title").textContent + ".png")),
+    );
+    byID("trace")?.addEventListener("click", () =>
+      save(
+        new Blob([JSON.stringify(chromeTrace(this.view, this.rows))], { type: "application/json" }),
+        byID("title").textContent + ".trace.json",
+      ),
+    );
     for (const b of this.legend)
       b.addEventListener("click", () => {
         const kind = Number(b.dataset.kind);
@@ -171,21 +277,60 @@ export class Page {
     if (what.request !== undefined) change.request = what.request;
     this.store.set(change);
     if (what.from !== undefined) this.timeline.zoomTo(what.from, what.to, 0.2);
-    byID(what.section ?? "timeline")?.scrollIntoView({
+    const found = byID(what.section ?? "timeline");
+    (found && !found.closest("section[hidden]") ? found : byID("timeline")).scrollIntoView({
       behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth",
       block: "center",
     });
   }
 
+  copyLink() {
+    const said = (text) => {
+      byID("link").textContent = text;
+      setTimeout(() => (byID("link").textContent = "copy link"), 1200);
+    };
+    const address = location.href.replace(/#.*/, "") + "#" + this.format(this.store.state);
+    navigator.clipboard?.writeText(address).then(
+      () => said("copied"),
+      () => said("not allowed"),
+    );
+  }
+
+  // hit goes to the next row with a name that the search matches, or to the one before.
+  hit(way) {
+    const { rows, marked } = this;
+    if (!marked || rows.n === 0) return;
+    if (this.hitsOf !== marked) {
+      this.hitsOf = marked;
+      const all = new Uint32Array(rows.n);
+      let n = 0;
+      for (let i = 0; i < rows.n; i++) if (marked[rows.name[i]]) all[n++] = i;
+      this.hits = all.subarray(0, n);
+      this.at = null;
+    }
+    const n = this.hits.length;
+    if (n === 0) return;
+    const from = lowerBound(0, n, this.timeline.from, (k) => rows.start[this.hits[k]]);
+    this.at = this.at === null ? (way > 0 ? from : from - 1) : this.at + way;
+    this.at = (this.at + n) % n;
+    this.timeline.reveal(this.hits[this.at]);
+    this.timeline.pin(this.hits[this.at]);
+    byID("hits").textContent = `${formatCount(this.at + 1)} of ${formatCount(n)}`;
+  }
+
   clear() {
     this.store.set({ from: null, to: null, op: null, device: null, request: null, kind: null, search: null });
     byID("search").value = "";
+    byID("search").blur();
+    this.timeline.pin(NONE);
     this.timeline.zoomTo(0, this.view.span_ns);
   }
 
   key(e) {
     if (e.key === "Escape") {
       if (!byID("keys").open) this.clear();
+    } else if (e.key === "Enter" && e.target === byID("search")) {
+      this.hit(e.shiftKey ? -1 : 1);
     } else if (e.target.matches?.("input, select, textarea") || e.ctrlKey || e.metaKey || e.altKey) {
       return;
     } else if (e.key === "/") {
@@ -199,8 +344,7 @@ export class Page {
   update(changed) {
     const { view, rows, store } = this,
       s = store.state;
-    const fragment = this.format(s);
-    if (location.hash.slice(1) !== fragment) history.replaceState(null, "", "#" + fragment);
+    this.remember(changed);
     if (changed.has("theme")) {
       this.theme();
       this.flame.surface.draw();
@@ -211,9 +355,10 @@ export class Page {
       this.marked = matches ? Uint8Array.from(view.names, (n) => (matches(n) ? 1 : 0)) : null;
       byID("search").setCustomValidity(error ?? "");
       byID("search").classList.toggle("bad", error !== null);
+      byID("hits").textContent = "";
     }
     this.timeline.marked = this.flame.marked = this.marked;
-    const moved = ["from", "to", "device", "request", "kind", "stack", "value"].some((f) => changed.has(f));
+    const moved = ["from", "to", "device", "request", "stack", "value"].some((f) => changed.has(f));
     if (moved || changed.has("search")) clearTimeout(this.typing);
     if (moved) this.recompute(true);
     else if (changed.has("search")) this.typing = setTimeout(() => this.recompute(false), TYPING);
@@ -230,13 +375,12 @@ export class Page {
     const { view, rows, store } = this,
       s = store.state;
     const picked = selectRows(rows, s, this.marked);
-    const isWhole = s.from === null && s.to === null && !this.marked && [s.device, s.request, s.kind].every((x) => x === null);
+    const isWhole = s.from === null && s.to === null && !this.marked && [s.device, s.request].every((x) => x === null);
     const stack = s.stack ?? "request",
       v = VALUES[s.value] ?? VALUES.time;
     this.valueFormat = v;
     if (moved) {
-      document.documentElement.dataset.ops = (view.report.operations ?? []).length > 0;
-      document.documentElement.dataset.spans = view.report.input?.spans !== 0;
+      this.sections();
       this.flame.update(this.marked ? selectRows(rows, s, null) : picked, { of: v.of(rows) }, stack);
       this.launches.update();
       this.requests.update(s.from, s.to);
@@ -261,7 +405,7 @@ export class Page {
       sum = 0;
     for (const i of picked) {
       if (!isOperation(this.rows, i)) continue;
-      ops += this.rows.count[i];
+      ops++;
       sum += this.rows.dur[i];
     }
     const parts = [];
@@ -269,8 +413,6 @@ export class Page {
     if (s.device !== null && view.devices[s.device]) parts.push("device " + view.devices[s.device].label);
     if (s.request !== null && view.requests[s.request])
       parts.push("request " + shorten(view.requests[s.request].name, 30));
-    const kind = [...this.legend].find((b) => Number(b.dataset.kind) === s.kind);
-    if (kind) parts.push("kind " + kind.textContent);
     if (this.marked)
       parts.push(
         `names matching ${shorten(s.search, 24)}: ${formatShare(this.flame.matching(this.marked))} of the stacks' ${this.valueFormat.title}`,
@@ -281,33 +423,28 @@ export class Page {
     byID("reset").hidden = isWhole && s.op === null;
   }
 
-  tooltipRow(row, e) {
+  tooltipRow(row, e, together) {
+    if (together && e) {
+      const { count, sum, from, to } = together;
+      this.place(e, [
+        `${formatCount(count)} operations`,
+        `${formatTime(sum)} in ${formatTime(to - from)}; a double click zooms to them`,
+      ]);
+      return;
+    }
     if (row === NONE || !e) {
       this.tip.hidden = true;
       return;
     }
     const { rows, view } = this;
-    const several = rows.count[row],
-      failure = errorText(view, rows.error[row], "error: ");
-    this.place(
-      e,
-      several > 1
-        ? [
-            view.names[rows.name[row]],
-            `${formatCount(several)} operations, ${formatTime(rows.dur[row])} in all, the longest ${formatTime(rows.most[row])}`,
-            `about ${formatTime(rows.start[row])}`,
-            failure,
-            view.devices[rows.device[row]]?.label,
-          ]
-        : [
-            view.names[rows.name[row]],
-            `${formatTime(rows.dur[row])}, self ${formatTime(rows.self[row])}`,
-            `at ${formatTime(rows.start[row])}`,
-            failure,
-            rows.device[row] === NONE ? "" : view.devices[rows.device[row]].label,
-            view.shapes[rows.shape[row]],
-          ],
-    );
+    this.place(e, [
+      view.names[rows.name[row]],
+      `${formatTime(rows.dur[row])}, self ${formatTime(rows.self[row])}`,
+      `at ${formatTime(rows.start[row])}`,
+      errorText(view, rows.error[row], "error: "),
+      rows.device[row] === NONE ? "" : view.devices[rows.device[row]].label,
+      view.shapes[rows.shape[row]],
+    ]);
   }
 
   tooltipNode(node, e) {
@@ -358,6 +495,7 @@ export class Page {
   details(row) {
     const box = byID("details");
     box.hidden = row === NONE;
+    document.documentElement.toggleAttribute("data-beside", row !== NONE);
     if (row === NONE) return;
     const { rows, view, store } = this;
     const name = view.names[rows.name[row]];
@@ -370,46 +508,29 @@ export class Page {
       path.unshift(view.names[rows.name[i]] + gradientText(view.arguments[rows.arguments[i]]));
     if (rows.maker[row] !== NONE) path.push(view.names[rows.maker[row]]);
     const request = rows.request[row] === NONE ? null : view.requests[rows.request[row]];
-    const several = rows.count[row];
-    const facts =
-      several > 1
-        ? [
-            [
-              "merged",
-              `${formatCount(several)} operations next to each other, each shorter than ${formatTime(view.merged.width_ns)}`,
-            ],
-            ["below", path.join(" › ")],
-            ["sum", formatTime(rows.dur[row])],
-            ["longest", formatTime(rows.most[row])],
-            ["error", errorText(view, rows.error[row])],
-            ["self", formatTime(rows.self[row])],
-            ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
-            ["request", request?.name],
-          ]
-        : [
-            ["kind", KINDS[rows.kind[row]]],
-            ["error", errorText(view, rows.error[row])],
-            [rows.launcher[row] === NONE && rows.maker[row] === NONE ? "below" : "launched by", path.join(" › ")],
-            ["duration", formatTime(rows.dur[row])],
-            ["self", formatTime(rows.self[row])],
-            ["starts at", formatTime(rows.start[row]) + " of the run"],
-            ["waited", waitedText(rows.start[row] - rows.launch[row])],
-            ["backward of", view.arguments[rows.arguments[row]][FORWARD]],
-            ...argumentFacts(view.arguments[rows.arguments[row]], rows.launched[row] - rows.launch[row]),
-            ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
-            ["stream", rows.stream[row] === NONE ? null : rows.stream[row]],
-            ["step", rows.step[row] === NONE ? null : view.steps[rows.step[row]]],
-            ["shapes", view.shapes[rows.shape[row]]],
-            ["memory", rows.memory[row] > 0 ? formatBytes(rows.memory[row]) : null],
-            [
-              "rate",
-              rows.flops[row] > 0 && rows.dur[row] > 0
-                ? formatRate(rows.flops[row] / (rows.dur[row] / 1e9), "FLOP/s")
-                : null,
-            ],
-            ["request", request?.name],
-            ["rank by duration", `${formatCount(rank)} of ${formatCount(same.length)}`],
-          ];
+    const facts = [
+      ["kind", KINDS[rows.kind[row]]],
+      ["error", errorText(view, rows.error[row])],
+      [rows.launcher[row] === NONE && rows.maker[row] === NONE ? "below" : "launched by", path.join(" › ")],
+      ["duration", formatTime(rows.dur[row])],
+      ["self", formatTime(rows.self[row])],
+      ["starts at", `${formatTime(rows.start[row])} of the run (${formatCount(rows.start[row])}\u00a0ns)`],
+      ["waited", waitedText(rows.start[row] - rows.launch[row])],
+      ["backward of", view.arguments[rows.arguments[row]][FORWARD]],
+      ...argumentFacts(view.arguments[rows.arguments[row]], rows.launched[row] - rows.launch[row]),
+      ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
+      ["stream", rows.stream[row] === NONE ? null : rows.stream[row]],
+      ["thread", rows.thread[row] === NONE ? null : view.threads[rows.thread[row]].id],
+      ["step", rows.step[row] === NONE ? null : view.steps[rows.step[row]]],
+      ["shapes", view.shapes[rows.shape[row]]],
+      ["memory", rows.memory[row] > 0 ? formatBytes(rows.memory[row]) : null],
+      [
+        "rate",
+        rows.flops[row] > 0 && rows.dur[row] > 0 ? formatRate(rows.flops[row] / (rows.dur[row] / 1e9), "FLOP/s") : null,
+      ],
+      ["request", request?.name],
+      ["rank by duration", `${formatCount(rank)} of ${formatCount(same.length)}`],
+    ];
     show(
       box,
       element("h3", {}, shorten(name, 80)),
@@ -447,11 +568,57 @@ export class Page {
     byID("timeline").scrollIntoView({ block: "nearest" });
   }
 
+  // timeOf returns the time of the page at a Unix time, which a number of JavaScript holds to 256 ns.
+  timeOf(unix) {
+    return unix === null || unix === undefined ? null : Math.max(0, distance(this.view.origin_ns, BigInt(unix)));
+  }
+
+  // timeButton shows a time, and the row of this name that starts there, or the range.
+  timeButton(at, duration, operation) {
+    if (at === null) return "–";
+    const { rows, view } = this;
+    const act = (e) => {
+      e.stopPropagation();
+      const near = (k) => Math.abs(rows.start[k] - at) <= 512;
+      for (let k = lowerBound(0, rows.n, at - 512, (m) => rows.start[m]); k < rows.n && near(k); k++)
+        if (view.names[rows.name[k]] === operation && rows.kind[k] < KIND_SPAN) return this.showRow(k);
+      this.timeline.zoomTo(at, at + duration, 0.3);
+      byID("timeline").scrollIntoView({ block: "center" });
+    };
+    return element("button", { class: "link", type: "button", onclick: act }, formatTime(at));
+  }
+
   showTime(from, to) {
     this.store.set({ from, to });
     this.timeline.zoomTo(from, to, 0.1);
     byID("timeline").scrollIntoView({ block: "nearest" });
   }
+}
+
+// save offers a file to the browser's user.
+function save(file, name) {
+  const address = URL.createObjectURL(file);
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+// chromeTrace returns the rows as a Chrome trace: a process per device and one for the host.
+export function chromeTrace(view, rows) {
+  const traceEvents = [];
+  for (let i = 0; i < rows.n; i++) {
+    const isDevice = rows.kind[i] < KIND_SPAN,
+      tid = isDevice ? rows.stream[i] : rows.thread[i];
+    traceEvents.push({
+      ph: "X",
+      name: view.names[rows.name[i]],
+      cat: KINDS[rows.kind[i]],
+      pid: isDevice && rows.device[i] !== NONE ? view.devices[rows.device[i]].label : "host",
+      tid: tid === NONE ? 0 : isDevice ? tid : view.threads[tid].id,
+      ts: rows.start[i] / 1000,
+      dur: rows.dur[i] / 1000,
+    });
+  }
+  return { displayTimeUnit: "ns", traceEvents };
 }
 
 // FORWARD is the argument of a backward operator with the name of its forward operator.

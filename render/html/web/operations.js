@@ -18,7 +18,10 @@ export class Operations {
   constructor(page, parent) {
     this.page = page;
     const { store } = page,
-      known = (page.view.report.operations ?? []).some((o) => o.roofline),
+      all = page.view.report.operations ?? [],
+      known = all.some((o) => o.roofline),
+      isLive = "build" in document.documentElement.dataset, // the data may come to have it
+      has = (isThere, ...columns) => (isThere || isLive ? columns : []),
       failed = (page.view.report.errors ?? []).length > 0;
     this.table = new Table(
       parent,
@@ -29,44 +32,66 @@ export class Operations {
           class: "name",
           full: (g) => g.label,
           render: (g) =>
-            element("span", {}, element("i", { class: "dot kind-" + kindName(g.kind) }), shortenName(g.label, 60)),
+            element(
+              "span",
+              {},
+              element("i", { class: "dot kind-" + kindName(g.kind), title: g.kindLabel }),
+              shortenName(g.label, 60),
+            ),
         },
-        { title: "kind", value: (g) => g.kindLabel },
         count("count", (g) => g.count),
-        time("sum", (g) => g.sum),
+        time("sum", (g) => g.sum, "the durations of all executions, added up"),
         {
           title: "share",
+          hint: "its part of the sum of all operations",
           value: (g) => g.share,
           numeric: true,
           render: (g) => element("span", { class: "withbar" }, bar(g.share, kindName(g.kind)), formatShare(g.share)),
         },
         time("self", (g) => g.self, "duration less the union of the operations below"),
-        time(
-          "drag",
-          (g) => g.drag ?? null,
-          "how much shorter the critical paths of the whole run are if the operation takes no time",
+        ...has(
+          (page.view.report.critical_path_operations ?? []).some((o) => o.drag_ns > 0),
+          time(
+            "drag",
+            (g) => g.drag ?? null,
+            "how much shorter the critical paths of the whole run are if the operation takes no time",
+          ),
         ),
-        time("mean", (g) => g.mean),
-        time("p50", (g) => g.p50),
-        time("p95", (g) => g.p95),
-        time("p99", (g) => g.p99),
-        time("max", (g) => g.max),
+        time("mean", (g) => g.mean, "the sum by the count"),
+        time("p50", (g) => g.p50, "half of the executions took at most this long"),
+        time("p95", (g) => g.p95, "95 of 100 executions took at most this long"),
+        time("p99", (g) => g.p99, "99 of 100 executions took at most this long"),
+        time("max", (g) => g.max, "the longest execution"),
         { title: "durations", value: (g) => g.max, render: (g) => histogram(g.histogram, kindName(g.kind)) },
-        { title: "memory", value: (g) => g.memory, text: (g) => (g.memory > 0 ? formatBytes(g.memory) : ""), numeric: true },
-        {
-          title: "FLOP/s",
-          value: (g) => rateOf(g),
-          text: (g) => formatRate(rateOf(g), ""),
-          numeric: true,
-          hint: "of the operations whose FLOPs are recorded or follow from their shapes",
-        },
-        {
-          title: "FLOP/B",
-          value: (g) => g.perByte ?? null,
-          text: (g) => (g.perByte === undefined || g.perByte === null ? "–" : g.perByte.toFixed(2)),
-          numeric: true,
-          hint: "arithmetic intensity in the whole run: FLOPs by bytes of inputs and outputs",
-        },
+        ...has(
+          all.some((o) => o.memory_bytes > 0),
+          {
+            title: "memory",
+            value: (g) => g.memory,
+            text: (g) => (g.memory > 0 ? formatBytes(g.memory) : ""),
+            numeric: true,
+          },
+        ),
+        ...has(
+          all.some((o) => o.flops_per_second > 0),
+          {
+            title: "FLOP/s",
+            value: (g) => rateOf(g),
+            text: (g) => formatRate(rateOf(g), ""),
+            numeric: true,
+            hint: "of the operations whose FLOPs are recorded or follow from their shapes",
+          },
+        ),
+        ...has(
+          all.some((o) => o.flops_per_byte > 0),
+          {
+            title: "FLOP/B",
+            value: (g) => g.perByte ?? null,
+            text: (g) => (g.perByte === undefined || g.perByte === null ? "–" : g.perByte.toFixed(2)),
+            numeric: true,
+            hint: "arithmetic intensity in the whole run: FLOPs by bytes of inputs and outputs",
+          },
+        ),
         ...(known
           ? [
               {
@@ -78,11 +103,20 @@ export class Operations {
               },
             ]
           : []),
-        ...(failed ? [{ title: "errors", value: (g) => g.errors, text: (g) => (g.errors > 0 ? formatCount(g.errors) : ""), numeric: true }] : []),
+        ...(failed
+          ? [
+              {
+                title: "errors",
+                value: (g) => g.errors,
+                text: (g) => (g.errors > 0 ? formatCount(g.errors) : ""),
+                numeric: true,
+              },
+            ]
+          : []),
       ],
       {
         label: "operations",
-        sort: { column: 3, descending: true },
+        sort: { column: 2, descending: true },
         empty: "no operation in the selection",
         key: (g) => g.label,
         selected: (g) => store.state.op === g.name,
@@ -143,7 +177,19 @@ export class Operations {
       .filter((o) => !drawn.has(o.operation))
       .map((o) => {
         const [kind, memory] = [Math.max(0, KINDS.indexOf(o.kind)), o.memory_bytes ?? 0];
-        return { label: o.operation, name: NONE, kind, rows: [], count: o.count, self: null, memory, flops: 0, errors: o.errors, share: 0, histogram };
+        return {
+          label: o.operation,
+          name: NONE,
+          kind,
+          rows: [],
+          count: o.count,
+          self: null,
+          memory,
+          flops: 0,
+          errors: o.errors,
+          share: 0,
+          histogram,
+        };
       });
   }
 
@@ -154,15 +200,15 @@ export class Operations {
       for (const i of g.rows) {
         const k = of(i),
           s = sums.get(k) ?? { label: name(k), count: 0, sum: 0, histogram: new Uint32Array(HISTOGRAM_BINS) };
-        s.count += rows.count[i];
+        s.count++;
         s.sum += rows.dur[i];
-        s.histogram[histogramBin(rows.dur[i] / rows.count[i])] += rows.count[i];
+        s.histogram[histogramBin(rows.dur[i])]++;
         sums.set(k, s);
       }
       return [...sums.values()].sort((a, b) => b.sum - a.sum);
     };
     const list = (title, all) => {
-      const head = element("h4", {}, title);
+      const head = element("h3", { class: "small" }, title);
       const lines = all
         .slice(0, 8)
         .map((s) =>
@@ -184,12 +230,17 @@ export class Operations {
         all.length > 8 ? element("p", { class: "note" }, `and ${formatCount(all.length - 8)} more`) : null,
       );
     };
-    const slowest = [...g.rows].sort((a, b) => rows.most[b] - rows.most[a]).slice(0, 5);
+    const slowest = [...g.rows].sort((a, b) => rows.dur[b] - rows.dur[a]).slice(0, 5);
     return element(
       "div",
       { class: "detail" },
       element("h3", {}, shorten(g.label, 400)),
-      element("div", {}, element("h4", {}, "durations"), histogram(g.histogram, kindName(g.kind), true)),
+      element(
+        "div",
+        {},
+        element("h3", { class: "small" }, "durations"),
+        histogram(g.histogram, kindName(g.kind), true),
+      ),
       list(
         "by shape",
         by(
@@ -214,7 +265,7 @@ export class Operations {
       element(
         "div",
         {},
-        element("h4", {}, "slowest"),
+        element("h3", { class: "small" }, "slowest"),
         element(
           "ul",
           { class: "plain" },
@@ -232,7 +283,7 @@ export class Operations {
                     this.page.showRow(i);
                   },
                 },
-                formatTime(rows.most[i]) + " at " + formatTime(rows.start[i]),
+                formatTime(rows.dur[i]) + " at " + formatTime(rows.start[i]),
               ),
             ),
           ),

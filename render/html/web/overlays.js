@@ -59,34 +59,42 @@ export function linksByRow(pairs) {
 }
 
 export class Overlays {
-  // y has the top of each row's lane, lane its height.
-  constructor(rows, pairs, y, lane) {
-    Object.assign(this, { rows, y, lane });
-    this.collectives = collectivesOf(rows);
-    this.links = linksByRow(pairs);
+  constructor(lane) {
+    this.lane = lane; // its height
   }
 
-  // paintCollectives draws between the pixels top and bottom. xOf returns the pixel of
-  // a time, perPixel is how many nanoseconds one takes.
-  paintCollectives(c, { from, to, xOf, perPixel, top, bottom, ink }) {
-    const { rows, y, lane } = this;
+  // take takes rows, their links and the function for the top of a row's lane.
+  take(rows, pairs, yOf) {
+    if (this.pairs !== pairs || this.n !== rows.n) {
+      this.collectives = collectivesOf(rows);
+      this.links = linksByRow(pairs);
+    }
+    Object.assign(this, { rows, pairs, n: rows.n, yOf });
+  }
+
+  // paintCollectives hatches waits, and joins the rows of the collectives that are lit, between the pixels top and bottom.
+  // xOf returns the pixel of a time, perPixel is how many nanoseconds one takes.
+  paintCollectives(c, { from, to, xOf, perPixel, top, bottom, ink, lit }) {
+    const { rows, yOf, lane } = this;
     const lines = new Path2D(),
       waits = new Path2D();
     let drawn = 0;
     for (const one of this.collectives) {
       if (one.to < from || one.from > to || one.to - one.from < LEAST_COLLECTIVE * perPixel) continue;
       if (++drawn > MOST_COLLECTIVES) break;
+      const isLit = lit(one.rows);
       one.rows.forEach((i, k) => {
+        if (!isLit) return;
         const x = Math.round(xOf(rows.start[i] + rows.dur[i] - one.transfer)) + 0.5;
-        if (k === 0) lines.moveTo(x, y[i] + lane / 2);
-        else lines.lineTo(x, y[i] + lane / 2);
+        if (k === 0) lines.moveTo(x, yOf(i) + lane / 2);
+        else lines.lineTo(x, yOf(i) + lane / 2);
       });
       for (const i of one.rows) {
         const wait = rows.dur[i] - one.transfer;
-        if (wait < LEAST_WAIT * perPixel || y[i] + lane < top || y[i] > bottom) continue;
+        if (wait < LEAST_WAIT * perPixel || yOf(i) + lane < top || yOf(i) > bottom) continue;
         const a = xOf(Math.max(rows.start[i], from)),
           b = xOf(Math.min(rows.start[i] + wait, to));
-        if (b > a) waits.rect(a, y[i], b - a, lane);
+        if (b > a) waits.rect(a, yOf(i), b - a, lane);
       }
     }
     if (drawn === 0) return;
@@ -124,9 +132,10 @@ export class Overlays {
     let level = null,
       isOn = false;
     for (const [row, start, dur] of segments) {
-      if (row >= 0) level = this.y[row] + this.lane - 3;
+      if (row >= 0) level = this.yOf(row) + this.lane - 3;
       if (level === null || start + dur < from || start > to) continue;
       const x = xOf(Math.max(start, from));
+      if (xOf(start + dur) - xOf(start) < 1) continue; // they would make a blot
       if (isOn) line.lineTo(x, level);
       else line.moveTo(x, level);
       line.lineTo(xOf(Math.min(start + dur, to)), level);
@@ -145,14 +154,14 @@ export class Overlays {
 
   // paintFlows draws the flows of a row.
   paintFlows(c, row, { xOf, accent }) {
-    const { y, lane } = this;
+    const { yOf, lane } = this;
     c.strokeStyle = c.fillStyle = accent;
     c.lineWidth = 1.5;
     for (const f of flowsOf(this.rows, this.links, row)) {
       const ax = xOf(f.at),
-        ay = y[f.from] + lane / 2,
+        ay = yOf(f.from) + lane / 2,
         bx = xOf(f.end),
-        by = y[f.to] + lane / 2;
+        by = yOf(f.to) + lane / 2;
       const bend = Math.max(12, Math.abs(bx - ax) / 2);
       c.setLineDash(f.kind === "launch" ? [] : [5, 3]);
       c.beginPath();

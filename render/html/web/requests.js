@@ -1,17 +1,26 @@
 // The section of requests.
 
-import { element, shorten, shortenName } from "./dom.js";
+import { element, shorten, shortenName, show } from "./dom.js";
+import { quantile } from "./rows.js";
 import { Table } from "./table.js";
-import { bar, stacked } from "./charts.js";
+import { bar, latencies, overTime, stacked, strip } from "./charts.js";
 import { formatCount, formatShare, formatTime } from "./units.js";
 import { time, count } from "./columns.js";
+
+// The most names of requests with charts, and the least requests of a name for one.
+const CHARTS = 4,
+  LEAST_CHARTED = 5,
+  RATE_PARTS = 100;
 
 // Requests shows latency and its parts.
 export class Requests {
   constructor(page, parent) {
     this.page = page;
+    this.charts = element("div", { class: "detail" });
+    const box = element("div", {});
+    show(parent, this.charts, box);
     this.table = new Table(
-      parent,
+      box,
       [
         {
           title: "request",
@@ -60,6 +69,7 @@ export class Requests {
       r.kinds = [...sums].sort((a, b) => b[1] - a[1]).map(([kind, value]) => ({ kind, value, label: kind }));
     }
     this.scale = Math.max(1, ...all.map((r) => r.dur));
+    this.chart(all);
     this.table.options.empty = view.requests_total === 0 ? "no request was recorded" : "no request in the selection";
     this.table.update(
       all,
@@ -67,6 +77,64 @@ export class Requests {
         (view.requests.length < view.requests_total
           ? `; the page holds the ${formatCount(view.requests.length)} slowest`
           : ""),
+    );
+  }
+
+  // chart shows how the latencies of the most frequent names are distributed, and when they were; the slow ones, above
+  // the 95th percentile, are marked.
+  chart(all) {
+    const names = new Map(),
+      { view } = this.page;
+    for (const r of all) {
+      if (!names.has(r.name)) names.set(r.name, []);
+      names.get(r.name).push(r);
+    }
+    const few =
+      view.requests.length < view.requests_total ? ` of the ${formatCount(view.requests.length)} slowest` : "";
+    show(
+      this.charts,
+      ...[...names]
+        .filter(([, list]) => list.length >= LEAST_CHARTED)
+        .sort((a, b) => b[1].length - a[1].length)
+        .slice(0, CHARTS)
+        .flatMap(([name, list]) => {
+          const sorted = list.map((r) => r.dur).sort((a, b) => a - b),
+            slow = quantile(sorted, 0.95);
+          const title = `${shorten(name, 40)}: ${formatCount(list.length)}${few}, p50 ${formatTime(quantile(sorted, 0.5))}, p95 ${formatTime(slow)}`;
+          return [
+            element("div", {}, element("h3", { class: "small" }, title), latencies(sorted, slow)),
+            element(
+              "div",
+              {},
+              element("h3", { class: "small" }, "over time, above p95 marked, and the number that began"),
+              overTime(
+                list.map((r) => ({ at: r.start, ns: r.dur })),
+                slow,
+                view.span_ns,
+              ),
+              this.rate(list),
+              element(
+                "div",
+                { class: "ends" },
+                element("span", {}, formatTime(0)),
+                element("span", {}, formatTime(view.span_ns)),
+              ),
+            ),
+          ];
+        }),
+    );
+  }
+
+  // rate shows how many requests began in each part of the time.
+  rate(list) {
+    const parts = new Array(RATE_PARTS).fill(0),
+      { span_ns: span } = this.page.view;
+    for (const r of list) parts[Math.min(RATE_PARTS - 1, Math.floor((r.start / Math.max(1, span)) * RATE_PARTS))]++;
+    const most = Math.max(1, ...parts);
+    return strip(
+      parts.map((n) => n / most),
+      "control",
+      `requests that began, at most ${formatCount(most)} in ${formatTime(span / RATE_PARTS)}`,
     );
   }
 
@@ -92,7 +160,7 @@ export class Requests {
         : element(
             "div",
             { class: "causes" },
-            element("h4", {}, "what it waited for"),
+            element("h3", { class: "small" }, "what it waited for"),
             element("ul", { class: "plain" }, ...r.causes.map((text) => element("li", {}, text))),
           );
     return element(
@@ -102,7 +170,7 @@ export class Requests {
       element(
         "div",
         {},
-        element("h4", {}, "critical path, which adds up to the request"),
+        element("h3", { class: "small" }, "critical path, which adds up to the request"),
         element("table", { class: "small" }, element("tbody", {}, ...lines)),
         r.path.length > 20 ? element("p", { class: "note" }, `and ${formatCount(r.path.length - 20)} more`) : null,
         element("p", { class: "note" }, "trace " + r.trace + " ", link),
@@ -162,7 +230,7 @@ export class Requests {
     return element(
       "div",
       {},
-      element("h4", {}, "executions for several requests"),
+      element("h3", { class: "small" }, "executions for several requests"),
       element(
         "table",
         { class: "small" },

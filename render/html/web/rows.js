@@ -1,10 +1,24 @@
 // The operations and spans of a run as columns, ordered by start.
 
-// Kinds of rows. From KIND_SPAN on, rows are not operations of a device: spans, and the host's view of operations. In a
-// run without any device, the figures are of the host's view; see isOperation.
-export const KINDS = ["unknown", "compute", "collective", "memory", "io", "control", "span", "host"];
+// Kinds of rows. From KIND_SPAN on, rows are not operations of a device: spans, the host's view of operations, ranges and
+// runtime calls on its threads, and calls that wait. In a run without any device, the figures are of the host's view;
+// see isOperation.
+export const KINDS = [
+  "unknown",
+  "compute",
+  "collective",
+  "memory",
+  "io",
+  "control",
+  "span",
+  "host",
+  "range",
+  "call",
+  "wait",
+];
 export const KIND_SPAN = 6;
 export const KIND_HOST = 7;
+export const KIND_WAIT = 10;
 
 // NONE is an absent index.
 export const NONE = 0xffffffff;
@@ -49,12 +63,11 @@ class Reader {
 //	launch    0 for none, else 1 + the zigzag code of the distance to start, ns
 //	call      how long the launching call took, ns
 //	group     number of the collective plus one, 0 for none
-//	count     how many operations the row stands for, less one
-//	most      the longest of them, 0 if it is one
 //	launcher  the operator that launched it, as parent; 0 where that is above it anyway
-//	arguments index of arguments, as memory; 0 for none and for rows of several
+//	arguments index of arguments, as memory; 0 for none
 //	maker     index of names plus one: what launched it where that is no row, 0 for none
 //	error     index of errors plus one, 0 for a row that did not fail
+//	thread    index of threads plus one, 0 if it is unknown
 export function decodeRows(bytes, n) {
   const r = new Reader(bytes);
   const index = () => {
@@ -114,15 +127,11 @@ export function decodeRows(bytes, n) {
   }
   rows.launched = Float64Array.from(rows.launch, (at) => at + r.next());
   rows.group = index();
-  rows.count = plain(new Uint32Array(n));
-  rows.most = plain(new Float64Array(n));
-  for (let i = 0; i < n; i++) {
-    if (rows.count[i]++ === 0) rows.most[i] = rows.dur[i];
-  }
   rows.launcher = distance();
   rows.arguments = Uint32Array.from(usual(), (v) => v || 0);
   rows.maker = index();
   rows.error = index();
+  rows.thread = index();
   if (r.at !== bytes.length) throw new Error("the operations in this page do not end where they should");
   rows.hostOnly = rows.kind.every((k) => k >= KIND_SPAN);
   return rows;
@@ -193,7 +202,6 @@ export function selectRows(rows, selection, matches) {
   let n = 0;
   for (let i = first; i < last; i++) {
     if (matches && !matches[rows.name[i]]) continue;
-    if ((selection.kind ?? rows.kind[i]) !== rows.kind[i]) continue;
     if (selection.device !== null && selection.device !== undefined && rows.device[i] !== selection.device) continue;
     if (selection.request !== null && selection.request !== undefined && rows.request[i] !== selection.request)
       continue;
@@ -280,6 +288,30 @@ export function utilisation(rows, picked, from, to, count) {
   return busy;
 }
 
+// usage divides [from, to) into count parts. busy has the share of the time with a running operation in each, the mean
+// over devices, and kinds the sums of durations by kind.
+export function usage(rows, from, to, count) {
+  const width = (to - from) / count,
+    busy = new Float64Array(count),
+    kinds = KINDS.map(() => null),
+    covered = new Map();
+  const add = (sums, a, b) => {
+    for (let k = Math.max(0, Math.floor((a - from) / width)); k < count && from + k * width < b; k++)
+      sums[k] += Math.min(b, from + (k + 1) * width) - Math.max(a, from + k * width);
+  };
+  for (let i = 0; i < rows.n; i++) {
+    if (!isOperation(rows, i)) continue;
+    const a = rows.start[i],
+      b = Math.min(to, a + rows.dur[i]),
+      done = covered.get(rows.device[i]) ?? from;
+    add((kinds[rows.kind[i]] ??= new Float64Array(count)), a, b);
+    if (b > done) add(busy, Math.max(a, done), b);
+    covered.set(rows.device[i], Math.max(done, b));
+  }
+  for (let k = 0; k < count; k++) busy[k] /= width * Math.max(1, covered.size);
+  return { busy, kinds };
+}
+
 // HISTOGRAM_BINS logarithmic bins, four to a factor of ten from 100 ns.
 export const HISTOGRAM_BINS = 40;
 
@@ -302,7 +334,6 @@ export function summarise(rows, picked) {
         kind: rows.kind[i],
         rows: [],
         count: 0,
-        most: 0,
         sum: 0,
         self: 0,
         memory: 0,
@@ -314,38 +345,26 @@ export function summarise(rows, picked) {
     }
     const d = rows.dur[i];
     g.rows.push(i);
-    g.count += rows.count[i];
-    g.most = Math.max(g.most, rows.most[i]);
+    g.count++;
     g.sum += d;
     g.self += rows.self[i];
     if (rows.memory[i] >= 0) g.memory += rows.memory[i];
     if (rows.flops[i] >= 0) g.flops += rows.flops[i];
-    if (rows.error[i] !== NONE) g.errors += rows.count[i];
-    g.histogram[histogramBin(d / rows.count[i])] += rows.count[i];
+    if (rows.error[i] !== NONE) g.errors++;
+    g.histogram[histogramBin(d)]++;
     total += d;
   }
   const all = [...groups.values()];
   for (const g of all) {
-    const sorted = durations(rows, g.rows, g.count).sort();
+    const sorted = Float64Array.from(g.rows, (i) => rows.dur[i]).sort();
     g.mean = g.sum / g.count;
     g.p50 = quantile(sorted, 0.5);
     g.p95 = quantile(sorted, 0.95);
     g.p99 = quantile(sorted, 0.99);
-    g.max = g.most;
+    g.max = sorted.at(-1);
     g.share = total > 0 ? g.sum / total : 0;
   }
   return all.sort((a, b) => b.sum - a.sum);
-}
-
-// durations returns the durations of operations in picked rows; a merged row repeats its mean.
-function durations(rows, picked, count) {
-  const all = new Float64Array(count);
-  let n = 0;
-  for (const i of picked) {
-    all.fill(rows.dur[i] / rows.count[i], n, n + rows.count[i]);
-    n += rows.count[i];
-  }
-  return all;
 }
 
 // quantile interpolates between the samples around q.

@@ -14,7 +14,7 @@ export function communicatingOf(rows, names, picked) {
     total += rows.dur[i];
     if (rows.kind[i] !== COLLECTIVE) continue;
     const r = byName.get(rows.name[i]) ?? { operation: names[rows.name[i]], call_count: 0, sum_ns: 0 };
-    r.call_count += rows.count[i];
+    r.call_count++;
     r.sum_ns += rows.dur[i];
     byName.set(rows.name[i], r);
   }
@@ -54,7 +54,7 @@ export function hotspotsOf(rows, view, picked, threshold, most) {
   const found = [];
   let total = 0;
   for (const i of picked) {
-    if (rows.kind[i] >= KIND_SPAN || rows.count[i] > 1 || !(rows.memory[i] > threshold)) continue;
+    if (rows.kind[i] >= KIND_SPAN || !(rows.memory[i] > threshold)) continue;
     if (++total <= most)
       found.push({
         operation: view.names[rows.name[i]],

@@ -1,7 +1,24 @@
 // The reader's choices. They are in the URL's fragment, so a copied link shows the same.
 
-const FIELDS = ["from", "to", "search", "stack", "value", "theme", "op", "device", "request", "kind", "sort", "origin"];
-const NUMBERS = new Set(["from", "to", "device", "request", "kind", "op"]);
+const FIELDS = [
+  "from",
+  "to",
+  "search",
+  "stack",
+  "value",
+  "theme",
+  "op",
+  "device",
+  "request",
+  "kind",
+  "sort",
+  "zoom",
+  "pin",
+  "lanes",
+  "last",
+  "origin",
+];
+const NUMBERS = new Set(["from", "to", "device", "request", "kind", "op", "pin", "last"]);
 
 // parseState reads the state from a fragment.
 export function parseState(fragment) {

@@ -27,11 +27,10 @@ export function phases(page, parent) {
   show(parent, box);
 }
 
-// engines fills the table of requests of engines in the whole run, if there are any.
+// engines fills the table of requests of engines in the whole run.
 export function engines(page, parent) {
   const all = page.view.report.engines ?? [];
-  parent.hidden = all.length === 0;
-  if (parent.hidden) return;
+  if (all.length === 0) return;
   const median = (title, key, hint) => time(title, (e) => e[key]?.p50, "the median of " + hint);
   const box = element("div", {});
   keptTable(
@@ -49,11 +48,13 @@ export function engines(page, parent) {
       time("p99", (e) => e.e2e_ns?.p99),
       median("ttft", "ttft_ns", "the time to the first token"),
       median("tpot", "tpot_ns", "the time from one token to the next (TGI: with the prefill)"),
-      ...["queue", "prefill", "decode", "execute", "other"].map((name) => median(name, name + "_ns", "that part of the requests")),
+      ...["queue", "prefill", "decode", "execute", "other"].map((name) =>
+        median(name, name + "_ns", "that part of the requests"),
+      ),
     ],
     { label: "requests of engines", empty: "" },
   ).update(all, "");
-  show(parent, element("h2", {}, "Requests of engines"), box);
+  show(parent, box);
 }
 
 // steps fills the section of training steps: the whole steps of operations in the selection.
@@ -111,7 +112,8 @@ export function steps(page, parent, { picked, isWhole }) {
       {
         title: "beside the median",
         value: (s) => (s.to_next_ns > 1.5 * median ? 1 : 0),
-        text: (s) => (median > 0 && s.to_next_ns > 1.5 * median ? `${(s.to_next_ns / median).toFixed(1)} × the median` : ""),
+        text: (s) =>
+          median > 0 && s.to_next_ns > 1.5 * median ? `${(s.to_next_ns / median).toFixed(1)} × the median` : "",
       },
     ],
     { label: "steps", empty: recorded.length > 0 ? "no step in the selection" : "no steps were recorded" },

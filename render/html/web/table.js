@@ -5,6 +5,15 @@ import { element, printable, show } from "./dom.js";
 const ROW = 26,
   VISIBLE_BEFORE_VIRTUAL = 16;
 
+// formatOrders and parseOrders write and read the orders of tables.
+export const formatOrders = (orders) =>
+  [...orders].map(([label, o]) => `${label}.${o.column}${o.descending ? "d" : "a"}`).join(",") || null;
+
+export function parseOrders(text) {
+  const found = [...(text ?? "").matchAll(/([^,.]+)\.(\d+)([ad])/g)];
+  return new Map(found.map(([, label, column, way]) => [label, { column: Number(column), descending: way === "d" }]));
+}
+
 // sortRows returns the rows ordered by a column; unknown values come last.
 export function sortRows(rows, column, descending) {
   const value = column.value;
@@ -36,12 +45,17 @@ export function tabSeparated(columns, rows) {
 }
 
 // Table shows rows by columns {title, value, text, numeric, render, hint}.
+// Orders are kept by label in Table.orders, a Map of columns and directions; Table.keep is called after a change.
 export class Table {
+  static orders = new Map();
+  static keep = () => {};
+
   constructor(parent, columns, options = {}) {
     this.columns = columns;
     this.options = options;
     this.rows = [];
-    this.sort = options.sort ?? null;
+    const kept = Table.orders.get(options.label);
+    this.sort = (kept && kept.column < columns.length ? kept : options.sort) ?? null;
     this.open = null;
     this.head = element("tr", {});
     this.body = element("tbody", {});
@@ -87,9 +101,17 @@ export class Table {
   sortBy(i) {
     const descending = this.sort && this.sort.column === i ? !this.sort.descending : Boolean(this.columns[i].numeric);
     this.sort = { column: i, descending };
-    this.options.onsort?.(this.sort);
+    Table.orders.set(this.options.label, this.sort);
+    Table.keep();
     this.drawHead();
     this.update(this.given, this.total);
+  }
+
+  // reorder shows the order that is kept.
+  reorder() {
+    this.sort = Table.orders.get(this.options.label) ?? this.options.sort ?? null;
+    this.drawHead();
+    this.update(this.given ?? [], this.total);
   }
 
   // update shows rows; note describes omitted rows.

@@ -1,10 +1,12 @@
-// The timeline: a lane per device, stream and overlap, drawn on a canvas.
+// The timeline: a lane per stream, thread and overlap, drawn on a canvas. Rows narrower than a pixel show as columns with
+// the share of the time that they take, and their number.
 
-import { KIND_HOST, KIND_SPAN, NONE, isOperation, lowerBound, makeLanes, utilisation } from "./rows.js";
-import { Surface, printable, shortNames } from "./dom.js";
-import { formatCount, formatTime, timeTicks } from "./units.js";
-import { KIND_FAILED, boxColors, kindColor } from "./colors.js";
+import { KIND_WAIT, NONE, lowerBound, usage } from "./rows.js";
+import { Surface, element, printable, shorten, shortNames, show } from "./dom.js";
+import { axisLabels, formatCount, formatTime, plural } from "./units.js";
+import { KIND_FAILED, boxColors, kindColor, kindPixel } from "./colors.js";
 import { Overlays } from "./overlays.js";
+import { buildGroups, laneSums, stepMarks, visibleRows } from "./lanes.js";
 
 const LANE = 18,
   GAP = 1,
@@ -12,107 +14,155 @@ const LANE = 18,
   AXIS = 22,
   LABELS = 132,
   MINIMAP = 46;
-const MAX_LANES = 24;
 
-// Boxes narrower than NARROW pixels are drawn without an edge and a text.
-const NARROW = 4;
+// Boxes narrower than NARROW pixels are drawn without an edge and a text. Columns of several rows have a label from
+// LABELLED pixels on, and at least LEAST pixels of height.
+const NARROW = 4,
+  LABELLED = 96,
+  LEAST = 3;
 
-// buildGroups arranges rows into groups of lanes: first spans, then the host's views by device, then the streams of
-// each device.
-export function buildGroups(view, rows) {
-  const spans = [],
-    streams = new Map();
-  for (let i = 0; i < rows.n; i++) {
-    if (rows.kind[i] === KIND_SPAN) {
-      spans.push(i);
-      continue;
-    }
-    const host = rows.kind[i] === KIND_HOST,
-      key = rows.device[i] + ":" + rows.stream[i] + (host ? "h" : "");
-    let s = streams.get(key);
-    if (s === undefined) streams.set(key, (s = { host, device: rows.device[i], stream: rows.stream[i], rows: [] }));
-    s.rows.push(i);
-  }
-  const groups = [];
-  const add = (label, device, indices) => {
-    const { lanes, crowded } = makeLanes(rows, indices, MAX_LANES);
-    groups.push({ label, device, lanes, crowded });
-  };
-  if (spans.length > 0) add("requests and spans", null, spans);
-  const order = (x) => (x === NONE ? Infinity : x);
-  const sorted = [...streams.values()].sort(
-    (a, b) => b.host - a.host || order(a.device) - order(b.device) || order(a.stream) - order(b.stream),
-  );
-  for (const s of sorted) {
-    const named = s.device === NONE ? "no device" : view.devices[s.device].label,
-      device = s.host ? "host: " + named : named;
-    add(s.stream === NONE ? device : device + ", stream " + s.stream, s.host ? null : s.device, s.rows);
-  }
-  return groups;
-}
+// DOUBLE is the time in milliseconds within which a second click belongs to the first.
+const DOUBLE = 400;
 
-// visibleRows calls box for each visible row of a lane between the pixels 0 and width, at most one per pixel: x0 and x1
-// are its edges, and run the number of pixels with rows narrower than a pixel.
-export function visibleRows(rows, lane, from, to, width, box) {
-  const scale = width / (to - from);
-  const end = (k) => rows.start[lane[k]] + rows.dur[lane[k]];
-  let k = lowerBound(0, lane.length, from, (m) => Math.max(end(m), rows.start[lane[m]] + 1e-9));
-  while (k < lane.length) {
-    const i = lane[k],
-      a = rows.start[i];
-    if (a >= to) return;
-    const x0 = (a - from) * scale,
-      x1 = (a + rows.dur[i] - from) * scale;
-    if (x1 - x0 >= 1) {
-      box(i, Math.max(x0, -1), Math.min(x1, width + 1));
-      k++;
-      continue;
-    }
-    const pixel = Math.floor(x0);
-    box(i, pixel, pixel + 1);
-    // Skip to the first row that reaches the next pixel.
-    const next = from + (pixel + 1) / scale;
-    let step = 1,
-      low = k + 1;
-    while (low + step < lane.length && end(low + step) < next) {
-      low += step;
-      step *= 2;
-    }
-    k = lowerBound(low, Math.min(lane.length, low + step + 1), next, end);
-  }
-}
+// DIM is added to the class of rows that do not match, see classOf.
+const DIM = 16;
 
 // Timeline shows the rows of the run and lets its reader zoom, pan and select.
 export class Timeline {
   constructor(view, rows, store, canvas, tooltip, details) {
     Object.assign(this, { view, rows, store, canvas, tooltip, details });
-    this.arrange();
+    this.box = canvas.parentElement;
+    this.spacer = element("div", {});
+    this.box.append(this.spacer);
+    this.hover = this.pinned = this.focus = NONE;
     this.from = 0;
+    this.to = 1;
+    this.arrange();
     this.to = Math.max(1, this.end);
-    this.hover = NONE;
-    this.pinned = NONE;
     canvas.tabIndex = 0;
     this.surface = new Surface(canvas, (c, w, h) => this.paint(c, w, h));
     this.listen();
+    window.addEventListener("resize", () => this.place());
   }
 
   // arrange makes the lanes and the minimap of the rows.
   arrange() {
     this.groups = buildGroups(this.view, this.rows);
+    this.overlays = null;
+    const marks = stepMarks(this.view, this.rows);
+    if (marks.length > 1)
+      this.groups.unshift({ label: "steps", device: null, lanes: [new Uint32Array()], crowded: 0, marks });
     this.end = this.view.span_ns;
-    this.minimap = utilisation(this.rows, allOps(this.rows), 0, Math.max(1, this.end), 400);
+    this.minimap = usage(this.rows, 0, Math.max(1, this.end), 400);
     this.colorTheme = null;
     this.failed = failedAt(this.rows, Math.max(1, this.end), 2000);
-    let y = MINIMAP + AXIS;
-    for (const g of this.groups) {
-      g.y = y;
-      y += g.lanes.length * (LANE + GAP) + SPACE;
+    this.applyLanes();
+  }
+
+  // applyLanes folds, pins and orders the groups as the state says: pairs of a label and flags, in order.
+  applyLanes() {
+    let kept = [];
+    try {
+      kept = JSON.parse(this.store.state.lanes ?? "[]");
+    } catch {
+      // a state of another version
     }
+    const at = new Map(kept.map(([label, flags], i) => [label, { i, flags: String(flags) }]));
+    this.groups.forEach((g, i) => {
+      const known = at.get(g.label);
+      g.at = known ? known.i : i;
+      g.folded = known ? known.flags.includes("f") : false;
+      g.pinned = known ? known.flags.includes("p") : false;
+    });
+    this.groups.sort((a, b) => a.at - b.at);
+    this.place();
+  }
+
+  // keepLanes writes the arrangement to the state.
+  keepLanes() {
+    this.store.set({
+      lanes: JSON.stringify(this.groups.map((g) => [g.label, (g.folded ? "f" : "") + (g.pinned ? "p" : "")])),
+    });
+    this.place();
+  }
+
+  // heightOf returns the height of a group's lanes; those of a folded group share the height of one.
+  heightOf(g) {
+    return g.folded ? Math.max(2, Math.floor(LANE / g.lanes.length)) : LANE;
+  }
+
+  // place gives each group its place: pinned ones stay below the axis.
+  place() {
+    let y = MINIMAP + AXIS;
+    const put = (g) => {
+      g.y = y;
+      g.height = this.heightOf(g);
+      g.pitch = g.height + (g.folded ? 0 : GAP);
+      y += g.lanes.length * g.pitch + SPACE;
+    };
+    this.groups.filter((g) => g.pinned).forEach(put);
+    this.head = y;
+    this.groups.filter((g) => !g.pinned).forEach(put);
     this.content = y;
-    const tops = new Float32Array(this.rows.n);
-    for (const g of this.groups) g.lanes.forEach((lane, n) => lane.forEach((i) => (tops[i] = g.y + n * (LANE + GAP))));
-    this.overlays = new Overlays(this.rows, this.view.links, tops, LANE);
-    this.canvas.style.height = Math.max(160, y) + "px";
+    const tops = new Float32Array(this.rows.n),
+      stays = new Uint8Array(this.rows.n);
+    for (const g of this.groups)
+      g.lanes.forEach((lane, n) => {
+        for (const i of lane) tops[i] = g.y + n * g.pitch;
+        if (g.pinned) for (const i of lane) stays[i] = 1;
+      });
+    this.yOf = (i) => tops[i] - (stays[i] ? 0 : this.top);
+    this.overlays ??= new Overlays(LANE);
+    this.overlays.take(this.rows, this.view.links, this.yOf);
+    const shown = Math.min(Math.max(160, y), Math.max(240, Math.round(innerHeight * 0.62)));
+    this.canvas.style.height = shown + "px";
+    this.spacer.style.height = Math.max(0, y - shown) + "px";
+    this.listLanes();
+    this.surface?.fit();
+  }
+
+  get top() {
+    return this.box.scrollTop;
+  }
+
+  // listLanes fills the list in which lanes fold, pin and move.
+  listLanes() {
+    const box = document.getElementById("lanes");
+    const button = (text, label, pressed, act) =>
+      element(
+        "button",
+        { "type": "button", "aria-label": label, "title": label, "aria-pressed": pressed, "onclick": act },
+        text,
+      );
+    const move = (g, by) => {
+      const from = this.groups.indexOf(g),
+        to = Math.max(0, Math.min(this.groups.length - 1, from + by));
+      this.groups.splice(to, 0, ...this.groups.splice(from, 1));
+      this.keepLanes();
+    };
+    if (!box) return;
+    show(
+      box,
+      ...this.groups.slice(0, 200).map((g) =>
+        element(
+          "li",
+          {},
+          button(g.folded ? "▸" : "▾", `fold ${g.label}`, String(g.folded), () => this.fold(g)),
+          button("pin", `keep ${g.label} in view`, String(g.pinned), () => {
+            g.pinned = !g.pinned;
+            this.keepLanes();
+          }),
+          button("↑", `move ${g.label} up`, null, () => move(g, -1)),
+          button("↓", `move ${g.label} down`, null, () => move(g, 1)),
+          " " + shorten(g.label, 50),
+        ),
+      ),
+    );
+  }
+
+  fold(g) {
+    g.folded = !g.folded;
+    this.keepLanes();
   }
 
   // zoomTo shows the time between two points, with a margin.
@@ -129,6 +179,8 @@ export class Timeline {
     if (to > this.end) [from, to] = [Math.max(0, this.end - width), Math.max(this.end, 1)];
     this.from = from;
     this.to = Math.max(to, from + 1);
+    const whole = this.from <= 0 && this.to >= this.end;
+    this.store.set({ zoom: whole ? null : `${Math.round(this.from)}-${Math.round(this.to)}` });
     this.surface.draw();
   }
 
@@ -146,60 +198,74 @@ export class Timeline {
     return this.from + ((x - LABELS) / this.plot) * (this.to - this.from);
   }
 
-  // rowAt returns the row at a point of the canvas, or NONE.
-  rowAt(x, y) {
-    if (x < LABELS) return NONE;
-    for (const g of this.groups) {
-      const lane = Math.floor((y - g.y) / (LANE + GAP));
-      if (y < g.y || lane >= g.lanes.length) continue;
-      const t = this.timeAt(x),
-        rows = this.rows,
-        reach = (this.to - this.from) / this.plot;
-      const list = g.lanes[lane];
-      const k = lowerBound(0, list.length, t - reach, (m) => rows.start[list[m]] + rows.dur[list[m]]);
-      return k < list.length && rows.start[list[k]] <= t + reach ? list[k] : NONE;
-    }
-    return NONE;
+  // groupAt returns the group at a height of the canvas.
+  groupAt(y) {
+    const inHead = y < this.head,
+      at = inHead ? y : y + this.top;
+    return this.groups.find((g) => Boolean(g.pinned) === inHead && at >= g.y && at < g.y + g.lanes.length * g.pitch);
+  }
+
+  // at returns what is at a point of the canvas: a row, or several that cannot be told apart, with the time of the pixel.
+  at(x, y) {
+    const nothing = { row: NONE, several: null },
+      g = x < LABELS ? undefined : this.groupAt(y);
+    if (g === undefined) return nothing;
+    const rows = this.rows,
+      list = g.lanes[Math.floor(((g.pinned ? y : y + this.top) - g.y) / g.pitch)],
+      t = this.timeAt(x),
+      reach = (this.to - this.from) / this.plot;
+    const k = lowerBound(0, list.length, t - reach, (m) => rows.start[list[m]] + rows.dur[list[m]]);
+    if (k >= list.length || rows.start[list[k]] > t + reach) return nothing;
+    if (rows.dur[list[k]] >= reach) return { row: list[k], several: null };
+    const last = lowerBound(k, list.length, t + reach, (m) => rows.start[list[m]]),
+      near = list.subarray(k, last);
+    if (near.length === 1) return { row: near[0], several: null };
+    const wide = near.find((i) => rows.dur[i] >= reach && rows.start[i] <= t && t < rows.start[i] + rows.dur[i]);
+    if (wide !== undefined) return { row: wide, several: null };
+    const sum = near.reduce((ns, i) => ns + rows.dur[i], 0);
+    return {
+      row: NONE,
+      several: {
+        count: near.length,
+        sum,
+        from: rows.start[near[0]],
+        to: rows.start[near.at(-1)] + rows.dur[near.at(-1)],
+      },
+    };
   }
 
   paint(c, width, height) {
     const style = getComputedStyle(this.canvas),
-      ground = style.getPropertyValue("--ground").trim() || "#fff";
-    const ink = style.getPropertyValue("--ink").trim() || "#000",
-      faint = style.getPropertyValue("--line").trim() || "#ccc";
-    const muted = style.getPropertyValue("--muted").trim() || "#666",
-      accent = style.getPropertyValue("--accent").trim() || "#06c";
-    const dark = document.documentElement.dataset.theme === "dark";
-    c.fillStyle = ground;
+      color = (name) => style.getPropertyValue("--" + name).trim() || "#888";
+    const look = {
+      ink: color("ink"),
+      muted: color("muted"),
+      faint: color("line"),
+      accent: color("accent"),
+      ground: color("ground"),
+    };
+    const dark = (look.dark = document.documentElement.dataset.theme === "dark");
+    const s = this.store.state;
+    look.filter = `${s.op}|${s.kind}|${s.search}`;
+    c.fillStyle = look.ground;
     c.fillRect(0, 0, width, height);
     c.font = "11px system-ui, sans-serif";
     c.textBaseline = "middle";
-    this.paintMinimap(c, accent, faint, muted);
-    this.paintAxis(c, muted, faint, height);
-    const s = this.store.state,
-      marked = this.marked,
-      selected = s.op;
-    const scroll = this.canvas.parentElement;
-    const top = scroll.scrollTop - 40,
-      bottom = scroll.scrollTop + scroll.clientHeight + 40;
-    for (const g of this.groups) {
-      if (g.y + g.lanes.length * (LANE + GAP) < top || g.y > bottom) continue;
-      c.fillStyle = ink;
-      c.fillText(clip(c, g.label, LABELS - 14), 6, g.y + LANE / 2);
-      if (g.crowded > 0)
-        c.fillText(clip(c, `${formatCount(g.crowded)} overlap`, LABELS - 14), 6, g.y + LANE * (g.lanes.length - 0.5));
+    this.paintMinimap(c, look);
+    this.paintAxis(c, look, height);
+    for (const pinned of [false, true]) {
       c.save();
       c.beginPath();
-      c.rect(LABELS, g.y, this.plot, g.lanes.length * (LANE + GAP));
+      c.rect(0, pinned ? MINIMAP + AXIS : this.head, width, height);
       c.clip();
-      g.lanes.forEach((lane, n) => {
-        const y = g.y + n * (LANE + GAP);
-        if (y + LANE < top || y > bottom) return;
-        this.paintLane(c, lane, y, dark, marked, selected, ink);
-      });
+      if (!pinned) c.translate(0, -this.top);
+      const [first, last] = pinned ? [0, height] : [this.top + this.head - LANE, this.top + height];
+      for (const g of this.groups)
+        if (Boolean(g.pinned) === pinned && g.y + g.lanes.length * g.pitch >= first && g.y <= last)
+          this.paintGroup(c, g, look, first, last);
       c.restore();
     }
-    this.paintOverlays(c, { top, bottom, ground, ink, accent });
+    this.paintOverlays(c, { top: this.head, bottom: height, ...look });
     const range = this.range ?? s;
     if (range.from !== null || range.to !== null) {
       const a = this.xOf(range.from ?? 0),
@@ -207,22 +273,61 @@ export class Timeline {
       c.fillStyle = dark ? "rgba(255,255,255,0.08)" : "rgba(0,0,0,0.08)";
       c.fillRect(LABELS, MINIMAP, Math.max(0, Math.min(a, width) - LABELS), height);
       c.fillRect(Math.max(b, LABELS), MINIMAP, Math.max(0, width - b), height);
-      c.fillStyle = accent;
+      c.fillStyle = look.accent;
       if (a >= LABELS) c.fillRect(a, MINIMAP, 1, height);
       if (b <= width && b >= LABELS) c.fillRect(b, MINIMAP, 1, height);
+    }
+  }
+
+  paintGroup(c, g, look, first, last) {
+    c.fillStyle = look.ink;
+    c.fillText(clip(c, (g.folded ? "▸ " : "▾ ") + g.label, LABELS - 10), 4, g.y + LANE / 2);
+    if (g.crowded > 0 && !g.folded)
+      c.fillText(clip(c, `${formatCount(g.crowded)} overlap`, LABELS - 14), 6, g.y + LANE * (g.lanes.length - 0.5));
+    c.save();
+    c.beginPath();
+    c.rect(LABELS, g.y, this.plot, g.lanes.length * g.pitch);
+    c.clip();
+    if (g.marks) this.paintMarks(c, g, look);
+    g.lanes.forEach((lane, n) => {
+      const y = g.y + n * g.pitch;
+      if (y + g.height >= first && y <= last) this.paintLane(c, lane, y, g, look);
+    });
+    c.restore();
+  }
+
+  // paintMarks draws steps as brackets: they are no operations.
+  paintMarks(c, g, look) {
+    c.strokeStyle = c.fillStyle = look.muted;
+    c.lineWidth = 1;
+    let drawn = -Infinity;
+    for (const m of g.marks) {
+      const a = this.xOf(m.from),
+        b = this.xOf(m.to);
+      if (b < LABELS || a > LABELS + this.plot || b < drawn + 2) continue;
+      drawn = b;
+      c.strokeRect(a + 0.5, g.y + 3.5, Math.max(0.5, b - a - 1), g.height - 4);
+      if (b - a > 34)
+        c.fillText(
+          clip(c, m.text, Math.min(b, LABELS + this.plot) - Math.max(a, LABELS) - 6),
+          Math.max(a, LABELS) + 4,
+          g.y + LANE / 2 + 1,
+        );
     }
   }
 
   // paintOverlays draws collectives, the critical path of the selected request or of the pinned row's request, and the
   // flows of hovered and pinned rows.
   paintOverlays(c, { top, bottom, ground, ink, accent }) {
+    const op = this.store.state.op;
     const xOf = (t) => this.xOf(t),
       perPixel = (this.to - this.from) / this.plot;
     c.save();
     c.beginPath();
     c.rect(LABELS, MINIMAP + AXIS, this.plot, this.content);
     c.clip();
-    this.overlays.paintCollectives(c, { from: this.from, to: this.to, xOf, perPixel, top, bottom, ink });
+    const lit = (rows) => rows.includes(this.hover) || rows.includes(this.pinned) || this.rows.name[rows[0]] === op;
+    this.overlays.paintCollectives(c, { from: this.from, to: this.to, xOf, perPixel, top, bottom, ink, lit });
     const request = this.store.state.request ?? (this.pinned === NONE ? null : this.rows.request[this.pinned]);
     const segments = this.view.requests[request]?.segments;
     if (segments) this.overlays.paintPath(c, segments, { from: this.from, to: this.to, xOf, ground, ink });
@@ -235,70 +340,127 @@ export class Timeline {
     return LABELS + ((t - this.from) / (this.to - this.from)) * this.plot;
   }
 
-  // paintLane draws a lane. Narrow boxes become pixels of an image one pixel high, stretched afterwards: they are too
-  // many to be drawn one by one.
-  paintLane(c, lane, y, dark, marked, selected, ink) {
-    const rows = this.rows,
-      names = this.view.names;
-    const strip = this.strip(Math.ceil(this.plot)),
-      pixels = strip.pixels.fill(0);
-    const wide = [];
+  // classOf returns the class of a row in the columns of several: its kind, KIND_FAILED after an error, plus DIM if it
+  // does not match.
+  classOf(i) {
+    const kind = this.rows.error[i] === NONE ? this.rows.kind[i] : KIND_FAILED;
+    return kind + (this.isDim(i, this.marked, this.store.state.op) ? DIM : 0);
+  }
+
+  // paintLane draws a lane. Narrow boxes and columns become pixels of an image, drawn afterwards: they are too many to be
+  // drawn one by one.
+  paintLane(c, lane, y, g, look) {
+    const { rows } = this,
+      { dark } = look,
+      strip = this.strip(Math.ceil(this.plot)),
+      pixels = strip.pixels.fill(0),
+      across = strip.width,
+      perPixel = (this.to - this.from) / this.plot;
+    const wide = [],
+      labels = [];
     let narrow = false;
-    visibleRows(rows, lane, this.from, this.to, this.plot, (i, x0, x1) => {
+    const box = (i, x0, x1) => {
       if (x1 - x0 >= NARROW) {
         wide.push(i, x0, x1);
         return;
       }
-      const dim = this.isDim(i, marked, selected);
-      const { pixel } = this.colorsOf(i, dark);
-      pixels.fill(
-        dim ? ((pixel & 0xffffff) | 0x38000000) >>> 0 : pixel,
-        Math.max(0, Math.floor(x0)),
-        Math.max(Math.floor(x0) + 1, Math.round(x1)),
-      );
+      const { pixel } = this.colorsOf(i, dark),
+        value = this.isDim(i, this.marked, this.store.state.op) ? faded(pixel) : pixel;
+      const a = Math.max(0, Math.floor(x0)),
+        b = Math.max(Math.floor(x0) + 1, Math.round(x1));
+      for (let line = 0; line < LANE; line++)
+        pixels.fill(value, line * across + a, line * across + Math.min(b, across));
       narrow = true;
-    });
+    };
+    const several = (x, k0, k1) => {
+      if (lane.filter_ !== look.filter)
+        Object.assign(
+          lane,
+          laneSums(rows, lane, (i) => this.classOf(i)),
+          { filter_: look.filter },
+        );
+      let at = LANE,
+        busy = 0;
+      for (const u of lane.used) busy += lane.sums[u][k1] - lane.sums[u][k0];
+      const height = Math.max(LEAST, Math.min(1, busy / perPixel) * LANE);
+      for (const u of lane.used) {
+        const part = lane.sums[u][k1] - lane.sums[u][k0],
+          to = busy > 0 ? at - (part / busy) * height : LANE - height;
+        if (part === 0 && busy > 0) continue;
+        const color = kindPixel(u % DIM, dark);
+        for (let line = Math.round(to); line < Math.round(at); line++)
+          pixels[line * across + x] = u >= DIM ? faded(color) : color;
+        at = to;
+      }
+      narrow = true;
+      const count = k1 - k0;
+      const label = labels.at(-1);
+      if (label && x <= label.to + 3) Object.assign(label, { to: x, count: label.count + count });
+      else labels.push({ from: x, to: x, count });
+    };
+    visibleRows(rows, lane, this.from, this.to, this.plot, box, several);
     if (narrow) {
       strip.context.putImageData(strip.image, 0, 0);
       c.imageSmoothingEnabled = false;
-      c.drawImage(strip.canvas, 0, 0, strip.canvas.width, 1, LABELS, y, strip.canvas.width, LANE);
+      c.drawImage(strip.canvas, 0, 0, across, LANE, LABELS, y, across, g.height);
     }
-    for (let k = 0; k < wide.length; k += 3) {
-      const i = wide[k],
-        x0 = wide[k + 1],
-        x1 = wide[k + 2];
-      const colors = this.colorsOf(i, dark);
-      const dim = this.isDim(i, marked, selected);
-      c.globalAlpha = dim ? 0.22 : 1;
-      c.fillStyle = colors.fill;
-      const w = x1 - x0 - 0.5;
-      c.fillRect(LABELS + x0, y, w, LANE);
-      if (w > 34) {
-        c.fillStyle = colors.text;
-        c.fillText(clip(c, names[rows.name[i]], w - 6), LABELS + Math.max(x0, 0) + 3, y + LANE / 2 + 0.5);
-      }
+    const x = (px) => LABELS + px;
+    for (let k = 0; k < wide.length; k += 3)
+      this.paintBox(c, wide[k], x(wide[k + 1]), x(wide[k + 2]), y, g.height, look);
+    if (g.height < LANE) return;
+    for (const l of labels) {
+      if (l.count < 2 || l.to - l.from < LABELLED) continue;
+      const text = plural(l.count, this.rows.kind[lane[0]] < 6 ? "operation" : "row"),
+        w = c.measureText(text).width + 8;
+      if (w > l.to - l.from) continue;
+      c.fillStyle = look.ground;
+      c.globalAlpha = 0.82;
+      c.fillRect(x(l.from) + 2, y + 1, w, LANE - 7);
       c.globalAlpha = 1;
-      if (i === this.hover || i === this.pinned) {
-        c.strokeStyle = ink;
-        c.lineWidth = i === this.pinned ? 2 : 1;
-        c.strokeRect(LABELS + x0 + 0.5, y + 0.5, Math.max(1, w - 1), LANE - 1);
-      }
+      c.fillStyle = look.ink;
+      c.fillText(text, x(l.from) + 6, y + 7);
     }
+  }
+
+  // paintBox draws a row. Calls that wait are hatched.
+  paintBox(c, i, x0, x1, y, height, look) {
+    const rows = this.rows,
+      colors = this.colorsOf(i, look.dark),
+      w = x1 - x0 - 0.5;
+    c.globalAlpha = this.isDim(i, this.marked, this.store.state.op) ? 0.22 : 1;
+    c.fillStyle = colors.fill;
+    c.fillRect(x0, y, w, height);
+    if (rows.kind[i] === KIND_WAIT) {
+      c.fillStyle = this.overlays.hatch(c, look.ink);
+      c.fillRect(x0, y, w, height);
+    }
+    if (w > 34 && height >= LANE) {
+      c.fillStyle = colors.text;
+      const left = Math.max(x0, LABELS) + 3;
+      c.fillText(clip(c, this.view.names[rows.name[i]], x0 + w - left - 3), left, y + LANE / 2 + 0.5);
+    }
+    c.globalAlpha = 1;
+    if (i !== this.hover && i !== this.pinned && i !== this.focus) return;
+    c.strokeStyle = look.ink;
+    c.lineWidth = i === this.hover ? 1 : 2;
+    c.strokeRect(x0 + 0.5, y + 0.5, Math.max(1, w - 1), height - 1);
   }
 
   // isDim reports whether a row does not match the kind, the names or the operation searched for.
   isDim(i, marked, selected) {
     const { kind } = this.store.state,
       name = this.rows.name[i];
-    return (marked && !marked[name]) || (selected ?? name) !== name || (kind ?? this.rows.kind[i]) !== this.rows.kind[i];
+    return (
+      (marked && !marked[name]) || (selected ?? name) !== name || (kind ?? this.rows.kind[i]) !== this.rows.kind[i]
+    );
   }
 
-  // strip returns an image of the width and one pixel of height.
+  // strip returns an image of the width and a lane's height.
   strip(width) {
     if (this.image?.width !== width) {
-      const canvas = new OffscreenCanvas(width, 1),
+      const canvas = new OffscreenCanvas(width, LANE),
         context = canvas.getContext("2d", { willReadFrequently: true });
-      const image = context.createImageData(width, 1);
+      const image = context.createImageData(width, LANE);
       this.image = { width, canvas, context, image, pixels: new Uint32Array(image.data.buffer) };
     }
     return this.image;
@@ -314,18 +476,27 @@ export class Timeline {
     return (this.colors[key] ??= boxColors(kind, this.view.names[this.rows.name[i]], dark));
   }
 
-  paintMinimap(c, accent, faint, muted) {
+  // paintMinimap draws the busy share of the devices over time, divided by kind.
+  paintMinimap(c, { accent, faint, muted, dark }) {
     const h = MINIMAP - 14,
-      w = this.plot;
+      w = this.plot,
+      { busy, kinds } = this.minimap;
     c.fillStyle = muted;
-    c.fillText("all, busy", 6, h / 2 + 4);
+    c.fillText("busy, by kind", 6, h / 2 + 4);
     c.fillStyle = faint;
     c.fillRect(LABELS, h + 3, w, 1);
-    c.fillStyle = kindColor(1, document.documentElement.dataset.theme === "dark");
-    const n = this.minimap.length;
-    for (let k = 0; k < n; k++)
-      c.fillRect(LABELS + (k * w) / n, 3 + h * (1 - this.minimap[k]), w / n + 0.5, h * this.minimap[k]);
-    c.fillStyle = kindColor(KIND_FAILED, document.documentElement.dataset.theme === "dark");
+    const n = busy.length,
+      at = new Float64Array(n).fill(h + 3);
+    kinds.forEach((sums, kind) => {
+      if (!sums) return;
+      c.fillStyle = kindColor(kind, dark);
+      for (let k = 0; k < n; k++) {
+        const all = kinds.reduce((sum, s) => sum + (s ? s[k] : 0), 0),
+          part = all > 0 ? (h * busy[k] * sums[k]) / all : 0;
+        c.fillRect(LABELS + (k * w) / n, (at[k] -= part), w / n + 0.5, part);
+      }
+    });
+    c.fillStyle = kindColor(KIND_FAILED, dark);
     for (const x of this.failed) c.fillRect(LABELS + x * (w - 3), h + 4, 3, 7);
     const a = LABELS + (this.from / this.end) * w,
       b = LABELS + (this.to / this.end) * w;
@@ -334,15 +505,18 @@ export class Timeline {
     c.strokeRect(a, 2, Math.max(2, b - a), h + 2);
   }
 
-  paintAxis(c, muted, faint, height) {
-    const y = MINIMAP + AXIS / 2;
+  paintAxis(c, { muted, faint }, height) {
+    const y = MINIMAP + AXIS / 2 - 2,
+      axis = axisLabels(this.from, this.to, Math.max(2, this.plot / 110));
+    c.fillStyle = muted;
+    if (axis.text) c.fillText(axis.text, 6, y);
     c.textAlign = "center";
-    for (const t of timeTicks(this.from, this.to, Math.max(2, this.plot / 110))) {
+    for (const { t, text } of axis.ticks) {
       const x = this.xOf(t);
       c.fillStyle = faint;
       c.fillRect(x, MINIMAP + AXIS - 4, 1, height);
       c.fillStyle = muted;
-      c.fillText(formatTime(t), Math.min(x, LABELS + this.plot - 24), y - 2);
+      c.fillText(text, Math.max(LABELS + 18, Math.min(x, LABELS + this.plot - 30)), y);
     }
     c.textAlign = "left";
   }
@@ -353,21 +527,24 @@ export class Timeline {
       return [e.clientX - box.left, e.clientY - box.top];
     };
     const canvas = this.canvas;
-    let drag = null;
+    let drag = null,
+      clicked = { at: -Infinity, row: NONE, several: null, x: 0 };
     this.busy = () => drag !== null;
     const touches = new Map();
-    canvas.parentElement.addEventListener("scroll", () => this.surface.draw(), { passive: true });
+    this.box.addEventListener("scroll", () => this.surface.draw(), { passive: true });
     canvas.addEventListener(
       "wheel",
       (e) => {
-        const [x] = at(e);
-        if (e.altKey) return; // scrolls the lanes
+        const [x] = at(e),
+          isZoom = e.ctrlKey || e.metaKey; // a pinch on a trackpad, too
+        if (!isZoom && !e.shiftKey && Math.abs(e.deltaX) <= Math.abs(e.deltaY)) return; // scrolls
         e.preventDefault();
-        if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
+        if (!isZoom) {
           const by = ((e.deltaX || e.deltaY) / this.plot) * (this.to - this.from);
           this.move(this.from + by, this.to + by);
         } else {
-          this.zoom(Math.exp(e.deltaY * (e.deltaMode === 1 ? 0.05 : 0.0015)), this.timeAt(Math.max(LABELS, x)));
+          const by = e.deltaY * (e.deltaMode === 1 ? 20 : 1);
+          this.zoom(Math.exp(Math.max(-300, Math.min(300, by)) * 0.004), this.timeAt(Math.max(LABELS, x)));
         }
       },
       { passive: false },
@@ -396,7 +573,7 @@ export class Timeline {
         to: this.to,
         at: this.timeAt(x),
         moved: false,
-        scroll: canvas.parentElement.scrollTop,
+        scroll: this.box.scrollTop,
         clientY: e.clientY,
       };
       if (kind === "brush") this.brush(x);
@@ -404,7 +581,9 @@ export class Timeline {
     canvas.addEventListener("pointermove", (e) => {
       const [x, y] = at(e);
       if (drag === null) {
-        this.setHover(this.rowAt(x, y), e);
+        const found = this.at(x, y);
+        canvas.style.cursor = x < LABELS && this.groupAt(y) ? "pointer" : "";
+        this.setHover(found.row, e, found.several);
         return;
       }
       if (touches.has(e.pointerId)) touches.set(e.pointerId, x);
@@ -419,7 +598,7 @@ export class Timeline {
       if (drag.kind === "pan") {
         const by = ((drag.x - x) / this.plot) * (drag.to - drag.from);
         this.move(drag.from + by, drag.to + by);
-        canvas.parentElement.scrollTop = drag.scroll - (e.clientY - drag.clientY);
+        this.box.scrollTop = drag.scroll - (e.clientY - drag.clientY);
       } else if (drag.kind === "brush") {
         this.brush(x);
       } else {
@@ -434,9 +613,12 @@ export class Timeline {
         this.store.set(this.range);
         this.range = null;
       }
-      if (drag !== null && !drag.moved && drag.kind === "pan") {
-        const [x, y] = at(e);
-        this.pin(this.rowAt(x, y));
+      if (drag !== null && !drag.moved && drag.kind === "pan" && e.timeStamp > clicked.at + DOUBLE) {
+        const [x, y] = at(e),
+          g = this.groupAt(y);
+        clicked = { ...this.at(x, y), x, at: e.timeStamp };
+        if (x < LABELS && g) this.fold(g);
+        else this.pin(clicked.row);
       }
       drag = null;
     };
@@ -446,10 +628,11 @@ export class Timeline {
       drag = null;
     });
     canvas.addEventListener("pointerleave", () => this.setHover(NONE));
-    canvas.addEventListener("dblclick", (e) => {
-      const row = this.rowAt(...at(e));
+    canvas.addEventListener("dblclick", () => {
+      const { row, several, x } = clicked; // the details beside have moved what is there now
       if (row !== NONE) this.zoomTo(this.rows.start[row], this.rows.start[row] + this.rows.dur[row], 0.25);
-      else this.zoomTo(0, this.end);
+      else if (several) this.zoomTo(several.from, several.to, 0.25);
+      else if (x >= LABELS) this.zoomTo(0, this.end);
     });
     canvas.addEventListener("keydown", (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey) return;
@@ -462,8 +645,11 @@ export class Timeline {
         d: () => this.move(this.from + step, this.to + step),
         0: () => this.zoomTo(0, this.end),
       };
-      actions.ArrowLeft = actions.a;
-      actions.ArrowRight = actions.d;
+      actions.ArrowLeft = () => this.step(-1, 0);
+      actions.ArrowRight = () => this.step(1, 0);
+      actions.ArrowUp = () => this.step(0, -1);
+      actions.ArrowDown = () => this.step(0, 1);
+      actions.Enter = () => this.pin(this.focus);
       if (!actions[e.key]) return;
       actions[e.key]();
       e.preventDefault();
@@ -477,16 +663,62 @@ export class Timeline {
     this.move(at - width / 2, at + width / 2);
   }
 
-  setHover(row, e) {
+  // step moves the focus to the row before or after in its lane, or to the nearest one in a lane above or below.
+  step(along, across) {
+    const lanes = this.groups.filter((g) => !g.folded).flatMap((g) => g.lanes.filter((l) => l.length > 0)),
+      rows = this.rows;
+    if (lanes.length === 0) return;
+    const first = (lane, t) =>
+      Math.min(
+        lane.length - 1,
+        lowerBound(0, lane.length, t, (m) => rows.start[lane[m]] + rows.dur[lane[m]]),
+      );
+    let lane = lanes.find(
+      (l) => l[lowerBound(0, l.length, rows.start[this.focus] ?? Infinity, (m) => rows.start[l[m]])] === this.focus,
+    );
+    if (this.focus === NONE || !lane) {
+      lane = lanes[0];
+      this.focus = lane[first(lane, this.from)];
+    } else if (along !== 0) {
+      const k = lowerBound(0, lane.length, rows.start[this.focus], (m) => rows.start[lane[m]]) + along;
+      this.focus = lane[Math.max(0, Math.min(lane.length - 1, k))];
+    } else {
+      const next = lanes[Math.max(0, Math.min(lanes.length - 1, lanes.indexOf(lane) + across))];
+      if (next !== lane) this.focus = next[first(next, rows.start[this.focus] + 1)];
+    }
+    this.reveal(this.focus);
+    const said = document.getElementById("said");
+    if (said)
+      said.textContent = printable(
+        `${this.view.names[rows.name[this.focus]]}, ${formatTime(rows.dur[this.focus])}, at ${formatTime(rows.start[this.focus])}`,
+      );
+    this.surface.draw();
+  }
+
+  // reveal moves a row into view, at least some pixels wide.
+  reveal(row) {
+    const a = this.rows.start[row],
+      b = a + this.rows.dur[row],
+      width = Math.min(this.to - this.from, Math.max(20, b - a) * (this.plot / NARROW));
+    if (width < this.to - this.from || a < this.from || b > this.to)
+      this.move((a + b) / 2 - width / 2, (a + b) / 2 + width / 2);
+    const y = this.yOf(row);
+    if (y < this.head || y > this.surface.height - LANE)
+      this.box.scrollTop += y - (this.head + this.surface.height) / 2;
+  }
+
+  setHover(row, e, several = null) {
     if (row !== this.hover) {
       this.hover = row;
       this.surface.draw();
     }
-    this.tooltip(row, e);
+    this.tooltip(row, e, several);
   }
 
   pin(row) {
     this.pinned = row;
+    if (row !== NONE) this.focus = row;
+    this.store.set({ pin: row === NONE ? null : row });
     this.details(row);
     this.surface.draw();
   }
@@ -500,13 +732,8 @@ export function failedAt(rows, end, parts) {
   return at;
 }
 
-// allOps returns the indices of the operations.
-export function allOps(rows) {
-  const picked = new Uint32Array(rows.n);
-  let n = 0;
-  for (let i = 0; i < rows.n; i++) if (isOperation(rows, i)) picked[n++] = i;
-  return picked.subarray(0, n);
-}
+// faded returns a pixel that lets the ground through.
+const faded = (pixel) => ((pixel & 0xffffff) | 0x38000000) >>> 0;
 
 // clip shortens a text to a width in pixels.
 export function clip(c, text, width) {

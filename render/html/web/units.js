@@ -108,14 +108,44 @@ export function argumentFacts(args, call) {
 export function timeTicks(from, to, count) {
   const span = to - from;
   if (!(span > 0)) return [from];
-  let step = Math.pow(10, Math.ceil(Math.log10(span / count)));
-  for (const divisor of [5, 2])
-    if (span / (step / divisor) <= count) {
-      step /= divisor;
-      break;
-    }
-  step = Math.max(1, step);
-  const ticks = [];
+  const step = tickStep(span, count),
+    ticks = [];
   for (let i = Math.ceil(from / step); i * step <= to; i++) ticks.push(i * step);
   return ticks;
+}
+
+// tickStep returns the distance of ticks: 1, 2 or 5 times a power of ten, at least 1 ns.
+function tickStep(span, count) {
+  const step = Math.pow(10, Math.ceil(Math.log10(span / count)));
+  const divisor = [5, 2].find((d) => span / (step / d) <= count) ?? 1;
+  return Math.max(1, step / divisor);
+}
+
+const TIME_UNITS = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+  [1, "ns"],
+];
+
+// axisLabels returns the ticks of an axis from from to to with texts that tell neighbours apart. Where their common part
+// takes many digits, offset states it once and the texts go on from there.
+export function axisLabels(from, to, count) {
+  const span = to - from,
+    step = tickStep(Math.max(1, span), count),
+    ticks = timeTicks(from, to, count);
+  const exact = (ns, size, unit) => {
+    const digits = Math.max(0, Math.round(Math.log10(size)) - Math.floor(Math.log10(step) + 1e-9));
+    return (ns / size).toFixed(digits) + "\u00a0" + unit;
+  };
+  const unitOf = (ns) => TIME_UNITS.find(([size]) => Math.abs(ns) >= size) ?? TIME_UNITS.at(-1);
+  const whole = unitOf(to);
+  if (step * 1e4 >= to) return { offset: 0, text: "", ticks: ticks.map((t) => ({ t, text: exact(t, ...whole) })) };
+  const offset = ticks[0] ?? from,
+    part = unitOf(span);
+  return {
+    offset,
+    text: exact(offset, ...whole),
+    ticks: ticks.map((t) => ({ t, text: "+" + exact(t - offset, ...part) })),
+  };
 }

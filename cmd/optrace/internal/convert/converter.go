@@ -31,6 +31,7 @@ type converter struct {
 	// These functions take the records of a kind and must not retain them; nil ignores the kind.
 	entry    func(*op.Entry) error
 	span     func(*op.Span) error
+	call     func(*op.Entry) error
 	resource func(*op.Resource) error
 	gap      func(*op.Gap) error
 	batch    func(*op.Batch) error
@@ -48,6 +49,8 @@ func (c *converter) record(rec op.Record) error {
 		return c.entry(rec.Entry)
 	case rec.Span != nil && c.span != nil:
 		return c.span(rec.Span)
+	case rec.Call != nil && c.call != nil:
+		return c.call(rec.Call)
 	case rec.Resource != nil && c.resource != nil:
 		return c.resource(rec.Resource)
 	case rec.Gap != nil && c.gap != nil:
@@ -85,7 +88,8 @@ func changed(last *op.Resource, f func(*op.Resource) error) func(*op.Resource) e
 func newEntries(o options) *converter {
 	w := entries.NewWriter(o.out, o.first)
 	return &converter{
-		entry: w.Entry, span: w.Span, gap: w.Gap, batch: w.Batch, resource: changed(o.first, w.Resource), end: w.Flush,
+		entry: w.Entry, span: w.Span, call: w.Call, gap: w.Gap, batch: w.Batch,
+		resource: changed(o.first, w.Resource), end: w.Flush,
 	}
 }
 

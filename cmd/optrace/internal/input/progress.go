@@ -68,7 +68,8 @@ func (p *progress) add(n int) {
 		return
 	}
 	now := time.Now()
-	if now.Before(p.next) {
+	all := p.read >= p.total && p.total > 0
+	if now.Before(p.next) && (!all || now.Sub(p.start) < progressDelay) {
 		return
 	}
 	p.next = now.Add(progressInterval)
@@ -79,6 +80,9 @@ func (p *progress) add(n int) {
 // text describes the progress in fewer than 60 columns.
 func (p *progress) text(in time.Duration) string {
 	text := "read " + units.Bytes(p.read)
+	if p.read == p.total {
+		return text + ", 100 %, now analysing"
+	}
 	if p.total >= p.read && p.total > 0 {
 		text += " of " + units.Bytes(p.total) + ", " + units.Percent(float64(p.read)/float64(p.total))
 	}

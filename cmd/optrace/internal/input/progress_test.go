@@ -13,6 +13,8 @@ import (
 func TestProgressText(t *testing.T) {
 	p := &progress{read: 3 << 20, total: 12 << 20}
 	check.Equal(t, "", "read 3.00 MiB of 12.0 MiB, 25.0 %, 1.50 MiB/s", p.text(2*time.Second))
+	p.total = p.read
+	check.Equal(t, "", "read 3.00 MiB, 100 %, now analysing", p.text(2*time.Second))
 	p.total = 0
 	check.Equal(t, "", "read 3.00 MiB, 1.50 MiB/s", p.text(2*time.Second))
 }

@@ -69,17 +69,12 @@ func clip(v any, most int) any {
 	case map[string]any:
 		short := make(map[string]any)
 		for name, value := range v {
-			if list, ok := value.([]any); ok && len(list) > most {
+			list, isList := value.([]any)
+			if len(list) > most {
 				short[name+"_left_out"] = len(list) - most
 			}
-			switch value := clip(value, most).(type) {
-			case nil:
-			case []any:
-				if len(value) > 0 {
-					short[name] = value
-				}
-			default:
-				short[name] = value
+			if value != nil && !(isList && len(list) == 0) {
+				short[name] = clip(value, most)
 			}
 		}
 		return short

@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/model/kernelname"
 	"github.com/optrace/optrace/internal/text/termtext"
@@ -61,7 +61,7 @@ func (s *Server) table(ctx context.Context, in tableArgs) (*answer, error) {
 		command = append(command, "-where="+name+"="+value)
 	}
 	a, err := s.run(ctx, in.Inputs, command...)
-	return a.only(section, "total", "groups"), err
+	return a.only(append(strings.Split(section, ","), "total", "groups")...), err
 }
 
 type operationArgs struct {
@@ -114,6 +114,7 @@ func (s *Server) stacks(ctx context.Context, inputs []string, name string) (list
 	if err != nil {
 		return nil, err
 	}
+	frame := stacks.Collapse(name)
 	for line := range strings.Lines(a.text) {
 		line = strings.TrimSpace(line)
 		at := strings.LastIndexByte(line, ' ')
@@ -121,7 +122,7 @@ func (s *Server) stacks(ctx context.Context, inputs []string, name string) (list
 			continue
 		}
 		ns, _ := strconv.ParseInt(line[at+1:], 10, 64)
-		if frames := strings.Split(line[:at], ";"); slices.Contains(frames, strings.ReplaceAll(name, ";", ":")) {
+		if frames := strings.Split(line[:at], ";"); slices.Contains(frames, frame) {
 			list = append(list, stack{frames, ns})
 		}
 	}
@@ -131,6 +132,9 @@ func (s *Server) stacks(ctx context.Context, inputs []string, name string) (list
 
 func (l stackList) text() string {
 	var b strings.Builder
+	if len(l) == 0 {
+		b.WriteString("  no stack with time on a device has it\n")
+	}
 	for _, s := range l {
 		names := make([]string, len(s.Frames))
 		for i, name := range s.Frames {
@@ -151,17 +155,26 @@ func (s *Server) stack(ctx context.Context, in operationArgs) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	code, err := s.run(ctx, in.Inputs, "report", "-section=operations", "-top=20", "-where=operation="+name,
+	by, err := s.run(ctx, in.Inputs, "report", "-section=operations", "-where=operation="+name,
 		"-by=path,attr:code.file.path,attr:code.line.number")
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{name + "\n\n" + stacks.text(), map[string]any{"stacks": stacks, "code": code.found}}
-	known := slices.ContainsFunc(code.found.(*analyze.Report).Groups, func(g profile.Group) bool {
-		return slices.ContainsFunc(g.Key.Values, func(v key.Value) bool { return v.String() != key.Unknown })
-	})
-	if known {
-		a.text += code.text
+	var code []string
+	for _, g := range by.found.(*analyze.Report).Groups {
+		known := []string{units.Duration(g.SumNS)}
+		for _, v := range g.Key.Values {
+			if text := v.String(); text != key.Unknown {
+				known = append(known, termtext.Escape(text))
+			}
+		}
+		if len(known) > 1 && len(code) < 20 {
+			code = append(code, strings.Join(known, "  "))
+		}
+	}
+	a := &answer{name + "\n\n" + stacks.text(), map[string]any{"stacks": stacks, "code": code}}
+	if code != nil {
+		a.text += "\nIts time by module and code:\n  " + strings.Join(code, "\n  ") + "\n"
 		return a, nil
 	}
 	lacks, err := s.run(ctx, in.Inputs, "doctor")
@@ -202,21 +215,18 @@ func nameOf(r *analyze.Report, name string) (string, error) {
 		if row.Operation == name {
 			return name, nil
 		}
-		if name == "" {
-			continue
-		}
-		if printed(row.Operation, name) {
+		switch {
+		case name == "":
+		case printed(row.Operation, name):
 			exact = append(exact, row.Operation)
-		}
-		if strings.Contains(strings.ToLower(row.Operation), strings.ToLower(name)) {
+		case strings.Contains(strings.ToLower(row.Operation), strings.ToLower(name)):
 			found = append(found, row.Operation)
 		}
 		names = append(names, row.Operation)
 	}
-	if exact != nil {
-		found = exact
+	if found = slices.Compact(found); exact != nil {
+		found = slices.Compact(exact)
 	}
-	found = slices.Compact(found)
 	switch {
 	case len(found) == 1:
 		return found[0], nil
@@ -240,11 +250,13 @@ func shown(names []string) []string {
 type requestArgs struct {
 	Inputs  []string `json:"inputs" jsonschema:"files or directories of one run, with the spans of the requests"`
 	TraceID string   `json:"trace_id,omitempty" jsonschema:"only the requests of this trace, 32 hexadecimal digits"`
+	Section string   `json:"section,omitempty" jsonschema:"blame for who delayed whom, or findings, endpoints, engines, critical_path, requests, shared, unattached; all by default"`
 	Top     int      `json:"top,omitempty" jsonschema:"how many requests, 5 by default"`
 }
 
 func (s *Server) request(ctx context.Context, in requestArgs) (*answer, error) {
-	return s.run(ctx, in.Inputs, "correlate", "-section=all", "-trace="+in.TraceID, rows(in.Top, 5))
+	section := cmp.Or(in.Section, "all")
+	return s.run(ctx, in.Inputs, "correlate", "-section="+section, "-trace="+in.TraceID, rows(in.Top, 5))
 }
 
 type whatifArgs struct {

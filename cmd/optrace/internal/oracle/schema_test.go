@@ -273,6 +273,8 @@ func appendRecord(rec *op.Record) []byte {
 		return rec.Entry.AppendJSON(nil)
 	case rec.Span != nil:
 		return rec.Span.AppendJSON(nil)
+	case rec.Call != nil:
+		return rec.Call.AppendCallJSON(nil)
 	case rec.Gap != nil:
 		return rec.Gap.AppendJSON(nil)
 	case rec.Batch != nil:

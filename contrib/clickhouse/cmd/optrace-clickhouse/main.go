@@ -30,7 +30,6 @@ usage: optrace-clickhouse COMMAND [flags] [INPUT...]
   schema    print the statements that create the tables, or run them
   load      load files into the tables, each record once
   report    print the report on loaded files, computed in ClickHouse
-  fetch     print the operations and spans of traces
 
 Run 'optrace-clickhouse COMMAND -h' for the flags. All commands have
 
@@ -66,7 +65,6 @@ type call struct {
 
 var commands = map[string]command{
 	"schema": {schemaUsage, defineSchema}, "load": {loadUsage, defineLoad}, "report": {reportUsage, defineReport},
-	"fetch": {fetchUsage, defineFetch},
 }
 
 // run executes a command line and returns the exit code.

@@ -16,21 +16,16 @@ const reportUsage = `usage: optrace-clickhouse report [flags]
 
 Report prints the report on all completely loaded inputs. The shards compute
 sums, and this program adds them up. A missing shard is an error.
-
-With -trace or -slowest-traces, it reads the records of these traces and prints
-the whole report on them, with critical paths and the structure of requests.
 `
 
 type reportFlags struct {
 	source          clickhouse.Source
 	options         analyze.Options
-	traces          traceFlags
 	by              string
 	json, asProfile bool
 }
 
 func (f *reportFlags) define(fs *flag.FlagSet) {
-	f.traces.define(fs)
 	o := &f.options
 	fs.BoolVar(&f.json, "json", false, "print JSON, schema "+analyze.Schema)
 	fs.BoolVar(&f.asProfile, "profile", false,
@@ -52,8 +47,6 @@ func (f *reportFlags) check() (err error) {
 	switch {
 	case f.json && f.asProfile:
 		return usagef("-json and -profile exclude each other")
-	case f.asProfile && f.traces.given():
-		return usagef("-profile covers all traces")
 	case !(o.MinCommunicationRatio >= 0 && o.MinCommunicationRatio <= 1):
 		return usagef("-min-comm-ratio is not between 0 and 1")
 	}
@@ -66,7 +59,7 @@ func (f *reportFlags) check() (err error) {
 	if o.HotspotBytes == 0 {
 		o.HotspotBytes = -1
 	}
-	return f.traces.check()
+	return nil
 }
 
 func defineReport(fs *flag.FlagSet) func(context.Context, *call) error {
@@ -88,7 +81,7 @@ func defineReport(fs *flag.FlagSet) func(context.Context, *call) error {
 			_, err = c.stdout.Write(profile)
 			return outputError(err)
 		}
-		r, err := f.report(ctx)
+		r, err := f.source.Report(ctx, f.options)
 		if err != nil {
 			return err
 		}
@@ -100,11 +93,4 @@ func defineReport(fs *flag.FlagSet) func(context.Context, *call) error {
 		enc.SetIndent("", "  ")
 		return outputError(enc.Encode(r))
 	}
-}
-
-func (f *reportFlags) report(ctx context.Context) (*analyze.Report, error) {
-	if f.traces.given() {
-		return f.source.ReportOn(ctx, f.traces.traces, f.options)
-	}
-	return f.source.Report(ctx, f.options)
 }

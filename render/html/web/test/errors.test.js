@@ -9,13 +9,13 @@ const rows = rowsOf([
   { start: 0, dur: 100, name: 0, kind: 6, error: 1 },
   { start: 10, dur: 5, name: 1, kind: 1, device: 0, error: 0 },
   { start: 20, dur: 5, name: 1, kind: 1, device: 0 },
-  { start: 30, dur: 8, name: 1, kind: 1, device: 0, error: 0, count: 3, most: 4 },
+  { start: 30, dur: 8, name: 1, kind: 1, device: 0, error: 0 },
 ]);
 const view = { names: ["POST /predict", "matmul"], errors: ["out of memory", ""] };
 
 test("errors are counted by text and name, those of spans apart", () => {
   assert.deepEqual(errorsOf(rows, view, [0, 1, 2, 3]), [
-    { text: "out of memory", name: "matmul", span: false, count: 4, first: 1 },
+    { text: "out of memory", name: "matmul", span: false, count: 2, first: 1 },
     { text: "(no text)", name: "POST /predict", span: true, count: 1, first: 0 },
   ]);
   assert.deepEqual(errorsOf(rows, view, [2]), []);

@@ -97,7 +97,13 @@ test("the figures of a range add up, and depths are those of every moment", () =
         [-Infinity, Infinity],
       ].map(([from, to]) => {
         const got = launchFigures(rows, s, from, to, whole),
-          want = naive(rows, s, from, to, given.map((g) => g.call)),
+          want = naive(
+            rows,
+            s,
+            from,
+            to,
+            given.map((g) => g.call),
+          ),
           idle = got.idle.reduce((a, b) => a + b);
         assert.deepEqual(
           [got.count, got.early, got.free, got.waiting, idle, got.deepest],

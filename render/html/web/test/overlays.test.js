@@ -2,7 +2,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { collectivesOf, flowsOf, linksByRow } from "../overlays.js";
 import { summarise } from "../rows.js";
-import { buildGroups } from "../timeline.js";
+import { buildGroups } from "../lanes.js";
 import { rowsOf } from "./rows.js";
 
 test("collectives are joined across devices, and what is beyond the shortest is wait", () => {
@@ -39,27 +39,17 @@ test("the host has lanes of its own and is in no sum", () => {
     { start: 0, dur: 50, kind: 6 },
     { start: 5, dur: 9, kind: 7, device: 1 },
     { start: 20, dur: 5, kind: 1, device: 0 },
+    { start: 21, dur: 9, kind: 7, thread: 0 },
+    { start: 22, dur: 3, kind: 10, thread: 0 },
   ]);
-  const groups = buildGroups({ devices: [{ label: "cuda:0" }, { label: "cpu" }] }, rows);
+  const view = { devices: [{ label: "cuda:0" }, { label: "cpu" }], threads: [{ rank: null, id: 42 }] },
+    groups = buildGroups(view, rows);
   assert.deepEqual(
-    groups.map((g) => g.label),
-    ["requests and spans", "host: cpu", "cuda:0"],
+    groups.map((g) => g.label + ": " + g.lanes.map((l) => [...l]).join(" / ")),
+    ["cuda:0: 2", "thread 42: 3 / 4", "host: cpu: 1", "requests and spans: 0"],
   );
   assert.deepEqual(
     summarise(rows, [0, 1, 2]).map((g) => g.sum),
     [5],
-  );
-});
-
-test("a row may stand for several operations", () => {
-  const rows = rowsOf([
-    { start: 0, dur: 30, name: 4, count: 3, most: 20 },
-    { start: 40, dur: 50, name: 4 },
-  ]);
-  const [g] = summarise(rows, [0, 1]);
-  assert.deepEqual([g.count, g.sum, g.max, g.mean, g.p50], [4, 80, 50, 20, 10]);
-  assert.equal(
-    g.histogram.reduce((a, b) => a + b),
-    4,
   );
 });

@@ -1,12 +1,23 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { argumentFacts, formatBytes, formatCount, formatRange, formatShare, formatTime, timeTicks } from "../units.js";
+import {
+  argumentFacts,
+  formatBytes,
+  formatCount,
+  formatRange,
+  formatShare,
+  axisLabels,
+  formatTime,
+  timeTicks,
+} from "../units.js";
 import { Store, compileSearch, formatState, parseState } from "../state.js";
-import { sortRows, tabSeparated } from "../table.js";
+import { formatOrders, parseOrders, sortRows, tabSeparated } from "../table.js";
 import { printable, shorten } from "../dom.js";
 import { boxColors } from "../colors.js";
 import { layout } from "../flame.js";
-import { visibleRows } from "../timeline.js";
+import { latencyBins } from "../charts.js";
+import { laneSums, visibleRows } from "../lanes.js";
+import { evidenceText, gainText } from "../cards.js";
 import { random, rowsOf } from "./rows.js";
 
 const plain = (text) => text.replace(/\u00a0/g, " ");
@@ -41,8 +52,8 @@ test("arguments of kernels", () => {
   assert.deepEqual(
     facts(
       {
-        grid: [50, 4, 1],
-        block: [256, 1, 1],
+        "grid": [50, 4, 1],
+        "block": [256, 1, 1],
         "registers per thread": 32,
         "shared memory": 49152,
         "est. achieved occupancy %": 0,
@@ -107,6 +118,10 @@ test("state reads back from the fragment", () => {
     request: null,
     kind: 2,
     sort: null,
+    zoom: "5-9",
+    pin: 4,
+    lanes: null,
+    last: null,
     origin: null,
   };
   assert.deepEqual(parseState("#" + formatState(state)), state);
@@ -122,6 +137,10 @@ test("state reads back from the fragment", () => {
     request: null,
     kind: null,
     sort: null,
+    zoom: null,
+    pin: null,
+    lanes: null,
+    last: null,
     origin: null,
   });
 });
@@ -219,36 +238,109 @@ test("the flame graph's boxes lie within their parents", () => {
   assert.equal(layout(root, 0.5).length, 2);
 });
 
-test("the timeline draws all that is a pixel wide, and not more boxes than pixels", () => {
+test("the timeline draws each row once: as a box of at least a pixel, or with the others of its pixel", () => {
   const r = random(9);
   for (let n = 1; n < 400; n += 7) {
     let t = 0;
     const rows = rowsOf(
       Array.from({ length: n }, () => {
         t += r(30);
-        const row = { start: t, dur: r(30) };
+        const row = { start: t, dur: r(30), kind: 1 + r(3) };
         t += row.dur;
         return row;
       }),
     );
-    const lane = Uint32Array.from({ length: n }, (_, i) => i);
+    const lane = Uint32Array.from({ length: n }, (_, i) => i),
+      { used, sums } = laneSums(rows, lane, (i) => rows.kind[i]);
     for (const [from, to] of [
       [0, t + 1],
       [t / 3, t / 2 + 1],
       [t / 2, t / 2 + 5],
     ]) {
       const width = 100,
+        scale = width / (to - from),
         seen = [];
-      visibleRows(rows, lane, from, to, width, (i, x0, x1) => seen.push([i, x0, x1]));
-      assert.ok(seen.length <= 2 * width + 2, `${seen.length} boxes`);
-      const drawn = new Set(seen.map((s) => s[0])),
-        scale = width / (to - from);
-      for (const i of lane) {
-        const end = rows.start[i] + rows.dur[i];
-        if (end > from && rows.start[i] < to && rows.dur[i] * scale >= 1)
-          assert.ok(drawn.has(i), `row ${i} of ${n} is missing`);
-      }
-      for (let k = 1; k < seen.length; k++) assert.ok(seen[k][0] > seen[k - 1][0]);
+      let calls = 0;
+      const box = (i, x0, x1) => {
+        assert.ok(x1 - x0 >= 0.999 || x0 < 0 || x1 > width, `a box of ${x1 - x0} pixels`);
+        seen.push(i);
+        calls++;
+      };
+      const several = (pixel, k0, k1) => {
+        calls++;
+        let sum = 0;
+        for (let k = k0; k < k1; k++) {
+          assert.ok(rows.dur[lane[k]] * scale < 1, "a row of a pixel is hidden");
+          assert.ok(
+            Math.max(0, Math.floor((rows.start[lane[k]] - from) * scale)) === pixel,
+            "a row is in another pixel",
+          );
+          sum += rows.dur[lane[k]];
+          seen.push(lane[k]);
+        }
+        assert.equal(
+          used.reduce((all, u) => all + sums[u][k1] - sums[u][k0], 0),
+          sum,
+        );
+      };
+      visibleRows(rows, lane, from, to, width, box, several);
+      assert.ok(calls <= 2 * width + 2, `${calls} boxes`);
+      const isVisible = (i) => rows.start[i] < to && (rows.start[i] + rows.dur[i] > from || rows.start[i] >= from);
+      assert.deepEqual(seen, [...lane].filter(isVisible));
     }
   }
+});
+
+test("the texts of an axis differ, and state their common part once", () => {
+  const texts = (from, to) => axisLabels(from, to, 6);
+  for (let width = 5; width < 1e13; width *= 7) {
+    for (const from of [0, width / 3, 3.2e9, 7e12]) {
+      const { ticks, text } = texts(from, from + width),
+        all = ticks.map((t) => t.text);
+      assert.equal(new Set(all).size, all.length, all.join(" "));
+      for (const t of all) assert.ok(t.length < 14, t);
+      assert.equal(
+        text !== "",
+        all.every((t) => t.startsWith("+")),
+      );
+    }
+  }
+  assert.deepEqual(
+    texts(2.21e9, 2.2103e9)
+      .ticks.slice(0, 3)
+      .map((t) => plain(t.text)),
+    ["+0 µs", "+50 µs", "+100 µs"],
+  );
+  assert.equal(plain(texts(2.21e9, 2.2103e9).text), "2.21000 s");
+  assert.deepEqual(texts(0, 3e6).ticks.map((t) => plain(t.text))[1], "0.5 ms");
+});
+
+test("cards state evidence and gain with their units", () => {
+  assert.equal(plain(evidenceText({ name: "waits", value: 120, unit: "" })), "waits 120");
+  assert.equal(plain(evidenceText({ name: "each", value: 570000, unit: "ns" })), "each 570 µs");
+  assert.equal(plain(evidenceText({ name: "rate", value: 8.3, unit: "GiB/s" })), "rate 8.3 GiB/s");
+  assert.equal(gainText({ saved_ns: null }), null);
+  assert.equal(plain(gainText({ saved_ns: 62e6, of_ns: 93e6 })), "gain: 62.0 ms (66.7 %)");
+  assert.equal(
+    plain(gainText({ saved_ns: 30e6, saved_low_ns: 5e6, saved_high_ns: 62e6, of_ns: 93e6 })),
+    "gain: 30.0 ms (32.3 %), between 5.00 ms and 62.0 ms",
+  );
+});
+
+test("a histogram of latencies counts each, and marks those above a bound", () => {
+  const { bins, least, most } = latencyBins([1, 1, 2, 41, 40], 39),
+    sum = (of) => bins.reduce((n, b) => n + of(b), 0);
+  assert.deepEqual(
+    [least, most, sum((b) => b.count), sum((b) => b.slow), bins[0].count, bins.at(-1).slow],
+    [1, 41, 5, 2, 2, 2],
+  );
+});
+
+test("orders of tables read back", () => {
+  const orders = new Map([
+    ["operations", { column: 3, descending: true }],
+    ["memory hotspots", { column: 0, descending: false }],
+  ]);
+  assert.deepEqual(parseOrders(formatOrders(orders)), orders);
+  assert.deepEqual(parseOrders(null), new Map());
 });

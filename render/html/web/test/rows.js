@@ -48,12 +48,11 @@ export function encode(rows) {
     rows.map((r) => (r.launch === undefined ? 0 : 1 + zigzag(r.start - r.launch))),
     rows.map((r) => r.call ?? 0),
     rows.map((r) => (r.group ?? -1) + 1),
-    rows.map((r) => (r.count ?? 1) - 1),
-    rows.map((r) => (r.count > 1 ? r.most : 0)),
     rows.map((r, i) => (r.launcher === undefined ? 0 : 1 + zigzag(i - r.launcher))),
     rows.map((r) => (r.arguments ?? -1) + 1),
     rows.map((r) => (r.maker ?? -1) + 1),
     rows.map((r) => (r.error ?? -1) + 1),
+    rows.map((r) => (r.thread ?? -1) + 1),
   ];
   return Uint8Array.from(columns.flatMap(leb128));
 }

@@ -1,0 +1,65 @@
+package requests_test
+
+import (
+	"testing"
+
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/op"
+)
+
+// Time before the first operation is a queue only where a queue is recorded. Otherwise it is the host's.
+func TestOnlyARecordedQueueIsAQueue(t *testing.T) {
+	span := func(name string, trace, id byte, parent byte, start, end int64, links ...byte) op.Record {
+		s := &op.Span{
+			Name: name, Service: "api", TraceID: op.TraceID{15: trace}, SpanID: op.SpanID{7: id}, ParentSpanID: op.SpanID{7: parent},
+			Start: op.Known(start), Duration: end - start,
+		}
+		for _, l := range links {
+			s.Links = append(s.Links, op.Link{TraceID: op.TraceID{15: l}, SpanID: op.SpanID{7: l}})
+		}
+		return op.Record{Span: s}
+	}
+	work := func(trace, id, parent byte, start, end int64) op.Record {
+		return op.Record{Entry: &op.Entry{
+			Operation: "matmul", DeviceID: "cuda:0", Service: "api", TraceID: op.TraceID{15: trace}, SpanID: op.SpanID{7: id},
+			ParentSpanID: op.SpanID{7: parent}, Start: op.Known(start), Duration: end - start,
+		}}
+	}
+	for name, c := range map[string]struct {
+		records []op.Record
+		want    int64
+	}{
+		"parsing while another request runs": {[]op.Record{
+			span("POST", 1, 1, 0, 0, 100), work(1, 2, 1, 30, 90),
+			span("POST", 2, 2, 0, 0, 100), work(2, 3, 2, 0, 30),
+		}, 0},
+		"a phase": {[]op.Record{
+			span("POST", 1, 1, 0, 0, 100), span("prefill_queue", 1, 5, 1, 5, 25), work(1, 2, 1, 30, 90),
+		}, 20},
+		"a step for others": {[]op.Record{
+			span("POST", 1, 1, 0, 10, 100), span("POST", 2, 2, 0, 0, 100), span("POST", 3, 3, 0, 0, 100),
+			span("step", 9, 20, 0, 5, 25, 2, 3), work(9, 21, 20, 6, 24),
+			span("step", 9, 22, 0, 40, 60, 1, 2), work(9, 23, 22, 42, 58),
+		}, 15},
+		"a step after the time to parse": {[]op.Record{
+			span("POST", 1, 1, 0, 10, 100), span("POST", 2, 2, 0, 0, 100),
+			span("step", 9, 22, 0, 40, 60, 1, 2), work(9, 23, 22, 42, 58),
+		}, 0},
+	} {
+		f := trace.New()
+		for _, rec := range c.records {
+			f.Add(rec)
+		}
+		all := requests.Find(f)
+		for i := range all.List {
+			if q := &all.List[i]; q.TraceID[15] == 1 {
+				check.Equal(t, name, c.want, all.Queued(q))
+			}
+		}
+	}
+	f := tracetest.AddTo(trace.New(), tracetest.SpanAt("POST", 1, 0, 0, 50), tracetest.OpAt("matmul", 9, 1, 5, 50))
+	check.Equal(t, "alike", int64(0), requests.AlikeOf(f)[0].QueuedNS)
+}
