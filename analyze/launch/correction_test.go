@@ -26,7 +26,8 @@ func TestCorrectedTimesAreThoseOfTheWholeRun(t *testing.T) {
 		at, busy, first, last := int64(1e9), int64(0), int64(math.MaxInt64), int64(0)
 		for i := range replays {
 			launch := at
-			calls = append(calls, op.Entry{Operation: "cudaGraphLaunch", Rank: op.Known(0), Start: op.Known(launch), Duration: 5000})
+			calls = append(calls, op.Entry{Operation: "cudaGraphLaunch", Rank: op.Known(0), Start: op.Known(launch),
+				Duration: 5000})
 			at += 10_000
 			kept := nodes
 			if isCut {

@@ -59,13 +59,15 @@ func TestCoverageCountsRecordedAndLostWork(t *testing.T) {
 				StepsWithoutDeviceWork: 1, Ranks: 1,
 				Corrected: &Correction{Refused: "the times of the missing launches are not known"}},
 			"1 of 4 launches has no operation in the recording; 2 of 4 graph replays are whole; 3 of 4 steps have " +
-				"device work. Busy and idle time cannot be corrected: the times of the missing launches are not known.", true,
+				"device work. Busy and idle time cannot be corrected: the times of the missing launches are not " +
+				"known.", true,
 		},
 		{
 			"graphs without numbers", join(kernels(4, 10, 1, hip), kernels(1, 20, 2, hip), kernels(5, 30, 3, hip)),
 			nil, Coverage{Launches: 3, GraphReplays: 3, GraphReplaysWhole: 2, Steps: 3, Ranks: 1,
 				Corrected: &Correction{Refused: "too few replays of a graph are whole"}},
-			"2 of 3 graph replays are whole. Busy and idle time cannot be corrected: too few replays of a graph are whole.", true,
+			"2 of 3 graph replays are whole. Busy and idle time cannot be corrected: too few replays of a graph " +
+				"are whole.", true,
 		},
 	} {
 		c := CoverageOf(forestOf(test.entries), test.un)

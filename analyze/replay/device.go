@@ -169,7 +169,7 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 	for _, c := range all {
 		explained = max(explained, min(at, b.g.At(c.point)+c.usual))
 	}
-	if at-explained > 3*microsecond && (isMarked || !marked.known(b.process[r]) || b.launch[r] == none) {
+	if at-explained > 3*microsecond && (isMarked || !marked.known(b.process[r]) || b.launch[r] == none && len(waits) == 0) {
 		if other := p.endedBefore(b, r); other != none {
 			all = append(all, candidate{b.end[other], at, afterStream})
 		}

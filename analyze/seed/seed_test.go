@@ -31,6 +31,7 @@ func TestFiguresHaveTheReferenceJSON(t *testing.T) {
 		got := check.Must(json.Marshal(tc.got))(t)
 		check.Equal(t, "", tc.want, string(got))
 	}
+	check.Equal(t, "one device", nil, NewBalance([]Sum{{"gpu:0", 1, 300_000}}))
 	text := check.Must(json.Marshal(balance))(t)
 	var got *Balance
 	check.OK(t, json.Unmarshal(text, &got))

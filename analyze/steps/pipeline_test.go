@@ -72,7 +72,8 @@ func schedule(p, m, slow int, forward, backward int64) string {
 		}
 		for r := range p {
 			fmt.Fprintf(&b, `{"resourceSpans":[{"resource":{"attributes":[{"key":"nv.dl.rank","value":{"intValue":"%d"}},`+
-				`{"key":"nv.dl.world_size","value":{"intValue":"%d"}}]},"scopeSpans":[{"spans":[%s,{"traceId":"%032x","spanId":"%016x",`+
+				`{"key":"nv.dl.world_size","value":{"intValue":"%d"}}]},"scopeSpans":[{"spans":[%s,`+
+				`{"traceId":"%032x","spanId":"%016x",`+
 				`"name":"megatron.forward_backward","startTimeUnixNano":"%d","endTimeUnixNano":"%d"}]}]}]}`+"\n", r, p,
 				strings.Join(spans[r], ","), 1+r, 900_000+n, 1_000_000+start, 1_000_000+at[r])
 		}

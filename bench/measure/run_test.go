@@ -202,6 +202,14 @@ func TestMedian(t *testing.T) {
 	check.Equal(t, "of an odd number", 5, Median([]float64{9, 1, 5}))
 }
 
+func TestCosts(t *testing.T) {
+	samples := []Sample{{N: 10, CPU: 100, Bytes: 40, Allocs: 20}, {N: 10, CPU: 300, Bytes: 40}, {N: 10, CPU: 200, Bytes: 40}}
+	check.Equal(t, "medians for a unit", Cost{NS: 20, Bytes: 4, Allocs: 0}, CostOf(samples))
+	if line := Machine(true); !strings.Contains(line, "CPUs, GOGC ") || !strings.HasSuffix(line, "; quick run") {
+		t.Error(line)
+	}
+}
+
 func TestFindSection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "doc.md")
 	check.OK(t, os.WriteFile(path, []byte("before\n<!-- table -->\nold\n<!-- end of table -->\nbehind\n"), 0o644))

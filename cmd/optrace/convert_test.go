@@ -501,13 +501,17 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 
 // Kernels of a replayed graph have the operator, shapes and FLOPs of its capture.
 func TestReportTakesOperatorsOfCaptures(t *testing.T) {
-	const capture = `[{"ph":"X","cat":"cuda_runtime","name":"cudaStreamBeginCapture","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":1}},
-{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":3,"dur":5,"args":{"Input Dims":[[8,64],[64,64]],"Input type":["float","float"]}},
-{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":4,"dur":1,"args":{"correlation":2}},
-{"ph":"X","cat":"cuda_runtime","name":"cudaStreamEndCapture","pid":1,"tid":1,"ts":9,"dur":1,"args":{"correlation":3}}]`
-	const serve = `[{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":1}},
-{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":5,"dur":9,"args":{"device":0,"stream":7,"correlation":1,"graph id":3,"graph node id":5}}]`
-	got := succeeds(t, "report", "-csv", "-by", "operator,shape", tempInput(t, "s.json", serve), "-capture", tempInput(t, "c.json", capture))
+	event := func(category, name string, ts int, args string) string {
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":1,"tid":1,"ts":%d,"dur":4,"args":{%s}}`, category, name, ts, args)
+	}
+	capture := "[" + event("cuda_runtime", "cudaStreamBeginCapture", 1, `"correlation":1`) + "," +
+		event("cpu_op", "aten::mm", 3, `"Input Dims":[[8,64],[64,64]],"Input type":["float","float"]`) + "," +
+		event("cuda_runtime", "cudaLaunchKernel", 4, `"correlation":2`) + "," +
+		event("cuda_runtime", "cudaStreamEndCapture", 9, `"correlation":3`) + "]"
+	serve := "[" + event("cuda_runtime", "cudaGraphLaunch", 1, `"correlation":1`) + "," +
+		event("kernel", "gemm", 5, `"device":0,"stream":7,"correlation":1,"graph id":3,"graph node id":5`) + "]"
+	got := succeeds(t, "report", "-csv", "-by", "operator,shape", tempInput(t, "s.json", serve),
+		"-capture", tempInput(t, "c.json", capture))
 	if !strings.Contains(got, "\naten::mm,\"8x64,64x64->?\",") || !strings.Contains(got, ",65536,") {
 		t.Error(got)
 	}

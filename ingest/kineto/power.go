@@ -54,7 +54,8 @@ func (p *powers) add(e *traceevent.Event) {
 	l.Key()
 	watts, err := strconv.ParseFloat(string(l.AnyNumber()), 64)
 	const most = 1e6
-	if watts *= map[string]float64{"": 1, "m": 1e-3, "k": 1e3}[string(name[1])]; err != nil || !(watts >= 0 && watts < most) {
+	watts *= map[string]float64{"": 1, "m": 1e-3, "k": 1e3}[string(name[1])]
+	if err != nil || !(watts >= 0 && watts < most) {
 		return
 	}
 	if p.of == nil {

@@ -96,7 +96,8 @@ func (m *entryMaker) countEras() {
 	}
 }
 
-// readCalls yields ranges other than steps, runtime calls outside operators, and waits, lost replays and captures within them.
+// readCalls yields ranges other than steps, runtime calls outside operators, and waits, lost replays and captures
+// within them.
 func (r *reader) readCalls(m *entryMaker) bool {
 	var call op.Entry
 	begin := func(thread, name uint32, start, dur int64) {

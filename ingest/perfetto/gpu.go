@@ -81,8 +81,8 @@ func (s *source) renderStage(p *packet, seq *sequence, at int64, timed bool) boo
 	if n := streamNumber.FindString(interned(internedSpecs, queue).text(specName)); n != "" {
 		g.stream, _ = strconv.ParseInt(n, 10, 64)
 	}
-	g.name = cmp.Or(kernel.text(kernelDemangled), kernel.text(kernelName), m.text(stageOwnName), seq.names[m[stageNameIID].n],
-		stepName, "stage "+strconv.FormatUint(step, 10))
+	g.name = cmp.Or(kernel.text(kernelDemangled), kernel.text(kernelName), m.text(stageOwnName),
+		seq.names[m[stageNameIID].n], stepName, "stage "+strconv.FormatUint(step, 10))
 	for _, k := range stageKinds {
 		if g.isPlain && strings.Contains(strings.ToLower(stepName), k.part) {
 			g.kind = k.kind
@@ -246,8 +246,9 @@ func (s *source) operations() bool {
 			pid = strconv.Quote(processName(int64(g.pid)))
 		}
 		s.event = traceevent.Event{
-			Phase: 'X', Category: []byte(kind), Name: []byte(g.name), PID: []byte(pid), TID: strconv.AppendInt(nil, g.stream, 10),
-			Thread: op.Known(-1), Start: op.Known(g.start), Duration: op.Known(g.dur), Args: append(append([]byte{'{'}, g.args...), '}'),
+			Phase: 'X', Category: []byte(kind), Name: []byte(g.name), PID: []byte(pid),
+			TID: strconv.AppendInt(nil, g.stream, 10), Thread: op.Known(-1), Start: op.Known(g.start),
+			Duration: op.Known(g.dur), Args: append(append([]byte{'{'}, g.args...), '}'),
 		}
 		if !s.yield(&s.event, nil) {
 			return false

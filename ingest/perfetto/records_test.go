@@ -163,11 +163,12 @@ func TestThreads(t *testing.T) {
 
 // Operations of devices as other writers than Cuspy state them.
 func TestOperationsOfDevices(t *testing.T) {
-	const stage = `packet { timestamp: 1000 trusted_packet_sequence_id: 1 gpu_render_stage_event { event_id: 1 duration: 400
-		gpu_id: 1 hw_queue_iid: 9 stage_iid: 2 context: 1 %s } } `
+	const stage = `packet { timestamp: 1000 trusted_packet_sequence_id: 1 gpu_render_stage_event {
+		event_id: 1 duration: 400 gpu_id: 1 hw_queue_iid: 9 stage_iid: 2 context: 1 %s } } `
 	power := func(at, watts, direction int) string {
 		return fmt.Sprintf(`packet { timestamp: %d gpu_counter_event { gpu_id: 1 counter_descriptor { specs { counter_id: 3
-			name: "Power limit" numerator_units: 29 } specs { counter_id: 4 name: "board" numerator_units: 28 value_direction: %d } }
+			name: "Power limit" numerator_units: 29 }
+			specs { counter_id: 4 name: "board" numerator_units: 28 value_direction: %d } }
 			counters { counter_id: 4 int_value: %d } } } `, at, direction, 1000*watts)
 	}
 	interned := func(api int, stage string) string {
@@ -183,7 +184,8 @@ func TestOperationsOfDevices(t *testing.T) {
 			"gpu:1 9 stage 2 compute [{tensor.device.power 400 2}]"},
 		{"power from the sample on", power(1000, 100, 2) + power(1200, 300, 2) + power(1500, 500, 2) + fmt.Sprintf(stage, ""),
 			"gpu:1 9 stage 2 compute [{tensor.device.power 200 2}]"},
-		{"power that ends early", power(1000, 100, 1) + power(1200, 300, 1) + fmt.Sprintf(stage, ""), "gpu:1 9 stage 2 compute []"},
+		{"power that ends early", power(1000, 100, 1) + power(1200, 300, 1) + fmt.Sprintf(stage, ""),
+			"gpu:1 9 stage 2 compute []"},
 	} {
 		entries, _ := recordtest.Split(t, perfetto.Records(bytes.NewReader(perfettotest.Encode(t, test.text)), "trace", nil))
 		got := ""

@@ -61,7 +61,8 @@ func (s *sequence) addMessage(field int, b []byte) {
 		s.counters = make(map[uint64]map[uint64]power)
 	}
 	if field == internedCounters {
-		s.counters[id] = powersOf(m[counterDescriptorOf].data, op.Int{V: int64(int32(m[counterGPU].n)), Known: m[counterGPU].set}, &bad)
+		gpu := op.Int{V: int64(int32(m[counterGPU].n)), Known: m[counterGPU].set}
+		s.counters[id] = powersOf(m[counterDescriptorOf].data, gpu, &bad)
 		b = nil
 	}
 	if s.messages[field] == nil {

@@ -97,62 +97,23 @@ func TestNumbersStayAsInTheDocument(t *testing.T) {
 	}
 }
 
-func TestRecords(t *testing.T) {
-	const entry = `{"step":0,"operation":"a","device_id":null,"input_shapes":[],"output_shape":[],"duration_us":1.5,` +
-		`"output_elements":1,"memory_bytes":8}`
-	for _, test := range []struct {
-		name, text string
-		entries    int
-		total      string
-	}{
-		{"empty object", `{}`, 0, ""},
-		{"no total", `{"entries":[` + entry + `,` + entry + `]}`, 2, ""},
-		{"null total", `{"total_duration_us":null,"entries":[` + entry + `]}`, 1, ""},
-		{"total first", `{"total_duration_us":7,"metadata":{},"entries":[` + entry + `]}`, 1, "7000"},
-		{"NaN duration", `{"entries":[{"operation":"a","duration_us":null}]}`, 1, ""},
-		{"unknown keys", `{"version":[1,{"a":2}],"entries":[{"operation":"a","duration_us":1,"x":{}}]}`, 1, ""},
-		{"entries twice", `{"entries":[` + entry + `,` + entry + `],"entries":[` + entry + `]}`, 3, ""},
-		{
-			"more than an int64 of bytes",
-			`{"entries":[{"operation":"a","duration_us":1,"memory_bytes":18446744073709551615}]}`, 1, "",
-		},
-	} {
-		d, err := read([]byte(test.text), "test")
-		total := ""
-		if d.stated {
-			total = fmt.Sprint(d.total)
-		}
-		if err != nil || len(d.entries) != test.entries || total != test.total {
-			t.Errorf("%s: %d entries, total %q, error %v", test.name, len(d.entries), total, err)
-		}
+// shown returns the entries and the stated total of a trace, and the errors.
+func shown(text string) string {
+	var b strings.Builder
+	d, err := read([]byte(text), "trace.json")
+	for i := range d.entries {
+		fmt.Fprintf(&b, "%s\n", d.entries[i].AppendJSON(nil))
 	}
+	if d.stated {
+		fmt.Fprintf(&b, "total %d ns\n", d.total)
+	}
+	if err != nil {
+		fmt.Fprintln(&b, err)
+	}
+	return b.String()
 }
 
-func TestRecordsErrors(t *testing.T) {
-	for _, test := range []struct{ text, want string }{
-		{``, "trace.json: unexpected end of JSON text (at byte 0)"},
-		{`[]`, "trace.json: expected an object, found '[' (at byte 0)"},
-		{`{"entries":[{"operation":"a"`, "trace.json: unexpected end of JSON text (at byte 28)"},
-		{`{"entries":[{"duration_us":1}]}`, "trace.json: entries[0]: an entry without an operation (at byte 29)"},
-		{`{"entries":[{"operation":"a"}]}`, "trace.json: entries[0]: an entry without a duration (at byte 29)"},
-		{
-			`{"entries":[{"operation":"a","duration_us":1e99}]}`,
-			"trace.json: entries[0]: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 47)",
-		},
-		{
-			`{"total_duration_us":1e99,"entries":[{"operation":"a","duration_us":1}]}`,
-			"trace.json: total_duration_us is not a duration that fits 64 bits of nanoseconds (at byte 25)",
-		},
-		{`{"entries":{}}`, "trace.json: expected an array, found '{' (at byte 11)"},
-		{`{} x`, "trace.json: expected the end of the document, found 'x' (at byte 3)"},
-	} {
-		_, err := read([]byte(test.text), "trace.json")
-		var syntax *op.SyntaxError
-		if !errors.As(err, &syntax) || err.Error() != test.want {
-			t.Errorf("%s: error %v, want %s", test.text, err, test.want)
-		}
-	}
-}
+func TestRecords(t *testing.T) { golden.Cases(t, "testdata/cases.txt", shown) }
 
 func TestTruncatedTraceIsReadUpToThere(t *testing.T) {
 	text := sample().write()
@@ -236,48 +197,12 @@ func TestEncoderStreams(t *testing.T) {
 // R4: the error says what is wrong and where. Entries in front of the damage are kept, and those behind a bad entry
 // whose brackets match.
 func TestDamagedByteCostsItsEntry(t *testing.T) {
-	entry := func(name string) string { return `{"step": 0, "operation": "` + name + `", "duration_us": 1.5}` }
-	list := func(entries ...string) string {
-		return "{\"entries\": [\n" + strings.Join(entries, ",\n") + "\n], \"total_duration_us\": 3}"
-	}
-	a := entry("a")
-	c := entry("c")
-	for _, test := range []struct {
-		name, text, want, err string
-	}{
-		{
-			"a value", list(a, `{"step": 0, "operation": "b", "duration_us": x}`, c), "a c",
-			"f: entries[1]: expected a value, found 'x' (at byte 110)",
-		},
-		{"a comma between entries", list(a+"\n"+entry("b"), c), "a", "f: expected ',' or ']', found '{' (at byte 64)"},
-		{
-			"a quote", list(a, `{"step": 0, "operation": "b, "duration_us": 2}`, c, entry("d")), "a",
-			"f: entries[1]: expected ',' or '}', found 'd' (at byte 95)",
-		},
-		{
-			"the end of an entry", list(a, `{"step": 0, "operation": "b", "duration_us": 2`, c, entry("d")), "a",
-			"f: entries[1]: expected a string, found '{' (at byte 113)",
-		},
-		{"an object", list(a, "7", c), "a c", "f: entries[1]: not an object (at byte 66)"},
-		{"a required member", list(a, "{}", c), "a c", "f: entries[1]: an entry without an operation (at byte 67)"},
-		{
-			"nesting", list(a, `{"x":`+strings.Repeat("[", 2000)+strings.Repeat("]", 2000)+"}", c), "a c",
-			"f: entries[1]: nested deeper than 512 (at byte 581)",
-		},
-		{
-			"the start of an entry", list(a, `X"step": 0, "operation": "b", "duration_us": 2}`, c), "a",
-			"f: entries[1]: expected a value, found 'X' (at byte 65)",
-		},
-	} {
-		d, err := read([]byte(test.text), "f")
-		var got []string
-		for _, e := range d.entries {
-			got = append(got, e.Operation)
-		}
-		first, _, _ := strings.Cut(fmt.Sprint(err), "\n")
-		if strings.Join(got, " ") != test.want || first != test.err {
-			t.Errorf("%s: error %s, want %s, entries %v", test.name, first, test.err, got)
-		}
+	golden.Cases(t, "testdata/damage.txt", shown)
+	const entry = `{"step": 0, "operation": "a", "duration_us": 1.5}`
+	got := shown("{\"entries\": [\n" + entry + ",\n{\"x\":" + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + "},\n" +
+		entry + "\n]}")
+	if strings.Count(got, `"operation":"a"`) != 2 || !strings.Contains(got, "entries[1]: nested deeper than 512 (at byte 581)") {
+		t.Error(got)
 	}
 }
 

@@ -60,83 +60,39 @@ func TestDecodeLimits(t *testing.T) {
 	}
 }
 
-func TestDecodeRecords(t *testing.T) {
-	for _, test := range []struct {
-		line string
-		want op.Record
-	}{
-		{`{}`, op.Record{}},
-		{`{"schema":"optrace.entries/v1"}`, op.Record{}},
-		{`{"schema":"optrace.entries/v1","resource":null}`, op.Record{}},
-		{`{"resource":{"service":"s","rank":"3","new":1,"attrs":{"a":true}}}`,
-			op.Record{Resource: &op.Resource{Service: "s",
-				Rank: op.Known(3), Attrs: []op.Attr{{Key: "a", Value: "true", Type: op.AttrBool}}}}},
-		{`{"gap":{"dropped":5,"reason":"x","new":[]}}`, op.Record{Gap: &op.Gap{Dropped: 5, Reason: "x"}}},
-		{`{"batch":{"writer":"w","seq":1,"entries":2,"new":0}}`,
-			op.Record{Batch: &op.Batch{Writer: "w", Sequence: 1, Entries: 2}}},
-		{`{"span":{"name":"n","parent_remote":true,"failed":null,"duration_ns":-5,"new":{}}}`,
-			op.Record{Span: &op.Span{Name: "n", RemoteParent: true}}},
-		{`{"span":{"name":"n","start_unix_ns":9223372036854775807,"duration_ns":5}}`,
-			op.Record{Span: &op.Span{Name: "n", Duration: 5}}},
-		{`{"span":{"start_unix_ns":9223372036854775802,"duration_ns":5}}`,
-			op.Record{Span: &op.Span{Start: op.Known(math.MaxInt64 - 5), Duration: 5}}},
-		{`{"span":{"start_unix_ns":9223372036854775803,"duration_ns":5}}`, op.Record{Span: &op.Span{Duration: 5}}},
-		{`{"gap":{"dropped":5},"batch":{"writer":"w"}}`, op.Record{Batch: &op.Batch{Writer: "w"}}},
-		{`{"call":{"operation":"a","duration_ns":2,"new":1}}`, op.Record{Call: &op.Entry{Operation: "a", Duration: 2,
-			Kind: op.KindCompute, KindRule: op.RuleDefault, Side: op.SideHost}}},
-		{`{"span":null}`, op.Record{}}, {`{"call":null}`, op.Record{}}, {`{"gap":null}`, op.Record{}}, {`{"batch":null}`, op.Record{}},
-		{`{"future":{"a":1}}`, op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}},
-	} {
-		got, err := entries.DecodeLine([]byte(test.line))
-		if err != nil {
-			t.Errorf("%s: %v", test.line, err)
-			continue
-		}
-		check.Equal(t, test.line, test.want, got)
+// described returns a record as JSON or in words.
+func described(rec op.Record) string {
+	switch {
+	case rec.Entry != nil:
+		return string(rec.Entry.AppendJSON(nil))
+	case rec.Call != nil:
+		return string(rec.Call.AppendCallJSON(nil))
+	case rec.Span != nil:
+		return string(rec.Span.AppendJSON(nil))
+	case rec.Gap != nil:
+		return string(rec.Gap.AppendJSON(nil))
+	case rec.Batch != nil:
+		return string(rec.Batch.AppendJSON(nil))
+	case rec.Resource != nil:
+		return string(op.AppendHeader(nil, rec.Resource))
+	case rec.Skipped.N > 0:
+		return "skipped " + string(rec.Skipped.Reason)
 	}
+	return "empty"
 }
 
-func TestDecodeErrors(t *testing.T) {
-	const record = "invalid_record"
-	for _, test := range []struct {
-		line, want string
-		truncated  bool
-		class      string
-	}{
-		{``, "line: unexpected end of JSON text (at byte 0)", true, "syntax"},
-		{`{"operation":"a","duration_us":1`, "line: unexpected end of JSON text (at byte 32)", true, "syntax"},
-		{`[]`, "line: expected an object, found '[' (at byte 0)", false, "syntax"},
-		{`{"operation":"a" "x":1}`, "line: expected ',' or '}', found '\"' (at byte 17)", false, "syntax"},
-		{`{"operation":"a","duration_us":1}}`, "line: expected the end of the JSON text, found '}' (at byte 33)", false,
-			"syntax"},
-		{`{"operation":null,"duration_us":1}`, "line: an entry without an operation (at byte 34)", false, record},
-		{`{"operation":5,"duration_us":1}`, "line: an entry without an operation (at byte 31)", false, record},
-		{`{"step":5}`, "line: an entry without an operation (at byte 10)", false, record},
-		{`{"operation":"a"}`, "line: an entry without a duration (at byte 17)", false, record},
-		{`{"operation":"a","duration_us":"x"}`,
-			"line: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 34)", false, record},
-		{`{"operation":"a","duration_us":{}}`,
-			"line: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 33)", false, record},
-		{`{"operation":"a","duration_us":1e400}`,
-			"line: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 36)", false, record},
-		{`{"operation":"a","duration_us":1,"gap":{"dropped":1}}`,
-			"line: an entry and another record in one (at byte 0)", false, record},
-		{`{"gap":{"dropped":-1}}`, "line: dropped is not a count (at byte 20)", false, record},
-		{`{"batch":{"seq":"x"}}`, "line: seq is not a count (at byte 19)", false, record},
-		{`{"call":{"duration_ns":1}}`, "line: an entry without an operation (at byte 25)", false, record},
-		{`{"gap":5}`, "line: expected an object, found '5' (at byte 7)", false, "syntax"},
-		{`{"schema":"optrace.entries/v2"}`, `line: schema "optrace.entries/v2" is not supported, this version reads ` +
-			`"optrace.entries/v1" ` +
-			`(at byte 0)`, false, record},
-		{`{"a":` + strings.Repeat("[", 1000) + `}`, "line: nested deeper than 512 (at byte 516)", false, "syntax"},
-	} {
-		_, err := entries.DecodeLine([]byte(test.line))
-		var syntax *op.SyntaxError
-		if !errors.As(err, &syntax) || err.Error() != test.want || syntax.Truncated != test.truncated ||
-			syntax.Class.String() != test.class {
-			t.Errorf("%.60s: error %v, want %s of class %s", test.line, err, test.want, test.class)
+func TestDecodeLine(t *testing.T) {
+	decoded := func(line string) string {
+		rec, err := entries.DecodeLine([]byte(line))
+		if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
+			return fmt.Sprintf("%v, truncated %t, %s", err, syntax.Truncated, syntax.Class)
 		}
+		check.OK(t, err)
+		return described(rec)
 	}
+	golden.Cases(t, "testdata/lines.txt", decoded)
+	check.Equal(t, "deep", "line: nested deeper than 512 (at byte 516), truncated false, syntax",
+		decoded(`{"a":`+strings.Repeat("[", 1000)+`}`))
 }
 
 func FuzzDecodeLine(f *testing.F) {
@@ -199,42 +155,18 @@ func readAll(text string) []string {
 func line(operation string) string { return fmt.Sprintf(`{"operation":%q,"duration_us":1}`, operation) }
 
 func TestReader(t *testing.T) {
-	header := `{"schema":"optrace.entries/v1","resource":{"service":"s"}}`
+	read := func(text string) string { return strings.Join(readAll(text), "\n") }
+	golden.Cases(t, "testdata/reader.txt", read)
 	a := line("a")
-	b := line("b")
-	for _, test := range []struct {
-		name, text string
-		want       []string
-	}{
-		{"empty", "", nil}, {"only a header", header + "\n", []string{"resource s"}},
-		{"lines", header + "\n" + a + "\n" + b + "\n", []string{"resource s", "op a", "op b"}},
-		{"no header", a + "\n", []string{"op a"}},
-		{"no final newline", a + "\n" + b, []string{"op a", "op b"}},
-		{"CRLF", a + "\r\n" + b + "\r\n", []string{"op a", "op b"}},
-		{"byte order mark", "\ufeff" + a + "\n", []string{"op a"}},
-		{"byte order mark and an error", "\ufeffx\n", []string{"f:1: expected an object, found 'x' (at byte 3)"}},
-		{"blank lines", "\n \t\r\n" + a + "\n\n\n" + b + "\n\n", []string{"op a", "op b"}},
-		{"torn tail", a + "\n" + b[:20], []string{"op a", "truncated f:2: unexpected end of JSON text (at byte 54)"}},
-		{"torn line within", b[:20] + "\n" + a + "\n", []string{"f:1: unexpected end of JSON text (at byte 20)",
-			"op a"}},
-		{"bad lines go on", "x\n" + a + "\n{}x\n" + b + "\n", []string{"f:1: expected an object, found 'x' (at byte 0)",
-			"op a", "f:3: expected the end of the JSON text, found 'x' (at byte 38)", "op b"}},
-		{"unknown record", `{"future":1}` + "\n" + a, []string{"skipped unknown_record", "op a"}},
-		{"empty record", "{}\n" + a, []string{"empty", "op a"}},
-		{"other records", `{"gap":{"dropped":3}}` + "\n" + `{"batch":{"seq":4}}` + "\n" + `{"span":{"name":"r"}}`,
-			[]string{"gap 3", "batch 4", "span r"}},
-		{"newer schema is final", a + "\n" + `{"schema":"optrace.entries/v2"}` + "\n" + b, []string{"op a",
-			`f:2: schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1"`}},
-		{"a record within a torn header goes on", `{"schema":"{"batch":{"seq":4}}` + "\n" + a,
-			[]string{"f:1: expected ',' or '}', found 'b' (at byte 13)", "op a"}},
-		{"UTF-16 is final", "\xff\xfe{\x00}\x00\n\x00" + a, []string{"f: the text is UTF-16, entries are UTF-8"}},
-		{"binary", "\x00\x01\x02\n" + a, []string{"f:1: zero bytes passed over: 1 (at byte 0)",
-			`f:1: expected an object, found '\x01' (at byte 1)`, "op a"}},
-		{"zeros in front of lines", strings.Repeat("\x00", 300_000) + a + "\n\x00\x00" + a, []string{
-			"f:1: zero bytes passed over: 300000 (at byte 0)", "op a",
-			fmt.Sprintf("f:2: zero bytes passed over: 2 (at byte %d)", 300_001+len(a)), "op a"}},
+	zero := "f:1: zero bytes passed over: "
+	for text, want := range map[string]string{
+		a + "\r\n" + a + "\r\n": "op a\nop a", "\n \t\r\n" + a + "\n\n\n" + a + "\n\n": "op a\nop a",
+		"\xff\xfe{\x00}\x00\n\x00" + a: "f: the text is UTF-16, entries are UTF-8",
+		"\x00\x01\x02\n" + a:           zero + "1 (at byte 0)\nf:1: expected an object, found '\\x01' (at byte 1)\nop a",
+		strings.Repeat("\x00", 300_000) + a + "\n\x00\x00" + a: zero + "300000 (at byte 0)\nop a\n" +
+			fmt.Sprintf("f:2: zero bytes passed over: 2 (at byte %d)\nop a", 300_001+len(a)),
 	} {
-		check.Equal(t, test.name, test.want, readAll(test.text))
+		check.Equal(t, fmt.Sprintf("%.20q", text), want, read(text))
 	}
 }
 

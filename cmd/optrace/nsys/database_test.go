@@ -3,6 +3,7 @@ package nsys_test
 import (
 	"bytes"
 	"database/sql"
+	_ "embed" // schema
 	"fmt"
 	"math"
 	"os"
@@ -27,32 +28,9 @@ import (
 const recorded = "../../../../shared/data/nsys/h100_2gpu.sqlite"
 
 // schema is the schema of an export, with known columns and some others.
-const schema = `
-CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
-CREATE TABLE ThreadNames (nameId INTEGER NOT NULL, priority INTEGER, globalTid INTEGER);
-CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT, systemClockNs INTEGER);
-CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);
-CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT,
-	globalTid INTEGER, textId INTEGER);
-CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER,
-	correlationId INTEGER,
-	nameId INTEGER);
-CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
-	streamId INTEGER NOT NULL,
-	correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL,
-		registersPerThread INTEGER,
-	gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER,
-		staticSharedMemory INTEGER,
-	dynamicSharedMemory INTEGER, graphNodeId INTEGER, graphId INTEGER);
-CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
-	streamId INTEGER NOT NULL,
-	correlationId INTEGER, globalPid INTEGER, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL, srcKind INTEGER,
-		dstKind INTEGER);
-CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
-	streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, graphId INTEGER);
-CREATE TABLE SOMETHING_NEW (x BLOB);
-`
+//
+//go:embed testdata/schema.sql
+var schema string
 
 // nodes is the table of graph nodes. Exports without graphs lack it.
 const nodes = `CREATE TABLE CUDA_GRAPH_NODE_EVENTS (start INTEGER NOT NULL, graphNodeId INTEGER NOT NULL,

@@ -6,106 +6,29 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/ingest/internal/traceevent"
-	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 )
 
 func TestReader(t *testing.T) {
-	for _, test := range []struct {
-		name, text string
-		want       []string
-		err        string
-	}{
-		{
-			"object", `{"rank":{"x":1},"traceEvents":[{"ph":"X","cat":"c","name":"n","pid":1,"tid":"t","ts":1.5,` +
-				`"dur":2,"args":{"a":[1]}}],"base":7}`,
-			[]string{`X c n 1 "t" 1500 2000 {"a":[1]}`, `rank={"x":1} base=7`}, "",
-		},
-		{
-			"object within an object", `{"traceEvents":{"traceEvents":[{"ph":"X"}],"rank":1},"base":7}`,
-			[]string{"X     unknown unknown ", `rank=1 base=7`}, "",
-		},
-		{
-			"no deeper", `{"traceEvents":{"traceEvents":{"traceEvents":[]}}}`, []string{
-				"next", "test: expected an array, found '{', bytes passed over: 0 (at byte 30)", "rank= base=",
-			}, "test: expected the end of the document, found '}' (at byte 48)",
-		},
-		{
-			"array", `[{"ph":"M","name":"process_name","args":null},{"name":"\u0041\n","ts":1682725898236567.123,` +
-				`"other":{}}]`,
-			[]string{`M  process_name   unknown unknown `, "\x00  A\n   1682725898236567123 unknown ", `rank= base=`},
-			"",
-		},
-		{
-			"values of other types", `[{"ph":1,"cat":null,"name":{},"pid":null,"ts":null,"args":[1]}]`,
-			[]string{"\x00   null  unknown unknown ", `rank= base=`}, "",
-		},
-		{
-			"bad events", `[1,{"ph":"X"},{"ts":"now"},{"ts":1e300},{"ph":X},{}]`,
-			[]string{
-				"test: expected an object, found '1' (at byte 1)", "X     unknown unknown ",
-				"test: ts is no number (at byte 14)",
-				"test: ts does not fit 64 bits of nanoseconds (at byte 27)",
-				"test: expected a value, found 'X' (at byte 46)", "\x00     unknown unknown ", `rank= base=`,
-			}, "",
-		},
-		{"times in quotes", `[{"ph":"X","ts":"213757592700","dur":"41.5"},{"ts" : "\u0031.5"}]`,
-			[]string{"X     213757592700000 41500 ", "\x00     1500 unknown ", "rank= base="}, ""},
-		{"cut off", `{"base":1,"traceEvents":[{"ph":"X"},{"ph`, []string{"X     unknown unknown ", "rank= base=1"},
-			"test: unexpected end of JSON text (at byte 40)"},
-		{"something behind", `[{"ph":"X"}] nope`, []string{"X     unknown unknown ", "rank= base="},
-			"test: expected the end of the document, found 'n' (at byte 13)"},
-		{
-			"damage", `{"rank":1,"traceEvents":[{"ph":"B"},{"ph":"X","name":"say "hi","ts":1},` + "\n" +
-				`{"ph":"X","args":{"a":inf,"b":"C:\x",}}}, {"ph":"E"},],"base":7,}`,
-			[]string{
-				"B     unknown unknown ",
-				"test: expected ',' or '}', found 'h', bytes passed over: 36 (at byte 59)",
-				`X     unknown unknown {"a":"inf","b":"C:\u005cx"}`,
-				"test: expected ',' or ']', found '}', bytes passed over: 3 (at byte 111)",
-				"E     unknown unknown ", `rank=1 base=7`,
-			}, "",
-		},
-		{
-			"documents", `{"base":1,"traceEvents":[{"ph":"X"}]}` + "\n" +
-				`[{"ph":"B"}] {"rank":1} {"traceEvents":[]}`,
-			[]string{"X     unknown unknown ", "next", "B     unknown unknown ", "next",
-				"test: document without events (at byte 51)", "next", "rank= base="}, "",
-		},
-		{
-			"cut off, and begun again", `{"base":1,"traceEvents":[{"ph":"X"},{"ph` + "\n" +
-				`{"rank":2,"traceEvents":[{"ph":"B"}` +
-				`]}` + "\n" + `{"traceEvents":[{"ph":"E"}]}`,
-			[]string{"X     unknown unknown ",
-				"test: control character in a string, bytes passed over: 30 (at byte 40)",
-				"B     unknown unknown ", "next", "E     unknown unknown ", "rank= base="}, "",
-		},
-		{"a trace in a trace", `{"traceEvents":{"traceEvents":[{"ph":"X"}],"base":7},"rank":1}`,
-			[]string{"X     unknown unknown ", "rank=1 base=7"}, ""},
-		{"no document", `1`, []string{"rank= base="}, "test: expected an object, found '1' (at byte 0)"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			r := traceevent.NewReader(strings.NewReader(test.text), "test", "rank", "base")
-			var got []string
-			for first := true; r.Next(); first = false {
-				if !first {
-					got = append(got, "next")
-				}
-				for e, err := range r.Events() {
-					if err != nil {
-						got = append(got, err.Error())
-						continue
-					}
-					got = append(got, fmt.Sprintf("%c %s %s %s %s %v %v %s", e.Phase, e.Category, e.Name, e.PID, e.TID,
-						e.Start, e.Duration, e.Args))
-				}
+	golden.Cases(t, "testdata/cases.txt", func(text string) string {
+		r := traceevent.NewReader(strings.NewReader(text), "input", "rank", "base")
+		var got strings.Builder
+		for first := true; r.Next(); first = false {
+			if !first {
+				fmt.Fprintln(&got, "next")
 			}
-			got = append(got, fmt.Sprintf("rank=%s base=%s", r.Member("rank"), r.Member("base")))
-			check.Equal(t, "events", test.want, got)
-			if err := r.Err(); err == nil && test.err != "" || err != nil && err.Error() != test.err {
-				t.Errorf("err = %v, want %q", err, test.err)
+			for e, err := range r.Events() {
+				if err != nil {
+					fmt.Fprintln(&got, "error:", err)
+					continue
+				}
+				fmt.Fprintf(&got, "%q %s %q %s %s %v %v %s\n", e.Phase, e.Category, e.Name, e.PID, e.TID, e.Start, e.Duration,
+					e.Args)
 			}
-		})
-	}
+		}
+		fmt.Fprintf(&got, "rank=%s base=%s, ended by %v", r.Member("rank"), r.Member("base"), r.Err())
+		return got.String()
+	})
 }
 
 func TestReaderStopsWhenTold(t *testing.T) {

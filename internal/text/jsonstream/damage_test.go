@@ -9,6 +9,7 @@ import (
 	"testing/iotest"
 
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/text/jsonstream"
 )
 
@@ -53,43 +54,22 @@ func walk(src io.Reader) (got []string) {
 }
 
 func TestResume(t *testing.T) {
+	walked := func(text string) string {
+		whole := walk(strings.NewReader(text))
+		check.Equal(t, text[:9]+", bytewise", whole, walk(iotest.OneByteReader(strings.NewReader(text))))
+		return strings.Join(whole, "\n")
+	}
+	golden.Cases(t, "testdata/resume.txt", walked)
 	long := strings.Repeat("x", 10_000)
-	for _, test := range []struct {
-		name, text string
-		want       []string
-	}{
-		{"a quote too many", `{"list":[{"a":1},{"a":"x"y"},{"a":2},{"a":3}],"end":4}`, []string{
-			"document", `{"a":1}`, "expected ',' or '}', found 'y', bytes passed over: 12 (at byte 25)", `{"a":2}`, `{"a":3}`,
-			"end 4"}},
-		{"in the last element", `{"list":[{"a":"x"y"}],"end":4}`, []string{
-			"document", "expected ',' or '}', found 'y', bytes passed over: 11 (at byte 17)", "end 4"}},
-		{"a bracket too many", `{"list":[{"a":1}},{"a":2}]],{"a":3}],"end":4}`, []string{
-			"document", `{"a":1}`, "expected ',' or ']', found '}', bytes passed over: 2 (at byte 16)", `{"a":2}`,
-			"expected ',' or '}', found ']', bytes passed over: 2 (at byte 26)", `{"a":3}`, "end 4"}},
-		{"a bracket too few", `{"list":[{"a":[1},{"a":2}],"end":4}`, []string{
-			"document", "expected ',' or ']', found '}', bytes passed over: 9 (at byte 16)", `{"a":2}`, "end 4"}},
-		{"a bad key", `{"list":[{"a":1}],v":0,"list":[{"a":2}],"end":4}`, []string{"document", `{"a":1}`,
-			"expected a string, found 'v', bytes passed over: 13 (at byte 18)", `{"a":2}`, "end 4"}},
-		{"cut off, and begun again", `{"list":[{"a":1},{"a` + "\n" + `{"v":0,"list":[{"a":2}]}`, []string{"document",
-			`{"a":1}`, "control character in a string, bytes passed over: 4 (at byte 20)", "document", `{"a":2}`}},
-		{"cut off in front of an element", `{"list":[{"a":1},` + "\n" + `{"v":"` + long + `","list":[{"a":2}]}`, []string{
-			"document", `{"a":1}`, "document in place of an element, bytes passed over: 0 (at byte 18)", "document", `{"a":2}`}},
-		{"cut off behind a colon", `{"list":[{"a":` + "\n" + `{"w":"` + long + `","list":[{"a":2}]}`, []string{
-			"document", "value without an end, bytes passed over: 10022 (at byte 9)", `{"a":2}`}},
-		{"not for an element's member", `{"list":[{"a":x,"b":{"a":7}},{"a":2}]}`, []string{"document",
-			"expected a value, found 'x' (at byte 14)", `{"a":2}`}},
-		{"mended", `{"list":[{"a":{"b":NaN,"c":"C:\x",},},{"a":2},],"end":4,}`, []string{"document",
-			`{"a":{"b":"NaN","c":"C:\u005cx"}}`, `{"a":2}`, "end 4"}},
-		{"documents", `{"list":[{"a":1}]}{"list":[{"a":2}]}` + "\n" + `{"end":4}`, []string{"document", `{"a":1}`,
-			"document", `{"a":2}`, "document", "end 4"}},
-		{"zeros", "\x00\x00{\"list\":[{\"a\":1}]}\n\x00", []string{"document",
-			"zero bytes passed over: 2 (at byte 0)", `{"a":1}`, "zero bytes passed over: 1 (at byte 21)"}},
-		{"nothing behind it", `{"list":[{"a":1}}`, []string{"document", `{"a":1}`,
-			"expected ',' or ']', found '}' (at byte 16)"}},
-		{"cut off", `{"list":[{"a":1},{"a":"x`, []string{"document", `{"a":1}`, "unexpected end of JSON text (at byte 24)"}},
+	for text, want := range map[string]string{
+		`{"list":[{"a":1},` + "\n" + `{"v":"` + long + `","list":[{"a":2}]}`: "document\n{\"a\":1}\n" +
+			"document in place of an element, bytes passed over: 0 (at byte 18)\ndocument\n{\"a\":2}",
+		`{"list":[{"a":` + "\n" + `{"w":"` + long + `","list":[{"a":2}]}`: "document\n" +
+			"value without an end, bytes passed over: 10022 (at byte 9)\n{\"a\":2}",
+		"\x00\x00{\"list\":[{\"a\":1}]}\n\x00": "document\nzero bytes passed over: 2 (at byte 0)\n{\"a\":1}\n" +
+			"zero bytes passed over: 1 (at byte 21)",
 	} {
-		check.Equal(t, test.name, test.want, walk(strings.NewReader(test.text)))
-		check.Equal(t, test.name+", bytewise", test.want, walk(iotest.OneByteReader(strings.NewReader(test.text))))
+		check.Equal(t, text[:9], want, walked(text))
 	}
 }
 

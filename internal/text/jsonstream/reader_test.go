@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/internal/testing/golden"
 	"github.com/optrace/optrace/internal/text/jsonstream"
 	"github.com/optrace/optrace/op"
 )
@@ -44,69 +45,43 @@ func events(src io.Reader) (got []string, err error) {
 	return got, r.Err()
 }
 
+// shown returns the elements of a document and the error that ended them, which do not depend on the sizes of reads.
+func shown(t *testing.T, text string) string {
+	t.Helper()
+	show := func(src io.Reader) string {
+		var b strings.Builder
+		got, err := events(src)
+		for _, e := range got {
+			fmt.Fprintf(&b, "%#q\n", e)
+		}
+		var syntax *op.SyntaxError
+		if errors.As(err, &syntax) && syntax.Truncated {
+			fmt.Fprint(&b, "truncated: ")
+		}
+		fmt.Fprintln(&b, err)
+		return b.String()
+	}
+	whole := show(strings.NewReader(text))
+	check.Equal(t, "data with EOF", whole, show(iotest.DataErrReader(strings.NewReader(text))))
+	if len(text) < jsonstream.MaxElement { // or it takes long
+		check.Equal(t, "in halves", whole, show(iotest.HalfReader(strings.NewReader(text))))
+		check.Equal(t, "bytewise", whole, show(iotest.OneByteReader(strings.NewReader(text))))
+	}
+	return whole
+}
+
 func TestElements(t *testing.T) {
+	golden.Cases(t, "testdata/elements.txt", func(text string) string { return shown(t, text) })
 	long := strings.Repeat("x", jsonstream.MaxElement)
-	for _, test := range []struct {
-		name, text string
-		want       []string
-		err        string
-	}{
-		{"array", `[{"a":1},{"b":[2,{}]}]`, []string{`{"a":1}`, `{"b":[2,{}]}`}, ""},
-		{"empty array", ` [ ] `, nil, ""},
-		{"member of an object", `{"v":1,"events":[{"a":1}],"w":{"x":[]}}`, []string{`{"a":1}`}, ""},
-		{"escaped key", `{"\u0065vents":[1]}`, []string{"1"}, ""},
-		{"no such member", `{"v":1}`, nil, ""},
-		{"the member twice", `{"events":[1],"events":[2]}`, []string{"1", "2"}, ""},
-		{"scalars", `[1,-2.5e3,true,null,"s","]\"["]`, []string{"1", "-2.5e3", "true", "null", `"s"`, `"]\"["`}, ""},
-		{"spaces", "\xef\xbb\xbf\r\n{ \"events\" :\t[ {\"a\" : 1} ,\n 2 ] }", []string{`{"a" : 1}`, "2"}, ""},
-		{"brackets in strings", `[{"a":"}]"},{"b":"\\"}]`, []string{`{"a":"}]"}`, `{"b":"\\"}`}, ""},
-		{"an element that breaks the grammar", `[{"a":nope:},{"b":2}]`, []string{`{"a":nope:}`, `{"b":2}`}, ""},
-		{"a string without its end", "[{\"a\":\"x}\n},{\"b\":2}]", []string{"{\"a\":\"x}\n}", `{"b":2}`}, ""},
-		{"an element too long", `[1,"` + long + `",{"a":"` + long + `"},2]`, []string{
-			"1", "error: test: value longer than 16 MiB (at byte 3)",
-			"error: test: value longer than 16 MiB (at byte 16777222)", "2",
-		}, ""},
-		{"a skipped value may be longer", `{"v":"` + long + `","events":[1]}`, []string{"1"}, ""},
-		{"cut within an element", `{"events":[{"a":1},{"b":`, []string{`{"a":1}`},
-			"test: unexpected end of JSON text (at byte 24)"},
-		{"cut behind an element", `{"events":[{"a":1}`, []string{`{"a":1}`},
-			"test: unexpected end of JSON text (at byte 18)"},
-		{"cut behind a comma", `[{"a":1},`, []string{`{"a":1}`}, "test: unexpected end of JSON text (at byte 9)"},
-		{"cut behind the array", `{"events":[1]`, []string{"1"}, "test: unexpected end of JSON text (at byte 13)"},
-		{"cut within a key", `{"eve`, nil, "test: unexpected end of JSON text (at byte 5)"},
-		{"no comma", `[{"a":1}{"b":2}]`, []string{`{"a":1}`}, "test: expected ',' or ']', found '{' (at byte 8)"},
-		{"a comma behind the last", `{"events":[1 , ],}`, []string{"1"}, ""},
-		{"no value", `{"v":}`, nil, "test: expected a value, found '}' (at byte 5)"},
-		{"no colon", `{"v" 1}`, nil, "test: expected ':', found '1' (at byte 5)"},
-		{"no array", `{"events":{"a":1}}`, nil, "test: expected an array, found '{' (at byte 10)"},
-		{"no key", `{1:2}`, nil, "test: expected a string, found '1' (at byte 1)"},
-		{"deep", `[` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `,1]`,
-			[]string{strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000), "1"}, ""},
-		{"empty", ``, nil, "test: unexpected end of JSON text (at byte 0)"},
+	brackets := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
+	for text, want := range map[string]string{
+		"\xef\xbb\xbf\r\n{ \"events\" :\t[ {\"a\" : 1} ,\n 2 ] }": "`{\"a\" : 1}`\n`2`\n<nil>\n",
+		`[1,"` + long + `",{"a":"` + long + `"},2]`: "`1`\n`error: test: value longer than 16 MiB (at byte 3)`\n" +
+			"`error: test: value longer than 16 MiB (at byte 16777222)`\n`2`\n<nil>\n",
+		`{"v":"` + long + `","events":[1]}`: "`1`\n<nil>\n",
+		`[` + brackets + `,1]`:              "`" + brackets + "`\n`1`\n<nil>\n",
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			sources := map[string]io.Reader{
-				"whole":         strings.NewReader(test.text),
-				"data with EOF": iotest.DataErrReader(strings.NewReader(test.text)),
-			}
-			if len(test.text) < jsonstream.MaxElement { // or it takes long
-				sources["in halves"] = iotest.HalfReader(strings.NewReader(test.text))
-				sources["bytewise"] = iotest.OneByteReader(strings.NewReader(test.text))
-			}
-			for name, src := range sources {
-				got, err := events(src)
-				if diff := cmp.Diff(test.want, got); diff != "" {
-					t.Fatalf("%s: elements (-want +got):\n%s", name, diff)
-				}
-				if got := fmt.Sprint(err); err != nil && got != test.err || err == nil && test.err != "" {
-					t.Errorf("%s: err = %v, want %q", name, err, test.err)
-				}
-				var syntax *op.SyntaxError
-				if errors.As(err, &syntax) && syntax.Truncated != strings.Contains(test.err, "unexpected end") {
-					t.Errorf("%s: truncated = %t for %q", name, syntax.Truncated, test.err)
-				}
-			}
-		})
+		check.Equal(t, text[:20], want, shown(t, text))
 	}
 }
 
@@ -145,37 +120,16 @@ func TestNested(t *testing.T) {
 }
 
 func TestDocuments(t *testing.T) {
-	for _, test := range []struct {
-		name, text string
-		want       []string
-		err        bool
-	}{
-		{"lines", "{\"a\":1}\n{\"a\":2}\n", []string{`{"a":1}`, `{"a":2}`}, false},
-		{"without separators", `{"a":1}{"a":2}`, []string{`{"a":1}`, `{"a":2}`}, false},
-		{"indented", "{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}\n{\n}\n", []string{"{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}",
-			"{\n}"}, false},
-		{"a torn line", "{\"a\":[1\n{\"a\":2}\n", []string{"{\"a\":[1\n", `{"a":2}`}, false},
-		{"a line torn in a string", "{\"a\":\"x\n{\"a\":2}\n", []string{"{\"a\":\"x\n", `{"a":2}`}, false},
-		{"a torn tail", "{\"a\":1}\n{\"a\":", []string{`{"a":1}`}, true},
-		{"other text", "listening on :80\n{\"a\":1}\n, [done]", []string{"listening on :80", `{"a":1}`, ", [done]"},
-			false},
-		{"nothing", " \n", nil, false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			r := jsonstream.NewReader(iotest.OneByteReader(strings.NewReader(test.text)), "test")
-			var got []string
-			for text, err := range r.Documents() {
-				if err != nil {
-					t.Error(err)
-				}
-				got = append(got, string(text))
-			}
-			check.Equal(t, "documents", test.want, got)
-			if (r.Err() != nil) != test.err {
-				t.Errorf("err = %v", r.Err())
-			}
-		})
-	}
+	golden.Cases(t, "testdata/documents.txt", func(text string) string {
+		r := jsonstream.NewReader(iotest.OneByteReader(strings.NewReader(text)), "test")
+		var b strings.Builder
+		for text, err := range r.Documents() {
+			check.OK(t, err)
+			fmt.Fprintf(&b, "%q\n", text)
+		}
+		fmt.Fprintln(&b, r.Err())
+		return b.String()
+	})
 }
 
 func TestSourceFails(t *testing.T) {
