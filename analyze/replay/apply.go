@@ -37,7 +37,11 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	case Remove:
 		g.remove(s, v)
 	case Typical:
-		typical := g.typical(s)
+		medians, known := g.medians.Load(c.Select)
+		if !known {
+			medians, _ = g.medians.LoadOrStore(c.Select, g.typical(s))
+		}
+		typical := medians.(map[like]int64)
 		g.limit(s, v, func(r int32, ns int64) int64 { return min(ns, typical[g.likeness(r)]) })
 	case Roofline:
 		g.limit(s, v, func(r int32, ns int64) int64 {
@@ -277,16 +281,17 @@ func (g *Graph) likeness(r int32) like {
 
 // typical returns the median duration of like calls.
 func (g *Graph) typical(s *selection) map[like]int64 {
-	times := make(map[like][]int64)
+	times := make(map[like]*[]int64)
 	for r := range g.forest.Rows() {
 		if s.rows[r] {
-			times[g.likeness(r)] = append(times[g.likeness(r)], g.forest.Duration(r))
+			list := order.At(times, g.likeness(r))
+			*list = append(*list, g.forest.Duration(r))
 		}
 	}
 	medians := make(map[like]int64, len(times))
 	for k, list := range times {
-		slices.Sort(list)
-		medians[k] = list[len(list)/2]
+		slices.Sort(*list)
+		medians[k] = (*list)[len(*list)/2]
 	}
 	return medians
 }

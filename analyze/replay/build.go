@@ -29,6 +29,7 @@ type Graph struct {
 
 	unexplained func() float64
 	used        sync.Pool // of variants
+	medians     sync.Map  // of like calls, by selection
 	whole       int64     // the recorded end
 }
 

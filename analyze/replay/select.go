@@ -57,8 +57,17 @@ func (g *Graph) find(text string) (*selection, error) {
 		}
 		return s, s.check(text, nil)
 	}
+	operation := int32(slices.Index(f.Names.Operations.Values, text))
+	spans := make([]bool, len(f.Names.Spans.Values))
+	for i := range spans {
+		spans[i] = f.Names.Spans.Values[i].Name == text
+	}
 	for r := range f.Rows() {
-		s.add(r, g.begin[r] != none && f.RowName(r) == text)
+		isNamed := f.Name(r) == operation
+		if !f.Has(r, trace.FlagOp) {
+			isNamed = spans[f.Name(r)]
+		}
+		s.add(r, isNamed && g.begin[r] != none)
 	}
 	for i := range f.Calls {
 		if f.Calls[i].Name == text {
