@@ -370,7 +370,7 @@ func (r *Report) needed(c *Comparison) op.Int {
 	switch c.Unit {
 	case UnitSteps:
 		values = float64(min(r.Base.Steps, r.Head.Steps))
-	case UnitRequests:
+	case unitRequests:
 		values = float64(min(r.Base.Requests, r.Head.Requests))
 	}
 	const most = 1e6 // more is not worth the while

@@ -103,7 +103,7 @@ func (r *Report) changeOf(name string, row *Row) string {
 	}
 	text := fmt.Sprintf("%s %s %s", name, verb, r.ofWhole(row.AddedNS, row.AddedShare))
 	if row.Verdict == Slower || row.Verdict == Faster {
-		text += fmt.Sprintf(": an operation is %s, %s", row.by(), row.fromTo())
+		text += fmt.Sprintf(": each is %s, %s", row.by(), row.fromTo())
 	}
 	if r.runsMore(row) {
 		text += fmt.Sprintf(": %.3g operations a step instead of %.3g",
@@ -197,7 +197,7 @@ func (r *Report) wholeText(subject string, p *Part) string {
 		return fmt.Sprintf("%s The %s of a run depend on one another: %s count as %.1f. Record at least %d runs per side.",
 			change, c.Unit, units.Count(int64(c.NBase+c.NHead)), c.Independent.V, r.leastRuns())
 	}
-	least := map[Unit]int{UnitRuns: r.leastRuns(), UnitSteps: 2 * minSteps, UnitRequests: 2 * minSteps * c.block}[c.Unit]
+	least := map[Unit]int{UnitRuns: r.leastRuns(), UnitSteps: 2 * minSteps, unitRequests: 2 * minSteps * c.block}[c.Unit]
 	return fmt.Sprintf("%s Only %s. Record at least %d per side.", change, c.samples(), least)
 }
 

@@ -59,7 +59,7 @@ type Unit string
 const (
 	UnitRuns     Unit = "runs"
 	UnitSteps    Unit = "steps"
-	UnitRequests Unit = "requests"
+	unitRequests Unit = "requests"
 	UnitEntries  Unit = "entries"
 )
 

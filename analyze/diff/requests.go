@@ -110,7 +110,7 @@ func requestParts(base, head []*Run, alpha float64) (parts []Part) {
 		}
 		unit := UnitRuns
 		if single {
-			unit = UnitRequests
+			unit = unitRequests
 		}
 		c := compare(unit, values(base), values(head), false, alpha)
 		if single {

@@ -81,7 +81,7 @@ func verdictText(v diff.Verdict) string {
 // rows writes the operations of one side.
 func (v *comparison) rows(title string, of func(side string) bool) {
 	rows := slices.DeleteFunc(slices.Clone(v.r.Rows), func(r diff.Row) bool { return !of(r.Side) })
-	if len(rows) == 0 && len(v.r.Rows) > 0 || v.empty(title, len(rows) == 0, "no operations") {
+	if len(rows) == 0 && (len(v.r.Rows) > 0 || !of("")) || v.empty(title, len(rows) == 0, "no operations") {
 		return
 	}
 	var keys []string
