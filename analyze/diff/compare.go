@@ -53,7 +53,7 @@ func Compare(base, head []*Run, opts Options) (*Report, error) {
 		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Identical: areIdentical(base, head), Unit: unit, Alpha: alpha,
 		Bound: cmp.Or(opts.Bound, DefaultBound), Rows: rows(unit, base, head, alpha),
 		Parts:    append(parts(base, head, alpha, names), requestParts(base, head, alpha)...),
-		Warnings: unmatched(base, head, names),
+		Warnings: []string{},
 	}
 	r.decide()
 	r.sort()
@@ -422,6 +422,18 @@ func (r *Report) share(base []*Run) {
 
 func (r *Report) warn(base, head []*Run) {
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	for i, verdict := range []Verdict{Removed, Added} {
+		side := []string{"base", "head"}[i]
+		var labels []string
+		for i := range r.Parts {
+			if p := &r.Parts[i]; p.Verdict == verdict && p.Device != nil {
+				labels = append(labels, p.Device.Label(true))
+			}
+		}
+		if labels = slices.Compact(labels); len(labels) > 0 {
+			warn("devices of the %s only, without a match: %s", side, listed(labels))
+		}
+	}
 	if len(base) == 1 && len(head) == 1 {
 		warn("one run per side: other runs may differ as much; record at least %d per side", r.leastRuns())
 	}

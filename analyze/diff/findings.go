@@ -134,8 +134,8 @@ func (r *Report) unchanged() string {
 	case len(r.Rows):
 		return fmt.Sprintf("%s, and all unchanged within %s.", units.Plural(int64(same), "operation"), r.bound())
 	}
-	return fmt.Sprintf("No operation is known to be slower or faster: %s of %s %s unchanged within %s.",
-		units.Count(int64(same)), units.Count(int64(len(r.Rows))), units.Verb(int64(same), "is", "are"), r.bound())
+	return fmt.Sprintf("No operation is known to be slower or faster. Unchanged within %s: %s of %s.",
+		r.bound(), units.Count(int64(same)), units.Count(int64(len(r.Rows))))
 }
 
 func (r *Report) bound() string { return strconv.FormatFloat(100*r.Bound, 'g', 3, 64) + " %" }
@@ -167,7 +167,10 @@ func (r *Report) wholes() (all []findings.Finding) {
 			continue
 		}
 		subject := strings.Replace(subjects[p.Part], "%s", requests.NameInText(p.Request), 1)
-		all = append(all, r.finding(findings.Change, r.wholeText(subject, p), p.ShiftNS, p.P))
+		f := r.finding(findings.Change, r.wholeText(subject, p), p.ShiftNS, p.P)
+		if n := len(all); n == 0 || all[n-1].Text != f.Text {
+			all = append(all, f)
+		}
 	}
 	if len(all) == 0 {
 		const text = "Inconclusive: no operation has a start. Durations are compared."

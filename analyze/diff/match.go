@@ -2,7 +2,6 @@ package diff
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -43,35 +42,6 @@ func matchDevices(base, head []*Run) map[*Run]aliases {
 		}
 	}
 	return names
-}
-
-// unmatched names the devices of one side only.
-func unmatched(base, head []*Run, names map[*Run]aliases) (says []string) {
-	of := func(runs []*Run) map[device.Key]bool {
-		keys := make(map[device.Key]bool)
-		for _, r := range runs {
-			for i := range r.devices {
-				if k := r.devices[i].Key(); !k.IsNone() {
-					keys[names[r].of(k)] = true
-				}
-			}
-		}
-		return keys
-	}
-	only := func(side string, mine, others map[device.Key]bool) {
-		maps.DeleteFunc(mine, func(k device.Key, _ bool) bool { return others[k] })
-		var labels []string
-		for _, k := range slices.SortedFunc(maps.Keys(mine), device.Key.Compare) {
-			labels = append(labels, k.Label(true))
-		}
-		if n := len(labels); n > 0 {
-			says = append(says, fmt.Sprintf("devices of the %s only, without a match: %s", side, listed(labels)))
-		}
-	}
-	b, h := of(base), of(head)
-	only("base", maps.Clone(b), h)
-	only("head", h, b)
-	return says
 }
 
 // listed returns the first few names, and the number of the others.
