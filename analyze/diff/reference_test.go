@@ -212,7 +212,7 @@ func naiveSeries(b, h []float64) (p float64, in rank.Interval, independent float
 	p, in, independent, ok = naiveDependent(b, h, 1)
 	courses := []int{naiveCourse(b), naiveCourse(h)}
 	ok = ok && slices.Max(courses) == 0
-	if n < 20 || 10*n < 9*max(len(b), len(h)) {
+	if n < 30 || 10*n < 9*max(len(b), len(h)) {
 		return p, in, independent, ok
 	}
 	together := 1e-9 + naiveProduct(naiveRanks(b[:n]), naiveRanks(h[:n]), 0)
@@ -254,11 +254,11 @@ func naiveInflation(v []float64) float64 {
 		return 1
 	}
 	n := float64(len(v))
-	times := naiveFirstOrder(naiveProduct(ranks, ranks, 1), n, 1)
 	length := len(v) / 20
 	if length < 2 {
-		return times
+		return naiveFirstOrder(naiveProduct(ranks, ranks, 1), n, 1.5)
 	}
+	times := naiveFirstOrder(naiveProduct(ranks, ranks, 1), n, 1)
 	var means []float64
 	var all, between, both float64
 	for i, r := range ranks {

@@ -8,7 +8,7 @@ const (
 	// blocks is the number of blocks of a series whose means show slow changes.
 	blocks = 20
 	// minPairs is the smallest number of pairs to compare.
-	minPairs = 20
+	minPairs = 30
 )
 
 // Comparison compares two time series.
@@ -94,11 +94,15 @@ func (c *Comparison) compare(x, y []float64, alpha, factor float64) {
 }
 
 // inflation returns the variance of the mean rank of a series by its variance for independent values, at least 1: the
-// larger estimate from the correlation of neighbours, raised by a standard error, and from the means of blocks. Too
+// larger estimate from the correlation of neighbours, raised by a standard error, or 1.5 without blocks, and from the means of blocks. Too
 // small an inflation finds false differences, too large an inflation only misses some.
 func inflation(x []float64) float64 {
 	ranks := centredRanks(x)
-	times := firstOrder(ranks, 1)
+	errors := 1.0
+	if len(ranks) < 2*blocks {
+		errors = 1.5
+	}
+	times := firstOrder(ranks, errors)
 	length := len(ranks) / blocks
 	if length < 2 {
 		return times
