@@ -48,14 +48,16 @@ func Compare(base, head []*Run, opts Options) (*Report, error) {
 	}
 	alpha := cmp.Or(opts.Alpha, DefaultAlpha)
 	unit := chooseUnit(base, head)
+	names := matchDevices(base, head)
 	r := &Report{
 		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Identical: areIdentical(base, head), Unit: unit, Alpha: alpha,
 		Bound: cmp.Or(opts.Bound, DefaultBound), Rows: rows(unit, base, head, alpha),
-		Parts:    parts(unit, base, head, alpha),
+		Parts:    append(parts(base, head, alpha, names), requestParts(base, head, alpha)...),
 		Warnings: []string{},
 	}
 	r.decide()
 	r.sort()
+	r.share(base)
 	r.warn(base, head)
 	r.Findings = r.findings()
 	return r, nil
@@ -82,14 +84,16 @@ func sideOf(runs []*Run) Side {
 		s.Entries += r.input.Entries
 		s.Steps += r.steps.count
 		s.LeftOut += r.leftOut
+		s.devices = max(s.devices, len(r.devices))
 	}
+	s.Requests, _ = requestsOf(runs)
 	return s
 }
 
 // rows returns a row per group of either side, without verdicts.
 func rows(unit Unit, base, head []*Run, alpha float64) []Row {
 	groups := make(map[string]*Row)
-	collect := func(runs []*Run, count func(*Row) *int64) {
+	collect := func(runs []*Run, figures func(*Row) (count *int64, sum *float64)) {
 		for _, r := range runs {
 			for id, g := range r.groups {
 				row := order.At(groups, id)
@@ -98,18 +102,19 @@ func rows(unit Unit, base, head []*Run, alpha float64) []Row {
 					row.Side = g.side
 					row.Mixes = []string{}
 				}
-				*count(row) += g.count
-				row.sum += float64(g.sum)
+				count, sum := figures(row)
+				*count += g.count
+				*sum += float64(g.sum)
 				row.Mixes = append(row.Mixes, g.mixes...)
 			}
 		}
 	}
-	collect(base, func(r *Row) *int64 { return &r.BaseCount })
-	collect(head, func(r *Row) *int64 { return &r.HeadCount })
+	collect(base, func(r *Row) (*int64, *float64) { return &r.BaseCount, &r.baseSum })
+	collect(head, func(r *Row) (*int64, *float64) { return &r.HeadCount, &r.headSum })
 	all := []Row{}
 	for id, row := range groups {
-		u, b, h := groupValues(unit, base, head, id)
-		row.Comparison = compare(u, b, h, true, alpha)
+		b, h := groupValues(unit, base, head, id)
+		row.Comparison = compare(unit, b, h, true, alpha)
 		row.setAbsent(row.BaseCount > 0, row.HeadCount > 0)
 		slices.Sort(row.Mixes)
 		row.Mixes = slices.Compact(row.Mixes)
@@ -119,12 +124,16 @@ func rows(unit Unit, base, head []*Run, alpha float64) []Row {
 }
 
 // parts returns the rows of wall time and of the parts of device time, without verdicts.
-func parts(unit Unit, base, head []*Run, alpha float64) []Part {
-	b, h := partValues(unit, base, head)
-	all := []Part{}
-	if unit == UnitWindows {
+func parts(base, head []*Run, alpha float64, names map[*Run]aliases) []Part {
+	unit := chooseUnit(base, head)
+	if unit == UnitEntries {
 		unit = UnitRuns
+		if min(base[0].steps.count, head[0].steps.count) > 1 {
+			unit = UnitSteps
+		}
 	}
+	b, h := timeParts(unit, base, head, names)
+	all := []Part{}
 	both := maps.Clone(b)
 	maps.Copy(both, h)
 	for p := range both {
@@ -133,7 +142,7 @@ func parts(unit Unit, base, head []*Run, alpha float64) []Part {
 		}
 		row := Part{Part: p.name, Comparison: compare(unit, b[p], h[p], false, alpha)}
 		row.setAbsent(b[p] != nil, h[p] != nil)
-		if p.name != partWall {
+		if row.whole = p.name == partWall; !row.whole {
 			row.Device = &p.device
 		}
 		all = append(all, row)
@@ -168,17 +177,35 @@ func compare(unit Unit, base, head []float64, logarithms bool, alpha float64) Co
 		c.setShift(rank.Shift(base, head, alpha), logarithms)
 		return c
 	}
-	p, shift, independent, ok := rank.Series(base, head, alpha)
-	c.setShift(shift, logarithms)
-	if c.Independent = op.KnownFloat(independent); ok {
-		c.P = op.KnownFloat(p)
+	series := rank.Series(base, head, alpha)
+	c.Paired = series.Paired
+	ns = func(value float64) float64 { return value }
+	if logarithms {
+		ns = math.Exp
+	}
+	c.addUnsteady("base", series.X, ns)
+	c.addUnsteady("head", series.Y, ns)
+	c.setShift(series.Shift, logarithms)
+	if c.Independent = op.KnownFloat(series.Independent); series.OK {
+		c.P = op.KnownFloat(series.P)
 	} else {
-		c.DeltaLow = op.Float{}
-		c.DeltaHigh = op.Float{}
-		c.LowNS = op.Float{}
-		c.HighNS = op.Float{}
+		c.clearBounds()
 	}
 	return c
+}
+
+func (c *Comparison) addUnsteady(side string, course rank.Course, ns func(float64) float64) {
+	if course.Change > 0 {
+		c.Unsteady = append(c.Unsteady, Unsteady{
+			Side: side, TwoSpeeds: course.Two, Value: course.Change + 1, BeforeNS: ns(course.Before), AfterNS: ns(course.After),
+		})
+	}
+}
+
+func (c *Comparison) clearBounds() {
+	for _, f := range []*op.Float{&c.DeltaLow, &c.DeltaHigh, &c.LowNS, &c.HighNS} {
+		*f = op.Float{}
+	}
 }
 
 func (c *Comparison) setAbsent(inBase, inHead bool) {
@@ -220,20 +247,47 @@ func (r *Report) comparisons() (all []*Comparison) {
 	return all
 }
 
+// wholeWeight is the part of alpha for the wall time and the requests. Rows and parts of devices share the rest, and
+// all of alpha once the whole has changed.
+const wholeWeight = 0.5
+
 func (r *Report) decide() {
-	tested := slices.DeleteFunc(r.comparisons(), func(c *Comparison) bool { return !c.P.Known })
+	r.refuse()
+	all := r.comparisons()
+	whole := 0
+	for _, c := range all {
+		if c.whole {
+			whole++
+		}
+	}
+	for _, c := range all {
+		switch {
+		case whole == len(all) || whole == 0:
+			c.weight = 1 / float64(len(all))
+		case c.whole:
+			c.weight = wholeWeight / float64(whole)
+		default:
+			c.weight = (1 - wholeWeight) / float64(len(all)-whole)
+		}
+	}
+	tested := slices.DeleteFunc(all, func(c *Comparison) bool { return !c.P.Known })
 	r.Tests = len(tested)
 	p := make([]float64, len(tested))
+	weights := make([]float64, len(tested))
 	for i, c := range tested {
 		p[i] = c.P.V
+		weights[i] = c.weight
 	}
-	for i, adjusted := range rank.Holm(p) {
+	for i, adjusted := range rank.Holm(p, weights) {
 		tested[i].P = op.KnownFloat(adjusted)
 		r.judge(tested[i])
 	}
 	for _, c := range r.comparisons() {
-		if c.Verdict == TooFew && c.Unit == UnitRuns {
-			c.Needed = op.Known(int64(r.leastValues()))
+		switch {
+		case len(c.Unsteady) > 0:
+			c.Verdict = CannotTell
+		case c.Verdict == TooFew && c.Unit == UnitRuns:
+			c.Needed = op.Known(int64(r.leastRuns()))
 		}
 	}
 	for i := range r.Parts {
@@ -243,13 +297,50 @@ func (r *Report) decide() {
 	}
 }
 
+// refuse withdraws what depends on a device that ran at two speeds: the whole, its parts and the operations of devices.
+func (r *Report) refuse() {
+	for i := range r.Parts {
+		cause := r.Parts[i].twoSpeeds()
+		if cause == nil || r.Parts[i].Part != partCompute {
+			continue
+		}
+		for k := range r.Parts {
+			if p := &r.Parts[k]; p.Device == nil || *p.Device == *r.Parts[i].Device {
+				p.withdraw()
+			}
+		}
+		for k := range r.Rows {
+			if r.Rows[k].Side == "" {
+				r.Rows[k].withdraw()
+			}
+		}
+	}
+}
+
+func (c *Comparison) withdraw() {
+	if c.P.Known || c.Independent.Known {
+		c.Verdict = CannotTell
+		c.P = op.Float{}
+		c.Independent = op.Float{}
+		c.clearBounds()
+	}
+}
+
+// twoSpeeds returns the first stay at two levels, nil for none.
+func (c *Comparison) twoSpeeds() *Unsteady {
+	if i := slices.IndexFunc(c.Unsteady, func(u Unsteady) bool { return u.TwoSpeeds }); i >= 0 {
+		return &c.Unsteady[i]
+	}
+	return nil
+}
+
 func (r *Report) judge(c *Comparison) {
 	switch {
-	case rank.LeastP(c.NBase, c.NHead)*float64(r.Tests) > r.Alpha:
+	case rank.LeastP(c.NBase, c.NHead) > r.Alpha*c.weight:
 		c.Verdict = TooFew
-	case c.P.V <= r.Alpha && c.ShiftNS.V > 0:
+	case c.P.V <= r.Alpha && c.ShiftNS.V > negligible*c.BaseNS.V:
 		c.Verdict = Slower
-	case c.P.V <= r.Alpha && c.ShiftNS.V < 0:
+	case c.P.V <= r.Alpha && c.ShiftNS.V < -negligible*c.BaseNS.V:
 		c.Verdict = Faster
 	case c.LowNS.V >= -r.Bound*c.BaseNS.V && c.HighNS.V <= r.Bound*c.BaseNS.V:
 		c.Verdict = Unchanged
@@ -258,6 +349,9 @@ func (r *Report) judge(c *Comparison) {
 		c.Needed = r.needed(c)
 	}
 }
+
+// negligible is the largest change, as a fraction of the base, of a row that is never slower or faster.
+const negligible = 0.001
 
 // power is the ratio of a change found in four of five comparisons to half of its interval: the sum of the normal
 // quantiles for 0.975 and 0.8, divided by the first.
@@ -270,13 +364,20 @@ func (r *Report) needed(c *Comparison) op.Int {
 		return op.Int{}
 	}
 	delta := math.Abs(c.Delta.V)
-	adjusted := math.Erfinv(1-r.Alpha/float64(r.Tests)) / math.Erfinv(1-r.Alpha)
+	adjusted := math.Erfinv(1-r.Alpha*c.weight) / math.Erfinv(1-r.Alpha)
 	times := power * c.half / max(delta/adjusted, r.Bound-delta)
 	values := float64(min(c.NBase, c.NHead))
-	if c.Unit == UnitSteps {
+	switch c.Unit {
+	case UnitSteps:
 		values = float64(min(r.Base.Steps, r.Head.Steps))
+	case unitRequests:
+		values = float64(min(r.Base.Requests, r.Head.Requests))
 	}
-	return op.Known(int64(math.Ceil(values * max(1, times*times))))
+	const most = 1e6 // more is not worth the while
+	if values *= max(1, times*times); values > most {
+		return op.Int{}
+	}
+	return op.Known(int64(math.Ceil(values)))
 }
 
 func (r *Report) sort() {
@@ -284,29 +385,64 @@ func (r *Report) sort() {
 	place := func(row *Row) int { return slices.Index(verdicts, row.Verdict) }
 	slices.SortFunc(r.Rows, func(a, b Row) int {
 		return cmp.Or(
-			cmp.Compare(place(&a), place(&b)), cmp.Compare(b.sum, a.sum),
+			strings.Compare(a.Side, b.Side), cmp.Compare(place(&a), place(&b)),
+			cmp.Compare(b.baseSum+b.headSum, a.baseSum+a.headSum),
 			strings.Compare(a.Key.String(), b.Key.String()), strings.Compare(groupID(a.Key, a.Side), groupID(b.Key, b.Side)),
 		)
 	})
-	var none device.Key // of wall: it comes first, as wall does, which is not in partNames
+	var none device.Key // of the whole
 	slices.SortFunc(r.Parts, func(a, b Part) int {
 		return cmp.Or(cmp.Or(a.Device, &none).Compare(*cmp.Or(b.Device, &none)),
 			cmp.Compare(slices.Index(partNames, a.Part), slices.Index(partNames, b.Part)))
 	})
 }
 
+// share states what each row adds to a step, a request or a run.
+func (r *Report) share(base []*Run) {
+	if n, sum := requestsOf(base); r.per() == "request" {
+		r.wholeNS = sum / float64(n)
+	} else if i := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Part == partWall }); i >= 0 {
+		r.wholeNS = r.Parts[i].BaseNS.V
+	}
+	count := func(side *Side, row *Row) float64 {
+		n := float64(map[string]int{"step": side.Steps, "request": side.Requests, "run": side.Runs}[r.per()])
+		if row.Side == "" {
+			n *= float64(max(1, side.devices))
+		}
+		return n
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		row.AddedNS = op.KnownFloat(row.headSum/count(&r.Head, row) - row.baseSum/count(&r.Base, row))
+		if row.Side == "" && r.wholeNS > 0 {
+			row.AddedShare = op.KnownFloat(row.AddedNS.V / r.wholeNS)
+		}
+	}
+}
+
 func (r *Report) warn(base, head []*Run) {
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	for i, verdict := range []Verdict{Removed, Added} {
+		side := []string{"base", "head"}[i]
+		var labels []string
+		for i := range r.Parts {
+			if p := &r.Parts[i]; p.Verdict == verdict && p.Device != nil {
+				labels = append(labels, p.Device.Label(true))
+			}
+		}
+		if labels = slices.Compact(labels); len(labels) > 0 {
+			warn("devices of the %s only, without a match: %s", side, listed(labels))
+		}
+	}
 	if len(base) == 1 && len(head) == 1 {
-		warn("one run a side: a change cannot be told from what differs between runs anyway; several runs a side can")
+		warn("one run per side: other runs may differ as much; record at least %d per side", r.leastRuns())
 	}
 	if n := r.neededForAny(); n > 0 {
-		warn("too few values to find any difference with %s: %d a side would do",
+		warn("too few values to find any difference with %s: record at least %d per side",
 			units.Plural(int64(r.Tests), "test"), n)
 	}
 	if n := len(slices.DeleteFunc(r.comparisons(), func(c *Comparison) bool { return !c.isDependent() })); n > 0 {
-		warn("not decided: %d of %d comparisons, whose values of one run depend on one another; "+
-			"more steps, or several runs a side, would do", n, len(r.comparisons()))
+		warn("not decided: %d of %d comparisons; their values depend on one another", n, len(r.comparisons()))
 	}
 	for _, side := range []struct {
 		name string
@@ -335,28 +471,35 @@ func (r *Report) warn(base, head []*Run) {
 	}
 }
 
-// neededForAny returns the number of values per side needed to decide any row. It returns 0 if a row is decided, or is
-// undecided only because its values depend on each other.
+// neededForAny returns the number of runs per side needed to decide any row. It returns 0 if a row is decided, or
+// undecided for another reason.
 func (r *Report) neededForAny() int {
-	if r.Tests == 0 {
-		return 0
-	}
 	for i := range r.Rows {
-		if c := &r.Rows[i].Comparison; c.P.Known && c.Verdict != TooFew || c.isDependent() {
+		if c := &r.Rows[i].Comparison; c.Verdict != TooFew || c.isDependent() {
 			return 0
 		}
 	}
-	return r.leastValues()
+	if r.Tests == 0 {
+		return 0
+	}
+	return r.leastRuns()
 }
 
-// leastValues returns the least number of values per side for a significant change.
-func (r *Report) leastValues() int {
-	for n := minValues; ; n++ {
-		if rank.LeastP(n, n)*float64(r.Tests) <= r.Alpha || n == math.MaxInt16 {
+// leastRuns returns the number of runs per side for a significant change of any row, at least enoughRuns.
+func (r *Report) leastRuns() int {
+	const enoughRuns = 8
+	least := 1.0
+	for _, c := range r.comparisons() {
+		least = min(least, c.weight)
+	}
+	for n := enoughRuns; ; n++ {
+		if rank.LeastP(n, n) <= r.Alpha*least || n == math.MaxInt16 {
 			return n
 		}
 	}
 }
 
 // isDependent reports whether the values of one run depend on each other too much for a comparison.
-func (c *Comparison) isDependent() bool { return c.Independent.Known && !c.P.Known }
+func (c *Comparison) isDependent() bool {
+	return c.Independent.Known && !c.P.Known && len(c.Unsteady) == 0
+}

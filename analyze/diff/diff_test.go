@@ -66,8 +66,8 @@ func TestSmallSamplesAreNotDecided(t *testing.T) {
 		warning string
 	}{
 		{2, diff.TooFew, ""},
-		{5, diff.TooFew, "too few values to find any difference with 9 tests: 6 a side would do"},
-		{6, diff.Unchanged, ""},
+		{5, diff.TooFew, "too few values to find any difference with 9 tests: record at least 8 per side"},
+		{8, diff.Unchanged, ""},
 	} {
 		r := check.Must(diff.Compare(runs(t, sim, rng, tt.n, nil), runs(t, sim, rng, tt.n, nil), diff.Options{}))(t)
 		for _, row := range r.Rows {
@@ -116,9 +116,8 @@ func TestRowsOfSeveralKeys(t *testing.T) {
 		}
 		parts = append(parts, device+" "+p.Part+" "+string(p.Verdict))
 	}
-	// The devices drift apart: the time of a step depends on the step before.
 	want = []string{
-		" wall cannot_tell", "gpu:0 compute cannot_tell", "gpu:0 idle unchanged", "gpu:1 compute slower",
+		" wall unchanged", "gpu:0 compute cannot_tell", "gpu:0 idle unchanged", "gpu:1 compute slower",
 		"gpu:1 idle unchanged",
 	}
 	check.Equal(t, "", want, parts)
@@ -134,7 +133,8 @@ func TestLostRecordsAreWarnings(t *testing.T) {
 	base := check.Must(diff.NewRun("a.jsonl", report, nil, true))(t)
 	r := check.Must(diff.Compare([]*diff.Run{base}, []*diff.Run{run(t, "b.jsonl", nil, true)}, diff.Options{}))(t)
 	want := []string{
-		"one run a side: a change cannot be told from what differs between runs anyway; several runs a side can",
+		"devices of the base only, without a match: gpu:0",
+		"one run per side: other runs may differ as much; record at least 8 per side",
 		"base, a.jsonl: 7 operations were lost before they were written", "base, a.jsonl: 1 records could not be read",
 		"head, b.jsonl: no operations",
 	}
@@ -251,4 +251,58 @@ func TestTimeBetweenStepsCounts(t *testing.T) {
 	check.Equal(t, "other runs are identical", false, r.Identical)
 	r = check.Must(diff.Compare([]*diff.Run{run(9)}, []*diff.Run{run(9)}, diff.Options{}))(t)
 	check.Equal(t, "finding", "The runs are identical: the same operations at the same times.", r.Findings[0].Text)
+}
+
+// Requests of one name are compared by their median, their 95th percentile and their sum.
+func TestRequestsAreCompared(t *testing.T) {
+	run := func(factor float64) *diff.Run {
+		rng := rand.New(rand.NewPCG(1, 14))
+		source := func(yield func(op.Record, error) bool) {
+			for i := range 400 {
+				ns := int64(factor * 1e6 * math.Exp(0.1*rng.NormFloat64()))
+				id := op.SpanID{1, byte(i), byte(i >> 8)}
+				trace := op.TraceID{byte(i), byte(i >> 8), 1}
+				at := op.Known(int64(1_700_000_000_000_000_000 + i*5_000_000))
+				span := op.Span{Name: "POST /predict", TraceID: trace, SpanID: id, Start: at, Duration: ns}
+				e := op.Entry{Operation: "matmul", DeviceID: "cuda:0", TraceID: trace, ParentSpanID: id, Start: at, Duration: ns / 2}
+				if !yield(op.Record{Span: &span}, nil) || !yield(op.Record{Entry: &e}, nil) {
+					return
+				}
+			}
+		}
+		r := check.Must(analyze.Run(t.Context(), analyze.Records(source), diff.ReportOptions(nil)))(t)
+		return check.Must(diff.NewRun("", r, nil, true))(t)
+	}
+	r := check.Must(diff.Compare([]*diff.Run{run(1)}, []*diff.Run{run(1.2)}, diff.Options{}))(t)
+	var got []string
+	for _, p := range r.Parts[:4] {
+		got = append(got, fmt.Sprint(p.Part, " ", p.Request, " ", p.Verdict, " ", p.NBase))
+	}
+	check.Equal(t, "parts", []string{
+		"wall  too_few 1", "request_p50 POST /predict slower 400", "request_p95 POST /predict slower 20",
+		"request_sum POST /predict slower 20",
+	}, got)
+}
+
+// Devices match by rank. Devices of one side only are warnings. A device at two speeds gives no verdict.
+func TestDevicesMatchByRank(t *testing.T) {
+	side := func(device string, rank int64, slow float64) []*diff.Run {
+		sim := tracetest.Simulation{Names: six[:3], Steps: 60, Within: 0.02, Slow: slow, Switch: 0.05}
+		entries := sim.Run(rand.New(rand.NewPCG(1, 15)), nil)
+		for i, e := range entries {
+			e.DeviceID = device
+			e.Rank = op.Known(int64(i%2) * rank)
+		}
+		return []*diff.Run{run(t, "", entries, true)}
+	}
+	r := check.Must(diff.Compare(side("cuda:0", 1, 0), side("cuda:7", 2, 0), diff.Options{}))(t)
+	want := []string{
+		"devices of the base only, without a match: 1/cuda:0", "devices of the head only, without a match: 2/cuda:7",
+	}
+	check.Equal(t, "warnings", want, r.Warnings[:2])
+	r = check.Must(diff.Compare(side("cuda:0", 0, 0), side("cuda:7", 0, 2), diff.Options{}))(t)
+	check.Equal(t, "found at two speeds", nil, found(r))
+	if text := r.Findings[0].Text; !strings.Contains(text, "the device ran at two speeds in the head: 0/cuda:0 computes ") {
+		t.Error(text)
+	}
 }

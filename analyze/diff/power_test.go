@@ -1,6 +1,7 @@
 package diff_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -17,87 +18,54 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// The table of docs/analyses.md lists the slow-down found by four of five comparisons. The test checks the whole table,
-// or a few of its cells with fewer comparisons.
-func TestPower(t *testing.T) {
+// The table of docs/analyses.md lists, for eight kinds of runs, the pairs of runs of one program with any change found,
+// and the pairs with slower operations whose head is found to be slower. The test recomputes it, or a slice of it.
+func TestCalibration(t *testing.T) {
+	cases.NotUnderRace(t, cases.OneGoroutine)
 	text := check.Must(os.ReadFile("../../docs/analyses.md"))(t)
-	type cell struct {
-		row    string
-		column int
-		sim    tracetest.Simulation
-	}
-	sizes := []int{12, 50, 200}
-	table := make(map[string][]string)
-	var cells []cell
-	for _, noise := range []float64{0.05, 0.1, 0.2} {
-		for _, row := range []string{"steps", "steps, ρ 0.5", "runs"} {
-			for column, n := range sizes {
-				s := tracetest.Simulation{Names: []string{"matmul", "softmax", "relu"}, Steps: n, Within: noise}
-				if row == "steps, ρ 0.5" {
-					s.Rho = 0.5
+	for _, kind := range []struct {
+		name string
+		sim  tracetest.Simulation
+	}{
+		{"constant", tracetest.Simulation{}},
+		{"normal, 5 %", tracetest.Simulation{Within: 0.05}},
+		{"log-normal, 30 %", tracetest.Simulation{Within: 0.3}},
+		{"heavy tail", tracetest.Simulation{Within: 0.02, Tail: 1 / 1.5}},
+		{"drift, 30 %", tracetest.Simulation{Within: 0.05, Drift: 0.3}},
+		{"clock states", tracetest.Simulation{Within: 0.02, Slow: 1.2, Switch: 1.0 / 67}},
+		{"autocorrelated", tracetest.Simulation{Within: 0.1, Rho: 0.8}},
+		{"few steps", tracetest.Simulation{Within: 0.05, Steps: 12}},
+	} {
+		line := regexp.MustCompile(`(?m)^ *` + regexp.QuoteMeta(kind.name) + ` ( *[0-9]+ %){4}`).Find(text)
+		listed := regexp.MustCompile(`[0-9]+ %`).FindAllString(string(line[len(kind.name):]), -1)
+		listed = listed[len(listed)-4:]
+		kind.sim.Names = six[:3]
+		kind.sim.Steps = cmp.Or(kind.sim.Steps, 100)
+		pairs := cases.Count(t, 4, 100)
+		got := "    " + kind.name
+		for column, slower := range []float64{0, 0.02, 0.05, 0.2} {
+			factors := map[string]float64{six[0]: 1 + slower, six[1]: 1 + slower, six[2]: 1 + slower}
+			n := 0
+			for seed := range uint64(pairs) {
+				rng := rand.New(rand.NewPCG(seed, 5))
+				r := check.Must(diff.Compare(runs(t, kind.sim, rng, 1, nil), runs(t, kind.sim, rng, 1, factors), diff.Options{}))(t)
+				if slower == 0 && len(found(r)) > 0 || slower > 0 && slices.Contains(found(r), "slower wall") {
+					n++
 				}
-				name := fmt.Sprintf("%s, noise %.0f %%", row, 100*noise)
-				cells = append(cells, cell{name, column, s})
-				table[name] = make([]string, len(sizes))
+			}
+			percent := 100 * n / pairs
+			got += fmt.Sprintf("  %d %%", percent)
+			want := check.Must(strconv.Atoi(strings.TrimSuffix(listed[column], " %")))(t)
+			allowed := 5
+			if !cases.All() {
+				allowed = 50
+			}
+			if slower == 0 && percent > allowed || cases.All() && percent != want || max(percent-want, want-percent) > 90 {
+				t.Errorf("%s, %v: %d %% of %d pairs, and %d %% in the table", kind.name, slower, percent, pairs, want)
 			}
 		}
+		t.Log(got)
 	}
-	rounds := cases.Count(t, 5, 20)
-	few := 2
-	if cases.All() {
-		few = len(cells)
-	}
-	for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(len(cells))[:few] {
-		c := cells[i]
-		var least []float64
-		for seed := range uint64(rounds) {
-			least = append(least, leastFound(t, c.sim, sizes[c.column], strings.HasPrefix(c.row, "runs"), seed))
-		}
-		slices.Sort(least)
-		got := 100 * least[rounds*4/5-1]
-		table[c.row][c.column] = fmt.Sprintf("%.1f %%", got)
-		want := math.NaN()
-		line := regexp.MustCompile(`(?m)^    ` + regexp.QuoteMeta(c.row) + ` .*$`).FindString(string(text))
-		if figures, ok := strings.CutPrefix(line, "    "+c.row); ok {
-			percents := regexp.MustCompile(`([0-9.]+|more than 100) %`).FindAllStringSubmatch(figures, -1)
-			want, _ = strconv.ParseFloat(percents[c.column][1], 64)
-		}
-		if off := math.Abs(math.Log(got / want)); !(off < 0.1) && (cases.All() || !(off < 0.7)) {
-			t.Errorf("%s, %d a side: %.1f %%, and %v %% in the table", c.row, sizes[c.column], got, want)
-		}
-	}
-	for _, c := range cells {
-		if c.column == 0 {
-			t.Logf("%-26s %s", c.row, strings.Join(table[c.row], "  "))
-		}
-	}
-}
-
-// leastFound returns the smallest slow-down that is found between two sides of n steps or runs, 1 if none is.
-func leastFound(t *testing.T, sim tracetest.Simulation, n int, ofRuns bool, seed uint64) float64 {
-	t.Helper()
-	sides := 1
-	if ofRuns {
-		sim.Steps = 1
-		sim.Between = sim.Within
-		sim.Within = 0
-		sides = n
-	}
-	rng := rand.New(rand.NewPCG(seed, uint64(n)))
-	base := runs(t, sim, rng, sides, nil)
-	low := 0.0
-	high := 1.0
-	for high-low > 0.03*high && high > 0.005 {
-		slower := (low + high) / 2
-		head := runs(t, sim, rand.New(rand.NewPCG(seed, 1)), sides, map[string]float64{"softmax": 1 + slower})
-		r := check.Must(diff.Compare(base, head, diff.Options{}))(t)
-		if slices.Contains(found(r), "slower softmax") {
-			high = slower
-		} else {
-			low = slower
-		}
-	}
-	return high
 }
 
 // Runs of the same program give no finding in 95 of 100 comparisons, for any correlation of neighbouring steps, and for
@@ -105,7 +73,7 @@ func leastFound(t *testing.T, sim tracetest.Simulation, n int, ofRuns bool, seed
 func TestRunsOfDependentSteps(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	lengths := []int{12, 20, 50, 12, 20, 50, 200}
-	for _, unit := range []diff.Unit{diff.UnitSteps, diff.UnitWindows, diff.UnitRuns} {
+	for _, unit := range []diff.Unit{diff.UnitSteps, diff.UnitEntries, diff.UnitRuns} {
 		for _, rho := range []float64{0, 0.3, 0.5, 0.7, 0.8, 0.9} {
 			t.Run(fmt.Sprint(unit, " ", rho), func(t *testing.T) {
 				pairs := cases.Count(t, 12, 1000)
@@ -114,7 +82,7 @@ func TestRunsOfDependentSteps(t *testing.T) {
 					rng := rand.New(rand.NewPCG(seed, uint64(100*rho)))
 					sim := tracetest.Simulation{Names: six, Within: 0.1, Rho: rho}
 					sim.Steps = lengths[int(seed)%len(lengths)]
-					sim.NoStep = unit == diff.UnitWindows
+					sim.NoStep = unit == diff.UnitEntries
 					n := 1
 					if unit == diff.UnitRuns {
 						n = 7

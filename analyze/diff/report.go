@@ -19,7 +19,7 @@ type Report struct {
 	Findings []findings.Finding `json:"findings"`
 	// Identical is set if both sides have one run, with the same operations at the same times.
 	Identical bool `json:"identical"`
-	// Unit is the unit of most rows.
+	// Unit is the unit of the rows.
 	Unit Unit `json:"unit"`
 	// Alpha is the probability of any false finding, 1-Alpha the confidence of the intervals.
 	Alpha float64 `json:"alpha"`
@@ -27,12 +27,15 @@ type Report struct {
 	Bound float64 `json:"bound"`
 	// Tests is the number of tests that p-values are adjusted for.
 	Tests int `json:"tests"`
-	// Rows has a row per group of operations: changed rows first, then by their time in both sides.
+	// Rows has a row per group of operations: devices first, then changed rows, then by their time in both sides.
 	Rows []Row `json:"rows"`
-	// Parts has the wall time and each device's parts of it, per step or else per run, if operations have starts.
+	// Parts has the wall time, the durations of requests, and each device's parts of the wall time, per step or else per
+	// run, if operations have starts.
 	Parts []Part `json:"parts"`
 	// Warnings are reasons to doubt the comparison.
 	Warnings []string `json:"warnings"`
+
+	wholeNS float64 // mean time of a base step, request or run, 0 if unknown
 }
 
 // Side describes the base or the head.
@@ -42,7 +45,11 @@ type Side struct {
 	// Entries is the number of operations, Steps of iterations, and LeftOut of iterations outside the steady state.
 	Entries int64 `json:"entries"`
 	Steps   int   `json:"steps"`
-	LeftOut int64 `json:"left_out,omitempty"`
+	// Requests is the number of requests with operations.
+	Requests int   `json:"requests,omitempty"`
+	LeftOut  int64 `json:"left_out,omitempty"`
+
+	devices int
 }
 
 // Unit names the group of operations behind one value of a row.
@@ -50,10 +57,10 @@ type Unit string
 
 // The units.
 const (
-	UnitRuns    Unit = "runs"
-	UnitSteps   Unit = "steps"
-	UnitWindows Unit = "windows"
-	UnitEntries Unit = "entries"
+	UnitRuns     Unit = "runs"
+	UnitSteps    Unit = "steps"
+	unitRequests Unit = "requests"
+	UnitEntries  Unit = "entries"
 )
 
 // Verdict is the result of a row.
@@ -90,16 +97,24 @@ type Row struct {
 	HeadCount int64 `json:"head_count"`
 	// Mixes names the properties that differ among a run's operations, such as "shape", and affect the means.
 	Mixes []string `json:"mixes"`
+	// AddedNS is the time that the head adds to each step, or else to each request or run, by longer and by more
+	// operations, on the mean device. AddedShare is the fraction of the base step, request or run. It is nil for the
+	// host's view.
+	AddedNS    op.Float `json:"added_ns"`
+	AddedShare op.Float `json:"added_share"`
 	Comparison
 
-	sum float64 // of the durations in both sides
+	baseSum, headSum float64 // of the durations in nanoseconds
 }
 
 // Part compares a part of the time of a device, or the wall time.
 type Part struct {
-	// Part is wall, compute, exposed_communication, exposed_memory, other or idle.
+	// Part is wall, request_p50, request_p95, request_sum or request_mean, compute, exposed_communication,
+	// exposed_memory, other or idle.
 	Part string `json:"part"`
-	// Device is nil for wall.
+	// Request is the name of the requests.
+	Request string `json:"request,omitempty"`
+	// Device is nil for wall and requests.
 	Device *device.Key `json:"device"`
 	Comparison
 }
@@ -111,6 +126,10 @@ type Comparison struct {
 	Unit  Unit `json:"unit"`
 	NBase int  `json:"n_base"`
 	NHead int  `json:"n_head"`
+	// Paired is set if values of equal places in both runs were compared with one another.
+	Paired bool `json:"paired,omitempty"`
+	// Unsteady has the sides whose level changes during the run, so that they are not compared.
+	Unsteady []Unsteady `json:"unsteady,omitempty"`
 	// BaseNS and HeadNS are medians of geometric means for rows, of arithmetic means for parts and saved reports.
 	BaseNS op.Float `json:"base_ns"`
 	HeadNS op.Float `json:"head_ns"`
@@ -132,7 +151,21 @@ type Comparison struct {
 	// distance of head and base. It is nil for decided rows.
 	Needed op.Int `json:"needed"`
 
-	half float64 // of the interval
+	half   float64 // of the interval
+	weight float64 // of the test, as a part of alpha
+	whole  bool    // the wall time or requests
+	block  int     // requests of a value
+}
+
+// Unsteady is a change of level during a run.
+type Unsteady struct {
+	Side string `json:"side"`
+	// TwoSpeeds is set if the run stays at one of two separate levels for long. Otherwise it drifts.
+	TwoSpeeds bool `json:"two_speeds"`
+	// Value is the number of the first value at another level, from 1.
+	Value    int     `json:"value"`
+	BeforeNS float64 `json:"before_ns"`
+	AfterNS  float64 `json:"after_ns"`
 }
 
 // Slowdown returns the row with the largest slow-down, and the slow-down as a fraction of the row's base, "" and 0 if

@@ -26,8 +26,8 @@ type Run struct {
 	steps runSteps
 	// leftOut is the number of steps outside the steady state, if the report is limited to it.
 	leftOut int64
-	// first and last are the starts of the first and the last operation.
-	first, last int64
+	// requests has the durations of requests in nanoseconds, by name and start.
+	requests map[string][]float64
 }
 
 type group struct {
@@ -147,7 +147,6 @@ func (r *Run) addOperations(f *trace.Forest, single bool) {
 	iterations := steps.Find(f)
 	n := iterations.Len()
 	r.steps = runSteps{count: n, first: make([]int64, n), last: make([]int64, n), loops: make([]loopStep, n)}
-	r.first, r.last = math.MaxInt64, math.MinInt64
 	for n := range f.Nodes() {
 		at := number{n.Group(), n.Side().String()}
 		if at.group < 0 {
@@ -164,7 +163,6 @@ func (r *Run) addOperations(f *trace.Forest, single bool) {
 		s := sample{start: noTime, duration: n.Duration(), iteration: int32(iterations.Of(n))}
 		if start := n.Start(); start.Known {
 			s.start = start.V
-			r.first, r.last = min(r.first, s.start), max(r.last, s.start)
 			r.steps.add(s)
 			if s.iteration >= 0 {
 				r.steps.loops[s.iteration] = loopStep{f.Service(n.Row), n.Step().V}
@@ -175,6 +173,7 @@ func (r *Run) addOperations(f *trace.Forest, single bool) {
 			g.samples = append(g.samples, s)
 		}
 	}
+	r.requests = requestTimes(f)
 	if single {
 		r.steps.devices = slices.Collect(iterations.Devices())
 	}

@@ -12,35 +12,36 @@ import (
 )
 
 const (
-	// maxBlocks is the number of blocks of a run, minBlocks the least number of blocks with values.
-	maxBlocks = 20
-	minBlocks = 10
-	// minValues is the least number of values on a side of a row.
+	// maxValues is the largest number of values of a run: means of neighbours beyond it.
+	maxValues = 1000
+	// minSteps is the least number of steps of a run for values of its operations, minValues of values on a side.
+	minSteps  = 10
 	minValues = 5
+	// minBlock is the least number of requests for a percentile.
+	minBlock = 20
 )
 
 func chooseUnit(base, head []*Run) Unit {
 	switch {
 	case len(base) > 1 || len(head) > 1 || base[0].saved || head[0].saved:
 		return UnitRuns
-	case base[0].steps.count >= minBlocks && head[0].steps.count >= minBlocks:
+	case base[0].steps.count >= minSteps && head[0].steps.count >= minSteps:
 		return UnitSteps
 	}
-	return UnitWindows
+	return UnitEntries
 }
 
-// groupValues returns the values of a group on both sides and their unit. Values are means of logarithms of durations
-// in nanoseconds: a few very long operations hardly move them.
-func groupValues(unit Unit, base, head []*Run, id string) (u Unit, b, h []float64) {
-	if unit == UnitRuns {
+// groupValues returns the values of a group on both sides. Values are means of logarithms of durations in nanoseconds:
+// a few very long operations hardly move them.
+func groupValues(unit Unit, base, head []*Run, id string) (b, h []float64) {
+	switch unit {
+	case UnitRuns:
 		saved := slices.ContainsFunc(slices.Concat(base, head), func(r *Run) bool { return r.saved })
-		return unit, runMeans(base, id, saved), runMeans(head, id, saved)
+		return runMeans(base, id, saved), runMeans(head, id, saved)
+	case UnitSteps:
+		return base[0].stepMeans(id), head[0].stepMeans(id)
 	}
-	b, h = base[0].means(id, unit), head[0].means(id, unit)
-	if unit == UnitSteps || len(b) >= minBlocks && len(h) >= minBlocks {
-		return unit, b, h
-	}
-	return UnitEntries, base[0].logarithms(id), head[0].logarithms(id)
+	return base[0].logarithms(id), head[0].logarithms(id)
 }
 
 // runMeans returns the mean of a group in each run. Saved reports have arithmetic means only.
@@ -67,52 +68,57 @@ func logarithmsOf(all []float64) (logs []float64) {
 	return logs
 }
 
-func (r *Run) logarithms(id string) (values []float64) {
-	if g := r.groups[id]; g != nil {
-		byStart := func(a, b sample) int { return cmp.Compare(a.start, b.start) }
-		for _, s := range slices.SortedStableFunc(slices.Values(g.samples), byStart) {
-			values = append(values, logarithm(float64(s.duration)))
-		}
+// logarithms returns the means of neighbours by start, at most maxValues.
+func (r *Run) logarithms(id string) []float64 {
+	g := r.groups[id]
+	if g == nil {
+		return nil
 	}
-	return values
+	byStart := func(a, b sample) int { return cmp.Compare(a.start, b.start) }
+	m := make(means, min(len(g.samples), maxValues))
+	for i, s := range slices.SortedStableFunc(slices.Values(g.samples), byStart) {
+		m.add(i*len(m)/len(g.samples), logarithm(float64(s.duration)))
+	}
+	return m.values()
 }
 
-// means returns the mean of a group in each block of steps or window with values.
-func (r *Run) means(id string, unit Unit) []float64 {
-	var m blockMeans
-	if g := r.groups[id]; g != nil {
-		length := uint64(r.last-r.first)/maxBlocks + 1 // of a window
-		for _, s := range g.samples {
-			switch {
-			case unit == UnitSteps && s.iteration >= 0:
-				m.add(r.steps.block(int(s.iteration)), logarithm(float64(s.duration)))
-			case unit == UnitWindows && s.start != noTime:
-				m.add(int(uint64(s.start-r.first)/length), logarithm(float64(s.duration)))
-			}
+// stepMeans returns the means of a group in the steps that have it.
+func (r *Run) stepMeans(id string) []float64 {
+	g := r.groups[id]
+	if g == nil {
+		return nil
+	}
+	m := r.steps.means()
+	for _, s := range g.samples {
+		if s.iteration >= 0 {
+			m.add(r.steps.place(int(s.iteration)), logarithm(float64(s.duration)))
 		}
 	}
 	return m.values()
 }
 
-func (s *runSteps) block(iteration int) int { return iteration * min(s.count, maxBlocks) / s.count }
+func (s *runSteps) means() means { return make(means, min(s.count, maxValues)) }
 
-type blockMeans [maxBlocks]struct {
+// place returns the place of an iteration's value: beyond maxValues, neighbours have one value.
+func (s *runSteps) place(iteration int) int { return iteration * min(s.count, maxValues) / s.count }
+
+type means []struct {
 	sum float64
 	n   int
 }
 
-func (m *blockMeans) add(block int, value float64) {
-	m[block].sum += value
-	m[block].n++
+func (m means) add(place int, value float64) {
+	m[place].sum += value
+	m[place].n++
 }
 
-func (m *blockMeans) values() (means []float64) {
+func (m means) values() (values []float64) {
 	for _, b := range m {
 		if b.n > 0 {
-			means = append(means, b.sum/float64(b.n))
+			values = append(values, b.sum/float64(b.n))
 		}
 	}
-	return means
+	return values
 }
 
 // part names a part of the time of a device, or with the zero device the wall time.
@@ -121,27 +127,36 @@ type part struct {
 	device device.Key
 }
 
-// The time of all devices, and the time in which a device did not work.
+// The parts of all devices: the wall time, and the durations of requests; then the parts of a device's time.
 const (
-	partWall = "wall"
-	partIdle = "idle"
+	partWall        = "wall"
+	partRequestP50  = "request_p50"
+	partRequestP95  = "request_p95"
+	partRequestSum  = "request_sum"
+	partRequestMean = "request_mean" // for sides with different numbers of requests
+	partCompute     = "compute"
+	partIdle        = "idle"
 )
 
-var partNames = []string{"compute", "exposed_communication", "exposed_memory", "other", partIdle}
+var (
+	deviceParts = []string{partCompute, "exposed_communication", "exposed_memory", "other", partIdle}
+	partNames   = append([]string{partWall, partRequestP50, partRequestP95, partRequestSum, partRequestMean}, deviceParts...)
+)
 
-func partValues(unit Unit, base, head []*Run) (b, h map[part][]float64) {
+// timeParts returns the values of the wall time and of the parts of devices.
+func timeParts(unit Unit, base, head []*Run, names map[*Run]aliases) (b, h map[part][]float64) {
 	if unit == UnitSteps {
-		return base[0].steps.parts(), head[0].steps.parts()
+		return base[0].steps.parts(names[base[0]]), head[0].steps.parts(names[head[0]])
 	}
 	bySteps := true
 	for _, r := range slices.Concat(base, head) {
 		bySteps = bySteps && r.steps.count > 0
 	}
-	return runParts(base, bySteps), runParts(head, bySteps)
+	return runParts(base, bySteps, names), runParts(head, bySteps, names)
 }
 
 // runParts returns the parts of each run, divided by its number of iterations if bySteps is set.
-func runParts(runs []*Run, bySteps bool) map[part][]float64 {
+func runParts(runs []*Run, bySteps bool, names map[*Run]aliases) map[part][]float64 {
 	all := make(map[part][]float64)
 	for _, r := range runs {
 		each := 1.0
@@ -157,7 +172,7 @@ func runParts(runs []*Run, bySteps bool) map[part][]float64 {
 				continue
 			}
 			for i, ns := range []op.Int{d.ComputeNS, d.ExposedCommunicationNS, d.ExposedMemoryNS, d.OtherNS, d.IdleNS} {
-				add(part{partNames[i], d.Key()}, ns.V)
+				add(part{deviceParts[i], names[r].of(d.Key())}, ns.V)
 			}
 		}
 	}
@@ -169,11 +184,14 @@ func (s *runSteps) time(iteration int, start, end int64) steps.Time {
 	return steps.Time{Service: s.loops[iteration].service, Step: s.loops[iteration].step, StartNS: start, EndNS: end}
 }
 
-// parts returns the mean parts of an iteration in each block, from its start to the start of the next.
-func (s *runSteps) parts() map[part][]float64 {
-	means := make(map[part]*blockMeans)
+// parts returns the parts of each iteration, from its start to the start of the next.
+func (s *runSteps) parts(names aliases) map[part][]float64 {
+	sums := make(map[part]means)
 	add := func(p part, iteration int, ns int64) {
-		order.At(means, p).add(s.block(iteration), float64(ns))
+		if sums[p] == nil {
+			sums[p] = s.means()
+		}
+		sums[p].add(s.place(iteration), float64(ns))
 	}
 	var times []steps.Time
 	var iterations []int
@@ -195,12 +213,12 @@ func (s *runSteps) parts() map[part][]float64 {
 			d := &list[k]
 			idle := max(0, d.Idle+gap)
 			for i, ns := range []int64{d.Compute, d.ExposedCommunication, d.ExposedMemory, d.Other, idle} {
-				add(part{partNames[i], d.Device}, d.Iteration, ns)
+				add(part{deviceParts[i], names.of(d.Device)}, d.Iteration, ns)
 			}
 		}
 	}
 	all := make(map[part][]float64)
-	for p, m := range means {
+	for p, m := range sums {
 		all[p] = m.values()
 	}
 	return all

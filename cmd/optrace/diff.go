@@ -25,12 +25,13 @@ import (
 const diffUsage = `usage: optrace diff [flags] BASE HEAD
        optrace diff [flags] BASE... -- HEAD...
 
-Diff finds operations that became slower or faster from a base to a head, by how much,
-and whether chance explains the change. Each BASE and HEAD is one run: a file, or a
-directory with the files of one run. Several runs a side are samples; only they tell a
-change from the usual differences between runs: seven runs a side decide up to 85
-operations. With one run a side, blocks of its steps or parts of its time are compared.
-With several runs a side, saved reports (report -json) will do.
+Diff says what became slower or faster from a base to a head, by how much, and whether
+chance explains the change: first steps, requests or the run, then the time of devices,
+their operations and the host's. Each BASE and HEAD is one run: a file, or a directory
+with the files of one run. Several runs per side are samples; only they tell a change
+from the usual differences between runs: eight decide up to 160 operations. With one
+run per side, its steps, requests or operations are the samples. With several runs per
+side, saved reports (report -json) will do.
 
   -by KEYS          compare groups by these keys instead of operations, separated by
                     commas: operation, kind, device, rank, stream, shape, step, root,

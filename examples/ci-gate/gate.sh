@@ -7,7 +7,7 @@
 # the program are built and run in turns, so that what slows the machine down slows both,
 # and their recordings are compared: the exit code is 1 where an operation is slower by more
 # than PERCENT (5), and that is no chance. RUNS (8) is how often each of them runs: eight
-# decide up to 321 tests. COMPARISON names a file that gets the result as Markdown.
+# decide up to 160 operations. COMPARISON names a file that gets the result as Markdown.
 set -euo pipefail
 base=$1 head=$2 percent=${3:-5}
 runs=${RUNS:-8}

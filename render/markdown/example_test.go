@@ -38,9 +38,9 @@ func ExampleWriteDiff() {
 		panic(err)
 	}
 	// Output:
-	// **Whether the head is slower is not known: no operation has a start. Durations are compared.**
+	// **Inconclusive: no operation has a start. Durations are compared.**
 	//
-	// - matmul is slower by 44.5 % \(between \+30.4 % and \+60.0 %, p 0.002\): 32.5 µs in place of 22.5 µs, on average.
+	// - matmul adds 10.0 µs per run: each is 44.5 % slower \(\+30.4 % to \+60.0 %, p 0.002\), 32.5 µs instead of 22.5 µs.
 	//
 	// 1 slower
 	//

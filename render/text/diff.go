@@ -20,8 +20,9 @@ func WriteDiff(w io.Writer, r *diff.Report, opts Options) error {
 		v.field([]string{"verdict", ""}[min(i, 1)], termtext.Clean(r.Findings[i].Text), false)
 	}
 	v.envelope()
-	v.rows()
 	v.parts()
+	v.rows("OPERATIONS", func(side string) bool { return side == "" })
+	v.rows("HOST", func(side string) bool { return side != "" })
 	return v.writeTo(w)
 }
 
@@ -67,8 +68,7 @@ func (v *comparison) envelope() {
 
 // unitText describes the compared values; single operations are not listed.
 var unitText = map[diff.Unit]string{
-	diff.UnitRuns: "means of runs", diff.UnitSteps: "means of blocks of steps",
-	diff.UnitWindows: "means of parts of the time, or else single operations",
+	diff.UnitRuns: "means of runs", diff.UnitSteps: "means of steps",
 }
 
 func verdictText(v diff.Verdict) string {
@@ -78,17 +78,19 @@ func verdictText(v diff.Verdict) string {
 	return strings.ReplaceAll(string(v), "_", " ")
 }
 
-func (v *comparison) rows() {
-	if v.empty("OPERATIONS", len(v.r.Rows) == 0, "no operations") {
+// rows writes the operations of one side.
+func (v *comparison) rows(title string, of func(side string) bool) {
+	rows := slices.DeleteFunc(slices.Clone(v.r.Rows), func(r diff.Row) bool { return !of(r.Side) })
+	if len(rows) == 0 && (len(v.r.Rows) > 0 || !of("")) || v.empty(title, len(rows) == 0, "no operations") {
 		return
 	}
 	var keys []string
-	for _, k := range v.r.Rows[0].Key.Keys {
+	for _, k := range rows[0].Key.Keys {
 		keys = append(keys, k.String())
 	}
 	t := comparisonTable(keys, "side")
-	for i := range v.r.Rows {
-		row := &v.r.Rows[i]
+	for i := range rows {
+		row := &rows[i]
 		change := ""
 		if row.BaseCount != row.HeadCount {
 			change = "→ " + units.Count(row.HeadCount)
@@ -97,8 +99,7 @@ func (v *comparison) rows() {
 			units.Count(row.BaseCount), change, strings.Join(row.Mixes, ", "))
 	}
 	v.table(t)
-	v.note("durations are geometric means; the interval of a change is by the row alone; ~ is no change that can be " +
-		"told from chance")
+	v.note("durations of one operation, geometric means; ~ is no proven change; intervals are by the row alone")
 }
 
 // partNames writes parts of a device's time as the report does.
@@ -114,10 +115,14 @@ func (v *comparison) parts() {
 	for i := range v.r.Parts {
 		p := &v.r.Parts[i]
 		device := "all"
-		if p.Device != nil {
+		part, isRequest := strings.CutPrefix(p.Part, "request_")
+		switch {
+		case isRequest:
+			device = "requests"
+		case p.Device != nil:
 			device = p.Device.Label(ranks)
 		}
-		t.addComparison([]string{device, partNames.Replace(p.Part)}, &p.Comparison, "", "", "")
+		t.addComparison([]string{device, partNames.Replace(part)}, &p.Comparison, "", "", "")
 	}
 	v.table(t)
 	per := "by run: wall is from the first start to the last end"
@@ -148,7 +153,12 @@ func (t *table) addComparison(names []string, c *diff.Comparison, count, countCh
 			interval = fmt.Sprintf("[%+.1f %%, %+.1f %%]", 100*c.DeltaLow.V, 100*c.DeltaHigh.V)
 		}
 	}
-	if c.Verdict == diff.CannotTell && c.Needed.Known {
+	switch {
+	case len(c.Unsteady) > 0 && c.Unsteady[0].TwoSpeeds:
+		verdict = "two levels"
+	case len(c.Unsteady) > 0:
+		verdict = "drifts"
+	case c.Verdict == diff.CannotTell && c.Needed.Known:
 		verdict += ", " + units.Count(c.Needed.V) + " " + string(c.Unit) + " would"
 	}
 	t.add(append(names, knownFloat(c.BaseNS, units.DurationFloat), knownFloat(c.HeadNS, units.DurationFloat), change,

@@ -2,73 +2,174 @@ package rank
 
 import "math"
 
-// minIndependent is the smallest number of independent values in two samples for a comparison.
-const minIndependent = 6
+const (
+	// minIndependent is the smallest number of independent values in two samples for a comparison.
+	minIndependent = 6
+	// blocks is the number of blocks of a series whose means show slow changes.
+	blocks = 20
+	// minPairs is the smallest number of pairs to compare.
+	minPairs = 30
+)
 
-// Series compares two time series whose values may depend on each other. p is the p-value of no shift, independent the
-// equivalent number of independent values in both samples. ok is false if they are too few for an interval.
+// Comparison compares two time series.
+type Comparison struct {
+	// P is the p-value of no shift. Shift is from x to y.
+	P     float64
+	Shift Interval
+	// Independent is the equivalent number of independent values in both samples.
+	Independent float64
+	// Paired is set if values of equal places were compared with one another.
+	Paired bool
+	// X and Y are the courses of both series if a change during one of them prevents a comparison.
+	X, Y Course
+	// OK is false if the values allow no p-value and no interval.
+	OK bool
+}
+
+// Series compares two time series whose values may depend on each other.
 //
-// Each sample is modelled as an autoregressive process of first order with a common correlation ρ of neighbours. The
-// variance of its mean is (1+ρ)/(1-ρ) times the variance for independent values. The interval of Shift is widened by
-// the root of that factor, by the variance hidden in samples of dependent values, and by the ratio of Student's to the
-// normal distribution, with half the degrees of freedom for independent values because ρ is an estimate. The p-value is
-// at least the p-value of Test.
-func Series(x, y []float64, alpha float64) (p float64, shift Interval, independent float64, ok bool) {
-	n := float64(len(x)+len(y)) / 2
-	times := inflation(x, y)
-	shift = Shift(x, y, alpha)
-	independent = 2 * n / times
-	if independent < minIndependent {
-		return 1, shift, independent, false
+// Values of equal places are compared as pairs if the series rise and fall together, or if a series changes its level
+// but their differences do not. Otherwise, a series that changes its level is not compared.
+//
+// The interval of Shift is widened by the root of the inflation of both series and by the ratio of Student's to the
+// normal distribution, with half the degrees of freedom for independent values because the inflation is an estimate.
+// The p-value is at least the p-value of Test.
+func Series(x, y []float64, alpha float64) Comparison {
+	c := unpaired(x, y, alpha)
+	n := min(len(x), len(y))
+	if n < minPairs || 10*n < 9*max(len(x), len(y)) {
+		return c
 	}
-	t := student((independent - 2) / 2)
+	together := correlation(x[:n], y[:n])+1e-9 >= max(0.5, 4/math.Sqrt(float64(n)))
+	if !together && (c.OK || c.X.Two || c.Y.Two) {
+		return c
+	}
+	minus := make([]float64, n)
+	plus := make([]float64, n)
+	for i := range plus {
+		plus[i] = (y[i] - x[i]) / 2
+		minus[i] = -plus[i]
+	}
+	// The differences of all pairs of the two are the means of all pairs of differences. Ranks of the two are no more
+	// independent than the ranks of one: the variance is twice as large.
+	paired := Comparison{Paired: true}
+	if paired.compare(minus, plus, alpha, 2); paired.OK && CourseOf(plus).Change == 0 {
+		return paired
+	}
+	return c
+}
+
+func unpaired(x, y []float64, alpha float64) Comparison {
+	c := Comparison{X: CourseOf(x), Y: CourseOf(y)}
+	if c.compare(x, y, alpha, 1); c.X.Change > 0 || c.Y.Change > 0 {
+		c.P, c.OK = 1, false
+	}
+	return c
+}
+
+// compare compares samples whose difference has the variance for independent samples times a factor.
+func (c *Comparison) compare(x, y []float64, alpha, factor float64) {
+	n := float64(len(x)+len(y)) / 2
+	times := (inflation(x)/float64(len(x)) + inflation(y)/float64(len(y))) * n / 2
+	c.P = 1
+	c.Shift = Shift(x, y, alpha)
+	if c.Independent = 2 * n / times; c.Independent < minIndependent {
+		return
+	}
+	c.OK = true
+	t := student((c.Independent - 2) / 2)
 	z := math.Sqrt2 * math.Erfinv(1-alpha)
-	wider := math.Sqrt(times * n / (n - times))
+	wider := math.Sqrt(factor * times * n / (n - times))
+	shift := &c.Shift
 	toZero := shift.Estimate - shift.Low
 	if shift.Estimate < 0 {
 		toZero = shift.High - shift.Estimate
 	}
-	if p = Test(x, y); toZero > 0 {
-		p = max(p, t.p(math.Abs(shift.Estimate)*z/(toZero*wider)))
+	if c.P = Test(x, y); toZero > 0 {
+		c.P = max(c.P, t.p(math.Abs(shift.Estimate)*z/(toZero*wider)))
 	}
 	wider *= t.quantile(alpha) / z
 	shift.Low = shift.Estimate - (shift.Estimate-shift.Low)*wider
 	shift.High = shift.Estimate + (shift.High-shift.Estimate)*wider
-	return p, shift, independent, true
 }
 
-// inflation returns (1+ρ)/(1-ρ), at least 1. ρ is the mean rank correlation of neighbours in both samples, corrected
-// for its bias -(1+4ρ)/n (Marriott and Pope, 1954) and raised by 1.5 standard errors: too small an inflation finds
-// false differences, too large an inflation only misses some.
-func inflation(x, y []float64) float64 {
-	n := float64(len(x)+len(y)) / 2
-	if n <= 4 {
-		return math.Inf(1)
+// inflation returns the variance of the mean rank of a series by its variance for independent values, at least 1: the
+// larger estimate from the correlation of neighbours, raised by a standard error, or 1.5 without blocks, and from the means of blocks. Too
+// small an inflation finds false differences, too large an inflation only misses some.
+func inflation(x []float64) float64 {
+	ranks := centredRanks(x)
+	errors := 1.0
+	if len(ranks) < 2*blocks {
+		errors = 1.5
 	}
-	rho := ((neighbours(x)+neighbours(y))/2*n + 1) / (n - 4)
-	rho += 1.5 * math.Sqrt(max(0, 1-rho*rho)/(2*n))
-	if rho >= 1 {
+	times := firstOrder(ranks, errors)
+	length := len(ranks) / blocks
+	if length < 2 {
+		return times
+	}
+	means := blockMeans(ranks, length)
+	all := product(ranks, ranks) / float64(len(ranks))
+	if all == 0 {
+		return times
+	}
+	between := product(means, means) / float64(len(means)-1)
+	return max(times, between*float64(length)/all*firstOrder(means, 0))
+}
+
+func blockMeans(values []float64, length int) []float64 {
+	means := make([]float64, len(values)/length)
+	for i := range means {
+		for _, v := range values[i*length : (i+1)*length] {
+			means[i] += v / float64(length)
+		}
+	}
+	return means
+}
+
+// firstOrder returns (1+ρ)/(1-ρ), at least 1, for centred values of an autoregressive process of first order. ρ is the
+// correlation of neighbours, corrected for its bias -(1+4ρ)/n (Marriott and Pope, 1954) and raised by standard errors.
+func firstOrder(values []float64, errors float64) float64 {
+	n := float64(len(values))
+	all := product(values, values)
+	switch {
+	case n <= 4:
+		return math.Inf(1)
+	case all == 0:
+		return 1
+	}
+	rho := (product(values[1:], values)/all*n + 1) / (n - 4)
+	if rho += errors * math.Sqrt(max(0, 1-rho*rho)/n); rho >= 1 {
 		return math.Inf(1)
 	}
 	return max(1, (1+rho)/(1-rho))
 }
 
-// neighbours returns the rank correlation of adjacent values, 0 if all values are equal.
-func neighbours(values []float64) float64 {
-	ranks, _ := doubledRanks(values, nil)
-	mean := float64(len(values) + 1)
-	var both, all float64
+// product returns the sum of products of values at equal places, as many as a has.
+func product(a, b []float64) (sum float64) {
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}
+
+// correlation returns Spearman's rank correlation, 0 if all values of a sample are equal.
+func correlation(x, y []float64) float64 {
+	a := centredRanks(x)
+	b := centredRanks(y)
+	if all := product(a, a) * product(b, b); all > 0 {
+		return product(a, b) / math.Sqrt(all)
+	}
+	return 0
+}
+
+// centredRanks returns twice the ranks less their mean.
+func centredRanks(x []float64) []float64 {
+	ranks, _ := doubledRanks(x, nil)
+	centred := make([]float64, len(ranks))
 	for i, r := range ranks {
-		d := float64(r) - mean
-		all += d * d
-		if i > 0 {
-			both += d * (float64(ranks[i-1]) - mean)
-		}
+		centred[i] = float64(r - len(x) - 1)
 	}
-	if all == 0 {
-		return 0
-	}
-	return both / all
+	return centred
 }
 
 type student float64

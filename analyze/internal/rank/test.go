@@ -108,14 +108,20 @@ func LeastP(m, n int) float64 {
 	return min(1, 2/sets)
 }
 
-// Holm returns adjusted p-values for simultaneous tests: for findings with p up to α, the probability of any false one
-// is at most α.
-func Holm(p []float64) []float64 {
+// Holm returns adjusted p-values for simultaneous tests with positive weights: for findings with p up to α, the
+// probability of any false one is at most α. A test with more weight is adjusted less.
+func Holm(p, weights []float64) []float64 {
 	adjusted := make([]float64, len(p))
+	left := 0.0
+	for _, w := range weights {
+		left += w
+	}
 	least := 0.0
-	for i, at := range order.Numbers(len(p), func(a, b int32) int { return cmp.Compare(p[a], p[b]) }) {
-		least = max(least, min(1, p[at]*float64(len(p)-i)))
+	byWeight := func(a, b int32) int { return cmp.Compare(p[a]/weights[a], p[b]/weights[b]) }
+	for _, at := range order.Numbers(len(p), byWeight) {
+		least = max(least, min(1, p[at]/weights[at]*left))
 		adjusted[at] = least
+		left -= weights[at]
 	}
 	return adjusted
 }

@@ -190,7 +190,13 @@ type Simulation struct {
 	// Between is the standard deviation of logarithms between runs, Within the deviation between operations of a run.
 	Between, Within float64
 	// Rho correlates the noise of an operation in a step with its noise in the step before.
-	Rho             float64
+	Rho float64
+	// Tail is the inverse exponent of a Pareto distribution that lengthens steps, 0 for none.
+	Tail float64
+	// Drift is the part by which a run becomes slower until its end.
+	Drift float64
+	// Slow is the factor of a slow state, 0 for none. A step changes the state with probability Switch.
+	Slow, Switch    float64
 	NoStart, NoStep bool
 	Tight           bool // no idle time
 }
@@ -200,7 +206,18 @@ func (s Simulation) Run(r *rand.Rand, slower map[string]float64) (entries []*op.
 	pace := math.Exp(r.NormFloat64() * s.Between)
 	at := int64(1_700_000_000_000_000_000)
 	noise := make([]float64, len(s.Names))
+	isSlow := s.Slow > 0 && r.IntN(2) == 0
 	for step := range int64(s.Steps) {
+		pace := pace * (1 + s.Drift*float64(step)/float64(s.Steps))
+		if s.Tail > 0 {
+			pace *= math.Exp(s.Tail * r.ExpFloat64())
+		}
+		if s.Slow > 0 && r.Float64() < s.Switch {
+			isSlow = !isSlow
+		}
+		if isSlow {
+			pace *= s.Slow
+		}
 		for i, name := range s.Names {
 			fresh := math.Sqrt(1 - s.Rho*s.Rho)
 			if step == 0 {

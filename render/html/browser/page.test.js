@@ -377,7 +377,7 @@ test("a comparison shows what became slower, and selects it", { skip: !pages.inc
   const { page, done } = await open("diff.html");
   const rows = await page.evaluate(() => globalThis.optrace.diff.given.map((r) => [r.key.operation, r.verdict]));
   assert.deepEqual(rows, [["matmul", "slower"], ["all_reduce", "unchanged"], ["relu", "cannot_tell"]]);
-  assert.match(await page.textContent("#diff"), /one run a side/);
+  assert.match(await page.textContent("#diff"), /one run per side/);
   assert.match(await page.getAttribute("#diff svg.interval.slower", "aria-label"), /^\+\d+\.\d\u00a0% to \+\d+\.\d\u00a0%$/);
   await page.click("#diff tbody tr");
   assert.equal(await page.evaluate(() => globalThis.optrace.view.names[globalThis.optrace.store.state.op]), "matmul");

@@ -104,8 +104,7 @@ export function difference(page, parent) {
   if (!parent || !diff) return;
   const units = {
     runs: "means of runs",
-    steps: "means of blocks of steps",
-    windows: "means of parts of the time, or else single operations",
+    steps: "means of steps",
     entries: "single operations",
   };
   const operations = element("div", {}),
