@@ -38,7 +38,8 @@ import (
 // nested value in an attribute, outside to inside and back.
 type grammar map[string]string
 
-var grammars = readGrammars()
+// The command runs in other directories: it does not read them.
+var grammars = sync.OnceValue(readGrammars)
 
 func readGrammars() map[string]grammar {
 	text, err := os.ReadFile("testdata/grammars.txt")
@@ -197,14 +198,14 @@ func makeHoard(t *testing.T, format, name, path string, memory int64) {
 		frame := z.EncodeAll(protobuf(name)[4:], nil)
 		_, _ = file.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...))
 	case format == "parquet" || format == "perfetto":
-		g := grammars["entries"]
+		g := grammars()["entries"]
 		g.write(w, h, memory)
 		_ = w.Close()
 		check.OK(t, exec.CommandContext(t.Context(), "optrace", "convert", "-max-memory", "0", "-to", format, "-o",
 			path+".2", path).Run())
 		check.OK(t, os.Rename(path+".2", path))
 	default:
-		g := grammars[format]
+		g := grammars()[format]
 		g.write(w, h, memory)
 		_ = w.Close()
 	}
@@ -252,7 +253,7 @@ func TestMemoryStaysBounded(t *testing.T) {
 	}
 	var all []one
 	for _, memory := range []int64{32, 128} {
-		for format, g := range grammars {
+		for format, g := range grammars() {
 			for name, h := range hoards() {
 				if h.list == "nest" || strings.Contains(g["operation"], h.list) {
 					all = append(all, one{format, name, memory})
