@@ -133,7 +133,8 @@ func TestReportWithoutStructure(t *testing.T) {
 			cmpopts.IgnoreFields(Communication{}, "Collectives"),
 			cmpopts.IgnoreFields(Report{}, "CriticalPath", "Operators", "PathOperations", "PathTotals",
 				"SlowestRequest", "Sequences"),
-			cmpopts.IgnoreFields(Report{}, "Coverage", "ExtentNS", "Headline", "Findings", "Idle", "IdleCauses", "IdlePlaces",
+			cmpopts.IgnoreFields(Report{}, "Coverage", "ExtentNS", "Headline", "Findings", "Idle", "IdleCauses",
+				"IdlePlaces",
 				"Steps", "StatedSteps", "Utilisation", "Concurrency"),
 		}
 		check.Equal(t, fmt.Sprintf("seed %d", seed), full, flat, structural)
@@ -243,7 +244,8 @@ func TestReportHasSeedFigures(t *testing.T) {
 		check.Equal(t, fmt.Sprintf("seed %d", number), []any{
 			operations, devices, seed.NewBalance(sums(devices, func(string) bool { return true })),
 			seed.Bottlenecks(sums(operations, op.IsCommunicationName), total[1], 0),
-			slowest[:min(len(slowest), opts.Top)], total, peak, int64(len(hotspots)), hotspots[:min(len(hotspots), opts.Top)],
+			slowest[:min(len(slowest),
+				opts.Top)], total, peak, int64(len(hotspots)), hotspots[:min(len(hotspots), opts.Top)],
 		}, []any{
 			gotOperations, gotDevices, balance, rep.Communication.Bottlenecks, rep.Slowest,
 			summary{rep.Total.Count, rep.Total.SumNS, rep.Total.MemoryBytes.V}, rep.Total.PeakMemoryBytes.V,

@@ -61,7 +61,8 @@ func TestEstimatesOfSmallInputs(t *testing.T) {
 		}},
 		{
 			"two parts",
-			slices.Concat(ends(0, 1, constant(10, 5)...), ends(2, 3, constant(20, 5)...), ends(3, 4, constant(20, 5)...)),
+			slices.Concat(ends(0, 1, constant(10, 5)...), ends(2, 3, constant(20, 5)...), ends(3, 4,
+				constant(20, 5)...)),
 			Estimate{
 				Reference: new(int64(2)),
 				Offsets: []Offset{

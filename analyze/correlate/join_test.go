@@ -54,7 +54,8 @@ func TestReport(t *testing.T) {
 			StartNS: op.Known(0), DurationNS: op.Known(100), Ops: 3, OwnNS: 75,
 			UncoveredNS: op.Known(25), QueueingNS: op.Known(10),
 			CriticalPath: []correlate.PathPart{
-				onDevice(part("matmul", 3, 10, 40, 1)), onDevice(part("softmax", 5, 60, 30, 1)), part("inference", 2, 5, 15, 3),
+				onDevice(part("matmul", 3, 10, 40, 1)), onDevice(part("softmax", 5, 60, 30,
+					1)), part("inference", 2, 5, 15, 3),
 				part("POST /predict", 1, 0, 8, 3), onDevice(part("relu", 4, 50, 5, 1)), part("SELECT", 6, 96, 2, 1),
 			},
 			InJaeger: true, InLocal: true, MissingInJaeger: 1, MissingOpsLocally: 1,

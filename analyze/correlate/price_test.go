@@ -36,7 +36,8 @@ func TestChargesAddUpToTheLastDigit(t *testing.T) {
 		}}
 		even := r.IntN(2) == 0
 		if even {
-			table.Devices[1] = price.Device{Match: "*", PerHour: table.Devices[0].PerHour, Watts: table.Devices[0].Watts}
+			table.Devices[1] = price.Device{Match: "*", PerHour: table.Devices[0].PerHour,
+				Watts: table.Devices[0].Watts}
 		} else if r.IntN(4) == 0 {
 			table.Devices = table.Devices[:1] // y has no price
 		}
@@ -216,7 +217,8 @@ func TestTwoStreamsOfADeviceAreBilledOnce(t *testing.T) {
 	add(1, 2, 7, 0, 60)
 	add(1, 3, 8, 20, 20) // with itself
 	add(2, 4, 8, 50, 40) // 10 with the other request
-	r := joined(records).Report(correlate.Options{Price: &price.Table{Devices: []price.Device{{Match: "*", PerHour: 3.6e12}}}})
+	r := joined(records).Report(correlate.Options{Price: &price.Table{Devices: []price.Device{{Match: "*",
+		PerHour: 3.6e12}}}})
 	check.Equal(t, "total", int64(90), r.Price.Total.DeviceNS)
 	for i, want := range [][2]int64{{55, 50}, {35, 30}} {
 		c := r.Requests[i].Charge

@@ -264,7 +264,8 @@ func TestRequestsAreCompared(t *testing.T) {
 				trace := op.TraceID{byte(i), byte(i >> 8), 1}
 				at := op.Known(int64(1_700_000_000_000_000_000 + i*5_000_000))
 				span := op.Span{Name: "POST /predict", TraceID: trace, SpanID: id, Start: at, Duration: ns}
-				e := op.Entry{Operation: "matmul", DeviceID: "cuda:0", TraceID: trace, ParentSpanID: id, Start: at, Duration: ns / 2}
+				e := op.Entry{Operation: "matmul", DeviceID: "cuda:0", TraceID: trace, ParentSpanID: id,
+					Start: at, Duration: ns / 2}
 				if !yield(op.Record{Span: &span}, nil) || !yield(op.Record{Entry: &e}, nil) {
 					return
 				}
@@ -302,7 +303,8 @@ func TestDevicesMatchByRank(t *testing.T) {
 	check.Equal(t, "warnings", want, r.Warnings[:2])
 	r = check.Must(diff.Compare(side("cuda:0", 0, 0), side("cuda:7", 0, 2), diff.Options{}))(t)
 	check.Equal(t, "found at two speeds", nil, found(r))
-	if text := r.Findings[0].Text; !strings.Contains(text, "the device ran at two speeds in the head: 0/cuda:0 computes ") {
+	if text := r.Findings[0].Text; !strings.Contains(text,
+		"the device ran at two speeds in the head: 0/cuda:0 computes ") {
 		t.Error(text)
 	}
 }

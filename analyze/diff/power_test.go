@@ -48,7 +48,8 @@ func TestCalibration(t *testing.T) {
 			n := 0
 			for seed := range uint64(pairs) {
 				rng := rand.New(rand.NewPCG(seed, 5))
-				r := check.Must(diff.Compare(runs(t, kind.sim, rng, 1, nil), runs(t, kind.sim, rng, 1, factors), diff.Options{}))(t)
+				r := check.Must(diff.Compare(runs(t, kind.sim, rng, 1, nil), runs(t, kind.sim, rng, 1, factors),
+					diff.Options{}))(t)
 				if slower == 0 && len(found(r)) > 0 || slower > 0 && slices.Contains(found(r), "slower wall") {
 					n++
 				}
@@ -60,7 +61,8 @@ func TestCalibration(t *testing.T) {
 			if !cases.All() {
 				allowed = 50
 			}
-			if slower == 0 && percent > allowed || cases.All() && percent != want || max(percent-want, want-percent) > 90 {
+			if slower == 0 && percent > allowed || cases.All() && percent != want || max(percent-want,
+				want-percent) > 90 {
 				t.Errorf("%s, %v: %d %% of %d pairs, and %d %% in the table", kind.name, slower, percent, pairs, want)
 			}
 		}

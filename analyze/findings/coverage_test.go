@@ -52,9 +52,10 @@ func TestMissingWorkComesFirst(t *testing.T) {
 		}
 		found := findings.Of(&findings.Facts{
 			Input: findings.Input{Entries: 5}, Coverage: &test.coverage, Clocks: test.clocks,
-			Total:    profile.Total{Count: 5, SumNS: 100},
-			Devices:  []profile.Device{{DeviceID: "cuda:0", ComputeNS: op.Known(busy), BusyNS: op.Known(busy)}},
-			Extent:   &timeline.Extent{DurationNS: 1000, Devices: []timeline.DeviceWork{{Key: device.Key{DeviceID: "cuda:0"}}}},
+			Total:   profile.Total{Count: 5, SumNS: 100},
+			Devices: []profile.Device{{DeviceID: "cuda:0", ComputeNS: op.Known(busy), BusyNS: op.Known(busy)}},
+			Extent: &timeline.Extent{DurationNS: 1000,
+				Devices: []timeline.DeviceWork{{Key: device.Key{DeviceID: "cuda:0"}}}},
 			Lateness: []collective.Lateness{{Name: "all_reduce", WaitNS: 50}},
 		})
 		var texts []string

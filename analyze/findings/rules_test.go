@@ -47,14 +47,17 @@ func (r *run) launch(operator, name string, kind op.Kind, ns int64) *op.Entry {
 	start := max(r.at, r.free+1_000)
 	r.free = start + ns
 	return r.add(op.Entry{
-		Operation: name, Kind: kind, DeviceID: "cuda:0", Stream: op.Known(int64(7)), Launch: op.Known(1_000_000_000 + r.at - 3_000),
+		Operation: name, Kind: kind, DeviceID: "cuda:0", Stream: op.Known(int64(7)),
+		Launch:  op.Known(1_000_000_000 + r.at - 3_000),
 		TraceID: op.TraceID{1}, ParentSpanID: host.SpanID,
 	}, start, ns)
 }
 
 // call makes a runtime call.
 func (r *run) call(name string, ns int64) {
-	e := op.Entry{Operation: name, Side: op.SideHost, Rank: op.Known(int64(0)), Start: op.Known(1_000_000_000 + r.at), Duration: ns}
+	e := op.Entry{
+		Operation: name, Side: op.SideHost, Rank: op.Known(int64(0)), Start: op.Known(1_000_000_000 + r.at), Duration: ns,
+	}
 	r.records = append(r.records, op.Record{Call: &e})
 	r.at += ns
 }
@@ -76,14 +79,16 @@ func TestRules(t *testing.T) {
 		name, rule, says string
 		make             func(*run)
 	}{
-		{"products on plain cores", "tensor_cores", "Tensor cores unused: 20 operations", products("ampere_sgemm_128x64_nn")},
+		{"products on plain cores", "tensor_cores", "Tensor cores unused: 20 operations",
+			products("ampere_sgemm_128x64_nn")},
 		{"products on tensor cores", "", "", products("ampere_sgemm_tf32_128x64_nn")},
-		{"memory taken and given back", "allocator", "40 calls of cudaFree, cudaMalloc", repeat(func(r *run, _ int) {
-			r.call("cudaFree", 200_000)
-			r.call("cudaMalloc", 100_000)
-			r.launch("aten::mm", "gemm", op.KindCompute, ms/2)
-			r.at = r.free
-		})},
+		{"memory taken and given back", "allocator", "40 calls of cudaFree, cudaMalloc",
+			repeat(func(r *run, _ int) {
+				r.call("cudaFree", 200_000)
+				r.call("cudaMalloc", 100_000)
+				r.launch("aten::mm", "gemm", op.KindCompute, ms/2)
+				r.at = r.free
+			})},
 		{"memory taken by the stream", "", "", repeat(func(r *run, _ int) {
 			r.call("cudaFreeAsync", 2_000)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms/2)
@@ -92,10 +97,11 @@ func TestRules(t *testing.T) {
 			r.launch("aten::mm", "gemm", op.KindCompute, ms/2)
 			r.call("cudaStreamSynchronize", 1_000)
 		})},
-		{"a host that launches one by one", "launch_bound", "Launch bound: the device is idle", repeat(func(r *run, _ int) {
-			r.host("aten::view", 100_000)
-			r.launch("aten::mm", "gemm", op.KindCompute, 50_000)
-		})},
+		{"a host that launches one by one", "launch_bound", "Launch bound: the device is idle",
+			repeat(func(r *run, _ int) {
+				r.host("aten::view", 100_000)
+				r.launch("aten::mm", "gemm", op.KindCompute, 50_000)
+			})},
 		{"a host far ahead", "", "", repeat(func(r *run, _ int) {
 			r.host("aten::view", 100_000)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
@@ -104,20 +110,23 @@ func TestRules(t *testing.T) {
 			r.launch("aten::index", "gather", op.KindCompute, ms)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 		})},
-		{"chains of elementwise kernels", "elementwise", "Elementwise operations take", repeat(func(r *run, _ int) {
-			for range 4 {
-				r.launch("aten::mul", "vectorized_elementwise_kernel<4>", op.KindCompute, ms)
-			}
-			r.launch("aten::mm", "gemm", op.KindCompute, ms)
-		})},
+		{"chains of elementwise kernels", "elementwise", "Elementwise operations take",
+			repeat(func(r *run, _ int) {
+				for range 4 {
+					r.launch("aten::mul", "vectorized_elementwise_kernel<4>", op.KindCompute, ms)
+				}
+				r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			})},
 		{"single elementwise kernels", "", "", repeat(func(r *run, _ int) {
 			r.launch("aten::mul", "vectorized_elementwise_kernel<4>", op.KindCompute, ms)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 		})},
-		{"slow calls with the same work", "uneven_calls", "gemm takes 1.00 ms at the median and up to 5.00 ms", repeat(
-			func(r *run, i int) {
-				r.launch("aten::mm", "gemm", op.KindCompute, ms+int64(i%4/3)*4*ms).OutputElements = op.Known(int64(100))
-			})},
+		{"slow calls with the same work", "uneven_calls", "gemm takes 1.00 ms at the median and up to 5.00 ms",
+			repeat(
+				func(r *run, i int) {
+					r.launch("aten::mm", "gemm", op.KindCompute,
+						ms+int64(i%4/3)*4*ms).OutputElements = op.Known(int64(100))
+				})},
 		{"slow calls with more work", "", "", repeat(func(r *run, i int) {
 			more := int64(i % 4 / 3)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms+more*4*ms).OutputElements = op.Known(100 + more)

@@ -68,7 +68,8 @@ func TestRunsWithoutACauseClaimLittle(t *testing.T) {
 					if f.Rule == "queue" { // the servers are near their capacity
 						continue
 					}
-					t.Errorf("%s %s: %s %.3g %s", layout, c.Name, f.Rule, float64(f.SavedNS.V)/float64(f.OfNS.V), f.Text)
+					t.Errorf("%s %s: %s %.3g %s", layout, c.Name, f.Rule,
+						float64(f.SavedNS.V)/float64(f.OfNS.V), f.Text)
 				}
 			}
 		}

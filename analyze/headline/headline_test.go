@@ -26,14 +26,16 @@ func device(id string, spanMS, busyMS, computeMS, exposedMS int64) profile.Devic
 func total(count, tflop, ns int64) profile.Total {
 	t := profile.Total{Count: count, SumNS: 40 * ms, FLOPs: tflop * 1e12}
 	if tflop > 0 {
-		t.Figures = work.Figures{FLOPsCount: count / 2, FLOPsPerSecond: op.KnownFloat(float64(tflop) * 1e21 / float64(ns))}
+		t.Figures = work.Figures{FLOPsCount: count / 2,
+			FLOPsPerSecond: op.KnownFloat(float64(tflop) * 1e21 / float64(ns))}
 	}
 	return t
 }
 
 func TestHeadline(t *testing.T) {
 	bf16 := work.Used{{Name: "bf16", PeakFLOPsPerSecond: 989.5e12}: 90e12}
-	mixed := work.Used{{Name: "bf16", PeakFLOPsPerSecond: 989.5e12}: 5e12, {Name: "f32", PeakFLOPsPerSecond: 67e12}: 4e12}
+	mixed := work.Used{{Name: "bf16", PeakFLOPsPerSecond: 989.5e12}: 5e12, {Name: "f32",
+		PeakFLOPsPerSecond: 67e12}: 4e12}
 	h100 := []string{"NVIDIA H100 80GB HBM3"}
 	one := []profile.Device{device("cuda:0", 50, 45, 40, 0)}
 	run := op.Known(50 * ms)
@@ -49,7 +51,8 @@ func TestHeadline(t *testing.T) {
 	}
 	served := headline.Facts{Devices: one, Total: total(4, 0, 0), ExtentNS: run}
 	served.Alike = []requests.Alike{{Name: "POST /", Count: 9, MedianNS: 4 * ms, P95NS: 9 * ms}}
-	timeless := headline.Facts{Devices: []profile.Device{{DeviceID: "cuda:0"}, {DeviceID: "cuda:1"}}, Total: total(4, 0, 0)}
+	timeless := headline.Facts{Devices: []profile.Device{{DeviceID: "cuda:0"}, {DeviceID: "cuda:1"}},
+		Total: total(4, 0, 0)}
 	for name, test := range map[string]struct {
 		facts headline.Facts
 		want  string
@@ -60,8 +63,9 @@ func TestHeadline(t *testing.T) {
 		"work without FLOPs":      {h100s(9, 10*ms, bf16), busy},
 		"two kinds of arithmetic": {h100s(9, 40*ms, mixed), busy},
 		"faster than the peak":    {h100s(90, 40*ms, bf16), busy},
-		"devices that start late": {late, "2 × Some GPU: busy 40.0 % of 100 ms on average (20.0 % of the run, 200 ms), " +
-			"exposed communication 10.0 %, suspect times included.|No peak is known for Some GPU; -peaks states one."},
+		"devices that start late": {late,
+			"2 × Some GPU: busy 40.0 % of 100 ms on average (20.0 % of the run, 200 ms), " +
+				"exposed communication 10.0 %, suspect times included.|No peak is known for Some GPU; -peaks states one."},
 		"missing work": {headline.Facts{Devices: one, Total: total(4, 0, 0), ExtentNS: run, Missing: true},
 			"cuda:0: the busy share is not known, because work is missing."},
 		"no device": {headline.Facts{ExtentNS: run, Host: 7},

@@ -27,7 +27,8 @@ func TestKeyEncodingIsInjective(t *testing.T) {
 				valuesA := key.Of(by, &entries[i])
 				valuesB := key.Of(by, &entries[j])
 				if (keyA == keyB) != cmp.Equal(valuesA, valuesB) {
-					t.Fatalf("seed %d, by %v: %v and %v have the keys %q and %q", seed, by, valuesA, valuesB, keyA, keyB)
+					t.Fatalf("seed %d, by %v: %v and %v have the keys %q and %q", seed, by, valuesA, valuesB,
+						keyA, keyB)
 				}
 			}
 		}

@@ -48,8 +48,9 @@ func TestCorrectedTimesAreThoseOfTheWholeRun(t *testing.T) {
 				d := int64(1e5 * (1 + noise*r.NormFloat64()))
 				d = max(d, 1000)
 				if n < kept {
-					entries = append(entries, op.Entry{Operation: string(rune('a' + n)), Kind: op.KindCompute, DeviceID: "cuda:0",
-						Rank: op.Known(0), Start: op.Known(at), Duration: d, Launch: op.Known(launch),
+					entries = append(entries, op.Entry{Operation: string(rune('a' + n)), Kind: op.KindCompute,
+						DeviceID: "cuda:0",
+						Rank:     op.Known(0), Start: op.Known(at), Duration: d, Launch: op.Known(launch),
 						Attrs: []op.Attr{{Key: "graph id", Value: "3", Type: op.AttrInt}}})
 				}
 				first, last = min(first, at), max(last, at+d)

@@ -40,14 +40,16 @@ func TestCoverageCountsRecordedAndLostWork(t *testing.T) {
 		{"all recorded", join(kernels(1, 10, 1), kernels(2, 20, 2), copied), nil,
 			Coverage{Launches: 2, Steps: 2, Ranks: 1}, "", false},
 		{
-			"lost launches", join(kernels(1, 10, 1), kernels(1, 20, 1), []op.Entry{host}), map[string]int64{"launch_without_operation": 3},
+			"lost launches", join(kernels(1, 10, 1), kernels(1, 20, 1),
+				[]op.Entry{host}), map[string]int64{"launch_without_operation": 3},
 			Coverage{Launches: 5, LaunchesWithoutOperation: 3, Steps: 2, StepsWithoutDeviceWork: 1, Ranks: 1},
 			"3 of 5 launches have no operation in the recording; 1 of 2 steps has device work.", true,
 		},
 		{"a step that launches nothing", join(kernels(2, 10, 1), []op.Entry{host}), nil,
 			Coverage{Launches: 1, Steps: 2, StepsWithoutDeviceWork: 1, Ranks: 1}, "", false},
 		{
-			"few lost launches", kernels(2, 10, 1), map[string]int64{"captured_launch": 60, "launch_without_operation": 1},
+			"few lost launches", kernels(2, 10, 1), map[string]int64{"captured_launch": 60,
+				"launch_without_operation": 1},
 			Coverage{Launches: 62, LaunchesWithoutOperation: 1, LaunchesCaptured: 60, Steps: 1, Ranks: 1},
 			"1 of 62 launches has no operation in the recording; 60 of 62 launches were captured into a graph and did " +
 				"not run.", true,

@@ -270,7 +270,8 @@ func TestDragAgainstNaive(t *testing.T) {
 		links += edges.Links
 	})
 	if cases.All() && (dragged == 0 || joined == 0 || stream == 0 || links == 0) {
-		t.Errorf("too few cases: drag %d, edges of collectives %d, streams %d, links %d", dragged, joined, stream, links)
+		t.Errorf("too few cases: drag %d, edges of collectives %d, streams %d, links %d", dragged, joined,
+			stream, links)
 	}
 }
 

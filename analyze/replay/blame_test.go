@@ -38,7 +38,8 @@ func TestBlameEqualsASimulationWithoutTheCulprit(t *testing.T) {
 			for _, row := range b.Rows {
 				id := f.Node(row.Victim.Row).TraceID()
 				truth := float64(recorded[id] - without[id])
-				if row.Culprit == nil || row.Culprit.Row != c.Row || max(truth, float64(row.NS)) < 0.05*float64(recorded[id]) {
+				if row.Culprit == nil || row.Culprit.Row != c.Row || max(truth,
+					float64(row.NS)) < 0.05*float64(recorded[id]) {
 					continue
 				}
 				errors = append(errors, math.Abs(float64(row.NS)-truth)/max(1, math.Abs(truth)))
@@ -105,7 +106,8 @@ func TestBlameOfRequestsOnOneDeviceEqualsASimulation(t *testing.T) {
 			without := slices.Clone(all)
 			run(without, int(f.Node(row.Culprit.Row).TraceID()[15])-1)
 			if d := all[victim].end - without[victim].end - row.NS; max(d, -d) > 20_000 {
-				t.Errorf("seed %d: request %d waited %d ns, not %d", seed, victim, row.NS, all[victim].end-without[victim].end)
+				t.Errorf("seed %d: request %d waited %d ns, not %d", seed, victim, row.NS,
+					all[victim].end-without[victim].end)
 			}
 		}
 		for row, ns := range waited { // what it waited is the time beyond its own
@@ -125,7 +127,8 @@ func TestBlameNamesWorkWithoutARequest(t *testing.T) {
 	}})
 	for i, e := range []op.Entry{
 		{Operation: "backup", Start: op.Known(1_000_000), Duration: 6_000_000},
-		{Operation: "matmul", Start: op.Known(7_001_000), Duration: 2_900_000, TraceID: op.TraceID{1}, ParentSpanID: op.SpanID{1}},
+		{Operation: "matmul", Start: op.Known(7_001_000), Duration: 2_900_000, TraceID: op.TraceID{1},
+			ParentSpanID: op.SpanID{1}},
 	} {
 		e.DeviceID = "cuda:0"
 		e.Launch = op.Known(1_000_000)

@@ -106,7 +106,8 @@ func TestAShorterOperationNeverMakesTheRunLonger(t *testing.T) {
 				return // a name without a time
 			}
 			if before >= 0 && res.Run.ReplayedNS > before {
-				t.Fatalf("seed %d: %g× %q takes %d ns, more time takes %d", seed, factor, name, res.Run.ReplayedNS, before)
+				t.Fatalf("seed %d: %g× %q takes %d ns, more time takes %d", seed, factor, name,
+					res.Run.ReplayedNS, before)
 			}
 			before = res.Run.ReplayedNS
 		}
@@ -177,14 +178,16 @@ func TestRecordedWaits(t *testing.T) {
 	for stated, want := range map[bool]int64{true: -95 * ms, false: 0} {
 		f := trace.New()
 		add := func(id byte, name string, stream, start, duration int64) {
-			f.Add(op.Record{Entry: &op.Entry{Operation: name, DeviceID: "cuda:0", Stream: op.Known(stream), Kind: op.KindCompute,
+			f.Add(op.Record{Entry: &op.Entry{Operation: name, DeviceID: "cuda:0", Stream: op.Known(stream),
+				Kind:  op.KindCompute,
 				Start: op.Known(start * ms), Duration: duration * ms, TraceID: op.TraceID{1}, SpanID: op.SpanID{7: id}}})
 		}
 		add(1, "early", 1, 0, 95)
 		add(2, "late", 2, 0, 100)
 		add(3, "last", 3, 100, 100)
 		if stated {
-			f.Add(op.Record{Call: &op.Entry{TraceID: op.TraceID{1}, SpanID: op.SpanID{7: 1}, ParentSpanID: op.SpanID{7: 3}}})
+			f.Add(op.Record{Call: &op.Entry{TraceID: op.TraceID{1}, SpanID: op.SpanID{7: 1},
+				ParentSpanID: op.SpanID{7: 3}}})
 		}
 		check.Equal(t, "saved by a longer early", want, saved(t, replay.New(f), "2x early"))
 	}

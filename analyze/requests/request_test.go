@@ -89,7 +89,8 @@ func TestRequestsAgainstNaive(t *testing.T) {
 		}
 		byIdentity := func(a, b described) int {
 			return cmp.Or(cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Name, b.Name),
-				cmp.Compare(a.Start.V, b.Start.V), cmp.Compare(a.Duration.V, b.Duration.V), slices.Compare(a.Ops, b.Ops))
+				cmp.Compare(a.Start.V, b.Start.V), cmp.Compare(a.Duration.V,
+					b.Duration.V), slices.Compare(a.Ops, b.Ops))
 		}
 		slices.SortFunc(want, byIdentity)
 		slices.SortFunc(got, byIdentity)

@@ -138,7 +138,10 @@ func TestAnalysesAgainstDefinition(t *testing.T) {
 		minRatio := r.Float64()
 		rows := Bottlenecks(slices.Clone(sums), total, minRatio)
 		// Durations of equal microseconds in floating point are ordered by nanoseconds.
-		if !slices.IsSortedFunc(rows, func(a, b Bottleneck) int { return cmp.Compare(b.TotalDurationUS, a.TotalDurationUS) }) {
+		if !slices.IsSortedFunc(rows, func(a, b Bottleneck) int {
+			return cmp.Compare(b.TotalDurationUS,
+				a.TotalDurationUS)
+		}) {
 			t.Errorf("seed %d: Bottlenecks in another order: %v", seed, rows)
 		}
 		byName := cmpopts.SortSlices(func(a, b Bottleneck) bool { return a.Operation < b.Operation })

@@ -55,7 +55,8 @@ func FuzzWriteCollapsed(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, root, name, on string) {
 		forest := tracetest.AddTo(trace.New(),
-			tracetest.SpanAt(root, 1, 0, 0, 10), tracetest.OpAt(name, 2, 1, 0, 7).On(on), tracetest.OpAt("x", 3, 2, 2, 5).On(on))
+			tracetest.SpanAt(root, 1, 0, 0, 10), tracetest.OpAt(name, 2, 1, 0, 7).On(on), tracetest.OpAt("x", 3,
+				2, 2, 5).On(on))
 		frames := []string{Collapse(root)}
 		if on != "" && on != device.Unknown {
 			frames = append(frames, Collapse(on))

@@ -91,7 +91,8 @@ func TestBubbleOfAPipeline(t *testing.T) {
 			f.Add(rec)
 		}
 		all := 2 * p * (m + p - 1) * 3000
-		check.Equal(t, fmt.Sprint(m, " microbatches"), &steps.Pipeline{Ranks: p, Steps: 2, Microbatches: 2 * p * m, RankNS: all,
+		check.Equal(t, fmt.Sprint(m, " microbatches"), &steps.Pipeline{Ranks: p, Steps: 2,
+			Microbatches: 2 * p * m, RankNS: all,
 			BubbleNS: 2 * p * (p - 1) * 3000, Bubble: float64(2*p*(p-1)*3000) / float64(all)}, steps.PipelineOf(f))
 	}
 }

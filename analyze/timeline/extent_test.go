@@ -51,7 +51,8 @@ func addCalls(f *trace.Forest, r *rand.Rand) (calls []trace.Call) {
 		if r.IntN(2) == 0 {
 			c.Rank = op.Known(r.Int64N(2))
 		}
-		f.Add(op.Record{Call: &op.Entry{Operation: c.Name, Rank: c.Rank, Start: op.Known(c.Start), Duration: c.Duration}})
+		f.Add(op.Record{Call: &op.Entry{Operation: c.Name, Rank: c.Rank, Start: op.Known(c.Start),
+			Duration: c.Duration}})
 		calls = append(calls, c)
 	}
 	return calls

@@ -32,7 +32,8 @@ func TestPlacesAgainstNaive(t *testing.T) {
 					t.Errorf("seed %d: %+v does not add up", seed, p)
 				}
 			}
-			check.Equal(t, fmt.Sprint("seed ", seed, ": traced, untraced"), naiveIdle(tracetest.NewNaiveTree(specs), calls), got)
+			check.Equal(t, fmt.Sprint("seed ", seed, ": traced, untraced"),
+				naiveIdle(tracetest.NewNaiveTree(specs), calls), got)
 		}
 	})
 }
@@ -79,7 +80,8 @@ func TestPlacesHaveNames(t *testing.T) {
 		host("step", 1, 0, 0, 1000),
 		host("item", 2, 1, 0, 35), host("local", 3, 2, 5, 34), tracetest.OpAt("copy", 4, 3, 20, 30),
 		host("mul", 5, 1, 90, 100), tracetest.OpAt("mul kernel", 6, 5, 100, 110),
-		host("sort", 7, 1, 105, 125), tracetest.OpAt("first pass", 8, 7, 120, 130), tracetest.OpAt("second", 9, 7, 135, 140),
+		host("sort", 7, 1, 105, 125), tracetest.OpAt("first pass", 8, 7, 120, 130), tracetest.OpAt("second", 9,
+			7, 135, 140),
 		tracetest.OpAt("free", 10, 0, 240, 250))
 	for _, c := range []op.Entry{
 		{Operation: "cudaStreamSynchronize", Start: op.Known(25), Duration: 8, ParentSpanID: op.SpanID{1}},

@@ -83,9 +83,10 @@ func TestNodeDescribesRow(t *testing.T) {
 	)
 	var got []string
 	for n := range forest.Nodes() {
-		got = append(got, fmt.Sprintf("%s of %q: op %t, orphan %t, %v, host %t, on %q at %v for %d ns, trace %s, span %s", n.Name(), n.Service(),
-			n.IsOp(), n.IsOrphan(), n.Kind(), n.Side() == op.SideHost, n.Device().Label(true), n.Start(),
-			n.Duration(), n.TraceID(), n.SpanID()))
+		got = append(got,
+			fmt.Sprintf("%s of %q: op %t, orphan %t, %v, host %t, on %q at %v for %d ns, trace %s, span %s", n.Name(), n.Service(),
+				n.IsOp(), n.IsOrphan(), n.Kind(), n.Side() == op.SideHost, n.Device().Label(true), n.Start(),
+				n.Duration(), n.TraceID(), n.SpanID()))
 	}
 	in := "trace 00000000000000000000000000000001, span 000000000000000"
 	check.Equal(t, "nodes", []string{

@@ -18,12 +18,13 @@ import (
 func TestAddedField(t *testing.T) {
 	kept := make(map[op.SpanID]*op.Int) // in place of a field of Entry
 	before := opfields.Entry
-	opfields.Entry = append(slices.Clip(before), opfields.Field[op.Entry]{Name: "priority", At: func(e *op.Entry) *op.Int {
-		if kept[e.SpanID] == nil {
-			kept[e.SpanID] = new(op.Int)
-		}
-		return kept[e.SpanID]
-	}})
+	opfields.Entry = append(slices.Clip(before), opfields.Field[op.Entry]{Name: "priority",
+		At: func(e *op.Entry) *op.Int {
+			if kept[e.SpanID] == nil {
+				kept[e.SpanID] = new(op.Int)
+			}
+			return kept[e.SpanID]
+		}})
 	t.Cleanup(func() { opfields.Entry = before })
 	id := op.SpanID{1}
 	e := &op.Entry{Operation: "matmul", Kind: op.KindCompute, Duration: 1000, TraceID: op.TraceID{2}, SpanID: id}

@@ -45,7 +45,7 @@ func TestPartsAddUp(t *testing.T) {
 		t.Errorf("%d requests, %d shared executions, %d operations unattached, %d links missing",
 			len(r.Requests), len(r.Shared), r.UnattachedOps, r.MissingLinks)
 	}
-	if len(r.Culprits) == 0 || !strings.Contains(r.Culprits[0].Longest.Text, " behind the prompt of ") {
+	if len(r.Culprits) == 0 || !strings.Contains(r.Culprits[0].Longest.Text, " behind the ") {
 		t.Errorf("the long prompts delay nobody: %+v", r.Culprits)
 	}
 	shared := int64(0)

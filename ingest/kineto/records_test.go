@@ -232,7 +232,8 @@ func TestWaits(t *testing.T) {
 		got := ""
 		for rec, err := range kineto.Records(strings.NewReader("["+operators+test.events+"{}]"), "trace", nil) {
 			if c := rec.Call; err == nil && c != nil {
-				got += fmt.Sprint(c.Operation, " in ", c.ParentSpanID[7], " ", c.DeviceID, " stream ", c.Stream, " ", c.Attrs)
+				got += fmt.Sprint(c.Operation, " in ", c.ParentSpanID[7], " ", c.DeviceID, " stream ", c.Stream,
+					" ", c.Attrs)
 			}
 		}
 		check.Equal(t, test.name, test.want, strings.ReplaceAll(got, "  ", " "))
@@ -381,7 +382,8 @@ func TestMergedRanks(t *testing.T) {
 		"3 cpu aten::mm ", "3 cuda:0 Memset aten::mm", "3 cuda:0 gemm aten::mm",
 		"4 cpu aten::bmm ", "4 cuda:0 Memset aten::bmm", "4 cuda:0 gemm aten::bmm",
 	}, got)
-	entries, _ = recordtest.Split(t, kineto.Records(strings.NewReader(strings.ReplaceAll(text, "[TP", "[a b")), "trace", nil))
+	entries, _ = recordtest.Split(t, kineto.Records(strings.NewReader(strings.ReplaceAll(text, "[TP", "[a b")),
+		"trace", nil))
 	check.Equal(t, "rank by another prefix", op.Int{}, entries[0].Rank)
 }
 

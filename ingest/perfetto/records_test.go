@@ -180,14 +180,17 @@ func TestOperationsOfDevices(t *testing.T) {
 		{"of CUDA", interned(4, "Kernel") + fmt.Sprintf(stage, `name: "k"`), "cuda:1 9 k compute []"},
 		{"of HIP", interned(5, "Copy engine") + fmt.Sprintf(stage, ""), "gpu:1 9 Copy engine memory []"},
 		{"an annotation", interned(4, "Annotation") + fmt.Sprintf(stage, ""), ""},
-		{"power until the sample", power(1000, 100, 1) + power(1200, 300, 1) + power(1500, 500, 1) + fmt.Sprintf(stage, ""),
+		{"power until the sample", power(1000, 100, 1) + power(1200, 300, 1) + power(1500, 500,
+			1) + fmt.Sprintf(stage, ""),
 			"gpu:1 9 stage 2 compute [{tensor.device.power 400 2}]"},
-		{"power from the sample on", power(1000, 100, 2) + power(1200, 300, 2) + power(1500, 500, 2) + fmt.Sprintf(stage, ""),
+		{"power from the sample on", power(1000, 100, 2) + power(1200, 300, 2) + power(1500, 500,
+			2) + fmt.Sprintf(stage, ""),
 			"gpu:1 9 stage 2 compute [{tensor.device.power 200 2}]"},
 		{"power that ends early", power(1000, 100, 1) + power(1200, 300, 1) + fmt.Sprintf(stage, ""),
 			"gpu:1 9 stage 2 compute []"},
 	} {
-		entries, _ := recordtest.Split(t, perfetto.Records(bytes.NewReader(perfettotest.Encode(t, test.text)), "trace", nil))
+		entries, _ := recordtest.Split(t, perfetto.Records(bytes.NewReader(perfettotest.Encode(t, test.text)),
+			"trace", nil))
 		got := ""
 		for _, e := range entries {
 			got += fmt.Sprint(e.DeviceID, " ", e.Stream, " ", e.Operation, " ", e.Kind, " ", e.Attrs)

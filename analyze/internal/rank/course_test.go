@@ -22,9 +22,10 @@ func TestCourse(t *testing.T) {
 		"start": {func(i int, r *rand.Rand) float64 {
 			return r.NormFloat64() + 50*float64(max(0, 5-i))
 		}, Course{}, 0},
-		"turns":  {func(i int, r *rand.Rand) float64 { return float64(i%3)*50 + r.NormFloat64() }, Course{}, 0},
-		"levels": {func(i int, r *rand.Rand) float64 { return float64(i/30%2)*9 + r.NormFloat64() }, Course{Two: true}, 30},
-		"drift":  {func(i int, r *rand.Rand) float64 { return float64(i)/20 + r.NormFloat64() }, Course{}, 50},
+		"turns": {func(i int, r *rand.Rand) float64 { return float64(i%3)*50 + r.NormFloat64() }, Course{}, 0},
+		"levels": {func(i int, r *rand.Rand) float64 { return float64(i/30%2)*9 + r.NormFloat64() },
+			Course{Two: true}, 30},
+		"drift": {func(i int, r *rand.Rand) float64 { return float64(i)/20 + r.NormFloat64() }, Course{}, 50},
 	} {
 		found := 0
 		rng := rand.New(rand.NewPCG(1, 11))

@@ -19,7 +19,7 @@ for (const file of process.argv.slice(2)) {
     row: (name) => view.names[name], device: (d) => view.devices[d].label, known: (d) => d !== NONE && !view.devices[d].unknown,
   };
   const own = ownTimes(rows), all = Uint32Array.from({ length: rows.n }, (_, i) => i);
-  const values = [(i) => (isOperation(rows, i) ? rows.count[i] : 0), (i) => own[i], (i) => rows.self[i], (i) => rows.memory[i] || 0, (i) => rows.flops[i] || 0];
+  const values = [(i) => (isOperation(rows, i) ? 1 : 0), (i) => own[i], (i) => rows.self[i], (i) => rows.memory[i] || 0, (i) => rows.flops[i] || 0];
   const stacks = {};
   values.forEach((value, k) => {
     const pending = [[buildStacks(rows, all, value, "request", names), ""]];
@@ -29,5 +29,5 @@ for (const file of process.argv.slice(2)) {
       for (const c of node.children.values()) pending.push([c, path === "" ? c.name : c.name + "|" + path]);
     }
   });
-  console.log(JSON.stringify({ stacks, hostOnly: rows.hostOnly, merged: view.merged.ops, rows: rows.n }));
+  console.log(JSON.stringify({ stacks, hostOnly: rows.hostOnly, rows: rows.n }));
 }

@@ -22,7 +22,8 @@ func TestReader(t *testing.T) {
 					fmt.Fprintln(&got, "error:", err)
 					continue
 				}
-				fmt.Fprintf(&got, "%q %s %q %s %s %v %v %s\n", e.Phase, e.Category, e.Name, e.PID, e.TID, e.Start, e.Duration,
+				fmt.Fprintf(&got, "%q %s %q %s %s %v %v %s\n", e.Phase, e.Category, e.Name, e.PID, e.TID,
+					e.Start, e.Duration,
 					e.Args)
 			}
 		}

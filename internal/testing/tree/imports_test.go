@@ -116,6 +116,7 @@ var analysisImports = map[string][]string{
 	"seed":       {"stacks"},
 	"findings": {
 		"clocks", "collective", "device", "engines", "key", "launch", "operators", "path", "peaks", "profile",
+		"replay",
 		"requests", "sequences", "steps", "suspects", "timeline", "trace", "work",
 	},
 	"headline": {"device", "engines", "peaks", "profile", "requests", "steps", "work"},

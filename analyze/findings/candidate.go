@@ -1,0 +1,54 @@
+package findings
+
+import (
+	"strings"
+
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/internal/text/units"
+)
+
+// candidate is a change that may be worth making.
+type candidate struct {
+	Finding
+	// changes are replayed together. Without any, saving is the estimate.
+	changes []replay.Change
+	saving  replay.Saving
+	// atMost is set for a change that cannot save all of it, such as code that has to run somewhere.
+	atMost bool
+	// most bounds what the changes save, 0 if unknown.
+	most int64
+	// isEffect is set for a time that other causes can explain. They come first, and it is left out beside them.
+	isEffect bool
+	// isGeneral is set for a change that includes more specific ones. It saves what these leave.
+	isGeneral bool
+}
+
+// replay sets s to what changes save. It reports false for changes that select nothing.
+func (l *list) replay(s *replay.Saving, changes []replay.Change) bool {
+	if len(changes) == 0 {
+		return true
+	}
+	if l.Replay == nil {
+		return false
+	}
+	var err error
+	*s, err = l.Replay().Saved(l.byRequest, changes...)
+	return err == nil
+}
+
+func (l *list) enough(ns int64) bool { return l.whole > 0 && float64(ns) >= minShare*float64(l.whole) }
+
+// change returns a change of a kind and a selection.
+func change(kind replay.Kind, selection string) []replay.Change {
+	return []replay.Change{{Kind: kind, Select: selection}}
+}
+
+// about returns the evidence for a finding.
+func about(name, value string) Evidence { return Evidence{Name: name, Value: value} }
+
+func times(name string, n int64) Evidence { return about(name, units.Count(n)) }
+
+func lasts(name string, ns int64) Evidence {
+	value, unit, _ := strings.Cut(units.Duration(ns), " ")
+	return Evidence{name, value, unit}
+}

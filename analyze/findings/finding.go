@@ -1,0 +1,89 @@
+package findings
+
+import "github.com/optrace/optrace/op"
+
+// Kind is the kind of a finding.
+type Kind string
+
+// The kinds. Findings with equal savings are sorted in this order.
+const (
+	// Bound states the largest part of the time. Every input with operations has it.
+	Bound Kind = "bound"
+	// Operation is an operation, on a device or the host, that makes the run longer.
+	Operation Kind = "operation"
+	// HostGap is idle time of a device caused by the host.
+	HostGap Kind = "host_gap"
+	// Straggler is a device that others wait for, Imbalance a device with more work than others.
+	Straggler Kind = "straggler"
+	Imbalance Kind = "imbalance"
+	// SlowRequest is a request slower than others of its name, or a queue of requests.
+	SlowRequest Kind = "slow_request"
+	// FirstStep is a first step or request slower than the others.
+	FirstStep Kind = "first_step"
+	// Launch is the time spent launching operations.
+	Launch Kind = "launch"
+	// SmallOperations are repeated sequences of short operations with gaps between them.
+	SmallOperations Kind = "small_operations"
+	// Copies are memory copies not hidden behind other work.
+	Copies Kind = "copies"
+	// Roofline is an operation far below the peak of its device.
+	Roofline Kind = "roofline"
+	// Suspect marks impossible times, Lost lost data, and NotUnderstood skipped records that may be operations.
+	Suspect       Kind = "suspect"
+	Lost          Kind = "lost"
+	NotUnderstood Kind = "not_understood"
+	// failed marks operations that ended with an error.
+	failed Kind = "failed"
+	// Change is the first finding of a comparison: the change of the whole run.
+	Change Kind = "change"
+	// Nothing marks an input without operations.
+	Nothing Kind = "nothing"
+)
+
+var kinds = []Kind{
+	Bound, Operation, HostGap, Straggler, Imbalance, SlowRequest, FirstStep, Launch, SmallOperations, Copies, Roofline,
+	Suspect, Lost, NotUnderstood, failed, Nothing,
+}
+
+// Finding is one or two sentences about a run, with its figures.
+type Finding struct {
+	Kind Kind   `json:"kind"`
+	Text string `json:"text"`
+	// Rule names the rule of the finding: "coverage" for missing work, "clocks" for clocks of ranks that differ.
+	Rule string `json:"rule,omitempty"`
+	// SavedNS is the time saved without the cause, out of OfNS of the run or its requests, unknown if not estimated.
+	SavedNS op.Int `json:"saved_ns"`
+	OfNS    op.Int `json:"of_ns"`
+	// SavedLowNS and SavedHighNS bound SavedNS, the expected gain; unknown without bounds.
+	SavedLowNS  op.Int `json:"saved_low_ns,omitzero"`
+	SavedHighNS op.Int `json:"saved_high_ns,omitzero"`
+	// Evidence has the recorded figures and names that prove the text.
+	Evidence []Evidence `json:"evidence,omitempty"`
+	// Try suggests a change in one line. Advice is the anchor of its paragraph in docs/advice.md.
+	Try    string `json:"try,omitempty"`
+	Advice string `json:"advice,omitempty"`
+	// Chance is the p-value of a comparison, unknown for other findings.
+	Chance op.Float `json:"chance"`
+	Where  Where    `json:"where"`
+}
+
+// Evidence is a figure or a name that proves a finding, such as {"calls", "120", ""} or {"bytes", "64", "MiB"}.
+type Evidence struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Unit  string `json:"unit,omitempty"`
+}
+
+// Where locates a finding. Fields without meaning for it are empty.
+type Where struct {
+	Section   string     `json:"section,omitempty"`
+	Operation string     `json:"operation,omitempty"`
+	DeviceID  string     `json:"device_id,omitempty"`
+	Rank      op.Int     `json:"rank,omitzero"`
+	TraceID   op.TraceID `json:"trace_id,omitzero"`
+	SpanID    op.SpanID  `json:"span_id,omitzero"`
+	FromNS    op.Int     `json:"from_unix_ns,omitzero"`
+	ToNS      op.Int     `json:"to_unix_ns,omitzero"`
+	// Command is the command line for more detail.
+	Command string `json:"command,omitempty"`
+}
