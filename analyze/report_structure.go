@@ -112,7 +112,7 @@ func spansOf(f *trace.Forest) iter.Seq[trace.Node] {
 	}
 }
 
-// addTimelines adds the parts of each device's time to the rows of r.Devices.
+// AddTimelines adds the parts of each device's time to the rows of r.Devices.
 func (r *Report) AddTimelines(timelines []timeline.Timeline) {
 	parts := make(map[device.Key]*timeline.Parts, len(timelines))
 	for _, line := range timelines {

@@ -115,7 +115,7 @@ func (l *list) around(hosts []int32, c *trace.Call) int32 {
 	const latest = 64
 	f := l.Forest
 	i := sort.Search(len(hosts), func(i int) bool { return f.Start(hosts[i]) > c.Start })
-	outer := int32(trace.NoRow)
+	outer := trace.NoRow
 	for _, r := range slices.Backward(hosts[max(0, i-latest):i]) {
 		thread := f.Names.Threads.Values[f.Thread(r)]
 		if f.End(r) >= c.Start+c.Duration && (!c.Thread.Known || thread == c.Thread.V) {
@@ -483,18 +483,6 @@ func (l *list) hostCalls(h timeline.HostTime) int64 {
 		}
 	}
 	return 0
-}
-
-func (l *list) gapText(g timeline.HostGap, ns int64) string {
-	text := units.Duration(ns) + " of " + l.label(g.Key)
-	switch {
-	case !slices.ContainsFunc(l.Devices, func(d profile.Device) bool { return d.Key() == g.Key }):
-	case g.StartNS == l.Extent.StartNS:
-		text += ", before its first operation"
-	case g.StartNS+g.DurationNS == l.Extent.StartNS+l.Extent.DurationNS:
-		text += ", after its last operation"
-	}
-	return text
 }
 
 // whereGap locates an idle gap. The host ran the operation, if not "", during the gap.

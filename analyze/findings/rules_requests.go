@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/replay"
@@ -33,7 +32,7 @@ func (l *list) longPrompts() []candidate {
 		return nil
 	}
 	sorted := make([]float64, 0, len(weights))
-	largest := int32(trace.NoRow)
+	largest := trace.NoRow
 	for r, w := range weights {
 		sorted = append(sorted, w)
 		if largest == trace.NoRow || w > weights[largest] || w == weights[largest] && r < largest {
@@ -137,5 +136,5 @@ func cause(s *requests.Standout) string {
 	if len(s.Causes) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" %s", s.Causes[0].Text)
+	return " " + s.Causes[0].Text
 }

@@ -23,11 +23,6 @@ func batch(name string) string {
 		`"stringValue":"svc"}}]},"scopeSpans":[{"scope":{"name":"lib"},"spans":[%s]}]}]}`, spanOf(name))
 }
 
-// group returns the one element of a document.
-func group(document string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(document, `{"resourceSpans":[`), `]}`)
-}
-
 // spanOf returns the span of an operation.
 func spanOf(name string) string {
 	return fmt.Sprintf(`{"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"ca979163b1fe8ba7","name":"op",`+
@@ -40,15 +35,6 @@ func withAttribute(key, value string) string {
 	return strings.Replace(batch("op"), `"attributes":[{"key":"tensor.op.name"`,
 		fmt.Sprintf(`"attributes":[{"key":%q,"value":%s},{"key":"tensor.op.name"`, key, value), 1)
 }
-
-const (
-	header = `{"schema":"optrace.entries/v1","resource":{"service":"svc"}}`
-	// entry is the record of batch("matmul").
-	entry = `{"step":null,"operation":"matmul","device_id":null,"input_shapes":null,"output_shape":null,` +
-		`"duration_us":0.6,` +
-		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":600,` +
-		`"trace_id":"4d02081d276cbb954beb68be77c6566e","span_id":"ca979163b1fe8ba7","service":"svc","scope":"lib"}`
-)
 
 func TestJSON(t *testing.T) { recordtest.Cases(t, otlp.JSONRecords) }
 
