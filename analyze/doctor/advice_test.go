@@ -63,14 +63,12 @@ func recordAll(t *testing.T, exp *optrace.Exporter) {
 			mm.FLOPs(2 * 64 * 784 * 256)
 			mm.Stream(7)
 			mm.Attrs(tensorconv.LaunchTime(launched)) // in Unix ns
-			mm.Span().AddLink(trace.Link{SpanContext: request,
-				Attributes: []attribute.KeyValue{tensorconv.LinkWeight(128)}})
+			mm.Span().AddLink(trace.Link{SpanContext: request, Attributes: []attribute.KeyValue{tensorconv.LinkWeight(128)}})
 			mm.End()
 		}
 		{
 			ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // below the span of ctx
-			mm.In(64, 784).In(784, 256).Out(64,
-				256).DType(op.F32).Stream(7).Attrs(tensorconv.LaunchTime(launched)).End()
+			mm.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).Stream(7).Attrs(tensorconv.LaunchTime(launched)).End()
 			_, ar := tr.Start(ctx, "all_reduce", "cuda:0")
 			ar.Attrs(tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveGroupName("data_parallel"))
 			ar.Attrs(tensorconv.CollectiveSequence(42))
