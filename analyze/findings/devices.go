@@ -47,15 +47,19 @@ func (l *list) stragglers() []candidate {
 	case late != nil:
 		key := late.Devices[late.device]
 		f := says(Straggler, whereDevice("communication", key),
-			"%s comes last to %s. The other devices wait %s for it, chance %s.",
-			l.label(key), l.named(late.Name), l.part(late.ns), probability(late.p))
+			"%s comes last to %s, and the other devices wait for it, chance %s.",
+			l.label(key), l.named(late.Name), probability(late.p))
 		f.Where.Operation = late.Name
 		f.Chance = op.KnownFloat(late.p)
 		f.Evidence = []Evidence{about("device", key.Label(true)), lasts("others wait", late.ns), about("chance", probability(late.p))}
 		f.Try = "look at its host: input, other processes, pauses"
 		c := candidate{Finding: f, saving: replay.Saving{NS: late.ns, LowNS: late.ns / 2, HighNS: 2 * late.ns}}
-		if most != nil && most.Key == key {
+		switch {
+		case most != nil && most.Key == key:
 			c.changes = l.evenOut(most, &c.Finding)
+		case key.Rank.Known: // without its host's time, the others bind
+			c.changes = []replay.Change{{Kind: replay.Host, Select: "rank=" + key.Rank.String()}}
+			c.atMost = true
 		}
 		return []candidate{c}
 	case most != nil && most.p <= maxChance:

@@ -17,7 +17,7 @@ import (
 func (g *Graph) apply(c Change, v *variant) (int64, error) {
 	switch c.Kind {
 	case Host:
-		return g.scaleHost(c.Factor, v), nil
+		return g.scaleHost(c, v)
 	case Pauses:
 		return g.shortenPauses(v), nil
 	case Warm:
@@ -96,16 +96,33 @@ func (g *Graph) limit(s *selection, v *variant, change func(r int32, ns int64) i
 	}
 }
 
-// scaleHost changes all time of hosts.
-func (g *Graph) scaleHost(factor float64, v *variant) (n int64) {
+// scaleHost changes all time of hosts, or that of a rank.
+func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
+	ofRank := make(map[int32]bool) // processes
+	if c.Select != "" {
+		byLane := g.forest.Processes()
+		for i, l := range g.forest.Names.Lanes.Values {
+			if "rank="+known(l.Device.Rank) == c.Select {
+				ofRank[byLane[i]] = true
+			}
+		}
+		if len(ofRank) == 0 {
+			return 0, &UnknownError{Select: c.Select}
+		}
+	}
 	for e := range g.g.all() {
 		lag := v.Lag(e.index)
-		if (e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution) && lag != dropped {
-			v.Set(e.index, int64(math.Round(float64(lag)*factor)))
+		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution
+		if c.Select != "" && g.hosts != nil {
+			node := e.to >> 1
+			isHost = isHost && int(node) < len(g.hosts) && ofRank[g.hosts[node]]
+		}
+		if isHost && lag != dropped {
+			v.Set(e.index, int64(math.Round(float64(lag)*c.Factor)))
 			n++
 		}
 	}
-	return n
+	return n, nil
 }
 
 // shortenPauses shortens the pauses of hosts to their usual time between two events.

@@ -31,6 +31,7 @@ type Graph struct {
 	used        sync.Pool // of variants
 	medians     sync.Map  // of like calls, by selection
 	whole       int64     // the recorded end
+	hosts       []int32   // the process of each node of a host, or none; nil for one process
 }
 
 // builder makes a Graph.
@@ -68,6 +69,7 @@ func New(f *trace.Forest) *Graph {
 	b.collect()
 	b.addOps()
 	b.host()
+	b.nodesOfHosts()
 	b.addJoins()
 	b.devices()
 	b.handOver()
@@ -86,6 +88,19 @@ func New(f *trace.Forest) *Graph {
 	r.engines = sync.OnceValue(r.enginesOf)
 	r.unexplained = sync.OnceValue(r.unexplainedOf)
 	return r
+}
+
+// nodesOfHosts keeps the process of each node of a host, if there are several processes.
+func (b *builder) nodesOfHosts() {
+	if len(b.loops) < 2 {
+		return
+	}
+	b.hosts = repeat(int(b.g.Nodes()))
+	for l, points := range b.lanePoints {
+		for _, p := range points {
+			b.hosts[p>>1] = b.lanes.Values[l].process
+		}
+	}
 }
 
 // repeat returns n times none.

@@ -32,7 +32,7 @@ const (
 	// Fuse runs repeated sequences, written a;b;c, as one launch. [ShortRuns] and
 	// [Elementwise] select runs of operations.
 	Fuse Kind = "fuse"
-	// Host multiplies all time of the host by Factor. It selects nothing.
+	// Host multiplies all time of the host by Factor, or that of the host of a rank, selected by rank=N.
 	Host Kind = "host"
 	// Pauses shortens the long times in which the host recorded nothing to the usual time between two events. It selects
 	// nothing.
@@ -57,7 +57,7 @@ func (c Change) String() string {
 	case Scale:
 		return factor + " " + c.Select
 	case Host:
-		return "host " + factor
+		return strings.TrimSpace("host " + factor + " " + c.Select)
 	case Pauses, Warm:
 		return string(c.Kind)
 	case Rate:
@@ -92,8 +92,12 @@ func Parse(text string) (c Change, err error) {
 		}
 		return c, err
 	case what == string(Host):
-		c.Factor, err = parseFactor(c.Select)
-		c.Select = ""
+		var by string
+		by, c.Select, _ = strings.Cut(c.Select, " ")
+		c.Factor, err = parseFactor(by)
+		if err == nil && c.Select != "" && !strings.HasPrefix(c.Select, "rank=") {
+			err = fmt.Errorf("%q: host takes a factor, and rank=N if one rank is meant", text)
+		}
 		return c, err
 	case strings.HasSuffix(what, "x"):
 		c.Kind = Scale

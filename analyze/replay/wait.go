@@ -50,21 +50,41 @@ func (b *builder) marks() *streamWaits {
 		}
 		before := firstAfter(all, until, b.launchOf)
 		from := firstAfter(all, e.start, b.launchOf)
-		for _, r := range all[from:min(len(all), from+searched)] {
-			if c.Stream.Known && streamOf(r) != c.Stream || b.events[b.launch[r]].lane != e.lane {
-				continue
-			}
+		if r := b.waiting(all[from:min(len(all), from+searched)], e, c); r != none {
 			w.marked[r] = append(w.marked[r], lastOn(all[:before], func(x int32) bool {
 				if c.OnStream.Known {
 					return streamOf(x) == c.OnStream
 				}
 				return streamOf(x) != streamOf(r)
 			})...)
-			break
 		}
 	}
 	b.recordedWaits(w)
 	return w
+}
+
+// waiting returns the operation that waits after a call of …StreamWaitEvent, given those launched after it, or none. It
+// is the first of the call's stream, by any thread. Without a stream it is the next of the call's thread if that is soon,
+// otherwise the next of any thread: PyTorch's autograd thread calls for the optimizer of the main thread.
+func (b *builder) waiting(after []int32, e *event, c *trace.Call) int32 {
+	const soon = 200 * microsecond
+	first := none
+	for _, r := range after {
+		isStream := b.forest.Names.Lanes.Values[b.forest.Lane(r)].Stream == c.Stream
+		switch {
+		case c.Stream.Known && isStream:
+			return r
+		case c.Stream.Known:
+		case b.events[b.launch[r]].lane == e.lane && b.launchOf(r) <= e.end+soon:
+			return r
+		case first == none:
+			first = r
+		}
+		if !c.Stream.Known && b.launchOf(r) > e.end+soon {
+			break
+		}
+	}
+	return first
 }
 
 // recordedWaits adds the waits for other streams that the recording states.
