@@ -113,7 +113,9 @@ func (l *list) run() {
 	l.outside()
 	l.first = append(l.first, l.bound())
 	l.changes()
-	l.all = append(l.all, engineFindings(l.Engines, false)...)
+	if !slices.ContainsFunc(l.all, func(f Finding) bool { return f.Kind == SlowRequest }) { // otherwise of the same time
+		l.all = append(l.all, engineFindings(l.Engines, false)...)
+	}
 	l.first = append(l.first, l.failed...)
 	l.sort()
 }

@@ -432,6 +432,9 @@ func (l *list) launchBound() []candidate {
 		}
 	}
 	late -= l.startUpNS() * l.devicesNum
+	if 4*n < l.Total.Count { // the host's operations are not recorded
+		return nil
+	}
 	if late < l.whole*l.devicesNum/10 || 2*late < idle || l.by.HostNS*3 < late {
 		return nil
 	}

@@ -17,7 +17,7 @@ func (l *list) longPrompts() []candidate {
 	}
 	const (
 		least = 8
-		times = 5
+		times = 4
 	)
 	weights := make(map[int32]float64)
 	for i := range l.Forest.Executions.List {
@@ -86,7 +86,7 @@ func (l *list) slowRequests() (all []candidate) {
 		f.Chance = op.KnownFloat(a.ChanceOf)
 		f.Evidence = []Evidence{about("chance", probability(a.ChanceOf)), lasts("longest", s.DurationNS)}
 		f.Try = "compare its inputs with those of a typical request"
-		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: s.BeyondNS}, atMost: true})
+		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: s.BeyondNS}, atMost: true, isEffect: true})
 	}
 	return all
 }

@@ -112,7 +112,7 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 	}
 	for e := range g.g.all() {
 		lag := v.Lag(e.index)
-		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution
+		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution || e.kind == whileHeld
 		if c.Select != "" && g.hosts != nil {
 			node := e.to >> 1
 			isHost = isHost && int(node) < len(g.hosts) && ofRank[g.hosts[node]]
@@ -149,7 +149,7 @@ func (g *Graph) shortenPauses(v *variant) (n int64) {
 // it is no operation.
 func (g *Graph) isUnrecorded(e edge) bool {
 	switch {
-	case e.kind == ofExecution:
+	case e.kind == ofExecution || e.kind == whileHeld:
 		return true
 	case e.kind != onThread:
 		return false

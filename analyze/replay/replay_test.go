@@ -138,6 +138,8 @@ func TestParse(t *testing.T) {
 		"remove Memcpy HtoD":          {Kind: replay.Remove, Select: "Memcpy HtoD"},
 		"rate=25GB/s Memcpy HtoD (a)": {Kind: replay.Rate, Select: "Memcpy HtoD (a)", Factor: 25e9},
 		"host 0.5x":                   {Kind: replay.Host, Factor: 0.5},
+		"host 0x rank=1":              {Kind: replay.Host, Select: "rank=1"},
+		"pauses":                      {Kind: replay.Pauses},
 		"balance device=cuda:*":       {Kind: replay.Balance, Select: "device=cuda:*"},
 	} {
 		got := parse(t, text)
@@ -190,5 +192,30 @@ func TestRecordedWaits(t *testing.T) {
 				ParentSpanID: op.SpanID{7: 3}}})
 		}
 		check.Equal(t, "saved by a longer early", want, saved(t, replay.New(f), "2x early"))
+	}
+}
+
+// A wait belongs to a stream: another thread than that of the launch may have called for it.
+func TestAnyThreadMayLetAStreamWait(t *testing.T) {
+	for waiting, want := range map[int64]int64{9: 5*ms - 5_000, 8: 0} {
+		f := trace.New()
+		thread := func(n int) []op.Attr {
+			return []op.Attr{{Key: "thread.id", Type: op.AttrInt, Value: strconv.Itoa(n)}}
+		}
+		for i, o := range []struct{ stream, launch, start, duration int64 }{
+			{7, 0, 0, 10}, {8, 1, 1, 1}, {9, 5, 10, 10},
+		} {
+			f.Add(op.Record{Entry: &op.Entry{
+				Operation: string(rune('a' + i)), Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(int64(0)),
+				Stream: op.Known(o.stream), Launch: op.Known(o.launch * ms), Start: op.Known(o.start * ms),
+				Duration: o.duration * ms, Attrs: thread(1),
+			}})
+		}
+		f.Add(op.Record{Call: &op.Entry{
+			Operation: "cudaStreamWaitEvent", Rank: op.Known(int64(0)), Start: op.Known(int64(4 * ms)), Duration: 1000, Attrs: append(
+				thread(2), op.Attr{Key: "tensor.wait.stream", Type: op.AttrInt, Value: "7"}),
+			Stream: op.Known(waiting),
+		}})
+		check.Equal(t, "saved", want, saved(t, replay.New(f), "0.5x a"))
 	}
 }

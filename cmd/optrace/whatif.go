@@ -34,9 +34,12 @@ and its steps take. Without a change it says what the time is spent on.
     overlap         collectives on a stream of their own
     nowait          the host goes on in these calls or copies
     balance         each device has the mean of the devices' work
-    fuse            sequences of operations, written a;b;c, as one launch
+    fuse            sequences of operations, written a;b;c, as one launch; SELECT
+                    "short" or "elementwise" fuses runs of such operations
     without         without a request, written request=TRACE_ID
-    host 0.5x       all time of the host times 0.5; it has no SELECT
+    host 0.5x       all time of the host times 0.5; SELECT is rank=N or nothing
+    pauses          long times without a record of the host as short as usual ones
+    warm            the first step as fast as the others; neither has a SELECT
   -peaks FILE       the device's peak rates: a name or file as of optrace report
   -json             print JSON, schema optrace.whatif/v1
 ` + flags.FormatUsage + `
