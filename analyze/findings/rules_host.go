@@ -157,7 +157,35 @@ func (l *list) waits() (all []candidate) {
 		}
 		all = append(all, one)
 	}
+	return append(all, l.waitingOperations()...)
+}
+
+// waitingOperations finds operations of the host that wait for a device, in recordings without runtime calls.
+func (l *list) waitingOperations() (all []candidate) {
+	if l.Forest == nil || len(l.callsOf(attrkey.IsWait, 0)) > 0 {
+		return nil
+	}
+	rounds := l.rounds()
+	for i := range l.Operations {
+		o := &l.Operations[i]
+		if o.Side != op.SideHost.String() || !waitsFor(o.Operation) || rounds == 0 || o.Count < 2*rounds {
+			continue
+		}
+		f := says(HostGap, Where{Section: "idle", Operation: o.Operation},
+			"The host waits for the device %s in %s%s. Meanwhile it launches no further work.",
+			units.Plural(o.Count, "time"), l.named(o.Operation), l.perRound(o.Count))
+		f.Evidence = []Evidence{about("operation", o.Operation), times("calls", o.Count), lasts("time in them", o.SumNS)}
+		f.Try = "keep the value on the device, and read it once every N steps"
+		all = append(all, candidate{Finding: f, changes: change(replay.Remove, o.Operation)})
+	}
 	return all
+}
+
+// waitsFor reports whether an operation of the host reads a value of a device, or waits for it.
+func waitsFor(name string) bool {
+	plain := strings.TrimPrefix(name, "aten::")
+	return plain == "item" || plain == "_local_scalar_dense" || plain == "nonzero" || plain == "synchronize" ||
+		attrkey.IsWait(name)
 }
 
 // loaders finds operations and ranges of the host that read the input while the devices are idle.

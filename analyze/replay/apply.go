@@ -151,10 +151,10 @@ func (g *Graph) isUnrecorded(e edge) bool {
 	switch {
 	case e.kind == ofExecution || e.kind == whileHeld:
 		return true
-	case e.kind != onThread:
-		return false
 	case e.owner < 0:
-		return e.owner == noOwner
+		return e.kind == onThread && e.owner == noOwner
+	case e.kind != onThread && e.kind != afterWait: // the end of a range after what is in it
+		return false
 	}
 	return !g.forest.Has(e.owner, trace.FlagOp) && len(g.forest.Tree.Children(e.owner)) > 0
 }
