@@ -89,12 +89,12 @@ func (l *list) communication() []candidate {
 	if bytes > 0 && ns > 0 {
 		f.Evidence = append(f.Evidence, about("rate", units.Bytes(int64(float64(bytes)/float64(ns)*1e9))+"/s"))
 	}
-	return l.overlapped(f)
+	return l.overlapped(f, n/max(1, l.rounds()*int64(len(l.Extent.Devices))))
 }
 
-// overlapped returns the candidate that puts collectives on streams of their own. If what follows needs their data, they
-// cannot overlap with all of it: the gain then is halfway to their removal.
-func (l *list) overlapped(f Finding) []candidate {
+// overlapped returns the candidate that puts the collectives of a step on a stream of their own. If what follows needs
+// the data of all, an earlier start is another program: then the last of them stays, and the others hide.
+func (l *list) overlapped(f Finding, ofStep int64) []candidate {
 	const nearly = 0.65
 	all := "kind=collective"
 	var over, removed replay.Saving
@@ -106,7 +106,7 @@ func (l *list) overlapped(f Finding) []candidate {
 	c.changes = nil
 	c.atMost = over.NS <= 0
 	c.saving = replay.Saving{
-		NS: (over.NS + removed.NS) / 2, LowNS: over.LowNS, HighNS: removed.HighNS, Known: over.Known && removed.Known,
+		NS: max(over.NS, removed.NS-removed.NS/max(2, ofStep)), LowNS: over.LowNS, HighNS: removed.HighNS, Known: over.Known && removed.Known,
 	}
 	return []candidate{c}
 }

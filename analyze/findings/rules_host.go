@@ -443,7 +443,7 @@ func (l *list) firstStep() (all []candidate) {
 			all = append(all, candidate{Finding: f, saving: replay.Saving{NS: a.First.BeyondNS}})
 		}
 	}
-	return all
+	return append(all, l.firstExecution()...)
 }
 
 // launchBound finds devices that are idle because launches come late from a host that works all the time.
