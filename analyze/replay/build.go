@@ -106,19 +106,24 @@ func (b *builder) nodesOfHosts() {
 // repeat returns n times none.
 func repeat(n int) []int32 { return slices.Repeat([]int32{none}, n) }
 
-// findProcesses finds the process of each row: of an operation by service and rank, of a span that of the first
-// operation below it, of the span above it, or else of its service.
+// findProcesses finds the process of each row: of an operation by service and rank, of a span the one with the smallest
+// rank below it, that of the span above it, or else of its service.
 func (b *builder) findProcesses() {
 	f := b.forest
 	byLane := f.Processes()
+	place := placesOf(f, byLane)
 	b.process = repeat(int(f.Rows()))
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagOp) {
 			continue
 		}
-		b.process[r] = byLane[f.Lane(r)]
-		for p := f.Tree.Parent[r]; p != trace.NoRow && b.process[p] == none && !f.Has(p, trace.FlagOp); p = f.Tree.Parent[p] {
-			b.process[p] = b.process[r]
+		of := byLane[f.Lane(r)]
+		b.process[r] = of
+		for p := f.Tree.Parent[r]; p != trace.NoRow && !f.Has(p, trace.FlagOp); p = f.Tree.Parent[p] {
+			if b.process[p] != none && place[b.process[p]] <= place[of] {
+				break
+			}
+			b.process[p] = of
 		}
 	}
 	next := int32(len(byLane))
@@ -146,6 +151,19 @@ func (b *builder) findProcesses() {
 	}
 	b.loops = slices.Repeat([]bool{true}, int(next))
 	b.laneOfProcess = repeat(int(next))
+}
+
+// placesOf returns the place of each process in the order of ranks, then of services.
+func placesOf(f *trace.Forest, byLane []int32) []int32 {
+	lanes := order.Numbers(len(byLane), func(x, y int32) int {
+		a, b := &f.Names.Lanes.Values[x], &f.Names.Lanes.Values[y]
+		return cmp.Or(order.Ints(a.Device.Rank, b.Device.Rank), cmp.Compare(a.Service, b.Service))
+	})
+	place := make([]int32, len(byLane))
+	for i, lane := range slices.Backward(lanes) {
+		place[byLane[lane]] = int32(i)
+	}
+	return place
 }
 
 // findLoops finds the requests, and the processes in which requests overlap.
