@@ -360,7 +360,7 @@ func renamedJSON(t *testing.T, r *Report) any {
 	r.Slowest = nil
 	r.Idle = nil
 	r.Steps = nil
-	r.Coverage = nil // steps are counted for each service
+	r.Coverage, r.Headline = nil, nil // steps are counted for each service
 	r.Memory.Hotspots = nil
 	delete(r.Input.Warnings, warnDeviceShared)
 	if slow := r.SlowestRequest; slow != nil {
