@@ -10,7 +10,7 @@ import (
 // candidate is a change that may be worth making.
 type candidate struct {
 	Finding
-	// changes are replayed together. Without any, saving is the estimate.
+	// changes are replayed together, unless saving is known. Without any, saving is an estimate.
 	changes []replay.Change
 	saving  replay.Saving
 	// atMost is set for a change that cannot save all of it, such as code that has to run somewhere.

@@ -53,13 +53,15 @@ func (l *list) stragglers() []candidate {
 		f.Chance = op.KnownFloat(late.p)
 		f.Evidence = []Evidence{about("device", key.Label(true)), lasts("others wait", late.ns), about("chance", probability(late.p))}
 		f.Try = "look at its host: input, other processes, pauses"
-		c := candidate{Finding: f, saving: replay.Saving{NS: late.ns, LowNS: late.ns / 2, HighNS: 2 * late.ns}}
+		c := candidate{Finding: f}
 		switch {
 		case most != nil && most.Key == key:
 			c.changes = l.evenOut(most, &c.Finding)
 		case key.Rank.Known && l.Coverage.Launches > 0: // without its host's time, the others bind
 			c.changes = []replay.Change{{Kind: replay.Host, Select: "rank=" + key.Rank.String()}}
 			c.atMost = true
+		default:
+			c.saving = replay.Saving{NS: late.ns, LowNS: late.ns / 2, HighNS: 2 * late.ns}
 		}
 		return []candidate{c}
 	case most != nil && most.p <= maxChance:

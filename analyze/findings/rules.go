@@ -70,7 +70,7 @@ func (l *list) changes() {
 	all = all[:min(len(all), maxReplayed)]
 	worth := all[:0]
 	for _, c := range all {
-		if l.replay(&c.saving, c.changes) && l.enough(c.saving.NS) {
+		if (c.saving != replay.Saving{} || l.replay(&c.saving, c.changes)) && l.enough(c.saving.NS) {
 			worth = append(worth, c)
 		}
 	}

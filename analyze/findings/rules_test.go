@@ -139,6 +139,20 @@ func TestRules(t *testing.T) {
 			r.launch("aten::item", "gemm", op.KindCompute, ms)
 			r.at = r.free + ms
 		})},
+		{"a model that is loaded", "pauses", "while the host runs model_loader (20 times)", repeat(func(r *run, _ int) {
+			r.host("model_loader", 2*ms)
+			r.launch("aten::mm", "gemm", op.KindCompute, ms)
+			r.at = r.free
+		})},
+		{"a host without recorded operations", "pauses", "records nothing", repeat(func(r *run, i int) {
+			if r.at += 100_000; i%8 == 0 {
+				r.at += 4 * ms
+			}
+			r.records = append(r.records, op.Record{Entry: &op.Entry{
+				Operation: "gemm", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(int64(0)), Stream: op.Known(int64(7)),
+				Launch: op.Known(1_000_000_000 + r.at), Start: op.Known(1_000_005_000 + r.at), Duration: 50_000,
+			}})
+		})},
 		{"a slow first call", "start_up", "Start-up: the device waits 9.00 ms", repeat(func(r *run, i int) {
 			r.host("load", 10_000+8_990_000*max(0, int64(1-i)))
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)

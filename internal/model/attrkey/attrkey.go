@@ -70,16 +70,20 @@ func IsAllocation(call string) bool {
 var allocations = [...]string{"cudaMalloc", "cudaFree", "hipMalloc", "hipFree", "cuMemAlloc", "cuMemFree"}
 
 // IsInput reports whether a range or an operation of the host reads the input of a step, by its name: a word such as
-// DataLoader, next_batch or read_input.
+// DataLoader, next_batch or read_input. What loads a model or its weights reads no input.
 func IsInput(name string) bool {
 	plain := strings.ToLower(name)
-	return slices.ContainsFunc(inputs[:], func(part string) bool { return strings.Contains(plain, part) })
+	within := func(part string) bool { return strings.Contains(plain, part) }
+	return slices.ContainsFunc(inputs[:], within) && !slices.ContainsFunc(otherLoads[:], within)
 }
 
-var inputs = [...]string{
-	"dataloader", "data_loader", "loader", "next_batch", "get_batch", "load_batch", "read_batch", "load_data", "fetch_batch",
-	"read_input", "get_next", "iteratorgetnext", "input_pipeline", "prefetch_wait",
-}
+var (
+	inputs = [...]string{
+		"loader", "next_batch", "get_batch", "load_batch", "read_batch", "load_data", "fetch_batch", "read_input", "get_next",
+		"iteratorgetnext", "input_pipeline", "prefetch_wait",
+	}
+	otherLoads = [...]string{"model", "weight", "checkpoint", "shader", "class", "kernel", "module"}
+)
 
 // Shown are attributes for display, without a figure of their own: a kernel's launch, and the operator of a gradient.
 var Shown = [...]string{Grid, Block, Registers, SharedMemory, Occupancy, Graph, GraphNodeName, LaunchCall, ForwardName}

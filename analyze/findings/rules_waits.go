@@ -1,0 +1,226 @@
+package findings
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/model/attrkey"
+	"github.com/optrace/optrace/internal/text/units"
+	"github.com/optrace/optrace/op"
+)
+
+// calls sums up the calls of the host of a class, by name.
+type calls struct {
+	name       string
+	count, sum int64
+	within     map[string]int64 // by the operation of the host around them
+	ranks      map[op.Int]bool
+}
+
+func (c *calls) around() string {
+	most := ""
+	for name, n := range c.within {
+		if n > c.within[most] || n == c.within[most] && name < most {
+			most = name
+		}
+	}
+	if 2*c.within[most] < c.count {
+		return ""
+	}
+	return most
+}
+
+// callsOf returns the calls of a class that take a time at least, the largest sum first.
+func (l *list) callsOf(class func(name string) bool, least int64) []calls {
+	if l.Forest == nil {
+		return nil
+	}
+	byName := make(map[string]*calls)
+	var hosts []int32
+	for i := range l.Forest.Calls {
+		c := &l.Forest.Calls[i]
+		if !class(c.Name) || c.Duration < least {
+			continue
+		}
+		if hosts == nil {
+			hosts = l.hostRows()
+		}
+		sum := byName[c.Name]
+		if sum == nil {
+			sum = &calls{name: c.Name, within: make(map[string]int64), ranks: make(map[op.Int]bool)}
+			byName[c.Name] = sum
+		}
+		sum.count++
+		sum.ranks[c.Rank] = true
+		sum.sum += c.Duration
+		if r := l.around(hosts, c); r != trace.NoRow {
+			sum.within[l.Forest.RowName(r)]++
+		}
+	}
+	var all []calls
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		all = append(all, *byName[name])
+	}
+	slices.SortStableFunc(all, func(a, b calls) int { return cmp.Compare(b.sum, a.sum) })
+	return all
+}
+
+// hostRows returns the operations of hosts by start.
+func (l *list) hostRows() []int32 {
+	f := l.Forest
+	rows := make([]int32, 0, 16)
+	for r := range f.Rows() {
+		if f.Has(r, trace.FlagHost|trace.FlagStart) {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows, f.CompareStart)
+	return rows
+}
+
+// around returns the outermost operation of the host around a call, among the latest to start, or NoRow.
+func (l *list) around(hosts []int32, c *trace.Call) int32 {
+	const latest = 64
+	f := l.Forest
+	i := sort.Search(len(hosts), func(i int) bool { return f.Start(hosts[i]) > c.Start })
+	outer := trace.NoRow
+	for _, r := range slices.Backward(hosts[max(0, i-latest):i]) {
+		thread := f.Names.Threads.Values[f.Thread(r)]
+		if f.End(r) >= c.Start+c.Duration && (!c.Thread.Known || thread == c.Thread.V) {
+			outer = r
+		}
+	}
+	return outer
+}
+
+// waits finds calls in which the host waits for a device: several times a step, or once with much to gain.
+func (l *list) waits() (all []candidate) {
+	const (
+		most  = 3
+		few   = 10     // without steps
+		much  = 10     // the part of the whole
+		short = 10_000 // ns, without a wait
+	)
+	rounds := l.rounds()
+	for _, c := range l.callsOf(attrkey.IsWait, short) {
+		each := c.count / int64(len(c.ranks))
+		if each < rounds || rounds == 0 && each < few || len(all) == most {
+			continue
+		}
+		name := l.named(c.name)
+		if around := c.around(); around != "" {
+			name = l.named(around) + " (" + name + ")"
+		}
+		f := says(HostGap, Where{Section: "idle", Operation: c.around()},
+			"The host waits for the device %s in %s%s. Meanwhile it launches no further work.",
+			units.Plural(each, "time"), name, l.perRound(each))
+		f.Evidence = []Evidence{about("call", c.name), times("calls", c.count), lasts("time in the calls", c.sum)}
+		f.Try = "keep the value on the device, and read it once every N steps"
+		one := candidate{Finding: f, changes: change(replay.NoWait, c.name)}
+		if each < 2*rounds {
+			one.Try = "wait for the device every N steps only"
+			one.isEffect = true
+			if !l.replay(&one.saving, one.changes) || one.saving.NS < l.whole/much {
+				continue
+			}
+		}
+		all = append(all, one)
+	}
+	return append(all, l.waitingOperations()...)
+}
+
+// waitingOperations finds operations of the host that wait for a device, in recordings without runtime calls.
+func (l *list) waitingOperations() (all []candidate) {
+	if l.Forest == nil || len(l.callsOf(attrkey.IsWait, 0)) > 0 {
+		return nil
+	}
+	rounds := l.rounds()
+	ranks := make(map[op.Int]bool)
+	for i := range l.Devices {
+		ranks[l.Devices[i].Rank] = true
+	}
+	for i := range l.Operations {
+		o := &l.Operations[i]
+		each := o.Count / max(1, int64(len(ranks)))
+		if o.Side != op.SideHost.String() || !waitsFor(o.Operation) || rounds == 0 || each < 2*rounds {
+			continue
+		}
+		f := says(HostGap, Where{Section: "idle", Operation: o.Operation},
+			"The host waits for the device %s in %s%s. Meanwhile it launches no further work.",
+			units.Plural(each, "time"), l.named(o.Operation), l.perRound(each))
+		f.Evidence = []Evidence{about("operation", o.Operation), times("calls", o.Count), lasts("time in them", o.SumNS)}
+		f.Try = "keep the value on the device, and read it once every N steps"
+		all = append(all, candidate{Finding: f, changes: change(replay.Remove, o.Operation)})
+	}
+	return all
+}
+
+// waitsFor reports whether an operation of the host reads a value of a device, or waits for it.
+func waitsFor(name string) bool {
+	plain := strings.TrimPrefix(name, "aten::")
+	return plain == "item" || plain == "_local_scalar_dense" || plain == "nonzero" || plain == "synchronize" ||
+		attrkey.IsWait(name)
+}
+
+// allocator finds calls inside steps that take and give back memory of a device, with the waits before them.
+func (l *list) allocator() []candidate {
+	var changes []replay.Change
+	var names []string
+	var n, ns int64
+	for _, c := range l.callsOf(attrkey.IsAllocation, 0) {
+		changes = append(changes, replay.Change{Kind: replay.Remove, Select: c.name})
+		names = append(names, c.name)
+		n += c.count
+		ns += c.sum
+	}
+	if n < max(2*l.rounds(), 10) {
+		return nil
+	}
+	for _, name := range l.waitsBeforeAllocations() {
+		changes = append(changes, replay.Change{Kind: replay.NoWait, Select: name})
+		names = append(names, name)
+	}
+	f := says(HostGap, Where{Section: "idle", Operation: names[0]},
+		"The loop gives back the device's memory and takes it again: %s of %s%s, %s.",
+		units.Plural(n, "call"), strings.Join(names, ", "), l.perRound(n), units.Duration(ns))
+	f.Evidence = []Evidence{times("calls", n), lasts("time in the calls", ns)}
+	f.Try = "keep the caching allocator's memory: no empty_cache() in the loop"
+	return []candidate{{Finding: f, changes: changes}}
+}
+
+// waitsBeforeAllocations returns the names of waiting calls mostly followed by an allocation within soon.
+func (l *list) waitsBeforeAllocations() (names []string) {
+	const soon = 50_000 // ns
+	var starts []int64
+	for i := range l.Forest.Calls {
+		if c := &l.Forest.Calls[i]; attrkey.IsAllocation(c.Name) {
+			starts = append(starts, c.Start)
+		}
+	}
+	slices.Sort(starts)
+	counts := make(map[string][2]int) // all, followed
+	for i := range l.Forest.Calls {
+		c := &l.Forest.Calls[i]
+		if !attrkey.IsWait(c.Name) {
+			continue
+		}
+		n := counts[c.Name]
+		n[0]++
+		end := c.Start + c.Duration
+		if at, _ := slices.BinarySearch(starts, end); at < len(starts) && starts[at] < end+soon {
+			n[1]++
+		}
+		counts[c.Name] = n
+	}
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[name]; 2*n[1] > n[0] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
