@@ -57,7 +57,7 @@ func (l *list) stragglers() []candidate {
 		switch {
 		case most != nil && most.Key == key:
 			c.changes = l.evenOut(most, &c.Finding)
-		case key.Rank.Known && l.Coverage.Launches > 0: // without its host's time, the others bind
+		case key.Rank.Known: // without its host's time, the others bind
 			c.changes = []replay.Change{{Kind: replay.Host, Select: "rank=" + key.Rank.String()}}
 			c.atMost = true
 		default:

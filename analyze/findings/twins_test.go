@@ -11,6 +11,13 @@ import (
 	"github.com/optrace/optrace/internal/testing/causes"
 )
 
+// guessed are the causes whose gain a recording does not tell, and why.
+var guessed = map[string]string{
+	"imbalance": "some of the unequal time is noise",
+	"overload":  "longer steps of fuller batches are not counted as the queue's",
+	"host_gap":  "the usual time between steps is unknown",
+}
+
 // Of runs with a cause that is at least 8 % of the run, the first finding behind the bound names the cause in nine of
 // ten, with its gain within a tenth or a hundredth of the run.
 func TestFirstFindingNamesThePlantedCause(t *testing.T) {
@@ -52,6 +59,9 @@ func TestFirstFindingNamesThePlantedCause(t *testing.T) {
 				t.Logf("of %d: named %d, gain right %d, within bounds %d", all, named, right, within)
 				if all-named > max(1, all/10) {
 					t.Errorf("named in %d of %d", named, all)
+				}
+				if guessed[c.Name] == "" && (named-right > max(1, all/10) || named-within > max(1, all/10)) {
+					t.Errorf("of %d gains %d are right, %d within bounds", named, right, within)
 				}
 			})
 		}

@@ -146,6 +146,8 @@ func Write(w io.Writer, name string, layout Layout, without bool, strength float
 			err = out.Entry(rec.Entry)
 		case rec.Span != nil:
 			err = out.Span(rec.Span)
+		case rec.Call != nil:
+			err = out.Call(rec.Call)
 		}
 		if err != nil {
 			return err
