@@ -30,7 +30,7 @@ type Headline struct {
 	BusyShare            op.Float `json:"busy_share"`
 	BusyOfRun            op.Float `json:"busy_share_of_run"`
 	ExposedCommunication op.Float `json:"exposed_communication_share"`
-	// StepNS is the median time from the start of a step to the start of the next one, over Steps pairs.
+	// StepNS is the median time from the start of a step to the start of the next one, over Steps steps.
 	StepNS op.Int `json:"step_ns"`
 	Steps  int64  `json:"steps"`
 	// RequestP50NS and RequestP95NS are the durations of Requests requests of one name.
@@ -92,14 +92,14 @@ func Of(f *Facts) *Headline {
 	h.BusyShare = share(busy, span)
 	h.BusyOfRun = share(busy, f.ExtentNS.V*h.Devices)
 	h.ExposedCommunication = share(communication, span)
-	h.StepNS, h.Steps = steps.StartToStart(f.Steps)
+	h.StepNS, h.Steps = steps.MedianToNext(f.Steps)
 	name := h.addRequests(f)
 	h.addPeak(f, compute)
 
 	h.say(h.runText(f, termtext.Clean(device), span))
 	if h.StepNS.Known {
 		h.say(fmt.Sprintf("A step takes %s from start to start (median of %s).", units.Duration(h.StepNS.V),
-			units.Plural(h.Steps+1, "step")))
+			units.Plural(h.Steps, "step")))
 	} else if h.Requests == 1 {
 		h.say("1 request: " + units.Duration(h.RequestP50NS.V) + " (" + name + ").")
 	} else if h.Requests > 1 {

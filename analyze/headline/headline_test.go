@@ -44,7 +44,7 @@ func TestHeadline(t *testing.T) {
 		return headline.Facts{Models: h100, Devices: one, Total: total(60, tflop, ns), ExtentNS: run, Used: used}
 	}
 	full := h100s(29, 40*ms, bf16)
-	full.Steps = []steps.Row{{StartNS: op.Known(0)}, {StartNS: op.Known(16 * ms)}, {StartNS: op.Known(31 * ms)}}
+	full.Steps = []steps.Row{{ToNextNS: op.Known(16 * ms)}, {ToNextNS: op.Known(15 * ms)}, {ToNextNS: op.Known(15 * ms)}}
 	late := headline.Facts{
 		Models: []string{"Some GPU"}, Total: total(4, 0, 0), ExtentNS: op.Known(200 * ms), Suspect: true,
 		Devices: []profile.Device{device("cuda:0", 50, 45, 25, 20), device("cuda:1", 150, 35, 35, 0)},

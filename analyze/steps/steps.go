@@ -150,21 +150,17 @@ func sumStep(f *trace.Forest, rows []int32) Row {
 	return step
 }
 
-// StartToStart returns the median time from the start of a step to the start of the next one, in the service with the
-// most of them, and their number. rows are the result of Rows; ns is unknown for less than two steps with a start.
-func StartToStart(rows []Row) (ns op.Int, n int64) {
+// MedianToNext returns the median ToNextNS of the service with the most steps, and their number. rows are the result of
+// Rows; ns is unknown for less than two steps with a start.
+func MedianToNext(rows []Row) (ns op.Int, n int64) {
 	for loop := range order.RunsOf(rows, serviceOf) {
-		var starts, times []int64
+		var times []int64
 		for i := range loop {
-			if loop[i].StartNS.Known {
-				starts = append(starts, loop[i].StartNS.V)
+			if loop[i].ToNextNS.Known {
+				times = append(times, loop[i].ToNextNS.V)
 			}
 		}
-		slices.Sort(starts)
-		for i := 1; i < len(starts); i++ {
-			times = append(times, starts[i]-starts[i-1])
-		}
-		if len(times) > int(n) {
+		if len(times) > max(1, int(n)) {
 			ns, n = op.Known(sketch.Median(times)), int64(len(times))
 		}
 	}
