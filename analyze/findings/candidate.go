@@ -1,10 +1,7 @@
 package findings
 
 import (
-	"strings"
-
 	"github.com/optrace/optrace/analyze/replay"
-	"github.com/optrace/optrace/internal/text/units"
 )
 
 // candidate is a change that may be worth making.
@@ -43,12 +40,11 @@ func change(kind replay.Kind, selection string) []replay.Change {
 	return []replay.Change{{Kind: kind, Select: selection}}
 }
 
-// about returns the evidence for a finding.
+// about returns a name as evidence, times a count, lasts a time, and figure another figure.
 func about(name, value string) Evidence { return Evidence{Name: name, Value: value} }
 
-func times(name string, n int64) Evidence { return about(name, units.Count(n)) }
+func times(name string, n int64) Evidence { return Evidence{name, n, "count"} }
 
-func lasts(name string, ns int64) Evidence {
-	value, unit, _ := strings.Cut(units.Duration(ns), " ")
-	return Evidence{name, value, unit}
-}
+func lasts(name string, ns int64) Evidence { return Evidence{name, ns, "ns"} }
+
+func figure(name string, x float64, unit string) Evidence { return Evidence{name, x, unit} }

@@ -23,7 +23,7 @@ func TestMissingWorkComesFirst(t *testing.T) {
 		rule     string
 		want     []string
 	}{
-		{"all recorded", launch.Coverage{Launches: 40}, nil, "", []string{
+		{"all recorded", launch.Coverage{Launches: 40}, nil, "bound", []string{
 			"The bound is idle time: 90.0 % of 1.00 µs on cuda:0; compute 10.0 %.",
 		}},
 		{"a rank of two", launch.Coverage{Ranks: 1, WorldSize: op.Known(2)}, nil, "coverage", []string{

@@ -51,7 +51,7 @@ func (l *list) stragglers() []candidate {
 			l.label(key), l.named(late.Name), probability(late.p))
 		f.Where.Operation = late.Name
 		f.Chance = op.KnownFloat(late.p)
-		f.Evidence = []Evidence{about("device", key.Label(true)), lasts("others wait", late.ns), about("chance", probability(late.p))}
+		f.Evidence = []Evidence{about("device", key.Label(true)), lasts("others wait", late.ns), figure("chance", late.p, "ratio")}
 		f.Try = "look at its host: input, other processes, pauses"
 		c := candidate{Finding: f}
 		switch {
@@ -68,7 +68,7 @@ func (l *list) stragglers() []candidate {
 		f := says(Straggler, whereDevice("balance", most.Key), "%s works %s longer than the mean of %s, chance %s.",
 			l.label(most.Key), l.part(most.ns), units.Plural(int64(len(l.Extent.Devices)), "device"), probability(most.p))
 		f.Chance = op.KnownFloat(most.p)
-		f.Evidence = []Evidence{about("device", most.Label(true)), about("chance", probability(most.p))}
+		f.Evidence = []Evidence{about("device", most.Label(true)), figure("chance", most.p, "ratio")}
 		c := candidate{Finding: f}
 		c.changes = l.evenOut(most, &c.Finding)
 		return []candidate{c}
@@ -80,9 +80,10 @@ func (l *list) stragglers() []candidate {
 // speed of the others.
 func (l *list) evenOut(u *uneven, f *Finding) []replay.Change {
 	f.Text += " " + u.text()
-	f.Evidence = append(f.Evidence, about("times the time of the others", ratio(u.time)))
+	f.Evidence = append(f.Evidence, figure("times the time of the others", u.time, "ratio"))
 	if u.hasMore() {
 		f.Kind = Imbalance
+		f.Rule = "imbalance"
 		f.Try = "divide the work evenly: tokens, experts, shards"
 		return change(replay.Balance, "kind=compute")
 	}

@@ -10,5 +10,10 @@ func RuleNames() iter.Seq[string] {
 				return
 			}
 		}
+		for _, name := range []string{"copy_overlap", "imbalance", "small_collectives"} { // of candidates
+			if !yield(name) {
+				return
+			}
+		}
 	}
 }

@@ -1,6 +1,10 @@
 package findings
 
-import "github.com/optrace/optrace/op"
+import (
+	"encoding/json"
+
+	"github.com/optrace/optrace/op"
+)
 
 // Kind is the kind of a finding.
 type Kind string
@@ -50,28 +54,48 @@ type Finding struct {
 	Kind Kind   `json:"kind"`
 	Text string `json:"text"`
 	// Rule names the rule of the finding: "coverage" for missing work, "clocks" for clocks of ranks that differ.
-	Rule string `json:"rule,omitempty"`
+	// docs/analyses.md lists the others.
+	Rule string `json:"rule"`
 	// SavedNS is the time saved without the cause, out of OfNS of the run or its requests, unknown if not estimated.
 	SavedNS op.Int `json:"saved_ns"`
 	OfNS    op.Int `json:"of_ns"`
 	// SavedLowNS and SavedHighNS bound SavedNS, the expected gain; unknown without bounds.
-	SavedLowNS  op.Int `json:"saved_low_ns,omitzero"`
-	SavedHighNS op.Int `json:"saved_high_ns,omitzero"`
+	SavedLowNS  op.Int `json:"saved_low_ns"`
+	SavedHighNS op.Int `json:"saved_high_ns"`
 	// Evidence has the recorded figures and names that prove the text.
-	Evidence []Evidence `json:"evidence,omitempty"`
-	// Try suggests a change in one line. Advice is the anchor of its paragraph in docs/advice.md.
-	Try    string `json:"try,omitempty"`
-	Advice string `json:"advice,omitempty"`
+	Evidence []Evidence `json:"evidence"`
+	// Try suggests a change in one line. Advice is the path and the anchor of its paragraph, in docs/advice.md. Both are
+	// null in JSON if there is none.
+	Try    string `json:"try"`
+	Advice string `json:"advice"`
 	// Chance is the p-value of a comparison, unknown for other findings.
 	Chance op.Float `json:"chance"`
 	Where  Where    `json:"where"`
 }
 
-// Evidence is a figure or a name that proves a finding, such as {"calls", "120", ""} or {"bytes", "64", "MiB"}.
+// MarshalJSON writes the finding with null for an empty Try and Advice, and [] without evidence.
+func (f Finding) MarshalJSON() ([]byte, error) {
+	type plain Finding
+	text := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	return json.Marshal(struct {
+		plain
+		Evidence []Evidence `json:"evidence"`
+		Try      *string    `json:"try"`
+		Advice   *string    `json:"advice"`
+	}{plain(f), append([]Evidence{}, f.Evidence...), text(f.Try), text(f.Advice)})
+}
+
+// Evidence is a figure or a name that proves a finding. Value is an int64, a float64 or a string. Unit is "ns", "B", "B/s",
+// "count" or "ratio", "" for a string.
 type Evidence struct {
 	Name  string `json:"name"`
-	Value string `json:"value"`
-	Unit  string `json:"unit,omitempty"`
+	Value any    `json:"value"`
+	Unit  string `json:"unit"`
 }
 
 // Where locates a finding. Fields without meaning for it are empty.

@@ -36,6 +36,7 @@ func Of(f *Facts) []Finding {
 	}
 	found := append(l.first, l.all...)
 	for i := range found {
+		found[i].Rule = cmp.Or(found[i].Rule, string(found[i].Kind))
 		if w := &found[i].Where; w.Section != "" {
 			w.Command = "optrace report -section " + w.Section
 		}

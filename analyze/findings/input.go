@@ -59,11 +59,11 @@ func (l *list) input() {
 		}
 		l.note(says(Suspect, where,
 			"%s start in 1970: times look like %s. Record Unix nanoseconds, as time.Now().UnixNano() returns.",
-			who, in.TimeUnit), true)
+			who, in.TimeUnit).by("units"), true)
 	}
 	if in.BadProducts > 0 {
 		l.note(says(Suspect, where, "%s of shapes that cannot be multiplied, such as %s.",
-			units.Plural(in.BadProducts, "product"), in.BadProduct), false)
+			units.Plural(in.BadProducts, "product"), in.BadProduct).by("units"), false)
 	}
 	l.failures()
 	l.suspect()
@@ -95,7 +95,7 @@ func (l *list) failures() {
 		}
 	}
 	found := says(failed, Where{Section: "errors", Operation: rows[0].Operation}, "%s of %s ended with an error%s: %s.",
-		units.Count(n), units.Plural(l.Total.Count, "operation"), text, strings.Join(what, ", "))
+		units.Count(n), units.Plural(l.Total.Count, "operation"), text, strings.Join(what, ", ")).by("errors")
 	if float64(n) > much*float64(l.Total.Count) {
 		l.first = append(l.first, found)
 	} else {

@@ -102,6 +102,12 @@ type list struct {
 	spread string
 }
 
+// by returns the finding with a rule.
+func (f Finding) by(rule string) Finding {
+	f.Rule = rule
+	return f
+}
+
 func says(kind Kind, where Where, format string, args ...any) Finding {
 	return Finding{Kind: kind, Where: where, Text: fmt.Sprintf(format, args...)}
 }

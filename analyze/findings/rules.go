@@ -21,23 +21,23 @@ type rule struct {
 // rules are tried in this order.
 var rules = []rule{
 	{"straggler", Straggler, (*list).stragglers},
-	{"input", HostGap, (*list).loaders},
-	{"copies", Copies, (*list).slowCopies},
+	{"input_wait", HostGap, (*list).loaders},
+	{"pageable_copy", Copies, (*list).slowCopies},
 	{"allocator", HostGap, (*list).allocator},
-	{"waits", HostGap, (*list).waits},
+	{"device_wait", HostGap, (*list).waits},
 	{"pauses", HostGap, (*list).pauses},
-	{"first_step", FirstStep, (*list).firstStep},
-	{"start_up", FirstStep, (*list).startUp},
+	{"warm_up", FirstStep, (*list).firstStep},
+	{"warm_up", FirstStep, (*list).startUp},
 	{"launch_bound", Launch, (*list).launchBound},
-	{"short_operations", SmallOperations, (*list).shortOperations},
-	{"communication", Operation, (*list).communication},
+	{"small_operations", SmallOperations, (*list).shortOperations},
+	{"exposed_communication", Operation, (*list).communication},
 	{"tensor_cores", Operation, (*list).tensorCores},
 	{"unlike", Operation, (*list).unlike},
 	{"uneven_calls", Operation, (*list).unevenCalls},
 	{"elementwise", SmallOperations, (*list).elementwise},
 	{"conversions", Operation, (*list).conversions},
 	{"roofline", Roofline, (*list).rooflines},
-	{"long_prompt", SlowRequest, (*list).longPrompts},
+	{"stalled_batch", SlowRequest, (*list).longPrompts},
 	{"queue", SlowRequest, (*list).queues},
 	{"slow_request", SlowRequest, (*list).slowRequests},
 	{"engine_host", HostGap, (*list).engineHost},
@@ -57,8 +57,8 @@ func (l *list) changes() {
 		r := &rules[i]
 		for _, c := range r.find(l) {
 			c.Kind = cmp.Or(c.Kind, r.kind)
-			c.Rule = r.name
-			c.Advice = cmp.Or(c.Advice, r.name)
+			c.Rule = cmp.Or(c.Rule, r.name)
+			c.Advice = "docs/advice.md#" + c.Rule
 			if l.enough(cmp.Or(c.most, math.MaxInt64)) {
 				all = append(all, c)
 			}

@@ -41,7 +41,7 @@ func (l *list) slowCopies() (all []candidate) {
 		f := says(Copies, Where{Section: "memory", Operation: o.Operation}, "%s", l.named(o.Operation))
 		f.Evidence = []Evidence{times("copies", o.Count), lasts("time", o.SumNS)}
 		if rate > 0 {
-			f.Evidence = append(f.Evidence, about("rate", units.Bytes(int64(rate))+"/s"))
+			f.Evidence = append(f.Evidence, figure("rate", rate, "B/s"))
 		}
 		isPageable := strings.Contains(o.Operation, "Pageable") && !strings.Contains(o.Operation, "DtoH")
 		switch {
@@ -53,6 +53,7 @@ func (l *list) slowCopies() (all []candidate) {
 				{Kind: replay.Rate, Select: o.Operation, Factor: linkRate},
 			}})
 		case 5*l.by.MemoryNS >= l.whole*l.devicesNum:
+			f.Rule = "copy_overlap"
 			f.Text = fmt.Sprintf("%s keeps the device from computing: %s take %s.", l.named(o.Operation),
 				units.Plural(o.Count, "copy"), l.part(o.SumNS/l.devicesNum))
 			f.Try = "copy on a stream of its own while the device computes, or leave the data on the device"
@@ -84,10 +85,11 @@ func (l *list) communication() []candidate {
 	f.Evidence = []Evidence{times("collectives", n), lasts("time", ns/l.devicesNum)}
 	f.Try = "start collectives while the backward pass computes"
 	if rounds := l.rounds() * l.devicesNum; rounds > 0 && n/rounds > 100 && n > 0 && bytes/n < 1<<20 {
+		f.Rule = "small_collectives"
 		f.Try = "larger buckets: " + units.Count(n/rounds) + " collectives a step are small"
 	}
 	if bytes > 0 && ns > 0 {
-		f.Evidence = append(f.Evidence, about("rate", units.Bytes(int64(float64(bytes)/float64(ns)*1e9))+"/s"))
+		f.Evidence = append(f.Evidence, figure("rate", float64(bytes)/float64(ns)*1e9, "B/s"))
 	}
 	return l.overlapped(f, n/max(1, l.rounds()*int64(len(l.Extent.Devices))))
 }

@@ -50,7 +50,7 @@ func (l *list) longPrompts() []candidate {
 	f := says(SlowRequest, Where{Section: "critical_path", TraceID: id, SpanID: n.SpanID()},
 		"A long prompt stalls the batch: %s %s has a weight of %s, nine of ten others at most %s.", l.named(n.Name()),
 		id.String()[:8], units.Count(int64(weights[largest])), units.Count(int64(usual)))
-	f.Evidence = []Evidence{about("request", id.String()), about("weight", units.Count(int64(weights[largest])))}
+	f.Evidence = []Evidence{about("request", id.String()), figure("weight", weights[largest], "count")}
 	f.Try = "split long prompts into chunks, or give them an engine of their own"
 	return []candidate{{Finding: f, changes: change(replay.Without, "request="+id.String())}}
 }
@@ -141,7 +141,7 @@ func (l *list) slowRequests() (all []candidate) {
 			l.named(a.Name), units.Duration(s.DurationNS), units.Duration(s.MedianNS), units.Count(a.SlowCount),
 			units.Count(a.Count), requests.Slower, cause(s))
 		f.Chance = op.KnownFloat(a.ChanceOf)
-		f.Evidence = []Evidence{about("chance", probability(a.ChanceOf)), lasts("longest", s.DurationNS)}
+		f.Evidence = []Evidence{figure("chance", a.ChanceOf, "ratio"), lasts("longest", s.DurationNS)}
 		f.Try = "compare its inputs with those of a typical request"
 		all = append(all, candidate{Finding: f, saving: replay.Saving{NS: s.BeyondNS}, atMost: true, isEffect: true})
 	}

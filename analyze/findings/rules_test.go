@@ -153,7 +153,7 @@ func TestRules(t *testing.T) {
 				Launch: op.Known(1_000_000_000 + r.at), Start: op.Known(1_000_005_000 + r.at), Duration: 50_000,
 			}})
 		})},
-		{"a slow first call", "start_up", "Start-up: the device waits 9.00 ms", repeat(func(r *run, i int) {
+		{"a slow first call", "warm_up", "Start-up: the device waits 9.00 ms", repeat(func(r *run, i int) {
 			r.host("load", 10_000+8_990_000*max(0, int64(1-i)))
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free
@@ -163,7 +163,7 @@ func TestRules(t *testing.T) {
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free
 		})},
-		{"input", "input", "(DataLoader) runs 20 times, 1.00 ms each", repeat(func(r *run, _ int) {
+		{"input", "input_wait", "(DataLoader) runs 20 times, 1.00 ms each", repeat(func(r *run, _ int) {
 			r.call("enumerate(DataLoader)", ms)
 			r.launch("aten::mm", "gemm", op.KindCompute, ms)
 			r.at = r.free

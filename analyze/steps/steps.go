@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/order"
-	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/analyze/trace"
@@ -150,9 +149,8 @@ func sumStep(f *trace.Forest, rows []int32) Row {
 	return step
 }
 
-// MedianToNext returns the median ToNextNS of the service with the most steps, and their number. rows are the result of
-// Rows; ns is unknown for less than two steps with a start.
-func MedianToNext(rows []Row) (ns op.Int, n int64) {
+// ToNext returns the known ToNextNS of the service with the most steps. rows are the result of Rows.
+func ToNext(rows []Row) (ns []int64) {
 	for loop := range order.RunsOf(rows, serviceOf) {
 		var times []int64
 		for i := range loop {
@@ -160,11 +158,11 @@ func MedianToNext(rows []Row) (ns op.Int, n int64) {
 				times = append(times, loop[i].ToNextNS.V)
 			}
 		}
-		if len(times) > max(1, int(n)) {
-			ns, n = op.Known(sketch.Median(times)), int64(len(times))
+		if len(times) > len(ns) {
+			ns = times
 		}
 	}
-	return ns, n
+	return ns
 }
 
 // startedOf returns the number of rows with a start. They come first.

@@ -43,15 +43,15 @@ type Planted struct {
 var Programs = []Planted{
 	{"straggler", "straggler", "1/cuda:1", func(s float64) string { return fmt.Sprintf("%gx rank=1,kind=compute", 1/(1+s)) }},
 	{"imbalance", "straggler", "3/cuda:3", func(float64) string { return "balance kind=compute" }},
-	{"tiny", "short_operations", "tiny", func(float64) string { return "remove tiny" }},
-	{"item", "waits", "cudaStreamSynchronize", func(float64) string { return "nowait cudaStreamSynchronize" }},
+	{"tiny", "small_operations", "tiny", func(float64) string { return "remove tiny" }},
+	{"item", "device_wait", "cudaStreamSynchronize", func(float64) string { return "nowait cudaStreamSynchronize" }},
 	{"pause", "pauses", "save_checkpoint", func(float64) string { return "remove save_checkpoint" }},
-	{"loader", "input", "next_batch", func(float64) string { return "remove next_batch" }},
-	{"pageable", "copies", "Pageable", func(float64) string { return "rate=25GB/s Memcpy HtoD (Pageable -> Device)" }},
+	{"loader", "input_wait", "next_batch", func(float64) string { return "remove next_batch" }},
+	{"pageable", "pageable_copy", "Pageable", func(float64) string { return "rate=25GB/s Memcpy HtoD (Pageable -> Device)" }},
 	{"slow_layer", "unlike", "layer_05", func(s float64) string { return fmt.Sprintf("%gx layer_05", 1/(1+s*trainLayers)) }},
-	{"first_step", "first_step", "first step", func(float64) string { return "warm" }},
+	{"first_step", "warm_up", "first step", func(float64) string { return "warm" }},
 	{"late", "straggler", "2/cuda:2", nil},
-	{"exposed", "communication", "all_reduce", func(float64) string { return "overlap kind=collective" }},
+	{"exposed", "exposed_communication", "all_reduce", func(float64) string { return "overlap kind=collective" }},
 }
 
 // PlantedIn returns the causes of [Twin] in a layout.

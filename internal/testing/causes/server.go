@@ -21,7 +21,7 @@ var ServerLayouts = []Layout{Server, ServerMixed}
 
 // Servers are the causes of [Twin] in the layouts of a server.
 var Servers = []Planted{
-	{"long_prompt", "long_prompt", "stalls", func(float64) string { return "without request=" + traceOf(longPrompt).String() }},
+	{"long_prompt", "stalled_batch", "stalls", func(float64) string { return "without request=" + traceOf(longPrompt).String() }},
 	{"slow_operation", "", "mlp", func(s float64) string { return fmt.Sprintf("%gx mlp", 1/(1+slowMLP*s)) }},
 	{"host_gap", "engine_host", "idle", func(s float64) string { return fmt.Sprintf("host %gx", 1/(1+longGap*s)) }},
 	{"overload", "queue", "queue", func(s float64) string { return fmt.Sprintf("%gx kind=compute", 1/(1+s)) }},

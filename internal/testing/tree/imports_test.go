@@ -119,7 +119,7 @@ var analysisImports = map[string][]string{
 		"replay",
 		"requests", "sequences", "steps", "suspects", "timeline", "trace", "work",
 	},
-	"headline": {"device", "engines", "peaks", "profile", "requests", "steps", "work"},
+	"headline": {"device", "engines", "key", "peaks", "profile", "requests", "steps", "work"},
 	"profile":  {"device", "key", "peaks", "seed", "trace", "work"},
 }
 

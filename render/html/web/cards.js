@@ -3,7 +3,9 @@
 import { element, printable, show } from "./dom.js";
 import { formatBytes, formatCount, formatShare, formatTime } from "./units.js";
 
-const UNITS = { ns: formatTime, bytes: formatBytes, share: formatShare, ratio: formatShare, count: formatCount };
+const UNITS = {
+  ns: formatTime, B: formatBytes, "B/s": (n) => formatBytes(n) + "/s", count: formatCount, ratio: (x) => String(Number(x.toPrecision(3))),
+};
 
 // evidenceText returns a piece of evidence {name, value, unit} as text.
 export function evidenceText({ name, value, unit }) {
