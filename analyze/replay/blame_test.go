@@ -159,7 +159,8 @@ func TestSavedEqualsTheBusyTimeOfASimulationWithoutTheRequest(t *testing.T) {
 	}
 	var off []float64
 	var allSaid, allTrue float64
-	for seed := range cases.Some(t, 30, 100) {
+	for n := range cases.Some(t, 30, 100) {
+		seed := uint64(n)
 		layout := causes.ServerLayouts[seed%2]
 		cause := []string{"long_prompt", "overload", ""}[seed%3]
 		records, _ := causes.Serve(cause, layout, 0.3, seed, -1)
