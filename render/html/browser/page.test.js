@@ -467,7 +467,8 @@ test("a finding selects its evidence", async () => {
   const said = await page.evaluate(() => {
     const { view } = globalThis.optrace;
     view.report.headline = { text: ["NVIDIA H100: busy 24 %"] };
-    view.findings = [{ text: "The device waits.", evidence: [{ name: "waits", value: 120, unit: "count" }], try: "read the loss later", saved_ns: 5e6, of_ns: 1e7, select: {} }];
+    view.findings = [{ text: "The device waits.", evidence: [{ name: "waits", value: 120, unit: "count" }], try: "read the loss later", saved_ns: 5e6, of_ns: 1e7 }];
+    view.selections = [{}];
     globalThis.optrace.cards();
     return ["headline", "findings"].map((id) => document.getElementById(id).innerText.replace(/\s+/g, " ")).join("|");
   });

@@ -29,13 +29,14 @@ export function cards(view, headline, box, kept = false) {
   show(headline, ...(view.report.headline?.text ?? []).map((line) => element("p", {}, line)));
   const line = (cls, text) => (text ? element("span", { class: cls }, printable(text)) : null);
   const card = (f, i) => {
-    const evidence = f.evidence ?? [];
+    const evidence = f.evidence ?? [],
+      selection = view.selections[i];
     return element(
       "li",
       {},
       element(
         "button",
-        { "type": "button", "data-select": JSON.stringify(f.select) },
+        { "type": "button", "data-select": JSON.stringify(selection) },
         line("n", String(i + 1)),
         element("span", {}, f.text),
         line("more", evidence.map(evidenceText).join(" · ")),
@@ -43,8 +44,8 @@ export function cards(view, headline, box, kept = false) {
         line("gain", gainText(f)),
         line(
           "go",
-          f.select.from === undefined
-            ? "show " + (f.select.section ?? "timeline").replace("_", " ")
+          selection.from === undefined
+            ? "show " + (selection.section ?? "timeline").replace("_", " ")
             : "show in the timeline",
         ),
       ),
