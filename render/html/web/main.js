@@ -42,11 +42,17 @@ import {
 
 export const byID = (id) => document.getElementById(id);
 
-// inflate returns the bytes of compressed text in base64.
-export async function inflate(text) {
+// fromBase64 decodes base64 where the browser has no method for it.
+function fromBase64(text) {
   const binary = atob(text),
     bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+// inflate returns the bytes of compressed text in base64.
+export async function inflate(text) {
+  const bytes = Uint8Array.fromBase64?.(text) ?? fromBase64(text);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
@@ -345,6 +351,7 @@ export class Page {
     const { view, rows, store } = this,
       s = store.state;
     this.remember(changed);
+    if (changed.size === 1 && changed.has("zoom")) return; // the timeline draws itself
     if (changed.has("theme")) {
       this.theme();
       this.flame.surface.draw();
