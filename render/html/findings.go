@@ -14,9 +14,10 @@ import (
 	"github.com/optrace/optrace/internal/text/units"
 )
 
-// selection is the evidence of a finding, as fields of the page's state.
+// selection is the evidence of a finding, as fields of the page's state, and the gain.
 type selection struct {
 	Section   string `json:"section,omitempty"`
+	Gain      string `json:"gain,omitempty"` // as in the text
 	Operation string `json:"operation,omitempty"`
 	Device    *int   `json:"device,omitempty"`
 	Request   *int   `json:"request,omitempty"`
@@ -26,7 +27,7 @@ type selection struct {
 
 func selectionOf(f *findings.Finding, r *analyze.Report, v *view) selection {
 	w := &f.Where
-	s := selection{Section: cmp.Or(w.Section, "timeline"), Operation: w.Operation}
+	s := selection{Section: cmp.Or(w.Section, "timeline"), Operation: w.Operation, Gain: f.Gain()}
 	switch {
 	case s.Section == "summary" || s.Section == "idle" && w.FromNS.Known:
 		s.Section = "timeline"

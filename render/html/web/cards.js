@@ -13,16 +13,6 @@ export function evidenceText({ name, value, unit }) {
   return `${name} ${typeof value === "number" && known ? known(value) : `${value}${unit ? "\u00a0" + unit : ""}`}`;
 }
 
-// gainText says what a finding's change would save, or null.
-export function gainText({ saved_ns: saved, saved_low_ns: low, saved_high_ns: high, of_ns: of }) {
-  if (saved === null || saved === undefined) return null;
-  const part = of > 0 ? ` (${formatShare(saved / of)})` : "",
-    known = (n) => n !== null && n !== undefined;
-  if (known(low) && known(high) && low < high)
-    return `gain: ${formatTime(saved)}${part}, between ${formatTime(low)} and ${formatTime(high)}`;
-  return `gain: ${formatTime(saved)}${part}`;
-}
-
 // cards fills the headline and the findings of a view. kept keeps the height of what was there: a live page must not
 // jump.
 export function cards(view, headline, box, kept = false) {
@@ -30,7 +20,7 @@ export function cards(view, headline, box, kept = false) {
   const line = (cls, text) => (text ? element("span", { class: cls }, printable(text)) : null);
   const card = (f, i) => {
     const evidence = f.evidence ?? [],
-      selection = view.selections[i];
+      { gain, ...selection } = view.selections[i];
     return element(
       "li",
       {},
@@ -41,7 +31,7 @@ export function cards(view, headline, box, kept = false) {
         element("span", {}, f.text),
         line("more", evidence.map(evidenceText).join(" · ")),
         line("more", f.try ? "try: " + f.try : null),
-        line("gain", gainText(f)),
+        line("gain", gain ? "gain: " + gain : null),
         line(
           "go",
           selection.from === undefined

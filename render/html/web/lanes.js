@@ -1,6 +1,6 @@
 // The lanes of the timeline: which rows stand in which lane, and what of a lane can be told apart at a scale.
 
-import { KIND_SPAN, NONE, makeLanes } from "./rows.js";
+import { KIND_SPAN, NONE, aboveOf, makeLanes } from "./rows.js";
 
 const MAX_LANES = 24;
 
@@ -9,19 +9,22 @@ const MAX_LANES = 24;
 export function buildGroups(view, rows) {
   const found = new Map();
   const order = (x) => (x === NONE ? Infinity : x);
-  for (let i = 0; i < rows.n; i++) {
+  const groupOf = (i) => {
     const kind = rows.kind[i],
-      [at, device, stream, thread] =
-        kind < KIND_SPAN
-          ? [0, rows.device[i], rows.stream[i], NONE]
-          : rows.thread[i] !== NONE
-            ? [1, NONE, NONE, rows.thread[i]]
-            : [kind === KIND_SPAN ? 3 : 2, kind === KIND_SPAN ? NONE : rows.device[i], NONE, NONE];
+      at = kind < KIND_SPAN ? 0 : rows.thread[i] !== NONE ? 1 : kind === KIND_SPAN ? 3 : 2,
+      device = at === 0 || at === 2 ? rows.device[i] : NONE,
+      stream = at === 0 ? rows.stream[i] : NONE,
+      thread = at === 1 ? rows.thread[i] : NONE;
     const part = at === 1 ? thread : (device === NONE ? 0 : device + 1) * 2 ** 32 + stream,
       key = 4 * part + at;
     let g = found.get(key);
-    if (g === undefined) found.set(key, (g = { at, device, stream, thread, rows: [] }));
-    g.rows.push(i);
+    if (g === undefined) found.set(key, (g = { at, device, stream, thread, rows: [], launched: [] }));
+    return g;
+  };
+  for (let i = 0; i < rows.n; i++) {
+    groupOf(i).rows.push(i);
+    const host = Number.isNaN(rows.launch[i]) ? NONE : launcherOf(rows, i);
+    if (host !== NONE) groupOf(host).launched.push(i);
   }
   const severalRanks = new Set((view.threads ?? []).map((t) => t.rank)).size > 1;
   const label = (g) => {
@@ -43,8 +46,28 @@ export function buildGroups(view, rows) {
     .map((g) => {
       const { lanes, crowded } = makeLanes(rows, g.rows, MAX_LANES);
       if (crowded > 0) lanes.at(-1).overlaps = true;
+      if (g.launched.length > 0) lanes.push(launchLane(rows, g.launched));
       return { label: label(g), device: g.at === 0 ? g.device : null, lanes, crowded, folded: false, pinned: false };
     });
+}
+
+// launcherOf returns the host's row that launched row i of a device, or NONE.
+export function launcherOf(rows, i) {
+  let above = aboveOf(rows, i);
+  for (let n = 0; above !== NONE && rows.kind[above] < KIND_SPAN && n < 64; n++) above = aboveOf(rows, above);
+  return above !== NONE && rows.kind[above] > KIND_SPAN ? above : NONE;
+}
+
+// launchLane returns a lane of operations of devices at the times of the calls that launched them.
+function launchLane(rows, launched) {
+  const lane = Uint32Array.from(launched.sort((a, b) => rows.launch[a] - rows.launch[b])),
+    starts = new Float64Array(lane.length),
+    ends = new Float64Array(lane.length);
+  lane.forEach((i, k) => {
+    starts[k] = rows.launch[i];
+    ends[k] = rows.launched[i];
+  });
+  return Object.assign(lane, { edges: { starts, ends }, isLaunches: true, overlaps: true });
 }
 
 // stepMarks returns the time from the first start to the last end of each step's operations. Steps with a number that
@@ -79,6 +102,7 @@ export function stepMarks(view, rows) {
 // before k.
 export function laneSums(rows, lane, classOf) {
   const n = lane.length,
+    { starts, ends } = edgesOf(rows, lane),
     classes = new Uint8Array(n),
     sums = [];
   for (let k = 0; k < n; k++) {
@@ -88,13 +112,13 @@ export function laneSums(rows, lane, classOf) {
   const used = [...sums.keys()].filter((c) => sums[c]);
   for (const u of used) {
     const sum = sums[u];
-    for (let k = 0; k < n; k++) sum[k + 1] = sum[k] + (classes[k] === u ? rows.dur[lane[k]] : 0);
+    for (let k = 0; k < n; k++) sum[k + 1] = sum[k] + (classes[k] === u ? ends[k] - starts[k] : 0);
   }
   return { used, sums };
 }
 
 // edgesOf returns the starts and the ends of the rows of a lane.
-function edgesOf(rows, lane) {
+export function edgesOf(rows, lane) {
   if (lane.edges) return lane.edges;
   const starts = new Float64Array(lane.length),
     ends = new Float64Array(lane.length);

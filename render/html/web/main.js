@@ -28,6 +28,7 @@ import { sequences } from "./sequences.js";
 import { difference } from "./diff.js";
 import { presence, reportTables } from "./report.js";
 import { cards } from "./cards.js";
+import { launcherOf } from "./lanes.js";
 import { Table, formatOrders, parseOrders } from "./table.js";
 import {
   argumentFacts,
@@ -256,7 +257,7 @@ export class Page {
     );
     byID("trace")?.addEventListener("click", () =>
       save(
-        new Blob([JSON.stringify(chromeTrace(this.view, this.rows))], { type: "application/json" }),
+        new Blob(chromeTrace(this.view, this.rows), { type: "application/json" }),
         byID("title").textContent + ".trace.json",
       ),
     );
@@ -597,23 +598,48 @@ function save(file, name) {
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
-// chromeTrace returns the rows as a Chrome trace: a process per device and one for the host.
+// chromeTrace returns the rows as a Chrome trace, in parts: a process per device, and one for the host. An arrow leads
+// from the launch of an operation to it.
 export function chromeTrace(view, rows) {
-  const traceEvents = [];
-  for (let i = 0; i < rows.n; i++) {
+  const parts = [],
+    events = [],
+    named = new Set(),
+    pids = new Map();
+  const flush = () => parts.push((parts.length > 0 ? ",\n" : "") + events.splice(0).join(",\n"));
+  const add = (event) => {
+    events.push(JSON.stringify(event));
+    if (events.length === 10_000) flush();
+  };
+  const name = (what, pid, tid, text) => {
+    const key = `${what} ${pid} ${tid}`;
+    if (!named.has(key)) add({ ph: "M", name: what, pid, tid, args: { name: text } });
+    named.add(key);
+  };
+  // placeOf returns the process and the thread of a row.
+  const placeOf = (i) => {
     const isDevice = rows.kind[i] < KIND_SPAN,
-      tid = isDevice ? rows.stream[i] : rows.thread[i];
-    traceEvents.push({
-      ph: "X",
-      name: view.names[rows.name[i]],
-      cat: KINDS[rows.kind[i]],
-      pid: isDevice && rows.device[i] !== NONE ? view.devices[rows.device[i]].label : "host",
-      tid: tid === NONE ? 0 : isDevice ? tid : view.threads[tid].id,
-      ts: rows.start[i] / 1000,
-      dur: rows.dur[i] / 1000,
-    });
+      thread = isDevice || rows.thread[i] === NONE ? null : view.threads[rows.thread[i]],
+      device = isDevice && rows.device[i] !== NONE ? view.devices[rows.device[i]].label : null,
+      text = device ?? (isDevice ? "no device" : "host" + (thread?.rank >= 0 ? " of rank " + thread.rank : ""));
+    const tid = isDevice && rows.stream[i] !== NONE ? rows.stream[i] : (thread?.id ?? 0);
+    if (!pids.has(text)) pids.set(text, pids.size + 1);
+    const pid = pids.get(text);
+    name("process_name", pid, 0, text);
+    name("thread_name", pid, tid, (isDevice ? "stream " : "thread ") + tid);
+    return { pid, tid };
+  };
+  for (let i = 0; i < rows.n; i++) {
+    const place = placeOf(i),
+      ts = rows.start[i] / 1000,
+      text = view.names[rows.name[i]];
+    add({ ph: "X", name: text, cat: KINDS[rows.kind[i]], ...place, ts, dur: rows.dur[i] / 1000 });
+    const host = rows.launch[i] <= rows.start[i] ? launcherOf(rows, i) : NONE;
+    if (host === NONE) continue;
+    add({ ph: "s", id: i, name: "launch", cat: "launch", ...placeOf(host), ts: rows.launch[i] / 1000 });
+    add({ ph: "f", bp: "e", id: i, name: "launch", cat: "launch", ...place, ts });
   }
-  return { displayTimeUnit: "ns", traceEvents };
+  if (events.length > 0) flush();
+  return ['{"displayTimeUnit":"ns","traceEvents":[\n', ...parts, "]}\n"];
 }
 
 // FORWARD is the argument of a backward operator with the name of its forward operator.

@@ -318,11 +318,11 @@ export function histogramBin(ns) {
 // summarise adds up the picked operations by name and returns the sums, the
 // largest first.
 export function summarise(rows, picked) {
-  const groups = new Map();
+  const groups = []; // by name
   let total = 0;
   for (const i of picked) {
     if (!isOperation(rows, i)) continue;
-    let g = groups.get(rows.name[i]);
+    let g = groups[rows.name[i]];
     if (g === undefined) {
       g = {
         name: rows.name[i],
@@ -336,7 +336,7 @@ export function summarise(rows, picked) {
         errors: 0,
         histogram: new Uint32Array(HISTOGRAM_BINS),
       };
-      groups.set(rows.name[i], g);
+      groups[rows.name[i]] = g;
     }
     const d = rows.dur[i];
     g.rows.push(i);
@@ -349,7 +349,7 @@ export function summarise(rows, picked) {
     g.histogram[histogramBin(d)]++;
     total += d;
   }
-  const all = [...groups.values()];
+  const all = groups.filter(Boolean);
   for (const g of all) {
     g.mean = g.sum / g.count;
     g.share = total > 0 ? g.sum / total : 0;

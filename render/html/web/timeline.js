@@ -6,7 +6,7 @@ import { Surface, element, printable, push, shorten, shortNames, show } from "./
 import { axisLabels, formatCount, formatTime, plural } from "./units.js";
 import { KIND_FAILED, boxColors, kindColor, kindPixel } from "./colors.js";
 import { Overlays } from "./overlays.js";
-import { buildGroups, laneSums, stepMarks, visibleRows } from "./lanes.js";
+import { buildGroups, edgesOf, laneSums, stepMarks, visibleRows } from "./lanes.js";
 
 const LANE = 18,
   GAP = 1,
@@ -109,6 +109,7 @@ export class Timeline {
       stays = new Uint8Array(this.rows.n);
     for (const g of this.groups)
       g.lanes.forEach((lane, n) => {
+        if (lane.isLaunches) return;
         for (const i of lane) tops[i] = g.y + n * g.pitch;
         if (g.pinned) for (const i of lane) stays[i] = 1;
       });
@@ -207,28 +208,21 @@ export class Timeline {
     const nothing = { row: NONE, several: null },
       g = x < LABELS ? undefined : this.groupAt(y);
     if (g === undefined) return nothing;
-    const rows = this.rows,
-      list = g.lanes[Math.floor(((g.pinned ? y : y + this.top) - g.y) / g.pitch)],
+    const list = g.lanes[Math.floor(((g.pinned ? y : y + this.top) - g.y) / g.pitch)],
+      { starts, ends } = edgesOf(this.rows, list),
       t = this.timeAt(x),
-      reach = (this.to - this.from) / this.plot;
-    const k = lowerBound(0, list.length, t - reach, (m) => rows.start[list[m]] + rows.dur[list[m]]);
-    if (k >= list.length || rows.start[list[k]] > t + reach) return nothing;
-    if (rows.dur[list[k]] >= reach) return { row: list[k], several: null };
-    const last = lowerBound(k, list.length, t + reach, (m) => rows.start[list[m]]),
-      near = list.subarray(k, last);
-    if (near.length === 1) return { row: near[0], several: null };
-    const wide = near.find((i) => rows.dur[i] >= reach && rows.start[i] <= t && t < rows.start[i] + rows.dur[i]);
-    if (wide !== undefined) return { row: wide, several: null };
-    const sum = near.reduce((ns, i) => ns + rows.dur[i], 0);
-    return {
-      row: NONE,
-      several: {
-        count: near.length,
-        sum,
-        from: rows.start[near[0]],
-        to: rows.start[near.at(-1)] + rows.dur[near.at(-1)],
-      },
-    };
+      reach = (this.to - this.from) / this.plot,
+      one = (k) => ({ row: list[k], several: null });
+    const k = lowerBound(0, list.length, t - reach, (m) => ends[m]);
+    if (k >= list.length || starts[k] > t + reach) return nothing;
+    const last = lowerBound(k, list.length, t + reach, (m) => starts[m]);
+    if (ends[k] - starts[k] >= reach || last - k === 1) return one(k);
+    let sum = 0;
+    for (let m = k; m < last; m++) {
+      if (ends[m] - starts[m] >= reach && starts[m] <= t && t < ends[m]) return one(m);
+      sum += ends[m] - starts[m];
+    }
+    return { row: NONE, several: { count: last - k, sum, from: starts[k], to: ends[last - 1] } };
   }
 
   paint(c, width, height) {
@@ -290,6 +284,7 @@ export class Timeline {
       if (g.marks) this.paintMarks(c, g, top, look);
       g.lanes.forEach((lane, n) => {
         const y = top + n * g.pitch;
+        if (lane.isLaunches && g.height === LANE) c.fillText(clip(c, "launches", LABELS - 14), 14, y + LANE / 2);
         if (y + g.height >= first && y <= last) this.paintLane(lane, y, g.height, image, look, upon);
       });
     }
@@ -413,7 +408,7 @@ export class Timeline {
       }
     }
     if (height < LANE) return;
-    const noun = rows.kind[lane[0]] < KIND_SPAN ? "operation" : "row";
+    const noun = lane.isLaunches ? "launching call" : rows.kind[lane[0]] < KIND_SPAN ? "operation" : "row";
     for (const l of labels)
       if (l.count > 1 && l.to - l.from >= LABELLED) upon.labels.push({ ...l, text: plural(l.count, noun) });
   }
@@ -690,7 +685,7 @@ export class Timeline {
 
   // step moves the focus to the row before or after in its lane, or to the nearest one in a lane above or below.
   step(along, across) {
-    const lanes = this.groups.filter((g) => !g.folded).flatMap((g) => g.lanes.filter((l) => l.length > 0)),
+    const lanes = this.groups.filter((g) => !g.folded).flatMap((g) => g.lanes.filter((l) => l.length > 0 && !l.isLaunches)),
       rows = this.rows;
     if (lanes.length === 0) return;
     const first = (lane, t) =>
