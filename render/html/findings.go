@@ -66,9 +66,11 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	in := &r.Input
 	spans := " in " + units.Plural(in.Spans, "span")
 	text := units.Plural(r.Total.Count, "operation") + spans + " on " + units.Plural(int64(devices), "device")
+	only := ""
 	switch host := in.Entries - r.Total.Count; {
 	case r.Total.Count == 0 && host > 0:
-		text = units.Plural(host, "operation") + spans + ", all the host's view: none of a device was recorded"
+		text = units.Plural(host, "operation") + spans
+		only = ", all the host's view: none of a device was recorded"
 	case host > 0:
 		text = units.Plural(r.Total.Count, "operation") + " and " + units.Count(host) + " of the host" + spans + " on " +
 			units.Plural(int64(devices), "device")
@@ -76,6 +78,7 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	if extent := cmp.Or(r.ExtentNS, r.Total.WallNS); extent.Known {
 		text += " within " + units.Duration(extent.V)
 	}
+	text += only
 	var chips []Note
 	add := func(n int64, noun, detail string) {
 		if n > 0 {

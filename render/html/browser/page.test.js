@@ -457,6 +457,8 @@ test("a finding selects its evidence", async () => {
     const { section, ...what } = JSON.parse(await b.getAttribute("data-select"));
     await b.click();
     if (Object.keys(what).length > 0) await page.waitForFunction(() => location.hash.length > 1);
+    const shown = (await b.innerText()).split("\n").at(-1);
+    assert.ok(shown === "show in the timeline" || shown === `show ${section.replace("_", " ")}`, shown);
     await page.waitForFunction((id) => {
       const at = document.getElementById(id).getBoundingClientRect();
       return at.top < innerHeight && at.bottom > 0;
@@ -472,6 +474,6 @@ test("a finding selects its evidence", async () => {
     globalThis.optrace.cards();
     return ["headline", "findings"].map((id) => document.getElementById(id).innerText.replace(/\s+/g, " ")).join("|");
   });
-  assert.equal(said, "NVIDIA H100: busy 24 %|1 The device waits. waits 120 try: read the loss later gain: at most 5.00 ms (50.0 %) show timeline");
+  assert.equal(said, "NVIDIA H100: busy 24 %|1 The device waits. waits 120 try: read the loss later gain: at most 5.00 ms (50.0 %) show in the timeline");
   await done();
 });

@@ -13,9 +13,9 @@ export function evidenceText({ name, value, unit }) {
   return `${name} ${typeof value === "number" && known ? known(value) : `${value}${unit ? "\u00a0" + unit : ""}`}`;
 }
 
-// cards fills the headline and the findings of a view. kept keeps the height of what was there: a live page must not
-// jump.
-export function cards(view, headline, box, kept = false) {
+// cards fills the headline and the findings of a view. there has the sections with content. kept keeps the height of
+// what was there: a live page must not jump.
+export function cards(view, headline, box, there, kept = false) {
   show(headline, ...(view.report.headline?.text ?? []).map((line) => element("p", {}, line)));
   const line = (cls, text) => (text ? element("span", { class: cls }, printable(text)) : null);
   const card = (f, i) => {
@@ -34,8 +34,8 @@ export function cards(view, headline, box, kept = false) {
         line("gain", gain ? "gain: " + gain : null),
         line(
           "go",
-          selection.from === undefined
-            ? "show " + (selection.section ?? "timeline").replace("_", " ")
+          selection.from === undefined && selection.section !== "timeline" && there[selection.section]
+            ? "show " + selection.section.replace("_", " ")
             : "show in the timeline",
         ),
       ),

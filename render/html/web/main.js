@@ -197,7 +197,7 @@ export class Page {
   }
 
   cards() {
-    cards(this.view, byID("headline"), byID("findings"));
+    cards(this.view, byID("headline"), byID("findings"), presence(this.view, this.rows));
   }
 
   // sections hides the sections without content, and lists the others.
@@ -210,6 +210,15 @@ export class Page {
     for (const h of document.querySelectorAll("main > section:not([hidden]) > h2")) names.push(h);
     const kinds = new Set(this.rows.kind);
     for (const b of this.legend) b.hidden = !kinds.has(Number(b.dataset.kind));
+    const { rows, view } = this,
+      marks = {
+        group: rows.group.some((g) => g !== NONE),
+        launch: rows.launch.some((at) => at >= 0),
+        link: view.links.length > 0,
+        request: view.requests_total > 0,
+        error: rows.error.some((e) => e !== NONE),
+      };
+    for (const m of document.querySelectorAll(".legend [data-mark]")) m.hidden = !marks[m.dataset.mark];
     const text = names.map((h) => h.textContent).join();
     if (this.listed === text) return;
     this.listed = text;
