@@ -2,6 +2,7 @@
 // /usr/bin/chromium by default.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { chromium } from "playwright-core";
@@ -260,6 +261,19 @@ for (const [file, width] of pages.filter((f) => [main, "train.html", "engines.ht
     }
   });
 }
+
+test("the saved trace has the operations, as the command reads it", { skip: !process.env.OPTRACE }, async () => {
+  const { page, done } = await open(main);
+  const saved = page.waitForEvent("download");
+  await page.click("#trace");
+  const text = execFileSync(process.env.OPTRACE, ["report", "-json", await (await saved).path()]);
+  const { count, sum_ns } = JSON.parse(text).total;
+  assert.deepEqual({ count, sum_ns }, await page.evaluate(() => {
+    const { count, sum_ns } = globalThis.optrace.view.report.total;
+    return { count, sum_ns };
+  }));
+  await done();
+});
 
 test("sections without content are absent, the others are listed", async () => {
   const { page, done } = await open(main);

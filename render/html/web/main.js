@@ -641,14 +641,25 @@ export function chromeTrace(view, rows) {
     const place = placeOf(i),
       ts = rows.start[i] / 1000,
       text = view.names[rows.name[i]];
-    add({ ph: "X", name: text, cat: KINDS[rows.kind[i]], ...place, ts, dur: rows.dur[i] / 1000 });
+    const args = rows.kind[i] < KIND_SPAN ? attributesOf(view, rows, i) : {};
+    add({ ph: "X", name: text, cat: KINDS[rows.kind[i]], ...place, ts, dur: rows.dur[i] / 1000, args });
     const host = rows.launch[i] <= rows.start[i] ? launcherOf(rows, i) : NONE;
     if (host === NONE) continue;
     add({ ph: "s", id: i, name: "launch", cat: "launch", ...placeOf(host), ts: rows.launch[i] / 1000 });
     add({ ph: "f", bp: "e", id: i, name: "launch", cat: "launch", ...place, ts });
   }
   if (events.length > 0) flush();
-  return ['{"displayTimeUnit":"ns","traceEvents":[\n', ...parts, "]}\n"];
+  const head = `{"displayTimeUnit":"ns","baseTimeNanoseconds":${view.origin_ns},"traceEvents":[\n`;
+  return [head, ...parts, "]}\n"];
+}
+
+// attributesOf returns the attributes that tell optrace, which reads the trace too, what an operation is.
+function attributesOf(view, rows, i) {
+  const attributes = { "tensor.op.name": view.names[rows.name[i]] };
+  if (rows.kind[i] > 0) attributes["tensor.op.kind"] = KINDS[rows.kind[i]];
+  if (rows.device[i] !== NONE) attributes["tensor.device.id"] = view.devices[rows.device[i]].label;
+  if (rows.stream[i] !== NONE) attributes["tensor.stream.id"] = rows.stream[i];
+  return attributes;
 }
 
 // FORWARD is the argument of a backward operator with the name of its forward operator.

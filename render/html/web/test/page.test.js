@@ -328,12 +328,15 @@ test("a Chrome trace has each row once, and an arrow from each launch", () => {
       i % 2 === 0 ? { start: 9 * i, dur: 9, kind: 7, thread: 0 } : { start: 9 * i, dur: 4, device: 0, stream: 7, launcher: i - 1, launch: 9 * i - 5 },
     ),
   );
-  const view = { names: ["mm"], devices: [{ label: "cuda:0" }], threads: [{ rank: 3, id: 42 }] },
-    { traceEvents } = JSON.parse(chromeTrace(view, rows).join("")),
+  const view = { origin_ns: "1795224124978150123", names: ["mm"], devices: [{ label: "cuda:0" }], threads: [{ rank: 3, id: 42 }] },
+    text = chromeTrace(view, rows).join(""),
+    { traceEvents } = JSON.parse(text),
     of = (ph) => traceEvents.filter((e) => e.ph === ph);
   assert.deepEqual(of("M").map((e) => e.args.name), ["host of rank 3", "thread 42", "cuda:0", "stream 7"]);
   assert.deepEqual([of("X").length, of("s").length, of("f").length], [9999, 4999, 4999]);
-  assert.deepEqual(of("X")[1], { ph: "X", name: "mm", cat: "compute", pid: 2, tid: 7, ts: 0.009, dur: 0.004 });
+  assert.ok(text.includes(`"baseTimeNanoseconds":${view.origin_ns},`));
+  const args = { "tensor.op.name": "mm", "tensor.op.kind": "compute", "tensor.device.id": "cuda:0", "tensor.stream.id": 7 };
+  assert.deepEqual(of("X")[1], { ph: "X", name: "mm", cat: "compute", pid: 2, tid: 7, ts: 0.009, dur: 0.004, args });
   assert.deepEqual(of("s")[0], { ph: "s", id: 1, name: "launch", cat: "launch", pid: 1, tid: 42, ts: 0.004 });
 });
 
