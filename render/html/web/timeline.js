@@ -371,11 +371,12 @@ export class Timeline {
       drawn = true;
     };
     const columns = [];
+    let label = null;
     const several = (x, k0, k1) => {
       columns.push(x, k0, k1);
-      const label = labels.at(-1);
-      if (label && x <= label.to + 3) Object.assign(label, { to: x, count: label.count + k1 - k0 });
-      else labels.push({ from: x, to: x, count: k1 - k0, y });
+      if (label === null || x > label.to + 3) labels.push((label = { from: x, to: x, count: 0, y }));
+      label.to = x;
+      label.count += k1 - k0;
     };
     visibleRows(rows, lane, this.from, this.to, this.plot, box, several);
     if (drawn)
@@ -387,7 +388,8 @@ export class Timeline {
         laneSums(rows, lane, (i) => this.classOf(i)),
         { filter_: look.filter },
       );
-    const { used, sums } = lane,
+    const { used } = lane,
+      sums = used.map((u) => lane.sums[u]),
       foot = y + height;
     for (let n = 0; n < columns.length; n += 3) {
       const x = columns[n],
@@ -395,13 +397,13 @@ export class Timeline {
         k1 = columns[n + 2];
       let busy = 0,
         to = foot;
-      for (const u of used) busy += sums[u][k1] - sums[u][k0];
+      for (let u = 0; u < sums.length; u++) busy += sums[u][k1] - sums[u][k0];
       const tall = Math.max((LEAST * height) / LANE, Math.min(1, busy / perPixel) * height);
-      for (const u of used) {
+      for (let u = 0; u < sums.length; u++) {
         const part = sums[u][k1] - sums[u][k0],
           from = busy > 0 ? to - (part / busy) * tall : foot - tall;
         if (part === 0 && busy > 0) continue;
-        const value = this.classPixels[u],
+        const value = this.classPixels[used[u]],
           end = Math.min(image.height, Math.round(to));
         for (let line = Math.max(0, Math.round(from)); line < end; line++) pixels[line * across + x] = value;
         to = from;
