@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,5 +34,22 @@ func TestPagesShowWhatIsPrinted(t *testing.T) {
 			}
 			golden.Check(t, path, strings.Replace(text, block[0], "```\n"+block[1]+printed+"```", 1))
 		})
+	}
+}
+
+// The entry for the registry of the Model Context Protocol is of this release, and keeps the registry's limits.
+func TestRegistryEntry(t *testing.T) {
+	var entry struct {
+		Name, Description, Version string
+		Packages                   []struct{ RegistryType, Identifier, Version string }
+	}
+	check.OK(t, json.Unmarshal(check.Must(os.ReadFile("../../docs/upstream/server.json"))(t), &entry))
+	tracer := string(check.Must(os.ReadFile("../../tracer.go"))(t))
+	module := string(check.Must(os.ReadFile("go.mod"))(t))
+	p := entry.Packages[0]
+	if !strings.Contains(tracer, `const Version = "`+entry.Version+`"`) || p.Version != "v"+entry.Version ||
+		!strings.HasPrefix(module, "module "+p.Identifier+"\n") || p.RegistryType != "go" || len(entry.Description) > 100 ||
+		strings.TrimPrefix(entry.Name, "io.") != "github.optrace/optrace" {
+		t.Errorf("%+v", entry)
 	}
 }
