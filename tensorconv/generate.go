@@ -363,7 +363,8 @@ func conventions(r *registry, old []byte) ([]byte, error) {
 				entry = "`" + a.Annotations.Entry + "`"
 			}
 			typ := cmp.Or(a.Annotations.Type, a.Type.name)
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", a.name(), typ, a.describe(), a.example(), required[a.name()], entry)
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", a.name(), typ, a.describe(), a.example(),
+				required[a.name()], entry)
 		}
 	}
 	b.WriteString("\n" + endMark)

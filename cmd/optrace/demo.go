@@ -39,7 +39,7 @@ var recordings embed.FS
 
 // demos are the arguments of demo, with the names of their recordings and what these are.
 var demos = []struct{ name, file, about string }{
-	{"gpu", "gpu.json.gz", "a small loop of PyTorch on an NVIDIA H100, written to be slow and recorded by PyTorch's profiler"},
+	{"gpu", "gpu.json.gz", "a small loop of PyTorch on an NVIDIA H100, written to be slow, recorded by PyTorch's profiler"},
 	{"server", "server.jsonl.gz", "a simulated server with 120 requests, one of them with a prompt of 30,000 tokens"},
 }
 
@@ -81,7 +81,7 @@ func (f *demoFlags) run(ctx context.Context, s streams.Streams, line *flags.Line
 	if err := execute(ctx, s, []string{"report", d.file}); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.Err, "\nThis is %s.\nTo write it to FILE: optrace demo -o FILE %s. On a file of yours: optrace report FILE\n",
-		d.about, d.name)
+	const format = "\nThis is %s.\nTo write it to FILE: optrace demo -o FILE %s. On a file of yours: optrace report FILE\n"
+	fmt.Fprintf(s.Err, format, d.about, d.name)
 	return nil
 }

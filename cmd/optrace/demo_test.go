@@ -13,8 +13,8 @@ import (
 	"github.com/optrace/optrace/internal/testing/check"
 )
 
-// The recordings of demo are a trace of ingest/kineto, recorded by record.py there, and a run of the simulator of package
-// causes. Both take less than 300 KB.
+// The recordings of demo are a trace of ingest/kineto, recorded by record.py there, and a run of the simulator of
+// package causes. Both take less than 300 KB.
 func TestDemoRecordings(t *testing.T) {
 	gpu := check.Must(recordings.ReadFile("demo/gpu.json.gz"))(t)
 	if !bytes.Equal(gpu, check.Must(os.ReadFile("../../ingest/kineto/testdata/h100/allocator.json.gz"))(t)) {
@@ -23,8 +23,9 @@ func TestDemoRecordings(t *testing.T) {
 	packed := check.Must(recordings.ReadFile("demo/server.jsonl.gz"))(t)
 	var want bytes.Buffer
 	check.OK(t, causes.Write(&want, "long_prompt", causes.Server, false, 0.3, 1))
-	if got := check.Must(io.ReadAll(check.Must(gzip.NewReader(bytes.NewReader(packed)))(t)))(t); !bytes.Equal(got, want.Bytes()) {
-		t.Error("server.jsonl.gz is not what go run ./causes -cause long_prompt -layout server -strength 0.3 -seed 1 writes")
+	unpacked := check.Must(gzip.NewReader(bytes.NewReader(packed)))(t)
+	if got := check.Must(io.ReadAll(unpacked))(t); !bytes.Equal(got, want.Bytes()) {
+		t.Error("server.jsonl.gz is not what examples/causes -cause long_prompt -layout server -strength 0.3 writes")
 	}
 	if n := len(gpu) + len(packed); n >= 300_000 {
 		t.Errorf("%d bytes", n)
@@ -33,7 +34,7 @@ func TestDemoRecordings(t *testing.T) {
 
 // Demo prints the screen of report on the file that it writes.
 func TestDemoIsTheScreenOfReport(t *testing.T) {
-	for name, says := range map[string]string{"gpu": "Tensor cores unused", "server": "A long prompt stalls the batch"} {
+	for name, says := range map[string]string{"gpu": "Tensor cores unused", "server": "A long prompt stalls"} {
 		file := filepath.Join(t.TempDir(), "file")
 		succeeds(t, "demo", "-o", file, name)
 		screen := succeeds(t, "demo", name)

@@ -211,9 +211,10 @@ func TestMCPOverHTTP(t *testing.T) {
 		header, value string
 		status        int
 	}{
-		"no token": {"X-None", "", http.StatusUnauthorized}, "another token": {"Authorization", "Bearer x", http.StatusUnauthorized},
-		"another host": {"Host", "evil.example", http.StatusMisdirectedRequest},
-		"another site": {"Sec-Fetch-Site", "cross-site", http.StatusForbidden},
+		"no token":      {"X-None", "", http.StatusUnauthorized},
+		"another token": {"Authorization", "Bearer x", http.StatusUnauthorized},
+		"another host":  {"Host", "evil.example", http.StatusMisdirectedRequest},
+		"another site":  {"Sec-Fetch-Site", "cross-site", http.StatusForbidden},
 	} {
 		r := check.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader("{}")))(t)
 		if r.Header.Set(c.header, c.value); c.header == "Host" {
@@ -223,8 +224,9 @@ func TestMCPOverHTTP(t *testing.T) {
 		check.OK(t, answer.Body.Close())
 		check.Equal(t, name, c.status, answer.StatusCode)
 	}
-	session := check.Must(client.NewClient(&client.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
-		&client.StreamableClientTransport{Endpoint: address, HTTPClient: &http.Client{Transport: bearer(token)}}, nil))(t)
+	to := &client.StreamableClientTransport{Endpoint: address, HTTPClient: &http.Client{Transport: bearer(token)}}
+	session := check.Must(client.NewClient(&client.Implementation{Name: "test", Version: "1"}, nil).Connect(
+		t.Context(), to, nil))(t)
 	defer session.Close()
 	if text, failed := call(t, session, "overview", map[string]any{"inputs": []string{"a"}}); failed ||
 		!strings.Contains(text, "The bound is") {

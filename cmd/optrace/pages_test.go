@@ -48,8 +48,8 @@ func TestRegistryEntry(t *testing.T) {
 	module := string(check.Must(os.ReadFile("go.mod"))(t))
 	p := entry.Packages[0]
 	if !strings.Contains(tracer, `const Version = "`+entry.Version+`"`) || p.Version != "v"+entry.Version ||
-		!strings.HasPrefix(module, "module "+p.Identifier+"\n") || p.RegistryType != "go" || len(entry.Description) > 100 ||
-		strings.TrimPrefix(entry.Name, "io.") != "github.optrace/optrace" {
+		!strings.HasPrefix(module, "module "+p.Identifier+"\n") || p.RegistryType != "go" ||
+		len(entry.Description) > 100 || strings.TrimPrefix(entry.Name, "io.") != "github.optrace/optrace" {
 		t.Errorf("%+v", entry)
 	}
 }

@@ -26,10 +26,12 @@ import (
 	"github.com/optrace/optrace/internal/text/termtext"
 )
 
-// recordedSamples returns the recorded traces outside the repository, without its damaged ones. It skips a test without them.
+// recordedSamples returns the recorded traces outside the repository, without damaged ones. It skips a test without
+// them.
 func recordedSamples(t *testing.T) []string {
 	t.Helper()
-	files := slices.DeleteFunc(filesBelow(t, recorded, ""), func(path string) bool { return strings.Contains(path, "/faults/") })
+	damaged := func(path string) bool { return strings.Contains(path, "/faults/") }
+	files := slices.DeleteFunc(filesBelow(t, recorded, ""), damaged)
 	if len(files) == 0 {
 		t.Skip("needs the recorded samples")
 	}
@@ -46,8 +48,8 @@ func figuresOf(t *testing.T, path string, args ...string) (figures map[string]an
 	return figures
 }
 
-// Reports on recorded samples have operations with durations, and findings: 73 of 137 files on 27 November 2026. A section
-// that is asked for alone has the figures of the whole report, as far as it has them.
+// Reports on recorded samples have operations with durations, and findings: 73 of 137 files on 27 November 2026. A
+// section that is asked for alone has the figures of the whole report, as far as it has them.
 func TestSamplesHaveFigures(t *testing.T) {
 	const least = 73
 	files := recordedSamples(t)

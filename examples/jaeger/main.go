@@ -1,9 +1,9 @@
 // Command jaeger is an inference service. Its requests go to Jaeger as traces and its operations into a local file;
 // optrace joins the two.
 //
-// The service ranks items with a small neural network. It makes the vectors of the items, shard by shard, on first use: some
-// requests are slow. main.go has the two destinations of the spans, service.go the HTTP handler with a span for each
-// request, ranker.go the network with an operation for each step.
+// The service ranks items with a small neural network. It makes the vectors of the items, shard by shard, on first use,
+// so that some requests are slow. main.go has the two destinations of the spans, service.go the HTTP handler with a
+// span for each request, ranker.go the network with an operation for each step.
 //
 // # The join
 //

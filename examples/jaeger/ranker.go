@@ -23,8 +23,8 @@ const (
 
 const device = "cpu"
 
-// ranker scores items: one layer of rectified units over the vectors of the items, and one output. It makes the vectors of
-// a shard on first use. It is safe for concurrent use.
+// ranker scores items: one layer of rectified units over the vectors of the items, and one output. It makes the vectors
+// of a shard on first use. It is safe for concurrent use.
 type ranker struct {
 	ops           *optrace.Tracer
 	first, second *mat.Dense

@@ -1,5 +1,5 @@
-// Command owntracer adds optrace to a program with its own provider, tracer and spans. An operation needs two things: a span
-// with descriptive attributes, and a processor.
+// Command owntracer adds optrace to a program with its own provider, tracer and spans. An operation needs two things: a
+// span with descriptive attributes, and a processor.
 //
 // Usage:
 //
@@ -70,11 +70,12 @@ type engine struct{ tracer trace.Tracer }
 func (e *engine) matmul(ctx context.Context, step int64, a, b mat.Matrix) error {
 	_, span := e.tracer.Start(ctx, "matmul")
 	defer span.End()
-	// One call with all attributes costs less than start options. The step is an attribute: optrace.ContextWithStep is for
-	// optrace's own tracer.
+	// One call with all attributes costs less than start options. The step is an attribute: optrace.ContextWithStep is
+	// for optrace's own tracer.
 	span.SetAttributes(
 		tensorconv.OpName("matmul"), tensorconv.Step(step), tensorconv.InputShapes(dims(a), dims(b)),
-		tensorconv.DType(op.F64), attribute.String("engine.placement", "cpu:0"), attribute.String("engine.cache", "miss"),
+		tensorconv.DType(op.F64), attribute.String("engine.placement", "cpu:0"),
+		attribute.String("engine.cache", "miss"),
 	)
 	if dims(a)[1] != dims(b)[0] {
 		err := fmt.Errorf("shapes do not match: %v and %v", dims(a), dims(b))

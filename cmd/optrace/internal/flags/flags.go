@@ -113,7 +113,8 @@ func kindOf(f *flag.Flag) string {
 // CheckInput returns an error if there is no input, or if one is a URL.
 func (l *Line) CheckInput() error {
 	for _, in := range l.Inputs {
-		if _, err := os.Stat(in); err != nil && (strings.HasPrefix(in, "http://") || strings.HasPrefix(in, "https://")) {
+		isURL := strings.HasPrefix(in, "http://") || strings.HasPrefix(in, "https://")
+		if _, err := os.Stat(in); err != nil && isURL {
 			return exit.Usagef("%s is no file: download it first; correlate -jaeger URL asks a tracing backend", in)
 		}
 	}
