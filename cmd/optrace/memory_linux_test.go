@@ -418,8 +418,8 @@ func TestBombsAreRefused(t *testing.T) {
 			cmd.Stderr = &stderr
 			err := cmd.Run()
 			failed := cmd.ProcessState.ExitCode() == exit.BadInput
-			if (err != nil) != failed || failed != (bomb.fails != "") || !strings.Contains(stderr.String(), bomb.fails) ||
-				!strings.Contains(stdout.String(), bomb.says) {
+			if (err != nil) != failed || failed != (bomb.fails != "") ||
+				!strings.Contains(stderr.String(), bomb.fails) || !strings.Contains(stdout.String(), bomb.says) {
 				t.Errorf("ended with %v and %q, want %q\n%.2000s", err, &stderr, bomb.fails, &stdout)
 			}
 			const most = 400 << 10 // 64 MiB or more held, some 50 for the program
