@@ -57,7 +57,7 @@ func TestAnnotations(t *testing.T) {
 			b.ServeHTTP(httptest.NewRecorder(), r)
 		})
 		args := []string{"correlate", "-json", "-jaeger", server.URL, "-annotate", "-otlp", server.URL, "-since",
-		"100000h", path}
+			"100000h", path}
 		_, first, errs := ran(t, args...)
 		if !late {
 			if !strings.Contains(errs, "keeps no spans that arrive after their trace") || b.got != 2 {
