@@ -57,7 +57,9 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	defer span.End()
 	x := mat.NewDense(4, 8, nil)
 	for step := range int64(2) {
-		e.matmul(ctx, step, x, x.T())
+		if err := e.matmul(ctx, step, x, x.T()); err != nil {
+			return err
+		}
 	}
 	if e.matmul(ctx, 2, x, x) == nil {
 		return errors.New("matmul took shapes that do not match")
