@@ -347,23 +347,24 @@ func conventions(r *registry, old []byte) ([]byte, error) {
 	var b bytes.Buffer
 	b.Write(before)
 	b.WriteString(beginMark)
+	required := make(map[string]requirement)
 	for _, g := range r.spans {
-		note := strings.TrimSpace(g.Note)
-		fmt.Fprintf(&b, "\n### Span `%s`\n\n%s %s\n\n| attribute | requirement |\n|---|---|\n", g.ID, g.Brief, note)
+		fmt.Fprintf(&b, "\n### Span `%s`\n\n%s %s\n", g.ID, g.Brief, strings.TrimSpace(g.Note))
 		for _, a := range g.Attributes {
-			fmt.Fprintf(&b, "| `%s` | %s |\n", a.Ref, a.Requirement)
+			required[a.Ref] = a.Requirement
 		}
 	}
+	b.WriteString("\n| attribute | type | what | example | requirement | in entries |\n|---|---|---|---|---|---|\n")
 	for _, g := range r.groups {
-		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n", g.DisplayName, g.Brief)
-		b.WriteString("| attribute | type | what | example | in entries |\n|---|---|---|---|---|\n")
+		fmt.Fprintf(&b, "| **%s** | | %s | | | |\n", g.DisplayName, strings.TrimSpace(g.Brief))
 		for _, a := range g.Attributes {
 			entry := ""
 			if a.Annotations.Entry != "" {
 				entry = "`" + a.Annotations.Entry + "`"
 			}
 			typ := cmp.Or(a.Annotations.Type, a.Type.name)
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", a.name(), typ, a.describe(), a.example(), entry)
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", a.name(), typ, a.describe(), a.example(),
+				required[a.name()], entry)
 		}
 	}
 	b.WriteString("\n" + endMark)
