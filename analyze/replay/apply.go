@@ -1,8 +1,13 @@
 package replay
 
 import (
+	"cmp"
 	"math"
+	"slices"
+	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -199,4 +204,254 @@ func (g *Graph) balance(s *selection, v *variant) {
 		mean := float64(total[all]) / float64(counts[all])
 		return int64(float64(ns) * mean / float64(work[k]))
 	})
+}
+
+// warm shortens the operations of the first step to the median of their like in the other steps. Steps are counted by
+// process. Without other steps with the operation it stays.
+func (g *Graph) warm(v *variant) int64 {
+	type same struct {
+		process int32
+		like
+	}
+	f := g.forest
+	first := make(map[int32]int64)
+	for r := range f.Rows() {
+		if step, known := first[g.process[r]]; f.Has(r, trace.FlagStep) && (!known || f.Step(r) < step) {
+			first[g.process[r]] = f.Step(r)
+		}
+	}
+	times := make(map[same][]int64)
+	s := &selection{rows: make([]bool, f.Len())}
+	for r := range f.Rows() {
+		if !f.Has(r, trace.FlagStep) || g.begin[r] == none {
+			continue
+		}
+		if f.Step(r) == first[g.process[r]] {
+			s.add(r, true)
+		} else {
+			k := same{g.process[r], g.likeness(r)}
+			times[k] = append(times[k], f.Duration(r))
+		}
+	}
+	medians := make(map[same]int64, len(times))
+	for k, list := range times {
+		slices.Sort(list)
+		medians[k] = list[len(list)/2]
+	}
+	g.limit(s, v, func(r int32, ns int64) int64 {
+		if median, known := medians[same{g.process[r], g.likeness(r)}]; known {
+			return min(ns, median)
+		}
+		return ns
+	})
+	return s.count
+}
+
+// remove takes out operations, the calls that launched them, and host operators that launched nothing else.
+func (g *Graph) remove(s *selection, v *variant) {
+	g.addHosts(s)
+	g.addWithin(s)
+	for e := range g.g.owned(s.has) {
+		lag := min(v.Lag(e.index), 0)
+		if e.owner >= 0 && e.kind == afterWait {
+			lag = dropped
+		}
+		v.Set(e.index, lag)
+	}
+}
+
+// overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
+// and for the work launched before. The operation after them on their stream waits for the one before them instead.
+func (g *Graph) overlap(s *selection, v *variant) {
+	hasWork := make(map[int32]bool) // operations with an edge to the work launched before
+	before := make(map[int32]edge)  // the edge from the operation before on the stream, by row
+	for e := range g.g.owned(isRow) {
+		switch {
+		case e.to != g.begin[e.owner]:
+		case e.kind == onStream:
+			before[e.owner] = e
+		case e.kind == ofCollective:
+			hasWork[e.owner] = true
+		}
+	}
+	rowAt := make(map[int32]int32) // by point, the row that ends there
+	for _, e := range before {
+		rowAt[e.from] = none
+	}
+	for r, p := range g.end {
+		if _, ok := rowAt[p]; ok && g.isOnDevice(int32(r)) {
+			rowAt[p] = int32(r)
+		}
+	}
+	for e := range g.g.owned(isRow) {
+		if e.to != g.begin[e.owner] {
+			continue
+		}
+		selected := s.rows[e.owner]
+		if selected && e.kind == afterStream && hasWork[e.owner] {
+			v.Set(e.index, dropped)
+		}
+		if e.kind != onStream || rowAt[e.from] == none || s.rows[rowAt[e.from]] == selected {
+			continue
+		}
+		if !selected { // otherwise its data come from there
+			v.Set(e.index, dropped)
+		}
+		r := rowAt[e.from] // the operation before on either stream
+		for steps := 0; r != none && s.rows[r] != selected && steps < g.forest.Len(); steps++ {
+			link, ok := before[r]
+			if r = none; ok {
+				r = rowAt[link.from]
+			}
+		}
+		if r != none {
+			v.More[e.to>>1] = append(v.More[e.to>>1], schedule.Further{
+				From: g.end[r], Lag: min(g.g.Lag(e.index), usualOverlap), Kind: onStream,
+			})
+		}
+	}
+}
+
+// usualOverlap is the time between two operations of a stream once nothing is between them.
+const usualOverlap = microsecond
+
+// fuse runs each occurrence of a sequence of names on a stream as one launch.
+func (g *Graph) fuse(text string, v *variant) (int64, error) {
+	f := g.forest
+	length := g.shortRun
+	keepsTime := false // only launches and gaps go
+	switch text {
+	case ShortRuns:
+	case Elementwise:
+		length = g.elementwiseRun
+	default:
+		keepsTime = true
+		names := strings.Split(text, ";")
+		for _, name := range names {
+			if _, err := g.find(name); err != nil {
+				return 0, err
+			}
+		}
+		length = func(rows []int32) int {
+			for i, name := range names {
+				if i == len(rows) || f.RowName(rows[i]) != name {
+					return 0
+				}
+			}
+			return len(names)
+		}
+	}
+	ops := g.ops()
+	streams, first := order.GroupRows(ops, g.numStreams(), nil, func(i int32) int32 { return f.DeviceStreamOf(ops[i]) })
+	s := &selection{rows: make([]bool, f.Len())}
+	n := int64(0)
+	for stream := range first[1:] {
+		rows := streams[first[stream]:first[stream+1]]
+		order.Rows(rows, f.Start, f.CompareStart)
+		for i := 0; i < len(rows); i++ {
+			k := length(rows[i:])
+			if k == 0 {
+				continue
+			}
+			stays := rows[i]
+			if text == Elementwise {
+				stays = slices.MaxFunc(rows[i:i+k], func(a, b int32) int { return cmp.Compare(f.Duration(a), f.Duration(b)) })
+			}
+			for _, r := range rows[i : i+k] {
+				s.rows[r] = r != stays
+			}
+			i += k - 1
+			n++
+		}
+	}
+	g.addHosts(s)
+	for e := range g.g.owned(s.hasRow) {
+		switch e.kind {
+		case afterLaunch:
+			v.Set(e.index, dropped)
+		case own:
+			if !keepsTime {
+				v.Set(e.index, 0)
+			}
+		default:
+			v.Set(e.index, min(v.Lag(e.index), 0))
+		}
+	}
+	if n == 0 {
+		return 0, &UnknownError{Select: text}
+	}
+	return n, nil
+}
+
+// elementwiseRun returns the number of elementwise operations at the begin of rows of a stream, 0 for a single one.
+func (g *Graph) elementwiseRun(rows []int32) int {
+	n := 0
+	for n < len(rows) && strings.Contains(g.forest.RowName(rows[n]), "elementwise_kernel") {
+		n++
+	}
+	if n < 2 {
+		return 0
+	}
+	return n
+}
+
+// shortRun returns the number of short operations at the begin of rows of a stream, 0 for a few.
+func (g *Graph) shortRun(rows []int32) int {
+	const (
+		few   = 4
+		short = 10 * microsecond
+	)
+	n := 0
+	for n < len(rows) && g.forest.Duration(rows[n]) < short && g.forest.Kind(rows[n]) == op.KindCompute {
+		n++
+	}
+	if n < few {
+		return 0
+	}
+	return n
+}
+
+// without leaves out a request: its own operations and its part of shared executions, by weight or else equally.
+func (g *Graph) without(text string, v *variant) (int64, error) {
+	isRoot, err := g.request(text)
+	if err == nil {
+		g.leaveOut(isRoot, v)
+	}
+	return int64(len(isRoot)), err
+}
+
+// leaveOut leaves out the requests of rows.
+func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
+	f := g.forest
+	left := make(map[int32]float64) // of each execution, the part of others
+	for i := range f.Executions.List {
+		x := &f.Executions.List[i]
+		all, others := 0.0, 0.0
+		for k, r := range x.Requests {
+			weight := 1.0
+			if x.Weights != nil {
+				weight = float64(x.Weights[k])
+			}
+			all += weight
+			if !isRoot[r] {
+				others += weight
+			}
+		}
+		if all > others {
+			left[int32(i)] = others / all
+		}
+	}
+	for e := range g.g.owned(isRow) {
+		lag := v.Lag(e.index)
+		if lag == dropped {
+			continue
+		}
+		if x := f.ExecutionOf(e.owner, g.owner); x != trace.NoExecution {
+			if part, known := left[x]; known {
+				v.Set(e.index, int64(float64(lag)*part))
+			}
+		} else if isRoot[g.owner[e.owner]] {
+			v.Set(e.index, min(lag, 0))
+		}
+	}
 }
