@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -126,23 +125,25 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 }
 
 // shortenPauses shortens the pauses of hosts to their usual time between two events.
-func (g *Graph) shortenPauses(v *variant) (n int64) {
+func (g *Graph) shortenPauses(v *variant) int64 {
 	const long = 100 * microsecond
-	usual := []int64{usualHost}
+	usual := make(times, long+1)
+	usual[usualHost]++
+	var pauses []int32
 	for e := range g.g.all() {
-		if ns := v.Lag(e.index); ns > 0 && ns <= long && g.isUnrecorded(e) {
-			usual = append(usual, ns)
+		switch ns := v.Lag(e.index); {
+		case ns <= 0 || !g.isUnrecorded(e):
+		case ns < int64(len(usual)):
+			usual[ns]++
+		default:
+			pauses = append(pauses, e.index)
 		}
 	}
-	slices.Sort(usual)
-	median := usual[len(usual)/2]
-	for e := range g.g.all() {
-		if v.Lag(e.index) > long && g.isUnrecorded(e) {
-			v.Set(e.index, median)
-			n++
-		}
+	median := usual.median(1, usualHost)
+	for _, e := range pauses {
+		v.Set(e, median)
 	}
-	return n
+	return int64(len(pauses))
 }
 
 // isUnrecorded reports whether an edge is time of a host without an operation or a call of it. A range with others in
@@ -157,6 +158,52 @@ func (g *Graph) isUnrecorded(e edge) bool {
 		return false
 	}
 	return !g.forest.Has(e.owner, trace.FlagOp) && len(g.forest.Tree.Children(e.owner)) > 0
+}
+
+// noWait lets the host go on in selected calls, and in the launching calls of selected copies.
+func (g *Graph) noWait(s *selection, v *variant) {
+	for e := range g.g.owned(s.has) {
+		if e.kind == afterWait {
+			v.Set(e.index, dropped)
+		}
+	}
+}
+
+// balance gives each device the mean of the devices' work on an operation in a step.
+func (g *Graph) balance(s *selection, v *variant) {
+	f := g.forest
+	type share struct {
+		name   int32
+		step   int64
+		device int32
+	}
+	work := make(map[share]int64)
+	total := make(map[share]int64) // device none
+	counts := make(map[share]int64)
+	of := func(r int32) (share, bool) {
+		k := share{f.Name(r), f.Step(r), f.Device(r)}
+		return k, s.rows[r] && g.isOnDevice(r) && f.Kind(r) != op.KindCollective
+	}
+	for r := range f.Rows() {
+		k, ok := of(r)
+		if !ok {
+			continue
+		}
+		if work[k] == 0 {
+			counts[share{k.name, k.step, none}]++
+		}
+		work[k] += f.Duration(r)
+		total[share{k.name, k.step, none}] += f.Duration(r)
+	}
+	g.limit(s, v, func(r int32, ns int64) int64 {
+		k, ok := of(r)
+		all := share{k.name, k.step, none}
+		if !ok || work[k] == 0 {
+			return ns
+		}
+		mean := float64(total[all]) / float64(counts[all])
+		return int64(float64(ns) * mean / float64(work[k]))
+	})
 }
 
 // warm shortens the operations of the first step to the median of their like in the other steps. Steps are counted by
@@ -211,106 +258,6 @@ func (g *Graph) remove(s *selection, v *variant) {
 		}
 		v.Set(e.index, lag)
 	}
-}
-
-// addWithin adds the operations of hosts within selected calls, on the thread of the call.
-func (g *Graph) addWithin(s *selection) {
-	if len(s.calls) == 0 {
-		return
-	}
-	f := g.forest
-	var rows []int32
-	for r := range f.Rows() {
-		if f.Has(r, trace.FlagHost) && g.begin[r] != none {
-			rows = append(rows, r)
-		}
-	}
-	order.Rows(rows, f.Start, f.CompareStart)
-	for i := range s.calls {
-		c := &f.Calls[i]
-		at := sort.Search(len(rows), func(i int) bool { return f.Start(rows[i]) >= c.Start })
-		for ; at < len(rows) && f.Start(rows[at]) < c.Start+c.Duration; at++ {
-			r := rows[at]
-			if !c.Thread.Known || f.Names.Threads.Values[f.Thread(r)] == c.Thread.V {
-				s.rows[r] = true
-			}
-		}
-	}
-}
-
-// addHosts selects the host operators all of whose operations are selected, and those within them, without counting
-// them.
-func (g *Graph) addHosts(s *selection) {
-	f := g.forest
-	if !f.HasLaunchers() {
-		return
-	}
-	left := make(map[int32]int) // operations below each operator that are not selected, or -1 without selected ones
-	climb := func(r int32, visit func(host int32)) {
-		h := f.Launcher(r)
-		for depth := 0; h != trace.NoRow && depth < maxDepth; depth++ {
-			if !f.Has(h, trace.FlagHost) {
-				return
-			}
-			visit(h)
-			h = f.Tree.Parent[h]
-		}
-	}
-	hosts := make(map[int32]bool)
-	for _, r := range g.ops() {
-		if s.rows[r] {
-			climb(r, func(h int32) { hosts[h] = true })
-		}
-	}
-	if len(hosts) == 0 {
-		return
-	}
-	for _, r := range g.ops() {
-		if !s.rows[r] {
-			climb(r, func(h int32) { left[h]++ })
-		}
-	}
-	for h := range hosts {
-		if left[h] > 0 {
-			delete(hosts, h)
-		}
-	}
-	for r := range f.Rows() { // operators below
-		p := f.Tree.Parent[r]
-		if p != trace.NoRow && hosts[p] && f.Has(r, trace.FlagHost) && left[r] == 0 {
-			hosts[r] = true
-		}
-	}
-	for h := range hosts {
-		s.rows[h] = true
-	}
-}
-
-// like identifies calls with the same work.
-type like struct {
-	name            int32
-	flops, elements int64
-}
-
-func (g *Graph) likeness(r int32) like {
-	return like{g.forest.Name(r), g.forest.Flops(r), g.forest.Elements(r)}
-}
-
-// typical returns the median duration of like calls.
-func (g *Graph) typical(s *selection) map[like]int64 {
-	times := make(map[like]*[]int64)
-	for r := range g.forest.Rows() {
-		if s.rows[r] {
-			list := order.At(times, g.likeness(r))
-			*list = append(*list, g.forest.Duration(r))
-		}
-	}
-	medians := make(map[like]int64, len(times))
-	for k, list := range times {
-		slices.Sort(*list)
-		medians[k] = (*list)[len(*list)/2]
-	}
-	return medians
 }
 
 // overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
@@ -368,52 +315,6 @@ func (g *Graph) overlap(s *selection, v *variant) {
 // usualOverlap is the time between two operations of a stream once nothing is between them.
 const usualOverlap = microsecond
 
-// noWait lets the host go on in selected calls, and in the launching calls of selected copies.
-func (g *Graph) noWait(s *selection, v *variant) {
-	for e := range g.g.owned(s.has) {
-		if e.kind == afterWait {
-			v.Set(e.index, dropped)
-		}
-	}
-}
-
-// balance gives each device the mean of the devices' work on an operation in a step.
-func (g *Graph) balance(s *selection, v *variant) {
-	f := g.forest
-	type share struct {
-		name   int32
-		step   int64
-		device int32
-	}
-	work := make(map[share]int64)
-	total := make(map[share]int64) // device none
-	counts := make(map[share]int64)
-	of := func(r int32) (share, bool) {
-		k := share{f.Name(r), f.Step(r), f.Device(r)}
-		return k, s.rows[r] && g.isOnDevice(r) && f.Kind(r) != op.KindCollective
-	}
-	for r := range f.Rows() {
-		k, ok := of(r)
-		if !ok {
-			continue
-		}
-		if work[k] == 0 {
-			counts[share{k.name, k.step, none}]++
-		}
-		work[k] += f.Duration(r)
-		total[share{k.name, k.step, none}] += f.Duration(r)
-	}
-	g.limit(s, v, func(r int32, ns int64) int64 {
-		k, ok := of(r)
-		all := share{k.name, k.step, none}
-		if !ok || work[k] == 0 {
-			return ns
-		}
-		mean := float64(total[all]) / float64(counts[all])
-		return int64(float64(ns) * mean / float64(work[k]))
-	})
-}
-
 // fuse runs each occurrence of a sequence of names on a stream as one launch.
 func (g *Graph) fuse(text string, v *variant) (int64, error) {
 	f := g.forest
@@ -440,16 +341,13 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 			return len(names)
 		}
 	}
-	streams := make(map[int32][]int32)
-	for r := range f.Rows() {
-		if g.begin[r] != none && g.isOnDevice(r) {
-			streams[f.DeviceStreamOf(r)] = append(streams[f.DeviceStreamOf(r)], r)
-		}
-	}
+	ops := g.ops()
+	streams, first := order.GroupRows(ops, g.numStreams(), nil, func(i int32) int32 { return f.DeviceStreamOf(ops[i]) })
 	s := &selection{rows: make([]bool, f.Len())}
 	n := int64(0)
-	for _, rows := range streams {
-		slices.SortStableFunc(rows, f.CompareStart)
+	for stream := range first[1:] {
+		rows := streams[first[stream]:first[stream+1]]
+		order.Rows(rows, f.Start, f.CompareStart)
 		for i := 0; i < len(rows); i++ {
 			k := length(rows[i:])
 			if k == 0 {
@@ -511,21 +409,6 @@ func (g *Graph) shortRun(rows []int32) int {
 		return 0
 	}
 	return n
-}
-
-// request returns the rows of the requests of a selection request=TRACE_ID.
-func (g *Graph) request(text string) (map[int32]bool, error) {
-	rows := make(map[int32]bool)
-	id, ok := op.ParseTraceID([]byte(strings.TrimPrefix(text, "request=")))
-	for _, r := range g.roots {
-		if ok && g.forest.Node(r).TraceID() == id {
-			rows[r] = true
-		}
-	}
-	if len(rows) == 0 {
-		return nil, &UnknownError{Select: text}
-	}
-	return rows, nil
 }
 
 // without leaves out a request: its own operations and its part of shared executions, by weight or else equally.

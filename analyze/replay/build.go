@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sync"
 
@@ -19,14 +18,14 @@ type Graph struct {
 	forest *trace.Forest
 	g      points
 	// begin and end are the points of each row, or none.
-	begin, end []int32
-	owner      []int32 // the request of each row
-	roots      []int32 // the rows of requests
-	process    []int32 // of each row
-	devices    []bool  // by number, whether it is known
-	loops      []bool  // by process, whether its requests follow each other
-	engines    func() []*engine
-
+	begin, end  []int32
+	owner       []int32 // the request of each row
+	roots       []int32 // the rows of requests
+	process     []int32 // of each row
+	devices     []bool  // by number, whether it is known
+	loops       []bool  // by process, whether its requests follow each other
+	build       func()  // all below, and the points of rows
+	engines     func() []*engine
 	unexplained func() float64
 	used        sync.Pool // of variants
 	medians     sync.Map  // of like calls, by selection
@@ -53,19 +52,29 @@ type builder struct {
 	launched      [][]int32 // rows by process and launch
 }
 
-// New returns the graph of a recording.
+// New returns the graph of a recording. Its points and edges are found when they are first needed.
 func New(f *trace.Forest) *Graph {
 	f.Build()
-	rows := int(f.Rows())
-	r := &Graph{forest: f, begin: repeat(rows), end: repeat(rows), owner: f.RequestOwners()}
+	g := &Graph{forest: f, owner: f.RequestOwners()}
 	for _, k := range f.Devices.Keys {
-		r.devices = append(r.devices, !k.IsNone())
+		g.devices = append(g.devices, !k.IsNone())
 	}
+	g.findProcesses()
+	g.findLoops()
+	g.build = sync.OnceFunc(g.complete)
+	g.engines = sync.OnceValue(g.enginesOf)
+	g.unexplained = sync.OnceValue(g.unexplainedOf)
+	return g
+}
+
+// complete finds the points and edges.
+func (g *Graph) complete() {
+	rows := g.forest.Len()
+	g.begin = repeat(rows)
+	g.end = repeat(rows)
 	b := &builder{
-		Graph: r, g: &r.g, launch: repeat(rows), laneByRow: repeat(rows),
+		Graph: g, g: &g.g, launch: repeat(rows), laneByRow: repeat(rows), laneOfProcess: repeat(len(g.loops)),
 	}
-	b.findProcesses()
-	b.findLoops()
 	b.collect()
 	b.addOps()
 	b.host()
@@ -77,17 +86,14 @@ func New(f *trace.Forest) *Graph {
 	b.requests()
 	b.waits()
 	b.join()
-	r.g.Finish()
-	r.g.Sort(func(k schedule.Kind) {
-		r.g.count[k].Count--
-		r.g.count[k].Broken++
+	g.g.Finish()
+	g.g.Sort(func(k schedule.Kind) {
+		g.g.count[k].Count--
+		g.g.count[k].Broken++
 	})
-	if recorded := r.g.Recorded(); r.g.Nodes() > 0 {
-		r.whole = recorded.Time(recorded.Last())
+	if recorded := g.g.Recorded(); g.g.Nodes() > 0 {
+		g.whole = recorded.Time(recorded.Last())
 	}
-	r.engines = sync.OnceValue(r.enginesOf)
-	r.unexplained = sync.OnceValue(r.unexplainedOf)
-	return r
 }
 
 // nodesOfHosts keeps the process of each node of a host, if there are several processes.
@@ -108,35 +114,35 @@ func repeat(n int) []int32 { return slices.Repeat([]int32{none}, n) }
 
 // findProcesses finds the process of each row: of an operation by service and rank, of a span the one with the smallest
 // rank below it, that of the span above it, or else of its service.
-func (b *builder) findProcesses() {
-	f := b.forest
+func (g *Graph) findProcesses() {
+	f := g.forest
 	byLane := f.Processes()
 	place := placesOf(f, byLane)
-	b.process = repeat(int(f.Rows()))
+	g.process = repeat(int(f.Rows()))
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagOp) {
 			continue
 		}
 		of := byLane[f.Lane(r)]
-		b.process[r] = of
+		g.process[r] = of
 		for p := f.Tree.Parent[r]; p != trace.NoRow && !f.Has(p, trace.FlagOp); p = f.Tree.Parent[p] {
-			if b.process[p] != none && place[b.process[p]] <= place[of] {
+			if g.process[p] != none && place[g.process[p]] <= place[of] {
 				break
 			}
-			b.process[p] = of
+			g.process[p] = of
 		}
 	}
 	next := int32(len(byLane))
 	services := make(map[string]int32)
 	for r := range f.Rows() {
-		if b.process[r] != none {
+		if g.process[r] != none {
 			continue
 		}
 		top := r
-		for f.Tree.Parent[top] != trace.NoRow && b.process[top] == none {
+		for f.Tree.Parent[top] != trace.NoRow && g.process[top] == none {
 			top = f.Tree.Parent[top]
 		}
-		of := b.process[top]
+		of := g.process[top]
 		if of == none {
 			name := f.Node(top).Service()
 			if _, known := services[name]; !known {
@@ -145,12 +151,11 @@ func (b *builder) findProcesses() {
 			}
 			of = services[name]
 		}
-		for p := r; p != trace.NoRow && b.process[p] == none; p = f.Tree.Parent[p] {
-			b.process[p] = of
+		for p := r; p != trace.NoRow && g.process[p] == none; p = f.Tree.Parent[p] {
+			g.process[p] = of
 		}
 	}
-	b.loops = slices.Repeat([]bool{true}, int(next))
-	b.laneOfProcess = repeat(int(next))
+	g.loops = slices.Repeat([]bool{true}, int(next))
 }
 
 // placesOf returns the place of each process in the order of ranks, then of services.
@@ -167,34 +172,34 @@ func placesOf(f *trace.Forest, byLane []int32) []int32 {
 }
 
 // findLoops finds the requests, and the processes in which requests overlap.
-func (b *builder) findLoops() {
-	f := b.forest
+func (g *Graph) findLoops() {
+	f := g.forest
 	for r := range f.Rows() {
-		if b.owner[r] == r && b.placed(r) && !b.isExecution(r) {
-			b.roots = append(b.roots, r)
+		if g.owner[r] == r && g.placed(r) && !g.isExecution(r) {
+			g.roots = append(g.roots, r)
 		}
 	}
-	slices.SortFunc(b.roots, f.CompareStart)
-	last := make([]int64, len(b.loops))
+	slices.SortFunc(g.roots, f.CompareStart)
+	last := make([]int64, len(g.loops))
 	for p := range last {
 		last[p] = -trace.MaxTime
 	}
-	for _, r := range b.roots {
-		p := b.process[r]
+	for _, r := range g.roots {
+		p := g.process[r]
 		if f.Start(r) < last[p] {
-			b.loops[p] = false
+			g.loops[p] = false
 		}
 		last[p] = max(last[p], f.End(r))
 	}
 }
 
 // placed reports whether row r has a time and is no copy of another row.
-func (b *builder) placed(r int32) bool {
-	return b.forest.Flags(r)&(trace.FlagStart|trace.FlagDuplicate|trace.FlagRepeat) == trace.FlagStart
+func (g *Graph) placed(r int32) bool {
+	return g.forest.Flags(r)&(trace.FlagStart|trace.FlagDuplicate|trace.FlagRepeat) == trace.FlagStart
 }
 
-func (b *builder) isExecution(r int32) bool {
-	return b.forest.ExecutionOf(r, b.owner) != trace.NoExecution
+func (g *Graph) isExecution(r int32) bool {
+	return g.forest.ExecutionOf(r, g.owner) != trace.NoExecution
 }
 
 // laneOf returns the number of the lane of a row's host.
@@ -334,7 +339,7 @@ func (b *builder) endOf(r int32) int64 { return b.forest.End(r) - b.origin }
 // after the last of those below it.
 func (b *builder) trees() {
 	f := b.forest
-	last := make(map[int32]int32) // the last to end below each span in another lane
+	last := repeat(f.Len()) // the last to end below each span in another lane
 	for r := range f.Rows() {
 		if b.begin[r] == none {
 			continue
@@ -351,7 +356,7 @@ func (b *builder) trees() {
 		for depth := 0; p != trace.NoRow && depth < maxDepth; depth++ {
 			above := b.end[p]
 			if above != none && f.Thread(p) == 0 && !f.Has(p, trace.FlagOp) && b.g.slack(b.end[r], above) >= 0 {
-				if before, known := last[p]; known && b.g.slack(b.end[r], b.end[before]) >= 0 {
+				if last[p] != none && b.g.slack(b.end[r], b.end[last[p]]) >= 0 {
 					break
 				}
 				last[p] = r
@@ -359,8 +364,10 @@ func (b *builder) trees() {
 			p = f.Tree.Parent[p]
 		}
 	}
-	for _, p := range slices.Sorted(maps.Keys(last)) {
-		b.wait(b.end[p], b.end[last[p]], usualHost, afterWait)
+	for p, r := range last {
+		if r != none {
+			b.wait(b.end[p], b.end[r], usualHost, afterWait)
+		}
 	}
 }
 
