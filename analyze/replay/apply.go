@@ -126,23 +126,25 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 }
 
 // shortenPauses shortens the pauses of hosts to their usual time between two events.
-func (g *Graph) shortenPauses(v *variant) (n int64) {
+func (g *Graph) shortenPauses(v *variant) int64 {
 	const long = 100 * microsecond
-	usual := []int64{usualHost}
+	usual := make(times, long+1)
+	usual[usualHost]++
+	var pauses []int32
 	for e := range g.g.all() {
-		if ns := v.Lag(e.index); ns > 0 && ns <= long && g.isUnrecorded(e) {
-			usual = append(usual, ns)
+		switch ns := v.Lag(e.index); {
+		case ns <= 0 || !g.isUnrecorded(e):
+		case ns < int64(len(usual)):
+			usual[ns]++
+		default:
+			pauses = append(pauses, e.index)
 		}
 	}
-	slices.Sort(usual)
-	median := usual[len(usual)/2]
-	for e := range g.g.all() {
-		if v.Lag(e.index) > long && g.isUnrecorded(e) {
-			v.Set(e.index, median)
-			n++
-		}
+	median := usual.median(1, usualHost)
+	for _, e := range pauses {
+		v.Set(e, median)
 	}
-	return n
+	return int64(len(pauses))
 }
 
 // isUnrecorded reports whether an edge is time of a host without an operation or a call of it. A range with others in

@@ -57,6 +57,7 @@ type served struct {
 
 // enginesOf returns the engines that explain their requests.
 func (g *Graph) enginesOf() (all []*engine) {
+	g.build()
 	f := g.forest
 	list := f.Executions.List
 	if len(list) == 0 {

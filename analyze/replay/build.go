@@ -19,14 +19,14 @@ type Graph struct {
 	forest *trace.Forest
 	g      points
 	// begin and end are the points of each row, or none.
-	begin, end []int32
-	owner      []int32 // the request of each row
-	roots      []int32 // the rows of requests
-	process    []int32 // of each row
-	devices    []bool  // by number, whether it is known
-	loops      []bool  // by process, whether its requests follow each other
-	engines    func() []*engine
-
+	begin, end  []int32
+	owner       []int32 // the request of each row
+	roots       []int32 // the rows of requests
+	process     []int32 // of each row
+	devices     []bool  // by number, whether it is known
+	loops       []bool  // by process, whether its requests follow each other
+	build       func()  // all below, and the points of rows
+	engines     func() []*engine
 	unexplained func() float64
 	used        sync.Pool // of variants
 	medians     sync.Map  // of like calls, by selection
@@ -53,19 +53,29 @@ type builder struct {
 	launched      [][]int32 // rows by process and launch
 }
 
-// New returns the graph of a recording.
+// New returns the graph of a recording. Its points and edges are found when they are first needed.
 func New(f *trace.Forest) *Graph {
 	f.Build()
-	rows := int(f.Rows())
-	r := &Graph{forest: f, begin: repeat(rows), end: repeat(rows), owner: f.RequestOwners()}
+	g := &Graph{forest: f, owner: f.RequestOwners()}
 	for _, k := range f.Devices.Keys {
-		r.devices = append(r.devices, !k.IsNone())
+		g.devices = append(g.devices, !k.IsNone())
 	}
+	g.findProcesses()
+	g.findLoops()
+	g.build = sync.OnceFunc(g.complete)
+	g.engines = sync.OnceValue(g.enginesOf)
+	g.unexplained = sync.OnceValue(g.unexplainedOf)
+	return g
+}
+
+// complete finds the points and edges.
+func (g *Graph) complete() {
+	rows := g.forest.Len()
+	g.begin = repeat(rows)
+	g.end = repeat(rows)
 	b := &builder{
-		Graph: r, g: &r.g, launch: repeat(rows), laneByRow: repeat(rows),
+		Graph: g, g: &g.g, launch: repeat(rows), laneByRow: repeat(rows), laneOfProcess: repeat(len(g.loops)),
 	}
-	b.findProcesses()
-	b.findLoops()
 	b.collect()
 	b.addOps()
 	b.host()
@@ -77,17 +87,14 @@ func New(f *trace.Forest) *Graph {
 	b.requests()
 	b.waits()
 	b.join()
-	r.g.Finish()
-	r.g.Sort(func(k schedule.Kind) {
-		r.g.count[k].Count--
-		r.g.count[k].Broken++
+	g.g.Finish()
+	g.g.Sort(func(k schedule.Kind) {
+		g.g.count[k].Count--
+		g.g.count[k].Broken++
 	})
-	if recorded := r.g.Recorded(); r.g.Nodes() > 0 {
-		r.whole = recorded.Time(recorded.Last())
+	if recorded := g.g.Recorded(); g.g.Nodes() > 0 {
+		g.whole = recorded.Time(recorded.Last())
 	}
-	r.engines = sync.OnceValue(r.enginesOf)
-	r.unexplained = sync.OnceValue(r.unexplainedOf)
-	return r
 }
 
 // nodesOfHosts keeps the process of each node of a host, if there are several processes.
@@ -108,35 +115,35 @@ func repeat(n int) []int32 { return slices.Repeat([]int32{none}, n) }
 
 // findProcesses finds the process of each row: of an operation by service and rank, of a span the one with the smallest
 // rank below it, that of the span above it, or else of its service.
-func (b *builder) findProcesses() {
-	f := b.forest
+func (g *Graph) findProcesses() {
+	f := g.forest
 	byLane := f.Processes()
 	place := placesOf(f, byLane)
-	b.process = repeat(int(f.Rows()))
+	g.process = repeat(int(f.Rows()))
 	for r := range f.Rows() {
 		if !f.Has(r, trace.FlagOp) {
 			continue
 		}
 		of := byLane[f.Lane(r)]
-		b.process[r] = of
+		g.process[r] = of
 		for p := f.Tree.Parent[r]; p != trace.NoRow && !f.Has(p, trace.FlagOp); p = f.Tree.Parent[p] {
-			if b.process[p] != none && place[b.process[p]] <= place[of] {
+			if g.process[p] != none && place[g.process[p]] <= place[of] {
 				break
 			}
-			b.process[p] = of
+			g.process[p] = of
 		}
 	}
 	next := int32(len(byLane))
 	services := make(map[string]int32)
 	for r := range f.Rows() {
-		if b.process[r] != none {
+		if g.process[r] != none {
 			continue
 		}
 		top := r
-		for f.Tree.Parent[top] != trace.NoRow && b.process[top] == none {
+		for f.Tree.Parent[top] != trace.NoRow && g.process[top] == none {
 			top = f.Tree.Parent[top]
 		}
-		of := b.process[top]
+		of := g.process[top]
 		if of == none {
 			name := f.Node(top).Service()
 			if _, known := services[name]; !known {
@@ -145,12 +152,11 @@ func (b *builder) findProcesses() {
 			}
 			of = services[name]
 		}
-		for p := r; p != trace.NoRow && b.process[p] == none; p = f.Tree.Parent[p] {
-			b.process[p] = of
+		for p := r; p != trace.NoRow && g.process[p] == none; p = f.Tree.Parent[p] {
+			g.process[p] = of
 		}
 	}
-	b.loops = slices.Repeat([]bool{true}, int(next))
-	b.laneOfProcess = repeat(int(next))
+	g.loops = slices.Repeat([]bool{true}, int(next))
 }
 
 // placesOf returns the place of each process in the order of ranks, then of services.
@@ -167,34 +173,34 @@ func placesOf(f *trace.Forest, byLane []int32) []int32 {
 }
 
 // findLoops finds the requests, and the processes in which requests overlap.
-func (b *builder) findLoops() {
-	f := b.forest
+func (g *Graph) findLoops() {
+	f := g.forest
 	for r := range f.Rows() {
-		if b.owner[r] == r && b.placed(r) && !b.isExecution(r) {
-			b.roots = append(b.roots, r)
+		if g.owner[r] == r && g.placed(r) && !g.isExecution(r) {
+			g.roots = append(g.roots, r)
 		}
 	}
-	slices.SortFunc(b.roots, f.CompareStart)
-	last := make([]int64, len(b.loops))
+	slices.SortFunc(g.roots, f.CompareStart)
+	last := make([]int64, len(g.loops))
 	for p := range last {
 		last[p] = -trace.MaxTime
 	}
-	for _, r := range b.roots {
-		p := b.process[r]
+	for _, r := range g.roots {
+		p := g.process[r]
 		if f.Start(r) < last[p] {
-			b.loops[p] = false
+			g.loops[p] = false
 		}
 		last[p] = max(last[p], f.End(r))
 	}
 }
 
 // placed reports whether row r has a time and is no copy of another row.
-func (b *builder) placed(r int32) bool {
-	return b.forest.Flags(r)&(trace.FlagStart|trace.FlagDuplicate|trace.FlagRepeat) == trace.FlagStart
+func (g *Graph) placed(r int32) bool {
+	return g.forest.Flags(r)&(trace.FlagStart|trace.FlagDuplicate|trace.FlagRepeat) == trace.FlagStart
 }
 
-func (b *builder) isExecution(r int32) bool {
-	return b.forest.ExecutionOf(r, b.owner) != trace.NoExecution
+func (g *Graph) isExecution(r int32) bool {
+	return g.forest.ExecutionOf(r, g.owner) != trace.NoExecution
 }
 
 // laneOf returns the number of the lane of a row's host.

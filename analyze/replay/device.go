@@ -92,7 +92,12 @@ const (
 // for nothing else.
 func (b *builder) findUsual(p *devicePlan) {
 	f := b.forest
-	times := new([2][numClasses]short)
+	var all [2][numClasses]times
+	for side := range all {
+		for c := range all[side] {
+			all[side][c] = make(times, soonAfterLaunch)
+		}
+	}
 	for i, r := range b.ops {
 		stream, launch := int64(-1), int64(-1)
 		if before := p.stream[i]; before != none {
@@ -103,34 +108,33 @@ func (b *builder) findUsual(p *devicePlan) {
 		}
 		c := b.classOf(r)
 		if stream >= 0 && stream < soonOnStream && (b.launch[r] == none || launch > soonAfterLaunch) {
-			times[0][c][stream]++
+			all[0][c][stream]++
 		}
 		if launch >= 0 && launch < soonAfterLaunch && (p.stream[i] == none || stream > soonOnStream) {
-			times[1][c][launch]++
+			all[1][c][launch]++
 		}
 	}
 	for side, other := range [2]int64{microsecond, 5 * microsecond} {
 		for c := range numClasses {
-			p.usual[side][c] = times[side][c].median(other)
+			p.usual[side][c] = all[side][c].median(5, other)
 		}
 	}
 }
 
-// short counts times below soonAfterLaunch, by ns.
-type short [soonAfterLaunch]int32
+// times counts times by ns, up to its length.
+type times []int32
 
-// median returns the median of five times or more, otherwise other.
-func (s *short) median(other int64) int64 {
-	const enough = 5
+// median returns the median of at least so many times, otherwise other.
+func (t times) median(least int32, other int64) int64 {
 	n := int32(0)
-	for _, count := range s {
+	for _, count := range t {
 		n += count
 	}
-	if n < enough {
+	if n < least {
 		return other
 	}
 	left := n / 2
-	for ns, count := range s {
+	for ns, count := range t {
 		if left -= count; left < 0 {
 			return int64(ns)
 		}

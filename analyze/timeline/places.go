@@ -69,8 +69,10 @@ func (p *Place) merge(o *Place) {
 	p.NoRequestNS = wide.AddSaturating(p.NoRequestNS, o.NoRequestNS)
 	p.WaitCount += o.WaitCount
 	p.Wait = cmp.Or(p.Wait, o.Wait)
-	for _, name := range slices.Sorted(maps.Keys(o.HostNS)) {
-		p.addHost(name, o.HostNS[name])
+	if len(o.HostNS) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(o.HostNS)) {
+			p.addHost(name, o.HostNS[name])
+		}
 	}
 	p.UntracedNS = wide.AddSaturating(p.UntracedNS, o.UntracedNS)
 }
