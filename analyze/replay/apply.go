@@ -442,16 +442,13 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 			return len(names)
 		}
 	}
-	streams := make(map[int32][]int32)
-	for r := range f.Rows() {
-		if g.begin[r] != none && g.isOnDevice(r) {
-			streams[f.DeviceStreamOf(r)] = append(streams[f.DeviceStreamOf(r)], r)
-		}
-	}
+	ops := g.ops()
+	streams, first := order.GroupRows(ops, g.numStreams(), nil, func(i int32) int32 { return f.DeviceStreamOf(ops[i]) })
 	s := &selection{rows: make([]bool, f.Len())}
 	n := int64(0)
-	for _, rows := range streams {
-		slices.SortStableFunc(rows, f.CompareStart)
+	for stream := range first[1:] {
+		rows := streams[first[stream]:first[stream+1]]
+		order.Rows(rows, f.Start, f.CompareStart)
 		for i := 0; i < len(rows); i++ {
 			k := length(rows[i:])
 			if k == 0 {

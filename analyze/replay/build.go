@@ -2,7 +2,6 @@ package replay
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sync"
 
@@ -340,7 +339,7 @@ func (b *builder) endOf(r int32) int64 { return b.forest.End(r) - b.origin }
 // after the last of those below it.
 func (b *builder) trees() {
 	f := b.forest
-	last := make(map[int32]int32) // the last to end below each span in another lane
+	last := repeat(f.Len()) // the last to end below each span in another lane
 	for r := range f.Rows() {
 		if b.begin[r] == none {
 			continue
@@ -357,7 +356,7 @@ func (b *builder) trees() {
 		for depth := 0; p != trace.NoRow && depth < maxDepth; depth++ {
 			above := b.end[p]
 			if above != none && f.Thread(p) == 0 && !f.Has(p, trace.FlagOp) && b.g.slack(b.end[r], above) >= 0 {
-				if before, known := last[p]; known && b.g.slack(b.end[r], b.end[before]) >= 0 {
+				if last[p] != none && b.g.slack(b.end[r], b.end[last[p]]) >= 0 {
 					break
 				}
 				last[p] = r
@@ -365,8 +364,10 @@ func (b *builder) trees() {
 			p = f.Tree.Parent[p]
 		}
 	}
-	for _, p := range slices.Sorted(maps.Keys(last)) {
-		b.wait(b.end[p], b.end[last[p]], usualHost, afterWait)
+	for p, r := range last {
+		if r != none {
+			b.wait(b.end[p], b.end[r], usualHost, afterWait)
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ type devicePlan struct {
 	// work is the operation of another stream launched before a collective by the same thread, by row.
 	work  map[int32]int32
 	usual [2][numClasses]int64
-	byEnd [][]int32 // operations by process and end
+	byEnd [][]int32 // by process, operations by end, once needed
 }
 
 // devices adds the points and edges of operations.
@@ -57,15 +57,12 @@ func (b *builder) devices() {
 
 func (b *builder) plan() *devicePlan {
 	f := b.forest
-	p := &devicePlan{stream: repeat(len(b.ops)), work: make(map[int32]int32), byEnd: b.byProcess(b.ops)}
-	last := repeat(1 + int(slices.Max(append(slices.Clone(f.Devices.Streams), 0)))) // by stream
+	p := &devicePlan{stream: repeat(len(b.ops)), work: make(map[int32]int32)}
+	last := repeat(b.numStreams()) // by stream
 	for i, r := range b.ops {
 		stream := f.DeviceStreamOf(r)
 		p.stream[i] = last[stream]
 		last[stream] = r
-	}
-	for _, rows := range p.byEnd {
-		order.Rows(rows, f.End, f.CompareStart)
 	}
 	work := repeat(len(b.lanes.Values)) // by lane
 	for _, rows := range b.launched {
@@ -81,6 +78,9 @@ func (b *builder) plan() *devicePlan {
 	b.findUsual(p)
 	return p
 }
+
+// numStreams returns the number of the forest's streams.
+func (g *Graph) numStreams() int { return 1 + int(slices.Max(append(slices.Clone(g.forest.Devices.Streams), 0))) }
 
 // The limits within which an operation started at once, and beyond which it had waited for something else.
 const (
@@ -210,6 +210,12 @@ func (b *builder) reach(c *candidate, at int64) int64 { return min(at, b.g.At(c.
 // 50 µs before, or none.
 func (p *devicePlan) endedBefore(b *builder, r int32) int32 {
 	f := b.forest
+	if p.byEnd == nil {
+		p.byEnd = b.byProcess(b.ops)
+		for _, rows := range p.byEnd {
+			order.Rows(rows, f.End, f.CompareStart)
+		}
+	}
 	rows := p.byEnd[b.process[r]]
 	start := f.Start(r)
 	i := sort.Search(len(rows), func(i int) bool { return f.End(rows[i]) > start })

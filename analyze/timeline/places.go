@@ -78,10 +78,12 @@ func (p *Place) merge(o *Place) {
 }
 
 func (p *Place) addHost(name string, ns int64) {
-	if _, found := p.HostNS[name]; !found && len(p.HostNS) >= maxNames {
+	sum, found := p.HostNS[name]
+	if !found && len(p.HostNS) >= maxNames {
 		name = key.Other
+		sum = p.HostNS[name]
 	}
-	p.HostNS[name] = wide.AddSaturating(p.HostNS[name], ns)
+	p.HostNS[name] = wide.AddSaturating(sum, ns)
 }
 
 type placeName struct{ after, until string }
@@ -144,13 +146,14 @@ func (p *placer) add(last, next int32, start, length, quiet int64) {
 			name.after = wait.Name
 		}
 	}
-	if p.places[name] == nil && len(p.places) >= maxPlaces {
+	place := p.places[name]
+	if place == nil && len(p.places) >= maxPlaces {
 		name = placeName{key.Other, key.Other}
+		place = p.places[name]
 	}
-	place := order.At(p.places, name)
-	if place.HostNS == nil {
-		place.After, place.Until = name.after, name.until
-		place.HostNS = make(map[string]int64)
+	if place == nil {
+		place = &Place{After: name.after, Until: name.until, HostNS: make(map[string]int64)}
+		p.places[name] = place
 	}
 	end := start + length
 	for n, at := 1, start; at < end && !p.forest.EndedAt(n); n++ {
