@@ -80,7 +80,9 @@ func (b *builder) plan() *devicePlan {
 }
 
 // numStreams returns the number of the forest's streams.
-func (g *Graph) numStreams() int { return 1 + int(slices.Max(append(slices.Clone(g.forest.Devices.Streams), 0))) }
+func (g *Graph) numStreams() int {
+	return 1 + int(slices.Max(append(slices.Clone(g.forest.Devices.Streams), 0)))
+}
 
 // The limits within which an operation started at once, and beyond which it had waited for something else.
 const (
