@@ -106,7 +106,9 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 	}
 	for e := range g.g.all() {
 		lag := v.Lag(e.index)
-		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution || e.kind == whileHeld
+		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution || e.kind == whileHeld ||
+			e.kind == afterWait && g.isUnrecorded(e) && g.executionOf(e.owner) == trace.NoExecution ||
+			(e.kind == onStream || e.kind == afterLaunch) && !g.forest.Has(e.owner, trace.FlagLaunch)
 		if c.Select != "" && g.hosts != nil {
 			node := e.to >> 1
 			isHost = isHost && int(node) < len(g.hosts) && ofRank[g.hosts[node]]
