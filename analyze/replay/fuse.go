@@ -71,6 +71,9 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 			v.Set(e.index, min(v.Lag(e.index), 0))
 		}
 	}
+	if keepsTime {
+		g.removeLaunches(s, v)
+	}
 	if n == 0 {
 		return 0, &UnknownError{Select: text}
 	}

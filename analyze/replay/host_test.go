@@ -50,3 +50,36 @@ func TestAHostsOperationWaitsForTheDevice(t *testing.T) {
 	const usual = 10_000 // after the last operation
 	check.Equal(t, "saved without the wait", int64(48*ms-usual), saved(t, g, "nowait deviceSynchronize"))
 }
+
+// A launch that is recorded as a point in time takes the time before it, as launches usually do.
+func TestLaunchesWithoutADurationGoWithTheirOperations(t *testing.T) {
+	var ops []timed
+	for i := range int64(300) {
+		ops = append(ops, timed{string("abc"[i%3]), 0, 300 * i, 300*i + 3, 1})
+	}
+	g := recordedOf(ops...)
+	for change, removed := range map[string]int64{"remove b": 100, "fuse a;b;c": 200} {
+		const each = 300_000
+		if ns := saved(t, g, change); ns < (removed-1)*each || ns > removed*each {
+			t.Errorf("%s saves %d ns, not the %d launches", change, ns, removed)
+		}
+	}
+}
+
+// An operation of the host that is taken out takes those within it along.
+func TestOperationsWithinOneGoWithIt(t *testing.T) {
+	f := trace.New()
+	for i, o := range []timed{
+		{"dropout", op.SideHost, -1, 0, 60}, {"mul", op.SideHost, -1, 10, 50}, {"mm", op.SideHost, -1, 60, 40},
+	} {
+		e := op.Entry{
+			Operation: o.name, Side: o.side, TraceID: op.TraceID{1}, SpanID: op.SpanID{byte(i + 1)},
+			Start: op.Known(1e18 + o.start*ms), Duration: o.took * ms,
+		}
+		if i == 1 {
+			e.ParentSpanID = op.SpanID{1}
+		}
+		f.Add(op.Record{Entry: &e})
+	}
+	check.Equal(t, "saved", int64(60*ms), saved(t, replay.New(f), "remove dropout"))
+}

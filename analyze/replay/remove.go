@@ -4,11 +4,14 @@ import (
 	"sort"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
-// remove takes out operations, the calls that launched them, and host operators that launched nothing else.
+// remove takes out operations, what is within those of hosts, the calls that launched them, and host operators that
+// launched nothing else.
 func (g *Graph) remove(s *selection, v *variant) {
+	g.addBelow(s)
 	g.addHosts(s)
 	g.addWithin(s)
 	for e := range g.g.owned(s.has) {
@@ -17,6 +20,60 @@ func (g *Graph) remove(s *selection, v *variant) {
 			lag = dropped
 		}
 		v.Set(e.index, lag)
+	}
+	g.removeLaunches(s, v)
+}
+
+// removeLaunches takes out the launches of selected operations that are stated as a time without a duration: the time
+// of a host before such a launch, and of a pause the usual one.
+func (g *Graph) removeLaunches(s *selection, v *variant) {
+	const pause = 8 // times the usual time
+	f := g.forest
+	const stays, goes = 1, 2
+	launches := make([]uint8, g.g.Nodes()) // the operations of a launch
+	for e := range g.g.owned(isRow) {
+		isLaunch := e.kind == afterLaunch && f.Has(e.owner, trace.FlagLaunch) && f.Launched(e.owner) <= f.Launch(e.owner)
+		switch node := e.from >> 1; {
+		case !isLaunch || g.g.From(^node) == none:
+		case s.rows[e.owner]:
+			launches[node] |= goes
+		default:
+			launches[node] |= stays
+		}
+	}
+	lags := []int64{0}
+	for node, of := range launches {
+		if of != 0 {
+			lags = append(lags, g.g.Lag(^int32(node)))
+		}
+	}
+	usual := sketch.Median(lags)
+	for node, of := range launches {
+		lag := v.Lag(^int32(node))
+		switch {
+		case of != goes:
+		case lag > pause*usual:
+			v.Set(^int32(node), lag-usual)
+		default:
+			v.Set(^int32(node), min(lag, 0))
+		}
+	}
+}
+
+// addBelow selects all below selected rows of hosts, without counting it.
+func (g *Graph) addBelow(s *selection) {
+	tree := &g.forest.Tree
+	var add func(rows []int32)
+	add = func(rows []int32) {
+		for _, r := range rows {
+			s.rows[r] = true
+			add(tree.Children(r))
+		}
+	}
+	for r := range g.forest.Rows() {
+		if s.rows[r] && !g.isOnDevice(r) && (tree.Parent[r] == trace.NoRow || !s.rows[tree.Parent[r]]) {
+			add(tree.Children(r))
+		}
 	}
 }
 
@@ -82,13 +139,8 @@ func (g *Graph) addHosts(s *selection) {
 			delete(hosts, h)
 		}
 	}
-	for r := range f.Rows() { // operators below
-		p := f.Tree.Parent[r]
-		if p != trace.NoRow && hosts[p] && f.Has(r, trace.FlagHost) && left[r] == 0 {
-			hosts[r] = true
-		}
-	}
 	for h := range hosts {
 		s.rows[h] = true
 	}
+	g.addBelow(s)
 }
