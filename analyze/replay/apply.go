@@ -111,10 +111,17 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 	}
 	for e := range g.g.all() {
 		lag := v.Lag(e.index)
-		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution || e.kind == whileHeld
+		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution || e.kind == whileHeld ||
+			e.kind == afterWait && g.isUnrecorded(e) && g.executionOf(e.owner) == trace.NoExecution ||
+			(e.kind == onStream || e.kind == afterLaunch) && !g.forest.Has(e.owner, trace.FlagLaunch)
 		if c.Select != "" && g.hosts != nil {
-			node := e.to >> 1
-			isHost = isHost && int(node) < len(g.hosts) && ofRank[g.hosts[node]]
+			of := none
+			if node := e.to >> 1; node < g.g.Owned() && isHost {
+				of = g.process[e.owner]
+			} else if int(node) < len(g.hosts) {
+				of = g.hosts[node]
+			}
+			isHost = isHost && ofRank[of]
 		}
 		if isHost && lag != dropped {
 			v.Set(e.index, int64(math.Round(float64(lag)*c.Factor)))
@@ -247,8 +254,10 @@ func (g *Graph) warm(v *variant) int64 {
 	return s.count
 }
 
-// remove takes out operations, the calls that launched them, and host operators that launched nothing else.
+// remove takes out operations, what is within those of hosts, the calls that launched them, and host operators that
+// launched nothing else.
 func (g *Graph) remove(s *selection, v *variant) {
+	g.addBelow(s)
 	g.addHosts(s)
 	g.addWithin(s)
 	for e := range g.g.owned(s.has) {
@@ -258,6 +267,7 @@ func (g *Graph) remove(s *selection, v *variant) {
 		}
 		v.Set(e.index, lag)
 	}
+	g.removeLaunches(s, v)
 }
 
 // overlap puts selected operations on a stream of their own. They wait for their launch, for what the recording states,
@@ -377,6 +387,9 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 			v.Set(e.index, min(v.Lag(e.index), 0))
 		}
 	}
+	if keepsTime {
+		g.removeLaunches(s, v)
+	}
 	if n == 0 {
 		return 0, &UnknownError{Select: text}
 	}
@@ -395,14 +408,15 @@ func (g *Graph) elementwiseRun(rows []int32) int {
 	return n
 }
 
-// shortRun returns the number of short operations at the begin of rows of a stream, 0 for a few.
+// shortRun returns the number of short operations of a step at the begin of rows of a stream, 0 for a few.
 func (g *Graph) shortRun(rows []int32) int {
 	const (
 		few   = 4
 		short = 10 * microsecond
 	)
 	n := 0
-	for n < len(rows) && g.forest.Duration(rows[n]) < short && g.forest.Kind(rows[n]) == op.KindCompute {
+	f := g.forest
+	for n < len(rows) && f.Duration(rows[n]) < short && f.Kind(rows[n]) == op.KindCompute && f.Step(rows[n]) == f.Step(rows[0]) {
 		n++
 	}
 	if n < few {

@@ -37,6 +37,7 @@ func newPinned(g *Graph, e *engine) *pinned {
 	recorded := g.g.Recorded()
 	f := &pinned{engine: *e, plan: g.plan(e, recorded, recorded)}
 	full := false
+	f.next = nil // requests arrive as recorded
 	f.served = slices.Clone(e.served)
 	tails := make(map[int32]float64)
 	for i := range f.served {
@@ -86,7 +87,7 @@ func newPinned(g *Graph, e *engine) *pinned {
 			_, prompt := promptOf(q.weights)
 			p := share{
 				root: r, prompt: next[f.index[r]] < prompt,
-				ns: cost.fixed/float64(e.steps[i].links) + cost.slope*q.weights[next[f.index[r]]],
+				ns: cost.Fixed/float64(e.steps[i].links) + cost.Slope*q.weights[next[f.index[r]]],
 			}
 			f.parts[i] = append(f.parts[i], p)
 			whole.addShare(p)
@@ -177,10 +178,10 @@ func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 			}
 			s := &f.steps[i]
 			l := e.laws[lawKey{g.forest.Name(r), s.class()}]
-			f.plan.costs[i].device.fixed += l.fixed
-			f.plan.costs[i].device.slope += l.slope
+			f.plan.costs[i].device.Fixed += l.Fixed
+			f.plan.costs[i].device.Slope += l.Slope
 			whole += float64(billed(r))
-			lawful += l.at(s.weight)
+			lawful += l.At(s.weight)
 		}
 		parts := make(suspects)
 		for _, r := range f.rows {

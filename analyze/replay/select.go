@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/pattern"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -137,6 +138,59 @@ func (s *selection) has(owner int32) bool {
 // hasRow reports whether the owner of an edge is a selected row.
 func (s *selection) hasRow(owner int32) bool { return owner >= 0 && s.rows[owner] }
 
+// removeLaunches takes out the launches of selected operations that are stated as a time without a duration: the time
+// of a host before such a launch, and of a pause the usual one.
+func (g *Graph) removeLaunches(s *selection, v *variant) {
+	const pause = 8 // times the usual time
+	f := g.forest
+	const stays, goes = 1, 2
+	launches := make([]uint8, g.g.Nodes()) // the operations of a launch
+	for e := range g.g.owned(isRow) {
+		isLaunch := e.kind == afterLaunch && f.Has(e.owner, trace.FlagLaunch) && f.Launched(e.owner) <= f.Launch(e.owner)
+		switch node := e.from >> 1; {
+		case !isLaunch || g.g.From(^node) == none:
+		case s.rows[e.owner]:
+			launches[node] |= goes
+		default:
+			launches[node] |= stays
+		}
+	}
+	lags := []int64{0}
+	for node, of := range launches {
+		if of != 0 {
+			lags = append(lags, g.g.Lag(^int32(node)))
+		}
+	}
+	usual := sketch.Median(lags)
+	for node, of := range launches {
+		lag := v.Lag(^int32(node))
+		switch {
+		case of != goes:
+		case lag > pause*usual:
+			v.Set(^int32(node), lag-usual)
+		default:
+			v.Set(^int32(node), min(lag, 0))
+		}
+	}
+}
+
+// addBelow selects all below selected rows of hosts, without counting it.
+func (g *Graph) addBelow(s *selection) {
+	tree := &g.forest.Tree
+	var add func(rows []int32)
+	add = func(rows []int32) {
+		for _, r := range rows {
+			s.rows[r] = true
+			add(tree.Children(r))
+		}
+	}
+	for r := range g.forest.Rows() {
+		if s.rows[r] && !g.isOnDevice(r) && (tree.Parent[r] == trace.NoRow || !s.rows[tree.Parent[r]]) {
+			add(tree.Children(r))
+		}
+	}
+}
+
 // addWithin adds the operations of hosts within selected calls, on the thread of the call.
 func (g *Graph) addWithin(s *selection) {
 	if len(s.calls) == 0 {
@@ -199,15 +253,10 @@ func (g *Graph) addHosts(s *selection) {
 			delete(hosts, h)
 		}
 	}
-	for r := range f.Rows() { // operators below
-		p := f.Tree.Parent[r]
-		if p != trace.NoRow && hosts[p] && f.Has(r, trace.FlagHost) && left[r] == 0 {
-			hosts[r] = true
-		}
-	}
 	for h := range hosts {
 		s.rows[h] = true
 	}
+	g.addBelow(s)
 }
 
 // request returns the rows of the requests of a selection request=TRACE_ID.
