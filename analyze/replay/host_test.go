@@ -1,0 +1,46 @@
+package replay_test
+
+import (
+	"testing"
+
+	"github.com/optrace/optrace/analyze/replay"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/testing/check"
+	"github.com/optrace/optrace/op"
+)
+
+// recordedOf returns a recording of operations below a step of 100 ms. Times are in µs; launch -1 is none.
+func recordedOf(ops ...timed) *replay.Graph {
+	const us = 1_000
+	f := trace.New()
+	f.Add(op.Record{Span: &op.Span{
+		Name: "step", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(1e18), Duration: 100 * ms,
+	}})
+	for i, o := range ops {
+		e := op.Entry{
+			Operation: o.name, DeviceID: "cpu", Side: o.side, TraceID: op.TraceID{1}, ParentSpanID: op.SpanID{1},
+			SpanID: op.SpanID{2, byte(i >> 8), byte(i)}, Start: op.Known(1e18 + o.start*us), Duration: o.took * us,
+		}
+		if o.launch >= 0 {
+			e.Launch = op.Known(1e18 + o.launch*us)
+		}
+		f.Add(op.Record{Entry: &e})
+	}
+	return replay.New(f)
+}
+
+// timed is an operation with its times.
+type timed struct {
+	name                string
+	side                op.Side
+	launch, start, took int64
+}
+
+// An operation of the host that synchronizes ends after the work of the device.
+func TestAHostsOperationWaitsForTheDevice(t *testing.T) {
+	g := recordedOf(timed{"matmul", 0, 1_000, 2_000, 50_000}, timed{"deviceSynchronize", op.SideHost, -1, 3_000, 50_000},
+		timed{"prepare", op.SideHost, -1, 53_000, 47_000})
+	check.Equal(t, "saved by half of the operation", int64(25*ms), saved(t, g, "0.5x matmul"))
+	const usual = 10_000 // after the last operation
+	check.Equal(t, "saved without the wait", int64(48*ms-usual), saved(t, g, "nowait deviceSynchronize"))
+}
