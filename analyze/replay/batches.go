@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/line"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -27,10 +28,16 @@ type engine struct {
 	largest, mostNew int      // requests in an execution, and in their first one
 	mixed            bool     // executions have new and other requests
 	delay            int64    // ns, the shortest from an arrival to an execution
-	samples          map[lawKey][]sample
-	laws             map[lawKey]law
+	samples          map[lawKey][]line.Sample
+	laws             map[lawKey]line.Line
 	sum, end         int64 // recorded: durations of the requests, last end
 	formed           formed
+}
+
+// lawKey names a law: an operation in executions without or with new requests.
+type lawKey struct {
+	name  int32
+	class int
 }
 
 // step is a recorded execution.
@@ -75,7 +82,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 		row := list[i].Row
 		e := byProcess[g.process[row]]
 		if e == nil {
-			e = &engine{laws: make(map[lawKey]law), samples: make(map[lawKey][]sample)}
+			e = &engine{laws: make(map[lawKey]line.Line), samples: make(map[lawKey][]line.Sample)}
 			byProcess[g.process[row]] = e
 			all = append(all, e)
 		}
@@ -110,7 +117,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 			own[e] += f.Duration(r)
 		case steps[x] != nil:
 			k := lawKey{f.Name(r), steps[x].class()}
-			e.samples[k] = append(e.samples[k], sample{steps[x].weight, float64(f.Duration(r))})
+			e.samples[k] = append(e.samples[k], line.Sample{X: steps[x].weight, Y: float64(f.Duration(r))})
 		}
 	}
 	const little = 10
@@ -118,7 +125,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 	recorded := g.g.Recorded()
 	for _, e := range all {
 		for k, list := range e.samples {
-			e.laws[k] = fit(list)
+			e.laws[k] = line.Fit(list)
 		}
 		e.samples = nil
 		e.findReady()
@@ -236,9 +243,9 @@ func (e *engine) findReady() {
 
 // cost is the time of an execution after a gap, in ns. device is the part of its devices, if needed.
 type cost struct {
-	law
+	line.Line
 	gap    float64
-	device law
+	device line.Line
 }
 
 // plan has the costs of executions, and the time of each request after its last one.
@@ -259,16 +266,16 @@ func (g *Graph) plan(e *engine, recorded, v *variant) plan {
 		c := &p.costs[i]
 		begin := g.begin[s.row]
 		g.g.back(v, g.end[s.row], v.Time(begin), func(edge edge, _, ns int64, ok bool) {
-			l := law{}
+			l := line.Line{}
 			if ok && g.isTimeOf(edge) && g.executionOf(edge.owner) == s.execution {
 				l = e.laws[lawKey{g.forest.Name(edge.owner), s.class()}]
 			}
-			if l.at(s.weight) < 1 {
-				l = law{fixed: 1}
+			if l.At(s.weight) < 1 {
+				l = line.Line{Fixed: 1}
 			}
-			part := float64(ns) / l.at(s.weight)
-			c.fixed += part * l.fixed
-			c.slope += part * l.slope
+			part := float64(ns) / l.At(s.weight)
+			c.Fixed += part * l.Fixed
+			c.Slope += part * l.Slope
 		})
 		gap, changed := 0.0, 0.0
 		g.g.back(recorded, begin, s.ready, func(edge edge, lag, ns int64, _ bool) {
@@ -344,8 +351,8 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 			done[i]++
 		}
 		c := take(&costs, min(1, n))
-		now += c.at(weight)
-		r.busy += c.device.at(weight)
+		now += c.At(weight)
+		r.busy += c.device.At(weight)
 		for _, i := range batch {
 			if done[i] == len(e.served[i].weights) {
 				end := now + p.tails[i]
@@ -377,7 +384,7 @@ func take(pools *[2]pool, k int) cost {
 	}
 	if p.next == len(p.costs)+1 {
 		sorted := slices.Clone(p.costs)
-		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.at(1), b.at(1)) })
+		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.At(1), b.At(1)) })
 		p.typical = sorted[len(sorted)/2]
 		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.gap, b.gap) })
 		p.typical.gap = sorted[len(sorted)/2].gap

@@ -392,7 +392,7 @@ func newPinned(g *Graph, e *engine) *pinned {
 			_, prompt := promptOf(q.weights)
 			p := share{
 				root: r, prompt: next[f.index[r]] < prompt,
-				ns: cost.fixed/float64(e.steps[i].links) + cost.slope*q.weights[next[f.index[r]]],
+				ns: cost.Fixed/float64(e.steps[i].links) + cost.Slope*q.weights[next[f.index[r]]],
 			}
 			f.parts[i] = append(f.parts[i], p)
 			whole.addShare(p)
@@ -483,10 +483,10 @@ func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 			}
 			s := &f.steps[i]
 			l := e.laws[lawKey{g.forest.Name(r), s.class()}]
-			f.plan.costs[i].device.fixed += l.fixed
-			f.plan.costs[i].device.slope += l.slope
+			f.plan.costs[i].device.Fixed += l.Fixed
+			f.plan.costs[i].device.Slope += l.Slope
 			whole += float64(billed(r))
-			lawful += l.at(s.weight)
+			lawful += l.At(s.weight)
 		}
 		parts := make(suspects)
 		for _, r := range f.rows {
