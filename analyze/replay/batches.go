@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/line"
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -30,6 +31,7 @@ type engine struct {
 	delay            int64    // ns, the shortest from an arrival to an execution
 	samples          map[lawKey][]line.Sample
 	laws             map[lawKey]line.Line
+	next             []int // the request that the client of each sends after its answer, or -1; nil for other arrivals
 	sum, end         int64 // recorded: durations of the requests, last end
 	formed           formed
 }
@@ -51,6 +53,9 @@ type step struct {
 	idle           int // 1 if nothing was waiting before
 }
 
+// end returns the recorded time of the answer.
+func (q *served) end() int64 { return q.arrival + q.duration }
+
 // class returns 1 for an execution with new requests, otherwise 0.
 func (s *step) class() int { return min(1, s.new) }
 
@@ -60,6 +65,7 @@ type served struct {
 	arrival, duration int64
 	first, last       int32     // executions
 	weights           []float64 // by execution
+	follows           bool      // the next of another one
 }
 
 // enginesOf returns the engines that explain their requests.
@@ -129,6 +135,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 		}
 		e.samples = nil
 		e.findReady()
+		e.findClients()
 		e.formed = e.form(g.plan(e, recorded, recorded), nil)
 	}
 	return slices.DeleteFunc(all, func(e *engine) bool { return e.formed.sum <= 0 })
@@ -241,6 +248,40 @@ func (e *engine) findReady() {
 	}
 }
 
+// findClients finds whether clients send their requests, each soon after the answer to the one before. By chance few
+// requests arrive so soon after an answer that no other has followed.
+func (e *engine) findClients() {
+	n := len(e.served)
+	mean := e.sum / int64(n)
+	late := min(mean/10, 200*microsecond) // by which a span may end after its answer
+	left := order.Numbers(n, func(x, y int32) int { return cmp.Compare(e.served[x].end(), e.served[y].end()) })
+	next := slices.Repeat([]int{-1}, n)
+	var free []int32 // requests whose clients have sent no other
+	clients := n
+	for i, q := range e.served {
+		for len(left) > 0 && e.served[left[0]].end() <= q.arrival+late {
+			free = append(free, left[0])
+			left = left[1:]
+		}
+		if last := len(free) - 1; last >= 0 && int(free[last]) < i {
+			next[free[last]] = i
+			e.served[i].follows = true
+			free = free[:last]
+			clients--
+		}
+	}
+	follow := 0
+	for before, i := range next {
+		if i >= 0 && e.served[i].arrival-e.served[before].end() <= mean/int64(2*clients) {
+			follow++
+		}
+	}
+	const most = 0.9
+	if n >= 2*clients && float64(follow) >= most*float64(n-clients) {
+		e.next = next
+	}
+}
+
 // cost is the time of an execution after a gap, in ns. device is the part of its devices, if needed.
 type cost struct {
 	line.Line
@@ -316,11 +357,24 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 		delay *= changed / gap
 	}
 	r := formed{durations: make([]float64, len(e.served))}
+	arrivals := make([]float64, len(e.served))
 	var coming, waiting, running []int
-	for i := range e.served {
-		r.durations[i] = -1
-		if !without[e.served[i].root] {
-			coming = append(coming, i)
+	arrive := func(i int, at float64) {
+		for ; e.next != nil && without[e.served[i].root] && e.next[i] >= 0; i = e.next[i] {
+			r.durations[i] = -1 // its client sends the next one instead
+		}
+		if r.durations[i] = -1; without[e.served[i].root] {
+			return
+		}
+		arrivals[i] = at
+		place, _ := slices.BinarySearchFunc(coming, at, func(k int, at float64) int {
+			return cmp.Or(cmp.Compare(arrivals[k], at), -1)
+		})
+		coming = slices.Insert(coming, place, i)
+	}
+	for i, q := range e.served {
+		if e.next == nil || !q.follows {
+			arrive(i, float64(q.arrival))
 		}
 	}
 	done := make([]int, len(e.served)) // executions
@@ -328,13 +382,13 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 	for len(coming)+len(waiting)+len(running) > 0 {
 		idle := 0
 		if len(waiting)+len(running) == 0 {
-			if ready := float64(e.served[coming[0]].arrival) + delay; ready > now {
+			if ready := arrivals[coming[0]] + delay; ready > now {
 				idle = 1
 				now = ready
 			}
 		}
 		now += take(&gaps, idle).gap
-		for len(coming) > 0 && float64(e.served[coming[0]].arrival)+delay <= now {
+		for len(coming) > 0 && arrivals[coming[0]]+delay <= now {
 			waiting = append(waiting, coming[0])
 			coming = coming[1:]
 		}
@@ -356,9 +410,12 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 		for _, i := range batch {
 			if done[i] == len(e.served[i].weights) {
 				end := now + p.tails[i]
-				r.durations[i] = end - float64(e.served[i].arrival)
+				r.durations[i] = end - arrivals[i]
 				r.sum += r.durations[i]
 				r.end = max(r.end, end)
+				if e.next != nil && e.next[i] >= 0 {
+					arrive(e.next[i], end+float64(e.served[e.next[i]].arrival-e.served[i].end()))
+				}
 			}
 		}
 		running = slices.DeleteFunc(running, func(i int) bool { return done[i] == len(e.served[i].weights) })

@@ -343,6 +343,7 @@ func newPinned(g *Graph, e *engine) *pinned {
 	recorded := g.g.Recorded()
 	f := &pinned{engine: *e, plan: g.plan(e, recorded, recorded)}
 	full := false
+	f.next = nil // requests arrive as recorded
 	f.served = slices.Clone(e.served)
 	tails := make(map[int32]float64)
 	for i := range f.served {

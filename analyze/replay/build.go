@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/optrace/optrace/analyze/internal/order"
@@ -404,6 +405,43 @@ func (b *builder) requests() {
 	for _, r := range b.roots {
 		if i, known := last[r]; known {
 			b.wait(b.end[r], b.end[list[i].Row], usualHost, ofRequest)
+		}
+	}
+	b.phases(byStart)
+}
+
+// phases lets spans below a request, such as its queue and its decode, begin and end after an execution: the last of
+// the request, and before its first one the last of its process.
+func (b *builder) phases(executions []int32) {
+	f := b.forest
+	byRequest := make(map[int32][]int32) // the ends of executions
+	ofProcess := make(map[int32][]int32)
+	process := make(map[int32]int32) // of the executions of a request
+	for _, i := range slices.SortedFunc(slices.Values(executions), func(i, k int32) int {
+		return cmp.Compare(b.endOf(f.Executions.List[i].Row), b.endOf(f.Executions.List[k].Row))
+	}) {
+		x := &f.Executions.List[i]
+		of := b.process[x.Row]
+		ofProcess[of] = append(ofProcess[of], b.end[x.Row])
+		for _, r := range x.Requests {
+			byRequest[r] = append(byRequest[r], b.end[x.Row])
+			process[r] = of
+		}
+	}
+	for r := range f.Rows() {
+		root := b.owner[r]
+		if len(executions) == 0 || f.Has(r, trace.FlagOp) || b.begin[r] == none || root == r || byRequest[root] == nil || b.isExecution(r) {
+			continue
+		}
+		for _, p := range [2]int32{b.begin[r], b.end[r]} {
+			list := byRequest[root]
+			if b.g.At(list[0]) > b.g.At(p) {
+				list = ofProcess[process[root]]
+			}
+			k := sort.Search(len(list), func(k int) bool { return b.g.At(list[k]) > b.g.At(p) })
+			if before := b.before(p); k > 0 && before != none && b.g.At(list[k-1]) > b.g.At(before) {
+				b.wait(p, list[k-1], usualHost, ofRequest)
+			}
 		}
 	}
 }
