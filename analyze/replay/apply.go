@@ -112,7 +112,9 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 	}
 	for e := range g.g.all() {
 		lag := v.Lag(e.index)
-		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution || e.kind == whileHeld
+		isHost := e.kind == onThread || e.kind == ofRequest || e.kind == ofExecution || e.kind == whileHeld ||
+			e.kind == afterWait && g.isUnrecorded(e) && g.executionOf(e.owner) == trace.NoExecution ||
+			(e.kind == onStream || e.kind == afterLaunch) && !g.forest.Has(e.owner, trace.FlagLaunch)
 		if c.Select != "" && g.hosts != nil {
 			node := e.to >> 1
 			isHost = isHost && int(node) < len(g.hosts) && ofRank[g.hosts[node]]
@@ -497,14 +499,15 @@ func (g *Graph) elementwiseRun(rows []int32) int {
 	return n
 }
 
-// shortRun returns the number of short operations at the begin of rows of a stream, 0 for a few.
+// shortRun returns the number of short operations of a step at the begin of rows of a stream, 0 for a few.
 func (g *Graph) shortRun(rows []int32) int {
 	const (
 		few   = 4
 		short = 10 * microsecond
 	)
 	n := 0
-	for n < len(rows) && g.forest.Duration(rows[n]) < short && g.forest.Kind(rows[n]) == op.KindCompute {
+	f := g.forest
+	for n < len(rows) && f.Duration(rows[n]) < short && f.Kind(rows[n]) == op.KindCompute && f.Step(rows[n]) == f.Step(rows[0]) {
 		n++
 	}
 	if n < few {

@@ -36,6 +36,12 @@ type timed struct {
 	launch, start, took int64
 }
 
+// All time beside operations without a launch is the host's: 10 and 20 ms before them, and 40 ms after.
+func TestHostsWorkBetweenOperationsWithoutALaunch(t *testing.T) {
+	g := recordedOf(timed{"matmul", 0, -1, 10_000, 20_000}, timed{"relu", 0, -1, 50_000, 10_000})
+	check.Equal(t, "saved by half of the host's time", int64(35*ms), saved(t, g, "host 0.5x"))
+}
+
 // An operation of the host that synchronizes ends after the work of the device.
 func TestAHostsOperationWaitsForTheDevice(t *testing.T) {
 	g := recordedOf(timed{"matmul", 0, 1_000, 2_000, 50_000}, timed{"deviceSynchronize", op.SideHost, -1, 3_000, 50_000},
