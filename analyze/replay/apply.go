@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/schedule"
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
@@ -212,6 +213,43 @@ func (g *Graph) remove(s *selection, v *variant) {
 			lag = dropped
 		}
 		v.Set(e.index, lag)
+	}
+	g.removeLaunches(s, v)
+}
+
+// removeLaunches takes out the launches of selected operations that are stated as a time without a duration: the time
+// of a host before such a launch, and of a pause the usual one.
+func (g *Graph) removeLaunches(s *selection, v *variant) {
+	const pause = 8 // times the usual time
+	f := g.forest
+	const stays, goes = 1, 2
+	launches := make([]uint8, g.g.Nodes()) // the operations of a launch
+	for e := range g.g.owned(isRow) {
+		isLaunch := e.kind == afterLaunch && f.Has(e.owner, trace.FlagLaunch) && f.Launched(e.owner) <= f.Launch(e.owner)
+		switch node := e.from >> 1; {
+		case !isLaunch || g.g.From(^node) == none:
+		case s.rows[e.owner]:
+			launches[node] |= goes
+		default:
+			launches[node] |= stays
+		}
+	}
+	lags := []int64{0}
+	for node, of := range launches {
+		if of != 0 {
+			lags = append(lags, g.g.Lag(^int32(node)))
+		}
+	}
+	usual := sketch.Median(lags)
+	for node, of := range launches {
+		lag := v.Lag(^int32(node))
+		switch {
+		case of != goes:
+		case lag > pause*usual:
+			v.Set(^int32(node), lag-usual)
+		default:
+			v.Set(^int32(node), min(lag, 0))
+		}
 	}
 }
 
@@ -480,6 +518,9 @@ func (g *Graph) fuse(text string, v *variant) (int64, error) {
 		default:
 			v.Set(e.index, min(v.Lag(e.index), 0))
 		}
+	}
+	if keepsTime {
+		g.removeLaunches(s, v)
 	}
 	if n == 0 {
 		return 0, &UnknownError{Select: text}

@@ -50,3 +50,18 @@ func TestAHostsOperationWaitsForTheDevice(t *testing.T) {
 	const usual = 10_000 // after the last operation
 	check.Equal(t, "saved without the wait", int64(48*ms-usual), saved(t, g, "nowait deviceSynchronize"))
 }
+
+// A launch that is recorded as a point in time takes the time before it, as launches usually do.
+func TestLaunchesWithoutADurationGoWithTheirOperations(t *testing.T) {
+	var ops []timed
+	for i := range int64(300) {
+		ops = append(ops, timed{string("abc"[i%3]), 0, 300 * i, 300*i + 3, 1})
+	}
+	g := recordedOf(ops...)
+	for change, removed := range map[string]int64{"remove b": 100, "fuse a;b;c": 200} {
+		const each = 300_000
+		if ns := saved(t, g, change); ns < (removed-1)*each || ns > removed*each {
+			t.Errorf("%s saves %d ns, not the %d launches", change, ns, removed)
+		}
+	}
+}
