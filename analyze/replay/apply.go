@@ -203,8 +203,10 @@ func (g *Graph) warm(v *variant) int64 {
 	return s.count
 }
 
-// remove takes out operations, the calls that launched them, and host operators that launched nothing else.
+// remove takes out operations, what is within those of hosts, the calls that launched them, and host operators that
+// launched nothing else.
 func (g *Graph) remove(s *selection, v *variant) {
+	g.addBelow(s)
 	g.addHosts(s)
 	g.addWithin(s)
 	for e := range g.g.owned(s.has) {
@@ -249,6 +251,23 @@ func (g *Graph) removeLaunches(s *selection, v *variant) {
 			v.Set(^int32(node), lag-usual)
 		default:
 			v.Set(^int32(node), min(lag, 0))
+		}
+	}
+}
+
+// addBelow selects all below selected rows of hosts, without counting it.
+func (g *Graph) addBelow(s *selection) {
+	tree := &g.forest.Tree
+	var add func(rows []int32)
+	add = func(rows []int32) {
+		for _, r := range rows {
+			s.rows[r] = true
+			add(tree.Children(r))
+		}
+	}
+	for r := range g.forest.Rows() {
+		if s.rows[r] && !g.isOnDevice(r) && (tree.Parent[r] == trace.NoRow || !s.rows[tree.Parent[r]]) {
+			add(tree.Children(r))
 		}
 	}
 }
@@ -315,15 +334,10 @@ func (g *Graph) addHosts(s *selection) {
 			delete(hosts, h)
 		}
 	}
-	for r := range f.Rows() { // operators below
-		p := f.Tree.Parent[r]
-		if p != trace.NoRow && hosts[p] && f.Has(r, trace.FlagHost) && left[r] == 0 {
-			hosts[r] = true
-		}
-	}
 	for h := range hosts {
 		s.rows[h] = true
 	}
+	g.addBelow(s)
 }
 
 // like identifies calls with the same work.

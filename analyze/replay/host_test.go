@@ -65,3 +65,21 @@ func TestLaunchesWithoutADurationGoWithTheirOperations(t *testing.T) {
 		}
 	}
 }
+
+// An operation of the host that is taken out takes those within it along.
+func TestOperationsWithinOneGoWithIt(t *testing.T) {
+	f := trace.New()
+	for i, o := range []timed{
+		{"dropout", op.SideHost, -1, 0, 60}, {"mul", op.SideHost, -1, 10, 50}, {"mm", op.SideHost, -1, 60, 40},
+	} {
+		e := op.Entry{
+			Operation: o.name, Side: o.side, TraceID: op.TraceID{1}, SpanID: op.SpanID{byte(i + 1)},
+			Start: op.Known(1e18 + o.start*ms), Duration: o.took * ms,
+		}
+		if i == 1 {
+			e.ParentSpanID = op.SpanID{1}
+		}
+		f.Add(op.Record{Entry: &e})
+	}
+	check.Equal(t, "saved", int64(60*ms), saved(t, replay.New(f), "remove dropout"))
+}
