@@ -117,8 +117,13 @@ func (g *Graph) scaleHost(c Change, v *variant) (n int64, err error) {
 			e.kind == afterWait && g.isUnrecorded(e) && g.executionOf(e.owner) == trace.NoExecution ||
 			(e.kind == onStream || e.kind == afterLaunch) && !g.forest.Has(e.owner, trace.FlagLaunch)
 		if c.Select != "" && g.hosts != nil {
-			node := e.to >> 1
-			isHost = isHost && int(node) < len(g.hosts) && ofRank[g.hosts[node]]
+			of := none
+			if node := e.to >> 1; node < g.g.Owned() && isHost {
+				of = g.process[e.owner]
+			} else if int(node) < len(g.hosts) {
+				of = g.hosts[node]
+			}
+			isHost = isHost && ofRank[of]
 		}
 		if isHost && lag != dropped {
 			v.Set(e.index, int64(math.Round(float64(lag)*c.Factor)))

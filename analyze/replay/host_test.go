@@ -83,3 +83,18 @@ func TestOperationsWithinOneGoWithIt(t *testing.T) {
 	}
 	check.Equal(t, "saved", int64(60*ms), saved(t, replay.New(f), "remove dropout"))
 }
+
+// A change of a rank's host leaves the hosts of others alone.
+func TestTheHostOfARank(t *testing.T) {
+	f := trace.New()
+	for rank, starts := range [][]int64{{0, 10, 20}, {0, 50}} {
+		for _, start := range starts {
+			f.Add(op.Record{Entry: &op.Entry{
+				Operation: "matmul", DeviceID: "cpu", Rank: op.Known(int64(rank)), Start: op.Known(1e18 + start*ms), Duration: 10 * ms,
+			}})
+		}
+	}
+	g := replay.New(f)
+	check.Equal(t, "saved by the host of rank 1", int64(20*ms), saved(t, g, "host 0.5x rank=1"))
+	check.Equal(t, "saved by the host of rank 0", int64(0), saved(t, g, "host 0.5x rank=0"))
+}
