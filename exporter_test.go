@@ -253,26 +253,6 @@ func TestWriterThatStartsSpans(t *testing.T) {
 	checkBooks(t, "processor", proc.Stats())
 }
 
-// An exporter writes the spans above operations, in every format, but no spans of other traces and no spans that ended
-// before.
-func TestExportSpansAncestors(t *testing.T) {
-	unrelated := spantest.Request()
-	before := spantest.Request()
-	unrelated.SpanContext = spantest.SpanContext(5, 5)
-	before.SpanContext = spantest.SpanContext(0, 1<<21)
-	spans := tracetest.SpanStubs{before, spantest.Operation(0), spantest.Request(), unrelated}.Snapshots()
-	for _, f := range allFormats {
-		var out bytes.Buffer
-		exp := newExporter(t, &out, optrace.WithFormat(f))
-		export(t, exp, spans...)
-		export(t, exp, spans[3])
-		want := withoutWriter(f, exported(t, f, spans[1:3]))
-		got := withoutWriter(f, out.Bytes())
-		check.Equal(t, f.String()+": the operation and what is above it", string(want), string(got))
-		check.Equal(t, f.String()+": stats", optrace.Stats{Recorded: 1, Written: 1, Skipped: 4}, exp.Stats())
-	}
-}
-
 // hostileSpan panics halfway through a read.
 type hostileSpan struct{ sdktrace.ReadOnlySpan }
 

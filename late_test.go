@@ -200,9 +200,9 @@ func (f naiveFile) write(s *naiveSpan) {
 // The file agrees with a naive model when spans and operations come in any order, in several traces, with several local
 // roots and links.
 func TestLateOperationsAgainstNaive(t *testing.T) {
-	kinds := []string{"entries", "OTLP JSON", "a FlightRecorder"}
+	kinds := []string{"entries", "OTLP JSON", "OTLP proto", "a FlightRecorder", "an Exporter of spans"}
 	cases.Inputs(t, 20, 300, func(seed uint64, r *rand.Rand) {
-		s := newService(t, kinds[seed%3])
+		s := newService(t, kinds[seed%5])
 		spans := s.tp.Tracer("app")
 		prepared := prepare(t, s.ops, matmulSpec())
 		f := make(naiveFile)

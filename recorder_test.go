@@ -271,9 +271,9 @@ func TestEarlyTimes(t *testing.T) {
 }
 
 // Operations of an unsampled trace are not recorded, except by a Processor that takes all spans. A Processor counts
-// them.
+// them, and unsampled spans as skipped.
 func TestRecordUnsampled(t *testing.T) {
-	for want, opts := range map[uint64][]optrace.ProcessorOption{0: nil, 2: {optrace.WithRecordOnly()}} {
+	for want, opts := range map[uint64][]optrace.ProcessorOption{0: nil, 3: {optrace.WithRecordOnly()}} {
 		p := newProcessor(t, newExporter(t, io.Discard), opts...)
 		tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()), sdktrace.WithSpanProcessor(p))
 		ctx, _ := tp.Tracer("app").Start(t.Context(), "request")
@@ -281,7 +281,10 @@ func TestRecordUnsampled(t *testing.T) {
 		rec := p.Recorder(ctx)
 		rec.Record("a", "", ran).Record("b", "", ran)
 		rec.Finish()
+		unsampled := spantest.Operation(0)
+		unsampled.SpanContext = unsampled.SpanContext.WithTraceFlags(0)
+		p.OnEnd(unsampled.Snapshot())
 		shutdown(t, tp)
-		check.Equal(t, "stats", optrace.Stats{Recorded: want, Written: want, Skipped: 2 - want}, p.Stats())
+		check.Equal(t, "stats", optrace.Stats{Recorded: want, Written: want, Skipped: 3 - want}, p.Stats())
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/optrace/optrace/internal/testing/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -66,7 +67,7 @@ func TestEntryMapping(t *testing.T) {
 	}
 }
 
-// For any spans, a Converter's result does not depend on earlier spans.
+// For any spans, a Converter's result is valid, survives a round trip, and does not depend on earlier spans.
 func FuzzConverter(f *testing.F) {
 	for seed := range uint64(20) {
 		random := rand.NewChaCha8([32]byte{byte(seed)})
@@ -93,6 +94,9 @@ func FuzzConverter(f *testing.F) {
 				return nil, c.Ancestor(d)
 			}
 			check.OK(t, e.Validate())
+			line := e.AppendJSON(nil)
+			back := check.Must(entries.DecodeLine(line))(t).Entry
+			check.Equal(t, "written and read", string(line), string(back.AppendJSON(nil)))
 			return e, nil
 		}
 		used := convert.New(&m, 1<<10)
