@@ -30,6 +30,7 @@ import (
 func TestExportSpansGolden(t *testing.T) {
 	failed := spantest.Operation(2)
 	failed.Status = sdktrace.Status{Code: codes.Error, Description: "out of memory"}
+	failed.Events = []sdktrace.Event{{Name: "exception", Time: spantest.Epoch}}
 	other := spantest.Operation(3)
 	other.Resource = spantest.Service("evaluator")
 	other.Parent = spantest.Request().SpanContext
@@ -37,15 +38,16 @@ func TestExportSpansGolden(t *testing.T) {
 	unrelated.SpanContext = spantest.SpanContext(7, 7)
 	spans := tracetest.SpanStubs{spantest.Operation(0), spantest.Operation(1), failed, other, spantest.Request(),
 		unrelated}.Snapshots()
-
-	var out bytes.Buffer
-	exp := newExporter(t, &out)
-	for range 2 {
-		export(t, exp, spans...)
+	for _, f := range allFormats {
+		var out bytes.Buffer
+		exp := newExporter(t, &out, optrace.WithFormat(f))
+		for range 2 {
+			export(t, exp, spans...)
+		}
+		got := regexp.MustCompile(`"writer":"[0-9a-f]{12}"`).ReplaceAll(out.Bytes(), []byte(`"writer":"000000000000"`))
+		golden.Check(t, filepath.Join("testdata", "exporter_"+f.String()), got)
+		check.Equal(t, "Stats", optrace.Stats{Recorded: 8, Written: 8, Skipped: 4}, exp.Stats())
 	}
-	got := regexp.MustCompile(`"writer":"[0-9a-f]{12}"`).ReplaceAll(out.Bytes(), []byte(`"writer":"000000000000"`))
-	golden.Check(t, filepath.Join("testdata", "exporter_batch.jsonl"), got)
-	check.Equal(t, "Stats", optrace.Stats{Recorded: 8, Written: 8, Skipped: 4}, exp.Stats())
 }
 
 // Arguments are checked in the order shutdown, context, empty batch.

@@ -264,59 +264,36 @@ func TestParseDType(t *testing.T) {
 	}
 }
 
+// The names are separated by "; ".
 func TestInferKind(t *testing.T) {
 	for _, test := range []struct {
-		name       string
 		kind       op.Kind
 		rule       op.KindRule
 		deviceKind op.Kind
+		names      string
 	}{
-		{"matmul", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", op.KindCollective, op.RuleLibrary, op.KindCollective},
-		{"rcclGenericKernel", op.KindCollective, op.RuleLibrary, op.KindCollective},
-		{"HCCL_x", op.KindCollective, op.RuleLibrary, op.KindCollective},
-		{"oneccl_x", op.KindCollective, op.RuleLibrary, op.KindCollective},
-		{"mscclKernel", op.KindCollective, op.RuleLibrary, op.KindCollective},
-		{"my_nccl", op.KindCompute, op.RuleDefault, op.KindCompute}, // a prefix, not a word
-		{"allreduce", op.KindCollective, op.RuleName, op.KindCollective},
-		{"c10d::AllReduce_", op.KindCollective, op.RuleName, op.KindCollective},
-		{"all_gather_into_tensor", op.KindCollective, op.RuleName, op.KindCollective},
-		{"all_reduce", op.KindCollective, op.RuleName, op.KindCollective},
-		{"All-Reduce.3", op.KindCollective, op.RuleName, op.KindCollective},
-		{"MPI_Alltoallv", op.KindCollective, op.RuleName, op.KindCollective},
-		{"reduce_all", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"reduce_scatter", op.KindCollective, op.RuleName, op.KindCollective},
-		{"broadcast_coalesced", op.KindCollective, op.RuleName, op.KindCompute},
-		{"isend", op.KindCollective, op.RuleName, op.KindCompute},
-		{"RECV", op.KindCollective, op.RuleName, op.KindCompute},
-		{"recommendation_mlp", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"commit", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"record_param_comms", op.KindCollective, op.RuleName, op.KindCompute},
-		{"small_reduce", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"c10d::broadcast_", op.KindCollective, op.RuleName, op.KindCompute},
-		{"broadcast_in_dim", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"aten::broadcast_tensors", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"broadcast.5", op.KindCompute, op.RuleDefault, op.KindCompute}, // an operation of XLA
-		{"KJTAllToAllSplits", op.KindCollective, op.RuleName, op.KindCollective},
-		{"void vllm::cross_device_reduce_1stage<__half, 2>(RankData*)", op.KindCompute, op.RuleDefault, op.KindCollective},
-		{"void deep_ep::intranode::dispatch<8, 768>(int4*)", op.KindCompute, op.RuleDefault, op.KindCollective},
-		{"deep_ep::layout::get_layout", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"void gemm<AllReduceEpilogue>(comm)", op.KindCollective, op.RuleName, op.KindCompute},
-		{"triton_poi_fused_all_reduce_3", op.KindCollective, op.RuleName, op.KindCompute},
-		{"__amd_rocclr_copyBuffer", op.KindCompute, op.RuleDefault, op.KindMemory},
-		{"__amd_rocclr_fillBufferAligned", op.KindCompute, op.RuleDefault, op.KindMemory},
-		{"event_wait", op.KindCompute, op.RuleDefault, op.KindControl},
-		{"Memcpy HtoD", op.KindMemory, op.RuleName, op.KindMemory},
-		{"memset", op.KindMemory, op.RuleName, op.KindMemory},
-		{"my_memcpy", op.KindCompute, op.RuleDefault, op.KindCompute},
-		{"memcpy_broadcast", op.KindCollective, op.RuleName, op.KindMemory},
+		{op.KindCompute, op.RuleDefault, op.KindCompute, "matmul; ; my_nccl; reduce_all; recommendation_mlp; commit; " +
+			"small_reduce; broadcast_in_dim; aten::broadcast_tensors; broadcast.5; deep_ep::layout::get_layout; my_memcpy"},
+		{op.KindCollective, op.RuleLibrary, op.KindCollective, "ncclDevKernel_AllReduce_Sum_f32_RING_LL; " +
+			"rcclGenericKernel; HCCL_x; oneccl_x; mscclKernel"},
+		{op.KindCollective, op.RuleName, op.KindCollective, "allreduce; c10d::AllReduce_; all_gather_into_tensor; " +
+			"all_reduce; All-Reduce.3; MPI_Alltoallv; reduce_scatter; KJTAllToAllSplits"},
+		{op.KindCollective, op.RuleName, op.KindCompute, "broadcast_coalesced; isend; RECV; record_param_comms; " +
+			"c10d::broadcast_; void gemm<AllReduceEpilogue>(comm); triton_poi_fused_all_reduce_3"},
+		{op.KindCompute, op.RuleDefault, op.KindCollective, "void vllm::cross_device_reduce_1stage<__half, 2>(RankData*); " +
+			"void deep_ep::intranode::dispatch<8, 768>(int4*)"},
+		{op.KindCompute, op.RuleDefault, op.KindMemory, "__amd_rocclr_copyBuffer; __amd_rocclr_fillBufferAligned"},
+		{op.KindCompute, op.RuleDefault, op.KindControl, "event_wait"},
+		{op.KindMemory, op.RuleName, op.KindMemory, "Memcpy HtoD; memset"},
+		{op.KindCollective, op.RuleName, op.KindMemory, "memcpy_broadcast"},
 	} {
-		if kind, rule := op.InferKind(test.name); kind != test.kind || rule != test.rule {
-			t.Errorf("InferKind(%q) = %s by %s, want %s by %s", test.name, kind, rule, test.kind, test.rule)
-		}
-		if kind, _ := op.InferDeviceKind(test.name); kind != test.deviceKind {
-			t.Errorf("InferDeviceKind(%q) = %s, want %s", test.name, kind, test.deviceKind)
+		for name := range strings.SplitSeq(test.names, "; ") {
+			if kind, rule := op.InferKind(name); kind != test.kind || rule != test.rule {
+				t.Errorf("InferKind(%q) = %s by %s, want %s by %s", name, kind, rule, test.kind, test.rule)
+			}
+			if kind, _ := op.InferDeviceKind(name); kind != test.deviceKind {
+				t.Errorf("InferDeviceKind(%q) = %s, want %s", name, kind, test.deviceKind)
+			}
 		}
 	}
 }
