@@ -104,54 +104,6 @@ func TestRootStamping(t *testing.T) {
 	})
 }
 
-// Operations that began before the end of their root have it, later ones do not. Other spans above them may have ended.
-func TestRootsThatHaveEnded(t *testing.T) {
-	got := rootsOf(t, func(spans trace.Tracer, ops *optrace.Tracer) {
-		front, frontSpan := spans.Start(t.Context(), "front")
-		_, frontOp := ops.Start(front, "of front", "")
-		back, backSpan := spans.Start(remote(front), "back")
-		_, backOp := ops.Start(back, "of back", "")
-		_, third := spans.Start(remote(front), "third")
-		layer, layerSpan := spans.Start(back, "layer")
-		layerSpan.End()
-		run(layer, ops, "below what has ended")
-		backSpan.End()
-		run(layer, ops, "late below back")
-		backOp.End()
-		frontSpan.End()
-		frontOp.End()
-		third.End()
-		ctx, request := spans.Start(t.Context(), "request")
-		request.End()
-		run(ctx, ops, "late")
-	})
-	check.Equal(t, "roots by operation", map[string]string{
-		"of front": "front", "of back": "back", "below what has ended": "back", "late below back": "", "late": "",
-	}, got)
-}
-
-// Spans that began before the processor was registered do not disturb others.
-func TestRootsRegisteredLate(t *testing.T) {
-	var buf spantest.Buffer
-	proc := newProcessor(t, newExporter(t, &buf))
-	tp := sdktrace.NewTracerProvider()
-	// Without a processor the SDK does not record spans.
-	tp.RegisterSpanProcessor(sdktrace.NewSimpleSpanProcessor(&spantest.Exporter{}))
-	spans := tp.Tracer("service")
-	ops := optrace.NewTracer(tp)
-	early, earlySpan := spans.Start(t.Context(), "early")
-	tp.RegisterSpanProcessor(proc)
-	run(early, ops, "below early")
-	late, lateSpan := spans.Start(remote(early), "late")
-	run(late, ops, "below late")
-	earlySpan.End()
-	run(late, ops, "still below late")
-	lateSpan.End()
-	shutdown(t, tp)
-	want := map[string]string{"below early": "", "below late": "late", "still below late": "late"}
-	check.Equal(t, "roots by operation", want, rootsIn(t, spantest.ReadWhole(t, buf.Bytes()).Entries))
-}
-
 func TestRootStampingConcurrentSafe(t *testing.T) {
 	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf))

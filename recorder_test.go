@@ -23,7 +23,7 @@ import (
 	"github.com/optrace/optrace/op/attr"
 )
 
-// Current has the ended operations with their attributes.
+// Current has the ended operations with their attributes. Step holds after Finish.
 func TestRecorderCurrent(t *testing.T) {
 	rec := optrace.NewTracer(nil).Recorder(t.Context())
 	rec.Begin("matmul", "").In(2, 3).In(3, 4).Out(2, 4).End()
@@ -45,22 +45,13 @@ func TestRecorderCurrent(t *testing.T) {
 		"3 unknown false [] ? unknown",
 	}, got)
 	check.Equal(t, "the end of one and the start of the next are one reading", all[1].End(), all[2].Start)
-}
 
-// A Recorder can be used again for another iteration.
-func TestRecorderStep(t *testing.T) {
-	rec := optrace.NewTracer(nil).Recorder(optrace.ContextWithStep(t.Context(), 7))
-	rec.Begin("a", "")
+	rec = optrace.NewTracer(nil).Recorder(optrace.ContextWithStep(t.Context(), 7)).Begin("a", "")
 	rec.Step(8)
-	rec.Begin("b", "").End()
-	var got []op.Int
-	for _, e := range rec.Current() {
-		got = append(got, e.Step)
-	}
-	check.Equal(t, "steps", []op.Int{op.Known(7), op.Known(8)}, got)
+	all = rec.Begin("b", "").Current()
 	rec.Finish()
-	rec.Begin("c", "").End()
-	check.Equal(t, "the step after Finish", op.Known(8), rec.Current()[0].Step)
+	all = append(all, rec.Begin("c", "").Begin("d", "").Current()...)
+	check.Equal(t, "steps", [2]op.Int{op.Known(7), op.Known(8)}, [2]op.Int{all[0].Step, all[1].Step})
 }
 
 // Without Finish no operation is lost, and the Recorder's memory is bounded.

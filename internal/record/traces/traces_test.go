@@ -112,6 +112,34 @@ func TestLeakedSpansStayBounded(t *testing.T) {
 	}
 }
 
+// Operations that began before the end of their root have it, later ones do not. Other spans above them may have ended.
+// Spans that began before the first note do not disturb others.
+func TestRootsOfEndedSpans(t *testing.T) {
+	const front, back, third, layer, ofFront, ofBack, unnoted = 1, 2, 3, 4, 5, 6, 7
+	var r Roots
+	start(&r, "front", 1, front, 0, false)
+	start(&r, "operation", 1, ofFront, front, false)
+	start(&r, "back", 1, back, front, true)
+	start(&r, "operation", 1, ofBack, back, false)
+	start(&r, "third", 1, third, front, true)
+	start(&r, "layer", 1, layer, back, false)
+	end(&r, 1, layer, back, false)
+	check.Equal(t, "below a span that has ended", "back", below(&r, 1, layer))
+	end(&r, 1, back, front, true)
+	check.Equal(t, "late below back", "", below(&r, 1, layer))
+	check.Equal(t, "of back", "back", end(&r, 1, ofBack, back, false).Name)
+	end(&r, 1, front, 0, false)
+	check.Equal(t, "of front", "front", end(&r, 1, ofFront, front, false).Name)
+	end(&r, 1, third, front, true)
+	check.Equal(t, "late", "", below(&r, 1, front))
+
+	check.Equal(t, "below an unnoted root", "", below(&r, 2, unnoted))
+	start(&r, "late", 2, back, unnoted, true)
+	check.Equal(t, "below a noted root", "late", below(&r, 2, back))
+	end(&r, 2, unnoted, 0, false)
+	check.Equal(t, "after the end of the unnoted root", "late", below(&r, 2, back))
+}
+
 // A root opening in a trace with a forgotten first root is not the root of the first one's spans.
 func TestRootAfterEviction(t *testing.T) {
 	var r Roots
