@@ -119,8 +119,8 @@ func ExampleQueue() {
 	// matmul on cuda:0: [] -> ?, unknown bytes
 }
 
-// The device reports the times of an operation long after the end of its request. KeepTrace makes the Processor write the
-// request when it ends, however many other requests end meanwhile.
+// The device reports the times of an operation long after the end of its request. KeepTrace makes the Processor write
+// the request when it ends, however many other requests end meanwhile.
 func ExampleProcessor_KeepTrace() {
 	var ops bytes.Buffer
 	tp, proc, shutdown := toBuffer(&ops)

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -189,46 +188,35 @@ func TestExporterConcurrentSafe(t *testing.T) {
 	const exporters, batches, perBatch = 4, 50, 7
 	spans := spantest.Operations(perBatch)
 	var accepted atomic.Uint64
-	var wg sync.WaitGroup
-	for range exporters {
-		wg.Go(func() {
-			for range batches {
-				switch err := exp.ExportSpans(context.Background(), spans); {
-				case err == nil:
-					accepted.Add(perBatch)
-				case !errors.Is(err, optrace.ErrExporterShutdown):
-					t.Errorf("ExportSpans: %v", err)
-				}
+	atOnce(2*exporters+1, func(g int) {
+		if g == 0 {
+			for buf.Writes() < exporters*batches/2 {
+				time.Sleep(10 * time.Microsecond)
 			}
-		})
-		wg.Go(func() {
-			for range batches {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-				if err := exp.ForceFlush(ctx); err != nil {
-					t.Errorf("ForceFlush: %v", err)
-				}
+			check.Is(t, "Shutdown", nil, exp.Shutdown(context.Background()))
+			atEnd := buf.Writes()
+			check.Is(t, "the second Shutdown", nil, exp.Shutdown(context.Background()))
+			check.Equal(t, "writes after Shutdown", atEnd, buf.Writes())
+			return
+		}
+		for range batches {
+			if g%2 == 0 {
+				check.Is(t, "ForceFlush", nil, exp.ForceFlush(context.Background()))
 				_ = exp.Stats()
 				_ = exp.MarshalLog()
-				cancel()
+			} else if err := exp.ExportSpans(context.Background(), spans); err == nil {
+				accepted.Add(perBatch)
+			} else {
+				check.Is(t, "ExportSpans", optrace.ErrExporterShutdown, err)
 			}
-		})
-	}
-	wg.Go(func() {
-		for buf.Writes() < exporters*batches/2 {
-			time.Sleep(10 * time.Microsecond)
 		}
-		check.Is(t, "Shutdown", nil, exp.Shutdown(context.Background()))
-		atEnd := buf.Writes()
-		check.Is(t, "the second Shutdown", nil, exp.Shutdown(context.Background()))
-		check.Equal(t, "writes after Shutdown", atEnd, buf.Writes())
 	})
-	wg.Wait()
 	st := exp.Stats()
 	checkBooks(t, "exporter", st)
 	rec := spantest.ReadWhole(t, buf.Bytes())
 	rec.CheckBatches(t)
-	if st.Written != accepted.Load() || uint64(len(rec.Entries)) != st.Written {
-		t.Errorf("ExportSpans took %d, Stats say %d, the writer has %d", accepted.Load(), st.Written, len(rec.Entries))
+	if n := accepted.Load(); st.Written != n || uint64(len(rec.Entries)) != n {
+		t.Errorf("ExportSpans took %d, Stats say %d, the writer has %d", n, st.Written, len(rec.Entries))
 	}
 }
 

@@ -220,28 +220,12 @@ func TestRecordBadTimes(t *testing.T) {
 func TestEarlyTimes(t *testing.T) {
 	const ms = 1_764_359_584_123
 	early := optrace.Times{Start: ms, End: ms + 5}
-	for name, test := range map[string]struct {
-		record func(tr *optrace.Tracer, prep *optrace.Prepared, p *optrace.Processor)
-		want   string
-	}{
-		"Prepared.Record": {
-			func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) { prep.Record(t.Context(), early) },
-			"1764359584123 looks like milliseconds",
-		},
-		"Recorder.Record": {func(_ *optrace.Tracer, _ *optrace.Prepared, p *optrace.Processor) {
-			p.Recorder(t.Context()).Record("matmul", "", early).Finish()
-		}, "1764359584123 looks like milliseconds"},
-		"Launch": {func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) {
-			prep.Record(t.Context(), optrace.Times{Start: started, End: ended, Launch: ms / 1000})
-		}, "1764359584 looks like seconds"},
-		"EndAt": {func(tr *optrace.Tracer, _ *optrace.Prepared, _ *optrace.Processor) {
-			_, o := tr.Start(t.Context(), "matmul", "")
-			o.EndAt(ms * 1000)
-		}, "1764359584123000 looks like microseconds"},
-		"StartAt": {func(_ *optrace.Tracer, prep *optrace.Prepared, _ *optrace.Processor) {
-			_, o := prep.StartAt(t.Context(), 1000)
-			o.EndAt(started)
-		}, "1000 is in 1970"},
+	for name, want := range map[string]string{
+		"Prepared.Record": "1764359584123 looks like milliseconds",
+		"Recorder.Record": "1764359584123 looks like milliseconds",
+		"Launch":          "1764359584 looks like seconds",
+		"EndAt":           "1764359584123000 looks like microseconds",
+		"StartAt":         "1000 is in 1970",
 	} {
 		t.Run(name, func(t *testing.T) {
 			optrace.ForgetEarlyTimes()
@@ -249,11 +233,25 @@ func TestEarlyTimes(t *testing.T) {
 			spantest.HandleErrors(t, func(err error) { told <- err.Error() })
 			ops, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
 				tr := optrace.NewTracer(tp)
+				prepared := prepare(t, tr, matmulSpec())
 				for range 2 {
-					test.record(tr, prepare(t, tr, matmulSpec()), p)
+					switch name {
+					case "Prepared.Record":
+						prepared.Record(t.Context(), early)
+					case "Recorder.Record":
+						p.Recorder(t.Context()).Record("matmul", "", early).Finish()
+					case "Launch":
+						prepared.Record(t.Context(), optrace.Times{Start: started, End: ended, Launch: ms / 1000})
+					case "EndAt":
+						_, o := tr.Start(t.Context(), "matmul", "")
+						o.EndAt(ms * 1000)
+					case "StartAt":
+						_, o := prepared.StartAt(t.Context(), 1000)
+						o.EndAt(started)
+					}
 				}
 			})
-			check.Equal(t, "told", "optrace: recording operations: times are Unix nanoseconds; "+test.want, <-told)
+			check.Equal(t, "told", "optrace: recording operations: times are Unix nanoseconds; "+want, <-told)
 			if len(ops) != 2 || len(told) > 0 {
 				t.Errorf("%d operations, and %d more errors", len(ops), len(told))
 			}

@@ -217,8 +217,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// Sums below roots that never end take the memory of the bound, and the operations of evicted sums are counted. New roots
-// have their summaries. Row M1 of docs/reliability.md.
+// Sums below roots that never end take the memory of the bound, and the operations of evicted sums are counted. New
+// roots have their summaries. Row M1 of docs/reliability.md.
 func TestLeakedSumsStayBounded(t *testing.T) {
 	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
@@ -227,7 +227,8 @@ func TestLeakedSumsStayBounded(t *testing.T) {
 		name              string
 		roots, ops, width int // operations below each root, with names of this length
 	}{
-		{"many", 300_000, 0, 0}, {"with operations", 4000, 130, 10}, {"with operations of long names", 1500, 20, 10 << 10},
+		{"many", 300_000, 0, 0}, {"with operations", 4000, 130, 10},
+		{"with operations of long names", 1500, 20, 10 << 10},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := check.Heap()
