@@ -1,6 +1,5 @@
 // Package rotate is an append-only file that follows renames, rotates by size and age, bounds the total of its rotated
-// files, and refuses symbolic links to regular files. It knows no format: an [Inspect] function examines the end of a
-// file. The sink in internal/record/sink writes to a [File].
+// files, and refuses symbolic links to regular files. An [Inspect] function examines the end of a file.
 package rotate
 
 import (
