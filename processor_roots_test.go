@@ -16,27 +16,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// rootsOf runs f with a provider and returns the local root of each operation by name.
-func rootsOf(t *testing.T, f func(spans trace.Tracer, ops *optrace.Tracer)) map[string]string {
-	t.Helper()
-	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, _ *optrace.Processor) {
-		f(tp.Tracer("service"), optrace.NewTracer(tp))
-	})
-	return rootsIn(t, entries)
-}
-
-func rootsIn(t *testing.T, entries []*op.Entry) map[string]string {
-	t.Helper()
-	got := make(map[string]string)
-	for _, e := range entries {
-		if (e.Root == "") != e.RootSpanID.IsZero() {
-			t.Errorf("%s: root %q with id %v", e.Operation, e.Root, e.RootSpanID)
-		}
-		got[e.Operation] = e.Root
-	}
-	return got
-}
-
 // run records the operation name below ctx.
 func run(ctx context.Context, ops *optrace.Tracer, name string) {
 	_, o := ops.Start(ctx, name, "")
@@ -60,7 +39,9 @@ func TestRootStamping(t *testing.T) {
 	}
 	cases.Inputs(t, 20, 300, func(_ uint64, r *rand.Rand) {
 		want := make(map[string]string)
-		got := rootsOf(t, func(spans trace.Tracer, ops *optrace.Tracer) {
+		entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, _ *optrace.Processor) {
+			spans := tp.Tracer("service")
+			ops := optrace.NewTracer(tp)
 			nodes := []*node{{ctx: trace.ContextWithRemoteSpanContext(t.Context(), spantest.SpanContext(3, 3))},
 				{ctx: t.Context()}}
 			for i := range 100 {
@@ -100,6 +81,11 @@ func TestRootStamping(t *testing.T) {
 				n.end()
 			}
 		})
+		got := make(map[string]string)
+		for _, e := range entries {
+			got[e.Operation] = e.Root
+			check.Equal(t, "root without an id", e.Root == "", e.RootSpanID.IsZero())
+		}
 		check.Equal(t, "roots by operation", want, got)
 	})
 }
