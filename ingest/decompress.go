@@ -1,12 +1,19 @@
 package ingest
 
 import (
+	"archive/zip"
 	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"hash"
+	"hash/crc32"
 	"io"
+	"io/fs"
+	"os"
+	"sync"
 
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
@@ -121,5 +128,88 @@ func (r *countingReader) count(n int) {
 	r.n += int64(n)
 	if n != 0 && r.seen != nil {
 		r.seen(n)
+	}
+}
+
+var zipMagic = []byte("PK\x03\x04")
+
+// errZip is the error of [decompress] for a zip archive.
+var errZip = errors.New("a zip archive")
+
+// zipped is a file in a zip archive.
+type zipped struct {
+	offset, size int64 // of the stored bytes
+	isDeflated   bool
+	sum          uint32
+}
+
+// content returns the content of a file, given its stored bytes. At its end it checks the sum.
+func (z *zipped) content(stored io.Reader) io.Reader {
+	if z.isDeflated {
+		stored = flate.NewReader(stored)
+	}
+	return &summed{src: stored, sum: crc32.NewIEEE(), want: z.sum}
+}
+
+type summed struct {
+	src  io.Reader
+	sum  hash.Hash32
+	want uint32
+}
+
+// Read implements io.Reader.
+func (r *summed) Read(p []byte) (int, error) {
+	n, err := r.src.Read(p)
+	_, _ = r.sum.Write(p[:n]) // does not fail
+	if err == io.EOF && r.sum.Sum32() != r.want {
+		err = zip.ErrChecksum
+	}
+	return n, err
+}
+
+// countingReaderAt reads a file at any offset. It adds to the count of the sequential reader, up to the size of the
+// file: formats may skip parts and read others twice.
+type countingReaderAt struct {
+	file    *os.File
+	size    int64
+	mu      sync.Mutex // of counted
+	counted *countingReader
+	memory  *memory
+}
+
+// Hold bounds the memory of readers of the file, see [Input.Hold].
+func (r *countingReaderAt) Hold(bytes int64) error { return r.memory.hold(bytes) }
+
+// seekable returns a reader of the file behind c, nil if src is compressed or no regular file.
+func seekable(src io.Reader, c *content, counted *countingReader, m *memory) *countingReaderAt {
+	file, info := regular(src)
+	if file == nil || file == os.Stdin || c.isCompressed { // standard input may not stand at its beginning
+		return nil
+	}
+	return &countingReaderAt{file: file, size: info.Size(), counted: counted, memory: m}
+}
+
+// regular returns src if it is a regular file, nil otherwise. Reads of a regular file do not block.
+func regular(src io.Reader) (*os.File, fs.FileInfo) {
+	if file, ok := src.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			return file, info
+		}
+	}
+	return nil, nil
+}
+
+// ReadAt implements io.ReaderAt.
+func (r *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	n, err := r.file.ReadAt(p, off)
+	r.count(int64(n))
+	return n, err
+}
+
+func (r *countingReaderAt) count(n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n = min(n, r.size-r.counted.n); n > 0 {
+		r.counted.count(int(n))
 	}
 }

@@ -1,13 +1,19 @@
 package parquet
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
+	"github.com/pierrec/lz4/v4"
 )
 
 var errShortPage = errors.New("page ends early")
@@ -217,3 +223,92 @@ func (b *budget) hold(held *int64, n int64) error {
 	}
 	return nil
 }
+
+// decompressor decompresses pages. It creates its decoders on first use.
+type decompressor struct {
+	zstd *zstd.Decoder
+	gzip gzip.Reader
+}
+
+func (d *decompressor) close() {
+	if d.zstd != nil {
+		d.zstd.Close()
+	}
+}
+
+// decompress decompresses src into dst. It returns an error unless the result has the size of dst. Unlike
+// the library's codecs it never allocates more.
+func (d *decompressor) decompress(c format.CompressionCodec, dst, src []byte) (err error) {
+	n := len(dst)
+	switch c {
+	case format.Snappy:
+		if n, err = snappy.DecodedLen(src); err == nil && n == len(dst) {
+			_, err = snappy.Decode(dst, src)
+		}
+	case format.Gzip:
+		if err = d.gzip.Reset(bytes.NewReader(src)); err == nil {
+			n, err = fill(dst, &d.gzip)
+		}
+	case format.Brotli:
+		n, err = fill(dst, brotli.NewReader(bytes.NewReader(src)))
+	case format.Zstd:
+		if d.zstd == nil {
+			if d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+				zstd.WithDecoderMaxMemory(maxPageBytes)); err != nil {
+				return fmt.Errorf("opening zstd: %w", err)
+			}
+		}
+		var out []byte
+		out, err = d.zstd.DecodeAll(src, dst[:0])
+		n = len(out)
+	case format.Lz4Raw:
+		n, err = lz4.UncompressBlock(src, dst)
+	default:
+		return fmt.Errorf("unsupported codec %d (%v)", c, c)
+	}
+	if err == nil && n != len(dst) {
+		err = errors.New("page differs from its stated size")
+	}
+	return err
+}
+
+// fill reads src into dst and returns the number of bytes, up to one more than len(dst).
+func fill(dst []byte, src io.Reader) (n int, err error) {
+	if n, err = io.ReadFull(src, dst); err == nil {
+		k, _ := io.ReadFull(src, make([]byte, 1))
+		n += k
+	}
+	return n, err
+}
+
+// Limits of memory and disk space. A file states the sizes of its parts; the reader believes them up to these limits.
+const (
+	// maxFooterBytes limits the footer. At some kilobytes per row group it allows far more than a billion operations.
+	maxFooterBytes = 128 << 20
+	// maxPageBytes limits a decompressed page. Known writers stay below 100 MiB, most of them at 1 MiB.
+	maxPageBytes = 128 << 20
+	// maxHeldBytes limits the pages and dictionaries of all columns together.
+	maxHeldBytes = 512 << 20
+	// maxColumns limits the columns and groups of a schema, and maxDepth its nesting.
+	maxColumns = 1 << 16
+	maxDepth   = 64
+	// maxRowGroups limits the row groups of a file.
+	maxRowGroups = 1 << 20
+	// maxRowValues limits the values of a row in a column.
+	maxRowValues = 1 << 20
+	// maxTextBytes limits a text.
+	maxTextBytes = 16 << 20
+	// MaxSpoolBytes limits the copy of an input that does not support random access.
+	MaxSpoolBytes = 16 << 30
+
+	// Equal rows take no space, so a few bytes may claim any number of rows. maxRowsPerByte limits the
+	// rows for each byte of the pages read. freeRows are allowed in a file of any size.
+	maxRowsPerByte = 16
+	freeRows       = 1 << 20
+
+	// maxValuesPerByte limits the values for each byte of a page with more values than rows. Different
+	// levels take at least one bit each.
+	maxValuesPerByte = 64
+	// maxHeaderBytes limits a page header. It may hold the smallest and the largest value.
+	maxHeaderBytes = 1 << 20
+)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/read/spool"
 	"github.com/optrace/optrace/internal/release"
@@ -231,4 +232,16 @@ func (t *tableReader) count(rows int) (bytes int64, ok bool) {
 
 func (t *tableReader) syntaxError(offset int64, class op.ErrorClass, msg string, args ...any) error {
 	return &op.SyntaxError{File: t.name, Offset: max(0, offset), Msg: fmt.Sprintf(msg, args...), Class: class}
+}
+
+func init() {
+	ingest.Register("parquet", ingest.Tables{
+		Records: func(src io.Reader, name string, m ingest.Memory) iter.Seq2[op.Record, error] {
+			return Records(src, name, m.SpoolBytes)
+		},
+		RecordsAt: func(src io.ReaderAt, size int64, name string, _ ingest.Memory) iter.Seq2[op.Record, error] {
+			return RecordsAt(src, size, name)
+		},
+		Parts: Parts,
+	})
 }

@@ -3,8 +3,10 @@ package kineto
 import (
 	"cmp"
 	"iter"
+	"regexp"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/internal/read/marks"
@@ -273,4 +275,165 @@ func (m *entryMaker) pathOf(i int32, at int64) string {
 		remember(&m.paths, i, path)
 	}
 	return path
+}
+
+// groups tells the traces of a merged file apart: SGLang writes "[TP01] 83" for process 83 of the second rank and
+// "[TP01] 0" for its device 0. It has the group of each process with a prefix, by symbol; nil if there is no prefix.
+type groups map[uint32]group
+
+// rankPrefix is the prefix of a process, one bracket or several.
+var rankPrefix = regexp.MustCompile(`^(\[[A-Za-z]+-?[0-9]+\] ?)+`)
+
+type group struct {
+	number int // in the order of the prefixes
+	rank   op.Int
+}
+
+func (g groups) of(process uint32) int { return g[process].number }
+
+// ofPrefix returns the group of the processes with the prefix of a process that may have no symbol.
+func (g groups) ofPrefix(symbols *profiler.Symbols, process string) int {
+	for other, group := range g {
+		if prefixOf(symbols.Text(other)) == prefixOf(process) {
+			return group.number
+		}
+	}
+	return 0
+}
+
+func prefixOf(process string) string { return rankPrefix.FindString(strings.Trim(process, `"`)) }
+
+// findGroups finds the groups of the processes of all events.
+func (t *tables) findGroups() groups {
+	prefixes := make(map[uint32]string)
+	add := func(process uint32) {
+		if _, ok := prefixes[process]; !ok {
+			prefixes[process] = prefixOf(t.symbols.Text(process))
+		}
+	}
+	for _, thread := range t.threads.Values {
+		add(thread.process)
+	}
+	for i := range int32(t.deviceOps.n) {
+		add(t.deviceOps.at(i).process)
+	}
+	var list []string
+	for _, prefix := range prefixes {
+		if prefix != "" && !slices.Contains(list, prefix) {
+			list = append(list, prefix)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	slices.Sort(list)
+	g := make(groups)
+	for process, prefix := range prefixes {
+		if prefix == "" {
+			continue
+		}
+		number := slices.Index(list, prefix)
+		g[process] = group{number: number + 1, rank: op.Known(rankIn(prefix, number))}
+	}
+	return g
+}
+
+// rankIn returns the number in a prefix such as [TP01], and the other one if the prefix has several.
+func rankIn(prefix string, other int) int64 {
+	digits := strings.TrimLeftFunc(strings.Trim(prefix, "[] "), func(r rune) bool { return r < '0' || r > '9' })
+	if rank, err := strconv.ParseUint(digits, 10, 31); err == nil {
+		return int64(rank)
+	}
+	return int64(other)
+}
+
+func (t *tables) forwards() []int32 {
+	var list []int32
+	for i := range int32(t.gradients.n) {
+		if t.gradients.at(i).forward == 0 {
+			list = append(list, i)
+		}
+	}
+	slices.SortFunc(list, func(i, j int32) int {
+		a, b := t.gradients.at(i), t.gradients.at(j)
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(t.hostOps.at(a.op).start, t.hostOps.at(b.op).start),
+			cmp.Compare(i, j))
+	})
+	return list
+}
+
+const maxForwards = 64
+
+// forwardOf returns the forward operator of a backward operator, -1 if ambiguous. An operator without a gradient shares
+// the number of the next operator with one. Of several operators with the number, the last one with the backward
+// operator's name matches:
+//
+//	forward   aten::linear 4 > aten::t 4   aten::addmm 5   aten::relu 6
+//	backward  TBackward0 4                 AddmmBackward0 5
+//
+// Autograd's thread numbers differ from the thread ids of events. Matches on two threads are ambiguous.
+func (m *entryMaker) forwardOf(g *gradient) int32 {
+	o := m.hostOps.at(g.op)
+	name := m.plainOf(o.name).backward
+	if name == "" {
+		return -1
+	}
+	i := sort.Search(len(m.byNumber), func(i int) bool {
+		f := m.gradients.at(m.byNumber[i])
+		return f.number > g.number || f.number == g.number && m.hostOps.at(f.op).start >= o.start
+	})
+	found := int32(-1)
+	for n := 0; n < maxForwards && i > 0; n++ {
+		i--
+		f := m.gradients.at(m.byNumber[i])
+		if f.number != g.number {
+			break
+		}
+		forward := m.hostOps.at(f.op)
+		switch {
+		case m.processOf(forward.thread) != m.processOf(o.thread), m.plainOf(forward.name).own != name:
+		case found < 0:
+			found = f.op
+		case forward.thread != m.hostOps.at(found).thread:
+			return -1
+		}
+	}
+	return found
+}
+
+// plainNames are the plain name of an operator and the plain name of the operator whose gradient it computes: "addmm"
+// for "autograd::engine::evaluate_function: AddmmBackward0", "" for a forward operator.
+type plainNames struct {
+	own, backward string
+	known         bool
+}
+
+func (m *entryMaker) plainOf(symbol uint32) *plainNames {
+	if m.plain == nil {
+		m.plain = make([]plainNames, len(m.symbols.Texts())+1)
+	}
+	p := &m.plain[symbol]
+	if !p.known {
+		name := m.symbols.Text(symbol)
+		p.known, p.own = true, plainName(name)
+		class := strings.TrimRight(name[strings.LastIndexByte(name, ' ')+1:], "0123456789")
+		if class, ok := strings.CutSuffix(class, "Backward"); ok {
+			p.backward = plainName(class)
+		}
+	}
+	return p
+}
+
+// plainName returns a name without namespaces, in lower case, letters and digits only: the gradient class of
+// max_pool2d_with_indices is MaxPool2DWithIndices.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+			return r
+		case 'A' <= r && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return -1
+	}, name[strings.LastIndexByte(name, ':')+1:])
 }
