@@ -282,8 +282,7 @@ func documents() []document {
 	python := func(id, name, more string) string {
 		return fmt.Sprintf(`{"context":{"trace_id":"0x4d02081d276cbb954beb68be77c6566e","span_id":"0x%s"},%s`+
 			`"name":"%s","parent_id":null,"start_time":"2026-11-21T01:23:22.640000Z",`+
-			`"end_time":"2026-11-21T01:23:22.650000Z",`+
-			`"attributes":{"tensor.op.name":""}`, id, more, name)
+			`"end_time":"2026-11-21T01:23:22.650000Z",`+`"attributes":{"tensor.op.name":""}`, id, more, name)
 	}
 	event := func(name, more string) string {
 		return fmt.Sprintf(`{%s"ph":"X","cat":"kernel","name":"%s","pid":0,"tid":7,"ts":10,"dur":2`, more, name)

@@ -174,9 +174,7 @@ func TestFollowRotation(t *testing.T) {
 		return func(*following) { appendTo(t, path, entryLines(from, to)) }
 	}
 	appendTo(t, path, entryLines(0, 10))
-	seen := follow(t, path,
-		write(10, 20),
-		rename,
+	seen := follow(t, path, write(10, 20), rename,
 		func(*following) { appendTo(t, path+".1", entryLines(20, 25)) }, // its writer has not noticed
 		write(25, 40),
 		func(*following) {}, func(*following) {}, func(*following) {},
@@ -221,8 +219,7 @@ func TestFollowErrors(t *testing.T) {
 	// A bad line is one error, half a line at the end is not.
 	path := filepath.Join(dir, "ops.jsonl")
 	appendTo(t, path, entryLines(0, 3))
-	seen := follow(t, path,
-		func(*following) { appendTo(t, path, []byte("{\"step\":\n")) },
+	seen := follow(t, path, func(*following) { appendTo(t, path, []byte("{\"step\":\n")) },
 		func(*following) { appendTo(t, path, entryLines(3, 5)) },
 		func(*following) { appendTo(t, path, []byte(`{"step":1,"opera`)) },
 	)
@@ -402,8 +399,7 @@ func TestReadFromALockedThread(t *testing.T) {
 	in = ingest.Options{Stdin: strings.NewReader(content)}.Open(ingest.Stdin)
 	in.SetPartSize(1000)
 	stopped := errors.New("stopped")
-	if err := in.Read(3, func(int, int64, int64,
-		iter.Seq2[op.Record, error]) error {
+	if err := in.Read(3, func(int, int64, int64, iter.Seq2[op.Record, error]) error {
 		return stopped
 	}); err != stopped {
 		t.Errorf("error %v, want %v", err, stopped)

@@ -45,8 +45,7 @@ var formats = []Format{
 	{
 		Name: "optrace-profile", Short: "profile", Summary: "sums that optrace convert -to profile wrote, for reports",
 		detect: func(h *head) bool {
-			return h.isObjects() &&
-				string(h.value("schema")) == `"`+opfile.PartialSchema+`"`
+			return h.isObjects() && string(h.value("schema")) == `"`+opfile.PartialSchema+`"`
 		},
 		open:    whole(partialRecords),
 		partial: true,
@@ -129,8 +128,7 @@ var formats = []Format{
 		Name: "chrome", Summary: "Chrome traces: torch.profiler's Kineto, and others",
 		detect: func(h *head) bool {
 			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.holds("traceEvents", "traceEvents") ||
-				h.has("schemaVersion") && h.has("deviceProperties", "distributedInfo")) ||
-				h.isArray() && h.has("ph")
+				h.has("schemaVersion") && h.has("deviceProperties", "distributedInfo")) || h.isArray() && h.has("ph")
 		},
 		open: whole(kineto.Records),
 	},

@@ -42,9 +42,7 @@ type Writer struct {
 // NewWriter returns a Writer to w. It writes when the first row group is complete.
 func NewWriter(w io.Writer) *Writer {
 	schema := newSchema()
-	file := parquet.NewGenericWriter[any](w,
-		schema,
-		parquet.Compression(&zstd.Codec{}),
+	file := parquet.NewGenericWriter[any](w, schema, parquet.Compression(&zstd.Codec{}),
 		parquet.DictionaryMaxBytes(maxDictionaryBytes),
 		parquet.KeyValueMetadata(schemaKey, op.Schema),
 		parquet.CreatedBy("optrace", "", ""),

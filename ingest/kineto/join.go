@@ -42,8 +42,7 @@ func newJoin(t *tables) *join {
 		l := t.launches.at(i)
 		return profiler.Interval{Thread: l.thread, Start: l.start, End: l.start}
 	}}
-	operators.Enclose(&launches,
-		func(i int32, n profiler.Nest) { t.hostOps.at(i).parent = n.Parent },
+	operators.Enclose(&launches, func(i int32, n profiler.Nest) { t.hostOps.at(i).parent = n.Parent },
 		func(i, in int32) { t.launches.at(i).op = in })
 	g := t.findGroups()
 	order := make([]int32, t.launches.n) // mostly in order of correlation ids already

@@ -70,8 +70,7 @@ func TestRecords(t *testing.T) {
 			`[{"ph":"X","cat":"kernel","dur":1},{"ph":"X","cat":"kernel","ts":1},{"ph":"X","ts":x},7,` + kernel + `]`,
 			"error: trace: event without ts (at byte 1)\nerror: trace: event without dur (at byte 35)\n" +
 				"error: trace: expected a value, found 'x' (at byte 83)\nerror: trace: expected an object, found " +
-				"'7' (at byte 86)\n" +
-				wantKernel("10250"),
+				"'7' (at byte 86)\n" + wantKernel("10250"),
 		},
 		{
 			"a negative duration", `[` + strings.Replace(kernel, `"dur":2`, `"dur":-2`, 1) + `]`,
@@ -90,9 +89,8 @@ func TestRecords(t *testing.T) {
 		},
 		{
 			"no device, stream and launch", `[{"ph":"X","cat":"cuda_runtime","name":"cudaMalloc","pid":1,"tid":1,` +
-				`"ts":1,"dur":1,"args":{"correlation":0}},` +
-				strings.NewReplacer(`"device":0,"stream":7`,
-					`"device":-1,"stream":-1,"correlation":0`).Replace(kernel) + `]`,
+				`"ts":1,"dur":1,"args":{"correlation":0}},` + strings.NewReplacer(`"device":0,"stream":7`,
+				`"device":-1,"stream":-1,"correlation":0`).Replace(kernel) + `]`,
 			"skipped runtime_call: 1\n" + strings.NewReplacer(`"cuda:0"`, "null", `,"stream":7`,
 				"").Replace(wantKernel("10250")),
 		},
@@ -126,8 +124,7 @@ func TestRecords(t *testing.T) {
 			wantSpan + "error: trace: time base behind the events, spans that start without it: 1 (at byte 125)\n",
 		},
 		{"a plain span behind the time base", `{"baseTimeNanoseconds":5,"traceEvents":[` + span + `]}`,
-			strings.Replace(wantSpan, "1000",
-				"1005", 1)},
+			strings.Replace(wantSpan, "1000", "1005", 1)},
 		{
 			"a span of a bad id", `[{"ph":"X","name":"s","ts":1,"dur":2,"args":{"op":"relu","output_shape":"2x3",` +
 				`"trace_id":"x","span_id":"00f067aa0ba902b7"}}]`,
@@ -266,8 +263,8 @@ func TestRecordsWithMapping(t *testing.T) {
 	m.Keep("queued")
 	m.Keep("correlation")
 	m.Alias("layer", attrkey.Path)
-	text := `[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2,"args":{"queued":0,"grid":[1,2],` +
-		`"layer":"encoder.0","device":3,` +
+	text := `[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2,"args":{"queued":0,"grid":[1,2],"layer":"encoder` +
+		`.0","device":3,` +
 		`"correlation":8}},
 		{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":1,"dur":2,"args":{"layer":"encoder.1","Input Dims":[[2]]}}]`
 	want := `{"step":null,"operation":"aten::mm","device_id":"cpu","input_shapes":[[2]],"output_shape":null,` +
@@ -420,8 +417,7 @@ func TestPaths(t *testing.T) {
 			"[{grid [2,1,1] 5} {block [32,1,1] 5} {registers per thread 16 1} {tensor.launch.duration 1000 1} " +
 			"{tensor.launch.call cudaLaunchKernel 0} {thread.id 1 1}]",
 		"b": "4 ## forward ##/nn.Module: Net_0 by nn.Module: Net_0 [{graph id 3 1} {graph node id 99 1} {" +
-			"tensor.launch.duration 1000 1} " +
-			"{tensor.launch.call cudaGraphLaunch 0} {thread.id 1 1}]",
+			"tensor.launch.duration 1000 1} {tensor.launch.call cudaGraphLaunch 0} {thread.id 1 1}]",
 		"c": "4  by  [{tensor.launch.duration 1000 1} {tensor.launch.call cudaLaunchKernel 0} {thread.id 2 1}]",
 	}
 	check.Equal(t, "", want, got)

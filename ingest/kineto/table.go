@@ -179,15 +179,12 @@ func (t *tables) makerNumber(name string) uint16 {
 func (t *tables) heldBytes() int64 {
 	const place = unsafe.Sizeof(int32(0)) // in the order of the join
 	rows := t.ranges.n*int(unsafe.Sizeof(timeRange{})+place) + t.hostOps.n*int(unsafe.Sizeof(hostOp{})+place) +
-		t.launches.n*int(unsafe.Sizeof(launch{})+place) +
-		t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
+		t.launches.n*int(unsafe.Sizeof(launch{})+place) + t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
 		t.gradients.n*int(unsafe.Sizeof(gradient{})+place) +
 		t.waits.n*int(unsafe.Sizeof(wait{})+4*place) + // with its place in an index
 		5*t.events.n*int(unsafe.Sizeof(numbered{})) + // too
-		t.awaited.n*int(unsafe.Sizeof(numbered{})) + t.power.bytes() +
-		len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
-		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) +
-		t.collectives.n*int(unsafe.Sizeof(collective{}))
+		t.awaited.n*int(unsafe.Sizeof(numbered{})) + t.power.bytes() + len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
+		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) + t.collectives.n*int(unsafe.Sizeof(collective{}))
 	const idBytes = 32 // of a thread
 	rows += len(t.threadIDs) * idBytes
 	return int64(rows) + t.threads.Bytes(nil) + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes

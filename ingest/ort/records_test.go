@@ -81,8 +81,7 @@ func TestRecords(t *testing.T) {
 		{"a node without dur", strings.Replace(node(""), `"dur":2,`, "", 1),
 			"error: profile: node without dur (at byte 1)\n"},
 		{"a node without ts", strings.Replace(node(""), `"ts":1,`, "", 1),
-			strings.Replace(entry(noShapes+end+`,"warn":["bad_time"]`),
-				`"start_unix_ns":1000,`, "", 1)},
+			strings.Replace(entry(noShapes+end+`,"warn":["bad_time"]`), `"start_unix_ns":1000,`, "", 1)},
 		{
 			"cut off", node("")[:85] + ",{", entry(noShapes+end) +
 				"error: profile: unexpected end of JSON text (at byte 87)\n",
@@ -110,11 +109,10 @@ func FuzzRecords(f *testing.F) {
 }
 
 func BenchmarkReadORT(b *testing.B) {
-	const event = `{"cat" : "Node","pid" :4711,"tid" :4711,"dur" :857,"ts" :2002,"ph" : "X",` +
-		`"name" :"conv1_kernel_time","args" : {"output_type_shape" : [{"float":[1,64,111,111]}],` +
-		`"output_size" : "3154176","parameter_size" : "7168","activation_size" : "602112","node_index" : "0",` +
-		`"input_type_shape" : [{"float":[1,3,224,224]},{"float":[64,3,3,3]},{"float":[64]}],` +
-		`"provider" : "CPUExecutionProvider","op_name" : "Conv"}}`
+	const event = `{"cat" : "Node","pid" :4711,"tid" :4711,"dur" :857,"ts" :2002,"ph" : "X","name" :"conv1_kernel_ti` +
+		`me","args" : {"output_type_shape" : [{"float":[1,64,111,111]}],"output_size" : "3154176","parameter_size" :` +
+		` "7168","activation_size" : "602112","node_index" : "0","input_type_shape" : [{"float":[1,3,224,224]},{"flo` +
+		`at":[64,3,3,3]},{"float":[64]}],"provider" : "CPUExecutionProvider","op_name" : "Conv"}}`
 	const events = 10_000
 	text := []byte("[" + strings.Repeat(event+",\n", events-1) + event + "]")
 	recordtest.Benchmark(b, text, events, ort.Records)

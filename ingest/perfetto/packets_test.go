@@ -59,14 +59,12 @@ func TestCompressedPackets(t *testing.T) {
 		for name, bad := range map[string][]byte{
 			"a packet that is cut off": compressed(t, isZstd, append(bytes.Clone(good), 0x0a, 9, 1)),
 			"a tag":                    compressed(t, isZstd, append(bytes.Clone(good), 9)),
-			"compressed twice": compressed(t, isZstd,
-				append(bytes.Clone(good), compressed(t, isZstd, good)...)),
+			"compressed twice":         compressed(t, isZstd, append(bytes.Clone(good), compressed(t, isZstd, good)...)),
 		} {
 			got := transcript(t, append(bad, good...))
 			lines := strings.SplitAfter(got, "\n")
 			if len(lines) != 4 || lines[0] != relu || !strings.HasPrefix(lines[1], "error: trace: compressed "+
-				"packets ") &&
-				!strings.HasPrefix(lines[1], "error: trace: compressed packets: ") || lines[2] != relu {
+				"packets ") && !strings.HasPrefix(lines[1], "error: trace: compressed packets: ") || lines[2] != relu {
 				t.Errorf("zstd %v, %s:\n%s", isZstd, name, got)
 			}
 		}
