@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/optrace/optrace/ingest/internal/dynamo"
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/ingest/ort"
@@ -49,6 +50,16 @@ var formats = []Format{
 		},
 		open:    whole(partialRecords),
 		partial: true,
+	},
+	{
+		Name: "dynamo", Summary: "forward passes and requests that NVIDIA Dynamo traces, in JSON Lines",
+		detect: func(h *head) bool {
+			schema := string(h.value("schema"))
+			return h.isObjects() && (schema == `"`+dynamo.PassSchema+`"` || schema == `"`+dynamo.RequestSchema+`"` ||
+				h.holds("event", dynamo.PassSchema, dynamo.RequestSchema))
+		},
+		open:  whole(dynamo.Records),
+		grows: true,
 	},
 	{
 		Name: "parquet", Summary: "Parquet tables with the columns of operations",

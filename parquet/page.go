@@ -14,6 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/optrace/optrace/internal/read/budget"
 )
 
 var errShortPage = errors.New("page ends early")
@@ -33,7 +35,7 @@ type pages struct {
 	leaf     *leaf
 	codec    format.CompressionCodec
 	unpack   *decompressor
-	budget   *budget
+	memory   *memory
 	pos, end int64 // offsets in the file
 	rows     int64 // of the row group
 	size     int64 // bytes of pages in use, headers included
@@ -41,7 +43,7 @@ type pages struct {
 	head []byte // page header
 	body []byte // stored page
 	data []byte // decompressed page
-	held int64  // bytes in the budget
+	held int64  // bytes in the memory
 }
 
 // next reads the next page of values or of the dictionary. It returns io.EOF at the end of the chunk.
@@ -104,7 +106,7 @@ func (p *pages) header() (*format.PageHeader, error) {
 	}
 }
 
-// check rejects impossible sizes and pages that exceed the budget.
+// check rejects impossible sizes and pages that exceed the memory.
 func (p *pages) check(h *format.PageHeader, pg *page, rep, def int64) error {
 	compressed := int64(h.CompressedPageSize)
 	uncompressed := int64(h.UncompressedPageSize)
@@ -126,7 +128,7 @@ func (p *pages) check(h *format.PageHeader, pg *page, rep, def int64) error {
 		const bytesPerDelta = 3 * 8 // lengths, shared prefixes, offsets
 		held += int64(pg.values) * bytesPerDelta
 	}
-	return p.budget.hold(&p.held, held)
+	return p.memory.hold(&p.held, held)
 }
 
 // read reads the page after its header. The page starts with rep and def bytes of levels.
@@ -188,40 +190,31 @@ func grow(buf []byte, n int) []byte {
 	return buf[:n]
 }
 
-// budget limits the memory that the columns of a file hold together.
-type budget struct {
-	held int64
-	// ask is the source's Hold method; nil for a source without a limit.
-	ask func(bytes int64) error
+// memory is the memory that the columns of a file hold together.
+type memory struct {
+	account budget.Account
+	held    int64
 }
 
-// newBudget returns the budget of a source.
-func newBudget(src io.ReaderAt) budget {
-	if h, ok := src.(interface{ Hold(bytes int64) error }); ok {
-		return budget{ask: h.Hold}
+// memoryOf returns the memory of a source, bounded by its Hold method if it has one.
+func memoryOf(src io.ReaderAt) memory {
+	h, _ := src.(interface{ Hold(bytes int64) error })
+	m := memory{}
+	if h != nil {
+		m.account.Hold = h.Hold
 	}
-	return budget{}
-}
-
-// free releases all memory.
-func (b *budget) free() {
-	if b.ask != nil {
-		_ = b.ask(-b.held) // never fails: it releases
-	}
+	return m
 }
 
 // hold changes the memory of a column from *held to n bytes.
-func (b *budget) hold(held *int64, n int64) error {
-	if b.held+n-*held > maxHeldBytes {
+func (m *memory) hold(held *int64, n int64) error {
+	more := n - *held
+	if m.held+more > maxHeldBytes {
 		return fmt.Errorf("pages of more than %d bytes at a time", maxHeldBytes)
 	}
-	more := n - *held
-	b.held += more
+	m.held += more
 	*held = n
-	if b.ask != nil && more != 0 {
-		return b.ask(more)
-	}
-	return nil
+	return m.account.Set(m.held, 1)
 }
 
 // decompressor decompresses pages. It creates its decoders on first use.

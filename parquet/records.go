@@ -145,11 +145,11 @@ func columnNames(leaves []leaf) string {
 
 // read reads the row groups i to j-1.
 func (t *table) read(i, j int, yield func(op.Record, error) bool) {
-	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch(), budget: newBudget(t.src)}
+	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch(), memory: memoryOf(t.src)}
 	defer r.unpack.close()
-	defer r.budget.free()
+	defer r.memory.account.Free()
 	for _, c := range t.bound {
-		r.used = append(r.used, c.opened(pages{src: t.src, leaf: c.leaf, unpack: &r.unpack, budget: &r.budget},
+		r.used = append(r.used, c.opened(pages{src: t.src, leaf: c.leaf, unpack: &r.unpack, memory: &r.memory},
 			r.batch))
 	}
 	more := true
@@ -166,7 +166,7 @@ type tableReader struct {
 	*table
 	yield   func(op.Record, error) bool
 	unpack  decompressor
-	budget  budget
+	memory  memory
 	batch   *rows.Batch
 	used    []*column
 	counted int64 // bytes of pages already in counts

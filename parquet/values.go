@@ -29,7 +29,7 @@ type pageValues struct {
 	bits    numbers
 	buf     []byte
 	numbers []int64
-	held    int64 // bytes of buf in the budget
+	held    int64 // bytes of buf in the memory
 }
 
 // next returns the next value. The caller knows their number from decode. A 96-bit timestamp, nanoseconds of the day
@@ -117,7 +117,7 @@ func (p *pageValues) decode(l *leaf, pg page, n int) (err error) {
 	case pg.encoding == format.DeltaByteArray && l.Text, pg.encoding == format.DeltaLengthByteArray && isText:
 		var total int
 		if total, err = checkTexts(pg.data, pg.encoding, l.size, n, pg.values); err == nil {
-			err = p.bits.budget.hold(&p.held, int64(total))
+			err = p.bits.memory.hold(&p.held, int64(total))
 		}
 		if err != nil {
 			return err
@@ -163,8 +163,8 @@ type numbers struct {
 	value int32
 
 	buf    []int32
-	budget *budget
-	held   int64 // bytes in the budget
+	memory *memory
+	held   int64 // bytes in the memory
 }
 
 func (h *numbers) at(i int) int32 {
@@ -226,7 +226,7 @@ func (h *numbers) decode(src []byte, width, n int) error {
 	}
 	if room := n + maxPadding; room > cap(h.buf) {
 		const bytesPerNumber = 4
-		if err := h.budget.hold(&h.held, int64(room)*bytesPerNumber); err != nil {
+		if err := h.memory.hold(&h.held, int64(room)*bytesPerNumber); err != nil {
 			return err
 		}
 		h.buf = make([]int32, 0, room)

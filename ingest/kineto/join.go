@@ -55,7 +55,7 @@ func newJoin(t *tables) *join {
 			cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start),
 			cmp.Compare(a.thread, b.thread), cmp.Compare(i, j))
 	})
-	byRange := t.encloseRanges()
+	byRange := t.enclose(&t.ranges)
 	t.steps.Settle(t.outermostRanges(byRange))
 	return &join{tables: t, groups: g, byCorrelation: order, byRange: byRange, byNumber: t.forwards()}
 }
@@ -145,13 +145,43 @@ func (t *tables) outermostRanges(byRange []int32) iter.Seq2[uint32, marks.Step] 
 	}
 }
 
-// encloseRanges sets the neighbors of each range and returns the ranges by thread and start.
-func (t *tables) encloseRanges() []int32 {
-	ranges := profiler.Intervals{N: t.ranges.n, InnerFirst: t.innerFirst, At: func(i int32) profiler.Interval {
-		r := t.ranges.at(i)
+// enclose sets the neighbors of each range of a list and returns the ranges by thread and start.
+func (t *tables) enclose(list *rows[timeRange]) []int32 {
+	ranges := profiler.Intervals{N: list.n, InnerFirst: t.innerFirst, At: func(i int32) profiler.Interval {
+		r := list.at(i)
 		return profiler.Interval{Thread: r.thread, Start: r.start, End: r.start + r.dur}
 	}}
-	return ranges.Enclose(&profiler.Intervals{}, func(i int32, n profiler.Nest) { t.ranges.at(i).Nest = n }, nil)
+	return ranges.Enclose(&profiler.Intervals{}, func(i int32, n profiler.Nest) { list.at(i).Nest = n }, nil)
+}
+
+// tellingFrames yields the frames of Python that tell what the threads with operators or launches do: the innermost ones
+// whose own parts take less than half of their time. They do not overlap.
+func (t *tables) tellingFrames(yield func(*timeRange) bool) {
+	working := make([]bool, len(t.threads.Values))
+	for i := range int32(t.hostOps.n) {
+		working[t.hostOps.at(i).thread] = true
+	}
+	for i := range int32(t.launches.n) {
+		working[t.launches.at(i).thread] = true
+	}
+	order := t.enclose(&t.frames)
+	within := make([]int64, t.frames.n) // the time of the frames directly in each frame
+	for _, i := range order {
+		if f := t.frames.at(i); f.Parent >= 0 {
+			within[f.Parent] += f.dur
+		}
+	}
+	isDivided := make([]bool, t.frames.n) // and all frames around it
+	for _, i := range order {
+		f := t.frames.at(i)
+		if !working[f.thread] || f.Parent >= 0 && !isDivided[f.Parent] {
+			continue
+		}
+		isDivided[i] = 2*within[i] >= f.dur
+		if !isDivided[i] && !yield(f) {
+			return
+		}
+	}
 }
 
 // outside returns the next range around the i-th that is open at a time, -1 for none.

@@ -187,6 +187,30 @@ func TestCalls(t *testing.T) {
 	check.Equal(t, "calls", []string{"load of 3 at 1001000 for 9000", "cudaFree of 3 at 1060000 for 10000"}, got)
 }
 
+// Frames of Python that take a millisecond or more are calls: the innermost ones that are not divided, on threads with
+// operators.
+func TestPythonFrames(t *testing.T) {
+	frame := func(name string, tid, ts, dur int) string {
+		return fmt.Sprintf(`{"ph":"X","cat":"python_function","name":%q,"pid":1,"tid":%d,"ts":%d,"dur":%d},`, name, tid,
+			1000*ts, 1000*dur)
+	}
+	text := "[" + frame("main.py(1): <module>", 1, 0, 100) + frame("data.py(7): load", 1, 0, 60) +
+		frame("read.py(1): read", 1, 1, 29) + frame("<built-in method decode of Decoder object at 0x7f7a983944b0>", 1, 31, 28) +
+		frame("model.py(9): forward", 1, 60, 40) + frame("layer.py(2): forward", 1, 61, 10) +
+		frame("threading.py(359): wait", 2, 0, 100) + strings.Replace(frame("short", 1, 72, 1), "1000}", "999}", 1) +
+		`{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":62000,"dur":9}]`
+	var got []string
+	for rec, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
+		check.OK(t, err)
+		if c := rec.Call; c != nil {
+			got = append(got, fmt.Sprint(c.Operation, " at ", c.Start.V/1e6, " for ", c.Duration/1e6, " ", c.Attrs))
+		}
+	}
+	check.Equal(t, "calls", []string{"read.py(1): read at 1 for 29 [{thread.id 1 1}]",
+		"<built-in method decode of Decoder object> at 31 for 28 [{thread.id 1 1}]",
+		"model.py(9): forward at 60 for 40 [{thread.id 1 1}]"}, got)
+}
+
 // Calls have their threads. Waits within operators are calls as well, with what they wait for.
 func TestWaits(t *testing.T) {
 	event := func(cat, name string, tid, ts int, args string) string {

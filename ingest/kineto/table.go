@@ -131,8 +131,9 @@ type tables struct {
 	awaited     rows[numbered]
 	power       powers
 	ranges      rows[timeRange]
-	steps       marks.Steps // processes are numbers of symbols, names of notes
-	marks       marks.Names // of notes
+	frames      rows[timeRange] // of Python
+	steps       marks.Steps     // processes are numbers of symbols, names of notes
+	marks       marks.Names     // of notes
 	makers      []string
 	collectives rows[collective]
 	groupBytes  int64 // of the names of collectives
@@ -178,7 +179,7 @@ func (t *tables) makerNumber(name string) uint16 {
 
 func (t *tables) heldBytes() int64 {
 	const place = unsafe.Sizeof(int32(0)) // in the order of the join
-	rows := t.ranges.n*int(unsafe.Sizeof(timeRange{})+place) + t.hostOps.n*int(unsafe.Sizeof(hostOp{})+place) +
+	rows := (t.ranges.n+t.frames.n)*int(unsafe.Sizeof(timeRange{})+place) + t.hostOps.n*int(unsafe.Sizeof(hostOp{})+place) +
 		t.launches.n*int(unsafe.Sizeof(launch{})+place) + t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
 		t.gradients.n*int(unsafe.Sizeof(gradient{})+place) +
 		t.waits.n*int(unsafe.Sizeof(wait{})+4*place) + // with its place in an index

@@ -96,8 +96,8 @@ func (m *entryMaker) countEras() {
 	}
 }
 
-// readCalls yields ranges other than steps, runtime calls outside operators, and waits, lost replays and captures
-// within them.
+// readCalls yields ranges other than steps, telling frames of Python, runtime calls outside operators, and waits, lost
+// replays and captures within them.
 func (r *reader) readCalls(m *entryMaker) bool {
 	var call op.Entry
 	begin := func(thread, name uint32, start, dur int64) {
@@ -112,6 +112,11 @@ func (r *reader) readCalls(m *entryMaker) bool {
 		}
 		t := m.ranges.at(int32(i))
 		if begin(t.thread, t.name, t.start, t.dur); !r.yield(op.Record{Call: &call}, nil) {
+			return false
+		}
+	}
+	for f := range m.tellingFrames {
+		if begin(f.thread, f.name, f.start, f.dur); !r.yield(op.Record{Call: &call}, nil) {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ package seed
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -260,8 +261,9 @@ func totalDuration(d *decode.Decoder) op.Int {
 // of unknown shape.
 type Encoder struct {
 	// Buf is the text appended so far. A caller may write it out and cut it to Buf[:0] between calls.
-	Buf []byte
-	n   int64
+	Buf  []byte
+	text []byte // of an entry
+	n    int64
 }
 
 // NewEncoder starts a document behind dst.
@@ -271,26 +273,23 @@ func NewEncoder(dst []byte) *Encoder {
 
 // Entry appends e.
 func (w *Encoder) Entry(e *op.Entry) {
-	dst := w.Buf
-	if w.n > 0 {
-		dst = append(dst, ',')
-	}
-	dst = strconv.AppendInt(append(dst, "\n    {\n      \"step\": "...), max(0, e.Step.Or(w.n)), 10)
-	dst = lexer.AppendString(append(dst, ",\n      \"operation\": "...), e.Operation)
-	dst = append(dst, ",\n      \"device_id\": "...)
+	dst := w.text[:0]
+	dst = strconv.AppendInt(append(dst, `{"step":`...), max(0, e.Step.Or(w.n)), 10)
+	dst = lexer.AppendString(append(dst, `,"operation":`...), e.Operation)
+	dst = append(dst, `,"device_id":`...)
 	if e.HasDevice() {
 		dst = lexer.AppendString(dst, e.DeviceID)
 	} else {
 		dst = append(dst, "null"...)
 	}
-	dst = appendList(append(dst, ",\n      \"input_shapes\": "...), e.InputShapes, "\n      ",
-		func(dst []byte, s op.Shape) []byte { return appendList(dst, s, "\n        ", appendDim) })
-	dst = appendList(append(dst, ",\n      \"output_shape\": "...), e.OutputShape, "\n      ", appendDim)
-	dst = appendSeedMicros(append(dst, ",\n      \"duration_us\": "...), e.Duration)
-	dst = strconv.AppendInt(append(dst, ",\n      \"output_elements\": "...), e.OutputElements.V, 10)
-	dst = strconv.AppendInt(append(dst, ",\n      \"memory_bytes\": "...), e.MemoryBytes.V, 10)
+	dst = appendList(append(dst, `,"input_shapes":`...), e.InputShapes,
+		func(dst []byte, s op.Shape) []byte { return appendList(dst, s, appendDim) })
+	dst = appendList(append(dst, `,"output_shape":`...), e.OutputShape, appendDim)
+	dst = appendSeedMicros(append(dst, `,"duration_us":`...), e.Duration)
+	dst = strconv.AppendInt(append(dst, `,"output_elements":`...), e.OutputElements.V, 10)
+	dst = strconv.AppendInt(append(dst, `,"memory_bytes":`...), e.MemoryBytes.V, 10)
 	if e.Side == op.SideHost {
-		dst = append(dst, ",\n      \"side\": \"host\""...)
+		dst = append(dst, `,"side":"host"`...)
 	}
 	var unknown []int64 // they look like scalars in input_shapes
 	for i, s := range e.InputShapes {
@@ -299,9 +298,15 @@ func (w *Encoder) Entry(e *op.Entry) {
 		}
 	}
 	if unknown != nil {
-		dst = appendList(append(dst, ",\n      \"unknown_inputs\": "...), unknown, "\n      ", appendDim)
+		dst = appendList(append(dst, `,"unknown_inputs":`...), unknown, appendDim)
 	}
-	w.Buf = append(dst, "\n    }"...)
+	w.text = append(dst, '}')
+	if w.n > 0 {
+		w.Buf = append(w.Buf, ',')
+	}
+	b := bytes.NewBuffer(append(w.Buf, "\n    "...))
+	_ = json.Indent(b, w.text, "    ", "  ") // it is valid
+	w.Buf = b.Bytes()
 	w.n++
 }
 
@@ -338,17 +343,13 @@ func appendSeedMicros(dst []byte, ns int64) []byte {
 
 func appendDim(dst []byte, d int64) []byte { return strconv.AppendInt(dst, max(0, d), 10) }
 
-// appendList appends a list with one element a line. newline is a line break and the indent of the list.
-func appendList[T any](dst []byte, list []T, newline string, element func([]byte, T) []byte) []byte {
+func appendList[T any](dst []byte, list []T, element func([]byte, T) []byte) []byte {
 	dst = append(dst, '[')
 	for i, v := range list {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = element(append(append(dst, newline...), "  "...), v)
-	}
-	if len(list) > 0 {
-		dst = append(dst, newline...)
+		dst = element(dst, v)
 	}
 	return append(dst, ']')
 }
