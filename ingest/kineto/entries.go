@@ -29,7 +29,6 @@ type entryMaker struct {
 	coll    collective
 	inputs  map[uint32]*inputs   // by symbol
 	devices map[deviceKey]string // names
-	paths   map[int32]string     // by number of the innermost range
 	attrs   map[uint32][]op.Attr // by symbol of geometry
 	keeper  *attrmap.Builder     // of these
 	kinds   []deviceKind         // by symbol of a name

@@ -2,7 +2,6 @@ package kineto
 
 import (
 	"cmp"
-	"iter"
 	"regexp"
 	"slices"
 	"sort"
@@ -29,6 +28,7 @@ type join struct {
 	// byExternal lists the host operators by external id. It is built on demand, for traces without launches.
 	byExternal []int32
 	groups     groups
+	around     *profiler.Ranges
 	byRange    []int32 // the ranges by thread and start
 	byNumber   []int32 // the gradients of forward operators by number and start
 }
@@ -55,9 +55,12 @@ func newJoin(t *tables) *join {
 			cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start),
 			cmp.Compare(a.thread, b.thread), cmp.Compare(i, j))
 	})
+	around := &profiler.Ranges{At: t.ranges.at, Text: t.notes.Text, Marks: &t.marks}
 	byRange := t.enclose(&t.ranges)
-	t.steps.Settle(t.outermostRanges(byRange))
-	return &join{tables: t, groups: g, byCorrelation: order, byRange: byRange, byNumber: t.forwards()}
+	t.steps.Settle(around.Unmarked(byRange,
+		func(i int32) bool { return !strings.HasPrefix(t.notes.Text(t.ranges.at(i).Name), modulePrefix) },
+		func(thread uint32) int64 { return int64(t.processOf(thread)) }))
+	return &join{tables: t, groups: g, byCorrelation: order, around: around, byRange: byRange, byNumber: t.forwards()}
 }
 
 func (j *join) launchOf(d *deviceOp) *launch {
@@ -127,36 +130,16 @@ func (j *join) hostOpOf(d *deviceOp, l *launch) int32 {
 	return j.byExternal[i]
 }
 
-// outermostRanges yields the outermost ranges without a known mark as steps, with the numbers of their threads.
-func (t *tables) outermostRanges(byRange []int32) iter.Seq2[uint32, marks.Step] {
-	return func(yield func(uint32, marks.Step) bool) {
-		for _, i := range byRange {
-			r := t.ranges.at(i)
-			name := t.notes.Text(r.name)
-			if r.Parent >= 0 || strings.HasPrefix(name, modulePrefix) || t.marks.Of(r.name, name).IsKnown() {
-				continue
-			}
-			if !yield(r.thread, marks.Step{
-				Process: int64(t.processOf(r.thread)), Start: r.start, End: r.start + r.dur, Name: r.name,
-			}) {
-				return
-			}
-		}
-	}
-}
-
 // enclose sets the neighbors of each range of a list and returns the ranges by thread and start.
-func (t *tables) enclose(list *rows[timeRange]) []int32 {
-	ranges := profiler.Intervals{N: list.n, InnerFirst: t.innerFirst, At: func(i int32) profiler.Interval {
-		r := list.at(i)
-		return profiler.Interval{Thread: r.thread, Start: r.start, End: r.start + r.dur}
-	}}
+func (t *tables) enclose(list *rows[profiler.Range]) []int32 {
+	ranges := (&profiler.Ranges{At: list.at}).Intervals(list.n)
+	ranges.InnerFirst = t.innerFirst
 	return ranges.Enclose(&profiler.Intervals{}, func(i int32, n profiler.Nest) { list.at(i).Nest = n }, nil)
 }
 
 // tellingFrames yields the frames of Python that tell what the threads with operators or launches do: the innermost ones
 // whose own parts take less than half of their time. They do not overlap.
-func (t *tables) tellingFrames(yield func(*timeRange) bool) {
+func (t *tables) tellingFrames(yield func(*profiler.Range) bool) {
 	working := make([]bool, len(t.threads.Values))
 	for i := range int32(t.hostOps.n) {
 		working[t.hostOps.at(i).thread] = true
@@ -168,45 +151,37 @@ func (t *tables) tellingFrames(yield func(*timeRange) bool) {
 	within := make([]int64, t.frames.n) // the time of the frames directly in each frame
 	for _, i := range order {
 		if f := t.frames.at(i); f.Parent >= 0 {
-			within[f.Parent] += f.dur
+			within[f.Parent] += f.End - f.Start
 		}
 	}
 	isDivided := make([]bool, t.frames.n) // and all frames around it
 	for _, i := range order {
 		f := t.frames.at(i)
-		if !working[f.thread] || f.Parent >= 0 && !isDivided[f.Parent] {
+		if !working[f.Thread] || f.Parent >= 0 && !isDivided[f.Parent] {
 			continue
 		}
-		isDivided[i] = 2*within[i] >= f.dur
+		isDivided[i] = 2*within[i] >= f.End-f.Start
 		if !isDivided[i] && !yield(f) {
 			return
 		}
 	}
 }
 
-// outside returns the next range around the i-th that is open at a time, -1 for none.
-func (t *tables) outside(i int32, at int64) int32 {
-	return profiler.Outside(i, at, func(i int32) (profiler.Nest, int64) {
-		r := t.ranges.at(i)
-		return r.Nest, r.start + r.dur
-	})
-}
-
 // rangeAt returns the innermost range open on a thread at a time, -1 for none.
 func (j *join) rangeAt(thread uint32, at int64) int32 {
 	i := sort.Search(len(j.byRange), func(i int) bool {
 		r := j.ranges.at(j.byRange[i])
-		return r.thread > thread || r.thread == thread && r.start > at
+		return r.Thread > thread || r.Thread == thread && r.Start > at
 	}) - 1
-	if i < 0 || j.ranges.at(j.byRange[i]).thread != thread {
+	if i < 0 || j.ranges.at(j.byRange[i]).Thread != thread {
 		return -1
 	}
 	in := j.byRange[i]
 	for n := 0; in >= 0 && n < marks.MaxDepth; n++ {
-		if r := j.ranges.at(in); r.start+r.dur > at || r.start == at {
+		if r := j.ranges.at(in); r.End > at || r.Start == at {
 			return in
 		}
-		in = j.outside(in, at)
+		in = j.around.Outside(in, at)
 	}
 	return -1
 }
@@ -219,29 +194,14 @@ func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator in
 		around = m.rangeAt(thread, at)
 	}
 	if e.Path == "" {
-		e.Path = m.pathOf(around, at)
+		e.Path = m.around.Path(around, at)
 	}
 	if e.Phase == "" {
-		e.Phase = m.phaseOf(around, at)
+		e.Phase = m.around.Phase(around, at)
 	}
 	if e.Phase == "" && operator >= 0 {
 		e.Phase = m.operatorPhase(operator)
 	}
-}
-
-func (t *tables) rangeMark(i int32) *marks.Mark {
-	name := t.ranges.at(i).name
-	return t.marks.Of(name, t.notes.Text(name))
-}
-
-// phaseOf returns the phase of the innermost range with one, from range i outwards among the ranges open at a time.
-func (m *entryMaker) phaseOf(i int32, at int64) string {
-	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.outside(i, at) {
-		if phase := m.rangeMark(i).Phase; phase != "" {
-			return phase
-		}
-	}
-	return ""
 }
 
 // operatorPhase returns the phase of the outermost operator around operator i. The autograd engine computes gradients
@@ -270,40 +230,12 @@ func (m *entryMaker) rangeAround(call *launch) string {
 		return ""
 	}
 	i := m.rangeAt(call.thread, call.start)
-	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.outside(i, call.start) {
-		if !m.rangeMark(i).IsStep() {
-			return lexer.ValidUTF8(m.notes.Text(m.ranges.at(i).name))
+	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.around.Outside(i, call.start) {
+		if !m.around.Mark(i).IsStep() {
+			return lexer.ValidUTF8(m.notes.Text(m.ranges.at(i).Name))
 		}
 	}
 	return ""
-}
-
-// pathOf returns the names of range i and the ranges around it that are open at a time, steps left out, outermost first,
-// "" for -1.
-func (m *entryMaker) pathOf(i int32, at int64) string {
-	if i < 0 {
-		return ""
-	}
-	path, ok := m.paths[i]
-	if ok && m.ranges.at(i).Across < 0 {
-		return path
-	}
-	var names []string
-	nested := true // each range lies within the next
-	for n, in := 0, i; in >= 0 && n < marks.MaxDepth && len(names) < marks.MaxPath; n++ {
-		if !m.rangeMark(in).IsStep() {
-			names = append(names, lexer.ValidUTF8(m.notes.Text(m.ranges.at(in).name)))
-		}
-		next := m.outside(in, at)
-		nested = nested && next == m.ranges.at(in).Parent
-		in = next
-	}
-	slices.Reverse(names)
-	path = strings.Join(names, op.PathSeparator)
-	if nested {
-		remember(&m.paths, i, path)
-	}
-	return path
 }
 
 // groups tells the traces of a merged file apart: SGLang writes "[TP01] 83" for process 83 of the second rank and

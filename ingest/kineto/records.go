@@ -368,10 +368,10 @@ const minFrame = 1_000_000
 // address is the place of an object in memory, in the name of a frame.
 var address = regexp.MustCompile(` at 0x[0-9a-f]+`)
 
-func (r *reader) addRange(list *rows[timeRange], e *traceevent.Event) {
+func (r *reader) addRange(list *rows[profiler.Range], e *traceevent.Event) {
 	t := &r.tables
-	*list.add() = timeRange{
-		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e), name: t.notes.Add(e.Name),
+	*list.add() = profiler.Range{
+		Start: e.Start.V, End: e.Start.V + e.Duration.V, Thread: t.addThread(e), Name: t.notes.Add(e.Name),
 	}
 }
 
