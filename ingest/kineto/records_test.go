@@ -195,7 +195,8 @@ func TestPythonFrames(t *testing.T) {
 			1000*ts, 1000*dur)
 	}
 	text := "[" + frame("main.py(1): <module>", 1, 0, 100) + frame("data.py(7): load", 1, 0, 60) +
-		frame("read.py(1): read", 1, 1, 29) + frame("<built-in method decode of Decoder object at 0x7f7a983944b0>", 1, 31, 28) +
+		frame("read.py(1): read", 1, 1, 29) +
+		frame("<built-in method decode of Decoder object at 0x7f7a983944b0>", 1, 31, 28) +
 		frame("model.py(9): forward", 1, 60, 40) + frame("layer.py(2): forward", 1, 61, 10) +
 		frame("threading.py(359): wait", 2, 0, 100) + strings.Replace(frame("short", 1, 72, 1), "1000}", "999}", 1) +
 		`{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":62000,"dur":9}]`
