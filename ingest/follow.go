@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"iter"
+	"os"
 	"time"
 
 	"github.com/optrace/optrace/op"
@@ -47,5 +49,91 @@ func (f Follower) Records(ctx context.Context, path string) iter.Seq2[op.Record,
 				return
 			}
 		}
+	}
+}
+
+// tail reads a file that may grow. It is nil if the input is not followed.
+type tail struct {
+	ctx      context.Context
+	path     string
+	interval time.Duration
+	format   func(name string) // see Follower.Started
+	idle     func()            // see Follower.Idle
+	src      io.Reader
+	file     *os.File // nil for a pipe and the like
+	read     int64    // bytes
+	// waits is set if Read waits at the end of the file.
+	waits bool
+	// replaced is set once another file or other content is at the path.
+	replaced bool
+}
+
+// open sets the source. A regular file at the path may grow.
+func (t *tail) open(src io.Reader, isAtPath bool) {
+	t.src = src
+	if isAtPath {
+		t.file, _ = regular(src)
+	}
+}
+
+// grows reports whether the file may grow.
+func (t *tail) grows() bool { return t != nil && t.file != nil && !t.replaced }
+
+// Read implements io.Reader. At the end of a growing file it waits for more. It ends when ctx does, with the cause, or
+// when the file has been replaced.
+func (t *tail) Read(p []byte) (int, error) {
+	for {
+		n, err := t.src.Read(p)
+		t.read += int64(n)
+		switch {
+		case n > 0:
+			return n, nil
+		case err != io.EOF || !t.waits || !t.grows():
+			return 0, err
+		case !t.wait():
+			return 0, context.Cause(t.ctx)
+		}
+	}
+}
+
+// wait waits and reports whether to read again. A replaced file may still have unread data.
+func (t *tail) wait() bool {
+	if t.idle != nil {
+		t.idle()
+	}
+	t.replaced = t.isReplaced()
+	return t.sleep()
+}
+
+// isReplaced reports whether another file is at the path, or the file is shorter than the data read.
+func (t *tail) isReplaced() bool {
+	now, err := os.Stat(t.path)
+	if err != nil {
+		return false // it may be on its way
+	}
+	old, err := t.file.Stat()
+	return err != nil || !os.SameFile(old, now) || now.Size() < t.read
+}
+
+// awaitFile waits for a file at the path and reports whether there is one.
+func (t *tail) awaitFile() bool {
+	for {
+		if _, err := os.Stat(t.path); err == nil {
+			return true
+		}
+		if !t.sleep() {
+			return false
+		}
+	}
+}
+
+func (t *tail) sleep() bool {
+	timer := time.NewTimer(t.interval)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-t.ctx.Done():
+		return false
 	}
 }

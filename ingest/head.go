@@ -201,8 +201,7 @@ func (h *head) describe() string {
 
 func isUTF16(text []byte) bool {
 	return len(text) >= 2 && (text[0] == 0xff && text[1] == 0xfe || text[0] == 0xfe && text[1] == 0xff ||
-		text[0] == 0 && (text[1] == '{' || text[1] == '[') ||
-		text[1] == 0 && (text[0] == '{' || text[0] == '['))
+		text[0] == 0 && (text[1] == '{' || text[1] == '[') || text[1] == 0 && (text[0] == '{' || text[0] == '['))
 }
 
 // isXSpace reports whether text is the start of XLA's message XSpace. A plane starts with its id, if it is not 0, and

@@ -159,8 +159,7 @@ func TestInputIsReadAgain(t *testing.T) {
 		},
 		"Read that ends": func(in *ingest.Input) (int, error) {
 			in.Want(attr.Want{Keep: []string{attrkey.Device}})
-			if err := in.Read(2, func(int, int64, int64,
-				iter.Seq2[op.Record, error]) error {
+			if err := in.Read(2, func(int, int64, int64, iter.Seq2[op.Record, error]) error {
 				return gone
 			}); err != gone {
 				return 0, err

@@ -30,7 +30,7 @@ type column struct {
 	next          int // next index
 	hasDictionary bool
 	dictionary    []rows.Meaning
-	held          int64 // bytes of the dictionary in the budget
+	held          int64 // bytes of the dictionary in the memory
 
 	last  rows.Meaning
 	cells []rows.Cell    // of the row
@@ -41,7 +41,7 @@ type column struct {
 func (c column) opened(p pages, b *rows.Batch) *column {
 	c.pages = p
 	c.batch = b
-	c.reps.budget, c.defs.budget, c.indexes.budget, c.own.bits.budget = p.budget, p.budget, p.budget, p.budget
+	c.reps.memory, c.defs.memory, c.indexes.memory, c.own.bits.memory = p.memory, p.memory, p.memory, p.memory
 	return &c
 }
 
@@ -116,7 +116,7 @@ func (c *column) setDictionary(pg page) error {
 	if pg.encoding != format.Plain && pg.encoding != oldDictionary {
 		return fmt.Errorf("dictionary in encoding %d is not supported", pg.encoding)
 	}
-	if err := c.pages.budget.hold(&c.held,
+	if err := c.pages.memory.hold(&c.held,
 		int64(pg.values)*int64(unsafe.Sizeof(rows.Meaning{}))+int64(len(pg.data))); err != nil {
 		return err
 	}

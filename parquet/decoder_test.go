@@ -37,7 +37,7 @@ func TestNumbers(t *testing.T) {
 		{"empty runs", []byte{0x01, 0x00, 0x01, 0x02, 0x01}, 1, []int32{1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			h := numbers{budget: new(budget)}
+			h := numbers{memory: new(memory)}
 			check.OK(t, h.decode(test.buf, test.width, len(test.want)))
 			var got []int32
 			for i := range test.want {
@@ -62,7 +62,7 @@ func TestNumbersOfManyWidths(t *testing.T) {
 			}
 		}
 		buf := check.Must((&rle.Encoding{BitWidth: width}).EncodeInt32(nil, want))(t)
-		h := numbers{budget: new(budget)}
+		h := numbers{memory: new(memory)}
 		if err := h.decode(slices.Clip(buf), width, len(want)); err != nil || !slices.Equal(h.list, want) {
 			t.Errorf("numbers of %d bits differ", width)
 		}
@@ -152,7 +152,7 @@ func FuzzDecoder(f *testing.F) {
 		c := column{leaf: &l, Use: rows.Use{
 			Translate: func(*rows.Batch, *rows.Form, rows.Value, *rows.Meaning) { read++ },
 			Set:       func(*rows.Row, *rows.Meaning) {},
-		}}.opened(pages{budget: new(budget)}, b)
+		}}.opened(pages{memory: new(memory)}, b)
 		c.hasDictionary = true
 		c.dictionary = make([]rows.Meaning, 2)
 		if c.setPage(page{values: int(values), encoding: format.Encoding(encoding), data: data}) != nil {

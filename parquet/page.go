@@ -1,13 +1,21 @@
 package parquet
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
+	"github.com/pierrec/lz4/v4"
+
+	"github.com/optrace/optrace/internal/read/budget"
 )
 
 var errShortPage = errors.New("page ends early")
@@ -27,7 +35,7 @@ type pages struct {
 	leaf     *leaf
 	codec    format.CompressionCodec
 	unpack   *decompressor
-	budget   *budget
+	memory   *memory
 	pos, end int64 // offsets in the file
 	rows     int64 // of the row group
 	size     int64 // bytes of pages in use, headers included
@@ -35,7 +43,7 @@ type pages struct {
 	head []byte // page header
 	body []byte // stored page
 	data []byte // decompressed page
-	held int64  // bytes in the budget
+	held int64  // bytes in the memory
 }
 
 // next reads the next page of values or of the dictionary. It returns io.EOF at the end of the chunk.
@@ -98,7 +106,7 @@ func (p *pages) header() (*format.PageHeader, error) {
 	}
 }
 
-// check rejects impossible sizes and pages that exceed the budget.
+// check rejects impossible sizes and pages that exceed the memory.
 func (p *pages) check(h *format.PageHeader, pg *page, rep, def int64) error {
 	compressed := int64(h.CompressedPageSize)
 	uncompressed := int64(h.UncompressedPageSize)
@@ -120,7 +128,7 @@ func (p *pages) check(h *format.PageHeader, pg *page, rep, def int64) error {
 		const bytesPerDelta = 3 * 8 // lengths, shared prefixes, offsets
 		held += int64(pg.values) * bytesPerDelta
 	}
-	return p.budget.hold(&p.held, held)
+	return p.memory.hold(&p.held, held)
 }
 
 // read reads the page after its header. The page starts with rep and def bytes of levels.
@@ -182,38 +190,118 @@ func grow(buf []byte, n int) []byte {
 	return buf[:n]
 }
 
-// budget limits the memory that the columns of a file hold together.
-type budget struct {
-	held int64
-	// ask is the source's Hold method; nil for a source without a limit.
-	ask func(bytes int64) error
+// memory is the memory that the columns of a file hold together.
+type memory struct {
+	account budget.Account
+	held    int64
 }
 
-// newBudget returns the budget of a source.
-func newBudget(src io.ReaderAt) budget {
-	if h, ok := src.(interface{ Hold(bytes int64) error }); ok {
-		return budget{ask: h.Hold}
+// memoryOf returns the memory of a source, bounded by its Hold method if it has one.
+func memoryOf(src io.ReaderAt) memory {
+	h, _ := src.(interface{ Hold(bytes int64) error })
+	m := memory{}
+	if h != nil {
+		m.account.Hold = h.Hold
 	}
-	return budget{}
-}
-
-// free releases all memory.
-func (b *budget) free() {
-	if b.ask != nil {
-		_ = b.ask(-b.held) // never fails: it releases
-	}
+	return m
 }
 
 // hold changes the memory of a column from *held to n bytes.
-func (b *budget) hold(held *int64, n int64) error {
-	if b.held+n-*held > maxHeldBytes {
+func (m *memory) hold(held *int64, n int64) error {
+	more := n - *held
+	if m.held+more > maxHeldBytes {
 		return fmt.Errorf("pages of more than %d bytes at a time", maxHeldBytes)
 	}
-	more := n - *held
-	b.held += more
+	m.held += more
 	*held = n
-	if b.ask != nil && more != 0 {
-		return b.ask(more)
-	}
-	return nil
+	return m.account.Set(m.held, 1)
 }
+
+// decompressor decompresses pages. It creates its decoders on first use.
+type decompressor struct {
+	zstd *zstd.Decoder
+	gzip gzip.Reader
+}
+
+func (d *decompressor) close() {
+	if d.zstd != nil {
+		d.zstd.Close()
+	}
+}
+
+// decompress decompresses src into dst. It returns an error unless the result has the size of dst. Unlike
+// the library's codecs it never allocates more.
+func (d *decompressor) decompress(c format.CompressionCodec, dst, src []byte) (err error) {
+	n := len(dst)
+	switch c {
+	case format.Snappy:
+		if n, err = snappy.DecodedLen(src); err == nil && n == len(dst) {
+			_, err = snappy.Decode(dst, src)
+		}
+	case format.Gzip:
+		if err = d.gzip.Reset(bytes.NewReader(src)); err == nil {
+			n, err = fill(dst, &d.gzip)
+		}
+	case format.Brotli:
+		n, err = fill(dst, brotli.NewReader(bytes.NewReader(src)))
+	case format.Zstd:
+		if d.zstd == nil {
+			if d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+				zstd.WithDecoderMaxMemory(maxPageBytes)); err != nil {
+				return fmt.Errorf("opening zstd: %w", err)
+			}
+		}
+		var out []byte
+		out, err = d.zstd.DecodeAll(src, dst[:0])
+		n = len(out)
+	case format.Lz4Raw:
+		n, err = lz4.UncompressBlock(src, dst)
+	default:
+		return fmt.Errorf("unsupported codec %d (%v)", c, c)
+	}
+	if err == nil && n != len(dst) {
+		err = errors.New("page differs from its stated size")
+	}
+	return err
+}
+
+// fill reads src into dst and returns the number of bytes, up to one more than len(dst).
+func fill(dst []byte, src io.Reader) (n int, err error) {
+	if n, err = io.ReadFull(src, dst); err == nil {
+		k, _ := io.ReadFull(src, make([]byte, 1))
+		n += k
+	}
+	return n, err
+}
+
+// Limits of memory and disk space. A file states the sizes of its parts; the reader believes them up to these limits.
+const (
+	// maxFooterBytes limits the footer. At some kilobytes per row group it allows far more than a billion operations.
+	maxFooterBytes = 128 << 20
+	// maxPageBytes limits a decompressed page. Known writers stay below 100 MiB, most of them at 1 MiB.
+	maxPageBytes = 128 << 20
+	// maxHeldBytes limits the pages and dictionaries of all columns together.
+	maxHeldBytes = 512 << 20
+	// maxColumns limits the columns and groups of a schema, and maxDepth its nesting.
+	maxColumns = 1 << 16
+	maxDepth   = 64
+	// maxRowGroups limits the row groups of a file.
+	maxRowGroups = 1 << 20
+	// maxRowValues limits the values of a row in a column.
+	maxRowValues = 1 << 20
+	// maxTextBytes limits a text.
+	maxTextBytes = 16 << 20
+	// MaxSpoolBytes limits the copy of an input that does not support random access.
+	MaxSpoolBytes = 16 << 30
+
+	// Equal rows take no space, so a few bytes may claim any number of rows. maxRowsPerByte limits the
+	// rows for each byte of the pages read. freeRows are allowed in a file of any size.
+	maxRowsPerByte = 16
+	freeRows       = 1 << 20
+
+	// maxValuesPerByte limits the values for each byte of a page with more values than rows. Different
+	// levels take at least one bit each.
+	maxValuesPerByte = 64
+	// maxHeaderBytes limits a page header. It may hold the smallest and the largest value.
+	maxHeaderBytes = 1 << 20
+)

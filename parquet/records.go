@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/model/opfile"
 	"github.com/optrace/optrace/internal/read/spool"
 	"github.com/optrace/optrace/internal/release"
@@ -144,11 +145,11 @@ func columnNames(leaves []leaf) string {
 
 // read reads the row groups i to j-1.
 func (t *table) read(i, j int, yield func(op.Record, error) bool) {
-	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch(), budget: newBudget(t.src)}
+	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch(), memory: memoryOf(t.src)}
 	defer r.unpack.close()
-	defer r.budget.free()
+	defer r.memory.account.Free()
 	for _, c := range t.bound {
-		r.used = append(r.used, c.opened(pages{src: t.src, leaf: c.leaf, unpack: &r.unpack, budget: &r.budget},
+		r.used = append(r.used, c.opened(pages{src: t.src, leaf: c.leaf, unpack: &r.unpack, memory: &r.memory},
 			r.batch))
 	}
 	more := true
@@ -165,7 +166,7 @@ type tableReader struct {
 	*table
 	yield   func(op.Record, error) bool
 	unpack  decompressor
-	budget  budget
+	memory  memory
 	batch   *rows.Batch
 	used    []*column
 	counted int64 // bytes of pages already in counts
@@ -231,4 +232,16 @@ func (t *tableReader) count(rows int) (bytes int64, ok bool) {
 
 func (t *tableReader) syntaxError(offset int64, class op.ErrorClass, msg string, args ...any) error {
 	return &op.SyntaxError{File: t.name, Offset: max(0, offset), Msg: fmt.Sprintf(msg, args...), Class: class}
+}
+
+func init() {
+	ingest.Register("parquet", ingest.Tables{
+		Records: func(src io.Reader, name string, m ingest.Memory) iter.Seq2[op.Record, error] {
+			return Records(src, name, m.SpoolBytes)
+		},
+		RecordsAt: func(src io.ReaderAt, size int64, name string, _ ingest.Memory) iter.Seq2[op.Record, error] {
+			return RecordsAt(src, size, name)
+		},
+		Parts: Parts,
+	})
 }

@@ -82,7 +82,7 @@ var dialects = []dialect{
 	{
 		name:    "dynamo",
 		sources: "ai-dynamo/dynamo lib/runtime/src/logging.rs, lib/llm/src/http/service/metrics.rs, generate.rs",
-		is:      []string{"http-request", "generate"}, any: []string{"ttft_ms", "avg_itl_ms"},
+		is:      []string{"http-request", "generate"}, any: []string{"ttft_ms", "avg_itl_ms", "request_received_ms"},
 	},
 	{
 		name: "tgi", sources: "huggingface/text-generation-inference router/src/server.rs",
@@ -125,7 +125,9 @@ var dialects = []dialect{
 var attributes = []attribute{
 	{"gen_ai.latency.time_in_queue", queue, seconds},
 	{"queue_time", queue, words},
+	{"prefill_wait_time_ms", queue, milliseconds},
 	{"gen_ai.latency.time_in_model_prefill", prefill, seconds},
+	{"prefill_time_ms", prefill, milliseconds},
 	{"gen_ai.latency.time_in_model_decode", decode, seconds},
 	{"gen_ai.latency.time_in_model_inference", execute, seconds},
 	{"gen_ai.latency.time_in_model_execute", execute, seconds},
@@ -140,6 +142,7 @@ var attributes = []attribute{
 	{"time_per_token", perToken, words},
 	{"gen_ai.latency.e2e", total, seconds},
 	{"total_time", total, words},
+	{"total_time_ms", total, milliseconds},
 
 	{attrkey.InputTokens, tokensIn, count},
 	{"gen_ai.usage.prompt_tokens", tokensIn, count},
@@ -160,6 +163,7 @@ var attributes = []attribute{
 	{attrkey.Tenant, tenant, text},
 
 	{"rid", mark, text},
+	{"request_received_ms", mark, text},
 	{"gen_ai.operation.name", mark, text},
 	{"gen_ai.latency.time_in_scheduler", mark, text},
 	{"gen_ai.usage.num_sequences", mark, text},

@@ -46,8 +46,8 @@ const (
 )
 
 // Rows returns the iterations by service, step and run, over operations with a step, without the host's view. It
-// returns nil unless some iteration has several operations: in a seed trace each operation has its own number, an
-// ordinal.
+// returns nil unless some iteration has several operations or the name of a step: in a seed trace each operation has its
+// own number, an ordinal.
 func Rows(f *trace.Forest) []Row {
 	it := Find(f)
 	order, first := order.GroupRows(it.rows, it.count, nil, func(i int32) int32 { return it.of[it.rows[i]] })
@@ -56,8 +56,8 @@ func Rows(f *trace.Forest) []Row {
 	var times []Time
 	for i := range it.count {
 		mine := order[first[i]:first[i+1]]
-		several = several || len(mine) > 1
 		s := sumStep(f, mine)
+		several = several || len(mine) > 1 || s.Source == SourceAnnotation
 		if s.WallNS.Known { // those come first
 			start := f.Start(mine[0])
 			times = append(times, Time{s.Service, s.Step, start, start + s.WallNS.V})

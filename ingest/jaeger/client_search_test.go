@@ -162,8 +162,7 @@ func TestSearchQuery(t *testing.T) {
 	}
 	want := []string{
 		"/jaeger/api/v3/traces?query.duration_min=1.5ms&query.num_traces=100&query.operation_name=POST+%2Fv1&" +
-			"query.raw_traces=true" +
-			"&query.service_name=api&query.start_time_max=2026-11-21T12%3A00%3A00.000001Z&" +
+			"query.raw_traces=true&query.service_name=api&query.start_time_max=2026-11-21T12%3A00%3A00.000001Z&" +
 			"query.start_time_min=2026-11-21T11%3A00%3A00Z",
 		"/jaeger/api/traces?end=1795262400000001&limit=100&minDuration=1.5ms&operation=POST+%2Fv1&raw=true&" +
 			"service=api&start=1795258800000000",

@@ -7,7 +7,8 @@
 // padding and dilation of a convolution ("Concrete Inputs") give its output shape; for other operators it is unknown.
 //
 // Runtime calls outside operators, and waits within them, are calls ([op.Record]). An event of cuda_sync has the stream
-// or event that the call of its correlation id waits for.
+// or event that the call of its correlation id waits for. So are telling frames of Python, on threads with operators:
+// those of 1 ms and more whose parts take less than half of that. Others are dropped as they are read.
 //
 // The operators of a thread nest: an operator within another is its child. Entries have ids of a local trace
 // ([opfile.LocalTraceID]) to keep this structure. The trace id depends on the content alone and differs between traces.

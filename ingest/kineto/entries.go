@@ -29,7 +29,6 @@ type entryMaker struct {
 	coll    collective
 	inputs  map[uint32]*inputs   // by symbol
 	devices map[deviceKey]string // names
-	paths   map[int32]string     // by number of the innermost range
 	attrs   map[uint32][]op.Attr // by symbol of geometry
 	keeper  *attrmap.Builder     // of these
 	kinds   []deviceKind         // by symbol of a name
@@ -150,16 +149,18 @@ func (m *entryMaker) addGradient(e *op.Entry, i int32) {
 		m.gradientNumber = g.number
 		m.numberText = strconv.FormatInt(g.number, 10)
 	}
-	m.further = append(append(m.further[:0], e.Attrs...), op.Attr{Key: attrkey.AutogradSequence, Value: m.numberText,
-		Type: op.AttrInt})
+	m.attach(e, op.Attr{Key: attrkey.AutogradSequence, Value: m.numberText, Type: op.AttrInt})
 	if g.forward != 0 {
-		m.further = append(m.further, op.Attr{Key: attrkey.ForwardThread, Value: m.number(int64(g.forward)),
-			Type: op.AttrInt})
+		m.attach(e, op.Attr{Key: attrkey.ForwardThread, Value: m.number(int64(g.forward)), Type: op.AttrInt})
 		if f := m.forwardOf(g); f >= 0 {
-			name := lexer.ValidUTF8(m.symbols.Text(m.hostOps.at(f).name))
-			m.further = append(m.further, op.Attr{Key: attrkey.ForwardName, Value: name})
+			m.attach(e, op.Attr{Key: attrkey.ForwardName, Value: lexer.ValidUTF8(m.symbols.Text(m.hostOps.at(f).name))})
 		}
 	}
+}
+
+// attach adds attributes to an entry, valid until the next entry.
+func (m *entryMaker) attach(e *op.Entry, attrs ...op.Attr) {
+	m.further = append(append(m.further[:0], e.Attrs...), attrs...)
 	e.Attrs = m.further
 }
 
@@ -248,8 +249,7 @@ func (m *entryMaker) device(i int) *op.Entry {
 	}
 	m.addAttrs(e, d.geometry, call)
 	if watts := m.power.mean(d); watts != "" {
-		m.further = append(append(m.further[:0], e.Attrs...), op.Attr{Key: attrkey.Power, Value: watts, Type: op.AttrFloat})
-		e.Attrs = m.further
+		m.attach(e, op.Attr{Key: attrkey.Power, Value: watts, Type: op.AttrFloat})
 	}
 	for _, a := range e.Attrs {
 		if a.Key == attrkey.GraphNodeName { // the module in which the node was captured
@@ -282,8 +282,7 @@ func (m *entryMaker) addShare(e *op.Entry, o *hostOp, launcher int32) {
 		n = (n + 1) / 2 // two products: the gradients of the input and of the weights
 	}
 	if n > 1 {
-		m.further = append(append(m.further[:0], e.Attrs...), op.Attr{Key: attrkey.LaunchShare, Value: m.number(n), Type: op.AttrInt})
-		e.Attrs = m.further
+		m.attach(e, op.Attr{Key: attrkey.LaunchShare, Value: m.number(n), Type: op.AttrInt})
 	}
 }
 

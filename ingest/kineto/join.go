@@ -2,9 +2,10 @@ package kineto
 
 import (
 	"cmp"
-	"iter"
+	"regexp"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/internal/read/marks"
@@ -27,6 +28,7 @@ type join struct {
 	// byExternal lists the host operators by external id. It is built on demand, for traces without launches.
 	byExternal []int32
 	groups     groups
+	around     *profiler.Ranges
 	byRange    []int32 // the ranges by thread and start
 	byNumber   []int32 // the gradients of forward operators by number and start
 }
@@ -40,8 +42,7 @@ func newJoin(t *tables) *join {
 		l := t.launches.at(i)
 		return profiler.Interval{Thread: l.thread, Start: l.start, End: l.start}
 	}}
-	operators.Enclose(&launches,
-		func(i int32, n profiler.Nest) { t.hostOps.at(i).parent = n.Parent },
+	operators.Enclose(&launches, func(i int32, n profiler.Nest) { t.hostOps.at(i).parent = n.Parent },
 		func(i, in int32) { t.launches.at(i).op = in })
 	g := t.findGroups()
 	order := make([]int32, t.launches.n) // mostly in order of correlation ids already
@@ -54,9 +55,12 @@ func newJoin(t *tables) *join {
 			cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start),
 			cmp.Compare(a.thread, b.thread), cmp.Compare(i, j))
 	})
-	byRange := t.encloseRanges()
-	t.steps.Settle(t.outermostRanges(byRange))
-	return &join{tables: t, groups: g, byCorrelation: order, byRange: byRange, byNumber: t.forwards()}
+	around := &profiler.Ranges{At: t.ranges.at, Text: t.notes.Text, Marks: &t.marks}
+	byRange := t.enclose(&t.ranges)
+	t.steps.Settle(around.Unmarked(byRange,
+		func(i int32) bool { return !strings.HasPrefix(t.notes.Text(t.ranges.at(i).Name), modulePrefix) },
+		func(thread uint32) int64 { return int64(t.processOf(thread)) }))
+	return &join{tables: t, groups: g, byCorrelation: order, around: around, byRange: byRange, byNumber: t.forwards()}
 }
 
 func (j *join) launchOf(d *deviceOp) *launch {
@@ -126,56 +130,58 @@ func (j *join) hostOpOf(d *deviceOp, l *launch) int32 {
 	return j.byExternal[i]
 }
 
-// outermostRanges yields the outermost ranges without a known mark as steps, with the numbers of their threads.
-func (t *tables) outermostRanges(byRange []int32) iter.Seq2[uint32, marks.Step] {
-	return func(yield func(uint32, marks.Step) bool) {
-		for _, i := range byRange {
-			r := t.ranges.at(i)
-			name := t.notes.Text(r.name)
-			if r.Parent >= 0 || strings.HasPrefix(name, modulePrefix) || t.marks.Of(r.name, name).IsKnown() {
-				continue
-			}
-			if !yield(r.thread, marks.Step{
-				Process: int64(t.processOf(r.thread)), Start: r.start, End: r.start + r.dur, Name: r.name,
-			}) {
-				return
-			}
+// enclose sets the neighbors of each range of a list and returns the ranges by thread and start.
+func (t *tables) enclose(list *rows[profiler.Range]) []int32 {
+	ranges := (&profiler.Ranges{At: list.at}).Intervals(list.n)
+	ranges.InnerFirst = t.innerFirst
+	return ranges.Enclose(&profiler.Intervals{}, func(i int32, n profiler.Nest) { list.at(i).Nest = n }, nil)
+}
+
+// tellingFrames yields the frames of Python that tell what the threads with operators or launches do: the innermost ones
+// whose own parts take less than half of their time. They do not overlap.
+func (t *tables) tellingFrames(yield func(*profiler.Range) bool) {
+	working := make([]bool, len(t.threads.Values))
+	for i := range int32(t.hostOps.n) {
+		working[t.hostOps.at(i).thread] = true
+	}
+	for i := range int32(t.launches.n) {
+		working[t.launches.at(i).thread] = true
+	}
+	order := t.enclose(&t.frames)
+	within := make([]int64, t.frames.n) // the time of the frames directly in each frame
+	for _, i := range order {
+		if f := t.frames.at(i); f.Parent >= 0 {
+			within[f.Parent] += f.End - f.Start
 		}
 	}
-}
-
-// encloseRanges sets the neighbors of each range and returns the ranges by thread and start.
-func (t *tables) encloseRanges() []int32 {
-	ranges := profiler.Intervals{N: t.ranges.n, InnerFirst: t.innerFirst, At: func(i int32) profiler.Interval {
-		r := t.ranges.at(i)
-		return profiler.Interval{Thread: r.thread, Start: r.start, End: r.start + r.dur}
-	}}
-	return ranges.Enclose(&profiler.Intervals{}, func(i int32, n profiler.Nest) { t.ranges.at(i).Nest = n }, nil)
-}
-
-// outside returns the next range around the i-th that is open at a time, -1 for none.
-func (t *tables) outside(i int32, at int64) int32 {
-	return profiler.Outside(i, at, func(i int32) (profiler.Nest, int64) {
-		r := t.ranges.at(i)
-		return r.Nest, r.start + r.dur
-	})
+	isDivided := make([]bool, t.frames.n) // and all frames around it
+	for _, i := range order {
+		f := t.frames.at(i)
+		if !working[f.Thread] || f.Parent >= 0 && !isDivided[f.Parent] {
+			continue
+		}
+		isDivided[i] = 2*within[i] >= f.End-f.Start
+		if !isDivided[i] && !yield(f) {
+			return
+		}
+	}
 }
 
 // rangeAt returns the innermost range open on a thread at a time, -1 for none.
 func (j *join) rangeAt(thread uint32, at int64) int32 {
 	i := sort.Search(len(j.byRange), func(i int) bool {
 		r := j.ranges.at(j.byRange[i])
-		return r.thread > thread || r.thread == thread && r.start > at
+		return r.Thread > thread || r.Thread == thread && r.Start > at
 	}) - 1
-	if i < 0 || j.ranges.at(j.byRange[i]).thread != thread {
+	if i < 0 || j.ranges.at(j.byRange[i]).Thread != thread {
 		return -1
 	}
 	in := j.byRange[i]
 	for n := 0; in >= 0 && n < marks.MaxDepth; n++ {
-		if r := j.ranges.at(in); r.start+r.dur > at || r.start == at {
+		if r := j.ranges.at(in); r.End > at || r.Start == at {
 			return in
 		}
-		in = j.outside(in, at)
+		in = j.around.Outside(in, at)
 	}
 	return -1
 }
@@ -188,29 +194,14 @@ func (m *entryMaker) setRanges(e *op.Entry, thread uint32, at int64, operator in
 		around = m.rangeAt(thread, at)
 	}
 	if e.Path == "" {
-		e.Path = m.pathOf(around, at)
+		e.Path = m.around.Path(around, at)
 	}
 	if e.Phase == "" {
-		e.Phase = m.phaseOf(around, at)
+		e.Phase = m.around.Phase(around, at)
 	}
 	if e.Phase == "" && operator >= 0 {
 		e.Phase = m.operatorPhase(operator)
 	}
-}
-
-func (t *tables) rangeMark(i int32) *marks.Mark {
-	name := t.ranges.at(i).name
-	return t.marks.Of(name, t.notes.Text(name))
-}
-
-// phaseOf returns the phase of the innermost range with one, from range i outwards among the ranges open at a time.
-func (m *entryMaker) phaseOf(i int32, at int64) string {
-	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.outside(i, at) {
-		if phase := m.rangeMark(i).Phase; phase != "" {
-			return phase
-		}
-	}
-	return ""
 }
 
 // operatorPhase returns the phase of the outermost operator around operator i. The autograd engine computes gradients
@@ -239,38 +230,171 @@ func (m *entryMaker) rangeAround(call *launch) string {
 		return ""
 	}
 	i := m.rangeAt(call.thread, call.start)
-	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.outside(i, call.start) {
-		if !m.rangeMark(i).IsStep() {
-			return lexer.ValidUTF8(m.notes.Text(m.ranges.at(i).name))
+	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, m.around.Outside(i, call.start) {
+		if !m.around.Mark(i).IsStep() {
+			return lexer.ValidUTF8(m.notes.Text(m.ranges.at(i).Name))
 		}
 	}
 	return ""
 }
 
-// pathOf returns the names of range i and the ranges around it that are open at a time, steps left out, outermost first,
-// "" for -1.
-func (m *entryMaker) pathOf(i int32, at int64) string {
-	if i < 0 {
-		return ""
-	}
-	path, ok := m.paths[i]
-	if ok && m.ranges.at(i).Across < 0 {
-		return path
-	}
-	var names []string
-	nested := true // each range lies within the next
-	for n, in := 0, i; in >= 0 && n < marks.MaxDepth && len(names) < marks.MaxPath; n++ {
-		if !m.rangeMark(in).IsStep() {
-			names = append(names, lexer.ValidUTF8(m.notes.Text(m.ranges.at(in).name)))
+// groups tells the traces of a merged file apart: SGLang writes "[TP01] 83" for process 83 of the second rank and
+// "[TP01] 0" for its device 0. It has the group of each process with a prefix, by symbol; nil if there is no prefix.
+type groups map[uint32]group
+
+// rankPrefix is the prefix of a process, one bracket or several.
+var rankPrefix = regexp.MustCompile(`^(\[[A-Za-z]+-?[0-9]+\] ?)+`)
+
+type group struct {
+	number int // in the order of the prefixes
+	rank   op.Int
+}
+
+func (g groups) of(process uint32) int { return g[process].number }
+
+// ofPrefix returns the group of the processes with the prefix of a process that may have no symbol.
+func (g groups) ofPrefix(symbols *profiler.Symbols, process string) int {
+	for other, group := range g {
+		if prefixOf(symbols.Text(other)) == prefixOf(process) {
+			return group.number
 		}
-		next := m.outside(in, at)
-		nested = nested && next == m.ranges.at(in).Parent
-		in = next
 	}
-	slices.Reverse(names)
-	path = strings.Join(names, op.PathSeparator)
-	if nested {
-		remember(&m.paths, i, path)
+	return 0
+}
+
+func prefixOf(process string) string { return rankPrefix.FindString(strings.Trim(process, `"`)) }
+
+// findGroups finds the groups of the processes of all events.
+func (t *tables) findGroups() groups {
+	prefixes := make(map[uint32]string)
+	add := func(process uint32) {
+		if _, ok := prefixes[process]; !ok {
+			prefixes[process] = prefixOf(t.symbols.Text(process))
+		}
 	}
-	return path
+	for _, thread := range t.threads.Values {
+		add(thread.process)
+	}
+	for i := range int32(t.deviceOps.n) {
+		add(t.deviceOps.at(i).process)
+	}
+	var list []string
+	for _, prefix := range prefixes {
+		if prefix != "" && !slices.Contains(list, prefix) {
+			list = append(list, prefix)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	slices.Sort(list)
+	g := make(groups)
+	for process, prefix := range prefixes {
+		if prefix == "" {
+			continue
+		}
+		number := slices.Index(list, prefix)
+		g[process] = group{number: number + 1, rank: op.Known(rankIn(prefix, number))}
+	}
+	return g
+}
+
+// rankIn returns the number in a prefix such as [TP01], and the other one if the prefix has several.
+func rankIn(prefix string, other int) int64 {
+	digits := strings.TrimLeftFunc(strings.Trim(prefix, "[] "), func(r rune) bool { return r < '0' || r > '9' })
+	if rank, err := strconv.ParseUint(digits, 10, 31); err == nil {
+		return int64(rank)
+	}
+	return int64(other)
+}
+
+func (t *tables) forwards() []int32 {
+	var list []int32
+	for i := range int32(t.gradients.n) {
+		if t.gradients.at(i).forward == 0 {
+			list = append(list, i)
+		}
+	}
+	slices.SortFunc(list, func(i, j int32) int {
+		a, b := t.gradients.at(i), t.gradients.at(j)
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(t.hostOps.at(a.op).start, t.hostOps.at(b.op).start),
+			cmp.Compare(i, j))
+	})
+	return list
+}
+
+const maxForwards = 64
+
+// forwardOf returns the forward operator of a backward operator, -1 if ambiguous. An operator without a gradient shares
+// the number of the next operator with one. Of several operators with the number, the last one with the backward
+// operator's name matches:
+//
+//	forward   aten::linear 4 > aten::t 4   aten::addmm 5   aten::relu 6
+//	backward  TBackward0 4                 AddmmBackward0 5
+//
+// Autograd's thread numbers differ from the thread ids of events. Matches on two threads are ambiguous.
+func (m *entryMaker) forwardOf(g *gradient) int32 {
+	o := m.hostOps.at(g.op)
+	name := m.plainOf(o.name).backward
+	if name == "" {
+		return -1
+	}
+	i := sort.Search(len(m.byNumber), func(i int) bool {
+		f := m.gradients.at(m.byNumber[i])
+		return f.number > g.number || f.number == g.number && m.hostOps.at(f.op).start >= o.start
+	})
+	found := int32(-1)
+	for n := 0; n < maxForwards && i > 0; n++ {
+		i--
+		f := m.gradients.at(m.byNumber[i])
+		if f.number != g.number {
+			break
+		}
+		forward := m.hostOps.at(f.op)
+		switch {
+		case m.processOf(forward.thread) != m.processOf(o.thread), m.plainOf(forward.name).own != name:
+		case found < 0:
+			found = f.op
+		case forward.thread != m.hostOps.at(found).thread:
+			return -1
+		}
+	}
+	return found
+}
+
+// plainNames are the plain name of an operator and the plain name of the operator whose gradient it computes: "addmm"
+// for "autograd::engine::evaluate_function: AddmmBackward0", "" for a forward operator.
+type plainNames struct {
+	own, backward string
+	known         bool
+}
+
+func (m *entryMaker) plainOf(symbol uint32) *plainNames {
+	if m.plain == nil {
+		m.plain = make([]plainNames, len(m.symbols.Texts())+1)
+	}
+	p := &m.plain[symbol]
+	if !p.known {
+		name := m.symbols.Text(symbol)
+		p.known, p.own = true, plainName(name)
+		class := strings.TrimRight(name[strings.LastIndexByte(name, ' ')+1:], "0123456789")
+		if class, ok := strings.CutSuffix(class, "Backward"); ok {
+			p.backward = plainName(class)
+		}
+	}
+	return p
+}
+
+// plainName returns a name without namespaces, in lower case, letters and digits only: the gradient class of
+// max_pool2d_with_indices is MaxPool2DWithIndices.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+			return r
+		case 'A' <= r && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return -1
+	}, name[strings.LastIndexByte(name, ':')+1:])
 }

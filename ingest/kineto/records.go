@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"regexp"
 	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
@@ -200,7 +201,10 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		return true, nil
 	case catPython:
 		if e.Duration.Known && bytes.HasPrefix(e.Name, []byte(modulePrefix)) {
-			r.addRange(e)
+			r.addRange(&r.tables.ranges, e)
+		} else if e.Duration.V >= minFrame {
+			e.Name = address.ReplaceAll(e.Name, nil)
+			r.addRange(&r.tables.frames, e)
 		}
 		r.skipped[op.SkipPython]++
 		return true, nil
@@ -222,7 +226,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		r.skipped[op.SkipRuntime]++
 	case catAnnotation:
 		if r.addMark(e); string(e.Category) == "user_annotation" {
-			r.addRange(e)
+			r.addRange(&r.tables.ranges, e)
 		}
 		r.skipped[op.SkipAnnotation]++
 	default:
@@ -358,10 +362,16 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool, maker string) {
 
 const modulePrefix = "nn.Module: "
 
-func (r *reader) addRange(e *traceevent.Event) {
+// minFrame is the shortest frame of Python that is kept, in nanoseconds: there are thousands of shorter ones.
+const minFrame = 1_000_000
+
+// address is the place of an object in memory, in the name of a frame.
+var address = regexp.MustCompile(` at 0x[0-9a-f]+`)
+
+func (r *reader) addRange(list *rows[profiler.Range], e *traceevent.Event) {
 	t := &r.tables
-	*t.ranges.add() = timeRange{
-		start: e.Start.V, dur: e.Duration.V, thread: t.addThread(e), name: t.notes.Add(e.Name),
+	*list.add() = profiler.Range{
+		Start: e.Start.V, End: e.Start.V + e.Duration.V, Thread: t.addThread(e), Name: t.notes.Add(e.Name),
 	}
 }
 

@@ -70,8 +70,7 @@ func TestRecords(t *testing.T) {
 			`[{"ph":"X","cat":"kernel","dur":1},{"ph":"X","cat":"kernel","ts":1},{"ph":"X","ts":x},7,` + kernel + `]`,
 			"error: trace: event without ts (at byte 1)\nerror: trace: event without dur (at byte 35)\n" +
 				"error: trace: expected a value, found 'x' (at byte 83)\nerror: trace: expected an object, found " +
-				"'7' (at byte 86)\n" +
-				wantKernel("10250"),
+				"'7' (at byte 86)\n" + wantKernel("10250"),
 		},
 		{
 			"a negative duration", `[` + strings.Replace(kernel, `"dur":2`, `"dur":-2`, 1) + `]`,
@@ -90,9 +89,8 @@ func TestRecords(t *testing.T) {
 		},
 		{
 			"no device, stream and launch", `[{"ph":"X","cat":"cuda_runtime","name":"cudaMalloc","pid":1,"tid":1,` +
-				`"ts":1,"dur":1,"args":{"correlation":0}},` +
-				strings.NewReplacer(`"device":0,"stream":7`,
-					`"device":-1,"stream":-1,"correlation":0`).Replace(kernel) + `]`,
+				`"ts":1,"dur":1,"args":{"correlation":0}},` + strings.NewReplacer(`"device":0,"stream":7`,
+				`"device":-1,"stream":-1,"correlation":0`).Replace(kernel) + `]`,
 			"skipped runtime_call: 1\n" + strings.NewReplacer(`"cuda:0"`, "null", `,"stream":7`,
 				"").Replace(wantKernel("10250")),
 		},
@@ -126,8 +124,7 @@ func TestRecords(t *testing.T) {
 			wantSpan + "error: trace: time base behind the events, spans that start without it: 1 (at byte 125)\n",
 		},
 		{"a plain span behind the time base", `{"baseTimeNanoseconds":5,"traceEvents":[` + span + `]}`,
-			strings.Replace(wantSpan, "1000",
-				"1005", 1)},
+			strings.Replace(wantSpan, "1000", "1005", 1)},
 		{
 			"a span of a bad id", `[{"ph":"X","name":"s","ts":1,"dur":2,"args":{"op":"relu","output_shape":"2x3",` +
 				`"trace_id":"x","span_id":"00f067aa0ba902b7"}}]`,
@@ -188,6 +185,31 @@ func TestCalls(t *testing.T) {
 		}
 	}
 	check.Equal(t, "calls", []string{"load of 3 at 1001000 for 9000", "cudaFree of 3 at 1060000 for 10000"}, got)
+}
+
+// Frames of Python that take a millisecond or more are calls: the innermost ones that are not divided, on threads with
+// operators.
+func TestPythonFrames(t *testing.T) {
+	frame := func(name string, tid, ts, dur int) string {
+		return fmt.Sprintf(`{"ph":"X","cat":"python_function","name":%q,"pid":1,"tid":%d,"ts":%d,"dur":%d},`, name, tid,
+			1000*ts, 1000*dur)
+	}
+	text := "[" + frame("main.py(1): <module>", 1, 0, 100) + frame("data.py(7): load", 1, 0, 60) +
+		frame("read.py(1): read", 1, 1, 29) +
+		frame("<built-in method decode of Decoder object at 0x7f7a983944b0>", 1, 31, 28) +
+		frame("model.py(9): forward", 1, 60, 40) + frame("layer.py(2): forward", 1, 61, 10) +
+		frame("threading.py(359): wait", 2, 0, 100) + strings.Replace(frame("short", 1, 72, 1), "1000}", "999}", 1) +
+		`{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":62000,"dur":9}]`
+	var got []string
+	for rec, err := range kineto.Records(strings.NewReader(text), "trace", nil) {
+		check.OK(t, err)
+		if c := rec.Call; c != nil {
+			got = append(got, fmt.Sprint(c.Operation, " at ", c.Start.V/1e6, " for ", c.Duration/1e6, " ", c.Attrs))
+		}
+	}
+	check.Equal(t, "calls", []string{"read.py(1): read at 1 for 29 [{thread.id 1 1}]",
+		"<built-in method decode of Decoder object> at 31 for 28 [{thread.id 1 1}]",
+		"model.py(9): forward at 60 for 40 [{thread.id 1 1}]"}, got)
 }
 
 // Calls have their threads. Waits within operators are calls as well, with what they wait for.
@@ -266,8 +288,8 @@ func TestRecordsWithMapping(t *testing.T) {
 	m.Keep("queued")
 	m.Keep("correlation")
 	m.Alias("layer", attrkey.Path)
-	text := `[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2,"args":{"queued":0,"grid":[1,2],` +
-		`"layer":"encoder.0","device":3,` +
+	text := `[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2,"args":{"queued":0,"grid":[1,2],"layer":"encoder` +
+		`.0","device":3,` +
 		`"correlation":8}},
 		{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":1,"dur":2,"args":{"layer":"encoder.1","Input Dims":[[2]]}}]`
 	want := `{"step":null,"operation":"aten::mm","device_id":"cpu","input_shapes":[[2]],"output_shape":null,` +
@@ -420,8 +442,7 @@ func TestPaths(t *testing.T) {
 			"[{grid [2,1,1] 5} {block [32,1,1] 5} {registers per thread 16 1} {tensor.launch.duration 1000 1} " +
 			"{tensor.launch.call cudaLaunchKernel 0} {thread.id 1 1}]",
 		"b": "4 ## forward ##/nn.Module: Net_0 by nn.Module: Net_0 [{graph id 3 1} {graph node id 99 1} {" +
-			"tensor.launch.duration 1000 1} " +
-			"{tensor.launch.call cudaGraphLaunch 0} {thread.id 1 1}]",
+			"tensor.launch.duration 1000 1} {tensor.launch.call cudaGraphLaunch 0} {thread.id 1 1}]",
 		"c": "4  by  [{tensor.launch.duration 1000 1} {tensor.launch.call cudaLaunchKernel 0} {thread.id 2 1}]",
 	}
 	check.Equal(t, "", want, got)

@@ -109,14 +109,6 @@ type numbered struct {
 	op    int32
 }
 
-// timeRange is an annotation or a module of PyTorch on a thread.
-type timeRange struct {
-	start, dur    int64
-	thread        uint32
-	name          uint32 // index of notes
-	profiler.Nest        // set by the join
-}
-
 type tables struct {
 	symbols     profiler.Symbols
 	notes       profiler.Symbols // texts outside the fingerprint: names of ranges and calls, geometry
@@ -130,9 +122,10 @@ type tables struct {
 	events      rows[numbered]
 	awaited     rows[numbered]
 	power       powers
-	ranges      rows[timeRange]
-	steps       marks.Steps // processes are numbers of symbols, names of notes
-	marks       marks.Names // of notes
+	ranges      rows[profiler.Range] // annotations and modules of PyTorch, by notes
+	frames      rows[profiler.Range] // of Python
+	steps       marks.Steps          // processes are numbers of symbols, names of notes
+	marks       marks.Names          // of notes
 	makers      []string
 	collectives rows[collective]
 	groupBytes  int64 // of the names of collectives
@@ -178,16 +171,13 @@ func (t *tables) makerNumber(name string) uint16 {
 
 func (t *tables) heldBytes() int64 {
 	const place = unsafe.Sizeof(int32(0)) // in the order of the join
-	rows := t.ranges.n*int(unsafe.Sizeof(timeRange{})+place) + t.hostOps.n*int(unsafe.Sizeof(hostOp{})+place) +
-		t.launches.n*int(unsafe.Sizeof(launch{})+place) +
-		t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
+	rows := (t.ranges.n+t.frames.n)*int(unsafe.Sizeof(profiler.Range{})+place) + t.hostOps.n*int(unsafe.Sizeof(hostOp{})+place) +
+		t.launches.n*int(unsafe.Sizeof(launch{})+place) + t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
 		t.gradients.n*int(unsafe.Sizeof(gradient{})+place) +
 		t.waits.n*int(unsafe.Sizeof(wait{})+4*place) + // with its place in an index
 		5*t.events.n*int(unsafe.Sizeof(numbered{})) + // too
-		t.awaited.n*int(unsafe.Sizeof(numbered{})) + t.power.bytes() +
-		len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
-		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) +
-		t.collectives.n*int(unsafe.Sizeof(collective{}))
+		t.awaited.n*int(unsafe.Sizeof(numbered{})) + t.power.bytes() + len(t.steps)*int(unsafe.Sizeof(marks.Step{})) +
+		len(t.marks)*int(unsafe.Sizeof(uintptr(0))) + t.collectives.n*int(unsafe.Sizeof(collective{}))
 	const idBytes = 32 // of a thread
 	rows += len(t.threadIDs) * idBytes
 	return int64(rows) + t.threads.Bytes(nil) + t.symbols.Bytes() + t.notes.Bytes() + t.groupBytes

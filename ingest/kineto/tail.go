@@ -96,8 +96,8 @@ func (m *entryMaker) countEras() {
 	}
 }
 
-// readCalls yields ranges other than steps, runtime calls outside operators, and waits, lost replays and captures
-// within them.
+// readCalls yields ranges other than steps, telling frames of Python, runtime calls outside operators, and waits, lost
+// replays and captures within them.
 func (r *reader) readCalls(m *entryMaker) bool {
 	var call op.Entry
 	begin := func(thread, name uint32, start, dur int64) {
@@ -107,11 +107,16 @@ func (r *reader) readCalls(m *entryMaker) bool {
 		}
 	}
 	for i := range m.ranges.n {
-		if m.rangeMark(int32(i)).IsStep() {
+		if m.around.Mark(int32(i)).IsStep() {
 			continue
 		}
 		t := m.ranges.at(int32(i))
-		if begin(t.thread, t.name, t.start, t.dur); !r.yield(op.Record{Call: &call}, nil) {
+		if begin(t.Thread, t.Name, t.Start, t.End-t.Start); !r.yield(op.Record{Call: &call}, nil) {
+			return false
+		}
+	}
+	for f := range m.tellingFrames {
+		if begin(f.Thread, f.Name, f.Start, f.End-f.Start); !r.yield(op.Record{Call: &call}, nil) {
 			return false
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/optrace/optrace/internal/model/attrmap"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/perfettotest"
+	"github.com/optrace/optrace/internal/testing/recordtest"
 )
 
 // reluSlice is the slice of an operation.
@@ -58,14 +59,12 @@ func TestCompressedPackets(t *testing.T) {
 		for name, bad := range map[string][]byte{
 			"a packet that is cut off": compressed(t, isZstd, append(bytes.Clone(good), 0x0a, 9, 1)),
 			"a tag":                    compressed(t, isZstd, append(bytes.Clone(good), 9)),
-			"compressed twice": compressed(t, isZstd,
-				append(bytes.Clone(good), compressed(t, isZstd, good)...)),
+			"compressed twice":         compressed(t, isZstd, append(bytes.Clone(good), compressed(t, isZstd, good)...)),
 		} {
 			got := transcript(t, append(bad, good...))
 			lines := strings.SplitAfter(got, "\n")
 			if len(lines) != 4 || lines[0] != relu || !strings.HasPrefix(lines[1], "error: trace: compressed "+
-				"packets ") &&
-				!strings.HasPrefix(lines[1], "error: trace: compressed packets: ") || lines[2] != relu {
+				"packets ") && !strings.HasPrefix(lines[1], "error: trace: compressed packets: ") || lines[2] != relu {
 				t.Errorf("zstd %v, %s:\n%s", isZstd, name, got)
 			}
 		}
@@ -207,4 +206,23 @@ func TestDeepAnnotations(t *testing.T) {
 			packet { timestamp: 3 track_event { type: 2 } }`)
 		check.Equal(t, name, "skipped non_op: 1\n", transcript(t, trace))
 	}
+}
+
+func BenchmarkReadPerfetto(b *testing.B) {
+	const slices = 5000
+	var text strings.Builder
+	text.WriteString(`packet { trusted_packet_sequence_id: 1 sequence_flags: 1 interned_data {
+		event_names { iid: 1 name: "matmul" }
+		event_categories { iid: 1 name: "op" } debug_annotation_names { iid: 1 name: "tensor.op.name" }
+		debug_annotation_names { iid: 2 name: "tensor.output.shape" } } }`)
+	for i := range slices {
+		fmt.Fprintf(&text, `packet { trusted_packet_sequence_id: 1 sequence_flags: 2 timestamp: %d
+			track_event { type: 1 track_uuid: %d name_iid: 1
+			category_iids: 1 debug_annotations { name_iid: 1 string_value: "matmul" } debug_annotations { name_iid: 2
+			array_values { int_value: 64 } array_values { int_value: 256 } } } }
+			packet { trusted_packet_sequence_id: 1 sequence_flags: 2 timestamp: %d
+				track_event { type: 2 track_uuid: %[2]d } }`,
+			10*i+1, i%4+1, 10*i+8)
+	}
+	recordtest.Benchmark(b, perfettotest.Encode(b, text.String()), slices, perfetto.Records)
 }

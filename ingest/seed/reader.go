@@ -1,11 +1,16 @@
+// Package seed reads and writes the format of the reference recorder: one JSON document of entries, total duration and
+// metadata. [Records] reads a document, an [Encoder] writes one.
 package seed
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/internal/model/decode"
@@ -248,4 +253,103 @@ func totalDuration(d *decode.Decoder) op.Int {
 		return op.Int{}
 	}
 	return op.Known(ns)
+}
+
+// Encoder appends a seed trace entry by entry, in the layout of the reference recorder. The format's numbers are
+// unsigned: unknown numbers and dynamic dimensions become 0, unknown shapes become empty lists. Unknown steps are
+// numbered in order. Two members are additions: side for a host-side entry, and unknown_inputs, the indexes of inputs
+// of unknown shape.
+type Encoder struct {
+	// Buf is the text appended so far. A caller may write it out and cut it to Buf[:0] between calls.
+	Buf  []byte
+	text []byte // of an entry
+	n    int64
+}
+
+// NewEncoder starts a document behind dst.
+func NewEncoder(dst []byte) *Encoder {
+	return &Encoder{Buf: append(dst, "{\n  \"entries\": ["...)}
+}
+
+// Entry appends e.
+func (w *Encoder) Entry(e *op.Entry) {
+	dst := w.text[:0]
+	dst = strconv.AppendInt(append(dst, `{"step":`...), max(0, e.Step.Or(w.n)), 10)
+	dst = lexer.AppendString(append(dst, `,"operation":`...), e.Operation)
+	dst = append(dst, `,"device_id":`...)
+	if e.HasDevice() {
+		dst = lexer.AppendString(dst, e.DeviceID)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = appendList(append(dst, `,"input_shapes":`...), e.InputShapes,
+		func(dst []byte, s op.Shape) []byte { return appendList(dst, s, appendDim) })
+	dst = appendList(append(dst, `,"output_shape":`...), e.OutputShape, appendDim)
+	dst = appendSeedMicros(append(dst, `,"duration_us":`...), e.Duration)
+	dst = strconv.AppendInt(append(dst, `,"output_elements":`...), e.OutputElements.V, 10)
+	dst = strconv.AppendInt(append(dst, `,"memory_bytes":`...), e.MemoryBytes.V, 10)
+	if e.Side == op.SideHost {
+		dst = append(dst, `,"side":"host"`...)
+	}
+	var unknown []int64 // they look like scalars in input_shapes
+	for i, s := range e.InputShapes {
+		if s == nil {
+			unknown = append(unknown, int64(i))
+		}
+	}
+	if unknown != nil {
+		dst = appendList(append(dst, `,"unknown_inputs":`...), unknown, appendDim)
+	}
+	w.text = append(dst, '}')
+	if w.n > 0 {
+		w.Buf = append(w.Buf, ',')
+	}
+	b := bytes.NewBuffer(append(w.Buf, "\n    "...))
+	_ = json.Indent(b, w.text, "    ", "  ") // it is valid
+	w.Buf = b.Bytes()
+	w.n++
+}
+
+// End completes the document and returns Buf.
+func (w *Encoder) End(totalDuration int64, metadata map[string]string) []byte {
+	dst := w.Buf
+	if w.n > 0 {
+		dst = append(dst, "\n  "...)
+	}
+	dst = appendSeedMicros(append(dst, "],\n  \"total_duration_us\": "...), totalDuration)
+	dst = append(dst, ",\n  \"metadata\": {"...)
+	for i, k := range slices.Sorted(maps.Keys(metadata)) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = lexer.AppendString(append(dst, "\n    "...), k)
+		dst = lexer.AppendString(append(dst, ": "...), metadata[k])
+	}
+	if len(metadata) > 0 {
+		dst = append(dst, "\n  "...)
+	}
+	w.Buf = append(dst, "}\n}"...)
+	return w.Buf
+}
+
+// appendSeedMicros appends ns as microseconds in floating point, such as 100.0.
+func appendSeedMicros(dst []byte, ns int64) []byte {
+	dst = lexer.AppendMicros(dst, ns)
+	if ns%1000 == 0 {
+		dst = append(dst, ".0"...)
+	}
+	return dst
+}
+
+func appendDim(dst []byte, d int64) []byte { return strconv.AppendInt(dst, max(0, d), 10) }
+
+func appendList[T any](dst []byte, list []T, element func([]byte, T) []byte) []byte {
+	dst = append(dst, '[')
+	for i, v := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = element(dst, v)
+	}
+	return append(dst, ']')
 }

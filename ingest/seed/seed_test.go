@@ -200,8 +200,7 @@ func TestDamagedByteCostsItsEntry(t *testing.T) {
 	golden.Cases(t, "testdata/damage.txt", shown)
 	const entry = `{"step": 0, "operation": "a", "duration_us": 1.5}`
 	got := shown("{\"entries\": [\n" + entry + ",\n{\"x\":" + strings.Repeat("[", 2000) + strings.Repeat("]",
-		2000) + "},\n" +
-		entry + "\n]}")
+		2000) + "},\n" + entry + "\n]}")
 	if strings.Count(got, `"operation":"a"`) != 2 || !strings.Contains(got, "entries[1]: nested deeper than 512 (at byte 581)") {
 		t.Error(got)
 	}

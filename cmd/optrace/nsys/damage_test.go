@@ -2,12 +2,16 @@ package nsys_test
 
 import (
 	"bytes"
+	"database/sql"
+	_ "embed" // stepsBySQL
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +20,9 @@ import (
 
 	"github.com/optrace/optrace/cmd/optrace/nsys"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/internal/testing/cases"
+	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/optest"
 	"github.com/optrace/optrace/internal/testing/recordtest"
 	"github.com/optrace/optrace/op"
@@ -187,4 +193,170 @@ func BenchmarkReadNsys(b *testing.B) {
 	recordtest.Benchmark(b, text, 2*rows+10, func(io.Reader, string, *attr.Mapping) iter.Seq2[op.Record, error] {
 		return nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "db", unbounded)
 	})
+}
+
+// stepsBySQL selects step, phase, path and innermost range of each kernel from the ranges open at its launch; steps
+// come from all threads of the process. The last column is the innermost range at the creation of the node's original.
+// The ranges of a thread nest.
+//
+//go:embed testdata/steps.sql
+var stepsBySQL string
+
+// Steps, phases and paths agree with SQL.
+func TestStepsAgainstSQL(t *testing.T) {
+	cases.NotUnderRace(t, cases.OneGoroutine)
+	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
+		text := database(t, randomSteps(r))
+		f := read(text)
+		var got []string
+		for _, e := range f.entries {
+			if e.Side == op.SideHost {
+				continue
+			}
+			step := "none"
+			if e.Step.Known {
+				step = e.Step.String()
+			}
+			node := op.Attr{}
+			if a := opmodel.FindAttr(e.Attrs, "graph node name"); a != nil {
+				node = *a
+			}
+			got = append(got, fmt.Sprintf("%d %s %s %s %s %s %s", e.Start.V, step, e.StepName, e.Phase, e.Path,
+				e.LaunchedBy, node.Value))
+		}
+		path := filepath.Join(t.TempDir(), "db.sqlite")
+		check.OK(t, os.WriteFile(path, text, 0o644))
+		db := check.Must(sql.Open("sqlite", path))(t)
+		defer db.Close()
+		rows := check.Must(db.Query(stepsBySQL))(t)
+		defer rows.Close()
+		var want []string
+		for rows.Next() {
+			var line string
+			check.OK(t, rows.Scan(&line))
+			want = append(want, line)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || f.err != nil || len(f.errs) > 0 {
+			t.Errorf("seed %d, %v %v (-want +got):\n%s", seed, f.err, f.errs, diff)
+		}
+	})
+}
+
+// randomSteps returns the statements of a database of two processes with two threads each. One thread has the steps.
+func randomSteps(r *rand.Rand) string {
+	var b strings.Builder
+	b.WriteString(schema + nodes + "INSERT INTO StringIds VALUES (1, 'k');\n")
+	for i, thread := range []int64{thread1, thread2} {
+		name := []string{"step %d", "batch", "other %d"}[r.IntN(3)]
+		at := int64(0)
+		for n := range r.IntN(8) {
+			at += 1 + r.Int64N(10)
+			text := name
+			end := at + 20 + r.Int64N(20)
+			if strings.Contains(name, "%") {
+				text = fmt.Sprintf(name, 3+n)
+			}
+			fmt.Fprintf(&b, "INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, '%s', %d, NULL);\n", at, end, text, thread)
+			for inner := at + 1; inner < end-10; inner += 8 {
+				outer := []string{"forward", "## backward ##", "layer"}[r.IntN(3)]
+				fmt.Fprintf(&b, "INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, '%s', %d, NULL), (%d, %d, 59, 'block',"+
+					" %d, NULL);\n",
+					inner, inner+7, outer, thread, inner+1+r.Int64N(2), inner+4+r.Int64N(3), thread)
+			}
+			at = end
+		}
+		for k := range r.Int64N(30) {
+			call := r.Int64N(at + 10)
+			tid := thread + r.Int64N(2)
+			correlation := k + 1
+			if r.IntN(9) > 0 {
+				fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, %d, %d, 0);\n", call, call+1,
+					tid, correlation)
+			}
+			node := 10 * correlation
+			fmt.Fprintf(&b, "INSERT INTO CUDA_GRAPH_NODE_EVENTS VALUES (%d, %d, NULL, %d), (70, %d, %[2]d, %[3]d),"+
+				" (71, %[5]d, %[4]d, %[3]d);\n",
+				r.Int64N(at+10), node, tid, node+1, node+2)
+			start := 1000*int64(i) + 10*k + r.Int64N(5) // not when it was launched
+			fmt.Fprintf(&b, "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, end, deviceId, streamId, correlationId,"+
+				" globalPid, "+
+				"demangledName, shortName, graphId, graphNodeId) VALUES (%d, %d, %d, 7, %d, %d, 1, 1, 5, %d);\n",
+				start, start+3, i, correlation, thread&^0xffffff, node+2)
+		}
+	}
+	return b.String()
+}
+
+// Launches without an operation are gaps, unless they were still queued when the recording ended.
+func TestGapsCountLostLaunches(t *testing.T) {
+	insert := fmt.Sprintf(`
+INSERT INTO StringIds VALUES (6, 'cudaGraphLaunch_v10000');
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
+	(1260, 1270, %[1]d, 50, 5), (1261, 1270, %[1]d, 51, 6), (%%d, 9999, %[1]d, 52, 5), (9998, 9999, %[1]d, 53, 5);`, thread1)
+	for at, want := range map[int]int64{2750: 1, 2950: 3} { // the last operation runs from 2800 to 2900
+		got := make(map[string]int64)
+		text := database(t, small+fmt.Sprintf(insert, at))
+		for rec, err := range nsys.RecordsAt(bytes.NewReader(text), int64(len(text)), "db", unbounded) {
+			check.OK(t, err)
+			if rec.Gap != nil {
+				got[rec.Gap.Reason] += rec.Gap.Dropped
+			}
+		}
+		check.Equal(t, fmt.Sprint(at),
+			map[string]int64{"launch_without_operation": want, "graph_launch_without_operation": 1}, got)
+	}
+}
+
+// Tables with the suffix of another schema are read; tables of such names beside the ones read are counted.
+func TestTablesWithSuffix(t *testing.T) {
+	plain := read(database(t, small))
+	for _, table := range []string{
+		"NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_MEMCPY",
+		"StringIds", "TARGET_INFO_SESSION_START_TIME",
+	} {
+		f := read(database(t, strings.ReplaceAll(small, table+" ", table+"_V2 ")))
+		check.Equal(t, table, plain.lines(), f.lines())
+		check.Equal(t, table+": skipped", plain.skipped, f.skipped)
+	}
+	f := read(database(t, small+"CREATE TABLE NVTX_EVENTS_V3 (x INT); CREATE TABLE NVTX_EVENTS_NEW (x INT);"))
+	check.Equal(t, "entries", plain.lines(), f.lines())
+	check.Equal(t, "tables not read", []int64{1, 1},
+		[]int64{f.skipped["category:NVTX_EVENTS_V3"], f.skipped["category:NVTX_EVENTS_NEW"]})
+}
+
+// The reported databases differ by the names of tables alone.
+func TestReportedDatabases(t *testing.T) {
+	const folder = "../../../../shared/data/reports/31"
+	for _, name := range []string{"-nsys-plain", "a-nsys-nvtx-v2", "b-nsys-kernel-v2"} {
+		text, err := os.ReadFile(folder + name + ".sqlite")
+		if err != nil {
+			t.Skip(err)
+		}
+		var got []string
+		for _, e := range read(text).entries {
+			got = append(got, fmt.Sprint(e.DeviceID, " ", e.Stream, " ", e.Operation, " ", e.Duration, " by ",
+				e.LaunchedBy))
+		}
+		check.Equal(t, name, []string{
+			"cpu unknown forward 1090 by ", "cpu unknown forward 809 by ",
+			"cuda:0 7 void gemm_kernel<float>(float*) 400 by forward", "cuda:0 7 relu_kernel 300 by forward",
+			"cuda:0 7 void gemm_kernel<float>(float*) 600 by forward",
+		}, got)
+	}
+}
+
+// A start months away from the others is no time, without a launch as well.
+func TestWildStarts(t *testing.T) {
+	const year = 365 * 24 * 3600 * 1_000_000_000
+	for _, start := range []int64{-1_699_999_999_999_000_000 + 5, -3 * year, 2 * year} {
+		f := read(database(t, small+fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (%d, %d, 0, 7, 0, %d, 1, 1, "+
+			"32, 50, 4, 1, 256, 1, 1, 16, 48, NULL, NULL);", start, start+50, process1)))
+		var wild []string
+		for _, e := range f.entries {
+			if !e.Start.Known {
+				wild = append(wild, fmt.Sprint(e.Operation, " ", e.Duration, " ", e.Warn == op.WarnBadTime))
+			}
+		}
+		check.Equal(t, fmt.Sprint("at ", start), []string{"void gemm<float>(float*) 50 true"}, wild)
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/optrace/optrace/cmd/optrace/internal/sqlite"
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/opfile"
-	"github.com/optrace/optrace/internal/read/marks"
 	"github.com/optrace/optrace/internal/read/profiler"
 	"github.com/optrace/optrace/internal/text/lexer"
 	"github.com/optrace/optrace/op"
@@ -26,7 +25,7 @@ type kernelName struct {
 func (r *reader) identify() {
 	for i := range r.ranges {
 		o := &r.ranges[i]
-		r.addToSession(o.start, o.end, int64(o.thread)<<32|int64(o.name))
+		r.addToSession(o.Start, o.End, int64(o.Thread)<<32|int64(o.Name))
 	}
 	for i := range r.launches {
 		r.addToSession(r.launches[i].start, r.launches[i].correlation, 0)
@@ -67,17 +66,17 @@ func (r *reader) finish(process int64) *op.Entry {
 
 func (r *reader) host(i int) *op.Entry {
 	o := &r.ranges[i]
-	th := &r.threads[o.thread]
-	r.begin(r.symbols.Text(o.name), i, int(o.Parent), o.start, o.end)
+	th := &r.threads[o.Thread]
+	r.begin(r.symbols.Text(o.Name), i, int(o.Parent), o.Start, o.End)
 	r.build.Str(attrkey.Device, "cpu")
 	r.build.Str(attrkey.Side, op.SideHost.String())
 	if o.shapes != 0 {
 		r.build.Str(attrkey.InputShapes, r.symbols.Text(o.shapes))
 	}
 	e := r.finish(th.process)
-	e.Path = r.path(r.enclosing(int32(i), o.start), o.start)
-	e.Phase = r.phase(int32(i), o.start)
-	r.setStep(e, th.process, o.start)
+	e.Path = r.around.Path(r.around.Outside(int32(i), o.Start), o.Start)
+	e.Phase = r.around.Phase(int32(i), o.Start)
+	r.setStep(e, th.process, o.Start)
 	e.Attrs = th.attrs
 	return e
 }
@@ -174,9 +173,9 @@ func (r *reader) launched(e *op.Entry, call *launch) {
 	e.Attrs = append(attrs, r.threads[call.thread].id...)
 	r.setStep(e, r.threads[call.thread].process, call.start)
 	if call.at >= 0 {
-		e.LaunchedBy, e.LaunchSpanID = r.symbols.Text(r.ranges[call.at].name), id(int(call.at))
-		e.Path = r.path(call.at, call.start)
-		e.Phase = r.phase(call.at, call.start)
+		e.LaunchedBy, e.LaunchSpanID = r.symbols.Text(r.ranges[call.at].Name), id(int(call.at))
+		e.Path = r.around.Path(call.at, call.start)
+		e.Phase = r.around.Phase(call.at, call.start)
 	}
 }
 
@@ -262,48 +261,6 @@ func geometry(v []sqlite.Value) []op.Attr {
 		{Key: attrkey.Registers, Value: strconv.FormatInt(v[6].Int, 10), Type: op.AttrInt},
 		{Key: attrkey.SharedMemory, Value: strconv.FormatInt(v[7].Int+v[8].Int, 10), Type: op.AttrInt},
 	}
-}
-
-// path returns the names of the plain ranges at and around range i that are open at a time, steps left out, outermost
-// first.
-func (r *reader) path(i int32, at int64) string {
-	for n := 0; i >= 0 && !r.ranges[i].plain && n < marks.MaxDepth; n++ {
-		i = r.enclosing(i, at) // operators share the paths of the ranges around them
-	}
-	if i < 0 {
-		return ""
-	}
-	path, ok := r.paths[i]
-	if ok && r.ranges[i].Across < 0 {
-		return path
-	}
-	var names []string
-	nested := true // each range lies within the next
-	for n, in := 0, i; in >= 0 && n < marks.MaxDepth && len(names) < marks.MaxPath; n++ {
-		if r.ranges[in].plain && !r.mark(in).IsStep() {
-			names = append(names, r.symbols.Text(r.ranges[in].name))
-		}
-		next := r.enclosing(in, at)
-		nested = nested && next == r.ranges[in].Parent
-		in = next
-	}
-	slices.Reverse(names)
-	path = strings.Join(names, op.PathSeparator)
-	if nested && !ok {
-		r.paths[i] = path
-		r.more(textBytes + len(path))
-	}
-	return path
-}
-
-// phase returns the phase of the innermost range with one, from range i outwards among the ranges open at a time, or "".
-func (r *reader) phase(i int32, at int64) string {
-	for n := 0; i >= 0 && n < marks.MaxDepth; n, i = n+1, r.enclosing(i, at) {
-		if phase := r.mark(i).Phase; phase != "" {
-			return phase
-		}
-	}
-	return ""
 }
 
 // rangeName parses the name of a range. PyTorch's emit_nvtx adds numbers and shapes to the names of operators; other

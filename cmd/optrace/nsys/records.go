@@ -79,7 +79,6 @@ type reader struct {
 	build   *attrmap.Builder
 	trace   op.TraceID
 	count   int // entries of devices so far
-	paths   map[int32]string
 	kernels map[int64]kernelName
 }
 
@@ -93,7 +92,7 @@ func records(src io.ReaderAt, size int64, name string, m ingest.Memory, yield fu
 	}
 	r := &reader{
 		db: db, name: name, yield: yield, held: budget.Account{Hold: m.Hold}, skipped: make(map[op.SkipReason]int64),
-		build: attrmap.NewBuilder(nil), paths: make(map[int32]string), kernels: make(map[int64]kernelName),
+		build: attrmap.NewBuilder(nil), kernels: make(map[int64]kernelName),
 	}
 	defer r.held.Free()
 	r.findTables()

@@ -53,12 +53,9 @@ const (
 )
 
 type timeRange struct {
-	start, end int64
-	thread     uint32
-	profiler.Nest
-	name   uint32 // index of symbols
-	shapes uint32 // those of the inputs: index of symbols
-	plain  bool   // not an operator of PyTorch's
+	profiler.Range        // named by symbols
+	shapes         uint32 // those of the inputs: index of symbols
+	plain          bool   // not an operator of PyTorch's
 }
 
 type launch struct {
@@ -86,6 +83,7 @@ type tables struct {
 	texts      map[int64]string // of StringIds
 	symbols    profiler.Symbols
 	ranges     []timeRange
+	around     profiler.Ranges // of ranges
 	launches   []launch
 	nodes      []launch          // creations of nodes of CUDA graphs, by the node as correlation, until they are named
 	capturedIn map[nodeKey]int32 // the range in which a node was created
@@ -223,7 +221,9 @@ func (r *reader) addRange(_ int64, v []sqlite.Value) error {
 	}
 	name, shapes, plain := rangeName(raw)
 	r.ranges = append(r.ranges, timeRange{
-		start: start, end: end, thread: r.thread(id), Nest: profiler.Nest{Parent: -1, Across: -1}, name: r.symbol(name), shapes: r.symbol(shapes), plain: plain,
+		Range: profiler.Range{Start: start, End: end, Thread: r.thread(id), Name: r.symbol(name),
+			Nest: profiler.Nest{Parent: -1, Across: -1}},
+		shapes: r.symbol(shapes), plain: plain,
 	})
 	r.more(int(unsafe.Sizeof(timeRange{})) + 4) // with its place in an order
 	r.more(int(r.symbols.Bytes() - before))
@@ -363,10 +363,11 @@ func errType(column string, v sqlite.Value) error {
 // join finds the range around each range and each launch, and names the nodes of CUDA graphs. It sorts the launches by
 // process and correlation id, and returns the ranges of each thread in order of time.
 func (t *tables) join() (byThread []int32) {
-	ranges := profiler.Intervals{N: len(t.ranges), At: func(i int32) profiler.Interval {
-		r := &t.ranges[i]
-		return profiler.Interval{Thread: r.thread, Start: r.start, End: r.end}
-	}}
+	t.around = profiler.Ranges{
+		At: func(i int32) *profiler.Range { return &t.ranges[i].Range }, Text: t.symbols.Text, Marks: &t.marks,
+		Plain: func(i int32) bool { return t.ranges[i].plain },
+	}
+	ranges := t.around.Intervals(len(t.ranges))
 	nest := func(i int32, n profiler.Nest) { t.ranges[i].Nest = n }
 	byThread = ranges.Enclose(starts(t.launches), nest, func(i, in int32) { t.launches[i].at = in })
 	if len(t.nodes) > 0 {
@@ -385,11 +386,6 @@ func starts(calls []launch) *profiler.Intervals {
 	return &profiler.Intervals{N: len(calls), At: func(i int32) profiler.Interval {
 		return profiler.Interval{Thread: calls[i].thread, Start: calls[i].start, End: calls[i].start}
 	}}
-}
-
-// enclosing returns the next range around the i-th that is open at a time, or -1.
-func (t *tables) enclosing(i int32, at int64) int32 {
-	return profiler.Outside(i, at, func(i int32) (profiler.Nest, int64) { return t.ranges[i].Nest, t.ranges[i].end })
 }
 
 type nodeKey struct{ process, node int64 }
@@ -458,7 +454,7 @@ func (t *tables) nodeName(process, node int64) string {
 	key := nodeKey{process, node}
 	for range maxCopies {
 		if at, ok := t.capturedIn[key]; ok {
-			return t.symbols.Text(t.ranges[at].name)
+			return t.symbols.Text(t.ranges[at].Name)
 		}
 		if key.node = t.copies[key]; key.node == 0 {
 			break
@@ -467,28 +463,15 @@ func (t *tables) nodeName(process, node int64) string {
 	return ""
 }
 
-func (t *tables) mark(i int32) *marks.Mark {
-	name := t.ranges[i].name
-	return t.marks.Of(name, t.symbols.Text(name))
-}
-
 // findSteps finds the steps of each process in the ranges of all its threads. Repeating PyTorch operators are no steps.
 func (r *reader) findSteps(byThread []int32) {
-	step := func(o *timeRange) marks.Step {
-		return marks.Step{Process: r.threads[o.thread].process, Start: o.start, End: o.end, Name: o.name}
-	}
-	for i := range r.ranges {
-		if m := r.mark(int32(i)); m.IsStep() {
-			r.steps.Add(m, step(&r.ranges[i]))
+	process := func(thread uint32) int64 { return r.threads[thread].process }
+	for i := range int32(len(r.ranges)) {
+		if m := r.around.Mark(i); m.IsStep() {
+			r.steps.Add(m, r.around.Step(i, process(r.ranges[i].Thread)))
 		}
 	}
-	r.steps.Settle(func(yield func(uint32, marks.Step) bool) {
-		for _, i := range byThread {
-			if o := &r.ranges[i]; o.Parent < 0 && o.plain && !r.mark(i).IsKnown() && !yield(o.thread, step(o)) {
-				return
-			}
-		}
-	})
+	r.steps.Settle(r.around.Unmarked(byThread, r.around.Plain, process))
 	r.more(len(r.marks)*int(unsafe.Sizeof(uintptr(0))) + len(r.steps)*int(unsafe.Sizeof(marks.Step{})))
 }
 

@@ -43,6 +43,9 @@ var rules = []rule{
 	step("NVIDIA/TensorRT-LLM tensorrt_llm/_torch/pyexecutor/py_executor.py", "_forward_step",
 		`^\[Executor\] _forward_step (?P<n>\d+)(?:: (?P<context>\d+) ctx reqs, (?:\d+ ctx tokens, `+
 			`)?(?P<generation>\d+) gen reqs)?`),
+	step("ai-dynamo/dynamo docs/observability, as package ingest/internal/dynamo names passes", "forward pass: ",
+		`^forward pass: (?P<context>\d+) prefill \((?P<contextTokens>\d+) tokens\), (?P<generation>\d+) decode `+
+			`\((?P<generationTokens>\d+) tokens\)$`),
 	step("Lightning-AI/pytorch-lightning src/lightning/pytorch/loops/training_epoch_loop.py", "run_training_batch",
 		`^\[pl\]\[profile\]run_training_batch$`),
 	step("jax-ml/jax jax/_src/profiler.py", "step_num=", `^[^#]*#(?:.*,)?step_num=(?P<n>\d+)[,#]`),

@@ -2,9 +2,12 @@ package profiler
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/optrace/optrace/internal/model/attrkey"
 	"github.com/optrace/optrace/internal/model/opmodel"
@@ -90,4 +93,72 @@ func (s *Calls) IsCaptured(c Call) bool {
 		return strings.Contains(s.captures[i-1].Name, "Begin")
 	}
 	return i < len(s.captures) && s.captures[i].Process == c.Process && strings.Contains(s.captures[i].Name, "End")
+}
+
+// HasTime reports whether an event of a device has a time. CUPTI leaves start and duration 0 where it knows neither.
+// A start more than an hour before the launch is wrong. All times are nanoseconds of one clock.
+func HasTime(start, duration int64, launch op.Int) bool {
+	if start == 0 && duration == 0 {
+		return false
+	}
+	return !launch.Known || launch.V-start < int64(time.Hour)
+}
+
+// Eras counts the starts of a recording by spans of 104 days. A start months away from most others is wild: a fault of
+// the profiler, such as one in 1970. The zero value is ready for use.
+type Eras struct {
+	counts map[int64]int64
+	usual  int64
+}
+
+// Add counts a Unix time.
+func (e *Eras) Add(start op.Int) {
+	if e.counts == nil {
+		e.counts = make(map[int64]int64)
+	}
+	era := start.V >> 53
+	e.counts[era]++
+	if n := e.counts[e.usual]; n < e.counts[era] || n == e.counts[era] && e.usual < era {
+		e.usual = era
+	}
+}
+
+// Tame returns a Unix time, unknown if it is wild. All starts must have been added.
+func (e *Eras) Tame(start op.Int) op.Int {
+	if far := start.V>>53 - e.usual; far < -1 || far > 1 {
+		return op.Int{}
+	}
+	return start
+}
+
+// Check takes a wild start from an entry.
+func (e *Eras) Check(entry *op.Entry) {
+	if start := e.Tame(entry.Start); start != entry.Start {
+		entry.Start = start
+		entry.Warn |= op.WarnBadTime
+	}
+}
+
+// SetEvent adds to the entry of a call that waits for an event the stream of the event and the Unix time of its
+// recording. The stream is the one that a call such as cudaEventSynchronize waits for.
+func SetEvent(e *op.Entry, stream, recorded op.Int) {
+	add := func(key string, n op.Int) {
+		if n.Known {
+			e.Attrs = append(e.Attrs, op.Attr{Key: key, Value: strconv.FormatInt(n.V, 10), Type: op.AttrInt})
+		}
+	}
+	if attrkey.IsStreamWait(e.Operation) {
+		add(attrkey.WaitStream, stream)
+	} else if stream.Known {
+		e.Stream = stream
+	}
+	add(attrkey.WaitRecorded, recorded)
+}
+
+// Index returns n if it can number a device or stream, and else an unknown one: profilers write -1 or 1<<32-1.
+func Index(n op.Int) op.Int {
+	if n.V < 0 || n.V > math.MaxInt32 {
+		return op.Int{}
+	}
+	return n
 }

@@ -1,10 +1,15 @@
 package optest
 
 import (
+	"bytes"
+	"errors"
+	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/optrace/optrace/internal/model/opmodel"
 	"github.com/optrace/optrace/op"
@@ -194,4 +199,104 @@ func Scribble(e *op.Entry) {
 	if e.Collective != nil {
 		*e.Collective = op.Collective{Name: "scribble"}
 	}
+}
+
+// hostileTexts are texts that break out of careless formats.
+var hostileTexts = []string{
+	"matmul", "", "a;b c\nd", "</script><script>", "]]>", "\u2028\u2029", "=1+1", "'quoted'", "-minus", "@at", "\t",
+	"\x1b]0;title\x07",
+	"\u202emul", "a\"b\\c", "a,b\r\nc", "\x00\x7f", "../../x", "CON", "{{.}}", "__proto__", "[[1,2]]", "null", "4",
+	"矩阵乘法", "\xff",
+}
+
+// FuzzEntries fuzzes check with valid entries of arbitrary texts, times and numbers.
+func FuzzEntries(f *testing.F, check func(t *testing.T, e *op.Entry)) {
+	f.Helper()
+	for i, text := range hostileTexts {
+		f.Add(text, hostileTexts[len(hostileTexts)-1-i], start+int64(i), int64(i)*duration, int64(i))
+	}
+	f.Add("matmul", "cuda:0", int64(-5), int64(1)<<62, int64(1)<<60)
+	f.Fuzz(func(t *testing.T, name, text string, start, duration, n int64) {
+		e := &op.Entry{
+			Operation: name, Path: text, DeviceID: text, Service: text, Scope: text, Failed: true, Error: text,
+			Step: op.Known(n), Stream: op.Known(n), MemoryBytes: op.Known(n), Start: op.Known(start),
+			Duration: duration,
+			TraceID:  TraceID, SpanID: SpanID, ParentSpanID: ParentID,
+		}
+		e.Kind, e.KindRule = op.InferKind(name)
+		if e.Validate() != nil {
+			t.Skip("no valid entry")
+		}
+		check(t, e)
+	})
+}
+
+// Found counts the records in a file by kind. Err is the final error.
+type Found struct {
+	Entries, Spans, Skipped, Malformed int
+	Err                                error
+}
+
+// Find reads records to their end.
+func Find(records iter.Seq2[op.Record, error]) (f Found) {
+	for rec, err := range records {
+		switch _, isSyntax := errors.AsType[*op.SyntaxError](err); {
+		case isSyntax:
+			f.Malformed++
+		case err != nil:
+			f.Err = err
+		case rec.Entry != nil:
+			f.Entries++
+		case rec.Span != nil:
+			f.Spans++
+		case rec.Skipped.N > 0:
+			f.Skipped++
+		}
+	}
+	return f
+}
+
+// Mutants damages a sample of a binary format n times. It reports mutants that read as empty without an
+// error. A mutant cut off after skipped records may be a whole file.
+func Mutants(t *testing.T, n int, sample []byte, read func(text []byte) Found) {
+	t.Helper()
+	if f := read(sample); f.Entries == 0 || f.Malformed > 0 || f.Err != nil {
+		t.Fatalf("undamaged: %+v", f)
+	}
+	silent := 0
+	for seed := range n {
+		text, how := mutant(rand.New(rand.NewPCG(uint64(seed), 4)), sample)
+		if f := read(text); f.Entries+f.Malformed == 0 && f.Err == nil && (f.Skipped == 0 || how != cutOff) {
+			silent++
+			t.Logf("mutant %d: %s: nothing was found, and nothing said", seed, how)
+		}
+	}
+	if silent > 0 {
+		t.Errorf("%d mutants read as empty", silent)
+	}
+}
+
+// cutOff describes a mutant that is the beginning of the sample.
+const cutOff = "cut off"
+
+// mutant returns a damaged copy of a sample, and a description of the damage.
+func mutant(rng *rand.Rand, sample []byte) (text []byte, how string) {
+	at := rng.IntN(len(sample))
+	end := min(len(sample), at+1+rng.IntN(1+len(sample)/4))
+	switch rng.IntN(4) {
+	case 0:
+		// at least two bytes: a single newline is an empty text
+		return bytes.Clone(sample[:min(2+at, len(sample))]), cutOff
+	case 1:
+		if end-at < len(sample) {
+			return slices.Concat(sample[:at], sample[end:]), "a range removed"
+		}
+	case 2:
+		return slices.Concat(sample[:end], sample[at:]), "a range doubled"
+	}
+	text = bytes.Clone(sample)
+	for range 1 + rng.IntN(4) {
+		text[rng.IntN(len(text))] ^= 1 << rng.IntN(8)
+	}
+	return text, "bits changed"
 }

@@ -28,7 +28,7 @@ var importRules = map[string]struct {
 	"internal/text": {own: []string{"op", "internal/model/attrkey", "internal/model/unmarshal", "internal/text"},
 		foreign: []string{"golang.org/x/text"}},
 	"internal/model": {own: codecs},
-	"internal/read":  {own: codecs},
+	"internal/read":  {own: slices.Concat(codecs, []string{"internal/read/marks"})},
 	"internal/record": {
 		own: []string{"op", "tensorconv", "internal/record", "internal/model", "internal/text",
 			"internal/read/budget"},

@@ -228,8 +228,7 @@ func randomProtoSpan(t testing.TB, rng *rand.Rand) []byte {
 		protoField(protobuf.SpanAttributes, slices.Concat(key, value, []byte{7 << 3})),
 		protoField(protobuf.SpanAttributes, slices.Concat(value, key, value)),
 		protoField(protobuf.SpanAttributes, slices.Concat(key,
-			protoField(protobuf.KeyValueValue, append(protoField(protobuf.AnyString, nil), protobuf.AnyInt<<3,
-				7)))),
+			protoField(protobuf.KeyValueValue, append(protoField(protobuf.AnyString, nil), protobuf.AnyInt<<3, 7)))),
 	}
 	for rng.IntN(2) == 0 {
 		field := odd[rng.IntN(len(odd))]
