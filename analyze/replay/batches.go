@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/trace"
 )
 
@@ -38,21 +39,23 @@ type step struct {
 	row, execution int32
 	start, end     int64
 	ready          int64 // when the engine could begin it
-	weight         float64
+	load           load
 	links, new     int
+	prompts        int // requests whose prompts it reads
 	running        int // requests between their first and last executions, without the new ones
 	idle           int // 1 if nothing was waiting before
 }
 
-// class returns 1 for an execution with new requests, otherwise 0.
-func (s *step) class() int { return min(1, s.new) }
+// class returns 1 for an execution that reads prompts, otherwise 0.
+func (s *step) class() int { return min(1, s.prompts) }
 
 // served is a request of an engine.
 type served struct {
 	root              int32
 	arrival, duration int64
-	first, last       int32     // executions
-	weights           []float64 // by execution
+	first, last       int32  // executions
+	loads             []load // by execution
+	prompt            int    // executions
 }
 
 // enginesOf returns the engines that explain their requests.
@@ -91,6 +94,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 			steps[e.steps[i].execution] = &e.steps[i]
 		}
 	}
+	isAttention := g.attention()
 	own := make(map[*engine]int64)
 	for r := range f.Rows() {
 		if g.begin[r] == none {
@@ -110,7 +114,11 @@ func (g *Graph) enginesOf() (all []*engine) {
 			own[e] += f.Duration(r)
 		case steps[x] != nil:
 			k := lawKey{f.Name(r), steps[x].class()}
-			e.samples[k] = append(e.samples[k], sample{steps[x].weight, float64(f.Duration(r))})
+			weight := steps[x].load.weight
+			if isAttention(k.name) {
+				weight = steps[x].load.attention
+			}
+			e.samples[k] = append(e.samples[k], sample{weight, float64(f.Duration(r))})
 		}
 	}
 	const little = 10
@@ -118,13 +126,37 @@ func (g *Graph) enginesOf() (all []*engine) {
 	recorded := g.g.Recorded()
 	for _, e := range all {
 		for k, list := range e.samples {
-			e.laws[k] = fit(list)
+			fixed, slope := fit(list)
+			if isAttention(k.name) {
+				e.laws[k] = law{fixed, load{attention: slope}}
+			} else {
+				e.laws[k] = law{fixed, load{weight: slope}}
+			}
 		}
 		e.samples = nil
 		e.findReady()
 		e.formed = e.form(g.plan(e, recorded, recorded), nil)
 	}
 	return slices.DeleteFunc(all, func(e *engine) bool { return e.formed.sum <= 0 })
+}
+
+// attention returns whether operations of a name take time by the links' weights for attention: if all links have some.
+func (g *Graph) attention() func(name int32) bool {
+	f := g.forest
+	for i := range f.Executions.List {
+		if f.Executions.List[i].Attention == nil {
+			return func(int32) bool { return false }
+		}
+	}
+	known := make(map[int32]bool)
+	return func(name int32) bool {
+		is, ok := known[name]
+		if !ok {
+			is = flops.IsAttention(f.Names.Operations.Values[name])
+			known[name] = is
+		}
+		return is
+	}
 }
 
 // executionOf returns the outermost execution of a row.
@@ -166,18 +198,35 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 				})
 				s.new++
 			}
-			weight := 1.0
+			part := load{weight: 1}
 			if x.Weights != nil {
-				weight = float64(x.Weights[k])
+				part.weight = float64(x.Weights[k])
+			}
+			if x.Attention != nil {
+				part.attention = float64(x.Attention[k])
 			}
 			q := &e.served[number[r]]
-			q.weights = append(q.weights, weight)
+			q.loads = append(q.loads, part)
 			q.last = int32(i)
-			s.weight += weight
+			s.load.add(part)
 			s.links++
 		}
 		if i > 0 && s.start < e.steps[i-1].end {
 			overlaps++
+		}
+	}
+	for i := range e.served {
+		_, e.served[i].prompt = promptOf(e.served[i].loads)
+	}
+	done := make([]int, len(e.served)) // executions
+	for i := range e.steps {
+		s := &e.steps[i]
+		for _, r := range g.forest.Executions.List[s.execution].Requests {
+			k := number[r]
+			if done[k] < e.served[k].prompt {
+				s.prompts++
+			}
+			done[k]++
 		}
 	}
 	for _, q := range e.served {
@@ -263,12 +312,10 @@ func (g *Graph) plan(e *engine, recorded, v *variant) plan {
 			if ok && g.isTimeOf(edge) && g.executionOf(edge.owner) == s.execution {
 				l = e.laws[lawKey{g.forest.Name(edge.owner), s.class()}]
 			}
-			if l.at(s.weight) < 1 {
+			if l.at(s.load) < 1 {
 				l = law{fixed: 1}
 			}
-			part := float64(ns) / l.at(s.weight)
-			c.fixed += part * l.fixed
-			c.slope += part * l.slope
+			c.add(l, float64(ns)/l.at(s.load))
 		})
 		gap, changed := 0.0, 0.0
 		g.g.back(recorded, begin, s.ready, func(edge edge, lag, ns int64, _ bool) {
@@ -292,7 +339,7 @@ type formed struct {
 	sum, end, busy float64
 }
 
-// form runs the engine again without some requests. The executions with new requests take the recorded costs of such
+// form runs the engine again without some requests. The executions that read prompts take the recorded costs of such
 // executions in order, and so do all others.
 func (e *engine) form(p plan, without map[int32]bool) formed {
 	var costs, gaps [2]pool // by class, and by what was waiting
@@ -338,23 +385,27 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 		if n == 0 || e.mixed {
 			batch = running
 		}
-		weight := 0.0
+		var sum load
+		class := 0
 		for _, i := range batch {
-			weight += e.served[i].weights[done[i]]
+			if done[i] < e.served[i].prompt {
+				class = 1
+			}
+			sum.add(e.served[i].loads[done[i]])
 			done[i]++
 		}
-		c := take(&costs, min(1, n))
-		now += c.at(weight)
-		r.busy += c.device.at(weight)
+		c := take(&costs, class)
+		now += c.at(sum)
+		r.busy += c.device.at(sum)
 		for _, i := range batch {
-			if done[i] == len(e.served[i].weights) {
+			if done[i] == len(e.served[i].loads) {
 				end := now + p.tails[i]
 				r.durations[i] = end - float64(e.served[i].arrival)
 				r.sum += r.durations[i]
 				r.end = max(r.end, end)
 			}
 		}
-		running = slices.DeleteFunc(running, func(i int) bool { return done[i] == len(e.served[i].weights) })
+		running = slices.DeleteFunc(running, func(i int) bool { return done[i] == len(e.served[i].loads) })
 	}
 	return r
 }
@@ -377,7 +428,7 @@ func take(pools *[2]pool, k int) cost {
 	}
 	if p.next == len(p.costs)+1 {
 		sorted := slices.Clone(p.costs)
-		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.at(1), b.at(1)) })
+		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.at(load{weight: 1}), b.at(load{weight: 1})) })
 		p.typical = sorted[len(sorted)/2]
 		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.gap, b.gap) })
 		p.typical.gap = sorted[len(sorted)/2].gap
