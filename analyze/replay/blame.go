@@ -211,6 +211,17 @@ func (b *blamer) counts(ns int64, victim int32) bool {
 	return ns > 0 && float64(ns) >= leastBlame*float64(b.duration(victim))
 }
 
+// isWithin reports whether a request is another one, or a part of it, such as a service's request behind a gateway.
+func (g *Graph) isWithin(row, request int32) bool {
+	for depth := 0; row >= 0 && int(row) < g.forest.Len() && depth < maxDepth; depth++ {
+		if row == request {
+			return true
+		}
+		row = g.forest.Tree.Parent[row]
+	}
+	return row == request
+}
+
 func (b *blamer) add(s source, of *blamed) {
 	victims := slices.Clone(of.rows)
 	if b.keep != nil {
@@ -243,7 +254,7 @@ func (b *blamer) add(s source, of *blamed) {
 	for i, v := range victims {
 		everyone := make(map[int32]bool, len(of.rows))
 		for _, r := range of.rows {
-			everyone[r] = r != v
+			everyone[r] = !b.graph.isWithin(r, v)
 		}
 		for number := range of.names {
 			everyone[^int32(number)] = true
@@ -264,7 +275,7 @@ func (b *blamer) addCulprit(s source, of *blamed, culprit int32, delays []int64)
 	c := Culprit{Party: Party{Row: culprit}}
 	for i, v := range of.rows {
 		ns := delays[i]
-		if v == culprit || !b.counts(ns, v) || ns > of.longest(culprit) {
+		if b.graph.isWithin(culprit, v) || !b.counts(ns, v) || ns > of.longest(culprit) {
 			continue
 		}
 		low, high := of.bound(ns, b.duration(v))
@@ -288,7 +299,7 @@ func (b *blamer) addVictim(of *blamed, victim int32, all suspects, delays map[in
 	var rows []Blame
 	for number, list := range delays {
 		ns := list[of.index[victim]]
-		if number == victim || !b.counts(ns, victim) {
+		if b.graph.isWithin(number, victim) || !b.counts(ns, victim) {
 			continue
 		}
 		row := Blame{
