@@ -24,6 +24,8 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		return g.warm(v), nil
 	case Fuse:
 		return g.fuse(c.Select, v)
+	case Chunk:
+		return g.chunk(c)
 	case Without:
 		return g.without(c.Select, v)
 	}

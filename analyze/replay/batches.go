@@ -445,15 +445,15 @@ type again struct {
 	end  int64           // that of the run, 0 if engines do not end last
 }
 
-// formAgain predicts the requests of engines in a changed run.
-func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool) again {
+// formAgain predicts the requests of engines in a changed run, with at most chunk tokens of a prompt in an execution.
+func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk float64) again {
 	out := again{ns: make(map[int32]int64)}
 	if len(g.engines()) == 0 {
 		return out
 	}
 	out.Batches = &Batches{}
 	for _, e := range g.engines() {
-		r := e.form(g.plan(e, recorded, v), without)
+		r := e.chunked(chunk).form(g.plan(e, recorded, v), without)
 		scale := float64(e.sum) / e.formed.sum
 		for i, q := range e.served {
 			out.ns[q.root] = -1

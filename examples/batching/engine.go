@@ -31,7 +31,8 @@ func (e *engine) step(number int64, batch []*completions.Sequence) error {
 	for i, s := range batch {
 		links[i] = tensorconv.Link(s.Phase.SpanContext(), int64(len(s.Input)))
 	}
-	ctx, span := e.tracer.Start(context.Background(), "step", trace.WithLinks(links...))
+	ctx, span := e.tracer.Start(context.Background(), "step", trace.WithLinks(links...),
+		trace.WithAttributes(completions.Phase(batch)))
 	defer span.End()
 	e.model.forward(optrace.ContextWithStep(ctx, number), batch)
 	return nil

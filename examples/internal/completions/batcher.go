@@ -6,6 +6,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // Batcher generates texts for several requests at once: each step advances all requests of a batch, and requests join
@@ -96,6 +98,23 @@ func (s *Sequence) Add(token byte) {
 	s.Text = append(s.Text, token)
 	s.Input = []byte{token}
 	s.Left--
+}
+
+// Phase returns the phase of a step for a batch: prefill if it reads prompts only, decode if none, otherwise mixed.
+func Phase(batch []*Sequence) attribute.KeyValue {
+	prompts := 0
+	for _, s := range batch {
+		if len(s.Text) == 0 {
+			prompts++
+		}
+	}
+	switch prompts {
+	case 0:
+		return tensorconv.Phase("decode")
+	case len(batch):
+		return tensorconv.Phase("prefill")
+	}
+	return tensorconv.Phase("mixed")
 }
 
 // Run takes steps until ctx is done.
