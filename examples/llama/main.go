@@ -26,6 +26,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hybridgroup/yzma/pkg/llama"
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
@@ -105,7 +106,8 @@ func serve(ctx context.Context, cfg config, mode ggml.Mode, sdk *optrace.SDK, ou
 	if cfg.otlp != "" {
 		to = sdk.Tracer()
 	}
-	model, err := loadModel(ctx, cfg, to, mode, out)
+	attach := func(p *llama.ContextParams) (*ggml.Hook, error) { return ggml.Attach(p, to, mode) }
+	model, err := loadModel(ctx, cfg, attach, out)
 	if err != nil {
 		return err
 	}

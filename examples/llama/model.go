@@ -21,8 +21,6 @@ const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 // size has 4 million parameters. A token is a byte.
 var size = llamacpp.Model{Layers: 4, Width: 256, Hidden: 1024, Heads: 8, Vocabulary: 256, Context: 4096}
 
-var interpose func(*llama.ContextParams)
-
 const maxSequences = 4 // requests in a batch
 
 // model is a model in llama.cpp with the memory of its sequences.
@@ -36,9 +34,9 @@ type model struct {
 	tokens int // of a step at most
 }
 
-// loadModel fetches the libraries, makes the model and loads it.
+// loadModel fetches the libraries, makes the model and loads it. Recording needs attach and hook.Decode.
 func loadModel(
-	ctx context.Context, cfg config, to ggml.Recording, mode ggml.Mode, out io.Writer,
+	ctx context.Context, cfg config, attach func(*llama.ContextParams) (*ggml.Hook, error), out io.Writer,
 ) (m *model, err error) {
 	libraries, err := llamacpp.Libraries(ctx, out)
 	if err != nil {
@@ -71,11 +69,8 @@ func loadModel(
 	params.KVUnified = 1
 	params.NThreads = int32(cfg.threads)
 	params.NThreadsBatch = int32(cfg.threads)
-	if m.hook, err = ggml.Attach(&params, to, mode); err != nil { // recording needs this line and hook.Decode
+	if m.hook, err = attach(&params); err != nil {
 		return nil, err
-	}
-	if interpose != nil {
-		interpose(&params)
 	}
 	if m.ctx, err = llama.InitFromModel(m.model, params); err != nil {
 		return nil, err
