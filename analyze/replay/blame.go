@@ -211,17 +211,6 @@ func (b *blamer) counts(ns int64, victim int32) bool {
 	return ns > 0 && float64(ns) >= leastBlame*float64(b.duration(victim))
 }
 
-// isWithin reports whether a request is another one, or a part of it, such as a service's request behind a gateway.
-func (g *Graph) isWithin(row, request int32) bool {
-	for depth := 0; row >= 0 && int(row) < g.forest.Len() && depth < maxDepth; depth++ {
-		if row == request {
-			return true
-		}
-		row = g.forest.Tree.Parent[row]
-	}
-	return row == request
-}
-
 func (b *blamer) add(s source, of *blamed) {
 	victims := slices.Clone(of.rows)
 	if b.keep != nil {

@@ -38,7 +38,7 @@ func (l *law) add(o law, times float64) {
 // sample is a recorded operation with the weights that count for it.
 type sample struct{ weight, ns float64 }
 
-// fit returns the law fixed + slope·weight of samples by least squares, without the twentieth that is farthest from it.
+// fit returns the law fixed + slope·weight of samples by least squares, without the twentieth farthest from it.
 func fit(list []sample) (fixed, slope float64) {
 	const rounds, least, part = 3, 3, 20
 	keep := list

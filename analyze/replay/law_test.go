@@ -12,8 +12,9 @@ import (
 
 const serverSteps = 12
 
-// server returns an engine that reads two prompts of 400 and 20 tokens in its first two steps, and then generates tokens
-// for both. A product takes 10 µs and 1 µs a token, attention 5 µs and 10 ns a pair. alone is the time for the first request.
+// server returns an engine that reads two prompts of 400 and 20 tokens in its first two steps, and then generates
+// tokens for both. A product takes 10 µs and 1 µs a token, attention 5 µs and 10 ns a pair. alone is the time for the
+// first request.
 func server() (f *trace.Forest, alone int64) {
 	const origin = int64(1e18)
 	at := origin

@@ -9,8 +9,8 @@
 //	report.go  the report
 //	../internal/completions  continuous batching, the HTTP service and its clients
 //
-// Without flags the program sends requests to itself, prints whose prompt stalls whom and what shorter steps would bring,
-// and writes llama.jsonl and llama.html:
+// Without flags the program sends requests to itself, prints whose prompt stalls whom and what shorter steps would
+// bring, and writes llama.jsonl and llama.html:
 //
 //	go run ./llama
 package main
@@ -73,7 +73,8 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	if !ok {
 		return fmt.Errorf("-record %s: want operations, layers or off", cfg.record)
 	} else if cfg.batch <= maxSequences {
-		return fmt.Errorf("-batch %d: want more than %d, one token for each request and some of a prompt", cfg.batch, maxSequences)
+		return fmt.Errorf("-batch %d: want more than %d: a token for each request, and some of a prompt", cfg.batch,
+			maxSequences)
 	}
 	if err := demo.NewFile(cfg.file); err != nil {
 		return err

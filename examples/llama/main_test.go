@@ -25,8 +25,8 @@ func record(t *testing.T) (file, output string) {
 	}
 	file = filepath.Join(t.TempDir(), "llama.jsonl")
 	var out bytes.Buffer
-	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", file: file, record: "operations", requests: requests, threads: 1, batch: 772},
-		&out))
+	cfg := config{addr: "127.0.0.1:0", file: file, record: "operations", requests: requests, threads: 1, batch: 772}
+	check.OK(t, run(t.Context(), cfg, &out))
 	return file, out.String()
 }
 

@@ -35,8 +35,8 @@ type arrival struct {
 	prompt, answer int   // tokens
 }
 
-// newMix returns six to ten requests, one of them with a long prompt, and the request to leave out: the long one, or any
-// for an odd seed.
+// newMix returns six to ten requests, one of them with a long prompt, and the request to leave out: the long one, or
+// any for an odd seed.
 func newMix(seed uint64) (mix []arrival, culprit int) {
 	r := rand.New(rand.NewPCG(seed, 61))
 	at := int64(0)
@@ -247,7 +247,8 @@ func TestARequestCostsWhatLeavingItOutSaves(t *testing.T) {
 		if seed%2 == 0 {
 			delays = append(delays, math.Abs(said/waited-1))
 		}
-		t.Logf("mix %d without %d: saves %.3g ns, truly %.3g; delays %.3g, truly %.3g", seed, culprit, saved, truth, said, waited)
+		t.Logf("mix %d without %d: saves %.3g ns, truly %.3g; delays %.3g, truly %.3g", seed, culprit, saved, truth,
+			said, waited)
 	}
 	for name, errors := range map[string][]float64{"price": prices, "delays by a long prompt": delays} {
 		slices.Sort(errors)

@@ -30,8 +30,9 @@ func report(ctx context.Context, cfg config, out io.Writer) error {
 	chunk := replay.Change{Kind: replay.Chunk, Factor: shorter}
 	if predicted, err := replay.New(r.Forest).Run(chunk); err == nil {
 		q := predicted.Requests
-		fmt.Fprintf(out, "\nWith -batch %d (optrace whatif -change %s): p50 of the requests %s → %s, p95 %s → %s\n", shorter, chunk,
-			units.Duration(q.P50NS), units.Duration(q.ReplayedP50NS), units.Duration(q.P95NS), units.Duration(q.ReplayedP95NS))
+		fmt.Fprintf(out, "\nWith -batch %d (optrace whatif -change %s): p50 of the requests %s → %s, p95 %s → %s\n",
+			shorter, chunk, units.Duration(q.P50NS), units.Duration(q.ReplayedP50NS), units.Duration(q.P95NS),
+			units.Duration(q.ReplayedP95NS))
 	}
 	page := strings.TrimSuffix(cfg.file, filepath.Ext(cfg.file)) + ".html"
 	f, err := os.Create(page)
