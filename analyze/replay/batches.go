@@ -27,6 +27,7 @@ type engine struct {
 	served           []served // by arrival
 	largest, mostNew int      // requests in an execution, and in their first one
 	mixed            bool     // executions have new and other requests
+	hasAttention     bool     // all links have weights for attention
 	delay            int64    // ns, the shortest from an arrival to an execution
 	samples          map[lawKey][]sample
 	laws             map[lawKey]law
@@ -94,7 +95,6 @@ func (g *Graph) enginesOf() (all []*engine) {
 			steps[e.steps[i].execution] = &e.steps[i]
 		}
 	}
-	isAttention := g.attention()
 	own := make(map[*engine]int64)
 	for r := range f.Rows() {
 		if g.begin[r] == none {
@@ -114,11 +114,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 			own[e] += f.Duration(r)
 		case steps[x] != nil:
 			k := lawKey{f.Name(r), steps[x].class()}
-			weight := steps[x].load.weight
-			if isAttention(k.name) {
-				weight = steps[x].load.attention
-			}
-			e.samples[k] = append(e.samples[k], sample{weight, float64(f.Duration(r))})
+			e.samples[k] = append(e.samples[k], sample{steps[x].load, float64(f.Duration(r))})
 		}
 	}
 	const little = 10
@@ -126,37 +122,14 @@ func (g *Graph) enginesOf() (all []*engine) {
 	recorded := g.g.Recorded()
 	for _, e := range all {
 		for k, list := range e.samples {
-			fixed, slope := fit(list)
-			if isAttention(k.name) {
-				e.laws[k] = law{fixed, load{attention: slope}}
-			} else {
-				e.laws[k] = law{fixed, load{weight: slope}}
-			}
+			isAttention := e.hasAttention && flops.IsAttention(f.Names.Operations.Values[k.name])
+			e.laws[k] = fit(list, isAttention)
 		}
 		e.samples = nil
 		e.findReady()
 		e.formed = e.form(g.plan(e, recorded, recorded), nil)
 	}
 	return slices.DeleteFunc(all, func(e *engine) bool { return e.formed.sum <= 0 })
-}
-
-// attention returns whether operations of a name take time by the links' weights for attention: if all links have some.
-func (g *Graph) attention() func(name int32) bool {
-	f := g.forest
-	for i := range f.Executions.List {
-		if f.Executions.List[i].Attention == nil {
-			return func(int32) bool { return false }
-		}
-	}
-	known := make(map[int32]bool)
-	return func(name int32) bool {
-		is, ok := known[name]
-		if !ok {
-			is = flops.IsAttention(f.Names.Operations.Values[name])
-			known[name] = is
-		}
-		return is
-	}
 }
 
 // executionOf returns the outermost execution of a row.
@@ -202,7 +175,7 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 			if x.Weights != nil {
 				part.weight = float64(x.Weights[k])
 			}
-			if x.Attention != nil {
+			if e.hasAttention = x.Attention != nil && (e.hasAttention || i == 0); x.Attention != nil {
 				part.attention = float64(x.Attention[k])
 			}
 			q := &e.served[number[r]]

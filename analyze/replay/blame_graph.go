@@ -133,10 +133,7 @@ func (r *alone) without(numbers map[int32]bool) []int64 {
 
 // isWithin reports whether a request is another one, or a part of it, such as a service's request behind a gateway.
 func (g *Graph) isWithin(row, request int32) bool {
-	for depth := 0; row >= 0 && int(row) < g.forest.Len() && depth < maxDepth; depth++ {
-		if row == request {
-			return true
-		}
+	for row != request && row >= 0 && int(row) < g.forest.Len() {
 		row = g.forest.Tree.Parent[row]
 	}
 	return row == request

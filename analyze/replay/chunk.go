@@ -8,8 +8,7 @@ import (
 // chunk counts the executions whose prompts change c divides.
 func (g *Graph) chunk(c Change) (divided int64, err error) {
 	for _, e := range g.engines() {
-		for i := range e.served {
-			q := &e.served[i]
+		for _, q := range e.served {
 			for _, l := range q.loads[:q.prompt] {
 				if l.weight > c.Factor {
 					divided++
@@ -48,11 +47,7 @@ func (l load) divide(parts float64) (all []load) {
 	tokens := l.weight / parts
 	before := max(0, l.attention/l.weight-(l.weight+1)/2)
 	for i := range int(parts) {
-		part := load{weight: tokens}
-		if l.attention > 0 {
-			part.attention = tokens * (before + float64(i)*tokens + (tokens+1)/2)
-		}
-		all = append(all, part)
+		all = append(all, load{tokens, tokens * (before + float64(i)*tokens + (tokens+1)/2)})
 	}
 	return all
 }

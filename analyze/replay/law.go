@@ -35,35 +35,45 @@ func (l *law) add(o law, times float64) {
 	l.per.attention += times * o.per.attention
 }
 
-// sample is a recorded operation with the weights that count for it.
-type sample struct{ weight, ns float64 }
+// sample is a recorded operation.
+type sample struct {
+	load load
+	ns   float64
+}
 
-// fit returns the law fixed + slope·weight of samples by least squares, without the twentieth farthest from it.
-func fit(list []sample) (fixed, slope float64) {
+// fit returns the law of samples by least squares, without the twentieth farthest from it. Attention grows with the
+// weights for it, everything else with the weights.
+func fit(list []sample, isAttention bool) (l law) {
 	const rounds, least, part = 3, 3, 20
+	weight := func(s sample) float64 {
+		if isAttention {
+			return s.load.attention
+		}
+		return s.load.weight
+	}
 	keep := list
 	for range rounds {
-		var mean sample
+		var mean, ns float64
 		for _, s := range keep {
-			mean.weight += s.weight / float64(len(keep))
-			mean.ns += s.ns / float64(len(keep))
+			mean += weight(s) / float64(len(keep))
+			ns += s.ns / float64(len(keep))
 		}
 		var square, product float64
 		for _, s := range keep {
-			square += (s.weight - mean.weight) * (s.weight - mean.weight)
-			product += (s.weight - mean.weight) * (s.ns - mean.ns)
+			square += (weight(s) - mean) * (weight(s) - mean)
+			product += (weight(s) - mean) * (s.ns - ns)
 		}
-		slope = 0
+		slope := 0.0
 		if square > 0 {
-			slope = max(0, min(product/square, mean.ns/mean.weight))
+			slope = max(0, min(product/square, ns/mean))
 		}
-		fixed = mean.ns - slope*mean.weight
-		off := func(s sample) float64 {
-			lawful := fixed + slope*s.weight
-			return math.Abs(s.ns-lawful) / max(1, lawful)
+		l = law{ns - slope*mean, load{weight: slope}}
+		if isAttention {
+			l.per = load{attention: slope}
 		}
+		off := func(s sample) float64 { return math.Abs(s.ns-l.at(s.load)) / max(1, l.at(s.load)) }
 		slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(off(a), off(b)) })
 		keep = list[:max(min(least, len(list)), len(list)-len(list)/part)]
 	}
-	return fixed, slope
+	return l
 }

@@ -31,9 +31,9 @@ func (e *engine) step(number int64, batch []*completions.Sequence) error {
 	for i, s := range batch {
 		links[i] = tensorconv.Link(s.Phase.SpanContext(), int64(len(s.Input)))
 	}
-	ctx, span := e.tracer.Start(context.Background(), "step", trace.WithLinks(links...),
-		trace.WithAttributes(completions.Phase(batch)))
+	ctx, span := e.tracer.Start(context.Background(), "step", trace.WithLinks(links...))
 	defer span.End()
+	span.SetAttributes(completions.Phase(batch))
 	e.model.forward(optrace.ContextWithStep(ctx, number), batch)
 	return nil
 }

@@ -19,7 +19,7 @@ func TestPartsAddUp(t *testing.T) {
 	const requests = 24
 	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", file: file, requests: requests}, &out))
 	if !regexp.MustCompile(`POST /v1/completions \S+ waited [\d.]+ .?s behind the prompt of`).Match(out.Bytes()) {
-		t.Errorf("nobody waits behind a prompt in\n%s", &out)
+		t.Errorf("no request waits behind a prompt in\n%s", &out)
 	}
 
 	join := correlate.NewJoin()
@@ -44,7 +44,7 @@ func TestPartsAddUp(t *testing.T) {
 			len(r.Requests), len(r.Shared), r.UnattachedOps, r.MissingLinks)
 	}
 	if len(r.Culprits) == 0 || !strings.Contains(r.Culprits[0].Longest.Text, " behind the ") {
-		t.Errorf("the long prompts delay nobody: %+v", r.Culprits)
+		t.Errorf("the long prompts delay no request: %+v", r.Culprits)
 	}
 	shared := int64(0)
 	for i := range r.Requests {

@@ -53,7 +53,7 @@ func newMix(seed uint64) (mix []arrival, culprit int) {
 }
 
 // mixer plays mixes. Its clock is the time of the engine's thread on a processor, and time without requests: other
-// programs of the machine delay nobody.
+// programs of the machine do not count.
 type mixer struct {
 	*optrace.SDK // of the current run
 	model        *model
@@ -111,7 +111,7 @@ func (p *played) duration(number int) float64 {
 	return math.NaN()
 }
 
-// play runs a mix without one request, none for -1.
+// play runs a mix without one request, or with all for -1.
 func (m *mixer) play(t *testing.T, mix []arrival, without int) *played {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "ops.jsonl")
