@@ -574,3 +574,20 @@ func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
 		}
 	}
 }
+
+// chunk counts the executions whose prompts change c divides.
+func (g *Graph) chunk(c Change) (divided int64, err error) {
+	for _, e := range g.engines() {
+		for _, q := range e.served {
+			for _, l := range q.loads[:q.prompt] {
+				if l.weight > c.Factor {
+					divided++
+				}
+			}
+		}
+	}
+	if divided == 0 {
+		err = &UnknownError{Select: c.String()}
+	}
+	return divided, err
+}

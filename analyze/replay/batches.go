@@ -458,3 +458,20 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk fl
 	}
 	return out
 }
+
+// chunked returns the engine with prompts read in more executions: at most size tokens of a prompt in each.
+func (e *engine) chunked(size float64) *engine {
+	of := *e
+	of.served = slices.Clone(e.served)
+	for i := range of.served {
+		q := &of.served[i]
+		var loads []load
+		for _, l := range q.loads[:q.prompt] {
+			loads = append(loads, l.divide(math.Ceil(l.weight/size))...)
+		}
+		prompt := len(loads)
+		q.loads = append(loads, q.loads[q.prompt:]...)
+		q.prompt = prompt
+	}
+	return &of
+}

@@ -413,20 +413,6 @@ func (q *served) ready(at int64) {
 	q.arrival = at
 }
 
-// promptOf returns the tokens and the number of steps of a prompt: the steps with more weight than the last one. Tokens
-// are 0 if weights do not tell them.
-func promptOf(loads []load) (tokens int64, steps int) {
-	sum := 0.0
-	for steps < len(loads) && (steps == 0 || loads[steps].weight > loads[len(loads)-1].weight) {
-		sum += loads[steps].weight
-		steps++
-	}
-	if sum <= float64(steps) {
-		return 0, steps
-	}
-	return int64(sum), steps
-}
-
 // suspects adds up the parts of others in the steps until the victim's last one. The first of these steps runs before
 // the victim's arrival by the time that the victim waited for its own first step.
 func (f *pinned) suspects(victim int32) suspects {

@@ -77,3 +77,30 @@ func fit(list []sample, isAttention bool) (l law) {
 	}
 	return l
 }
+
+// promptOf returns the tokens and the number of steps of a prompt: the steps with more weight than the last one. Tokens
+// are 0 if weights do not tell them.
+func promptOf(loads []load) (tokens int64, steps int) {
+	sum := 0.0
+	for steps < len(loads) && (steps == 0 || loads[steps].weight > loads[len(loads)-1].weight) {
+		sum += loads[steps].weight
+		steps++
+	}
+	if sum <= float64(steps) {
+		return 0, steps
+	}
+	return int64(sum), steps
+}
+
+// divide divides tokens of a prompt into equal parts. Later tokens attend to more tokens before them.
+func (l load) divide(parts float64) (all []load) {
+	if parts <= 1 {
+		return []load{l}
+	}
+	tokens := l.weight / parts
+	before := max(0, l.attention/l.weight-(l.weight+1)/2)
+	for i := range int(parts) {
+		all = append(all, load{tokens, tokens * (before + float64(i)*tokens + (tokens+1)/2)})
+	}
+	return all
+}
