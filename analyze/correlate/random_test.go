@@ -3,6 +3,7 @@ package correlate_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,15 +91,18 @@ func checkMissing(t *testing.T, spans []span, r *correlate.Report) {
 	check.Equal(t, "missing in Jaeger, spans and operations missing locally", want, got)
 }
 
-// The requests of a service behind a gateway are found by the services of spans and their parents.
+// The requests of a service behind a gateway are found by the services of spans and their parents. Two requests of one
+// trace have different names.
 func TestRequestsBehindAGateway(t *testing.T) {
+	behind := regexp.MustCompile(`^POST /predict …0002 waited [\d.]+ ms behind the operations of …0003\.$`)
 	for service, want := range map[string][]string{
-		"": {"GET /"}, "api": {"GET /", "POST /predict"}, "gateway": {"GET /"},
+		"": {"GET /"}, "api": {"GET /", "POST /predict", "POST /predict"}, "gateway": {"GET /"},
 	} {
 		j := correlate.NewJoin()
 		for _, s := range []tracetest.Spec{
-			tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("POST /predict", 2, 1, 10, 90),
-			tracetest.OpAt("matmul", 3, 2, 20, 80),
+			tracetest.SpanAt("GET /", 1, 0, 0, 100e6), tracetest.SpanAt("POST /predict", 2, 1, 1e6, 99e6),
+			tracetest.SpanAt("POST /predict", 3, 1, 0, 90e6),
+			tracetest.OpAt("matmul", 4, 2, 71e6, 80e6), tracetest.OpAt("matmul", 5, 3, 20e6, 70e6),
 		} {
 			rec := s.Record()
 			if rec.Span != nil {
@@ -108,10 +112,14 @@ func TestRequestsBehindAGateway(t *testing.T) {
 			}
 			j.AddLocal(rec)
 		}
+		r := j.Report(correlate.Options{RequestsOf: service})
 		var got []string
-		for _, q := range j.Report(correlate.Options{RequestsOf: service}).Requests {
+		for _, q := range r.Requests {
 			got = append(got, q.Root)
 		}
 		check.Equal(t, "requests of "+service, want, got)
+		if service == "api" && (len(r.Blame) == 0 || !behind.MatchString(r.Blame[0].Text)) {
+			t.Errorf("blame %+v", r.Blame)
+		}
 	}
 }

@@ -23,6 +23,8 @@ func (g *Graph) apply(c Change, v *variant) (int64, error) {
 		return g.warm(v), nil
 	case Fuse:
 		return g.fuse(c.Select, v)
+	case Chunk:
+		return g.chunk(c)
 	case Without:
 		return g.without(c.Select, v)
 	}
@@ -468,4 +470,21 @@ func (g *Graph) leaveOut(isRoot map[int32]bool, v *variant) {
 			v.Set(e.index, min(lag, 0))
 		}
 	}
+}
+
+// chunk counts the executions whose prompts change c divides.
+func (g *Graph) chunk(c Change) (divided int64, err error) {
+	for _, e := range g.engines() {
+		for _, q := range e.served {
+			for _, l := range q.loads[:q.prompt] {
+				if l.weight > c.Factor {
+					divided++
+				}
+			}
+		}
+	}
+	if divided == 0 {
+		err = &UnknownError{Select: c.String()}
+	}
+	return divided, err
 }

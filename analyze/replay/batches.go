@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/optrace/optrace/analyze/internal/line"
+	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/trace"
 )
@@ -28,18 +28,13 @@ type engine struct {
 	served           []served // by arrival
 	largest, mostNew int      // requests in an execution, and in their first one
 	mixed            bool     // executions have new and other requests
+	hasAttention     bool     // all links have weights for attention
 	delay            int64    // ns, the shortest from an arrival to an execution
-	samples          map[lawKey][]line.Sample
-	laws             map[lawKey]line.Line
+	samples          map[lawKey][]sample
+	laws             map[lawKey]law
 	next             []int // the request that the client of each sends after its answer, or -1; nil for other arrivals
 	sum, end         int64 // recorded: durations of the requests, last end
 	formed           formed
-}
-
-// lawKey names a law: an operation in executions without or with new requests.
-type lawKey struct {
-	name  int32
-	class int
 }
 
 // step is a recorded execution.
@@ -47,8 +42,9 @@ type step struct {
 	row, execution int32
 	start, end     int64
 	ready          int64 // when the engine could begin it
-	weight         float64
+	load           load
 	links, new     int
+	prompts        int // requests whose prompts it reads
 	running        int // requests between their first and last executions, without the new ones
 	idle           int // 1 if nothing was waiting before
 }
@@ -56,16 +52,17 @@ type step struct {
 // end returns the recorded time of the answer.
 func (q *served) end() int64 { return q.arrival + q.duration }
 
-// class returns 1 for an execution with new requests, otherwise 0.
-func (s *step) class() int { return min(1, s.new) }
+// class returns 1 for an execution that reads prompts, otherwise 0.
+func (s *step) class() int { return min(1, s.prompts) }
 
 // served is a request of an engine.
 type served struct {
 	root              int32
 	arrival, duration int64
-	first, last       int32     // executions
-	weights           []float64 // by execution
-	follows           bool      // the next of another one
+	first, last       int32  // executions
+	loads             []load // by execution
+	prompt            int    // executions
+	follows           bool   // the next of another one
 }
 
 // enginesOf returns the engines that explain their requests.
@@ -89,7 +86,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 		row := list[i].Row
 		e := byProcess[g.process[row]]
 		if e == nil {
-			e = &engine{laws: make(map[lawKey]line.Line), samples: make(map[lawKey][]line.Sample)}
+			e = &engine{laws: make(map[lawKey]law), samples: make(map[lawKey][]sample)}
 			byProcess[g.process[row]] = e
 			all = append(all, e)
 		}
@@ -124,7 +121,7 @@ func (g *Graph) enginesOf() (all []*engine) {
 			own[e] += f.Duration(r)
 		case steps[x] != nil:
 			k := lawKey{f.Name(r), steps[x].class()}
-			e.samples[k] = append(e.samples[k], line.Sample{X: steps[x].weight, Y: float64(f.Duration(r))})
+			e.samples[k] = append(e.samples[k], sample{steps[x].load, float64(f.Duration(r))})
 		}
 	}
 	const little = 10
@@ -132,7 +129,8 @@ func (g *Graph) enginesOf() (all []*engine) {
 	recorded := g.g.Recorded()
 	for _, e := range all {
 		for k, list := range e.samples {
-			e.laws[k] = line.Fit(list)
+			isAttention := e.hasAttention && flops.IsAttention(f.Names.Operations.Values[k.name])
+			e.laws[k] = fit(list, isAttention)
 		}
 		e.samples = nil
 		e.findReady()
@@ -181,18 +179,35 @@ func (g *Graph) serve(e *engine, byRoot map[int32]*engine) bool {
 				})
 				s.new++
 			}
-			weight := 1.0
+			part := load{weight: 1}
 			if x.Weights != nil {
-				weight = float64(x.Weights[k])
+				part.weight = float64(x.Weights[k])
+			}
+			if e.hasAttention = x.Attention != nil && (e.hasAttention || i == 0); x.Attention != nil {
+				part.attention = float64(x.Attention[k])
 			}
 			q := &e.served[number[r]]
-			q.weights = append(q.weights, weight)
+			q.loads = append(q.loads, part)
 			q.last = int32(i)
-			s.weight += weight
+			s.load.add(part)
 			s.links++
 		}
 		if i > 0 && s.start < e.steps[i-1].end {
 			overlaps++
+		}
+	}
+	for i := range e.served {
+		_, e.served[i].prompt = promptOf(e.served[i].loads)
+	}
+	done := make([]int, len(e.served)) // executions
+	for i := range e.steps {
+		s := &e.steps[i]
+		for _, r := range g.forest.Executions.List[s.execution].Requests {
+			k := number[r]
+			if done[k] < e.served[k].prompt {
+				s.prompts++
+			}
+			done[k]++
 		}
 	}
 	for _, q := range e.served {
@@ -285,9 +300,9 @@ func (e *engine) findClients() {
 
 // cost is the time of an execution after a gap, in ns. device is the part of its devices, if needed.
 type cost struct {
-	line.Line
+	law
 	gap    float64
-	device line.Line
+	device law
 }
 
 // plan has the costs of executions, and the time of each request after its last one.
@@ -308,16 +323,14 @@ func (g *Graph) plan(e *engine, recorded, v *variant) plan {
 		c := &p.costs[i]
 		begin := g.begin[s.row]
 		g.g.back(v, g.end[s.row], v.Time(begin), func(edge edge, _, ns int64, ok bool) {
-			l := line.Line{}
+			l := law{}
 			if ok && g.isTimeOf(edge) && g.executionOf(edge.owner) == s.execution {
 				l = e.laws[lawKey{g.forest.Name(edge.owner), s.class()}]
 			}
-			if l.At(s.weight) < 1 {
-				l = line.Line{Fixed: 1}
+			if l.at(s.load) < 1 {
+				l = law{fixed: 1}
 			}
-			part := float64(ns) / l.At(s.weight)
-			c.Fixed += part * l.Fixed
-			c.Slope += part * l.Slope
+			c.add(l, float64(ns)/l.at(s.load))
 		})
 		gap, changed := 0.0, 0.0
 		g.g.back(recorded, begin, s.ready, func(edge edge, lag, ns int64, _ bool) {
@@ -341,7 +354,7 @@ type formed struct {
 	sum, end, busy float64
 }
 
-// form runs the engine again without some requests. The executions with new requests take the recorded costs of such
+// form runs the engine again without some requests. The executions that read prompts take the recorded costs of such
 // executions in order, and so do all others.
 func (e *engine) form(p plan, without map[int32]bool) formed {
 	var costs, gaps [2]pool // by class, and by what was waiting
@@ -400,16 +413,20 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 		if n == 0 || e.mixed {
 			batch = running
 		}
-		weight := 0.0
+		var sum load
+		class := 0
 		for _, i := range batch {
-			weight += e.served[i].weights[done[i]]
+			if done[i] < e.served[i].prompt {
+				class = 1
+			}
+			sum.add(e.served[i].loads[done[i]])
 			done[i]++
 		}
-		c := take(&costs, min(1, n))
-		now += c.At(weight)
-		r.busy += c.device.At(weight)
+		c := take(&costs, class)
+		now += c.at(sum)
+		r.busy += c.device.at(sum)
 		for _, i := range batch {
-			if done[i] == len(e.served[i].weights) {
+			if done[i] == len(e.served[i].loads) {
 				end := now + p.tails[i]
 				r.durations[i] = end - arrivals[i]
 				r.sum += r.durations[i]
@@ -419,7 +436,7 @@ func (e *engine) form(p plan, without map[int32]bool) formed {
 				}
 			}
 		}
-		running = slices.DeleteFunc(running, func(i int) bool { return done[i] == len(e.served[i].weights) })
+		running = slices.DeleteFunc(running, func(i int) bool { return done[i] == len(e.served[i].loads) })
 	}
 	return r
 }
@@ -442,7 +459,7 @@ func take(pools *[2]pool, k int) cost {
 	}
 	if p.next == len(p.costs)+1 {
 		sorted := slices.Clone(p.costs)
-		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.At(1), b.At(1)) })
+		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.at(load{weight: 1}), b.at(load{weight: 1})) })
 		p.typical = sorted[len(sorted)/2]
 		slices.SortFunc(sorted, func(a, b cost) int { return cmp.Compare(a.gap, b.gap) })
 		p.typical.gap = sorted[len(sorted)/2].gap
@@ -459,15 +476,15 @@ type again struct {
 	end  int64           // that of the run, 0 if engines do not end last
 }
 
-// formAgain predicts the requests of engines in a changed run.
-func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool) again {
+// formAgain predicts the requests of engines in a changed run, with at most chunk tokens of a prompt in an execution.
+func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool, chunk float64) again {
 	out := again{ns: make(map[int32]int64)}
 	if len(g.engines()) == 0 {
 		return out
 	}
 	out.Batches = &Batches{}
 	for _, e := range g.engines() {
-		r := e.form(g.plan(e, recorded, v), without)
+		r := e.chunked(chunk).form(g.plan(e, recorded, v), without)
 		scale := float64(e.sum) / e.formed.sum
 		for i, q := range e.served {
 			out.ns[q.root] = -1
@@ -498,4 +515,21 @@ func (g *Graph) formAgain(recorded, v *variant, without map[int32]bool) again {
 		}
 	}
 	return out
+}
+
+// chunked returns the engine with prompts read in more executions: at most size tokens of a prompt in each.
+func (e *engine) chunked(size float64) *engine {
+	of := *e
+	of.served = slices.Clone(e.served)
+	for i := range of.served {
+		q := &of.served[i]
+		var loads []load
+		for _, l := range q.loads[:q.prompt] {
+			loads = append(loads, l.divide(math.Ceil(l.weight/size))...)
+		}
+		prompt := len(loads)
+		q.loads = append(loads, q.loads[q.prompt:]...)
+		q.prompt = prompt
+	}
+	return &of
 }

@@ -241,7 +241,7 @@ func (b *blamer) add(s source, of *blamed) {
 	for i, v := range victims {
 		everyone := make(map[int32]bool, len(of.rows))
 		for _, r := range of.rows {
-			everyone[r] = r != v
+			everyone[r] = !b.graph.isWithin(r, v)
 		}
 		for number := range of.names {
 			everyone[^int32(number)] = true
@@ -262,7 +262,7 @@ func (b *blamer) addCulprit(s source, of *blamed, culprit int32, delays []int64)
 	c := Culprit{Party: Party{Row: culprit}}
 	for i, v := range of.rows {
 		ns := delays[i]
-		if v == culprit || !b.counts(ns, v) || ns > of.longest(culprit) {
+		if b.graph.isWithin(culprit, v) || !b.counts(ns, v) || ns > of.longest(culprit) {
 			continue
 		}
 		low, high := of.bound(ns, b.duration(v))
@@ -286,7 +286,7 @@ func (b *blamer) addVictim(of *blamed, victim int32, all suspects, delays map[in
 	var rows []Blame
 	for number, list := range delays {
 		ns := list[of.index[victim]]
-		if number == victim || !b.counts(ns, victim) {
+		if b.graph.isWithin(number, victim) || !b.counts(ns, victim) {
 			continue
 		}
 		row := Blame{

@@ -69,7 +69,7 @@ func newPinned(g *Graph, e *engine) *pinned {
 	f.blamed = newBlamed(rows, maxFormed)
 	f.full = full
 	f.blamed.tokens = func(row int32) int64 {
-		tokens, _ := promptOf(f.served[f.index[row]].weights)
+		tokens, _ := promptOf(f.served[f.index[row]].loads)
 		return tokens
 	}
 	f.formed = f.form(f.plan, nil)
@@ -84,11 +84,8 @@ func newPinned(g *Graph, e *engine) *pinned {
 		cost := &f.plan.costs[i]
 		for _, r := range g.forest.Executions.List[e.steps[i].execution].Requests {
 			q := &f.served[f.index[r]]
-			_, prompt := promptOf(q.weights)
-			p := share{
-				root: r, prompt: next[f.index[r]] < prompt,
-				ns: cost.Fixed/float64(e.steps[i].links) + cost.Slope*q.weights[next[f.index[r]]],
-			}
+			own := law{cost.fixed / float64(e.steps[i].links), cost.per}
+			p := share{root: r, prompt: next[f.index[r]] < q.prompt, ns: own.at(q.loads[next[f.index[r]]])}
 			f.parts[i] = append(f.parts[i], p)
 			whole.addShare(p)
 			next[f.index[r]]++
@@ -109,20 +106,6 @@ func newPinned(g *Graph, e *engine) *pinned {
 func (q *served) ready(at int64) {
 	q.duration += q.arrival - at
 	q.arrival = at
-}
-
-// promptOf returns the tokens and the number of steps of a prompt: the steps with more weight than the last one. Tokens
-// are 0 if weights do not tell them.
-func promptOf(weights []float64) (tokens int64, steps int) {
-	sum := 0.0
-	for steps < len(weights) && (steps == 0 || weights[steps] > weights[len(weights)-1]) {
-		sum += weights[steps]
-		steps++
-	}
-	if sum <= float64(steps) {
-		return 0, steps
-	}
-	return int64(sum), steps
 }
 
 // suspects adds up the parts of others in the steps until the victim's last one. The first of these steps runs before
@@ -178,10 +161,9 @@ func (g *Graph) SavedByRequest(billed func(row int32) int64) map[int32]int64 {
 			}
 			s := &f.steps[i]
 			l := e.laws[lawKey{g.forest.Name(r), s.class()}]
-			f.plan.costs[i].device.Fixed += l.Fixed
-			f.plan.costs[i].device.Slope += l.Slope
+			f.plan.costs[i].device.add(l, 1)
 			whole += float64(billed(r))
-			lawful += l.At(s.weight)
+			lawful += l.at(s.load)
 		}
 		parts := make(suspects)
 		for _, r := range f.rows {

@@ -130,3 +130,11 @@ func (r *alone) without(numbers map[int32]bool) []int64 {
 	}
 	return delays
 }
+
+// isWithin reports whether a request is another one, or a part of it, such as a service's request behind a gateway.
+func (g *Graph) isWithin(row, request int32) bool {
+	for row != request && row >= 0 && int(row) < g.forest.Len() {
+		row = g.forest.Tree.Parent[row]
+	}
+	return row == request
+}

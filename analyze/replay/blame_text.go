@@ -6,7 +6,6 @@ import (
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/text/units"
-	"github.com/optrace/optrace/op"
 )
 
 // describe completes the parties and writes the sentences, such as
@@ -35,7 +34,7 @@ func (b *Blames) describe(f *trace.Forest) {
 	}
 	short := shortest(parties)
 	for _, p := range parties {
-		p.Name = requests.NameInText(f.RowName(p.Row)) + " " + short(p.TraceID)
+		p.Name = requests.NameInText(f.RowName(p.Row)) + " " + short(p)
 	}
 	for _, d := range delays {
 		d.Behind = d.behind(short)
@@ -43,42 +42,47 @@ func (b *Blames) describe(f *trace.Forest) {
 	}
 }
 
-// shortest returns a function for the first digits of a trace id, or else the last ones, enough to tell parties apart.
-func shortest(parties []*Party) func(op.TraceID) string {
+// shortest returns a function for the first digits of a party's trace id, or else the last ones, enough to tell parties
+// apart. Parties of one trace are told apart by the digits of span ids.
+func shortest(parties []*Party) func(*Party) string {
+	id := func(p *Party) string { return p.TraceID.String() }
+	if !distinct(parties, id) {
+		id = func(p *Party) string { return p.RootSpanID.String() }
+	}
 	for digits := 4; digits <= 8; digits += 2 {
-		for _, short := range []func(op.TraceID) string{
-			func(id op.TraceID) string { return id.String()[:digits] + "…" },
-			func(id op.TraceID) string { return "…" + id.String()[2*len(id)-digits:] },
+		for _, short := range []func(*Party) string{
+			func(p *Party) string { return id(p)[:digits] + "…" },
+			func(p *Party) string { return "…" + id(p)[len(id(p))-digits:] },
 		} {
 			if distinct(parties, short) {
 				return short
 			}
 		}
 	}
-	return op.TraceID.String
+	return id
 }
 
-func distinct(parties []*Party, short func(op.TraceID) string) bool {
-	seen := make(map[string]op.TraceID)
+func distinct(parties []*Party, short func(*Party) string) bool {
+	seen := make(map[string]int32)
 	for _, p := range parties {
-		text := short(p.TraceID)
-		if other, known := seen[text]; known && other != p.TraceID {
+		text := short(p)
+		if other, known := seen[text]; known && other != p.Row {
 			return false
 		}
-		seen[text] = p.TraceID
+		seen[text] = p.Row
 	}
 	return true
 }
 
 // behind names the culprit, such as "the prompt of 7c0d… (4,096 tokens)".
-func (b *Blame) behind(short func(op.TraceID) string) string {
+func (b *Blame) behind(short func(*Party) string) string {
 	switch {
 	case b.Culprit == nil:
 		return "others"
 	case b.Culprit.Step != "":
 		return requests.NameInText(b.Culprit.Step) + ", work without a request"
 	}
-	id := short(b.Culprit.TraceID)
+	id := short(b.Culprit)
 	switch {
 	case b.Reason == ByPrompt && b.Tokens > 0:
 		return fmt.Sprintf("the prompt of %s (%s)", id, units.Plural(b.Tokens, "token"))

@@ -39,6 +39,8 @@ const (
 	Pauses Kind = "pauses"
 	// Warm shortens each operation of the first step to the median of its like in other steps. It selects nothing.
 	Warm Kind = "warm"
+	// Chunk reads at most Factor tokens of a prompt in a step of an engine, written chunk=64. It selects nothing.
+	Chunk Kind = "chunk"
 	// Without leaves out a request, written request=TRACE_ID.
 	Without Kind = "without"
 )
@@ -47,7 +49,7 @@ const (
 type Change struct {
 	Kind   Kind    `json:"change"`
 	Select string  `json:"select"`
-	Factor float64 `json:"factor,omitzero"` // of Scale and Host; bytes per second of Rate
+	Factor float64 `json:"factor,omitzero"` // of Scale and Host; bytes per second of Rate, tokens of Chunk
 }
 
 // String returns the change as Parse reads it.
@@ -60,6 +62,8 @@ func (c Change) String() string {
 		return strings.TrimSpace("host " + factor + " " + c.Select)
 	case Pauses, Warm:
 		return string(c.Kind)
+	case Chunk:
+		return fmt.Sprintf("chunk=%g", c.Factor)
 	case Rate:
 		return fmt.Sprintf("rate=%gGB/s %s", c.Factor/1e9, c.Select)
 	}
@@ -67,7 +71,7 @@ func (c Change) String() string {
 }
 
 var errWhat = errors.New("a change is WHAT SELECT, such as \"0.5x matmul\"; WHAT is a factor such as 0.5x, remove, " +
-	"typical, roofline, rate=25GB/s, overlap, nowait, balance, fuse, host, pauses, warm or without")
+	"typical, roofline, rate=25GB/s, overlap, nowait, balance, fuse, host, pauses, warm, chunk=64 or without")
 
 // Runs of operations of a stream, for [Fuse].
 const (
@@ -82,10 +86,17 @@ func Parse(text string) (c Change, err error) {
 	what, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	c = Change{Kind: Kind(what), Select: strings.TrimSpace(rest)}
 	rate, isRate := strings.CutPrefix(what, "rate=")
+	tokens, isChunk := strings.CutPrefix(what, "chunk=")
 	switch {
 	case isRate:
 		c.Kind = Rate
 		c.Factor, err = parseRate(rate)
+	case isChunk:
+		c.Kind = Chunk
+		if c.Factor, err = strconv.ParseFloat(tokens, 64); err != nil || !(c.Factor >= 1) || c.Factor > 1e9 {
+			return c, fmt.Errorf("%q is no number of tokens such as chunk=64", text)
+		}
+		fallthrough
 	case c.Kind == Pauses || c.Kind == Warm:
 		if c.Select != "" {
 			err = fmt.Errorf("%q: %s selects nothing", text, what)

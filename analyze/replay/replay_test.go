@@ -140,6 +140,7 @@ func TestParse(t *testing.T) {
 		"host 0.5x":                   {Kind: replay.Host, Factor: 0.5},
 		"host 0x rank=1":              {Kind: replay.Host, Select: "rank=1"},
 		"pauses":                      {Kind: replay.Pauses},
+		"chunk=64":                    {Kind: replay.Chunk, Factor: 64},
 		"balance device=cuda:*":       {Kind: replay.Balance, Select: "device=cuda:*"},
 	} {
 		got := parse(t, text)
@@ -152,6 +153,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "matmul", "0.5 matmul", "remove", "-1x matmul", "rate=fast copy", "host", "without 7", "fuse matmul", "NaNx matmul",
+		"chunk=0", "chunk=64 matmul", "chunk 64",
 	} {
 		if c, err := replay.Parse(text); err == nil {
 			t.Errorf("%q is read as %v", text, c)

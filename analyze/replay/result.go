@@ -127,6 +127,7 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 	r := &p.Result
 	r.Changes = []Applied{}
 	spread := 0.0
+	chunk := math.Inf(1)
 	for _, c := range changes {
 		n, err := g.apply(c, p.changed)
 		if err != nil {
@@ -137,6 +138,8 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 		case c.Kind == Without:
 			rows, _ := g.request(c.Select)
 			maps.Copy(without, rows)
+		case c.Kind == Chunk:
+			chunk = min(chunk, c.Factor)
 		case shared != p.changed:
 			_, _ = g.apply(c, shared)
 		}
@@ -150,7 +153,7 @@ func (g *Graph) replay(changes []Change) (*replayed, error) {
 	if shared != p.changed {
 		shared.Run()
 	}
-	formed := g.formAgain(recorded, shared, without)
+	formed := g.formAgain(recorded, shared, without, chunk)
 	r.Batches = formed.Batches
 	if formed.end > 0 {
 		r.Run.ReplayedNS = formed.end
@@ -207,6 +210,7 @@ func (g *Graph) ops() []int32 { return g.g.owner[:g.g.Owned()] }
 // operations would be.
 var spreads = map[Kind]float64{
 	Scale: 0.05, Typical: 0.1, Roofline: 0.3, Rate: 0.15, Overlap: 0.3, Balance: 0.25, Fuse: 0.3, Host: 0.1, Without: 0.1,
+	Chunk: 0.2,
 }
 
 // spreadFormed is the share of a gain by which it may be wrong because batches are formed again.

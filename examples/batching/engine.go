@@ -33,6 +33,7 @@ func (e *engine) step(number int64, batch []*completions.Sequence) error {
 	}
 	ctx, span := e.tracer.Start(context.Background(), "step", trace.WithLinks(links...))
 	defer span.End()
+	span.SetAttributes(completions.Phase(batch))
 	e.model.forward(optrace.ContextWithStep(ctx, number), batch)
 	return nil
 }

@@ -8,7 +8,7 @@
 //	model.go   the network: an operation for each part
 //	../internal/completions  dynamic batches, the HTTP service and its clients
 //
-// Without flags the program sends requests to itself and prints the reasons of slow ones, read from its file:
+// Without flags the program sends requests to itself and prints whose prompt stalls whom, read from its file:
 //
 //	go run ./batching
 package main
@@ -25,7 +25,6 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/examples/internal/completions"
 	"github.com/optrace/optrace/examples/internal/demo"
 )
@@ -44,7 +43,7 @@ func main() {
 	demo.Main("batching", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })
 }
 
-// run serves, records and prints the requests with their shares of the steps.
+// run serves, records and prints the first screen of "optrace correlate".
 func run(ctx context.Context, cfg config, out io.Writer) error {
 	if err := demo.NewFile(cfg.file); err != nil {
 		return err
@@ -58,7 +57,7 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "operations are in %s\n", cfg.file)
-	return completions.PrintRequests(out, cfg.file, correlate.Options{Findings: true}, 8)
+	return completions.PrintRequests(out, cfg.file)
 }
 
 // newService returns the service. Every eighth request to itself has a long prompt, which dominates its first step.

@@ -35,7 +35,7 @@ func newEngine(sdk *optrace.SDK, m *model) *completions.Batcher {
 // step advances requests in decode by one token, and prompts as far as there is room. Its span links to all requests.
 // The links weigh the tokens read for each, and the pairs of tokens in attention.
 func (e *engine) step(_ int64, batch []*completions.Sequence) error {
-	room := maxBatch
+	room := e.model.tokens
 	at := 0
 	var links []trace.Link
 	for _, decoding := range []bool{true, false} {
@@ -60,7 +60,7 @@ func (e *engine) step(_ int64, batch []*completions.Sequence) error {
 		}
 	}
 	ctx, span := e.tracer.Start(context.Background(), "step",
-		trace.WithLinks(links...), trace.WithAttributes(attribute.Int("tokens", at)))
+		trace.WithLinks(links...), trace.WithAttributes(attribute.Int("tokens", at), completions.Phase(batch)))
 	err := e.model.step(ctx)
 	span.End()
 	if err != nil {

@@ -9,8 +9,8 @@
 //	report.go  the report
 //	../internal/completions  continuous batching, the HTTP service and its clients
 //
-// Without flags the program sends requests to itself, prints where the time went and the reasons of slow requests, and
-// writes llama.jsonl and llama.html:
+// Without flags the program sends requests to itself, prints whose prompt stalls whom and what shorter steps would
+// bring, and writes llama.jsonl and llama.html:
 //
 //	go run ./llama
 package main
@@ -26,6 +26,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hybridgroup/yzma/pkg/llama"
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
@@ -42,6 +43,7 @@ type config struct {
 	record   string
 	requests int
 	threads  int
+	batch    int
 }
 
 // forwardThreshold is the shortest duration of an operation sent to the OTLP receiver.
@@ -61,6 +63,7 @@ func main() {
 		"record operations, layers, or nothing but requests: `operations|layers|off`")
 	flag.IntVar(&cfg.requests, "requests", 24, "send `N` requests to itself and exit; 0 serves until it is interrupted")
 	flag.IntVar(&cfg.threads, "threads", max(1, runtime.NumCPU()/2), "compute with `N` threads")
+	flag.IntVar(&cfg.batch, "batch", maxPrompt+maxSequences, "read up to `N` tokens in a step; fewer divide long prompts")
 	demo.Main("llama", func(ctx context.Context, out io.Writer) error { return run(ctx, cfg, out) })
 }
 
@@ -69,6 +72,9 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	mode, ok := modes[cfg.record]
 	if !ok {
 		return fmt.Errorf("-record %s: want operations, layers or off", cfg.record)
+	} else if cfg.batch <= maxSequences {
+		return fmt.Errorf("-batch %d: want more than %d: a token for each request, and some of a prompt", cfg.batch,
+			maxSequences)
 	}
 	if err := demo.NewFile(cfg.file); err != nil {
 		return err
@@ -91,7 +97,7 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	if err := errors.Join(err, sdk.Shutdown(context.WithoutCancel(ctx))); err != nil {
 		return err
 	}
-	return report(context.WithoutCancel(ctx), cfg.file, out)
+	return report(context.WithoutCancel(ctx), cfg, out)
 }
 
 // serve serves until ctx is done, or until cfg's requests are answered.
@@ -101,7 +107,8 @@ func serve(ctx context.Context, cfg config, mode ggml.Mode, sdk *optrace.SDK, ou
 	if cfg.otlp != "" {
 		to = sdk.Tracer()
 	}
-	model, err := loadModel(ctx, cfg.threads, to, mode, out)
+	attach := func(p *llama.ContextParams) (*ggml.Hook, error) { return ggml.Attach(p, to, mode) }
+	model, err := loadModel(ctx, cfg, attach, out)
 	if err != nil {
 		return err
 	}
@@ -112,6 +119,9 @@ func serve(ctx context.Context, cfg config, mode ggml.Mode, sdk *optrace.SDK, ou
 	}
 	return service.Run(ctx, cfg.addr, cfg.requests, out)
 }
+
+// shorter is a number of tokens of a step with which prompts stall others less.
+const shorter = 64
 
 // maxPrompt bounds a prompt in tokens, so that all sequences fit the context.
 const maxPrompt = 768

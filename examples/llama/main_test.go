@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/flops"
-	"github.com/optrace/optrace/examples/internal/completions"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/testing/check"
 	"github.com/optrace/optrace/internal/testing/llamacpp"
@@ -20,15 +18,15 @@ import (
 const requests = 12 // the last prompt is long
 
 // record runs the program, or skips the test without llama.cpp.
-func record(t *testing.T, mode string) (file, output string) {
+func record(t *testing.T) (file, output string) {
 	t.Helper()
 	if _, err := llamacpp.Libraries(t.Context(), t.Output()); err != nil {
 		t.Skipf("needs the libraries of llama.cpp, which could not be fetched: %v", err)
 	}
 	file = filepath.Join(t.TempDir(), "llama.jsonl")
 	var out bytes.Buffer
-	check.OK(t, run(t.Context(), config{addr: "127.0.0.1:0", file: file, record: mode, requests: requests, threads: 1},
-		&out))
+	cfg := config{addr: "127.0.0.1:0", file: file, record: "operations", requests: requests, threads: 1, batch: 772}
+	check.OK(t, run(t.Context(), cfg, &out))
 	return file, out.String()
 }
 
@@ -53,9 +51,9 @@ func recorded(t *testing.T, file string) (operations []*op.Entry, weighed int64,
 
 // Every operation belongs to requests. Their shares add up to all operations, below the phases of each.
 func TestRequests(t *testing.T) {
-	file, output := record(t, "operations")
-	for _, part := range []string{"MUL_MAT", "SLOW REQUESTS of POST " + completions.Route, "SHARED EXECUTIONS"} {
-		if !strings.Contains(output, part) {
+	file, output := record(t)
+	for _, part := range []string{" waited ", " behind the prompt of ", "With -batch 64 "} {
+		if !strings.Contains(strings.Join(strings.Fields(output), " "), part) {
 			t.Errorf("no %q in\n%s", part, output)
 		}
 	}
@@ -99,19 +97,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-func TestLayers(t *testing.T) {
-	file, _ := record(t, "layers")
-	operations, _, _ := recorded(t, file)
-	paths := make(map[string]int)
-	for _, o := range operations {
-		paths[o.Operation+" "+o.Path]++
-	}
-	if len(paths) != size.Layers+1 || paths["layer output"] == 0 ||
-		paths["layer output"] != paths[fmt.Sprintf("layer blk.%d", size.Layers-1)] {
-		t.Errorf("%v", paths)
-	}
-}
-
-func TestBadMode(t *testing.T) {
+func TestBadFlags(t *testing.T) {
 	check.Says(t, "", "-record all", run(t.Context(), config{record: "all"}, t.Output()))
+	check.Says(t, "", "-batch 4", run(t.Context(), config{record: "off", batch: 4}, t.Output()))
 }

@@ -21,11 +21,7 @@ const _ = release.ModulesMustBeOfOneReleaseV0_3_0
 // size has 4 million parameters. A token is a byte.
 var size = llamacpp.Model{Layers: 4, Width: 256, Hidden: 1024, Heads: 8, Vocabulary: 256, Context: 4096}
 
-// Bounds of a step.
-const (
-	maxSequences = 4   // requests in a batch
-	maxBatch     = 256 // tokens
-)
+const maxSequences = 4 // requests in a batch
 
 // model is a model in llama.cpp with the memory of its sequences.
 type model struct {
@@ -35,11 +31,12 @@ type model struct {
 	batch  llama.Batch
 	hook   *ggml.Hook
 	random *rand.Rand
+	tokens int // of a step at most
 }
 
-// loadModel fetches the libraries, makes the model and loads it.
+// loadModel fetches the libraries, makes the model and loads it. Recording needs attach and hook.Decode.
 func loadModel(
-	ctx context.Context, threads int, to ggml.Recording, mode ggml.Mode, out io.Writer,
+	ctx context.Context, cfg config, attach func(*llama.ContextParams) (*ggml.Hook, error), out io.Writer,
 ) (m *model, err error) {
 	libraries, err := llamacpp.Libraries(ctx, out)
 	if err != nil {
@@ -60,19 +57,19 @@ func loadModel(
 	if err := size.Save(file); err != nil {
 		return nil, err
 	}
-	m = &model{random: rand.New(rand.NewPCG(1, 2))}
+	m = &model{random: rand.New(rand.NewPCG(1, 2)), tokens: cfg.batch}
 	if m.model, err = llama.ModelLoadFromFile(file, llama.ModelDefaultParams()); err != nil {
 		return nil, err
 	}
 	params := llama.ContextDefaultParams()
 	params.NCtx = uint32(size.Context)
-	params.NBatch = maxBatch
-	params.NUbatch = maxBatch
+	params.NBatch = uint32(cfg.batch)
+	params.NUbatch = uint32(cfg.batch)
 	params.NSeqMax = maxSequences
 	params.KVUnified = 1
-	params.NThreads = int32(threads)
-	params.NThreadsBatch = int32(threads)
-	if m.hook, err = ggml.Attach(&params, to, mode); err != nil { // recording needs this line and hook.Decode
+	params.NThreads = int32(cfg.threads)
+	params.NThreadsBatch = int32(cfg.threads)
+	if m.hook, err = attach(&params); err != nil {
 		return nil, err
 	}
 	if m.ctx, err = llama.InitFromModel(m.model, params); err != nil {
@@ -81,7 +78,7 @@ func loadModel(
 	if m.memory, err = llama.GetMemory(m.ctx); err != nil {
 		return nil, err
 	}
-	m.batch = llama.BatchInit(maxBatch, 0, 1)
+	m.batch = llama.BatchInit(int32(cfg.batch), 0, 1)
 	return m, nil
 }
 

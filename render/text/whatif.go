@@ -29,9 +29,12 @@ func (v *prediction) changes() {
 		units.Plural(v.r.Input.Entries, "entry")), false)
 	v.faults(&v.r.Input)
 	for _, c := range v.r.Changes {
-		if c.Kind == replay.Host {
+		switch c.Kind {
+		case replay.Host:
 			v.field("change", c.String(), false)
-		} else {
+		case replay.Chunk:
+			v.field("change", fmt.Sprintf("%s (prompts in %s)", c, units.Plural(c.Count, "step")), false)
+		default:
 			v.field("change", fmt.Sprintf("%s (%s)", c, units.Plural(c.Count, "operation")), false)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // Batcher generates texts for several requests at once: each step advances all requests of a batch, and requests join
@@ -29,8 +31,9 @@ type Sequence struct {
 	Input []byte // unread tokens: the prompt, then the last token
 	Text  []byte // the tokens generated
 
+	Left int // tokens to generate
+
 	request context.Context // holds its span
-	left    int             // tokens to generate
 	done    chan struct{}
 }
 
@@ -44,13 +47,19 @@ func NewBatcher(size int, keep func(ctx context.Context)) *Batcher {
 	return b
 }
 
+// NewSequence returns a request with its phase "queue". ctx holds the request's span.
+func (b *Batcher) NewSequence(ctx context.Context, prompt string, n int) *Sequence {
+	s := &Sequence{request: ctx, Input: []byte(prompt), Left: n, done: make(chan struct{})}
+	b.keep(ctx)
+	s.Enter("queue")
+	return s
+}
+
 // Generate returns n tokens after the prompt. ctx holds the request's span.
 func (b *Batcher) Generate(ctx context.Context, prompt string, n int) (string, error) {
 	trace.SpanFromContext(ctx).SetAttributes(
 		attribute.Int("gen_ai.usage.input_tokens", len(prompt)), attribute.Int("gen_ai.usage.output_tokens", n))
-	s := &Sequence{request: ctx, Input: []byte(prompt), left: n, done: make(chan struct{})}
-	b.keep(ctx)
-	s.enter("queue")
+	s := b.NewSequence(ctx, prompt, n)
 	joining := b.waiting
 	for {
 		var err error
@@ -72,8 +81,8 @@ func (b *Batcher) Generate(ctx context.Context, prompt string, n int) (string, e
 	}
 }
 
-// enter ends the current phase and begins another one.
-func (s *Sequence) enter(phase string) {
+// Enter ends the current phase and begins another one.
+func (s *Sequence) Enter(phase string) {
 	if s.Phase != nil {
 		s.Phase.End()
 	}
@@ -84,11 +93,28 @@ func (s *Sequence) enter(phase string) {
 // Add adds a token to the text, as input of the next step.
 func (s *Sequence) Add(token byte) {
 	if len(s.Text) == 0 {
-		s.enter("decode")
+		s.Enter("decode")
 	}
 	s.Text = append(s.Text, token)
 	s.Input = []byte{token}
-	s.left--
+	s.Left--
+}
+
+// Phase returns the phase of a step for a batch: prefill if it reads prompts only, decode if none, otherwise mixed.
+func Phase(batch []*Sequence) attribute.KeyValue {
+	prompts := 0
+	for _, s := range batch {
+		if len(s.Text) == 0 {
+			prompts++
+		}
+	}
+	switch prompts {
+	case 0:
+		return tensorconv.Phase("decode")
+	case len(batch):
+		return tensorconv.Phase("prefill")
+	}
+	return tensorconv.Phase("mixed")
 }
 
 // Run takes steps until ctx is done.
@@ -132,7 +158,7 @@ func (b *Batcher) admit(ctx context.Context, batch []*Sequence) []*Sequence {
 		}
 		s.Slot = b.free[0]
 		b.free = b.free[1:]
-		s.enter("prefill")
+		s.Enter("prefill")
 		batch = append(batch, s)
 	}
 	return batch
@@ -142,7 +168,7 @@ func (b *Batcher) admit(ctx context.Context, batch []*Sequence) []*Sequence {
 func (b *Batcher) leave(batch []*Sequence) ([]*Sequence, error) {
 	staying := batch[:0]
 	for _, s := range batch {
-		if s.left > 0 && s.request.Err() == nil {
+		if s.Left > 0 && s.request.Err() == nil {
 			staying = append(staying, s)
 			continue
 		}

@@ -21,8 +21,8 @@ import (
 	"github.com/optrace/optrace/render/text"
 )
 
-// PrintRequests prints the output of "optrace correlate FILE".
-func PrintRequests(out io.Writer, file string, opts correlate.Options, top int) error {
+// PrintRequests prints the output of "optrace correlate FILE": whose prompt stalls whom, and the slowest requests.
+func PrintRequests(out io.Writer, file string) error {
 	join := correlate.NewJoin()
 	for rec, err := range ingest.Open(file).Records() {
 		if err != nil {
@@ -30,7 +30,9 @@ func PrintRequests(out io.Writer, file string, opts correlate.Options, top int) 
 		}
 		join.AddLocal(rec)
 	}
-	return text.WriteCorrelation(out, join.Report(opts), text.Options{Top: top})
+	return text.WriteCorrelation(out, join.Report(correlate.Options{Findings: true}), text.Options{
+		FirstScreen: true, Show: func(string) bool { return false },
+	})
 }
 
 // Route is the path of requests.
