@@ -93,6 +93,9 @@ func (p *Profile) EachLine(f func(name string, line any)) {
 	for _, e := range p.hotspots.sorted() {
 		f("hotspot", e.entry)
 	}
+	if p.open != nil {
+		p.open.EachLine(func(name string, line any) { f("open", map[string]any{name: line}) })
+	}
 }
 
 // AddLine adds a line from EachLine to p, which must contain only such lines, in order. It returns an error for invalid
@@ -116,6 +119,8 @@ func (p *Profile) AddLine(name string, text []byte) error {
 		return p.addListed(&p.slowest, text)
 	case "hotspot":
 		return p.addListed(&p.hotspots, text)
+	case "open":
+		return Decode(text, p.addOpen)
 	}
 	return fmt.Errorf("unknown part %.100q", name)
 }
@@ -196,6 +201,23 @@ func (p *Profile) complete(a *accumulator, l *rowLine) (side int, err error) {
 	}
 	p.bins += a.durations.Bytes()
 	return SideIndex(of), nil
+}
+
+func (p *Profile) addOpen(l *map[string]json.RawMessage) error {
+	if p.open == nil {
+		p.open = newProfile(p.opts)
+	}
+	for name, line := range *l {
+		if name == "open" {
+			return ErrText
+		}
+		p.open.at = p.at
+		if err := p.open.AddLine(name, line); err != nil {
+			return err
+		}
+		p.at = p.open.at
+	}
+	return nil
 }
 
 func (p *Profile) addListed(list *topEntries, text []byte) error {
