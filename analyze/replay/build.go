@@ -43,14 +43,15 @@ type builder struct {
 	events        []event
 	ops           []int32 // of devices, by start
 	lanes         symbols.Table[lane]
-	laneOfProcess []int32   // without a thread, or none
-	lanePoints    [][]int32 // by lane and time
-	laneByRow     []int32   // of the host of each row, or none
-	launch        []int32   // the event of each row's launch, or none
-	calls         []int32   // events beside operations
-	parts         []int32   // rows of collectives
-	joins         []int32   // the point of the collective of each part
-	launched      [][]int32 // rows by process and launch
+	laneOfProcess []int32         // without a thread, or none
+	lanePoints    [][]int32       // by lane and time
+	laneByRow     []int32         // of the host of each row, or none
+	launch        []int32         // the event of each row's launch, or none
+	calls         []int32         // events beside operations
+	parts         []int32         // rows of collectives
+	joins         []int32         // the point of the collective of each part
+	launched      [][]int32       // rows by process and launch
+	ends          map[int32]int64 // of the host's part of steps that overlap, by root
 }
 
 // New returns the graph of a recording.
@@ -166,7 +167,8 @@ func placesOf(f *trace.Forest, byLane []int32) []int32 {
 	return place
 }
 
-// findLoops finds the requests, and the processes in which requests overlap.
+// findLoops finds the requests, and the processes in which requests overlap. The steps of a loop may overlap, too: the
+// device still works for one while the host begins the next. They are no requests.
 func (b *builder) findLoops() {
 	f := b.forest
 	for r := range f.Rows() {
@@ -175,17 +177,46 @@ func (b *builder) findLoops() {
 		}
 	}
 	slices.SortFunc(b.roots, f.CompareStart)
-	last := make([]int64, len(b.loops))
-	for p := range last {
-		last[p] = -trace.MaxTime
-	}
+	before := repeat(len(b.loops)) // by process
+	isStep := b.numbered()
+	b.ends = make(map[int32]int64)
 	for _, r := range b.roots {
 		p := b.process[r]
-		if f.Start(r) < last[p] {
-			b.loops[p] = false
+		if last := before[p]; last != none && f.Start(r) < f.End(last) {
+			b.loops[p] = b.loops[p] && isStep[p]
+			b.ends[last] = f.Start(r)
 		}
-		last[p] = max(last[p], f.End(r))
+		if last := before[p]; last == none || f.End(r) > f.End(last) {
+			before[p] = r
+		}
 	}
+	maps.DeleteFunc(b.ends, func(r int32, _ int64) bool { return !b.loops[b.process[r]] })
+	b.roots = slices.DeleteFunc(b.roots, func(r int32) bool { return len(b.ends) > 0 && b.loops[b.process[r]] })
+}
+
+// numbered reports for each process whether its roots are the steps of a loop: each has operations of one step, and
+// the steps follow each other.
+func (b *builder) numbered() []bool {
+	f := b.forest
+	steps := make(map[int32]op.Int)
+	for r := range f.Rows() {
+		if o := b.owner[r]; o != trace.NoRow && int(o) < f.Len() && f.Has(r, trace.FlagOp) {
+			step := op.Int{V: f.Step(r), Known: f.Has(r, trace.FlagStep)}
+			if before, known := steps[o]; known && before != step {
+				step.Known = false
+			}
+			steps[o] = step
+		}
+	}
+	isStep := slices.Repeat([]bool{true}, len(b.loops))
+	last := make(map[int32]int64)
+	for _, r := range b.roots {
+		p := b.process[r]
+		before, known := last[p]
+		isStep[p] = isStep[p] && steps[r].Known && (!known || before < steps[r].V)
+		last[p] = steps[r].V
+	}
+	return isStep
 }
 
 // placed reports whether row r has a time and is no copy of another row.
@@ -239,7 +270,11 @@ func (b *builder) collect() {
 		start := f.Start(r)
 		b.origin = min(b.origin, start)
 		if !b.isOnDevice(r) {
-			b.addEvent(start, f.End(r), b.laneOf(r), r, false)
+			end := f.End(r)
+			if next, overlaps := b.ends[r]; overlaps { // the host goes on with the next step
+				end = next
+			}
+			b.addEvent(start, end, b.laneOf(r), r, false)
 			continue
 		}
 		b.laneOf(r)
