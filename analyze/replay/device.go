@@ -185,6 +185,9 @@ func (b *builder) addStart(p *devicePlan, marked *streamWaits, i int, r int32) {
 	}
 	for k := range all {
 		slack := at - b.g.At(all[k].point)
+		if int32(k) != tight && all[k].kind == afterLaunch && b.launch[r] == none {
+			continue // its launch is not known, and may be earlier
+		}
 		if int32(k) != tight {
 			slack = min(slack, all[k].usual)
 		}
