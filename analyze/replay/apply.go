@@ -290,7 +290,7 @@ func (g *Graph) addHosts(s *selection) {
 // name, pair by pair in the order of their starts. More names of the host than of devices leave it open which.
 func (g *Graph) addPairs(s *selection) {
 	f := g.forest
-	if f.HasLaunchers() {
+	if slices.ContainsFunc(g.ops(), func(r int32) bool { return s.rows[r] && f.Launcher(r) != trace.NoRow }) {
 		return
 	}
 	type set struct{ process, name int32 }
