@@ -39,10 +39,12 @@ func (f *Forest) buildDevices() {
 // accelerator has operations. This is the one decision for all figures of a structure.
 func (f *Forest) decideSides() {
 	lanes := f.Names.Lanes.Values
-	const onAccelerator, onHost = 1, 2
+	const onAccelerator, onHost, onNone = 1, 2, 3
 	at := make([]uint8, len(lanes))
 	for i := range lanes {
 		switch id, _ := lanes[i].Device.Recorded(); {
+		case id == "":
+			at[i] = onNone
 		case device.IsHost(id):
 			at[i] = onHost
 		case device.IsAccelerator(id):
@@ -54,11 +56,12 @@ func (f *Forest) decideSides() {
 	for r := int32(0); r < f.Rows() && !found; r++ {
 		found = isDevice(r) && at[f.Lane(r)] == onAccelerator
 	}
-	if !found || !slices.Contains(at, onHost) {
+	if !found || !slices.Contains(at, onHost) && !slices.Contains(at, onNone) {
 		return
 	}
 	for r := range f.Rows() {
-		if isDevice(r) && at[f.Lane(r)] == onHost {
+		on := at[f.Lane(r)]
+		if isDevice(r) && (on == onHost || on == onNone && f.Kind(r) != op.KindCollective) {
 			f.setFlags(r, FlagHost)
 		}
 	}
